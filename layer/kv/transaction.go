@@ -1,0 +1,86 @@
+package kv
+
+// Versionstamp is what a commit adds at the placeholder of a versionstamped key or value: 8 bytes of commit version, big-endian, then 2
+// bytes of order within that version. The user's 2 bytes that follow are not part of it.
+type Versionstamp [10]byte
+
+// AtomicOp is a read-modify-write that the store carries out at commit, without a read conflict.
+type AtomicOp int
+
+// The atomic operations, by FoundationDB's names. Numbers are little-endian integers of the operand's width; a missing or shorter stored value is
+// extended with zero bytes (for Min, And, ByteMin and ByteMax a missing value becomes the operand).
+const (
+	AtomicAdd AtomicOp = iota + 1
+	AtomicMin
+	AtomicMax
+	AtomicByteMin
+	AtomicByteMax
+	AtomicAnd
+	AtomicOr
+	AtomicXor
+	// AtomicAppendIfFits appends the operand, or does nothing where the value would exceed MaxValueSize.
+	AtomicAppendIfFits
+	// AtomicCompareAndClear clears the key where its value equals the operand.
+	AtomicCompareAndClear
+)
+
+// Transaction is one attempt at a strictly serialisable unit of reads and writes. It is safe for concurrent use, but the order of
+// concurrent calls is not defined. Use it through Transact; Begin directly only for reads that need no retry.
+//
+// Writes are buffered and do no I/O; an illegal one (key or value too long, malformed versionstamp offset) is reported by Commit and by
+// every later read. Keys and values are copied.
+type Transaction interface {
+	Reader
+
+	// Snapshot reads at the same version, with the transaction's own writes, without adding read conflicts.
+	Snapshot() Reader
+
+	Set(key, value []byte)
+	Clear(key []byte)
+	ClearRange(r KeyRange)
+	Atomic(op AtomicOp, key, operand []byte)
+
+	// SetVersionstampedKey writes value at key, in which 10 bytes at offset are replaced by the commit's versionstamp. A key set so
+	// cannot be read in the same transaction: such a read fails with CodeAccessedUnreadable.
+	SetVersionstampedKey(key []byte, offset int, value []byte)
+	// SetVersionstampedValue is the same for 10 bytes of the value.
+	SetVersionstampedValue(key, value []byte, offset int)
+
+	// AddReadConflict makes the commit fail if another transaction writes in the range after the read version.
+	AddReadConflict(r KeyRange)
+	// AddWriteConflict makes other transactions that read in the range conflict with this one.
+	AddWriteConflict(r KeyRange)
+
+	// SetReadVersion reads at a version that the engine handed out before, on any node. Before the first read only.
+	// A version that is no longer held makes the reads fail with CodeTooOld.
+	SetReadVersion(version int64)
+
+	// Commit makes the writes durable and visible, or fails and leaves nothing, or fails with an error for which MaybeCommitted is true.
+	// It blocks until the store has acknowledged. A transaction without writes commits at once.
+	Commit() error
+	// CommittedVersion is the version after a successful Commit, -1 where nothing was written.
+	CommittedVersion() (int64, error)
+	// Versionstamp is the stamp after a successful Commit that wrote something.
+	Versionstamp() (Versionstamp, error)
+
+	// Watch becomes ready when the value of key has changed from what this transaction sees. It is armed by a successful Commit, lives after
+	// it, and ends with CodeCancelled when Cancel of the returned watch is called or the engine closes. It may fire without a
+	// change; it never stays silent after one. Unlike reads it is not bound to the transaction's context.
+	Watch(key []byte) Watch
+
+	// Size is the bytes that count against MaxTransactionSize so far, roughly.
+	Size() int
+
+	// Cancel fails everything pending with CodeCancelled. Idempotent; allowed after Commit.
+	Cancel()
+}
+
+// Watch waits for one key to change.
+type Watch interface {
+	// Done is closed when the watch has fired or failed. The engine closes it.
+	Done() <-chan struct{}
+	// Err is nil where the key changed; meaningful after Done.
+	Err() error
+	// Cancel releases the watch. Idempotent.
+	Cancel()
+}
