@@ -90,7 +90,9 @@ type KeyValue struct{ Key, Value []byte }
 type KeyRange struct{ Begin, End []byte }
 
 // Range is anything that a range read can cover: a KeyRange or a SelectorRange.
-type Range interface{ Selectors() (begin, end KeySelector) }
+type Range interface {
+	Selectors() (begin, end KeySelector)
+}
 
 // Selectors makes a KeyRange a Range.
 func (r KeyRange) Selectors() (begin, end KeySelector) {

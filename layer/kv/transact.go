@@ -80,7 +80,7 @@ func attemptOnce[T any](ctx context.Context, e Engine, o TransactOptions, result
 		return c, false, err
 	}
 	*result = r
-	if o.TransactionID != nil {
+	if o.TransactionID != nil && tx.Wrote() {
 		tx.SetVersionstampedValue(o.TransactionID, make([]byte, len(c.Versionstamp)), 0)
 	}
 	if err := tx.Commit(); err != nil {

@@ -68,6 +68,9 @@ type Transaction interface {
 	// change; it never stays silent after one. Unlike reads it is not bound to the transaction's context.
 	Watch(key []byte) Watch
 
+	// Wrote reports whether anything was set, cleared or changed so far (write conflicts alone do not count).
+	Wrote() bool
+
 	// Size is the bytes that count against MaxTransactionSize so far, roughly.
 	Size() int
 
