@@ -1,0 +1,241 @@
+package layer
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"github.com/divandb/divan/layer/revtree"
+)
+
+// Rev is a revision id, "POS-HASH".
+type Rev = revtree.Rev
+
+// Document is one revision of a document. Body and attachments are as stored; fields beyond are filled only when asked for (R7).
+type Document struct {
+	ID      string
+	Rev     Rev
+	Deleted bool
+	// Body is the JSON object text as it came, without the top-level members that begin with an underscore. At least `{}`.
+	Body        []byte
+	Attachments []Attachment // in the order given by the writer
+
+	Revs             []Rev     // newest first, from Rev back (revs)
+	RevsInfo         []RevInfo // (revs_info)
+	Conflicts        []Rev     // (conflicts) live leaves but the winner, best first
+	DeletedConflicts []Rev     // (deleted_conflicts)
+	LocalSeq         Seq       // (local_seq) zero if not asked
+}
+
+// RevInfo says whether a body is still there: "available", "missing" or "deleted".
+type RevInfo struct {
+	Rev    Rev
+	Status string
+}
+
+// Attachment describes stored attachment data.
+type Attachment struct {
+	Name          string
+	ContentType   string
+	RevPos        int64
+	Digest        string // "md5-" and base64
+	Length        int64  // of the content, decoded
+	Encoding      string // "gzip" where it came so, else empty
+	EncodedLength int64  // as stored; equal to Length where Encoding is empty
+	ID            [16]byte
+}
+
+// AppendJSON appends the document as CouchDB renders it: _id, _rev, then _deleted, the body's members as they came, _attachments as
+// stubs, _revisions, _revs_info, _conflicts, _deleted_conflicts, _local_seq. No decoding and encoding of the body takes place.
+func (doc *Document) AppendJSON(dst []byte) []byte { panic("unwritten") }
+
+// GetOptions of Get and OpenRevs.
+type GetOptions struct {
+	Rev    Rev  // zero is the winner
+	Latest bool // with Rev: the leaf (or leaves) that descend from it
+
+	Revs, RevsInfo, Conflicts, DeletedConflicts, LocalSeq bool
+}
+
+// Get reads one document. NotFound with reason "missing" or "deleted" (a deleted winner asked for without Rev).
+func (d *Database) Get(ctx context.Context, id string, o GetOptions) (*Document, error) {
+	panic("unwritten")
+}
+
+// OpenRev is one answer of OpenRevs: Doc, or the missing Rev.
+type OpenRev struct {
+	Rev Rev
+	Doc *Document // nil if missing
+}
+
+// OpenRevs reads several leaves: all of them when revs is nil.
+func (d *Database) OpenRevs(ctx context.Context, id string, revs []Rev, o GetOptions) ([]OpenRev, error) {
+	panic("unwritten")
+}
+
+// BulkGet reads many documents, reads overlapped, in the order asked, streaming. A row's error is of kind NotFound where that one is missing.
+func (d *Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) iter.Seq2[BulkGetRow, error] {
+	panic("unwritten")
+}
+
+// DocRef names a document and perhaps a revision.
+type DocRef struct {
+	ID  string
+	Rev Rev // zero: every leaf, as _bulk_get answers where no rev is given... see CouchDB: the winner only
+}
+
+// BulkGetRow answers one DocRef.
+type BulkGetRow struct {
+	Ref  DocRef
+	Docs []OpenRev
+	Err  error // NotFound and the like, for this row alone
+}
+
+// Edit is one change to one document.
+type Edit struct {
+	ID string
+	// Rev is the parent of an interactive edit (zero: a new document), or the revision itself of a replicated edit.
+	Rev Rev
+	// Ancestors of a replicated edit's Rev, newest first: consecutive positions from Rev.Pos-1 down.
+	Ancestors []Rev
+	Deleted   bool
+	Body      []byte // as Document.Body
+	// Attachments that the new revision has. nil is none: a parent's attachment survives only where named as a stub.
+	Attachments []AttachmentEdit
+	// KeepAttachments carries all of the parent's attachments over (standalone attachment PUT and DELETE use it with Attachments / RemoveAttachment).
+	KeepAttachments  bool
+	RemoveAttachment string
+}
+
+// AttachmentEdit is one attachment of an Edit: a stub of the parent revision's, data held in memory, or a finished upload.
+type AttachmentEdit struct {
+	Name        string
+	ContentType string
+	Encoding    string
+	RevPos      int64 // 0: the new revision's position
+	Stub        bool
+	Digest      string // of a stub or announced by the client; checked where not empty
+	Data        []byte // inline
+	Upload      *Upload
+}
+
+// Upload is attachment data already in the store and not yet part of a document.
+type Upload struct {
+	ID                    [16]byte
+	DocID                 string
+	Digest                string
+	Length, EncodedLength int64
+}
+
+// Upload streams attachment data into the store in transactions of bounded size, with flat memory. length < 0 is unknown; otherwise a shorter or longer
+// stream is Invalid. What no Edit takes up is swept after an hour. TooLarge past Options.MaxAttachment.
+func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length int64, encoding string) (*Upload, error) {
+	panic("unwritten")
+}
+
+// OpenAttachment streams an attachment's stored bytes (still encoded, where Encoding says so) from offset off, n bytes at most (n < 0: to the end).
+func (d *Database) OpenAttachment(ctx context.Context, docID string, a Attachment, off, n int64) (io.ReadCloser, error) {
+	panic("unwritten")
+}
+
+// ParseEdit turns a client's JSON document into an Edit: validates the JSON, splits off the underscore members (_id, _rev, _deleted, _attachments,
+// _revisions; unknown ones are Invalid with name doc_validation, as CouchDB), and keeps the rest as it came. The Edit keeps slices of
+// doc. replicated selects how _rev and _revisions are read (new_edits=false).
+func ParseEdit(doc []byte, replicated bool) (Edit, error) { panic("unwritten") }
+
+// ValidateID refuses what CouchDB refuses as a document id: empty, over 512 bytes, invalid UTF-8, a leading underscore that is not _design/ or _local/.
+func ValidateID(id string) error { panic("unwritten") }
+
+// WriteOptions of Put and Bulk.
+type WriteOptions struct {
+	// Replicated is new_edits=false.
+	Replicated bool
+	// User is who writes, for validate_doc_update; nil skips validation (internal writes).
+	User *UserCtx
+	// Atomic makes a Bulk all or nothing, in one transaction (all_or_nothing); beyond a transaction's limits TooLarge.
+	Atomic bool
+}
+
+// UserCtx is the user that validate functions and security see.
+type UserCtx struct {
+	Name  string // empty: anonymous
+	Roles []string
+}
+
+// Put writes one document: one transaction. Conflict, Forbidden, Unauthorized, Invalid, TooLarge.
+func (d *Database) Put(ctx context.Context, e Edit, o WriteOptions) (Rev, error) { panic("unwritten") }
+
+// EditResult answers one Edit of Bulk.
+type EditResult struct {
+	ID  string
+	Rev Rev
+	Err error
+}
+
+// Bulk writes many documents in as few transactions as limits allow, in order; each edit succeeds or fails alone (Err), and an error of Bulk itself
+// means that the rest was not written. Results are in the order of edits. The same id twice is written in two transactions.
+func (d *Database) Bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]EditResult, error) {
+	panic("unwritten")
+}
+
+// RevsDiff tells which of the given revisions the database does not have, and for each document which leaves are possible ancestors of them.
+func (d *Database) RevsDiff(ctx context.Context, id string, revs []Rev) (missing, possibleAncestors []Rev, err error) {
+	panic("unwritten")
+}
+
+// Purge removes leaves (and with the last one the document) without a trace in the feed, and returns those that were removed.
+func (d *Database) Purge(ctx context.Context, id string, revs []Rev) ([]Rev, error) {
+	panic("unwritten")
+}
+
+// AllDocsOptions of AllDocs. Keys, where not nil, names documents and excludes the range.
+type AllDocsOptions struct {
+	Keys        []string
+	Start, End  *string // ids, inclusive unless ExcludeEnd; with Descending Start is the higher one. Compared as bytes (CouchDB's _all_docs order is raw)
+	ExcludeEnd  bool
+	Descending  bool
+	Limit, Skip int // Limit < 0 is none
+	IncludeDocs bool
+	Conflicts   bool
+	Only        Subset
+}
+
+// Subset narrows AllDocs.
+type Subset int
+
+// The subsets.
+const (
+	Everything Subset = iota
+	DesignOnly        // _design_docs
+	LocalOnly         // _local_docs
+)
+
+// AllDocsRow is one row. With Keys, Err is NotFound where there is no such document, and Deleted rows have their Rev.
+type AllDocsRow struct {
+	ID      string
+	Rev     Rev
+	Deleted bool
+	Doc     *Document // IncludeDocs; nil for a deleted one
+	Err     error
+}
+
+// AllDocs streams rows at one snapshot where the engine holds one, otherwise across transactions. Rows are valid until the next one.
+func (d *Database) AllDocs(ctx context.Context, o AllDocsOptions) (*AllDocsResult, error) {
+	panic("unwritten")
+}
+
+// AllDocsResult is an all-docs response under way.
+type AllDocsResult struct {
+	TotalRows int64
+	Offset    int64 // rows before the first one, -1 where it is not known cheaply
+	UpdateSeq Seq
+	Rows      iter.Seq2[AllDocsRow, error] // once
+}
+
+// LocalDocument reads a _local document: its revision is "0-N".
+func (d *Database) LocalDocument(ctx context.Context, id string) (*Document, error) {
+	panic("unwritten")
+}
+
+// PutLocal writes or deletes (Deleted) a _local document with CouchDB's revision check.
+func (d *Database) PutLocal(ctx context.Context, e Edit) (Rev, error) { panic("unwritten") }

@@ -1,0 +1,92 @@
+// Package keyspace is the only place where key prefixes and format versions are assigned. Every key of Divan is
+//
+//	root ++ tuple(Section, ...)
+//
+// where root is the subspace the operator gave Divan in the store (empty in the embedded engine). Elements are tuple-encoded
+// (layer/tuple), so that a key can be read back by any FoundationDB tool.
+//
+// Numbers are never reused: a retired one stays in the list as a comment.
+package keyspace
+
+// Section is the first tuple element of every key.
+type Section int64
+
+const (
+	// Format holds the store's format version: (Format) = tuple(FormatVersion).
+	Format Section = 0
+	// Databases maps names: (Databases, name) = tuple(prefix number, created versionstamp).
+	Databases Section = 1
+	// DatabasePrefixes is the allocator of prefix numbers: (DatabasePrefixes) = next number, little-endian 64 bits.
+	DatabasePrefixes Section = 2
+	// Data holds the databases: (Data, prefix number, Subspace, ...).
+	Data Section = 3
+	// Transactions holds transaction ids of writes whose commit may have to be looked up (C4):
+	// (Transactions, hour since 1970, id 16 bytes) = versionstamp. The hour only serves the sweep of what a dead node left.
+	Transactions Section = 4
+	// Jobs holds background jobs (V3): (Jobs, type, ...). See layer/jobs*.go.
+	Jobs Section = 5
+	// Users holds nothing in the store itself: users are documents of the database _users.
+)
+
+// FormatVersion numbers the layout of the whole store. A node refuses a store with a higher version than it knows.
+//
+//	1: the first layout.
+const FormatVersion = 1
+
+// Subspace is the third tuple element of a key in Data.
+type Subspace int64
+
+const (
+	// Stamp changes with every change of the database's configuration, and is cleared with the database: (Stamp) =
+	// versionstamp. Every transaction reads it: that is how a writer conflicts with a reshard (P4), how a cached configuration is known to
+	// be current, and how a deleted database is noticed.
+	Stamp Subspace = 0
+	// Config holds settings: (Config, name, ...) = value. Names: "uuid", "incarnation", "revs_limit", "security", "partitioned",
+	// "changes_shards" (followed by the Sequence from which the map is active, P3), "purge_seq".
+	Config Subspace = 1
+	// Revisions (R1): (Revisions, DocID, NotDeleted, RevPosition, RevHash) =
+	// winner: (RevFormat, Sequence, BranchCount, [ancestors]); others: (RevFormat, [ancestors]).
+	// RevHash is 16 bytes where the text is 32 hex digits, otherwise a string.
+	Revisions Subspace = 2
+	// Changes (C1, P1): (Changes, ShardID, Incarnation, Versionstamp) = (SeqFormat, DocID, RevPosition, RevHash, BranchCount, NotDeleted).
+	Changes Subspace = 3
+	// ChangesDeprecated is the unsharded feed of a database written before sharding (P7): (ChangesDeprecated, Incarnation, Versionstamp), same value.
+	ChangesDeprecated Subspace = 4
+	// Wake is what waiting feeds watch (C7): (Wake, ShardID) = versionstamp of the shard's newest entry.
+	Wake Subspace = 5
+	// Documents holds bodies: (Documents, DocID, RevPosition, RevHash, chunk) = bytes, in chunks of at most BodyChunk bytes; chunk 0 begins with
+	// the body header (BodyFormat, attachments).
+	Documents Subspace = 6
+	// AllDocs lists live documents: (AllDocs, DocID) = (RevPosition, RevHash).
+	AllDocs Subspace = 7
+	// Superseded queues bodies that are no leaf any more, until compaction removes them: (Superseded, Versionstamp) = (DocID, RevPosition, RevHash).
+	Superseded Subspace = 8
+	// Local holds _local documents: (Local, DocID, chunk) = bytes; chunk 0 begins with (LocalFormat, revision number).
+	Local Subspace = 9
+	// Attachments holds attachment data: (Attachments, DocID, AttachmentID 16 bytes, chunk) = bytes.
+	Attachments Subspace = 10
+	// Uploads lists attachments whose document is not yet written: (Uploads, hour since 1970, DocID, AttachmentID).
+	Uploads Subspace = 11
+	// Counters are little-endian 64-bit integers changed by atomic add: (Counters, name).
+	Counters Subspace = 12
+	// Designs lists design documents: (Designs, DocID) = (RevPosition, RevHash), so that none is searched among the documents.
+	Designs Subspace = 13
+	// Views holds indexes (V2): (Views, ViewSubspace, signature, ...). See layer/view*.go.
+	Views Subspace = 14
+	// Purges is the purge history: (Purges, Versionstamp) = (DocID, revisions).
+	Purges Subspace = 15
+)
+
+// Value formats. Each is the first tuple element (or byte) of the value it describes; a reader that meets an unknown one refuses
+// with an error that names it (R8).
+const (
+	RevFormat   = 1 // Revisions
+	SeqFormat   = 1 // Changes
+	BodyFormat  = 1 // Documents, chunk 0
+	LocalFormat = 1 // Local, chunk 0
+	ShardFormat = 1 // Config "changes_shards"
+	IndexFormat = 1 // Views
+)
+
+// BodyChunk is the size of a body or attachment chunk in bytes: below kv.MaxValueSize, as CouchDB's own layer had it.
+const BodyChunk = 96_000
