@@ -1,0 +1,105 @@
+// Package collate turns a JSON key into bytes whose order is the order in which CouchDB sorts views (clause V5):
+//
+//	null < false < true < numbers < strings < arrays < objects
+//
+// Strings sort by ICU's root collation, arrays element by element with the shorter first, objects member by member in
+// order of appearance (name, then value) with the smaller first. Two keys that CouchDB treats as equal give the same
+// bytes. The source is couch_ejson_compare in apache/couchdb.
+//
+// An encoded key is self-delimiting: no encoding is a proper prefix of another, so what follows it (an id, a duplicate
+// number) never disturbs the order, and [Skip] finds where it ends. Keys cannot be turned back into JSON; an index keeps
+// the emitted text beside them.
+//
+// All functions are safe for concurrent use, do not block, and do not keep their arguments.
+package collate
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Version names the order that this build produces. An index records it, and one written under another version is
+// rebuilt rather than read: mixing two orders in one range loses rows. It changes with the string tables and with the
+// encoding.
+const Version uint16 = 1
+
+// Low and High bound every key: Low sorts before and High after any encoded key. They stand for an absent start and end
+// of a range.
+const (
+	Low  byte = 0x00
+	High byte = 0xFF
+)
+
+// MaxDepth is how deep arrays and objects of a key may nest. CouchDB has no such limit, but a key of 8 KB (clause V6)
+// could otherwise nest 8,000 levels in a recursion that serves no one.
+const MaxDepth = 1000
+
+// ErrSyntax is what a key that is not one JSON text fails with; ErrDepth what one nested deeper than MaxDepth does; ErrRange
+// what a number with an exponent above MaxExponent does.
+var (
+	ErrSyntax = errors.New("collate: key is not JSON")
+	ErrRange  = fmt.Errorf("collate: key has a number with an exponent above %d", MaxExponent)
+	ErrDepth  = fmt.Errorf("collate: key is nested deeper than %d levels", MaxDepth)
+)
+
+// The first byte of each encoded value. The byte that ends an array or object is lower than all of them, so that a
+// prefix sorts first. Gaps leave room for later kinds.
+const (
+	tagEnd      byte = 0x01
+	tagNull     byte = 0x10
+	tagFalse    byte = 0x11
+	tagTrue     byte = 0x12
+	tagNegative byte = 0x20
+	tagPositive byte = 0x21
+	tagString   byte = 0x30
+	tagArray    byte = 0x40
+	tagObject   byte = 0x50
+)
+
+// The same for options.collation = "raw", which is Erlang's term order of the decoded JSON: numbers, then the atoms false,
+// null and true by name, then objects (tuples), arrays (lists) and strings (binaries, byte by byte).
+const (
+	rawNegative byte = 0x08
+	rawPositive byte = 0x09
+	rawFalse    byte = 0x10
+	rawNull     byte = 0x11
+	rawTrue     byte = 0x12
+	rawObject   byte = 0x20
+	rawArray    byte = 0x30
+	rawString   byte = 0x40
+)
+
+// order assigns the tags of one collation.
+type order struct {
+	null, no, yes, negative, positive, text, array, object byte
+	raw                                                    bool
+}
+
+var (
+	couchOrder = order{tagNull, tagFalse, tagTrue, tagNegative, tagPositive, tagString, tagArray, tagObject, false}
+	rawOrder   = order{rawNull, rawFalse, rawTrue, rawNegative, rawPositive, rawString, rawArray, rawObject, true}
+)
+
+// AppendKey appends the sort key of one JSON text to dst and returns the longer slice. On an error
+// (ErrSyntax, ErrDepth, ErrRange) dst comes back as it was. Space around the text is allowed.
+func AppendKey(dst, json []byte) ([]byte, error) { return appendKey(dst, json, &couchOrder) }
+
+// AppendRawKey is AppendKey for a view with options.collation = "raw". Keys of the two orders must not meet in one index.
+func AppendRawKey(dst, json []byte) ([]byte, error) { return appendKey(dst, json, &rawOrder) }
+
+func appendKey(dst, json []byte, o *order) ([]byte, error) {
+	e := encoders.Get().(*encoder)
+	defer encoders.Put(e)
+	e.scanner = scanner{data: json}
+	e.order, e.dst = o, dst
+	err := e.value(0)
+	if err == nil {
+		err = e.end()
+	}
+	out := e.dst
+	e.dst, e.data = nil, nil
+	if err != nil {
+		return dst, err
+	}
+	return out, nil
+}

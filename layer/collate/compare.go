@@ -1,0 +1,236 @@
+package collate
+
+import (
+	"bytes"
+	"cmp"
+	"math/big"
+	"strconv"
+)
+
+// Compare orders two JSON texts as CouchDB does, without building keys: -1, 0 or 1. It is the definition that the keys
+// are tested against, and serves merges that see few pairs. The errors are those of AppendKey; what
+// follows the first difference is not looked at.
+func Compare(a, b []byte) (int, error) {
+	x, y := encoders.Get().(*encoder), encoders.Get().(*encoder)
+	defer encoders.Put(x)
+	defer encoders.Put(y)
+	x.scanner, y.scanner = scanner{data: a}, scanner{data: b}
+	c, err := comparer{x, y}.value(0)
+	if err == nil && c == 0 {
+		if err = x.end(); err == nil {
+			err = y.end()
+		}
+	}
+	x.data, y.data = nil, nil
+	return c, err
+}
+
+// comparer walks two texts in step until they differ.
+type comparer struct{ a, b *encoder }
+
+// rank is the place of the kind of value that starts with c; 0 if none does.
+func rank(c byte) int {
+	switch c {
+	case 'n':
+		return 1
+	case 'f':
+		return 2
+	case 't':
+		return 3
+	case '"':
+		return 5
+	case '[':
+		return 6
+	case '{':
+		return 7
+	}
+	if c == '-' || c-'0' < 10 {
+		return 4
+	}
+	return 0
+}
+
+func (c comparer) value(depth int) (int, error) {
+	if depth > MaxDepth {
+		return 0, ErrDepth
+	}
+	ra, rb := rank(c.a.peek()), rank(c.b.peek())
+	if ra == 0 || rb == 0 {
+		return 0, ErrSyntax
+	}
+	if ra != rb {
+		return cmp.Compare(ra, rb), nil
+	}
+	switch ra {
+	case 4:
+		return c.number()
+	case 5:
+		return c.text()
+	case 6:
+		return c.array(depth)
+	case 7:
+		return c.object(depth)
+	}
+	if err := c.a.skip(0); err != nil {
+		return 0, err
+	}
+	return 0, c.b.skip(0)
+}
+
+func (c comparer) text() (int, error) {
+	var err error
+	var x, y []byte
+	if x, c.a.text, err = c.a.scanner.text(c.a.text); err != nil {
+		return 0, err
+	}
+	if y, c.b.text, err = c.b.scanner.text(c.b.text); err != nil {
+		return 0, err
+	}
+	if bytes.Equal(x, y) {
+		return 0, nil
+	}
+	return c.a.str.compare(x, y), nil
+}
+
+// number compares by value, with the double nearest to a text that has a fraction or an exponent.
+func (c comparer) number() (int, error) {
+	x, err := c.a.rational()
+	if err != nil {
+		return 0, err
+	}
+	y, err := c.b.rational()
+	if err != nil {
+		return 0, err
+	}
+	return x.Cmp(y), nil
+}
+
+func (e *encoder) rational() (*big.Rat, error) {
+	text, integer, err := e.number()
+	if err != nil {
+		return nil, err
+	}
+	if !integer {
+		if f, err := strconv.ParseFloat(string(text), 64); err == nil {
+			return new(big.Rat).SetFloat64(f), nil
+		}
+		if i := bytes.IndexAny(text, "eE"); i >= 0 {
+			if n, err := strconv.Atoi(string(text[i+1:])); err != nil || n > MaxExponent {
+				return nil, ErrRange
+			}
+		}
+	}
+	r, ok := new(big.Rat).SetString(string(text))
+	if !ok {
+		return nil, ErrSyntax
+	}
+	return r, nil
+}
+
+// next steps over the comma between elements, or over the closing bracket, and reports whether another element follows.
+func (s *scanner) next(closing byte, first bool) (bool, error) {
+	switch c := s.peek(); {
+	case c == closing:
+		s.pos++
+		return false, nil
+	case first:
+		return true, nil
+	case c == ',':
+		s.pos++
+		return true, nil
+	}
+	return false, ErrSyntax
+}
+
+// step moves both sides on; done says that at least one ended, and c how the sizes compare.
+func (c comparer) step(closing byte, first bool) (done bool, order int, err error) {
+	moreA, err := c.a.next(closing, first)
+	if err != nil {
+		return true, 0, err
+	}
+	moreB, err := c.b.next(closing, first)
+	switch {
+	case err != nil:
+		return true, 0, err
+	case !moreA && !moreB:
+		return true, 0, nil
+	case !moreA:
+		return true, -1, nil
+	case !moreB:
+		return true, 1, nil
+	}
+	return false, 0, nil
+}
+
+func (c comparer) array(depth int) (int, error) {
+	c.a.pos++
+	c.b.pos++
+	for first := true; ; first = false {
+		if done, order, err := c.step(']', first); done {
+			return order, err
+		}
+		if order, err := c.value(depth + 1); err != nil || order != 0 {
+			return order, err
+		}
+	}
+}
+
+func (c comparer) object(depth int) (int, error) {
+	x, err := c.a.members(depth)
+	if err != nil {
+		return 0, err
+	}
+	y, err := c.b.members(depth)
+	if err != nil {
+		return 0, err
+	}
+	endA, endB := c.a.pos, c.b.pos
+	for i := range min(len(x), len(y)) {
+		c.a.pos, c.b.pos = x[i], y[i]
+		if order, err := c.text(); err != nil || order != 0 {
+			return order, err
+		}
+		c.a.peek()
+		c.b.peek()
+		c.a.pos++
+		c.b.pos++
+		if order, err := c.value(depth + 1); err != nil || order != 0 {
+			return order, err
+		}
+	}
+	c.a.pos, c.b.pos = endA, endB
+	return cmp.Compare(len(x), len(y)), nil
+}
+
+// members returns where the members of the object at the scanner start, without those that a later one of the same name
+// replaces, and moves behind the object.
+func (e *encoder) members(depth int) ([]int, error) {
+	repeated, err := e.repeated(depth)
+	if err != nil {
+		return nil, err
+	}
+	e.pos++
+	var starts []int
+	for first := true; ; first = false {
+		more, err := e.next('}', first)
+		if err != nil || !more {
+			return starts, err
+		}
+		if e.peek() != '"' {
+			return nil, ErrSyntax
+		}
+		if !repeated[e.pos] {
+			starts = append(starts, e.pos)
+		}
+		if err := e.skipText(); err != nil {
+			return nil, err
+		}
+		if e.peek() != ':' {
+			return nil, ErrSyntax
+		}
+		e.pos++
+		if err := e.skip(depth + 1); err != nil {
+			return nil, err
+		}
+	}
+}
