@@ -44,6 +44,9 @@ type Database struct {
 type CreateOptions struct {
 	Shards      int  // changes shards, 0 means 1 (P5)
 	Partitioned bool // ids are partition:id, and a partition shares a shard (P2)
+	// Security is the _security object from the first moment on; nil means `{}`. Written in the creating transaction, so that no database
+	// is open to everyone for a moment.
+	Security []byte
 }
 
 // Open prepares an engine for use: writes the format version into an empty store, refuses a newer one, starts the sweep of transaction ids.
