@@ -117,6 +117,10 @@ type AttachmentEdit struct {
 	Digest      string // of a stub or announced by the client; checked where not empty
 	Data        []byte // inline
 	Upload      *Upload
+	// Follows marks data that comes in a later part of a multipart body (Length bytes of it, as stored; -1 where the client does not say): the caller
+	// uploads it and sets Upload before it writes. Put and Bulk refuse an edit whose data never came.
+	Follows bool
+	Length  int64
 }
 
 // Upload is attachment data already in the store and not yet part of a document.
