@@ -1,0 +1,189 @@
+package cluster_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/rpc"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/asynkron/protoactor-go/remote"
+	"github.com/divandb/divan/cluster"
+)
+
+// The tests run one member in their own process and the others as processes of the same binary. A process can be killed and stopped; and two
+// members in one process trip the race detector, because protoactor sets gRPC's global logger whenever remoting starts.
+
+// TestMain is a member where a test asks for one.
+func TestMain(m *testing.M) {
+	if spec := os.Getenv("DIVAN_TEST_MEMBER"); spec != "" {
+		if err := runMember(spec); err != nil {
+			os.Stderr.WriteString(err.Error() + "\n")
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// memberSpec is what a test says about a member process.
+type memberSpec struct {
+	Name, Gossip, Secret string
+	Join                 []string
+}
+
+// runMember is a member that answers its parent over standard input and output until that ends.
+func runMember(text string) error {
+	var s memberSpec
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return err
+	}
+	o := options(nil, s.Name)
+	o.Gossip, o.Secret, o.Join = s.Gossip, s.Secret, s.Join
+	o.Activate = echo(o.System)
+	c, err := cluster.Start(context.Background(), o)
+	if err != nil {
+		return err
+	}
+	server := rpc.NewServer()
+	if err := server.RegisterName("Member", &Calls{c}); err != nil {
+		return err
+	}
+	server.ServeConn(stdio{os.Stdin, os.Stdout})
+	return c.Stop()
+}
+
+type stdio struct {
+	io.ReadCloser
+	io.WriteCloser
+}
+
+func (s stdio) Close() error {
+	s.ReadCloser.Close()
+	return s.WriteCloser.Close()
+}
+
+// Calls are what a test asks a member process.
+type Calls struct{ c *cluster.Cluster }
+
+// Members is Cluster.Members.
+func (k *Calls) Members(_ int, answer *[]cluster.Member) error {
+	*answer = k.c.Members()
+	return nil
+}
+
+// Owners is the owners' names of many ids.
+func (k *Calls) Owners(ids []string, answer *[]string) error {
+	*answer = owners(k.c, ids)
+	return nil
+}
+
+// Echo asks an actor where it lives.
+func (k *Calls) Echo(id string, answer *string) (err error) {
+	*answer, err = askEcho(context.Background(), k.c, id)
+	return err
+}
+
+func owners(c *cluster.Cluster, ids []string) (names []string) {
+	for _, id := range ids {
+		names = append(names, c.Owner("echo", id).Name)
+	}
+	return names
+}
+
+func askEcho(ctx context.Context, c *cluster.Cluster, id string) (string, error) {
+	answer, err := c.Request(ctx, "echo", id, &remote.ActorPidRequest{Name: "hello"})
+	if err != nil {
+		return "", err
+	}
+	return answer.(*remote.ActorPidRequest).Kind, nil
+}
+
+// process is a member in a process of its own.
+type process struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	client *rpc.Client
+}
+
+// startProcess starts a member that is killed with the test at the latest.
+func startProcess(t *testing.T, s memberSpec) *process {
+	t.Helper()
+	if s.Gossip == "" {
+		s.Gossip = "127.0.0.1:0"
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), "DIVAN_TEST_MEMBER="+string(spec))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{t: t, cmd: cmd, client: rpc.NewClient(stdio{out, in})}
+	t.Cleanup(func() {
+		p.signal(syscall.SIGCONT)
+		p.kill()
+	})
+	p.Members() // waits for the start
+	return p
+}
+
+func (p *process) signal(s os.Signal) { _ = p.cmd.Process.Signal(s) }
+
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// stop ends the member in good order.
+func (p *process) stop() {
+	p.t.Helper()
+	p.client.Close()
+	if err := p.cmd.Wait(); err != nil {
+		p.t.Error("a member did not stop well: ", err)
+	}
+}
+
+func (p *process) call(method string, argument, answer any) error {
+	return p.client.Call("Member."+method, argument, answer)
+}
+
+// Members is Cluster.Members of that process.
+func (p *process) Members() (m []cluster.Member) {
+	p.t.Helper()
+	if err := p.call("Members", 0, &m); err != nil {
+		p.t.Fatal(err)
+	}
+	return m
+}
+
+func (p *process) owners(ids []string) (names []string) {
+	p.t.Helper()
+	if err := p.call("Owners", ids, &names); err != nil {
+		p.t.Fatal(err)
+	}
+	return names
+}
+
+func (p *process) echo(id string) (address string, err error) {
+	err = p.call("Echo", id, &address)
+	return address, err
+}

@@ -1,0 +1,184 @@
+package cluster
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Status of a member as this node sees it.
+type Status string
+
+// The statuses.
+const (
+	// Alive: it answers.
+	Alive Status = "alive"
+	// Suspect: it has not answered for a while and may be dead. It keeps its actors for now.
+	Suspect Status = "suspect"
+	// Left: it said goodbye, or stayed silent until the others agreed that it is dead.
+	Left Status = "left"
+)
+
+// Member is one member as this node sees it. The JSON is an entry of GET /_members.
+type Member struct {
+	Name    string   `json:"name"`
+	Status  Status   `json:"status"`
+	Self    bool     `json:"self"`
+	HTTP    string   `json:"http"`
+	SQL     string   `json:"sql"`
+	Gossip  string   `json:"gossip"`
+	Remote  string   `json:"remote"`
+	Version string   `json:"version"`
+	Roles   []string `json:"roles"`
+	// ID is the member's actor-system id: another one after a restart, and after the others had given it up.
+	ID string `json:"id"`
+}
+
+// metadata is what a member tells about itself in gossip; memberlist allows 512 bytes of it.
+type metadata struct {
+	ID      string   `json:"i"`
+	HTTP    string   `json:"h,omitempty"`
+	SQL     string   `json:"s,omitempty"`
+	Remote  string   `json:"r"`
+	Version string   `json:"v,omitempty"`
+	Roles   []string `json:"o,omitempty"`
+	// Leaving is set shortly before a member goes in good order: it gets no actors any more.
+	Leaving bool `json:"l,omitempty"`
+}
+
+// decodeMetadata reads another member's metadata. What is not understood (another version, a foreign program) gives the zero metadata:
+// such a member is shown but gets no actors.
+func decodeMetadata(b []byte) metadata {
+	var m metadata
+	if json.Unmarshal(b, &m) != nil {
+		return metadata{}
+	}
+	return m
+}
+
+// keepLeft is how long a member that left stays listed.
+const keepLeft = 24 * time.Hour
+
+// view is what this node knows about the members. It is told what happened and when, and has no clock and no lock of its own.
+type view struct {
+	self          string // name
+	probeInterval time.Duration
+	entries       map[string]*entry
+}
+
+type entry struct {
+	name   string
+	gossip string
+	meta   metadata
+	up     bool
+	heard  time.Time // the last sign of life
+	left   time.Time // since when it is not up
+}
+
+func newView(self string, probeInterval time.Duration) *view {
+	return &view{self: self, probeInterval: probeInterval, entries: map[string]*entry{}}
+}
+
+// joined records that a member is up. stale is true where it had been given up and comes back as if nothing had happened: it does not know
+// that its actors were placed elsewhere, and has to be told.
+func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale bool) {
+	e := v.entries[name]
+	if e == nil {
+		e = &entry{name: name}
+		v.entries[name] = e
+	}
+	stale = name != v.self && !e.up && !e.left.IsZero() && e.meta.ID == meta.ID && !meta.Leaving
+	e.gossip, e.meta, e.up, e.heard, e.left = gossip, meta, true, now, time.Time{}
+	return stale
+}
+
+// gone records that a member left or was declared dead.
+func (v *view) gone(now time.Time, name string) {
+	if e := v.entries[name]; e != nil && e.up {
+		e.up, e.left = false, now
+	}
+}
+
+// answered records a sign of life.
+func (v *view) answered(now time.Time, name string) {
+	if e := v.entries[name]; e != nil {
+		e.heard = now
+	}
+}
+
+// patience is the longest silence between two probes of one member when all is well: memberlist probes one member per interval, in turn.
+func (v *view) patience() time.Duration {
+	others := 0
+	for _, e := range v.entries {
+		if e.up && e.name != v.self {
+			others++
+		}
+	}
+	return time.Duration(others+1)*v.probeInterval + v.probeInterval/2
+}
+
+// members lists everybody, by name, and forgets who left long ago.
+func (v *view) members(now time.Time) []Member {
+	patience := v.patience()
+	list := make([]Member, 0, len(v.entries))
+	for name, e := range v.entries {
+		status := Alive
+		switch {
+		case !e.up && now.Sub(e.left) > keepLeft:
+			delete(v.entries, name)
+			continue
+		case !e.up:
+			status = Left
+		case name != v.self && now.Sub(e.heard) > patience:
+			status = Suspect
+		}
+		list = append(list, e.member(status, name == v.self))
+	}
+	slices.SortFunc(list, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// placeable lists the members that actors may be placed on, by name. A suspect keeps its place: moving actors at every hiccup costs
+// more than waiting for the verdict.
+func (v *view) placeable() []Member {
+	var list []Member
+	for name, e := range v.entries {
+		if e.up && !e.meta.Leaving && e.meta.ID != "" && e.meta.Remote != "" {
+			list = append(list, e.member(Alive, name == v.self))
+		}
+	}
+	slices.SortFunc(list, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// lost lists the gossip addresses of members that went without goodbye: they may come back when a network heals, and nobody else
+// will try, since memberlist stops gossiping to the dead.
+func (v *view) lost(now time.Time) []string {
+	var list []string
+	for _, e := range v.entries {
+		if !e.up && !e.meta.Leaving && now.Sub(e.left) < keepLeft {
+			list = append(list, e.gossip)
+		}
+	}
+	return list
+}
+
+// knows reports whether a member with that gossip address is up.
+func (v *view) knows(gossip string) bool {
+	for _, e := range v.entries {
+		if e.up && e.gossip == gossip {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *entry) member(s Status, self bool) Member {
+	roles := e.meta.Roles
+	if roles == nil {
+		roles = []string{}
+	}
+	return Member{Name: e.name, Status: s, Self: self, HTTP: e.meta.HTTP, SQL: e.meta.SQL, Gossip: e.gossip, Remote: e.meta.Remote,
+		Version: e.meta.Version, Roles: roles, ID: e.meta.ID}
+}

@@ -1,0 +1,106 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+)
+
+// The view is tested from inside: it is the logic behind Members and has no exported face of its own.
+func TestView(t *testing.T) {
+	start := time.Unix(1000, 0)
+	at := func(d time.Duration) time.Time { return start.Add(d) }
+	meta := func(id string) metadata { return metadata{ID: id, Remote: "127.0.0.1:1"} }
+	status := func(v *view, now time.Time) map[string]Status {
+		m := map[string]Status{}
+		for _, x := range v.members(now) {
+			m[x.Name] = x.Status
+		}
+		return m
+	}
+	placed := func(v *view) (s string) {
+		for _, m := range v.placeable() {
+			s += m.Name
+		}
+		return s
+	}
+	newTrio := func() *view {
+		v := newView("a", time.Second)
+		for _, n := range []string{"a", "b", "c"} {
+			v.joined(start, n, n+":7946", meta(n+"1"))
+		}
+		return v
+	}
+
+	t.Run("silence makes a suspect, an answer clears it, and a suspect keeps its place", func(t *testing.T) {
+		v := newTrio()
+		v.answered(at(9*time.Second), "c")
+		got := status(v, at(10*time.Second))
+		if got["a"] != Alive || got["b"] != Suspect || got["c"] != Alive {
+			t.Fatalf("after b was silent: %v", got)
+		}
+		if placed(v) != "abc" {
+			t.Fatalf("placed on %q", placed(v))
+		}
+		v.answered(at(10*time.Second), "b")
+		if got := status(v, at(11*time.Second)); got["b"] != Alive {
+			t.Fatalf("after b answered: %v", got)
+		}
+	})
+	t.Run("who is given up loses its place and is looked for", func(t *testing.T) {
+		v := newTrio()
+		v.gone(at(time.Second), "b")
+		if got := status(v, at(time.Second)); got["b"] != Left {
+			t.Fatalf("status %v", got)
+		}
+		if placed(v) != "ac" {
+			t.Fatalf("placed on %q", placed(v))
+		}
+		if l := v.lost(at(time.Minute)); len(l) != 1 || l[0] != "b:7946" {
+			t.Fatalf("lost %v", l)
+		}
+	})
+	t.Run("who leaves in good order loses its place before it goes and is not looked for", func(t *testing.T) {
+		v := newTrio()
+		leaving := meta("b1")
+		leaving.Leaving = true
+		v.joined(at(time.Second), "b", "b:7946", leaving)
+		if placed(v) != "ac" || status(v, at(time.Second))["b"] != Alive {
+			t.Fatalf("placed on %q, status %v", placed(v), status(v, at(time.Second)))
+		}
+		v.gone(at(2*time.Second), "b")
+		if l := v.lost(at(time.Minute)); len(l) != 0 {
+			t.Fatalf("lost %v", l)
+		}
+	})
+	t.Run("coming back under the old id is stale, under a new one is not", func(t *testing.T) {
+		v := newTrio()
+		v.gone(at(time.Second), "b")
+		v.gone(at(time.Second), "c")
+		if !v.joined(at(2*time.Second), "b", "b:7946", meta("b1")) {
+			t.Error("b came back under its old id and is not called stale")
+		}
+		if v.joined(at(2*time.Second), "c", "c:7946", meta("c2")) {
+			t.Error("c came back under a new id and is called stale")
+		}
+		if v.joined(at(3*time.Second), "b", "b:7946", meta("b1")) {
+			t.Error("an update of a member that is up is called stale")
+		}
+	})
+	t.Run("metadata that is not understood is shown and gets no actors", func(t *testing.T) {
+		v := newTrio()
+		v.joined(at(time.Second), "x", "x:7946", decodeMetadata([]byte("\xff not json")))
+		if placed(v) != "abc" || status(v, at(time.Second))["x"] != Alive {
+			t.Fatalf("placed on %q, status %v", placed(v), status(v, at(time.Second)))
+		}
+	})
+	t.Run("who left is forgotten after a day", func(t *testing.T) {
+		v := newTrio()
+		v.gone(at(0), "b")
+		if n := len(v.members(at(25 * time.Hour))); n != 2 {
+			t.Fatalf("%d members", n)
+		}
+		if l := v.lost(at(25 * time.Hour)); len(l) != 0 {
+			t.Fatalf("lost %v", l)
+		}
+	})
+}
