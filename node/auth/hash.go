@@ -1,0 +1,253 @@
+package auth
+
+import (
+	"crypto/hmac"
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"strconv"
+	"strings"
+
+	"github.com/xdg-go/stringprep"
+)
+
+// Bounds on what a stored hash may ask of this server. CouchDB's own writes 10 (1.x) to 600,000 (3.5).
+const (
+	minIterations = 1
+	maxIterations = 10_000_000
+)
+
+// ErrHash is what ParseHash returns for anything it does not know, a clear password included.
+var ErrHash = errors.New("not a password hash")
+
+// Hash is a stored password. It is immutable and safe for concurrent use.
+//
+// Two families are read. SCRAM verifiers, in Postgres' notation
+//
+//	SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY   (base64; RFC 5803)
+//
+// serve both ports, and do not let a thief of the string log in without guessing the password. CouchDB's notations
+//
+//	-pbkdf2:PRF-KEY,SALT,ITERATIONS   -pbkdf2-KEY,SALT,ITERATIONS (PRF sha)   -hashed-KEY,SALT   (hex; the salt is used as text)
+//
+// are read so that admins and users move over unchanged; a PBKDF2 key made with sha256 is SCRAM's salted password, so these
+// serve the SQL port too, the other ones only HTTP.
+type Hash struct {
+	scheme     scheme
+	salt       string // the bytes that were hashed; for SCRAM the decoded ones
+	iterations int
+	key        []byte // the scheme's result: stored key for schemeSCRAM, derived key for PBKDF2, digest for simple
+	serverKey  []byte // schemeSCRAM only
+}
+
+type scheme string
+
+const (
+	schemeSCRAM  scheme = "scram-sha-256"
+	schemeSimple scheme = "simple" // sha1(password + salt), CouchDB 1.x
+	// The PBKDF2 schemes are named by CouchDB's PRF.
+	schemeSHA1   scheme = "sha"
+	schemeSHA224 scheme = "sha224"
+	schemeSHA256 scheme = "sha256"
+	schemeSHA384 scheme = "sha384"
+	schemeSHA512 scheme = "sha512"
+)
+
+var prfs = map[scheme]func() hash.Hash{
+	schemeSHA1:   sha1.New,
+	schemeSHA224: sha256.New224,
+	schemeSHA256: sha256.New,
+	schemeSHA384: sha512.New384,
+	schemeSHA512: sha512.New,
+}
+
+// NewHash hashes password for node.yaml, as a SCRAM verifier with a random salt.
+func NewHash(password string, iterations int) (Hash, error) {
+	salt := make([]byte, 16)
+	rand.Read(salt)
+	salted, err := pbkdf2.Key(sha256.New, prepared(password), salt, iterations, sha256.Size)
+	if err != nil {
+		return Hash{}, fmt.Errorf("hash a password: %w", err)
+	}
+	stored, server := scramKeys(salted)
+	return Hash{scheme: schemeSCRAM, salt: string(salt), iterations: iterations, key: stored, serverKey: server}, nil
+}
+
+// ParseHash reads a stored hash in any notation that Hash names. The error wraps ErrHash and never repeats the text, which
+// might be a password.
+func ParseHash(text string) (Hash, error) {
+	if rest, ok := strings.CutPrefix(text, "SCRAM-SHA-256$"); ok {
+		return parseSCRAM(rest)
+	}
+	if rest, ok := strings.CutPrefix(text, "-hashed-"); ok {
+		key, salt, ok := strings.Cut(rest, ",")
+		if !ok {
+			return Hash{}, fmt.Errorf("%w: -hashed- needs KEY,SALT", ErrHash)
+		}
+		return newCouchHash(schemeSimple, key, salt, 1)
+	}
+	prf, rest := schemeSHA1, ""
+	switch {
+	case strings.HasPrefix(text, "-pbkdf2-"):
+		rest = strings.TrimPrefix(text, "-pbkdf2-")
+	case strings.HasPrefix(text, "-pbkdf2:"):
+		name, after, _ := strings.Cut(strings.TrimPrefix(text, "-pbkdf2:"), "-")
+		prf, rest = scheme(name), after
+	default:
+		return Hash{}, ErrHash
+	}
+	parts := strings.Split(rest, ",")
+	if len(parts) != 3 {
+		return Hash{}, fmt.Errorf("%w: -pbkdf2 needs KEY,SALT,ITERATIONS", ErrHash)
+	}
+	iterations, err := strconv.Atoi(parts[2])
+	if err != nil {
+		return Hash{}, fmt.Errorf("%w: the iterations are no number", ErrHash)
+	}
+	return newCouchHash(prf, parts[0], parts[1], iterations)
+}
+
+func parseSCRAM(text string) (Hash, error) {
+	params, keys, ok1 := strings.Cut(text, "$")
+	iter, salt64, ok2 := strings.Cut(params, ":")
+	stored64, server64, ok3 := strings.Cut(keys, ":")
+	iterations, err0 := strconv.Atoi(iter)
+	salt, err1 := base64.StdEncoding.DecodeString(salt64)
+	stored, err2 := base64.StdEncoding.DecodeString(stored64)
+	server, err3 := base64.StdEncoding.DecodeString(server64)
+	if err := errors.Join(err0, err1, err2, err3); err != nil || !ok1 || !ok2 || !ok3 ||
+		len(salt) == 0 || len(stored) != sha256.Size || len(server) != sha256.Size {
+		return Hash{}, fmt.Errorf("%w: a SCRAM verifier is SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY", ErrHash)
+	}
+	if err := checkIterations(iterations); err != nil {
+		return Hash{}, err
+	}
+	return Hash{scheme: schemeSCRAM, salt: string(salt), iterations: iterations, key: stored, serverKey: server}, nil
+}
+
+// newCouchHash makes a Hash of CouchDB's parts: a hex key, the salt as text.
+func newCouchHash(s scheme, hexKey, salt string, iterations int) (Hash, error) {
+	key, err := hex.DecodeString(hexKey)
+	if err != nil {
+		return Hash{}, fmt.Errorf("%w: the key is not in hex", ErrHash)
+	}
+	size := sha1.Size
+	if s != schemeSimple {
+		prf, ok := prfs[s]
+		if !ok {
+			return Hash{}, fmt.Errorf("%w: unknown PRF", ErrHash)
+		}
+		size = prf().Size()
+	}
+	// CouchDB before 3.4 wrote 20 bytes; PBKDF2 of any length is a prefix of the longer one. Less than a SHA-1 is a fault.
+	if len(key) < sha1.Size || len(key) > size {
+		return Hash{}, fmt.Errorf("%w: the key has %d bytes", ErrHash, len(key))
+	}
+	if err := checkIterations(iterations); err != nil {
+		return Hash{}, err
+	}
+	return Hash{scheme: s, salt: salt, iterations: iterations, key: key}, nil
+}
+
+func checkIterations(n int) error {
+	if n < minIterations || n > maxIterations {
+		return fmt.Errorf("%w: %d iterations are not between %d and %d", ErrHash, n, minIterations, maxIterations)
+	}
+	return nil
+}
+
+// String is the notation ParseHash reads.
+func (h Hash) String() string {
+	b64 := base64.StdEncoding.EncodeToString
+	switch h.scheme {
+	case schemeSCRAM:
+		return fmt.Sprintf("SCRAM-SHA-256$%d:%s$%s:%s", h.iterations, b64([]byte(h.salt)), b64(h.key), b64(h.serverKey))
+	case schemeSimple:
+		return fmt.Sprintf("-hashed-%x,%s", h.key, h.salt)
+	case schemeSHA1:
+		return fmt.Sprintf("-pbkdf2-%x,%s,%d", h.key, h.salt, h.iterations)
+	}
+	return fmt.Sprintf("-pbkdf2:%s-%x,%s,%d", h.scheme, h.key, h.salt, h.iterations)
+}
+
+// Matches reports whether password is the one that was hashed. It takes as long as the iterations ask for (600,000 are a
+// fifth of a second) and the same time for every wrong password.
+//
+// SCRAM clients send the password through SASLprep, CouchDB hashes it as typed: where the two differ, both are tried.
+func (h Hash) Matches(password string) bool {
+	prep := prepared(password)
+	ok := h.matches(prep)
+	if prep != password {
+		ok = h.matches(password) || ok
+	}
+	return ok
+}
+
+func (h Hash) matches(password string) bool {
+	if h.scheme == schemeSimple {
+		digest := sha1.Sum([]byte(password + h.salt))
+		return subtle.ConstantTimeCompare(digest[:], h.key) == 1
+	}
+	if h.scheme == schemeSCRAM {
+		salted, err := pbkdf2.Key(sha256.New, password, []byte(h.salt), h.iterations, sha256.Size)
+		if err != nil {
+			return false
+		}
+		stored, _ := scramKeys(salted)
+		return subtle.ConstantTimeCompare(stored, h.key) == 1
+	}
+	derived, err := pbkdf2.Key(prfs[h.scheme], password, []byte(h.salt), h.iterations, len(h.key))
+	return err == nil && subtle.ConstantTimeCompare(derived, h.key) == 1
+}
+
+// SCRAMKeys is what a SCRAM-SHA-256 server stores (RFC 5802, section 3).
+type SCRAMKeys struct {
+	Salt       []byte
+	Iterations int
+	StoredKey  []byte
+	ServerKey  []byte
+}
+
+// SCRAM returns the keys for the SQL port. ok is false for hashes that are not made with SHA-256: their owner must set the
+// password once more to use SQL.
+func (h Hash) SCRAM() (keys SCRAMKeys, ok bool) {
+	keys = SCRAMKeys{Salt: []byte(h.salt), Iterations: h.iterations}
+	switch {
+	case h.scheme == schemeSCRAM:
+		keys.StoredKey, keys.ServerKey = h.key, h.serverKey
+	case h.scheme == schemeSHA256 && len(h.key) == sha256.Size:
+		keys.StoredKey, keys.ServerKey = scramKeys(h.key)
+	default:
+		return SCRAMKeys{}, false
+	}
+	return keys, true
+}
+
+// scramKeys derives the stored and the server key from the salted password (RFC 5802, section 3).
+func scramKeys(salted []byte) (stored, server []byte) {
+	client := mac(sha256.New, salted, "Client Key")
+	sum := sha256.Sum256(client)
+	return sum[:], mac(sha256.New, salted, "Server Key")
+}
+
+func mac(h func() hash.Hash, key []byte, message string) []byte {
+	m := hmac.New(h, key)
+	m.Write([]byte(message))
+	return m.Sum(nil)
+}
+
+// prepared is SASLprep (RFC 4013), which SCRAM asks for. What it prohibits is taken as typed, as libpq does.
+func prepared(password string) string {
+	if p, err := stringprep.SASLprep.Prepare(password); err == nil {
+		return p
+	}
+	return password
+}

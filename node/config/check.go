@@ -1,0 +1,237 @@
+package config
+
+import (
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/divandb/divan/node/auth"
+)
+
+// Least and greatest that make sense. The upper ones guard against a slip of the hand, such as MiB for KiB.
+const (
+	maxDocument   = 9 << 20 // a document must fit one transaction of 10 MB with its changes entry
+	maxShards     = 1024
+	maxBatch      = 10_000
+	minIterations = 4096 // RFC 7677, section 4
+	maxIterations = 10_000_000
+	maxName       = 64 // gossip's node metadata has 512 bytes for everything
+)
+
+// check finds what no single value shows. It runs over the defaults where a value could not be read, so that one fault does
+// not hide another.
+func (s *settings) check() {
+	c := s.cfg
+	s.checkName()
+	s.checkListeners()
+	s.checkStorage()
+	s.checkAdmins()
+	s.checkTLS("http.tls", c.HTTP.TLS)
+	s.checkTLS("sql.tls", c.SQL.TLS)
+	s.checkCORS()
+	if c.Data == "" && c.Storage.Engine == EngineEmbedded {
+		s.at("data", "needs a directory")
+	}
+	s.within("sql.max_connections", int64(c.SQL.MaxConnections), 1, 100_000)
+	s.within("changes.max_shards", int64(c.Changes.MaxShards), 1, maxShards)
+	s.within("changes.default_shards", int64(c.Changes.DefaultShards), 1, int64(max(1, c.Changes.MaxShards)))
+	s.within("views.batch", int64(c.Views.Batch), 1, maxBatch)
+	s.within("views.workers", int64(c.Views.Workers), 0, 1024)
+	s.within("views.map_memory", int64(c.Views.MapMemory), 1<<20, 4<<30)
+	s.within("limits.document", int64(c.Limits.Document), 1, maxDocument)
+	s.within("limits.attachment", int64(c.Limits.Attachment), 1, 1<<40)
+	s.within("limits.request", int64(c.Limits.Request), 1<<10, 4<<30)
+	s.within("storage.cache", int64(c.Storage.Cache), 1<<20, 1<<40)
+	s.within("auth.iterations", int64(c.Auth.Iterations), minIterations, maxIterations)
+	s.positive("auth.timeout", c.Auth.Timeout.Seconds() >= 1)
+	s.positive("views.map_timeout", c.Views.MapTimeout > 0)
+	s.positive("views.reduce_timeout", c.Views.ReduceTimeout > 0)
+	s.positive("http.cors.max_age", c.HTTP.CORS.MaxAge > 0)
+	s.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	s.oneOf("log.format", c.Log.Format, "auto", "text", "json")
+	s.oneOf("auth.same_site", c.Auth.SameSite, "", "lax", "strict", "none")
+}
+
+// at records a fault of the setting path, on its line.
+func (s *settings) at(path, format string, args ...any) {
+	s.fault(s.origins[path], path, format, args...)
+}
+
+func (s *settings) within(path string, n, low, high int64) {
+	if n < low || n > high {
+		s.at(path, "%d is not between %d and %d", n, low, high)
+	}
+}
+
+func (s *settings) positive(path string, ok bool) {
+	if !ok {
+		s.at(path, "is too short")
+	}
+}
+
+func (s *settings) oneOf(path, value string, known ...string) {
+	if !slices.Contains(known, value) {
+		s.at(path, "%q is not one of %s", value, strings.TrimPrefix(strings.Join(known, ", "), ", "))
+	}
+}
+
+func (s *settings) checkName() {
+	name := s.cfg.Name
+	if len(name) > maxName {
+		s.at("name", "is longer than %d bytes", maxName)
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '/' }) {
+		s.at("name", "%q holds a space, a slash or a control character", name)
+	}
+}
+
+// listeners are the addresses this node opens, by setting. Remoting is checked as it will be used.
+func (c *Config) listeners() []struct{ path, addr string } {
+	all := []struct{ path, addr string }{
+		{"http.listen", c.HTTP.Listen},
+		{"sql.listen", c.SQL.Listen},
+		{"cluster.gossip", c.Cluster.Gossip},
+		{"cluster.remoting", c.RemotingAddr()},
+	}
+	if c.Storage.Listen != "" {
+		all = append(all, struct{ path, addr string }{"storage.listen", c.Storage.Listen})
+	}
+	return all
+}
+
+func (s *settings) checkListeners() {
+	users := map[string]string{}
+	for _, l := range s.cfg.listeners() {
+		if !s.checkAddr(l.path, l.addr) {
+			continue
+		}
+		if _, port, _ := net.SplitHostPort(l.addr); port == "0" {
+			continue
+		}
+		if other, ok := users[l.addr]; ok {
+			s.at(l.path, "%s is taken by %s", l.addr, other)
+		}
+		users[l.addr] = l.path
+	}
+	for _, addr := range s.cfg.Cluster.Join {
+		s.checkAddr("cluster.join", addr)
+	}
+}
+
+func (s *settings) checkAddr(path, addr string) bool {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		s.at(path, "%q is not an address; write HOST:PORT", addr)
+		return false
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		s.at(path, "%q is not a port", port)
+		return false
+	}
+	return true
+}
+
+func (s *settings) checkStorage() {
+	st := s.cfg.Storage
+	s.oneOf("storage.engine", st.Engine, EngineEmbedded, EngineFDB, EngineRemote)
+	for _, only := range []struct{ path, value, engine string }{
+		{"storage.listen", st.Listen, EngineEmbedded},
+		{"storage.address", st.Address, EngineRemote},
+		{"storage.cluster_file", st.ClusterFile, EngineFDB},
+	} {
+		if only.value != "" && st.Engine != only.engine {
+			s.at(only.path, "is for the engine %s, and the engine is %s", only.engine, st.Engine)
+		}
+	}
+	if st.Engine == EngineRemote {
+		if st.Address == "" {
+			s.at("storage.engine", "remote needs storage.address: where the node with the store listens")
+		} else {
+			s.checkAddr("storage.address", st.Address)
+		}
+	}
+	if st.Secret == "" && (st.Engine == EngineRemote || st.Listen != "") {
+		s.at("storage.engine", "a shared store needs storage.secret, the same text on every node")
+	}
+}
+
+// checkAdmins also holds the rule that a node without admins stays on loopback.
+func (s *settings) checkAdmins() {
+	for _, name := range slices.Sorted(maps.Keys(s.cfg.Admins)) {
+		if name == "" {
+			s.at("admins", "a name is empty")
+		}
+		if _, err := auth.ParseHash(s.cfg.Admins[name]); err != nil {
+			s.at("admins", "%s: %v; make one with: divan hash-password", name, err)
+		}
+	}
+	if len(s.cfg.Admins)+len(s.cfg.AdminPassword) > 0 {
+		return
+	}
+	for _, l := range s.cfg.listeners() {
+		host, _, err := net.SplitHostPort(l.addr)
+		if err == nil && !isLoopback(host) {
+			s.at(l.path, "%s can be reached from other machines and there is no admin, so anybody could do anything; "+
+				"set admins in node.yaml or -admin USER:PASSWORD, or listen on 127.0.0.1", l.addr)
+		}
+	}
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+func (s *settings) checkTLS(path string, t TLS) {
+	if (t.Cert == "") != (t.Key == "") {
+		given := path + ".cert"
+		if t.Cert == "" {
+			given = path + ".key"
+		}
+		s.at(given, "TLS needs both cert and key")
+	}
+}
+
+func (s *settings) checkCORS() {
+	c := s.cfg.HTTP.CORS
+	if c.Enabled && len(c.Origins) == 0 {
+		s.at("http.cors.enabled", `needs http.cors.origins, such as ["https://app.example.com"] or ["*"]`)
+	}
+	if slices.Contains(c.Origins, "*") {
+		if len(c.Origins) > 1 {
+			s.at("http.cors.origins", `"*" stands for every origin; name no others beside it`)
+		}
+		if c.Credentials {
+			s.at("http.cors.credentials", `browsers send no credentials where origins is "*"; name the origins`)
+		}
+		return
+	}
+	for _, o := range c.Origins {
+		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" {
+			s.at("http.cors.origins", "%q is not an origin; write scheme://host or scheme://host:port", o)
+		}
+	}
+}
+
+// RemotingAddr is where actors of other nodes reach this one: cluster.remoting, or gossip's host and the next port.
+func (c *Config) RemotingAddr() string {
+	if c.Cluster.Remoting != "" {
+		return c.Cluster.Remoting
+	}
+	host, port, err := net.SplitHostPort(c.Cluster.Gossip)
+	if err != nil {
+		return "127.0.0.1:0" // gossip's own fault is reported, not a second one
+	}
+	n, _ := strconv.Atoi(port)
+	if n != 0 {
+		n++
+	}
+	return net.JoinHostPort(host, strconv.Itoa(n))
+}

@@ -1,0 +1,185 @@
+// Package config turns flags, environment variables and node.yaml into one checked Config.
+//
+// Precedence, highest first: flag, environment (DIVAN_...), node.yaml, built-in default. Every fault in every source is
+// found before anything is reported, each with the line it stands on (CONTRACT.md, "Program").
+package config
+
+import "time"
+
+// Config holds every setting. The yaml tags are the names in node.yaml; the path of a setting, in capitals and with
+// underscores, after DIVAN_ is its environment variable: storage.engine is DIVAN_STORAGE_ENGINE. The zero value is not
+// usable: start from Default or Load.
+type Config struct {
+	// Name is how other nodes call this one; empty means divan@HOST:PORT of the HTTP listener.
+	Name string `yaml:"name"`
+	// Data is the directory of the embedded store, created when missing. Relative paths are relative to the working directory.
+	Data    string  `yaml:"data"`
+	HTTP    HTTP    `yaml:"http"`
+	SQL     SQL     `yaml:"sql"`
+	Cluster Cluster `yaml:"cluster"`
+	Storage Storage `yaml:"storage"`
+	// Admins maps a user name to a password hash (auth.ParseHash). Empty: everyone is an admin, on loopback only.
+	Admins  map[string]string `yaml:"admins"`
+	Auth    Auth              `yaml:"auth"`
+	Changes Changes           `yaml:"changes"`
+	Views   Views             `yaml:"views"`
+	Limits  Limits            `yaml:"limits"`
+	Log     Log               `yaml:"log"`
+
+	// AdminPassword is the clear password of the single admin given by -admin or DIVAN_ADMIN, by name. It has no place in
+	// node.yaml: files keep hashes.
+	AdminPassword map[string]string `yaml:"-"`
+	// File is the node.yaml that was read, empty if none was.
+	File string `yaml:"-"`
+}
+
+// HTTP is the CouchDB side.
+type HTTP struct {
+	Listen string `yaml:"listen"`
+	TLS    TLS    `yaml:"tls"`
+	CORS   CORS   `yaml:"cors"`
+}
+
+// SQL is the Postgres side. With TLS files set, clients may ask for TLS; plain connections stay possible, as in Postgres.
+type SQL struct {
+	Listen string `yaml:"listen"`
+	TLS    TLS    `yaml:"tls"`
+	// MaxConnections refuses further sessions with 53300, as Postgres' max_connections.
+	MaxConnections int `yaml:"max_connections"`
+}
+
+// TLS names two PEM files; both empty means no TLS.
+type TLS struct {
+	Cert string `yaml:"cert"`
+	Key  string `yaml:"key"`
+}
+
+// CORS lets pages of other origins use the HTTP side from a browser, as CouchDB's [cors] section.
+type CORS struct {
+	Enabled bool `yaml:"enabled"`
+	// Origins are scheme://host[:port], or a single "*".
+	Origins     []string `yaml:"origins"`
+	Credentials bool     `yaml:"credentials"`
+	// Methods and Headers empty: CouchDB's lists.
+	Methods []string      `yaml:"methods"`
+	Headers []string      `yaml:"headers"`
+	MaxAge  time.Duration `yaml:"max_age"`
+}
+
+// Cluster is gossip and actor remoting.
+type Cluster struct {
+	Gossip string `yaml:"gossip"`
+	// Remoting is where actors of other nodes reach this one. Empty: gossip's host and the next port (port 0 if that is 0).
+	Remoting string `yaml:"remoting"`
+	// Advertise is the host other nodes use for this one; empty means the host of gossip.
+	Advertise string `yaml:"advertise"`
+	// Join lists gossip addresses of members to meet at the start.
+	Join []string `yaml:"join"`
+	// Secret encrypts gossip and is what remoting peers must know. Needed when the listeners leave loopback.
+	Secret string `yaml:"secret"`
+}
+
+// Engines, the values of storage.engine.
+const (
+	EngineEmbedded = "embedded"
+	EngineFDB      = "fdb"
+	EngineRemote   = "remote"
+)
+
+// Storage chooses the engine.
+type Storage struct {
+	Engine string `yaml:"engine"`
+	// Listen is where the embedded store serves the other nodes of this machine; empty serves nobody.
+	Listen string `yaml:"listen"`
+	// Address is the Listen of the node that holds the store, for the remote engine.
+	Address string `yaml:"address"`
+	// Secret authenticates both sides of Listen and Address.
+	Secret string `yaml:"secret"`
+	// ClusterFile is the path of fdb.cluster; empty for the client's default.
+	ClusterFile string `yaml:"cluster_file"`
+	// Cache is how much of the embedded store is kept in memory, in bytes.
+	Cache Size `yaml:"cache"`
+}
+
+// Auth is about passwords and sessions.
+type Auth struct {
+	// Secret signs session cookies; empty means a random one, kept beside the data.
+	Secret string `yaml:"secret"`
+	// Timeout is the life of a session cookie; it is renewed while it is used.
+	Timeout time.Duration `yaml:"timeout"`
+	// PersistentCookies gives the cookie a Max-Age, so that it outlives the browser.
+	PersistentCookies bool `yaml:"persistent_cookies"`
+	// SameSite is the cookie's attribute: empty, lax, strict or none.
+	SameSite string `yaml:"same_site"`
+	// RequireUser refuses anonymous requests, but for logging in and /_up.
+	RequireUser bool `yaml:"require_user"`
+	// Iterations of PBKDF2 for new passwords of the _users database.
+	Iterations int `yaml:"iterations"`
+}
+
+// Changes is about the change feed.
+type Changes struct {
+	// MaxShards caps the shards of one database; DefaultShards is what a new one gets.
+	MaxShards     int `yaml:"max_shards"`
+	DefaultShards int `yaml:"default_shards"`
+}
+
+// Views is about indexers and the JavaScript they run.
+type Views struct {
+	// Batch is how many documents an indexer takes at first; it adapts.
+	Batch int `yaml:"batch"`
+	// Workers is how many index tasks run at once on this node; 0 means one per CPU.
+	Workers int `yaml:"workers"`
+	// MapTimeout and MapMemory bound one JavaScript function over one document.
+	MapTimeout time.Duration `yaml:"map_timeout"`
+	MapMemory  Size          `yaml:"map_memory"`
+	// ReduceTimeout bounds one query's JavaScript reductions.
+	ReduceTimeout time.Duration `yaml:"reduce_timeout"`
+	// AutoCleanup removes indexes that no design document names any more.
+	AutoCleanup bool `yaml:"auto_cleanup"`
+}
+
+// Limits refuse what is larger (413).
+type Limits struct {
+	Document   Size `yaml:"document"`
+	Attachment Size `yaml:"attachment"`
+	// Request bounds a body that is not an attachment, such as _bulk_docs.
+	Request Size `yaml:"request"`
+}
+
+// Log is about standard error.
+type Log struct {
+	// Level is debug, info, warn or error.
+	Level string `yaml:"level"`
+	// Format is auto, text or json; auto is text on a terminal.
+	Format string `yaml:"format"`
+}
+
+// Default returns the settings of a node without any configuration. node.yaml in the repository root says the same, held equal
+// by a test.
+func Default() *Config {
+	return &Config{
+		Data: "./data",
+		HTTP: HTTP{
+			Listen: "127.0.0.1:5984",
+			CORS:   CORS{MaxAge: 10 * time.Minute},
+		},
+		SQL:     SQL{Listen: "127.0.0.1:5433", MaxConnections: 200},
+		Cluster: Cluster{Gossip: "127.0.0.1:7946"},
+		Storage: Storage{Engine: EngineEmbedded, Cache: 64 << 20},
+		Auth: Auth{
+			Timeout:           10 * time.Minute,
+			PersistentCookies: true,
+			Iterations:        600_000,
+		},
+		Changes: Changes{MaxShards: 64, DefaultShards: 1},
+		Views: Views{
+			Batch:         100,
+			MapTimeout:    5 * time.Second,
+			MapMemory:     64 << 20,
+			ReduceTimeout: 30 * time.Second,
+		},
+		Limits: Limits{Document: 8_000_000, Attachment: 1 << 30, Request: 64 << 20},
+		Log:    Log{Level: "info", Format: "auto"},
+	}
+}
