@@ -23,6 +23,8 @@ import (
 const (
 	minIterations = 1
 	maxIterations = 10_000_000
+
+	scramMinIterations = 4096 // RFC 7677, section 4
 )
 
 // ErrHash is what ParseHash returns for anything it does not know, a clear password included.
@@ -70,15 +72,24 @@ var prfs = map[scheme]func() hash.Hash{
 }
 
 // NewHash hashes password for node.yaml, as a SCRAM verifier with a random salt.
-func NewHash(password string, iterations int) (Hash, error) {
+func NewHash(password string, iterations int) Hash {
 	salt := make([]byte, 16)
 	rand.Read(salt)
-	salted, err := pbkdf2.Key(sha256.New, prepared(password), salt, iterations, sha256.Size)
+	return newSCRAM(password, salt, iterations)
+}
+
+func newSCRAM(password string, salt []byte, iterations int) Hash {
+	stored, server := scramKeys(derive(sha256.New, prepared(password), string(salt), iterations, sha256.Size))
+	return Hash{scheme: schemeSCRAM, salt: string(salt), iterations: iterations, key: stored, serverKey: server}
+}
+
+// derive is PBKDF2. Its only errors are of parameters that newCouchHash, parseSCRAM and the configuration exclude.
+func derive(prf func() hash.Hash, password, salt string, iterations, length int) []byte {
+	key, err := pbkdf2.Key(prf, password, []byte(salt), iterations, length)
 	if err != nil {
-		return Hash{}, fmt.Errorf("hash a password: %w", err)
+		panic(fmt.Sprintf("auth: PBKDF2 with %d iterations for %d bytes: %v", iterations, length, err))
 	}
-	stored, server := scramKeys(salted)
-	return Hash{scheme: schemeSCRAM, salt: string(salt), iterations: iterations, key: stored, serverKey: server}, nil
+	return key
 }
 
 // ParseHash reads a stored hash in any notation that Hash names. The error wraps ErrHash and never repeats the text, which
@@ -94,15 +105,14 @@ func ParseHash(text string) (Hash, error) {
 		}
 		return newCouchHash(schemeSimple, key, salt, 1)
 	}
-	prf, rest := schemeSHA1, ""
-	switch {
-	case strings.HasPrefix(text, "-pbkdf2-"):
-		rest = strings.TrimPrefix(text, "-pbkdf2-")
-	case strings.HasPrefix(text, "-pbkdf2:"):
-		name, after, _ := strings.Cut(strings.TrimPrefix(text, "-pbkdf2:"), "-")
-		prf, rest = scheme(name), after
-	default:
+	rest, ok := strings.CutPrefix(text, "-pbkdf2")
+	name, rest, hasKey := strings.Cut(rest, "-")
+	if !ok || !hasKey {
 		return Hash{}, ErrHash
+	}
+	prf := schemeSHA1
+	if name != "" {
+		prf = scheme(strings.TrimPrefix(name, ":"))
 	}
 	parts := strings.Split(rest, ",")
 	if len(parts) != 3 {
@@ -197,15 +207,11 @@ func (h Hash) matches(password string) bool {
 		return subtle.ConstantTimeCompare(digest[:], h.key) == 1
 	}
 	if h.scheme == schemeSCRAM {
-		salted, err := pbkdf2.Key(sha256.New, password, []byte(h.salt), h.iterations, sha256.Size)
-		if err != nil {
-			return false
-		}
-		stored, _ := scramKeys(salted)
+		stored, _ := scramKeys(derive(sha256.New, password, h.salt, h.iterations, sha256.Size))
 		return subtle.ConstantTimeCompare(stored, h.key) == 1
 	}
-	derived, err := pbkdf2.Key(prfs[h.scheme], password, []byte(h.salt), h.iterations, len(h.key))
-	return err == nil && subtle.ConstantTimeCompare(derived, h.key) == 1
+	derived := derive(prfs[h.scheme], password, h.salt, h.iterations, len(h.key))
+	return subtle.ConstantTimeCompare(derived, h.key) == 1
 }
 
 // SCRAMKeys is what a SCRAM-SHA-256 server stores (RFC 5802, section 3).
@@ -233,13 +239,13 @@ func (h Hash) SCRAM() (keys SCRAMKeys, ok bool) {
 
 // scramKeys derives the stored and the server key from the salted password (RFC 5802, section 3).
 func scramKeys(salted []byte) (stored, server []byte) {
-	client := mac(sha256.New, salted, "Client Key")
+	client := mac(salted, "Client Key")
 	sum := sha256.Sum256(client)
-	return sum[:], mac(sha256.New, salted, "Server Key")
+	return sum[:], mac(salted, "Server Key")
 }
 
-func mac(h func() hash.Hash, key []byte, message string) []byte {
-	m := hmac.New(h, key)
+func mac(key []byte, message string) []byte {
+	m := hmac.New(sha256.New, key)
 	m.Write([]byte(message))
 	return m.Sum(nil)
 }

@@ -226,10 +226,10 @@ func (c *Config) RemotingAddr() string {
 		return c.Cluster.Remoting
 	}
 	host, port, err := net.SplitHostPort(c.Cluster.Gossip)
-	if err != nil {
+	n, notNumber := strconv.Atoi(port)
+	if err != nil || notNumber != nil || n < 0 || n > 65535 {
 		return "127.0.0.1:0" // gossip's own fault is reported, not a second one
 	}
-	n, _ := strconv.Atoi(port)
 	if n != 0 {
 		n++
 	}

@@ -1,0 +1,94 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/divandb/divan/layer"
+)
+
+// UserPrefix begins the ids of user documents.
+const UserPrefix = "org.couchdb.user:"
+
+// account is what is known of a name that may log in.
+type account struct {
+	name  string
+	roles []string
+	hash  Hash
+}
+
+func (acc account) userCtx(handler string) UserCtx {
+	return UserCtx{UserCtx: layer.UserCtx{Name: acc.name, Roles: acc.roles}, Handler: handler}
+}
+
+// account looks a name up: an admin of the configuration (with the roles of a user document of the same name in addition, as
+// in CouchDB), else a user document. found is false for a document without a usable password.
+func (a *Authenticator) account(ctx context.Context, name string) (acc account, found bool, err error) {
+	user, isUser, err := a.user(ctx, name)
+	if hash, ok := a.admins[name]; ok {
+		// An admin must get in to repair a store that cannot be read, so err does not count here.
+		return account{name: name, roles: append([]string{AdminRole}, user.roles...), hash: hash}, true, nil
+	}
+	if err != nil {
+		return account{}, false, err
+	}
+	return user, isUser, nil
+}
+
+// userDocument has the members of a user document that matter here.
+type userDocument struct {
+	Name           string   `json:"name"`
+	Type           string   `json:"type"`
+	Roles          []string `json:"roles"`
+	PasswordScheme string   `json:"password_scheme"`
+	PRF            string   `json:"pbkdf2_prf"`
+	Salt           string   `json:"salt"`
+	Iterations     int      `json:"iterations"`
+	DerivedKey     string   `json:"derived_key"`
+	PasswordSHA    string   `json:"password_sha"`
+}
+
+func (a *Authenticator) user(ctx context.Context, name string) (acc account, found bool, err error) {
+	if a.o.Users == nil {
+		return account{}, false, nil
+	}
+	body, conflicted, err := a.o.Users.UserDocument(ctx, name)
+	if err != nil {
+		return account{}, false, fmt.Errorf("look up user %q: %w", name, err)
+	}
+	if body == nil {
+		return account{}, false, nil
+	}
+	if conflicted {
+		return account{}, false, errConflicted
+	}
+	var doc userDocument
+	if err := unmarshalExact(body, &doc); err != nil {
+		a.o.Logger.Warn("user document cannot be used for logging in", "user", name, "err", err)
+		return account{}, false, nil
+	}
+	acc = account{name: name, roles: doc.Roles}
+	if acc.roles == nil {
+		acc.roles = []string{}
+	}
+	acc.hash, err = doc.hash()
+	if err != nil {
+		a.o.Logger.Warn("user document has no usable password", "user", name, "err", err)
+		return acc, false, nil
+	}
+	return acc, true, nil
+}
+
+func (doc userDocument) hash() (Hash, error) {
+	switch doc.PasswordScheme {
+	case "pbkdf2":
+		prf := scheme(doc.PRF)
+		if doc.PRF == "" {
+			prf = schemeSHA1
+		}
+		return newCouchHash(prf, doc.DerivedKey, doc.Salt, doc.Iterations)
+	case "simple", "":
+		return newCouchHash(schemeSimple, doc.PasswordSHA, doc.Salt, 1)
+	}
+	return Hash{}, fmt.Errorf("%w: unknown password_scheme %q", ErrHash, doc.PasswordScheme)
+}

@@ -1,0 +1,229 @@
+// Package auth decides who a request comes from: admins of the configuration and users of the _users database, by basic
+// authentication and session cookies over HTTP, by SCRAM-SHA-256 over SQL. What a user may do is decided where it is done.
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+// AdminRole is the role of server admins.
+const AdminRole = "_admin"
+
+// UserCtx is who makes a request. An anonymous one has no name and, unless the node has no admins, no roles.
+type UserCtx struct {
+	layer.UserCtx
+	// Handler is CouchDB's name of how the user was recognised, "cookie" or "default"; empty for anonymous.
+	Handler string
+
+	renew string // the session salt, when the cookie is so old that it should be written anew
+}
+
+// IsAdmin reports whether the user is a server admin.
+func (u UserCtx) IsAdmin() bool { return slices.Contains(u.Roles, AdminRole) }
+
+// Users finds the documents of the _users database. It is called once per request of a user, concurrently.
+type Users interface {
+	// UserDocument returns the winning revision of org.couchdb.user:NAME as a JSON object, nil if there is none, and whether
+	// the document has live conflicts.
+	UserDocument(ctx context.Context, name string) (doc []byte, conflicted bool, err error)
+}
+
+// Options of an Authenticator.
+type Options struct {
+	// Admins maps names to hashes (ParseHash); AdminPasswords to clear passwords, which win over Admins of the same name.
+	// Both empty: everybody is an admin. The caller has made sure that nobody but this machine can connect then.
+	Admins         map[string]string
+	AdminPasswords map[string]string
+	Users          Users
+	// Secret signs cookies. Nodes with the same one accept each other's.
+	Secret []byte
+	// Timeout is the life of a session cookie.
+	Timeout           time.Duration
+	PersistentCookies bool
+	SameSite          string // "", "lax", "strict", "none"
+	// RequireUser refuses anonymous requests but POST /_session and /_up.
+	RequireUser bool
+	// Iterations of PBKDF2 for new passwords (HashUserDocument).
+	Iterations int
+	Logger     *slog.Logger
+}
+
+// Authenticator is safe for concurrent use.
+type Authenticator struct {
+	o        Options
+	admins   map[string]Hash
+	verified *verifiedCache
+	slow     chan struct{} // a place per password hashing under way, so that wrong passwords cannot take every CPU
+	decoy    Hash          // hashed against when there is no such user, so that answers take the same time
+}
+
+// New checks the admins' hashes.
+func New(o Options) (*Authenticator, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	a := &Authenticator{
+		o:        o,
+		admins:   map[string]Hash{},
+		verified: newVerifiedCache(),
+		slow:     make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+	}
+	for name, text := range o.Admins {
+		h, err := ParseHash(text)
+		if err != nil {
+			return nil, fmt.Errorf("admin %s: %w", name, err)
+		}
+		a.admins[name] = h
+	}
+	for name, password := range o.AdminPasswords {
+		// The password is in the open already (a process list), so the fewest iterations do. The salt depends on nothing but
+		// secrets, so that nodes with the same secret and admin accept each other's sessions.
+		salt := mac(o.Secret, "admin "+name+":"+password)[:16]
+		a.admins[name] = newSCRAM(password, salt, scramMinIterations)
+	}
+	a.decoy = Hash{
+		scheme: schemeSCRAM, salt: rand.Text(), iterations: max(scramMinIterations, o.Iterations),
+		key: make([]byte, sha256.Size), // nothing hashes to it
+	}
+	return a, nil
+}
+
+// Open reports whether there are no admins, so that everybody is one.
+func (a *Authenticator) Open() bool { return len(a.admins) == 0 }
+
+func anonymous(open bool) UserCtx {
+	u := UserCtx{UserCtx: layer.UserCtx{Roles: []string{}}}
+	if open {
+		u.Roles = []string{AdminRole}
+		u.Handler = "default" // as CouchDB says in its admin party
+	}
+	return u
+}
+
+var (
+	errWrongPassword = &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized", Reason: "Name or password is incorrect."}
+	errNoUser        = &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized", Reason: "Authentication required."}
+	errConflicted    = &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized",
+		Reason: "User document conflicts must be resolved before the document is used for authentication purposes."}
+	errCookie = &layer.Error{Kind: layer.Invalid, Name: "bad_request",
+		Reason: "Malformed AuthSession cookie. Please clear your cookies."}
+)
+
+// Authenticate tells who sent r: by its cookie, else by basic credentials, else anonymous. Errors are of kind Unauthorized for a
+// wrong name or password, Invalid for a cookie no node made, or those of the store. It may take as long as a password hash
+// when credentials are seen for the first time.
+func (a *Authenticator) Authenticate(r *http.Request) (UserCtx, error) {
+	u, err := a.recognise(r)
+	if err != nil {
+		return UserCtx{}, err
+	}
+	if a.o.RequireUser && u.Name == "" {
+		login := r.URL.Path == "/_session" && r.Method == http.MethodPost
+		if !login && r.URL.Path != "/_up" {
+			return UserCtx{}, errNoUser
+		}
+	}
+	return u, nil
+}
+
+func (a *Authenticator) recognise(r *http.Request) (UserCtx, error) {
+	if u, ok, err := a.byCookie(r); ok || err != nil {
+		return u, err
+	}
+	name, password, ok := basicCredentials(r.Header.Get("Authorization"))
+	if !ok {
+		return anonymous(a.Open()), nil
+	}
+	acc, err := a.login(r.Context(), name, password)
+	if err != nil {
+		if errors.Is(err, errWrongPassword) {
+			a.o.Logger.Warn("authentication failed", "user", name, "from", r.RemoteAddr)
+		}
+		return UserCtx{}, err
+	}
+	return acc.userCtx("default"), nil
+}
+
+// basicCredentials reads an Authorization header. Other schemes, what is no base64 of NAME:PASSWORD, an empty name, and the pair
+// _:_ (with which browsers are made to forget a login) count as no credentials: clients do send them (FIELD-NOTES).
+func basicCredentials(header string) (name, password string, ok bool) {
+	kind, encoded, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(kind, "Basic") {
+		return "", "", false
+	}
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+	if err != nil {
+		return "", "", false
+	}
+	name, password, ok = strings.Cut(string(raw), ":")
+	if !ok || name == "" || (name == "_" && password == "_") {
+		return "", "", false
+	}
+	return name, password, true
+}
+
+// login checks a password. The slow hash runs once per credentials: they are remembered, bound to the stored hash, so that a
+// changed password is noticed at once.
+func (a *Authenticator) login(ctx context.Context, name, password string) (account, error) {
+	acc, found, err := a.account(ctx, name)
+	if err != nil {
+		return account{}, err
+	}
+	h := acc.hash
+	if !found {
+		h = a.decoy
+	}
+	key := a.verified.key(name, password, h)
+	if a.verified.has(key) {
+		return acc, nil
+	}
+	select {
+	case a.slow <- struct{}{}:
+		defer func() { <-a.slow }()
+	case <-ctx.Done():
+		return account{}, ctx.Err()
+	}
+	if a.verified.has(key) { // while waiting, another request with the same credentials was first
+		return acc, nil
+	}
+	if !h.Matches(password) || !found {
+		return account{}, errWrongPassword
+	}
+	a.verified.add(key)
+	return acc, nil
+}
+
+// SCRAMKeys returns what the SQL port needs to authenticate name, and who that is. For a name that cannot log in the keys are
+// made up, always the same ones for a name, so that the exchange runs to its end and fails there; known is false then.
+func (a *Authenticator) SCRAMKeys(ctx context.Context, name string) (keys SCRAMKeys, user layer.UserCtx, known bool, err error) {
+	acc, found, err := a.account(ctx, name)
+	if err != nil {
+		return SCRAMKeys{}, layer.UserCtx{}, false, err
+	}
+	if found {
+		if keys, ok := acc.hash.SCRAM(); ok {
+			return keys, layer.UserCtx{Name: acc.name, Roles: acc.roles}, true, nil
+		}
+		a.o.Logger.Warn("user cannot log in over sql: the stored password is not hashed with sha256; set it again", "user", name)
+	}
+	keys = SCRAMKeys{
+		Salt:       mac(a.o.Secret, "salt "+name)[:16],
+		Iterations: max(scramMinIterations, a.o.Iterations),
+		StoredKey:  mac(a.o.Secret, "stored "+name),
+		ServerKey:  mac(a.o.Secret, "server "+name),
+	}
+	return keys, layer.UserCtx{}, false, nil
+}

@@ -1,0 +1,159 @@
+package auth
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/divandb/divan/layer"
+)
+
+// maxLogin bounds the body of POST /_session.
+const maxLogin = 64 << 10
+
+func badRequest(reason string) error {
+	return &layer.Error{Kind: layer.Invalid, Name: "bad_request", Reason: reason}
+}
+
+// ServeSession answers /_session for u, who made the request: GET tells who that is, POST logs in, DELETE logs out. An error has
+// not been written to w, but for headers; its Name is CouchDB's: unauthorized, bad_request, bad_content_type, method_not_allowed.
+func (a *Authenticator) ServeSession(w http.ResponseWriter, r *http.Request, u UserCtx) error {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return a.showSession(w, r, u)
+	case http.MethodPost:
+		return a.startSession(w, r)
+	case http.MethodDelete:
+		a.clearCookie(w, r)
+		return answer(w, r, "next", map[string]any{"ok": true})
+	}
+	w.Header().Set("Allow", "GET,HEAD,POST,DELETE")
+	return &layer.Error{Kind: layer.Invalid, Name: "method_not_allowed", Reason: "Only GET,HEAD,POST,DELETE allowed"}
+}
+
+// sessionInfo is the answer of GET /_session; members in CouchDB's order.
+type sessionInfo struct {
+	OK   bool        `json:"ok"`
+	User sessionUser `json:"userCtx"`
+	Info struct {
+		Handlers      []string `json:"authentication_handlers"`
+		Authenticated string   `json:"authenticated,omitempty"`
+	} `json:"info"`
+}
+
+type sessionUser struct {
+	Name  *string  `json:"name"` // null for anonymous
+	Roles []string `json:"roles"`
+}
+
+func (a *Authenticator) showSession(w http.ResponseWriter, r *http.Request, u UserCtx) error {
+	if u.Name == "" && r.URL.Query().Get("basic") == "true" {
+		return &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized", Reason: "Please login."}
+	}
+	var s sessionInfo
+	s.OK = true
+	s.User.Roles = u.Roles
+	if u.Name != "" {
+		s.User.Name = &u.Name
+	}
+	s.Info.Handlers = []string{"cookie", "default"}
+	s.Info.Authenticated = u.Handler
+	a.Renew(w, r, u)
+	return writeJSON(w, s)
+}
+
+func (a *Authenticator) startSession(w http.ResponseWriter, r *http.Request) error {
+	name, password, err := loginForm(w, r)
+	if err != nil {
+		return err
+	}
+	acc, err := a.login(r.Context(), name, password)
+	if errors.Is(err, errWrongPassword) {
+		a.o.Logger.Warn("authentication failed", "user", name, "from", r.RemoteAddr)
+		a.clearCookie(w, r)
+		if target := r.URL.Query().Get("fail"); target != "" {
+			return redirect(w, target)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	a.setCookie(w, r, acc)
+	return answer(w, r, "next", struct {
+		OK    bool     `json:"ok"`
+		Name  string   `json:"name"`
+		Roles []string `json:"roles"`
+	}{true, acc.name, acc.roles})
+}
+
+// loginForm reads name (or username) and password from a form or a JSON object.
+func loginForm(w http.ResponseWriter, r *http.Request) (name, password string, err error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLogin))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return "", "", &layer.Error{Kind: layer.TooLarge, Name: "too_large", Reason: "the request entity is too large"}
+	} else if err != nil {
+		return "", "", badRequest("the request body could not be read")
+	}
+	fields := map[string]string{}
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch kind {
+	case "application/x-www-form-urlencoded":
+		form, err := url.ParseQuery(string(body))
+		if err != nil {
+			return "", "", badRequest("the request body is not a form")
+		}
+		for k := range form {
+			fields[k] = form.Get(k)
+		}
+	case "application/json":
+		if err := json.Unmarshal(body, &fields); err != nil {
+			return "", "", badRequest("invalid UTF-8 JSON")
+		}
+	default:
+		return "", "", &layer.Error{Kind: layer.Invalid, Name: "bad_content_type",
+			Reason: "Content-Type must be 'application/x-www-form-urlencoded' or 'application/json'"}
+	}
+	name, hasName := fields["name"]
+	username, hasUsername := fields["username"]
+	switch {
+	case !hasName && !hasUsername:
+		return "", "", badRequest("request body must contain a username")
+	case hasName && hasUsername && name != username:
+		return "", "", badRequest("request body contains different usernames")
+	case hasUsername:
+		name = username
+	}
+	return name, fields["password"], nil
+}
+
+// answer writes v, with a redirect where the query names a target.
+func answer(w http.ResponseWriter, r *http.Request, param string, v any) error {
+	if target := r.URL.Query().Get(param); target != "" {
+		return redirect(w, target)
+	}
+	return writeJSON(w, v)
+}
+
+// redirect stays on this server: anything else would make a login link a way to somewhere else.
+func redirect(w http.ResponseWriter, target string) error {
+	if !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || strings.ContainsAny(target, "\\\r\n") {
+		w.Header().Del("Set-Cookie")
+		return badRequest("the redirect path must begin with one slash")
+	}
+	w.Header().Set("Location", target)
+	w.WriteHeader(http.StatusFound)
+	return nil
+}
+
+func writeJSON(w http.ResponseWriter, v any) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "must-revalidate")
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // only the client can fail it, by going away
+	return nil
+}

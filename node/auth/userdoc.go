@@ -1,0 +1,250 @@
+package auth
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/divandb/divan/layer"
+)
+
+// UsersDatabase is the database of user documents.
+const UsersDatabase = "_users"
+
+// passwordMembers of a user document are written by HashUserDocument alone when a password comes.
+var passwordMembers = []string{
+	"derived_key", "iterations", "password", "password_scheme", "password_sha", "preserve_salt", "pbkdf2_prf", "salt",
+}
+
+// HashUserDocument replaces the clear "password" of a user document by password_scheme, pbkdf2_prf, salt, iterations and derived_key,
+// as CouchDB 3.5 writes them, before the members that were there. A document without a password is returned as it is. doc is a JSON object; the
+// other members keep their text. It takes as long as a password hash.
+func (a *Authenticator) HashUserDocument(doc []byte) ([]byte, error) {
+	members, err := objectMembers(doc)
+	if err != nil {
+		return nil, err
+	}
+	var clear json.RawMessage
+	for _, m := range members {
+		if m.name == "password" {
+			clear = m.value
+		}
+	}
+	if clear == nil || string(clear) == "null" {
+		return doc, nil
+	}
+	var password string
+	if err := json.Unmarshal(clear, &password); err != nil {
+		return nil, forbidden("Password value is invalid: it must be a string.")
+	}
+	raw := make([]byte, 16)
+	rand.Read(raw)
+	salt := hex.EncodeToString(raw) // CouchDB hashes the hex text, not what it stands for
+
+	a.slow <- struct{}{}
+	key := derive(sha256.New, prepared(password), salt, a.o.Iterations, sha256.Size)
+	<-a.slow
+
+	head, err := json.Marshal(struct {
+		Scheme     string `json:"password_scheme"`
+		PRF        string `json:"pbkdf2_prf"`
+		Salt       string `json:"salt"`
+		Iterations int    `json:"iterations"`
+		Key        string `json:"derived_key"`
+	}{"pbkdf2", "sha256", salt, a.o.Iterations, hex.EncodeToString(key)})
+	if err != nil {
+		return nil, err
+	}
+	out := bytes.NewBuffer(head[:len(head)-1])
+	for _, m := range members {
+		if slices.Contains(passwordMembers, m.name) {
+			continue
+		}
+		name, err := json.Marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		out.WriteByte(',')
+		out.Write(name)
+		out.WriteByte(':')
+		out.Write(m.value)
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// objectMembers splits a JSON object at its top level, in order.
+func objectMembers(doc []byte) ([]member, error) {
+	dec := json.NewDecoder(bytes.NewReader(doc))
+	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
+		return nil, badRequest("Document must be a JSON object")
+	}
+	var members []member
+	for dec.More() {
+		tok, err := dec.Token()
+		name, isName := tok.(string)
+		if err != nil || !isName {
+			return nil, badRequest("invalid JSON")
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, badRequest("invalid JSON")
+		}
+		members = append(members, member{name, value})
+	}
+	return members, nil
+}
+
+// unmarshalExact is json.Unmarshal into a struct of tagged fields without its tolerance for case: to it, "Roles" is "roles", and to
+// whoever wrote the document it is not.
+func unmarshalExact(doc []byte, into any) error {
+	members, err := objectMembers(doc)
+	if err != nil {
+		return err
+	}
+	exact := map[string]json.RawMessage{}
+	t := reflect.TypeOf(into).Elem()
+	for i := range t.NumField() {
+		name := t.Field(i).Tag.Get("json")
+		for _, m := range members {
+			if m.name == name {
+				exact[name] = m.value
+			}
+		}
+	}
+	text, err := json.Marshal(exact)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, into)
+}
+
+func forbidden(reason string) error {
+	return &layer.Error{Kind: layer.Forbidden, Name: "forbidden", Reason: reason}
+}
+
+// UserUpdate is a write to the _users database, for CheckUserUpdate.
+type UserUpdate struct {
+	ID      string
+	New     []byte // the document as it will be stored, after HashUserDocument
+	Old     []byte // the winner it replaces; nil for a new document
+	Deleted bool
+	By      layer.UserCtx
+	// DatabaseAdmin says that By is a server admin or an admin in the _security object of _users.
+	DatabaseAdmin bool
+}
+
+// CheckUserUpdate holds the rules of CouchDB's _design/_auth: shape and name of user documents, who may write which, and that roles are
+// given by admins alone. Design documents are not its business. Errors are of kind Forbidden.
+func CheckUserUpdate(up UserUpdate) error {
+	var old, doc userDocument
+	if up.Old != nil {
+		if err := unmarshalExact(up.Old, &old); err != nil && !up.DatabaseAdmin {
+			return forbidden("Only admins may replace a malformed user doc.")
+		}
+	}
+	if up.Deleted {
+		if slices.Contains(up.By.Roles, AdminRole) || (up.By.Name != "" && up.By.Name == old.Name) {
+			return nil
+		}
+		return forbidden("Only admins may delete other user docs.")
+	}
+	if err := checkUserShape(up.ID, up.New, &doc); err != nil {
+		return err
+	}
+	if up.Old != nil && old.Name != doc.Name {
+		return forbidden("Usernames can not be changed.")
+	}
+	if !up.DatabaseAdmin {
+		switch {
+		case up.Old == nil && len(doc.Roles) > 0:
+			return forbidden("Only _admin may set roles")
+		case up.Old != nil && up.By.Name != doc.Name:
+			return forbidden("You may only update your own user document.")
+		case up.Old != nil && !sameSet(old.Roles, doc.Roles):
+			return forbidden("Only _admin may edit roles")
+		}
+	}
+	for _, role := range doc.Roles {
+		if strings.HasPrefix(role, "_") && role != "_metrics" {
+			return forbidden("No system roles (starting with underscore) in users db.")
+		}
+	}
+	return nil
+}
+
+func checkUserShape(id string, body []byte, doc *userDocument) error {
+	var shape struct {
+		Type       any `json:"type"`
+		Name       any `json:"name"`
+		Roles      any `json:"roles"`
+		Scheme     any `json:"password_scheme"`
+		Iterations any `json:"iterations"`
+		Key        any `json:"derived_key"`
+	}
+	if err := unmarshalExact(body, &shape); err != nil {
+		return badRequest("Document must be a JSON object")
+	}
+	name, _ := shape.Name.(string)
+	roles, isArray := shape.Roles.([]any)
+	notString := func(v any) bool { _, ok := v.(string); return !ok }
+	_, iterationsOK := shape.Iterations.(float64)
+	switch {
+	case shape.Type != "user":
+		return forbidden("doc.type must be user")
+	case name == "":
+		return forbidden("doc.name is required")
+	case shape.Roles == nil:
+		return forbidden("doc.roles must exist")
+	case !isArray:
+		return forbidden("doc.roles must be an array")
+	case slices.ContainsFunc(roles, notString):
+		return forbidden("doc.roles can only contain strings")
+	case id != UserPrefix+name:
+		return forbidden("Doc ID must be of the form org.couchdb.user:name")
+	case shape.Scheme != nil && shape.Scheme != "simple" && shape.Scheme != "pbkdf2":
+		return forbidden("Password scheme is not supported.")
+	case shape.Scheme == "pbkdf2" && !iterationsOK:
+		return forbidden("iterations must be a number.")
+	case shape.Scheme == "pbkdf2" && notString(shape.Key):
+		return forbidden("derived_key must be a string.")
+	case strings.HasPrefix(name, "_"):
+		return forbidden("Username may not start with underscore.")
+	case strings.Contains(name, ":"):
+		return forbidden("Character `:` is not allowed in usernames.")
+	}
+	if err := unmarshalExact(body, doc); err != nil {
+		return forbidden("a member of the password has the wrong type.")
+	}
+	if doc.PasswordSHA != "" && doc.Salt == "" {
+		return forbidden("Users with password_sha must have a salt.")
+	}
+	return nil
+}
+
+func sameSet(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
+}
+
+// CheckUserRead holds CouchDB's rules for reading a document of _users: users see their own, nobody but admins sees design
+// documents, and any other document is as if it were not there. It comes on top of the database's _security.
+func CheckUserRead(id string, by layer.UserCtx, databaseAdmin bool) error {
+	switch {
+	case databaseAdmin || (by.Name != "" && id == UserPrefix+by.Name):
+		return nil
+	case strings.HasPrefix(id, "_design/"):
+		return forbidden("Only administrators can view design docs in the users database.")
+	}
+	return &layer.Error{Kind: layer.NotFound, Name: "not_found", Reason: "missing"}
+}

@@ -1,0 +1,279 @@
+package config_test
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/node/config"
+)
+
+// load runs Load with node.yaml holding text, in a directory where no other node.yaml is.
+func load(t *testing.T, text string, env map[string]string, args ...string) (*config.Config, error) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	if text != "" {
+		if err := os.WriteFile("node.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return config.Load(args, func(name string) (string, bool) {
+		v, ok := env[name]
+		return v, ok
+	})
+}
+
+func mustLoad(t *testing.T, text string, env map[string]string, args ...string) *config.Config {
+	t.Helper()
+	c, err := load(t, text, env, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The node.yaml in the repository root must say what the program does without it, about every setting.
+func TestNodeYAML_IsTheDefault(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "node.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := mustLoad(t, string(text), nil)
+	got.File = ""
+	want := config.Default()
+	// An empty list or map in the file is an empty list or map, and in Default it is nil: the same to everybody.
+	want.Admins = map[string]string{}
+	want.Cluster.Join = []string{}
+	want.HTTP.CORS.Origins, want.HTTP.CORS.Methods, want.HTTP.CORS.Headers = []string{}, []string{}, []string{}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("node.yaml says\n%+v\nthe default is\n%+v", got, want)
+	}
+	missing, err := config.MissingPaths(text)
+	if err != nil || len(missing) > 0 {
+		t.Errorf("node.yaml does not show %q (%v)", missing, err)
+	}
+}
+
+func TestLoad_NothingGiven(t *testing.T) {
+	if got, want := mustLoad(t, "", nil), config.Default(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for _, empty := range []string{"\n", "# only a comment\n", "---\n", "http:\nname:\n"} {
+		got := mustLoad(t, empty, nil)
+		got.File = ""
+		if !reflect.DeepEqual(got, config.Default()) {
+			t.Errorf("%q: got %+v", empty, got)
+		}
+	}
+}
+
+func TestLoad_Precedence(t *testing.T) {
+	const file = "data: from-file\nname: file\nhttp:\n  listen: 127.0.0.1:1\nsql: {listen: '127.0.0.1:2'}\n"
+	env := map[string]string{"DIVAN_DATA": "from-env", "DIVAN_HTTP": "127.0.0.1:3", "DIVAN_CLUSTER_JOIN": "a:1"}
+	c := mustLoad(t, file, env, "-data", "from-flag", "-join", "x:1, y:2,")
+	for _, f := range []struct{ what, got, want string }{
+		{"data by flag", c.Data, "from-flag"},
+		{"http by environment", c.HTTP.Listen, "127.0.0.1:3"},
+		{"sql by file", c.SQL.Listen, "127.0.0.1:2"},
+		{"name by file", c.Name, "file"},
+		{"gossip by default", c.Cluster.Gossip, "127.0.0.1:7946"},
+		{"join by flag", strings.Join(c.Cluster.Join, " "), "x:1 y:2"},
+	} {
+		if f.got != f.want {
+			t.Errorf("%s: got %q, want %q", f.what, f.got, f.want)
+		}
+	}
+}
+
+func TestLoad_EverySettingFromEnvironment(t *testing.T) {
+	c := mustLoad(t, "", map[string]string{
+		"DIVAN_VIEWS_MAP_TIMEOUT": "250ms", "DIVAN_LIMITS_DOCUMENT": "2MiB", "DIVAN_CHANGES_MAX_SHARDS": "8",
+		"DIVAN_AUTH_REQUIRE_USER": "true", "DIVAN_HTTP_CORS_ORIGINS": "https://a.example,https://b.example",
+	})
+	if c.Views.MapTimeout != 250*time.Millisecond || c.Limits.Document != 2<<20 || c.Changes.MaxShards != 8 ||
+		!c.Auth.RequireUser || len(c.HTTP.CORS.Origins) != 2 {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestLoad_ConfigFile(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "other.yaml")
+	if err := os.WriteFile(file, []byte("name: other\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c := mustLoad(t, "name: here\n", nil, "-config", file); c.Name != "other" || c.File != file {
+		t.Errorf("by flag: %q from %q", c.Name, c.File)
+	}
+	if c := mustLoad(t, "name: here\n", map[string]string{"DIVAN_CONFIG": file}); c.Name != "other" {
+		t.Errorf("by environment: %q", c.Name)
+	}
+	for _, missing := range []string{filepath.Join(dir, "missing"), dir} {
+		if _, err := load(t, "", nil, "-config", missing); !errors.As(err, new(config.Faults)) {
+			t.Errorf("%s: %v", missing, err)
+		}
+	}
+}
+
+func TestLoad_Admin(t *testing.T) {
+	c := mustLoad(t, "", map[string]string{"DIVAN_ADMIN": "env:x"}, "-admin", "anna:se:cret", "-http", "0.0.0.0:0")
+	if len(c.AdminPassword) != 1 || c.AdminPassword["anna"] != "se:cret" {
+		t.Errorf("got %v", c.AdminPassword)
+	}
+	for _, bad := range []string{"topsecret", ":topsecret", "topsecret:"} {
+		_, err := load(t, "", nil, "-admin", bad)
+		if err == nil || strings.Contains(err.Error(), "topsecret") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestLoad_Help(t *testing.T) {
+	if _, err := load(t, "", nil, "-h"); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("got %v", err)
+	}
+	var usage strings.Builder
+	config.Usage(&usage)
+	for _, want := range []string{"-config FILE", "DIVAN_SQL", "-admin USER:PASSWORD"} {
+		if !strings.Contains(usage.String(), want) {
+			t.Errorf("usage does not name %s:\n%s", want, &usage)
+		}
+	}
+}
+
+// Each fault has its line, and one does not hide another.
+func TestLoad_Faults(t *testing.T) {
+	for _, c := range []struct {
+		name, yaml string
+		env        map[string]string
+		args       []string
+		want       []string // one per line of the error, each a part of it
+	}{
+		{
+			name: "all at once, in the order of lines",
+			yaml: "nam: x\ndata: 5\nstorage:\n  engine: mysql\n  cachee: 1\nlimits:\n  document: 1 parsec\nviews: {map_timeout: 5}\nhttp: nothing\n",
+			env:  map[string]string{"DIVAN_SQL": "nowhere", "DIVAN_AUTH_ITERATIONS": "many"},
+			args: []string{"-gossip", "127.0.0.1:99999"},
+			want: []string{
+				"node.yaml:1: unknown setting nam (did you mean name?)",
+				"node.yaml:2: data: expected a text (in quotes if it looks like something else), got 5",
+				`node.yaml:4: storage.engine: "mysql" is not one of embedded, fdb, remote`,
+				"node.yaml:5: unknown setting storage.cachee (did you mean storage.cache?)",
+				`node.yaml:7: limits.document: "1 parsec" is not a size`,
+				"node.yaml:8: views.map_timeout: expected a duration such as 30s or 10m, got 5",
+				`node.yaml:9: http: expected settings by name, got the text "nothing"`,
+				`DIVAN_AUTH_ITERATIONS: auth.iterations: "many" is not a whole number`,
+				`DIVAN_SQL: sql.listen: "nowhere" is not an address; write HOST:PORT`,
+				`-gossip: cluster.gossip: "99999" is not a port`,
+			},
+		},
+		{name: "in the wrong place", yaml: "engine: fdb\n", want: []string{"node.yaml:1: unknown setting engine (did you mean storage.engine?)"}},
+		{name: "nothing like it", yaml: "frobnicate: 1\n", want: []string{"node.yaml:1: unknown setting frobnicate"}},
+		{name: "twice", yaml: "name: a\ndata: x\nname: b\n", want: []string{"node.yaml:3: name: is set twice, first on line 1"}},
+		{name: "not YAML", yaml: "name: a\n  data: [\n", want: []string{"node.yaml:2: "}},
+		{name: "a tab", yaml: "http:\n\tlisten: x\n", want: []string{"node.yaml:2: found character that cannot start any token"}},
+		{name: "a list", yaml: "- a\n", want: []string{"node.yaml:1: expected settings by name, got a list"}},
+		{name: "two documents", yaml: "name: a\n---\nname: b\n", want: []string{"holds more than one YAML document"}},
+		{name: "bool", yaml: "http: {cors: {enabled: 1}}\n", want: []string{"node.yaml:1: http.cors.enabled: expected true or false, got 1"}},
+		{name: "number", yaml: "changes:\n  max_shards: '3'\n", want: []string{`node.yaml:2: changes.max_shards: expected a whole number, got the text "3"`}},
+		{name: "fraction", yaml: "changes:\n  max_shards: 1.5\n", want: []string{"expected a whole number, got 1.5"}},
+		{name: "list", yaml: "cluster: {join: a:1}\n", want: []string{`cluster.join: expected a list of texts, got the text "a:1"`}},
+		{name: "list of others", yaml: "cluster: {join: [1]}\n", want: []string{"cluster.join: expected a list of texts, got 1 in it"}},
+		{name: "size of another type", yaml: "storage: {cache: [1]}\n", want: []string{"storage.cache: expected a size such as 64MiB, got a list"}},
+		{name: "admins of another type", yaml: "admins: [a]\n", want: []string{"admins: expected names with texts, got a list"}},
+		{name: "clear password", yaml: "admins:\n  anna: topsecret\n", want: []string{"node.yaml:1: admins: anna: not a password hash; make one with: divan hash-password"}},
+		{name: "out of range", yaml: "changes:\n  max_shards: 0\n", want: []string{"node.yaml:2: changes.max_shards: 0 is not between 1 and 1024"}},
+		{name: "more shards than allowed", yaml: "changes:\n  max_shards: 4\n  default_shards: 5\n", want: []string{"node.yaml:3: changes.default_shards: 5 is not between 1 and 4"}},
+		{name: "document beyond a transaction", yaml: "limits: {document: 10MB}\n", want: []string{"limits.document: 10000000 is not between"}},
+		{name: "no listener", yaml: "http: {listen: ''}\n", want: []string{`http.listen: "" is not an address`}},
+		{name: "same port twice", yaml: "sql:\n  listen: 127.0.0.1:5984\n", want: []string{"node.yaml:2: sql.listen: 127.0.0.1:5984 is taken by http.listen"}},
+		{name: "remoting's own port", yaml: "http:\n  listen: 127.0.0.1:7947\n", want: []string{"cluster.remoting: 127.0.0.1:7947 is taken by http.listen"}},
+		{name: "remote without address", yaml: "storage:\n  engine: remote\n  secret: s\n", want: []string{"node.yaml:2: storage.engine: remote needs storage.address"}},
+		{name: "remote without secret", yaml: "storage: {engine: remote, address: '127.0.0.1:1'}\n", want: []string{"a shared store needs storage.secret"}},
+		{name: "settings of another engine", yaml: "storage:\n  listen: '127.0.0.1:1'\n  secret: s\n  engine: fdb\n  address: '127.0.0.1:2'\n", want: []string{
+			"node.yaml:2: storage.listen: is for the engine embedded, and the engine is fdb",
+			"node.yaml:5: storage.address: is for the engine remote, and the engine is fdb",
+		}},
+		{name: "half of TLS", yaml: "sql:\n  tls:\n    cert: a.pem\n", want: []string{"node.yaml:3: sql.tls.cert: TLS needs both cert and key"}},
+		{name: "CORS for nobody", yaml: "http: {cors: {enabled: true}}\n", want: []string{"http.cors.enabled: needs http.cors.origins"}},
+		{name: "CORS for all with credentials", yaml: "http: {cors: {enabled: true, origins: ['*'], credentials: true}}\n", want: []string{"http.cors.credentials: browsers send no credentials"}},
+		{name: "CORS origin with a path", yaml: "http: {cors: {enabled: true, origins: ['https://a.example/x']}}\n", want: []string{`"https://a.example/x" is not an origin`}},
+		{name: "open to the world", args: []string{"-http", "0.0.0.0:0", "-sql", ":0"}, want: []string{
+			"-http: http.listen: 0.0.0.0:0 can be reached from other machines and there is no admin",
+			"-sql: sql.listen: :0 can be reached from other machines and there is no admin",
+		}},
+		{name: "unknown flag", args: []string{"-frob"}, want: []string{"flag provided but not defined: -frob"}},
+		{name: "stray argument", args: []string{"start"}, want: []string{`unexpected argument "start"`}},
+		{name: "bad name", args: []string{"-name", "a b"}, want: []string{"-name: name: "}},
+		{name: "long name", args: []string{"-name", strings.Repeat("n", 65)}, want: []string{"name: is longer than 64 bytes"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := load(t, c.yaml, c.env, c.args...)
+			if err == nil {
+				t.Fatal("was taken")
+			}
+			if !errors.As(err, new(config.Faults)) {
+				t.Errorf("%T is not Faults", err)
+			}
+			got := strings.Split(err.Error(), "\n")
+			if len(got) != len(c.want) {
+				t.Fatalf("got %d faults, want %d:\n%v", len(got), len(c.want), err)
+			}
+			for i := range got {
+				if !strings.Contains(got[i], c.want[i]) {
+					t.Errorf("fault %d is %q, want %q", i+1, got[i], c.want[i])
+				}
+			}
+			if strings.Contains(err.Error(), "topsecret") {
+				t.Error("a fault shows a password")
+			}
+		})
+	}
+}
+
+func TestLoad_LoopbackNames(t *testing.T) {
+	for _, addr := range []string{"localhost:0", "127.1.2.3:0", "[::1]:0"} {
+		if _, err := load(t, "", nil, "-http", addr); err != nil {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+	if _, err := load(t, "", nil, "-http", "0.0.0.0:0", "-admin", "a:b"); err != nil {
+		t.Errorf("with an admin: %v", err)
+	}
+}
+
+func TestConfig_RemotingAddr(t *testing.T) {
+	for _, c := range []struct{ gossip, remoting, want string }{
+		{"127.0.0.1:7946", "", "127.0.0.1:7947"},
+		{"127.0.0.1:0", "", "127.0.0.1:0"},
+		{"[::1]:10", "", "[::1]:11"},
+		{"127.0.0.1:7946", "127.0.0.1:9", "127.0.0.1:9"},
+	} {
+		cfg := config.Default()
+		cfg.Cluster.Gossip, cfg.Cluster.Remoting = c.gossip, c.remoting
+		if got := cfg.RemotingAddr(); got != c.want {
+			t.Errorf("%s, %q: got %s, want %s", c.gossip, c.remoting, got, c.want)
+		}
+	}
+}
+
+func FuzzLoad_YAML(f *testing.F) {
+	f.Add("name: a\nhttp: {listen: '127.0.0.1:0'}\n")
+	f.Add("a: &x [1]\nb: *x\n<<: {name: 1}\n")
+	f.Add("? [a]\n: b\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		file := filepath.Join(t.TempDir(), "f.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := config.Load([]string{"-config", file}, func(string) (string, bool) { return "", false })
+		if err != nil && !errors.As(err, new(config.Faults)) {
+			t.Errorf("%T", err)
+		}
+	})
+}

@@ -1,0 +1,13 @@
+package config
+
+import "slices"
+
+// MissingPaths lists the settings that a node.yaml does not show, a mapping shown empty counting as shown.
+func MissingPaths(text []byte) ([]string, error) {
+	s := newSettings()
+	s.readYAML("node.yaml", text)
+	if len(s.faults) > 0 {
+		return nil, s.faults
+	}
+	return slices.DeleteFunc(Paths(), func(path string) bool { _, ok := s.origins[path]; return ok }), nil
+}
