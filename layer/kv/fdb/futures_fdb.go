@@ -1,0 +1,99 @@
+//go:build fdb
+
+package fdb
+
+import (
+	"github.com/apple/foundationdb/bindings/go/src/fdb"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// Futures keep their transaction: the client's futures do not outlive it.
+
+type failure[T any] struct{ err error }
+
+func (f failure[T]) Wait() (v T, err error) { return v, f.err }
+
+type value struct {
+	t *transaction
+	f fdb.FutureByteSlice
+}
+
+func (f value) Wait() ([]byte, error) {
+	v, err := f.f.Get()
+	if err == nil && v != nil && len(v) == 0 {
+		v = []byte{} // empty is a value, nil is none
+	}
+	return v, convert(f.t.ctx, err)
+}
+
+type key struct {
+	t *transaction
+	f fdb.FutureKey
+}
+
+func (f key) Wait() ([]byte, error) {
+	k, err := f.f.Get()
+	return k, convert(f.t.ctx, err)
+}
+
+type version struct {
+	t *transaction
+	f fdb.FutureInt64
+}
+
+func (f version) Wait() (int64, error) {
+	v, err := f.f.Get()
+	return v, convert(f.t.ctx, err)
+}
+
+// iterator adapts the binding's, which asks for the first batch when the read is issued and for the next one when a batch is used up.
+type iterator struct {
+	t   *transaction
+	it  *fdb.RangeIterator
+	row kv.KeyValue
+	err error
+}
+
+// rangeReader is a transaction or its snapshot.
+type rangeReader interface {
+	GetRange(r fdb.Range, options fdb.RangeOptions) fdb.RangeResult
+}
+
+func newIterator(t *transaction, from rangeReader, r kv.Range, o kv.RangeOptions) *iterator {
+	begin, end := r.Selectors()
+	for _, key := range [][]byte{begin.Key, end.Key} {
+		if len(key) > kv.MaxKeySize {
+			return &iterator{err: kv.NewError(kv.CodeKeyTooLarge, "key too large", nil)}
+		}
+	}
+	mode := fdb.StreamingModeIterator
+	switch {
+	case o.Mode == kv.ModeWantAll:
+		mode = fdb.StreamingModeWantAll
+	case o.Mode == kv.ModeExact && o.Limit > 0:
+		mode = fdb.StreamingModeExact
+	}
+	result := from.GetRange(fdb.SelectorRange{Begin: selector(begin), End: selector(end)},
+		fdb.RangeOptions{Limit: o.Limit, Mode: mode, Reverse: o.Reverse})
+	return &iterator{t: t, it: result.Iterator()}
+}
+
+func (it *iterator) Next() bool {
+	if it.err != nil || it.it == nil || !it.it.Advance() {
+		return false
+	}
+	row, err := it.it.Get()
+	if err != nil {
+		it.err = convert(it.t.ctx, err)
+		return false
+	}
+	it.row = kv.KeyValue{Key: row.Key, Value: row.Value}
+	return true
+}
+
+func (it *iterator) KeyValue() kv.KeyValue { return it.row }
+
+func (it *iterator) Err() error { return it.err }
+
+func (it *iterator) Close() { it.it = nil }
