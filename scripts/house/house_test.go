@@ -1,0 +1,139 @@
+package house_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/divandb/divan/scripts/house"
+)
+
+const root = "../.."
+
+func TestTree_Imports(t *testing.T) {
+	files, err := house.ReadTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 20 {
+		t.Fatalf("read %d files: this is not the tree", len(files))
+	}
+	for _, fault := range house.Check(files) {
+		t.Error(fault)
+	}
+}
+
+// Six rooms, and files that a project has: someone who has never seen Divan must find any line by guessing its room.
+func TestTree_Rooms(t *testing.T) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := []string{"go.mod", "go.sum", "node.yaml", "README.md", "ARCHITECTURE.md", "LICENSE", "NOTICE"}
+	ignored := []string{"bin", "data"} // never committed, as .gitignore says
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case strings.HasPrefix(name, "."), e.IsDir() && slices.Contains(house.Rooms, name),
+			!e.IsDir() && slices.Contains(known, name), slices.Contains(ignored, name):
+		default:
+			t.Errorf("%s stands beside the six rooms", name)
+		}
+	}
+	for _, room := range append([]string{"go.mod", "node.yaml", "LICENSE"}, house.Rooms...) {
+		if _, err := os.Stat(filepath.Join(root, room)); err != nil {
+			t.Errorf("there is no %s", room)
+		}
+	}
+}
+
+// The checker itself, on imports that are made up.
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		file, imports string
+		fault         string // a part of the one fault, empty when it is fine
+	}{
+		{"layer/put.go", "layer/kv", ""},
+		{"layer/put.go", "context", ""},
+		{"layer/put.go", "layer/kv/embedded", "never an engine"},
+		{"layer/put_test.go", "layer/kv/embedded", ""},
+		{"layer/put_test.go", "actors", "nothing above"},
+		{"layer/put.go", "node/auth", "nothing above"},
+		{"layer/put.go", "query/selector", "nothing above"},
+		{"layer/put.go", "net/http", "HTTP is spoken in node alone"},
+		{"layer/put_test.go", "net/http", ""},
+		{"layer/kv/kv.go", "layer/tuple", "standard library alone"},
+		{"layer/kv/kv.go", "golang.org/x/sync/errgroup", ""},
+		{"layer/kv/embedded/engine.go", "layer/kv/remote", "does not know other engines"},
+		{"layer/kv/embedded/engine.go", "github.com/cockroachdb/pebble/v2", ""},
+		{"layer/kv/embedded/engine.go", "unsafe", "memory fault"},
+		{"layer/kv/fdb/engine.go", "C", ""},
+		{"layer/kv/embedded/disk.go", "C", "without cgo"},
+		{"layer/changes.go", "github.com/cockroachdb/pebble/v2/sstable", "lives in layer/kv/embedded alone"},
+		{"layer/revtree/tree.go", "layer/kv", "pure"},
+		{"actors/supervisor.go", "cluster", "Placer"},
+		{"actors/supervisor.go", "layer", ""},
+		{"actors/supervisor.go", "github.com/asynkron/protoactor-go/actor", ""},
+		{"cluster/members.go", "actors", "cluster and actors do not know each other"},
+		{"cluster/members.go", "layer", "know no databases"},
+		{"query/exec/run.go", "layer", "reads that query declares itself"},
+		{"query/exec/run.go", "query/pgwire", "reads that query declares itself"},
+		{"query/server.go", "query/pgwire", ""},
+		{"query/server.go", "layer", "interfaces of its own"},
+		{"query/sql/parse.go", "github.com/jackc/pgx/v5/pgproto3", "lives in query/pgwire alone"},
+		{"query/sql/parse.go", "github.com/jackc/pgx/v5/pgconn", "for tests alone"},
+		{"query/wire_test.go", "github.com/jackc/pgx/v5", ""},
+		{"node/api/put.go", "layer/kv/embedded", "wired by node"},
+		{"node/node.go", "layer/kv/embedded", ""},
+		{"node/engine_fdb.go", "layer/kv/fdb", ""},
+		{"node/cmd/divan/main.go", "layer", "main handles the process"},
+		{"node/config/load.go", "github.com/foo/bar", "a third party without a home"},
+		{"node/api/get.go", "go.yaml.in/yaml/v3", "lives in node/config alone"},
+		{"node/api/get.go", "pgregory.net/rapid", "for tests alone"},
+		{"node/api/get_test.go", "pgregory.net/rapid", ""},
+		{"layer/fresh/new.go", "layer/kv", ""}, // a folder without a rule has that of the room above
+		{"layer/fresh/new.go", "actors", "nothing above"},
+		{"util/strings.go", "layer", "no rule knows the package util"},
+	} {
+		got := house.Check([]house.File{{Name: c.file, Imports: []string{c.imports}}})
+		switch {
+		case c.fault == "" && len(got) > 0:
+			t.Errorf("%s may import %s, yet: %q", c.file, c.imports, got)
+		case c.fault != "" && (len(got) != 1 || !strings.Contains(got[0], c.fault)):
+			t.Errorf("%s must not import %s: got %q, want %q", c.file, c.imports, got, c.fault)
+		}
+	}
+}
+
+// Files are read whatever their build tags; testdata is not ours to judge.
+func TestReadTree(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"layer/a.go":          "//go:build fdb\n\npackage layer\n\nimport (\n\t\"fmt\"\n\tk \"" + house.Module + "/layer/kv\"\n)\n\nvar _ = fmt.Sprint(k.X)\n",
+		"layer/testdata/b.go": "package b\n\nimport \"nowhere\"\n",
+		".git/c.go":           "no Go at all",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := house.ReadTree(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 1 || files[0].Name != "layer/a.go" || !slices.Equal(files[0].Imports, []string{"fmt", "layer/kv"}) {
+		t.Errorf("read %+v", files)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "layer", "bad.go"), []byte("package"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := house.ReadTree(dir); err == nil {
+		t.Error("a file that is no Go was taken")
+	}
+}

@@ -1,0 +1,194 @@
+package house
+
+// Rooms are the folders at the top, and there are no others.
+var Rooms = []string{"actors", "cluster", "layer", "node", "query", "scripts"}
+
+// rule says what one room may import of our own packages; everything else is banned, for the reason given. A rule holds for the
+// folders below as well, unless they have their own. The order is that of the arrows in ARCHITECTURE.md, the bottom first.
+type rule struct {
+	room     string
+	may      []string
+	testsMay []string // in addition, in _test.go files
+	why      string   // of the ban on all else
+}
+
+// everyTestMay is what tests of any room may use: an engine to run on, faults, and the conformance suite.
+var everyTestMay = []string{
+	"layer/kv/embedded", "layer/kv/fdb", "layer/kv/remote", "layer/kv/faultkv", "layer/kv/kvtest",
+}
+
+var rules = []rule{
+	{
+		room: "layer/kv",
+		why:  "the engine contract stands on the standard library alone: whoever implements or uses it must be able to read it by itself",
+	},
+	{
+		room: "layer/kv/embedded", may: []string{"layer/kv"}, testsMay: []string{"layer/tuple"},
+		why: "an engine knows the contract and nothing else: it stores bytes, and does not know other engines or documents",
+	},
+	{
+		room: "layer/kv/fdb", may: []string{"layer/kv"}, testsMay: []string{"layer/tuple"},
+		why: "an engine knows the contract and nothing else: it stores bytes, and does not know other engines or documents",
+	},
+	{
+		room: "layer/kv/remote", may: []string{"layer/kv"}, testsMay: []string{"layer/tuple"},
+		why: "an engine knows the contract and nothing else: it stores bytes, and does not know other engines or documents",
+	},
+	{
+		room: "layer/kv/kvtest", may: []string{"layer/kv"},
+		why: "the conformance suite sees an engine through the contract only, or it would not be the same for every engine",
+	},
+	{
+		room: "layer/kv/faultkv", may: []string{"layer/kv"},
+		why: "it wraps any engine, so it must know none",
+	},
+	{
+		room: "layer/tuple",
+		why:  "the tuple encoding is a specification of its own, compared byte for byte with FoundationDB's",
+	},
+	{
+		room: "layer/keyspace", may: []string{"layer/tuple"},
+		why: "it assigns prefixes and format versions; what is stored under them is the layer's business",
+	},
+	{
+		room: "layer/collate",
+		why:  "the order of JSON keys depends on nothing that is stored",
+	},
+	{
+		room: "layer/revtree",
+		why:  "pure: branches, winner, stemming and merge do no I/O, so that a model can check them",
+	},
+	{
+		room: "layer/script",
+		why:  "the sandbox runs functions over JSON; it must not be able to reach a store",
+	},
+	{
+		room: "layer",
+		may:  []string{"layer", "layer/kv", "layer/tuple", "layer/keyspace", "layer/collate", "layer/revtree", "layer/script"},
+		why: "the layer runs below actors, SQL and HTTP, on any engine: it imports its own parts and the contract, never an engine " +
+			"and nothing above",
+	},
+	{
+		room: "query/pgwire",
+		why:  "the wire protocol knows messages, not what the SQL in them means",
+	},
+	{
+		room: "query/sql", may: []string{"query/exec"},
+		why: "a plan is made from text and a schema, without the wire and without running anything",
+	},
+	{
+		room: "query/exec", may: []string{"layer/collate"},
+		why: "plans run over reads that query declares itself; it orders as the store does and knows nothing else of it",
+	},
+	{
+		room: "query/catalog", may: []string{"query/exec", "query/sql"},
+		why: "the catalogue is rows about databases and views, seen through the same declared reads",
+	},
+	{
+		room: "query/selector", may: []string{"layer/collate"},
+		why: "Mango compares JSON in CouchDB's order and needs nothing else",
+	},
+	{
+		room: "query", may: []string{"query/...", "layer/collate"},
+		why: "query sees the store through interfaces of its own, so that it can be tested without one; node adapts",
+	},
+	{
+		room: "actors", may: []string{"actors/...", "layer", "layer/kv"},
+		why: "actors decide who does work and where, over the layer; members and addresses come through a Placer that node wires, " +
+			"and engines, HTTP and SQL are none of their business",
+	},
+	{
+		room: "cluster", may: []string{"cluster/..."},
+		why: "members and placement know no databases, and cluster and actors do not know each other",
+	},
+	{
+		room: "node/config", may: []string{"node/auth"},
+		why: "settings are read before there is anything to set; it asks auth only whether a hash is one",
+	},
+	{
+		room: "node/auth", may: []string{"layer"},
+		why: "who somebody is depends on the configuration and on user documents that come through an interface",
+	},
+	{
+		room: "node/metrics", may: []string{"layer", "layer/kv", "actors"},
+		why: "metrics are read off the rooms they measure",
+	},
+	{
+		room: "node/dashboard", may: []string{"node/auth", "node/metrics"},
+		why: "the page shows what the HTTP API says; it has no way of its own into the store",
+	},
+	{
+		room: "node/api", may: []string{"layer", "layer/collate", "layer/kv", "actors", "query/selector", "node/auth", "node/metrics"},
+		why: "handlers turn HTTP into calls of the layer and of actors; engines and the cluster are wired by node",
+	},
+	{
+		room: "node/cmd/divan", may: []string{"node", "node/config", "node/auth"},
+		why: "main handles the process; the program is node.Node",
+	},
+	{
+		room: "node/e2e",
+		why:  "end-to-end tests use the built binary from outside, as a user does",
+	},
+	{
+		room: "node", may: []string{"node/...", "actors/...", "cluster/...", "query/...", "layer/..."},
+		why: "node assembles everything, so nothing but its commands may import it",
+	},
+	{
+		room: "scripts",
+		why:  "scripts work on the tree and on the built binary from outside",
+	},
+}
+
+// home is where a third party lives.
+type home struct {
+	rooms []string
+	tests bool // tests of any room may use it too
+	why   string
+}
+
+// thirdParties by module path, or a package path where one module has several homes.
+var thirdParties = map[string]home{
+	"github.com/apple/foundationdb":       {rooms: []string{"layer/kv/fdb"}, why: "it needs cgo and a client library"},
+	"github.com/cockroachdb/pebble/v2":    {rooms: []string{"layer/kv/embedded"}, tests: true, why: "the embedded engine's files are its own business"},
+	"modernc.org/quickjs":                 {rooms: []string{"layer/script"}, why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
+	"modernc.org/libquickjs":              {rooms: []string{"layer/script"}, why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
+	"modernc.org/libc":                    {rooms: []string{"layer/script"}, why: "it comes with the JavaScript engine"},
+	"github.com/dop251/goja":              {rooms: []string{"layer/script"}, why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
+	"golang.org/x/text":                   {rooms: []string{"layer/collate"}, why: "the order of strings is decided in one place"},
+	"github.com/valyala/fastjson":         {rooms: []string{"layer", "layer/script", "layer/collate"}, why: "it accepts what is not JSON, so it runs only behind the layer's validation"},
+	"github.com/tidwall/gjson":            {rooms: []string{"layer", "layer/script"}, why: "JSON is validated once, where documents come in"},
+	"github.com/jackc/pgx/v5/pgproto3":    {rooms: []string{"query/pgwire"}, tests: true, why: "the messages of the wire protocol"},
+	"github.com/jackc/pgx/v5":             {rooms: nil, tests: true, why: "a Postgres client, for tests"},
+	"github.com/xdg-go/scram":             {rooms: []string{"query/pgwire"}, tests: true, why: "SCRAM is a part of the wire protocol's login"},
+	"github.com/xdg-go/stringprep":        {rooms: []string{"node/auth"}, why: "it prepares passwords before they are hashed"},
+	"github.com/xwb1989/sqlparser":        {rooms: []string{"query/sql"}, why: "it parses rewritten Postgres text only, which query/sql alone writes"},
+	"github.com/hashicorp/memberlist":     {rooms: []string{"cluster"}, why: "gossip stays behind cluster's own types"},
+	"github.com/hashicorp/go-metrics":     {rooms: []string{"cluster"}, why: "it comes with memberlist"},
+	"github.com/cespare/xxhash/v2":        {rooms: []string{"cluster", "layer"}, why: "placement hashes with it"},
+	"github.com/asynkron/protoactor-go":   {rooms: []string{"actors", "actors/...", "cluster", "cluster/..."}, why: "actors and remoting need it, nobody else sees it"},
+	"google.golang.org/protobuf":          {rooms: []string{"actors", "actors/...", "cluster", "cluster/..."}, why: "messages between actors of different nodes"},
+	"google.golang.org/grpc":              {rooms: []string{"actors", "actors/...", "cluster", "cluster/..."}, why: "protoactor's transport"},
+	"github.com/prometheus/client_golang": {rooms: []string{"node/metrics"}, why: "other rooms count in plain Go; one room publishes"},
+	"go.yaml.in/yaml/v3":                  {rooms: []string{"node/config"}, why: "settings are read in one place"},
+	"golang.org/x/sys":                    {rooms: []string{"layer/kv/embedded", "node"}, why: "file locks and terminals"},
+	"golang.org/x/sync":                   {rooms: []string{"layer", "layer/...", "actors", "query", "node", "node/..."}, tests: true, why: "it is all but the standard library"},
+	"go.uber.org/goleak":                  {tests: true, why: "it finds goroutines that tests leave behind"},
+	"pgregory.net/rapid":                  {tests: true, why: "it makes up test cases"},
+	"github.com/anishathalye/porcupine":   {tests: true, why: "it checks recorded histories"},
+	"github.com/cockroachdb/datadriven":   {tests: true, why: "it runs text scripts"},
+}
+
+// bannedStandard are packages of the standard library that only some rooms may use.
+var bannedStandard = map[string]struct {
+	but      []string
+	testsMay bool
+	reason   string
+}{
+	"C":              {but: []string{"layer/kv/fdb"}, reason: "the binary builds without cgo, but for FoundationDB"},
+	"unsafe":         {but: []string{"layer/script"}, reason: "nothing here is worth a memory fault in somebody's only copy of their data"},
+	"net/http":       {but: []string{"node", "node/...", "scripts/..."}, testsMay: true, reason: "HTTP is spoken in node alone"},
+	"database/sql":   {testsMay: true, reason: "Divan is a server of SQL, not a client"},
+	"log":            {but: []string{"cluster"}, reason: "the log is for the operator: log/slog, with keys"},
+	"math/rand":      {reason: "math/rand/v2 is the one that is seeded well"},
+	"net/http/pprof": {but: []string{"node"}, reason: "it registers itself on the default mux, for everybody who can connect"},
+}
