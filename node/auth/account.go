@@ -25,7 +25,7 @@ func (acc account) userCtx(handler string) UserCtx {
 // in CouchDB), else a user document. found is false for a document without a usable password.
 func (a *Authenticator) account(ctx context.Context, name string) (acc account, found bool, err error) {
 	user, isUser, err := a.user(ctx, name)
-	if hash, ok := a.admins[name]; ok {
+	if hash, ok := a.admins.get(name); ok {
 		// An admin must get in to repair a store that cannot be read, so err does not count here.
 		return account{name: name, roles: append([]string{AdminRole}, user.roles...), hash: hash}, true, nil
 	}

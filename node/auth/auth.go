@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime"
@@ -44,10 +43,14 @@ type Users interface {
 // Options of an Authenticator.
 type Options struct {
 	// Admins maps names to hashes (ParseHash); AdminPasswords to clear passwords, which win over Admins of the same name.
-	// Both empty: everybody is an admin. The caller has made sure that nobody but this machine can connect then.
+	// Without any admin everybody is one. The caller has made sure that nobody but this machine can connect then.
 	Admins         map[string]string
 	AdminPasswords map[string]string
-	Users          Users
+	// Dir keeps the admins that are set while the node runs; empty keeps them in memory.
+	Dir string
+	// Exposed says that other machines can connect, so that the last admin must stay.
+	Exposed bool
+	Users   Users
 	// Secret signs cookies. Nodes with the same one accept each other's.
 	Secret []byte
 	// Timeout is the life of a session cookie.
@@ -64,36 +67,34 @@ type Options struct {
 // Authenticator is safe for concurrent use.
 type Authenticator struct {
 	o        Options
-	admins   map[string]Hash
+	admins   *adminSet
 	verified *verifiedCache
 	slow     chan struct{} // a place per password hashing under way, so that wrong passwords cannot take every CPU
 	decoy    Hash          // hashed against when there is no such user, so that answers take the same time
 }
 
-// New checks the admins' hashes.
+// New reads and checks the admins.
 func New(o Options) (*Authenticator, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &Authenticator{
 		o:        o,
-		admins:   map[string]Hash{},
 		verified: newVerifiedCache(),
 		slow:     make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 	}
-	for name, text := range o.Admins {
-		h, err := ParseHash(text)
-		if err != nil {
-			return nil, fmt.Errorf("admin %s: %w", name, err)
-		}
-		a.admins[name] = h
-	}
+	always := map[string]Hash{}
 	for name, password := range o.AdminPasswords {
 		// The password is in the open already (a process list), so the fewest iterations do. The salt depends on nothing but
 		// secrets, so that nodes with the same secret and admin accept each other's sessions.
 		salt := mac(o.Secret, "admin "+name+":"+password)[:16]
-		a.admins[name] = newSCRAM(password, salt, scramMinIterations)
+		always[name] = newSCRAM(password, salt, scramMinIterations)
 	}
+	var err error
+	if a.admins, err = newAdminSet(o.Dir, o.Admins, always); err != nil {
+		return nil, err
+	}
+	a.admins.fixed = o.Exposed
 	a.decoy = Hash{
 		scheme: schemeSCRAM, salt: rand.Text(), iterations: max(scramMinIterations, o.Iterations),
 		key: make([]byte, sha256.Size), // nothing hashes to it
@@ -102,7 +103,7 @@ func New(o Options) (*Authenticator, error) {
 }
 
 // Open reports whether there are no admins, so that everybody is one.
-func (a *Authenticator) Open() bool { return len(a.admins) == 0 }
+func (a *Authenticator) Open() bool { return a.admins.empty() }
 
 func anonymous(open bool) UserCtx {
 	u := UserCtx{UserCtx: layer.UserCtx{Roles: []string{}}}

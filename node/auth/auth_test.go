@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -41,9 +43,12 @@ func (u *users) set(name, doc string) {
 	u.docs[name] = doc
 }
 
-// janDoc is what CouchDB 3.5 stored for the password "relax".
-const janDoc = `{"password_scheme":"pbkdf2","pbkdf2_prf":"sha256","salt":"58b32fafc2979a10649a376ab874fff1","iterations":600000,
+// slowDoc is what CouchDB 3.5 stored for the password "relax"; janDoc the same with fewer iterations.
+const slowDoc = `{"password_scheme":"pbkdf2","pbkdf2_prf":"sha256","salt":"58b32fafc2979a10649a376ab874fff1","iterations":600000,
 "derived_key":"9253c4205f5a591086cd64e5f4ab56dfdb82d77ddffe708ecc8c94251afac7cb","name":"jan","roles":["dev"],"type":"user"}`
+
+const janDoc = `{"password_scheme":"pbkdf2","pbkdf2_prf":"sha256","salt":"58b32fafc2979a10649a376ab874fff1","iterations":4096,
+"derived_key":"5797b87806ee38ba1d41eba889adcd01ecffe8ab0d53d3d57b0ce661d1159902","name":"jan","roles":["dev"],"type":"user"}`
 
 func newAuth(t *testing.T, change func(*auth.Options)) (*auth.Authenticator, *users) {
 	t.Helper()
@@ -210,7 +215,8 @@ func TestAuthenticator_RequireUser(t *testing.T) {
 
 // The scrypt-like cost of a password must be paid once per credentials, not once per request.
 func TestAuthenticator_SlowHashOnce(t *testing.T) {
-	a, _ := newAuth(t, nil)
+	a, db := newAuth(t, nil)
+	db.set("jan", slowDoc)
 	began := time.Now()
 	if _, err := a.Authenticate(request(t, basic("jan:relax"))); err != nil {
 		t.Fatal(err)
@@ -408,5 +414,107 @@ func TestAuthenticator_LoginAndOut(t *testing.T) {
 	r.AddCookie(&http.Cookie{Name: "AuthSession", Value: "xx"})
 	if _, err := a.Authenticate(r); layer.KindOf(err) != layer.Invalid {
 		t.Errorf("a malformed cookie: %v", err)
+	}
+}
+
+func TestAuthenticator_AdminsAtRunTime(t *testing.T) {
+	dir := t.TempDir()
+	configured := map[string]string{"root": auth.NewHash("sesame", 4096).String()}
+	start := func(change func(*auth.Options)) *auth.Authenticator {
+		a, _ := newAuth(t, func(o *auth.Options) {
+			o.Dir, o.Admins = dir, configured
+			if change != nil {
+				change(o)
+			}
+		})
+		return a
+	}
+	a := start(nil)
+	hash, err := a.SetAdmin("eve", "apple")
+	if err != nil || a.Admins()["eve"] != hash || strings.Contains(hash, "apple") {
+		t.Fatalf("set: %q, %v", hash, err)
+	}
+	if err := a.DeleteAdmin("root"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.SetAdmin("hashed", hash); err != nil || a.Admins()["hashed"] != hash {
+		t.Errorf("a stored hash: %v", err)
+	}
+	if err := a.DeleteAdmin("hashed"); err != nil {
+		t.Error(err)
+	}
+	if err := a.DeleteAdmin("nobody"); layer.KindOf(err) != layer.NotFound {
+		t.Errorf("delete nobody: %v", err)
+	}
+	for _, bad := range []struct{ name, password string }{{"", "x"}, {"a:b", "x"}, {"a", ""}} {
+		if _, err := a.SetAdmin(bad.name, bad.password); layer.KindOf(err) != layer.Forbidden {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+	for _, again := range []*auth.Authenticator{a, start(nil)} { // at once, and after a restart
+		if _, err := again.Authenticate(request(t, basic("root:sesame"))); err == nil {
+			t.Error("the deleted admin gets in")
+		}
+		if u, err := again.Authenticate(request(t, basic("eve:apple"))); err != nil || !u.IsAdmin() {
+			t.Errorf("the new admin: %+v, %v", u, err)
+		}
+		if len(again.Admins()) != 1 {
+			t.Errorf("admins %v", again.Admins())
+		}
+	}
+	if stored, err := auth.StoredAdmins(dir); !stored || err != nil {
+		t.Errorf("stored %v, %v", stored, err)
+	}
+
+	// A password on the command line is stronger than what the file says.
+	forced := start(func(o *auth.Options) { o.AdminPasswords = map[string]string{"eve": "pear", "root": "plum"} })
+	for _, c := range []string{"eve:pear", "root:plum"} {
+		if _, err := forced.Authenticate(request(t, basic(c))); err != nil {
+			t.Errorf("%s: %v", c, err)
+		}
+	}
+
+	exposed := start(func(o *auth.Options) { o.Exposed = true })
+	if err := exposed.DeleteAdmin("eve"); layer.KindOf(err) != layer.Forbidden {
+		t.Errorf("the last admin of an exposed node: %v", err)
+	}
+	if err := a.DeleteAdmin("eve"); err != nil || !a.Open() {
+		t.Errorf("the last admin on loopback: %v", err)
+	}
+}
+
+func TestAuthenticator_BrokenAdminsFile(t *testing.T) {
+	for _, text := range []string{"{", `{"a":"clear"}`, `[]`} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "admins.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := auth.New(auth.Options{Dir: dir}); err == nil {
+			t.Errorf("%s was taken", text)
+		}
+	}
+}
+
+func TestSessionSecret(t *testing.T) {
+	dir := t.TempDir()
+	first, err := auth.SessionSecret(dir, "")
+	if err != nil || len(first) < 16 {
+		t.Fatalf("%q, %v", first, err)
+	}
+	again, err := auth.SessionSecret(dir, "")
+	if err != nil || string(again) != string(first) {
+		t.Errorf("after a restart %q, %v", again, err)
+	}
+	other, err := auth.SessionSecret(t.TempDir(), "")
+	if err != nil || string(other) == string(first) {
+		t.Errorf("another node has the same secret: %v", err)
+	}
+	a, _ := auth.SessionSecret(dir, "shared")
+	b, _ := auth.SessionSecret(t.TempDir(), "shared")
+	if string(a) != string(b) || string(a) == string(first) || string(a) == "shared" {
+		t.Errorf("shared: %x and %x", a, b)
+	}
+	if _, err := auth.SessionSecret(filepath.Join(dir, "missing"), ""); err == nil {
+		t.Error("a directory that is not there went unnoticed")
 	}
 }

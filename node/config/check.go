@@ -89,16 +89,18 @@ func (s *settings) checkName() {
 	}
 }
 
+type listener struct{ path, addr string }
+
 // listeners are the addresses this node opens, by setting. Remoting is checked as it will be used.
-func (c *Config) listeners() []struct{ path, addr string } {
-	all := []struct{ path, addr string }{
+func (c *Config) listeners() []listener {
+	all := []listener{
 		{"http.listen", c.HTTP.Listen},
 		{"sql.listen", c.SQL.Listen},
 		{"cluster.gossip", c.Cluster.Gossip},
 		{"cluster.remoting", c.RemotingAddr()},
 	}
 	if c.Storage.Listen != "" {
-		all = append(all, struct{ path, addr string }{"storage.listen", c.Storage.Listen})
+		all = append(all, listener{"storage.listen", c.Storage.Listen})
 	}
 	return all
 }
@@ -169,24 +171,33 @@ func (s *settings) checkAdmins() {
 			s.at("admins", "%s: %v; make one with: divan hash-password", name, err)
 		}
 	}
-	if len(s.cfg.Admins)+len(s.cfg.AdminPassword) > 0 {
+	stored, err := auth.StoredAdmins(s.cfg.Data)
+	if err != nil {
+		s.at("data", "%v", err)
+	}
+	if stored || len(s.cfg.Admins)+len(s.cfg.AdminPassword) > 0 {
 		return
 	}
 	for _, l := range s.cfg.listeners() {
-		host, _, err := net.SplitHostPort(l.addr)
-		if err == nil && !isLoopback(host) {
+		if exposed(l.addr) {
 			s.at(l.path, "%s can be reached from other machines and there is no admin, so anybody could do anything; "+
 				"set admins in node.yaml or -admin USER:PASSWORD, or listen on 127.0.0.1", l.addr)
 		}
 	}
 }
 
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
+// Exposed reports whether any listener can be reached from other machines.
+func (c *Config) Exposed() bool {
+	return slices.ContainsFunc(c.listeners(), func(l listener) bool { return exposed(l.addr) })
+}
+
+func exposed(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil || host == "localhost" {
+		return false // what is no address is a fault of its own
 	}
 	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
+	return err != nil || !ip.IsLoopback()
 }
 
 func (s *settings) checkTLS(path string, t TLS) {

@@ -1,0 +1,207 @@
+package auth
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/divandb/divan/layer"
+)
+
+// adminsFile is in the data directory: the admins that were set while the node ran, by name; null is one that was deleted.
+// It comes on top of the configuration, as CouchDB's local.ini does. As there, each node has its own.
+const adminsFile = "admins.json"
+
+// adminSet is the server admins.
+type adminSet struct {
+	file  string // empty: changes are not kept
+	fixed bool   // the set must not become empty
+
+	mu struct {
+		sync.RWMutex
+		configured map[string]string
+		changed    map[string]*string // as in the file
+		hashes     map[string]Hash    // both together
+	}
+}
+
+// StoredAdmins reports whether the data directory dir holds an admin that was set while a node ran.
+func StoredAdmins(dir string) (bool, error) {
+	changed, err := readAdmins(filepath.Join(dir, adminsFile))
+	for _, hash := range changed {
+		if hash != nil {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+func readAdmins(file string) (map[string]*string, error) {
+	changed := map[string]*string{}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return changed, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &changed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the admins set at run time: %w", err)
+	}
+	return changed, nil
+}
+
+// newAdminSet reads the file in dir (none if dir is empty) on top of the configured hashes. always wins over both.
+func newAdminSet(dir string, configured map[string]string, always map[string]Hash) (*adminSet, error) {
+	s := &adminSet{}
+	changed := map[string]*string{}
+	if dir != "" {
+		s.file = filepath.Join(dir, adminsFile)
+		var err error
+		if changed, err = readAdmins(s.file); err != nil {
+			return nil, err
+		}
+	}
+	for name := range always {
+		delete(changed, name)
+	}
+	s.mu.configured = maps.Clone(configured)
+	if s.mu.configured == nil {
+		s.mu.configured = map[string]string{}
+	}
+	for name, h := range always {
+		s.mu.configured[name] = h.String()
+	}
+	var err error
+	s.mu.changed = changed
+	s.mu.hashes, err = mergeAdmins(s.mu.configured, changed)
+	return s, err
+}
+
+func mergeAdmins(configured map[string]string, changed map[string]*string) (map[string]Hash, error) {
+	texts := maps.Clone(configured)
+	for name, text := range changed {
+		if text == nil {
+			delete(texts, name)
+		} else {
+			texts[name] = *text
+		}
+	}
+	hashes := map[string]Hash{}
+	for name, text := range texts {
+		h, err := ParseHash(text)
+		if err != nil {
+			return nil, fmt.Errorf("admin %s: %w", name, err)
+		}
+		hashes[name] = h
+	}
+	return hashes, nil
+}
+
+func (s *adminSet) get(name string) (Hash, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	h, ok := s.mu.hashes[name]
+	return h, ok
+}
+
+func (s *adminSet) empty() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.mu.hashes) == 0
+}
+
+// change sets the hash of name, or deletes it where hash is nil. It is on disk before it counts.
+func (s *adminSet) change(name string, hash *string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed := maps.Clone(s.mu.changed)
+	changed[name] = hash
+	if _, configured := s.mu.configured[name]; !configured && hash == nil {
+		delete(changed, name)
+	}
+	hashes, err := mergeAdmins(s.mu.configured, changed)
+	if err != nil {
+		return err
+	}
+	if len(hashes) == 0 && s.fixed {
+		return forbidden("The last admin cannot be deleted while other machines can connect: everybody would be an admin.")
+	}
+	if err := s.write(changed); err != nil {
+		return err
+	}
+	s.mu.changed, s.mu.hashes = changed, hashes
+	return nil
+}
+
+func (s *adminSet) write(changed map[string]*string) error {
+	if s.file == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(changed, "", "  ")
+	if err == nil {
+		err = writeFile(s.file, append(text, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("keep the admins: %w", err)
+	}
+	return nil
+}
+
+// writeFile replaces a file as a whole, durably, readable by its owner alone.
+func writeFile(name string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails once it was renamed
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// Admins maps the names of the server admins to their stored hashes.
+func (a *Authenticator) Admins() map[string]string {
+	a.admins.mu.RLock()
+	defer a.admins.mu.RUnlock()
+	texts := map[string]string{}
+	for name, h := range a.admins.mu.hashes {
+		texts[name] = h.String()
+	}
+	return texts
+}
+
+// SetAdmin adds or changes a server admin; it holds after a restart too. password is a clear password or a stored hash; the stored hash is
+// returned. Forbidden for a name that nobody could log in with.
+func (a *Authenticator) SetAdmin(name, password string) (hash string, err error) {
+	if name == "" || strings.Contains(name, ":") {
+		return "", forbidden("An admin's name must not be empty or contain a colon.")
+	}
+	if password == "" {
+		return "", forbidden("An admin's password must not be empty.")
+	}
+	h, err := ParseHash(password)
+	if err != nil {
+		h = NewHash(password, max(scramMinIterations, a.o.Iterations))
+	}
+	hash = h.String()
+	return hash, a.admins.change(name, &hash)
+}
+
+// DeleteAdmin removes a server admin; NotFound if there is none of that name. Without the last one everybody is an admin, which is refused
+// (Forbidden) where other machines can connect.
+func (a *Authenticator) DeleteAdmin(name string) error {
+	if _, ok := a.admins.get(name); !ok {
+		return &layer.Error{Kind: layer.NotFound, Name: "not_found", Reason: "unknown_config_value"}
+	}
+	return a.admins.change(name, nil)
+}
