@@ -91,16 +91,17 @@ func (s *settings) checkName() {
 
 type listener struct{ path, addr string }
 
-// listeners are the addresses this node opens, by setting. Remoting is checked as it will be used.
+// listeners are the addresses this node opens, by setting. Remoting without an address of its own is on gossip's host and any port.
 func (c *Config) listeners() []listener {
 	all := []listener{
 		{"http.listen", c.HTTP.Listen},
 		{"sql.listen", c.SQL.Listen},
 		{"cluster.gossip", c.Cluster.Gossip},
-		{"cluster.remoting", c.RemotingAddr()},
 	}
-	if c.Storage.Listen != "" {
-		all = append(all, listener{"storage.listen", c.Storage.Listen})
+	for _, optional := range []listener{{"cluster.remoting", c.Cluster.Remoting}, {"storage.listen", c.Storage.Listen}} {
+		if optional.addr != "" {
+			all = append(all, optional)
+		}
 	}
 	return all
 }
@@ -118,6 +119,14 @@ func (s *settings) checkListeners() {
 			s.at(l.path, "%s is taken by %s", l.addr, other)
 		}
 		users[l.addr] = l.path
+	}
+	for _, l := range []listener{{"cluster.gossip", s.cfg.Cluster.Gossip}, {"cluster.remoting", s.cfg.Cluster.Remoting}} {
+		if s.cfg.Cluster.Secret == "" && l.addr != "" && exposed(l.addr) {
+			s.at(l.path, "%s can be reached from other machines: set cluster.secret, or whoever reaches it could command the node", l.addr)
+		}
+	}
+	if ip := s.cfg.Cluster.Advertise; ip != "" && net.ParseIP(ip) == nil {
+		s.at("cluster.advertise", "%q is not an IP address", ip)
 	}
 	for _, addr := range s.cfg.Cluster.Join {
 		s.checkAddr("cluster.join", addr)
@@ -144,11 +153,16 @@ func (s *settings) checkStorage() {
 		{"storage.listen", st.Listen, EngineEmbedded},
 		{"storage.address", st.Address, EngineRemote},
 		{"storage.cluster_file", st.ClusterFile, EngineFDB},
+		{"storage.trace_dir", st.TraceDir, EngineFDB},
+		{"storage.tls.cert", st.TLS.Cert, EngineFDB},
+		{"storage.tls.key", st.TLS.Key, EngineFDB},
+		{"storage.tls.ca", st.TLS.CA, EngineFDB},
 	} {
 		if only.value != "" && st.Engine != only.engine {
 			s.at(only.path, "is for the engine %s, and the engine is %s", only.engine, st.Engine)
 		}
 	}
+	s.checkTLS("storage.tls", TLS{Cert: st.TLS.Cert, Key: st.TLS.Key})
 	if st.Engine == EngineRemote {
 		if st.Address == "" {
 			s.at("storage.engine", "remote needs storage.address: where the node with the store listens")
@@ -229,20 +243,4 @@ func (s *settings) checkCORS() {
 			s.at("http.cors.origins", "%q is not an origin; write scheme://host or scheme://host:port", o)
 		}
 	}
-}
-
-// RemotingAddr is where actors of other nodes reach this one: cluster.remoting, or gossip's host and the next port.
-func (c *Config) RemotingAddr() string {
-	if c.Cluster.Remoting != "" {
-		return c.Cluster.Remoting
-	}
-	host, port, err := net.SplitHostPort(c.Cluster.Gossip)
-	n, notNumber := strconv.Atoi(port)
-	if err != nil || notNumber != nil || n < 0 || n > 65535 {
-		return "127.0.0.1:0" // gossip's own fault is reported, not a second one
-	}
-	if n != 0 {
-		n++
-	}
-	return net.JoinHostPort(host, strconv.Itoa(n))
 }

@@ -69,13 +69,13 @@ type CORS struct {
 // Cluster is gossip and actor remoting.
 type Cluster struct {
 	Gossip string `yaml:"gossip"`
-	// Remoting is where actors of other nodes reach this one. Empty: gossip's host and the next port (port 0 if that is 0).
+	// Remoting is where actors of other nodes reach this one. Empty: gossip's host and the next port, or a free one where that is taken.
 	Remoting string `yaml:"remoting"`
-	// Advertise is the host other nodes use for this one; empty means the host of gossip.
+	// Advertise is the IP address other nodes use for this one; empty means the host of gossip.
 	Advertise string `yaml:"advertise"`
 	// Join lists gossip addresses of members to meet at the start.
 	Join []string `yaml:"join"`
-	// Secret encrypts gossip and is what remoting peers must know. Needed when the listeners leave loopback.
+	// Secret encrypts gossip and remoting. Needed when either leaves loopback.
 	Secret string `yaml:"secret"`
 }
 
@@ -97,6 +97,14 @@ type Storage struct {
 	Secret string `yaml:"secret"`
 	// ClusterFile is the path of fdb.cluster; empty for the client's default.
 	ClusterFile string `yaml:"cluster_file"`
+	// TraceDir is where FoundationDB's client writes its trace logs; empty writes none.
+	TraceDir string `yaml:"trace_dir"`
+	// TLS is for a FoundationDB cluster that speaks it.
+	TLS struct {
+		Cert string `yaml:"cert"`
+		Key  string `yaml:"key"`
+		CA   string `yaml:"ca"`
+	} `yaml:"tls"`
 	// Cache is how much of the embedded store is kept in memory, in bytes.
 	Cache Size `yaml:"cache"`
 }

@@ -192,7 +192,9 @@ func TestLoad_Faults(t *testing.T) {
 		{name: "document beyond a transaction", yaml: "limits: {document: 10MB}\n", want: []string{"limits.document: 10000000 is not between"}},
 		{name: "no listener", yaml: "http: {listen: ''}\n", want: []string{`http.listen: "" is not an address`}},
 		{name: "same port twice", yaml: "sql:\n  listen: 127.0.0.1:5984\n", want: []string{"node.yaml:2: sql.listen: 127.0.0.1:5984 is taken by http.listen"}},
-		{name: "remoting's own port", yaml: "http:\n  listen: 127.0.0.1:7947\n", want: []string{"cluster.remoting: 127.0.0.1:7947 is taken by http.listen"}},
+		{name: "remoting's own port", yaml: "cluster:\n  remoting: 127.0.0.1:5433\n", want: []string{"node.yaml:2: cluster.remoting: 127.0.0.1:5433 is taken by sql.listen"}},
+		{name: "gossip in the open", args: []string{"-gossip", "0.0.0.0:7946", "-admin", "a:b"}, want: []string{"-gossip: cluster.gossip: 0.0.0.0:7946 can be reached from other machines: set cluster.secret"}},
+		{name: "advertise a name", yaml: "cluster: {advertise: example.org}\n", want: []string{`cluster.advertise: "example.org" is not an IP address`}},
 		{name: "remote without address", yaml: "storage:\n  engine: remote\n  secret: s\n", want: []string{"node.yaml:2: storage.engine: remote needs storage.address"}},
 		{name: "remote without secret", yaml: "storage: {engine: remote, address: '127.0.0.1:1'}\n", want: []string{"a shared store needs storage.secret"}},
 		{name: "settings of another engine", yaml: "storage:\n  listen: '127.0.0.1:1'\n  secret: s\n  engine: fdb\n  address: '127.0.0.1:2'\n", want: []string{
@@ -247,17 +249,15 @@ func TestLoad_LoopbackNames(t *testing.T) {
 	}
 }
 
-func TestConfig_RemotingAddr(t *testing.T) {
-	for _, c := range []struct{ gossip, remoting, want string }{
-		{"127.0.0.1:7946", "", "127.0.0.1:7947"},
-		{"127.0.0.1:0", "", "127.0.0.1:0"},
-		{"[::1]:10", "", "[::1]:11"},
-		{"127.0.0.1:7946", "127.0.0.1:9", "127.0.0.1:9"},
-	} {
-		cfg := config.Default()
-		cfg.Cluster.Gossip, cfg.Cluster.Remoting = c.gossip, c.remoting
-		if got := cfg.RemotingAddr(); got != c.want {
-			t.Errorf("%s, %q: got %s, want %s", c.gossip, c.remoting, got, c.want)
+func TestConfig_Exposed(t *testing.T) {
+	c := config.Default()
+	if c.Exposed() {
+		t.Error("the default is on loopback")
+	}
+	for _, addr := range []string{":0", "0.0.0.0:1", "[::]:1", "192.0.2.1:5984", "db.example.org:5984"} {
+		c.HTTP.Listen = addr
+		if !c.Exposed() {
+			t.Errorf("%s can be reached from elsewhere", addr)
 		}
 	}
 }
