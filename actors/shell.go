@@ -1,0 +1,245 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// behavior is an actor's logic: a state machine that takes one message at a time and answers what is to be done. It starts no goroutine, does
+// no I/O and reads no clock, so that a test or a simulation can drive it without protoactor. A new one is made for every (re)start.
+type behavior interface {
+	// step takes a message. The first one is always started.
+	step(now time.Time, message any) []effect
+	// status is what the supervision tree shows: a word, and the actor's figures.
+	status() (state string, facts any)
+}
+
+// effect is something that a behavior wants done: one of those below, or a kind's own, which its spec performs.
+type effect any
+
+// Messages that every behavior may get.
+type (
+	// started is the first message of each life.
+	started struct{}
+	// childGone says that a child has stopped, by itself or because it was told to.
+	childGone struct{ key string }
+)
+
+// Effects that the shell performs itself.
+type (
+	// after sends a message to the actor itself, later.
+	after struct {
+		delay   time.Duration
+		message any
+	}
+	// spawn starts a child; its key must not be in use.
+	spawn struct {
+		key  string
+		spec spec
+	}
+	// tell sends a message to a child, if it is there.
+	tell struct {
+		key     string
+		message any
+	}
+	// stopChild stops a child; childGone follows.
+	stopChild struct{ key string }
+	// stopSelf ends the actor.
+	stopSelf struct{}
+)
+
+// spec is how an actor is made.
+type spec struct {
+	kind, name string
+	// make makes the behavior of a new life.
+	make func() behavior
+	// perform does the effects of the kind. It runs on the actor's goroutine and must not block: it uses shell.do for I/O. nil where the kind
+	// has none.
+	perform func(s *shell, e effect)
+	// failed, where not nil, is told about each failure.
+	failed func(reason string)
+}
+
+// shell runs a behavior as a protoactor actor.
+type shell struct {
+	sys  *System
+	spec spec
+	rec  *record
+
+	life     context.Context // of this incarnation: ends when it stops or restarts
+	end      context.CancelFunc
+	b        behavior
+	self     *actor.PID
+	children map[string]*actor.PID
+	context  actor.Context // of the message being received
+}
+
+// fromLife is a message that the actor's own I/O or timer sent: it is dropped when the actor has been restarted since.
+type fromLife struct {
+	life    context.Context
+	message any
+}
+
+// props makes an actor of the spec under a parent record. The record is attached when the actor is spawned and detached when it has stopped.
+func (s *System) props(parent *record, sp spec) *actor.Props {
+	rec := newRecord(parent, sp.kind, sp.name, s.now())
+	s.figures.spawned(sp.kind)
+	return actor.PropsFromProducer(func() actor.Actor {
+		return &shell{sys: s, spec: sp, rec: rec, children: map[string]*actor.PID{}}
+	},
+		actor.WithMailbox(func() actor.Mailbox {
+			m := actor.Unbounded()()
+			rec.mailbox = m
+			rec.attach() // before the actor runs, and not before the mailbox is set
+			return m
+		}),
+		actor.WithSupervisor(s.supervision))
+}
+
+// Receive is called by protoactor, one message at a time.
+func (s *shell) Receive(c actor.Context) {
+	begin := s.sys.now()
+	s.context = c
+	defer func() {
+		s.context = nil
+		s.sys.figures.received(s.spec.kind, s.sys.now().Sub(begin))
+		if p := recover(); p != nil {
+			s.fail(c, recovered(p))
+		}
+	}()
+	switch m := c.Message().(type) {
+	case *actor.Started:
+		s.self = c.Self()
+		s.life, s.end = context.WithCancel(s.sys.running)
+		s.b = s.spec.make()
+		s.step(started{})
+	case *actor.Restarting:
+		s.end()
+	case *actor.Stopping:
+		s.rec.set(stateStopping, nil)
+		if s.end != nil {
+			s.end()
+		}
+	case *actor.Stopped:
+		s.rec.detach()
+		s.sys.figures.stopped(s.spec.kind)
+	case *actor.Terminated:
+		for key, pid := range s.children {
+			if pid.Equal(m.Who) {
+				delete(s.children, key)
+				s.step(childGone{key})
+			}
+		}
+	case fromLife:
+		if m.life == s.life {
+			if c, ok := m.message.(crash); ok {
+				panic(c)
+			}
+			s.step(m.message)
+		}
+	case actor.SystemMessage, actor.AutoReceiveMessage:
+	default:
+		s.step(m)
+	}
+}
+
+func (s *shell) step(message any) {
+	if s.life == nil || s.life.Err() != nil {
+		return // stopping
+	}
+	effects := s.b.step(s.sys.now(), message)
+	state, facts := s.b.status()
+	s.rec.set(state, facts)
+	for _, e := range effects {
+		s.apply(e)
+	}
+}
+
+func (s *shell) apply(e effect) {
+	switch e := e.(type) {
+	case after:
+		s.do(func(ctx context.Context) any {
+			t := time.NewTimer(e.delay)
+			defer t.Stop()
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-t.C:
+				return e.message
+			}
+		})
+	case spawn:
+		s.spawn(e)
+	case tell:
+		if pid := s.children[e.key]; pid != nil {
+			s.context.Send(pid, e.message)
+		}
+	case stopChild:
+		if pid := s.children[e.key]; pid != nil {
+			s.context.Stop(pid)
+		}
+	case stopSelf:
+		s.context.Stop(s.self)
+	default:
+		if s.spec.perform == nil {
+			panic(fmt.Sprintf("actor %s has no way to perform %T", s.rec.id, e))
+		}
+		s.spec.perform(s, e)
+	}
+}
+
+func (s *shell) spawn(e spawn) {
+	if s.children[e.key] != nil {
+		panic(fmt.Sprintf("actor %s has a child %q already", s.rec.id, e.key))
+	}
+	// protoactor frees a name only after the parent has heard that its bearer is gone, so the name is new each time.
+	name := fmt.Sprintf("%s-%d", url.PathEscape(e.spec.kind+":"+e.spec.name), s.sys.serial.Add(1))
+	pid, err := s.context.SpawnNamed(s.sys.props(s.rec, e.spec), name)
+	if err != nil {
+		panic(fmt.Errorf("start actor %s under %s: %w", name, s.rec.id, err))
+	}
+	s.children[e.key] = pid
+}
+
+// do runs f in a goroutine that System.Stop waits for, and sends its answer to the actor, unless it is nil or the actor's life has ended. A panic in f
+// is the actor's panic.
+func (s *shell) do(f func(ctx context.Context) any) {
+	life, self := s.life, s.self
+	s.sys.io.Go(func() {
+		message := guarded(life, f)
+		if message != nil && life.Err() == nil {
+			s.sys.proto.Root.Send(self, fromLife{life, message})
+		}
+	})
+}
+
+func guarded(ctx context.Context, f func(ctx context.Context) any) (message any) {
+	defer func() {
+		if p := recover(); p != nil {
+			message = recovered(p)
+		}
+	}()
+	return f(ctx)
+}
+
+// fail logs a panic where its stack is known and hands it to the supervisor. Who waits for an answer gets the error now.
+func (s *shell) fail(c actor.Context, p crash) {
+	reason := fmt.Sprint(p.value)
+	s.sys.log.Error("actor failed", "actor", s.rec.id, "error", reason, "stack", string(p.stack))
+	if c.Sender() != nil {
+		c.Respond(&FailureError{Actor: s.rec.id, Reason: reason})
+	}
+	if s.end != nil {
+		s.end()
+	}
+	panic(failure{rec: s.rec, reason: reason, notify: s.spec.failed})
+}
+
+// FailureError is what a requester gets from an actor that failed over its request.
+type FailureError struct{ Actor, Reason string }
+
+func (e *FailureError) Error() string { return "actor " + e.Actor + " failed: " + e.Reason }

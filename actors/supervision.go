@@ -1,0 +1,52 @@
+package actors
+
+import (
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// failure is the panic value that the shell passes to the supervisor.
+type failure struct {
+	rec    *record
+	reason string
+	notify func(reason string)
+}
+
+func (f failure) String() string { return f.reason }
+
+// supervision restarts a failed child, alone, at once or after a pause (record.failed). Meanwhile its messages wait.
+type supervision struct{ sys *System }
+
+var _ actor.SupervisorStrategy = (*supervision)(nil)
+
+// HandleFailure is called by the parent's goroutine, or by protoactor's guardian for the root.
+func (v *supervision) HandleFailure(_ *actor.ActorSystem, parent actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
+	s := v.sys
+	f, ok := reason.(failure)
+	if !ok {
+		// A panic outside the shell, in protoactor itself.
+		s.log.Error("actor failed outside its logic", "actor", child.GetId(), "error", reason)
+		parent.RestartChildren(child)
+		return
+	}
+	pause := f.rec.failed(s.now(), f.reason)
+	s.figures.restarted(f.rec.kind)
+	if f.notify != nil {
+		f.notify(f.reason)
+	}
+	if pause == 0 {
+		parent.RestartChildren(child)
+		return
+	}
+	s.io.Go(func() {
+		t := time.NewTimer(pause)
+		defer t.Stop()
+		select {
+		case <-s.running.Done():
+			// The tree is being stopped; a suspended actor heeds that too.
+		case <-t.C:
+			parent.RestartChildren(child)
+		}
+	})
+}

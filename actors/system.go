@@ -1,0 +1,228 @@
+// Package actors is who does the background work of a node: an actor per open database and per changes shard, and the indexers, under one supervision
+// tree (clauses N1, C7, V3).
+//
+// An actor owns only what can be lost: watches, listeners, progress. Truth lives in the store, and its transactions decide; two actors for one
+// shard, or none for a while, cost speed and never correctness. Each actor's logic is a behavior, a state machine that is tested without
+// protoactor; the shell runs it as a protoactor actor and does its I/O in goroutines that the System waits for. What an actor should be doing is
+// always read anew from where it is kept (the listeners, the job queue), never only told by a message, so that a restarted actor goes on where
+// the failed one was.
+//
+// The tree: node > databases > database > shard, index; node > jobs.
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// Options of Start. The zero value of a field is its default.
+type Options struct {
+	// System is the protoactor system to run in, from NewActorSystem; the cluster sets up remoting on it before. nil makes one without remoting.
+	System *actor.ActorSystem
+	// Store is where databases and jobs are: FromLayer. Required.
+	Store Store
+	// Placer says which actors belong on this node. nil: all of them.
+	Placer Placer
+	// Node is this node's name, as the worker of its jobs. "local" by default.
+	Node   string
+	Logger *slog.Logger
+
+	// Linger is how long an actor without work is kept. 10 s by default.
+	Linger time.Duration
+	// Lease is how long a job is this node's without a sign of life; another takes it over after that. 6 s by default.
+	Lease time.Duration
+	// MaxIndexers bounds the index builds under way on this node. 4 by default.
+	MaxIndexers int
+}
+
+// Placer is what actors ask of the cluster.
+type Placer interface {
+	// Owns reports whether the actor of that kind and id belongs on this node. It does not block.
+	Owns(kind, id string) bool
+	// Subscribe returns a channel that receives after each change of placement.
+	Subscribe() (changed <-chan struct{}, cancel func())
+}
+
+// System is the running actors of one node. All methods are safe for concurrent use.
+type System struct {
+	o           Options
+	store       Store
+	log         *slog.Logger
+	proto       *actor.ActorSystem
+	supervision *supervision
+	figures     *figures
+	hub         *hub
+
+	running context.Context // ends when Stop begins
+	stop    context.CancelFunc
+	io      sync.WaitGroup // the goroutines of actors
+	root    *actor.PID
+	tree    *record
+	serial  atomic.Int64 // makes process names new
+}
+
+// NewActorSystem makes a protoactor system that logs to l what an operator wants to know of it.
+func NewActorSystem(l *slog.Logger) *actor.ActorSystem {
+	logger := slog.New(demoted{l.Handler()}).With("lib", "protoactor")
+	return actor.NewActorSystem(
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return logger }),
+		// A goroutine lives this long after a letter to an actor that has stopped, which is nothing unusual.
+		actor.WithDeadLetterThrottleInterval(100*time.Millisecond))
+}
+
+// demoted lowers every record by one level: protoactor's information is for its developers, and what it calls an error is a peer that hung up.
+type demoted struct{ slog.Handler }
+
+const oneLevel = slog.LevelInfo - slog.LevelDebug
+
+func (d demoted) Enabled(ctx context.Context, l slog.Level) bool {
+	return d.Handler.Enabled(ctx, l-oneLevel)
+}
+
+func (d demoted) Handle(ctx context.Context, r slog.Record) error {
+	r.Level -= oneLevel
+	return d.Handler.Handle(ctx, r)
+}
+
+func (d demoted) WithAttrs(a []slog.Attr) slog.Handler { return demoted{d.Handler.WithAttrs(a)} }
+func (d demoted) WithGroup(n string) slog.Handler      { return demoted{d.Handler.WithGroup(n)} }
+
+// Start starts the tree. It does no I/O and returns at once. Stop it before the store closes.
+func Start(o Options) (*System, error) {
+	if o.Store == nil {
+		return nil, fmt.Errorf("actors: no store")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.System == nil {
+		o.System = NewActorSystem(o.Logger)
+	}
+	if o.Placer == nil {
+		o.Placer = everything{}
+	}
+	if o.Node == "" {
+		o.Node = "local"
+	}
+	if o.Linger == 0 {
+		o.Linger = 10 * time.Second
+	}
+	if o.Lease == 0 {
+		o.Lease = 6 * time.Second
+	}
+	if o.MaxIndexers == 0 {
+		o.MaxIndexers = 4
+	}
+	s := &System{o: o, store: o.Store, log: o.Logger, proto: o.System, hub: newHub(), figures: newFigures(o.System)}
+	s.supervision = &supervision{s}
+	s.running, s.stop = context.WithCancel(context.Background())
+	s.tree = newRecord(nil, "system", "", s.now()) // holds the root, is not shown
+	props := s.props(s.tree, s.rootSpec()).Configure(actor.WithGuardian(s.supervision))
+	root, err := s.proto.Root.SpawnNamed(props, "divan")
+	if err != nil {
+		s.stop()
+		return nil, fmt.Errorf("actors: start the root: %w", err)
+	}
+	s.root = root
+	return s, nil
+}
+
+// Stop ends all actors and waits for them and their I/O, or for ctx.
+func (s *System) Stop(ctx context.Context) error {
+	s.stop()
+	done := make(chan error, 1)
+	go func() {
+		err := s.proto.Root.StopFuture(s.root).Wait()
+		s.io.Wait()
+		s.figures.close()
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("actors: stop: %w", err)
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("actors: stop: %w", ctx.Err())
+	}
+}
+
+// Tree is the supervision tree at this moment.
+func (s *System) Tree() Node {
+	all := s.tree.snapshot().Children
+	if len(all) == 0 {
+		return Node{ID: "node", Kind: "node", State: stateStopping, Mailbox: 0}
+	}
+	return all[0]
+}
+
+// TreeJSON is Tree as GET /_actors answers it: {"node": name, "tree": Node}.
+func (s *System) TreeJSON(context.Context) ([]byte, error) {
+	return json.Marshal(struct {
+		Node string `json:"node"`
+		Tree Node   `json:"tree"`
+	}{s.o.Node, s.Tree()})
+}
+
+// Activate finds or starts the actor of a kind and id for another member; the cluster calls it. Databases and shards are started by those who use
+// them on each node, so only the root is answered today.
+func (s *System) Activate(kind, id string) (*actor.PID, error) {
+	if kind == "node" {
+		return s.root, nil
+	}
+	return nil, fmt.Errorf("actors: a %s cannot be activated from another node", kind)
+}
+
+func (s *System) now() time.Time { return time.Now() }
+
+// rootSpec is the top of the tree: it starts what every node has.
+func (s *System) rootSpec() spec {
+	return spec{kind: "node", name: s.o.Node, make: func() behavior {
+		return &rootBehavior{children: []spawn{
+			{key: "databases", spec: s.databasesSpec()},
+		}}
+	}}
+}
+
+// rootBehavior starts its children and keeps them.
+type rootBehavior struct{ children []spawn }
+
+func (b *rootBehavior) step(_ time.Time, message any) []effect {
+	switch m := message.(type) {
+	case started:
+		var e []effect
+		for _, c := range b.children {
+			e = append(e, c)
+		}
+		return e
+	case childGone:
+		for _, c := range b.children {
+			if c.key == m.key {
+				return []effect{c}
+			}
+		}
+	case toDatabases:
+		return []effect{tell{"databases", m.message}}
+	}
+	return nil
+}
+
+func (b *rootBehavior) status() (string, any) { return "running", nil }
+
+// toDatabases is passed on to the databases actor.
+type toDatabases struct{ message any }
+
+// everything is the placement of a node alone.
+type everything struct{}
+
+func (everything) Owns(string, string) bool { return true }
+
+func (everything) Subscribe() (<-chan struct{}, func()) { return nil, func() {} }
