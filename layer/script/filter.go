@@ -1,0 +1,120 @@
+package script
+
+import (
+	"context"
+
+	js "modernc.org/libquickjs"
+)
+
+// Filter decides which documents a changes feed shows. Safe for concurrent use.
+type Filter struct {
+	handle
+	byView bool
+}
+
+// Filter compiles a filter function. ddoc is the JSON of its design document, which is `this` in the function and where
+// require looks.
+func (s *Sandbox) Filter(ctx context.Context, ddoc []byte, f Function) (*Filter, error) {
+	h, err := s.checked(ctx, &program{functions: []Function{f}, root: ddoc})
+	if err != nil {
+		return nil, err
+	}
+	return &Filter{handle: h}, nil
+}
+
+// FilterByView compiles a map function to use as a filter (filter=_view): it shows the documents for which it emits.
+func (s *Sandbox) FilterByView(ctx context.Context, ddoc []byte, f Function) (*Filter, error) {
+	out, err := s.Filter(ctx, ddoc, f)
+	if err != nil {
+		return nil, err
+	}
+	out.byView = true
+	return out, nil
+}
+
+// Filter says for each document (JSON text) whether it is shown. req is the JSON of CouchDB's request object. As in
+// CouchDB the first document that the function fails for ends the call, with a *RuntimeError or *LimitError.
+func (f *Filter) Filter(ctx context.Context, docs [][]byte, req []byte) ([]bool, error) {
+	out := make([]bool, len(docs))
+	err := f.with(ctx, func(r *runtime) error {
+		this, err := r.design(f.p.root)
+		if err != nil {
+			return err
+		}
+		for i, doc := range docs {
+			r.arm(f.s.limits.Time)
+			out[i], err = f.one(r, this, doc, req)
+			if !r.disarm() && err == nil {
+				err = r.stopped(r.functions[0].name)
+			}
+			if err != nil {
+				break
+			}
+		}
+		if !r.dead {
+			r.free(this)
+		}
+		return err
+	})
+	return out, err
+}
+
+func (f *Filter) one(r *runtime, this value, doc, req []byte) (bool, error) {
+	fn := &r.functions[0]
+	args, err := r.documents(fn, doc, req)
+	if err != nil {
+		return false, err
+	}
+	if f.byView {
+		this = undefined
+	}
+	ret := r.invoke(fn.ctx, fn.fn, this, args...)
+	if isException(ret) {
+		err = r.failure(fn.ctx, fn.name)
+		if !r.dead {
+			r.dropEmitted()
+			r.freeAll(args)
+		}
+		return false, err
+	}
+	show := js.XJS_ToBool(r.tls, fn.ctx, ret) > 0
+	if f.byView {
+		show = len(r.emitted) > 0
+	}
+	r.free(ret)
+	r.freeAll(args)
+	r.dropEmitted()
+	return show, nil
+}
+
+// design is the design document as `this` of a function.
+func (r *runtime) design(ddoc []byte) (value, error) {
+	if ddoc == nil {
+		return undefined, nil
+	}
+	v, err := r.document(ddoc, true)
+	if err != nil {
+		return undefined, documentError(err, "the design document")
+	}
+	return v, nil
+}
+
+// documents turns JSON texts into arguments of fn that it may change.
+func (r *runtime) documents(fn *realm, texts ...[]byte) ([]value, error) {
+	out := make([]value, 0, len(texts))
+	for _, text := range texts {
+		v, err := r.document(text, false)
+		if err != nil {
+			r.freeAll(out)
+			return nil, documentError(err, fn.name)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func (r *runtime) freeAll(values []value) {
+	for _, v := range values {
+		r.free(v)
+	}
+}

@@ -1,0 +1,229 @@
+package script
+
+import (
+	"context"
+
+	js "modernc.org/libquickjs"
+)
+
+// Row is one call of emit: two JSON texts.
+type Row struct{ Key, Value []byte }
+
+// Mapped is what the map functions made of one document.
+type Mapped struct {
+	// Rows has for each function the rows that it emitted, in order; none where Errs is set.
+	Rows [][]Row
+	// Errs has for each function nil, or why the document is to be skipped in its view: a *RuntimeError or *LimitError.
+	Errs []error
+}
+
+// Maps is a set of map functions that see the same documents, normally those of one design document. Safe for concurrent
+// use; each call of Map works alone.
+type Maps struct {
+	handle
+}
+
+// Maps compiles map functions. lib is the JSON of the design document's views.lib, for require("views/lib/..."), or nil. The error is a
+// *CompileError for the first function that cannot be compiled.
+func (s *Sandbox) Maps(ctx context.Context, lib []byte, functions []Function) (*Maps, error) {
+	root := []byte(nil)
+	if lib != nil {
+		root = append(append([]byte(`{"views":{"lib":`), lib...), "}}"...)
+	} else {
+		root = []byte(`{"views":{}}`)
+	}
+	h, err := s.checked(ctx, &program{functions: functions, root: root})
+	if err != nil {
+		return nil, err
+	}
+	return &Maps{h}, nil
+}
+
+// Map runs every function over every document (JSON texts, with _id, _rev and what else the function is to see) and calls
+// each with the result, in the order of docs. The memory of the result is used again once each returns. An error of each ends the
+// call and is returned as it is; so does the end of ctx.
+func (m *Maps) Map(ctx context.Context, docs [][]byte, each func(doc int, result *Mapped) error) error {
+	b := batch{maps: m, docs: docs, each: each}
+	b.result.Rows = make([][]Row, len(m.p.functions))
+	b.result.Errs = make([]error, len(m.p.functions))
+	for b.doc < len(docs) {
+		// A function that is stopped at a limit takes its runtime with it; the next one goes on where it was.
+		err := m.with(ctx, b.run)
+		if b.ended != nil {
+			return b.ended
+		}
+		if err != nil && !b.blame(err) {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// batch is one call of Map: where it is, and what the current document gave so far.
+type batch struct {
+	maps     *Maps
+	docs     [][]byte
+	each     func(int, *Mapped) error
+	doc      int
+	function int // the next function for docs[doc]
+	result   Mapped
+	out      []byte
+	spans    []span
+	ended    error // what each returned
+}
+
+// span is a row within out; out may move while it grows.
+type span struct{ function, key, value, end int }
+
+// blame puts an error that ended a runtime on the function that ran. It says whether the batch can go on.
+func (b *batch) blame(err error) bool {
+	if b.function >= len(b.result.Errs) {
+		return false
+	}
+	name := b.maps.p.functions[b.function].Name
+	switch e := err.(type) {
+	case *LimitError:
+		err = &LimitError{Function: name, Limit: e.Limit}
+	case *RuntimeError:
+		err = &RuntimeError{Function: name, Name: e.Name, Message: e.Message}
+	default:
+		return false
+	}
+	b.forget()
+	b.result.Errs[b.function] = err
+	b.function++
+	return true
+}
+
+// forget drops the rows that the current function has so far.
+func (b *batch) forget() {
+	for len(b.spans) > 0 && b.spans[len(b.spans)-1].function == b.function {
+		b.spans = b.spans[:len(b.spans)-1]
+	}
+}
+
+// run works through the documents with one runtime until the last, or until the runtime is dead.
+func (b *batch) run(r *runtime) error {
+	for b.doc < len(b.docs) {
+		if err := b.document(r); err != nil {
+			return err
+		}
+		if r.dead {
+			return nil
+		}
+		b.finish()
+		if b.ended != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// document runs the functions that are left for the current document.
+func (b *batch) document(r *runtime) error {
+	if b.function >= len(r.functions) {
+		return nil
+	}
+	r.arm(b.maps.s.limits.Time)
+	doc, err := r.document(b.docs[b.doc], true)
+	if err != nil {
+		r.disarm()
+		for ; b.function < len(r.functions); b.function++ {
+			b.result.Errs[b.function] = documentError(err, r.functions[b.function].name)
+		}
+		return nil
+	}
+	for ; b.function < len(r.functions); b.function++ {
+		err := b.call(r, &r.functions[b.function], doc)
+		if !r.disarm() && err == nil {
+			err = r.stopped(r.functions[b.function].name)
+		}
+		if r.limit == "cancelled" {
+			return err
+		}
+		if err != nil {
+			b.forget()
+		}
+		b.result.Errs[b.function] = err
+		if r.dead {
+			b.function++
+			return nil
+		}
+	}
+	r.free(doc)
+	return nil
+}
+
+func documentError(err error, function string) error {
+	if limit, ok := err.(*LimitError); ok {
+		return &LimitError{Function: function, Limit: limit.Limit}
+	}
+	return &RuntimeError{Function: function, Message: err.Error()}
+}
+
+// call runs one function over the document and writes down its rows.
+func (b *batch) call(r *runtime, f *realm, doc value) error {
+	r.arm(b.maps.s.limits.Time)
+	from := len(b.out)
+	ret := r.invoke(f.ctx, f.fn, undefined, doc)
+	if isException(ret) {
+		err := r.failure(f.ctx, f.name)
+		if !r.dead {
+			r.dropEmitted()
+		}
+		return err
+	}
+	r.free(ret)
+	for _, e := range r.emitted {
+		s := span{function: b.function, key: len(b.out)}
+		var err error
+		if b.out, err = r.appendJSON(b.out, f.ctx, e.key, f.name); err == nil {
+			s.value = len(b.out)
+			b.out, err = r.appendEmitted(b.out, f.ctx, e.value, f.name)
+		}
+		if err == nil && len(b.out)-from > maxOutput {
+			err = &LimitError{Function: f.name, Limit: "rows"}
+		}
+		if err != nil {
+			if !r.dead {
+				r.dropEmitted()
+			}
+			return err
+		}
+		s.end = len(b.out)
+		b.spans = append(b.spans, s)
+	}
+	r.dropEmitted()
+	return nil
+}
+
+// appendEmitted writes an emitted value: an Error object as its name and message.
+func (r *runtime) appendEmitted(dst []byte, ctx uintptr, v value, function string) ([]byte, error) {
+	if tag(v) != js.EJS_TAG_OBJECT || js.XJS_IsError(r.tls, ctx, v) == 0 {
+		return r.appendJSON(dst, ctx, v, function)
+	}
+	dst = append(dst, `{"error":`...)
+	dst = appendQuoted(dst, []byte(r.errorText(ctx, v, "name")))
+	dst = append(dst, `,"message":`...)
+	dst = appendQuoted(dst, []byte(r.errorText(ctx, v, "message")))
+	return append(dst, '}'), nil
+}
+
+// finish hands out the result of the current document and moves on.
+func (b *batch) finish() {
+	for i := range b.result.Rows {
+		b.result.Rows[i] = b.result.Rows[i][:0]
+	}
+	for _, s := range b.spans {
+		rows := &b.result.Rows[s.function]
+		*rows = append(*rows, Row{b.out[s.key:s.value:s.value], b.out[s.value:s.end:s.end]})
+	}
+	b.ended = b.each(b.doc, &b.result)
+	clear(b.result.Errs)
+	b.out, b.spans = b.out[:0], b.spans[:0]
+	b.doc++
+	b.function = 0
+}

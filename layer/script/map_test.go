@@ -1,0 +1,311 @@
+package script_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/layer/script"
+)
+
+func open(t testing.TB, limits script.Limits) *script.Sandbox {
+	t.Helper()
+	s := script.New(script.Options{Limits: limits})
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// mapOne gives the rows of one function over one document, "key=value" each.
+func mapOne(t testing.TB, s *script.Sandbox, lib, source, doc string) (string, error) {
+	t.Helper()
+	var l []byte
+	if lib != "" {
+		l = []byte(lib)
+	}
+	m, err := s.Maps(context.Background(), l, []script.Function{{Name: "views.v.map", Source: source}})
+	if err != nil {
+		return "", err
+	}
+	var out []string
+	var failed error
+	err = m.Map(context.Background(), [][]byte{[]byte(doc)}, func(_ int, r *script.Mapped) error {
+		for _, row := range r.Rows[0] {
+			out = append(out, fmt.Sprintf("%s=%s", row.Key, row.Value))
+		}
+		failed = r.Errs[0]
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("Map: %v", err)
+	}
+	return strings.Join(out, " "), failed
+}
+
+// rowCases are functions, a document, and the rows. They are what CouchDB 3.5 gives.
+var rowCases = []struct{ name, source, doc, want string }{
+	{"simple", `function(doc){ emit(doc._id, doc.n) }`, `{"_id":"a","n":1.50}`, `"a"=1.5`},
+	{"arrow", `(doc) => emit(doc._id)`, `{"_id":"a"}`, `"a"=null`},
+	{"named", `function map(doc){ emit(doc._id, 1) }`, `{"_id":"a"}`, `"a"=1`},
+	{"semicolon behind", "function(doc){ emit(1, 1) };\n", `{}`, `1=1`},
+	{"comments around", "// before\nfunction(doc){ emit(1, 1) } // behind", `{}`, `1=1`},
+	{"no rows", `function(doc){}`, `{}`, ``},
+	{"order and repeats", `function(doc){ emit(2,1); emit(1,2); emit(2,3) }`, `{}`, `2=1 1=2 2=3`},
+	{"undefined", `function(doc){ emit(); emit(undefined, undefined); emit([undefined], {a: undefined}) }`, `{}`, `null=null null=null [null]={}`},
+	{"numbers that are none", `function(doc){ emit(NaN, Infinity); emit(-Infinity, [NaN]) }`, `{}`, `null=null null=[null]`},
+	{"functions", `function(doc){ emit(doc._id, function(){}); emit([function(){}], {a: function(){}}) }`, `{"_id":"a"}`, `"a"=null [null]={}`},
+	{"numbers", `function(doc){ doc.n.forEach(function(n){ emit(n) }) }`,
+		`{"n":[0,-0,1.0,-1,1e3,1E21,1e-7,0.000001,123456789,1234567890,2147483647,-2147483648,4294967296,9007199254740993,1e400,1.7976931348623157e308,5e-324,0.1]}`,
+		`0=null 0=null 1=null -1=null 1000=null 1e+21=null 1e-7=null 0.000001=null 123456789=null 1234567890=null 2147483647=null -2147483648=null 4294967296=null 9007199254740992=null null=null 1.7976931348623157e+308=null 5e-324=null 0.1=null`},
+	{"strings", `function(doc){ doc.s.forEach(function(s){ emit(s, s.length) }) }`,
+		`{"s":["","é","\u00e9","\ud83d\ude00","😀","a\"b\\c\/d","\b\f\n\r\t\u0000\u001f","\u2028"]}`,
+		`""=0 "é"=1 "é"=1 "😀"=2 "😀"=2 "a\"b\\c/d"=7 "\b\f\n\r\t\u0000\u001f"=7 "` + "\u2028" + `"=1`},
+	{"lone surrogates", `function(doc){ emit(doc.s, [doc.s]); emit({a: "\udc00x"}, "\\ud800"); emit(["\\\ud800"], "😀".charAt(0)) }`, `{"s":"a\ud800"}`,
+		`"a` + "\uFFFD" + `"=["a\ufffd"] {"a":"\ufffdx"}="\\ud800" ["\\\ufffd"]="` + "\uFFFD" + `"`},
+	{"nested", `function(doc){ emit([doc.a.b[1].c, null], doc.a) }`, `{"a":{"b":[0,{"c":[]}]}}`, `[[],null]={"b":[0,{"c":[]}]}`},
+	{"member order", `function(doc){ emit(1, doc) }`, `{"b":1,"a":2,"10":3,"9":4}`, `1={"9":4,"10":3,"b":1,"a":2}`},
+	{"member twice", `function(doc){ emit(doc.a, doc); doc.a = 3; emit(doc.a) }`, `{"a":1,"b":0,"a":2}`, `2={"a":2,"b":0} 2=null`},
+	{"__proto__ as a member", `function(doc){ emit(doc.toString === undefined, doc) }`, `{"__proto__":{"x":1},"constructor":2}`, `false={"__proto__":{"x":1},"constructor":2}`},
+	{"boxed and dates", `function(doc){ emit(new Date(0), new String("x")); emit(Object(1), new Date(NaN)) }`, `{}`, `"1970-01-01T00:00:00.000Z"="x" 1=null`},
+	{"an error as value", `function(doc){ emit(new Error("k"), new TypeError("v")) }`, `{}`, `{}={"error":"TypeError","message":"v"}`},
+	{"toJSON", `function(doc){ emit({toJSON: function(){ return [1] }}, toJSON({a: [doc]})) }`, `{"x":1}`, `[1]="{\"a\":[{\"x\":1}]}"`},
+	{"value changed after emit", `function(doc){ var o = {n: 1}; emit(1, o); o.n = 2 }`, `{}`, `1={"n":2}`},
+	{"document is frozen", `function(doc){ doc.a = 5; doc.b = 6; delete doc.a; doc.list[0] = 9; doc.list.length = 0; emit(doc.a, [doc.b, doc.list]); emit(Object.isFrozen(doc), Object.isFrozen(doc.list)) }`,
+		`{"a":1,"list":[1]}`, `1=[null,[1]] true=true`},
+	{"sum", `function(doc){ emit(sum([1,2,3]), sum(["a","b"])) }`, `{}`, `6="0ab"`},
+	{"isArray", `function(doc){ emit(isArray([]), [isArray({}), isArray(doc.l), Array.isArray(doc.l)]) }`, `{"l":[]}`, `true=[false,true,true]`},
+	{"log", `function(doc){ log("x"); log({a: 1}); log(new Error("x")); log(); emit(1) }`, `{}`, `1=null`},
+	{"implicit globals", `function(doc){ for (i = 0; i < 2; i++) emit(i) }`, `{}`, `0=null 1=null`},
+	{"date from parts", `function(doc){ emit(new Date("2024-02-29T12:00:00").getTime(), new Date(2024, 1, 29, 12).getHours()); emit(Date.UTC(2024,0), new Date(doc.t).getTimezoneOffset()); emit(new Date(0) instanceof Date, Date.name) }`, `{"t":1e12}`,
+		`1709208000000=12 1704067200000=0 true="Date"`},
+	{"newer language", `doc => { const {a, ...rest} = doc; for (const [k, v] of Object.entries(rest)) emit(k, v ?? a?.b); emit([..."ab"].at(-1), new Map([[1, 2]]).size) }`, `{"a":{"b":1},"c":null,"d":2}`, `"c"=1 "d"=2 "b"=1`},
+	{"regular expressions", `function(doc){ doc.s.replace(/[^\s,]+/g, function(w){ emit(w.toLowerCase()) }); emit(/(?<y>\d{4})/u.exec("in 2024").groups.y, "Éa".normalize("NFD").length) }`, `{"s":"To be, OR"}`, `"to"=null "be"=null "or"=null "2024"=3`},
+	{"an emit of one's own", `function(doc){ var e = emit; emit = function(k){ e(k, "mine") }; emit(1) }`, `{}`, `1="mine"`},
+	{"eval", `function(doc){ emit(eval("1+1"), new Function("a", "return a * 2")(4)) }`, `{}`, `2=8`},
+}
+
+func TestMaps_Rows(t *testing.T) {
+	s := open(t, script.Limits{})
+	for _, tc := range rowCases {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := mapOne(t, s, "", tc.source, tc.doc)
+			if err != nil || got != tc.want {
+				t.Errorf("got  %s, %v\nwant %s", got, err, tc.want)
+			}
+			for _, row := range strings.Fields(got) {
+				if !utf8.ValidString(row) {
+					t.Errorf("%q is no UTF-8", row)
+				}
+			}
+		})
+	}
+}
+
+// TestMaps_Throws holds which errors skip a document, with the line.
+func TestMaps_Throws(t *testing.T) {
+	s := open(t, script.Limits{})
+	for _, tc := range []struct {
+		name, source, doc string
+		want              script.RuntimeError
+	}{
+		{"throws", "function(doc){\n emit(1);\n throw new Error('no');\n}", `{}`, script.RuntimeError{Name: "Error", Message: "no", Line: 3}},
+		{"a member of undefined", "function(doc){\n\n emit(doc.a.b) }", `{}`, script.RuntimeError{Name: "TypeError", Message: "cannot read property 'b' of undefined", Line: 3}},
+		{"an unknown name", `function(doc){ nothing() }`, `{}`, script.RuntimeError{Name: "ReferenceError", Message: "'nothing' is not defined", Line: 1}},
+		{"a text", `function(doc){ throw "skip" }`, `{}`, script.RuntimeError{Message: "skip"}},
+		{"an object", `function(doc){ throw {skip: [1]} }`, `{}`, script.RuntimeError{Message: `{"skip":[1]}`}},
+		{"strict code and a frozen document", `function(doc){ "use strict"; doc.a = 1 }`, `{"a":0}`, script.RuntimeError{Name: "TypeError", Message: "'a' is read-only", Line: 1}},
+		{"a cycle", `function(doc){ var a = []; a[0] = a; emit(1); emit(a) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "circular reference"}},
+		{"a big integer", `function(doc){ emit(10n) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "Do not know how to serialize a BigInt"}},
+		{"the clock", `function(doc){ emit(new Date()) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "functions of design documents have no clock"}},
+		{"the clock as text", `function(doc){ emit(Date()) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "functions of design documents have no clock"}},
+		{"the clock as number", `function(doc){ emit(Date.now()) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "functions of design documents have no clock"}},
+		{"the clock of another realm", `function(doc){ emit(doc.constructor.constructor("return new Date()")()) }`, `{"constructor2":1}`, script.RuntimeError{Name: "TypeError", Message: "functions of design documents have no clock"}},
+		{"the clock by the constructor", `function(doc){ emit(new (new Date(0).constructor)()) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "functions of design documents have no clock"}},
+		{"randomness", `function(doc){ emit(Math.random()) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "functions of design documents have no randomness"}},
+		{"no module", `function(doc){ require("views/lib/none") }`, `{}`, script.RuntimeError{Name: "invalid_require_path", Message: `there is no "views/lib/none"`}},
+		{"no JSON", `function(doc){ emit(1) }`, `{"a":}`, script.RuntimeError{Message: "script: the document is not JSON"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			rows, err := mapOne(t, s, "", tc.source, tc.doc)
+			var got *script.RuntimeError
+			if !errors.As(err, &got) || rows != "" {
+				t.Fatalf("rows %q, error %v; want none and a RuntimeError", rows, err)
+			}
+			if got.Name != tc.want.Name || got.Message != tc.want.Message || got.Function != "views.v.map" || tc.want.Line != 0 && got.Line != tc.want.Line {
+				t.Errorf("got  %+v\nwant %+v", *got, tc.want)
+			}
+		})
+	}
+}
+
+// TestMaps_Realms holds that functions share neither globals nor what they do to the document or its prototypes.
+func TestMaps_Realms(t *testing.T) {
+	s := open(t, script.Limits{})
+	m, err := s.Maps(t.Context(), nil, []script.Function{
+		{Name: "a", Source: `function(doc){ x = 1; emit = null; JSON = 1; Array.prototype.map = 2; doc.n = 5; doc.__proto__.y = 6; doc.list.push = 7 }`},
+		{Name: "b", Source: `function(doc){ emit([typeof x, typeof JSON, typeof [].map, doc.n, typeof doc.y, typeof doc.list.push]) }`},
+		{Name: "c", Source: `function(doc){ throw 1 }`},
+		{Name: "d", Source: `function(doc){ emit([doc.n]) }`},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = m.Map(t.Context(), [][]byte{[]byte(`{"n":1,"list":[]}`), []byte(`{"n":2,"list":[]}`)}, func(i int, r *script.Mapped) error {
+		want := fmt.Sprintf(`["undefined","object","function",%d,"undefined","function"]`, i+1)
+		if r.Errs[0] != nil || len(r.Rows[1]) != 1 || string(r.Rows[1][0].Key) != want {
+			t.Errorf("document %d: %s, %v; want %s", i, r.Rows[1], r.Errs, want)
+		}
+		if r.Errs[2] == nil || r.Errs[3] != nil || string(r.Rows[3][0].Key) != fmt.Sprintf("[%d]", i+1) {
+			t.Errorf("document %d: an error is not its function's alone: %s, %v", i, r.Rows, r.Errs)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMaps_Require(t *testing.T) {
+	s := open(t, script.Limits{})
+	lib := `{
+		"plus": "exports.plus = function(a, b) { return a + b }",
+		"deep": {"er": "var up = require('../plus'), by = require('./side'); exports.f = function(n) { return up.plus(n, by.one) }", "side": "exports.one = 1"},
+		"whole": "module.exports = function() { return [module.id, typeof exports, this === globalThis] }",
+		"count": "exports.n = 0",
+		"a": "exports.early = 1; exports.b = require('./b').got; ", "b": "exports.got = require('./a').early",
+		"throws": "throw new Error('at load')",
+		"syntax": "var = 1",
+		"number": 5,
+		"long": "` + strings.Repeat(`// a long module\n`, 5000) + `exports.ok = true // not swallowed"
+	}`
+	for _, tc := range []struct{ name, source, want, fail string }{
+		{"plain", `function(doc){ emit(require("views/lib/plus").plus(1, 2)) }`, `3=null`, ""},
+		{"relative", `function(doc){ emit(require("views/lib/deep/er").f(1)) }`, `2=null`, ""},
+		{"exports replaced", `function(doc){ emit(require("views/lib/whole")()) }`, `["views/lib/whole","object",true]=null`, ""},
+		{"loaded once", `function(doc){ require("views/lib/count").n++; emit(require("views/lib/count").n) }`, `1=null`, ""},
+		{"circular", `function(doc){ emit(require("views/lib/a").b) }`, `1=null`, ""},
+		{"long", `function(doc){ emit(require("views/lib/long").ok) }`, `true=null`, ""},
+		{"throws", `function(doc){ require("views/lib/throws") }`, ``, "Error: at load"},
+		{"syntax", `function(doc){ require("views/lib/syntax") }`, ``, "SyntaxError"},
+		{"no text", `function(doc){ require("views/lib/number") }`, ``, "not the text of a module"},
+		{"above the root", `function(doc){ require("views/../../x") }`, ``, "leaves the design document"},
+		{"relative without a module", `function(doc){ require("./x") }`, ``, "is no module"},
+		{"a built-in of objects", `function(doc){ require("views/constructor") }`, ``, "there is no"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, err := mapOne(t, s, lib, tc.source, `{}`)
+			if tc.fail != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.fail) {
+					t.Errorf("error %v, want %s", err, tc.fail)
+				}
+				return
+			}
+			if err != nil || got != tc.want {
+				t.Errorf("got %s, %v; want %s", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestMaps_CompileError(t *testing.T) {
+	s := open(t, script.Limits{})
+	for _, tc := range []struct {
+		name, source, message string
+		line                  int
+	}{
+		{"brace", "function(doc) {\n  emit(doc._id, 1;\n}", "SyntaxError: ", 2},
+		{"unclosed", "function(doc) {\n  emit(1)\n", "SyntaxError: ", 4},
+		{"no function", `1 + 1`, "not a function", 0},
+		{"no source", ``, "SyntaxError: ", 0},
+		{"blank", " ;\n", "SyntaxError: ", 0},
+		{"throws", `(function(){ throw new TypeError("early") })()`, "TypeError: early", 0},
+		{"loops", `(function(){ for(;;); })()`, "time limit", 0},
+		{"too long", `function(doc){ /* ` + strings.Repeat("x", 1<<20) + ` */ }`, "longer than", 0},
+		{"too many variables", manyVariables(), "too many variables", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := s
+			if tc.name == "loops" {
+				s = open(t, script.Limits{Time: 50 * time.Millisecond})
+			}
+			_, err := s.Maps(t.Context(), nil, []script.Function{
+				{Name: "views.good.map", Source: `function(doc){}`}, {Name: "views.bad.map", Source: tc.source},
+			})
+			var got *script.CompileError
+			if !errors.As(err, &got) {
+				t.Fatalf("error %v, want a CompileError", err)
+			}
+			if got.Function != "views.bad.map" || !strings.Contains(got.Message, tc.message) || tc.line != 0 && got.Line != tc.line {
+				t.Errorf("got %+v, want %q in line %d", *got, tc.message, tc.line)
+			}
+		})
+	}
+}
+
+// TestMaps_Each holds that the caller's error and the end of the context end a batch.
+func TestMaps_Each(t *testing.T) {
+	s := open(t, script.Limits{})
+	m, err := s.Maps(t.Context(), nil, []script.Function{{Name: "a", Source: `function(doc){ if (doc.loop) for(;;); emit(1) }`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := errors.New("enough")
+	seen := 0
+	err = m.Map(t.Context(), [][]byte{[]byte(`{}`), []byte(`{}`), []byte(`{}`)}, func(int, *script.Mapped) error {
+		if seen++; seen == 2 {
+			return stop
+		}
+		return nil
+	})
+	if err != stop || seen != 2 {
+		t.Errorf("after %d documents: %v, want the caller's error after 2", seen, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err = m.Map(ctx, [][]byte{[]byte(`{"loop":true}`)}, func(int, *script.Mapped) error {
+		t.Error("a cancelled document has a result")
+		return nil
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want the context's", err)
+	}
+	if err := m.Map(t.Context(), nil, nil); err != nil {
+		t.Errorf("no documents: %v", err)
+	}
+}
+
+var city = []byte(`{"_id":"5e1f","_rev":"1-967a00dff5e02add41819138abb3284d","country":"AD","name":"Sant Julià de Lòria","lat":"42.46372","lng":"1.49129"}`)
+
+func BenchmarkMaps(b *testing.B) {
+	s := open(b, script.Limits{})
+	m, err := s.Maps(b.Context(), nil, []script.Function{
+		{Name: "a", Source: `function(doc){ if (doc.country) emit(doc.country, doc.name) }`},
+		{Name: "b", Source: `function(doc){ emit([doc.name, parseFloat(doc.lat)], null) }`},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	docs := make([][]byte, 100)
+	for i := range docs {
+		docs[i] = city
+	}
+	rows := 0
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		if err := m.Map(b.Context(), docs, func(_ int, r *script.Mapped) error {
+			rows += len(r.Rows[0]) + len(r.Rows[1])
+			n++
+			return nil
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if rows != 2*n {
+		b.Fatal(rows, n)
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "docs/s")
+}

@@ -1,0 +1,229 @@
+package script
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"modernc.org/libc"
+	js "modernc.org/libquickjs"
+)
+
+//go:embed prelude.js
+var preludeSource string
+
+//go:embed helpers.js
+var helpersSource string
+
+// helpers are functions of the main realm.
+type helpers struct{ freeze value }
+
+// program is what a runtime is loaded with. It does not change.
+type program struct {
+	functions []Function
+	// root is the JSON of the object that require looks in, nil for no require.
+	root []byte
+}
+
+// load compiles the program's functions, each in a realm of its own and within the time of one call. The error is a
+// *CompileError for what is wrong with a source.
+func (r *runtime) load(p *program, limit time.Duration) error {
+	for _, f := range p.functions {
+		err := r.guard(f.Name, func() error {
+			r.arm(limit)
+			err := r.compile(f, p.root)
+			if !r.disarm() && err == nil {
+				err = r.stopped(f.Name)
+			}
+			return err
+		})
+		var stopped *LimitError
+		if errors.As(err, &stopped) {
+			err = &CompileError{Function: f.Name, Message: "stopped at the " + stopped.Limit + " limit"}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runtime) loadHelpers() error {
+	v := r.evaluate(r.main.ctx, helpersSource, "helpers")
+	if isException(v) {
+		return r.failure(r.main.ctx, "helpers")
+	}
+	r.helpers.freeze = js.XJS_GetPropertyUint32(r.tls, r.main.ctx, v, 0)
+	r.free(v)
+	return nil
+}
+
+// evaluate runs source as a script of the host's and returns its value.
+func (r *runtime) evaluate(ctx uintptr, source, file string) value {
+	text := r.cstring(source)
+	if text == 0 {
+		return js.XJS_ThrowOutOfMemory(r.tls, ctx)
+	}
+	defer r.arena.free(text)
+	was := r.compiling
+	r.compiling = true
+	defer func() { r.compiling = was }()
+	compiled := js.XJS_Eval(r.tls, ctx, text, js.Tsize_t(len(source)), r.text(file), js.MJS_EVAL_TYPE_GLOBAL|js.MJS_EVAL_FLAG_COMPILE_ONLY)
+	if isException(compiled) {
+		return compiled
+	}
+	r.compiling = was
+	if frameSlots(compiled) > maxFrame {
+		js.XFreeValue(r.tls, ctx, compiled)
+		return js.XJS_ThrowRangeError(r.tls, ctx, r.text("a function has too many variables"), 0)
+	}
+	return js.XJS_EvalFunction(r.tls, ctx, compiled)
+}
+
+// compile adds one function in a new realm.
+func (r *runtime) compile(f Function, root []byte) error {
+	if len(f.Source) > maxSource {
+		return &CompileError{Function: f.Name, Message: fmt.Sprintf("the source is longer than %d bytes", maxSource)}
+	}
+	ctx, err := r.context()
+	if err != nil {
+		return err
+	}
+	if err := r.prepare(ctx, root); err != nil {
+		return err
+	}
+	fn, err := r.functionValue(ctx, f)
+	if err != nil {
+		return err
+	}
+	r.functions = append(r.functions, realm{ctx: ctx, fn: fn, name: f.Name})
+	return nil
+}
+
+// prepare gives a realm its globals.
+func (r *runtime) prepare(ctx uintptr, root []byte) error {
+	setup := r.evaluate(ctx, preludeSource, "prelude")
+	if isException(setup) {
+		return r.failure(ctx, "prelude")
+	}
+	host := js.XJS_NewObject(r.tls, ctx)
+	r.define(ctx, host, "log", 1, engineLog)
+	r.define(ctx, host, "load", 2, engineLoad)
+	global := js.XJS_GetGlobalObject(r.tls, ctx)
+	r.define(ctx, global, "emit", 2, engineEmit)
+	r.free(global)
+	tree := undefined
+	if root != nil {
+		var err error
+		if tree, err = r.document(root, true); err != nil {
+			return err
+		}
+	}
+	done := r.invoke(ctx, setup, undefined, host, tree)
+	r.free(setup)
+	r.free(host)
+	r.free(tree)
+	if isException(done) {
+		return r.failure(ctx, "prelude")
+	}
+	r.free(done)
+	return nil
+}
+
+// define makes a Go function a member of obj.
+func (r *runtime) define(ctx uintptr, obj value, name string, length int32, f func(*libc.TLS, uintptr, value, int32, uintptr) value) {
+	fn := js.XJS_NewCFunction2(r.tls, ctx, funcAddr(f), r.text(name), length, js.EJS_CFUNC_generic, 0)
+	js.XJS_SetPropertyStr(r.tls, ctx, obj, r.text(name), fn)
+}
+
+// functionValue compiles a source that is one function expression. CouchDB's engine takes a script whose last statement is
+// a function without a name, which no other JavaScript does; what matters of that is a semicolon or a comment behind the function.
+func (r *runtime) functionValue(ctx uintptr, f Function) (value, error) {
+	fn := r.evaluate(ctx, "("+f.Source+"\n)", f.Name)
+	if isException(fn) {
+		first := r.failure(ctx, f.Name)
+		if r.dead {
+			return undefined, first
+		}
+		trimmed := strings.TrimRight(f.Source, "; \t\r\n")
+		fn = r.evaluate(ctx, "("+trimmed+"\n)", f.Name)
+		if isException(fn) {
+			r.dropException(ctx, fn)
+			return undefined, compileError(f, first)
+		}
+	}
+	if js.XJS_IsFunction(r.tls, ctx, fn) == 0 {
+		r.free(fn)
+		return undefined, &CompileError{Function: f.Name, Message: "the source is not a function"}
+	}
+	return fn, nil
+}
+
+func compileError(f Function, err error) error {
+	var run *RuntimeError
+	if !errors.As(err, &run) {
+		return err
+	}
+	out := &CompileError{Function: f.Name, Message: run.Message, Line: run.Line}
+	if run.Name != "" {
+		out.Message = run.Name + ": " + run.Message
+	}
+	return out
+}
+
+// engineLog is host.log of the prelude.
+func engineLog(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) value {
+	r := byContext(tls, ctx)
+	if r.log != nil && argc > 0 {
+		r.log(r.string(ctx, *at[value](argv)))
+	}
+	return undefined
+}
+
+// engineLoad is host.load of the prelude: it compiles a module's text to a function of module, exports and require.
+func engineLoad(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) value {
+	r := byContext(tls, ctx)
+	n := r.args + unit/2
+	p := js.XJS_ToCStringLen2(tls, ctx, n, *at[value](argv), 0)
+	if p == 0 {
+		return exception
+	}
+	size := int(*at[js.Tsize_t](n))
+	if size > maxSource {
+		js.XJS_FreeCString(tls, ctx, p)
+		return js.XJS_ThrowRangeError(tls, ctx, r.text("the module is too long"), 0)
+	}
+	source := string(r.arena.bytes(p, size))
+	js.XJS_FreeCString(tls, ctx, p)
+	return r.evaluate(ctx, "(function (module, exports, require) {"+source+"\n})", r.string(ctx, *at[value](argv + 16)))
+}
+
+// engineEmit is emit: it keeps key and value until the function has returned, since CouchDB shows them as they are then.
+func engineEmit(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) value {
+	r := byContext(tls, ctx)
+	if len(r.emitted) >= maxRows {
+		r.limit = "rows"
+		v := js.XJS_ThrowInternalError(tls, ctx, r.text("too many rows"), 0)
+		js.XJS_SetUncatchableException(tls, ctx, 1)
+		return v
+	}
+	e := emission{undefined, undefined}
+	if argc > 0 {
+		e.key = js.XDupValue(tls, ctx, *at[value](argv))
+	}
+	if argc > 1 {
+		e.value = js.XDupValue(tls, ctx, *at[value](argv + 16))
+	}
+	r.emitted = append(r.emitted, e)
+	return undefined
+}
+
+func (r *runtime) dropEmitted() {
+	for _, e := range r.emitted {
+		r.free(e.key)
+		r.free(e.value)
+	}
+	r.emitted = r.emitted[:0]
+}

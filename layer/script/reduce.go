@@ -1,0 +1,100 @@
+package script
+
+import "context"
+
+// Reduce is one reduce function. Safe for concurrent use.
+type Reduce struct{ handle }
+
+// Reduce compiles a reduce function. As in CouchDB it has no require.
+func (s *Sandbox) Reduce(ctx context.Context, f Function) (*Reduce, error) {
+	h, err := s.checked(ctx, &program{functions: []Function{f}})
+	if err != nil {
+		return nil, err
+	}
+	return &Reduce{h}, nil
+}
+
+// Reduce calls the function with rows: each key is the JSON text of [key, id], and values are the rows' values. The
+// result is JSON text of the caller's. A *RuntimeError or *LimitError says that the function failed.
+func (f *Reduce) Reduce(ctx context.Context, keys, values [][]byte) ([]byte, error) {
+	return f.call(ctx, func(r *runtime) ([]value, error) {
+		k, err := r.document(list(keys), false)
+		if err != nil {
+			return nil, err
+		}
+		v, err := r.document(list(values), false)
+		if err != nil {
+			r.free(k)
+			return nil, err
+		}
+		return []value{k, v, boolValue(false)}, nil
+	})
+}
+
+// Rereduce calls the function with results of earlier calls.
+func (f *Reduce) Rereduce(ctx context.Context, values [][]byte) ([]byte, error) {
+	return f.call(ctx, func(r *runtime) ([]value, error) {
+		v, err := r.document(list(values), false)
+		if err != nil {
+			return nil, err
+		}
+		return []value{null, v, boolValue(true)}, nil
+	})
+}
+
+func (f *Reduce) call(ctx context.Context, args func(*runtime) ([]value, error)) (out []byte, err error) {
+	err = f.with(ctx, func(r *runtime) error {
+		r.arm(f.s.limits.Time)
+		out, err = r.result(&r.functions[0], undefined, args)
+		if !r.disarm() && err == nil {
+			err = r.stopped(r.functions[0].name)
+		}
+		return err
+	})
+	return out, err
+}
+
+// result calls a function with arguments made for it, and returns what it returned as JSON.
+func (r *runtime) result(f *realm, this value, args func(*runtime) ([]value, error)) ([]byte, error) {
+	in, err := args(r)
+	if err != nil {
+		return nil, documentError(err, f.name)
+	}
+	ret := r.invoke(f.ctx, f.fn, this, in...)
+	if isException(ret) {
+		err = r.failure(f.ctx, f.name)
+	}
+	if r.dead {
+		return nil, err
+	}
+	for _, v := range in {
+		r.free(v)
+	}
+	if err != nil {
+		r.dropEmitted()
+		return nil, err
+	}
+	out, err := r.appendJSON(nil, f.ctx, ret, f.name)
+	if !r.dead {
+		r.free(ret)
+		r.dropEmitted()
+	}
+	return out, err
+}
+
+// list makes a JSON array of JSON texts.
+func list(items [][]byte) []byte {
+	n := 2
+	for _, item := range items {
+		n += len(item) + 1
+	}
+	out := make([]byte, 0, n)
+	out = append(out, '[')
+	for i, item := range items {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, item...)
+	}
+	return append(out, ']')
+}

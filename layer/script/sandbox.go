@@ -1,0 +1,315 @@
+package script
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"sync"
+	"time"
+)
+
+// Sandbox owns the JavaScript runtimes of a node. Safe for concurrent use.
+type Sandbox struct {
+	limits Limits
+	log    func(string)
+	// slots holds one token for each runtime that may still be started.
+	slots chan struct{}
+	// done is closed by Close.
+	done    chan struct{}
+	watched sync.WaitGroup
+
+	mu struct {
+		sync.Mutex
+		closed   bool
+		programs map[[32]byte]*pool
+		all      map[*runtime]struct{}
+		// idle is closed and replaced when a runtime becomes idle, to wake those who wait for one.
+		idle chan struct{}
+	}
+}
+
+// pool is the idle runtimes of one program. Under Sandbox.mu.
+type pool struct {
+	key     [32]byte
+	program *program
+	idle    []*runtime
+}
+
+// Options are settings of a Sandbox; the zero value has the defaults.
+type Options struct {
+	Limits Limits
+	// Log is given what functions pass to log(). It may be called from several goroutines at once; nil drops it.
+	Log func(message string)
+}
+
+// New starts a sandbox. Close ends it.
+func New(options Options) *Sandbox {
+	s := &Sandbox{limits: options.Limits.withDefaults(), log: options.Log, done: make(chan struct{})}
+	s.slots = make(chan struct{}, s.limits.Runtimes)
+	for range s.limits.Runtimes {
+		s.slots <- struct{}{}
+	}
+	s.mu.programs = make(map[[32]byte]*pool)
+	s.mu.all = make(map[*runtime]struct{})
+	s.mu.idle = make(chan struct{})
+	s.watched.Add(1)
+	go s.watch()
+	return s
+}
+
+// Close stops what runs at its next step, and waits until every runtime is gone. Calls under way and later ones fail with
+// ErrClosed.
+func (s *Sandbox) Close() error {
+	s.mu.Lock()
+	if s.mu.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.mu.closed = true
+	close(s.done)
+	var idle []*runtime
+	for _, p := range s.mu.programs {
+		idle = append(idle, p.idle...)
+		p.idle = nil
+	}
+	for r := range s.mu.all {
+		r.hurry()
+	}
+	s.mu.Unlock()
+	for _, r := range idle {
+		s.discard(r)
+	}
+	for range s.limits.Runtimes {
+		<-s.slots
+	}
+	s.watched.Wait()
+	return nil
+}
+
+// watchEvery is how often the watchdog looks at running calls and idle runtimes.
+const watchEvery = 100 * time.Millisecond
+
+// watch is the watchdog: it takes the memory away from calls that do not end, and closes runtimes that nobody used.
+func (s *Sandbox) watch() {
+	defer s.watched.Done()
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.done:
+			s.watchOut()
+			return
+		}
+		for _, r := range s.stale(time.Now()) {
+			s.discard(r)
+		}
+	}
+}
+
+// watchOut goes on watching until the last runtime is gone, for Close.
+func (s *Sandbox) watchOut() {
+	for {
+		s.stale(time.Time{})
+		s.mu.Lock()
+		left := len(s.mu.all)
+		s.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		time.Sleep(watchEvery / 10) // the calls end by themselves or by killIfStuck; there is no event for either
+	}
+}
+
+// stale kills calls that do not end, and takes out the runtimes that were idle for too long at t.
+func (s *Sandbox) stale(t time.Time) []*runtime {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range s.mu.all {
+		r.killIfStuck()
+	}
+	var out []*runtime
+	for key, p := range s.mu.programs {
+		keep := p.idle[:0]
+		for _, r := range p.idle {
+			if t.Sub(r.idleSince) > s.limits.Idle {
+				out = append(out, r)
+				continue
+			}
+			keep = append(keep, r)
+		}
+		p.idle = keep
+		if len(p.idle) == 0 {
+			delete(s.mu.programs, key)
+		}
+	}
+	return out
+}
+
+// key names a program by what it is made of.
+func (p *program) key() [32]byte {
+	h := sha256.New()
+	field := func(s string) {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
+		h.Write(n[:])
+		h.Write([]byte(s))
+	}
+	for _, f := range p.functions {
+		field(f.Name)
+		field(f.Source)
+	}
+	field(string(p.root))
+	if p.root == nil {
+		field("")
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+// acquire returns a runtime loaded with the program: an idle one, or a new one as soon as there may be one. The caller gives it back with
+// release.
+func (s *Sandbox) acquire(ctx context.Context, key [32]byte, p *program) (*runtime, error) {
+	for {
+		s.mu.Lock()
+		if s.mu.closed {
+			s.mu.Unlock()
+			return nil, ErrClosed
+		}
+		if pool := s.mu.programs[key]; pool != nil && len(pool.idle) > 0 {
+			last := len(pool.idle) - 1
+			r := pool.idle[last]
+			pool.idle = pool.idle[:last]
+			s.mu.Unlock()
+			return r, nil
+		}
+		wake := s.mu.idle
+		s.mu.Unlock()
+		select {
+		case <-s.slots:
+			return s.start(p)
+		default:
+		}
+		if r := s.evict(); r != nil {
+			s.discard(r)
+			continue
+		}
+		select {
+		case <-s.slots:
+			return s.start(p)
+		case <-wake:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-s.done:
+			return nil, ErrClosed
+		}
+	}
+}
+
+// start makes a runtime for p with a slot that the caller has taken.
+func (s *Sandbox) start(p *program) (*runtime, error) {
+	r, err := newRuntime(s.limits, s.log)
+	if err != nil {
+		s.slots <- struct{}{}
+		return nil, err
+	}
+	s.mu.Lock()
+	closed := s.mu.closed
+	s.mu.all[r] = struct{}{}
+	s.mu.Unlock()
+	if closed {
+		s.discard(r)
+		return nil, ErrClosed
+	}
+	if err := r.load(p, s.limits.Time); err != nil {
+		s.discard(r)
+		return nil, err
+	}
+	return r, nil
+}
+
+// evict takes the runtime that was idle for longest, of whatever program; nil if all are busy.
+func (s *Sandbox) evict() *runtime {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var oldest *pool
+	for _, p := range s.mu.programs {
+		if len(p.idle) > 0 && (oldest == nil || p.idle[0].idleSince.Before(oldest.idle[0].idleSince)) {
+			oldest = p
+		}
+	}
+	if oldest == nil {
+		return nil
+	}
+	r := oldest.idle[0]
+	oldest.idle = oldest.idle[1:]
+	return r
+}
+
+// release gives a runtime back: to the idle ones if it is whole.
+func (s *Sandbox) release(key [32]byte, p *program, r *runtime) {
+	r.ctx = nil
+	s.mu.Lock()
+	if r.dead || s.mu.closed {
+		s.mu.Unlock()
+		s.discard(r)
+		return
+	}
+	r.idleSince = time.Now()
+	if s.mu.programs[key] == nil {
+		s.mu.programs[key] = &pool{key: key, program: p}
+	}
+	s.mu.programs[key].idle = append(s.mu.programs[key].idle, r)
+	close(s.mu.idle)
+	s.mu.idle = make(chan struct{})
+	s.mu.Unlock()
+}
+
+func (s *Sandbox) discard(r *runtime) {
+	s.mu.Lock()
+	delete(s.mu.all, r)
+	s.mu.Unlock()
+	r.close()
+	s.slots <- struct{}{}
+}
+
+// checked compiles p once, so that errors in its sources are seen when a handle is made and not at the first document.
+func (s *Sandbox) checked(ctx context.Context, p *program) (handle, error) {
+	h := handle{s: s, p: p, key: p.key()}
+	r, err := s.acquire(ctx, h.key, p)
+	if err != nil {
+		return handle{}, err
+	}
+	s.release(h.key, p, r)
+	return h, nil
+}
+
+// handle is a program in its sandbox.
+type handle struct {
+	s   *Sandbox
+	p   *program
+	key [32]byte
+}
+
+// with runs f with a runtime of the program. Where f leaves it dead, it is thrown away.
+func (h handle) with(ctx context.Context, f func(r *runtime) error) error {
+	r, err := h.s.acquire(ctx, h.key, h.p)
+	if err != nil {
+		return err
+	}
+	defer func() { h.s.release(h.key, h.p, r) }()
+	r.ctx = ctx
+	err = r.guard("", func() error { return f(r) })
+	if r.dead && h.s.closing() {
+		return ErrClosed
+	}
+	return err
+}
+
+func (s *Sandbox) closing() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
+	}
+}
