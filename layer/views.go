@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"time"
+
+	"github.com/divandb/divan/layer/kv"
 )
 
 // Design is a parsed design document: what indexing, filters and validation need of it.
@@ -68,6 +70,10 @@ type ViewState struct {
 // State reads where the index stands.
 func (ix *Index) State(ctx context.Context) (IndexState, error) { panic("unwritten") }
 
+// Watch reads where the index stands and arms a watch that becomes ready when its sequence has changed, on whatever node that happens: a
+// requester waits with it for a build (V3). It also fires when the database is deleted.
+func (ix *Index) Watch(ctx context.Context) (kv.Watch, IndexState, error) { panic("unwritten") }
+
 // Build is one run of an index from where it stands to a goal, on behalf of a job (P8, V3). The indexer drives it: StartBuild, then Step for each shard until
 // done, then Finish. Every transaction of it checks the fencing token.
 type Build struct {
@@ -76,6 +82,8 @@ type Build struct {
 	From   Seq
 	Goal   Seq
 	Shards []ShardID
+	// Changes is roughly how many entries lie between From and Goal, for showing progress.
+	Changes int64
 }
 
 // StartBuild fixes goal and shards. Conflict where the token is not the newest.
@@ -186,6 +194,9 @@ func (s *Store) Renew(ctx context.Context, j *Job, lease time.Duration, progress
 
 // Finish ends a job, with the error of the run or nil; a failed one waits again after a pause that grows.
 func (s *Store) Finish(ctx context.Context, j *Job, runErr error) error { panic("unwritten") }
+
+// Job reads one job; nil where there was never one with that id, or it was forgotten since it finished.
+func (s *Store) Job(ctx context.Context, typ, id string) (*Job, error) { panic("unwritten") }
 
 // WatchJobs becomes ready when a job of the type is enqueued.
 func (s *Store) WatchJobs(ctx context.Context, typ string) (<-chan struct{}, func(), error) {
