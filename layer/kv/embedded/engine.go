@@ -1,0 +1,216 @@
+// Package embedded is the engine for one machine: FoundationDB's contract on a Pebble store in one directory, with no server
+// (clause S2).
+//
+// A transaction reads a Pebble snapshot that all transactions of its read version share, and keeps its writes in memory. At commit, one
+// sequencer goroutine checks its reads against what was written since (resolver), gives it a version and applies it; one syncer
+// goroutine waits for the log to be on disk, makes the version readable and answers. While one group of commits syncs, the next is
+// resolved and applied. A version is handed out to readers only once it is synced, so that nobody sees what a crash could take back.
+//
+// This is the only package that knows Pebble.
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// Options of Open. The zero value is right for a small machine.
+type Options struct {
+	// CacheBytes is the block cache. 0 is 32 MiB.
+	CacheBytes int64
+	// MemTableBytes is one memtable; up to three are held while they are flushed. 0 is 16 MiB.
+	MemTableBytes int64
+	// ResolverBytes bounds what is remembered of recent writes to find conflicts. When it is full, transactions that have been open for long
+	// fail with CodeTooOld before their five seconds are over. 0 is 24 MiB.
+	ResolverBytes int
+	// MaxWatches bounds the watches that wait at one time. 0 is 100,000.
+	MaxWatches int
+	// Logger gets what the operator should know. nil is slog.Default().
+	Logger *slog.Logger
+
+	// transactionTime replaces the five seconds in tests.
+	transactionTime time.Duration
+	// fs replaces the disk in tests.
+	fs vfs.FS
+}
+
+func (o Options) withDefaults() Options {
+	if o.CacheBytes <= 0 {
+		o.CacheBytes = 32 << 20
+	}
+	if o.MemTableBytes <= 0 {
+		o.MemTableBytes = 16 << 20
+	}
+	if o.ResolverBytes <= 0 {
+		o.ResolverBytes = 24 << 20
+	}
+	if o.MaxWatches <= 0 {
+		o.MaxWatches = 100_000
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.transactionTime <= 0 {
+		o.transactionTime = kv.TransactionSeconds * time.Second
+	}
+	if o.fs == nil {
+		o.fs = vfs.Default
+	}
+	return o
+}
+
+var errClosed = kv.NewError(kv.CodeCancelled, "the store is closed", nil)
+
+// Engine is an open store. It implements kv.Engine and kv.Snapshotter.
+type Engine struct {
+	db   *pebble.DB
+	lock *pebble.Lock // on the directory
+	o    Options
+	log  *slog.Logger
+
+	views     views
+	snapshots sync.WaitGroup // open Pebble snapshots
+	watches   watches
+	iterators iterators
+	commits   committer
+
+	// failure is set once, when the disk failed: nothing is acknowledged after it.
+	failure atomic.Pointer[kv.Error]
+
+	closing   atomic.Bool
+	closeOnce sync.Once
+	closeErr  error
+	stop      chan struct{}  // closed by Close, for the goroutines below
+	running   sync.WaitGroup // sequencer, syncer and sweeper
+}
+
+var (
+	_ kv.Engine      = (*Engine)(nil)
+	_ kv.Snapshotter = (*Engine)(nil)
+)
+
+// Open opens the store in dir and creates it where there is none. A torn tail that a crash left is repaired silently; any other damage is an
+// error, as is a directory that is in use. The caller closes the engine.
+func Open(dir string, o Options) (*Engine, error) {
+	o = o.withDefaults()
+	dir, err := filepath.Abs(dir) // one name for a directory, or its lock could be had twice
+	if err != nil {
+		return nil, fmt.Errorf("embedded: %w", err)
+	}
+	e := &Engine{o: o, log: o.Logger, stop: make(chan struct{})}
+	db, err := openStore(dir, o, e)
+	if err != nil {
+		return nil, err
+	}
+	e.db = db
+	last, err := lastVersion(db)
+	if err != nil {
+		return nil, errors.Join(err, db.Close(), e.lock.Close())
+	}
+	e.views.limit = o.transactionTime
+	e.watches.limit = o.MaxWatches
+	e.views.publish(e.newView(last))
+	e.commits.start(e, last)
+	e.running.Add(1)
+	go e.sweep()
+	return e, nil
+}
+
+// Name implements kv.Engine.
+func (e *Engine) Name() string { return "embedded" }
+
+// newView opens the state of the store as it is now: for the sequencer, right after it applied version.
+func (e *Engine) newView(version int64) *view {
+	e.snapshots.Add(1)
+	return &view{version: version, snap: e.db.NewSnapshot(), opened: &e.snapshots}
+}
+
+// sweep ends what transactions that were forgotten hold.
+func (e *Engine) sweep() {
+	defer e.running.Done()
+	tick := time.NewTicker(e.o.transactionTime / 5)
+	defer tick.Stop()
+	for {
+		select {
+		case <-e.stop:
+			return
+		case now := <-tick.C:
+			e.views.sweep(now)
+			e.iterators.sweep(now)
+		}
+	}
+}
+
+// fail stops all writing: what is not yet acknowledged never will be.
+func (e *Engine) fail(cause error) {
+	err := kv.NewError(kv.CodeIOError, "the disk failed; the store no longer accepts writes", cause)
+	if isDiskFull(cause) {
+		err = kv.NewError(kv.CodeDiskFull, "the disk is full; make room and start again", cause)
+	}
+	if e.failure.CompareAndSwap(nil, err) {
+		e.log.Error("the store no longer accepts writes", "code", int(err.Code), "error", cause)
+	}
+}
+
+// failed is the error for a commit that was not begun, or nil.
+func (e *Engine) failed() error {
+	if err := e.failure.Load(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Close implements kv.Engine. Commits that are being written are finished and answered; all others, reads and watches end with
+// CodeCancelled.
+func (e *Engine) Close() error {
+	e.closeOnce.Do(func() {
+		e.closing.Store(true)
+		e.commits.queue.close()
+		close(e.stop)
+		e.running.Wait()
+		e.watches.close()
+		e.iterators.close()
+		e.views.close()
+		e.snapshots.Wait()
+		e.closeErr = e.closeStore()
+	})
+	return e.closeErr
+}
+
+// closeStore closes Pebble and gives the directory free. After a failure Pebble may be stuck in its own locks, since it expects the process to be
+// gone by then: it is given a moment, and then left alone.
+func (e *Engine) closeStore() error {
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		defer func() { done <- errors.Join(err, recoverFatal(recover()), e.lock.Close()) }()
+		err = e.db.Close()
+	}()
+	if e.failed() == nil {
+		return <-done
+	}
+	select {
+	case <-done:
+	case <-time.After(2 * time.Second):
+	}
+	return e.failed()
+}
+
+// Begin implements kv.Engine.
+func (e *Engine) Begin(ctx context.Context) kv.Transaction {
+	t := &transaction{e: e, ctx: ctx}
+	t.mu.wantVersion = -1
+	t.mu.committed = -1
+	return t
+}

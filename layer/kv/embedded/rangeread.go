@@ -1,0 +1,357 @@
+package embedded
+
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// Rows are copied out of the store in batches: the iterator's lock is then taken once a batch and not once a row, and a reader that stops early has not
+// read far. Batches grow so that long reads are cheap.
+const (
+	firstBatchRows = 32
+	maxBatchRows   = 1024
+	maxBatchBytes  = 64 << 10
+)
+
+// readOwner is whom a range read asks before each batch: a transaction or a long snapshot.
+type readOwner interface {
+	// beginRead locks the owner for a batch, or reports why there is none.
+	beginRead() error
+	endRead()
+	// read tells the owner that the batch ended: the read has covered s so far. Between beginRead and endRead.
+	read(it *rangeIterator, s span)
+	// done tells it that the caller stopped after s.
+	done(it *rangeIterator, s span)
+}
+
+// rangeIterator implements kv.RangeIterator. Only its user's goroutine calls it, but the engine may close its cursor at any time.
+type rangeIterator struct {
+	owner    readOwner
+	e        *Engine
+	r        span
+	reverse  bool
+	left     int // rows that the limit leaves, -1 for no limit
+	conflict int // index of the transaction's read conflict, -1 for none
+	expires  time.Time
+	ended    *atomic.Bool // the transaction's, nil for a long snapshot
+
+	rows      []rowAt
+	data      []byte
+	pos       int // rows given out
+	batchRows int
+	finished  bool // no batch follows this one
+	closed    bool
+	err       error
+
+	mu struct {
+		sync.Mutex
+		cursor *cursor // nil once closed
+	}
+}
+
+// rowAt says where in data a row is.
+type rowAt struct{ key, value, end int }
+
+// startRange makes an iterator and reads its first batch. Between beginRead and endRead. after, where not nil, is called if the read goes on after it, with
+// the cursor still open.
+func startRange(it *rangeIterator, v *view, writes *writeSet, o kv.RangeOptions, after func(*cursor)) {
+	it.left, it.reverse, it.batchRows = -1, o.Reverse, firstBatchRows
+	if o.Limit > 0 {
+		it.left = o.Limit
+	}
+	if o.Mode != kv.ModeIterator {
+		it.batchRows = maxBatchRows
+	}
+	c, err := v.open(it.r, o.Reverse, writes)
+	if err != nil {
+		it.err, it.finished = err, true
+		return
+	}
+	it.mu.cursor = c
+	it.fill()
+	if !it.finished {
+		if after != nil {
+			after(c)
+		}
+		it.e.iterators.add(it)
+	}
+}
+
+// fill reads the next batch. Between beginRead and endRead.
+func (it *rangeIterator) fill() {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	c := it.mu.cursor
+	it.rows, it.data, it.pos = it.rows[:0], it.data[:0], 0
+	if c == nil {
+		it.err, it.finished = errTooOld, true
+		return
+	}
+	most := it.batchRows
+	if it.left >= 0 {
+		most = min(most, it.left)
+	}
+	it.batchRows = min(4*it.batchRows, maxBatchRows)
+	for len(it.rows) < most && len(it.data) < maxBatchBytes {
+		if !c.next() {
+			it.err, it.finished = c.err, true
+			break
+		}
+		k := len(it.data)
+		it.data = append(it.data, c.key...)
+		v := len(it.data)
+		it.data = append(it.data, c.value...)
+		it.rows = append(it.rows, rowAt{k, v, len(it.data)})
+	}
+	if it.left >= 0 {
+		it.left -= len(it.rows)
+	}
+	covered := it.r
+	if it.left == 0 || !it.finished {
+		covered = it.upTo(len(it.rows))
+	}
+	if it.left == 0 {
+		it.finished = true
+	}
+	it.owner.read(it, covered)
+	if it.finished {
+		it.mu.cursor = nil
+		if err := c.close(); err != nil && it.err == nil {
+			it.err = err
+		}
+	}
+}
+
+// upTo is what the first n rows of the batch, and all before it, cover of the range.
+func (it *rangeIterator) upTo(n int) span {
+	if n == 0 {
+		return span{begin: it.r.begin, end: it.r.begin}
+	}
+	key := it.data[it.rows[n-1].key:it.rows[n-1].value]
+	if it.reverse {
+		return span{begin: key, end: it.r.end}
+	}
+	return span{begin: it.r.begin, end: keyAfter(key)}
+}
+
+func (it *rangeIterator) Next() bool {
+	ended := it.ended != nil && it.ended.Load()
+	if it.pos < len(it.rows) && !it.closed && !ended {
+		it.pos++
+		return true
+	}
+	if it.closed || it.finished && !ended {
+		it.pos = len(it.rows) + 1
+		return false
+	}
+	if err := it.owner.beginRead(); err != nil {
+		it.err = err
+		it.rows, it.pos = it.rows[:0], 1
+		it.Close()
+		return false
+	}
+	it.fill()
+	it.owner.endRead()
+	if it.finished {
+		it.e.iterators.remove(it)
+	}
+	it.pos++
+	return it.pos <= len(it.rows)
+}
+
+func (it *rangeIterator) KeyValue() kv.KeyValue {
+	if it.pos == 0 || it.pos > len(it.rows) {
+		return kv.KeyValue{}
+	}
+	r := it.rows[it.pos-1]
+	return kv.KeyValue{Key: it.data[r.key:r.value:r.value], Value: it.data[r.value:r.end:r.end]}
+}
+
+// Err implements kv.RangeIterator: an error counts once the rows before it are read.
+func (it *rangeIterator) Err() error {
+	if it.pos <= len(it.rows) && len(it.rows) > 0 {
+		return nil
+	}
+	return it.err
+}
+
+func (it *rangeIterator) Close() {
+	if it.closed {
+		return
+	}
+	it.closed = true
+	if it.pos < len(it.rows) {
+		it.owner.done(it, it.upTo(it.pos))
+	}
+	if !it.finished {
+		it.finished = true
+		it.e.iterators.remove(it)
+		it.release()
+	}
+}
+
+// release closes the cursor. From any goroutine.
+func (it *rangeIterator) release() {
+	it.mu.Lock()
+	c := it.mu.cursor
+	it.mu.cursor = nil
+	it.mu.Unlock()
+	if c != nil {
+		_ = c.close() // its rows were delivered; what it has left to say is of no use to anyone
+	}
+}
+
+// iterators are the range reads with an open cursor.
+type iterators struct {
+	mu struct {
+		sync.Mutex
+		open map[*rangeIterator]struct{}
+	}
+}
+
+func (is *iterators) add(it *rangeIterator) {
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	if is.mu.open == nil {
+		is.mu.open = make(map[*rangeIterator]struct{})
+	}
+	is.mu.open[it] = struct{}{}
+}
+
+func (is *iterators) remove(it *rangeIterator) {
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	delete(is.mu.open, it)
+}
+
+// sweep closes the cursors of forgotten reads whose time is over: they keep files and memtables from being freed.
+func (is *iterators) sweep(now time.Time) {
+	is.take(func(it *rangeIterator) bool { return !it.expires.IsZero() && now.After(it.expires) })
+}
+
+// close closes all cursors.
+func (is *iterators) close() {
+	is.take(func(*rangeIterator) bool { return true })
+}
+
+func (is *iterators) take(which func(*rangeIterator) bool) {
+	var taken []*rangeIterator
+	is.mu.Lock()
+	for it := range is.mu.open {
+		if which(it) {
+			taken = append(taken, it)
+			delete(is.mu.open, it)
+		}
+	}
+	is.mu.Unlock()
+	for _, it := range taken {
+		it.release()
+	}
+}
+
+// failedRange is a range read that could not begin.
+type failedRange struct{ err error }
+
+func (f failedRange) Next() bool            { return false }
+func (f failedRange) KeyValue() kv.KeyValue { return kv.KeyValue{} }
+func (f failedRange) Err() error            { return f.err }
+func (f failedRange) Close()                {}
+
+func (t *transaction) getRange(r kv.Range, o kv.RangeOptions, snapshot bool) kv.RangeIterator {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.readable(); err != nil {
+		return failedRange{err}
+	}
+	s, err := t.bounds(r, snapshot)
+	if err != nil || s.empty() {
+		return failedRange{err}
+	}
+	it := &rangeIterator{owner: t, e: t.e, r: s, conflict: -1, expires: t.mu.since.Add(t.e.views.limit), ended: &t.ended}
+	if !snapshot && !t.clearedWhole(s) && !t.mu.unread {
+		it.conflict = len(t.mu.reads)
+		t.mu.reads = append(t.mu.reads, span{begin: s.begin, end: s.begin}) // grows in read
+	}
+	startRange(it, t.mu.view, &t.mu.writes, o, func(c *cursor) { c.lay(t.mu.writes.share()) })
+	return it
+}
+
+// clearedWhole reports whether the transaction itself cleared all of s, and so reads nothing of the store there.
+func (t *transaction) clearedWhole(s span) bool {
+	own, ok := t.mu.writes.cleared.find(s.begin)
+	return ok && compareEnds(s, own) <= 0
+}
+
+// bounds resolves a range's selectors. Called with mu locked.
+func (t *transaction) bounds(r kv.Range, snapshot bool) (span, error) {
+	begin, end := r.Selectors()
+	return boundsOf(begin, end, func(sel kv.KeySelector) ([]byte, error) { return t.selectKey(sel, snapshot) })
+}
+
+// boundsOf resolves a range's selectors to copies of keys. The usual ones name their key themselves; others ask.
+func boundsOf(begin, end kv.KeySelector, ask func(kv.KeySelector) ([]byte, error)) (s span, err error) {
+	for i, sel := range [2]kv.KeySelector{begin, end} {
+		if err := legalBound(sel.Key); err != nil {
+			return span{}, err
+		}
+		var key []byte
+		switch {
+		case sel.Offset == 1 && !sel.OrEqual:
+			key = append([]byte{}, sel.Key...)
+		case sel.Offset == 1:
+			key = keyAfter(sel.Key)
+		default:
+			if key, err = ask(sel); err != nil {
+				return span{}, err
+			}
+		}
+		if i == 0 {
+			s.begin = key
+		} else {
+			s.end = key
+		}
+	}
+	if bytes.Compare(s.end, endOfKeys) > 0 {
+		s.end = endOfKeys
+	}
+	return s, nil
+}
+
+func (t *transaction) beginRead() error {
+	t.mu.Lock()
+	if err := t.readable(); err != nil {
+		t.mu.Unlock()
+		return err
+	}
+	return nil
+}
+
+func (t *transaction) endRead() { t.mu.Unlock() }
+
+// read implements readOwner: the conflict grows with the batch.
+func (t *transaction) read(it *rangeIterator, s span) {
+	if it.conflict < 0 || t.mu.unread {
+		return
+	}
+	c := &t.mu.reads[it.conflict]
+	if it.reverse {
+		t.mu.size += len(s.begin) - len(c.begin)
+		c.begin, c.end = t.mu.readMem.copy(s.begin), it.r.end
+	} else {
+		t.mu.size += len(s.end) - len(c.end)
+		c.end = t.mu.readMem.copyValue(s.end)
+	}
+}
+
+// done implements readOwner: rows that were fetched and not looked at are no conflict.
+func (t *transaction) done(it *rangeIterator, s span) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.state == txActive {
+		t.read(it, s)
+	}
+}

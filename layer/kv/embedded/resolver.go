@@ -1,0 +1,109 @@
+package embedded
+
+// resolver knows what was written at which version in the last few seconds, and so whether a transaction's reads still hold at its
+// commit. It is bounded in bytes: when full it forgets the oldest writes and refuses transactions that read before them.
+//
+// It is a log-structured list of runs, oldest first. Every committed transaction adds one; runs of like size are merged, so that there are
+// only a few for each power of mergeFan. A check looks only at runs newer than the transaction's read version, which for a short
+// transaction are the last few. An interval tree was rejected for its pointers (the collector walks them) and for its expiry, which here is
+// dropping a run.
+//
+// Not safe for concurrent use: the sequencer owns it.
+type resolver struct {
+	runs  []*run
+	bytes int
+
+	limit  int   // bytes
+	window int64 // versions that are remembered
+
+	// floor is the oldest read version that can still be checked.
+	floor int64
+}
+
+const (
+	mergeFan = 4
+	// maxRunSpan keeps merged runs short in time, so that expiry lets go of memory in steps of a few tenths of the window.
+	maxRunSpan = 1_000_000
+)
+
+func newResolver(floor int64, limit int, window int64) *resolver {
+	return &resolver{floor: floor, limit: limit, window: window}
+}
+
+// conflicts reports whether any of reads was written after the version that they were read at. tooOld is true where that is
+// no longer known.
+func (r *resolver) conflicts(readVersion int64, reads []span) (conflict, tooOld bool) {
+	if len(reads) == 0 {
+		return false, false
+	}
+	if readVersion < r.floor {
+		return false, true
+	}
+	for i := len(r.runs) - 1; i >= 0 && r.runs[i].newest > readVersion; i-- {
+		for _, s := range reads {
+			if r.runs[i].changedSince(s, readVersion) {
+				return true, false
+			}
+		}
+	}
+	return false, false
+}
+
+// add remembers that w's spans were written at version, which is not below any before it.
+func (r *resolver) add(w *run, version int64) {
+	if w.len() == 0 {
+		return
+	}
+	w.oldest, w.newest = version, version
+	r.runs = append(r.runs, w)
+	r.bytes += w.bytes()
+	r.expire(version)
+	for r.mergeTail() {
+	}
+	for r.bytes > r.limit && len(r.runs) > 0 {
+		r.dropOldest()
+	}
+}
+
+func (r *resolver) expire(now int64) {
+	for len(r.runs) > 0 && r.runs[0].newest < now-r.window {
+		r.dropOldest()
+	}
+}
+
+func (r *resolver) dropOldest() {
+	r.floor = max(r.floor, r.runs[0].newest)
+	r.bytes -= r.runs[0].bytes()
+	r.runs[0] = nil
+	r.runs = r.runs[1:]
+}
+
+// mergeTail merges the last mergeFan runs where they are of like size, and reports whether it did.
+func (r *resolver) mergeTail() bool {
+	first := len(r.runs) - mergeFan
+	if first < 0 {
+		return false
+	}
+	tail := r.runs[first:]
+	if tier(tail[0].len()) > tier(tail[mergeFan-1].len()) || tail[mergeFan-1].newest-tail[0].oldest > maxRunSpan {
+		return false
+	}
+	for _, t := range tail {
+		r.bytes -= t.bytes()
+	}
+	// Pairs first: each span is copied twice, not three times.
+	merged := merge(merge(tail[0], tail[1], r.floor), merge(tail[2], tail[3], r.floor), r.floor)
+	r.bytes += merged.bytes()
+	clear(tail)
+	r.runs = append(r.runs[:first], merged)
+	return true
+}
+
+// tier is the power of mergeFan that n is in.
+func tier(n int) int {
+	t := 0
+	for ; n >= mergeFan; n /= mergeFan {
+		t++
+	}
+	return t
+}

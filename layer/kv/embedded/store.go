@@ -1,0 +1,244 @@
+package embedded
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// Keys from 0xff on are ours: no transaction can reach them.
+var (
+	endOfKeys = []byte{0xff}
+
+	// versionKey holds the version of the last group of commits, 8 bytes big-endian. It is in the first batch of every group, so that the log
+	// cannot hold a commit without it.
+	versionKey = []byte("\xff\x00version")
+	// formatKey holds the format of the store, one byte.
+	formatKey = []byte("\xff\x00format")
+)
+
+// storeFormat is the meaning of the bytes in the store.
+//
+//	1: a user's key and value are Pebble's key and value, as they are. versionKey and formatKey beside them.
+const storeFormat = 1
+
+// syncInLog and syncLater are Pebble's write options under the names of what they mean here.
+var (
+	syncInLog = pebble.Sync
+	syncLater = pebble.NoSync
+)
+
+func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
+	log := pebbleLog{log: o.Logger, fail: e.fail}
+	po := &pebble.Options{
+		FS:                          o.fs,
+		Logger:                      log,
+		FormatMajorVersion:          pebble.FormatValueSeparation,
+		CacheSize:                   o.CacheBytes,
+		MemTableSize:                uint64(o.MemTableBytes),
+		MemTableStopWritesThreshold: 3,
+		MaxOpenFiles:                500,
+		// One compaction at a time until it falls behind: small machines have other work.
+		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
+		EventListener: &pebble.EventListener{
+			BackgroundError: func(err error) { e.backgroundError(err) },
+			DataCorruption: func(info pebble.DataCorruptionInfo) {
+				o.Logger.Error("the store is damaged", "what", info.String())
+			},
+			WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
+				o.Logger.Warn("writes wait for compaction", "reason", info.Reason)
+			},
+		},
+	}
+	for i := range po.Levels {
+		// Point reads of keys that do not exist are common: does this document, this revision exist yet?
+		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	lock, err := lockDirectory(dir, o.fs)
+	if err != nil {
+		return nil, err
+	}
+	po.Lock = lock
+	db, err := openPebble(dir, po)
+	if err != nil {
+		_ = lock.Close()
+		if pebble.IsCorruptionError(err) {
+			return nil, fmt.Errorf("embedded: the store in %s is damaged: %w", dir, err)
+		}
+		return nil, fmt.Errorf("embedded: open the store in %s: %w", dir, err)
+	}
+	e.lock = lock
+	if err := checkFormat(db); err != nil {
+		return nil, errors.Join(err, db.Close(), lock.Close())
+	}
+	return db, nil
+}
+
+// lockDirectory makes the directory where there is none, and refuses one that another process, or this one, has open.
+func lockDirectory(dir string, fs vfs.FS) (*pebble.Lock, error) {
+	if err := fs.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("embedded: %w", err)
+	}
+	lock, err := pebble.LockDirectory(dir, fs)
+	var path *os.PathError
+	switch {
+	case errors.As(err, &path):
+		return nil, fmt.Errorf("embedded: %w", err)
+	case err != nil:
+		return nil, fmt.Errorf("embedded: the store in %s is in use by another process", dir)
+	}
+	return lock, nil
+}
+
+// openPebble opens the store on a goroutine of its own, which Pebble can end where it has no way on.
+func openPebble(dir string, po *pebble.Options) (db *pebble.DB, err error) {
+	var stopped error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { stopped = recoverFatal(recover()) }()
+		db, err = pebble.Open(dir, po)
+	}()
+	<-done
+	if stopped != nil {
+		return nil, stopped
+	}
+	return db, err
+}
+
+func checkFormat(db *pebble.DB) error {
+	v, err := readCopy(db, formatKey)
+	switch {
+	case err != nil:
+		return fmt.Errorf("embedded: read the store's format: %w", err)
+	case v == nil:
+		if err := db.Set(formatKey, []byte{storeFormat}, syncInLog); err != nil {
+			return fmt.Errorf("embedded: write the store's format: %w", err)
+		}
+	case len(v) != 1 || v[0] != storeFormat:
+		return fmt.Errorf("embedded: the store has format %x, this program knows %x", v, storeFormat)
+	}
+	return nil
+}
+
+func lastVersion(db *pebble.DB) (int64, error) {
+	v, err := readCopy(db, versionKey)
+	if err != nil {
+		return 0, fmt.Errorf("embedded: read the last version: %w", err)
+	}
+	if v == nil {
+		return 0, nil
+	}
+	if len(v) != 8 {
+		return 0, fmt.Errorf("embedded: the last version has %d bytes, want 8", len(v))
+	}
+	return int64(binary.BigEndian.Uint64(v)), nil
+}
+
+// getter is what a database, a snapshot and a batch have in common.
+type getter interface {
+	Get(key []byte) ([]byte, io.Closer, error)
+}
+
+// readCopy is the value of key in new memory, nil where there is none.
+func readCopy(g getter, key []byte) ([]byte, error) {
+	v, closer, err := g.Get(key)
+	if err == pebble.ErrNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, readError(err)
+	}
+	c := make([]byte, len(v))
+	copy(c, v)
+	return c, closer.Close()
+}
+
+// readError is an error of the disk while reading. It is final for the transaction, not for the store.
+func readError(err error) error {
+	if pebble.IsCorruptionError(err) {
+		return kv.NewError(kv.CodeIOError, "the store is damaged", err)
+	}
+	return kv.NewError(kv.CodeIOError, "the disk failed while reading", err)
+}
+
+// backgroundError is what a flush or compaction failed with. Pebble would try again for ever; a full or failing disk must not be hidden for so long.
+func (e *Engine) backgroundError(err error) {
+	if isDiskFull(err) || errors.Is(err, syscall.EIO) || pebble.IsCorruptionError(err) {
+		e.fail(err)
+		return
+	}
+	e.log.Warn("work in the background of the store failed and is tried again", "error", err)
+}
+
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// fatal is what pebbleLog panics with where Pebble wants the process to end.
+type fatal struct{ err error }
+
+func (f fatal) Error() string { return f.err.Error() }
+
+// recoverFatal takes what recover returned: a fatal error of Pebble is returned, anything else panics on.
+func recoverFatal(p any) error {
+	switch p := p.(type) {
+	case nil:
+		return nil
+	case fatal:
+		return p.err
+	}
+	panic(p)
+}
+
+// pebbleLog gives Pebble's log to slog: its news at debug level, its errors as errors.
+type pebbleLog struct {
+	log  *slog.Logger
+	fail func(error)
+}
+
+func (l pebbleLog) Infof(format string, args ...any) {
+	l.log.Debug("pebble", "event", lazy{format, args})
+}
+
+func (l pebbleLog) Errorf(format string, args ...any) {
+	l.log.Error("pebble", "event", lazy{format, args})
+}
+
+// Fatalf must not return: Pebble expects the process to end. It stops the engine instead, and the goroutine that it is on. One that Pebble
+// started ends, with its deferred unlocking; one of ours panics, and the sequencer, openStore and closeStore recover.
+func (l pebbleLog) Fatalf(format string, args ...any) {
+	f := fatal{fmt.Errorf(format, args...)}
+	for _, a := range args {
+		if err, ok := a.(error); ok {
+			f.err = fmt.Errorf("pebble: %w", err)
+			break
+		}
+	}
+	l.fail(f.err)
+	if bytes.Contains(debug.Stack(), []byte("\ncreated by github.com/cockroachdb/pebble/")) {
+		runtime.Goexit()
+	}
+	panic(f)
+}
+
+// lazy formats only what is logged.
+type lazy struct {
+	format string
+	args   []any
+}
+
+func (l lazy) LogValue() slog.Value { return slog.StringValue(fmt.Sprintf(l.format, l.args...)) }

@@ -1,0 +1,214 @@
+package embedded
+
+import (
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+var (
+	errTooOld = kv.NewError(kv.CodeTooOld, "the transaction's read version is no longer held", nil)
+	errFuture = kv.NewError(kv.CodeFutureVersion, "the read version has not been handed out yet", nil)
+)
+
+// view is one committed and synced version of the store: a Pebble snapshot that all transactions with that read version share.
+//
+// It stays open while it is the newest, while a transaction or a long snapshot holds it, and at most for the transaction time limit after it was replaced,
+// unless a long snapshot holds it.
+type view struct {
+	version int64
+	snap    *pebble.Snapshot
+	opened  *sync.WaitGroup // counts open snapshots, for Engine.Close
+
+	// gate counts the reads under way; viewShut in it stops new ones. Whoever brings it to viewShut alone closes the snapshot.
+	gate atomic.Int64
+
+	// Below is guarded by views.mu.
+
+	holders  int // transactions, long snapshots, and one for being the newest
+	pins     int // long snapshots
+	next     int64
+	replaced time.Time
+	shut     bool
+}
+
+const viewShut = 1 << 62
+
+// enter begins a read. It is false where the view is shut; otherwise the caller leaves.
+func (v *view) enter() bool {
+	for {
+		n := v.gate.Load()
+		if n&viewShut != 0 {
+			return false
+		}
+		if v.gate.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (v *view) leave() {
+	if v.gate.Add(-1) == viewShut {
+		v.close()
+	}
+}
+
+// refuse stops new reads and closes the snapshot after the last one under way. Called once.
+func (v *view) refuse() {
+	if v.gate.Add(viewShut) == viewShut {
+		v.close()
+	}
+}
+
+func (v *view) close() {
+	// The only error is a closed database, which cannot be: Engine.Close waits for all snapshots.
+	_ = v.snap.Close()
+	v.opened.Done()
+}
+
+// views are the versions that can be read.
+type views struct {
+	limit time.Duration // how long after it was replaced a version can be read
+
+	mu struct {
+		sync.Mutex
+		newest *view
+		held   []*view // replaced ones that are still held, by version
+		closed bool
+	}
+}
+
+// publish makes v the newest version. v's version is above all before it.
+func (vs *views) publish(v *view) {
+	now := time.Now()
+	v.holders = 1
+	vs.mu.Lock()
+	old := vs.mu.newest
+	vs.mu.newest = v
+	if old != nil {
+		old.next, old.replaced = v.version, now
+		if old.holders--; old.holders > 0 {
+			vs.mu.held = append(vs.mu.held, old)
+			old = nil
+		} else {
+			old.shut = true
+		}
+	}
+	vs.mu.Unlock()
+	if old != nil {
+		old.refuse()
+	}
+}
+
+// acquire returns the newest version, held until release.
+func (vs *views) acquire() (*view, error) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if vs.mu.closed {
+		return nil, errClosed
+	}
+	vs.mu.newest.holders++
+	return vs.mu.newest, nil
+}
+
+// acquireAt returns the state at version, if it is held.
+func (vs *views) acquireAt(version int64) (*view, error) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if vs.mu.closed {
+		return nil, errClosed
+	}
+	v := vs.mu.newest
+	if version > v.version {
+		return nil, errFuture
+	}
+	if version < v.version {
+		held := vs.mu.held
+		i := sort.Search(len(held), func(i int) bool { return held[i].next > version })
+		if i == len(held) || held[i].version > version || held[i].shut {
+			return nil, errTooOld
+		}
+		v = held[i]
+	}
+	v.holders++
+	return v, nil
+}
+
+// pin keeps v, which the caller holds, open beyond the time limit until unpin.
+func (vs *views) pin(v *view, by int) {
+	vs.mu.Lock()
+	v.pins += by
+	vs.mu.Unlock()
+}
+
+// release gives back what acquire returned.
+func (vs *views) release(v *view) {
+	vs.mu.Lock()
+	v.holders--
+	last := v.holders == 0 && !v.shut
+	if last {
+		v.shut = true
+		vs.drop(v)
+	}
+	vs.mu.Unlock()
+	if last {
+		v.refuse()
+	}
+}
+
+// drop takes v out of held. Called with mu locked.
+func (vs *views) drop(v *view) {
+	held := vs.mu.held
+	i := sort.Search(len(held), func(i int) bool { return held[i].version >= v.version })
+	if i < len(held) && held[i] == v {
+		vs.mu.held = append(held[:i], held[i+1:]...)
+	}
+}
+
+// sweep shuts the versions whose transactions all are past the time limit, whether or not they were given back.
+func (vs *views) sweep(now time.Time) {
+	var overdue []*view
+	vs.mu.Lock()
+	kept := vs.mu.held[:0]
+	for _, v := range vs.mu.held {
+		if v.pins == 0 && now.Sub(v.replaced) > vs.limit {
+			v.shut = true
+			overdue = append(overdue, v)
+			continue
+		}
+		kept = append(kept, v)
+	}
+	clear(vs.mu.held[len(kept):])
+	vs.mu.held = kept
+	vs.mu.Unlock()
+	for _, v := range overdue {
+		v.refuse()
+	}
+}
+
+// count is the number of versions held, the newest included.
+func (vs *views) count() int {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	return len(vs.mu.held) + 1
+}
+
+// close shuts every version. Reads under way end on their own and close their snapshots.
+func (vs *views) close() {
+	vs.mu.Lock()
+	vs.mu.closed = true
+	all := append(vs.mu.held, vs.mu.newest)
+	vs.mu.held = nil
+	for _, v := range all {
+		v.shut = true
+	}
+	vs.mu.Unlock()
+	for _, v := range all {
+		v.refuse()
+	}
+}
