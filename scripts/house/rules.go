@@ -118,6 +118,10 @@ var rules = []rule{
 		why: "the page shows what the HTTP API says; it has no way of its own into the store",
 	},
 	{
+		room: "node/sqlreads", may: []string{"layer", "actors", "cluster", "query/exec", "node/auth"},
+		why: "it shows the layer to query; what the SQL means, and the wire, are query's",
+	},
+	{
 		room: "node/api", may: []string{"layer", "layer/collate", "layer/kv", "actors", "query/selector", "node/auth", "node/metrics"},
 		why: "handlers turn HTTP into calls of the layer and of actors; engines and the cluster are wired by node",
 	},
@@ -150,6 +154,7 @@ type home struct {
 var thirdParties = map[string]home{
 	"github.com/apple/foundationdb":       {rooms: []string{"layer/kv/fdb"}, why: "it needs cgo and a client library"},
 	"github.com/cockroachdb/pebble/v2":    {rooms: []string{"layer/kv/embedded"}, tests: true, why: "the embedded engine's files are its own business"},
+	"github.com/google/btree":             {rooms: []string{"layer/kv/embedded"}, why: "the resolver's and a transaction's ordered sets"},
 	"modernc.org/quickjs":                 {rooms: []string{"layer/script"}, why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
 	"modernc.org/libquickjs":              {rooms: []string{"layer/script"}, why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
 	"modernc.org/libc":                    {rooms: []string{"layer/script"}, why: "it comes with the JavaScript engine"},
