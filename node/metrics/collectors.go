@@ -1,0 +1,79 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/divandb/divan/actors"
+)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+var (
+	actorRunning   = desc("divan_actors", "Actors that run, by kind.", "actortype")
+	actorMailbox   = desc("protoactor_actor_mailbox_length", "Messages that wait, by kind of actor.", "actortype")
+	actorSpawned   = desc("protoactor_actor_spawn_count", "Actors started.", "actortype")
+	actorStopped   = desc("protoactor_actor_stopped_count", "Actors stopped.", "actortype")
+	actorRestarted = desc("protoactor_actor_restarted_count", "Restarts after a failure.", "actortype")
+	actorFailures  = desc("protoactor_actor_failure_count", "Failures; each ends in a restart.", "actortype")
+	actorDuration  = desc("protoactor_actor_message_receive_duration_seconds", "Time to handle a message.", "actortype")
+	deadLetters    = desc("protoactor_deadletter_count", "Messages to actors that had stopped.")
+	feedListeners  = desc("divan_feed_listeners", "Change feeds that wait on this node.")
+	feedWakes      = desc("divan_feed_wakes_total", "How often shards woke their listeners.")
+	members        = desc("divan_members", "Members of the cluster as this node sees them.", "status")
+)
+
+// actorCollector publishes actors.Figures.
+type actorCollector struct{ figures func() actors.Figures }
+
+// Describe implements prometheus.Collector.
+func (c actorCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		actorRunning, actorMailbox, actorSpawned, actorStopped, actorRestarted, actorFailures, actorDuration, deadLetters, feedListeners, feedWakes,
+	} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c actorCollector) Collect(ch chan<- prometheus.Metric) {
+	f := c.figures()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v int64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	for _, k := range f.Kinds {
+		gauge(actorRunning, float64(k.Running), k.Kind)
+		gauge(actorMailbox, float64(k.Mailbox), k.Kind)
+		counter(actorSpawned, k.Spawned, k.Kind)
+		counter(actorStopped, k.Stopped, k.Kind)
+		counter(actorRestarted, k.Restarted, k.Kind)
+		counter(actorFailures, k.Restarted, k.Kind)
+		h, below := k.Durations, uint64(0)
+		buckets := make(map[float64]uint64, len(h.Bounds)) // Prometheus' count up to each bound
+		for i, bound := range h.Bounds {
+			below += uint64(h.Counts[i])
+			buckets[bound] = below
+		}
+		ch <- prometheus.MustNewConstHistogram(actorDuration, uint64(h.Count), h.Sum, buckets, k.Kind)
+	}
+	counter(deadLetters, f.DeadLetters)
+	gauge(feedListeners, float64(f.Listeners))
+	counter(feedWakes, f.Wakes)
+}
+
+// memberCollector publishes the members by status.
+type memberCollector struct{ count func() map[string]int }
+
+// Describe implements prometheus.Collector.
+func (c memberCollector) Describe(ch chan<- *prometheus.Desc) { ch <- members }
+
+// Collect implements prometheus.Collector.
+func (c memberCollector) Collect(ch chan<- prometheus.Metric) {
+	for status, n := range c.count() {
+		ch <- prometheus.MustNewConstMetric(members, prometheus.GaugeValue, float64(n), status)
+	}
+}

@@ -1,0 +1,96 @@
+// Package metrics publishes the node's figures for Prometheus. Other rooms count in plain Go; this one alone knows the format. Names that
+// CouchDB or protoactor have for the same thing are theirs, so that dashboards made for them go on working; the rest begin with divan_.
+package metrics
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/divandb/divan/actors"
+)
+
+// Sources are asked at every scrape; any may be nil. They must not block for long.
+type Sources struct {
+	Version string
+	Actors  func() actors.Figures
+	// Members counts the cluster's members by status: alive, suspect, left.
+	Members func() map[string]int
+	// Sessions is how many SQL sessions there are.
+	Sessions func() int
+}
+
+// Metrics is a registry of one node.
+type Metrics struct {
+	registry *prometheus.Registry
+	requests prometheus.Counter
+	methods  *prometheus.CounterVec
+	statuses *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+}
+
+// New registers everything.
+func New(s Sources) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounter(prometheus.CounterOpts{Name: "couchdb_httpd_requests_total", Help: "HTTP requests."}),
+		methods: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "couchdb_httpd_request_methods", Help: "HTTP requests by method.",
+		}, []string{"method"}),
+		statuses: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "couchdb_httpd_status_codes", Help: "HTTP answers by status.",
+		}, []string{"code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "divan_http_request_duration_seconds", Help: "Time to the end of the answer, by method; feeds that wait are in it.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60},
+		}, []string{"method"}),
+	}
+	began := time.Now()
+	m.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.requests, m.methods, m.statuses, m.duration,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "couchdb_uptime_seconds", Help: "Seconds since the start."},
+			func() float64 { return time.Since(began).Seconds() }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "divan_build_info", Help: "Always 1, with the version.", ConstLabels: prometheus.Labels{"version": s.Version},
+		}, func() float64 { return 1 }),
+	)
+	if s.Actors != nil {
+		m.registry.MustRegister(actorCollector{s.Actors})
+	}
+	if s.Members != nil {
+		m.registry.MustRegister(memberCollector{s.Members})
+	}
+	if s.Sessions != nil {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(
+			prometheus.GaugeOpts{Name: "divan_sql_sessions", Help: "SQL sessions that are open."},
+			func() float64 { return float64(s.Sessions()) }))
+	}
+	return m
+}
+
+// knownMethods keeps a client from making up labels.
+var knownMethods = map[string]bool{
+	"GET": true, "HEAD": true, "POST": true, "PUT": true, "DELETE": true, "COPY": true, "OPTIONS": true,
+}
+
+// Observe counts a finished HTTP request. It does not block.
+func (m *Metrics) Observe(method string, status int, took time.Duration) {
+	if !knownMethods[method] {
+		method = "other"
+	}
+	m.requests.Inc()
+	m.methods.WithLabelValues(method).Inc()
+	m.statuses.WithLabelValues(strconv.Itoa(status)).Inc()
+	m.duration.WithLabelValues(method).Observe(took.Seconds())
+}
+
+// Handler answers a scrape.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}

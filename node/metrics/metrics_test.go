@@ -1,0 +1,82 @@
+package metrics_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/node/metrics"
+)
+
+func scrape(t *testing.T, m *metrics.Metrics) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("status %d: %s", w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+func TestMetrics(t *testing.T) {
+	m := metrics.New(metrics.Sources{
+		Version: "1.2",
+		Actors: func() actors.Figures {
+			return actors.Figures{
+				Kinds: []actors.KindFigures{{
+					Kind: "shard", Running: 3, Mailbox: 2, Spawned: 5, Stopped: 2, Restarted: 1,
+					Durations: actors.Histogram{Bounds: []float64{.1, 1}, Counts: []int64{4, 2}, Count: 7, Sum: 9.5},
+				}},
+				DeadLetters: 8, Listeners: 6, Wakes: 11,
+			}
+		},
+		Members:  func() map[string]int { return map[string]int{"alive": 2, "left": 1} },
+		Sessions: func() int { return 4 },
+	})
+	m.Observe("GET", 200, 3*time.Millisecond)
+	m.Observe("GET", 404, 3*time.Millisecond)
+	m.Observe("FROB", 405, time.Millisecond)
+	text := scrape(t, m)
+	for _, want := range []string{
+		`couchdb_httpd_requests_total 3`,
+		`couchdb_httpd_request_methods{method="GET"} 2`,
+		`couchdb_httpd_request_methods{method="other"} 1`,
+		`couchdb_httpd_status_codes{code="404"} 1`,
+		`divan_http_request_duration_seconds_bucket{method="GET",le="0.0025"} 0`,
+		`divan_http_request_duration_seconds_bucket{method="GET",le="0.005"} 2`,
+		`divan_build_info{version="1.2"} 1`,
+		`divan_actors{actortype="shard"} 3`,
+		`protoactor_actor_mailbox_length{actortype="shard"} 2`,
+		`protoactor_actor_spawn_count{actortype="shard"} 5`,
+		`protoactor_actor_restarted_count{actortype="shard"} 1`,
+		`protoactor_actor_message_receive_duration_seconds_bucket{actortype="shard",le="0.1"} 4`,
+		`protoactor_actor_message_receive_duration_seconds_bucket{actortype="shard",le="1"} 6`,
+		`protoactor_actor_message_receive_duration_seconds_bucket{actortype="shard",le="+Inf"} 7`,
+		`protoactor_actor_message_receive_duration_seconds_sum{actortype="shard"} 9.5`,
+		`protoactor_deadletter_count 8`,
+		`divan_feed_listeners 6`,
+		`divan_feed_wakes_total 11`,
+		`divan_members{status="alive"} 2`,
+		`divan_sql_sessions 4`,
+		`couchdb_uptime_seconds `,
+		`go_goroutines `,
+		`process_resident_memory_bytes `,
+	} {
+		if !strings.Contains(text, "\n"+want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+// A node without some part still has metrics.
+func TestMetrics_NoSources(t *testing.T) {
+	if text := scrape(t, metrics.New(metrics.Sources{})); strings.Contains(text, "protoactor") {
+		t.Error("figures of actors that are not there")
+	}
+}
