@@ -1,0 +1,129 @@
+// Package sqlreads is query's reads over the layer: it turns what a plan asks for into calls of the layer, as a user may make them.
+package sqlreads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/query/exec"
+)
+
+// Source is what reads come from; node fills it. Safe for concurrent use.
+type Source struct {
+	Store *layer.Store
+	// Ensure brings an index up to date as mode asks; it blocks with exec.UpdateTrue alone.
+	Ensure func(ctx context.Context, db *layer.Database, design *layer.Design, mode exec.UpdateMode) error
+	// Listen is actors.System's: woken receives after commits in the shards.
+	Listen func(db *layer.Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func())
+	// System is the relations of schema divan, by name.
+	System []Table
+}
+
+// Table is a relation of schema divan. Rows are made when they are asked for, with what user may see from database.
+type Table struct {
+	exec.SystemTable
+	Rows func(ctx context.Context, scope Scope) iter.Seq2[[]any, error]
+}
+
+// Scope is who asks for system rows, and from which database ("divan" is none).
+type Scope struct {
+	Catalog  *Catalog
+	Database string
+}
+
+// Catalog is what one user may see.
+type Catalog struct {
+	source *Source
+	user   layer.UserCtx
+}
+
+// Catalog answers exec.Catalog for a user.
+func (s *Source) Catalog(user layer.UserCtx) *Catalog { return &Catalog{source: s, user: user} }
+
+// IsAdmin reports whether the user is a server admin.
+func (c *Catalog) IsAdmin() bool { return slices.Contains(c.user.Roles, auth.AdminRole) }
+
+// Databases implements exec.Catalog.
+func (c *Catalog) Databases(ctx context.Context) ([]string, error) {
+	names := []string{}
+	for name, err := range c.source.Store.Names(ctx, layer.NamesOptions{Limit: -1}) {
+		if err != nil {
+			return nil, readError(err)
+		}
+		_, err := c.open(ctx, name)
+		var re *exec.ReadError
+		switch {
+		case err == nil:
+			names = append(names, name)
+		case errors.As(err, &re) && (re.Kind == exec.NotFound || re.Kind == exec.Forbidden): // deleted just now, or not for this user
+		default:
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// Database implements exec.Catalog.
+func (c *Catalog) Database(ctx context.Context, name string) (exec.Database, error) {
+	db, err := c.open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return &database{source: c.source, db: db}, nil
+}
+
+// open opens a database that the user may read. Documents of users and of replications are for server admins: HTTP shows others a part of one
+// document at a time, and SQL has no such reads.
+func (c *Catalog) open(ctx context.Context, name string) (*layer.Database, error) {
+	db, err := c.source.Store.Database(ctx, name)
+	if layer.KindOf(err) == layer.NotFound && err != nil {
+		return nil, &exec.ReadError{Kind: exec.NotFound, Message: fmt.Sprintf("database %q does not exist", name), Err: err}
+	}
+	if err != nil {
+		return nil, readError(err)
+	}
+	if c.IsAdmin() {
+		return db, nil
+	}
+	object, err := db.Security(ctx)
+	if err != nil {
+		return nil, readError(err)
+	}
+	sec, err := auth.ParseSecurity(object)
+	if err != nil {
+		return nil, fmt.Errorf("security object of %s: %w", name, err)
+	}
+	if !sec.IsMember(c.user) || name == auth.UsersDatabase || name == "_replicator" {
+		return nil, &exec.ReadError{Kind: exec.Forbidden, Message: fmt.Sprintf("permission denied for database %q", name)}
+	}
+	return db, nil
+}
+
+// SystemTables implements exec.Catalog.
+func (c *Catalog) SystemTables() []exec.SystemTable {
+	tables := make([]exec.SystemTable, len(c.source.System))
+	for i, t := range c.source.System {
+		tables[i] = t.SystemTable
+	}
+	return tables
+}
+
+// SystemRows implements exec.Catalog.
+func (c *Catalog) SystemRows(ctx context.Context, table, database string) iter.Seq2[[]any, error] {
+	for _, t := range c.source.System {
+		if t.Name == table {
+			return t.Rows(ctx, Scope{Catalog: c, Database: database})
+		}
+	}
+	return fail(&exec.ReadError{Kind: exec.NotFound, Message: fmt.Sprintf("relation divan.%s does not exist", table)})
+}
+
+// fail is no rows and an error.
+func fail(err error) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) { yield(nil, err) }
+}

@@ -1,0 +1,111 @@
+package sqlreads
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/query/exec"
+)
+
+// Changes implements exec.Database.
+func (d *database) Changes(ctx context.Context, read exec.ChangesRead) (exec.Rows, error) {
+	since, err := sequence(read.Since)
+	if err != nil {
+		return nil, readError(err)
+	}
+	o := layer.ChangesOptions{
+		Since: since, Shard: layer.ShardID(read.Shard), Descending: read.Descending, Limit: atMost(read.Limit, 0), IncludeDocs: read.WithDoc,
+	}
+	open := func(ctx context.Context) (iter.Seq2[layer.Change, error], error) { return d.present(ctx, o) }
+	if read.Follow {
+		o.Limit = -1
+		open = func(ctx context.Context) (iter.Seq2[layer.Change, error], error) { return d.follow(ctx, o), nil }
+	}
+	return newStream(ctx, 0, read.Limit, open, func(r layer.Change, row *exec.Row) (bool, error) {
+		row.Seq, row.Shard, row.ID, row.Rev, row.Deleted = r.Seq.String(), string(r.Shard), r.ID, r.Rev.String(), r.Deleted
+		if read.WithDoc {
+			row.Doc = body(r.Doc)
+		}
+		return true, nil
+	})
+}
+
+func sequence(text string) (layer.Seq, error) {
+	if text == "" {
+		return layer.Seq{}, nil
+	}
+	return layer.ParseSeq(text)
+}
+
+// present is the feed up to now. A shard that never existed has no rows.
+func (d *database) present(ctx context.Context, o layer.ChangesOptions) (iter.Seq2[layer.Change, error], error) {
+	pass, err := d.db.Changes(ctx, o)
+	if o.Shard != "" && err != nil && layer.KindOf(err) == layer.NotFound {
+		if _, gone := d.db.LastSeq(ctx); gone != nil {
+			return nil, gone // the database is what is not found
+		}
+		return func(func(layer.Change, error) bool) {}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return pass.Rows, nil
+}
+
+// follow is the feed without an end, but for that of a replaced shard. It listens before it reads, so that no commit falls between the two.
+func (d *database) follow(ctx context.Context, o layer.ChangesOptions) iter.Seq2[layer.Change, error] {
+	return func(yield func(layer.Change, error) bool) {
+		var (
+			shards []layer.ShardID
+			woken  <-chan struct{}
+			cancel = func() {}
+		)
+		defer func() { cancel() }()
+		for {
+			now, err := d.shards(ctx, o)
+			if err != nil {
+				yield(layer.Change{}, err)
+				return
+			}
+			if !slices.Equal(now, shards) {
+				cancel()
+				woken, cancel = d.source.Listen(d.db, now...)
+				shards = now
+			}
+			pass, err := d.db.Changes(ctx, o)
+			if err != nil {
+				yield(layer.Change{}, err)
+				return
+			}
+			for change, err := range pass.Rows {
+				if !yield(change, err) || err != nil {
+					return
+				}
+			}
+			o.Since = pass.LastSeq()
+			if o.Shard != "" && pass.Resharded() != nil {
+				return
+			}
+			select {
+			case <-woken:
+			case <-ctx.Done():
+				yield(layer.Change{}, ctx.Err())
+				return
+			}
+		}
+	}
+}
+
+// shards are those to listen to.
+func (d *database) shards(ctx context.Context, o layer.ChangesOptions) ([]layer.ShardID, error) {
+	if o.Shard != "" {
+		return []layer.ShardID{o.Shard}, nil
+	}
+	maps, err := d.db.ShardMaps(ctx, o.Since)
+	if err != nil || len(maps) == 0 {
+		return nil, err
+	}
+	return maps[len(maps)-1].Shards, nil
+}

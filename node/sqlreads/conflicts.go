@@ -1,0 +1,101 @@
+package sqlreads
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/query/exec"
+)
+
+// leaf is a leaf of a document that is not its winner.
+type leaf struct {
+	id      string
+	rev     layer.Rev
+	deleted bool
+}
+
+// Conflicts implements exec.Database for the documents that live: where the winner is a tombstone there is no conflict that anybody
+// could see.
+func (d *database) Conflicts(ctx context.Context, read exec.DocsRead) (exec.Rows, error) {
+	ids := read
+	ids.WithDoc, ids.Limit, ids.Skip = false, 0, 0
+	rows, err := d.allDocs(ctx, ids, layer.Everything)
+	if err != nil {
+		return nil, err
+	}
+	open := func(ctx context.Context) (iter.Seq2[exec.Row, error], error) {
+		return func(yield func(exec.Row, error) bool) {
+			defer rows.Close()
+			for {
+				var winner exec.Row
+				err := rows.Next(ctx, &winner)
+				if errors.Is(err, io.EOF) {
+					return
+				}
+				var losers []exec.Row
+				if err == nil {
+					losers, err = d.losers(ctx, winner.ID, read)
+				}
+				if err != nil {
+					yield(exec.Row{}, err)
+					return
+				}
+				for _, row := range losers {
+					if !yield(row, nil) {
+						return
+					}
+				}
+			}
+		}, nil
+	}
+	return newStream(ctx, read.Skip, read.Limit, open, func(r exec.Row, row *exec.Row) (bool, error) {
+		*row = r
+		return true, nil
+	})
+}
+
+// losers lists the leaves of one document but the winner, in the order of their revisions; none where the document was deleted just now.
+func (d *database) losers(ctx context.Context, id string, read exec.DocsRead) ([]exec.Row, error) {
+	doc, err := d.db.Get(ctx, id, layer.GetOptions{Conflicts: true, DeletedConflicts: true})
+	if layer.KindOf(err) == layer.NotFound && err != nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var leaves []leaf
+	for _, rev := range doc.Conflicts {
+		leaves = append(leaves, leaf{id, rev, false})
+	}
+	for _, rev := range doc.DeletedConflicts {
+		leaves = append(leaves, leaf{id, rev, true})
+	}
+	slices.SortFunc(leaves, func(a, b leaf) int {
+		order := cmp.Or(cmp.Compare(a.rev.Pos, b.rev.Pos), cmp.Compare(a.rev.ID, b.rev.ID))
+		if read.Descending {
+			return -order
+		}
+		return order
+	})
+	rows := make([]exec.Row, 0, len(leaves))
+	for _, l := range leaves {
+		row := exec.Row{ID: id, Rev: l.rev.String(), Deleted: l.deleted}
+		if read.WithDoc {
+			doc, err := d.db.Get(ctx, id, layer.GetOptions{Rev: l.rev})
+			if layer.KindOf(err) == layer.NotFound && err != nil { // resolved just now
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			row.Doc = body(doc)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}

@@ -1,0 +1,151 @@
+package sqlreads
+
+import (
+	"context"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/query/exec"
+)
+
+const (
+	designPrefix = "_design/"
+	localPrefix  = "_local/"
+)
+
+// database implements exec.Database.
+type database struct {
+	source *Source
+	db     *layer.Database
+}
+
+// Designs implements exec.Database.
+func (d *database) Designs(ctx context.Context) ([]exec.Design, error) {
+	parsed, err := d.db.Designs(ctx)
+	if err != nil {
+		return nil, readError(err)
+	}
+	var designs []exec.Design
+	for _, p := range parsed {
+		if len(p.Views) > 0 {
+			designs = append(designs, design(p))
+		}
+	}
+	slices.SortFunc(designs, func(a, b exec.Design) int { return strings.Compare(a.Name, b.Name) })
+	return designs, nil
+}
+
+// Design implements exec.Database.
+func (d *database) Design(ctx context.Context, name string) (exec.Design, error) {
+	p, err := d.db.Design(ctx, designPrefix+name)
+	if err != nil {
+		return exec.Design{}, readError(err)
+	}
+	return design(p), nil
+}
+
+func design(p *layer.Design) exec.Design {
+	d := exec.Design{Name: strings.TrimPrefix(p.ID, designPrefix)}
+	for _, v := range p.Views {
+		reduce := strings.TrimSpace(v.Reduce)
+		if reduce != "" && !strings.HasPrefix(reduce, "_") {
+			reduce = "javascript"
+		}
+		d.Views = append(d.Views, exec.View{Name: v.Name, Reduce: reduce, RawCollation: p.Options.RawCollation})
+	}
+	slices.SortFunc(d.Views, func(a, b exec.View) int { return strings.Compare(a.Name, b.Name) })
+	return d
+}
+
+// Document implements exec.Database.
+func (d *database) Document(ctx context.Context, id string, withDoc bool, row *exec.Row) (bool, error) {
+	if strings.HasPrefix(id, localPrefix) {
+		return false, nil
+	}
+	doc, err := d.db.Get(ctx, id, layer.GetOptions{})
+	switch {
+	case err != nil && (layer.KindOf(err) == layer.NotFound || layer.KindOf(err) == layer.Invalid): // an id that no document can have is one that none has
+		return false, nil
+	case err != nil:
+		return false, readError(err)
+	}
+	*row = exec.Row{ID: doc.ID, Rev: doc.Rev.String()}
+	if withDoc {
+		row.Doc = body(doc)
+	}
+	return true, nil
+}
+
+// AllDocs implements exec.Database.
+func (d *database) AllDocs(ctx context.Context, read exec.DocsRead) (exec.Rows, error) {
+	return d.allDocs(ctx, read, layer.Everything)
+}
+
+// LocalDocs implements exec.Database.
+func (d *database) LocalDocs(ctx context.Context, read exec.DocsRead) (exec.Rows, error) {
+	return d.allDocs(ctx, read, layer.LocalOnly)
+}
+
+func (d *database) allDocs(ctx context.Context, read exec.DocsRead, only layer.Subset) (exec.Rows, error) {
+	o := layer.AllDocsOptions{
+		Keys: read.IDs, Descending: read.Descending && read.IDs == nil, // ids come in the order of the read already
+		IncludeDocs: read.WithDoc, Only: only, Limit: atMost(read.Limit, read.Skip),
+	}
+	if read.IDs != nil {
+		o.Limit = -1 // some may not be there
+	} else {
+		idRange(&o, read)
+	}
+	return newStream(ctx, read.Skip, read.Limit,
+		func(ctx context.Context) (iter.Seq2[layer.AllDocsRow, error], error) {
+			result, err := d.db.AllDocs(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			return result.Rows, nil
+		},
+		func(r layer.AllDocsRow, row *exec.Row) (bool, error) {
+			switch {
+			case r.Err != nil && layer.KindOf(r.Err) != layer.NotFound:
+				return false, r.Err
+			case r.Err != nil, r.Deleted, read.High != "" && r.ID >= read.High:
+				return false, nil
+			}
+			row.ID, row.Rev = r.ID, r.Rev.String()
+			if read.WithDoc {
+				row.Doc = body(r.Doc)
+			}
+			return true, nil
+		})
+}
+
+// idRange sets Low <= id < High. The layer's start is always inclusive, so that a descending read may bring High itself, which is left out
+// above and has room under the limit.
+func idRange(o *layer.AllDocsOptions, read exec.DocsRead) {
+	var low, high *string
+	if read.Low != "" {
+		low = &read.Low
+	}
+	if read.High != "" {
+		high = &read.High
+	}
+	if read.Descending {
+		o.Start, o.End = high, low
+		if high != nil && o.Limit >= 0 {
+			o.Limit++
+		}
+		return
+	}
+	o.Start, o.End, o.ExcludeEnd = low, high, high != nil
+}
+
+// atMost is how many rows the layer has to bring, -1 for no limit.
+func atMost(limit, skip int64) int {
+	if limit <= 0 || limit+skip >= math.MaxInt32 {
+		return -1
+	}
+	return int(limit + skip)
+}

@@ -1,0 +1,38 @@
+package sqlreads
+
+import (
+	"errors"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/query/exec"
+)
+
+var kinds = map[layer.Kind]exec.Kind{
+	layer.Invalid:        exec.Invalid,
+	layer.Unauthorized:   exec.Forbidden,
+	layer.Forbidden:      exec.Forbidden,
+	layer.NotFound:       exec.NotFound,
+	layer.Conflict:       exec.Unavailable, // the database was changed under a read; it can be tried again
+	layer.Exists:         exec.Invalid,
+	layer.TooLarge:       exec.TooLarge,
+	layer.NotImplemented: exec.Unsupported,
+	layer.Timeout:        exec.Timeout,
+	layer.Unavailable:    exec.Unavailable,
+}
+
+// readError turns an error of the layer into what query tells the user. What nobody classified stays as it is: an internal error.
+func readError(err error) error {
+	if err == nil {
+		return nil
+	}
+	kind, ok := kinds[layer.KindOf(err)]
+	if !ok {
+		return err
+	}
+	re := &exec.ReadError{Kind: kind, Err: err, Message: err.Error()}
+	var e *layer.Error
+	if errors.As(err, &e) && e.Reason != "" {
+		re.Message = e.Reason
+	}
+	return re
+}
