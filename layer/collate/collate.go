@@ -10,6 +10,13 @@
 // number) never disturbs the order, and [Skip] finds where it ends. Keys cannot be turned back into JSON; an index keeps
 // the emitted text beside them.
 //
+// The order of strings is that of ICU 72 (Unicode 15.0), proven against it over all assigned characters outside of the supplementary
+// ideographic planes and over 400,000 pairs of strings of all scripts. What differs from a CouchDB:
+//
+//   - one that is built with another ICU sorts characters that came with a later Unicode behind all others, or before;
+//   - a contraction looks over 128 combining marks at most for the mark that completes it;
+//   - a lone surrogate, which CouchDB refuses, counts as U+FFFD, and a number above the doubles, which it refuses too, as its exact value.
+//
 // All functions are safe for concurrent use, do not block, and do not keep their arguments.
 package collate
 
@@ -21,7 +28,7 @@ import (
 // Version names the order that this build produces. An index records it, and one written under another version is
 // rebuilt rather than read: mixing two orders in one range loses rows. It changes with the string tables and with the
 // encoding.
-const Version uint16 = 1
+const Version uint16 = 2
 
 // Low and High bound every key: Low sorts before and High after any encoded key. They stand for an absent start and end
 // of a range.

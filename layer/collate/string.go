@@ -1,25 +1,279 @@
 package collate
 
 import (
-	"golang.org/x/text/collate"
-	"golang.org/x/text/language"
+	"bytes"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
-// stringKeys makes sort keys of strings. Not safe for concurrent use: each encoder owns one.
+// stringKeys makes sort keys of strings in ICU's root order, as CouchDB's collator has it: three levels, punctuation counted,
+// no normalisation. Not safe for concurrent use: each encoder owns one.
+//
+// A key is the primary weights, then the secondary, then the tertiary ones, each level left out where it and all behind it have only the
+// common weight, which most text has:
+//
+//	primary bytes [ 0x01 secondary bytes [ 0x01 tertiary bytes ] ] 0x00
+//
+// Weights have bytes from 0x02, so a key that ends sooner sorts first. golang.org/x/text/collate, which could have
+// served, has the order of Unicode 6.2 and keys of five times the length.
 type stringKeys struct {
-	collator *collate.Collator
-	buffer   *collate.Buffer
+	root               *rootTable
+	dst                []byte
+	lead               byte // the packed first byte that is open, 0 none
+	last               uint32
+	secondary          level
+	tertiary           level
+	syllabary          bool // hiragana or katakana are in the string
+	compareA, compareB []byte
 }
 
-func newStringKeys() stringKeys {
-	return stringKeys{collator: collate.New(language.Und), buffer: new(collate.Buffer)}
+func newStringKeys() stringKeys { return stringKeys{} }
+
+const (
+	endKey   byte = 0x00
+	endLevel byte = 0x01
+	// packLow and packHigh end a run of primaries with the same first byte, which is written once: the next one is lower or higher.
+	packLow  byte = 0x03
+	packHigh byte = 0xFF
+
+	commonWeight   = 0x0500
+	unassignedLead = 0xFE
+	// maxMarks is how far a contraction looks for its marks. Unicode's stream-safe text has 30 at most in a row; without a bound, a row of marks that
+	// each begin contractions would take quadratic time.
+	maxMarks = 128
+	// syllabaryLead is the first byte of the primaries of hiragana and katakana, the only ones that have tertiary weights below the common one.
+	syllabaryLead = 0x7A
+)
+
+// level collects the weights of a level. A run of common weights is one byte, for up to most of them: a higher weight behind the run
+// makes a longer run sort lower, a lower weight or the end makes it sort higher.
+type level struct {
+	bytes             []byte
+	run               int
+	low, middle, high byte // bytes of runs: from low up, middle for a full one, from high down
+	most              int
 }
 
 // appendKey appends the self-delimiting sort key of text.
 func (s *stringKeys) appendKey(dst, text []byte) []byte {
-	s.buffer.Reset()
-	return appendBytes(dst, s.collator.Key(s.buffer, text))
+	if s.root == nil {
+		s.root = root()
+		s.secondary = level{low: 0x02, middle: 0x36, high: 0x6F, most: 0x33}
+		s.tertiary = level{low: 0x03, middle: 0x23, high: 0x43, most: 0x20}
+	}
+	s.dst, s.lead, s.last, s.syllabary = dst, 0, 0, false
+	s.secondary.reset()
+	s.tertiary.reset()
+	s.addText(text)
+	return s.finish()
 }
 
-// compare orders two strings without keys.
-func (s *stringKeys) compare(a, b []byte) int { return s.collator.Compare(a, b) }
+// addText writes down the elements of text.
+func (s *stringKeys) addText(text []byte) {
+	for i := 0; i < len(text); {
+		r, n := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(text[i:])
+		}
+		i += n
+		elements, start, known := s.root.lookup(r)
+		switch {
+		case start && !(r < utf8.RuneSelf && (i == len(text) || text[i] < utf8.RuneSelf)):
+			i += s.contracted(elements, known, text[i-n:], n) - n
+		case known:
+			s.add(elements)
+		default:
+			s.unknown(r)
+		}
+	}
+}
+
+// finish writes the levels behind the primaries.
+func (s *stringKeys) finish() []byte {
+	dst := s.dst
+	s.dst = nil
+	if s.syllabary {
+		s.tertiary.flush(false)
+	}
+	if len(s.secondary.bytes)+len(s.tertiary.bytes) > 0 {
+		dst = append(append(dst, endLevel), s.secondary.bytes...)
+	}
+	if len(s.tertiary.bytes) > 0 {
+		dst = append(append(dst, endLevel), s.tertiary.bytes...)
+	}
+	return append(dst, endKey)
+}
+
+// add writes down elements.
+func (s *stringKeys) add(elements []element) {
+	for _, e := range elements {
+		if p := e.primary(); p != 0 {
+			s.addPrimary(p)
+		}
+		switch w := e.secondary(); {
+		case w == commonWeight:
+			s.secondary.run++
+		case w != 0:
+			s.secondary.flush(true)
+			s.secondary.bytes = append(s.secondary.bytes, byte(w>>8))
+			if w&0xFF != 0 {
+				s.secondary.bytes = append(s.secondary.bytes, byte(w))
+			}
+		}
+		switch w := e.tertiary(); {
+		case w == commonWeight:
+			s.tertiary.run++
+		case w > commonWeight:
+			s.tertiary.flush(true)
+			s.tertiary.bytes = append(s.tertiary.bytes, byte(w>>8)+0x40) // 0x50 to 0x7F
+		case w != 0:
+			s.tertiary.flush(false)
+			s.tertiary.bytes = append(s.tertiary.bytes, 0x02)
+		}
+	}
+}
+
+// addPrimary writes the bytes of a primary weight up to the last that is not zero. No weight is a prefix of another.
+func (s *stringKeys) addPrimary(p uint32) {
+	lead := byte(p >> 24)
+	if lead == unassignedLead {
+		// What stands for the place before the first unassigned character. That is not U+0000, so its bytes are free.
+		s.addUnassigned(0)
+		return
+	}
+	if lead != s.lead {
+		if s.lead != 0 {
+			mark := packHigh
+			if p < s.last {
+				mark = packLow
+			}
+			s.dst = append(s.dst, mark)
+		}
+		s.dst = append(s.dst, lead)
+		s.lead = 0
+		if s.root.packed[lead] {
+			s.lead = lead
+		}
+		s.syllabary = s.syllabary || lead == syllabaryLead
+	} else if s.lead == 0 {
+		s.dst = append(s.dst, lead)
+	}
+	s.last = p
+	for p <<= 8; p != 0; p <<= 8 {
+		s.dst = append(s.dst, byte(p>>24))
+	}
+}
+
+// unknown writes a character that the table does not have: a syllable of hangul as its parts, others behind all known ones by code point.
+func (s *stringKeys) unknown(r rune) {
+	const first, vowels, finals, count = 0xAC00, 21, 28, 11172
+	if i := r - first; i >= 0 && i < count {
+		for _, part := range [3]rune{0x1100 + i/(vowels*finals), 0x1161 + i%(vowels*finals)/finals, 0x11A7 + i%finals} {
+			if part == 0x11A7 {
+				break // no final
+			}
+			elements, _, _ := s.root.lookup(part)
+			s.add(elements)
+		}
+		return
+	}
+	s.addUnassigned(r)
+	s.secondary.run++
+	s.tertiary.run++
+}
+
+func (s *stringKeys) addUnassigned(r rune) {
+	if s.lead != 0 {
+		s.dst = append(s.dst, packHigh)
+		s.lead = 0
+	}
+	s.dst = append(s.dst, unassignedLead, byte(r>>14)+2, byte(r>>7)&0x7F+2, byte(r)&0x7F+2)
+}
+
+func (l *level) reset() { l.bytes, l.run = l.bytes[:0], 0 }
+
+// flush writes the run that is open. higher says that a weight above the common one follows.
+func (l *level) flush(higher bool) {
+	if l.run == 0 {
+		return
+	}
+	for l.run > l.most {
+		l.bytes = append(l.bytes, l.middle)
+		l.run -= l.most
+	}
+	if higher {
+		l.bytes = append(l.bytes, l.high-byte(l.run-1))
+	} else {
+		l.bytes = append(l.bytes, l.low+byte(l.run-1))
+	}
+	l.run = 0
+}
+
+// contracted writes the elements of the longest contraction at the start of text, whose first character has n bytes and the
+// given elements of its own, if known, and of the marks that it jumps over. It returns how many bytes it took.
+//
+// After UTS #10, S2.1: the longest text in the table, then marks further on that are not blocked from it.
+func (s *stringKeys) contracted(elements []element, known bool, text []byte, n int) int {
+	first, _ := utf8.DecodeRune(text)
+	node := s.root.contractions[first]
+	best, taken, match := node, n, elements
+	for at := n; at < len(text); {
+		r, size := utf8.DecodeRune(text[at:])
+		next := node.next[r]
+		if next == nil {
+			break
+		}
+		node = next
+		at += size
+		if node.whole {
+			best, taken, match = node, at, node.elements
+		}
+	}
+	if taken < len(text) && text[taken] >= utf8.RuneSelf {
+		if found, marks, end := discontiguous(best, text, taken); found != nil {
+			s.add(found.elements)
+			s.addText(marks)
+			return end
+		}
+	}
+	if taken == n && !known {
+		s.unknown(first)
+		return n
+	}
+	s.add(match)
+	return taken
+}
+
+// discontiguous looks behind text[:taken], which node stands for, for marks that extend the contraction although others stand between. It
+// returns the extended contraction, nil if there is none, and in marks what is left of the row of marks, which ends at text[end].
+// The marks are a text of their own: they may be contractions again, but none that goes on with what is no mark.
+func discontiguous(node *contraction, text []byte, taken int) (found *contraction, marks []byte, end int) {
+	if node.next == nil {
+		return nil, nil, 0
+	}
+	blocked := byte(0) // the class of the last mark that was passed over
+	end = taken
+	for n := 0; end < len(text) && n < maxMarks; n++ {
+		r, size := utf8.DecodeRune(text[end:])
+		p := norm.NFD.Properties(text[end:])
+		if p.LeadCCC() == 0 {
+			break
+		}
+		if next := node.next[r]; next != nil && next.whole && blocked < p.LeadCCC() && n > 0 {
+			node, found = next, next
+		} else {
+			marks = append(marks, text[end:end+size]...)
+			blocked = p.TrailCCC()
+		}
+		end += size
+	}
+	return found, marks, end
+}
+
+// compare orders two strings.
+func (s *stringKeys) compare(a, b []byte) int {
+	s.compareA = s.appendKey(s.compareA[:0], a)
+	s.compareB = s.appendKey(s.compareB[:0], b)
+	return bytes.Compare(s.compareA, s.compareB)
+}

@@ -1,0 +1,189 @@
+package collate
+
+import (
+	"bytes"
+	"compress/flate"
+	_ "embed"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// rootData is ICU's root collation, written by rootgen. The data are Unicode's; see UNICODE-LICENSE.
+//
+//go:embed root.bin
+var rootData []byte
+
+// element is one collation element: primary<<32 | secondary<<16 | tertiary, with ICU's weights. A weight of zero counts for nothing on its
+// level.
+type element uint64
+
+func (e element) primary() uint32   { return uint32(e >> 32) }
+func (e element) secondary() uint16 { return uint16(e >> 16) }
+func (e element) tertiary() uint16  { return uint16(e) }
+
+// rootTable maps text to elements. It does not change once it is read.
+type rootTable struct {
+	version  string
+	elements []element
+	// pages hold for each character where its elements lie: from<<8 | start<<7 | count, where start says that contractions begin with it. from is 0
+	// where the order follows from the code point.
+	pages [(0x10FFFF + 1) >> pageBits]*[1 << pageBits]uint32
+	// contractions by first character.
+	contractions map[rune]*contraction
+	// packed says of each first byte of a primary weight that the second lies between packLow and packHigh, so that runs of it can be packed.
+	packed [256]bool
+}
+
+const (
+	pageBits  = 7
+	startFlag = 1 << 7
+)
+
+// contraction is a node of the trie of texts that count as one.
+type contraction struct {
+	elements []element
+	whole    bool // a text ends here
+	next     map[rune]*contraction
+}
+
+// root is read when the first string is seen that needs it: some 10 ms, and 2 MB from then on.
+var root = sync.OnceValue(func() *rootTable {
+	t, err := readRoot(rootData)
+	if err != nil {
+		panic(fmt.Sprintf("collate: root.bin: %v", err)) // it is part of the program
+	}
+	return t
+})
+
+// readRoot reads what rootgen's writeTable writes.
+func readRoot(data []byte) (*rootTable, error) {
+	version, deflated, ok := bytes.Cut(data, []byte("\n"))
+	if !ok {
+		return nil, io.ErrUnexpectedEOF
+	}
+	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(deflated)))
+	if err != nil {
+		return nil, err
+	}
+	in := &numbers{data: raw}
+	all := readElements(in)
+	t := &rootTable{version: string(version), contractions: make(map[rune]*contraction)}
+	t.elements = append(t.elements, 0) // from is never 0
+	number := 0
+	mapped := func() []element {
+		n := int(in.unsigned())
+		for range n {
+			number += int(in.signed())
+			t.elements = append(t.elements, all[number])
+		}
+		return t.elements[len(t.elements)-n:]
+	}
+	r := rune(-1)
+	for range in.unsigned() {
+		r += rune(in.unsigned()) + 1
+		from := len(t.elements)
+		*t.entry(r) = uint32(from<<8 | len(mapped()))
+	}
+	for range in.unsigned() {
+		text := make([]rune, in.unsigned())
+		for i := range text {
+			text[i] = rune(in.unsigned())
+		}
+		t.contract(text, mapped())
+	}
+	t.findPacked(all)
+	return t, in.err
+}
+
+func readElements(in *numbers) []element {
+	all := make([]element, in.unsigned())
+	var primary uint64
+	var secondary, tertiary int64
+	for i := range all {
+		primary += in.unsigned()
+		secondary += in.signed()
+		tertiary += in.signed()
+		all[i] = element(primary<<32 | uint64(secondary)<<17 | uint64(tertiary)<<8)
+	}
+	return all
+}
+
+func (t *rootTable) entry(r rune) *uint32 {
+	p := &t.pages[r>>pageBits]
+	if *p == nil {
+		*p = new([1 << pageBits]uint32)
+	}
+	return &(*p)[r&(1<<pageBits-1)]
+}
+
+func (t *rootTable) contract(text []rune, elements []element) {
+	*t.entry(text[0]) |= startFlag
+	node := t.contractions[text[0]]
+	if node == nil {
+		node = &contraction{}
+		t.contractions[text[0]] = node
+	}
+	for _, r := range text[1:] {
+		if node.next == nil {
+			node.next = make(map[rune]*contraction)
+		}
+		if node.next[r] == nil {
+			node.next[r] = &contraction{}
+		}
+		node = node.next[r]
+	}
+	node.elements, node.whole = elements, true
+}
+
+// findPacked looks which first bytes of primary weights leave room for the two marks of packing.
+func (t *rootTable) findPacked(all []element) {
+	for i := range t.packed {
+		t.packed[i] = i != unassignedLead
+	}
+	for _, e := range all {
+		p := e.primary()
+		if second := byte(p >> 16); second <= packLow || second >= packHigh {
+			t.packed[p>>24] = false
+		}
+	}
+}
+
+// lookup returns the elements of one character, and whether contractions begin with it. known is false where the order follows from the
+// code point.
+func (t *rootTable) lookup(r rune) (elements []element, start, known bool) {
+	page := t.pages[r>>pageBits]
+	if page == nil {
+		return nil, false, false
+	}
+	v := page[r&(1<<pageBits-1)]
+	from, n := v>>8, v&(startFlag-1)
+	return t.elements[from : from+n], v&startFlag != 0, from != 0
+}
+
+// numbers reads variable-length integers.
+type numbers struct {
+	data []byte
+	err  error
+}
+
+func (n *numbers) unsigned() uint64 {
+	v, size := binary.Uvarint(n.data)
+	n.take(size)
+	return v
+}
+
+func (n *numbers) signed() int64 {
+	v, size := binary.Varint(n.data)
+	n.take(size)
+	return v
+}
+
+func (n *numbers) take(size int) {
+	if size <= 0 {
+		n.err, n.data = io.ErrUnexpectedEOF, nil
+		return
+	}
+	n.data = n.data[size:]
+}
