@@ -34,7 +34,7 @@ func (v *view) open(r span, reverse bool, writes *writeSet) (*cursor, error) {
 		return nil, errTooOld
 	}
 	defer v.leave()
-	iter, err := v.snap.NewIter(&pebble.IterOptions{LowerBound: r.begin, UpperBound: r.end})
+	iter, err := v.snap.NewIter(&pebble.IterOptions{LowerBound: lowerBound(r), UpperBound: r.end})
 	if err != nil {
 		return nil, readError(err)
 	}
@@ -43,6 +43,14 @@ func (v *view) open(r span, reverse bool, writes *writeSet) (*cursor, error) {
 		c.lay(writes)
 	}
 	return c, nil
+}
+
+// lowerBound is r's for Pebble, which takes nil, and not an empty key, for the start.
+func lowerBound(r span) []byte {
+	if len(r.begin) == 0 {
+		return nil
+	}
+	return r.begin
 }
 
 // lay takes writes into account from the next row on.
@@ -201,7 +209,7 @@ func (c *cursor) skipCleared() {
 			return
 		}
 		if c.reverse {
-			c.onBase = c.iter.SeekLT(s.begin)
+			c.onBase = len(s.begin) > 0 && c.iter.SeekLT(s.begin)
 		} else {
 			c.onBase = c.iter.SeekGE(s.endKey())
 		}

@@ -336,7 +336,7 @@ func (c *committer) clear(batch *pebble.Batch, ranges []span) (err error) {
 	}
 	defer func() { err = errors.Join(err, iter.Close()) }()
 	for _, r := range ranges {
-		iter.SetBounds(r.begin, r.end)
+		iter.SetBounds(lowerBound(r), r.end)
 		n := 0
 		for ok := iter.First(); ok && n <= fewRows; ok = iter.Next() {
 			n++

@@ -1,0 +1,13 @@
+package embedded_test
+
+import (
+	"testing"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/kv/kvtest"
+)
+
+func TestConformance(t *testing.T) {
+	kvtest.Run(t, func(tb testing.TB) kv.Engine { return mustOpen(tb, tb.TempDir(), embedded.Options{}) })
+}

@@ -1,0 +1,240 @@
+package kvtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+func testReadVersions(t *testing.T, e kv.Engine) {
+	c := put(t, e, "a=1")
+	tx := begin(t, e)
+	v := must(t, tx.ReadVersion())
+	if v < c.Version {
+		t.Errorf("read version %d after a commit at %d", v, c.Version)
+	}
+	second := put(t, e, "a=2")
+	if second.Version <= v {
+		t.Errorf("a commit at %d after read version %d was handed out", second.Version, v)
+	}
+	if again := must(t, tx.ReadVersion()); again != v {
+		t.Errorf("the read version went from %d to %d", v, again)
+	}
+	wantValue(t, tx, "a", "1")
+
+	// The version of the transaction that is still open can be read by another one; so can the newest.
+	past := begin(t, e)
+	past.SetReadVersion(v)
+	wantValue(t, past, "a", "1")
+	if got := must(t, past.ReadVersion()); got != v {
+		t.Errorf("read version %d, set to %d", got, v)
+	}
+	past.Set(key("b"), nil)
+	wantCommit(t, "at a set read version that was overwritten", past, kv.CodeNotCommitted)
+	now := begin(t, e)
+	now.SetReadVersion(second.Version)
+	wantValue(t, now, "a", "2")
+	now.Set(key("b"), nil)
+	wantCommit(t, "at a set read version", now, 0)
+
+	late := begin(t, e)
+	wantValue(t, late, "a", "2")
+	late.SetReadVersion(v)
+	if _, err := late.Get(key("a")).Wait(); err == nil {
+		t.Error("a read version was set after a read")
+	}
+	old := begin(t, e)
+	old.SetReadVersion(1)
+	fails(t, old.Get(key("a")), kv.CodeTooOld)
+	future := e.Begin(t.Context())
+	defer future.Cancel()
+	future.SetReadVersion(1 << 62)
+	fails(t, future.Get(key("a")), kv.CodeFutureVersion)
+}
+
+func testEndings(t *testing.T, e kv.Engine) {
+	put(t, e, "a=1", "b=2")
+	tx := begin(t, e)
+	open := tx.GetRange(everything, kv.RangeOptions{})
+	tx.Set(key("a"), []byte("never"))
+	tx.Cancel()
+	tx.Cancel()
+	fails(t, tx.Get(key("a")), kv.CodeCancelled)
+	fails(t, tx.GetKey(kv.FirstGreaterThan(nil)), kv.CodeCancelled)
+	fails(t, tx.ReadVersion(), kv.CodeCancelled)
+	isCode(t, "a range of a cancelled transaction", scan(tx, everything, kv.RangeOptions{}), kv.CodeCancelled)
+	_, err := drain(open)
+	isCode(t, "a range that was open", err, kv.CodeCancelled)
+	wantCommit(t, "cancelled", tx, kv.CodeCancelled)
+	if !errors.Is(tx.Commit(), context.Canceled) {
+		t.Error("a cancelled transaction's error is not context.Canceled")
+	}
+	wantStored(t, e, "a", "1")
+
+	tx = begin(t, e)
+	if _, err := tx.CommittedVersion(); err == nil {
+		t.Error("a committed version before the commit")
+	}
+	if _, err := tx.Versionstamp(); err == nil {
+		t.Error("a versionstamp before the commit")
+	}
+	value := tx.Get(key("a"))
+	tx.Set(key("a"), []byte("2"))
+	wantCommit(t, "first", tx, 0)
+	wantCommit(t, "second commit of one transaction", tx, kv.CodeUsedDuringCommit)
+	fails(t, tx.Get(key("a")), kv.CodeUsedDuringCommit)
+	if got := must(t, value); string(got) != "1" {
+		t.Errorf("a value read before the commit is %q after it", got)
+	}
+	if v, err := tx.CommittedVersion(); err != nil || v < 0 {
+		t.Errorf("committed version %d, %v", v, err)
+	}
+	tx.Cancel()
+	if v, err := tx.CommittedVersion(); err != nil || v < 0 {
+		t.Errorf("committed version %d, %v after Cancel", v, err)
+	}
+	wantStored(t, e, "a", "2")
+
+	tx = begin(t, e)
+	tx.Set(key("c"), []byte("late"))
+	wantCommit(t, "to be written after", tx, 0)
+	tx.Set(key("c"), []byte("too late"))
+	wantStored(t, e, "c", "late")
+
+	tx = begin(t, e)
+	wantCommit(t, "empty", tx, 0)
+}
+
+func testContext(t *testing.T, e kv.Engine) {
+	put(t, e, "a=1")
+	ctx, cancel := context.WithCancel(t.Context())
+	tx := e.Begin(ctx)
+	defer tx.Cancel()
+	wantValue(t, tx, "a", "1")
+	cancel()
+	eventually(t, "reads fail after their context was cancelled", func() bool {
+		_, err := tx.Get(key("a")).Wait()
+		return kv.IsCode(err, kv.CodeCancelled) && errors.Is(err, context.Canceled)
+	})
+	isCode(t, "a range after cancel", scan(tx, everything, kv.RangeOptions{}), kv.CodeCancelled)
+	tx.Set(key("a"), []byte("2"))
+	wantCommit(t, "after cancel", tx, kv.CodeCancelled)
+
+	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	tx = e.Begin(ctx)
+	defer tx.Cancel()
+	wantValue(t, tx, "a", "1")
+	<-ctx.Done()
+	eventually(t, "reads fail after their deadline", func() bool {
+		_, err := tx.Get(key("a")).Wait()
+		return kv.IsCode(err, kv.CodeTimedOut) && errors.Is(err, context.DeadlineExceeded)
+	})
+	tx.Set(key("a"), []byte("2"))
+	wantCommit(t, "after the deadline", tx, kv.CodeTimedOut)
+	wantStored(t, e, "a", "1")
+}
+
+// eventually waits for what an engine may do a moment later.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Errorf("not so after 5 seconds: %s", what)
+}
+
+func testSnapshots(t *testing.T, e kv.Engine) {
+	c := put(t, e, "a=1", "b=2", "d=4")
+	s, ok, err := kv.OpenSnapshot(t.Context(), e)
+	if !ok && err == nil {
+		t.Skip("the engine has no long snapshots")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if s.Version() < c.Version || must(t, s.ReadVersion()) != s.Version() {
+		t.Errorf("version %d after a commit at %d", s.Version(), c.Version)
+	}
+	for i := range 20 {
+		update(t, e, func(tx kv.Transaction) {
+			tx.Set(key("a"), []byte{byte(i)})
+			tx.Clear(key("b"))
+			tx.Set(key("c"), nil)
+		})
+	}
+	wantValue(t, s, "a", "1")
+	wantValue(t, s, "c", none)
+	wantRows(t, s, everything, kv.RangeOptions{}, "a=1 b=2 d=4")
+	wantRows(t, s, everything, kv.RangeOptions{Reverse: true, Limit: 2}, "d=4 b=2")
+	wantRows(t, s, kv.SelectorRange{Begin: kv.LastLessThan(key("b")), End: kv.FirstGreaterThan(key("b"))}, kv.RangeOptions{}, "a=1 b=2")
+	if got := string(must(t, s.GetKey(kv.FirstGreaterThan(key("b"))))); got != "d" {
+		t.Errorf("the key after b is %q", got)
+	}
+	fails(t, s.Get([]byte{0xff}), kv.CodeKeyOutsideRange)
+	it := s.GetRange(everything, kv.RangeOptions{})
+	s.Close()
+	s.Close()
+	fails(t, s.Get(key("a")), kv.CodeCancelled)
+	it.Close()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	s, _, err = kv.OpenSnapshot(ctx, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	cancel()
+	eventually(t, "a snapshot's reads fail after its context was cancelled", func() bool {
+		_, err := s.Get(key("a")).Wait()
+		return kv.IsCode(err, kv.CodeCancelled)
+	})
+}
+
+// testTimeLimit takes a little more than kv.TransactionSeconds.
+func testTimeLimit(t *testing.T, e kv.Engine) {
+	put(t, e, "a=1", "b=2")
+	idle, reader, writer, blind := begin(t, e), begin(t, e), begin(t, e), begin(t, e)
+	for _, tx := range []kv.Transaction{reader, writer} {
+		wantValue(t, tx, "a", "1")
+	}
+	version := must(t, reader.ReadVersion())
+	writer.Set(key("w"), nil)
+	blind.Set(key("c"), []byte("blind"))
+	it := reader.GetRange(everything, kv.RangeOptions{})
+	defer it.Close()
+	put(t, e, "b=3") // a snapshot would keep the version above readable
+	snap, long, err := kv.OpenSnapshot(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, e, "b=3.5")
+	time.Sleep(kv.TransactionSeconds*time.Second + 500*time.Millisecond)
+	put(t, e, "b=4")
+
+	fails(t, reader.Get(key("b")), kv.CodeTooOld)
+	fails(t, reader.Snapshot().Get(key("b")), kv.CodeTooOld)
+	fails(t, reader.GetKey(kv.FirstGreaterThan(key("b"))), kv.CodeTooOld)
+	isCode(t, "a range past the limit", scan(reader, everything, kv.RangeOptions{}), kv.CodeTooOld)
+	wantCommit(t, "past the limit", writer, kv.CodeTooOld)
+	at := begin(t, e)
+	at.SetReadVersion(version)
+	fails(t, at.Get(key("b")), kv.CodeTooOld)
+	wantValue(t, idle, "b", "4") // its time began with its first read
+	wantCommit(t, "a transaction that read nothing", blind, 0)
+	wantStored(t, e, "c", "blind")
+	wantStored(t, e, "w", none)
+	if long {
+		wantValue(t, snap, "b", "3")
+		snap.Close()
+	}
+	if _, err := reader.Get(key("a")).Wait(); !kv.Retryable(err) {
+		t.Error("a transaction past the limit cannot be retried")
+	}
+}
