@@ -27,7 +27,7 @@ import (
 
 // Options of Open. The zero value is right for a small machine.
 type Options struct {
-	// CacheBytes is the block cache. 0 is 32 MiB.
+	// CacheBytes is the block cache, memtables included: Pebble takes their memory out of it. 0 is 128 MiB.
 	CacheBytes int64
 	// MemTableBytes is one memtable; up to three are held while they are flushed. 0 is 16 MiB.
 	MemTableBytes int64
@@ -47,7 +47,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.CacheBytes <= 0 {
-		o.CacheBytes = 32 << 20
+		o.CacheBytes = 128 << 20
 	}
 	if o.MemTableBytes <= 0 {
 		o.MemTableBytes = 16 << 20
