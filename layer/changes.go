@@ -7,41 +7,6 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Seq is a sequence: the incarnation, then a 12-byte versionstamp (C2). The zero Seq is before everything ("0").
-type Seq struct {
-	Incarnation int64
-	Stamp       [12]byte
-}
-
-// String is lower-case hex: the tuple-encoded incarnation and the versionstamp, 26 characters for incarnation 0; strings sort as sequences. The zero
-// Seq is "0".
-func (s Seq) String() string { panic("unwritten") }
-
-// ParseSeq reads String's form and "0". "now" is not a sequence: ask LastSeq. Invalid otherwise.
-func ParseSeq(s string) (Seq, error) { panic("unwritten") }
-
-// Compare orders sequences.
-func (s Seq) Compare(t Seq) int { panic("unwritten") }
-
-// ShardID names a changes shard; unique in the database, never reused (P1).
-type ShardID string
-
-// ShardMap is the topology from Since on (P3).
-type ShardMap struct {
-	Since     Seq
-	Scheme    string // hashing scheme, "" where the map is the deprecated subspace (P7)
-	Shards    []ShardID
-	Tombstone bool // replaced by a later map
-}
-
-// ShardMaps lists the maps from the one active at since on, oldest first; the last is current.
-func (d *Database) ShardMaps(ctx context.Context, since Seq) ([]ShardMap, error) {
-	panic("unwritten")
-}
-
-// Reshard replaces the current map by one with n new shards (P3, P4) and returns it.
-func (d *Database) Reshard(ctx context.Context, n int) (ShardMap, error) { panic("unwritten") }
-
 // ChangesOptions of Changes.
 type ChangesOptions struct {
 	Since Seq

@@ -2,7 +2,6 @@ package layer
 
 import (
 	"context"
-	"io"
 	"iter"
 
 	"github.com/divandb/divan/layer/revtree"
@@ -44,10 +43,6 @@ type Attachment struct {
 	EncodedLength int64  // as stored; equal to Length where Encoding is empty
 	ID            [16]byte
 }
-
-// AppendJSON appends the document as CouchDB renders it: _id, _rev, then _deleted, the body's members as they came, _attachments as
-// stubs, _revisions, _revs_info, _conflicts, _deleted_conflicts, _local_seq. No decoding and encoding of the body takes place.
-func (doc *Document) AppendJSON(dst []byte) []byte { panic("unwritten") }
 
 // GetOptions of Get and OpenRevs.
 type GetOptions struct {
@@ -99,7 +94,7 @@ type Edit struct {
 	// Ancestors of a replicated edit's Rev, newest first: consecutive positions from Rev.Pos-1 down.
 	Ancestors []Rev
 	Deleted   bool
-	Body      []byte // as Document.Body
+	Body      []byte // as Document.Body; nil keeps the parent's, or is {} where there is none
 	// Attachments that the new revision has. nil is none: a parent's attachment survives only where named as a stub.
 	Attachments []AttachmentEdit
 	// KeepAttachments carries all of the parent's attachments over (standalone attachment PUT and DELETE use it with Attachments / RemoveAttachment).
@@ -129,26 +124,10 @@ type Upload struct {
 	DocID                 string
 	Digest                string
 	Length, EncodedLength int64
+
+	encoding string
+	hour     int64 // when it began: the entry in keyspace.Uploads
 }
-
-// Upload streams attachment data into the store in transactions of bounded size, with flat memory. length < 0 is unknown; otherwise a shorter or longer
-// stream is Invalid. What no Edit takes up is swept after an hour. TooLarge past Options.MaxAttachment.
-func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length int64, encoding string) (*Upload, error) {
-	panic("unwritten")
-}
-
-// OpenAttachment streams an attachment's stored bytes (still encoded, where Encoding says so) from offset off, n bytes at most (n < 0: to the end).
-func (d *Database) OpenAttachment(ctx context.Context, docID string, a Attachment, off, n int64) (io.ReadCloser, error) {
-	panic("unwritten")
-}
-
-// ParseEdit turns a client's JSON document into an Edit: validates the JSON, splits off the underscore members (_id, _rev, _deleted, _attachments,
-// _revisions; unknown ones are Invalid with name doc_validation, as CouchDB), and keeps the rest as it came. The Edit keeps slices of
-// doc. replicated selects how _rev and _revisions are read (new_edits=false).
-func ParseEdit(doc []byte, replicated bool) (Edit, error) { panic("unwritten") }
-
-// ValidateID refuses what CouchDB refuses as a document id: empty, over 512 bytes, invalid UTF-8, a leading underscore that is not _design/ or _local/.
-func ValidateID(id string) error { panic("unwritten") }
 
 // WriteOptions of Put and Bulk.
 type WriteOptions struct {
@@ -166,20 +145,11 @@ type UserCtx struct {
 	Roles []string
 }
 
-// Put writes one document: one transaction. Conflict, Forbidden, Unauthorized, Invalid, TooLarge.
-func (d *Database) Put(ctx context.Context, e Edit, o WriteOptions) (Rev, error) { panic("unwritten") }
-
 // EditResult answers one Edit of Bulk.
 type EditResult struct {
 	ID  string
 	Rev Rev
 	Err error
-}
-
-// Bulk writes many documents in as few transactions as limits allow, in order; each edit succeeds or fails alone (Err), and an error of Bulk itself
-// means that the rest was not written. Results are in the order of edits. The same id twice is written in two transactions.
-func (d *Database) Bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]EditResult, error) {
-	panic("unwritten")
 }
 
 // RevsDiff tells which of the given revisions the database does not have, and for each document which leaves are possible ancestors of them.

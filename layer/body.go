@@ -1,0 +1,156 @@
+package layer
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// A stored body is a header and the JSON text, cut into chunks of keyspace.BodyChunk bytes; only the last chunk is shorter. The header:
+// the byte BodyFormat, a byte of flags, the number of attachments as a uvarint, and each attachment's fields as tuple elements.
+const flagDeleted = 1
+
+// storedBody is a body as read.
+type storedBody struct {
+	deleted     bool
+	attachments []Attachment
+	body        []byte
+	size        int // bytes stored
+}
+
+func appendBody(dst []byte, deleted bool, attachments []Attachment, body []byte) []byte {
+	var flags byte
+	if deleted {
+		flags |= flagDeleted
+	}
+	dst = append(dst, keyspace.BodyFormat, flags)
+	dst = binary.AppendUvarint(dst, uint64(len(attachments)))
+	for i := range attachments {
+		a := &attachments[i]
+		dst = tuple.AppendString(dst, a.Name)
+		dst = tuple.AppendString(dst, a.ContentType)
+		dst = tuple.AppendInt(dst, a.RevPos)
+		dst = tuple.AppendString(dst, a.Digest)
+		dst = tuple.AppendInt(dst, a.Length)
+		dst = tuple.AppendString(dst, a.Encoding)
+		dst = tuple.AppendInt(dst, a.EncodedLength)
+		dst = tuple.AppendUUID(dst, a.ID)
+	}
+	return append(dst, body...)
+}
+
+var errHeader = errors.New("bad header")
+
+func parseBody(b []byte) (s storedBody, err error) {
+	if len(b) < 3 {
+		return s, corrupt("body", errHeader)
+	}
+	if b[0] != keyspace.BodyFormat {
+		return s, unknownFormat("a document's body", int64(b[0]), keyspace.BodyFormat)
+	}
+	s.size = len(b)
+	s.deleted = b[1]&flagDeleted != 0
+	n, width := binary.Uvarint(b[2:])
+	if width <= 0 || n > uint64(len(b)) {
+		return s, corrupt("body", errHeader)
+	}
+	s.body = b[2+width:]
+	if n > 0 {
+		s.attachments = make([]Attachment, n)
+	}
+	for i := range s.attachments {
+		if s.body, err = takeAttachment(&s.attachments[i], s.body); err != nil {
+			return s, corrupt("attachment list", err)
+		}
+	}
+	return s, nil
+}
+
+func takeAttachment(a *Attachment, b []byte) (rest []byte, err error) {
+	text := func(to *string) {
+		if err == nil {
+			*to, b, err = tuple.TakeString(b)
+		}
+	}
+	number := func(to *int64) {
+		if err == nil {
+			*to, b, err = tuple.TakeInt(b)
+		}
+	}
+	text(&a.Name)
+	text(&a.ContentType)
+	number(&a.RevPos)
+	text(&a.Digest)
+	number(&a.Length)
+	text(&a.Encoding)
+	number(&a.EncodedLength)
+	if err != nil {
+		return nil, err
+	}
+	id, b, err := tuple.TakeUUID(b)
+	a.ID = id
+	return b, err
+}
+
+// writeBody stores a revision's body. The caller knows that the revision is new.
+func (t *txn) writeBody(id string, r Rev, stored []byte) {
+	for chunk := 0; ; chunk++ {
+		n := min(len(stored), keyspace.BodyChunk)
+		t.Set(t.close(t.keys.body(t.open(), id, r, chunk)), stored[:n])
+		stored = stored[n:]
+		if n < keyspace.BodyChunk {
+			return
+		}
+	}
+}
+
+// bodyRead is a body on its way.
+type bodyRead struct {
+	r     kv.Reader
+	keys  space
+	id    string
+	rev   Rev
+	first kv.Future[[]byte]
+}
+
+// readBody issues the read of a revision's body.
+func readBody(r kv.Reader, keys space, id string, rev Rev) bodyRead {
+	return bodyRead{r, keys, id, rev, r.Get(keys.body(nil, id, rev, 0))}
+}
+
+// wait returns the body; found is false where it is not stored (any more).
+func (b *bodyRead) wait() (s storedBody, found bool, err error) {
+	first, err := b.first.Wait()
+	if err != nil || first == nil {
+		return s, false, err
+	}
+	whole := first
+	if len(first) >= keyspace.BodyChunk {
+		if whole, err = b.rest(first); err != nil {
+			return s, false, err
+		}
+	}
+	s, err = parseBody(whole)
+	return s, err == nil, err
+}
+
+// rest reads the chunks after a full first one.
+func (b *bodyRead) rest(first []byte) ([]byte, error) {
+	r := prefixRange(appendRev(b.keys.doc(nil, keyspace.Documents, b.id), b.rev))
+	r.Begin = b.keys.body(nil, b.id, b.rev, 1)
+	rows := b.r.GetRange(r, kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer rows.Close()
+	whole := append([]byte(nil), first...)
+	for rows.Next() {
+		whole = append(whole, rows.KeyValue().Value...)
+	}
+	return whole, rows.Err()
+}
+
+// document fills in what a body holds.
+func (s *storedBody) document(id string, r Rev) *Document {
+	return &Document{ID: id, Rev: r, Deleted: s.deleted, Body: s.body, Attachments: s.attachments}
+}

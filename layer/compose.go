@@ -1,0 +1,259 @@
+package layer
+
+import (
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+
+	"github.com/divandb/divan/layer/keyspace"
+)
+
+// checkEdit refuses what can be refused without reading.
+func (t *txn) checkEdit(e *Edit, o WriteOptions) error {
+	if err := ValidateID(e.ID); err != nil {
+		return err
+	}
+	if isLocal(e.ID) {
+		return errf(Invalid, "illegal_docid", "_local documents have no revisions")
+	}
+	if len(e.Body) > t.db.store.o.MaxDocument {
+		return errf(TooLarge, "document_too_large", "%s", e.ID)
+	}
+	if t.cfg.partitioned && !isDesign(e.ID) {
+		if err := validatePartitionedID(e.ID); err != nil {
+			return err
+		}
+	}
+	for i := range e.Attachments {
+		a := &e.Attachments[i]
+		if a.Follows && a.Upload == nil && !a.Stub {
+			return errf(Invalid, "bad_request", "the data of attachment %s never came", a.Name)
+		}
+	}
+	return nil
+}
+
+// validatePartitionedID wants PARTITION:ID, with CouchDB's words.
+func validatePartitionedID(id string) error {
+	partition, rest, ok := strings.Cut(id, ":")
+	switch {
+	case !ok:
+		return errf(Invalid, "illegal_docid", "Doc id must be of form partition:id")
+	case partition == "":
+		return errf(Invalid, "illegal_docid", "Partition must not be empty")
+	case partition[0] == '_':
+		return errf(Invalid, "illegal_docid", "Partition must not start with an underscore")
+	case rest == "":
+		return errf(Invalid, "illegal_docid", "Document id must not be empty")
+	}
+	return nil
+}
+
+// needsParent reports whether the edit refers to what the parent revision has.
+func (p *pendingEdit) needsParent() bool {
+	if p.e.KeepAttachments || p.e.Body == nil {
+		return true
+	}
+	for i := range p.e.Attachments {
+		if p.e.Attachments[i].Stub {
+			return true
+		}
+	}
+	return false
+}
+
+// issueParent starts the reads that composing and validating need: the parent's body, the entries of uploads, the body of a known
+// ancestor. Most edits need none (R7).
+func (p *pendingEdit) issueParent(t *txn, o WriteOptions) {
+	pl := &p.plan
+	if !pl.parent.IsZero() && (p.needsParent() || p.watched(t, o)) {
+		p.parent = readBody(t, t.keys, p.e.ID, pl.parent)
+	}
+	if pl.ancestor {
+		p.own = readBody(t, t.keys, p.e.ID, p.e.Rev)
+	}
+	for i := range p.e.Attachments {
+		if u := p.e.Attachments[i].Upload; u != nil {
+			p.uploads = append(p.uploads, t.Get(t.close(t.keys.upload(t.open(), u))))
+		}
+	}
+}
+
+// compose makes the new revision: its attachments, body and id.
+func (p *pendingEdit) compose(t *txn, o WriteOptions) error {
+	pl := &p.plan
+	if pl.ancestor {
+		_, found, err := p.own.wait()
+		if err != nil {
+			return err
+		}
+		if found || len(pl.replaced) == 0 && len(pl.changed) == 0 && pl.before == nil {
+			pl.ancestor = false
+		}
+	}
+	if !pl.hasAdded && !pl.ancestor {
+		p.settled = len(pl.replaced) == 0 && len(pl.changed) == 0
+		return nil
+	}
+	var parent storedBody
+	if p.parent.first != nil {
+		var err error
+		if parent, p.hasParent, err = p.parent.wait(); err != nil {
+			return err
+		}
+		p.parentBody = parent
+	}
+	if err := p.composeAttachments(t, o); err != nil {
+		return err
+	}
+	p.body = p.e.Body
+	if p.body == nil {
+		if p.body = parent.body; p.body == nil {
+			p.body = []byte("{}")
+		}
+	}
+	if !o.Replicated {
+		pl.added.rev.ID = p.newRevID(t)
+	}
+	p.stored = t.close(appendBody(t.open(), p.e.Deleted, p.attachments, p.body))
+	return nil
+}
+
+// newRevID is the hash that names a new revision. It depends on nothing but what the revision is, so that the same edit made on two
+// databases is the same revision.
+func (p *pendingEdit) newRevID(t *txn) string {
+	b := t.open()
+	b = append(b, keyspace.BodyFormat, 0)
+	if p.e.Deleted {
+		b[1] = 1
+	}
+	parent := Rev{}
+	if len(p.plan.replaced) > 0 {
+		parent = p.plan.replaced[0].rev
+	}
+	b = binary.AppendVarint(b, parent.Pos)
+	b = appendSized(b, parent.ID)
+	for i := range p.attachments {
+		a := &p.attachments[i]
+		b = appendSized(appendSized(appendSized(b, a.Name), a.ContentType), a.Digest)
+	}
+	b = append(b, 0xff)
+	b = append(b, p.body...)
+	sum := md5.Sum(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func appendSized(b []byte, s string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(s)))
+	return append(b, s...)
+}
+
+// composeAttachments resolves stubs against the parent and gives data its id. Where nothing refers to the parent, no attachment survives.
+func (p *pendingEdit) composeAttachments(t *txn, o WriteOptions) error {
+	if len(p.e.Attachments) == 0 && !p.e.KeepAttachments {
+		return nil
+	}
+	if p.e.KeepAttachments {
+		for _, a := range p.parentBody.attachments {
+			if a.Name != p.e.RemoveAttachment && !p.e.has(a.Name) {
+				p.attachments = append(p.attachments, a)
+			}
+		}
+	}
+	upload := 0
+	for i := range p.e.Attachments {
+		edit := &p.e.Attachments[i]
+		var a Attachment
+		var err error
+		switch {
+		case edit.Stub:
+			a, err = p.resolveStub(edit)
+		case edit.Upload != nil:
+			a, err = p.takeUpload(edit, p.uploads[upload])
+			upload++
+		default:
+			a, err = inlineAttachment(edit)
+		}
+		if err != nil {
+			return err
+		}
+		if a.RevPos == 0 || !o.Replicated && !edit.Stub {
+			a.RevPos = p.bodyRev().Pos
+		}
+		p.attachments = append(p.attachments, a)
+	}
+	return nil
+}
+
+func (e *Edit) has(attachment string) bool {
+	for i := range e.Attachments {
+		if e.Attachments[i].Name == attachment {
+			return true
+		}
+	}
+	return false
+}
+
+// resolveStub finds what a stub stands for. Its revpos and digest, where given, have to be those of the parent's attachment.
+func (p *pendingEdit) resolveStub(edit *AttachmentEdit) (Attachment, error) {
+	if !p.hasParent {
+		return Attachment{}, errf(Invalid, "missing_stub", "Previous revision missing for document %s", p.e.ID)
+	}
+	for _, a := range p.parentBody.attachments {
+		if a.Name != edit.Name {
+			continue
+		}
+		if edit.RevPos != 0 && edit.RevPos != a.RevPos || edit.Digest != "" && edit.Digest != a.Digest {
+			break
+		}
+		return a, nil
+	}
+	return Attachment{}, errf(Invalid, "missing_stub", "Invalid attachment stub in %s for %s", p.e.ID, edit.Name)
+}
+
+// takeUpload takes up an upload. entry says that it has not been swept or taken before.
+func (p *pendingEdit) takeUpload(edit *AttachmentEdit, entry interface{ Wait() ([]byte, error) }) (Attachment, error) {
+	u := edit.Upload
+	there, err := entry.Wait()
+	if err != nil {
+		return Attachment{}, err
+	}
+	if there == nil || u.DocID != p.e.ID {
+		return Attachment{}, errf(Invalid, "bad_request", "the upload for attachment %s is gone", edit.Name)
+	}
+	if edit.Digest != "" && edit.Digest != u.Digest {
+		return Attachment{}, errDigest()
+	}
+	return Attachment{Name: edit.Name, ContentType: edit.contentType(), RevPos: edit.RevPos, Digest: u.Digest, Length: u.Length,
+		Encoding: u.encoding, EncodedLength: u.EncodedLength, ID: u.ID}, nil
+}
+
+func errDigest() error {
+	return errf(Invalid, "content_md5_mismatch", "Possible message corruption.")
+}
+
+// inlineAttachment describes data held in memory.
+func inlineAttachment(edit *AttachmentEdit) (Attachment, error) {
+	sum := md5.Sum(edit.Data)
+	digest := digestOf(sum[:])
+	if edit.Digest != "" && edit.Digest != digest {
+		return Attachment{}, errDigest()
+	}
+	length, err := contentLength(edit.Data, edit.Encoding)
+	if err != nil {
+		return Attachment{}, err
+	}
+	return Attachment{Name: edit.Name, ContentType: edit.contentType(), RevPos: edit.RevPos, Digest: digest, Length: length,
+		Encoding: edit.Encoding, EncodedLength: int64(len(edit.Data)), ID: newAttachmentID()}, nil
+}
+
+func (edit *AttachmentEdit) contentType() string {
+	if edit.ContentType == "" {
+		return "application/octet-stream"
+	}
+	return edit.ContentType
+}
+
+func digestOf(md5 []byte) string { return "md5-" + base64.StdEncoding.EncodeToString(md5) }

@@ -1,0 +1,128 @@
+package layer
+
+import (
+	"bytes"
+	"sync/atomic"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Names of keyspace.Config.
+const (
+	configUUID        = "uuid"
+	configIncarnation = "incarnation"
+	configRevsLimit   = "revs_limit"
+	configSecurity    = "security"
+	configPartitioned = "partitioned"
+	configShards      = "changes_shards"
+	configPurgeSeq    = "purge_seq"
+)
+
+const (
+	defaultRevsLimit = 1000
+	maxRevsLimit     = 4000 // R5: what fits one value
+)
+
+// config is a database's configuration as of one stamp. Immutable.
+type config struct {
+	stamp       []byte // value of keyspace.Stamp
+	uuid        string
+	incarnation int64
+	revsLimit   int
+	security    []byte
+	partitioned bool
+	maps        []shardMap       // oldest first; the last is current
+	watched     []*watchedDesign // design documents that writes have to look at
+}
+
+// current is the shard map that writers use.
+func (c *config) current() *shardMap { return &c.maps[len(c.maps)-1] }
+
+// core is what all handles of one database share: its keys and the cached configuration.
+type core struct {
+	name     string
+	number   int64 // never reused
+	keys     space
+	stampKey []byte
+	cached   atomic.Pointer[config]
+}
+
+func newCore(root []byte, name string, number int64) *core {
+	prefix := tuple.AppendInt(append([]byte(nil), root...), int64(keyspace.Data))
+	c := &core{name: name, number: number, keys: space{prefix: tuple.AppendInt(prefix, number)}}
+	c.stampKey = c.keys.sub(nil, keyspace.Stamp)
+	return c
+}
+
+// keep caches a configuration unless a newer one is there: stamps are versionstamps.
+func (c *core) keep(cfg *config) {
+	for {
+		old := c.cached.Load()
+		if old != nil && bytes.Compare(old.stamp, cfg.stamp) >= 0 || c.cached.CompareAndSwap(old, cfg) {
+			return
+		}
+	}
+}
+
+// load reads the configuration; nil where the database is deleted.
+func (c *core) load(r kv.Reader) (*config, error) {
+	stamp := r.Get(c.stampKey)
+	prefix := c.keys.sub(nil, keyspace.Config)
+	rows := r.GetRange(prefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer rows.Close()
+	designs := r.GetRange(prefixRange(c.keys.sub(nil, keyspace.Designs)), kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer designs.Close()
+
+	cfg := &config{revsLimit: defaultRevsLimit, security: []byte("{}")}
+	var err error
+	if cfg.stamp, err = stamp.Wait(); err != nil || cfg.stamp == nil {
+		return nil, err
+	}
+	for rows.Next() {
+		row := rows.KeyValue()
+		if err := cfg.set(row.Key[len(prefix):], row.Value); err != nil {
+			return nil, err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if len(cfg.maps) == 0 {
+		return nil, errf(Internal, "", "database %s has no map of changes shards", c.name)
+	}
+	cfg.watched, err = watchedDesigns(designs, len(c.keys.sub(nil, keyspace.Designs)))
+	return cfg, err
+}
+
+// set takes one row of Config. key is what follows the subspace.
+func (c *config) set(key, value []byte) error {
+	name, rest, err := tuple.TakeString(key)
+	if err != nil {
+		return corrupt("configuration", err)
+	}
+	switch name {
+	case configUUID:
+		c.uuid = string(value)
+	case configIncarnation:
+		c.incarnation, _, err = tuple.TakeInt(value)
+	case configRevsLimit:
+		var n int64
+		n, _, err = tuple.TakeInt(value)
+		c.revsLimit = int(n)
+	case configSecurity:
+		c.security = append([]byte(nil), value...)
+	case configPartitioned:
+		c.partitioned, _, err = tuple.TakeBool(value)
+	case configShards:
+		var m shardMap
+		if m, err = parseShardMap(rest, value); err == nil {
+			c.maps = append(c.maps, m)
+		}
+	}
+	if err != nil {
+		return corrupt("configuration "+name, err)
+	}
+	return nil
+}

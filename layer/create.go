@@ -1,0 +1,147 @@
+package layer
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"regexp"
+	"strings"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// CreateOptions of a database.
+type CreateOptions struct {
+	Shards      int  // changes shards, 0 means 1 (P5)
+	Partitioned bool // ids are partition:id, and a partition shares a shard (P2)
+	// Security is the _security object from the first moment on; nil means `{}`. Written in the creating transaction, so that no database
+	// is open to everyone for a moment.
+	Security []byte
+}
+
+var (
+	plainName = regexp.MustCompile(`^[a-z][a-z0-9_$()+/-]*$`)
+	// systemNames may be used as the last part of a longer name too, as in CouchDB.
+	systemNames = map[string]bool{"_users": true, "_replicator": true, "_global_changes": true, "_dbs": true, "_nodes": true, "_metadata": true}
+)
+
+const maxNameLength = 238 // CouchDB's default
+
+// ValidateName refuses what CouchDB refuses as a database's name.
+func ValidateName(name string) error {
+	dir, last := "", name
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		dir, last = name[:i], name[i+1:]
+	}
+	switch {
+	case len(name) > maxNameLength:
+		return errf(Invalid, "database_name_too_long", "At least one path segment of `%s` is too long.", name)
+	case plainName.MatchString(name):
+		return nil
+	case systemNames[last] && (dir == "" && last == name || plainName.MatchString(dir)):
+		return nil
+	}
+	return errf(Invalid, "illegal_database_name", "Name: '%s'. Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.", name)
+}
+
+// Create makes a database. Exists if there is one; Invalid (name illegal_database_name) for a name CouchDB would refuse.
+func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Database, error) {
+	if err := ValidateName(name); err != nil {
+		return nil, err
+	}
+	if o.Shards == 0 {
+		o.Shards = 1
+	}
+	if err := s.checkShards(o.Shards); err != nil {
+		return nil, err
+	}
+	if o.Security != nil {
+		if err := validateSecurity(o.Security); err != nil {
+			return nil, err
+		}
+	}
+	id := s.ids.next()
+	number, c, err := kv.Transact(ctx, s.engine, kv.TransactOptions{TransactionID: id}, func(tx kv.Transaction) (int64, error) {
+		return s.create(tx, name, o)
+	})
+	if c.Version >= 0 || err != nil {
+		s.ids.done(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := s.handle(s.remember(newCore(s.o.Root, name, number)))
+	d.pinned.Store(true)
+	return d, nil
+}
+
+// create takes the next prefix number and writes the first configuration.
+func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number int64, err error) {
+	allocator := s.section(keyspace.DatabasePrefixes)
+	taken, next := tx.Get(s.nameKey(name)), tx.Get(allocator)
+	old, err := taken.Wait()
+	if err != nil {
+		return 0, err
+	}
+	if old != nil {
+		return 0, errf(Exists, "", "The database could not be created, the file already exists.")
+	}
+	n, err := next.Wait()
+	if err != nil {
+		return 0, err
+	}
+	number = counterValue(n)
+	tx.Set(allocator, littleEndian(number+1))
+	entry := tuple.AppendInt(nil, number)
+	offset := len(entry) + 1
+	tx.SetVersionstampedValue(s.nameKey(name), tuple.AppendVersionstamp(entry, tuple.IncompleteVersionstamp(0)), offset)
+	s.namesChanged(tx)
+
+	keys := newCore(s.o.Root, name, number).keys
+	tx.SetVersionstampedValue(keys.sub(nil, keyspace.Stamp), make([]byte, len(kv.Versionstamp{})), 0)
+	var uuid [16]byte
+	rand.Read(uuid[:])
+	tx.Set(keys.config(nil, configUUID), []byte(hex.EncodeToString(uuid[:])))
+	if o.Partitioned {
+		tx.Set(keys.config(nil, configPartitioned), tuple.AppendBool(nil, true))
+	}
+	if o.Security != nil {
+		tx.Set(keys.config(nil, configSecurity), o.Security)
+	}
+	first := shardMap{ShardMap{Scheme: schemeJump, Shards: new(config).nextShards(o.Shards)}}
+	tx.Set(first.Since.appendTuple(keys.config(nil, configShards)), first.appendValue(nil))
+	return number, nil
+}
+
+// namesChanged moves what WatchNames watches.
+func (s *Store) namesChanged(tx kv.Transaction) {
+	tx.SetVersionstampedValue(s.section(keyspace.Databases), make([]byte, len(kv.Versionstamp{})), 0)
+}
+
+// Delete removes a database and everything in it in one short transaction. NotFound.
+func (s *Store) Delete(ctx context.Context, name string) error {
+	id := s.ids.next()
+	c, committed, err := kv.Transact(ctx, s.engine, kv.TransactOptions{TransactionID: id}, func(tx kv.Transaction) (*core, error) {
+		c, err := s.lookup(tx, name)
+		if err != nil {
+			return nil, err
+		}
+		tx.Clear(s.nameKey(name))
+		s.namesChanged(tx)
+		end, err := tuple.Strinc(c.keys.prefix)
+		if err != nil {
+			return nil, err
+		}
+		tx.ClearRange(kv.KeyRange{Begin: c.keys.prefix, End: end})
+		return c, nil
+	})
+	if committed.Version >= 0 || err != nil {
+		s.ids.done(id)
+	}
+	if c != nil {
+		s.forget(c)
+	}
+	return err
+}

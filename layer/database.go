@@ -1,0 +1,229 @@
+package layer
+
+import (
+	"bytes"
+	"context"
+	"sync/atomic"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Database is one open database. Handles are cheap and need no closing; all methods are safe for concurrent use and return an error of
+// kind NotFound once the database was deleted, also when one of the same name was created since.
+type Database struct {
+	store *Store
+	name  string
+	core  atomic.Pointer[core]
+	// pinned is set by the first transaction that found the database there. Until then the handle came from a cache, and a database
+	// that was replaced by one of the same name is looked up again: the caller asked for the name. From then on it stands for that
+	// one database alone, so that a feed never goes on in another.
+	pinned atomic.Bool
+}
+
+// errNoDatabase is NotFound as CouchDB says it.
+func errNoDatabase() error { return errf(NotFound, "", "Database does not exist.") }
+
+// errNewConfig makes the retry loop run a transaction again with the configuration that is now cached.
+func errNewConfig() error {
+	return kv.NewError(kv.CodeNotCommitted, "the database's configuration has changed", nil)
+}
+
+// Name of the database.
+func (d *Database) Name() string { return d.name }
+
+// txn is one attempt of a transaction on one database. Not safe for concurrent use.
+type txn struct {
+	kv.Transaction
+	ctx  context.Context
+	db   *Database
+	core *core
+	keys space
+	cfg  *config
+	rawKeys
+
+	entries    uint16 // changes entries so far: the user bytes of the next
+	superseded uint16
+	touched    []touchedShard
+	counts     []counterDelta
+	restamp    bool // the configuration changes with this transaction
+}
+
+type touchedShard struct {
+	id   ShardID
+	last uint16
+}
+
+type counterDelta struct {
+	name string
+	n    int64
+}
+
+// transact runs fn in transactions until one commits, under a transaction id (C4). fn may run several times.
+func transact[T any](ctx context.Context, d *Database, fn func(t *txn) (T, error)) (T, kv.Committed, error) {
+	id := d.store.ids.next()
+	r, c, err := kv.Transact(ctx, d.store.engine, kv.TransactOptions{TransactionID: id}, func(tx kv.Transaction) (T, error) {
+		return attempt(ctx, d, tx, fn)
+	})
+	if c.Version >= 0 || err != nil && (kv.MaybeCommitted(err) || ctx.Err() != nil) {
+		d.store.ids.done(id)
+	}
+	return r, c, err
+}
+
+// read runs fn in a transaction without an id: one that does not write, or whose writes may be repeated without harm.
+func read[T any](ctx context.Context, d *Database, fn func(t *txn) (T, error)) (T, error) {
+	r, _, err := kv.Transact(ctx, d.store.engine, kv.TransactOptions{}, func(tx kv.Transaction) (T, error) {
+		return attempt(ctx, d, tx, fn)
+	})
+	return r, err
+}
+
+// attempt runs fn with the cached configuration and, in the same round trip as fn's first reads, asks the stamp whether that is the current one. The read of
+// the stamp is in the conflict set: a reshard or the deletion of the database makes the commit fail (P4).
+func attempt[T any](ctx context.Context, d *Database, tx kv.Transaction, fn func(t *txn) (T, error)) (T, error) {
+	var zero T
+	c, err := d.resolved(tx)
+	if err != nil {
+		return zero, err
+	}
+	cfg := c.cached.Load()
+	if cfg == nil {
+		if cfg, err = d.reload(c, tx); err != nil {
+			return zero, err
+		}
+	}
+	stamp := tx.Get(c.stampKey)
+	t := txn{Transaction: tx, ctx: ctx, db: d, core: c, keys: c.keys, cfg: cfg}
+	r, err := fn(&t)
+	now, stampErr := stamp.Wait()
+	switch {
+	case stampErr != nil:
+		return zero, stampErr
+	case !bytes.Equal(now, cfg.stamp):
+		if _, err := d.reload(c, tx); err != nil {
+			return zero, err
+		}
+		return zero, errNewConfig()
+	}
+	d.pinned.Store(true)
+	if err != nil {
+		return zero, err
+	}
+	t.finish()
+	return r, nil
+}
+
+// resolved is the handle's database, looked up by name where the handle has none yet.
+func (d *Database) resolved(r kv.Reader) (*core, error) {
+	if c := d.core.Load(); c != nil {
+		return c, nil
+	}
+	c, err := d.store.lookup(r, d.name)
+	if err != nil {
+		return nil, err
+	}
+	d.core.Store(c)
+	return c, nil
+}
+
+// reload reads and caches the configuration. Where the database is gone: NotFound, or, for a handle that is not pinned, a retry with the
+// database that has its name now.
+func (d *Database) reload(c *core, r kv.Reader) (*config, error) {
+	cfg, err := c.load(r)
+	if err != nil {
+		return nil, err
+	}
+	if cfg != nil {
+		c.keep(cfg)
+		return cfg, nil
+	}
+	d.store.forget(c)
+	if d.pinned.Load() {
+		return nil, errNoDatabase()
+	}
+	now, err := d.store.lookup(r, d.name)
+	if err != nil {
+		return nil, err
+	}
+	d.core.Store(now)
+	return nil, errNewConfig()
+}
+
+// count changes a counter when the transaction ends.
+func (t *txn) count(name string, n int64) {
+	if n == 0 {
+		return
+	}
+	for i := range t.counts {
+		if t.counts[i].name == name {
+			t.counts[i].n += n
+			return
+		}
+	}
+	t.counts = append(t.counts, counterDelta{name, n})
+}
+
+// touch notes that entry user was written to a shard.
+func (t *txn) touch(shard ShardID, user uint16) {
+	for i := range t.touched {
+		if t.touched[i].id == shard {
+			t.touched[i].last = user
+			return
+		}
+	}
+	t.touched = append(t.touched, touchedShard{shard, user})
+}
+
+// finish writes what is written once for the whole transaction: counters, wake keys, stamp.
+func (t *txn) finish() {
+	for _, c := range t.counts {
+		if c.n != 0 {
+			t.Atomic(kv.AtomicAdd, t.close(t.keys.counter(t.open(), c.name)), littleEndian(c.n))
+		}
+	}
+	for _, s := range t.touched {
+		t.setWake(s.id, s.last)
+	}
+	if t.restamp {
+		t.SetVersionstampedValue(t.core.stampKey, make([]byte, len(kv.Versionstamp{})), 0)
+	}
+}
+
+// setWake notes the newest entry of a shard, without reading (C7).
+func (t *txn) setWake(shard ShardID, user uint16) {
+	value := tuple.AppendInt(t.open(), t.cfg.incarnation)
+	offset := len(value) + 1
+	value = t.close(tuple.AppendVersionstamp(value, tuple.IncompleteVersionstamp(user)))
+	t.SetVersionstampedValue(t.close(t.keys.wake(t.open(), shard)), value, offset)
+}
+
+// getRange starts reading all keys that extend prefix.
+func getRange(r kv.Reader, prefix []byte, o kv.RangeOptions) kv.RangeIterator {
+	return r.GetRange(prefixRange(prefix), o)
+}
+
+// lookup finds a database by name and caches it. NotFound.
+func (s *Store) lookup(r kv.Reader, name string) (*core, error) {
+	value, err := r.Get(s.nameKey(name)).Wait()
+	if err != nil {
+		return nil, err
+	}
+	if value == nil {
+		return nil, errNoDatabase()
+	}
+	number, _, err := tuple.TakeInt(value)
+	if err != nil {
+		return nil, corrupt("database entry", err)
+	}
+	return s.remember(newCore(s.o.Root, name, number)), nil
+}
+
+func (s *Store) nameKey(name string) []byte {
+	return tuple.AppendString(s.section(keyspace.Databases), name)
+}
+
+func (s *Store) section(n keyspace.Section) []byte {
+	return tuple.AppendInt(append([]byte(nil), s.o.Root...), int64(n))
+}

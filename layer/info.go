@@ -1,0 +1,143 @@
+package layer
+
+import (
+	"context"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// Info is what GET /{db} shows. Counters are exact; sizes are the bytes of bodies and attachments in the store, those that Compact would remove
+// included: ExternalSize decoded, ActiveSize as stored.
+type Info struct {
+	Name, UUID                 string
+	DocCount, DocDelCount      int64
+	UpdateSeq                  Seq
+	PurgeSeq                   int64
+	ExternalSize, ActiveSize   int64
+	Partitioned                bool
+	Incarnation                int64
+	Shards                     int
+	SupersededBodies, RevLimit int64
+}
+
+// Info reads the counters and the newest sequence at one read version.
+func (d *Database) Info(ctx context.Context) (Info, error) {
+	return read(ctx, d, func(t *txn) (Info, error) {
+		names := [...]string{counterDocs, counterDeleted, counterBodies, counterStored, counterContent, counterSuperseded, counterPurges}
+		var reads [len(names)]kv.Future[[]byte]
+		for i, name := range names {
+			reads[i] = t.Snapshot().Get(t.close(t.keys.counter(t.open(), name)))
+		}
+		last := readLastSeq(t.Snapshot(), t.keys, t.cfg)
+		var n [len(names)]int64
+		for i, f := range reads {
+			value, err := f.Wait()
+			if err != nil {
+				return Info{}, err
+			}
+			n[i] = counterValue(value)
+		}
+		seq, err := last()
+		return Info{
+			Name: d.name, UUID: t.cfg.uuid,
+			DocCount: n[0], DocDelCount: n[1],
+			UpdateSeq:    seq,
+			ExternalSize: n[2] + n[4], ActiveSize: n[2] + n[3],
+			SupersededBodies: n[5], PurgeSeq: n[6],
+			Partitioned: t.cfg.partitioned,
+			Incarnation: t.cfg.incarnation,
+			Shards:      len(t.cfg.current().Shards),
+			RevLimit:    int64(t.cfg.revsLimit),
+		}, err
+	})
+}
+
+// LastSeq is the newest sequence of the database (since=now).
+func (d *Database) LastSeq(ctx context.Context) (Seq, error) {
+	return read(ctx, d, func(t *txn) (Seq, error) { return readLastSeq(t.Snapshot(), t.keys, t.cfg)() })
+}
+
+// readLastSeq starts reading the newest sequence: the newest of the current shards' wake keys, or the one that their map began with. Unlike the last
+// entry it never goes back, not even after a purge.
+func readLastSeq(r kv.Reader, keys space, cfg *config) func() (Seq, error) {
+	m := cfg.current()
+	reads := make([]kv.Future[[]byte], len(m.Shards))
+	for i, id := range m.Shards {
+		reads[i] = r.Get(keys.wake(nil, id))
+	}
+	return func() (Seq, error) {
+		last := m.Since
+		for _, f := range reads {
+			value, err := f.Wait()
+			if err != nil {
+				return last, err
+			}
+			seq, err := parseWake(value)
+			if err != nil {
+				return last, err
+			}
+			if seq.Compare(last) > 0 {
+				last = seq
+			}
+		}
+		return last, nil
+	}
+}
+
+// parseWake reads a wake key's value; none is the zero Seq.
+func parseWake(value []byte) (Seq, error) {
+	if value == nil {
+		return Seq{}, nil
+	}
+	seq, _, err := takeSeq(value)
+	if err != nil {
+		return Seq{}, corrupt("wake key", err)
+	}
+	return seq, nil
+}
+
+// WatchShard arms a watch on the shard's wake key (C7). It fires after the next commit of an entry in the shard, after a reshard and after the deletion of
+// the database. seen is the newest sequence of the shard at the moment the watch was armed: read from it on, then wait. NotFound for a shard that never was.
+func (d *Database) WatchShard(ctx context.Context, shard ShardID) (w kv.Watch, seen Seq, err error) {
+	type armed struct {
+		w    kv.Watch
+		seen Seq
+	}
+	a, err := read(ctx, d, func(t *txn) (armed, error) {
+		if t.cfg.mapOf(shard) < 0 {
+			return armed{}, errNoShard(shard)
+		}
+		key := t.close(t.keys.wake(t.open(), shard))
+		value, err := t.Get(key).Wait()
+		if err != nil {
+			return armed{}, err
+		}
+		seq, err := parseWake(value)
+		if err != nil {
+			return armed{}, err
+		}
+		return armed{t.Watch(key), seq}, nil
+	})
+	return a.w, a.seen, err
+}
+
+func errNoShard(shard ShardID) error {
+	return errf(NotFound, "", "there is no changes shard %s", shard)
+}
+
+// countersOf reads some counters.
+func countersOf(r kv.Reader, keys space, names ...string) ([]int64, error) {
+	reads := make([]kv.Future[[]byte], len(names))
+	for i, name := range names {
+		reads[i] = r.Get(keys.counter(nil, name))
+	}
+	values := make([]int64, len(names))
+	for i, f := range reads {
+		value, err := f.Wait()
+		if err != nil {
+			return nil, err
+		}
+		values[i] = counterValue(value)
+	}
+	return values, nil
+}

@@ -1,0 +1,30 @@
+package layer
+
+import "context"
+
+// Put writes one document: one transaction. Conflict, Forbidden, Unauthorized, Invalid, TooLarge.
+func (d *Database) Put(ctx context.Context, e Edit, o WriteOptions) (Rev, error) {
+	o.Atomic = false
+	if err := d.uploadLarge(ctx, &e); err != nil {
+		return Rev{}, err
+	}
+	ps, _, err := transact(ctx, d, func(t *txn) ([1]pendingEdit, error) {
+		ps := [1]pendingEdit{{e: &e}}
+		if err := t.writeEdits(ps[:], o); err != nil {
+			return ps, err
+		}
+		return ps, ps[0].err
+	})
+	if err != nil {
+		return Rev{}, err
+	}
+	return ps[0].rev(), nil
+}
+
+// rev is the revision that an edit without error has.
+func (p *pendingEdit) rev() Rev {
+	if p.plan.hasAdded {
+		return p.plan.added.rev
+	}
+	return p.e.Rev
+}

@@ -1,0 +1,106 @@
+package layer
+
+import (
+	"errors"
+
+	"github.com/divandb/divan/layer/revtree"
+)
+
+// Replicated edits (new_edits=false): all branches are read, the edit is merged into them, and the winner is elected over all (R2).
+
+var errNoWinner = errors.New("the last of its branches has no sequence")
+
+// mustWin checks what every path relies on: the branch that sorts last carries the document's sequence.
+func mustWin(l *leafKV) error {
+	if !l.winner {
+		return corrupt("document", errNoWinner)
+	}
+	return nil
+}
+
+// replicatedBranch is the edit as a branch. Invalid where its history has gaps.
+func replicatedBranch(e *Edit) (revtree.Branch, error) {
+	b := revtree.Branch{Rev: e.Rev, Deleted: e.Deleted}
+	if e.Rev.Pos < 1 {
+		return b, errf(Invalid, "doc_validation", "a replicated revision needs a _rev")
+	}
+	for i, r := range e.Ancestors {
+		if r.Pos != e.Rev.Pos-1-int64(i) || r.Pos < 1 {
+			return b, errf(Invalid, "doc_validation", "the history of revision %s has a gap", e.Rev)
+		}
+		b.Ancestors = append(b.Ancestors, r.ID)
+	}
+	return b, nil
+}
+
+// merge resolves a replicated edit; all branches were read, winner last.
+func (p *pendingEdit) merge(limit int) error {
+	edit, err := replicatedBranch(p.e)
+	if err != nil {
+		return err
+	}
+	branches := make([]revtree.Branch, len(p.leaves))
+	for i := range p.leaves {
+		if branches[i], err = p.leaves[i].branch(); err != nil {
+			return err
+		}
+	}
+	m := revtree.Merge(branches, edit, limit)
+	p.plan = plan{
+		branches: int64(len(m.Branches)),
+		hasAdded: m.Outcome == revtree.NewLeaf,
+		ancestor: m.Outcome == revtree.KnownAncestor,
+		parent:   nearestKnown(branches, p.e.Ancestors),
+	}
+	p.plan.old = p.plan.parent
+	if m.Outcome == revtree.KnownLeaf && !m.Changed() {
+		p.settled = true
+		return nil
+	}
+	if n := len(p.leaves); n > 0 {
+		p.plan.before = &p.leaves[n-1]
+		if err := mustWin(p.plan.before); err != nil {
+			return err
+		}
+	}
+	p.mergePlan(&m)
+	return nil
+}
+
+// mergePlan turns the merge's result into KVs to write.
+func (p *pendingEdit) mergePlan(m *revtree.Merged) {
+	stored := func(r Rev) *leafKV {
+		for i := range p.leaves {
+			if p.leaves[i].rev == r {
+				return &p.leaves[i]
+			}
+		}
+		return nil
+	}
+	for _, b := range m.Replaced {
+		p.plan.replaced = append(p.plan.replaced, stored(b.Rev))
+	}
+	for _, b := range m.Deepened {
+		l := stored(b.Rev)
+		l.ancestors = encodeHistory(b.Ancestors)
+		p.plan.changed = append(p.plan.changed, l)
+	}
+	for i := len(m.Branches) - 1; i >= 0; i-- {
+		b := &m.Branches[i]
+		if l := stored(b.Rev); l == nil {
+			p.plan.added = leafKV{rev: b.Rev, deleted: b.Deleted, ancestors: encodeHistory(b.Ancestors)}
+		} else if p.plan.other == nil {
+			p.plan.other = l
+		}
+	}
+}
+
+// nearestKnown is the newest of the ancestors that the document has, zero if none.
+func nearestKnown(branches []revtree.Branch, ancestors []Rev) Rev {
+	for _, r := range ancestors {
+		if revtree.Find(branches, r) >= 0 {
+			return r
+		}
+	}
+	return Rev{}
+}

@@ -1,0 +1,102 @@
+package layer
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Seq is a sequence: the incarnation, then a 12-byte versionstamp (C2). The zero Seq is before everything ("0").
+type Seq struct {
+	Incarnation int64
+	Stamp       [12]byte
+}
+
+// seqOf is the sequence of the entry that a commit numbered user.
+func seqOf(incarnation int64, v kv.Versionstamp, user uint16) Seq {
+	s := Seq{Incarnation: incarnation}
+	copy(s.Stamp[:], v[:])
+	binary.BigEndian.PutUint16(s.Stamp[10:], user)
+	return s
+}
+
+// IsZero reports whether s is before everything.
+func (s Seq) IsZero() bool { return s == Seq{} }
+
+// String is lower-case hex: the tuple-encoded incarnation and the versionstamp, 26 characters for incarnation 0; strings sort as sequences. The zero
+// Seq is "0".
+func (s Seq) String() string {
+	var b [48]byte
+	return string(s.Append(b[:0]))
+}
+
+// Append appends String's form.
+func (s Seq) Append(dst []byte) []byte {
+	if s.IsZero() {
+		return append(dst, '0')
+	}
+	var b [24]byte
+	raw := tuple.AppendInt(b[:0], s.Incarnation)
+	raw = append(raw, s.Stamp[:]...)
+	return hex.AppendEncode(dst, raw)
+}
+
+// ParseSeq reads String's form and "0". "now" is not a sequence: ask LastSeq. Invalid otherwise.
+func ParseSeq(s string) (Seq, error) {
+	if s == "0" {
+		return Seq{}, nil
+	}
+	malformed := errf(Invalid, "bad_request", "Malformed sequence supplied in 'since' parameter.")
+	if len(s) < 26 || len(s) > 42 {
+		return Seq{}, malformed
+	}
+	raw, err := hex.DecodeString(s)
+	if err != nil {
+		return Seq{}, malformed
+	}
+	incarnation, rest, err := tuple.TakeInt(raw)
+	if err != nil || incarnation < 0 || len(rest) != 12 {
+		return Seq{}, malformed
+	}
+	seq := Seq{Incarnation: incarnation, Stamp: [12]byte(rest)}
+	if string(hex.AppendEncode(nil, tuple.AppendInt(nil, incarnation))) != s[:2*(len(raw)-12)] {
+		return Seq{}, malformed // upper case or a longer form of the incarnation would not sort
+	}
+	return seq, nil
+}
+
+// Compare orders sequences.
+func (s Seq) Compare(t Seq) int {
+	if c := cmp.Compare(s.Incarnation, t.Incarnation); c != 0 {
+		return c
+	}
+	return bytes.Compare(s.Stamp[:], t.Stamp[:])
+}
+
+// appendTuple appends the two elements that stand for a sequence in keys and values: incarnation, versionstamp.
+func (s Seq) appendTuple(dst []byte) []byte {
+	dst = tuple.AppendInt(dst, s.Incarnation)
+	return tuple.AppendVersionstamp(dst, s.versionstamp())
+}
+
+func (s Seq) versionstamp() tuple.Versionstamp {
+	return tuple.Versionstamp{Transaction: [10]byte(s.Stamp[:10]), User: binary.BigEndian.Uint16(s.Stamp[10:])}
+}
+
+// takeSeq reads what appendTuple wrote.
+func takeSeq(b []byte) (s Seq, rest []byte, err error) {
+	if s.Incarnation, rest, err = tuple.TakeInt(b); err != nil {
+		return s, nil, err
+	}
+	v, rest, err := tuple.TakeVersionstamp(rest)
+	if err != nil {
+		return s, nil, err
+	}
+	copy(s.Stamp[:], v.Transaction[:])
+	binary.BigEndian.PutUint16(s.Stamp[10:], v.User)
+	return s, rest, nil
+}

@@ -1,0 +1,172 @@
+package layer
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// ShardID names a changes shard; unique in the database, never reused (P1).
+type ShardID string
+
+// ShardMap is the topology from Since on (P3).
+type ShardMap struct {
+	Since     Seq
+	Scheme    string // hashing scheme, "" where the map is the deprecated subspace (P7)
+	Shards    []ShardID
+	Tombstone bool // replaced by a later map
+}
+
+// shardMap is a ShardMap with the shard id that routing yields for the deprecated subspace.
+type shardMap struct{ ShardMap }
+
+// schemeJump is the default hashing scheme: jump consistent hashing (Lamping and Veach, 2014) on the xxHash64 of the partition key.
+// With it a map with one shard more would move the fewest documents, and it needs no table.
+const schemeJump = "xxh64-jump"
+
+// route is the shard of a partition key.
+func (m *shardMap) route(key string) ShardID {
+	switch len(m.Shards) {
+	case 0:
+		return "" // the deprecated subspace
+	case 1:
+		return m.Shards[0]
+	}
+	return m.Shards[jump(xxhash.Sum64String(key), len(m.Shards))]
+}
+
+func jump(key uint64, buckets int) int {
+	b, j := int64(-1), int64(0)
+	for j < int64(buckets) {
+		b = j
+		key = key*2862933555777941757 + 1
+		j = int64(float64(b+1) * (float64(int64(1)<<31) / float64((key>>33)+1)))
+	}
+	return int(b)
+}
+
+// partitionKey is what routes a document (P2): the partition in a partitioned database, otherwise the id.
+func (c *config) partitionKey(id string) string {
+	if c.partitioned && !isDesign(id) {
+		partition, _, _ := strings.Cut(id, ":")
+		return partition
+	}
+	return id
+}
+
+// shardAt computes where the entry of a document written at seq is: from partition key and sequence, as it is not stored (P2).
+func (c *config) shardAt(id string, seq Seq) ShardID {
+	i := len(c.maps) - 1
+	for i > 0 && c.maps[i].Since.Compare(seq) >= 0 {
+		i--
+	}
+	return c.maps[i].route(c.partitionKey(id))
+}
+
+// shard is where the next entry of a document goes.
+func (c *config) shard(id string) ShardID { return c.current().route(c.partitionKey(id)) }
+
+// mapsFrom are the maps from the one active at since on.
+func (c *config) mapsFrom(since Seq) []shardMap {
+	i := len(c.maps) - 1
+	for i > 0 && c.maps[i].Since.Compare(since) > 0 {
+		i--
+	}
+	return c.maps[i:]
+}
+
+// mapOf is the index of the map that a shard belongs to, -1 where there never was such a shard.
+func (c *config) mapOf(shard ShardID) int {
+	for i, m := range c.maps {
+		for _, id := range m.Shards {
+			if id == shard {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// nextShards are n new shard ids: numbers, after the highest ever used.
+func (c *config) nextShards(n int) []ShardID {
+	last := 0
+	for _, m := range c.maps {
+		for _, id := range m.Shards {
+			if k, err := strconv.Atoi(string(id)); err == nil {
+				last = max(last, k)
+			}
+		}
+	}
+	ids := make([]ShardID, n)
+	for i := range ids {
+		ids[i] = ShardID(strconv.Itoa(last + 1 + i))
+	}
+	return ids
+}
+
+// appendValue encodes (ShardFormat, scheme, [shard ids], tombstone).
+func (m *shardMap) appendValue(dst []byte) []byte {
+	dst = tuple.AppendInt(dst, keyspace.ShardFormat)
+	dst = tuple.AppendString(dst, m.Scheme)
+	dst = tuple.BeginNested(dst)
+	for _, id := range m.Shards {
+		dst = tuple.AppendString(dst, string(id))
+	}
+	dst = tuple.EndNested(dst)
+	return tuple.AppendBool(dst, m.Tombstone)
+}
+
+// parseShardMap reads a row of Config "changes_shards"; key is what follows the name: the sequence.
+func parseShardMap(key, value []byte) (m shardMap, err error) {
+	if m.Since, _, err = takeSeq(key); err != nil {
+		return m, err
+	}
+	format, rest, err := tuple.TakeInt(value)
+	if err != nil {
+		return m, err
+	}
+	if format != keyspace.ShardFormat {
+		return m, unknownFormat("a map of changes shards", format, keyspace.ShardFormat)
+	}
+	if m.Scheme, rest, err = tuple.TakeString(rest); err != nil {
+		return m, err
+	}
+	if m.Scheme != "" && m.Scheme != schemeJump {
+		return m, errf(Internal, "", "the database routes changes by the unknown scheme %q", m.Scheme)
+	}
+	ids, rest, err := tuple.TakeNested(rest)
+	if err != nil {
+		return m, err
+	}
+	for len(ids) > 0 {
+		var id string
+		if id, ids, err = tuple.TakeString(ids); err != nil {
+			return m, err
+		}
+		m.Shards = append(m.Shards, ShardID(id))
+	}
+	m.Tombstone, _, err = tuple.TakeBool(rest)
+	return m, err
+}
+
+// clone is a copy for callers.
+func (m *shardMap) clone() ShardMap {
+	c := m.ShardMap
+	c.Shards = append([]ShardID(nil), c.Shards...)
+	return c
+}
+
+// ShardMaps lists the maps from the one active at since on, oldest first; the last is current.
+func (d *Database) ShardMaps(ctx context.Context, since Seq) ([]ShardMap, error) {
+	return read(ctx, d, func(t *txn) ([]ShardMap, error) {
+		var maps []ShardMap
+		for _, m := range t.cfg.mapsFrom(since) {
+			maps = append(maps, m.clone())
+		}
+		return maps, nil
+	})
+}

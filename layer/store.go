@@ -1,0 +1,207 @@
+package layer
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Options of a Store. The zero value has the defaults of node.yaml.
+type Options struct {
+	// Root is the prefix of all keys, from the operator's directory in FoundationDB; empty in the embedded engine.
+	Root []byte
+	// MaxShards caps the changes shards of one database (CONTRACT.md, changes.max_shards). 0 means 64.
+	MaxShards int
+	// MaxDocument is the largest document body in bytes. 0 means 8,000,000.
+	MaxDocument int
+	// MaxAttachment is the largest attachment in bytes. 0 means 1 GiB.
+	MaxAttachment int64
+	Logger        *slog.Logger
+	// Validator runs what design documents say about writes; nil means that they say nothing.
+	Validator Validator
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxShards == 0 {
+		o.MaxShards = 64
+	}
+	if o.MaxDocument == 0 {
+		o.MaxDocument = 8_000_000
+	}
+	if o.MaxAttachment == 0 {
+		o.MaxAttachment = 1 << 30
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// Store is all databases in one engine. Safe for concurrent use. It does not own the engine: close the Store first, then the engine.
+type Store struct {
+	engine kv.Engine
+	o      Options
+	ids    *transactionIDs
+
+	stop context.CancelFunc
+	done sync.WaitGroup // the background loop
+
+	mu struct {
+		sync.RWMutex
+		cores map[string]*core // by name; may be out of date
+	}
+}
+
+// Open prepares an engine for use: writes the format version into an empty store, refuses a newer one, starts the sweep of transaction ids.
+func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
+	s := &Store{engine: e, o: o.withDefaults()}
+	s.mu.cores = map[string]*core{}
+	s.ids = newTransactionIDs(s.section(keyspace.Transactions))
+	if err := s.checkFormat(ctx); err != nil {
+		return nil, err
+	}
+	background, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.done.Go(func() { s.keepHouse(background) })
+	return s, nil
+}
+
+func (s *Store) checkFormat(ctx context.Context) error {
+	key := s.section(keyspace.Format)
+	_, _, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		value, err := tx.Get(key).Wait()
+		if err != nil {
+			return struct{}{}, err
+		}
+		if value == nil {
+			tx.Set(key, tuple.AppendInt(nil, keyspace.FormatVersion))
+			return struct{}{}, nil
+		}
+		version, _, err := tuple.TakeInt(value)
+		if err != nil {
+			return struct{}{}, corrupt("format version", err)
+		}
+		if version > keyspace.FormatVersion {
+			return struct{}{}, unknownFormat("the store", version, keyspace.FormatVersion)
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// Close stops the Store's background work and waits for it. Transaction ids of finished writes are cleared on the way.
+func (s *Store) Close() error {
+	s.stop()
+	s.done.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	return s.ids.clear(ctx, s.engine)
+}
+
+// keepHouse clears transaction ids once a second, and once an hour what dead nodes left behind.
+func (s *Store) keepHouse(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var swept time.Time
+	for {
+		if err := s.ids.clear(ctx, s.engine); err != nil && ctx.Err() == nil {
+			s.o.Logger.Warn("transaction ids not cleared", "error", err)
+		}
+		if time.Since(swept) > time.Hour {
+			swept = time.Now()
+			if err := s.sweep(ctx, swept); err != nil && ctx.Err() == nil {
+				s.o.Logger.Warn("sweep not finished", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-s.ids.full:
+		}
+	}
+}
+
+// sweep removes what no one will come back for: transaction ids and uploads of more than an hour ago.
+func (s *Store) sweep(ctx context.Context, now time.Time) error {
+	if err := s.ids.sweep(ctx, s.engine, now); err != nil {
+		return err
+	}
+	for name, err := range s.Names(ctx, NamesOptions{Limit: -1}) {
+		if err != nil {
+			return err
+		}
+		d, err := s.Database(ctx, name)
+		if err == nil {
+			err = d.sweepUploads(ctx, now)
+		}
+		if err != nil && KindOf(err) != NotFound {
+			return err
+		}
+	}
+	return nil
+}
+
+// Database opens a database by name. NotFound (reason "Database does not exist.") if there is none. It costs no read when the database is in the
+// Store's cache; the first transaction finds out whether it still is the one of that name.
+func (s *Store) Database(ctx context.Context, name string) (*Database, error) {
+	s.mu.RLock()
+	c := s.mu.cores[name]
+	s.mu.RUnlock()
+	if c == nil {
+		var err error
+		c, _, err = kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (*core, error) {
+			return s.lookup(tx, name)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.handle(c), nil
+}
+
+func (s *Store) handle(c *core) *Database {
+	d := &Database{store: s, name: c.name}
+	d.core.Store(c)
+	return d
+}
+
+// remember caches a database just looked up and returns the cached one: there is one core for each prefix number, so that caches are shared.
+func (s *Store) remember(c *core) *core {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.mu.cores[c.name]; old != nil && old.number >= c.number {
+		if old.number == c.number {
+			return old
+		}
+		return c // an old read version; the newer one stays cached
+	}
+	s.mu.cores[c.name] = c
+	return c
+}
+
+func (s *Store) forget(c *core) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.cores[c.name] == c {
+		delete(s.mu.cores, c.name)
+	}
+}
+
+func littleEndian(n int64) []byte {
+	return binary.LittleEndian.AppendUint64(nil, uint64(n))
+}
+
+// counterValue reads a counter; a missing one is 0.
+func counterValue(b []byte) int64 {
+	if len(b) != 8 {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint64(b))
+}

@@ -1,0 +1,104 @@
+package layer
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// transactionIDs hands out the keys under which writes note that they were committed (C4), and clears those that nobody will look
+// up any more: a transaction's id is of use only until Transact has returned.
+type transactionIDs struct {
+	prefix []byte
+	full   chan struct{} // a value asks for clearing before the next tick; capacity 1, never closed
+
+	mu struct {
+		sync.Mutex
+		finished [][]byte
+	}
+}
+
+const (
+	// clearBatch is how many ids one transaction clears.
+	clearBatch = 5000
+	// idHours is how many hours the id of a node that died is kept: longer than any request lives.
+	idHours = 2
+)
+
+func newTransactionIDs(prefix []byte) *transactionIDs {
+	return &transactionIDs{prefix: prefix, full: make(chan struct{}, 1)}
+}
+
+// next is a new id: (Transactions, hour, 16 random bytes).
+func (x *transactionIDs) next() []byte {
+	var raw [16]byte
+	binary.LittleEndian.PutUint64(raw[:], rand.Uint64())
+	binary.LittleEndian.PutUint64(raw[8:], rand.Uint64())
+	key := make([]byte, 0, len(x.prefix)+24)
+	return tuple.AppendUUID(x.hour(key, time.Now()), raw)
+}
+
+func (x *transactionIDs) hour(dst []byte, t time.Time) []byte {
+	return tuple.AppendInt(append(dst, x.prefix...), hourOf(t))
+}
+
+// hourOf is the hours since 1970.
+func hourOf(t time.Time) int64 { return t.Unix() / 3600 }
+
+// done says that no one will look id up any more.
+func (x *transactionIDs) done(id []byte) {
+	x.mu.Lock()
+	x.mu.finished = append(x.mu.finished, id)
+	n := len(x.mu.finished)
+	x.mu.Unlock()
+	if n >= clearBatch {
+		select {
+		case x.full <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// clear clears the finished ids. What could not be cleared stays for the next time.
+func (x *transactionIDs) clear(ctx context.Context, e kv.Engine) error {
+	x.mu.Lock()
+	ids := x.mu.finished
+	x.mu.finished = nil
+	x.mu.Unlock()
+	for len(ids) > 0 {
+		batch := ids[:min(len(ids), clearBatch)]
+		_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+			for _, id := range batch {
+				tx.Clear(id)
+			}
+			return struct{}{}, nil
+		})
+		if err != nil {
+			x.mu.Lock()
+			x.mu.finished = append(x.mu.finished, ids...)
+			x.mu.Unlock()
+			return err
+		}
+		ids = ids[len(batch):]
+	}
+	return nil
+}
+
+// sweep clears the ids that nodes left behind when they died.
+func (x *transactionIDs) sweep(ctx context.Context, e kv.Engine, now time.Time) error {
+	old := kv.KeyRange{Begin: x.prefix, End: x.hour(nil, now.Add(-idHours*time.Hour))}
+	_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		rows := tx.Snapshot().GetRange(old, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+		defer rows.Close()
+		if rows.Next() {
+			tx.ClearRange(old)
+		}
+		return struct{}{}, rows.Err()
+	})
+	return err
+}

@@ -1,0 +1,311 @@
+package layer
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/md5"
+	"crypto/rand"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+const (
+	// uploadBatch is how many chunks one transaction stores: just below 1 MB.
+	uploadBatch = 10
+	// uploadHours is how many full hours an upload waits for its document.
+	uploadHours = 1
+	// inlineLimit is how much attachment data one edit may carry in the transaction of its document; more is uploaded before.
+	inlineLimit = 500_000
+)
+
+func newAttachmentID() (id [16]byte) {
+	rand.Read(id[:])
+	return id
+}
+
+// Upload streams attachment data into the store in transactions of bounded size, with flat memory. length < 0 is unknown; otherwise a shorter or longer
+// stream is Invalid. What no Edit takes up is swept after an hour. TooLarge past Options.MaxAttachment.
+func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length int64, encoding string) (*Upload, error) {
+	switch encoding {
+	case "identity":
+		encoding = ""
+	case "", "gzip":
+	default:
+		return nil, errf(Invalid, "bad_content_type", "Only gzip and identity content-encodings are supported")
+	}
+	limit := d.store.o.MaxAttachment
+	if length > limit {
+		return nil, errAttachmentSize(limit)
+	}
+	u := &Upload{ID: newAttachmentID(), DocID: docID, encoding: encoding, hour: hourOf(time.Now())}
+	sum := md5.New()
+	count := newContentCounter(encoding, limit)
+	defer count.close()
+	buf := make([]byte, uploadBatch*keyspace.BodyChunk)
+	for chunk := 0; ; chunk += uploadBatch {
+		n, err := io.ReadFull(r, buf)
+		last := err == io.EOF || err == io.ErrUnexpectedEOF
+		if err != nil && !last {
+			return nil, errors.Join(err, d.abandon(ctx, u))
+		}
+		part := buf[:n]
+		u.EncodedLength += int64(n)
+		sum.Write(part)
+		if err := count.write(part); err != nil {
+			return nil, errors.Join(err, d.abandon(ctx, u))
+		}
+		if err := u.checkLength(length, limit, last); err != nil {
+			return nil, errors.Join(err, d.abandon(ctx, u))
+		}
+		if err := d.storePart(ctx, u, chunk, part); err != nil {
+			return nil, err
+		}
+		if last {
+			break
+		}
+	}
+	u.Digest = digestOf(sum.Sum(nil))
+	var err error
+	if u.Length, err = count.total(); err != nil {
+		return nil, errors.Join(err, d.abandon(ctx, u))
+	}
+	return u, nil
+}
+
+func errAttachmentSize(limit int64) error {
+	return errf(TooLarge, "attachment_too_large", "attachments are limited to %d bytes", limit)
+}
+
+func (u *Upload) checkLength(length, limit int64, last bool) error {
+	switch {
+	case u.EncodedLength > limit:
+		return errAttachmentSize(limit)
+	case length >= 0 && (u.EncodedLength > length || last && u.EncodedLength < length):
+		return errf(Invalid, "bad_request", "Attachment length does not match the %d bytes announced", length)
+	}
+	return nil
+}
+
+// storePart writes chunks from a number on, and with the first of them the upload's entry. It may be repeated.
+func (d *Database) storePart(ctx context.Context, u *Upload, chunk int, data []byte) error {
+	_, err := read(ctx, d, func(t *txn) (struct{}, error) {
+		if chunk == 0 {
+			t.Set(t.close(t.keys.upload(t.open(), u)), nil)
+		}
+		t.writeChunks(u.DocID, u.ID, chunk, data)
+		return struct{}{}, nil
+	})
+	return err
+}
+
+func (t *txn) writeChunks(docID string, id [16]byte, chunk int, data []byte) {
+	for len(data) > 0 {
+		n := min(len(data), keyspace.BodyChunk)
+		key := t.close(tuple.AppendInt(t.keys.attachment(t.open(), docID, id), int64(chunk)))
+		t.Set(key, data[:n])
+		data = data[n:]
+		chunk++
+	}
+}
+
+// abandon removes an upload that failed; what cannot be removed now is swept later.
+func (d *Database) abandon(ctx context.Context, u *Upload) error {
+	_, err := read(ctx, d, func(t *txn) (struct{}, error) {
+		t.dropUpload(u)
+		return struct{}{}, nil
+	})
+	if ctx.Err() != nil {
+		return nil // the caller knows
+	}
+	return err
+}
+
+func (t *txn) dropUpload(u *Upload) {
+	t.Clear(t.close(t.keys.upload(t.open(), u)))
+	t.ClearRange(prefixRange(t.keys.attachment(nil, u.DocID, u.ID)))
+}
+
+// sweepUploads removes uploads that no document took up.
+func (d *Database) sweepUploads(ctx context.Context, now time.Time) error {
+	const batch = 100
+	for {
+		n, err := read(ctx, d, func(t *txn) (int, error) {
+			prefix := t.keys.sub(nil, keyspace.Uploads)
+			r := prefixRange(prefix)
+			r.End = tuple.AppendInt(append([]byte(nil), prefix...), hourOf(now)-uploadHours)
+			rows := t.GetRange(r, kv.RangeOptions{Limit: batch, Mode: kv.ModeExact})
+			defer rows.Close()
+			n := 0
+			for ; rows.Next(); n++ {
+				u, err := parseUpload(rows.KeyValue().Key[len(prefix):])
+				if err != nil {
+					return n, err
+				}
+				t.dropUpload(u)
+			}
+			return n, rows.Err()
+		})
+		if err != nil || n < batch {
+			return err
+		}
+	}
+}
+
+func parseUpload(key []byte) (*Upload, error) {
+	u := &Upload{}
+	var err error
+	if u.hour, key, err = tuple.TakeInt(key); err == nil {
+		if u.DocID, key, err = tuple.TakeString(key); err == nil {
+			var id tuple.UUID
+			id, _, err = tuple.TakeUUID(key)
+			u.ID = id
+		}
+	}
+	if err != nil {
+		return nil, corrupt("upload entry", err)
+	}
+	return u, nil
+}
+
+// uploadLarge uploads the data of an edit that carries too much for one transaction.
+func (d *Database) uploadLarge(ctx context.Context, e *Edit) error {
+	size := 0
+	for i := range e.Attachments {
+		size += len(e.Attachments[i].Data)
+	}
+	if size <= inlineLimit {
+		return nil
+	}
+	if err := ValidateID(e.ID); err != nil {
+		return err
+	}
+	edits := append([]AttachmentEdit(nil), e.Attachments...)
+	for i := range edits {
+		a := &edits[i]
+		if a.Stub || a.Upload != nil {
+			continue
+		}
+		u, err := d.Upload(ctx, e.ID, bytes.NewReader(a.Data), int64(len(a.Data)), a.Encoding)
+		if err != nil {
+			return err
+		}
+		a.Upload, a.Data = u, nil
+	}
+	e.Attachments = edits
+	return nil
+}
+
+// takeUploads makes the new attachments' data part of the document.
+func (p *pendingEdit) takeUploads(t *txn) {
+	for i := range p.e.Attachments {
+		edit := &p.e.Attachments[i]
+		if edit.Stub {
+			continue
+		}
+		a := p.attachment(edit.Name)
+		if edit.Upload != nil {
+			t.Clear(t.close(t.keys.upload(t.open(), edit.Upload)))
+		} else {
+			t.writeChunks(p.e.ID, a.ID, 0, edit.Data)
+		}
+		t.count(counterStored, a.EncodedLength)
+		t.count(counterContent, a.Length)
+	}
+}
+
+func (p *pendingEdit) attachment(name string) *Attachment {
+	for i := range p.attachments {
+		if p.attachments[i].Name == name {
+			return &p.attachments[i]
+		}
+	}
+	return nil
+}
+
+// contentCounter counts the decoded bytes of a stream.
+type contentCounter struct {
+	n    int64
+	pipe *io.PipeWriter
+	done chan error // capacity 1; one value when the decoder has ended
+}
+
+// newContentCounter starts a decoder where the encoding needs one. It stops where the content is absurdly larger than limit.
+func newContentCounter(encoding string, limit int64) *contentCounter {
+	c := &contentCounter{}
+	if encoding == "" {
+		return c
+	}
+	r, w := io.Pipe()
+	c.pipe, c.done = w, make(chan error, 1)
+	go func() {
+		err := c.decode(r, 16*limit)
+		r.CloseWithError(err)
+		c.done <- err
+	}()
+	return c
+}
+
+func (c *contentCounter) decode(r io.Reader, limit int64) error {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return errGzip()
+	}
+	c.n, err = io.Copy(io.Discard, io.LimitReader(z, limit+1))
+	switch {
+	case err != nil:
+		return errGzip()
+	case c.n > limit:
+		return errAttachmentSize(limit)
+	}
+	return nil
+}
+
+func errGzip() error { return errf(Invalid, "bad_request", "Attachment data is not valid gzip") }
+
+func (c *contentCounter) write(part []byte) error {
+	if c.pipe == nil {
+		c.n += int64(len(part))
+		return nil
+	}
+	_, err := c.pipe.Write(part)
+	if err == io.ErrClosedPipe {
+		return nil // the decoder has reached its end; what follows is not content
+	}
+	return err
+}
+
+// total ends the stream and waits for the decoder.
+func (c *contentCounter) total() (int64, error) {
+	if c.pipe != nil {
+		c.pipe.Close()
+		c.pipe = nil
+		if err := <-c.done; err != nil {
+			return 0, err
+		}
+	}
+	return c.n, nil
+}
+
+// close abandons the count.
+func (c *contentCounter) close() {
+	if c.pipe != nil {
+		c.pipe.CloseWithError(io.ErrUnexpectedEOF)
+		<-c.done
+	}
+}
+
+// contentLength is the decoded length of data held in memory.
+func contentLength(data []byte, encoding string) (int64, error) {
+	c := newContentCounter(encoding, int64(len(data))*1100+1024)
+	defer c.close()
+	if err := c.write(data); err != nil {
+		return 0, err
+	}
+	return c.total()
+}

@@ -1,0 +1,134 @@
+package layer
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Validator runs what design documents say about writes. layer/script has one; node plugs it in. Safe for concurrent use.
+type Validator interface {
+	// CheckDesign refuses a design document that cannot be compiled: an *Error of kind Invalid (compilation_error). doc is its JSON.
+	CheckDesign(ctx context.Context, doc []byte) error
+	// Watches reports whether writes of other documents have to look at the design document: it has a validate_doc_update function.
+	Watches(doc []byte) bool
+	// Validate runs the validate_doc_update function of a design document. key names the revision that design has, for the Validator's cache. newDoc and
+	// oldDoc are JSON (oldDoc nil: none). An *Error of kind Forbidden or Unauthorized with the function's reason.
+	Validate(ctx context.Context, key string, design, newDoc, oldDoc []byte, user *UserCtx, dbName string, security []byte) error
+}
+
+// watchedDesign is a design document that writes have to look at. Its JSON is read by the first write that needs it.
+type watchedDesign struct {
+	id   string
+	rev  Rev
+	json atomic.Pointer[[]byte]
+}
+
+// watchedFlag, as the third element of a Designs value, marks a design document that writes have to look at. Only writes of these
+// change the stamp: others leave every node's cache as it is (FIELD-NOTES, #2952).
+const watchedFlag = 1
+
+// appendDesignValue encodes (RevPosition, RevHash, flags).
+func appendDesignValue(dst []byte, r Rev, watched bool) []byte {
+	dst = appendRev(dst, r)
+	var flags int64
+	if watched {
+		flags |= watchedFlag
+	}
+	return tuple.AppendInt(dst, flags)
+}
+
+func parseDesignValue(value []byte) (r Rev, watched bool, err error) {
+	r, rest, err := takeRev(value)
+	if err != nil {
+		return r, false, corrupt("design document entry", err)
+	}
+	flags, _, err := tuple.TakeInt(rest)
+	if err != nil {
+		return r, false, corrupt("design document entry", err)
+	}
+	return r, flags&watchedFlag != 0, nil
+}
+
+func watchedDesigns(rows kv.RangeIterator, prefixLen int) ([]*watchedDesign, error) {
+	var refs []*watchedDesign
+	for rows.Next() {
+		row := rows.KeyValue()
+		rev, watched, err := parseDesignValue(row.Value)
+		if err != nil {
+			return nil, err
+		}
+		if !watched {
+			continue
+		}
+		id, _, err := tuple.TakeString(row.Key[prefixLen:])
+		if err != nil {
+			return nil, corrupt("design document entry", err)
+		}
+		refs = append(refs, &watchedDesign{id: id, rev: rev})
+	}
+	return refs, rows.Err()
+}
+
+// watched reports whether design documents have a say in the edit. As in CouchDB they have none in design documents.
+func (p *pendingEdit) watched(t *txn, o WriteOptions) bool {
+	return o.User != nil && t.db.store.o.Validator != nil && len(t.cfg.watched) > 0 && !isDesign(p.e.ID)
+}
+
+// validate asks the design documents, and checks design documents themselves.
+func (p *pendingEdit) validate(t *txn, o WriteOptions) error {
+	if p.stored == nil {
+		return nil
+	}
+	v := t.db.store.o.Validator
+	doc := Document{ID: p.e.ID, Rev: p.plan.parent, Deleted: p.e.Deleted, Body: p.body, Attachments: p.attachments}
+	if o.Replicated {
+		doc.Rev = p.e.Rev
+		doc.Revs = append([]Rev{p.e.Rev}, p.e.Ancestors...)
+	}
+	if isDesign(p.e.ID) {
+		if p.e.Deleted {
+			return nil
+		}
+		return v.CheckDesign(t.ctx, doc.AppendJSON(nil))
+	}
+	if !p.watched(t, o) {
+		return nil
+	}
+	newDoc := doc.AppendJSON(nil)
+	var oldDoc []byte
+	if p.hasParent && !p.plan.old.IsZero() {
+		oldDoc = p.parentBody.document(p.e.ID, p.plan.parent).AppendJSON(nil)
+	}
+	for _, w := range t.cfg.watched {
+		design, err := w.load(t)
+		if err != nil {
+			return err
+		}
+		if design == nil {
+			continue
+		}
+		key := w.id + " " + w.rev.String()
+		if err := v.Validate(t.ctx, key, design, newDoc, oldDoc, o.User, t.db.name, t.cfg.security); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load is the design document's JSON, read once for each configuration.
+func (w *watchedDesign) load(t *txn) ([]byte, error) {
+	if json := w.json.Load(); json != nil {
+		return *json, nil
+	}
+	r := readBody(t, t.keys, w.id, w.rev)
+	s, found, err := r.wait()
+	if err != nil || !found {
+		return nil, err
+	}
+	json := s.document(w.id, w.rev).AppendJSON(nil)
+	w.json.Store(&json)
+	return json, nil
+}

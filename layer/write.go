@@ -1,0 +1,208 @@
+package layer
+
+import (
+	"errors"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// This file and its neighbours (interactive.go, replicated.go, compose.go, apply.go) write documents. A transaction takes its edits through
+// stages together, so that the reads of each stage share one round trip:
+//
+//	issue    the reads that the edit alone calls for (rfc-001, Update Path)
+//	resolve  which branch is extended, or a conflict; perhaps one more read
+//	compose  attachments, body, revision id; with the parent's body where the edit refers to it
+//	validate what design documents say
+//	apply    the writes
+
+// Counters of keyspace.Counters.
+const (
+	counterDocs       = "doc_count"
+	counterDeleted    = "doc_del_count"
+	counterBodies     = "body_bytes"       // of all bodies stored
+	counterStored     = "attachment_bytes" // of all attachments taken up, as stored
+	counterContent    = "content_bytes"    // of all attachments taken up, decoded
+	counterSuperseded = "superseded"       // bodies that Compact may remove
+	counterPurges     = "purges"
+)
+
+// pendingEdit is an edit on its way through the stages of one transaction.
+type pendingEdit struct {
+	e   *Edit
+	err error // of this edit alone: a conflict and the like; nothing is written for it
+
+	// reads under way
+	rows   kv.RangeIterator
+	leaf   kv.Future[[]byte]
+	design kv.Future[[]byte]
+	parent bodyRead // of plan.parent
+	own    bodyRead // of a known revision
+
+	more   func() error // rest of resolve, after one more read
+	leaves []leafKV     // read so far
+	few    [2]leafKV
+
+	plan    plan
+	settled bool // there is nothing to write: the revision is known already
+
+	parentBody  storedBody
+	hasParent   bool
+	attachments []Attachment
+	uploads     []kv.Future[[]byte] // the upload entries of e.Attachments that have one
+	stored      []byte              // body as stored
+	body        []byte
+}
+
+// plan is what an edit does to the branches of its document.
+type plan struct {
+	// before is the winner so far; nil for a new document.
+	before *leafKV
+	// added is the new leaf. Its id is known after compose.
+	added leafKV
+	// hasAdded is false where the edit's revision is known already.
+	hasAdded bool
+	// ancestor is set where the edit's revision is in the history of a leaf, and its body may be missing.
+	ancestor bool
+	// replaced are leaves that are history now.
+	replaced []*leafKV
+	// other is the best leaf besides added and replaced, where it matters: it may win, or have won until now.
+	other *leafKV
+	// changed are further leaves whose values change.
+	changed  []*leafKV
+	branches int64
+
+	// parent is the revision whose body the edit may refer to; zero if none.
+	parent Rev
+	// old is what the edit's author saw before: parent, unless the document was deleted.
+	old Rev
+}
+
+// winner is the winner after the edit.
+func (p *plan) winner() *leafKV {
+	if p.hasAdded && (p.other == nil || p.added.order(p.other) > 0) {
+		return &p.added
+	}
+	return p.other
+}
+
+// writeEdits takes edits of different documents through all stages. Their errors are in err of each; the error returned is the engine's.
+func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) error {
+	for i := range ps {
+		p := &ps[i]
+		*p = pendingEdit{e: p.e}
+		if p.err = t.checkEdit(p.e, o); p.err == nil {
+			p.issue(t, o)
+		}
+	}
+	err := eachEdit(ps, func(p *pendingEdit) error { return p.resolve(t, o) })
+	if err == nil {
+		err = eachEdit(ps, (*pendingEdit).resolveMore)
+	}
+	if err == nil {
+		err = eachEdit(ps, func(p *pendingEdit) error { p.issueParent(t, o); return nil })
+	}
+	if err == nil {
+		err = eachEdit(ps, func(p *pendingEdit) error { return p.compose(t, o) })
+	}
+	if err == nil && o.User != nil && t.db.store.o.Validator != nil {
+		err = eachEdit(ps, func(p *pendingEdit) error { return p.validate(t, o) })
+	}
+	if err != nil {
+		return err
+	}
+	for i := range ps {
+		if o.Atomic && ps[i].err != nil {
+			return errAborted
+		}
+	}
+	return eachEdit(ps, func(p *pendingEdit) error { return p.apply(t) })
+}
+
+// eachEdit runs a stage for every edit that still has something to write. An *Error that the stage returns belongs to that edit; any other
+// ends the transaction.
+func eachEdit(ps []pendingEdit, stage func(p *pendingEdit) error) error {
+	for i := range ps {
+		p := &ps[i]
+		if p.err != nil || p.settled {
+			continue
+		}
+		if err := stage(p); err != nil {
+			var own *Error
+			if !errors.As(err, &own) || own.Kind == Internal {
+				return err
+			}
+			p.err = err
+		}
+	}
+	return nil
+}
+
+// errAborted ends an atomic transaction of which an edit failed.
+var errAborted = errors.New("layer: an edit of an atomic write failed")
+
+// later puts off the rest of resolve until the reads of all edits are under way.
+func (p *pendingEdit) later(more func() error) error {
+	p.more = more
+	return nil
+}
+
+func (p *pendingEdit) resolveMore() error {
+	if p.more == nil {
+		return nil
+	}
+	return p.more()
+}
+
+// issue starts the reads that the edit alone calls for.
+func (p *pendingEdit) issue(t *txn, o WriteOptions) {
+	prefix := t.close(t.keys.doc(t.open(), keyspace.Revisions, p.e.ID))
+	switch {
+	case o.Replicated:
+		p.rows = getRange(t, prefix, kv.RangeOptions{Mode: kv.ModeWantAll})
+	case p.e.Rev.IsZero():
+		p.rows = getRange(t, prefix, kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
+	case p.e.Deleted:
+		p.rows = getRange(t, prefix, kv.RangeOptions{Reverse: true, Limit: 2, Mode: kv.ModeExact})
+	default:
+		p.leaf = t.Get(t.close(t.keys.revision(t.open(), p.e.ID, false, p.e.Rev)))
+	}
+	if isDesign(p.e.ID) {
+		p.design = t.Get(t.close(t.keys.doc(t.open(), keyspace.Designs, p.e.ID)))
+	}
+}
+
+// takeRows collects the range read under way.
+func (p *pendingEdit) takeRows(t *txn) error {
+	prefixLen := len(t.keys.doc(t.open(), keyspace.Revisions, p.e.ID))
+	if p.leaves == nil {
+		p.leaves = p.few[:0]
+	}
+	var err error
+	p.leaves, err = readLeaves(p.rows, prefixLen, true, p.leaves)
+	p.rows = nil
+	return err
+}
+
+// resolve decides what the edit does to the document's branches, or starts one more read.
+func (p *pendingEdit) resolve(t *txn, o WriteOptions) error {
+	switch {
+	case o.Replicated:
+		if err := p.takeRows(t); err != nil {
+			return err
+		}
+		return p.merge(t.cfg.revsLimit)
+	case p.e.Rev.IsZero():
+		if err := p.takeRows(t); err != nil {
+			return err
+		}
+		return p.insert(t.cfg.revsLimit)
+	case p.e.Deleted:
+		return p.resolveDelete(t)
+	default:
+		return p.resolveUpdate(t)
+	}
+}
+
+// errConflict is the revision conflict (409).
+func errConflict() error { return errf(Conflict, "", "Document update conflict.") }
