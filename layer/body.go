@@ -3,6 +3,7 @@ package layer
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
@@ -10,7 +11,8 @@ import (
 )
 
 // A stored body is a header and the JSON text, cut into chunks of keyspace.BodyChunk bytes; only the last chunk is shorter. The header:
-// the byte BodyFormat, a byte of flags, the number of attachments as a uvarint, and each attachment's fields as tuple elements.
+// the byte BodyFormat, a byte of flags, the length of the text and the number of attachments as uvarints, and each attachment's fields as
+// tuple elements.
 const flagDeleted = 1
 
 // storedBody is a body as read.
@@ -18,7 +20,7 @@ type storedBody struct {
 	deleted     bool
 	attachments []Attachment
 	body        []byte
-	size        int // bytes stored
+	size        int // bytes stored, header included
 }
 
 func appendBody(dst []byte, deleted bool, attachments []Attachment, body []byte) []byte {
@@ -27,6 +29,7 @@ func appendBody(dst []byte, deleted bool, attachments []Attachment, body []byte)
 		flags |= flagDeleted
 	}
 	dst = append(dst, keyspace.BodyFormat, flags)
+	dst = binary.AppendUvarint(dst, uint64(len(body)))
 	dst = binary.AppendUvarint(dst, uint64(len(attachments)))
 	for i := range attachments {
 		a := &attachments[i]
@@ -44,29 +47,43 @@ func appendBody(dst []byte, deleted bool, attachments []Attachment, body []byte)
 
 var errHeader = errors.New("bad header")
 
-func parseBody(b []byte) (s storedBody, err error) {
-	if len(b) < 3 {
-		return s, corrupt("body", errHeader)
+// parseBody reads a whole stored body.
+func parseBody(b []byte) (storedBody, error) {
+	s, length, err := parseHeader(b)
+	if err == nil && len(s.body) != length {
+		err = corrupt("body", errHeader)
+	}
+	return s, err
+}
+
+// parseHeader reads the header; length is the text's, of which s.body may be the beginning alone.
+func parseHeader(b []byte) (s storedBody, length int, err error) {
+	if len(b) < 4 {
+		return s, 0, corrupt("body", errHeader)
 	}
 	if b[0] != keyspace.BodyFormat {
-		return s, unknownFormat("a document's body", int64(b[0]), keyspace.BodyFormat)
+		return s, 0, unknownFormat("a document's body", int64(b[0]), keyspace.BodyFormat)
 	}
-	s.size = len(b)
 	s.deleted = b[1]&flagDeleted != 0
-	n, width := binary.Uvarint(b[2:])
-	if width <= 0 || n > uint64(len(b)) {
-		return s, corrupt("body", errHeader)
+	size, w1 := binary.Uvarint(b[2:])
+	if w1 <= 0 || size > math.MaxInt32 {
+		return s, 0, corrupt("body", errHeader)
 	}
-	s.body = b[2+width:]
+	n, w2 := binary.Uvarint(b[2+w1:])
+	if w2 <= 0 || n > uint64(len(b)) {
+		return s, 0, corrupt("body", errHeader)
+	}
+	s.body = b[2+w1+w2:]
 	if n > 0 {
 		s.attachments = make([]Attachment, n)
 	}
 	for i := range s.attachments {
 		if s.body, err = takeAttachment(&s.attachments[i], s.body); err != nil {
-			return s, corrupt("attachment list", err)
+			return s, 0, corrupt("attachment list", err)
 		}
 	}
-	return s, nil
+	s.size = len(b) - len(s.body) + int(size)
+	return s, int(size), nil
 }
 
 func takeAttachment(a *Attachment, b []byte) (rest []byte, err error) {

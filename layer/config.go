@@ -47,6 +47,7 @@ type core struct {
 	keys     space
 	stampKey []byte
 	cached   atomic.Pointer[config]
+	counts   entryCounts
 }
 
 func newCore(root []byte, name string, number int64) *core {

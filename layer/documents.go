@@ -1,11 +1,6 @@
 package layer
 
-import (
-	"context"
-	"iter"
-
-	"github.com/divandb/divan/layer/revtree"
-)
+import "github.com/divandb/divan/layer/revtree"
 
 // Rev is a revision id, "POS-HASH".
 type Rev = revtree.Rev
@@ -52,31 +47,16 @@ type GetOptions struct {
 	Revs, RevsInfo, Conflicts, DeletedConflicts, LocalSeq bool
 }
 
-// Get reads one document. NotFound with reason "missing" or "deleted" (a deleted winner asked for without Rev).
-func (d *Database) Get(ctx context.Context, id string, o GetOptions) (*Document, error) {
-	panic("unwritten")
-}
-
 // OpenRev is one answer of OpenRevs: Doc, or the missing Rev.
 type OpenRev struct {
 	Rev Rev
 	Doc *Document // nil if missing
 }
 
-// OpenRevs reads several leaves: all of them when revs is nil.
-func (d *Database) OpenRevs(ctx context.Context, id string, revs []Rev, o GetOptions) ([]OpenRev, error) {
-	panic("unwritten")
-}
-
-// BulkGet reads many documents, reads overlapped, in the order asked, streaming. A row's error is of kind NotFound where that one is missing.
-func (d *Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) iter.Seq2[BulkGetRow, error] {
-	panic("unwritten")
-}
-
 // DocRef names a document and perhaps a revision.
 type DocRef struct {
 	ID  string
-	Rev Rev // zero: every leaf, as _bulk_get answers where no rev is given... see CouchDB: the winner only
+	Rev Rev // zero: every leaf, as CouchDB's _bulk_get answers where no rev is given
 }
 
 // BulkGetRow answers one DocRef.
@@ -151,65 +131,3 @@ type EditResult struct {
 	Rev Rev
 	Err error
 }
-
-// RevsDiff tells which of the given revisions the database does not have, and for each document which leaves are possible ancestors of them.
-func (d *Database) RevsDiff(ctx context.Context, id string, revs []Rev) (missing, possibleAncestors []Rev, err error) {
-	panic("unwritten")
-}
-
-// Purge removes leaves (and with the last one the document) without a trace in the feed, and returns those that were removed.
-func (d *Database) Purge(ctx context.Context, id string, revs []Rev) ([]Rev, error) {
-	panic("unwritten")
-}
-
-// AllDocsOptions of AllDocs. Keys, where not nil, names documents and excludes the range.
-type AllDocsOptions struct {
-	Keys        []string
-	Start, End  *string // ids, inclusive unless ExcludeEnd; with Descending Start is the higher one. Compared as bytes (CouchDB's _all_docs order is raw)
-	ExcludeEnd  bool
-	Descending  bool
-	Limit, Skip int // Limit < 0 is none
-	IncludeDocs bool
-	Conflicts   bool
-	Only        Subset
-}
-
-// Subset narrows AllDocs.
-type Subset int
-
-// The subsets.
-const (
-	Everything Subset = iota
-	DesignOnly        // _design_docs
-	LocalOnly         // _local_docs
-)
-
-// AllDocsRow is one row. With Keys, Err is NotFound where there is no such document, and Deleted rows have their Rev.
-type AllDocsRow struct {
-	ID      string
-	Rev     Rev
-	Deleted bool
-	Doc     *Document // IncludeDocs; nil for a deleted one
-	Err     error
-}
-
-// AllDocs streams rows at one snapshot where the engine holds one, otherwise across transactions. Rows are valid until the next one.
-func (d *Database) AllDocs(ctx context.Context, o AllDocsOptions) (*AllDocsResult, error) {
-	panic("unwritten")
-}
-
-// AllDocsResult is an all-docs response under way.
-type AllDocsResult struct {
-	TotalRows int64
-	Offset    int64 // rows before the first one, -1 where it is not known cheaply
-	UpdateSeq Seq
-	Rows      iter.Seq2[AllDocsRow, error] // once
-}
-
-// LocalDocument reads a _local document: its revision is "0-N".
-func (d *Database) LocalDocument(ctx context.Context, id string) (*Document, error) {
-	panic("unwritten")
-}
-
-// PutLocal writes or deletes (Deleted) a _local document with CouchDB's revision check.
-func (d *Database) PutLocal(ctx context.Context, e Edit) (Rev, error) { panic("unwritten") }

@@ -91,7 +91,7 @@ func idRange(prefix []byte, b idBounds) kv.KeyRange {
 func scan(ctx context.Context, e kv.Engine, r kv.KeyRange, reverse bool, visit func(kv.KeyValue) (bool, error)) error {
 	for {
 		tx := e.Begin(ctx)
-		more, err := scanOnce(tx.Snapshot(), &r, reverse, visit)
+		more, err := scanOnce(tx.Snapshot(), &r, kv.RangeOptions{Reverse: reverse}, visit)
 		tx.Cancel()
 		if err == nil || !more || !kv.Retryable(err) {
 			return err
@@ -104,9 +104,9 @@ func scan(ctx context.Context, e kv.Engine, r kv.KeyRange, reverse bool, visit f
 	}
 }
 
-// scanOnce narrows r to what is still to be read.
-func scanOnce(reader kv.Reader, r *kv.KeyRange, reverse bool, visit func(kv.KeyValue) (bool, error)) (more bool, err error) {
-	rows := reader.GetRange(*r, kv.RangeOptions{Reverse: reverse})
+// scanOnce narrows r to what is still to be read. more is false where visit ended it, with or without an error.
+func scanOnce(reader kv.Reader, r *kv.KeyRange, o kv.RangeOptions, visit func(kv.KeyValue) (bool, error)) (more bool, err error) {
+	rows := reader.GetRange(*r, o)
 	defer rows.Close()
 	for rows.Next() {
 		row := rows.KeyValue()
@@ -114,7 +114,7 @@ func scanOnce(reader kv.Reader, r *kv.KeyRange, reverse bool, visit func(kv.KeyV
 		if err != nil || !more {
 			return false, err
 		}
-		if reverse {
+		if o.Reverse {
 			r.End = append([]byte(nil), row.Key...)
 		} else {
 			r.Begin = append(append([]byte(nil), row.Key...), 0)

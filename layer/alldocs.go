@@ -1,0 +1,297 @@
+package layer
+
+import (
+	"context"
+	"iter"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// AllDocsOptions of AllDocs. Keys, where not nil, names documents and excludes the range.
+type AllDocsOptions struct {
+	Keys        []string
+	Start, End  *string // ids, inclusive unless ExcludeEnd; with Descending Start is the higher one. Compared as bytes (CouchDB's _all_docs order is raw)
+	ExcludeEnd  bool
+	Descending  bool
+	Limit, Skip int // Limit < 0 is none
+	IncludeDocs bool
+	Conflicts   bool // with IncludeDocs: Doc.Conflicts
+	Only        Subset
+}
+
+// Subset narrows AllDocs.
+type Subset int
+
+// The subsets.
+const (
+	Everything Subset = iota
+	DesignOnly        // _design_docs
+	LocalOnly         // _local_docs
+)
+
+// AllDocsRow is one row. With Keys, Err is NotFound where there is no such document, and Deleted rows have their Rev.
+type AllDocsRow struct {
+	ID      string
+	Rev     Rev
+	Deleted bool
+	Doc     *Document // IncludeDocs; nil for a deleted one
+	Err     error
+}
+
+// AllDocsResult is an all-docs response under way.
+type AllDocsResult struct {
+	TotalRows int64
+	Offset    int64 // rows before the first one, -1 where it is not known cheaply
+	UpdateSeq Seq
+	Rows      iter.Seq2[AllDocsRow, error] // once
+}
+
+// AllDocs streams rows at one snapshot where the engine holds one, otherwise across transactions. Rows are valid until the next one. The snapshot ends with
+// Rows, or with ctx where Rows is not used.
+func (d *Database) AllDocs(ctx context.Context, o AllDocsOptions) (*AllDocsResult, error) {
+	s, err := d.openStream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &allDocs{s: s, o: o}
+	res, err := a.head()
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	res.Rows = func(yield func(AllDocsRow, error) bool) {
+		defer s.close()
+		a.yield = yield
+		if err := a.run(); err != nil {
+			yield(AllDocsRow{}, err)
+		}
+	}
+	return res, nil
+}
+
+// allDocs is an all-docs read under way. Rows wait in a queue while their bodies are read.
+type allDocs struct {
+	s     *stream
+	o     AllDocsOptions
+	yield func(AllDocsRow, error) bool
+	queue rowQueue[allDocsPending]
+	skip  int
+	left  int // < 0: no limit
+}
+
+// allDocsPending is a row whose body or branches are on their way.
+type allDocsPending struct {
+	row  AllDocsRow
+	body bodyRead
+	tree kv.RangeIterator // Conflicts
+}
+
+// head reads what comes before the rows.
+func (a *allDocs) head() (*AllDocsResult, error) {
+	last := readLastSeq(a.s.r, a.s.keys, a.s.cfg)
+	res := &AllDocsResult{Offset: -1}
+	switch a.o.Only {
+	case Everything:
+		n, err := countersOf(a.s.r, a.s.keys, counterDocs)
+		if err != nil {
+			return nil, err
+		}
+		res.TotalRows = n[0]
+	case DesignOnly:
+		n, err := a.countRange(prefixRange(a.s.keys.sub(nil, keyspace.Designs)))
+		if err != nil {
+			return nil, err
+		}
+		res.TotalRows = n
+	}
+	var err error
+	if res.UpdateSeq, err = last(); err != nil {
+		return nil, err
+	}
+	if a.o.Keys == nil && a.o.Start == nil && a.o.Only != LocalOnly {
+		res.Offset = min(int64(a.o.Skip), res.TotalRows)
+	}
+	return res, nil
+}
+
+func (a *allDocs) countRange(r kv.KeyRange) (n int64, err error) {
+	err = a.s.scan(r, kv.RangeOptions{Mode: kv.ModeWantAll}, func(kv.KeyValue) (bool, error) {
+		n++
+		return true, nil
+	})
+	return n, err
+}
+
+func (a *allDocs) run() error {
+	a.skip, a.left = a.o.Skip, a.o.Limit
+	if a.left == 0 {
+		return nil
+	}
+	a.queue.size = 1
+	if a.o.IncludeDocs {
+		a.queue.size = bodyWindow
+	}
+	a.queue.emit = a.emit
+	var err error
+	switch {
+	case a.o.Keys != nil && a.o.Only == LocalOnly:
+		err = a.localKeys()
+	case a.o.Keys != nil:
+		err = a.keys()
+	case a.o.Only == LocalOnly:
+		err = a.locals()
+	default:
+		err = a.live()
+	}
+	if err == nil {
+		_, err = a.queue.drain()
+	}
+	return err
+}
+
+// counted applies skip and limit: whether the row is wanted, and whether there are more after it.
+func (a *allDocs) counted() (wanted, more bool) {
+	if a.skip > 0 {
+		a.skip--
+		return false, true
+	}
+	if a.left > 0 {
+		a.left--
+	}
+	return true, a.left != 0
+}
+
+// live walks the list of live documents.
+func (a *allDocs) live() error {
+	prefix := a.s.keys.sub(nil, keyspace.AllDocs)
+	r := idRange(prefix, idBounds{a.o.Start, a.o.End, a.o.ExcludeEnd, a.o.Descending})
+	if a.o.Only == DesignOnly {
+		first, end := "_design/", "_design0"
+		design := idRange(prefix, idBounds{start: &first, end: &end, excludeEnd: true})
+		r.Begin = maxKey(r.Begin, design.Begin)
+		r.End = maxKey(r.Begin, minKey(r.End, design.End))
+	}
+	return a.s.scan(r, kv.RangeOptions{Reverse: a.o.Descending}, func(kvp kv.KeyValue) (bool, error) {
+		wanted, more := a.counted()
+		if !wanted {
+			return true, nil
+		}
+		id, _, err := tuple.TakeString(kvp.Key[len(prefix):])
+		if err != nil {
+			return false, corrupt("list of documents", err)
+		}
+		rev, err := parseRevPair(kvp.Value)
+		if err != nil {
+			return false, corrupt("list of documents", err)
+		}
+		ok, err := a.push(AllDocsRow{ID: id, Rev: rev})
+		return ok && more, err
+	})
+}
+
+func maxKey(a, b []byte) []byte {
+	if string(a) > string(b) {
+		return a
+	}
+	return b
+}
+
+func minKey(a, b []byte) []byte {
+	if string(a) < string(b) {
+		return a
+	}
+	return b
+}
+
+// push starts what the row still needs and queues it.
+func (a *allDocs) push(row AllDocsRow) (more bool, err error) {
+	p := allDocsPending{row: row}
+	if a.o.IncludeDocs && row.Err == nil && !row.Deleted {
+		p.body = readBody(a.s.r, a.s.keys, row.ID, row.Rev)
+		if a.o.Conflicts {
+			p.tree = readTree(a.s.r, a.s.keys, row.ID)
+		}
+	}
+	return a.queue.push(p)
+}
+
+// emit yields a row when its reads are there.
+func (a *allDocs) emit(p *allDocsPending) (more bool, err error) {
+	if p.body.first != nil {
+		body, found, err := a.s.body(&p.body)
+		if err != nil {
+			return false, err
+		}
+		if found {
+			p.row.Doc = body.document(p.row.ID, p.row.Rev)
+		}
+	}
+	if p.tree != nil && p.row.Doc != nil {
+		tree, err := a.s.tree(p.tree, p.row.ID)
+		if err != nil {
+			return false, err
+		}
+		p.row.Doc.Conflicts = tree.conflicts(false)
+	}
+	return a.yield(p.row, nil), nil
+}
+
+// tree waits for branches, reading them again in a new transaction where their own has ended.
+func (s *stream) tree(rows kv.RangeIterator, id string) (documentTree, error) {
+	for {
+		turn := s.turn
+		tree, err := waitTree(rows, s.keys, id)
+		if err == nil {
+			return tree, nil
+		}
+		if turn == s.turn {
+			if err := s.renew(err); err != nil {
+				return tree, err
+			}
+		}
+		rows = readTree(s.r, s.keys, id)
+	}
+}
+
+// bodyWindow is how many bodies are read ahead of the row that is yielded. What is read ahead of each is its first chunk at most.
+const bodyWindow = 32
+
+// rowQueue delays rows by a window, so that the reads of many are under way together. The zero emit is not usable.
+type rowQueue[T any] struct {
+	size int
+	emit func(*T) (more bool, err error)
+	rows []T
+	head int
+}
+
+// push adds a row and emits the oldest where the window is full.
+func (q *rowQueue[T]) push(row T) (more bool, err error) {
+	if q.size <= 1 {
+		return q.emit(&row)
+	}
+	if len(q.rows) < q.size {
+		q.rows = append(q.rows, row)
+		return true, nil
+	}
+	old := &q.rows[q.head]
+	if more, err = q.emit(old); err != nil || !more {
+		q.rows = nil
+		return more, err
+	}
+	*old = row
+	q.head = (q.head + 1) % q.size
+	return true, nil
+}
+
+// drain emits what is left.
+func (q *rowQueue[T]) drain() (more bool, err error) {
+	for i := range q.rows {
+		if more, err := q.emit(&q.rows[(q.head+i)%len(q.rows)]); err != nil || !more {
+			return more, err
+		}
+	}
+	q.rows, q.head = nil, 0
+	return true, nil
+}

@@ -1,0 +1,225 @@
+package layer_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/revtree"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+var parseRev = revtree.ParseRev
+
+// checkStore reads a store's keys as any FoundationDB tool would, knowing only keyspace's documentation, and checks what must hold between
+// subspaces: every document has one entry in the feed, at its winner's sequence and in the right shard; lists and counters agree with
+// the branches; every leaf has a body; no transaction id is left.
+func checkStore(tb testing.TB, e kv.Engine) {
+	tb.Helper()
+	tx := e.Begin(context.Background())
+	defer tx.Cancel()
+	databases := map[int64]*keyDump{}
+	for _, row := range dump(tb, tx) {
+		switch keyspace.Section(row.key[0].(int64)) {
+		case keyspace.Transactions:
+			tb.Errorf("transaction id %v is left", row.key)
+		case keyspace.Data:
+			n := row.key[1].(int64)
+			if databases[n] == nil {
+				databases[n] = newKeyDump()
+			}
+			databases[n].add(tb, keyspace.Subspace(row.key[2].(int64)), row.key[3:], row.value)
+		}
+	}
+	for n, d := range databases {
+		d.check(tb, fmt.Sprintf("database %d", n))
+	}
+}
+
+type dumpRow struct {
+	key   tuple.Tuple
+	value []byte
+}
+
+func dump(tb testing.TB, r kv.Reader) []dumpRow {
+	tb.Helper()
+	rows := r.GetRange(kv.KeyRange{End: []byte{0xff}}, kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer rows.Close()
+	var all []dumpRow
+	for rows.Next() {
+		row := rows.KeyValue()
+		key, err := tuple.Unpack(row.Key)
+		if err != nil {
+			tb.Errorf("key %q: %v", row.Key, err)
+			continue
+		}
+		all = append(all, dumpRow{key, bytes.Clone(row.Value)})
+	}
+	if err := rows.Err(); err != nil {
+		tb.Error(err)
+	}
+	return all
+}
+
+type branchKV struct {
+	live   bool
+	rev    string
+	winner bool
+	seq    string
+	count  int64
+}
+
+type entryKV struct {
+	shard, id, rev string
+	count          int64
+	live           bool
+}
+
+// keyDump is one database's keys by subspace.
+type keyDump struct {
+	stamped  bool
+	branches map[string][]branchKV // by document, in key order
+	entries  map[string]entryKV    // by sequence
+	allDocs  map[string]string
+	designs  map[string]string
+	bodies   map[string]int // by document and revision: bytes
+	counters map[string]int64
+	shards   []string
+	queue    int64
+}
+
+func newKeyDump() *keyDump {
+	return &keyDump{branches: map[string][]branchKV{}, entries: map[string]entryKV{}, allDocs: map[string]string{}, designs: map[string]string{},
+		bodies: map[string]int{}, counters: map[string]int64{}}
+}
+
+func revText(pos, id any) string {
+	if raw, ok := id.([]byte); ok {
+		return fmt.Sprintf("%d-%x", pos, raw)
+	}
+	return fmt.Sprintf("%d-%s", pos, id)
+}
+
+func seqText(incarnation, stamp any) string {
+	v := stamp.(tuple.Versionstamp)
+	return fmt.Sprintf("%d/%x%04x", incarnation, v.Transaction, v.User)
+}
+
+func (d *keyDump) add(tb testing.TB, sub keyspace.Subspace, key tuple.Tuple, value []byte) {
+	tb.Helper()
+	unpack := func() tuple.Tuple {
+		v, err := tuple.Unpack(value)
+		if err != nil {
+			tb.Errorf("value of %v: %v", key, err)
+		}
+		return v
+	}
+	switch sub {
+	case keyspace.Stamp:
+		d.stamped = true
+	case keyspace.Revisions:
+		v := unpack()
+		b := branchKV{live: key[1].(bool), rev: revText(key[2], key[3]), winner: len(v) == 5}
+		if v[0] != int64(keyspace.RevFormat) || len(v) != 5 && len(v) != 2 {
+			tb.Errorf("revision %v = %v", key, v)
+			return
+		}
+		if b.winner {
+			b.seq, b.count = seqText(v[1], v[2]), v[3].(int64)
+		}
+		id := key[0].(string)
+		d.branches[id] = append(d.branches[id], b)
+	case keyspace.Changes, keyspace.ChangesDeprecated:
+		shard := ""
+		if sub == keyspace.Changes {
+			shard, key = key[0].(string), key[1:]
+		}
+		v := unpack()
+		seq := seqText(key[0], key[1])
+		if _, twice := d.entries[seq]; twice {
+			tb.Errorf("two entries at %s", seq)
+		}
+		d.entries[seq] = entryKV{shard, v[1].(string), revText(v[2], v[3]), v[4].(int64), v[5].(bool)}
+	case keyspace.AllDocs:
+		v := unpack()
+		d.allDocs[key[0].(string)] = revText(v[0], v[1])
+	case keyspace.Designs:
+		v := unpack()
+		d.designs[key[0].(string)] = revText(v[0], v[1])
+	case keyspace.Documents:
+		d.bodies[key[0].(string)+" "+revText(key[1], key[2])] += len(value)
+	case keyspace.Superseded:
+		d.queue++
+	case keyspace.Counters:
+		d.counters[key[0].(string)] = int64(binary.LittleEndian.Uint64(value))
+	case keyspace.Config:
+		if key[0] == "changes_shards" {
+			d.shards = nil
+			for _, id := range unpack()[2].(tuple.Tuple) {
+				d.shards = append(d.shards, id.(string))
+			}
+		}
+	}
+}
+
+func (d *keyDump) check(tb testing.TB, name string) {
+	tb.Helper()
+	if !d.stamped {
+		tb.Errorf("%s has keys and no stamp", name)
+	}
+	want := map[string]int64{"superseded": d.queue}
+	entries := len(d.entries)
+	for id, branches := range d.branches {
+		for i, b := range branches {
+			if b.winner != (i == len(branches)-1) {
+				tb.Errorf("%s, %q: branch %d of %d is marked winner: %t", name, id, i, len(branches), b.winner)
+			}
+			if d.bodies[id+" "+b.rev] == 0 {
+				tb.Errorf("%s, %q: leaf %s has no body", name, id, b.rev)
+			}
+		}
+		w := branches[len(branches)-1]
+		if w.count != int64(len(branches)) {
+			tb.Errorf("%s, %q: %d branches, %d noted", name, id, len(branches), w.count)
+		}
+		e, ok := d.entries[w.seq]
+		if !ok || e.id != id || e.rev != w.rev || e.live != w.live || e.count != w.count {
+			tb.Errorf("%s, %q: winner %+v, entry %+v", name, id, w, e)
+		}
+		entries--
+		listed, isListed := d.allDocs[id]
+		if isListed != w.live || w.live && listed != w.rev {
+			tb.Errorf("%s, %q: winner %+v, listed as %q", name, id, w, listed)
+		}
+		delete(d.allDocs, id)
+		if len(id) > 8 && id[:8] == "_design/" && d.designs[id] != listed {
+			tb.Errorf("%s, %q: design entry %q, winner %+v", name, id, d.designs[id], w)
+		}
+		if w.live {
+			want["doc_count"]++
+		} else {
+			want["doc_del_count"]++
+		}
+	}
+	if entries != 0 {
+		tb.Errorf("%s: %d more entries than documents", name, entries)
+	}
+	if len(d.allDocs) > 0 {
+		tb.Errorf("%s: listed without being there: %v", name, d.allDocs)
+	}
+	for _, n := range d.bodies {
+		want["body_bytes"] += int64(n)
+	}
+	for _, counter := range []string{"doc_count", "doc_del_count", "superseded", "body_bytes"} {
+		if d.counters[counter] != want[counter] {
+			tb.Errorf("%s: counter %s is %d, should be %d", name, counter, d.counters[counter], want[counter])
+		}
+	}
+}
+
+var _ = layer.Internal

@@ -1,0 +1,133 @@
+package layer
+
+import (
+	"context"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/revtree"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Purge removes leaves, with what of their history no other leaf has, and returns those that were removed; revisions that are no leaves are passed
+// over, as in CouchDB. With the last leaf the document is gone without a trace in the feed; while others remain, the document moves to a new
+// sequence. The purge is noted in keyspace.Purges, for indexes to drop their rows.
+func (d *Database) Purge(ctx context.Context, id string, revs []Rev) ([]Rev, error) {
+	purged, _, err := transact(ctx, d, func(t *txn) ([]Rev, error) { return t.purge(id, revs) })
+	return purged, err
+}
+
+func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
+	tree, err := waitTree(readTree(t, t.keys, id), t.keys, id)
+	if err != nil {
+		return nil, err
+	}
+	var purged []Rev
+	var gone, kept []revtree.Branch
+	var keptLeaves []leafKV
+	for i := range tree.leaves {
+		l := &tree.leaves[i]
+		if !contains(revs, l.rev) {
+			kept = append(kept, tree.branches[i])
+			keptLeaves = append(keptLeaves, *l)
+			continue
+		}
+		purged = append(purged, l.rev)
+		gone = append(gone, tree.branches[i])
+		t.Clear(t.close(t.keys.revision(t.open(), id, l.deleted, l.rev)))
+	}
+	if len(purged) == 0 {
+		return nil, nil
+	}
+	if err := t.purgeBodies(id, gone, kept); err != nil {
+		return nil, err
+	}
+	before := &tree.leaves[len(tree.leaves)-1]
+	if err := t.purgeEntry(id, before, keptLeaves); err != nil {
+		return nil, err
+	}
+	t.notePurge(id, purged)
+	return purged, nil
+}
+
+func contains(revs []Rev, r Rev) bool {
+	for _, x := range revs {
+		if x == r {
+			return true
+		}
+	}
+	return false
+}
+
+// purgeBodies removes the bodies of all revisions that only the purged branches had, and then the attachments that nothing refers to.
+func (t *txn) purgeBodies(id string, gone, kept []revtree.Branch) error {
+	var candidates []attachmentOf
+	seen := map[Rev]bool{}
+	for _, b := range gone {
+		path := b.Path()
+		reads := make([]kv.Future[[]byte], len(path))
+		for i, r := range path {
+			if !seen[r] && revtree.Find(kept, r) < 0 {
+				reads[i] = t.Get(t.close(t.keys.body(t.open(), id, r, 0)))
+			}
+			seen[r] = true
+		}
+		for i, r := range path {
+			if reads[i] == nil {
+				continue
+			}
+			first, err := reads[i].Wait()
+			if err != nil {
+				return err
+			}
+			if first == nil {
+				continue
+			}
+			list, err := t.dropBody(id, r, first)
+			if err != nil {
+				return err
+			}
+			candidates = append(candidates, list...)
+		}
+	}
+	return t.dropAttachments(candidates)
+}
+
+// purgeEntry removes the document from the feed and the lists, or moves it to where its remaining branches put it.
+func (t *txn) purgeEntry(id string, before *leafKV, kept []leafKV) error {
+	if err := mustWin(before); err != nil {
+		return err
+	}
+	p := pendingEdit{e: &Edit{ID: id}, plan: plan{before: before, branches: int64(len(kept))}}
+	if isDesign(id) {
+		p.design = t.Get(t.close(t.keys.doc(t.open(), keyspace.Designs, id)))
+	}
+	if len(kept) > 0 {
+		p.plan.other = &kept[len(kept)-1]
+		user := t.entries
+		t.entries++
+		p.setLeaf(t, p.plan.other, p.plan.other, user)
+		t.moveEntry(id, before, p.plan.other, p.plan.branches, user)
+		return p.listDocument(t, p.plan.other)
+	}
+	t.Clear(t.close(t.keys.entry(t.open(), t.cfg.shardAt(id, before.seq), before.seq)))
+	t.Clear(t.close(t.keys.doc(t.open(), keyspace.AllDocs, id)))
+	t.countDocument(before.deleted, -1)
+	if !isDesign(id) {
+		return nil
+	}
+	return p.listDesign(t, &leafKV{deleted: true})
+}
+
+// notePurge records (Purges, Versionstamp) = (DocID, [revisions]).
+func (t *txn) notePurge(id string, revs []Rev) {
+	key := t.keys.sub(t.open(), keyspace.Purges)
+	offset := len(key) + 1
+	key = t.close(tuple.AppendVersionstamp(key, tuple.IncompleteVersionstamp(0)))
+	value := tuple.BeginNested(tuple.AppendString(nil, id))
+	for _, r := range revs {
+		value = appendRev(value, r)
+	}
+	t.SetVersionstampedKey(key, offset, tuple.EndNested(value))
+	t.count(counterPurges, 1)
+}

@@ -1,0 +1,78 @@
+package layer
+
+import (
+	"context"
+	"iter"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/revtree"
+)
+
+// RevsDiff tells which of the given revisions the database does not have, and which leaves are possible ancestors of them.
+func (d *Database) RevsDiff(ctx context.Context, id string, revs []Rev) (missing, possibleAncestors []Rev, err error) {
+	for row, err := range d.RevsDiffs(ctx, []RevsDiffAsk{{id, revs}}) {
+		return row.Missing, row.PossibleAncestors, err
+	}
+	return nil, nil, nil
+}
+
+// RevsDiffAsk is one document of RevsDiffs.
+type RevsDiffAsk struct {
+	ID   string
+	Revs []Rev
+}
+
+// RevsDiffRow answers one RevsDiffAsk. Missing is empty where the database has all of them.
+type RevsDiffRow struct {
+	ID                         string
+	Missing, PossibleAncestors []Rev
+}
+
+// RevsDiffs is RevsDiff for many documents, reads overlapped, in the order asked (_revs_diff, _missing_revs).
+func (d *Database) RevsDiffs(ctx context.Context, asks []RevsDiffAsk) iter.Seq2[RevsDiffRow, error] {
+	return func(yield func(RevsDiffRow, error) bool) {
+		const window = 128
+		for len(asks) > 0 {
+			part := asks[:min(window, len(asks))]
+			asks = asks[len(part):]
+			answers, err := read(ctx, d, func(t *txn) ([]RevsDiffRow, error) { return t.revsDiff(part) })
+			if err != nil {
+				yield(RevsDiffRow{}, err)
+				return
+			}
+			for _, a := range answers {
+				if !yield(a, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (t *txn) revsDiff(asks []RevsDiffAsk) ([]RevsDiffRow, error) {
+	rows := make([]kv.RangeIterator, len(asks))
+	for i, ask := range asks {
+		rows[i] = readTree(t.Snapshot(), t.keys, ask.ID)
+		defer rows[i].Close()
+	}
+	answers := make([]RevsDiffRow, len(asks))
+	for i, ask := range asks {
+		tree, err := waitTree(rows[i], t.keys, ask.ID)
+		if err != nil {
+			return nil, err
+		}
+		a := &answers[i]
+		a.ID = ask.ID
+		var newest int64
+		for _, rev := range ask.Revs {
+			if revtree.Find(tree.branches, rev) < 0 {
+				a.Missing = append(a.Missing, rev)
+				newest = max(newest, rev.Pos)
+			}
+		}
+		if len(a.Missing) > 0 {
+			a.PossibleAncestors = revtree.PossibleAncestors(tree.branches, newest)
+		}
+	}
+	return answers, nil
+}
