@@ -14,7 +14,8 @@ type Section int64
 const (
 	// Format holds the store's format version: (Format) = tuple(FormatVersion).
 	Format Section = 0
-	// Databases maps names: (Databases, name) = tuple(prefix number, created versionstamp).
+	// Databases maps names: (Databases, name) = tuple(prefix number, created versionstamp). The key (Databases) itself = versionstamp of
+	// the last creation or deletion, to be watched.
 	Databases Section = 1
 	// DatabasePrefixes is the allocator of prefix numbers: (DatabasePrefixes) = next number, little-endian 64 bits.
 	DatabasePrefixes Section = 2
@@ -69,7 +70,8 @@ const (
 	Uploads Subspace = 11
 	// Counters are little-endian 64-bit integers changed by atomic add: (Counters, name).
 	Counters Subspace = 12
-	// Designs lists design documents: (Designs, DocID) = (RevPosition, RevHash), so that none is searched among the documents.
+	// Designs lists design documents: (Designs, DocID) = (RevPosition, RevHash, flags), so that none is searched among the documents. Flag 1: writes
+	// have to look at it (layer.Validator).
 	Designs Subspace = 13
 	// Views holds indexes (V2): (Views, ViewSubspace, signature, ...). See layer/view*.go.
 	Views Subspace = 14
