@@ -48,6 +48,7 @@ type core struct {
 	stampKey []byte
 	cached   atomic.Pointer[config]
 	counts   entryCounts
+	designs  compiled[*Design] // by id and revision
 }
 
 func newCore(root []byte, name string, number int64) *core {

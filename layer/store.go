@@ -9,6 +9,7 @@ import (
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/layer/tuple"
 )
 
@@ -23,6 +24,8 @@ type Options struct {
 	// MaxAttachment is the largest attachment in bytes. 0 means 1 GiB.
 	MaxAttachment int64
 	Logger        *slog.Logger
+	// Scripts runs the map functions of design documents; nil means that no index can be built. The caller closes it after the Store.
+	Scripts *script.Sandbox
 	// Validator runs what design documents say about writes; nil means that they say nothing.
 	Validator Validator
 }
@@ -48,6 +51,7 @@ type Store struct {
 	engine kv.Engine
 	o      Options
 	ids    *transactionIDs
+	maps   compiled[*script.Maps] // by signature
 
 	stop context.CancelFunc
 	done sync.WaitGroup // the background loop

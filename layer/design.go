@@ -1,0 +1,157 @@
+package layer
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Design is what a design document says about indexing, filters and validation.
+type Design struct {
+	ID       string // with "_design/"
+	Rev      Rev
+	Language string
+	// Signature is the hex md5 of views, options and language: the index's name in the store. Design documents with the same signature share
+	// one index (V1).
+	Signature string
+	// Views by name, in byte order. A view's position is its view id.
+	Views    []ViewDef
+	Options  DesignOptions
+	Filters  map[string]string
+	Validate string
+	// Lib is views.lib, the modules that map functions may require, as JSON; nil if there is none.
+	Lib json.RawMessage
+}
+
+// ViewDef is one view of a design document.
+type ViewDef struct {
+	Name, Map, Reduce string
+}
+
+// DesignOptions are the members of "options" that change an index.
+type DesignOptions struct {
+	Interactive   bool  `json:"interactive"`
+	LocalSeq      bool  `json:"local_seq"`
+	IncludeDesign bool  `json:"include_design"`
+	Partitioned   *bool `json:"partitioned"`
+	// Collation is "raw" or anything else for CouchDB's order.
+	Collation string `json:"collation"`
+}
+
+// RawCollation reports whether keys sort by Erlang's term order instead of CouchDB's usual one (options.collation).
+func (d *Design) RawCollation() bool { return d.Options.Collation == "raw" }
+
+// designText is a design document as a user writes it.
+type designText struct {
+	Language string                     `json:"language"`
+	Views    map[string]json.RawMessage `json:"views"`
+	Options  json.RawMessage            `json:"options"`
+	Filters  map[string]string          `json:"filters"`
+	Validate string                     `json:"validate_doc_update"`
+}
+
+// ParseDesign reads a design document's body. Invalid (invalid_design_doc) where a member has a type that CouchDB refuses. It does not compile
+// the functions.
+func ParseDesign(id string, rev Rev, body []byte) (*Design, error) {
+	var text designText
+	if err := json.Unmarshal(body, &text); err != nil {
+		return nil, &Error{Kind: Invalid, Name: "invalid_design_doc", Reason: designFault(err), Err: err}
+	}
+	d := &Design{ID: id, Rev: rev, Language: text.Language, Filters: text.Filters, Validate: text.Validate}
+	if d.Language == "" {
+		d.Language = "javascript"
+	}
+	if err := d.parseOptions(text.Options); err != nil {
+		return nil, err
+	}
+	for name, raw := range text.Views {
+		if name == "lib" {
+			d.Lib = raw
+			continue
+		}
+		v, err := parseView(name, raw)
+		if err != nil {
+			return nil, err
+		}
+		d.Views = append(d.Views, v)
+	}
+	slices.SortFunc(d.Views, func(a, b ViewDef) int { return strings.Compare(a.Name, b.Name) })
+	d.Signature = d.sign()
+	return d, nil
+}
+
+// designFault words a type error as CouchDB does, as far as encoding/json tells which member it was.
+func designFault(err error) string {
+	if t, ok := err.(*json.UnmarshalTypeError); ok && t.Field != "" {
+		want := "an object"
+		if t.Type.Kind().String() == "string" {
+			want = "a string"
+		}
+		return fmt.Sprintf("`%s` field must have %s value", t.Field, want)
+	}
+	return "design document must be an object"
+}
+
+// parseOptions accepts the object that CouchDB documents and the list of objects of rfc-008's example.
+func (d *Design) parseOptions(raw json.RawMessage) error {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	objects := []json.RawMessage{raw}
+	if raw[0] == '[' {
+		if err := json.Unmarshal(raw, &objects); err != nil {
+			return errf(Invalid, "invalid_design_doc", "`options` field must have an object value")
+		}
+	}
+	for _, o := range objects {
+		if err := json.Unmarshal(o, &d.Options); err != nil {
+			return errf(Invalid, "invalid_design_doc", "`options` field must have an object value with known types")
+		}
+	}
+	return nil
+}
+
+func parseView(name string, raw json.RawMessage) (ViewDef, error) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil || members == nil {
+		return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s` field must have an object value", name)
+	}
+	v := ViewDef{Name: name}
+	for member, into := range map[string]*string{"map": &v.Map, "reduce": &v.Reduce} {
+		text, ok := members[member]
+		if ok && json.Unmarshal(text, into) != nil {
+			return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s.%s` field must have a string value", name, member)
+		}
+	}
+	if _, ok := members["map"]; !ok {
+		return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s` must have a `map` field", name)
+	}
+	return v, nil
+}
+
+// sign hashes what decides the rows of the index. Reduce functions are part of it, as in CouchDB.
+func (d *Design) sign() string {
+	text, err := json.Marshal(struct {
+		Language string
+		Options  DesignOptions
+		Views    []ViewDef
+		Lib      json.RawMessage
+	}{d.Language, d.Options, d.Views, d.Lib})
+	if err != nil {
+		panic(err) // Lib was parsed before
+	}
+	sum := md5.Sum(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// View finds a view by name; ok is false if there is none.
+func (d *Design) View(name string) (id int, v ViewDef, ok bool) {
+	i, ok := slices.BinarySearchFunc(d.Views, name, func(v ViewDef, name string) int { return strings.Compare(v.Name, name) })
+	if !ok {
+		return 0, ViewDef{}, false
+	}
+	return i, d.Views[i], true
+}

@@ -1,0 +1,148 @@
+package layer_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+func claim(tb testing.TB, s *layer.Store, lease time.Duration) *layer.Job {
+	tb.Helper()
+	j, err := s.Claim(tb.Context(), "t", "worker", lease)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return j
+}
+
+func enqueue(tb testing.TB, s *layer.Store, id string) {
+	tb.Helper()
+	if err := s.Enqueue(tb.Context(), "t", id, []byte(`{"for":"`+id+`"}`)); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func TestStore_Jobs(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	if j := claim(t, s, time.Minute); j != nil {
+		t.Fatalf("claimed %+v from an empty queue", j)
+	}
+	enqueue(t, s, "a")
+	enqueue(t, s, "a") // the same job
+	enqueue(t, s, "b")
+	a, b := claim(t, s, time.Minute), claim(t, s, time.Minute)
+	if a.ID != "a" || b.ID != "b" || string(a.Data) != `{"for":"a"}` || a.State != layer.JobRunning {
+		t.Fatalf("claimed %+v, %+v", a, b)
+	}
+	if j := claim(t, s, time.Minute); j != nil {
+		t.Fatalf("a third job: %+v", j)
+	}
+	if err := s.Renew(t.Context(), a, time.Minute, []byte(`{"done":1}`)); err != nil || string(a.Progress) != `{"done":1}` {
+		t.Fatalf("renewed: %+v, %v", a, err)
+	}
+	enqueue(t, s, "a") // while it runs: it runs again afterwards
+	token := a.Token
+	if err := s.Finish(t.Context(), a, nil); err != nil {
+		t.Fatal(err)
+	}
+	if a = claim(t, s, time.Minute); a == nil || a.ID != "a" || a.Token <= token {
+		t.Fatalf("not run again: %+v", a)
+	}
+	if err := s.Finish(t.Context(), a, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Finish(t.Context(), b, errors.New("broken")); err != nil {
+		t.Fatal(err)
+	}
+	if j := claim(t, s, time.Minute); j != nil {
+		t.Fatalf("a failed job is claimed without a pause: %+v", j)
+	}
+	j, w, err := s.Job(t.Context(), "t", "b")
+	if err != nil || j.State != layer.JobPending || j.Failures != 1 || j.Error != "broken" || !j.Due.After(time.Now()) {
+		t.Fatalf("the failed job is %+v, %v", j, err)
+	}
+	enqueue(t, s, "b") // somebody asks for it: no pause
+	<-w.Done()
+	if b = claim(t, s, time.Minute); b == nil || b.ID != "b" {
+		t.Fatalf("not claimed: %+v", b)
+	}
+	var states []string
+	for j, err := range s.Jobs(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		states = append(states, fmt.Sprint(j.ID, " ", j.State))
+	}
+	if fmt.Sprint(states) != "[a finished b running]" {
+		t.Errorf("jobs %v", states)
+	}
+}
+
+// A worker whose lease ran out loses its job to another, and finds out before it writes.
+func TestStore_Claim_afterLease(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	enqueue(t, s, "a")
+	dead := claim(t, s, time.Millisecond)
+	w, next, err := s.WatchJobs(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Cancel()
+	time.Sleep(time.Until(next) + time.Millisecond)
+	heir := claim(t, s, time.Minute)
+	if heir == nil || heir.ID != "a" || heir.Token <= dead.Token {
+		t.Fatalf("claimed %+v after %+v", heir, dead)
+	}
+	for name, err := range map[string]error{
+		"renew":  s.Renew(t.Context(), dead, time.Minute, nil),
+		"finish": s.Finish(t.Context(), dead, nil),
+	} {
+		if layer.KindOf(err) != layer.Conflict {
+			t.Errorf("%s of the lost job: %v", name, err)
+		}
+	}
+	if err := s.RemoveJob(t.Context(), "t", "a"); err != nil {
+		t.Fatal(err)
+	}
+	enqueue(t, s, "a")
+	if again := claim(t, s, time.Minute); again == nil || again.Token <= heir.Token {
+		t.Errorf("token of the job made anew: %+v, before %d", again, heir.Token)
+	}
+}
+
+// Many workers: every job is claimed once.
+func TestStore_Claim_once(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	const jobs = 40
+	for i := range jobs {
+		enqueue(t, s, fmt.Sprint(i))
+	}
+	var claimed sync.Map
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			for {
+				j, err := s.Claim(t.Context(), "t", "w", time.Minute)
+				if err != nil {
+					t.Error(err)
+				}
+				if j == nil {
+					return
+				}
+				if _, twice := claimed.LoadOrStore(j.ID, true); twice {
+					t.Errorf("job %s was claimed twice", j.ID)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	n := 0
+	claimed.Range(func(any, any) bool { n++; return true })
+	if n != jobs {
+		t.Errorf("%d of %d jobs were claimed", n, jobs)
+	}
+}

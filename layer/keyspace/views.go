@@ -1,0 +1,45 @@
+package keyspace
+
+// ViewSubspace is the tuple element after Views.
+type ViewSubspace int64
+
+const (
+	// ViewInfo holds what is known of an index as a whole: (Views, ViewInfo, ViewInfoKey, signature, ...).
+	ViewInfo ViewSubspace = 0
+	// ViewData holds its rows: (Views, ViewData, signature, ViewRange, ...).
+	ViewData ViewSubspace = 1
+)
+
+// ViewInfoKey is the tuple element after ViewInfo.
+type ViewInfoKey int64
+
+const (
+	// ViewUpdateSeq: (.., signature) = (IndexFormat, Incarnation, Versionstamp, collation version). Documents up to here are in the index.
+	ViewUpdateSeq ViewInfoKey = 0
+	// ViewCreation: (.., signature) = versionstamp of the design document that made an interactive index (V4).
+	ViewCreation ViewInfoKey = 1
+	// ViewStatus: (.., signature) = (build token, Incarnation, Versionstamp of the goal) while a build is under way, else missing.
+	ViewStatus ViewInfoKey = 2
+	// ViewRowCount: (.., signature, view id) = counter.
+	ViewRowCount ViewInfoKey = 3
+	// ViewSize: (.., signature, view id) = counter of the bytes of emitted keys and values.
+	ViewSize ViewInfoKey = 4
+	// ViewErrorCount: (.., signature, view id) = counter of documents that the view skipped.
+	ViewErrorCount ViewInfoKey = 5
+	// ViewProgress: (.., signature, ShardID) = (Incarnation, Versionstamp): how far the build under way has come in the shard.
+	ViewProgress ViewInfoKey = 6
+)
+
+// ViewRange is the tuple element after the signature in ViewData.
+type ViewRange int64
+
+const (
+	// ViewIDs: (.., document id, view id) = (IndexFormat, total keys, total size, error or nil, [(emitted key, how often), ...]): what the
+	// document has in the view, so that it can be taken out again.
+	ViewIDs ViewRange = 0
+	// ViewRows: (.., view id, sort key, document id, number among equal keys of the document) = (emitted key, emitted value). The sort key is the
+	// bytes that layer/collate makes of the emitted key.
+	ViewRows ViewRange = 1
+	// ViewErrors: (.., document id, view id) = (error, Incarnation, Versionstamp), for documents that were skipped (V10).
+	ViewErrors ViewRange = 2
+)

@@ -1,0 +1,176 @@
+package layer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/divandb/divan/layer/script"
+)
+
+// compiled keeps the compiled functions of design documents by what they were compiled from. It is dropped whole when it is full: compiling again takes milliseconds.
+type compiled[T any] struct {
+	mu      sync.Mutex
+	entries map[string]T
+}
+
+const maxCompiled = 256
+
+func (c *compiled[T]) get(key string, compile func() (T, error)) (T, error) {
+	c.mu.Lock()
+	v, ok := c.entries[key]
+	c.mu.Unlock()
+	if ok {
+		return v, nil
+	}
+	v, err := compile()
+	if err != nil {
+		return v, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.entries) >= maxCompiled {
+		c.entries = nil
+	}
+	if c.entries == nil {
+		c.entries = map[string]T{}
+	}
+	c.entries[key] = v
+	return v, nil
+}
+
+// compile returns the map functions of a design document, in the order of its views.
+func (s *Store) compile(ctx context.Context, design *Design) (*script.Maps, error) {
+	if s.o.Scripts == nil {
+		return nil, errf(NotImplemented, "", "this node runs no design functions")
+	}
+	if design.Language != "javascript" {
+		return nil, errf(NotImplemented, "unknown_query_language", "%s", design.Language)
+	}
+	return s.maps.get(design.Signature, func() (*script.Maps, error) {
+		maps, err := s.o.Scripts.Maps(ctx, design.Lib, mapFunctions(design))
+		return maps, compilation(err)
+	})
+}
+
+func mapFunctions(design *Design) []script.Function {
+	functions := make([]script.Function, len(design.Views))
+	for i, v := range design.Views {
+		functions[i] = script.Function{Name: "views." + v.Name + ".map", Source: v.Map}
+	}
+	return functions
+}
+
+// compilation makes a source that cannot be compiled the client's error.
+func compilation(err error) error {
+	var c *script.CompileError
+	if errors.As(err, &c) {
+		return &Error{Kind: Invalid, Name: "compilation_error", Reason: c.Error(), Err: err}
+	}
+	return err
+}
+
+// scriptValidator is the Validator over the sandbox.
+type scriptValidator struct {
+	sandbox    *script.Sandbox
+	validators compiled[*script.Validate]
+}
+
+// NewValidator returns a Validator that runs validate_doc_update functions in the sandbox, and refuses design documents whose functions do not
+// compile.
+func NewValidator(sandbox *script.Sandbox) Validator { return &scriptValidator{sandbox: sandbox} }
+
+// CheckDesign compiles what the store will run: map functions, and the validation function. Design documents in other languages are somebody
+// else's to run, and are stored as they are.
+func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
+	var id struct {
+		ID string `json:"_id"`
+	}
+	if err := json.Unmarshal(doc, &id); err != nil {
+		return errf(Invalid, "bad_request", "%s", err)
+	}
+	design, err := ParseDesign(id.ID, Rev{}, doc)
+	if err != nil || design.Language != "javascript" {
+		return err
+	}
+	if len(design.Views) > 0 {
+		if _, err := v.sandbox.Maps(ctx, design.Lib, mapFunctions(design)); err != nil {
+			return compilation(err)
+		}
+	}
+	if design.Validate != "" {
+		_, err = v.sandbox.Validate(ctx, doc, script.Function{Name: "validate_doc_update", Source: design.Validate})
+	}
+	return compilation(err)
+}
+
+// Watches reports whether the document has a validation function.
+func (v *scriptValidator) Watches(doc []byte) bool {
+	var d struct {
+		Validate string `json:"validate_doc_update"`
+		Language string `json:"language"`
+	}
+	err := json.Unmarshal(doc, &d)
+	return err == nil && d.Validate != "" && (d.Language == "" || d.Language == "javascript")
+}
+
+// Validate runs a validation function. What it throws as forbidden or unauthorized is the writer's error; any other failure of it is one too,
+// as in CouchDB: a document that could not be validated is not written.
+func (v *scriptValidator) Validate(ctx context.Context, key string, design, newDoc, oldDoc []byte, user *UserCtx, dbName string, security []byte) error {
+	run, err := v.validators.get(key, func() (*script.Validate, error) {
+		var d struct {
+			Validate string `json:"validate_doc_update"`
+		}
+		if err := json.Unmarshal(design, &d); err != nil {
+			return nil, err
+		}
+		return v.sandbox.Validate(ctx, design, script.Function{Name: "validate_doc_update", Source: d.Validate})
+	})
+	if err != nil {
+		return compilation(err)
+	}
+	if oldDoc == nil {
+		oldDoc = []byte("null")
+	}
+	userCtx, err := user.json(dbName)
+	if err != nil {
+		return err
+	}
+	return rejection(run.Validate(ctx, newDoc, oldDoc, userCtx, security))
+}
+
+func rejection(err error) error {
+	var r *script.Rejection
+	if !errors.As(err, &r) {
+		var run *script.RuntimeError
+		var limit *script.LimitError
+		if errors.As(err, &run) || errors.As(err, &limit) {
+			return &Error{Kind: Forbidden, Name: "forbidden", Reason: err.Error(), Err: err}
+		}
+		return err
+	}
+	kind := Forbidden
+	if r.Unauthorized {
+		kind = Unauthorized
+	}
+	return &Error{Kind: kind, Reason: r.Reason}
+}
+
+// json is the user as functions see it: CouchDB's userCtx.
+func (u *UserCtx) json(dbName string) ([]byte, error) {
+	object := struct {
+		DB    string   `json:"db"`
+		Name  *string  `json:"name"`
+		Roles []string `json:"roles"`
+	}{DB: dbName, Roles: []string{}}
+	if u != nil {
+		if u.Name != "" {
+			object.Name = &u.Name
+		}
+		if u.Roles != nil {
+			object.Roles = u.Roles
+		}
+	}
+	return json.Marshal(object)
+}

@@ -1,0 +1,125 @@
+package layer
+
+import (
+	"fmt"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// indexedDoc is one document's part of an index: what it emitted into each view (nothing, when it is deleted).
+type indexedDoc struct {
+	id    string
+	seq   Seq
+	views []emission // by view id
+}
+
+// cost is roughly what writing the document's rows adds to a transaction, in bytes.
+func (doc *indexedDoc) cost(k *indexKeys) int {
+	n := 0
+	for i := range doc.views {
+		n += 2*len(k.data) + 3*len(doc.id) + 64
+		for _, r := range doc.views[i].rows {
+			n += len(r.row) + 2*len(r.key) + len(r.value) + 16
+		}
+	}
+	return n
+}
+
+// applyRows replaces what the documents had in the index by what they emitted. The entries that tell what they had are read with conflict: of two
+// writers of one document's rows, one is repeated.
+func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
+	if len(docs) == 0 {
+		return nil
+	}
+	views := len(docs[0].views)
+	old := make([]kv.Future[[]byte], 0, len(docs)*views)
+	for i := range docs {
+		for v := range views {
+			old = append(old, tx.Get(k.idKey(docs[i].id, v)))
+		}
+	}
+	sum := make([]viewDelta, views)
+	for i := range docs {
+		for v := range views {
+			value, err := old[i*views+v].Wait()
+			if err != nil {
+				return err
+			}
+			if err := sum[v].replace(tx, k, &docs[i], v, value); err != nil {
+				return err
+			}
+		}
+	}
+	for v := range sum {
+		sum[v].add(tx, k, v)
+	}
+	return nil
+}
+
+// viewDelta is how a view's counters change.
+type viewDelta struct{ rows, size, errors int64 }
+
+func (s *viewDelta) replace(tx kv.Transaction, k *indexKeys, doc *indexedDoc, view int, old []byte) error {
+	e := &doc.views[view]
+	if old != nil {
+		if err := s.remove(tx, k, doc.id, view, old); err != nil {
+			return fmt.Errorf("index entry of %q: %w", doc.id, err)
+		}
+	}
+	if len(e.rows) == 0 && e.err == "" {
+		if old != nil {
+			tx.Clear(k.idKey(doc.id, view))
+		}
+		return nil
+	}
+	tx.Set(k.idKey(doc.id, view), e.appendEntry(nil))
+	if e.err != "" {
+		s.errors++
+		tx.Set(k.errorKey(doc.id, view), doc.seq.appendTuple(tuple.AppendString(nil, e.err)))
+	}
+	_, size := e.size()
+	s.rows += int64(len(e.rows))
+	s.size += size
+	var value []byte
+	for _, r := range e.rows {
+		value = tuple.AppendBytes(tuple.AppendBytes(value[:0], r.key), r.value)
+		tx.Set(r.row, value)
+	}
+	return nil
+}
+
+func (s *viewDelta) remove(tx kv.Transaction, k *indexKeys, docID string, view int, old []byte) error {
+	entry, err := parseViewEntry(old)
+	if err != nil {
+		return err
+	}
+	if entry.failed {
+		s.errors--
+		tx.Clear(k.errorKey(docID, view))
+	}
+	was := emission{rows: make([]emitted, len(entry.keys))}
+	for i, key := range entry.keys {
+		was.rows[i].key = key
+	}
+	if fault := was.fault(k, view, docID); fault != "" {
+		return fmt.Errorf("rows that were written cannot be found again: %s", fault)
+	}
+	for _, r := range was.rows {
+		tx.Clear(r.row)
+	}
+	s.rows -= int64(len(entry.keys))
+	s.size -= entry.size
+	return nil
+}
+
+func (s *viewDelta) add(tx kv.Transaction, k *indexKeys, view int) {
+	for what, n := range map[keyspace.ViewInfoKey]int64{
+		keyspace.ViewRowCount: s.rows, keyspace.ViewSize: s.size, keyspace.ViewErrorCount: s.errors,
+	} {
+		if n != 0 {
+			tx.Atomic(kv.AtomicAdd, k.viewInfoKey(what, view), littleEndian(n))
+		}
+	}
+}

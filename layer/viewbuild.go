@@ -1,0 +1,265 @@
+package layer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Build is one run of an index from where it stands to a goal, on behalf of a job (P8, V3). The indexer drives it: StartBuild, then Step for each
+// shard until it is done, then Finish; Close in any case. Every transaction checks the fencing token, so that of two builds of one index
+// the older one stops with a Conflict.
+//
+// Where the engine can hold a snapshot, all steps read one, and the index ends as of exactly the goal. Elsewhere entries move while the build runs: steps chase
+// them, and Finish is one transaction that applies what is left at its own read version.
+type Build struct {
+	Index *Index
+	// Token is the fencing token of the job's lease.
+	Token  int64
+	From   Seq
+	Goal   Seq
+	Shards []ShardID
+	// Changes is roughly how many entries lie between the progress so far and Goal, for showing progress.
+	Changes int64
+
+	space    space
+	keys     indexKeys
+	snapshot kv.Snapshot // nil where the engine holds none
+	progress map[ShardID]Seq
+}
+
+// stepBytes bounds the rows of one transaction: FoundationDB is at its best below 1 MB.
+const stepBytes = 1_000_000
+
+// StartBuild fixes the goal and the shards, and takes the index over from an older build that did not finish; its progress is kept. Conflict where a
+// newer token has been here. The caller closes the build.
+func (ix *Index) StartBuild(ctx context.Context, token int64) (*Build, error) {
+	snapshot, _, err := kv.OpenSnapshot(ctx, ix.db.store.engine)
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := transact(ctx, ix.db, func(t *txn) (*Build, error) {
+		b := &Build{Index: ix, Token: token, space: t.keys, keys: ix.keys(t.keys), snapshot: snapshot}
+		return b, b.start(t)
+	})
+	if err != nil {
+		if snapshot != nil {
+			snapshot.Close()
+		}
+		return nil, fmt.Errorf("start of index build: %w", err)
+	}
+	return b, nil
+}
+
+func (b *Build) start(t *txn) error {
+	goalReader := t.Snapshot()
+	if b.snapshot != nil {
+		goalReader = b.snapshot
+	}
+	status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
+	state := t.Get(b.keys.infoKey(keyspace.ViewUpdateSeq))
+	old, err := parseStatus(status)
+	if err != nil {
+		return err
+	}
+	if old != nil && old.token > b.Token {
+		return errf(Conflict, "job_lost", "a newer build of the index is under way")
+	}
+	at, err := parseIndexSeq(state)
+	if err != nil {
+		return err
+	}
+	if at.stale() {
+		clearIndex(t, &b.keys)
+		at, old = indexSeq{}, nil
+	}
+	b.From = at.seq
+	if b.Goal, err = readLastSeq(goalReader, t.keys, t.cfg)(); err != nil {
+		return err
+	}
+	b.Shards = shardsSince(t.cfg, b.From)
+	b.progress = make(map[ShardID]Seq, len(b.Shards))
+	for _, shard := range b.Shards {
+		if b.progress[shard], err = b.shardProgress(t, shard, old != nil); err != nil {
+			return err
+		}
+	}
+	value := b.Goal.appendTuple(tuple.AppendInt(nil, b.Token))
+	t.Set(b.keys.infoKey(keyspace.ViewStatus), value)
+	return nil
+}
+
+// shardProgress is where the shard's steps begin: behind what an unfinished build did.
+func (b *Build) shardProgress(tx kv.Transaction, shard ShardID, unfinished bool) (Seq, error) {
+	if !unfinished {
+		return b.From, nil
+	}
+	value, err := tx.Get(b.keys.progressKey(shard)).Wait()
+	if value == nil || err != nil {
+		return b.From, err
+	}
+	seq, _, err := takeSeq(value)
+	return seq, err
+}
+
+// StepResult is the progress of one shard after a batch.
+type StepResult struct {
+	Documents int // processed in this step
+	Rows      int // rows written
+	Seq       Seq // reached
+	Done      bool
+}
+
+// Step processes one batch of a shard's changes, at most n documents. Steps of different shards may run at the same time; those of one shard may not. The caller
+// adapts n by how long steps take. Conflict where another build has taken over.
+func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, error) {
+	if b.snapshot == nil {
+		return b.stepInTransaction(ctx, shard, n)
+	}
+	batch, err := b.Index.collect(ctx, b.snapshot, b.space, &b.keys, shard, b.progress[shard], b.Goal, n)
+	if err != nil {
+		return StepResult{}, err
+	}
+	result := batch.result()
+	for docs := batch.docs; ; {
+		part, upTo := docs, batch.upTo
+		if cut := cutAt(&b.keys, docs, stepBytes); cut < len(docs) {
+			part, docs = docs[:cut], docs[cut:]
+			upTo = part[cut-1].seq
+		} else {
+			docs = nil
+		}
+		_, _, err := transact(ctx, b.Index.db, func(t *txn) (struct{}, error) {
+			return struct{}{}, b.write(t, shard, part, upTo)
+		})
+		if err != nil {
+			return StepResult{}, err
+		}
+		b.progress[shard] = upTo
+		if len(docs) == 0 {
+			return result, nil
+		}
+	}
+}
+
+// stepInTransaction reads, maps and writes in one transaction, so that a document that changes meanwhile is seen in one state.
+func (b *Build) stepInTransaction(ctx context.Context, shard ShardID, n int) (StepResult, error) {
+	batch, _, err := transact(ctx, b.Index.db, func(t *txn) (*batch, error) {
+		batch, err := b.Index.collect(ctx, t.Snapshot(), t.keys, &b.keys, shard, b.progress[shard], b.Goal, n)
+		if err != nil {
+			return nil, err
+		}
+		if cut := cutAt(&b.keys, batch.docs, stepBytes); cut < len(batch.docs) {
+			batch.docs, batch.done = batch.docs[:cut], false
+			batch.upTo = batch.docs[cut-1].seq
+		}
+		return batch, b.write(t, shard, batch.docs, batch.upTo)
+	})
+	if err != nil {
+		return StepResult{}, err
+	}
+	b.progress[shard] = batch.upTo
+	return batch.result(), nil
+}
+
+func (b *Build) write(tx kv.Transaction, shard ShardID, docs []indexedDoc, upTo Seq) error {
+	if err := b.checkToken(tx.Get(b.keys.infoKey(keyspace.ViewStatus))); err != nil {
+		return err
+	}
+	tx.Set(b.keys.progressKey(shard), upTo.appendTuple(nil))
+	return applyRows(tx, &b.keys, docs)
+}
+
+func (b *Build) checkToken(status kv.Future[[]byte]) error {
+	now, err := parseStatus(status)
+	if err != nil {
+		return err
+	}
+	if now == nil || now.token != b.Token {
+		return errf(Conflict, "job_lost", "another build of the index has taken over")
+	}
+	return nil
+}
+
+// Finish makes the index current as of one sequence after every shard is done: from then on readers see it. false means that too much has changed since
+// (only where there was no snapshot): step on, with the newer Goal that Finish has set.
+func (b *Build) Finish(ctx context.Context) (bool, error) {
+	const closing = 1000 // documents that one transaction may still apply
+	done, _, err := transact(ctx, b.Index.db, func(t *txn) (bool, error) {
+		if err := b.checkToken(t.Get(b.keys.infoKey(keyspace.ViewStatus))); err != nil {
+			return false, err
+		}
+		goal := b.Goal
+		if b.snapshot == nil {
+			batch, err := b.Index.collectAll(t, &b.keys, b.progress, closing)
+			if err != nil {
+				return false, err
+			}
+			if b.Goal, err = readLastSeq(t.Snapshot(), t.keys, t.cfg)(); err != nil {
+				return false, err
+			}
+			goal = b.Goal
+			if !batch.done || cutAt(&b.keys, batch.docs, stepBytes) < len(batch.docs) {
+				return false, nil
+			}
+			if err := applyRows(t, &b.keys, batch.docs); err != nil {
+				return false, err
+			}
+		}
+		setIndexSeq(t, &b.keys, goal)
+		return true, nil
+	})
+	return done, err
+}
+
+// Close releases the snapshot. Idempotent.
+func (b *Build) Close() {
+	if b.snapshot != nil {
+		b.snapshot.Close()
+		b.snapshot = nil
+	}
+}
+
+// CatchUp applies a small lag in one transaction, without tasks (V9): false where more than n documents are behind or a build is under way.
+func (ix *Index) CatchUp(ctx context.Context, n int) (bool, error) {
+	done, _, err := transact(ctx, ix.db, func(t *txn) (bool, error) {
+		k := ix.keys(t.keys)
+		status, state := t.Get(k.infoKey(keyspace.ViewStatus)), t.Get(k.infoKey(keyspace.ViewUpdateSeq))
+		if building, err := parseStatus(status); building != nil || err != nil {
+			return false, err
+		}
+		at, err := parseIndexSeq(state)
+		if err != nil || at.stale() {
+			return false, err
+		}
+		from := make(map[ShardID]Seq)
+		for _, shard := range shardsSince(t.cfg, at.seq) {
+			from[shard] = at.seq
+		}
+		batch, err := ix.collectAll(t, &k, from, n)
+		if err != nil || !batch.done || cutAt(&k, batch.docs, stepBytes) < len(batch.docs) {
+			return false, err
+		}
+		upTo, err := readLastSeq(t.Snapshot(), t.keys, t.cfg)()
+		if err != nil || upTo == at.seq && at.collation != 0 {
+			return err == nil, err
+		}
+		setIndexSeq(t, &k, upTo)
+		return true, applyRows(t, &k, batch.docs)
+	})
+	return done, err
+}
+
+// cutAt is how many documents from the front cost at most limit bytes, at least one.
+func cutAt(k *indexKeys, docs []indexedDoc, limit int) int {
+	sum := 0
+	for i := range docs {
+		if sum += docs[i].cost(k); sum > limit && i > 0 {
+			return i
+		}
+	}
+	return len(docs)
+}

@@ -1,0 +1,208 @@
+package layer
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/script"
+)
+
+// batch is a part of a shard's changes, mapped and ready to be written.
+type batch struct {
+	docs []indexedDoc // in the order of their sequences
+	upTo Seq          // every change up to here is in docs
+	done bool         // there was nothing behind upTo
+}
+
+func (b *batch) result() StepResult {
+	r := StepResult{Documents: len(b.docs), Seq: b.upTo, Done: b.done}
+	for i := range b.docs {
+		for v := range b.docs[i].views {
+			r.Rows += len(b.docs[i].views[v].rows)
+		}
+	}
+	return r
+}
+
+// loadBytes bounds the JSON of the documents of one batch.
+const loadBytes = 8 << 20
+
+// collect reads a shard's changes in (from, goal], at most n, with their documents, and maps them. goal zero is the end. It writes nothing.
+func (ix *Index) collect(ctx context.Context, r kv.Reader, keys space, k *indexKeys, shard ShardID, from, goal Seq, n int) (*batch, error) {
+	entries, more, err := readEntries(r, keys, shard, from, goal, n)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := ix.load(r, keys, entries)
+	if err != nil {
+		return nil, err
+	}
+	b := &batch{upTo: goal, done: !more && len(sources) == len(entries)}
+	if len(sources) > 0 && (!b.done || goal.IsZero()) {
+		b.upTo = sources[len(sources)-1].seq
+	} else if goal.IsZero() {
+		b.upTo = from
+	}
+	b.docs, err = ix.mapAll(ctx, k, sources)
+	return b, err
+}
+
+// collectAll is collect for all that is left of several shards, at the transaction's read version; done is false where that is more than n documents.
+func (ix *Index) collectAll(t *txn, k *indexKeys, from map[ShardID]Seq, n int) (*batch, error) {
+	all := &batch{done: true}
+	for shard, seq := range from {
+		b, err := ix.collect(t.ctx, t.Snapshot(), t.keys, k, shard, seq, Seq{}, n-len(all.docs))
+		if err != nil {
+			return nil, err
+		}
+		all.docs = append(all.docs, b.docs...)
+		if b.upTo.Compare(all.upTo) > 0 {
+			all.upTo = b.upTo
+		}
+		if !b.done {
+			all.done = false
+			return all, nil
+		}
+	}
+	slices.SortFunc(all.docs, func(a, b indexedDoc) int { return a.seq.Compare(b.seq) })
+	return all, nil
+}
+
+// source is a document to be mapped: its JSON, or nil where it has no rows because it is deleted.
+type source struct {
+	id   string
+	seq  Seq
+	json []byte
+}
+
+// load reads the documents of entries, as many as fit loadBytes (at least one), with all reads issued at once.
+func (ix *Index) load(r kv.Reader, keys space, entries []entry) ([]source, error) {
+	bodies := make([]bodyRead, len(entries))
+	for i := range entries {
+		if ix.maps(&entries[i]) {
+			bodies[i] = readBody(r, keys, entries[i].id, entries[i].rev)
+		}
+	}
+	sources := make([]source, 0, len(entries))
+	var arena []byte
+	for i := range entries {
+		e := &entries[i]
+		s := source{id: e.id, seq: e.seq}
+		if ix.maps(e) {
+			from := len(arena)
+			var err error
+			if arena, err = ix.appendDocument(arena, r, keys, e, &bodies[i]); err != nil {
+				return nil, err
+			}
+			s.json = arena[from:len(arena):len(arena)]
+		}
+		sources = append(sources, s)
+		if len(arena) > loadBytes {
+			break
+		}
+	}
+	return sources, nil
+}
+
+// maps reports whether the entry's document is given to the map functions.
+func (ix *Index) maps(e *entry) bool {
+	return !e.deleted && (ix.design.Options.IncludeDesign || !isDesign(e.id))
+}
+
+// appendDocument renders a document as map functions see it: with conflicts, where there are any, as in CouchDB.
+func (ix *Index) appendDocument(dst []byte, r kv.Reader, keys space, e *entry, body *bodyRead) ([]byte, error) {
+	stored, found, err := body.wait()
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, corrupt("body of "+e.id, errors.New("it is missing"))
+	}
+	doc := stored.document(e.id, e.rev)
+	if e.branches > 1 {
+		if err := addConflicts(r, keys, doc); err != nil {
+			return nil, err
+		}
+	}
+	if ix.design.Options.LocalSeq {
+		doc.LocalSeq = e.seq
+	}
+	return doc.AppendJSON(dst), nil
+}
+
+// mapAll runs the map functions over the sources, on all processors where there are many.
+func (ix *Index) mapAll(ctx context.Context, k *indexKeys, sources []source) ([]indexedDoc, error) {
+	docs := make([]indexedDoc, len(sources))
+	live := make([]int, 0, len(sources))
+	views := make([]emission, len(sources)*len(ix.design.Views))
+	for i, s := range sources {
+		n := len(ix.design.Views)
+		docs[i] = indexedDoc{id: s.id, seq: s.seq, views: views[i*n : (i+1)*n : (i+1)*n]}
+		if s.json != nil {
+			live = append(live, i)
+		}
+	}
+	if len(live) == 0 {
+		return docs, nil
+	}
+	maps, err := ix.db.store.compile(ctx, ix.design)
+	if err != nil {
+		return nil, err
+	}
+	const alone = 50 // documents that are not worth another goroutine
+	workers := min(runtime.GOMAXPROCS(0), (len(live)+alone-1)/alone)
+	size := (len(live) + workers - 1) / workers
+	g, ctx := errgroup.WithContext(ctx)
+	for part := range slices.Chunk(live, size) {
+		g.Go(func() error { return mapSome(ctx, maps, k, sources, docs, part) })
+	}
+	return docs, g.Wait()
+}
+
+// mapSome maps the sources at the given places and computes the keys of their rows.
+func mapSome(ctx context.Context, maps *script.Maps, k *indexKeys, sources []source, docs []indexedDoc, places []int) error {
+	texts := make([][]byte, len(places))
+	for i, at := range places {
+		texts[i] = sources[at].json
+	}
+	return maps.Map(ctx, texts, func(i int, result *script.Mapped) error {
+		doc := &docs[places[i]]
+		for v := range doc.views {
+			e := &doc.views[v]
+			if err := result.Errs[v]; err != nil {
+				e.err = err.Error()
+			} else {
+				e.rows = keepRows(result.Rows[v])
+			}
+			e.prepare(k, v, doc.id)
+		}
+		return nil
+	})
+}
+
+// keepRows copies rows out of the sandbox's memory.
+func keepRows(rows []script.Row) []emitted {
+	if len(rows) == 0 {
+		return nil
+	}
+	size := 0
+	for _, r := range rows {
+		size += len(r.Key) + len(r.Value)
+	}
+	arena := make([]byte, 0, size)
+	kept := make([]emitted, len(rows))
+	for i, r := range rows {
+		from := len(arena)
+		arena = append(arena, r.Key...)
+		kept[i].key = arena[from:len(arena):len(arena)]
+		from = len(arena)
+		arena = append(arena, r.Value...)
+		kept[i].value = arena[from:len(arena):len(arena)]
+	}
+	return kept
+}

@@ -1,0 +1,135 @@
+package layer
+
+import (
+	"github.com/divandb/divan/layer/collate"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// indexKeys builds the keys of one index (keyspace.Views). It is a value of two strings of bytes, made once for each operation.
+type indexKeys struct {
+	info      []byte // (.., Views, ViewInfo)
+	data      []byte // (.., Views, ViewData, signature)
+	signature string
+	raw       bool // options.collation = "raw"
+}
+
+func newIndexKeys(views []byte, design *Design) indexKeys {
+	views = views[:len(views):len(views)]
+	data := tuple.AppendInt(views, int64(keyspace.ViewData))
+	return indexKeys{
+		info:      tuple.AppendInt(views, int64(keyspace.ViewInfo)),
+		data:      tuple.AppendString(data, design.Signature),
+		signature: design.Signature,
+		raw:       design.RawCollation(),
+	}
+}
+
+func (k *indexKeys) infoKey(what keyspace.ViewInfoKey) []byte {
+	key := make([]byte, 0, len(k.info)+len(k.signature)+16)
+	key = tuple.AppendInt(append(key, k.info...), int64(what))
+	return tuple.AppendString(key, k.signature)
+}
+
+// viewInfoKey is a counter of one view.
+func (k *indexKeys) viewInfoKey(what keyspace.ViewInfoKey, view int) []byte {
+	return tuple.AppendInt(k.infoKey(what), int64(view))
+}
+
+func (k *indexKeys) progressKey(shard ShardID) []byte {
+	return tuple.AppendString(k.infoKey(keyspace.ViewProgress), string(shard))
+}
+
+func (k *indexKeys) appendRange(dst []byte, r keyspace.ViewRange) []byte {
+	return tuple.AppendInt(append(dst, k.data...), int64(r))
+}
+
+// idKey is where a document's rows in a view are listed, errorKey where it is listed as skipped.
+func (k *indexKeys) idKey(docID string, view int) []byte {
+	key := make([]byte, 0, len(k.data)+len(docID)+8)
+	key = k.appendRange(key, keyspace.ViewIDs)
+	return tuple.AppendInt(tuple.AppendString(key, docID), int64(view))
+}
+
+func (k *indexKeys) errorKey(docID string, view int) []byte {
+	key := k.appendRange(nil, keyspace.ViewErrors)
+	return tuple.AppendInt(tuple.AppendString(key, docID), int64(view))
+}
+
+func (k *indexKeys) appendViewRows(dst []byte, view int) []byte {
+	return tuple.AppendInt(k.appendRange(dst, keyspace.ViewRows), int64(view))
+}
+
+func (k *indexKeys) appendSortKey(dst, json []byte) ([]byte, error) {
+	if k.raw {
+		return collate.AppendRawKey(dst, json)
+	}
+	return collate.AppendKey(dst, json)
+}
+
+// appendRowKey appends the key of the n-th row (from 0) with this sort key and document.
+func (k *indexKeys) appendRowKey(dst []byte, view int, sortKey []byte, docID string, n int) []byte {
+	dst = tuple.AppendBytes(k.appendViewRows(dst, view), sortKey)
+	return tuple.AppendInt(tuple.AppendString(dst, docID), int64(n))
+}
+
+// rowRange turns a query's bounds into a range of row keys, in key order whatever the direction of the query.
+func (k *indexKeys) rowRange(view int, q *ViewQuery) (kv.KeyRange, error) {
+	low, high := bound{q.StartKey, q.StartDocID}, bound{q.EndKey, q.EndDocID}
+	lowOpen, highOpen := false, q.ExcludeEnd
+	if q.Key != nil {
+		low.key, high.key = q.Key, q.Key
+	}
+	if q.Descending {
+		low, high = high, low
+		lowOpen, highOpen = highOpen, lowOpen
+	}
+	prefix := k.appendViewRows(nil, view)
+	r := prefixRange(prefix)
+	var err error
+	if low.key != nil {
+		if r.Begin, err = k.boundKey(prefix, low, lowOpen); err != nil {
+			return r, err
+		}
+	}
+	if high.key != nil {
+		if r.End, err = k.boundKey(prefix, high, !highOpen); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// bound is one end of a query. A document id counts only together with a key, as in CouchDB.
+type bound struct {
+	key   []byte
+	docID string
+}
+
+// boundKey is the first row key at the bound, or the first one behind all rows of the bound.
+func (k *indexKeys) boundKey(prefix []byte, b bound, behind bool) ([]byte, error) {
+	sortKey, err := k.appendSortKey(nil, b.key)
+	if err != nil {
+		return nil, errf(Invalid, "query_parse_error", "invalid key: %v", err)
+	}
+	key := tuple.AppendBytes(prefix[:len(prefix):len(prefix)], sortKey)
+	if b.docID != "" {
+		key = tuple.AppendString(key, b.docID)
+	}
+	if behind {
+		key = append(key, 0xff) // above every type code of a tuple
+	}
+	return key, nil
+}
+
+// splitRowKey reads the document id of a row key behind the view's prefix.
+func splitRowKey(rest []byte) (docID string, err error) {
+	if rest, err = tuple.Skip(rest); err == nil {
+		docID, _, err = tuple.TakeString(rest)
+	}
+	if err != nil {
+		return "", corrupt("view row", err)
+	}
+	return docID, nil
+}

@@ -1,0 +1,166 @@
+package layer
+
+import (
+	"bytes"
+	"context"
+	"iter"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// ViewQuery is a map query (V7). Keys are JSON texts; nil is none.
+type ViewQuery struct {
+	View                 string
+	Key                  []byte
+	Keys                 [][]byte
+	StartKey, EndKey     []byte
+	StartDocID, EndDocID string
+	ExcludeEnd           bool
+	Descending           bool
+	Limit, Skip          int // Limit < 0 is none
+	IncludeDocs          bool
+	Conflicts            bool
+}
+
+// ViewRow is one row. Key and Value are the JSON that was emitted. Valid until the next row.
+type ViewRow struct {
+	ID         string
+	Key, Value []byte
+	// Doc, with IncludeDocs, is the row's document, or the one that the value's _id (and _rev) names; nil where it is gone.
+	Doc *Document
+}
+
+// ViewResult is a view response under way.
+type ViewResult struct {
+	TotalRows int64
+	// Offset is the number of rows before the first one, -1 where finding out would take reading them.
+	Offset    int64
+	UpdateSeq Seq                       // of the index
+	Rows      iter.Seq2[ViewRow, error] // once
+}
+
+// Query streams rows of the index as it stands: freshness is the caller's business. NotFound (missing_named_view) for an unknown view, Invalid
+// (query_parse_error) for a query that can have no rows.
+func (ix *Index) Query(ctx context.Context, q ViewQuery) (*ViewResult, error) {
+	id, _, ok := ix.design.View(q.View)
+	if !ok {
+		return nil, errf(NotFound, "", "missing_named_view")
+	}
+	s, err := ix.db.openStream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result, err := ix.query(s, id, q)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return result, nil
+}
+
+func (ix *Index) query(s *stream, view int, q ViewQuery) (*ViewResult, error) {
+	k := ix.keys(s.keys)
+	ranges, err := q.ranges(&k, view)
+	if err != nil {
+		return nil, err
+	}
+	rows, at := s.r.Get(k.viewInfoKey(keyspace.ViewRowCount, view)), s.r.Get(k.infoKey(keyspace.ViewUpdateSeq))
+	result := &ViewResult{Offset: -1}
+	if result.TotalRows, err = waitCounter(rows); err != nil {
+		return nil, err
+	}
+	seq, err := parseIndexSeq(at)
+	if err != nil {
+		return nil, err
+	}
+	result.UpdateSeq = seq.seq
+	if q.Key == nil && q.Keys == nil && q.StartKey == nil {
+		result.Offset = min(int64(q.Skip), result.TotalRows)
+	}
+	prefix := len(k.appendViewRows(nil, view))
+	result.Rows = func(yield func(ViewRow, error) bool) {
+		defer s.close()
+		if err := ix.yieldRows(s, prefix, ranges, q, yield); err != nil {
+			yield(ViewRow{}, err)
+		}
+	}
+	return result, nil
+}
+
+// ranges of row keys that the query reads, one after the other.
+func (q *ViewQuery) ranges(k *indexKeys, view int) ([]kv.KeyRange, error) {
+	if q.Keys == nil {
+		r, err := k.rowRange(view, q)
+		if err != nil {
+			return nil, err
+		}
+		if q.StartKey != nil && q.EndKey != nil && bytes.Compare(r.Begin, r.End) > 0 {
+			return nil, errf(Invalid, "query_parse_error", "No rows can match your key range, change your start_key, end_key, or set descending=%v", !q.Descending)
+		}
+		if bytes.Compare(r.Begin, r.End) >= 0 {
+			return nil, nil
+		}
+		return []kv.KeyRange{r}, nil
+	}
+	ranges := make([]kv.KeyRange, len(q.Keys))
+	for i, key := range q.Keys {
+		one := ViewQuery{Key: key, StartDocID: q.StartDocID, EndDocID: q.EndDocID, Descending: q.Descending}
+		r, err := k.rowRange(view, &one)
+		if err != nil {
+			return nil, err
+		}
+		ranges[i] = r
+	}
+	return ranges, nil
+}
+
+// yieldRows counts skip and limit over all ranges.
+func (ix *Index) yieldRows(s *stream, prefix int, ranges []kv.KeyRange, q ViewQuery, yield func(ViewRow, error) bool) error {
+	skip, left := q.Skip, q.Limit
+	docs := newDocWindow(s, q.IncludeDocs, q.Conflicts)
+	more := true
+	for _, r := range ranges {
+		if left == 0 || !more {
+			break
+		}
+		o := kv.RangeOptions{Reverse: q.Descending, Mode: kv.ModeIterator}
+		if left > 0 {
+			o.Limit = skip + left
+		}
+		err := s.scan(r, o, func(row kv.KeyValue) (bool, error) {
+			if skip > 0 {
+				skip--
+				return true, nil
+			}
+			left--
+			out, err := parseRow(prefix, row)
+			if err != nil {
+				return false, err
+			}
+			more, err = docs.push(out, yield)
+			return more && left != 0, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !more {
+		return nil
+	}
+	_, err := docs.flush(yield)
+	return err
+}
+
+func parseRow(prefix int, row kv.KeyValue) (out ViewRow, err error) {
+	if out.ID, err = splitRowKey(row.Key[prefix:]); err != nil {
+		return out, err
+	}
+	rest := row.Value
+	if out.Key, rest, err = tuple.TakeBytes(rest); err != nil {
+		return out, err
+	}
+	out.Value, _, err = tuple.TakeBytes(rest)
+	return out, err
+}

@@ -1,0 +1,150 @@
+package layer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Limits of what one document may emit into one view (V6, rfc-008 "Size limits"). What is beyond is an error of that document in that view, listed
+// under its index errors.
+const (
+	maxEmittedKey   = 8 << 10
+	maxEmittedValue = 64 << 10
+	maxEmittedKeys  = 64 << 10
+	// maxEmitted keeps one document's rows well inside one transaction.
+	maxEmitted = 4_000_000
+)
+
+// emission is what one document emitted into one view: rows, or the error for which it is skipped.
+type emission struct {
+	rows []emitted
+	err  string
+}
+
+type emitted struct {
+	key, value []byte // JSON
+	row        []byte // the row's key in the store
+}
+
+// size is the bytes of emitted keys and values, as index sizes count them.
+func (e *emission) size() (keys, all int64) {
+	for _, r := range e.rows {
+		keys += int64(len(r.key))
+		all += int64(len(r.key) + len(r.value))
+	}
+	return keys, all
+}
+
+// prepare checks the limits and computes the row keys: the part of indexing that needs no transaction.
+func (e *emission) prepare(k *indexKeys, view int, docID string) {
+	if e.err == "" {
+		e.err = e.fault(k, view, docID)
+	}
+	if e.err != "" {
+		e.rows = nil
+	}
+}
+
+func (e *emission) fault(k *indexKeys, view int, docID string) string {
+	for i := range e.rows {
+		r := &e.rows[i]
+		switch {
+		case len(r.key) > maxEmittedKey:
+			return fmt.Sprintf("emitted key of %d bytes exceeds %d", len(r.key), maxEmittedKey)
+		case len(r.value) > maxEmittedValue:
+			return fmt.Sprintf("emitted value of %d bytes exceeds %d", len(r.value), maxEmittedValue)
+		}
+	}
+	if keys, all := e.size(); keys > maxEmittedKeys || all > maxEmitted {
+		return fmt.Sprintf("emitted %d rows with %d bytes of keys and %d bytes in all; at most %d and %d", len(e.rows), keys, all, maxEmittedKeys, maxEmitted)
+	}
+	sizes := 0
+	prefix := len(k.data) + 16
+	for i := range e.rows {
+		sizes += prefix + 3*len(e.rows[i].key) + len(docID)
+	}
+	arena := make([]byte, 0, sizes)
+	var sortKey []byte
+	for i := range e.rows {
+		start := len(arena)
+		var err error
+		if sortKey, err = k.appendSortKey(sortKey[:0], e.rows[i].key); err != nil {
+			return err.Error()
+		}
+		arena = k.appendRowKey(arena, view, sortKey, docID, 0)
+		if len(arena)-start > kv.MaxKeySize {
+			return fmt.Sprintf("emitted key of %d bytes has a sort key of %d bytes, more than a key of the store can hold", len(e.rows[i].key), len(arena)-start)
+		}
+		e.rows[i].row = arena[start:len(arena):len(arena)]
+	}
+	e.numberEqual()
+	return ""
+}
+
+// numberEqual gives rows with the same sort key different numbers, in the order in which they were emitted. Keys that only sort alike (1 and 1.0)
+// share a sequence of numbers too, since their row keys are the same up to it.
+func (e *emission) numberEqual() {
+	if len(e.rows) < 2 {
+		return
+	}
+	seen := make(map[string]int64, len(e.rows))
+	for i := range e.rows {
+		row := e.rows[i].row
+		stem := row[:len(row)-len(tuple.AppendInt(nil, 0))]
+		n := seen[string(stem)]
+		seen[string(stem)] = n + 1
+		if n > 0 {
+			e.rows[i].row = tuple.AppendInt(slices.Clone(stem), n)
+		}
+	}
+}
+
+// viewEntry is the value of an id key: what a document has in a view.
+type viewEntry struct {
+	size   int64
+	failed bool
+	keys   [][]byte // emitted keys, in the order of their rows
+}
+
+func (e *emission) appendEntry(dst []byte) []byte {
+	_, all := e.size()
+	dst = tuple.AppendInt(dst, keyspace.IndexFormat)
+	dst = tuple.AppendInt(dst, int64(len(e.rows)))
+	dst = tuple.AppendInt(dst, all)
+	dst = tuple.AppendBool(dst, e.err != "")
+	for _, r := range e.rows {
+		dst = tuple.AppendBytes(dst, r.key)
+	}
+	return dst
+}
+
+func parseViewEntry(value []byte) (e viewEntry, err error) {
+	format, rest, err := tuple.TakeInt(value)
+	if err != nil {
+		return e, err
+	}
+	if format != keyspace.IndexFormat {
+		return e, fmt.Errorf("view entry of format %d, this node knows %d", format, keyspace.IndexFormat)
+	}
+	n, rest, err := tuple.TakeInt(rest)
+	if err != nil {
+		return e, err
+	}
+	if e.size, rest, err = tuple.TakeInt(rest); err != nil {
+		return e, err
+	}
+	if e.failed, rest, err = tuple.TakeBool(rest); err != nil {
+		return e, err
+	}
+	e.keys = make([][]byte, n)
+	for i := range e.keys {
+		if e.keys[i], rest, err = tuple.TakeBytes(rest); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}

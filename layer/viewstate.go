@@ -1,0 +1,269 @@
+package layer
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/divandb/divan/layer/collate"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Index is the stored index of a design document's views, shared by all design documents with the same signature (V1).
+type Index struct {
+	db     *Database
+	design *Design
+}
+
+// Index of a design. It does no I/O; the index may be empty.
+func (d *Database) Index(design *Design) *Index { return &Index{db: d, design: design} }
+
+// Design is the design document whose views these are.
+func (ix *Index) Design() *Design { return ix.design }
+
+func (ix *Index) keys(db space) indexKeys {
+	return newIndexKeys(db.sub(nil, keyspace.Views), ix.design)
+}
+
+// IndexState is where an index stands, at one read version.
+type IndexState struct {
+	Seq      Seq // documents up to here are in the index
+	LastSeq  Seq // of the database
+	Building bool
+	Goal     Seq // of the build under way
+	Shards   []ShardState
+	Views    []ViewState // in the order of Design.Views
+}
+
+// ShardState is how far the build under way has come in a shard.
+type ShardState struct {
+	Shard ShardID
+	Seq   Seq
+}
+
+// ViewState is one view's figures.
+type ViewState struct {
+	Name   string
+	Rows   int64
+	Bytes  int64 // of emitted keys and values
+	Errors int64 // documents skipped (V10)
+}
+
+// Current reports whether every change of the database is in the index.
+func (s *IndexState) Current() bool { return s.Seq.Compare(s.LastSeq) >= 0 }
+
+// State reads where the index stands.
+func (ix *Index) State(ctx context.Context) (IndexState, error) {
+	return read(ctx, ix.db, func(t *txn) (IndexState, error) {
+		k := ix.keys(t.keys)
+		state := IndexState{Views: make([]ViewState, len(ix.design.Views))}
+		status, at := t.Get(k.infoKey(keyspace.ViewStatus)), t.Get(k.infoKey(keyspace.ViewUpdateSeq))
+		counters := make([][3]kv.Future[[]byte], len(state.Views))
+		for i := range counters {
+			for j, what := range []keyspace.ViewInfoKey{keyspace.ViewRowCount, keyspace.ViewSize, keyspace.ViewErrorCount} {
+				counters[i][j] = t.Get(k.viewInfoKey(what, i))
+			}
+		}
+		var err error
+		if state.LastSeq, err = readLastSeq(t, t.keys, t.cfg)(); err != nil {
+			return state, err
+		}
+		seq, err := parseIndexSeq(at)
+		if err != nil {
+			return state, err
+		}
+		if !seq.stale() {
+			state.Seq = seq.seq
+		}
+		for i := range counters {
+			v := &state.Views[i]
+			v.Name = ix.design.Views[i].Name
+			for j, into := range []*int64{&v.Rows, &v.Bytes, &v.Errors} {
+				if *into, err = waitCounter(counters[i][j]); err != nil {
+					return state, err
+				}
+			}
+		}
+		building, err := parseStatus(status)
+		if building == nil || err != nil {
+			return state, err
+		}
+		state.Building, state.Goal = true, building.goal
+		state.Shards, err = shardStates(t, t.cfg, &k, state.Seq)
+		return state, err
+	})
+}
+
+func shardStates(r kv.Reader, c *config, k *indexKeys, from Seq) ([]ShardState, error) {
+	var states []ShardState
+	for _, shard := range shardsSince(c, from) {
+		value, err := r.Get(k.progressKey(shard)).Wait()
+		if err != nil {
+			return nil, err
+		}
+		s := ShardState{Shard: shard, Seq: from}
+		if value != nil {
+			if s.Seq, _, err = takeSeq(value); err != nil {
+				return nil, err
+			}
+		}
+		states = append(states, s)
+	}
+	return states, nil
+}
+
+// indexSeq is the value of ViewUpdateSeq; the zero value is an index that was never built.
+type indexSeq struct {
+	seq       Seq
+	collation int64
+}
+
+// stale reports that the rows were written in another order than this node reads (V5): the index is built anew.
+func (s indexSeq) stale() bool { return s.collation != 0 && s.collation != int64(collate.Version) }
+
+func setIndexSeq(tx kv.Transaction, k *indexKeys, seq Seq) {
+	value := seq.appendTuple(tuple.AppendInt(nil, keyspace.IndexFormat))
+	tx.Set(k.infoKey(keyspace.ViewUpdateSeq), tuple.AppendInt(value, int64(collate.Version)))
+	tx.Clear(k.infoKey(keyspace.ViewStatus))
+	begin, end := tuple.Range(k.infoKey(keyspace.ViewProgress))
+	tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
+}
+
+func parseIndexSeq(f kv.Future[[]byte]) (s indexSeq, err error) {
+	value, err := f.Wait()
+	if value == nil || err != nil {
+		return s, err
+	}
+	format, rest, err := tuple.TakeInt(value)
+	if err != nil {
+		return s, fmt.Errorf("index sequence: %w", err)
+	}
+	if format != keyspace.IndexFormat {
+		return s, fmt.Errorf("index of format %d, this node knows %d", format, keyspace.IndexFormat)
+	}
+	if s.seq, rest, err = takeSeq(rest); err != nil {
+		return s, fmt.Errorf("index sequence: %w", err)
+	}
+	s.collation, _, err = tuple.TakeInt(rest)
+	return s, err
+}
+
+// buildStatus is the value of ViewStatus.
+type buildStatus struct {
+	token int64
+	goal  Seq
+}
+
+// parseStatus is nil where no build is under way.
+func parseStatus(f kv.Future[[]byte]) (*buildStatus, error) {
+	value, err := f.Wait()
+	if value == nil || err != nil {
+		return nil, err
+	}
+	token, rest, err := tuple.TakeInt(value)
+	if err != nil {
+		return nil, fmt.Errorf("index status: %w", err)
+	}
+	goal, _, err := takeSeq(rest)
+	return &buildStatus{token, goal}, err
+}
+
+// clearIndex removes all of an index.
+func clearIndex(tx kv.Transaction, k *indexKeys) {
+	begin, end := tuple.Range(k.data)
+	tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
+	for what := keyspace.ViewUpdateSeq; what <= keyspace.ViewProgress; what++ {
+		key := k.infoKey(what)
+		tx.Clear(key)
+		begin, end := tuple.Range(key)
+		tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
+	}
+}
+
+// CleanupViews removes the indexes whose signature no design document has (V8). A build of such an index ends with a Conflict.
+func (d *Database) CleanupViews(ctx context.Context) error {
+	designs, err := d.Designs(ctx)
+	if err != nil {
+		return err
+	}
+	used := make(map[string]bool, len(designs))
+	for _, design := range designs {
+		used[design.Signature] = true
+	}
+	_, _, err = transact(ctx, d, func(t *txn) (struct{}, error) {
+		return struct{}{}, clearUnused(t, t.keys, used)
+	})
+	return err
+}
+
+// clearUnused finds the signatures among the update sequences and the statuses: an index that was never finished has only the latter.
+func clearUnused(tx kv.Transaction, keys space, used map[string]bool) error {
+	k := newIndexKeys(keys.sub(nil, keyspace.Views), &Design{})
+	for _, what := range []keyspace.ViewInfoKey{keyspace.ViewUpdateSeq, keyspace.ViewStatus} {
+		prefix := tuple.AppendInt(k.info[:len(k.info):len(k.info)], int64(what))
+		begin, end := tuple.Range(prefix)
+		it := tx.GetRange(kv.KeyRange{Begin: begin, End: end}, kv.RangeOptions{Mode: kv.ModeWantAll})
+		for it.Next() {
+			signature, _, err := tuple.TakeString(it.KeyValue().Key[len(prefix):])
+			if err != nil {
+				it.Close()
+				return fmt.Errorf("index information: %w", err)
+			}
+			if !used[signature] {
+				gone := newIndexKeys(keys.sub(nil, keyspace.Views), &Design{Signature: signature})
+				clearIndex(tx, &gone)
+			}
+		}
+		it.Close()
+		if err := it.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IndexError is a document that a view skipped (V10).
+type IndexError struct {
+	View, DocID, Error string
+	Seq                Seq
+}
+
+// Errors streams the documents that were skipped, by id.
+func (ix *Index) Errors(ctx context.Context) iter.Seq2[IndexError, error] {
+	return func(yield func(IndexError, error) bool) {
+		s, err := ix.db.openStream(ctx)
+		if err == nil {
+			defer s.close()
+			k := ix.keys(s.keys)
+			prefix := k.appendRange(nil, keyspace.ViewErrors)
+			err = s.scan(prefixRange(prefix), kv.RangeOptions{}, func(row kv.KeyValue) (bool, error) {
+				e, err := ix.parseError(len(prefix), row)
+				return err == nil && yield(e, nil), err
+			})
+		}
+		if err != nil {
+			yield(IndexError{}, err)
+		}
+	}
+}
+
+func (ix *Index) parseError(prefix int, row kv.KeyValue) (e IndexError, err error) {
+	rest := row.Key[prefix:]
+	if e.DocID, rest, err = tuple.TakeString(rest); err != nil {
+		return e, err
+	}
+	id, _, err := tuple.TakeInt(rest)
+	if err != nil {
+		return e, err
+	}
+	if id < int64(len(ix.design.Views)) {
+		e.View = ix.design.Views[id].Name
+	}
+	if e.Error, rest, err = tuple.TakeString(row.Value); err != nil {
+		return e, err
+	}
+	e.Seq, _, err = takeSeq(rest)
+	return e, err
+}
