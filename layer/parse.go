@@ -150,7 +150,9 @@ func (p *editParser) history(value []byte) error {
 			p.start, err = strconv.ParseInt(string(v), 10, 64)
 			startOK = err == nil && p.start >= 0
 		case `"ids"`:
-			idsOK = v[0] == '['
+			if idsOK = v[0] == '['; !idsOK {
+				continue
+			}
 			if p.ids, err = parseIDs(v); err != nil {
 				return err
 			}

@@ -97,7 +97,7 @@ func (q *ViewQuery) ranges(k *indexKeys, view int) ([]kv.KeyRange, error) {
 			return nil, err
 		}
 		if q.StartKey != nil && q.EndKey != nil && bytes.Compare(r.Begin, r.End) > 0 {
-			return nil, errf(Invalid, "query_parse_error", "No rows can match your key range, change your start_key, end_key, or set descending=%v", !q.Descending)
+			return nil, errf(Invalid, "query_parse_error", "No rows can match your key range, reverse your start_key and end_key or set descending=%v", !q.Descending)
 		}
 		if bytes.Compare(r.Begin, r.End) >= 0 {
 			return nil, nil

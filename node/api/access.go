@@ -1,0 +1,167 @@
+package api
+
+import (
+	"slices"
+
+	"github.com/tidwall/gjson"
+)
+
+// Who may ask what (chttpd_auth_request). Every endpoint names one of these; those under /{db} also open the database, which is where an unknown one
+// becomes a 404.
+
+type access func(q *request) error
+
+func anyone(*request) error { return nil }
+
+func serverAdmin(q *request) error {
+	if !q.user.IsAdmin() {
+		return unauthorized("You are not a server admin.")
+	}
+	return nil
+}
+
+func metricsReader(q *request) error {
+	if !q.user.IsAdmin() && !q.user.has("_metrics") {
+		return unauthorized("You are not a server admin or read-only metrics user")
+	}
+	return nil
+}
+
+// databaseLister is who may list databases: admins, or everyone where the setting says so.
+func databaseLister(q *request) error {
+	if q.srv.o.Settings.IsTrue("chttpd", "admin_only_all_dbs") {
+		return serverAdmin(q)
+	}
+	return nil
+}
+
+// databaseMember opens the database for its members and admins.
+func databaseMember(q *request) error {
+	if err := q.open(); err != nil || q.user.IsAdmin() {
+		return err
+	}
+	if systemFeed(q) {
+		return serverAdmin(q)
+	}
+	sec, err := q.databaseSecurity()
+	if err != nil {
+		return err
+	}
+	if !sec.isMember(q.user) {
+		return q.refuse("You are not authorized to access this db.", "You are not allowed to access this db.")
+	}
+	return nil
+}
+
+// systemFeed reports whether the request lists users or replications, which only server admins may.
+func systemFeed(q *request) bool {
+	listed := q.part(1) == "_all_docs" || q.part(1) == "_changes"
+	return listed && (q.part(0) == usersDatabase || q.part(0) == "_replicator")
+}
+
+// databaseAdmin opens the database for its admins.
+func databaseAdmin(q *request) error {
+	if err := q.open(); err != nil {
+		return err
+	}
+	admin, err := q.isDatabaseAdmin()
+	if err == nil && !admin {
+		err = unauthorized("You are not a server or db admin.")
+	}
+	return err
+}
+
+// adminOfServer opens the database for server admins.
+func adminOfServer(q *request) error {
+	if err := serverAdmin(q); err != nil {
+		return err
+	}
+	return q.open()
+}
+
+// open finds the database that the path names.
+func (q *request) open() (err error) {
+	q.db, err = q.srv.o.Store.Database(q.ctx(), q.path[0])
+	return err
+}
+
+// refuse is 401 for who might log in, 403 for who has.
+func (q *request) refuse(anonymous, named string) error {
+	if q.user.Name == "" {
+		return unauthorized(anonymous)
+	}
+	return forbidden(named)
+}
+
+// requireDatabaseAdmin is for the few writes of the members' endpoints that only admins may do: design documents, _security, _revs_limit.
+func (q *request) requireDatabaseAdmin() error {
+	admin, err := q.isDatabaseAdmin()
+	if err == nil && !admin {
+		const reason = "You are not a db or server admin."
+		err = q.refuse(reason, reason)
+	}
+	return err
+}
+
+func (q *request) isDatabaseAdmin() (bool, error) {
+	if q.user.IsAdmin() {
+		return true, nil
+	}
+	sec, err := q.databaseSecurity()
+	if err != nil {
+		return false, err
+	}
+	return sec.admins.includes(q.user), nil
+}
+
+// databaseSecurity reads the security object once per request.
+func (q *request) databaseSecurity() (*security, error) {
+	if q.security == nil {
+		object, err := q.db.Security(q.ctx())
+		if err != nil {
+			return nil, err
+		}
+		q.security = parseSecurity(gjson.ParseBytes(object))
+	}
+	return q.security, nil
+}
+
+// security is a _security object, parsed.
+type security struct{ admins, members group }
+
+// group is the names and roles of a security object's members or admins.
+type group struct{ names, roles []string }
+
+func parseSecurity(object gjson.Result) *security {
+	members := member(object, "members")
+	if !members.Exists() {
+		members = member(object, "readers") // before CouchDB 1.2
+	}
+	return &security{admins: parseGroup(member(object, "admins")), members: parseGroup(members)}
+}
+
+func parseGroup(object gjson.Result) group {
+	names, _ := stringsOf(member(object, "names"))
+	roles, _ := stringsOf(member(object, "roles"))
+	return group{names, roles}
+}
+
+func (g group) includes(u User) bool {
+	if u.Name != "" && slices.Contains(g.names, u.Name) {
+		return true
+	}
+	for _, role := range u.Roles {
+		if slices.Contains(g.roles, role) {
+			return true
+		}
+	}
+	return false
+}
+
+// isMember: a database without any member is open to everyone.
+func (s *security) isMember(u User) bool {
+	if len(s.members.names) == 0 && len(s.members.roles) == 0 {
+		return true
+	}
+	return u.IsAdmin() || s.admins.includes(u) || s.members.includes(u)
+}

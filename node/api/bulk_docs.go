@@ -1,0 +1,249 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/divandb/divan/layer"
+)
+
+// bulkRequest is the body of _bulk_docs, its documents as they came.
+type bulkRequest struct {
+	docs       [][]byte
+	hasDocs    bool
+	replicated bool
+	atomic     bool
+}
+
+// parseBulk finds the members of a _bulk_docs body. It only matches brackets: each document is validated when it is parsed, so that every byte is looked at
+// twice at most and nothing is copied.
+func parseBulk(text []byte) (b bulkRequest, err error) {
+	i := skipSpace(text, 0)
+	if i == len(text) {
+		return b, errInvalidJSON
+	}
+	if text[i] != '{' {
+		if _, err := parseJSON(text); err != nil {
+			return b, err
+		}
+		return b, badRequest("Request body must be a JSON object")
+	}
+	var editsSeen, atomicSeen bool
+	end, err := eachMember(text, i, func(name string, value []byte) error {
+		switch name {
+		case "docs":
+			if b.hasDocs {
+				return nil // the first one counts, as in CouchDB
+			}
+			b.hasDocs = true
+			return b.takeDocs(value)
+		case "new_edits":
+			if editsSeen {
+				return nil
+			}
+			editsSeen = true
+			switch string(value) {
+			case "true":
+			case "false":
+				b.replicated = true
+			default:
+				return badRequest("`new_edits` parameter must be a boolean.")
+			}
+		case "all_or_nothing":
+			b.atomic = b.atomic || !atomicSeen && string(value) == "true"
+			atomicSeen = true
+		}
+		if _, err := parseJSON(value); err != nil {
+			return err
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return b, err
+	case skipSpace(text, end) != len(text):
+		return b, errInvalidJSON
+	case !b.hasDocs:
+		return b, badRequest("POST body must include `docs` parameter.")
+	}
+	return b, nil
+}
+
+// takeDocs cuts the docs array into documents.
+func (b *bulkRequest) takeDocs(array []byte) error {
+	if array[0] != '[' {
+		if _, err := parseJSON(array); err != nil {
+			return err
+		}
+		return badRequest("`docs` parameter must be an array.")
+	}
+	i := skipSpace(array, 1)
+	if i < len(array) && array[i] == ']' && i == len(array)-1 {
+		return nil
+	}
+	for {
+		end, ok := skipValue(array, i)
+		if !ok || end == i {
+			return errInvalidJSON
+		}
+		b.docs = append(b.docs, array[i:end])
+		i = skipSpace(array, end)
+		switch {
+		case i == len(array)-1 && array[i] == ']':
+			return nil
+		case i >= len(array) || array[i] != ',':
+			return errInvalidJSON
+		}
+		i = skipSpace(array, i+1)
+	}
+}
+
+// eachMember calls fn for each member of the object that starts at text[i], names decoded, values as they came. It returns the index after the object.
+func eachMember(text []byte, i int, fn func(name string, value []byte) error) (end int, err error) {
+	i = skipSpace(text, i+1)
+	if i < len(text) && text[i] == '}' {
+		return i + 1, nil
+	}
+	for {
+		if i >= len(text) || text[i] != '"' {
+			return 0, errInvalidJSON
+		}
+		end := skipString(text, i)
+		name, err := parseJSON(text[i:end])
+		if err != nil {
+			return 0, err
+		}
+		i = skipSpace(text, end)
+		if i >= len(text) || text[i] != ':' {
+			return 0, errInvalidJSON
+		}
+		i = skipSpace(text, i+1)
+		end, ok := skipValue(text, i)
+		if !ok || end == i {
+			return 0, errInvalidJSON
+		}
+		if err := fn(name.Str, text[i:end]); err != nil {
+			return 0, err
+		}
+		i = skipSpace(text, end)
+		switch {
+		case i < len(text) && text[i] == '}':
+			return i + 1, nil
+		case i >= len(text) || text[i] != ',':
+			return 0, errInvalidJSON
+		}
+		i = skipSpace(text, i+1)
+	}
+}
+
+// bulkDocs answers POST /{db}/_bulk_docs.
+func (q *request) bulkDocs() error {
+	if err := q.requireJSON(); err != nil {
+		return err
+	}
+	text, err := q.body()
+	if err != nil {
+		return err
+	}
+	b, err := parseBulk(text)
+	if err != nil {
+		return err
+	}
+	edits := make([]layer.Edit, len(b.docs))
+	for i, doc := range b.docs {
+		if edits[i], err = layer.ParseEdit(doc, b.replicated); err != nil {
+			return err
+		}
+		if b.replicated && edits[i].Rev.IsZero() {
+			return errNoRevision
+		}
+		if edits[i].ID == "" {
+			edits[i].ID = q.srv.uuids.next()
+		}
+	}
+	results, err := q.writeBulk(edits, b)
+	if err != nil {
+		return err
+	}
+	return q.sendResults(results, b.replicated)
+}
+
+// writeBulk writes the edits that the user may write and the store takes as documents; _local ones go their own way. Results are in the order of edits.
+func (q *request) writeBulk(edits []layer.Edit, b bulkRequest) ([]layer.EditResult, error) {
+	results := make([]layer.EditResult, len(edits))
+	normal := edits[:0:0] // the same slice where nothing has to be left out
+	var places []int
+	for i := range edits {
+		e := &edits[i]
+		results[i] = layer.EditResult{ID: e.ID, Rev: e.Rev}
+		special := isLocal(e.ID)
+		if err := q.admit(e); err != nil {
+			results[i].Err = err
+			special = true
+		} else if special {
+			results[i].Rev, results[i].Err = q.db.PutLocal(q.ctx(), *e)
+		}
+		if special && places == nil {
+			places = make([]int, i, len(edits))
+			for j := range places {
+				places[j] = j
+			}
+			normal = append(make([]layer.Edit, 0, len(edits)), edits[:i]...)
+		} else if !special && places != nil {
+			places = append(places, i)
+			normal = append(normal, *e)
+		}
+	}
+	if places == nil {
+		normal = edits
+	}
+	if len(normal) == 0 {
+		return results, nil
+	}
+	written, err := q.db.Bulk(q.ctx(), normal, layer.WriteOptions{Replicated: b.replicated, Atomic: b.atomic, User: q.userCtx()})
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range written {
+		if r.Err != nil {
+			r.Rev = normal[i].Rev // what was refused, for the answer
+		}
+		at := i
+		if places != nil {
+			at = places[i]
+		}
+		results[at] = r
+	}
+	return results, nil
+}
+
+// sendResults answers with a row for each edit; for replicated ones only for those that failed, with their revision.
+func (q *request) sendResults(results []layer.EditResult, replicated bool) error {
+	s := q.stream(http.StatusCreated)
+	defer s.drop()
+	s.buf = append(s.buf, '[')
+	first := true
+	for i := range results {
+		r := &results[i]
+		if replicated && r.Err == nil {
+			continue
+		}
+		if !first {
+			s.buf = append(s.buf, ',')
+		}
+		first = false
+		if r.Err == nil {
+			s.buf = appendWritten(s.buf, r.ID, r.Rev)
+		} else {
+			s.buf = appendString(append(s.buf, `{"id":`...), r.ID)
+			if replicated {
+				s.buf = appendRev(append(s.buf, `,"rev":`...), r.Rev)
+			}
+			s.buf = append(faultOf(r.Err).append(append(s.buf, ',')), '}')
+		}
+		if err := s.full(); err != nil {
+			return err
+		}
+	}
+	s.buf = append(s.buf, ']', '\n')
+	return s.end()
+}

@@ -1,0 +1,264 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+// changes answers GET and POST of /{db}/_changes and /{db}/_changes/{shard}.
+func (q *request) changes() error {
+	body, err := q.postedBody()
+	if err != nil {
+		return err
+	}
+	c, err := q.changesQuery()
+	if err != nil {
+		return err
+	}
+	filter, err := q.changesFilter(&c, body)
+	if err != nil {
+		return err
+	}
+	if c.feed == feedNormal {
+		last, err := q.db.LastSeq(q.ctx())
+		if err != nil {
+			return err
+		}
+		if q.notModified(`"` + last.String() + `"`) {
+			return nil
+		}
+	}
+	f := &feed{q: q, c: &c, filter: filter, lastBeat: time.Now(), out: newFeedWriter(q, c.feed)}
+	defer f.out.s.drop()
+	defer f.deafen()
+	return f.run()
+}
+
+// feed is one _changes answer under way: passes over the feed, and waiting between them. It belongs to the request's goroutine.
+type feed struct {
+	q      *request
+	c      *changesQuery
+	filter *changeFilter
+	out    *feedWriter
+
+	rows     int // written
+	lastBeat time.Time
+
+	woken     <-chan struct{}
+	cancel    func()
+	listening []layer.ShardID
+}
+
+// run goes pass by pass until the feed has said what was asked for, or somebody ends it.
+func (f *feed) run() error {
+	for {
+		if f.c.waits() {
+			if err := f.listen(); err != nil {
+				return f.ended(err)
+			}
+		}
+		pass, err := f.pass()
+		if err != nil {
+			return f.ended(err)
+		}
+		if moved := pass.Resharded(); moved != nil {
+			return f.out.resharded(f.c.since, moved)
+		}
+		if f.complete() {
+			return f.stop(pass)
+		}
+		more, err := f.wait()
+		if err != nil {
+			return err
+		}
+		if !more {
+			return f.stop(pass)
+		}
+	}
+}
+
+// pass writes what is new since the last one.
+func (f *feed) pass() (*layer.ChangesPass, error) {
+	c := f.c
+	o := layer.ChangesOptions{
+		Since: c.since, Shard: c.shard, Descending: c.descending, Limit: c.limit, AllLeaves: c.allLeaves, Match: f.match(),
+		IncludeDocs: c.includeDocs || f.filter.needsDocs(), Conflicts: c.conflicts && c.includeDocs,
+	}
+	if c.limit >= 0 {
+		o.Limit = c.limit - f.rows
+		if f.filter.needsDocs() {
+			o.Limit = -1 // how many rows pass is known only when they are read
+		}
+	}
+	pass, err := f.q.db.Changes(f.q.ctx(), o)
+	if err != nil {
+		return nil, err
+	}
+	cut := layer.Seq{}
+	for change, err := range pass.Rows {
+		if err != nil {
+			return nil, err
+		}
+		show, err := f.filter.shows(f.q, &change, c)
+		if err != nil {
+			return nil, err
+		}
+		if !show {
+			if err := f.beat(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := f.row(&change); err != nil {
+			return nil, err
+		}
+		if c.limit >= 0 && f.rows >= c.limit && o.Limit < 0 {
+			cut = change.Seq
+			break
+		}
+	}
+	f.c.since = pass.LastSeq()
+	if !cut.IsZero() {
+		f.c.since = cut
+	}
+	return pass, nil
+}
+
+// match is the filter's part that needs no document; it also keeps the connection warm while nothing matches.
+func (f *feed) match() func(*layer.Change) bool {
+	match := f.filter.match
+	if match == nil {
+		return nil
+	}
+	return func(c *layer.Change) bool {
+		if match(c) {
+			return true
+		}
+		_ = f.beat() // a broken connection is found out at the next row or wait
+		return false
+	}
+}
+
+func (f *feed) row(change *layer.Change) error {
+	if !f.c.includeDocs {
+		change.Doc = nil
+	}
+	showSeq := f.rows%f.c.interval == 0
+	f.rows++
+	f.lastBeat = time.Now()
+	return f.out.row(change, showSeq, f.c)
+}
+
+// complete reports whether the feed has all it was asked for.
+func (f *feed) complete() bool {
+	c := f.c
+	switch {
+	case !c.waits(), c.limit >= 0 && f.rows >= c.limit:
+		return true
+	case c.feed == feedLongpoll:
+		return f.rows > 0
+	}
+	return false
+}
+
+// stop writes the end of the feed.
+func (f *feed) stop(pass *layer.ChangesPass) error {
+	var pending int64
+	if f.c.limit >= 0 && f.rows >= f.c.limit {
+		var err error
+		if pending, err = pass.Pending(f.q.ctx()); err != nil {
+			return err
+		}
+	}
+	return f.out.stop(f.c.since, pending)
+}
+
+// ended finishes a feed whose database was deleted after the answer had begun: what was sent is true, and there is no more.
+func (f *feed) ended(err error) error {
+	if f.out.s.sent && layer.KindOf(err) == layer.NotFound {
+		return f.out.stop(f.c.since, 0)
+	}
+	return err
+}
+
+// listen asks to be woken, before the pass reads: what is committed after it is not missed. A reshard gives the feed other shards to listen to.
+func (f *feed) listen() error {
+	shards := []layer.ShardID{f.c.shard}
+	if f.c.shard == "" {
+		maps, err := f.q.db.ShardMaps(f.q.ctx(), f.c.since)
+		if err != nil {
+			return err
+		}
+		shards = nil
+		for _, m := range maps { // writers that began before a reshard finish on the map before
+			shards = append(shards, m.Shards...)
+		}
+	}
+	if slices.Equal(shards, f.listening) {
+		return nil
+	}
+	f.deafen()
+	f.listening = shards
+	f.woken, f.cancel = f.q.srv.o.Feeds.Listen(f.q.db, shards...)
+	return nil
+}
+
+func (f *feed) deafen() {
+	if f.cancel != nil {
+		f.cancel()
+		f.cancel = nil
+	}
+}
+
+// wait sends what was written, then blocks until there may be something new (true), or the feed's time is over (false). Heartbeats are sent meanwhile.
+func (f *feed) wait() (more bool, err error) {
+	if err := f.out.waiting(); err != nil {
+		return false, err
+	}
+	pause := f.c.timeout
+	if f.c.heartbeat > 0 {
+		pause = f.c.heartbeat
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case <-f.woken:
+			return true, nil
+		case <-f.q.ctx().Done():
+			return false, f.q.ctx().Err()
+		case <-f.q.srv.closing:
+			return false, nil
+		case <-timer.C:
+			if f.c.heartbeat == 0 {
+				return false, nil
+			}
+			if err := f.out.heartbeat(); err != nil {
+				return false, err
+			}
+			timer.Reset(pause)
+		}
+	}
+}
+
+// beat sends a heartbeat if one is due while rows are read and none is shown.
+func (f *feed) beat() error {
+	if f.c.heartbeat == 0 || time.Since(f.lastBeat) < f.c.heartbeat {
+		return nil
+	}
+	f.lastBeat = time.Now()
+	return f.out.heartbeat()
+}
+
+// filterFault is what a failing filter function becomes.
+func filterFault(err error) error {
+	var known *layer.Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return &fault{status: http.StatusInternalServerError, name: "filter_error", reason: err.Error()}
+}

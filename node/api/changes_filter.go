@@ -1,0 +1,229 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/script"
+)
+
+// changeFilter decides which changes a feed shows. The zero value shows all.
+type changeFilter struct {
+	// match sees an entry before anything is read for it.
+	match func(*layer.Change) bool
+	// function sees documents.
+	function *script.Filter
+	req      []byte // CouchDB's request object, JSON
+}
+
+func (f *changeFilter) needsDocs() bool { return f.function != nil }
+
+// changesFilter prepares the filter that the request names.
+func (q *request) changesFilter(c *changesQuery, body gjson.Result) (*changeFilter, error) {
+	switch {
+	case c.filter == "":
+		return &changeFilter{}, nil
+	case c.filter == "_doc_ids":
+		return q.docIDsFilter(body)
+	case c.filter == "_design":
+		return &changeFilter{match: func(c *layer.Change) bool { return isDesign(c.ID) }}, nil
+	case c.filter == "_view":
+		return q.viewFilter()
+	case c.filter == "_selector":
+		return q.selectorFilter(body)
+	case c.filter[0] == '_':
+		return nil, badRequest("unknown builtin filter name")
+	}
+	return q.functionFilter(c.filter)
+}
+
+func (q *request) docIDsFilter(body gjson.Result) (*changeFilter, error) {
+	list := member(body, "doc_ids")
+	if q.method != http.MethodPost {
+		var err error
+		if list, err = q.params.json("doc_ids"); err != nil {
+			return nil, err
+		}
+	}
+	ids, ok := stringsOf(list)
+	if !ok {
+		return nil, badRequest("`doc_ids` filter parameter is not a list of doc ids.")
+	}
+	wanted := make(map[string]struct{}, len(ids))
+	for _, id := range ids {
+		wanted[id] = struct{}{}
+	}
+	return &changeFilter{match: func(c *layer.Change) bool {
+		_, ok := wanted[c.ID]
+		return ok
+	}}, nil
+}
+
+func (q *request) selectorFilter(body gjson.Result) (*changeFilter, error) {
+	if q.method != http.MethodPost {
+		return nil, badRequest("Selector must be specified in POST payload")
+	}
+	if !member(body, "selector").IsObject() {
+		return nil, badRequest("Selector error: expected a JSON object")
+	}
+	return nil, &layer.Error{Kind: layer.NotImplemented, Reason: "filter=_selector is not there yet"}
+}
+
+// viewFilter shows the documents for which a view's map function emits.
+func (q *request) viewFilter() (*changeFilter, error) {
+	text := q.params.get("view", "")
+	if text == "" {
+		return nil, badRequest("`view` filter parameter is not provided.")
+	}
+	name, view, ok := cutName(text)
+	if !ok {
+		return nil, badRequest("`view` must be of the form `designname/viewname`")
+	}
+	design, source, err := q.designSource(name)
+	if err != nil {
+		return nil, err
+	}
+	_, def, ok := design.View(view)
+	if !ok {
+		return nil, notFound("missing json key: " + view)
+	}
+	f, err := q.srv.o.Scripts.FilterByView(q.ctx(), source, script.Function{Name: "views." + view + ".map", Source: def.Map})
+	return q.compiled(f, err)
+}
+
+// functionFilter is a filter function of a design document.
+func (q *request) functionFilter(text string) (*changeFilter, error) {
+	name, function, ok := cutName(text)
+	if !ok {
+		return nil, badRequest("`filter` must be of the form `designname/filtername`")
+	}
+	design, source, err := q.designSource(name)
+	if err != nil {
+		return nil, err
+	}
+	code, ok := design.Filters[function]
+	if !ok {
+		missing := function
+		if design.Filters == nil {
+			missing = "filters"
+		}
+		return nil, notFound("missing json key: " + missing)
+	}
+	f, err := q.srv.o.Scripts.Filter(q.ctx(), source, script.Function{Name: "filters." + function, Source: code})
+	return q.compiled(f, err)
+}
+
+func (q *request) compiled(f *script.Filter, err error) (*changeFilter, error) {
+	if err != nil {
+		return nil, &fault{status: http.StatusInternalServerError, name: "compilation_error", reason: err.Error()}
+	}
+	return &changeFilter{function: f, req: q.requestObject()}, nil
+}
+
+// cutName splits designname/functionname.
+func cutName(text string) (design, function string, ok bool) {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '/' })
+	if len(parts) != 2 {
+		return "", "", false
+	}
+	return parts[0], parts[1], true
+}
+
+// designSource reads a design document, parsed and as JSON, which is what its functions see as `this`.
+func (q *request) designSource(name string) (*layer.Design, []byte, error) {
+	if q.srv.o.Scripts == nil {
+		return nil, nil, &layer.Error{Kind: layer.NotImplemented}
+	}
+	design, err := q.db.Design(q.ctx(), name)
+	if err != nil {
+		return nil, nil, err
+	}
+	doc, err := q.db.Get(q.ctx(), design.ID, layer.GetOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return design, doc.AppendJSON(nil), nil
+}
+
+// shows asks the filter function about a change; with style=all_docs about each leaf, and the change shows those that pass.
+func (f *changeFilter) shows(q *request, c *layer.Change, query *changesQuery) (bool, error) {
+	if f.function == nil {
+		return true, nil
+	}
+	if query.allLeaves && len(c.Leaves) > 1 {
+		return f.filterLeaves(q, c)
+	}
+	if c.Doc == nil {
+		return false, nil
+	}
+	passed, err := f.function.Filter(q.ctx(), [][]byte{c.Doc.AppendJSON(nil)}, f.req)
+	if err != nil {
+		return false, filterFault(err)
+	}
+	return passed[0], nil
+}
+
+func (f *changeFilter) filterLeaves(q *request, c *layer.Change) (bool, error) {
+	found, err := q.db.OpenRevs(q.ctx(), c.ID, c.Leaves, layer.GetOptions{})
+	if err != nil {
+		return false, err
+	}
+	var docs [][]byte
+	var revs []layer.Rev
+	for _, one := range found {
+		if one.Doc != nil {
+			docs, revs = append(docs, one.Doc.AppendJSON(nil)), append(revs, one.Doc.Rev)
+		}
+	}
+	passed, err := f.function.Filter(q.ctx(), docs, f.req)
+	if err != nil {
+		return false, filterFault(err)
+	}
+	var leaves []layer.Rev
+	for i, ok := range passed {
+		if ok {
+			leaves = append(leaves, revs[i])
+		}
+	}
+	c.Leaves = leaves
+	return len(leaves) > 0, nil
+}
+
+// requestObject is the request as functions of design documents see it (chttpd_external:json_req_obj), as far as a function can use it.
+func (q *request) requestObject() []byte {
+	b := appendStringMember([]byte{'{'}, "method", q.r.Method)
+	b = appendStrings(appendMember(b, "path"), q.path)
+	b = appendStrings(appendMember(b, "requested_path"), q.path)
+	b = appendStringMember(b, "raw_path", q.r.URL.RequestURI())
+	b = append(appendMember(b, "query"), '{')
+	for _, p := range q.params {
+		b = appendStringMember(b, p.name, p.value)
+	}
+	b = append(b, '}')
+	b = append(appendMember(b, "headers"), '{')
+	b = appendStringMember(b, "Host", q.r.Host)
+	for name, values := range q.r.Header {
+		if name != "Authorization" && name != "Cookie" {
+			b = appendStringMember(b, name, strings.Join(values, ", "))
+		}
+	}
+	b = append(b, '}')
+	b = appendStringMember(b, "body", "undefined")
+	b = appendStringMember(b, "peer", q.r.RemoteAddr)
+	b = append(b, `,"form":{},"cookie":{},"id":null`...)
+	b = append(appendMember(b, "info"), `{"db_name":`...)
+	b = append(appendString(b, q.path[0]), '}')
+	b = append(appendMember(b, "userCtx"), `{"db":`...)
+	b = appendString(b, q.path[0])
+	b = append(b, `,"name":`...)
+	if q.user.Name == "" {
+		b = append(b, "null"...)
+	} else {
+		b = appendString(b, q.user.Name)
+	}
+	b = appendStrings(append(b, `,"roles":`...), q.user.Roles)
+	return append(b, "}}"...)
+}

@@ -1,0 +1,167 @@
+package api
+
+import (
+	"crypto/md5"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/divandb/divan/layer"
+)
+
+// getDocument answers GET and HEAD of a document: one revision, or several with open_revs.
+func (q *request) getDocument() error {
+	d, err := q.docQuery()
+	if err != nil {
+		return err
+	}
+	id := q.docID()
+	if d.wantsOpenRevs {
+		return q.openRevs(id, &d)
+	}
+	doc, err := q.readDocument(id, d.get)
+	if err != nil {
+		return err
+	}
+	if tag := q.documentTag(doc, &d); tag != "" && q.notModified(tag) {
+		return nil
+	}
+	return q.sendDocument(doc, &d)
+}
+
+// readDocument reads one revision of a document, _local ones included, as far as the user may see it.
+func (q *request) readDocument(id string, o layer.GetOptions) (doc *layer.Document, err error) {
+	if isLocal(id) {
+		return q.db.LocalDocument(q.ctx(), id)
+	}
+	if doc, err = q.db.Get(q.ctx(), id, o); err != nil {
+		return nil, err
+	}
+	return doc, q.screen(doc)
+}
+
+// screen applies the rules of the _users database to a document that was read. Elsewhere it does nothing.
+func (q *request) screen(doc *layer.Document) error {
+	if q.path[0] != usersDatabase || q.srv.o.Users == nil {
+		return nil
+	}
+	admin, err := q.isDatabaseAdmin()
+	if err != nil {
+		return err
+	}
+	return q.srv.o.Users.AfterRead(q.user, admin, doc)
+}
+
+// hideRevs drops the history that was read for atts_since alone. AppendJSON shows what is there.
+func (q *request) hideRevs(doc *layer.Document, d *docQuery) {
+	if !d.wantsRevs {
+		doc.Revs = nil
+	}
+}
+
+// documentTag is the ETag of a document: its revision. A _local document's revision counts up and begins anew after a deletion, so that its body is part of
+// the tag. Answers with other branches or sequences in them have none: they change while the revision stays.
+func (q *request) documentTag(doc *layer.Document, d *docQuery) string {
+	if isLocal(doc.ID) {
+		return fmt.Sprintf(`"%x"`, md5.Sum(append(doc.Body, doc.Rev.String()...)))
+	}
+	if d.get.RevsInfo || d.get.Conflicts || d.get.DeletedConflicts || d.get.LocalSeq {
+		return ""
+	}
+	return `"` + doc.Rev.String() + `"`
+}
+
+// sendDocument answers with a document: JSON, or multipart/related where data is wanted and the client names that type.
+func (q *request) sendDocument(doc *layer.Document, d *docQuery) error {
+	data := d.render.split(doc)
+	q.hideRevs(doc, d)
+	if !slices.Contains(data, true) {
+		return q.sendJSON(http.StatusOK, d.render.appendStubs(nil, doc))
+	}
+	if q.accepts("multipart", "related") {
+		return q.sendRelated(doc, data, &d.render)
+	}
+	s := q.stream(http.StatusOK)
+	defer s.drop()
+	if err := s.documentWith(doc, &d.render, data); err != nil {
+		return err
+	}
+	s.buf = append(s.buf, '\n')
+	return s.end()
+}
+
+// openRevs answers several leaves of a document.
+func (q *request) openRevs(id string, d *docQuery) error {
+	revs := d.openRevs
+	if d.openAll {
+		revs = nil
+	}
+	found, err := q.db.OpenRevs(q.ctx(), id, revs, d.get)
+	if err != nil {
+		return err
+	}
+	if d.openAll && len(found) == 0 {
+		return notFound("missing")
+	}
+	for i := range found {
+		if doc := found[i].Doc; doc != nil {
+			if err := q.screen(doc); err != nil {
+				return err
+			}
+		}
+	}
+	if q.accepts("multipart", "mixed") {
+		return q.sendMixed(found, d)
+	}
+	s := q.stream(http.StatusOK)
+	defer s.drop()
+	s.buf = append(s.buf, '[')
+	for i, one := range found {
+		if i > 0 {
+			s.buf = append(s.buf, ',')
+		}
+		if one.Doc == nil {
+			s.buf = appendRev(append(s.buf, `{"missing":`...), one.Rev)
+		} else {
+			s.buf = append(s.buf, `{"ok":`...)
+			data := d.render.split(one.Doc)
+			q.hideRevs(one.Doc, d)
+			if err := s.documentWith(one.Doc, &d.render, data); err != nil {
+				return err
+			}
+		}
+		s.buf = append(s.buf, '}')
+		if err := s.full(); err != nil {
+			return err
+		}
+	}
+	s.buf = append(s.buf, ']', '\n')
+	return s.end()
+}
+
+// accepts reports whether the client names a media type in Accept. A client that names nothing, or only */*, gets JSON (CONTRACT.md): unlike CouchDB, which
+// sends multipart to curl.
+func (q *request) accepts(typ, subtype string) bool {
+	for _, header := range q.r.Header["Accept"] {
+		for _, one := range strings.Split(header, ",") {
+			name, options, _ := strings.Cut(one, ";")
+			t, sub, _ := strings.Cut(strings.ToLower(strings.TrimSpace(name)), "/")
+			if t == typ && (sub == subtype || sub == "*") && !refusedQuality(options) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// refusedQuality reports whether a media range's parameters say q=0.
+func refusedQuality(options string) bool {
+	for _, o := range strings.Split(options, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(o), "=")
+		if strings.EqualFold(name, "q") && strings.Trim(value, "0.") == "" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,118 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strings"
+
+	"github.com/divandb/divan/layer"
+)
+
+// readRelated reads a document whose attachments follow it: PUT with multipart/related. Each part is streamed into the store; nothing is written
+// to the document before all of them are there.
+func (q *request) readRelated(id string, replicated bool) (layer.Edit, error) {
+	_, params, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
+	if err != nil || params["boundary"] == "" {
+		return layer.Edit{}, badRequest("Content-Type multipart/related needs a boundary")
+	}
+	parts := multipart.NewReader(q.r.Body, params["boundary"])
+	first, err := parts.NextRawPart()
+	if err != nil {
+		return layer.Edit{}, brokenMultipart(err)
+	}
+	if mediaType(first.Header.Get("Content-Type")) != "application/json" {
+		return layer.Edit{}, badContentType("Content-Type must be application/json")
+	}
+	limit := q.srv.o.Limits.Request
+	text, err := io.ReadAll(io.LimitReader(first, limit+1))
+	if err != nil {
+		return layer.Edit{}, brokenMultipart(err)
+	}
+	if int64(len(text)) > limit {
+		return layer.Edit{}, &layer.Error{Kind: layer.TooLarge}
+	}
+	e, err := layer.ParseEdit(text, replicated)
+	if err != nil {
+		return layer.Edit{}, err
+	}
+	return e, q.takeParts(id, &e, parts)
+}
+
+// takeParts uploads the parts that hold the edit's attachments: by file name where a part has one, otherwise in the order of the document.
+func (q *request) takeParts(id string, e *layer.Edit, parts *multipart.Reader) error {
+	for {
+		waiting := nextFollowing(e)
+		if waiting == nil {
+			return drain(parts)
+		}
+		part, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return badRequest("attachment shorter than expected")
+		}
+		if err != nil {
+			return brokenMultipart(err)
+		}
+		a := following(e, part.FileName())
+		if a == nil {
+			a = waiting
+		}
+		if a.Encoding == "" && strings.EqualFold(part.Header.Get("Content-Encoding"), "gzip") {
+			a.Encoding = "gzip"
+		}
+		if a.Upload, err = q.db.Upload(q.ctx(), id, part, a.Length, a.Encoding); err != nil {
+			return brokenMultipart(err)
+		}
+		a.Follows = false
+	}
+}
+
+// nextFollowing is the first attachment whose data has not come yet; nil where all has.
+func nextFollowing(e *layer.Edit) *layer.AttachmentEdit {
+	for i := range e.Attachments {
+		if e.Attachments[i].Follows {
+			return &e.Attachments[i]
+		}
+	}
+	return nil
+}
+
+// following is the attachment of that name whose data has not come yet.
+func following(e *layer.Edit, name string) *layer.AttachmentEdit {
+	for i := range e.Attachments {
+		if a := &e.Attachments[i]; a.Follows && a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// drain reads what follows the last attachment, so that the connection can be used again.
+func drain(parts *multipart.Reader) error {
+	for {
+		part, err := parts.NextRawPart()
+		if err != nil {
+			return nil //nolint:nilerr // the document is complete, whatever stands behind it
+		}
+		if _, err := io.Copy(io.Discard, part); err != nil {
+			return nil //nolint:nilerr // as above
+		}
+	}
+}
+
+// brokenMultipart tells a body that ends too early or is no multipart from the store's own errors.
+func brokenMultipart(err error) error {
+	var e *layer.Error
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &e), errors.As(err, &tooLarge):
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return badRequest("attachment shorter than expected")
+	case strings.HasPrefix(err.Error(), "multipart:"):
+		return badRequest("Malformed multipart body")
+	}
+	return err
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
+
+// params are the query parameters in the order they came.
+type params []param
+
+type param struct{ name, value string }
+
+// parseQuery reads a raw query string. Both & and ; separate, as in CouchDB's HTTP server. ok is false for a broken escape.
+func parseQuery(raw string) (ps params, ok bool) {
+	for len(raw) > 0 {
+		part := raw
+		if i := strings.IndexAny(raw, "&;"); i >= 0 {
+			part, raw = raw[:i], raw[i+1:]
+		} else {
+			raw = ""
+		}
+		if part == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(part, "=")
+		name, ok1 := unescape(name)
+		value, ok2 := unescape(value)
+		if !ok1 || !ok2 {
+			return nil, false
+		}
+		ps = append(ps, param{name, value})
+	}
+	return ps, true
+}
+
+// get returns the first value of a parameter, or what is given where there is none.
+func (ps params) get(name, absent string) string {
+	for _, p := range ps {
+		if p.name == name {
+			return p.value
+		}
+	}
+	return absent
+}
+
+func (ps params) has(name string) bool {
+	for _, p := range ps {
+		if p.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// isTrue reports whether the last value of a parameter is exactly "true": the parameters of documents ignore any other value.
+func (ps params) isTrue(name string) bool {
+	found := false
+	for _, p := range ps {
+		if p.name == name {
+			found = p.value == "true"
+		}
+	}
+	return found
+}
+
+// parseBool reads a boolean of a view's or _all_docs' query.
+func parseBool(v string) (bool, error) {
+	switch strings.ToLower(v) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, badQuery("Invalid boolean parameter: %s", quoted(v))
+}
+
+// parseCount reads a number of a view's or _all_docs' query that may not be negative.
+func parseCount(v string) (int, error) {
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil {
+		return 0, badQuery("Invalid value for integer: %s", quoted(v))
+	}
+	if n < 0 {
+		return 0, badQuery("Invalid value for positive integer: %s", quoted(v))
+	}
+	return int(n), nil
+}
+
+// quoted writes v as Erlang prints a string, which is what CouchDB's messages show.
+func quoted(v string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v) + `"`
+}
+
+// jsonParam reads a parameter whose value is JSON. The zero Result is an absent one.
+func (ps params) json(name string) (gjson.Result, error) {
+	if !ps.has(name) {
+		return gjson.Result{}, nil
+	}
+	return parseJSONText(ps.get(name, ""))
+}
+
+func parseJSONText(text string) (gjson.Result, error) {
+	if !depthWithin([]byte(text), maxDepth) || !utf8.ValidString(text) || !gjson.Valid(text) {
+		return gjson.Result{}, errInvalidJSON
+	}
+	return gjson.Parse(text), nil
+}

@@ -1,0 +1,200 @@
+package api
+
+import (
+	"strconv"
+
+	"github.com/tidwall/gjson"
+)
+
+// rowsQuery are the parameters of views and of _all_docs, from the query string or a body (couch_mrview_http:parse_params). Keys are JSON as it came.
+type rowsQuery struct {
+	startKey, endKey     string // JSON; empty where not given
+	keys                 []string
+	hasKeys              bool
+	startDocID, endDocID string
+	excludeEnd           bool
+	descending           bool
+	limit, skip          int // limit < 0 is none
+	includeDocs          bool
+	conflicts            *bool
+	render               rendering
+	updateSeq            bool
+	update               UpdateMode
+	reduce, group        *bool
+	groupLevel           *int
+	partition            string
+	hasPartition         bool
+}
+
+func newRowsQuery() rowsQuery { return rowsQuery{limit: -1} }
+
+// takeParams reads the query string; later values win. singleKey turns a list of one key into that key, as views do.
+func (r *rowsQuery) takeParams(ps params, singleKey bool) error {
+	for _, p := range ps {
+		v := value{text: p.value}
+		switch p.name {
+		case "key", "keys", "startkey", "start_key", "endkey", "end_key":
+			json, err := parseJSONText(p.value)
+			if err != nil {
+				return err
+			}
+			v.json = json
+		}
+		if err := r.take(p.name, v, singleKey); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeBody reads the members of a JSON body.
+func (r *rowsQuery) takeBody(body gjson.Result, singleKey bool) (err error) {
+	body.ForEach(func(key, member gjson.Result) bool {
+		err = r.take(key.Str, value{text: member.String(), json: member}, singleKey)
+		return err == nil
+	})
+	return err
+}
+
+// value is a parameter's value: text, and JSON where it is that.
+type value struct {
+	text string
+	json gjson.Result
+}
+
+func (r *rowsQuery) take(name string, v value, singleKey bool) (err error) {
+	switch name {
+	case "key":
+		r.startKey, r.endKey = v.json.Raw, v.json.Raw
+	case "keys":
+		return r.takeKeys(v.json, singleKey)
+	case "startkey", "start_key":
+		r.startKey = v.json.Raw
+	case "endkey", "end_key":
+		r.endKey = v.json.Raw
+	case "startkey_docid", "start_key_doc_id":
+		r.startDocID = v.text
+	case "endkey_docid", "end_key_doc_id":
+		r.endDocID = v.text
+	case "limit":
+		r.limit, err = parseCount(v.text)
+	case "skip":
+		r.skip, err = parseCount(v.text)
+	case "group_level":
+		var n int
+		n, err = parseCount(v.text)
+		r.groupLevel = &n
+	case "stale", "update", "stable":
+		return r.takeFreshness(name, v.text)
+	case "partition":
+		r.partition, r.hasPartition = v.text, true
+	default:
+		return r.takeBool(name, v.text)
+	}
+	return err
+}
+
+func (r *rowsQuery) takeKeys(v gjson.Result, singleKey bool) error {
+	if !v.IsArray() {
+		return badRequest("`keys` parameter must be an array.")
+	}
+	r.keys, r.hasKeys = []string{}, true
+	v.ForEach(func(_, key gjson.Result) bool {
+		r.keys = append(r.keys, key.Raw)
+		return true
+	})
+	if singleKey && len(r.keys) == 1 {
+		r.startKey, r.endKey, r.keys, r.hasKeys = r.keys[0], r.keys[0], nil, false
+	}
+	return nil
+}
+
+// takeFreshness reads update=, and stale= which was its name before (V7). stable= chose between replicas and is only checked.
+func (r *rowsQuery) takeFreshness(name, text string) error {
+	switch {
+	case name == "update" && text == "true":
+		r.update = UpdateTrue
+	case name == "update" && text == "false", name == "stale" && text == "ok":
+		r.update = UpdateFalse
+	case name == "update" && text == "lazy", name == "stale" && text == "update_after":
+		r.update = UpdateLazy
+	case name == "stable" && (text == "true" || text == "false"):
+	default:
+		return badQuery("Invalid value for `%s`.", name)
+	}
+	return nil
+}
+
+func (r *rowsQuery) takeBool(name, text string) error {
+	on, err := parseBool(text)
+	switch name {
+	case "descending":
+		r.descending = on
+	case "inclusive_end":
+		r.excludeEnd = !on
+	case "include_docs":
+		r.includeDocs = on
+	case "attachments":
+		r.render.attachments = r.render.attachments || on
+	case "att_encoding_info":
+		r.render.encodingInfo = r.render.encodingInfo || on
+	case "update_seq":
+		r.updateSeq = on
+	case "conflicts":
+		r.conflicts = &on
+	case "sorted":
+		// rows are sorted in any case
+	case "reduce":
+		r.reduce = &on
+	case "group":
+		r.group = &on
+	default:
+		return nil // unknown parameters are ignored
+	}
+	return err
+}
+
+// check refuses the combinations that CouchDB refuses (couch_mrview_util:validate_args). reducing is whether the answer will be reduced.
+func (r *rowsQuery) check(reducing bool) error {
+	if !reducing && r.reduce != nil && *r.reduce {
+		return badQuery("Reduce is invalid for map-only views.")
+	}
+	exact := r.group != nil && *r.group && r.groupLevel == nil
+	level := 0
+	if r.groupLevel != nil {
+		level = *r.groupLevel
+	}
+	switch {
+	case r.group != nil && !*r.group && level > 0:
+		return badQuery("Can't specify group=false and group_level>0 at the same time")
+	case reducing && !exact && r.hasKeys:
+		return badQuery("Multi-key fetches for reduce views must use `group=true`")
+	case len(r.keys) > 0 && r.rangeBesideKeys():
+		return badQuery("`keys` is incompatible with `key`, `start_key` and `end_key`")
+	case !reducing && (exact || level > 0):
+		return badQuery("Invalid use of grouping on a map view.")
+	case reducing && r.includeDocs:
+		return badQuery("`include_docs` is invalid for reduce")
+	case reducing && r.conflicts != nil:
+		return badQuery("`conflicts` is invalid for reduce views.")
+	}
+	return nil
+}
+
+// rangeBesideKeys reports whether a range was given beside keys; the only key again is none.
+func (r *rowsQuery) rangeBesideKeys() bool {
+	if r.startKey == "" && r.endKey == "" {
+		return false
+	}
+	return len(r.keys) != 1 || r.startKey != r.keys[0] || r.endKey != r.keys[0]
+}
+
+func (r *rowsQuery) wantsConflicts() bool { return r.conflicts != nil && *r.conflicts }
+
+// appendNumberOrNull appends n, or null where it is negative: unknown.
+func appendNumberOrNull(dst []byte, n int64) []byte {
+	if n < 0 {
+		return append(dst, "null"...)
+	}
+	return strconv.AppendInt(dst, n, 10)
+}

@@ -1,0 +1,151 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/script"
+	"github.com/divandb/divan/node/api"
+)
+
+// account is one of testAuth's users.
+type account struct {
+	password string
+	roles    []string
+}
+
+// testAuth knows its users by HTTP basic authentication; without any, everyone is admin.
+type testAuth map[string]account
+
+func (a testAuth) HasAdmins() bool { return len(a) > 0 }
+
+func (a testAuth) Authenticate(r *http.Request, _ http.Header) (api.User, error) {
+	name, password, ok := r.BasicAuth()
+	switch known, found := a[name]; {
+	case len(a) == 0:
+		return api.User{Roles: []string{"_admin"}}, nil
+	case !ok:
+		return api.User{}, nil
+	case !found || known.password != password:
+		return api.User{}, &layer.Error{Kind: layer.Unauthorized, Reason: "Name or password is incorrect."}
+	default:
+		return api.User{Name: name, Roles: known.roles, Handler: "default"}, nil
+	}
+}
+
+func (a testAuth) ServeSession(http.ResponseWriter, *http.Request, api.User) error {
+	return errors.New("no sessions here")
+}
+
+// watchFeeds listens with one watch per listener and shard: what a node does without its shard actors.
+type watchFeeds struct{ t testing.TB }
+
+func (f watchFeeds) Listen(db *layer.Database, shards ...layer.ShardID) (<-chan struct{}, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	woken := make(chan struct{}, 1)
+	wake := func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	}
+	armed := make(chan struct{}, len(shards))
+	for _, shard := range shards {
+		go func() {
+			for first := true; ctx.Err() == nil; first = false {
+				w, _, err := db.WatchShard(ctx, shard)
+				if first {
+					armed <- struct{}{}
+				}
+				if err != nil {
+					wake()
+					return
+				}
+				select {
+				case <-w.Done():
+					wake()
+				case <-ctx.Done():
+					w.Cancel()
+				}
+			}
+		}()
+	}
+	for range shards {
+		<-armed
+	}
+	return woken, cancel
+}
+
+// directIndexer builds in the request, in one go.
+type directIndexer struct{}
+
+func (directIndexer) Ensure(ctx context.Context, db *layer.Database, design *layer.Design, mode api.UpdateMode) error {
+	if mode != api.UpdateTrue {
+		return nil
+	}
+	_, err := db.Index(design).CatchUp(ctx, 1_000_000)
+	return err
+}
+
+// server is a running API over an embedded store of its own.
+type server struct {
+	*httptest.Server
+	store *layer.Store
+	api   *api.Server
+}
+
+func serve(t testing.TB, change func(*api.Options)) *server {
+	t.Helper()
+	engine, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	sandbox := script.New(script.Options{})
+	t.Cleanup(func() { sandbox.Close() })
+	store, err := layer.Open(t.Context(), engine, layer.Options{Logger: slog.New(slog.DiscardHandler), Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	o := api.Options{
+		Store: store, Auth: testAuth{}, Feeds: watchFeeds{t}, Indexer: directIndexer{}, Scripts: sandbox,
+		Node: "divan@test", Version: "0.0-test", UUID: "0123456789abcdef0123456789abcdef",
+		Logger: slog.New(slog.NewTextHandler(testLog{t}, nil)),
+	}
+	if change != nil {
+		change(&o)
+	}
+	s := &server{store: store, api: api.New(o)}
+	s.Server = httptest.NewServer(s.api)
+	t.Cleanup(s.Server.Close)
+	t.Cleanup(func() { s.api.Close() })
+	return s
+}
+
+// testLog writes the server's log into the test's.
+type testLog struct{ t testing.TB }
+
+func (l testLog) Write(p []byte) (int, error) {
+	l.t.Log(strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// eventually waits for a condition that other goroutines bring about.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !cond(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

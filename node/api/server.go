@@ -1,0 +1,229 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/script"
+)
+
+// Limits refuse what is larger or slower. Zero means the default of node.yaml.
+type Limits struct {
+	// Request bounds a body that is not an attachment, after decompression: 64 MiB.
+	Request int64
+	// Document and Attachment bound one of each: 8,000,000 bytes and 1 GiB. The layer holds them; they are here for bodies that carry both.
+	Document, Attachment int64
+	// Write is how long a client may take to accept one buffer (32 KiB) of a streamed answer: 2 minutes. A slower one is cut off, so that it does not
+	// hold a snapshot for ever.
+	Write time.Duration
+}
+
+// Options of New. Store, Auth, Feeds and Indexer are needed; the others may be nil, and what they would answer is then empty or 501.
+type Options struct {
+	Store   *layer.Store
+	Auth    Authenticator
+	Admins  Admins
+	Users   Users
+	Feeds   Feeds
+	Indexer Indexer
+	Scripts *script.Sandbox
+	Members Members
+	Actors  Actors
+	Tasks   Tasks
+	Health  Health
+
+	// Metrics serves /metrics and /_node/_local/_prometheus; Dashboard everything under /_dashboard/, to admins.
+	Metrics, Dashboard http.Handler
+	// Observe, where set, is told of every finished request. It must not block.
+	Observe func(method string, status int, took time.Duration)
+
+	Settings *Settings // nil: NewSettings(nil)
+	Limits   Limits
+	Logger   *slog.Logger
+
+	Node    string // this node's name
+	Version string // Divan's version
+	GitSHA  string
+	UUID    string // of the installation, stable over restarts
+	// DefaultShards is how many changes shards a database gets where ?changes_shards= is not given; 0 means 1.
+	DefaultShards int
+}
+
+// Server is the handler of the HTTP port.
+type Server struct {
+	o         Options
+	log       *slog.Logger
+	uuids     uuids
+	stats     stats
+	compactor compactor
+	began     time.Time
+	closing   chan struct{} // closed by Close: feeds that wait end
+	once      sync.Once
+}
+
+// New makes the handler. Call Close before the HTTP server is shut down, so that waiting feeds end.
+func New(o Options) *Server {
+	if o.Settings == nil {
+		o.Settings = NewSettings(nil)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Limits.Request == 0 {
+		o.Limits.Request = 64 << 20
+	}
+	if o.Limits.Document == 0 {
+		o.Limits.Document = 8_000_000
+	}
+	if o.Limits.Attachment == 0 {
+		o.Limits.Attachment = 1 << 30
+	}
+	if o.Limits.Write == 0 {
+		o.Limits.Write = 2 * time.Minute
+	}
+	if o.DefaultShards == 0 {
+		o.DefaultShards = 1
+	}
+	s := &Server{o: o, log: o.Logger, began: time.Now(), closing: make(chan struct{})}
+	s.compactor.ctx, s.compactor.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Close ends the feeds that wait, stops compactions and waits for them. Requests under way go on (the HTTP server waits for them); new feeds end at the
+// first wait.
+func (s *Server) Close() error {
+	s.once.Do(func() { close(s.closing) })
+	s.compactor.stop()
+	return nil
+}
+
+// ServeHTTP answers one request. Nothing a handler does brings the server down: a panic is a 500, or a cut connection where the answer had begun.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := &request{srv: s, r: r, method: r.Method, began: time.Now()}
+	q.answer = &answer{ResponseWriter: w}
+	q.w = q.answer
+	h := w.Header()
+	id := requestID(r.Header.Get("X-Couch-Request-ID"))
+	h["Server"] = []string{"Divan/" + s.o.Version}
+	h["X-Couch-Request-Id"] = []string{id}
+	h["X-Couchdb-Body-Time"] = []string{"0"}
+	defer s.observe(q)
+	defer func() {
+		if p := recover(); p != nil {
+			s.recovered(q, p, id)
+		}
+	}()
+	if err := s.serve(q); err != nil {
+		s.failed(q, err, id)
+	}
+}
+
+// serve finds the handler and runs it.
+func (s *Server) serve(q *request) error {
+	if q.method == http.MethodPost {
+		q.method = overridden(q.r.Header.Get("X-HTTP-Method-Override"))
+	}
+	var ok bool
+	if q.path, ok = splitPath(q.r.URL.EscapedPath()); !ok {
+		return badRequest("invalid_url_encoding")
+	}
+	if q.params, ok = parseQuery(q.r.URL.RawQuery); !ok {
+		return badRequest("invalid_url_encoding")
+	}
+	if q.cors() {
+		return nil
+	}
+	e := route(q.path)
+	var err error
+	if q.user, err = s.o.Auth.Authenticate(q.r, q.w.Header()); err != nil {
+		if !e.login {
+			return err
+		}
+		q.user = User{} // whoever holds a stale cookie may log in anew
+	}
+	if s.o.Settings.IsTrue("chttpd", "require_valid_user") && q.user.Name == "" && !q.user.IsAdmin() && !e.login {
+		return unauthorized("Authentication required.")
+	}
+	if err := e.access(q); err != nil {
+		return err
+	}
+	handler := e.handler(q.method)
+	if handler == nil {
+		return methodNotAllowed(e.allow)
+	}
+	return handler(q)
+}
+
+// overridden is the method of a POST, which clients that know no other may replace by a header.
+func overridden(method string) string {
+	switch method {
+	case "GET", "HEAD", "POST", "PUT", "DELETE", "TRACE", "CONNECT", "COPY":
+		return method
+	}
+	return http.MethodPost
+}
+
+// failed answers an error, or cuts the connection where the answer has begun.
+func (s *Server) failed(q *request, err error, id string) {
+	if errors.Is(err, errHeadDone) || clientGone(q.r, err) {
+		return
+	}
+	f := faultOf(err)
+	if f.status >= 500 && f.status != http.StatusNotImplemented {
+		s.log.Error("request failed", "id", id, "method", q.r.Method, "path", q.r.URL.Path, "status", f.status, "error", err)
+	}
+	if q.answer.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	q.sendFault(f)
+}
+
+// recovered turns a panic into a 500.
+func (s *Server) recovered(q *request, p any, id string) {
+	if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+		panic(p)
+	}
+	s.log.Error("request panicked", "id", id, "method", q.r.Method, "path", q.r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if q.answer.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	internal := kinds[layer.Internal]
+	q.sendFault(&internal)
+}
+
+// observe counts a finished request. It runs also where the connection is cut.
+func (s *Server) observe(q *request) {
+	took := time.Since(q.began)
+	s.stats.count(q.r.Method, q.answer.status)
+	if s.o.Observe != nil {
+		s.o.Observe(q.r.Method, q.answer.status, took)
+	}
+	if s.log.Enabled(context.Background(), slog.LevelDebug) {
+		s.log.Debug("request", "method", q.r.Method, "path", q.r.URL.Path, "user", q.user.Name, "status", q.answer.status, "bytes", q.answer.bytes, "took", took)
+	}
+}
+
+// requestID is the client's, where it is short and harmless, or a new one.
+func requestID(given string) string {
+	if given != "" && len(given) <= 36 {
+		valid := true
+		for _, c := range []byte(given) {
+			valid = valid && ('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_')
+		}
+		if valid {
+			return given
+		}
+	}
+	var b [5]byte
+	_, _ = rand.Read(b[:]) // it cannot fail
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,142 @@
+package api
+
+import (
+	"maps"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Settings are the few CouchDB-style options that clients read and set over /_node/{name}/_config: section, key, text. They start as node.yaml says and
+// live as long as the node; what must last belongs into node.yaml. Safe for concurrent use.
+type Settings struct {
+	mu struct {
+		sync.RWMutex
+		sections map[string]map[string]string
+		cors     *corsRules // derived from sections at the first need after a change
+	}
+}
+
+// NewSettings takes initial values by section and key, over CouchDB's defaults for what this server knows.
+func NewSettings(initial map[string]map[string]string) *Settings {
+	s := &Settings{}
+	s.mu.sections = map[string]map[string]string{
+		"chttpd":   {"enable_cors": "false", "admin_only_all_dbs": "true", "require_valid_user": "false"},
+		"cors":     {"credentials": "false"},
+		"couchdb":  {"users_db_security_editable": "false", "max_document_id_length": "512", "changes_timeout": "60000"},
+		"uuids":    {"algorithm": "sequential", "max_count": "1000"},
+		"features": {},
+	}
+	for section, values := range initial {
+		if s.mu.sections[section] == nil {
+			s.mu.sections[section] = map[string]string{}
+		}
+		maps.Copy(s.mu.sections[section], values)
+	}
+	return s
+}
+
+// Get returns a value.
+func (s *Settings) Get(section, key string) (string, bool) {
+	section = canonicalSection(section)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	v, ok := s.mu.sections[section][key]
+	return v, ok
+}
+
+// IsTrue reports whether a value is "true".
+func (s *Settings) IsTrue(section, key string) bool {
+	v, _ := s.Get(section, key)
+	return v == "true"
+}
+
+// Int returns a value as a number, or absent where it is none.
+func (s *Settings) Int(section, key string, absent int) int {
+	v, _ := s.Get(section, key)
+	if n, err := strconv.Atoi(v); err == nil {
+		return n
+	}
+	return absent
+}
+
+// Set stores a value and returns the former one, empty if none.
+func (s *Settings) Set(section, key, value string) (old string) {
+	section = canonicalSection(section)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.sections[section] == nil {
+		s.mu.sections[section] = map[string]string{}
+	}
+	old = s.mu.sections[section][key]
+	s.mu.sections[section][key] = value
+	s.mu.cors = nil
+	return old
+}
+
+// Delete removes a value and returns it.
+func (s *Settings) Delete(section, key string) (old string, ok bool) {
+	section = canonicalSection(section)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old, ok = s.mu.sections[section][key]
+	delete(s.mu.sections[section], key)
+	s.mu.cors = nil
+	return old, ok
+}
+
+// Section copies one section; empty where there is none.
+func (s *Settings) Section(section string) map[string]string {
+	section = canonicalSection(section)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return maps.Clone(s.mu.sections[section])
+}
+
+// Sections copies everything.
+func (s *Settings) Sections() map[string]map[string]string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := make(map[string]map[string]string, len(s.mu.sections))
+	for name, values := range s.mu.sections {
+		all[name] = maps.Clone(values)
+	}
+	return all
+}
+
+// canonicalSection folds the names that CouchDB 1 and 2 used, which clients' set-up scripts still write (httpd/enable_cors).
+func canonicalSection(section string) string {
+	switch section {
+	case "httpd":
+		return "chttpd"
+	case "couch_httpd_auth":
+		return "chttpd_auth"
+	}
+	return section
+}
+
+// appendSection appends a section as a JSON object, keys in order.
+func appendSection(dst []byte, values map[string]string) []byte {
+	keys := make([]string, 0, len(values))
+	for k := range values {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	dst = append(dst, '{')
+	for _, k := range keys {
+		dst = appendStringMember(dst, k, values[k])
+	}
+	return append(dst, '}')
+}
+
+// splitList cuts a comma-separated option.
+func splitList(v string) []string {
+	var list []string
+	for _, one := range strings.Split(v, ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			list = append(list, one)
+		}
+	}
+	return list
+}

@@ -1,0 +1,165 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/divandb/divan/layer"
+)
+
+// viewRequest is a view that the path names, and how it is to be read.
+type viewRequest struct {
+	design *layer.Design
+	def    layer.ViewDef
+}
+
+// openView finds the design document and the view of the path.
+func (q *request) openView() (v viewRequest, err error) {
+	if v.design, err = q.db.Design(q.ctx(), q.part(2)); err != nil {
+		return v, err
+	}
+	_, def, ok := v.design.View(q.part(4))
+	if !ok {
+		return v, notFound("missing_named_view")
+	}
+	v.def = def
+	return v, nil
+}
+
+// reducing reports whether a query of the view is answered by its reduce function.
+func (v *viewRequest) reducing(r *rowsQuery) bool {
+	return v.def.Reduce != "" && (r.reduce == nil || *r.reduce)
+}
+
+// view answers GET and POST of one query.
+func (q *request) view() error {
+	v, err := q.openView()
+	if err != nil {
+		return err
+	}
+	r := newRowsQuery()
+	if q.method == http.MethodPost {
+		if err := q.requireJSON(); err != nil {
+			return err
+		}
+		body, err := q.objectBody()
+		if err != nil {
+			return err
+		}
+		if member(body, "queries").Exists() {
+			return badRequest("The `queries` parameter is no longer supported at this endpoint")
+		}
+		if keys := member(body, "keys"); keys.Exists() && !keys.IsArray() {
+			return badRequest("`keys` member must be an array.")
+		}
+		if err := r.takeBody(body, true); err != nil {
+			return err
+		}
+	}
+	if err := r.takeParams(q.params, true); err != nil {
+		return err
+	}
+	if err := r.check(v.reducing(&r)); err != nil {
+		return err
+	}
+	if err := q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, r.update); err != nil {
+		return err
+	}
+	s := q.stream(http.StatusOK)
+	defer s.drop()
+	if err := s.view(&v, &r); err != nil {
+		return err
+	}
+	s.buf = append(s.buf, '\n')
+	return s.end()
+}
+
+// viewQueries answers POST .../_view/{view}/queries.
+func (q *request) viewQueries() error {
+	v, err := q.openView()
+	if err != nil {
+		return err
+	}
+	queries, err := q.readQueries()
+	if err != nil {
+		return err
+	}
+	mode := UpdateFalse
+	for i := range queries {
+		r := &queries[i]
+		if err := r.check(v.reducing(r)); err != nil {
+			return err
+		}
+		if r.update == UpdateTrue || mode == UpdateFalse {
+			mode = r.update
+		}
+	}
+	if err := q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, mode); err != nil {
+		return err
+	}
+	return q.sendQueries(queries, func(s *stream, r *rowsQuery) error { return s.view(&v, r) })
+}
+
+// view writes one result.
+func (s *stream) view(v *viewRequest, r *rowsQuery) error {
+	if v.reducing(r) {
+		return &layer.Error{Kind: layer.NotImplemented, Reason: "Reduced views are not there yet; ask with reduce=false."}
+	}
+	result, err := s.q.db.Index(v.design).Query(s.q.ctx(), r.viewQuery(v.def.Name))
+	if err != nil {
+		return err
+	}
+	s.rowsHead(result.TotalRows, result.Offset, r, result.UpdateSeq)
+	w := rowWriter{s: s}
+	for row, err := range result.Rows {
+		if err != nil {
+			return err
+		}
+		if err := w.viewRow(&row, r); err != nil {
+			return err
+		}
+	}
+	s.buf = append(s.buf, "\r\n]}"...)
+	return s.row()
+}
+
+func (w *rowWriter) viewRow(row *layer.ViewRow, r *rowsQuery) error {
+	w.next()
+	s := w.s
+	s.buf = appendString(append(s.buf, `{"id":`...), row.ID)
+	s.buf = append(append(s.buf, `,"key":`...), row.Key...)
+	s.buf = append(append(s.buf, `,"value":`...), row.Value...)
+	if r.includeDocs {
+		s.buf = append(s.buf, `,"doc":`...)
+		if row.Doc == nil {
+			s.buf = append(s.buf, "null"...)
+		} else if err := s.document(row.Doc, &r.render); err != nil {
+			return err
+		}
+	}
+	s.buf = append(s.buf, '}')
+	return s.row()
+}
+
+// viewQuery is the query in the layer's terms.
+func (r *rowsQuery) viewQuery(view string) layer.ViewQuery {
+	o := layer.ViewQuery{
+		View: view, StartDocID: r.startDocID, EndDocID: r.endDocID, ExcludeEnd: r.excludeEnd, Descending: r.descending,
+		Limit: r.limit, Skip: r.skip, IncludeDocs: r.includeDocs, Conflicts: r.includeDocs && r.wantsConflicts(),
+	}
+	if r.hasKeys {
+		o.Keys = make([][]byte, len(r.keys))
+		for i, key := range r.keys {
+			o.Keys[i] = []byte(key)
+		}
+		return o
+	}
+	o.StartKey, o.EndKey = rawKey(r.startKey), rawKey(r.endKey)
+	return o
+}
+
+func rawKey(json string) []byte {
+	if json == "" {
+		return nil
+	}
+	return []byte(json)
+}
