@@ -52,6 +52,8 @@ type Store struct {
 	o      Options
 	ids    *transactionIDs
 	maps   compiled[*script.Maps] // by signature
+	// installation is written by Open alone.
+	installation installation
 
 	stop context.CancelFunc
 	done sync.WaitGroup // the background loop
@@ -85,7 +87,7 @@ func (s *Store) checkFormat(ctx context.Context) error {
 		}
 		if value == nil {
 			tx.Set(key, tuple.AppendInt(nil, keyspace.FormatVersion))
-			return struct{}{}, nil
+			return struct{}{}, s.readInstallation(tx)
 		}
 		version, _, err := tuple.TakeInt(value)
 		if err != nil {
@@ -94,7 +96,7 @@ func (s *Store) checkFormat(ctx context.Context) error {
 		if version > keyspace.FormatVersion {
 			return struct{}{}, unknownFormat("the store", version, keyspace.FormatVersion)
 		}
-		return struct{}{}, nil
+		return struct{}{}, s.readInstallation(tx)
 	})
 	return err
 }

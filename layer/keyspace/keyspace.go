@@ -12,7 +12,7 @@ package keyspace
 type Section int64
 
 const (
-	// Format holds the store's format version: (Format) = tuple(FormatVersion).
+	// Format holds the store's format version: (Format) = tuple(FormatVersion). (Format, "installation") = 16 bytes of UUID, 32 bytes of secret.
 	Format Section = 0
 	// Databases maps names: (Databases, name) = tuple(prefix number, created versionstamp). The key (Databases) itself = versionstamp of
 	// the last creation or deletion, to be watched.

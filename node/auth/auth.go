@@ -191,12 +191,10 @@ func (a *Authenticator) login(ctx context.Context, name, password string) (accou
 	if a.verified.has(key) {
 		return acc, nil
 	}
-	select {
-	case a.slow <- struct{}{}:
-		defer func() { <-a.slow }()
-	case <-ctx.Done():
-		return account{}, ctx.Err()
+	if err := a.takeTurn(ctx); err != nil {
+		return account{}, err
 	}
+	defer func() { <-a.slow }()
 	if a.verified.has(key) { // while waiting, another request with the same credentials was first
 		return acc, nil
 	}
@@ -205,6 +203,16 @@ func (a *Authenticator) login(ctx context.Context, name, password string) (accou
 	}
 	a.verified.add(key)
 	return acc, nil
+}
+
+// takeTurn waits until one more password may be hashed. Give the turn back by receiving from slow.
+func (a *Authenticator) takeTurn(ctx context.Context) error {
+	select {
+	case a.slow <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // SCRAMKeys returns what the SQL port needs to authenticate name, and who that is. For a name that cannot log in the keys are

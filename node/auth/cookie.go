@@ -53,27 +53,27 @@ func (a *Authenticator) sessionMAC(acc account, stamp string) []byte {
 	return mac(append(append([]byte{}, a.o.Secret...), acc.hash.salt...), acc.name+":"+stamp)
 }
 
-// Renew sets a fresh cookie where u came by one that has used up a tenth of its time. Call it before the first byte of the body.
-func (a *Authenticator) Renew(w http.ResponseWriter, r *http.Request, u UserCtx) {
+// Renew sets a fresh cookie in the answer's header where u came by one that has used up a tenth of its time. Call it before the first byte of the body.
+func (a *Authenticator) Renew(h http.Header, r *http.Request, u UserCtx) {
 	if u.renew != "" {
-		a.setCookie(w, r, account{name: u.Name, hash: Hash{salt: u.renew}})
+		a.setCookie(h, r, account{name: u.Name, hash: Hash{salt: u.renew}})
 	}
 }
 
-func (a *Authenticator) setCookie(w http.ResponseWriter, r *http.Request, acc account) {
+func (a *Authenticator) setCookie(h http.Header, r *http.Request, acc account) {
 	stamp := fmt.Sprintf("%X", time.Now().Unix())
 	value := acc.name + ":" + stamp + ":" + string(a.sessionMAC(acc, stamp))
 	c := a.cookie(r, base64.RawURLEncoding.EncodeToString([]byte(value)))
 	if a.o.PersistentCookies {
 		c.MaxAge = int(a.o.Timeout.Seconds())
 	}
-	http.SetCookie(w, c)
+	h.Set("Set-Cookie", c.String())
 }
 
-func (a *Authenticator) clearCookie(w http.ResponseWriter, r *http.Request) {
+func (a *Authenticator) clearCookie(h http.Header, r *http.Request) {
 	c := a.cookie(r, "")
 	c.MaxAge = -1
-	http.SetCookie(w, c)
+	h.Set("Set-Cookie", c.String())
 }
 
 func (a *Authenticator) cookie(r *http.Request, value string) *http.Cookie {

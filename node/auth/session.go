@@ -28,7 +28,7 @@ func (a *Authenticator) ServeSession(w http.ResponseWriter, r *http.Request, u U
 	case http.MethodPost:
 		return a.startSession(w, r)
 	case http.MethodDelete:
-		a.clearCookie(w, r)
+		a.clearCookie(w.Header(), r)
 		return answer(w, r, "next", map[string]any{"ok": true})
 	}
 	w.Header().Set("Allow", "GET,HEAD,POST,DELETE")
@@ -62,7 +62,6 @@ func (a *Authenticator) showSession(w http.ResponseWriter, r *http.Request, u Us
 	}
 	s.Info.Handlers = []string{"cookie", "default"}
 	s.Info.Authenticated = u.Handler
-	a.Renew(w, r, u)
 	return writeJSON(w, s)
 }
 
@@ -74,7 +73,7 @@ func (a *Authenticator) startSession(w http.ResponseWriter, r *http.Request) err
 	acc, err := a.login(r.Context(), name, password)
 	if errors.Is(err, errWrongPassword) {
 		a.o.Logger.Warn("authentication failed", "user", name, "from", r.RemoteAddr)
-		a.clearCookie(w, r)
+		a.clearCookie(w.Header(), r)
 		if target := r.URL.Query().Get("fail"); target != "" {
 			return redirect(w, target)
 		}
@@ -82,7 +81,7 @@ func (a *Authenticator) startSession(w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	a.setCookie(w, r, acc)
+	a.setCookie(w.Header(), r, acc)
 	return answer(w, r, "next", struct {
 		OK    bool     `json:"ok"`
 		Name  string   `json:"name"`

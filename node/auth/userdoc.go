@@ -2,6 +2,7 @@ package auth
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,7 +25,7 @@ var passwordMembers = []string{
 // HashUserDocument replaces the clear "password" of a user document by password_scheme, pbkdf2_prf, salt, iterations and derived_key,
 // as CouchDB 3.5 writes them, before the members that were there. A document without a password is returned as it is. doc is a JSON object; the
 // other members keep their text. It takes as long as a password hash.
-func (a *Authenticator) HashUserDocument(doc []byte) ([]byte, error) {
+func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byte, error) {
 	members, err := objectMembers(doc)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,9 @@ func (a *Authenticator) HashUserDocument(doc []byte) ([]byte, error) {
 	rand.Read(raw)
 	salt := hex.EncodeToString(raw) // CouchDB hashes the hex text, not what it stands for
 
-	a.slow <- struct{}{}
+	if err := a.takeTurn(ctx); err != nil {
+		return nil, err
+	}
 	key := derive(sha256.New, prepared(password), salt, a.o.Iterations, sha256.Size)
 	<-a.slow
 

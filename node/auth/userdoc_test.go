@@ -10,7 +10,7 @@ import (
 
 func TestAuthenticator_HashUserDocument(t *testing.T) {
 	a, db := newAuth(t, nil)
-	out, err := a.HashUserDocument([]byte(`{"salt":"mine","name":"ann","password":"first","big":12345678901234567890.10,` +
+	out, err := a.HashUserDocument(t.Context(), []byte(`{"salt":"mine","name":"ann","password":"first","big":12345678901234567890.10,`+
 		`"password":"pw","roles":[ "x" ],"type":"user","n":{"b":1,"a":2.0}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -27,15 +27,15 @@ func TestAuthenticator_HashUserDocument(t *testing.T) {
 		t.Errorf("login with the new password: %+v, %v", u, err)
 	}
 	for _, same := range []string{`{"name":"ann"}`, `{"password":null}`, `{}`} {
-		if out, err := a.HashUserDocument([]byte(same)); err != nil || string(out) != same {
+		if out, err := a.HashUserDocument(t.Context(), []byte(same)); err != nil || string(out) != same {
 			t.Errorf("%s became %s, %v", same, out, err)
 		}
 	}
-	if out, err := a.HashUserDocument([]byte(`{"password":"x"}`)); err != nil || !strings.HasSuffix(string(out), `"}`) {
+	if out, err := a.HashUserDocument(t.Context(), []byte(`{"password":"x"}`)); err != nil || !strings.HasSuffix(string(out), `"}`) {
 		t.Errorf("a document of nothing else: %s, %v", out, err)
 	}
 	for _, bad := range []string{`{"password":1}`, `{"password":["x"]}`, `[]`, `{"a"`, ``} {
-		if _, err := a.HashUserDocument([]byte(bad)); err == nil {
+		if _, err := a.HashUserDocument(t.Context(), []byte(bad)); err == nil {
 			t.Errorf("%s was taken", bad)
 		}
 	}

@@ -111,7 +111,7 @@ type Storage struct {
 
 // Auth is about passwords and sessions.
 type Auth struct {
-	// Secret signs session cookies; empty means a random one, kept beside the data.
+	// Secret signs session cookies; empty means a random one that all nodes on the store share.
 	Secret string `yaml:"secret"`
 	// Timeout is the life of a session cookie; it is renewed while it is used.
 	Timeout time.Duration `yaml:"timeout"`
