@@ -33,6 +33,10 @@ func errNewConfig() error {
 // Name of the database.
 func (d *Database) Name() string { return d.name }
 
+// Number tells the database from every other in its store, also from those that had or will have its name. Handles of one database have the
+// same number.
+func (d *Database) Number() int64 { return d.core.Load().number }
+
 // txn is one attempt of a transaction on one database. Not safe for concurrent use.
 type txn struct {
 	kv.Transaction
