@@ -2,6 +2,7 @@ package layer
 
 import (
 	"bytes"
+	"sync"
 	"sync/atomic"
 
 	"github.com/divandb/divan/layer/keyspace"
@@ -49,6 +50,8 @@ type core struct {
 	cached   atomic.Pointer[config]
 	counts   entryCounts
 	designs  compiled[*Design] // by id and revision
+	share    sync.Once
+	shared   *Database // see Database.Shared
 }
 
 func newCore(root []byte, name string, number int64) *core {

@@ -33,9 +33,17 @@ func errNewConfig() error {
 // Name of the database.
 func (d *Database) Name() string { return d.name }
 
-// Number tells the database from every other in its store, also from those that had or will have its name. Handles of one database have the
-// same number.
-func (d *Database) Number() int64 { return d.core.Load().number }
+// Shared is the one handle that stands for this database and no other, the same pointer each time while the node has the database cached: handles
+// that are compared, to know whether they mean the same database, are shared ones.
+func (d *Database) Shared() *Database {
+	c := d.core.Load()
+	c.share.Do(func() {
+		c.shared = &Database{store: d.store, name: c.name}
+		c.shared.core.Store(c)
+		c.shared.pinned.Store(true)
+	})
+	return c.shared
+}
 
 // txn is one attempt of a transaction on one database. Not safe for concurrent use.
 type txn struct {
