@@ -168,7 +168,7 @@ func documentError(err error, function string) error {
 func (b *batch) call(r *runtime, f *realm, doc value) error {
 	r.arm(b.maps.s.limits.Time)
 	from := len(b.out)
-	ret := r.invoke(f.ctx, f.fn, undefined, doc)
+	ret := r.invoke(f.ctx, f.fn, r.global(f.ctx), doc)
 	if isException(ret) {
 		err := r.failure(f.ctx, f.name)
 		if !r.dead {

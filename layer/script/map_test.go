@@ -2,8 +2,10 @@ package script_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +54,9 @@ var rowCases = []struct{ name, source, doc, want string }{
 	{"named", `function map(doc){ emit(doc._id, 1) }`, `{"_id":"a"}`, `"a"=1`},
 	{"semicolon behind", "function(doc){ emit(1, 1) };\n", `{}`, `1=1`},
 	{"comments around", "// before\nfunction(doc){ emit(1, 1) } // behind", `{}`, `1=1`},
+	{"functions before and behind", "function one(){ return 1 } var two = 2\nfunction (doc){ emit(one(), two); emit(three()) }\nfunction three(){ return 3 }", `{}`, `1=2 3=null`},
+	{"a script", "'use strict'; var f = /[/}\"]/; let g = `a${ {b: `}`}.b }c`; /* function() */ class A {}; f = function(doc){ emit(g, typeof this) }; f;", `{}`, `"a}c"="object"`},
+	{"the last function", `(function(doc){ emit(1) }); function(doc){ var s = "}", t = '{', u = 4 / 2 / 1; emit([s, t, u, /}\/[/]/.test("}/")]) };;`, `{}`, `["}","{",2,false]=null`},
 	{"no rows", `function(doc){}`, `{}`, ``},
 	{"order and repeats", `function(doc){ emit(2,1); emit(1,2); emit(2,3) }`, `{}`, `2=1 1=2 2=3`},
 	{"undefined", `function(doc){ emit(); emit(undefined, undefined); emit([undefined], {a: undefined}) }`, `{}`, `null=null null=null [null]={}`},
@@ -64,7 +69,9 @@ var rowCases = []struct{ name, source, doc, want string }{
 		`{"s":["","é","\u00e9","\ud83d\ude00","😀","a\"b\\c\/d","\b\f\n\r\t\u0000\u001f","\u2028"]}`,
 		`""=0 "é"=1 "é"=1 "😀"=2 "😀"=2 "a\"b\\c/d"=7 "\b\f\n\r\t\u0000\u001f"=7 "` + "\u2028" + `"=1`},
 	{"lone surrogates", `function(doc){ emit(doc.s, [doc.s]); emit({a: "\udc00x"}, "\\ud800"); emit(["\\\ud800"], "😀".charAt(0)) }`, `{"s":"a\ud800"}`,
-		`"a` + "\uFFFD" + `"=["a\ufffd"] {"a":"\ufffdx"}="\\ud800" ["\\\ufffd"]="` + "\uFFFD" + `"`},
+		`"a` + "\uFFFD" + `"=["a` + "\uFFFD" + `"] {"a":"\ufffdx"}="\\ud800" ["\\` + "\uFFFD" + `"]="` + "\uFFFD" + `"`},
+	{"arrays", `function(doc){ emit([], [[], [[]], [[[[[1]]]]]]); var a = [1,,3]; a.x = 1; emit(a, [new Date(0), {a: [1]}, null, true, "x", 1.5]); a = [1]; a.toJSON = function(){ return "own" }; emit(a, [a, [a]]) }`, `{}`,
+		`[]=[[],[[]],[[[[[1]]]]]] [1,null,3]=["1970-01-01T00:00:00.000Z",{"a":[1]},null,true,"x",1.5] "own"=["own",["own"]]`},
 	{"nested", `function(doc){ emit([doc.a.b[1].c, null], doc.a) }`, `{"a":{"b":[0,{"c":[]}]}}`, `[[],null]={"b":[0,{"c":[]}]}`},
 	{"member order", `function(doc){ emit(1, doc) }`, `{"b":1,"a":2,"10":3,"9":4}`, `1={"9":4,"10":3,"b":1,"a":2}`},
 	{"member twice", `function(doc){ emit(doc.a, doc); doc.a = 3; emit(doc.a) }`, `{"a":1,"b":0,"a":2}`, `2={"a":2,"b":0} 2=null`},
@@ -219,8 +226,10 @@ func TestMaps_CompileError(t *testing.T) {
 		{"brace", "function(doc) {\n  emit(doc._id, 1;\n}", "SyntaxError: ", 2},
 		{"unclosed", "function(doc) {\n  emit(1)\n", "SyntaxError: ", 4},
 		{"no function", `1 + 1`, "not a function", 0},
-		{"no source", ``, "SyntaxError: ", 0},
-		{"blank", " ;\n", "SyntaxError: ", 0},
+		{"a later line of a script", "var a = 1;\nfunction(doc){\n emit(a b) }", "SyntaxError: ", 3},
+		{"no function at the end", "function(doc){}; 5", "not a function", 0},
+		{"no source", ``, "not a function", 0},
+		{"blank", " ;\n", "not a function", 0},
 		{"throws", `(function(){ throw new TypeError("early") })()`, "TypeError: early", 0},
 		{"loops", `(function(){ for(;;); })()`, "time limit", 0},
 		{"too long", `function(doc){ /* ` + strings.Repeat("x", 1<<20) + ` */ }`, "longer than", 0},
@@ -277,35 +286,26 @@ func TestMaps_Each(t *testing.T) {
 	}
 }
 
-var city = []byte(`{"_id":"5e1f","_rev":"1-967a00dff5e02add41819138abb3284d","country":"AD","name":"Sant Julià de Lòria","lat":"42.46372","lng":"1.49129"}`)
-
-func BenchmarkMaps(b *testing.B) {
-	s := open(b, script.Limits{})
-	m, err := s.Maps(b.Context(), nil, []script.Function{
-		{Name: "a", Source: `function(doc){ if (doc.country) emit(doc.country, doc.name) }`},
-		{Name: "b", Source: `function(doc){ emit([doc.name, parseFloat(doc.lat)], null) }`},
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	docs := make([][]byte, 100)
-	for i := range docs {
-		docs[i] = city
-	}
-	rows := 0
-	b.ReportAllocs()
-	n := 0
-	for b.Loop() {
-		if err := m.Map(b.Context(), docs, func(_ int, r *script.Mapped) error {
-			rows += len(r.Rows[0]) + len(r.Rows[1])
-			n++
-			return nil
-		}); err != nil {
-			b.Fatal(err)
+// checkRoundTrip holds what emit(doc, JSON.stringify(doc)) gave against encoding/json's reading of the same text.
+func checkRoundTrip(t *testing.T, doc string, r *script.Mapped) {
+	var want any
+	valid := json.Unmarshal([]byte(doc), &want) == nil
+	if r.Errs[0] != nil {
+		var limit *script.LimitError
+		if valid && !errors.As(r.Errs[0], &limit) && !strings.Contains(doc, "[[[[[[[[") {
+			t.Errorf("%q is JSON, but: %v", doc, r.Errs[0])
 		}
+		return
 	}
-	if rows != 2*n {
-		b.Fatal(rows, n)
+	var key any
+	var text string
+	if err := json.Unmarshal(r.Rows[0][0].Key, &key); err != nil {
+		t.Errorf("%q came out as %s: %v", doc, r.Rows[0][0].Key, err)
 	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "docs/s")
+	if err := json.Unmarshal(r.Rows[0][0].Value, &text); err != nil {
+		t.Errorf("%q stringified as %s: %v", doc, r.Rows[0][0].Value, err)
+	}
+	if valid && utf8.ValidString(doc) && !reflect.DeepEqual(key, want) {
+		t.Errorf("%q came out as %s", doc, r.Rows[0][0].Key)
+	}
 }

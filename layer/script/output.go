@@ -12,6 +12,14 @@ import (
 // appendJSON appends what JSON.stringify makes of v as an element of an array: null for what has no JSON text. The text is
 // valid UTF-8; lone surrogates become U+FFFD. v stays the caller's.
 func (r *runtime) appendJSON(dst []byte, ctx uintptr, v value, function string) ([]byte, error) {
+	return r.appendValue(dst, ctx, v, function, 0)
+}
+
+// arrayDepth is how many arrays within arrays are written here. Deeper ones, among them those that contain themselves, are the
+// engine's.
+const arrayDepth = 3
+
+func (r *runtime) appendValue(dst []byte, ctx uintptr, v value, function string, depth int) ([]byte, error) {
 	switch tag(v) {
 	case js.EJS_TAG_INT:
 		return strconv.AppendInt(dst, int64(intOf(v)), 10), nil
@@ -22,6 +30,9 @@ func (r *runtime) appendJSON(dst []byte, ctx uintptr, v value, function string) 
 	case js.EJS_TAG_STRING, js.EJS_TAG_STRING_ROPE:
 		return r.appendText(dst, ctx, v, function, appendQuoted)
 	case js.EJS_TAG_OBJECT, js.EJS_TAG_BIG_INT, js.EJS_TAG_SHORT_BIG_INT:
+		if tag(v) == js.EJS_TAG_OBJECT && depth < arrayDepth && js.XJS_IsArray(r.tls, ctx, v) > 0 {
+			return r.appendArray(dst, ctx, v, function, depth)
+		}
 		s := js.XJS_JSONStringify(r.tls, ctx, v, undefined, undefined)
 		switch tag(s) {
 		case js.EJS_TAG_EXCEPTION:
@@ -33,6 +44,46 @@ func (r *runtime) appendJSON(dst []byte, ctx uintptr, v value, function string) 
 		r.free(s)
 	}
 	return append(dst, "null"...), nil
+}
+
+// appendArray writes an array as JSON.stringify does. Keys are mostly short arrays, for which setting up the engine's costs more than
+// they do.
+func (r *runtime) appendArray(dst []byte, ctx uintptr, v value, function string, depth int) ([]byte, error) {
+	own := r.property(ctx, v, "toJSON")
+	if tag(own) != js.EJS_TAG_UNDEFINED {
+		r.dropException(ctx, own)
+		r.free(own)
+		return r.appendValue(dst, ctx, v, function, arrayDepth)
+	}
+	length := r.property(ctx, v, "length")
+	if tag(length) != js.EJS_TAG_INT {
+		r.free(length)
+		return r.appendValue(dst, ctx, v, function, arrayDepth)
+	}
+	dst = append(dst, '[')
+	for i := range intOf(length) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		item := js.XJS_GetPropertyUint32(r.tls, ctx, v, uint32(i))
+		if isException(item) {
+			return dst, r.failure(ctx, function)
+		}
+		var err error
+		dst, err = r.appendValue(dst, ctx, item, function, depth+1)
+		if r.dead {
+			return dst, err
+		}
+		r.free(item)
+		if err != nil {
+			return dst, err
+		}
+		if i%1024 == 1023 && (len(dst) > 2*maxOutput || r.overdue()) { // an array may say that it is much longer than it is
+			r.dead = true
+			return dst, r.stopped(function)
+		}
+	}
+	return append(dst, ']'), nil
 }
 
 // appendText hands the UTF-8 of a string to add.

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"modernc.org/libc"
@@ -138,8 +137,7 @@ func (r *runtime) define(ctx uintptr, obj value, name string, length int32, f fu
 	js.XJS_SetPropertyStr(r.tls, ctx, obj, r.text(name), fn)
 }
 
-// functionValue compiles a source that is one function expression. CouchDB's engine takes a script whose last statement is
-// a function without a name, which no other JavaScript does; what matters of that is a semicolon or a comment behind the function.
+// functionValue compiles a source: a function expression, or as CouchDB's engine takes it a script whose value is a function.
 func (r *runtime) functionValue(ctx uintptr, f Function) (value, error) {
 	fn := r.evaluate(ctx, "("+f.Source+"\n)", f.Name)
 	if isException(fn) {
@@ -147,11 +145,13 @@ func (r *runtime) functionValue(ctx uintptr, f Function) (value, error) {
 		if r.dead {
 			return undefined, first
 		}
-		trimmed := strings.TrimRight(f.Source, "; \t\r\n")
-		fn = r.evaluate(ctx, "("+trimmed+"\n)", f.Name)
-		if isException(fn) {
-			r.dropException(ctx, fn)
-			return undefined, compileError(f, first)
+		script, _ := wrapFunctions(f.Source)
+		if fn = r.evaluate(ctx, script, f.Name); isException(fn) {
+			second := r.failure(ctx, f.Name)
+			if r.dead {
+				return undefined, second
+			}
+			return undefined, compileError(f, later(first, second))
 		}
 	}
 	if js.XJS_IsFunction(r.tls, ctx, fn) == 0 {
@@ -159,6 +159,15 @@ func (r *runtime) functionValue(ctx uintptr, f Function) (value, error) {
 		return undefined, &CompileError{Function: f.Name, Message: "the source is not a function"}
 	}
 	return fn, nil
+}
+
+// later is the error of the attempt that came further: the other one failed at what only it does not understand.
+func later(first, second error) error {
+	var a, b *RuntimeError
+	if errors.As(first, &a) && errors.As(second, &b) && b.Line > a.Line {
+		return second
+	}
+	return first
 }
 
 func compileError(f Function, err error) error {

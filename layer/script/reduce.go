@@ -79,7 +79,10 @@ func (r *runtime) result(f *realm, this value, args func(*runtime) ([]value, err
 		r.free(ret)
 		r.dropEmitted()
 	}
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // list makes a JSON array of JSON texts.

@@ -162,13 +162,17 @@ func (r *runtime) fault(function string, p any) error {
 	return &RuntimeError{Function: function, Name: "InternalError", Message: fmt.Sprint("the engine failed: ", p)}
 }
 
-// stopped is the error of a call that ended although it was over a limit.
+// stopped is the error of a call that is over a limit.
 func (r *runtime) stopped(function string) error {
-	limit := "time"
-	if r.starved {
-		limit = "memory"
+	switch {
+	case r.starved:
+		return &LimitError{Function: function, Limit: "memory"}
+	case r.limit == "cancelled":
+		return context.Cause(r.ctx)
+	case r.limit != "" || r.call.Load() == killed:
+		return &LimitError{Function: function, Limit: "time"}
 	}
-	return &LimitError{Function: function, Limit: limit}
+	return &LimitError{Function: function, Limit: "rows"}
 }
 
 // arm starts the clock of one call; disarm stops it and reports whether the runtime is still whole.
@@ -280,7 +284,10 @@ func (r *runtime) property(ctx uintptr, v value, name string) value {
 	return js.XJS_GetPropertyStr(r.tls, ctx, v, r.text(name))
 }
 
-// call calls fn with args, which stay the caller's.
+// global is the global object of a realm, which stays the realm's. It is what map functions have as `this`, in strict code too.
+func (r *runtime) global(ctx uintptr) value { return at[js.TJSContext](ctx).Fglobal_obj }
+
+// invoke calls fn with args, which stay the caller's.
 func (r *runtime) invoke(ctx uintptr, fn, this value, args ...value) value {
 	for i, v := range args {
 		*at[value](r.args + uintptr(i)*16) = v
