@@ -2,6 +2,7 @@ package kv
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 )
@@ -35,36 +36,59 @@ const (
 // Transact is the one retry loop: it runs fn in a new transaction and commits, again and again with capped exponential backoff and
 // jitter, until it commits, fn or the commit fails for good, or ctx ends. fn may run several times and must have no effect outside tx
 // but to overwrite what it returns. An error from fn ends the loop unless it wraps a retryable engine error.
+//
+// Where the loop ends with an engine error and an earlier commit may have happened, MaybeCommitted is true of it.
 func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(tx Transaction) (T, error)) (T, Committed, error) {
-	var result T
-	var unknown bool
+	var result, zero T
+	var unknown unknownCommits
 	backoff := firstBackoff
 	for attempt := 1; ; attempt++ {
-		c, done, err := attemptOnce(ctx, e, o, &result, unknown, fn)
+		c, done, err := attemptOnce(ctx, e, o, &result, &unknown, fn)
 		c.Attempts = attempt
 		if done {
 			return result, c, nil
 		}
-		unknown = unknown || MaybeCommitted(err)
+		unknown.note(err)
 		if !Retryable(err) || (o.MaxAttempts > 0 && attempt >= o.MaxAttempts) {
-			var zero T
-			return zero, c, err
+			return zero, c, unknown.mark(err)
 		}
 		if err := sleep(ctx, backoff/2+rand.N(backoff/2+1)); err != nil {
-			var zero T
-			return zero, c, err
+			return zero, c, unknown.mark(err)
 		}
 		backoff = min(backoff*2, maxBackoff)
 	}
 }
 
+// unknownCommits is what the loop knows of its commits whose result was unknown.
+type unknownCommits struct {
+	any  bool // there was one: the transaction id must be looked up
+	open bool // one may have happened; not so once the id was looked up and is not there
+}
+
+func (u *unknownCommits) note(err error) {
+	if MaybeCommitted(err) {
+		u.any, u.open = true, true
+	}
+}
+
+// mark makes MaybeCommitted true of an engine's error where it is of the loop. An error of fn's own is left: fn decided on what it read.
+func (u *unknownCommits) mark(err error) error {
+	var e *Error
+	if !u.open || !errors.As(err, &e) || e.Maybe {
+		return err
+	}
+	maybe := *e
+	maybe.Maybe = true
+	return &maybe
+}
+
 // attemptOnce runs one transaction. result is overwritten only by a finished fn, so that a commit found by its id keeps the result of the attempt
 // that made it.
-func attemptOnce[T any](ctx context.Context, e Engine, o TransactOptions, result *T, unknown bool, fn func(tx Transaction) (T, error)) (c Committed, done bool, err error) {
+func attemptOnce[T any](ctx context.Context, e Engine, o TransactOptions, result *T, unknown *unknownCommits, fn func(tx Transaction) (T, error)) (c Committed, done bool, err error) {
 	c.Version = -1
 	tx := e.Begin(ctx)
 	defer tx.Cancel()
-	if o.TransactionID != nil && unknown {
+	if o.TransactionID != nil && unknown.any {
 		stamp, err := tx.Get(o.TransactionID).Wait()
 		if err != nil {
 			return c, false, err
@@ -74,6 +98,7 @@ func attemptOnce[T any](ctx context.Context, e Engine, o TransactOptions, result
 			c.Version = c.Versionstamp.Version()
 			return c, true, nil
 		}
+		unknown.open = false
 	}
 	r, err := fn(tx)
 	if err != nil {

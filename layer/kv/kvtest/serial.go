@@ -86,6 +86,7 @@ type step struct {
 	snapshot bool
 	read     func(state) string
 	got      string
+	answered bool // false for a read of a transaction that failed before
 	mutation mutation
 }
 
@@ -152,12 +153,14 @@ func (h *history) transaction(ctx context.Context, e kv.Engine, c chooser, id st
 }
 
 // run makes the calls of one transaction. Some write without reading, some read without conflicts, some issue all reads before they wait.
-func (r *record) run(tx kv.Transaction, c chooser) (err error) {
+func (r *record) run(tx kv.Transaction, c chooser) error {
 	blind := c.IntN(6) == 0
 	if !blind {
-		if r.readVersion, err = tx.ReadVersion().Wait(); err != nil {
+		v, err := tx.ReadVersion().Wait()
+		if err != nil {
 			return err
 		}
+		r.readVersion = v
 	}
 	var waits []func() error
 	for range 1 + c.IntN(6) {
@@ -170,8 +173,11 @@ func (r *record) run(tx kv.Transaction, c chooser) (err error) {
 		s, wait := randomRead(tx, c)
 		at := len(r.steps)
 		r.steps = append(r.steps, s)
-		waits = append(waits, func() (err error) {
-			r.steps[at].got, err = wait()
+		waits = append(waits, func() error {
+			got, err := wait()
+			if err == nil {
+				r.steps[at].got, r.steps[at].answered = got, true
+			}
 			return err
 		})
 		if c.IntN(2) == 0 {

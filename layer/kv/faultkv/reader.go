@@ -1,0 +1,105 @@
+package faultkv
+
+import (
+	"sync"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// reader is a kv.Reader that asks check before each call reaches the one below, and before each wait and row.
+type reader struct {
+	below kv.Reader
+	check func() error
+}
+
+func (r reader) Get(key []byte) kv.Future[[]byte] {
+	if err := r.check(); err != nil {
+		return failed[[]byte]{err}
+	}
+	return &future[[]byte]{below: r.below.Get(key), check: r.check}
+}
+
+func (r reader) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
+	if err := r.check(); err != nil {
+		return failed[[]byte]{err}
+	}
+	return &future[[]byte]{below: r.below.GetKey(sel), check: r.check}
+}
+
+func (r reader) ReadVersion() kv.Future[int64] {
+	if err := r.check(); err != nil {
+		return failed[int64]{err}
+	}
+	return &future[int64]{below: r.below.ReadVersion(), check: r.check}
+}
+
+func (r reader) GetRange(kr kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	if err := r.check(); err != nil {
+		return &iterator{err: err}
+	}
+	return &iterator{below: r.below.GetRange(kr, o), check: r.check}
+}
+
+type failed[T any] struct{ err error }
+
+func (f failed[T]) Wait() (v T, err error) { return v, f.err }
+
+// future fails by the check when it is first waited for.
+type future[T any] struct {
+	below kv.Future[T]
+	check func() error
+	once  sync.Once
+	err   error
+}
+
+func (f *future[T]) Wait() (v T, err error) {
+	f.once.Do(func() { f.err = f.check() })
+	if f.err != nil {
+		return v, f.err
+	}
+	return f.below.Wait()
+}
+
+// iterator may fail between any two rows.
+type iterator struct {
+	below kv.RangeIterator // nil where the read failed at once
+	check func() error
+	rows  int
+	err   error
+}
+
+// rowsPerCheck is how many rows come between two chances to fail, as a batch's rows come at once.
+const rowsPerCheck = 16
+
+func (it *iterator) Next() bool {
+	if it.err != nil || it.below == nil {
+		return false
+	}
+	if it.rows%rowsPerCheck == 0 {
+		if it.err = it.check(); it.err != nil {
+			return false
+		}
+	}
+	it.rows++
+	return it.below.Next()
+}
+
+func (it *iterator) KeyValue() kv.KeyValue {
+	if it.err != nil || it.below == nil {
+		return kv.KeyValue{}
+	}
+	return it.below.KeyValue()
+}
+
+func (it *iterator) Err() error {
+	if it.err != nil || it.below == nil {
+		return it.err
+	}
+	return it.below.Err()
+}
+
+func (it *iterator) Close() {
+	if it.below != nil {
+		it.below.Close()
+	}
+}

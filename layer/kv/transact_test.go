@@ -1,0 +1,254 @@
+package kv_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/kv/faultkv"
+)
+
+// faulty is an embedded engine with faults.
+func faulty(t *testing.T, o faultkv.Options) faultkv.Engine {
+	below, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Delay == 0 {
+		o.Delay = time.Microsecond
+	}
+	e := faultkv.New(below, o)
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// appendTo adds a word to the value of key, which is not idempotent.
+func appendTo(key, word string) func(tx kv.Transaction) (string, error) {
+	return func(tx kv.Transaction) (string, error) {
+		v, err := tx.Get([]byte(key)).Wait()
+		if err != nil {
+			return "", err
+		}
+		now := string(v) + word + " "
+		tx.Set([]byte(key), []byte(now))
+		return now, nil
+	}
+}
+
+// TestTransact_onceWithID: with a transaction id every effect happens exactly once, whatever the commits say, and the result is of the attempt that
+// committed.
+func TestTransact_onceWithID(t *testing.T) {
+	const workers, rounds = 6, 30
+	e := faulty(t, faultkv.Options{Seed: 11, Rates: faultkv.Rates{Conflict: 0.1, TooOld: 0.02, FutureVersion: 0.05, UnknownLost: 0.2, UnknownCommitted: 0.2}})
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	results := map[string]kv.Committed{}
+	for w := range workers {
+		wg.Go(func() {
+			for i := range rounds {
+				word := fmt.Sprintf("%d-%d", w, i)
+				now, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id/" + word)}, appendTo("log", word))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				results[strings.TrimSpace(now)] = c
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	final, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (string, error) {
+		v, err := tx.Get([]byte("log")).Wait()
+		return string(v), err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Fields(final)
+	if len(words) != workers*rounds {
+		t.Errorf("%d effects of %d transactions", len(words), workers*rounds)
+	}
+	last := int64(0)
+	for i := range words {
+		prefix := strings.Join(words[:i+1], " ")
+		c, ok := results[prefix]
+		if !ok {
+			t.Fatalf("no transaction returned the log as it was with %d words", i+1)
+		}
+		if c.Version <= last || c.Versionstamp.Version() != c.Version || c.Attempts < 1 {
+			t.Errorf("word %d was committed at %+v, the one before at %d", i, c, last)
+		}
+		last = c.Version
+		delete(results, prefix)
+	}
+	if n := e.Injected(); n[faultkv.UnknownCommitted] == 0 || n[faultkv.UnknownLost] == 0 {
+		t.Errorf("injected only %v", n)
+	}
+}
+
+// TestTransact_twiceWithoutID shows that the test above can fail: without the id the same load has effects twice.
+func TestTransact_twiceWithoutID(t *testing.T) {
+	e := faulty(t, faultkv.Options{Seed: 11, Rates: faultkv.Rates{UnknownCommitted: 0.5}})
+	for range 40 {
+		if _, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, appendTo("log", "x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, appendTo("log", "x"))
+	if err != nil || len(strings.Fields(now)) <= 41 {
+		t.Errorf("%d effects, %v: the faults were not there", len(strings.Fields(now)), err)
+	}
+}
+
+func TestTransact_ends(t *testing.T) {
+	own := errors.New("my own")
+	t.Run("with fn's error", func(t *testing.T) {
+		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{Slow: 1e-9}})
+		calls := 0
+		_, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (int, error) {
+			calls++
+			tx.Set([]byte("a"), nil)
+			return 7, own
+		})
+		if !errors.Is(err, own) || calls != 1 || c.Attempts != 1 || c.Version != -1 || kv.MaybeCommitted(err) {
+			t.Errorf("%v after %d calls, %+v", err, calls, c)
+		}
+	})
+	t.Run("with what wraps a retryable error, not", func(t *testing.T) {
+		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{Slow: 1e-9}})
+		calls := 0
+		n, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (int, error) {
+			if calls++; calls < 3 {
+				return 0, fmt.Errorf("wrapped: %w", kv.NewError(kv.CodeTooOld, "old", nil))
+			}
+			return calls, nil
+		})
+		if err != nil || n != 3 || c.Attempts != 3 {
+			t.Errorf("%d, %v, %+v", n, err, c)
+		}
+	})
+	t.Run("after the attempts it was given", func(t *testing.T) {
+		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{Conflict: 1}})
+		n, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{MaxAttempts: 3}, func(tx kv.Transaction) (int, error) {
+			tx.Set([]byte("a"), nil)
+			return 7, nil
+		})
+		if !kv.IsCode(err, kv.CodeNotCommitted) || n != 0 || c.Attempts != 3 || kv.MaybeCommitted(err) {
+			t.Errorf("%d, %v, %+v", n, err, c)
+		}
+	})
+	t.Run("when an illegal transaction is refused", func(t *testing.T) {
+		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{Slow: 1e-9}})
+		_, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (int, error) {
+			tx.Set([]byte{0xff}, nil)
+			return 7, nil
+		})
+		if !kv.IsCode(err, kv.CodeKeyOutsideRange) || c.Attempts != 1 {
+			t.Errorf("%v, %+v", err, c)
+		}
+	})
+	t.Run("with its context", func(t *testing.T) {
+		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{Conflict: 1}})
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancel()
+		_, c, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (int, error) {
+			tx.Set([]byte("a"), nil)
+			return 7, nil
+		})
+		if !kv.IsCode(err, kv.CodeTimedOut) || !errors.Is(err, context.DeadlineExceeded) || c.Attempts < 2 || kv.MaybeCommitted(err) {
+			t.Errorf("%v, %+v", err, c)
+		}
+	})
+	t.Run("with its context and a commit in doubt", func(t *testing.T) {
+		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{UnknownCommitted: 1}})
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancel()
+		_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (int, error) {
+			tx.Set([]byte("a"), nil)
+			return 7, nil
+		})
+		if !kv.IsCode(err, kv.CodeTimedOut) || !kv.MaybeCommitted(err) {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("with a doubt that the id has answered", func(t *testing.T) {
+		e := faulty(t, faultkv.Options{Rates: faultkv.Rates{UnknownLost: 1}})
+		calls := 0
+		_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id")}, func(tx kv.Transaction) (int, error) {
+			if calls++; calls == 2 {
+				return 0, kv.NewError(kv.CodeKeyTooLarge, "for good", nil)
+			}
+			tx.Set([]byte("a"), nil)
+			return 7, nil
+		})
+		if !kv.IsCode(err, kv.CodeKeyTooLarge) || kv.MaybeCommitted(err) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestTransact_readOnly(t *testing.T) {
+	e := faulty(t, faultkv.Options{Seed: 5})
+	_, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id")}, func(tx kv.Transaction) ([]byte, error) {
+		return tx.Get([]byte("a")).Wait()
+	})
+	if err != nil || c.Version != -1 || c.Versionstamp != (kv.Versionstamp{}) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	id, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) {
+		return tx.Get([]byte("id")).Wait()
+	})
+	if err != nil || id != nil {
+		t.Errorf("a transaction that only read left its id: %x, %v", id, err)
+	}
+}
+
+// refusing is an engine all of whose commits fail, without a clock of its own.
+type refusing struct {
+	kv.Engine
+	begun *[]time.Time
+}
+
+func (r refusing) Begin(context.Context) kv.Transaction {
+	*r.begun = append(*r.begun, time.Now())
+	return refused{}
+}
+
+type refused struct{ kv.Transaction }
+
+func (refused) Commit() error { return kv.NewError(kv.CodeNotCommitted, "always", nil) }
+func (refused) Cancel()       {}
+
+// TestTransact_backoff: the pauses double from some milliseconds to a second, and are not all the same.
+func TestTransact_backoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var begun []time.Time
+		_, c, err := kv.Transact(t.Context(), refusing{begun: &begun}, kv.TransactOptions{MaxAttempts: 16}, func(kv.Transaction) (int, error) { return 0, nil })
+		if !kv.IsCode(err, kv.CodeNotCommitted) || c.Attempts != 16 || len(begun) != 16 {
+			t.Fatalf("%v, %+v", err, c)
+		}
+		most := 2 * time.Millisecond
+		var pauses []time.Duration
+		for i := 1; i < len(begun); i++ {
+			pause := begun[i].Sub(begun[i-1])
+			if pause < most/2 || pause > most {
+				t.Errorf("pause %d is %v, want between %v and %v", i, pause, most/2, most)
+			}
+			most = min(2*most, time.Second)
+			pauses = append(pauses, pause)
+		}
+		if a, b, c := pauses[12], pauses[13], pauses[14]; a == b && b == c {
+			t.Errorf("the long pauses are all %v: there is no jitter", a)
+		}
+	})
+}
