@@ -163,7 +163,7 @@ func (p *editParser) history(value []byte) error {
 		return errf(Invalid, "doc_validation", "_revisions.start isn't an integer.")
 	case !idsOK:
 		return errf(Invalid, "doc_validation", "_revisions.ids isn't a array.")
-	case int64(len(p.ids)) > p.start:
+	case int64(len(p.ids)) > max(p.start, 1): // a _local document's only revision is at 0
 		return errf(Invalid, "doc_validation", "_revisions has more ids than revisions up to start.")
 	}
 	return nil

@@ -54,12 +54,15 @@ func ParseRev(s string) (Rev, error) {
 		}
 		r.Pos = r.Pos*10 + int64(c-'0')
 	}
+	if r.Pos == 0 && id == "" {
+		return Rev{}, ErrRev
+	}
 	var err error
 	r.ID, err = ParseID(id)
 	return r, err
 }
 
-// ParseID reads the part of a revision id after the position, as in _revisions.ids. The error is ErrRev.
+// ParseID reads the part of a revision id after the position, as in _revisions.ids; it may be empty, as in CouchDB. The error is ErrRev.
 func ParseID(id string) (string, error) {
 	if len(id) == 32 {
 		lower := strings.ToLower(id)
@@ -68,7 +71,7 @@ func ParseID(id string) (string, error) {
 		}
 		return lower, nil
 	}
-	if id == "" || len(id) > MaxTextID || !utf8.ValidString(id) {
+	if len(id) > MaxTextID || !utf8.ValidString(id) {
 		return "", ErrRev
 	}
 	return id, nil

@@ -16,13 +16,14 @@ func TestParseRev(t *testing.T) {
 		"0-7":                         "0-7",
 		"1-a-b":                       "1-a-b",
 		"4-ABC":                       "4-ABC",
+		"1-":                          "1-",
 	} {
 		r, err := revtree.ParseRev(in)
 		if err != nil || r.String() != want {
 			t.Errorf("%q: %v, %v", in, r, err)
 		}
 	}
-	for _, in := range []string{"", "1", "-a", "1-", "a-b", "+1-a", "-1-a", "1.0-a", "1-" + strings.Repeat("z", 32), "1-" + strings.Repeat("z", 201),
+	for _, in := range []string{"", "1", "-a", "0-", "a-b", "+1-a", "-1-a", "1.0-a", "1-" + strings.Repeat("z", 32), "1-" + strings.Repeat("z", 201),
 		"1-\xff", "99999999999999999999-a"} {
 		if r, err := revtree.ParseRev(in); err == nil {
 			t.Errorf("%q is read as %v", in, r)

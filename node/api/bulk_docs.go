@@ -180,7 +180,7 @@ func (q *request) writeBulk(edits []layer.Edit, b bulkRequest) ([]layer.EditResu
 			results[i].Err = err
 			special = true
 		} else if special {
-			results[i].Rev, results[i].Err = q.db.PutLocal(q.ctx(), *e)
+			results[i].Rev, results[i].Err = q.writeLocal(*e)
 		}
 		if special && places == nil {
 			places = make([]int, i, len(edits))

@@ -87,9 +87,15 @@ func (q *request) write(e layer.Edit, replicated bool) (layer.Rev, error) {
 		return layer.Rev{}, err
 	}
 	if isLocal(e.ID) {
-		return q.db.PutLocal(q.ctx(), e)
+		return q.writeLocal(e)
 	}
 	return q.db.Put(q.ctx(), e, layer.WriteOptions{Replicated: replicated, User: q.userCtx()})
+}
+
+// writeLocal stores a _local document. They have no attachments; CouchDB drops what comes with one, and clients rely on the write.
+func (q *request) writeLocal(e layer.Edit) (layer.Rev, error) {
+	e.Attachments = nil
+	return q.db.PutLocal(q.ctx(), e)
 }
 
 // admit checks what a user may write beside what validation functions say: design documents are for the database's admins, and the users' database has its
