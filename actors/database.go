@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/divandb/divan/layer"
 )
 
 // Messages to the databases actor, which passes them on.
 type (
 	// listenersChanged says that somebody began or ceased to listen.
 	listenersChanged struct{ db Database }
+	// tasksChanged says that this node took on an index job.
+	tasksChanged struct{ db Database }
 )
 
 // databasesBehavior keeps an actor for each database that is in use.
@@ -37,12 +37,9 @@ func (b *databasesBehavior) step(_ time.Time, message any) []effect {
 		}
 		return e
 	case listenersChanged:
-		if key, ok := b.keys[m.db]; ok {
-			return []effect{tell{key, lookAgain{}}}
-		}
-		if slices.Contains(b.wanted(), m.db) {
-			return b.ensure(m.db)
-		}
+		return b.changed(m.db)
+	case tasksChanged:
+		return b.changed(m.db)
 	case childGone:
 		db := b.open[m.key]
 		delete(b.open, m.key)
@@ -50,6 +47,17 @@ func (b *databasesBehavior) step(_ time.Time, message any) []effect {
 		if slices.Contains(b.wanted(), db) {
 			return b.ensure(db)
 		}
+	}
+	return nil
+}
+
+// changed has a database's actor look what it should have, and starts it where there is none.
+func (b *databasesBehavior) changed(db Database) []effect {
+	if key, ok := b.keys[db]; ok {
+		return []effect{tell{key, lookAgain{}}}
+	}
+	if slices.Contains(b.wanted(), db) {
+		return b.ensure(db)
 	}
 	return nil
 }
@@ -72,22 +80,33 @@ func (b *databasesBehavior) status() (string, any) {
 
 func (s *System) databasesSpec() spec {
 	return spec{kind: "databases", make: func() behavior {
-		return &databasesBehavior{wanted: s.hub.databases, spec: s.databaseSpec, open: map[string]Database{}, keys: map[Database]string{}}
+		return &databasesBehavior{wanted: s.databasesInUse, spec: s.databaseSpec, open: map[string]Database{}, keys: map[Database]string{}}
 	}}
 }
 
-// databaseBehavior keeps the actors of one database: one for each shard that somebody listens to. It ends when it has had none for a while.
+// databasesInUse is those that somebody listens to or that an index is built in.
+func (s *System) databasesInUse() []Database {
+	list := s.hub.databases()
+	for _, t := range s.builds.list(nil) {
+		if !slices.Contains(list, t.key.db) {
+			list = append(list, t.key.db)
+		}
+	}
+	return list
+}
+
+// databaseBehavior keeps the actors of one database: one for each shard that somebody listens to, and one for each index job this node has. It ends when
+// it has had none for a while.
 type databaseBehavior struct {
-	wanted   func() map[layer.ShardID]bool
-	spec     func(shard layer.ShardID) spec
+	wanted   func() []spawn // keys do not change
 	linger   time.Duration
-	shards   map[layer.ShardID]bool // running
+	running  map[string]bool // by key
 	idleTurn int
 }
 
 // DatabaseFacts are the figures of a database actor.
 type DatabaseFacts struct {
-	Shards int `json:"shards"`
+	Actors int `json:"actors"`
 }
 
 func (b *databaseBehavior) step(_ time.Time, message any) []effect {
@@ -95,10 +114,10 @@ func (b *databaseBehavior) step(_ time.Time, message any) []effect {
 	case started, lookAgain:
 		return b.reconcile()
 	case childGone:
-		delete(b.shards, layer.ShardID(m.key))
+		delete(b.running, m.key)
 		return b.reconcile()
 	case idleOver:
-		if m.turn == b.idleTurn && len(b.shards) == 0 {
+		if m.turn == b.idleTurn && len(b.running) == 0 {
 			return []effect{stopSelf{}}
 		}
 	}
@@ -108,30 +127,36 @@ func (b *databaseBehavior) step(_ time.Time, message any) []effect {
 // reconcile starts what is wanted and has the others look whether they are.
 func (b *databaseBehavior) reconcile() []effect {
 	var e []effect
-	for shard := range b.shards {
-		e = append(e, tell{string(shard), lookAgain{}})
+	for key := range b.running {
+		e = append(e, tell{key, lookAgain{}})
 	}
-	for shard := range b.wanted() {
-		if !b.shards[shard] {
-			b.shards[shard] = true
-			e = append(e, spawn{string(shard), b.spec(shard)})
+	for _, child := range b.wanted() {
+		if !b.running[child.key] {
+			b.running[child.key] = true
+			e = append(e, child)
 		}
 	}
 	b.idleTurn++
-	if len(b.shards) == 0 {
+	if len(b.running) == 0 {
 		e = append(e, after{b.linger, idleOver{b.idleTurn}})
 	}
 	return e
 }
 
 func (b *databaseBehavior) status() (string, any) {
-	return "open", DatabaseFacts{Shards: len(b.shards)}
+	return "open", DatabaseFacts{Actors: len(b.running)}
 }
 
 func (s *System) databaseSpec(db Database) spec {
 	return spec{kind: "database", name: db.Name(), make: func() behavior {
-		return &databaseBehavior{linger: s.o.Linger, shards: map[layer.ShardID]bool{},
-			wanted: func() map[layer.ShardID]bool { return s.hub.wanted(db) },
-			spec:   func(shard layer.ShardID) spec { return s.shardSpec(db, shard) }}
+		return &databaseBehavior{linger: s.o.Linger, running: map[string]bool{}, wanted: func() (list []spawn) {
+			for shard := range s.hub.wanted(db) {
+				list = append(list, spawn{"shard " + string(shard), s.shardSpec(db, shard)})
+			}
+			for _, t := range s.builds.list(db) {
+				list = append(list, spawn{"index " + t.key.signature, s.indexerSpec(t)})
+			}
+			return list
+		}}
 	}}
 }

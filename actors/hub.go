@@ -158,8 +158,3 @@ func (s *System) Listen(db Database, shards ...layer.ShardID) (woken <-chan stru
 		})
 	}
 }
-
-// toDatabases sends a message to the actor that keeps the databases. Before it is up the message waits in the root's mailbox; after Stop it is lost.
-func (s *System) toDatabases(message any) {
-	s.proto.Root.Send(s.root, toDatabases{message})
-}

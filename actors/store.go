@@ -8,13 +8,14 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Store is what actors need of the layer's Store.
+// Store is what actors need of the layer's Store: FromLayer.
 type Store interface {
 	// Database opens a database by name. The same database is the same value each time.
 	Database(ctx context.Context, name string) (Database, error)
 
 	// The job queue: see layer.Store.
 	Enqueue(ctx context.Context, typ, id string, data []byte) error
+	Job(ctx context.Context, typ, id string) (*layer.Job, kv.Watch, error)
 	Claim(ctx context.Context, typ, worker string, lease time.Duration) (*layer.Job, error)
 	Renew(ctx context.Context, j *layer.Job, lease time.Duration, progress []byte) error
 	Finish(ctx context.Context, j *layer.Job, runErr error) error
@@ -24,7 +25,34 @@ type Store interface {
 // Database is what actors need of a layer.Database: Of. Values are compared, to tell a database from one of the same name that came after it.
 type Database interface {
 	Name() string
+	LastSeq(ctx context.Context) (layer.Seq, error)
 	WatchShard(ctx context.Context, shard layer.ShardID) (w kv.Watch, seen layer.Seq, err error)
+	// Designs lists the design documents.
+	Designs(ctx context.Context) ([]*layer.Design, error)
+	// IndexOf is the index of a design. No I/O.
+	IndexOf(design *layer.Design) Index
+}
+
+// Index is what actors need of a layer.Index.
+type Index interface {
+	State(ctx context.Context) (layer.IndexState, error)
+	CatchUp(ctx context.Context, n int) (bool, error)
+	Begin(ctx context.Context, token int64) (Build, error)
+}
+
+// Build is what actors need of a layer.Build.
+type Build interface {
+	Plan() Plan
+	Step(ctx context.Context, shard layer.ShardID, n int) (layer.StepResult, error)
+	Finish(ctx context.Context) (done bool, err error)
+	Close()
+}
+
+// Plan is what a build is about to do.
+type Plan struct {
+	Goal    layer.Seq
+	Shards  []layer.ShardID
+	Changes int64 // to process, roughly
 }
 
 // FromLayer makes a Store of the layer's.
@@ -44,3 +72,23 @@ func (s layerStore) Database(ctx context.Context, name string) (Database, error)
 }
 
 type layerDatabase struct{ *layer.Database }
+
+func (d layerDatabase) IndexOf(design *layer.Design) Index {
+	return layerIndex{d.Index(design)}
+}
+
+type layerIndex struct{ *layer.Index }
+
+func (ix layerIndex) Begin(ctx context.Context, token int64) (Build, error) {
+	b, err := ix.StartBuild(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	return layerBuild{b}, nil
+}
+
+type layerBuild struct{ *layer.Build }
+
+func (b layerBuild) Plan() Plan {
+	return Plan{Goal: b.Goal, Shards: b.Build.Shards, Changes: b.Build.Changes}
+}

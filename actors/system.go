@@ -59,6 +59,7 @@ type System struct {
 	supervision *supervision
 	figures     *figures
 	hub         *hub
+	builds      *builds
 
 	running context.Context // ends when Stop begins
 	stop    context.CancelFunc
@@ -120,17 +121,16 @@ func Start(o Options) (*System, error) {
 	if o.MaxIndexers == 0 {
 		o.MaxIndexers = 4
 	}
-	s := &System{o: o, store: o.Store, log: o.Logger, proto: o.System, hub: newHub(), figures: newFigures(o.System)}
+	s := &System{o: o, store: o.Store, log: o.Logger, proto: o.System, hub: newHub(), builds: newBuilds(), figures: newFigures(o.System)}
 	s.supervision = &supervision{s}
 	s.running, s.stop = context.WithCancel(context.Background())
 	s.tree = newRecord(nil, "system", "", s.now()) // holds the root, is not shown
 	props := s.props(s.tree, s.rootSpec()).Configure(actor.WithGuardian(s.supervision))
-	root, err := s.proto.Root.SpawnNamed(props, "divan")
-	if err != nil {
+	s.root = s.proto.NewLocalPID("divan") // before its children run, which send to it
+	if _, err := s.proto.Root.SpawnNamed(props, s.root.Id); err != nil {
 		s.stop()
 		return nil, fmt.Errorf("actors: start the root: %w", err)
 	}
-	s.root = root
 	return s, nil
 }
 
@@ -187,7 +187,8 @@ func (s *System) now() time.Time { return time.Now() }
 func (s *System) rootSpec() spec {
 	return spec{kind: "node", name: s.o.Node, make: func() behavior {
 		return &rootBehavior{children: []spawn{
-			{key: "databases", spec: s.databasesSpec()},
+			{key: databasesKey, spec: s.databasesSpec()},
+			{key: jobsKey, spec: s.jobsSpec()},
 		}}
 	}}
 }
@@ -209,16 +210,32 @@ func (b *rootBehavior) step(_ time.Time, message any) []effect {
 				return []effect{c}
 			}
 		}
-	case toDatabases:
-		return []effect{tell{"databases", m.message}}
+	case toChild:
+		return []effect{tell(m)}
 	}
 	return nil
 }
 
 func (b *rootBehavior) status() (string, any) { return "running", nil }
 
-// toDatabases is passed on to the databases actor.
-type toDatabases struct{ message any }
+// The root's children.
+const (
+	databasesKey = "databases"
+	jobsKey      = "jobs"
+)
+
+// toChild is passed on to one of them.
+type toChild struct {
+	key     string
+	message any
+}
+
+// toDatabases and toJobs send a message to a child of the root. Before it is up the message waits in the root's mailbox; after Stop it is lost.
+func (s *System) toDatabases(message any) {
+	s.proto.Root.Send(s.root, toChild{databasesKey, message})
+}
+
+func (s *System) toJobs(message any) { s.proto.Root.Send(s.root, toChild{jobsKey, message}) }
 
 // everything is the placement of a node alone.
 type everything struct{}

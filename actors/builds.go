@@ -1,0 +1,187 @@
+package actors
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+// indexJobs is the type of index jobs in the queue.
+const indexJobs = "index"
+
+// indexJob is the data of an index job.
+type indexJob struct {
+	Database  string `json:"database"`
+	Design    string `json:"design"`
+	Signature string `json:"signature"`
+}
+
+func (j indexJob) id() string { return j.Database + "/" + j.Signature }
+
+func (j indexJob) encode() []byte {
+	b, err := json.Marshal(j)
+	if err != nil {
+		panic(err) // three strings
+	}
+	return b
+}
+
+func decodeIndexJob(data []byte) (j indexJob, err error) {
+	if err := json.Unmarshal(data, &j); err != nil {
+		return j, fmt.Errorf("read an index job: %w", err)
+	}
+	return j, nil
+}
+
+// indexKey names an index on this node.
+type indexKey struct {
+	db        Database
+	signature string
+}
+
+// task is a claimed index job on its way through this node. An indexer that restarts goes on with the same task.
+type task struct {
+	key   indexKey
+	what  indexJob
+	job   *layer.Job
+	index Index
+	since time.Time
+
+	mu struct {
+		sync.Mutex
+		lives    int    // how often an indexer began with it
+		crash    string // what ended the last life
+		progress IndexerFacts
+	}
+}
+
+// begin counts a life of the task's indexer and tells how the one before ended.
+func (t *task) begin() (lives int, crash string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.lives++
+	return t.mu.lives, t.mu.crash
+}
+
+func (t *task) crashed(reason string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.crash = reason
+}
+
+func (t *task) setProgress(f IndexerFacts) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.progress = f
+}
+
+func (t *task) progress() IndexerFacts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.progress
+}
+
+// builds is the index work of this node: the tasks it has claimed, and who waits for an index. Like the hub it outlives the actors and is what they
+// go by.
+type builds struct {
+	mu struct {
+		sync.Mutex
+		tasks   map[indexKey]*task
+		indexes map[indexKey]*waiting // only those that somebody waits for
+	}
+}
+
+// waiting is who waits for one index.
+type waiting struct {
+	waiters map[chan error]struct{} // capacity 1
+	turn    chan struct{}           // capacity 1: held by the one that catches the index up or enqueues its job
+	asked   layer.Seq               // where the index stood when its job was enqueued last
+	askedAt time.Time
+}
+
+func newBuilds() *builds {
+	b := &builds{}
+	b.mu.tasks = map[indexKey]*task{}
+	b.mu.indexes = map[indexKey]*waiting{}
+	return b
+}
+
+// add takes a task in. It is refused where this node works on that index already: its lease was lost and claimed again before the indexer noticed.
+func (b *builds) add(t *task) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.tasks[t.key] != nil {
+		return false
+	}
+	b.mu.tasks[t.key] = t
+	return true
+}
+
+// remove ends a task.
+func (b *builds) remove(t *task) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.tasks[t.key] == t {
+		delete(b.mu.tasks, t.key)
+	}
+}
+
+// list is the tasks of a database, or all with a nil database.
+func (b *builds) list(db Database) []*task {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []*task
+	for k, t := range b.mu.tasks {
+		if db == nil || k.db == db {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// count is how many tasks there are.
+func (b *builds) count() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.mu.tasks)
+}
+
+// wait registers somebody who waits for an index. news receives nil when its task ended well, or an error when it failed.
+func (b *builds) wait(key indexKey) (w *waiting, news chan error, cancel func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w = b.mu.indexes[key]
+	if w == nil {
+		w = &waiting{waiters: map[chan error]struct{}{}, turn: make(chan struct{}, 1)}
+		b.mu.indexes[key] = w
+	}
+	news = make(chan error, 1)
+	w.waiters[news] = struct{}{}
+	return w, news, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(w.waiters, news)
+		if len(w.waiters) == 0 && b.mu.indexes[key] == w {
+			delete(b.mu.indexes, key)
+		}
+	}
+}
+
+// tell passes news of an index to those who wait for it.
+func (b *builds) tell(key indexKey, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.mu.indexes[key]
+	if w == nil {
+		return
+	}
+	for ch := range w.waiters {
+		select {
+		case ch <- err:
+		default:
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+const (
+	// catchUpDocuments is the largest lag that a request catches up by itself (clause V9).
+	catchUpDocuments = 100
+	// askAgain is how often somebody who waits looks after the job in the queue: it may fail on another node.
+	askAgain = 2 * time.Second
+)
+
+// Ensure blocks until the index of a design reflects everything that was committed to the database before the call (clause V3). A small lag is caught up
+// here; for a larger one a job is put into the queue, which a worker on any node takes. Ensure returns early with an error when the job fails,
+// with *FailureError when the indexer crashed, and with ctx's error at its end; the job goes on then.
+func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) error {
+	until, err := db.LastSeq(ctx)
+	if err != nil {
+		return err
+	}
+	e := ensuring{s: s, index: db.IndexOf(design), until: until, job: jobOf(db, design)}
+	state, err := e.index.State(ctx)
+	if err != nil || e.reached(state) {
+		return err
+	}
+	e.key = indexKey{db, design.Signature}
+	w, news, cancel := s.builds.wait(e.key)
+	defer cancel()
+	e.waiting = w
+	for {
+		done, err := e.round(ctx, news)
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// EnsureSoon has the index brought up to date and does not wait for it (update=lazy).
+func (s *System) EnsureSoon(ctx context.Context, db Database, design *layer.Design) error {
+	state, err := db.IndexOf(design).State(ctx)
+	if err != nil || state.Seq.Compare(state.LastSeq) >= 0 {
+		return err
+	}
+	return s.enqueue(ctx, jobOf(db, design))
+}
+
+func (s *System) enqueue(ctx context.Context, j indexJob) error {
+	return s.store.Enqueue(ctx, indexJobs, j.id(), j.encode())
+}
+
+func jobOf(db Database, design *layer.Design) indexJob {
+	return indexJob{Database: db.Name(), Design: design.ID, Signature: design.Signature}
+}
+
+// ensuring is one call of Ensure.
+type ensuring struct {
+	s       *System
+	index   Index
+	until   layer.Seq
+	job     indexJob
+	key     indexKey
+	waiting *waiting
+
+	seenJob  bool
+	failures int   // of the job before this call
+	finished int64 // the token of the last run of which this call saw the end
+	runs     int   // how many those were
+}
+
+func (e *ensuring) reached(state layer.IndexState) bool { return state.Seq.Compare(e.until) >= 0 }
+
+// round looks where the index and its job stand, does what this request can do about it, and waits for something to happen.
+func (e *ensuring) round(ctx context.Context, news <-chan error) (done bool, err error) {
+	// The watch first: what happens to the job after it was armed ends this round.
+	job, watch, err := e.s.store.Job(ctx, indexJobs, e.job.id())
+	if err != nil {
+		return false, err
+	}
+	defer watch.Cancel()
+	state, err := e.index.State(ctx)
+	if err != nil {
+		return false, err
+	}
+	if e.reached(state) {
+		return true, nil
+	}
+	if err := e.jobFailed(job); err != nil {
+		return false, err
+	}
+	if done, err := e.act(ctx, state); done || err != nil {
+		return done, err
+	}
+	again := time.NewTimer(askAgain)
+	defer again.Stop()
+	select {
+	case <-ctx.Done():
+		return false, &layer.Error{Kind: layer.Timeout, Reason: "the index was not ready in time", Err: ctx.Err()}
+	case <-watch.Done(): // also where the watch failed: the next round shows what is wrong
+		return false, nil
+	case err := <-news:
+		return false, err
+	case <-again.C:
+		return false, nil
+	}
+}
+
+// act catches up or enqueues, one request at a time for each index; the others wait for what it achieves.
+func (e *ensuring) act(ctx context.Context, state layer.IndexState) (done bool, err error) {
+	select {
+	case e.waiting.turn <- struct{}{}:
+	default:
+		return false, nil
+	}
+	defer func() { <-e.waiting.turn }()
+	if !state.Building {
+		caught, err := e.index.CatchUp(ctx, catchUpDocuments)
+		if err != nil {
+			return false, err
+		}
+		if caught {
+			e.s.builds.tell(e.key, nil)
+			return true, nil
+		}
+	}
+	now := e.s.now()
+	if !e.waiting.askedAt.IsZero() && e.waiting.asked == state.Seq && now.Sub(e.waiting.askedAt) < askAgain {
+		return false, nil // asked for already, and nothing has happened since
+	}
+	if err := e.s.enqueue(ctx, e.job); err != nil {
+		return false, err
+	}
+	e.waiting.asked, e.waiting.askedAt = state.Seq, now
+	return false, nil
+}
+
+// jobFailed says why the index will not be ready, once that is known.
+func (e *ensuring) jobFailed(job *layer.Job) error {
+	switch {
+	case job == nil:
+	case !e.seenJob:
+		// How it stood before this request asked for anything.
+		e.failures = job.Failures
+	case job.State == layer.JobPending && job.Failures > e.failures:
+		return &layer.Error{Kind: layer.Unavailable, Reason: "the index could not be built: " + job.Error}
+	case job.State == layer.JobFinished && job.Token > e.finished:
+		// It was done and the index is not where it should be: begun before this request, or there is no design document for it any more.
+		e.finished = job.Token
+		if e.runs++; e.runs > 2 {
+			return &layer.Error{Kind: layer.NotFound, Reason: fmt.Sprintf("no design document has the index of %s any more", e.job.Design)}
+		}
+	}
+	e.seenJob = true
+	return nil
+}

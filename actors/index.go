@@ -1,0 +1,110 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+// indexerSpec is the actor of one index job.
+func (s *System) indexerSpec(t *task) spec {
+	return spec{
+		kind: "indexer", name: t.what.Design,
+		make: func() behavior {
+			lives, crash := t.begin()
+			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), renewEvery: s.o.Lease / 3,
+				backoff: newBackoff(20*time.Millisecond, 2*time.Second), setProgress: t.setProgress}
+		},
+		failed:  t.crashed,
+		perform: func(sh *shell, e effect) { s.performIndexing(sh, t, e) },
+	}
+}
+
+func (s *System) performIndexing(sh *shell, t *task, e effect) {
+	switch e := e.(type) {
+	case startBuild:
+		sh.do(func(ctx context.Context) any {
+			b, err := t.index.Begin(ctx, t.job.Token)
+			if err != nil {
+				return buildStarted{err: err}
+			}
+			o := &openBuild{Build: b}
+			s.io.Go(func() {
+				<-ctx.Done()
+				o.close()
+			})
+			return buildStarted{build: o, plan: b.Plan()}
+		})
+	case stepShard:
+		sh.do(func(ctx context.Context) any {
+			begin := s.now()
+			r, err := e.build.Step(ctx, e.shard, e.n)
+			return stepped{shard: e.shard, result: r, took: s.now().Sub(begin), err: err}
+		})
+	case finishBuild:
+		sh.do(func(ctx context.Context) any {
+			done, err := e.build.Finish(ctx)
+			return buildFinished{done, err}
+		})
+	case renewLease:
+		sh.do(func(ctx context.Context) any {
+			progress, err := json.Marshal(e.progress)
+			if err != nil {
+				panic(err) // numbers and strings
+			}
+			return renewed{s.store.Renew(ctx, t.job, s.o.Lease, progress)}
+		})
+	case reportJob:
+		if e.err != nil {
+			s.log.Error("index build failed", "database", t.what.Database, "design", t.what.Design, "error", e.err)
+		}
+		sh.do(func(ctx context.Context) any {
+			if err := s.store.Finish(ctx, t.job, e.err); err != nil {
+				s.log.Warn("index job not reported", "job", t.job.ID, "error", err)
+			}
+			return jobReported{e.err}
+		})
+	case endTask:
+		s.builds.remove(t)
+		s.builds.tell(t.key, e.outcome)
+		s.toJobs(lookAgain{})
+	}
+}
+
+// openBuild is a build that is closed when its indexer's life ends, whichever way, but not under a step that is still running.
+type openBuild struct {
+	Build
+	mu     sync.RWMutex // read: a step runs
+	closed bool
+}
+
+// Step is the build's, while it is open.
+func (o *openBuild) Step(ctx context.Context, shard layer.ShardID, n int) (layer.StepResult, error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.closed {
+		return layer.StepResult{}, ctx.Err()
+	}
+	return o.Build.Step(ctx, shard, n)
+}
+
+// Finish is the build's, while it is open.
+func (o *openBuild) Finish(ctx context.Context) (bool, error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.closed {
+		return false, ctx.Err()
+	}
+	return o.Build.Finish(ctx)
+}
+
+func (o *openBuild) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	o.Build.Close()
+}

@@ -1,0 +1,323 @@
+package actors
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+// Batches adapt by additive increase and multiplicative decrease, as CouchDB's did on FoundationDB: fast until the first slow one, careful
+// after it.
+const (
+	firstBatch   = 100
+	maxBatch     = 5000
+	fastIncrease = 500
+	slowIncrease = 100
+	slowBatch    = 500 * time.Millisecond // a longer one shrinks the next
+
+	// maxLives is how often an indexer may crash over one job before the job counts as failed.
+	maxLives = 5
+	// maxFailures is how often in a row a batch, or the start or end of a build, may fail before the job counts as failed.
+	maxFailures = 8
+)
+
+// indexerBehavior drives one index job (clauses V3, P8): it fixes the goal, runs one task per changes shard in batches until all are there, and closes
+// the job. The lease is renewed all the while; the work stops when another worker has it. The store checks the lease in every
+// transaction, so an indexer that does not know yet does no harm.
+type indexerBehavior struct {
+	lives       int    // how often the job was begun on this node, this time included
+	crash       string // how the life before ended
+	parallel    int    // shards at a time
+	renewEvery  time.Duration
+	backoff     backoff
+	setProgress func(IndexerFacts)
+
+	phase    indexerPhase
+	build    Build
+	shards   map[layer.ShardID]*shardTask
+	order    []layer.ShardID
+	slow     bool // a batch was slow once
+	failures int  // of start or end, in a row
+	facts    IndexerFacts
+}
+
+type indexerPhase string
+
+const (
+	indexerStarting  indexerPhase = "starting"
+	indexerBuilding  indexerPhase = "building"
+	indexerClosing   indexerPhase = "closing"
+	indexerReporting indexerPhase = "reporting"
+	indexerDone      indexerPhase = "done"
+)
+
+// shardTask is one shard's part of the build.
+type shardTask struct {
+	batch     int
+	running   bool
+	pausing   bool
+	failures  int // in a row
+	backoff   backoff
+	documents int64
+	rows      int64
+	seq       layer.Seq
+	done      bool
+}
+
+// IndexerFacts are the figures of an indexer: the progress of its job.
+type IndexerFacts struct {
+	Documents int64             `json:"changes_done"`
+	Total     int64             `json:"total_changes"` // roughly
+	Rows      int64             `json:"rows"`
+	Batch     int               `json:"batch"` // the size of the last one
+	Error     string            `json:"error,omitempty"`
+	Shards    []IndexShardFacts `json:"shards,omitempty"`
+}
+
+// IndexShardFacts are the progress of one shard.
+type IndexShardFacts struct {
+	Shard     layer.ShardID `json:"shard"`
+	Documents int64         `json:"changes_done"`
+	Done      bool          `json:"done"`
+}
+
+// Messages of an indexer.
+type (
+	buildStarted struct {
+		build Build
+		plan  Plan
+		err   error
+	}
+	stepped struct {
+		shard  layer.ShardID
+		result layer.StepResult
+		took   time.Duration
+		err    error
+	}
+	stepAgain     struct{ shard layer.ShardID }
+	startAgain    struct{}
+	closeAgain    struct{}
+	buildFinished struct {
+		done bool // false: more has changed meanwhile
+		err  error
+	}
+	renewNow    struct{}
+	renewed     struct{ err error }
+	jobReported struct{ outcome error } // of the job
+)
+
+// Effects of an indexer.
+type (
+	startBuild struct{}
+	stepShard  struct {
+		build Build
+		shard layer.ShardID
+		n     int
+	}
+	finishBuild struct{ build Build }
+	renewLease  struct{ progress IndexerFacts }
+	// reportJob ends the job in the queue, well or with an error.
+	reportJob struct{ err error }
+	// endTask forgets the task and tells those who wait.
+	endTask struct{ outcome error }
+)
+
+func (b *indexerBehavior) step(_ time.Time, message any) []effect {
+	if b.phase == indexerDone {
+		return nil
+	}
+	switch m := message.(type) {
+	case started:
+		if b.lives > maxLives {
+			return b.report(fmt.Errorf("the indexer crashed %d times: %s", maxLives, b.crash))
+		}
+		b.phase = indexerStarting
+		return []effect{startBuild{}, after{b.renewEvery, renewNow{}}}
+	case startAgain:
+		return []effect{startBuild{}}
+	case buildStarted:
+		return b.begun(m)
+	case stepped:
+		return b.stepped(m)
+	case stepAgain:
+		b.shards[m.shard].pausing = false
+		return b.next()
+	case closeAgain:
+		return []effect{finishBuild{b.build}}
+	case buildFinished:
+		return b.finished(m)
+	case renewNow:
+		return []effect{renewLease{b.facts}}
+	case renewed:
+		if m.err != nil && layer.KindOf(m.err) == layer.Conflict {
+			return b.end(nil)
+		}
+		return []effect{after{b.renewEvery, renewNow{}}}
+	case jobReported:
+		// Where the report failed, the lease runs out and somebody does the rest of the job, which is nothing or the same failure.
+		return b.end(m.outcome)
+	}
+	return nil
+}
+
+func (b *indexerBehavior) begun(m buildStarted) []effect {
+	if m.err != nil {
+		return b.failed(m.err, startAgain{})
+	}
+	b.failures, b.phase, b.build = 0, indexerBuilding, m.build
+	b.facts.Total = m.plan.Changes
+	b.order = slices.Clone(m.plan.Shards)
+	b.shards = map[layer.ShardID]*shardTask{}
+	for _, id := range b.order {
+		b.shards[id] = &shardTask{batch: firstBatch, backoff: b.backoff}
+	}
+	return b.next()
+}
+
+// next starts as many batches as may run at once, of shards that are not done; when all are, it closes the build.
+func (b *indexerBehavior) next() []effect {
+	if b.phase != indexerBuilding {
+		return nil
+	}
+	var e []effect
+	running, open := 0, 0
+	for _, t := range b.shards {
+		if t.running {
+			running++
+		}
+		if !t.done {
+			open++
+		}
+	}
+	if open == 0 {
+		b.phase, b.failures = indexerClosing, 0
+		return []effect{finishBuild{b.build}}
+	}
+	for _, id := range b.order {
+		t := b.shards[id]
+		if running >= b.parallel {
+			break
+		}
+		if !t.done && !t.running && !t.pausing {
+			t.running = true
+			running++
+			e = append(e, stepShard{b.build, id, t.batch})
+		}
+	}
+	return e
+}
+
+func (b *indexerBehavior) stepped(m stepped) []effect {
+	t := b.shards[m.shard]
+	t.running = false
+	if m.err != nil {
+		if e := b.hopeless(m.err); e != nil {
+			return e
+		}
+		t.failures++
+		b.facts.Error = m.err.Error()
+		if t.failures > maxFailures {
+			return b.report(fmt.Errorf("shard %s: %w", m.shard, m.err))
+		}
+		t.batch = max(1, t.batch/2)
+		b.slow, t.pausing = true, true
+		return append(b.next(), after{t.backoff.next(), stepAgain{m.shard}})
+	}
+	t.failures, b.facts.Error = 0, ""
+	t.backoff.reset()
+	t.documents += int64(m.result.Documents)
+	t.rows += int64(m.result.Rows)
+	t.seq, t.done = m.result.Seq, m.result.Done
+	b.facts.Batch = t.batch
+	switch {
+	case m.took > slowBatch:
+		b.slow = true
+		t.batch = max(1, t.batch*4/5)
+	case b.slow:
+		t.batch = min(maxBatch, t.batch+slowIncrease)
+	default:
+		t.batch = min(maxBatch, t.batch+fastIncrease)
+	}
+	b.count()
+	// Rotate, so that with more shards than may run at once each gets its turn.
+	i := slices.Index(b.order, m.shard)
+	b.order = append(slices.Delete(b.order, i, i+1), m.shard)
+	return b.next()
+}
+
+// count adds the shards' figures up.
+func (b *indexerBehavior) count() {
+	b.facts.Documents, b.facts.Rows = 0, 0
+	b.facts.Shards = make([]IndexShardFacts, 0, len(b.shards))
+	for _, id := range slices.SortedFunc(maps.Keys(b.shards), func(x, y layer.ShardID) int { return strings.Compare(string(x), string(y)) }) {
+		t := b.shards[id]
+		b.facts.Documents += t.documents
+		b.facts.Rows += t.rows
+		b.facts.Shards = append(b.facts.Shards, IndexShardFacts{Shard: id, Documents: t.documents, Done: t.done})
+	}
+	b.facts.Total = max(b.facts.Total, b.facts.Documents)
+}
+
+// finished is the end, or where entries moved meanwhile another turn of all shards.
+func (b *indexerBehavior) finished(m buildFinished) []effect {
+	if m.err != nil {
+		return b.failed(m.err, closeAgain{})
+	}
+	if m.done {
+		return b.report(nil)
+	}
+	b.phase = indexerBuilding
+	for _, t := range b.shards {
+		t.done = false
+	}
+	return b.next()
+}
+
+// failed tries the start or the end of the build again later, or fails the job.
+func (b *indexerBehavior) failed(err error, again any) []effect {
+	if e := b.hopeless(err); e != nil {
+		return e
+	}
+	b.failures++
+	b.facts.Error = err.Error()
+	if b.failures > maxFailures {
+		return b.report(err)
+	}
+	return []effect{after{b.backoff.next(), again}}
+}
+
+// hopeless is what to do about errors that trying again cannot cure; nil about others.
+func (b *indexerBehavior) hopeless(err error) []effect {
+	switch layer.KindOf(err) {
+	case layer.Conflict:
+		return b.end(nil) // another worker has the job now; who waits goes on waiting
+	case layer.NotFound:
+		return b.report(err) // the database is gone
+	case layer.Invalid, layer.NotImplemented, layer.TooLarge:
+		return b.report(err)
+	}
+	return nil
+}
+
+func (b *indexerBehavior) report(err error) []effect {
+	b.phase = indexerReporting
+	if err != nil {
+		b.facts.Error = err.Error()
+	}
+	return []effect{reportJob{err}}
+}
+
+// end leaves the task, with what those who wait should hear.
+func (b *indexerBehavior) end(outcome error) []effect {
+	b.phase = indexerDone
+	return []effect{endTask{outcome}, stopSelf{}}
+}
+
+func (b *indexerBehavior) status() (string, any) {
+	b.setProgress(b.facts)
+	return string(b.phase), b.facts
+}

@@ -1,0 +1,218 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// jobsBehavior claims index jobs from the queue, as many as this node works on at once, and hands them to the actors of their databases. It
+// takes what is due, then waits until something is announced or the next one is due; a job whose worker died is due when its lease ends.
+type jobsBehavior struct {
+	running func() int // tasks of this node
+	limit   int
+	backoff backoff
+
+	phase jobsPhase
+	facts JobsFacts
+}
+
+type jobsPhase string
+
+const (
+	jobsLooking  jobsPhase = "looking"     // arming a watch on the queue
+	jobsClaiming jobsPhase = "claiming"    // something is due
+	jobsWaiting  jobsPhase = "waiting"     // nothing is due
+	jobsFull     jobsPhase = "full"        // this node has as many as it may
+	jobsRetrying jobsPhase = "backing off" // the store failed, or another node was faster
+)
+
+// JobsFacts are the figures of the jobs actor.
+type JobsFacts struct {
+	Running int    `json:"running"`
+	Claimed int64  `json:"claimed"`
+	Error   string `json:"error,omitempty"`
+}
+
+// Messages of the jobs actor.
+type (
+	queueArmed struct {
+		watch kv.Watch
+		next  time.Time // when the first job is due; zero: none
+		err   error
+	}
+	queueChanged struct{}
+	claimed      struct {
+		task *task // nil where there was no job, or it was void
+		none bool  // there was no job
+		err  error
+	}
+)
+
+// Effects of the jobs actor.
+type (
+	watchQueue struct{}
+	awaitQueue struct {
+		watch kv.Watch
+		next  time.Time
+	}
+	dropWatch struct{ watch kv.Watch }
+	claimJob  struct{}
+	handOver  struct{ task *task }
+)
+
+func (b *jobsBehavior) step(now time.Time, message any) []effect {
+	switch m := message.(type) {
+	case started, queueChanged:
+		return b.look()
+	case lookAgain:
+		if b.phase == jobsFull {
+			return b.look()
+		}
+	case queueArmed:
+		return b.armed(now, m)
+	case claimed:
+		return b.claimed(m)
+	}
+	return nil
+}
+
+func (b *jobsBehavior) look() []effect {
+	if b.running() >= b.limit {
+		b.phase = jobsFull
+		return nil
+	}
+	b.phase = jobsLooking
+	return []effect{watchQueue{}}
+}
+
+func (b *jobsBehavior) armed(now time.Time, m queueArmed) []effect {
+	if m.err != nil {
+		return b.retry(m.err)
+	}
+	if !m.next.IsZero() && !m.next.After(now) {
+		b.phase = jobsClaiming
+		return []effect{dropWatch{m.watch}, claimJob{}}
+	}
+	b.backoff.reset()
+	b.phase, b.facts.Error = jobsWaiting, ""
+	return []effect{awaitQueue{m.watch, m.next}}
+}
+
+func (b *jobsBehavior) claimed(m claimed) []effect {
+	if m.err != nil || m.none {
+		return b.retry(m.err)
+	}
+	if m.task == nil {
+		return b.look()
+	}
+	b.facts.Claimed++
+	// Handed over first, so that the task counts when this node looks whether it may have another.
+	return []effect{handOver{m.task}, after{0, queueChanged{}}}
+}
+
+func (b *jobsBehavior) retry(err error) []effect {
+	b.phase = jobsRetrying
+	if err != nil {
+		b.facts.Error = err.Error()
+	}
+	return []effect{after{b.backoff.next(), queueChanged{}}}
+}
+
+func (b *jobsBehavior) status() (string, any) {
+	b.facts.Running = b.running()
+	return string(b.phase), b.facts
+}
+
+func (s *System) jobsSpec() spec {
+	return spec{
+		kind: "jobs",
+		make: func() behavior {
+			return &jobsBehavior{running: s.builds.count, limit: s.o.MaxIndexers, backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
+		},
+		perform: s.performJobs,
+	}
+}
+
+func (s *System) performJobs(sh *shell, e effect) {
+	switch e := e.(type) {
+	case watchQueue:
+		sh.do(func(ctx context.Context) any {
+			w, next, err := s.store.WatchJobs(ctx, indexJobs)
+			if err == nil && ctx.Err() != nil {
+				w.Cancel()
+				return nil
+			}
+			return queueArmed{w, next, err}
+		})
+	case dropWatch:
+		e.watch.Cancel()
+	case awaitQueue:
+		sh.do(func(ctx context.Context) any {
+			defer e.watch.Cancel()
+			var due <-chan time.Time
+			if !e.next.IsZero() {
+				t := time.NewTimer(e.next.Sub(s.now()))
+				defer t.Stop()
+				due = t.C
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-due:
+			case <-e.watch.Done():
+			}
+			return queueChanged{}
+		})
+	case claimJob:
+		sh.do(func(ctx context.Context) any { return s.claim(ctx) })
+	case handOver:
+		if s.builds.add(e.task) {
+			s.toDatabases(tasksChanged{e.task.key.db})
+		}
+	}
+}
+
+// claim takes a job and finds out what it is about. One that is void, because its database or design document is gone, is finished at once.
+func (s *System) claim(ctx context.Context) claimed {
+	job, err := s.store.Claim(ctx, indexJobs, s.o.Node, s.o.Lease)
+	if err != nil || job == nil {
+		return claimed{none: job == nil, err: err}
+	}
+	t, err := s.prepare(ctx, job)
+	if err == nil {
+		return claimed{task: t}
+	}
+	s.log.Warn("index job not begun", "job", job.ID, "error", err)
+	if layer.KindOf(err) == layer.NotFound {
+		err = nil
+	}
+	return claimed{err: s.store.Finish(ctx, job, err)}
+}
+
+// prepare opens what a job is about. NotFound where the job is void.
+func (s *System) prepare(ctx context.Context, job *layer.Job) (*task, error) {
+	what, err := decodeIndexJob(job.Data)
+	if err != nil {
+		return nil, err
+	}
+	db, err := s.store.Database(ctx, what.Database)
+	if err != nil {
+		return nil, err
+	}
+	designs, err := db.Designs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range designs {
+		if d.Signature == what.Signature {
+			what.Design = d.ID
+			return &task{key: indexKey{db, what.Signature}, what: what, job: job, index: db.IndexOf(d), since: s.now()}, nil
+		}
+	}
+	gone := &layer.Error{Kind: layer.NotFound, Reason: "no design document has this index any more"}
+	s.builds.tell(indexKey{db, what.Signature}, gone)
+	return nil, gone
+}
