@@ -3,6 +3,7 @@ package actors
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,6 +56,7 @@ type task struct {
 		lives    int    // how often an indexer began with it
 		crash    string // what ended the last life
 		progress IndexerFacts
+		updated  time.Time
 	}
 }
 
@@ -72,16 +74,19 @@ func (t *task) crashed(reason string) {
 	t.mu.crash = reason
 }
 
-func (t *task) setProgress(f IndexerFacts) {
+func (t *task) setProgress(now time.Time, f IndexerFacts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.mu.progress = f
+	t.mu.progress, t.mu.updated = f, now
 }
 
-func (t *task) progress() IndexerFacts {
+func (t *task) progress() (f IndexerFacts, updated time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.mu.progress
+	if t.mu.updated.IsZero() {
+		return t.mu.progress, t.since
+	}
+	return t.mu.progress, t.mu.updated
 }
 
 // builds is the index work of this node: the tasks it has claimed, and who waits for an index. Like the hub it outlives the actors and is what they
@@ -89,7 +94,7 @@ func (t *task) progress() IndexerFacts {
 type builds struct {
 	mu struct {
 		sync.Mutex
-		tasks   map[indexKey]*task
+		tasks   map[indexKey][]*task  // the first is worked on, others wait until it has ended
 		indexes map[indexKey]*waiting // only those that somebody waits for
 	}
 }
@@ -104,39 +109,39 @@ type waiting struct {
 
 func newBuilds() *builds {
 	b := &builds{}
-	b.mu.tasks = map[indexKey]*task{}
+	b.mu.tasks = map[indexKey][]*task{}
 	b.mu.indexes = map[indexKey]*waiting{}
 	return b
 }
 
-// add takes a task in. It is refused where this node works on that index already: its lease was lost and claimed again before the indexer noticed.
-func (b *builds) add(t *task) bool {
+// add takes a task in. Where this node works on that index already, its lease has run out and been claimed again before the indexer noticed: the new
+// task waits for it to end.
+func (b *builds) add(t *task) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.mu.tasks[t.key] != nil {
-		return false
-	}
-	b.mu.tasks[t.key] = t
-	return true
+	b.mu.tasks[t.key] = append(b.mu.tasks[t.key], t)
 }
 
 // remove ends a task.
 func (b *builds) remove(t *task) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.mu.tasks[t.key] == t {
+	left := slices.DeleteFunc(b.mu.tasks[t.key], func(x *task) bool { return x == t })
+	if len(left) == 0 {
 		delete(b.mu.tasks, t.key)
+		return
 	}
+	b.mu.tasks[t.key] = left
 }
 
-// list is the tasks of a database, or all with a nil database.
+// list is the tasks to work on, of a database, or all with a nil database.
 func (b *builds) list(db Database) []*task {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var list []*task
-	for k, t := range b.mu.tasks {
+	for k, tasks := range b.mu.tasks {
 		if db == nil || k.db == db {
-			list = append(list, t)
+			list = append(list, tasks[0])
 		}
 	}
 	return list

@@ -17,7 +17,7 @@ func (s *System) indexerSpec(t *task) spec {
 		make: func() behavior {
 			lives, crash := t.begin()
 			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), renewEvery: s.o.Lease / 3,
-				backoff: newBackoff(20*time.Millisecond, 2*time.Second), setProgress: t.setProgress}
+				backoff: newBackoff(20*time.Millisecond, 2*time.Second), setProgress: func(f IndexerFacts) { t.setProgress(s.now(), f) }}
 		},
 		failed:  t.crashed,
 		perform: func(sh *shell, e effect) { s.performIndexing(sh, t, e) },
@@ -71,6 +71,7 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 	case endTask:
 		s.builds.remove(t)
 		s.builds.tell(t.key, e.outcome)
+		s.toDatabases(tasksChanged{t.key.db})
 		s.toJobs(lookAgain{})
 	}
 }

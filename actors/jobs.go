@@ -141,11 +141,10 @@ func (s *System) performJobs(sh *shell, e effect) {
 	case watchQueue:
 		sh.do(func(ctx context.Context) any {
 			w, next, err := s.store.WatchJobs(ctx, indexJobs)
-			if err == nil && ctx.Err() != nil {
-				w.Cancel()
-				return nil
+			if err != nil {
+				return queueArmed{err: err}
 			}
-			return queueArmed{w, next, err}
+			return queueArmed{watch: s.hold(ctx, w), next: next}
 		})
 	case dropWatch:
 		e.watch.Cancel()
@@ -169,11 +168,13 @@ func (s *System) performJobs(sh *shell, e effect) {
 	case claimJob:
 		sh.do(func(ctx context.Context) any { return s.claim(ctx) })
 	case handOver:
-		if s.builds.add(e.task) {
-			s.toDatabases(tasksChanged{e.task.key.db})
-		}
+		s.builds.add(e.task)
+		s.toDatabases(tasksChanged{e.task.key.db})
 	}
 }
+
+// prepareAttempts is how often a node tries to open what it has claimed before it gives the job back.
+const prepareAttempts = 5
 
 // claim takes a job and finds out what it is about. One that is void, because its database or design document is gone, is finished at once.
 func (s *System) claim(ctx context.Context) claimed {
@@ -181,15 +182,25 @@ func (s *System) claim(ctx context.Context) claimed {
 	if err != nil || job == nil {
 		return claimed{none: job == nil, err: err}
 	}
-	t, err := s.prepare(ctx, job)
-	if err == nil {
-		return claimed{task: t}
+	pause := newBackoff(10*time.Millisecond, time.Second)
+	for attempt := 1; ; attempt++ {
+		t, err := s.prepare(ctx, job)
+		if err == nil {
+			return claimed{task: t}
+		}
+		if void := layer.KindOf(err) == layer.NotFound; void || attempt == prepareAttempts {
+			s.log.Warn("index job not begun", "job", job.ID, "error", err)
+			if void {
+				err = nil
+			}
+			return claimed{err: s.store.Finish(ctx, job, err)}
+		}
+		select {
+		case <-ctx.Done():
+			return claimed{err: ctx.Err()}
+		case <-time.After(pause.next()):
+		}
 	}
-	s.log.Warn("index job not begun", "job", job.ID, "error", err)
-	if layer.KindOf(err) == layer.NotFound {
-		err = nil
-	}
-	return claimed{err: s.store.Finish(ctx, job, err)}
 }
 
 // prepare opens what a job is about. NotFound where the job is void.

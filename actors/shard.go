@@ -166,11 +166,10 @@ func (s *System) shardSpec(db Database, shard layer.ShardID) spec {
 			case arm:
 				sh.do(func(ctx context.Context) any {
 					w, seen, err := db.WatchShard(ctx, shard)
-					if err == nil && ctx.Err() != nil {
-						w.Cancel()
-						return nil
+					if err != nil {
+						return watchArmed{err: err}
 					}
-					return watchArmed{w, seen, err}
+					return watchArmed{watch: s.hold(ctx, w), seen: seen}
 				})
 			case await:
 				sh.do(func(ctx context.Context) any {

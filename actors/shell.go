@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/divandb/divan/layer/kv"
 )
 
 // behavior is an actor's logic: a state machine that takes one message at a time and answers what is to be done. It starts no goroutine, does
@@ -243,3 +244,29 @@ func (s *shell) fail(c actor.Context, p crash) {
 type FailureError struct{ Actor, Reason string }
 
 func (e *FailureError) Error() string { return "actor " + e.Actor + " failed: " + e.Reason }
+
+// hold makes sure that a watch is cancelled when the life ends in which it was armed, also where the message that carries it is lost then. Called in
+// shell.do. Cancel the held one when it has served.
+func (s *System) hold(life context.Context, w kv.Watch) kv.Watch {
+	s.io.Add(1)
+	stop := context.AfterFunc(life, func() {
+		defer s.io.Done()
+		w.Cancel()
+	})
+	return heldWatch{w, func() {
+		if stop() {
+			s.io.Done()
+		}
+	}}
+}
+
+type heldWatch struct {
+	kv.Watch
+	let func()
+}
+
+// Cancel releases the watch. Idempotent.
+func (h heldWatch) Cancel() {
+	h.let()
+	h.Watch.Cancel()
+}

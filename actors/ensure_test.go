@@ -1,0 +1,290 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
+)
+
+func commits(db *database, shard layer.ShardID, n int) {
+	for range n {
+		db.commit(shard)
+	}
+}
+
+func TestEnsure_SmallLagIsCaughtUpInTheRequest(t *testing.T) {
+	db := newDatabase("cities")
+	st := newStore(t, db)
+	s := start(t, st, nil)
+	commits(db, "a", 5)
+	if err := s.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	if db.indexed["a"] != 5 || db.catchUps != 1 || len(st.jobs) != 0 {
+		t.Errorf("indexed %v by %d catch-ups and %d jobs", db.indexed, db.catchUps, len(st.jobs))
+	}
+	if err := s.Ensure(t.Context(), db, db.design); err != nil || db.catchUps != 1 {
+		t.Errorf("up to date already: %v, %d catch-ups", err, db.catchUps)
+	}
+}
+
+func TestEnsure_LargeLagIsAJob(t *testing.T) {
+	db := newDatabase("cities")
+	st := newStore(t, db)
+	s := start(t, st, nil)
+	commits(db, "a", 5000)
+	commits(db, "b", 3000)
+	var requests sync.WaitGroup
+	for range 50 {
+		requests.Go(func() {
+			if err := s.Ensure(t.Context(), db, db.design); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	requests.Wait()
+	if db.indexed["a"] != 5000 || db.indexed["b"] != 3000 {
+		t.Errorf("indexed %v", db.indexed)
+	}
+	if db.finishes > 2 { // one, and perhaps one for a request that came when it had just begun
+		t.Errorf("built %d times for 50 requests at once", db.finishes)
+	}
+	eventually(t, func() string {
+		if n := find(s.Tree(), "indexer"); n != nil {
+			return fmt.Sprintf("indexer %+v", n)
+		}
+		return ""
+	})
+}
+
+// Requests and writers at once: what was committed before a request is in the index after it.
+func TestEnsure_SeesEveryWriteBeforeIt(t *testing.T) {
+	db := newDatabase("cities")
+	s := start(t, newStore(t, db), nil)
+	var work sync.WaitGroup
+	for i := range 4 {
+		shard := layer.ShardID(fmt.Sprint(i))
+		work.Go(func() {
+			for range 30 {
+				commits(db, shard, 40)
+				at := db.at(shard)
+				if err := s.Ensure(t.Context(), db, db.design); err != nil {
+					t.Error(err)
+				}
+				db.set(func() {
+					if db.indexed[shard] < at {
+						t.Errorf("shard %s is indexed to %d after a request at %d", shard, db.indexed[shard], at)
+					}
+				})
+			}
+		})
+	}
+	work.Wait()
+}
+
+func TestEnsure_FailuresReachTheRequest(t *testing.T) {
+	t.Run("a batch that fails for ever", func(t *testing.T) {
+		db := newDatabase("cities")
+		db.stepFault = func(layer.ShardID) error {
+			return &layer.Error{Kind: layer.TooLarge, Reason: "rows of one document exceed a transaction"}
+		}
+		s := start(t, newStore(t, db), nil)
+		commits(db, "a", 5000)
+		if err := s.Ensure(t.Context(), db, db.design); err == nil || !strings.Contains(err.Error(), "exceed a transaction") {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("an indexer that crashes", func(t *testing.T) {
+		db := newDatabase("cities")
+		db.stepFault = func(layer.ShardID) error { panic("an injected bug") }
+		s := start(t, newStore(t, db), nil)
+		commits(db, "a", 5000)
+		begin := time.Now()
+		if err := s.Ensure(t.Context(), db, db.design); err == nil || !strings.Contains(err.Error(), "an injected bug") {
+			t.Errorf("error %v", err)
+		}
+		t.Logf("told after %v", time.Since(begin))
+	})
+	t.Run("an indexer that crashes once", func(t *testing.T) {
+		db := newDatabase("cities")
+		var once sync.Once
+		db.stepFault = func(layer.ShardID) error {
+			once.Do(func() { panic("an injected bug") })
+			return nil
+		}
+		s := start(t, newStore(t, db), nil)
+		commits(db, "a", 5000)
+		if err := s.Ensure(t.Context(), db, db.design); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("the design document is gone", func(t *testing.T) {
+		db := newDatabase("cities")
+		design := db.design
+		db.design = nil
+		s := start(t, newStore(t, db), nil)
+		commits(db, "a", 5000)
+		if err := s.Ensure(t.Context(), db, design); layer.KindOf(err) != layer.NotFound {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("the request is given up", func(t *testing.T) {
+		db := newDatabase("cities")
+		blocked := make(chan struct{})
+		db.stepFault = func(layer.ShardID) error {
+			<-blocked
+			return nil
+		}
+		s := start(t, newStore(t, db), nil)
+		commits(db, "a", 5000)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if err := s.Ensure(ctx, db, db.design); !errors.Is(err, context.DeadlineExceeded) || layer.KindOf(err) != layer.Timeout {
+			t.Errorf("error %v", err)
+		}
+		// The job goes on without it.
+		close(blocked)
+		eventually(t, func() string {
+			db.mu.Lock()
+			defer db.mu.Unlock()
+			if db.indexed["a"] != 5000 {
+				return fmt.Sprintf("indexed %v", db.indexed)
+			}
+			return ""
+		})
+	})
+	t.Run("the store fails now and then", func(t *testing.T) {
+		db := newDatabase("cities")
+		st := newStore(t, db)
+		n := 0
+		st.fault = func(call string) error { // called with st.mu held
+			if n++; n%3 == 0 && call != "job" && call != "enqueue" {
+				return errInjected
+			}
+			return nil
+		}
+		s := start(t, st, nil)
+		commits(db, "a", 5000)
+		if err := s.Ensure(t.Context(), db, db.design); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A node dies with a job: another takes it over when the lease has ended. Here the node does not even know that it is dead, and goes on.
+func TestIndexer_TakeOver(t *testing.T) {
+	db := newDatabase("cities")
+	st := newStore(t, db)
+	blocked, stuck := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	db.stepFault = func(layer.ShardID) error {
+		first := false
+		once.Do(func() { first = true })
+		if first {
+			close(stuck)
+			<-blocked
+		}
+		return nil
+	}
+	dead := start(t, st, func(o *actors.Options) { o.Node, o.Lease, o.MaxIndexers = "dead", time.Hour, 1 })
+	commits(db, "a", 5000)
+	if err := dead.EnsureSoon(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck
+	if n := find(dead.Tree(), "indexer"); n == nil || n.State != "building" || n.Name != "_design/by" {
+		t.Errorf("indexer %+v", n)
+	}
+	other := start(t, st, func(o *actors.Options) { o.Node = "other" })
+	st.steal()
+	if err := other.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	if st.claims != 2 || db.finishes != 1 {
+		t.Errorf("%d claims, %d builds finished", st.claims, db.finishes)
+	}
+	close(blocked)
+	eventually(t, func() string {
+		if n := find(dead.Tree(), "indexer"); n != nil {
+			return fmt.Sprintf("the dead node still has %+v", n)
+		}
+		return ""
+	})
+	if db.finishes != 1 {
+		t.Errorf("%d builds finished", db.finishes)
+	}
+}
+
+// A node loses its lease, claims the job again and only then notices that the first run is void.
+func TestIndexer_OwnJobAgain(t *testing.T) {
+	db := newDatabase("cities")
+	st := newStore(t, db)
+	blocked, stuck := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	db.stepFault = func(layer.ShardID) error {
+		first := false
+		once.Do(func() { first = true })
+		if first {
+			close(stuck)
+			<-blocked
+		}
+		return nil
+	}
+	s := start(t, st, func(o *actors.Options) { o.Lease = 100 * time.Millisecond })
+	defer close(blocked)
+	commits(db, "a", 5000)
+	if err := s.EnsureSoon(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck
+	st.steal()
+	if err := s.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestActiveTasks(t *testing.T) {
+	db := newDatabase("cities")
+	blocked, stuck := make(chan struct{}), make(chan struct{})
+	steps := 0
+	db.stepFault = func(layer.ShardID) error {
+		if steps++; steps == 2 {
+			close(stuck)
+			<-blocked
+		}
+		return nil
+	}
+	s := start(t, newStore(t, db), nil)
+	commits(db, "a", 5000)
+	if err := s.EnsureSoon(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck
+	eventually(t, func() string {
+		list, err := s.ActiveTasks(t.Context())
+		if err != nil || len(list) != 1 {
+			return fmt.Sprintf("%s, %v", list, err)
+		}
+		for _, want := range []string{`"type":"indexer"`, `"database":"cities"`, `"design_document":"_design/by"`, `"changes_done":100`,
+			`"total_changes":5000`, `"progress":2`, `"node":"n1"`, `"started_on":`, `"updated_on":`, `"pid":"`} {
+			if !strings.Contains(string(list[0]), want) {
+				return fmt.Sprintf("%s has no %s", list[0], want)
+			}
+		}
+		return ""
+	})
+	close(blocked)
+	eventually(t, func() string {
+		if list, err := s.ActiveTasks(t.Context()); err != nil || len(list) != 0 {
+			return fmt.Sprintf("%s, %v", list, err)
+		}
+		return ""
+	})
+}

@@ -1,0 +1,55 @@
+package actors
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Task is an index build under way on this node, with the members of CouchDB's _active_tasks.
+type Task struct {
+	Type      string `json:"type"` // indexer
+	Node      string `json:"node"`
+	PID       string `json:"pid"` // the actor's id
+	Database  string `json:"database"`
+	Design    string `json:"design_document"`
+	Signature string `json:"signature"`
+	Progress  int    `json:"progress"` // per cent
+	IndexerFacts
+	StartedOn int64 `json:"started_on"` // seconds since 1970
+	UpdatedOn int64 `json:"updated_on"`
+}
+
+// Tasks lists the index builds under way on this node, by database and design document.
+func (s *System) Tasks() []Task {
+	list := []Task{}
+	for _, t := range s.builds.list(nil) {
+		facts, updated := t.progress()
+		progress := 0
+		if facts.Total > 0 {
+			progress = int(100 * facts.Documents / facts.Total)
+		}
+		list = append(list, Task{Type: "indexer", Node: s.o.Node, PID: "indexer:" + t.what.Database + "/" + t.what.Design,
+			Database: t.what.Database, Design: t.what.Design, Signature: t.what.Signature, Progress: progress, IndexerFacts: facts,
+			StartedOn: t.since.Unix(), UpdatedOn: updated.Unix()})
+	}
+	slices.SortFunc(list, func(a, b Task) int {
+		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Design, b.Design))
+	})
+	return list
+}
+
+// ActiveTasks is Tasks as JSON objects (GET /_active_tasks).
+func (s *System) ActiveTasks(context.Context) ([][]byte, error) {
+	var list [][]byte
+	for _, t := range s.Tasks() {
+		b, err := json.Marshal(t)
+		if err != nil {
+			return nil, fmt.Errorf("actors: render a task: %w", err)
+		}
+		list = append(list, b)
+	}
+	return list, nil
+}
