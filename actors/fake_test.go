@@ -448,6 +448,11 @@ func (s *store) steal() {
 
 func start(t testing.TB, s *store, change func(*actors.Options)) *actors.System {
 	t.Helper()
+	return startStore(t, s, change)
+}
+
+func startStore(t testing.TB, s actors.Store, change func(*actors.Options)) *actors.System {
+	t.Helper()
 	o := actors.Options{Store: s, Node: "n1", Linger: 50 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	if change != nil {
 		change(&o)

@@ -93,7 +93,7 @@ var rules = []rule{
 		why: "query sees the store through interfaces of its own, so that it can be tested without one; node adapts",
 	},
 	{
-		room: "actors", may: []string{"actors/...", "layer", "layer/kv"},
+		room: "actors", may: []string{"actors/...", "layer", "layer/kv"}, testsMay: []string{"layer/script"},
 		why: "actors decide who does work and where, over the layer; members and addresses come through a Placer that node wires, " +
 			"and engines, HTTP and SQL are none of their business",
 	},

@@ -1,0 +1,245 @@
+package actors_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/script"
+)
+
+// The same as with the fakes, on the real layer and engine.
+
+func openLayer(t testing.TB) *layer.Store {
+	t.Helper()
+	engine, err := embedded.Open(t.TempDir(), embedded.Options{CacheBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	sandbox := script.New(script.Options{})
+	t.Cleanup(func() { sandbox.Close() })
+	store, err := layer.Open(t.Context(), engine, layer.Options{Scripts: sandbox})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+func startOn(t testing.TB, store *layer.Store, node string) *actors.System {
+	t.Helper()
+	return startStore(t, actors.FromLayer(store), func(o *actors.Options) { o.Node = node })
+}
+
+func create(t testing.TB, store *layer.Store, name string, shards int) *layer.Database {
+	t.Helper()
+	db, err := store.Create(t.Context(), name, layer.CreateOptions{Shards: shards})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func put(t testing.TB, db *layer.Database, text string) {
+	t.Helper()
+	e, err := layer.ParseEdit([]byte(text), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Put(t.Context(), e, layer.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func putMany(t testing.TB, db *layer.Database, n int) {
+	t.Helper()
+	for i := 0; i < n; i += 1000 {
+		var edits []layer.Edit
+		for j := i; j < min(n, i+1000); j++ {
+			e, err := layer.ParseEdit(fmt.Appendf(nil, `{"_id":"doc-%06d","country":"c%02d","n":%d}`, j, j%50, j), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			edits = append(edits, e)
+		}
+		results, err := db.Bulk(t.Context(), edits, layer.WriteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range results {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
+	}
+}
+
+func shardsOf(t testing.TB, db *layer.Database) []layer.ShardID {
+	t.Helper()
+	seq, err := db.LastSeq(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := db.ShardMaps(t.Context(), seq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return maps[len(maps)-1].Shards
+}
+
+func TestLayer_ListenersAreWoken(t *testing.T) {
+	store := openLayer(t)
+	s := startOn(t, store, "n1")
+	db := create(t, store, "cities", 2)
+	shards := shardsOf(t, db)
+	woken, cancel := s.Listen(actors.Of(db), shards...)
+	defer cancel()
+	// Another handle of the same database shares the watches.
+	again, err := store.Database(t.Context(), "cities")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, cancelOther := s.Listen(actors.Of(again), shards...)
+	defer cancelOther()
+	eventually(t, func() string {
+		if w := s.Figures().Wakes; w != 2 {
+			return fmt.Sprintf("%d first wakes", w)
+		}
+		return ""
+	})
+	drain(woken)
+	drain(other)
+	put(t, db, `{"_id":"oslo"}`)
+	receives(t, woken, "a commit")
+	receives(t, other, "a commit, another handle")
+
+	eventually(t, func() string {
+		if w := s.Figures().Wakes; w != 3 {
+			return fmt.Sprintf("%d wakes after one commit", w)
+		}
+		return ""
+	})
+	if _, err := db.Reshard(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	receives(t, woken, "a reshard")
+	eventually(t, func() string {
+		if w := s.Figures().Wakes; w != 5 {
+			return fmt.Sprintf("%d wakes after a reshard of two shards", w)
+		}
+		return ""
+	})
+	drain(woken)
+	if err := store.Delete(t.Context(), "cities"); err != nil {
+		t.Fatal(err)
+	}
+	receives(t, woken, "the deletion of the database")
+}
+
+func drain(ch <-chan struct{}) {
+	for len(ch) > 0 {
+		<-ch
+	}
+}
+
+const byCountry = `{"_id":"_design/by","views":{"country":{"map":"function (doc) { if (doc.country) emit(doc.country, doc.n); }"}}}`
+
+func rows(t testing.TB, db *layer.Database, design *layer.Design) (n int, total int64) {
+	t.Helper()
+	r, err := db.Index(design).Query(t.Context(), layer.ViewQuery{View: "country", Limit: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range r.Rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n, r.TotalRows
+}
+
+func TestLayer_EnsureBuildsTheIndex(t *testing.T) {
+	store := openLayer(t)
+	s := startOn(t, store, "n1")
+	for _, shards := range []int{1, 4} {
+		t.Run(fmt.Sprint(shards, " shards"), func(t *testing.T) {
+			db := create(t, store, fmt.Sprintf("cities-%d", shards), shards)
+			putMany(t, db, 5000)
+			put(t, db, byCountry)
+			design, err := db.Design(t.Context(), "by")
+			if err != nil {
+				t.Fatal(err)
+			}
+			begin := time.Now()
+			if err := s.Ensure(t.Context(), actors.Of(db), design); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("built in %v", time.Since(begin))
+			if n, total := rows(t, db, design); n != 5000 || total != 5000 {
+				t.Fatalf("%d rows, total %d", n, total)
+			}
+			// A small lag.
+			for i := range 20 {
+				put(t, db, fmt.Sprintf(`{"_id":"more-%d","country":"x"}`, i))
+				if err := s.Ensure(t.Context(), actors.Of(db), design); err != nil {
+					t.Fatal(err)
+				}
+				if n, _ := rows(t, db, design); n != 5001+i {
+					t.Fatalf("%d rows after %d more documents", n, i+1)
+				}
+			}
+			// A large one.
+			for i := range 3 {
+				for j := range 200 {
+					put(t, db, fmt.Sprintf(`{"_id":"lot-%d-%d","country":"y"}`, i, j))
+				}
+				if err := s.Ensure(t.Context(), actors.Of(db), design); err != nil {
+					t.Fatal(err)
+				}
+				if n, _ := rows(t, db, design); n != 5020+200*(i+1) {
+					t.Fatalf("%d rows after %d lots", n, i+1)
+				}
+			}
+		})
+	}
+}
+
+func TestLayer_DeletedDatabase(t *testing.T) {
+	store := openLayer(t)
+	s := startOn(t, store, "n1")
+	db := create(t, store, "cities", 1)
+	putMany(t, db, 2000)
+	put(t, db, byCountry)
+	design, err := db.Design(t.Context(), "by")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.EnsureSoon(t.Context(), actors.Of(db), design); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Delete(t.Context(), "cities"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ensure(t.Context(), actors.Of(db), design); layer.KindOf(err) != layer.NotFound {
+		t.Errorf("error %v", err)
+	}
+	eventually(t, func() string {
+		if n := find(s.Tree(), "indexer"); n != nil {
+			return fmt.Sprintf("still there: %+v", n)
+		}
+		return ""
+	})
+}
