@@ -58,8 +58,8 @@ type Plan struct {
 // FromLayer makes a Store of the layer's.
 func FromLayer(s *layer.Store) Store { return layerStore{s} }
 
-// Of makes a Database of the layer's.
-func Of(db *layer.Database) Database { return layerDatabase{db} }
+// Of makes a Database of the layer's: the same value for all handles of one database.
+func Of(db *layer.Database) Database { return layerDatabase{db.Shared()} }
 
 type layerStore struct{ *layer.Store }
 

@@ -28,7 +28,7 @@ type Build struct {
 	space    space
 	keys     indexKeys
 	snapshot kv.Snapshot // nil where the engine holds none
-	progress map[ShardID]Seq
+	progress map[ShardID]*Seq // the map is not changed after the start, so that steps of different shards may run at once
 }
 
 // stepBytes bounds the rows of one transaction: FoundationDB is at its best below 1 MB.
@@ -81,9 +81,10 @@ func (b *Build) start(t *txn) error {
 		return err
 	}
 	b.Shards = shardsSince(t.cfg, b.From)
-	b.progress = make(map[ShardID]Seq, len(b.Shards))
+	b.progress = make(map[ShardID]*Seq, len(b.Shards))
 	for _, shard := range b.Shards {
-		if b.progress[shard], err = b.shardProgress(t, shard, old != nil); err != nil {
+		b.progress[shard] = new(Seq)
+		if *b.progress[shard], err = b.shardProgress(t, shard, old != nil); err != nil {
 			return err
 		}
 	}
@@ -119,7 +120,7 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 	if b.snapshot == nil {
 		return b.stepInTransaction(ctx, shard, n)
 	}
-	batch, err := b.Index.collect(ctx, b.snapshot, b.space, &b.keys, shard, b.progress[shard], b.Goal, n)
+	batch, err := b.Index.collect(ctx, b.snapshot, b.space, &b.keys, shard, *b.progress[shard], b.Goal, n)
 	if err != nil {
 		return StepResult{}, err
 	}
@@ -138,7 +139,7 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 		if err != nil {
 			return StepResult{}, err
 		}
-		b.progress[shard] = upTo
+		*b.progress[shard] = upTo
 		if len(docs) == 0 {
 			return result, nil
 		}
@@ -148,7 +149,7 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 // stepInTransaction reads, maps and writes in one transaction, so that a document that changes meanwhile is seen in one state.
 func (b *Build) stepInTransaction(ctx context.Context, shard ShardID, n int) (StepResult, error) {
 	batch, _, err := transact(ctx, b.Index.db, func(t *txn) (*batch, error) {
-		batch, err := b.Index.collect(ctx, t.Snapshot(), t.keys, &b.keys, shard, b.progress[shard], b.Goal, n)
+		batch, err := b.Index.collect(ctx, t.Snapshot(), t.keys, &b.keys, shard, *b.progress[shard], b.Goal, n)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +162,7 @@ func (b *Build) stepInTransaction(ctx context.Context, shard ShardID, n int) (St
 	if err != nil {
 		return StepResult{}, err
 	}
-	b.progress[shard] = batch.upTo
+	*b.progress[shard] = batch.upTo
 	return batch.result(), nil
 }
 
@@ -184,6 +185,15 @@ func (b *Build) checkToken(status kv.Future[[]byte]) error {
 	return nil
 }
 
+// reached is how far each shard has come.
+func (b *Build) reached() map[ShardID]Seq {
+	m := make(map[ShardID]Seq, len(b.progress))
+	for shard, seq := range b.progress {
+		m[shard] = *seq
+	}
+	return m
+}
+
 // Finish makes the index current as of one sequence after every shard is done: from then on readers see it. false means that too much has changed since
 // (only where there was no snapshot): step on, with the newer Goal that Finish has set.
 func (b *Build) Finish(ctx context.Context) (bool, error) {
@@ -194,7 +204,7 @@ func (b *Build) Finish(ctx context.Context) (bool, error) {
 		}
 		goal := b.Goal
 		if b.snapshot == nil {
-			batch, err := b.Index.collectAll(t, &b.keys, b.progress, closing)
+			batch, err := b.Index.collectAll(t, &b.keys, b.reached(), closing)
 			if err != nil {
 				return false, err
 			}
