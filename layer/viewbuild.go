@@ -27,7 +27,7 @@ type Build struct {
 
 	space    space
 	keys     indexKeys
-	snapshot kv.Snapshot // nil where the engine holds none
+	snapshot kv.Snapshot      // nil where the engine holds none
 	progress map[ShardID]*Seq // the map is not changed after the start, so that steps of different shards may run at once
 }
 
