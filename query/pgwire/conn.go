@@ -1,0 +1,312 @@
+package pgwire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// conn is one connection. Its goroutine (run) owns every field but mu's and those marked.
+type conn struct {
+	srv       *Server
+	log       *slog.Logger
+	in        frames
+	out       *outbox
+	session   Session
+	secure    bool
+	overLimit bool
+	discard   bool   // after an error in the extended protocol, until Sync
+	row       []byte // scratch for one message
+	// Set once, before others can see them through Server.mu.
+	pid    uint32
+	secret []byte
+	// ctx lives as long as the connection.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	nc     net.Conn // replaced once, by TLS, under mu
+
+	mu struct {
+		sync.Mutex
+		running context.CancelCauseFunc // of the statement under way, or nil
+		closing bool                    // the server shuts down
+	}
+}
+
+var errShutdown = sqlstate.New(sqlstate.AdminShutdown, "terminating connection due to administrator command")
+
+// errGone is the cause of the cancellation when the client has gone.
+var errGone = errors.New("client has gone")
+
+func newConn(s *Server, nc net.Conn) *conn {
+	c := &conn{srv: s, nc: nc, log: s.log.With("remote", nc.RemoteAddr().String())}
+	c.ctx, c.cancel = context.WithCancelCause(s.base)
+	return c
+}
+
+// run is the connection's goroutine.
+func (c *conn) run() {
+	defer c.srv.drop(c)
+	defer c.cancel(errGone)
+	defer func() { _ = c.nc.Close() }()
+	// The last net: panics while a message is handled are caught nearer and do not end the connection.
+	defer func() {
+		if r := recover(); r != nil {
+			c.log.Error("panic in sql connection", "panic", r, "stack", string(debug.Stack()))
+		}
+	}()
+	defer func() {
+		if c.session != nil {
+			c.session.Close()
+		}
+	}()
+	if !c.startup() {
+		return
+	}
+	c.ready()
+	for c.step() {
+	}
+	_ = c.out.Flush()
+}
+
+// step receives and handles one message. It answers false at the end of the connection.
+func (c *conn) step() bool {
+	if c.in.r.Buffered() == 0 {
+		// Nothing more is known to come: let the client have what there is.
+		if c.out.Flush() != nil {
+			return false
+		}
+	}
+	typ, body, err := c.in.next(maxMessage)
+	if err == nil {
+		if typ == 'X' {
+			return false
+		}
+		return c.handle(typ, body)
+	}
+	var long *errTooLong
+	var frame *errFraming
+	switch {
+	case errors.As(err, &long):
+		e := sqlstate.New(sqlstate.ProgramLimitExceeded, "message of %d bytes is longer than the limit of %d", long.size, maxMessage)
+		c.refuse(typ, e)
+		return true
+	case errors.As(err, &frame):
+		c.fatal(sqlstate.New(sqlstate.ProtocolViolation, "%s", frame.what))
+	case c.isClosing():
+		c.fatal(errShutdown)
+	case !isEOF(err):
+		c.log.Debug("sql connection lost", "err", err)
+	}
+	return false
+}
+
+// handle runs one message; a panic in it is an error of that message.
+func (c *conn) handle(typ byte, body []byte) (alive bool) {
+	if c.discard && typ != 'S' {
+		return true
+	}
+	ctx, stop := c.begin()
+	defer stop()
+	defer func() {
+		if r := recover(); r != nil {
+			c.log.Error("panic in sql statement", "panic", r, "stack", string(debug.Stack()))
+			c.refuse(typ, sqlstate.New(sqlstate.InternalError, "internal error"))
+			alive = true
+		}
+	}()
+	err := c.dispatch(ctx, typ, body)
+	if err == nil {
+		return true
+	}
+	if ctx.Err() != nil {
+		// Whatever the error says of it, the reason is why the context ended.
+		var e *sqlstate.Error
+		if !errors.As(err, &e) || e.Code == sqlstate.QueryCanceled {
+			err = context.Cause(ctx)
+		}
+	}
+	if errors.Is(err, errGone) || errors.Is(err, errWrite) {
+		return false
+	}
+	e := sqlstate.From(err)
+	if e.Code == sqlstate.AdminShutdown {
+		c.fatal(e)
+		return false
+	}
+	if e.Code == sqlstate.InternalError {
+		c.log.Error("sql statement failed", "err", err)
+	}
+	c.refuse(typ, e)
+	return true
+}
+
+// begin opens the time of a statement, in which it can be cancelled. The function it returns closes it.
+func (c *conn) begin() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	c.mu.Lock()
+	c.mu.running = cancel
+	closing := c.mu.closing
+	c.mu.Unlock()
+	if closing {
+		cancel(errShutdown)
+	}
+	unwatch := c.watch(cancel)
+	return ctx, func() {
+		unwatch()
+		c.mu.Lock()
+		c.mu.running = nil
+		c.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+// cancelStatement ends the statement under way, if there is one, with err. Any goroutine.
+func (c *conn) cancelStatement(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.running != nil {
+		c.mu.running(err)
+	}
+}
+
+// terminate is Shutdown's: what runs is cancelled, what waits for the client stops waiting. Any goroutine.
+func (c *conn) terminate() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.closing = true
+	if c.mu.running != nil {
+		c.mu.running(errShutdown)
+	}
+	_ = c.nc.SetReadDeadline(time.Unix(1, 0))
+	_ = c.nc.SetWriteDeadline(time.Now().Add(time.Second))
+}
+
+func (c *conn) isClosing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.closing
+}
+
+// deadline sets or lifts both deadlines, unless the server is closing: then the next read is to fail and to say why.
+func (c *conn) deadline(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.mu.closing {
+		_ = c.nc.SetDeadline(t)
+	}
+}
+
+// hangUp is for clients that do not let go in time. Any goroutine.
+func (c *conn) hangUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = c.nc.Close()
+}
+
+func (c *conn) replaceConn(nc net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nc, c.secure = nc, true
+}
+
+// watch notices a client that goes while a statement runs for longer than watchDelay, and ends the statement then. The function it
+// returns stops watching; only after it may the connection be read again.
+func (c *conn) watch(gone context.CancelCauseFunc) func() {
+	done := make(chan struct{}) // closed when the watcher's goroutine ends
+	timer := time.AfterFunc(watchDelay, func() {
+		defer close(done)
+		for c.in.r.Buffered() < c.in.r.Size() {
+			// What a client sends ahead stays in the buffer.
+			if _, err := c.in.r.Peek(c.in.r.Buffered() + 1); err != nil {
+				var ne net.Error
+				if !errors.As(err, &ne) || !ne.Timeout() {
+					gone(errGone)
+				}
+				return
+			}
+		}
+	})
+	return func() {
+		if timer.Stop() {
+			return
+		}
+		_ = c.nc.SetReadDeadline(time.Unix(1, 0))
+		<-done
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !c.mu.closing {
+			_ = c.nc.SetReadDeadline(time.Time{})
+		}
+	}
+}
+
+// refuse answers a message with an error. For the extended protocol the rest is discarded until Sync; a simple query ends here.
+func (c *conn) refuse(typ byte, e *sqlstate.Error) {
+	if c.session != nil {
+		c.session.Fail()
+	}
+	c.send(errorResponse("ERROR", e))
+	switch typ {
+	case 'Q', 'F':
+		c.ready()
+	case 'S':
+		c.discard = false
+		c.ready()
+	default:
+		c.discard = true
+	}
+}
+
+// fatal sends the last message of a connection.
+func (c *conn) fatal(e *sqlstate.Error) {
+	c.send(errorResponse("FATAL", e))
+	_ = c.out.Flush()
+}
+
+func (c *conn) ready() {
+	c.send(&pgproto3.ReadyForQuery{TxStatus: c.session.Status()})
+	_ = c.out.Flush()
+}
+
+// errWrite wraps errors of writing to the client, to which nothing more can be said.
+var errWrite = errors.New("write to the client failed")
+
+// send buffers a message. An error sticks in the outbox and shows at the next flush.
+func (c *conn) send(msg pgproto3.BackendMessage) { _ = c.out.send(msg) }
+
+// Notice implements Client.
+func (c *conn) Notice(n *sqlstate.Error) {
+	notice := pgproto3.NoticeResponse(*errorResponse("NOTICE", n))
+	if n.Code == sqlstate.NoActiveTransaction || n.Code == sqlstate.ActiveTransaction {
+		notice.Severity, notice.SeverityUnlocalized = "WARNING", "WARNING"
+	}
+	c.send(&notice)
+}
+
+// ParameterStatus implements Client.
+func (c *conn) ParameterStatus(name, value string) {
+	c.send(&pgproto3.ParameterStatus{Name: name, Value: value})
+}
+
+func errorResponse(severity string, e *sqlstate.Error) *pgproto3.ErrorResponse {
+	return &pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: string(e.Code),
+		Message: e.Message, Detail: e.Detail, Hint: e.Hint, Position: int32(e.Pos)}
+}
+
+func isEOF(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+func protocolError(typ byte, err error) error {
+	return &sqlstate.Error{Code: sqlstate.ProtocolViolation, Message: fmt.Sprintf("invalid message of type %q: %v", typ, err)}
+}

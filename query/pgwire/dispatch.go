@@ -1,0 +1,281 @@
+package pgwire
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// dispatch carries out one message. An error becomes the message's ErrorResponse.
+func (c *conn) dispatch(ctx context.Context, typ byte, body []byte) error {
+	switch typ {
+	case 'Q':
+		return c.query(ctx, body)
+	case 'P':
+		return c.parse(ctx, body)
+	case 'B':
+		return c.bind(ctx, body)
+	case 'D':
+		return c.describe(ctx, body)
+	case 'E':
+		return c.execute(ctx, body)
+	case 'C':
+		return c.close(body)
+	case 'S':
+		c.discard = false
+		c.session.Sync(ctx)
+		c.ready()
+		return nil
+	case 'H':
+		return c.flush()
+	case 'F':
+		return sqlstate.Unsupported(-1, "Call the function in a SELECT.", "function call messages are not supported")
+	case 'c', 'd', 'f':
+		return nil // left over from a COPY FROM that was refused; PostgreSQL ignores them too
+	}
+	return protocolError(typ, errors.New("not expected here"))
+}
+
+func (c *conn) query(ctx context.Context, body []byte) error {
+	var m pgproto3.Query
+	if err := m.Decode(body); err != nil {
+		return protocolError('Q', err)
+	}
+	pieces, err := c.session.Split(m.String)
+	if err != nil {
+		return err
+	}
+	if len(pieces) == 0 {
+		c.send(&pgproto3.EmptyQueryResponse{})
+	}
+	for _, piece := range pieces {
+		if err := c.simple(ctx, piece); err != nil {
+			return err
+		}
+	}
+	c.ready()
+	return nil
+}
+
+func (c *conn) simple(ctx context.Context, piece Piece) error {
+	portal, err := c.session.Simple(ctx, piece)
+	if err != nil {
+		return err
+	}
+	defer portal.Close()
+	if portal.Copy() == nil && portal.Columns() != nil {
+		c.send(rowDescription(portal.Columns(), portal.Formats()))
+	}
+	_, err = c.stream(ctx, portal, 0)
+	return err
+}
+
+func (c *conn) parse(ctx context.Context, body []byte) error {
+	var m pgproto3.Parse
+	if err := m.Decode(body); err != nil {
+		return protocolError('P', err)
+	}
+	if err := c.session.Parse(ctx, m.Name, m.Query, m.ParameterOIDs); err != nil {
+		return err
+	}
+	c.send(&pgproto3.ParseComplete{})
+	return nil
+}
+
+func (c *conn) bind(ctx context.Context, body []byte) error {
+	var m pgproto3.Bind
+	if err := m.Decode(body); err != nil {
+		return protocolError('B', err)
+	}
+	for _, formats := range [][]int16{m.ParameterFormatCodes, m.ResultFormatCodes} {
+		for _, f := range formats {
+			if f != 0 && f != 1 {
+				return sqlstate.New(sqlstate.ProtocolViolation, "unsupported format code: %d", f)
+			}
+		}
+	}
+	if n := len(m.ParameterFormatCodes); n > 1 && n != len(m.Parameters) {
+		return sqlstate.New(sqlstate.ProtocolViolation, "bind message has %d parameter formats but %d parameters", n, len(m.Parameters))
+	}
+	err := c.session.Bind(ctx, Binding{Portal: m.DestinationPortal, Statement: m.PreparedStatement,
+		ParamFormats: m.ParameterFormatCodes, Params: m.Parameters, ResultFormats: m.ResultFormatCodes})
+	if err != nil {
+		return err
+	}
+	c.send(&pgproto3.BindComplete{})
+	return nil
+}
+
+func (c *conn) describe(ctx context.Context, body []byte) error {
+	var m pgproto3.Describe
+	if err := m.Decode(body); err != nil {
+		return protocolError('D', err)
+	}
+	var columns []Column
+	var formats []int16
+	switch m.ObjectType {
+	case 'S':
+		types, cols, err := c.session.DescribeStatement(ctx, m.Name)
+		if err != nil {
+			return err
+		}
+		c.send(&pgproto3.ParameterDescription{ParameterOIDs: types})
+		columns, formats = cols, make([]int16, len(cols))
+	case 'P':
+		portal, err := c.session.Portal(m.Name)
+		if err != nil {
+			return err
+		}
+		if portal.Copy() == nil {
+			columns, formats = portal.Columns(), portal.Formats()
+		}
+	default:
+		return protocolError('D', errors.New("unknown object type"))
+	}
+	if columns == nil {
+		c.send(&pgproto3.NoData{})
+		return nil
+	}
+	c.send(rowDescription(columns, formats))
+	return nil
+}
+
+func (c *conn) execute(ctx context.Context, body []byte) error {
+	var m pgproto3.Execute
+	if err := m.Decode(body); err != nil {
+		return protocolError('E', err)
+	}
+	portal, err := c.session.Portal(m.Portal)
+	if err != nil {
+		return err
+	}
+	limit := int64(int32(m.MaxRows))
+	suspended, err := c.stream(ctx, portal, max(limit, 0))
+	if err == nil && suspended {
+		c.send(&pgproto3.PortalSuspended{})
+	}
+	return err
+}
+
+func (c *conn) close(body []byte) error {
+	var m pgproto3.Close
+	if err := m.Decode(body); err != nil {
+		return protocolError('C', err)
+	}
+	switch m.ObjectType {
+	case 'S':
+		c.session.CloseStatement(m.Name)
+	case 'P':
+		c.session.ClosePortal(m.Name)
+	default:
+		return protocolError('C', errors.New("unknown object type"))
+	}
+	c.send(&pgproto3.CloseComplete{})
+	return nil
+}
+
+// stream sends the rows of a portal, at most limit of them when limit is above zero, and the command tag at the end. It answers
+// true when the limit stopped it.
+func (c *conn) stream(ctx context.Context, portal Portal, limit int64) (suspended bool, err error) {
+	out := portal.Copy()
+	if out != nil {
+		format := byte(0)
+		if out.Binary {
+			format = 1
+		}
+		codes := make([]uint16, out.Columns)
+		for i := range codes {
+			codes[i] = uint16(format)
+		}
+		c.send(&pgproto3.CopyOutResponse{OverallFormat: format, ColumnFormatCodes: codes})
+		limit = 0
+	}
+	columns := len(portal.Columns())
+	var rows int64
+	for limit == 0 || rows < limit {
+		switch err := portal.Next(ctx); {
+		case errors.Is(err, io.EOF):
+			if out != nil {
+				c.send(&pgproto3.CopyDone{})
+			}
+			if tag := portal.Tag(rows); tag != "" {
+				c.send(&pgproto3.CommandComplete{CommandTag: []byte(tag)})
+			} else {
+				c.send(&pgproto3.EmptyQueryResponse{})
+			}
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+		rows++
+		if c.row, err = encodeRow(c.row[:0], portal, columns, out != nil); err != nil {
+			return false, err
+		}
+		if err := c.out.write(c.row); err != nil {
+			return false, errors.Join(errWrite, err)
+		}
+		if cap(c.row) > 1<<20 {
+			c.row = nil
+		}
+		if rows%flushRows == 0 {
+			if err := c.flush(); err != nil {
+				return false, err
+			}
+			if ctx.Err() != nil {
+				return false, context.Cause(ctx)
+			}
+		}
+	}
+	return true, nil
+}
+
+// encodeRow makes a DataRow message, or a CopyData message.
+func encodeRow(dst []byte, portal Portal, columns int, isCopy bool) ([]byte, error) {
+	var err error
+	if isCopy {
+		dst = append(dst, 'd', 0, 0, 0, 0)
+		if dst, _, err = portal.Append(dst, 0); err != nil {
+			return dst, err
+		}
+	} else {
+		dst = append(dst, 'D', 0, 0, 0, 0)
+		dst = binary.BigEndian.AppendUint16(dst, uint16(columns))
+		for i := range columns {
+			at := len(dst)
+			dst = append(dst, 0xff, 0xff, 0xff, 0xff) // NULL
+			var null bool
+			if dst, null, err = portal.Append(dst, i); err != nil {
+				return dst, err
+			}
+			if !null {
+				binary.BigEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+			}
+		}
+	}
+	if len(dst) > 1<<30 {
+		return dst[:0], sqlstate.New(sqlstate.ProgramLimitExceeded, "a row of %d bytes does not fit into a message", len(dst))
+	}
+	binary.BigEndian.PutUint32(dst[1:], uint32(len(dst)-1))
+	return dst, nil
+}
+
+func (c *conn) flush() error {
+	if err := c.out.Flush(); err != nil {
+		return errors.Join(errWrite, err)
+	}
+	return nil
+}
+
+func rowDescription(columns []Column, formats []int16) *pgproto3.RowDescription {
+	fields := make([]pgproto3.FieldDescription, len(columns))
+	for i, col := range columns {
+		fields[i] = pgproto3.FieldDescription{Name: []byte(col.Name), DataTypeOID: col.OID, DataTypeSize: col.Size,
+			TypeModifier: col.Mod, Format: formats[i]}
+	}
+	return &pgproto3.RowDescription{Fields: fields}
+}

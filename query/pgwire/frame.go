@@ -1,0 +1,190 @@
+package pgwire
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// Messages are pgproto3's; the framing is not pgproto3.Backend's. Backend loses its place in the stream at a message over its
+// limit, does not say the type of a message that it could not decode, and drops its buffer at every flush. Here both kinds of bad
+// message are passed over and the connection lives on.
+
+// errTooLong is the error of a message over the limit that has been read past.
+type errTooLong struct {
+	typ  byte
+	size int
+}
+
+func (e *errTooLong) Error() string {
+	return fmt.Sprintf("message of type %q has %d bytes", e.typ, e.size)
+}
+
+// errFraming is the error of a stream in which no message boundary can be found any more.
+type errFraming struct{ what string }
+
+func (e *errFraming) Error() string { return e.what }
+
+// frames reads messages of a type byte, a length and a body.
+type frames struct {
+	r   *bufio.Reader
+	buf []byte // reused between messages that are decoded by copying
+}
+
+// next reads one message. The body is valid until the next call, but for Bind, whose parameters pgproto3 keeps as slices of it: that
+// body belongs to the caller. It never allocates much more than what has arrived.
+func (f *frames) next(limit int) (typ byte, body []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(f.r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	typ = head[0]
+	size := int(int32(binary.BigEndian.Uint32(head[1:]))) - 4
+	if !knownType(typ) {
+		return typ, nil, &errFraming{fmt.Sprintf("invalid frontend message type %d", typ)}
+	}
+	if size < 0 {
+		return typ, nil, &errFraming{"invalid message length"}
+	}
+	if size > limit {
+		if _, err := io.CopyN(io.Discard, f.r, int64(size)); err != nil {
+			return typ, nil, err
+		}
+		return typ, nil, &errTooLong{typ, size}
+	}
+	buf := f.buf[:0]
+	if typ == 'B' {
+		buf = nil
+	}
+	for len(buf) < size {
+		const step = 64 << 10
+		n := min(size-len(buf), max(step, len(buf)))
+		if cap(buf)-len(buf) < n {
+			buf = append(make([]byte, 0, len(buf)+n), buf...)
+		}
+		at := len(buf)
+		buf = buf[:at+n]
+		if _, err := io.ReadFull(f.r, buf[at:]); err != nil {
+			return typ, nil, noEOF(err)
+		}
+	}
+	if typ != 'B' {
+		f.buf = buf[:0]
+		if cap(buf) > 1<<20 {
+			f.buf = nil
+		}
+	}
+	return typ, buf, nil
+}
+
+// knownType lists the frontend messages of PostgreSQL 15, section 55.7.
+func knownType(t byte) bool {
+	switch t {
+	case 'B', 'C', 'D', 'E', 'F', 'H', 'P', 'Q', 'S', 'X', 'c', 'd', 'f', 'p':
+		return true
+	}
+	return false
+}
+
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// startupPacket reads a packet without a type byte: its code and what follows it. It reads not one byte more, so that nothing sent
+// in the clear can be taken for a part of the TLS session that follows (CVE-2021-23214).
+func startupPacket(r io.Reader) (code uint32, packet []byte, err error) {
+	var head [8]byte
+	if _, err := io.ReadFull(r, head[:4]); err != nil {
+		return 0, nil, err
+	}
+	size := int(int32(binary.BigEndian.Uint32(head[:4])))
+	if size < 8 || size > maxStartupPacket {
+		return 0, nil, &errFraming{"invalid length of startup packet"}
+	}
+	packet = make([]byte, size-4)
+	if _, err := io.ReadFull(r, packet); err != nil {
+		return 0, nil, noEOF(err)
+	}
+	return binary.BigEndian.Uint32(packet), packet, nil
+}
+
+// outbox buffers what is sent. A row waits in it no longer than flushDelay, even while the connection's goroutine waits for the
+// next row: the timer's goroutine flushes then. A slow client blocks whoever writes, which is the back-pressure.
+type outbox struct {
+	nc net.Conn
+
+	mu struct {
+		sync.Mutex
+		buf   []byte
+		armed bool
+		timer *time.Timer
+		err   error // sticks: a stream with a hole is of no use
+	}
+}
+
+// send encodes a message into the buffer.
+func (o *outbox) send(msg pgproto3.BackendMessage) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	buf, err := msg.Encode(o.mu.buf)
+	if err != nil {
+		return err
+	}
+	o.mu.buf = buf
+	return o.added()
+}
+
+// write adds encoded messages.
+func (o *outbox) write(p []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.buf = append(o.mu.buf, p...)
+	return o.added()
+}
+
+func (o *outbox) added() error {
+	if len(o.mu.buf) >= flushBytes {
+		return o.flushLocked()
+	}
+	if !o.mu.armed && o.mu.err == nil {
+		o.mu.armed = true
+		if o.mu.timer == nil {
+			o.mu.timer = time.AfterFunc(flushDelay, func() { _ = o.Flush() })
+		} else {
+			o.mu.timer.Reset(flushDelay)
+		}
+	}
+	return o.mu.err
+}
+
+// Flush writes the buffer to the connection.
+func (o *outbox) Flush() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.flushLocked()
+}
+
+func (o *outbox) flushLocked() error {
+	if o.mu.armed {
+		o.mu.timer.Stop()
+		o.mu.armed = false
+	}
+	if o.mu.err == nil && len(o.mu.buf) > 0 {
+		_, o.mu.err = o.nc.Write(o.mu.buf)
+	}
+	o.mu.buf = o.mu.buf[:0]
+	if cap(o.mu.buf) > 4*flushBytes {
+		o.mu.buf = nil
+	}
+	return o.mu.err
+}

@@ -1,0 +1,212 @@
+package pgwire
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// ErrServerClosed is returned by Serve after Shutdown.
+var ErrServerClosed = errors.New("pgwire: server closed")
+
+// Server accepts connections and keeps count of them.
+type Server struct {
+	opts Options
+	log  *slog.Logger
+	// mock is the key that invents salts for unknown users, so that they cannot be told from known ones.
+	mock [32]byte
+	// base is the parent of every connection's context; stop ends it at the end of Shutdown's patience.
+	base context.Context
+	stop context.CancelCauseFunc
+	wg   sync.WaitGroup // one per connection
+
+	mu struct {
+		sync.Mutex
+		closed    bool
+		listeners map[net.Listener]struct{}
+		conns     map[*conn]struct{} // all, also those still in start-up
+		keys      map[uint32]*conn   // by process id, authenticated ones only
+	}
+}
+
+// NewServer makes a server that is not listening yet.
+func NewServer(opts Options) *Server {
+	if opts.MaxConnections <= 0 {
+		opts.MaxConnections = 256
+	}
+	if opts.Log == nil {
+		opts.Log = slog.Default()
+	}
+	s := &Server{opts: opts, log: opts.Log}
+	_, _ = rand.Read(s.mock[:]) // crypto/rand never fails
+	s.base, s.stop = context.WithCancelCause(context.Background())
+	s.mu.listeners = map[net.Listener]struct{}{}
+	s.mu.conns = map[*conn]struct{}{}
+	s.mu.keys = map[uint32]*conn{}
+	return s
+}
+
+// Serve accepts on l until Shutdown, which closes l. It may be called for several listeners.
+func (s *Server) Serve(l net.Listener) error {
+	s.mu.Lock()
+	if s.mu.closed {
+		s.mu.Unlock()
+		return ErrServerClosed
+	}
+	s.mu.listeners[l] = struct{}{}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.mu.listeners, l)
+		s.mu.Unlock()
+	}()
+	delay := time.Duration(0)
+	for {
+		nc, err := l.Accept()
+		if err != nil {
+			if s.isClosed() {
+				return ErrServerClosed
+			}
+			var ne net.Error
+			if errors.As(err, &ne) && ne.Timeout() || isFileLimit(err) {
+				// Out of file descriptors: wait for connections to end, as net/http does.
+				delay = min(max(2*delay, 5*time.Millisecond), time.Second)
+				s.log.Warn("sql accept failed, trying again", "err", err, "in", delay)
+				select {
+				case <-time.After(delay):
+					continue
+				case <-s.base.Done():
+					return ErrServerClosed
+				}
+			}
+			return err
+		}
+		delay = 0
+		if c := s.admit(nc); c != nil {
+			go c.run()
+		}
+	}
+}
+
+// isFileLimit says that accepting failed for want of file descriptors, or because the client was faster to leave: it passes.
+func isFileLimit(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED)
+}
+
+// admit registers a connection, or closes it when the server is closing.
+func (s *Server) admit(nc net.Conn) *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.closed {
+		_ = nc.Close()
+		return nil
+	}
+	c := newConn(s, nc)
+	c.overLimit = len(s.mu.conns) >= s.opts.MaxConnections
+	if len(s.mu.conns) >= 2*s.opts.MaxConnections {
+		// Even the polite refusal has its price.
+		c.cancel(nil)
+		_ = nc.Close()
+		return nil
+	}
+	s.mu.conns[c] = struct{}{}
+	s.wg.Add(1)
+	return c
+}
+
+// drop forgets a connection whose goroutine ends.
+func (s *Server) drop(c *conn) {
+	s.mu.Lock()
+	delete(s.mu.conns, c)
+	if s.mu.keys[c.pid] == c {
+		delete(s.mu.keys, c.pid)
+	}
+	s.mu.Unlock()
+	s.wg.Done()
+}
+
+func (s *Server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.closed
+}
+
+// register gives an authenticated connection its process id and cancel key.
+func (s *Server) register(c *conn, keyLen int) {
+	c.secret = make([]byte, keyLen)
+	_, _ = rand.Read(c.secret)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		var b [4]byte
+		_, _ = rand.Read(b[:])
+		// Clients hold it as a signed int, and tools print it.
+		pid := binary.BigEndian.Uint32(b[:]) & 0x7fffffff
+		if _, taken := s.mu.keys[pid]; pid != 0 && !taken {
+			c.pid = pid
+			s.mu.keys[pid] = c
+			return
+		}
+	}
+}
+
+// cancelRequest cancels the running statement of the connection with that key. A wrong key is ignored without a word.
+func (s *Server) cancelRequest(pid uint32, secret []byte) {
+	s.mu.Lock()
+	c := s.mu.keys[pid]
+	s.mu.Unlock()
+	if c != nil && subtle.ConstantTimeCompare(c.secret, secret) == 1 {
+		c.cancelStatement(sqlstate.New(sqlstate.QueryCanceled, "canceling statement due to user request"))
+	}
+}
+
+// Cancel cancels the running statement of a session, as pg_cancel_backend does, and says whether there is such a session.
+func (s *Server) Cancel(pid uint32) bool {
+	s.mu.Lock()
+	c := s.mu.keys[pid]
+	s.mu.Unlock()
+	if c != nil {
+		c.cancelStatement(sqlstate.New(sqlstate.QueryCanceled, "canceling statement due to user request"))
+	}
+	return c != nil
+}
+
+// Shutdown stops accepting, cancels what runs (57P01), and waits for the connections to end; when ctx ends first, it closes them
+// and still waits for their goroutines.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.mu.closed = true
+	for l := range s.mu.listeners {
+		_ = l.Close()
+	}
+	for c := range s.mu.conns {
+		c.terminate()
+	}
+	s.mu.Unlock()
+	done := make(chan struct{})
+	go func() { s.wg.Wait(); close(done) }()
+	var err error
+	select {
+	case <-done:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		s.mu.Lock()
+		for c := range s.mu.conns {
+			c.hangUp()
+		}
+		s.mu.Unlock()
+		s.stop(ErrServerClosed)
+		<-done
+	}
+	s.stop(ErrServerClosed)
+	return err
+}

@@ -1,0 +1,237 @@
+package pgwire
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// Codes that stand where a protocol version would (PostgreSQL 15, section 55.7).
+const (
+	codeCancel = 80877102
+	codeSSL    = 80877103
+	codeGSSEnc = 80877104
+)
+
+// startup brings a new connection to its session. It answers false when the connection is done with: a cancel request, a refusal that
+// has been sent, or a client that went.
+func (c *conn) startup() bool {
+	c.deadline(time.Now().Add(startupTimeout))
+	params, minor, ok := c.negotiate()
+	if !ok {
+		return false
+	}
+	c.attach()
+	start, err := c.login(params, minor)
+	if err == nil {
+		c.session, err = c.srv.opts.Handler.Open(c.ctx, start, c)
+	}
+	if err != nil {
+		var e *sqlstate.Error
+		var frame *errFraming
+		var long *errTooLong
+		switch {
+		case errors.As(err, &e):
+		case errors.As(err, &frame), errors.As(err, &long):
+			e = &sqlstate.Error{Code: sqlstate.ProtocolViolation, Message: err.Error()}
+		case isNetError(err):
+			return false
+		default:
+			e = sqlstate.From(err)
+		}
+		c.fatal(e)
+		return false
+	}
+	c.send(&pgproto3.AuthenticationOk{})
+	for _, p := range c.session.Parameters() {
+		c.ParameterStatus(p.Name, p.Value)
+	}
+	c.send(&pgproto3.BackendKeyData{ProcessID: c.pid, SecretKey: c.secret})
+	c.deadline(time.Time{})
+	return true
+}
+
+// negotiate reads packets until the start-up message: encryption requests are answered, a cancel request is carried out.
+func (c *conn) negotiate() (params map[string]string, minor uint32, ok bool) {
+	for range maxStartupTries {
+		code, packet, err := startupPacket(c.nc)
+		if err != nil {
+			var frame *errFraming
+			if errors.As(err, &frame) {
+				c.attach()
+				c.fatal(sqlstate.New(sqlstate.ProtocolViolation, "%s", frame.what))
+			}
+			return nil, 0, false
+		}
+		switch {
+		case code == codeSSL && c.srv.opts.TLS != nil && !c.secure:
+			if _, err := c.nc.Write([]byte{'S'}); err != nil {
+				return nil, 0, false
+			}
+			t := tls.Server(c.nc, c.srv.opts.TLS)
+			if err := t.HandshakeContext(c.ctx); err != nil {
+				c.log.Debug("sql tls handshake failed", "err", err)
+				return nil, 0, false
+			}
+			c.replaceConn(t)
+		case code == codeSSL, code == codeGSSEnc:
+			if _, err := c.nc.Write([]byte{'N'}); err != nil {
+				return nil, 0, false
+			}
+		case code == codeCancel:
+			var cancel pgproto3.CancelRequest
+			if cancel.Decode(packet) == nil {
+				c.srv.cancelRequest(cancel.ProcessID, cancel.SecretKey)
+			}
+			return nil, 0, false
+		case code>>16 == 3:
+			params, err := decodeStartup(packet)
+			if err != nil {
+				c.attach()
+				c.fatal(sqlstate.New(sqlstate.ProtocolViolation, "invalid startup packet layout: %v", err))
+				return nil, 0, false
+			}
+			return params, code & 0xffff, true
+		default:
+			c.attach()
+			c.fatal(sqlstate.New(sqlstate.FeatureNotSupported,
+				"unsupported frontend protocol %d.%d: server supports 3.0 to 3.2", code>>16, code&0xffff))
+			return nil, 0, false
+		}
+	}
+	return nil, 0, false
+}
+
+// decodeStartup reads the parameters of any minor version of protocol 3; pgproto3 knows two.
+func decodeStartup(packet []byte) (map[string]string, error) {
+	binary.BigEndian.PutUint32(packet, pgproto3.ProtocolVersion30)
+	if len(packet) == 5 && packet[4] == 0 {
+		return map[string]string{}, nil
+	}
+	var m pgproto3.StartupMessage
+	if err := m.Decode(packet); err != nil {
+		return nil, err
+	}
+	return m.Parameters, nil
+}
+
+// login checks what the start-up message asks for, negotiates the version, and authenticates.
+func (c *conn) login(params map[string]string, minor uint32) (Start, error) {
+	var unknown []string
+	settings := map[string]string{}
+	for name, value := range params {
+		switch {
+		case strings.HasPrefix(name, "_pq_."):
+			unknown = append(unknown, name)
+		case name == "options":
+			if err := splitOptions(value, settings); err != nil {
+				return Start{}, err
+			}
+		case name != "user" && name != "database":
+			settings[strings.ToLower(name)] = value
+		}
+	}
+	slices.Sort(unknown)
+	// A cancel key of 32 bytes came with 3.2; before it was 4.
+	keyLen, newest := 4, uint32(2)
+	if minor >= newest {
+		keyLen = 32
+	}
+	if minor > newest || len(unknown) > 0 {
+		c.send(&pgproto3.NegotiateProtocolVersion{
+			NewestMinorProtocol: pgproto3.ProtocolVersion30 | min(minor, newest), UnrecognizedOptions: unknown})
+	}
+	user := params["user"]
+	if user == "" {
+		return Start{}, sqlstate.New(sqlstate.InvalidAuthorization, "no PostgreSQL user name specified in startup packet")
+	}
+	if c.overLimit {
+		return Start{}, sqlstate.New(sqlstate.TooManyConnections, "sorry, too many clients already")
+	}
+	if _, on := settings["replication"]; on {
+		return Start{}, sqlstate.Unsupported(-1, "Follow changes_follow, or the HTTP _changes feed.", "replication connections are not supported")
+	}
+	if c.srv.opts.RequireTLS && !c.secure {
+		return Start{}, sqlstate.New(sqlstate.InvalidAuthorization, "this server accepts TLS connections only").
+			WithHint("Connect with sslmode=require or stronger.")
+	}
+	if c.srv.opts.Credentials != nil {
+		if err := c.authenticate(c.ctx, user); err != nil {
+			return Start{}, err
+		}
+	}
+	c.srv.register(c, keyLen)
+	database := params["database"]
+	if database == "" {
+		database = user
+	}
+	return Start{User: user, Authenticated: c.srv.opts.Credentials != nil, Database: database, Settings: settings,
+		Remote: c.nc.RemoteAddr(), PID: c.pid, TLS: c.secure, Since: time.Now()}, nil
+}
+
+// splitOptions reads the options parameter (PGOPTIONS): "-c name=value" and "--name=value", spaces escaped by a backslash.
+func splitOptions(text string, settings map[string]string) error {
+	var words []string
+	var word strings.Builder
+	in := false
+	for i := 0; i < len(text); i++ {
+		switch ch := text[i]; {
+		case ch == '\\' && i+1 < len(text):
+			i++
+			word.WriteByte(text[i])
+			in = true
+		case ch == ' ' || ch == '\t' || ch == '\n':
+			if in {
+				words = append(words, word.String())
+				word.Reset()
+				in = false
+			}
+		default:
+			word.WriteByte(ch)
+			in = true
+		}
+	}
+	if in {
+		words = append(words, word.String())
+	}
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		var set string
+		switch {
+		case w == "-c" && i+1 < len(words):
+			i++
+			set = words[i]
+		case strings.HasPrefix(w, "-c"):
+			set = w[2:]
+		case strings.HasPrefix(w, "--"):
+			set = w[2:]
+		}
+		name, value, found := strings.Cut(set, "=")
+		if !found || name == "" {
+			return sqlstate.New(sqlstate.SyntaxError, "invalid command-line argument for server process: %s", w)
+		}
+		settings[strings.ToLower(strings.ReplaceAll(name, "-", "_"))] = value
+	}
+	return nil
+}
+
+// attach makes the buffered sides over the connection, once it is known to be TLS or not.
+func (c *conn) attach() {
+	c.in = frames{r: bufio.NewReaderSize(c.nc, 16<<10)}
+	c.out = &outbox{nc: c.nc}
+}
+
+func isNetError(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) || isEOF(err) || errors.Is(err, net.ErrClosed) || errors.Is(err, context.Canceled)
+}

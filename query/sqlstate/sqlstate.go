@@ -1,0 +1,152 @@
+// Package sqlstate holds the error that the whole query gateway speaks, and the codes it uses: PostgreSQL 15, Appendix A.
+package sqlstate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Code is a five-character SQLSTATE.
+type Code string
+
+// The codes in use.
+const (
+	FeatureNotSupported       Code = "0A000"
+	ProtocolViolation         Code = "08P01"
+	DivisionByZero            Code = "22012"
+	NumericOutOfRange         Code = "22003"
+	InvalidDatetimeFormat     Code = "22007"
+	InvalidParameterValue     Code = "22023"
+	InvalidRegularExpression  Code = "2201B"
+	InvalidRowCountInLimit    Code = "2201W"
+	InvalidRowCountInOffset   Code = "2201X"
+	InvalidTextRepresentation Code = "22P02"
+	InvalidBinaryFormat       Code = "22P03"
+	CharacterNotInRepertoire  Code = "22021"
+	InvalidEscapeSequence     Code = "22025"
+	NullNotAllowed            Code = "22004"
+	ArraySubscriptError       Code = "2202E"
+	CardinalityViolation      Code = "21000"
+	InvalidCursorState        Code = "24000"
+	ActiveTransaction         Code = "25001"
+	NoActiveTransaction       Code = "25P01"
+	InFailedTransaction       Code = "25P02"
+	InvalidStatementName      Code = "26000"
+	InvalidAuthorization      Code = "28000"
+	InvalidPassword           Code = "28P01"
+	InvalidCursorName         Code = "34000"
+	InvalidCatalogName        Code = "3D000"
+	InvalidSavepoint          Code = "3B001"
+	InvalidSchemaName         Code = "3F000"
+	InsufficientPrivilege     Code = "42501"
+	SyntaxError               Code = "42601"
+	InvalidName               Code = "42602"
+	NameTooLong               Code = "42622"
+	DuplicateAlias            Code = "42712"
+	DuplicateCursor           Code = "42P03"
+	DuplicateStatement        Code = "42P05"
+	AmbiguousColumn           Code = "42702"
+	AmbiguousFunction         Code = "42725"
+	UndefinedColumn           Code = "42703"
+	UndefinedFunction         Code = "42883"
+	UndefinedTable            Code = "42P01"
+	UndefinedParameter        Code = "42P02"
+	UndefinedObject           Code = "42704"
+	UndefinedSchema           Code = "3F000"
+	GroupingError             Code = "42803"
+	WindowingError            Code = "42P20"
+	DatatypeMismatch          Code = "42804"
+	IndeterminateDatatype     Code = "42P18"
+	CannotCoerce              Code = "42846"
+	InvalidColumnReference    Code = "42P10"
+	InvalidRecursion          Code = "42P19"
+	OutOfMemory               Code = "53200"
+	TooManyConnections        Code = "53300"
+	ProgramLimitExceeded      Code = "54000"
+	StatementTooComplex       Code = "54001"
+	TooManyColumns            Code = "54011"
+	TooManyArguments          Code = "54023"
+	ObjectNotInPrerequisite   Code = "55000"
+	CantChangeParameter       Code = "55P02"
+	QueryCanceled             Code = "57014"
+	AdminShutdown             Code = "57P01"
+	CannotConnectNow          Code = "57P03"
+	InternalError             Code = "XX000"
+)
+
+// Error is what a client sees as an ErrorResponse or a NoticeResponse.
+type Error struct {
+	Code    Code
+	Message string // lower case, no full stop, as PostgreSQL writes it
+	Detail  string
+	Hint    string
+	// Pos is the offset in bytes of the error in the text of the query, plus one; 0 means that there is none. The wire counts
+	// characters: package query converts.
+	Pos int
+	Err error // cause, for the log only
+}
+
+func (e *Error) Error() string {
+	if e.Hint != "" {
+		return fmt.Sprintf("%s (SQLSTATE %s; %s)", e.Message, e.Code, e.Hint)
+	}
+	return fmt.Sprintf("%s (SQLSTATE %s)", e.Message, e.Code)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// New makes an Error.
+func New(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// At sets the position from a 0-based byte offset and returns e. A negative offset leaves e as it is.
+func (e *Error) At(offset int) *Error {
+	if offset >= 0 {
+		e.Pos = offset + 1
+	}
+	return e
+}
+
+// WithHint sets the hint and returns e.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// WithDetail sets the detail and returns e.
+func (e *Error) WithDetail(format string, args ...any) *Error {
+	e.Detail = fmt.Sprintf(format, args...)
+	return e
+}
+
+// Unsupported is the refusal of something that PostgreSQL can do and this gateway cannot.
+func Unsupported(offset int, hint, format string, args ...any) *Error {
+	return (&Error{Code: FeatureNotSupported, Message: fmt.Sprintf(format, args...), Hint: hint}).At(offset)
+}
+
+// From returns err as an *Error: itself if its chain has one, a cancellation for a context's end, else an internal error.
+func From(err error) *Error {
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Code: QueryCanceled, Message: "canceling statement due to statement timeout", Err: err}
+	case errors.Is(err, context.Canceled):
+		return &Error{Code: QueryCanceled, Message: "canceling statement due to user request", Err: err}
+	}
+	return &Error{Code: InternalError, Message: "internal error: " + err.Error(), Err: err}
+}
+
+// Locate gives err the position of offset if it is an *Error that has none, on a copy: errors of constants are shared.
+func Locate(err error, offset int) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Pos != 0 || offset < 0 {
+		return err
+	}
+	c := *e
+	c.Pos = offset + 1
+	return &c
+}

@@ -1,0 +1,133 @@
+package types
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Kind is the representation of a Datum.
+type Kind uint8
+
+// Representations. Several types share one: the type is known to the expression, not to the value.
+const (
+	KNull     Kind = iota
+	KBool          // I is 0 or 1
+	KInt           // I; reg types also keep their name in S
+	KFloat         // I holds the bits
+	KNumeric       // N
+	KText          // S
+	KBytes         // S
+	KJSON          // S, a valid JSON text as it came
+	KTime          // I, microseconds since 1970-01-01 00:00:00 UTC (timestamp: as if it were UTC)
+	KDate          // I, days since 1970-01-01
+	KInterval      // V
+	KArray         // A
+	KRecord        // A, elements of the types in A.Types
+)
+
+// Datum is one value. The zero Datum is NULL. What it points to is shared and never written to.
+type Datum struct {
+	K Kind
+	I int64
+	S string
+	p unsafe.Pointer // *Decimal, *Array or *Span, by K
+}
+
+// Array is a one-dimensional array or a record.
+type Array struct {
+	Elem  OID
+	Types []OID // of a record
+	Items []Datum
+	// Lower is the lower bound, 1 but for int2vector and oidvector.
+	Lower int
+}
+
+// Null is the null value.
+var Null = Datum{}
+
+// NewBool and the others make a Datum of their kind.
+func NewBool(b bool) Datum {
+	if b {
+		return Datum{K: KBool, I: 1}
+	}
+	return Datum{K: KBool}
+}
+
+// NewInt makes an integer of any width, or an OID.
+func NewInt(i int64) Datum { return Datum{K: KInt, I: i} }
+
+// NewFloat makes a float4 or float8.
+func NewFloat(f float64) Datum { return Datum{K: KFloat, I: int64(math.Float64bits(f))} }
+
+// NewText makes a value of a string type.
+func NewText(s string) Datum { return Datum{K: KText, S: s} }
+
+// NewBytes makes a bytea.
+func NewBytes(b []byte) Datum { return Datum{K: KBytes, S: string(b)} }
+
+// NewJSON makes a json or jsonb of valid JSON text, which is not to be written to any more: it is not copied.
+func NewJSON(raw []byte) Datum { return Datum{K: KJSON, S: unsafe.String(unsafe.SliceData(raw), len(raw))} }
+
+// NewJSONText is NewJSON for a string.
+func NewJSONText(s string) Datum { return Datum{K: KJSON, S: s} }
+
+// NewNumeric makes a numeric.
+func NewNumeric(d *Decimal) Datum { return Datum{K: KNumeric, p: unsafe.Pointer(d)} }
+
+// NewTime makes a timestamp or timestamptz of microseconds since 1970.
+func NewTime(micros int64) Datum { return Datum{K: KTime, I: micros} }
+
+// NewDate makes a date of days since 1970.
+func NewDate(days int64) Datum { return Datum{K: KDate, I: days} }
+
+// NewInterval makes an interval.
+func NewInterval(s Span) Datum { return Datum{K: KInterval, p: unsafe.Pointer(&s)} }
+
+// NewArray makes an array with lower bound 1.
+func NewArray(elem OID, items []Datum) Datum {
+	return Datum{K: KArray, p: unsafe.Pointer(&Array{Elem: elem, Items: items, Lower: 1})}
+}
+
+// NewVector makes an int2vector or oidvector, which count from 0.
+func NewVector(elem OID, items []Datum) Datum {
+	return Datum{K: KArray, p: unsafe.Pointer(&Array{Elem: elem, Items: items, Lower: 0})}
+}
+
+// NewRecord makes a record.
+func NewRecord(types []OID, items []Datum) Datum {
+	return Datum{K: KRecord, p: unsafe.Pointer(&Array{Types: types, Items: items, Lower: 1})}
+}
+
+// IsNull says that d is NULL.
+func (d Datum) IsNull() bool { return d.K == KNull }
+
+// True says that d is the boolean true, as a WHERE clause wants it.
+func (d Datum) True() bool { return d.K == KBool && d.I != 0 }
+
+// Float is the value of a KFloat.
+func (d Datum) Float() float64 { return math.Float64frombits(uint64(d.I)) }
+
+// Decimal is the value of a KNumeric.
+func (d Datum) Decimal() *Decimal { return (*Decimal)(d.p) }
+
+// Array is the value of a KArray or KRecord.
+func (d Datum) Array() *Array { return (*Array)(d.p) }
+
+// Span is the value of a KInterval.
+func (d Datum) Span() Span { return *(*Span)(d.p) }
+
+// Size estimates the memory that d holds, in bytes, for the bound on sorting and grouping.
+func (d Datum) Size() int64 {
+	n := int64(unsafe.Sizeof(d)) + int64(len(d.S))
+	switch d.K {
+	case KNumeric:
+		n += 48 + int64(len(d.Decimal().coef.Bits()))*8
+	case KInterval:
+		n += 24
+	case KArray, KRecord:
+		for _, it := range d.Array().Items {
+			n += it.Size()
+		}
+	}
+	return n
+}

@@ -1,0 +1,327 @@
+package types
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Reading JSON text in place. The texts are valid: they were checked where they came in (a document at its write, a literal at its
+// cast), so that the scanner only has to find its way.
+
+// JSONKind is the type of a JSON value.
+type JSONKind byte
+
+// The types, by their first character.
+const (
+	JSONNull   JSONKind = 'n'
+	JSONBool   JSONKind = 't'
+	JSONNumber JSONKind = '0'
+	JSONString JSONKind = '"'
+	JSONList   JSONKind = '['
+	JSONObject JSONKind = '{'
+)
+
+func (k JSONKind) String() string {
+	switch k {
+	case JSONNull:
+		return "null"
+	case JSONBool:
+		return "boolean"
+	case JSONNumber:
+		return "number"
+	case JSONString:
+		return "string"
+	case JSONList:
+		return "array"
+	}
+	return "object"
+}
+
+// JSONKindOf tells the type of a JSON text.
+func JSONKindOf(s string) JSONKind {
+	i := skipSpace(s, 0)
+	if i >= len(s) {
+		return JSONNull
+	}
+	switch c := s[i]; c {
+	case '"', '[', '{', 'n':
+		return JSONKind(c)
+	case 't', 'f':
+		return JSONBool
+	}
+	return JSONNumber
+}
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\t' || s[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skipString returns the index after the string that begins at i.
+func skipString(s string, i int) int {
+	for i++; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+// skipValue returns the index after the value that begins at i.
+func skipValue(s string, i int) int {
+	if i >= len(s) {
+		return i
+	}
+	switch s[i] {
+	case '"':
+		return skipString(s, i)
+	case '[', '{':
+		depth := 0
+		for i < len(s) {
+			switch s[i] {
+			case '"':
+				i = skipString(s, i)
+				continue
+			case '[', '{':
+				depth++
+			case ']', '}':
+				depth--
+				if depth == 0 {
+					return i + 1
+				}
+			}
+			i++
+		}
+		return i
+	}
+	for i < len(s) {
+		switch s[i] {
+		case ',', ']', '}', ' ', '\n', '\t', '\r', ':':
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// JSONMembers calls f with the raw key (a JSON string) and the raw value of every member, until f answers false.
+func JSONMembers(s string, f func(key, value string) bool) {
+	i := skipSpace(s, 0)
+	if i >= len(s) || s[i] != '{' {
+		return
+	}
+	i = skipSpace(s, i+1)
+	for i < len(s) && s[i] == '"' {
+		k := skipString(s, i)
+		v := skipSpace(s, k)
+		if v >= len(s) || s[v] != ':' {
+			return
+		}
+		v = skipSpace(s, v+1)
+		end := skipValue(s, v)
+		if !f(s[i:k], s[v:end]) {
+			return
+		}
+		i = skipSpace(s, end)
+		if i >= len(s) || s[i] != ',' {
+			return
+		}
+		i = skipSpace(s, i+1)
+	}
+}
+
+// JSONElements calls f with every raw element of an array, until f answers false.
+func JSONElements(s string, f func(value string) bool) {
+	i := skipSpace(s, 0)
+	if i >= len(s) || s[i] != '[' {
+		return
+	}
+	i = skipSpace(s, i+1)
+	for i < len(s) && s[i] != ']' {
+		end := skipValue(s, i)
+		if !f(s[i:end]) {
+			return
+		}
+		i = skipSpace(s, end)
+		if i >= len(s) || s[i] != ',' {
+			return
+		}
+		i = skipSpace(s, i+1)
+	}
+}
+
+// JSONField is the operator -> with a text: the member of an object, the last one of that name as in jsonb.
+func JSONField(s, name string) (value string, found bool) {
+	JSONMembers(s, func(k, v string) bool {
+		if jsonStringIs(k, name) {
+			value, found = v, true
+		}
+		return true
+	})
+	return value, found
+}
+
+// JSONIndex is the operator -> with an integer: the element of an array, from the end when negative.
+func JSONIndex(s string, n int64) (value string, found bool) {
+	if n < 0 {
+		n += int64(JSONLen(s))
+		if n < 0 {
+			return "", false
+		}
+	}
+	JSONElements(s, func(v string) bool {
+		if n == 0 {
+			value, found = v, true
+		}
+		n--
+		return n >= 0
+	})
+	return value, found
+}
+
+// JSONLen is the number of elements of an array.
+func JSONLen(s string) int {
+	n := 0
+	JSONElements(s, func(string) bool { n++; return true })
+	return n
+}
+
+// JSONPath is the operator #>: each step is a member's name or an element's number.
+func JSONPath(s string, steps []string) (string, bool) {
+	for _, step := range steps {
+		var found bool
+		switch JSONKindOf(s) {
+		case JSONObject:
+			s, found = JSONField(s, step)
+		case JSONList:
+			if n, err := strconv.ParseInt(step, 10, 64); err == nil {
+				s, found = JSONIndex(s, n)
+			}
+		}
+		if !found {
+			return "", false
+		}
+	}
+	return s, true
+}
+
+// JSONText is the operator ->> applied to the value itself: strings without quotes, null as false, anything else as its text.
+func JSONText(s string) (string, bool) {
+	switch JSONKindOf(s) {
+	case JSONNull:
+		return "", false
+	case JSONString:
+		return JSONUnquote(strings.TrimSpace(s)), true
+	}
+	return strings.TrimSpace(s), true
+}
+
+// jsonStringIs compares a raw JSON string with a text without decoding it where there is nothing to decode.
+func jsonStringIs(raw, text string) bool {
+	if strings.IndexByte(raw, '\\') < 0 {
+		return raw[1:len(raw)-1] == text
+	}
+	return JSONUnquote(raw) == text
+}
+
+// JSONUnquote decodes a raw JSON string. Lone surrogates become U+FFFD.
+func JSONUnquote(raw string) string {
+	if len(raw) < 2 {
+		return ""
+	}
+	body := raw[1 : len(raw)-1]
+	at := strings.IndexByte(body, '\\')
+	if at < 0 {
+		return body
+	}
+	out := make([]byte, 0, len(body))
+	for i := 0; i < len(body); {
+		if body[i] != '\\' || i+1 >= len(body) {
+			out = append(out, body[i])
+			i++
+			continue
+		}
+		i++
+		switch c := body[i]; c {
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case 'n':
+			out = append(out, '\n')
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		case 'u':
+			r := hex4(body, i+1)
+			i += 4
+			if utf16.IsSurrogate(r) {
+				low := rune(-1)
+				if i+2 < len(body) && body[i+1] == '\\' && body[i+2] == 'u' {
+					low = hex4(body, i+3)
+				}
+				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+					i += 6
+				}
+			}
+			out = utf8.AppendRune(out, r)
+		default:
+			out = append(out, c)
+		}
+		i++
+	}
+	return string(out)
+}
+
+func hex4(s string, i int) rune {
+	if i+4 > len(s) {
+		return utf8.RuneError
+	}
+	v, err := strconv.ParseUint(s[i:i+4], 16, 32)
+	if err != nil {
+		return utf8.RuneError
+	}
+	return rune(v)
+}
+
+// AppendJSONString adds s as a JSON string.
+func AppendJSONString(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			dst = utf8.AppendRune(dst, r)
+			i += n
+			continue
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c >= 0x20:
+			dst = append(dst, c)
+		case c == '\n':
+			dst = append(dst, '\\', 'n')
+		case c == '\t':
+			dst = append(dst, '\\', 't')
+		case c == '\r':
+			dst = append(dst, '\\', 'r')
+		case c == '\b':
+			dst = append(dst, '\\', 'b')
+		case c == '\f':
+			dst = append(dst, '\\', 'f')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+		i++
+	}
+	return append(dst, '"')
+}

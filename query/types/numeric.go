@@ -1,0 +1,431 @@
+package types
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// Decimal is PostgreSQL's numeric: coef / 10^scale, or a special value. Values are never changed after they are made.
+type Decimal struct {
+	coef    big.Int
+	scale   int32 // digits after the point, 0 or more; also how many are shown
+	special special
+}
+
+type special uint8
+
+const (
+	finite special = iota
+	nan
+	posInf
+	negInf
+)
+
+// Limits of numeric in PostgreSQL 15 (8.1.2), and of what a text may ask to be computed.
+const (
+	maxNumericScale  = 16383
+	maxNumericDigits = 131072
+	maxDivScale      = 1000
+	minSigDigits     = 16
+)
+
+var errNumericOverflow = sqlstate.New(sqlstate.NumericOutOfRange, "value overflows numeric format")
+
+var pow10Table = func() (t [64]*big.Int) {
+	for i := range t {
+		t[i] = new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(i)), nil)
+	}
+	return t
+}()
+
+func pow10(n int32) *big.Int {
+	if n < int32(len(pow10Table)) {
+		return pow10Table[n]
+	}
+	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil)
+}
+
+// DecimalFromInt makes an integer.
+func DecimalFromInt(i int64) *Decimal {
+	d := &Decimal{}
+	d.coef.SetInt64(i)
+	return d
+}
+
+// DecimalFromFloat converts as PostgreSQL does, by way of 15 significant digits (6 for float4).
+func DecimalFromFloat(f float64, digits int) *Decimal {
+	switch {
+	case math.IsNaN(f):
+		return &Decimal{special: nan}
+	case math.IsInf(f, 1):
+		return &Decimal{special: posInf}
+	case math.IsInf(f, -1):
+		return &Decimal{special: negInf}
+	}
+	d, err := ParseDecimal(strconv.FormatFloat(f, 'g', digits, 64))
+	if err != nil {
+		return &Decimal{special: nan} // cannot be: every finite float fits
+	}
+	return d
+}
+
+// ParseDecimal reads a numeric literal, with exponent, NaN and Infinity.
+func ParseDecimal(text string) (*Decimal, error) {
+	s := strings.TrimSpace(text)
+	bad := func() (*Decimal, error) {
+		return nil, sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type numeric: %q", text)
+	}
+	switch strings.ToLower(s) {
+	case "nan":
+		return &Decimal{special: nan}, nil
+	case "infinity", "+infinity", "inf", "+inf":
+		return &Decimal{special: posInf}, nil
+	case "-infinity", "-inf":
+		return &Decimal{special: negInf}, nil
+	}
+	neg := false
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		neg = s[0] == '-'
+		s = s[1:]
+	}
+	mantissa, exp := s, 0
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		e, err := strconv.Atoi(s[i+1:])
+		if err != nil {
+			return bad()
+		}
+		if e > maxNumericDigits || e < -maxNumericScale-1 {
+			return nil, errNumericOverflow
+		}
+		mantissa, exp = s[:i], e
+	}
+	whole, frac, _ := strings.Cut(mantissa, ".")
+	digits := whole + frac
+	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return bad()
+	}
+	if len(digits)+max(exp, 0) > maxNumericDigits {
+		return nil, errNumericOverflow
+	}
+	d := &Decimal{}
+	if _, ok := d.coef.SetString(digits, 10); !ok {
+		return bad()
+	}
+	if neg {
+		d.coef.Neg(&d.coef)
+	}
+	scale := len(frac) - exp
+	if scale < 0 {
+		d.coef.Mul(&d.coef, pow10(int32(-scale)))
+		scale = 0
+	}
+	d.scale = int32(scale)
+	if d.scale > maxNumericScale {
+		return d.Round(maxNumericScale), nil
+	}
+	return d, nil
+}
+
+// String is PostgreSQL's output.
+func (d *Decimal) String() string { return string(d.append(nil)) }
+
+func (d *Decimal) append(dst []byte) []byte {
+	switch d.special {
+	case nan:
+		return append(dst, "NaN"...)
+	case posInf:
+		return append(dst, "Infinity"...)
+	case negInf:
+		return append(dst, "-Infinity"...)
+	}
+	if d.scale == 0 {
+		return d.coef.Append(dst, 10)
+	}
+	digits := new(big.Int).Abs(&d.coef).String()
+	if d.coef.Sign() < 0 {
+		dst = append(dst, '-')
+	}
+	if pad := int(d.scale) + 1 - len(digits); pad > 0 {
+		digits = strings.Repeat("0", pad) + digits
+	}
+	at := len(digits) - int(d.scale)
+	dst = append(dst, digits[:at]...)
+	dst = append(dst, '.')
+	return append(dst, digits[at:]...)
+}
+
+// rescaled returns the coefficient at a scale that is not smaller.
+func (d *Decimal) rescaled(scale int32) *big.Int {
+	if scale == d.scale {
+		return &d.coef
+	}
+	return new(big.Int).Mul(&d.coef, pow10(scale-d.scale))
+}
+
+// Cmp orders numerics: NaN is the largest and equals itself.
+func (d *Decimal) Cmp(o *Decimal) int {
+	if d.special != finite || o.special != finite {
+		return d.rank() - o.rank()
+	}
+	s := max(d.scale, o.scale)
+	return d.rescaled(s).Cmp(o.rescaled(s))
+}
+
+func (d *Decimal) rank() int {
+	switch d.special {
+	case negInf:
+		return -1
+	case posInf:
+		return 1
+	case nan:
+		return 2
+	}
+	return 0
+}
+
+// Sign is -1, 0 or 1; 1 for NaN.
+func (d *Decimal) Sign() int {
+	switch d.special {
+	case negInf:
+		return -1
+	case posInf, nan:
+		return 1
+	}
+	return d.coef.Sign()
+}
+
+// Neg returns -d.
+func (d *Decimal) Neg() *Decimal {
+	r := &Decimal{scale: d.scale, special: d.special}
+	switch d.special {
+	case posInf:
+		r.special = negInf
+	case negInf:
+		r.special = posInf
+	}
+	r.coef.Neg(&d.coef)
+	return r
+}
+
+// Add returns d + o.
+func (d *Decimal) Add(o *Decimal) *Decimal {
+	if d.special != finite || o.special != finite {
+		return addSpecial(d, o)
+	}
+	r := &Decimal{scale: max(d.scale, o.scale)}
+	r.coef.Add(d.rescaled(r.scale), o.rescaled(r.scale))
+	return r
+}
+
+func addSpecial(d, o *Decimal) *Decimal {
+	switch {
+	case d.special == nan || o.special == nan, d.special != finite && o.special != finite && d.special != o.special:
+		return &Decimal{special: nan}
+	case d.special != finite:
+		return d
+	}
+	return o
+}
+
+// Sub returns d - o.
+func (d *Decimal) Sub(o *Decimal) *Decimal { return d.Add(o.Neg()) }
+
+// Mul returns d * o.
+func (d *Decimal) Mul(o *Decimal) (*Decimal, error) {
+	if d.special != finite || o.special != finite {
+		sign := d.Sign() * o.Sign()
+		switch {
+		case d.special == nan || o.special == nan || sign == 0:
+			return &Decimal{special: nan}, nil
+		case sign > 0:
+			return &Decimal{special: posInf}, nil
+		}
+		return &Decimal{special: negInf}, nil
+	}
+	if (d.coef.BitLen()+o.coef.BitLen())*3/10 > maxNumericDigits {
+		return nil, errNumericOverflow
+	}
+	r := &Decimal{scale: d.scale + o.scale}
+	r.coef.Mul(&d.coef, &o.coef)
+	if r.scale > maxNumericScale {
+		return r.Round(maxNumericScale), nil
+	}
+	return r, nil
+}
+
+var errDivisionByZero = sqlstate.New(sqlstate.DivisionByZero, "division by zero")
+
+// Div returns d / o with the number of digits that PostgreSQL chooses (select_div_scale in numeric.c).
+func (d *Decimal) Div(o *Decimal) (*Decimal, error) {
+	if r, done, err := divSpecial(d, o); done {
+		return r, err
+	}
+	w1, f1 := d.base10000()
+	w2, f2 := o.base10000()
+	q := w1 - w2
+	if f1 <= f2 {
+		q--
+	}
+	scale := min(max(minSigDigits-q*4, d.scale, o.scale, 0), maxDivScale)
+	// (dc / 10^ds) / (oc / 10^os), one digit more than asked for, then rounded.
+	num := new(big.Int).Mul(&d.coef, pow10(scale+1+o.scale))
+	den := new(big.Int).Mul(&o.coef, pow10(d.scale))
+	r := &Decimal{scale: scale + 1}
+	r.coef.Quo(num, den)
+	return r.Round(scale), nil
+}
+
+func divSpecial(d, o *Decimal) (*Decimal, bool, error) {
+	switch {
+	case d.special == nan || o.special == nan:
+		return &Decimal{special: nan}, true, nil
+	case o.special == finite && o.coef.Sign() == 0:
+		return nil, true, errDivisionByZero
+	case d.special != finite && o.special != finite:
+		return &Decimal{special: nan}, true, nil
+	case d.special != finite:
+		if o.Sign() < 0 {
+			return d.Neg(), true, nil
+		}
+		return d, true, nil
+	case o.special != finite:
+		return &Decimal{}, true, nil
+	}
+	return nil, false, nil
+}
+
+// base10000 is the weight and the first digit of d written in base 10000, as numeric.c keeps it.
+func (d *Decimal) base10000() (weight, first int32) {
+	if d.coef.Sign() == 0 {
+		return 0, 0
+	}
+	digits := new(big.Int).Abs(&d.coef).String()
+	// The decimal exponent of the leading digit.
+	e := int32(len(digits)) - 1 - d.scale
+	weight = e / 4
+	if e < 0 && e%4 != 0 {
+		weight--
+	}
+	n := int(e-4*weight) + 1 // decimal digits in the first base-10000 digit
+	for len(digits) < n {
+		digits += "0"
+	}
+	v, _ := strconv.Atoi(digits[:n])
+	return weight, int32(v)
+}
+
+// Mod returns the remainder with the sign of d.
+func (d *Decimal) Mod(o *Decimal) (*Decimal, error) {
+	switch {
+	case d.special == nan || o.special == nan || d.special != finite && o.Sign() != 0:
+		return &Decimal{special: nan}, nil
+	case o.special == finite && o.coef.Sign() == 0:
+		return nil, errDivisionByZero
+	case o.special != finite:
+		return d, nil
+	}
+	r := &Decimal{scale: max(d.scale, o.scale)}
+	r.coef.Rem(d.rescaled(r.scale), o.rescaled(r.scale))
+	return r, nil
+}
+
+// Round rounds half away from zero to a scale, which may be negative.
+func (d *Decimal) Round(scale int32) *Decimal { return d.cut(scale, 'r') }
+
+// Trunc cuts towards zero.
+func (d *Decimal) Trunc(scale int32) *Decimal { return d.cut(scale, 't') }
+
+// Floor and Ceil round to an integer.
+func (d *Decimal) Floor() *Decimal { return d.cut(0, 'f') }
+
+// Ceil rounds up to an integer.
+func (d *Decimal) Ceil() *Decimal { return d.cut(0, 'c') }
+
+func (d *Decimal) cut(scale int32, how byte) *Decimal {
+	if d.special != finite {
+		return d
+	}
+	if scale >= d.scale {
+		r := &Decimal{scale: scale}
+		r.coef.Set(d.rescaled(scale))
+		return r
+	}
+	unit := pow10(d.scale - scale)
+	r := &Decimal{scale: max(scale, 0)}
+	rem := new(big.Int)
+	r.coef.QuoRem(&d.coef, unit, rem)
+	up := false
+	switch how {
+	case 'r':
+		up = rem.Abs(rem).Lsh(rem, 1).Cmp(unit) >= 0
+	case 'f':
+		up = rem.Sign() < 0
+	case 'c':
+		up = rem.Sign() > 0
+	}
+	if up {
+		r.coef.Add(&r.coef, big.NewInt(int64(d.coef.Sign())))
+	}
+	if scale < 0 {
+		r.coef.Mul(&r.coef, pow10(-scale))
+	}
+	return r
+}
+
+// Int64 rounds to an integer; false when it does not fit.
+func (d *Decimal) Int64() (int64, bool) {
+	if d.special != finite {
+		return 0, false
+	}
+	r := d.Round(0)
+	return r.coef.Int64(), r.coef.IsInt64()
+}
+
+// Float64 is the nearest float; infinite when it is too large.
+func (d *Decimal) Float64() float64 {
+	switch d.special {
+	case nan:
+		return math.NaN()
+	case posInf:
+		return math.Inf(1)
+	case negInf:
+		return math.Inf(-1)
+	}
+	f, _ := strconv.ParseFloat(d.String(), 64)
+	return f
+}
+
+// canonical is a text that equal numerics share, for hashing.
+func (d *Decimal) canonical(dst []byte) []byte {
+	dst = d.append(dst)
+	if d.special == finite && d.scale > 0 {
+		dst = []byte(strings.TrimRight(string(dst), "0"))
+		dst = []byte(strings.TrimSuffix(string(dst), "."))
+	}
+	return dst
+}
+
+// fits checks numeric(precision, scale) and rounds to it.
+func (d *Decimal) fits(precision, scale int32) (*Decimal, error) {
+	if d.special == nan {
+		return d, nil
+	}
+	r := d.Round(scale)
+	if d.special != finite || new(big.Int).Abs(r.rescaledDown(scale)).Cmp(pow10(precision)) >= 0 {
+		return nil, sqlstate.New(sqlstate.NumericOutOfRange, "numeric field overflow").
+			WithDetail("A field with precision %d, scale %d must round to an absolute value less than 10^%d.", precision, scale, precision-scale)
+	}
+	return r, nil
+}
+
+// rescaledDown is the coefficient in units of 10^-scale for a scale that may be negative.
+func (d *Decimal) rescaledDown(scale int32) *big.Int {
+	if scale >= 0 {
+		return d.rescaled(max(scale, d.scale))
+	}
+	return new(big.Int).Quo(&d.coef, pow10(-scale))
+}
