@@ -66,7 +66,9 @@ func NewText(s string) Datum { return Datum{K: KText, S: s} }
 func NewBytes(b []byte) Datum { return Datum{K: KBytes, S: string(b)} }
 
 // NewJSON makes a json or jsonb of valid JSON text, which is not to be written to any more: it is not copied.
-func NewJSON(raw []byte) Datum { return Datum{K: KJSON, S: unsafe.String(unsafe.SliceData(raw), len(raw))} }
+func NewJSON(raw []byte) Datum {
+	return Datum{K: KJSON, S: unsafe.String(unsafe.SliceData(raw), len(raw))}
+}
 
 // NewJSONText is NewJSON for a string.
 func NewJSONText(s string) Datum { return Datum{K: KJSON, S: s} }

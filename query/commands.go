@@ -1,0 +1,448 @@
+package query
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/pgwire"
+	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// command makes the portal of a statement that is no query: its work is done when it is executed, not before.
+func (ss *session) command(p *portal, st *prepared, params []types.Datum) error {
+	do := func(tag string, f func(ctx context.Context) error) {
+		p.tag = func(int64) string { return tag }
+		p.start = func(ctx context.Context) (rowSource, error) { return nil, f(ctx) }
+	}
+	switch s := st.stmt.(type) {
+	case *sql.Empty:
+		do("", func(context.Context) error { return nil })
+	case *sql.Set:
+		do("SET", func(context.Context) error { return ss.set(s) })
+	case *sql.Reset:
+		do("RESET", func(context.Context) error { return ss.reset(s) })
+	case *sql.Show:
+		p.tag = func(int64) string { return "SHOW" }
+		p.start = func(context.Context) (rowSource, error) { return ss.show(s) }
+	case *sql.Transaction:
+		var tag string
+		p.tag = func(int64) string { return tag }
+		p.start = func(context.Context) (_ rowSource, err error) {
+			tag, err = ss.transaction(s)
+			return nil, err
+		}
+	case *sql.Declare:
+		do("DECLARE CURSOR", func(ctx context.Context) error { return ss.declare(s, st, params) })
+	case *sql.Fetch:
+		return ss.fetch(p, s)
+	case *sql.CloseCursor:
+		tag := "CLOSE CURSOR"
+		if s.Name == "" {
+			tag += " ALL"
+		}
+		do(tag, func(context.Context) error { return ss.closeCursor(s) })
+	case *sql.Prepare:
+		do("PREPARE", func(ctx context.Context) error { return ss.sqlPrepare(ctx, s) })
+	case *sql.Execute:
+		return ss.execute(p, s)
+	case *sql.Deallocate:
+		tag := "DEALLOCATE"
+		if s.Name == "" {
+			tag += " ALL"
+		}
+		do(tag, func(context.Context) error { return ss.deallocate(s) })
+	case *sql.Discard:
+		do("DISCARD "+strings.ToUpper(s.What), func(context.Context) error { return ss.discard(s) })
+	case *sql.Notify:
+		if s.Verb != "unlisten" {
+			return sqlstate.Unsupported(0, "Follow changes_follow instead.", "%s is not supported", strings.ToUpper(s.Verb))
+		}
+		do("UNLISTEN", func(context.Context) error { return nil })
+	default:
+		return sqlstate.New(sqlstate.InternalError, "statement without a meaning")
+	}
+	return nil
+}
+
+func (ss *session) set(s *sql.Set) error {
+	value := strings.Join(s.Values, ", ")
+	if s.Default {
+		value = ss.vars.initial[s.Name]
+	}
+	if s.Name == "search_path" {
+		// Names given one by one are quoted where they need it, so that the list reads back.
+		quoted := make([]string, len(s.Values))
+		for i, v := range s.Values {
+			if quoted[i] = v; v != strings.ToLower(v) || strings.ContainsAny(v, `,"`) {
+				quoted[i] = `"` + strings.ReplaceAll(v, `"`, `""`) + `"`
+			}
+		}
+		if !s.Default {
+			value = strings.Join(quoted, ", ")
+		}
+	}
+	if s.Local && ss.status != 'T' {
+		ss.client.Notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET LOCAL can only be used in transaction blocks"))
+		return nil
+	}
+	return sqlstate.Locate(ss.setVariable(s.Name, value, s.Local), s.Off)
+}
+
+func (ss *session) reset(s *sql.Reset) error {
+	if s.Name != "all" {
+		v, ok := ss.vars.initial[s.Name]
+		if !ok {
+			delete(ss.vars.value, s.Name)
+			return nil
+		}
+		return ss.setVariable(s.Name, v, false)
+	}
+	for name := range ss.vars.value {
+		v, ok := ss.vars.initial[name]
+		if !ok {
+			delete(ss.vars.value, name)
+			continue
+		}
+		if err := ss.setVariable(name, v, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (ss *session) showColumns(s *sql.Show) []pgwire.Column {
+	text := func(n string) exec.Column { return exec.Column{Name: n, Type: types.Text, Mod: -1} }
+	if s.Name == "all" {
+		return describe([]exec.Column{text("name"), text("setting"), text("description")})
+	}
+	name := s.Name
+	if d := findSetting(name); d != nil {
+		name = d.label()
+	}
+	return describe([]exec.Column{text(name)})
+}
+
+func (ss *session) show(s *sql.Show) (rowSource, error) {
+	if s.Name != "all" {
+		v, ok := ss.vars.value[s.Name]
+		if !ok {
+			return nil, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", s.Name).At(s.Off)
+		}
+		return &fixedRows{[][]types.Datum{{types.NewText(v)}}}, nil
+	}
+	out := &fixedRows{}
+	for _, v := range ss.allSettings() {
+		out.rows = append(out.rows, []types.Datum{types.NewText(v[0]), types.NewText(v[1]), types.NewText(v[2])})
+	}
+	return out, nil
+}
+
+// allSettings lists name, value and description, by name.
+func (ss *session) allSettings() [][3]string {
+	var out [][3]string
+	for name, v := range ss.vars.value {
+		row := [3]string{name, v, ""}
+		if d := findSetting(name); d != nil {
+			row[0], row[2] = d.label(), d.comment
+		}
+		out = append(out, row)
+	}
+	slices.SortFunc(out, func(a, b [3]string) int { return strings.Compare(strings.ToLower(a[0]), strings.ToLower(b[0])) })
+	return out
+}
+
+// transaction moves between idle, in a transaction, and in a failed one. Reads are not isolated by it: it only keeps cursors and SET
+// LOCAL alive.
+func (ss *session) transaction(s *sql.Transaction) (string, error) {
+	switch s.Verb {
+	case "begin", "start":
+		if ss.status != 'I' {
+			ss.client.Notice(sqlstate.New(sqlstate.ActiveTransaction, "there is already a transaction in progress"))
+		} else {
+			ss.status, ss.began = 'T', time.Now()
+		}
+		return map[string]string{"begin": "BEGIN", "start": "START TRANSACTION"}[s.Verb], nil
+	case "commit", "rollback":
+		tag := strings.ToUpper(s.Verb)
+		switch ss.status {
+		case 'I':
+			ss.client.Notice(sqlstate.New(sqlstate.NoActiveTransaction, "there is no transaction in progress"))
+		case 'E':
+			tag = "ROLLBACK"
+		}
+		open := ss.status != 'I'
+		ss.endTransaction()
+		if s.Chain && open {
+			ss.status, ss.began = 'T', time.Now()
+		}
+		return tag, nil
+	case "set":
+		return "SET", nil
+	}
+	if ss.status == 'I' {
+		return "", sqlstate.New(sqlstate.NoActiveTransaction, "%s can only be used in transaction blocks",
+			map[string]string{"savepoint": "SAVEPOINT", "release": "RELEASE SAVEPOINT", "rollback to": "ROLLBACK TO SAVEPOINT"}[s.Verb])
+	}
+	if s.Verb == "savepoint" {
+		if len(ss.savepoints) >= 10000 {
+			return "", sqlstate.New(sqlstate.ProgramLimitExceeded, "too many savepoints")
+		}
+		ss.savepoints = append(ss.savepoints, s.Name)
+		return "SAVEPOINT", nil
+	}
+	at := -1
+	for i, n := range ss.savepoints {
+		if n == s.Name {
+			at = i
+		}
+	}
+	if at < 0 {
+		return "", sqlstate.New(sqlstate.InvalidSavepoint, "savepoint %q does not exist", s.Name)
+	}
+	if s.Verb == "release" {
+		ss.savepoints = ss.savepoints[:at]
+		return "RELEASE", nil
+	}
+	ss.savepoints = ss.savepoints[:at+1]
+	ss.status = 'T'
+	return "ROLLBACK", nil
+}
+
+// declare opens a cursor.
+func (ss *session) declare(s *sql.Declare, st *prepared, params []types.Datum) error {
+	switch {
+	case ss.status == 'I' && !s.Hold:
+		return sqlstate.New(sqlstate.NoActiveTransaction, "DECLARE CURSOR can only be used in transaction blocks")
+	case ss.portals[s.Name] != nil:
+		return sqlstate.New(sqlstate.DuplicateCursor, "cursor %q already exists", s.Name).At(s.Off)
+	case s.Scroll:
+		return sqlstate.Unsupported(s.Off, "Declare it without SCROLL and fetch forward.", "scrollable cursors are not supported")
+	case len(ss.portals) >= maxPortals:
+		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d open cursors", maxPortals)
+	}
+	formats := []int16{0}
+	if s.IsBinary {
+		formats[0] = 1
+	}
+	inner := &prepared{text: st.text, stmt: s.Query, bound: st.bound, params: st.params, columns: describe(st.bound.Columns)}
+	c, err := ss.portal(inner, params, formats)
+	if err != nil {
+		return err
+	}
+	c.hold = s.Hold
+	ss.portals[s.Name] = c
+	return nil
+}
+
+// fetch makes a portal that draws rows from a cursor.
+func (ss *session) fetch(p *portal, s *sql.Fetch) error {
+	c := ss.portals[s.Cursor]
+	if c == nil {
+		return sqlstate.New(sqlstate.InvalidCursorName, "cursor %q does not exist", s.Cursor).At(s.Off)
+	}
+	verb := "FETCH "
+	if s.Move {
+		verb = "MOVE "
+	}
+	drawn := &fetchRows{cursor: c, s: s}
+	if s.Move {
+		p.columns, p.types, p.formats = nil, nil, nil
+		p.tag = func(int64) string { return verb + strconv.FormatInt(drawn.got, 10) }
+		p.start = func(ctx context.Context) (rowSource, error) {
+			for {
+				if _, err := drawn.next(ctx); err == io.EOF {
+					return nil, nil
+				} else if err != nil {
+					return nil, err
+				}
+			}
+		}
+		return nil
+	}
+	// The rows are the cursor's, in the cursor's formats when it is a binary one.
+	p.columns, p.types = c.columns, c.types
+	if len(p.formats) != len(c.columns) {
+		p.formats = slices.Clone(c.formats)
+	}
+	for i, f := range c.formats {
+		p.formats[i] |= f
+	}
+	p.tag = func(rows int64) string { return verb + strconv.FormatInt(rows, 10) }
+	p.start = func(context.Context) (rowSource, error) { return drawn, nil }
+	return nil
+}
+
+// fetchRows draws a number of rows from a cursor, which stays open.
+type fetchRows struct {
+	cursor *portal
+	s      *sql.Fetch
+	left   int64 // -1 for all
+	begun  bool
+	got    int64
+}
+
+func (f *fetchRows) next(ctx context.Context) ([]types.Datum, error) {
+	if !f.begun {
+		f.begun = true
+		if err := f.begin(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if f.left == 0 {
+		return nil, io.EOF
+	}
+	row, err := f.draw(ctx)
+	if err == nil {
+		f.got++
+		if f.left > 0 {
+			f.left--
+		}
+	}
+	return row, err
+}
+
+// begin works out how many rows to give, and passes over those in front of an absolute or relative place.
+func (f *fetchRows) begin(ctx context.Context) error {
+	backward := sqlstate.New(sqlstate.ObjectNotInPrerequisite, "cursor can only scan forward").WithHint("Declare the cursor again to read from the start.")
+	skip := int64(0)
+	switch s := f.s; {
+	case s.All && s.Direction == "forward":
+		f.left = -1
+	case s.Direction == "forward":
+		f.left = s.Count
+	case s.Direction == "absolute" || s.Direction == "relative":
+		skip = s.Count - 1
+		if s.Direction == "absolute" {
+			skip -= f.cursor.position
+		}
+		if s.Count < 0 || skip < 0 {
+			return backward
+		}
+		f.left = 1
+	default:
+		if s.All || s.Count != 0 {
+			return backward
+		}
+	}
+	for ; skip > 0; skip-- {
+		if _, err := f.draw(ctx); err == io.EOF {
+			f.left = 0
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fetchRows) draw(ctx context.Context) ([]types.Datum, error) {
+	c := f.cursor
+	if c.done {
+		return nil, io.EOF
+	}
+	if c.rows == nil {
+		var err error
+		if c.rows, err = c.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	row, err := c.rows.next(ctx)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	c.position++
+	return row, nil
+}
+
+// close leaves the cursor open.
+func (f *fetchRows) close() {}
+
+func (ss *session) closeCursor(s *sql.CloseCursor) error {
+	if s.Name == "" {
+		for name, p := range ss.portals {
+			if name != "" {
+				p.Close()
+				delete(ss.portals, name)
+			}
+		}
+		return nil
+	}
+	if ss.portals[s.Name] == nil {
+		return sqlstate.New(sqlstate.InvalidCursorName, "cursor %q does not exist", s.Name).At(s.Off)
+	}
+	ss.ClosePortal(s.Name)
+	return nil
+}
+
+// sqlPrepare is PREPARE name AS query.
+func (ss *session) sqlPrepare(ctx context.Context, s *sql.Prepare) error {
+	if ss.statements[s.Name] != nil {
+		return sqlstate.New(sqlstate.DuplicateStatement, "prepared statement %q already exists", s.Name)
+	}
+	if len(ss.statements) >= maxStatements {
+		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d prepared statements", maxStatements)
+	}
+	given, err := s.Types()
+	if err != nil {
+		return err
+	}
+	p := &prepared{text: s.Text, stmt: s.Statement}
+	if err := ss.bind(ctx, p, given); err != nil {
+		return err
+	}
+	ss.statements[s.Name] = p
+	return nil
+}
+
+// execute makes the portal of EXECUTE name(arguments).
+func (ss *session) execute(p *portal, s *sql.Execute) error {
+	st, err := ss.statement(s.Name)
+	if err != nil {
+		return sqlstate.Locate(err, s.Off)
+	}
+	p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
+	p.start = func(ctx context.Context) (rowSource, error) {
+		params, err := s.Arguments(ctx, &resolver{ss: ss}, st.params, ss.state(ctx, nil))
+		if err != nil {
+			return nil, err
+		}
+		inner, err := ss.portal(st, params, nil)
+		if err != nil {
+			return nil, err
+		}
+		return inner.start(ctx)
+	}
+	return nil
+}
+
+func (ss *session) deallocate(s *sql.Deallocate) error {
+	if s.Name == "" {
+		clear(ss.statements)
+		return nil
+	}
+	if _, err := ss.statement(s.Name); err != nil {
+		return sqlstate.Locate(err, s.Off)
+	}
+	delete(ss.statements, s.Name)
+	return nil
+}
+
+func (ss *session) discard(s *sql.Discard) error {
+	if s.What != "all" {
+		return nil
+	}
+	if ss.status != 'I' {
+		return sqlstate.New(sqlstate.ActiveTransaction, "DISCARD ALL cannot run inside a transaction block")
+	}
+	clear(ss.statements)
+	ss.closePortals(true)
+	return ss.reset(&sql.Reset{Name: "all"})
+}

@@ -1,0 +1,167 @@
+package query
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/divandb/divan/query/pgwire"
+	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/types"
+)
+
+// copier writes rows in the formats of COPY TO STDOUT (PostgreSQL 15, COPY, "File Formats").
+type copier struct {
+	opts   *sql.Copy
+	names  []string
+	types  []types.OID
+	force  []bool // FORCE_QUOTE
+	env    *types.Env
+	line   []byte
+	begun  bool
+	ended  bool
+	rows   int64
+	buffer []byte
+}
+
+// binarySignature begins a binary copy: the signature, flags and the length of the header's extension.
+const binarySignature = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+
+func newCopier(o *sql.Copy, cols []pgwire.Column, env *types.Env) *copier {
+	c := &copier{opts: o, env: env}
+	for _, col := range cols {
+		c.names = append(c.names, col.Name)
+		c.types = append(c.types, types.OID(col.OID))
+		c.force = append(c.force, slices.Contains(o.ForceQuote, "*") || slices.Contains(o.ForceQuote, col.Name))
+	}
+	return c
+}
+
+func (c *copier) binary() bool { return c.opts.Format == "binary" }
+
+// tag counts rows, not the header's lines.
+func (c *copier) tag(int64) string { return "COPY " + strconv.FormatInt(c.rows, 10) }
+
+// begin makes the header, if there is one and it was not sent yet.
+func (c *copier) begin() bool {
+	if c.begun {
+		return false
+	}
+	c.begun = true
+	switch {
+	case c.binary():
+		c.line = append(c.line[:0], binarySignature...)
+		return true
+	case c.opts.Header:
+		c.line = c.line[:0]
+		for i, n := range c.names {
+			if i > 0 {
+				c.line = append(c.line, c.opts.Delimiter...)
+			}
+			if c.opts.Format == "csv" {
+				c.line = c.csv(c.line, n, false)
+			} else {
+				c.line = c.text(c.line, n)
+			}
+		}
+		c.line = append(c.line, '\n')
+		return true
+	}
+	return false
+}
+
+// finish makes the trailer of the binary format.
+func (c *copier) finish() bool {
+	if c.ended || !c.binary() {
+		return false
+	}
+	c.ended = true
+	c.line = append(c.line[:0], 0xff, 0xff)
+	return true
+}
+
+func (c *copier) row(row []types.Datum) error {
+	c.rows++
+	c.line = c.line[:0]
+	if c.binary() {
+		return c.binaryRow(row)
+	}
+	for i, d := range row {
+		if i > 0 {
+			c.line = append(c.line, c.opts.Delimiter...)
+		}
+		if d.IsNull() {
+			c.line = append(c.line, c.opts.Null...)
+			continue
+		}
+		c.buffer = types.AppendText(c.buffer[:0], d, c.types[i], c.env)
+		if c.opts.Format == "csv" {
+			c.line = c.csv(c.line, string(c.buffer), c.force[i])
+		} else {
+			c.line = c.text(c.line, string(c.buffer))
+		}
+	}
+	c.line = append(c.line, '\n')
+	return nil
+}
+
+func (c *copier) binaryRow(row []types.Datum) error {
+	c.line = binary.BigEndian.AppendUint16(c.line, uint16(len(row)))
+	for i, d := range row {
+		at := len(c.line)
+		c.line = append(c.line, 0xff, 0xff, 0xff, 0xff)
+		if d.IsNull() {
+			continue
+		}
+		var err error
+		if c.line, err = types.AppendBinary(c.line, d, c.types[i], c.env); err != nil {
+			return err
+		}
+		binary.BigEndian.PutUint32(c.line[at:], uint32(len(c.line)-at-4))
+	}
+	return nil
+}
+
+// text escapes for the text format.
+func (c *copier) text(dst []byte, s string) []byte {
+	for i := range len(s) {
+		switch b := s[i]; b {
+		case '\\':
+			dst = append(dst, '\\', '\\')
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		case '\b':
+			dst = append(dst, '\\', 'b')
+		case '\f':
+			dst = append(dst, '\\', 'f')
+		case '\v':
+			dst = append(dst, '\\', 'v')
+		case c.opts.Delimiter[0]:
+			dst = append(dst, '\\', b)
+		default:
+			dst = append(dst, b)
+		}
+	}
+	return dst
+}
+
+// csv quotes where it must: the delimiter, the quote, line breaks, what reads as NULL, and \. alone on a line.
+func (c *copier) csv(dst []byte, s string, force bool) []byte {
+	if !force && s != c.opts.Null && !(s == `\.` && len(c.names) == 1) && !strings.ContainsAny(s, c.opts.Delimiter+c.opts.Quote+"\n\r") {
+		return append(dst, s...)
+	}
+	q, e := c.opts.Quote[0], c.opts.Escape[0]
+	dst = append(dst, q)
+	for i := range len(s) {
+		if s[i] == q || s[i] == e {
+			dst = append(dst, e)
+		}
+		dst = append(dst, s[i])
+	}
+	return append(dst, q)
+}

@@ -1,0 +1,503 @@
+package exec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// Aggregate is an aggregate function.
+type Aggregate struct {
+	Name  string
+	Args  []types.OID
+	Ret   types.OID
+	RetOf func(args []types.OID) types.OID
+	// NullArgs says that rows with a NULL argument count too.
+	NullArgs bool
+	New      func(args []types.OID) Accumulator
+}
+
+// Accumulator is the state of an aggregate over one group.
+type Accumulator interface {
+	Add(env *Env, args []types.Datum) error
+	Result(env *Env) (types.Datum, error)
+}
+
+// AggCall is one aggregate of a query.
+type AggCall struct {
+	Agg      *Aggregate
+	Args     []Expr
+	Distinct bool
+	Filter   Expr // or nil
+	// Order sorts the rows before they are added: expressions and how.
+	Order     []Expr
+	OrderKeys []SortKey
+	Text      string // for EXPLAIN
+}
+
+// Grouping is GROUP BY with aggregates: a source whose columns are the group's keys and then the aggregates' results.
+type Grouping struct {
+	Input Source
+	Width int // of the input's row buffer
+	Keys  []Expr
+	Calls []AggCall
+
+	env    *Env // of the output
+	in     Env
+	groups []*group
+	index  map[string]*group
+	held   int64
+	at     int
+	done   bool
+	buf    []byte
+}
+
+type group struct {
+	keys []types.Datum
+	accs []aggState
+}
+
+// aggState is one aggregate's state in one group.
+type aggState struct {
+	acc  Accumulator
+	seen map[string]struct{} // of DISTINCT
+	rows [][]types.Datum     // waiting for ORDER BY: arguments, then sort expressions
+}
+
+func (g *Grouping) Open(env *Env) error {
+	g.free()
+	g.env = env
+	g.in = Env{Row: make([]types.Datum, g.Width), Outer: env.Outer, State: env.State}
+	g.groups, g.index, g.at, g.done = nil, map[string]*group{}, 0, false
+	return g.Input.Open(&g.in)
+}
+
+func (g *Grouping) Next() (bool, error) {
+	if !g.done {
+		g.done = true
+		if err := g.fill(); err != nil {
+			return false, err
+		}
+	}
+	if g.at >= len(g.groups) {
+		return false, nil
+	}
+	grp := g.groups[g.at]
+	g.at++
+	copy(g.env.Row, grp.keys)
+	for i := range grp.accs {
+		d, err := g.result(&g.Calls[i], &grp.accs[i])
+		if err != nil {
+			return false, err
+		}
+		g.env.Row[len(grp.keys)+i] = d
+	}
+	return true, nil
+}
+
+func (g *Grouping) result(c *AggCall, a *aggState) (types.Datum, error) {
+	if len(c.Order) > 0 {
+		var fail error
+		slices.SortStableFunc(a.rows, func(x, y []types.Datum) int { return compareRows(x, y, c.OrderKeys, &fail) })
+		if fail != nil {
+			return types.Null, fail
+		}
+		for _, row := range a.rows {
+			if err := a.acc.Add(&g.in, row[:len(c.Args)]); err != nil {
+				return types.Null, err
+			}
+		}
+		a.rows = nil
+	}
+	return a.acc.Result(&g.in)
+}
+
+func (g *Grouping) fill() error {
+	if len(g.Keys) == 0 {
+		g.add(nil, "") // one group, also of no rows
+	}
+	for {
+		ok, err := g.Input.Next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return nil
+		}
+		grp, err := g.find()
+		if err != nil {
+			return err
+		}
+		for i := range g.Calls {
+			if err := g.feed(&g.Calls[i], &grp.accs[i]); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// find returns the group of the current input row.
+func (g *Grouping) find() (*group, error) {
+	if len(g.Keys) == 0 {
+		return g.groups[0], nil
+	}
+	keys := make([]types.Datum, len(g.Keys))
+	g.buf = g.buf[:0]
+	for i, k := range g.Keys {
+		d, err := k.Eval(&g.in)
+		if err != nil {
+			return nil, err
+		}
+		keys[i] = d
+		if g.buf, err = types.AppendHash(g.buf, d); err != nil {
+			return nil, err
+		}
+	}
+	if grp := g.index[string(g.buf)]; grp != nil {
+		return grp, nil
+	}
+	n := rowSize(keys) + int64(len(g.buf)) + 128*int64(1+len(g.Calls))
+	if err := g.env.hold(n); err != nil {
+		return nil, err
+	}
+	g.held += n
+	return g.add(keys, string(g.buf)), nil
+}
+
+func (g *Grouping) add(keys []types.Datum, hash string) *group {
+	grp := &group{keys: keys, accs: make([]aggState, len(g.Calls))}
+	for i := range g.Calls {
+		c := &g.Calls[i]
+		oids := make([]types.OID, len(c.Args))
+		for j, a := range c.Args {
+			oids[j] = a.Type()
+		}
+		grp.accs[i].acc = c.Agg.New(oids)
+	}
+	g.groups = append(g.groups, grp)
+	g.index[hash] = grp
+	return grp
+}
+
+// feed gives the current input row to one aggregate.
+func (g *Grouping) feed(c *AggCall, a *aggState) error {
+	if c.Filter != nil {
+		d, err := c.Filter.Eval(&g.in)
+		if err != nil || !d.True() {
+			return err
+		}
+	}
+	var few [4]types.Datum
+	args := few[:0]
+	for _, e := range c.Args {
+		d, err := e.Eval(&g.in)
+		if err != nil {
+			return err
+		}
+		if d.IsNull() && !c.Agg.NullArgs {
+			return nil
+		}
+		args = append(args, d)
+	}
+	if c.Distinct {
+		dup, err := g.duplicate(a, args)
+		if dup || err != nil {
+			return err
+		}
+	}
+	if len(c.Order) > 0 {
+		row := slices.Clone(args)
+		for _, e := range c.Order {
+			d, err := e.Eval(&g.in)
+			if err != nil {
+				return err
+			}
+			row = append(row, d)
+		}
+		n := rowSize(row)
+		g.held += n
+		a.rows = append(a.rows, row)
+		return g.env.hold(n)
+	}
+	return a.acc.Add(&g.in, args)
+}
+
+func (g *Grouping) duplicate(a *aggState, args []types.Datum) (bool, error) {
+	var h []byte
+	for _, d := range args {
+		var err error
+		if h, err = types.AppendHash(h, d); err != nil {
+			return false, err
+		}
+	}
+	if _, dup := a.seen[string(h)]; dup {
+		return true, nil
+	}
+	if a.seen == nil {
+		a.seen = map[string]struct{}{}
+	}
+	n := int64(len(h)) + 48
+	g.held += n
+	a.seen[string(h)] = struct{}{}
+	return false, g.env.hold(n)
+}
+
+func (g *Grouping) free() {
+	if g.env != nil {
+		g.env.release(g.held)
+	}
+	g.held, g.groups, g.index = 0, nil, nil
+}
+
+func (g *Grouping) Close() {
+	g.Input.Close()
+	g.free()
+}
+
+func (g *Grouping) Describe() *Description {
+	d := &Description{Node: "Aggregate", Rows: int64(g.at), Examined: -1, Children: []*Description{g.Input.Describe()}}
+	if len(g.Keys) > 0 {
+		d.Node = "Group Aggregate"
+		names := make([]string, len(g.Keys))
+		for i, k := range g.Keys {
+			names[i] = k.String()
+		}
+		d.add("Group Key", names)
+	}
+	if len(g.Calls) > 0 {
+		names := make([]string, len(g.Calls))
+		for i, c := range g.Calls {
+			names[i] = c.Text
+		}
+		d.add("Aggregates", strings.Join(names, ", "))
+	}
+	return d
+}
+
+// The aggregates.
+
+type counter struct{ n int64 }
+
+func (c *counter) Add(*Env, []types.Datum) error    { c.n++; return nil }
+func (c *counter) Result(*Env) (types.Datum, error) { return types.NewInt(c.n), nil }
+
+// summer adds numbers: integers exactly, numerics exactly, floats as floats. avg divides at the end.
+type summer struct {
+	avg bool
+	typ types.OID
+	n   int64
+	i   int64 // of integers, until it would overflow
+	f   float64
+	d   *types.Decimal
+}
+
+func (s *summer) Add(_ *Env, args []types.Datum) error {
+	x := args[0]
+	if x.K == types.KJSON {
+		if types.JSONKindOf(x.S) == types.JSONNull {
+			return nil
+		}
+		var err error
+		if x, err = types.Cast(x, types.JSONB, types.Numeric, -1, nil); err != nil {
+			return sqlstate.New(sqlstate.InvalidParameterValue, "cannot add a jsonb %s", types.JSONKindOf(args[0].S)).
+				WithHint("Filter with jsonb_typeof(value) = 'number'.")
+		}
+	}
+	s.n++
+	switch x.K {
+	case types.KFloat:
+		s.f += x.Float()
+	case types.KInt:
+		if sum := s.i + x.I; (sum > s.i) == (x.I > 0) {
+			s.i = sum
+			return nil
+		}
+		s.addDecimal(types.DecimalFromInt(s.i))
+		s.i = x.I
+	case types.KNumeric:
+		s.addDecimal(x.Decimal())
+	}
+	return nil
+}
+
+func (s *summer) addDecimal(d *types.Decimal) {
+	if s.d == nil {
+		s.d = d
+		return
+	}
+	s.d = s.d.Add(d)
+}
+
+func (s *summer) Result(*Env) (types.Datum, error) {
+	if s.n == 0 {
+		return types.Null, nil
+	}
+	switch s.typ {
+	case types.Float4, types.Float8:
+		if s.avg {
+			return types.NewFloat(s.f / float64(s.n)), nil
+		}
+		return types.NewFloat(s.f), nil
+	case types.Int2, types.Int4:
+		if !s.avg {
+			if s.d != nil {
+				return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "bigint out of range")
+			}
+			return types.NewInt(s.i), nil
+		}
+	}
+	total := types.DecimalFromInt(s.i)
+	if s.d != nil {
+		if s.i == 0 {
+			total = s.d
+		} else {
+			total = s.d.Add(total)
+		}
+	}
+	if !s.avg {
+		return types.NewNumeric(total), nil
+	}
+	q, err := total.Div(types.DecimalFromInt(s.n))
+	return types.NewNumeric(q), err
+}
+
+type extreme struct {
+	max  bool
+	best types.Datum
+}
+
+func (e *extreme) Add(_ *Env, args []types.Datum) error {
+	if e.best.IsNull() {
+		e.best = args[0]
+		return nil
+	}
+	c, err := types.Compare(args[0], e.best)
+	if err == nil && (c > 0) == e.max && c != 0 {
+		e.best = args[0]
+	}
+	return err
+}
+
+func (e *extreme) Result(*Env) (types.Datum, error) { return e.best, nil }
+
+// booler is bool_and and bool_or.
+type booler struct {
+	or    bool
+	value types.Datum
+}
+
+func (b *booler) Add(_ *Env, args []types.Datum) error {
+	if b.value.IsNull() || args[0].True() == b.or {
+		b.value = args[0]
+	}
+	return nil
+}
+
+func (b *booler) Result(*Env) (types.Datum, error) { return b.value, nil }
+
+// collector keeps what it is given, within the statement's memory: array_agg, string_agg, jsonb_agg, jsonb_object_agg.
+type collector struct {
+	kind  string
+	types []types.OID
+	items []types.Datum
+	buf   []byte
+	any   bool
+}
+
+func (c *collector) Add(env *Env, args []types.Datum) error {
+	switch c.kind {
+	case "array":
+		c.items = append(c.items, args[0])
+		return env.hold(args[0].Size())
+	case "string":
+		if args[0].IsNull() {
+			return nil
+		}
+		before := len(c.buf)
+		if c.any && len(args) > 1 {
+			c.buf = append(c.buf, args[1].S...)
+		}
+		c.any = true
+		c.buf = append(c.buf, args[0].S...)
+		return env.hold(int64(len(c.buf) - before))
+	}
+	before := len(c.buf)
+	if c.any {
+		c.buf = append(c.buf, ", "...)
+	}
+	c.any = true
+	var err error
+	if c.kind == "object" {
+		if args[0].IsNull() {
+			return sqlstate.New(sqlstate.InvalidParameterValue, "field name must not be null")
+		}
+		c.buf = types.AppendJSONString(c.buf, types.TextOf(args[0], c.types[0], env.Types))
+		c.buf = append(c.buf, ": "...)
+	}
+	c.buf, err = types.ToJSON(c.buf, args[len(args)-1], c.types[len(args)-1], env.Types)
+	if err == nil {
+		err = env.hold(int64(len(c.buf) - before))
+	}
+	return err
+}
+
+func (c *collector) Result(*Env) (types.Datum, error) {
+	switch c.kind {
+	case "array":
+		if len(c.items) == 0 {
+			return types.Null, nil
+		}
+		return types.NewArray(c.types[0], c.items), nil
+	case "string":
+		if !c.any {
+			return types.Null, nil
+		}
+		return types.NewText(string(c.buf)), nil
+	}
+	if !c.any {
+		return types.Null, nil
+	}
+	open, shut := "[", "]"
+	if c.kind == "object" {
+		open, shut = "{", "}"
+	}
+	return types.NewJSONText(open + string(c.buf) + shut), nil
+}
+
+func init() {
+	add := func(a *Aggregate) { Aggregates[a.Name] = append(Aggregates[a.Name], a) }
+	add(&Aggregate{Name: "count", Ret: types.Int8, New: func([]types.OID) Accumulator { return &counter{} }})
+	add(&Aggregate{Name: "count", Args: []types.OID{AnyValue}, Ret: types.Int8, New: func([]types.OID) Accumulator { return &counter{} }})
+	sums := []struct{ arg, sum, avg types.OID }{{types.Int2, types.Int8, types.Numeric}, {types.Int4, types.Int8, types.Numeric},
+		{types.Int8, types.Numeric, types.Numeric}, {types.Numeric, types.Numeric, types.Numeric}, {types.Float4, types.Float4, types.Float8},
+		{types.Float8, types.Float8, types.Float8}, {types.JSONB, types.Numeric, types.Numeric}}
+	for _, s := range sums {
+		arg := s.arg
+		add(&Aggregate{Name: "sum", Args: []types.OID{arg}, Ret: s.sum, New: func([]types.OID) Accumulator { return &summer{typ: arg} }})
+		add(&Aggregate{Name: "avg", Args: []types.OID{arg}, Ret: s.avg, New: func([]types.OID) Accumulator { return &summer{typ: arg, avg: true} }})
+	}
+	same := func(args []types.OID) types.OID { return args[0] }
+	for _, name := range []string{"min", "max"} {
+		add(&Aggregate{Name: name, Args: []types.OID{AnyElement}, RetOf: same,
+			New: func([]types.OID) Accumulator { return &extreme{max: name == "max"} }})
+	}
+	for _, name := range []string{"bool_and", "every", "bool_or"} {
+		add(&Aggregate{Name: name, Args: []types.OID{types.Bool}, Ret: types.Bool,
+			New: func([]types.OID) Accumulator { return &booler{or: name == "bool_or"} }})
+	}
+	add(&Aggregate{Name: "array_agg", Args: []types.OID{AnyElement}, NullArgs: true,
+		RetOf: func(args []types.OID) types.OID { return types.ArrayOf(args[0]) },
+		New:   func(a []types.OID) Accumulator { return &collector{kind: "array", types: a} }})
+	add(&Aggregate{Name: "string_agg", Args: []types.OID{types.Text, types.Text}, Ret: types.Text, NullArgs: true,
+		New: func(a []types.OID) Accumulator { return &collector{kind: "string", types: a} }})
+	for name, typ := range map[string]types.OID{"json_agg": types.JSON, "jsonb_agg": types.JSONB} {
+		add(&Aggregate{Name: name, Args: []types.OID{AnyValue}, Ret: typ, NullArgs: true,
+			New: func(a []types.OID) Accumulator { return &collector{kind: "list", types: a} }})
+	}
+	for name, typ := range map[string]types.OID{"json_object_agg": types.JSON, "jsonb_object_agg": types.JSONB} {
+		add(&Aggregate{Name: name, Args: []types.OID{AnyValue, AnyValue}, Ret: typ, NullArgs: true,
+			New: func(a []types.OID) Accumulator { return &collector{kind: "object", types: a} }})
+	}
+}

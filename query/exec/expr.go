@@ -1,0 +1,245 @@
+package exec
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// Expr is a typed expression. It is immutable and may be evaluated by many executions at once.
+type Expr interface {
+	// Type is the type of the value.
+	Type() types.OID
+	// Eval computes the value for the current row.
+	Eval(*Env) (types.Datum, error)
+	// String is SQL, for EXPLAIN.
+	String() string
+}
+
+// Const is a constant.
+type Const struct {
+	D   types.Datum
+	Typ types.OID
+}
+
+// NullOf is the NULL of a type.
+func NullOf(t types.OID) *Const { return &Const{Typ: t} }
+
+func (c *Const) Type() types.OID                { return c.Typ }
+func (c *Const) Eval(*Env) (types.Datum, error) { return c.D, nil }
+func (c *Const) String() string {
+	if c.D.IsNull() {
+		return "NULL"
+	}
+	text := types.TextOf(c.D, c.Typ, nil)
+	switch c.D.K {
+	case types.KInt, types.KNumeric, types.KFloat:
+		if c.D.S == "" {
+			return text
+		}
+	case types.KBool:
+		return map[string]string{"t": "true", "f": "false"}[text]
+	}
+	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	if c.Typ == types.Unknown || c.Typ == types.Text {
+		return quoted
+	}
+	return quoted + "::" + types.NameOf(c.Typ)
+}
+
+// Param is $n.
+type Param struct {
+	Index int // from 0
+	Typ   types.OID
+}
+
+func (p *Param) Type() types.OID { return p.Typ }
+func (p *Param) Eval(env *Env) (types.Datum, error) {
+	if p.Index >= len(env.Params) {
+		return types.Null, sqlstate.New(sqlstate.UndefinedParameter, "no value found for parameter %d", p.Index+1)
+	}
+	return env.Params[p.Index], nil
+}
+func (p *Param) String() string { return "$" + strconv.Itoa(p.Index+1) }
+
+// Col is a column of the row of this query (Depth 0) or of one around it.
+type Col struct {
+	Depth, Index int
+	Typ          types.OID
+	Name         string // as EXPLAIN shows it
+}
+
+func (c *Col) Type() types.OID { return c.Typ }
+func (c *Col) Eval(env *Env) (types.Datum, error) {
+	for range c.Depth {
+		env = env.Outer
+	}
+	return env.Row[c.Index], nil
+}
+func (c *Col) String() string { return c.Name }
+
+// Call applies a function or an operator.
+type Call struct {
+	Func *Func
+	Args []Expr
+	Typ  types.OID
+	Off  int // offset in the statement, for errors
+	// Op is the operator's symbol, "" for a function in call syntax.
+	Op string
+}
+
+func (c *Call) Type() types.OID { return c.Typ }
+
+func (c *Call) Eval(env *Env) (types.Datum, error) {
+	var few [4]types.Datum
+	args := few[:0]
+	if len(c.Args) > len(few) {
+		args = make([]types.Datum, 0, len(c.Args))
+	}
+	for _, a := range c.Args {
+		d, err := a.Eval(env)
+		if err != nil {
+			return types.Null, err
+		}
+		if d.IsNull() && !c.Func.NullArgs {
+			return types.Null, nil
+		}
+		args = append(args, d)
+	}
+	d, err := c.Func.Eval(&CallEnv{env, c}, args)
+	if err != nil {
+		return types.Null, sqlstate.Locate(err, c.Off)
+	}
+	return d, nil
+}
+
+func (c *Call) String() string {
+	args := make([]string, len(c.Args))
+	for i, a := range c.Args {
+		args[i] = a.String()
+	}
+	if c.Op == "" {
+		return c.Func.Name + "(" + strings.Join(args, ", ") + ")"
+	}
+	if len(args) == 1 {
+		return "(" + c.Op + " " + args[0] + ")"
+	}
+	return "(" + args[0] + " " + c.Op + " " + args[1] + ")"
+}
+
+// CallEnv is what a function sees beside its arguments.
+type CallEnv struct {
+	*Env
+	Call *Call
+}
+
+// ArgType is the type of an argument of the call.
+func (c *CallEnv) ArgType(i int) types.OID { return c.Call.Args[i].Type() }
+
+// CastExpr converts a value.
+type CastExpr struct {
+	X   Expr
+	To  types.OID
+	Mod int32 // -1 for none
+	Off int
+	// Hidden casts are not shown by EXPLAIN: the user did not write them.
+	Hidden bool
+}
+
+func (c *CastExpr) Type() types.OID { return c.To }
+
+func (c *CastExpr) Eval(env *Env) (types.Datum, error) {
+	d, err := c.X.Eval(env)
+	if err != nil || d.IsNull() {
+		return d, err
+	}
+	d, err = CastDatum(env, d, c.X.Type(), c.To, c.Mod)
+	if err != nil {
+		return types.Null, sqlstate.Locate(err, c.Off)
+	}
+	return d, nil
+}
+
+func (c *CastExpr) String() string {
+	if c.Hidden {
+		return c.X.String()
+	}
+	return c.X.String() + "::" + types.NameOf(c.To)
+}
+
+// CastDatum is types.Cast with the casts that need the catalogue: names to and from regclass and its kin.
+func CastDatum(env *Env, d types.Datum, from, to types.OID, mod int32) (types.Datum, error) {
+	switch {
+	case d.IsNull():
+		return d, nil
+	case types.IsOid(to) && to != types.Oid && to != types.Xid && d.K == types.KText:
+		name := strings.TrimSpace(d.S)
+		if v, err := strconv.ParseUint(name, 10, 32); err == nil {
+			return regDatum(env, to, int64(v))
+		}
+		if name == "-" {
+			return regDatum(env, to, 0)
+		}
+		oid, ok, err := env.Session.ObjectOID(env.Ctx, to, name)
+		if err != nil {
+			return types.Null, err
+		}
+		if !ok {
+			return types.Null, noSuchObject(to, name)
+		}
+		return regDatum(env, to, oid)
+	case types.IsOid(to) && to != types.Oid && to != types.Xid && d.K == types.KInt && from != to:
+		if c, err := types.Cast(d, from, types.Oid, -1, env.Types); err != nil {
+			return c, err
+		}
+		return regDatum(env, to, int64(uint32(d.I)))
+	case to == types.Oid && d.K == types.KInt:
+		d.S = ""
+	case types.IsNumber(to) && d.K == types.KInt:
+		d.S = ""
+	}
+	if elem := types.ElemOf(to); elem != 0 && types.IsOid(elem) && d.K == types.KArray && d.Array().Elem != elem {
+		items := make([]types.Datum, len(d.Array().Items))
+		for i, it := range d.Array().Items {
+			var err error
+			if items[i], err = CastDatum(env, it, d.Array().Elem, elem, -1); err != nil {
+				return types.Null, err
+			}
+		}
+		return types.NewArray(elem, items), nil
+	}
+	return types.Cast(d, from, to, mod, env.Types)
+}
+
+// regDatum is an OID with the name it is shown by.
+func regDatum(env *Env, kind types.OID, oid int64) (types.Datum, error) {
+	d := types.NewInt(oid)
+	if oid == 0 {
+		d.S = "-"
+		return d, nil
+	}
+	name, ok, err := env.Session.ObjectName(env.Ctx, kind, oid)
+	if err != nil {
+		return d, err
+	}
+	if d.S = name; !ok {
+		d.S = strconv.FormatInt(oid, 10)
+	}
+	return d, nil
+}
+
+func noSuchObject(kind types.OID, name string) error {
+	switch kind {
+	case types.RegType:
+		return sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", name)
+	case types.RegNS:
+		return sqlstate.New(sqlstate.InvalidSchemaName, "schema %q does not exist", name)
+	case types.RegProc, types.RegProcedur:
+		return sqlstate.New(sqlstate.UndefinedFunction, "function %q does not exist", name)
+	case types.RegRole:
+		return sqlstate.New(sqlstate.UndefinedObject, "role %q does not exist", name)
+	}
+	return sqlstate.New(sqlstate.UndefinedTable, "relation %q does not exist", name)
+}

@@ -1,0 +1,257 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// ArrayItem is a[i]; ArraySlice a[i:j].
+var (
+	ArrayItem = &Func{Name: "array_item", Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		arr := a[0].Array()
+		i := a[1].I - int64(arr.Lower)
+		if i < 0 || i >= int64(len(arr.Items)) {
+			return types.Null, nil
+		}
+		return arr.Items[i], nil
+	}}
+	ArraySlice = &Func{Name: "array_slice", NullArgs: true, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		if a[0].IsNull() {
+			return types.Null, nil
+		}
+		arr := a[0].Array()
+		n := int64(len(arr.Items))
+		from, to := int64(0), n
+		if !a[1].IsNull() {
+			from = max(a[1].I-int64(arr.Lower), 0)
+		}
+		if !a[2].IsNull() {
+			to = min(a[2].I-int64(arr.Lower)+1, n)
+		}
+		if from >= to {
+			return types.NewArray(arr.Elem, nil), nil
+		}
+		return types.NewArray(arr.Elem, arr.Items[from:to]), nil
+	}}
+)
+
+func init() {
+	register("array_length", types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		if n := len(a[0].Array().Items); n > 0 && a[1].I == 1 {
+			return types.NewInt(int64(n)), nil
+		}
+		return types.Null, nil
+	}, types.AnyArray, types.Int4)
+	register("cardinality", types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.NewInt(int64(len(a[0].Array().Items))), nil
+	}, types.AnyArray)
+	bound := func(name string, f func(*types.Array) int) {
+		register(name, types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+			if len(a[0].Array().Items) == 0 || a[1].I != 1 {
+				return types.Null, nil
+			}
+			return types.NewInt(int64(f(a[0].Array()))), nil
+		}, types.AnyArray, types.Int4)
+	}
+	bound("array_lower", func(a *types.Array) int { return a.Lower })
+	bound("array_upper", func(a *types.Array) int { return a.Lower + len(a.Items) - 1 })
+	toString := func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		if a[0].IsNull() || a[1].IsNull() {
+			return types.Null, nil
+		}
+		arr := a[0].Array()
+		var parts []string
+		for _, it := range arr.Items {
+			switch {
+			case !it.IsNull():
+				parts = append(parts, types.TextOf(it, arr.Elem, env.Types))
+			case len(a) > 2 && !a[2].IsNull():
+				parts = append(parts, a[2].S)
+			}
+		}
+		return types.NewText(strings.Join(parts, a[1].S)), nil
+	}
+	Register(&Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text}, Ret: types.Text, NullArgs: true, Eval: toString})
+	Register(&Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text, types.Text}, Ret: types.Text, NullArgs: true, Eval: toString})
+	register("string_to_array", types.TextArray, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		if a[0].S == "" {
+			return types.NewArray(types.Text, nil), nil
+		}
+		sep := a[1].S
+		parts := []string{a[0].S}
+		if sep != "" {
+			parts = strings.Split(a[0].S, sep)
+		}
+		items := make([]types.Datum, len(parts))
+		for i, p := range parts {
+			items[i] = types.NewText(p)
+		}
+		return types.NewArray(types.Text, items), nil
+	}, types.Text, types.Text)
+	same := func(args []types.OID) types.OID { return args[0] }
+	Register(&Func{Name: "array_append", Args: []types.OID{types.AnyArray, AnyElement}, RetOf: same, NullArgs: true,
+		Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) { return appendItems(env, a[0], 0, a[1]) }})
+	Register(&Func{Name: "array_cat", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same, NullArgs: true, Eval: arrayCat})
+	Register(&Func{Name: "array_position", Args: []types.OID{types.AnyArray, AnyElement}, Ret: types.Int4,
+		Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+			arr := a[0].Array()
+			for i, it := range arr.Items {
+				if it.IsNull() {
+					continue
+				}
+				if c, err := types.Compare(it, a[1]); err != nil || c == 0 {
+					return types.NewInt(int64(i + arr.Lower)), err
+				}
+			}
+			return types.Null, nil
+		}})
+	arrayOperators(same)
+	arrayTables()
+}
+
+func arrayCat(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	switch {
+	case a[0].IsNull():
+		return a[1], nil
+	case a[1].IsNull():
+		return a[0], nil
+	}
+	x, y := a[0].Array(), a[1].Array()
+	items := append(append(make([]types.Datum, 0, len(x.Items)+len(y.Items)), x.Items...), y.Items...)
+	return types.NewArray(x.Elem, items), nil
+}
+
+// appendItems adds an element at the end of an array, which may be NULL.
+func appendItems(env *CallEnv, arr types.Datum, argument int, item types.Datum) (types.Datum, error) {
+	if arr.IsNull() {
+		return types.NewArray(types.ElemOf(env.ArgType(argument)), []types.Datum{item}), nil
+	}
+	a := arr.Array()
+	return types.NewArray(a.Elem, append(append(make([]types.Datum, 0, len(a.Items)+1), a.Items...), item)), nil
+}
+
+func arrayOperators(same func([]types.OID) types.OID) {
+	add := func(f *Func) { Operators[f.Name] = append(Operators[f.Name], f) }
+	add(&Func{Name: "||", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same, NullArgs: true, Eval: arrayCat})
+	add(&Func{Name: "||", Args: []types.OID{types.AnyArray, AnyElement}, RetOf: same, NullArgs: true,
+		Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) { return appendItems(env, a[0], 0, a[1]) }})
+	add(&Func{Name: "||", Args: []types.OID{AnyElement, types.AnyArray}, NullArgs: true,
+		RetOf: func(args []types.OID) types.OID { return args[1] },
+		Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+			front := types.NewArray(types.ElemOf(env.ArgType(1)), []types.Datum{a[0]})
+			return arrayCat(env, []types.Datum{front, a[1]})
+		}})
+	within := func(x, y types.Datum) (bool, error) {
+		for _, it := range x.Array().Items {
+			found := false
+			for _, o := range y.Array().Items {
+				if it.IsNull() || o.IsNull() {
+					continue
+				}
+				c, err := types.Compare(it, o)
+				if err != nil {
+					return false, err
+				}
+				found = found || c == 0
+			}
+			if !found {
+				return false, nil
+			}
+		}
+		return true, nil
+	}
+	add(&Func{Name: "@>", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		ok, err := within(a[1], a[0])
+		return types.NewBool(ok), err
+	}})
+	add(&Func{Name: "<@", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		ok, err := within(a[0], a[1])
+		return types.NewBool(ok), err
+	}})
+	add(&Func{Name: "&&", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		for _, it := range a[0].Array().Items {
+			ok, err := within(types.NewArray(a[0].Array().Elem, []types.Datum{it}), a[1])
+			if ok || err != nil {
+				return types.NewBool(ok), err
+			}
+		}
+		return types.NewBool(false), nil
+	}})
+	operator("||", types.JSONB, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.NewJSONText(types.JSONConcat(a[0].S, a[1].S)), nil
+	}, types.JSONB, types.JSONB)
+}
+
+func arrayTables() {
+	elem := func(args []types.OID) []Column { return []Column{{"unnest", types.ElemOf(args[0]), -1}} }
+	RegisterTable(&TableFunc{Name: "unnest", Args: []types.OID{types.AnyArray}, Columns: elem,
+		Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+			rows := make([][]types.Datum, 0, len(a[0].Array().Items))
+			for _, it := range a[0].Array().Items {
+				rows = append(rows, []types.Datum{it})
+			}
+			return rows, nil
+		}})
+	RegisterTable(&TableFunc{Name: "_pg_expandarray", Args: []types.OID{types.AnyArray},
+		Columns: func(args []types.OID) []Column {
+			return []Column{{"x", types.ElemOf(args[0]), -1}, {"n", types.Int4, -1}}
+		},
+		Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+			var rows [][]types.Datum
+			for i, it := range a[0].Array().Items {
+				rows = append(rows, []types.Datum{it, types.NewInt(int64(i + 1))})
+			}
+			return rows, nil
+		}})
+	RegisterTable(&TableFunc{Name: "generate_subscripts", Args: []types.OID{types.AnyArray, types.Int4},
+		Columns: func([]types.OID) []Column { return []Column{{"generate_subscripts", types.Int4, -1}} },
+		Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+			var rows [][]types.Datum
+			for i := range a[0].Array().Items {
+				rows = append(rows, []types.Datum{types.NewInt(int64(i + a[0].Array().Lower))})
+			}
+			return rows, nil
+		}})
+	for _, t := range []types.OID{types.Int4, types.Int8} {
+		series := func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+			step := int64(1)
+			if len(a) > 2 {
+				step = a[2].I
+			}
+			if step == 0 {
+				return nil, sqlstate.New(sqlstate.InvalidParameterValue, "step size cannot equal zero")
+			}
+			var rows [][]types.Datum
+			for i := a[0].I; (step > 0 && i <= a[1].I || step < 0 && i >= a[1].I) && len(rows) <= maxFunctionRows; i += step {
+				rows = append(rows, []types.Datum{types.NewInt(i)})
+			}
+			return rows, nil
+		}
+		cols := func([]types.OID) []Column { return []Column{{"generate_series", t, -1}} }
+		RegisterTable(&TableFunc{Name: "generate_series", Args: []types.OID{t, t}, Columns: cols, Rows: series})
+		RegisterTable(&TableFunc{Name: "generate_series", Args: []types.OID{t, t, t}, Columns: cols, Rows: series})
+	}
+	for _, name := range []string{"regexp_split_to_table", "string_to_table"} {
+		RegisterTable(&TableFunc{Name: name, Args: []types.OID{types.Text, types.Text},
+			Columns: func([]types.OID) []Column { return []Column{{name, types.Text, -1}} },
+			Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+				var parts []string
+				if name == "string_to_table" {
+					parts = strings.Split(a[0].S, a[1].S)
+				} else {
+					re, err := compile(posix(a[1].S, false), false)
+					if err != nil {
+						return nil, err
+					}
+					parts = re.Split(a[0].S, -1)
+				}
+				rows := make([][]types.Datum, len(parts))
+				for i, p := range parts {
+					rows[i] = []types.Datum{types.NewText(p)}
+				}
+				return rows, nil
+			}})
+	}
+}

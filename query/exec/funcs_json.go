@@ -1,0 +1,230 @@
+package exec
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// The operators and functions of json and jsonb (PostgreSQL 15, section 9.16).
+func init() {
+	for _, t := range []types.OID{types.JSONB, types.JSON} {
+		found := func(s string, ok bool) (types.Datum, error) {
+			if !ok {
+				return types.Null, nil
+			}
+			return types.NewJSONText(s), nil
+		}
+		asText := func(s string, ok bool) (types.Datum, error) {
+			if ok {
+				s, ok = types.JSONText(s)
+			}
+			if !ok {
+				return types.Null, nil
+			}
+			return types.NewText(s), nil
+		}
+		for op, give := range map[string]func(string, bool) (types.Datum, error){"->": found, "->>": asText} {
+			ret := t
+			if op == "->>" {
+				ret = types.Text
+			}
+			operator(op, ret, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return give(types.JSONField(a[0].S, a[1].S)) }, t, types.Text)
+			operator(op, ret, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return give(types.JSONIndex(a[0].S, a[1].I)) }, t, types.Int4)
+			path := strings.Replace(op, "-", "#", 1)
+			operator(path, ret, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+				steps, ok := texts(a[1])
+				if !ok {
+					return types.Null, nil
+				}
+				return give(types.JSONPath(a[0].S, steps))
+			}, t, types.TextArray)
+		}
+	}
+	operator("@>", types.Bool, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		ok, err := types.JSONContains(a[0].S, a[1].S)
+		return types.NewBool(ok), err
+	}, types.JSONB, types.JSONB)
+	operator("<@", types.Bool, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		ok, err := types.JSONContains(a[1].S, a[0].S)
+		return types.NewBool(ok), err
+	}, types.JSONB, types.JSONB)
+	operator("?", types.Bool, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.NewBool(types.JSONHasKey(a[0].S, a[1].S)), nil
+	}, types.JSONB, types.Text)
+	for op, all := range map[string]bool{"?|": false, "?&": true} {
+		operator(op, types.Bool, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+			for _, it := range a[1].Array().Items {
+				if !it.IsNull() && types.JSONHasKey(a[0].S, it.S) != all {
+					return types.NewBool(!all), nil
+				}
+			}
+			return types.NewBool(all), nil
+		}, types.JSONB, types.TextArray)
+	}
+	for _, prefix := range []string{"json_", "jsonb_"} {
+		jsonFuncs(prefix, map[string]types.OID{"json_": types.JSON, "jsonb_": types.JSONB}[prefix])
+	}
+	for name, t := range map[string]types.OID{"to_json": types.JSON, "to_jsonb": types.JSONB} {
+		register(name, t, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+			return toJSON(env, a[0], env.ArgType(0))
+		}, AnyValue)
+	}
+}
+
+func toJSON(env *CallEnv, d types.Datum, typ types.OID) (types.Datum, error) {
+	raw, err := types.ToJSON(nil, d, typ, env.Types)
+	return types.NewJSON(raw), err
+}
+
+func jsonFuncs(prefix string, t types.OID) {
+	register(prefix+"typeof", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.NewText(types.JSONKindOf(a[0].S).String()), nil
+	}, t)
+	register(prefix+"array_length", types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		if k := types.JSONKindOf(a[0].S); k != types.JSONList {
+			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot get array length of a %s", k)
+		}
+		return types.NewInt(int64(types.JSONLen(a[0].S))), nil
+	}, t)
+	for name, asText := range map[string]bool{prefix + "extract_path": false, prefix + "extract_path_text": true} {
+		ret := t
+		if asText {
+			ret = types.Text
+		}
+		f := register(name, ret, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+			steps := make([]string, len(a)-1)
+			for i := range steps {
+				steps[i] = a[i+1].S
+			}
+			s, ok := types.JSONPath(a[0].S, steps)
+			if ok && asText {
+				s, ok = types.JSONText(s)
+			}
+			switch {
+			case !ok:
+				return types.Null, nil
+			case asText:
+				return types.NewText(s), nil
+			}
+			return types.NewJSONText(s), nil
+		}, t, types.Text)
+		f.Variadic = true
+	}
+	build := func(name string, f evalFunc) {
+		Functions[prefix+name] = append(Functions[prefix+name], &Func{Name: prefix + name, Args: []types.OID{AnyValue}, Variadic: true,
+			Ret: t, NullArgs: true, Eval: f}, &Func{Name: prefix + name, Ret: t, Eval: f})
+	}
+	build("build_array", func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		out := []byte{'['}
+		for i, d := range a {
+			if i > 0 {
+				out = append(out, ", "...)
+			}
+			var err error
+			if out, err = types.ToJSON(out, d, env.ArgType(i), env.Types); err != nil {
+				return types.Null, err
+			}
+		}
+		return types.NewJSON(append(out, ']')), nil
+	})
+	build("build_object", func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		if len(a)%2 != 0 {
+			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "argument list must have even number of elements")
+		}
+		out := []byte{'{'}
+		for i := 0; i < len(a); i += 2 {
+			if i > 0 {
+				out = append(out, ", "...)
+			}
+			if a[i].IsNull() {
+				return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "argument %d cannot be null", i+1)
+			}
+			out = types.AppendJSONString(out, types.TextOf(a[i], env.ArgType(i), env.Types))
+			out = append(out, ": "...)
+			var err error
+			if out, err = types.ToJSON(out, a[i+1], env.ArgType(i+1), env.Types); err != nil {
+				return types.Null, err
+			}
+		}
+		return types.NewJSON(append(out, '}')), nil
+	})
+	jsonTables(prefix, t)
+}
+
+// jsonTables are the functions that unfold a value into rows.
+func jsonTables(prefix string, t types.OID) {
+	table := func(name string, cols []Column, rows func(s string) ([][]types.Datum, error)) {
+		RegisterTable(&TableFunc{Name: prefix + name, Args: []types.OID{t}, Columns: func([]types.OID) []Column { return cols },
+			Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) { return rows(a[0].S) }})
+	}
+	value := func(v string, asText bool) types.Datum {
+		if !asText {
+			return types.NewJSONText(v)
+		}
+		if s, ok := types.JSONText(v); ok {
+			return types.NewText(s)
+		}
+		return types.Null
+	}
+	want := func(s string, kind types.JSONKind, what string) error {
+		if k := types.JSONKindOf(s); k != kind {
+			return sqlstate.New(sqlstate.InvalidParameterValue, "cannot %s a %s", what, k)
+		}
+		return nil
+	}
+	for suffix, asText := range map[string]bool{"": false, "_text": true} {
+		typ := t
+		if asText {
+			typ = types.Text
+		}
+		table("array_elements"+suffix, []Column{{"value", typ, -1}}, func(s string) (rows [][]types.Datum, err error) {
+			types.JSONElements(s, func(v string) bool {
+				rows = append(rows, []types.Datum{value(v, asText)})
+				return true
+			})
+			return rows, want(s, types.JSONList, "extract elements from")
+		})
+		table("each"+suffix, []Column{{"key", types.Text, -1}, {"value", typ, -1}}, func(s string) (rows [][]types.Datum, err error) {
+			types.JSONMembers(s, func(k, v string) bool {
+				rows = append(rows, []types.Datum{types.NewText(types.JSONUnquote(k)), value(v, asText)})
+				return true
+			})
+			return rows, want(s, types.JSONObject, "call "+prefix+"each on")
+		})
+	}
+	table("object_keys", []Column{{prefix + "object_keys", types.Text, -1}}, func(s string) (rows [][]types.Datum, err error) {
+		types.JSONMembers(s, func(k, _ string) bool {
+			rows = append(rows, []types.Datum{types.NewText(types.JSONUnquote(k))})
+			return true
+		})
+		return rows, want(s, types.JSONObject, "call "+prefix+"object_keys on")
+	})
+}
+
+// texts are the items of a text array; false when one is NULL.
+func texts(d types.Datum) ([]string, bool) {
+	items := d.Array().Items
+	out := make([]string, len(items))
+	for i, it := range items {
+		if it.IsNull() {
+			return nil, false
+		}
+		out[i] = it.S
+	}
+	return out, true
+}
+
+// JSONString makes the JSON string of a text: what a plain literal compared with a jsonb value means here (see CONTRACT, SQL).
+var JSONString = &Func{Name: "to_jsonb", Args: []types.OID{types.Text}, Ret: types.JSONB,
+	Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.NewJSON(types.AppendJSONString(nil, a[0].S)), nil
+	}}
+
+// JSONScalar makes the JSON value of a number or boolean.
+var JSONScalar = &Func{Name: "to_jsonb", Args: []types.OID{AnyValue}, Ret: types.JSONB,
+	Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) { return toJSON(env, a[0], env.ArgType(0)) }}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,549 @@
+package exec
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// TextConcat is || of texts.
+var TextConcat = &Func{Name: "textcat", Args: []types.OID{types.Text, types.Text}, Ret: types.Text,
+	Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewText(a[0].S + a[1].S), nil }}
+
+// JSONStringText is the text of a JSON string, NULL for any other JSON value: what LIKE sees of a view's key.
+var JSONStringText = &Func{Name: "jsonb_string", Args: []types.OID{types.JSONB}, Ret: types.Text,
+	Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		if types.JSONKindOf(a[0].S) != types.JSONString {
+			return types.Null, nil
+		}
+		s, _ := types.JSONText(a[0].S)
+		return types.NewText(s), nil
+	}}
+
+// JSONStringCompare compares a jsonb with the JSON string of a text.
+func JSONStringCompare(op string) *Func {
+	base := Comparison(op)
+	return &Func{Name: op, Ret: types.Bool, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		return base.Eval(env, []types.Datum{a[0], types.NewJSON(types.AppendJSONString(nil, a[1].S))})
+	}}
+}
+
+// LikeFunc is the function behind LIKE, ILIKE, SIMILAR TO and the regular expression operators, over texts. A third argument is the
+// escape character.
+func LikeFunc(op string) *Func { return likeFuncs[op] }
+
+var likeFuncs = map[string]*Func{}
+
+func init() {
+	for _, op := range []string{"~~", "~~*", "~", "~*", "similar to"} {
+		match := matcher(op)
+		likeFuncs[op] = &Func{Name: op, Ret: types.Bool, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+			ok, err := match(a)
+			return types.NewBool(ok), err
+		}}
+		likeFuncs["!"+op] = &Func{Name: "!" + op, Ret: types.Bool, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+			ok, err := match(a)
+			return types.NewBool(!ok), err
+		}}
+	}
+	textFuncs()
+}
+
+func matcher(op string) func(a []types.Datum) (bool, error) {
+	escape := func(a []types.Datum) (rune, error) {
+		if len(a) < 3 {
+			return '\\', nil
+		}
+		r, n := utf8.DecodeRuneInString(a[2].S)
+		if n != len(a[2].S) {
+			return 0, sqlstate.New(sqlstate.InvalidEscapeSequence, "invalid escape string").WithHint("Escape string must be empty or one character.")
+		}
+		if n == 0 {
+			return -1, nil
+		}
+		return r, nil
+	}
+	switch op {
+	case "~~", "~~*":
+		return func(a []types.Datum) (bool, error) {
+			esc, err := escape(a)
+			if err != nil {
+				return false, err
+			}
+			s, p := a[0].S, a[1].S
+			if op == "~~*" {
+				s, p = strings.ToLower(s), strings.ToLower(p)
+			}
+			return like(s, p, esc)
+		}
+	case "similar to":
+		return func(a []types.Datum) (bool, error) {
+			esc, err := escape(a)
+			if err != nil {
+				return false, err
+			}
+			re, err := compile("^(?:"+similar(a[1].S, esc)+")$", true)
+			return err == nil && re.MatchString(a[0].S), err
+		}
+	}
+	return func(a []types.Datum) (bool, error) {
+		re, err := compile(posix(a[1].S, op == "~*"), false)
+		return err == nil && re.MatchString(a[0].S), err
+	}
+}
+
+// like matches % and _ without backtracking over more than the last %.
+func like(s, p string, esc rune) (bool, error) {
+	type item struct {
+		r    rune
+		kind byte // 'c' a character, '_' any one
+	}
+	star, mark := -1, 0
+	pi, si := 0, 0
+	next := func(i int) (item, int, error) {
+		r, n := utf8.DecodeRuneInString(p[i:])
+		switch {
+		case r == esc && esc >= 0:
+			if i+n >= len(p) {
+				return item{}, 0, sqlstate.New(sqlstate.InvalidEscapeSequence, "LIKE pattern must not end with escape character")
+			}
+			e, m := utf8.DecodeRuneInString(p[i+n:])
+			return item{e, 'c'}, i + n + m, nil
+		case r == '_':
+			return item{0, '_'}, i + n, nil
+		}
+		return item{r, 'c'}, i + n, nil
+	}
+	for si < len(s) {
+		if pi < len(p) && p[pi] == '%' && esc != '%' {
+			star, mark = pi+1, si
+			pi++
+			continue
+		}
+		if pi < len(p) {
+			it, after, err := next(pi)
+			if err != nil {
+				return false, err
+			}
+			r, n := utf8.DecodeRuneInString(s[si:])
+			if it.kind == '_' || it.r == r {
+				pi, si = after, si+n
+				continue
+			}
+		}
+		if star < 0 {
+			return false, nil
+		}
+		_, n := utf8.DecodeRuneInString(s[mark:])
+		mark += n
+		pi, si = star, mark
+	}
+	for pi < len(p) && p[pi] == '%' && esc != '%' {
+		pi++
+	}
+	if pi < len(p) {
+		if _, _, err := next(pi); err != nil {
+			return false, err
+		}
+	}
+	return pi == len(p), nil
+}
+
+// LikePrefix is the fixed text before the first wildcard of a LIKE pattern with the default escape character; exact says that the
+// pattern is that text followed by a single %; plain that there is no wildcard at all.
+func LikePrefix(p string) (prefix string, exact, plain bool) {
+	var out []byte
+	for i := 0; i < len(p); i++ {
+		switch p[i] {
+		case '\\':
+			if i+1 >= len(p) {
+				return string(out), false, false
+			}
+			i++
+			out = append(out, p[i])
+		case '%':
+			return string(out), i == len(p)-1, false
+		case '_':
+			return string(out), false, false
+		default:
+			out = append(out, p[i])
+		}
+	}
+	return string(out), false, true
+}
+
+// posix turns the head of a PostgreSQL regular expression into Go's: options in front, and case folding. Go's engine runs in linear
+// time, so that no pattern can hang the gateway; back references and lookaround are refused by it.
+func posix(p string, fold bool) string {
+	p = strings.TrimPrefix(p, "***:")
+	if rest, ok := strings.CutPrefix(p, "***="); ok {
+		p = regexp.QuoteMeta(rest)
+	}
+	p = strings.NewReplacer(`\m`, `\b`, `\M`, `\b`, `\y`, `\b`, `\Y`, `\B`, `\Z`, `\z`).Replace(p)
+	if fold {
+		return "(?is)" + p
+	}
+	return "(?s)" + p
+}
+
+// similar turns a SIMILAR TO pattern into a regular expression.
+func similar(p string, esc rune) string {
+	var b strings.Builder
+	in := false // a bracket expression
+	for i := 0; i < len(p); {
+		r, n := utf8.DecodeRuneInString(p[i:])
+		i += n
+		switch {
+		case r == esc && esc >= 0 && i < len(p):
+			e, m := utf8.DecodeRuneInString(p[i:])
+			i += m
+			b.WriteString(regexp.QuoteMeta(string(e)))
+		case in:
+			in = r != ']'
+			b.WriteRune(r)
+		case r == '[':
+			in = true
+			b.WriteRune(r)
+		case r == '%':
+			b.WriteString("(?s:.*)")
+		case r == '_':
+			b.WriteString("(?s:.)")
+		case strings.ContainsRune(`.^$\`, r):
+			b.WriteString(regexp.QuoteMeta(string(r)))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func textFuncs() {
+	one := func(name string, ret types.OID, f func(s string) (types.Datum, error)) {
+		register(name, ret, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return f(a[0].S) }, types.Text)
+	}
+	text := func(f func(string) string) func(string) (types.Datum, error) {
+		return func(s string) (types.Datum, error) { return types.NewText(f(s)), nil }
+	}
+	number := func(f func(string) int) func(string) (types.Datum, error) {
+		return func(s string) (types.Datum, error) { return types.NewInt(int64(f(s))), nil }
+	}
+	one("lower", types.Text, text(strings.ToLower))
+	one("upper", types.Text, text(strings.ToUpper))
+	one("initcap", types.Text, text(initcap))
+	one("length", types.Int4, number(utf8.RuneCountInString))
+	one("char_length", types.Int4, number(utf8.RuneCountInString))
+	one("character_length", types.Int4, number(utf8.RuneCountInString))
+	one("octet_length", types.Int4, number(func(s string) int { return len(s) }))
+	one("md5", types.Text, text(func(s string) string { h := md5.Sum([]byte(s)); return hex.EncodeToString(h[:]) }))
+	one("reverse", types.Text, text(func(s string) string {
+		r := []rune(s)
+		for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
+			r[i], r[j] = r[j], r[i]
+		}
+		return string(r)
+	}))
+	one("ascii", types.Int4, number(func(s string) int { r, n := utf8.DecodeRuneInString(s); return int(r) * min(n, 1) }))
+	one("quote_ident", types.Text, text(QuoteIdent))
+	one("quote_literal", types.Text, text(quoteLiteral))
+	trims()
+	characters()
+	replaces()
+	joins()
+}
+
+func initcap(s string) string {
+	word := false
+	return strings.Map(func(r rune) rune {
+		inWord := unicode.IsLetter(r) || unicode.IsDigit(r)
+		defer func() { word = inWord }()
+		if inWord && !word {
+			return unicode.ToUpper(r)
+		}
+		return unicode.ToLower(r)
+	}, s)
+}
+
+// QuoteIdent quotes a name where it needs it.
+func QuoteIdent(s string) string {
+	plain := s != "" && (s[0] == '_' || s[0] >= 'a' && s[0] <= 'z')
+	for i := range len(s) {
+		c := s[i]
+		plain = plain && (c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9')
+	}
+	if plain && !quoteWords[s] {
+		return s
+	}
+	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
+}
+
+var quoteWords = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(`all analyse analyze and any array as asc asymmetric authorization between bigint binary bit boolean both case cast
+		char character check coalesce collate collation column concurrently constraint create cross current_catalog current_date current_role
+		current_schema current_time current_timestamp current_user dec decimal default deferrable desc distinct do else end except exists extract
+		false fetch float for foreign freeze from full grant greatest group grouping having ilike in initially inner inout int integer intersect
+		interval into is isnull join lateral leading least left like limit localtime localtimestamp national natural nchar none normalize not
+		notnull null nullif numeric offset on only or order out outer overlaps overlay placing position precision primary real references
+		returning right row select session_user setof similar smallint some substring symmetric table tablesample then time timestamp to
+		trailing treat trim true union unique user using values varchar variadic verbose when where window with`) {
+		m[w] = true
+	}
+	return m
+}()
+
+func quoteLiteral(s string) string {
+	q := "'" + strings.ReplaceAll(strings.ReplaceAll(s, "'", "''"), `\`, `\\`) + "'"
+	if strings.Contains(s, `\`) {
+		return "E" + q
+	}
+	return q
+}
+
+func trims() {
+	for name, f := range map[string]func(s, cut string) string{"btrim": strings.Trim, "ltrim": strings.TrimLeft, "rtrim": strings.TrimRight} {
+		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewText(f(a[0].S, " ")), nil }, types.Text)
+		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewText(f(a[0].S, a[1].S)), nil }, types.Text, types.Text)
+	}
+}
+
+// characters are the functions that count characters.
+func characters() {
+	substr := func(s string, from, count int64, bounded bool) (types.Datum, error) {
+		if bounded && count < 0 {
+			return types.Null, sqlstate.New("22011", "negative substring length not allowed")
+		}
+		r := []rune(s)
+		end := int64(len(r)) + 1
+		if bounded && from+count < end {
+			end = from + count
+		}
+		from = max(from, 1)
+		if from >= end {
+			return types.NewText(""), nil
+		}
+		return types.NewText(string(r[from-1 : end-1])), nil
+	}
+	for _, name := range []string{"substr", "substring"} {
+		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return substr(a[0].S, a[1].I, 0, false) }, types.Text, types.Int4)
+		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return substr(a[0].S, a[1].I, a[2].I, true) }, types.Text, types.Int4, types.Int4)
+	}
+	register("substring", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		re, err := compile(posix(a[1].S, false), false)
+		if err != nil {
+			return types.Null, err
+		}
+		m := re.FindStringSubmatch(a[0].S)
+		if m == nil {
+			return types.Null, nil
+		}
+		return types.NewText(m[min(1, len(m)-1)]), nil
+	}, types.Text, types.Text)
+	register("left", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		n := a[1].I
+		if n < 0 {
+			n = max(int64(utf8.RuneCountInString(a[0].S))+n, 0)
+		}
+		return substr(a[0].S, 1, n, true)
+	}, types.Text, types.Int4)
+	register("right", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		total := int64(utf8.RuneCountInString(a[0].S))
+		n := a[1].I
+		if n < 0 {
+			n = max(total+n, 0)
+		}
+		return substr(a[0].S, total-n+1, 0, false)
+	}, types.Text, types.Int4)
+	register("strpos", types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		i := strings.Index(a[0].S, a[1].S)
+		if i < 0 {
+			return types.NewInt(0), nil
+		}
+		return types.NewInt(int64(utf8.RuneCountInString(a[0].S[:i])) + 1), nil
+	}, types.Text, types.Text)
+	register("starts_with", types.Bool, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.NewBool(strings.HasPrefix(a[0].S, a[1].S)), nil
+	}, types.Text, types.Text)
+	register("split_part", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		n := a[2].I
+		if n == 0 {
+			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "field position must not be zero")
+		}
+		parts := []string{a[0].S}
+		if a[1].S != "" {
+			parts = strings.Split(a[0].S, a[1].S)
+		}
+		if n < 0 {
+			n += int64(len(parts)) + 1
+		}
+		if n < 1 || n > int64(len(parts)) {
+			return types.NewText(""), nil
+		}
+		return types.NewText(parts[n-1]), nil
+	}, types.Text, types.Text, types.Int4)
+}
+
+// maxText bounds the texts that functions make out of nothing.
+const maxText = 64 << 20
+
+func replaces() {
+	register("replace", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		if a[1].S == "" {
+			return a[0], nil
+		}
+		if n := strings.Count(a[0].S, a[1].S); len(a[0].S)+n*(len(a[2].S)-len(a[1].S)) > maxText {
+			return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded, "requested length too large")
+		}
+		return types.NewText(strings.ReplaceAll(a[0].S, a[1].S, a[2].S)), nil
+	}, types.Text, types.Text, types.Text)
+	register("repeat", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		n := max(a[1].I, 0)
+		if n*int64(len(a[0].S)) > maxText {
+			return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded, "requested length too large")
+		}
+		return types.NewText(strings.Repeat(a[0].S, int(n))), nil
+	}, types.Text, types.Int4)
+	register("translate", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		from, to := []rune(a[1].S), []rune(a[2].S)
+		return types.NewText(strings.Map(func(r rune) rune {
+			for i, f := range from {
+				if f == r {
+					if i < len(to) {
+						return to[i]
+					}
+					return -1
+				}
+			}
+			return r
+		}, a[0].S)), nil
+	}, types.Text, types.Text, types.Text)
+	replace := func(a []types.Datum, flags string) (types.Datum, error) {
+		re, err := compile(posix(a[1].S, strings.Contains(flags, "i")), false)
+		if err != nil {
+			return types.Null, err
+		}
+		with := strings.ReplaceAll(a[2].S, "$", "$$")
+		for _, d := range "0123456789" {
+			with = strings.ReplaceAll(with, `\`+string(d), "${"+string(d)+"}")
+		}
+		with = strings.ReplaceAll(with, `\&`, "${0}")
+		if strings.Contains(flags, "g") {
+			return types.NewText(re.ReplaceAllString(a[0].S, with)), nil
+		}
+		m := re.FindStringSubmatchIndex(a[0].S)
+		if m == nil {
+			return a[0], nil
+		}
+		out := re.ExpandString([]byte(a[0].S[:m[0]]), with, a[0].S, m)
+		return types.NewText(string(out) + a[0].S[m[1]:]), nil
+	}
+	register("regexp_replace", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return replace(a, "") }, types.Text, types.Text, types.Text)
+	register("regexp_replace", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return replace(a, a[3].S) },
+		types.Text, types.Text, types.Text, types.Text)
+	pad := func(a []types.Datum, fill string, left bool) (types.Datum, error) {
+		r, n := []rune(a[0].S), int(max(a[1].I, 0))
+		if n > maxText {
+			return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded, "requested length too large")
+		}
+		if len(r) >= n || fill == "" {
+			return types.NewText(string(r[:min(n, len(r))])), nil
+		}
+		f := []rune(fill)
+		more := make([]rune, 0, n-len(r))
+		for i := 0; len(more) < n-len(r); i++ {
+			more = append(more, f[i%len(f)])
+		}
+		if left {
+			return types.NewText(string(more) + a[0].S), nil
+		}
+		return types.NewText(a[0].S + string(more)), nil
+	}
+	for name, left := range map[string]bool{"lpad": true, "rpad": false} {
+		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return pad(a, " ", left) }, types.Text, types.Int4)
+		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return pad(a, a[2].S, left) }, types.Text, types.Int4, types.Text)
+	}
+}
+
+func joins() {
+	concat := func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		var b strings.Builder
+		for i, d := range a {
+			if !d.IsNull() {
+				b.WriteString(types.TextOf(d, env.ArgType(i), env.Types))
+			}
+		}
+		return types.NewText(b.String()), nil
+	}
+	Register(&Func{Name: "concat", Args: []types.OID{AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true, Eval: concat})
+	Register(&Func{Name: "concat_ws", Args: []types.OID{types.Text, AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true,
+		Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+			if a[0].IsNull() {
+				return types.Null, nil
+			}
+			var parts []string
+			for i, d := range a[1:] {
+				if !d.IsNull() {
+					parts = append(parts, types.TextOf(d, env.ArgType(i+1), env.Types))
+				}
+			}
+			return types.NewText(strings.Join(parts, a[0].S)), nil
+		}})
+	Register(&Func{Name: "format", Args: []types.OID{types.Text, AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true, Eval: format})
+	Register(&Func{Name: "format", Args: []types.OID{types.Text}, Ret: types.Text, Eval: format})
+	register("quote_literal", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.NewText(quoteLiteral(types.TextOf(a[0], env.ArgType(0), env.Types))), nil
+	}, AnyValue)
+}
+
+// format knows %s, %I, %L and %%.
+func format(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.Null, nil
+	}
+	var b strings.Builder
+	f, next := a[0].S, 1
+	for i := 0; i < len(f); i++ {
+		if f[i] != '%' {
+			b.WriteByte(f[i])
+			continue
+		}
+		if i++; i >= len(f) {
+			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unterminated format() type specifier")
+		}
+		if f[i] == '%' {
+			b.WriteByte('%')
+			continue
+		}
+		if next >= len(a) {
+			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "too few arguments for format()")
+		}
+		d, text := a[next], ""
+		if !d.IsNull() {
+			text = types.TextOf(d, env.ArgType(next), env.Types)
+		}
+		next++
+		switch f[i] {
+		case 's':
+			b.WriteString(text)
+		case 'I':
+			if d.IsNull() {
+				return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "null values cannot be formatted as an SQL identifier")
+			}
+			b.WriteString(QuoteIdent(text))
+		case 'L':
+			if d.IsNull() {
+				b.WriteString("NULL")
+			} else {
+				b.WriteString(quoteLiteral(text))
+			}
+		default:
+			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unrecognized format() type specifier %q", f[i])
+		}
+	}
+	return types.NewText(b.String()), nil
+}

@@ -1,0 +1,274 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/divandb/divan/query/types"
+)
+
+// Join joins two sources. The right side is read once and kept (by the hash of its keys where the condition has equalities), unless it
+// is lateral: then it is opened again for every row of the left. Only small, made-up relations are joined.
+type Join struct {
+	Kind        string // "inner", "left", "right", "full"
+	Left, Right Source
+	// LeftKeys and RightKeys are the two sides of equalities of the condition, of one type each.
+	LeftKeys, RightKeys []Expr
+	// On is what remains of the condition, or nil.
+	On Expr
+	// The columns of each side in env.Row, from and to.
+	LeftFrom, LeftTo, RightFrom, RightTo int
+	Lateral                              bool
+
+	env     *Env
+	built   bool
+	rows    [][]types.Datum  // the right side
+	byKey   map[string][]int // indexes into rows
+	matched []bool           // of rows, for right and full joins
+	held    int64
+	// The state of the walk.
+	haveLeft  bool
+	found     bool // the left row has found a partner
+	cands     []int
+	at        int
+	unmatched int // index into rows once the left side has ended; -1 before
+	got       int64
+	buf       []byte
+}
+
+func (j *Join) Open(env *Env) error {
+	j.free()
+	j.env, j.haveLeft, j.unmatched = env, false, -1
+	if err := j.Left.Open(env); err != nil {
+		return err
+	}
+	return nil
+}
+
+// build reads the right side.
+func (j *Join) build() error {
+	j.built = true
+	if err := j.Right.Open(j.env); err != nil {
+		return err
+	}
+	defer j.Right.Close()
+	if len(j.RightKeys) > 0 {
+		j.byKey = map[string][]int{}
+	}
+	for {
+		ok, err := j.Right.Next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		row := slices.Clone(j.env.Row[j.RightFrom:j.RightTo])
+		n := rowSize(row) + 8
+		if err := j.env.hold(n); err != nil {
+			return err
+		}
+		j.held += n
+		j.rows = append(j.rows, row)
+		if j.byKey != nil {
+			null, err := j.key(j.RightKeys)
+			if err != nil {
+				return err
+			}
+			if !null {
+				j.byKey[string(j.buf)] = append(j.byKey[string(j.buf)], len(j.rows)-1)
+			}
+		}
+	}
+	if j.Kind == "right" || j.Kind == "full" {
+		j.matched = make([]bool, len(j.rows))
+	}
+	return nil
+}
+
+// key hashes the keys of the current row into buf; a NULL among them matches nothing.
+func (j *Join) key(keys []Expr) (null bool, err error) {
+	j.buf = j.buf[:0]
+	for _, k := range keys {
+		d, err := k.Eval(j.env)
+		if err != nil {
+			return false, err
+		}
+		if d.IsNull() {
+			return true, nil
+		}
+		if j.buf, err = types.AppendHash(j.buf, d); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+func (j *Join) Next() (bool, error) {
+	if j.Lateral {
+		return j.nextLateral()
+	}
+	if !j.built {
+		if err := j.build(); err != nil {
+			return false, err
+		}
+	}
+	for j.unmatched < 0 {
+		if !j.haveLeft {
+			ok, err := j.advanceLeft()
+			if err != nil {
+				return false, err
+			}
+			if !ok {
+				j.unmatched = 0
+				break
+			}
+		}
+		ok, err := j.nextPartner()
+		if ok || err != nil {
+			return ok, err
+		}
+	}
+	// The rows of the right side that nobody took.
+	for ; j.matched != nil && j.unmatched < len(j.rows); j.unmatched++ {
+		if !j.matched[j.unmatched] {
+			j.nulls(j.LeftFrom, j.LeftTo)
+			copy(j.env.Row[j.RightFrom:j.RightTo], j.rows[j.unmatched])
+			j.unmatched++
+			j.got++
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (j *Join) advanceLeft() (bool, error) {
+	ok, err := j.Left.Next()
+	if !ok || err != nil {
+		return false, err
+	}
+	j.haveLeft, j.found, j.at = true, false, 0
+	if j.byKey != nil {
+		null, err := j.key(j.LeftKeys)
+		if err != nil {
+			return false, err
+		}
+		if j.cands = nil; !null {
+			j.cands = j.byKey[string(j.buf)]
+		}
+	}
+	return true, nil
+}
+
+// nextPartner finds the next row of the right side for the current left row; at the end it gives the row of NULLs of an outer join.
+func (j *Join) nextPartner() (bool, error) {
+	count := len(j.rows)
+	if j.byKey != nil {
+		count = len(j.cands)
+	}
+	for j.at < count {
+		i := j.at
+		if j.byKey != nil {
+			i = j.cands[i]
+		}
+		j.at++
+		if err := j.env.tick(); err != nil {
+			return false, err
+		}
+		copy(j.env.Row[j.RightFrom:j.RightTo], j.rows[i])
+		if j.On != nil {
+			d, err := j.On.Eval(j.env)
+			if err != nil {
+				return false, err
+			}
+			if !d.True() {
+				continue
+			}
+		}
+		if j.found = true; j.matched != nil {
+			j.matched[i] = true
+		}
+		j.got++
+		return true, nil
+	}
+	j.haveLeft = false
+	if !j.found && (j.Kind == "left" || j.Kind == "full") {
+		j.nulls(j.RightFrom, j.RightTo)
+		j.got++
+		return true, nil
+	}
+	return false, nil
+}
+
+func (j *Join) nextLateral() (bool, error) {
+	for {
+		if !j.haveLeft {
+			ok, err := j.Left.Next()
+			if !ok || err != nil {
+				return false, err
+			}
+			if err := j.Right.Open(j.env); err != nil {
+				return false, err
+			}
+			j.haveLeft, j.found = true, false
+		}
+		ok, err := j.Right.Next()
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			j.Right.Close()
+			j.haveLeft = false
+			if !j.found && j.Kind == "left" {
+				j.nulls(j.RightFrom, j.RightTo)
+				j.got++
+				return true, nil
+			}
+			continue
+		}
+		if j.On != nil {
+			d, err := j.On.Eval(j.env)
+			if err != nil {
+				return false, err
+			}
+			if !d.True() {
+				continue
+			}
+		}
+		j.found = true
+		j.got++
+		return true, nil
+	}
+}
+
+func (j *Join) nulls(from, to int) { clear(j.env.Row[from:to]) }
+
+func (j *Join) free() {
+	if j.env != nil {
+		j.env.release(j.held)
+	}
+	j.held, j.rows, j.byKey, j.matched, j.built = 0, nil, nil, nil, false
+}
+
+func (j *Join) Close() {
+	j.Left.Close()
+	j.Right.Close()
+	j.free()
+}
+
+func (j *Join) Describe() *Description {
+	how := "Nested Loop"
+	if len(j.LeftKeys) > 0 && !j.Lateral {
+		how = "Hash Join"
+	}
+	d := &Description{Node: how, Rows: j.got, Examined: -1, Children: []*Description{j.Left.Describe(), j.Right.Describe()}}
+	if j.Kind != "inner" {
+		d.add("Join Type", j.Kind)
+	}
+	for i := range j.LeftKeys {
+		d.add("Cond", "("+j.LeftKeys[i].String()+" = "+j.RightKeys[i].String()+")")
+	}
+	if j.On != nil {
+		d.add("Join Filter", j.On.String())
+	}
+	return d
+}

@@ -1,0 +1,418 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/query/types"
+)
+
+// Logic is AND, OR (two or more operands) or NOT (one), in three-valued logic. AND and OR stop at the first operand that decides.
+type Logic struct {
+	Op   string // "and", "or", "not"
+	Args []Expr
+}
+
+func (l *Logic) Type() types.OID { return types.Bool }
+
+func (l *Logic) Eval(env *Env) (types.Datum, error) {
+	if l.Op == "not" {
+		d, err := l.Args[0].Eval(env)
+		if err != nil || d.IsNull() {
+			return d, err
+		}
+		return types.NewBool(!d.True()), nil
+	}
+	decides := l.Op == "or"
+	null := false
+	for _, a := range l.Args {
+		d, err := a.Eval(env)
+		if err != nil {
+			return types.Null, err
+		}
+		switch {
+		case d.IsNull():
+			null = true
+		case d.True() == decides:
+			return d, nil
+		}
+	}
+	if null {
+		return types.Null, nil
+	}
+	return types.NewBool(!decides), nil
+}
+
+func (l *Logic) String() string {
+	if l.Op == "not" {
+		return "(NOT " + l.Args[0].String() + ")"
+	}
+	parts := make([]string, len(l.Args))
+	for i, a := range l.Args {
+		parts[i] = a.String()
+	}
+	return "(" + strings.Join(parts, " "+strings.ToUpper(l.Op)+" ") + ")"
+}
+
+// And joins conditions; nil for none.
+func And(conds []Expr) Expr {
+	switch len(conds) {
+	case 0:
+		return nil
+	case 1:
+		return conds[0]
+	}
+	return &Logic{"and", conds}
+}
+
+// Is is x IS [NOT] NULL, TRUE, FALSE, UNKNOWN.
+type Is struct {
+	What string
+	Not  bool
+	X    Expr
+}
+
+func (i *Is) Type() types.OID { return types.Bool }
+
+func (i *Is) Eval(env *Env) (types.Datum, error) {
+	d, err := i.X.Eval(env)
+	if err != nil {
+		return d, err
+	}
+	var yes bool
+	switch i.What {
+	case "null", "unknown":
+		yes = d.IsNull()
+		if d.K == types.KRecord {
+			// A row is null when all its fields are, and not null when none is.
+			yes = true
+			for _, it := range d.Array().Items {
+				if it.IsNull() == i.Not {
+					return types.NewBool(false), nil
+				}
+			}
+			return types.NewBool(true), nil
+		}
+	case "true":
+		yes = d.True()
+	case "false":
+		yes = !d.IsNull() && !d.True()
+	}
+	return types.NewBool(yes != i.Not), nil
+}
+
+func (i *Is) String() string {
+	not := ""
+	if i.Not {
+		not = "NOT "
+	}
+	return "(" + i.X.String() + " IS " + not + strings.ToUpper(i.What) + ")"
+}
+
+// Distinct is x IS [NOT] DISTINCT FROM y over operands of one type.
+type Distinct struct {
+	Not  bool
+	X, Y Expr
+}
+
+func (e *Distinct) Type() types.OID { return types.Bool }
+
+func (e *Distinct) Eval(env *Env) (types.Datum, error) {
+	x, err := e.X.Eval(env)
+	if err != nil {
+		return x, err
+	}
+	y, err := e.Y.Eval(env)
+	if err != nil {
+		return y, err
+	}
+	distinct := x.IsNull() != y.IsNull()
+	if !x.IsNull() && !y.IsNull() {
+		c, err := types.Compare(x, y)
+		if err != nil {
+			return types.Null, err
+		}
+		distinct = c != 0
+	}
+	return types.NewBool(distinct != e.Not), nil
+}
+
+func (e *Distinct) String() string {
+	not := ""
+	if e.Not {
+		not = "NOT "
+	}
+	return "(" + e.X.String() + " IS " + not + "DISTINCT FROM " + e.Y.String() + ")"
+}
+
+// Case is CASE WHEN; an operand has become comparisons.
+type Case struct {
+	Whens []When
+	Else  Expr // nil for NULL
+	Typ   types.OID
+}
+
+// When is an arm of a Case.
+type When struct{ Cond, Result Expr }
+
+func (c *Case) Type() types.OID { return c.Typ }
+
+func (c *Case) Eval(env *Env) (types.Datum, error) {
+	for _, w := range c.Whens {
+		d, err := w.Cond.Eval(env)
+		if err != nil {
+			return d, err
+		}
+		if d.True() {
+			return w.Result.Eval(env)
+		}
+	}
+	if c.Else == nil {
+		return types.Null, nil
+	}
+	return c.Else.Eval(env)
+}
+
+func (c *Case) String() string {
+	var b strings.Builder
+	b.WriteString("CASE")
+	for _, w := range c.Whens {
+		b.WriteString(" WHEN " + w.Cond.String() + " THEN " + w.Result.String())
+	}
+	if c.Else != nil {
+		b.WriteString(" ELSE " + c.Else.String())
+	}
+	b.WriteString(" END")
+	return b.String()
+}
+
+// Coalesce is COALESCE, GREATEST and LEAST over operands of one type.
+type Coalesce struct {
+	Op   string // "coalesce", "greatest", "least"
+	Args []Expr
+	Typ  types.OID
+}
+
+func (c *Coalesce) Type() types.OID { return c.Typ }
+
+func (c *Coalesce) Eval(env *Env) (types.Datum, error) {
+	best := types.Null
+	for _, a := range c.Args {
+		d, err := a.Eval(env)
+		if err != nil {
+			return d, err
+		}
+		if d.IsNull() {
+			continue
+		}
+		if c.Op == "coalesce" {
+			return d, nil
+		}
+		if best.IsNull() {
+			best = d
+			continue
+		}
+		order, err := types.Compare(d, best)
+		if err != nil {
+			return types.Null, err
+		}
+		if c.Op == "greatest" && order > 0 || c.Op == "least" && order < 0 {
+			best = d
+		}
+	}
+	return best, nil
+}
+
+func (c *Coalesce) String() string { return strings.ToUpper(c.Op) + "(" + joinExprs(c.Args) + ")" }
+
+func joinExprs(list []Expr) string {
+	parts := make([]string, len(list))
+	for i, e := range list {
+		parts[i] = e.String()
+	}
+	return strings.Join(parts, ", ")
+}
+
+// In is x IN (list) over operands of one type. Long lists of constants are looked up, not walked.
+type In struct {
+	Not  bool
+	X    Expr
+	List []Expr
+	// set holds the hashes of the list when all of it is constant and it is long; null says that a NULL is among them.
+	set  map[string]struct{}
+	null bool
+}
+
+// NewIn makes an In.
+func NewIn(not bool, x Expr, list []Expr) (*In, error) {
+	in := &In{Not: not, X: x, List: list}
+	if len(list) < 16 {
+		return in, nil
+	}
+	set := make(map[string]struct{}, len(list))
+	for _, e := range list {
+		c, ok := e.(*Const)
+		if !ok {
+			return in, nil
+		}
+		if c.D.IsNull() {
+			in.null = true
+			continue
+		}
+		h, err := types.AppendHash(nil, c.D)
+		if err != nil {
+			return nil, err
+		}
+		set[string(h)] = struct{}{}
+	}
+	in.set = set
+	return in, nil
+}
+
+func (in *In) Type() types.OID { return types.Bool }
+
+func (in *In) Eval(env *Env) (types.Datum, error) {
+	x, err := in.X.Eval(env)
+	if err != nil || x.IsNull() {
+		return types.Null, err
+	}
+	found, null := false, in.null
+	if in.set != nil {
+		h, err := types.AppendHash(nil, x)
+		if err != nil {
+			return types.Null, err
+		}
+		_, found = in.set[string(h)]
+	} else {
+		for _, e := range in.List {
+			d, err := e.Eval(env)
+			if err != nil {
+				return d, err
+			}
+			if d.IsNull() {
+				null = true
+				continue
+			}
+			c, err := types.Compare(x, d)
+			if err != nil {
+				return types.Null, err
+			}
+			if c == 0 {
+				found = true
+				break
+			}
+		}
+	}
+	if !found && null {
+		return types.Null, nil
+	}
+	return types.NewBool(found != in.Not), nil
+}
+
+func (in *In) String() string {
+	not := ""
+	if in.Not {
+		not = "NOT "
+	}
+	list := in.List
+	more := ""
+	if len(list) > 10 {
+		list, more = list[:10], ", ..."
+	}
+	return "(" + in.X.String() + " " + not + "IN (" + joinExprs(list) + more + "))"
+}
+
+// Any is x op ANY|ALL (array).
+type Any struct {
+	X, Array Expr
+	Op       *Func // compares X with an element
+	Symbol   string
+	All      bool
+}
+
+func (a *Any) Type() types.OID { return types.Bool }
+
+func (a *Any) Eval(env *Env) (types.Datum, error) {
+	x, err := a.X.Eval(env)
+	if err != nil {
+		return x, err
+	}
+	arr, err := a.Array.Eval(env)
+	if err != nil || arr.IsNull() {
+		return types.Null, err
+	}
+	return a.over(env, x, arr.Array().Items)
+}
+
+// over applies the operator to every item.
+func (a *Any) over(env *Env, x types.Datum, items []types.Datum) (types.Datum, error) {
+	null := false
+	for _, it := range items {
+		if x.IsNull() || it.IsNull() {
+			null = true
+			continue
+		}
+		d, err := a.Op.Eval(&CallEnv{env, &Call{Func: a.Op}}, []types.Datum{x, it})
+		if err != nil {
+			return d, err
+		}
+		if d.IsNull() {
+			null = true
+		} else if d.True() != a.All {
+			return types.NewBool(!a.All), nil
+		}
+	}
+	if null {
+		return types.Null, nil
+	}
+	return types.NewBool(a.All), nil
+}
+
+func (a *Any) String() string {
+	word := " ANY ("
+	if a.All {
+		word = " ALL ("
+	}
+	return "(" + a.X.String() + " " + a.Symbol + word + a.Array.String() + "))"
+}
+
+// Array is ARRAY[...] over items of one type.
+type Array struct {
+	Elem  types.OID
+	Items []Expr
+}
+
+func (a *Array) Type() types.OID { return types.ArrayOf(a.Elem) }
+
+func (a *Array) Eval(env *Env) (types.Datum, error) {
+	items, err := evalAll(env, a.Items)
+	return types.NewArray(a.Elem, items), err
+}
+
+func (a *Array) String() string { return "ARRAY[" + joinExprs(a.Items) + "]" }
+
+// RowExpr is ROW(...).
+type RowExpr struct{ Items []Expr }
+
+func (r *RowExpr) Type() types.OID { return types.Record }
+
+func (r *RowExpr) Eval(env *Env) (types.Datum, error) {
+	items, err := evalAll(env, r.Items)
+	oids := make([]types.OID, len(items))
+	for i, e := range r.Items {
+		oids[i] = e.Type()
+	}
+	return types.NewRecord(oids, items), err
+}
+
+func (r *RowExpr) String() string { return "ROW(" + joinExprs(r.Items) + ")" }
+
+func evalAll(env *Env, list []Expr) ([]types.Datum, error) {
+	out := make([]types.Datum, len(list))
+	for i, e := range list {
+		var err error
+		if out[i], err = e.Eval(env); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,404 @@
+package exec
+
+import (
+	"io"
+
+	"github.com/divandb/divan/query/types"
+)
+
+// Column is a column of a relation or a result.
+type Column struct {
+	Name string
+	Type types.OID
+	Mod  int32 // -1 for none
+}
+
+// Plan yields the rows of a query. It is made for one execution and may be opened several times (a correlated sub-query).
+type Plan interface {
+	// Open begins; outer is where the columns of the queries around are found, and carries the State.
+	Open(outer *Env) error
+	// Next returns the next row, or io.EOF. The slice is valid until the next call; the values are for ever.
+	Next() ([]types.Datum, error)
+	// Close frees the reads; Open may follow.
+	Close()
+	Describe() *Description
+}
+
+// Source yields rows into the row buffer of its query: every relation of FROM writes its own columns of env.Row, so that joins
+// copy nothing and every expression of the query finds its columns at fixed places.
+type Source interface {
+	Open(env *Env) error
+	// Next sets this source's columns of env.Row; false at the end.
+	Next() (bool, error)
+	Close()
+	Describe() *Description
+}
+
+// Description is a node of EXPLAIN.
+type Description struct {
+	Node string
+	// Details in order: "Filter" and its text, and so on.
+	Details  []Detail
+	Children []*Description
+	// Rows that the node gave (known after running); Examined what a read gave before filters, -1 where it does not apply.
+	Rows, Examined int64
+}
+
+// Detail is a line under a node.
+type Detail struct {
+	Name  string
+	Value any // string, bool, int64 or []string
+}
+
+func (d *Description) add(name string, value any) { d.Details = append(d.Details, Detail{name, value}) }
+
+// Filter drops the rows of a source for which the condition is not true.
+type Filter struct {
+	Input   Source
+	Cond    Expr
+	env     *Env
+	rows    int64
+	removed int64
+}
+
+func (f *Filter) Open(env *Env) error {
+	f.env = env
+	return f.Input.Open(env)
+}
+
+func (f *Filter) Next() (bool, error) {
+	for {
+		ok, err := f.Input.Next()
+		if !ok || err != nil {
+			return false, err
+		}
+		d, err := f.Cond.Eval(f.env)
+		if err != nil {
+			return false, err
+		}
+		if d.True() {
+			f.rows++
+			return true, nil
+		}
+		f.removed++
+		if err := f.env.tick(); err != nil {
+			return false, err
+		}
+	}
+}
+
+func (f *Filter) Close() { f.Input.Close() }
+
+// Describe puts the filter into the node below, as PostgreSQL does.
+func (f *Filter) Describe() *Description {
+	d := f.Input.Describe()
+	d.add("Filter", f.Cond.String())
+	if f.removed > 0 || f.rows > 0 {
+		d.add("Rows Removed by Filter", f.removed)
+	}
+	d.Rows = f.rows
+	return d
+}
+
+// One is FROM nothing: one row without columns.
+type One struct{ done bool }
+
+func (o *One) Open(*Env) error { o.done = false; return nil }
+func (o *One) Next() (bool, error) {
+	more := !o.done
+	o.done = true
+	return more, nil
+}
+func (o *One) Close()                 {}
+func (o *One) Describe() *Description { return &Description{Node: "Result", Rows: 1, Examined: -1} }
+
+// Nothing is a source that a contradiction in WHERE has emptied.
+type Nothing struct{ Reason string }
+
+func (*Nothing) Open(*Env) error     { return nil }
+func (*Nothing) Next() (bool, error) { return false, nil }
+func (*Nothing) Close()              {}
+func (n *Nothing) Describe() *Description {
+	d := &Description{Node: "Nothing", Examined: -1}
+	d.add("Reason", n.Reason)
+	return d
+}
+
+// Project computes the select list over a source.
+type Project struct {
+	Input Source
+	Width int // of the source's row buffer
+	Exprs []Expr
+	env   Env
+	out   []types.Datum
+	rows  int64
+}
+
+func (p *Project) Open(outer *Env) error {
+	p.env = Env{Row: make([]types.Datum, p.Width), Outer: outer, State: outer.State}
+	p.out = make([]types.Datum, len(p.Exprs))
+	return p.Input.Open(&p.env)
+}
+
+func (p *Project) Next() ([]types.Datum, error) {
+	ok, err := p.Input.Next()
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, io.EOF
+	}
+	for i, e := range p.Exprs {
+		if p.out[i], err = e.Eval(&p.env); err != nil {
+			return nil, err
+		}
+	}
+	p.rows++
+	return p.out, nil
+}
+
+func (p *Project) Close()                 { p.Input.Close() }
+func (p *Project) Describe() *Description { return p.Input.Describe() }
+
+// Limit passes rows over and ends early.
+type Limit struct {
+	Input       Plan
+	Skip, Count int64 // Count < 0 for none
+	skipped     int64
+	rows        int64
+}
+
+func (l *Limit) Open(outer *Env) error {
+	l.skipped, l.rows = 0, 0
+	return l.Input.Open(outer)
+}
+
+func (l *Limit) Next() ([]types.Datum, error) {
+	if l.Count >= 0 && l.rows >= l.Count {
+		return nil, io.EOF
+	}
+	for {
+		row, err := l.Input.Next()
+		if err != nil {
+			return nil, err
+		}
+		if l.skipped < l.Skip {
+			l.skipped++
+			continue
+		}
+		l.rows++
+		return row, nil
+	}
+}
+
+func (l *Limit) Close() { l.Input.Close() }
+
+func (l *Limit) Describe() *Description {
+	d := &Description{Node: "Limit", Rows: l.rows, Examined: -1, Children: []*Description{l.Input.Describe()}}
+	if l.Count >= 0 {
+		d.add("Limit", l.Count)
+	}
+	if l.Skip > 0 {
+		d.add("Offset", l.Skip)
+	}
+	return d
+}
+
+// Strip drops the columns that only ORDER BY needed.
+type Strip struct {
+	Plan
+	Keep int
+}
+
+func (s *Strip) Next() ([]types.Datum, error) {
+	row, err := s.Plan.Next()
+	if err != nil {
+		return nil, err
+	}
+	return row[:s.Keep], nil
+}
+
+// Derived is a query in FROM: its rows become columns of the query around it.
+type Derived struct {
+	Plan  Plan
+	Name  string
+	Base  int // first column in env.Row
+	Width int
+	// Lateral queries see the columns of the FROM items before them; others see only what is around the query.
+	Lateral bool
+	env     *Env
+}
+
+func (d *Derived) Open(env *Env) error {
+	d.env = env
+	outer := env.Outer
+	if d.Lateral {
+		outer = env
+	} else if outer == nil {
+		outer = &Env{State: env.State}
+	}
+	return d.Plan.Open(outer)
+}
+
+func (d *Derived) Next() (bool, error) {
+	row, err := d.Plan.Next()
+	if err == io.EOF {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	copy(d.env.Row[d.Base:d.Base+d.Width], row)
+	return true, nil
+}
+
+func (d *Derived) Close() { d.Plan.Close() }
+
+func (d *Derived) Describe() *Description {
+	inner := d.Plan.Describe()
+	return &Description{Node: "Subquery Scan on " + d.Name, Rows: inner.Rows, Examined: -1, Children: []*Description{inner}}
+}
+
+// Append is UNION ALL.
+type Append struct {
+	Inputs []Plan
+	outer  *Env
+	at     int
+	rows   int64
+}
+
+func (a *Append) Open(outer *Env) error {
+	a.outer, a.at = outer, -1
+	return nil
+}
+
+func (a *Append) Next() ([]types.Datum, error) {
+	for {
+		if a.at >= 0 {
+			row, err := a.Inputs[a.at].Next()
+			if err == nil {
+				a.rows++
+			}
+			if err != io.EOF {
+				return row, err
+			}
+			a.Inputs[a.at].Close()
+		}
+		if a.at+1 >= len(a.Inputs) {
+			a.at = len(a.Inputs) - 1
+			return nil, io.EOF
+		}
+		a.at++
+		if err := a.Inputs[a.at].Open(a.outer); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (a *Append) Close() {
+	for _, in := range a.Inputs {
+		in.Close()
+	}
+}
+
+func (a *Append) Describe() *Description {
+	d := &Description{Node: "Append", Rows: a.rows, Examined: -1}
+	for _, in := range a.Inputs {
+		d.Children = append(d.Children, in.Describe())
+	}
+	return d
+}
+
+// SetCall is a function that returns rows in a select list.
+type SetCall struct {
+	Func *TableFunc
+	Args []Expr
+}
+
+// ProjectSet computes a select list in which functions return rows: each input row gives as many rows as the longest of them, the
+// shorter ones filled with NULL.
+type ProjectSet struct {
+	Input Source
+	Width int
+	Exprs []Expr
+	Sets  []*SetCall // by column; nil for plain expressions
+	env   Env
+	plain []types.Datum
+	sets  [][][]types.Datum
+	at    int
+	count int
+	rows  int64
+}
+
+func (p *ProjectSet) Open(outer *Env) error {
+	p.env = Env{Row: make([]types.Datum, p.Width), Outer: outer, State: outer.State}
+	p.at, p.count = 0, 0
+	p.plain, p.sets = make([]types.Datum, len(p.Exprs)), make([][][]types.Datum, len(p.Exprs))
+	return p.Input.Open(&p.env)
+}
+
+func (p *ProjectSet) Next() ([]types.Datum, error) {
+	for p.at >= p.count {
+		ok, err := p.Input.Next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, io.EOF
+		}
+		if err := p.unfold(); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]types.Datum, len(p.Exprs))
+	for i := range out {
+		switch {
+		case p.Sets[i] == nil:
+			out[i] = p.plain[i]
+		case p.at < len(p.sets[i]):
+			out[i] = p.sets[i][p.at][0]
+		}
+	}
+	p.at++
+	p.rows++
+	return out, p.env.tick()
+}
+
+// unfold calls the functions for the current input row.
+func (p *ProjectSet) unfold() error {
+	p.at, p.count = 0, 0
+	for i, e := range p.Exprs {
+		s := p.Sets[i]
+		if s == nil {
+			var err error
+			if p.plain[i], err = e.Eval(&p.env); err != nil {
+				return err
+			}
+			continue
+		}
+		args, err := evalAll(&p.env, s.Args)
+		if err != nil {
+			return err
+		}
+		oids := make([]types.OID, len(args))
+		null := false
+		for j, a := range args {
+			oids[j] = s.Args[j].Type()
+			null = null || a.IsNull()
+		}
+		p.sets[i] = nil
+		if !null || s.Func.NullArgs {
+			if p.sets[i], err = s.Func.Rows(&p.env, oids, args); err != nil {
+				return err
+			}
+		}
+		p.count = max(p.count, len(p.sets[i]))
+	}
+	return nil
+}
+
+func (p *ProjectSet) Close() { p.Input.Close() }
+
+func (p *ProjectSet) Describe() *Description {
+	return &Description{Node: "ProjectSet", Rows: p.rows, Examined: -1, Children: []*Description{p.Input.Describe()}}
+}

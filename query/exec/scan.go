@@ -1,0 +1,398 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// Field is what a column of a user relation takes from a Row.
+type Field uint8
+
+// The fields.
+const (
+	FieldID Field = iota
+	FieldRev
+	FieldSeq
+	FieldShard
+	FieldDeleted
+	FieldKey
+	FieldValue
+	FieldDoc
+)
+
+// AccessKind names a read of Database.
+type AccessKind uint8
+
+// The reads.
+const (
+	ReadDocument AccessKind = iota
+	ReadAllDocs
+	ReadLocalDocs
+	ReadConflicts
+	ReadChanges
+	ReadView
+)
+
+// Access is one call of the store. A Scan makes one or several, one after the other, whose rows together are in the order of the
+// scan.
+type Access struct {
+	Kind AccessKind
+	// ID is for ReadDocument, Docs for ReadAllDocs, ReadLocalDocs and ReadConflicts, and so on.
+	ID      string
+	Docs    DocsRead
+	Changes ChangesRead
+	View    ViewRead
+	// LowOpen and HighOpen exclude the bounds of View, which are inclusive in the store: the scan passes over their rows.
+	LowOpen, HighOpen bool
+	// Until ends a change feed after that sequence ("" for none), or at it when UntilOpen.
+	Until     string
+	UntilOpen bool
+}
+
+// Target is a column that a Scan fills.
+type Target struct {
+	Field Field
+	Index int // in env.Row
+}
+
+// Scan reads a user relation.
+type Scan struct {
+	Name     string // of the relation, for EXPLAIN
+	DB       Database
+	Accesses []Access
+	Targets  []Target
+
+	env      *Env
+	rows     Rows
+	at       int // index of the open access
+	row      Row
+	leading  bool // still at the rows of an excluded first key
+	examined int64
+}
+
+func (s *Scan) Open(env *Env) error {
+	s.env, s.at = env, -1
+	return nil
+}
+
+func (s *Scan) Close() {
+	if s.rows != nil {
+		_ = s.rows.Close()
+		s.rows = nil
+	}
+}
+
+func (s *Scan) Next() (bool, error) {
+	for {
+		if s.rows == nil {
+			s.at++
+			if s.at >= len(s.Accesses) {
+				s.at = len(s.Accesses)
+				return false, nil
+			}
+			if err := s.open(&s.Accesses[s.at]); err != nil {
+				return false, storeError(err)
+			}
+		}
+		err := s.rows.Next(s.env.Ctx, &s.row)
+		if err == io.EOF {
+			s.Close()
+			continue
+		}
+		if err != nil {
+			return false, storeError(err)
+		}
+		s.examined++
+		use, end, err := s.within(&s.Accesses[s.at])
+		if err != nil {
+			return false, err
+		}
+		if end {
+			s.Close()
+			continue
+		}
+		if use {
+			s.fill()
+			return true, nil
+		}
+	}
+}
+
+// within applies the bounds that the store does not know: open ends of a key range and the end of a feed.
+func (s *Scan) within(a *Access) (use, end bool, err error) {
+	switch a.Kind {
+	case ReadChanges:
+		if a.Changes.Descending && s.row.Seq <= a.Changes.Since {
+			return false, true, nil
+		}
+		if a.Until == "" {
+			return true, false, nil
+		}
+		after := s.row.Seq > a.Until || s.row.Seq == a.Until && a.UntilOpen
+		if a.Changes.Descending {
+			return !after, false, nil
+		}
+		return !after, after, nil
+	case ReadView:
+		first, last := a.View.Low, a.View.High
+		firstOpen, lastOpen := a.LowOpen, a.HighOpen
+		if a.View.Descending {
+			first, last, firstOpen, lastOpen = last, first, lastOpen, firstOpen
+		}
+		if s.leading && firstOpen && first != nil {
+			if c, err := types.CompareJSON(text(s.row.Key), text(first)); err != nil || c == 0 {
+				return false, false, err
+			}
+			s.leading = false
+		}
+		if lastOpen && last != nil {
+			c, err := types.CompareJSON(text(s.row.Key), text(last))
+			return c != 0, c == 0, err
+		}
+	}
+	return true, false, nil
+}
+
+func text(raw []byte) string { return types.NewJSON(raw).S }
+
+func (s *Scan) open(a *Access) (err error) {
+	ctx := s.env.Ctx
+	s.leading = true
+	switch a.Kind {
+	case ReadDocument:
+		s.rows = &oneDocument{db: s.DB, id: a.ID, withDoc: a.Docs.WithDoc}
+	case ReadAllDocs:
+		s.rows, err = s.DB.AllDocs(ctx, a.Docs)
+	case ReadLocalDocs:
+		s.rows, err = s.DB.LocalDocs(ctx, a.Docs)
+	case ReadConflicts:
+		s.rows, err = s.DB.Conflicts(ctx, a.Docs)
+	case ReadChanges:
+		read := a.Changes
+		if read.Descending {
+			read.Since = "" // the scan stops there by itself
+		}
+		s.rows, err = s.DB.Changes(ctx, read)
+	case ReadView:
+		s.rows, err = s.DB.View(ctx, a.View)
+	}
+	return err
+}
+
+// fill copies the wanted fields into the row buffer.
+func (s *Scan) fill() {
+	r := &s.row
+	for _, t := range s.Targets {
+		var d types.Datum
+		switch t.Field {
+		case FieldID:
+			d = types.NewText(r.ID)
+		case FieldRev:
+			d = types.NewText(r.Rev)
+		case FieldSeq:
+			d = types.NewText(r.Seq)
+		case FieldShard:
+			d = types.NewText(r.Shard)
+		case FieldDeleted:
+			d = types.NewBool(r.Deleted)
+		case FieldKey:
+			d = jsonOrNull(r.Key)
+		case FieldValue:
+			d = jsonOrNull(r.Value)
+		case FieldDoc:
+			d = jsonOrNull(r.Doc)
+		}
+		s.env.Row[t.Index] = d
+	}
+}
+
+// jsonOrNull makes SQL's NULL of what is not there. A JSON null stays a JSON null.
+func jsonOrNull(raw []byte) types.Datum {
+	if raw == nil {
+		return types.Null
+	}
+	return types.NewJSON(raw)
+}
+
+// oneDocument makes Rows of Database.Document.
+type oneDocument struct {
+	db      Database
+	id      string
+	withDoc bool
+	done    bool
+}
+
+func (o *oneDocument) Close() error { return nil }
+
+// storeError gives an error of a read its SQLSTATE: the one table for it.
+func storeError(err error) error {
+	var re *ReadError
+	if !errors.As(err, &re) {
+		return err
+	}
+	code := map[Kind]sqlstate.Code{Internal: sqlstate.InternalError, NotFound: sqlstate.UndefinedTable, Forbidden: sqlstate.InsufficientPrivilege,
+		Invalid: sqlstate.InvalidParameterValue, Timeout: sqlstate.QueryCanceled, Unavailable: sqlstate.CannotConnectNow,
+		TooLarge: sqlstate.ProgramLimitExceeded, Unsupported: sqlstate.FeatureNotSupported}[re.Kind]
+	return &sqlstate.Error{Code: code, Message: re.Error(), Err: err}
+}
+
+// DatabaseError is storeError for opening a database, where what is not found is the database.
+func DatabaseError(name string, err error) error {
+	switch KindOf(err) {
+	case NotFound:
+		return sqlstate.New(sqlstate.InvalidCatalogName, "database %q does not exist", name)
+	case Forbidden:
+		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied for database %q", name)
+	}
+	return storeError(err)
+}
+
+// Describe shows the read and its bounds.
+func (s *Scan) Describe() *Description {
+	d := &Description{Rows: s.examined, Examined: s.examined}
+	if len(s.Accesses) == 0 {
+		d.Node = "Nothing on " + s.Name
+		return d
+	}
+	a := &s.Accesses[0]
+	d.Node = accessNames[a.Kind] + " on " + s.Name
+	if a.Kind == ReadView && a.View.Keys != nil {
+		d.Node = "View Keys Read on " + s.Name
+	}
+	var bounds []string
+	for i := range s.Accesses {
+		if i == 10 {
+			bounds = append(bounds, fmt.Sprintf("... and %d more", len(s.Accesses)-10))
+			break
+		}
+		if b := s.Accesses[i].bounds(); b != "" {
+			bounds = append(bounds, b)
+		}
+	}
+	if len(bounds) > 0 {
+		d.add("Range", strings.Join(bounds, " or "))
+	}
+	desc, limit, skip, doc := a.options()
+	if desc {
+		d.add("Order", "descending")
+	}
+	if limit > 0 {
+		d.add("Read Limit", limit)
+	}
+	if skip > 0 {
+		d.add("Read Skip", skip)
+	}
+	if doc {
+		d.add("Documents", "yes")
+	}
+	if a.Kind == ReadView && a.View.Update != UpdateTrue {
+		d.add("Update", map[UpdateMode]string{UpdateFalse: "false", UpdateLazy: "lazy"}[a.View.Update])
+	}
+	return d
+}
+
+var accessNames = map[AccessKind]string{ReadDocument: "Document Read", ReadAllDocs: "All-Docs Read", ReadLocalDocs: "Local-Docs Read",
+	ReadConflicts: "Conflicts Read", ReadChanges: "Changes Read", ReadView: "View Read"}
+
+func (a *Access) options() (desc bool, limit, skip int64, doc bool) {
+	switch a.Kind {
+	case ReadDocument:
+		return false, 0, 0, a.Docs.WithDoc
+	case ReadChanges:
+		return a.Changes.Descending, a.Changes.Limit, 0, a.Changes.WithDoc
+	case ReadView:
+		return a.View.Descending, a.View.Limit, a.View.Skip, a.View.WithDoc
+	}
+	return a.Docs.Descending, a.Docs.Limit, a.Docs.Skip, a.Docs.WithDoc
+}
+
+// bounds is the range in words.
+func (a *Access) bounds() string {
+	switch a.Kind {
+	case ReadDocument:
+		return fmt.Sprintf("id = '%s'", a.ID)
+	case ReadChanges:
+		return a.feedBounds()
+	case ReadView:
+		return a.keyBounds()
+	}
+	if a.Docs.IDs != nil {
+		return fmt.Sprintf("%d ids", len(a.Docs.IDs))
+	}
+	var parts []string
+	if a.Docs.Low != "" {
+		parts = append(parts, fmt.Sprintf("id >= %s", quote(a.Docs.Low)))
+	}
+	if a.Docs.High != "" {
+		parts = append(parts, fmt.Sprintf("id < %s", quote(a.Docs.High)))
+	}
+	return strings.Join(parts, " and ")
+}
+
+func (a *Access) feedBounds() string {
+	var parts []string
+	if a.Changes.Shard != "" {
+		parts = append(parts, "shard = "+quote(a.Changes.Shard))
+	}
+	if a.Changes.Since != "" {
+		parts = append(parts, "seq > "+quote(a.Changes.Since))
+	}
+	if a.Until != "" {
+		op := "<="
+		if a.UntilOpen {
+			op = "<"
+		}
+		parts = append(parts, "seq "+op+" "+quote(a.Until))
+	}
+	if a.Changes.Follow {
+		parts = append(parts, "without end")
+	}
+	return strings.Join(parts, " and ")
+}
+
+func (a *Access) keyBounds() string {
+	v := &a.View
+	if v.Keys != nil {
+		return fmt.Sprintf("%d keys", len(v.Keys))
+	}
+	if v.Low != nil && string(v.Low) == string(v.High) {
+		return "key = " + string(v.Low)
+	}
+	var parts []string
+	op := func(open bool, sign string) string {
+		if open {
+			return sign
+		}
+		return sign + "="
+	}
+	if v.Low != nil {
+		parts = append(parts, "key "+op(a.LowOpen, ">")+" "+string(v.Low))
+	}
+	if v.High != nil {
+		parts = append(parts, "key "+op(a.HighOpen, "<")+" "+string(v.High))
+	}
+	return strings.Join(parts, " and ")
+}
+
+// quote shows a text for EXPLAIN, with what is not printable escaped.
+func quote(s string) string { return fmt.Sprintf("%q", s) }
+
+// Next implements Rows.
+func (o *oneDocument) Next(ctx context.Context, row *Row) error {
+	if o.done {
+		return io.EOF
+	}
+	o.done = true
+	*row = Row{}
+	found, err := o.db.Document(ctx, o.id, o.withDoc, row)
+	if err == nil && !found {
+		return io.EOF
+	}
+	return err
+}

@@ -1,0 +1,254 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/divandb/divan/query/types"
+)
+
+// Rewrite rebuilds an expression bottom-up: f sees every node after its children and returns what takes its place. Nodes whose
+// children stay are not copied. The queries of a Subquery are not entered; its X is.
+func Rewrite(e Expr, f func(Expr) Expr) Expr {
+	if e == nil {
+		return nil
+	}
+	return f(RewriteChildren(e, func(x Expr) Expr { return Rewrite(x, f) }))
+}
+
+// RewriteChildren replaces the direct operands of an expression; f is not called for those that are missing.
+func RewriteChildren(e Expr, f func(Expr) Expr) Expr {
+	one := func(x Expr) Expr {
+		if x == nil {
+			return nil
+		}
+		return f(x)
+	}
+	switch n := e.(type) {
+	case *Call:
+		if args, changed := rewriteList(n.Args, f); changed {
+			c := *n
+			c.Args = args
+			return &c
+		}
+	case *CastExpr:
+		if x := f(n.X); x != n.X {
+			c := *n
+			c.X = x
+			return &c
+		}
+	case *Logic:
+		if args, changed := rewriteList(n.Args, f); changed {
+			return &Logic{n.Op, args}
+		}
+	case *Is:
+		if x := f(n.X); x != n.X {
+			return &Is{n.What, n.Not, x}
+		}
+	case *Distinct:
+		x, y := f(n.X), f(n.Y)
+		if x != n.X || y != n.Y {
+			return &Distinct{n.Not, x, y}
+		}
+	case *Case:
+		c := &Case{Else: one(n.Else), Typ: n.Typ}
+		changed := c.Else != n.Else
+		for _, w := range n.Whens {
+			v := When{f(w.Cond), f(w.Result)}
+			changed = changed || v != w
+			c.Whens = append(c.Whens, v)
+		}
+		if changed {
+			return c
+		}
+	case *Coalesce:
+		if args, changed := rewriteList(n.Args, f); changed {
+			return &Coalesce{n.Op, args, n.Typ}
+		}
+	case *In:
+		x := f(n.X)
+		args, changed := rewriteList(n.List, f)
+		if changed || x != n.X {
+			if in, err := NewIn(n.Not, x, args); err == nil {
+				return in
+			}
+			return &In{Not: n.Not, X: x, List: args}
+		}
+	case *Any:
+		x, arr := one(n.X), one(n.Array)
+		if x != n.X || arr != n.Array {
+			c := *n
+			c.X, c.Array = x, arr
+			return &c
+		}
+	case *Array:
+		if items, changed := rewriteList(n.Items, f); changed {
+			return &Array{n.Elem, items}
+		}
+	case *RowExpr:
+		if items, changed := rewriteList(n.Items, f); changed {
+			return &RowExpr{items}
+		}
+	case *Subquery:
+		if x := one(n.X); x != n.X {
+			c := *n
+			c.X = x
+			return &c
+		}
+	}
+	return e
+}
+
+func rewriteList(in []Expr, f func(Expr) Expr) ([]Expr, bool) {
+	var out []Expr
+	for i, x := range in {
+		y := f(x)
+		if y != x && out == nil {
+			out = append(make([]Expr, 0, len(in)), in[:i]...)
+		}
+		if out != nil {
+			out = append(out, y)
+		}
+	}
+	if out == nil {
+		return in, false
+	}
+	return out, true
+}
+
+// Walk calls f for every node of an expression.
+func Walk(e Expr, f func(Expr)) {
+	Rewrite(e, func(x Expr) Expr {
+		f(x)
+		return x
+	})
+}
+
+// Key is a text that two expressions of one query share exactly when they compute the same.
+func Key(e Expr) string {
+	return Rewrite(e, func(x Expr) Expr {
+		switch n := x.(type) {
+		case *Col:
+			c := *n
+			c.Name = fmt.Sprintf("#%d.%d", n.Depth, n.Index)
+			return &c
+		case *Subquery:
+			c := *n
+			c.Text = fmt.Sprintf("%p", n)
+			return &c
+		case *CastExpr:
+			c := *n
+			c.Hidden = false
+			return &c
+		case *Const:
+			return &Const{D: n.D, Typ: n.Typ}
+		}
+		return x
+	}).String() + ":" + fmt.Sprint(e.Type())
+}
+
+// Fold computes the parts of an expression that do not depend on rows: constants and parameters, with the functions over them.
+// What fails to compute is left as it is, to fail when and if a row asks for it.
+func Fold(e Expr, env *Env) Expr {
+	return Rewrite(e, func(x Expr) Expr {
+		switch n := x.(type) {
+		case *Const, *Col, *Subquery, *Array, *RowExpr:
+			return x
+		case *Call:
+			if n.Func.Volatile || !constants(n.Args) {
+				return x
+			}
+		case *CastExpr:
+			if !constants([]Expr{n.X}) {
+				return x
+			}
+		case *Logic:
+			return foldLogic(n, env)
+		case *Is:
+			if !constants([]Expr{n.X}) {
+				return x
+			}
+		case *Distinct:
+			if !constants([]Expr{n.X, n.Y}) {
+				return x
+			}
+		case *Coalesce:
+			if !constants(n.Args) {
+				return x
+			}
+		case *Case:
+			return foldCase(n, env)
+		case *In:
+			if !constants(n.List) || !constants([]Expr{n.X}) {
+				return x
+			}
+		case *Any:
+			if !constants([]Expr{n.X, n.Array}) {
+				return x
+			}
+		}
+		d, err := x.Eval(env)
+		if err != nil {
+			return x
+		}
+		return &Const{D: d, Typ: x.Type()}
+	})
+}
+
+// foldCase drops the arms that cannot be taken, and must not compute those after one that is.
+func foldCase(n *Case, env *Env) Expr {
+	for _, w := range n.Whens {
+		c, ok := w.Cond.(*Const)
+		if !ok {
+			return n
+		}
+		if c.D.True() {
+			return w.Result
+		}
+	}
+	if n.Else == nil {
+		return NullOf(n.Typ)
+	}
+	return n.Else
+}
+
+// foldLogic drops operands that decide nothing, and stops at one that decides all.
+func foldLogic(n *Logic, env *Env) Expr {
+	if n.Op == "not" {
+		if c, ok := n.Args[0].(*Const); ok {
+			if c.D.IsNull() {
+				return c
+			}
+			return &Const{types.NewBool(!c.D.True()), types.Bool}
+		}
+		return n
+	}
+	decides := n.Op == "or"
+	var rest []Expr
+	for _, a := range n.Args {
+		c, ok := a.(*Const)
+		switch {
+		case !ok || c.D.IsNull():
+			rest = append(rest, a)
+		case c.D.True() == decides:
+			return c
+		}
+	}
+	switch len(rest) {
+	case 0:
+		return &Const{types.NewBool(!decides), types.Bool}
+	case 1:
+		return rest[0]
+	case len(n.Args):
+		return n
+	}
+	return &Logic{n.Op, rest}
+}
+
+func constants(list []Expr) bool {
+	for _, e := range list {
+		if _, ok := e.(*Const); !ok {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,273 @@
+package query
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/pgwire"
+	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// portal is a statement ready to run, or running.
+type portal struct {
+	ss      *session
+	columns []pgwire.Column
+	formats []int16
+	types   []types.OID
+	// rows gives the result; start makes it at the first Next. A command does its work in start and gives no rows.
+	start func(ctx context.Context) (rowSource, error)
+	rows  rowSource
+	tag   func(rows int64) string
+	copy  *copier
+	hold  bool
+	done  bool
+	row   []types.Datum
+	// Where the statement stands in what the client sent, for error positions.
+	query  string
+	offset int
+	// parent is the context of the call under way; ctx is it with the statement's timeout.
+	parent context.Context
+	ctx    context.Context
+	stop   context.CancelFunc
+	// position is how many rows a cursor has given.
+	position int64
+}
+
+// rowSource is a running result.
+type rowSource interface {
+	next(ctx context.Context) ([]types.Datum, error)
+	close()
+}
+
+// planRows runs a plan.
+type planRows struct {
+	plan exec.Plan
+	st   *exec.State
+	open bool
+}
+
+func (r *planRows) next(ctx context.Context) ([]types.Datum, error) {
+	r.st.Ctx = ctx
+	if !r.open {
+		r.open = true
+		if err := r.plan.Open(&exec.Env{State: r.st}); err != nil {
+			return nil, err
+		}
+	}
+	return r.plan.Next()
+}
+
+func (r *planRows) close() { r.plan.Close() }
+
+// fixedRows is a result that is known already.
+type fixedRows struct{ rows [][]types.Datum }
+
+func (r *fixedRows) next(context.Context) ([]types.Datum, error) {
+	if len(r.rows) == 0 {
+		return nil, io.EOF
+	}
+	row := r.rows[0]
+	r.rows = r.rows[1:]
+	return row, nil
+}
+
+func (r *fixedRows) close() {}
+
+// portal makes a portal of a statement and its parameters.
+func (ss *session) portal(st *prepared, params []types.Datum, formats []int16) (*portal, error) {
+	if n := len(formats); n > 1 && n != len(st.columns) {
+		return nil, sqlstate.New(sqlstate.ProtocolViolation, "bind message has %d result formats but query has %d columns", n, len(st.columns))
+	}
+	p := &portal{ss: ss, columns: st.columns}
+	for i, c := range st.columns {
+		p.types = append(p.types, types.OID(c.OID))
+		p.formats = append(p.formats, formatOf(formats, i))
+	}
+	switch s := st.stmt.(type) {
+	case *sql.Query:
+		p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
+		p.start = func(ctx context.Context) (rowSource, error) { return ss.run(ctx, st.bound, params) }
+	case *sql.Copy:
+		p.tag = func(rows int64) string { return "COPY " + strconv.FormatInt(rows, 10) }
+		p.start = func(ctx context.Context) (rowSource, error) { return ss.run(ctx, st.bound, params) }
+		p.copy = newCopier(s, st.columns, &ss.types)
+		p.tag = p.copy.tag
+	case *sql.Explain:
+		p.tag = func(int64) string { return "EXPLAIN" }
+		p.start = func(ctx context.Context) (rowSource, error) { return ss.explain(ctx, s, st.bound, params) }
+	default:
+		return p, ss.command(p, st, params)
+	}
+	return p, nil
+}
+
+// state makes the state of one execution.
+func (ss *session) state(ctx context.Context, params []types.Datum) *exec.State {
+	st := exec.NewState(ss, params, &ss.types)
+	st.Ctx = ctx
+	if ss.status == 'T' {
+		st.Now = ss.began
+	}
+	return st
+}
+
+func (ss *session) run(ctx context.Context, bound *sql.Bound, params []types.Datum) (rowSource, error) {
+	st := ss.state(ctx, params)
+	plan, err := bound.Plan(st)
+	if err != nil {
+		return nil, err
+	}
+	return &planRows{plan: plan, st: st}, nil
+}
+
+// explain plans and, with ANALYZE, runs.
+func (ss *session) explain(ctx context.Context, e *sql.Explain, bound *sql.Bound, params []types.Datum) (rowSource, error) {
+	for len(params) < len(bound.Params) {
+		params = append(params, types.Null)
+	}
+	st := ss.state(ctx, params)
+	plan, err := bound.Plan(st)
+	if err != nil {
+		return nil, err
+	}
+	var returned int64
+	began := time.Now()
+	if e.Analyze {
+		rows := &planRows{plan: plan, st: st}
+		for {
+			if _, err := rows.next(ctx); err == io.EOF {
+				break
+			} else if err != nil {
+				rows.close()
+				return nil, err
+			}
+			returned++
+		}
+		// Closing would forget what EXPLAIN is about to show.
+		defer rows.close()
+	}
+	took := time.Since(began)
+	if e.Format == "json" {
+		return &fixedRows{[][]types.Datum{{types.NewJSONText(sql.ExplainJSON(plan, e, returned, took))}}}, nil
+	}
+	out := &fixedRows{}
+	for _, line := range sql.ExplainText(plan, e, returned, took) {
+		out.rows = append(out.rows, []types.Datum{types.NewText(line)})
+	}
+	return out, nil
+}
+
+// Columns implements pgwire.Portal.
+func (p *portal) Columns() []pgwire.Column { return p.columns }
+
+// Formats implements pgwire.Portal.
+func (p *portal) Formats() []int16 { return p.formats }
+
+// Copy implements pgwire.Portal.
+func (p *portal) Copy() *pgwire.CopyOut {
+	if p.copy == nil {
+		return nil
+	}
+	return &pgwire.CopyOut{Binary: p.copy.binary(), Columns: len(p.columns)}
+}
+
+// Tag implements pgwire.Portal.
+func (p *portal) Tag(rows int64) string { return p.tag(rows) }
+
+// within gives the context of this call its timeout, once per call and not once per row.
+func (p *portal) within(ctx context.Context) context.Context {
+	if p.parent == ctx {
+		return p.ctx
+	}
+	p.release()
+	p.parent, p.ctx = ctx, ctx
+	if d := p.ss.vars.statementTimeout(); d > 0 {
+		p.ctx, p.stop = context.WithTimeoutCause(ctx, d, sqlstate.New(sqlstate.QueryCanceled, "canceling statement due to statement timeout"))
+	}
+	return p.ctx
+}
+
+func (p *portal) release() {
+	if p.stop != nil {
+		p.stop()
+	}
+	p.parent, p.ctx, p.stop = nil, nil, nil
+}
+
+// Next implements pgwire.Portal.
+func (p *portal) Next(ctx context.Context) error {
+	if p.done {
+		return io.EOF
+	}
+	call := p.within(ctx)
+	err := p.advance(call)
+	if err == nil {
+		return nil
+	}
+	if err != io.EOF {
+		if call.Err() != nil {
+			err = context.Cause(call)
+		}
+		err = located(err, p.query, p.offset)
+	}
+	p.Close()
+	if err == io.EOF && p.copy != nil && p.copy.finish() {
+		return nil
+	}
+	return err
+}
+
+func (p *portal) advance(ctx context.Context) (err error) {
+	if p.rows == nil {
+		if p.rows, err = p.start(ctx); err != nil {
+			return err
+		}
+		if p.rows == nil {
+			return io.EOF // a command
+		}
+	}
+	if p.copy != nil && p.copy.begin() {
+		return nil
+	}
+	if p.row, err = p.rows.next(ctx); err != nil {
+		return err
+	}
+	p.ss.mu.Lock()
+	p.ss.mu.rows++
+	p.ss.mu.Unlock()
+	if p.copy != nil {
+		return p.copy.row(p.row)
+	}
+	return nil
+}
+
+// Append implements pgwire.Portal.
+func (p *portal) Append(dst []byte, i int) ([]byte, bool, error) {
+	if p.copy != nil {
+		return append(dst, p.copy.line...), false, nil
+	}
+	d := p.row[i]
+	if d.IsNull() {
+		return dst, true, nil
+	}
+	if p.formats[i] == 1 {
+		out, err := types.AppendBinary(dst, d, p.types[i], &p.ss.types)
+		return out, false, err
+	}
+	return types.AppendText(dst, d, p.types[i], &p.ss.types), false, nil
+}
+
+// Close implements pgwire.Portal.
+func (p *portal) Close() {
+	p.done = true
+	if p.rows != nil {
+		p.rows.close()
+		p.rows = nil
+	}
+	p.release()
+}

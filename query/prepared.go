@@ -1,0 +1,241 @@
+package query
+
+import (
+	"context"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/pgwire"
+	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// prepared is a parsed and bound statement.
+type prepared struct {
+	text    string
+	stmt    sql.Statement
+	bound   *sql.Bound // of a query, also one inside EXPLAIN, COPY and DECLARE; nil for others
+	params  []types.OID
+	columns []pgwire.Column // nil when no rows come back
+}
+
+// errAborted is the answer to everything but the end of a failed transaction.
+var errAborted = sqlstate.New(sqlstate.InFailedTransaction, "current transaction is aborted, commands ignored until end of transaction block")
+
+// prepare parses and binds one statement.
+func (ss *session) prepare(ctx context.Context, text string, given []types.OID) (*prepared, error) {
+	stmt, err := sql.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if ss.status == 'E' {
+		if t, ok := stmt.(*sql.Transaction); !ok || t.Verb != "rollback" && t.Verb != "commit" && t.Verb != "rollback to" {
+			return nil, errAborted
+		}
+	}
+	p := &prepared{text: text, stmt: stmt}
+	return p, ss.bind(ctx, p, given)
+}
+
+// bind resolves the query of a statement and describes its result.
+func (ss *session) bind(ctx context.Context, p *prepared, given []types.OID) error {
+	var q *sql.Query
+	switch s := p.stmt.(type) {
+	case *sql.Query:
+		q = s
+	case *sql.Explain:
+		q = s.Query
+	case *sql.Copy:
+		q = s.Query
+	case *sql.Declare:
+		q = s.Query
+	case *sql.Prepare:
+		// Its types are checked when it runs, as the name is taken then.
+	case *sql.Show:
+		p.columns = ss.showColumns(s)
+	case *sql.Fetch:
+		if c := ss.portals[s.Cursor]; c != nil && !s.Move {
+			p.columns = c.columns
+		}
+	case *sql.Execute:
+		st, err := ss.statement(s.Name)
+		if err != nil {
+			return sqlstate.Locate(err, s.Off)
+		}
+		p.columns = st.columns
+	}
+	if q == nil {
+		return nil
+	}
+	bound, err := q.Bind(ctx, &resolver{ss: ss}, given)
+	if err != nil {
+		return err
+	}
+	p.bound, p.params = bound, bound.Params
+	switch s := p.stmt.(type) {
+	case *sql.Query, *sql.Copy:
+		p.columns = describe(bound.Columns)
+	case *sql.Explain:
+		typ := types.Text
+		if s.Format == "json" {
+			typ = types.JSON
+		}
+		p.columns = describe([]exec.Column{{Name: "QUERY PLAN", Type: typ, Mod: -1}})
+	}
+	return nil
+}
+
+// describe makes the wire's columns. It is never nil: a SELECT of no columns returns rows all the same.
+func describe(cols []exec.Column) []pgwire.Column {
+	out := make([]pgwire.Column, len(cols))
+	for i, c := range cols {
+		out[i] = pgwire.Column{Name: c.Name, OID: uint32(c.Type), Size: -1, Mod: c.Mod}
+		if t := types.Lookup(c.Type); t != nil {
+			out[i].Size = t.Len
+		}
+	}
+	return out
+}
+
+// Parse implements pgwire.Session.
+func (ss *session) Parse(ctx context.Context, name, query string, oids []uint32) error {
+	ss.mark('A', query)
+	if name == "" {
+		delete(ss.statements, name)
+	} else if ss.statements[name] != nil {
+		return sqlstate.New(sqlstate.DuplicateStatement, "prepared statement %q already exists", name)
+	}
+	if len(ss.statements) >= maxStatements {
+		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d prepared statements", maxStatements)
+	}
+	given := make([]types.OID, len(oids))
+	for i, o := range oids {
+		given[i] = types.OID(o)
+		if o != 0 && types.Lookup(given[i]) == nil {
+			return sqlstate.New(sqlstate.UndefinedObject, "type with OID %d of parameter $%d does not exist", o, i+1)
+		}
+	}
+	p, err := ss.prepare(ctx, query, given)
+	if err != nil {
+		return located(err, query, 0)
+	}
+	if len(p.params) > 65535 {
+		return sqlstate.New(sqlstate.TooManyArguments, "too many parameters")
+	}
+	ss.statements[name] = p
+	return nil
+}
+
+func (ss *session) statement(name string) (*prepared, error) {
+	p := ss.statements[name]
+	if p == nil {
+		if name == "" {
+			return nil, sqlstate.New(sqlstate.InvalidStatementName, "unnamed prepared statement does not exist")
+		}
+		return nil, sqlstate.New(sqlstate.InvalidStatementName, "prepared statement %q does not exist", name)
+	}
+	return p, nil
+}
+
+// DescribeStatement implements pgwire.Session.
+func (ss *session) DescribeStatement(_ context.Context, name string) ([]uint32, []pgwire.Column, error) {
+	p, err := ss.statement(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	oids := make([]uint32, len(p.params))
+	for i, t := range p.params {
+		oids[i] = uint32(t)
+	}
+	if _, isCopy := p.stmt.(*sql.Copy); isCopy {
+		return oids, nil, nil
+	}
+	return oids, p.columns, nil
+}
+
+// Bind implements pgwire.Session.
+func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
+	st, err := ss.statement(b.Statement)
+	if err != nil {
+		return err
+	}
+	ss.mark('A', st.text)
+	if ss.status == 'E' {
+		if t, ok := st.stmt.(*sql.Transaction); !ok || t.Verb != "rollback" && t.Verb != "commit" && t.Verb != "rollback to" {
+			return errAborted
+		}
+	}
+	if len(b.Params) != len(st.params) {
+		return sqlstate.New(sqlstate.ProtocolViolation, "bind message supplies %d parameters, but prepared statement %q requires %d",
+			len(b.Params), b.Statement, len(st.params))
+	}
+	if b.Portal == "" {
+		ss.ClosePortal("")
+	} else if ss.portals[b.Portal] != nil {
+		return sqlstate.New(sqlstate.DuplicateCursor, "cursor %q already exists", b.Portal)
+	}
+	if len(ss.portals) >= maxPortals {
+		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d open portals", maxPortals)
+	}
+	params := make([]types.Datum, len(b.Params))
+	for i, raw := range b.Params {
+		if params[i], err = ss.parameter(ctx, raw, st.params[i], formatOf(b.ParamFormats, i)); err != nil {
+			return err
+		}
+	}
+	p, err := ss.portal(st, params, b.ResultFormats)
+	if err != nil {
+		return located(err, st.text, 0)
+	}
+	p.query = st.text
+	ss.portals[b.Portal] = p
+	return nil
+}
+
+func formatOf(formats []int16, i int) int16 {
+	switch {
+	case len(formats) == 0:
+		return 0
+	case len(formats) == 1:
+		return formats[0]
+	case i < len(formats):
+		return formats[i]
+	}
+	return 0
+}
+
+// parameter reads a parameter's value.
+func (ss *session) parameter(ctx context.Context, raw []byte, typ types.OID, format int16) (types.Datum, error) {
+	if raw == nil {
+		return types.Null, nil
+	}
+	if format == 1 {
+		return types.ParseBinary(raw, typ, &ss.types)
+	}
+	if types.IsOid(typ) && typ != types.Oid {
+		st := exec.NewState(ss, nil, &ss.types)
+		st.Ctx = ctx
+		return exec.CastDatum(&exec.Env{State: st}, types.NewText(string(raw)), types.Text, typ, -1)
+	}
+	return types.ParseText(string(raw), typ, &ss.types)
+}
+
+// Portal implements pgwire.Session.
+func (ss *session) Portal(name string) (pgwire.Portal, error) {
+	p := ss.portals[name]
+	if p == nil {
+		return nil, sqlstate.New(sqlstate.InvalidCursorName, "portal %q does not exist", name)
+	}
+	return p, nil
+}
+
+// CloseStatement implements pgwire.Session.
+func (ss *session) CloseStatement(name string) { delete(ss.statements, name) }
+
+// ClosePortal implements pgwire.Session.
+func (ss *session) ClosePortal(name string) {
+	if p := ss.portals[name]; p != nil {
+		p.Close()
+		delete(ss.portals, name)
+	}
+}

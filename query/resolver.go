@@ -1,0 +1,163 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/types"
+)
+
+// resolver answers package sql's questions about names for one statement.
+type resolver struct {
+	ss *session
+}
+
+func (r *resolver) Database(ctx context.Context) (exec.Database, error) {
+	if r.ss.start.Database == systemDatabase {
+		return nil, nil
+	}
+	db, err := r.ss.catalog.Database(ctx, r.ss.start.Database)
+	if err != nil {
+		return nil, exec.DatabaseError(r.ss.start.Database, err)
+	}
+	return db, nil
+}
+
+func (r *resolver) DatabaseName() string        { return r.ss.start.Database }
+func (r *resolver) SearchPath() []string        { return r.ss.vars.searchPath() }
+func (r *resolver) UpdateMode() exec.UpdateMode { return r.ss.vars.updateMode() }
+
+func (r *resolver) HasSchema(schema string) bool {
+	switch schema {
+	case "divan", "pg_catalog", "information_schema", "pg_toast":
+		return true
+	}
+	return false
+}
+
+func (r *resolver) Relation(schema, name string) exec.Relation {
+	if schema == "divan" {
+		for _, t := range r.ss.catalog.SystemTables() {
+			if t.Name == name {
+				return &systemRelation{ss: r.ss, table: t}
+			}
+		}
+		if name == sessionsTable.Name {
+			return &systemRelation{ss: r.ss, table: sessionsTable, own: r.ss.srv.sessionRows}
+		}
+	}
+	return nil
+}
+
+// systemRelation is a relation of schema divan.
+type systemRelation struct {
+	ss    *session
+	table exec.SystemTable
+	own   func() [][]any // rows of this package's own tables
+}
+
+func (s *systemRelation) Name() string { return "divan." + s.table.Name }
+
+func (s *systemRelation) Columns() []exec.Column {
+	out := make([]exec.Column, len(s.table.Columns))
+	for i, c := range s.table.Columns {
+		typ, ok := types.ByName(c.Type)
+		if !ok {
+			typ = types.Text
+		}
+		out[i] = exec.Column{Name: c.Name, Type: typ, Mod: -1}
+	}
+	return out
+}
+
+func (s *systemRelation) Rows(st *exec.State) ([][]types.Datum, error) {
+	var out [][]types.Datum
+	add := func(values []any) error {
+		row := make([]types.Datum, len(s.table.Columns))
+		for i := range row {
+			if i >= len(values) {
+				return fmt.Errorf("system table %s: row of %d values for %d columns", s.table.Name, len(values), len(row))
+			}
+			var err error
+			if row[i], err = datum(values[i]); err != nil {
+				return fmt.Errorf("system table %s, column %s: %w", s.table.Name, s.table.Columns[i].Name, err)
+			}
+		}
+		out = append(out, row)
+		return nil
+	}
+	if s.own != nil {
+		for _, values := range s.own() {
+			if err := add(values); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	for values, err := range s.ss.catalog.SystemRows(st.Ctx, s.table.Name, s.ss.start.Database) {
+		if err != nil {
+			return nil, err
+		}
+		if err := add(values); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// datum makes a value of what a system table gives.
+func datum(v any) (types.Datum, error) {
+	switch v := v.(type) {
+	case nil:
+		return types.Null, nil
+	case string:
+		return types.NewText(v), nil
+	case bool:
+		return types.NewBool(v), nil
+	case int:
+		return types.NewInt(int64(v)), nil
+	case int64:
+		return types.NewInt(v), nil
+	case float64:
+		return types.NewFloat(v), nil
+	case time.Time:
+		if v.IsZero() {
+			return types.Null, nil
+		}
+		return types.NewTime(v.UnixMicro()), nil
+	case json.RawMessage:
+		if v == nil {
+			return types.Null, nil
+		}
+		return types.NewJSON(v), nil
+	}
+	return types.Null, fmt.Errorf("value of type %T", v)
+}
+
+// sessionsTable is divan.sessions where the node has none of its own that sees the whole cluster.
+var sessionsTable = exec.SystemTable{Name: "sessions", Comment: "SQL sessions of this node", Columns: []exec.SystemColumn{
+	{Name: "pid", Type: "int8"}, {Name: "username", Type: "text"}, {Name: "database", Type: "text"}, {Name: "application_name", Type: "text"},
+	{Name: "client", Type: "text"}, {Name: "tls", Type: "bool"}, {Name: "started", Type: "timestamptz"}, {Name: "state", Type: "text"},
+	{Name: "statement", Type: "text"}, {Name: "statement_started", Type: "timestamptz"}, {Name: "rows_sent", Type: "int8"}}}
+
+func (s *Server) sessionRows() [][]any {
+	var out [][]any
+	for _, ss := range s.Sessions() {
+		out = append(out, []any{int64(ss.PID), ss.User, ss.Database, ss.Application, ss.Remote, ss.TLS, ss.Since, ss.State, ss.Statement,
+			ss.StatementSince, ss.Rows})
+	}
+	return out
+}
+
+// systemTables are the node's and this package's own, by name.
+func (ss *session) systemTables() []exec.SystemTable {
+	tables := slices.Clone(ss.catalog.SystemTables())
+	if !slices.ContainsFunc(tables, func(t exec.SystemTable) bool { return t.Name == sessionsTable.Name }) {
+		tables = append(tables, sessionsTable)
+	}
+	return tables
+}

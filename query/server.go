@@ -1,0 +1,125 @@
+// Package query is the SQL side of the node: a PostgreSQL server over the reads that package exec declares. It wires pgwire (the
+// protocol), sql (statements to plans), exec (plans to rows) and catalog (the descriptions of it all), and owns the sessions.
+package query
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/pgwire"
+)
+
+// ServerVersion is what clients are told. psql and drivers choose their catalogue statements by its number.
+const ServerVersion = "15.8 (Divan)"
+
+// Principal is who a session acts for.
+type Principal struct {
+	User string
+	// Authenticated is false when the server has no credentials to check: the node lets everybody act as admin then.
+	Authenticated bool
+}
+
+// Options configure a Server. Catalog is required.
+type Options struct {
+	// Catalog returns what a user may see. It is called once per session and may fail with a *exec.ReadError.
+	Catalog func(ctx context.Context, who Principal) (exec.Catalog, error)
+	// Credentials are the users who may log in, by SCRAM-SHA-256. nil lets everybody in.
+	Credentials pgwire.Credentials
+	// TLS, when not nil, is offered; RequireTLS insists on it.
+	TLS        *tls.Config
+	RequireTLS bool
+	// MaxSessions answers 53300 beyond it; 0 is 256.
+	MaxSessions int
+	Log         *slog.Logger
+}
+
+// Server serves SQL sessions.
+type Server struct {
+	opts Options
+	wire *pgwire.Server
+	log  *slog.Logger
+
+	mu struct {
+		sync.Mutex
+		sessions map[*session]struct{}
+	}
+}
+
+// NewServer makes a server that is not listening yet.
+func NewServer(opts Options) *Server {
+	s := &Server{opts: opts, log: opts.Log}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	s.mu.sessions = map[*session]struct{}{}
+	s.wire = pgwire.NewServer(pgwire.Options{Handler: s, Credentials: opts.Credentials, TLS: opts.TLS, RequireTLS: opts.RequireTLS,
+		MaxConnections: opts.MaxSessions, Log: s.log})
+	return s
+}
+
+// Serve accepts connections on l until Shutdown, and then returns pgwire.ErrServerClosed.
+func (s *Server) Serve(l net.Listener) error { return s.wire.Serve(l) }
+
+// Shutdown stops accepting, ends the sessions with 57P01, and waits for them; when ctx ends first it closes their connections.
+func (s *Server) Shutdown(ctx context.Context) error { return s.wire.Shutdown(ctx) }
+
+// Session describes a session for divan.sessions and the dashboard.
+type Session struct {
+	PID         uint32
+	User        string
+	Database    string
+	Application string
+	Remote      string
+	TLS         bool
+	Since       time.Time
+	State       string // "active", "idle", "idle in transaction", "idle in transaction (aborted)"
+	// Statement is the one under way or the last one, cut to 1 KB; StatementSince is when it began.
+	Statement      string
+	StatementSince time.Time
+	// Rows is how many rows it has sent in all.
+	Rows int64
+}
+
+// Sessions lists the sessions of this node, oldest first.
+func (s *Server) Sessions() []Session {
+	s.mu.Lock()
+	list := make([]*session, 0, len(s.mu.sessions))
+	for ss := range s.mu.sessions {
+		list = append(list, ss)
+	}
+	s.mu.Unlock()
+	out := make([]Session, len(list))
+	for i, ss := range list {
+		out[i] = ss.describe()
+	}
+	slices.SortFunc(out, func(a, b Session) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.PID, b.PID)) })
+	return out
+}
+
+// Cancel cancels the statement that a session runs, and says whether there is such a session.
+func (s *Server) Cancel(pid uint32) bool { return s.wire.Cancel(pid) }
+
+// Open implements pgwire.Handler.
+func (s *Server) Open(ctx context.Context, start pgwire.Start, client pgwire.Client) (pgwire.Session, error) {
+	ss, err := newSession(ctx, s, start, client)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.mu.sessions[ss] = struct{}{}
+	s.mu.Unlock()
+	return ss, nil
+}
+
+func (s *Server) forget(ss *session) {
+	s.mu.Lock()
+	delete(s.mu.sessions, ss)
+	s.mu.Unlock()
+}

@@ -1,0 +1,261 @@
+package query
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/pgwire"
+	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// systemDatabase is the virtual database that always exists and holds only the system schemas.
+const systemDatabase = "divan"
+
+// Limits of one session.
+const (
+	maxStatements = 1000
+	maxPortals    = 1000
+)
+
+// session is one client's state. All of it belongs to the connection's goroutine but for mu.
+type session struct {
+	srv     *Server
+	start   pgwire.Start
+	client  pgwire.Client
+	catalog exec.Catalog
+	vars    variables
+	types   types.Env
+
+	status     byte // 'I', 'T', 'E'
+	savepoints []string
+	began      time.Time // of the transaction
+	statements map[string]*prepared
+	portals    map[string]*portal
+
+	mu struct {
+		sync.Mutex
+		state     byte // as status, or 'A' while active
+		statement string
+		since     time.Time
+		app       string
+		rows      int64
+	}
+}
+
+func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgwire.Client) (*session, error) {
+	cat, err := srv.opts.Catalog(ctx, Principal{User: start.User, Authenticated: start.Authenticated})
+	if err != nil {
+		return nil, exec.DatabaseError(start.Database, err)
+	}
+	ss := &session{srv: srv, start: start, client: client, catalog: cat, vars: newVariables(), status: 'I',
+		statements: map[string]*prepared{}, portals: map[string]*portal{}}
+	if start.Database != systemDatabase {
+		if _, err := cat.Database(ctx, start.Database); err != nil {
+			return nil, exec.DatabaseError(start.Database, err)
+		}
+	}
+	ss.vars.value["session_authorization"], ss.vars.initial["session_authorization"] = start.User, start.User
+	if !start.Authenticated {
+		ss.vars.value["is_superuser"] = "on"
+	}
+	for name, value := range start.Settings {
+		v, err := ss.vars.set(name, value)
+		if err != nil {
+			return nil, err
+		}
+		ss.vars.initial[name] = v
+		ss.applied(name)
+	}
+	ss.mu.state, ss.mu.since = 'I', start.Since
+	return ss, nil
+}
+
+// applied carries a changed setting to where it has its effect.
+func (ss *session) applied(name string) {
+	switch name {
+	case "timezone":
+		ss.types.Location, _, _ = location(ss.vars.value[name])
+	case "bytea_output":
+		ss.types.ByteaEscape = ss.vars.value[name] == "escape"
+	case "application_name":
+		ss.mu.Lock()
+		ss.mu.app = ss.vars.value[name]
+		ss.mu.Unlock()
+	}
+}
+
+// setVariable is SET: it checks, stores, and tells the client where the protocol wants it.
+func (ss *session) setVariable(name, value string, local bool) error {
+	before, had := ss.vars.value[name]
+	v, err := ss.vars.set(name, value)
+	if err != nil {
+		return err
+	}
+	if local {
+		if _, saved := ss.vars.local[name]; !saved && had {
+			ss.vars.local[name] = before
+		}
+	}
+	ss.applied(name)
+	if s := findSetting(name); s != nil && s.report && v != before {
+		ss.client.ParameterStatus(s.label(), v)
+	}
+	return nil
+}
+
+// Parameters implements pgwire.Session.
+func (ss *session) Parameters() []pgwire.Parameter {
+	var out []pgwire.Parameter
+	for i := range settings {
+		if s := &settings[i]; s.report {
+			out = append(out, pgwire.Parameter{Name: s.label(), Value: ss.vars.value[s.name]})
+		}
+	}
+	return out
+}
+
+// Status implements pgwire.Session.
+func (ss *session) Status() byte {
+	ss.mark(ss.status, "")
+	return ss.status
+}
+
+// Fail implements pgwire.Session: a transaction block has failed, and what was open in it is closed.
+func (ss *session) Fail() {
+	if ss.status == 'T' {
+		ss.status = 'E'
+	}
+	ss.closePortals(false)
+}
+
+// Sync implements pgwire.Session.
+func (ss *session) Sync(context.Context) {
+	if ss.status == 'I' {
+		ss.closePortals(false)
+	}
+}
+
+// Close implements pgwire.Session.
+func (ss *session) Close() {
+	ss.closePortals(true)
+	ss.srv.forget(ss)
+}
+
+// closePortals closes all portals, but for cursors WITH HOLD unless held is set.
+func (ss *session) closePortals(held bool) {
+	for name, p := range ss.portals {
+		if held || !p.hold {
+			p.Close()
+			delete(ss.portals, name)
+		}
+	}
+}
+
+// endTransaction is COMMIT or ROLLBACK.
+func (ss *session) endTransaction() {
+	ss.status, ss.savepoints = 'I', nil
+	ss.closePortals(false)
+	for name, v := range ss.vars.local {
+		// A value that was valid before is valid now.
+		_ = ss.setVariable(name, v, false)
+	}
+	clear(ss.vars.local)
+}
+
+// mark notes for divan.sessions what the session is doing.
+func (ss *session) mark(state byte, statement string) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.mu.state = state
+	if statement != "" {
+		ss.mu.statement = types.Truncate(statement, 1024)
+		ss.mu.since = time.Now()
+	}
+}
+
+func (ss *session) describe() Session {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	state := map[byte]string{'A': "active", 'I': "idle", 'T': "idle in transaction", 'E': "idle in transaction (aborted)"}[ss.mu.state]
+	return Session{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database, Application: ss.mu.app,
+		Remote: ss.start.Remote.String(), TLS: ss.start.TLS, Since: ss.start.Since, State: state,
+		Statement: ss.mu.statement, StatementSince: ss.mu.since, Rows: ss.mu.rows}
+}
+
+// Split implements pgwire.Session.
+func (ss *session) Split(query string) ([]pgwire.Piece, error) {
+	texts, offsets, err := sql.Split(query)
+	if err != nil {
+		return nil, located(err, query, 0)
+	}
+	pieces := make([]pgwire.Piece, len(texts))
+	for i := range texts {
+		pieces[i] = pgwire.Piece{Text: texts[i], Query: query, Offset: offsets[i]}
+	}
+	return pieces, nil
+}
+
+// Simple implements pgwire.Session.
+func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Portal, error) {
+	ss.mark('A', piece.Text)
+	st, err := ss.prepare(ctx, piece.Text, nil)
+	if err == nil && len(st.params) > 0 {
+		err = sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $1")
+	}
+	var p *portal
+	if err == nil {
+		p, err = ss.portal(st, nil, nil)
+	}
+	if err != nil {
+		return nil, located(err, piece.Query, piece.Offset)
+	}
+	p.query, p.offset = piece.Query, piece.Offset
+	return p, nil
+}
+
+// located turns the position of an error, which is a byte offset in a statement, into a character's number in the whole query.
+func located(err error, query string, offset int) error {
+	e := sqlstate.From(err)
+	if e.Pos == 0 {
+		return err
+	}
+	c := *e
+	at := min(e.Pos-1+offset, len(query))
+	c.Pos = utf8.RuneCountInString(query[:at]) + 1
+	return &c
+}
+
+// The rest makes session an exec.Session.
+
+func (ss *session) User() string       { return ss.start.User }
+func (ss *session) Database() string   { return ss.start.Database }
+func (ss *session) PID() uint32        { return ss.start.PID }
+func (ss *session) Started() time.Time { return ss.start.Since }
+
+func (ss *session) Remote() (string, int) {
+	host, port, err := net.SplitHostPort(ss.start.Remote.String())
+	if err != nil {
+		return "", 0
+	}
+	n, _ := strconv.Atoi(port)
+	return host, n
+}
+
+func (ss *session) Setting(name string) (string, bool) {
+	v, ok := ss.vars.value[strings.ToLower(name)]
+	return v, ok
+}
+
+func (ss *session) SetSetting(name, value string) error {
+	return ss.setVariable(strings.ToLower(name), value, false)
+}
+
+func (ss *session) Cancel(pid uint32) bool { return ss.srv.Cancel(pid) }

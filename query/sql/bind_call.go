@@ -1,0 +1,435 @@
+package sql
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// call binds a function, an aggregate or a window function.
+func (b *binder) call(n *call, sc *scope) (exec.Expr, error) {
+	name := n.name[len(n.name)-1]
+	if len(n.name) > 1 && n.name[0] != "pg_catalog" && n.name[0] != "information_schema" {
+		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", strings.Join(n.name, ".")).At(n.offset())
+	}
+	if n.over != nil {
+		return b.windowCall(n, sc)
+	}
+	if _, ok := exec.Aggregates[name]; ok {
+		return b.aggregate(n, sc)
+	}
+	if n.filter != nil || n.distinct || len(n.order) > 0 {
+		return nil, sqlstate.New("42809", "FILTER, DISTINCT or ORDER BY specified, but %s is not an aggregate function", name).At(n.offset())
+	}
+	switch name {
+	case "coalesce", "greatest", "least":
+		args, err := b.exprs(n.args, sc)
+		if err != nil {
+			return nil, err
+		}
+		if len(args) == 0 {
+			return nil, syntaxError(n.offset(), "syntax error: %s needs an argument", strings.ToUpper(name))
+		}
+		args, typ, err := b.unify(args, strings.ToUpper(name), n.offset())
+		return &exec.Coalesce{Op: name, Args: args, Typ: typ}, err
+	case "nullif":
+		return b.nullIf(n, sc)
+	}
+	args, err := b.args(n, sc)
+	if err != nil {
+		return nil, err
+	}
+	return b.callWith(n, args, sc)
+}
+
+// args binds the arguments of a function.
+func (b *binder) args(n *call, sc *scope) ([]exec.Expr, error) {
+	if n.star {
+		return nil, sqlstate.New(sqlstate.UndefinedFunction, "%s(*) specified, but %s is not an aggregate function", n.name[len(n.name)-1], n.name[len(n.name)-1]).At(n.offset())
+	}
+	if len(n.args) > 100 {
+		return nil, sqlstate.New(sqlstate.TooManyArguments, "cannot pass more than 100 arguments to a function").At(n.offset())
+	}
+	return b.exprs(n.args, sc)
+}
+
+func (b *binder) nullIf(n *call, sc *scope) (exec.Expr, error) {
+	if len(n.args) != 2 {
+		return nil, syntaxError(n.offset(), "syntax error: NULLIF needs two arguments")
+	}
+	args, err := b.exprs(n.args, sc)
+	if err != nil {
+		return nil, err
+	}
+	if untyped(args[0]) {
+		if args[0], err = b.coerce(args[0], types.Text, types.Implicit, n.offset()); err != nil {
+			return nil, err
+		}
+	}
+	eq, err := b.compare("=", args[0], args[1], n.offset())
+	if err != nil {
+		return nil, err
+	}
+	t := args[0].Type()
+	return &exec.Case{Whens: []exec.When{{Cond: eq, Result: exec.NullOf(t)}}, Else: args[0], Typ: t}, nil
+}
+
+// callWith finds the function for bound arguments. A function that returns rows is allowed in a select list only.
+func (b *binder) callWith(n *call, args []exec.Expr, sc *scope) (exec.Expr, error) {
+	name := n.name[len(n.name)-1]
+	candidates := exec.Functions[name]
+	if len(candidates) == 0 {
+		if e, done, err := b.castCall(name, args, n.offset()); done {
+			return e, err
+		}
+		if fn := b.tableFunc(n, args); fn != nil {
+			return nil, sqlstate.Unsupported(n.offset(), "Call it in FROM, or alone in the select list.", "the set-returning function %s is not supported here", name)
+		}
+	}
+	fn, err := choose(candidates, args)
+	if err != nil || fn == nil {
+		oids := make([]string, len(args))
+		for i, a := range args {
+			oids[i] = types.NameOf(a.Type())
+		}
+		what := name + "(" + strings.Join(oids, ", ") + ")"
+		if err != nil {
+			return nil, sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique", what).At(n.offset()).
+				WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
+		}
+		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", what).At(n.offset()).
+			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
+	}
+	if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, n.offset()); err != nil {
+		return nil, err
+	}
+	return &exec.Call{Func: fn, Args: args, Typ: returnType(fn, args), Off: n.offset()}, nil
+}
+
+// castCall is a type's name in call syntax: int4('5'), text(x), date(ts).
+func (b *binder) castCall(name string, args []exec.Expr, off int) (exec.Expr, bool, error) {
+	to, ok := types.ByName(name)
+	if !ok || len(args) != 1 {
+		return nil, false, nil
+	}
+	if untyped(args[0]) {
+		e, err := b.coerce(args[0], to, types.Explicit, off)
+		return e, true, err
+	}
+	if types.CastContext(args[0].Type(), to) == types.NoCast {
+		return nil, false, nil
+	}
+	return &exec.CastExpr{X: args[0], To: to, Mod: -1, Off: off}, true, nil
+}
+
+func returnType(fn *exec.Func, args []exec.Expr) types.OID {
+	if fn.RetOf == nil {
+		return fn.Ret
+	}
+	oids := make([]types.OID, len(args))
+	for i, a := range args {
+		oids[i] = a.Type()
+	}
+	return fn.RetOf(oids)
+}
+
+// coerceArgs brings arguments to the declared types.
+func (b *binder) coerceArgs(args []exec.Expr, want []types.OID, variadic bool, off int) ([]exec.Expr, error) {
+	out := make([]exec.Expr, len(args))
+	elem := types.Unknown
+	for i := range args {
+		if w := argType(want, variadic, i); w == exec.AnyElement {
+			if t := commonType(elem, args[i].Type()); t != 0 {
+				elem = t
+			}
+		}
+	}
+	if elem == types.Unknown {
+		elem = types.Text
+	}
+	for i, a := range args {
+		w := argType(want, variadic, i)
+		if w == exec.AnyElement {
+			w = elem
+		}
+		if w == types.AnyArray && !untyped(a) {
+			out[i] = a
+			continue
+		}
+		var err error
+		if out[i], err = b.coerce(a, w, types.Implicit, off); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func argType(want []types.OID, variadic bool, i int) types.OID {
+	if i < len(want) {
+		return want[i]
+	}
+	if variadic {
+		return want[len(want)-1]
+	}
+	return 0
+}
+
+func (b *binder) tableFunc(n *call, args []exec.Expr) *exec.TableFunc {
+	var best *exec.TableFunc
+	bestScore := -1
+	for _, f := range exec.TableFuncs[n.name[len(n.name)-1]] {
+		if s, ok := score(f.Args, f.Variadic, args); ok && s > bestScore {
+			best, bestScore = f, s
+		}
+	}
+	return best
+}
+
+// score says how well arguments fit declared types: more is better; false when they do not.
+func score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
+	if len(args) != len(want) && !(variadic && len(args) >= len(want)) {
+		return 0, false
+	}
+	total := 0
+	var elem types.OID
+	for i, a := range args {
+		w, t := argType(want, variadic, i), a.Type()
+		switch {
+		case untyped(a):
+			// An open literal fits everywhere, best as text.
+			if w == types.Text {
+				total++
+			}
+			continue
+		case w == t:
+			total += 10
+		case w == exec.AnyValue:
+			total++
+		case w == exec.AnyElement:
+			if elem != 0 && commonType(elem, t) == 0 {
+				return 0, false
+			}
+			elem = t
+			total += 2
+		case w == types.AnyArray:
+			if types.ElemOf(t) == 0 {
+				return 0, false
+			}
+			total += 2
+		case types.CastContext(t, w) == types.Implicit:
+			info := types.Lookup(w)
+			if info != nil && info.Prefer {
+				total += 3
+			}
+			// The nearer of two promotions wins.
+			if a, c := numericRank[t], numericRank[w]; a > 0 && c > 0 {
+				total += 6 - (c - a)
+			}
+		default:
+			return 0, false
+		}
+	}
+	return total, true
+}
+
+// choose picks the candidate that fits best; an error means that two fit equally well.
+func choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
+	var best *exec.Func
+	bestScore, ties := -1, 0
+	for _, f := range candidates {
+		s, ok := score(f.Args, f.Variadic, args)
+		switch {
+		case !ok:
+		case s > bestScore:
+			best, bestScore, ties = f, s, 0
+		case s == bestScore:
+			ties++
+		}
+	}
+	if ties > 0 {
+		return best, sqlstate.New(sqlstate.AmbiguousFunction, "ambiguous")
+	}
+	return best, nil
+}
+
+// operator binds a prefix or infix operator.
+func (b *binder) operator(n *operator, sc *scope) (exec.Expr, error) {
+	args, err := b.exprs(n.args, sc)
+	if err != nil {
+		return nil, err
+	}
+	return b.operatorWith(n.op, args, n.offset())
+}
+
+func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, error) {
+	if len(args) == 2 {
+		if exec.Comparison(op) != nil {
+			if l, ok := args[0].(*exec.RowExpr); ok {
+				if r, ok := args[1].(*exec.RowExpr); ok {
+					return b.compareRows(op, l, r, off)
+				}
+			}
+			return b.compare(op, args[0], args[1], off)
+		}
+		if e, done, err := b.specialOperator(op, args, off); done || err != nil {
+			return e, err
+		}
+		// An open operand takes the type of the other, if there is an operator for that.
+		for i := range args {
+			if t := args[1-i].Type(); untyped(args[i]) && !untyped(args[1-i]) {
+				for _, f := range exec.Operators[op] {
+					if len(f.Args) == 2 && f.Args[0] == t && f.Args[1] == t {
+						return b.applyOperator(f, op, args, off)
+					}
+				}
+			}
+		}
+	}
+	fn, err := choose(operatorsOf(op, len(args)), args)
+	if err != nil {
+		oids := []types.OID{args[0].Type()}
+		if len(args) == 2 {
+			oids = append(oids, args[1].Type())
+		}
+		e := operandError(op, off, oids...).(*sqlstate.Error)
+		e.Code = sqlstate.AmbiguousFunction
+		e.Message = strings.Replace(e.Message, "does not exist", "is not unique", 1)
+		return nil, e
+	}
+	if fn == nil {
+		if len(args) == 1 {
+			return nil, operandError(op, off, args[0].Type())
+		}
+		e := operandError(op, off, args[0].Type(), args[1].Type())
+		if se, ok := e.(*sqlstate.Error); ok && (types.IsJSON(args[0].Type()) || args[0].Type() == types.Text) {
+			se.Hint = "A member of a document is used as a number by a cast: (doc->>'n')::numeric."
+		}
+		return nil, e
+	}
+	return b.applyOperator(fn, op, args, off)
+}
+
+func operatorsOf(op string, n int) []*exec.Func {
+	var out []*exec.Func
+	for _, f := range exec.Operators[op] {
+		if len(f.Args) == n {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (b *binder) applyOperator(fn *exec.Func, op string, args []exec.Expr, off int) (exec.Expr, error) {
+	args, err := b.coerceArgs(args, fn.Args, false, off)
+	if err != nil {
+		return nil, err
+	}
+	return &exec.Call{Func: fn, Args: args, Typ: returnType(fn, args), Off: off, Op: op}, nil
+}
+
+// specialOperator handles those whose operand types do not follow the general rule.
+func (b *binder) specialOperator(op string, args []exec.Expr, off int) (exec.Expr, bool, error) {
+	l, r := args[0].Type(), args[1].Type()
+	switch op {
+	case "~~", "~~*", "!~~", "!~~*", "~", "~*", "!~", "!~*":
+		if types.ElemOf(l) != 0 || types.ElemOf(r) != 0 {
+			return nil, false, nil
+		}
+		x, err := b.textOperand(args[0], op, r, off)
+		if err != nil {
+			return nil, true, err
+		}
+		y, err := b.coerce(args[1], types.Text, types.Implicit, off)
+		if err != nil {
+			return nil, true, err
+		}
+		return &exec.Call{Func: exec.LikeFunc(op), Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off, Op: op}, true, nil
+	case "->", "->>":
+		// A small integer constant is an index, also when it is wider than int4.
+		if types.IsJSON(l) && (r == types.Int8 || r == types.Int2) {
+			idx := &exec.CastExpr{X: args[1], To: types.Int4, Mod: -1, Off: off, Hidden: true}
+			e, err := b.operatorWith(op, []exec.Expr{args[0], idx}, off)
+			return e, true, err
+		}
+		if types.IsJSON(l) && untyped(args[1]) {
+			y, err := b.coerce(args[1], types.Text, types.Implicit, off)
+			if err != nil {
+				return nil, true, err
+			}
+			e, err := b.operatorWith(op, []exec.Expr{args[0], y}, off)
+			return e, true, err
+		}
+	case "||":
+		if e, done, err := b.concat(args, l, r, off); done {
+			return e, true, err
+		}
+	}
+	return nil, false, nil
+}
+
+// concat: arrays with arrays or elements, jsonb with jsonb, else texts, where one side may be anything that is not text.
+func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, bool, error) {
+	le, re := types.ElemOf(l), types.ElemOf(r)
+	text := func(e exec.Expr) (exec.Expr, error) {
+		if types.IsString(e.Type()) {
+			return b.coerce(e, types.Text, types.Implicit, off)
+		}
+		return &exec.CastExpr{X: e, To: types.Text, Mod: -1, Off: off, Hidden: true}, nil
+	}
+	switch {
+	case le != 0 || re != 0:
+		return nil, false, nil
+	case l == types.JSONB && (r == types.JSONB || untyped(args[1])), r == types.JSONB && untyped(args[0]):
+		return nil, false, nil
+	case types.IsString(l) || types.IsString(r):
+		x, err := text(args[0])
+		if err != nil {
+			return nil, true, err
+		}
+		y, err := text(args[1])
+		return &exec.Call{Func: exec.TextConcat, Args: []exec.Expr{x, y}, Typ: types.Text, Off: off, Op: "||"}, true, err
+	}
+	return nil, false, nil
+}
+
+// compareRows compares (a, b) with (c, d) field by field.
+func (b *binder) compareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr, error) {
+	if len(l.Items) != len(r.Items) {
+		return nil, syntaxError(off, "unequal number of entries in row expressions")
+	}
+	var parts []exec.Expr
+	word := "and"
+	switch op {
+	case "<>":
+		word = "or"
+		fallthrough
+	case "=":
+		for i := range l.Items {
+			e, err := b.compare(op, l.Items[i], r.Items[i], off)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, e)
+		}
+		if len(parts) == 1 {
+			return parts[0], nil
+		}
+		return &exec.Logic{Op: word, Args: parts}, nil
+	}
+	// a < c or (a = c and (b < d or ...))
+	last := len(l.Items) - 1
+	e, err := b.compare(op, l.Items[last], r.Items[last], off)
+	for i := last - 1; i >= 0 && err == nil; i-- {
+		var strict, equal exec.Expr
+		if strict, err = b.compare(op[:1], l.Items[i], r.Items[i], off); err != nil {
+			break
+		}
+		if equal, err = b.compare("=", l.Items[i], r.Items[i], off); err != nil {
+			break
+		}
+		e = &exec.Logic{Op: "or", Args: []exec.Expr{strict, &exec.Logic{Op: "and", Args: []exec.Expr{equal, e}}}}
+	}
+	return e, err
+}

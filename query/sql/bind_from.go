@@ -1,0 +1,479 @@
+package sql
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// boundFrom is a bound item of FROM: *userScan, *virtualScan, *derivedScan, *funcScan or *boundJoin.
+type boundFrom interface {
+	// span is the columns in the row buffer, from and to.
+	span() (from, to int)
+}
+
+type userScan struct {
+	rel          *UserRelation
+	design, view string // of a view
+	raw          bool   // options.collation is raw: no order to rely on
+	name         string // for EXPLAIN
+	base         int
+	used         []bool // columns that the query looks at
+}
+
+type virtualScan struct {
+	rel   exec.Relation
+	base  int
+	width int
+}
+
+type derivedScan struct {
+	query   *boundQuery
+	name    string
+	base    int
+	lateral bool
+}
+
+type funcScan struct {
+	fn         *exec.TableFunc
+	args       []exec.Expr
+	scalar     exec.Expr
+	name       string
+	base       int
+	width      int
+	ordinality bool
+}
+
+type boundJoin struct {
+	kind        string
+	left, right boundFrom
+	on          []exec.Expr
+	lateral     bool
+}
+
+func (s *userScan) span() (int, int)    { return s.base, s.base + len(s.rel.Columns) }
+func (s *virtualScan) span() (int, int) { return s.base, s.base + s.width }
+func (s *derivedScan) span() (int, int) { return s.base, s.base + len(s.query.columns) }
+func (s *funcScan) span() (int, int) {
+	to := s.base + s.width
+	if s.ordinality {
+		to++
+	}
+	return s.base, to
+}
+func (j *boundJoin) span() (int, int) {
+	from, _ := j.left.span()
+	_, to := j.right.span()
+	return from, to
+}
+
+// from binds the FROM list; items with commas between them are inner joins.
+func (b *binder) from(items []fromItem, sc *scope) error {
+	q := sc.query
+	for _, it := range items {
+		f, err := b.fromItem(it, sc)
+		if err != nil {
+			return err
+		}
+		if q.from == nil {
+			q.from = f
+		} else {
+			q.from = &boundJoin{kind: "inner", left: q.from, right: f, lateral: isLateral(f)}
+		}
+	}
+	if q.from != nil {
+		return b.noUserJoins(q, items[0].offset())
+	}
+	return nil
+}
+
+// noUserJoins refuses joins with relations of the store, until there is a good way to do them.
+func (b *binder) noUserJoins(q *boundQuery, off int) error {
+	users, total := 0, 0
+	var count func(boundFrom)
+	count = func(f boundFrom) {
+		switch n := f.(type) {
+		case *boundJoin:
+			count(n.left)
+			count(n.right)
+			return
+		case *userScan:
+			users++
+		case *derivedScan:
+			if n.query.user {
+				users++
+			}
+		case *funcScan:
+			// A function over a document's own values, like jsonb_array_elements(doc->'tags'), unfolds each row.
+			return
+		}
+		total++
+	}
+	count(q.from)
+	q.user = users > 0
+	if users > 0 && total > 1 {
+		return sqlstate.Unsupported(off, "Query one relation at a time, or emit what belongs together under one key in a view.",
+			"joins with documents, views and changes are not supported")
+	}
+	return nil
+}
+
+func isLateral(f boundFrom) bool {
+	switch n := f.(type) {
+	case *derivedScan:
+		return n.lateral
+	case *funcScan:
+		return true
+	}
+	return false
+}
+
+func (b *binder) fromItem(it fromItem, sc *scope) (boundFrom, error) {
+	if err := b.enter(it.offset()); err != nil {
+		return nil, err
+	}
+	defer func() { b.depth-- }()
+	switch n := it.(type) {
+	case *tableRef:
+		return b.table(n, sc)
+	case *subselect:
+		return b.derived(n.sel, n.alias, n.columns, n.lateral, n.offset(), sc)
+	case *funcTable:
+		return b.funcTable(n, sc)
+	case *join:
+		return b.join(n, sc)
+	}
+	return nil, syntaxError(it.offset(), "syntax error")
+}
+
+// addRelation gives a relation its columns in the row buffer.
+func (b *binder) addRelation(sc *scope, rel *relation, cols []exec.Column, names []string, off int) error {
+	if len(names) > len(cols) {
+		return sqlstate.New(sqlstate.InvalidColumnReference, "table %q has %d columns available but %d columns specified", rel.alias, len(cols), len(names)).At(off)
+	}
+	for _, r := range sc.rels {
+		if r.alias == rel.alias && rel.alias != "" && (r.schema == rel.schema || r.schema == "" || rel.schema == "") {
+			return sqlstate.New(sqlstate.DuplicateAlias, "table name %q specified more than once", rel.alias).At(off)
+		}
+	}
+	for i, c := range cols {
+		if i < len(names) {
+			c.Name = names[i]
+		}
+		rel.cols = append(rel.cols, relColumn{name: c.Name, typ: c.Type, mod: c.Mod, index: sc.width + i})
+	}
+	sc.width += len(cols)
+	sc.rels = append(sc.rels, rel)
+	return nil
+}
+
+func (b *binder) table(n *tableRef, sc *scope) (boundFrom, error) {
+	name := n.name[len(n.name)-1]
+	schema := ""
+	switch len(n.name) {
+	case 1:
+		if c, in := findCTE(sc, name); c != nil {
+			return b.cteRef(n, c, in, sc)
+		}
+	case 2:
+		schema = n.name[0]
+	case 3:
+		if n.name[0] != b.r.DatabaseName() {
+			return nil, sqlstate.Unsupported(n.offset(), "Connect to that database.", "cross-database references are not implemented: %q", strings.Join(n.name, "."))
+		}
+		schema = n.name[1]
+	default:
+		return nil, syntaxError(n.offset(), "improper relation name (too many dotted names): %s", strings.Join(n.name, "."))
+	}
+	alias, shown := n.alias, ""
+	if alias == "" {
+		alias, shown = name, schema
+	}
+	rel := &relation{alias: alias, schema: shown}
+	if v := b.virtual(schema, name); v != nil {
+		s := &virtualScan{rel: v, base: sc.width, width: len(v.Columns())}
+		return s, b.addRelation(sc, rel, v.Columns(), n.columns, n.offset())
+	}
+	u, err := b.userRelation(schema, name, n.offset())
+	if err != nil {
+		return nil, err
+	}
+	u.base, rel.user, u.used = sc.width, u, make([]bool, len(u.rel.Columns))
+	cols := make([]exec.Column, len(u.rel.Columns))
+	for i, c := range u.rel.Columns {
+		cols[i] = exec.Column{Name: c.Name, Type: c.Type, Mod: -1}
+	}
+	return u, b.addRelation(sc, rel, cols, n.columns, n.offset())
+}
+
+// virtual finds a made-up relation: pg_catalog before the search path, as PostgreSQL does.
+func (b *binder) virtual(schema, name string) exec.Relation {
+	if schema != "" {
+		return b.r.Relation(schema, name)
+	}
+	if v := b.r.Relation("pg_catalog", name); v != nil {
+		return v
+	}
+	for _, s := range b.r.SearchPath() {
+		if v := b.r.Relation(s, name); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// userRelation finds a relation of the store.
+func (b *binder) userRelation(schema, name string, off int) (*userScan, error) {
+	path := []string{schema}
+	if schema == "" {
+		path = b.r.SearchPath()
+	}
+	if !b.opened {
+		b.opened = true
+		db, err := b.r.Database(b.ctx)
+		if err != nil {
+			return nil, err
+		}
+		b.db = db
+	}
+	missing := name
+	if schema != "" {
+		missing = schema + "." + name
+	}
+	notFound := sqlstate.New(sqlstate.UndefinedTable, "relation %q does not exist", missing).At(off)
+	if b.db == nil {
+		return nil, notFound.WithHint("The database %q has only the system schemas. Connect to another one to read documents.", b.r.DatabaseName())
+	}
+	for _, s := range path {
+		if s == "public" {
+			if rel := publicRelation(name); rel != nil {
+				return &userScan{rel: rel, name: rel.Name}, nil
+			}
+			continue
+		}
+		if b.r.HasSchema(s) {
+			continue
+		}
+		d, err := b.db.Design(b.ctx, s)
+		if err != nil {
+			if exec.KindOf(err) == exec.NotFound {
+				continue
+			}
+			return nil, err
+		}
+		for _, v := range d.Views {
+			if v.Name == name {
+				rel := &UserRelation{Name: name, Kind: exec.ReadView, Columns: ViewColumns}
+				return &userScan{rel: rel, design: s, view: name, raw: v.RawCollation, name: s + "." + name}, nil
+			}
+		}
+	}
+	if schema != "" && schema != "public" && !b.r.HasSchema(schema) {
+		if _, err := b.db.Design(b.ctx, schema); exec.KindOf(err) == exec.NotFound {
+			return nil, notFound.WithHint("There is no design document %q with views in this database.", "_design/"+schema)
+		}
+	}
+	return nil, notFound
+}
+
+func findCTE(sc *scope, name string) (*boundCTE, *scope) {
+	for s := sc; s != nil; s = s.parent {
+		if c := s.ctes[name]; c != nil {
+			return c, s
+		}
+	}
+	return nil, nil
+}
+
+// cteRef expands a common table expression where it is used.
+func (b *binder) cteRef(n *tableRef, c *boundCTE, in, sc *scope) (boundFrom, error) {
+	q, err := b.query(c.sel, c.scope)
+	if err != nil {
+		return nil, err
+	}
+	if q.correlated && in != sc {
+		return nil, sqlstate.Unsupported(n.offset(), "Use the query where it is written.", "WITH queries that look at rows around them are not supported here")
+	}
+	alias := n.alias
+	if alias == "" {
+		alias = n.name[0]
+	}
+	names := n.columns
+	if len(names) == 0 {
+		names = c.columns
+	}
+	d := &derivedScan{query: q, name: alias, base: sc.width}
+	return d, b.addRelation(sc, &relation{alias: alias}, q.columns, names, n.offset())
+}
+
+func (b *binder) derived(sel *selectStmt, alias string, names []string, lateral bool, off int, sc *scope) (boundFrom, error) {
+	// A scope without a query only passes names on: it is no level of its own at run time.
+	parent := &scope{parent: sc.parent, ctes: sc.ctes}
+	if lateral {
+		// The items before this one are visible.
+		sc.seen = len(sc.rels)
+		parent = sc
+	}
+	q, err := b.query(sel, parent)
+	if err != nil {
+		return nil, err
+	}
+	d := &derivedScan{query: q, name: alias, base: sc.width, lateral: lateral}
+	return d, b.addRelation(sc, &relation{alias: alias}, q.columns, names, off)
+}
+
+func (b *binder) funcTable(n *funcTable, sc *scope) (boundFrom, error) {
+	c, ok := n.call.(*call)
+	if !ok {
+		return nil, sqlstate.Unsupported(n.offset(), "Call a function.", "this expression in FROM is not supported")
+	}
+	name := c.name[len(c.name)-1]
+	alias := n.alias
+	if alias == "" {
+		alias = name
+	}
+	// The arguments are bound one level inside, where the items before are the level around.
+	sc.seen = len(sc.rels)
+	inner := &scope{parent: sc, query: &boundQuery{}, noAggregates: "functions in FROM"}
+	f := &funcScan{name: name, base: sc.width, ordinality: n.ordinality}
+	args, err := b.args(c, inner)
+	if err != nil {
+		return nil, err
+	}
+	var cols []exec.Column
+	if fn := b.tableFunc(c, args); fn != nil {
+		f.fn = fn
+		if f.args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.offset()); err != nil {
+			return nil, err
+		}
+		oids := make([]types.OID, len(f.args))
+		for i, a := range f.args {
+			oids[i] = a.Type()
+		}
+		cols = append(cols, fn.Columns(oids)...)
+		// A function of one column calls it after its alias.
+		if len(cols) == 1 && n.alias != "" {
+			cols[0].Name = n.alias
+		}
+	} else {
+		if f.scalar, err = b.callWith(c, args, inner); err != nil {
+			return nil, err
+		}
+		cols = []exec.Column{{Name: alias, Type: f.scalar.Type(), Mod: -1}}
+	}
+	if n.types != nil {
+		return nil, sqlstate.Unsupported(n.offset(), "Leave out the column definition list.", "functions returning \"record\" are not supported")
+	}
+	f.width = len(cols)
+	if n.ordinality {
+		cols = append(cols, exec.Column{Name: "ordinality", Type: types.Int8, Mod: -1})
+	}
+	return f, b.addRelation(sc, &relation{alias: alias}, cols, n.columns, n.offset())
+}
+
+func (b *binder) join(n *join, sc *scope) (boundFrom, error) {
+	first := len(sc.rels)
+	left, err := b.fromItem(n.left, sc)
+	if err != nil {
+		return nil, err
+	}
+	middle := len(sc.rels)
+	right, err := b.fromItem(n.right, sc)
+	if err != nil {
+		return nil, err
+	}
+	j := &boundJoin{kind: n.kind, left: left, right: right, lateral: isLateral(right)}
+	if j.kind == "cross" {
+		j.kind = "inner"
+	}
+	if j.lateral && (j.kind == "right" || j.kind == "full") {
+		return nil, sqlstate.New(sqlstate.InvalidColumnReference, "the combining JOIN type must be INNER or LEFT for a LATERAL reference").At(n.offset())
+	}
+	using := n.using
+	if n.natural {
+		using = commonColumns(sc.rels[first:middle], sc.rels[middle:])
+	}
+	for _, name := range using {
+		cond, err := b.usingColumn(name, j.kind, sc.rels[first:middle], sc.rels[middle:], n.offset())
+		if err != nil {
+			return nil, err
+		}
+		j.on = append(j.on, cond)
+	}
+	if n.on != nil {
+		// Only the two sides of this join are visible.
+		inner := &scope{parent: sc.parent, rels: sc.rels[first:], ctes: sc.ctes, query: sc.query, seen: len(sc.rels) - first, noAggregates: "JOIN conditions"}
+		cond, err := b.condition(n.on, inner, "JOIN/ON")
+		if err != nil {
+			return nil, err
+		}
+		j.on = append(j.on, conjuncts(cond)...)
+	}
+	return j, nil
+}
+
+func commonColumns(left, right []*relation) []string {
+	var names []string
+	have := map[string]bool{}
+	for _, r := range right {
+		for _, c := range r.cols {
+			have[c.name] = have[c.name] || !c.hidden
+		}
+	}
+	for _, r := range left {
+		for _, c := range r.cols {
+			if !c.hidden && have[c.name] {
+				names = append(names, c.name)
+				have[c.name] = false
+			}
+		}
+	}
+	return names
+}
+
+// usingColumn makes the equality of a USING column and hides one of the two.
+func (b *binder) usingColumn(name, kind string, left, right []*relation, off int) (exec.Expr, error) {
+	find := func(rels []*relation, side string) (*relColumn, error) {
+		var found *relColumn
+		for _, r := range rels {
+			for i := range r.cols {
+				if c := &r.cols[i]; c.name == name && !c.hidden {
+					if found != nil {
+						return nil, sqlstate.New(sqlstate.AmbiguousColumn, "common column name %q appears more than once in %s table", name, side).At(off)
+					}
+					found = c
+				}
+			}
+		}
+		if found == nil {
+			return nil, sqlstate.New(sqlstate.UndefinedColumn, "column %q specified in USING clause does not exist in %s table", name, side).At(off)
+		}
+		return found, nil
+	}
+	l, err := find(left, "left")
+	if err != nil {
+		return nil, err
+	}
+	r, err := find(right, "right")
+	if err != nil {
+		return nil, err
+	}
+	lx := &exec.Col{Index: l.index, Typ: l.typ, Name: name}
+	rx := &exec.Col{Index: r.index, Typ: r.typ, Name: name}
+	switch kind {
+	case "right":
+		l.hidden = true
+	case "full":
+		both, typ, err := b.unify([]exec.Expr{lx, rx}, "JOIN/USING", off)
+		if err != nil {
+			return nil, err
+		}
+		l.merged = &exec.Coalesce{Op: "coalesce", Args: both, Typ: typ}
+		r.hidden = true
+	default:
+		r.hidden = true
+	}
+	return b.compare("=", lx, rx, off)
+}

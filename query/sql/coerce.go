@@ -1,0 +1,283 @@
+package sql
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// operandError is the refusal of an operator for its operand types, as PostgreSQL words it.
+func operandError(op string, off int, oids ...types.OID) error {
+	names := make([]string, len(oids))
+	for i, t := range oids {
+		names[i] = types.NameOf(t)
+	}
+	text := op + " " + names[0]
+	if len(names) == 2 {
+		text = names[0] + " " + op + " " + names[1]
+	}
+	return sqlstate.New(sqlstate.UndefinedFunction, "operator does not exist: %s", text).At(off).
+		WithHint("No operator matches the given name and argument types. You might need to add explicit type casts.")
+}
+
+// untyped says that e is a literal or a parameter whose type is still open.
+func untyped(e exec.Expr) bool {
+	switch n := e.(type) {
+	case *exec.Const:
+		return n.Typ == types.Unknown
+	case *exec.Param:
+		return n.Typ == types.Unknown
+	}
+	return false
+}
+
+// coerce brings e to a type when the context allows it. Open literals and parameters take the type.
+func (b *binder) coerce(e exec.Expr, to types.OID, context types.Context, off int) (exec.Expr, error) {
+	from := e.Type()
+	if from == to || to == exec.AnyValue || to == exec.AnyElement {
+		if from == types.Unknown && to != types.Unknown {
+			return b.coerce(e, types.Text, types.Implicit, off)
+		}
+		return e, nil
+	}
+	switch n := e.(type) {
+	case *exec.Const:
+		if n.Typ == types.Unknown {
+			return b.constant(n, to, -1, off)
+		}
+	case *exec.Param:
+		if n.Typ == types.Unknown {
+			return n, b.setParam(n, to)
+		}
+	}
+	if types.CastContext(from, to) > context {
+		return nil, types.CannotCast(from, to).At(off)
+	}
+	return &exec.CastExpr{X: e, To: to, Mod: -1, Off: off, Hidden: true}, nil
+}
+
+// constant reads an open literal as a type. Names of the catalogue and "now" wait for the execution.
+func (b *binder) constant(n *exec.Const, to types.OID, mod int32, off int) (exec.Expr, error) {
+	if n.D.IsNull() {
+		return exec.NullOf(to), nil
+	}
+	switch {
+	case types.IsOid(to) && to != types.Oid, types.IsOid(types.ElemOf(to)), to == types.Timestamp, to == types.TimestampTZ, to == types.Date:
+		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Text}, To: to, Mod: mod, Off: off, Hidden: true}, nil
+	}
+	d, err := types.Cast(n.D, types.Unknown, to, mod, nil)
+	if err != nil {
+		return nil, sqlstate.Locate(err, b.literalOffset(n, off))
+	}
+	return &exec.Const{D: d, Typ: to}, nil
+}
+
+// literalOffset is where the literal stands, if that is known.
+func (b *binder) literalOffset(n *exec.Const, off int) int {
+	if o, ok := b.literals[n]; ok {
+		return o
+	}
+	return off
+}
+
+func (b *binder) setParam(p *exec.Param, to types.OID) error {
+	if to == types.Unknown {
+		return nil
+	}
+	if have := b.params[p.Index]; have != 0 && have != types.Unknown && have != to {
+		return sqlstate.New(sqlstate.DatatypeMismatch, "inconsistent types deduced for parameter $%d: %s versus %s",
+			p.Index+1, types.NameOf(have), types.NameOf(to))
+	}
+	b.params[p.Index] = to
+	for _, q := range b.paramNodes {
+		if q.Index == p.Index {
+			q.Typ = to
+		}
+	}
+	return nil
+}
+
+// numericRank orders the numeric types by promotion.
+var numericRank = map[types.OID]int{types.Int2: 1, types.Int4: 2, types.Int8: 3, types.Numeric: 4, types.Float4: 5, types.Float8: 6}
+
+// commonType is the type to which operands of CASE, COALESCE, IN, UNION and comparisons are brought; 0 for none.
+func commonType(a, b types.OID) types.OID {
+	switch {
+	case a == b:
+		return a
+	case a == types.Unknown:
+		return b
+	case b == types.Unknown:
+		return a
+	case types.IsNumber(a) && types.IsNumber(b):
+		if numericRank[a] >= numericRank[b] {
+			return a
+		}
+		return b
+	case types.IsString(a) && types.IsString(b):
+		return types.Text
+	case types.IsOid(a) && types.IsOid(b):
+		return types.Oid
+	case types.IsOid(a) && types.IsInteger(b), types.IsInteger(a) && types.IsOid(b):
+		if a == types.Int8 || b == types.Int8 {
+			return types.Int8
+		}
+		return types.Oid
+	case types.CastContext(a, b) == types.Implicit:
+		return b
+	case types.CastContext(b, a) == types.Implicit:
+		return a
+	}
+	return 0
+}
+
+// unify brings a list of expressions to one type.
+func (b *binder) unify(list []exec.Expr, what string, off int) ([]exec.Expr, types.OID, error) {
+	typ := types.Unknown
+	for _, e := range list {
+		t := commonType(typ, e.Type())
+		if t == 0 {
+			return nil, 0, sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", what, types.NameOf(typ), types.NameOf(e.Type())).At(off)
+		}
+		typ = t
+	}
+	if typ == types.Unknown {
+		typ = types.Text
+	}
+	out := make([]exec.Expr, len(list))
+	for i, e := range list {
+		var err error
+		if out[i], err = b.coerce(e, typ, types.Implicit, off); err != nil {
+			return nil, 0, err
+		}
+	}
+	return out, typ, nil
+}
+
+// compare binds x op y for the comparison operators.
+func (b *binder) compare(op string, x, y exec.Expr, off int) (exec.Expr, error) {
+	x, y, err := b.comparable(op, x, y, off)
+	if err != nil {
+		return nil, err
+	}
+	return &exec.Call{Func: exec.Comparison(op), Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off, Op: op}, nil
+}
+
+// comparable brings two operands to a type that compares.
+func (b *binder) comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec.Expr, error) {
+	a, c := x.Type(), y.Type()
+	if a == types.JSONB || c == types.JSONB {
+		var err error
+		if x, err = b.asJSON(x, op, c, off); err == nil {
+			y, err = b.asJSON(y, op, a, off)
+		}
+		return x, y, err
+	}
+	t := commonType(a, c)
+	switch {
+	case t == 0, t == types.JSON, t == types.Void:
+		return nil, nil, operandError(op, off, a, c)
+	case t == types.Unknown:
+		t = types.Text
+	}
+	var err error
+	if x, err = b.coerce(x, t, types.Implicit, off); err == nil {
+		y, err = b.coerce(y, t, types.Implicit, off)
+	}
+	return x, y, err
+}
+
+// asJSON makes an operand of a comparison with jsonb a jsonb: a plain text or number is the JSON scalar of that value. A literal that
+// is itself written as a JSON string, '"Oslo"', is that string: it would be an odd text to look for.
+func (b *binder) asJSON(e exec.Expr, op string, other types.OID, off int) (exec.Expr, error) {
+	t := e.Type()
+	switch {
+	case t == types.JSONB:
+		return e, nil
+	case t == types.JSON:
+		return &exec.CastExpr{X: e, To: types.JSONB, Mod: -1, Off: off, Hidden: true}, nil
+	}
+	if c, ok := e.(*exec.Const); ok && types.IsString(t) {
+		if c.D.IsNull() {
+			return exec.NullOf(types.JSONB), nil
+		}
+		if s := strings.TrimSpace(c.D.S); t == types.Unknown && len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
+			if d, err := types.ParseJSON(s, types.JSONB); err == nil {
+				return &exec.Const{D: d, Typ: types.JSONB}, nil
+			}
+		}
+		return &exec.Const{D: types.NewJSON(types.AppendJSONString(nil, c.D.S)), Typ: types.JSONB}, nil
+	}
+	if types.IsString(t) {
+		x, err := b.coerce(e, types.Text, types.Implicit, off)
+		return &exec.Call{Func: exec.JSONString, Args: []exec.Expr{x}, Typ: types.JSONB, Off: off}, err
+	}
+	if types.IsNumber(t) || t == types.Bool {
+		return &exec.Call{Func: exec.JSONScalar, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off}, nil
+	}
+	return nil, operandError(op, off, other, t)
+}
+
+// resolveType finds a written type.
+func resolveType(n typeName) (types.OID, int32, error) {
+	name := n.parts[len(n.parts)-1]
+	if len(n.parts) > 1 && n.parts[0] != "pg_catalog" {
+		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", strings.Join(n.parts, ".")).At(n.offset())
+	}
+	oid, ok := types.ByName(name)
+	if !ok {
+		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", name).At(n.offset())
+	}
+	mod, err := typmod(oid, n)
+	if err != nil {
+		return 0, 0, err
+	}
+	if n.array {
+		if oid = types.ArrayOf(oid); oid == 0 {
+			return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %s[] does not exist", name).At(n.offset())
+		}
+	}
+	return oid, mod, nil
+}
+
+// typmod encodes the modifiers of a type as PostgreSQL does.
+func typmod(oid types.OID, n typeName) (int32, error) {
+	bad := func() (int32, error) {
+		return 0, sqlstate.New(sqlstate.InvalidParameterValue, "invalid type modifier").At(n.offset())
+	}
+	values := make([]int64, len(n.mods))
+	for i, m := range n.mods {
+		v, err := strconv.ParseInt(m, 10, 32)
+		if err != nil {
+			return bad()
+		}
+		values[i] = v
+	}
+	switch {
+	case len(values) == 0:
+		return -1, nil
+	case oid == types.VarChar || oid == types.BPChar:
+		if len(values) != 1 || values[0] < 1 || values[0] > 10485760 {
+			return bad()
+		}
+		return int32(values[0]) + 4, nil
+	case oid == types.Numeric:
+		scale := int64(0)
+		if len(values) > 1 {
+			scale = values[1]
+		}
+		if len(values) > 2 || values[0] < 1 || values[0] > 1000 || scale < -1000 || scale > 1000 {
+			return bad()
+		}
+		return int32(values[0]<<16|scale&0x7ff) + 4, nil
+	case oid == types.Timestamp || oid == types.TimestampTZ || oid == types.Interval:
+		if len(values) != 1 || values[0] < 0 || values[0] > 6 {
+			return bad()
+		}
+		return int32(values[0]), nil
+	}
+	return -1, nil
+}

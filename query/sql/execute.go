@@ -1,0 +1,44 @@
+package sql
+
+import (
+	"context"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// Types resolves the parameter types that PREPARE declares.
+func (p *Prepare) Types() ([]types.OID, error) {
+	out := make([]types.OID, len(p.types))
+	for i, t := range p.types {
+		var err error
+		if out[i], _, err = resolveType(t); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Arguments computes the arguments of EXECUTE as the types of the parameters.
+func (e *Execute) Arguments(ctx context.Context, r Resolver, want []types.OID, st *exec.State) ([]types.Datum, error) {
+	if len(e.args) != len(want) {
+		return nil, sqlstate.New(sqlstate.SyntaxError, "wrong number of parameters for prepared statement %q", e.Name).
+			WithDetail("Expected %d parameters but got %d.", len(want), len(e.args)).At(e.Off)
+	}
+	b := &binder{ctx: ctx, r: r, literals: map[*exec.Const]int{}}
+	out := make([]types.Datum, len(want))
+	for i, a := range e.args {
+		x, err := b.expr(a, &scope{query: &boundQuery{}, noAggregates: "EXECUTE"})
+		if err != nil {
+			return nil, err
+		}
+		if x, err = b.coerce(x, want[i], types.Assignment, a.offset()); err != nil {
+			return nil, err
+		}
+		if out[i], err = x.Eval(&exec.Env{State: st}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,345 @@
+package sql
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// aggRef stands for an aggregate until the expressions are moved behind the grouping; winRef for a window function.
+type aggRef struct {
+	index int
+	typ   types.OID
+	text  string
+	off   int
+}
+
+func (a *aggRef) Type() types.OID { return a.typ }
+func (a *aggRef) String() string  { return a.text }
+func (a *aggRef) Eval(*exec.Env) (types.Datum, error) {
+	return types.Null, sqlstate.New(sqlstate.InternalError, "aggregate outside of a grouping")
+}
+
+type winRef struct {
+	index int
+	typ   types.OID
+	text  string
+}
+
+func (w *winRef) Type() types.OID { return w.typ }
+func (w *winRef) String() string  { return w.text }
+func (w *winRef) Eval(*exec.Env) (types.Datum, error) {
+	return types.Null, sqlstate.New(sqlstate.InternalError, "window function outside of a window")
+}
+
+// aggregate binds an aggregate over the rows of this query.
+func (b *binder) aggregate(n *call, sc *scope) (exec.Expr, error) {
+	name := n.name[len(n.name)-1]
+	switch {
+	case sc.inAggregate:
+		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate function calls cannot be nested").At(n.offset())
+	case sc.noAggregates != "":
+		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate functions are not allowed in %s", sc.noAggregates).At(n.offset())
+	}
+	c, typ, err := b.aggCall(n, sc)
+	if err != nil {
+		return nil, err
+	}
+	key := c.Text
+	for i := range sc.query.aggs {
+		if aggKey(&sc.query.aggs[i]) == aggKey(c) {
+			return &aggRef{i, typ, key, n.offset()}, nil
+		}
+	}
+	if name == "count" && n.star {
+		c.Text = "count(*)"
+	}
+	sc.query.aggs = append(sc.query.aggs, *c)
+	return &aggRef{len(sc.query.aggs) - 1, typ, c.Text, n.offset()}, nil
+}
+
+// aggCall resolves an aggregate's overload, arguments, filter and order.
+func (b *binder) aggCall(n *call, sc *scope) (*exec.AggCall, types.OID, error) {
+	name := n.name[len(n.name)-1]
+	inner := *sc
+	inner.inAggregate = true
+	var args []exec.Expr
+	var err error
+	if !n.star {
+		if args, err = b.exprs(n.args, &inner); err != nil {
+			return nil, 0, err
+		}
+		if len(args) == 0 {
+			return nil, 0, sqlstate.New("42809", "%s(*) must be used to call a parameterless aggregate function", name).At(n.offset())
+		}
+	} else if name != "count" {
+		return nil, 0, sqlstate.New(sqlstate.UndefinedFunction, "function %s() does not exist", name).At(n.offset())
+	}
+	var best *exec.Aggregate
+	bestScore := -1
+	for _, a := range exec.Aggregates[name] {
+		if s, ok := score(a.Args, false, args); ok && s > bestScore {
+			best, bestScore = a, s
+		}
+	}
+	if best == nil {
+		oids := make([]string, len(args))
+		for i, a := range args {
+			oids[i] = types.NameOf(a.Type())
+		}
+		e := sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", name, strings.Join(oids, ", ")).At(n.offset()).
+			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
+		return nil, 0, e
+	}
+	if args, err = b.coerceArgs(args, best.Args, false, n.offset()); err != nil {
+		return nil, 0, err
+	}
+	oids := make([]types.OID, len(args))
+	for i, a := range args {
+		oids[i] = a.Type()
+	}
+	if name == "min" || name == "max" {
+		switch oids[0] {
+		case types.Bool, types.JSON, types.Record:
+			return nil, 0, sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", name, types.NameOf(oids[0])).At(n.offset())
+		}
+	}
+	typ := best.Ret
+	if best.RetOf != nil {
+		typ = best.RetOf(oids)
+	}
+	c := &exec.AggCall{Agg: best, Args: args, Distinct: n.distinct}
+	c.Text = name + "("
+	if n.distinct {
+		c.Text += "DISTINCT "
+	}
+	if n.star {
+		c.Text += "*"
+	}
+	parts := make([]string, len(args))
+	for i, a := range args {
+		parts[i] = a.String()
+	}
+	c.Text += strings.Join(parts, ", ") + ")"
+	if n.filter != nil {
+		if c.Filter, err = b.condition(n.filter, &inner, "FILTER"); err != nil {
+			return nil, 0, err
+		}
+		c.Text += " FILTER (WHERE " + c.Filter.String() + ")"
+	}
+	for i, it := range n.order {
+		e, err := b.expr(it.expr, &inner)
+		if err != nil {
+			return nil, 0, err
+		}
+		c.Order = append(c.Order, e)
+		c.OrderKeys = append(c.OrderKeys, exec.SortKey{Index: len(args) + i, Desc: it.desc, NullsFirst: it.nullsFirst})
+	}
+	return c, typ, nil
+}
+
+// aggKey is the same for two aggregates that compute the same.
+func aggKey(c *exec.AggCall) string {
+	var b strings.Builder
+	b.WriteString(c.Agg.Name)
+	if c.Distinct {
+		b.WriteString(" distinct")
+	}
+	for _, a := range c.Args {
+		b.WriteString("|" + exec.Key(a))
+	}
+	if c.Filter != nil {
+		b.WriteString("?" + exec.Key(c.Filter))
+	}
+	for i, o := range c.Order {
+		b.WriteString("^" + exec.Key(o))
+		if c.OrderKeys[i].Desc {
+			b.WriteString("-")
+		}
+	}
+	return b.String()
+}
+
+// grouper moves expressions from over the input of a grouping to over its output.
+type grouper struct {
+	b       *binder
+	sc      *scope
+	q       *boundQuery
+	keyText map[string]int
+	winBase int
+}
+
+// keys binds GROUP BY: a number or an alias means an item of the select list; a column of FROM goes before an alias.
+func (g *grouper) keys(s *selectStmt, targets []exec.Expr, names []exec.Column) error {
+	g.keyText = map[string]int{}
+	for _, e := range s.groupBy {
+		var key exec.Expr
+		if c, ok := e.(*column); ok && len(c.parts) == 1 && !c.star {
+			x, err := g.b.columnIn(c, g.sc)
+			if err != nil {
+				return err
+			}
+			if x != nil {
+				key = x
+			}
+		}
+		if key == nil {
+			i, err := outputColumn(e, targets, names, "GROUP BY")
+			if err != nil {
+				return err
+			}
+			if i >= 0 {
+				key = targets[i]
+			} else {
+				before := len(g.q.aggs)
+				saved := g.sc.noAggregates
+				g.sc.noAggregates = "GROUP BY"
+				key, err = g.b.expr(e, g.sc)
+				g.sc.noAggregates = saved
+				if err != nil {
+					return err
+				}
+				g.q.aggs = g.q.aggs[:before]
+			}
+		}
+		var bad error
+		exec.Walk(key, func(x exec.Expr) {
+			if a, ok := x.(*aggRef); ok {
+				bad = sqlstate.New(sqlstate.GroupingError, "aggregate functions are not allowed in GROUP BY").At(a.off)
+			}
+		})
+		if bad != nil {
+			return bad
+		}
+		if untyped(key) {
+			var err error
+			if key, err = g.b.coerce(key, types.Text, types.Implicit, e.offset()); err != nil {
+				return err
+			}
+		}
+		if key.Type() == types.JSON {
+			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").At(e.offset())
+		}
+		k := exec.Key(key)
+		if _, dup := g.keyText[k]; !dup {
+			g.keyText[k] = len(g.q.keys)
+			g.q.keys = append(g.q.keys, key)
+		}
+	}
+	return nil
+}
+
+// after rewrites an expression for the output of the grouping: keys first, then aggregates.
+func (g *grouper) after(e exec.Expr) (exec.Expr, error) {
+	var bad error
+	out := g.rewrite(e, &bad)
+	return out, bad
+}
+
+// rewrite goes from the outside in, so that the largest expression that is a key is taken whole.
+func (g *grouper) rewrite(e exec.Expr, bad *error) exec.Expr {
+	if e == nil {
+		return nil
+	}
+	if i, ok := g.keyText[exec.Key(e)]; ok {
+		return &exec.Col{Index: i, Typ: e.Type(), Name: e.String()}
+	}
+	switch n := e.(type) {
+	case *aggRef:
+		return &exec.Col{Index: len(g.q.keys) + n.index, Typ: n.typ, Name: n.text}
+	case *winRef, *exec.Const, *exec.Param:
+		return e
+	case *exec.Col:
+		if n.Depth == 0 && *bad == nil {
+			*bad = sqlstate.New(sqlstate.GroupingError, "column %q must appear in the GROUP BY clause or be used in an aggregate function", n.Name)
+		}
+		return e
+	case *exec.Subquery:
+		if n.Correlated && *bad == nil {
+			*bad = sqlstate.Unsupported(n.Off, "Put the grouping into a sub-query in FROM.", "correlated sub-queries together with GROUP BY are not supported")
+		}
+	}
+	return exec.RewriteChildren(e, func(x exec.Expr) exec.Expr { return g.rewrite(x, bad) })
+}
+
+// window moves a window function's expressions behind the grouping.
+func (g *grouper) window(w *exec.WindowCall) error {
+	var err error
+	for _, list := range [][]exec.Expr{w.Args, w.Partition, w.Order} {
+		for i := range list {
+			if list[i], err = g.after(list[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// placeWindows gives the window functions their columns, behind those of FROM or of the grouping.
+func (g *grouper) placeWindows(targets []exec.Expr, order []boundOrder) error {
+	if len(g.q.windows) == 0 {
+		return nil
+	}
+	base := g.sc.width
+	if g.q.group {
+		base = len(g.q.keys) + len(g.q.aggs)
+	}
+	place := func(e exec.Expr) exec.Expr {
+		return exec.Rewrite(e, func(x exec.Expr) exec.Expr {
+			if w, ok := x.(*winRef); ok {
+				return &exec.Col{Index: base + w.index, Typ: w.typ, Name: w.text}
+			}
+			return x
+		})
+	}
+	for i := range targets {
+		targets[i] = place(targets[i])
+	}
+	for i := range order {
+		order[i].expr = place(order[i].expr)
+	}
+	return nil
+}
+
+// windowCall binds f(...) OVER (PARTITION BY ... ORDER BY ...).
+func (b *binder) windowCall(n *call, sc *scope) (exec.Expr, error) {
+	name := n.name[len(n.name)-1]
+	if sc.noAggregates != "" || sc.inAggregate {
+		return nil, sqlstate.New(sqlstate.WindowingError, "window functions are not allowed here").At(n.offset())
+	}
+	w := exec.WindowCall{Name: name}
+	typ, ok := exec.WindowFuncs[name]
+	if !ok {
+		if _, agg := exec.Aggregates[name]; !agg {
+			return nil, sqlstate.Unsupported(n.offset(), "row_number, rank, dense_rank and aggregates have windows.", "window function %s is not supported", name)
+		}
+		if n.distinct {
+			return nil, sqlstate.Unsupported(n.offset(), "", "DISTINCT is not implemented for window functions")
+		}
+		plain := *n
+		plain.over = nil
+		c, t, err := b.aggCall(&plain, sc)
+		if err != nil {
+			return nil, err
+		}
+		w.Agg, w.Args, typ = c, c.Args, t
+	} else if len(n.args) > 0 {
+		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s with arguments does not exist", name).At(n.offset())
+	}
+	var err error
+	if w.Partition, err = b.exprs(n.over.partition, sc); err != nil {
+		return nil, err
+	}
+	for _, it := range n.over.order {
+		e, err := b.expr(it.expr, sc)
+		if err != nil {
+			return nil, err
+		}
+		w.Order = append(w.Order, e)
+		w.Keys = append(w.Keys, exec.SortKey{Desc: it.desc, NullsFirst: it.nullsFirst})
+	}
+	sc.query.windows = append(sc.query.windows, w)
+	return &winRef{len(sc.query.windows) - 1, typ, name + "() OVER (...)"}, nil
+}

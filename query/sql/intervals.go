@@ -1,0 +1,345 @@
+package sql
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/types"
+)
+
+// Which part of a relation's order can satisfy a condition: sets of intervals over the column that a read is ordered by.
+
+// limit is one end of an interval; inf is the end of the order itself.
+type limit struct {
+	val  types.Datum
+	open bool
+	inf  bool
+}
+
+type interval struct{ low, high limit }
+
+// intervals are disjoint and sorted.
+type intervals []interval
+
+func everything() intervals { return intervals{{limit{inf: true}, limit{inf: true}}} }
+
+func point(d types.Datum) interval { return interval{limit{val: d}, limit{val: d}} }
+
+func (iv interval) isPoint() bool {
+	if iv.low.inf || iv.high.inf || iv.low.open || iv.high.open {
+		return false
+	}
+	c, err := types.Compare(iv.low.val, iv.high.val)
+	return err == nil && c == 0
+}
+
+// compareLow orders lower ends, compareHigh upper ends. Values that do not compare (an absurd number in a key) sort as equal; the caller
+// has checked each value on its way in.
+func compareLow(a, b limit) int {
+	switch {
+	case a.inf && b.inf:
+		return 0
+	case a.inf:
+		return -1
+	case b.inf:
+		return 1
+	}
+	c, _ := types.Compare(a.val, b.val)
+	switch {
+	case c != 0 || a.open == b.open:
+		return c
+	case a.open:
+		return 1
+	}
+	return -1
+}
+
+func compareHigh(a, b limit) int {
+	switch {
+	case a.inf && b.inf:
+		return 0
+	case a.inf:
+		return 1
+	case b.inf:
+		return -1
+	}
+	c, _ := types.Compare(a.val, b.val)
+	switch {
+	case c != 0 || a.open == b.open:
+		return c
+	case a.open:
+		return -1
+	}
+	return 1
+}
+
+// empty says that nothing lies between the ends.
+func (iv interval) empty() bool {
+	if iv.low.inf || iv.high.inf {
+		return false
+	}
+	c, _ := types.Compare(iv.low.val, iv.high.val)
+	return c > 0 || c == 0 && (iv.low.open || iv.high.open)
+}
+
+func (s intervals) intersect(o intervals) intervals {
+	var out intervals
+	for i, j := 0, 0; i < len(s) && j < len(o); {
+		iv := s[i]
+		if compareLow(o[j].low, iv.low) > 0 {
+			iv.low = o[j].low
+		}
+		if compareHigh(o[j].high, iv.high) < 0 {
+			iv.high = o[j].high
+		}
+		if !iv.empty() {
+			out = append(out, iv)
+		}
+		if compareHigh(s[i].high, o[j].high) < 0 {
+			i++
+		} else {
+			j++
+		}
+	}
+	return out
+}
+
+func union(all intervals) intervals {
+	slices.SortStableFunc(all, func(a, b interval) int { return compareLow(a.low, b.low) })
+	var out intervals
+	for _, iv := range all {
+		if iv.empty() {
+			continue
+		}
+		if n := len(out); n > 0 && touches(out[n-1].high, iv.low) {
+			if compareHigh(iv.high, out[n-1].high) > 0 {
+				out[n-1].high = iv.high
+			}
+			continue
+		}
+		out = append(out, iv)
+	}
+	return out
+}
+
+// touches says that no value lies between an upper end and a lower end.
+func touches(high, low limit) bool {
+	if high.inf || low.inf {
+		return true
+	}
+	c, _ := types.Compare(high.val, low.val)
+	return c > 0 || c == 0 && !(high.open && low.open)
+}
+
+// hull is the one interval around all.
+func (s intervals) hull() intervals {
+	if len(s) < 2 {
+		return s
+	}
+	return intervals{{s[0].low, s[len(s)-1].high}}
+}
+
+// ordered is the column that intervals are about.
+type ordered struct {
+	index int
+	typ   types.OID
+}
+
+// isColumn says that e is the column itself, or for a jsonb key the text of its strings (asString).
+func (o ordered) isColumn(e exec.Expr) (yes, asString bool) {
+	if c, ok := e.(*exec.Call); ok && c.Func == exec.JSONStringText {
+		e, asString = c.Args[0], true
+	}
+	c, ok := e.(*exec.Col)
+	return ok && c.Depth == 0 && c.Index == o.index, asString
+}
+
+// analyse gives intervals outside of which e is not true; exact says that e is true everywhere inside them too.
+func (o ordered) analyse(e exec.Expr) (set intervals, exact bool) {
+	switch n := e.(type) {
+	case *exec.Const:
+		if n.Typ == types.Bool {
+			if n.D.True() {
+				return everything(), true
+			}
+			return nil, true
+		}
+	case *exec.Logic:
+		return o.analyseLogic(n)
+	case *exec.In:
+		if yes, asString := o.isColumn(n.X); yes && !asString && !n.Not {
+			return o.points(n.List)
+		}
+	case *exec.Any:
+		if yes, asString := o.isColumn(n.X); yes && !asString && !n.All && n.Symbol == "=" {
+			if c, ok := n.Array.(*exec.Const); ok {
+				return o.anyPoints(c)
+			}
+		}
+	case *exec.Call:
+		return o.analyseCall(n)
+	}
+	return everything(), false
+}
+
+func (o ordered) analyseLogic(n *exec.Logic) (intervals, bool) {
+	exact := true
+	switch n.Op {
+	case "and":
+		set := everything()
+		for _, a := range n.Args {
+			s, ex := o.analyse(a)
+			set, exact = set.intersect(s), exact && ex
+		}
+		return set, exact
+	case "or":
+		var all intervals
+		for _, a := range n.Args {
+			s, ex := o.analyse(a)
+			all, exact = append(all, s...), exact && ex
+		}
+		return union(all), exact
+	}
+	return everything(), false
+}
+
+// usable says that a constant can bound the column.
+func (o ordered) usable(d types.Datum) bool {
+	if d.IsNull() || d.K != types.KindOf(o.typ) {
+		return false
+	}
+	_, err := types.Compare(d, d)
+	return err == nil
+}
+
+// points are the intervals of a list of constants. A NULL among them is never equal.
+func (o ordered) points(list []exec.Expr) (intervals, bool) {
+	var all intervals
+	for _, e := range list {
+		c, ok := e.(*exec.Const)
+		if !ok {
+			return everything(), false
+		}
+		if c.D.IsNull() {
+			continue
+		}
+		if !o.usable(c.D) {
+			return everything(), false
+		}
+		all = append(all, point(c.D))
+	}
+	return union(all), true
+}
+
+func (o ordered) anyPoints(c *exec.Const) (intervals, bool) {
+	if c.D.IsNull() {
+		return nil, true
+	}
+	var list []exec.Expr
+	for _, it := range c.D.Array().Items {
+		if it.K == types.KText && o.typ == types.JSONB {
+			it = types.NewJSON(types.AppendJSONString(nil, it.S))
+		}
+		list = append(list, &exec.Const{D: it, Typ: o.typ})
+	}
+	return o.points(list)
+}
+
+func (o ordered) analyseCall(n *exec.Call) (intervals, bool) {
+	if len(n.Args) != 2 {
+		return everything(), false
+	}
+	op, left, right := n.Op, n.Args[0], n.Args[1]
+	if _, ok := left.(*exec.Const); ok {
+		mirror := map[string]string{"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}[op]
+		if mirror == "" {
+			return everything(), false
+		}
+		op, left, right = mirror, right, left
+	}
+	yes, asString := o.isColumn(left)
+	c, ok := right.(*exec.Const)
+	if !yes || !ok {
+		return everything(), false
+	}
+	if op == "~~" {
+		return o.prefix(c.D, asString)
+	}
+	if asString {
+		return everything(), false
+	}
+	if c.D.IsNull() {
+		switch op {
+		case "=", "<", "<=", ">", ">=":
+			return nil, true
+		}
+	}
+	if !o.usable(c.D) {
+		return everything(), false
+	}
+	inf := limit{inf: true}
+	switch op {
+	case "=":
+		return intervals{point(c.D)}, true
+	case "<", "<=":
+		return intervals{{inf, limit{val: c.D, open: op == "<"}}}, true
+	case ">", ">=":
+		return intervals{{limit{val: c.D, open: op == ">"}, inf}}, true
+	}
+	return everything(), false
+}
+
+// prefix is LIKE 'text%'. On texts, which sort by bytes, it is exact; among JSON strings, which sort by collation, it only bounds.
+func (o ordered) prefix(pattern types.Datum, asString bool) (intervals, bool) {
+	if pattern.IsNull() {
+		return nil, true
+	}
+	text, exact, plain := exec.LikePrefix(pattern.S)
+	if asString {
+		if text == "" || !collatesByPrefix(text) {
+			return everything(), false
+		}
+		str := func(s string) types.Datum { return types.NewJSON(types.AppendJSONString(nil, s)) }
+		return intervals{{limit{val: str(text)}, limit{val: str(text + "\ufff0")}}}, false
+	}
+	if plain {
+		return intervals{point(types.NewText(text))}, true
+	}
+	if text == "" {
+		return everything(), exact
+	}
+	high := limit{inf: true}
+	if s, ok := after(text); ok {
+		high = limit{val: types.NewText(s), open: true}
+	}
+	return intervals{{limit{val: types.NewText(text)}, high}}, exact
+}
+
+// collatesByPrefix says that every string that begins with s collates between s and s followed by CouchDB's high character. It holds
+// for ASCII letters, digits and the space; elsewhere marks that combine, letters that are reordered (Thai) and characters beyond the
+// tables are in the way.
+func collatesByPrefix(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || digit(c) || c == ' ') {
+			return false
+		}
+	}
+	return true
+}
+
+// after is the smallest text above all that begin with s; false for none.
+func after(s string) (string, bool) {
+	r := []rune(s)
+	for i := len(r) - 1; i >= 0; i-- {
+		if r[i] < utf8.MaxRune {
+			next := r[i] + 1
+			if next >= 0xd800 && next <= 0xdfff {
+				next = 0xe000
+			}
+			return string(r[:i]) + string(next), true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,508 @@
+package sql
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// MaxStatement is the longest statement in bytes. Longer ones are refused before a byte of them is looked at.
+const MaxStatement = 1 << 20
+
+// tokenKind is the lexical class of a token (PostgreSQL 15, section 4.1).
+type tokenKind uint8
+
+const (
+	tEOF      tokenKind = iota
+	tIdent              // unquoted: Text is folded to lower case; may be a keyword
+	tQuoted             // "quoted"
+	tString             // any kind of string constant: Text is its value
+	tBits               // B'0101' or X'1F'
+	tInteger            // digits only
+	tNumber             // with a point or an exponent
+	tParam              // $1: Text is the number
+	tOperator           // a run of operator characters, as PostgreSQL cuts it
+	tPunct              // ( ) [ ] , ; . : and ::
+)
+
+// token is one token. Off and End are byte offsets in the text that was lexed.
+type token struct {
+	Kind     tokenKind
+	Text     string
+	Off, End int
+}
+
+func (t token) is(text string) bool { return t.Kind == tPunct && t.Text == text }
+func (t token) op(text string) bool { return t.Kind == tOperator && t.Text == text }
+
+// word says that t is the given keyword; quoted identifiers are none.
+func (t token) word(w string) bool { return t.Kind == tIdent && t.Text == w }
+
+func (t token) words(ws ...string) bool {
+	if t.Kind == tIdent {
+		for _, w := range ws {
+			if t.Text == w {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lexer cuts PostgreSQL's SQL into tokens.
+type lexer struct {
+	src string
+	pos int
+}
+
+// lex returns the tokens of src with a tEOF at the end.
+func lex(src string) ([]token, error) {
+	if len(src) > MaxStatement {
+		return nil, sqlstate.New(sqlstate.ProgramLimitExceeded, "statement of %d bytes is longer than the limit of %d", len(src), MaxStatement)
+	}
+	if i := strings.IndexByte(src, 0); i >= 0 || !utf8.ValidString(src) {
+		return nil, sqlstate.New(sqlstate.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`)
+	}
+	l := &lexer{src: src}
+	tokens := make([]token, 0, len(src)/4+2)
+	for {
+		t, err := l.next()
+		if err != nil {
+			return nil, err
+		}
+		tokens = append(tokens, t)
+		if t.Kind == tEOF {
+			return tokens, nil
+		}
+	}
+}
+
+// at returns the byte at an offset from the current place, 0 past the end.
+func (l *lexer) at(n int) byte {
+	if l.pos+n < len(l.src) {
+		return l.src[l.pos+n]
+	}
+	return 0
+}
+
+func syntaxError(off int, format string, args ...any) *sqlstate.Error {
+	return sqlstate.New(sqlstate.SyntaxError, format, args...).At(off)
+}
+
+// skipBlank passes over white space and comments; comments nest.
+func (l *lexer) skipBlank() error {
+	for l.pos < len(l.src) {
+		switch c := l.src[l.pos]; {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v':
+			l.pos++
+		case c == '-' && l.at(1) == '-':
+			if i := strings.IndexAny(l.src[l.pos:], "\n\r"); i >= 0 {
+				l.pos += i
+			} else {
+				l.pos = len(l.src)
+			}
+		case c == '/' && l.at(1) == '*':
+			start, depth := l.pos, 0
+			for {
+				switch {
+				case l.pos >= len(l.src):
+					return syntaxError(start, "unterminated /* comment")
+				case l.at(0) == '/' && l.at(1) == '*':
+					depth++
+					l.pos += 2
+					continue
+				case l.at(0) == '*' && l.at(1) == '/':
+					depth--
+					l.pos += 2
+				default:
+					l.pos++
+					continue
+				}
+				if depth == 0 {
+					break
+				}
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+func identStart(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= 0x80
+}
+
+func identPart(c byte) bool { return identStart(c) || digit(c) || c == '$' }
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+const operatorChars = "+-*/<>=~!@#%^&|`?"
+
+func (l *lexer) next() (token, error) {
+	if err := l.skipBlank(); err != nil {
+		return token{}, err
+	}
+	start := l.pos
+	make := func(k tokenKind, text string) (token, error) {
+		return token{k, text, start, l.pos}, nil
+	}
+	c := l.at(0)
+	switch {
+	case l.pos >= len(l.src):
+		return make(tEOF, "")
+	case c == '\'':
+		s, err := l.stringConstant(false)
+		if err != nil {
+			return token{}, err
+		}
+		return make(tString, s)
+	case (c == 'e' || c == 'E') && l.at(1) == '\'':
+		l.pos++
+		s, err := l.stringConstant(true)
+		if err != nil {
+			return token{}, err
+		}
+		return make(tString, s)
+	case (c == 'n' || c == 'N') && l.at(1) == '\'':
+		l.pos++
+		s, err := l.stringConstant(false)
+		if err != nil {
+			return token{}, err
+		}
+		return make(tString, s)
+	case (c|0x20 == 'b' || c|0x20 == 'x') && l.at(1) == '\'':
+		l.pos++
+		s, err := l.stringConstant(false)
+		if err != nil {
+			return token{}, err
+		}
+		return make(tBits, string(c|0x20)+s)
+	case (c == 'u' || c == 'U') && l.at(1) == '&' && (l.at(2) == '\'' || l.at(2) == '"'):
+		return l.unicodeEscaped(start)
+	case c == '"':
+		s, err := l.quoted()
+		if err != nil {
+			return token{}, err
+		}
+		return make(tQuoted, s)
+	case identStart(c):
+		for l.pos < len(l.src) && identPart(l.src[l.pos]) {
+			l.pos++
+		}
+		return make(tIdent, foldCase(l.src[start:l.pos]))
+	case digit(c), c == '.' && digit(l.at(1)):
+		return l.number(start)
+	case c == '$':
+		return l.dollar(start)
+	case c == ':' && l.at(1) == ':':
+		l.pos += 2
+		return make(tPunct, "::")
+	case c == ':' && l.at(1) == '=':
+		l.pos += 2
+		return make(tPunct, ":=")
+	case strings.IndexByte("()[],;.:", c) >= 0:
+		l.pos++
+		return make(tPunct, string(c))
+	case strings.IndexByte(operatorChars, c) >= 0:
+		return make(tOperator, l.operator())
+	}
+	r, _ := utf8.DecodeRuneInString(l.src[l.pos:])
+	return token{}, syntaxError(start, "syntax error at or near %q", string(r))
+}
+
+// foldCase lowers ASCII letters only, as PostgreSQL does for UTF-8.
+func foldCase(s string) string {
+	for i := range len(s) {
+		if s[i] >= 'A' && s[i] <= 'Z' {
+			b := []byte(s)
+			for j := i; j < len(b); j++ {
+				if b[j] >= 'A' && b[j] <= 'Z' {
+					b[j] |= 0x20
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// stringConstant reads from the opening quote, with continuation over a line break and, for E”, escapes.
+func (l *lexer) stringConstant(escapes bool) (string, error) {
+	start := l.pos
+	var out []byte
+	l.pos++
+	for {
+		if l.pos >= len(l.src) {
+			return "", syntaxError(start, "unterminated quoted string")
+		}
+		c := l.src[l.pos]
+		switch {
+		case c == '\'' && l.at(1) == '\'':
+			out = append(out, '\'')
+			l.pos += 2
+		case c == '\'':
+			l.pos++
+			if !l.continued() {
+				if !utf8.Valid(out) || strings.IndexByte(string(out), 0) >= 0 {
+					return "", sqlstate.New(sqlstate.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`).At(start)
+				}
+				return string(out), nil
+			}
+		case c == '\\' && escapes:
+			var err error
+			if out, err = l.escape(out); err != nil {
+				return "", err
+			}
+		default:
+			out = append(out, c)
+			l.pos++
+		}
+	}
+}
+
+// continued moves to after the quote of a string that goes on behind white space with a line break.
+func (l *lexer) continued() bool {
+	i, newline := l.pos, false
+	for i < len(l.src) && strings.IndexByte(" \t\f\v\n\r", l.src[i]) >= 0 {
+		newline = newline || l.src[i] == '\n' || l.src[i] == '\r'
+		i++
+	}
+	if newline && i < len(l.src) && l.src[i] == '\'' {
+		l.pos = i + 1
+		return true
+	}
+	return false
+}
+
+// escape reads a backslash escape of an E” string.
+func (l *lexer) escape(out []byte) ([]byte, error) {
+	start := l.pos
+	l.pos++
+	c := l.at(0)
+	l.pos++
+	switch c {
+	case 0:
+		return nil, syntaxError(start, "unterminated quoted string")
+	case 'b':
+		return append(out, '\b'), nil
+	case 'f':
+		return append(out, '\f'), nil
+	case 'n':
+		return append(out, '\n'), nil
+	case 'r':
+		return append(out, '\r'), nil
+	case 't':
+		return append(out, '\t'), nil
+	case 'v':
+		return append(out, '\v'), nil
+	case 'x':
+		n := l.digits(2, 16)
+		if n == "" {
+			return append(out, 'x'), nil
+		}
+		v, _ := strconv.ParseUint(n, 16, 8)
+		return append(out, byte(v)), nil
+	case 'u', 'U':
+		want := 4
+		if c == 'U' {
+			want = 8
+		}
+		n := l.digits(want, 16)
+		v, err := strconv.ParseUint(n, 16, 32)
+		if len(n) != want || err != nil {
+			return nil, sqlstate.New(sqlstate.InvalidEscapeSequence, "invalid Unicode escape").At(start).
+				WithHint(`Unicode escapes must be \uXXXX or \UXXXXXXXX.`)
+		}
+		return l.appendRune(out, rune(v), start)
+	}
+	if c >= '0' && c <= '7' {
+		l.pos--
+		v, _ := strconv.ParseUint(l.digits(3, 8), 8, 16)
+		return append(out, byte(v)), nil
+	}
+	return append(out, c), nil
+}
+
+// appendRune adds a character given by its number; a high surrogate needs the escape of a low one behind it.
+func (l *lexer) appendRune(out []byte, r rune, start int) ([]byte, error) {
+	if r >= 0xd800 && r < 0xdc00 && l.at(0) == '\\' && l.at(1) == 'u' {
+		l.pos += 2
+		low, err := strconv.ParseUint(l.digits(4, 16), 16, 32)
+		if err == nil && low >= 0xdc00 && low < 0xe000 {
+			return utf8.AppendRune(out, (r-0xd800)<<10+rune(low)-0xdc00+0x10000), nil
+		}
+	}
+	if !utf8.ValidRune(r) || r == 0 {
+		return nil, syntaxError(start, "invalid Unicode escape value")
+	}
+	return utf8.AppendRune(out, r), nil
+}
+
+// digits reads up to n digits of a base.
+func (l *lexer) digits(n, base int) string {
+	start := l.pos
+	for l.pos < len(l.src) && l.pos-start < n {
+		if _, err := strconv.ParseUint(l.src[l.pos:l.pos+1], base, 8); err != nil {
+			break
+		}
+		l.pos++
+	}
+	return l.src[start:l.pos]
+}
+
+func (l *lexer) quoted() (string, error) {
+	start := l.pos
+	var out []byte
+	for l.pos++; ; l.pos++ {
+		if l.pos >= len(l.src) {
+			return "", syntaxError(start, "unterminated quoted identifier")
+		}
+		c := l.src[l.pos]
+		if c == '"' {
+			l.pos++
+			if l.at(0) != '"' {
+				break
+			}
+		}
+		out = append(out, c)
+	}
+	if len(out) == 0 {
+		return "", syntaxError(start, "zero-length delimited identifier")
+	}
+	return string(out), nil
+}
+
+// unicodeEscaped reads U&'...' or U&"..." with the default escape character.
+func (l *lexer) unicodeEscaped(start int) (token, error) {
+	l.pos += 2
+	kind := tString
+	var raw string
+	var err error
+	if l.at(0) == '"' {
+		kind = tQuoted
+		raw, err = l.quoted()
+	} else {
+		raw, err = l.stringConstant(false)
+	}
+	if err != nil {
+		return token{}, err
+	}
+	inner := &lexer{src: raw}
+	var out []byte
+	for inner.pos < len(raw) {
+		c := raw[inner.pos]
+		if c != '\\' {
+			out = append(out, c)
+			inner.pos++
+			continue
+		}
+		inner.pos++
+		want := 4
+		switch inner.at(0) {
+		case '\\':
+			out = append(out, '\\')
+			inner.pos++
+			continue
+		case '+':
+			inner.pos++
+			want = 6
+		}
+		n := inner.digits(want, 16)
+		v, perr := strconv.ParseUint(n, 16, 32)
+		if perr != nil || len(n) != want || !utf8.ValidRune(rune(v)) || v == 0 {
+			return token{}, syntaxError(start, "invalid Unicode escape").WithHint(`Unicode escapes must be \XXXX or \+XXXXXX.`)
+		}
+		out = utf8.AppendRune(out, rune(v))
+	}
+	return token{kind, string(out), start, l.pos}, nil
+}
+
+func (l *lexer) number(start int) (token, error) {
+	kind := tInteger
+	for digit(l.at(0)) {
+		l.pos++
+	}
+	// "1..2" is two tokens.
+	if l.at(0) == '.' && l.at(1) != '.' {
+		kind = tNumber
+		l.pos++
+		for digit(l.at(0)) {
+			l.pos++
+		}
+	}
+	if l.at(0)|0x20 == 'e' {
+		n := 1
+		if l.at(1) == '+' || l.at(1) == '-' {
+			n = 2
+		}
+		if digit(l.at(n)) {
+			kind = tNumber
+			l.pos += n
+			for digit(l.at(0)) {
+				l.pos++
+			}
+		}
+	}
+	if identStart(l.at(0)) {
+		end := l.pos
+		for end < len(l.src) && identPart(l.src[end]) {
+			end++
+		}
+		return token{}, syntaxError(start, "trailing junk after numeric literal at or near %q", l.src[start:end])
+	}
+	return token{kind, l.src[start:l.pos], start, l.pos}, nil
+}
+
+// dollar reads a parameter or a dollar-quoted string.
+func (l *lexer) dollar(start int) (token, error) {
+	if digit(l.at(1)) {
+		l.pos++
+		n := l.digits(6, 10)
+		if identPart(l.at(0)) {
+			return token{}, syntaxError(start, "trailing junk after parameter at or near %q", l.src[start:l.pos+1])
+		}
+		return token{tParam, n, start, l.pos}, nil
+	}
+	end := l.pos + 1
+	for end < len(l.src) && identPart(l.src[end]) && l.src[end] != '$' {
+		end++
+	}
+	if end >= len(l.src) || l.src[end] != '$' {
+		return token{}, syntaxError(start, "syntax error at or near %q", "$")
+	}
+	tag := l.src[start : end+1]
+	close := strings.Index(l.src[end+1:], tag)
+	if close < 0 {
+		return token{}, syntaxError(start, "unterminated dollar-quoted string")
+	}
+	l.pos = end + 1 + close + len(tag)
+	return token{tString, l.src[end+1 : end+1+close], start, l.pos}, nil
+}
+
+// operator reads the longest run of operator characters, without a comment's beginning, and without a trailing + or - unless the
+// run has one of the characters that SQL's own operators have not (section 4.1.3).
+func (l *lexer) operator() string {
+	start := l.pos
+	for l.pos < len(l.src) && strings.IndexByte(operatorChars, l.src[l.pos]) >= 0 {
+		if l.pos > start && (l.at(0) == '-' && l.at(1) == '-' || l.at(0) == '/' && l.at(1) == '*') {
+			break
+		}
+		l.pos++
+	}
+	for l.pos-start > 1 {
+		last := l.src[l.pos-1]
+		if last != '+' && last != '-' || strings.ContainsAny(l.src[start:l.pos], "~!@#%^&|`?") {
+			break
+		}
+		l.pos--
+	}
+	switch op := l.src[start:l.pos]; op {
+	case "!=":
+		return "<>"
+	default:
+		return op
+	}
+}

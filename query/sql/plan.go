@@ -1,0 +1,343 @@
+package sql
+
+import (
+	"slices"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// planning makes the plan of one execution: parameters are constants by now.
+type planning struct {
+	st     *exec.State
+	root   *exec.Env
+	db     exec.Database
+	update exec.UpdateMode
+}
+
+// Plan makes a plan to run once. The State has the values of the parameters.
+func (b *Bound) Plan(st *exec.State) (exec.Plan, error) {
+	p := &planning{st: st, root: &exec.Env{State: st}, db: b.db, update: b.update}
+	return p.build(b.query)
+}
+
+// planner is Plan for a query inside an expression.
+func planner(b *binder, q *boundQuery) func(*exec.State) (exec.Plan, error) {
+	return func(st *exec.State) (exec.Plan, error) {
+		p := &planning{st: st, root: &exec.Env{State: st}, db: b.db}
+		return p.build(q)
+	}
+}
+
+func (p *planning) fold(e exec.Expr) exec.Expr {
+	if e == nil {
+		return nil
+	}
+	return exec.Fold(e, p.root)
+}
+
+func (p *planning) foldAll(list []exec.Expr) []exec.Expr {
+	out := make([]exec.Expr, len(list))
+	for i, e := range list {
+		out[i] = p.fold(e)
+	}
+	return out
+}
+
+// count evaluates LIMIT or OFFSET; none gives the value for NULL.
+func (p *planning) count(e exec.Expr, none int64, code sqlstate.Code, what string) (int64, error) {
+	if e == nil {
+		return none, nil
+	}
+	d, err := e.Eval(p.root)
+	if err != nil || d.IsNull() {
+		return none, err
+	}
+	if d.I < 0 {
+		return 0, sqlstate.New(code, "%s must not be negative", what)
+	}
+	return d.I, nil
+}
+
+func (p *planning) build(q *boundQuery) (exec.Plan, error) {
+	limit, err := p.count(q.limit, -1, sqlstate.InvalidRowCountInLimit, "LIMIT")
+	if err != nil {
+		return nil, err
+	}
+	skip, err := p.count(q.skip, 0, sqlstate.InvalidRowCountInOffset, "OFFSET")
+	if err != nil {
+		return nil, err
+	}
+	if q.left != nil {
+		return p.union(q, limit, skip)
+	}
+	return p.sel(q, limit, skip)
+}
+
+func (p *planning) union(q *boundQuery, limit, skip int64) (exec.Plan, error) {
+	left, err := p.build(q.left)
+	if err != nil {
+		return nil, err
+	}
+	right, err := p.build(q.right)
+	if err != nil {
+		return nil, err
+	}
+	var plan exec.Plan = &exec.Append{Inputs: []exec.Plan{left, right}}
+	if !q.unionAll {
+		plan = &exec.Unique{Input: plan, Width: q.keep}
+	}
+	if len(q.order) > 0 {
+		plan = &exec.Sort{Input: plan, Keys: q.order, Names: q.orderNames, Bound: bound(limit, skip)}
+	}
+	return limited(plan, limit, skip), nil
+}
+
+func bound(limit, skip int64) int64 {
+	if limit < 0 || limit+skip < 0 {
+		return -1
+	}
+	return limit + skip
+}
+
+func limited(plan exec.Plan, limit, skip int64) exec.Plan {
+	if limit < 0 && skip == 0 {
+		return plan
+	}
+	return &exec.Limit{Input: plan, Count: limit, Skip: skip}
+}
+
+// sel plans one SELECT: FROM, WHERE, GROUP BY, HAVING, windows, the select list, DISTINCT, ORDER BY, LIMIT.
+func (p *planning) sel(q *boundQuery, limit, skip int64) (exec.Plan, error) {
+	where := p.foldAll(q.where)
+	for _, c := range where {
+		if k, ok := c.(*exec.Const); ok && !k.D.True() && !q.group {
+			return limited(p.project(q, &exec.Nothing{Reason: "WHERE is never true"}, q.width), limit, skip), nil
+		}
+	}
+	where = slices.DeleteFunc(where, func(c exec.Expr) bool {
+		k, ok := c.(*exec.Const)
+		return ok && k.D.True()
+	})
+	plain := !q.group && len(q.windows) == 0 && q.setReturn == nil
+	var src exec.Source = &exec.One{}
+	sorted := false
+	var err error
+	switch f := q.from.(type) {
+	case nil:
+		if c := exec.And(where); c != nil {
+			src = &exec.Filter{Input: src, Cond: c}
+		}
+	case *userScan:
+		want := scanWishes{limit: -1}
+		if plain {
+			want.order = p.scanOrder(q, f)
+			// The read itself may stop early only when every row it gives is a row of the result.
+			if !q.distinct && q.distinctOn == nil && (len(q.order) == 0 || want.order != nil) {
+				want.limit, want.skip = limit, skip
+			}
+		}
+		var got scanGrants
+		if src, got, err = p.scan(f, where, want); err != nil {
+			return nil, err
+		}
+		if err := followable(f, q, sorted || got.ordered, len(q.order) > 0); err != nil {
+			return nil, err
+		}
+		sorted = got.ordered
+		if got.limited {
+			limit, skip = -1, 0
+		}
+	default:
+		if src, err = p.source(f, where); err != nil {
+			return nil, err
+		}
+	}
+	return p.finish(q, src, sorted, limit, skip)
+}
+
+// followable refuses what would wait for the end of a feed that has none.
+func followable(f *userScan, q *boundQuery, sorted, wantsOrder bool) error {
+	if !f.rel.Follow {
+		return nil
+	}
+	what := ""
+	switch {
+	case q.group:
+		what = "aggregates and GROUP BY"
+	case len(q.windows) > 0:
+		what = "window functions"
+	case wantsOrder && !sorted:
+		what = "ORDER BY"
+	default:
+		return nil
+	}
+	return sqlstate.Unsupported(-1, "Use changes, which ends at the present.", "%s over changes_follow would never end", what)
+}
+
+// finish puts everything behind FROM and WHERE on top of a source.
+func (p *planning) finish(q *boundQuery, src exec.Source, sorted bool, limit, skip int64) (exec.Plan, error) {
+	width := q.width
+	if q.group {
+		calls := slices.Clone(q.aggs)
+		for i := range calls {
+			calls[i].Args, calls[i].Filter, calls[i].Order = p.foldAll(calls[i].Args), p.fold(calls[i].Filter), p.foldAll(calls[i].Order)
+		}
+		src = &exec.Grouping{Input: src, Width: width, Keys: p.foldAll(q.keys), Calls: calls}
+		width = len(q.keys) + len(q.aggs)
+		if having := exec.And(p.foldAll(q.having)); having != nil {
+			src = &exec.Filter{Input: src, Cond: having}
+		}
+	} else if having := exec.And(p.foldAll(q.having)); having != nil {
+		src = &exec.Filter{Input: src, Cond: having}
+	}
+	if len(q.windows) > 0 {
+		src = &exec.Window{Input: src, Width: width, Calls: slices.Clone(q.windows)}
+		width += len(q.windows)
+	}
+	plan := p.project(q, src, width)
+	if q.distinct {
+		plan = &exec.Unique{Input: plan, Width: q.keep}
+	}
+	if len(q.order) > 0 && !sorted {
+		b := bound(limit, skip)
+		if q.distinctOn != nil {
+			b = -1
+		}
+		plan = &exec.Sort{Input: plan, Keys: q.order, Names: q.orderNames, Bound: b}
+	}
+	if q.distinctOn != nil {
+		plan = &exec.Unique{Input: plan, Keys: q.distinctOn}
+	}
+	if q.keep < len(q.targets) {
+		plan = &exec.Strip{Plan: plan, Keep: q.keep}
+	}
+	return limited(plan, limit, skip), nil
+}
+
+func (p *planning) project(q *boundQuery, src exec.Source, width int) exec.Plan {
+	exprs := p.foldAll(q.targets)
+	if q.setReturn == nil {
+		return &exec.Project{Input: src, Width: width, Exprs: exprs}
+	}
+	sets := make([]*exec.SetCall, len(q.targets))
+	for i, s := range q.setReturn {
+		if s != nil {
+			sets[i] = &exec.SetCall{Func: s.fn, Args: p.foldAll(s.args)}
+		}
+	}
+	return &exec.ProjectSet{Input: src, Width: width, Exprs: exprs, Sets: sets}
+}
+
+// source plans an item of FROM with the conditions that apply to it; all of conds is applied.
+func (p *planning) source(f boundFrom, conds []exec.Expr) (exec.Source, error) {
+	var src exec.Source
+	switch n := f.(type) {
+	case *boundJoin:
+		return p.join(n, conds)
+	case *userScan:
+		s, _, err := p.scan(n, conds, scanWishes{limit: -1})
+		return s, err
+	case *virtualScan:
+		src = &exec.Virtual{Relation: n.rel, Base: n.base}
+	case *derivedScan:
+		inner, err := p.build(n.query)
+		if err != nil {
+			return nil, err
+		}
+		src = &exec.Derived{Plan: inner, Name: n.name, Base: n.base, Width: len(n.query.columns), Lateral: n.lateral}
+	case *funcScan:
+		src = &exec.FuncScan{Func: n.fn, Args: n.args, Scalar: n.scalar, Name: n.name, Base: n.base, Width: n.width, Ordinality: n.ordinality}
+	}
+	if c := exec.And(conds); c != nil {
+		src = &exec.Filter{Input: src, Cond: c}
+	}
+	return src, nil
+}
+
+// columnsIn says whether e looks only at columns from..to of its row; sub-queries may look anywhere.
+func columnsIn(e exec.Expr, from, to int) bool {
+	in := true
+	exec.Walk(e, func(x exec.Expr) {
+		switch n := x.(type) {
+		case *exec.Col:
+			if n.Depth == 0 && (n.Index < from || n.Index >= to) {
+				in = false
+			}
+		case *exec.Subquery:
+			if n.Correlated {
+				in = false
+			}
+		}
+	})
+	return in
+}
+
+func (p *planning) join(j *boundJoin, conds []exec.Expr) (exec.Source, error) {
+	lf, lt := j.left.span()
+	rf, rt := j.right.span()
+	on := p.foldAll(j.on)
+	out := &exec.Join{Kind: j.kind, LeftFrom: lf, LeftTo: lt, RightFrom: rf, RightTo: rt, Lateral: j.lateral}
+	var left, right, above []exec.Expr
+	if j.kind == "inner" {
+		on, conds = append(on, conds...), nil
+	}
+	// A condition of WHERE goes below a side that an outer join does not fill with NULLs.
+	for _, c := range conds {
+		switch {
+		case columnsIn(c, lf, lt) && j.kind == "left":
+			left = append(left, c)
+		case columnsIn(c, rf, rt) && j.kind == "right":
+			right = append(right, c)
+		default:
+			above = append(above, c)
+		}
+	}
+	var rest []exec.Expr
+	for _, c := range on {
+		switch {
+		case columnsIn(c, lf, lt) && (j.kind == "inner" || j.kind == "right"):
+			left = append(left, c)
+		case columnsIn(c, rf, rt) && (j.kind == "inner" || j.kind == "left"):
+			right = append(right, c)
+		default:
+			if l, r := equality(c, lf, lt, rf, rt); l != nil && !j.lateral {
+				out.LeftKeys, out.RightKeys = append(out.LeftKeys, l), append(out.RightKeys, r)
+			} else {
+				rest = append(rest, c)
+			}
+		}
+	}
+	out.On = exec.And(rest)
+	var err error
+	if out.Left, err = p.source(j.left, left); err != nil {
+		return nil, err
+	}
+	if out.Right, err = p.source(j.right, right); err != nil {
+		return nil, err
+	}
+	if c := exec.And(above); c != nil {
+		return &exec.Filter{Input: out, Cond: c}, nil
+	}
+	return out, nil
+}
+
+// equality takes "left = right" apart when each operand looks at one side only and their hashes agree.
+func equality(e exec.Expr, lf, lt, rf, rt int) (l, r exec.Expr) {
+	c, ok := e.(*exec.Call)
+	if !ok || c.Op != "=" || len(c.Args) != 2 {
+		return nil, nil
+	}
+	x, y := c.Args[0], c.Args[1]
+	if types.KindOf(x.Type()) != types.KindOf(y.Type()) {
+		return nil, nil
+	}
+	switch {
+	case columnsIn(x, lf, lt) && columnsIn(y, rf, rt):
+		return x, y
+	case columnsIn(y, lf, lt) && columnsIn(x, rf, rt):
+		return y, x
+	}
+	return nil, nil
+}

@@ -1,0 +1,348 @@
+package sql
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/types"
+)
+
+// From conditions, order and limits to the narrowest read.
+
+// scanWishes is what the query would like the read to do.
+type scanWishes struct {
+	order       *scanDirection
+	limit, skip int64 // limit < 0 for none
+}
+
+type scanDirection struct{ desc bool }
+
+// scanGrants is what the read does.
+type scanGrants struct{ ordered, limited bool }
+
+// Bounds of how finely a read is cut.
+const (
+	maxReads  = 32    // ranges read one after the other
+	maxPoints = 10000 // keys or ids in one read
+)
+
+// orderColumn is the field that a read of a kind is ordered by.
+func orderColumn(k exec.AccessKind) exec.Field {
+	switch k {
+	case exec.ReadChanges:
+		return exec.FieldSeq
+	case exec.ReadView:
+		return exec.FieldKey
+	}
+	return exec.FieldID
+}
+
+// scanOrder says in which direction the read gives the order that the query wants; nil when it does not.
+func (p *planning) scanOrder(q *boundQuery, f *userScan) *scanDirection {
+	if len(q.order) == 0 || f.raw {
+		return nil
+	}
+	field := func(k exec.SortKey) (exec.Field, bool) {
+		c, ok := q.targets[k.Index].(*exec.Col)
+		if !ok || c.Depth != 0 {
+			return 0, false
+		}
+		return f.rel.Columns[c.Index-f.base].Field, true
+	}
+	first, ok := field(q.order[0])
+	if !ok || first != orderColumn(f.rel.Kind) {
+		return nil
+	}
+	desc := q.order[0].Desc
+	if f.rel.Follow && desc {
+		return nil
+	}
+	if len(q.order) > 1 {
+		switch f.rel.Kind {
+		case exec.ReadView:
+			// Rows of one key are in the order of their ids.
+			second, ok := field(q.order[1])
+			if !ok || second != exec.FieldID || q.order[1].Desc != desc || len(q.order) > 2 {
+				return nil
+			}
+		case exec.ReadConflicts:
+			return nil
+		}
+		// Ids and sequences are unique: what follows decides nothing.
+	}
+	return &scanDirection{desc}
+}
+
+// scan plans the read of a relation of the store under all of conds.
+func (p *planning) scan(f *userScan, conds []exec.Expr, want scanWishes) (exec.Source, scanGrants, error) {
+	s := &exec.Scan{Name: f.name, DB: p.db}
+	for i, c := range f.rel.Columns {
+		if f.used[i] {
+			s.Targets = append(s.Targets, exec.Target{Field: c.Field, Index: f.base + i})
+		}
+	}
+	set, rest := everything(), conds
+	if !f.raw {
+		set, rest = p.ranges(f, orderColumn(f.rel.Kind), conds)
+	}
+	desc := want.order != nil && want.order.desc
+	switch f.rel.Kind {
+	case exec.ReadView:
+		s.Accesses = p.viewAccesses(f, set, desc)
+	case exec.ReadChanges:
+		s.Accesses, rest = p.changesAccess(f, set, rest, desc)
+	default:
+		s.Accesses = docAccesses(f, set, desc)
+	}
+	if len(s.Accesses) == 0 {
+		return &exec.Nothing{Reason: "no " + fieldNames[orderColumn(f.rel.Kind)] + " satisfies WHERE"}, scanGrants{true, false}, nil
+	}
+	for i := range s.Accesses {
+		f.options(&s.Accesses[i], p.update)
+	}
+	got := scanGrants{ordered: want.order != nil}
+	cond := exec.And(rest)
+	if cond == nil && len(s.Accesses) == 1 {
+		got.limited = grantLimit(&s.Accesses[0], want)
+	}
+	if cond != nil {
+		return &exec.Filter{Input: s, Cond: cond}, got, nil
+	}
+	return s, got, nil
+}
+
+var fieldNames = map[exec.Field]string{exec.FieldID: "id", exec.FieldKey: "key", exec.FieldSeq: "seq"}
+
+// options sets what does not depend on the range.
+func (f *userScan) options(a *exec.Access, update exec.UpdateMode) {
+	doc := false
+	for i, c := range f.rel.Columns {
+		doc = doc || c.Field == exec.FieldDoc && f.used[i]
+	}
+	a.Docs.WithDoc, a.Changes.WithDoc, a.View.WithDoc = doc, doc, doc
+	a.View.Update = update
+}
+
+// ranges finds the intervals of the ordered column and the conditions that they do not settle.
+func (p *planning) ranges(f *userScan, field exec.Field, conds []exec.Expr) (intervals, []exec.Expr) {
+	i := slices.IndexFunc(f.rel.Columns, func(c UserColumn) bool { return c.Field == field })
+	col := ordered{f.base + i, f.rel.Columns[i].Type}
+	set := everything()
+	var rest []exec.Expr
+	for _, c := range conds {
+		s, exact := col.analyse(c)
+		if set = set.intersect(s); len(set) > maxPoints {
+			set, exact = set.hull(), false
+		}
+		if !exact {
+			rest = append(rest, c)
+		}
+	}
+	// Many ranges that are not all points: one read of the hull and the conditions as a filter.
+	if len(set) > maxReads && !slices.ContainsFunc(set, func(iv interval) bool { return !iv.isPoint() }) {
+		return set, rest
+	}
+	if len(set) > maxReads {
+		return set.hull(), conds
+	}
+	return set, rest
+}
+
+// grantLimit gives LIMIT and OFFSET to the read where it can count for itself.
+func grantLimit(a *exec.Access, want scanWishes) bool {
+	if want.limit < 0 && want.skip == 0 || want.limit == 0 {
+		return false
+	}
+	limit := max(want.limit, 0)
+	switch a.Kind {
+	case exec.ReadAllDocs, exec.ReadLocalDocs, exec.ReadConflicts:
+		a.Docs.Limit, a.Docs.Skip = limit, want.skip
+		return true
+	case exec.ReadView:
+		if a.LowOpen || a.HighOpen {
+			return false
+		}
+		a.View.Limit, a.View.Skip = limit, want.skip
+		return true
+	case exec.ReadChanges:
+		if want.skip > 0 || a.Until != "" || a.Changes.Descending && a.Changes.Since != "" {
+			return false
+		}
+		a.Changes.Limit = limit
+		return true
+	}
+	return false
+}
+
+// docAccesses turns intervals of ids into reads.
+func docAccesses(f *userScan, set intervals, desc bool) []exec.Access {
+	if f.rel.IDPrefix != "" {
+		high, _ := after(f.rel.IDPrefix)
+		set = set.intersect(intervals{{limit{val: types.NewText(f.rel.IDPrefix)}, limit{val: types.NewText(high), open: true}}})
+	}
+	if ids := pointTexts(set); ids != nil {
+		if len(ids) == 1 && f.rel.Kind == exec.ReadAllDocs {
+			return []exec.Access{{Kind: exec.ReadDocument, ID: ids[0]}}
+		}
+		if desc {
+			slices.Reverse(ids)
+		}
+		return []exec.Access{{Kind: f.rel.Kind, Docs: exec.DocsRead{IDs: ids, Descending: desc}}}
+	}
+	var out []exec.Access
+	for _, iv := range set {
+		a := exec.Access{Kind: f.rel.Kind, Docs: exec.DocsRead{Descending: desc}}
+		// The smallest text above s is s with a zero byte.
+		if !iv.low.inf {
+			if a.Docs.Low = iv.low.val.S; iv.low.open {
+				a.Docs.Low += "\x00"
+			}
+		}
+		if !iv.high.inf {
+			if a.Docs.High = iv.high.val.S; !iv.high.open {
+				a.Docs.High += "\x00"
+			}
+			if a.Docs.High == "" {
+				continue // id < '': nothing
+			}
+		}
+		out = append(out, a)
+	}
+	if desc {
+		slices.Reverse(out)
+	}
+	return out
+}
+
+// pointTexts are the values when all intervals are points, else nil.
+func pointTexts(set intervals) []string {
+	if len(set) == 0 {
+		return nil
+	}
+	out := make([]string, len(set))
+	for i, iv := range set {
+		if !iv.isPoint() {
+			return nil
+		}
+		out[i] = iv.low.val.S
+	}
+	return out
+}
+
+func (p *planning) viewAccesses(f *userScan, set intervals, desc bool) []exec.Access {
+	base := exec.ViewRead{Design: f.design, View: f.view, Descending: desc}
+	if keys := pointTexts(set); len(keys) > 1 {
+		for _, k := range keys {
+			base.Keys = append(base.Keys, json.RawMessage(k))
+		}
+		if desc {
+			slices.Reverse(base.Keys)
+		}
+		return []exec.Access{{Kind: exec.ReadView, View: base}}
+	}
+	var out []exec.Access
+	for _, iv := range set {
+		a := exec.Access{Kind: exec.ReadView, View: base}
+		if !iv.low.inf {
+			a.View.Low, a.LowOpen = json.RawMessage(iv.low.val.S), iv.low.open
+		}
+		if !iv.high.inf {
+			a.View.High, a.HighOpen = json.RawMessage(iv.high.val.S), iv.high.open
+		}
+		out = append(out, a)
+	}
+	if desc {
+		slices.Reverse(out)
+	}
+	return out
+}
+
+// changesAccess makes the one read of the feed. A bound that is no sequence is left to the filter: the store would refuse it.
+func (p *planning) changesAccess(f *userScan, set intervals, rest []exec.Expr, desc bool) ([]exec.Access, []exec.Expr) {
+	if len(set) == 0 {
+		return nil, rest
+	}
+	a := exec.Access{Kind: exec.ReadChanges, Changes: exec.ChangesRead{Descending: desc, Follow: f.rel.Follow}}
+	if len(set) > 1 {
+		// Rows between the ranges are dropped by the conditions themselves.
+		rest = p.seqFilter(f, set, rest)
+		set = set.hull()
+	}
+	low, high := set[0].low, set[0].high
+	if !low.inf {
+		since, ok := sinceOf(low)
+		if ok {
+			a.Changes.Since = since
+		} else {
+			rest = append(rest, p.compareSeq(f, low, ">"))
+		}
+	}
+	if !high.inf {
+		a.Until, a.UntilOpen = high.val.S, high.open
+	}
+	i := slices.IndexFunc(f.rel.Columns, func(c UserColumn) bool { return c.Field == exec.FieldShard })
+	shards, left := p.ranges(f, exec.FieldShard, rest)
+	if names := pointTexts(shards); i >= 0 && len(names) == 1 && names[0] != "" {
+		a.Changes.Shard, rest = names[0], left
+	}
+	if i >= 0 && len(shards) == 0 {
+		return nil, rest
+	}
+	return []exec.Access{a}, rest
+}
+
+// seqFilter is the condition that a sequence lies in one of the ranges.
+func (p *planning) seqFilter(f *userScan, set intervals, rest []exec.Expr) []exec.Expr {
+	var ors []exec.Expr
+	for _, iv := range set {
+		var ands []exec.Expr
+		if !iv.low.inf {
+			ands = append(ands, p.compareSeq(f, iv.low, ">"))
+		}
+		if !iv.high.inf {
+			ands = append(ands, p.compareSeq(f, iv.high, "<"))
+		}
+		ors = append(ors, exec.And(ands))
+	}
+	return append(rest, &exec.Logic{Op: "or", Args: ors})
+}
+
+func (p *planning) compareSeq(f *userScan, l limit, op string) exec.Expr {
+	if !l.open {
+		op += "="
+	}
+	i := slices.IndexFunc(f.rel.Columns, func(c UserColumn) bool { return c.Field == exec.FieldSeq })
+	return &exec.Call{Func: exec.Comparison(op), Op: op, Typ: types.Bool,
+		Args: []exec.Expr{&exec.Col{Index: f.base + i, Typ: types.Text, Name: "seq"}, &exec.Const{D: l.val, Typ: types.Text}}}
+}
+
+// sinceOf makes the exclusive start of a feed of a lower bound: sequences are lower-case hex of 26 digits or more, whose text order is
+// their order, so that the one before an inclusive bound is found by subtraction. "0" and "" are before everything.
+func sinceOf(l limit) (string, bool) {
+	s := l.val.S
+	if s == "" || s == "0" {
+		return "", true
+	}
+	if len(s) < 26 || len(s)%2 != 0 || strings.Trim(s, "0123456789abcdef") != "" {
+		return "", false
+	}
+	if l.open {
+		return s, true
+	}
+	b := []byte(s)
+	for i := len(b) - 1; i >= 0; i-- {
+		switch b[i] {
+		case '0':
+			b[i] = 'f'
+			continue
+		case 'a':
+			b[i] = '9'
+		default:
+			b[i]--
+		}
+		return string(b), true
+	}
+	return "", true
+}

@@ -1,0 +1,67 @@
+package sql
+
+import (
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/types"
+)
+
+// UserRelation is a relation of schema public, or the shape of every view.
+type UserRelation struct {
+	Name    string
+	Kind    exec.AccessKind
+	Columns []UserColumn
+	Follow  bool
+	// IDPrefix restricts the relation to ids that begin so.
+	IDPrefix string
+	Comment  string
+}
+
+// UserColumn is a column and what it takes from a row of the read.
+type UserColumn struct {
+	Name  string
+	Type  types.OID
+	Field exec.Field
+}
+
+var (
+	colID      = UserColumn{"id", types.Text, exec.FieldID}
+	colRev     = UserColumn{"rev", types.Text, exec.FieldRev}
+	colDeleted = UserColumn{"deleted", types.Bool, exec.FieldDeleted}
+	colDoc     = UserColumn{"doc", types.JSONB, exec.FieldDoc}
+	colSeq     = UserColumn{"seq", types.Text, exec.FieldSeq}
+	colShard   = UserColumn{"shard", types.Text, exec.FieldShard}
+	colKey     = UserColumn{"key", types.JSONB, exec.FieldKey}
+	colValue   = UserColumn{"value", types.JSONB, exec.FieldValue}
+)
+
+// PublicRelations are the relations of schema public in every database, in the order of their names.
+var PublicRelations = []UserRelation{
+	{Name: "all_docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDeleted}, Comment: "ids and revisions of the live documents"},
+	{Name: "changes", Kind: exec.ReadChanges, Columns: changesColumns, Comment: "the change feed up to the present"},
+	{Name: "changes_follow", Kind: exec.ReadChanges, Columns: changesColumns, Follow: true, Comment: "the change feed, without end"},
+	{Name: "conflicts", Kind: exec.ReadConflicts, Columns: []UserColumn{colID, colRev, colDeleted, colDoc}, Comment: "leaf revisions that are not the winner"},
+	{Name: "design_docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDoc}, IDPrefix: "_design/", Comment: "the design documents"},
+	{Name: "docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDoc}, Comment: "the live documents"},
+	{Name: "local_docs", Kind: exec.ReadLocalDocs, Columns: []UserColumn{colID, colRev, colDoc}, IDPrefix: "_local/", Comment: "the local documents"},
+}
+
+var changesColumns = []UserColumn{colSeq, colShard, colID, colRev, colDeleted, colDoc}
+
+// ViewColumns are the columns of every view.
+var ViewColumns = []UserColumn{colID, colKey, colValue, colDoc}
+
+// aliases are names of CouchDB that stand for relations of public.
+var aliases = map[string]string{"_all_docs": "all_docs", "_changes": "changes", "_design_docs": "design_docs", "_local_docs": "local_docs"}
+
+// publicRelation finds a relation of public, nil for none.
+func publicRelation(name string) *UserRelation {
+	if a, ok := aliases[name]; ok {
+		name = a
+	}
+	for i := range PublicRelations {
+		if PublicRelations[i].Name == name {
+			return &PublicRelations[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,299 @@
+package types
+
+import (
+	"math"
+	"strings"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// Context says when a cast happens by itself (pg_cast.castcontext).
+type Context uint8
+
+// Contexts from the narrowest to the widest.
+const (
+	Implicit Context = iota
+	Assignment
+	Explicit
+	NoCast
+)
+
+// CastContext tells in which context a value of one type turns into another, as pg_cast does for the types that are here.
+func CastContext(from, to OID) Context {
+	switch {
+	case from == to, from == Unknown:
+		return Implicit
+	case from == Record || to == Record:
+		return NoCast
+	}
+	if c, ok := castTable[[2]OID{from, to}]; ok {
+		return c
+	}
+	switch {
+	case IsString(to):
+		// Everything has a text form.
+		if IsString(from) {
+			return Implicit
+		}
+		return Assignment
+	case IsString(from):
+		return Explicit
+	case IsOid(from) && IsOid(to):
+		return Implicit
+	case IsInteger(from) && IsOid(to):
+		return Implicit
+	case IsOid(from) && (to == Int4 || to == Int8):
+		return Assignment
+	case KindOf(from) == KArray && KindOf(to) == KArray:
+		if from == AnyArray || to == AnyArray {
+			return Implicit
+		}
+		return CastContext(ElemOf(from), ElemOf(to))
+	}
+	return NoCast
+}
+
+var castTable = map[[2]OID]Context{
+	{Int2, Int4}: Implicit, {Int2, Int8}: Implicit, {Int2, Float4}: Implicit, {Int2, Float8}: Implicit, {Int2, Numeric}: Implicit,
+	{Int4, Int8}: Implicit, {Int4, Float4}: Implicit, {Int4, Float8}: Implicit, {Int4, Numeric}: Implicit,
+	{Int8, Float4}: Implicit, {Int8, Float8}: Implicit, {Int8, Numeric}: Implicit,
+	{Float4, Float8}: Implicit, {Numeric, Float4}: Implicit, {Numeric, Float8}: Implicit,
+	{Int8, Int4}: Assignment, {Int8, Int2}: Assignment, {Int4, Int2}: Assignment,
+	{Float8, Float4}: Assignment, {Float8, Numeric}: Assignment, {Float4, Numeric}: Assignment,
+	{Float8, Int8}: Assignment, {Float8, Int4}: Assignment, {Float8, Int2}: Assignment,
+	{Float4, Int8}: Assignment, {Float4, Int4}: Assignment, {Float4, Int2}: Assignment,
+	{Numeric, Int8}: Assignment, {Numeric, Int4}: Assignment, {Numeric, Int2}: Assignment,
+	{Int4, Bool}: Explicit, {Bool, Int4}: Explicit, {Int4, Char}: Explicit, {Char, Int4}: Explicit,
+	{JSON, JSONB}: Assignment, {JSONB, JSON}: Assignment,
+	{JSONB, Bool}: Explicit, {JSONB, Int2}: Explicit, {JSONB, Int4}: Explicit, {JSONB, Int8}: Explicit, {JSONB, Float4}: Explicit,
+	{JSONB, Float8}: Explicit, {JSONB, Numeric}: Explicit,
+	{Date, Timestamp}: Implicit, {Date, TimestampTZ}: Implicit, {Timestamp, TimestampTZ}: Implicit,
+	{TimestampTZ, Timestamp}: Assignment, {TimestampTZ, Date}: Assignment, {Timestamp, Date}: Assignment,
+	{Int2Vector, Int2Array}: Implicit, {OidVector, OidArray}: Implicit,
+}
+
+// CannotCast is the error for a cast that does not exist.
+func CannotCast(from, to OID) *sqlstate.Error {
+	return sqlstate.New(sqlstate.CannotCoerce, "cannot cast type %s to %s", NameOf(from), NameOf(to))
+}
+
+// Cast turns a value of one type into another. mod is the type modifier, -1 for none. NULL stays NULL.
+func Cast(d Datum, from, to OID, mod int32, env *Env) (Datum, error) {
+	if d.IsNull() {
+		return d, nil
+	}
+	if from != to {
+		var err error
+		if d, err = convert(d, from, to, env); err != nil {
+			return Null, err
+		}
+	}
+	if mod >= 0 {
+		return applyMod(d, to, mod)
+	}
+	return d, nil
+}
+
+func convert(d Datum, from, to OID, env *Env) (Datum, error) {
+	switch {
+	case IsString(to):
+		if from == BPChar && d.K == KText {
+			d.S = strings.TrimRight(d.S, " ")
+		}
+		return ParseText(TextOf(d, from, env), to, env)
+	case d.K == KText && to != PgNodeTree:
+		return ParseText(d.S, to, env)
+	case IsOid(to):
+		if d.K == KInt {
+			if d.I < 0 || d.I > math.MaxUint32 {
+				if from != Int4 && from != Int2 {
+					return Null, sqlstate.New(sqlstate.NumericOutOfRange, "OID out of range")
+				}
+				d.I = int64(uint32(d.I))
+			}
+			return NewInt(d.I), nil
+		}
+	case IsNumber(to):
+		return toNumber(d, from, to)
+	case to == Bool:
+		switch {
+		case d.K == KInt:
+			return NewBool(d.I != 0), nil
+		case d.K == KJSON:
+			return jsonToBool(d.S)
+		}
+	case IsJSON(to) && d.K == KJSON:
+		return d, nil
+	case to == Timestamp || to == TimestampTZ || to == Date:
+		return toTime(d, from, to, env)
+	case d.K == KArray:
+		return castArray(d, to, env)
+	}
+	return Null, CannotCast(from, to)
+}
+
+func castArray(d Datum, to OID, env *Env) (Datum, error) {
+	elem := ElemOf(to)
+	a := d.Array()
+	if elem == 0 || elem == a.Elem {
+		if a.Lower == 1 || to == AnyArray {
+			return d, nil
+		}
+		return NewArray(a.Elem, a.Items), nil
+	}
+	items := make([]Datum, len(a.Items))
+	for i, it := range a.Items {
+		var err error
+		if items[i], err = Cast(it, a.Elem, elem, -1, env); err != nil {
+			return Null, err
+		}
+	}
+	return NewArray(elem, items), nil
+}
+
+func toTime(d Datum, from, to OID, env *Env) (Datum, error) {
+	switch {
+	case d.K == KDate && to == Timestamp:
+		return NewTime(d.I * 86400e6), nil
+	case d.K == KDate && to == TimestampTZ:
+		return NewTime(fromWall(d.I*86400e6, env)), nil
+	case d.K == KTime && (d.I == timeInfinity || d.I == timeNegInfinity):
+		return d, nil
+	case d.K == KTime && to == Date:
+		t := d.I
+		if from == TimestampTZ {
+			t = toWall(t, env)
+		}
+		return NewDate(floorDiv(t, 86400e6)), nil
+	case d.K == KTime && to == TimestampTZ:
+		return NewTime(fromWall(d.I, env)), nil
+	case d.K == KTime && to == Timestamp:
+		return NewTime(toWall(d.I, env)), nil
+	}
+	return Null, CannotCast(from, to)
+}
+
+// toNumber converts between numbers, from booleans and from jsonb.
+func toNumber(d Datum, from, to OID) (Datum, error) {
+	if d.K == KJSON {
+		if JSONKindOf(d.S) != JSONNumber {
+			return Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot cast jsonb %s to type %s", JSONKindOf(d.S), NameOf(to))
+		}
+		n, err := ParseDecimal(d.S)
+		if err != nil {
+			return Null, err
+		}
+		d, from = NewNumeric(n), Numeric
+	}
+	switch to {
+	case Int2, Int4, Int8:
+		return toInt(d, to)
+	case Float8, Float4:
+		var f float64
+		switch d.K {
+		case KFloat:
+			f = d.Float()
+		case KInt:
+			f = float64(d.I)
+		case KNumeric:
+			f = d.Decimal().Float64()
+			if math.IsInf(f, 0) && d.Decimal().special == finite {
+				return Null, sqlstate.New(sqlstate.NumericOutOfRange, "value is out of range for type %s", NameOf(to))
+			}
+		default:
+			return Null, CannotCast(from, to)
+		}
+		if to == Float4 {
+			narrow := float64(float32(f))
+			if math.IsInf(narrow, 0) && !math.IsInf(f, 0) {
+				return Null, sqlstate.New(sqlstate.NumericOutOfRange, "value out of range: overflow")
+			}
+			f = narrow
+		}
+		return NewFloat(f), nil
+	case Numeric:
+		switch d.K {
+		case KNumeric:
+			return d, nil
+		case KInt:
+			return NewNumeric(DecimalFromInt(d.I)), nil
+		case KFloat:
+			digits := 15
+			if from == Float4 {
+				digits = 6
+			}
+			return NewNumeric(DecimalFromFloat(d.Float(), digits)), nil
+		}
+	}
+	return Null, CannotCast(from, to)
+}
+
+func toInt(d Datum, to OID) (Datum, error) {
+	low, high := int64(math.MinInt64), int64(math.MaxInt64)
+	switch to {
+	case Int2:
+		low, high = math.MinInt16, math.MaxInt16
+	case Int4:
+		low, high = math.MinInt32, math.MaxInt32
+	}
+	var v int64
+	ok := true
+	switch d.K {
+	case KBool, KInt:
+		v = d.I
+	case KNumeric:
+		v, ok = d.Decimal().Int64()
+	case KFloat:
+		f := math.RoundToEven(d.Float())
+		ok = f >= -9223372036854775808.0 && f < 9223372036854775808.0
+		v = int64(f)
+	default:
+		return Null, CannotCast(Unknown, to)
+	}
+	if !ok || v < low || v > high {
+		return Null, sqlstate.New(sqlstate.NumericOutOfRange, "%s out of range", NameOf(to))
+	}
+	return NewInt(v), nil
+}
+
+func jsonToBool(s string) (Datum, error) {
+	switch strings.TrimSpace(s) {
+	case "true":
+		return NewBool(true), nil
+	case "false":
+		return NewBool(false), nil
+	}
+	return Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot cast jsonb %s to type boolean", JSONKindOf(s))
+}
+
+// applyMod cuts strings and rounds numbers to the modifier of their type.
+func applyMod(d Datum, typ OID, mod int32) (Datum, error) {
+	switch typ {
+	case VarChar, BPChar:
+		n := int(mod) - 4
+		runes := []rune(d.S)
+		if len(runes) > n {
+			return NewText(string(runes[:max(n, 0)])), nil
+		}
+		if typ == BPChar {
+			return NewText(d.S + strings.Repeat(" ", n-len(runes))), nil
+		}
+	case Numeric:
+		m := mod - 4
+		scale := m & 0x7ff
+		if scale >= 1024 {
+			scale -= 2048
+		}
+		r, err := d.Decimal().fits(m>>16&0xffff, scale)
+		if err != nil {
+			return Null, err
+		}
+		return NewNumeric(r), nil
+	case Timestamp, TimestampTZ:
+		if mod < 6 && d.I != timeInfinity && d.I != timeNegInfinity {
+			unit := int64(math.Pow10(int(6 - mod)))
+			return NewTime(floorDiv(d.I+unit/2, unit) * unit), nil
+		}
+	}
+	return d, nil
+}

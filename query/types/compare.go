@@ -1,0 +1,134 @@
+package types
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"strings"
+
+	"github.com/divandb/divan/layer/collate"
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// Compare orders two values of one representation, neither NULL. Numbers of different representations compare by value.
+func Compare(a, b Datum) (int, error) {
+	if a.K != b.K {
+		return compareMixed(a, b)
+	}
+	switch a.K {
+	case KBool, KInt, KTime, KDate:
+		return cmp.Compare(a.I, b.I), nil
+	case KFloat:
+		return compareFloat(a.Float(), b.Float()), nil
+	case KNumeric:
+		return a.Decimal().Cmp(b.Decimal()), nil
+	case KText, KBytes:
+		return strings.Compare(a.S, b.S), nil
+	case KJSON:
+		return CompareJSON(a.S, b.S)
+	case KInterval:
+		return a.Span().Cmp(b.Span()), nil
+	case KArray, KRecord:
+		return compareItems(a.Array().Items, b.Array().Items)
+	}
+	return 0, nil
+}
+
+// compareFloat puts NaN last and equal to itself.
+func compareFloat(a, b float64) int {
+	switch {
+	case math.IsNaN(a) && math.IsNaN(b):
+		return 0
+	case math.IsNaN(a):
+		return 1
+	case math.IsNaN(b):
+		return -1
+	}
+	return cmp.Compare(a, b)
+}
+
+func compareItems(a, b []Datum) (int, error) {
+	for i := range min(len(a), len(b)) {
+		switch x, y := a[i].IsNull(), b[i].IsNull(); {
+		case x && y:
+			continue
+		case x:
+			return 1, nil
+		case y:
+			return -1, nil
+		}
+		if c, err := Compare(a[i], b[i]); err != nil || c != 0 {
+			return c, err
+		}
+	}
+	return cmp.Compare(len(a), len(b)), nil
+}
+
+func compareMixed(a, b Datum) (int, error) {
+	switch {
+	case a.K == KInt && b.K == KNumeric:
+		return DecimalFromInt(a.I).Cmp(b.Decimal()), nil
+	case a.K == KNumeric && b.K == KInt:
+		return a.Decimal().Cmp(DecimalFromInt(b.I)), nil
+	}
+	if x, ok := asFloat(a); ok {
+		if y, ok := asFloat(b); ok {
+			return compareFloat(x, y), nil
+		}
+	}
+	return 0, sqlstate.New(sqlstate.InternalError, "values of different kinds compared")
+}
+
+func asFloat(d Datum) (float64, bool) {
+	switch d.K {
+	case KInt:
+		return float64(d.I), true
+	case KFloat:
+		return d.Float(), true
+	case KNumeric:
+		return d.Decimal().Float64(), true
+	}
+	return 0, false
+}
+
+// AppendHash adds bytes that are the same for two values of one type exactly when Compare finds them equal; NULL equals NULL.
+func AppendHash(dst []byte, d Datum) ([]byte, error) {
+	dst = append(dst, byte(d.K))
+	switch d.K {
+	case KBool, KInt, KTime, KDate:
+		return binary.BigEndian.AppendUint64(dst, uint64(d.I)), nil
+	case KFloat:
+		f := d.Float()
+		if f == 0 {
+			f = 0 // no negative zero
+		}
+		if math.IsNaN(f) {
+			f = math.NaN()
+		}
+		return binary.BigEndian.AppendUint64(dst, math.Float64bits(f)), nil
+	case KNumeric:
+		dst = d.Decimal().canonical(dst)
+		return append(dst, 0), nil
+	case KText, KBytes:
+		dst = binary.BigEndian.AppendUint64(dst, uint64(len(d.S)))
+		return append(dst, d.S...), nil
+	case KJSON:
+		out, err := collate.AppendKey(dst, bytesOf(d.S))
+		if err != nil {
+			return dst, &sqlstate.Error{Code: sqlstate.InvalidParameterValue, Message: "jsonb value cannot be grouped: " + err.Error(), Err: err}
+		}
+		return out, nil
+	case KInterval:
+		return binary.BigEndian.AppendUint64(dst, math.Float64bits(d.Span().total())), nil
+	case KArray, KRecord:
+		items := d.Array().Items
+		dst = binary.BigEndian.AppendUint64(dst, uint64(len(items)))
+		var err error
+		for _, it := range items {
+			if dst, err = AppendHash(dst, it); err != nil {
+				return dst, err
+			}
+		}
+	}
+	return dst, nil
+}

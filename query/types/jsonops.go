@@ -1,0 +1,196 @@
+package types
+
+import (
+	"encoding/json"
+	"strings"
+	"unsafe"
+
+	"github.com/divandb/divan/layer/collate"
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// ParseJSON checks a JSON text and keeps it as it is.
+func ParseJSON(text string, typ OID) (Datum, error) {
+	if !json.Valid(unsafe.Slice(unsafe.StringData(text), len(text))) || text == "" {
+		return Null, sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type %s", NameOf(typ)).
+			WithDetail("The text is not valid JSON: %s", excerpt(text))
+	}
+	return NewJSONText(strings.TrimSpace(text)), nil
+}
+
+func excerpt(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "..."
+	}
+	return s
+}
+
+// CompareJSON orders two JSON texts by CouchDB's collation.
+func CompareJSON(a, b string) (int, error) {
+	c, err := collate.Compare(bytesOf(a), bytesOf(b))
+	if err != nil {
+		return 0, &sqlstate.Error{Code: sqlstate.InvalidParameterValue, Message: "jsonb value cannot be compared: " + err.Error(), Err: err}
+	}
+	return c, nil
+}
+
+// bytesOf views a string as bytes that nobody writes to.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// JSONContains is the operator @>.
+func JSONContains(a, b string) (bool, error) {
+	ka, kb := JSONKindOf(a), JSONKindOf(b)
+	// An array may contain a scalar; at the top only, says PostgreSQL 8.14.3.
+	if ka == JSONList && kb != JSONList && kb != JSONObject {
+		return arrayHas(a, b)
+	}
+	return contains(a, b)
+}
+
+func contains(a, b string) (bool, error) {
+	ka, kb := JSONKindOf(a), JSONKindOf(b)
+	if ka != kb {
+		return false, nil
+	}
+	ok := true
+	var err error
+	switch ka {
+	case JSONObject:
+		JSONMembers(b, func(k, v string) bool {
+			inner, found := JSONField(a, JSONUnquote(k))
+			if ok = found; found {
+				ok, err = contains(inner, v)
+			}
+			return ok && err == nil
+		})
+	case JSONList:
+		JSONElements(b, func(v string) bool {
+			ok, err = arrayHas(a, v)
+			return ok && err == nil
+		})
+	default:
+		ok, err = jsonScalarEqual(a, b)
+	}
+	return ok && err == nil, err
+}
+
+func arrayHas(list, v string) (bool, error) {
+	has := false
+	var err error
+	JSONElements(list, func(e string) bool {
+		has, err = contains(e, v)
+		return !has && err == nil
+	})
+	return has, err
+}
+
+// jsonScalarEqual compares scalars exactly: unlike keys in an index, strings that only collate alike are not the same.
+func jsonScalarEqual(a, b string) (bool, error) {
+	switch k := JSONKindOf(a); {
+	case k != JSONKindOf(b):
+		return false, nil
+	case k == JSONString:
+		return JSONUnquote(strings.TrimSpace(a)) == JSONUnquote(strings.TrimSpace(b)), nil
+	case k == JSONNumber:
+		c, err := CompareJSON(a, b)
+		return c == 0, err
+	}
+	return strings.TrimSpace(a) == strings.TrimSpace(b), nil
+}
+
+// JSONHasKey is the operator ?: a member's name, an array's string, or the string itself.
+func JSONHasKey(s, key string) bool {
+	switch JSONKindOf(s) {
+	case JSONObject:
+		_, found := JSONField(s, key)
+		return found
+	case JSONString:
+		return jsonStringIs(strings.TrimSpace(s), key)
+	case JSONList:
+		has := false
+		JSONElements(s, func(v string) bool {
+			has = v[0] == '"' && jsonStringIs(v, key)
+			return !has
+		})
+		return has
+	}
+	return false
+}
+
+// ToJSON is to_jsonb: the JSON text of a value of a type.
+func ToJSON(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
+	switch d.K {
+	case KNull:
+		return append(dst, "null"...), nil
+	case KBool:
+		if d.I != 0 {
+			return append(dst, "true"...), nil
+		}
+		return append(dst, "false"...), nil
+	case KJSON:
+		return append(dst, d.S...), nil
+	case KInt:
+		if d.S == "" {
+			return AppendText(dst, d, typ, env), nil
+		}
+	case KFloat, KNumeric:
+		text := AppendText(nil, d, typ, env)
+		if c := text[len(text)-1]; c >= '0' && c <= '9' {
+			return append(dst, text...), nil
+		}
+		return AppendJSONString(dst, string(text)), nil // NaN and infinities, as PostgreSQL
+	case KArray:
+		a := d.Array()
+		dst = append(dst, '[')
+		for i, it := range a.Items {
+			if i > 0 {
+				dst = append(dst, ',', ' ')
+			}
+			var err error
+			if dst, err = ToJSON(dst, it, a.Elem, env); err != nil {
+				return dst, err
+			}
+		}
+		return append(dst, ']'), nil
+	case KTime:
+		return AppendJSONString(dst, string(appendTimeISO(nil, d.I, typ, env))), nil
+	}
+	return AppendJSONString(dst, string(AppendText(nil, d, typ, env))), nil
+}
+
+// JSONConcat is the operator || of jsonb: objects merge, anything else becomes one array.
+func JSONConcat(a, b string) string {
+	if JSONKindOf(a) == JSONObject && JSONKindOf(b) == JSONObject {
+		out := []byte{'{'}
+		add := func(k, v string) {
+			if len(out) > 1 {
+				out = append(out, ", "...)
+			}
+			out = append(append(append(out, k...), ": "...), v...)
+		}
+		JSONMembers(a, func(k, v string) bool {
+			if _, replaced := JSONField(b, JSONUnquote(k)); !replaced {
+				add(k, v)
+			}
+			return true
+		})
+		JSONMembers(b, func(k, v string) bool { add(k, v); return true })
+		return string(append(out, '}'))
+	}
+	out := []byte{'['}
+	for _, s := range []string{a, b} {
+		each := func(v string) bool {
+			if len(out) > 1 {
+				out = append(out, ", "...)
+			}
+			out = append(out, v...)
+			return true
+		}
+		if JSONKindOf(s) == JSONList {
+			JSONElements(s, each)
+		} else {
+			each(strings.TrimSpace(s))
+		}
+	}
+	return string(append(out, ']'))
+}

@@ -1,0 +1,402 @@
+package types
+
+import (
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// AppendText adds the text form of a value that is not NULL.
+func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
+	switch d.K {
+	case KBool:
+		if d.I != 0 {
+			return append(dst, 't')
+		}
+		return append(dst, 'f')
+	case KInt:
+		if d.S != "" {
+			return append(dst, d.S...) // a reg type's name
+		}
+		return strconv.AppendInt(dst, d.I, 10)
+	case KFloat:
+		bits := 64
+		if typ == Float4 {
+			bits = 32
+		}
+		return appendFloat(dst, d.Float(), bits)
+	case KNumeric:
+		return d.Decimal().append(dst)
+	case KText, KJSON:
+		return append(dst, d.S...)
+	case KBytes:
+		dst = append(dst, '\\', 'x')
+		return hex.AppendEncode(dst, bytesOf(d.S))
+	case KTime:
+		return appendTime(dst, d.I, typ, env)
+	case KDate:
+		return appendDate(dst, d.I)
+	case KInterval:
+		return appendInterval(dst, d.Span())
+	case KArray:
+		return appendArray(dst, d.Array(), typ, env)
+	case KRecord:
+		return appendRecord(dst, d.Array(), env)
+	}
+	return dst
+}
+
+// TextOf is AppendText as a string; "" for NULL.
+func TextOf(d Datum, typ OID, env *Env) string {
+	if d.K == KText || d.K == KJSON {
+		return d.S
+	}
+	return string(AppendText(nil, d, typ, env))
+}
+
+// appendFloat is the shortest text that reads back, in PostgreSQL's form (extra_float_digits 1).
+func appendFloat(dst []byte, f float64, bits int) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, "NaN"...)
+	case math.IsInf(f, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-Infinity"...)
+	}
+	limit := 15
+	if bits == 32 {
+		limit = 6
+	}
+	if f != 0 {
+		// The exponent decides the form.
+		e := strconv.FormatFloat(f, 'e', -1, bits)
+		exp, _ := strconv.Atoi(e[strings.IndexByte(e, 'e')+1:])
+		if exp < -4 || exp >= limit {
+			return append(dst, e...)
+		}
+	}
+	return strconv.AppendFloat(dst, f, 'f', -1, bits)
+}
+
+func appendArray(dst []byte, a *Array, typ OID, env *Env) []byte {
+	if typ == Int2Vector || typ == OidVector {
+		for i, it := range a.Items {
+			if i > 0 {
+				dst = append(dst, ' ')
+			}
+			dst = AppendText(dst, it, a.Elem, env)
+		}
+		return dst
+	}
+	dst = append(dst, '{')
+	for i, it := range a.Items {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		switch {
+		case it.IsNull():
+			dst = append(dst, "NULL"...)
+		case it.K == KArray:
+			dst = appendArray(dst, it.Array(), typ, env)
+		default:
+			dst = appendArrayItem(dst, TextOf(it, a.Elem, env))
+		}
+	}
+	return append(dst, '}')
+}
+
+func appendArrayItem(dst []byte, s string) []byte {
+	if s != "" && !strings.ContainsAny(s, "{},\"\\ \t\n\r\v\f") && !strings.EqualFold(s, "null") {
+		return append(dst, s...)
+	}
+	return appendQuoted(dst, s, '\\')
+}
+
+func appendQuoted(dst []byte, s string, escape byte) []byte {
+	dst = append(dst, '"')
+	for i := range len(s) {
+		switch s[i] {
+		case '"':
+			dst = append(dst, escape)
+		case '\\':
+			dst = append(dst, '\\')
+		}
+		dst = append(dst, s[i])
+	}
+	return append(dst, '"')
+}
+
+func appendRecord(dst []byte, a *Array, env *Env) []byte {
+	dst = append(dst, '(')
+	for i, it := range a.Items {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if it.IsNull() {
+			continue
+		}
+		s := TextOf(it, a.Types[i], env)
+		if s != "" && !strings.ContainsAny(s, "(),\"\\ \t\n\r\v\f") {
+			dst = append(dst, s...)
+		} else {
+			dst = appendQuoted(dst, s, '"')
+		}
+	}
+	return append(dst, ')')
+}
+
+func badText(typ OID, text string) error {
+	return sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type %s: %q", NameOf(typ), excerpt(text))
+}
+
+func outOfRange(typ OID, text string) error {
+	return sqlstate.New(sqlstate.NumericOutOfRange, "value %q is out of range for type %s", excerpt(text), NameOf(typ))
+}
+
+// ParseText reads the text form of a type. Types that are shown by a name (regclass and its kin) read numbers only: names are the
+// catalogue's.
+func ParseText(text string, typ OID, env *Env) (Datum, error) {
+	switch typ {
+	case Text, VarChar, BPChar, Unknown, PgNodeTree, AclItem, Void:
+		if !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0 {
+			return Null, sqlstate.New(sqlstate.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`)
+		}
+		return NewText(text), nil
+	case Name:
+		return NewText(Truncate(text, 63)), nil
+	case Char:
+		return NewText(text[:min(1, len(text))]), nil
+	case Bool:
+		return parseBool(text)
+	case Int2, Int4, Int8:
+		return parseInt(text, typ)
+	case Float4, Float8:
+		return parseFloat(text, typ)
+	case Numeric:
+		d, err := ParseDecimal(text)
+		if err != nil {
+			return Null, err
+		}
+		return NewNumeric(d), nil
+	case JSON, JSONB:
+		return ParseJSON(text, typ)
+	case Timestamp, TimestampTZ:
+		t, err := ParseTime(text, typ, env, time.Now())
+		return NewTime(t), err
+	case Date:
+		t, err := ParseTime(text, Timestamp, env, time.Now())
+		if err != nil {
+			return Null, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type date: %q", excerpt(text))
+		}
+		return NewDate(floorDiv(t, 86400e6)), nil
+	case Interval:
+		s, err := ParseInterval(text)
+		return NewInterval(s), err
+	case UUID:
+		return parseUUID(text)
+	case Bytea:
+		return parseBytea(text)
+	}
+	if IsOid(typ) {
+		v, err := strconv.ParseUint(strings.TrimSpace(text), 10, 32)
+		if err != nil {
+			return Null, badText(typ, text)
+		}
+		return NewInt(int64(v)), nil
+	}
+	if elem := ElemOf(typ); elem != 0 {
+		return parseArray(text, typ, elem, env)
+	}
+	return Null, sqlstate.New(sqlstate.FeatureNotSupported, "input of type %s is not supported", NameOf(typ))
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// Truncate cuts a text to n bytes at a character's boundary, as PostgreSQL cuts names.
+func Truncate(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+func parseBool(text string) (Datum, error) {
+	s := strings.ToLower(strings.TrimSpace(text))
+	if s != "" {
+		for _, word := range []string{"true", "yes", "on", "1"} {
+			if strings.HasPrefix(word, s) && s != "o" {
+				return NewBool(true), nil
+			}
+		}
+		for _, word := range []string{"false", "no", "off", "0"} {
+			if strings.HasPrefix(word, s) && s != "o" {
+				return NewBool(false), nil
+			}
+		}
+	}
+	return Null, badText(Bool, text)
+}
+
+func parseInt(text string, typ OID) (Datum, error) {
+	bits := map[OID]int{Int2: 16, Int4: 32, Int8: 64}[typ]
+	v, err := strconv.ParseInt(strings.TrimSpace(text), 10, bits)
+	if err != nil {
+		if ne, ok := err.(*strconv.NumError); ok && ne.Err == strconv.ErrRange {
+			return Null, outOfRange(typ, text)
+		}
+		return Null, badText(typ, text)
+	}
+	return NewInt(v), nil
+}
+
+func parseFloat(text string, typ OID) (Datum, error) {
+	s := strings.TrimSpace(text)
+	bits := 64
+	if typ == Float4 {
+		bits = 32
+	}
+	if strings.ContainsAny(s, "xXpP_") {
+		return Null, badText(typ, text)
+	}
+	f, err := strconv.ParseFloat(s, bits)
+	if err != nil {
+		if ne, ok := err.(*strconv.NumError); ok && ne.Err == strconv.ErrRange {
+			return Null, sqlstate.New(sqlstate.NumericOutOfRange, "%q is out of range for type %s", excerpt(text), NameOf(typ))
+		}
+		return Null, badText(typ, text)
+	}
+	return NewFloat(f), nil
+}
+
+func parseUUID(text string) (Datum, error) {
+	s := strings.ToLower(strings.ReplaceAll(strings.Trim(strings.TrimSpace(text), "{}"), "-", ""))
+	if _, err := hex.DecodeString(s); err != nil || len(s) != 32 {
+		return Null, badText(UUID, text)
+	}
+	return NewText(s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]), nil
+}
+
+func parseBytea(text string) (Datum, error) {
+	if h, ok := strings.CutPrefix(text, `\x`); ok {
+		b, err := hex.DecodeString(h)
+		if err != nil {
+			return Null, badText(Bytea, text)
+		}
+		return NewBytes(b), nil
+	}
+	var out []byte
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			out = append(out, text[i])
+			continue
+		}
+		if i+1 < len(text) && text[i+1] == '\\' {
+			out = append(out, '\\')
+			i++
+			continue
+		}
+		if i+3 >= len(text) {
+			return Null, badText(Bytea, text)
+		}
+		v, err := strconv.ParseUint(text[i+1:i+4], 8, 8)
+		if err != nil {
+			return Null, badText(Bytea, text)
+		}
+		out = append(out, byte(v))
+		i += 3
+	}
+	return NewBytes(out), nil
+}
+
+// parseArray reads the text form of a one-dimensional array.
+func parseArray(text string, typ, elem OID, env *Env) (Datum, error) {
+	if typ == Int2Vector || typ == OidVector {
+		var items []Datum
+		for _, w := range strings.Fields(text) {
+			d, err := ParseText(w, elem, env)
+			if err != nil {
+				return Null, err
+			}
+			items = append(items, d)
+		}
+		return NewVector(elem, items), nil
+	}
+	bad := func() (Datum, error) {
+		return Null, sqlstate.New(sqlstate.InvalidTextRepresentation, "malformed array literal: %q", excerpt(text))
+	}
+	s := strings.TrimSpace(text)
+	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
+		return bad()
+	}
+	s = strings.TrimSpace(s[1 : len(s)-1])
+	var items []Datum
+	for i := 0; s != "" && i <= len(s); {
+		word, quoted, next, ok := arrayWord(s, i)
+		if !ok {
+			return bad()
+		}
+		i = next
+		if !quoted && strings.EqualFold(word, "null") {
+			items = append(items, Null)
+			continue
+		}
+		d, err := ParseText(word, elem, env)
+		if err != nil {
+			return Null, err
+		}
+		items = append(items, d)
+	}
+	return NewArray(elem, items), nil
+}
+
+// arrayWord reads the element that begins at i; next is after its comma, or past the end.
+func arrayWord(s string, i int) (word string, quoted bool, next int, ok bool) {
+	for i < len(s) && strings.IndexByte(" \t\n\r", s[i]) >= 0 {
+		i++
+	}
+	var out []byte
+	if i < len(s) && s[i] == '"' {
+		for i++; i < len(s) && s[i] != '"'; i++ {
+			if s[i] == '\\' && i+1 < len(s) {
+				i++
+			}
+			out = append(out, s[i])
+		}
+		if i >= len(s) {
+			return "", true, 0, false
+		}
+		rest := strings.TrimLeft(s[i+1:], " \t\n\r")
+		if rest == "" {
+			return string(out), true, len(s) + 1, true
+		}
+		return string(out), true, len(s) - len(rest) + 1, rest[0] == ','
+	}
+	for ; i < len(s) && s[i] != ','; i++ {
+		switch s[i] {
+		case '{', '}', '"':
+			return "", false, 0, false
+		case '\\':
+			if i+1 < len(s) {
+				i++
+			}
+		}
+		out = append(out, s[i])
+	}
+	word = strings.TrimRight(string(out), " \t\n\r")
+	return word, false, i + 1, word != ""
+}

@@ -1,0 +1,436 @@
+package types
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// Env is what text forms depend on in a session.
+type Env struct {
+	// Location is the session's time zone; nil is UTC.
+	Location *time.Location
+	// ByteaEscape selects bytea_output = escape.
+	ByteaEscape bool
+}
+
+func (e *Env) location() *time.Location {
+	if e == nil || e.Location == nil {
+		return time.UTC
+	}
+	return e.Location
+}
+
+// Infinite timestamps, as PostgreSQL keeps them.
+const (
+	timeInfinity    = math.MaxInt64
+	timeNegInfinity = math.MinInt64
+	// PostgreSQL's timestamps go from 4713 BC to 294276 AD; ours, which count from 1970, end a little earlier.
+	minYear, maxYear = -4712, 290000
+)
+
+// Span is an interval.
+type Span struct {
+	Months, Days int32
+	Micros       int64
+}
+
+// Cmp orders intervals with months of 30 days, as PostgreSQL does.
+func (s Span) Cmp(o Span) int {
+	a, b := s.total(), o.total()
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func (s Span) total() float64 {
+	return (float64(s.Months)*30+float64(s.Days))*86400e6 + float64(s.Micros)
+}
+
+// appendTime writes a timestamp (local as stored) or timestamptz (in the session's zone) in ISO style.
+func appendTime(dst []byte, micros int64, typ OID, env *Env) []byte {
+	return appendStamp(dst, micros, typ, env, ' ', false)
+}
+
+func appendTimeISO(dst []byte, micros int64, typ OID, env *Env) []byte {
+	return appendStamp(dst, micros, typ, env, 'T', true)
+}
+
+func appendStamp(dst []byte, micros int64, typ OID, env *Env, sep byte, iso bool) []byte {
+	switch micros {
+	case timeInfinity:
+		return append(dst, "infinity"...)
+	case timeNegInfinity:
+		return append(dst, "-infinity"...)
+	}
+	t := time.UnixMicro(micros).UTC()
+	if typ == TimestampTZ {
+		t = t.In(env.location())
+	}
+	year, bc := t.Year(), false
+	if year <= 0 {
+		year, bc = 1-year, true
+	}
+	dst = fmt.Appendf(dst, "%04d-%02d-%02d%c%02d:%02d:%02d", year, t.Month(), t.Day(), sep, t.Hour(), t.Minute(), t.Second())
+	if us := t.Nanosecond() / 1000; us != 0 {
+		dst = append(dst, strings.TrimRight(fmt.Sprintf(".%06d", us), "0")...)
+	}
+	if typ == TimestampTZ {
+		_, off := t.Zone()
+		sign := byte('+')
+		if off < 0 {
+			sign, off = '-', -off
+		}
+		dst = fmt.Appendf(dst, "%c%02d", sign, off/3600)
+		if m := off % 3600 / 60; m != 0 || iso {
+			dst = fmt.Appendf(dst, ":%02d", m)
+		}
+		if s := off % 60; s != 0 {
+			dst = fmt.Appendf(dst, ":%02d", s)
+		}
+	}
+	if bc {
+		dst = append(dst, " BC"...)
+	}
+	return dst
+}
+
+func appendDate(dst []byte, days int64) []byte {
+	t := time.Unix(days*86400, 0).UTC()
+	year, bc := t.Year(), false
+	if year <= 0 {
+		year, bc = 1-year, true
+	}
+	dst = fmt.Appendf(dst, "%04d-%02d-%02d", year, t.Month(), t.Day())
+	if bc {
+		dst = append(dst, " BC"...)
+	}
+	return dst
+}
+
+// ParseTime reads a timestamp or timestamptz in ISO 8601's forms (a space or T between date and time, any precision, Z, an offset
+// or a zone's name), "epoch", "infinity", "now", "today", "yesterday", "tomorrow".
+func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
+	s := strings.TrimSpace(text)
+	loc := time.UTC
+	if typ == TimestampTZ {
+		loc = env.location()
+	}
+	today := now.In(env.location())
+	midnight := time.Date(today.Year(), today.Month(), today.Day(), 0, 0, 0, 0, loc)
+	switch strings.ToLower(s) {
+	case "epoch":
+		return 0, nil
+	case "infinity":
+		return timeInfinity, nil
+	case "-infinity":
+		return timeNegInfinity, nil
+	case "now":
+		return LocalMicros(now, typ, env), nil
+	case "today":
+		return midnight.UnixMicro(), nil
+	case "yesterday":
+		return midnight.AddDate(0, 0, -1).UnixMicro(), nil
+	case "tomorrow":
+		return midnight.AddDate(0, 0, 1).UnixMicro(), nil
+	}
+	t, ok := parseStamp(s, loc, typ == TimestampTZ)
+	if !ok {
+		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", NameOf(typ), text)
+	}
+	if t.Year() < minYear || t.Year() > maxYear {
+		return 0, sqlstate.New("22008", "timestamp out of range: %q", text)
+	}
+	return t.UnixMicro(), nil
+}
+
+// LocalMicros is a moment as a timestamptz, or as the wall clock of the session's zone for a timestamp.
+func LocalMicros(t time.Time, typ OID, env *Env) int64 {
+	if typ == TimestampTZ {
+		return t.UnixMicro()
+	}
+	_, off := t.In(env.location()).Zone()
+	return t.UnixMicro() + int64(off)*1e6
+}
+
+// parseStamp cuts a text into date, time and zone.
+func parseStamp(s string, loc *time.Location, zoned bool) (time.Time, bool) {
+	bc := false
+	if t, found := strings.CutSuffix(s, " BC"); found {
+		s, bc = t, true
+	}
+	date, rest := s, ""
+	if i := strings.IndexAny(s, "T "); i > 0 {
+		date, rest = s[:i], strings.TrimSpace(s[i+1:])
+	}
+	y, m, d, ok := parseYMD(date)
+	if !ok {
+		return time.Time{}, false
+	}
+	if bc {
+		y = 1 - y
+	}
+	clock, zone := rest, ""
+	if i := strings.IndexAny(rest, "+-Zz "); i >= 0 {
+		clock, zone = rest[:i], strings.TrimSpace(rest[i:])
+	}
+	micros, ok := parseClock(clock)
+	if !ok {
+		return time.Time{}, false
+	}
+	if zone != "" {
+		l, ok := parseZone(zone)
+		if !ok {
+			return time.Time{}, false
+		}
+		if zoned {
+			loc = l
+		}
+	}
+	return time.Date(y, time.Month(m), d, 0, 0, 0, 0, loc).Add(time.Duration(micros) * time.Microsecond), true
+}
+
+func parseYMD(s string) (y, m, d int, ok bool) {
+	if len(s) == 8 && strings.IndexByte(s, '-') < 0 {
+		s = s[:4] + "-" + s[4:6] + "-" + s[6:]
+	}
+	parts := strings.Split(strings.ReplaceAll(s, "/", "-"), "-")
+	if len(parts) != 3 || len(parts[0]) < 3 || len(parts[0]) > 6 {
+		return 0, 0, 0, false
+	}
+	var err error
+	for i, p := range []*int{&y, &m, &d} {
+		if *p, err = strconv.Atoi(parts[i]); err != nil || parts[i][0] == '+' || i > 0 && len(parts[i]) > 2 {
+			return 0, 0, 0, false
+		}
+	}
+	if m < 1 || m > 12 || d < 1 || d > time.Date(y, time.Month(m)+1, 0, 0, 0, 0, 0, time.UTC).Day() {
+		return 0, 0, 0, false
+	}
+	return y, m, d, true
+}
+
+// parseClock reads hh:mm[:ss[.ffffff]] as microseconds since midnight; an empty text is midnight.
+func parseClock(s string) (int64, bool) {
+	if s == "" {
+		return 0, true
+	}
+	parts := strings.Split(s, ":")
+	if len(parts) < 2 || len(parts) > 3 {
+		return 0, false
+	}
+	h, err1 := strconv.ParseUint(parts[0], 10, 8)
+	m, err2 := strconv.ParseUint(parts[1], 10, 8)
+	if err1 != nil || err2 != nil || h > 24 || m > 59 {
+		return 0, false
+	}
+	micros := (int64(h)*3600 + int64(m)*60) * 1e6
+	if len(parts) == 3 {
+		f, err := strconv.ParseFloat(parts[2], 64)
+		if err != nil || f < 0 || f > 60 || strings.Trim(parts[2], "0123456789.") != "" {
+			return 0, false
+		}
+		micros += int64(math.Round(f * 1e6))
+	}
+	return micros, micros <= 86400e6
+}
+
+func parseZone(s string) (*time.Location, bool) {
+	if s == "Z" || s == "z" || strings.EqualFold(s, "utc") || strings.EqualFold(s, "gmt") {
+		return time.UTC, true
+	}
+	if s[0] == '+' || s[0] == '-' {
+		h, m, _ := strings.Cut(s[1:], ":")
+		if m == "" && len(h) == 4 {
+			h, m = h[:2], h[2:]
+		}
+		hours, err := strconv.ParseUint(h, 10, 8)
+		var minutes uint64
+		if err == nil && m != "" {
+			minutes, err = strconv.ParseUint(m, 10, 8)
+		}
+		if err != nil || hours > 15 || minutes > 59 {
+			return nil, false
+		}
+		off := int(hours*3600 + minutes*60)
+		if s[0] == '-' {
+			off = -off
+		}
+		return time.FixedZone("", off), true
+	}
+	l, err := time.LoadLocation(s)
+	return l, err == nil
+}
+
+// appendInterval writes an interval in style postgres.
+func appendInterval(dst []byte, s Span) []byte {
+	start := len(dst)
+	// After a negative field, a positive one carries its sign.
+	negative := false
+	field := func(n int32, unit string) {
+		if n == 0 {
+			return
+		}
+		if len(dst) > start {
+			dst = append(dst, ' ')
+		}
+		sign := ""
+		if negative && n > 0 {
+			sign = "+"
+		}
+		plural := "s"
+		if n == 1 {
+			plural = ""
+		}
+		dst = fmt.Appendf(dst, "%s%d %s%s", sign, n, unit, plural)
+		negative = n < 0
+	}
+	field(s.Months/12, "year")
+	field(s.Months%12, "mon")
+	field(s.Days, "day")
+	if s.Micros != 0 || len(dst) == start {
+		if len(dst) > start {
+			dst = append(dst, ' ')
+		}
+		us := s.Micros
+		if us < 0 {
+			dst = append(dst, '-')
+			us = -us
+		} else if negative {
+			dst = append(dst, '+')
+		}
+		dst = fmt.Appendf(dst, "%02d:%02d:%02d", us/3600e6, us/60e6%60, us/1e6%60)
+		if f := us % 1e6; f != 0 {
+			dst = append(dst, strings.TrimRight(fmt.Sprintf(".%06d", f), "0")...)
+		}
+	}
+	return dst
+}
+
+var intervalUnits = map[string]struct {
+	months, days int32
+	micros       int64
+}{
+	"microsecond": {0, 0, 1}, "us": {0, 0, 1}, "usec": {0, 0, 1}, "millisecond": {0, 0, 1000}, "ms": {0, 0, 1000}, "msec": {0, 0, 1000},
+	"second": {0, 0, 1e6}, "sec": {0, 0, 1e6}, "s": {0, 0, 1e6}, "minute": {0, 0, 60e6}, "min": {0, 0, 60e6}, "m": {0, 0, 60e6},
+	"hour": {0, 0, 3600e6}, "hr": {0, 0, 3600e6}, "h": {0, 0, 3600e6}, "day": {0, 1, 0}, "d": {0, 1, 0}, "week": {0, 7, 0}, "w": {0, 7, 0},
+	"month": {1, 0, 0}, "mon": {1, 0, 0}, "year": {12, 0, 0}, "yr": {12, 0, 0}, "y": {12, 0, 0}, "decade": {120, 0, 0}, "century": {1200, 0, 0},
+}
+
+// ParseInterval reads "1 day 02:03:04", "-3 hours", "1h30m", "2 weeks ago".
+func ParseInterval(text string) (Span, error) {
+	bad := sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type interval: %q", text)
+	s := strings.ToLower(strings.TrimSpace(text))
+	s, ago := strings.CutSuffix(s, " ago")
+	var months, days, micros float64
+	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
+		n := len(s) - len(strings.TrimLeft(s, "+-0123456789.:"))
+		number := s[:n]
+		s = strings.TrimLeft(s[n:], " ")
+		if strings.Contains(number, ":") {
+			sign := 1.0
+			if number[0] == '-' || number[0] == '+' {
+				if number[0] == '-' {
+					sign = -1
+				}
+				number = number[1:]
+			}
+			us, ok := parseClock(number)
+			if !ok {
+				return Span{}, bad
+			}
+			micros += sign * float64(us)
+			continue
+		}
+		f, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			return Span{}, bad
+		}
+		w := len(s) - len(strings.TrimLeft(s, "abcdefghijklmnopqrstuvwxyz"))
+		name := s[:w]
+		s = s[w:]
+		unit, ok := intervalUnits[name]
+		if !ok {
+			unit, ok = intervalUnits[strings.TrimSuffix(name, "s")]
+		}
+		if name == "" {
+			unit, ok = intervalUnits["second"], true
+		}
+		if !ok {
+			return Span{}, bad
+		}
+		months += f * float64(unit.months)
+		days += f * float64(unit.days)
+		micros += f * float64(unit.micros)
+	}
+	if text == "" {
+		return Span{}, bad
+	}
+	// A fraction of a month is days, a fraction of a day is time.
+	whole, frac := math.Modf(months)
+	days += frac * 30
+	wholeDays, fracDays := math.Modf(days)
+	micros += fracDays * 86400e6
+	if math.Abs(whole) > math.MaxInt32 || math.Abs(wholeDays) > math.MaxInt32 || math.Abs(micros) > math.MaxInt64/2 {
+		return Span{}, sqlstate.New("22008", "interval out of range: %q", text)
+	}
+	r := Span{Months: int32(whole), Days: int32(wholeDays), Micros: int64(math.Round(micros))}
+	if ago {
+		r = r.Neg()
+	}
+	return r, nil
+}
+
+// Neg returns -s.
+func (s Span) Neg() Span { return Span{-s.Months, -s.Days, -s.Micros} }
+
+// AddSpan adds an interval to a moment: months by the calendar, clipped to the month's length, then days, then time.
+func AddSpan(micros int64, s Span, loc *time.Location) int64 {
+	if micros == timeInfinity || micros == timeNegInfinity {
+		return micros
+	}
+	t := time.UnixMicro(micros).In(loc)
+	if s.Months != 0 {
+		first := time.Date(t.Year(), t.Month()+time.Month(s.Months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), loc)
+		last := time.Date(first.Year(), first.Month()+1, 0, 0, 0, 0, 0, loc).Day()
+		t = first.AddDate(0, 0, min(t.Day(), last)-1)
+	}
+	if s.Days != 0 {
+		t = t.AddDate(0, 0, int(s.Days))
+	}
+	return t.UnixMicro() + s.Micros
+}
+
+// toWall turns a moment into the wall clock of the session's zone, fromWall back.
+func toWall(micros int64, env *Env) int64 {
+	_, off := time.UnixMicro(micros).In(env.location()).Zone()
+	return micros + int64(off)*1e6
+}
+
+func fromWall(micros int64, env *Env) int64 {
+	t := time.UnixMicro(micros).UTC()
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), env.location()).UnixMicro()
+}
+
+// LocationFor is the zone in which days and months are added to a type: the session's for timestamptz, none for timestamp.
+func LocationFor(typ OID, env *Env) *time.Location {
+	if typ == TimestampTZ {
+		return env.location()
+	}
+	return time.UTC
+}
+
+// Scale multiplies an interval; fractions of months become days, fractions of days become time.
+func (s Span) Scale(f float64) Span {
+	months, monthFrac := math.Modf(float64(s.Months) * f)
+	days, dayFrac := math.Modf(float64(s.Days)*f + monthFrac*30)
+	return Span{Months: int32(months), Days: int32(days), Micros: int64(math.Round(float64(s.Micros)*f + dayFrac*86400e6))}
+}
