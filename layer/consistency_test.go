@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/revtree"
@@ -222,4 +221,16 @@ func (d *keyDump) check(tb testing.TB, name string) {
 	}
 }
 
-var _ = layer.Internal
+// countKeys counts the keys of a subspace over all databases.
+func countKeys(tb testing.TB, e kv.Engine, subspace string) (n int) {
+	tb.Helper()
+	sub := map[string]keyspace.Subspace{"attachments": keyspace.Attachments, "documents": keyspace.Documents}[subspace]
+	tx := e.Begin(context.Background())
+	defer tx.Cancel()
+	for _, row := range dump(tb, tx) {
+		if row.key[0] == int64(keyspace.Data) && row.key[2] == int64(sub) {
+			n++
+		}
+	}
+	return n
+}

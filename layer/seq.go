@@ -63,8 +63,8 @@ func ParseSeq(s string) (Seq, error) {
 		return Seq{}, malformed
 	}
 	seq := Seq{Incarnation: incarnation, Stamp: [12]byte(rest)}
-	if string(hex.AppendEncode(nil, tuple.AppendInt(nil, incarnation))) != s[:2*(len(raw)-12)] {
-		return Seq{}, malformed // upper case or a longer form of the incarnation would not sort
+	if seq.String() != s {
+		return Seq{}, malformed // upper case and longer forms of the incarnation do not sort
 	}
 	return seq, nil
 }

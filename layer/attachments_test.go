@@ -1,0 +1,241 @@
+package layer_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/md5"
+	"encoding/base64"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+func readAttachment(tb testing.TB, d *layer.Database, id, name string, off, n int64) []byte {
+	tb.Helper()
+	doc, err := d.Get(tb.Context(), id, layer.GetOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, a := range doc.Attachments {
+		if a.Name != name {
+			continue
+		}
+		r, err := d.OpenAttachment(tb.Context(), id, a, off, n)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer r.Close()
+		data, err := io.ReadAll(r)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return data
+	}
+	tb.Fatalf("%s has no attachment %s", id, name)
+	return nil
+}
+
+func TestAttachments_inline(t *testing.T) {
+	d := mustDatabase(t)
+	r := put(t, d, `{"_id":"a","_attachments":{"x.txt":{"content_type":"text/plain","data":"aGVsbG8="},"y":{"data":""}}}`)
+	const digest = "md5-XUFAKrxLKna5cZ2REBfFkg=="
+	want := `{"_id":"a","_rev":"` + r.String() + `","_attachments":{"x.txt":{"content_type":"text/plain","revpos":1,"digest":"` + digest +
+		`","length":5,"stub":true},"y":{"content_type":"application/octet-stream","revpos":1,"digest":"md5-1B2M2Y8AsgTpgAmY7PhCfg==","length":0,"stub":true}}}`
+	if got := get(t, d, "a", layer.GetOptions{}); got != want {
+		t.Fatalf("got  %s\nwant %s", got, want)
+	}
+	if got := readAttachment(t, d, "a", "x.txt", 1, 3); string(got) != "ell" {
+		t.Fatalf("%q", got)
+	}
+	// One is carried over by its stub, the other is not named and so is gone.
+	r2 := put(t, d, `{"_id":"a","_rev":"`+r.String()+`","_attachments":{"x.txt":{"stub":true,"revpos":1,"digest":"`+digest+`"}}}`)
+	if got := get(t, d, "a", layer.GetOptions{}); !strings.Contains(got, `"x.txt":{"content_type":"text/plain","revpos":1`) || strings.Contains(got, `"y"`) {
+		t.Fatal(got)
+	}
+	if got := readAttachment(t, d, "a", "x.txt", 0, -1); string(got) != "hello" {
+		t.Fatalf("%q", got)
+	}
+	for _, bad := range []string{
+		`{"_id":"a","_rev":"` + r2.String() + `","_attachments":{"nope":{"stub":true}}}`,
+		`{"_id":"a","_rev":"` + r2.String() + `","_attachments":{"x.txt":{"stub":true,"revpos":2}}}`,
+		`{"_id":"a","_rev":"` + r2.String() + `","_attachments":{"x.txt":{"stub":true,"digest":"md5-AAAAAAAAAAAAAAAAAAAAAA=="}}}`,
+		`{"_id":"new","_attachments":{"x.txt":{"stub":true}}}`,
+		`{"_id":"new","_attachments":{"x.txt":{"follows":true,"length":3}}}`,
+	} {
+		_, err := d.Put(t.Context(), edit(t, bad), layer.WriteOptions{})
+		wantKind(t, err, layer.Invalid)
+	}
+	// Standalone: one more beside those of the parent, whose body stays.
+	r3, err := d.Put(t.Context(), layer.Edit{ID: "a", Rev: r2, KeepAttachments: true, Attachments: []layer.AttachmentEdit{{Name: "z", ContentType: "image/png", Data: []byte{1}}}}, layer.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = d.Put(t.Context(), layer.Edit{ID: "a", Rev: r3, KeepAttachments: true, RemoveAttachment: "x.txt"}, layer.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, d, "a", layer.GetOptions{}); strings.Contains(got, "x.txt") || !strings.Contains(got, `"z":{"content_type":"image/png","revpos":3`) {
+		t.Fatal(got)
+	}
+}
+
+func TestAttachments_upload(t *testing.T) {
+	d := mustDatabase(t)
+	data := make([]byte, 2_500_000)
+	for i := range data {
+		data[i] = byte(rand.Uint32())
+	}
+	sum := md5.Sum(data)
+	u, err := d.Upload(t.Context(), "a", bytes.NewReader(data), int64(len(data)), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.Digest != "md5-"+base64.StdEncoding.EncodeToString(sum[:]) || u.Length != int64(len(data)) {
+		t.Fatalf("%+v", u)
+	}
+	if _, err := d.Put(t.Context(), layer.Edit{ID: "b", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}}, layer.WriteOptions{}); err == nil {
+		t.Fatal("an upload for another document was taken up")
+	}
+	if _, err := d.Put(t.Context(), layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}}, layer.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range [][2]int64{{0, -1}, {0, 10}, {96_000, 96_000}, {95_999, 2}, {2_499_999, 5}, {1_000_000, 1_200_000}, {2_500_000, -1}} {
+		end := int64(len(data))
+		if r[1] >= 0 {
+			end = min(end, r[0]+r[1])
+		}
+		if got := readAttachment(t, d, "a", "x", r[0], r[1]); !bytes.Equal(got, data[r[0]:end]) {
+			t.Errorf("from %d, %d bytes: got %d", r[0], r[1], len(got))
+		}
+	}
+	// Large inline data is uploaded on the way.
+	if _, err := d.Put(t.Context(), layer.Edit{ID: "c", Attachments: []layer.AttachmentEdit{{Name: "x", Data: data}, {Name: "y", Data: data[:10]}}}, layer.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := readAttachment(t, d, "c", "x", 0, -1); !bytes.Equal(got, data) {
+		t.Error("large inline data differs")
+	}
+}
+
+type failingReader struct{ n int }
+
+var errReader = errors.New("the client went away")
+
+func (r *failingReader) Read(p []byte) (int, error) {
+	if r.n -= len(p); r.n < 0 {
+		return 0, errReader
+	}
+	return len(p), nil
+}
+
+func TestUpload_bad(t *testing.T) {
+	e := mustEngine(t)
+	d := mustCreate(t, mustStore(t, e, layer.Options{MaxAttachment: 2_000_000}), "db", layer.CreateOptions{})
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	w.Write(make([]byte, 1_000_000))
+	w.Close()
+	for name, c := range map[string]struct {
+		r        io.Reader
+		length   int64
+		encoding string
+		want     layer.Kind
+	}{
+		"shorter":        {strings.NewReader("abc"), 4, "", layer.Invalid},
+		"longer":         {strings.NewReader("abc"), 2, "", layer.Invalid},
+		"too large":      {io.LimitReader(&failingReader{1 << 30}, 3_000_000), -1, "", layer.TooLarge},
+		"announced":      {strings.NewReader("abc"), 3_000_000, "", layer.TooLarge},
+		"not gzip":       {strings.NewReader("abc"), 3, "gzip", layer.Invalid},
+		"truncated gzip": {bytes.NewReader(z.Bytes()[:z.Len()-9]), -1, "gzip", layer.Invalid},
+		"encoding":       {strings.NewReader("abc"), 3, "br", layer.Invalid},
+	} {
+		_, err := d.Upload(t.Context(), "a", c.r, c.length, c.encoding)
+		if err == nil || layer.KindOf(err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := d.Upload(t.Context(), "a", &failingReader{1_500_000}, -1, ""); !errors.Is(err, errReader) {
+		t.Error(err)
+	}
+	u, err := d.Upload(t.Context(), "a", &z, -1, "gzip")
+	if err != nil || u.Length != 1_000_000 || u.EncodedLength >= 10_000 {
+		t.Fatalf("%+v, %v", u, err)
+	}
+	if n := countKeys(t, e, "attachments"); n != 1 {
+		t.Errorf("%d attachment chunks are there, want the one of the good upload", n)
+	}
+	if _, err := d.Put(t.Context(), layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u, Digest: "md5-AAAAAAAAAAAAAAAAAAAAAA=="}}}, layer.WriteOptions{}); err == nil {
+		t.Error("a wrong digest was taken")
+	}
+	if err := layer.SweepUploads(t.Context(), d, time.Now().Add(3*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if n := countKeys(t, e, "attachments"); n != 0 {
+		t.Errorf("%d chunks are left after the sweep", n)
+	}
+	_, err = d.Put(t.Context(), layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}}, layer.WriteOptions{})
+	wantKind(t, err, layer.Invalid)
+}
+
+// Compaction keeps attachment data that a leaf still refers to and removes the rest; so does purging.
+func TestCompact_attachments(t *testing.T) {
+	e := mustEngine(t)
+	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
+	r := put(t, d, `{"_id":"a","_attachments":{"keep":{"data":"aGVsbG8="},"drop":{"data":"aGVsbG8="}}}`)
+	r = put(t, d, `{"_id":"a","_rev":"`+r.String()+`","_attachments":{"keep":{"stub":true}}}`)
+	if n := countKeys(t, e, "attachments"); n != 2 {
+		t.Fatalf("%d chunks", n)
+	}
+	if err := d.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := countKeys(t, e, "attachments"); n != 1 {
+		t.Fatalf("%d chunks after compaction", n)
+	}
+	if got := readAttachment(t, d, "a", "keep", 0, -1); string(got) != "hello" {
+		t.Fatalf("%q", got)
+	}
+	put(t, d, `{"_id":"a","_rev":"`+r.String()+`","_attachments":{"keep":{"stub":true}}}`)
+	doc, err := d.Get(t.Context(), "a", layer.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if purged, err := d.Purge(t.Context(), "a", []layer.Rev{doc.Rev, r}); err != nil || len(purged) != 1 || purged[0] != doc.Rev {
+		t.Fatalf("%v, %v", purged, err)
+	}
+	if n := countKeys(t, e, "attachments") + countKeys(t, e, "documents"); n != 0 {
+		t.Fatalf("%d chunks of bodies and attachments after the purge", n)
+	}
+	if got := get(t, d, "a", layer.GetOptions{}); got != "missing" {
+		t.Fatal(got)
+	}
+	if err := d.Compact(t.Context()); err != nil { // the queue names bodies that are gone
+		t.Fatal(err)
+	}
+	info, err := d.Info(t.Context())
+	if err != nil || info.ActiveSize != 0 || info.ExternalSize != 0 || info.DocCount != 0 || info.PurgeSeq != 1 {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	put(t, d, `{"_id":"a"}`)
+}
+
+func TestPurge_branches(t *testing.T) {
+	d := mustDatabase(t)
+	for _, leaf := range []string{"a", "b", "c"} {
+		push(t, d, `{"_id":"x","_revisions":{"start":2,"ids":["`+leaf+`","r"]}}`)
+	}
+	_, pass := feedOf(t, d, layer.ChangesOptions{})
+	purged, err := d.Purge(t.Context(), "x", []layer.Rev{rev(t, "2-c"), rev(t, "1-r"), rev(t, "9-z")})
+	if err != nil || len(purged) != 1 {
+		t.Fatalf("%v, %v", purged, err)
+	}
+	rows, _ := feedOf(t, d, layer.ChangesOptions{AllLeaves: true, Since: pass.LastSeq()})
+	want(t, rows, "x 2-b 2-a")
+	if purged, err = d.Purge(t.Context(), "nope", []layer.Rev{rev(t, "2-c")}); err != nil || len(purged) != 0 {
+		t.Fatalf("%v, %v", purged, err)
+	}
+}
