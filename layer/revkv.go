@@ -143,7 +143,7 @@ func encodeHistory(ids []string) []byte {
 
 // cutHistory keeps the newest n encoded ids, and no more than size bytes.
 func cutHistory(ancestors []byte, n, size int) []byte {
-	const shortest = 3 // a text id of one byte
+	const shortest = 2 // an empty text id
 	if len(ancestors) <= size && len(ancestors) <= n*shortest {
 		return ancestors
 	}
