@@ -37,36 +37,31 @@ func (s *Sandbox) FilterByView(ctx context.Context, ddoc []byte, f Function) (*F
 func (f *Filter) Filter(ctx context.Context, docs [][]byte, req []byte) ([]bool, error) {
 	out := make([]bool, len(docs))
 	err := f.with(ctx, func(r *runtime) error {
-		this, err := r.design(f.p.root)
-		if err != nil {
-			return err
-		}
 		for i, doc := range docs {
-			r.arm(f.s.limits.Time)
-			out[i], err = f.one(r, this, doc, req)
-			if !r.disarm() && err == nil {
-				err = r.stopped(r.functions[0].name)
-			}
+			err := r.limited(0, f.s.limits.Time, func(r *runtime, fn *realm) (err error) {
+				out[i], err = f.one(r, fn, doc, req)
+				return err
+			})
 			if err != nil {
-				break
+				return err
 			}
 		}
-		if !r.dead {
-			r.free(this)
-		}
-		return err
+		return nil
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
-func (f *Filter) one(r *runtime, this value, doc, req []byte) (bool, error) {
-	fn := &r.functions[0]
+func (f *Filter) one(r *runtime, fn *realm, doc, req []byte) (bool, error) {
 	args, err := r.documents(fn, doc, req)
 	if err != nil {
 		return false, err
 	}
+	this := r.root
 	if f.byView {
-		this = undefined
+		this = r.global(fn.ctx)
 	}
 	ret := r.invoke(fn.ctx, fn.fn, this, args...)
 	if isException(ret) {
@@ -85,18 +80,6 @@ func (f *Filter) one(r *runtime, this value, doc, req []byte) (bool, error) {
 	r.freeAll(args)
 	r.dropEmitted()
 	return show, nil
-}
-
-// design is the design document as `this` of a function.
-func (r *runtime) design(ddoc []byte) (value, error) {
-	if ddoc == nil {
-		return undefined, nil
-	}
-	v, err := r.document(ddoc, true)
-	if err != nil {
-		return undefined, documentError(err, "the design document")
-	}
-	return v, nil
 }
 
 // documents turns JSON texts into arguments of fn that it may change.

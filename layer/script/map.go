@@ -41,21 +41,17 @@ func (s *Sandbox) Maps(ctx context.Context, lib []byte, functions []Function) (*
 
 // Map runs every function over every document (JSON texts, with _id, _rev and what else the function is to see) and calls
 // each with the result, in the order of docs. The memory of the result is used again once each returns. An error of each ends the
-// call and is returned as it is; so does the end of ctx.
+// call and is returned as it is; so does the end of ctx. While each runs, the call holds its runtime.
 func (m *Maps) Map(ctx context.Context, docs [][]byte, each func(doc int, result *Mapped) error) error {
 	b := batch{maps: m, docs: docs, each: each}
 	b.result.Rows = make([][]Row, len(m.p.functions))
 	b.result.Errs = make([]error, len(m.p.functions))
 	for b.doc < len(docs) {
 		// A function that is stopped at a limit takes its runtime with it; the next one goes on where it was.
-		err := m.with(ctx, b.run)
-		if b.ended != nil {
-			return b.ended
-		}
-		if err != nil && !b.blame(err) {
+		if err := m.with(ctx, b.run); err != nil {
 			return err
 		}
-		if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
@@ -72,31 +68,10 @@ type batch struct {
 	result   Mapped
 	out      []byte
 	spans    []span
-	ended    error // what each returned
 }
 
 // span is a row within out; out may move while it grows.
 type span struct{ function, key, value, end int }
-
-// blame puts an error that ended a runtime on the function that ran. It says whether the batch can go on.
-func (b *batch) blame(err error) bool {
-	if b.function >= len(b.result.Errs) {
-		return false
-	}
-	name := b.maps.p.functions[b.function].Name
-	switch e := err.(type) {
-	case *LimitError:
-		err = &LimitError{Function: name, Limit: e.Limit}
-	case *RuntimeError:
-		err = &RuntimeError{Function: name, Name: e.Name, Message: e.Message}
-	default:
-		return false
-	}
-	b.forget()
-	b.result.Errs[b.function] = err
-	b.function++
-	return true
-}
 
 // forget drops the rows that the current function has so far.
 func (b *batch) forget() {
@@ -111,49 +86,47 @@ func (b *batch) run(r *runtime) error {
 		if err := b.document(r); err != nil {
 			return err
 		}
-		if r.dead {
-			return nil
+		if b.function == len(r.functions) {
+			if err := b.finish(); err != nil {
+				return err
+			}
 		}
-		b.finish()
-		if b.ended != nil {
+		if !r.dead {
+			r.tidy()
+		}
+		if r.dead {
 			return nil
 		}
 	}
 	return nil
 }
 
-// document runs the functions that are left for the current document.
+// document runs the functions that are left for the current document, as far as the runtime lives. The error is one that ends the batch.
 func (b *batch) document(r *runtime) error {
-	if b.function >= len(r.functions) {
-		return nil
-	}
-	r.arm(b.maps.s.limits.Time)
-	doc, err := r.document(b.docs[b.doc], true)
-	if err != nil {
-		r.disarm()
-		for ; b.function < len(r.functions); b.function++ {
-			b.result.Errs[b.function] = documentError(err, r.functions[b.function].name)
-		}
-		return nil
-	}
-	for ; b.function < len(r.functions); b.function++ {
-		err := b.call(r, &r.functions[b.function], doc)
-		if !r.disarm() && err == nil {
-			err = r.stopped(r.functions[b.function].name)
-		}
-		if r.limit == "cancelled" {
+	var doc value
+	for ready := false; b.function < len(r.functions) && !r.dead; b.function++ {
+		err := r.limited(b.function, b.maps.s.limits.Time, func(r *runtime, fn *realm) error {
+			if !ready {
+				var err error
+				if doc, err = r.document(b.docs[b.doc], true); err != nil {
+					return documentError(err, fn.name)
+				}
+				ready = true
+			}
+			return b.call(r, fn, doc)
+		})
+		switch err.(type) {
+		case nil:
+		case *RuntimeError, *LimitError:
+			b.forget()
+		default:
 			return err
 		}
-		if err != nil {
-			b.forget()
-		}
 		b.result.Errs[b.function] = err
-		if r.dead {
-			b.function++
-			return nil
+		if b.function == len(r.functions)-1 && ready && !r.dead {
+			r.free(doc)
 		}
 	}
-	r.free(doc)
 	return nil
 }
 
@@ -166,7 +139,6 @@ func documentError(err error, function string) error {
 
 // call runs one function over the document and writes down its rows.
 func (b *batch) call(r *runtime, f *realm, doc value) error {
-	r.arm(b.maps.s.limits.Time)
 	from := len(b.out)
 	ret := r.invoke(f.ctx, f.fn, r.global(f.ctx), doc)
 	if isException(ret) {
@@ -213,7 +185,7 @@ func (r *runtime) appendEmitted(dst []byte, ctx uintptr, v value, function strin
 }
 
 // finish hands out the result of the current document and moves on.
-func (b *batch) finish() {
+func (b *batch) finish() error {
 	for i := range b.result.Rows {
 		b.result.Rows[i] = b.result.Rows[i][:0]
 	}
@@ -221,9 +193,12 @@ func (b *batch) finish() {
 		rows := &b.result.Rows[s.function]
 		*rows = append(*rows, Row{b.out[s.key:s.value:s.value], b.out[s.value:s.end:s.end]})
 	}
-	b.ended = b.each(b.doc, &b.result)
+	if err := b.each(b.doc, &b.result); err != nil {
+		return err
+	}
 	clear(b.result.Errs)
 	b.out, b.spans = b.out[:0], b.spans[:0]
 	b.doc++
 	b.function = 0
+	return nil
 }

@@ -29,10 +29,19 @@ type program struct {
 // load compiles the program's functions, each in a realm of its own and within the time of one call. The error is a
 // *CompileError for what is wrong with a source.
 func (r *runtime) load(p *program, limit time.Duration) error {
+	if p.root != nil {
+		err := r.guard("", func() (err error) {
+			r.root, err = r.document(p.root, true)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
 	for _, f := range p.functions {
 		err := r.guard(f.Name, func() error {
 			r.arm(limit)
-			err := r.compile(f, p.root)
+			err := r.compile(f)
 			if !r.disarm() && err == nil {
 				err = r.stopped(f.Name)
 			}
@@ -82,7 +91,7 @@ func (r *runtime) evaluate(ctx uintptr, source, file string) value {
 }
 
 // compile adds one function in a new realm.
-func (r *runtime) compile(f Function, root []byte) error {
+func (r *runtime) compile(f Function) error {
 	if len(f.Source) > maxSource {
 		return &CompileError{Function: f.Name, Message: fmt.Sprintf("the source is longer than %d bytes", maxSource)}
 	}
@@ -90,7 +99,7 @@ func (r *runtime) compile(f Function, root []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := r.prepare(ctx, root); err != nil {
+	if err := r.prepare(ctx); err != nil {
 		return err
 	}
 	fn, err := r.functionValue(ctx, f)
@@ -102,7 +111,7 @@ func (r *runtime) compile(f Function, root []byte) error {
 }
 
 // prepare gives a realm its globals.
-func (r *runtime) prepare(ctx uintptr, root []byte) error {
+func (r *runtime) prepare(ctx uintptr) error {
 	setup := r.evaluate(ctx, preludeSource, "prelude")
 	if isException(setup) {
 		return r.failure(ctx, "prelude")
@@ -113,17 +122,9 @@ func (r *runtime) prepare(ctx uintptr, root []byte) error {
 	global := js.XJS_GetGlobalObject(r.tls, ctx)
 	r.define(ctx, global, "emit", 2, engineEmit)
 	r.free(global)
-	tree := undefined
-	if root != nil {
-		var err error
-		if tree, err = r.document(root, true); err != nil {
-			return err
-		}
-	}
-	done := r.invoke(ctx, setup, undefined, host, tree)
+	done := r.invoke(ctx, setup, undefined, host, r.root)
 	r.free(setup)
 	r.free(host)
-	r.free(tree)
 	if isException(done) {
 		return r.failure(ctx, "prelude")
 	}
@@ -185,7 +186,7 @@ func compileError(f Function, err error) error {
 // engineLog is host.log of the prelude.
 func engineLog(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) value {
 	r := byContext(tls, ctx)
-	if r.log != nil && argc > 0 {
+	if r.logged++; r.log != nil && argc > 0 && r.logged <= maxLogged {
 		r.log(r.string(ctx, *at[value](argv)))
 	}
 	return undefined

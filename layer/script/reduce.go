@@ -1,6 +1,9 @@
 package script
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Reduce is one reduce function. Safe for concurrent use.
 type Reduce struct{ handle }
@@ -15,9 +18,10 @@ func (s *Sandbox) Reduce(ctx context.Context, f Function) (*Reduce, error) {
 }
 
 // Reduce calls the function with rows: each key is the JSON text of [key, id], and values are the rows' values. The
-// result is JSON text of the caller's. A *RuntimeError or *LimitError says that the function failed.
+// result is JSON text of the caller's. A *RuntimeError or *LimitError says that the function failed: where it threw, CouchDB shows
+// null; where the result is too large, which has the Name reduce_overflow_error, it shows the error.
 func (f *Reduce) Reduce(ctx context.Context, keys, values [][]byte) ([]byte, error) {
-	return f.call(ctx, func(r *runtime) ([]value, error) {
+	return f.call(ctx, inputSize(keys, values), func(r *runtime) ([]value, error) {
 		k, err := r.document(list(keys), false)
 		if err != nil {
 			return nil, err
@@ -33,7 +37,7 @@ func (f *Reduce) Reduce(ctx context.Context, keys, values [][]byte) ([]byte, err
 
 // Rereduce calls the function with results of earlier calls.
 func (f *Reduce) Rereduce(ctx context.Context, values [][]byte) ([]byte, error) {
-	return f.call(ctx, func(r *runtime) ([]value, error) {
+	return f.call(ctx, inputSize(nil, values), func(r *runtime) ([]value, error) {
 		v, err := r.document(list(values), false)
 		if err != nil {
 			return nil, err
@@ -42,25 +46,31 @@ func (f *Reduce) Rereduce(ctx context.Context, values [][]byte) ([]byte, error) 
 	})
 }
 
-func (f *Reduce) call(ctx context.Context, args func(*runtime) ([]value, error)) (out []byte, err error) {
-	err = f.with(ctx, func(r *runtime) error {
-		r.arm(f.s.limits.Time)
-		out, err = r.result(&r.functions[0], undefined, args)
-		if !r.disarm() && err == nil {
-			err = r.stopped(r.functions[0].name)
-		}
+func (f *Reduce) call(ctx context.Context, size int, args func(*runtime) ([]value, error)) (out []byte, err error) {
+	err = f.once(ctx, func(r *runtime, fn *realm) (err error) {
+		out, err = r.result(fn, args)
 		return err
 	})
-	return out, err
+	if err == nil && len(out) > overflowFrom && 2*len(out) > size {
+		err = &RuntimeError{Function: f.p.functions[0].Name, Name: "reduce_overflow_error",
+			Message: fmt.Sprintf("Reduce output must shrink more rapidly: input size: %d output size: %d", size, len(out))}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
+// overflowFrom is the size in bytes from which the result of a reduction has to be less than half of what went in, as by CouchDB's default.
+const overflowFrom = 5000
+
 // result calls a function with arguments made for it, and returns what it returned as JSON.
-func (r *runtime) result(f *realm, this value, args func(*runtime) ([]value, error)) ([]byte, error) {
+func (r *runtime) result(f *realm, args func(*runtime) ([]value, error)) ([]byte, error) {
 	in, err := args(r)
 	if err != nil {
 		return nil, documentError(err, f.name)
 	}
-	ret := r.invoke(f.ctx, f.fn, this, in...)
+	ret := r.invoke(f.ctx, f.fn, r.global(f.ctx), in...)
 	if isException(ret) {
 		err = r.failure(f.ctx, f.name)
 	}
@@ -83,6 +93,18 @@ func (r *runtime) result(f *realm, this value, args func(*runtime) ([]value, err
 		return nil, err
 	}
 	return out, nil
+}
+
+// inputSize is how many bytes CouchDB would send to its query server, without the source.
+func inputSize(keys, values [][]byte) int {
+	n := len(`["rereduce",[""],[]]`)
+	for i := range values {
+		n += len(values[i]) + 1
+		if keys != nil {
+			n += len(keys[i]) + len("[,]")
+		}
+	}
+	return n
 }
 
 // list makes a JSON array of JSON texts.

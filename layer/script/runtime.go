@@ -30,6 +30,7 @@ type runtime struct {
 	main      realm   // where documents live
 	functions []realm // one for each function of the program
 	helpers   helpers
+	root      value // what require looks in, and `this` of filters; frozen, of the main realm
 
 	args   uintptr // room for the arguments of a call
 	atoms  map[string]js.TJSAtom
@@ -42,6 +43,7 @@ type runtime struct {
 	starved   bool   // the running call asked for memory that there was not
 	limit     string // which limit ended the running call, "" none
 	log       func(string)
+	logged    int // messages of the running call
 	ctx       context.Context
 
 	idleSince time.Time
@@ -78,7 +80,7 @@ func newRuntime(limits Limits, log func(string)) (*runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runtime{arena: a, tls: libc.NewTLS(), atoms: make(map[string]js.TJSAtom), texts: make(map[string]uintptr), log: log}
+	r := &runtime{arena: a, tls: libc.NewTLS(), root: undefined, atoms: make(map[string]js.TJSAtom), texts: make(map[string]uintptr), log: log}
 	utc.Do(r.forgetTimeZone)
 	r.id = register(r)
 	err = r.guard("", func() error { return r.boot(limits) })
@@ -117,7 +119,7 @@ func (r *runtime) boot(limits Limits) error {
 		return err
 	}
 	r.main = realm{ctx: ctx}
-	if err := r.prepare(ctx, nil); err != nil {
+	if err := r.prepare(ctx); err != nil {
 		return err
 	}
 	return r.loadHelpers()
@@ -162,6 +164,33 @@ func (r *runtime) fault(function string, p any) error {
 	return &RuntimeError{Function: function, Name: "InternalError", Message: fmt.Sprint("the engine failed: ", p)}
 }
 
+// limited runs f, a call of one function of the program, guarded and within a time. Where f is stopped, or fails in the engine, the
+// error is that function's.
+func (r *runtime) limited(function int, d time.Duration, f func(r *runtime, fn *realm) error) error {
+	fn := &r.functions[function]
+	err := r.guard(fn.name, func() error {
+		r.arm(d)
+		return f(r, fn)
+	})
+	if !r.disarm() && err == nil {
+		err = r.stopped(fn.name)
+	}
+	return err
+}
+
+// tidy collects what the last call left in cycles, where that is much. A runtime whose functions hold on to more than half of
+// the memory is given up: the next document finds a new one, and not by surprise an old one without room.
+func (r *runtime) tidy() {
+	if r.arena.used < r.arena.limit/4 {
+		return
+	}
+	err := r.guard("", func() error {
+		js.XJS_RunGC(r.tls, r.rt)
+		return nil
+	})
+	r.dead = r.dead || err != nil || r.arena.used > r.arena.limit/2
+}
+
 // stopped is the error of a call that is over a limit.
 func (r *runtime) stopped(function string) error {
 	switch {
@@ -177,7 +206,7 @@ func (r *runtime) stopped(function string) error {
 
 // arm starts the clock of one call; disarm stops it and reports whether the runtime is still whole.
 func (r *runtime) arm(d time.Duration) {
-	r.limit, r.starved = "", false
+	r.limit, r.starved, r.logged = "", false, 0
 	r.call.Store(now() + int64(d))
 }
 

@@ -89,36 +89,33 @@ func (s *Sandbox) Close() error {
 // watchEvery is how often the watchdog looks at running calls and idle runtimes.
 const watchEvery = 100 * time.Millisecond
 
-// watch is the watchdog: it takes the memory away from calls that do not end, and closes runtimes that nobody used.
+// watch is the watchdog: it takes the memory away from calls that do not end, and closes runtimes that nobody used. Once the
+// sandbox closes it goes on until the last runtime is gone.
 func (s *Sandbox) watch() {
 	defer s.watched.Done()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
+	done := s.done
 	for {
 		select {
 		case <-tick.C:
-		case <-s.done:
-			s.watchOut()
-			return
+		case <-done:
+			done = nil
+			tick.Reset(watchEvery / 10)
 		}
 		for _, r := range s.stale(time.Now()) {
 			s.discard(r)
 		}
+		if done == nil && s.running() == 0 {
+			return
+		}
 	}
 }
 
-// watchOut goes on watching until the last runtime is gone, for Close.
-func (s *Sandbox) watchOut() {
-	for {
-		s.stale(time.Time{})
-		s.mu.Lock()
-		left := len(s.mu.all)
-		s.mu.Unlock()
-		if left == 0 {
-			return
-		}
-		time.Sleep(watchEvery / 10) // the calls end by themselves or by killIfStuck; there is no event for either
-	}
+func (s *Sandbox) running() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.mu.all)
 }
 
 // stale kills calls that do not end, and takes out the runtimes that were idle for too long at t.
@@ -186,7 +183,7 @@ func (s *Sandbox) acquire(ctx context.Context, key [32]byte, p *program) (*runti
 		s.mu.Unlock()
 		select {
 		case <-s.slots:
-			return s.start(p)
+			return s.start(ctx, p)
 		default:
 		}
 		if r := s.evict(); r != nil {
@@ -195,7 +192,7 @@ func (s *Sandbox) acquire(ctx context.Context, key [32]byte, p *program) (*runti
 		}
 		select {
 		case <-s.slots:
-			return s.start(p)
+			return s.start(ctx, p)
 		case <-wake:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -206,7 +203,7 @@ func (s *Sandbox) acquire(ctx context.Context, key [32]byte, p *program) (*runti
 }
 
 // start makes a runtime for p with a slot that the caller has taken.
-func (s *Sandbox) start(p *program) (*runtime, error) {
+func (s *Sandbox) start(ctx context.Context, p *program) (*runtime, error) {
 	r, err := newRuntime(s.limits, s.log)
 	if err != nil {
 		s.slots <- struct{}{}
@@ -220,6 +217,7 @@ func (s *Sandbox) start(p *program) (*runtime, error) {
 		s.discard(r)
 		return nil, ErrClosed
 	}
+	r.ctx = ctx
 	if err := r.load(p, s.limits.Time); err != nil {
 		s.discard(r)
 		return nil, err
@@ -248,6 +246,9 @@ func (s *Sandbox) evict() *runtime {
 // release gives a runtime back: to the idle ones if it is whole.
 func (s *Sandbox) release(key [32]byte, p *program, r *runtime) {
 	r.ctx = nil
+	if !r.dead {
+		r.tidy()
+	}
 	s.mu.Lock()
 	if r.dead || s.mu.closed {
 		s.mu.Unlock()
@@ -290,19 +291,24 @@ type handle struct {
 	key [32]byte
 }
 
-// with runs f with a runtime of the program. Where f leaves it dead, it is thrown away.
+// with runs f with a runtime of the program. Where f leaves it dead, it is thrown away. f guards what it does in the engine.
 func (h handle) with(ctx context.Context, f func(r *runtime) error) error {
 	r, err := h.s.acquire(ctx, h.key, h.p)
 	if err != nil {
 		return err
 	}
-	defer func() { h.s.release(h.key, h.p, r) }()
+	defer h.s.release(h.key, h.p, r)
 	r.ctx = ctx
-	err = r.guard("", func() error { return f(r) })
+	err = f(r)
 	if r.dead && h.s.closing() {
 		return ErrClosed
 	}
 	return err
+}
+
+// once runs one call of the program's first function with a runtime, guarded and within the time limit.
+func (h handle) once(ctx context.Context, f func(r *runtime, fn *realm) error) error {
+	return h.with(ctx, func(r *runtime) error { return r.limited(0, h.s.limits.Time, f) })
 }
 
 func (s *Sandbox) closing() bool {

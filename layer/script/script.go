@@ -56,6 +56,8 @@ const (
 	maxRows = 100_000
 	// maxOutput is how many bytes of JSON these rows may have together. An index takes far less (clause V6).
 	maxOutput = 16 << 20
+	// maxLogged is how many messages of one call reach Options.Log.
+	maxLogged = 100
 	// maxFrame is how many arguments, variables and temporary values one function may have.
 	maxFrame = 4096
 )

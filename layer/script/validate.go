@@ -37,39 +37,22 @@ func (s *Sandbox) Validate(ctx context.Context, ddoc []byte, f Function) (*Valid
 // Validate asks whether newDoc may replace oldDoc ("null" for none) for that user. All are JSON texts. nil is yes, a *Rejection no; anything
 // else that the function throws is a *RuntimeError, and no as well.
 func (f *Validate) Validate(ctx context.Context, newDoc, oldDoc, userCtx, security []byte) error {
-	return f.with(ctx, func(r *runtime) error {
-		this, err := r.design(f.p.root)
-		if err != nil {
-			return err
-		}
-		r.arm(f.s.limits.Time)
-		err = r.validate(this, newDoc, oldDoc, userCtx, security)
-		if !r.disarm() && err == nil {
-			err = r.stopped(r.functions[0].name)
-		}
-		if !r.dead {
-			r.dropEmitted()
-			r.free(this)
-		}
-		return err
-	})
+	return f.once(ctx, func(r *runtime, fn *realm) error { return r.validate(fn, newDoc, oldDoc, userCtx, security) })
 }
 
-func (r *runtime) validate(this value, texts ...[]byte) error {
-	fn := &r.functions[0]
+func (r *runtime) validate(fn *realm, texts ...[]byte) error {
 	args, err := r.documents(fn, texts...)
 	if err != nil {
 		return err
 	}
-	ret := r.invoke(fn.ctx, fn.fn, this, args...)
-	if !isException(ret) {
+	ret := r.invoke(fn.ctx, fn.fn, r.root, args...)
+	if isException(ret) {
+		err = r.rejection(fn)
+	}
+	if !r.dead {
 		r.free(ret)
 		r.freeAll(args)
-		return nil
-	}
-	err = r.rejection(fn)
-	if !r.dead {
-		r.freeAll(args)
+		r.dropEmitted()
 	}
 	return err
 }
