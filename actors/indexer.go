@@ -71,7 +71,7 @@ type shardTask struct {
 // IndexerFacts are the figures of an indexer: the progress of its job.
 type IndexerFacts struct {
 	Documents int64             `json:"changes_done"`
-	Total     int64             `json:"total_changes"` // roughly
+	Total     int64             `json:"total_changes"` // roughly; 0 where it is not known
 	Rows      int64             `json:"rows"`
 	Batch     int               `json:"batch"` // the size of the last one
 	Error     string            `json:"error,omitempty"`
@@ -259,7 +259,9 @@ func (b *indexerBehavior) count() {
 		b.facts.Rows += t.rows
 		b.facts.Shards = append(b.facts.Shards, IndexShardFacts{Shard: id, Documents: t.documents, Done: t.done})
 	}
-	b.facts.Total = max(b.facts.Total, b.facts.Documents)
+	if b.facts.Total > 0 {
+		b.facts.Total = max(b.facts.Total, b.facts.Documents)
+	}
 }
 
 // finished is the end, or where entries moved meanwhile another turn of all shards.

@@ -52,7 +52,7 @@ type Build interface {
 type Plan struct {
 	Goal    layer.Seq
 	Shards  []layer.ShardID
-	Changes int64 // to process, roughly
+	Changes int64 // to process, roughly; 0 where that is not known
 }
 
 // FromLayer makes a Store of the layer's.

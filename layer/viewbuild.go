@@ -22,7 +22,8 @@ type Build struct {
 	From   Seq
 	Goal   Seq
 	Shards []ShardID
-	// Changes is roughly how many entries lie between the progress so far and Goal, for showing progress.
+	// Changes is roughly how many entries the build processes, for showing progress; 0 where that is not known without counting them, which
+	// is when the index was built before.
 	Changes int64
 
 	space    space
@@ -79,6 +80,13 @@ func (b *Build) start(t *txn) error {
 	b.From = at.seq
 	if b.Goal, err = readLastSeq(goalReader, t.keys, t.cfg)(); err != nil {
 		return err
+	}
+	if b.From.IsZero() {
+		n, err := countersOf(goalReader, t.keys, counterDocs, counterDeleted)
+		if err != nil {
+			return err
+		}
+		b.Changes = n[0] + n[1]
 	}
 	b.Shards = shardsSince(t.cfg, b.From)
 	b.progress = make(map[ShardID]*Seq, len(b.Shards))
