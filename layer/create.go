@@ -112,6 +112,9 @@ func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number 
 	}
 	first := shardMap{ShardMap{Scheme: schemeJump, Shards: new(config).nextShards(o.Shards)}}
 	tx.Set(first.Since.appendTuple(keys.config(nil, configShards)), first.appendValue(nil))
+	for _, shard := range first.Shards { // a watch sees the deletion only of a key that is there
+		tx.Set(keys.wake(nil, shard), first.Since.appendTuple(nil))
+	}
 	return number, nil
 }
 

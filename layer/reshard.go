@@ -36,6 +36,9 @@ func (t *txn) reshard(n int) shardMap {
 		t.setWake(id, 0)
 	}
 	m := shardMap{ShardMap{Since: Seq{Incarnation: t.cfg.incarnation}, Scheme: schemeJump, Shards: t.cfg.nextShards(n)}}
+	for _, id := range m.Shards { // so that a watch on a shard that is never written sees the database's deletion
+		t.setWake(id, 0)
+	}
 	key := tuple.AppendInt(t.shardsKey(), m.Since.Incarnation)
 	offset := len(key) + 1
 	key = t.close(tuple.AppendVersionstamp(key, tuple.IncompleteVersionstamp(0)))

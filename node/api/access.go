@@ -37,6 +37,11 @@ func databaseLister(q *request) error {
 
 // databaseMember opens the database for its members and admins.
 func databaseMember(q *request) error {
+	if q.path[0][0] == '_' && q.path[0] != usersDatabase && q.path[0] != replicatorDatabase {
+		if err := serverAdmin(q); err != nil {
+			return err
+		}
+	}
 	if err := q.open(); err != nil || q.user.IsAdmin() {
 		return err
 	}
@@ -56,7 +61,7 @@ func databaseMember(q *request) error {
 // systemFeed reports whether the request lists users or replications, which only server admins may.
 func systemFeed(q *request) bool {
 	listed := q.part(1) == "_all_docs" || q.part(1) == "_changes"
-	return listed && (q.part(0) == usersDatabase || q.part(0) == "_replicator")
+	return listed && (q.part(0) == usersDatabase || q.part(0) == replicatorDatabase)
 }
 
 // databaseAdmin opens the database for its admins.

@@ -8,8 +8,12 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// usersDatabase holds the users; its documents have rules of their own (Users).
-const usersDatabase = "_users"
+// usersDatabase holds the users; its documents have rules of their own (Users). Both are open to more than server admins, unlike every other database whose
+// name begins with an underscore.
+const (
+	usersDatabase      = "_users"
+	replicatorDatabase = "_replicator"
+)
 
 // adminsOnly is the security object of new databases while admins are configured (CouchDB's default_security = admin_only).
 const adminsOnly = `{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}`

@@ -1,0 +1,109 @@
+package api_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/node/api"
+)
+
+// What is too large is a 413 in JSON, nothing of it is written, and the server lives on.
+func TestLimits(t *testing.T) {
+	s := serve(t, func(o *api.Options) { o.Limits.Request = 1 << 20 })
+	s.must(t, "PUT", "/db", "")
+	large := `{"docs":[{"_id":"a","x":"` + strings.Repeat("x", 1<<20) + `"}]}`
+	const tooLarge = `{"error":"too_large","reason":"the request entity is too large"}` + "\n"
+	if status, text := s.call(t, "POST", "/db/_bulk_docs", large); status != 413 || text != tooLarge {
+		t.Error(status, text)
+	}
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/db/_bulk_docs", io.MultiReader(strings.NewReader(large))) // no length
+	req.Header.Set("Content-Type", "application/json")
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := io.ReadAll(res.Body); res.StatusCode != 413 || string(text) != tooLarge {
+		t.Error(res.StatusCode, string(text))
+	}
+	res.Body.Close()
+	bomb := string(gzipped(bytes.Repeat([]byte(" "), 100<<20)))
+	if status, text := s.call(t, "POST", "/db/_bulk_docs", bomb, "Content-Encoding", "gzip"); status != 413 || text != tooLarge {
+		t.Error(status, text)
+	}
+	if text := s.must(t, "GET", "/db", ""); !strings.Contains(text, `"doc_count":0,`) {
+		t.Error(text)
+	}
+}
+
+func TestLimits_Document(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, "PUT", "/db", "")
+	status, text := s.call(t, "PUT", "/db/a", `{"x":"`+strings.Repeat("x", 8_000_000)+`"}`)
+	if status != 413 || text != `{"error":"document_too_large","reason":"a"}`+"\n" {
+		t.Error(status, text[:min(len(text), 200)])
+	}
+	if status, _ := s.call(t, "PUT", "/db/"+strings.Repeat("x", 513), `{}`); status != 400 {
+		t.Error(status)
+	}
+	nested := strings.Repeat("[", 1_000_000)
+	for path, body := range map[string]string{
+		"/db/_bulk_docs": `{"docs":[{"x":` + nested + `]}`, "/db/_revs_diff": `{"a":` + nested, "/db": `{"x":` + nested,
+		"/db/_changes?filter=_doc_ids": `{"doc_ids":` + nested,
+	} {
+		if status, text := s.call(t, "POST", path, body); status != 400 {
+			t.Error(path, status, text)
+		}
+	}
+}
+
+// A panic is a 500 with nothing of it in the answer; after the answer has begun it cuts the connection, so that nobody takes half an answer for a whole one.
+func TestPanic(t *testing.T) {
+	s := serve(t, func(o *api.Options) { o.Users = userRules{t} })
+	s.must(t, "PUT", "/_users", "")
+	s.must(t, "PUT", "/_users/org.couchdb.user:panic", `{}`)
+	status, text := s.call(t, "GET", "/_users/org.couchdb.user:panic", "")
+	if status != 500 || text != `{"error":"internal_server_error","reason":"The request failed; the server's log says why."}`+"\n" {
+		t.Error(status, text)
+	}
+	refs := strings.Repeat(`{"id":"org.couchdb.user:first"},`, 2000)
+	s.must(t, "PUT", "/_users/org.couchdb.user:first", `{}`)
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/_users/_bulk_get", strings.NewReader(`{"docs":[`+refs+`{"id":"org.couchdb.user:panic"}]}`))
+	req.Header.Set("Content-Type", "application/json")
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := io.ReadAll(res.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("half an answer looks whole: %v", err)
+	}
+	if status, _ := s.call(t, "GET", "/", ""); status != 200 {
+		t.Error(status)
+	}
+}
+
+// Random bytes on the port get an error or a closed connection, and the server answers the next one.
+func TestGarbage(t *testing.T) {
+	s := serve(t, nil)
+	for _, garbage := range []string{"\x00\x01\x02\x03\xff\xfe\r\n\r\n", "GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", "PUT /db HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"} {
+		conn, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, garbage); err != nil {
+			t.Error(err)
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		_, _ = io.ReadAll(conn)
+		conn.Close()
+	}
+	if status, text := s.call(t, "GET", "/_up", ""); status != 200 {
+		t.Error(status, text)
+	}
+}

@@ -1,0 +1,225 @@
+package api_test
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/api"
+)
+
+var accounts = testAuth{
+	"root":   {"pw", []string{"_admin"}},
+	"owner":  {"pw", nil},
+	"member": {"pw", []string{"staff"}},
+	"other":  {"pw", []string{"guest"}},
+}
+
+func (s *server) as(t *testing.T, user, method, path, body string) (int, string) {
+	t.Helper()
+	if user == "" {
+		return s.call(t, method, path, body)
+	}
+	return s.call(t, method, path, body, "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":pw")))
+}
+
+// Who may do what, in CouchDB's words (chttpd_auth_request, couch_db). "" is anonymous.
+func TestSecurity(t *testing.T) {
+	s := serve(t, func(o *api.Options) { o.Auth = accounts })
+	const notAdmin = `{"error":"unauthorized","reason":"You are not a server admin."}`
+	const notDBAdmin = `"reason":"You are not a db or server admin."`
+	setup := func(method, path, body string) {
+		t.Helper()
+		if status, text := s.as(t, "root", method, path, body); status >= 300 {
+			t.Fatal(path, status, text)
+		}
+	}
+	setup("PUT", "/fresh", "")
+	setup("PUT", "/open", "")
+	setup("PUT", "/open/_security", `{}`)
+	setup("PUT", "/closed", "")
+	setup("PUT", "/closed/_security", `{"admins":{"names":["owner"]},"members":{"roles":["staff"]}}`)
+	setup("PUT", "/closed/a", `{}`)
+	for _, c := range []struct {
+		user, method, path, body string
+		status                   int
+		text                     string
+	}{
+		{"root", "GET", "/fresh/_security", "", 200, `{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}`},
+		{"member", "GET", "/fresh", "", 403, `{"error":"forbidden","reason":"You are not allowed to access this db."}`},
+		{"", "GET", "/fresh", "", 401, `{"error":"unauthorized","reason":"You are not authorized to access this db."}`},
+		{"", "GET", "/closed/a", "", 401, "You are not authorized to access this db."},
+		{"other", "GET", "/closed/a", "", 403, "You are not allowed to access this db."},
+		{"other", "POST", "/closed/_bulk_docs", `{"docs":[]}`, 403, ""},
+		{"other", "GET", "/closed/_changes", "", 403, ""},
+		{"member", "GET", "/closed/a", "", 200, ""},
+		{"owner", "GET", "/closed/a", "", 200, ""},
+		{"root", "GET", "/closed/a", "", 200, ""},
+		{"member", "PUT", "/closed/b", `{}`, 201, ""},
+		{"member", "PUT", "/closed/_design/d", `{}`, 403, notDBAdmin},
+		{"member", "POST", "/closed/_bulk_docs", `{"docs":[{"_id":"_design/e"},{"_id":"c"}]}`, 201, `[{"id":"_design/e","error":"forbidden",` + notDBAdmin + `},{"ok":true,"id":"c",`},
+		{"owner", "PUT", "/closed/_design/d", `{}`, 201, ""},
+		{"member", "PUT", "/closed/_security", `{}`, 403, notDBAdmin},
+		{"member", "PUT", "/closed/_revs_limit", `10`, 403, notDBAdmin},
+		{"owner", "PUT", "/closed/_revs_limit", `10`, 200, ""},
+		{"member", "POST", "/closed/_compact", `{}`, 401, "You are not a server or db admin."},
+		{"owner", "POST", "/closed/_compact", `{}`, 202, ""},
+		{"member", "POST", "/closed/_changes/_reshard", `{"shard_count":2}`, 401, ""},
+		{"owner", "POST", "/closed/_purge", `{"a":[]}`, 401, notAdmin},
+		{"", "GET", "/open", "", 200, ""},
+		{"", "PUT", "/open/a", `{}`, 201, ""},
+		{"", "PUT", "/open/_design/d", `{}`, 401, notDBAdmin},
+		{"owner", "PUT", "/new", "", 401, notAdmin},
+		{"owner", "DELETE", "/closed", "", 401, notAdmin},
+		{"owner", "GET", "/_all_dbs", "", 401, notAdmin},
+		{"root", "GET", "/_all_dbs", "", 200, `["closed","fresh","open"]`},
+		{"owner", "GET", "/_node/_local/_config", "", 401, notAdmin},
+		{"owner", "GET", "/_active_tasks", "", 401, notAdmin},
+		{"owner", "GET", "/_membership", "", 401, notAdmin},
+		{"owner", "GET", "/_actors", "", 401, notAdmin},
+		{"owner", "GET", "/_nothing", "", 401, notAdmin},
+		{"owner", "GET", "/_node/_local/_stats", "", 401, "You are not a server admin or read-only metrics user"},
+		{"", "GET", "/", "", 200, ""},
+		{"", "GET", "/_up", "", 200, ""},
+		{"", "GET", "/_uuids", "", 200, ""},
+		{"", "GET", "/unknown", "", 404, "Database does not exist."},
+	} {
+		t.Run(strings.TrimSpace(c.user+" "+c.method+" "+c.path), func(t *testing.T) {
+			status, text := s.as(t, c.user, c.method, c.path, c.body)
+			if status != c.status || !strings.Contains(text, c.text) {
+				t.Errorf("got %d %s\nwant %d %s", status, text, c.status, c.text)
+			}
+		})
+	}
+	if status, text := s.call(t, "GET", "/", "", "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("root:wrong"))); status != 401 ||
+		text != `{"error":"unauthorized","reason":"Name or password is incorrect."}`+"\n" {
+		t.Error(status, text)
+	}
+}
+
+func TestSecurity_RequireValidUser(t *testing.T) {
+	s := serve(t, func(o *api.Options) { o.Auth = accounts })
+	if status, text := s.as(t, "root", "PUT", "/_node/_local/_config/chttpd/require_valid_user", `"true"`); status != 200 {
+		t.Fatal(status, text)
+	}
+	for path, want := range map[string]int{"/": 401, "/_uuids": 401, "/_up": 200} {
+		if status, _ := s.as(t, "", "GET", path, ""); status != want {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	if status, _ := s.as(t, "other", "GET", "/", ""); status != 200 {
+		t.Error(status)
+	}
+}
+
+// userRules are the hooks of the users' database, with a memory.
+type userRules struct{ t *testing.T }
+
+func (userRules) BeforeWrite(_ context.Context, u api.User, admin bool, e *layer.Edit) error {
+	if !admin && e.ID != "org.couchdb.user:"+u.Name {
+		return &layer.Error{Kind: layer.NotFound, Reason: "missing"}
+	}
+	e.Body = []byte(`{"derived":true}`)
+	return nil
+}
+
+func (userRules) AfterRead(u api.User, admin bool, doc *layer.Document) error {
+	if doc.ID == "org.couchdb.user:panic" {
+		panic("asked for")
+	}
+	if !admin && doc.ID != "org.couchdb.user:"+u.Name {
+		return &layer.Error{Kind: layer.NotFound, Reason: "missing"}
+	}
+	return nil
+}
+
+// Every way to a document of _users goes through its rules.
+func TestSecurity_UsersDatabase(t *testing.T) {
+	s := serve(t, func(o *api.Options) {
+		o.Auth, o.Users = accounts, userRules{t}
+		o.Settings = api.NewSettings(map[string]map[string]string{"couchdb": {"users_db_security_editable": "true"}})
+	})
+	s.as(t, "root", "PUT", "/_users", "")
+	if status, text := s.as(t, "root", "PUT", "/_users/_security", `{}`); status != 200 {
+		t.Fatal(text)
+	}
+	for _, name := range []string{"owner", "other"} {
+		s.as(t, "root", "PUT", "/_users/org.couchdb.user:"+name, `{"password":"secret"}`)
+	}
+	own, foreign := "/_users/org.couchdb.user:owner", "/_users/org.couchdb.user:other"
+	for _, c := range []struct {
+		user, method, path, body string
+		status                   int
+		text                     string
+	}{
+		{"owner", "GET", own, "", 200, `"derived":true`},
+		{"owner", "GET", foreign, "", 404, ""},
+		{"owner", "GET", foreign + "?open_revs=all", "", 404, ""},
+		{"owner", "GET", foreign + "/attachment", "", 404, "missing"},
+		{"owner", "COPY", foreign, "", 404, ""},
+		{"owner", "DELETE", foreign + "?rev=1-a", "", 404, ""},
+		{"owner", "POST", "/_users/_bulk_get", `{"docs":[{"id":"org.couchdb.user:other"}]}`, 200, `"error":"not_found"`},
+		{"owner", "POST", "/_users/_bulk_docs", `{"docs":[{"_id":"org.couchdb.user:new"}]}`, 201, `"error":"not_found"`},
+		{"owner", "GET", "/_users/_all_docs?include_docs=true", "", 401, ""},
+		{"owner", "GET", "/_users/_changes?include_docs=true", "", 401, ""},
+		{"root", "GET", foreign, "", 200, `"derived":true`},
+		{"root", "GET", "/_users/_all_docs", "", 200, `"total_rows":2`},
+	} {
+		t.Run(c.user+" "+c.method+" "+c.path, func(t *testing.T) {
+			status, text := s.as(t, c.user, c.method, c.path, c.body)
+			if c.method == "COPY" {
+				status, text = s.call(t, c.method, c.path, "", "Destination", "org.couchdb.user:owner2",
+					"Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(c.user+":pw")))
+			}
+			if status != c.status || !strings.Contains(text, c.text) || strings.Contains(text, "secret") {
+				t.Errorf("got %d %s\nwant %d %s", status, text, c.status, c.text)
+			}
+		})
+	}
+}
+
+func TestCORS(t *testing.T) {
+	s := serve(t, func(o *api.Options) {
+		o.Settings = api.NewSettings(map[string]map[string]string{
+			"chttpd": {"enable_cors": "true"},
+			"cors":   {"origins": "http://app.example, http://other.example", "credentials": "true"},
+		})
+	})
+	ask := func(method string, headers ...string) *http.Response {
+		t.Helper()
+		req, _ := http.NewRequestWithContext(t.Context(), method, s.URL+"/", nil)
+		for i := 0; i+1 < len(headers); i += 2 {
+			req.Header.Set(headers[i], headers[i+1])
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res
+	}
+	res := ask("GET", "Origin", "http://app.example")
+	if res.Header.Get("Access-Control-Allow-Origin") != "http://app.example" || res.Header.Get("Access-Control-Allow-Credentials") != "true" ||
+		!strings.Contains(res.Header.Get("Access-Control-Expose-Headers"), "etag") {
+		t.Error(res.Header)
+	}
+	if res := ask("GET", "Origin", "http://evil.example"); res.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Error(res.Header)
+	}
+	res = ask("OPTIONS", "Origin", "http://app.example", "Access-Control-Request-Method", "PUT", "Access-Control-Request-Headers", "Content-Type, If-Match")
+	if res.StatusCode != 204 || !strings.Contains(res.Header.Get("Access-Control-Allow-Methods"), "PUT") ||
+		res.Header.Get("Access-Control-Allow-Headers") != "Content-Type, If-Match" || res.Header.Get("Access-Control-Max-Age") != "600" {
+		t.Error(res.StatusCode, res.Header)
+	}
+	res = ask("OPTIONS", "Origin", "http://app.example", "Access-Control-Request-Method", "PUT", "Access-Control-Request-Headers", "X-Strange")
+	if res.StatusCode != 405 {
+		t.Error(res.StatusCode, res.Header)
+	}
+	s.must(t, "PUT", "/_node/_local/_config/httpd/enable_cors", `"false"`) // as clients' set-up scripts write it
+	if res := ask("GET", "Origin", "http://app.example"); res.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Error(res.Header)
+	}
+}
