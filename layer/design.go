@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/divandb/divan/layer/reduce"
 )
 
 // Design is what a design document says about indexing, filters and validation.
@@ -127,7 +129,10 @@ func parseView(name string, raw json.RawMessage) (ViewDef, error) {
 		}
 	}
 	if _, ok := members["map"]; !ok {
-		return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s` must have a `map` field", name)
+		return ViewDef{}, errf(Invalid, "invalid_design_doc", "View `%s` must contain map function", name)
+	}
+	if strings.HasPrefix(v.Reduce, "_") && reduce.New(v.Reduce) == nil {
+		return ViewDef{}, errf(Invalid, "invalid_design_doc", "`%s` is not a supported reduce function.", v.Reduce)
 	}
 	return v, nil
 }

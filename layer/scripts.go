@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/divandb/divan/layer/script"
@@ -66,9 +68,22 @@ func mapFunctions(design *Design) []script.Function {
 func compilation(err error) error {
 	var c *script.CompileError
 	if errors.As(err, &c) {
-		return &Error{Kind: Invalid, Name: "compilation_error", Reason: c.Error(), Err: err}
+		return &Error{Kind: Invalid, Name: "compilation_error", Reason: compilationReason(c), Err: err}
 	}
 	return err
+}
+
+// compilationReason words the error as CouchDB does, and tells the line.
+func compilationReason(c *script.CompileError) string {
+	what := "`" + c.Function + "`"
+	if parts := strings.Split(c.Function, "."); len(parts) >= 3 {
+		what = fmt.Sprintf("the %s function in the '%s' view", parts[len(parts)-1], strings.Join(parts[1:len(parts)-1], "."))
+	}
+	reason := fmt.Sprintf("Compilation of %s failed: %s", what, c.Message)
+	if c.Line > 0 {
+		reason += fmt.Sprintf(" (line %d)", c.Line)
+	}
+	return reason
 }
 
 // scriptValidator is the Validator over the sandbox.
@@ -96,6 +111,14 @@ func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
 	}
 	if len(design.Views) > 0 {
 		if _, err := v.sandbox.Maps(ctx, design.Lib, mapFunctions(design)); err != nil {
+			return compilation(err)
+		}
+	}
+	for _, view := range design.Views {
+		if view.Reduce == "" || strings.HasPrefix(view.Reduce, "_") {
+			continue
+		}
+		if _, err := v.sandbox.Reduce(ctx, script.Function{Name: "views." + view.Name + ".reduce", Source: view.Reduce}); err != nil {
 			return compilation(err)
 		}
 	}

@@ -51,7 +51,9 @@ type Store struct {
 	engine kv.Engine
 	o      Options
 	ids    *transactionIDs
-	maps   compiled[*script.Maps] // by signature
+	// What was compiled of design documents: map functions by signature, reduce functions by source.
+	maps    compiled[*script.Maps]
+	reduces compiled[*script.Reduce]
 	// installation is written by Open alone.
 	installation installation
 

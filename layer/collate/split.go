@@ -21,11 +21,20 @@ func SkipRaw(b []byte) (rest []byte, ok bool) {
 	return b[n:], true
 }
 
-// Prefix returns the part of an encoded key that all keys of its group at level share (group_level): of an array longer than level the
+// Prefix returns the part of an encoded key that all keys of its group at level share (group_level): of an array of level elements or more the
 // first level elements, without the byte that ends an array; every other key whole. whole says which of the two it is: only where
 // it is false do other keys continue the prefix. key is one encoded key of the CouchDB order; the result shares its memory.
 func Prefix(key []byte, level int) (prefix []byte, whole bool) {
-	if len(key) == 0 || key[0] != tagArray {
+	return cutPrefix(key, level, tagArray, couchShape)
+}
+
+// RawPrefix is Prefix for keys of the raw order.
+func RawPrefix(key []byte, level int) (prefix []byte, whole bool) {
+	return cutPrefix(key, level, rawArray, rawShape)
+}
+
+func cutPrefix(key []byte, level int, array byte, shapeOf func(byte) shape) (prefix []byte, whole bool) {
+	if len(key) == 0 || key[0] != array {
 		return key, true
 	}
 	at := 1
@@ -33,14 +42,11 @@ func Prefix(key []byte, level int) (prefix []byte, whole bool) {
 		if at >= len(key) || key[at] == tagEnd {
 			return key, true
 		}
-		n := keyLen(key[at:], couchShape)
+		n := keyLen(key[at:], shapeOf)
 		if n < 0 {
 			return key, true
 		}
 		at += n
-	}
-	if at >= len(key) || key[at] == tagEnd {
-		return key, true
 	}
 	return key[:at], false
 }

@@ -102,7 +102,7 @@ func (q *request) viewQueries() error {
 // view writes one result.
 func (s *stream) view(v *viewRequest, r *rowsQuery) error {
 	if v.reducing(r) {
-		return &layer.Error{Kind: layer.NotImplemented, Reason: "Reduced views are not there yet; ask with reduce=false."}
+		return s.reducedView(v, r)
 	}
 	result, err := s.q.db.Index(v.design).Query(s.q.ctx(), r.viewQuery(v.def.Name))
 	if err != nil {
@@ -120,6 +120,44 @@ func (s *stream) view(v *viewRequest, r *rowsQuery) error {
 	}
 	s.buf = append(s.buf, "\r\n]}"...)
 	return s.row()
+}
+
+// reducedView writes one reduced result.
+func (s *stream) reducedView(v *viewRequest, r *rowsQuery) error {
+	result, err := s.q.db.Index(v.design).Reduce(s.q.ctx(), layer.ReduceQuery{ViewQuery: r.viewQuery(v.def.Name), GroupLevel: r.level()})
+	if err != nil {
+		return err
+	}
+	s.buf = append(s.buf, '{')
+	if r.updateSeq {
+		s.buf = append(result.UpdateSeq.Append(append(s.buf, `"update_seq":"`...)), `",`...)
+	}
+	s.buf = append(s.buf, "\"rows\":[\r\n"...)
+	w := rowWriter{s: s}
+	for row, err := range result.Rows {
+		if err != nil {
+			return err
+		}
+		w.next()
+		s.buf = append(append(s.buf, `{"key":`...), row.Key...)
+		s.buf = append(append(append(s.buf, `,"value":`...), row.Value...), '}')
+		if err := s.row(); err != nil {
+			return err
+		}
+	}
+	s.buf = append(s.buf, "\r\n]}"...)
+	return s.row()
+}
+
+// level is the grouping in the layer's terms: the later of group and group_level does not matter, group_level wins.
+func (r *rowsQuery) level() int {
+	switch {
+	case r.groupLevel != nil:
+		return *r.groupLevel
+	case r.group != nil && *r.group:
+		return layer.GroupExact
+	}
+	return 0
 }
 
 func (w *rowWriter) viewRow(row *layer.ViewRow, r *rowsQuery) error {

@@ -1,0 +1,80 @@
+package reduce_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/divandb/divan/layer/reduce"
+)
+
+// The wanted values are what CouchDB 3.5 answers, "error" where that is one; beyond its range (integers that JavaScript rounds, sums that overflow) they are
+// exact, and null for infinity.
+func TestAggregate(t *testing.T) {
+	for _, test := range []struct{ values, sum, stats string }{
+		{`1 2`, `3`, `{"sum":3,"count":2,"min":1,"max":2,"sumsqr":5}`},
+		{`1.5 0.5`, `2.0`, `{"sum":2.0,"count":2,"min":0.5,"max":1.5,"sumsqr":2.5}`},
+		{`1 2.5 3 4.5`, `11.0`, `{"sum":11.0,"count":4,"min":1,"max":4.5,"sumsqr":36.5}`},
+		{`[1,2] [3]`, `[4,2]`, `error`},
+		{`[1,2] 5`, `[6,2]`, `error`},
+		{`5 [1,2]`, `[6,2]`, `error`},
+		{`{"a":1,"b":{"c":2}} {"a":2,"d":3}`, `{"a":3,"b":{"c":2},"d":3}`, `error`},
+		{`"x"`, `error`, `error`},
+		{`1 "x"`, `error`, `error`},
+		{`null`, `error`, `error`},
+		{`true`, `error`, `error`},
+		{`{"a":"x"}`, `error`, `error`},
+		{`9007199254740993 1`, `9007199254740994`, `{"sum":9007199254740994,"count":2,"min":1,"max":9007199254740993,"sumsqr":81129638414606699710187514626050}`},
+		{`9223372036854775807 1 -2`, `9223372036854775806`, `{"sum":9223372036854775806,"count":3,"min":-2,"max":9223372036854775807,"sumsqr":85070591730234615847396907784232501254}`},
+		{`1e300 1e300`, `2e+300`, `{"sum":2e+300,"count":2,"min":1e+300,"max":1e+300,"sumsqr":null}`},
+		{`{"sum":1,"count":2,"min":0,"max":1,"sumsqr":3} 4`, `error`, `{"sum":5,"count":3,"min":0,"max":4,"sumsqr":19}`},
+		{`[1,[2]]`, `[1,[2]]`, `[{"sum":1,"count":1,"min":1,"max":1,"sumsqr":1},[{"sum":2,"count":1,"min":2,"max":2,"sumsqr":4}]]`},
+		{`1.2345678901234568e+22 1`, `1.2345678901234568e+22`, `{"sum":1.2345678901234568e+22,"count":2,"min":1,"max":1.2345678901234568e+22,"sumsqr":1.5241578753238837e+44}`},
+		{`0.0000001`, `1e-7`, `{"sum":1e-7,"count":1,"min":1e-7,"max":1e-7,"sumsqr":9.999999999999998e-15}`},
+	} {
+		values := strings.Fields(test.values)
+		for name, want := range map[string]string{"_sum": test.sum, "_stats": test.stats, "_count": fmt.Sprint(len(values))} {
+			a := reduce.New(name)
+			for range 2 { // the second time after Reset
+				a.Reset()
+				got := ""
+				for _, v := range values {
+					if err := a.Add([]byte(`"k"`), []byte(v)); err != nil {
+						got = "error"
+						break
+					}
+				}
+				if got == "" {
+					got = string(a.AppendJSON(nil))
+				}
+				if got != want {
+					t.Errorf("%s of %s: got %s, want %s", name, test.values, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestAggregate_distinct(t *testing.T) {
+	a := reduce.New("_approx_count_distinct")
+	for i := range 30_000 {
+		_ = a.Add(fmt.Appendf(nil, "%d", i%10_000), nil)
+	}
+	var n int
+	if _, err := fmt.Sscan(string(a.AppendJSON(nil)), &n); err != nil || n < 9_700 || n > 10_300 {
+		t.Errorf("estimated %d of 10,000", n)
+	}
+	a.Reset()
+	for _, key := range []string{`1`, `2`, `1`} {
+		_ = a.Add([]byte(key), nil)
+	}
+	if got := string(a.AppendJSON(nil)); got != "2" {
+		t.Errorf("counted %s of 2", got)
+	}
+}
+
+func TestNew_unknown(t *testing.T) {
+	if reduce.New("_foo") != nil {
+		t.Error("there is a _foo")
+	}
+}

@@ -1,0 +1,119 @@
+package reduce
+
+import (
+	"fmt"
+
+	"github.com/tidwall/gjson"
+)
+
+// stats is _stats: of numbers, of arrays of equal length element by element, and of objects that are _stats already.
+type stats struct {
+	moments
+	items []stats // in their place, where values are arrays
+}
+
+// moments are the five figures of some numbers.
+type moments struct{ sum, count, min, max, sumsqr number }
+
+func (s *stats) Reset() { *s = stats{} }
+
+func (s *stats) Add(_, value []byte) error { return s.add(gjson.ParseBytes(value)) }
+
+func (s *stats) empty() bool { return s.count == number{} && s.items == nil }
+
+func (s *stats) add(v gjson.Result) error {
+	if v.IsArray() {
+		return s.addArray(v.Array())
+	}
+	if s.items != nil {
+		return &Error{"_stats", "requires that map values be all numbers or all arrays of the same length"}
+	}
+	m, err := momentsOf(v)
+	if err == nil {
+		s.merge(m)
+	}
+	return err
+}
+
+func momentsOf(v gjson.Result) (m moments, err error) {
+	switch {
+	case v.Type == gjson.Number:
+		n, ok := parseNumber(v.Raw)
+		if !ok {
+			return m, &Error{"_stats", "cannot read the number " + v.Raw}
+		}
+		return moments{n, number{i: 1}, n, n, n.square()}, nil
+	case v.IsObject():
+		for name, into := range map[string]*number{"sum": &m.sum, "count": &m.count, "min": &m.min, "max": &m.max, "sumsqr": &m.sumsqr} {
+			field := v.Get(name)
+			n, ok := parseNumber(field.Raw)
+			if field.Type != gjson.Number || !ok {
+				return m, &Error{"_stats", fmt.Sprintf("requires of map values that are objects a numeric field %s", name)}
+			}
+			*into = n
+		}
+		return m, nil
+	}
+	return m, &Error{"_stats", "requires that map values be numbers or arrays of numbers, not " + short(v.Raw)}
+}
+
+// short is the beginning of a value, for a message.
+func short(raw string) string {
+	if len(raw) > 100 {
+		return raw[:100] + "..."
+	}
+	return raw
+}
+
+func (s *stats) addArray(items []gjson.Result) error {
+	if s.empty() {
+		s.items = make([]stats, len(items))
+	}
+	if s.items == nil || len(items) != len(s.items) {
+		return &Error{"_stats", "requires that map values be all numbers or all arrays of the same length"}
+	}
+	for i, item := range items {
+		if err := s.items[i].add(item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stats) merge(m moments) {
+	if s.empty() {
+		s.moments = m
+		return
+	}
+	s.sum, s.count, s.sumsqr = s.sum.add(m.sum), s.count.add(m.count), s.sumsqr.add(m.sumsqr)
+	if m.min.less(s.min) {
+		s.min = m.min
+	}
+	if s.max.less(m.max) {
+		s.max = m.max
+	}
+}
+
+func (s *stats) AppendJSON(dst []byte) []byte {
+	if s.items == nil {
+		return s.moments.appendJSON(dst)
+	}
+	dst = append(dst, '[')
+	for i := range s.items {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = s.items[i].AppendJSON(dst)
+	}
+	return append(dst, ']')
+}
+
+func (m *moments) appendJSON(dst []byte) []byte {
+	for _, field := range []struct {
+		open string
+		n    number
+	}{{`{"sum":`, m.sum}, {`,"count":`, m.count}, {`,"min":`, m.min}, {`,"max":`, m.max}, {`,"sumsqr":`, m.sumsqr}} {
+		dst = field.n.appendJSON(append(dst, field.open...))
+	}
+	return append(dst, '}')
+}

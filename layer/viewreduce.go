@@ -1,0 +1,245 @@
+package layer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/layer/collate"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/reduce"
+	"github.com/divandb/divan/layer/script"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// GroupExact is a GroupLevel: a row for each key (group=true).
+const GroupExact = -1
+
+// ReduceQuery is a reduce query (V11). Limit and Skip count groups; IncludeDocs and Conflicts have no meaning.
+type ReduceQuery struct {
+	ViewQuery
+	// GroupLevel 0 is one row for the whole range, n one for each different first n elements of array keys, GroupExact one for each key.
+	GroupLevel int
+}
+
+// ReduceRow is one group. Valid until the next one.
+type ReduceRow struct {
+	Key   []byte // JSON; null without grouping
+	Value []byte // JSON
+}
+
+// ReduceResult is a reduce response under way.
+type ReduceResult struct {
+	UpdateSeq Seq
+	Rows      iter.Seq2[ReduceRow, error] // once
+}
+
+// Reduce streams the groups of a query, reduced from the index as it stands. An empty range has no groups. NotFound and Invalid as Query; NotFound also where
+// the view has no reduce function; Invalid (invalid_value, reduce_error) where the function cannot reduce the rows.
+func (ix *Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, error) {
+	id, def, ok := ix.design.View(q.View)
+	if !ok || def.Reduce == "" {
+		return nil, errf(NotFound, "", "missing_named_view")
+	}
+	function, err := ix.reduction(ctx, &def)
+	if err != nil {
+		return nil, err
+	}
+	s, err := ix.db.openStream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	k := ix.keys(s.keys)
+	ranges, err := q.ranges(&k, id)
+	if err == nil {
+		var at indexSeq
+		if at, err = parseIndexSeq(s.r.Get(k.infoKey(keyspace.ViewUpdateSeq))); err == nil {
+			g := grouping{q: &q, raw: k.raw, prefix: len(k.appendViewRows(nil, id)), function: function, skip: q.Skip, left: q.Limit}
+			return &ReduceResult{UpdateSeq: at.seq, Rows: g.rows(s, ranges)}, nil
+		}
+	}
+	s.close()
+	return nil, err
+}
+
+// grouping turns rows, which come in the order of their keys, into groups.
+type grouping struct {
+	q          *ReduceQuery
+	raw        bool
+	prefix     int // of row keys
+	function   reduction
+	skip, left int
+
+	open   bool   // there is a group under way
+	group  []byte // what its sort keys have in common
+	key    []byte // its key, JSON
+	buffer []byte
+	yield  func(ReduceRow, error) bool
+}
+
+func (g *grouping) rows(s *stream, ranges []kv.KeyRange) iter.Seq2[ReduceRow, error] {
+	return func(yield func(ReduceRow, error) bool) {
+		defer s.close()
+		g.yield = yield
+		for _, r := range ranges {
+			more, err := true, error(nil)
+			err = s.scan(r, kv.RangeOptions{Reverse: g.q.Descending, Mode: kv.ModeWantAll}, func(row kv.KeyValue) (bool, error) {
+				var err error
+				more, err = g.row(row)
+				return more, err
+			})
+			if err == nil && more {
+				more, err = g.end() // ranges are grouped by themselves, as CouchDB does for keys
+			}
+			if err != nil {
+				yield(ReduceRow{}, err)
+				return
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// row takes the next row. false means that no more are wanted.
+func (g *grouping) row(row kv.KeyValue) (more bool, err error) {
+	sortKey, rest, err := tuple.TakeBytes(row.Key[g.prefix:])
+	if err != nil {
+		return false, corrupt("view row", err)
+	}
+	common := g.common(sortKey)
+	if g.open && !bytes.Equal(common, g.group) {
+		if more, err := g.end(); err != nil || !more {
+			return false, err
+		}
+	}
+	if !g.open && g.left == 0 {
+		return false, nil
+	}
+	key, value, err := tuple.TakeBytes(row.Value)
+	if err == nil {
+		value, _, err = tuple.TakeBytes(value)
+	}
+	if err != nil {
+		return false, corrupt("view row", err)
+	}
+	if !g.open {
+		g.open = true
+		g.group = append(g.group[:0], common...)
+		g.key = g.groupKey(g.key[:0], key)
+	}
+	if g.skip > 0 {
+		return true, nil // of a group that is passed over
+	}
+	docID, _, err := tuple.TakeStringBytes(rest)
+	if err != nil {
+		return false, corrupt("view row", err)
+	}
+	return true, g.function.add(key, docID, value)
+}
+
+// common is the part of a sort key that decides the group.
+func (g *grouping) common(sortKey []byte) []byte {
+	switch {
+	case g.q.GroupLevel == 0:
+		return nil
+	case g.q.GroupLevel == GroupExact:
+		return sortKey
+	case g.raw:
+		prefix, _ := collate.RawPrefix(sortKey, g.q.GroupLevel)
+		return prefix
+	}
+	prefix, _ := collate.Prefix(sortKey, g.q.GroupLevel)
+	return prefix
+}
+
+// groupKey is the key that is shown of a group: its first row's, cut to the level.
+func (g *grouping) groupKey(dst, key []byte) []byte {
+	switch {
+	case g.q.GroupLevel == 0:
+		return append(dst, "null"...)
+	case g.q.GroupLevel == GroupExact || len(key) == 0 || key[0] != '[':
+		return append(dst, key...)
+	}
+	n := 0
+	dst = append(dst, '[')
+	gjson.ParseBytes(key).ForEach(func(_, item gjson.Result) bool {
+		if n == g.q.GroupLevel {
+			return false
+		}
+		if n++; n > 1 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, item.Raw...)
+		return true
+	})
+	return append(dst, ']')
+}
+
+// end yields the group under way, if there is one that is wanted.
+func (g *grouping) end() (more bool, err error) {
+	if !g.open {
+		return true, nil
+	}
+	g.open = false
+	if g.skip > 0 {
+		g.skip--
+		return true, nil
+	}
+	if g.left == 0 {
+		return false, nil
+	}
+	g.left--
+	if g.buffer, err = g.function.result(g.buffer[:0]); err != nil {
+		return false, err
+	}
+	return g.yield(ReduceRow{Key: g.key, Value: g.buffer}, nil) && g.left != 0, nil
+}
+
+// reduction reduces the rows of one group after the other.
+type reduction interface {
+	add(key, docID, value []byte) error
+	// result appends the group's reduction and makes ready for the next group.
+	result(dst []byte) ([]byte, error)
+}
+
+// reduction is the view's reduce function.
+func (ix *Index) reduction(ctx context.Context, def *ViewDef) (reduction, error) {
+	if a := reduce.New(def.Reduce); a != nil {
+		return builtin{a}, nil
+	}
+	s := ix.db.store
+	if s.o.Scripts == nil || ix.design.Language != "javascript" {
+		return nil, errf(NotImplemented, "unknown_query_language", "%s", ix.design.Language)
+	}
+	f, err := s.reduces.get(def.Reduce, func() (*script.Reduce, error) {
+		f, err := s.o.Scripts.Reduce(ctx, script.Function{Name: "reduce", Source: def.Reduce})
+		return f, compilation(err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &scripted{ctx: ctx, f: f}, nil
+}
+
+type builtin struct{ reduce.Aggregate }
+
+func (b builtin) add(key, _, value []byte) error {
+	err := b.Add(key, value)
+	var invalid *reduce.Error
+	if errors.As(err, &invalid) {
+		return &Error{Kind: Invalid, Name: "invalid_value", Reason: err.Error(), Err: err}
+	}
+	return err
+}
+
+func (b builtin) result(dst []byte) ([]byte, error) {
+	dst = b.AppendJSON(dst)
+	b.Reset()
+	return dst, nil
+}

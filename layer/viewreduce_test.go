@@ -1,0 +1,113 @@
+package layer_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+)
+
+// groups of a query, as "key value".
+func groups(tb testing.TB, ix *layer.Index, q layer.ReduceQuery) ([]string, error) {
+	tb.Helper()
+	if q.Limit == 0 {
+		q.Limit = -1
+	}
+	result, err := ix.Reduce(tb.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for row, err := range result.Rows {
+		if err != nil {
+			return out, err
+		}
+		out = append(out, fmt.Sprintf("%s %s", row.Key, row.Value))
+	}
+	return out, nil
+}
+
+// What CouchDB 3.5 answered to the same documents and queries; the rows of the JavaScript function it cuts into batches of its own.
+func TestIndex_Reduce(t *testing.T) {
+	db := openViews(t, layer.CreateOptions{})
+	save(t, db, `{"_id":"_design/g","views":{
+		"sum":{"map":"function(d){emit(d.k,d.v)}","reduce":"_sum"},
+		"js":{"map":"function(d){emit(d.k,d.v)}","reduce":"function(k,v,r){return r ? sum(v) : k.length + 0.5}"},
+		"bad":{"map":"function(d){emit(d.k,d.v)}","reduce":"function(k,v,r){throw new Error('no')}"},
+		"text":{"map":"function(d){emit(d.k,'x')}","reduce":"_sum"},
+		"map":{"map":"function(d){emit(d.k,d.v)}"}}}`)
+	ix := db.Index(mustDesign(t, db, "g"))
+	build(t, ix, 1, 10)
+	if got, err := groups(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "sum"}}); len(got) > 0 || err != nil {
+		t.Errorf("of nothing: %q %v", got, err)
+	}
+	for _, doc := range []string{`{"_id":"a","k":["x",1],"v":1}`, `{"_id":"b","k":["x",2],"v":2.5}`, `{"_id":"c","k":["y"],"v":3}`, `{"_id":"d","k":"z","v":4.5}`} {
+		save(t, db, doc)
+	}
+	build(t, ix, 2, 10)
+	key := func(s string) []byte { return []byte(s) }
+	for name, test := range map[string]struct {
+		q    layer.ReduceQuery
+		want string
+	}{
+		"all":                {layer.ReduceQuery{}, `null 11.0`},
+		"exact":              {layer.ReduceQuery{GroupLevel: layer.GroupExact}, `"z" 4.5; ["x",1] 1; ["x",2] 2.5; ["y"] 3`},
+		"level 1":            {layer.ReduceQuery{GroupLevel: 1}, `"z" 4.5; ["x"] 3.5; ["y"] 3`},
+		"level 2":            {layer.ReduceQuery{GroupLevel: 2}, `"z" 4.5; ["x",1] 1; ["x",2] 2.5; ["y"] 3`},
+		"limit and skip":     {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{Limit: 1, Skip: 1}}, `["x"] 3.5`},
+		"descending":         {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{Descending: true}}, `["y"] 3; ["x"] 3.5; "z" 4.5`},
+		"range":              {layer.ReduceQuery{ViewQuery: layer.ViewQuery{StartKey: key(`["x"]`), EndKey: key(`["x",{}]`)}}, `null 3.5`},
+		"keys":               {layer.ReduceQuery{GroupLevel: layer.GroupExact, ViewQuery: layer.ViewQuery{Keys: [][]byte{key(`"z"`), key(`["x",1]`), key(`"q"`)}}}, `"z" 4.5; ["x",1] 1`},
+		"none":               {layer.ReduceQuery{ViewQuery: layer.ViewQuery{Key: key(`"q"`)}}, ``},
+		"skip more than all": {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{Skip: 3}}, ``},
+		"script":             {layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "js"}}, `null 4.5`},
+		"script by level":    {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{View: "js"}}, `"z" 1.5; ["x"] 2.5; ["y"] 1.5`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.q.View == "" {
+				test.q.View = "sum"
+			}
+			got, err := groups(t, ix, test.q)
+			if err != nil || strings.Join(got, "; ") != test.want {
+				t.Errorf("got  %s %v\nwant %s", strings.Join(got, "; "), err, test.want)
+			}
+		})
+	}
+	for view, want := range map[string]layer.Kind{"bad": layer.Invalid, "text": layer.Invalid, "map": layer.NotFound, "none": layer.NotFound} {
+		_, err := groups(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: view}})
+		if err == nil || layer.KindOf(err) != want {
+			t.Errorf("%s: %v", view, err)
+		}
+	}
+}
+
+// An array that ends at the level is in the group of the longer ones that begin with it.
+func TestIndex_Reduce_level(t *testing.T) {
+	db := openViews(t, layer.CreateOptions{})
+	save(t, db, `{"_id":"_design/g","views":{"v":{"map":"function(d){for (var i in d.k) emit(d.k[i])}","reduce":"_count"}}}`)
+	save(t, db, `{"_id":"a","k":[["x"],["x",1],["x",[2,3]],[["x"]],[],["x","y"],{"x":1},"x"]}`)
+	ix := db.Index(mustDesign(t, db, "g"))
+	build(t, ix, 1, 10)
+	got, err := groups(t, ix, layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{View: "v"}})
+	if want := []string{`"x" 1`, `[] 1`, `["x"] 4`, `[["x"]] 1`, `{"x":1} 1`}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q %v, want %q", got, err, want)
+	}
+}
+
+// Many rows: the function sees them in batches, and then what it made of those.
+func TestIndex_Reduce_batches(t *testing.T) {
+	db := openViews(t, layer.CreateOptions{})
+	save(t, db, `{"_id":"_design/g","views":{"v":{"map":"function(d){for (var i = 0; i < 10000; i++) emit(i)}",
+		"reduce":"function(keys, values, again) { return again ? sum(values) : keys.length; }"}}}`)
+	for i := range 7 {
+		save(t, db, fmt.Sprintf(`{"_id":"%d"}`, i))
+	}
+	ix := db.Index(mustDesign(t, db, "g"))
+	build(t, ix, 1, 10)
+	got, err := groups(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "v"}})
+	if err != nil || len(got) != 1 || got[0] != "null 70000" {
+		t.Errorf("got %q %v", got, err)
+	}
+}

@@ -1,0 +1,83 @@
+package layer
+
+import (
+	"context"
+	"slices"
+
+	"github.com/divandb/divan/layer/script"
+)
+
+// scripted reduces with a JavaScript function: rows in batches, then the results of batches.
+type scripted struct {
+	ctx          context.Context
+	f            *script.Reduce
+	keys, values [][]byte
+	size         int
+	partial      [][]byte // results of batches
+}
+
+const (
+	reduceRows  = 500     // rows that one call of the function sees
+	reduceBytes = 1 << 20 // or as many as make up so many bytes
+	rereduceAt  = 100     // results that one call of the function sees
+)
+
+func (r *scripted) add(key, docID, value []byte) error {
+	pair := make([]byte, 0, len(key)+len(docID)+6)
+	pair = append(append(pair, '['), key...)
+	pair = append(appendQuoted(append(pair, ','), string(docID)), ']')
+	r.keys, r.values = append(r.keys, pair), append(r.values, slices.Clone(value))
+	r.size += len(pair) + len(value)
+	if len(r.keys) < reduceRows && r.size < reduceBytes {
+		return nil
+	}
+	return r.reduce()
+}
+
+// reduce makes a partial result of the rows held back.
+func (r *scripted) reduce() error {
+	out, err := r.f.Reduce(r.ctx, r.keys, r.values)
+	if err != nil {
+		return reduceError(err)
+	}
+	r.keys, r.values, r.size = r.keys[:0], r.values[:0], 0
+	r.partial = append(r.partial, out)
+	if len(r.partial) < rereduceAt {
+		return nil
+	}
+	return r.rereduce()
+}
+
+func (r *scripted) rereduce() error {
+	out, err := r.f.Rereduce(r.ctx, r.partial)
+	if err != nil {
+		return reduceError(err)
+	}
+	r.partial = append(r.partial[:0], out)
+	return nil
+}
+
+func (r *scripted) result(dst []byte) ([]byte, error) {
+	if len(r.keys) > 0 {
+		if err := r.reduce(); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.partial) > 1 {
+		if err := r.rereduce(); err != nil {
+			return nil, err
+		}
+	}
+	dst = append(dst, r.partial[0]...)
+	r.partial = r.partial[:0]
+	return dst, nil
+}
+
+// reduceError makes a failure of the function the author's error.
+func reduceError(err error) error {
+	switch err.(type) {
+	case *script.RuntimeError, *script.LimitError:
+		return &Error{Kind: Invalid, Name: "reduce_error", Reason: err.Error(), Err: err}
+	}
+	return err
+}
