@@ -80,7 +80,7 @@ var hostile = []struct{ name, limit, source string }{
 func manyVariables() string {
 	var b strings.Builder
 	b.WriteString("function(doc){ function f(){ var a0")
-	for i := 1; i < 10000; i++ {
+	for i := 1; i < 5000; i++ {
 		b.WriteString(",a" + strconv.Itoa(i))
 	}
 	b.WriteString("; f() } f() }")

@@ -218,7 +218,7 @@ func (s *Sandbox) start(ctx context.Context, p *program) (*runtime, error) {
 		return nil, ErrClosed
 	}
 	r.ctx = ctx
-	if err := r.load(p, s.limits.Time); err != nil {
+	if err := r.load(p, max(s.limits.Time, minCompile)); err != nil {
 		s.discard(r)
 		return nil, err
 	}

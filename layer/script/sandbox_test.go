@@ -146,7 +146,7 @@ func TestValidate(t *testing.T) {
 
 // TestSandbox_Concurrent lets more callers than there may be runtimes work at several programs, some of them hostile.
 func TestSandbox_Concurrent(t *testing.T) {
-	s := open(t, script.Limits{Runtimes: 3, Time: 50 * time.Millisecond, Memory: 8 << 20})
+	s := open(t, script.Limits{Runtimes: 3, Time: 300 * time.Millisecond, Memory: 8 << 20})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {

@@ -46,6 +46,8 @@ const (
 	DefaultRuntimes = 16
 	DefaultIdle     = time.Minute
 
+	// minCompile is how long compiling one function may take at least, whatever Limits.Time.
+	minCompile = 2 * time.Second
 	// minMemory is what a runtime with a few functions needs to start.
 	minMemory = 4 << 20
 	// maxSource is the longest source text of one function or module.
