@@ -18,6 +18,7 @@ const (
 	CodeNotCommitted          Code = 1020 // not_committed: a conflict
 	CodeUnknownResult         Code = 1021 // commit_unknown_result
 	CodeCancelled             Code = 1025 // transaction_cancelled
+	CodeUnreachable           Code = 1026 // connection_failed: the store does not answer within the engine's own limit
 	CodeProcessBehind         Code = 1037 // process_behind
 	CodeDatabaseLocked        Code = 1038 // database_locked
 	CodeClusterVersionChanged Code = 1039 // cluster_version_changed: like 1021, may have committed

@@ -15,7 +15,8 @@ const (
 	MaxValueSize = 100_000
 	// MaxTransactionSize bounds the bytes of all keys, values and conflict ranges of one transaction.
 	MaxTransactionSize = 10_000_000
-	// TransactionSeconds is how long a read version can be read at, and a transaction that read can commit.
+	// TransactionSeconds is how long a read version can be read at, and a transaction that read can commit. Reads may succeed for some seconds
+	// more; a commit does not.
 	TransactionSeconds = 5
 )
 
@@ -67,8 +68,8 @@ type Future[T any] interface {
 	Wait() (T, error)
 }
 
-// Reader reads at one read version. A Transaction's reads see its own earlier writes (read-your-writes) as they were when the read
-// was issued; its Snapshot() and a long Snapshot's reads add no read conflict.
+// Reader reads at one read version. A Transaction's reads see its own earlier writes (read-your-writes), Get and GetKey as they were when the
+// read was issued; its Snapshot() and a long Snapshot's reads add no read conflict.
 type Reader interface {
 	// Get reads one key; nil means the key does not exist (an empty value is empty, not nil).
 	Get(key []byte) Future[[]byte]
@@ -76,7 +77,8 @@ type Reader interface {
 	// GetKey resolves a selector to a key. Before the first key it answers an empty key, past the last one the key "\xff".
 	GetKey(sel KeySelector) Future[[]byte]
 
-	// GetRange starts a range read. It blocks only in the iterator.
+	// GetRange starts a range read. It blocks only in the iterator. The rows come in batches, and each batch sees the transaction's writes as
+	// they were when it was fetched: do not write ahead of an iterator that is open. What has been read may be cleared or overwritten.
 	GetRange(r Range, o RangeOptions) RangeIterator
 
 	// ReadVersion is the version at which this reader reads; the first read fixes it.

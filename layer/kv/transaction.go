@@ -20,7 +20,8 @@ const (
 	AtomicXor
 	// AtomicAppendIfFits appends the operand, or does nothing where the value would exceed MaxValueSize.
 	AtomicAppendIfFits
-	// AtomicCompareAndClear clears the key where its value equals the operand.
+	// AtomicCompareAndClear clears the key where its value equals the operand. Key selectors that walk past the key in the same transaction may count
+	// it as there, as FoundationDB's client does.
 	AtomicCompareAndClear
 )
 
@@ -41,7 +42,8 @@ type Transaction interface {
 	Atomic(op AtomicOp, key, operand []byte)
 
 	// SetVersionstampedKey writes value at key, in which 10 bytes at offset are replaced by the commit's versionstamp. A key set so
-	// cannot be read in the same transaction: such a read fails with CodeAccessedUnreadable.
+	// cannot be read in the same transaction: a read that meets a key which this one might become fails with CodeAccessedUnreadable. Those are the
+	// keys with a stamp of the read version or later, or any stamp where the transaction has not read before.
 	SetVersionstampedKey(key []byte, offset int, value []byte)
 	// SetVersionstampedValue is the same for 10 bytes of the value.
 	SetVersionstampedValue(key, value []byte, offset int)
@@ -56,7 +58,8 @@ type Transaction interface {
 	SetReadVersion(version int64)
 
 	// Commit makes the writes durable and visible, or fails and leaves nothing, or fails with an error for which MaybeCommitted is true.
-	// It blocks until the store has acknowledged. A transaction without writes commits at once.
+	// It blocks until the store has acknowledged. A transaction without writes commits at once. A read of this transaction that failed may make the
+	// commit fail with its error. One that is cancelled, or whose context ends, while the commit is under way may have been committed.
 	Commit() error
 	// CommittedVersion is the version after a successful Commit, -1 where nothing was written.
 	CommittedVersion() (int64, error)

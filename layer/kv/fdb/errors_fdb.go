@@ -18,6 +18,9 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
+// codeOperationCancelled is what a cancelled future fails with.
+const codeOperationCancelled kv.Code = 1101
+
 // convert turns an error of the client into a kv.Error. The classes are the client's own predicates: the binding does not export them, so
 // they are asked for in C. nil stays nil.
 func convert(ctx context.Context, err error) error {
@@ -28,18 +31,37 @@ func convert(ctx context.Context, err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
+	return classify(ctx, kv.Code(e.Code))
+}
+
+func classify(ctx context.Context, code kv.Code) *kv.Error {
 	out := &kv.Error{
-		Code:    kv.Code(e.Code),
-		Message: C.GoString(C.fdb_get_error(C.fdb_error_t(e.Code))),
-		Retry:   predicate(C.FDB_ERROR_PREDICATE_RETRYABLE, e),
-		Maybe:   predicate(C.FDB_ERROR_PREDICATE_MAYBE_COMMITTED, e),
+		Code:    code,
+		Message: C.GoString(C.fdb_get_error(C.fdb_error_t(code))),
+		Retry:   predicate(C.FDB_ERROR_PREDICATE_RETRYABLE, code),
+		Maybe:   predicate(C.FDB_ERROR_PREDICATE_MAYBE_COMMITTED, code),
 	}
-	if out.Code == kv.CodeCancelled && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+	switch {
+	case code == kv.CodeCancelled && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		out.Code, out.Message = kv.CodeTimedOut, "the deadline passed"
+	case code == kv.CodeTimedOut:
+		// The caller's deadline cancels; the client's own limit means that the cluster does not answer.
+		out.Code, out.Message = kv.CodeUnreachable, "the FoundationDB cluster does not answer"
 	}
 	return out
 }
 
-func predicate(p C.int, e fdb.Error) bool {
-	return C.fdb_error_predicate(p, C.fdb_error_t(e.Code)) != 0
+func predicate(p C.int, code kv.Code) bool {
+	return C.fdb_error_predicate(p, C.fdb_error_t(code)) != 0
+}
+
+// contextError is what a transaction answers whose context has ended; nil while it has not.
+func contextError(ctx context.Context) *kv.Error {
+	switch err := ctx.Err(); {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return kv.NewError(kv.CodeTimedOut, "the deadline passed", nil)
+	}
+	return kv.NewError(kv.CodeCancelled, "the transaction was cancelled", nil)
 }

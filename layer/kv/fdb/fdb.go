@@ -17,6 +17,8 @@ type Options struct {
 	MaxWatches int
 	// TraceDir, where set, makes the client write its trace logs there.
 	TraceDir string
+	// Tag, where set, marks every transaction, so that the cluster's operator can see Divan's load apart and throttle it. 16 bytes at most.
+	Tag string
 	// TLSCert, TLSKey and TLSCA are files for a cluster that speaks TLS.
 	TLSCert, TLSKey, TLSCA string
 }
@@ -25,3 +27,13 @@ const (
 	defaultTimeout    = 10 * time.Second
 	defaultMaxWatches = 100_000
 )
+
+func (o Options) withDefaults() Options {
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.MaxWatches == 0 {
+		o.MaxWatches = defaultMaxWatches
+	}
+	return o
+}

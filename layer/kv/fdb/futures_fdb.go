@@ -63,8 +63,8 @@ type rangeReader interface {
 func newIterator(t *transaction, from rangeReader, r kv.Range, o kv.RangeOptions) *iterator {
 	begin, end := r.Selectors()
 	for _, key := range [][]byte{begin.Key, end.Key} {
-		if len(key) > kv.MaxKeySize {
-			return &iterator{err: kv.NewError(kv.CodeKeyTooLarge, "key too large", nil)}
+		if err := t.readable(key); err != nil {
+			return &iterator{err: err}
 		}
 	}
 	mode := fdb.StreamingModeIterator

@@ -6,9 +6,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
-
-	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
 	"github.com/divandb/divan/layer/kv"
 )
@@ -16,105 +13,95 @@ import (
 // Available tells whether this binary has the engine.
 const Available = true
 
-// apiVersion of the client library: the newest whose behaviour this package was tested with.
-const apiVersion = 730
-
-// network starts the client's network thread at most once in a process; its options are those of the first Open.
-var network struct {
-	once sync.Once
-	err  error
-}
-
 type engine struct {
-	db     fdb.Database
+	db     *handle
+	tag    string
 	ctx    context.Context // ends with the engine
 	cancel context.CancelFunc
-	// pending counts watches and transactions whose goroutines Close waits for.
-	pending sync.WaitGroup
-	closed  atomic.Bool
+	// watching counts the goroutines of watches, which Close waits for.
+	watching sync.WaitGroup
+
+	mu struct {
+		sync.Mutex
+		closed bool
+		// live are the transactions that have not ended: Close cancels them.
+		live map[*transaction]struct{}
+	}
 }
 
-// Open connects to a cluster. It does not wait for the cluster to answer: the first transaction does, within Options.Timeout.
+// Open connects to a cluster. It does not wait for the cluster to answer: the first transaction does, within Options.Timeout. The network options
+// (TraceDir and TLS files) and the cluster's options (Timeout, MaxWatches) are a process's: those of the first Open of the process, and of the
+// cluster, hold.
 func Open(o Options) (kv.Engine, error) {
-	network.once.Do(func() { network.err = startNetwork(o) })
-	if network.err != nil {
-		return nil, fmt.Errorf("FoundationDB client: %w", network.err)
-	}
-	db, err := fdb.OpenDatabase(o.ClusterFile)
+	db, err := openHandle(o.withDefaults())
 	if err != nil {
-		return nil, fmt.Errorf("cluster file %q: %w", o.ClusterFile, err)
-	}
-	timeout, watches := o.Timeout, o.MaxWatches
-	if timeout == 0 {
-		timeout = defaultTimeout
-	}
-	if watches == 0 {
-		watches = defaultMaxWatches
-	}
-	options := db.Options()
-	for _, err := range []error{
-		options.SetTransactionTimeout(timeout.Milliseconds()),
-		options.SetMaxWatches(int64(watches)),
-		options.SetTransactionSizeLimit(kv.MaxTransactionSize),
-	} {
-		if err != nil {
-			return nil, fmt.Errorf("FoundationDB database options: %w", err)
-		}
+		return nil, fmt.Errorf("FoundationDB: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	return &engine{db: db, ctx: ctx, cancel: cancel}, nil
-}
-
-func startNetwork(o Options) error {
-	if err := fdb.APIVersion(apiVersion); err != nil {
-		return err
-	}
-	options := fdb.Options()
-	for _, set := range []struct {
-		value string
-		to    func(string) error
-	}{
-		{o.TraceDir, options.SetTraceEnable},
-		{o.TLSCert, options.SetTLSCertPath},
-		{o.TLSKey, options.SetTLSKeyPath},
-		{o.TLSCA, options.SetTLSCaPath},
-	} {
-		if set.value == "" {
-			continue
-		}
-		if err := set.to(set.value); err != nil {
-			return err
-		}
-	}
-	return nil
+	e := &engine{db: db, tag: o.Tag, ctx: ctx, cancel: cancel}
+	e.mu.live = map[*transaction]struct{}{}
+	return e, nil
 }
 
 func (e *engine) Name() string { return "fdb" }
 
 // Close ends what is under way. The client's network thread lives as long as the process: the client cannot start it twice.
 func (e *engine) Close() error {
-	if e.closed.Swap(true) {
+	e.mu.Lock()
+	if e.mu.closed {
+		e.mu.Unlock()
 		return nil
 	}
+	e.mu.closed = true
+	live := e.mu.live
+	e.mu.live = nil
+	e.mu.Unlock()
+	for t := range live {
+		t.end()
+	}
 	e.cancel()
-	e.pending.Wait()
-	e.db.Close()
+	e.watching.Wait()
+	e.db.release()
 	return nil
 }
 
 func (e *engine) Begin(ctx context.Context) kv.Transaction {
 	t := &transaction{engine: e, ctx: ctx}
-	if e.closed.Load() {
-		t.failed = kv.NewError(kv.CodeCancelled, "the store is closed", nil)
-		return t
+	if err := contextError(ctx); err != nil {
+		return t.refuse(err)
 	}
-	tr, err := e.db.CreateTransaction()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.mu.closed {
+		return t.refuse(kv.NewError(kv.CodeCancelled, "the store is closed", nil))
+	}
+	tr, err := e.db.db.CreateTransaction()
+	if err == nil && e.tag != "" {
+		err = tr.Options().SetTag(e.tag)
+	}
 	if err != nil {
-		t.failed = convert(ctx, err)
-		return t
+		return t.refuse(convert(ctx, err))
 	}
 	t.tr = tr
+	e.mu.live[t] = struct{}{}
 	// A context that ends cancels the transaction, and with it every future of it that somebody waits for.
-	t.unhook = []func() bool{context.AfterFunc(ctx, tr.Cancel), context.AfterFunc(e.ctx, tr.Cancel)}
+	t.unhook = context.AfterFunc(ctx, t.end)
 	return t
+}
+
+// forget is called by a transaction that has ended.
+func (e *engine) forget(t *transaction) {
+	e.mu.Lock()
+	delete(e.mu.live, t)
+	e.mu.Unlock()
+}
+
+// watch runs f in a goroutine that Close waits for. False where the engine is closed.
+func (e *engine) watch(f func()) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.mu.closed {
+		e.watching.Go(f)
+	}
+	return !e.mu.closed
 }

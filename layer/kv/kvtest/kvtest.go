@@ -25,7 +25,7 @@ func Run(t *testing.T, open func(tb testing.TB) kv.Engine) {
 		{"point reads and writes", testPoints},
 		{"read your writes", testReadYourWrites},
 		{"ranges", testRanges},
-		{"ranges see the moment of issue", testRangeIssue},
+		{"reads see the moment of issue", testIssue},
 		{"key selectors", testSelectors},
 		{"atomic operations", testAtomics},
 		{"atomic operations race", testAtomicRace},

@@ -214,6 +214,6 @@ func randomRead(tx kv.Transaction, c chooser) (s step, wait func() (string, erro
 	}
 	kr, o := c.rangeRead()
 	s.name, s.read = fmt.Sprintf("range %s %+v", showRange(kr), o), func(s state) string { return s.rows(kr, o) }
-	it := r.GetRange(kr, o)
-	return s, func() (string, error) { return drain(it) }
+	rows, err := collect(r, kr, o) // at once: no write may come ahead of an open iterator
+	return s, func() (string, error) { return rows, err }
 }

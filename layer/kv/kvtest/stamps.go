@@ -79,10 +79,15 @@ func testUnreadable(t *testing.T, e kv.Engine) {
 		tx.Set(key("j"), []byte("1"))
 		tx.Set(key("l"), []byte("2"))
 	})
-	tx := begin(t, e)
-	must(t, tx.ReadVersion())
-	tx.SetVersionstampedKey(stamped("k"), 1, []byte("new"))
-	tx.SetVersionstampedValue(key("v"), make([]byte, 10), 0)
+	put(t, e, "w=1") // an entry of the read version itself could be this transaction's
+	write := func() kv.Transaction {
+		tx := begin(t, e)
+		must(t, tx.ReadVersion())
+		tx.SetVersionstampedKey(stamped("k"), 1, []byte("new"))
+		tx.SetVersionstampedValue(key("v"), make([]byte, 10), 0)
+		return tx
+	}
+	tx := write() // its commit may fail as its reads did
 	fails(t, tx.Get(key("v")), kv.CodeAccessedUnreadable)
 	fails(t, tx.Snapshot().Get(key("v")), kv.CodeAccessedUnreadable)
 	_, err := collect(tx, keyRange("j", "m"), kv.RangeOptions{})
@@ -94,6 +99,7 @@ func testUnreadable(t *testing.T, e kv.Engine) {
 	fails(t, tx.GetKey(kv.FirstGreaterThan(append(key("k"), old.Versionstamp[:]...))), kv.CodeAccessedUnreadable)
 
 	// What a read meets before the stamped keys is readable, also the entries of earlier versions.
+	tx = write()
 	wantRows(t, tx, keyRange("j", "m"), kv.RangeOptions{Limit: 2}, "j=1 k"+string(old.Versionstamp[:])+"=old")
 	wantRows(t, tx, keyRange("j", "m"), kv.RangeOptions{Limit: 1, Reverse: true}, "l=2")
 	wantValue(t, tx, "k"+string(old.Versionstamp[:]), "old")

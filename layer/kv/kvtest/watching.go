@@ -1,6 +1,7 @@
 package kvtest
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -87,6 +88,18 @@ func testWatches(t *testing.T, e kv.Engine) {
 	wantWaiting(t, "own write", w)
 	put(t, e, "a=theirs")
 	wantFired(t, "after an own write", w)
+
+	// A watch outlives its transaction and the context of it.
+	ctx, cancel := context.WithCancel(t.Context())
+	tx = e.Begin(ctx)
+	w = tx.Watch(key("a"))
+	wantCommit(t, "watch to outlive", tx, 0)
+	tx.Cancel()
+	cancel()
+	time.Sleep(10 * time.Millisecond) // what would end it has time to
+	wantWaiting(t, "transaction and context cancelled after the commit", w)
+	put(t, e, "a=outlived")
+	wantFired(t, "transaction and context cancelled after the commit", w)
 
 	// Watches of one key each have their say.
 	w1, w2, w3 := watch(t, e, "a"), watch(t, e, "a"), watch(t, e, "a")

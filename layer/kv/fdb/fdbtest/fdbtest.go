@@ -1,0 +1,73 @@
+// Package fdbtest opens a real FoundationDB cluster for tests: the one whose cluster file DIVAN_TEST_FDB_CLUSTER_FILE names. That cluster is for tests
+// alone: they erase it.
+package fdbtest
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/fdb"
+)
+
+// Variable names the environment variable with the path of the test cluster's file.
+const Variable = "DIVAN_TEST_FDB_CLUSTER_FILE"
+
+// Enabled reports whether this binary has the engine and the variable is set.
+func Enabled() bool { return fdb.Available && os.Getenv(Variable) != "" }
+
+// ClusterFile is the test cluster's file. Without one the test is skipped.
+func ClusterFile(tb testing.TB) string {
+	tb.Helper()
+	if !Enabled() {
+		tb.Skipf("needs FoundationDB: %s=/path/of/fdb.cluster go test -tags fdb (the cluster is erased); without it, the same suite runs on the embedded engine",
+			Variable)
+	}
+	return os.Getenv(Variable)
+}
+
+// Whole opens the whole key space for one test, which may erase it. Other tests of this machine wait, also those of other processes.
+func Whole(tb testing.TB) kv.Engine {
+	tb.Helper()
+	file := ClusterFile(tb)
+	lock(tb, file, true)
+	return open(tb, file)
+}
+
+// Range opens an empty part of the key space as if it was the whole one, for one test, and erases it after the test. Any number of tests may have one at
+// once.
+func Range(tb testing.TB) kv.Engine {
+	tb.Helper()
+	file := ClusterFile(tb)
+	lock(tb, file, false)
+	e := confine(open(tb, file), append([]byte("test"), rand.Text()[:12]...))
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+			tx.ClearRange(kv.KeyRange{Begin: []byte{}, End: []byte{0xff}})
+			return struct{}{}, nil
+		})
+		if err != nil {
+			tb.Errorf("erasing the test's keys: %v", err)
+		}
+	})
+	return e
+}
+
+func open(tb testing.TB, file string) kv.Engine {
+	tb.Helper()
+	e, err := fdb.Open(fdb.Options{ClusterFile: file})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return e
+}

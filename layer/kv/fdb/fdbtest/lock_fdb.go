@@ -1,0 +1,36 @@
+//go:build fdb
+
+package fdbtest
+
+import (
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// lock keeps the cluster until the test ends: alone, or together with others that are not alone. It blocks.
+func lock(tb testing.TB, clusterFile string, alone bool) {
+	tb.Helper()
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(clusterFile))
+	f, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("divan-fdbtest-%x.lock", h.Sum64())), os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = f.Close() }) // which unlocks
+	how := syscall.LOCK_SH
+	if alone {
+		how = syscall.LOCK_EX
+	}
+	for {
+		if err = syscall.Flock(int(f.Fd()), how); err != syscall.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
