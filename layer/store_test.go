@@ -1,28 +1,11 @@
 package layer_test
 
 import (
-	"log/slog"
 	"testing"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
-	"github.com/divandb/divan/layer/kv/embedded"
 )
-
-// mustEngine opens an embedded engine that is closed after the test.
-func mustEngine(tb testing.TB) kv.Engine {
-	tb.Helper()
-	e, err := embedded.Open(tb.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return e
-}
 
 // mustStore opens a store that is closed after the test and then checked: every database consistent, no transaction id left.
 func mustStore(tb testing.TB, e kv.Engine, o layer.Options) *layer.Store {

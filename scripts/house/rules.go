@@ -14,7 +14,7 @@ type rule struct {
 
 // everyTestMay is what tests of any room may use: an engine to run on, faults, and the conformance suite.
 var everyTestMay = []string{
-	"layer/kv/embedded", "layer/kv/fdb", "layer/kv/remote", "layer/kv/faultkv", "layer/kv/kvtest",
+	"layer/kv/embedded", "layer/kv/fdb", "layer/kv/fdb/fdbtest", "layer/kv/remote", "layer/kv/faultkv", "layer/kv/kvtest",
 }
 
 var rules = []rule{

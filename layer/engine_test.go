@@ -1,0 +1,29 @@
+package layer_test
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
+)
+
+// mustEngine opens an empty engine that is closed after the test: the embedded one, or FoundationDB where the test binary has it and fdbtest.Variable
+// names a cluster.
+func mustEngine(tb testing.TB) kv.Engine {
+	tb.Helper()
+	if fdbtest.Enabled() {
+		return fdbtest.Range(tb)
+	}
+	e, err := embedded.Open(tb.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return e
+}
