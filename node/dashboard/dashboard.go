@@ -1,0 +1,142 @@
+// Package dashboard is the operator's page: who is in the cluster, what the actors do and how often they failed, indexes being built, jobs, change
+// feeds, SQL sessions (clause N3). It is one self-contained page that asks for its figures every two seconds; nothing comes from
+// another host. Who may see it is decided before it is asked.
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed" // the page's parts
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	pageCSS string
+	//go:embed page.js
+	pageJS string
+)
+
+// Source reads one section of the figures, as a value that encodes to JSON. It is called from several goroutines, and should answer within a second; ctx
+// ends after sourceTimeout.
+type Source func(ctx context.Context) (any, error)
+
+// Sources are the sections. A nil one is left out of the page.
+type Sources struct {
+	// Node is about this node: {"name", "version", "engine", "started" (RFC 3339)}; any further member is shown too.
+	Node Source
+	// Members is the list of GET /_members.
+	Members Source
+	// Actors is the answer of GET /_actors.
+	Actors Source
+	// Tasks is the list of GET /_active_tasks.
+	Tasks Source
+	// Jobs is the job queue: [{"type", "id", "state", "worker", "failures", "error", "updated"}].
+	Jobs Source
+	// Shards is change feeds: [{"database", "shard", "seq", "listeners", "lag"}], lag in changes not yet in every index.
+	Shards Source
+	// Indexes is [{"database", "design", "views", "rows", "bytes", "errors", "lag"}].
+	Indexes Source
+	// Sessions is SQL sessions: [{"pid", "user", "database", "application", "state", "query", "since"}].
+	Sessions Source
+}
+
+const sourceTimeout = 2 * time.Second
+
+// Handler serves GET /_dashboard/, the page, and GET /_dashboard/data, its figures: an object with one member for each section, whose value is
+// {"error": TEXT} where the section could not be read. Anything else under /_dashboard/ is 404.
+func Handler(s Sources) http.Handler {
+	page, policy := assemble()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /_dashboard/{$}", func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-cache")
+		h.Set("Content-Length", strconv.Itoa(len(page)))
+		_, _ = w.Write(page) // a browser that went away
+	})
+	mux.HandleFunc("GET /_dashboard/data", func(w http.ResponseWriter, r *http.Request) {
+		b, err := json.Marshal(s.read(r.Context()))
+		if err != nil {
+			http.Error(w, "the figures cannot be encoded", http.StatusInternalServerError)
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Type", "application/json")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Cache-Control", "no-store")
+		_, _ = w.Write(b)
+	})
+	mux.HandleFunc("GET /_dashboard", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/_dashboard/", http.StatusMovedPermanently)
+	})
+	return mux
+}
+
+// assemble puts style and script into the page, and allows a browser to run these and nothing else.
+func assemble() (page []byte, policy string) {
+	hash := func(s string) string {
+		sum := sha256.Sum256([]byte(s))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	page = []byte(strings.NewReplacer("/*style*/", pageCSS, "/*script*/", pageJS).Replace(pageHTML))
+	policy = fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		hash(pageCSS), hash(pageJS))
+	return page, policy
+}
+
+// read asks all sources at once. One that fails or is slow costs its own section.
+func (s Sources) read(ctx context.Context) map[string]any {
+	sources := map[string]Source{"node": s.Node, "members": s.Members, "actors": s.Actors, "tasks": s.Tasks, "jobs": s.Jobs,
+		"shards": s.Shards, "indexes": s.Indexes, "sessions": s.Sessions}
+	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
+	defer cancel()
+	var mu sync.Mutex
+	var reading sync.WaitGroup
+	sections := map[string]any{"now": time.Now().UTC()}
+	for name, source := range sources {
+		if source == nil {
+			continue
+		}
+		reading.Go(func() {
+			value := section(ctx, source)
+			mu.Lock()
+			defer mu.Unlock()
+			sections[name] = value
+		})
+	}
+	reading.Wait()
+	return sections
+}
+
+// section is a source's value, encoded here so that one that cannot be is no harm to the others.
+func section(ctx context.Context, source Source) (value any) {
+	failed := func(err any) any { return map[string]string{"error": fmt.Sprint(err)} }
+	defer func() {
+		if p := recover(); p != nil {
+			value = failed(p)
+		}
+	}()
+	v, err := source(ctx)
+	if err != nil {
+		return failed(err)
+	}
+	var b bytes.Buffer
+	if err := json.NewEncoder(&b).Encode(v); err != nil {
+		return failed(err)
+	}
+	return json.RawMessage(b.Bytes())
+}

@@ -1,0 +1,187 @@
+'use strict';
+(() => {
+  const every = 2000;
+
+  // Nothing that comes from the server is ever put in as HTML: text nodes only.
+  const el = (name, props, ...children) => {
+    const e = document.createElement(name);
+    for (const [k, v] of Object.entries(props || {})) {
+      if (v === null || v === undefined || v === false) continue;
+      if (k === 'class') e.className = v; else e.setAttribute(k, v === true ? '' : v);
+    }
+    for (const c of children.flat(Infinity)) if (c !== null && c !== undefined) e.append(c);
+    return e;
+  };
+  const text = v => v === null || v === undefined ? '' : typeof v === 'object' ? JSON.stringify(v) : String(v);
+  const number = v => typeof v === 'number' ? v.toLocaleString('en') : text(v);
+  const bytes = v => {
+    if (typeof v !== 'number') return text(v);
+    for (const unit of ['B', 'KB', 'MB', 'GB']) { if (v < 1000) return `${+v.toPrecision(3)} ${unit}`; v /= 1000; }
+    return `${+v.toPrecision(3)} TB`;
+  };
+
+  let skew = 0; // the server's clock less ours, in ms
+  const ago = v => {
+    const t = typeof v === 'number' ? v * 1000 : Date.parse(v);
+    if (!v || isNaN(t)) return '';
+    const s = Math.max(0, Math.round((Date.now() + skew - t) / 1000));
+    if (s < 60) return `${s} s ago`;
+    if (s < 3600) return `${Math.floor(s / 60)} min ago`;
+    if (s < 86400) return `${Math.floor(s / 3600)} h ago`;
+    return `${Math.floor(s / 86400)} d ago`;
+  };
+  const time = v => v ? el('time', { datetime: typeof v === 'number' ? new Date(v * 1000).toISOString() : v, title: text(v) }, ago(v)) : '';
+
+  // A table of rows. columns: [title, cell(row), class].
+  const table = (caption, columns, rows) => el('table', { 'aria-label': caption },
+    el('thead', {}, el('tr', {}, columns.map(c => el('th', { scope: 'col', class: c[2] }, c[0])))),
+    el('tbody', {}, rows.map(r => el('tr', {}, columns.map(c => el('td', { class: c[2] }, c[1](r)))))));
+  const list = (caption, columns, rows, none) =>
+    Array.isArray(rows) && rows.length ? table(caption, columns, rows) : el('p', { class: 'none' }, none);
+
+  const statusClass = { alive: 'good', suspect: 'warn', left: 'bad' };
+  const members = v => list('Members', [
+    ['Name', m => [text(m.name), m.self ? [' ', el('span', { class: 'badge' }, 'this node')] : null]],
+    ['Status', m => el('span', { class: statusClass[m.status] }, { alive: '● ', suspect: '◐ ', left: '○ ' }[m.status] || '', text(m.status))],
+    ['HTTP', m => m.self || m.status === 'left' || !/^[\w.:[\]-]+$/.test(m.http || '') ? text(m.http)
+      : el('a', { href: `${location.protocol}//${m.http}/_dashboard/`, rel: 'noreferrer' }, m.http)],
+    ['SQL', m => text(m.sql)],
+    ['Gossip', m => text(m.gossip)],
+    ['Version', m => text(m.version)],
+    ['Roles', m => (m.roles || []).join(', '), 'wide'],
+  ], Array.isArray(v) ? v : v.members, 'No members.');
+
+  const states = { 'backing off': 'warn', restarting: 'bad', gone: 'warn', stopping: 'dim', full: 'warn' };
+  const factText = f => Object.entries(f || {})
+    .filter(([k, v]) => typeof v !== 'object' && v !== '' && k !== 'error')
+    .map(([k, v]) => `${k.replaceAll('_', ' ')} ${number(v)}`).join(' · ');
+  const flatten = (n, depth, out) => {
+    out.push([n, depth]);
+    for (const c of n.children || []) flatten(c, depth + 1, out);
+    return out;
+  };
+  const actors = v => {
+    const rows = v.tree ? flatten(v.tree, 0, []) : [];
+    const t = list('Supervision tree', [
+      ['Actor', ([n, depth]) => [Array.from({ length: depth }, () => el('span', { class: 'branch' })),
+        el('span', { class: 'kind' }, text(n.kind)), ' ', text(n.name)]],
+      ['State', ([n]) => el('span', { class: states[n.state] }, text(n.state))],
+      ['Mailbox', ([n]) => number(n.mailbox), 'n'],
+      ['Restarts', ([n]) => el('span', { class: n.restarts ? 'bad' : 'dim' }, number(n.restarts)), 'n'],
+      ['Last failure', ([n]) => n.last_failure
+        ? [el('span', { class: 'failure' }, text(n.last_failure)), ' ', time(n.last_failure_at)]
+        : n.facts && n.facts.error ? el('span', { class: 'warn' }, text(n.facts.error)) : '', 'wide'],
+      ['Figures', ([n]) => factText(n.facts), 'wide dim'],
+    ], rows, 'No actors.');
+    t.querySelectorAll('tbody tr').forEach((tr, i) => tr.setAttribute('aria-level', rows[i][1] + 1));
+    if (rows.length) { t.setAttribute('role', 'treegrid'); t.setAttribute('aria-readonly', 'true'); }
+    return t;
+  };
+
+  const tasks = v => list('Index builds', [
+    ['Database', t => text(t.database)],
+    ['Design document', t => text(t.design_document || t.type)],
+    ['Progress', t => t.total_changes
+      ? [el('progress', { max: 100, value: t.progress || 0, 'aria-label': 'progress' }), ` ${number(t.progress)} %`]
+      : [el('progress', { 'aria-label': 'progress unknown' })]],
+    ['Changes', t => number(t.changes_done) + (t.total_changes ? ` of ${number(t.total_changes)}` : ''), 'n'],
+    ['Rows', t => number(t.rows), 'n'],
+    ['Shards', t => t.shards ? `${t.shards.filter(s => s.done).length} of ${t.shards.length} done` : '', 'n'],
+    ['Node', t => text(t.node)],
+    ['Started', t => time(t.started_on)],
+    ['', t => t.error ? el('span', { class: 'failure' }, text(t.error)) : '', 'wide'],
+  ], v, 'No index is being built.');
+
+  const shards = v => list('Changes shards', [
+    ['Database', s => text(s.database)],
+    ['Shard', s => text(s.shard)],
+    ['Sequence', s => el('code', {}, text(s.seq)), 'wide'],
+    ['Listeners', s => number(s.listeners), 'n'],
+    ['Lag', s => number(s.lag), 'n'],
+  ], v, 'Nobody listens to a change feed.');
+
+  const indexes = v => list('Indexes', [
+    ['Database', i => text(i.database)],
+    ['Design document', i => text(i.design)],
+    ['Views', i => text(Array.isArray(i.views) ? i.views.join(', ') : i.views), 'wide'],
+    ['Rows', i => number(i.rows), 'n'],
+    ['Size', i => bytes(i.bytes), 'n'],
+    ['Lag', i => number(i.lag), 'n'],
+    ['Skipped documents', i => el('span', { class: i.errors ? 'bad' : 'dim' }, number(i.errors)), 'n'],
+  ], v, 'No indexes.');
+
+  const jobs = v => list('Jobs', [
+    ['Type', j => text(j.type)],
+    ['Job', j => text(j.id), 'wide'],
+    ['State', j => el('span', { class: { running: 'good', pending: 'warn' }[j.state] }, text(j.state))],
+    ['Worker', j => text(j.worker)],
+    ['Failures', j => el('span', { class: j.failures ? 'bad' : 'dim' }, number(j.failures || 0)), 'n'],
+    ['Updated', j => time(j.updated)],
+    ['', j => j.error ? el('span', { class: 'failure' }, text(j.error)) : '', 'wide'],
+  ], v, 'The queue is empty.');
+
+  const sessions = v => list('SQL sessions', [
+    ['PID', s => text(s.pid), 'n'],
+    ['User', s => text(s.user)],
+    ['Database', s => text(s.database)],
+    ['Application', s => text(s.application)],
+    ['State', s => text(s.state)],
+    ['Since', s => time(s.since)],
+    ['Statement', s => el('code', {}, text(s.query)), 'wide'],
+  ], v, 'No session is open.');
+
+  const sections = { members, tasks, actors, shards, indexes, jobs, sessions };
+  const shown = {}; // the text of what each section shows, to leave alone what has not changed
+
+  const showNode = v => {
+    if (!v || v.error) return;
+    document.getElementById('node-name').textContent = text(v.name);
+    document.title = `Divan ${text(v.name)}`;
+    document.getElementById('node-facts').replaceChildren(...Object.entries(v).filter(([k]) => k !== 'name')
+      .map(([k, x]) => el('div', {}, el('dt', {}, k.replaceAll('_', ' ')), el('dd', {}, k === 'started' ? time(x) : text(x)))));
+  };
+
+  const show = data => {
+    if (data.now) skew = Date.parse(data.now) - Date.now();
+    showNode(data.node);
+    for (const [name, render] of Object.entries(sections)) {
+      const section = document.getElementById(name), v = data[name];
+      section.hidden = v === undefined;
+      if (v === undefined) continue;
+      const now = JSON.stringify(v);
+      if (shown[name] === now) {
+        section.querySelectorAll('time').forEach(t => { t.textContent = ago(t.getAttribute('datetime')); });
+        continue;
+      }
+      shown[name] = now;
+      let content;
+      try {
+        content = v && v.error !== undefined ? el('p', { class: 'failure' }, `Cannot be read: ${text(v.error)}`) : render(v);
+      } catch (e) {
+        content = el('p', { class: 'failure' }, `Cannot be shown: ${e.message}`);
+      }
+      section.querySelector('.body').replaceChildren(content);
+    }
+  };
+
+  const status = document.getElementById('status');
+  const say = (message, lost) => {
+    if (status.textContent !== message) status.textContent = message;
+    status.classList.toggle('lost', !!lost);
+  };
+  let timer = 0;
+  const poll = async () => {
+    clearTimeout(timer);
+    try {
+      const r = await fetch('data', { credentials: 'same-origin', cache: 'no-store', signal: AbortSignal.timeout(10000) });
+      if (!r.ok) throw new Error(r.status === 401 || r.status === 403 ? 'sign in as an admin' : `HTTP ${r.status}`);
+      show(await r.json());
+      say('Live');
+    } catch (e) {
+      say(`Not up to date: ${e.message}`, true);
+    }
+    if (!document.hidden) timer = setTimeout(poll, every);
+  };
+  document.addEventListener('visibilitychange', () => { if (!document.hidden) poll(); });
+  poll();
+})();
