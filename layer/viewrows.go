@@ -1,9 +1,12 @@
 package layer
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
@@ -85,22 +88,44 @@ func (e *emission) fault(k *indexKeys, view int, docID string) string {
 	return ""
 }
 
-// numberEqual gives rows with the same sort key different numbers, in the order in which they were emitted. Keys that only sort alike (1 and 1.0)
-// share a sequence of numbers too, since their row keys are the same up to it.
+// numberEqual gives rows with the same sort key different numbers. As in CouchDB they follow the raw order of key and value, in whatever order they were
+// emitted. Keys that only sort alike (1 and 1.0) share a sequence of numbers too, since their row keys are the same up to it. Where the values
+// are not known, when rows are to be removed, the numbers fall on other rows, but are the same.
 func (e *emission) numberEqual() {
 	if len(e.rows) < 2 {
 		return
 	}
 	seen := make(map[string]int64, len(e.rows))
 	for i := range e.rows {
-		row := e.rows[i].row
-		stem := row[:len(row)-len(tuple.AppendInt(nil, 0))]
-		n := seen[string(stem)]
-		seen[string(stem)] = n + 1
-		if n > 0 {
-			e.rows[i].row = tuple.AppendInt(slices.Clone(stem), n)
-		}
+		seen[string(e.rows[i].row)]++
 	}
+	if len(seen) == len(e.rows) {
+		return
+	}
+	slices.SortStableFunc(e.rows, func(a, b emitted) int {
+		return cmp.Or(bytes.Compare(a.row, b.row), bytes.Compare(a.rawOrder(), b.rawOrder()))
+	})
+	for i, n := 1, int64(0); i < len(e.rows); i++ {
+		stem := e.rows[i].row
+		if n++; !bytes.Equal(stem, e.rows[i-int(n)].row) {
+			n = 0
+			continue
+		}
+		stem = stem[:len(stem)-len(tuple.AppendInt(nil, 0))]
+		e.rows[i].row = tuple.AppendInt(slices.Clone(stem), n)
+	}
+}
+
+// rawOrder sorts as CouchDB sorts the rows of one document and one key.
+func (r *emitted) rawOrder() []byte {
+	order, err := collate.AppendRawKey(nil, r.key)
+	if err == nil && r.value != nil {
+		order, err = collate.AppendRawKey(order, r.value)
+	}
+	if err != nil { // nested deeper than keys may be: such values come as they were emitted
+		return nil
+	}
+	return order
 }
 
 // viewEntry is the value of an id key: what a document has in a view.

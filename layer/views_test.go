@@ -177,7 +177,7 @@ func TestIndex_EmitTwice(t *testing.T) {
 	save(t, db, `{"_id":"x","n":3}`)
 	ix := db.Index(mustDesign(t, db, "d"))
 	build(t, ix, 1, 10)
-	want := []string{"x 1 0", "x 1 0", "x 1 1", "x 1 -1", "x 1 2", "x 1 -2", `x "k" 0`, `x "k" 1`, `x "k" 2`}
+	want := []string{"x 1 -2", "x 1 -1", "x 1 0", "x 1 0", "x 1 1", "x 1 2", `x "k" 0`, `x "k" 1`, `x "k" 2`}
 	if got := rows(t, ix, layer.ViewQuery{View: "v"}); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

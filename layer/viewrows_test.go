@@ -1,0 +1,34 @@
+package layer_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+)
+
+// TestIndex_EqualKeys holds the order of rows of one document with equal keys: CouchDB's, which is the raw one of key and value, whatever the
+// order in which they were emitted; and that an update takes all of them away.
+func TestIndex_EqualKeys(t *testing.T) {
+	db := openViews(t, layer.CreateOptions{})
+	save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { doc.emits.forEach(function(e) { emit(e[0], e[1]); }); }"}}}`)
+	save(t, db, `{"_id":"a","emits":[[1,"b"],["x",2],[1,"a"],[1,{}],[1,3],[1,[]],["\u0000x",3],[1,null],[1,2.5],[1,[1]],[1,{"a":1}],[1,true],["x",1],[1,"a"]]}`)
+	ix := db.Index(mustDesign(t, db, "d"))
+	build(t, ix, 1, 10)
+	want := []string{
+		"a 1 2.5", "a 1 3", "a 1 null", "a 1 true", "a 1 {}", `a 1 {"a":1}`, "a 1 []", "a 1 [1]", `a 1 "a"`, `a 1 "a"`, `a 1 "b"`,
+		`a "\u0000x" 3`, `a "x" 1`, `a "x" 2`,
+	}
+	if got := rows(t, ix, layer.ViewQuery{View: "v"}); !slices.Equal(got, want) {
+		t.Errorf("rows %q\nwant %q", got, want)
+	}
+	save(t, db, `{"_id":"a","emits":[[1,"z"],[1,"y"]]}`)
+	build(t, ix, 2, 10)
+	if got, want := rows(t, ix, layer.ViewQuery{View: "v"}), []string{`a 1 "y"`, `a 1 "z"`}; !slices.Equal(got, want) {
+		t.Errorf("rows after an update %q, want %q", got, want)
+	}
+	state, err := ix.State(t.Context())
+	if err != nil || state.Views[0].Rows != 2 {
+		t.Errorf("state %+v, %v; want 2 rows", state, err)
+	}
+}
