@@ -31,6 +31,9 @@ type Design struct {
 // ViewDef is one view of a design document.
 type ViewDef struct {
 	Name, Map, Reduce string
+	// Raw says that keys sort by Erlang's term order instead of CouchDB's usual one: the view's own options.collation is "raw", as CouchDB documents it, or
+	// that of the whole design document.
+	Raw bool
 }
 
 // DesignOptions are the members of "options" that change an index.
@@ -42,9 +45,6 @@ type DesignOptions struct {
 	// Collation is "raw" or anything else for CouchDB's order.
 	Collation string `json:"collation"`
 }
-
-// RawCollation reports whether keys sort by Erlang's term order instead of CouchDB's usual one (options.collation).
-func (d *Design) RawCollation() bool { return d.Options.Collation == "raw" }
 
 // designText is a design document as a user writes it.
 type designText struct {
@@ -78,6 +78,7 @@ func ParseDesign(id string, rev Rev, body []byte) (*Design, error) {
 		if err != nil {
 			return nil, err
 		}
+		v.Raw = v.Raw || d.Options.Collation == "raw"
 		d.Views = append(d.Views, v)
 	}
 	slices.SortFunc(d.Views, func(a, b ViewDef) int { return strings.Compare(a.Name, b.Name) })
@@ -131,6 +132,11 @@ func parseView(name string, raw json.RawMessage) (ViewDef, error) {
 	if _, ok := members["map"]; !ok {
 		return ViewDef{}, errf(Invalid, "invalid_design_doc", "View `%s` must contain map function", name)
 	}
+	var options DesignOptions
+	if text, ok := members["options"]; ok && json.Unmarshal(text, &options) != nil {
+		return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s.options` field must have an object value", name)
+	}
+	v.Raw = options.Collation == "raw"
 	if strings.HasPrefix(v.Reduce, "_") && reduce.New(v.Reduce) == nil {
 		return ViewDef{}, errf(Invalid, "invalid_design_doc", "`%s` is not a supported reduce function.", v.Reduce)
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// indexKeys builds the keys of one index (keyspace.Views). It is a value of two strings of bytes, made once for each operation.
+// indexKeys builds the keys of one index (keyspace.Views). It is made once for each operation.
 type indexKeys struct {
 	info      []byte // (.., Views, ViewInfo)
 	data      []byte // (.., Views, ViewData, signature)
 	signature string
-	raw       bool // options.collation = "raw"
+	design    *Design
 }
 
 func newIndexKeys(views []byte, design *Design) indexKeys {
@@ -22,7 +22,7 @@ func newIndexKeys(views []byte, design *Design) indexKeys {
 		info:      tuple.AppendInt(views, int64(keyspace.ViewInfo)),
 		data:      tuple.AppendString(data, design.Signature),
 		signature: design.Signature,
-		raw:       design.RawCollation(),
+		design:    design,
 	}
 }
 
@@ -61,8 +61,8 @@ func (k *indexKeys) appendViewRows(dst []byte, view int) []byte {
 	return tuple.AppendInt(k.appendRange(dst, keyspace.ViewRows), int64(view))
 }
 
-func (k *indexKeys) appendSortKey(dst, json []byte) ([]byte, error) {
-	if k.raw {
+func (k *indexKeys) appendSortKey(dst []byte, view int, json []byte) ([]byte, error) {
+	if k.design.Views[view].Raw {
 		return collate.AppendRawKey(dst, json)
 	}
 	return collate.AppendKey(dst, json)
@@ -89,12 +89,12 @@ func (k *indexKeys) rowRange(view int, q *ViewQuery) (kv.KeyRange, error) {
 	r := prefixRange(prefix)
 	var err error
 	if low.key != nil {
-		if r.Begin, err = k.boundKey(prefix, low, lowOpen); err != nil {
+		if r.Begin, err = k.boundKey(view, prefix, low, lowOpen); err != nil {
 			return r, err
 		}
 	}
 	if high.key != nil {
-		if r.End, err = k.boundKey(prefix, high, !highOpen); err != nil {
+		if r.End, err = k.boundKey(view, prefix, high, !highOpen); err != nil {
 			return r, err
 		}
 	}
@@ -108,8 +108,8 @@ type bound struct {
 }
 
 // boundKey is the first row key at the bound, or the first one behind all rows of the bound.
-func (k *indexKeys) boundKey(prefix []byte, b bound, behind bool) ([]byte, error) {
-	sortKey, err := k.appendSortKey(nil, b.key)
+func (k *indexKeys) boundKey(view int, prefix []byte, b bound, behind bool) ([]byte, error) {
+	sortKey, err := k.appendSortKey(nil, view, b.key)
 	if err != nil {
 		return nil, errf(Invalid, "query_parse_error", "invalid key: %v", err)
 	}

@@ -58,7 +58,7 @@ func (ix *Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, erro
 	if err == nil {
 		var at indexSeq
 		if at, err = parseIndexSeq(s.r.Get(k.infoKey(keyspace.ViewUpdateSeq))); err == nil {
-			g := grouping{q: &q, raw: k.raw, prefix: len(k.appendViewRows(nil, id)), function: function, skip: q.Skip, left: q.Limit}
+			g := grouping{q: &q, raw: def.Raw, prefix: len(k.appendViewRows(nil, id)), function: function, skip: q.Skip, left: q.Limit}
 			return &ReduceResult{UpdateSeq: at.seq, Rows: g.rows(s, ranges)}, nil
 		}
 	}

@@ -75,7 +75,7 @@ func (e *emission) fault(k *indexKeys, view int, docID string) string {
 	for i := range e.rows {
 		start := len(arena)
 		var err error
-		if sortKey, err = k.appendSortKey(sortKey[:0], e.rows[i].key); err != nil {
+		if sortKey, err = k.appendSortKey(sortKey[:0], view, e.rows[i].key); err != nil {
 			return err.Error()
 		}
 		arena = k.appendRowKey(arena, view, sortKey, docID, 0)

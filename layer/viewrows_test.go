@@ -32,3 +32,32 @@ func TestIndex_EqualKeys(t *testing.T) {
 		t.Errorf("state %+v, %v; want 2 rows", state, err)
 	}
 }
+
+// TestIndex_RawCollation holds that a view's own options.collation, which is where CouchDB has it, and that of the design document choose the raw order.
+func TestIndex_RawCollation(t *testing.T) {
+	db := openViews(t, layer.CreateOptions{})
+	save(t, db, `{"_id":"_design/one","views":{
+		"raw":{"map":"function(doc) { emit(doc.k) }","options":{"collation":"raw"},"reduce":"_count"},
+		"usual":{"map":"function(doc) { emit(doc.k) }","reduce":"_count"}}}`)
+	save(t, db, `{"_id":"_design/all","views":{"raw":{"map":"function(doc) { emit(doc.k) }"}},"options":{"collation":"raw"}}`)
+	for i, k := range []string{`"a"`, `"B"`, `null`, `1`, `{}`, `[]`, `false`} {
+		save(t, db, `{"_id":"`+string(rune('a'+i))+`","k":`+k+`}`)
+	}
+	raw := []string{"d 1 null", "g false null", "c null null", "e {} null", "f [] null", `b "B" null`, `a "a" null`}
+	usual := []string{"c null null", "g false null", "d 1 null", `a "a" null`, `b "B" null`, "f [] null", "e {} null"}
+	one, all := db.Index(mustDesign(t, db, "one")), db.Index(mustDesign(t, db, "all"))
+	build(t, one, 1, 10)
+	build(t, all, 1, 10)
+	for _, tc := range []struct {
+		ix   *layer.Index
+		view string
+		want []string
+	}{{one, "raw", raw}, {one, "usual", usual}, {all, "raw", raw}} {
+		if got := rows(t, tc.ix, layer.ViewQuery{View: tc.view}); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.view, got, tc.want)
+		}
+	}
+	if got, want := rows(t, one, layer.ViewQuery{View: "raw", StartKey: []byte("null"), EndKey: []byte(`"B"`)}), raw[2:6]; !slices.Equal(got, want) {
+		t.Errorf("a raw range: %q, want %q", got, want)
+	}
+}

@@ -54,7 +54,7 @@ func design(p *layer.Design) exec.Design {
 		if reduce != "" && !strings.HasPrefix(reduce, "_") {
 			reduce = "javascript"
 		}
-		d.Views = append(d.Views, exec.View{Name: v.Name, Reduce: reduce, RawCollation: p.RawCollation()})
+		d.Views = append(d.Views, exec.View{Name: v.Name, Reduce: reduce, RawCollation: v.Raw})
 	}
 	slices.SortFunc(d.Views, func(a, b exec.View) int { return strings.Compare(a.Name, b.Name) })
 	return d
