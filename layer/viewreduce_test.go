@@ -36,6 +36,7 @@ func TestIndex_Reduce(t *testing.T) {
 		"sum":{"map":"function(d){emit(d.k,d.v)}","reduce":"_sum"},
 		"js":{"map":"function(d){emit(d.k,d.v)}","reduce":"function(k,v,r){return r ? sum(v) : k.length + 0.5}"},
 		"bad":{"map":"function(d){emit(d.k,d.v)}","reduce":"function(k,v,r){throw new Error('no')}"},
+		"slow":{"map":"function(d){emit(d.k,d.v)}","reduce":"function(k,v,r){var s = 'x'; for (;;) s += s}"},
 		"text":{"map":"function(d){emit(d.k,'x')}","reduce":"_sum"},
 		"map":{"map":"function(d){emit(d.k,d.v)}"}}}`)
 	ix := db.Index(mustDesign(t, db, "g"))
@@ -63,6 +64,7 @@ func TestIndex_Reduce(t *testing.T) {
 		"none":               {layer.ReduceQuery{ViewQuery: layer.ViewQuery{Key: key(`"q"`)}}, ``},
 		"skip more than all": {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{Skip: 3}}, ``},
 		"script":             {layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "js"}}, `null 4.5`},
+		"script that throws": {layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "bad"}}, `null null`},
 		"script by level":    {layer.ReduceQuery{GroupLevel: 1, ViewQuery: layer.ViewQuery{View: "js"}}, `"z" 1.5; ["x"] 2.5; ["y"] 1.5`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +77,7 @@ func TestIndex_Reduce(t *testing.T) {
 			}
 		})
 	}
-	for view, want := range map[string]layer.Kind{"bad": layer.Invalid, "text": layer.Invalid, "map": layer.NotFound, "none": layer.NotFound} {
+	for view, want := range map[string]layer.Kind{"slow": layer.Invalid, "text": layer.Invalid, "map": layer.NotFound, "none": layer.NotFound} {
 		_, err := groups(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: view}})
 		if err == nil || layer.KindOf(err) != want {
 			t.Errorf("%s: %v", view, err)

@@ -36,9 +36,9 @@ func (r *scripted) add(key, docID, value []byte) error {
 
 // reduce makes a partial result of the rows held back.
 func (r *scripted) reduce() error {
-	out, err := r.f.Reduce(r.ctx, r.keys, r.values)
+	out, err := reduced(r.f.Reduce(r.ctx, r.keys, r.values))
 	if err != nil {
-		return reduceError(err)
+		return err
 	}
 	r.keys, r.values, r.size = r.keys[:0], r.values[:0], 0
 	r.partial = append(r.partial, out)
@@ -49,9 +49,9 @@ func (r *scripted) reduce() error {
 }
 
 func (r *scripted) rereduce() error {
-	out, err := r.f.Rereduce(r.ctx, r.partial)
+	out, err := reduced(r.f.Rereduce(r.ctx, r.partial))
 	if err != nil {
-		return reduceError(err)
+		return err
 	}
 	r.partial = append(r.partial[:0], out)
 	return nil
@@ -73,11 +73,13 @@ func (r *scripted) result(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// reduceError makes a failure of the function the author's error.
-func reduceError(err error) error {
+// reduced is what a call of the function gives: null where it threw, as in CouchDB. One that was stopped at a limit is the author's error.
+func reduced(out []byte, err error) ([]byte, error) {
 	switch err.(type) {
-	case *script.RuntimeError, *script.LimitError:
-		return &Error{Kind: Invalid, Name: "reduce_error", Reason: err.Error(), Err: err}
+	case *script.RuntimeError:
+		return []byte("null"), nil
+	case *script.LimitError:
+		return nil, &Error{Kind: Invalid, Name: "reduce_error", Reason: err.Error(), Err: err}
 	}
-	return err
+	return out, err
 }

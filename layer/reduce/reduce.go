@@ -8,6 +8,7 @@ package reduce
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/axiomhq/hyperloglog"
 )
@@ -27,16 +28,16 @@ type Error struct{ Function, Reason string }
 
 func (e *Error) Error() string { return fmt.Sprintf("The %s function %s", e.Function, e.Reason) }
 
-// New returns the built-in function of a name; nil if there is none.
-func New(name string) Aggregate {
-	switch name {
-	case "_count":
+// New returns the built-in function that a reduce text names; nil if it names none. Whatever follows the name is ignored, as in CouchDB.
+func New(text string) Aggregate {
+	switch {
+	case strings.HasPrefix(text, "_count"):
 		return new(count)
-	case "_sum":
+	case strings.HasPrefix(text, "_sum"):
 		return new(sum)
-	case "_stats":
+	case strings.HasPrefix(text, "_stats"):
 		return new(stats)
-	case "_approx_count_distinct":
+	case strings.HasPrefix(text, "_approx_count_distinct"):
 		return &distinct{hyperloglog.New()}
 	}
 	return nil
