@@ -71,9 +71,6 @@ func (q *request) allDocsQueries() error {
 // readQueries reads the queries of a multi-query body; parameters in the query string are their defaults. A list of one key is that key, also for
 // _all_docs, which shows such a list as it is when it comes alone: so CouchDB does.
 func (q *request) readQueries() ([]rowsQuery, error) {
-	if err := q.requireJSON(); err != nil {
-		return nil, err
-	}
 	body, err := q.objectBody()
 	if err != nil {
 		return nil, err

@@ -65,6 +65,9 @@ func (q *request) documentAt(id string, rev layer.Rev) (*layer.Document, error) 
 
 // deleteAttachment answers DELETE of an attachment.
 func (q *request) deleteAttachment() error {
+	if err := layer.ValidateAttachmentName(q.attachmentName()); err != nil {
+		return err
+	}
 	rev, err := q.explicitRev()
 	if err != nil {
 		return err

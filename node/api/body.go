@@ -28,6 +28,9 @@ func mediaType(contentType string) string {
 
 // body reads the whole request body, decoded, at most Limits.Request bytes.
 func (q *request) body() ([]byte, error) {
+	if q.r.ContentLength == 0 && q.r.Header.Get("Content-Length") == "" {
+		return nil, badRequest("Missing request body")
+	}
 	limit := q.srv.o.Limits.Request
 	var body io.Reader = http.MaxBytesReader(q.w, q.r.Body, limit)
 	size := q.r.ContentLength

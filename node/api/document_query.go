@@ -29,9 +29,8 @@ type rendering struct {
 
 // docID is the document that the path names: /{db}/{id}, /{db}/_design/{name} or /{db}/_local/{name}.
 func (q *request) docID() string {
-	switch q.path[1] {
-	case "_design", "_local":
-		return q.path[1] + "/" + q.part(2)
+	if len(q.path) > 2 && (q.path[1] == "_design" || q.path[1] == "_local") {
+		return q.path[1] + "/" + q.path[2]
 	}
 	return q.path[1]
 }
@@ -136,13 +135,9 @@ func (q *request) headerRev() (layer.Rev, error) {
 }
 
 // explicitRev is the revision that the request names, by If-Match or by ?rev=; zero where by neither. Both must say the same.
-func (q *request) explicitRev() (layer.Rev, error) {
-	return q.matchHeader(q.params.get("rev", ""))
-}
-
-func (q *request) matchHeader(text string) (rev layer.Rev, err error) {
-	if text != "" {
-		if rev, err = parseRev(text); err != nil {
+func (q *request) explicitRev() (rev layer.Rev, err error) {
+	if q.params.has("rev") {
+		if rev, err = parseRev(q.params.get("rev", "")); err != nil {
 			return rev, err
 		}
 	}

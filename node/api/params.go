@@ -1,7 +1,6 @@
 package api
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -64,29 +63,6 @@ func (ps params) isTrue(name string) bool {
 		}
 	}
 	return found
-}
-
-// parseBool reads a boolean of a view's or _all_docs' query.
-func parseBool(v string) (bool, error) {
-	switch strings.ToLower(v) {
-	case "true":
-		return true, nil
-	case "false":
-		return false, nil
-	}
-	return false, badQuery("Invalid boolean parameter: %s", quoted(v))
-}
-
-// parseCount reads a number of a view's or _all_docs' query that may not be negative.
-func parseCount(v string) (int, error) {
-	n, err := strconv.ParseInt(v, 10, 64)
-	if err != nil {
-		return 0, badQuery("Invalid value for integer: %s", quoted(v))
-	}
-	if n < 0 {
-		return 0, badQuery("Invalid value for positive integer: %s", quoted(v))
-	}
-	return int(n), nil
 }
 
 // quoted writes v as Erlang prints a string, which is what CouchDB's messages show.

@@ -21,7 +21,8 @@ type docRevs struct {
 	err                error
 }
 
-func (q *request) revsBody() ([]docRevs, error) {
+// revsBody reads the body; notList is what the endpoint says of a value that is no list.
+func (q *request) revsBody(notList string) ([]docRevs, error) {
 	if err := q.requireJSON(); err != nil {
 		return nil, err
 	}
@@ -33,7 +34,7 @@ func (q *request) revsBody() ([]docRevs, error) {
 	body.ForEach(func(key, value gjson.Result) bool {
 		d := docRevs{id: key.Str}
 		if !value.IsArray() {
-			err = badRequest("Invalid revisions, must be a list")
+			err = badRequest("%s", notList)
 			return false
 		}
 		if d.revs, err = parseRevs(value); err != nil {
@@ -94,7 +95,7 @@ func (q *request) diff(docs []docRevs) error {
 
 // revsDiff answers POST /{db}/_revs_diff.
 func (q *request) revsDiff() error {
-	docs, err := q.revsBody()
+	docs, err := q.revsBody("Invalid revisions, must be a list")
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (q *request) revsDiff() error {
 
 // missingRevs answers POST /{db}/_missing_revs.
 func (q *request) missingRevs() error {
-	docs, err := q.revsBody()
+	docs, err := q.revsBody("Invalid revisions, must be a list")
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (q *request) missingRevs() error {
 
 // purge answers POST /{db}/_purge. Each document is purged for itself; an error is shown in its place, and the worst one is the status.
 func (q *request) purge() error {
-	docs, err := q.revsBody()
+	docs, err := q.revsBody("Invalid list of revisions")
 	if err != nil {
 		return err
 	}

@@ -13,11 +13,15 @@ type endpoint struct {
 	// login marks /_session and the probes: reachable whatever credentials a client brings.
 	login                        bool
 	get, put, post, delete, copy handler
+	any                          handler // instead of all of them
 }
 
 type handler func(q *request) error
 
 func (e *endpoint) handler(method string) handler {
+	if e.any != nil {
+		return e.any
+	}
 	switch method {
 	case http.MethodGet, http.MethodHead:
 		return e.get
@@ -116,7 +120,7 @@ func routeLocal(path []string) *endpoint {
 func refuse(err error) handler { return func(*request) error { return err } }
 
 func everyMethod(a access, h handler) endpoint {
-	return endpoint{access: a, get: h, put: h, post: h, delete: h, copy: h}
+	return endpoint{access: a, any: h}
 }
 
 var (
@@ -151,6 +155,11 @@ func init() {
 	designTable = designEndpoints()
 }
 
+// missing is an endpoint of CouchDB that is not here: 501 says more than the document of that name would.
+func missing(a access) []tail {
+	return []tail{{[]string{"..."}, everyMethod(a, refuse(&layer.Error{Kind: layer.NotImplemented}))}}
+}
+
 // only is a table row without a tail.
 func only(e endpoint) []tail { return []tail{{endpoint: e}} }
 
@@ -180,6 +189,9 @@ func serverEndpoints() map[string][]tail {
 		"_dashboard":    {{[]string{"..."}, everyMethod(serverAdmin, (*request).dashboard)}},
 		"metrics":       get(metricsReader, (*request).metrics),
 		"_node":         nodeEndpoints(),
+		"_replicate":    missing(serverAdmin),
+		"_scheduler":    missing(serverAdmin),
+		"_db_updates":   missing(serverAdmin),
 		"_reload_query_servers": only(endpoint{
 			allow: "POST", access: serverAdmin, post: func(q *request) error { return q.sendOK(http.StatusOK) },
 		}),
@@ -205,16 +217,21 @@ func databaseEndpoints() map[string][]tail {
 		"_purge":              post(adminOfServer, (*request).purge),
 		"_ensure_full_commit": post(databaseMember, (*request).ensureFullCommit),
 		"_view_cleanup":       post(databaseAdmin, (*request).viewCleanup),
-		"_temp_view":          post(databaseMember, refuse(&fault{status: 410, name: "gone", reason: "Temporary views are not supported in CouchDB"})),
+		"_temp_view":          only(everyMethod(databaseMember, refuse(&fault{status: 410, name: "gone", reason: "Temporary views are not supported in CouchDB"}))),
+		"_sync_shards":        post(adminOfServer, func(q *request) error { return q.sendOK(http.StatusAccepted) }), // there are no copies to bring together
 		"_compact": {
 			{nil, endpoint{allow: "POST", access: databaseAdmin, post: (*request).compact}},
 			{[]string{"*"}, endpoint{allow: "POST", access: databaseAdmin, post: (*request).compactIndex}},
 		},
-		"_security":   only(endpoint{allow: "PUT,GET", access: databaseMember, get: (*request).getSecurity, put: (*request).putSecurity}),
-		"_revs_limit": only(endpoint{allow: "PUT,GET", access: databaseMember, get: (*request).getRevsLimit, put: (*request).putRevsLimit}),
-		"_purged_infos_limit": only(everyMethod(adminOfServer, refuse(&layer.Error{
-			Kind: layer.NotImplemented, Reason: "The history of purges has no limit here.",
-		}))),
+		"_security":           only(endpoint{allow: "PUT,GET", access: databaseMember, get: (*request).getSecurity, put: (*request).putSecurity}),
+		"_revs_limit":         only(endpoint{allow: "PUT,GET", access: databaseMember, get: (*request).getRevsLimit, put: (*request).putRevsLimit}),
+		"_find":               missing(databaseMember),
+		"_index":              missing(databaseMember),
+		"_explain":            missing(databaseMember),
+		"_partition":          missing(databaseMember),
+		"_purged_infos":       missing(databaseMember),
+		"_purged_infos_limit": missing(adminOfServer),
+		"_auto_purge":         missing(adminOfServer),
 		"_changes": {
 			{nil, endpoint{allow: "GET,POST,HEAD", access: databaseMember, get: (*request).changes, post: (*request).changes}},
 			{[]string{"_meta"}, endpoint{allow: "GET,HEAD", access: databaseMember, get: (*request).shardMaps}},
@@ -234,6 +251,7 @@ func designEndpoints() map[string][]tail {
 		"_view": {
 			{[]string{"*"}, endpoint{allow: "GET,POST,HEAD", access: databaseMember, get: (*request).view, post: (*request).view}},
 			{[]string{"*", "queries"}, endpoint{allow: "POST", access: databaseMember, post: (*request).viewQueries}},
+			{[]string{"..."}, endpoint{allow: "GET,POST,HEAD", access: databaseMember}},
 		},
 	}
 }

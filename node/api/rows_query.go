@@ -2,6 +2,7 @@ package api
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/tidwall/gjson"
 )
@@ -31,7 +32,7 @@ func newRowsQuery() rowsQuery { return rowsQuery{limit: -1} }
 // takeParams reads the query string; later values win. singleKey turns a list of one key into that key, as views do.
 func (r *rowsQuery) takeParams(ps params, singleKey bool) error {
 	for _, p := range ps {
-		v := value{text: p.value}
+		v := value{text: p.value, shown: quoted(p.value)}
 		switch p.name {
 		case "key", "keys", "startkey", "start_key", "endkey", "end_key":
 			json, err := parseJSONText(p.value)
@@ -50,16 +51,46 @@ func (r *rowsQuery) takeParams(ps params, singleKey bool) error {
 // takeBody reads the members of a JSON body.
 func (r *rowsQuery) takeBody(body gjson.Result, singleKey bool) (err error) {
 	body.ForEach(func(key, member gjson.Result) bool {
-		err = r.take(key.Str, value{text: member.String(), json: member}, singleKey)
+		err = r.take(key.Str, jsonValue(member), singleKey)
 		return err == nil
 	})
 	return err
 }
 
-// value is a parameter's value: text, and JSON where it is that.
+// value is a parameter's value: text, and JSON where it is that; shown is how a complaint about it names it, in CouchDB's way.
 type value struct {
-	text string
-	json gjson.Result
+	text, shown string
+	json        gjson.Result
+}
+
+// jsonValue is a member of a body. A string is no number, even if it looks like one.
+func jsonValue(v gjson.Result) value {
+	if v.Type == gjson.String {
+		return value{text: v.Str, shown: "<<" + quoted(v.Str) + ">>", json: v}
+	}
+	return value{text: v.Raw, shown: v.Raw, json: v}
+}
+
+func (v *value) bool() (bool, error) {
+	switch strings.ToLower(v.text) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, badQuery("Invalid boolean parameter: %s", v.shown)
+}
+
+// count is a number that may not be negative.
+func (v *value) count() (int, error) {
+	n, err := strconv.ParseInt(v.text, 10, 64)
+	if err != nil || v.json.Type == gjson.String {
+		return 0, badQuery("Invalid value for integer: %s", v.shown)
+	}
+	if n < 0 {
+		return 0, badQuery("Invalid value for positive integer: %s", v.shown)
+	}
+	return int(n), nil
 }
 
 func (r *rowsQuery) take(name string, v value, singleKey bool) (err error) {
@@ -77,19 +108,19 @@ func (r *rowsQuery) take(name string, v value, singleKey bool) (err error) {
 	case "endkey_docid", "end_key_doc_id":
 		r.endDocID = v.text
 	case "limit":
-		r.limit, err = parseCount(v.text)
+		r.limit, err = v.count()
 	case "skip":
-		r.skip, err = parseCount(v.text)
+		r.skip, err = v.count()
 	case "group_level":
 		var n int
-		n, err = parseCount(v.text)
+		n, err = v.count()
 		r.groupLevel = &n
 	case "stale", "update", "stable":
 		return r.takeFreshness(name, v.text)
 	case "partition":
 		r.partition, r.hasPartition = v.text, true
 	default:
-		return r.takeBool(name, v.text)
+		return r.takeBool(name, &v)
 	}
 	return err
 }
@@ -125,8 +156,8 @@ func (r *rowsQuery) takeFreshness(name, text string) error {
 	return nil
 }
 
-func (r *rowsQuery) takeBool(name, text string) error {
-	on, err := parseBool(text)
+func (r *rowsQuery) takeBool(name string, v *value) error {
+	on, err := v.bool()
 	switch name {
 	case "descending":
 		r.descending = on

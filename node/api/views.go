@@ -45,7 +45,10 @@ func (q *request) view() error {
 		if err != nil {
 			return err
 		}
-		if member(body, "queries").Exists() {
+		if queries := member(body, "queries"); queries.Exists() {
+			if !queries.IsArray() {
+				return badRequest("`queries` member must be an array.")
+			}
 			return badRequest("The `queries` parameter is no longer supported at this endpoint")
 		}
 		if keys := member(body, "keys"); keys.Exists() && !keys.IsArray() {
@@ -77,6 +80,9 @@ func (q *request) view() error {
 func (q *request) viewQueries() error {
 	v, err := q.openView()
 	if err != nil {
+		return err
+	}
+	if err := q.requireJSON(); err != nil {
 		return err
 	}
 	queries, err := q.readQueries()
