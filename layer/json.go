@@ -218,6 +218,24 @@ func (s *jsonScanner) str() (escaped bool, err error) {
 	}
 }
 
+// escapedUnit reads uXXXX.
+func escapedUnit(b []byte) (r rune, ok bool) {
+	if len(b) < 5 || b[0] != 'u' {
+		return 0, false
+	}
+	for _, c := range b[1:5] {
+		switch {
+		case '0' <= c && c <= '9':
+			r = r<<4 | rune(c-'0')
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			r = r<<4 | rune(c|0x20-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return r, true
+}
+
 // escapeLength is how many bytes after a backslash make a valid escape, 0 where they make none.
 func escapeLength(b []byte) int {
 	if len(b) == 0 {
@@ -227,15 +245,20 @@ func escapeLength(b []byte) int {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 		return 1
 	case 'u':
-		if len(b) < 5 {
+		r, ok := escapedUnit(b)
+		if !ok || r >= 0xdc00 && r < 0xe000 {
 			return 0
 		}
-		for _, c := range b[1:5] {
-			if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
-				return 0
-			}
+		if r < 0xd800 || r >= 0xe000 {
+			return 5
 		}
-		return 5
+		// Half a surrogate pair is no character, and no other reader of the document would take it: CouchDB refuses it too.
+		if len(b) < 7 || b[5] != '\\' {
+			return 0
+		}
+		if low, ok := escapedUnit(b[6:]); ok && low >= 0xdc00 && low < 0xe000 {
+			return 11
+		}
 	}
 	return 0
 }

@@ -263,7 +263,10 @@ func parseAttachment(name string, value []byte) (AttachmentEdit, error) {
 		v := value[m.value:m.end]
 		switch string(value[m.key:m.keyEnd]) {
 		case `"content_type"`:
-			a.ContentType, _ = unquote(v)
+			var ok bool
+			if a.ContentType, ok = unquote(v); !ok {
+				return a, errf(Invalid, "bad_request", "Invalid content_type of attachment %s", name)
+			}
 		case `"stub"`:
 			a.Stub = string(v) == "true"
 		case `"follows"`:

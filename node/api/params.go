@@ -67,6 +67,9 @@ func (ps params) isTrue(name string) bool {
 
 // quoted writes v as Erlang prints a string, which is what CouchDB's messages show.
 func quoted(v string) string {
+	if v == "" {
+		return "[]"
+	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(v) + `"`
 }
 

@@ -127,6 +127,9 @@ func (r *rowsQuery) take(name string, v value, singleKey bool) (err error) {
 
 func (r *rowsQuery) takeKeys(v gjson.Result, singleKey bool) error {
 	if !v.IsArray() {
+		if singleKey {
+			return badQuery("`keys` must be an array of strings.")
+		}
 		return badRequest("`keys` parameter must be an array.")
 	}
 	r.keys, r.hasKeys = []string{}, true

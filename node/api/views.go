@@ -30,6 +30,13 @@ func (v *viewRequest) reducing(r *rowsQuery) bool {
 	return v.def.Reduce != "" && (r.reduce == nil || *r.reduce)
 }
 
+func (v *viewRequest) check(r *rowsQuery) error {
+	if r.hasPartition {
+		return badQuery("`partition` parameter is not supported in this design doc")
+	}
+	return r.check(v.reducing(r))
+}
+
 // view answers GET and POST of one query.
 func (q *request) view() error {
 	v, err := q.openView()
@@ -61,7 +68,7 @@ func (q *request) view() error {
 	if err := r.takeParams(q.params, true); err != nil {
 		return err
 	}
-	if err := r.check(v.reducing(&r)); err != nil {
+	if err := v.check(&r); err != nil {
 		return err
 	}
 	if err := q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, r.update); err != nil {
@@ -92,7 +99,7 @@ func (q *request) viewQueries() error {
 	mode := UpdateFalse
 	for i := range queries {
 		r := &queries[i]
-		if err := r.check(v.reducing(r)); err != nil {
+		if err := v.check(r); err != nil {
 			return err
 		}
 		if r.update == UpdateTrue || mode == UpdateFalse {
