@@ -96,6 +96,7 @@ type builds struct {
 		sync.Mutex
 		tasks   map[indexKey][]*task  // the first is worked on, others wait until it has ended
 		indexes map[indexKey]*waiting // only those that somebody waits for
+		used    map[indexKey]usedIndex
 	}
 }
 
@@ -111,6 +112,7 @@ func newBuilds() *builds {
 	b := &builds{}
 	b.mu.tasks = map[indexKey][]*task{}
 	b.mu.indexes = map[indexKey]*waiting{}
+	b.mu.used = map[indexKey]usedIndex{}
 	return b
 }
 
@@ -189,4 +191,30 @@ func (b *builds) tell(key indexKey, err error) {
 		default:
 		}
 	}
+}
+
+// use notes that somebody asked for an index. first is true where it was not known as used.
+func (b *builds) use(key indexKey, ix usedIndex) (first bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, known := b.mu.used[key]
+	b.mu.used[key] = ix
+	return !known
+}
+
+// usedIn is the indexes of a database, or of all with a nil one, that somebody asked for lately. It forgets the others.
+func (b *builds) usedIn(db Database, now time.Time) []usedIndex {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []usedIndex
+	for k, ix := range b.mu.used {
+		if now.After(ix.until) {
+			delete(b.mu.used, k)
+			continue
+		}
+		if db == nil || k.db == db {
+			list = append(list, ix)
+		}
+	}
+	return list
 }

@@ -10,7 +10,7 @@ import (
 type (
 	// listenersChanged says that somebody began or ceased to listen.
 	listenersChanged struct{ db Database }
-	// tasksChanged says that this node took on an index job.
+	// tasksChanged says that this node took on an index job, or an index to keep warm.
 	tasksChanged struct{ db Database }
 )
 
@@ -84,7 +84,7 @@ func (s *System) databasesSpec() spec {
 	}}
 }
 
-// databasesInUse is those that somebody listens to or that an index is built in.
+// databasesInUse is those that somebody listens to, or that have an index being built or kept warm.
 func (s *System) databasesInUse() []Database {
 	list := s.hub.databases()
 	for _, t := range s.builds.list(nil) {
@@ -92,11 +92,16 @@ func (s *System) databasesInUse() []Database {
 			list = append(list, t.key.db)
 		}
 	}
+	for _, ix := range s.builds.usedIn(nil, s.now()) {
+		if !slices.Contains(list, ix.db) {
+			list = append(list, ix.db)
+		}
+	}
 	return list
 }
 
-// databaseBehavior keeps the actors of one database: one for each shard that somebody listens to, and one for each index job this node has. It ends when
-// it has had none for a while.
+// databaseBehavior keeps the actors of one database: one for each shard that somebody listens to, one for each index job this node has, and one that keeps
+// indexes warm. It ends when it has had none for a while.
 type databaseBehavior struct {
 	wanted   func() []spawn // keys do not change
 	linger   time.Duration
@@ -155,6 +160,9 @@ func (s *System) databaseSpec(db Database) spec {
 			}
 			for _, t := range s.builds.list(db) {
 				list = append(list, spawn{"index " + t.key.signature, s.indexerSpec(t)})
+			}
+			if len(s.builds.usedIn(db, s.now())) > 0 {
+				list = append(list, spawn{"warm", s.warmSpec(db)})
 			}
 			return list
 		}}

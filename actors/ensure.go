@@ -19,16 +19,15 @@ const (
 // here; for a larger one a job is put into the queue, which a worker on any node takes. Ensure returns early with an error when the job fails,
 // with *FailureError when the indexer crashed, and with ctx's error at its end; the job goes on then.
 func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) error {
-	until, err := db.LastSeq(ctx)
+	s.use(db, design)
+	e := ensuring{s: s, index: db.IndexOf(design), job: jobOf(db, design), key: indexKey{db, design.Signature}}
+	state, err := e.index.State(ctx)
 	if err != nil {
 		return err
 	}
-	e := ensuring{s: s, index: db.IndexOf(design), until: until, job: jobOf(db, design)}
-	state, err := e.index.State(ctx)
-	if err != nil || e.reached(state) {
-		return err
+	if e.until = state.LastSeq; e.reached(state) {
+		return nil
 	}
-	e.key = indexKey{db, design.Signature}
 	w, news, cancel := s.builds.wait(e.key)
 	defer cancel()
 	e.waiting = w
@@ -42,11 +41,22 @@ func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) 
 
 // EnsureSoon has the index brought up to date and does not wait for it (update=lazy).
 func (s *System) EnsureSoon(ctx context.Context, db Database, design *layer.Design) error {
+	s.use(db, design)
 	state, err := db.IndexOf(design).State(ctx)
-	if err != nil || state.Seq.Compare(state.LastSeq) >= 0 {
+	if err != nil || state.Current() {
 		return err
 	}
 	return s.enqueue(ctx, jobOf(db, design))
+}
+
+// use keeps an index warm for a while (clause V9).
+func (s *System) use(db Database, design *layer.Design) {
+	if s.o.WarmFor < 0 {
+		return
+	}
+	if s.builds.use(indexKey{db, design.Signature}, usedIndex{db: db, design: design, until: s.now().Add(s.o.WarmFor)}) {
+		s.toDatabases(tasksChanged{db})
+	}
 }
 
 func (s *System) enqueue(ctx context.Context, j indexJob) error {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -79,6 +81,7 @@ type database struct {
 	indexed   map[layer.ShardID]uint64 // visible to readers
 	token     int64                    // of the newest build
 	building  bool
+	goal      layer.Seq
 	open      int // builds not closed
 	stepFault func(shard layer.ShardID) error
 	finishes  int
@@ -144,10 +147,10 @@ func sum(m map[layer.ShardID]uint64) (n uint64) {
 	return n
 }
 
-func (d *database) LastSeq(context.Context) (layer.Seq, error) {
+func (d *database) Shards(context.Context) ([]layer.ShardID, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return sequence(sum(d.version)), nil
+	return slices.Sorted(maps.Keys(d.version)), nil
 }
 
 func (d *database) Designs(context.Context) ([]*layer.Design, error) {
@@ -166,7 +169,7 @@ type index struct{ d *database }
 func (ix index) State(context.Context) (layer.IndexState, error) {
 	ix.d.mu.Lock()
 	defer ix.d.mu.Unlock()
-	return layer.IndexState{Seq: sequence(sum(ix.d.indexed)), LastSeq: sequence(sum(ix.d.version)), Building: ix.d.building}, nil
+	return layer.IndexState{Seq: sequence(sum(ix.d.indexed)), LastSeq: sequence(sum(ix.d.version)), Building: ix.d.building, Goal: ix.d.goal}, nil
 }
 
 func (ix index) CatchUp(_ context.Context, n int) (bool, error) {
@@ -195,6 +198,7 @@ func (ix index) Begin(_ context.Context, token int64) (actors.Build, error) {
 	for shard, v := range d.version {
 		b.goal[shard], b.reached[shard] = v, d.indexed[shard]
 	}
+	d.goal = sequence(sum(b.goal))
 	return b, nil
 }
 
@@ -453,7 +457,7 @@ func start(t testing.TB, s *store, change func(*actors.Options)) *actors.System 
 
 func startStore(t testing.TB, s actors.Store, change func(*actors.Options)) *actors.System {
 	t.Helper()
-	o := actors.Options{Store: s, Node: "n1", Linger: 50 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	o := actors.Options{Store: s, Node: "n1", WarmFor: -1, Linger: 50 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	if change != nil {
 		change(&o)
 	}

@@ -46,6 +46,7 @@ const (
 type ShardFacts struct {
 	Listeners int    `json:"listeners"`
 	Wakes     int64  `json:"wakes"`
+	Seq       string `json:"seq,omitempty"` // the shard's newest when the watch was armed
 	Error     string `json:"error,omitempty"`
 }
 
@@ -103,7 +104,7 @@ func (b *shardBehavior) armed(now time.Time, m watchArmed) []effect {
 	if b.fired || !b.known || m.seen != b.seen {
 		e = append(e, b.wake(now))
 	}
-	b.seen, b.known = m.seen, true
+	b.seen, b.known, b.facts.Seq = m.seen, true, m.seen.String()
 	return append(e, b.look()...)
 }
 

@@ -25,7 +25,8 @@ type Store interface {
 // Database is what actors need of a layer.Database: Of. Values are compared, to tell a database from one of the same name that came after it.
 type Database interface {
 	Name() string
-	LastSeq(ctx context.Context) (layer.Seq, error)
+	// Shards is the current changes shards.
+	Shards(ctx context.Context) ([]layer.ShardID, error)
 	WatchShard(ctx context.Context, shard layer.ShardID) (w kv.Watch, seen layer.Seq, err error)
 	// Designs lists the design documents.
 	Designs(ctx context.Context) ([]*layer.Design, error)
@@ -72,6 +73,18 @@ func (s layerStore) Database(ctx context.Context, name string) (Database, error)
 }
 
 type layerDatabase struct{ *layer.Database }
+
+func (d layerDatabase) Shards(ctx context.Context) ([]layer.ShardID, error) {
+	seq, err := d.LastSeq(ctx)
+	if err != nil {
+		return nil, err
+	}
+	maps, err := d.ShardMaps(ctx, seq)
+	if err != nil {
+		return nil, err
+	}
+	return maps[len(maps)-1].Shards, nil
+}
 
 func (d layerDatabase) IndexOf(design *layer.Design) Index {
 	return layerIndex{d.Index(design)}

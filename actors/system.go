@@ -7,7 +7,7 @@
 // always read anew from where it is kept (the listeners, the job queue), never only told by a message, so that a restarted actor goes on where
 // the failed one was.
 //
-// The tree: node > databases > database > shard, index; node > jobs.
+// The tree: node > databases > database > shard, indexer, warm; node > jobs.
 package actors
 
 import (
@@ -40,6 +40,10 @@ type Options struct {
 	Lease time.Duration
 	// MaxIndexers bounds the index builds under way on this node. 4 by default.
 	MaxIndexers int
+	// WarmFor is how long an index is kept warm after somebody asked for it. 1 h by default; negative: never.
+	WarmFor time.Duration
+	// WarmGather is how long changes are gathered before warm indexes are updated. 250 ms by default.
+	WarmGather time.Duration
 }
 
 // Placer is what actors ask of the cluster.
@@ -120,6 +124,12 @@ func Start(o Options) (*System, error) {
 	}
 	if o.MaxIndexers == 0 {
 		o.MaxIndexers = 4
+	}
+	if o.WarmFor == 0 {
+		o.WarmFor = time.Hour
+	}
+	if o.WarmGather == 0 {
+		o.WarmGather = 250 * time.Millisecond
 	}
 	s := &System{o: o, store: o.Store, log: o.Logger, proto: o.System, hub: newHub(), builds: newBuilds(), figures: newFigures(o.System)}
 	s.supervision = &supervision{s}

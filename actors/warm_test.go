@@ -1,0 +1,149 @@
+package actors_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
+)
+
+func keepWarm(o *actors.Options) { o.WarmFor, o.WarmGather = time.Minute, 5*time.Millisecond }
+
+func indexedAll(t *testing.T, db *database) {
+	t.Helper()
+	eventually(t, func() string {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		if sum(db.indexed) != sum(db.version) {
+			return fmt.Sprintf("indexed %v of %v", db.indexed, db.version)
+		}
+		return ""
+	})
+}
+
+func TestWarm_FollowsTheFeedWithoutRequests(t *testing.T) {
+	db := newDatabase("cities")
+	s := start(t, newStore(t, db), keepWarm)
+	commits(db, "a", 5)
+	if err := s.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	commits(db, "a", 7) // small: caught up
+	indexedAll(t, db)
+	commits(db, "a", 5000) // large: a job
+	indexedAll(t, db)
+	if db.finishes == 0 {
+		t.Error("no job was run")
+	}
+	commits(db, "b", 3) // a new shard, as after a reshard
+	db.set(func() { db.watches.fire("a", nil) })
+	indexedAll(t, db)
+	commits(db, "b", 3)
+	indexedAll(t, db)
+	if n := find(s.Tree(), "warm"); n == nil || n.Facts.(actors.WarmFacts).Indexes != 1 {
+		t.Errorf("actor %+v", n)
+	}
+}
+
+// What is committed while a build runs is not in it, and nobody asks for it.
+func TestWarm_ChangesDuringABuild(t *testing.T) {
+	db := newDatabase("cities")
+	blocked, stuck := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	db.stepFault = func(layer.ShardID) error {
+		once.Do(func() {
+			close(stuck)
+			<-blocked
+		})
+		return nil
+	}
+	s := start(t, newStore(t, db), keepWarm)
+	commits(db, "a", 5000)
+	if err := s.EnsureSoon(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck
+	commits(db, "a", 5000)
+	time.Sleep(20 * time.Millisecond) // for the commits to be noticed before the build goes on
+	close(blocked)
+	indexedAll(t, db)
+}
+
+func TestWarm_EndsWhenTheIndexIsNotUsed(t *testing.T) {
+	db := newDatabase("cities")
+	s := start(t, newStore(t, db), func(o *actors.Options) { o.WarmFor, o.WarmGather = 50*time.Millisecond, time.Millisecond })
+	commits(db, "a", 5)
+	if err := s.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() string {
+		if find(s.Tree(), "warm") == nil {
+			return "nothing keeps the index warm"
+		}
+		return ""
+	})
+	eventually(t, func() string {
+		if n := find(s.Tree(), "database"); n != nil {
+			return fmt.Sprintf("still there: %+v", n)
+		}
+		return ""
+	})
+	// And again.
+	if err := s.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	commits(db, "a", 1)
+	indexedAll(t, db)
+}
+
+func TestLayer_WarmIndexes(t *testing.T) {
+	store := openLayer(t)
+	s := startStore(t, actors.FromLayer(store), keepWarm)
+	db := create(t, store, "cities", 2)
+	putMany(t, db, 10)
+	put(t, db, byCountry)
+	design, err := db.Design(t.Context(), "by")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ensure(t.Context(), actors.Of(db), design); err != nil {
+		t.Fatal(err)
+	}
+	current := func(want int64) {
+		t.Helper()
+		eventually(t, func() string {
+			list, err := s.Indexes(t.Context())
+			if err != nil || len(list) != 1 || !list[0].Current || list[0].Rows != want {
+				return fmt.Sprintf("%+v, %v", list, err)
+			}
+			return ""
+		})
+	}
+	put(t, db, `{"_id":"oslo","country":"no"}`)
+	current(11)
+	if _, err := db.Reshard(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		put(t, db, fmt.Sprintf(`{"_id":"more-%d","country":"no"}`, i))
+	}
+	current(21)
+	shards := map[string]bool{}
+	eventually(t, func() string {
+		for _, x := range s.Shards() {
+			shards[x.Shard] = true
+			if x.Database != "cities" {
+				return fmt.Sprintf("%+v", x)
+			}
+		}
+		for _, id := range shardsOf(t, db) {
+			if !shards[string(id)] {
+				return fmt.Sprintf("shard %s is not watched: %v", id, shards)
+			}
+		}
+		return ""
+	})
+}
