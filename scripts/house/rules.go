@@ -122,7 +122,7 @@ var rules = []rule{
 		why: "it shows the layer to query; what the SQL means, and the wire, are query's",
 	},
 	{
-		room: "node/api", may: []string{"layer", "layer/collate", "layer/kv", "actors", "query/selector", "node/auth", "node/metrics"},
+		room: "node/api", may: []string{"layer", "layer/collate", "layer/kv", "layer/revtree", "layer/script", "actors", "query/selector", "node/auth", "node/metrics"},
 		why: "handlers turn HTTP into calls of the layer and of actors; engines and the cluster are wired by node",
 	},
 	{
@@ -161,7 +161,7 @@ var thirdParties = map[string]home{
 	"github.com/dop251/goja":              {rooms: []string{"layer/script"}, why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
 	"golang.org/x/text":                   {rooms: []string{"layer/collate"}, why: "the order of strings is decided in one place"},
 	"github.com/valyala/fastjson":         {rooms: []string{"layer", "layer/script", "layer/collate"}, why: "it accepts what is not JSON, so it runs only behind the layer's validation"},
-	"github.com/tidwall/gjson":            {rooms: []string{"layer", "layer/script"}, why: "JSON is validated once, where documents come in"},
+	"github.com/tidwall/gjson":            {rooms: []string{"layer", "layer/script", "node/api"}, why: "JSON is looked at where it comes in, without decoding it"},
 	"github.com/jackc/pgx/v5/pgproto3":    {rooms: []string{"query/pgwire"}, tests: true, why: "the messages of the wire protocol"},
 	"github.com/jackc/pgx/v5":             {rooms: nil, tests: true, why: "a Postgres client, for tests"},
 	"github.com/xdg-go/scram":             {rooms: []string{"query/pgwire"}, tests: true, why: "SCRAM is a part of the wire protocol's login"},
@@ -175,6 +175,7 @@ var thirdParties = map[string]home{
 	"google.golang.org/grpc":              {rooms: []string{"actors", "actors/...", "cluster", "cluster/..."}, why: "protoactor's transport"},
 	"github.com/prometheus/client_golang": {rooms: []string{"node/metrics"}, why: "other rooms count in plain Go; one room publishes"},
 	"go.yaml.in/yaml/v3":                  {rooms: []string{"node/config"}, why: "settings are read in one place"},
+	"golang.org/x/term":                   {rooms: []string{"node/cmd/divan"}, why: "it asks for a password without showing it"},
 	"golang.org/x/sys":                    {rooms: []string{"layer/kv/embedded", "node"}, why: "file locks and terminals"},
 	"golang.org/x/sync":                   {rooms: []string{"layer", "layer/...", "actors", "query", "node", "node/..."}, tests: true, why: "it is all but the standard library"},
 	"go.uber.org/goleak":                  {tests: true, why: "it finds goroutines that tests leave behind"},
@@ -183,17 +184,20 @@ var thirdParties = map[string]home{
 	"github.com/cockroachdb/datadriven":   {tests: true, why: "it runs text scripts"},
 }
 
+// generator makes the collation table from ICU, by hand and with a build tag; it is no part of the program.
+const generator = "layer/collate/rootgen"
+
 // bannedStandard are packages of the standard library that only some rooms may use.
 var bannedStandard = map[string]struct {
 	but      []string
 	testsMay bool
 	reason   string
 }{
-	"C":              {but: []string{"layer/kv/fdb"}, reason: "the binary builds without cgo, but for FoundationDB"},
-	"unsafe":         {but: []string{"layer/script"}, reason: "nothing here is worth a memory fault in somebody's only copy of their data"},
+	"C":              {but: []string{"layer/kv/fdb", generator}, reason: "the binary builds without cgo, but for FoundationDB"},
+	"unsafe":         {but: []string{"layer/script", generator}, reason: "nothing here is worth a memory fault in somebody's only copy of their data"},
 	"net/http":       {but: []string{"node", "node/...", "scripts/..."}, testsMay: true, reason: "HTTP is spoken in node alone"},
 	"database/sql":   {testsMay: true, reason: "Divan is a server of SQL, not a client"},
-	"log":            {but: []string{"cluster"}, reason: "the log is for the operator: log/slog, with keys"},
+	"log":            {but: []string{generator, "cluster"}, reason: "the log is for the operator: log/slog, with keys"},
 	"math/rand":      {reason: "math/rand/v2 is the one that is seeded well"},
 	"net/http/pprof": {but: []string{"node"}, reason: "it registers itself on the default mux, for everybody who can connect"},
 }
