@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// node is the process that is measured.
+type node struct {
+	cmd  *exec.Cmd
+	base string
+	took time.Duration // from the start to the ready line
+	http *http.Client
+}
+
+// start runs the binary on free ports and waits for its ready line.
+func start(ctx context.Context, binary, data string) (*node, error) {
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return nil, err
+	}
+	n := &node{
+		cmd:  exec.CommandContext(ctx, binary, "-data", ".", "-http", "127.0.0.1:0", "-sql", "127.0.0.1:0", "-gossip", "127.0.0.1:0"),
+		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}},
+	}
+	n.cmd.Dir, n.cmd.Stderr = data, os.Stderr
+	n.cmd.Env = append(os.Environ(), "DIVAN_LOG_LEVEL=warn")
+	out, err := n.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	if err := n.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	n.took = time.Since(began)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("no ready line: %w", err), n.stop())
+	}
+	for field := range strings.FieldsSeq(line) {
+		if addr, ok := strings.CutPrefix(field, "http="); ok {
+			n.base = "http://" + addr
+		}
+	}
+	return n, nil
+}
+
+// stop ends the process; twice is once.
+func (n *node) stop() error {
+	if n.cmd.ProcessState != nil {
+		return nil
+	}
+	n.http.CloseIdleConnections()
+	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return n.cmd.Wait()
+}
+
+// call sends a request and gives its answer to take, or drops it where take is nil.
+func (n *node) call(ctx context.Context, method, path string, body any, take func(io.Reader) error) error {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, n.base+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	res, err := n.http.Do(r)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode/100 != 2 {
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 500)) // for the message only
+		return fmt.Errorf("%s %s: %s %s", method, path, res.Status, text)
+	}
+	if take == nil {
+		take = func(r io.Reader) error { _, err := io.Copy(io.Discard, r); return err }
+	}
+	return take(res.Body)
+}
+
+// peakMB is the most memory that was resident at any time; 0 where the system does not say.
+func (n *node) peakMB() float64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kb, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			if err != nil {
+				return 0
+			}
+			return kb / 1000
+		}
+	}
+	return 0
+}
+
+func diskMB(dir string) float64 {
+	var bytes int64
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error { // files may go while we look
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				bytes += info.Size()
+			}
+		}
+		return nil
+	})
+	return float64(bytes) / 1e6
+}
