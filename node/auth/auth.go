@@ -215,24 +215,32 @@ func (a *Authenticator) takeTurn(ctx context.Context) error {
 	}
 }
 
-// SCRAMKeys returns what the SQL port needs to authenticate name, and who that is. For a name that cannot log in the keys are
-// made up, always the same ones for a name, so that the exchange runs to its end and fails there; known is false then.
-func (a *Authenticator) SCRAMKeys(ctx context.Context, name string) (keys SCRAMKeys, user layer.UserCtx, known bool, err error) {
+// SCRAMKeys returns what the SQL port needs to authenticate name. For a name that cannot log in the keys are made up, always the same ones for
+// a name, so that the exchange runs to its end and fails there, as with a wrong password.
+func (a *Authenticator) SCRAMKeys(ctx context.Context, name string) (SCRAMKeys, error) {
 	acc, found, err := a.account(ctx, name)
 	if err != nil {
-		return SCRAMKeys{}, layer.UserCtx{}, false, err
+		return SCRAMKeys{}, err
 	}
 	if found {
 		if keys, ok := acc.hash.SCRAM(); ok {
-			return keys, layer.UserCtx{Name: acc.name, Roles: acc.roles}, true, nil
+			return keys, nil
 		}
 		a.o.Logger.Warn("user cannot log in over sql: the stored password is not hashed with sha256; set it again", "user", name)
 	}
-	keys = SCRAMKeys{
+	return SCRAMKeys{
 		Salt:       mac(a.o.Secret, "salt "+name)[:16],
 		Iterations: max(scramMinIterations, a.o.Iterations),
 		StoredKey:  mac(a.o.Secret, "stored "+name),
 		ServerKey:  mac(a.o.Secret, "server "+name),
+	}, nil
+}
+
+// User is the name and roles of somebody who has logged in elsewhere. Unauthorized where there is no such user any more.
+func (a *Authenticator) User(ctx context.Context, name string) (layer.UserCtx, error) {
+	acc, found, err := a.account(ctx, name)
+	if err == nil && !found {
+		err = errWrongPassword
 	}
-	return keys, layer.UserCtx{}, false, nil
+	return layer.UserCtx{Name: acc.name, Roles: acc.roles}, err
 }

@@ -238,23 +238,29 @@ func TestAuthenticator_SCRAMKeys(t *testing.T) {
 	db.set("old", `{"password_scheme":"pbkdf2","salt":"5e11b9a9228414ab92541beeeacbf125","iterations":10,
 		"derived_key":"2d86831c82b440b8887169bd2eebb356821d621b","name":"old","roles":[],"type":"user"}`)
 	for _, c := range []struct {
-		name  string
-		known bool
-	}{{"root", true}, {"jan", true}, {"ghost", false}, {"old", false}} {
-		keys, user, known, err := a.SCRAMKeys(t.Context(), c.name)
-		if err != nil || known != c.known || (known && user.Name != c.name) {
-			t.Errorf("%s: known %v, user %+v, error %v", c.name, known, user, err)
+		name, password string
+		known          bool // to the SQL port
+		user           bool
+	}{{"root", "sesame", true, true}, {"jan", "relax", true, true}, {"ghost", "", false, false}, {"old", "secret", false, true}} {
+		keys, err := a.SCRAMKeys(t.Context(), c.name)
+		if err != nil || len(keys.StoredKey) != 32 || len(keys.ServerKey) != 32 || len(keys.Salt) == 0 || keys.Iterations < 4096 {
+			t.Errorf("%s: keys that no exchange can use: %+v, %v", c.name, keys, err)
+			continue
 		}
-		if len(keys.StoredKey) != 32 || len(keys.ServerKey) != 32 || len(keys.Salt) == 0 || keys.Iterations < 4096 {
-			t.Errorf("%s: keys that no exchange can use: %+v", c.name, keys)
+		if known := clientFits(t, keys, c.password); known != c.known {
+			t.Errorf("%s: the password fits: %v", c.name, known)
 		}
-		again, _, _, _ := a.SCRAMKeys(t.Context(), c.name)
-		if string(again.Salt) != string(keys.Salt) {
+		again, err := a.SCRAMKeys(t.Context(), c.name)
+		if err != nil || string(again.Salt) != string(keys.Salt) {
 			t.Errorf("%s: the salt changes, which tells that there is no such user", c.name)
+		}
+		user, err := a.User(t.Context(), c.name)
+		if (err == nil) != c.user || (c.user && user.Name != c.name) {
+			t.Errorf("%s: %+v, %v", c.name, user, err)
 		}
 	}
 	db.err = errors.New("down")
-	if _, _, _, err := a.SCRAMKeys(t.Context(), "jan"); err == nil {
+	if _, err := a.SCRAMKeys(t.Context(), "jan"); err == nil {
 		t.Error("a store that fails went unnoticed")
 	}
 }

@@ -81,7 +81,7 @@ func (c *Catalog) Database(ctx context.Context, name string) (exec.Database, err
 // document at a time, and SQL has no such reads.
 func (c *Catalog) open(ctx context.Context, name string) (*layer.Database, error) {
 	db, err := c.source.Store.Database(ctx, name)
-	if layer.KindOf(err) == layer.NotFound && err != nil {
+	if is(err, layer.NotFound) {
 		return nil, &exec.ReadError{Kind: exec.NotFound, Message: fmt.Sprintf("database %q does not exist", name), Err: err}
 	}
 	if err != nil {

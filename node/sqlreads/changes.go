@@ -42,7 +42,7 @@ func sequence(text string) (layer.Seq, error) {
 // present is the feed up to now. A shard that never existed has no rows.
 func (d *database) present(ctx context.Context, o layer.ChangesOptions) (iter.Seq2[layer.Change, error], error) {
 	pass, err := d.db.Changes(ctx, o)
-	if o.Shard != "" && err != nil && layer.KindOf(err) == layer.NotFound {
+	if o.Shard != "" && is(err, layer.NotFound) {
 		if _, gone := d.db.LastSeq(ctx); gone != nil {
 			return nil, gone // the database is what is not found
 		}

@@ -62,7 +62,7 @@ func (d *database) Conflicts(ctx context.Context, read exec.DocsRead) (exec.Rows
 // losers lists the leaves of one document but the winner, in the order of their revisions; none where the document was deleted just now.
 func (d *database) losers(ctx context.Context, id string, read exec.DocsRead) ([]exec.Row, error) {
 	doc, err := d.db.Get(ctx, id, layer.GetOptions{Conflicts: true, DeletedConflicts: true})
-	if layer.KindOf(err) == layer.NotFound && err != nil {
+	if is(err, layer.NotFound) {
 		return nil, nil
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func (d *database) losers(ctx context.Context, id string, read exec.DocsRead) ([
 		row := exec.Row{ID: id, Rev: l.rev.String(), Deleted: l.deleted}
 		if read.WithDoc {
 			doc, err := d.db.Get(ctx, id, layer.GetOptions{Rev: l.rev})
-			if layer.KindOf(err) == layer.NotFound && err != nil { // resolved just now
+			if is(err, layer.NotFound) { // resolved just now
 				continue
 			}
 			if err != nil {

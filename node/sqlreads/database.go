@@ -67,7 +67,7 @@ func (d *database) Document(ctx context.Context, id string, withDoc bool, row *e
 	}
 	doc, err := d.db.Get(ctx, id, layer.GetOptions{})
 	switch {
-	case err != nil && (layer.KindOf(err) == layer.NotFound || layer.KindOf(err) == layer.Invalid): // an id that no document can have is one that none has
+	case is(err, layer.NotFound), is(err, layer.Invalid): // an id that no document can have is one that none has
 		return false, nil
 	case err != nil:
 		return false, readError(err)
@@ -109,10 +109,10 @@ func (d *database) allDocs(ctx context.Context, read exec.DocsRead, only layer.S
 		},
 		func(r layer.AllDocsRow, row *exec.Row) (bool, error) {
 			switch {
-			case r.Err != nil && layer.KindOf(r.Err) != layer.NotFound:
-				return false, r.Err
-			case r.Err != nil, r.Deleted, read.High != "" && r.ID >= read.High:
+			case is(r.Err, layer.NotFound), r.Deleted, read.High != "" && r.ID >= read.High:
 				return false, nil
+			case r.Err != nil:
+				return false, r.Err
 			}
 			row.ID, row.Rev = r.ID, r.Rev.String()
 			if read.WithDoc {

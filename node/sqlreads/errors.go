@@ -36,3 +36,6 @@ func readError(err error) error {
 	}
 	return re
 }
+
+// is reports whether err is an error of that kind.
+func is(err error, kind layer.Kind) bool { return err != nil && layer.KindOf(err) == kind }

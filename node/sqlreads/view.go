@@ -3,6 +3,7 @@ package sqlreads
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/divandb/divan/layer"
@@ -35,6 +36,10 @@ func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, err
 	}
 	open := func(ctx context.Context) (iter.Seq2[layer.ViewRow, error], error) {
 		result, err := d.db.Index(design).Query(ctx, q)
+		var e *layer.Error
+		if errors.As(err, &e) && e.Name == "query_parse_error" { // a range from end to start: an error over HTTP, empty in SQL
+			return func(func(layer.ViewRow, error) bool) {}, nil
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -19,6 +19,9 @@ const mockIterations = 4096
 
 // Credentials looks users up. It is called from many goroutines.
 type Credentials interface {
+	// Required reports whether clients have to log in at present; if not, everybody is let in under the name they give. It is asked at each
+	// connection, since the first user may be made while the server runs.
+	Required() bool
 	// Verifier returns the SCRAM-SHA-256 verifier of user, and false when there is no such user.
 	Verifier(ctx context.Context, user string) (Verifier, bool, error)
 }

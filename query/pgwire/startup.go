@@ -165,7 +165,8 @@ func (c *conn) login(params map[string]string, minor uint32) (Start, error) {
 		return Start{}, sqlstate.New(sqlstate.InvalidAuthorization, "this server accepts TLS connections only").
 			WithHint("Connect with sslmode=require or stronger.")
 	}
-	if c.srv.opts.Credentials != nil {
+	authenticated := c.srv.opts.Credentials != nil && c.srv.opts.Credentials.Required()
+	if authenticated {
 		if err := c.authenticate(c.ctx, user); err != nil {
 			return Start{}, err
 		}
@@ -175,7 +176,7 @@ func (c *conn) login(params map[string]string, minor uint32) (Start, error) {
 	if database == "" {
 		database = user
 	}
-	return Start{User: user, Authenticated: c.srv.opts.Credentials != nil, Database: database, Settings: settings,
+	return Start{User: user, Authenticated: authenticated, Database: database, Settings: settings,
 		Remote: c.nc.RemoteAddr(), PID: c.pid, TLS: c.secure, Since: time.Now()}, nil
 }
 
