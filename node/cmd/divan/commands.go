@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/divandb/divan/node"
+	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/config"
+)
+
+func help([]string) int {
+	fmt.Println("Divan is a document database node: CouchDB's HTTP API and Postgres' wire protocol over the same documents.")
+	fmt.Println("\nUsage: divan [command] [flags]\n\nCommands:")
+	for _, c := range commands() {
+		fmt.Printf("  %-14s %s\n", c.name, c.usage)
+	}
+	fmt.Println("\nFlags of node and check [environment]; settings come from flag, environment, node.yaml, default, in this order:")
+	config.Usage(os.Stdout)
+	return statusOK
+}
+
+func printVersion([]string) int {
+	fmt.Println("divan", node.Version())
+	return statusOK
+}
+
+// check says where the settings are from when nothing is wrong with them.
+func check(args []string) int {
+	c, status, ok := load(args)
+	if !ok {
+		return status
+	}
+	from := c.File
+	if from == "" {
+		from = "the built-in defaults (no " + config.DefaultFile + " here)"
+	}
+	fmt.Printf("%s: ok\nengine %s, data in %s\nhttp %s, sql %s, gossip %s\n",
+		from, c.Storage.Engine, c.Data, c.HTTP.Listen, c.SQL.Listen, c.Cluster.Gossip)
+	return statusOK
+}
+
+// hashPassword takes the password from standard input, not from an argument, which everybody on the machine could read.
+func hashPassword(args []string) int {
+	if len(args) > 0 {
+		fmt.Fprintln(os.Stderr, "divan: hash-password takes no arguments: the password comes from standard input")
+		return statusUsage
+	}
+	password, err := readPassword()
+	if err == nil && password == "" {
+		err = errors.New("the password is empty")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "divan:", err)
+		return statusUsage
+	}
+	fmt.Println(auth.NewHash(password, config.Default().Auth.Iterations))
+	return statusOK
+}
+
+// readPassword reads one line, without showing it where it is typed.
+func readPassword() (string, error) {
+	if fd := int(os.Stdin.Fd()); term.IsTerminal(fd) {
+		fmt.Fprint(os.Stderr, "Password: ")
+		text, err := term.ReadPassword(fd)
+		fmt.Fprintln(os.Stderr)
+		return string(text), err
+	}
+	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return strings.TrimRight(line, "\r\n"), err
+}

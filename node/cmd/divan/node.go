@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/divandb/divan/node"
+	"github.com/divandb/divan/node/config"
+)
+
+// stopWithin is how long a node may take to stop: what is promised, less what the process itself needs.
+const stopWithin = 4500 * time.Millisecond
+
+// load reads the settings; ok is false when the caller has to end with status, after load has said why.
+func load(args []string) (c *config.Config, status int, ok bool) {
+	c, err := config.Load(args, os.LookupEnv)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil, help(nil), false
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return nil, statusUsage, false
+	}
+	return c, statusOK, true
+}
+
+// runNode runs a node until a signal ends it.
+func runNode(args []string) int {
+	c, status, ok := load(args)
+	if !ok {
+		return status
+	}
+	// The first signal asks to stop, also during the start; a second one ends the process at once.
+	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer release()
+	log := node.NewLogger(os.Stderr, c.Log)
+	n := node.New(c, log)
+	if err := n.Start(ctx); err != nil {
+		if ctx.Err() != nil { // asked to stop before it was up
+			return statusOK
+		}
+		fmt.Fprintln(os.Stderr, "divan:", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return statusFailed
+	}
+	fmt.Println(n.ReadyLine())
+	<-ctx.Done()
+	release()
+	stopping, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	if err := n.Stop(stopping); err != nil {
+		// Whatever did not end in time ends now; nothing that was acknowledged depends on it.
+		log.Warn("not everything stopped cleanly", "err", err)
+	}
+	return statusOK
+}

@@ -1,0 +1,215 @@
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	startTimeout = 20 * time.Second // of a loaded machine; what is promised is measured by scripts/bench
+	stopTimeout  = 5 * time.Second  // promised (CONTRACT.md, "Program")
+)
+
+// process is a running divan.
+type process struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout *lines
+	stderr *lines
+	exited chan struct{} // closed when the process has ended, after err is set
+	err    error
+
+	ready map[string]string // the fields of the ready line
+}
+
+func (p *process) http() string { return "http://" + p.ready["http"] }
+
+// launch starts the binary in a directory of its own, so that no node.yaml is near, and returns at once.
+func launch(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	return launchWith(t, nil, dir, args...)
+}
+
+func launchWith(t *testing.T, stdin io.Reader, dir string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(binary, args...), stdout: newLines(), stderr: newLines(), exited: make(chan struct{})}
+	p.cmd.Dir, p.cmd.Stdin = dir, stdin
+	p.cmd.Env = withoutDivan(os.Environ())
+	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		p.stdout.end()
+		p.stderr.end()
+		close(p.exited)
+	}()
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			t.Logf("standard error of pid %d:\n%s", p.cmd.Process.Pid, p.stderr)
+		}
+	})
+	return p
+}
+
+func withoutDivan(env []string) []string {
+	var kept []string
+	for _, v := range env {
+		if !strings.HasPrefix(v, "DIVAN_") {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
+// freePorts are flags for a node beside others.
+var freePorts = []string{"-http", "127.0.0.1:0", "-sql", "127.0.0.1:0", "-gossip", "127.0.0.1:0"}
+
+// start runs a node with its data in dir and waits for its ready line.
+func start(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	p := launch(t, dir, append(append([]string{"-data", dir + "/data"}, freePorts...), args...)...)
+	p.waitReady()
+	return p
+}
+
+func (p *process) waitReady() {
+	p.t.Helper()
+	line, err := p.stdout.next(startTimeout)
+	if err != nil {
+		p.t.Fatalf("no ready line: %v; standard error:\n%s", err, p.stderr)
+	}
+	fields, ok := strings.CutPrefix(line, "divan ready ")
+	if !ok {
+		p.t.Fatalf("the first line on standard output is %q", line)
+	}
+	p.ready = map[string]string{}
+	for field := range strings.FieldsSeq(fields) {
+		k, v, _ := strings.Cut(field, "=")
+		p.ready[k] = v
+	}
+}
+
+// stop asks the process to end and checks that it does, cleanly and in time.
+func (p *process) stop(sig syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		p.t.Fatal(err)
+	}
+	began := time.Now()
+	if code := p.wait(stopTimeout + 5*time.Second); code != 0 {
+		p.t.Errorf("after %v the process exited with %d", sig, code)
+	}
+	if took := time.Since(began); took > stopTimeout {
+		p.t.Errorf("after %v the process took %v to exit", sig, took)
+	}
+	if rest := p.stdout.rest(); rest != "" {
+		p.t.Errorf("more than the ready line on standard output: %q", rest)
+	}
+}
+
+// kill ends the process as a power cut would, if it still runs.
+func (p *process) kill() {
+	_ = p.cmd.Process.Signal(syscall.SIGKILL) // it may have ended
+	<-p.exited
+}
+
+// wait returns the exit status.
+func (p *process) wait(atMost time.Duration) int {
+	p.t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(atMost):
+		p.t.Fatalf("the process still runs after %v; standard error:\n%s", atMost, p.stderr)
+	}
+	var exit *exec.ExitError
+	if p.err != nil && !errors.As(p.err, &exit) {
+		p.t.Fatal(p.err)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// running reports whether the process has not ended.
+func (p *process) running() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// lines takes a process's output. It keeps all of it and hands lines out as they come.
+type lines struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+	in  *io.PipeWriter
+	out chan string // closed at the end
+}
+
+func newLines() *lines {
+	r, w := io.Pipe()
+	l := &lines{in: w, out: make(chan string, 10_000)}
+	go func() {
+		defer close(l.out)
+		for s := bufio.NewScanner(r); s.Scan(); {
+			select {
+			case l.out <- s.Text():
+			default: // nobody takes lines of a chatty log; all of it is kept anyway
+			}
+		}
+		_, _ = io.Copy(io.Discard, r)
+	}()
+	return l
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	l.all.Write(p)
+	l.mu.Unlock()
+	return l.in.Write(p)
+}
+
+func (l *lines) end() { l.in.Close() }
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.all.String()
+	if len(text) > 8000 {
+		text = "[...]" + text[len(text)-8000:]
+	}
+	return text
+}
+
+func (l *lines) next(atMost time.Duration) (string, error) {
+	select {
+	case line, ok := <-l.out:
+		if !ok {
+			return "", io.EOF
+		}
+		return line, nil
+	case <-time.After(atMost):
+		return "", errors.New("timed out")
+	}
+}
+
+// rest is what came after the lines already taken, once the process has ended.
+func (l *lines) rest() string {
+	var all []string
+	for line := range l.out {
+		all = append(all, line)
+	}
+	return strings.Join(all, "\n")
+}

@@ -1,0 +1,201 @@
+package e2e_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestProgram_ReadyLine(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			p := start(t, dir, "-name", "one")
+			want := regexp.MustCompile(`^name=one http=127\.0\.0\.1:\d+ sql=127\.0\.0\.1:\d+ gossip=127\.0\.0\.1:\d+ data=` +
+				regexp.QuoteMeta(dir) + `/data engine=embedded$`)
+			line := strings.TrimPrefix(strings.SplitN(p.stdout.String(), "\n", 2)[0], "divan ready ")
+			if !want.MatchString(line) {
+				t.Errorf("ready line %q", line)
+			}
+			for _, port := range []string{"http", "sql", "gossip"} {
+				conn, err := net.DialTimeout("tcp", p.ready[port], time.Second)
+				if err != nil {
+					t.Errorf("%s does not answer: %v", port, err)
+					continue
+				}
+				conn.Close()
+			}
+			p.stop(sig)
+		})
+	}
+}
+
+// Feeds that never end must not hold up the end of the process.
+func TestProgram_StopsUnderLoad(t *testing.T) {
+	p := start(t, t.TempDir())
+	c := p.client()
+	c.ok("PUT", "/db", "")
+	feed := c.stream("/db/_changes?feed=continuous&heartbeat=1000")
+	defer feed.Close()
+	long := c.stream("/db/_changes?feed=longpoll&since=now&heartbeat=1000")
+	defer long.Close()
+	conn, err := net.Dial("tcp", p.ready["sql"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() // a client that never says anything
+	p.stop(syscall.SIGTERM)
+}
+
+func TestProgram_Environment(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "node.yaml")
+	text := "name: file\nhttp: {listen: '127.0.0.1:0'}\nsql: {listen: '127.0.0.1:0'}\ncluster: {gossip: '127.0.0.1:0'}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := launch(t, dir) // node.yaml in the working directory, data beside it
+	p.waitReady()
+	if p.ready["name"] != "file" || p.ready["data"] != "./data" {
+		t.Errorf("ready with %v", p.ready)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "data")); err != nil {
+		t.Error(err)
+	}
+	p.stop(syscall.SIGTERM)
+}
+
+// What keeps a node from starting is one clear line, and the exit status of CONTRACT.md.
+func TestProgram_RefusesToStart(t *testing.T) {
+	dir := t.TempDir()
+	running := start(t, dir)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	notADir := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(notADir, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	badConfig := filepath.Join(t.TempDir(), "bad.yaml")
+	if err := os.WriteFile(badConfig, []byte("storag:\n  engine: x\nhttp:\n  listen: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sealed := filepath.Join(t.TempDir(), "sealed")
+	if err := os.Mkdir(sealed, 0o000); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		args   []string
+		status int
+		says   []string // each a part of the line of its number
+		rooted bool     // root may do what makes this one fail
+	}{
+		{name: "http port in use", args: []string{"-http", taken.Addr().String()}, status: 1, says: []string{"http: " + taken.Addr().String() + " is in use"}},
+		{name: "sql port in use", args: []string{"-sql", taken.Addr().String()}, status: 1, says: []string{"sql: " + taken.Addr().String() + " is in use"}},
+		{name: "gossip port in use", args: []string{"-gossip", taken.Addr().String()}, status: 1, says: []string{"gossip"}},
+		{name: "data directory in use", args: []string{"-data", running.ready["data"]}, status: 1, says: []string{"in use by another process"}},
+		{name: "data directory is a file", args: []string{"-data", notADir}, status: 1, says: []string{notADir}},
+		{name: "data directory unreadable", args: []string{"-data", sealed}, status: 1, says: []string{sealed}, rooted: true},
+		{name: "all faults of the configuration", args: []string{"-config", badConfig, "-name", "a b"}, status: 2, says: []string{
+			badConfig + ":1: unknown setting storag (did you mean storage?)", badConfig + ":4: http.listen: expected a text", "-name",
+		}},
+		{name: "open to the world without an admin", args: []string{"-http", "0.0.0.0:0"}, status: 2, says: []string{"there is no admin"}},
+		{name: "fdb without the tag", args: []string{"-config", writeYAML(t, "storage: {engine: fdb}\n")}, status: 1, says: []string{"-tags fdb"}},
+		{name: "unknown command", args: []string{"frobnicate"}, status: 2, says: []string{`frobnicate`}},
+		{name: "unknown flag", args: []string{"-frobnicate"}, status: 2, says: []string{"-frobnicate"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.rooted && os.Getuid() == 0 {
+				t.Skip("root reads every directory")
+			}
+			args := append([]string{}, c.args...)
+			if c.status == 1 {
+				args = append(append([]string{"-data", t.TempDir()}, freePorts...), args...)
+			}
+			p := launch(t, t.TempDir(), args...)
+			if code := p.wait(startTimeout); code != c.status {
+				t.Errorf("exit status %d, want %d", code, c.status)
+			}
+			if out := p.stdout.rest(); out != "" {
+				t.Errorf("standard output: %q", out)
+			}
+			text := strings.TrimSpace(p.stderr.String())
+			got := strings.Split(text, "\n")
+			if c.status == 1 && len(got) != 1 {
+				t.Errorf("not one line:\n%s", text)
+			}
+			for i, want := range c.says {
+				if i >= len(got) || !strings.Contains(got[i], want) {
+					t.Errorf("line %d does not say %q:\n%s", i+1, want, text)
+				}
+			}
+		})
+	}
+	if !running.running() {
+		t.Error("the node whose directory was wanted has ended")
+	}
+}
+
+func writeYAML(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "node.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestProgram_Commands(t *testing.T) {
+	hash := strings.TrimSpace(output(t, "relax\n", 0, "hash-password"))
+	if !strings.HasPrefix(hash, "SCRAM-SHA-256$600000:") {
+		t.Errorf("hash-password prints %q", hash)
+	}
+	if out := output(t, "", 2, "hash-password"); out != "" {
+		t.Errorf("without a password it prints %q", out)
+	}
+	if out := output(t, "", 0, "version"); !strings.HasPrefix(out, "divan ") {
+		t.Errorf("version prints %q", out)
+	}
+	good := writeYAML(t, "admins:\n  anna: "+hash+"\n")
+	if out := output(t, "", 0, "check", "-config", good); !strings.Contains(out, good) {
+		t.Errorf("check prints %q", out)
+	}
+	if out := output(t, "", 2, "check", "-config", writeYAML(t, "nam: x\n")); out != "" {
+		t.Errorf("check of a bad file prints %q", out)
+	}
+	for _, help := range []string{"help", "-h", "-help", "--help"} {
+		out := output(t, "", 0, help)
+		for _, want := range []string{"hash-password", "-config", "DIVAN_HTTP"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s does not name %s", help, want)
+			}
+		}
+	}
+
+	p := start(t, t.TempDir(), "-config", good)
+	if status := p.client().status("GET", "/_session?basic=true", ""); status != 401 {
+		t.Errorf("without a password: %d", status)
+	}
+	if status := p.as("anna:relax").status("GET", "/_session?basic=true", ""); status != 200 {
+		t.Errorf("with the password that was hashed: %d", status)
+	}
+	p.stop(syscall.SIGTERM)
+}
+
+// output runs the binary to its end and returns its standard output.
+func output(t *testing.T, input string, status int, args ...string) string {
+	t.Helper()
+	p := launchWith(t, strings.NewReader(input), t.TempDir(), args...)
+	if code := p.wait(startTimeout); code != status {
+		t.Errorf("%q exits with %d, want %d; standard error:\n%s", args, code, status, p.stderr)
+	}
+	return p.stdout.String()
+}

@@ -1,0 +1,78 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/divandb/divan/node/api"
+	"github.com/divandb/divan/node/config"
+	"github.com/divandb/divan/node/metrics"
+)
+
+const (
+	// headerTimeout bounds a client that opens a connection and is slow to say what it wants. Bodies and answers have no limit of time
+	// here: attachments are large, and feeds have no end.
+	headerTimeout = 30 * time.Second
+	idleTimeout   = 5 * time.Minute
+	// drain is how long requests under way may take to end once the node stops; feeds end at once.
+	drain = 2 * time.Second
+)
+
+// serveHTTP starts answering on the HTTP port.
+func (n *Node) serveHTTP(context.Context) error {
+	secure, err := tlsConfig("http.tls", n.cfg.HTTP.TLS)
+	if err != nil {
+		return err
+	}
+	figures := metrics.New(metrics.Sources{Version: Version(), Actors: n.actors.Figures, Members: n.countMembers, Sessions: func() int { return len(n.sql.Sessions()) }})
+	handler := api.New(api.Options{
+		Store: n.store, Auth: authenticator{n.auth}, Admins: n.auth, Users: userRules{n.store, n.auth},
+		Feeds: n, Indexer: n, Scripts: n.scripts, Members: n, Actors: n, Tasks: n.actors, Health: n,
+		Metrics: figures.Handler(), Observe: figures.Observe,
+		Settings: api.NewSettings(couchSettings(n.cfg)),
+		Limits: api.Limits{
+			Request: int64(n.cfg.Limits.Request), Document: int64(n.cfg.Limits.Document), Attachment: int64(n.cfg.Limits.Attachment),
+		},
+		Logger: n.log, Node: n.name, Version: version, GitSHA: Commit(), UUID: n.store.UUID(), DefaultShards: n.cfg.Changes.DefaultShards,
+	})
+	// A request ends with its connection or with the node, whichever is first.
+	base, cut := context.WithCancel(context.Background())
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
+		BaseContext: func(net.Listener) context.Context { return base },
+		ErrorLog:    slog.NewLogLogger(n.log.Handler(), slog.LevelDebug), // what clients do wrong below HTTP
+	}
+	listener := n.httpListener
+	if secure != nil {
+		secure.NextProtos = []string{"http/1.1"}
+		listener = tls.NewListener(listener, secure)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	n.started("http", func(ctx context.Context) error {
+		_ = handler.Close() // feeds end; it has no other errors
+		defer cut()
+		patience, cancel := context.WithTimeout(ctx, drain)
+		defer cancel()
+		err := server.Shutdown(patience)
+		if errors.Is(err, context.DeadlineExceeded) { // requests that do not end are cut off
+			cut()
+			err = server.Close()
+		}
+		if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
+			err = errors.Join(err, serveErr)
+		}
+		return err
+	})
+	return nil
+}
+
+// couchSettings are the options that CouchDB's clients read and change while the node runs, as node.yaml begins them.
+func couchSettings(c *config.Config) map[string]map[string]string {
+	return corsSettings(c.HTTP.CORS)
+}

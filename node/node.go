@@ -1,0 +1,106 @@
+// Package node assembles a node: it turns a configuration into running parts, started and stopped in an order that has reasons. How any part
+// works is not its business.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync/atomic"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/cluster"
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/script"
+	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/config"
+	"github.com/divandb/divan/query"
+)
+
+// Node is one running node. Start it once, Stop it once; other methods are for after Start.
+type Node struct {
+	cfg  *config.Config
+	log  *slog.Logger
+	name string
+
+	httpListener, sqlListener net.Listener
+
+	engine  kv.Engine
+	scripts *script.Sandbox
+	store   *layer.Store
+	auth    *auth.Authenticator
+	cluster *cluster.Cluster
+	actors  *actors.System
+	sql     *query.Server
+	running atomic.Pointer[actors.System] // actors, for the cluster, whose goroutines may ask before there are any
+
+	parts []part // that run, in the order they were started
+}
+
+// part is something that runs and has to be stopped.
+type part struct {
+	name string
+	stop func(ctx context.Context) error // returns when the part has ended, or soon after ctx has
+}
+
+// New prepares a node. Nothing runs and nothing is opened yet.
+func New(c *config.Config, log *slog.Logger) *Node {
+	return &Node{cfg: c, log: log}
+}
+
+// Start opens and starts everything, and returns when every port answers. ctx bounds the start alone. When a part fails, those before it are
+// stopped again.
+//
+// The order, with its reasons:
+//
+//   - Ports first: they are what fails most often, and cheapest to find out. They are open but nobody answers yet, so that a client that is early
+//     waits instead of failing; and the node's name and what the cluster tells of it need the ports that were picked.
+//   - The engine, which also locks the data directory, then the JavaScript sandbox and the layer on top of both.
+//   - The cluster before the actors, which ask it at once what belongs on this node.
+//   - HTTP and SQL last: what they hand out must work.
+func (n *Node) Start(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
+		}
+	}()
+	for _, step := range []func(context.Context) error{
+		n.makeData, n.openPorts, n.openStore, n.readAdmins, n.joinCluster, n.serveSQL, n.serveHTTP,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stop ends everything in the reverse order and returns when all has ended, or was cut off because ctx ended. It can be called after a failed Start
+// and twice.
+//
+//   - HTTP and SQL go first: what comes from outside has to end before what it uses.
+//   - Actors before the cluster: an actor that gives its work back does so while the others still know this node.
+//   - The store, and below it the engine, last. An engine that is not closed in time loses nothing: what was acknowledged is on disk.
+func (n *Node) Stop(ctx context.Context) error {
+	var errs []error
+	for len(n.parts) > 0 {
+		last := n.parts[len(n.parts)-1]
+		n.parts = n.parts[:len(n.parts)-1]
+		if err := last.stop(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("stop %s: %w", last.name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (n *Node) started(name string, stop func(ctx context.Context) error) {
+	n.parts = append(n.parts, part{name, stop})
+}
+
+// ReadyLine is what the program prints when every port answers (CONTRACT.md, "Program").
+func (n *Node) ReadyLine() string {
+	return fmt.Sprintf("divan ready name=%s http=%s sql=%s gossip=%s data=%s engine=%s",
+		n.name, n.httpListener.Addr(), n.sqlListener.Addr(), n.cluster.Addr(), n.cfg.Data, n.engine.Name())
+}

@@ -1,0 +1,151 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/cluster"
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/script"
+	"github.com/divandb/divan/node/auth"
+)
+
+// makeData makes the data directory and tries whether it can be used: an engine's own error would come later and say less.
+func (n *Node) makeData(context.Context) error {
+	if err := os.MkdirAll(n.cfg.Data, 0o700); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	if _, err := os.ReadDir(n.cfg.Data); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	probe, err := os.CreateTemp(n.cfg.Data, ".writable-")
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// openPorts also settles the node's name, which may depend on the port that was picked.
+func (n *Node) openPorts(ctx context.Context) error {
+	var err error
+	if n.httpListener, err = listen(ctx, "http", n.cfg.HTTP.Listen); err != nil {
+		return err
+	}
+	n.started("http port", closing(n.httpListener))
+	if n.sqlListener, err = listen(ctx, "sql", n.cfg.SQL.Listen); err != nil {
+		return err
+	}
+	n.started("sql port", closing(n.sqlListener))
+	n.name = n.cfg.Name
+	if n.name == "" {
+		n.name = "divan@" + reachable(n.httpListener.Addr().String())
+	}
+	return nil
+}
+
+// closing is the stop of something that what uses it may have closed already.
+func closing(c io.Closer) func(context.Context) error {
+	return func(context.Context) error {
+		if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	}
+}
+
+// reachable puts the machine's name in the place of a wildcard address.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
+		return addr
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return addr
+	}
+	return net.JoinHostPort(name, port)
+}
+
+func (n *Node) openStore(ctx context.Context) error {
+	var err error
+	if n.engine, err = openEngine(n.cfg, n.log); err != nil {
+		return err
+	}
+	n.started("engine", closing(n.engine))
+	v := n.cfg.Views
+	n.scripts = script.New(script.Options{
+		Limits: script.Limits{Time: v.MapTimeout, Memory: int64(v.MapMemory)},
+		Log:    func(message string) { n.log.Info("a design document's function logs", "message", message) },
+	})
+	n.started("scripts", closing(n.scripts))
+	n.store, err = layer.Open(ctx, n.engine, layer.Options{
+		MaxShards:     n.cfg.Changes.MaxShards,
+		MaxDocument:   int(n.cfg.Limits.Document),
+		MaxAttachment: int64(n.cfg.Limits.Attachment),
+		Logger:        n.log,
+		Scripts:       n.scripts,
+		Validator:     layer.NewValidator(n.scripts),
+	})
+	if err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
+	n.started("store", closing(n.store))
+	return nil
+}
+
+func (n *Node) readAdmins(context.Context) error {
+	a := n.cfg.Auth
+	secret := []byte(a.Secret)
+	if len(secret) == 0 {
+		secret = n.store.Secret()
+	}
+	var err error
+	n.auth, err = auth.New(auth.Options{
+		Admins: n.cfg.Admins, AdminPasswords: n.cfg.AdminPassword, Dir: n.cfg.Data, Exposed: n.cfg.Exposed(),
+		Users: userDocuments{n.store}, Secret: secret, Timeout: a.Timeout, PersistentCookies: a.PersistentCookies, SameSite: a.SameSite,
+		RequireUser: a.RequireUser, Iterations: a.Iterations, Logger: n.log,
+	})
+	return err
+}
+
+// joinCluster starts the actors too: remoting has to be there before the first actor, and actors ask the cluster from the first moment on.
+func (n *Node) joinCluster(ctx context.Context) error {
+	c := n.cfg.Cluster
+	system := actors.NewActorSystem(n.log)
+	var err error
+	n.cluster, err = cluster.Start(ctx, cluster.Options{
+		System: system, Name: n.name, Gossip: c.Gossip, Remote: c.Remoting, Advertise: c.Advertise, Join: c.Join, Secret: c.Secret,
+		HTTP: n.httpListener.Addr().String(), SQL: n.sqlListener.Addr().String(), Version: Version(),
+		Activate: later(&n.running, (*actors.System).Activate), Logger: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	n.started("cluster", func(context.Context) error { return n.cluster.Stop() })
+	n.actors, err = actors.Start(actors.Options{
+		System: system, Store: actors.FromLayer(n.store), Placer: n.cluster, Node: n.name, Logger: n.log,
+	})
+	if err != nil {
+		return err
+	}
+	n.running.Store(n.actors)
+	n.started("actors", n.actors.Stop)
+	return nil
+}
+
+// later lets the cluster ask for actors that start only after it. It is generic so as not to name protoactor's type, which is at home elsewhere.
+func later[T any](system *atomic.Pointer[actors.System], f func(*actors.System, string, string) (T, error)) func(kind, id string) (T, error) {
+	return func(kind, id string) (T, error) {
+		if s := system.Load(); s != nil {
+			return f(s, kind, id)
+		}
+		var none T
+		return none, errors.New("this node is still starting")
+	}
+}

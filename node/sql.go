@@ -1,0 +1,94 @@
+package node
+
+import (
+	"context"
+	"errors"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/sqlreads"
+	"github.com/divandb/divan/query"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/pgwire"
+)
+
+// serveSQL starts answering on the SQL port.
+func (n *Node) serveSQL(context.Context) error {
+	secure, err := tlsConfig("sql.tls", n.cfg.SQL.TLS)
+	if err != nil {
+		return err
+	}
+	source := &sqlreads.Source{Store: n.store, Ensure: n.ensureForSQL, Listen: n.Listen}
+	server := query.NewServer(query.Options{
+		Catalog: func(ctx context.Context, who query.Principal) (exec.Catalog, error) {
+			return n.catalog(ctx, source, who)
+		},
+		Credentials: sqlCredentials{n.auth}, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
+	})
+	source.System = source.SystemTables(sqlreads.Node{
+		Name: n.name, Members: n.cluster.Members, Actors: n.actors.Tree, Tasks: n.actors.Tasks, Sessions: func() []sqlreads.Session { return sessions(server) },
+	})
+	n.sql = server
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(n.sqlListener) }()
+	n.started("sql", func(ctx context.Context) error {
+		patience, cancel := context.WithTimeout(ctx, drain)
+		defer cancel()
+		err := server.Shutdown(patience)
+		if errors.Is(err, context.DeadlineExceeded) { // sessions that did not end were cut off
+			err = nil
+		}
+		if serveErr := <-served; !errors.Is(serveErr, pgwire.ErrServerClosed) {
+			err = errors.Join(err, serveErr)
+		}
+		return err
+	})
+	return nil
+}
+
+// catalog is what a session's user may see: everything where nobody has to log in.
+func (n *Node) catalog(ctx context.Context, source *sqlreads.Source, who query.Principal) (exec.Catalog, error) {
+	if !who.Authenticated {
+		return source.Catalog(layer.UserCtx{Name: who.User, Roles: []string{auth.AdminRole}}), nil
+	}
+	user, err := n.auth.User(ctx, who.User)
+	if err != nil {
+		return nil, err
+	}
+	return source.Catalog(user), nil
+}
+
+// ensureForSQL is Ensure in query's words.
+func (n *Node) ensureForSQL(ctx context.Context, db *layer.Database, design *layer.Design, mode exec.UpdateMode) error {
+	switch mode {
+	case exec.UpdateTrue:
+		return n.actors.Ensure(ctx, actors.Of(db), design)
+	case exec.UpdateLazy:
+		return n.actors.EnsureSoon(ctx, actors.Of(db), design)
+	}
+	return nil
+}
+
+// sqlCredentials shows auth to the wire.
+type sqlCredentials struct{ auth *auth.Authenticator }
+
+// Required implements pgwire.Credentials.
+func (c sqlCredentials) Required() bool { return !c.auth.Open() }
+
+// Verifier implements pgwire.Credentials. For a name that cannot log in there are keys too, which no password fits.
+func (c sqlCredentials) Verifier(ctx context.Context, user string) (pgwire.Verifier, bool, error) {
+	keys, err := c.auth.SCRAMKeys(ctx, user)
+	return pgwire.Verifier{Salt: keys.Salt, Iterations: keys.Iterations, StoredKey: keys.StoredKey, ServerKey: keys.ServerKey}, true, err
+}
+
+func sessions(server *query.Server) []sqlreads.Session {
+	var list []sqlreads.Session
+	for _, s := range server.Sessions() {
+		list = append(list, sqlreads.Session{
+			PID: int64(s.PID), User: s.User, Database: s.Database, Application: s.Application, Remote: s.Remote, State: s.State, Text: s.Statement,
+			TLS: s.TLS, Since: s.Since, StatementSince: s.StatementSince, Rows: s.Rows,
+		})
+	}
+	return list
+}
