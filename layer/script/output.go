@@ -78,8 +78,10 @@ func (r *runtime) appendArray(dst []byte, ctx uintptr, v value, function string,
 		if err != nil {
 			return dst, err
 		}
-		if i%1024 == 1023 && (len(dst) > 2*maxOutput || r.overdue()) { // an array may say that it is much longer than it is
-			r.dead = true
+		if i%1024 == 1023 && (r.overdue() || len(dst) > 2*maxOutput) { // an array may say that it is much longer than it is
+			if r.dead = true; r.limit == "" {
+				r.limit = "rows"
+			}
 			return dst, r.stopped(function)
 		}
 	}

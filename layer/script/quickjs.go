@@ -201,7 +201,7 @@ func intrinsics(tls *libc.TLS, ctx uintptr) bool {
 	return true
 }
 
-// cstring copies s into memory of the arena with a NUL behind it; the caller frees it.
+// cstring copies s into memory of the arena with a NUL behind it; the caller frees it. 0 if there is no room.
 func (r *runtime) cstring(s string) uintptr {
 	p := r.arena.alloc(uint64(len(s) + 1))
 	if p == 0 {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,6 +43,7 @@ type runtime struct {
 	log       func(string)
 	logged    int // messages of the running call
 	ctx       context.Context
+	closing   <-chan struct{} // the sandbox's done
 
 	idleSince time.Time
 
@@ -67,10 +66,6 @@ type realm struct {
 
 // emission is one call of emit, until the function has returned.
 type emission struct{ key, value value }
-
-var start = time.Now()
-
-func now() int64 { return int64(time.Since(start)) + 1 }
 
 var utc sync.Once
 
@@ -137,129 +132,6 @@ func (r *runtime) context() (uintptr, error) {
 	return ctx, nil
 }
 
-// guard runs f, in which the engine runs. A fault, be it memory taken away by the watchdog or the engine's own, comes
-// back as an error and leaves the runtime dead.
-func (r *runtime) guard(function string, f func() error) (err error) {
-	old := debug.SetPanicOnFault(true)
-	defer debug.SetPanicOnFault(old)
-	defer func() {
-		if p := recover(); p != nil {
-			r.dead = true
-			err = r.fault(function, p)
-		}
-	}()
-	return f()
-}
-
-func (r *runtime) fault(function string, p any) error {
-	if r.call.Load() == killed {
-		return &LimitError{Function: function, Limit: "time"}
-	}
-	if r.starved && r.limit == "" {
-		r.limit = "memory"
-	}
-	if r.limit != "" {
-		return &LimitError{Function: function, Limit: r.limit}
-	}
-	return &RuntimeError{Function: function, Name: "InternalError", Message: fmt.Sprint("the engine failed: ", p)}
-}
-
-// limited runs f, a call of one function of the program, guarded and within a time. Where f is stopped, or fails in the engine, the
-// error is that function's.
-func (r *runtime) limited(function int, d time.Duration, f func(r *runtime, fn *realm) error) error {
-	fn := &r.functions[function]
-	err := r.guard(fn.name, func() error {
-		r.arm(d)
-		return f(r, fn)
-	})
-	if !r.disarm() && err == nil {
-		err = r.stopped(fn.name)
-	}
-	return err
-}
-
-// tidy collects what the last call left in cycles, where that is much. A runtime whose functions hold on to more than half of
-// the memory is given up: the next document finds a new one, and not by surprise an old one without room.
-func (r *runtime) tidy() {
-	if r.arena.used < r.arena.limit/4 {
-		return
-	}
-	err := r.guard("", func() error {
-		js.XJS_RunGC(r.tls, r.rt)
-		return nil
-	})
-	r.dead = r.dead || err != nil || r.arena.used > r.arena.limit/2
-}
-
-// stopped is the error of a call that is over a limit.
-func (r *runtime) stopped(function string) error {
-	switch {
-	case r.starved:
-		return &LimitError{Function: function, Limit: "memory"}
-	case r.limit == "cancelled":
-		return context.Cause(r.ctx)
-	case r.limit != "" || r.call.Load() == killed:
-		return &LimitError{Function: function, Limit: "time"}
-	}
-	return &LimitError{Function: function, Limit: "rows"}
-}
-
-// arm starts the clock of one call; disarm stops it and reports whether the runtime is still whole.
-func (r *runtime) arm(d time.Duration) {
-	r.limit, r.starved, r.logged = "", false, 0
-	r.call.Store(now() + int64(d))
-}
-
-func (r *runtime) disarm() bool {
-	for {
-		deadline := r.call.Load()
-		if deadline == killed {
-			r.dead = true
-			return false
-		}
-		if r.call.CompareAndSwap(deadline, 0) {
-			r.dead = r.dead || r.starved
-			return !r.starved
-		}
-	}
-}
-
-// overdue says whether the running call has to end.
-func (r *runtime) overdue() bool {
-	deadline := r.call.Load()
-	if deadline == killed || deadline > 0 && now() > deadline {
-		r.limit = "time"
-		return true
-	}
-	if r.starved {
-		r.limit = "memory"
-		return true
-	}
-	if r.ctx != nil && r.ctx.Err() != nil {
-		r.limit = "cancelled"
-		return true
-	}
-	return false
-}
-
-// killGrace is how long after its deadline a call may still end by itself.
-const killGrace = int64(100 * time.Millisecond)
-
-// killIfStuck takes the memory away from a call that did not end although its time is over: loops inside the engine's
-// own functions (a search in an object that says it has 2^53 elements) never ask whether they should. Called by the
-// watchdog, at any time.
-func (r *runtime) killIfStuck() {
-	deadline := r.call.Load()
-	if deadline <= 0 || now() < deadline+killGrace {
-		return
-	}
-	r.memory.Lock()
-	defer r.memory.Unlock()
-	if r.arena.mem != nil && r.call.CompareAndSwap(deadline, killed) {
-		_ = protectMemory(r.arena.mem) // where it is unsupported, the engine's own interrupt is all there is
-	}
-}
-
 // close gives all memory back. The engine is not asked to free its objects one by one: they lie in the arena.
 func (r *runtime) close() {
 	r.dead = true
@@ -302,7 +174,10 @@ func (r *runtime) keepsAtom(name []byte) bool {
 func (r *runtime) text(s string) uintptr {
 	p, ok := r.texts[s]
 	if !ok {
-		p = r.cstring(s)
+		if p = r.cstring(s); p == 0 {
+			r.starved = true
+			panic("no room for a fixed text") // which guard makes the memory limit's error
+		}
 		r.texts[s] = p
 	}
 	return p
@@ -322,113 +197,4 @@ func (r *runtime) invoke(ctx uintptr, fn, this value, args ...value) value {
 		*at[value](r.args + uintptr(i)*16) = v
 	}
 	return js.XJS_Call(r.tls, ctx, fn, this, int32(len(args)), r.args)
-}
-
-// failure takes the pending exception and makes it an error of the function.
-func (r *runtime) failure(ctx uintptr, function string) error {
-	e := js.XJS_GetException(r.tls, ctx)
-	defer js.XFreeValue(r.tls, ctx, e)
-	if r.starved && r.limit == "" {
-		r.limit = "memory"
-	}
-	if r.limit != "" {
-		r.dead = true
-		if r.limit == "cancelled" {
-			return context.Cause(r.ctx)
-		}
-		return &LimitError{Function: function, Limit: r.limit}
-	}
-	out := &RuntimeError{Function: function}
-	if tag(e) == js.EJS_TAG_OBJECT && js.XJS_IsError(r.tls, ctx, e) != 0 {
-		out.Name, out.Message = r.errorText(ctx, e, "name"), r.errorText(ctx, e, "message")
-		out.Line = lineOf(r.errorText(ctx, e, "stack"), function)
-		if out.Name == "InternalError" {
-			// The engine ran out of stack or memory. What is left of its state is not to be relied on.
-			r.dead = true
-			switch {
-			case strings.Contains(out.Message, "stack overflow"):
-				return &LimitError{Function: function, Limit: "stack"}
-			case strings.Contains(out.Message, "string too long"): // 2^30, not yet built in full
-				return &LimitError{Function: function, Limit: "memory"}
-			}
-		}
-		return out
-	}
-	out.Message = r.describe(ctx, e)
-	return out
-}
-
-func (r *runtime) errorText(ctx uintptr, e value, name string) string {
-	v := r.property(ctx, e, name)
-	defer js.XFreeValue(r.tls, ctx, v)
-	if t := tag(v); t != js.EJS_TAG_STRING && t != js.EJS_TAG_STRING_ROPE && t != js.EJS_TAG_INT {
-		r.dropException(ctx, v)
-		return ""
-	}
-	return r.string(ctx, v)
-}
-
-func (r *runtime) dropException(ctx uintptr, v value) {
-	if isException(v) {
-		js.XFreeValue(r.tls, ctx, js.XJS_GetException(r.tls, ctx))
-	}
-}
-
-// describe is what was thrown, as text: JSON where it is an object.
-func (r *runtime) describe(ctx uintptr, v value) string {
-	if t := tag(v); t == js.EJS_TAG_STRING || t == js.EJS_TAG_STRING_ROPE {
-		return r.string(ctx, v)
-	}
-	out, err := r.appendJSON(nil, ctx, v, "")
-	if err != nil {
-		return "an object that cannot be shown"
-	}
-	return string(out)
-}
-
-// string is the text of v by JavaScript's rules, cut off where it is very long, "" if it has none.
-func (r *runtime) string(ctx uintptr, v value) string {
-	const most = 2000
-	n := r.args + unit/2
-	p := js.XJS_ToCStringLen2(r.tls, ctx, n, v, 0)
-	if p == 0 {
-		r.dropException(ctx, exception)
-		return ""
-	}
-	defer js.XJS_FreeCString(r.tls, ctx, p)
-	size := int(*at[js.Tsize_t](n))
-	s := strings.ToValidUTF8(string(r.arena.bytes(p, min(size, most))), "\uFFFD")
-	if size > most {
-		s += "..."
-	}
-	return s
-}
-
-// lineOf finds the line of the innermost frame of a stack that lies in the named function's source.
-func lineOf(stack, function string) int {
-	for line := range strings.Lines(stack) {
-		_, rest, ok := strings.Cut(line, function+":")
-		if !ok {
-			continue
-		}
-		n := 0
-		for _, c := range rest {
-			if c < '0' || c > '9' {
-				break
-			}
-			n = n*10 + int(c-'0')
-		}
-		return n
-	}
-	return 0
-}
-
-// hurry ends the running call at its next step, for Close.
-func (r *runtime) hurry() {
-	for {
-		deadline := r.call.Load()
-		if deadline <= 0 || r.call.CompareAndSwap(deadline, 1) {
-			return
-		}
-	}
 }

@@ -209,6 +209,7 @@ func (s *Sandbox) start(ctx context.Context, p *program) (*runtime, error) {
 		s.slots <- struct{}{}
 		return nil, err
 	}
+	r.closing = s.done
 	s.mu.Lock()
 	closed := s.mu.closed
 	s.mu.all[r] = struct{}{}

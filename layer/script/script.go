@@ -61,7 +61,7 @@ const (
 	// maxLogged is how many messages of one call reach Options.Log.
 	maxLogged = 100
 	// maxFrame is how many arguments, variables and temporary values one function may have.
-	maxFrame = 4096
+	maxFrame = 2048
 )
 
 func (l Limits) withDefaults() Limits {
