@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
 )
@@ -32,11 +33,7 @@ func (r *resolver) SearchPath() []string        { return r.ss.vars.searchPath() 
 func (r *resolver) UpdateMode() exec.UpdateMode { return r.ss.vars.updateMode() }
 
 func (r *resolver) HasSchema(schema string) bool {
-	switch schema {
-	case "divan", "pg_catalog", "information_schema", "pg_toast":
-		return true
-	}
-	return false
+	return schema == "divan" || catalog.HasSchema(schema)
 }
 
 func (r *resolver) Relation(schema, name string) exec.Relation {
@@ -49,8 +46,9 @@ func (r *resolver) Relation(schema, name string) exec.Relation {
 		if name == sessionsTable.Name {
 			return &systemRelation{ss: r.ss, table: sessionsTable, own: r.ss.srv.sessionRows}
 		}
+		return nil
 	}
-	return nil
+	return catalog.Relation(schema, name)
 }
 
 // systemRelation is a relation of schema divan.

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/sql"
@@ -33,6 +34,8 @@ type session struct {
 	catalog exec.Catalog
 	vars    variables
 	types   types.Env
+	// snapshot is the catalogue as this statement sees it, made when first asked for.
+	snapshot *catalog.Snapshot
 
 	status     byte // 'I', 'T', 'E'
 	savepoints []string
@@ -170,8 +173,9 @@ func (ss *session) endTransaction() {
 	clear(ss.vars.local)
 }
 
-// mark notes for divan.sessions what the session is doing.
+// mark notes for divan.sessions what the session is doing. A new statement sees a new catalogue.
 func (ss *session) mark(state byte, statement string) {
+	ss.snapshot = nil
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.mu.state = state

@@ -37,6 +37,16 @@ var (
 	}}
 )
 
+// ArrayConcat, ArrayAppend and ArrayPrepend are || of arrays and items of one element type.
+var (
+	ArrayConcat  = &Func{Name: "array_cat", NullArgs: true, Eval: arrayCat}
+	ArrayAppend  = &Func{Name: "array_append", NullArgs: true, Eval: arrayAppend}
+	ArrayPrepend = &Func{Name: "array_prepend", NullArgs: true, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		front := types.NewArray(types.ElemOf(env.ArgType(1)), []types.Datum{a[0]})
+		return arrayCat(env, []types.Datum{front, a[1]})
+	}}
+)
+
 func init() {
 	register("array_length", types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
 		if n := len(a[0].Array().Items); n > 0 && a[1].I == 1 {
@@ -92,7 +102,7 @@ func init() {
 	}, types.Text, types.Text)
 	same := func(args []types.OID) types.OID { return args[0] }
 	Register(&Func{Name: "array_append", Args: []types.OID{types.AnyArray, AnyElement}, RetOf: same, NullArgs: true,
-		Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) { return appendItems(env, a[0], 0, a[1]) }})
+		Eval: arrayAppend})
 	Register(&Func{Name: "array_cat", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same, NullArgs: true, Eval: arrayCat})
 	Register(&Func{Name: "array_position", Args: []types.OID{types.AnyArray, AnyElement}, Ret: types.Int4,
 		Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
@@ -107,7 +117,7 @@ func init() {
 			}
 			return types.Null, nil
 		}})
-	arrayOperators(same)
+	arrayOperators()
 	arrayTables()
 }
 
@@ -123,26 +133,17 @@ func arrayCat(_ *CallEnv, a []types.Datum) (types.Datum, error) {
 	return types.NewArray(x.Elem, items), nil
 }
 
-// appendItems adds an element at the end of an array, which may be NULL.
-func appendItems(env *CallEnv, arr types.Datum, argument int, item types.Datum) (types.Datum, error) {
-	if arr.IsNull() {
-		return types.NewArray(types.ElemOf(env.ArgType(argument)), []types.Datum{item}), nil
+// arrayAppend adds an item at the end of an array, which may be NULL.
+func arrayAppend(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.NewArray(types.ElemOf(env.ArgType(0)), []types.Datum{a[1]}), nil
 	}
-	a := arr.Array()
-	return types.NewArray(a.Elem, append(append(make([]types.Datum, 0, len(a.Items)+1), a.Items...), item)), nil
+	arr := a[0].Array()
+	return types.NewArray(arr.Elem, append(append(make([]types.Datum, 0, len(arr.Items)+1), arr.Items...), a[1])), nil
 }
 
-func arrayOperators(same func([]types.OID) types.OID) {
+func arrayOperators() {
 	add := func(f *Func) { Operators[f.Name] = append(Operators[f.Name], f) }
-	add(&Func{Name: "||", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same, NullArgs: true, Eval: arrayCat})
-	add(&Func{Name: "||", Args: []types.OID{types.AnyArray, AnyElement}, RetOf: same, NullArgs: true,
-		Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) { return appendItems(env, a[0], 0, a[1]) }})
-	add(&Func{Name: "||", Args: []types.OID{AnyElement, types.AnyArray}, NullArgs: true,
-		RetOf: func(args []types.OID) types.OID { return args[1] },
-		Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
-			front := types.NewArray(types.ElemOf(env.ArgType(1)), []types.Datum{a[0]})
-			return arrayCat(env, []types.Datum{front, a[1]})
-		}})
 	within := func(x, y types.Datum) (bool, error) {
 		for _, it := range x.Array().Items {
 			found := false

@@ -3,7 +3,9 @@ package exec
 import (
 	"crypto/md5"
 	"encoding/hex"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -296,6 +298,9 @@ var quoteWords = func() map[string]bool {
 	}
 	return m
 }()
+
+// ReservedWords are the words that QuoteIdent quotes, sorted.
+func ReservedWords() []string { return slices.Sorted(maps.Keys(quoteWords)) }
 
 func quoteLiteral(s string) string {
 	q := "'" + strings.ReplaceAll(strings.ReplaceAll(s, "'", "''"), `\`, `\\`) + "'"

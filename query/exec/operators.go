@@ -33,6 +33,7 @@ func arithmetic() {
 			operator(op, t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return intOp(op, a[0].I, a[1].I, t) }, t, t)
 		}
 		operator("-", t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return intOp("-", 0, a[0].I, t) }, t)
+		operator("~", t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewInt(^a[0].I), nil }, t)
 		for op, f := range map[string]func(a, b int64) int64{"&": func(a, b int64) int64 { return a & b }, "|": func(a, b int64) int64 { return a | b },
 			"#": func(a, b int64) int64 { return a ^ b }} {
 			operator(op, t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewInt(f(a[0].I, a[1].I)), nil }, t, t)
@@ -61,13 +62,15 @@ func arithmetic() {
 	for _, t := range []types.OID{types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric} {
 		operator("+", t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return a[0], nil }, t)
 	}
-	operator("^", types.Float8, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
-		r := math.Pow(a[0].Float(), a[1].Float())
-		if math.IsInf(r, 0) || math.IsNaN(r) {
-			return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "value out of range: overflow")
-		}
-		return types.NewFloat(r), nil
-	}, types.Float8, types.Float8)
+	operator("^", types.Float8, power, types.Float8, types.Float8)
+}
+
+func power(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	r := math.Pow(a[0].Float(), a[1].Float())
+	if math.IsInf(r, 0) || math.IsNaN(r) {
+		return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "value out of range: overflow")
+	}
+	return types.NewFloat(r), nil
 }
 
 // intOp computes in 64 bits and checks the width of the type.

@@ -127,8 +127,9 @@ type relation struct {
 	alias  string
 	schema string // "" for anything with an alias or derived
 	cols   []relColumn
-	// user is set for relations of the store.
+	// user is set for relations of the store; oid for those of the catalogue.
 	user *userScan
+	oid  int64
 }
 
 type relColumn struct {

@@ -102,8 +102,10 @@ func (b *binder) callWith(n *call, args []exec.Expr, sc *scope) (exec.Expr, erro
 		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", what).At(n.offset()).
 			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 	}
-	if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, n.offset()); err != nil {
-		return nil, err
+	if name != "pg_typeof" { // which wants to know what is still open
+		if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, n.offset()); err != nil {
+			return nil, err
+		}
 	}
 	return &exec.Call{Func: fn, Args: args, Typ: returnType(fn, args), Off: n.offset()}, nil
 }
@@ -198,8 +200,10 @@ func score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 		w, t := argType(want, variadic, i), a.Type()
 		switch {
 		case untyped(a):
-			// An open literal fits everywhere, best as text.
-			if w == types.Text {
+			// An open literal fits everywhere, best as text, then as the type that its category prefers.
+			if info := types.Lookup(w); w == types.Text {
+				total += 2
+			} else if info != nil && info.Prefer {
 				total++
 			}
 			continue
@@ -256,6 +260,14 @@ func choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
 
 // operator binds a prefix or infix operator.
 func (b *binder) operator(n *operator, sc *scope) (exec.Expr, error) {
+	if c, ok := n.args[0].(*literal); ok && n.op == "-" && len(n.args) == 1 && (c.kind == tInteger || c.kind == tNumber) {
+		// The sign is part of the constant, and decides its type.
+		text, negative := strings.CutPrefix(c.text, "-")
+		if !negative {
+			text = "-" + text
+		}
+		return b.literal(&literal{n.at, c.kind, text})
+	}
 	args, err := b.exprs(n.args, sc)
 	if err != nil {
 		return nil, err
@@ -378,9 +390,36 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 		}
 		return &exec.CastExpr{X: e, To: types.Text, Mod: -1, Off: off, Hidden: true}, nil
 	}
+	array := func(fn *exec.Func, typ types.OID, x, y exec.Expr) (exec.Expr, bool, error) {
+		return &exec.Call{Func: fn, Args: []exec.Expr{x, y}, Typ: typ, Off: off, Op: "||"}, true, nil
+	}
 	switch {
-	case le != 0 || re != 0:
-		return nil, false, nil
+	case le != 0 && re != 0, le != 0 && untyped(args[1]), re != 0 && untyped(args[0]):
+		both, typ, err := b.unify(args, "||", off)
+		if err != nil {
+			return nil, true, operandError("||", off, l, r)
+		}
+		return array(exec.ArrayConcat, typ, both[0], both[1])
+	case le != 0:
+		typ, item, err := b.arrayAndItem(l, args[1], off)
+		if err != nil {
+			return nil, true, operandError("||", off, l, r)
+		}
+		arr, err := b.coerce(args[0], typ, types.Implicit, off)
+		if err != nil {
+			return nil, true, err
+		}
+		return array(exec.ArrayAppend, typ, arr, item)
+	case re != 0:
+		typ, item, err := b.arrayAndItem(r, args[0], off)
+		if err != nil {
+			return nil, true, operandError("||", off, l, r)
+		}
+		arr, err := b.coerce(args[1], typ, types.Implicit, off)
+		if err != nil {
+			return nil, true, err
+		}
+		return array(exec.ArrayPrepend, typ, item, arr)
 	case l == types.JSONB && (r == types.JSONB || untyped(args[1])), r == types.JSONB && untyped(args[0]):
 		return nil, false, nil
 	case types.IsString(l) || types.IsString(r):
@@ -392,6 +431,16 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 		return &exec.Call{Func: exec.TextConcat, Args: []exec.Expr{x, y}, Typ: types.Text, Off: off, Op: "||"}, true, err
 	}
 	return nil, false, nil
+}
+
+// arrayAndItem brings an array's type and an item to one element type.
+func (b *binder) arrayAndItem(arr types.OID, item exec.Expr, off int) (types.OID, exec.Expr, error) {
+	t := commonType(types.ElemOf(arr), item.Type())
+	if t == 0 || types.ArrayOf(t) == 0 {
+		return 0, nil, operandError("||", off, arr, item.Type())
+	}
+	x, err := b.coerce(item, t, types.Implicit, off)
+	return types.ArrayOf(t), x, err
 }
 
 // compareRows compares (a, b) with (c, d) field by field.

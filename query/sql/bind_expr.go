@@ -199,6 +199,9 @@ func (b *binder) columnIn(n *column, s *scope) (exec.Expr, error) {
 		}
 	}
 	if found == nil {
+		if x := systemColumn(n, visible, b.r.DatabaseName()); x != nil {
+			return x, nil
+		}
 		// A relation's name alone is its whole row.
 		if len(n.parts) == 1 {
 			for _, r := range visible {
@@ -218,6 +221,24 @@ func (b *binder) columnIn(n *column, s *scope) (exec.Expr, error) {
 		shown = rel.alias + "." + name
 	}
 	return &exec.Col{Index: found.index, Typ: found.typ, Name: shown}, nil
+}
+
+// systemColumn is tableoid, xmin or ctid of a catalogue relation: constants, as nothing there is ever updated.
+func systemColumn(n *column, rels []*relation, database string) exec.Expr {
+	for _, r := range rels {
+		if r.oid == 0 || len(n.parts) > 1 && !r.matches(n.parts[:len(n.parts)-1], database) {
+			continue
+		}
+		switch n.parts[len(n.parts)-1] {
+		case "tableoid":
+			return &exec.Const{D: types.NewInt(r.oid), Typ: types.Oid}
+		case "xmin":
+			return &exec.Const{D: types.NewInt(1), Typ: types.Xid}
+		case "ctid":
+			return &exec.Const{D: types.NewText("(0,1)"), Typ: types.Tid}
+		}
+	}
+	return nil
 }
 
 // matches says that the qualifier of a column names r.

@@ -193,6 +193,9 @@ func (b *binder) table(n *tableRef, sc *scope) (boundFrom, error) {
 	}
 	rel := &relation{alias: alias, schema: shown}
 	if v := b.virtual(schema, name); v != nil {
+		if o, ok := v.(interface{ OID() int64 }); ok {
+			rel.oid = o.OID()
+		}
 		s := &virtualScan{rel: v, base: sc.width, width: len(v.Columns())}
 		return s, b.addRelation(sc, rel, v.Columns(), n.columns, n.offset())
 	}
@@ -265,9 +268,14 @@ func (b *binder) userRelation(schema, name string, off int) (*userScan, error) {
 		}
 		for _, v := range d.Views {
 			if v.Name == name {
-				rel := &UserRelation{Name: name, Kind: exec.ReadView, Columns: ViewColumns}
-				return &userScan{rel: rel, design: s, view: name, raw: v.RawCollation, name: s + "." + name}, nil
+				return viewScan(s, v), nil
 			}
+		}
+	}
+	if schema == "" {
+		u, err := b.anyView(name, off)
+		if u != nil || err != nil {
+			return u, err
 		}
 	}
 	if schema != "" && schema != "public" && !b.r.HasSchema(schema) {
@@ -276,6 +284,33 @@ func (b *binder) userRelation(schema, name string, off int) (*userScan, error) {
 		}
 	}
 	return nil, notFound
+}
+
+// anyView finds a view by its bare name behind the search path, when only one design document has it.
+func (b *binder) anyView(name string, off int) (*userScan, error) {
+	designs, err := b.db.Designs(b.ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found *userScan
+	for _, d := range designs {
+		for _, v := range d.Views {
+			if v.Name != name || b.r.HasSchema(d.Name) {
+				continue
+			}
+			if found != nil {
+				return nil, sqlstate.New(sqlstate.AmbiguousAlias, "view name %q is ambiguous", name).At(off).
+					WithHint("Design documents %q and %q both have it: write schema.%s.", found.design, d.Name, name)
+			}
+			found = viewScan(d.Name, v)
+		}
+	}
+	return found, nil
+}
+
+func viewScan(design string, v exec.View) *userScan {
+	rel := &UserRelation{Name: v.Name, Kind: exec.ReadView, Columns: ViewColumns}
+	return &userScan{rel: rel, design: design, view: v.Name, raw: v.RawCollation, name: design + "." + v.Name}
 }
 
 func findCTE(sc *scope, name string) (*boundCTE, *scope) {

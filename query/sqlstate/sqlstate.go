@@ -48,6 +48,7 @@ const (
 	DuplicateStatement        Code = "42P05"
 	AmbiguousColumn           Code = "42702"
 	AmbiguousFunction         Code = "42725"
+	AmbiguousAlias            Code = "42P09"
 	UndefinedColumn           Code = "42703"
 	UndefinedFunction         Code = "42883"
 	UndefinedTable            Code = "42P01"

@@ -2,6 +2,7 @@ package types
 
 import (
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/divandb/divan/query/sqlstate"
@@ -97,6 +98,9 @@ func Cast(d Datum, from, to OID, mod int32, env *Env) (Datum, error) {
 func convert(d Datum, from, to OID, env *Env) (Datum, error) {
 	switch {
 	case IsString(to):
+		if d.K == KBool {
+			return NewText(strconv.FormatBool(d.I != 0)), nil
+		}
 		if from == BPChar && d.K == KText {
 			d.S = strings.TrimRight(d.S, " ")
 		}

@@ -429,3 +429,16 @@ func (d *Decimal) rescaledDown(scale int32) *big.Int {
 	}
 	return new(big.Int).Quo(&d.coef, pow10(-scale))
 }
+
+// DecimalOf is n / 10^scale, shown with scale digits.
+func DecimalOf(n int64, scale int32) *Decimal {
+	d := DecimalFromInt(n)
+	d.scale = scale
+	return d
+}
+
+// Scale is the number of digits behind the point.
+func (d *Decimal) Scale() int32 { return d.scale }
+
+// IsFinite says that d is neither NaN nor infinite.
+func (d *Decimal) IsFinite() bool { return d.special == finite }

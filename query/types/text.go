@@ -192,6 +192,9 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 	case Date:
 		t, err := ParseTime(text, Timestamp, env, time.Now())
 		if err != nil {
+			if sqlstate.From(err).Code != sqlstate.InvalidDatetimeFormat {
+				return Null, err
+			}
 			return Null, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type date: %q", excerpt(text))
 		}
 		return NewDate(floorDiv(t, 86400e6)), nil

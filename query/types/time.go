@@ -3,6 +3,7 @@ package types
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -144,6 +145,9 @@ func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
 	}
 	t, ok := parseStamp(s, loc, typ == TimestampTZ)
 	if !ok {
+		if fieldShape.MatchString(s) {
+			return 0, sqlstate.New("22008", "date/time field value out of range: %q", text)
+		}
 		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", NameOf(typ), text)
 	}
 	if t.Year() < minYear || t.Year() > maxYear {
@@ -151,6 +155,9 @@ func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
 	}
 	return t.UnixMicro(), nil
 }
+
+// fieldShape tells a date that does not exist from a text that is no date.
+var fieldShape = regexp.MustCompile(`^\d{3,6}[-/]\d{1,2}[-/]\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?$`)
 
 // LocalMicros is a moment as a timestamptz, or as the wall clock of the session's zone for a timestamp.
 func LocalMicros(t time.Time, typ OID, env *Env) int64 {
@@ -433,4 +440,22 @@ func (s Span) Scale(f float64) Span {
 	months, monthFrac := math.Modf(float64(s.Months) * f)
 	days, dayFrac := math.Modf(float64(s.Days)*f + monthFrac*30)
 	return Span{Months: int32(months), Days: int32(days), Micros: int64(math.Round(float64(s.Micros)*f + dayFrac*86400e6))}
+}
+
+// InZone is AT TIME ZONE: a moment as the wall clock of a zone (toWall), or a wall clock of the zone as a moment.
+func InZone(micros int64, zone string, wall bool) (int64, error) {
+	loc, ok := parseZone(zone)
+	if !ok || zone == "" {
+		return 0, sqlstate.New(sqlstate.InvalidParameterValue, "time zone %q not recognized", zone)
+	}
+	if zone[0] == '+' || zone[0] == '-' {
+		// A bare offset counts westward here (POSIX), unlike in a timestamp.
+		_, off := time.Time{}.In(loc).Zone()
+		loc = time.FixedZone("", -off)
+	}
+	env := &Env{Location: loc}
+	if wall {
+		return toWall(micros, env), nil
+	}
+	return fromWall(micros, env), nil
 }

@@ -1,0 +1,147 @@
+package catalog
+
+import (
+	"github.com/divandb/divan/query/types"
+)
+
+// The core of pg_catalog: namespaces, relations, columns, types, databases, roles.
+func init() {
+	fillers["pg_catalog.pg_namespace"] = func(s *Snapshot, b *rows) {
+		for _, n := range s.Schemas {
+			b.add(v{"oid": n.OID, "nspname": n.Name, "nspowner": n.Owner})
+		}
+	}
+	fillers["pg_catalog.pg_class"] = func(s *Snapshot, b *rows) {
+		for _, c := range s.Classes {
+			am := 0
+			if c.Kind == "r" {
+				am = oidHeap
+			}
+			b.add(v{"oid": c.OID, "relname": c.Name, "relnamespace": c.Schema.OID, "relowner": oidOwner, "relkind": c.Kind, "relam": am,
+				"relpersistence": "p", "relnatts": len(c.Columns), "relreplident": "n", "relispopulated": true, "reltuples": -1,
+				"relhasrules": c.Kind == "v", "relfilenode": filenode(c)})
+		}
+	}
+	fillers["pg_catalog.pg_attribute"] = func(s *Snapshot, b *rows) {
+		for _, c := range s.Classes {
+			for i, a := range c.Columns {
+				t := types.Lookup(a.Type)
+				b.add(v{"attrelid": c.OID, "attname": a.Name, "atttypid": a.Type, "attlen": int(t.Len), "attnum": i + 1, "atttypmod": int(a.Mod),
+					"attbyval": t.ByVal, "attalign": string(align(t)), "attstorage": storage(t), "attnotnull": a.NotNull, "attislocal": true,
+					"attcacheoff": -1, "attstattarget": -1, "attcollation": collation(a.Type)})
+			}
+		}
+	}
+	fillers["pg_catalog.pg_type"] = typeRows
+	fillers["pg_catalog.pg_database"] = func(s *Snapshot, b *rows) {
+		for _, d := range s.DBs {
+			b.add(v{"oid": d.OID, "datname": d.Name, "datdba": oidOwner, "encoding": 6, "datlocprovider": "c", "datallowconn": true,
+				"datconnlimit": -1, "datcollate": "C", "datctype": "C.UTF-8", "dattablespace": 1663})
+		}
+	}
+	roles := func(s *Snapshot, f func(r Role)) {
+		for _, r := range s.Roles {
+			f(r)
+		}
+	}
+	for _, name := range []string{"pg_authid", "pg_roles"} {
+		fillers["pg_catalog."+name] = func(s *Snapshot, b *rows) {
+			roles(s, func(r Role) {
+				b.add(v{"oid": r.OID, "rolname": r.Name, "rolsuper": r.Super, "rolinherit": true, "rolcreaterole": r.Super, "rolcreatedb": r.Super,
+					"rolcanlogin": true, "rolconnlimit": -1})
+			})
+		}
+	}
+	fillers["pg_catalog.pg_user"] = func(s *Snapshot, b *rows) {
+		roles(s, func(r Role) {
+			b.add(v{"usename": r.Name, "usesysid": r.OID, "usesuper": r.Super, "usecreatedb": r.Super})
+		})
+	}
+	fillers["pg_catalog.pg_am"] = func(_ *Snapshot, b *rows) {
+		b.add(v{"oid": oidHeap, "amname": "heap", "amtype": "t"})
+		b.add(v{"oid": oidBtree, "amname": "btree", "amtype": "i"})
+	}
+	fillers["pg_catalog.pg_tablespace"] = func(_ *Snapshot, b *rows) {
+		b.add(v{"oid": 1663, "spcname": "pg_default", "spcowner": oidOwner})
+	}
+	fillers["pg_catalog.pg_collation"] = func(_ *Snapshot, b *rows) {
+		for oid, name := range map[int]string{100: "default", 950: "C"} {
+			b.add(v{"oid": oid, "collname": name, "collnamespace": oidPgCatalog, "collowner": oidOwner, "collprovider": "c", "collisdeterministic": true,
+				"collencoding": -1, "collcollate": "C", "collctype": "C"})
+		}
+	}
+	fillers["pg_catalog.pg_language"] = func(_ *Snapshot, b *rows) {
+		b.add(v{"oid": 12, "lanname": "internal", "lanowner": oidOwner})
+		b.add(v{"oid": 14, "lanname": "sql", "lanowner": oidOwner})
+	}
+	fillers["pg_catalog.pg_description"] = func(s *Snapshot, b *rows) {
+		for _, c := range s.Classes {
+			if c.Comment != "" {
+				b.add(v{"objoid": c.OID, "classoid": classPgClass, "objsubid": 0, "description": c.Comment})
+			}
+		}
+		for _, n := range s.Schemas {
+			if n.Comment != "" {
+				b.add(v{"objoid": n.OID, "classoid": 2615, "objsubid": 0, "description": n.Comment})
+			}
+		}
+	}
+}
+
+// filenode is 0 for views, which have no storage.
+func filenode(c *Class) int64 {
+	if c.Kind == "r" {
+		return c.OID
+	}
+	return 0
+}
+
+func align(t *types.Info) byte {
+	if t.Align == 0 {
+		return 'i'
+	}
+	return t.Align
+}
+
+func storage(t *types.Info) string {
+	if t.Len == -1 {
+		return "x"
+	}
+	return "p"
+}
+
+// collation is the default collation for the types that have one; names are always in C.
+func collation(t types.OID) int {
+	switch t {
+	case types.Text, types.VarChar, types.BPChar, types.TextArray, types.VarCharArray:
+		return 100
+	case types.Name, types.NameArray:
+		return 950
+	}
+	return 0
+}
+
+func typeRows(s *Snapshot, b *rows) {
+	for _, t := range types.All() {
+		typtype := "b"
+		switch t.OID {
+		case types.Record, types.AnyArray, types.Void, types.Unknown, types.RecordArray:
+			typtype = "p"
+		}
+		p := typeProcs(&t)
+		b.add(v{"oid": t.OID, "typname": t.Name, "typnamespace": oidPgCatalog, "typowner": oidOwner, "typlen": int(t.Len), "typbyval": t.ByVal,
+			"typtype": typtype, "typcategory": string(t.Category), "typispreferred": t.Prefer, "typisdefined": true, "typdelim": ",",
+			"typelem": t.Elem, "typarray": t.Array, "typalign": string(align(&t)), "typstorage": storage(&t), "typtypmod": -1,
+			"typcollation": collation(t.OID), "typinput": p[0], "typoutput": p[1], "typreceive": p[2], "typsend": p[3]})
+	}
+	for _, c := range s.Classes {
+		if !c.builtin {
+			// Every relation is a type too.
+			b.add(v{"oid": rowType(c), "typname": c.Name, "typnamespace": c.Schema.OID, "typowner": oidOwner, "typlen": -1, "typtype": "c",
+				"typcategory": "C", "typisdefined": true, "typdelim": ",", "typrelid": c.OID, "typalign": "d", "typstorage": "x", "typtypmod": -1})
+		}
+	}
+}
+
+// rowType is the OID of the type of a relation's rows: beside the relation's own, out of the way of the assigner.
+func rowType(c *Class) int64 { return c.OID | 0x80000000 }

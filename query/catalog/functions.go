@@ -1,0 +1,310 @@
+package catalog
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/types"
+)
+
+// The functions that clients apply to the catalogue (PostgreSQL 15, section 9.26, "System Catalog Information Functions" and "Access
+// Privilege Inquiry Functions").
+
+type evalFunc = func(env *exec.CallEnv, a []types.Datum) (types.Datum, error)
+
+func register(name string, ret types.OID, f evalFunc, args ...types.OID) *exec.Func {
+	fn := &exec.Func{Name: name, Args: args, Ret: ret, Eval: f}
+	exec.Register(fn)
+	return fn
+}
+
+// withSnapshot makes a function that asks the statement's snapshot.
+func withSnapshot(f func(s *Snapshot, a []types.Datum) (types.Datum, error)) evalFunc {
+	return func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		s, err := SnapshotOf(env.State)
+		if err != nil {
+			return types.Null, err
+		}
+		return f(s, a)
+	}
+}
+
+func constant(d types.Datum) evalFunc {
+	return func(*exec.CallEnv, []types.Datum) (types.Datum, error) { return d, nil }
+}
+
+func init() {
+	naming()
+	visibility()
+	definitions()
+	comments()
+	privileges()
+	sizes()
+	schemas()
+}
+
+// naming turns OIDs into names and back.
+func naming() {
+	f := register("format_type", types.Text, withSnapshot(formatType), types.Oid, types.Int4)
+	f.NullArgs = true
+	register("pg_get_userbyid", types.Name, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		if name, ok := s.role(a[0].I); ok {
+			return types.NewText(name), nil
+		}
+		return types.NewText("unknown (OID=" + strconv.FormatInt(a[0].I, 10) + ")"), nil
+	}), types.Oid)
+	register("pg_encoding_to_char", types.Name, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if a[0].I == 6 {
+			return types.NewText("UTF8"), nil
+		}
+		return types.NewText(""), nil
+	}, types.Int4)
+	register("getdatabaseencoding", types.Name, constant(types.NewText("UTF8")))
+	register("pg_char_to_encoding", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if strings.EqualFold(strings.ReplaceAll(a[0].S, "-", ""), "utf8") {
+			return types.NewInt(6), nil
+		}
+		return types.NewInt(-1), nil
+	}, types.Name)
+	for name, kind := range map[string]types.OID{"to_regclass": types.RegClass, "to_regtype": types.RegType, "to_regnamespace": types.RegNS,
+		"to_regrole": types.RegRole, "to_regproc": types.RegProc} {
+		register(name, kind, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+			oid, ok, err := s.OID(kind, a[0].S)
+			if err != nil || !ok {
+				return types.Null, err
+			}
+			d := types.NewInt(oid)
+			d.S, _ = s.Name(kind, oid)
+			return d, nil
+		}), types.Text)
+	}
+}
+
+func formatType(s *Snapshot, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.Null, nil
+	}
+	name, ok := s.Name(types.RegType, a[0].I)
+	if !ok {
+		if a[0].I == 0 {
+			return types.NewText("-"), nil
+		}
+		return types.NewText("???"), nil
+	}
+	if a[1].IsNull() || a[1].I < 0 {
+		return types.NewText(name), nil
+	}
+	mod := a[1].I
+	switch types.OID(a[0].I) {
+	case types.VarChar, types.BPChar:
+		name += "(" + strconv.FormatInt(mod-4, 10) + ")"
+	case types.Numeric:
+		name += "(" + strconv.FormatInt((mod-4)>>16, 10) + "," + strconv.FormatInt((mod-4)&0x7ff, 10) + ")"
+	case types.Timestamp, types.TimestampTZ:
+		word, rest, _ := strings.Cut(name, " ")
+		name = word + "(" + strconv.FormatInt(mod, 10) + ") " + rest
+	}
+	return types.NewText(name), nil
+}
+
+func visibility() {
+	register("pg_table_is_visible", types.Bool, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		c := s.classByOID[a[0].I]
+		if c == nil {
+			return types.Null, nil
+		}
+		return types.NewBool(s.listed(c)), nil
+	}), types.Oid)
+	for _, name := range []string{"pg_type_is_visible", "pg_function_is_visible", "pg_operator_is_visible", "pg_opclass_is_visible",
+		"pg_opfamily_is_visible", "pg_conversion_is_visible", "pg_collation_is_visible", "pg_ts_config_is_visible", "pg_ts_dict_is_visible",
+		"pg_ts_parser_is_visible", "pg_ts_template_is_visible", "pg_statistics_obj_is_visible"} {
+		register(name, types.Bool, constant(types.NewBool(true)), types.Oid)
+	}
+}
+
+// definitions are of what does not exist here: indexes, constraints, triggers, rules, functions written by users.
+func definitions() {
+	null := func(name string, args ...types.OID) { register(name, types.Text, constant(types.Null), args...) }
+	for _, name := range []string{"pg_get_indexdef", "pg_get_constraintdef", "pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef",
+		"pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_functiondef", "pg_get_function_sqlbody", "pg_tablespace_location",
+		"pg_get_partition_constraintdef"} {
+		null(name, types.Oid)
+	}
+	null("pg_get_indexdef", types.Oid, types.Int4, types.Bool)
+	for _, name := range []string{"pg_get_constraintdef", "pg_get_triggerdef", "pg_get_ruledef"} {
+		null(name, types.Oid, types.Bool)
+	}
+	for _, args := range [][]types.OID{{types.PgNodeTree, types.Oid}, {types.PgNodeTree, types.Oid, types.Bool}} {
+		null("pg_get_expr", args...)
+	}
+	null("pg_get_serial_sequence", types.Text, types.Text)
+	view := withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		if c := s.classByOID[a[0].I]; c != nil && c.Definition != "" {
+			return types.NewText(c.Definition), nil
+		}
+		return types.Null, nil
+	})
+	register("pg_get_viewdef", types.Text, view, types.Oid)
+	register("pg_get_viewdef", types.Text, view, types.Oid, types.Bool)
+	register("pg_get_viewdef", types.Text, view, types.Oid, types.Int4)
+	signature := func(result bool) evalFunc {
+		return func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			all, _ := procs()
+			i := a[0].I - procBase
+			if i < 0 || i >= int64(len(all)) {
+				return types.Null, nil
+			}
+			if result {
+				return types.NewText(types.NameOf(all[i].ret)), nil
+			}
+			names := make([]string, len(all[i].args))
+			for j, t := range all[i].args {
+				names[j] = argName(t)
+			}
+			return types.NewText(strings.Join(names, ", ")), nil
+		}
+	}
+	register("pg_get_function_result", types.Text, signature(true), types.Oid)
+	register("pg_get_function_arguments", types.Text, signature(false), types.Oid)
+	register("pg_get_function_identity_arguments", types.Text, signature(false), types.Oid)
+	register("pg_relation_is_publishable", types.Bool, constant(types.NewBool(false)), types.RegClass)
+	register("pg_relation_is_updatable", types.Int4, constant(types.NewInt(0)), types.RegClass, types.Bool)
+	register("pg_column_is_updatable", types.Bool, constant(types.NewBool(false)), types.RegClass, types.Int2, types.Bool)
+	register("row_security_active", types.Bool, constant(types.NewBool(false)), types.Oid)
+	register("pg_my_temp_schema", types.Oid, constant(types.NewInt(0)))
+	register("pg_is_other_temp_schema", types.Bool, constant(types.NewBool(false)), types.Oid)
+	register("_pg_truetypid", types.Oid, constant(types.Null), exec.AnyValue, exec.AnyValue)
+}
+
+func argName(t types.OID) string {
+	switch t {
+	case exec.AnyElement:
+		return "anyelement"
+	case exec.AnyValue:
+		return `"any"`
+	}
+	return types.NameOf(t)
+}
+
+func comments() {
+	describe := func(s *Snapshot, oid int64, class string) types.Datum {
+		if class == "pg_class" || class == "" {
+			if c := s.classByOID[oid]; c != nil && c.Comment != "" {
+				return types.NewText(c.Comment)
+			}
+		}
+		if class == "pg_namespace" || class == "" {
+			if n := s.schemaByOID[oid]; n != nil && n.Comment != "" {
+				return types.NewText(n.Comment)
+			}
+		}
+		return types.Null
+	}
+	register("obj_description", types.Text, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		return describe(s, a[0].I, a[1].S), nil
+	}), types.Oid, types.Name)
+	register("obj_description", types.Text, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		return describe(s, a[0].I, ""), nil
+	}), types.Oid)
+	register("col_description", types.Text, constant(types.Null), types.Oid, types.Int4)
+	register("shobj_description", types.Text, constant(types.Null), types.Oid, types.Name)
+}
+
+// privileges: who is connected may read, and nobody may write.
+func privileges() {
+	may := func(privilege string) types.Datum {
+		p := strings.ToLower(privilege)
+		for _, write := range []string{"insert", "update", "delete", "truncate", "references", "trigger", "create", "temp"} {
+			if strings.Contains(p, write) {
+				return types.NewBool(false)
+			}
+		}
+		return types.NewBool(true)
+	}
+	for _, kind := range []string{"table", "any_column", "schema", "database", "function", "language", "sequence", "server", "tablespace",
+		"type", "foreign_data_wrapper"} {
+		name := "has_" + kind + "_privilege"
+		for _, object := range []types.OID{types.Oid, types.Text} {
+			register(name, types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return may(a[1].S), nil }, object, types.Text)
+			for _, user := range []types.OID{types.Oid, types.Name} {
+				register(name, types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return may(a[2].S), nil }, user, object, types.Text)
+			}
+		}
+	}
+	register("has_column_privilege", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return may(a[2].S), nil },
+		types.Oid, types.Int2, types.Text)
+	register("has_column_privilege", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return may(a[2].S), nil },
+		types.Text, types.Text, types.Text)
+	register("has_column_privilege", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return may(a[3].S), nil },
+		types.Name, types.Oid, types.Int2, types.Text)
+	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Oid, types.Text)
+	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Text)
+	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Name, types.Text)
+	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Oid, types.Text)
+	exec.RegisterTable(&exec.TableFunc{Name: "aclexplode", Args: []types.OID{types.AclItemArray},
+		Columns: func([]types.OID) []exec.Column {
+			return []exec.Column{{Name: "grantor", Type: types.Oid, Mod: -1}, {Name: "grantee", Type: types.Oid, Mod: -1},
+				{Name: "privilege_type", Type: types.Text, Mod: -1}, {Name: "is_grantable", Type: types.Bool, Mod: -1}}
+		},
+		Rows: noRows})
+	register("acldefault", types.AclItemArray, constant(types.NewArray(types.AclItem, nil)), types.Char, types.Oid)
+	exec.RegisterTable(&exec.TableFunc{Name: "pg_listening_channels", Columns: func([]types.OID) []exec.Column {
+		return []exec.Column{{Name: "pg_listening_channels", Type: types.Text, Mod: -1}}
+	}, Rows: noRows})
+	exec.RegisterTable(&exec.TableFunc{Name: "pg_options_to_table", Args: []types.OID{types.TextArray}, Columns: func([]types.OID) []exec.Column {
+		return []exec.Column{{Name: "option_name", Type: types.Text, Mod: -1}, {Name: "option_value", Type: types.Text, Mod: -1}}
+	}, Rows: noRows})
+	exec.RegisterTable(&exec.TableFunc{Name: "pg_get_keywords", Columns: func([]types.OID) []exec.Column {
+		return []exec.Column{{Name: "word", Type: types.Text, Mod: -1}, {Name: "catcode", Type: types.Char, Mod: -1},
+			{Name: "barelabel", Type: types.Bool, Mod: -1}, {Name: "catdesc", Type: types.Text, Mod: -1}, {Name: "baredesc", Type: types.Text, Mod: -1}}
+	}, Rows: keywords})
+}
+
+func noRows(*exec.Env, []types.OID, []types.Datum) ([][]types.Datum, error) { return nil, nil }
+
+func keywords(*exec.Env, []types.OID, []types.Datum) ([][]types.Datum, error) {
+	var out [][]types.Datum
+	for _, w := range exec.ReservedWords() {
+		out = append(out, []types.Datum{types.NewText(w), types.NewText("R"), types.NewBool(true), types.NewText("reserved"), types.NewText("can be bare label")})
+	}
+	return out, nil
+}
+
+// sizes are not known to SQL: _info over HTTP has them.
+func sizes() {
+	for _, name := range []string{"pg_relation_size", "pg_total_relation_size", "pg_table_size", "pg_indexes_size"} {
+		register(name, types.Int8, constant(types.NewInt(0)), types.RegClass)
+	}
+	register("pg_relation_size", types.Int8, constant(types.NewInt(0)), types.RegClass, types.Text)
+	register("pg_database_size", types.Int8, constant(types.NewInt(0)), types.Oid)
+	register("pg_database_size", types.Int8, constant(types.NewInt(0)), types.Name)
+	register("pg_tablespace_size", types.Int8, constant(types.NewInt(0)), types.Oid)
+	for _, name := range []string{"pg_stat_get_numscans", "pg_stat_get_live_tuples", "pg_stat_get_dead_tuples"} {
+		register(name, types.Int8, constant(types.NewInt(0)), types.Oid)
+	}
+}
+
+func schemas() {
+	register("current_schema", types.Name, withSnapshot(func(s *Snapshot, _ []types.Datum) (types.Datum, error) {
+		for _, n := range s.SearchPath {
+			if s.schemaByName[n] != nil {
+				return types.NewText(n), nil
+			}
+		}
+		return types.Null, nil
+	}))
+	register("current_schemas", types.NameArray, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
+		path := s.SearchPath
+		if a[0].True() {
+			path = s.path()
+		}
+		var items []types.Datum
+		for _, n := range path {
+			if s.schemaByName[n] != nil {
+				items = append(items, types.NewText(n))
+			}
+		}
+		return types.NewArray(types.Name, items), nil
+	}), types.Bool)
+}

@@ -1,0 +1,168 @@
+package catalog
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// OID resolves a name as the input of regclass, regtype, regnamespace, regrole, regproc does.
+func (s *Snapshot) OID(kind types.OID, name string) (int64, bool, error) {
+	parts, err := splitName(name)
+	if err != nil {
+		return 0, false, err
+	}
+	last := parts[len(parts)-1]
+	schema := ""
+	switch len(parts) {
+	case 1:
+	case 2:
+		schema = parts[0]
+	case 3:
+		if parts[0] != s.Database {
+			return 0, false, sqlstate.New(sqlstate.FeatureNotSupported, "cross-database references are not implemented: %s", name)
+		}
+		schema = parts[1]
+	default:
+		return 0, false, sqlstate.New(sqlstate.InvalidName, "improper relation name (too many dotted names): %s", name)
+	}
+	switch kind {
+	case types.RegClass:
+		c := s.lookup(schema, last)
+		if c == nil {
+			return 0, false, nil
+		}
+		return c.OID, true, nil
+	case types.RegNS:
+		n := s.schemaByName[last]
+		if n == nil || schema != "" {
+			return 0, false, nil
+		}
+		return n.OID, true, nil
+	case types.RegRole:
+		for _, r := range s.Roles {
+			if r.Name == last {
+				return r.OID, true, nil
+			}
+		}
+		return 0, false, nil
+	case types.RegProc, types.RegProcedur:
+		fn, _, _ := strings.Cut(last, "(")
+		oid := procByName(fn)
+		return oid, oid != 0, nil
+	}
+	return s.typeOID(schema, last, name)
+}
+
+// typeOID finds a type by any of its names, with [] behind it, or the row type of a relation.
+func (s *Snapshot) typeOID(schema, last, whole string) (int64, bool, error) {
+	base, array := strings.CutSuffix(last, "[]")
+	if schema == "" || schema == "pg_catalog" {
+		// Multi-word names come whole.
+		if schema == "" {
+			base, array = strings.CutSuffix(strings.ToLower(strings.TrimSpace(whole)), "[]")
+			base = strings.Trim(base, `"`)
+		}
+		base, _, _ = strings.Cut(base, "(")
+		if oid, ok := types.ByName(base); ok {
+			if array {
+				oid = types.ArrayOf(oid)
+			}
+			return int64(oid), oid != 0, nil
+		}
+	}
+	if c := s.lookup(schema, last); c != nil && !c.builtin {
+		return rowType(c), true, nil
+	}
+	return 0, false, nil
+}
+
+// Name is the way back: what regclass and its kin show.
+func (s *Snapshot) Name(kind types.OID, oid int64) (string, bool) {
+	switch kind {
+	case types.RegClass:
+		if c := s.classByOID[oid]; c != nil {
+			return s.display(c), true
+		}
+	case types.RegNS:
+		if n := s.schemaByOID[oid]; n != nil {
+			return exec.QuoteIdent(n.Name), true
+		}
+	case types.RegRole:
+		if name, ok := s.role(oid); ok {
+			return exec.QuoteIdent(name), true
+		}
+	case types.RegType:
+		if t := types.Lookup(types.OID(oid)); t != nil {
+			return t.SQLName, true
+		}
+		if c := s.classByOID[oid&^0x80000000]; c != nil {
+			return s.display(c), true
+		}
+	case types.RegProc, types.RegProcedur:
+		_, names := procs()
+		name, ok := names[oid]
+		return name, ok
+	}
+	return "", false
+}
+
+// display is a relation's name, with its schema where the bare name would mean something else.
+func (s *Snapshot) display(c *Class) string {
+	if s.visible(c) {
+		return exec.QuoteIdent(c.Name)
+	}
+	return exec.QuoteIdent(c.Schema.Name) + "." + exec.QuoteIdent(c.Name)
+}
+
+// splitName cuts a.b."C d" into its parts, folding what is not quoted.
+func splitName(name string) ([]string, error) {
+	bad := func() ([]string, error) {
+		return nil, sqlstate.New(sqlstate.InvalidName, "invalid name syntax")
+	}
+	var parts []string
+	s := strings.TrimSpace(name)
+	for {
+		if s == "" {
+			return bad()
+		}
+		var part string
+		if s[0] == '"' {
+			var b strings.Builder
+			i := 1
+			for ; i < len(s); i++ {
+				if s[i] == '"' {
+					if i+1 < len(s) && s[i+1] == '"' {
+						i++
+					} else {
+						break
+					}
+				}
+				b.WriteByte(s[i])
+			}
+			if i >= len(s) || b.Len() == 0 {
+				return bad()
+			}
+			part, s = b.String(), s[i+1:]
+		} else {
+			i := strings.IndexByte(s, '.')
+			if i < 0 {
+				i = len(s)
+			}
+			part, s = strings.ToLower(strings.TrimSpace(s[:i])), s[i:]
+			if part == "" {
+				return bad()
+			}
+		}
+		parts = append(parts, part)
+		if s = strings.TrimSpace(s); s == "" {
+			return parts, nil
+		}
+		if s[0] != '.' {
+			return bad()
+		}
+		s = strings.TrimSpace(s[1:])
+	}
+}

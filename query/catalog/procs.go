@@ -1,0 +1,133 @@
+package catalog
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/types"
+)
+
+// proc is a row of pg_proc: the functions of the gateway, and the input and output functions that pg_type refers to.
+type proc struct {
+	oid      int64
+	name     string
+	args     []types.OID
+	ret      types.OID
+	kind     string
+	variadic bool
+	set      bool
+	volatile bool
+}
+
+// procBase is where OIDs of functions begin: above PostgreSQL's own and below user objects.
+const procBase = 13500
+
+var procs = sync.OnceValues(func() ([]proc, map[int64]string) {
+	var all []proc
+	add := func(p proc) { all = append(all, p) }
+	for _, name := range slices.Sorted(maps.Keys(exec.Functions)) {
+		for _, f := range exec.Functions[name] {
+			add(proc{name: name, args: f.Args, ret: f.Ret, kind: "f", variadic: f.Variadic, volatile: f.Volatile})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(exec.TableFuncs)) {
+		for _, f := range exec.TableFuncs[name] {
+			add(proc{name: name, args: f.Args, ret: types.Record, kind: "f", set: true})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(exec.Aggregates)) {
+		for _, a := range exec.Aggregates[name] {
+			add(proc{name: name, args: a.Args, ret: a.Ret, kind: "a"})
+		}
+	}
+	var ioNames []string
+	for _, t := range types.All() {
+		ioNames = append(ioNames, ioNamesOf(&t)...)
+	}
+	slices.Sort(ioNames)
+	for _, name := range slices.Compact(ioNames) {
+		add(proc{name: name, ret: types.Void, kind: "f"})
+	}
+	names := map[int64]string{}
+	for i := range all {
+		all[i].oid = procBase + int64(i)
+		if all[i].oid >= firstOID {
+			panic("catalog: more functions than there are OIDs for them")
+		}
+		names[all[i].oid] = all[i].name
+	}
+	return all, names
+})
+
+func ioNamesOf(t *types.Info) []string {
+	base := t.Name
+	if t.Kind == types.KArray && t.OID != types.Int2Vector && t.OID != types.OidVector {
+		base = "array"
+	}
+	sep := ""
+	switch t.OID {
+	case types.Numeric, types.Date, types.Timestamp, types.TimestampTZ, types.Interval, types.JSON, types.JSONB, types.Record, types.UUID, types.PgNodeTree:
+		sep = "_"
+	}
+	if base == "array" {
+		sep = "_"
+	}
+	return []string{base + sep + "in", base + sep + "out", base + sep + "recv", base + sep + "send"}
+}
+
+// typeProcs are the OIDs of a type's input, output, receive and send functions.
+func typeProcs(t *types.Info) [4]int64 {
+	var out [4]int64
+	for i, name := range ioNamesOf(t) {
+		out[i] = procByName(name)
+	}
+	return out
+}
+
+var procIndex = sync.OnceValue(func() map[string]int64 {
+	all, _ := procs()
+	m := map[string]int64{}
+	for _, p := range all {
+		if _, dup := m[p.name]; !dup {
+			m[p.name] = p.oid
+		}
+	}
+	return m
+})
+
+func procByName(name string) int64 { return procIndex()[name] }
+
+// procName is what a regproc shows.
+func procName(oid int64) string {
+	if oid == 0 {
+		return "-"
+	}
+	_, names := procs()
+	return names[oid]
+}
+
+func init() {
+	fillers["pg_catalog.pg_proc"] = func(_ *Snapshot, b *rows) {
+		all, _ := procs()
+		for _, p := range all {
+			args := make([]types.Datum, len(p.args))
+			for i, a := range p.args {
+				args[i] = types.NewInt(int64(a))
+			}
+			variadic := types.OID(0)
+			if p.variadic {
+				variadic = p.args[len(p.args)-1]
+			}
+			volatility := "s"
+			if p.volatile {
+				volatility = "v"
+			}
+			b.add(v{"oid": p.oid, "proname": p.name, "pronamespace": oidPgCatalog, "proowner": oidOwner, "prolang": 12, "procost": 1,
+				"provariadic": variadic, "prokind": p.kind, "proretset": p.set, "provolatile": volatility, "proparallel": "s", "pronargs": len(p.args),
+				"prorettype": cmp.Or(p.ret, exec.AnyElement), "proargtypes": types.NewVector(types.Oid, args), "prosrc": p.name})
+		}
+	}
+}

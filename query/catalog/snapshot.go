@@ -1,0 +1,291 @@
+package catalog
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+	"sync"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/types"
+)
+
+// OIDs that PostgreSQL has given out for ever.
+const (
+	oidPgCatalog = 11
+	oidPgToast   = 99
+	oidPublic    = 2200
+	oidOwner     = 10
+	oidHeap      = 2 // pg_am: heap
+	oidBtree     = 403
+	firstOID     = 16384 // user objects begin here
+	classPgClass = 1259
+)
+
+// ownerName is the role that owns everything.
+const ownerName = "divan"
+
+// Input is what a snapshot is made of.
+type Input struct {
+	Database  string
+	Databases []string
+	User      string
+	Superuser bool
+	// Designs of the session's database; none in the virtual database.
+	Designs      []exec.Design
+	HasDatabase  bool // false in the virtual database, where public is empty
+	SystemTables []exec.SystemTable
+	SearchPath   []string
+	Settings     []Setting
+	Sessions     []Activity
+}
+
+// Setting is a row of pg_settings.
+type Setting struct{ Name, Value, Default, Comment string }
+
+// Activity is a row of pg_stat_activity.
+type Activity struct {
+	PID                                                   int64
+	User, Database, Application, Client, State, Statement string
+	Since, StatementSince                                 int64 // microseconds since 1970
+}
+
+// Schema is a namespace.
+type Schema struct {
+	OID     int64
+	Name    string
+	Comment string
+	Owner   int64
+}
+
+// Class is a relation as pg_class has it.
+type Class struct {
+	OID     int64
+	Schema  *Schema
+	Name    string
+	Kind    string // relkind
+	Comment string
+	Columns []Attribute
+	// Definition is the text of a view, as near as SQL can say it.
+	Definition string
+	builtin    bool
+	view       bool // of a design document
+}
+
+// Attribute is a column of a Class.
+type Attribute struct {
+	Name    string
+	Type    types.OID
+	Mod     int32
+	NotNull bool
+}
+
+// Database is a row of pg_database.
+type Database struct {
+	OID  int64
+	Name string
+}
+
+// Role is a row of pg_roles.
+type Role struct {
+	OID   int64
+	Name  string
+	Super bool
+}
+
+// Snapshot is the catalogue during one statement. It is immutable.
+type Snapshot struct {
+	Input
+	Schemas []*Schema
+	Classes []*Class
+	DBs     []Database
+	Roles   []Role
+
+	schemaByName map[string]*Schema
+	schemaByOID  map[int64]*Schema
+	classByOID   map[int64]*Class
+	classByName  map[string]*Class // "schema\x00name"
+	viewsByName  map[string][]*Class
+}
+
+// assigner gives OIDs to names: a hash, so that they stay the same from one session to the next, moved on where two collide.
+type assigner map[int64]bool
+
+func (a assigner) oid(kind, schema, name string) int64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(kind + "\x00" + schema + "\x00" + name))
+	// Positive as a signed int: some clients read OIDs so.
+	n := int64(h.Sum32()&0x7fffffff) | firstOID
+	for a[n] {
+		n = (n+1)&0x7fffffff | firstOID
+	}
+	a[n] = true
+	return n
+}
+
+// builtins are the schemas and relations of the catalogue itself, the same in every snapshot.
+var builtins = sync.OnceValues(func() ([]*Schema, []*Class) {
+	schemas := []*Schema{
+		{oidPgCatalog, "pg_catalog", "system catalog schema", oidOwner},
+		{oidPgToast, "pg_toast", "reserved schema for TOAST tables", oidOwner},
+		{load()["information_schema.tables"].oid - 1, "information_schema", "", oidOwner},
+	}
+	byName := map[string]*Schema{}
+	for _, s := range schemas {
+		byName[s.Name] = s
+	}
+	var classes []*Class
+	for _, r := range load() {
+		c := &Class{OID: r.oid, Schema: byName[r.schema], Name: r.name, Kind: r.kind, builtin: true}
+		for i, col := range r.cols {
+			c.Columns = append(c.Columns, Attribute{col.Name, col.Type, col.Mod, r.notNull[i]})
+		}
+		classes = append(classes, c)
+	}
+	slices.SortFunc(classes, func(a, b *Class) int { return cmp.Compare(a.OID, b.OID) })
+	return schemas, classes
+})
+
+// NewSnapshot makes a snapshot.
+func NewSnapshot(in Input) *Snapshot {
+	s := &Snapshot{Input: in, schemaByName: map[string]*Schema{}, schemaByOID: map[int64]*Schema{}, classByOID: map[int64]*Class{},
+		classByName: map[string]*Class{}, viewsByName: map[string][]*Class{}}
+	ids := assigner{}
+	schemas, classes := builtins()
+	for _, n := range schemas {
+		s.addSchema(n)
+	}
+	public := s.addSchema(&Schema{oidPublic, "public", "documents, changes and conflicts of the database", oidOwner})
+	system := s.addSchema(&Schema{ids.oid("schema", "", "divan"), "divan", "the node and the cluster", oidOwner})
+	for _, c := range classes {
+		s.addClass(c)
+	}
+	if in.HasDatabase {
+		for _, r := range sql.PublicRelations {
+			c := &Class{OID: ids.oid("class", "public", r.Name), Schema: public, Name: r.Name, Kind: "r", Comment: r.Comment}
+			for i, col := range r.Columns {
+				c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, i == 0})
+			}
+			s.addClass(c)
+		}
+	}
+	for _, t := range in.SystemTables {
+		c := &Class{OID: ids.oid("class", "divan", t.Name), Schema: system, Name: t.Name, Kind: "v", Comment: t.Comment}
+		for _, col := range t.Columns {
+			typ, ok := types.ByName(col.Type)
+			if !ok {
+				typ = types.Text
+			}
+			c.Columns = append(c.Columns, Attribute{col.Name, typ, -1, false})
+		}
+		s.addClass(c)
+	}
+	for _, d := range in.Designs {
+		if s.schemaByName[d.Name] != nil {
+			continue // a design document of a system schema's name cannot be reached from SQL
+		}
+		n := s.addSchema(&Schema{ids.oid("schema", "", d.Name), d.Name, "views of _design/" + d.Name, oidOwner})
+		for _, w := range d.Views {
+			s.addClass(viewClass(ids, n, w))
+		}
+	}
+	for _, name := range slices.Concat(in.Databases, []string{"divan"}) {
+		if !slices.ContainsFunc(s.DBs, func(d Database) bool { return d.Name == name }) {
+			s.DBs = append(s.DBs, Database{ids.oid("database", "", name), name})
+		}
+	}
+	s.Roles = []Role{{oidOwner, ownerName, true}}
+	if in.User != ownerName {
+		s.Roles = append(s.Roles, Role{ids.oid("role", "", in.User), in.User, in.Superuser})
+	}
+	return s
+}
+
+func viewClass(ids assigner, n *Schema, w exec.View) *Class {
+	c := &Class{OID: ids.oid("class", n.Name, w.Name), Schema: n, Name: w.Name, Kind: "v", Comment: "map view", view: true}
+	if w.Reduce != "" {
+		c.Comment = "map view with reduce " + w.Reduce
+	}
+	for _, col := range sql.ViewColumns {
+		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, false})
+	}
+	c.Definition = " SELECT id,\n    key,\n    value,\n    doc\n   FROM " + exec.QuoteIdent(n.Name) + "." + exec.QuoteIdent(w.Name) + ";"
+	return c
+}
+
+func (s *Snapshot) addSchema(n *Schema) *Schema {
+	s.Schemas = append(s.Schemas, n)
+	s.schemaByName[n.Name], s.schemaByOID[n.OID] = n, n
+	return n
+}
+
+func (s *Snapshot) addClass(c *Class) {
+	s.Classes = append(s.Classes, c)
+	s.classByOID[c.OID] = c
+	s.classByName[c.Schema.Name+"\x00"+c.Name] = c
+	if c.view {
+		s.viewsByName[c.Name] = append(s.viewsByName[c.Name], c)
+	}
+}
+
+// lookup finds a relation as a statement would: with its schema, or along the search path after pg_catalog, or a view by its bare
+// name when only one design document has it.
+func (s *Snapshot) lookup(schema, name string) *Class {
+	if schema != "" {
+		return s.classByName[schema+"\x00"+name]
+	}
+	if c := s.onPath(name); c != nil {
+		return c
+	}
+	if views := s.viewsByName[name]; len(views) == 1 {
+		return views[0]
+	}
+	return nil
+}
+
+func (s *Snapshot) onPath(name string) *Class {
+	for _, n := range s.path() {
+		if c := s.classByName[n+"\x00"+name]; c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// path is the search path with pg_catalog in front.
+func (s *Snapshot) path() []string {
+	if slices.Contains(s.SearchPath, "pg_catalog") {
+		return s.SearchPath
+	}
+	return append([]string{"pg_catalog"}, s.SearchPath...)
+}
+
+// visible says that a relation is what its bare name means.
+func (s *Snapshot) visible(c *Class) bool { return s.lookup("", c.Name) == c }
+
+// listed is pg_table_is_visible: what is visible, and the views of all design documents, also those of which several share a name,
+// so that \dv shows them.
+func (s *Snapshot) listed(c *Class) bool {
+	return s.visible(c) || c.view && s.onPath(c.Name) == nil
+}
+
+// role finds a role's name.
+func (s *Snapshot) role(oid int64) (string, bool) {
+	for _, r := range s.Roles {
+		if r.OID == oid {
+			return r.Name, true
+		}
+	}
+	return "", false
+}
+
+// databaseOID is the OID of a database by name, 0 for none.
+func (s *Snapshot) databaseOID(name string) int64 {
+	for _, d := range s.DBs {
+		if d.Name == name {
+			return d.OID
+		}
+	}
+	return 0
+}

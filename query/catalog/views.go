@@ -1,0 +1,140 @@
+package catalog
+
+import (
+	"github.com/divandb/divan/query/types"
+)
+
+// The views of pg_catalog that people and monitoring read.
+func init() {
+	fillers["pg_catalog.pg_settings"] = func(s *Snapshot, b *rows) {
+		for _, x := range s.Settings {
+			b.add(v{"name": x.Name, "setting": x.Value, "category": "Divan", "short_desc": x.Comment, "context": "user", "vartype": "string",
+				"source": "default", "boot_val": x.Default, "reset_val": x.Default, "pending_restart": false})
+		}
+	}
+	fillers["pg_catalog.pg_tables"] = func(s *Snapshot, b *rows) {
+		s.each("r", func(c *Class) {
+			b.add(v{"schemaname": c.Schema.Name, "tablename": c.Name, "tableowner": ownerName, "hasindexes": false, "hasrules": false,
+				"hastriggers": false, "rowsecurity": false})
+		})
+	}
+	fillers["pg_catalog.pg_views"] = func(s *Snapshot, b *rows) {
+		s.each("v", func(c *Class) {
+			b.add(v{"schemaname": c.Schema.Name, "viewname": c.Name, "viewowner": ownerName, "definition": c.Definition})
+		})
+	}
+	for _, name := range []string{"pg_stat_user_tables", "pg_stat_all_tables"} {
+		fillers["pg_catalog."+name] = func(s *Snapshot, b *rows) {
+			s.each("r", func(c *Class) {
+				if !c.builtin || name == "pg_stat_all_tables" {
+					b.add(v{"relid": c.OID, "schemaname": c.Schema.Name, "relname": c.Name})
+				}
+			})
+		}
+	}
+	fillers["pg_catalog.pg_stat_activity"] = func(s *Snapshot, b *rows) {
+		for _, a := range s.Sessions {
+			row := v{"datid": s.databaseOID(a.Database), "datname": a.Database, "pid": a.PID, "usename": a.User, "application_name": a.Application,
+				"client_addr": a.Client, "backend_start": types.NewTime(a.Since), "state": a.State, "query": a.Statement, "backend_type": "client backend"}
+			if a.StatementSince != 0 {
+				row["query_start"] = types.NewTime(a.StatementSince)
+			}
+			b.add(row)
+		}
+	}
+	fillers["pg_catalog.pg_stat_database"] = func(s *Snapshot, b *rows) {
+		for _, d := range s.DBs {
+			n := 0
+			for _, a := range s.Sessions {
+				if a.Database == d.Name {
+					n++
+				}
+			}
+			b.add(v{"datid": d.OID, "datname": d.Name, "numbackends": n})
+		}
+	}
+	informationSchema()
+}
+
+// each calls f for the relations of a kind.
+func (s *Snapshot) each(kind string, f func(*Class)) {
+	for _, c := range s.Classes {
+		if c.Kind == kind {
+			f(c)
+		}
+	}
+}
+
+func informationSchema() {
+	fillers["information_schema.schemata"] = func(s *Snapshot, b *rows) {
+		for _, n := range s.Schemas {
+			b.add(v{"catalog_name": s.Database, "schema_name": n.Name, "schema_owner": ownerName})
+		}
+	}
+	fillers["information_schema.information_schema_catalog_name"] = func(s *Snapshot, b *rows) { b.add(v{"catalog_name": s.Database}) }
+	fillers["information_schema.tables"] = func(s *Snapshot, b *rows) {
+		for _, c := range s.Classes {
+			kind := "BASE TABLE"
+			if c.Kind == "v" {
+				kind = "VIEW"
+			}
+			b.add(v{"table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name, "table_type": kind,
+				"is_insertable_into": false, "is_typed": false})
+		}
+	}
+	fillers["information_schema.views"] = func(s *Snapshot, b *rows) {
+		s.each("v", func(c *Class) {
+			b.add(v{"table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name, "view_definition": c.Definition,
+				"check_option": "NONE", "is_updatable": false, "is_insertable_into": false, "is_trigger_updatable": false,
+				"is_trigger_deletable": false, "is_trigger_insertable_into": false})
+		})
+	}
+	fillers["information_schema.columns"] = func(s *Snapshot, b *rows) {
+		for _, c := range s.Classes {
+			for i, a := range c.Columns {
+				b.add(columnRow(s, c, i, a))
+			}
+		}
+	}
+	fillers["information_schema.enabled_roles"] = func(s *Snapshot, b *rows) {
+		for _, r := range s.Roles {
+			b.add(v{"role_name": r.Name})
+		}
+	}
+	fillers["information_schema.character_sets"] = func(s *Snapshot, b *rows) {
+		b.add(v{"character_set_name": "UTF8", "character_repertoire": "UCS", "form_of_use": "UTF8", "default_collate_catalog": s.Database,
+			"default_collate_schema": "pg_catalog", "default_collate_name": "C"})
+	}
+	fillers["information_schema.table_privileges"] = func(s *Snapshot, b *rows) {
+		for _, c := range s.Classes {
+			b.add(v{"grantor": ownerName, "grantee": "PUBLIC", "table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name,
+				"privilege_type": "SELECT", "is_grantable": false, "with_hierarchy": true})
+		}
+	}
+}
+
+func columnRow(s *Snapshot, c *Class, i int, a Attribute) v {
+	t := types.Lookup(a.Type)
+	name := t.SQLName
+	if t.Kind == types.KArray && t.OID != types.Int2Vector && t.OID != types.OidVector {
+		name = "ARRAY"
+	}
+	row := v{"table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name, "column_name": a.Name, "ordinal_position": i + 1,
+		"is_nullable": !a.NotNull, "data_type": name, "udt_catalog": s.Database, "udt_schema": "pg_catalog", "udt_name": t.Name,
+		"dtd_identifier": i + 1, "is_self_referencing": false, "is_identity": false, "identity_cycle": false, "is_generated": "NEVER", "is_updatable": false}
+	switch a.Type {
+	case types.Text, types.VarChar, types.BPChar:
+		row["character_octet_length"] = 1 << 30
+	case types.Int2, types.Int4, types.Int8:
+		row["numeric_precision"], row["numeric_precision_radix"], row["numeric_scale"] = int(t.Len)*8, 2, 0
+	case types.Float4:
+		row["numeric_precision"], row["numeric_precision_radix"] = 24, 2
+	case types.Float8:
+		row["numeric_precision"], row["numeric_precision_radix"] = 53, 2
+	case types.Numeric:
+		row["numeric_precision_radix"] = 10
+	case types.Timestamp, types.TimestampTZ:
+		row["datetime_precision"] = 6
+	}
+	return row
+}
