@@ -1,0 +1,22 @@
+package api
+
+// ParseBulk shows tests what parseBulk finds: the documents of a _bulk_docs body.
+func ParseBulk(text []byte) (docs [][]byte, err error) {
+	b, err := parseBulk(text)
+	return b.docs, err
+}
+
+// SplitPath and ParseQuery show tests how addresses are read.
+var SplitPath = splitPath
+
+// ParseQuery returns names and values in turn.
+func ParseQuery(raw string) (list []string, ok bool) {
+	ps, ok := parseQuery(raw)
+	for _, p := range ps {
+		list = append(list, p.name, p.value)
+	}
+	return list, ok
+}
+
+// AppendString is the JSON string encoder.
+var AppendString = appendString
