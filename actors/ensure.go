@@ -16,8 +16,8 @@ const (
 )
 
 // Ensure blocks until the index of a design reflects everything that was committed to the database before the call (clause V3). A small lag is caught up
-// here; for a larger one a job is put into the queue, which a worker on any node takes. Ensure returns early with an error when the job fails,
-// with *FailureError when the indexer crashed, and with ctx's error at its end; the job goes on then.
+// here; for a larger one a job is put into the queue, which a worker on any node takes. Ensure returns early with an error when the job fails, also
+// because its indexer kept crashing, and with Timeout when ctx ends; the job goes on then.
 func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) error {
 	s.use(db, design)
 	e := ensuring{s: s, index: db.IndexOf(design), job: jobOf(db, design), key: indexKey{db, design.Signature}}

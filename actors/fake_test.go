@@ -427,14 +427,14 @@ func (s *store) Finish(_ context.Context, j *layer.Job, runErr error) error {
 	return nil
 }
 
-func (s *store) WatchJobs(context.Context, string) (w kv.Watch, next time.Time, err error) {
+func (s *store) WatchJobs(context.Context, string) (w kv.Watch, next *layer.DueJob, err error) {
 	defer s.mu.Unlock()
 	if err := s.lock("watch"); err != nil {
 		return nil, next, err
 	}
 	for _, j := range s.jobs {
-		if j.State != layer.JobFinished && (next.IsZero() || j.due.Before(next)) {
-			next = j.due
+		if j.State != layer.JobFinished && (next == nil || j.due.Before(next.At)) {
+			next = &layer.DueJob{ID: j.ID, At: j.due}
 		}
 	}
 	return s.watches.arm("queue"), next, nil

@@ -12,11 +12,14 @@ import (
 // takes what is due, then waits until something is announced or the next one is due; a job whose worker died is due when its lease ends.
 type jobsBehavior struct {
 	running func() int // tasks of this node
+	owns    func(job string) bool
 	limit   int
+	grace   time.Duration // that a job's owner has before others take it
 	backoff backoff
 
-	phase jobsPhase
-	facts JobsFacts
+	phase  jobsPhase
+	spared string // the job that was left to its owner for the grace
+	facts  JobsFacts
 }
 
 type jobsPhase string
@@ -24,6 +27,7 @@ type jobsPhase string
 const (
 	jobsLooking  jobsPhase = "looking"     // arming a watch on the queue
 	jobsClaiming jobsPhase = "claiming"    // something is due
+	jobsSparing  jobsPhase = "sparing"     // something is due that belongs on another node, which gets a moment to take it
 	jobsWaiting  jobsPhase = "waiting"     // nothing is due
 	jobsFull     jobsPhase = "full"        // this node has as many as it may
 	jobsRetrying jobsPhase = "backing off" // the store failed, or another node was faster
@@ -40,7 +44,7 @@ type JobsFacts struct {
 type (
 	queueArmed struct {
 		watch kv.Watch
-		next  time.Time // when the first job is due; zero: none
+		next  *layer.DueJob // nil: none
 		err   error
 	}
 	queueChanged struct{}
@@ -56,7 +60,7 @@ type (
 	watchQueue struct{}
 	awaitQueue struct {
 		watch kv.Watch
-		next  time.Time
+		until time.Time // zero: for ever
 	}
 	dropWatch struct{ watch kv.Watch }
 	claimJob  struct{}
@@ -92,13 +96,28 @@ func (b *jobsBehavior) armed(now time.Time, m queueArmed) []effect {
 	if m.err != nil {
 		return b.retry(m.err)
 	}
-	if !m.next.IsZero() && !m.next.After(now) {
-		b.phase = jobsClaiming
-		return []effect{dropWatch{m.watch}, claimJob{}}
+	b.facts.Error = ""
+	due := time.Time{}
+	if m.next != nil {
+		if due = m.next.At; !due.After(now) {
+			return b.due(m)
+		}
 	}
+	b.spared = ""
 	b.backoff.reset()
-	b.phase, b.facts.Error = jobsWaiting, ""
-	return []effect{awaitQueue{m.watch, m.next}}
+	b.phase = jobsWaiting
+	return []effect{awaitQueue{m.watch, due}}
+}
+
+// due claims, but leaves a job that belongs on another node to that one for a moment. The owner may be busy or dead, and placement may be in
+// motion: after the grace anybody takes it.
+func (b *jobsBehavior) due(m queueArmed) []effect {
+	if !b.owns(m.next.ID) && b.spared != m.next.ID {
+		b.phase, b.spared = jobsSparing, m.next.ID
+		return []effect{dropWatch{m.watch}, after{b.grace, queueChanged{}}}
+	}
+	b.phase, b.spared = jobsClaiming, ""
+	return []effect{dropWatch{m.watch}, claimJob{}}
 }
 
 func (b *jobsBehavior) claimed(m claimed) []effect {
@@ -126,11 +145,15 @@ func (b *jobsBehavior) status() (string, any) {
 	return string(b.phase), b.facts
 }
 
+// ownersGrace is how long a job waits for the node it belongs on.
+const ownersGrace = 200 * time.Millisecond
+
 func (s *System) jobsSpec() spec {
 	return spec{
 		kind: "jobs",
 		make: func() behavior {
-			return &jobsBehavior{running: s.builds.count, limit: s.o.MaxIndexers, backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
+			return &jobsBehavior{running: s.builds.count, owns: func(job string) bool { return s.o.Placer.Owns(indexJobs, job) },
+				limit: s.o.MaxIndexers, grace: ownersGrace, backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
 		},
 		perform: s.performJobs,
 	}
@@ -152,8 +175,8 @@ func (s *System) performJobs(sh *shell, e effect) {
 		sh.do(func(ctx context.Context) any {
 			defer e.watch.Cancel()
 			var due <-chan time.Time
-			if !e.next.IsZero() {
-				t := time.NewTimer(e.next.Sub(s.now()))
+			if !e.until.IsZero() {
+				t := time.NewTimer(e.until.Sub(s.now()))
 				defer t.Stop()
 				due = t.C
 			}

@@ -19,7 +19,7 @@ type Store interface {
 	Claim(ctx context.Context, typ, worker string, lease time.Duration) (*layer.Job, error)
 	Renew(ctx context.Context, j *layer.Job, lease time.Duration, progress []byte) error
 	Finish(ctx context.Context, j *layer.Job, runErr error) error
-	WatchJobs(ctx context.Context, typ string) (w kv.Watch, next time.Time, err error)
+	WatchJobs(ctx context.Context, typ string) (w kv.Watch, next *layer.DueJob, err error)
 }
 
 // Database is what actors need of a layer.Database: Of. Values are compared, to tell a database from one of the same name that came after it.

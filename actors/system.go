@@ -48,10 +48,8 @@ type Options struct {
 
 // Placer is what actors ask of the cluster.
 type Placer interface {
-	// Owns reports whether the actor of that kind and id belongs on this node. It does not block.
+	// Owns reports whether the actor of that kind and id belongs on this node, at the moment and in this node's view. It does not block.
 	Owns(kind, id string) bool
-	// Subscribe returns a channel that receives after each change of placement.
-	Subscribe() (changed <-chan struct{}, cancel func())
 }
 
 // System is the running actors of one node. All methods are safe for concurrent use.
@@ -251,5 +249,3 @@ func (s *System) toJobs(message any) { s.proto.Root.Send(s.root, toChild{jobsKey
 type everything struct{}
 
 func (everything) Owns(string, string) bool { return true }
-
-func (everything) Subscribe() (<-chan struct{}, func()) { return nil, func() {} }

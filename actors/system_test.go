@@ -227,3 +227,43 @@ func TestStop_WithWorkUnderWay(t *testing.T) {
 		t.Errorf("%d watches are left", db.armed())
 	}
 }
+
+// An actor in the middle of the tree fails: what is below it is started anew and goes on.
+func TestSupervision_ASubtreeRestarts(t *testing.T) {
+	db := newDatabase("cities")
+	s := start(t, newStore(t, db), nil)
+	ch, cancel := s.Listen(db, "a")
+	defer cancel()
+	receives(t, ch, "first")
+	// The next database's name cannot be had, twice: the actor of all databases fails over it.
+	bad := &namelessDatabase{database: newDatabase("bad"), failures: 2}
+	other, cancelOther := s.Listen(bad, "a")
+	defer cancelOther()
+	receives(t, other, "after the restarts")
+	n := find(s.Tree(), "databases")
+	if n.Restarts != 2 || !strings.Contains(n.LastFailure, "no name") {
+		t.Errorf("databases actor %+v", n)
+	}
+	drain(ch)
+	eventually(t, func() string {
+		if db.armed() != 1 {
+			return fmt.Sprintf("%d watches", db.armed())
+		}
+		return ""
+	})
+	db.commit("a")
+	receives(t, ch, "a commit after the restarts")
+}
+
+// namelessDatabase panics some times when it is asked for its name.
+type namelessDatabase struct {
+	*database
+	failures int
+}
+
+func (d *namelessDatabase) Name() string {
+	if d.failures--; d.failures >= 0 {
+		panic("no name")
+	}
+	return "bad"
+}

@@ -105,16 +105,16 @@ func (s *Store) enqueue(tx kv.Transaction, typ, id string, data []byte, at time.
 // Claim takes the job of a type that has been due for longest, one whose lease ran out included; nil where none is due.
 func (s *Store) Claim(ctx context.Context, typ, worker string, lease time.Duration) (*Job, error) {
 	j, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (*Job, error) {
-		id, err := s.firstDue(tx, typ, time.Now())
-		if id == "" || err != nil {
+		due, err := s.firstDue(tx, typ)
+		if due == nil || err != nil || due.At.After(time.Now()) {
 			return nil, err
 		}
-		j, err := s.readJob(tx, typ, id)
+		j, err := s.readJob(tx, typ, due.ID)
 		if err != nil {
 			return nil, err
 		}
 		if j == nil || j.State == JobFinished {
-			return nil, fmt.Errorf("job %s %q is queued but has no record", typ, id)
+			return nil, fmt.Errorf("job %s %q is queued but has no record", typ, due.ID)
 		}
 		version, err := tx.ReadVersion().Wait()
 		if err != nil {
@@ -132,21 +132,24 @@ func (s *Store) Claim(ctx context.Context, typ, worker string, lease time.Durati
 	return j, err
 }
 
-// firstDue is read at snapshot isolation: two workers that see the same job conflict on its record, and others do not.
-func (s *Store) firstDue(tx kv.Transaction, typ string, now time.Time) (string, error) {
+// firstDue is read at snapshot isolation: two workers that see the same job conflict on its record, and others do not. nil where none waits.
+func (s *Store) firstDue(tx kv.Transaction, typ string) (*DueJob, error) {
 	prefix := s.jobKey(typ, jobDue)
-	end := tuple.AppendInt(s.jobKey(typ, jobDue), now.UnixMilli()+1)
-	it := tx.Snapshot().GetRange(kv.KeyRange{Begin: prefix, End: end}, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+	begin, end := tuple.Range(prefix)
+	it := tx.Snapshot().GetRange(kv.KeyRange{Begin: begin, End: end}, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
 	defer it.Close()
 	if !it.Next() {
-		return "", it.Err()
+		return nil, it.Err()
 	}
-	_, rest, err := tuple.TakeInt(it.KeyValue().Key[len(prefix):])
+	millis, rest, err := tuple.TakeInt(it.KeyValue().Key[len(prefix):])
 	if err != nil {
-		return "", fmt.Errorf("queue of %s jobs: %w", typ, err)
+		return nil, fmt.Errorf("queue of %s jobs: %w", typ, err)
 	}
 	id, _, err := tuple.TakeString(rest)
-	return id, err
+	if err != nil {
+		return nil, fmt.Errorf("queue of %s jobs: %w", typ, err)
+	}
+	return &DueJob{ID: id, At: time.UnixMilli(millis)}, nil
 }
 
 // Renew extends the lease and stores progress (nil leaves it). Conflict where another worker has taken the job over: stop at once.
@@ -223,26 +226,23 @@ func (s *Store) RemoveJob(ctx context.Context, typ, id string) error {
 	return err
 }
 
-// WatchJobs becomes ready when a job of the type is enqueued or waits again. next is when the job that is due first may start, zero where none
-// waits: claim before waiting, and again at that time.
-func (s *Store) WatchJobs(ctx context.Context, typ string) (w kv.Watch, next time.Time, err error) {
+// DueJob is the job of a type that may start first, now or later.
+type DueJob struct {
+	ID string
+	At time.Time
+}
+
+// WatchJobs becomes ready when a job of the type is enqueued or waits again. next is the job that may start first, nil where none waits: claim before
+// waiting, and again at its time.
+func (s *Store) WatchJobs(ctx context.Context, typ string) (w kv.Watch, next *DueJob, err error) {
 	_, _, err = storeTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
 		if w != nil {
 			w.Cancel() // of an attempt that has to be repeated
 		}
-		next = time.Time{}
 		w = tx.Watch(s.jobKey(typ, jobWake))
-		begin, end := tuple.Range(s.jobKey(typ, jobDue))
-		it := tx.Snapshot().GetRange(kv.KeyRange{Begin: begin, End: end}, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
-		defer it.Close()
-		if it.Next() {
-			millis, _, err := tuple.TakeInt(it.KeyValue().Key[len(s.jobKey(typ, jobDue)):])
-			if err != nil {
-				return struct{}{}, err
-			}
-			next = time.UnixMilli(millis)
-		}
-		return struct{}{}, it.Err()
+		var err error
+		next, err = s.firstDue(tx, typ)
+		return struct{}{}, err
 	})
 	if err != nil && w != nil {
 		w.Cancel()

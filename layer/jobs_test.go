@@ -92,7 +92,7 @@ func TestStore_Claim_afterLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Cancel()
-	time.Sleep(time.Until(next) + time.Millisecond)
+	time.Sleep(time.Until(next.At) + time.Millisecond)
 	heir := claim(t, s, time.Minute)
 	if heir == nil || heir.ID != "a" || heir.Token <= dead.Token {
 		t.Fatalf("claimed %+v after %+v", heir, dead)

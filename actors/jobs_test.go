@@ -1,0 +1,118 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+func TestJobsBehavior(t *testing.T) {
+	start := time.Unix(1000, 0)
+	due := func(id string, in time.Duration) queueArmed {
+		return queueArmed{next: &layer.DueJob{ID: id, At: start.Add(in)}}
+	}
+	type turn struct {
+		at      time.Duration
+		message any
+		running int
+		want    string
+	}
+	cases := []struct {
+		name  string
+		turns []turn
+	}{
+		{"what is due is claimed, then the queue is looked at again, up to the limit", []turn{
+			{0, started{}, 0, "look"},
+			{0, due("mine-1", 0), 0, "drop claim"},
+			{0, claimed{task: &task{}}, 0, "hand over, then look"},
+			{0, queueChanged{}, 1, "look"},
+			{0, due("mine-2", -time.Second), 1, "drop claim"},
+			{0, claimed{task: &task{}}, 1, "hand over, then look"},
+			{0, queueChanged{}, 2, ""},
+			{0, lookAgain{}, 2, ""},
+			{0, lookAgain{}, 1, "look"},
+		}},
+		{"nothing due: wait for the next one, or for news", []turn{
+			{0, started{}, 0, "look"},
+			{0, due("mine", time.Minute), 0, "await 1m0s"},
+			{0, lookAgain{}, 0, ""},
+			{time.Minute, queueChanged{}, 0, "look"},
+			{time.Minute, queueArmed{}, 0, "await"},
+		}},
+		{"a job that belongs on another node is left to it for a moment", []turn{
+			{0, started{}, 0, "look"},
+			{0, due("other-1", 0), 0, "drop pause"},
+			{time.Second, queueChanged{}, 0, "look"},
+			{time.Second, due("other-1", 0), 0, "drop claim"},
+			{time.Second, claimed{task: &task{}}, 0, "hand over, then look"},
+			{time.Second, queueChanged{}, 1, "look"},
+			{time.Second, due("other-2", 0), 1, "drop pause"},
+			{2 * time.Second, queueChanged{}, 1, "look"},
+			{2 * time.Second, queueArmed{}, 1, "await"},
+			{3 * time.Second, queueChanged{}, 1, "look"},
+			{3 * time.Second, due("other-2", 0), 1, "drop pause"},
+		}},
+		{"failures and lost races are tried again after a pause, a void job at once", []turn{
+			{0, started{}, 0, "look"},
+			{0, queueArmed{err: errors.New("no")}, 0, "pause"},
+			{1, queueChanged{}, 0, "look"},
+			{1, due("mine", 0), 0, "drop claim"},
+			{1, claimed{none: true}, 0, "pause"},
+			{2, queueChanged{}, 0, "look"},
+			{2, due("mine", 0), 0, "drop claim"},
+			{2, claimed{err: errors.New("no")}, 0, "pause"},
+			{3, queueChanged{}, 0, "look"},
+			{3, due("mine", 0), 0, "drop claim"},
+			{3, claimed{}, 0, "look"},
+		}},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			running := 0
+			b := &jobsBehavior{running: func() int { return running }, owns: func(id string) bool { return strings.HasPrefix(id, "mine") },
+				limit: 2, grace: time.Millisecond, backoff: newBackoff(time.Millisecond, time.Second)}
+			for i, turn := range tc.turns {
+				running = turn.running
+				effects := b.step(start.Add(turn.at), turn.message)
+				if got := renderJobs(effects, start); got != turn.want {
+					t.Fatalf("turn %d, %+v: %q, want %q", i, turn.message, got, turn.want)
+				}
+			}
+		})
+	}
+}
+
+func renderJobs(effects []effect, start time.Time) string {
+	var list []string
+	for _, e := range effects {
+		switch e := e.(type) {
+		case watchQueue:
+			list = append(list, "look")
+		case dropWatch:
+			list = append(list, "drop")
+		case claimJob:
+			list = append(list, "claim")
+		case handOver:
+			list = append(list, "hand over,")
+		case awaitQueue:
+			if e.until.IsZero() {
+				list = append(list, "await")
+			} else {
+				list = append(list, "await "+e.until.Sub(start).String())
+			}
+		case after:
+			if e.delay == 0 {
+				list = append(list, "then look")
+			} else {
+				list = append(list, "pause")
+			}
+		default:
+			list = append(list, fmt.Sprintf("%T", e))
+		}
+	}
+	return strings.Join(list, " ")
+}
