@@ -56,8 +56,8 @@ func (d *Database) AllDocs(ctx context.Context, o AllDocsOptions) (*AllDocsResul
 		return nil, err
 	}
 	a := &allDocs{s: s, o: o}
-	res, err := a.head()
-	if err != nil {
+	res := &AllDocsResult{Offset: -1}
+	if err := s.try(func() error { return a.head(res) }); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -83,45 +83,36 @@ type allDocs struct {
 
 // allDocsPending is a row whose body or branches are on their way.
 type allDocsPending struct {
-	row  AllDocsRow
-	body bodyRead
-	tree kv.RangeIterator // Conflicts
+	row   AllDocsRow
+	ahead ahead
 }
 
 // head reads what comes before the rows.
-func (a *allDocs) head() (*AllDocsResult, error) {
+func (a *allDocs) head(res *AllDocsResult) (err error) {
 	last := readLastSeq(a.s.r, a.s.keys, a.s.cfg)
-	res := &AllDocsResult{Offset: -1}
 	switch a.o.Only {
 	case Everything:
 		n, err := countersOf(a.s.r, a.s.keys, counterDocs)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		res.TotalRows = n[0]
 	case DesignOnly:
-		n, err := a.countRange(prefixRange(a.s.keys.sub(nil, keyspace.Designs)))
-		if err != nil {
-			return nil, err
+		res.TotalRows = 0
+		rows := getRange(a.s.r, a.s.keys.sub(nil, keyspace.Designs), kv.RangeOptions{Mode: kv.ModeWantAll})
+		defer rows.Close()
+		for rows.Next() {
+			res.TotalRows++
 		}
-		res.TotalRows = n
-	}
-	var err error
-	if res.UpdateSeq, err = last(); err != nil {
-		return nil, err
+		if err := rows.Err(); err != nil {
+			return err
+		}
 	}
 	if a.o.Keys == nil && a.o.Start == nil && a.o.Only != LocalOnly {
 		res.Offset = min(int64(a.o.Skip), res.TotalRows)
 	}
-	return res, nil
-}
-
-func (a *allDocs) countRange(r kv.KeyRange) (n int64, err error) {
-	err = a.s.scan(r, kv.RangeOptions{Mode: kv.ModeWantAll}, func(kv.KeyValue) (bool, error) {
-		n++
-		return true, nil
-	})
-	return n, err
+	res.UpdateSeq, err = last()
+	return err
 }
 
 func (a *allDocs) run() error {
@@ -209,18 +200,15 @@ func minKey(a, b []byte) []byte {
 func (a *allDocs) push(row AllDocsRow) (more bool, err error) {
 	p := allDocsPending{row: row}
 	if a.o.IncludeDocs && row.Err == nil && !row.Deleted {
-		p.body = readBody(a.s.r, a.s.keys, row.ID, row.Rev)
-		if a.o.Conflicts {
-			p.tree = readTree(a.s.r, a.s.keys, row.ID)
-		}
+		p.ahead = a.s.readAhead(row.ID, row.Rev, true, a.o.Conflicts)
 	}
 	return a.queue.push(p)
 }
 
 // emit yields a row when its reads are there.
 func (a *allDocs) emit(p *allDocsPending) (more bool, err error) {
-	if p.body.first != nil {
-		body, found, err := a.s.body(&p.body)
+	if p.ahead.body.first != nil {
+		body, found, err := a.s.waitBody(&p.ahead)
 		if err != nil {
 			return false, err
 		}
@@ -228,31 +216,14 @@ func (a *allDocs) emit(p *allDocsPending) (more bool, err error) {
 			p.row.Doc = body.document(p.row.ID, p.row.Rev)
 		}
 	}
-	if p.tree != nil && p.row.Doc != nil {
-		tree, err := a.s.tree(p.tree, p.row.ID)
+	if p.ahead.tree != nil && p.row.Doc != nil {
+		tree, err := a.s.waitTree(&p.ahead)
 		if err != nil {
 			return false, err
 		}
 		p.row.Doc.Conflicts = tree.conflicts(false)
 	}
 	return a.yield(p.row, nil), nil
-}
-
-// tree waits for branches, reading them again in a new transaction where their own has ended.
-func (s *stream) tree(rows kv.RangeIterator, id string) (documentTree, error) {
-	for {
-		turn := s.turn
-		tree, err := waitTree(rows, s.keys, id)
-		if err == nil {
-			return tree, nil
-		}
-		if turn == s.turn {
-			if err := s.renew(err); err != nil {
-				return tree, err
-			}
-		}
-		rows = readTree(s.r, s.keys, id)
-	}
 }
 
 // bodyWindow is how many bodies are read ahead of the row that is yielded. What is read ahead of each is its first chunk at most.

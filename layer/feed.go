@@ -81,18 +81,15 @@ func (s *stream) checkSince(since Seq) error {
 	if since.IsZero() {
 		return nil
 	}
-	for {
-		last, err := readLastSeq(s.r, s.keys, s.cfg)()
-		if err == nil {
-			if since.Compare(last) > 0 {
-				return errf(Invalid, "bad_request", "the sequence in 'since' is not one of this database, which is at %s", last)
-			}
-			return nil
-		}
-		if err := s.renew(err); err != nil {
-			return err
-		}
+	var last Seq
+	err := s.try(func() (err error) {
+		last, err = readLastSeq(s.r, s.keys, s.cfg)()
+		return err
+	})
+	if err == nil && since.Compare(last) > 0 {
+		err = errf(Invalid, "bad_request", "the sequence in 'since' is not one of this database, which is at %s", last)
 	}
+	return err
 }
 
 // feed is a pass under way.
@@ -119,8 +116,7 @@ type feed struct {
 type feedPending struct {
 	change  Change
 	scanned int64
-	body    bodyRead
-	tree    kv.RangeIterator
+	ahead   ahead
 }
 
 func (f *feed) run() error {
@@ -154,7 +150,8 @@ func (f *feed) read() error {
 		switch {
 		case err == nil:
 			return nil
-		case turn != f.s.turn && f.s.ctx.Err() == nil && kv.Retryable(err): // the transaction was renewed on the way
+		case turn != f.s.turn && f.s.ctx.Err() == nil && (kv.Retryable(err) || kv.IsCode(err, kv.CodeCancelled)):
+			// a body was read again in a new transaction, and the rows' own is gone
 		default:
 			if err := f.s.renew(err); err != nil {
 				return err
@@ -234,12 +231,7 @@ func (f *feed) take(e *entry) (more bool, err error) {
 	if f.o.Match != nil && !f.o.Match(&p.change) {
 		return true, nil
 	}
-	if f.o.IncludeDocs {
-		p.body = readBody(f.s.r, f.s.keys, e.id, e.rev)
-	}
-	if e.branches > 1 && (f.o.AllLeaves || f.o.IncludeDocs && f.o.Conflicts) {
-		p.tree = readTree(f.s.r, f.s.keys, e.id)
-	}
+	p.ahead = f.s.readAhead(e.id, e.rev, f.o.IncludeDocs, e.branches > 1 && (f.o.AllLeaves || f.o.IncludeDocs && f.o.Conflicts))
 	if more, err = f.queue.push(p); err != nil || !more {
 		return more, err
 	}
@@ -252,8 +244,8 @@ func (f *feed) take(e *entry) (more bool, err error) {
 // emit yields a row when its reads are there.
 func (f *feed) emit(p *feedPending) (more bool, err error) {
 	c := &p.change
-	if p.body.first != nil {
-		body, found, err := f.s.body(&p.body)
+	if p.ahead.body.first != nil {
+		body, found, err := f.s.waitBody(&p.ahead)
 		if err != nil {
 			return false, err
 		}
@@ -264,8 +256,8 @@ func (f *feed) emit(p *feedPending) (more bool, err error) {
 	var winner [1]Rev
 	winner[0] = c.Rev
 	c.Leaves = winner[:]
-	if p.tree != nil {
-		tree, err := f.s.tree(p.tree, c.ID)
+	if p.ahead.tree != nil {
+		tree, err := f.s.waitTree(&p.ahead)
 		if err != nil {
 			return false, err
 		}

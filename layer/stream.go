@@ -141,19 +141,74 @@ func (s *stream) scan(r kv.KeyRange, o kv.RangeOptions, visit func(kv.KeyValue) 
 	}
 }
 
-// body waits for a body, reading it again in a new transaction where its own has ended.
-func (s *stream) body(b *bodyRead) (storedBody, bool, error) {
+// try runs reads, again in a new transaction where theirs has ended.
+func (s *stream) try(reads func() error) error {
 	for {
-		turn := s.turn
-		body, found, err := b.wait()
+		err := reads()
 		if err == nil {
-			return body, found, nil
+			return nil
 		}
-		if turn == s.turn {
+		if err := s.renew(err); err != nil {
+			return err
+		}
+	}
+}
+
+// ahead is a document's body, its branches or both, read ahead of the row that they belong to.
+type ahead struct {
+	id   string
+	rev  Rev
+	turn int // the stream's, when the reads were issued
+	body bodyRead
+	tree kv.RangeIterator
+}
+
+// readAhead starts reading what a row needs.
+func (s *stream) readAhead(id string, rev Rev, body, tree bool) ahead {
+	a := ahead{id: id, rev: rev, turn: s.turn}
+	if body {
+		a.body = readBody(s.r, s.keys, id, rev)
+	}
+	if tree {
+		a.tree = readTree(s.r, s.keys, id)
+	}
+	return a
+}
+
+// wait waits for one of an ahead's reads; in a new transaction where their own has ended.
+func (s *stream) wait(a *ahead, read func() error) error {
+	for {
+		err := read()
+		if err == nil {
+			return nil
+		}
+		if a.turn == s.turn || s.ctx.Err() != nil {
 			if err := s.renew(err); err != nil {
-				return body, false, err
+				return err
 			}
 		}
-		*b = readBody(s.r, s.keys, b.id, b.rev)
+		hadTree := a.tree != nil
+		if hadTree {
+			a.tree.Close()
+		}
+		*a = s.readAhead(a.id, a.rev, a.body.first != nil, hadTree)
 	}
+}
+
+func (s *stream) waitBody(a *ahead) (body storedBody, found bool, err error) {
+	err = s.wait(a, func() error {
+		var err error
+		body, found, err = a.body.wait()
+		return err
+	})
+	return body, found, err
+}
+
+func (s *stream) waitTree(a *ahead) (tree documentTree, err error) {
+	err = s.wait(a, func() error {
+		var err error
+		tree, err = waitTree(a.tree, s.keys, a.id)
+		return err
+	})
+	return tree, err
 }

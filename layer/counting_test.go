@@ -1,0 +1,238 @@
+package layer_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// countingEngine counts what transactions do, by subspace, as FoundationDB would see it. A round trip begins with a read that was issued after
+// an answer had been waited for: reads issued together share one.
+type countingEngine struct {
+	kv.Engine
+	mu     sync.Mutex
+	counts opCounts
+}
+
+// opCounts are what the operations of one transaction add up to.
+type opCounts struct {
+	reads, sets, clears map[keyspace.Subspace]int // KVs read by key or as rows, sets (versionstamped ones too), clears
+	ranges              []kv.RangeOptions         // of Revisions
+	roundTrips          int
+	waited              bool // since the last read was issued
+}
+
+func (c *countingEngine) Begin(ctx context.Context) kv.Transaction {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts = opCounts{reads: map[keyspace.Subspace]int{}, sets: map[keyspace.Subspace]int{}, clears: map[keyspace.Subspace]int{}, waited: true}
+	return &countingTransaction{c.Engine.Begin(ctx), c}
+}
+
+func (c *countingEngine) issued() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts.waited {
+		c.counts.roundTrips++
+		c.counts.waited = false
+	}
+}
+
+func (c *countingEngine) answered() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.waited = true
+}
+
+func (c *countingEngine) note(which func(*opCounts) map[keyspace.Subspace]int, key []byte) {
+	t, err := tuple.Unpack(key)
+	if err != nil || len(t) < 3 || t[0] != int64(keyspace.Data) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	which(&c.counts)[keyspace.Subspace(t[2].(int64))]++
+}
+
+func reads(c *opCounts) map[keyspace.Subspace]int  { return c.reads }
+func sets(c *opCounts) map[keyspace.Subspace]int   { return c.sets }
+func clears(c *opCounts) map[keyspace.Subspace]int { return c.clears }
+
+type countingTransaction struct {
+	kv.Transaction
+	c *countingEngine
+}
+
+func (t *countingTransaction) Snapshot() kv.Reader {
+	return countingReader{t.Transaction.Snapshot(), t.c}
+}
+func (t *countingTransaction) Get(key []byte) kv.Future[[]byte] {
+	return countingReader{t.Transaction, t.c}.Get(key)
+}
+func (t *countingTransaction) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	return countingReader{t.Transaction, t.c}.GetRange(r, o)
+}
+func (t *countingTransaction) Set(key, value []byte) {
+	t.c.note(sets, key)
+	t.Transaction.Set(key, value)
+}
+func (t *countingTransaction) SetVersionstampedKey(key []byte, offset int, value []byte) {
+	t.c.note(sets, key)
+	t.Transaction.SetVersionstampedKey(key, offset, value)
+}
+func (t *countingTransaction) SetVersionstampedValue(key, value []byte, offset int) {
+	t.c.note(sets, key)
+	t.Transaction.SetVersionstampedValue(key, value, offset)
+}
+func (t *countingTransaction) Clear(key []byte) {
+	t.c.note(clears, key)
+	t.Transaction.Clear(key)
+}
+
+type countingReader struct {
+	kv.Reader
+	c *countingEngine
+}
+
+func (r countingReader) Get(key []byte) kv.Future[[]byte] {
+	r.c.issued()
+	r.c.note(reads, key)
+	return countingFuture[[]byte]{r.Reader.Get(key), r.c}
+}
+
+func (r countingReader) GetRange(rg kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	r.c.issued()
+	begin, _ := rg.Selectors()
+	if t, err := tuple.Unpack(begin.Key[:len(begin.Key)-1]); err == nil && len(t) >= 3 && t[2] == int64(keyspace.Revisions) {
+		r.c.mu.Lock()
+		r.c.counts.ranges = append(r.c.counts.ranges, o)
+		r.c.mu.Unlock()
+	}
+	return &countingRows{r.Reader.GetRange(rg, o), r.c}
+}
+
+type countingFuture[T any] struct {
+	kv.Future[T]
+	c *countingEngine
+}
+
+func (f countingFuture[T]) Wait() (T, error) {
+	defer f.c.answered()
+	return f.Future.Wait()
+}
+
+type countingRows struct {
+	kv.RangeIterator
+	c *countingEngine
+}
+
+func (r *countingRows) Next() bool {
+	defer r.c.answered()
+	if !r.RangeIterator.Next() {
+		return false
+	}
+	r.c.note(reads, r.KeyValue().Key)
+	return true
+}
+
+// The operation counts of R3 (rfc-001, summary of the performance profile) and C1. The database's stamp is one more read in the first round trip.
+func TestOperationCounts(t *testing.T) {
+	leaf := func(id, ids string) string {
+		return `{"_id":"` + id + `","_revisions":{"start":2,"ids":[` + ids + `]}}`
+	}
+	type counts struct{ reads, trips, entriesCleared, entriesSet int }
+	for _, c := range []struct {
+		name       string
+		before     []string // replicated
+		edit       string
+		replicated bool
+		want       counts
+	}{
+		{"insert", nil, `{"_id":"x"}`, false, counts{0, 1, 0, 1}},
+		{"extend winner", []string{leaf("x", `"a","r"`), leaf("x", `"b","r"`)}, `{"_id":"x","_rev":"2-b"}`, false, counts{1, 1, 1, 1}},
+		{"extend the only branch", []string{leaf("x", `"a","r"`)}, `{"_id":"x","_rev":"2-a"}`, false, counts{1, 1, 1, 1}},
+		{"delete winner", []string{leaf("x", `"a","r"`), leaf("x", `"b","r"`), leaf("x", `"c","r"`)}, `{"_id":"x","_rev":"2-c","_deleted":true}`, false, counts{2, 1, 1, 1}},
+		{"delete the only branch", []string{leaf("x", `"a","r"`)}, `{"_id":"x","_rev":"2-a","_deleted":true}`, false, counts{1, 1, 1, 1}},
+		{"extend a losing branch", []string{leaf("x", `"a","r"`), leaf("x", `"b","r"`), leaf("x", `"c","r"`)}, `{"_id":"x","_rev":"2-a"}`, false, counts{2, 2, 1, 1}},
+		{"delete the second branch", []string{leaf("x", `"a","r"`), leaf("x", `"b","r"`), leaf("x", `"c","r"`)}, `{"_id":"x","_rev":"2-b","_deleted":true}`, false, counts{2, 1, 1, 1}},
+		{"recreate", []string{`{"_id":"x","_deleted":true,"_revisions":{"start":2,"ids":["a","r"]}}`}, `{"_id":"x"}`, false, counts{1, 1, 1, 1}},
+		{"conflict", []string{leaf("x", `"a","r"`)}, `{"_id":"x","_rev":"1-r"}`, false, counts{1, 1, 0, 0}},
+		{"replicated, new", nil, leaf("x", `"a","r"`), true, counts{0, 1, 0, 1}},
+		{"replicated", []string{leaf("x", `"a","r"`), leaf("x", `"b","r"`), leaf("x", `"c","r"`)}, leaf("x", `"d","r"`), true, counts{3, 1, 1, 1}},
+		{"replicated, known", []string{leaf("x", `"a","r"`)}, leaf("x", `"a","r"`), true, counts{1, 1, 0, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := &countingEngine{Engine: mustEngine(t)}
+			s, err := layer.Open(t.Context(), e, layer.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := mustCreate(t, s, "db", layer.CreateOptions{})
+			for _, b := range c.before {
+				push(t, d, b)
+			}
+			if _, err := d.LastSeq(t.Context()); err != nil { // the configuration is cached from here on
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil { // no background transactions while counting
+				t.Fatal(err)
+			}
+			ed := edit(t, c.edit)
+			if c.replicated {
+				ed = replicated(t, c.edit)
+			}
+			_, err = d.Put(t.Context(), ed, layer.WriteOptions{Replicated: c.replicated})
+			if err != nil && c.name != "conflict" {
+				t.Fatal(err)
+			}
+			n := e.counts
+			got := counts{n.reads[keyspace.Revisions], n.roundTrips, n.clears[keyspace.Changes], n.sets[keyspace.Changes]}
+			if got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+			if n.reads[keyspace.Stamp] != 1 || n.reads[keyspace.Changes] != 0 || n.reads[keyspace.Documents] != 0 || n.reads[keyspace.Config] != 0 {
+				t.Errorf("other reads: %v", n.reads)
+			}
+			if c.name == "insert" && (len(n.ranges) != 1 || n.ranges[0] != kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact}) {
+				t.Errorf("an insert reads %+v", n.ranges)
+			}
+		})
+	}
+	t.Run("bulk of inserts", func(t *testing.T) {
+		e := &countingEngine{Engine: mustEngine(t)}
+		s, err := layer.Open(t.Context(), e, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := mustCreate(t, s, "db", layer.CreateOptions{})
+		put(t, d, `{"_id":"x"}`)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		fill(t, d, 300)
+		if e.counts.roundTrips != 1 || e.counts.sets[keyspace.Changes] != 300 || e.counts.sets[keyspace.Wake] != 1 || e.counts.sets[keyspace.Stamp] != 0 {
+			t.Errorf("%+v", e.counts)
+		}
+	})
+	t.Run("read", func(t *testing.T) {
+		e := &countingEngine{Engine: mustEngine(t)}
+		s, err := layer.Open(t.Context(), e, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := mustCreate(t, s, "db", layer.CreateOptions{})
+		put(t, d, `{"_id":"x"}`)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		get(t, d, "x", layer.GetOptions{})
+		if e.counts.reads[keyspace.Revisions] != 0 || e.counts.roundTrips != 2 { // R7
+			t.Errorf("%+v", e.counts)
+		}
+	})
+}
