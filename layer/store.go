@@ -54,6 +54,8 @@ type Store struct {
 	// What was compiled of design documents: map functions by signature, reduce functions by source.
 	maps    compiled[*script.Maps]
 	reduces compiled[*script.Reduce]
+
+	published publications
 	// installation is written by Open alone.
 	installation installation
 
@@ -107,6 +109,7 @@ func (s *Store) checkFormat(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.stop()
 	s.done.Wait()
+	s.published.close()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	return s.ids.clear(ctx, s.engine)
@@ -130,7 +133,8 @@ func (s *Store) keepHouse(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case now := <-tick.C:
+			s.published.expire(now)
 		case <-s.ids.full:
 		}
 	}

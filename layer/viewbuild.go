@@ -26,10 +26,13 @@ type Build struct {
 	// is when the index was built before.
 	Changes int64
 
-	space    space
-	keys     indexKeys
-	snapshot kv.Snapshot      // nil where the engine holds none
-	progress map[ShardID]*Seq // the map is not changed after the start, so that steps of different shards may run at once
+	space      space
+	keys       indexKeys
+	number     int64 // of the database
+	exact      bool  // there was a snapshot at the start
+	publishing publishing
+	snapshot   kv.Snapshot      // nil where the engine holds none
+	progress   map[ShardID]*Seq // the map is not changed after the start, so that steps of different shards may run at once
 }
 
 // stepBytes bounds the rows of one transaction: FoundationDB is at its best below 1 MB.
@@ -38,33 +41,31 @@ const stepBytes = 1_000_000
 // StartBuild fixes the goal and the shards, and takes the index over from an older build that did not finish; its progress is kept. Conflict where a
 // newer token has been here. The caller closes the build.
 func (ix *Index) StartBuild(ctx context.Context, token int64) (*Build, error) {
-	snapshot, _, err := kv.OpenSnapshot(ctx, ix.db.store.engine)
+	b := &Build{Index: ix, Token: token}
+	_, _, err := transact(ctx, ix.db, func(t *txn) (struct{}, error) { return struct{}{}, b.start(t) })
+	b.publishing.settle(err == nil, true)
 	if err != nil {
-		return nil, err
-	}
-	b, _, err := transact(ctx, ix.db, func(t *txn) (*Build, error) {
-		b := &Build{Index: ix, Token: token, space: t.keys, keys: ix.keys(t.keys), snapshot: snapshot}
-		return b, b.start(t)
-	})
-	if err != nil {
-		if snapshot != nil {
-			snapshot.Close()
-		}
+		b.Close()
 		return nil, fmt.Errorf("start of index build: %w", err)
 	}
 	return b, nil
 }
 
 func (b *Build) start(t *txn) error {
-	goalReader := t.Snapshot()
-	if b.snapshot != nil {
-		goalReader = b.snapshot
-	}
+	b.space, b.keys, b.number = t.keys, b.Index.keys(t.keys), t.core.number
 	status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
 	state := t.Get(b.keys.infoKey(keyspace.ViewUpdateSeq))
 	old, err := parseStatus(status)
 	if err != nil {
 		return err
+	}
+	// After the first read, so that the goal is not before what the index has at the transaction's version.
+	if err := b.Index.pin(t.ctx, &b.snapshot); err != nil {
+		return err
+	}
+	goalReader := t.Snapshot()
+	if b.exact = b.snapshot != nil; b.exact {
+		goalReader = b.snapshot
 	}
 	if old != nil && old.token > b.Token {
 		return errf(Conflict, "job_lost", "a newer build of the index is under way")
@@ -78,6 +79,13 @@ func (b *Build) start(t *txn) error {
 		at, old = indexSeq{}, nil
 	}
 	b.From = at.seq
+	if old == nil && !b.From.IsZero() && b.exact { // readers stay with these rows until the end of the build
+		var rows kv.Snapshot
+		if err := b.Index.pin(t.ctx, &rows); err != nil {
+			return err
+		}
+		b.publishing.offer(t, b.Index, b.From, nil, rows)
+	}
 	if b.Goal, err = readLastSeq(goalReader, t.keys, t.cfg)(); err != nil {
 		return err
 	}
@@ -211,8 +219,8 @@ func (b *Build) Finish(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		goal := b.Goal
-		if b.snapshot == nil {
-			batch, err := b.Index.collectAll(t, &b.keys, b.reached(), closing)
+		if !b.exact {
+			batch, err := b.Index.collectAll(t, t.Snapshot(), &b.keys, b.reached(), closing)
 			if err != nil {
 				return false, err
 			}
@@ -228,47 +236,20 @@ func (b *Build) Finish(ctx context.Context) (bool, error) {
 			}
 		}
 		setIndexSeq(t, &b.keys, goal)
+		if b.snapshot != nil && !b.publishing.put { // once, for all attempts: they have the same goal
+			b.publishing.offer(t, b.Index, goal, b.snapshot, nil)
+			b.snapshot = nil
+		}
 		return true, nil
 	})
+	b.publishing.settle(done && err == nil, false)
 	return done, err
 }
 
 // Close releases the snapshot. Idempotent.
 func (b *Build) Close() {
-	if b.snapshot != nil {
-		b.snapshot.Close()
-		b.snapshot = nil
-	}
-}
-
-// CatchUp applies a small lag in one transaction, without tasks (V9): false where more than n documents are behind or a build is under way.
-func (ix *Index) CatchUp(ctx context.Context, n int) (bool, error) {
-	done, _, err := transact(ctx, ix.db, func(t *txn) (bool, error) {
-		k := ix.keys(t.keys)
-		status, state := t.Get(k.infoKey(keyspace.ViewStatus)), t.Get(k.infoKey(keyspace.ViewUpdateSeq))
-		if building, err := parseStatus(status); building != nil || err != nil {
-			return false, err
-		}
-		at, err := parseIndexSeq(state)
-		if err != nil || at.stale() {
-			return false, err
-		}
-		from := make(map[ShardID]Seq)
-		for _, shard := range shardsSince(t.cfg, at.seq) {
-			from[shard] = at.seq
-		}
-		batch, err := ix.collectAll(t, &k, from, n)
-		if err != nil || !batch.done || cutAt(&k, batch.docs, stepBytes) < len(batch.docs) {
-			return false, err
-		}
-		upTo, err := readLastSeq(t.Snapshot(), t.keys, t.cfg)()
-		if err != nil || upTo == at.seq && at.collation != 0 {
-			return err == nil, err
-		}
-		setIndexSeq(t, &k, upTo)
-		return true, applyRows(t, &k, batch.docs)
-	})
-	return done, err
+	unpin(&b.snapshot)
+	b.Index.db.store.published.release(publication{b.number, b.Index.design.Signature}, b.From)
 }
 
 // cutAt is how many documents from the front cost at most limit bytes, at least one.

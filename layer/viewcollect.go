@@ -52,11 +52,11 @@ func (ix *Index) collect(ctx context.Context, r kv.Reader, keys space, k *indexK
 	return b, err
 }
 
-// collectAll is collect for all that is left of several shards, at the transaction's read version; done is false where that is more than n documents.
-func (ix *Index) collectAll(t *txn, k *indexKeys, from map[ShardID]Seq, n int) (*batch, error) {
+// collectAll is collect for all that is left of several shards at one version; done is false where that is more than n documents.
+func (ix *Index) collectAll(t *txn, r kv.Reader, k *indexKeys, from map[ShardID]Seq, n int) (*batch, error) {
 	all := &batch{done: true}
 	for shard, seq := range from {
-		b, err := ix.collect(t.ctx, t.Snapshot(), t.keys, k, shard, seq, Seq{}, n-len(all.docs))
+		b, err := ix.collect(t.ctx, r, t.keys, k, shard, seq, Seq{}, n-len(all.docs))
 		if err != nil {
 			return nil, err
 		}

@@ -48,41 +48,36 @@ func (ix *Index) Query(ctx context.Context, q ViewQuery) (*ViewResult, error) {
 	if !ok {
 		return nil, errf(NotFound, "", "missing_named_view")
 	}
-	s, err := ix.db.openStream(ctx)
+	r, err := ix.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	result, err := ix.query(s, id, q)
+	result, err := r.query(id, q)
 	if err != nil {
-		s.close()
+		r.close()
 		return nil, err
 	}
 	return result, nil
 }
 
-func (ix *Index) query(s *stream, view int, q ViewQuery) (*ViewResult, error) {
-	k := ix.keys(s.keys)
-	ranges, err := q.ranges(&k, view)
+func (r *indexReading) query(view int, q ViewQuery) (*ViewResult, error) {
+	ranges, err := q.ranges(&r.keys, view)
 	if err != nil {
 		return nil, err
 	}
-	rows, at := s.r.Get(k.viewInfoKey(keyspace.ViewRowCount, view)), s.r.Get(k.infoKey(keyspace.ViewUpdateSeq))
-	result := &ViewResult{Offset: -1}
-	if result.TotalRows, err = waitCounter(rows); err != nil {
+	result := &ViewResult{Offset: -1, UpdateSeq: r.seq}
+	if r.empty {
+		ranges = nil
+	} else if result.TotalRows, err = waitCounter(r.rows.r.Get(r.keys.viewInfoKey(keyspace.ViewRowCount, view))); err != nil {
 		return nil, err
 	}
-	seq, err := parseIndexSeq(at)
-	if err != nil {
-		return nil, err
-	}
-	result.UpdateSeq = seq.seq
 	if q.Key == nil && q.Keys == nil && q.StartKey == nil {
 		result.Offset = min(int64(q.Skip), result.TotalRows)
 	}
-	prefix := len(k.appendViewRows(nil, view))
+	prefix := len(r.keys.appendViewRows(nil, view))
 	result.Rows = func(yield func(ViewRow, error) bool) {
-		defer s.close()
-		if err := ix.yieldRows(s, prefix, ranges, q, yield); err != nil {
+		defer r.close()
+		if err := r.yieldRows(prefix, ranges, q, yield); err != nil {
 			yield(ViewRow{}, err)
 		}
 	}
@@ -117,11 +112,11 @@ func (q *ViewQuery) ranges(k *indexKeys, view int) ([]kv.KeyRange, error) {
 }
 
 // yieldRows counts skip and limit over all ranges.
-func (ix *Index) yieldRows(s *stream, prefix int, ranges []kv.KeyRange, q ViewQuery, yield func(ViewRow, error) bool) error {
+func (r *indexReading) yieldRows(prefix int, ranges []kv.KeyRange, q ViewQuery, yield func(ViewRow, error) bool) error {
 	skip, left := q.Skip, q.Limit
-	docs := newDocWindow(s, q.IncludeDocs, q.Conflicts)
+	docs := newDocWindow(r.docs, q.IncludeDocs, q.Conflicts)
 	more := true
-	for _, r := range ranges {
+	for _, part := range ranges {
 		if left == 0 || !more {
 			break
 		}
@@ -129,7 +124,7 @@ func (ix *Index) yieldRows(s *stream, prefix int, ranges []kv.KeyRange, q ViewQu
 		if left > 0 {
 			o.Limit = skip + left
 		}
-		err := s.scan(r, o, func(row kv.KeyValue) (bool, error) {
+		err := r.rows.scan(part, o, func(row kv.KeyValue) (bool, error) {
 			if skip > 0 {
 				skip--
 				return true, nil

@@ -9,7 +9,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/divandb/divan/layer/collate"
-	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/reduce"
 	"github.com/divandb/divan/layer/script"
@@ -49,21 +48,20 @@ func (ix *Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, erro
 	if err != nil {
 		return nil, err
 	}
-	s, err := ix.db.openStream(ctx)
+	r, err := ix.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	k := ix.keys(s.keys)
-	ranges, err := q.ranges(&k, id)
-	if err == nil {
-		var at indexSeq
-		if at, err = parseIndexSeq(s.r.Get(k.infoKey(keyspace.ViewUpdateSeq))); err == nil {
-			g := grouping{q: &q, raw: def.Raw, prefix: len(k.appendViewRows(nil, id)), function: function, skip: q.Skip, left: q.Limit}
-			return &ReduceResult{UpdateSeq: at.seq, Rows: g.rows(s, ranges)}, nil
-		}
+	ranges, err := q.ranges(&r.keys, id)
+	if err != nil {
+		r.close()
+		return nil, err
 	}
-	s.close()
-	return nil, err
+	if r.empty {
+		ranges = nil
+	}
+	g := grouping{q: &q, raw: def.Raw, prefix: len(r.keys.appendViewRows(nil, id)), function: function, skip: q.Skip, left: q.Limit}
+	return &ReduceResult{UpdateSeq: r.seq, Rows: g.rows(r, ranges)}, nil
 }
 
 // grouping turns rows, which come in the order of their keys, into groups.
@@ -81,13 +79,13 @@ type grouping struct {
 	yield  func(ReduceRow, error) bool
 }
 
-func (g *grouping) rows(s *stream, ranges []kv.KeyRange) iter.Seq2[ReduceRow, error] {
+func (g *grouping) rows(from *indexReading, ranges []kv.KeyRange) iter.Seq2[ReduceRow, error] {
 	return func(yield func(ReduceRow, error) bool) {
-		defer s.close()
+		defer from.close()
 		g.yield = yield
 		for _, r := range ranges {
 			more, err := true, error(nil)
-			err = s.scan(r, kv.RangeOptions{Reverse: g.q.Descending, Mode: kv.ModeWantAll}, func(row kv.KeyValue) (bool, error) {
+			err = from.rows.scan(r, kv.RangeOptions{Reverse: g.q.Descending, Mode: kv.ModeWantAll}, func(row kv.KeyValue) (bool, error) {
 				var err error
 				more, err = g.row(row)
 				return more, err

@@ -1,0 +1,299 @@
+package layer
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// An index is read as of one sequence (P8), with the bodies of that same version. In the store its rows are such a state only while no build writes them, and
+// the documents are newer than the rows whenever somebody writes. So where the engine holds long snapshots, this node keeps for the newest sequences of
+// an index the documents that its rows were made from, and the rows as they were before the build under way began. A query takes what there is for
+// the sequence that the store has: it is a cache, and without it a query reads the store as it stands.
+//
+// What is kept is put here before the transaction that makes it needed is committed, so that no query comes between.
+
+// published is one sequence of an index. The last user closes its snapshots.
+type published struct {
+	seq  Seq
+	docs kv.Snapshot // nil: not held
+	rows kv.Snapshot // nil: those in the store are still it
+
+	users   int  // the registry itself is one
+	pending int  // transactions that may make this the index's sequence
+	settled bool // one of them has
+	held    bool // by a build: it does not expire
+	used    time.Time
+}
+
+// publications are what this node holds, by database and signature.
+type publications struct {
+	mu      sync.Mutex
+	entries map[publication][]*published // oldest first
+	closed  bool
+}
+
+type publication struct {
+	database  int64
+	signature string
+}
+
+const (
+	// publishedFor is how long a sequence is kept without a query: an old snapshot keeps the engine from dropping what was overwritten since.
+	publishedFor = 2 * time.Second
+	// publishedSeqs is how many sequences that an index has had are kept.
+	publishedSeqs = 4
+)
+
+// put takes over snapshots of the documents or the rows of an index at seq, on behalf of a transaction that will settle it.
+func (ps *publications) put(key publication, seq Seq, docs, rows kv.Snapshot) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.closed {
+		unpin(&docs)
+		unpin(&rows)
+		return
+	}
+	p := ps.find(key, seq)
+	if p == nil {
+		p = &published{seq: seq, users: 1}
+		ps.add(key, p)
+	}
+	p.pending++
+	p.used = time.Now()
+	for _, s := range []struct{ now, was *kv.Snapshot }{{&docs, &p.docs}, {&rows, &p.rows}} {
+		if *s.was == nil {
+			*s.was, *s.now = *s.now, nil
+		}
+		unpin(s.now) // one of that sequence is as good as another
+	}
+}
+
+// settle says how the transaction ended. What no transaction has made the index's sequence goes.
+func (ps *publications) settle(key publication, seq Seq, committed, held bool) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	p := ps.find(key, seq)
+	if p == nil {
+		return
+	}
+	p.pending--
+	p.settled = p.settled || committed
+	p.held = p.held || held
+	if p.pending == 0 && !p.settled {
+		ps.remove(key, p)
+	}
+	old := 0
+	for _, p := range slices.Backward(slices.Clone(ps.entries[key])) {
+		if !p.settled || p.pending > 0 || p.held {
+			continue
+		}
+		if old++; old > publishedSeqs {
+			ps.remove(key, p)
+		}
+	}
+}
+
+// find and add are for callers that hold mu.
+func (ps *publications) find(key publication, seq Seq) *published {
+	for _, p := range ps.entries[key] {
+		if p.seq == seq {
+			return p
+		}
+	}
+	return nil
+}
+
+func (ps *publications) add(key publication, p *published) {
+	if ps.entries == nil {
+		ps.entries = map[publication][]*published{}
+	}
+	all := append(ps.entries[key], p)
+	slices.SortFunc(all, func(a, b *published) int { return a.seq.Compare(b.seq) })
+	ps.entries[key] = all
+}
+
+func (ps *publications) remove(key publication, p *published) {
+	all := ps.entries[key]
+	ps.entries[key] = slices.DeleteFunc(all, func(q *published) bool { return q == p })
+	if len(ps.entries[key]) == 0 {
+		delete(ps.entries, key)
+	}
+	ps.drop(p)
+}
+
+// drop gives up one use. The caller holds mu.
+func (ps *publications) drop(p *published) {
+	if p.users--; p.users == 0 {
+		unpin(&p.docs)
+		unpin(&p.rows)
+	}
+}
+
+// take is what is held for an index at seq; nil if nothing is. The caller releases it with done.
+func (ps *publications) take(key publication, seq Seq) *published {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	p := ps.find(key, seq)
+	if p != nil {
+		p.users++
+		p.used = time.Now()
+	}
+	return p
+}
+
+func (ps *publications) done(p *published) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.drop(p)
+}
+
+// release lets what a build held expire.
+func (ps *publications) release(key publication, seq Seq) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if p := ps.find(key, seq); p != nil {
+		p.held, p.used = false, time.Now()
+	}
+}
+
+// expire drops what nobody has asked for lately.
+func (ps *publications) expire(now time.Time) {
+	ps.removeIf(func(p *published) bool { return p.pending == 0 && !p.held && now.Sub(p.used) > publishedFor })
+}
+
+// close drops everything, and what is put from then on.
+func (ps *publications) close() {
+	ps.mu.Lock()
+	ps.closed = true
+	ps.mu.Unlock()
+	ps.removeIf(func(*published) bool { return true })
+}
+
+func (ps *publications) removeIf(old func(p *published) bool) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for key, all := range ps.entries {
+		for _, p := range slices.Clone(all) {
+			if old(p) {
+				ps.remove(key, p)
+			}
+		}
+	}
+}
+
+// pin opens a snapshot for an attempt of a transaction, in the place of one that an earlier attempt opened. It is of the transaction's read version or newer,
+// once that is fixed by a read. It does nothing where the engine holds none.
+func (ix *Index) pin(ctx context.Context, s *kv.Snapshot) error {
+	unpin(s)
+	opened, ok, err := kv.OpenSnapshot(context.WithoutCancel(ctx), ix.db.store.engine)
+	if ok {
+		*s = opened
+	}
+	return err
+}
+
+func unpin(s *kv.Snapshot) {
+	if *s != nil {
+		(*s).Close()
+		*s = nil
+	}
+}
+
+// publishing is what one transaction, over all its attempts, has put.
+type publishing struct {
+	ps  *publications
+	key publication
+	seq Seq
+	put bool
+}
+
+// offer puts snapshots for the attempt under way, in the place of those of an earlier attempt. Call it before the commit that makes them needed.
+func (p *publishing) offer(t *txn, ix *Index, seq Seq, docs, rows kv.Snapshot) {
+	p.settle(false, false)
+	p.ps, p.key, p.seq, p.put = &ix.db.store.published, publication{t.core.number, ix.design.Signature}, seq, true
+	p.ps.put(p.key, seq, docs, rows)
+}
+
+// settle ends the last attempt. Idempotent.
+func (p *publishing) settle(committed, held bool) {
+	if p.put {
+		p.ps.settle(p.key, p.seq, committed, held)
+		p.put = false
+	}
+}
+
+// indexAt is what a reader needs to know of an index before it reads its rows.
+type indexAt struct {
+	seq      Seq
+	building bool
+}
+
+func readIndexAt(r kv.Reader, k *indexKeys) (indexAt, error) {
+	status, seq := r.Get(k.infoKey(keyspace.ViewStatus)), r.Get(k.infoKey(keyspace.ViewUpdateSeq))
+	building, err := parseStatus(status)
+	if err != nil {
+		return indexAt{}, err
+	}
+	at, err := parseIndexSeq(seq)
+	if at.stale() {
+		at.seq = Seq{}
+	}
+	return indexAt{at.seq, building != nil}, err
+}
+
+// indexReading is one query's view of an index. It ends with its context at the latest.
+type indexReading struct {
+	keys indexKeys
+	seq  Seq
+	rows *stream
+	docs *stream // of the same version as the rows, where that is held
+	// empty says that the index is being built for the first time: as of its sequence, zero, it has no rows.
+	empty bool
+	close func() // idempotent
+}
+
+// read begins a query.
+func (ix *Index) read(ctx context.Context) (*indexReading, error) {
+	s, err := ix.db.openStream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &indexReading{keys: ix.keys(s.keys), rows: s, docs: s, close: s.close}
+	at, err := readIndexAt(s.r, &r.keys)
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	r.seq, r.empty = at.seq, at.building && at.seq.IsZero()
+	all := &ix.db.store.published
+	held := all.take(publication{s.core.number, ix.design.Signature}, at.seq)
+	if held == nil {
+		return r, nil
+	}
+	if held.docs != nil {
+		r.docs = s.at(held.docs)
+	}
+	if held.rows != nil {
+		r.rows = s.at(held.rows)
+	}
+	end := sync.OnceFunc(func() {
+		all.done(held)
+		s.close()
+	})
+	stop := context.AfterFunc(ctx, end)
+	r.close = func() {
+		stop()
+		end()
+	}
+	return r, nil
+}
+
+// at is the stream at a snapshot that somebody else closes.
+func (s *stream) at(snap kv.Snapshot) *stream {
+	return &stream{ctx: s.ctx, d: s.d, core: s.core, keys: s.keys, cfg: s.cfg, r: snap, snap: snap}
+}
