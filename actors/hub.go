@@ -68,13 +68,13 @@ func (h *hub) remove(db Database, shard layer.ShardID, ch chan struct{}) (last b
 	return last
 }
 
-// wake wakes the listeners of a shard and says how many there are. One that has not looked since the last wake is not woken twice.
-func (h *hub) wake(db Database, shard layer.ShardID) (listeners int) {
+// wake wakes the listeners of a shard. One that has not looked since the last wake is not woken twice.
+func (h *hub) wake(db Database, shard layer.ShardID) {
 	h.mu.Lock()
 	a := h.mu.audiences[db][shard]
 	h.mu.Unlock()
 	if a == nil {
-		return 0
+		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -84,7 +84,6 @@ func (h *hub) wake(db Database, shard layer.ShardID) (listeners int) {
 		default:
 		}
 	}
-	return len(a.listeners)
 }
 
 // wanted is the shards of a database that somebody listens to.
@@ -98,11 +97,17 @@ func (h *hub) wanted(db Database) map[layer.ShardID]bool {
 	return w
 }
 
-// listens reports whether anybody listens to a shard.
-func (h *hub) listens(db Database, shard layer.ShardID) bool {
+// listeners is how many listen to a shard.
+func (h *hub) listeners(db Database, shard layer.ShardID) int {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.mu.audiences[db][shard] != nil
+	a := h.mu.audiences[db][shard]
+	h.mu.Unlock()
+	if a == nil {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.listeners)
 }
 
 // count is how many listeners there are; one that listens to several shards counts for each.

@@ -62,8 +62,6 @@ type (
 	// lookAgain says that listeners came or went.
 	lookAgain struct{}
 	idleOver  struct{ turn int }
-	// woke says how many listeners the last wake found.
-	woke struct{ listeners int }
 )
 
 // Effects of a shard actor.
@@ -82,8 +80,6 @@ func (b *shardBehavior) step(now time.Time, message any) []effect {
 		return b.armed(now, m)
 	case watchFired:
 		return b.onFired(now, m.err)
-	case woke:
-		b.facts.Listeners = m.listeners
 	case lookAgain:
 		return b.look()
 	case idleOver:
@@ -143,7 +139,6 @@ func (b *shardBehavior) look() []effect {
 		b.idle = false
 		return nil
 	}
-	b.facts.Listeners = 0
 	if b.idle {
 		return nil
 	}
@@ -160,7 +155,12 @@ func (s *System) shardSpec(db Database, shard layer.ShardID) spec {
 		kind: "shard", name: string(shard),
 		make: func() behavior {
 			return &shardBehavior{linger: s.o.Linger, backoff: newBackoff(10*time.Millisecond, 5*time.Second),
-				wanted: func() bool { return s.hub.listens(db, shard) }}
+				wanted: func() bool { return s.hub.listeners(db, shard) > 0 }}
+		},
+		live: func(facts any) any {
+			f := facts.(ShardFacts)
+			f.Listeners = s.hub.listeners(db, shard)
+			return f
 		},
 		perform: func(sh *shell, e effect) {
 			switch e := e.(type) {
@@ -183,9 +183,8 @@ func (s *System) shardSpec(db Database, shard layer.ShardID) spec {
 					}
 				})
 			case wakeThem:
-				n := s.hub.wake(db, shard)
+				s.hub.wake(db, shard)
 				s.figures.woke()
-				sh.step(woke{n})
 			}
 		},
 	}

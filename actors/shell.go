@@ -63,6 +63,8 @@ type spec struct {
 	perform func(s *shell, e effect)
 	// failed, where not nil, is told about each failure.
 	failed func(reason string)
+	// live, where not nil, brings the behavior's facts up to the moment when somebody looks; from any goroutine.
+	live func(facts any) any
 }
 
 // shell runs a behavior as a protoactor actor.
@@ -88,6 +90,7 @@ type fromLife struct {
 // props makes an actor of the spec under a parent record. The record is attached when the actor is spawned and detached when it has stopped.
 func (s *System) props(parent *record, sp spec) *actor.Props {
 	rec := newRecord(parent, sp.kind, sp.name, s.now())
+	rec.live = sp.live
 	s.figures.spawned(sp.kind)
 	return actor.PropsFromProducer(func() actor.Actor {
 		return &shell{sys: s, spec: sp, rec: rec, children: map[string]*actor.PID{}}

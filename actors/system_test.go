@@ -57,6 +57,11 @@ func TestListen_OneWatchForManyListeners(t *testing.T) {
 	if f := s.Figures(); f.Listeners != 2000 {
 		t.Errorf("figures %+v", f)
 	}
+	for _, x := range s.Shards() {
+		if x.Database != "cities" || x.Listeners != 1000 || x.State != "watching" {
+			t.Errorf("shard %+v", x)
+		}
+	}
 }
 
 func TestListen_ActorsEndWhenNobodyListens(t *testing.T) {

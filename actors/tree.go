@@ -39,7 +39,8 @@ type record struct {
 	id, kind, name string
 	parent         *record
 	since          time.Time
-	mailbox        actor.Mailbox // set before the actor runs
+	mailbox        actor.Mailbox       // set before the actor runs
+	live           func(facts any) any // spec.live
 
 	mu struct {
 		sync.Mutex
@@ -61,7 +62,7 @@ func newRecord(parent *record, kind, name string, now time.Time) *record {
 	if name != "" {
 		id += ":" + name
 	}
-	if parent != nil {
+	if parent != nil && parent.parent != nil {
 		id = parent.id + "/" + id
 	}
 	r := &record{id: id, kind: kind, name: name, parent: parent, since: now}
@@ -124,6 +125,9 @@ func (r *record) snapshot() Node {
 		children = append(children, c)
 	}
 	r.mu.Unlock()
+	if r.live != nil && n.Facts != nil {
+		n.Facts = r.live(n.Facts)
+	}
 	if r.mailbox != nil {
 		n.Mailbox = r.mailbox.UserMessageCount()
 	}

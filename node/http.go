@@ -33,7 +33,7 @@ func (n *Node) serveHTTP(context.Context) error {
 	handler := api.New(api.Options{
 		Store: n.store, Auth: authenticator{n.auth}, Admins: n.auth, Users: userRules{n.store, n.auth},
 		Feeds: n, Indexer: n, Scripts: n.scripts, Members: n, Actors: n, Tasks: n.actors, Health: n,
-		Metrics: figures.Handler(), Observe: figures.Observe,
+		Metrics: figures.Handler(), Observe: figures.Observe, Dashboard: n.page(),
 		Settings: api.NewSettings(couchSettings(n.cfg)),
 		Limits: api.Limits{
 			Request: int64(n.cfg.Limits.Request), Document: int64(n.cfg.Limits.Document), Attachment: int64(n.cfg.Limits.Attachment),

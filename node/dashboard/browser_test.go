@@ -82,9 +82,10 @@ func full(t *testing.T) dashboard.Sources {
 			"changes_done":75000,"total_changes":150000,"rows":75000,"shards":[{"shard":"s1","changes_done":75000,"done":false}],"started_on":1767323045,"updated_on":1767323046}]`),
 		Jobs: value(t, `[{"type":"index","id":"cities/0123","state":"running","worker":"divan@a","updated":"2026-01-02T03:04:05Z"},
 			{"type":"index","id":"old/4567","state":"pending","failures":2,"error":"rows of one document exceed a transaction","updated":"2026-01-02T03:04:05Z"}]`),
-		Shards:   value(t, `[{"database":"cities","shard":"s1","seq":"0000054f5c2d1b2a3c00000000","listeners":12,"lag":75000}]`),
-		Indexes:  value(t, `[{"database":"cities","design":"_design/by","views":["country","name"],"rows":300000,"bytes":12345678,"errors":2,"lag":75000}]`),
-		Sessions: value(t, `[{"pid":7,"user":"admin","database":"cities","application":"psql","state":"active","query":"SELECT * FROM changes_follow","since":"2026-01-02T03:04:05Z"}]`),
+		Shards: value(t, `[{"database":"cities","shard":"s1","seq":"0000054f5c2d1b2a3c00000000","listeners":12,"wakes":4711,"state":"watching"}]`),
+		Indexes: value(t, `[{"database":"cities","design":"_design/by","views":["country","name"],"rows":300000,"bytes":12345678,"errors":2,"building":true,"current":false,"seq":"00000000054f5c2d0000000000","last_seq":"00000000054f7b270000000000"},
+			{"database":"cities","design":"_design/ok","views":["v"],"rows":1,"bytes":1,"errors":0,"building":false,"current":true,"seq":"00","last_seq":"00"}]`),
+		Sessions: value(t, `[{"pid":7,"user":"admin","database":"cities","application":"psql","state":"active","query":"SELECT * FROM changes_follow","since":"2026-01-02T03:04:05Z","rows":12}]`),
 	}
 }
 
@@ -101,8 +102,8 @@ func TestPage_ShowsEverything(t *testing.T) {
 			"runtime error: index out of range", "listeners 12", "jobs waiting"},
 		"tasks":    {"cities _design/by", "50 %", "75,000 of 150,000", "0 of 1 done", "divan@a"},
 		"jobs":     {"index cities/0123 running divan@a 0", "old/4567 pending 2", "exceed a transaction"},
-		"shards":   {"cities s1 0000054f5c2d1b2a3c00000000 12 75,000"},
-		"indexes":  {"cities _design/by country, name 300,000 12.3 MB 75,000 2"},
+		"shards":   {"cities s1 0000054f5c2d1b2a3c00000000 12 4,711 watching"},
+		"indexes":  {"cities _design/by country, name 300,000 12.3 MB building, 2.0 s behind 2", "_design/ok v 1 1 B up to date 0"},
 		"sessions": {"7 admin cities psql active", "SELECT * FROM changes_follow"},
 		"status":   {"Live"},
 	} {

@@ -43,11 +43,11 @@ type Sources struct {
 	Tasks Source
 	// Jobs is the job queue: [{"type", "id", "state", "worker", "failures", "error", "updated"}].
 	Jobs Source
-	// Shards is change feeds: [{"database", "shard", "seq", "listeners", "lag"}], lag in changes not yet in every index.
+	// Shards is the changes shards that are watched: [{"database", "shard", "state", "seq", "listeners", "wakes", "error"}].
 	Shards Source
-	// Indexes is [{"database", "design", "views", "rows", "bytes", "errors", "lag"}].
+	// Indexes is [{"database", "design", "views", "rows", "bytes", "errors", "building", "current", "seq", "last_seq"}].
 	Indexes Source
-	// Sessions is SQL sessions: [{"pid", "user", "database", "application", "state", "query", "since"}].
+	// Sessions is SQL sessions: [{"pid", "user", "database", "application", "state", "query", "since", "rows"}].
 	Sessions Source
 }
 

@@ -97,16 +97,26 @@
     ['Shard', s => text(s.shard)],
     ['Sequence', s => el('code', {}, text(s.seq)), 'wide'],
     ['Listeners', s => number(s.listeners), 'n'],
-    ['Lag', s => number(s.lag), 'n'],
+    ['Wakes', s => number(s.wakes), 'n'],
+    ['State', s => el('span', { class: states[s.state] }, text(s.state))],
+    ['', s => s.error ? el('span', { class: 'failure' }, text(s.error)) : '', 'wide'],
   ], v, 'Nobody listens to a change feed.');
 
+  // A sequence begins with its incarnation; the eight bytes before the last four are a version, of which there are a million a second.
+  const version = seq => parseInt(text(seq).slice(-24, -8), 16);
+  const behind = i => {
+    const s = (version(i.last_seq) - version(i.seq)) / 1e6;
+    if (!(s >= 0)) return 'never built';
+    return s < 60 ? `${s.toFixed(1)} s behind` : s < 3600 ? `${Math.floor(s / 60)} min behind` : `${Math.floor(s / 3600)} h behind`;
+  };
   const indexes = v => list('Indexes', [
     ['Database', i => text(i.database)],
     ['Design document', i => text(i.design)],
     ['Views', i => text(Array.isArray(i.views) ? i.views.join(', ') : i.views), 'wide'],
     ['Rows', i => number(i.rows), 'n'],
     ['Size', i => bytes(i.bytes), 'n'],
-    ['Lag', i => number(i.lag), 'n'],
+    ['Freshness', i => i.current ? el('span', { class: 'good' }, 'up to date')
+      : el('span', { class: 'warn' }, i.building ? `building, ${behind(i)}` : behind(i))],
     ['Skipped documents', i => el('span', { class: i.errors ? 'bad' : 'dim' }, number(i.errors)), 'n'],
   ], v, 'No indexes.');
 
@@ -127,6 +137,7 @@
     ['Application', s => text(s.application)],
     ['State', s => text(s.state)],
     ['Since', s => time(s.since)],
+    ['Rows', s => number(s.rows), 'n'],
     ['Statement', s => el('code', {}, text(s.query)), 'wide'],
   ], v, 'No session is open.');
 

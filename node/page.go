@@ -1,0 +1,81 @@
+package node
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/dashboard"
+)
+
+// maxJobsShown bounds what the page lists of the job queue.
+const maxJobsShown = 200
+
+// page is the dashboard over this node's parts.
+func (n *Node) page() http.Handler {
+	begun := time.Now().UTC()
+	return dashboard.Handler(dashboard.Sources{
+		Node: func(context.Context) (any, error) {
+			return map[string]any{"name": n.name, "version": Version(), "engine": n.engine.Name(), "started": begun}, nil
+		},
+		Members: func(context.Context) (any, error) { return n.cluster.Members(), nil },
+		Actors: func(context.Context) (any, error) {
+			return map[string]any{"node": n.name, "tree": n.actors.Tree()}, nil
+		},
+		Tasks:    func(context.Context) (any, error) { return n.actors.Tasks(), nil },
+		Jobs:     n.jobs,
+		Shards:   func(context.Context) (any, error) { return n.actors.Shards(), nil },
+		Indexes:  func(ctx context.Context) (any, error) { return n.actors.Indexes(ctx) },
+		Sessions: n.sessionsShown,
+	})
+}
+
+// shownJob is a job as the page shows it.
+type shownJob struct {
+	Type     string         `json:"type"`
+	ID       string         `json:"id"`
+	State    layer.JobState `json:"state"`
+	Worker   string         `json:"worker"`
+	Failures int            `json:"failures"`
+	Error    string         `json:"error"`
+	Updated  time.Time      `json:"updated"`
+}
+
+// jobs lists the jobs that wait or run.
+func (n *Node) jobs(ctx context.Context) (any, error) {
+	list := []shownJob{}
+	for j, err := range n.store.Jobs(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if j.State == layer.JobFinished {
+			continue
+		}
+		list = append(list, shownJob{j.Type, j.ID, j.State, j.Worker, j.Failures, j.Error, j.Updated})
+		if len(list) == maxJobsShown {
+			break
+		}
+	}
+	return list, nil
+}
+
+// shownSession is an SQL session as the page shows it.
+type shownSession struct {
+	PID         uint32    `json:"pid"`
+	User        string    `json:"user"`
+	Database    string    `json:"database"`
+	Application string    `json:"application"`
+	State       string    `json:"state"`
+	Query       string    `json:"query"`
+	Since       time.Time `json:"since"`
+	Rows        int64     `json:"rows"`
+}
+
+func (n *Node) sessionsShown(context.Context) (any, error) {
+	list := []shownSession{}
+	for _, s := range n.sql.Sessions() {
+		list = append(list, shownSession{s.PID, s.User, s.Database, s.Application, s.State, s.Statement, s.Since, s.Rows})
+	}
+	return list, nil
+}
