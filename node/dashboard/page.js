@@ -184,7 +184,8 @@
   const poll = async () => {
     clearTimeout(timer);
     try {
-      const r = await fetch('data', { credentials: 'same-origin', cache: 'no-store', signal: AbortSignal.timeout(10000) });
+      // Not just 'data': the page's own address may have a name and a password in it, which fetch refuses.
+      const r = await fetch(new URL('data', location.origin + location.pathname), { credentials: 'same-origin', cache: 'no-store', signal: AbortSignal.timeout(10000) });
       if (!r.ok) throw new Error(r.status === 401 || r.status === 403 ? 'sign in as an admin' : `HTTP ${r.status}`);
       show(await r.json());
       say('Live');

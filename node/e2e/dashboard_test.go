@@ -1,0 +1,95 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// page opens an address in Chromium, lets the page run for three seconds of its own time, and returns the text that it shows.
+func page(t *testing.T, address string) string {
+	t.Helper()
+	chromium := need(t, "chromium", "apt-get install chromium")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+t.TempDir(),
+		"--virtual-time-budget=3000", "--dump-dom", address).Output()
+	if err != nil {
+		t.Fatalf("chromium: %v", err)
+	}
+	body, _, _ := strings.Cut(string(out), "<noscript")
+	return strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, " ")), " ")
+}
+
+func TestDashboard_ShowsWhatTheNodeDoes(t *testing.T) {
+	p := start(t, t.TempDir(), "-name", "one", "-admin", "anna:secret")
+	for _, path := range []string{"/_dashboard/", "/_dashboard/data"} {
+		if status := p.client().status("GET", path, ""); status != 401 {
+			t.Errorf("%s without a password: status %d", path, status)
+		}
+	}
+	c := p.as("anna:secret")
+	c.ok("PUT", "/cities?changes_shards=2", "")
+	c.ok("POST", "/cities/_bulk_docs", `{"docs":[{"_id":"oslo","country":"no"},{"_id":"bergen","country":"no"}]}`)
+	c.ok("PUT", "/cities/_design/by", `{"views":{"country":{"map":"function (doc) { emit(doc.country, 1); }"}}}`)
+	if rows := c.object("GET", "/cities/_design/by/_view/country", ""); fmt.Sprint(rows["total_rows"]) != "2" {
+		t.Fatalf("view %v", rows)
+	}
+	feed := c.stream("/cities/_changes?feed=continuous&since=now&heartbeat=1000")
+	defer feed.Close()
+
+	tree := string(c.do("GET", "/_actors", "").body)
+	for _, want := range []string{`"kind":"database","name":"cities"`, `"kind":"shard","name":"1"`, `"kind":"shard","name":"2"`, `"state":"watching"`} {
+		if !strings.Contains(tree, want) {
+			t.Errorf("/_actors has no %s: %s", want, tree)
+		}
+	}
+	text := page(t, "http://anna:secret@"+p.ready["http"]+"/_dashboard/")
+	for _, want := range []string{"Divan one", "engine embedded", "Live", "one this node ● alive", "database cities open", "shard 1 watching", "warm cities",
+		"_design/by country 2", "up to date", "The queue is empty."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not show %q: %s", want, text)
+		}
+	}
+}
+
+// Two nodes find each other by gossip; one is killed, and the other says so within seconds.
+func TestMembers_KilledNode(t *testing.T) {
+	one := start(t, t.TempDir(), "-name", "one")
+	two := start(t, t.TempDir(), "-name", "two", "-join", one.ready["gossip"])
+	sees := func(p *process, want ...string) {
+		t.Helper()
+		var got []string
+		for began := time.Now(); time.Since(began) < 20*time.Second; time.Sleep(20 * time.Millisecond) {
+			var answer struct {
+				Members []struct {
+					Name, Status, HTTP string
+					Self               bool
+				}
+			}
+			p.client().into("/_members", &answer)
+			got = nil
+			for _, m := range answer.Members {
+				got = append(got, fmt.Sprint(m.Name, " ", m.Status, " ", m.Self, " ", m.HTTP))
+			}
+			if slices.Equal(got, want) {
+				t.Logf("%s after %v", want, time.Since(began))
+				return
+			}
+		}
+		t.Fatalf("members %q, want %q", got, want)
+	}
+	entry := func(p *process, status string, self bool) string {
+		return fmt.Sprint(p.ready["name"], " ", status, " ", self, " ", p.ready["http"])
+	}
+	sees(one, entry(one, "alive", true), entry(two, "alive", false))
+	sees(two, entry(one, "alive", false), entry(two, "alive", true))
+	two.kill()
+	sees(one, entry(one, "alive", true), entry(two, "left", false))
+}
