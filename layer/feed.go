@@ -44,6 +44,8 @@ type ChangesPass struct {
 	Pending func(ctx context.Context) (int64, error)
 	// Resharded, after Rows ended: the newer map where Shard was replaced and its end has been reached (P5), else nil.
 	Resharded func() *ShardMap
+	// Shards are those that new entries go to, as of the pass's read version: what a reader who waits has to watch.
+	Shards func() []ShardID
 }
 
 // Changes opens one pass over the feed: the merged shards in total order (P6), or one Shard. At one snapshot where the engine holds one, otherwise
@@ -73,6 +75,7 @@ func (d *Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass,
 		LastSeq:   func() Seq { return f.last },
 		Pending:   f.pending,
 		Resharded: func() *ShardMap { return f.resharded },
+		Shards:    func() []ShardID { return s.cfg.current().Shards },
 	}, nil
 }
 

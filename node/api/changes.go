@@ -55,12 +55,12 @@ type feed struct {
 
 // run goes pass by pass until the feed has said what was asked for, or somebody ends it.
 func (f *feed) run() error {
-	for {
-		if f.c.waits() {
-			if err := f.listen(); err != nil {
-				return f.ended(err)
-			}
+	if f.c.waits() {
+		if err := f.listenFirst(); err != nil {
+			return err
 		}
+	}
+	for {
 		pass, err := f.pass()
 		if err != nil {
 			return f.ended(err)
@@ -70,6 +70,9 @@ func (f *feed) run() error {
 		}
 		if f.complete() {
 			return f.stop(pass)
+		}
+		if f.c.shard == "" && f.listen(pass.Shards()) {
+			continue // the database was resharded before the pass: what went to the new shards meanwhile woke nobody
 		}
 		more, err := f.wait()
 		if err != nil {
@@ -185,26 +188,29 @@ func (f *feed) ended(err error) error {
 	return err
 }
 
-// listen asks to be woken, before the pass reads: what is committed after it is not missed. A reshard gives the feed other shards to listen to.
-func (f *feed) listen() error {
-	shards := []layer.ShardID{f.c.shard}
-	if f.c.shard == "" {
-		maps, err := f.q.db.ShardMaps(f.q.ctx(), f.c.since)
-		if err != nil {
-			return err
-		}
-		shards = nil
-		for _, m := range maps { // writers that began before a reshard finish on the map before
-			shards = append(shards, m.Shards...)
-		}
-	}
-	if slices.Equal(shards, f.listening) {
+// listenFirst asks to be woken before the first pass reads: what is committed after that is not missed.
+func (f *feed) listenFirst() error {
+	if f.c.shard != "" {
+		f.listen([]layer.ShardID{f.c.shard})
 		return nil
 	}
-	f.deafen()
-	f.listening = shards
-	f.woken, f.cancel = f.q.srv.o.Feeds.Listen(f.q.db, shards...)
+	maps, err := f.q.db.ShardMaps(f.q.ctx(), f.c.since)
+	if err != nil {
+		return err
+	}
+	f.listen(maps[len(maps)-1].Shards)
 	return nil
+}
+
+// listen asks to be woken by these shards from now on; false where that is so already.
+func (f *feed) listen(shards []layer.ShardID) bool {
+	if slices.Equal(shards, f.listening) {
+		return false
+	}
+	f.deafen()
+	f.listening = slices.Clone(shards)
+	f.woken, f.cancel = f.q.srv.o.Feeds.Listen(f.q.db, shards...)
+	return true
 }
 
 func (f *feed) deafen() {
