@@ -74,19 +74,23 @@ var errClosed = kv.NewError(kv.CodeCancelled, "the store is closed", nil)
 
 // Engine is an open store. It implements kv.Engine and kv.Snapshotter.
 type Engine struct {
-	db   *pebble.DB
-	lock *pebble.Lock // on the directory
-	o    Options
-	log  *slog.Logger
+	db      *pebble.DB
+	lock    *pebble.Lock // on the directory
+	horizon horizon      // the sweeper's, and after it shut's
+	flushes atomic.Int64
+	o       Options
+	log     *slog.Logger
 
 	views     views
-	snapshots sync.WaitGroup // open Pebble snapshots
+	snapshots snapshotCloser
 	watches   watches
 	iterators iterators
 	commits   committer
 
-	// failure is set once, when the disk failed: nothing is acknowledged after it.
+	// failure is set once, when the disk failed: nothing is acknowledged after it. failing is closed right after.
 	failure atomic.Pointer[kv.Error]
+	failing chan struct{}
+	guard   guard
 
 	closing   atomic.Bool
 	closeOnce sync.Once
@@ -108,22 +112,28 @@ func Open(dir string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	e := &Engine{o: o, log: o.Logger, stop: make(chan struct{})}
+	e := &Engine{o: o, log: o.Logger, stop: make(chan struct{}), failing: make(chan struct{})}
+	e.guard.fail = e.fail
 	db, err := openStore(dir, o, e)
 	if err != nil {
 		return nil, err
 	}
 	e.db = db
 	last, err := lastVersion(db)
+	if err == nil {
+		err = e.horizon.check(last)
+	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close(), e.lock.Close())
 	}
+	e.snapshots.start()
 	e.views.limit = o.transactionTime
 	e.watches.limit = o.MaxWatches
 	e.views.publish(e.newView(last))
 	e.commits.start(e, last)
 	e.running.Add(1)
 	go e.sweep()
+	e.guard.armed.Store(true)
 	return e, nil
 }
 
@@ -132,15 +142,16 @@ func (e *Engine) Name() string { return "embedded" }
 
 // newView opens the state of the store as it is now: for the sequencer, right after it applied version.
 func (e *Engine) newView(version int64) *view {
-	e.snapshots.Add(1)
-	return &view{version: version, snap: e.db.NewSnapshot(), opened: &e.snapshots}
+	e.snapshots.open.Add(1)
+	return &view{version: version, snap: e.db.NewSnapshot(), closer: &e.snapshots}
 }
 
-// sweep ends what transactions that were forgotten hold.
+// sweep ends what transactions that were forgotten hold, and marks the horizon.
 func (e *Engine) sweep() {
 	defer e.running.Done()
 	tick := time.NewTicker(e.o.transactionTime / 5)
 	defer tick.Stop()
+	flushes := e.flushes.Load()
 	for {
 		select {
 		case <-e.stop:
@@ -148,7 +159,21 @@ func (e *Engine) sweep() {
 		case now := <-tick.C:
 			e.views.sweep(now)
 			e.iterators.sweep(now)
+			if n := e.flushes.Load(); n != flushes {
+				flushes = n
+				e.markHorizon()
+			}
 		}
+	}
+}
+
+// markHorizon notes the newest synced version.
+func (e *Engine) markHorizon() {
+	if e.failed() != nil {
+		return
+	}
+	if err := e.horizon.write(e.views.version(), e.guard.manifests.newest()); err != nil {
+		e.log.Warn("the store's last version could not be noted", "error", err)
 	}
 }
 
@@ -159,6 +184,7 @@ func (e *Engine) fail(cause error) {
 		err = kv.NewError(kv.CodeDiskFull, "the disk is full; make room and start again", cause)
 	}
 	if e.failure.CompareAndSwap(nil, err) {
+		close(e.failing)
 		e.log.Error("the store no longer accepts writes", "code", int(err.Code), "error", cause)
 	}
 }
@@ -173,38 +199,42 @@ func (e *Engine) failed() error {
 
 // Close implements kv.Engine. Commits that are being written are finished and answered; all others, reads and watches end with
 // CodeCancelled.
+//
+// After a failure of the disk Pebble may never come back from what it was doing. It is given a moment then, and left alone: the directory stays locked
+// until the process ends.
 func (e *Engine) Close() error {
 	e.closeOnce.Do(func() {
 		e.closing.Store(true)
 		e.commits.queue.close()
 		close(e.stop)
-		e.running.Wait()
 		e.watches.close()
-		e.iterators.close()
-		e.views.close()
-		e.snapshots.Wait()
-		e.closeErr = e.closeStore()
+		done := make(chan error, 1)
+		go func() { done <- e.shut() }()
+		select {
+		case e.closeErr = <-done:
+		case <-e.failing:
+			select {
+			case <-done:
+			case <-time.After(time.Second):
+			}
+		}
+		e.closeErr = errors.Join(e.failed(), e.closeErr)
 	})
 	return e.closeErr
 }
 
-// closeStore closes Pebble and gives the directory free. After a failure Pebble may be stuck in its own locks, since it expects the process to be
-// gone by then: it is given a moment, and then left alone.
-func (e *Engine) closeStore() error {
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		defer func() { done <- errors.Join(err, recoverFatal(recover()), e.lock.Close()) }()
-		err = e.db.Close()
-	}()
-	if e.failed() == nil {
-		return <-done
+// shut waits for all that uses Pebble, and closes it.
+func (e *Engine) shut() (err error) {
+	defer func() { err = errors.Join(err, recoverFatal(recover())) }()
+	e.running.Wait()
+	e.markHorizon()
+	e.iterators.close()
+	e.views.close()
+	e.snapshots.stop()
+	if err := e.db.Close(); err != nil {
+		return err
 	}
-	select {
-	case <-done:
-	case <-time.After(2 * time.Second):
-	}
-	return e.failed()
+	return e.lock.Close()
 }
 
 // Begin implements kv.Engine.

@@ -178,3 +178,5 @@ func TestEngine_counters(t *testing.T) {
 		t.Errorf("%d increments are left of %d", n, workers*rounds)
 	}
 }
+
+func slogDiscard() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -112,29 +112,30 @@ func (c *committer) start(e *Engine, last int64) {
 	go c.sync()
 }
 
-// commit has r written and waits for the answer. Where ctx ends first, r is given up if it is still waiting; if it is not, it may have been committed.
+// commit has r written and waits for the answer. Where ctx ends or the disk fails first, r is given up if it is still waiting; if it is not, it may
+// have been committed.
 func (c *committer) commit(ctx context.Context, r *commitRequest) error {
 	if err := c.queue.push(r); err != nil {
 		return err
 	}
+	var err error
 	select {
 	case <-r.done:
 		return r.err
 	case <-ctx.Done():
+		err = contextError(ctx)
+	case <-c.e.failing:
+		err = c.e.failed()
 	}
-	err := contextError(ctx)
 	if r.state.CompareAndSwap(requestWaiting, requestGone) {
 		return err
 	}
-	// The sequencer has it. Waiting would not be long, but on a disk that hangs.
 	select {
 	case <-r.done:
 		return r.err
 	default:
+		return maybe(err)
 	}
-	maybe := *err.(*kv.Error)
-	maybe.Maybe = true
-	return &maybe
 }
 
 // sequence is the sequencer: it takes what waits, resolves it, gives it a version, applies it, and hands it to the syncer.
@@ -167,7 +168,7 @@ func (c *committer) process(g *group) {
 		if p := recover(); p != nil {
 			err := panicError(p)
 			c.e.fail(err)
-			g.err = maybeFailed(c.e.failed())
+			g.err = maybe(c.e.failed())
 		}
 	}()
 	g.version = c.clock.next()
@@ -177,7 +178,7 @@ func (c *committer) process(g *group) {
 		}
 		if g.err = c.apply(g, r, i == len(g.requests)-1); g.err != nil {
 			c.e.fail(g.err)
-			g.err = maybeFailed(c.e.failed())
+			g.err = maybe(c.e.failed())
 			return
 		}
 	}
@@ -189,7 +190,7 @@ func (c *committer) process(g *group) {
 		_ = marker.LogData([]byte{}, nil)
 		if g.err = c.e.db.ApplyNoSyncWait(marker, syncInLog); g.err != nil {
 			c.e.fail(g.err)
-			g.err = maybeFailed(c.e.failed())
+			g.err = maybe(c.e.failed())
 			return
 		}
 		g.sync = marker
@@ -209,15 +210,15 @@ func panicError(p any) error {
 	panic(p)
 }
 
-// maybeFailed is the failure, for commits that may be on disk all the same.
-func maybeFailed(err error) error {
-	var f *kv.Error
-	if !errors.As(err, &f) {
+// maybe is err for a commit that may have happened all the same.
+func maybe(err error) error {
+	var e *kv.Error
+	if !errors.As(err, &e) {
 		return err
 	}
-	maybe := *f
-	maybe.Maybe = true
-	return &maybe
+	m := *e
+	m.Maybe = true
+	return &m
 }
 
 var errNotCommitted = kv.NewError(kv.CodeNotCommitted, "another transaction wrote what this one read", nil)
@@ -362,7 +363,7 @@ func (c *committer) sync() {
 		if g.sync != nil {
 			if err := g.sync.SyncWait(); err != nil && g.err == nil {
 				c.e.fail(err)
-				g.err = maybeFailed(c.e.failed())
+				g.err = maybe(c.e.failed())
 			}
 		}
 		if g.err == nil && g.view != nil {

@@ -44,13 +44,14 @@ var (
 func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	log := pebbleLog{log: o.Logger, fail: e.fail}
 	po := &pebble.Options{
-		FS:                          o.fs,
+		FS:                          guardFS{o.fs, &e.guard},
 		Logger:                      log,
 		FormatMajorVersion:          pebble.FormatValueSeparation,
 		CacheSize:                   o.CacheBytes,
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: 3,
 		MaxOpenFiles:                500,
+		MaxManifestFileSize:         4 << 20, // what horizon reads when the store is opened
 		// One compaction at a time until it falls behind: small machines have other work.
 		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
 		EventListener: &pebble.EventListener{
@@ -58,6 +59,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 			DataCorruption: func(info pebble.DataCorruptionInfo) {
 				o.Logger.Error("the store is damaged", "what", info.String())
 			},
+			FlushEnd: func(pebble.FlushInfo) { e.flushes.Add(1) },
 			WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 				o.Logger.Warn("writes wait for compaction", "reason", info.Reason)
 			},
@@ -72,6 +74,10 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		return nil, err
 	}
 	po.Lock = lock
+	e.horizon = horizon{fs: o.fs, dir: dir}
+	if err := e.horizon.read(); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	db, err := openPebble(dir, po)
 	if err != nil {
 		_ = lock.Close()
@@ -125,7 +131,12 @@ func checkFormat(db *pebble.DB) error {
 	case err != nil:
 		return fmt.Errorf("embedded: read the store's format: %w", err)
 	case v == nil:
-		if err := db.Set(formatKey, []byte{storeFormat}, syncInLog); err != nil {
+		err := db.Set(formatKey, []byte{storeFormat}, syncInLog)
+		if err == nil {
+			// The first log of a new store is of Pebble's oldest format, in which damage looks like a torn tail. This begins a second one.
+			err = db.Flush()
+		}
+		if err != nil {
 			return fmt.Errorf("embedded: write the store's format: %w", err)
 		}
 	case len(v) != 1 || v[0] != storeFormat:
@@ -219,7 +230,7 @@ func (l pebbleLog) Errorf(format string, args ...any) {
 }
 
 // Fatalf must not return: Pebble expects the process to end. It stops the engine instead, and the goroutine that it is on. One that Pebble
-// started ends, with its deferred unlocking; one of ours panics, and the sequencer, openStore and closeStore recover.
+// started ends, with its deferred unlocking; one of ours panics, and the sequencer, openPebble and Engine.shut recover.
 func (l pebbleLog) Fatalf(format string, args ...any) {
 	f := fatal{fmt.Errorf(format, args...)}
 	for _, a := range args {

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -23,7 +24,7 @@ var (
 type view struct {
 	version int64
 	snap    *pebble.Snapshot
-	opened  *sync.WaitGroup // counts open snapshots, for Engine.Close
+	closer  *snapshotCloser
 
 	// gate counts the reads under way; viewShut in it stops new ones. Whoever brings it to viewShut alone closes the snapshot.
 	gate atomic.Int64
@@ -65,10 +66,56 @@ func (v *view) refuse() {
 	}
 }
 
-func (v *view) close() {
-	// The only error is a closed database, which cannot be: Engine.Close waits for all snapshots.
-	_ = v.snap.Close()
-	v.opened.Done()
+func (v *view) close() { v.closer.push(v.snap) }
+
+// snapshotCloser closes Pebble snapshots on a goroutine of its own: Pebble then looks for compactions, and may wait for a write to the manifest, which is
+// no business of the transaction that happened to be the last.
+type snapshotCloser struct {
+	open sync.WaitGroup // snapshots that are not closed yet
+	wake chan struct{}  // one token while waiting may not be empty; closed by stop
+	done chan struct{}  // closed when the goroutine has ended
+
+	mu struct {
+		sync.Mutex
+		waiting []*pebble.Snapshot
+	}
+}
+
+func (c *snapshotCloser) start() {
+	c.wake, c.done = make(chan struct{}, 1), make(chan struct{})
+	go c.run()
+}
+
+func (c *snapshotCloser) push(s *pebble.Snapshot) {
+	c.mu.Lock()
+	c.mu.waiting = append(c.mu.waiting, s)
+	c.mu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (c *snapshotCloser) run() {
+	defer close(c.done)
+	for range c.wake {
+		c.mu.Lock()
+		waiting := c.mu.waiting
+		c.mu.waiting = nil
+		c.mu.Unlock()
+		// The oldest last: only that one lets Pebble look for compactions.
+		for _, s := range slices.Backward(waiting) {
+			_ = s.Close() // the only error is a closed database, which waits for this
+			c.open.Done()
+		}
+	}
+}
+
+// stop waits until all snapshots are closed, which their holders must have given back, and ends the goroutine.
+func (c *snapshotCloser) stop() {
+	c.open.Wait()
+	close(c.wake)
+	<-c.done
 }
 
 // views are the versions that can be read.
@@ -189,6 +236,13 @@ func (vs *views) sweep(now time.Time) {
 	for _, v := range overdue {
 		v.refuse()
 	}
+}
+
+// version is the newest version.
+func (vs *views) version() int64 {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	return vs.mu.newest.version
 }
 
 // count is the number of versions held, the newest included.
