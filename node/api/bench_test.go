@@ -81,8 +81,10 @@ func BenchmarkRows(b *testing.B) {
 	s.must(b, "PUT", "/db", "")
 	const batches = 50
 	load(b, s, batches, 4)
+	s.must(b, "PUT", "/db/_design/d", `{"filters":{"f":"function (doc, req) { return doc.country == req.query.c }"}}`)
 	for name, path := range map[string]string{
 		"changes":           "/db/_changes",
+		"changes-filtered":  "/db/_changes?filter=d/f&c=C7",
 		"changes-with-docs": "/db/_changes?include_docs=true",
 		"all_docs":          "/db/_all_docs",
 		"all_docs-docs":     "/db/_all_docs?include_docs=true",

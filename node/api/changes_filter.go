@@ -17,6 +17,7 @@ type changeFilter struct {
 	// function sees documents.
 	function *script.Filter
 	req      []byte // CouchDB's request object, JSON
+	doc      []byte // the document asked about, used again for the next
 }
 
 func (f *changeFilter) needsDocs() bool { return f.function != nil }
@@ -159,7 +160,8 @@ func (f *changeFilter) shows(q *request, c *layer.Change, query *changesQuery) (
 	if c.Doc == nil {
 		return false, nil
 	}
-	passed, err := f.function.Filter(q.ctx(), [][]byte{c.Doc.AppendJSON(nil)}, f.req)
+	f.doc = c.Doc.AppendJSON(f.doc[:0])
+	passed, err := f.function.Filter(q.ctx(), [][]byte{f.doc}, f.req)
 	if err != nil {
 		return false, filterFault(err)
 	}
