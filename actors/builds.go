@@ -47,7 +47,7 @@ type indexKey struct {
 type task struct {
 	key   indexKey
 	what  indexJob
-	job   *layer.Job
+	job   layer.Job // as it was claimed; the store's calls get copies, which they change
 	index Index
 	since time.Time
 

@@ -126,7 +126,12 @@ func (e *ensuring) act(ctx context.Context, state layer.IndexState) (done bool, 
 	default:
 		return false, nil
 	}
-	defer func() { <-e.waiting.turn }()
+	defer func() {
+		<-e.waiting.turn
+		if err != nil {
+			e.s.builds.tell(e.key, nil) // somebody else has to do it
+		}
+	}()
 	if !state.Building {
 		caught, err := e.index.CatchUp(ctx, catchUpDocuments)
 		if err != nil {

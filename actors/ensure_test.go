@@ -222,6 +222,34 @@ func TestIndexer_TakeOver(t *testing.T) {
 	}
 }
 
+// A node that stops in good order gives its jobs back: nobody waits for the end of the lease.
+func TestIndexer_GivesBack(t *testing.T) {
+	db := newDatabase("cities")
+	st := newStore(t, db)
+	stuck := make(chan struct{}, 1)
+	db.stepFault = func(layer.ShardID) error {
+		select {
+		case stuck <- struct{}{}:
+		default:
+		}
+		return errInjected // the build gets nowhere
+	}
+	first := start(t, st, func(o *actors.Options) { o.Node, o.Lease = "first", time.Hour })
+	commits(db, "a", 5000)
+	if err := first.EnsureSoon(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck
+	if err := first.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db.set(func() { db.stepFault = nil })
+	second := start(t, st, func(o *actors.Options) { o.Node = "second" })
+	if err := second.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A node loses its lease, claims the job again and only then notices that the first run is void.
 func TestIndexer_OwnJobAgain(t *testing.T) {
 	db := newDatabase("cities")

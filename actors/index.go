@@ -56,14 +56,16 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 			if err != nil {
 				panic(err) // numbers and strings
 			}
-			return renewed{s.store.Renew(ctx, t.job, s.o.Lease, progress)}
+			job := t.job
+			return renewed{s.store.Renew(ctx, &job, s.o.Lease, progress)}
 		})
 	case reportJob:
 		if e.err != nil {
 			s.log.Error("index build failed", "database", t.what.Database, "design", t.what.Design, "error", e.err)
 		}
 		sh.do(func(ctx context.Context) any {
-			if err := s.store.Finish(ctx, t.job, e.err); err != nil {
+			job := t.job
+			if err := s.store.Finish(ctx, &job, e.err); err != nil {
 				s.log.Warn("index job not reported", "job", t.job.ID, "error", err)
 			}
 			return jobReported{e.err}

@@ -243,7 +243,7 @@ func (s *System) prepare(ctx context.Context, job *layer.Job) (*task, error) {
 	for _, d := range designs {
 		if d.Signature == what.Signature {
 			what.Design = d.ID
-			return &task{key: indexKey{db, what.Signature}, what: what, job: job, index: db.IndexOf(d), since: s.now()}, nil
+			return &task{key: indexKey{db, what.Signature}, what: what, job: *job, index: db.IndexOf(d), since: s.now()}, nil
 		}
 	}
 	gone := &layer.Error{Kind: layer.NotFound, Reason: "no design document has this index any more"}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/divandb/divan/layer"
 )
 
 // Options of Start. The zero value of a field is its default.
@@ -142,13 +143,15 @@ func Start(o Options) (*System, error) {
 	return s, nil
 }
 
-// Stop ends all actors and waits for them and their I/O, or for ctx.
+// Stop ends all actors and waits for them and their I/O, or for ctx. Jobs under way are given back, so that another node, or this one after a restart, need
+// not wait for the end of their leases.
 func (s *System) Stop(ctx context.Context) error {
 	s.stop()
 	done := make(chan error, 1)
 	go func() {
 		err := s.proto.Root.StopFuture(s.root).Wait()
 		s.io.Wait()
+		s.giveBack(ctx)
 		s.figures.close()
 		done <- err
 	}()
@@ -160,6 +163,16 @@ func (s *System) Stop(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("actors: stop: %w", ctx.Err())
+	}
+}
+
+// giveBack makes the jobs of this node due for others.
+func (s *System) giveBack(ctx context.Context) {
+	for _, t := range s.builds.list(nil) {
+		job := t.job
+		if err := s.store.Renew(ctx, &job, 0, nil); err != nil && layer.KindOf(err) != layer.Conflict {
+			s.log.Warn("index job not given back", "job", t.job.ID, "error", err)
+		}
 	}
 }
 

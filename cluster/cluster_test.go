@@ -2,8 +2,8 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"slices"
@@ -18,7 +18,7 @@ import (
 )
 
 func options(t testing.TB, name string) cluster.Options {
-	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	quiet := slog.New(slog.DiscardHandler)
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
 	return cluster.Options{System: system, Name: name, Gossip: "127.0.0.1:0", HTTP: "127.0.0.1:5984", SQL: "127.0.0.1:5433",
 		Version: "test", Roles: []string{"data"}, ProbeInterval: 100 * time.Millisecond, Logger: quiet}
@@ -338,7 +338,7 @@ func echo(system *actor.ActorSystem) func(kind, id string) (*actor.PID, error) {
 			}
 		})
 		pid, err := system.Root.SpawnNamed(props, kind+"/"+id)
-		if err == actor.ErrNameExists {
+		if errors.Is(err, actor.ErrNameExists) {
 			err = nil
 		}
 		return pid, err

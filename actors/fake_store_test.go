@@ -1,0 +1,260 @@
+package actors_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// job is a job in the queue.
+type job struct {
+	layer.Job
+	due   time.Time
+	again bool
+}
+
+// store is a job queue and some databases.
+type store struct {
+	mu        sync.Mutex
+	watches   watches
+	databases map[string]*database
+	jobs      map[string]*job
+	token     int64
+	claims    int
+	fault     func(call string) error
+}
+
+// newStore makes a store that, after the systems on it have stopped, must have nothing armed or open.
+func newStore(t testing.TB, databases ...*database) *store {
+	s := &store{databases: map[string]*database{}, jobs: map[string]*job{}}
+	s.watches = watches{mu: &s.mu, armed: map[*watch]bool{}}
+	for _, d := range databases {
+		s.databases[d.name] = d
+	}
+	t.Cleanup(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if n := len(s.watches.armed); n != 0 {
+			t.Errorf("%d watches on jobs are left", n)
+		}
+		for _, d := range s.databases {
+			if d.armed() != 0 || d.open != 0 {
+				t.Errorf("%d watches and %d builds of %s are left", d.armed(), d.open, d.name)
+			}
+		}
+	})
+	return s
+}
+
+// lock is the beginning of every call.
+func (s *store) lock(call string) error {
+	s.mu.Lock()
+	if s.fault != nil {
+		return s.fault(call)
+	}
+	return nil
+}
+
+func (s *store) Database(_ context.Context, name string) (actors.Database, error) {
+	defer s.mu.Unlock()
+	if err := s.lock("database"); err != nil {
+		return nil, err
+	}
+	if d := s.databases[name]; d != nil {
+		return d, nil
+	}
+	return nil, &layer.Error{Kind: layer.NotFound, Reason: "Database does not exist."}
+}
+
+func (s *store) Enqueue(_ context.Context, typ, id string, data []byte) error {
+	defer s.mu.Unlock()
+	if err := s.lock("enqueue"); err != nil {
+		return err
+	}
+	j := s.jobs[id]
+	switch {
+	case j != nil && j.State == layer.JobRunning:
+		j.again, j.Data = true, data
+		return nil
+	case j == nil:
+		j = &job{Job: layer.Job{Type: typ, ID: id}}
+		s.jobs[id] = j
+	}
+	j.State, j.Data, j.due = layer.JobPending, data, time.Now()
+	s.changed(j)
+	return nil
+}
+
+func (s *store) changed(j *job) {
+	s.watches.fire("job "+j.ID, nil)
+	s.watches.fire("queue", nil)
+}
+
+func (s *store) Job(_ context.Context, _, id string) (*layer.Job, kv.Watch, error) {
+	defer s.mu.Unlock()
+	if err := s.lock("job"); err != nil {
+		return nil, nil, err
+	}
+	w := s.watches.arm("job " + id)
+	if j := s.jobs[id]; j != nil {
+		c := j.Job
+		return &c, w, nil
+	}
+	return nil, w, nil
+}
+
+func (s *store) Claim(_ context.Context, _, worker string, lease time.Duration) (*layer.Job, error) {
+	defer s.mu.Unlock()
+	if err := s.lock("claim"); err != nil {
+		return nil, err
+	}
+	for _, j := range s.jobs {
+		if j.State != layer.JobFinished && !j.due.After(time.Now()) {
+			s.token++
+			s.claims++
+			j.State, j.Token, j.Worker, j.again = layer.JobRunning, s.token, worker, false
+			j.due = time.Now().Add(lease)
+			s.changed(j)
+			c := j.Job
+			return &c, nil
+		}
+	}
+	return nil, nil
+}
+
+func (s *store) held(j *layer.Job) (*job, error) {
+	now := s.jobs[j.ID]
+	if now == nil || now.State != layer.JobRunning || now.Token != j.Token {
+		return nil, &layer.Error{Kind: layer.Conflict, Reason: "no longer held"}
+	}
+	return now, nil
+}
+
+func (s *store) Renew(_ context.Context, j *layer.Job, lease time.Duration, progress []byte) error {
+	defer s.mu.Unlock()
+	if err := s.lock("renew"); err != nil {
+		return err
+	}
+	now, err := s.held(j)
+	if err != nil {
+		return err
+	}
+	now.due, now.Progress = time.Now().Add(lease), progress
+	s.changed(now)
+	return nil
+}
+
+func (s *store) Finish(_ context.Context, j *layer.Job, runErr error) error {
+	defer s.mu.Unlock()
+	if err := s.lock("finish"); err != nil {
+		return err
+	}
+	now, err := s.held(j)
+	if err != nil {
+		return err
+	}
+	now.State, now.Error, now.Failures = layer.JobFinished, "", 0
+	if now.again {
+		now.State, now.due = layer.JobPending, time.Now()
+	}
+	if runErr != nil {
+		now.State, now.Error, now.due = layer.JobPending, runErr.Error(), time.Now().Add(time.Minute)
+		now.Failures = j.Failures + 1
+	}
+	s.changed(now)
+	return nil
+}
+
+func (s *store) WatchJobs(context.Context, string) (w kv.Watch, next *layer.DueJob, err error) {
+	defer s.mu.Unlock()
+	if err := s.lock("watch"); err != nil {
+		return nil, next, err
+	}
+	for _, j := range s.jobs {
+		if j.State != layer.JobFinished && (next == nil || j.due.Before(next.At)) {
+			next = &layer.DueJob{ID: j.ID, At: j.due}
+		}
+	}
+	return s.watches.arm("queue"), next, nil
+}
+
+// steal ends all leases, as if time had passed.
+func (s *store) steal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.jobs {
+		j.due = time.Now()
+		s.changed(j)
+	}
+}
+
+func start(t testing.TB, s *store, change func(*actors.Options)) *actors.System {
+	t.Helper()
+	return startStore(t, s, change)
+}
+
+func startStore(t testing.TB, s actors.Store, change func(*actors.Options)) *actors.System {
+	t.Helper()
+	o := actors.Options{Store: s, Node: "n1", WarmFor: -1, Linger: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
+	if change != nil {
+		change(&o)
+	}
+	system, err := actors.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := system.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return system
+}
+
+func receives(t testing.TB, ch <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case <-ch:
+	case <-time.After(5 * time.Second):
+		t.Fatalf("no wake: %s", what)
+	}
+}
+
+func eventually(t testing.TB, wrong func() string) {
+	t.Helper()
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		w := wrong()
+		if w == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(w)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// find is the first actor of a kind in the tree.
+func find(n actors.Node, kind string) *actors.Node {
+	if n.Kind == kind {
+		return &n
+	}
+	for _, c := range n.Children {
+		if f := find(c, kind); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+var errInjected = errors.New("injected")
