@@ -46,7 +46,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // KindOf is the kind of the first Error in err's chain. Engine errors that reach an edge are classified too: cancelled and timed out are Timeout,
-// disk failures Unavailable.
+// disk failures and a store that does not answer Unavailable.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {

@@ -4,6 +4,7 @@ package fdb
 
 import (
 	"fmt"
+	"os"
 	"sync"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
@@ -41,6 +42,11 @@ func openHandle(o Options) (*handle, error) {
 	if h := clients.byFile[o.ClusterFile]; h != nil {
 		h.uses++
 		return h, nil
+	}
+	if o.ClusterFile != "" { // the client would look for it with the first transaction only
+		if _, err := os.Stat(o.ClusterFile); err != nil {
+			return nil, fmt.Errorf("cluster file: %w", err)
+		}
 	}
 	db, err := fdb.OpenDatabase(o.ClusterFile)
 	if err != nil {

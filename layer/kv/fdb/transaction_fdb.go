@@ -29,6 +29,8 @@ type transaction struct {
 		sync.Mutex
 		stage stage
 		stamp fdb.FutureKey // asked for with the commit, as the client wants it
+		// watches of a transaction that has not committed: they end with it.
+		watches []*watch
 	}
 }
 
@@ -100,10 +102,11 @@ func (t *transaction) Commit() error {
 	}
 	err = convert(t.ctx, done.Get())
 	t.mu.Lock()
-	t.mu.stage = committed
-	if err != nil {
+	if t.mu.stage = committed; err != nil {
 		t.mu.stage = failed
+		t.cancelWatches()
 	}
+	t.mu.watches = nil
 	t.mu.Unlock()
 	t.unhook()
 	if e, ok := err.(*kv.Error); ok && t.conflicting.Load() {
@@ -194,4 +197,13 @@ func (t *transaction) end() {
 		t.mu.stage = cancelled
 	}
 	t.tr.Cancel()
+	t.cancelWatches()
+}
+
+// cancelWatches is called with mu locked. A watch that has its error keeps it.
+func (t *transaction) cancelWatches() {
+	for _, w := range t.mu.watches {
+		w.Cancel()
+	}
+	t.mu.watches = nil
 }

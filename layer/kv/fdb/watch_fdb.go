@@ -22,14 +22,28 @@ type watch struct {
 func (t *transaction) Watch(key []byte) kv.Watch {
 	w := &watch{done: make(chan struct{})}
 	if w.err = t.readable(key); w.err == nil {
-		w.future = t.tr.Watch(fdb.Key(key))
-		if t.engine.watch(func() { w.wait(t.engine.ctx) }) {
-			return w
-		}
-		w.err = kv.NewError(kv.CodeCancelled, "the store is closed", nil)
+		w.err = t.arm(w, key)
 	}
-	close(w.done)
+	if w.err != nil {
+		close(w.done)
+	}
 	return w
+}
+
+// arm asks the client for the watch. The client forgets to end a watch whose transaction is cancelled after the watched value was read, until the
+// transaction is destroyed, which would wait for the watch: so the transaction cancels its watches itself.
+func (t *transaction) arm(w *watch, key []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.stage == cancelled {
+		return kv.NewError(kv.CodeCancelled, "the transaction was cancelled", nil)
+	}
+	w.future = t.tr.Watch(fdb.Key(key))
+	if !t.engine.watch(func() { w.wait(t.engine.ctx) }) {
+		return kv.NewError(kv.CodeCancelled, "the store is closed", nil)
+	}
+	t.mu.watches = append(t.mu.watches, w)
+	return nil
 }
 
 func (w *watch) wait(ctx context.Context) {

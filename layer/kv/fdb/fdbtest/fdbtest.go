@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -56,6 +57,20 @@ func Range(tb testing.TB) kv.Engine {
 		}
 	})
 	return e
+}
+
+// AnotherFile is a copy of the test cluster's file, for an engine with options of its own: engines of one file share the client's.
+func AnotherFile(tb testing.TB) string {
+	tb.Helper()
+	content, err := os.ReadFile(ClusterFile(tb))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	name := filepath.Join(tb.TempDir(), "fdb.cluster")
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return name
 }
 
 func open(tb testing.TB, file string) kv.Engine {
