@@ -1,0 +1,162 @@
+package sqlreads_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/cluster"
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/sqlreads"
+	"github.com/divandb/divan/query/exec"
+)
+
+func systemSource(t *testing.T) *sqlreads.Source {
+	t.Helper()
+	s := newSource(t)
+	failed := time.Now()
+	s.System = s.SystemTables(sqlreads.Node{
+		Name: "one",
+		Members: func() []cluster.Member {
+			return []cluster.Member{{Name: "one", Status: cluster.Alive, Self: true, HTTP: "h", SQL: "s", Gossip: "g", Version: "v", Roles: []string{"r"}}}
+		},
+		Actors: func() actors.Node {
+			return actors.Node{ID: "node", Kind: "node", State: "up", Since: failed, Children: []actors.Node{
+				{ID: "node/a", Kind: "shard", Name: "a", Restarts: 2, LastFailure: "boom", LastFailureAt: &failed, Facts: map[string]int{"x": 1}},
+			}}
+		},
+		Tasks: func() []actors.Task { return []actors.Task{{Type: "indexer", Database: "db", Progress: 40}} },
+		Sessions: func() []sqlreads.Session {
+			return []sqlreads.Session{{PID: 7, User: "u", Database: "db", Since: failed}}
+		},
+	})
+	return s
+}
+
+// rows reads a whole system table and checks every value against the type of its column.
+func rows(t *testing.T, c *sqlreads.Catalog, table, database string) [][]any {
+	t.Helper()
+	var columns []exec.SystemColumn
+	for _, st := range c.SystemTables() {
+		if st.Name == table {
+			columns = st.Columns
+		}
+	}
+	var all [][]any
+	for row, err := range c.SystemRows(t.Context(), table, database) {
+		if err != nil {
+			t.Fatalf("%s: %v", table, err)
+		}
+		if len(row) != len(columns) {
+			t.Fatalf("%s: a row of %d values for %d columns", table, len(row), len(columns))
+		}
+		for i, v := range row {
+			if !fits(v, columns[i].Type) {
+				t.Errorf("%s.%s is %s, not %T", table, columns[i].Name, columns[i].Type, v)
+			}
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+func fits(v any, typ string) bool {
+	switch v.(type) {
+	case nil:
+		return true
+	case string:
+		return typ == "text"
+	case bool:
+		return typ == "bool"
+	case int64:
+		return typ == "int8"
+	case float64:
+		return typ == "float8"
+	case time.Time:
+		return typ == "timestamptz"
+	case json.RawMessage:
+		return typ == "jsonb"
+	}
+	return false
+}
+
+func TestCatalog_SystemRows(t *testing.T) {
+	s := systemSource(t)
+	create(t, s, "db", viewsOf, `{"_id":"a","n":1}`, `{"_id":"bad","n":2,"boom":1}`,
+		`{"_id":"_design/throws","views":{"v":{"map":"function (doc) { if (doc.boom) throw new Error('no'); emit(1) }"}}}`)
+	db := open(t, s, "db")
+	for _, design := range []string{"by", "throws"} {
+		view := map[string]string{"by": "n", "throws": "v"}[design]
+		rows, err := db.View(t.Context(), exec.ViewRead{Design: design, View: view})
+		drain(t, rows, err, id)
+	}
+	if err := s.Store.Enqueue(t.Context(), "index", "x", []byte(`{"database":"db"}`)); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Catalog(root)
+	for _, want := range []struct {
+		table, database string
+		count           int
+		first           string // a part of the first row
+	}{
+		{"members", "divan", 1, "[one alive true h s g v"},
+		{"actors", "divan", 2, "[node <nil> node"},
+		{"sessions", "db", 1, "[7 u db"},
+		{"active_tasks", "db", 1, "[indexer  db  40"},
+		{"jobs", "db", 1, "[index x pending"},
+		{"databases", "divan", 1, "[db "},
+		{"shards", "db", 1, " true]"},
+		{"shards", "divan", 0, ""},
+		{"indexes", "db", 4, "[by j 2 "},
+		{"index_errors", "db", 1, "[throws v bad "},
+		{"index_errors", "divan", 0, ""},
+	} {
+		got := rows(t, c, want.table, want.database)
+		if len(got) != want.count {
+			t.Errorf("%s has %d rows, want %d: %v", want.table, len(got), want.count, got)
+			continue
+		}
+		if want.count > 0 && !strings.Contains(fmt.Sprint(got[0]), want.first) {
+			t.Errorf("%s begins with %v", want.table, got[0])
+		}
+	}
+	// A reader may stop at any row.
+	for _, st := range c.SystemTables() {
+		for range c.SystemRows(t.Context(), st.Name, "db") {
+			break
+		}
+	}
+}
+
+func TestCatalog_SystemRowsForOthers(t *testing.T) {
+	s := systemSource(t)
+	create(t, s, "mine")
+	shut := create(t, s, "shut")
+	if err := shut.SetSecurity(t.Context(), []byte(`{"members":{"roles":["_admin"]}}`)); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Catalog(layer.UserCtx{Name: "jan"})
+	for _, table := range []string{"members", "actors", "sessions", "active_tasks", "jobs"} {
+		for _, err := range c.SystemRows(t.Context(), table, "mine") {
+			if exec.KindOf(err) != exec.Forbidden {
+				t.Errorf("%s: %v", table, err)
+			}
+		}
+	}
+	if got := rows(t, c, "databases", "mine"); len(got) != 1 || got[0][0] != "mine" {
+		t.Errorf("databases: %v", got)
+	}
+	for _, err := range c.SystemRows(t.Context(), "indexes", "shut") {
+		if exec.KindOf(err) != exec.Forbidden {
+			t.Errorf("indexes of a database of others: %v", err)
+		}
+	}
+	for _, err := range c.SystemRows(t.Context(), "nope", "mine") {
+		if exec.KindOf(err) != exec.NotFound {
+			t.Errorf("no such table: %v", err)
+		}
+	}
+}
