@@ -1,9 +1,12 @@
 package api
 
 import (
+	"net/http"
 	"slices"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/layer"
 )
 
 // Who may ask what (chttpd_auth_request). Every endpoint names one of these; those under /{db} also open the database, which is where an unknown one
@@ -84,9 +87,16 @@ func adminOfServer(q *request) error {
 	return q.open()
 }
 
-// open finds the database that the path names.
+// open finds the database that the path names. The first user that an admin makes makes the database of users.
 func (q *request) open() (err error) {
 	q.db, err = q.srv.o.Store.Database(q.ctx(), q.path[0])
+	if err != nil && layer.KindOf(err) == layer.NotFound && q.path[0] == usersDatabase && q.user.IsAdmin() &&
+		(q.method == http.MethodPut || q.method == http.MethodPost) {
+		q.db, err = q.srv.o.Store.Create(q.ctx(), usersDatabase, layer.CreateOptions{Security: []byte(adminsOnly)})
+		if layer.KindOf(err) == layer.Exists && err != nil { // somebody else was first
+			q.db, err = q.srv.o.Store.Database(q.ctx(), usersDatabase)
+		}
+	}
 	return err
 }
 

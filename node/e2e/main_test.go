@@ -10,15 +10,15 @@ import (
 	"testing"
 )
 
-// binary is the program under test, built once by TestMain. DIVAN_TEST_BINARY names one that is built already.
-var binary string
+// divan is the program under test, built once by TestMain. DIVAN_TEST_BINARY names one that is built already.
+var divan string
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
 func run(m *testing.M) int {
-	if binary = os.Getenv("DIVAN_TEST_BINARY"); binary != "" {
+	if divan = os.Getenv("DIVAN_TEST_BINARY"); divan != "" {
 		return m.Run()
 	}
 	dir, err := os.MkdirTemp("", "divan-e2e-")
@@ -27,8 +27,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "divan")
-	build := exec.Command("go", "build", "-o", binary, "../cmd/divan")
+	divan = filepath.Join(dir, "divan")
+	build := exec.Command("go", "build", "-o", divan, "../cmd/divan")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as CONTRACT.md promises
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)

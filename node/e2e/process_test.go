@@ -41,7 +41,7 @@ func launch(t *testing.T, dir string, args ...string) *process {
 
 func launchWith(t *testing.T, stdin io.Reader, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(binary, args...), stdout: newLines(), stderr: newLines(), exited: make(chan struct{})}
+	p := &process{t: t, cmd: exec.Command(divan, args...), stdout: newLines(), stderr: newLines(), exited: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stdin = dir, stdin
 	p.cmd.Env = withoutDivan(os.Environ())
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr

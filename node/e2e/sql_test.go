@@ -207,7 +207,6 @@ func citiesPgx(t *testing.T, p *process, all []city) {
 func TestSQL_Users(t *testing.T) {
 	p := start(t, t.TempDir(), "-admin", "root:sesame")
 	admin := p.as("root:sesame")
-	admin.ok("PUT", "/_users", "")
 	admin.ok("PUT", "/_users/org.couchdb.user:jan", `{"name":"jan","password":"relax","roles":["dev"],"type":"user"}`)
 	admin.ok("PUT", "/open", "")
 	admin.ok("PUT", "/open/_security", `{"members":{"roles":["dev"]}}`)

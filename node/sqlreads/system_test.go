@@ -108,7 +108,7 @@ func TestCatalog_SystemRows(t *testing.T) {
 		{"active_tasks", "db", 1, "[indexer  db  40"},
 		{"jobs", "db", 1, "[index x pending"},
 		{"databases", "divan", 1, "[db "},
-		{"shards", "db", 1, " true]"},
+		{"shards", "db", 1, " true 0]"},
 		{"shards", "divan", 0, ""},
 		{"indexes", "db", 4, "[by j 2 "},
 		{"index_errors", "db", 1, "[throws v bad "},
@@ -122,6 +122,21 @@ func TestCatalog_SystemRows(t *testing.T) {
 		if want.count > 0 && !strings.Contains(fmt.Sprint(got[0]), want.first) {
 			t.Errorf("%s begins with %v", want.table, got[0])
 		}
+	}
+	// What an index has not seen yet is its lag, and its shard's.
+	d, err := s.Store.Database(t.Context(), "db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, d, `{"_id":"late1"}`, false)
+	put(t, d, `{"_id":"late2"}`, false)
+	for _, row := range rows(t, c, "indexes", "db") {
+		if row[7] != false || row[9] != int64(2) {
+			t.Errorf("two changes later: %v", row)
+		}
+	}
+	if got := rows(t, c, "shards", "db"); got[0][4] != int64(2) {
+		t.Errorf("two changes later: %v", got)
 	}
 	// A reader may stop at any row.
 	for _, st := range c.SystemTables() {

@@ -21,9 +21,17 @@ func (s *Source) shards(ctx context.Context, scope Scope) iter.Seq2[[]any, error
 		if err != nil {
 			return err
 		}
+		_, current, err := Standing(ctx, db)
+		if err != nil {
+			return err
+		}
+		lags := map[layer.ShardID]any{}
+		for _, shard := range current {
+			lags[shard.ID] = shard.Lag
+		}
 		for _, m := range maps {
 			for _, shard := range m.Shards {
-				if !yield([]any{string(shard), m.Since.String(), m.Scheme, !m.Tombstone}, nil) {
+				if !yield([]any{string(shard), m.Since.String(), m.Scheme, !m.Tombstone, lags[shard]}, nil) {
 					return errEnough
 				}
 			}
@@ -34,21 +42,14 @@ func (s *Source) shards(ctx context.Context, scope Scope) iter.Seq2[[]any, error
 
 func (s *Source) indexes(ctx context.Context, scope Scope) iter.Seq2[[]any, error] {
 	return within(ctx, scope, func(db *layer.Database, yield func([]any, error) bool) error {
-		designs, err := db.Designs(ctx)
+		indexes, _, err := Standing(ctx, db)
 		if err != nil {
 			return err
 		}
-		for _, d := range designs {
-			if len(d.Views) == 0 {
-				continue
-			}
-			state, err := db.Index(d).State(ctx)
-			if err != nil {
-				return err
-			}
-			for _, v := range state.Views {
-				row := []any{strings.TrimPrefix(d.ID, designPrefix), v.Name, v.Rows, v.Bytes, v.Errors, state.Seq.String(), state.LastSeq.String(),
-					state.Current(), state.Building, d.Signature}
+		for _, ix := range indexes {
+			for _, v := range ix.State.Views {
+				row := []any{strings.TrimPrefix(ix.Design.ID, designPrefix), v.Name, v.Rows, v.Bytes, v.Errors, ix.State.Seq.String(),
+					ix.State.LastSeq.String(), ix.State.Current(), ix.State.Building, ix.Lag, ix.Design.Signature}
 				if !yield(row, nil) {
 					return errEnough
 				}

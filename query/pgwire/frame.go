@@ -50,7 +50,7 @@ func (f *frames) next(limit int) (typ byte, body []byte, err error) {
 	if !knownType(typ) {
 		return typ, nil, &errFraming{fmt.Sprintf("invalid frontend message type %d", typ)}
 	}
-	if size < 0 {
+	if size < 0 || size >= 1<<30 { // as PostgreSQL: nothing that long is worth reading over
 		return typ, nil, &errFraming{"invalid message length"}
 	}
 	if size > limit {
