@@ -59,12 +59,16 @@ var rules = []rule{
 		why:  "pure: branches, winner, stemming and merge do no I/O, so that a model can check them",
 	},
 	{
+		room: "layer/reduce", may: []string{"layer/collate"}, testsMay: []string{"layer/script"},
+		why: "the built-in reductions work on JSON values; where partial ones are kept is the layer's business",
+	},
+	{
 		room: "layer/script", testsMay: []string{"layer/collate"},
 		why: "the sandbox runs functions over JSON; it must not be able to reach a store",
 	},
 	{
 		room: "layer",
-		may:  []string{"layer", "layer/kv", "layer/tuple", "layer/keyspace", "layer/collate", "layer/revtree", "layer/script"},
+		may:  []string{"layer", "layer/kv", "layer/tuple", "layer/keyspace", "layer/collate", "layer/reduce", "layer/revtree", "layer/script"},
 		why: "the layer runs below actors, SQL and HTTP, on any engine: it imports its own parts and the contract, never an engine " +
 			"and nothing above",
 	},
@@ -126,7 +130,7 @@ var rules = []rule{
 		why: "the page shows what the HTTP API says; it has no way of its own into the store",
 	},
 	{
-		room: "node/sqlreads", may: []string{"layer", "actors", "cluster", "query/exec", "node/auth"},
+		room: "node/sqlreads", may: []string{"layer", "actors", "cluster", "query/exec", "node/auth"}, testsMay: []string{"layer/script"},
 		why: "it shows the layer to query; what the SQL means, and the wire, are query's",
 	},
 	{
@@ -163,13 +167,14 @@ var thirdParties = map[string]home{
 	"github.com/apple/foundationdb":       {rooms: []string{"layer/kv/fdb"}, why: "it needs cgo and a client library"},
 	"github.com/cockroachdb/pebble/v2":    {rooms: []string{"layer/kv/embedded"}, tests: true, why: "the embedded engine's files are its own business"},
 	"github.com/google/btree":             {rooms: []string{"layer/kv/embedded"}, why: "the resolver's and a transaction's ordered sets"},
+	"github.com/axiomhq/hyperloglog":      {rooms: []string{"layer/reduce"}, why: "it counts distinct keys for _approx_count_distinct"},
 	"modernc.org/quickjs":                 {rooms: []string{"layer/script"}, why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
 	"modernc.org/libquickjs":              {rooms: []string{"layer/script"}, why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
 	"modernc.org/libc":                    {rooms: []string{"layer/script"}, why: "it comes with the JavaScript engine"},
 	"github.com/dop251/goja":              {rooms: []string{"layer/script"}, why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
 	"golang.org/x/text":                   {rooms: []string{"layer/collate"}, why: "the order of strings is decided in one place"},
 	"github.com/valyala/fastjson":         {rooms: []string{"layer", "layer/script", "layer/collate"}, why: "it accepts what is not JSON, so it runs only behind the layer's validation"},
-	"github.com/tidwall/gjson":            {rooms: []string{"layer", "layer/script", "node/api"}, why: "JSON is looked at where it comes in, without decoding it"},
+	"github.com/tidwall/gjson":            {rooms: []string{"layer", "layer/reduce", "layer/script", "node/api"}, why: "JSON is looked at where it comes in, without decoding it"},
 	"github.com/jackc/pgx/v5/pgproto3":    {rooms: []string{"query/pgwire"}, tests: true, why: "the messages of the wire protocol"},
 	"github.com/jackc/pgx/v5":             {rooms: nil, tests: true, why: "a Postgres client, for tests"},
 	"github.com/xdg-go/scram":             {rooms: []string{"query/pgwire"}, tests: true, why: "SCRAM is a part of the wire protocol's login"},
