@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"github.com/divandb/divan/layer/kv"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -18,3 +19,57 @@ func (e *Engine) Pebble() *pebble.DB { return e.db }
 
 // Views is the number of versions that are held.
 func (e *Engine) Views() int { return e.views.count() }
+
+// Resolver is the resolver, over ranges of keys.
+type Resolver struct{ r *resolver }
+
+func NewResolver(floor int64, limit int, window int64) Resolver {
+	return Resolver{newResolver(floor, limit, window)}
+}
+
+func spansOf(ranges []kv.KeyRange) []span {
+	spans := make([]span, 0, len(ranges))
+	for _, r := range ranges {
+		s := span{begin: r.Begin, end: r.End} // a nil End is the key itself
+		if !s.empty() {
+			spans = append(spans, s)
+		}
+	}
+	return spans
+}
+
+func (r Resolver) Add(written []kv.KeyRange, version int64) {
+	r.r.add(newRun(unite(spansOf(written))), version)
+}
+
+func (r Resolver) Conflicts(readVersion int64, read []kv.KeyRange) (conflict, tooOld bool) {
+	return r.r.conflicts(readVersion, spansOf(read))
+}
+
+func (r Resolver) Bytes() int   { return r.r.bytes }
+func (r Resolver) Runs() int    { return len(r.r.runs) }
+func (r Resolver) Floor() int64 { return r.r.floor }
+
+// SpanSet is a spanSet, over ranges of keys.
+type SpanSet struct{ s spanSet }
+
+func (s *SpanSet) Add(r kv.KeyRange)    { s.s.add(spanOf(r)) }
+func (s *SpanSet) Remove(r kv.KeyRange) { s.s.remove(spanOf(r)) }
+func (s *SpanSet) Share() SpanSet       { return SpanSet{s.s.share()} }
+func (s *SpanSet) Has(key []byte) bool  { _, ok := s.s.find(key); return ok }
+func (s *SpanSet) Len() int             { return len(s.s.spans) }
+
+// Overlap is the first or last span that shares a key with r.
+func (s *SpanSet) Overlap(r kv.KeyRange, reverse bool) (kv.KeyRange, bool) {
+	o, ok := s.s.overlap(spanOf(r), reverse)
+	return kv.KeyRange{Begin: o.begin, End: o.endKey()}, ok
+}
+
+// Clock gives versions.
+type Clock struct{ c *clock }
+
+func NewClock(last int64) Clock { return Clock{newClock(last)} }
+func (c Clock) Next() int64     { return c.c.next() }
+
+// ResolverBytes is what the engine's resolver holds. Only while nothing commits.
+func (e *Engine) ResolverBytes() int { return e.commits.resolver.bytes }
