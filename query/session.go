@@ -67,7 +67,7 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 	}
 	ss.vars.value["session_authorization"], ss.vars.initial["session_authorization"] = start.User, start.User
 	if !start.Authenticated {
-		ss.vars.value["is_superuser"] = "on"
+		ss.vars.value["is_superuser"], ss.vars.initial["is_superuser"] = "on", "on"
 	}
 	for name, value := range start.Settings {
 		v, err := ss.vars.set(name, value)

@@ -43,7 +43,13 @@ func boolean(v string) (string, error) {
 }
 
 func utf8Only(v string) (string, error) {
-	switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(v)) {
+	// PostgreSQL reads over everything but letters and digits, and asyncpg sends quotes.
+	switch strings.ToLower(strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' {
+			return r
+		}
+		return -1
+	}, v)) {
 	case "utf8", "unicode":
 		return "UTF8", nil
 	}

@@ -14,12 +14,15 @@ func init() {
 	fillers["pg_catalog.pg_class"] = func(s *Snapshot, b *rows) {
 		for _, c := range s.Classes {
 			am := 0
-			if c.Kind == "r" {
+			switch c.Kind {
+			case "r":
 				am = oidHeap
+			case "i":
+				am = oidBtree
 			}
 			b.add(v{"oid": c.OID, "relname": c.Name, "relnamespace": c.Schema.OID, "relowner": oidOwner, "relkind": c.Kind, "relam": am,
 				"relpersistence": "p", "relnatts": len(c.Columns), "relreplident": "n", "relispopulated": true, "reltuples": -1,
-				"relhasrules": c.Kind == "v", "relfilenode": filenode(c)})
+				"relhasrules": c.Kind == "v", "relfilenode": filenode(c), "relhasindex": c.Key != nil})
 		}
 	}
 	fillers["pg_catalog.pg_attribute"] = func(s *Snapshot, b *rows) {
@@ -90,7 +93,7 @@ func init() {
 
 // filenode is 0 for views, which have no storage.
 func filenode(c *Class) int64 {
-	if c.Kind == "r" {
+	if c.Kind != "v" {
 		return c.OID
 	}
 	return 0
@@ -124,8 +127,7 @@ func collation(t types.OID) int {
 func typeRows(s *Snapshot, b *rows) {
 	for _, t := range types.All() {
 		typtype := "b"
-		switch t.OID {
-		case types.Record, types.AnyArray, types.Void, types.Unknown, types.RecordArray:
+		if t.Category == 'P' || t.OID == types.Unknown || t.OID == types.RecordArray {
 			typtype = "p"
 		}
 		p := typeProcs(&t)
@@ -135,7 +137,7 @@ func typeRows(s *Snapshot, b *rows) {
 			"typcollation": collation(t.OID), "typinput": p[0], "typoutput": p[1], "typreceive": p[2], "typsend": p[3]})
 	}
 	for _, c := range s.Classes {
-		if !c.builtin {
+		if !c.builtin && c.Kind != "i" {
 			// Every relation is a type too.
 			b.add(v{"oid": rowType(c), "typname": c.Name, "typnamespace": c.Schema.OID, "typowner": oidOwner, "typlen": -1, "typtype": "c",
 				"typcategory": "C", "typisdefined": true, "typdelim": ",", "typrelid": c.OID, "typalign": "d", "typstorage": "x", "typtypmod": -1})

@@ -123,18 +123,18 @@ func visibility() {
 	}
 }
 
-// definitions are of what does not exist here: indexes, constraints, triggers, rules, functions written by users.
+// definitions are of what does not exist here: triggers, rules, functions written by users.
 func definitions() {
 	null := func(name string, args ...types.OID) { register(name, types.Text, constant(types.Null), args...) }
-	for _, name := range []string{"pg_get_indexdef", "pg_get_constraintdef", "pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef",
+	for _, name := range []string{"pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef",
 		"pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_functiondef", "pg_get_function_sqlbody", "pg_tablespace_location",
 		"pg_get_partition_constraintdef"} {
 		null(name, types.Oid)
 	}
-	null("pg_get_indexdef", types.Oid, types.Int4, types.Bool)
-	for _, name := range []string{"pg_get_constraintdef", "pg_get_triggerdef", "pg_get_ruledef"} {
+	for _, name := range []string{"pg_get_triggerdef", "pg_get_ruledef"} {
 		null(name, types.Oid, types.Bool)
 	}
+	keyDefinitions()
 	for _, args := range [][]types.OID{{types.PgNodeTree, types.Oid}, {types.PgNodeTree, types.Oid, types.Bool}} {
 		null("pg_get_expr", args...)
 	}
@@ -172,6 +172,7 @@ func definitions() {
 	register("pg_relation_is_updatable", types.Int4, constant(types.NewInt(0)), types.RegClass, types.Bool)
 	register("pg_column_is_updatable", types.Bool, constant(types.NewBool(false)), types.RegClass, types.Int2, types.Bool)
 	register("row_security_active", types.Bool, constant(types.NewBool(false)), types.Oid)
+	register("pg_advisory_unlock_all", types.Void, constant(types.NewText("")))
 	register("pg_my_temp_schema", types.Oid, constant(types.NewInt(0)))
 	register("pg_is_other_temp_schema", types.Bool, constant(types.NewBool(false)), types.Oid)
 	register("_pg_truetypid", types.Oid, constant(types.Null), exec.AnyValue, exec.AnyValue)

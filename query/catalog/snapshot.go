@@ -69,8 +69,20 @@ type Class struct {
 	Columns []Attribute
 	// Definition is the text of a view, as near as SQL can say it.
 	Definition string
-	builtin    bool
-	view       bool // of a design document
+	// Key is the primary key, nil for none.
+	Key     *Key
+	builtin bool
+	view    bool   // of a design document
+	keyOf   *Class // of an index
+}
+
+// Key is a primary key of one column, with its index.
+type Key struct {
+	Name       string
+	Index      int64 // OID of the index
+	Constraint int64 // OID of the constraint
+	Column     int   // attnum
+	Table      *Class
 }
 
 // Attribute is a column of a Class.
@@ -99,6 +111,7 @@ type Snapshot struct {
 	Input
 	Schemas []*Schema
 	Classes []*Class
+	Keys    []*Key
 	DBs     []Database
 	Roles   []Role
 
@@ -168,6 +181,10 @@ func NewSnapshot(in Input) *Snapshot {
 				c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, i == 0})
 			}
 			s.addClass(c)
+			if r.Name != "conflicts" {
+				// The first column identifies the row: drivers and dashboards look for a primary key.
+				s.addKey(ids, c)
+			}
 		}
 	}
 	for _, t := range in.SystemTables {
@@ -200,6 +217,15 @@ func NewSnapshot(in Input) *Snapshot {
 		s.Roles = append(s.Roles, Role{ids.oid("role", "", in.User), in.User, in.Superuser})
 	}
 	return s
+}
+
+// addKey makes the first column of a relation its primary key.
+func (s *Snapshot) addKey(ids assigner, c *Class) {
+	k := &Key{Name: c.Name + "_pkey", Column: 1, Table: c}
+	k.Index, k.Constraint = ids.oid("index", c.Schema.Name, k.Name), ids.oid("constraint", c.Schema.Name, k.Name)
+	c.Key = k
+	s.Keys = append(s.Keys, k)
+	s.addClass(&Class{OID: k.Index, Schema: c.Schema, Name: k.Name, Kind: "i", Columns: c.Columns[:1], keyOf: c})
 }
 
 func viewClass(ids assigner, n *Schema, w exec.View) *Class {

@@ -75,8 +75,11 @@ func informationSchema() {
 	fillers["information_schema.tables"] = func(s *Snapshot, b *rows) {
 		for _, c := range s.Classes {
 			kind := "BASE TABLE"
-			if c.Kind == "v" {
+			switch c.Kind {
+			case "v":
 				kind = "VIEW"
+			case "i":
+				continue
 			}
 			b.add(v{"table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name, "table_type": kind,
 				"is_insertable_into": false, "is_typed": false})
@@ -91,6 +94,9 @@ func informationSchema() {
 	}
 	fillers["information_schema.columns"] = func(s *Snapshot, b *rows) {
 		for _, c := range s.Classes {
+			if c.Kind == "i" {
+				continue
+			}
 			for i, a := range c.Columns {
 				b.add(columnRow(s, c, i, a))
 			}
@@ -107,6 +113,9 @@ func informationSchema() {
 	}
 	fillers["information_schema.table_privileges"] = func(s *Snapshot, b *rows) {
 		for _, c := range s.Classes {
+			if c.Kind == "i" {
+				continue
+			}
 			b.add(v{"grantor": ownerName, "grantee": "PUBLIC", "table_catalog": s.Database, "table_schema": c.Schema.Name, "table_name": c.Name,
 				"privilege_type": "SELECT", "is_grantable": false, "with_hierarchy": true})
 		}

@@ -26,6 +26,7 @@ type State struct {
 
 	subs    map[*Subquery]*subState
 	virtual map[string][][]types.Datum
+	work    map[*WorkTable][][]types.Datum
 	ticks   int
 }
 

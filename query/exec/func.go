@@ -35,6 +35,15 @@ var (
 	Aggregates = map[string][]*Aggregate{}
 )
 
+// RecordField is (record).name: the field's number is in the call's second argument, a constant.
+var RecordField = &Func{Name: "field", Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	items := a[0].Array().Items
+	if a[1].I >= int64(len(items)) {
+		return types.Null, nil
+	}
+	return items[a[1].I], nil
+}}
+
 type evalFunc = func(*CallEnv, []types.Datum) (types.Datum, error)
 
 func register(name string, ret types.OID, f evalFunc, args ...types.OID) *Func {

@@ -117,6 +117,28 @@ func init() {
 			}
 			return types.Null, nil
 		}})
+	Register(&Func{Name: "array_remove", Args: []types.OID{types.AnyArray, AnyElement}, RetOf: same, NullArgs: true,
+		Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+			if a[0].IsNull() {
+				return types.Null, nil
+			}
+			arr := a[0].Array()
+			var items []types.Datum
+			for _, it := range arr.Items {
+				same := it.IsNull() && a[1].IsNull()
+				if !it.IsNull() && !a[1].IsNull() {
+					c, err := types.Compare(it, a[1])
+					if err != nil {
+						return types.Null, err
+					}
+					same = c == 0
+				}
+				if !same {
+					items = append(items, it)
+				}
+			}
+			return types.NewArray(arr.Elem, items), nil
+		}})
 	arrayOperators()
 	arrayTables()
 }
@@ -186,18 +208,33 @@ func arrayOperators() {
 }
 
 func arrayTables() {
-	elem := func(args []types.OID) []Column { return []Column{{"unnest", types.ElemOf(args[0]), -1}} }
-	RegisterTable(&TableFunc{Name: "unnest", Args: []types.OID{types.AnyArray}, Columns: elem,
+	// Several arrays unfold side by side, the shorter ones filled with NULL.
+	RegisterTable(&TableFunc{Name: "unnest", Args: []types.OID{types.AnyArray}, Variadic: true, NullArgs: true,
+		Columns: func(args []types.OID) []Column {
+			cols := make([]Column, len(args))
+			for i, a := range args {
+				cols[i] = Column{Name: "unnest", Type: types.ElemOf(a), Mod: -1}
+			}
+			return cols
+		},
 		Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
-			rows := make([][]types.Datum, 0, len(a[0].Array().Items))
-			for _, it := range a[0].Array().Items {
-				rows = append(rows, []types.Datum{it})
+			var rows [][]types.Datum
+			for i, d := range a {
+				if d.IsNull() {
+					continue
+				}
+				for j, it := range d.Array().Items {
+					if j == len(rows) {
+						rows = append(rows, make([]types.Datum, len(a)))
+					}
+					rows[j][i] = it
+				}
 			}
 			return rows, nil
 		}})
 	RegisterTable(&TableFunc{Name: "_pg_expandarray", Args: []types.OID{types.AnyArray},
 		Columns: func(args []types.OID) []Column {
-			return []Column{{"x", types.ElemOf(args[0]), -1}, {"n", types.Int4, -1}}
+			return []Column{{Name: "x", Type: types.ElemOf(args[0]), Mod: -1}, {Name: "n", Type: types.Int4, Mod: -1}}
 		},
 		Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 			var rows [][]types.Datum
@@ -207,7 +244,7 @@ func arrayTables() {
 			return rows, nil
 		}})
 	RegisterTable(&TableFunc{Name: "generate_subscripts", Args: []types.OID{types.AnyArray, types.Int4},
-		Columns: func([]types.OID) []Column { return []Column{{"generate_subscripts", types.Int4, -1}} },
+		Columns: func([]types.OID) []Column { return []Column{{Name: "generate_subscripts", Type: types.Int4, Mod: -1}} },
 		Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 			var rows [][]types.Datum
 			for i := range a[0].Array().Items {
@@ -230,13 +267,13 @@ func arrayTables() {
 			}
 			return rows, nil
 		}
-		cols := func([]types.OID) []Column { return []Column{{"generate_series", t, -1}} }
+		cols := func([]types.OID) []Column { return []Column{{Name: "generate_series", Type: t, Mod: -1}} }
 		RegisterTable(&TableFunc{Name: "generate_series", Args: []types.OID{t, t}, Columns: cols, Rows: series})
 		RegisterTable(&TableFunc{Name: "generate_series", Args: []types.OID{t, t, t}, Columns: cols, Rows: series})
 	}
 	for _, name := range []string{"regexp_split_to_table", "string_to_table"} {
 		RegisterTable(&TableFunc{Name: name, Args: []types.OID{types.Text, types.Text},
-			Columns: func([]types.OID) []Column { return []Column{{name, types.Text, -1}} },
+			Columns: func([]types.OID) []Column { return []Column{{Name: name, Type: types.Text, Mod: -1}} },
 			Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 				var parts []string
 				if name == "string_to_table" {

@@ -180,14 +180,14 @@ func jsonTables(prefix string, t types.OID) {
 		if asText {
 			typ = types.Text
 		}
-		table("array_elements"+suffix, []Column{{"value", typ, -1}}, func(s string) (rows [][]types.Datum, err error) {
+		table("array_elements"+suffix, []Column{{Name: "value", Type: typ, Mod: -1}}, func(s string) (rows [][]types.Datum, err error) {
 			types.JSONElements(s, func(v string) bool {
 				rows = append(rows, []types.Datum{value(v, asText)})
 				return true
 			})
 			return rows, want(s, types.JSONList, "extract elements from")
 		})
-		table("each"+suffix, []Column{{"key", types.Text, -1}, {"value", typ, -1}}, func(s string) (rows [][]types.Datum, err error) {
+		table("each"+suffix, []Column{{Name: "key", Type: types.Text, Mod: -1}, {Name: "value", Type: typ, Mod: -1}}, func(s string) (rows [][]types.Datum, err error) {
 			types.JSONMembers(s, func(k, v string) bool {
 				rows = append(rows, []types.Datum{types.NewText(types.JSONUnquote(k)), value(v, asText)})
 				return true
@@ -195,7 +195,7 @@ func jsonTables(prefix string, t types.OID) {
 			return rows, want(s, types.JSONObject, "call "+prefix+"each on")
 		})
 	}
-	table("object_keys", []Column{{prefix + "object_keys", types.Text, -1}}, func(s string) (rows [][]types.Datum, err error) {
+	table("object_keys", []Column{{Name: prefix + "object_keys", Type: types.Text, Mod: -1}}, func(s string) (rows [][]types.Datum, err error) {
 		types.JSONMembers(s, func(k, _ string) bool {
 			rows = append(rows, []types.Datum{types.NewText(types.JSONUnquote(k))})
 			return true

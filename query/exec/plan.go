@@ -11,6 +11,8 @@ type Column struct {
 	Name string
 	Type types.OID
 	Mod  int32 // -1 for none
+	// Fields are the columns of a record, where they are known.
+	Fields []Column
 }
 
 // Plan yields the rows of a query. It is made for one execution and may be opened several times (a correlated sub-query).
@@ -313,6 +315,8 @@ func (a *Append) Describe() *Description {
 type SetCall struct {
 	Func *TableFunc
 	Args []Expr
+	// Field picks one column of the function; negative is the only one, or the record of all.
+	Field int
 }
 
 // ProjectSet computes a select list in which functions return rows: each input row gives as many rows as the longest of them, the
@@ -356,12 +360,31 @@ func (p *ProjectSet) Next() ([]types.Datum, error) {
 		case p.Sets[i] == nil:
 			out[i] = p.plain[i]
 		case p.at < len(p.sets[i]):
-			out[i] = p.sets[i][p.at][0]
+			out[i] = p.Sets[i].value(p.sets[i][p.at])
 		}
 	}
 	p.at++
 	p.rows++
 	return out, p.env.tick()
+}
+
+// value is what the select list shows of a row of the function.
+func (c *SetCall) value(row []types.Datum) types.Datum {
+	switch {
+	case c.Field >= 0:
+		return row[c.Field]
+	case len(row) == 1:
+		return row[0]
+	}
+	argTypes := make([]types.OID, len(c.Args))
+	for i, a := range c.Args {
+		argTypes[i] = a.Type()
+	}
+	oids := make([]types.OID, len(row))
+	for i, col := range c.Func.Columns(argTypes) {
+		oids[i] = col.Type
+	}
+	return types.NewRecord(oids, row)
 }
 
 // unfold calls the functions for the current input row.

@@ -60,6 +60,7 @@ type boundQuery struct {
 
 	left, right *boundQuery // of a UNION
 	unionAll    bool
+	work        *exec.WorkTable // of a recursive one
 
 	correlated bool
 	// user says that the store is read below here.
@@ -120,6 +121,11 @@ type boundCTE struct {
 	sel     *selectStmt
 	columns []string
 	scope   *scope // where it was written
+	name    string
+	// recursive ones may name themselves; while that part is bound, work and result describe the rows of the last round.
+	recursive bool
+	work      *exec.WorkTable
+	result    []exec.Column
 }
 
 // relation is an item of FROM with its columns.
@@ -140,6 +146,7 @@ type relColumn struct {
 	hidden bool // one of the two columns of a USING: only by its qualified name
 	// merged is the COALESCE of a FULL JOIN USING.
 	merged exec.Expr
+	fields []exec.Column // of a record
 }
 
 func (b *binder) enter(off int) error {
@@ -157,9 +164,6 @@ func (b *binder) query(s *selectStmt, parent *scope) (*boundQuery, error) {
 	defer func() { b.depth-- }()
 	sc := &scope{parent: parent, query: &boundQuery{}}
 	if len(s.with) > 0 {
-		if s.recursive {
-			return nil, sqlstate.Unsupported(s.offset(), "", "WITH RECURSIVE is not supported")
-		}
 		sc.ctes = map[string]*boundCTE{}
 		for i := range s.with {
 			c := &s.with[i]
@@ -167,7 +171,7 @@ func (b *binder) query(s *selectStmt, parent *scope) (*boundQuery, error) {
 			for k, v := range sc.ctes {
 				inner.ctes[k] = v
 			}
-			sc.ctes[c.name] = &boundCTE{sel: c.sel, columns: c.columns, scope: inner}
+			sc.ctes[c.name] = &boundCTE{sel: c.sel, columns: c.columns, scope: inner, name: c.name, recursive: s.recursive && c.sel.left != nil}
 		}
 	}
 	if s.left != nil {

@@ -200,10 +200,13 @@ func score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 		w, t := argType(want, variadic, i), a.Type()
 		switch {
 		case untyped(a):
-			// An open literal fits everywhere, best as text, then as the type that its category prefers.
-			if info := types.Lookup(w); w == types.Text {
+			// An open literal fits everywhere, best as a text, then as the type that its category prefers.
+			switch info := types.Lookup(w); {
+			case w == types.Text:
+				total += 3
+			case types.IsString(w):
 				total += 2
-			} else if info != nil && info.Prefer {
+			case info != nil && info.Prefer:
 				total++
 			}
 			continue

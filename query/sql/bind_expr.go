@@ -586,10 +586,26 @@ func (b *binder) subscript(n *subscript, sc *scope) (exec.Expr, error) {
 	return &exec.Call{Func: exec.ArraySlice, Args: []exec.Expr{x, low, idx}, Typ: t, Off: n.offset()}, err
 }
 
-// field is (x).name: of a row made in FROM, whose columns are known here.
+// field is (x).name: of a relation named in FROM, or of a record whose fields are known.
 func (b *binder) field(n *field, sc *scope) (exec.Expr, error) {
 	if c, ok := n.x.(*column); ok && len(c.parts) == 1 && n.name != "*" {
-		return b.column(&column{at: n.at, parts: []string{c.parts[0], n.name}}, sc)
+		for s := sc; s != nil; s = s.parent {
+			for _, r := range s.rels {
+				if r.alias == c.parts[0] {
+					return b.column(&column{at: n.at, parts: []string{c.parts[0], n.name}}, sc)
+				}
+			}
+		}
+	}
+	x, err := b.expr(n.x, sc)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range fieldsOf(x, sc) {
+		if f.Name == n.name {
+			idx := &exec.Const{D: types.NewInt(int64(i)), Typ: types.Int4}
+			return &exec.Call{Func: exec.RecordField, Args: []exec.Expr{x, idx}, Typ: f.Type, Off: n.offset()}, nil
+		}
 	}
 	return nil, sqlstate.Unsupported(n.offset(), "Call the function in FROM, and name its columns.", "the field %q of this expression is not supported", n.name)
 }

@@ -36,6 +36,12 @@ type derivedScan struct {
 	lateral bool
 }
 
+// workScan reads a recursive query's rows of the last round.
+type workScan struct {
+	work        *exec.WorkTable
+	base, width int
+}
+
 type funcScan struct {
 	fn         *exec.TableFunc
 	args       []exec.Expr
@@ -56,6 +62,7 @@ type boundJoin struct {
 func (s *userScan) span() (int, int)    { return s.base, s.base + len(s.rel.Columns) }
 func (s *virtualScan) span() (int, int) { return s.base, s.base + s.width }
 func (s *derivedScan) span() (int, int) { return s.base, s.base + len(s.query.columns) }
+func (s *workScan) span() (int, int)    { return s.base, s.base + s.width }
 func (s *funcScan) span() (int, int) {
 	to := s.base + s.width
 	if s.ordinality {
@@ -162,7 +169,7 @@ func (b *binder) addRelation(sc *scope, rel *relation, cols []exec.Column, names
 		if i < len(names) {
 			c.Name = names[i]
 		}
-		rel.cols = append(rel.cols, relColumn{name: c.Name, typ: c.Type, mod: c.Mod, index: sc.width + i})
+		rel.cols = append(rel.cols, relColumn{name: c.Name, typ: c.Type, mod: c.Mod, index: sc.width + i, fields: c.Fields})
 	}
 	sc.width += len(cols)
 	sc.rels = append(sc.rels, rel)
@@ -322,15 +329,8 @@ func findCTE(sc *scope, name string) (*boundCTE, *scope) {
 	return nil, nil
 }
 
-// cteRef expands a common table expression where it is used.
+// cteRef expands a common table expression where it is used. Inside of itself a recursive one is the rows of its last round.
 func (b *binder) cteRef(n *tableRef, c *boundCTE, in, sc *scope) (boundFrom, error) {
-	q, err := b.query(c.sel, c.scope)
-	if err != nil {
-		return nil, err
-	}
-	if q.correlated && in != sc {
-		return nil, sqlstate.Unsupported(n.offset(), "Use the query where it is written.", "WITH queries that look at rows around them are not supported here")
-	}
 	alias := n.alias
 	if alias == "" {
 		alias = n.name[0]
@@ -339,8 +339,60 @@ func (b *binder) cteRef(n *tableRef, c *boundCTE, in, sc *scope) (boundFrom, err
 	if len(names) == 0 {
 		names = c.columns
 	}
+	if c.work != nil {
+		w := &workScan{work: c.work, base: sc.width, width: len(c.result)}
+		return w, b.addRelation(sc, &relation{alias: alias}, c.result, names, n.offset())
+	}
+	q, err := b.cteQuery(c)
+	if err != nil {
+		return nil, err
+	}
+	if q.correlated && in != sc {
+		return nil, sqlstate.Unsupported(n.offset(), "Use the query where it is written.", "WITH queries that look at rows around them are not supported here")
+	}
 	d := &derivedScan{query: q, name: alias, base: sc.width}
 	return d, b.addRelation(sc, &relation{alias: alias}, q.columns, names, n.offset())
+}
+
+// cteQuery binds the query of a common table expression; of a recursive one first the part that does not name itself.
+func (b *binder) cteQuery(c *boundCTE) (*boundQuery, error) {
+	if !c.recursive {
+		return b.query(c.sel, c.scope)
+	}
+	s := c.sel
+	if len(s.orderBy) > 0 || s.limit != nil || s.skip != nil || len(s.with) > 0 {
+		return nil, sqlstate.Unsupported(s.offset(), "Put it around the WITH query.", "ORDER BY, LIMIT and WITH in a recursive query are not supported")
+	}
+	first, err := b.query(s.left, c.scope)
+	if err != nil {
+		return nil, err
+	}
+	self := *c
+	self.work, self.result = &exec.WorkTable{Name: c.name}, first.columns
+	inner := &scope{parent: c.scope.parent, ctes: map[string]*boundCTE{c.name: &self}}
+	for name, other := range c.scope.ctes {
+		if name != c.name {
+			inner.ctes[name] = other
+		}
+	}
+	step, err := b.query(s.right, inner)
+	if err != nil {
+		return nil, err
+	}
+	if len(first.columns) != len(step.columns) {
+		return nil, syntaxError(s.right.offset(), "each UNION query must have the same number of columns")
+	}
+	for i, col := range first.columns {
+		if commonType(col.Type, step.columns[i].Type) == 0 {
+			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "recursive query %q column %d has type %s in non-recursive term but type %s overall",
+				c.name, i+1, types.NameOf(col.Type), types.NameOf(step.columns[i].Type)).At(s.right.offset())
+		}
+		if err := b.retype(step, i, col.Type, s.right.offset()); err != nil {
+			return nil, err
+		}
+	}
+	return &boundQuery{left: first, right: step, unionAll: s.unionAll, work: self.work, columns: first.columns, keep: len(first.columns),
+		user: first.user || step.user, correlated: first.correlated || step.correlated}, nil
 }
 
 func (b *binder) derived(sel *selectStmt, alias string, names []string, lateral bool, off int, sc *scope) (boundFrom, error) {

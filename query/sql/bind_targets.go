@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -11,8 +13,25 @@ const maxTargets = 1664
 
 // boundSetFunc is a function that returns rows, called in a select list.
 type boundSetFunc struct {
-	fn   *exec.TableFunc
-	args []exec.Expr
+	fn    *exec.TableFunc
+	args  []exec.Expr
+	field int // the column that is wanted; -1 for all
+}
+
+// column describes what the select list shows of it.
+func (s *boundSetFunc) column() exec.Column {
+	oids := make([]types.OID, len(s.args))
+	for i, a := range s.args {
+		oids[i] = a.Type()
+	}
+	cols := s.fn.Columns(oids)
+	switch {
+	case s.field >= 0:
+		return cols[s.field]
+	case len(cols) == 1:
+		return cols[0]
+	}
+	return exec.Column{Type: types.Record, Mod: -1, Fields: cols}
 }
 
 // targets binds the select list: * unfolds, and every column gets its name.
@@ -35,6 +54,7 @@ func (b *binder) targets(s *selectStmt, sc *scope) ([]exec.Expr, []exec.Column, 
 					e = rc.merged
 				}
 				add(e, rc.name, rc.mod)
+				names[len(names)-1].Fields = rc.fields
 			}
 			continue
 		}
@@ -45,15 +65,9 @@ func (b *binder) targets(s *selectStmt, sc *scope) ([]exec.Expr, []exec.Column, 
 				sc.query.setReturn = append(sc.query.setReturn, nil)
 			}
 			sc.query.setReturn = append(sc.query.setReturn, set)
-			oids := make([]types.OID, len(set.args))
-			for i, a := range set.args {
-				oids[i] = a.Type()
-			}
-			cols := set.fn.Columns(oids)
-			if len(cols) != 1 {
-				return nil, nil, sqlstate.Unsupported(t.expr.offset(), "Call it in FROM.", "a function that returns several columns is not supported in a select list")
-			}
-			add(exec.NullOf(cols[0].Type), pick(t.alias, targetName(t.expr)), -1)
+			col := set.column()
+			add(exec.NullOf(col.Type), pick(t.alias, targetName(t.expr)), -1)
+			names[len(names)-1].Fields = col.Fields
 			continue
 		}
 		e, err := b.expr(t.expr, sc)
@@ -66,6 +80,7 @@ func (b *binder) targets(s *selectStmt, sc *scope) ([]exec.Expr, []exec.Column, 
 			}
 		}
 		add(e, pick(t.alias, targetName(t.expr)), modOf(e, sc))
+		names[len(names)-1].Fields = fieldsOf(e, sc)
 	}
 	if len(out) > maxTargets {
 		return nil, nil, sqlstate.New(sqlstate.TooManyColumns, "target lists can have at most %d entries", maxTargets)
@@ -85,8 +100,12 @@ func pick(alias, name string) string {
 	return name
 }
 
-// setFunc recognises a set-returning function as a whole item of the select list.
+// setFunc recognises a set-returning function as a whole item of the select list, also as (f(x)).column.
 func (b *binder) setFunc(e expr, sc *scope) (*boundSetFunc, error) {
+	name := ""
+	if f, ok := e.(*field); ok {
+		name, e = f.name, f.x
+	}
 	c, ok := e.(*call)
 	if !ok || len(exec.TableFuncs[c.name[len(c.name)-1]]) == 0 || c.over != nil || c.star {
 		return nil, nil
@@ -99,8 +118,17 @@ func (b *binder) setFunc(e expr, sc *scope) (*boundSetFunc, error) {
 	if fn == nil {
 		return nil, nil
 	}
-	args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.offset())
-	return &boundSetFunc{fn, args}, err
+	if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.offset()); err != nil {
+		return nil, err
+	}
+	out := &boundSetFunc{fn, args, -1}
+	if name != "" {
+		cols := out.column().Fields
+		if out.field = slices.IndexFunc(cols, func(c exec.Column) bool { return c.Name == name }); out.field < 0 {
+			return nil, sqlstate.New(sqlstate.UndefinedColumn, "column %q not found in data type record", name).At(e.offset())
+		}
+	}
+	return out, nil
 }
 
 func (b *binder) star(c *column, sc *scope) ([]relColumn, error) {
@@ -148,6 +176,32 @@ func modOf(e exec.Expr, sc *scope) int32 {
 		return n.Mod
 	}
 	return -1
+}
+
+// fieldsOf are the fields of a record that is a column.
+func fieldsOf(e exec.Expr, sc *scope) []exec.Column {
+	c, ok := e.(*exec.Col)
+	if !ok || c.Typ != types.Record {
+		return nil
+	}
+	depth := 0
+	for s := sc; s != nil; s = s.parent {
+		if s.query == nil {
+			continue
+		}
+		if depth == c.Depth {
+			for _, r := range s.rels {
+				for _, rc := range r.cols {
+					if rc.index == c.Index {
+						return rc.fields
+					}
+				}
+			}
+			return nil
+		}
+		depth++
+	}
+	return nil
 }
 
 // targetName is the name PostgreSQL gives to a column without an alias (FigureColname).

@@ -84,6 +84,9 @@ func (p *planning) union(q *boundQuery, limit, skip int64) (exec.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if q.work != nil {
+		return &exec.Recursive{First: left, Step: right, Work: q.work, Distinct: !q.unionAll}, nil
+	}
 	var plan exec.Plan = &exec.Append{Inputs: []exec.Plan{left, right}}
 	if !q.unionAll {
 		plan = &exec.Unique{Input: plan, Width: q.keep}
@@ -224,7 +227,7 @@ func (p *planning) project(q *boundQuery, src exec.Source, width int) exec.Plan 
 	sets := make([]*exec.SetCall, len(q.targets))
 	for i, s := range q.setReturn {
 		if s != nil {
-			sets[i] = &exec.SetCall{Func: s.fn, Args: p.foldAll(s.args)}
+			sets[i] = &exec.SetCall{Func: s.fn, Args: p.foldAll(s.args), Field: s.field}
 		}
 	}
 	return &exec.ProjectSet{Input: src, Width: width, Exprs: exprs, Sets: sets}
@@ -241,6 +244,8 @@ func (p *planning) source(f boundFrom, conds []exec.Expr) (exec.Source, error) {
 		return s, err
 	case *virtualScan:
 		src = &exec.Virtual{Relation: n.rel, Base: n.base}
+	case *workScan:
+		src = &exec.WorkScan{Work: n.work, Base: n.base, Width: n.width}
 	case *derivedScan:
 		inner, err := p.build(n.query)
 		if err != nil {

@@ -22,12 +22,15 @@ const maxArrayItems = 1 << 20
 // AppendBinary adds the binary form of a value that is not NULL.
 func AppendBinary(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 	be := binary.BigEndian
+	if IsOid(typ) {
+		return be.AppendUint32(dst, uint32(d.I)), nil
+	}
 	switch typ {
 	case Bool:
 		return append(dst, byte(d.I)), nil
 	case Int2:
 		return be.AppendUint16(dst, uint16(d.I)), nil
-	case Int4, Oid, RegProc, RegProcedur, RegClass, RegType, RegNS, RegRole, Xid:
+	case Int4:
 		return be.AppendUint32(dst, uint32(d.I)), nil
 	case Int8:
 		return be.AppendUint64(dst, uint64(d.I)), nil
@@ -185,6 +188,9 @@ func badBinary(typ OID) error {
 func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 	be := binary.BigEndian
 	size := func(n int) bool { return len(b) == n }
+	if IsOid(typ) {
+		typ = Oid
+	}
 	switch typ {
 	case Bool:
 		if size(1) {
@@ -198,7 +204,7 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 		if size(4) {
 			return NewInt(int64(int32(be.Uint32(b)))), nil
 		}
-	case Oid, RegProc, RegProcedur, RegClass, RegType, RegNS, RegRole, Xid:
+	case Oid:
 		if size(4) {
 			return NewInt(int64(be.Uint32(b))), nil
 		}

@@ -43,7 +43,9 @@ func CastContext(from, to OID) Context {
 		return Implicit
 	case IsInteger(from) && IsOid(to):
 		return Implicit
-	case IsOid(from) && (to == Int4 || to == Int8):
+	case IsOid(from) && to == Int8:
+		return Implicit
+	case IsOid(from) && to == Int4:
 		return Assignment
 	case KindOf(from) == KArray && KindOf(to) == KArray:
 		if from == AnyArray || to == AnyArray {

@@ -36,6 +36,10 @@ const (
 	Interval    OID = 1186
 	Numeric     OID = 1700
 	RegProcedur OID = 2202
+	RegOper     OID = 2203
+	RegOperator OID = 2204
+	RegConfig   OID = 3734
+	RegColl     OID = 4191
 	RegClass    OID = 2205
 	RegType     OID = 2206
 	Record      OID = 2249
@@ -123,9 +127,18 @@ var infos = []Info{
 	{RegType, "regtype", "regtype", 4, 'N', false, KInt, 0, RegTypeArray, 'i', true},
 	{Record, "record", "record", -1, 'P', false, KRecord, 0, RecordArray, 'd', false},
 	{AnyArray, "anyarray", "anyarray", -1, 'P', false, KArray, 0, 0, 'd', false},
+	{2275, "cstring", "cstring", -2, 'P', false, KText, 0, 0, 'c', false},
+	{2276, "any", `"any"`, 4, 'P', false, KText, 0, 0, 'i', true},
+	{2279, "trigger", "trigger", 4, 'P', false, KText, 0, 0, 'i', true},
+	{2283, "anyelement", "anyelement", 4, 'P', false, KText, 0, 0, 'i', true},
+	{3838, "event_trigger", "event_trigger", 4, 'P', false, KText, 0, 0, 'i', true},
 	{Void, "void", "void", 4, 'P', false, KText, 0, 0, 'i', true},
 	{UUID, "uuid", "uuid", 16, 'U', false, KText, 0, UUIDArray, 'c', false},
 	{JSONB, "jsonb", "jsonb", -1, 'U', false, KJSON, 0, JSONBArray, 'i', false},
+	{RegOper, "regoper", "regoper", 4, 'N', false, KInt, 0, 0, 'i', true},
+	{RegOperator, "regoperator", "regoperator", 4, 'N', false, KInt, 0, 0, 'i', true},
+	{RegConfig, "regconfig", "regconfig", 4, 'N', false, KInt, 0, 0, 'i', true},
+	{RegColl, "regcollation", "regcollation", 4, 'N', false, KInt, 0, 0, 'i', true},
 	{RegNS, "regnamespace", "regnamespace", 4, 'N', false, KInt, 0, 0, 'i', true},
 	{RegRole, "regrole", "regrole", 4, 'N', false, KInt, 0, 0, 'i', true},
 	{AclItem, "aclitem", "aclitem", 12, 'U', false, KText, 0, AclItemArray, 'i', false},
@@ -231,7 +244,7 @@ func IsInteger(oid OID) bool { return oid == Int2 || oid == Int4 || oid == Int8 
 // IsOid says that a type is oid or one of the reg types that are shown by name.
 func IsOid(oid OID) bool {
 	switch oid {
-	case Oid, RegProc, RegProcedur, RegClass, RegType, RegNS, RegRole, Xid:
+	case Oid, RegProc, RegProcedur, RegOper, RegOperator, RegConfig, RegColl, RegClass, RegType, RegNS, RegRole, Xid:
 		return true
 	}
 	return false

@@ -1,0 +1,149 @@
+package exec
+
+import (
+	"io"
+	"slices"
+
+	"github.com/divandb/divan/query/types"
+)
+
+// WorkTable is where a recursive query finds the rows of its last round. It is only a name; the rows are in the State.
+type WorkTable struct{ Name string }
+
+// Recursive is WITH RECURSIVE: the first query's rows, then the second query over the rows that the last round gave, until a round
+// gives none.
+type Recursive struct {
+	First, Step Plan
+	Work        *WorkTable
+	// Distinct drops rows that were given before (UNION without ALL).
+	Distinct bool
+	outer    *Env
+	seen     map[string]struct{}
+	round    Plan
+	next     [][]types.Datum // the rows of this round, the input of the next
+	held     int64           // of next
+	working  int64           // of the last round
+	rows     int64
+	buf      []byte
+}
+
+func (r *Recursive) Open(outer *Env) error {
+	r.free()
+	r.outer, r.round, r.next = outer, r.First, nil
+	if r.Distinct {
+		r.seen = map[string]struct{}{}
+	}
+	return r.First.Open(outer)
+}
+
+func (r *Recursive) Next() ([]types.Datum, error) {
+	for {
+		row, err := r.round.Next()
+		if err == io.EOF {
+			r.round.Close()
+			if len(r.next) == 0 {
+				return nil, io.EOF
+			}
+			if r.outer.work == nil {
+				r.outer.State.work = map[*WorkTable][][]types.Datum{}
+			}
+			r.outer.release(r.working)
+			r.outer.work[r.Work], r.working, r.next, r.held = r.next, r.held, nil, 0
+			r.round = r.Step
+			if err := r.round.Open(r.outer); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := r.outer.tick(); err != nil {
+			return nil, err
+		}
+		if fresh, err := r.fresh(row); err != nil {
+			return nil, err
+		} else if !fresh {
+			continue
+		}
+		row = slices.Clone(row)
+		n := rowSize(row)
+		if err := r.outer.hold(n); err != nil {
+			return nil, err
+		}
+		r.held += n
+		r.next = append(r.next, row)
+		r.rows++
+		return row, nil
+	}
+}
+
+// fresh says that a row was not given before, where that matters.
+func (r *Recursive) fresh(row []types.Datum) (bool, error) {
+	if !r.Distinct {
+		return true, nil
+	}
+	r.buf = r.buf[:0]
+	for _, d := range row {
+		var err error
+		if r.buf, err = types.AppendHash(r.buf, d); err != nil {
+			return false, err
+		}
+	}
+	if _, dup := r.seen[string(r.buf)]; dup {
+		return false, nil
+	}
+	r.seen[string(r.buf)] = struct{}{}
+	return true, nil
+}
+
+func (r *Recursive) free() {
+	if r.outer != nil {
+		r.outer.release(r.held + r.working)
+		delete(r.outer.work, r.Work)
+	}
+	r.held, r.working, r.seen, r.next = 0, 0, nil, nil
+}
+
+// Close implements Plan.
+func (r *Recursive) Close() {
+	r.First.Close()
+	r.Step.Close()
+	r.free()
+}
+
+// Describe implements Plan.
+func (r *Recursive) Describe() *Description {
+	return &Description{Node: "Recursive Union", Rows: r.rows, Examined: -1, Children: []*Description{r.First.Describe(), r.Step.Describe()}}
+}
+
+// WorkScan reads the rows of the last round.
+type WorkScan struct {
+	Work        *WorkTable
+	Base, Width int
+	env         *Env
+	rows        [][]types.Datum
+	at          int
+}
+
+func (w *WorkScan) Open(env *Env) error {
+	w.env, w.rows, w.at = env, env.work[w.Work], 0
+	return nil
+}
+
+func (w *WorkScan) Next() (bool, error) {
+	if w.at >= len(w.rows) {
+		return false, nil
+	}
+	copy(w.env.Row[w.Base:w.Base+w.Width], w.rows[w.at])
+	w.at++
+	return true, w.env.tick()
+}
+
+// Close implements Source.
+func (w *WorkScan) Close() {}
+
+// Describe implements Source.
+func (w *WorkScan) Describe() *Description {
+	return &Description{Node: "WorkTable Scan on " + w.Work.Name, Rows: int64(w.at), Examined: -1}
+}
