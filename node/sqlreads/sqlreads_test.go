@@ -273,6 +273,44 @@ func TestDatabase_View(t *testing.T) {
 	}
 }
 
+func TestDatabase_Reduce(t *testing.T) {
+	s := newSource(t)
+	d := create(t, s, "db", `{"_id":"_design/by","views":{"k":{"map":"function (doc) { if (doc.k) emit(doc.k, 1) }","reduce":"_count"}}}`)
+	for i, k := range []string{`["a",1]`, `["a",2]`, `["a",2]`, `["b",1]`, `["c",1]`} {
+		put(t, d, fmt.Sprintf(`{"_id":"d%d","k":%s}`, i, k), false)
+	}
+	db, ok := open(t, s, "db").(exec.Reducer)
+	if !ok {
+		t.Fatal("no Reducer")
+	}
+	show := func(r exec.Row) string { return fmt.Sprintf("%s=%s", r.Key, r.Value) }
+	for _, c := range []struct {
+		name string
+		read exec.ReduceRead
+		want string
+	}{
+		{"all", exec.ReduceRead{}, "=5"},
+		{"level 1", exec.ReduceRead{GroupLevel: 1}, `["a"]=3 ["b"]=1 ["c"]=1`},
+		{"level 1, backwards", exec.ReduceRead{GroupLevel: 1, Descending: true, Limit: 2}, `["c"]=1 ["b"]=1`},
+		{"whole keys", exec.ReduceRead{GroupLevel: -1, Skip: 1, Limit: 2}, `["a",2]=2 ["b",1]=1`},
+		{"range", exec.ReduceRead{Low: []byte(`["a",2]`), High: []byte(`["b",{}]`)}, "=3"},
+		{"range, backwards", exec.ReduceRead{Low: []byte(`["a",2]`), High: []byte(`["b",{}]`), Descending: true}, "=3"},
+		{"range from end to start", exec.ReduceRead{Low: []byte(`["b"]`), High: []byte(`["a"]`)}, ""},
+		{"keys", exec.ReduceRead{Keys: []json.RawMessage{[]byte(`["a",2]`), []byte(`["x"]`)}, GroupLevel: -1}, `["a",2]=2`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.read.Design, c.read.View = "by", "k"
+			rows, err := db.Reduce(t.Context(), c.read)
+			if got := drain(t, rows, err, show); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+	if _, err := db.Reduce(t.Context(), exec.ReduceRead{Design: "by", View: "k", Keys: []json.RawMessage{}}); exec.KindOf(err) != exec.Unsupported {
+		t.Errorf("several keys without groups: %v", err)
+	}
+}
+
 func TestDatabase_Changes(t *testing.T) {
 	s := newSource(t)
 	d := create(t, s, "db", `{"_id":"a"}`, `{"_id":"b"}`, `{"_id":"c"}`)

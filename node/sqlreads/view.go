@@ -3,6 +3,7 @@ package sqlreads
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 
@@ -10,35 +11,20 @@ import (
 	"github.com/divandb/divan/query/exec"
 )
 
+var _ exec.Reducer = (*database)(nil)
+
 // View implements exec.Database.
 func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, error) {
-	design, err := d.db.Design(ctx, designPrefix+read.Design)
+	ix, err := d.index(ctx, read.Design, read.Update)
 	if err != nil {
 		return nil, readError(err)
 	}
-	if err := d.source.Ensure(ctx, d.db, design, read.Update); err != nil {
-		return nil, readError(err)
-	}
-	q := layer.ViewQuery{
-		View: read.View, StartKey: read.Low, EndKey: read.High, Descending: read.Descending,
-		Limit: atMost(read.Limit, read.Skip), IncludeDocs: read.WithDoc,
-	}
-	if read.Descending {
-		q.StartKey, q.EndKey = read.High, read.Low
-	}
-	if read.Keys != nil {
-		q.Keys = make([][]byte, len(read.Keys))
-		for i, key := range read.Keys {
-			q.Keys[i] = key
-		}
-		q.StartKey, q.EndKey = nil, nil
-		q.Descending = false // the keys come in the order of the read already
-	}
+	q := viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending)
+	q.Limit, q.IncludeDocs = atMost(read.Limit, read.Skip), read.WithDoc
 	open := func(ctx context.Context) (iter.Seq2[layer.ViewRow, error], error) {
-		result, err := d.db.Index(design).Query(ctx, q)
-		var e *layer.Error
-		if errors.As(err, &e) && e.Name == "query_parse_error" { // a range from end to start: an error over HTTP, empty in SQL
-			return func(func(layer.ViewRow, error) bool) {}, nil
+		result, err := ix.Query(ctx, q)
+		if isEmptyRange(err) {
+			return nothing[layer.ViewRow], nil
 		}
 		if err != nil {
 			return nil, err
@@ -53,3 +39,69 @@ func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, err
 		return true, nil
 	})
 }
+
+// Reduce implements exec.Reducer. The layer groups each of several keys by itself, so that there is no one row for all of them.
+func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows, error) {
+	if read.Keys != nil && read.GroupLevel == 0 {
+		return nil, &exec.ReadError{Kind: exec.Unsupported, Message: "a reduction of several keys needs groups"}
+	}
+	ix, err := d.index(ctx, read.Design, read.Update)
+	if err != nil {
+		return nil, readError(err)
+	}
+	q := layer.ReduceQuery{ViewQuery: viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending), GroupLevel: read.GroupLevel}
+	q.Limit = atMost(read.Limit, read.Skip)
+	open := func(ctx context.Context) (iter.Seq2[layer.ReduceRow, error], error) {
+		result, err := ix.Reduce(ctx, q)
+		if isEmptyRange(err) {
+			return nothing[layer.ReduceRow], nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return result.Rows, nil
+	}
+	return newStream(ctx, read.Skip, read.Limit, open, func(r layer.ReduceRow, row *exec.Row) (bool, error) {
+		row.Value = bytes.Clone(r.Value)
+		if read.GroupLevel != 0 {
+			row.Key = bytes.Clone(r.Key)
+		}
+		return true, nil
+	})
+}
+
+// index opens an index, brought up to date as asked.
+func (d *database) index(ctx context.Context, name string, mode exec.UpdateMode) (*layer.Index, error) {
+	design, err := d.db.Design(ctx, designPrefix+name)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.source.Ensure(ctx, d.db, design, mode); err != nil {
+		return nil, err
+	}
+	return d.db.Index(design), nil
+}
+
+// viewQuery turns a range whose ends do not depend on the direction, or keys in the order of the read, into the layer's.
+func viewQuery(view string, low, high json.RawMessage, keys []json.RawMessage, descending bool) layer.ViewQuery {
+	q := layer.ViewQuery{View: view, StartKey: low, EndKey: high, Descending: descending}
+	if descending {
+		q.StartKey, q.EndKey = high, low
+	}
+	if keys != nil {
+		q.Keys = make([][]byte, len(keys))
+		for i, key := range keys {
+			q.Keys[i] = key
+		}
+		q.StartKey, q.EndKey, q.Descending = nil, nil, false
+	}
+	return q
+}
+
+// isEmptyRange tells a range from end to start, an error over HTTP and empty in SQL.
+func isEmptyRange(err error) bool {
+	var e *layer.Error
+	return errors.As(err, &e) && e.Name == "query_parse_error"
+}
+
+func nothing[R any](func(R, error) bool) {}
