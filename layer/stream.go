@@ -25,6 +25,8 @@ type stream struct {
 	turn  int            // grows with each transaction
 	since time.Time      // begin of the transaction
 	stop  func() bool
+	// prepare, where set, runs in each new transaction after the first.
+	prepare func() error
 }
 
 // streamTurn is for how long one transaction is read at most, below kv.TransactionSeconds.
@@ -109,6 +111,9 @@ func (s *stream) renew(cause error) error {
 		s.r, s.since = s.tx.Snapshot(), time.Now()
 		s.turn++
 		err := s.configure()
+		if err == nil && s.prepare != nil {
+			err = s.prepare()
+		}
 		if err == nil || !kv.Retryable(err) {
 			return err
 		}

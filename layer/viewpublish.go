@@ -13,7 +13,7 @@ import (
 // An index is read as of one sequence (P8), with the bodies of that same version. In the store its rows are such a state only while no build writes them, and
 // the documents are newer than the rows whenever somebody writes. So where the engine holds long snapshots, this node keeps for the newest sequences of
 // an index the documents that its rows were made from, and the rows as they were before the build under way began. A query takes what there is for
-// the sequence that the store has: it is a cache, and without it a query reads the store as it stands.
+// the sequence that the store has: it is a cache, and without it a query reads the store as it stands. Where the engine holds none, see overlay.
 //
 // What is kept is put here before the transaction that makes it needed is committed, so that no query comes between.
 
@@ -257,11 +257,18 @@ type indexReading struct {
 	close func() // idempotent
 }
 
-// read begins a query.
-func (ix *Index) read(ctx context.Context) (*indexReading, error) {
+// read begins a query, whose rows go with the documents where docs is set.
+func (ix *Index) read(ctx context.Context, docs bool) (*indexReading, error) {
 	s, err := ix.db.openStream(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if !s.exact() {
+		r, err := ix.readOverlaid(s, docs)
+		if err != nil {
+			s.close()
+		}
+		return r, err
 	}
 	r := &indexReading{keys: ix.keys(s.keys), rows: s, docs: s, close: s.close}
 	at, err := readIndexAt(s.r, &r.keys)

@@ -48,7 +48,7 @@ func (ix *Index) Query(ctx context.Context, q ViewQuery) (*ViewResult, error) {
 	if !ok {
 		return nil, errf(NotFound, "", "missing_named_view")
 	}
-	r, err := ix.read(ctx)
+	r, err := ix.read(ctx, q.IncludeDocs)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (ix *Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, erro
 	if err != nil {
 		return nil, err
 	}
-	r, err := ix.read(ctx)
+	r, err := ix.read(ctx, false)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,77 @@
+package layer
+
+// overlayDocs is how many documents a query applies itself.
+const overlayDocs = 1000
+
+// overlay makes a query see one state where the engine holds no snapshots. What the index lacks at the version of the stream's transaction is applied in that
+// transaction, which is read through its own writes and never committed: rows are then those of the documents at that version, also while a build writes
+// some of them. Where too much is lacking, the rows stay as they stand: those of a build under way are of several sequences then.
+type overlay struct {
+	ix   *Index
+	s    *stream
+	docs bool // rows have to go with the documents
+}
+
+// apply runs in each new transaction of the stream.
+func (o *overlay) apply() error {
+	s := o.s
+	t := &txn{Transaction: s.tx, ctx: s.ctx, db: s.d, core: s.core, keys: s.keys, cfg: s.cfg}
+	keys := o.ix.keys(s.keys)
+	lastSeq := readLastSeq(s.r, s.keys, s.cfg)
+	at, err := readIndexAt(s.r, &keys)
+	if err != nil || at.seq.IsZero() || !at.building && !o.docs {
+		return err
+	}
+	upTo, err := lastSeq()
+	if err != nil || !at.building && at.seq == upTo {
+		return err
+	}
+	since, err := o.reached(&keys, at)
+	if err != nil {
+		return err
+	}
+	batch, err := o.ix.collectAll(t, s.r, &keys, since, overlayDocs)
+	if err != nil || !batch.done || cutAt(&keys, batch.docs, stepBytes) < len(batch.docs) {
+		return err
+	}
+	if err := applyRows(t, &keys, batch.docs); err != nil {
+		return err
+	}
+	setIndexSeq(t, &keys, upTo)
+	return nil
+}
+
+// reached is how far the rows of each shard have come.
+func (o *overlay) reached(k *indexKeys, at indexAt) (map[ShardID]Seq, error) {
+	since := map[ShardID]Seq{}
+	shards := shardsSince(o.s.cfg, at.seq)
+	if !at.building {
+		for _, shard := range shards {
+			since[shard] = at.seq
+		}
+		return since, nil
+	}
+	states, err := shardStates(o.s.r, o.s.cfg, k, at.seq)
+	for _, state := range states {
+		since[state.Shard] = state.Seq
+	}
+	return since, err
+}
+
+// readOverlaid begins a query on an engine without snapshots.
+func (ix *Index) readOverlaid(s *stream, docs bool) (*indexReading, error) {
+	o := &overlay{ix: ix, s: s, docs: docs}
+	s.prepare = o.apply
+	if err := s.prepare(); err != nil {
+		if err := s.renew(err); err != nil {
+			return nil, err
+		}
+	}
+	r := &indexReading{keys: ix.keys(s.keys), rows: s, docs: s, close: s.close}
+	err := s.try(func() error {
+		at, err := readIndexAt(s.r, &r.keys)
+		r.seq, r.empty = at.seq, at.building && at.seq.IsZero()
+		return err
+	})
+	return r, err
+}
