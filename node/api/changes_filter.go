@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
@@ -8,19 +9,21 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/script"
+	"github.com/divandb/divan/query/selector"
 )
 
 // changeFilter decides which changes a feed shows. The zero value shows all.
 type changeFilter struct {
 	// match sees an entry before anything is read for it.
 	match func(*layer.Change) bool
-	// function sees documents.
+	// selector and function see documents; at most one of them is set.
+	selector *selector.Selector
 	function *script.Filter
 	req      []byte // CouchDB's request object, JSON
 	doc      []byte // the document asked about, used again for the next
 }
 
-func (f *changeFilter) needsDocs() bool { return f.function != nil }
+func (f *changeFilter) needsDocs() bool { return f.function != nil || f.selector != nil }
 
 // changesFilter prepares the filter that the request names.
 func (q *request) changesFilter(c *changesQuery, body gjson.Result) (*changeFilter, error) {
@@ -67,10 +70,16 @@ func (q *request) selectorFilter(body gjson.Result) (*changeFilter, error) {
 	if q.method != http.MethodPost {
 		return nil, badRequest("Selector must be specified in POST payload")
 	}
-	if !member(body, "selector").IsObject() {
+	text := member(body, "selector")
+	if !text.IsObject() {
 		return nil, badRequest("Selector error: expected a JSON object")
 	}
-	return nil, &layer.Error{Kind: layer.NotImplemented, Reason: "filter=_selector is not there yet"}
+	parsed, err := selector.Parse([]byte(text.Raw))
+	var wrong *selector.Error
+	if errors.As(err, &wrong) {
+		return nil, badRequest("%s", wrong.Reason)
+	}
+	return &changeFilter{selector: parsed}, err
 }
 
 // viewFilter shows the documents for which a view's map function emits.
@@ -149,23 +158,34 @@ func (q *request) designSource(name string) (*layer.Design, []byte, error) {
 	return design, doc.AppendJSON(nil), nil
 }
 
-// shows asks the filter function about a change; with style=all_docs about each leaf, and the change shows those that pass.
+// shows asks about a change's document; with style=all_docs about each leaf, and the change shows those that pass.
 func (f *changeFilter) shows(q *request, c *layer.Change, query *changesQuery) (bool, error) {
-	if f.function == nil {
+	switch {
+	case !f.needsDocs():
 		return true, nil
-	}
-	if query.allLeaves && len(c.Leaves) > 1 {
+	case query.allLeaves && len(c.Leaves) > 1:
 		return f.filterLeaves(q, c)
-	}
-	if c.Doc == nil {
+	case c.Doc == nil:
 		return false, nil
 	}
 	f.doc = c.Doc.AppendJSON(f.doc[:0])
-	passed, err := f.function.Filter(q.ctx(), [][]byte{f.doc}, f.req)
-	if err != nil {
-		return false, filterFault(err)
+	passed, err := f.passes(q, [][]byte{f.doc})
+	return err == nil && passed[0], err
+}
+
+func (f *changeFilter) passes(q *request, docs [][]byte) ([]bool, error) {
+	if f.selector == nil {
+		passed, err := f.function.Filter(q.ctx(), docs, f.req)
+		if err != nil {
+			return nil, filterFault(err)
+		}
+		return passed, nil
 	}
-	return passed[0], nil
+	passed := make([]bool, len(docs))
+	for i, doc := range docs {
+		passed[i] = f.selector.Match(doc)
+	}
+	return passed, nil
 }
 
 func (f *changeFilter) filterLeaves(q *request, c *layer.Change) (bool, error) {
@@ -180,9 +200,9 @@ func (f *changeFilter) filterLeaves(q *request, c *layer.Change) (bool, error) {
 			docs, revs = append(docs, one.Doc.AppendJSON(nil)), append(revs, one.Doc.Rev)
 		}
 	}
-	passed, err := f.function.Filter(q.ctx(), docs, f.req)
+	passed, err := f.passes(q, docs)
 	if err != nil {
-		return false, filterFault(err)
+		return false, err
 	}
 	var leaves []layer.Rev
 	for i, ok := range passed {

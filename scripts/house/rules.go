@@ -174,7 +174,7 @@ var thirdParties = map[string]home{
 	"github.com/dop251/goja":              {rooms: []string{"layer/script"}, why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
 	"golang.org/x/text":                   {rooms: []string{"layer/collate"}, why: "the order of strings is decided in one place"},
 	"github.com/valyala/fastjson":         {rooms: []string{"layer", "layer/script", "layer/collate"}, why: "it accepts what is not JSON, so it runs only behind the layer's validation"},
-	"github.com/tidwall/gjson":            {rooms: []string{"layer", "layer/reduce", "layer/script", "node/api"}, why: "JSON is looked at where it comes in, without decoding it"},
+	"github.com/tidwall/gjson":            {rooms: []string{"layer", "layer/reduce", "layer/script", "node/api", "query/selector"}, why: "JSON is looked at where it comes in, without decoding it"},
 	"github.com/jackc/pgx/v5/pgproto3":    {rooms: []string{"query/pgwire"}, tests: true, why: "the messages of the wire protocol"},
 	"github.com/jackc/pgx/v5":             {rooms: nil, tests: true, why: "a Postgres client, for tests"},
 	"github.com/xdg-go/scram":             {rooms: []string{"query/pgwire"}, tests: true, why: "SCRAM is a part of the wire protocol's login"},

@@ -1,0 +1,176 @@
+package selector
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// compile turns a selector, or a condition under a path, into a tree. Paths are pushed down to the operators, and so are negations: not greater is less or
+// equal, so that a negated condition still wants its field to be there.
+func compile(v gjson.Result, path []string, negated bool) (node, error) {
+	if !v.IsObject() {
+		return terminal("$eq", v, path, negated)
+	}
+	members := membersOf(v)
+	switch len(members) {
+	case 0:
+		return terminal("$eq", v, path, negated)
+	case 1:
+		return compileMember(members[0], path, negated)
+	}
+	list := make([]node, len(members))
+	for i, m := range members {
+		var err error
+		if list[i], err = compileMember(m, path, negated); err != nil {
+			return nil, err
+		}
+	}
+	return combine(list, !negated), nil
+}
+
+// combine joins conditions: all of them or any of them. De Morgan has been applied by the caller.
+func combine(list []node, all bool) node {
+	if all {
+		return every(list)
+	}
+	return some(list)
+}
+
+func compileMember(m pair, path []string, negated bool) (node, error) {
+	if !strings.HasPrefix(m.name, "$") {
+		more, err := parsePath(m.name)
+		if err != nil {
+			return nil, err
+		}
+		return compile(m.value, append(path[:len(path):len(path)], more...), negated)
+	}
+	switch m.name {
+	case "$and":
+		return compileList(m, path, negated, !negated)
+	case "$or":
+		return compileList(m, path, negated, negated)
+	case "$nor":
+		return compileList(m, path, !negated, !negated)
+	case "$not":
+		if !m.value.IsObject() {
+			return nil, badArgument(m.name, m.value)
+		}
+		return compile(m.value, path, !negated)
+	}
+	return terminal(m.name, m.value, path, negated)
+}
+
+func compileList(m pair, path []string, negated, all bool) (node, error) {
+	if !m.value.IsArray() {
+		return nil, badArgument(m.name, m.value)
+	}
+	var list []node
+	var err error
+	m.value.ForEach(func(_, v gjson.Result) bool {
+		var n node
+		n, err = compile(v, path, negated)
+		list = append(list, n)
+		return err == nil
+	})
+	return combine(list, all), err
+}
+
+// terminal is an operator on the value at path.
+func terminal(operator string, arg gjson.Result, path []string, negated bool) (node, error) {
+	if negated {
+		if opposite, ok := opposites[operator]; ok {
+			operator, negated = opposite, false
+		}
+	}
+	cond, err := operation(operator, arg, negated)
+	if err != nil {
+		return nil, err
+	}
+	if operator != "$exists" && negated {
+		cond = not{cond}
+	}
+	return &field{path: path, cond: cond}, nil
+}
+
+var opposites = map[string]string{
+	"$lt": "$gte", "$lte": "$gt", "$gt": "$lte", "$gte": "$lt", "$eq": "$ne", "$ne": "$eq", "$in": "$nin", "$nin": "$in",
+}
+
+// operation makes the condition of an operator.
+func operation(operator string, arg gjson.Result, negated bool) (condition, error) {
+	switch operator {
+	case "$lt", "$lte", "$eq", "$ne", "$gte", "$gt":
+		return comparison{operator, []byte(arg.Raw)}, nil
+	case "$exists":
+		if arg.IsBool() {
+			return exists(arg.Bool() != negated), nil
+		}
+	case "$in", "$nin", "$all":
+		if arg.IsArray() {
+			return membership(operator, arg), nil
+		}
+	case "$elemMatch", "$allMatch", "$keyMapMatch":
+		if arg.IsObject() {
+			sub, err := compile(arg, nil, false)
+			return elements{operator, sub}, err
+		}
+	case "$type", "$beginsWith":
+		if arg.Type == gjson.String {
+			if operator == "$type" {
+				return ofType(arg.Str), nil
+			}
+			return prefix(arg.Str), nil
+		}
+	case "$size":
+		if n, ok := integer(arg); ok && n >= 0 {
+			return size(n), nil
+		}
+	case "$mod":
+		if list := arg.Array(); arg.IsArray() && len(list) == 2 {
+			divisor, ok1 := integer(list[0])
+			remainder, ok2 := integer(list[1])
+			if ok1 && ok2 && divisor != 0 {
+				return modulo{divisor, remainder}, nil
+			}
+		}
+	case "$regex":
+		if arg.Type == gjson.String {
+			if re, err := regexp.Compile(arg.Str); err == nil {
+				return expression{re}, nil
+			}
+		}
+	case "$text", "$where", "$geoWithin", "$geoIntersects", "$near", "$nearSphere":
+		return nil, &Error{"not_supported", "Unsupported operator: " + operator}
+	default:
+		return nil, &Error{"invalid_operator", "Invalid operator: " + operator}
+	}
+	return nil, badArgument(operator, arg)
+}
+
+func badArgument(operator string, arg gjson.Result) *Error {
+	return &Error{"bad_arg", fmt.Sprintf("Bad argument for operator %s: %s", operator, arg.Raw)}
+}
+
+// parsePath cuts a field name at its dots; a backslash before a dot, or before anything else, takes its meaning away.
+func parsePath(name string) ([]string, error) {
+	var path []string
+	var part strings.Builder
+	for i := 0; i <= len(name); i++ {
+		if i < len(name) && name[i] != '.' {
+			if name[i] == '\\' && i+1 < len(name) {
+				i++
+			}
+			part.WriteByte(name[i])
+			continue
+		}
+		if part.Len() == 0 {
+			return nil, &Error{"invalid_field_name", "Invalid field name: " + name}
+		}
+		path = append(path, part.String())
+		part.Reset()
+	}
+	return path, nil
+}

@@ -1,0 +1,175 @@
+// Package selector is Mango: JSON conditions on JSON documents, as CouchDB's `_find` and `filter=_selector` take them. A selector is parsed once and
+// matched against document texts, which are searched, not decoded.
+//
+// Source: CouchDB 3.5's documentation of selectors, and its mango_selector for what that leaves open. Differences: $regex is RE2's language, in
+// which no expression takes exponential time (no look-around, no back references), and $text is refused.
+package selector
+
+import (
+	"fmt"
+
+	"github.com/tidwall/gjson"
+)
+
+// Error says what is wrong with a selector. Name is CouchDB's error name, as `_find` answers it.
+type Error struct {
+	Name, Reason string
+}
+
+func (e *Error) Error() string { return e.Name + ": " + e.Reason }
+
+// Selector is a parsed selector. It is immutable and safe for concurrent use.
+type Selector struct {
+	root node
+}
+
+// Parse reads a selector: a JSON object, already known to be valid JSON of bounded depth. The error is an *Error.
+func Parse(text []byte) (*Selector, error) {
+	v := gjson.ParseBytes(text)
+	if !v.IsObject() {
+		return nil, &Error{"invalid_selector_json", fmt.Sprintf("Selector must be a JSON object, not: %s", v.Raw)}
+	}
+	members := membersOf(v)
+	if len(members) == 0 {
+		return &Selector{root: every(nil)}, nil
+	}
+	root, err := compile(v, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	if f, ok := root.(*field); ok && len(f.path) == 0 {
+		return nil, &Error{"invalid_selector", "One or more conditions is missing a field name."}
+	}
+	return &Selector{root: root}, nil
+}
+
+// Match reports whether a document, a valid JSON object, fulfils the selector.
+func (s *Selector) Match(doc []byte) bool { return s.root.match(gjson.ParseBytes(doc)) }
+
+// node is a part of a selector.
+type node interface {
+	match(v gjson.Result) bool
+}
+
+// every and some are $and and $or. Without any condition both are true, as in CouchDB.
+type every []node
+
+func (all every) match(v gjson.Result) bool {
+	for _, n := range all {
+		if !n.match(v) {
+			return false
+		}
+	}
+	return true
+}
+
+type some []node
+
+func (any some) match(v gjson.Result) bool {
+	for _, n := range any {
+		if n.match(v) {
+			return true
+		}
+	}
+	return len(any) == 0
+}
+
+// field holds a condition against the value at a path. A document without that value fulfils only {"$exists": false}, also where the
+// condition is a negation: {"$not": {"a": 1}} wants an a.
+type field struct {
+	path []string
+	cond condition
+}
+
+// condition is what an operator asks of a value. raw is for _id, which is compared byte by byte.
+type condition interface {
+	holds(v gjson.Result, raw bool) bool
+}
+
+func (f *field) match(v gjson.Result) bool {
+	v, found := resolve(v, f.path)
+	switch found {
+	case present:
+		return f.cond.holds(v, len(f.path) == 1 && f.path[0] == "_id")
+	case absent:
+		return f.cond == exists(false)
+	}
+	return false
+}
+
+// How a path ends: at a value, at an object without that member, or at something that has no members of that kind.
+type finding int
+
+const (
+	present finding = iota
+	absent
+	nowhere
+)
+
+// resolve follows a path through objects, and by index through arrays.
+func resolve(v gjson.Result, path []string) (gjson.Result, finding) {
+	for _, name := range path {
+		switch {
+		case v.IsObject():
+			member, ok := lookup(v, name)
+			if !ok {
+				return v, absent
+			}
+			v = member
+		case v.IsArray():
+			element, ok := elementAt(v, name)
+			if !ok {
+				return v, nowhere
+			}
+			v = element
+		default:
+			return v, nowhere
+		}
+	}
+	return v, present
+}
+
+// lookup finds the first member of that name.
+func lookup(object gjson.Result, name string) (found gjson.Result, ok bool) {
+	object.ForEach(func(key, value gjson.Result) bool {
+		if key.Str == name {
+			found, ok = value, true
+		}
+		return !ok
+	})
+	return found, ok
+}
+
+func elementAt(array gjson.Result, index string) (found gjson.Result, ok bool) {
+	at := 0
+	for _, c := range []byte(index) {
+		if c < '0' || c > '9' || at > 1<<30 {
+			return found, false
+		}
+		at = at*10 + int(c-'0')
+	}
+	i := 0
+	array.ForEach(func(_, value gjson.Result) bool {
+		if i == at {
+			found, ok = value, index != ""
+			return false
+		}
+		i++
+		return true
+	})
+	return found, ok
+}
+
+// pair is a member of an object.
+type pair struct {
+	name  string
+	value gjson.Result
+}
+
+func membersOf(object gjson.Result) (list []pair) {
+	object.ForEach(func(key, value gjson.Result) bool {
+		list = append(list, pair{key.Str, value})
+		return true
+	})
+	return list
+}
