@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,7 +89,8 @@ func ParseDesign(id string, rev Rev, body []byte) (*Design, error) {
 
 // designFault words a type error as CouchDB does, as far as encoding/json tells which member it was.
 func designFault(err error) string {
-	if t, ok := err.(*json.UnmarshalTypeError); ok && t.Field != "" {
+	var t *json.UnmarshalTypeError
+	if errors.As(err, &t) && t.Field != "" {
 		want := "an object"
 		if t.Type.Kind().String() == "string" {
 			want = "a string"

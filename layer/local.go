@@ -79,7 +79,7 @@ func (d *Database) PutLocal(ctx context.Context, e Edit) (Rev, error) {
 	return localRev(n), err
 }
 
-var errLocalRev = errors.New("Invalid rev format")
+var errLocalRev = errors.New("Invalid rev format") //nolint:staticcheck // CouchDB's words
 
 func nextLocal(e *Edit) (int64, error) {
 	switch {

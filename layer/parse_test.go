@@ -2,6 +2,7 @@ package layer_test
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -69,7 +70,7 @@ func TestParseEdit_bad(t *testing.T) {
 		var e *layer.Error
 		if err == nil {
 			t.Errorf("%.50s is accepted", in)
-		} else if e, _ = err.(*layer.Error); e == nil || e.Kind != layer.Invalid || e.Name != name {
+		} else if !errors.As(err, &e) || e.Kind != layer.Invalid || e.Name != name {
 			t.Errorf("%.50s: %v", in, err)
 		}
 	}

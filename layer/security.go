@@ -2,6 +2,7 @@ package layer
 
 import (
 	"context"
+	"errors"
 
 	"github.com/divandb/divan/layer/tuple"
 )
@@ -45,7 +46,7 @@ func (d *Database) setConfig(ctx context.Context, name string, value []byte) err
 // validateSecurity checks the shapes of admins and members, with CouchDB's words.
 func validateSecurity(object []byte) error {
 	members, _, _, _, err := scanObject(object, nil)
-	if err == errNotObject {
+	if errors.Is(err, errNotObject) {
 		return errf(Invalid, "bad_request", "Request body must be a JSON object")
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 
-	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
@@ -14,14 +13,6 @@ import (
 type Seq struct {
 	Incarnation int64
 	Stamp       [12]byte
-}
-
-// seqOf is the sequence of the entry that a commit numbered user.
-func seqOf(incarnation int64, v kv.Versionstamp, user uint16) Seq {
-	s := Seq{Incarnation: incarnation}
-	copy(s.Stamp[:], v[:])
-	binary.BigEndian.PutUint16(s.Stamp[10:], user)
-	return s
 }
 
 // IsZero reports whether s is before everything.

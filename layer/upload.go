@@ -120,10 +120,10 @@ func (d *Database) abandon(ctx context.Context, u *Upload) error {
 		t.dropUpload(u)
 		return struct{}{}, nil
 	})
-	if ctx.Err() != nil {
-		return nil // the caller knows
+	if err != nil && ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil // or the caller knows that ctx has ended
 }
 
 func (t *txn) dropUpload(u *Upload) {
@@ -295,8 +295,8 @@ func (c *contentCounter) total() (int64, error) {
 // close abandons the count.
 func (c *contentCounter) close() {
 	if c.pipe != nil {
-		c.pipe.CloseWithError(io.ErrUnexpectedEOF)
-		<-c.done
+		_ = c.pipe.CloseWithError(io.ErrUnexpectedEOF) // never fails
+		<-c.done //nolint:errcheck // the upload has failed for another reason
 	}
 }
 

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/divandb/divan/layer/script"
@@ -75,10 +76,12 @@ func (r *scripted) result(dst []byte) ([]byte, error) {
 
 // reduced is what a call of the function gives: null where it threw, as in CouchDB. One that was stopped at a limit is the author's error.
 func reduced(out []byte, err error) ([]byte, error) {
-	switch err.(type) {
-	case *script.RuntimeError:
+	var thrown *script.RuntimeError
+	var limit *script.LimitError
+	switch {
+	case errors.As(err, &thrown):
 		return []byte("null"), nil
-	case *script.LimitError:
+	case errors.As(err, &limit):
 		return nil, &Error{Kind: Invalid, Name: "reduce_error", Reason: err.Error(), Err: err}
 	}
 	return out, err

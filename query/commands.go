@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -257,7 +258,7 @@ func (ss *session) fetch(p *portal, s *sql.Fetch) error {
 		p.tag = func(int64) string { return verb + strconv.FormatInt(drawn.got, 10) }
 		p.start = func(ctx context.Context) (rowSource, error) {
 			for {
-				if _, err := drawn.next(ctx); err == io.EOF {
+				if _, err := drawn.next(ctx); errors.Is(err, io.EOF) {
 					return nil, nil
 				} else if err != nil {
 					return nil, err
@@ -332,7 +333,7 @@ func (f *fetchRows) begin(ctx context.Context) error {
 		}
 	}
 	for ; skip > 0; skip-- {
-		if _, err := f.draw(ctx); err == io.EOF {
+		if _, err := f.draw(ctx); errors.Is(err, io.EOF) {
 			f.left = 0
 			return nil
 		} else if err != nil {

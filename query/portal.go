@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strconv"
 	"time"
@@ -140,7 +141,7 @@ func (ss *session) explain(ctx context.Context, e *sql.Explain, bound *sql.Bound
 	if e.Analyze {
 		rows := &planRows{plan: plan, st: st}
 		for {
-			if _, err := rows.next(ctx); err == io.EOF {
+			if _, err := rows.next(ctx); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				rows.close()
@@ -209,14 +210,14 @@ func (p *portal) Next(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		if call.Err() != nil {
 			err = context.Cause(call)
 		}
 		err = located(err, p.query, p.offset)
 	}
 	p.Close()
-	if err == io.EOF && p.copy != nil && p.copy.finish() {
+	if errors.Is(err, io.EOF) && p.copy != nil && p.copy.finish() {
 		return nil
 	}
 	return err

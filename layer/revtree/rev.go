@@ -13,7 +13,7 @@ import (
 const MaxTextID = 200
 
 // ErrRev says that a text is no revision id, in CouchDB's words.
-var ErrRev = errors.New("Invalid rev format")
+var ErrRev = errors.New("Invalid rev format") //nolint:staticcheck // CouchDB's words
 
 // Rev is a revision id. ID is 32 lower-case hex digits for revisions that CouchDB or Divan made; clients that replicate may bring any other text.
 // The zero Rev is none.

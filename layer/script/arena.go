@@ -174,9 +174,6 @@ func (a *arena) release(at, n uint32) {
 	a.runs = slices.Insert(a.runs, i, run{at, n})
 }
 
-// size is how many bytes the block at addr can hold.
-func (a *arena) size(addr uintptr) uint64 { return uint64(a.sizes[a.index(addr)]) * unit }
-
 // realloc resizes the block at addr, in place if it can, and returns where it is; 0, with the block as it was, if there is no
 // room.
 func (a *arena) realloc(addr uintptr, size uint64) uintptr {

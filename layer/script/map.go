@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"errors"
 
 	js "modernc.org/libquickjs"
 )
@@ -26,7 +27,7 @@ type Maps struct {
 // Maps compiles map functions. lib is the JSON of the design document's views.lib, for require("views/lib/..."), or nil. The error is a
 // *CompileError for the first function that cannot be compiled.
 func (s *Sandbox) Maps(ctx context.Context, lib []byte, functions []Function) (*Maps, error) {
-	root := []byte(nil)
+	var root []byte
 	if lib != nil {
 		root = append(append([]byte(`{"views":{"lib":`), lib...), "}}"...)
 	} else {
@@ -115,9 +116,11 @@ func (b *batch) document(r *runtime) error {
 			}
 			return b.call(r, fn, doc)
 		})
-		switch err.(type) {
-		case nil:
-		case *RuntimeError, *LimitError:
+		var thrown *RuntimeError
+		var limit *LimitError
+		switch {
+		case err == nil:
+		case errors.As(err, &thrown), errors.As(err, &limit):
 			b.forget()
 		default:
 			return err
@@ -131,7 +134,8 @@ func (b *batch) document(r *runtime) error {
 }
 
 func documentError(err error, function string) error {
-	if limit, ok := err.(*LimitError); ok {
+	var limit *LimitError
+	if errors.As(err, &limit) {
 		return &LimitError{Function: function, Limit: limit.Limit}
 	}
 	return &RuntimeError{Function: function, Message: err.Error()}

@@ -269,7 +269,7 @@ func TestMaps_Each(t *testing.T) {
 		}
 		return nil
 	})
-	if err != stop || seen != 2 {
+	if !errors.Is(err, stop) || seen != 2 {
 		t.Errorf("after %d documents: %v, want the caller's error after 2", seen, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -108,7 +108,7 @@ func byContext(tls *libc.TLS, ctx uintptr) *runtime {
 func engineAlloc(_ *libc.TLS, state uintptr, size js.Tsize_t) uintptr {
 	s := at[js.TJSMallocState](state)
 	a := byID(s.Fopaque).arena
-	p := a.alloc(uint64(size))
+	p := a.alloc(size)
 	if p == 0 {
 		byID(s.Fopaque).starved = true
 		return 0
@@ -139,7 +139,7 @@ func engineRealloc(tls *libc.TLS, state, addr uintptr, size js.Tsize_t) uintptr 
 	}
 	s := at[js.TJSMallocState](state)
 	a := byID(s.Fopaque).arena
-	p := a.realloc(addr, uint64(size))
+	p := a.realloc(addr, size)
 	if p == 0 {
 		byID(s.Fopaque).starved = true
 		return 0

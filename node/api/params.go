@@ -54,17 +54,6 @@ func (ps params) has(name string) bool {
 	return false
 }
 
-// isTrue reports whether the last value of a parameter is exactly "true": the parameters of documents ignore any other value.
-func (ps params) isTrue(name string) bool {
-	found := false
-	for _, p := range ps {
-		if p.name == name {
-			found = p.value == "true"
-		}
-	}
-	return found
-}
-
 // quoted writes v as Erlang prints a string, which is what CouchDB's messages show.
 func quoted(v string) string {
 	if v == "" {

@@ -94,7 +94,8 @@ func New(o Options) *Server {
 		o.DefaultShards = 1
 	}
 	s := &Server{o: o, log: o.Logger, began: time.Now(), closing: make(chan struct{})}
-	s.compactor.ctx, s.compactor.cancel = context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
+	s.compactor.ctx, s.compactor.cancel = ctx, cancel //nolint:fatcontext // it is the first
 	return s
 }
 

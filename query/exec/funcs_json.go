@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/divandb/divan/query/sqlstate"
@@ -226,5 +225,3 @@ var JSONString = &Func{Name: "to_jsonb", Args: []types.OID{types.Text}, Ret: typ
 // JSONScalar makes the JSON value of a number or boolean.
 var JSONScalar = &Func{Name: "to_jsonb", Args: []types.OID{AnyValue}, Ret: types.JSONB,
 	Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) { return toJSON(env, a[0], env.ArgType(0)) }}
-
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -84,7 +84,6 @@ func (i *Is) Eval(env *Env) (types.Datum, error) {
 		yes = d.IsNull()
 		if d.K == types.KRecord {
 			// A row is null when all its fields are, and not null when none is.
-			yes = true
 			for _, it := range d.Array().Items {
 				if it.IsNull() == i.Not {
 					return types.NewBool(false), nil

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"io"
 
 	"github.com/divandb/divan/query/types"
@@ -244,7 +245,7 @@ func (d *Derived) Open(env *Env) error {
 
 func (d *Derived) Next() (bool, error) {
 	row, err := d.Plan.Next()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return false, nil
 	}
 	if err != nil {
@@ -281,7 +282,7 @@ func (a *Append) Next() ([]types.Datum, error) {
 			if err == nil {
 				a.rows++
 			}
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				return row, err
 			}
 			a.Inputs[a.at].Close()

@@ -101,7 +101,7 @@ func (s *Scan) Next() (bool, error) {
 			}
 		}
 		err := s.rows.Next(s.env.Ctx, &s.row)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			s.Close()
 			continue
 		}

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"container/heap"
+	"errors"
 	"io"
 	"slices"
 
@@ -106,7 +107,7 @@ func (s *Sort) fill() error {
 	s.done = true
 	for n := int64(0); s.Bound != 0; n++ {
 		row, err := s.Input.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"io"
 
 	"github.com/divandb/divan/query/sqlstate"
@@ -72,7 +73,7 @@ func (q *Subquery) run(env *Env, st *subState) error {
 	var held int64
 	for {
 		row, err := st.plan.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -308,7 +308,7 @@ func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, 
 		if len(args) == 2 {
 			oids = append(oids, args[1].Type())
 		}
-		e := operandError(op, off, oids...).(*sqlstate.Error)
+		e := operandError(op, off, oids...)
 		e.Code = sqlstate.AmbiguousFunction
 		e.Message = strings.Replace(e.Message, "does not exist", "is not unique", 1)
 		return nil, e
@@ -318,8 +318,8 @@ func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, 
 			return nil, operandError(op, off, args[0].Type())
 		}
 		e := operandError(op, off, args[0].Type(), args[1].Type())
-		if se, ok := e.(*sqlstate.Error); ok && (types.IsJSON(args[0].Type()) || args[0].Type() == types.Text) {
-			se.Hint = "A member of a document is used as a number by a cast: (doc->>'n')::numeric."
+		if types.IsJSON(args[0].Type()) || args[0].Type() == types.Text {
+			e.Hint = "A member of a document is used as a number by a cast: (doc->>'n')::numeric."
 		}
 		return nil, e
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // operandError is the refusal of an operator for its operand types, as PostgreSQL words it.
-func operandError(op string, off int, oids ...types.OID) error {
+func operandError(op string, off int, oids ...types.OID) *sqlstate.Error {
 	names := make([]string, len(oids))
 	for i, t := range oids {
 		names[i] = types.NameOf(t)

@@ -168,7 +168,6 @@ type grouper struct {
 	sc      *scope
 	q       *boundQuery
 	keyText map[string]int
-	winBase int
 }
 
 // keys binds GROUP BY: a number or an alias means an item of the select list; a column of FROM goes before an alias.

@@ -2,6 +2,7 @@ package types
 
 import (
 	"encoding/hex"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -259,7 +260,7 @@ func parseInt(text string, typ OID) (Datum, error) {
 	bits := map[OID]int{Int2: 16, Int4: 32, Int8: 64}[typ]
 	v, err := strconv.ParseInt(strings.TrimSpace(text), 10, bits)
 	if err != nil {
-		if ne, ok := err.(*strconv.NumError); ok && ne.Err == strconv.ErrRange {
+		if errors.Is(err, strconv.ErrRange) {
 			return Null, outOfRange(typ, text)
 		}
 		return Null, badText(typ, text)
@@ -278,7 +279,7 @@ func parseFloat(text string, typ OID) (Datum, error) {
 	}
 	f, err := strconv.ParseFloat(s, bits)
 	if err != nil {
-		if ne, ok := err.(*strconv.NumError); ok && ne.Err == strconv.ErrRange {
+		if errors.Is(err, strconv.ErrRange) {
 			return Null, sqlstate.New(sqlstate.NumericOutOfRange, "%q is out of range for type %s", excerpt(text), NameOf(typ))
 		}
 		return Null, badText(typ, text)

@@ -2,9 +2,6 @@ package embedded
 
 import "time"
 
-// versionsPerSecond is how fast commit versions advance, as FoundationDB's do.
-const versionsPerSecond = 1_000_000
-
 // clock gives commit versions. They are microseconds of wall time as it was when the store was opened, carried on by the monotonic clock, so that a
 // step of the wall clock cannot turn them back; and always above the last version of the store, so that a restart cannot either.
 //

@@ -167,7 +167,7 @@ type getter interface {
 // readCopy is the value of key in new memory, nil where there is none.
 func readCopy(g getter, key []byte) ([]byte, error) {
 	v, closer, err := g.Get(key)
-	if err == pebble.ErrNotFound {
+	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {

@@ -66,10 +66,6 @@ type writeSet struct {
 	mem  arena
 }
 
-func (w *writeSet) empty() bool {
-	return (w.tree == nil || w.tree.Len() == 0) && len(w.cleared.spans) == 0 && len(w.stamped) == 0
-}
-
 // get is the write to exactly key, or nil.
 func (w *writeSet) get(key []byte) *write {
 	if w.tree == nil {

@@ -22,18 +22,3 @@ type Options struct {
 	// TLSCert, TLSKey and TLSCA are files for a cluster that speaks TLS.
 	TLSCert, TLSKey, TLSCA string
 }
-
-const (
-	defaultTimeout    = 10 * time.Second
-	defaultMaxWatches = 100_000
-)
-
-func (o Options) withDefaults() Options {
-	if o.Timeout == 0 {
-		o.Timeout = defaultTimeout
-	}
-	if o.MaxWatches == 0 {
-		o.MaxWatches = defaultMaxWatches
-	}
-	return o
-}

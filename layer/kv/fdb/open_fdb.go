@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/divandb/divan/layer/kv"
 )
@@ -104,4 +105,19 @@ func (e *engine) watch(f func()) bool {
 		e.watching.Go(f)
 	}
 	return !e.mu.closed
+}
+
+const (
+	defaultTimeout    = 10 * time.Second
+	defaultMaxWatches = 100_000
+)
+
+func (o Options) withDefaults() Options {
+	if o.Timeout == 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.MaxWatches == 0 {
+		o.MaxWatches = defaultMaxWatches
+	}
+	return o
 }
