@@ -296,7 +296,7 @@ func (c *contentCounter) total() (int64, error) {
 func (c *contentCounter) close() {
 	if c.pipe != nil {
 		_ = c.pipe.CloseWithError(io.ErrUnexpectedEOF) // never fails
-		<-c.done //nolint:errcheck // the upload has failed for another reason
+		<-c.done                                       //nolint:errcheck // the upload has failed for another reason
 	}
 }
 

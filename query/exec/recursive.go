@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"io"
 	"slices"
 
@@ -39,7 +40,7 @@ func (r *Recursive) Open(outer *Env) error {
 func (r *Recursive) Next() ([]types.Datum, error) {
 	for {
 		row, err := r.round.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			r.round.Close()
 			if len(r.next) == 0 {
 				return nil, io.EOF

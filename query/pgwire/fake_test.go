@@ -132,7 +132,6 @@ type fakePortal struct {
 	left  int
 	n     int
 	pause time.Duration
-	done  bool
 }
 
 func (p *fakePortal) Columns() []pgwire.Column {
@@ -184,7 +183,7 @@ func (p *fakePortal) Next(ctx context.Context) error {
 // serve starts a server on the fake.
 func serve(t testing.TB, f *fake, change func(*pgwire.Options)) (*pgwire.Server, string) {
 	t.Helper()
-	opts := pgwire.Options{Handler: f, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	opts := pgwire.Options{Handler: f, Log: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&opts)
 	}

@@ -1,6 +1,7 @@
 package pgwire_test
 
 import (
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -56,7 +57,8 @@ func throw(t *testing.T, addr string, b []byte) {
 		_ = nc.(*net.TCPConn).CloseWrite()
 	}()
 	if _, err := io.Copy(io.Discard, nc); err != nil {
-		if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		var ne net.Error
+		if errors.As(err, &ne) && ne.Timeout() {
 			t.Fatalf("the server neither answered nor closed")
 		}
 	}

@@ -146,7 +146,7 @@ func killOne(t *testing.T, dir string, p promise, lines int) (promise, error) {
 	}
 	err = child.Wait()
 	if status, ok := child.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() {
-		return p, fmt.Errorf("the child ended by itself: %v", err)
+		return p, fmt.Errorf("the child ended by itself: %w", err)
 	}
 	p.begun = make([]int64, len(p.acked))
 	for w := range p.acked {

@@ -214,7 +214,7 @@ func (e *Engine) Close() error {
 		case e.closeErr = <-done:
 		case <-e.failing:
 			select {
-			case <-done:
+			case <-done: //nolint:errcheck // the failure that came first counts
 			case <-time.After(time.Second):
 			}
 		}

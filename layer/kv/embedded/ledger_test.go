@@ -179,7 +179,7 @@ func (l *ledger) verify(ctx context.Context, e kv.Engine, p promise) error {
 		return err
 	}
 	if v, err := next.CommittedVersion(); err != nil || v <= newest {
-		return fmt.Errorf("version %d, %v, after %d", v, err, newest)
+		return fmt.Errorf("version %d, %w, after %d", v, err, newest)
 	}
 	return nil
 }
