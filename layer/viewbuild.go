@@ -33,6 +33,7 @@ type Build struct {
 	publishing publishing
 	snapshot   kv.Snapshot      // nil where the engine holds none
 	progress   map[ShardID]*Seq // the map is not changed after the start, so that steps of different shards may run at once
+	fits       map[ShardID]*int // how many documents stepInTransaction may try; likewise
 }
 
 // stepBytes bounds the rows of one transaction: FoundationDB is at its best below 1 MB.
@@ -98,8 +99,9 @@ func (b *Build) start(t *txn) error {
 	}
 	b.Shards = shardsSince(t.cfg, b.From)
 	b.progress = make(map[ShardID]*Seq, len(b.Shards))
+	b.fits = make(map[ShardID]*int, len(b.Shards))
 	for _, shard := range b.Shards {
-		b.progress[shard] = new(Seq)
+		b.progress[shard], b.fits[shard] = new(Seq), new(int)
 		if *b.progress[shard], err = b.shardProgress(t, shard, old != nil); err != nil {
 			return err
 		}
@@ -162,16 +164,23 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 	}
 }
 
-// stepInTransaction reads, maps and writes in one transaction, so that a document that changes meanwhile is seen in one state.
+// stepInTransaction reads, maps and writes in one transaction, so that a document that changes meanwhile is seen in one state. What does not fit is mapped
+// again by the next step, so it takes fewer documents then.
 func (b *Build) stepInTransaction(ctx context.Context, shard ShardID, n int) (StepResult, error) {
+	fits := b.fits[shard]
+	if *fits > 0 {
+		n = min(n, *fits)
+	}
+	var cut bool // by the last attempt
 	batch, _, err := transact(ctx, b.Index.db, func(t *txn) (*batch, error) {
 		batch, err := b.Index.collect(ctx, t.Snapshot(), t.keys, &b.keys, shard, *b.progress[shard], b.Goal, n)
 		if err != nil {
 			return nil, err
 		}
-		if cut := cutAt(&b.keys, batch.docs, stepBytes); cut < len(batch.docs) {
-			batch.docs, batch.done = batch.docs[:cut], false
-			batch.upTo = batch.docs[cut-1].seq
+		at := cutAt(&b.keys, batch.docs, stepBytes)
+		if cut = at < len(batch.docs); cut {
+			batch.docs, batch.done = batch.docs[:at], false
+			batch.upTo = batch.docs[at-1].seq
 		}
 		return batch, b.write(t, shard, batch.docs, batch.upTo)
 	})
@@ -179,6 +188,12 @@ func (b *Build) stepInTransaction(ctx context.Context, shard ShardID, n int) (St
 		return StepResult{}, err
 	}
 	*b.progress[shard] = batch.upTo
+	switch done := len(batch.docs); {
+	case cut:
+		*fits = done
+	case *fits > 0:
+		*fits += *fits/2 + 1
+	}
 	return batch.result(), nil
 }
 

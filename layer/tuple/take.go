@@ -137,7 +137,7 @@ func takeEscaped(b []byte) (v, rest []byte, err error) {
 	case end+1 == len(b) || b[end+1] != escape:
 		return b[:end:end], b[end+1:], nil
 	}
-	v = append(make([]byte, 0, len(b)), b[:end]...)
+	v = append(make([]byte, 0, end+16), b[:end]...) // not len(b): what follows may be long
 	for {
 		v = append(v, 0)
 		b = b[end+2:]
