@@ -16,7 +16,7 @@ func (s *System) indexerSpec(t *task) spec {
 		kind: "indexer", name: t.what.Design,
 		make: func() behavior {
 			lives, crash := t.begin()
-			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), renewEvery: s.o.Lease / 3,
+			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), first: s.o.Batch, renewEvery: s.o.Lease / 3,
 				backoff: newBackoff(20*time.Millisecond, 2*time.Second), setProgress: func(f IndexerFacts) { t.setProgress(s.now(), f) }}
 		},
 		failed:  t.crashed,

@@ -13,7 +13,6 @@ import (
 // Batches adapt by additive increase and multiplicative decrease, as CouchDB's did on FoundationDB: fast until the first slow one, careful
 // after it.
 const (
-	firstBatch   = 100
 	maxBatch     = 5000
 	fastIncrease = 500
 	slowIncrease = 100
@@ -32,6 +31,7 @@ type indexerBehavior struct {
 	lives       int    // how often the job was begun on this node, this time included
 	crash       string // how the life before ended
 	parallel    int    // shards at a time
+	first       int    // documents in the first batch
 	renewEvery  time.Duration
 	backoff     backoff
 	setProgress func(IndexerFacts)
@@ -173,7 +173,7 @@ func (b *indexerBehavior) begun(m buildStarted) []effect {
 	b.order = slices.Clone(m.plan.Shards)
 	b.shards = map[layer.ShardID]*shardTask{}
 	for _, id := range b.order {
-		b.shards[id] = &shardTask{batch: firstBatch, backoff: b.backoff}
+		b.shards[id] = &shardTask{batch: b.first, backoff: b.backoff}
 	}
 	return b.next()
 }

@@ -112,7 +112,7 @@ func TestIndexerBehavior(t *testing.T) {
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			b := &indexerBehavior{lives: tc.lives, crash: "a bug", parallel: 2, renewEvery: time.Second,
+			b := &indexerBehavior{lives: tc.lives, crash: "a bug", parallel: 2, first: 100, renewEvery: time.Second,
 				backoff: newBackoff(time.Millisecond, time.Second), setProgress: func(IndexerFacts) {}}
 			for i, turn := range tc.turns {
 				effects := b.step(time.Unix(1000, 0), turn.message)
@@ -153,7 +153,7 @@ func renderIndexing(effects []effect) string {
 }
 
 func TestIndexerBehavior_Progress(t *testing.T) {
-	b := &indexerBehavior{lives: 1, parallel: 4, backoff: newBackoff(1, 1), setProgress: func(IndexerFacts) {}}
+	b := &indexerBehavior{lives: 1, parallel: 4, first: 100, backoff: newBackoff(1, 1), setProgress: func(IndexerFacts) {}}
 	b.step(time.Time{}, started{})
 	b.step(time.Time{}, buildStarted{plan: Plan{Shards: []layer.ShardID{"b", "a"}, Changes: 150}})
 	b.step(time.Time{}, stepped{shard: "b", result: layer.StepResult{Documents: 100, Rows: 250}})

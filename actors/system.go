@@ -41,6 +41,8 @@ type Options struct {
 	Lease time.Duration
 	// MaxIndexers bounds the index builds under way on this node. 4 by default.
 	MaxIndexers int
+	// Batch is how many documents an indexer takes at first; it adapts. 100 by default (V6).
+	Batch int
 	// WarmFor is how long an index is kept warm after somebody asked for it. 1 h by default; negative: never.
 	WarmFor time.Duration
 	// WarmGather is how long changes are gathered before warm indexes are updated. 250 ms by default.
@@ -123,6 +125,9 @@ func Start(o Options) (*System, error) {
 	}
 	if o.MaxIndexers == 0 {
 		o.MaxIndexers = 4
+	}
+	if o.Batch == 0 {
+		o.Batch = 100
 	}
 	if o.WarmFor == 0 {
 		o.WarmFor = time.Hour

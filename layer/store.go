@@ -24,6 +24,8 @@ type Options struct {
 	// MaxAttachment is the largest attachment in bytes. 0 means 1 GiB.
 	MaxAttachment int64
 	Logger        *slog.Logger
+	// ReduceTime bounds the JavaScript reductions of one query. 0 means 30 s.
+	ReduceTime time.Duration
 	// Scripts runs the map functions of design documents; nil means that no index can be built. The caller closes it after the Store.
 	Scripts *script.Sandbox
 	// Validator runs what design documents say about writes; nil means that they say nothing.
@@ -39,6 +41,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxAttachment == 0 {
 		o.MaxAttachment = 1 << 30
+	}
+	if o.ReduceTime == 0 {
+		o.ReduceTime = 30 * time.Second
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -222,7 +223,7 @@ func (ix *Index) reduction(ctx context.Context, def *ViewDef) (reduction, error)
 	if err != nil {
 		return nil, err
 	}
-	return &scripted{ctx: ctx, f: f}, nil
+	return &scripted{ctx: ctx, f: f, until: time.Now().Add(s.o.ReduceTime)}, nil
 }
 
 type builtin struct{ reduce.Aggregate }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/divandb/divan/layer/script"
 )
@@ -15,6 +16,7 @@ type scripted struct {
 	keys, values [][]byte
 	size         int
 	partial      [][]byte // results of batches
+	until        time.Time
 }
 
 const (
@@ -37,7 +39,7 @@ func (r *scripted) add(key, docID, value []byte) error {
 
 // reduce makes a partial result of the rows held back.
 func (r *scripted) reduce() error {
-	out, err := reduced(r.f.Reduce(r.ctx, r.keys, r.values))
+	out, err := r.call(func(ctx context.Context) ([]byte, error) { return r.f.Reduce(ctx, r.keys, r.values) })
 	if err != nil {
 		return err
 	}
@@ -50,7 +52,7 @@ func (r *scripted) reduce() error {
 }
 
 func (r *scripted) rereduce() error {
-	out, err := reduced(r.f.Rereduce(r.ctx, r.partial))
+	out, err := r.call(func(ctx context.Context) ([]byte, error) { return r.f.Rereduce(ctx, r.partial) })
 	if err != nil {
 		return err
 	}
@@ -74,8 +76,12 @@ func (r *scripted) result(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// reduced is what a call of the function gives: null where it threw, as in CouchDB. One that was stopped at a limit is the author's error.
-func reduced(out []byte, err error) ([]byte, error) {
+// call runs the function within the time of the query. What it gives is null where it threw, as in CouchDB. One that was stopped at a limit is the
+// author's error.
+func (r *scripted) call(function func(ctx context.Context) ([]byte, error)) ([]byte, error) {
+	ctx, cancel := context.WithDeadline(r.ctx, r.until)
+	defer cancel()
+	out, err := function(ctx)
 	var thrown *script.RuntimeError
 	var limit *script.LimitError
 	switch {
@@ -83,6 +89,8 @@ func reduced(out []byte, err error) ([]byte, error) {
 		return []byte("null"), nil
 	case errors.As(err, &limit):
 		return nil, &Error{Kind: Invalid, Name: "reduce_error", Reason: err.Error(), Err: err}
+	case err != nil && ctx.Err() != nil && r.ctx.Err() == nil:
+		return nil, errf(Timeout, "", "the reduce function takes too long for so many rows; ask for a smaller range")
 	}
 	return out, err
 }

@@ -91,6 +91,7 @@ func (n *Node) openStore(ctx context.Context) error {
 		Logger:        n.log,
 		Scripts:       n.scripts,
 		Validator:     layer.NewValidator(n.scripts),
+		ReduceTime:    v.ReduceTimeout,
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
@@ -130,6 +131,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	n.started("cluster", func(context.Context) error { return n.cluster.Stop() })
 	n.actors, err = actors.Start(actors.Options{
 		System: system, Store: actors.FromLayer(n.store), Placer: n.cluster, Node: n.name, Logger: n.log,
+		MaxIndexers: n.cfg.Views.Workers, Batch: n.cfg.Views.Batch,
 	})
 	if err != nil {
 		return err

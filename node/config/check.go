@@ -40,7 +40,7 @@ func (s *settings) check() {
 	s.within("changes.max_shards", int64(c.Changes.MaxShards), 1, maxShards)
 	s.within("changes.default_shards", int64(c.Changes.DefaultShards), 1, int64(max(1, c.Changes.MaxShards)))
 	s.within("views.batch", int64(c.Views.Batch), 1, maxBatch)
-	s.within("views.workers", int64(c.Views.Workers), 0, 1024)
+	s.within("views.workers", int64(c.Views.Workers), 1, 1024)
 	s.within("views.map_memory", int64(c.Views.MapMemory), 1<<20, 4<<30)
 	s.within("limits.document", int64(c.Limits.Document), 1, maxDocument)
 	s.within("limits.attachment", int64(c.Limits.Attachment), 1, 1<<40)

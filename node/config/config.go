@@ -136,15 +136,13 @@ type Changes struct {
 type Views struct {
 	// Batch is how many documents an indexer takes at first; it adapts.
 	Batch int `yaml:"batch"`
-	// Workers is how many index tasks run at once on this node; 0 means one per CPU.
+	// Workers is how many indexes are built at once on this node.
 	Workers int `yaml:"workers"`
 	// MapTimeout and MapMemory bound one JavaScript function over one document.
 	MapTimeout time.Duration `yaml:"map_timeout"`
 	MapMemory  Size          `yaml:"map_memory"`
 	// ReduceTimeout bounds one query's JavaScript reductions.
 	ReduceTimeout time.Duration `yaml:"reduce_timeout"`
-	// AutoCleanup removes indexes that no design document names any more.
-	AutoCleanup bool `yaml:"auto_cleanup"`
 }
 
 // Limits refuse what is larger (413).
@@ -174,7 +172,7 @@ func Default() *Config {
 		},
 		SQL:     SQL{Listen: "127.0.0.1:5433", MaxConnections: 200},
 		Cluster: Cluster{Gossip: "127.0.0.1:7946"},
-		Storage: Storage{Engine: EngineEmbedded, Cache: 64 << 20},
+		Storage: Storage{Engine: EngineEmbedded, Cache: 128 << 20},
 		Auth: Auth{
 			Timeout:           10 * time.Minute,
 			PersistentCookies: true,
@@ -186,6 +184,7 @@ func Default() *Config {
 			MapTimeout:    5 * time.Second,
 			MapMemory:     64 << 20,
 			ReduceTimeout: 30 * time.Second,
+			Workers:       4,
 		},
 		Limits: Limits{Document: 8_000_000, Attachment: 1 << 30, Request: 64 << 20},
 		Log:    Log{Level: "info", Format: "auto"},
