@@ -384,7 +384,10 @@ func (a *Array) Type() types.OID { return types.ArrayOf(a.Elem) }
 
 func (a *Array) Eval(env *Env) (types.Datum, error) {
 	items, err := evalAll(env, a.Items)
-	return types.NewArray(a.Elem, items), err
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewArray(a.Elem, items), nil
 }
 
 func (a *Array) String() string { return "ARRAY[" + joinExprs(a.Items) + "]" }
@@ -396,11 +399,14 @@ func (r *RowExpr) Type() types.OID { return types.Record }
 
 func (r *RowExpr) Eval(env *Env) (types.Datum, error) {
 	items, err := evalAll(env, r.Items)
+	if err != nil {
+		return types.Null, err
+	}
 	oids := make([]types.OID, len(items))
 	for i, e := range r.Items {
 		oids[i] = e.Type()
 	}
-	return types.NewRecord(oids, items), err
+	return types.NewRecord(oids, items), nil
 }
 
 func (r *RowExpr) String() string { return "ROW(" + joinExprs(r.Items) + ")" }

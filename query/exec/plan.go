@@ -262,6 +262,32 @@ func (d *Derived) Describe() *Description {
 	return &Description{Node: "Subquery Scan on " + d.Name, Rows: inner.Rows, Examined: -1, Children: []*Description{inner}}
 }
 
+// Values is VALUES.
+type Values struct {
+	Items [][]Expr
+	outer *Env
+	at    int
+}
+
+func (v *Values) Open(outer *Env) error {
+	v.outer, v.at = &Env{Outer: outer, State: outer.State}, 0
+	return nil
+}
+
+func (v *Values) Next() ([]types.Datum, error) {
+	if v.at >= len(v.Items) {
+		return nil, io.EOF
+	}
+	v.at++
+	return evalAll(v.outer, v.Items[v.at-1])
+}
+
+func (v *Values) Close() {}
+
+func (v *Values) Describe() *Description {
+	return &Description{Node: "Values", Rows: int64(v.at), Examined: -1}
+}
+
 // Append is UNION ALL.
 type Append struct {
 	Inputs []Plan

@@ -139,6 +139,7 @@ type selectStmt struct {
 	distinct   bool
 	distinctOn []expr
 	targets    []target
+	values     [][]expr // instead of all from targets to having
 	from       []fromItem
 	where      expr
 	groupBy    []expr

@@ -58,7 +58,8 @@ type boundQuery struct {
 	limit      exec.Expr
 	skip       exec.Expr
 
-	left, right *boundQuery // of a UNION
+	values      [][]exec.Expr // of VALUES, by row
+	left, right *boundQuery   // of a UNION
 	unionAll    bool
 	work        *exec.WorkTable // of a recursive one
 
@@ -174,8 +175,11 @@ func (b *binder) query(s *selectStmt, parent *scope) (*boundQuery, error) {
 			sc.ctes[c.name] = &boundCTE{sel: c.sel, columns: c.columns, scope: inner, name: c.name, recursive: s.recursive && c.sel.left != nil}
 		}
 	}
-	if s.left != nil {
+	switch {
+	case s.left != nil:
 		return b.union(s, sc)
+	case s.values != nil:
+		return b.values(s, sc)
 	}
 	return b.sel(s, sc)
 }
@@ -224,6 +228,40 @@ func (b *binder) sel(s *selectStmt, sc *scope) (*boundQuery, error) {
 		return nil, err
 	}
 	return q, nil
+}
+
+// values binds VALUES: every column has the type that its items agree on.
+func (b *binder) values(s *selectStmt, sc *scope) (*boundQuery, error) {
+	q := sc.query
+	sc.noAggregates = "VALUES"
+	for _, row := range s.values {
+		items, err := b.exprs(row, sc)
+		if err != nil {
+			return nil, err
+		}
+		q.values = append(q.values, items)
+	}
+	q.keep = len(q.values[0])
+	for i := range q.values[0] {
+		column := make([]exec.Expr, len(q.values))
+		for j, row := range q.values {
+			column[j] = row[i]
+		}
+		column, typ, err := b.unify(column, "VALUES", s.offset())
+		if err != nil {
+			return nil, err
+		}
+		for j := range q.values {
+			q.values[j][i] = column[j]
+		}
+		q.columns = append(q.columns, exec.Column{Name: "column" + itoa(i+1), Type: typ, Mod: -1})
+	}
+	if err := b.orderByColumns(s, q); err != nil {
+		return nil, err
+	}
+	var err error
+	q.limit, q.skip, err = b.limits(s, sc)
+	return q, err
 }
 
 // boundOrder is an item of ORDER BY: an index into the select list, or an expression.
@@ -445,10 +483,10 @@ func (b *binder) union(s *selectStmt, sc *scope) (*boundQuery, error) {
 		l, r := left.columns[i], right.columns[i]
 		// A column of literals alone has no type yet.
 		lt, rt := l.Type, r.Type
-		if left.left == nil && untypedTarget(left.targets[i]) {
+		if left.open(i) {
 			lt = types.Unknown
 		}
-		if right.left == nil && untypedTarget(right.targets[i]) {
+		if right.open(i) {
 			rt = types.Unknown
 		}
 		t := commonType(lt, rt)
@@ -467,55 +505,79 @@ func (b *binder) union(s *selectStmt, sc *scope) (*boundQuery, error) {
 		q.columns = append(q.columns, exec.Column{Name: l.Name, Type: t, Mod: -1})
 	}
 	q.keep = len(q.columns)
-	for _, it := range s.orderBy {
-		i, err := outputColumn(it.expr, make([]exec.Expr, q.keep), nil, "ORDER BY")
-		if err != nil {
-			return nil, err
-		}
-		if c, ok := it.expr.(*column); ok && i < 0 && len(c.parts) == 1 {
-			i = slices.IndexFunc(q.columns, func(col exec.Column) bool { return col.Name == c.parts[0] })
-		}
-		if i < 0 {
-			return nil, sqlstate.Unsupported(it.expr.offset(), "Order by a column's name or number.", "invalid UNION ORDER BY clause")
-		}
-		q.order = append(q.order, exec.SortKey{Index: i, Desc: it.desc, NullsFirst: it.nullsFirst})
-		q.orderNames = append(q.orderNames, q.columns[i].Name)
+	if err := b.orderByColumns(s, q); err != nil {
+		return nil, err
 	}
 	q.limit, q.skip, err = b.limits(s, sc)
 	return q, err
 }
 
-// untypedTarget says that a target is a literal that was made text for want of anything better.
-func untypedTarget(e exec.Expr) bool {
-	c, ok := e.(*exec.Const)
-	return ok && (c.Typ == types.Unknown || c.Typ == types.Text)
+// orderByColumns binds the ORDER BY of a UNION or VALUES, which may only name columns of the result.
+func (b *binder) orderByColumns(s *selectStmt, q *boundQuery) error {
+	for _, it := range s.orderBy {
+		i, err := outputColumn(it.expr, make([]exec.Expr, q.keep), nil, "ORDER BY")
+		if err != nil {
+			return err
+		}
+		if c, ok := it.expr.(*column); ok && i < 0 && len(c.parts) == 1 {
+			i = slices.IndexFunc(q.columns, func(col exec.Column) bool { return col.Name == c.parts[0] })
+		}
+		if i < 0 {
+			return sqlstate.Unsupported(it.expr.offset(), "Order by a column's name or number.", "ORDER BY of an expression over UNION or VALUES")
+		}
+		q.order = append(q.order, exec.SortKey{Index: i, Desc: it.desc, NullsFirst: it.nullsFirst})
+		q.orderNames = append(q.orderNames, q.columns[i].Name)
+	}
+	return nil
+}
+
+// open says that a column has only literals that were made text for want of anything better.
+func (q *boundQuery) open(i int) bool {
+	all := func(e exec.Expr) bool {
+		c, ok := e.(*exec.Const)
+		return ok && (c.Typ == types.Unknown || c.Typ == types.Text)
+	}
+	switch {
+	case q.left != nil:
+		return false
+	case q.values != nil:
+		for _, row := range q.values {
+			if !all(row[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return all(q.targets[i])
 }
 
 // retype casts a column of a union's side.
 func (b *binder) retype(q *boundQuery, i int, t types.OID, off int) error {
-	if q.columns[i].Type == t && (q.left != nil || q.targets[i].Type() == t) {
-		return nil
-	}
-	if q.left != nil {
-		if err := b.retype(q.left, i, t, off); err != nil {
-			return err
-		}
-		if err := b.retype(q.right, i, t, off); err != nil {
-			return err
-		}
-	} else {
-		e := q.targets[i]
+	change := func(e exec.Expr) (exec.Expr, error) {
 		if c, ok := e.(*exec.Const); ok && c.Typ == types.Text {
 			e = &exec.Const{D: c.D, Typ: types.Unknown}
 		}
-		x, err := b.coerce(e, t, types.Implicit, off)
-		if err != nil {
-			return err
+		return b.coerce(e, t, types.Implicit, off)
+	}
+	var err error
+	switch {
+	case q.columns[i].Type == t && (q.left != nil || q.values != nil || q.targets[i].Type() == t):
+		return nil
+	case q.left != nil:
+		if err = b.retype(q.left, i, t, off); err == nil {
+			err = b.retype(q.right, i, t, off)
 		}
-		q.targets[i] = x
+	case q.values != nil:
+		for _, row := range q.values {
+			if row[i], err = change(row[i]); err != nil {
+				break
+			}
+		}
+	default:
+		q.targets[i], err = change(q.targets[i])
 	}
 	q.columns[i].Type = t
-	return nil
+	return err
 }
 
 // conjuncts cuts a condition at its ANDs.

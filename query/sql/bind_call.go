@@ -140,25 +140,16 @@ func returnType(fn *exec.Func, args []exec.Expr) types.OID {
 // coerceArgs brings arguments to the declared types.
 func (b *binder) coerceArgs(args []exec.Expr, want []types.OID, variadic bool, off int) ([]exec.Expr, error) {
 	out := make([]exec.Expr, len(args))
-	elem := types.Unknown
-	for i := range args {
-		if w := argType(want, variadic, i); w == exec.AnyElement {
-			if t := commonType(elem, args[i].Type()); t != 0 {
-				elem = t
-			}
-		}
-	}
-	if elem == types.Unknown {
-		elem = types.Text
-	}
+	elem, _ := polymorphic(args, want, variadic)
 	for i, a := range args {
 		w := argType(want, variadic, i)
-		if w == exec.AnyElement {
+		switch {
+		case w == exec.AnyElement:
 			w = elem
-		}
-		if w == types.AnyArray && !untyped(a) {
-			out[i] = a
-			continue
+		case w == types.AnyArray && variadic && i >= len(want)-1 && !untyped(a):
+			w = a.Type()
+		case w == types.AnyArray:
+			w = types.ArrayOf(elem)
 		}
 		var err error
 		if out[i], err = b.coerce(a, w, types.Implicit, off); err != nil {
@@ -166,6 +157,30 @@ func (b *binder) coerceArgs(args []exec.Expr, want []types.OID, variadic bool, o
 		}
 	}
 	return out, nil
+}
+
+// polymorphic is the one element type that the anyelement and anyarray arguments of a call agree on; false when they do not. The
+// arrays of a variadic function each have their own.
+func polymorphic(args []exec.Expr, want []types.OID, variadic bool) (types.OID, bool) {
+	elem := types.Unknown
+	for i, a := range args {
+		w, t := argType(want, variadic, i), a.Type()
+		switch {
+		case untyped(a), variadic && i >= len(want)-1:
+			continue
+		case w == types.AnyArray:
+			t = types.ElemOf(t)
+		case w != exec.AnyElement:
+			continue
+		}
+		if elem = commonType(elem, t); elem == 0 {
+			return 0, false
+		}
+	}
+	if elem == types.Unknown {
+		elem = types.Text
+	}
+	return elem, true
 }
 
 func argType(want []types.OID, variadic bool, i int) types.OID {
@@ -194,8 +209,10 @@ func score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 	if len(args) != len(want) && !(variadic && len(args) >= len(want)) {
 		return 0, false
 	}
+	if _, ok := polymorphic(args, want, variadic); !ok {
+		return 0, false
+	}
 	total := 0
-	var elem types.OID
 	for i, a := range args {
 		w, t := argType(want, variadic, i), a.Type()
 		switch {
@@ -215,10 +232,6 @@ func score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 		case w == exec.AnyValue:
 			total++
 		case w == exec.AnyElement:
-			if elem != 0 && commonType(elem, t) == 0 {
-				return 0, false
-			}
-			elem = t
 			total += 2
 		case w == types.AnyArray:
 			if types.ElemOf(t) == 0 {

@@ -74,6 +74,12 @@ func (d *decoder) sel(s *sqlparser.Select) (*selectStmt, error) {
 			out.distinctOn = append(out.distinctOn, x)
 		}
 		targets = targets[n.distinctOn:]
+		if n.values {
+			if out.values, err = d.values(targets); err != nil {
+				return nil, err
+			}
+			return out, d.orderAndLimit(out, s.OrderBy, s.Limit)
+		}
 	}
 	for _, e := range targets {
 		t, keep, err := d.target(e)
@@ -112,6 +118,23 @@ func (d *decoder) sel(s *sqlparser.Select) (*selectStmt, error) {
 		}
 	}
 	return out, d.orderAndLimit(out, s.OrderBy, s.Limit)
+}
+
+// values takes the rows of VALUES out of the select list they came in.
+func (d *decoder) values(targets sqlparser.SelectExprs) ([][]expr, error) {
+	rows := make([][]expr, len(targets))
+	for i, e := range targets {
+		t, _, err := d.target(e)
+		if err != nil {
+			return nil, err
+		}
+		row, ok := t.expr.(*rowLit)
+		if !ok {
+			return nil, errShape("VALUES")
+		}
+		rows[i] = row.items
+	}
+	return rows, nil
 }
 
 func (d *decoder) target(e sqlparser.SelectExpr) (target, bool, error) {

@@ -139,6 +139,8 @@ func identPart(c byte) bool { return identStart(c) || digit(c) || c == '$' }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
+const maxOperator = 63
+
 const operatorChars = "+-*/<>=~!@#%^&|`?"
 
 func (l *lexer) next() (token, error) {
@@ -207,7 +209,11 @@ func (l *lexer) next() (token, error) {
 		l.pos++
 		return make(tPunct, string(c))
 	case strings.IndexByte(operatorChars, c) >= 0:
-		return make(tOperator, l.operator())
+		op, err := l.operator()
+		if err != nil {
+			return token{}, err
+		}
+		return make(tOperator, op)
 	}
 	r, _ := utf8.DecodeRuneInString(l.src[l.pos:])
 	return token{}, syntaxError(start, "syntax error at or near %q", string(r))
@@ -484,13 +490,16 @@ func (l *lexer) dollar(start int) (token, error) {
 
 // operator reads the longest run of operator characters, without a comment's beginning, and without a trailing + or - unless the
 // run has one of the characters that SQL's own operators have not (section 4.1.3).
-func (l *lexer) operator() string {
+func (l *lexer) operator() (string, error) {
 	start := l.pos
 	for l.pos < len(l.src) && strings.IndexByte(operatorChars, l.src[l.pos]) >= 0 {
 		if l.pos > start && (l.at(0) == '-' && l.at(1) == '-' || l.at(0) == '/' && l.at(1) == '*') {
 			break
 		}
-		l.pos++
+		// Each cut reads the run again, so that its length must have a bound; PostgreSQL's is that of names.
+		if l.pos++; l.pos-start > maxOperator {
+			return "", syntaxError(start, "operator too long")
+		}
 	}
 	for l.pos-start > 1 {
 		last := l.src[l.pos-1]
@@ -499,10 +508,8 @@ func (l *lexer) operator() string {
 		}
 		l.pos--
 	}
-	switch op := l.src[start:l.pos]; op {
-	case "!=":
-		return "<>"
-	default:
-		return op
+	if op := l.src[start:l.pos]; op != "!=" {
+		return op, nil
 	}
+	return "<>", nil
 }

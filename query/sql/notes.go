@@ -46,6 +46,7 @@ type note struct {
 	ctes       []cte
 	recursive  bool
 	distinctOn int
+	values     bool // the targets are the rows of VALUES
 }
 
 type opAt struct {

@@ -69,8 +69,15 @@ func (p *planning) build(q *boundQuery) (exec.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q.left != nil {
+	switch {
+	case q.left != nil:
 		return p.union(q, limit, skip)
+	case q.values != nil:
+		var plan exec.Plan = &exec.Values{Items: q.values}
+		if len(q.order) > 0 {
+			plan = &exec.Sort{Input: plan, Keys: q.order, Names: q.orderNames, Bound: bound(limit, skip)}
+		}
+		return limited(plan, limit, skip), nil
 	}
 	return p.sel(q, limit, skip)
 }

@@ -97,7 +97,10 @@ func (r *rewriter) expr(min int) (frag, error) {
 	}
 	defer r.leave()
 	left, err := r.prefix()
-	for err == nil {
+	for n := 0; err == nil; n++ {
+		if err := r.wrapped(n); err != nil {
+			return frag{}, err
+		}
 		t := r.peek()
 		prec := infix(t)
 		if prec == 0 || prec < min || t.word("not") && !r.peekAt(1).words("in", "between", "like", "ilike", "similar") ||
@@ -125,6 +128,14 @@ func (r *rewriter) expr(min int) (frag, error) {
 	return left, err
 }
 
+// wrapped bounds what wraps one text n times: it nests in the rewritten text though not in the source.
+func (r *rewriter) wrapped(n int) error {
+	if r.depth+n > maxDepth {
+		return sqlstate.New(sqlstate.StatementTooComplex, "statement is nested more than %d levels deep", maxDepth).At(r.peek().Off)
+	}
+	return nil
+}
+
 // logic rewrites a AND b AND ... with as few brackets as the library needs: none.
 func (r *rewriter) logic(left frag, word string, prec int) (frag, error) {
 	parts := []string{left.text}
@@ -142,7 +153,7 @@ func (r *rewriter) logic(left frag, word string, prec int) (frag, error) {
 func (r *rewriter) chain(left frag, prec int) (frag, error) {
 	n := note{kind: noteChain, off: r.peek().Off}
 	args := []string{left.value()}
-	for infix(r.peek()) == prec {
+	for quantifiers := 0; infix(r.peek()) == prec; {
 		t := r.peek()
 		if t.word("operator") && !r.peekAt(1).is("(") {
 			break
@@ -152,6 +163,9 @@ func (r *rewriter) chain(left frag, prec int) (frag, error) {
 			return frag{}, err
 		}
 		if r.peek().words("any", "some", "all") && r.peekAt(1).is("(") {
+			if quantifiers++; quantifiers > 1 {
+				return frag{}, r.unexpected()
+			}
 			if len(n.ops) > 0 {
 				args = []string{r.call(n, args...)}
 				n = note{kind: noteChain, off: t.Off}
@@ -399,7 +413,10 @@ func (r *rewriter) prefix() (frag, error) {
 
 // postfix reads ::type, [subscript] and .field behind a primary.
 func (r *rewriter) postfix(f frag) (frag, error) {
-	for {
+	for n := 0; ; n++ {
+		if err := r.wrapped(n); err != nil {
+			return f, err
+		}
 		t := r.peek()
 		switch {
 		case t.is("::"):

@@ -32,7 +32,10 @@ func (r *rewriter) tableExpr() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for joined := false; ; joined = true {
+	for joined := 0; ; joined++ {
+		if err := r.wrapped(joined); err != nil {
+			return "", err
+		}
 		t := r.peek()
 		n := note{kind: noteJoin, off: t.Off, text: "inner"}
 		if n.not = r.acceptWord("natural"); n.not {
@@ -62,7 +65,7 @@ func (r *rewriter) tableExpr() (string, error) {
 			return "", err
 		}
 		// The library knows no FULL JOIN: the note keeps the kind, the text always says LEFT.
-		if joined {
+		if joined > 0 {
 			left = "(" + left + ")"
 		}
 		left += " left join " + right + " on " + on

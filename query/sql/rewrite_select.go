@@ -114,7 +114,10 @@ func (r *rewriter) selectStatement() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for r.peek().words("union", "intersect", "except") {
+	for n := 0; r.peek().words("union", "intersect", "except"); n++ {
+		if err := r.wrapped(n); err != nil {
+			return "", err
+		}
 		t := r.take()
 		if t.Text != "union" {
 			return "", sqlstate.Unsupported(t.Off, "Use UNION, or a condition.", "%s is not supported", strings.ToUpper(t.Text))
@@ -429,9 +432,10 @@ func (r *rewriter) fetchFirst() (string, error) {
 	return limit, r.expectWord("only")
 }
 
-// values rewrites VALUES (...), (...) as a union of selects whose columns are column1, column2, ...
+// values rewrites VALUES (...), (...) as a select list of rows, which the decoder unfolds again.
 func (r *rewriter) values(head *note) (string, error) {
 	r.take()
+	head.values = true
 	var rows []string
 	width := -1
 	err := r.list(func() error {
@@ -444,17 +448,10 @@ func (r *rewriter) values(head *note) (string, error) {
 			return syntaxError(t.Off, "VALUES lists must all be the same length")
 		}
 		width = len(list)
-		for i := range list {
-			list[i] += " as " + r.name(note{kind: noteAlias, off: t.Off, alias: "column" + itoa(i+1)})
-		}
-		rows = append(rows, "select /*"+r.add(*head)+"*/ "+strings.Join(list, ", "))
-		head = &note{kind: noteSelect, off: t.Off}
-		if len(rows) > 1000 {
-			return sqlstate.New(sqlstate.ProgramLimitExceeded, "VALUES has more than 1000 rows").At(t.Off)
-		}
+		rows = append(rows, r.call(note{kind: noteRow, off: t.Off}, list...))
 		return nil
 	})
-	return strings.Join(rows, " union all "), err
+	return "select /*" + r.add(*head) + "*/ " + strings.Join(rows, ", "), err
 }
 
 // with reads the common table expressions; each is parsed by itself.

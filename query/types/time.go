@@ -251,6 +251,9 @@ func parseClock(s string) (int64, bool) {
 }
 
 func parseZone(s string) (*time.Location, bool) {
+	if s == "" || strings.HasPrefix(s, "/") {
+		return nil, false
+	}
 	if s == "Z" || s == "z" || strings.EqualFold(s, "utc") || strings.EqualFold(s, "gmt") {
 		return time.UTC, true
 	}
@@ -445,7 +448,7 @@ func (s Span) Scale(f float64) Span {
 // InZone is AT TIME ZONE: a moment as the wall clock of a zone (toWall), or a wall clock of the zone as a moment.
 func InZone(micros int64, zone string, wall bool) (int64, error) {
 	loc, ok := parseZone(zone)
-	if !ok || zone == "" {
+	if !ok {
 		return 0, sqlstate.New(sqlstate.InvalidParameterValue, "time zone %q not recognized", zone)
 	}
 	if zone[0] == '+' || zone[0] == '-' {

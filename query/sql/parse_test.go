@@ -1,0 +1,138 @@
+package sql_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// TestParse_Long: statements of half a megabyte, of every shape that repeats, are parsed or refused quickly: nothing here is
+// quadratic, and nothing recurses without a bound.
+func TestParse_Long(t *testing.T) {
+	const size = 512 << 10
+	fill := func(unit string) string { return strings.Repeat(unit, size/len(unit)) }
+	for name, src := range map[string]string{
+		"brackets":       "SELECT " + fill("("),
+		"closed":         "SELECT " + strings.Repeat("(", size/2) + "1" + strings.Repeat(")", size/2),
+		"sum":            "SELECT 1" + fill(" + 1"),
+		"powers":         "SELECT 1" + fill(" ^ 1 * 2"),
+		"minus":          "SELECT " + fill("- ") + "1",
+		"pluses":         "SELECT a" + fill("+"),
+		"not":            "SELECT " + fill("NOT ") + "true",
+		"and":            "SELECT true" + fill(" AND a = 1"),
+		"or and":         "SELECT true" + fill(" AND a = 1 OR b"),
+		"is null":        "SELECT a" + fill(" IS NULL"),
+		"subscripts":     "SELECT a" + fill("[1]"),
+		"casts":          "SELECT a" + fill("::int"),
+		"fields":         "SELECT (a)" + fill(".b"),
+		"names":          "SELECT a" + fill(".b"),
+		"concat":         "SELECT a" + fill(" || 'b'"),
+		"case":           "SELECT " + fill("CASE WHEN a THEN "),
+		"in":             "SELECT a IN (1" + fill(", 1") + ")",
+		"calls":          "SELECT " + fill("f("),
+		"arrays":         "SELECT " + fill("ARRAY["),
+		"targets":        "SELECT 1" + fill(", 1"),
+		"values":         "VALUES (1)" + fill(", (1)"),
+		"unions":         "SELECT 1" + fill(" UNION SELECT 1"),
+		"tables":         "SELECT 1 FROM a" + fill(", a"),
+		"joins":          "SELECT 1 FROM a" + fill(" JOIN b ON true"),
+		"sub-queries":    "SELECT " + fill("(SELECT "),
+		"sub-selects":    "SELECT 1 FROM " + fill("(SELECT 1 FROM "),
+		"function calls": "SELECT 1 FROM " + fill("f((SELECT 1 FROM "),
+		"withs":          fill("WITH a AS ("),
+		"with list":      "WITH a AS (SELECT 1)" + fill(", a AS (SELECT 1)") + " SELECT 1",
+		"strings":        "SELECT " + fill("'a' "),
+		"comments":       fill("/*"),
+		"semicolons":     fill(";"),
+		"collate":        `SELECT a` + fill(` COLLATE "C"`),
+		"at time zone":   "SELECT a" + fill(" AT TIME ZONE 'UTC'"),
+		"any":            "SELECT a" + fill(" = ANY (b)"),
+		"order":          "SELECT 1 ORDER BY 1" + fill(", 1"),
+		"explain":        fill("EXPLAIN "),
+		"prepare":        fill("PREPARE a AS "),
+		"dollars":        "SELECT " + fill("$a$"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			_, err := sql.Parse(src)
+			if d := time.Since(began); d > 3*time.Second {
+				t.Errorf("took %v", d)
+			}
+			var e *sqlstate.Error
+			if err != nil && !errors.As(err, &e) {
+				t.Errorf("error without an SQLSTATE: %v", err)
+			}
+		})
+	}
+}
+
+// TestParse_Errors: messages and positions are PostgreSQL's.
+func TestParse_Errors(t *testing.T) {
+	for _, c := range []struct {
+		src  string
+		code sqlstate.Code
+		pos  int // 1-based offset
+		msg  string
+	}{
+		{"SELEC 1", "42601", 1, `syntax error at or near "SELEC"`},
+		{"SELECT 1 FROM", "42601", 14, "syntax error at end of input"},
+		{"SELECT (1", "42601", 10, "syntax error at end of input"},
+		{"SELECT 1 +", "42601", 11, "syntax error at end of input"},
+		{"SELECT a b c", "42601", 12, `syntax error at or near "c"`},
+		{"SELECT * FROM a WHERE", "42601", 22, "syntax error at end of input"},
+		{"SELECT 'abc", "42601", 8, "unterminated quoted string"},
+		{`SELECT "abc`, "42601", 8, "unterminated quoted identifier"},
+		{"SELECT /* 1", "42601", 8, "unterminated /* comment"},
+		{`SELECT ""`, "42601", 8, "zero-length delimited identifier"},
+		{"SELECT 12ab", "42601", 8, `trailing junk after numeric literal at or near "12ab"`},
+		{"SELECT a < b < c", "42601", 14, `syntax error at or near "<"`},
+		{"SELECT * FROM (SELECT 1)", "42601", 15, "subquery in FROM must have an alias"},
+		{"SELECT 1 LIMIT 1 LIMIT 2", "42601", 18, `syntax error at or near "LIMIT"`},
+		{"INSERT INTO docs VALUES (1)", "0A000", 1, "INSERT is not supported"},
+		{"  UPDATE docs SET a = 1", "0A000", 3, "UPDATE is not supported"},
+		{"DROP TABLE docs", "0A000", 1, "DROP is not supported"},
+		{"SELECT 1 INTERSECT SELECT 2", "0A000", 10, "INTERSECT is not supported"},
+		{"SELECT 1 FOR UPDATE", "0A000", 10, "row locks are not supported"},
+		{"SELECT 1 INTO t", "0A000", 10, "SELECT INTO is not supported"},
+		{"COPY docs FROM STDIN", "0A000", 1, "COPY FROM is not supported"},
+		{"COPY docs TO '/tmp/x'", "0A000", 14, "COPY to a file or program is not supported"},
+		{"SELECT 1; SELECT 2", "42601", 9, "cannot insert multiple commands into a prepared statement"},
+		{"SELECT \x00", "22021", 0, `invalid byte sequence for encoding "UTF8"`},
+		{"SELECT '\xff'", "22021", 0, `invalid byte sequence for encoding "UTF8"`},
+		{"SELECT 1::", "42601", 11, "syntax error at end of input"},
+		{"SET x", "42601", 6, "syntax error at end of input"},
+		{"FETCH 1 FROM", "42601", 13, "syntax error at end of input"},
+	} {
+		_, err := sql.Parse(c.src)
+		var e *sqlstate.Error
+		if !errors.As(err, &e) {
+			t.Errorf("%q: %v", c.src, err)
+			continue
+		}
+		if e.Code != c.code || e.Pos != c.pos || e.Message != c.msg {
+			t.Errorf("%q: %s at %d: %s", c.src, e.Code, e.Pos, e.Message)
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	src := "SELECT ';' ; ; SELECT 2 -- ;\n; /* ; */ SELECT $a$;$a$"
+	texts, offsets, err := sql.Split(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"SELECT ';'", "SELECT 2", "SELECT $a$;$a$"}
+	if fmt.Sprint(texts) != fmt.Sprint(want) {
+		t.Errorf("pieces %q", texts)
+	}
+	for i, o := range offsets {
+		if !strings.HasPrefix(src[o:], texts[i]) {
+			t.Errorf("piece %d is not at %d", i, o)
+		}
+	}
+}
