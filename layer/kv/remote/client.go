@@ -1,0 +1,245 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// Engine is the engine of a node whose store is with another node. It implements kv.Engine and kv.Snapshotter.
+type Engine struct {
+	addr string
+	o    Options
+	name clientName
+
+	stop    chan struct{} // closed by Close
+	running sync.WaitGroup
+	once    sync.Once
+
+	mu struct {
+		sync.Mutex
+		conn    *conn         // nil while there is none
+		changed chan struct{} // closed when conn changes, and replaced
+		closed  bool
+		objects uint64 // the last number given to a transaction or snapshot
+	}
+}
+
+var (
+	_ kv.Engine      = (*Engine)(nil)
+	_ kv.Snapshotter = (*Engine)(nil)
+	_ Checkpointer   = (*Engine)(nil)
+)
+
+// Open connects to the store that is served at addr. It waits for Options.Timeout for the store to be there. Once open, the engine connects again
+// whenever the connection breaks.
+func Open(ctx context.Context, addr string, o Options) (*Engine, error) {
+	if o.Secret == "" {
+		return nil, errors.New("remote: a store is not reached without a secret")
+	}
+	e := &Engine{addr: addr, o: o.withDefaults(), stop: make(chan struct{})}
+	copy(e.name[:], random(nameSize))
+	e.mu.changed = make(chan struct{})
+	ctx, cancel := context.WithTimeout(ctx, e.o.Timeout)
+	defer cancel()
+	c, err := e.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.running.Go(func() { e.keep(c) })
+	return e, nil
+}
+
+// connect tries until ctx ends, but for a wrong secret, which waiting does not cure.
+func (e *Engine) connect(ctx context.Context) (*conn, error) {
+	pause := 5 * time.Millisecond
+	for {
+		c, err := e.dial(ctx)
+		if err == nil {
+			return c, nil
+		}
+		if errors.Is(err, errSecret) {
+			return nil, fmt.Errorf("remote: the store at %s was given another secret", e.addr)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("remote: no store answers at %s: %w", e.addr, err)
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, 500*time.Millisecond)
+	}
+}
+
+// dial makes one attempt and starts the connection.
+func (e *Engine) dial(ctx context.Context) (*conn, error) {
+	var d net.Dialer
+	nc, err := d.DialContext(ctx, "tcp", e.addr)
+	if err != nil {
+		return nil, err
+	}
+	stopHandshake := context.AfterFunc(ctx, func() { _ = nc.Close() })
+	err = handshakeClient(nc, e.o.Secret, e.name, handshakeTimeout)
+	if !stopHandshake() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		_ = nc.Close()
+		return nil, err
+	}
+	return newConn(e, nc), nil
+}
+
+// keep runs the connection, and a new one each time it breaks, until Close.
+func (e *Engine) keep(c *conn) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	e.running.Go(func() {
+		select {
+		case <-e.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	for {
+		e.set(c)
+		err := c.run(e.stop)
+		e.set(nil)
+		if e.stopped() {
+			c.fail(errClosed, maybe(errClosed))
+			return
+		}
+		e.o.Logger.Warn("the connection to the store broke", "at", e.addr, "error", err)
+		// What is open on the broken connection is lost, and may be tried again at once. Commits in doubt wait until the server has ended them.
+		c.fail(errBroken, nil)
+		next := e.reconnect(ctx, c)
+		if next == nil {
+			c.fail(errClosed, maybe(errClosed))
+			return
+		}
+		c.fail(errBroken, errInDoubt)
+		c = next
+		e.o.Logger.Info("connected to the store again", "at", e.addr)
+	}
+}
+
+// reconnect connects again, however long it takes; nil after Close. Commits in doubt are told so when the server has not been back in time: whoever looks
+// after them then waits for a connection too.
+func (e *Engine) reconnect(ctx context.Context, broken *conn) *conn {
+	patience := time.AfterFunc(e.o.Timeout, func() { broken.fail(errBroken, errInDoubt) })
+	defer patience.Stop()
+	for {
+		c, err := e.connect(ctx)
+		if err == nil {
+			return c
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		e.o.Logger.Error("the store does not let this node in", "at", e.addr, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(5 * time.Second):
+		}
+	}
+}
+
+func (e *Engine) stopped() bool {
+	select {
+	case <-e.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+func (e *Engine) set(c *conn) {
+	e.mu.Lock()
+	e.mu.conn = c
+	close(e.mu.changed)
+	e.mu.changed = make(chan struct{})
+	e.mu.Unlock()
+}
+
+// connection returns the connection and a new object's number on it, waiting for one where there is none.
+func (e *Engine) connection(ctx context.Context, cancelled <-chan struct{}) (*conn, uint64, error) {
+	var limit <-chan time.Time
+	for {
+		e.mu.Lock()
+		c, changed, closed := e.mu.conn, e.mu.changed, e.mu.closed
+		if c != nil && !closed {
+			e.mu.objects++
+			n := e.mu.objects
+			e.mu.Unlock()
+			return c, n, nil
+		}
+		e.mu.Unlock()
+		if closed {
+			return nil, 0, errClosed
+		}
+		if limit == nil {
+			t := time.NewTimer(e.o.Timeout)
+			defer t.Stop()
+			limit = t.C
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, 0, contextError(ctx)
+		case <-cancelled:
+			return nil, 0, errCancelled
+		case <-limit:
+			return nil, 0, errUnreachable
+		}
+	}
+}
+
+// contextError is the engine's error for an ended context, or nil.
+func contextError(ctx context.Context) error {
+	err := ctx.Err()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return errTimedOut
+	}
+	return errCancelled
+}
+
+// Name implements kv.Engine.
+func (e *Engine) Name() string { return "remote" }
+
+// Begin implements kv.Engine.
+func (e *Engine) Begin(ctx context.Context) kv.Transaction {
+	return &transaction{e: e, ctx: ctx, cancelled: make(chan struct{})}
+}
+
+// Close implements kv.Engine. A commit under way at the server may still happen.
+func (e *Engine) Close() error {
+	e.once.Do(func() {
+		e.mu.Lock()
+		e.mu.closed = true
+		close(e.mu.changed)
+		e.mu.changed = make(chan struct{})
+		e.mu.Unlock()
+		close(e.stop)
+	})
+	e.running.Wait()
+	return nil
+}
+
+// Checkpoint implements Checkpointer, in a directory of the server's machine.
+func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
+	c, object, err := e.connection(ctx, nil)
+	if err != nil {
+		return err
+	}
+	k := c.ask(kindCheckpoint|beginFlag, object, func(dst []byte) []byte { return appendBytes(dst, []byte(dir)) })
+	_, err = k.wait(ctx, nil)
+	return err
+}

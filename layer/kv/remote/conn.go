@@ -1,0 +1,209 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// conn is the client's side of one connection. Engine.keep owns it and runs it; every transaction on it may send.
+type conn struct {
+	e   *Engine
+	nc  net.Conn
+	out *output
+
+	mu struct {
+		sync.Mutex
+		last    uint32 // the last number given to a request
+		waiting map[uint32]*call
+		broken  error // the answer to requests that come too late
+	}
+}
+
+// call is a request that will be answered.
+type call struct {
+	kind   kind
+	commit bool          // in doubt when the connection breaks
+	watch  *watch        // where it is one
+	number uint32        // of the request
+	done   chan struct{} // closed when the answer is there
+	answer frame
+	err    error
+}
+
+func newConn(e *Engine, nc net.Conn) *conn {
+	c := &conn{e: e, nc: nc, out: newOutput(nc, maxUnsent, silentPings*e.o.ping)}
+	c.mu.waiting = make(map[uint32]*call)
+	return c
+}
+
+var errStopped = errors.New("remote: closed")
+
+// run reads answers until the connection breaks or stop is closed. Afterwards nothing is sent or answered any more.
+func (c *conn) run(stop <-chan struct{}) error {
+	ended := make(chan struct{})
+	var helpers sync.WaitGroup
+	helpers.Go(func() { c.ping(stop, ended) })
+	err := c.read()
+	close(ended)
+	_ = c.nc.Close() // it has ended, or is ended here
+	c.out.stop(net.ErrClosed)
+	helpers.Wait()
+	return err
+}
+
+// ping keeps asking whether the server is there, and hangs up on stop.
+func (c *conn) ping(stop, ended <-chan struct{}) {
+	tick := time.NewTicker(c.e.o.ping)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-stop:
+			_ = c.nc.Close() // the reader notices
+			return
+		case <-tick.C:
+			_ = c.send(kindPing, 0, 0, nil) // the reader notices what is broken
+		}
+	}
+}
+
+func (c *conn) read() error {
+	in := bufio.NewReaderSize(patient{c.nc, silentPings * c.e.o.ping}, 64<<10)
+	for {
+		f, err := readFrame(in)
+		if err != nil {
+			return err
+		}
+		if f.kind == kindPong {
+			continue
+		}
+		c.mu.Lock()
+		k := c.mu.waiting[f.request]
+		delete(c.mu.waiting, f.request)
+		c.mu.Unlock()
+		if k != nil {
+			k.finish(f, nil)
+		}
+	}
+}
+
+// finish gives a call its answer. Called once: whoever takes it out of waiting.
+func (k *call) finish(f frame, err error) {
+	if err == nil && f.kind == kindError {
+		err = decodeError(f.payload)
+	}
+	k.answer, k.err = f, err
+	close(k.done)
+	if k.watch != nil {
+		k.watch.answered(err)
+	}
+}
+
+// fail answers every request with err, or, if it is a commit, with doubt. A nil doubt leaves commits waiting.
+func (c *conn) fail(err, doubt error) {
+	c.mu.Lock()
+	if c.mu.broken == nil {
+		c.mu.broken = err
+	}
+	var failed []*call
+	for n, k := range c.mu.waiting {
+		if !k.commit || doubt != nil {
+			failed = append(failed, k)
+			delete(c.mu.waiting, n)
+		}
+	}
+	c.mu.Unlock()
+	for _, k := range failed {
+		if k.commit {
+			k.finish(frame{}, doubt)
+		} else {
+			k.finish(frame{}, err)
+		}
+	}
+}
+
+// send sends a frame that needs no answer.
+func (c *conn) send(k kind, object uint64, request uint32, build func(dst []byte) []byte) error {
+	return c.out.send(func(dst []byte) []byte {
+		start := len(dst)
+		dst = appendFrame(dst, k, object, request)
+		if build != nil {
+			dst = build(dst)
+		}
+		return endFrame(dst, start)
+	})
+}
+
+// ask sends a request. Its call is answered, by the server or by the end of the connection.
+func (c *conn) ask(kd kind, object uint64, build func(dst []byte) []byte) *call {
+	return c.askAs(&call{kind: kd, done: make(chan struct{})}, object, build)
+}
+
+func (c *conn) askAs(k *call, object uint64, build func(dst []byte) []byte) *call {
+	if k.number = c.register(k, 0); k.number == 0 {
+		return k
+	}
+	// What cannot be sent is answered when the connection ends, which is about to happen.
+	_ = c.send(k.kind, object, k.number, build)
+	return k
+}
+
+// followUp sends a request under the number of an earlier one that is answered.
+func (c *conn) followUp(kd kind, object uint64, number uint32) *call {
+	k := &call{kind: kd, number: number, done: make(chan struct{})}
+	if c.register(k, number) != 0 {
+		_ = c.send(kd, object, number, nil) // see askAs
+	}
+	return k
+}
+
+// register gives a call a number, or the number it is to have again. 0: it is answered already.
+func (c *conn) register(k *call, number uint32) uint32 {
+	c.mu.Lock()
+	if err := c.mu.broken; err != nil {
+		c.mu.Unlock()
+		k.finish(frame{}, err) // also a commit: it was not sent
+		return 0
+	}
+	defer c.mu.Unlock()
+	if number == 0 {
+		// Numbers that are still waiting after four billion others are skipped: watches may be.
+		for c.mu.last++; c.mu.last == 0 || c.mu.waiting[c.mu.last] != nil; c.mu.last++ {
+		}
+		number = c.mu.last
+	}
+	c.mu.waiting[number] = k
+	return number
+}
+
+// answered reports whether the answer is there.
+func (k *call) answered() bool {
+	select {
+	case <-k.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait returns a call's answer, or an error when ctx ends or cancelled is closed before.
+func (k *call) wait(ctx context.Context, cancelled <-chan struct{}) (frame, error) {
+	select {
+	case <-k.done:
+		return k.answer, k.err
+	default:
+	}
+	select {
+	case <-k.done:
+		return k.answer, k.err
+	case <-ctx.Done():
+		return frame{}, contextError(ctx)
+	case <-cancelled:
+		return frame{}, errCancelled
+	}
+}

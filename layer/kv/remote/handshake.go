@@ -1,0 +1,106 @@
+package remote
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// The first bytes of a connection, in turn:
+//
+//	server: magic, its challenge
+//	client: magic, its challenge, its name, proof over all of these
+//	server: proof over all of these
+//
+// A proof is an HMAC-SHA256 under the secret of who proves, and everything said so far. The client proves first, so that someone who does not know the
+// secret learns nothing from the server to try secrets on. A side that is not satisfied closes the connection. The server's proof is also its word that
+// nothing of the client's earlier connections is left; it comes when that is so.
+
+const (
+	magic            = "divankv1"
+	nonceSize        = 32
+	nameSize         = 16
+	handshakeTimeout = 10 * time.Second
+)
+
+// clientName tells the connections of one client from those of others: a random number for every opened engine.
+type clientName [nameSize]byte
+
+var errSecret = errors.New("remote: the other side does not know the secret")
+
+func proof(secret, who string, said []byte) []byte {
+	m := hmac.New(sha256.New, []byte(secret))
+	m.Write([]byte(who))
+	m.Write(said)
+	return m.Sum(nil)
+}
+
+// random fills n bytes; crypto/rand does not fail.
+func random(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b)
+	return b
+}
+
+// handshakeClient proves both sides to each other. It blocks until the server has ended the client's earlier connections.
+func handshakeClient(nc net.Conn, secret string, name clientName, timeout time.Duration) error {
+	if err := nc.SetDeadline(time.Now().Add(timeout)); err != nil {
+		return err
+	}
+	said := make([]byte, len(magic)+nonceSize, 256)
+	if _, err := io.ReadFull(nc, said); err != nil {
+		return fmt.Errorf("remote: the store's greeting: %w", err)
+	}
+	if !bytes.HasPrefix(said, []byte(magic)) {
+		return errors.New("remote: who answers is not a store of this version")
+	}
+	mine := append([]byte(magic), random(nonceSize)...)
+	mine = append(mine, name[:]...)
+	said = append(said, mine...)
+	if _, err := nc.Write(append(mine, proof(secret, "client", said)...)); err != nil {
+		return err
+	}
+	theirs := make([]byte, sha256.Size)
+	if _, err := io.ReadFull(nc, theirs); err != nil {
+		if errors.Is(err, io.EOF) {
+			return errSecret // the server hangs up on a wrong proof
+		}
+		return err
+	}
+	if !hmac.Equal(theirs, proof(secret, "server", said)) {
+		return errSecret
+	}
+	return nc.SetDeadline(time.Time{})
+}
+
+// handshakeServer checks the client's proof, has admit end the client's earlier connections, and proves the server.
+func handshakeServer(nc net.Conn, secret string, admit func(clientName)) error {
+	if err := nc.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		return err
+	}
+	said := append([]byte(magic), random(nonceSize)...)
+	if _, err := nc.Write(said); err != nil {
+		return err
+	}
+	theirs := make([]byte, len(magic)+nonceSize+nameSize+sha256.Size)
+	if _, err := io.ReadFull(nc, theirs); err != nil {
+		return err
+	}
+	end := len(theirs) - sha256.Size
+	said = append(said, theirs[:end]...)
+	if !bytes.HasPrefix(theirs, []byte(magic)) || !hmac.Equal(theirs[end:], proof(secret, "client", said)) {
+		return errSecret
+	}
+	if err := nc.SetDeadline(time.Time{}); err != nil {
+		return err
+	}
+	admit(clientName(theirs[end-nameSize : end]))
+	_, err := nc.Write(proof(secret, "server", said))
+	return err
+}

@@ -1,0 +1,323 @@
+package remote
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// object is a transaction or snapshot of a session.
+type object struct {
+	s  *session
+	id uint64
+
+	mu struct {
+		sync.Mutex
+		queue     []frame
+		running   bool // a worker is there
+		abandoned bool // the session has ended
+	}
+
+	// Below is the worker's.
+
+	tx     kv.Transaction
+	snap   kv.Snapshot
+	ranges map[uint32]*openRange
+	ended  bool
+}
+
+// openRange is a range read between two batches.
+type openRange struct {
+	it   kv.RangeIterator
+	rows int // of the next batch
+}
+
+// push gives the object a request, and a worker if it has none.
+func (o *object) push(f frame) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.queue = append(o.mu.queue, f)
+	if !o.mu.running {
+		o.mu.running = true
+		o.s.workers.Go(o.work)
+	}
+}
+
+// abandon ends the object because its session has ended. A commit under way is left to finish: it is the session's end that waits for it.
+func (o *object) abandon() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.abandoned = true
+	o.mu.queue = nil
+	if !o.mu.running {
+		o.mu.running = true
+		o.s.workers.Go(o.work)
+	}
+}
+
+// work does what is in the queue.
+func (o *object) work() {
+	for {
+		o.mu.Lock()
+		if len(o.mu.queue) == 0 {
+			abandoned := o.mu.abandoned
+			o.mu.running = abandoned
+			o.mu.Unlock()
+			if abandoned {
+				o.end()
+			}
+			return
+		}
+		f := o.mu.queue[0]
+		o.mu.queue = o.mu.queue[1:]
+		o.mu.Unlock()
+		o.s.taken(len(f.payload))
+		if err := o.do(f); err != nil {
+			o.s.fail(err)
+		}
+	}
+}
+
+// do carries out one request. An error is the client's breach of the protocol.
+func (o *object) do(f frame) error {
+	if o.ended {
+		return o.s.late(f) // it was sent before the client knew
+	}
+	if f.kind == kindOpenSnapshot || f.kind == kindCheckpoint || o.snap != nil {
+		return o.doOther(f)
+	}
+	if o.tx == nil {
+		o.tx = o.s.server.e.Begin(o.s.server.ctx)
+	}
+	d := &decoder{b: f.payload}
+	if f.kind != kindRangeNext && f.kind != kindRangeClose && f.kind != kindEnd {
+		if err := applyWrites(o.tx, d.bytes()); err != nil {
+			return err
+		}
+	}
+	switch f.kind {
+	case kindWrites:
+	case kindCommit:
+		o.commit(f)
+	case kindWatch:
+		key := d.bytes()
+		if d.err == nil {
+			o.s.addWatch(f, o.tx.Watch(key))
+		}
+	default:
+		var r kv.Reader = o.tx
+		if f.kind >= kindGet && f.kind <= kindRange && d.byte()&flagSnapshot != 0 {
+			r = o.tx.Snapshot()
+		}
+		return o.read(f, d, r)
+	}
+	return d.err
+}
+
+// flagSnapshot asks for a read without a conflict.
+const flagSnapshot = 1
+
+// doOther is do for what is not a transaction.
+func (o *object) doOther(f frame) error {
+	d := &decoder{b: f.payload}
+	switch f.kind {
+	case kindOpenSnapshot:
+		snap, ok, err := kv.OpenSnapshot(o.s.server.ctx, o.s.server.e)
+		if err == nil && !ok {
+			err = kv.NewError(kv.CodeClientInvalid, "the store holds no long snapshots", nil)
+		}
+		if err != nil {
+			o.s.answerError(f, err)
+			o.end()
+			return nil
+		}
+		o.snap = snap
+		o.answerVersion(f, snap.Version())
+		return nil
+	case kindCheckpoint:
+		dir := string(d.bytes())
+		err := d.err
+		if err == nil {
+			err = errors.ErrUnsupported
+			if c, ok := o.s.server.e.(Checkpointer); ok {
+				err = c.Checkpoint(o.s.server.ctx, dir)
+			}
+		}
+		if err != nil {
+			o.s.answerError(f, err)
+		} else {
+			_ = o.s.answer(f, kindDone, nil) // if it cannot be sent, nobody waits for it
+		}
+		o.end()
+		return nil
+	case kindGet, kindGetKey, kindRange:
+		d.bytes() // no writes
+		d.byte()
+	}
+	return o.read(f, d, o.snap)
+}
+
+// read carries out what transactions and snapshots have in common.
+func (o *object) read(f frame, d *decoder, r kv.Reader) error {
+	switch f.kind {
+	case kindGet:
+		if key := d.bytes(); d.err == nil {
+			v, err := r.Get(key).Wait()
+			o.answerValue(f, v, err)
+		}
+	case kindGetKey:
+		if sel := d.selector(); d.err == nil {
+			k, err := r.GetKey(sel).Wait()
+			o.answerValue(f, k, err)
+		}
+	case kindReadVersion:
+		v, err := r.ReadVersion().Wait()
+		if err != nil {
+			o.s.answerError(f, err)
+		} else {
+			o.answerVersion(f, v)
+		}
+	case kindRange:
+		return o.startRange(f, d, r)
+	case kindRangeNext:
+		if or := o.ranges[f.request]; or != nil {
+			o.batch(f, or)
+		} // else it ended, and the client will find that in the answer before
+	case kindRangeClose:
+		if or := o.ranges[f.request]; or != nil {
+			or.it.Close()
+			delete(o.ranges, f.request)
+		}
+	case kindEnd:
+		o.end()
+	default:
+		return errFrame
+	}
+	return d.err
+}
+
+func (o *object) answerValue(f frame, v []byte, err error) {
+	if err != nil {
+		o.s.answerError(f, err)
+		return
+	}
+	_ = o.s.answer(f, kindValue, func(dst []byte) []byte { // if it cannot be sent, nobody waits for it
+		if v == nil {
+			return append(dst, 0)
+		}
+		return append(append(dst, 1), v...)
+	})
+}
+
+func (o *object) answerVersion(f frame, v int64) {
+	_ = o.s.answer(f, kindVersion, func(dst []byte) []byte { return binary.BigEndian.AppendUint64(dst, uint64(v)) })
+}
+
+func (o *object) commit(f frame) {
+	o.mu.Lock()
+	abandoned := o.mu.abandoned
+	o.mu.Unlock()
+	if abandoned {
+		return // nobody would hear of it; and one that is begun now would hold up the client's next connection
+	}
+	err := o.tx.Commit()
+	var version int64
+	var stamp kv.Versionstamp
+	if err == nil {
+		version, err = o.tx.CommittedVersion()
+	}
+	if err == nil && version >= 0 {
+		stamp, err = o.tx.Versionstamp()
+	}
+	if err != nil {
+		o.s.answerError(f, err)
+	} else {
+		_ = o.s.answer(f, kindCommitted, func(dst []byte) []byte { // if it cannot be sent, the client is in doubt, as it should be
+			return append(binary.BigEndian.AppendUint64(dst, uint64(version)), stamp[:]...)
+		})
+	}
+	o.end()
+}
+
+// end gives back what the object holds.
+func (o *object) end() {
+	if o.ended {
+		return
+	}
+	o.ended = true
+	for _, or := range o.ranges {
+		or.it.Close()
+	}
+	o.ranges = nil
+	if o.tx != nil {
+		o.tx.Cancel()
+	}
+	if o.snap != nil {
+		o.snap.Close()
+	}
+	o.s.forget(o)
+}
+
+// The rows of a range read's batches: few first, for who stops early.
+const (
+	firstRows     = 32
+	maxRows       = 1024
+	maxBatchBytes = 128 << 10
+)
+
+func (o *object) startRange(f frame, d *decoder, r kv.Reader) error {
+	sel := kv.SelectorRange{Begin: d.selector(), End: d.selector()}
+	opts := kv.RangeOptions{Limit: int(d.uvarint()), Reverse: d.byte() == 1, Mode: kv.StreamingMode(d.byte())}
+	if d.err != nil || opts.Limit < 0 {
+		return errFrame
+	}
+	or := &openRange{it: r.GetRange(sel, opts), rows: firstRows}
+	if opts.Mode != kv.ModeIterator {
+		or.rows = maxRows
+	}
+	if o.ranges == nil {
+		o.ranges = make(map[uint32]*openRange)
+	}
+	o.ranges[f.request] = or
+	o.batch(f, or)
+	return nil
+}
+
+// The flags of a batch.
+const (
+	flagMore   = 1 << iota // it is not the last
+	flagFailed             // it ends with an error, which comes first in the payload
+)
+
+// batch answers with the next rows of a range read.
+func (o *object) batch(f frame, or *openRange) {
+	rows := make([]byte, 0, 4096)
+	more := false
+	for n := 0; ; n++ {
+		if n == or.rows || len(rows) >= maxBatchBytes {
+			more = true
+			break
+		}
+		if !or.it.Next() {
+			break
+		}
+		row := or.it.KeyValue()
+		rows = appendBytes(appendBytes(rows, row.Key), row.Value)
+	}
+	or.rows = min(4*or.rows, maxRows)
+	var err error
+	if !more {
+		err = or.it.Err()
+		or.it.Close()
+		delete(o.ranges, f.request)
+	}
+	_ = o.s.answer(f, kindRows, func(dst []byte) []byte { // if it cannot be sent, nobody waits for it
+		dst = append(dst, flag(more, flagMore)|flag(err != nil, flagFailed))
+		if err != nil {
+			dst = appendBytes(dst, appendError(nil, err))
+		}
+		return append(dst, rows...)
+	})
+}

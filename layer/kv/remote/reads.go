@@ -1,0 +1,210 @@
+package remote
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// source is whom reads are asked of: a transaction or a long snapshot.
+type source interface {
+	// request sends a request, or reports why it cannot.
+	request(k kind, build func(dst []byte) []byte) (*call, error)
+	// follow sends a request about the range read with this number.
+	follow(k kind, number uint32) (*call, error)
+	// drop sends one that needs no answer.
+	drop(k kind, number uint32)
+	// patience is what ends the waiting for an answer.
+	patience() (context.Context, <-chan struct{})
+	// ended is why the source has ended by a call, or nil.
+	ended() error
+}
+
+// reads implements kv.Reader on a source.
+type reads struct {
+	of    source
+	flags byte
+}
+
+func (t *transaction) Get(key []byte) kv.Future[[]byte]            { return reads{of: t}.Get(key) }
+func (t *transaction) GetKey(sel kv.KeySelector) kv.Future[[]byte] { return reads{of: t}.GetKey(sel) }
+func (t *transaction) ReadVersion() kv.Future[int64]               { return reads{of: t}.ReadVersion() }
+func (t *transaction) Snapshot() kv.Reader                         { return reads{t, flagSnapshot} }
+func (t *transaction) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	return reads{of: t}.GetRange(r, o)
+}
+
+func (r reads) Get(key []byte) kv.Future[[]byte] {
+	if len(key) > kv.MaxKeySize {
+		return failed[[]byte]{kv.NewError(kv.CodeKeyTooLarge, "the key is too large", nil)}
+	}
+	k, err := r.of.request(kindGet, func(dst []byte) []byte { return appendBytes(append(dst, r.flags), key) })
+	return newFuture(r.of, k, err, decodeValue)
+}
+
+func (r reads) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
+	if len(sel.Key) > kv.MaxKeySize+1 {
+		return failed[[]byte]{kv.NewError(kv.CodeKeyTooLarge, "the key is too large", nil)}
+	}
+	k, err := r.of.request(kindGetKey, func(dst []byte) []byte { return appendSelector(append(dst, r.flags), sel) })
+	return newFuture(r.of, k, err, decodeValue)
+}
+
+func (r reads) ReadVersion() kv.Future[int64] {
+	k, err := r.of.request(kindReadVersion, nil)
+	return newFuture(r.of, k, err, decodeVersion)
+}
+
+func decodeValue(f frame) ([]byte, error) {
+	switch {
+	case f.kind != kindValue || len(f.payload) == 0:
+		return nil, errProtocol
+	case f.payload[0] == 0:
+		return nil, nil
+	}
+	return f.payload[1:], nil
+}
+
+func decodeVersion(f frame) (int64, error) {
+	if f.kind != kindVersion || len(f.payload) != 8 {
+		return 0, errProtocol
+	}
+	return int64(binary.BigEndian.Uint64(f.payload)), nil
+}
+
+type failed[T any] struct{ err error }
+
+func (f failed[T]) Wait() (v T, err error) { return v, f.err }
+
+// future is an answer under way.
+type future[T any] struct {
+	of     source
+	k      *call
+	decode func(f frame) (T, error)
+	once   sync.Once
+	value  T
+	err    error
+}
+
+func newFuture[T any](of source, k *call, err error, decode func(f frame) (T, error)) kv.Future[T] {
+	if err != nil {
+		return failed[T]{err}
+	}
+	return &future[T]{of: of, k: k, decode: decode}
+}
+
+func (f *future[T]) Wait() (T, error) {
+	f.once.Do(func() {
+		var answer frame
+		if answer, f.err = f.k.wait(f.of.patience()); f.err == nil {
+			f.value, f.err = f.decode(answer)
+		}
+	})
+	return f.value, f.err
+}
+
+func (r reads) GetRange(kr kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	begin, end := kr.Selectors()
+	it := &iterator{of: r.of, eager: o.Mode != kv.ModeIterator}
+	if len(begin.Key) > kv.MaxKeySize+1 || len(end.Key) > kv.MaxKeySize+1 {
+		it.err = kv.NewError(kv.CodeKeyTooLarge, "the key is too large", nil)
+		return it
+	}
+	it.pending, it.err = r.of.request(kindRange, func(dst []byte) []byte {
+		dst = appendSelector(appendSelector(append(dst, r.flags), begin), end)
+		dst = binary.AppendUvarint(dst, uint64(max(o.Limit, 0)))
+		return append(dst, flag(o.Reverse, 1), byte(o.Mode))
+	})
+	if it.err == nil {
+		it.number = it.pending.number
+	}
+	return it
+}
+
+// iterator implements kv.RangeIterator: batches of rows, of which the next is asked for when the caller has used one up, and from the second on before that.
+type iterator struct {
+	of      source
+	number  uint32
+	eager   bool  // ask for the next batch as soon as one is there
+	pending *call // the next batch, where it was asked for
+
+	rows   decoder
+	more   bool  // rows is not the last batch
+	after  error // comes after rows
+	row    kv.KeyValue
+	err    error
+	closed bool
+}
+
+func (it *iterator) Next() bool {
+	if it.err != nil || it.closed {
+		return false
+	}
+	if it.err = it.of.ended(); it.err != nil {
+		return false
+	}
+	for len(it.rows.b) == 0 {
+		if !it.fetch() {
+			return false
+		}
+	}
+	it.row.Key, it.row.Value = it.rows.pair()
+	if it.rows.err != nil {
+		it.err = errProtocol
+	}
+	return it.err == nil
+}
+
+// fetch waits for the next batch.
+func (it *iterator) fetch() bool {
+	if it.pending == nil {
+		if it.err = it.after; it.err != nil || !it.more {
+			return false
+		}
+		if it.pending, it.err = it.of.follow(kindRangeNext, it.number); it.err != nil {
+			return false
+		}
+		it.eager = true // whoever asks twice will ask again
+	}
+	f, err := it.pending.wait(it.of.patience())
+	it.pending = nil
+	if err != nil {
+		it.err, it.more = err, false
+		return false
+	}
+	d := decoder{b: f.payload}
+	flags := d.byte()
+	if flags&flagFailed != 0 {
+		it.after = decodeError(d.bytes())
+	}
+	if f.kind != kindRows || d.err != nil {
+		it.err = errProtocol
+		return false
+	}
+	it.rows, it.more = d, flags&flagMore != 0
+	if it.more && it.eager {
+		it.pending, it.err = it.of.follow(kindRangeNext, it.number)
+	}
+	return it.err == nil
+}
+
+func (it *iterator) KeyValue() kv.KeyValue {
+	if it.err != nil || it.closed {
+		return kv.KeyValue{}
+	}
+	return it.row
+}
+
+func (it *iterator) Err() error { return it.err }
+
+func (it *iterator) Close() {
+	if it.closed {
+		return
+	}
+	it.closed = true
+	if it.more || it.pending != nil {
+		it.of.drop(kindRangeClose, it.number)
+	}
+}

@@ -1,0 +1,226 @@
+package remote
+
+import (
+	"bufio"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+const (
+	// maxUnsent is how much a session has to say before those who have more to say wait.
+	maxUnsent = 4 << 20
+	// maxUnread is how much of what a client asked for may wait for its transactions before no more is read.
+	maxUnread = 32 << 20
+	// maxObjects are the transactions and snapshots of one client at one time.
+	maxObjects = 100_000
+)
+
+var errTooManyObjects = errors.New("remote: too many transactions")
+
+// session is the server's side of one connection. Its goroutine reads; each transaction with something to do has a goroutine for as long as it does, which
+// works off its requests in order; each watch has one that waits.
+type session struct {
+	server *Server
+	nc     net.Conn
+	out    *output
+	name   clientName
+	done   chan struct{} // closed when nothing of the session is left
+
+	over    chan struct{} // closed when the connection has ended
+	workers sync.WaitGroup
+
+	mu struct {
+		sync.Mutex
+		space   sync.Cond // signalled when queued shrinks
+		queued  int       // bytes of requests that no worker has taken
+		objects map[uint64]*object
+		watches map[watchName]kv.Watch
+		err     error // why the session ends, where it is not the connection
+	}
+}
+
+// watchName is how a client names a watch.
+type watchName struct {
+	object  uint64
+	request uint32
+}
+
+func newSession(s *Server, nc net.Conn) *session {
+	sess := &session{server: s, nc: nc, out: newOutput(nc, maxUnsent, patience(s.o)), done: make(chan struct{}), over: make(chan struct{})}
+	sess.mu.space.L = &sess.mu
+	sess.mu.objects = make(map[uint64]*object)
+	sess.mu.watches = make(map[watchName]kv.Watch)
+	return sess
+}
+
+// patience is how long a server bears with a silent client: longer than the client does with it.
+func patience(o Options) time.Duration { return 2 * silentPings * o.ping }
+
+// patient is a connection that counts as broken when it is silent for long.
+type patient struct {
+	net.Conn
+	limit time.Duration
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	if err := p.SetReadDeadline(time.Now().Add(p.limit)); err != nil {
+		return 0, err
+	}
+	return p.Conn.Read(b)
+}
+
+// run serves the connection until it ends, and then ends all that it began. It returns why it ended.
+func (s *session) run() error {
+	err := s.read()
+	_ = s.nc.Close() // it has ended, or is ended here
+	close(s.over)
+	s.out.stop(net.ErrClosed)
+	s.mu.Lock()
+	objects := s.mu.objects
+	s.mu.objects = nil
+	if s.mu.err != nil {
+		err = s.mu.err
+	}
+	s.mu.Unlock()
+	for _, o := range objects {
+		o.abandon()
+	}
+	s.workers.Wait()
+	return err
+}
+
+func (s *session) read() error {
+	in := bufio.NewReaderSize(patient{s.nc, patience(s.server.o)}, 64<<10)
+	for {
+		f, err := readFrame(in)
+		if err != nil {
+			return err
+		}
+		if f.kind == kindPing {
+			if err := s.answer(f, kindPong, nil); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.dispatch(f); err != nil {
+			return err
+		}
+	}
+}
+
+// dispatch gives a request to its transaction, which is begun with its first request.
+func (s *session) dispatch(f frame) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.mu.queued > maxUnread {
+		s.mu.space.Wait()
+	}
+	if f.kind == kindWatchCancel {
+		// Not in the transaction's order: the watch outlives it.
+		if w := s.mu.watches[watchName{f.object, f.request}]; w != nil {
+			w.Cancel()
+		}
+		return nil
+	}
+	o := s.mu.objects[f.object]
+	switch begins := f.kind&beginFlag != 0; {
+	case begins && o == nil && len(s.mu.objects) < maxObjects:
+		o = &object{s: s, id: f.object}
+		s.mu.objects[f.object] = o
+		f.kind &^= beginFlag
+	case begins && o == nil:
+		return errTooManyObjects
+	case begins:
+		return errFrame
+	case o == nil:
+		return s.late(f)
+	}
+	s.mu.queued += len(f.payload)
+	o.push(f)
+	return nil
+}
+
+// late answers a request for an object that has ended, as transactions do with their commit.
+func (s *session) late(f frame) error {
+	switch f.kind {
+	case kindWrites, kindRangeClose, kindEnd:
+		return nil
+	}
+	s.workers.Go(func() { s.answerError(f, errUsedCommit) }) // not here: it may have to wait for the client to read
+	return nil
+}
+
+// taken says that a worker has taken a request of n bytes.
+func (s *session) taken(n int) {
+	if n == 0 {
+		return
+	}
+	s.mu.Lock()
+	s.mu.queued -= n
+	s.mu.space.Signal()
+	s.mu.Unlock()
+}
+
+// forget takes an object out that has ended.
+func (s *session) forget(o *object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.objects[o.id] == o {
+		delete(s.mu.objects, o.id)
+	}
+}
+
+// fail ends the session for what the client sent.
+func (s *session) fail(err error) {
+	s.mu.Lock()
+	if s.mu.err == nil {
+		s.mu.err = err
+	}
+	s.mu.Unlock()
+	_ = s.nc.Close() // the reader notices
+}
+
+// answer sends an answer to f. build, which may be nil, appends the payload.
+func (s *session) answer(f frame, k kind, build func(dst []byte) []byte) error {
+	return s.out.send(func(dst []byte) []byte {
+		start := len(dst)
+		dst = appendFrame(dst, k, f.object, f.request)
+		if build != nil {
+			dst = build(dst)
+		}
+		return endFrame(dst, start)
+	})
+}
+
+// answerError sends an error as the answer to f.
+func (s *session) answerError(f frame, err error) {
+	_ = s.answer(f, kindError, func(dst []byte) []byte { return appendError(dst, err) }) // if it cannot be sent, nobody waits for it
+}
+
+// addWatch has a goroutine wait for w and tell the client.
+func (s *session) addWatch(f frame, w kv.Watch) {
+	name := watchName{f.object, f.request}
+	s.mu.Lock()
+	s.mu.watches[name] = w
+	s.mu.Unlock()
+	s.workers.Go(func() {
+		select {
+		case <-w.Done():
+		case <-s.over:
+			w.Cancel()
+			<-w.Done()
+		}
+		s.mu.Lock()
+		delete(s.mu.watches, name)
+		s.mu.Unlock()
+		if err := w.Err(); err != nil {
+			s.answerError(f, err)
+			return
+		}
+		_ = s.answer(f, kindWatchFired, nil) // if it cannot be sent, nobody waits for it
+	})
+}

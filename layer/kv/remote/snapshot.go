@@ -1,0 +1,85 @@
+package remote
+
+import (
+	"context"
+	"sync"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// longSnapshot implements kv.Snapshot, and source for its reads.
+type longSnapshot struct {
+	reads
+	ctx     context.Context
+	conn    *conn
+	object  uint64
+	version int64
+	once    sync.Once
+	closed  chan struct{}
+}
+
+// OpenSnapshot implements kv.Snapshotter. It blocks for one round trip. A snapshot does not survive its connection: its reads fail with CodeTooOld then.
+func (e *Engine) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
+	c, object, err := e.connection(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &longSnapshot{ctx: ctx, conn: c, object: object, closed: make(chan struct{})}
+	s.of = s
+	k := c.ask(kindOpenSnapshot|beginFlag, object, nil)
+	f, err := k.wait(ctx, nil)
+	if err == nil {
+		s.version, err = decodeVersion(f)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *longSnapshot) Version() int64 { return s.version }
+
+func (s *longSnapshot) Close() {
+	s.once.Do(func() {
+		close(s.closed)
+		_ = s.conn.send(kindEnd, s.object, 0, nil) // if it cannot be sent, the snapshot is gone with the connection
+	})
+}
+
+func (s *longSnapshot) ended() error {
+	select {
+	case <-s.closed:
+		return errCancelled
+	default:
+		return contextError(s.ctx)
+	}
+}
+
+func (s *longSnapshot) request(k kind, build func(dst []byte) []byte) (*call, error) {
+	if err := s.ended(); err != nil {
+		return nil, err
+	}
+	return s.conn.ask(k, s.object, func(dst []byte) []byte {
+		dst = appendWrites(dst, nil)
+		if build != nil {
+			dst = build(dst)
+		}
+		return dst
+	}), nil
+}
+
+func (s *longSnapshot) follow(k kind, number uint32) (*call, error) {
+	if err := s.ended(); err != nil {
+		return nil, err
+	}
+	return s.conn.followUp(k, s.object, number), nil
+}
+
+func (s *longSnapshot) drop(k kind, number uint32) {
+	if s.ended() == nil {
+		_ = s.conn.send(k, s.object, number, nil)
+	}
+}
+
+func (s *longSnapshot) patience() (context.Context, <-chan struct{}) { return s.ctx, s.closed }
