@@ -49,6 +49,13 @@ type Snapshot interface {
 	Close()
 }
 
+// Checkpointer is the optional ability of an engine to copy its store while it runs.
+type Checkpointer interface {
+	// Checkpoint makes dir, which must not exist, a store of its own with one consistent state, not older than the call: another node can be started
+	// on it. It blocks until the copy is on disk. dir is a directory of the machine that has the store.
+	Checkpoint(ctx context.Context, dir string) error
+}
+
 // OpenSnapshot opens a long snapshot if the engine can hold one. ok is false where it cannot.
 func OpenSnapshot(ctx context.Context, e Engine) (s Snapshot, ok bool, err error) {
 	ss, ok := e.(Snapshotter)

@@ -92,6 +92,7 @@ type Engine struct {
 	failing chan struct{}
 	guard   guard
 
+	copying   sync.Mutex // held by a checkpoint, and by shut
 	closing   atomic.Bool
 	closeOnce sync.Once
 	closeErr  error
@@ -100,8 +101,9 @@ type Engine struct {
 }
 
 var (
-	_ kv.Engine      = (*Engine)(nil)
-	_ kv.Snapshotter = (*Engine)(nil)
+	_ kv.Engine       = (*Engine)(nil)
+	_ kv.Snapshotter  = (*Engine)(nil)
+	_ kv.Checkpointer = (*Engine)(nil)
 )
 
 // Open opens the store in dir and creates it where there is none. A torn tail that a crash left is repaired silently; any other damage is an
@@ -227,6 +229,8 @@ func (e *Engine) Close() error {
 func (e *Engine) shut() (err error) {
 	defer func() { err = errors.Join(err, recoverFatal(recover())) }()
 	e.running.Wait()
+	e.copying.Lock()
+	defer e.copying.Unlock()
 	e.markHorizon()
 	e.iterators.close()
 	e.views.close()
@@ -235,6 +239,25 @@ func (e *Engine) shut() (err error) {
 		return err
 	}
 	return e.lock.Close()
+}
+
+// Checkpoint implements kv.Checkpointer. Files that never change are linked where dir is on the same disk, so that it costs little until the store has
+// moved on. One checkpoint is made at a time.
+func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
+	e.copying.Lock()
+	defer e.copying.Unlock()
+	switch {
+	case e.closing.Load():
+		return errClosed
+	case e.failed() != nil:
+		return e.failed()
+	case ctx.Err() != nil:
+		return contextError(ctx)
+	}
+	if err := e.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+		return fmt.Errorf("embedded: checkpoint: %w", err)
+	}
+	return nil
 }
 
 // Begin implements kv.Engine.

@@ -31,9 +31,9 @@ type Engine struct {
 }
 
 var (
-	_ kv.Engine      = (*Engine)(nil)
-	_ kv.Snapshotter = (*Engine)(nil)
-	_ Checkpointer   = (*Engine)(nil)
+	_ kv.Engine       = (*Engine)(nil)
+	_ kv.Snapshotter  = (*Engine)(nil)
+	_ kv.Checkpointer = (*Engine)(nil)
 )
 
 // Open connects to the store that is served at addr. It waits for Options.Timeout for the store to be there. Once open, the engine connects again
@@ -233,7 +233,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// Checkpoint implements Checkpointer, in a directory of the server's machine.
+// Checkpoint implements kv.Checkpointer, in a directory of the server's machine.
 func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	c, object, err := e.connection(ctx, nil)
 	if err != nil {

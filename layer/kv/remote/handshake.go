@@ -19,8 +19,8 @@ import (
 //	server: proof over all of these
 //
 // A proof is an HMAC-SHA256 under the secret of who proves, and everything said so far. The client proves first, so that someone who does not know the
-// secret learns nothing from the server to try secrets on. A side that is not satisfied closes the connection. The server's proof is also its word that
-// nothing of the client's earlier connections is left; it comes when that is so.
+// secret learns nothing from the server to try secrets on; a wrong proof is answered with zeros, so that the client need not take every broken connection for a
+// wrong secret. The server's proof is also its word that nothing of the client's earlier connections is left; it comes when that is so.
 
 const (
 	magic            = "divankv1"
@@ -68,9 +68,6 @@ func handshakeClient(nc net.Conn, secret string, name clientName, timeout time.D
 	}
 	theirs := make([]byte, sha256.Size)
 	if _, err := io.ReadFull(nc, theirs); err != nil {
-		if errors.Is(err, io.EOF) {
-			return errSecret // the server hangs up on a wrong proof
-		}
 		return err
 	}
 	if !hmac.Equal(theirs, proof(secret, "server", said)) {
@@ -95,7 +92,8 @@ func handshakeServer(nc net.Conn, secret string, admit func(clientName)) error {
 	end := len(theirs) - sha256.Size
 	said = append(said, theirs[:end]...)
 	if !bytes.HasPrefix(theirs, []byte(magic)) || !hmac.Equal(theirs[end:], proof(secret, "client", said)) {
-		return errSecret
+		_, err := nc.Write(make([]byte, sha256.Size))
+		return errors.Join(errSecret, err)
 	}
 	if err := nc.SetDeadline(time.Time{}); err != nil {
 		return err

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"encoding/binary"
-	"errors"
 	"sync"
 
 	"github.com/divandb/divan/layer/kv"
@@ -140,8 +139,8 @@ func (o *object) doOther(f frame) error {
 		dir := string(d.bytes())
 		err := d.err
 		if err == nil {
-			err = errors.ErrUnsupported
-			if c, ok := o.s.server.e.(Checkpointer); ok {
+			err = kv.NewError(kv.CodeClientInvalid, "the store makes no checkpoints", nil)
+			if c, ok := o.s.server.e.(kv.Checkpointer); ok {
 				err = c.Checkpoint(o.s.server.ctx, dir)
 			}
 		}

@@ -10,12 +10,6 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Checkpointer is the optional ability of an engine to copy itself while it runs.
-type Checkpointer interface {
-	// Checkpoint makes dir, which must not exist, a store that can be opened, with a consistent state not older than the call.
-	Checkpoint(ctx context.Context, dir string) error
-}
-
 // Server serves an engine. Close it before the engine.
 type Server struct {
 	e        kv.Engine
@@ -25,7 +19,9 @@ type Server struct {
 	ctx    context.Context // of the transactions; ends after the last session
 	cancel context.CancelFunc
 
-	running sync.WaitGroup // the accepting goroutine and one for each connection
+	running   sync.WaitGroup // the accepting goroutine and one for each connection
+	closeOnce sync.Once
+	closeErr  error
 	// strangers has a token for each connection that has not proved itself yet.
 	strangers chan struct{}
 
@@ -58,16 +54,18 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close ends all connections. Commits under way are finished first; whether their clients hear of it is another matter.
 func (s *Server) Close() error {
-	err := s.listener.Close()
-	s.mu.Lock()
-	s.mu.closed = true
-	for sess := range s.mu.open {
-		_ = sess.nc.Close() // it is being abandoned
-	}
-	s.mu.Unlock()
-	s.running.Wait()
-	s.cancel()
-	return err
+	s.closeOnce.Do(func() {
+		s.closeErr = s.listener.Close()
+		s.mu.Lock()
+		s.mu.closed = true
+		for sess := range s.mu.open {
+			_ = sess.nc.Close() // it is being abandoned
+		}
+		s.mu.Unlock()
+		s.running.Wait()
+		s.cancel()
+	})
+	return s.closeErr
 }
 
 func (s *Server) accept() {

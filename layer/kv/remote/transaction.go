@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/divandb/divan/layer/kv"
 )
@@ -18,6 +19,7 @@ type transaction struct {
 	// cancelled is closed by Cancel, before it takes the lock: what waits under the lock ends then.
 	cancelled chan struct{}
 	once      sync.Once
+	over      atomic.Bool // committed, or failed by a commit: Cancel changes nothing any more
 
 	mu struct {
 		sync.Mutex
@@ -248,6 +250,7 @@ func (t *transaction) Commit() error {
 	}
 	if !t.mu.any && len(t.mu.watches) == 0 {
 		t.mu.state, t.mu.version = txCommitted, -1
+		t.over.Store(true)
 		t.end()
 		t.mu.Unlock()
 		return nil
@@ -268,6 +271,7 @@ func (t *transaction) Commit() error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.over.Store(true)
 	if err != nil {
 		t.mu.state = txFailed
 		t.failWatches(err)
@@ -310,10 +314,7 @@ func (t *transaction) failWatches(err error) {
 }
 
 func (t *transaction) Cancel() {
-	t.mu.Lock()
-	over := t.mu.state == txCommitted || t.mu.state == txFailed
-	t.mu.Unlock()
-	if over {
+	if t.over.Load() {
 		return
 	}
 	t.once.Do(func() { close(t.cancelled) })

@@ -1,0 +1,290 @@
+package remote_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/kvtest"
+	"github.com/divandb/divan/layer/kv/remote"
+)
+
+// cutNowAndThen cuts the proxy's connections at random moments until the returned function is called.
+func cutNowAndThen(p *proxy) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			time.Sleep(time.Duration(rand.IntN(30)) * time.Millisecond)
+			p.cut()
+		}
+	})
+	return func() { cancel(); wg.Wait() }
+}
+
+// TestBreak_serialisable: connections that break at any moment change nothing about what transactions see and leave.
+func TestBreak_serialisable(t *testing.T) {
+	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
+	e := mustOpen(t, p.addr())
+	defer cutNowAndThen(p)()
+	if err := (kvtest.Load{Seed: rand.Uint64(), Rounds: 400}).Check(t.Context(), e); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBreak_onceWithID: with a transaction id, every effect happens exactly once however often the connection breaks.
+func TestBreak_onceWithID(t *testing.T) {
+	const workers, rounds = 8, 100
+	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
+	e := mustOpen(t, p.addr())
+	stop := cutNowAndThen(p)
+	var wg sync.WaitGroup
+	retried := make([]int, workers)
+	for w := range workers {
+		wg.Go(func() {
+			for i := range rounds {
+				o := kv.TransactOptions{TransactionID: fmt.Appendf(nil, "id/%d/%d", w, i)}
+				_, c, err := kv.Transact(t.Context(), e, o, func(tx kv.Transaction) (struct{}, error) {
+					tx.Atomic(kv.AtomicAppendIfFits, fmt.Appendf(nil, "log/%d", w), fmt.Appendf(nil, "%d ", i))
+					return struct{}{}, nil
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				retried[w] += c.Attempts - 1
+			}
+		})
+	}
+	wg.Wait()
+	stop()
+	sum := 0
+	for w := range workers {
+		v, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) {
+			return tx.Get(fmt.Appendf(nil, "log/%d", w)).Wait()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, word := range strings.Fields(string(v)) {
+			if word != fmt.Sprint(i) {
+				t.Fatalf("worker %d: step %d is %s", w, i, word)
+			}
+		}
+		if n := len(strings.Fields(string(v))); n != rounds {
+			t.Errorf("worker %d: %d effects of %d", w, n, rounds)
+		}
+		sum += retried[w]
+	}
+	if sum == 0 {
+		t.Error("nothing had to be tried again: the connection did not break")
+	}
+	t.Logf("%d attempts more than transactions", sum)
+}
+
+// held is an engine whose commits wait.
+type held struct {
+	kv.Engine
+	reached chan struct{} // a commit is there
+	release chan struct{} // it may go on
+}
+
+func (h held) Begin(ctx context.Context) kv.Transaction { return heldTx{h.Engine.Begin(ctx), h} }
+
+type heldTx struct {
+	kv.Transaction
+	h held
+}
+
+func (t heldTx) Commit() error {
+	if t.Wrote() {
+		t.h.reached <- struct{}{}
+		<-t.h.release
+	}
+	return t.Transaction.Commit()
+}
+
+// TestBreak_fence: a commit that is under way when the connection breaks is not said to be in doubt before it has ended; and nobody sees the store
+// before that who would then take it for not made.
+func TestBreak_fence(t *testing.T) {
+	h := held{mustEmbed(t), make(chan struct{}), make(chan struct{})}
+	p := mustProxy(t, mustServe(t, h).Addr().String())
+	e := mustOpen(t, p.addr())
+	tx := e.Begin(t.Context())
+	tx.Set([]byte("id"), []byte("made"))
+	committed := make(chan error, 1)
+	go func() { committed <- tx.Commit() }()
+	<-h.reached
+	p.cut()
+	looked := make(chan string, 1)
+	go func() {
+		v, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) { return tx.Get([]byte("id")).Wait() })
+		looked <- fmt.Sprintf("%s %v", v, err)
+	}()
+	select {
+	case err := <-committed:
+		t.Errorf("the commit ended with %v while it was under way", err)
+	case v := <-looked:
+		t.Errorf("the id was looked up while the commit was under way: %q", v)
+	case <-time.After(300 * time.Millisecond):
+	}
+	h.release <- struct{}{}
+	if err := <-committed; !kv.IsCode(err, kv.CodeUnknownResult) || !kv.MaybeCommitted(err) || !kv.Retryable(err) {
+		t.Errorf("commit: %v", err)
+	}
+	if v := <-looked; v != "made <nil>" {
+		t.Errorf("the id: %s", v)
+	}
+}
+
+// TestBreak_openTransactions: what is open when the connection breaks can be tried again.
+func TestBreak_openTransactions(t *testing.T) {
+	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
+	e := mustOpen(t, p.addr())
+	put := func(k, v string) {
+		t.Helper()
+		if _, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+			tx.Set([]byte(k), []byte(v))
+			return struct{}{}, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("a", "1")
+	reading, writing, armed, unarmed := e.Begin(t.Context()), e.Begin(t.Context()), e.Begin(t.Context()), e.Begin(t.Context())
+	for _, tx := range []kv.Transaction{reading, writing} {
+		if _, err := tx.Get([]byte("a")).Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writing.Set([]byte("b"), []byte("lost"))
+	w, u := armed.Watch([]byte("a")), unarmed.Watch([]byte("a"))
+	if err := armed.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	snap, err := e.OpenSnapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	p.cut()
+	select {
+	case <-w.Done():
+		if w.Err() != nil {
+			t.Errorf("an armed watch ended with %v, want it to fire", w.Err())
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("an armed watch is silent after the connection broke")
+	}
+	retry := func(what string, err error) {
+		t.Helper()
+		if !kv.Retryable(err) || kv.MaybeCommitted(err) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err = reading.Get([]byte("a")).Wait()
+	retry("a read", err)
+	retry("a commit", writing.Commit())
+	_, err = snap.Get([]byte("a")).Wait()
+	retry("a snapshot's read", err)
+	retry("the commit of a watch", unarmed.Commit())
+	<-u.Done()
+	retry("the watch of a commit that failed", u.Err())
+	put("c", "after")
+	tx := e.Begin(t.Context())
+	defer tx.Cancel()
+	if v, err := tx.Get([]byte("b")).Wait(); err != nil || v != nil {
+		t.Errorf("b is %q, %v", v, err)
+	}
+}
+
+// TestBreak_storeGone: the store goes away for longer than the client waits, and comes back as another process with the same content.
+func TestBreak_storeGone(t *testing.T) {
+	below := mustEmbed(t)
+	first := mustServe(t, below)
+	p := mustProxy(t, first.Addr().String())
+	e, err := remote.Open(t.Context(), p.addr(), remote.Options{Secret: secret, Logger: quiet(t), Timeout: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	tx := e.Begin(t.Context())
+	tx.Set([]byte("a"), []byte("1"))
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	p.setRefusing(true)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	tx = e.Begin(t.Context())
+	if _, err := tx.Get([]byte("a")).Wait(); !kv.IsCode(err, kv.CodeUnreachable) && !kv.Retryable(err) {
+		t.Errorf("read while the store is away: %v", err)
+	}
+	tx.Cancel()
+	tx = e.Begin(t.Context())
+	if _, err := tx.Get([]byte("a")).Wait(); !kv.IsCode(err, kv.CodeUnreachable) || kv.Retryable(err) {
+		t.Errorf("read while the store is away: %v", err)
+	}
+	tx.Cancel()
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("it took %v to find out", d)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	tx = e.Begin(ctx)
+	if _, err := tx.Get([]byte("a")).Wait(); !kv.IsCode(err, kv.CodeTimedOut) {
+		t.Errorf("read with a deadline while the store is away: %v", err)
+	}
+	tx = e.Begin(t.Context())
+	time.AfterFunc(20*time.Millisecond, tx.Cancel)
+	if _, err := tx.Get([]byte("a")).Wait(); !kv.IsCode(err, kv.CodeCancelled) {
+		t.Errorf("read that is cancelled while the store is away: %v", err)
+	}
+	p.redirect(mustServe(t, below).Addr().String())
+	p.setRefusing(false)
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		tx = e.Begin(t.Context())
+		v, err := tx.Get([]byte("a")).Wait()
+		tx.Cancel()
+		if err == nil && string(v) == "1" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the store is back, and a read gives %q, %v", v, err)
+		}
+	}
+}
+
+// TestBreak_silence: a store that says nothing more, though the connection stands, counts as gone.
+func TestBreak_silence(t *testing.T) {
+	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
+	e, err := remote.Open(t.Context(), p.addr(), remote.Options{Secret: secret, Logger: quiet(t), Timeout: time.Second}.WithPing(20*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	tx := e.Begin(t.Context())
+	if _, err := tx.Get([]byte("a")).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(300 * time.Millisecond) // idle for longer than the patience of either side
+	if _, err := tx.Get([]byte("a")).Wait(); err != nil {
+		t.Errorf("an idle connection was given up: %v", err)
+	}
+	p.setSilent(true)
+	if _, err := tx.Get([]byte("a")).Wait(); !kv.Retryable(err) {
+		t.Errorf("read of a silent store: %v", err)
+	}
+	p.setSilent(false)
+	if _, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) { return tx.Get([]byte("a")).Wait() }); err != nil {
+		t.Errorf("read after the silence: %v", err)
+	}
+}
