@@ -268,14 +268,14 @@ func citiesSync(t *testing.T, p *process, all []city) {
 		}
 	}
 	var seen struct {
-		ByFunction, ByIDs, Again, Pushed, Conflicts int
-		Edited, Errors                              []string
-		Removed                                     string
-		Filtered                                    bool
+		ByFunction, BySelector, ByIDs, Again, Pushed, Conflicts int
+		Edited, Errors                                          []string
+		Removed                                                 string
+		Filtered                                                bool
 	}
 	runNode(t, "sync.js", map[string]string{"url": p.http() + "/cities", "dir": t.TempDir(), "country": country}, &seen)
-	if seen.ByFunction != count || seen.ByIDs != 7 {
-		t.Errorf("PouchDB has %d cities of %s, not %d, and %d by their ids", seen.ByFunction, country, count, seen.ByIDs)
+	if seen.ByFunction != count || seen.BySelector != count || seen.ByIDs != 7 {
+		t.Errorf("PouchDB has %d and %d cities of %s, not %d, and %d by their ids", seen.ByFunction, seen.BySelector, country, count, seen.ByIDs)
 	}
 	if seen.Again != 0 || seen.Pushed != 12 || seen.Conflicts != 1 || !seen.Filtered || len(seen.Errors) > 0 {
 		t.Errorf("PouchDB saw %+v", seen)
