@@ -1,6 +1,8 @@
 package node
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -8,13 +10,14 @@ import (
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/embedded"
 	"github.com/divandb/divan/layer/kv/fdb"
+	"github.com/divandb/divan/layer/kv/remote"
 	"github.com/divandb/divan/node/config"
 )
 
 // storeDir is where the embedded engine lives in the data directory, beside the files that belong to the node itself.
 const storeDir = "store"
 
-func openEngine(c *config.Config, log *slog.Logger) (kv.Engine, error) {
+func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Engine, error) {
 	switch s := c.Storage; s.Engine {
 	case config.EngineEmbedded:
 		return embedded.Open(filepath.Join(c.Data, storeDir), embedded.Options{CacheBytes: int64(s.Cache), Logger: log})
@@ -22,7 +25,28 @@ func openEngine(c *config.Config, log *slog.Logger) (kv.Engine, error) {
 		return fdb.Open(fdb.Options{
 			ClusterFile: s.ClusterFile, TraceDir: s.TraceDir, TLSCert: s.TLS.Cert, TLSKey: s.TLS.Key, TLSCA: s.TLS.CA,
 		})
+	case config.EngineRemote:
+		return remote.Open(ctx, s.Address, remote.Options{Secret: s.Secret, Logger: log})
 	default:
 		return nil, fmt.Errorf("storage.engine %s is not in this version", s.Engine)
 	}
+}
+
+// serveStore lets other nodes of this machine use the store.
+func (n *Node) serveStore(ctx context.Context) error {
+	s := n.cfg.Storage
+	if s.Listen == "" {
+		return nil
+	}
+	l, err := listen(ctx, "storage", s.Listen)
+	if err != nil {
+		return err
+	}
+	server, err := remote.Serve(l, n.engine, remote.Options{Secret: s.Secret, Logger: n.log})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	n.started("store port", closing(server))
+	n.log.Info("other nodes can use the store", "at", server.Addr())
+	return nil
 }

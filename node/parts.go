@@ -74,10 +74,13 @@ func reachable(addr string) string {
 
 func (n *Node) openStore(ctx context.Context) error {
 	var err error
-	if n.engine, err = openEngine(n.cfg, n.log); err != nil {
+	if n.engine, err = openEngine(ctx, n.cfg, n.log); err != nil {
 		return err
 	}
 	n.started("engine", closing(n.engine))
+	if err := n.serveStore(ctx); err != nil {
+		return err
+	}
 	v := n.cfg.Views
 	n.scripts = script.New(script.Options{
 		Limits: script.Limits{Time: v.MapTimeout, Memory: int64(v.MapMemory)},
