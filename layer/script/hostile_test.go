@@ -90,6 +90,9 @@ func manyVariables() string {
 // TestHostile holds that a hostile function is stopped in time, costs no more memory than it may, gives an error for its
 // document and no other, and leaves the sandbox working.
 func TestHostile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory and waits out limits, neither of which means anything under the race detector")
+	}
 	limits := script.Limits{Time: 250 * time.Millisecond, Memory: 32 << 20, Runtimes: 2}
 	short := open(t, limits)
 	limits.Time = time.Minute
