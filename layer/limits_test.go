@@ -5,8 +5,10 @@ import (
 	"crypto/md5"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/divandb/divan/layer"
 )
@@ -143,5 +145,44 @@ func TestLimits_views(t *testing.T) {
 	}
 	if n != docs*8 {
 		t.Errorf("%d rows, want %d", n, docs*8)
+	}
+}
+
+// Functions that take longer over a batch than a transaction may last.
+func TestLimits_slowViews(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes as long as two transactions may")
+	}
+	d := openViews(t, layer.CreateOptions{})
+	design := func(name string, steps int) *layer.Index {
+		save(t, d, fmt.Sprintf(`{"_id":"_design/%s","views":{"v":{"map":"function(doc) { for (var i = 0, x = 0; i < %d; i++) x += i; emit(doc._id, x); }"}}}`, name, steps))
+		return d.Index(mustDesign(t, d, name))
+	}
+	save(t, d, `{"_id":"0"}`)
+	const steps = 1_000_000
+	start := time.Now()
+	build(t, design("measure", steps), 1, 1)
+	const slow = 100 * time.Millisecond // each document
+	ix := design("slow", int(steps*slow/time.Since(start)))
+	docs := 65 * runtime.GOMAXPROCS(0)
+	for i := range docs {
+		if i > 0 {
+			save(t, d, fmt.Sprintf(`{"_id":"%d"}`, i))
+		}
+	}
+	build(t, ix, 1, 1000)
+	again := 30 * runtime.GOMAXPROCS(0)
+	for i := range again {
+		save(t, d, fmt.Sprintf(`{"_id":"again%d"}`, i))
+	}
+	if caught, err := ix.CatchUp(t.Context(), 1000); caught || err != nil {
+		t.Errorf("caught up %v, %v: not in one transaction", caught, err)
+	}
+	build(t, ix, 2, 1000)
+	for e, err := range ix.Errors(t.Context()) {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if got := rows(t, ix, layer.ViewQuery{View: "v"}); len(got) != docs+again {
+		t.Errorf("%d rows, want %d", len(got), docs+again)
 	}
 }

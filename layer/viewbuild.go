@@ -33,7 +33,6 @@ type Build struct {
 	publishing publishing
 	snapshot   kv.Snapshot      // nil where the engine holds none
 	progress   map[ShardID]*Seq // the map is not changed after the start, so that steps of different shards may run at once
-	fits       map[ShardID]*int // how many documents stepInTransaction may try; likewise
 }
 
 // stepBytes bounds the rows of one transaction: FoundationDB is at its best below 1 MB.
@@ -99,9 +98,8 @@ func (b *Build) start(t *txn) error {
 	}
 	b.Shards = shardsSince(t.cfg, b.From)
 	b.progress = make(map[ShardID]*Seq, len(b.Shards))
-	b.fits = make(map[ShardID]*int, len(b.Shards))
 	for _, shard := range b.Shards {
-		b.progress[shard], b.fits[shard] = new(Seq), new(int)
+		b.progress[shard] = new(Seq)
 		if *b.progress[shard], err = b.shardProgress(t, shard, old != nil); err != nil {
 			return err
 		}
@@ -134,11 +132,10 @@ type StepResult struct {
 
 // Step processes one batch of a shard's changes, at most n documents. Steps of different shards may run at the same time; those of one shard may not. The caller
 // adapts n by how long steps take. Conflict where another build has taken over.
+//
+// Documents are mapped outside of the transactions that write, so that these have the same length however slow the functions are.
 func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, error) {
-	if b.snapshot == nil {
-		return b.stepInTransaction(ctx, shard, n)
-	}
-	batch, err := b.Index.collect(ctx, b.snapshot, b.space, &b.keys, shard, *b.progress[shard], b.Goal, n)
+	batch, err := b.collect(ctx, shard, n)
 	if err != nil {
 		return StepResult{}, err
 	}
@@ -164,45 +161,55 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 	}
 }
 
-// stepInTransaction reads, maps and writes in one transaction, so that a document that changes meanwhile is seen in one state. What does not fit is mapped
-// again by the next step, so it takes fewer documents then.
-func (b *Build) stepInTransaction(ctx context.Context, shard ShardID, n int) (StepResult, error) {
-	fits := b.fits[shard]
-	if *fits > 0 {
-		n = min(n, *fits)
+// collect reads and maps a batch, from the snapshot or from the store as it is now.
+func (b *Build) collect(ctx context.Context, shard ShardID, n int) (*batch, error) {
+	if b.snapshot != nil {
+		return b.Index.collect(ctx, b.snapshot, b.space, &b.keys, shard, *b.progress[shard], b.Goal, n)
 	}
-	var cut bool // by the last attempt
-	batch, _, err := transact(ctx, b.Index.db, func(t *txn) (*batch, error) {
-		batch, err := b.Index.collect(ctx, t.Snapshot(), t.keys, &b.keys, shard, *b.progress[shard], b.Goal, n)
+	var sources []source
+	batch, err := read(ctx, b.Index.db, func(t *txn) (batch *batch, err error) {
+		batch, sources, err = b.Index.gather(t.Snapshot(), t.keys, shard, *b.progress[shard], b.Goal, n)
+		return batch, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	batch.docs, err = b.Index.mapAll(ctx, &b.keys, sources)
+	return batch, err
+}
+
+func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo Seq) error {
+	status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
+	var err error
+	if b.snapshot == nil {
+		if docs, err = unmoved(t, shard, docs); err != nil {
+			return err
+		}
+	}
+	if err := b.checkToken(status); err != nil {
+		return err
+	}
+	t.Set(b.keys.progressKey(shard), upTo.appendTuple(nil))
+	return applyRows(t, &b.keys, docs)
+}
+
+// unmoved are the documents that have not changed since they were read. One that has comes again, later in the feed.
+func unmoved(t *txn, shard ShardID, docs []indexedDoc) ([]indexedDoc, error) {
+	entries := make([]kv.Future[[]byte], len(docs))
+	for i := range docs {
+		entries[i] = t.Get(t.close(t.keys.entry(t.open(), shard, docs[i].seq)))
+	}
+	kept := make([]indexedDoc, 0, len(docs))
+	for i := range docs {
+		entry, err := entries[i].Wait()
 		if err != nil {
 			return nil, err
 		}
-		at := cutAt(&b.keys, batch.docs, stepBytes)
-		if cut = at < len(batch.docs); cut {
-			batch.docs, batch.done = batch.docs[:at], false
-			batch.upTo = batch.docs[at-1].seq
+		if entry != nil {
+			kept = append(kept, docs[i])
 		}
-		return batch, b.write(t, shard, batch.docs, batch.upTo)
-	})
-	if err != nil {
-		return StepResult{}, err
 	}
-	*b.progress[shard] = batch.upTo
-	switch done := len(batch.docs); {
-	case cut:
-		*fits = done
-	case *fits > 0:
-		*fits += *fits/2 + 1
-	}
-	return batch.result(), nil
-}
-
-func (b *Build) write(tx kv.Transaction, shard ShardID, docs []indexedDoc, upTo Seq) error {
-	if err := b.checkToken(tx.Get(b.keys.infoKey(keyspace.ViewStatus))); err != nil {
-		return err
-	}
-	tx.Set(b.keys.progressKey(shard), upTo.appendTuple(nil))
-	return applyRows(tx, &b.keys, docs)
+	return kept, nil
 }
 
 func (b *Build) checkToken(status kv.Future[[]byte]) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -34,13 +35,22 @@ const loadBytes = 8 << 20
 
 // collect reads a shard's changes in (from, goal], at most n, with their documents, and maps them. goal zero is the end. It writes nothing.
 func (ix *Index) collect(ctx context.Context, r kv.Reader, keys space, k *indexKeys, shard ShardID, from, goal Seq, n int) (*batch, error) {
+	b, sources, err := ix.gather(r, keys, shard, from, goal, n)
+	if err == nil {
+		b.docs, err = ix.mapAll(ctx, k, sources)
+	}
+	return b, err
+}
+
+// gather is collect without mapping: sources are what there is to map.
+func (ix *Index) gather(r kv.Reader, keys space, shard ShardID, from, goal Seq, n int) (*batch, []source, error) {
 	entries, more, err := readEntries(r, keys, shard, from, goal, n)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	sources, err := ix.load(r, keys, entries)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	b := &batch{upTo: goal, done: !more && len(sources) == len(entries)}
 	if len(sources) > 0 && (!b.done || goal.IsZero()) {
@@ -48,15 +58,22 @@ func (ix *Index) collect(ctx context.Context, r kv.Reader, keys space, k *indexK
 	} else if goal.IsZero() {
 		b.upTo = from
 	}
-	b.docs, err = ix.mapAll(ctx, k, sources)
-	return b, err
+	return b, sources, nil
 }
 
-// collectAll is collect for all that is left of several shards at one version; done is false where that is more than n documents.
+// mapTime is how long a transaction may map: it has five seconds for everything.
+const mapTime = 2 * time.Second
+
+// collectAll is collect for all that is left of several shards at one version; done is false where that is more than n documents, or takes too long to map.
 func (ix *Index) collectAll(t *txn, r kv.Reader, k *indexKeys, from map[ShardID]Seq, n int) (*batch, error) {
+	ctx, cancel := context.WithTimeout(t.ctx, mapTime)
+	defer cancel()
 	all := &batch{done: true}
 	for shard, seq := range from {
-		b, err := ix.collect(t.ctx, r, t.keys, k, shard, seq, Seq{}, n-len(all.docs))
+		b, err := ix.collect(ctx, r, t.keys, k, shard, seq, Seq{}, n-len(all.docs))
+		if err != nil && ctx.Err() != nil && t.ctx.Err() == nil {
+			return &batch{}, nil
+		}
 		if err != nil {
 			return nil, err
 		}
