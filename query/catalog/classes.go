@@ -68,9 +68,20 @@ func init() {
 		b.add(v{"oid": 1663, "spcname": "pg_default", "spcowner": oidOwner})
 	}
 	fillers["pg_catalog.pg_collation"] = func(_ *Snapshot, b *rows) {
-		for oid, name := range map[int]string{100: "default", 950: "C"} {
-			b.add(v{"oid": oid, "collname": name, "collnamespace": oidPgCatalog, "collowner": oidOwner, "collprovider": "c", "collisdeterministic": true,
-				"collencoding": -1, "collcollate": "C", "collctype": "C"})
+		for _, c := range types.Collations() {
+			row := v{"oid": c.OID, "collname": c.Name, "collnamespace": oidPgCatalog, "collowner": oidOwner, "collisdeterministic": true,
+				"collencoding": -1}
+			switch {
+			case c.Locale != "":
+				row["collprovider"], row["colliculocale"] = "i", c.Locale
+			case c.Name == "default":
+				row["collprovider"] = "d"
+			case c.Name == "ucs_basic":
+				row["collprovider"], row["collcollate"], row["collctype"], row["collencoding"] = "c", "C", "C", 6
+			default:
+				row["collprovider"], row["collcollate"], row["collctype"] = "c", c.Name, c.Name
+			}
+			b.add(row)
 		}
 	}
 	fillers["pg_catalog.pg_language"] = func(_ *Snapshot, b *rows) {

@@ -364,8 +364,9 @@ func (s *summer) Result(*Env) (types.Datum, error) {
 }
 
 type extreme struct {
-	max  bool
-	best types.Datum
+	max       bool
+	collation *types.Collation // of texts; nil for their bytes
+	best      types.Datum
 }
 
 func (e *extreme) Add(_ *Env, args []types.Datum) error {
@@ -373,7 +374,7 @@ func (e *extreme) Add(_ *Env, args []types.Datum) error {
 		e.best = args[0]
 		return nil
 	}
-	c, err := types.Compare(args[0], e.best)
+	c, err := types.CompareCollated(args[0], e.best, e.collation)
 	if err == nil && (c > 0) == e.max && c != 0 {
 		e.best = args[0]
 	}

@@ -69,6 +69,8 @@ type Col struct {
 	Depth, Index int
 	Typ          types.OID
 	Name         string // as EXPLAIN shows it
+	// Collation is the one that the column was made with in a sub-query; nil for the default.
+	Collation *types.Collation
 }
 
 func (c *Col) Type() types.OID { return c.Typ }

@@ -17,7 +17,9 @@ type Func struct {
 	NullArgs bool
 	// Volatile functions are never computed ahead.
 	Volatile bool
-	Eval     func(env *CallEnv, args []types.Datum) (types.Datum, error)
+	// Collation is set for a comparison whose order is not that of bytes, so that no key range stands for it.
+	Collation *types.Collation
+	Eval      func(env *CallEnv, args []types.Datum) (types.Datum, error)
 }
 
 // Pseudo types of arguments, resolved by the arguments of a call.

@@ -189,6 +189,8 @@ type Coalesce struct {
 	Op   string // "coalesce", "greatest", "least"
 	Args []Expr
 	Typ  types.OID
+	// Collation is by which greatest and least compare texts; nil for their bytes.
+	Collation *types.Collation
 }
 
 func (c *Coalesce) Type() types.OID { return c.Typ }
@@ -210,7 +212,7 @@ func (c *Coalesce) Eval(env *Env) (types.Datum, error) {
 			best = d
 			continue
 		}
-		order, err := types.Compare(d, best)
+		order, err := types.CompareCollated(d, best, c.Collation)
 		if err != nil {
 			return types.Null, err
 		}

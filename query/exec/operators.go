@@ -12,10 +12,13 @@ func Comparison(op string) *Func { return comparisons[op] }
 
 var comparisons = map[string]*Func{}
 
+var comparisonTests = map[string]func(int) bool{
+	"=": func(c int) bool { return c == 0 }, "<>": func(c int) bool { return c != 0 }, "<": func(c int) bool { return c < 0 },
+	"<=": func(c int) bool { return c <= 0 }, ">": func(c int) bool { return c > 0 }, ">=": func(c int) bool { return c >= 0 },
+}
+
 func init() {
-	for op, test := range map[string]func(int) bool{
-		"=": func(c int) bool { return c == 0 }, "<>": func(c int) bool { return c != 0 }, "<": func(c int) bool { return c < 0 },
-		"<=": func(c int) bool { return c <= 0 }, ">": func(c int) bool { return c > 0 }, ">=": func(c int) bool { return c >= 0 }} {
+	for op, test := range comparisonTests {
 		comparisons[op] = &Func{Name: op, Ret: types.Bool, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
 			c, err := types.Compare(a[0], a[1])
 			return types.NewBool(err == nil && test(c)), err

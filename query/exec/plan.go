@@ -14,6 +14,8 @@ type Column struct {
 	Mod  int32 // -1 for none
 	// Fields are the columns of a record, where they are known.
 	Fields []Column
+	// Collation of texts, where it is not the default.
+	Collation *types.Collation
 }
 
 // Plan yields the rows of a query. It is made for one execution and may be opened several times (a correlated sub-query).

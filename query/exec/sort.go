@@ -14,6 +14,8 @@ type SortKey struct {
 	Index      int
 	Desc       bool
 	NullsFirst bool
+	// Collation orders texts; nil for their bytes.
+	Collation *types.Collation
 }
 
 // compareRows orders rows by keys. An error of a comparison is kept in *fail.
@@ -30,7 +32,7 @@ func compareRows(a, b []types.Datum, keys []SortKey, fail *error) int {
 			}
 			return c
 		}
-		c, err := types.Compare(x, y)
+		c, err := types.CompareCollated(x, y, k.Collation)
 		if err != nil && *fail == nil {
 			*fail = err
 		}

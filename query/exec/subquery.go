@@ -21,6 +21,8 @@ type Subquery struct {
 	Any  *Any
 	Off  int
 	Text string // for EXPLAIN
+	// Collation of the value, where it is not the default.
+	Collation *types.Collation
 }
 
 // subState is a Subquery's part of a State.

@@ -30,6 +30,10 @@ func RewriteChildren(e Expr, f func(Expr) Expr) Expr {
 			c.Args = args
 			return &c
 		}
+	case *Collate:
+		if x := f(n.X); x != n.X {
+			return &Collate{x, n.Collation}
+		}
 	case *CastExpr:
 		if x := f(n.X); x != n.X {
 			c := *n
@@ -62,7 +66,7 @@ func RewriteChildren(e Expr, f func(Expr) Expr) Expr {
 		}
 	case *Coalesce:
 		if args, changed := rewriteList(n.Args, f); changed {
-			return &Coalesce{n.Op, args, n.Typ}
+			return &Coalesce{n.Op, args, n.Typ, n.Collation}
 		}
 	case *In:
 		x := f(n.X)
@@ -151,7 +155,7 @@ func Key(e Expr) string {
 func Fold(e Expr, env *Env) Expr {
 	return Rewrite(e, func(x Expr) Expr {
 		switch n := x.(type) {
-		case *Const, *Col, *Subquery, *Array, *RowExpr:
+		case *Const, *Col, *Subquery, *Array, *RowExpr, *Collate:
 			return x
 		case *Call:
 			if n.Func.Volatile || !constants(n.Args) {

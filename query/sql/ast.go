@@ -81,6 +81,11 @@ type (
 		x    expr
 		name typeName
 	}
+	collation struct {
+		at
+		x    expr
+		name []string
+	}
 	call struct {
 		at
 		name     []string

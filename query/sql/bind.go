@@ -148,6 +148,8 @@ type relColumn struct {
 	// merged is the COALESCE of a FULL JOIN USING.
 	merged exec.Expr
 	fields []exec.Column // of a record
+	// collation that the column was made with in a sub-query; nil for the default.
+	collation *types.Collation
 }
 
 func (b *binder) enter(off int) error {
@@ -266,9 +268,10 @@ func (b *binder) values(s *selectStmt, sc *scope) (*boundQuery, error) {
 
 // boundOrder is an item of ORDER BY: an index into the select list, or an expression.
 type boundOrder struct {
-	index int
-	expr  exec.Expr
-	item  orderItem
+	index     int
+	expr      exec.Expr
+	item      orderItem
+	collation *types.Collation
 }
 
 // orderBy binds ORDER BY: a number or an alias means a column of the result, anything else is an expression over FROM.
@@ -289,6 +292,10 @@ func (b *binder) orderBy(s *selectStmt, sc *scope, targets []exec.Expr, names []
 					return nil, err
 				}
 			}
+			if o.collation, err = sortCollation(o.expr, it.expr.offset()); err != nil {
+				return nil, err
+			}
+			o.expr = withoutBytes(o.expr)
 			key := exec.Key(o.expr)
 			for j, t := range targets {
 				if exec.Key(t) == key {
@@ -296,6 +303,8 @@ func (b *binder) orderBy(s *selectStmt, sc *scope, targets []exec.Expr, names []
 					break
 				}
 			}
+		} else if o.collation, err = sortCollation(targets[i], it.expr.offset()); err != nil {
+			return nil, err
 		}
 		out = append(out, o)
 	}
@@ -384,8 +393,8 @@ func (b *binder) finish(s *selectStmt, sc *scope, g *grouper, targets []exec.Exp
 		if t := q.targets[i].Type(); t == types.JSON || t == types.Void {
 			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type %s", types.NameOf(t)).At(o.item.expr.offset())
 		}
-		q.order = append(q.order, exec.SortKey{Index: i, Desc: o.item.desc, NullsFirst: o.item.nullsFirst})
-		name := q.targets[i].String()
+		q.order = append(q.order, exec.SortKey{Index: i, Desc: o.item.desc, NullsFirst: o.item.nullsFirst, Collation: o.collation})
+		name := exec.SortName(q.targets[i], o.collation)
 		if o.item.desc {
 			name += " DESC"
 		}
@@ -502,7 +511,7 @@ func (b *binder) union(s *selectStmt, sc *scope) (*boundQuery, error) {
 		if err := b.retype(right, i, t, s.right.offset()); err != nil {
 			return nil, err
 		}
-		q.columns = append(q.columns, exec.Column{Name: l.Name, Type: t, Mod: -1})
+		q.columns = append(q.columns, exec.Column{Name: l.Name, Type: t, Mod: -1, Collation: unionCollation(l.Collation, r.Collation)})
 	}
 	q.keep = len(q.columns)
 	if err := b.orderByColumns(s, q); err != nil {
@@ -525,8 +534,13 @@ func (b *binder) orderByColumns(s *selectStmt, q *boundQuery) error {
 		if i < 0 {
 			return sqlstate.Unsupported(it.expr.offset(), "Order by a column's name or number.", "ORDER BY of an expression over UNION or VALUES")
 		}
-		q.order = append(q.order, exec.SortKey{Index: i, Desc: it.desc, NullsFirst: it.nullsFirst})
-		q.orderNames = append(q.orderNames, q.columns[i].Name)
+		col := &exec.Col{Index: i, Typ: q.columns[i].Type, Name: q.columns[i].Name, Collation: q.columns[i].Collation}
+		coll, err := sortCollation(col, it.expr.offset())
+		if err != nil {
+			return err
+		}
+		q.order = append(q.order, exec.SortKey{Index: i, Desc: it.desc, NullsFirst: it.nullsFirst, Collation: coll})
+		q.orderNames = append(q.orderNames, exec.SortName(col, coll))
 	}
 	return nil
 }

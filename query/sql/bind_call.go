@@ -33,7 +33,11 @@ func (b *binder) call(n *call, sc *scope) (exec.Expr, error) {
 			return nil, syntaxError(n.offset(), "syntax error: %s needs an argument", strings.ToUpper(name))
 		}
 		args, typ, err := b.unify(args, strings.ToUpper(name), n.offset())
-		return &exec.Coalesce{Op: name, Args: args, Typ: typ}, err
+		if err != nil || name == "coalesce" {
+			return &exec.Coalesce{Op: name, Args: args, Typ: typ}, err
+		}
+		coll, err := comparisonCollation("<", n.offset(), args...)
+		return &exec.Coalesce{Op: name, Args: args, Typ: typ, Collation: coll}, err
 	case "nullif":
 		return b.nullIf(n, sc)
 	}
@@ -106,6 +110,9 @@ func (b *binder) callWith(n *call, args []exec.Expr, sc *scope) (exec.Expr, erro
 		if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, n.offset()); err != nil {
 			return nil, err
 		}
+	}
+	if err := casingCollation(name, n.offset(), args...); err != nil {
+		return nil, err
 	}
 	return &exec.Call{Func: fn, Args: args, Typ: returnType(fn, args), Off: n.offset()}, nil
 }
@@ -371,6 +378,9 @@ func (b *binder) specialOperator(op string, args []exec.Expr, off int) (exec.Exp
 		}
 		y, err := b.coerce(args[1], types.Text, types.Implicit, off)
 		if err != nil {
+			return nil, true, err
+		}
+		if err := casingCollation(op, off, x, y); err != nil {
 			return nil, true, err
 		}
 		return &exec.Call{Func: exec.LikeFunc(op), Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off, Op: op}, true, nil

@@ -68,6 +68,8 @@ func (b *binder) expr(e expr, sc *scope) (exec.Expr, error) {
 		return b.caseExpr(n, sc)
 	case *cast:
 		return b.cast(n, sc)
+	case *collation:
+		return b.collate(n, sc)
 	case *call:
 		return b.call(n, sc)
 	case *arrayLit:
@@ -171,7 +173,7 @@ func (b *binder) outer(x exec.Expr, sc, found *scope, depth int, off int) (exec.
 	if !ok {
 		return nil, sqlstate.Unsupported(off, "Name the column of one side.", "a merged column of FULL JOIN USING inside a sub-query is not supported")
 	}
-	return &exec.Col{Depth: depth, Index: c.Index, Typ: c.Typ, Name: c.Name}, nil
+	return &exec.Col{Depth: depth, Index: c.Index, Typ: c.Typ, Name: c.Name, Collation: c.Collation}, nil
 }
 
 // columnIn looks for a column among the relations of one scope; nil for not found.
@@ -220,7 +222,7 @@ func (b *binder) columnIn(n *column, s *scope) (exec.Expr, error) {
 	if len(s.rels) > 1 {
 		shown = rel.alias + "." + name
 	}
-	return &exec.Col{Index: found.index, Typ: found.typ, Name: shown}, nil
+	return &exec.Col{Index: found.index, Typ: found.typ, Name: shown, Collation: found.collation}, nil
 }
 
 // systemColumn is tableoid, xmin or ctid of a catalogue relation: constants, as nothing there is ever updated.
@@ -268,7 +270,7 @@ func (r *relation) row() exec.Expr {
 	e := &exec.RowExpr{}
 	for _, c := range r.cols {
 		r.use(c.index)
-		e.Items = append(e.Items, &exec.Col{Index: c.index, Typ: c.typ, Name: c.name})
+		e.Items = append(e.Items, &exec.Col{Index: c.index, Typ: c.typ, Name: c.name, Collation: c.collation})
 	}
 	return e
 }
@@ -322,7 +324,9 @@ func (b *binder) isTest(n *isTest, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, y, err = b.comparable("IS DISTINCT FROM", x, y, n.offset())
+	if x, y, err = b.comparable("IS DISTINCT FROM", x, y, n.offset()); err == nil {
+		_, err = comparisonCollation("=", n.offset(), x, y)
+	}
 	return &exec.Distinct{Not: n.not, X: x, Y: y}, err
 }
 
@@ -362,6 +366,10 @@ func (b *binder) inList(n *inList, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := comparisonCollation("=", n.offset(), all...); err != nil {
+		return nil, err
+	}
+	all = withoutCollates(all)
 	return exec.NewIn(n.not, all[0], all[1:])
 }
 
@@ -420,6 +428,10 @@ func (b *binder) like(n *like, sc *scope) (exec.Expr, error) {
 		}
 		args = append(args, esc)
 	}
+	if err := casingCollation(op, n.offset(), args...); err != nil {
+		return nil, err
+	}
+	args = withoutCollates(args)
 	var e exec.Expr = &exec.Call{Func: exec.LikeFunc(op), Args: args, Typ: types.Bool, Off: n.offset(), Op: op}
 	if n.not {
 		e = &exec.Logic{Op: "not", Args: []exec.Expr{e}}
@@ -601,6 +613,9 @@ func (b *binder) field(n *field, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if hasLocale(x) {
+		return nil, unsupportedCollation(n.offset(), "a field of a row")
+	}
 	for i, f := range fieldsOf(x, sc) {
 		if f.Name == n.name {
 			idx := &exec.Const{D: types.NewInt(int64(i)), Typ: types.Int4}
@@ -623,7 +638,7 @@ func (b *binder) subquery(n *subquery, sc *scope) (exec.Expr, error) {
 	if len(q.columns) != 1 {
 		return nil, syntaxError(n.offset(), "subquery must return only one column")
 	}
-	out.Typ = q.columns[0].Type
+	out.Typ, out.Collation = q.columns[0].Type, q.columns[0].Collation
 	if n.kind == "array" {
 		if out.Typ = types.ArrayOf(out.Typ); out.Typ == 0 {
 			return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s", types.NameOf(q.columns[0].Type)).At(n.offset())
@@ -680,6 +695,9 @@ func (b *binder) quantified(n *quantified, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := any.collate(n, y); err != nil {
+		return nil, err
+	}
 	if want := any.elem; want != elem {
 		y = &exec.CastExpr{X: y, To: types.ArrayOf(want), Mod: -1, Off: n.offset(), Hidden: true}
 	}
@@ -727,6 +745,9 @@ func (b *binder) anyQuery(n *quantified, x exec.Expr, s *subquery, sc *scope) (e
 	}
 	any, err := b.anyOp(n, x, q.columns[0].Type)
 	if err != nil {
+		return nil, err
+	}
+	if err := any.collate(n, &exec.Col{Typ: q.columns[0].Type, Collation: q.columns[0].Collation}); err != nil {
 		return nil, err
 	}
 	if any.elem != q.columns[0].Type {

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
@@ -169,7 +170,7 @@ func (b *binder) addRelation(sc *scope, rel *relation, cols []exec.Column, names
 		if i < len(names) {
 			c.Name = names[i]
 		}
-		rel.cols = append(rel.cols, relColumn{name: c.Name, typ: c.Type, mod: c.Mod, index: sc.width + i, fields: c.Fields})
+		rel.cols = append(rel.cols, relColumn{name: c.Name, typ: c.Type, mod: c.Mod, index: sc.width + i, fields: c.Fields, collation: c.Collation})
 	}
 	sc.width += len(cols)
 	sc.rels = append(sc.rels, rel)
@@ -387,6 +388,9 @@ func (b *binder) cteQuery(c *boundCTE) (*boundQuery, error) {
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "recursive query %q column %d has type %s in non-recursive term but type %s overall",
 				c.name, i+1, types.NameOf(col.Type), types.NameOf(step.columns[i].Type)).At(s.right.offset())
 		}
+		if c := step.columns[i].Collation; c != col.Collation {
+			return nil, unsupportedCollation(s.right.offset(), "a column of a recursive query that changes it")
+		}
 		if err := b.retype(step, i, col.Type, s.right.offset()); err != nil {
 			return nil, err
 		}
@@ -428,6 +432,9 @@ func (b *binder) funcTable(n *funcTable, sc *scope) (boundFrom, error) {
 	args, err := b.args(c, inner)
 	if err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(args, hasLocale) {
+		return nil, unsupportedCollation(n.offset(), "an argument of a function in FROM")
 	}
 	var cols []exec.Column
 	if fn := b.tableFunc(c, args); fn != nil {
@@ -547,8 +554,8 @@ func (b *binder) usingColumn(name, kind string, left, right []*relation, off int
 	if err != nil {
 		return nil, err
 	}
-	lx := &exec.Col{Index: l.index, Typ: l.typ, Name: name}
-	rx := &exec.Col{Index: r.index, Typ: r.typ, Name: name}
+	lx := &exec.Col{Index: l.index, Typ: l.typ, Name: name, Collation: l.collation}
+	rx := &exec.Col{Index: r.index, Typ: r.typ, Name: name, Collation: r.collation}
 	switch kind {
 	case "right":
 		l.hidden = true

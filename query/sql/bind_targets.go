@@ -49,12 +49,12 @@ func (b *binder) targets(s *selectStmt, sc *scope) ([]exec.Expr, []exec.Column, 
 				return nil, nil, err
 			}
 			for _, rc := range cols {
-				var e exec.Expr = &exec.Col{Index: rc.index, Typ: rc.typ, Name: rc.name}
+				var e exec.Expr = &exec.Col{Index: rc.index, Typ: rc.typ, Name: rc.name, Collation: rc.collation}
 				if rc.merged != nil {
 					e = rc.merged
 				}
 				add(e, rc.name, rc.mod)
-				names[len(names)-1].Fields = rc.fields
+				names[len(names)-1].Fields, names[len(names)-1].Collation = rc.fields, rc.collation
 			}
 			continue
 		}
@@ -81,6 +81,9 @@ func (b *binder) targets(s *selectStmt, sc *scope) ([]exec.Expr, []exec.Column, 
 		}
 		add(e, pick(t.alias, targetName(t.expr)), modOf(e, sc))
 		names[len(names)-1].Fields = fieldsOf(e, sc)
+		if names[len(names)-1].Collation, err = columnCollation(e, t.expr.offset()); err != nil {
+			return nil, nil, err
+		}
 	}
 	if len(out) > maxTargets {
 		return nil, nil, sqlstate.New(sqlstate.TooManyColumns, "target lists can have at most %d entries", maxTargets)
@@ -117,6 +120,9 @@ func (b *binder) setFunc(e expr, sc *scope) (*boundSetFunc, error) {
 	fn := b.tableFunc(c, args)
 	if fn == nil {
 		return nil, nil
+	}
+	if slices.ContainsFunc(args, hasLocale) {
+		return nil, unsupportedCollation(e.offset(), "an argument of a function that returns rows")
 	}
 	if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.offset()); err != nil {
 		return nil, err
@@ -228,6 +234,8 @@ func figureName(e expr) (string, int) {
 			return name, 2
 		}
 	case *subscript:
+		return figureName(n.x)
+	case *collation:
 		return figureName(n.x)
 	case *cast:
 		if name, strength := figureName(n.x); strength == 2 {

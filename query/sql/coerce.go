@@ -163,13 +163,25 @@ func (b *binder) compare(op string, x, y exec.Expr, off int) (exec.Expr, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &exec.Call{Func: exec.Comparison(op), Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off, Op: op}, nil
+	coll, err := comparisonCollation(op, off, x, y)
+	if err != nil {
+		return nil, err
+	}
+	fn := exec.CollatedComparison(op, coll)
+	if fn.Collation == nil {
+		// What compares by bytes may become a key range, and looks at columns themselves.
+		x, y = withoutCollate(x), withoutCollate(y)
+	}
+	return &exec.Call{Func: fn, Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off, Op: op}, nil
 }
 
 // comparable brings two operands to a type that compares.
 func (b *binder) comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec.Expr, error) {
 	a, c := x.Type(), y.Type()
 	if a == types.JSONB || c == types.JSONB {
+		if hasLocale(x) || hasLocale(y) {
+			return nil, nil, unsupportedCollation(off, "a comparison with jsonb")
+		}
 		var err error
 		if x, err = b.asJSON(x, op, c, off); err == nil {
 			y, err = b.asJSON(y, op, a, off)

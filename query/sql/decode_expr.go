@@ -204,6 +204,11 @@ func (d *decoder) call(f *sqlparser.FuncExpr) (expr, error) {
 			return nil, err
 		}
 		return &cast{p, args[0], n.typ}, nil
+	case noteCollate:
+		if err := need(1); err != nil {
+			return nil, err
+		}
+		return &collation{p, args[0], n.name}, nil
 	case noteIs:
 		if err := need(1); err != nil {
 			return nil, err

@@ -14,6 +14,7 @@ type aggRef struct {
 	typ   types.OID
 	text  string
 	off   int
+	coll  collState
 }
 
 func (a *aggRef) Type() types.OID { return a.typ }
@@ -26,6 +27,7 @@ type winRef struct {
 	index int
 	typ   types.OID
 	text  string
+	coll  collState
 }
 
 func (w *winRef) Type() types.OID { return w.typ }
@@ -47,17 +49,21 @@ func (b *binder) aggregate(n *call, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	coll, err := mergeCollations(n.offset(), c.Args...)
+	if err != nil {
+		return nil, err
+	}
 	key := c.Text
 	for i := range sc.query.aggs {
 		if aggKey(&sc.query.aggs[i]) == aggKey(c) {
-			return &aggRef{i, typ, key, n.offset()}, nil
+			return &aggRef{i, typ, key, n.offset(), coll}, nil
 		}
 	}
 	if name == "count" && n.star {
 		c.Text = "count(*)"
 	}
 	sc.query.aggs = append(sc.query.aggs, *c)
-	return &aggRef{len(sc.query.aggs) - 1, typ, c.Text, n.offset()}, nil
+	return &aggRef{len(sc.query.aggs) - 1, typ, c.Text, n.offset(), coll}, nil
 }
 
 // aggCall resolves an aggregate's overload, arguments, filter and order.
@@ -105,6 +111,13 @@ func (b *binder) aggCall(n *call, sc *scope) (*exec.AggCall, types.OID, error) {
 		case types.Bool, types.JSON, types.Record:
 			return nil, 0, sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", name, types.NameOf(oids[0])).At(n.offset())
 		}
+		coll, err := comparisonCollation("<", n.offset(), args...)
+		if err != nil {
+			return nil, 0, err
+		}
+		if !coll.Bytes() {
+			best = best.Collated(coll)
+		}
 	}
 	typ := best.Ret
 	if best.RetOf != nil {
@@ -134,8 +147,12 @@ func (b *binder) aggCall(n *call, sc *scope) (*exec.AggCall, types.OID, error) {
 		if err != nil {
 			return nil, 0, err
 		}
+		coll, err := sortCollation(e, it.expr.offset())
+		if err != nil {
+			return nil, 0, err
+		}
 		c.Order = append(c.Order, e)
-		c.OrderKeys = append(c.OrderKeys, exec.SortKey{Index: len(args) + i, Desc: it.desc, NullsFirst: it.nullsFirst})
+		c.OrderKeys = append(c.OrderKeys, exec.SortKey{Index: len(args) + i, Desc: it.desc, NullsFirst: it.nullsFirst, Collation: coll})
 	}
 	return c, typ, nil
 }
@@ -336,9 +353,17 @@ func (b *binder) windowCall(n *call, sc *scope) (exec.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		coll, err := sortCollation(e, it.expr.offset())
+		if err != nil {
+			return nil, err
+		}
 		w.Order = append(w.Order, e)
-		w.Keys = append(w.Keys, exec.SortKey{Desc: it.desc, NullsFirst: it.nullsFirst})
+		w.Keys = append(w.Keys, exec.SortKey{Desc: it.desc, NullsFirst: it.nullsFirst, Collation: coll})
+	}
+	coll, err := mergeCollations(n.offset(), w.Args...)
+	if err != nil {
+		return nil, err
 	}
 	sc.query.windows = append(sc.query.windows, w)
-	return &winRef{len(sc.query.windows) - 1, typ, name + "() OVER (...)"}, nil
+	return &winRef{len(sc.query.windows) - 1, typ, name + "() OVER (...)", coll}, nil
 }

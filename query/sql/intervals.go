@@ -247,7 +247,7 @@ func (o ordered) anyPoints(c *exec.Const) (intervals, bool) {
 }
 
 func (o ordered) analyseCall(n *exec.Call) (intervals, bool) {
-	if len(n.Args) != 2 {
+	if len(n.Args) != 2 || n.Func.Collation != nil {
 		return everything(), false
 	}
 	op, left, right := n.Op, n.Args[0], n.Args[1]

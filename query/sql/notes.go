@@ -65,6 +65,7 @@ const (
 	noteChain             // infix operators of one level
 	notePrefix            // prefix operator
 	noteCast              // one argument
+	noteCollate           // one argument, name
 	noteIs                // x or x, y
 	noteLike              // x, pattern [, escape]
 	noteBetween           // symmetric: x, low, high

@@ -45,8 +45,8 @@ func (p *planning) scanOrder(q *boundQuery, f *userScan) *scanDirection {
 		return nil
 	}
 	field := func(k exec.SortKey) (exec.Field, bool) {
-		c, ok := q.targets[k.Index].(*exec.Col)
-		if !ok || c.Depth != 0 {
+		c, ok := withoutBytes(q.targets[k.Index]).(*exec.Col)
+		if !ok || c.Depth != 0 || k.Collation != nil {
 			return 0, false
 		}
 		return f.rel.Columns[c.Index-f.base].Field, true

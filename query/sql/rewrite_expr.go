@@ -117,7 +117,9 @@ func (r *rewriter) expr(min int) (frag, error) {
 		case precAt:
 			left, err = r.atTimeZone(left)
 		case precCollate:
-			left, err = r.collate(left)
+			if left, err = r.collate(left); err == nil && r.peek().is("::") {
+				left, err = r.postfix(left)
+			}
 		default:
 			left, err = r.chain(left, prec)
 		}
@@ -360,26 +362,18 @@ func (r *rewriter) atTimeZone(left frag) (frag, error) {
 	return value(r.call(note{kind: noteCall, off: t.Off, name: []string{"timezone"}, args: 2}, zone, left.value())), err
 }
 
-// collate reads over COLLATE "default", "C" and the like: text has one order here.
+// collate rewrites x COLLATE name, the name with a schema or without.
 func (r *rewriter) collate(left frag) (frag, error) {
-	r.take()
-	t := r.peek()
-	var last string
+	n := note{kind: noteCollate, off: r.take().Off}
 	for {
 		part, err := r.label()
 		if err != nil {
 			return frag{}, err
 		}
-		last = part
-		if !r.acceptPunct(".") {
-			break
+		if n.name = append(n.name, part); !r.acceptPunct(".") {
+			return value(r.call(n, left.value())), nil
 		}
 	}
-	switch last {
-	case "default", "C", "POSIX", "ucs_basic", "c", "posix":
-		return left, nil
-	}
-	return frag{}, sqlstate.Unsupported(t.Off, `Text sorts by bytes, as with COLLATE "C".`, "collation %q is not supported", last)
 }
 
 // prefix reads NOT, signs and prefix operators, or a primary with what follows it.

@@ -58,6 +58,8 @@ const (
 	GroupingError             Code = "42803"
 	WindowingError            Code = "42P20"
 	DatatypeMismatch          Code = "42804"
+	CollationMismatch         Code = "42P21"
+	IndeterminateCollation    Code = "42P22"
 	IndeterminateDatatype     Code = "42P18"
 	CannotCoerce              Code = "42846"
 	InvalidColumnReference    Code = "42P10"
