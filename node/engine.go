@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/embedded"
@@ -17,6 +18,10 @@ import (
 // storeDir is where the embedded engine lives in the data directory, beside the files that belong to the node itself.
 const storeDir = "store"
 
+// storeTimeout is how long a request waits for a store on another node before it is told that there is none. A request may wait twice: for the
+// transaction that was cut off, and for the one that takes its place.
+const storeTimeout = 5 * time.Second
+
 func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Engine, error) {
 	switch s := c.Storage; s.Engine {
 	case config.EngineEmbedded:
@@ -26,7 +31,7 @@ func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Eng
 			ClusterFile: s.ClusterFile, TraceDir: s.TraceDir, TLSCert: s.TLS.Cert, TLSKey: s.TLS.Key, TLSCA: s.TLS.CA,
 		})
 	case config.EngineRemote:
-		return remote.Open(ctx, s.Address, remote.Options{Secret: s.Secret, Logger: log})
+		return remote.Open(ctx, s.Address, remote.Options{Secret: s.Secret, Timeout: storeTimeout, Logger: log})
 	default:
 		return nil, fmt.Errorf("storage.engine %s is not in this version", s.Engine)
 	}
@@ -47,6 +52,6 @@ func (n *Node) serveStore(ctx context.Context) error {
 		return errors.Join(err, l.Close())
 	}
 	n.started("store port", closing(server))
-	n.log.Info("other nodes can use the store", "at", server.Addr())
+	n.log.Info("other nodes can use the store", "at", server.Addr().String())
 	return nil
 }

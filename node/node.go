@@ -43,7 +43,7 @@ type Node struct {
 // part is something that runs and has to be stopped.
 type part struct {
 	name string
-	stop func(ctx context.Context) error // returns when the part has ended, or soon after ctx has
+	stop func(ctx context.Context) error // returns when the part has ended; should return soon after ctx has
 }
 
 // New prepares a node. Nothing runs and nothing is opened yet.
@@ -88,11 +88,23 @@ func (n *Node) Stop(ctx context.Context) error {
 	for len(n.parts) > 0 {
 		last := n.parts[len(n.parts)-1]
 		n.parts = n.parts[:len(n.parts)-1]
-		if err := last.stop(ctx); err != nil {
+		if err := last.end(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("stop %s: %w", last.name, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// end stops a part and leaves it alone when ctx ends first: a store that does not answer must not keep the process.
+func (p part) end(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- p.stop(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (n *Node) started(name string, stop func(ctx context.Context) error) {

@@ -1,0 +1,195 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// freeAddr picks a port for a listener that has to be known beforehand.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// clusterOf runs n nodes over the store of the first one.
+type clusterOf struct {
+	t     *testing.T
+	dir   string
+	store string // where the first node serves its store
+	nodes []*process
+}
+
+func startCluster(t *testing.T, n int) *clusterOf {
+	t.Helper()
+	c := &clusterOf{t: t, dir: t.TempDir(), store: freeAddr(t), nodes: make([]*process, n)}
+	for i := range n {
+		c.start(i)
+	}
+	return c
+}
+
+// start starts node i, the first one with the store, with ports it had before if it ran before.
+func (c *clusterOf) start(i int) {
+	c.t.Helper()
+	storage, join := fmt.Sprintf("{engine: remote, address: '%s', secret: 'a shared secret'}", c.store), ""
+	if i == 0 {
+		storage = fmt.Sprintf("{engine: embedded, listen: '%s', secret: 'a shared secret'}", c.store)
+	} else {
+		join = "'" + c.nodes[0].ready["gossip"] + "'"
+	}
+	ports := map[string]string{"http": "127.0.0.1:0", "sql": "127.0.0.1:0", "gossip": "127.0.0.1:0"}
+	if before := c.nodes[i]; before != nil {
+		ports = before.ready
+	}
+	dir := filepath.Join(c.dir, fmt.Sprint(i))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		c.t.Fatal(err)
+	}
+	text := fmt.Sprintf("name: node%d\nstorage: %s\nhttp: {listen: '%s'}\nsql: {listen: '%s'}\ncluster: {gossip: '%s', join: [%s]}\n",
+		i, storage, ports["http"], ports["sql"], ports["gossip"], join)
+	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte(text), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	c.nodes[i] = launch(c.t, dir)
+	c.nodes[i].waitReady()
+}
+
+// statuses are what node i says of the members, by name.
+func (c *clusterOf) statuses(i int) string {
+	var list struct {
+		Members []struct{ Name, Status string }
+	}
+	c.nodes[i].client().into("/_members", &list)
+	var all []string
+	for _, m := range list.Members {
+		all = append(all, m.Name+" "+m.Status)
+	}
+	return strings.Join(all, ", ")
+}
+
+func eventually(t *testing.T, what string, atMost time.Duration, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(atMost); !condition(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("timed out: %s", what)
+		}
+	}
+}
+
+// Three nodes over one store: any of them serves any request, one is killed and comes back, the store itself is killed and comes back, and nothing
+// acknowledged is lost.
+func TestCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	c := startCluster(t, 3)
+	const all = "node0 alive, node1 alive, node2 alive"
+	for i := range 3 {
+		eventually(t, "every node sees every other", 20*time.Second, func() bool { return c.statuses(i) == all })
+	}
+	one, two, three := c.nodes[0].client(), c.nodes[1].client(), c.nodes[2].client()
+
+	// Written here, read there, over HTTP and SQL; one revision wins wherever it came from; a feed here hears of a write there.
+	two.ok("PUT", "/db", "")
+	rev := three.object("PUT", "/db/doc", `{"n":1}`)["rev"].(string)
+	if got := one.object("GET", "/db/doc", ""); got["_rev"] != rev {
+		t.Errorf("node0 has %v, not %s", got, rev)
+	}
+	statuses := map[int]int{}
+	for _, client := range []*client{one, two, three} {
+		statuses[client.status("PUT", "/db/doc", `{"n":2,"_rev":"`+rev+`"}`)]++
+	}
+	if statuses[201] != 1 || statuses[409] != 2 {
+		t.Errorf("three edits of one revision answer %v", statuses)
+	}
+	var id string
+	if err := connect(t, c.nodes[2], "db", "me").QueryRow(t.Context(), `SELECT id FROM docs WHERE doc->>'n' = '2'`).Scan(&id); err != nil || id != "doc" {
+		t.Errorf("SQL on node2 finds %q, %v", id, err)
+	}
+	two.ok("PUT", "/db/_design/d", `{"views":{"n":{"map":"function (doc) { emit(doc.n) }"}}}`)
+	var view viewAnswer
+	three.into("/db/_design/d/_view/n?key=2", &view)
+	if len(view.Rows) != 1 {
+		t.Errorf("the view on node2 has %d rows", len(view.Rows))
+	}
+	heard := make(chan string, 1)
+	feed := three.stream("/db/_changes?feed=longpoll&since=now&timeout=20000")
+	go func() {
+		defer feed.Close()
+		var text [500]byte
+		n := 0
+		for !strings.Contains(string(text[:n]), "elsewhere") {
+			m, err := feed.Read(text[n:])
+			if n += m; err != nil {
+				break
+			}
+		}
+		heard <- string(text[:n])
+	}()
+	time.Sleep(100 * time.Millisecond) // so that it is a wake-up that is tested; without it the feed would find the write at once
+	one.ok("PUT", "/db/elsewhere", `{}`)
+	if text := <-heard; !strings.Contains(text, `"elsewhere"`) {
+		t.Errorf("the feed on node2 says %q", text)
+	}
+
+	// A node is killed under load and comes back. Writers that ask another node go on.
+	var acked atomic.Int64
+	stop, writing := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(writing)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if r, err := two.try("PUT", fmt.Sprintf("/db/w%06d", i), `{}`); err == nil && r.status == 201 {
+				acked.Add(1)
+			} else if err == nil && r.status != 503 && r.status != 409 { // 409: a write that was acknowledged to nobody, tried again by the client
+				t.Errorf("a writer gets %d %s", r.status, r.body)
+			}
+		}
+	}()
+	eventually(t, "writes go on", 20*time.Second, func() bool { return acked.Load() > 50 })
+	c.nodes[2].kill()
+	eventually(t, "the others see that node2 has gone", 20*time.Second, func() bool { return strings.Contains(c.statuses(0), "node2 left") })
+	c.start(2)
+	eventually(t, "node2 is back", 20*time.Second, func() bool { return c.statuses(0) == all })
+
+	// So is the node with the store. The others answer meanwhile, with an error, and go on by themselves afterwards.
+	c.nodes[0].kill()
+	before := time.Now()
+	if r, err := c.nodes[2].client().try("GET", "/db/doc", ""); err != nil || r.status != 503 {
+		t.Errorf("without the store: %d %s, %v", r.status, r.body, err)
+	}
+	if took := time.Since(before); took > 15*time.Second {
+		t.Errorf("the answer without the store took %v", took)
+	}
+	c.start(0)
+	reached := acked.Load()
+	eventually(t, "writes go on after the store is back", 30*time.Second, func() bool { return acked.Load() > reached+50 })
+	close(stop)
+	<-writing
+	var docs struct{ Rows []struct{ ID string } }
+	c.nodes[2].client().into(`/db/_all_docs?startkey="w"&endkey="x"`, &docs)
+	if int64(len(docs.Rows)) < acked.Load() {
+		t.Errorf("%d documents of %d acknowledged ones are there", len(docs.Rows), acked.Load())
+	}
+
+	// They stop in time, also the one that has lost its store.
+	c.nodes[2].stop(syscall.SIGTERM)
+	c.nodes[0].kill()
+	c.nodes[1].stop(syscall.SIGTERM)
+}
