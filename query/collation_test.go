@@ -105,6 +105,7 @@ func TestCollation_Refused(t *testing.T) {
 		`SELECT lower(id COLLATE "tr-x-icu") FROM docs`:                                                                              "0A000 the collation of a locale is not supported in lower",
 		`SELECT id FROM docs WHERE id COLLATE "tr-x-icu" ILIKE 'I%'`:                                                                 "0A000 the collation of a locale is not supported in ~~*",
 		`SELECT id FROM docs WHERE doc->'name' < 'b' COLLATE "sv-x-icu"`:                                                             "0A000 the collation of a locale is not supported in a comparison with jsonb",
+		`SELECT nullif(id, 'a' COLLATE "sv-x-icu") FROM docs`:                                                                        "0A000 the collation of a locale is not supported in the second argument of NULLIF",
 		`SELECT 1 FROM docs ORDER BY ARRAY[id COLLATE "sv-x-icu"]`:                                                                   "0A000 the collation of a locale is not supported in the order of arrays and rows",
 		`SELECT r FROM (SELECT ROW(id COLLATE "sv-x-icu") AS r FROM docs) d ORDER BY r`:                                              "0A000 the collation of a locale is not supported in the order of arrays and rows",
 		`SELECT x FROM unnest(ARRAY['a' COLLATE "sv-x-icu"]) x ORDER BY x`:                                                           "0A000 the collation of a locale is not supported in an argument of a function in FROM",

@@ -76,6 +76,9 @@ func (b *binder) nullIf(n *call, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if hasLocale(args[1]) {
+		return nil, unsupportedCollation(n.offset(), "the second argument of NULLIF")
+	}
 	t := args[0].Type()
 	return &exec.Case{Whens: []exec.When{{Cond: eq, Result: exec.NullOf(t)}}, Else: args[0], Typ: t}, nil
 }
