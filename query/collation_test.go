@@ -55,6 +55,8 @@ func TestCollation_Documents(t *testing.T) {
 		`SELECT id FROM docs WHERE id COLLATE "sv-x-icu" BETWEEN 'å' AND 'ä'`:         "åkerman",
 		`SELECT id FROM docs WHERE id COLLATE "sv-x-icu" = 'adam'`:                    "adam",
 		`SELECT id FROM docs WHERE id COLLATE "sv-x-icu" IN ('adam', 'ADAM')`:         "adam",
+		`VALUES ('Z'), ('b' COLLATE "en-x-icu"), ('a') ORDER BY 1`:                    "a b Z",
+		`SELECT c FROM (VALUES ('Z'), ('b' COLLATE "en-x-icu")) v(c) ORDER BY c`:      "b Z",
 		`SELECT min(id COLLATE "sv-x-icu") FROM docs`:                                 "adam",
 		`SELECT n FROM (SELECT id COLLATE "sv-x-icu" AS n FROM docs) d ORDER BY n`:    "adam Adam zeta åkerman ärling öberg",
 		`SELECT n FROM (SELECT id COLLATE "sv-x-icu" AS n FROM docs) d WHERE n > 'z'`: "zeta ärling åkerman öberg",

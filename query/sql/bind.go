@@ -256,7 +256,11 @@ func (b *binder) values(s *selectStmt, sc *scope) (*boundQuery, error) {
 		for j := range q.values {
 			q.values[j][i] = column[j]
 		}
-		q.columns = append(q.columns, exec.Column{Name: "column" + itoa(i+1), Type: typ, Mod: -1})
+		coll, err := mergeCollations(s.offset(), column...)
+		if err != nil {
+			return nil, err
+		}
+		q.columns = append(q.columns, exec.Column{Name: "column" + itoa(i+1), Type: typ, Mod: -1, Collation: coll.column()})
 	}
 	if err := b.orderByColumns(s, q); err != nil {
 		return nil, err

@@ -170,15 +170,18 @@ func sortCollation(e exec.Expr, off int) (*types.Collation, error) {
 // columnCollation is what a column of a query's result keeps for the query around it.
 func columnCollation(e exec.Expr, off int) (*types.Collation, error) {
 	s, err := collationOf(e, off)
-	switch {
-	case err != nil:
-		return nil, err
-	case s.strength == collConflict:
-		return disagreeing, nil
-	case s.strength == collNone && hasLocale(e) && e.Type() == types.Record:
+	if err == nil && s.strength == collNone && hasLocale(e) && e.Type() == types.Record {
 		return disagreeing, nil // so that rows with such a field are not ordered
 	}
-	return s.collation, nil
+	return s.column(), err
+}
+
+// column is what a column of this state keeps.
+func (s collState) column() *types.Collation {
+	if s.strength == collConflict {
+		return disagreeing
+	}
+	return s.collation
 }
 
 func unionCollation(a, b *types.Collation) *types.Collation {
