@@ -28,7 +28,7 @@ func openSession(t testing.TB, s *exectest.Store, db string) pgwire.Session {
 	t.Helper()
 	srv := query.NewServer(query.Options{
 		Catalog: func(context.Context, query.Principal) (qexec.Catalog, error) { return s, nil },
-		Log:     slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Log:     slog.New(slog.DiscardHandler),
 	})
 	ss, err := srv.Open(t.Context(), pgwire.Start{User: "ann", Database: db, Remote: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}, PID: 1, Since: time.Now()}, silent{})
 	if err != nil {
@@ -54,7 +54,7 @@ func run(ctx context.Context, ss pgwire.Session, src string, limit int) ([]strin
 		defer p.Close()
 		for len(out) < limit {
 			err := p.Next(ctx)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				p.Tag(0)
 				break
 			}

@@ -3,7 +3,6 @@ package remote
 import (
 	"bufio"
 	"context"
-	"errors"
 	"net"
 	"sync"
 	"time"
@@ -39,8 +38,6 @@ func newConn(e *Engine, nc net.Conn) *conn {
 	c.mu.waiting = make(map[uint32]*call)
 	return c
 }
-
-var errStopped = errors.New("remote: closed")
 
 // run reads answers until the connection breaks or stop is closed. Afterwards nothing is sent or answered any more.
 func (c *conn) run(stop <-chan struct{}) error {

@@ -149,16 +149,6 @@ func (d *decoder) bytes() []byte {
 	return v
 }
 
-func (d *decoder) uint64() uint64 {
-	if len(d.b) < 8 {
-		d.fail()
-		return 0
-	}
-	n := binary.BigEndian.Uint64(d.b)
-	d.b = d.b[8:]
-	return n
-}
-
 func (d *decoder) selector() kv.KeySelector {
 	return kv.KeySelector{Key: d.bytes(), OrEqual: d.byte() == 1, Offset: int(d.varint())}
 }
