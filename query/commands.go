@@ -258,7 +258,7 @@ func (ss *session) fetch(p *portal, s *sql.Fetch) error {
 		p.tag = func(int64) string { return verb + strconv.FormatInt(drawn.got, 10) }
 		p.start = func(ctx context.Context) (rowSource, error) {
 			for {
-				if _, err := drawn.next(ctx); errors.Is(err, io.EOF) {
+				if _, err := drawn.next(ctx, false); errors.Is(err, io.EOF) {
 					return nil, nil
 				} else if err != nil {
 					return nil, err
@@ -289,7 +289,7 @@ type fetchRows struct {
 	got    int64
 }
 
-func (f *fetchRows) next(ctx context.Context) ([]types.Datum, error) {
+func (f *fetchRows) next(ctx context.Context, _ bool) ([]types.Datum, error) {
 	if !f.begun {
 		f.begun = true
 		if err := f.begin(ctx); err != nil {
@@ -299,8 +299,13 @@ func (f *fetchRows) next(ctx context.Context) ([]types.Datum, error) {
 	if f.left == 0 {
 		return nil, io.EOF
 	}
-	row, err := f.draw(ctx)
-	if err == nil {
+	// The first row is waited for; after it a feed that has no more for now ends the FETCH.
+	row, err := f.draw(ctx, f.got > 0)
+	switch {
+	case errors.Is(err, exec.ErrIdle):
+		f.left = 0
+		return nil, io.EOF
+	case err == nil:
 		f.got++
 		if f.left > 0 {
 			f.left--
@@ -333,7 +338,7 @@ func (f *fetchRows) begin(ctx context.Context) error {
 		}
 	}
 	for ; skip > 0; skip-- {
-		if _, err := f.draw(ctx); errors.Is(err, io.EOF) {
+		if _, err := f.draw(ctx, false); errors.Is(err, io.EOF) {
 			f.left = 0
 			return nil
 		} else if err != nil {
@@ -343,7 +348,7 @@ func (f *fetchRows) begin(ctx context.Context) error {
 	return nil
 }
 
-func (f *fetchRows) draw(ctx context.Context) ([]types.Datum, error) {
+func (f *fetchRows) draw(ctx context.Context, noWait bool) ([]types.Datum, error) {
 	c := f.cursor
 	if c.done {
 		return nil, io.EOF
@@ -354,7 +359,10 @@ func (f *fetchRows) draw(ctx context.Context) ([]types.Datum, error) {
 			return nil, err
 		}
 	}
-	row, err := c.rows.next(ctx)
+	row, err := c.rows.next(ctx, noWait)
+	if errors.Is(err, exec.ErrIdle) {
+		return nil, err
+	}
 	if err != nil {
 		c.Close()
 		return nil, err

@@ -37,11 +37,14 @@ type portal struct {
 	stop   context.CancelFunc
 	// position is how many rows a cursor has given.
 	position int64
+	// hurry is set once a call with a limit has a row: a feed that has no more for now ends the call.
+	hurry bool
 }
 
 // rowSource is a running result.
 type rowSource interface {
-	next(ctx context.Context) ([]types.Datum, error)
+	// next returns a row or io.EOF. With noWait it returns exec.ErrIdle instead of waiting for a change; it may be called again then.
+	next(ctx context.Context, noWait bool) ([]types.Datum, error)
 	close()
 }
 
@@ -52,8 +55,8 @@ type planRows struct {
 	open bool
 }
 
-func (r *planRows) next(ctx context.Context) ([]types.Datum, error) {
-	r.st.Ctx = ctx
+func (r *planRows) next(ctx context.Context, noWait bool) ([]types.Datum, error) {
+	r.st.Ctx, r.st.NoWait = ctx, noWait
 	if !r.open {
 		r.open = true
 		if err := r.plan.Open(&exec.Env{State: r.st}); err != nil {
@@ -68,7 +71,7 @@ func (r *planRows) close() { r.plan.Close() }
 // fixedRows is a result that is known already.
 type fixedRows struct{ rows [][]types.Datum }
 
-func (r *fixedRows) next(context.Context) ([]types.Datum, error) {
+func (r *fixedRows) next(context.Context, bool) ([]types.Datum, error) {
 	if len(r.rows) == 0 {
 		return nil, io.EOF
 	}
@@ -141,7 +144,7 @@ func (ss *session) explain(ctx context.Context, e *sql.Explain, bound *sql.Bound
 	if e.Analyze {
 		rows := &planRows{plan: plan, st: st}
 		for {
-			if _, err := rows.next(ctx); errors.Is(err, io.EOF) {
+			if _, err := rows.next(ctx, false); errors.Is(err, io.EOF) {
 				break
 			} else if err != nil {
 				rows.close()
@@ -207,8 +210,11 @@ func (p *portal) Next(ctx context.Context) error {
 	}
 	call := p.within(ctx)
 	err := p.advance(call)
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case errors.Is(err, exec.ErrIdle):
+		return pgwire.ErrSuspended
 	}
 	if !errors.Is(err, io.EOF) {
 		if call.Err() != nil {
@@ -235,7 +241,7 @@ func (p *portal) advance(ctx context.Context) (err error) {
 	if p.copy != nil && p.copy.begin() {
 		return nil
 	}
-	if p.row, err = p.rows.next(ctx); err != nil {
+	if p.row, err = p.rows.next(ctx, p.hurry); err != nil {
 		return err
 	}
 	p.ss.mu.Lock()
@@ -246,6 +252,9 @@ func (p *portal) advance(ctx context.Context) (err error) {
 	}
 	return nil
 }
+
+// Hurry implements pgwire.Portal.
+func (p *portal) Hurry(on bool) { p.hurry = on }
 
 // Append implements pgwire.Portal.
 func (p *portal) Append(dst []byte, i int) ([]byte, bool, error) {

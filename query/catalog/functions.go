@@ -60,6 +60,14 @@ func naming() {
 		}
 		return types.NewText(""), nil
 	}, types.Int4)
+	register("parse_ident", types.TextArray, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		parts, err := splitName(a[0].S)
+		items := make([]types.Datum, len(parts))
+		for i, p := range parts {
+			items[i] = types.NewText(p)
+		}
+		return types.NewArray(types.Text, items), err
+	}, types.Text)
 	register("getdatabaseencoding", types.Name, constant(types.NewText("UTF8")))
 	register("pg_char_to_encoding", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if strings.EqualFold(strings.ReplaceAll(a[0].S, "-", ""), "utf8") {

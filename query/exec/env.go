@@ -23,6 +23,8 @@ type State struct {
 	Now time.Time
 	// Memory is what is left of the bound.
 	Memory int64
+	// NoWait makes a read that follows return ErrIdle through the plan instead of waiting. The plan may be asked again afterwards.
+	NoWait bool
 
 	subs    map[*Subquery]*subState
 	virtual map[string][][]types.Datum

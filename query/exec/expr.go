@@ -90,6 +90,8 @@ type Call struct {
 	Off  int // offset in the statement, for errors
 	// Op is the operator's symbol, "" for a function in call syntax.
 	Op string
+	// Hidden calls are not shown by EXPLAIN: the user did not write them. They have one argument.
+	Hidden bool
 }
 
 func (c *Call) Type() types.OID { return c.Typ }
@@ -118,6 +120,9 @@ func (c *Call) Eval(env *Env) (types.Datum, error) {
 }
 
 func (c *Call) String() string {
+	if c.Hidden {
+		return c.Args[0].String()
+	}
 	args := make([]string, len(c.Args))
 	for i, a := range c.Args {
 		args[i] = a.String()

@@ -33,7 +33,7 @@ func init() {
 			return types.Null, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", a[0].S)
 		}
 		return types.NewText(v), nil
-	}, types.Text)
+	}, types.Text).Volatile = true // set_config beside it changes the answer
 	register("current_setting", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
 		v, ok := env.Session.Setting(a[0].S)
 		if !ok && !a[1].True() {
@@ -43,7 +43,7 @@ func init() {
 			return types.Null, nil
 		}
 		return types.NewText(v), nil
-	}, types.Text, types.Bool)
+	}, types.Text, types.Bool).Volatile = true
 	register("set_config", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
 		if err := env.Session.SetSetting(a[0].S, a[1].S); err != nil {
 			return types.Null, err

@@ -72,10 +72,14 @@ type Row struct {
 	Doc     json.RawMessage // the whole body with _id and _rev, as HTTP answers it; nil when not asked for
 }
 
+// ErrIdle may be returned by Next of a read that follows, once each time when everything up to the present has been given: the next
+// call waits. It lets FETCH 100 answer with the 30 changes that there are.
+var ErrIdle = errors.New("no change for now")
+
 // Rows is a stream of rows.
 type Rows interface {
 	// Next sets every field of row and returns nil, or returns io.EOF at the end, or another error. It blocks until there is a row
-	// or ctx ends; with ChangesRead.Follow that may be for ever. After an error only Close may be called.
+	// or ctx ends; with ChangesRead.Follow that may be for ever. After an error only Close may be called, but for ErrIdle.
 	Next(ctx context.Context, row *Row) error
 	// Close ends the read early or late and may be called twice. It never blocks for long.
 	Close() error

@@ -37,6 +37,7 @@ const (
 	ReadConflicts
 	ReadChanges
 	ReadView
+	ReadReduce
 )
 
 // Access is one call of the store. A Scan makes one or several, one after the other, whose rows together are in the order of the
@@ -48,6 +49,7 @@ type Access struct {
 	Docs    DocsRead
 	Changes ChangesRead
 	View    ViewRead
+	Reduce  ReduceRead // its bounds are inclusive, and cannot be narrowed afterwards
 	// LowOpen and HighOpen exclude the bounds of View, which are inclusive in the store: the scan passes over their rows.
 	LowOpen, HighOpen bool
 	// Until ends a change feed after that sequence ("" for none), or at it when UntilOpen.
@@ -100,13 +102,17 @@ func (s *Scan) Next() (bool, error) {
 				return false, storeError(err)
 			}
 		}
-		err := s.rows.Next(s.env.Ctx, &s.row)
-		if errors.Is(err, io.EOF) {
-			s.Close()
+		if err := s.rows.Next(s.env.Ctx, &s.row); err != nil {
+			switch {
+			case errors.Is(err, io.EOF):
+				s.Close()
+				continue
+			case !errors.Is(err, ErrIdle):
+				return false, storeError(err)
+			case s.env.NoWait:
+				return false, ErrIdle
+			}
 			continue
-		}
-		if err != nil {
-			return false, storeError(err)
 		}
 		s.examined++
 		use, end, err := s.within(&s.Accesses[s.at])
@@ -181,6 +187,12 @@ func (s *Scan) open(a *Access) (err error) {
 		s.rows, err = s.DB.Changes(ctx, read)
 	case ReadView:
 		s.rows, err = s.DB.View(ctx, a.View)
+	case ReadReduce:
+		r, ok := s.DB.(Reducer)
+		if !ok {
+			return sqlstate.New(sqlstate.InternalError, "reduce read planned on a store without it")
+		}
+		s.rows, err = r.Reduce(ctx, a.Reduce)
 	}
 	return err
 }
@@ -291,19 +303,26 @@ func (s *Scan) Describe() *Description {
 	if doc {
 		d.add("Documents", "yes")
 	}
-	if a.Kind == ReadView && a.View.Update != UpdateTrue {
-		d.add("Update", map[UpdateMode]string{UpdateFalse: "false", UpdateLazy: "lazy"}[a.View.Update])
+	update := a.View.Update
+	if a.Kind == ReadReduce {
+		update = a.Reduce.Update
+		d.add("Group Level", map[bool]any{true: "whole key", false: a.Reduce.GroupLevel}[a.Reduce.GroupLevel < 0])
+	}
+	if update != UpdateTrue {
+		d.add("Update", map[UpdateMode]string{UpdateFalse: "false", UpdateLazy: "lazy"}[update])
 	}
 	return d
 }
 
 var accessNames = map[AccessKind]string{ReadDocument: "Document Read", ReadAllDocs: "All-Docs Read", ReadLocalDocs: "Local-Docs Read",
-	ReadConflicts: "Conflicts Read", ReadChanges: "Changes Read", ReadView: "View Read"}
+	ReadConflicts: "Conflicts Read", ReadChanges: "Changes Read", ReadView: "View Read", ReadReduce: "Reduce Read"}
 
 func (a *Access) options() (desc bool, limit, skip int64, doc bool) {
 	switch a.Kind {
 	case ReadDocument:
 		return false, 0, 0, a.Docs.WithDoc
+	case ReadReduce:
+		return false, 0, 0, false
 	case ReadChanges:
 		return a.Changes.Descending, a.Changes.Limit, 0, a.Changes.WithDoc
 	case ReadView:
@@ -321,6 +340,9 @@ func (a *Access) bounds() string {
 		return a.feedBounds()
 	case ReadView:
 		return a.keyBounds()
+	case ReadReduce:
+		inner := Access{View: ViewRead{Low: a.Reduce.Low, High: a.Reduce.High, Keys: a.Reduce.Keys}}
+		return inner.keyBounds()
 	}
 	if a.Docs.IDs != nil {
 		return fmt.Sprintf("%d ids", len(a.Docs.IDs))
@@ -362,7 +384,7 @@ func (a *Access) keyBounds() string {
 		return fmt.Sprintf("%d keys", len(v.Keys))
 	}
 	if v.Low != nil && string(v.Low) == string(v.High) {
-		return "key = " + string(v.Low)
+		return "key = " + shown(v.Low)
 	}
 	var parts []string
 	op := func(open bool, sign string) string {
@@ -372,13 +394,16 @@ func (a *Access) keyBounds() string {
 		return sign + "="
 	}
 	if v.Low != nil {
-		parts = append(parts, "key "+op(a.LowOpen, ">")+" "+string(v.Low))
+		parts = append(parts, "key "+op(a.LowOpen, ">")+" "+shown(v.Low))
 	}
 	if v.High != nil {
-		parts = append(parts, "key "+op(a.HighOpen, "<")+" "+string(v.High))
+		parts = append(parts, "key "+op(a.HighOpen, "<")+" "+shown(v.High))
 	}
 	return strings.Join(parts, " and ")
 }
+
+// shown is a key with CouchDB's high character written out.
+func shown(key []byte) string { return strings.ReplaceAll(string(key), "\ufff0", `\ufff0`) }
 
 // quote shows a text for EXPLAIN, with what is not printable escaped.
 func quote(s string) string { return fmt.Sprintf("%q", s) }

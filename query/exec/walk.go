@@ -143,6 +143,10 @@ func Key(e Expr) string {
 			c := *n
 			c.Hidden = false
 			return &c
+		case *Call:
+			c := *n
+			c.Hidden = false
+			return &c
 		case *Const:
 			return &Const{D: n.D, Typ: n.Typ}
 		}
@@ -155,8 +159,12 @@ func Key(e Expr) string {
 func Fold(e Expr, env *Env) Expr {
 	return Rewrite(e, func(x Expr) Expr {
 		switch n := x.(type) {
-		case *Const, *Col, *Subquery, *Array, *RowExpr, *Collate:
+		case *Const, *Col, *Subquery, *RowExpr, *Collate:
 			return x
+		case *Array:
+			if !constants(n.Items) {
+				return x
+			}
 		case *Call:
 			if n.Func.Volatile || !constants(n.Args) {
 				return x

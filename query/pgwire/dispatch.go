@@ -197,8 +197,10 @@ func (c *conn) stream(ctx context.Context, portal Portal, limit int64) (suspende
 	}
 	columns := len(portal.Columns())
 	var rows int64
-	for limit == 0 || rows < limit {
+	for portal.Hurry(false); limit == 0 || rows < limit; portal.Hurry(limit > 0) {
 		switch err := portal.Next(ctx); {
+		case errors.Is(err, ErrSuspended):
+			return true, nil
 		case errors.Is(err, io.EOF):
 			if out != nil {
 				c.send(&pgproto3.CopyDone{})

@@ -8,6 +8,7 @@ package pgwire
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net"
 	"time"
@@ -134,6 +135,9 @@ type CopyOut struct {
 	Columns int
 }
 
+// ErrSuspended is returned by Next of a portal in a hurry that has no row for now: the call ends with PortalSuspended.
+var ErrSuspended = errors.New("portal suspended")
+
 // Portal is a statement that runs, bit by bit.
 type Portal interface {
 	// Columns is nil for a statement that returns no rows.
@@ -142,6 +146,9 @@ type Portal interface {
 	Formats() []int16
 	// Copy is nil but for COPY TO STDOUT.
 	Copy() *CopyOut
+	// Hurry is set when an Execute with a row limit has its first row: from then on a portal that would have to wait for something to
+	// happen returns ErrSuspended from Next instead.
+	Hurry(on bool)
 	// Next moves to the next row: nil, io.EOF at the end (a statement without rows does its work here), or an error. After io.EOF
 	// or an error it returns io.EOF.
 	Next(ctx context.Context) error

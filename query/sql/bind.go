@@ -74,7 +74,8 @@ type binder struct {
 	r          Resolver
 	params     []types.OID // 0 while unknown
 	paramNodes []*exec.Param
-	literals   map[*exec.Const]int
+	literals   map[*exec.Const]int // where they stand
+	columns    map[*exec.Col]int
 	db         exec.Database
 	opened     bool
 	depth      int
@@ -82,7 +83,7 @@ type binder struct {
 
 // Bind resolves a query. given are the parameter types that the client declared, 0 for open ones.
 func (q *Query) Bind(ctx context.Context, r Resolver, given []types.OID) (*Bound, error) {
-	b := &binder{ctx: ctx, r: r, params: slices.Clone(given), literals: map[*exec.Const]int{}}
+	b := &binder{ctx: ctx, r: r, params: slices.Clone(given), literals: map[*exec.Const]int{}, columns: map[*exec.Col]int{}}
 	for i, t := range b.params {
 		if t == types.Unknown {
 			b.params[i] = 0

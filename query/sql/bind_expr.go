@@ -222,7 +222,9 @@ func (b *binder) columnIn(n *column, s *scope) (exec.Expr, error) {
 	if len(s.rels) > 1 {
 		shown = rel.alias + "." + name
 	}
-	return &exec.Col{Index: found.index, Typ: found.typ, Name: shown, Collation: found.collation}, nil
+	c := &exec.Col{Index: found.index, Typ: found.typ, Name: shown, Collation: found.collation}
+	b.columns[c] = n.offset()
+	return c, nil
 }
 
 // systemColumn is tableoid, xmin or ctid of a catalogue relation: constants, as nothing there is ever updated.
@@ -443,7 +445,7 @@ func (b *binder) like(n *like, sc *scope) (exec.Expr, error) {
 func (b *binder) textOperand(x exec.Expr, op string, other types.OID, off int) (exec.Expr, error) {
 	switch t := x.Type(); {
 	case t == types.JSONB:
-		return &exec.Call{Func: exec.JSONStringText, Args: []exec.Expr{x}, Typ: types.Text, Off: off}, nil
+		return &exec.Call{Func: exec.JSONStringText, Args: []exec.Expr{x}, Typ: types.Text, Off: off, Hidden: true}, nil
 	case types.IsString(t), t == types.Unknown:
 		return b.coerce(x, types.Text, types.Implicit, off)
 	default:

@@ -18,10 +18,12 @@ type boundFrom interface {
 type userScan struct {
 	rel          *UserRelation
 	design, view string // of a view
+	reduce       string // its built-in reduce function, if it has one
 	raw          bool   // options.collation is raw: no order to rely on
 	name         string // for EXPLAIN
 	base         int
 	used         []bool // columns that the query looks at
+	off          int
 }
 
 type virtualScan struct {
@@ -211,7 +213,7 @@ func (b *binder) table(n *tableRef, sc *scope) (boundFrom, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.base, rel.user, u.used = sc.width, u, make([]bool, len(u.rel.Columns))
+	u.base, u.off, u.used, rel.user = sc.width, n.offset(), make([]bool, len(u.rel.Columns)), u
 	cols := make([]exec.Column, len(u.rel.Columns))
 	for i, c := range u.rel.Columns {
 		cols[i] = exec.Column{Name: c.Name, Type: c.Type, Mod: -1}
@@ -318,7 +320,7 @@ func (b *binder) anyView(name string, off int) (*userScan, error) {
 
 func viewScan(design string, v exec.View) *userScan {
 	rel := &UserRelation{Name: v.Name, Kind: exec.ReadView, Columns: ViewColumns}
-	return &userScan{rel: rel, design: design, view: v.Name, raw: v.RawCollation, name: design + "." + v.Name}
+	return &userScan{rel: rel, design: design, view: v.Name, raw: v.RawCollation, reduce: v.Reduce, name: design + "." + v.Name}
 }
 
 func findCTE(sc *scope, name string) (*boundCTE, *scope) {

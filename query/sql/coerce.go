@@ -225,10 +225,10 @@ func (b *binder) asJSON(e exec.Expr, op string, other types.OID, off int) (exec.
 	}
 	if types.IsString(t) {
 		x, err := b.coerce(e, types.Text, types.Implicit, off)
-		return &exec.Call{Func: exec.JSONString, Args: []exec.Expr{x}, Typ: types.JSONB, Off: off}, err
+		return &exec.Call{Func: exec.JSONString, Args: []exec.Expr{x}, Typ: types.JSONB, Off: off, Hidden: true}, err
 	}
 	if types.IsNumber(t) || t == types.Bool {
-		return &exec.Call{Func: exec.JSONScalar, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off}, nil
+		return &exec.Call{Func: exec.JSONScalar, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off, Hidden: true}, nil
 	}
 	return nil, operandError(op, off, other, t)
 }

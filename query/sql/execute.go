@@ -26,7 +26,7 @@ func (e *Execute) Arguments(ctx context.Context, r Resolver, want []types.OID, s
 		return nil, sqlstate.New(sqlstate.SyntaxError, "wrong number of parameters for prepared statement %q", e.Name).
 			WithDetail("Expected %d parameters but got %d.", len(want), len(e.args)).At(e.Off)
 	}
-	b := &binder{ctx: ctx, r: r, literals: map[*exec.Const]int{}}
+	b := &binder{ctx: ctx, r: r, literals: map[*exec.Const]int{}, columns: map[*exec.Col]int{}}
 	out := make([]types.Datum, len(want))
 	for i, a := range e.args {
 		x, err := b.expr(a, &scope{query: &boundQuery{}, noAggregates: "EXECUTE"})

@@ -1,12 +1,12 @@
 package sql
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/types"
 )
 
 // ExplainText is the plan as PostgreSQL would print it, one line per item. took is not zero after ANALYZE.
@@ -55,40 +55,98 @@ func ExplainText(plan exec.Plan, e *Explain, returned int64, took time.Duration)
 
 // ExplainJSON is the plan in the form of PostgreSQL's FORMAT JSON.
 func ExplainJSON(plan exec.Plan, e *Explain, returned int64, took time.Duration) string {
-	out := map[string]any{"Plan": explainNode(plan.Describe(), e)}
+	var w jsonWriter
+	w.open("[")
+	w.open("{")
+	w.name("Plan")
+	explainNode(&w, plan.Describe(), e)
 	if e.Analyze {
-		out["Rows Returned"] = returned
+		w.field("Rows Returned", returned)
 		if e.Timing {
-			out["Execution Time"] = float64(took.Microseconds()) / 1000
+			w.field("Execution Time", float64(took.Microseconds())/1000)
 		}
 	}
-	text, err := json.MarshalIndent([]any{out}, "", "  ")
-	if err != nil {
-		return "[]" // cannot be: only texts and numbers
-	}
-	return string(text)
+	w.close("}")
+	w.close("]")
+	return w.b.String()
 }
 
-func explainNode(d *exec.Description, e *Explain) map[string]any {
-	m := map[string]any{"Node Type": d.Node}
+func explainNode(w *jsonWriter, d *exec.Description, e *Explain) {
+	w.open("{")
+	w.field("Node Type", d.Node)
 	for _, det := range d.Details {
-		if det.Name == "Rows Removed by Filter" && !e.Analyze {
-			continue
+		if det.Name != "Rows Removed by Filter" || e.Analyze {
+			w.field(det.Name, det.Value)
 		}
-		m[det.Name] = det.Value
 	}
 	if e.Analyze {
-		m["Actual Rows"] = d.Rows
+		w.field("Actual Rows", d.Rows)
 		if d.Examined >= 0 {
-			m["Rows Examined"] = d.Examined
+			w.field("Rows Examined", d.Examined)
 		}
 	}
 	if len(d.Children) > 0 {
-		plans := make([]any, len(d.Children))
-		for i, c := range d.Children {
-			plans[i] = explainNode(c, e)
+		w.name("Plans")
+		w.open("[")
+		for _, c := range d.Children {
+			w.item()
+			explainNode(w, c, e)
 		}
-		m["Plans"] = plans
+		w.close("]")
 	}
-	return m
+	w.close("}")
+}
+
+// jsonWriter writes indented JSON with members in the order given.
+type jsonWriter struct {
+	b     strings.Builder
+	depth int
+	some  bool // the open bracket has an item
+}
+
+func (w *jsonWriter) open(bracket string) {
+	w.b.WriteString(bracket)
+	w.depth++
+	w.some = false
+	if bracket == "[" && w.depth == 1 {
+		w.item()
+	}
+}
+
+func (w *jsonWriter) close(bracket string) {
+	w.depth--
+	w.b.WriteString("\n" + strings.Repeat("  ", w.depth) + bracket)
+	w.some = true
+}
+
+// item begins an item on a line of its own.
+func (w *jsonWriter) item() {
+	if w.some {
+		w.b.WriteString(",")
+	}
+	w.b.WriteString("\n" + strings.Repeat("  ", w.depth))
+	w.some = true
+}
+
+func (w *jsonWriter) name(n string) {
+	w.item()
+	w.b.Write(types.AppendJSONString(nil, n))
+	w.b.WriteString(": ")
+}
+
+func (w *jsonWriter) field(n string, value any) {
+	w.name(n)
+	switch v := value.(type) {
+	case string:
+		w.b.Write(types.AppendJSONString(nil, v))
+	case []string:
+		for i, s := range v {
+			w.b.WriteString(map[bool]string{true: "[", false: ", "}[i == 0])
+			w.b.Write(types.AppendJSONString(nil, s))
+		}
+		w.b.WriteString("]")
+	default:
+		fmt.Fprint(&w.b, v)
+	}
+	w.some = true
 }

@@ -270,6 +270,9 @@ func (g *grouper) rewrite(e exec.Expr, bad *error) exec.Expr {
 	case *exec.Col:
 		if n.Depth == 0 && *bad == nil {
 			*bad = sqlstate.New(sqlstate.GroupingError, "column %q must appear in the GROUP BY clause or be used in an aggregate function", n.Name)
+			if off, ok := g.b.columns[n]; ok {
+				*bad = sqlstate.Locate(*bad, off)
+			}
 		}
 		return e
 	case *exec.Subquery:

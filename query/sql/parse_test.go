@@ -11,10 +11,10 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// TestParse_Long: statements of half a megabyte, of every shape that repeats, are parsed or refused quickly: nothing here is
+// TestParse_Long: statements of 128 KB, of every shape that repeats, are parsed or refused quickly: nothing here is
 // quadratic, and nothing recurses without a bound.
 func TestParse_Long(t *testing.T) {
-	const size = 512 << 10
+	const size = 128 << 10
 	fill := func(unit string) string { return strings.Repeat(unit, size/len(unit)) }
 	for name, src := range map[string]string{
 		"brackets":       "SELECT " + fill("("),

@@ -120,6 +120,7 @@ func limited(plan exec.Plan, limit, skip int64) exec.Plan {
 
 // sel plans one SELECT: FROM, WHERE, GROUP BY, HAVING, windows, the select list, DISTINCT, ORDER BY, LIMIT.
 func (p *planning) sel(q *boundQuery, limit, skip int64) (exec.Plan, error) {
+	q = flatten(q)
 	where := p.foldAll(q.where)
 	for _, c := range where {
 		if k, ok := c.(*exec.Const); ok && !k.D.True() && !q.group {
@@ -140,6 +141,11 @@ func (p *planning) sel(q *boundQuery, limit, skip int64) (exec.Plan, error) {
 			src = &exec.Filter{Input: src, Cond: c}
 		}
 	case *userScan:
+		if q.group {
+			if g := p.reduce(q, f, where); g != nil {
+				return p.behindGroups(q, g, limit, skip)
+			}
+		}
 		want := scanWishes{limit: -1}
 		if plain {
 			want.order = p.scanOrder(q, f)
@@ -183,23 +189,29 @@ func followable(f *userScan, q *boundQuery, sorted, wantsOrder bool) error {
 	default:
 		return nil
 	}
-	return sqlstate.Unsupported(-1, "Use changes, which ends at the present.", "%s over changes_follow would never end", what)
+	return sqlstate.Unsupported(f.off, "Use changes, which ends at the present.", "%s over changes_follow would never end", what)
 }
 
 // finish puts everything behind FROM and WHERE on top of a source.
 func (p *planning) finish(q *boundQuery, src exec.Source, sorted bool, limit, skip int64) (exec.Plan, error) {
-	width := q.width
 	if q.group {
 		calls := slices.Clone(q.aggs)
 		for i := range calls {
 			calls[i].Args, calls[i].Filter, calls[i].Order = p.foldAll(calls[i].Args), p.fold(calls[i].Filter), p.foldAll(calls[i].Order)
 		}
-		src = &exec.Grouping{Input: src, Width: width, Keys: p.foldAll(q.keys), Calls: calls}
-		width = len(q.keys) + len(q.aggs)
-		if having := exec.And(p.foldAll(q.having)); having != nil {
-			src = &exec.Filter{Input: src, Cond: having}
-		}
-	} else if having := exec.And(p.foldAll(q.having)); having != nil {
+		return p.behindGroups(q, &exec.Grouping{Input: src, Width: q.width, Keys: p.foldAll(q.keys), Calls: calls}, limit, skip)
+	}
+	return p.behind(q, src, q.width, sorted, limit, skip)
+}
+
+// behindGroups is finish from the grouping on.
+func (p *planning) behindGroups(q *boundQuery, src exec.Source, limit, skip int64) (exec.Plan, error) {
+	return p.behind(q, src, len(q.keys)+len(q.aggs), false, limit, skip)
+}
+
+// behind puts HAVING, windows, the select list, DISTINCT, ORDER BY and LIMIT on a source of rows of a width.
+func (p *planning) behind(q *boundQuery, src exec.Source, width int, sorted bool, limit, skip int64) (exec.Plan, error) {
+	if having := exec.And(p.foldAll(q.having)); having != nil {
 		src = &exec.Filter{Input: src, Cond: having}
 	}
 	if len(q.windows) > 0 {

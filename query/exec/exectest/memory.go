@@ -4,6 +4,7 @@ package exectest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -350,6 +351,7 @@ type feed struct {
 	since string
 	rows  []exec.Row
 	given int64
+	idle  bool // ErrIdle has been said
 }
 
 func (f *feed) Next(ctx context.Context, row *exec.Row) error {
@@ -363,6 +365,7 @@ func (f *feed) Next(ctx context.Context, row *exec.Row) error {
 		if len(f.rows) > 0 {
 			*row, f.rows = f.rows[0], f.rows[1:]
 			f.since = row.Seq
+			f.idle = false
 			f.given++
 			return nil
 		}
@@ -375,6 +378,10 @@ func (f *feed) Next(ctx context.Context, row *exec.Row) error {
 		f.db.mu.Unlock()
 		if len(f.rows) > 0 {
 			continue
+		}
+		if !f.idle {
+			f.idle = true
+			return exec.ErrIdle
 		}
 		select {
 		case <-ctx.Done():
@@ -431,4 +438,81 @@ func (db *DB) View(_ context.Context, r exec.ViewRead) (exec.Rows, error) {
 		slices.Reverse(out)
 	}
 	return &list{cut(out, r.Limit, r.Skip)}, nil
+}
+
+// Reduce implements exec.Reducer for the built-in functions.
+func (db *DB) Reduce(ctx context.Context, r exec.ReduceRead) (exec.Rows, error) {
+	rows, err := db.View(ctx, exec.ViewRead{Design: r.Design, View: r.View, Low: r.Low, High: r.High, Keys: r.Keys})
+	if err != nil {
+		return nil, err
+	}
+	db.mu.Lock()
+	db.Log = db.Log[:len(db.Log)-1]
+	db.logf("reduce %s/%s [%s,%s] keys=%s level=%d", r.Design, r.View, r.Low, r.High, r.Keys, r.GroupLevel)
+	views := db.designs[r.Design]
+	fn := views[slices.IndexFunc(views, func(v view) bool { return v.Name == r.View })].Reduce
+	db.mu.Unlock()
+	var out []exec.Row
+	var group []exec.Row
+	var key json.RawMessage
+	flush := func() {
+		if len(group) > 0 {
+			out = append(out, exec.Row{Key: key, Value: reduce(fn, group)})
+		}
+		group = nil
+	}
+	var row exec.Row
+	for {
+		err := rows.Next(ctx, &row)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		k := prefix(row.Key, r.GroupLevel)
+		if len(group) > 0 && string(k) != string(key) {
+			flush()
+		}
+		key = k
+		group = append(group, row)
+	}
+	flush()
+	return &list{out}, nil
+}
+
+func prefix(key json.RawMessage, level int) json.RawMessage {
+	var parts []json.RawMessage
+	switch {
+	case level == 0:
+		return nil
+	case level < 0 || key[0] != '[':
+		return key
+	}
+	_ = json.Unmarshal(key, &parts)
+	b, _ := json.Marshal(parts[:min(level, len(parts))])
+	return b
+}
+
+func reduce(fn string, rows []exec.Row) json.RawMessage {
+	var sum, low, high, sqr float64
+	for i, r := range rows {
+		var f float64
+		_ = json.Unmarshal(r.Value, &f)
+		sum, sqr = sum+f, sqr+f*f
+		if i == 0 || f < low {
+			low = f
+		}
+		if i == 0 || f > high {
+			high = f
+		}
+	}
+	text := fmt.Sprint(len(rows))
+	switch fn {
+	case "_sum":
+		text = fmt.Sprint(sum)
+	case "_stats":
+		text = fmt.Sprintf(`{"sum":%v,"count":%d,"min":%v,"max":%v,"sumsqr":%v}`, sum, len(rows), low, high, sqr)
+	}
+	return json.RawMessage(text)
 }

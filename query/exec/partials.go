@@ -1,0 +1,107 @@
+package exec
+
+import (
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// Aggregates over the rows of a reduce read: each row is the reduction of a group of keys, and rows of one SQL group are put
+// together here.
+
+// Partial returns the aggregate that puts results of a built-in reduce together to name(value) or count(*), nil when that reduce does
+// not tell it. Its argument is the reduce's value.
+func Partial(name, reduce string) *Aggregate {
+	member := ""
+	switch {
+	case reduce == "_count" && name == "count", reduce == "_sum" && name == "sum":
+	case reduce == "_stats" && (name == "count" || name == "sum" || name == "min" || name == "max"):
+		member = name
+	case reduce == "_stats" && name == "avg":
+		return &Aggregate{Name: name, Args: []types.OID{types.JSONB}, Ret: types.Numeric,
+			New: func([]types.OID) Accumulator { return &partialAvg{} }}
+	default:
+		return nil
+	}
+	agg := &Aggregate{Name: name, Args: []types.OID{types.JSONB}, Ret: types.Numeric}
+	switch name {
+	case "count":
+		agg.Ret = types.Int8
+		agg.New = func([]types.OID) Accumulator { return &partialCount{member: member} }
+	case "sum":
+		agg.New = func([]types.OID) Accumulator { return &partial{member, &summer{typ: types.JSONB}} }
+	default:
+		agg.Ret = types.JSONB
+		agg.New = func([]types.OID) Accumulator { return &partial{member, &extreme{max: name == "max"}} }
+	}
+	return agg
+}
+
+// reducedPart takes a member out of a reduction, or the reduction itself.
+func reducedPart(d types.Datum, member string) (types.Datum, error) {
+	if member == "" {
+		return d, nil
+	}
+	v, ok := types.JSONField(d.S, member)
+	if !ok {
+		return types.Null, sqlstate.New(sqlstate.InternalError, "the reduction has no member %q", member)
+	}
+	return types.NewJSONText(v), nil
+}
+
+// partial feeds a member of each reduction to another accumulator.
+type partial struct {
+	member string
+	Accumulator
+}
+
+func (p *partial) Add(env *Env, args []types.Datum) error {
+	d, err := reducedPart(args[0], p.member)
+	if err != nil {
+		return err
+	}
+	return p.Accumulator.Add(env, []types.Datum{d})
+}
+
+type partialCount struct {
+	member string
+	n      int64
+}
+
+func (c *partialCount) Add(env *Env, args []types.Datum) error {
+	d, err := reducedPart(args[0], c.member)
+	if err == nil {
+		d, err = types.Cast(d, types.JSONB, types.Int8, -1, env.Types)
+	}
+	c.n += d.I
+	return err
+}
+
+func (c *partialCount) Result(*Env) (types.Datum, error) { return types.NewInt(c.n), nil }
+
+type partialAvg struct {
+	sum   partial
+	count partialCount
+}
+
+func (a *partialAvg) Add(env *Env, args []types.Datum) error {
+	if a.sum.Accumulator == nil {
+		a.sum = partial{"sum", &summer{typ: types.JSONB}}
+		a.count.member = "count"
+	}
+	if err := a.sum.Add(env, args); err != nil {
+		return err
+	}
+	return a.count.Add(env, args)
+}
+
+func (a *partialAvg) Result(env *Env) (types.Datum, error) {
+	if a.count.n == 0 {
+		return types.Null, nil
+	}
+	d, err := a.sum.Result(env)
+	if err != nil || d.IsNull() {
+		return d, err
+	}
+	q, err := d.Decimal().Div(types.DecimalFromInt(a.count.n))
+	return types.NewNumeric(q), err
+}

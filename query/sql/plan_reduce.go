@@ -1,0 +1,121 @@
+package sql
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/types"
+)
+
+// COUNT, SUM, MIN, MAX and AVG over a view, grouped by its key or leading parts of it, from the view's own reduce.
+
+// reduce plans the grouping of q over a reduce read of f; nil when the reduce does not tell what is asked.
+func (p *planning) reduce(q *boundQuery, f *userScan, where []exec.Expr) exec.Source {
+	if _, ok := p.db.(exec.Reducer); !ok || f.rel.Kind != exec.ReadView || f.raw || len(q.aggs) == 0 {
+		return nil
+	}
+	keyAt, valueAt := f.base+1, f.base+2 // as in ViewColumns
+	value := &exec.Col{Index: valueAt, Typ: types.JSONB, Name: "value"}
+	calls := make([]exec.AggCall, len(q.aggs))
+	for i, c := range q.aggs {
+		agg := partialOf(&c, f, valueAt)
+		if agg == nil {
+			return nil
+		}
+		calls[i] = exec.AggCall{Agg: agg, Args: []exec.Expr{value}, Text: c.Text}
+	}
+	set, rest := p.ranges(f, exec.FieldKey, where)
+	// What ranges do not settle, and the groups, must be seen from the key that a reduction still has.
+	level := 0
+	keys := p.foldAll(q.keys)
+	for _, e := range slices.Concat(keys, rest) {
+		n, ok := prefixLevel(e, keyAt)
+		if !ok {
+			return nil
+		}
+		if n < 0 || level < 0 {
+			level = -1
+		} else {
+			level = max(level, n)
+		}
+	}
+	s := &exec.Scan{Name: f.name, DB: p.db, Targets: []exec.Target{{Field: exec.FieldKey, Index: keyAt}, {Field: exec.FieldValue, Index: valueAt}}}
+	for _, iv := range set {
+		if iv.low.open || iv.high.open {
+			return nil // a reduction cannot be narrowed afterwards
+		}
+		r := exec.ReduceRead{Design: f.design, View: f.view, GroupLevel: level, Update: p.update}
+		if !iv.low.inf {
+			r.Low = json.RawMessage(iv.low.val.S)
+		}
+		if !iv.high.inf {
+			r.High = json.RawMessage(iv.high.val.S)
+		}
+		s.Accesses = append(s.Accesses, exec.Access{Kind: exec.ReadReduce, Reduce: r})
+	}
+	var src exec.Source = s
+	if cond := exec.And(rest); cond != nil {
+		src = &exec.Filter{Input: s, Cond: cond}
+	}
+	return &exec.Grouping{Input: src, Width: q.width, Keys: keys, Calls: calls}
+}
+
+// partialOf is how an aggregate is put together from reductions: count(*), count of what is never NULL, and the others over value.
+func partialOf(c *exec.AggCall, f *userScan, valueAt int) *exec.Aggregate {
+	if c.Distinct || c.Filter != nil || len(c.Order) > 0 || len(c.Args) > 1 {
+		return nil
+	}
+	name := c.Agg.Name
+	if len(c.Args) == 1 {
+		col, ok := c.Args[0].(*exec.Col)
+		switch {
+		case !ok || col.Depth != 0:
+			return nil
+		case name == "count" && (f.rel.Columns[col.Index-f.base].Field == exec.FieldID || f.rel.Columns[col.Index-f.base].Field == exec.FieldKey):
+		case name == "count" || col.Index != valueAt:
+			return nil
+		}
+	}
+	return exec.Partial(name, f.reduce)
+}
+
+// prefixLevel says how many leading parts of the key e looks at: -1 for the whole key; false when it looks at anything else.
+func prefixLevel(e exec.Expr, keyAt int) (int, bool) {
+	level, ok := 0, true
+	var walk func(exec.Expr) exec.Expr
+	walk = func(x exec.Expr) exec.Expr {
+		switch n := x.(type) {
+		case *exec.Subquery:
+			ok = false
+		case *exec.Col:
+			if n.Index != keyAt || n.Depth != 0 {
+				ok = false
+			}
+			level = -1
+		case *exec.Call:
+			if i, part := keyPart(n, keyAt); part {
+				if level >= 0 {
+					level = max(level, i+1)
+				}
+				return x
+			}
+		}
+		return exec.RewriteChildren(x, walk)
+	}
+	walk(e)
+	return level, ok
+}
+
+// keyPart recognises key -> i and key ->> i for a constant i that counts from the front.
+func keyPart(c *exec.Call, keyAt int) (int, bool) {
+	if c.Op != "->" && c.Op != "->>" {
+		return 0, false
+	}
+	col, ok := c.Args[0].(*exec.Col)
+	idx, isConst := c.Args[1].(*exec.Const)
+	if !ok || !isConst || col.Index != keyAt || col.Depth != 0 || idx.D.K != types.KInt || idx.D.I < 0 || idx.D.I > 100 {
+		return 0, false
+	}
+	return int(idx.D.I), true
+}
