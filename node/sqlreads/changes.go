@@ -88,6 +88,9 @@ func (d *database) follow(ctx context.Context, o layer.ChangesOptions) iter.Seq2
 			if o.Shard != "" && pass.Resharded() != nil {
 				return
 			}
+			if !yield(layer.Change{}, exec.ErrIdle) {
+				return
+			}
 			select {
 			case <-woken:
 			case <-ctx.Done():

@@ -2,6 +2,7 @@ package sqlreads
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 
@@ -59,6 +60,8 @@ func (s *stream[R]) Next(ctx context.Context, row *exec.Row) error {
 			return readError(ctx.Err())
 		case !ok:
 			return io.EOF
+		case errors.Is(err, exec.ErrIdle):
+			return exec.ErrIdle // not the end
 		case err != nil:
 			return readError(err)
 		}
