@@ -61,6 +61,7 @@ func (d *database) follow(ctx context.Context, o layer.ChangesOptions) iter.Seq2
 			shards []layer.ShardID
 			woken  <-chan struct{}
 			cancel = func() {}
+			idle   bool // ErrIdle has been said since the last row
 		)
 		defer func() { cancel() }()
 		for {
@@ -80,6 +81,7 @@ func (d *database) follow(ctx context.Context, o layer.ChangesOptions) iter.Seq2
 				return
 			}
 			for change, err := range pass.Rows {
+				idle = false
 				if !yield(change, err) || err != nil {
 					return
 				}
@@ -88,9 +90,11 @@ func (d *database) follow(ctx context.Context, o layer.ChangesOptions) iter.Seq2
 			if o.Shard != "" && pass.Resharded() != nil {
 				return
 			}
-			if !yield(layer.Change{}, exec.ErrIdle) {
+			// Once for each wait: a wake-up that brings nothing is no news.
+			if !idle && !yield(layer.Change{}, exec.ErrIdle) {
 				return
 			}
+			idle = true
 			select {
 			case <-woken:
 			case <-ctx.Done():
