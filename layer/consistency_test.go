@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/divandb/divan/layer/keyspace"
@@ -79,6 +80,12 @@ type entryKV struct {
 	live           bool
 }
 
+type mapKV struct {
+	since  string
+	shards []string // none: the deprecated subspace
+	tomb   bool
+}
+
 // keyDump is one database's keys by subspace.
 type keyDump struct {
 	stamped  bool
@@ -88,7 +95,7 @@ type keyDump struct {
 	designs  map[string]string
 	bodies   map[string]int // by document and revision: bytes
 	counters map[string]int64
-	shards   []string
+	maps     []mapKV // oldest first
 	queue    int64
 }
 
@@ -158,10 +165,12 @@ func (d *keyDump) add(tb testing.TB, sub keyspace.Subspace, key tuple.Tuple, val
 		d.counters[key[0].(string)] = int64(binary.LittleEndian.Uint64(value))
 	case keyspace.Config:
 		if key[0] == "changes_shards" {
-			d.shards = nil
-			for _, id := range unpack()[2].(tuple.Tuple) {
-				d.shards = append(d.shards, id.(string))
+			v := unpack()
+			m := mapKV{since: seqText(key[1], key[2]), tomb: v[3].(bool)}
+			for _, id := range v[2].(tuple.Tuple) {
+				m.shards = append(m.shards, id.(string))
 			}
+			d.maps = append(d.maps, m)
 		}
 	}
 }
@@ -205,6 +214,7 @@ func (d *keyDump) check(tb testing.TB, name string) {
 			want["doc_del_count"]++
 		}
 	}
+	d.checkShards(tb, name)
 	if entries != 0 {
 		tb.Errorf("%s: %d more entries than documents", name, entries)
 	}
@@ -217,6 +227,36 @@ func (d *keyDump) check(tb testing.TB, name string) {
 	for _, counter := range []string{"doc_count", "doc_del_count", "superseded", "body_bytes"} {
 		if d.counters[counter] != want[counter] {
 			tb.Errorf("%s: counter %s is %d, should be %d", name, counter, d.counters[counter], want[counter])
+		}
+	}
+}
+
+// checkShards: every entry is in a shard of the map that was active at its sequence (P3, P4), every map but the last is marked, and no shard id
+// is used twice (P1).
+func (d *keyDump) checkShards(tb testing.TB, name string) {
+	tb.Helper()
+	used := map[string]bool{}
+	for i, m := range d.maps {
+		if m.tomb != (i < len(d.maps)-1) {
+			tb.Errorf("%s: map %d of %d is marked replaced: %t", name, i, len(d.maps), m.tomb)
+		}
+		for _, id := range m.shards {
+			if used[id] {
+				tb.Errorf("%s: shard %s is in two maps", name, id)
+			}
+			used[id] = true
+		}
+	}
+	for seq, e := range d.entries {
+		active := 0
+		for i, m := range d.maps {
+			if i > 0 && m.since < seq {
+				active = i
+			}
+		}
+		m := d.maps[active]
+		if !slices.Contains(m.shards, e.shard) && !(len(m.shards) == 0 && e.shard == "") {
+			tb.Errorf("%s, %q: its entry at %s is in shard %q, the map since %s has %v", name, e.id, seq, e.shard, m.since, m.shards)
 		}
 	}
 }

@@ -114,9 +114,8 @@ func attempt[T any](ctx context.Context, d *Database, tx kv.Transaction, fn func
 	case stampErr != nil:
 		return zero, stampErr
 	case !bytes.Equal(now, cfg.stamp):
-		if _, err := d.reload(c, tx); err != nil {
-			return zero, err
-		}
+		// Read by the next attempt: in this one fn may have written what would be read.
+		c.cached.CompareAndSwap(cfg, nil)
 		return zero, errNewConfig()
 	}
 	d.pinned.Store(true)
