@@ -7,13 +7,13 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// apply writes what the plan says. Apart from the design document's entry it does not read.
+// apply writes what the plan says. It reads only for design documents, and where a body is replaced.
 func (p *pendingEdit) apply(t *txn) error {
 	pl := &p.plan
 	if p.stored != nil {
-		t.writeBody(p.e.ID, p.bodyRev(), p.stored)
-		t.count(counterBodies, int64(len(p.stored)))
-		p.takeUploads(t)
+		if err := p.storeBody(t); err != nil {
+			return err
+		}
 	}
 	if pl.ancestor && p.stored != nil {
 		t.supersede(p.e.ID, p.e.Rev) // history already: only compaction cares
@@ -40,6 +40,21 @@ func (p *pendingEdit) apply(t *txn) error {
 	}
 	t.moveEntry(p.e.ID, pl.before, winner, pl.branches, user)
 	return p.listDocument(t, winner)
+}
+
+// storeBody writes the edit's body and takes up its attachments.
+func (p *pendingEdit) storeBody(t *txn) error {
+	var replaced []attachmentOf
+	if p.oldChunk != nil {
+		var err error
+		if replaced, err = t.dropBody(p.e.ID, p.bodyRev(), p.oldChunk); err != nil {
+			return err
+		}
+	}
+	t.writeBody(p.e.ID, p.bodyRev(), p.stored)
+	t.count(counterBodies, int64(len(p.stored)))
+	p.takeUploads(t)
+	return t.dropAttachments(replaced)
 }
 
 // bodyRev is the revision whose body the edit brings.

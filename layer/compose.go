@@ -71,7 +71,7 @@ func (p *pendingEdit) issueParent(t *txn, o WriteOptions) {
 	if !pl.parent.IsZero() && (p.needsParent() || p.watched(t, o)) {
 		p.parent = readBody(t, t.keys, p.e.ID, pl.parent)
 	}
-	if pl.ancestor {
+	if pl.ancestor || pl.leftover {
 		p.own = readBody(t, t.keys, p.e.ID, p.e.Rev)
 	}
 	for i := range p.e.Attachments {
@@ -84,14 +84,12 @@ func (p *pendingEdit) issueParent(t *txn, o WriteOptions) {
 // compose makes the new revision: its attachments, body and id.
 func (p *pendingEdit) compose(t *txn, o WriteOptions) error {
 	pl := &p.plan
-	if pl.ancestor {
-		_, found, err := p.own.wait()
-		if err != nil {
+	if p.own.first != nil {
+		var err error
+		if p.oldChunk, err = p.own.first.Wait(); err != nil {
 			return err
 		}
-		if found || len(pl.replaced) == 0 && len(pl.changed) == 0 && pl.before == nil {
-			pl.ancestor = false
-		}
+		pl.ancestor = pl.ancestor && p.oldChunk == nil
 	}
 	if !pl.hasAdded && !pl.ancestor {
 		p.settled = len(pl.replaced) == 0 && len(pl.changed) == 0

@@ -23,7 +23,7 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 		return nil, err
 	}
 	var purged []Rev
-	var gone, kept []revtree.Branch
+	var kept []revtree.Branch
 	var keptLeaves []leafKV
 	for i := range tree.leaves {
 		l := &tree.leaves[i]
@@ -33,13 +33,12 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 			continue
 		}
 		purged = append(purged, l.rev)
-		gone = append(gone, tree.branches[i])
 		t.Clear(t.close(t.keys.revision(t.open(), id, l.deleted, l.rev)))
 	}
 	if len(purged) == 0 {
 		return nil, nil
 	}
-	if err := t.purgeBodies(id, gone, kept); err != nil {
+	if err := t.purgeBodies(id, kept); err != nil {
 		return nil, err
 	}
 	before := &tree.leaves[len(tree.leaves)-1]
@@ -59,36 +58,34 @@ func contains(revs []Rev, r Rev) bool {
 	return false
 }
 
-// purgeBodies removes the bodies of all revisions that only the purged branches had, and then the attachments that nothing refers to.
-func (t *txn) purgeBodies(id string, gone, kept []revtree.Branch) error {
+// purgeBodies removes all bodies but those of the branches that remain, also such as stemming has left for compaction, and then the attachments
+// that nothing refers to.
+func (t *txn) purgeBodies(id string, kept []revtree.Branch) error {
+	prefix := t.keys.doc(nil, keyspace.Documents, id)
+	rows := getRange(t, prefix, kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer rows.Close()
 	var candidates []attachmentOf
-	seen := map[Rev]bool{}
-	for _, b := range gone {
-		path := b.Path()
-		reads := make([]kv.Future[[]byte], len(path))
-		for i, r := range path {
-			if !seen[r] && revtree.Find(kept, r) < 0 {
-				reads[i] = t.Get(t.close(t.keys.body(t.open(), id, r, 0)))
-			}
-			seen[r] = true
+	for rows.Next() {
+		row := rows.KeyValue()
+		r, chunk, err := takeRev(row.Key[len(prefix):])
+		if err != nil {
+			return corrupt("body key", err)
 		}
-		for i, r := range path {
-			if reads[i] == nil {
-				continue
-			}
-			first, err := reads[i].Wait()
-			if err != nil {
-				return err
-			}
-			if first == nil {
-				continue
-			}
-			list, err := t.dropBody(id, r, first)
-			if err != nil {
-				return err
-			}
-			candidates = append(candidates, list...)
+		n, _, err := tuple.TakeInt(chunk)
+		if err != nil {
+			return corrupt("body key", err)
 		}
+		if n > 0 || revtree.Find(kept, r) >= 0 {
+			continue
+		}
+		list, err := t.dropBody(id, r, row.Value)
+		if err != nil {
+			return err
+		}
+		candidates = append(candidates, list...)
+	}
+	if err := rows.Err(); err != nil {
+		return err
 	}
 	return t.dropAttachments(candidates)
 }

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/divandb/divan/layer/revtree"
 )
@@ -53,6 +54,9 @@ func (p *pendingEdit) merge(limit int) error {
 		parent:   nearestKnown(branches, p.e.Ancestors),
 	}
 	p.plan.old = p.plan.parent
+	if p.plan.hasAdded {
+		p.plan.leftover = slices.ContainsFunc(branches, func(b revtree.Branch) bool { return int64(len(b.Ancestors)) < b.Rev.Pos-1 })
+	}
 	if m.Outcome == revtree.KnownLeaf && !m.Changed() {
 		p.settled = true
 		return nil

@@ -37,7 +37,7 @@ type pendingEdit struct {
 	leaf   kv.Future[[]byte]
 	design kv.Future[[]byte]
 	parent bodyRead // of plan.parent
-	own    bodyRead // of a known revision
+	own    bodyRead // of the edit's revision, which may be stored already
 
 	more   func() error // rest of resolve, after one more read
 	leaves []leafKV     // read so far
@@ -48,6 +48,7 @@ type pendingEdit struct {
 
 	parentBody  storedBody
 	hasParent   bool
+	oldChunk    []byte // first chunk of a body that the edit's replaces
 	attachments []Attachment
 	uploads     []kv.Future[[]byte] // the upload entries of e.Attachments that have one
 	stored      []byte              // body as stored
@@ -64,6 +65,8 @@ type plan struct {
 	hasAdded bool
 	// ancestor is set where the edit's revision is in the history of a leaf, and its body may be missing.
 	ancestor bool
+	// leftover is set where the added revision may have been there before: a history was stemmed, and compaction has not yet removed the bodies.
+	leftover bool
 	// replaced are leaves that are history now.
 	replaced []*leafKV
 	// other is the best leaf besides added and replaced, where it matters: it may win, or have won until now.
