@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/divandb/divan/layer/kv"
@@ -27,15 +28,65 @@ func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Eng
 	case config.EngineEmbedded:
 		return embedded.Open(filepath.Join(c.Data, storeDir), embedded.Options{CacheBytes: int64(s.Cache), Logger: log})
 	case config.EngineFDB:
-		return fdb.Open(fdb.Options{
-			ClusterFile: s.ClusterFile, TraceDir: s.TraceDir, TLSCert: s.TLS.Cert, TLSKey: s.TLS.Key, TLSCA: s.TLS.CA,
-		})
+		return openFDB(s)
 	case config.EngineRemote:
 		return remote.Open(ctx, s.Address, remote.Options{Secret: s.Secret, Timeout: storeTimeout, Logger: log})
 	default:
 		return nil, fmt.Errorf("storage.engine %s is not in this version", s.Engine)
 	}
 }
+
+func openFDB(s config.Storage) (kv.Engine, error) {
+	return fdb.Open(fdb.Options{
+		ClusterFile: s.ClusterFile, TraceDir: s.TraceDir, TLSCert: s.TLS.Cert, TLSKey: s.TLS.Key, TLSCA: s.TLS.CA,
+	})
+}
+
+// root is the prefix of all keys in the engine: a directory's in FoundationDB, where others may live beside Divan, else none.
+func (n *Node) root(ctx context.Context) ([]byte, error) {
+	s := n.cfg.Storage
+	if s.Engine != config.EngineFDB {
+		return nil, nil
+	}
+	prefix, err := fdb.OpenDirectory(ctx, n.engine, strings.Split(s.Directory, "/"))
+	if err == nil {
+		n.log.Debug("keys are in FoundationDB", "directory", s.Directory, "prefix", fmt.Sprintf("%x", prefix))
+	}
+	return prefix, err
+}
+
+// DescribeStorage says what a node with these settings would keep its data in. It waits for FoundationDB, but not long.
+func DescribeStorage(ctx context.Context, c *config.Config) string {
+	s := c.Storage
+	switch s.Engine {
+	case config.EngineRemote:
+		return "engine remote, at " + s.Address
+	case config.EngineFDB:
+	default:
+		return fmt.Sprintf("engine %s, data in %s", s.Engine, c.Data)
+	}
+	file := s.ClusterFile
+	if file == "" {
+		file = "the client's default"
+	}
+	where := fmt.Sprintf("engine fdb, cluster file %s; ", file)
+	e, err := openFDB(s)
+	if err != nil {
+		return where + err.Error()
+	}
+	defer e.Close()
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	switch prefix, found, err := fdb.FindDirectory(ctx, e, strings.Split(s.Directory, "/")); {
+	case err != nil:
+		return where + err.Error()
+	case found:
+		return fmt.Sprintf("%sdirectory %s is there, with the prefix %x", where, s.Directory, prefix)
+	}
+	return fmt.Sprintf("%sdirectory %s is not there yet; the first node makes it", where, s.Directory)
+}
+
+const describeTimeout = 3 * time.Second
 
 // serveStore lets other nodes of this machine use the store.
 func (n *Node) serveStore(ctx context.Context) error {

@@ -87,7 +87,12 @@ func (n *Node) openStore(ctx context.Context) error {
 		Log:    func(message string) { n.log.Info("a design document's function logs", "message", message) },
 	})
 	n.started("scripts", closing(n.scripts))
+	root, err := n.root(ctx)
+	if err != nil {
+		return err
+	}
 	n.store, err = layer.Open(ctx, n.engine, layer.Options{
+		Root:          root,
 		MaxShards:     n.cfg.Changes.MaxShards,
 		MaxDocument:   int(n.cfg.Limits.Document),
 		MaxAttachment: int64(n.cfg.Limits.Attachment),

@@ -162,6 +162,9 @@ func (s *settings) checkStorage() {
 			s.at(only.path, "is for the engine %s, and the engine is %s", only.engine, st.Engine)
 		}
 	}
+	if slices.Contains(strings.Split(st.Directory, "/"), "") {
+		s.at("storage.directory", "%q is not a directory; write a/b", st.Directory)
+	}
 	s.checkTLS("storage.tls", TLS{Cert: st.TLS.Cert, Key: st.TLS.Key})
 	if st.Engine == EngineRemote {
 		if st.Address == "" {

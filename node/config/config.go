@@ -97,6 +97,8 @@ type Storage struct {
 	Secret string `yaml:"secret"`
 	// ClusterFile is the path of fdb.cluster; empty for the client's default.
 	ClusterFile string `yaml:"cluster_file"`
+	// Directory is where Divan lives in FoundationDB's directory layer, with slashes between directories.
+	Directory string `yaml:"directory"`
 	// TraceDir is where FoundationDB's client writes its trace logs; empty writes none.
 	TraceDir string `yaml:"trace_dir"`
 	// TLS is for a FoundationDB cluster that speaks it.
@@ -172,7 +174,7 @@ func Default() *Config {
 		},
 		SQL:     SQL{Listen: "127.0.0.1:5433", MaxConnections: 200},
 		Cluster: Cluster{Gossip: "127.0.0.1:7946"},
-		Storage: Storage{Engine: EngineEmbedded, Cache: 128 << 20},
+		Storage: Storage{Engine: EngineEmbedded, Directory: "divan", Cache: 128 << 20},
 		Auth: Auth{
 			Timeout:           10 * time.Minute,
 			PersistentCookies: true,

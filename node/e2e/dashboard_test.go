@@ -55,7 +55,7 @@ func TestDashboard_ShowsWhatTheNodeDoes(t *testing.T) {
 		t.Fatalf("/_actors has no %s: %s", missing, tree)
 	}
 	text := page(t, "http://anna:secret@"+p.ready["http"]+"/_dashboard/")
-	for _, want := range []string{"Divan one", "engine embedded", "Live", "one this node ● alive", "database cities open", "shard 1 watching", "warm cities",
+	for _, want := range []string{"Divan one", "engine " + engine(), "Live", "one this node ● alive", "database cities open", "shard 1 watching", "warm cities",
 		"_design/by country 2", "up to date", "The queue is empty."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not show %q: %s", want, text)

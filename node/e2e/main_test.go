@@ -30,6 +30,9 @@ func run(m *testing.M) int {
 	divan = filepath.Join(dir, "divan")
 	build := exec.Command("go", "build", "-o", divan, "../cmd/divan")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as CONTRACT.md promises
+	if testCluster != "" {
+		build = exec.Command("go", "build", "-tags", "fdb", "-o", divan, "../cmd/divan")
+	}
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)
 		return 1

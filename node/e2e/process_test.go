@@ -43,7 +43,7 @@ func launchWith(t *testing.T, stdin io.Reader, dir string, args ...string) *proc
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(divan, args...), stdout: newLines(), stderr: newLines(), exited: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stdin = dir, stdin
-	p.cmd.Env = withoutDivan(os.Environ())
+	p.cmd.Env = append(withoutDivan(os.Environ()), storeEnvironment(dir, args)...)
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -59,6 +59,17 @@ func write(t *testing.T, e kv.Engine, key []byte) {
 	}
 }
 
+func erase(t *testing.T, e kv.Engine) {
+	t.Helper()
+	_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (int, error) {
+		tx.ClearRange(kv.KeyRange{Begin: []byte{}, End: []byte{0xff}})
+		return 0, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestTransaction_LeavesNothing runs transactions that end in every way there is, from many goroutines, and counts what is left: goroutines, the
 // client's handles, resident memory.
 func TestTransaction_LeavesNothing(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,8 +42,8 @@ func check(args []string) int {
 	if from == "" {
 		from = "the built-in defaults (no " + config.DefaultFile + " here)"
 	}
-	fmt.Printf("%s: ok\nengine %s, data in %s\nhttp %s, sql %s, gossip %s\n",
-		from, c.Storage.Engine, c.Data, c.HTTP.Listen, c.SQL.Listen, c.Cluster.Gossip)
+	fmt.Printf("%s: ok\n%s\nhttp %s, sql %s, gossip %s\n",
+		from, node.DescribeStorage(context.Background(), c), c.HTTP.Listen, c.SQL.Listen, c.Cluster.Gossip)
 	return statusOK
 }
 
