@@ -117,13 +117,8 @@ func TestProgram_RefusesToStart(t *testing.T) {
 			if c.rooted && os.Getuid() == 0 {
 				t.Skip("root reads every directory")
 			}
-<<<<<<< HEAD
-			if c.name == "fdb without the tag" && os.Getenv("DIVAN_TEST_FDB_CLUSTER_FILE") != "" {
-				t.Skip("this binary has the tag")
-=======
 			if c.lone {
 				needEmbedded(t)
->>>>>>> 8865222 (Keep Divan's keys in a directory of FoundationDB's, and run the end-to-end tests there)
 			}
 			args := append([]string{}, c.args...)
 			if c.status == 1 {
