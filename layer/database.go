@@ -74,6 +74,25 @@ type counterDelta struct {
 
 // transact runs fn in transactions until one commits, under a transaction id (C4). fn may run several times.
 func transact[T any](ctx context.Context, d *Database, fn func(t *txn) (T, error)) (T, kv.Committed, error) {
+	for {
+		r, c, err := transactOnce(ctx, d, func(t *txn) (T, error) {
+			if t.cfg.current().Scheme == "" {
+				var zero T
+				return zero, errDeprecated
+			}
+			return fn(t)
+		})
+		if err != errDeprecated {
+			return r, c, err
+		}
+		if err := d.leaveDeprecated(ctx); err != nil {
+			return r, c, err
+		}
+	}
+}
+
+// transactOnce is transact for a database as it is, its current map the deprecated subspace or not.
+func transactOnce[T any](ctx context.Context, d *Database, fn func(t *txn) (T, error)) (T, kv.Committed, error) {
 	id := d.store.ids.next()
 	r, c, err := kv.Transact(ctx, d.store.engine, kv.TransactOptions{TransactionID: id}, func(tx kv.Transaction) (T, error) {
 		return attempt(ctx, d, tx, fn)

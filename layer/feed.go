@@ -174,11 +174,7 @@ func (f *feed) readMaps() error {
 		if f.o.Descending {
 			m = &maps[len(maps)-1-i]
 		}
-		shards := m.Shards
-		if len(shards) == 0 {
-			shards = []ShardID{""}
-		}
-		if more, err := f.readMap(shards); err != nil || !more {
+		if more, err := f.readMap(m.subspaces()); err != nil || !more {
 			return err
 		}
 	}

@@ -61,8 +61,9 @@ func (d *Database) LastSeq(ctx context.Context) (Seq, error) {
 // entry it never goes back, not even after a purge.
 func readLastSeq(r kv.Reader, keys space, cfg *config) func() (Seq, error) {
 	m := cfg.current()
-	reads := make([]kv.Future[[]byte], len(m.Shards))
-	for i, id := range m.Shards {
+	shards := m.subspaces()
+	reads := make([]kv.Future[[]byte], len(shards))
+	for i, id := range shards {
 		reads[i] = r.Get(keys.wake(nil, id))
 	}
 	return func() (Seq, error) {

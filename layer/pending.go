@@ -77,11 +77,7 @@ func (f *feed) pending(ctx context.Context) (int64, error) {
 		return n, count(f.o.Shard)
 	}
 	for _, m := range s.cfg.mapsFrom(since) {
-		shards := m.Shards
-		if len(shards) == 0 {
-			shards = []ShardID{""}
-		}
-		for _, id := range shards {
+		for _, id := range m.subspaces() {
 			if err := count(id); err != nil {
 				return n, err
 			}

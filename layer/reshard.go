@@ -2,6 +2,7 @@ package layer
 
 import (
 	"context"
+	"errors"
 
 	"github.com/divandb/divan/layer/tuple"
 )
@@ -12,7 +13,7 @@ func (d *Database) Reshard(ctx context.Context, n int) (ShardMap, error) {
 	if err := d.store.checkShards(n); err != nil {
 		return ShardMap{}, err
 	}
-	m, c, err := transact(ctx, d, func(t *txn) (shardMap, error) { return t.reshard(n), nil })
+	m, c, err := transactOnce(ctx, d, func(t *txn) (shardMap, error) { return t.reshard(n), nil })
 	if err != nil {
 		return ShardMap{}, err
 	}
@@ -32,7 +33,7 @@ func (t *txn) reshard(n int) shardMap {
 	old := *t.cfg.current()
 	old.Tombstone = true
 	t.Set(t.close(old.Since.appendTuple(t.shardsKey())), t.close(old.appendValue(t.open())))
-	for _, id := range old.Shards {
+	for _, id := range old.subspaces() {
 		t.setWake(id, 0)
 	}
 	m := shardMap{ShardMap{Since: Seq{Incarnation: t.cfg.incarnation}, Scheme: schemeJump, Shards: t.cfg.nextShards(n)}}
@@ -49,3 +50,18 @@ func (t *txn) reshard(n int) shardMap {
 
 // shardsKey opens a key that begins with (Config, "changes_shards").
 func (t *txn) shardsKey() []byte { return t.keys.config(t.open(), configShards) }
+
+// errDeprecated is a writer's answer to a database whose current map is the deprecated subspace.
+var errDeprecated = errors.New("layer: the database was written before sharding")
+
+// leaveDeprecated gives a database that was written before sharding its first map with a shard (P7). What the deprecated subspace holds stays
+// there until its documents change.
+func (d *Database) leaveDeprecated(ctx context.Context) error {
+	_, _, err := transactOnce(ctx, d, func(t *txn) (struct{}, error) {
+		if t.cfg.current().Scheme == "" {
+			t.reshard(1)
+		}
+		return struct{}{}, nil
+	})
+	return err
+}

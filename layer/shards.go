@@ -28,6 +28,14 @@ type shardMap struct{ ShardMap }
 // With it a map with one shard more would move the fewest documents, and it needs no table.
 const schemeJump = "xxh64-jump"
 
+// subspaces are the map's shards, as keys know them: the deprecated subspace is the shard "".
+func (m *shardMap) subspaces() []ShardID {
+	if len(m.Shards) == 0 {
+		return []ShardID{""}
+	}
+	return m.Shards
+}
+
 // route is the shard of a partition key.
 func (m *shardMap) route(key string) ShardID {
 	switch len(m.Shards) {
@@ -160,8 +168,19 @@ func (m *shardMap) clone() ShardMap {
 	return c
 }
 
-// ShardMaps lists the maps from the one active at since on, oldest first; the last is current.
+// ShardMaps lists the maps from the one active at since on, oldest first; the last is current. A database whose current map is the
+// deprecated subspace gets a map with one shard first.
 func (d *Database) ShardMaps(ctx context.Context, since Seq) ([]ShardMap, error) {
+	maps, err := d.shardMaps(ctx, since)
+	if err == nil && maps[len(maps)-1].Scheme == "" {
+		if err = d.leaveDeprecated(ctx); err == nil {
+			maps, err = d.shardMaps(ctx, since)
+		}
+	}
+	return maps, err
+}
+
+func (d *Database) shardMaps(ctx context.Context, since Seq) ([]ShardMap, error) {
 	return read(ctx, d, func(t *txn) ([]ShardMap, error) {
 		var maps []ShardMap
 		for _, m := range t.cfg.mapsFrom(since) {
