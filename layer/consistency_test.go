@@ -274,3 +274,17 @@ func countKeys(tb testing.TB, e kv.Engine, subspace string) (n int) {
 	}
 	return n
 }
+
+// stampOf is the only database's stamp.
+func stampOf(tb testing.TB, e kv.Engine) string {
+	tb.Helper()
+	tx := e.Begin(context.Background())
+	defer tx.Cancel()
+	for _, row := range dump(tb, tx) {
+		if len(row.key) == 3 && row.key[0] == int64(keyspace.Data) && row.key[2] == int64(keyspace.Stamp) {
+			return string(row.value)
+		}
+	}
+	tb.Fatal("no stamp")
+	return ""
+}
