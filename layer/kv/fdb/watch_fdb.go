@@ -21,10 +21,12 @@ type watch struct {
 
 func (t *transaction) Watch(key []byte) kv.Watch {
 	w := &watch{done: make(chan struct{})}
-	if w.err = t.readable(key); w.err == nil {
-		w.err = t.arm(w, key)
+	err := t.readable(key)
+	if err == nil {
+		err = t.arm(w, key)
 	}
-	if w.err != nil {
+	if err != nil { // else w.err is its goroutine's
+		w.err = err
 		close(w.done)
 	}
 	return w
