@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"sort"
+	"strings"
 	"sync"
 	"testing"
 
@@ -106,7 +107,7 @@ func testUnreadable(t *testing.T, e kv.Engine) {
 	wantValue(t, tx, "j", "1")
 	wantRows(t, tx, keyRange("l", "m"), kv.RangeOptions{}, "l=2")
 	wantCommit(t, "unreadable", tx, 0)
-	if got, err := collect(begin(t, e), keyRange("k", "l"), kv.RangeOptions{}); err != nil || bytes.Count([]byte(got), key("=")) != 2 {
+	if got, err := collect(begin(t, e), keyRange("k", "l"), kv.RangeOptions{}); err != nil || strings.Count(got, "=old") != 1 || strings.Count(got, "=new") != 1 { // a stamp may hold any byte
 		t.Errorf("%q, %v, want two rows", got, err)
 	}
 }
