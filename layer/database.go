@@ -3,6 +3,7 @@ package layer
 import (
 	"bytes"
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/divandb/divan/layer/keyspace"
@@ -82,7 +83,7 @@ func transact[T any](ctx context.Context, d *Database, fn func(t *txn) (T, error
 			}
 			return fn(t)
 		})
-		if err != errDeprecated {
+		if !errors.Is(err, errDeprecated) {
 			return r, c, err
 		}
 		if err := d.leaveDeprecated(ctx); err != nil {
