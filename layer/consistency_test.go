@@ -288,3 +288,16 @@ func stampOf(tb testing.TB, e kv.Engine) string {
 	tb.Fatal("no stamp")
 	return ""
 }
+
+// dumpOf is every key but transaction ids.
+func dumpOf(tb testing.TB, e kv.Engine) (rows []dumpRow) {
+	tb.Helper()
+	tx := e.Begin(context.Background())
+	defer tx.Cancel()
+	for _, row := range dump(tb, tx) {
+		if row.key[0] != int64(keyspace.Transactions) {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}

@@ -86,7 +86,7 @@ func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number 
 		return 0, err
 	}
 	if old != nil {
-		return 0, errf(Exists, "", "The database could not be created, the file already exists.")
+		return 0, errExists()
 	}
 	n, err := next.Wait()
 	if err != nil {
@@ -94,10 +94,7 @@ func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number 
 	}
 	number = counterValue(n)
 	tx.Set(allocator, littleEndian(number+1))
-	entry := tuple.AppendInt(nil, number)
-	offset := len(entry) + 1
-	tx.SetVersionstampedValue(s.nameKey(name), tuple.AppendVersionstamp(entry, tuple.IncompleteVersionstamp(0)), offset)
-	s.namesChanged(tx)
+	s.setName(tx, name, number)
 
 	keys := newCore(s.o.Root, name, number).keys
 	tx.SetVersionstampedValue(keys.sub(nil, keyspace.Stamp), make([]byte, len(kv.Versionstamp{})), 0)
@@ -116,6 +113,18 @@ func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number 
 		tx.Set(keys.wake(nil, shard), first.Since.appendTuple(nil))
 	}
 	return number, nil
+}
+
+func errExists() error {
+	return errf(Exists, "", "The database could not be created, the file already exists.")
+}
+
+// setName makes a prefix number the database of a name.
+func (s *Store) setName(tx kv.Transaction, name string, number int64) {
+	entry := tuple.AppendInt(nil, number)
+	offset := len(entry) + 1
+	tx.SetVersionstampedValue(s.nameKey(name), tuple.AppendVersionstamp(entry, tuple.IncompleteVersionstamp(0)), offset)
+	s.namesChanged(tx)
 }
 
 // namesChanged moves what WatchNames watches.

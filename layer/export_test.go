@@ -2,10 +2,38 @@ package layer
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
 // SweepUploads runs the hourly sweep of one database as it will be at a time.
 func SweepUploads(ctx context.Context, d *Database, now time.Time) error {
 	return d.sweepUploads(ctx, now)
+}
+
+// ImportAbandoned imports a file and stops before the database gets its name, as a node that dies.
+func ImportAbandoned(ctx context.Context, s *Store, file io.ReadSeeker) error {
+	var config exportConfig
+	_, header, err := readExport(file, func(t recordType, payload []byte) error {
+		if t == recordConfig {
+			return config.parse(payload)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	im := &importer{s: s, header: header, config: config}
+	if err := im.reserve(ctx, "abandoned"); err != nil {
+		return err
+	}
+	return im.load(ctx, file)
+}
+
+// SweepImports sweeps as if some hours had passed.
+func SweepImports(ctx context.Context, s *Store) error {
+	return s.sweepImports(ctx, time.Now().Add((importHours+2)*time.Hour))
 }

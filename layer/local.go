@@ -109,18 +109,22 @@ func (t *txn) putLocal(e *Edit, n int64) error {
 		}
 	}
 	t.ClearRange(prefixRange(prefix))
-	if e.Deleted {
-		return nil
+	if !e.Deleted {
+		t.writeLocal(e.ID, n, e.Body)
 	}
-	body := e.Body
+	return nil
+}
+
+// writeLocal stores a _local document where there is none.
+func (t *txn) writeLocal(id string, n int64, body []byte) {
 	if body == nil {
 		body = []byte("{}")
 	}
+	prefix := t.keys.doc(nil, keyspace.Local, id)
 	whole := append(tuple.AppendInt(tuple.AppendInt(nil, keyspace.LocalFormat), n), body...)
 	for chunk := int64(0); len(whole) > 0; chunk++ {
 		size := min(len(whole), keyspace.BodyChunk)
 		t.Set(t.close(tuple.AppendInt(append(t.open(), prefix...), chunk)), whole[:size])
 		whole = whole[size:]
 	}
-	return nil
 }

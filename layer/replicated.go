@@ -9,7 +9,11 @@ import (
 
 // Replicated edits (new_edits=false): all branches are read, the edit is merged into them, and the winner is elected over all (R2).
 
-var errNoWinner = errors.New("the last of its branches has no sequence")
+var (
+	errNoWinner = errors.New("the last of its branches has no sequence")
+	errNoBody   = errors.New("a leaf has no body")
+	errNoData   = errors.New("chunks are missing")
+)
 
 // mustWin checks what every path relies on: the branch that sorts last carries the document's sequence.
 func mustWin(l *leafKV) error {

@@ -109,6 +109,12 @@ func appendWinnerValue(dst []byte, incarnation int64, user uint16, branches int6
 	return appendHistory(dst, ancestors), offset
 }
 
+// appendWinnerAt appends a winner's value with a sequence that is known.
+func appendWinnerAt(dst []byte, seq Seq, branches int64, ancestors []byte) []byte {
+	dst = seq.appendTuple(tuple.AppendInt(dst, keyspace.RevFormat))
+	return appendHistory(tuple.AppendInt(dst, branches), ancestors)
+}
+
 // appendLeafValue appends another branch's value.
 func appendLeafValue(dst, ancestors []byte) []byte {
 	return appendHistory(tuple.AppendInt(dst, keyspace.RevFormat), ancestors)

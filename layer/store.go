@@ -150,6 +150,9 @@ func (s *Store) sweep(ctx context.Context, now time.Time) error {
 	if err := s.ids.sweep(ctx, s.engine, now); err != nil {
 		return err
 	}
+	if err := s.sweepImports(ctx, now); err != nil {
+		return err
+	}
 	for name, err := range s.Names(ctx, NamesOptions{Limit: -1}) {
 		if err != nil {
 			return err

@@ -18,6 +18,7 @@ const (
 	// the last creation or deletion, to be watched.
 	Databases Section = 1
 	// DatabasePrefixes is the allocator of prefix numbers: (DatabasePrefixes) = next number, little-endian 64 bits.
+	// (DatabasePrefixes, number) = the hour since 1970 of the last step of an import into a database that has no name yet.
 	DatabasePrefixes Section = 2
 	// Data holds the databases: (Data, prefix number, Subspace, ...).
 	Data Section = 3

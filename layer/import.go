@@ -1,0 +1,229 @@
+package layer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+const (
+	// importBytes is how much of a file one transaction takes up, at least one record.
+	importBytes = 1_000_000
+	importRows  = 500
+	// importHours is after how many full hours without a step an import counts as abandoned.
+	importHours = 2
+)
+
+// Import makes a database of what Export wrote (C8): the same documents, revisions and sequences under the name given, which the original's
+// consumers follow from their old sequences. What is written from now on has the next incarnation.
+//
+// The whole file is checked before anything is written: Invalid (name bad_export) where it is damaged, incomplete or none. The database appears when
+// it is complete; of an import that fails nothing stays, at the latest after some hours. Exists where there is a database of that name.
+func (s *Store) Import(ctx context.Context, name string, r io.ReadSeeker) (*Database, error) {
+	if err := ValidateName(name); err != nil {
+		return nil, err
+	}
+	var config exportConfig
+	_, header, err := readExport(r, func(t recordType, payload []byte) error {
+		if t != recordConfig {
+			return nil
+		}
+		config = exportConfig{}
+		return config.parse(payload)
+	})
+	switch {
+	case errors.Is(err, ErrExport):
+		return nil, &Error{Kind: Invalid, Name: "bad_export", Reason: err.Error()}
+	case err != nil:
+		return nil, err
+	case len(config.maps) == 0:
+		return nil, errf(Invalid, "bad_export", "the export has no configuration")
+	}
+	if _, err := r.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	im := &importer{s: s, header: header, config: config}
+	if err := im.reserve(ctx, name); err != nil {
+		return nil, err
+	}
+	if err := im.load(ctx, r); err == nil {
+		err = im.publish(ctx, name)
+	} else {
+		err = fmt.Errorf("importing into %s: %w", name, err)
+	}
+	if err != nil {
+		return nil, errors.Join(err, im.abandon())
+	}
+	d := s.handle(s.remember(newCore(s.o.Root, name, im.core.number)))
+	d.pinned.Store(true)
+	return d, nil
+}
+
+// importer fills a database that has no name yet.
+type importer struct {
+	s      *Store
+	header exportHeader
+	config exportConfig
+	core   *core
+	cfg    *config
+	marker []byte // key that says that the prefix number is being filled
+	doc    importedDoc
+}
+
+// importedDoc is the document whose records are being read.
+type importedDoc struct {
+	id          string
+	seq         Seq // the winner's
+	leaves      []leafKV
+	attachments []Attachment
+	described   bool   // its branches have come
+	design      []byte // the winner's body of a design document
+}
+
+// transact runs fn in a transaction that holds on to the reservation.
+func (im *importer) transact(ctx context.Context, fn func(t *txn) error) error {
+	_, _, err := storeTransact(ctx, im.s, func(tx kv.Transaction) (struct{}, error) {
+		hour, err := tx.Get(im.marker).Wait()
+		if err != nil {
+			return struct{}{}, err
+		}
+		if hour == nil {
+			return struct{}{}, errf(Conflict, "import_abandoned", "the import took no step for hours and was given up")
+		}
+		if now := tuple.AppendInt(nil, hourOf(time.Now())); string(now) != string(hour) {
+			tx.Set(im.marker, now)
+		}
+		t := &txn{Transaction: tx, ctx: ctx, core: im.core, keys: im.core.keys, cfg: im.cfg}
+		if err := fn(t); err != nil {
+			return struct{}{}, err
+		}
+		t.finish()
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// reserve takes a prefix number.
+func (im *importer) reserve(ctx context.Context, name string) error {
+	allocator := im.s.section(keyspace.DatabasePrefixes)
+	number, _, err := storeTransact(ctx, im.s, func(tx kv.Transaction) (int64, error) {
+		taken, next := tx.Get(im.s.nameKey(name)), tx.Get(allocator)
+		old, err := taken.Wait()
+		if err != nil {
+			return 0, err
+		}
+		if old != nil {
+			return 0, errExists()
+		}
+		n, err := next.Wait()
+		if err != nil {
+			return 0, err
+		}
+		number := counterValue(n)
+		tx.Set(allocator, littleEndian(number+1))
+		tx.Set(im.s.importKey(number), tuple.AppendInt(nil, hourOf(time.Now())))
+		return number, nil
+	})
+	if err != nil {
+		return err
+	}
+	im.core = newCore(im.s.o.Root, name, number)
+	im.marker = im.s.importKey(number)
+	im.cfg = &config{maps: im.config.maps, partitioned: im.config.partitioned, incarnation: max(im.header.incarnation, im.config.last.Incarnation) + 1}
+	return nil
+}
+
+// importKey is (DatabasePrefixes, number) = the hour of an import's last step.
+func (s *Store) importKey(number int64) []byte {
+	return tuple.AppendInt(s.section(keyspace.DatabasePrefixes), number)
+}
+
+// publish gives the database its configuration and its name.
+func (im *importer) publish(ctx context.Context, name string) error {
+	return im.transact(ctx, func(t *txn) error {
+		old, err := t.Get(im.s.nameKey(name)).Wait()
+		if err != nil {
+			return err
+		}
+		if old != nil {
+			return errExists()
+		}
+		t.Clear(im.marker)
+		im.s.setName(t, name, im.core.number)
+		set := func(setting string, value []byte) { t.Set(t.keys.config(nil, setting), value) }
+		set(configUUID, []byte(im.header.uuid))
+		set(configIncarnation, tuple.AppendInt(nil, im.cfg.incarnation))
+		set(configRevsLimit, tuple.AppendInt(nil, int64(im.config.revsLimit)))
+		set(configSecurity, im.config.security)
+		if im.config.partitioned {
+			set(configPartitioned, tuple.AppendBool(nil, true))
+		}
+		for i := range im.cfg.maps {
+			m := &im.cfg.maps[i]
+			t.Set(m.Since.appendTuple(t.keys.config(nil, configShards)), m.appendValue(nil))
+		}
+		for _, id := range im.cfg.current().subspaces() {
+			t.Set(t.keys.wake(nil, id), im.config.last.appendTuple(nil))
+		}
+		t.count(counterPurges, im.config.purges)
+		t.restamp = true
+		return nil
+	})
+}
+
+// abandon removes what was written; what it cannot remove is swept.
+func (im *importer) abandon() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return im.s.dropImport(ctx, im.core.number)
+}
+
+func (s *Store) dropImport(ctx context.Context, number int64) error {
+	_, _, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		there, err := tx.Get(s.importKey(number)).Wait()
+		if err != nil || there == nil {
+			return struct{}{}, err // published, or dropped
+		}
+		prefix := newCore(s.o.Root, "", number).keys.prefix
+		end, err := tuple.Strinc(prefix)
+		if err != nil {
+			return struct{}{}, err
+		}
+		tx.ClearRange(kv.KeyRange{Begin: prefix, End: end})
+		tx.Clear(s.importKey(number))
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// sweepImports removes what imports left behind whose node has died.
+func (s *Store) sweepImports(ctx context.Context, now time.Time) error {
+	prefix := s.section(keyspace.DatabasePrefixes)
+	var old []int64
+	err := scan(ctx, s.engine, prefixRange(prefix), false, func(row kv.KeyValue) (bool, error) {
+		number, _, err := tuple.TakeInt(row.Key[len(prefix):])
+		if err != nil {
+			return false, corrupt("import", err)
+		}
+		hour, _, err := tuple.TakeInt(row.Value)
+		if err != nil {
+			return false, corrupt("import", err)
+		}
+		if hour < hourOf(now)-importHours {
+			old = append(old, number)
+		}
+		return true, nil
+	})
+	for _, number := range old {
+		if err == nil {
+			err = s.dropImport(ctx, number)
+		}
+	}
+	return err
+}
