@@ -335,3 +335,76 @@ func TestImport_swept(t *testing.T) {
 		t.Errorf("%d keys before, %d after the sweep", before, after)
 	}
 }
+
+// secondPass fails, or does something else, when the file is read for the second time.
+type secondPass struct {
+	*bytes.Reader
+	do func() error
+}
+
+func (r *secondPass) Seek(offset int64, whence int) (int64, error) {
+	n, err := r.Reader.Seek(offset, whence)
+	do := r.do
+	r.do = nil
+	r.Reader = bytes.NewReader(nil)
+	if doErr := do(); doErr != nil {
+		return 0, doErr
+	}
+	return n, err
+}
+
+// An import that fails after it has begun says so, and leaves nothing.
+func TestImport_fails(t *testing.T) {
+	e := mustEngine(t)
+	s := mustStore(t, e, layer.Options{})
+	file := export(t, fullDatabase(t, s))
+	before := len(dumpOf(t, e))
+	for name, c := range map[string]struct {
+		r    io.ReadSeeker
+		want error
+	}{
+		"the file cannot be read again": {&secondPass{bytes.NewReader(file), func() error { return errCut }}, errCut},
+		"the file has shrunk":           {&secondPass{bytes.NewReader(file), func() error { return nil }}, layer.ErrExport},
+	} {
+		_, err := s.Import(t.Context(), "target", c.r)
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := s.Database(t.Context(), "target"); layer.KindOf(err) != layer.NotFound {
+			t.Errorf("%s: the database is there: %v", name, err)
+		}
+	}
+	if after := len(dumpOf(t, e)); after != before {
+		t.Errorf("%d keys became %d", before, after)
+	}
+	taken := &takenMeanwhile{Reader: bytes.NewReader(file), take: func() { mustCreate(t, s, "target", layer.CreateOptions{}) }}
+	_, err := s.Import(t.Context(), "target", taken)
+	wantKind(t, err, layer.Exists)
+	d, err := s.Database(t.Context(), "target")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows, _ := feedOf(t, d, layer.ChangesOptions{}); len(rows) != 0 {
+		t.Errorf("the other's database has %v", rows)
+	}
+}
+
+// takenMeanwhile lets somebody else create the database while the file is read for the second time.
+type takenMeanwhile struct {
+	*bytes.Reader
+	take   func()
+	seeked bool
+}
+
+func (r *takenMeanwhile) Seek(offset int64, whence int) (int64, error) {
+	r.seeked = true
+	return r.Reader.Seek(offset, whence)
+}
+
+func (r *takenMeanwhile) Read(p []byte) (int, error) {
+	if r.seeked && r.take != nil {
+		r.take()
+		r.take = nil
+	}
+	return r.Reader.Read(p)
+}

@@ -52,12 +52,10 @@ func (s *Store) Import(ctx context.Context, name string, r io.ReadSeeker) (*Data
 	if err := im.reserve(ctx, name); err != nil {
 		return nil, err
 	}
-	if err := im.load(ctx, r); err == nil {
-		err = im.publish(ctx, name)
-	} else {
-		err = fmt.Errorf("importing into %s: %w", name, err)
+	if err := im.load(ctx, r); err != nil {
+		return nil, errors.Join(fmt.Errorf("importing into %s: %w", name, err), im.abandon())
 	}
-	if err != nil {
+	if err := im.publish(ctx, name); err != nil {
 		return nil, errors.Join(err, im.abandon())
 	}
 	d := s.handle(s.remember(newCore(s.o.Root, name, im.core.number)))
