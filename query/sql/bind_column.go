@@ -1,0 +1,178 @@
+package sql
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// column resolves a name from the inside out. The level at which it is found is the depth at run time.
+func (b *binder) column(n *column, sc *scope) (exec.Expr, error) {
+	if n.star {
+		return nil, syntaxError(n.offset(), "* is not allowed here")
+	}
+	depth := 0
+	for s := sc; s != nil; s = s.parent {
+		if s.query == nil {
+			continue // passes names on, is no level of its own
+		}
+		x, err := b.columnIn(n, s)
+		if err != nil {
+			return nil, err
+		}
+		if x != nil {
+			if depth == 0 {
+				return x, nil
+			}
+			return b.outer(x, sc, s, depth, n.offset())
+		}
+		depth++
+	}
+	return nil, b.noColumn(n, sc)
+}
+
+// outer makes a reference to a level around, and marks the queries between as correlated.
+func (b *binder) outer(x exec.Expr, sc, found *scope, depth int, off int) (exec.Expr, error) {
+	for s := sc; s != found; s = s.parent {
+		if s.query != nil {
+			s.query.correlated = true
+		}
+	}
+	c, ok := x.(*exec.Col)
+	if !ok {
+		return nil, sqlstate.Unsupported(off, "Name the column of one side.", "a merged column of FULL JOIN USING inside a sub-query is not supported")
+	}
+	return &exec.Col{Depth: depth, Index: c.Index, Typ: c.Typ, Name: c.Name, Collation: c.Collation}, nil
+}
+
+// columnIn looks for a column among the relations of one scope; nil for not found.
+func (b *binder) columnIn(n *column, s *scope) (exec.Expr, error) {
+	name := n.parts[len(n.parts)-1]
+	var found *relColumn
+	var rel *relation
+	visible := s.rels
+	if s.seen > 0 && s.seen < len(visible) {
+		visible = visible[:s.seen]
+	}
+	for _, r := range visible {
+		if len(n.parts) > 1 && !r.matches(n.parts[:len(n.parts)-1], b.r.DatabaseName()) {
+			continue
+		}
+		for i := range r.cols {
+			c := &r.cols[i]
+			if c.name != name || c.hidden && len(n.parts) == 1 {
+				continue
+			}
+			if found != nil {
+				return nil, sqlstate.New(sqlstate.AmbiguousColumn, "column reference %q is ambiguous", name).At(n.offset())
+			}
+			found, rel = c, r
+		}
+	}
+	if found == nil {
+		if x := systemColumn(n, visible, b.r.DatabaseName()); x != nil {
+			return x, nil
+		}
+		// A relation's name alone is its whole row.
+		if len(n.parts) == 1 {
+			for _, r := range visible {
+				if r.alias == name {
+					return r.row(), nil
+				}
+			}
+		}
+		return nil, nil
+	}
+	if found.merged != nil && len(n.parts) == 1 {
+		return found.merged, nil
+	}
+	rel.use(found.index)
+	shown := name
+	if len(s.rels) > 1 {
+		shown = rel.alias + "." + name
+	}
+	c := &exec.Col{Index: found.index, Typ: found.typ, Name: shown, Collation: found.collation}
+	b.columns[c] = n.offset()
+	return c, nil
+}
+
+// systemColumn is tableoid, xmin or ctid of a catalogue relation: constants, as nothing there is ever updated.
+func systemColumn(n *column, rels []*relation, database string) exec.Expr {
+	for _, r := range rels {
+		if r.oid == 0 || len(n.parts) > 1 && !r.matches(n.parts[:len(n.parts)-1], database) {
+			continue
+		}
+		switch n.parts[len(n.parts)-1] {
+		case "tableoid":
+			return &exec.Const{D: types.NewInt(r.oid), Typ: types.Oid}
+		case "xmin":
+			return &exec.Const{D: types.NewInt(1), Typ: types.Xid}
+		case "ctid":
+			return &exec.Const{D: types.NewText("(0,1)"), Typ: types.Tid}
+		}
+	}
+	return nil
+}
+
+// matches says that the qualifier of a column names r.
+func (r *relation) matches(qualifier []string, database string) bool {
+	last := qualifier[len(qualifier)-1]
+	if r.alias != last {
+		return false
+	}
+	switch len(qualifier) {
+	case 1:
+		return true
+	case 2:
+		return r.schema == qualifier[0]
+	}
+	return r.schema == qualifier[1] && qualifier[0] == database
+}
+
+// use marks a column of a relation of the store as wanted.
+func (r *relation) use(index int) {
+	if r.user != nil {
+		r.user.used[index-r.user.base] = true
+	}
+}
+
+// row is the record of all columns.
+func (r *relation) row() exec.Expr {
+	e := &exec.RowExpr{}
+	for _, c := range r.cols {
+		r.use(c.index)
+		e.Items = append(e.Items, &exec.Col{Index: c.index, Typ: c.typ, Name: c.name, Collation: c.collation})
+	}
+	return e
+}
+
+// noColumn words the error as PostgreSQL does, with a hint for what people type.
+func (b *binder) noColumn(n *column, sc *scope) error {
+	name := strings.Join(n.parts, ".")
+	if len(n.parts) > 1 {
+		known := false
+		for s := sc; s != nil; s = s.parent {
+			for _, r := range s.rels {
+				known = known || r.alias == n.parts[len(n.parts)-2]
+			}
+		}
+		if !known {
+			return sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q", n.parts[len(n.parts)-2]).At(n.offset())
+		}
+		return sqlstate.New(sqlstate.UndefinedColumn, "column %s does not exist", name).At(n.offset())
+	}
+	e := sqlstate.New(sqlstate.UndefinedColumn, "column %q does not exist", name).At(n.offset())
+	for _, r := range sc.rels {
+		if r.user == nil {
+			continue
+		}
+		for _, c := range r.cols {
+			if c.name == "doc" {
+				return e.WithHint("Members of a document are read with doc->>'%s'.", name)
+			}
+		}
+	}
+	return e
+}

@@ -1,0 +1,180 @@
+package sql
+
+import (
+	"slices"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// boundOrder is an item of ORDER BY: an index into the select list, or an expression.
+type boundOrder struct {
+	index     int
+	expr      exec.Expr
+	item      orderItem
+	collation *types.Collation
+}
+
+// orderBy binds ORDER BY: a number or an alias means a column of the result, anything else is an expression over FROM.
+func (b *binder) orderBy(s *selectStmt, sc *scope, targets []exec.Expr, names []exec.Column) ([]boundOrder, error) {
+	var out []boundOrder
+	for _, it := range s.orderBy {
+		i, err := outputColumn(it.expr, targets, names, "ORDER BY")
+		if err != nil {
+			return nil, err
+		}
+		o := boundOrder{index: i, item: it}
+		if i < 0 {
+			if o.expr, err = b.expr(it.expr, sc); err != nil {
+				return nil, err
+			}
+			if untyped(o.expr) {
+				if o.expr, err = b.coerce(o.expr, types.Text, types.Implicit, it.expr.offset()); err != nil {
+					return nil, err
+				}
+			}
+			if o.collation, err = sortCollation(o.expr, it.expr.offset()); err != nil {
+				return nil, err
+			}
+			o.expr = withoutBytes(o.expr)
+			key := exec.Key(o.expr)
+			for j, t := range targets {
+				if exec.Key(t) == key {
+					o.index = j
+					break
+				}
+			}
+		} else if o.collation, err = sortCollation(targets[i], it.expr.offset()); err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// outputColumn resolves a position or an alias of the result; -1 when e is neither.
+func outputColumn(e expr, targets []exec.Expr, names []exec.Column, clause string) (int, error) {
+	switch n := e.(type) {
+	case *literal:
+		if n.kind == tInteger {
+			i, ok := smallInt(n.text)
+			if !ok || i < 1 || i > len(targets) {
+				return 0, sqlstate.New(sqlstate.InvalidColumnReference, "%s position %s is not in select list", clause, n.text).At(n.offset())
+			}
+			return i - 1, nil
+		}
+		if n.kind != tIdent {
+			return 0, syntaxError(n.offset(), "non-integer constant in %s", clause)
+		}
+	case *column:
+		if len(n.parts) != 1 || n.star {
+			return -1, nil
+		}
+		found := -1
+		for i := range names {
+			if names[i].Name == n.parts[0] {
+				if found >= 0 && exec.Key(targets[i]) != exec.Key(targets[found]) {
+					return 0, sqlstate.New(sqlstate.AmbiguousColumn, "%s %q is ambiguous", clause, n.parts[0]).At(n.offset())
+				}
+				if found < 0 {
+					found = i
+				}
+			}
+		}
+		return found, nil
+	}
+	return -1, nil
+}
+
+// distinctOn binds DISTINCT ON: its expressions must lead ORDER BY.
+func (b *binder) distinctOn(s *selectStmt, sc *scope, g *grouper) error {
+	q := sc.query
+	for _, e := range s.distinctOn {
+		i, err := outputColumn(e, q.targets[:q.keep], q.columns, "DISTINCT ON")
+		if err != nil {
+			return err
+		}
+		if i < 0 {
+			x, err := b.expr(e, sc)
+			if err != nil {
+				return err
+			}
+			if q.group {
+				if x, err = g.after(x); err != nil {
+					return err
+				}
+			}
+			key := exec.Key(x)
+			for j, t := range q.targets {
+				if exec.Key(t) == key {
+					i = j
+					break
+				}
+			}
+			if i < 0 {
+				i = len(q.targets)
+				q.targets = append(q.targets, x)
+			}
+		}
+		q.distinctOn = append(q.distinctOn, i)
+	}
+	for i := range min(len(q.order), len(q.distinctOn)) {
+		if !slices.Contains(q.distinctOn, q.order[i].Index) {
+			return sqlstate.New(sqlstate.InvalidColumnReference, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions").At(s.distinctOn[0].offset())
+		}
+	}
+	return nil
+}
+
+// limits binds LIMIT and OFFSET, which may not look at rows.
+func (b *binder) limits(s *selectStmt, sc *scope) (limit, skip exec.Expr, err error) {
+	bindOne := func(e expr, what string) (exec.Expr, error) {
+		if e == nil {
+			return nil, nil
+		}
+		x, err := b.expr(e, &scope{parent: sc.parent, query: &boundQuery{}, noAggregates: what})
+		if err != nil {
+			return nil, err
+		}
+		variables := false
+		exec.Walk(x, func(x exec.Expr) {
+			switch x.(type) {
+			case *exec.Col, *exec.Subquery:
+				variables = true
+			}
+		})
+		if variables {
+			return nil, sqlstate.New(sqlstate.InvalidColumnReference, "argument of %s must not contain variables", what).At(e.offset())
+		}
+		return b.coerce(x, types.Int8, types.Assignment, e.offset())
+	}
+	if limit, err = bindOne(s.limit, "LIMIT"); err == nil {
+		skip, err = bindOne(s.skip, "OFFSET")
+	}
+	return limit, skip, err
+}
+
+// orderByColumns binds the ORDER BY of a UNION or VALUES, which may only name columns of the result.
+func (b *binder) orderByColumns(s *selectStmt, q *boundQuery) error {
+	for _, it := range s.orderBy {
+		i, err := outputColumn(it.expr, make([]exec.Expr, q.keep), nil, "ORDER BY")
+		if err != nil {
+			return err
+		}
+		if c, ok := it.expr.(*column); ok && i < 0 && len(c.parts) == 1 {
+			i = slices.IndexFunc(q.columns, func(col exec.Column) bool { return col.Name == c.parts[0] })
+		}
+		if i < 0 {
+			return sqlstate.Unsupported(it.expr.offset(), "Order by a column's name or number.", "ORDER BY of an expression over UNION or VALUES")
+		}
+		col := &exec.Col{Index: i, Typ: q.columns[i].Type, Name: q.columns[i].Name, Collation: q.columns[i].Collation}
+		coll, err := sortCollation(col, it.expr.offset())
+		if err != nil {
+			return err
+		}
+		q.order = append(q.order, exec.SortKey{Index: i, Desc: it.desc, NullsFirst: it.nullsFirst, Collation: coll})
+		q.orderNames = append(q.orderNames, exec.SortName(col, coll))
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package sql
+
+import (
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// values binds VALUES: every column has the type that its items agree on.
+func (b *binder) values(s *selectStmt, sc *scope) (*boundQuery, error) {
+	q := sc.query
+	sc.noAggregates = "VALUES"
+	for _, row := range s.values {
+		items, err := b.exprs(row, sc)
+		if err != nil {
+			return nil, err
+		}
+		q.values = append(q.values, items)
+	}
+	q.keep = len(q.values[0])
+	for i := range q.values[0] {
+		column := make([]exec.Expr, len(q.values))
+		for j, row := range q.values {
+			column[j] = row[i]
+		}
+		column, typ, err := b.unify(column, "VALUES", s.offset())
+		if err != nil {
+			return nil, err
+		}
+		for j := range q.values {
+			q.values[j][i] = column[j]
+		}
+		coll, err := mergeCollations(s.offset(), column...)
+		if err != nil {
+			return nil, err
+		}
+		q.columns = append(q.columns, exec.Column{Name: "column" + itoa(i+1), Type: typ, Mod: -1, Collation: coll.column()})
+	}
+	if err := b.orderByColumns(s, q); err != nil {
+		return nil, err
+	}
+	var err error
+	q.limit, q.skip, err = b.limits(s, sc)
+	return q, err
+}
+
+// union binds both sides and brings their columns to common types.
+func (b *binder) union(s *selectStmt, sc *scope) (*boundQuery, error) {
+	// The sides see the WITH list of the whole.
+	left, err := b.query(s.left, sc)
+	if err != nil {
+		return nil, err
+	}
+	right, err := b.query(s.right, sc)
+	if err != nil {
+		return nil, err
+	}
+	q := sc.query
+	q.left, q.right, q.unionAll = left, right, s.unionAll
+	q.user, q.correlated = left.user || right.user, left.correlated || right.correlated
+	if len(left.columns) != len(right.columns) {
+		return nil, syntaxError(s.right.offset(), "each UNION query must have the same number of columns")
+	}
+	for i := range left.columns {
+		l, r := left.columns[i], right.columns[i]
+		// A column of literals alone has no type yet.
+		lt, rt := l.Type, r.Type
+		if left.open(i) {
+			lt = types.Unknown
+		}
+		if right.open(i) {
+			rt = types.Unknown
+		}
+		t := commonType(lt, rt)
+		if t == 0 {
+			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "UNION types %s and %s cannot be matched", types.NameOf(l.Type), types.NameOf(r.Type)).At(s.right.offset())
+		}
+		if t == types.Unknown {
+			t = types.Text
+		}
+		if err := b.retype(left, i, t, s.left.offset()); err != nil {
+			return nil, err
+		}
+		if err := b.retype(right, i, t, s.right.offset()); err != nil {
+			return nil, err
+		}
+		q.columns = append(q.columns, exec.Column{Name: l.Name, Type: t, Mod: -1, Collation: unionCollation(l.Collation, r.Collation)})
+	}
+	q.keep = len(q.columns)
+	if err := b.orderByColumns(s, q); err != nil {
+		return nil, err
+	}
+	q.limit, q.skip, err = b.limits(s, sc)
+	return q, err
+}
+
+// open says that a column has only literals that were made text for want of anything better.
+func (q *boundQuery) open(i int) bool {
+	all := func(e exec.Expr) bool {
+		c, ok := e.(*exec.Const)
+		return ok && (c.Typ == types.Unknown || c.Typ == types.Text)
+	}
+	switch {
+	case q.left != nil:
+		return false
+	case q.values != nil:
+		for _, row := range q.values {
+			if !all(row[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return all(q.targets[i])
+}
+
+// retype casts a column of a union's side.
+func (b *binder) retype(q *boundQuery, i int, t types.OID, off int) error {
+	change := func(e exec.Expr) (exec.Expr, error) {
+		if c, ok := e.(*exec.Const); ok && c.Typ == types.Text {
+			e = &exec.Const{D: c.D, Typ: types.Unknown}
+		}
+		return b.coerce(e, t, types.Implicit, off)
+	}
+	var err error
+	switch {
+	case q.columns[i].Type == t && (q.left != nil || q.values != nil || q.targets[i].Type() == t):
+		return nil
+	case q.left != nil:
+		if err = b.retype(q.left, i, t, off); err == nil {
+			err = b.retype(q.right, i, t, off)
+		}
+	case q.values != nil:
+		for _, row := range q.values {
+			if row[i], err = change(row[i]); err != nil {
+				break
+			}
+		}
+	default:
+		q.targets[i], err = change(q.targets[i])
+	}
+	q.columns[i].Type = t
+	return err
+}
