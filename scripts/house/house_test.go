@@ -25,6 +25,30 @@ func TestTree_Imports(t *testing.T) {
 	}
 }
 
+// Every third party has its sentence, and no sentence outlives what it is about.
+func TestTree_Dependencies(t *testing.T) {
+	files, err := house.ReadTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	architecture, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range house.Dependencies(files, string(architecture)) {
+		t.Error(fault)
+	}
+
+	// The check itself: without the table everything that is imported lacks a sentence; without files every home is stale.
+	without := house.Dependencies(files, "")
+	if len(without) < 15 || !strings.Contains(without[0], "without a sentence") {
+		t.Errorf("without a table: %q", without)
+	}
+	if stale := house.Dependencies(nil, string(architecture)); len(stale) != len(without) || !strings.Contains(stale[0], "nothing imports it") {
+		t.Errorf("without files: %q", stale)
+	}
+}
+
 // Six rooms, and files that a project has: someone who has never seen Divan must find any line by guessing its room.
 func TestTree_Rooms(t *testing.T) {
 	entries, err := os.ReadDir(root)

@@ -173,3 +173,47 @@ func roomOf(pkg string) *rule {
 	}
 	return nil
 }
+
+// Dependencies returns a sentence for each third party that is imported without its module being named in the table of dependencies
+// in the text of ARCHITECTURE.md, and for each one that has a home in the rules though nothing imports it any more.
+func Dependencies(files []File, architecture string) []string {
+	imported := map[string]bool{} // entries of thirdParties
+	for _, f := range files {
+		for _, p := range f.Imports {
+			if kindOf(p) != thirdParty {
+				continue
+			}
+			for module := p; module != "."; module = path.Dir(module) {
+				if _, ok := thirdParties[module]; ok {
+					imported[module] = true
+					break
+				}
+			}
+		}
+	}
+	_, table, _ := strings.Cut(architecture, "## Dependencies")
+	var faults []string
+	for module := range thirdParties {
+		switch {
+		case !imported[module]:
+			faults = append(faults, module+" has a home in scripts/house, and nothing imports it")
+		case !inTable(table, module):
+			faults = append(faults, module+" is imported without a sentence in ARCHITECTURE.md, under Dependencies")
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// inTable reports whether the first column of a row names the module, or the one that a package path belongs to.
+func inTable(table, module string) bool {
+	for row := range strings.Lines(table) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(row, "|"), "|")
+		for _, name := range strings.FieldsFunc(first, func(r rune) bool { return strings.ContainsRune(" ,()", r) }) {
+			if name == module || strings.HasPrefix(name, module+"/") || strings.HasPrefix(module, name+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}
