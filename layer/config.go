@@ -45,6 +45,7 @@ func (c *config) current() *shardMap { return &c.maps[len(c.maps)-1] }
 type core struct {
 	name     string
 	number   int64 // never reused
+	created  kv.Versionstamp
 	keys     space
 	stampKey []byte
 	cached   atomic.Pointer[config]
@@ -54,9 +55,9 @@ type core struct {
 	shared   *Database // see Database.Shared
 }
 
-func newCore(root []byte, name string, number int64) *core {
+func newCore(root []byte, name string, number int64, created kv.Versionstamp) *core {
 	prefix := tuple.AppendInt(append([]byte(nil), root...), int64(keyspace.Data))
-	c := &core{name: name, number: number, keys: space{prefix: tuple.AppendInt(prefix, number)}}
+	c := &core{name: name, number: number, created: created, keys: space{prefix: tuple.AppendInt(prefix, number)}}
 	c.stampKey = c.keys.sub(nil, keyspace.Stamp)
 	return c
 }

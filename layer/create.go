@@ -72,31 +72,19 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Data
 	if err != nil {
 		return nil, err
 	}
-	d := s.handle(s.remember(newCore(s.o.Root, name, number)))
+	d := s.handle(s.remember(newCore(s.o.Root, name, number, c.Versionstamp)))
 	d.pinned.Store(true)
 	return d, nil
 }
 
-// create takes the next prefix number and writes the first configuration.
+// create takes a prefix number and writes the first configuration.
 func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number int64, err error) {
-	allocator := s.section(keyspace.DatabasePrefixes)
-	taken, next := tx.Get(s.nameKey(name)), tx.Get(allocator)
-	old, err := taken.Wait()
-	if err != nil {
+	if number, err = s.freshPrefix(tx, name); err != nil {
 		return 0, err
 	}
-	if old != nil {
-		return 0, errExists()
-	}
-	n, err := next.Wait()
-	if err != nil {
-		return 0, err
-	}
-	number = counterValue(n)
-	tx.Set(allocator, littleEndian(number+1))
 	s.setName(tx, name, number)
 
-	keys := newCore(s.o.Root, name, number).keys
+	keys := newCore(s.o.Root, name, number, kv.Versionstamp{}).keys
 	tx.SetVersionstampedValue(keys.sub(nil, keyspace.Stamp), make([]byte, len(kv.Versionstamp{})), 0)
 	var uuid [16]byte
 	rand.Read(uuid[:])
@@ -113,6 +101,20 @@ func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number 
 		tx.Set(keys.wake(nil, shard), first.Since.appendTuple(nil))
 	}
 	return number, nil
+}
+
+// freshPrefix takes a prefix number for a database of that name. Exists where there is one.
+func (s *Store) freshPrefix(tx kv.Transaction, name string) (int64, error) {
+	taken, window := tx.Get(s.nameKey(name)), s.startPrefix(tx)
+	old, err := taken.Wait()
+	if err == nil && old != nil {
+		err = errExists()
+	}
+	if err != nil {
+		window.Close()
+		return 0, err
+	}
+	return s.nextPrefix(tx, window)
 }
 
 func errExists() error {

@@ -244,11 +244,15 @@ func (s *Store) lookup(r kv.Reader, name string) (*core, error) {
 	if value == nil {
 		return nil, errNoDatabase()
 	}
-	number, _, err := tuple.TakeInt(value)
+	number, rest, err := tuple.TakeInt(value)
 	if err != nil {
 		return nil, corrupt("database entry", err)
 	}
-	return s.remember(newCore(s.o.Root, name, number)), nil
+	created, _, err := tuple.TakeVersionstamp(rest)
+	if err != nil {
+		return nil, corrupt("database entry", err)
+	}
+	return s.remember(newCore(s.o.Root, name, number, created.Transaction)), nil
 }
 
 func (s *Store) nameKey(name string) []byte {

@@ -10,7 +10,7 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// writeDeprecated writes a database in the layout before sharding, key by key: documents a and b, the feed in the deprecated subspace, and
+// writeDeprecated writes a store of format 1 with one database in the layout before sharding, key by key: documents a and b, the feed in the deprecated subspace, and
 // the configuration's entry that says so (P7).
 func writeDeprecated(tb testing.TB, e kv.Engine, name string) {
 	tb.Helper()
@@ -21,6 +21,7 @@ func writeDeprecated(tb testing.TB, e kv.Engine, name string) {
 	stamp := func(n byte) tuple.Versionstamp { return tuple.Versionstamp{Transaction: [10]byte{9: n}} }
 	count := func(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
 	_, _, err := kv.Transact(tb.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		tx.Set(tuple.Tuple{int64(keyspace.Format)}.Pack(), tuple.AppendInt(nil, 1))
 		tx.Set(tuple.Tuple{int64(keyspace.Databases), name}.Pack(), tuple.Tuple{int64(number), stamp(1)}.Pack())
 		tx.Set(tuple.Tuple{int64(keyspace.DatabasePrefixes)}.Pack(), count(number+1))
 		tx.Set(key(keyspace.Stamp), []byte("0123456789"))
@@ -47,8 +48,8 @@ func writeDeprecated(tb testing.TB, e kv.Engine, name string) {
 
 func TestDeprecatedSubspace(t *testing.T) {
 	e := mustEngine(t)
-	s := mustStore(t, e, layer.Options{})
 	writeDeprecated(t, e, "old")
+	s := mustStore(t, e, layer.Options{})
 	d, err := s.Database(t.Context(), "old")
 	if err != nil {
 		t.Fatal(err)
@@ -82,8 +83,8 @@ func TestDeprecatedSubspace(t *testing.T) {
 // A feed that waits finds a shard to wait on, although nobody has written since.
 func TestDeprecatedSubspace_waiting(t *testing.T) {
 	e := mustEngine(t)
-	s := mustStore(t, e, layer.Options{})
 	writeDeprecated(t, e, "old")
+	s := mustStore(t, e, layer.Options{})
 	d, err := s.Database(t.Context(), "old")
 	if err != nil {
 		t.Fatal(err)

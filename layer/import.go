@@ -55,10 +55,11 @@ func (s *Store) Import(ctx context.Context, name string, r io.ReadSeeker) (*Data
 	if err := im.load(ctx, r); err != nil {
 		return nil, errors.Join(fmt.Errorf("importing into %s: %w", name, err), im.abandon())
 	}
-	if err := im.publish(ctx, name); err != nil {
+	created, err := im.publish(ctx, name)
+	if err != nil {
 		return nil, errors.Join(err, im.abandon())
 	}
-	d := s.handle(s.remember(newCore(s.o.Root, name, im.core.number)))
+	d := s.handle(s.remember(newCore(s.o.Root, name, im.core.number, created)))
 	d.pinned.Store(true)
 	return d, nil
 }
@@ -85,8 +86,8 @@ type importedDoc struct {
 }
 
 // transact runs fn in a transaction that holds on to the reservation.
-func (im *importer) transact(ctx context.Context, fn func(t *txn) error) error {
-	_, _, err := storeTransact(ctx, im.s, func(tx kv.Transaction) (struct{}, error) {
+func (im *importer) transact(ctx context.Context, fn func(t *txn) error) (kv.Versionstamp, error) {
+	_, c, err := storeTransact(ctx, im.s, func(tx kv.Transaction) (struct{}, error) {
 		hour, err := tx.Get(im.marker).Wait()
 		if err != nil {
 			return struct{}{}, err
@@ -104,34 +105,23 @@ func (im *importer) transact(ctx context.Context, fn func(t *txn) error) error {
 		t.finish()
 		return struct{}{}, nil
 	})
-	return err
+	return c.Versionstamp, err
 }
 
 // reserve takes a prefix number.
 func (im *importer) reserve(ctx context.Context, name string) error {
-	allocator := im.s.section(keyspace.DatabasePrefixes)
 	number, _, err := storeTransact(ctx, im.s, func(tx kv.Transaction) (int64, error) {
-		taken, next := tx.Get(im.s.nameKey(name)), tx.Get(allocator)
-		old, err := taken.Wait()
+		number, err := im.s.freshPrefix(tx, name)
 		if err != nil {
 			return 0, err
 		}
-		if old != nil {
-			return 0, errExists()
-		}
-		n, err := next.Wait()
-		if err != nil {
-			return 0, err
-		}
-		number := counterValue(n)
-		tx.Set(allocator, littleEndian(number+1))
 		tx.Set(im.s.importKey(number), tuple.AppendInt(nil, hourOf(time.Now())))
 		return number, nil
 	})
 	if err != nil {
 		return err
 	}
-	im.core = newCore(im.s.o.Root, name, number)
+	im.core = newCore(im.s.o.Root, name, number, kv.Versionstamp{})
 	im.marker = im.s.importKey(number)
 	im.cfg = &config{maps: im.config.maps, partitioned: im.config.partitioned, incarnation: max(im.header.incarnation, im.config.last.Incarnation) + 1}
 	return nil
@@ -142,8 +132,8 @@ func (s *Store) importKey(number int64) []byte {
 	return tuple.AppendInt(s.section(keyspace.DatabasePrefixes), number)
 }
 
-// publish gives the database its configuration and its name.
-func (im *importer) publish(ctx context.Context, name string) error {
+// publish gives the database its configuration and its name, and returns when it was created.
+func (im *importer) publish(ctx context.Context, name string) (kv.Versionstamp, error) {
 	return im.transact(ctx, func(t *txn) error {
 		old, err := t.Get(im.s.nameKey(name)).Wait()
 		if err != nil {
@@ -188,7 +178,7 @@ func (s *Store) dropImport(ctx context.Context, number int64) error {
 		if err != nil || there == nil {
 			return struct{}{}, err // published, or dropped
 		}
-		prefix := newCore(s.o.Root, "", number).keys.prefix
+		prefix := newCore(s.o.Root, "", number, kv.Versionstamp{}).keys.prefix
 		end, err := tuple.Strinc(prefix)
 		if err != nil {
 			return struct{}{}, err

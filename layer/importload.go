@@ -45,7 +45,7 @@ func (im *importer) load(ctx context.Context, r io.Reader) error {
 // apply writes a batch of records in one transaction.
 func (im *importer) apply(ctx context.Context, batch []importedRecord) error {
 	var after importedDoc
-	err := im.transact(ctx, func(t *txn) error {
+	_, err := im.transact(ctx, func(t *txn) error {
 		doc := im.doc // as before the batch: the transaction may run again
 		doc.leaves, doc.attachments = slices.Clone(im.doc.leaves), slices.Clone(im.doc.attachments)
 		for _, r := range batch {

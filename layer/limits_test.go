@@ -199,7 +199,7 @@ func TestOpen_newerStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := layer.Open(t.Context(), e, layer.Options{}); err == nil || !strings.Contains(err.Error(), "the store has format 2") {
+	if _, err := layer.Open(t.Context(), e, layer.Options{}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the store has format %d", keyspace.FormatVersion+1)) {
 		t.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"log/slog"
@@ -73,7 +74,7 @@ type Store struct {
 	}
 }
 
-// Open prepares an engine for use: writes the format version into an empty store, refuses a newer one, starts the sweep of transaction ids.
+// Open prepares an engine for use: writes the format version into an empty store, brings an older one up to it, refuses a newer one, starts the sweep of transaction ids.
 func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	s := &Store{engine: e, o: o.withDefaults()}
 	s.mu.cores = map[string]*core{}
@@ -104,6 +105,12 @@ func (s *Store) checkFormat(ctx context.Context) error {
 		}
 		if version > keyspace.FormatVersion {
 			return struct{}{}, unknownFormat("the store", version, keyspace.FormatVersion)
+		}
+		if version < keyspace.FormatVersion {
+			if err := s.upgradePrefixes(tx); err != nil {
+				return struct{}{}, err
+			}
+			tx.Set(key, tuple.AppendInt(nil, keyspace.FormatVersion))
 		}
 		return struct{}{}, s.readInstallation(tx)
 	})
@@ -192,15 +199,17 @@ func (s *Store) handle(c *core) *Database {
 	return d
 }
 
-// remember caches a database just looked up and returns the cached one: there is one core for each prefix number, so that caches are shared.
+// remember caches a database just looked up and returns the cached one: there is one core for each database, so that caches are shared.
 func (s *Store) remember(c *core) *core {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old := s.mu.cores[c.name]; old != nil && old.number >= c.number {
-		if old.number == c.number {
+	if old := s.mu.cores[c.name]; old != nil {
+		switch bytes.Compare(old.created[:], c.created[:]) {
+		case 0:
 			return old
+		case 1:
+			return c // an old read version; the newer one stays cached
 		}
-		return c // an old read version; the newer one stays cached
 	}
 	s.mu.cores[c.name] = c
 	return c

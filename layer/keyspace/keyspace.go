@@ -17,7 +17,7 @@ const (
 	// Databases maps names: (Databases, name) = tuple(prefix number, created versionstamp). The key (Databases) itself = versionstamp of
 	// the last creation or deletion, to be watched.
 	Databases Section = 1
-	// DatabasePrefixes is the allocator of prefix numbers: (DatabasePrefixes) = next number, little-endian 64 bits.
+	// DatabasePrefixes was the allocator of prefix numbers in format 1: (DatabasePrefixes) = next number, little-endian 64 bits.
 	// (DatabasePrefixes, number) = the hour since 1970 of the last step of an import into a database that has no name yet.
 	DatabasePrefixes Section = 2
 	// Data holds the databases: (Data, prefix number, Subspace, ...).
@@ -28,12 +28,17 @@ const (
 	// Jobs holds background jobs (V3): (Jobs, type, ...). See layer/jobs*.go.
 	Jobs Section = 5
 	// Users holds nothing in the store itself: users are documents of the database _users.
+
+	// PrefixWindows is the allocator of prefix numbers. See layer/prefixes.go.
+	PrefixWindows Section = 6
 )
 
 // FormatVersion numbers the layout of the whole store. A node refuses a store with a higher version than it knows.
 //
 //	1: the first layout.
-const FormatVersion = 1
+//	2: prefix numbers come from PrefixWindows instead of one counter. The first node that knows it makes a store of version 1 one of version 2;
+//	   databases stay where they are.
+const FormatVersion = 2
 
 // Subspace is the third tuple element of a key in Data.
 type Subspace int64
