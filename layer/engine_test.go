@@ -27,3 +27,12 @@ func mustEngine(tb testing.TB) kv.Engine {
 	})
 	return e
 }
+
+// mustEngineWith is mustEngine, its ability to hold snapshots hidden where the test says so.
+func mustEngineWith(tb testing.TB, snapshots bool) kv.Engine {
+	tb.Helper()
+	if snapshots {
+		return mustEngine(tb)
+	}
+	return withoutSnapshots{mustEngine(tb)}
+}

@@ -46,6 +46,11 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 		return nil, err
 	}
 	t.notePurge(id, purged)
+	if len(keptLeaves) == 0 {
+		// There is no entry: the sequence moves nevertheless, so that indexes are known to be behind.
+		t.touch(t.cfg.shard(id), t.entries)
+		t.entries++
+	}
 	return purged, nil
 }
 

@@ -33,6 +33,7 @@ type Build struct {
 	publishing publishing
 	snapshot   kv.Snapshot      // nil where the engine holds none
 	progress   map[ShardID]*Seq // the map is not changed after the start, so that steps of different shards may run at once
+	purged     Seq              // purges up to here are in the index
 }
 
 // stepBytes bounds the rows of one transaction: FoundationDB is at its best below 1 MB.
@@ -96,6 +97,9 @@ func (b *Build) start(t *txn) error {
 		}
 		b.Changes = n[0] + n[1]
 	}
+	if b.purged = b.From; b.From.IsZero() && old == nil {
+		b.purged = b.Goal // what was purged before is not going to be indexed
+	}
 	b.Shards = shardsSince(t.cfg, b.From)
 	b.progress = make(map[ShardID]*Seq, len(b.Shards))
 	for _, shard := range b.Shards {
@@ -140,26 +144,31 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 		return StepResult{}, err
 	}
 	result := batch.result()
+	limit := stepBytes
 	for docs := batch.docs; ; {
 		part, upTo := docs, batch.upTo
-		if cut := cutAt(&b.keys, docs, stepBytes); cut < len(docs) {
-			part, docs = docs[:cut], docs[cut:]
-			upTo = part[cut-1].seq
-		} else {
-			docs = nil
+		if cut := cutAt(&b.keys, docs, limit); cut < len(docs) {
+			part, upTo = docs[:cut], docs[cut-1].seq
 		}
 		_, _, err := transact(ctx, b.Index.db, func(t *txn) (struct{}, error) {
 			return struct{}{}, b.write(t, shard, part, upTo)
 		})
+		if tooLarge(err) && len(part) > 1 {
+			limit = min(limit, costOf(&b.keys, part)) / 2 // what the documents had in the index before counts too
+			continue
+		}
 		if err != nil {
 			return StepResult{}, err
 		}
 		*b.progress[shard] = upTo
-		if len(docs) == 0 {
+		if docs = docs[len(part):]; len(docs) == 0 {
 			return result, nil
 		}
 	}
 }
+
+// tooLarge reports that a transaction had more to write than the engine takes.
+func tooLarge(err error) bool { return kv.IsCode(err, kv.CodeTransactionTooLarge) }
 
 // collect reads and maps a batch, from the snapshot or from the store as it is now.
 func (b *Build) collect(ctx context.Context, shard ShardID, n int) (*batch, error) {
@@ -236,13 +245,16 @@ func (b *Build) reached() map[ShardID]Seq {
 // (only where there was no snapshot): step on, with the newer Goal that Finish has set.
 func (b *Build) Finish(ctx context.Context) (bool, error) {
 	const closing = 1000 // documents that one transaction may still apply
+	if err := b.dropPurged(ctx); err != nil {
+		return false, err
+	}
 	done, _, err := transact(ctx, b.Index.db, func(t *txn) (bool, error) {
 		if err := b.checkToken(t.Get(b.keys.infoKey(keyspace.ViewStatus))); err != nil {
 			return false, err
 		}
 		goal := b.Goal
 		if !b.exact {
-			batch, err := b.Index.collectAll(t, t.Snapshot(), &b.keys, b.reached(), closing)
+			batch, err := b.Index.collectAll(t, t.Snapshot(), &b.keys, b.reached(), b.purged, closing)
 			if err != nil {
 				return false, err
 			}
@@ -272,6 +284,14 @@ func (b *Build) Finish(ctx context.Context) (bool, error) {
 func (b *Build) Close() {
 	unpin(&b.snapshot)
 	b.Index.db.store.published.release(publication{b.number, b.Index.design.Signature}, b.From)
+}
+
+func costOf(k *indexKeys, docs []indexedDoc) int {
+	sum := 0
+	for i := range docs {
+		sum += docs[i].cost(k)
+	}
+	return sum
 }
 
 // cutAt is how many documents from the front cost at most limit bytes, at least one.

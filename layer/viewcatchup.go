@@ -13,6 +13,9 @@ func (ix *Index) CatchUp(ctx context.Context, n int) (bool, error) {
 	defer unpin(&c.docs)
 	done, _, err := transact(ctx, ix.db, c.run)
 	c.publishing.settle(done && err == nil, false)
+	if tooLarge(err) {
+		return false, nil // what the documents had in the index before is more than one transaction takes out
+	}
 	return done, err
 }
 
@@ -54,7 +57,7 @@ func (c *catchUp) run(t *txn) (bool, error) {
 	for _, shard := range shardsSince(t.cfg, at.seq) {
 		since[shard] = at.seq
 	}
-	batch, err := c.ix.collectAll(t, from, &keys, since, c.n)
+	batch, err := c.ix.collectAll(t, from, &keys, since, at.seq, c.n)
 	if err != nil || !batch.done || cutAt(&keys, batch.docs, stepBytes) < len(batch.docs) {
 		return false, err
 	}

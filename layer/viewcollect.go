@@ -64,11 +64,15 @@ func (ix *Index) gather(r kv.Reader, keys space, shard ShardID, from, goal Seq, 
 // mapTime is how long a transaction may map: it has five seconds for everything.
 const mapTime = 2 * time.Second
 
-// collectAll is collect for all that is left of several shards at one version; done is false where that is more than n documents, or takes too long to map.
-func (ix *Index) collectAll(t *txn, r kv.Reader, k *indexKeys, from map[ShardID]Seq, n int) (*batch, error) {
+// collectAll is collect for all that is left of several shards at one version, and of the purges; done is false where that is more than n documents, or takes
+// too long to map.
+func (ix *Index) collectAll(t *txn, r kv.Reader, k *indexKeys, from map[ShardID]Seq, purges Seq, n int) (*batch, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, mapTime)
 	defer cancel()
-	all := &batch{done: true}
+	all, err := ix.purgedDocs(r, t.keys, purges, Seq{}, n)
+	if err != nil || !all.done {
+		return all, err
+	}
 	for shard, seq := range from {
 		b, err := ix.collect(ctx, r, t.keys, k, shard, seq, Seq{}, n-len(all.docs))
 		if err != nil && ctx.Err() != nil && t.ctx.Err() == nil {

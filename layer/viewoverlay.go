@@ -30,7 +30,7 @@ func (o *overlay) apply() error {
 	if err != nil {
 		return err
 	}
-	batch, err := o.ix.collectAll(t, s.r, &keys, since, overlayDocs)
+	batch, err := o.ix.collectAll(t, s.r, &keys, since, at.seq, overlayDocs)
 	if err != nil || !batch.done || cutAt(&keys, batch.docs, stepBytes) < len(batch.docs) {
 		return err
 	}

@@ -12,14 +12,20 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/collate"
+	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/script"
 )
 
 // openViews is a database in a store that runs design functions.
 func openViews(tb testing.TB, o layer.CreateOptions) *layer.Database {
 	tb.Helper()
+	return openViewsOn(tb, mustEngine(tb), o)
+}
+
+// openViewsOn is openViews on an engine.
+func openViewsOn(tb testing.TB, engine kv.Engine, o layer.CreateOptions) *layer.Database {
+	tb.Helper()
 	sandbox := script.New(script.Options{})
-	engine := mustEngine(tb)
 	tb.Cleanup(func() {
 		if err := sandbox.Close(); err != nil {
 			tb.Error(err)

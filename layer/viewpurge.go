@@ -1,0 +1,122 @@
+package layer
+
+import (
+	"context"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// A document that was purged has no entry in the feed any more, so indexes learn of it from the purge history. The history says which documents to look
+// after and not what became of them: one that exists again has an entry, and is indexed from that.
+
+// purgedDocs reads the history in (from, goal], at most n notes, and has for each document that does not exist at the reader's version what takes its rows
+// out of the index. goal zero is the end.
+func (ix *Index) purgedDocs(r kv.Reader, keys space, from, goal Seq, n int) (*batch, error) {
+	b := &batch{upTo: goal, done: true}
+	rows := r.GetRange(purgeRange(keys, from, goal), kv.RangeOptions{Limit: n + 1, Mode: kv.ModeExact})
+	defer rows.Close()
+	prefix := len(keys.sub(nil, keyspace.Purges))
+	seen := map[string]bool{}
+	var ids []string
+	var leaves []kv.RangeIterator
+	for notes := 0; rows.Next(); notes++ {
+		if notes == n {
+			b.done = false
+			break
+		}
+		row := rows.KeyValue()
+		id, _, err := tuple.TakeString(row.Value)
+		if err == nil {
+			b.upTo, err = takePurgeSeq(row.Key[prefix:], from)
+		}
+		if err != nil {
+			return nil, corrupt("purge history", err)
+		}
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		ids = append(ids, id)
+		leaves = append(leaves, getRange(r, keys.doc(nil, keyspace.Revisions, id), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}))
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	for i, it := range leaves {
+		there := it.Next()
+		it.Close()
+		if err := it.Err(); err != nil {
+			return nil, err
+		}
+		if !there && (ix.design.Options.IncludeDesign || !isDesign(ids[i])) {
+			b.docs = append(b.docs, indexedDoc{id: ids[i], seq: b.upTo, views: make([]emission, len(ix.design.Views))})
+		}
+	}
+	return b, nil
+}
+
+// purgeRange is the notes in (from, goal]. Notes have no incarnation: those of before a relocation are read once more than needed at worst.
+func purgeRange(keys space, from, goal Seq) kv.KeyRange {
+	prefix := keys.sub(nil, keyspace.Purges)
+	r := prefixRange(prefix)
+	bound := func(s Seq) []byte {
+		return append(tuple.AppendVersionstamp(prefix[:len(prefix):len(prefix)], s.versionstamp()), 0)
+	}
+	if !from.IsZero() {
+		r.Begin = bound(from)
+	}
+	if !goal.IsZero() {
+		r.End = bound(goal)
+	}
+	return r
+}
+
+// takePurgeSeq is the sequence of a note, as one of the incarnation of like.
+func takePurgeSeq(key []byte, like Seq) (Seq, error) {
+	v, _, err := tuple.TakeVersionstamp(key)
+	s := Seq{Incarnation: like.Incarnation}
+	copy(s.Stamp[:], v.Transaction[:])
+	s.Stamp[10], s.Stamp[11] = byte(v.User>>8), byte(v.User)
+	return s, err
+}
+
+// dropPurged takes out of the index what was purged up to the goal, or, where there is no snapshot, as much of it as leaves no more than a last
+// transaction's part. Of a document that is made anew meanwhile, the step that indexes it conflicts with this on what the document has in the index.
+func (b *Build) dropPurged(ctx context.Context) error {
+	notes := 500
+	for done := false; !done; {
+		upTo := b.purged
+		_, _, err := transact(ctx, b.Index.db, func(t *txn) (struct{}, error) {
+			from, goal := kv.Reader(t.Snapshot()), Seq{}
+			if b.exact {
+				goal = b.Goal
+			}
+			if b.snapshot != nil {
+				from = b.snapshot
+			}
+			status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
+			batch, err := b.Index.purgedDocs(from, t.keys, b.purged, goal, notes)
+			if err != nil {
+				return struct{}{}, err
+			}
+			if err := b.checkToken(status); err != nil {
+				return struct{}{}, err
+			}
+			done, upTo = batch.done, batch.upTo
+			return struct{}{}, applyRows(t, &b.keys, batch.docs)
+		})
+		if tooLarge(err) && notes > 1 {
+			done, notes = false, notes/2
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !upTo.IsZero() {
+			b.purged = upTo
+		}
+	}
+	return nil
+}
