@@ -132,32 +132,40 @@ func (f *feed) run() error {
 	if f.o.IncludeDocs || f.o.AllLeaves {
 		f.queue.size = bodyWindow
 	}
-	if err := f.read(); err != nil {
-		return err
+	for {
+		turn, err := f.read()
+		if err != nil {
+			return err
+		}
+		more, err := f.queue.drain()
+		if err != nil {
+			return err
+		}
+		if f.cut = f.cut || !more; f.cut {
+			return f.noteTotal()
+		}
+		if turn == f.s.turn {
+			return f.atEnd()
+		}
+		// The last rows' bodies were read in a newer transaction: its newest sequence stands for entries that have not been read.
 	}
-	more, err := f.queue.drain()
-	if err != nil {
-		return err
-	}
-	if f.cut = f.cut || !more; f.cut {
-		return f.noteTotal()
-	}
-	return f.atEnd()
 }
 
-// read walks the maps of shards one after the other: all entries of a map are older than those of the next.
-func (f *feed) read() error {
+// read walks the maps of shards one after the other: all entries of a map are older than those of the next. turn is the stream's, in which the end
+// was reached.
+func (f *feed) read() (turn int, err error) {
 	for {
 		turn := f.s.turn
 		err := f.readMaps()
 		switch {
-		case err == nil:
-			return nil
+		case err == nil && (f.cut || turn == f.s.turn):
+			return turn, nil
+		case err == nil: // the end is that of a transaction that is over
 		case turn != f.s.turn && f.s.ctx.Err() == nil && (kv.Retryable(err) || kv.IsCode(err, kv.CodeCancelled)):
 			// a body was read again in a new transaction, and the rows' own is gone
 		default:
 			if err := f.s.renew(err); err != nil {
-				return err
+				return turn, err
 			}
 		}
 	}
