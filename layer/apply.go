@@ -52,7 +52,7 @@ func (p *pendingEdit) storeBody(t *txn) error {
 		}
 	}
 	t.writeBody(p.e.ID, p.bodyRev(), p.stored)
-	t.count(counterBodies, int64(len(p.stored)))
+	t.countFor(p.e.ID, counterBodies, int64(len(p.stored)))
 	p.takeUploads(t)
 	return t.dropAttachments(replaced)
 }
@@ -119,20 +119,20 @@ func (p *pendingEdit) listDocument(t *txn, winner *leafKV) error {
 		t.Clear(t.close(t.keys.doc(t.open(), keyspace.AllDocs, p.e.ID)))
 	}
 	if before != nil {
-		t.countDocument(before.deleted, -1)
+		t.countDocument(p.e.ID, before.deleted, -1)
 	}
-	t.countDocument(winner.deleted, 1)
+	t.countDocument(p.e.ID, winner.deleted, 1)
 	if !isDesign(p.e.ID) {
 		return nil
 	}
 	return p.listDesign(t, winner)
 }
 
-func (t *txn) countDocument(deleted bool, n int64) {
+func (t *txn) countDocument(id string, deleted bool, n int64) {
 	if deleted {
-		t.count(counterDeleted, n)
+		t.countFor(id, counterDeleted, n)
 	} else {
-		t.count(counterDocs, n)
+		t.countFor(id, counterDocs, n)
 	}
 }
 

@@ -12,8 +12,14 @@ const (
 )
 
 // Bulk writes many documents in as few transactions as limits allow, in order; each edit succeeds or fails alone (Err), and an error of Bulk itself
-// means that the rest was not written. Results are in the order of edits. The same id twice is written in two transactions.
+// means that the rest was not written. Invalid, and nothing
+// is written, where a partitioned database cannot have one of the ids. Results are in the order of edits. The same id twice is written in two transactions.
 func (d *Database) Bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]EditResult, error) {
+	for i := range edits {
+		if err := d.CheckID(ctx, edits[i].ID); err != nil {
+			return nil, err
+		}
+	}
 	results := make([]EditResult, len(edits))
 	ps := make([]pendingEdit, 0, min(len(edits), bulkEdits))
 	for i := range edits {

@@ -107,7 +107,7 @@ func (t *txn) dropBody(id string, r Rev, first []byte) ([]attachmentOf, error) {
 		return nil, err
 	}
 	t.ClearRange(prefixRange(appendRev(t.keys.doc(nil, keyspace.Documents, id), r)))
-	t.count(counterBodies, int64(-body.size))
+	t.countFor(id, counterBodies, int64(-body.size))
 	var list []attachmentOf
 	for _, a := range body.attachments {
 		list = append(list, attachmentOf{id, a})
@@ -135,8 +135,8 @@ func (t *txn) dropAttachments(candidates []attachmentOf) error {
 			}
 			used[c.a.ID] = true // several removed bodies may share it
 			t.ClearRange(prefixRange(t.keys.attachment(nil, id, c.a.ID)))
-			t.count(counterStored, -c.a.EncodedLength)
-			t.count(counterContent, -c.a.Length)
+			t.countFor(id, counterStored, -c.a.EncodedLength)
+			t.countFor(id, counterContent, -c.a.Length)
 		}
 		candidates = rest
 	}

@@ -5,7 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
-	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/divandb/divan/layer/keyspace"
 )
@@ -21,32 +22,17 @@ func (t *txn) checkEdit(e *Edit, o WriteOptions) error {
 	if len(e.Body) > t.db.store.o.MaxDocument {
 		return errf(TooLarge, "document_too_large", "%s", e.ID)
 	}
-	if t.cfg.partitioned && !isDesign(e.ID) {
-		if err := validatePartitionedID(e.ID); err != nil {
-			return err
-		}
+	if err := t.cfg.checkID(e.ID); err != nil {
+		return err
+	}
+	if isDesign(e.ID) && !t.cfg.partitioned && gjson.GetBytes(e.Body, "options.partitioned").Type == gjson.True {
+		return errf(Invalid, "invalid_design_doc", "partitioned option cannot be true in a non-partitioned database.")
 	}
 	for i := range e.Attachments {
 		a := &e.Attachments[i]
 		if a.Follows && a.Upload == nil && !a.Stub {
 			return errf(Invalid, "bad_request", "the data of attachment %s never came", a.Name)
 		}
-	}
-	return nil
-}
-
-// validatePartitionedID wants PARTITION:ID, with CouchDB's words.
-func validatePartitionedID(id string) error {
-	partition, rest, ok := strings.Cut(id, ":")
-	switch {
-	case !ok:
-		return errf(Invalid, "illegal_docid", "Doc id must be of form partition:id")
-	case partition == "":
-		return errf(Invalid, "illegal_docid", "Partition must not be empty")
-	case partition[0] == '_':
-		return errf(Invalid, "illegal_docid", "Partition must not start with an underscore")
-	case rest == "":
-		return errf(Invalid, "illegal_docid", "Document id must not be empty")
 	}
 	return nil
 }

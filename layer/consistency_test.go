@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/divandb/divan/layer/keyspace"
@@ -88,15 +89,16 @@ type mapKV struct {
 
 // keyDump is one database's keys by subspace.
 type keyDump struct {
-	stamped  bool
-	branches map[string][]branchKV // by document, in key order
-	entries  map[string]entryKV    // by sequence
-	allDocs  map[string]string
-	designs  map[string]string
-	bodies   map[string]int // by document and revision: bytes
-	counters map[string]int64
-	maps     []mapKV // oldest first
-	queue    int64
+	stamped     bool
+	partitioned bool
+	branches    map[string][]branchKV // by document, in key order
+	entries     map[string]entryKV    // by sequence
+	allDocs     map[string]string
+	designs     map[string]string
+	bodies      map[string]int // by document and revision: bytes
+	counters    map[string]int64
+	maps        []mapKV // oldest first
+	queue       int64
 }
 
 func newKeyDump() *keyDump {
@@ -162,8 +164,13 @@ func (d *keyDump) add(tb testing.TB, sub keyspace.Subspace, key tuple.Tuple, val
 	case keyspace.Superseded:
 		d.queue++
 	case keyspace.Counters:
-		d.counters[key[0].(string)] = int64(binary.LittleEndian.Uint64(value))
+		name := key[0].(string)
+		if len(key) == 2 {
+			name += "/" + key[1].(string) // of a partition
+		}
+		d.counters[name] = int64(binary.LittleEndian.Uint64(value))
 	case keyspace.Config:
+		d.partitioned = d.partitioned || key[0] == "partitioned" && unpack()[0].(bool)
 		if key[0] == "changes_shards" {
 			v := unpack()
 			m := mapKV{since: seqText(key[1], key[2]), tomb: v[3].(bool)}
@@ -208,11 +215,12 @@ func (d *keyDump) check(tb testing.TB, name string) {
 		if len(id) > 8 && id[:8] == "_design/" && d.designs[id] != listed {
 			tb.Errorf("%s, %q: design entry %q, winner %+v", name, id, d.designs[id], w)
 		}
+		counter := "doc_del_count"
 		if w.live {
-			want["doc_count"]++
-		} else {
-			want["doc_del_count"]++
+			counter = "doc_count"
 		}
+		want[counter]++
+		want[d.ofPartition(counter, id)]++
 	}
 	d.checkShards(tb, name)
 	if entries != 0 {
@@ -221,14 +229,31 @@ func (d *keyDump) check(tb testing.TB, name string) {
 	if len(d.allDocs) > 0 {
 		tb.Errorf("%s: listed without being there: %v", name, d.allDocs)
 	}
-	for _, n := range d.bodies {
+	for body, n := range d.bodies {
 		want["body_bytes"] += int64(n)
+		want[d.ofPartition("body_bytes", body)] += int64(n)
 	}
-	for _, counter := range []string{"doc_count", "doc_del_count", "superseded", "body_bytes"} {
-		if d.counters[counter] != want[counter] {
-			tb.Errorf("%s: counter %s is %d, should be %d", name, counter, d.counters[counter], want[counter])
+	delete(want, "")
+	for counter := range d.counters { // those that should be zero too
+		if base, _, _ := strings.Cut(counter, "/"); !slices.Contains([]string{"doc_count", "doc_del_count", "superseded", "body_bytes"}, base) {
+			continue
+		}
+		want[counter] += 0
+	}
+	for counter, n := range want {
+		if d.counters[counter] != n {
+			tb.Errorf("%s: counter %s is %d, should be %d", name, counter, d.counters[counter], n)
 		}
 	}
+}
+
+// ofPartition is a counter's name for the partition of an id, empty where it has none.
+func (d *keyDump) ofPartition(counter, id string) string {
+	partition, _, ok := strings.Cut(id, ":")
+	if !d.partitioned || !ok || strings.HasPrefix(id, "_design/") {
+		return ""
+	}
+	return counter + "/" + partition
 }
 
 // checkShards: every entry is in a shard of the map that was active at its sequence (P3, P4), every map but the last is marked, and no shard id

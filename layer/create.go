@@ -46,6 +46,11 @@ func ValidateName(name string) error {
 	return errf(Invalid, "illegal_database_name", "Name: '%s'. Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.", name)
 }
 
+// isSystemDatabase reports whether the name, or its last part, is one that the system itself uses.
+func isSystemDatabase(name string) bool {
+	return systemNames[name[strings.LastIndexByte(name, '/')+1:]]
+}
+
 // Create makes a database. Exists if there is one; Invalid (name illegal_database_name) for a name CouchDB would refuse.
 func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Database, error) {
 	if err := ValidateName(name); err != nil {
@@ -56,6 +61,9 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Data
 	}
 	if err := s.checkShards(o.Shards); err != nil {
 		return nil, err
+	}
+	if o.Partitioned && isSystemDatabase(name) {
+		return nil, errf(Invalid, "bad_request", "Cannot partition a system database")
 	}
 	if o.Security != nil {
 		if err := validateSecurity(o.Security); err != nil {

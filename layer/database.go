@@ -60,6 +60,7 @@ type txn struct {
 	superseded uint16
 	touched    []touchedShard
 	counts     []counterDelta
+	partitions partitionDeltas
 	restamp    bool // the configuration changes with this transaction
 }
 
@@ -214,6 +215,7 @@ func (t *txn) finish() {
 			t.Atomic(kv.AtomicAdd, t.close(t.keys.counter(t.open(), c.name)), littleEndian(c.n))
 		}
 	}
+	t.finishPartitions()
 	for _, s := range t.touched {
 		t.setWake(s.id, s.last)
 	}

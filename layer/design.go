@@ -25,6 +25,9 @@ type Design struct {
 	Options  DesignOptions
 	Filters  map[string]string
 	Validate string
+	// Partitioned says that the index keeps the rows of each partition together, and is asked for one partition at a time: so it is in a partitioned database
+	// unless options.partitioned is false. ParseDesign does not know the database and leaves it false.
+	Partitioned bool
 	// Lib is views.lib, the modules that map functions may require, as JSON; nil if there is none.
 	Lib json.RawMessage
 }
@@ -152,7 +155,9 @@ func (d *Design) sign() string {
 		Options  DesignOptions
 		Views    []ViewDef
 		Lib      json.RawMessage
-	}{d.Language, d.Options, d.Views, d.Lib})
+		// In other databases the options alone decide, as they did before there were partitions.
+		Partitioned bool `json:",omitempty"`
+	}{d.Language, d.Options, d.Views, d.Lib, d.Partitioned})
 	if err != nil {
 		panic(err) // Lib was parsed before
 	}

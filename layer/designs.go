@@ -26,7 +26,7 @@ func (d *Database) Design(ctx context.Context, name string) (*Design, error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.core.design(t.Snapshot(), name, rev)
+		return t.core.design(t.Snapshot(), t.cfg, name, rev)
 	})
 }
 
@@ -47,7 +47,7 @@ func (d *Database) Designs(ctx context.Context) ([]*Design, error) {
 			if err != nil {
 				return nil, err
 			}
-			design, err := t.core.design(t.Snapshot(), id, rev)
+			design, err := t.core.design(t.Snapshot(), t.cfg, id, rev)
 			switch {
 			case KindOf(err) == Invalid:
 				d.store.o.Logger.Warn("design document cannot be used", "database", d.name, "id", id, "error", err)
@@ -62,13 +62,17 @@ func (d *Database) Designs(ctx context.Context) ([]*Design, error) {
 }
 
 // design parses one revision of a design document, once.
-func (c *core) design(r kv.Reader, id string, rev Rev) (*Design, error) {
+func (c *core) design(r kv.Reader, cfg *config, id string, rev Rev) (*Design, error) {
 	return c.designs.get(id+"\x00"+rev.String(), func() (*Design, error) {
 		doc, err := getRevision(r, c.keys, id, rev)
 		if err != nil {
 			return nil, err
 		}
-		return ParseDesign(id, rev, doc.Body)
+		design, err := ParseDesign(id, rev, doc.Body)
+		if err == nil && cfg.partitioned {
+			design.inPartitionedDatabase()
+		}
+		return design, err
 	})
 }
 

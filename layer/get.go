@@ -8,11 +8,15 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// Get reads one document. NotFound with reason "missing" or "deleted" (a deleted winner asked for without Rev).
+// Get reads one document. NotFound with reason "missing" or "deleted" (a deleted winner asked for without Rev); Invalid for an
+// id that a partitioned database cannot have.
 //
 // The revision tree is read only where o asks for what is in it (R7): the winner's id comes from AllDocs.
 func (d *Database) Get(ctx context.Context, id string, o GetOptions) (*Document, error) {
 	return read(ctx, d, func(t *txn) (*Document, error) {
+		if err := t.cfg.checkID(id); err != nil {
+			return nil, err
+		}
 		r := t.Snapshot()
 		switch {
 		case o.wantsTree() || o.Latest && !o.Rev.IsZero():

@@ -152,7 +152,7 @@ func (im *importer) body(t *txn, doc *importedDoc, l *leafKV, stored []byte) err
 		return err
 	}
 	t.writeBody(doc.id, l.rev, stored)
-	t.count(counterBodies, int64(len(stored)))
+	t.countFor(doc.id, counterBodies, int64(len(stored)))
 	for _, a := range body.attachments { // each once, however many leaves have it
 		if !slices.ContainsFunc(doc.attachments, func(b Attachment) bool { return b.ID == a.ID }) {
 			doc.attachments = append(doc.attachments, a)
@@ -187,10 +187,10 @@ func (im *importer) finish(t *txn, doc *importedDoc) error {
 	t.Set(t.close(t.keys.revision(t.open(), doc.id, w.deleted, w.rev)), t.close(appendWinnerAt(t.open(), doc.seq, int64(n), w.ancestors)))
 	entry := t.close(t.keys.entry(t.open(), t.cfg.shardAt(doc.id, doc.seq), doc.seq))
 	t.Set(entry, t.close(appendEntryValue(t.open(), doc.id, w.rev, int64(n), w.deleted)))
-	t.countDocument(w.deleted, 1)
+	t.countDocument(doc.id, w.deleted, 1)
 	for i := range doc.attachments {
-		t.count(counterStored, doc.attachments[i].EncodedLength)
-		t.count(counterContent, doc.attachments[i].Length)
+		t.countFor(doc.id, counterStored, doc.attachments[i].EncodedLength)
+		t.countFor(doc.id, counterContent, doc.attachments[i].Length)
 	}
 	if w.deleted {
 		return nil
@@ -216,6 +216,6 @@ func (im *importer) replace(t *txn, id string) error {
 	t.Clear(t.keys.entry(nil, t.cfg.shardAt(id, w.seq), w.seq))
 	t.Clear(t.keys.doc(nil, keyspace.AllDocs, id))
 	t.Clear(t.keys.doc(nil, keyspace.Designs, id))
-	t.countDocument(w.deleted, -1)
+	t.countDocument(id, w.deleted, -1)
 	return t.purgeBodies(id, nil)
 }

@@ -68,6 +68,11 @@ func (s space) counter(dst []byte, name string) []byte {
 	return tuple.AppendString(s.sub(dst, keyspace.Counters), name)
 }
 
+// partitionCounter is (Counters, name, partition).
+func (s space) partitionCounter(dst []byte, partition, name string) []byte {
+	return tuple.AppendString(s.counter(dst, name), partition)
+}
+
 func (s space) wake(dst []byte, shard ShardID) []byte {
 	return tuple.AppendString(s.sub(dst, keyspace.Wake), string(shard))
 }

@@ -12,6 +12,9 @@ import (
 // body is stored; with o.Latest the leaves that descend from it are answered in its place.
 func (d *Database) OpenRevs(ctx context.Context, id string, revs []Rev, o GetOptions) ([]OpenRev, error) {
 	return read(ctx, d, func(t *txn) ([]OpenRev, error) {
+		if err := t.cfg.checkID(id); err != nil {
+			return nil, err
+		}
 		r := t.Snapshot()
 		tree, err := waitTree(readTree(r, t.keys, id), t.keys, id)
 		if err != nil {

@@ -18,6 +18,9 @@ func (d *Database) Purge(ctx context.Context, id string, revs []Rev) ([]Rev, err
 }
 
 func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
+	if err := t.cfg.checkID(id); err != nil {
+		return nil, err
+	}
 	tree, err := waitTree(readTree(t, t.keys, id), t.keys, id)
 	if err != nil {
 		return nil, err
@@ -114,7 +117,7 @@ func (t *txn) purgeEntry(id string, before *leafKV, kept []leafKV) error {
 	}
 	t.Clear(t.close(t.keys.entry(t.open(), t.cfg.shardAt(id, before.seq), before.seq)))
 	t.Clear(t.close(t.keys.doc(t.open(), keyspace.AllDocs, id)))
-	t.countDocument(before.deleted, -1)
+	t.countDocument(id, before.deleted, -1)
 	if !isDesign(id) {
 		return nil
 	}

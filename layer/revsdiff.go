@@ -50,6 +50,11 @@ func (d *Database) RevsDiffs(ctx context.Context, asks []RevsDiffAsk) iter.Seq2[
 }
 
 func (t *txn) revsDiff(asks []RevsDiffAsk) ([]RevsDiffRow, error) {
+	for i := range asks {
+		if err := t.cfg.checkID(asks[i].ID); err != nil {
+			return nil, err
+		}
+	}
 	rows := make([]kv.RangeIterator, len(asks))
 	for i, ask := range asks {
 		rows[i] = readTree(t.Snapshot(), t.keys, ask.ID)

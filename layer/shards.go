@@ -3,7 +3,6 @@ package layer
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/divandb/divan/layer/keyspace"
@@ -60,8 +59,7 @@ func jump(key uint64, buckets int) int {
 // partitionKey is what routes a document (P2): the partition in a partitioned database, otherwise the id.
 func (c *config) partitionKey(id string) string {
 	if c.partitioned && !isDesign(id) {
-		partition, _, _ := strings.Cut(id, ":")
-		return partition
+		return partitionOf(id)
 	}
 	return id
 }

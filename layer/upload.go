@@ -214,8 +214,8 @@ func (p *pendingEdit) takeUploads(t *txn) {
 		} else {
 			t.writeChunks(p.e.ID, a.ID, 0, edit.Data)
 		}
-		t.count(counterStored, a.EncodedLength)
-		t.count(counterContent, a.Length)
+		t.countFor(p.e.ID, counterStored, a.EncodedLength)
+		t.countFor(p.e.ID, counterContent, a.Length)
 	}
 }
 

@@ -132,7 +132,7 @@ func (ix *Index) load(r kv.Reader, keys space, entries []entry) ([]source, error
 
 // maps reports whether the entry's document is given to the map functions.
 func (ix *Index) maps(e *entry) bool {
-	return !e.deleted && (ix.design.Options.IncludeDesign || !isDesign(e.id))
+	return !e.deleted && (!isDesign(e.id) || ix.design.Options.IncludeDesign && !ix.design.Partitioned)
 }
 
 // appendDocument renders a document as map functions see it: with conflicts, where there are any, as in CouchDB.

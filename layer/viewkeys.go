@@ -57,8 +57,13 @@ func (k *indexKeys) errorKey(docID string, view int) []byte {
 	return tuple.AppendInt(tuple.AppendString(key, docID), int64(view))
 }
 
-func (k *indexKeys) appendViewRows(dst []byte, view int) []byte {
-	return tuple.AppendInt(k.appendRange(dst, keyspace.ViewRows), int64(view))
+// appendViewRows is what the keys of a view's rows begin with; in a partitioned index those of one partition's, so that they are one range.
+func (k *indexKeys) appendViewRows(dst []byte, view int, partition string) []byte {
+	dst = tuple.AppendInt(k.appendRange(dst, keyspace.ViewRows), int64(view))
+	if k.design.Partitioned {
+		dst = tuple.AppendString(dst, partition)
+	}
+	return dst
 }
 
 func (k *indexKeys) appendSortKey(dst []byte, view int, json []byte) ([]byte, error) {
@@ -70,7 +75,7 @@ func (k *indexKeys) appendSortKey(dst []byte, view int, json []byte) ([]byte, er
 
 // appendRowKey appends the key of the n-th row (from 0) with this sort key and document.
 func (k *indexKeys) appendRowKey(dst []byte, view int, sortKey []byte, docID string, n int) []byte {
-	dst = tuple.AppendBytes(k.appendViewRows(dst, view), sortKey)
+	dst = tuple.AppendBytes(k.appendViewRows(dst, view, partitionOf(docID)), sortKey)
 	return tuple.AppendInt(tuple.AppendString(dst, docID), int64(n))
 }
 
@@ -85,7 +90,7 @@ func (k *indexKeys) rowRange(view int, q *ViewQuery) (kv.KeyRange, error) {
 		low, high = high, low
 		lowOpen, highOpen = highOpen, lowOpen
 	}
-	prefix := k.appendViewRows(nil, view)
+	prefix := k.appendViewRows(nil, view, q.Partition)
 	r := prefixRange(prefix)
 	var err error
 	if low.key != nil {

@@ -13,6 +13,7 @@ import (
 // ViewQuery is a map query (V7). Keys are JSON texts; nil is none.
 type ViewQuery struct {
 	View                 string
+	Partition            string // of a partitioned index: the one that is asked for
 	Key                  []byte
 	Keys                 [][]byte
 	StartKey, EndKey     []byte
@@ -61,6 +62,9 @@ func (ix *Index) Query(ctx context.Context, q ViewQuery) (*ViewResult, error) {
 }
 
 func (r *indexReading) query(view int, q ViewQuery) (*ViewResult, error) {
+	if err := q.CheckPartition(r.keys.design); err != nil {
+		return nil, err
+	}
 	ranges, err := q.ranges(&r.keys, view)
 	if err != nil {
 		return nil, err
@@ -71,10 +75,10 @@ func (r *indexReading) query(view int, q ViewQuery) (*ViewResult, error) {
 	} else if result.TotalRows, err = waitCounter(r.rows.r.Get(r.keys.viewInfoKey(keyspace.ViewRowCount, view))); err != nil {
 		return nil, err
 	}
-	if q.Key == nil && q.Keys == nil && q.StartKey == nil {
+	if q.Key == nil && q.Keys == nil && q.StartKey == nil && q.Partition == "" {
 		result.Offset = min(int64(q.Skip), result.TotalRows)
 	}
-	prefix := len(r.keys.appendViewRows(nil, view))
+	prefix := len(r.keys.appendViewRows(nil, view, q.Partition))
 	result.Rows = func(yield func(ViewRow, error) bool) {
 		defer r.close()
 		if err := r.yieldRows(prefix, ranges, q, yield); err != nil {
@@ -101,7 +105,7 @@ func (q *ViewQuery) ranges(k *indexKeys, view int) ([]kv.KeyRange, error) {
 	}
 	ranges := make([]kv.KeyRange, len(q.Keys))
 	for i, key := range q.Keys {
-		one := ViewQuery{Key: key, StartDocID: q.StartDocID, EndDocID: q.EndDocID, Descending: q.Descending}
+		one := ViewQuery{Key: key, Partition: q.Partition, StartDocID: q.StartDocID, EndDocID: q.EndDocID, Descending: q.Descending}
 		r, err := k.rowRange(view, &one)
 		if err != nil {
 			return nil, err

@@ -54,6 +54,9 @@ func (ix *Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, erro
 		return nil, err
 	}
 	ranges, err := q.ranges(&r.keys, id)
+	if err == nil {
+		err = q.CheckPartition(ix.design)
+	}
 	if err != nil {
 		r.close()
 		return nil, err
@@ -61,7 +64,7 @@ func (ix *Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, erro
 	if r.empty {
 		ranges = nil
 	}
-	g := grouping{q: &q, raw: def.Raw, prefix: len(r.keys.appendViewRows(nil, id)), function: function, skip: q.Skip, left: q.Limit}
+	g := grouping{q: &q, raw: def.Raw, prefix: len(r.keys.appendViewRows(nil, id, q.Partition)), function: function, skip: q.Skip, left: q.Limit}
 	return &ReduceResult{UpdateSeq: r.seq, Rows: g.rows(r, ranges)}, nil
 }
 

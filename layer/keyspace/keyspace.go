@@ -74,7 +74,8 @@ const (
 	Attachments Subspace = 10
 	// Uploads lists attachments whose document is not yet written: (Uploads, hour since 1970, DocID, AttachmentID).
 	Uploads Subspace = 11
-	// Counters are little-endian 64-bit integers changed by atomic add: (Counters, name).
+	// Counters are little-endian 64-bit integers changed by atomic add: (Counters, name). In a partitioned database those of documents
+	// and bodies are kept for each partition too: (Counters, name, partition).
 	Counters Subspace = 12
 	// Designs lists design documents: (Designs, DocID) = (RevPosition, RevHash, flags), so that none is searched among the documents. Flag 1: writes
 	// have to look at it (layer.Validator).

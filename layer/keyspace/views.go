@@ -38,7 +38,7 @@ const (
 	// document has in the view, so that it can be taken out again.
 	ViewIDs ViewRange = 0
 	// ViewRows: (.., view id, sort key, document id, number among equal keys of the document) = (emitted key, emitted value). The sort key is the
-	// bytes that layer/collate makes of the emitted key.
+	// bytes that layer/collate makes of the emitted key. A partitioned index has the partition after the view id.
 	ViewRows ViewRange = 1
 	// ViewErrors: (.., document id, view id) = (error, Incarnation, Versionstamp), for documents that were skipped (V10).
 	ViewErrors ViewRange = 2

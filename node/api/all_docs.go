@@ -42,7 +42,7 @@ func (q *request) allDocs() error {
 	if err := r.takeParams(q.params, false); err != nil {
 		return err
 	}
-	if err := r.checkAllDocs(); err != nil {
+	if err := q.checkAllDocs(&r); err != nil {
 		return err
 	}
 	s := q.stream(http.StatusOK)
@@ -61,7 +61,7 @@ func (q *request) allDocsQueries() error {
 		return err
 	}
 	for i := range queries {
-		if err := queries[i].checkAllDocs(); err != nil {
+		if err := q.checkAllDocs(&queries[i]); err != nil {
 			return err
 		}
 	}
@@ -257,6 +257,9 @@ func (r *rowsQuery) allDocsOptions(only layer.Subset) (o layer.AllDocsOptions, i
 	if o.End = end; none || noneAtEnd {
 		o.Limit = 0
 	}
+	if r.partition != "" {
+		o.Partition(r.partition)
+	}
 	return o, nil
 }
 
@@ -291,9 +294,13 @@ func boundary(key, docID string, upper bool) (id *string, nothing bool) {
 	return &s, false
 }
 
-func (r *rowsQuery) checkAllDocs() error {
-	if r.hasPartition {
-		return badQuery("`partition` parameter is not supported on this db")
+func (q *request) checkAllDocs(r *rowsQuery) error {
+	if err := r.check(false); err != nil || r.partition == "" {
+		return err
 	}
-	return r.check(false)
+	partitioned, err := q.db.IsPartitioned(q.ctx())
+	if err == nil && !partitioned {
+		err = badQuery("`partition` parameter is not supported on this db")
+	}
+	return err
 }

@@ -43,7 +43,13 @@ func (q *request) bulkGet() error {
 	}
 	var refs []bulkRef
 	docs.ForEach(func(_, v gjson.Result) bool {
-		refs = append(refs, parseBulkRef(v))
+		r := parseBulkRef(v)
+		if r.fault == nil {
+			if err := q.db.CheckID(q.ctx(), r.ref.ID); err != nil {
+				r.fault = faultOf(err)
+			}
+		}
+		refs = append(refs, r)
 		return true
 	})
 	for _, r := range refs {

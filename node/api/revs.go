@@ -40,6 +40,9 @@ func (q *request) revsBody(notList string) ([]docRevs, error) {
 		if d.revs, err = parseRevs(value); err != nil {
 			return false
 		}
+		if err = q.db.CheckID(q.ctx(), d.id); err != nil {
+			return false
+		}
 		docs = append(docs, d)
 		return true
 	})

@@ -228,7 +228,7 @@ func databaseEndpoints() map[string][]tail {
 		"_find":               missing(databaseMember),
 		"_index":              missing(databaseMember),
 		"_explain":            missing(databaseMember),
-		"_partition":          missing(databaseMember),
+		"_partition":          {{[]string{"..."}, everyMethod(databaseMember, (*request).partition)}},
 		"_purged_infos":       missing(databaseMember),
 		"_purged_infos_limit": missing(adminOfServer),
 		"_auto_purge":         missing(adminOfServer),

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/layer"
 )
 
 // rowsQuery are the parameters of views and of _all_docs, from the query string or a body (couch_mrview_http:parse_params). Keys are JSON as it came.
@@ -23,8 +25,7 @@ type rowsQuery struct {
 	update               UpdateMode
 	reduce, group        *bool
 	groupLevel           *int
-	partition            string
-	hasPartition         bool
+	partition            string // empty where none is named
 }
 
 func newRowsQuery() rowsQuery { return rowsQuery{limit: -1} }
@@ -118,7 +119,7 @@ func (r *rowsQuery) take(name string, v value, singleKey bool) (err error) {
 	case "stale", "update", "stable":
 		return r.takeFreshness(name, v.text)
 	case "partition":
-		r.partition, r.hasPartition = v.text, true
+		r.partition, err = v.text, layer.ValidatePartition(v.text)
 	default:
 		return r.takeBool(name, &v)
 	}

@@ -31,10 +31,11 @@ func (v *viewRequest) reducing(r *rowsQuery) bool {
 }
 
 func (v *viewRequest) check(r *rowsQuery) error {
-	if r.hasPartition {
-		return badQuery("`partition` parameter is not supported in this design doc")
+	if err := r.check(v.reducing(r)); err != nil {
+		return err
 	}
-	return r.check(v.reducing(r))
+	q := layer.ViewQuery{Partition: r.partition}
+	return q.CheckPartition(v.design)
 }
 
 // view answers GET and POST of one query.
@@ -194,7 +195,7 @@ func (w *rowWriter) viewRow(row *layer.ViewRow, r *rowsQuery) error {
 // viewQuery is the query in the layer's terms.
 func (r *rowsQuery) viewQuery(view string) layer.ViewQuery {
 	o := layer.ViewQuery{
-		View: view, StartDocID: r.startDocID, EndDocID: r.endDocID, ExcludeEnd: r.excludeEnd, Descending: r.descending,
+		View: view, Partition: r.partition, StartDocID: r.startDocID, EndDocID: r.endDocID, ExcludeEnd: r.excludeEnd, Descending: r.descending,
 		Limit: r.limit, Skip: r.skip, IncludeDocs: r.includeDocs, Conflicts: r.includeDocs && r.wantsConflicts(),
 	}
 	if r.hasKeys {

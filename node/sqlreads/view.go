@@ -76,6 +76,10 @@ func (d *database) index(ctx context.Context, name string, mode exec.UpdateMode)
 	if err != nil {
 		return nil, err
 	}
+	if design.Partitioned {
+		return nil, &exec.ReadError{Kind: exec.Unsupported, Message: "the view is partitioned: its rows are in order within each partition only; " +
+			"options.partitioned = false in the design document makes a view of the whole database"}
+	}
 	if err := d.source.Ensure(ctx, d.db, design, mode); err != nil {
 		return nil, err
 	}

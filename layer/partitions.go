@@ -1,0 +1,189 @@
+package layer
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// In a partitioned database a document's id is PARTITION:ID. The documents of a partition share a changes shard (P2), lie side by side in the list of
+// documents and in the indexes, and are counted by themselves.
+
+// partitionOf is the partition of a document of a partitioned database.
+func partitionOf(id string) string {
+	partition, _, _ := strings.Cut(id, ":")
+	return partition
+}
+
+// ValidatePartition refuses what can be no partition's name, with CouchDB's words: Invalid (illegal_partition).
+func ValidatePartition(name string) error {
+	switch {
+	case name == "":
+		return errf(Invalid, "illegal_partition", "Partition must not be empty")
+	case name[0] == '_':
+		return errf(Invalid, "illegal_partition", "Partition must not start with an underscore")
+	case !utf8.ValidString(name):
+		return errf(Invalid, "illegal_partition", "Partition must be valid UTF-8")
+	case strings.Contains(name, ":"):
+		return errf(Invalid, "illegal_partition", "Partition must not contain a colon")
+	}
+	return nil
+}
+
+// checkID refuses the ids that a partitioned database cannot have. ValidateID was asked before.
+func (c *config) checkID(id string) error {
+	if !c.partitioned || isDesign(id) || isLocal(id) {
+		return nil
+	}
+	partition, rest, ok := strings.Cut(id, ":")
+	if !ok {
+		return errf(Invalid, "illegal_docid", "Doc id must be of form partition:id")
+	}
+	if err := ValidatePartition(partition); err != nil {
+		return err
+	}
+	return ValidateID(rest)
+}
+
+// CheckID refuses an id that no document of the database can have: Invalid (illegal_docid, illegal_partition). ValidateID is asked before. It is for requests
+// about many documents, which one such id refuses as a whole.
+func (d *Database) CheckID(ctx context.Context, id string) error {
+	partitioned, err := d.IsPartitioned(ctx)
+	if err != nil || !partitioned {
+		return err
+	}
+	return (&config{partitioned: true}).checkID(id)
+}
+
+// IsPartitioned reports whether the database was created with partitions. It never changes.
+func (d *Database) IsPartitioned(ctx context.Context) (bool, error) {
+	if c := d.core.Load(); c != nil {
+		if cfg := c.cached.Load(); cfg != nil {
+			return cfg.partitioned, nil
+		}
+	}
+	return read(ctx, d, func(t *txn) (bool, error) { return t.cfg.partitioned, nil })
+}
+
+// Partition narrows the range to the documents of one partition.
+func (o *AllDocsOptions) Partition(name string) {
+	low, high := name+":", name+";" // the next character: no id of the partition sorts behind it, and it is none itself
+	start, end := &o.Start, &o.End
+	if o.Descending {
+		start, end = end, start
+	}
+	if *start == nil || **start < low {
+		*start = &low
+	}
+	if *end == nil || **end >= high {
+		*end = &high
+	}
+}
+
+// PartitionInfo is what GET /{db}/_partition/{name} shows; the members are as in Info.
+type PartitionInfo struct {
+	DocCount, DocDelCount    int64
+	ExternalSize, ActiveSize int64
+}
+
+// partitionCounters are kept for each partition.
+var partitionCounters = [...]string{counterDocs, counterDeleted, counterBodies, counterStored, counterContent}
+
+// Partition reads the counters of a partition: of one without documents they are zero. Invalid where the name is none, or the database has no partitions.
+func (d *Database) Partition(ctx context.Context, name string) (PartitionInfo, error) {
+	if err := ValidatePartition(name); err != nil {
+		return PartitionInfo{}, err
+	}
+	return read(ctx, d, func(t *txn) (PartitionInfo, error) {
+		if !t.cfg.partitioned {
+			return PartitionInfo{}, errNoPartitions()
+		}
+		var reads [len(partitionCounters)]kv.Future[[]byte]
+		for i, counter := range partitionCounters {
+			reads[i] = t.Snapshot().Get(t.close(t.keys.partitionCounter(t.open(), name, counter)))
+		}
+		var n [len(partitionCounters)]int64
+		for i, f := range reads {
+			var err error
+			if n[i], err = waitCounter(f); err != nil {
+				return PartitionInfo{}, err
+			}
+		}
+		return PartitionInfo{DocCount: n[0], DocDelCount: n[1], ExternalSize: n[2] + n[4], ActiveSize: n[2] + n[3]}, nil
+	})
+}
+
+func errNoPartitions() error { return errf(Invalid, "bad_request", "database is not partitioned") }
+
+// partitionDelta is how a partition's counters change in a transaction.
+type partitionDelta struct {
+	name string
+	n    [len(partitionCounters)]int64
+}
+
+// countFor changes a counter of the database, and of the document's partition where it has one.
+func (t *txn) countFor(id, counter string, n int64) {
+	t.count(counter, n)
+	if n == 0 || !t.cfg.partitioned || isDesign(id) {
+		return
+	}
+	p := t.partitions.find(partitionOf(id))
+	for i, name := range partitionCounters {
+		if name == counter {
+			p.n[i] += n
+		}
+	}
+}
+
+// partitionDeltas are those of all partitions that a transaction writes to, in the order of their first document.
+type partitionDeltas struct {
+	list []partitionDelta
+	at   map[string]int
+}
+
+func (d *partitionDeltas) find(name string) *partitionDelta {
+	if n := len(d.list); n > 0 && d.list[n-1].name == name {
+		return &d.list[n-1]
+	}
+	i, ok := d.at[name]
+	if !ok {
+		if d.at == nil {
+			d.at = map[string]int{}
+		}
+		i = len(d.list)
+		d.at[name] = i
+		d.list = append(d.list, partitionDelta{name: name})
+	}
+	return &d.list[i]
+}
+
+// finishPartitions writes the counters of partitions.
+func (t *txn) finishPartitions() {
+	for i := range t.partitions.list {
+		p := &t.partitions.list[i]
+		for c, name := range partitionCounters {
+			if p.n[c] != 0 {
+				t.Atomic(kv.AtomicAdd, t.close(t.keys.partitionCounter(t.open(), p.name, name)), littleEndian(p.n[c]))
+			}
+		}
+	}
+}
+
+// inPartitionedDatabase decides what the design document leaves open. The index has another layout, and so another signature.
+func (d *Design) inPartitionedDatabase() {
+	d.Partitioned = d.Options.Partitioned == nil || *d.Options.Partitioned
+	d.Signature = d.sign()
+}
+
+// CheckPartition refuses a query of a partitioned index that names no partition, and one of another index that does: Invalid (query_parse_error).
+func (q *ViewQuery) CheckPartition(design *Design) error {
+	switch {
+	case design.Partitioned && q.Partition == "":
+		return errf(Invalid, "query_parse_error", "`partition` parameter is mandatory for queries to this view.")
+	case !design.Partitioned && q.Partition != "":
+		return errf(Invalid, "query_parse_error", "`partition` parameter is not supported in this design doc")
+	}
+	return nil
+}
