@@ -32,7 +32,8 @@ type Build struct {
 	exact      bool  // there was a snapshot at the start
 	publishing publishing
 	snapshot   kv.Snapshot      // nil where the engine holds none
-	progress   map[ShardID]*Seq // the map is not changed after the start, so that steps of different shards may run at once
+	progress   map[ShardID]*Seq // changed by Finish alone, beside which no step runs, so that steps of different shards may run at once
+	added      []ShardID        // shards that resharding has added since the start
 	purged     Seq              // purges up to here are in the index
 }
 
@@ -241,43 +242,90 @@ func (b *Build) reached() map[ShardID]Seq {
 	return m
 }
 
+// closing is how many documents the last transaction of a build may still apply.
+const closing = 1000
+
 // Finish makes the index current as of one sequence after every shard is done: from then on readers see it. false means that too much has changed since
-// (only where there was no snapshot): step on, with the newer Goal that Finish has set.
+// (only where there was no snapshot): step on, with the newer Goal that Finish has set. Shards that came by resharding meanwhile are Finish's own work. No step
+// runs beside it.
 func (b *Build) Finish(ctx context.Context) (bool, error) {
-	const closing = 1000 // documents that one transaction may still apply
 	if err := b.dropPurged(ctx); err != nil {
 		return false, err
 	}
-	done, _, err := transact(ctx, b.Index.db, func(t *txn) (bool, error) {
-		if err := b.checkToken(t.Get(b.keys.infoKey(keyspace.ViewStatus))); err != nil {
+	for {
+		if err := b.stepAdded(ctx); err != nil {
 			return false, err
 		}
-		goal := b.Goal
-		if !b.exact {
-			batch, err := b.Index.collectAll(t, t.Snapshot(), &b.keys, b.reached(), b.purged, closing)
+		var added []ShardID
+		done, _, err := transact(ctx, b.Index.db, func(t *txn) (done bool, err error) {
+			done, added, err = b.finish(t)
+			return done, err
+		})
+		b.publishing.settle(done && err == nil, false)
+		if tooLarge(err) {
+			return false, nil // steps write it in parts
+		}
+		if err != nil || len(added) == 0 {
+			return done, err
+		}
+		for _, shard := range added {
+			b.progress[shard] = &Seq{}
+			*b.progress[shard] = b.From
+		}
+		b.added = append(b.added, added...)
+	}
+}
+
+// stepAdded brings the shards that were added since the start as far as the others.
+func (b *Build) stepAdded(ctx context.Context) error {
+	for _, shard := range b.added {
+		for done := false; !done; {
+			r, err := b.Step(ctx, shard, closing)
 			if err != nil {
-				return false, err
+				return err
 			}
-			if b.Goal, err = readLastSeq(t.Snapshot(), t.keys, t.cfg)(); err != nil {
-				return false, err
-			}
-			goal = b.Goal
-			if !batch.done || cutAt(&b.keys, batch.docs, stepBytes) < len(batch.docs) {
-				return false, nil
-			}
-			if err := applyRows(t, &b.keys, batch.docs); err != nil {
-				return false, err
+			done = r.Done
+		}
+	}
+	return nil
+}
+
+// finish is the last transaction; added are shards of which the build does not know yet.
+func (b *Build) finish(t *txn) (done bool, added []ShardID, err error) {
+	if err := b.checkToken(t.Get(b.keys.infoKey(keyspace.ViewStatus))); err != nil {
+		return false, nil, err
+	}
+	goal := b.Goal
+	if !b.exact {
+		for _, shard := range shardsSince(t.cfg, b.From) {
+			if b.progress[shard] == nil {
+				added = append(added, shard)
 			}
 		}
-		setIndexSeq(t, &b.keys, goal)
-		if b.snapshot != nil && !b.publishing.put { // once, for all attempts: they have the same goal
-			b.publishing.offer(t, b.Index, goal, b.snapshot, nil)
-			b.snapshot = nil
+		if len(added) > 0 {
+			return false, added, nil
 		}
-		return true, nil
-	})
-	b.publishing.settle(done && err == nil, false)
-	return done, err
+		batch, err := b.Index.collectAll(t, t.Snapshot(), &b.keys, b.reached(), b.purged, closing)
+		if err != nil {
+			return false, nil, err
+		}
+		if b.Goal, err = readLastSeq(t.Snapshot(), t.keys, t.cfg)(); err != nil {
+			return false, nil, err
+		}
+		goal = b.Goal
+		if !batch.done || cutAt(&b.keys, batch.docs, stepBytes) < len(batch.docs) {
+			return false, nil, nil
+		}
+		if err := applyRows(t, &b.keys, batch.docs); err != nil {
+			return false, nil, err
+		}
+	}
+	setIndexSeq(t, &b.keys, goal)
+	if b.snapshot != nil && !b.publishing.put { // once, for all attempts: they have the same goal
+		b.publishing.offer(t, b.Index, goal, b.snapshot, nil)
+		b.snapshot = nil
+	}
+	return true, nil, nil
 }
 
 // Close releases the snapshot. Idempotent.
