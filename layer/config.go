@@ -26,9 +26,13 @@ const (
 	maxRevsLimit     = 4000 // R5: what fits one value
 )
 
-// config is a database's configuration as of one stamp. Immutable.
+// config is a database's configuration as of one stamp. Immutable but for seen.
 type config struct {
-	stamp       []byte // value of keyspace.Stamp
+	stamp []byte // value of keyspace.Stamp
+	// seen is a metadata version of the store at which the stamp was this one. Every change of a stamp changes the metadata version too, so the
+	// configuration is current in all transactions that find that version: they need not read the stamp, which would be a key that every request of the
+	// database asks one storage server for.
+	seen        atomic.Pointer[string]
 	uuid        string
 	incarnation int64
 	revsLimit   int
@@ -72,9 +76,28 @@ func (c *core) keep(cfg *config) {
 	}
 }
 
+// current reports whether cfg is the database's configuration as r sees it. It costs a read where something in the store has changed since it was last
+// asked, by whomever; metadata is r's.
+func (c *core) current(r kv.Reader, cfg *config, metadata kv.Future[[]byte]) (bool, error) {
+	now, err := metadata.Wait()
+	if err != nil {
+		return false, err
+	}
+	if seen := cfg.seen.Load(); seen != nil && *seen == string(now) {
+		return true, nil
+	}
+	stamp, err := r.Get(c.stampKey).Wait()
+	if err != nil || !bytes.Equal(stamp, cfg.stamp) {
+		return false, err
+	}
+	seen := string(now)
+	cfg.seen.Store(&seen)
+	return true, nil
+}
+
 // load reads the configuration; nil where the database is deleted.
 func (c *core) load(r kv.Reader) (*config, error) {
-	stamp := r.Get(c.stampKey)
+	metadata, stamp := kv.MetadataVersion(r), r.Get(c.stampKey)
 	prefix := c.keys.sub(nil, keyspace.Config)
 	rows := r.GetRange(prefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer rows.Close()
@@ -86,6 +109,12 @@ func (c *core) load(r kv.Reader) (*config, error) {
 	if cfg.stamp, err = stamp.Wait(); err != nil || cfg.stamp == nil {
 		return nil, err
 	}
+	seen, err := metadata.Wait()
+	if err != nil {
+		return nil, err
+	}
+	version := string(seen)
+	cfg.seen.Store(&version)
 	for rows.Next() {
 		row := rows.KeyValue()
 		if err := cfg.set(row.Key[len(prefix):], row.Value); err != nil {

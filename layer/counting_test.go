@@ -2,6 +2,7 @@ package layer_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 
@@ -23,6 +24,7 @@ type countingEngine struct {
 type opCounts struct {
 	reads, sets, clears map[keyspace.Subspace]int // KVs read by key or as rows, sets (versionstamped ones too), clears
 	ranges              []kv.RangeOptions         // of Revisions
+	metadata            int                       // reads of the metadata version, which come with the read version
 	roundTrips          int
 	waited              bool // since the last read was issued
 }
@@ -50,6 +52,12 @@ func (c *countingEngine) answered() {
 }
 
 func (c *countingEngine) note(which func(*opCounts) map[keyspace.Subspace]int, key []byte) {
+	if string(key) == kv.MetadataVersionKey {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.counts.metadata++
+		return
+	}
 	t, err := tuple.Unpack(key)
 	if err != nil || len(t) < 3 || t[0] != int64(keyspace.Data) {
 		return
@@ -140,7 +148,7 @@ func (r *countingRows) Next() bool {
 	return true
 }
 
-// The operation counts of R3 (rfc-001, summary of the performance profile) and C1. The database's stamp is one more read in the first round trip.
+// The operation counts of R3 (rfc-001, summary of the performance profile) and C1. That the database is there, and configured as before, costs nothing: the metadata version comes with the read version.
 func TestOperationCounts(t *testing.T) {
 	leaf := func(id, ids string) string {
 		return `{"_id":"` + id + `","_revisions":{"start":2,"ids":[` + ids + `]}}`
@@ -195,7 +203,7 @@ func TestOperationCounts(t *testing.T) {
 			if got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
-			if n.reads[keyspace.Stamp] != 1 || n.reads[keyspace.Changes] != 0 || n.reads[keyspace.Documents] != 0 || n.reads[keyspace.Config] != 0 {
+			if n.metadata != 1 || n.reads[keyspace.Stamp] != 0 || n.reads[keyspace.Changes] != 0 || n.reads[keyspace.Documents] != 0 || n.reads[keyspace.Config] != 0 {
 				t.Errorf("other reads: %v", n.reads)
 			}
 			if c.name == "insert" && (len(n.ranges) != 1 || n.ranges[0] != kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact}) {
@@ -235,4 +243,74 @@ func TestOperationCounts(t *testing.T) {
 			t.Errorf("%+v", e.counts)
 		}
 	})
+	t.Run("after a change elsewhere", func(t *testing.T) {
+		e := &countingEngine{Engine: mustEngine(t)}
+		s, err := layer.Open(t.Context(), e, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, other := mustCreate(t, s, "db", layer.CreateOptions{}), mustCreate(t, s, "other", layer.CreateOptions{})
+		put(t, d, `{"_id":"x"}`)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.SetRevsLimit(t.Context(), 7); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []int{1, 0, 0} { // the stamp is looked at once, and the configuration not at all
+			put(t, d, fmt.Sprintf(`{"_id":"y%d"}`, i))
+			if n := e.counts.reads; n[keyspace.Stamp] != want || n[keyspace.Config] != 0 {
+				t.Errorf("write %d reads %v, want the stamp %d times", i, n, want)
+			}
+		}
+	})
+}
+
+// What one node changes is seen by the next transaction of another that has it cached: settings, shards, a deletion, a database that took its place.
+func TestCache_otherNode(t *testing.T) {
+	e := mustEngine(t)
+	there := mustStore(t, e, layer.Options{})
+	here, err := layer.Open(t.Context(), e, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer here.Close()
+	mustCreate(t, there, "db", layer.CreateOptions{})
+	open := func() *layer.Database {
+		d, err := here.Database(t.Context(), "db")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	cached := open()
+	put(t, cached, `{"_id":"x"}`)
+	remote, err := there.Database(t.Context(), "db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for limit := 2; limit < 5; limit++ {
+		if err := remote.SetRevsLimit(t.Context(), limit); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := cached.RevsLimit(t.Context()); n != limit || err != nil {
+			t.Errorf("revs_limit %d, %v, want %d", n, err, limit)
+		}
+	}
+	if _, err := remote.Reshard(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	put(t, cached, `{"_id":"y"}`) // checkStore finds an entry in a replaced shard
+	if err := there.Delete(t.Context(), "db"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = cached.Put(t.Context(), edit(t, `{"_id":"z"}`), layer.WriteOptions{})
+	wantKind(t, err, layer.NotFound)
+	fresh := mustCreate(t, there, "db", layer.CreateOptions{})
+	_, err = cached.Put(t.Context(), edit(t, `{"_id":"z"}`), layer.WriteOptions{})
+	wantKind(t, err, layer.NotFound)
+	put(t, open(), `{"_id":"w"}`)
+	if got := get(t, fresh, "w", layer.GetOptions{}); got == "missing" {
+		t.Error("the write is not in the database that has the name now")
+	}
 }

@@ -152,6 +152,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 		}
 		tx.Clear(s.nameKey(name))
 		s.namesChanged(tx)
+		kv.ChangeMetadataVersion(tx)
 		end, err := tuple.Strinc(c.keys.prefix)
 		if err != nil {
 			return nil, err

@@ -1,7 +1,6 @@
 package layer
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -113,8 +112,8 @@ func read[T any](ctx context.Context, d *Database, fn func(t *txn) (T, error)) (
 	return r, err
 }
 
-// attempt runs fn with the cached configuration and, in the same round trip as fn's first reads, asks the stamp whether that is the current one. The read of
-// the stamp is in the conflict set: a reshard or the deletion of the database makes the commit fail (P4).
+// attempt runs fn with the cached configuration and asks whether that is the current one, which the store's metadata version tells without another read. The
+// stamp is in the conflict set: a reshard or the deletion of the database makes the commit fail (P4).
 func attempt[T any](ctx context.Context, d *Database, tx kv.Transaction, fn func(t *txn) (T, error)) (T, error) {
 	var zero T
 	c, err := d.resolved(tx)
@@ -127,14 +126,15 @@ func attempt[T any](ctx context.Context, d *Database, tx kv.Transaction, fn func
 			return zero, err
 		}
 	}
-	stamp := tx.Get(c.stampKey)
+	metadata := kv.MetadataVersion(tx.Snapshot())
+	tx.AddReadConflict(kv.KeyRange{Begin: c.stampKey, End: append(c.stampKey[:len(c.stampKey):len(c.stampKey)], 0)})
 	t := txn{Transaction: tx, ctx: ctx, db: d, core: c, keys: c.keys, cfg: cfg}
 	r, err := fn(&t)
-	now, stampErr := stamp.Wait()
+	current, asked := c.current(tx, cfg, metadata)
 	switch {
-	case stampErr != nil:
-		return zero, stampErr
-	case !bytes.Equal(now, cfg.stamp):
+	case asked != nil:
+		return zero, asked
+	case !current:
 		// Read by the next attempt: in this one fn may have written what would be read.
 		c.cached.CompareAndSwap(cfg, nil)
 		return zero, errNewConfig()
@@ -221,6 +221,7 @@ func (t *txn) finish() {
 	}
 	if t.restamp {
 		t.SetVersionstampedValue(t.core.stampKey, make([]byte, len(kv.Versionstamp{})), 0)
+		kv.ChangeMetadataVersion(t)
 	}
 }
 

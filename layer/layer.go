@@ -3,5 +3,5 @@
 // function per operation.
 //
 // Truth lives in the store's transactions. What a Store or Database keeps in memory is a cache that every transaction checks against the
-// database's stamp key (keyspace.Stamp).
+// store's metadata version and the database's stamp (keyspace.Stamp).
 package layer

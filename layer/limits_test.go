@@ -165,6 +165,7 @@ func TestUnknownFormats(t *testing.T) {
 func setFormat(tb testing.TB, e kv.Engine, sub keyspace.Subspace) {
 	tb.Helper()
 	_, _, err := kv.Transact(tb.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		kv.ChangeMetadataVersion(tx)
 		for _, row := range dump(tb, tx) {
 			if row.key[0] != int64(keyspace.Data) {
 				continue

@@ -1,7 +1,6 @@
 package layer
 
 import (
-	"bytes"
 	"context"
 	"time"
 
@@ -77,17 +76,17 @@ func (s *stream) configure() error {
 		if err != nil {
 			return err
 		}
-		stamp := s.r.Get(c.stampKey)
-		cfg := c.cached.Load()
-		now, err := stamp.Wait()
-		if err != nil {
-			return err
-		}
-		if cfg == nil || !bytes.Equal(now, cfg.stamp) {
-			if cfg, err = s.d.reload(c, s.r); kv.Retryable(err) {
-				continue // the handle stands for another database now
+		cfg, current := c.cached.Load(), false
+		if cfg != nil {
+			if current, err = c.current(s.r, cfg, kv.MetadataVersion(s.r)); err != nil {
+				return err
 			}
-			if err != nil {
+		}
+		if !current {
+			if cfg, err = s.d.reload(c, s.r); err != nil {
+				if s.d.core.Load() != c {
+					continue // the handle stands for another database now
+				}
 				return err
 			}
 		}

@@ -36,8 +36,8 @@ const (
 // FormatVersion numbers the layout of the whole store. A node refuses a store with a higher version than it knows.
 //
 //	1: the first layout.
-//	2: prefix numbers come from PrefixWindows instead of one counter. The first node that knows it makes a store of version 1 one of version 2;
-//	   databases stay where they are.
+//	2: prefix numbers come from PrefixWindows instead of one counter, and a change of a Stamp changes the metadata version of the store too. The first
+//	   node that knows it makes a store of version 1 one of version 2, in which databases stay where they are. Stop the nodes that know only 1 first.
 const FormatVersion = 2
 
 // Subspace is the third tuple element of a key in Data.
@@ -45,8 +45,9 @@ type Subspace int64
 
 const (
 	// Stamp changes with every change of the database's configuration, and is cleared with the database: (Stamp) =
-	// versionstamp. Every transaction reads it: that is how a writer conflicts with a reshard (P4), how a cached configuration is known to
-	// be current, and how a deleted database is noticed.
+	// versionstamp. It is in the read conflicts of every transaction: that is how a writer conflicts with a reshard (P4) and with the deletion of the
+	// database. Whoever changes or clears it changes the store's metadata version too (kv.ChangeMetadataVersion): that is how a cached configuration is
+	// known to be current without reading the stamp.
 	Stamp Subspace = 0
 	// Config holds settings: (Config, name, ...) = value. Names: "uuid", "incarnation", "revs_limit", "security", "partitioned",
 	// "changes_shards" (followed by the Sequence from which the map is active, P3), "purge_seq".

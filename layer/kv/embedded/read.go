@@ -51,7 +51,7 @@ func (t *transaction) get(key []byte, snapshot bool) *future[[]byte] {
 
 // getLocked reads one key: from the transaction's own writes where they decide it, without a conflict; else from the store.
 func (t *transaction) getLocked(key []byte, snapshot bool) ([]byte, error) {
-	if err := legalKey(key); err != nil {
+	if err := legalRead(key); err != nil {
 		return nil, err
 	}
 	var ops []atomicWrite

@@ -66,7 +66,7 @@ func (s *longSnapshot) done(*rangeIterator, span) {}
 
 func (s *longSnapshot) Get(key []byte) kv.Future[[]byte] {
 	f := new(future[[]byte])
-	if f.err = legalKey(key); f.err != nil {
+	if f.err = legalRead(key); f.err != nil {
 		return f
 	}
 	if f.err = s.beginRead(); f.err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Keys from 0xff on are ours: no transaction can reach them.
+// Keys from 0xff on are ours: no transaction can reach them, but for kv.MetadataVersionKey.
 var (
 	endOfKeys = []byte{0xff}
 

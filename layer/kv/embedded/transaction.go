@@ -71,6 +71,7 @@ var (
 	errTxTooLarge    = kv.NewError(kv.CodeTransactionTooLarge, "the transaction is too large", nil)
 	errUnreadable    = kv.NewError(kv.CodeAccessedUnreadable, "the key is set from this transaction's own versionstamp", nil)
 	errOffset        = kv.NewError(kv.CodeClientInvalid, "the versionstamp's offset is outside the key or value", nil)
+	errMetadata      = kv.NewError(kv.CodeClientInvalid, "the metadata version is changed by its versionstamp alone", nil)
 	errAtomic        = kv.NewError(kv.CodeClientInvalid, "no such atomic operation", nil)
 	errVersionSet    = kv.NewError(kv.CodeClientInvalid, "the read version is already set", nil)
 	errNotYet        = kv.NewError(kv.CodeClientInvalid, "the transaction is not committed", nil)
@@ -162,7 +163,7 @@ func (t *transaction) refuse(err error) {
 	}
 }
 
-// legalKey is why a key cannot be written, or nil.
+// legalKey is why a key cannot be cleared, or set where legalPair has no other reason, or nil.
 func legalKey(key []byte) error {
 	switch {
 	case len(key) > 0 && key[0] == 0xff:
@@ -191,7 +192,18 @@ func legalRange(r kv.KeyRange) error {
 	return errors.Join(legalBound(r.Begin), legalBound(r.End))
 }
 
+// legalRead is why a key cannot be read by itself, or nil.
+func legalRead(key []byte) error {
+	if string(key) == kv.MetadataVersionKey {
+		return nil
+	}
+	return legalKey(key)
+}
+
 func legalPair(key, value []byte) error {
+	if string(key) == kv.MetadataVersionKey {
+		return errMetadata
+	}
 	if err := legalKey(key); err != nil {
 		return err
 	}
@@ -273,8 +285,11 @@ func (t *transaction) possibleKeys(key []byte, offset int) span {
 
 func (t *transaction) SetVersionstampedValue(key, value []byte, offset int) {
 	illegal := legalPair(key, value)
-	if illegal == nil && !stampFits(value, offset) {
+	switch {
+	case illegal == nil && !stampFits(value, offset):
 		illegal = errOffset
+	case string(key) == kv.MetadataVersionKey && offset == 0 && string(value) == string(make([]byte, len(kv.Versionstamp{}))):
+		illegal = nil // kv.ChangeMetadataVersion
 	}
 	t.change(illegal, writeOverhead+2*len(key)+len(value), func() { t.mu.writes.stampValue(key, value, offset) })
 }

@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(tb testing.TB) kv.Engine) {
 		{"versionstamps", testVersionstamps},
 		{"versionstamped keys cannot be read", testUnreadable},
 		{"versionstamps are in commit order", testStampOrder},
+		{"metadata version", testMetadataVersion},
 		{"conflicts", testConflicts},
 		{"conflicts stop where the read stopped", testConflictTrimming},
 		{"anomalies", testAnomalies},

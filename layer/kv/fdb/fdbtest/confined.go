@@ -7,8 +7,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// confined is an engine within the keys that begin with a prefix: callers see the rest of each key. Keys from "\xff" on are within the prefix too, where
-// an engine would refuse them.
+// confined is an engine within the keys that begin with a prefix: callers see the rest of each key. Keys from "\xff" on, but for kv.MetadataVersionKey,
+// are within the prefix too, where an engine would refuse them.
 type confined struct {
 	kv.Engine
 	prefix []byte
@@ -24,6 +24,9 @@ func (c confined) Begin(ctx context.Context) kv.Transaction {
 }
 
 func (r reader) key(k []byte) []byte {
+	if string(k) == kv.MetadataVersionKey {
+		return k // which is the whole store's
+	}
 	return append(r.prefix[:len(r.prefix):len(r.prefix)], k...)
 }
 
