@@ -212,6 +212,7 @@ func (a *allDocs) emit(p *allDocsPending) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
+		a.queue.held(len(body.body))
 		if found {
 			p.row.Doc = body.document(p.row.ID, p.row.Rev)
 		}
@@ -224,45 +225,4 @@ func (a *allDocs) emit(p *allDocsPending) (more bool, err error) {
 		p.row.Doc.Conflicts = tree.conflicts(false)
 	}
 	return a.yield(p.row, nil), nil
-}
-
-// bodyWindow is how many bodies are read ahead of the row that is yielded. What is read ahead of each is its first chunk at most.
-const bodyWindow = 32
-
-// rowQueue delays rows by a window, so that the reads of many are under way together. The zero emit is not usable.
-type rowQueue[T any] struct {
-	size int
-	emit func(*T) (more bool, err error)
-	rows []T
-	head int
-}
-
-// push adds a row and emits the oldest where the window is full.
-func (q *rowQueue[T]) push(row T) (more bool, err error) {
-	if q.size <= 1 {
-		return q.emit(&row)
-	}
-	if len(q.rows) < q.size {
-		q.rows = append(q.rows, row)
-		return true, nil
-	}
-	old := &q.rows[q.head]
-	if more, err = q.emit(old); err != nil || !more {
-		q.rows = nil
-		return more, err
-	}
-	*old = row
-	q.head = (q.head + 1) % q.size
-	return true, nil
-}
-
-// drain emits what is left.
-func (q *rowQueue[T]) drain() (more bool, err error) {
-	for i := range q.rows {
-		if more, err := q.emit(&q.rows[(q.head+i)%len(q.rows)]); err != nil || !more {
-			return more, err
-		}
-	}
-	q.rows, q.head = nil, 0
-	return true, nil
 }

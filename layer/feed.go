@@ -68,7 +68,7 @@ func (d *Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass,
 		Rows: func(yield func(Change, error) bool) {
 			defer s.close()
 			f.yield = yield
-			if err := f.run(); err != nil {
+			if err := f.run(); err != nil && !f.refused {
 				yield(Change{}, err)
 			}
 		},
@@ -108,6 +108,7 @@ type feed struct {
 	left    int // rows wanted, < 0: no limit
 	scanned int64
 	cut     bool // by Limit, or because nobody wanted more
+	refused bool // the last row was the last that was wanted: no error can be told after it
 
 	last      Seq   // LastSeq
 	passed    int64 // entries up to last
@@ -251,11 +252,13 @@ func (f *feed) take(e *entry) (more bool, err error) {
 // emit yields a row when its reads are there.
 func (f *feed) emit(p *feedPending) (more bool, err error) {
 	c := &p.change
+	size := 0
 	if p.ahead.body.first != nil {
 		body, found, err := f.s.waitBody(&p.ahead)
 		if err != nil {
 			return false, err
 		}
+		size = len(body.body)
 		if found {
 			c.Doc = body.document(c.ID, c.Rev)
 		}
@@ -277,8 +280,10 @@ func (f *feed) emit(p *feedPending) (more bool, err error) {
 			c.Doc.Conflicts = tree.conflicts(false)
 		}
 	}
+	f.queue.held(size)
 	f.last, f.passed = c.Seq, p.scanned
-	return f.yield(*c, nil), nil
+	f.refused = !f.yield(*c, nil)
+	return !f.refused, nil
 }
 
 // atEnd notes what a pass that reached the end knows: the newest sequence at its read version, and whether its shard was replaced.

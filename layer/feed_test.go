@@ -195,3 +195,30 @@ func TestChanges_abandoned(t *testing.T) {
 	}
 	t.Fatal("a pass whose context has ended went on")
 }
+
+// A reader that leaves in the middle, because its connection broke, is told nothing more.
+func TestChanges_leftInTheMiddle(t *testing.T) {
+	d := mustDatabase(t)
+	fill(t, d, 100)
+	for _, docs := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		pass, err := d.Changes(ctx, layer.ChangesOptions{Limit: -1, IncludeDocs: docs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		for _, err := range pass.Rows { // this panics where another row or an error is yielded after the break
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows++; rows == 50 {
+				cancel()
+				break
+			}
+		}
+		cancel()
+		if pass.LastSeq().IsZero() {
+			t.Error("the rows that were seen do not count")
+		}
+	}
+}
