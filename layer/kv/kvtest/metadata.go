@@ -65,6 +65,7 @@ func testMetadataVersion(t *testing.T, e kv.Engine) {
 		t.Errorf("not the stamp %x, %v, of the last change", stamp, err)
 	}
 
+	fails(t, begin(t, e).Get([]byte(kv.MetadataVersionKey+"x")), kv.CodeKeyOutsideRange)
 	meta := []byte(kv.MetadataVersionKey)
 	stamped := append(placeholder, "more"...)
 	for _, c := range []struct {
@@ -76,10 +77,7 @@ func testMetadataVersion(t *testing.T, e kv.Engine) {
 		{"clear", func(tx kv.Transaction) { tx.Clear(meta) }, kv.CodeKeyOutsideRange},
 		{"atomic", func(tx kv.Transaction) { tx.Atomic(kv.AtomicMax, meta, make([]byte, 10)) }, kv.CodeClientInvalid},
 		{"another stamped value", func(tx kv.Transaction) { tx.SetVersionstampedValue(meta, stamped, 0) }, kv.CodeClientInvalid},
-		{"a key beside it", func(tx kv.Transaction) {
-			tx.Get([]byte(kv.MetadataVersionKey + "x")).Wait()
-			tx.Set(append(meta, 'x'), nil)
-		}, kv.CodeKeyOutsideRange},
+		{"a key beside it", func(tx kv.Transaction) { tx.Set([]byte(kv.MetadataVersionKey+"x"), nil) }, kv.CodeKeyOutsideRange},
 	} {
 		tx := begin(t, e)
 		c.do(tx)
