@@ -293,6 +293,7 @@ func (s *Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 func (s *Store) jobsFrom(ctx context.Context, prefix int, r kv.KeyRange, yield func(Job, error) bool) (last []byte, done bool, err error) {
 	tx := s.engine.Begin(ctx)
 	defer tx.Cancel()
+	tx.CausalReadRisky() // a list for people, who read it seconds later
 	it := tx.GetRange(r, kv.RangeOptions{})
 	defer it.Close()
 	for it.Next() {

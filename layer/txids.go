@@ -93,6 +93,7 @@ func (x *transactionIDs) clear(ctx context.Context, e kv.Engine) error {
 func (x *transactionIDs) sweep(ctx context.Context, e kv.Engine, now time.Time) error {
 	old := kv.KeyRange{Begin: x.prefix, End: x.hour(nil, now.Add(-idHours*time.Hour))}
 	_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		tx.CausalReadRisky() // what is hours old is there, or not, at any version
 		rows := tx.Snapshot().GetRange(old, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
 		defer rows.Close()
 		if rows.Next() {

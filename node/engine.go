@@ -19,10 +19,6 @@ import (
 // storeDir is where the embedded engine lives in the data directory, beside the files that belong to the node itself.
 const storeDir = "store"
 
-// storeTimeout is how long a request waits for a store on another node before it is told that there is none. A request may wait twice: for the
-// transaction that was cut off, and for the one that takes its place.
-const storeTimeout = 5 * time.Second
-
 func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Engine, error) {
 	switch s := c.Storage; s.Engine {
 	case config.EngineEmbedded:
@@ -30,7 +26,7 @@ func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Eng
 	case config.EngineFDB:
 		return openFDB(s)
 	case config.EngineRemote:
-		return remote.Open(ctx, s.Address, remote.Options{Secret: s.Secret, Timeout: storeTimeout, Logger: log})
+		return remote.Open(ctx, s.Address, remote.Options{Secret: s.Secret, Timeout: s.Timeout, Logger: log})
 	default:
 		return nil, fmt.Errorf("storage.engine %s is not in this version", s.Engine)
 	}
@@ -38,7 +34,9 @@ func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Eng
 
 func openFDB(s config.Storage) (kv.Engine, error) {
 	return fdb.Open(fdb.Options{
-		ClusterFile: s.ClusterFile, TraceDir: s.TraceDir, TLSCert: s.TLS.Cert, TLSKey: s.TLS.Key, TLSCA: s.TLS.CA,
+		ClusterFile: s.ClusterFile, Timeout: s.Timeout, RetryLimit: s.Retries, AutomaticIdempotency: s.Idempotency, Tag: s.Tag,
+		TraceDir: s.TraceDir, ClientLibraries: s.ClientLibraries,
+		TLSCert: s.TLS.Cert, TLSKey: s.TLS.Key, TLSPassword: s.TLS.Password, TLSCA: s.TLS.CA, TLSVerifyPeers: s.TLS.Verify,
 	})
 }
 

@@ -49,6 +49,12 @@ type Snapshot interface {
 	Close()
 }
 
+// RetryLimiter is the optional ability of an engine to bound the attempts of transactions whose TransactOptions do not.
+type RetryLimiter interface {
+	// MaxAttempts is 0 where there is no bound.
+	MaxAttempts() int
+}
+
 // Checkpointer is the optional ability of an engine to copy its store while it runs.
 type Checkpointer interface {
 	// Checkpoint makes dir, which must not exist, a store of its own with one consistent state, not older than the call: another node can be started

@@ -13,7 +13,7 @@ type TransactOptions struct {
 	// where it is there, the transaction did commit and the last attempt's result stands (clause C4, rfc-003 "Handling of Unknown
 	// Commit Results"). The value is the commit's versionstamp, 10 bytes. The caller clears the key later, asynchronously.
 	TransactionID []byte
-	// MaxAttempts bounds the attempts; 0 is no bound but ctx.
+	// MaxAttempts bounds the attempts; 0 is no bound but ctx, and the engine's where it is a RetryLimiter.
 	MaxAttempts int
 }
 
@@ -41,6 +41,9 @@ const (
 func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(tx Transaction) (T, error)) (T, Committed, error) {
 	var result, zero T
 	var unknown unknownCommits
+	if l, ok := e.(RetryLimiter); ok && o.MaxAttempts == 0 {
+		o.MaxAttempts = l.MaxAttempts()
+	}
 	backoff := firstBackoff
 	for attempt := 1; ; attempt++ {
 		c, done, err := attemptOnce(ctx, e, o, &result, &unknown, fn)

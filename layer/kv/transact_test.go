@@ -197,6 +197,25 @@ func TestTransact_ends(t *testing.T) {
 	})
 }
 
+// limited bounds attempts.
+type limited struct {
+	kv.Engine
+	attempts int
+}
+
+func (l limited) MaxAttempts() int { return l.attempts }
+
+// TestTransact_engineLimit: an engine's bound holds for transactions that have none of their own.
+func TestTransact_engineLimit(t *testing.T) {
+	e := limited{faulty(t, faultkv.Options{Rates: faultkv.Rates{Conflict: 1}}), 3}
+	for _, c := range []struct{ own, want int }{{0, 3}, {2, 2}, {5, 5}} {
+		_, got, err := kv.Transact(t.Context(), e, kv.TransactOptions{MaxAttempts: c.own}, appendTo("a", "x"))
+		if !kv.IsCode(err, kv.CodeNotCommitted) || got.Attempts != c.want {
+			t.Errorf("own limit %d: %d attempts, %v, want %d", c.own, got.Attempts, err, c.want)
+		}
+	}
+}
+
 func TestTransact_readOnly(t *testing.T) {
 	e := faulty(t, faultkv.Options{Seed: 5})
 	_, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id")}, func(tx kv.Transaction) ([]byte, error) {

@@ -53,6 +53,10 @@ type Transaction interface {
 	// AddWriteConflict makes other transactions that read in the range conflict with this one.
 	AddWriteConflict(r KeyRange)
 
+	// CausalReadRisky lets the reads be of a version that is not the newest while machines fail, and spares FoundationDB the question whether it is. Before
+	// the first read, and only where what was true seconds ago does no harm.
+	CausalReadRisky()
+
 	// SetReadVersion reads at a version that the engine handed out before, on any node. Before the first read only.
 	// A version that is no longer held makes the reads fail with CodeTooOld.
 	SetReadVersion(version int64)

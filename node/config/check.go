@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"net"
 	"net/netip"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/divandb/divan/node/auth"
 )
@@ -20,6 +22,7 @@ const (
 	minIterations = 4096 // RFC 7677, section 4
 	maxIterations = 10_000_000
 	maxName       = 64 // gossip's node metadata has 512 bytes for everything
+	maxTag        = 16 // FoundationDB's limit, in bytes
 )
 
 // check finds what no single value shows. It runs over the defaults where a value could not be read, so that one fault does
@@ -153,10 +156,16 @@ func (s *settings) checkStorage() {
 		{"storage.listen", st.Listen, EngineEmbedded},
 		{"storage.address", st.Address, EngineRemote},
 		{"storage.cluster_file", st.ClusterFile, EngineFDB},
+		{"storage.tag", st.Tag, EngineFDB},
+		{"storage.retries", unlessZero(st.Retries), EngineFDB},
+		{"storage.idempotency", unlessZero(st.Idempotency), EngineFDB},
 		{"storage.trace_dir", st.TraceDir, EngineFDB},
+		{"storage.client_libraries", st.ClientLibraries, EngineFDB},
 		{"storage.tls.cert", st.TLS.Cert, EngineFDB},
 		{"storage.tls.key", st.TLS.Key, EngineFDB},
+		{"storage.tls.password", st.TLS.Password, EngineFDB},
 		{"storage.tls.ca", st.TLS.CA, EngineFDB},
+		{"storage.tls.verify", st.TLS.Verify, EngineFDB},
 	} {
 		if only.value != "" && st.Engine != only.engine {
 			s.at(only.path, "is for the engine %s, and the engine is %s", only.engine, st.Engine)
@@ -166,6 +175,14 @@ func (s *settings) checkStorage() {
 		s.at("storage.directory", "%q is not a directory; write a/b", st.Directory)
 	}
 	s.checkTLS("storage.tls", TLS{Cert: st.TLS.Cert, Key: st.TLS.Key})
+	if st.TLS.Password != "" && st.TLS.Key == "" {
+		s.at("storage.tls.password", "is for the key, and there is none")
+	}
+	if len(st.Tag) > maxTag {
+		s.at("storage.tag", "is longer than %d bytes", maxTag)
+	}
+	s.within("storage.retries", int64(st.Retries), 0, 1_000_000)
+	s.positive("storage.timeout", st.Timeout >= leastTimeout)
 	if st.Engine == EngineRemote {
 		if st.Address == "" {
 			s.at("storage.engine", "remote needs storage.address: where the node with the store listens")
@@ -176,6 +193,18 @@ func (s *settings) checkStorage() {
 	if st.Secret == "" && (st.Engine == EngineRemote || st.Listen != "") {
 		s.at("storage.engine", "a shared store needs storage.secret, the same text on every node")
 	}
+}
+
+// leastTimeout is well above what a busy cluster takes.
+const leastTimeout = 100 * time.Millisecond
+
+// unlessZero is empty for what is not set.
+func unlessZero[T comparable](v T) string {
+	var zero T
+	if v == zero {
+		return ""
+	}
+	return fmt.Sprint(v)
 }
 
 // checkAdmins also holds the rule that a node without admins stays on loopback.

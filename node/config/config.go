@@ -99,14 +99,26 @@ type Storage struct {
 	ClusterFile string `yaml:"cluster_file"`
 	// Directory is where Divan lives in FoundationDB's directory layer, with slashes between directories.
 	Directory string `yaml:"directory"`
+	// Tag marks Divan's transactions in FoundationDB, so that its operator can see and throttle them; empty marks none.
+	Tag string `yaml:"tag"`
+	// Retries is how often a transaction is tried on FoundationDB; 0 is for as long as its request lives.
+	Retries int `yaml:"retries"`
+	// Idempotency is FoundationDB's automatic one.
+	Idempotency bool `yaml:"idempotency"`
 	// TraceDir is where FoundationDB's client writes its trace logs; empty writes none.
 	TraceDir string `yaml:"trace_dir"`
+	// ClientLibraries is a directory with FoundationDB client libraries of further versions; empty is none.
+	ClientLibraries string `yaml:"client_libraries"`
 	// TLS is for a FoundationDB cluster that speaks it.
 	TLS struct {
-		Cert string `yaml:"cert"`
-		Key  string `yaml:"key"`
-		CA   string `yaml:"ca"`
+		Cert     string `yaml:"cert"`
+		Key      string `yaml:"key"`
+		Password string `yaml:"password"`
+		CA       string `yaml:"ca"`
+		Verify   string `yaml:"verify"`
 	} `yaml:"tls"`
+	// Timeout is how long a request waits for a store that does not answer, on another node or in FoundationDB.
+	Timeout time.Duration `yaml:"timeout"`
 	// Cache is how much of the embedded store is kept in memory, in bytes.
 	Cache Size `yaml:"cache"`
 }
@@ -174,7 +186,7 @@ func Default() *Config {
 		},
 		SQL:     SQL{Listen: "127.0.0.1:5433", MaxConnections: 200},
 		Cluster: Cluster{Gossip: "127.0.0.1:7946"},
-		Storage: Storage{Engine: EngineEmbedded, Directory: "divan", Cache: 128 << 20},
+		Storage: Storage{Engine: EngineEmbedded, Directory: "divan", Timeout: 5 * time.Second, Cache: 128 << 20},
 		Auth: Auth{
 			Timeout:           10 * time.Minute,
 			PersistentCookies: true,

@@ -197,6 +197,19 @@ func TestLoad_Faults(t *testing.T) {
 		{name: "advertise a name", yaml: "cluster: {advertise: example.org}\n", want: []string{`cluster.advertise: "example.org" is not an IP address`}},
 		{name: "remote without address", yaml: "storage:\n  engine: remote\n  secret: s\n", want: []string{"node.yaml:2: storage.engine: remote needs storage.address"}},
 		{name: "remote without secret", yaml: "storage: {engine: remote, address: '127.0.0.1:1'}\n", want: []string{"a shared store needs storage.secret"}},
+		{name: "settings of FoundationDB without it", yaml: "storage:\n  tag: x\n  retries: 3\n  idempotency: true\n  client_libraries: /x\n  tls: {verify: x}\n", want: []string{
+			"node.yaml:2: storage.tag: is for the engine fdb, and the engine is embedded",
+			"node.yaml:3: storage.retries: is for the engine fdb",
+			"node.yaml:4: storage.idempotency: is for the engine fdb",
+			"node.yaml:5: storage.client_libraries: is for the engine fdb",
+			"node.yaml:6: storage.tls.verify: is for the engine fdb",
+		}},
+		{name: "FoundationDB out of bounds", yaml: "storage:\n  engine: fdb\n  tag: 17-bytes-are-many\n  retries: -1\n  timeout: 1ms\n  tls: {password: x}\n", want: []string{
+			"node.yaml:3: storage.tag: is longer than 16 bytes",
+			"node.yaml:4: storage.retries: -1 is not between",
+			"node.yaml:5: storage.timeout: is too short",
+			"node.yaml:6: storage.tls.password: is for the key, and there is none",
+		}},
 		{name: "settings of another engine", yaml: "storage:\n  listen: '127.0.0.1:1'\n  secret: s\n  engine: fdb\n  address: '127.0.0.1:2'\n", want: []string{
 			"node.yaml:2: storage.listen: is for the engine embedded, and the engine is fdb",
 			"node.yaml:5: storage.address: is for the engine remote, and the engine is fdb",

@@ -3,20 +3,23 @@
 package fdb
 
 import (
+	"time"
+
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Futures keep their transaction: the client's futures do not outlive it.
+// Futures keep their transaction, since the client's futures do not outlive it, and its age when they were asked for.
 
 type failure[T any] struct{ err error }
 
 func (f failure[T]) Wait() (v T, err error) { return v, f.err }
 
 type value struct {
-	t *transaction
-	f fdb.FutureByteSlice
+	t   *transaction
+	f   fdb.FutureByteSlice
+	age time.Duration
 }
 
 func (f value) Wait() ([]byte, error) {
@@ -24,27 +27,29 @@ func (f value) Wait() ([]byte, error) {
 	if err == nil && v != nil && len(v) == 0 {
 		v = []byte{} // empty is a value, nil is none
 	}
-	return v, convert(f.t.ctx, err)
+	return v, f.t.convert(err, f.age)
 }
 
 type key struct {
-	t *transaction
-	f fdb.FutureKey
+	t   *transaction
+	f   fdb.FutureKey
+	age time.Duration
 }
 
 func (f key) Wait() ([]byte, error) {
 	k, err := f.f.Get()
-	return k, convert(f.t.ctx, err)
+	return k, f.t.convert(err, f.age)
 }
 
 type version struct {
-	t *transaction
-	f fdb.FutureInt64
+	t   *transaction
+	f   fdb.FutureInt64
+	age time.Duration
 }
 
 func (f version) Wait() (int64, error) {
 	v, err := f.f.Get()
-	return v, convert(f.t.ctx, err)
+	return v, f.t.convert(err, f.age)
 }
 
 // iterator adapts the binding's, which asks for the first batch when the read is issued and for the next one when a batch is used up.
@@ -80,12 +85,16 @@ func newIterator(t *transaction, from rangeReader, r kv.Range, o kv.RangeOptions
 }
 
 func (it *iterator) Next() bool {
-	if it.err != nil || it.it == nil || !it.it.Advance() {
+	if it.err != nil || it.it == nil {
+		return false
+	}
+	age := it.t.age()
+	if !it.it.Advance() {
 		return false
 	}
 	row, err := it.it.Get()
 	if err != nil {
-		it.err = convert(it.t.ctx, err)
+		it.err = it.t.convert(err, age)
 		return false
 	}
 	it.row = kv.KeyValue{Key: row.Key, Value: row.Value}

@@ -57,6 +57,8 @@ func openHandle(o Options) (*handle, error) {
 		options.SetTransactionTimeout(o.Timeout.Milliseconds()),
 		options.SetMaxWatches(int64(o.MaxWatches)),
 		options.SetTransactionSizeLimit(kv.MaxTransactionSize),
+		retryLimit(options, o.RetryLimit),
+		idempotency(options, o.AutomaticIdempotency),
 	} {
 		if err != nil {
 			db.Close()
@@ -68,6 +70,21 @@ func openHandle(o Options) (*handle, error) {
 	return h, nil
 }
 
+// retryLimit is for the client's own loop, which the directory layer uses; kv.Transact asks the engine.
+func retryLimit(o fdb.DatabaseOptions, attempts int) error {
+	if attempts == 0 {
+		return nil
+	}
+	return o.SetTransactionRetryLimit(int64(attempts) - 1)
+}
+
+func idempotency(o fdb.DatabaseOptions, automatic bool) error {
+	if !automatic {
+		return nil
+	}
+	return o.SetTransactionAutomaticIdempotency()
+}
+
 func (h *handle) release() {
 	clients.mu.Lock()
 	defer clients.mu.Unlock()
@@ -77,8 +94,7 @@ func (h *handle) release() {
 	}
 }
 
-// prepareNetwork sets what must be set before the network thread starts. The client's automatic idempotency is not among it: 7.3 calls it in
-// development and not ready for use, and layer finds unknown results by its own transaction ids (clause C4).
+// prepareNetwork sets what must be set before the network thread starts. What the client would find missing only later, and say in a log, is looked for here.
 func prepareNetwork(o Options) error {
 	if err := fdb.APIVersion(apiVersion); err != nil {
 		return err
@@ -86,18 +102,27 @@ func prepareNetwork(o Options) error {
 	options := fdb.Options()
 	for _, set := range []struct {
 		name, value string
+		file        bool // or directory
 		to          func(string) error
 	}{
-		{"trace directory", o.TraceDir, options.SetTraceEnable},
-		{"TLS certificate", o.TLSCert, options.SetTLSCertPath},
-		{"TLS key", o.TLSKey, options.SetTLSKeyPath},
-		{"TLS authority", o.TLSCA, options.SetTLSCaPath},
+		{"trace directory", o.TraceDir, true, options.SetTraceEnable},
+		{"directory of client libraries", o.ClientLibraries, true, options.SetExternalClientDirectory},
+		{"TLS certificate", o.TLSCert, true, options.SetTLSCertPath},
+		{"TLS key", o.TLSKey, true, options.SetTLSKeyPath},
+		{"TLS authority", o.TLSCA, true, options.SetTLSCaPath},
+		{"TLS password", o.TLSPassword, false, options.SetTLSPassword},
+		{"TLS rule for peers", o.TLSVerifyPeers, false, func(rule string) error { return options.SetTLSVerifyPeers([]byte(rule)) }},
 	} {
 		if set.value == "" {
 			continue
 		}
+		if set.file {
+			if _, err := os.Stat(set.value); err != nil {
+				return fmt.Errorf("%s: %w", set.name, err)
+			}
+		}
 		if err := set.to(set.value); err != nil {
-			return fmt.Errorf("%s %q: %w", set.name, set.value, err)
+			return fmt.Errorf("%s: %w", set.name, err) // without the value: it may be the password
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ const Available = true
 
 type engine struct {
 	db     *handle
-	tag    string
+	o      Options
 	ctx    context.Context // ends with the engine
 	cancel context.CancelFunc
 	// watching counts the goroutines of watches, which Close waits for.
@@ -31,20 +31,24 @@ type engine struct {
 }
 
 // Open connects to a cluster. It does not wait for the cluster to answer: the first transaction does, within Options.Timeout. The network options
-// (TraceDir and TLS files) and the cluster's options (Timeout, MaxWatches) are a process's: those of the first Open of the process, and of the
+// (TraceDir, ClientLibraries and TLS) and the cluster's options (Timeout, RetryLimit, AutomaticIdempotency, MaxWatches) are a process's: those of the first Open of the process, and of the
 // cluster, hold.
 func Open(o Options) (kv.Engine, error) {
-	db, err := openHandle(o.withDefaults())
+	o = o.withDefaults()
+	db, err := openHandle(o)
 	if err != nil {
 		return nil, fmt.Errorf("FoundationDB: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &engine{db: db, tag: o.Tag, ctx: ctx, cancel: cancel}
+	e := &engine{db: db, o: o, ctx: ctx, cancel: cancel}
 	e.mu.live = map[*transaction]struct{}{}
 	return e, nil
 }
 
 func (e *engine) Name() string { return "fdb" }
+
+// MaxAttempts implements kv.RetryLimiter.
+func (e *engine) MaxAttempts() int { return e.o.RetryLimit }
 
 // Close ends what is under way. The client's network thread lives as long as the process: the client cannot start it twice.
 func (e *engine) Close() error {
@@ -67,7 +71,7 @@ func (e *engine) Close() error {
 }
 
 func (e *engine) Begin(ctx context.Context) kv.Transaction {
-	t := &transaction{engine: e, ctx: ctx}
+	t := &transaction{engine: e, ctx: ctx, began: time.Now()}
 	if err := contextError(ctx); err != nil {
 		return t.refuse(err)
 	}
@@ -77,8 +81,8 @@ func (e *engine) Begin(ctx context.Context) kv.Transaction {
 		return t.refuse(kv.NewError(kv.CodeCancelled, "the store is closed", nil))
 	}
 	tr, err := e.db.db.CreateTransaction()
-	if err == nil && e.tag != "" {
-		err = tr.Options().SetTag(e.tag)
+	if err == nil && e.o.Tag != "" {
+		err = tr.Options().SetTag(e.o.Tag)
 	}
 	if err != nil {
 		return t.refuse(convert(ctx, err))

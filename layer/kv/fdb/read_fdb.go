@@ -12,14 +12,14 @@ func (t *transaction) Get(key []byte) kv.Future[[]byte] {
 	if err := t.readable(key); err != nil {
 		return failure[[]byte]{err}
 	}
-	return value{t, t.tr.Get(fdb.Key(key))}
+	return value{t, t.tr.Get(fdb.Key(key)), t.age()}
 }
 
 func (t *transaction) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
 	if err := t.readable(sel.Key); err != nil {
 		return failure[[]byte]{err}
 	}
-	return key{t, t.tr.GetKey(selector(sel))}
+	return key{t, t.tr.GetKey(selector(sel)), t.age()}
 }
 
 func (t *transaction) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
@@ -30,7 +30,7 @@ func (t *transaction) ReadVersion() kv.Future[int64] {
 	if err := t.err(); err != nil {
 		return failure[int64]{err}
 	}
-	return version{t, t.tr.GetReadVersion()}
+	return version{t, t.tr.GetReadVersion(), t.age()}
 }
 
 // readable refuses an overlong key on a read, which the client would take for a key that is not there.
@@ -53,14 +53,14 @@ func (s snapshot) Get(key []byte) kv.Future[[]byte] {
 	if err := s.t.readable(key); err != nil {
 		return failure[[]byte]{err}
 	}
-	return value{s.t, s.t.tr.Snapshot().Get(fdb.Key(key))}
+	return value{s.t, s.t.tr.Snapshot().Get(fdb.Key(key)), s.t.age()}
 }
 
 func (s snapshot) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
 	if err := s.t.readable(sel.Key); err != nil {
 		return failure[[]byte]{err}
 	}
-	return key{s.t, s.t.tr.Snapshot().GetKey(selector(sel))}
+	return key{s.t, s.t.tr.Snapshot().GetKey(selector(sel)), s.t.age()}
 }
 
 func (s snapshot) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/apple/foundationdb/bindings/go/src/fdb"
 
@@ -16,6 +17,7 @@ import (
 type transaction struct {
 	engine *engine
 	ctx    context.Context
+	began  time.Time
 	tr     fdb.Transaction
 	unhook func() bool // takes end from the context; nil where the transaction could not be made
 
@@ -61,7 +63,26 @@ func (t *transaction) err() error {
 	return nil
 }
 
+// age is how long the transaction has lived, by which the client ends it.
+func (t *transaction) age() time.Duration { return time.Since(t.began) }
+
+// convert is an error of something that was asked for when the transaction had a certain age. Where that was past the time for which a version can be
+// read, the client's time limit says nothing of the cluster: the transaction is too old, as it would have been told without the limit.
+func (t *transaction) convert(err error, age time.Duration) error {
+	err = convert(t.ctx, err)
+	if age > kv.TransactionSeconds*time.Second && kv.IsCode(err, kv.CodeUnreachable) {
+		return kv.NewError(kv.CodeTooOld, "the transaction is too old", nil)
+	}
+	return err
+}
+
 func (t *transaction) Snapshot() kv.Reader { return snapshot{t} }
+
+func (t *transaction) CausalReadRisky() {
+	if t.err() == nil {
+		t.note(t.tr.Options().SetCausalReadRisky())
+	}
+}
 
 // SetReadVersion reports a second one, or one after a read, through later reads: the client defers the error.
 func (t *transaction) SetReadVersion(version int64) {
@@ -96,11 +117,15 @@ func (t *transaction) Commit() error {
 	if err := t.err(); err != nil {
 		return err
 	}
+	age := t.age()
 	done, err := t.startCommit()
 	if err != nil {
 		return err
 	}
 	err = convert(t.ctx, done.Get())
+	if age > t.engine.o.Timeout && kv.IsCode(err, kv.CodeUnreachable) { // it was never sent
+		err = kv.NewError(kv.CodeTooOld, "the transaction is too old", nil)
+	}
 	t.mu.Lock()
 	if t.mu.stage = committed; err != nil {
 		t.mu.stage = failed

@@ -25,6 +25,13 @@ func testReadVersions(t *testing.T, e kv.Engine) {
 	}
 	wantValue(t, tx, "a", "1")
 
+	risky := begin(t, e) // nothing fails here, so it is as good as any other
+	risky.CausalReadRisky()
+	if got := must(t, risky.ReadVersion()); got < second.Version {
+		t.Errorf("read version %d at risk after a commit at %d", got, second.Version)
+	}
+	wantValue(t, risky, "a", "2")
+
 	// The version of the transaction that is still open can be read by another one; so can the newest.
 	past := begin(t, e)
 	past.SetReadVersion(v)

@@ -237,6 +237,9 @@ func (t *transaction) SetVersionstampedValue(key, value []byte, offset int) {
 func (t *transaction) AddReadConflict(r kv.KeyRange)  { t.rangeOp(opReadConflict, false, r) }
 func (t *transaction) AddWriteConflict(r kv.KeyRange) { t.rangeOp(opWriteConflict, false, r) }
 
+// CausalReadRisky changes nothing: the store knows its newest version.
+func (t *transaction) CausalReadRisky() {}
+
 func (t *transaction) SetReadVersion(version int64) {
 	t.write(false, 0, func(dst []byte) []byte { return binary.AppendVarint(append(dst, opSetReadVersion), version) })
 }
