@@ -79,16 +79,16 @@ func (d *Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass,
 	}, nil
 }
 
-// checkSince refuses a sequence that the database has not reached: it is another database's, or of an incarnation still to come.
 func (s *stream) checkSince(since Seq) error {
+	return s.try(func() error { return s.cfg.checkSince(s.r, s.keys, since) })
+}
+
+// checkSince refuses a sequence that the database has not reached: it is another database's, or of an incarnation still to come.
+func (c *config) checkSince(r kv.Reader, keys space, since Seq) error {
 	if since.IsZero() {
 		return nil
 	}
-	var last Seq
-	err := s.try(func() (err error) {
-		last, err = readLastSeq(s.r, s.keys, s.cfg)()
-		return err
-	})
+	last, err := readLastSeq(r, keys, c)()
 	if err == nil && since.Compare(last) > 0 {
 		err = errf(Invalid, "bad_request", "the sequence in 'since' is not one of this database, which is at %s", last)
 	}

@@ -167,7 +167,7 @@ func (m *shardMap) clone() ShardMap {
 }
 
 // ShardMaps lists the maps from the one active at since on, oldest first; the last is current. A database whose current map is the
-// deprecated subspace gets a map with one shard first.
+// deprecated subspace gets a map with one shard first. Invalid where the database has not reached since.
 func (d *Database) ShardMaps(ctx context.Context, since Seq) ([]ShardMap, error) {
 	maps, err := d.shardMaps(ctx, since)
 	if err == nil && maps[len(maps)-1].Scheme == "" {
@@ -180,6 +180,9 @@ func (d *Database) ShardMaps(ctx context.Context, since Seq) ([]ShardMap, error)
 
 func (d *Database) shardMaps(ctx context.Context, since Seq) ([]ShardMap, error) {
 	return read(ctx, d, func(t *txn) ([]ShardMap, error) {
+		if err := t.cfg.checkSince(t.Snapshot(), t.keys, since); err != nil {
+			return nil, err
+		}
 		var maps []ShardMap
 		for _, m := range t.cfg.mapsFrom(since) {
 			maps = append(maps, m.clone())

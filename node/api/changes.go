@@ -190,16 +190,20 @@ func (f *feed) ended(err error) error {
 
 // listenFirst asks to be woken before the first pass reads: what is committed after that is not missed.
 func (f *feed) listenFirst() error {
-	if f.c.shard != "" {
-		f.listen([]layer.ShardID{f.c.shard})
-		return nil
-	}
-	maps, err := f.q.db.ShardMaps(f.q.ctx(), f.c.since)
-	if err != nil {
+	if f.c.shard == "" {
+		maps, err := f.q.db.ShardMaps(f.q.ctx(), f.c.since)
+		if err == nil {
+			f.listen(maps[len(maps)-1].Shards)
+		}
 		return err
 	}
-	f.listen(maps[len(maps)-1].Shards)
-	return nil
+	maps, err := f.q.db.ShardMaps(f.q.ctx(), layer.Seq{})
+	for i := range maps {
+		if slices.Contains(maps[i].Shards, f.c.shard) {
+			f.listen([]layer.ShardID{f.c.shard})
+		}
+	}
+	return err // a shard that never was has nobody to listen to; the pass says so
 }
 
 // listen asks to be woken by these shards from now on; false where that is so already.

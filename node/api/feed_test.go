@@ -297,3 +297,36 @@ func TestFeed_SlowClientIsCutOff(t *testing.T) {
 		t.Fatal("the handler still waits for its client")
 	}
 }
+
+// A reshard of a database that is being deleted succeeds before the deletion or finds nothing; neither brings the other back.
+func TestReshard_OfADatabaseThatIsBeingDeleted(t *testing.T) {
+	s := serve(t, nil)
+	seen := map[int]int{}
+	for range 30 {
+		s.must(t, "PUT", "/db", "")
+		s.must(t, "PUT", "/db/a", "{}")
+		status := make(chan int)
+		for range 3 {
+			go func() {
+				code, _ := s.call(t, "POST", "/db/_changes/_reshard", `{"shard_count":4}`)
+				status <- code
+			}()
+		}
+		s.must(t, "DELETE", "/db", "")
+		for range 3 {
+			code := <-status
+			if seen[code]++; code != http.StatusOK && code != http.StatusNotFound {
+				t.Fatalf("a reshard answers %d", code)
+			}
+		}
+		if code, text := s.call(t, "GET", "/db", ""); code != http.StatusNotFound {
+			t.Fatalf("the deleted database answers %d %s", code, text)
+		}
+		s.must(t, "PUT", "/db", "")
+		if text := s.must(t, "GET", "/db/_changes/_meta", ""); strings.Count(text, "since") != 1 {
+			t.Fatalf("a new database begins with %s", text)
+		}
+		s.must(t, "DELETE", "/db", "")
+	}
+	t.Log(seen)
+}
