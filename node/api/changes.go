@@ -45,8 +45,9 @@ type feed struct {
 	filter *changeFilter
 	out    *feedWriter
 
-	rows     int // written
-	lastBeat time.Time
+	rows     int       // written
+	lastBeat time.Time // when the client last got a row or a heartbeat
+	idle     time.Time // since when the feed has waited without a row; zero where it does not
 
 	woken     <-chan struct{}
 	cancel    func()
@@ -152,7 +153,7 @@ func (f *feed) row(change *layer.Change) error {
 	}
 	showSeq := f.rows%f.c.interval == 0
 	f.rows++
-	f.lastBeat = time.Now()
+	f.lastBeat, f.idle = time.Now(), time.Time{}
 	return f.out.row(change, showSeq, f.c)
 }
 
@@ -224,16 +225,20 @@ func (f *feed) deafen() {
 	}
 }
 
-// wait sends what was written, then blocks until there may be something new (true), or the feed's time is over (false). Heartbeats are sent meanwhile.
+// wait sends what was written, then blocks until there may be something new (true), or the feed's time is over (false). Heartbeats are sent meanwhile. Changes that a
+// filter does not show put off neither.
 func (f *feed) wait() (more bool, err error) {
 	if err := f.out.waiting(); err != nil {
 		return false, err
 	}
-	pause := f.c.timeout
-	if f.c.heartbeat > 0 {
-		pause = f.c.heartbeat
+	if f.idle.IsZero() {
+		f.idle = time.Now()
 	}
-	timer := time.NewTimer(pause)
+	due := f.idle.Add(f.c.timeout)
+	if f.c.heartbeat > 0 {
+		due = f.lastBeat.Add(f.c.heartbeat)
+	}
+	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
 	for {
 		select {
@@ -247,10 +252,11 @@ func (f *feed) wait() (more bool, err error) {
 			if f.c.heartbeat == 0 {
 				return false, nil
 			}
+			f.lastBeat = time.Now()
 			if err := f.out.heartbeat(); err != nil {
 				return false, err
 			}
-			timer.Reset(pause)
+			timer.Reset(f.c.heartbeat)
 		}
 	}
 }

@@ -97,8 +97,9 @@ func (directIndexer) Ensure(ctx context.Context, db *layer.Database, design *lay
 // server is a running API over an embedded store of its own.
 type server struct {
 	*httptest.Server
-	store *layer.Store
-	api   *api.Server
+	store   *layer.Store
+	sandbox *script.Sandbox
+	api     *api.Server
 }
 
 func serve(t testing.TB, change func(*api.Options)) *server {
@@ -123,7 +124,7 @@ func serve(t testing.TB, change func(*api.Options)) *server {
 	if change != nil {
 		change(&o)
 	}
-	s := &server{store: store, api: api.New(o)}
+	s := &server{store: store, sandbox: sandbox, api: api.New(o)}
 	s.Server = httptest.NewServer(s.api)
 	t.Cleanup(s.Server.Close)
 	t.Cleanup(func() { s.api.Close() })
