@@ -16,7 +16,11 @@ const compactBatch = 100
 func (d *Database) Compact(ctx context.Context) error {
 	for {
 		n, err := read(ctx, d, func(t *txn) (int, error) { return t.compact() })
-		if err != nil || n < compactBatch {
+		if err != nil {
+			return err
+		}
+		dropped, err := read(ctx, d, func(t *txn) (int, error) { return t.dropPurges() })
+		if err != nil || n < compactBatch && dropped < compactBatch {
 			return err
 		}
 	}

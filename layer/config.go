@@ -18,7 +18,7 @@ const (
 	configSecurity    = "security"
 	configPartitioned = "partitioned"
 	configShards      = "changes_shards"
-	configPurgeSeq    = "purge_seq"
+	configPurgesLimit = "purged_infos_limit"
 )
 
 const (
@@ -36,6 +36,7 @@ type config struct {
 	uuid        string
 	incarnation int64
 	revsLimit   int
+	purgesLimit int
 	security    []byte
 	partitioned bool
 	maps        []shardMap       // oldest first; the last is current
@@ -104,7 +105,7 @@ func (c *core) load(r kv.Reader) (*config, error) {
 	designs := r.GetRange(prefixRange(c.keys.sub(nil, keyspace.Designs)), kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer designs.Close()
 
-	cfg := &config{revsLimit: defaultRevsLimit, security: []byte("{}")}
+	cfg := &config{revsLimit: defaultRevsLimit, purgesLimit: defaultPurgesLimit, security: []byte("{}")}
 	var err error
 	if cfg.stamp, err = stamp.Wait(); err != nil || cfg.stamp == nil {
 		return nil, err
@@ -146,6 +147,10 @@ func (c *config) set(key, value []byte) error {
 		var n int64
 		n, _, err = tuple.TakeInt(value)
 		c.revsLimit = int(n)
+	case configPurgesLimit:
+		var n int64
+		n, _, err = tuple.TakeInt(value)
+		c.purgesLimit = int(n)
 	case configSecurity:
 		c.security = append([]byte(nil), value...)
 	case configPartitioned:

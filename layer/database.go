@@ -57,6 +57,7 @@ type txn struct {
 
 	entries    uint16 // changes entries so far: the user bytes of the next
 	superseded uint16
+	purges     uint16
 	touched    []touchedShard
 	counts     []counterDelta
 	partitions partitionDeltas

@@ -14,11 +14,21 @@ import (
 // the configuration's entry that says so (P7).
 func writeDeprecated(tb testing.TB, e kv.Engine, name string) {
 	tb.Helper()
+	writeRaw(tb, e, name, 0, "")
+}
+
+// writeRaw has versionstamps that begin with a byte: with 0 of a young store, with 0xee of one older than any other. With a shard, the feed is there.
+func writeRaw(tb testing.TB, e kv.Engine, name string, age byte, shard string) {
+	tb.Helper()
+	scheme, shards, feed := "", tuple.Tuple{}, []any{int64(keyspace.ChangesDeprecated)}
+	if shard != "" {
+		scheme, shards, feed = "xxh64-jump", tuple.Tuple{shard}, []any{int64(keyspace.Changes), shard}
+	}
 	const number = 7
 	key := func(sub keyspace.Subspace, rest ...any) []byte {
 		return append(tuple.Tuple{int64(keyspace.Data), int64(number), int64(sub)}, rest...).Pack()
 	}
-	stamp := func(n byte) tuple.Versionstamp { return tuple.Versionstamp{Transaction: [10]byte{9: n}} }
+	stamp := func(n byte) tuple.Versionstamp { return tuple.Versionstamp{Transaction: [10]byte{0: age, 9: n}} }
 	count := func(n uint64) []byte { return binary.LittleEndian.AppendUint64(nil, n) }
 	_, _, err := kv.Transact(tb.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
 		tx.Set(tuple.Tuple{int64(keyspace.Format)}.Pack(), tuple.AppendInt(nil, 1))
@@ -26,17 +36,17 @@ func writeDeprecated(tb testing.TB, e kv.Engine, name string) {
 		tx.Set(tuple.Tuple{int64(keyspace.DatabasePrefixes)}.Pack(), count(number+1))
 		tx.Set(key(keyspace.Stamp), []byte("0123456789"))
 		tx.Set(key(keyspace.Config, "uuid"), []byte("0123456789abcdef0123456789abcdef"))
-		tx.Set(key(keyspace.Config, "changes_shards", 0, tuple.Versionstamp{}), tuple.Tuple{keyspace.ShardFormat, "", tuple.Tuple{}, false}.Pack())
+		tx.Set(key(keyspace.Config, "changes_shards", 0, tuple.Versionstamp{}), tuple.Tuple{keyspace.ShardFormat, scheme, shards, false}.Pack())
 		body := append([]byte{keyspace.BodyFormat, 0, 7, 0}, `{"v":1}`...)
 		for i, id := range []string{"a", "b"} {
 			seq := stamp(byte(10 + i))
 			hash := make([]byte, 16)
 			tx.Set(key(keyspace.Revisions, id, true, 1, hash), tuple.Tuple{keyspace.RevFormat, 0, seq, 1, tuple.Tuple{}}.Pack())
-			tx.Set(key(keyspace.ChangesDeprecated, 0, seq), tuple.Tuple{keyspace.SeqFormat, id, 1, hash, 1, true}.Pack())
+			tx.Set(append(append(tuple.Tuple{int64(keyspace.Data), int64(number)}, feed...), 0, seq).Pack(), tuple.Tuple{keyspace.SeqFormat, id, 1, hash, 1, true}.Pack())
 			tx.Set(key(keyspace.AllDocs, id), tuple.Tuple{1, hash}.Pack())
 			tx.Set(key(keyspace.Documents, id, 1, hash, 0), body)
 		}
-		tx.Set(key(keyspace.Wake, ""), tuple.Tuple{0, stamp(11)}.Pack())
+		tx.Set(key(keyspace.Wake, shard), tuple.Tuple{0, stamp(11)}.Pack())
 		tx.Set(key(keyspace.Counters, "doc_count"), count(2))
 		tx.Set(key(keyspace.Counters, "body_bytes"), count(2*uint64(len(body))))
 		return struct{}{}, nil

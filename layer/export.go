@@ -10,14 +10,14 @@ import (
 )
 
 // Export writes the database to w, to be read by Import (C8): every document with all leaves and their histories, deleted ones and attachments
-// included, _local documents, security, settings, maps of shards and sequences. What compaction would remove, indexes and unfinished
-// uploads are left out.
+// included, _local documents, security, settings, maps of shards, sequences and the history of purges. What compaction would remove, indexes and
+// unfinished uploads are left out.
 //
 // It is one exact snapshot where the engine holds one; otherwise it is stitched from transactions and what the file ends with is the state at
 // its end. Where writing to w fails, the export can be continued: from says where (ReadExport finds it), nil begins a new one. A
-// continued export is the state at its end too.
+// continued export is the state at its end too. Conflict where from is of another database, or where too many documents were purged since.
 //
-// Memory is bounded by the largest document.
+// Memory is bounded by a few bodies and the histories of one document; attachments are streamed.
 func (d *Database) Export(ctx context.Context, w io.Writer, from *ExportPosition) error {
 	s, err := d.openStream(ctx)
 	if err != nil {
@@ -25,15 +25,12 @@ func (d *Database) Export(ctx context.Context, w io.Writer, from *ExportPosition
 	}
 	defer s.close()
 	x := &exporter{s: s, w: recordWriter{w: w}}
-	if err := x.w.begin(from); err != nil {
-		return err
+	if from == nil {
+		err = x.begin()
+	} else {
+		err = x.proceed(from)
 	}
-	if from != nil {
-		x.last, x.version = from.Seq, from.Version
-		if err := s.checkSince(x.last); err != nil {
-			return err
-		}
-	} else if err := x.header(); err != nil {
+	if err != nil {
 		return err
 	}
 	// Stitched from transactions, a later part may see what an earlier one could not: go on until the documents were up to date in one
@@ -63,119 +60,176 @@ func (d *Database) Export(ctx context.Context, w io.Writer, from *ExportPosition
 type exporter struct {
 	s       *stream
 	w       recordWriter
-	version int64 // at which the export began
-	last    Seq   // documents are written up to here
+	began   exportHeader
+	last    Seq // documents are written up to here
+	queue   rowQueue[exportPending]
 	payload []byte
 }
 
-func (x *exporter) header() error {
+// begin writes the beginning of a new export.
+func (x *exporter) begin() error {
+	h := exportHeader{name: x.s.d.name, exportOf: exportOf{uuid: x.s.cfg.uuid, incarnation: x.s.cfg.incarnation}}
 	err := x.s.try(func() (err error) {
-		x.version, err = x.s.r.ReadVersion().Wait()
+		if h.version, err = x.s.r.ReadVersion().Wait(); err != nil {
+			return err
+		}
+		n, err := countersOf(x.s.r, x.s.keys, counterPurges)
+		if err == nil {
+			h.purges = n[0]
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	h := exportHeader{name: x.s.d.name, uuid: x.s.cfg.uuid, incarnation: x.s.cfg.incarnation, version: x.version}
+	x.began = h
+	if err := x.w.begin(); err != nil {
+		return err
+	}
 	return x.w.write(recordHeader, h.append(nil))
+}
+
+// proceed goes on where an export was broken off.
+func (x *exporter) proceed(from *ExportPosition) error {
+	if from.of.uuid != x.s.cfg.uuid || from.of.incarnation != x.s.cfg.incarnation {
+		return errf(Conflict, "export_of_another", "the export that was begun is not of this database; begin a new one")
+	}
+	x.w.digest, x.w.records = from.Digest, from.Records
+	x.began.exportOf, x.last = from.of, from.Seq
+	return x.s.checkSince(x.last)
+}
+
+// exportPending is a document whose branches and winning body are on their way.
+type exportPending struct {
+	seq   Seq
+	ahead ahead
 }
 
 // documents writes the documents that changed after x.last, in the order of the feed.
 func (x *exporter) documents() error {
 	f := &feed{s: x.s, o: ChangesOptions{Since: x.last, Limit: -1}, since: x.last, last: x.last}
+	x.queue = rowQueue[exportPending]{size: bodyWindow, emit: func(p *exportPending) (bool, error) {
+		return true, x.document(p)
+	}}
 	var failed error
 	f.yield = func(c Change, err error) bool {
-		failed = x.document(c.ID, c.Seq)
+		_, failed = x.queue.push(exportPending{c.Seq, x.s.readAhead(c.ID, c.Rev, true, true)})
 		return failed == nil
 	}
 	if err := f.run(); err != nil {
 		return err
 	}
-	if failed != nil {
-		return failed
+	if failed == nil {
+		_, failed = x.queue.drain()
 	}
 	x.last = f.last
-	return nil
+	return failed
 }
 
-// document writes a document as it is now; with it, everything up to seq is in the file. Its winner's sequence may be after seq: then the
-// document comes again.
-func (x *exporter) document(id string, seq Seq) error {
-	var tree documentTree
-	var bodies []storedBody
-	err := x.s.try(func() (err error) {
-		if tree, err = waitTree(readTree(x.s.r, x.s.keys, id), x.s.keys, id); err != nil {
-			return err
-		}
-		bodies, err = x.leafBodies(id, &tree)
-		return err
-	})
+// document writes a document as it is now; with it, everything up to the row's sequence is in the file. Its winner's sequence may be after that:
+// then the document comes again.
+func (x *exporter) document(p *exportPending) error {
+	id := p.ahead.id
+	winning, found, err := x.s.waitBody(&p.ahead)
 	if err != nil {
 		return err
 	}
-	if err := x.w.write(recordDocument, seq.appendTuple(tuple.AppendString(nil, id))); err != nil {
+	tree, err := x.s.waitTree(&p.ahead)
+	if err != nil {
 		return err
 	}
-	done := map[[16]byte]bool{}
-	for i := range bodies {
-		for _, a := range bodies[i].attachments {
-			if done[a.ID] {
-				continue
-			}
-			done[a.ID] = true
-			gone, err := x.attachment(id, &a)
-			if gone && err == nil && x.s.exact() {
-				err = corrupt("attachment", errNoData)
-			}
-			if err != nil || gone {
-				return err // gone: the document has changed, or was purged, and comes again
-			}
-		}
+	h := exportedDocument{id: id, seq: p.seq, leaves: int64(len(tree.leaves))}
+	if h.leaves > 0 {
+		h.winner = tree.leaves[h.leaves-1].seq
 	}
-	var winner Seq
-	if n := len(tree.leaves); n > 0 {
-		winner = tree.leaves[n-1].seq
+	if err := x.w.write(recordDocument, h.append(nil)); err != nil {
+		return err
 	}
-	return x.branches(id, winner, &tree, bodies)
-}
-
-func (x *exporter) leafBodies(id string, tree *documentTree) ([]storedBody, error) {
-	reads := make([]bodyRead, len(tree.leaves))
-	for i := range tree.leaves {
-		reads[i] = readBody(x.s.r, x.s.keys, id, tree.leaves[i].rev)
-	}
-	bodies := make([]storedBody, len(reads))
-	for i := range reads {
-		var found bool
-		var err error
-		if bodies[i], found, err = reads[i].wait(); err != nil {
-			return nil, err
-		}
-		if !found {
-			return nil, corrupt("document", errNoBody)
-		}
-	}
-	return bodies, nil
-}
-
-// branches writes the leaves, in several records where they are large.
-func (x *exporter) branches(id string, seq Seq, tree *documentTree, bodies []storedBody) error {
-	head := seq.appendTuple(tuple.AppendString(nil, id))
-	x.payload = append(x.payload[:0], head...)
+	o := exporting{x: x, id: id}
 	for i := range tree.leaves {
 		l := &tree.leaves[i]
-		if len(x.payload) > len(head) && len(x.payload)+len(bodies[i].body) > maxRecord/4 {
-			if err := x.w.write(recordBranches, x.payload); err != nil {
+		body, there := winning, found
+		if l.rev != p.ahead.rev {
+			if body, there, err = x.body(id, l.rev); err != nil {
 				return err
 			}
-			x.payload = append(x.payload[:0], head...)
 		}
-		x.payload = tuple.AppendBool(x.payload, l.deleted)
-		x.payload = appendRev(x.payload, l.rev)
-		x.payload = appendHistory(x.payload, l.ancestors)
-		x.payload = tuple.AppendBytes(x.payload, appendBody(nil, bodies[i].deleted, bodies[i].attachments, bodies[i].body))
+		if !there {
+			return x.changed("document", errNoBody)
+		}
+		if gone, err := o.leaf(l, &body); err != nil || gone {
+			return err
+		}
 	}
-	return x.w.write(recordBranches, x.payload)
+	return o.flush()
+}
+
+// changed is the answer to a part of a document that is not there: the document was changed or purged since its branches were read, and comes again.
+func (x *exporter) changed(what string, err error) error {
+	if x.s.exact() {
+		return corrupt(what, err)
+	}
+	return nil
+}
+
+func (x *exporter) body(id string, rev Rev) (body storedBody, found bool, err error) {
+	err = x.s.try(func() (err error) {
+		read := readBody(x.s.r, x.s.keys, id, rev)
+		body, found, err = read.wait()
+		return err
+	})
+	return body, found, err
+}
+
+// exporting is a document being written: its leaves are collected into records of a good size.
+type exporting struct {
+	x       *exporter
+	id      string
+	written map[[16]byte]bool // attachments, which leaves may share
+	pending int               // leaves in x.payload
+}
+
+// leaf writes one leaf, its attachments before it. gone is true where they are not there any more.
+func (o *exporting) leaf(l *leafKV, body *storedBody) (gone bool, err error) {
+	for i := range body.attachments {
+		a := &body.attachments[i]
+		if o.written[a.ID] {
+			continue
+		}
+		if o.written == nil {
+			o.written = map[[16]byte]bool{}
+		}
+		o.written[a.ID] = true
+		if err := o.flush(); err != nil {
+			return false, err
+		}
+		if gone, err := o.x.attachment(o.id, a); err != nil || gone {
+			return gone, err
+		}
+	}
+	x := o.x
+	if o.pending > 0 && len(x.payload)+len(l.ancestors)+body.size > recordSize {
+		if err := o.flush(); err != nil {
+			return false, err
+		}
+	}
+	if o.pending == 0 {
+		x.payload = x.payload[:0]
+	}
+	x.payload = tuple.AppendBool(x.payload, l.deleted)
+	x.payload = appendRev(x.payload, l.rev)
+	x.payload = appendHistory(x.payload, l.ancestors)
+	x.payload = tuple.AppendBytes(x.payload, appendBody(nil, body.deleted, body.attachments, body.body))
+	o.pending++
+	return false, nil
+}
+
+func (o *exporting) flush() error {
+	if o.pending == 0 {
+		return nil
+	}
+	o.pending = 0
+	return o.x.w.write(recordBranches, o.x.payload)
 }
 
 // attachment writes an attachment's chunks; gone where they are not all there any more.
@@ -187,37 +241,43 @@ func (x *exporter) attachment(id string, a *Attachment) (gone bool, err error) {
 		if err != nil {
 			return false, corrupt("attachment", err)
 		}
-		x.payload = tuple.AppendUUID(tuple.AppendString(x.payload[:0], id), a.ID)
+		x.payload = tuple.AppendUUID(x.payload[:0], a.ID)
 		x.payload = append(tuple.AppendInt(x.payload, chunk), row.Value...)
 		n += int64(len(row.Value))
 		return true, x.w.write(recordChunk, x.payload)
 	})
-	return n != a.EncodedLength, err
+	if err == nil && n != a.EncodedLength {
+		return true, x.changed("attachment", errNoData)
+	}
+	return false, err
 }
 
 // purged writes once more, or as gone, the documents that were purged since the export began: the feed does not tell of them.
 func (x *exporter) purged() error {
 	prefix := x.s.keys.sub(nil, keyspace.Purges)
 	r := prefixRange(prefix)
-	r.Begin = tuple.AppendVersionstamp(append([]byte(nil), prefix...), stampAfter(x.version))
-	ids := map[string]bool{}
+	r.Begin = tuple.AppendVersionstamp(append([]byte(nil), prefix...), stampAfter(x.began.version))
 	err := x.s.scan(r, kv.RangeOptions{}, func(row kv.KeyValue) (bool, error) {
 		id, _, err := tuple.TakeString(row.Value)
 		if err != nil {
 			return false, corrupt("purge history", err)
 		}
-		ids[id] = true
-		return true, nil
+		again := exportPending{x.last, x.s.readAhead(id, Rev{}, true, true)}
+		return true, x.document(&again)
 	})
 	if err != nil {
 		return err
 	}
-	for id := range ids {
-		if err := x.document(id, x.last); err != nil {
-			return err
-		}
+	// Compaction drops the oldest of the history.
+	var n []int64
+	err = x.s.try(func() (err error) {
+		n, err = countersOf(x.s.r, x.s.keys, counterPurgesDropped)
+		return err
+	})
+	if err == nil && n[0] > x.began.purges {
+		err = errf(Conflict, "export_too_old", "so many documents were purged since the export was begun that the database remembers only some of them; begin a new one")
 	}
-	return nil
+	return err
 }
 
 // stampAfter sorts after every versionstamp of a commit at or before version.
@@ -249,13 +309,23 @@ func (x *exporter) locals() error {
 	return failed
 }
 
-// config writes the settings if they are read in the transaction that the documents were read in, to the last; else done is false.
+// config writes the history of purges, in place of the one that the file has so far, and the settings, if they are read in the transaction that the
+// documents were read in, to the last; else done is false.
 func (x *exporter) config(turn int) (done bool, err error) {
+	if err := x.w.write(recordPurges, nil); err != nil {
+		return false, err
+	}
+	err = x.s.scan(prefixRange(x.s.keys.sub(nil, keyspace.Purges)), kv.RangeOptions{}, func(row kv.KeyValue) (bool, error) {
+		return true, x.w.write(recordPurge, row.Value)
+	})
+	if err != nil {
+		return false, err
+	}
 	var c exportConfig
 	err = x.s.try(func() error {
 		_, at, err := x.s.countEntries()
-		c = exportConfig{last: at.newest, revsLimit: x.s.cfg.revsLimit, partitioned: x.s.cfg.partitioned, security: x.s.cfg.security,
-			purges: at.purges, maps: x.s.cfg.maps}
+		c = exportConfig{last: at.newest, revsLimit: x.s.cfg.revsLimit, purgesLimit: x.s.cfg.purgesLimit, partitioned: x.s.cfg.partitioned,
+			security: x.s.cfg.security, purges: at.purges, maps: x.s.cfg.maps}
 		return err
 	})
 	if err != nil {

@@ -51,6 +51,18 @@ func fullDatabase(tb testing.TB, s *layer.Store) *layer.Database {
 	}
 	put(tb, d, `{"_id":"att","_rev":"`+r.String()+`","_attachments":{"big":{"stub":true},"small":{"stub":true}}}`)
 	put(tb, d, `{"_id":"_design/v","refuse":"bad"}`)
+	for _, id := range []string{"purged", "conflict"} {
+		r := put(tb, d, `{"_id":"purged"}`)
+		if id == "conflict" {
+			r = rev(tb, "3-a")
+		}
+		if purged, err := d.Purge(tb.Context(), id, []layer.Rev{r}); err != nil || len(purged) != 1 {
+			tb.Fatal(purged, err)
+		}
+	}
+	if _, err := d.PutLocal(tb.Context(), edit(tb, `{"_id":"_local/large","b":"`+strings.Repeat("z", 250_000)+`"}`)); err != nil {
+		tb.Fatal(err)
+	}
 	if _, err := d.PutLocal(tb.Context(), edit(tb, `{"_id":"_local/check","_rev":"0-4","at":1}`)); err != nil {
 		tb.Fatal(err)
 	}
@@ -105,6 +117,21 @@ func describeDatabase(tb testing.TB, d *layer.Database) string {
 		tb.Fatal(err)
 	}
 	fmt.Fprintln(&b, string(security), limit, maps)
+	if limit, err = d.PurgesLimit(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	fmt.Fprintln(&b, limit)
+	for info, err := range d.Purges(tb.Context()) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		fmt.Fprintln(&b, info)
+	}
+	info, err := d.Info(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	fmt.Fprintln(&b, info.UUID, info.Partitioned, info.DocCount, info.DocDelCount, info.PurgeSeq, info.UpdateSeq, info.Shards)
 	return b.String()
 }
 
@@ -192,8 +219,8 @@ func TestImport_refuses(t *testing.T) {
 		if layer.KindOf(err) != layer.Invalid {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, complete, err := layer.ReadExport(bytes.NewReader(file)); complete || !errors.Is(err, layer.ErrExport) {
-			t.Errorf("%s: read as complete: %t, %v", what, complete, err)
+		if _, err := layer.ReadExport(bytes.NewReader(file)); !errors.Is(err, layer.ErrExport) {
+			t.Errorf("%s: read as complete: %v", what, err)
 		}
 	}
 	for i := range file {
@@ -244,10 +271,11 @@ func TestExport_continued(t *testing.T) {
 			t.Fatal(err)
 		}
 		cuts++
-		p, complete, err := layer.ReadExport(bytes.NewReader(file))
-		if complete || !errors.Is(err, layer.ErrExport) {
-			t.Fatalf("a cut file is complete: %t, %v", complete, err)
+		x, err := layer.ReadExport(bytes.NewReader(file))
+		if !errors.Is(err, layer.ErrExport) {
+			t.Fatalf("a cut file is complete: %v", err)
 		}
+		p := x.Position
 		if from = nil; p.Records > 0 {
 			again, err := layer.ParseExportPosition(p.String())
 			if err != nil {

@@ -13,20 +13,14 @@ func SweepUploads(ctx context.Context, d *Database, now time.Time) error {
 
 // ImportAbandoned imports a file and stops before the database gets its name, as a node that dies.
 func ImportAbandoned(ctx context.Context, s *Store, file io.ReadSeeker) error {
-	var config exportConfig
-	_, header, err := readExport(file, func(t recordType, payload []byte) error {
-		if t == recordConfig {
-			return config.parse(payload)
-		}
-		return nil
-	})
+	x, err := readExport(file)
 	if err != nil {
 		return err
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	im := &importer{s: s, header: header, config: config}
+	im := newImporter(s, x)
 	if err := im.reserve(ctx, "abandoned"); err != nil {
 		return err
 	}

@@ -11,8 +11,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-
-	"github.com/divandb/divan/layer/tuple"
 )
 
 // An export is a sequence of records behind a magic text:
@@ -26,62 +24,93 @@ import (
 // Records are what a database means, not its keys: a file can be read by a version of Divan with another layout.
 const exportMagic = "divan export 1\n"
 
-// exportFormat is in the header; a reader refuses a higher one.
+// exportFormat is in the header; a reader refuses another one.
 const exportFormat = 1
 
-// recordType is the first byte of a record. Payloads are tuple elements.
+// recordType is the first byte of a record. Payloads are elements of the tuple encoding; what is named "rest" goes to the end as it is.
 type recordType byte
 
 const (
-	recordHeader   recordType = 'h' // format, database name, uuid, incarnation, read version at which the export began
-	recordDocument recordType = 'd' // id, sequence: what the file said of the document before no longer holds; with it all is there up to the sequence
-	recordChunk    recordType = 'a' // document id, attachment id, chunk, data
-	recordBranches recordType = 'b' // id, sequence, leaves (deleted, revision, [ancestors], body); no leaves: the document is gone
-	recordLocals   recordType = 'm' // nothing: what the file said of _local documents before no longer holds
-	recordLocal    recordType = 'l' // id, revision number, body
-	recordConfig   recordType = 'c' // sequence of the end, revs_limit, partitioned, security, purges, maps of shards
-	recordEnd      recordType = 'z' // number of records before it
+	// recordHeader: format (integer), database name (string), uuid (string), incarnation (integer), read version at which the export began
+	// (integer), purges until then (integer). Once, first.
+	recordHeader recordType = 'h'
+	// recordDocument: id (string), sequence of its row (incarnation, versionstamp), number of leaves (integer), sequence of its winner. What the file said of
+	// the document before no longer holds; with it, everything up to the row's sequence is in the file. No leaves: the document is gone. Chunks and
+	// branches follow; where fewer leaves come than announced, the document comes again.
+	recordDocument recordType = 'd'
+	// recordChunk: attachment (UUID), number of the chunk (integer), rest: data as stored. Before the first leaf that has the attachment.
+	recordChunk recordType = 'a'
+	// recordBranches: leaves, in the order of rfc-001's keys, the winner last: deleted (boolean), position (integer), hash (16 bytes, or a string),
+	// [ancestors' hashes, newest first], body as stored (bytes).
+	recordBranches recordType = 'b'
+	// recordLocals: nothing. What the file said of _local documents before no longer holds.
+	recordLocals recordType = 'm'
+	// recordLocal: id (string), revision number (integer), rest: JSON text.
+	recordLocal recordType = 'l'
+	// recordPurges: nothing. What the file said of purges before no longer holds.
+	recordPurges recordType = 'q'
+	// recordPurge: id (string), [revisions]. Oldest first.
+	recordPurge recordType = 'p'
+	// recordConfig: sequence of the end, revs_limit, purged_infos_limit (integers), partitioned (boolean), security (bytes), purges (integer), then
+	// the maps of shards: since (bytes), map (bytes), as stored.
+	recordConfig recordType = 'c'
+	// recordEnd: number of records before it (integer). Once, last.
+	recordEnd recordType = 'z'
 )
 
-// maxRecord bounds a payload: a document whose every leaf has the largest body would be larger, so a document's branches may take several
-// records (see exporter.document); one body and its history fit.
-const maxRecord = 64 << 20
+const (
+	// recordSize is what a record holds at most, a single leaf or chunk excepted.
+	recordSize = 500_000
+	// maxRecord bounds a payload that is read: the largest body, its history and attachment list fit several times.
+	maxRecord = 64 << 20
+)
 
 // ErrExport says that a file is no export, or a damaged or incomplete one.
-var ErrExport = errors.New("layer: not a complete export")
+var ErrExport = errors.New("not a complete export")
 
-// ExportPosition is a point in an export from where it can be continued.
+// exportOf is what an export is of, and since when.
+type exportOf struct {
+	uuid        string
+	incarnation int64
+	version     int64 // read version at which the export began
+	purges      int64 // until then
+}
+
+// ExportPosition is a point in an export from where it can be continued. The zero position is none.
 type ExportPosition struct {
 	Digest  [sha256.Size]byte
 	Records int64
 	Seq     Seq   // everything up to it is in the file
-	Version int64 // read version at which the export began
 	Offset  int64 // in the file
+	of      exportOf
 }
 
 // String is the position as a text that ParseExportPosition reads. The offset is the client's own business.
 func (p ExportPosition) String() string {
-	return fmt.Sprintf("%x.%d.%s.%d", p.Digest, p.Records, p.Seq, p.Version)
+	return fmt.Sprintf("%x.%d.%s.%s.%d.%d.%d", p.Digest, p.Records, p.Seq, p.of.uuid, p.of.incarnation, p.of.version, p.of.purges)
 }
 
 // ParseExportPosition reads String's form. Invalid otherwise.
 func ParseExportPosition(s string) (p ExportPosition, err error) {
 	malformed := errf(Invalid, "bad_request", "malformed position of an export")
 	parts := strings.Split(s, ".")
-	if len(parts) != 4 {
+	if len(parts) != 7 {
 		return p, malformed
 	}
 	digest, err := hex.DecodeString(parts[0])
 	if err != nil || copy(p.Digest[:], digest) != len(p.Digest) || len(digest) != len(p.Digest) {
 		return p, malformed
 	}
-	if p.Records, err = strconv.ParseInt(parts[1], 10, 64); err != nil || p.Records < 1 {
-		return p, malformed
-	}
 	if p.Seq, err = ParseSeq(parts[2]); err != nil {
 		return p, malformed
 	}
-	if p.Version, err = strconv.ParseInt(parts[3], 10, 64); err != nil || p.Version < 0 {
+	p.of.uuid = parts[3]
+	for part, n := range map[string]*int64{parts[1]: &p.Records, parts[4]: &p.of.incarnation, parts[5]: &p.of.version, parts[6]: &p.of.purges} {
+		if *n, err = strconv.ParseInt(part, 10, 64); err != nil || *n < 0 {
+			return p, malformed
+		}
+	}
+	if p.Records < 1 {
 		return p, malformed
 	}
 	return p, nil
@@ -95,12 +124,8 @@ type recordWriter struct {
 	buf     []byte
 }
 
-// begin writes the magic, or goes on at a position.
-func (w *recordWriter) begin(p *ExportPosition) error {
-	if p != nil {
-		w.digest, w.records = p.Digest, p.Records
-		return nil
-	}
+// begin writes the magic.
+func (w *recordWriter) begin() error {
 	w.digest = sha256.Sum256([]byte(exportMagic))
 	_, err := io.WriteString(w.w, exportMagic)
 	return err
@@ -189,97 +214,3 @@ func (r *recordReader) damaged(err error) error {
 }
 
 func uvarintLen(n uint64) int { return len(binary.AppendUvarint(nil, n)) }
-
-// exportHeader is what recordHeader says.
-type exportHeader struct {
-	name, uuid  string
-	incarnation int64
-	version     int64
-}
-
-func (h *exportHeader) append(dst []byte) []byte {
-	dst = tuple.AppendInt(dst, exportFormat)
-	dst = tuple.AppendString(dst, h.name)
-	dst = tuple.AppendString(dst, h.uuid)
-	dst = tuple.AppendInt(dst, h.incarnation)
-	return tuple.AppendInt(dst, h.version)
-}
-
-func (h *exportHeader) parse(b []byte) error {
-	format, b, err := tuple.TakeInt(b)
-	if err == nil && format != exportFormat {
-		return fmt.Errorf("%w: it has format %d; this version of Divan reads %d", ErrExport, format, exportFormat)
-	}
-	if err == nil {
-		h.name, b, err = tuple.TakeString(b)
-	}
-	if err == nil {
-		h.uuid, b, err = tuple.TakeString(b)
-	}
-	if err == nil {
-		h.incarnation, b, err = tuple.TakeInt(b)
-	}
-	if err == nil {
-		h.version, _, err = tuple.TakeInt(b)
-	}
-	return err
-}
-
-// exportConfig is what recordConfig says: the database as of the end of the export.
-type exportConfig struct {
-	last        Seq
-	revsLimit   int
-	partitioned bool
-	security    []byte
-	purges      int64
-	maps        []shardMap
-}
-
-func (c *exportConfig) append(dst []byte) []byte {
-	dst = c.last.appendTuple(dst)
-	dst = tuple.AppendInt(dst, int64(c.revsLimit))
-	dst = tuple.AppendBool(dst, c.partitioned)
-	dst = tuple.AppendBytes(dst, c.security)
-	dst = tuple.AppendInt(dst, c.purges)
-	for _, m := range c.maps {
-		dst = tuple.AppendBytes(dst, m.Since.appendTuple(nil))
-		dst = tuple.AppendBytes(dst, m.appendValue(nil))
-	}
-	return dst
-}
-
-func (c *exportConfig) parse(b []byte) (err error) {
-	var n int64
-	if c.last, b, err = takeSeq(b); err == nil {
-		n, b, err = tuple.TakeInt(b)
-		c.revsLimit = int(n)
-	}
-	if err == nil {
-		c.partitioned, b, err = tuple.TakeBool(b)
-	}
-	if err == nil {
-		var security []byte
-		security, b, err = tuple.TakeBytes(b)
-		c.security = bytes.Clone(security)
-	}
-	if err == nil {
-		c.purges, b, err = tuple.TakeInt(b)
-	}
-	for err == nil && len(b) > 0 {
-		var key, value []byte
-		if key, b, err = tuple.TakeBytes(b); err != nil {
-			break
-		}
-		if value, b, err = tuple.TakeBytes(b); err != nil {
-			break
-		}
-		var m shardMap
-		if m, err = parseShardMap(key, value); err == nil {
-			c.maps = append(c.maps, m)
-		}
-	}
-	if err == nil && len(c.maps) == 0 {
-		err = errors.New("no map of shards")
-	}
-	return err
-}

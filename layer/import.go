@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// importBytes is how much of a file one transaction takes up, at least one record.
+	// importBytes is how much of a file one transaction takes up, a single larger record excepted: the largest body and its history stay below
+	// kv.MaxTransactionSize.
 	importBytes = 1_000_000
 	importRows  = 500
 	// importHours is after how many full hours without a step an import counts as abandoned.
@@ -29,26 +30,17 @@ func (s *Store) Import(ctx context.Context, name string, r io.ReadSeeker) (*Data
 	if err := ValidateName(name); err != nil {
 		return nil, err
 	}
-	var config exportConfig
-	_, header, err := readExport(r, func(t recordType, payload []byte) error {
-		if t != recordConfig {
-			return nil
-		}
-		config = exportConfig{}
-		return config.parse(payload)
-	})
+	x, err := readExport(r)
 	switch {
 	case errors.Is(err, ErrExport):
 		return nil, &Error{Kind: Invalid, Name: "bad_export", Reason: err.Error()}
 	case err != nil:
 		return nil, err
-	case len(config.maps) == 0:
-		return nil, errf(Invalid, "bad_export", "the export has no configuration")
 	}
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	im := &importer{s: s, header: header, config: config}
+	im := newImporter(s, x)
 	if err := im.reserve(ctx, name); err != nil {
 		return nil, err
 	}
@@ -72,17 +64,12 @@ type importer struct {
 	core   *core
 	cfg    *config
 	marker []byte // key that says that the prefix number is being filled
+	infos  int64  // purges that the database will remember
 	doc    importedDoc
 }
 
-// importedDoc is the document whose records are being read.
-type importedDoc struct {
-	id          string
-	seq         Seq // the winner's
-	leaves      []leafKV
-	attachments []Attachment
-	described   bool   // its branches have come
-	design      []byte // the winner's body of a design document
+func newImporter(s *Store, x *exportReading) *importer {
+	return &importer{s: s, header: x.header, config: x.config, infos: x.infos}
 }
 
 // transact runs fn in a transaction that holds on to the reservation.
@@ -148,6 +135,7 @@ func (im *importer) publish(ctx context.Context, name string) (kv.Versionstamp, 
 		set(configUUID, []byte(im.header.uuid))
 		set(configIncarnation, tuple.AppendInt(nil, im.cfg.incarnation))
 		set(configRevsLimit, tuple.AppendInt(nil, int64(im.config.revsLimit)))
+		set(configPurgesLimit, tuple.AppendInt(nil, int64(im.config.purgesLimit)))
 		set(configSecurity, im.config.security)
 		if im.config.partitioned {
 			set(configPartitioned, tuple.AppendBool(nil, true))
@@ -160,6 +148,7 @@ func (im *importer) publish(ctx context.Context, name string) (kv.Versionstamp, 
 			t.Set(t.keys.wake(nil, id), im.config.last.appendTuple(nil))
 		}
 		t.count(counterPurges, im.config.purges)
+		t.count(counterPurgesDropped, im.config.purges-im.infos)
 		t.restamp = true
 		return nil
 	})

@@ -4,17 +4,55 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"slices"
+	"maps"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
+// importedDoc is the document whose records are being read.
+type importedDoc struct {
+	exportedDocument
+	seen        int64             // leaves so far; the last one announced is the winner
+	attachments map[[16]byte]bool // leaves may share them
+}
+
 // importedRecord is a record that waits for its transaction.
 type importedRecord struct {
 	t       recordType
 	payload []byte
+	before  kv.RangeIterator // of a document: what the file has said of it so far, being read
+}
+
+// importBatch is what one transaction takes up.
+type importBatch struct {
+	records []importedRecord
+	ids     map[string]bool
+	size    int
+}
+
+func (b *importBatch) full() bool { return b.size >= importBytes || len(b.records) >= importRows }
+
+// fits reports whether a record can go into the same transaction as those before: not where that would be too large, nor a document for the second
+// time, since what is known of documents is read at the transaction's beginning.
+func (b *importBatch) fits(t recordType, payload []byte) bool {
+	if b.size > 0 && b.size+len(payload) > importBytes {
+		return false
+	}
+	if t != recordDocument {
+		return true
+	}
+	id, _, err := tuple.TakeString(payload)
+	return err != nil || !b.ids[id]
+}
+
+func (b *importBatch) add(t recordType, payload []byte) {
+	b.records = append(b.records, importedRecord{t: t, payload: bytes.Clone(payload)})
+	b.size += len(payload)
+	if id, _, err := tuple.TakeString(payload); t == recordDocument && err == nil {
+		b.ids[id] = true
+	}
 }
 
 // load reads the records of a file that was checked, a transaction's worth at a time.
@@ -23,22 +61,29 @@ func (im *importer) load(ctx context.Context, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	var batch []importedRecord
-	size := 0
+	batch := importBatch{ids: map[string]bool{}}
+	apply := func() error {
+		err := im.apply(ctx, batch.records)
+		batch.records, batch.size = batch.records[:0], 0
+		clear(batch.ids)
+		return err
+	}
 	for {
 		t, err := rr.next()
 		if err != nil {
 			return err // the file was whole a moment ago
 		}
-		batch = append(batch, importedRecord{t, bytes.Clone(rr.payload)})
-		size += len(rr.payload)
-		if size < importBytes && len(batch) < importRows && t != recordEnd {
-			continue
+		if !batch.fits(t, rr.payload) {
+			if err := apply(); err != nil {
+				return err
+			}
 		}
-		if err := im.apply(ctx, batch); err != nil || t == recordEnd {
-			return err
+		batch.add(t, rr.payload)
+		if t == recordEnd || batch.full() {
+			if err := apply(); err != nil || t == recordEnd {
+				return err
+			}
 		}
-		batch, size = batch[:0], 0
 	}
 }
 
@@ -47,9 +92,18 @@ func (im *importer) apply(ctx context.Context, batch []importedRecord) error {
 	var after importedDoc
 	_, err := im.transact(ctx, func(t *txn) error {
 		doc := im.doc // as before the batch: the transaction may run again
-		doc.leaves, doc.attachments = slices.Clone(im.doc.leaves), slices.Clone(im.doc.attachments)
-		for _, r := range batch {
-			if err := im.record(t, &doc, r); err != nil {
+		doc.attachments = maps.Clone(im.doc.attachments)
+		for i := range batch {
+			if r := &batch[i]; r.t == recordDocument {
+				id, _, err := tuple.TakeString(r.payload)
+				if err != nil {
+					return err
+				}
+				r.before = getRange(t, t.keys.doc(nil, keyspace.Revisions, id), kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
+			}
+		}
+		for i := range batch {
+			if err := im.record(t, &doc, &batch[i]); err != nil {
 				return err
 			}
 		}
@@ -60,162 +114,122 @@ func (im *importer) apply(ctx context.Context, batch []importedRecord) error {
 	return err
 }
 
-// record writes one record. A document is complete when a record comes that is not its own.
-func (im *importer) record(t *txn, doc *importedDoc, r importedRecord) error {
+func (im *importer) record(t *txn, doc *importedDoc, r *importedRecord) error {
 	switch r.t {
 	case recordChunk:
-		return importChunk(t, r.payload)
+		return doc.chunk(t, r.payload)
 	case recordBranches:
 		return im.branches(t, doc, r.payload)
 	}
-	if err := im.finish(t, doc); err != nil {
-		return err
+	if doc.seen < doc.leaves { // it comes again, as do its attachments
+		if err := doc.clear(t, nil); err != nil {
+			return err
+		}
 	}
 	*doc = importedDoc{}
 	switch r.t {
 	case recordDocument:
-		id, _, err := tuple.TakeString(r.payload)
-		if err != nil {
+		if err := doc.parse(r.payload); err != nil {
 			return err
 		}
-		doc.id = id
-		return im.replace(t, id)
+		return doc.replace(t, r.before)
 	case recordLocals:
 		t.ClearRange(prefixRange(t.keys.sub(nil, keyspace.Local)))
 	case recordLocal:
-		id, rest, err := tuple.TakeString(r.payload)
-		if err != nil {
+		var l exportedLocal
+		if err := l.parse(r.payload); err != nil {
 			return err
 		}
-		n, body, err := tuple.TakeInt(rest)
-		if err != nil {
-			return err
-		}
-		t.writeLocal(id, n, body)
+		t.writeLocal(l.id, l.n, l.body)
+	case recordPurges:
+		t.ClearRange(prefixRange(t.keys.sub(nil, keyspace.Purges)))
+	case recordPurge:
+		t.rememberPurge(r.payload)
 	}
 	return nil
 }
 
-func importChunk(t *txn, payload []byte) error {
-	id, rest, err := tuple.TakeString(payload)
-	if err != nil {
+func (doc *importedDoc) chunk(t *txn, payload []byte) error {
+	var c exportedChunk
+	if err := c.parse(payload); err != nil {
 		return err
 	}
-	attachment, rest, err := tuple.TakeUUID(rest)
-	if err != nil {
-		return err
-	}
-	chunk, data, err := tuple.TakeInt(rest)
-	if err != nil {
-		return err
-	}
-	t.Set(t.close(tuple.AppendInt(t.keys.attachment(t.open(), id, attachment), chunk)), data)
+	t.Set(t.close(tuple.AppendInt(t.keys.attachment(t.open(), doc.id, c.attachment), c.number)), c.data)
 	return nil
 }
 
-// branches writes the bodies of some leaves. Their KVs are written when all of the document's leaves are known.
 func (im *importer) branches(t *txn, doc *importedDoc, payload []byte) error {
-	_, rest, err := tuple.TakeString(payload)
-	if err != nil {
-		return err
-	}
-	if doc.seq, rest, err = takeSeq(rest); err != nil {
-		return err
-	}
-	doc.described = true
-	for len(rest) > 0 {
-		var l leafKV
-		var body []byte
-		if l.deleted, rest, err = tuple.TakeBool(rest); err == nil {
-			l.rev, rest, err = takeRev(rest)
-		}
-		if err == nil {
-			l.ancestors, rest, err = tuple.TakeNested(rest)
-		}
-		if err == nil {
-			body, rest, err = tuple.TakeBytes(rest)
-		}
+	for rest := payload; len(rest) > 0; {
+		l, after, err := takeLeaf(rest)
 		if err != nil {
 			return err
 		}
-		if err := im.body(t, doc, &l, body); err != nil {
-			return err
+		rest = after
+		doc.body(t, &l)
+		if doc.seen++; doc.seen < doc.leaves {
+			t.Set(t.close(t.keys.revision(t.open(), doc.id, l.deleted, l.rev)), appendLeafValue(nil, l.ancestors))
+		} else {
+			im.winner(t, doc, &l)
 		}
-		doc.leaves = append(doc.leaves, l)
 	}
 	return nil
 }
 
-func (im *importer) body(t *txn, doc *importedDoc, l *leafKV, stored []byte) error {
-	body, err := parseBody(stored)
-	if err != nil {
-		return err
-	}
-	t.writeBody(doc.id, l.rev, stored)
-	t.countFor(doc.id, counterBodies, int64(len(stored)))
-	for _, a := range body.attachments { // each once, however many leaves have it
-		if !slices.ContainsFunc(doc.attachments, func(b Attachment) bool { return b.ID == a.ID }) {
-			doc.attachments = append(doc.attachments, a)
+// body writes a leaf's body and counts it, and its attachments, as a writer would.
+func (doc *importedDoc) body(t *txn, l *exportedLeaf) {
+	t.writeBody(doc.id, l.rev, l.stored)
+	t.countFor(doc.id, counterBodies, int64(len(l.stored)))
+	for _, a := range l.body.attachments {
+		if doc.attachments[a.ID] {
+			continue
 		}
+		if doc.attachments == nil {
+			doc.attachments = map[[16]byte]bool{}
+		}
+		doc.attachments[a.ID] = true
+		t.countFor(doc.id, counterStored, a.EncodedLength)
+		t.countFor(doc.id, counterContent, a.Length)
 	}
-	if isDesign(doc.id) && (len(doc.leaves) == 0 || l.order(&doc.leaves[len(doc.leaves)-1]) > 0) {
-		doc.design = bytes.Clone(body.body) // leaves come in the order of their keys: the last one wins
-	}
-	return nil
 }
 
-// finish writes the branches, the entry in the feed at the sequence the document had, the lists and the counters.
-func (im *importer) finish(t *txn, doc *importedDoc) error {
-	if doc.id == "" {
-		return nil
-	}
-	if !doc.described {
-		// Its attachments were gone when they were to be written: it comes again, as do they.
-		t.ClearRange(prefixRange(t.keys.doc(nil, keyspace.Attachments, doc.id)))
-		return nil
-	}
-	n := len(doc.leaves)
-	if n == 0 {
-		return nil
-	}
-	slices.SortFunc(doc.leaves, func(a, b leafKV) int { return a.order(&b) })
-	for i := range doc.leaves[:n-1] {
-		l := &doc.leaves[i]
-		t.Set(t.close(t.keys.revision(t.open(), doc.id, l.deleted, l.rev)), t.close(appendLeafValue(t.open(), l.ancestors)))
-	}
-	w := &doc.leaves[n-1]
-	t.Set(t.close(t.keys.revision(t.open(), doc.id, w.deleted, w.rev)), t.close(appendWinnerAt(t.open(), doc.seq, int64(n), w.ancestors)))
-	entry := t.close(t.keys.entry(t.open(), t.cfg.shardAt(doc.id, doc.seq), doc.seq))
-	t.Set(entry, t.close(appendEntryValue(t.open(), doc.id, w.rev, int64(n), w.deleted)))
+// winner writes the winning branch, the entry in the feed at the sequence the document had, and the lists.
+func (im *importer) winner(t *txn, doc *importedDoc, w *exportedLeaf) {
+	t.Set(t.close(t.keys.revision(t.open(), doc.id, w.deleted, w.rev)), appendWinnerAt(nil, doc.winner, doc.leaves, w.ancestors))
+	entry := t.close(t.keys.entry(t.open(), t.cfg.shardAt(doc.id, doc.winner), doc.winner))
+	t.Set(entry, t.close(appendEntryValue(t.open(), doc.id, w.rev, doc.leaves, w.deleted)))
 	t.countDocument(doc.id, w.deleted, 1)
-	for i := range doc.attachments {
-		t.countFor(doc.id, counterStored, doc.attachments[i].EncodedLength)
-		t.countFor(doc.id, counterContent, doc.attachments[i].Length)
-	}
 	if w.deleted {
-		return nil
+		return
 	}
 	t.Set(t.close(t.keys.doc(t.open(), keyspace.AllDocs, doc.id)), t.close(appendRev(t.open(), w.rev)))
 	if isDesign(doc.id) {
 		v := im.s.o.Validator
-		watched := v != nil && v.Watches((&Document{ID: doc.id, Rev: w.rev, Body: doc.design}).AppendJSON(nil))
+		watched := v != nil && v.Watches((&Document{ID: doc.id, Rev: w.rev, Body: w.body.body}).AppendJSON(nil))
 		t.Set(t.close(t.keys.doc(t.open(), keyspace.Designs, doc.id)), appendDesignValue(nil, w.rev, watched))
 	}
-	return nil
 }
 
 // replace removes what the file said of a document before: exports that were stitched or continued say it again.
-func (im *importer) replace(t *txn, id string) error {
-	prefix := t.keys.doc(nil, keyspace.Revisions, id)
-	leaves, err := readLeaves(getRange(t, prefix, kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact}), len(prefix), false, nil)
+func (doc *importedDoc) replace(t *txn, before kv.RangeIterator) error {
+	leaves, err := readLeaves(before, len(t.keys.doc(nil, keyspace.Revisions, doc.id)), false, nil)
 	if err != nil || len(leaves) == 0 {
 		return err
 	}
-	w := &leaves[0]
-	t.ClearRange(prefixRange(prefix))
-	t.Clear(t.keys.entry(nil, t.cfg.shardAt(id, w.seq), w.seq))
-	t.Clear(t.keys.doc(nil, keyspace.AllDocs, id))
-	t.Clear(t.keys.doc(nil, keyspace.Designs, id))
-	t.countDocument(id, w.deleted, -1)
-	return t.purgeBodies(id, nil)
+	return doc.clear(t, &leaves[0])
+}
+
+// clear removes a document. winner is nil where it had not come yet.
+func (doc *importedDoc) clear(t *txn, winner *leafKV) error {
+	t.ClearRange(prefixRange(t.keys.doc(nil, keyspace.Revisions, doc.id)))
+	if winner != nil {
+		t.Clear(t.keys.entry(nil, t.cfg.shardAt(doc.id, winner.seq), winner.seq))
+		t.Clear(t.keys.doc(nil, keyspace.AllDocs, doc.id))
+		t.Clear(t.keys.doc(nil, keyspace.Designs, doc.id))
+		t.countDocument(doc.id, winner.deleted, -1)
+	}
+	if err := t.purgeBodies(doc.id, nil); err != nil {
+		return err
+	}
+	t.ClearRange(prefixRange(t.keys.doc(nil, keyspace.Attachments, doc.id))) // also such as no leaf has come for
+	return nil
 }

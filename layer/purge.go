@@ -124,15 +124,21 @@ func (t *txn) purgeEntry(id string, before *leafKV, kept []leafKV) error {
 	return p.listDesign(t, &leafKV{deleted: true})
 }
 
-// notePurge records (Purges, Versionstamp) = (DocID, [revisions]).
+// notePurge counts a purge and remembers it.
 func (t *txn) notePurge(id string, revs []Rev) {
-	key := t.keys.sub(t.open(), keyspace.Purges)
-	offset := len(key) + 1
-	key = t.close(tuple.AppendVersionstamp(key, tuple.IncompleteVersionstamp(0)))
 	value := tuple.BeginNested(tuple.AppendString(nil, id))
 	for _, r := range revs {
 		value = appendRev(value, r)
 	}
-	t.SetVersionstampedKey(key, offset, tuple.EndNested(value))
+	t.rememberPurge(tuple.EndNested(value))
 	t.count(counterPurges, 1)
+}
+
+// rememberPurge writes (Purges, Versionstamp) = (DocID, [revisions]).
+func (t *txn) rememberPurge(value []byte) {
+	key := t.keys.sub(t.open(), keyspace.Purges)
+	offset := len(key) + 1
+	key = t.close(tuple.AppendVersionstamp(key, tuple.IncompleteVersionstamp(t.purges)))
+	t.purges++
+	t.SetVersionstampedKey(key, offset, value)
 }

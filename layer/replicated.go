@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 
@@ -90,7 +91,11 @@ func (p *pendingEdit) mergePlan(m *revtree.Merged) {
 	}
 	for _, b := range m.Deepened {
 		l := stored(b.Rev)
-		l.ancestors = encodeHistory(b.Ancestors)
+		history := encodeHistory(b.Ancestors)
+		if bytes.Equal(history, l.ancestors) {
+			continue // what it could learn does not fit its value
+		}
+		l.ancestors = history
 		p.plan.changed = append(p.plan.changed, l)
 	}
 	for i := len(m.Branches) - 1; i >= 0; i-- {

@@ -69,7 +69,7 @@ const mapTime = 2 * time.Second
 func (ix *Index) collectAll(t *txn, r kv.Reader, k *indexKeys, from map[ShardID]Seq, purges Seq, n int) (*batch, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, mapTime)
 	defer cancel()
-	all, err := ix.purgedDocs(r, t.keys, purges, Seq{}, n)
+	all, err := ix.purgedDocs(t, r, purges, Seq{}, n)
 	if err != nil || !all.done {
 		return all, err
 	}

@@ -13,9 +13,9 @@ import (
 
 // purgedDocs reads the history in (from, goal], at most n notes, and has for each document that does not exist at the reader's version what takes its rows
 // out of the index. goal zero is the end.
-func (ix *Index) purgedDocs(r kv.Reader, keys space, from, goal Seq, n int) (*batch, error) {
-	b := &batch{upTo: goal, done: true}
-	rows := r.GetRange(purgeRange(keys, from, goal), kv.RangeOptions{Limit: n + 1, Mode: kv.ModeExact})
+func (ix *Index) purgedDocs(t *txn, r kv.Reader, from, goal Seq, n int) (*batch, error) {
+	b, keys := &batch{upTo: goal, done: true}, t.keys
+	rows := r.GetRange(purgeRange(keys, t.cfg.incarnation, from, goal), kv.RangeOptions{Limit: n + 1, Mode: kv.ModeExact})
 	defer rows.Close()
 	prefix := len(keys.sub(nil, keyspace.Purges))
 	seen := map[string]bool{}
@@ -29,7 +29,7 @@ func (ix *Index) purgedDocs(r kv.Reader, keys space, from, goal Seq, n int) (*ba
 		row := rows.KeyValue()
 		id, _, err := tuple.TakeString(row.Value)
 		if err == nil {
-			b.upTo, err = takePurgeSeq(row.Key[prefix:], from)
+			b.upTo, err = takePurgeSeq(row.Key[prefix:], t.cfg.incarnation)
 		}
 		if err != nil {
 			return nil, corrupt("purge history", err)
@@ -57,26 +57,31 @@ func (ix *Index) purgedDocs(r kv.Reader, keys space, from, goal Seq, n int) (*ba
 	return b, nil
 }
 
-// purgeRange is the notes in (from, goal]. Notes have no incarnation: those of before a relocation are read once more than needed at worst.
-func purgeRange(keys space, from, goal Seq) kv.KeyRange {
+// purgeRange is the notes in (from, goal], goal zero being the end. Notes are of the database's incarnation, also those that an import has written: all
+// are after a sequence of an earlier one.
+func purgeRange(keys space, incarnation int64, from, goal Seq) kv.KeyRange {
 	prefix := keys.sub(nil, keyspace.Purges)
 	r := prefixRange(prefix)
 	bound := func(s Seq) []byte {
 		return append(tuple.AppendVersionstamp(prefix[:len(prefix):len(prefix)], s.versionstamp()), 0)
 	}
-	if !from.IsZero() {
+	if from.Incarnation == incarnation {
 		r.Begin = bound(from)
 	}
-	if !goal.IsZero() {
+	switch {
+	case goal.IsZero():
+	case goal.Incarnation < incarnation:
+		r.End = r.Begin
+	default:
 		r.End = bound(goal)
 	}
 	return r
 }
 
-// takePurgeSeq is the sequence of a note, as one of the incarnation of like.
-func takePurgeSeq(key []byte, like Seq) (Seq, error) {
+// takePurgeSeq is the sequence of a note.
+func takePurgeSeq(key []byte, incarnation int64) (Seq, error) {
 	v, _, err := tuple.TakeVersionstamp(key)
-	s := Seq{Incarnation: like.Incarnation}
+	s := Seq{Incarnation: incarnation}
 	copy(s.Stamp[:], v.Transaction[:])
 	s.Stamp[10], s.Stamp[11] = byte(v.User>>8), byte(v.User)
 	return s, err
@@ -89,7 +94,7 @@ func (b *Build) dropPurged(ctx context.Context) error {
 	for done := false; !done; {
 		upTo := b.purged
 		_, _, err := transact(ctx, b.Index.db, func(t *txn) (struct{}, error) {
-			from, goal := kv.Reader(t.Snapshot()), Seq{}
+			from, goal := t.Snapshot(), Seq{}
 			if b.exact {
 				goal = b.Goal
 			}
@@ -97,7 +102,7 @@ func (b *Build) dropPurged(ctx context.Context) error {
 				from = b.snapshot
 			}
 			status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
-			batch, err := b.Index.purgedDocs(from, t.keys, b.purged, goal, notes)
+			batch, err := b.Index.purgedDocs(t, from, b.purged, goal, notes)
 			if err != nil {
 				return struct{}{}, err
 			}

@@ -25,14 +25,18 @@ func openViews(tb testing.TB, o layer.CreateOptions) *layer.Database {
 // openViewsOn is openViews on an engine.
 func openViewsOn(tb testing.TB, engine kv.Engine, o layer.CreateOptions) *layer.Database {
 	tb.Helper()
+	return mustCreate(tb, openViewStore(tb, engine), "db", o)
+}
+
+func openViewStore(tb testing.TB, engine kv.Engine) *layer.Store {
+	tb.Helper()
 	sandbox := script.New(script.Options{})
 	tb.Cleanup(func() {
 		if err := sandbox.Close(); err != nil {
 			tb.Error(err)
 		}
 	})
-	store := mustStore(tb, engine, layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
-	return mustCreate(tb, store, "db", o)
+	return mustStore(tb, engine, layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
 }
 
 // save writes a document's newest revision, whatever its last one is.

@@ -136,6 +136,10 @@ func parseIndexSeq(f kv.Future[[]byte]) (s indexSeq, err error) {
 	if value == nil || err != nil {
 		return s, err
 	}
+	return readIndexSeq(value)
+}
+
+func readIndexSeq(value []byte) (s indexSeq, err error) {
 	format, rest, err := tuple.TakeInt(value)
 	if err != nil {
 		return s, fmt.Errorf("index sequence: %w", err)

@@ -25,6 +25,8 @@ const (
 	counterContent    = "content_bytes"    // of all attachments taken up, decoded
 	counterSuperseded = "superseded"       // bodies that Compact may remove
 	counterPurges     = "purges"
+	// counterPurgesDropped counts purges that are no longer in the history.
+	counterPurgesDropped = "purges_dropped"
 )
 
 // pendingEdit is an edit on its way through the stages of one transaction.

@@ -50,7 +50,7 @@ const (
 	// known to be current without reading the stamp.
 	Stamp Subspace = 0
 	// Config holds settings: (Config, name, ...) = value. Names: "uuid", "incarnation", "revs_limit", "security", "partitioned",
-	// "changes_shards" (followed by the Sequence from which the map is active, P3), "purge_seq".
+	// "changes_shards" (followed by the Sequence from which the map is active, P3), "purged_infos_limit".
 	Config Subspace = 1
 	// Revisions (R1): (Revisions, DocID, NotDeleted, RevPosition, RevHash) =
 	// winner: (RevFormat, Sequence, BranchCount, [ancestors]); others: (RevFormat, [ancestors]).

@@ -1,0 +1,118 @@
+package layer
+
+import (
+	"context"
+	"iter"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// defaultPurgesLimit is CouchDB's.
+const defaultPurgesLimit = 1000
+
+// PurgeInfo is one purge that the database remembers.
+type PurgeInfo struct {
+	ID   string
+	Revs []Rev
+}
+
+// PurgesLimit is how many purges Compact leaves in the history: 1000 by default.
+func (d *Database) PurgesLimit(ctx context.Context) (int, error) {
+	return read(ctx, d, func(t *txn) (int, error) { return t.cfg.purgesLimit, nil })
+}
+
+// SetPurgesLimit applies from the next Compact on. Invalid unless positive.
+func (d *Database) SetPurgesLimit(ctx context.Context, n int) error {
+	if n < 1 {
+		return errf(Invalid, "bad_request", "`purge_infos_limit` must be positive integer")
+	}
+	return d.setConfig(ctx, configPurgesLimit, tuple.AppendInt(nil, int64(n)))
+}
+
+// Purges lists what the database remembers of purges, the oldest first.
+func (d *Database) Purges(ctx context.Context) iter.Seq2[PurgeInfo, error] {
+	return func(yield func(PurgeInfo, error) bool) {
+		s, err := d.openStream(ctx)
+		if err != nil {
+			yield(PurgeInfo{}, err)
+			return
+		}
+		defer s.close()
+		err = s.scan(prefixRange(s.keys.sub(nil, keyspace.Purges)), kv.RangeOptions{}, func(row kv.KeyValue) (bool, error) {
+			info, err := parsePurgeInfo(row.Value)
+			return err == nil && yield(info, nil), err
+		})
+		if err != nil {
+			yield(PurgeInfo{}, err)
+		}
+	}
+}
+
+func parsePurgeInfo(value []byte) (info PurgeInfo, err error) {
+	t := taker{b: value}
+	info.ID = take(&t, tuple.TakeString)
+	revs := taker{b: take(&t, tuple.TakeNested), err: t.err}
+	for revs.err == nil && len(revs.b) > 0 {
+		info.Revs = append(info.Revs, take(&revs, takeRev))
+	}
+	if revs.err != nil {
+		return info, corrupt("purge history", revs.err)
+	}
+	return info, nil
+}
+
+// dropPurges removes the oldest purges beyond the limit from the history, at most a batch of them, but none that an index has not taken in yet.
+func (t *txn) dropPurges() (n int, err error) {
+	counts, err := countersOf(t, t.keys, counterPurges, counterPurgesDropped)
+	if err != nil {
+		return 0, err
+	}
+	over := counts[0] - counts[1] - int64(t.cfg.purgesLimit)
+	if over <= 0 {
+		return 0, nil
+	}
+	seen, err := t.purgesSeen()
+	if err != nil {
+		return 0, err
+	}
+	rows := t.GetRange(seen, kv.RangeOptions{Limit: int(min(over, compactBatch)), Mode: kv.ModeExact})
+	defer rows.Close()
+	for rows.Next() {
+		t.Clear(append([]byte(nil), rows.KeyValue().Key...))
+		n++
+	}
+	t.count(counterPurgesDropped, int64(n))
+	return n, rows.Err()
+}
+
+// purgesSeen is the part of the history that every index has taken in: up to the one that is furthest behind, and nothing while one is being built.
+func (t *txn) purgesSeen() (kv.KeyRange, error) {
+	seen := prefixRange(t.keys.sub(nil, keyspace.Purges))
+	none := kv.KeyRange{Begin: seen.Begin, End: seen.Begin}
+	k := newIndexKeys(t.keys.sub(nil, keyspace.Views), &Design{})
+	building := getRange(t, tuple.AppendInt(k.info[:len(k.info):len(k.info)], int64(keyspace.ViewStatus)), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+	defer building.Close()
+	built := getRange(t, tuple.AppendInt(k.info[:len(k.info):len(k.info)], int64(keyspace.ViewUpdateSeq)), kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer built.Close()
+	if building.Next() {
+		return none, nil
+	}
+	for built.Next() {
+		at, err := readIndexSeq(built.KeyValue().Value)
+		if err != nil {
+			return none, err
+		}
+		if at.seq.IsZero() {
+			return none, nil
+		}
+		if r := purgeRange(t.keys, t.cfg.incarnation, Seq{}, at.seq); string(r.End) < string(seen.End) {
+			seen.End = r.End
+		}
+	}
+	if err := building.Err(); err != nil {
+		return none, err
+	}
+	return seen, built.Err()
+}
