@@ -11,24 +11,14 @@ import (
 )
 
 // indexJobs is the type of index jobs in the queue.
-const indexJobs = "index"
+const indexJobs = layer.IndexJobs
 
 // indexJob is the data of an index job.
-type indexJob struct {
-	Database  string `json:"database"`
-	Design    string `json:"design"`
-	Signature string `json:"signature"`
-}
+type indexJob layer.IndexJob
 
-func (j indexJob) id() string { return j.Database + "/" + j.Signature }
+func (j indexJob) id() string { return layer.IndexJob(j).ID() }
 
-func (j indexJob) encode() []byte {
-	b, err := json.Marshal(j)
-	if err != nil {
-		panic(err) // three strings
-	}
-	return b
-}
+func (j indexJob) encode() []byte { return layer.IndexJob(j).Encode() }
 
 func decodeIndexJob(data []byte) (j indexJob, err error) {
 	if err := json.Unmarshal(data, &j); err != nil {

@@ -23,6 +23,7 @@ func (p *pendingEdit) apply(t *txn) error {
 	}
 	user := t.entries
 	t.entries++
+	p.entry = user
 	winner := pl.winner()
 	for _, l := range pl.replaced {
 		t.Clear(t.close(t.keys.revision(t.open(), p.e.ID, l.deleted, l.rev)))
@@ -139,44 +140,60 @@ func (t *txn) countDocument(id string, deleted bool, n int64) {
 // listDesign keeps the entry of a design document, and moves the stamp where writes have to look at the document now or had to before.
 func (p *pendingEdit) listDesign(t *txn, winner *leafKV) error {
 	key := t.close(t.keys.doc(t.open(), keyspace.Designs, p.e.ID))
-	old, err := p.design.Wait()
+	value, err := p.design.Wait()
 	if err != nil {
 		return err
 	}
-	watched := false
-	if old != nil {
-		if _, watched, err = parseDesignValue(old); err != nil {
+	var old, now designEntry
+	if value != nil {
+		if old, err = parseDesignEntry(value); err != nil {
 			return err
 		}
 	}
 	if winner.deleted {
 		t.Clear(key)
-		t.restamp = t.restamp || watched
-		return nil
+	} else {
+		body, err := p.winnerBody(t, winner)
+		if err != nil {
+			return err
+		}
+		if now, err = t.db.store.designEntry(t, &Document{ID: p.e.ID, Rev: winner.rev, Body: body}); err != nil {
+			return err
+		}
+		t.Set(key, now.appendValue(nil))
 	}
-	now, err := p.watches(t, winner)
-	if err != nil {
-		return err
-	}
-	t.Set(key, appendDesignValue(nil, winner.rev, now))
-	t.restamp = t.restamp || watched || now
+	t.restamp = t.restamp || old.concernsWrites() || now.concernsWrites()
+	t.redesigned = t.redesigned || old.interactive != now.interactive
 	return nil
 }
 
-// watches asks the Validator about the winner, whose body is the edit's or has to be read.
-func (p *pendingEdit) watches(t *txn, winner *leafKV) (bool, error) {
-	v := t.db.store.o.Validator
-	if v == nil {
-		return false, nil
+// winnerBody is the edit's or has to be read.
+func (p *pendingEdit) winnerBody(t *txn, winner *leafKV) ([]byte, error) {
+	if winner == &p.plan.added {
+		return p.body, nil
 	}
-	body := p.body
-	if winner != &p.plan.added {
-		r := readBody(t, t.keys, p.e.ID, winner.rev)
-		s, found, err := r.wait()
-		if err != nil || !found {
-			return false, err
-		}
-		body = s.body
+	r := readBody(t, t.keys, p.e.ID, winner.rev)
+	s, found, err := r.wait()
+	if err == nil && !found {
+		err = corrupt("body of "+p.e.ID, errNoBody)
 	}
-	return v.Watches((&Document{ID: p.e.ID, Rev: winner.rev, Body: body}).AppendJSON(nil)), nil
+	return s.body, err
+}
+
+// designEntry is what is listed of a design document. One that cannot be used is listed as none that concerns writes.
+func (s *Store) designEntry(t *txn, doc *Document) (designEntry, error) {
+	e := designEntry{id: doc.ID, rev: doc.Rev}
+	if v := s.o.Validator; v != nil {
+		e.watched = v.Watches(doc.AppendJSON(nil))
+	}
+	design, err := t.cfg.parseDesign(doc.ID, doc.Rev, doc.Body)
+	if err != nil || !design.interactive() || s.o.Scripts == nil {
+		return e, nil //nolint:nilerr // it has no views then
+	}
+	_, err = s.compile(t.ctx, design)
+	if KindOf(err) == Invalid {
+		return e, nil
+	}
+	e.interactive = design.Signature
+	return e, err
 }

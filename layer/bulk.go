@@ -39,16 +39,32 @@ func (d *Database) Bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]Ed
 			}
 			ps = append(ps, pendingEdit{e: &batch[i]})
 		}
-		_, _, err := transact(ctx, d, func(t *txn) (struct{}, error) {
-			return struct{}{}, t.writeEdits(ps, o)
-		})
-		if err != nil {
+		if err := d.writeBatch(ctx, ps, o); err != nil {
 			return results, err
 		}
 		report(results[from:to], ps)
 		from = to
 	}
 	return results, nil
+}
+
+// writeBatch writes edits in one transaction, or, where they are too much for one with what indexes get, in several.
+func (d *Database) writeBatch(ctx context.Context, ps []pendingEdit, o WriteOptions) error {
+	_, _, err := transact(ctx, d, func(t *txn) (struct{}, error) {
+		return struct{}{}, t.writeEdits(ps, o)
+	})
+	switch n := len(ps); {
+	case err == nil || !errors.Is(err, errDivide) && !tooLarge(err):
+		return err
+	case n == 1:
+		ps[0].err = errIndexedTooLarge(ps[0].e.ID)
+		return nil
+	default:
+		if err := d.writeBatch(ctx, ps[:n/2], o); err != nil {
+			return err
+		}
+		return d.writeBatch(ctx, ps[n/2:], o)
+	}
 }
 
 // report copies what became of the edits that were tried.

@@ -40,7 +40,8 @@ type config struct {
 	security    []byte
 	partitioned bool
 	maps        []shardMap       // oldest first; the last is current
-	watched     []*watchedDesign // design documents that writes have to look at
+	watched     []*watchedDesign // design documents that writes are validated by
+	interactive []designEntry    // those whose indexes writes keep up to date, one for each index
 }
 
 // current is the shard map that writers use.
@@ -103,7 +104,6 @@ func (c *core) load(r kv.Reader) (*config, error) {
 	rows := r.GetRange(prefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer rows.Close()
 	designs := r.GetRange(prefixRange(c.keys.sub(nil, keyspace.Designs)), kv.RangeOptions{Mode: kv.ModeWantAll})
-	defer designs.Close()
 
 	cfg := &config{revsLimit: defaultRevsLimit, purgesLimit: defaultPurgesLimit, security: []byte("{}")}
 	var err error
@@ -128,7 +128,15 @@ func (c *core) load(r kv.Reader) (*config, error) {
 	if len(cfg.maps) == 0 {
 		return nil, errf(Internal, "", "database %s has no map of changes shards", c.name)
 	}
-	cfg.watched, err = watchedDesigns(designs, len(c.keys.sub(nil, keyspace.Designs)))
+	entries, err := readDesignEntries(designs, len(c.keys.sub(nil, keyspace.Designs)))
+	for _, e := range entries {
+		if e.watched {
+			cfg.watched = append(cfg.watched, &watchedDesign{id: e.id, rev: e.rev})
+		}
+		if e.interactive != "" && !cfg.maintains(e.interactive) {
+			cfg.interactive = append(cfg.interactive, e)
+		}
+	}
 	return cfg, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/divandb/divan/layer"
@@ -16,6 +17,7 @@ import (
 // an answer had been waited for: reads issued together share one.
 type countingEngine struct {
 	kv.Engine
+	begun  atomic.Int64 // transactions
 	mu     sync.Mutex
 	counts opCounts
 }
@@ -30,6 +32,7 @@ type opCounts struct {
 }
 
 func (c *countingEngine) Begin(ctx context.Context) kv.Transaction {
+	c.begun.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts = opCounts{reads: map[keyspace.Subspace]int{}, sets: map[keyspace.Subspace]int{}, clears: map[keyspace.Subspace]int{}, waited: true}

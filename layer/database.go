@@ -62,6 +62,8 @@ type txn struct {
 	counts     []counterDelta
 	partitions partitionDeltas
 	restamp    bool // the configuration changes with this transaction
+	redesigned bool // the set of interactive indexes may
+	indexing   []indexWork
 }
 
 type touchedShard struct {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
-	"github.com/divandb/divan/layer/tuple"
 )
 
 // Design reads and parses a design document; name is with or without "_design/". NotFound. The parse is cached by revision.
@@ -22,43 +21,38 @@ func (d *Database) Design(ctx context.Context, name string) (*Design, error) {
 		if value == nil {
 			return nil, missing(t.Snapshot(), t.keys, name)
 		}
-		rev, _, err := parseDesignValue(value)
+		e, err := parseDesignEntry(value)
 		if err != nil {
 			return nil, err
 		}
-		return t.core.design(t.Snapshot(), t.cfg, name, rev)
+		return t.core.design(t.Snapshot(), t.cfg, name, e.rev)
 	})
 }
 
 // Designs lists all design documents in the order of their ids, parsed. What does not parse is left out: it has no views.
 func (d *Database) Designs(ctx context.Context) ([]*Design, error) {
-	return read(ctx, d, func(t *txn) ([]*Design, error) {
-		prefix := t.keys.sub(nil, keyspace.Designs)
-		it := t.Snapshot().GetRange(prefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll})
-		defer it.Close()
-		var designs []*Design
-		for it.Next() {
-			row := it.KeyValue()
-			id, _, err := tuple.TakeString(row.Key[len(prefix):])
-			if err != nil {
-				return nil, corrupt("list of design documents", err)
-			}
-			rev, _, err := parseDesignValue(row.Value)
-			if err != nil {
-				return nil, err
-			}
-			design, err := t.core.design(t.Snapshot(), t.cfg, id, rev)
-			switch {
-			case KindOf(err) == Invalid:
-				d.store.o.Logger.Warn("design document cannot be used", "database", d.name, "id", id, "error", err)
-			case err != nil:
-				return nil, err
-			default:
-				designs = append(designs, design)
-			}
+	return read(ctx, d, func(t *txn) ([]*Design, error) { return t.designs(t.Snapshot()) })
+}
+
+func (t *txn) designs(r kv.Reader) ([]*Design, error) {
+	prefix := t.keys.sub(nil, keyspace.Designs)
+	entries, err := readDesignEntries(r.GetRange(prefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll}), len(prefix))
+	if err != nil {
+		return nil, err
+	}
+	var designs []*Design
+	for _, e := range entries {
+		design, err := t.core.design(t.Snapshot(), t.cfg, e.id, e.rev)
+		switch {
+		case KindOf(err) == Invalid:
+			t.db.store.o.Logger.Warn("design document cannot be used", "database", t.db.name, "id", e.id, "error", err)
+		case err != nil:
+			return nil, err
+		default:
+			designs = append(designs, design)
 		}
-		return designs, it.Err()
-	})
+	}
+	return designs, nil
 }
 
 // design parses one revision of a design document, once.
@@ -68,12 +62,17 @@ func (c *core) design(r kv.Reader, cfg *config, id string, rev Rev) (*Design, er
 		if err != nil {
 			return nil, err
 		}
-		design, err := ParseDesign(id, rev, doc.Body)
-		if err == nil && cfg.partitioned {
-			design.inPartitionedDatabase()
-		}
-		return design, err
+		return cfg.parseDesign(id, rev, doc.Body)
 	})
+}
+
+// parseDesign is ParseDesign for a document of the database.
+func (c *config) parseDesign(id string, rev Rev, body []byte) (*Design, error) {
+	design, err := ParseDesign(id, rev, body)
+	if err == nil && c.partitioned {
+		design.inPartitionedDatabase()
+	}
+	return design, err
 }
 
 // Name is the design document's name without "_design/".

@@ -150,7 +150,7 @@ func (im *importer) publish(ctx context.Context, name string) (kv.Versionstamp, 
 		t.count(counterPurges, im.config.purges)
 		t.count(counterPurgesDropped, im.config.purges-im.infos)
 		t.restamp = true
-		return nil
+		return im.s.settleIndexes(t, name)
 	})
 }
 

@@ -168,8 +168,10 @@ func (im *importer) branches(t *txn, doc *importedDoc, payload []byte) error {
 		doc.body(t, &l)
 		if doc.seen++; doc.seen < doc.leaves {
 			t.Set(t.close(t.keys.revision(t.open(), doc.id, l.deleted, l.rev)), appendLeafValue(nil, l.ancestors))
-		} else {
-			im.winner(t, doc, &l)
+			continue
+		}
+		if err := im.winner(t, doc, &l); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -193,20 +195,23 @@ func (doc *importedDoc) body(t *txn, l *exportedLeaf) {
 }
 
 // winner writes the winning branch, the entry in the feed at the sequence the document had, and the lists.
-func (im *importer) winner(t *txn, doc *importedDoc, w *exportedLeaf) {
+func (im *importer) winner(t *txn, doc *importedDoc, w *exportedLeaf) error {
 	t.Set(t.close(t.keys.revision(t.open(), doc.id, w.deleted, w.rev)), appendWinnerAt(nil, doc.winner, doc.leaves, w.ancestors))
 	entry := t.close(t.keys.entry(t.open(), t.cfg.shardAt(doc.id, doc.winner), doc.winner))
 	t.Set(entry, t.close(appendEntryValue(t.open(), doc.id, w.rev, doc.leaves, w.deleted)))
 	t.countDocument(doc.id, w.deleted, 1)
 	if w.deleted {
-		return
+		return nil
 	}
 	t.Set(t.close(t.keys.doc(t.open(), keyspace.AllDocs, doc.id)), t.close(appendRev(t.open(), w.rev)))
 	if isDesign(doc.id) {
-		v := im.s.o.Validator
-		watched := v != nil && v.Watches((&Document{ID: doc.id, Rev: w.rev, Body: w.body.body}).AppendJSON(nil))
-		t.Set(t.close(t.keys.doc(t.open(), keyspace.Designs, doc.id)), appendDesignValue(nil, w.rev, watched))
+		e, err := im.s.designEntry(t, &Document{ID: doc.id, Rev: w.rev, Body: w.body.body})
+		if err != nil {
+			return err
+		}
+		t.Set(t.close(t.keys.doc(t.open(), keyspace.Designs, doc.id)), e.appendValue(nil))
 	}
+	return nil
 }
 
 // replace removes what the file said of a document before: exports that were stitched or continued say it again.

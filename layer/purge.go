@@ -44,6 +44,9 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 	if err := t.purgeBodies(id, kept); err != nil {
 		return nil, err
 	}
+	if err := t.mapKept(id, keptLeaves); err != nil {
+		return nil, err
+	}
 	before := &tree.leaves[len(tree.leaves)-1]
 	if err := t.purgeEntry(id, before, keptLeaves); err != nil {
 		return nil, err
@@ -54,7 +57,7 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 		t.touch(t.cfg.shard(id), t.entries)
 		t.entries++
 	}
-	return purged, nil
+	return purged, t.index()
 }
 
 func contains(revs []Rev, r Rev) bool {

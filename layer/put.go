@@ -8,13 +8,19 @@ func (d *Database) Put(ctx context.Context, e Edit, o WriteOptions) (Rev, error)
 	if err := d.uploadLarge(ctx, &e); err != nil {
 		return Rev{}, err
 	}
+	var mapped []mappedEdit // by earlier attempts
 	ps, _, err := transact(ctx, d, func(t *txn) ([1]pendingEdit, error) {
-		ps := [1]pendingEdit{{e: &e}}
-		if err := t.writeEdits(ps[:], o); err != nil {
-			return ps, err
+		ps := [1]pendingEdit{{e: &e, mapped: mapped}}
+		err := t.writeEdits(ps[:], o)
+		mapped = ps[0].mapped
+		if err == nil {
+			err = ps[0].err
 		}
-		return ps, ps[0].err
+		return ps, err
 	})
+	if tooLarge(err) {
+		err = errIndexedTooLarge(e.ID)
+	}
 	if err != nil {
 		return Rev{}, err
 	}

@@ -18,6 +18,9 @@ func mustStore(tb testing.TB, e kv.Engine, o layer.Options) *layer.Store {
 		if err := s.Close(); err != nil {
 			tb.Error(err)
 		}
+		if faulty, ok := e.(faultyEngine); ok {
+			e = faulty.below
+		}
 		checkStore(tb, e)
 	})
 	return s

@@ -26,50 +26,69 @@ type watchedDesign struct {
 	json atomic.Pointer[[]byte]
 }
 
-// watchedFlag, as the third element of a Designs value, marks a design document that writes have to look at. Only writes of these
-// change the stamp: others leave every node's cache as it is (FIELD-NOTES, #2952).
-const watchedFlag = 1
+// designEntry is a value of keyspace.Designs. Only writes of design documents that writes have to look at change the stamp: others leave every node's cache
+// as it is (FIELD-NOTES, #2952).
+type designEntry struct {
+	id      string // the key's
+	rev     Rev
+	watched bool // it has a validate_doc_update
+	// interactive is the signature of an index that writes have to keep up to date (V4), "" if none.
+	interactive string
+}
 
-// appendDesignValue encodes (RevPosition, RevHash, flags).
-func appendDesignValue(dst []byte, r Rev, watched bool) []byte {
-	dst = appendRev(dst, r)
+const (
+	watchedFlag     = 1
+	interactiveFlag = 2
+)
+
+// concernsWrites reports whether writes of other documents have to look at the design document.
+func (e *designEntry) concernsWrites() bool { return e.watched || e.interactive != "" }
+
+// appendValue encodes (RevPosition, RevHash, flags), and the signature of an interactive index.
+func (e *designEntry) appendValue(dst []byte) []byte {
+	dst = appendRev(dst, e.rev)
 	var flags int64
-	if watched {
+	if e.watched {
 		flags |= watchedFlag
 	}
-	return tuple.AppendInt(dst, flags)
+	if e.interactive == "" {
+		return tuple.AppendInt(dst, flags)
+	}
+	return tuple.AppendString(tuple.AppendInt(dst, flags|interactiveFlag), e.interactive)
 }
 
-func parseDesignValue(value []byte) (r Rev, watched bool, err error) {
-	r, rest, err := takeRev(value)
-	if err != nil {
-		return r, false, corrupt("design document entry", err)
+func parseDesignEntry(value []byte) (e designEntry, err error) {
+	var rest []byte
+	if e.rev, rest, err = takeRev(value); err != nil {
+		return e, corrupt("design document entry", err)
 	}
-	flags, _, err := tuple.TakeInt(rest)
-	if err != nil {
-		return r, false, corrupt("design document entry", err)
+	flags, rest, err := tuple.TakeInt(rest)
+	if err == nil && flags&interactiveFlag != 0 {
+		e.interactive, _, err = tuple.TakeString(rest)
 	}
-	return r, flags&watchedFlag != 0, nil
+	if err != nil {
+		return e, corrupt("design document entry", err)
+	}
+	e.watched = flags&watchedFlag != 0
+	return e, nil
 }
 
-func watchedDesigns(rows kv.RangeIterator, prefixLen int) ([]*watchedDesign, error) {
-	var refs []*watchedDesign
+// readDesignEntries collects a range read of Designs. prefixLen is the length of the subspace's prefix.
+func readDesignEntries(rows kv.RangeIterator, prefixLen int) ([]designEntry, error) {
+	defer rows.Close()
+	var entries []designEntry
 	for rows.Next() {
 		row := rows.KeyValue()
-		rev, watched, err := parseDesignValue(row.Value)
+		e, err := parseDesignEntry(row.Value)
 		if err != nil {
 			return nil, err
 		}
-		if !watched {
-			continue
-		}
-		id, _, err := tuple.TakeString(row.Key[prefixLen:])
-		if err != nil {
+		if e.id, _, err = tuple.TakeString(row.Key[prefixLen:]); err != nil {
 			return nil, corrupt("design document entry", err)
 		}
-		refs = append(refs, &watchedDesign{id: id, rev: rev})
+		entries = append(entries, e)
 	}
-	return refs, rows.Err()
+	return entries, rows.Err()
 }
 
 // watched reports whether design documents have a say in the edit. As in CouchDB they have none in design documents.

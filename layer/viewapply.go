@@ -11,8 +11,25 @@ import (
 // indexedDoc is one document's part of an index: what it emitted into each view (nothing, when it is deleted).
 type indexedDoc struct {
 	id    string
-	seq   Seq
+	seq   Seq        // of its entry in the feed, or of a purge
 	views []emission // by view id
+
+	purged bool
+	// fresh says that the entry is written in the same transaction: of seq only the incarnation is known, and entry, the user bytes.
+	fresh bool
+	entry uint16
+}
+
+// setError lists the document as skipped.
+func (doc *indexedDoc) setError(tx kv.Transaction, key []byte, text string) {
+	value := tuple.AppendString(nil, text)
+	if !doc.fresh {
+		tx.Set(key, doc.seq.appendTuple(value))
+		return
+	}
+	value = tuple.AppendInt(value, doc.seq.Incarnation)
+	offset := len(value) + 1
+	tx.SetVersionstampedValue(key, tuple.AppendVersionstamp(value, tuple.IncompleteVersionstamp(doc.entry)), offset)
 }
 
 // cost is roughly what writing the document's rows adds to a transaction, in bytes.
@@ -77,7 +94,7 @@ func (s *viewDelta) replace(tx kv.Transaction, k *indexKeys, doc *indexedDoc, vi
 	tx.Set(k.idKey(doc.id, view), e.appendEntry(nil))
 	if e.err != "" {
 		s.errors++
-		tx.Set(k.errorKey(doc.id, view), doc.seq.appendTuple(tuple.AppendString(nil, e.err)))
+		doc.setError(tx, k.errorKey(doc.id, view), e.err)
 	}
 	_, size := e.size()
 	s.rows += int64(len(e.rows))

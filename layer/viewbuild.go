@@ -29,7 +29,8 @@ type Build struct {
 	space      space
 	keys       indexKeys
 	number     int64 // of the database
-	exact      bool  // there was a snapshot at the start
+	exact      bool  // the goal does not move: there was a snapshot at the start, or the index is interactive
+	reset      bool  // the start has cleared the index, and has to run again
 	publishing publishing
 	snapshot   kv.Snapshot      // nil where the engine holds none
 	progress   map[ShardID]*Seq // changed by Finish alone, beside which no step runs, so that steps of different shards may run at once
@@ -46,6 +47,10 @@ func (ix *Index) StartBuild(ctx context.Context, token int64) (*Build, error) {
 	b := &Build{Index: ix, Token: token}
 	_, _, err := transact(ctx, ix.db, func(t *txn) (struct{}, error) { return struct{}{}, b.start(t) })
 	b.publishing.settle(err == nil, true)
+	if err == nil && b.reset { // what it starts from is known now
+		b.reset = false
+		_, _, err = transact(ctx, ix.db, func(t *txn) (struct{}, error) { return struct{}{}, b.start(t) })
+	}
 	if err != nil {
 		b.Close()
 		return nil, fmt.Errorf("start of index build: %w", err)
@@ -60,6 +65,9 @@ func (b *Build) start(t *txn) error {
 	old, err := parseStatus(status)
 	if err != nil {
 		return err
+	}
+	if t.cfg.maintains(b.Index.design.Signature) {
+		return b.startInteractive(t, old, state)
 	}
 	// After the first read, so that the goal is not before what the index has at the transaction's version.
 	if err := b.Index.pin(t.ctx, &b.snapshot); err != nil {
@@ -98,21 +106,62 @@ func (b *Build) start(t *txn) error {
 		}
 		b.Changes = n[0] + n[1]
 	}
-	if b.purged = b.From; b.From.IsZero() && old == nil {
-		b.purged = b.Goal // what was purged before is not going to be indexed
+	if b.purged = b.From; at.collation == 0 && old == nil {
+		b.purged = b.Goal // there are no rows of what was purged before
 	}
+	return b.begin(t, old != nil)
+}
+
+// startInteractive begins a build up to the creation. Writers go on meanwhile, so that no snapshot is needed; each transaction looks whether its documents are
+// still where they were.
+func (b *Build) startInteractive(t *txn, old *buildStatus, state kv.Future[[]byte]) error {
+	unpin(&b.snapshot) // of an attempt that did not know yet that writers keep the index
+	b.publishing.settle(false, false)
+	if old != nil && old.token > b.Token {
+		return errf(Conflict, "job_lost", "a newer build of the index is under way")
+	}
+	at, err := parseIndexSeq(state)
+	if err != nil {
+		return err
+	}
+	if at.stale() {
+		clearIndex(t, &b.keys)
+		t.createIndex(&b.keys)
+		b.reset = true
+		return nil
+	}
+	b.exact, b.From = true, at.seq
+	if b.Goal, err = parseCreation(t.Get(b.keys.infoKey(keyspace.ViewCreation))); err != nil {
+		return err
+	}
+	if b.purged = b.From; at.collation == 0 {
+		b.purged = b.Goal // there were no rows, and purges since then have taken out those of their documents themselves
+	}
+	if at.ready(b.Goal) {
+		b.Goal = at.seq
+		t.Set(b.keys.infoKey(keyspace.ViewStatus), b.status())
+		return nil
+	}
+	return b.begin(t, old != nil)
+}
+
+// begin notes the build's goal, and where each shard stands.
+func (b *Build) begin(t *txn, unfinished bool) error {
 	b.Shards = shardsSince(t.cfg, b.From)
 	b.progress = make(map[ShardID]*Seq, len(b.Shards))
 	for _, shard := range b.Shards {
 		b.progress[shard] = new(Seq)
-		if *b.progress[shard], err = b.shardProgress(t, shard, old != nil); err != nil {
+		var err error
+		if *b.progress[shard], err = b.shardProgress(t, shard, unfinished); err != nil {
 			return err
 		}
 	}
-	value := b.Goal.appendTuple(tuple.AppendInt(nil, b.Token))
-	t.Set(b.keys.infoKey(keyspace.ViewStatus), value)
+	t.Set(b.keys.infoKey(keyspace.ViewStatus), b.status())
 	return nil
 }
+
+// status is the value of ViewStatus.
+func (b *Build) status() []byte { return b.Goal.appendTuple(tuple.AppendInt(nil, b.Token)) }
 
 // shardProgress is where the shard's steps begin: behind what an unfinished build did.
 func (b *Build) shardProgress(tx kv.Transaction, shard ShardID, unfinished bool) (Seq, error) {
@@ -184,7 +233,7 @@ func (b *Build) collect(ctx context.Context, shard ShardID, n int) (*batch, erro
 	if err != nil {
 		return nil, err
 	}
-	batch.docs, err = b.Index.mapAll(ctx, &b.keys, sources)
+	batch.docs, err = b.Index.mapAll(ctx, &b.keys, sources, 0)
 	return batch, err
 }
 
@@ -192,7 +241,7 @@ func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo Seq) error 
 	status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
 	var err error
 	if b.snapshot == nil {
-		if docs, err = unmoved(t, shard, docs); err != nil {
+		if docs, err = unmoved(t, docs); err != nil {
 			return err
 		}
 	}
@@ -203,14 +252,20 @@ func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo Seq) error 
 	return applyRows(t, &b.keys, docs)
 }
 
-// unmoved are the documents that have not changed since they were read. One that has comes again, later in the feed.
-func unmoved(t *txn, shard ShardID, docs []indexedDoc) ([]indexedDoc, error) {
+// unmoved are the documents that have not changed since they were read. One that has comes again, later in the feed, or is indexed by its writer.
+func unmoved(t *txn, docs []indexedDoc) ([]indexedDoc, error) {
 	entries := make([]kv.Future[[]byte], len(docs))
 	for i := range docs {
-		entries[i] = t.Get(t.close(t.keys.entry(t.open(), shard, docs[i].seq)))
+		if doc := &docs[i]; !doc.purged {
+			entries[i] = t.Get(t.close(t.keys.entry(t.open(), t.cfg.shardAt(doc.id, doc.seq), doc.seq)))
+		}
 	}
 	kept := make([]indexedDoc, 0, len(docs))
 	for i := range docs {
+		if docs[i].purged {
+			kept = append(kept, docs[i])
+			continue
+		}
 		entry, err := entries[i].Wait()
 		if err != nil {
 			return nil, err
@@ -305,7 +360,7 @@ func (b *Build) finish(t *txn) (done bool, added []ShardID, err error) {
 		if len(added) > 0 {
 			return false, added, nil
 		}
-		batch, err := b.Index.collectAll(t, t.Snapshot(), &b.keys, b.reached(), b.purged, closing)
+		batch, err := b.Index.collectAll(t, t.Snapshot(), &b.keys, b.reached(), b.purged, Seq{}, closing)
 		if err != nil {
 			return false, nil, err
 		}

@@ -31,12 +31,19 @@ type catchUp struct {
 func (c *catchUp) run(t *txn) (bool, error) {
 	keys := c.ix.keys(t.keys)
 	status, state := t.Get(keys.infoKey(keyspace.ViewStatus)), t.Get(keys.infoKey(keyspace.ViewUpdateSeq))
-	if building, err := parseStatus(status); building != nil || err != nil {
+	building, err := parseStatus(status)
+	if err != nil {
 		return false, err
 	}
 	at, err := parseIndexSeq(state)
 	if err != nil || at.stale() {
 		return false, err
+	}
+	if t.cfg.maintains(c.ix.design.Signature) {
+		return c.runInteractive(t, &keys, at, building != nil)
+	}
+	if building != nil {
+		return false, nil
 	}
 	if err := c.ix.pin(t.ctx, &c.docs); err != nil {
 		return false, err
@@ -53,11 +60,7 @@ func (c *catchUp) run(t *txn) (bool, error) {
 		c.publish(t, upTo)
 		return true, nil
 	}
-	since := make(map[ShardID]Seq)
-	for _, shard := range shardsSince(t.cfg, at.seq) {
-		since[shard] = at.seq
-	}
-	batch, err := c.ix.collectAll(t, from, &keys, since, at.seq, c.n)
+	batch, err := c.ix.collectAll(t, from, &keys, sinceOf(t.cfg, at.seq), at.seq, Seq{}, c.n)
 	if err != nil || !batch.done || cutAt(&keys, batch.docs, stepBytes) < len(batch.docs) {
 		return false, err
 	}
@@ -67,6 +70,40 @@ func (c *catchUp) run(t *txn) (bool, error) {
 	setIndexSeq(t, &keys, upTo)
 	c.publish(t, upTo)
 	return true, nil
+}
+
+// runInteractive makes an interactive index ready. Writers have kept it up to date since its creation.
+func (c *catchUp) runInteractive(t *txn, keys *indexKeys, at indexSeq, building bool) (bool, error) {
+	c.publishing.settle(false, false) // of an attempt that did not know yet that writers keep the index
+	creation, err := parseCreation(t.Get(keys.infoKey(keyspace.ViewCreation)))
+	if err != nil || at.ready(creation) {
+		return err == nil, err
+	}
+	if building {
+		return false, nil
+	}
+	batch, err := c.ix.collectAll(t, t.Snapshot(), keys, sinceOf(t.cfg, at.seq), at.seq, creation, c.n)
+	if err != nil || !batch.done || cutAt(keys, batch.docs, stepBytes) < len(batch.docs) {
+		return false, err
+	}
+	docs, err := unmoved(t, batch.docs)
+	if err != nil {
+		return false, err
+	}
+	if err := applyRows(t, keys, docs); err != nil {
+		return false, err
+	}
+	setIndexSeq(t, keys, creation)
+	return true, nil
+}
+
+// sinceOf is where a pass over the feed from seq on begins in each shard.
+func sinceOf(cfg *config, seq Seq) map[ShardID]Seq {
+	since := make(map[ShardID]Seq)
+	for _, shard := range shardsSince(cfg, seq) {
+		since[shard] = seq
+	}
+	return since
 }
 
 // publish keeps the documents that the rows are made from.

@@ -37,7 +37,7 @@ const loadBytes = 8 << 20
 func (ix *Index) collect(ctx context.Context, r kv.Reader, keys space, k *indexKeys, shard ShardID, from, goal Seq, n int) (*batch, error) {
 	b, sources, err := ix.gather(r, keys, shard, from, goal, n)
 	if err == nil {
-		b.docs, err = ix.mapAll(ctx, k, sources)
+		b.docs, err = ix.mapAll(ctx, k, sources, 0)
 	}
 	return b, err
 }
@@ -65,16 +65,16 @@ func (ix *Index) gather(r kv.Reader, keys space, shard ShardID, from, goal Seq, 
 const mapTime = 2 * time.Second
 
 // collectAll is collect for all that is left of several shards at one version, and of the purges; done is false where that is more than n documents, or takes
-// too long to map.
-func (ix *Index) collectAll(t *txn, r kv.Reader, k *indexKeys, from map[ShardID]Seq, purges Seq, n int) (*batch, error) {
+// too long to map. goal zero is the end.
+func (ix *Index) collectAll(t *txn, r kv.Reader, k *indexKeys, from map[ShardID]Seq, purges, goal Seq, n int) (*batch, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, mapTime)
 	defer cancel()
-	all, err := ix.purgedDocs(t, r, purges, Seq{}, n)
+	all, err := ix.purgedDocs(t, r, purges, goal, n)
 	if err != nil || !all.done {
 		return all, err
 	}
 	for shard, seq := range from {
-		b, err := ix.collect(ctx, r, t.keys, k, shard, seq, Seq{}, n-len(all.docs))
+		b, err := ix.collect(ctx, r, t.keys, k, shard, seq, goal, n-len(all.docs))
 		if err != nil && ctx.Err() != nil && t.ctx.Err() == nil {
 			return &batch{}, nil
 		}
@@ -156,8 +156,9 @@ func (ix *Index) appendDocument(dst []byte, r kv.Reader, keys space, e *entry, b
 	return doc.AppendJSON(dst), nil
 }
 
-// mapAll runs the map functions over the sources, on all processors where there are many.
-func (ix *Index) mapAll(ctx context.Context, k *indexKeys, sources []source) ([]indexedDoc, error) {
+// mapAll runs the map functions over the sources, on all processors where there are many. limit, where not zero, is how long a function may take over a
+// document at most.
+func (ix *Index) mapAll(ctx context.Context, k *indexKeys, sources []source, limit time.Duration) ([]indexedDoc, error) {
 	docs := make([]indexedDoc, len(sources))
 	live := make([]int, 0, len(sources))
 	views := make([]emission, len(sources)*len(ix.design.Views))
@@ -174,6 +175,9 @@ func (ix *Index) mapAll(ctx context.Context, k *indexKeys, sources []source) ([]
 	maps, err := ix.db.store.compile(ctx, ix.design)
 	if err != nil {
 		return nil, err
+	}
+	if limit > 0 {
+		maps = maps.Within(limit)
 	}
 	const alone = 50 // documents that are not worth another goroutine
 	workers := min(runtime.GOMAXPROCS(0), (len(live)+alone-1)/alone)

@@ -18,8 +18,8 @@ func (o *overlay) apply() error {
 	t := &txn{Transaction: s.tx, ctx: s.ctx, db: s.d, core: s.core, keys: s.keys, cfg: s.cfg}
 	keys := o.ix.keys(s.keys)
 	lastSeq := readLastSeq(s.r, s.keys, s.cfg)
-	at, err := readIndexAt(s.r, &keys)
-	if err != nil || at.seq.IsZero() || !at.building && !o.docs {
+	at, err := o.ix.readAt(s, &keys)
+	if err != nil || at.interactive || at.seq.IsZero() || !at.building && !o.docs {
 		return err
 	}
 	upTo, err := lastSeq()
@@ -30,7 +30,7 @@ func (o *overlay) apply() error {
 	if err != nil {
 		return err
 	}
-	batch, err := o.ix.collectAll(t, s.r, &keys, since, at.seq, overlayDocs)
+	batch, err := o.ix.collectAll(t, s.r, &keys, since, at.seq, Seq{}, overlayDocs)
 	if err != nil || !batch.done || cutAt(&keys, batch.docs, stepBytes) < len(batch.docs) {
 		return err
 	}
@@ -69,8 +69,8 @@ func (ix *Index) readOverlaid(s *stream, docs bool) (*indexReading, error) {
 	}
 	r := &indexReading{keys: ix.keys(s.keys), rows: s, docs: s, close: s.close}
 	err := s.try(func() error {
-		at, err := readIndexAt(s.r, &r.keys)
-		r.seq, r.empty = at.seq, at.building && at.seq.IsZero()
+		at, err := ix.readAt(s, &r.keys)
+		r.seq, r.empty = at.seq, at.seq.IsZero()
 		return err
 	})
 	return r, err

@@ -229,8 +229,28 @@ func (p *publishing) settle(committed, held bool) {
 
 // indexAt is what a reader needs to know of an index before it reads its rows.
 type indexAt struct {
-	seq      Seq
-	building bool
+	seq         Seq
+	building    bool
+	interactive bool // rows and documents are of one version; while it is building, rows are of none
+}
+
+// readAt is where the index stands at the stream's version.
+func (ix *Index) readAt(s *stream, k *indexKeys) (indexAt, error) {
+	if !s.cfg.maintains(ix.design.Signature) {
+		return readIndexAt(s.r, k)
+	}
+	created, at := s.r.Get(k.infoKey(keyspace.ViewCreation)), s.r.Get(k.infoKey(keyspace.ViewUpdateSeq))
+	lastSeq := readLastSeq(s.r, s.keys, s.cfg)
+	creation, err := parseCreation(created)
+	if err != nil {
+		return indexAt{}, err
+	}
+	seq, err := parseIndexSeq(at)
+	if err != nil || !seq.ready(creation) {
+		return indexAt{building: true, interactive: true}, err
+	}
+	last, err := lastSeq()
+	return indexAt{seq: last, interactive: true}, err
 }
 
 func readIndexAt(r kv.Reader, k *indexKeys) (indexAt, error) {
@@ -243,7 +263,7 @@ func readIndexAt(r kv.Reader, k *indexKeys) (indexAt, error) {
 	if at.stale() {
 		at.seq = Seq{}
 	}
-	return indexAt{at.seq, building != nil}, err
+	return indexAt{seq: at.seq, building: building != nil}, err
 }
 
 // indexReading is one query's view of an index. It ends with its context at the latest.
@@ -271,12 +291,16 @@ func (ix *Index) read(ctx context.Context, docs bool) (*indexReading, error) {
 		return r, err
 	}
 	r := &indexReading{keys: ix.keys(s.keys), rows: s, docs: s, close: s.close}
-	at, err := readIndexAt(s.r, &r.keys)
+	at, err := ix.readAt(s, &r.keys)
 	if err != nil {
 		s.close()
 		return nil, err
 	}
-	r.seq, r.empty = at.seq, at.building && at.seq.IsZero()
+	if at.interactive {
+		r.seq, r.empty = at.seq, at.seq.IsZero()
+		return r, nil
+	}
+	r.seq, r.empty = at.seq, at.seq.IsZero()
 	all := &ix.db.store.published
 	held := all.take(publication{s.core.number, ix.design.Signature}, at.seq)
 	if held == nil {

@@ -15,6 +15,9 @@ import (
 // out of the index. goal zero is the end.
 func (ix *Index) purgedDocs(t *txn, r kv.Reader, from, goal Seq, n int) (*batch, error) {
 	b, keys := &batch{upTo: goal, done: true}, t.keys
+	if !goal.IsZero() && goal.Compare(from) <= 0 {
+		return b, nil
+	}
 	rows := r.GetRange(purgeRange(keys, t.cfg.incarnation, from, goal), kv.RangeOptions{Limit: n + 1, Mode: kv.ModeExact})
 	defer rows.Close()
 	prefix := len(keys.sub(nil, keyspace.Purges))
@@ -51,7 +54,7 @@ func (ix *Index) purgedDocs(t *txn, r kv.Reader, from, goal Seq, n int) (*batch,
 			return nil, err
 		}
 		if !there && (ix.design.Options.IncludeDesign || !isDesign(ids[i])) {
-			b.docs = append(b.docs, indexedDoc{id: ids[i], seq: b.upTo, views: make([]emission, len(ix.design.Views))})
+			b.docs = append(b.docs, indexedDoc{id: ids[i], seq: b.upTo, views: make([]emission, len(ix.design.Views)), purged: true})
 		}
 	}
 	return b, nil

@@ -72,7 +72,10 @@ func (r *indexReading) query(view int, q ViewQuery) (*ViewResult, error) {
 	result := &ViewResult{Offset: -1, UpdateSeq: r.seq}
 	if r.empty {
 		ranges = nil
-	} else if result.TotalRows, err = waitCounter(r.rows.r.Get(r.keys.viewInfoKey(keyspace.ViewRowCount, view))); err != nil {
+	} else if err = r.rows.try(func() error {
+		result.TotalRows, err = waitCounter(r.rows.r.Get(r.keys.viewInfoKey(keyspace.ViewRowCount, view)))
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	if q.Key == nil && q.Keys == nil && q.StartKey == nil && q.Partition == "" {

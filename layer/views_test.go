@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/faultkv"
 	"github.com/divandb/divan/layer/script"
 )
 
@@ -37,6 +39,23 @@ func openViewStore(tb testing.TB, engine kv.Engine) *layer.Store {
 		}
 	})
 	return mustStore(tb, engine, layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
+}
+
+// openFaultyViews is openViews on an engine without snapshots, on which transactions meet faults by a seed that is logged.
+func openFaultyViews(t *testing.T, o layer.CreateOptions) *layer.Database {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	below := mustEngine(t)
+	faulty := faultkv.New(below, faultkv.Options{Seed: seed, Rates: faultkv.Rates{
+		Conflict: 0.05, TooOld: 0.004, FutureVersion: 0.05, UnknownLost: 0.05, UnknownCommitted: 0.05}})
+	return openViewsOn(t, faultyEngine{withoutSnapshots{faulty}, below}, o)
+}
+
+// faultyEngine is checked without its faults.
+type faultyEngine struct {
+	kv.Engine
+	below kv.Engine
 }
 
 // save writes a document's newest revision, whatever its last one is.

@@ -33,6 +33,8 @@ type IndexState struct {
 	LastSeq  Seq // of the database
 	Building bool
 	Goal     Seq // of the build under way
+	// Creation is the sequence at which an interactive index was created (V4), zero if it is not one. It is Current from when it was built up to there.
+	Creation Seq
 	Shards   []ShardState
 	Views    []ViewState // in the order of Design.Views
 }
@@ -77,6 +79,11 @@ func (ix *Index) State(ctx context.Context) (IndexState, error) {
 		if !seq.stale() {
 			state.Seq = seq.seq
 		}
+		if t.cfg.maintains(ix.design.Signature) {
+			if state.Creation, err = parseCreation(t.Get(k.infoKey(keyspace.ViewCreation))); err != nil {
+				return state, err
+			}
+		}
 		for i := range counters {
 			v := &state.Views[i]
 			v.Name = ix.design.Views[i].Name
@@ -87,10 +94,20 @@ func (ix *Index) State(ctx context.Context) (IndexState, error) {
 			}
 		}
 		building, err := parseStatus(status)
-		if building == nil || err != nil {
+		if err != nil {
 			return state, err
 		}
+		if seq.ready(state.Creation) {
+			state.Seq = state.LastSeq
+			return state, nil
+		}
+		if building == nil {
+			return state, nil
+		}
 		state.Building, state.Goal = true, building.goal
+		if !state.Creation.IsZero() {
+			state.Goal = state.LastSeq // writers have done the rest
+		}
 		state.Shards, err = shardStates(t, t.cfg, &k, state.Seq)
 		return state, err
 	})
@@ -126,6 +143,11 @@ func (s indexSeq) stale() bool { return s.collation != 0 && s.collation != int64
 func setIndexSeq(tx kv.Transaction, k *indexKeys, seq Seq) {
 	value := seq.appendTuple(tuple.AppendInt(nil, keyspace.IndexFormat))
 	tx.Set(k.infoKey(keyspace.ViewUpdateSeq), tuple.AppendInt(value, int64(collate.Version)))
+	endBuild(tx, k)
+}
+
+// endBuild forgets the build under way, which ends with a Conflict if it still runs.
+func endBuild(tx kv.Transaction, k *indexKeys) {
 	tx.Clear(k.infoKey(keyspace.ViewStatus))
 	begin, end := tuple.Range(k.infoKey(keyspace.ViewProgress))
 	tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
@@ -188,24 +210,25 @@ func clearIndex(tx kv.Transaction, k *indexKeys) {
 
 // CleanupViews removes the indexes whose signature no design document has (V8). A build of such an index ends with a Conflict.
 func (d *Database) CleanupViews(ctx context.Context) error {
-	designs, err := d.Designs(ctx)
-	if err != nil {
-		return err
-	}
-	used := make(map[string]bool, len(designs))
-	for _, design := range designs {
-		used[design.Signature] = true
-	}
-	_, _, err = transact(ctx, d, func(t *txn) (struct{}, error) {
+	_, _, err := transact(ctx, d, func(t *txn) (struct{}, error) {
+		designs, err := t.designs(t) // with conflict: none comes to use an index while that is cleared
+		if err != nil {
+			return struct{}{}, err
+		}
+		used := make(map[string]bool, len(designs))
+		for _, design := range designs {
+			used[design.Signature] = true
+		}
 		return struct{}{}, clearUnused(t, t.keys, used)
 	})
 	return err
 }
 
-// clearUnused finds the signatures among the update sequences and the statuses: an index that was never finished has only the latter.
+// clearUnused finds the signatures among the update sequences and the statuses: an index that was never finished has only the latter, and an interactive one
+// rows from its creation on.
 func clearUnused(tx kv.Transaction, keys space, used map[string]bool) error {
 	k := newIndexKeys(keys.sub(nil, keyspace.Views), &Design{})
-	for _, what := range []keyspace.ViewInfoKey{keyspace.ViewUpdateSeq, keyspace.ViewStatus} {
+	for _, what := range []keyspace.ViewInfoKey{keyspace.ViewUpdateSeq, keyspace.ViewStatus, keyspace.ViewCreation} {
 		prefix := tuple.AppendInt(k.info[:len(k.info):len(k.info)], int64(what))
 		begin, end := tuple.Range(prefix)
 		it := tx.GetRange(kv.KeyRange{Begin: begin, End: end}, kv.RangeOptions{Mode: kv.ModeWantAll})

@@ -14,6 +14,7 @@ import (
 //	resolve  which branch is extended, or a conflict; perhaps one more read
 //	compose  attachments, body, revision id; with the parent's body where the edit refers to it
 //	validate what design documents say
+//	map      what interactive indexes get
 //	apply    the writes
 
 // Counters of keyspace.Counters.
@@ -54,6 +55,8 @@ type pendingEdit struct {
 	attachments []Attachment
 	uploads     []kv.Future[[]byte] // the upload entries of e.Attachments that have one
 	stored      []byte              // body as stored
+	entry       uint16              // user bytes of the changes entry
+	mapped      []mappedEdit        // for interactive indexes; kept over attempts
 	body        []byte
 }
 
@@ -95,7 +98,7 @@ func (p *plan) winner() *leafKV {
 func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) error {
 	for i := range ps {
 		p := &ps[i]
-		*p = pendingEdit{e: p.e}
+		*p = pendingEdit{e: p.e, mapped: p.mapped}
 		if p.err = t.checkEdit(p.e, o); p.err == nil {
 			p.issue(t, o)
 		}
@@ -113,6 +116,9 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) error {
 	if err == nil && o.User != nil && t.db.store.o.Validator != nil {
 		err = eachEdit(ps, func(p *pendingEdit) error { return p.validate(t, o) })
 	}
+	if err == nil && len(t.cfg.interactive) > 0 {
+		err = t.mapEdits(ps, o)
+	}
 	if err != nil {
 		return err
 	}
@@ -121,7 +127,10 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) error {
 			return errAborted
 		}
 	}
-	return eachEdit(ps, func(p *pendingEdit) error { return p.apply(t) })
+	if err := eachEdit(ps, func(p *pendingEdit) error { return p.apply(t) }); err != nil {
+		return err
+	}
+	return t.index()
 }
 
 // eachEdit runs a stage for every edit that still has something to write. An *Error that the stage returns belongs to that edit; any other

@@ -78,8 +78,8 @@ const (
 	// Counters are little-endian 64-bit integers changed by atomic add: (Counters, name). In a partitioned database those of documents
 	// and bodies are kept for each partition too: (Counters, name, partition).
 	Counters Subspace = 12
-	// Designs lists design documents: (Designs, DocID) = (RevPosition, RevHash, flags), so that none is searched among the documents. Flag 1: writes
-	// have to look at it (layer.Validator).
+	// Designs lists design documents: (Designs, DocID) = (RevPosition, RevHash, flags, ...), so that none is searched among the documents. Flag 1: writes
+	// are validated by it (layer.Validator). Flag 2: writes keep its index up to date (V4); the signature follows.
 	Designs Subspace = 13
 	// Views holds indexes (V2): (Views, ViewSubspace, signature, ...). See layer/view*.go.
 	Views Subspace = 14

@@ -16,7 +16,8 @@ type ViewInfoKey int64
 const (
 	// ViewUpdateSeq: (.., signature) = (IndexFormat, Incarnation, Versionstamp, collation version). Documents up to here are in the index.
 	ViewUpdateSeq ViewInfoKey = 0
-	// ViewCreation: (.., signature) = versionstamp of the design document that made an interactive index (V4).
+	// ViewCreation: (.., signature) = (IndexFormat, Incarnation, Versionstamp) of the design document that made an interactive index (V4). Writes after it
+	// keep the index up to date; what was written before is indexed by a build. The index is ready from when ViewUpdateSeq is no less.
 	ViewCreation ViewInfoKey = 1
 	// ViewStatus: (.., signature) = (build token, Incarnation, Versionstamp of the goal) while a build is under way, else missing.
 	ViewStatus ViewInfoKey = 2

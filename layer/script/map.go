@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"errors"
+	"time"
 
 	js "modernc.org/libquickjs"
 )
@@ -22,6 +23,8 @@ type Mapped struct {
 // use; each call of Map works alone.
 type Maps struct {
 	handle
+	patience *patience
+	most     time.Duration // for one document and function, where not zero
 }
 
 // Maps compiles map functions. lib is the JSON of the design document's views.lib, for require("views/lib/..."), or nil. The error is a
@@ -37,7 +40,21 @@ func (s *Sandbox) Maps(ctx context.Context, lib []byte, functions []Function) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Maps{h}, nil
+	return &Maps{handle: h, patience: newPatience(s.limits.Time, len(functions))}, nil
+}
+
+// Within is the same functions with a limit on the time that one of them takes over a document, where that is less than the sandbox's.
+func (m *Maps) Within(limit time.Duration) *Maps {
+	return &Maps{handle: m.handle, patience: m.patience, most: limit}
+}
+
+// limit is how long a function may take over the next document.
+func (m *Maps) limit(function int) time.Duration {
+	limit := m.patience.limit(function)
+	if m.most > 0 {
+		limit = min(limit, m.most)
+	}
+	return limit
 }
 
 // Map runs every function over every document (JSON texts, with _id, _rev and what else the function is to see) and calls
@@ -106,7 +123,7 @@ func (b *batch) run(r *runtime) error {
 func (b *batch) document(r *runtime) error {
 	var doc value
 	for ready := false; b.function < len(r.functions) && !r.dead; b.function++ {
-		err := r.limited(b.function, b.maps.s.limits.Time, func(r *runtime, fn *realm) error {
+		err := r.limited(b.function, b.maps.limit(b.function), func(r *runtime, fn *realm) error {
 			if !ready {
 				var err error
 				if doc, err = r.document(b.docs[b.doc], true); err != nil {
@@ -120,8 +137,12 @@ func (b *batch) document(r *runtime) error {
 		var limit *LimitError
 		switch {
 		case err == nil:
+			b.maps.patience.endedWell(b.function)
 		case errors.As(err, &thrown), errors.As(err, &limit):
 			b.forget()
+			if limit != nil && limit.Limit == "time" {
+				b.maps.patience.stopped(b.function)
+			}
 		default:
 			return err
 		}

@@ -1,0 +1,47 @@
+package script
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// patience is how long a map function may take over a document. It starts at Limits.Time, and with every document at which the function is stopped it
+// gets half of that, so that one that loops on many documents does not hold up its index for seconds at each of them; with every thousand documents
+// that end well in time it is given twice as much again.
+type patience struct {
+	time   time.Duration
+	strike []strikes // by function
+}
+
+type strikes struct{ halved, well atomic.Int32 }
+
+const (
+	// leastPatience is enough for any function that does not loop, on a busy machine too.
+	leastPatience = 100 * time.Millisecond
+	maxHalved     = 10
+	wellAgain     = 1000
+)
+
+func newPatience(limit time.Duration, functions int) *patience {
+	return &patience{limit, make([]strikes, functions)}
+}
+
+func (p *patience) limit(function int) time.Duration {
+	return max(p.time>>p.strike[function].halved.Load(), min(p.time, leastPatience))
+}
+
+func (p *patience) stopped(function int) {
+	s := &p.strike[function]
+	s.well.Store(0)
+	if s.halved.Load() < maxHalved {
+		s.halved.Add(1)
+	}
+}
+
+func (p *patience) endedWell(function int) {
+	s := &p.strike[function]
+	if s.halved.Load() > 0 && s.well.Add(1) == wellAgain {
+		s.well.Store(0)
+		s.halved.Add(-1)
+	}
+}

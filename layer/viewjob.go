@@ -1,0 +1,25 @@
+package layer
+
+import "encoding/json"
+
+// IndexJobs is the type of jobs that build indexes.
+const IndexJobs = "index"
+
+// IndexJob is the data of a job that builds an index.
+type IndexJob struct {
+	Database  string `json:"database"`
+	Design    string `json:"design"`
+	Signature string `json:"signature"`
+}
+
+// ID names the job: there is one for each index.
+func (j IndexJob) ID() string { return j.Database + "/" + j.Signature }
+
+// Encode is the job's data.
+func (j IndexJob) Encode() []byte {
+	b, err := json.Marshal(j)
+	if err != nil {
+		panic(err) // three strings
+	}
+	return b
+}
