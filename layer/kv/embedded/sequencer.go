@@ -51,27 +51,18 @@ func (q *commitQueue) close() {
 	q.signal()
 }
 
-// take blocks until there are requests and moves a group of them to dst, which is empty. open is false when the queue is closed and empty.
-func (q *commitQueue) take(dst []*commitRequest) (group []*commitRequest, open bool) {
-	for {
-		<-q.wake
-		q.mu.Lock()
-		n, size := 0, 0
-		for n < len(q.mu.waiting) && n < maxGroup && size < maxGroupBytes {
-			size += q.mu.waiting[n].batch.Len()
-			n++
-		}
-		dst = append(dst, q.mu.waiting[:n]...)
-		q.mu.waiting = slices.Delete(q.mu.waiting, 0, n)
-		more, closed := len(q.mu.waiting) > 0, q.mu.closed
-		q.mu.Unlock()
-		if more || closed {
-			q.signal()
-		}
-		if n > 0 || closed {
-			return dst, n > 0
-		}
+// take moves what waits to dst, most of it at most; where some is left, wake holds a token again. open is false when the queue is closed and empty.
+func (q *commitQueue) take(dst []*commitRequest, most int) (taken []*commitRequest, open bool) {
+	q.mu.Lock()
+	n := min(most, len(q.mu.waiting))
+	dst = append(dst, q.mu.waiting[:n]...)
+	q.mu.waiting = slices.Delete(q.mu.waiting, 0, n)
+	more, closed := len(q.mu.waiting) > 0, q.mu.closed
+	q.mu.Unlock()
+	if more {
+		q.signal()
 	}
+	return dst, more || !closed
 }
 
 const (
@@ -80,22 +71,26 @@ const (
 	maxGroupBytes = 8 << 20
 )
 
-// group is a number of commits with one version, in order.
+// group is a number of commits with one version and one sync, in order.
 type group struct {
 	requests []*commitRequest
 	version  int64
 	applied  int           // requests that were
+	bytes    int           // of what was applied
 	view     *view         // the state right after, nil where nothing was applied
-	sync     *pebble.Batch // the batch that is synced last, nil where nothing was applied
+	sync     *pebble.Batch // waits for all of it to be on disk, nil where nothing was applied
 	err      error         // why the rest of the group has failed
 }
+
+func (g *group) full() bool { return len(g.requests) >= maxGroup || g.bytes >= maxGroupBytes }
 
 // committer owns the sequencer and the syncer.
 type committer struct {
 	e     *Engine
 	queue commitQueue
-	// synced gives groups to the syncer in order. Unbuffered: with one group syncing and the next one applied, requests gather for a third.
-	synced chan *group
+	// idle holds a token while no group syncs. The sequencer takes it to begin a sync, and the syncer gives it back when that has ended.
+	idle   chan struct{}
+	synced chan *group // whose sync has begun, one at most; the sequencer closes it
 
 	clock    *clock
 	resolver *resolver
@@ -104,7 +99,9 @@ type committer struct {
 func (c *committer) start(e *Engine, last int64) {
 	c.e = e
 	c.queue.wake = make(chan struct{}, 1)
-	c.synced = make(chan *group)
+	c.idle = make(chan struct{}, 1)
+	c.idle <- struct{}{}
+	c.synced = make(chan *group, 1)
 	c.clock = newClock(last)
 	c.resolver = newResolver(last, e.o.ResolverBytes, e.o.transactionTime.Microseconds()*11/10)
 	e.running.Add(2)
@@ -138,64 +135,95 @@ func (c *committer) commit(ctx context.Context, r *commitRequest) error {
 	}
 }
 
-// sequence is the sequencer: it takes what waits, resolves it, gives it a version, applies it, and hands it to the syncer.
+// sequence is the sequencer. It resolves and applies commits as they come, and all that come while a group syncs are the next group: they share one
+// sync, which begins when that one ends.
 func (c *committer) sequence() {
 	defer c.e.running.Done()
 	defer close(c.synced)
-	for {
-		requests, open := c.queue.take(nil)
-		if !open {
-			return
+	for open := true; open; {
+		g := new(group)
+		for open && len(g.requests) == 0 {
+			<-c.queue.wake
+			open = c.extend(g)
 		}
-		g := &group{requests: slices.DeleteFunc(requests, func(r *commitRequest) bool {
-			return !r.state.CompareAndSwap(requestWaiting, requestTaken)
-		})}
-		c.process(g)
+		for begun := false; !begun; {
+			wake := c.queue.wake
+			if !open || g.full() {
+				wake = nil
+			}
+			select {
+			case <-wake:
+				open = c.extend(g)
+			case <-c.idle:
+				open = c.extend(g) // a last time
+				c.beginSync(g)
+				begun = true
+			}
+		}
 		c.synced <- g
 	}
 }
 
-// process gives each request of the group its outcome, but for the sync. A panic of Pebble's ends the group and the engine's writing.
-func (c *committer) process(g *group) {
-	if g.err = c.e.failed(); g.err != nil {
+// extend adds what waits to the group and gives each request its outcome, but for the sync. It is false when nothing will come any more.
+func (c *committer) extend(g *group) (open bool) {
+	from := len(g.requests)
+	if g.full() {
+		return true
+	}
+	g.requests, open = c.queue.take(g.requests, maxGroup-from)
+	gone := func(r *commitRequest) bool { return !r.state.CompareAndSwap(requestWaiting, requestTaken) }
+	g.requests = append(g.requests[:from], slices.DeleteFunc(g.requests[from:], gone)...)
+	c.guarded(g, func() error {
+		for _, r := range g.requests[from:] {
+			if r.err = c.resolve(g, r); r.err != nil {
+				continue
+			}
+			if err := c.apply(g, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return open
+}
+
+// beginSync has all of the group written to the disk, and keeps the state that it leaves.
+func (c *committer) beginSync(g *group) {
+	if g.applied == 0 {
 		return
 	}
-	if c.e.closing.Load() {
-		g.err = errClosed
+	c.guarded(g, func() error {
+		end := c.e.db.NewBatch()
+		_ = end.LogData([]byte{}, nil) // a batch in memory has no error; an empty one would not be synced
+		if err := c.e.db.ApplyNoSyncWait(end, syncInLog); err != nil {
+			return err
+		}
+		g.sync, g.view = end, c.e.newView(g.version)
+		return nil
+	})
+}
+
+// guarded does work on the group unless that has failed. An error or panic of Pebble's ends the group and the engine's writing.
+func (c *committer) guarded(g *group, work func() error) {
+	if g.err != nil {
+		return
+	}
+	if g.err = c.e.failed(); g.err != nil {
+		if g.applied > 0 {
+			g.err = maybe(g.err)
+		}
 		return
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err := panicError(p)
-			c.e.fail(err)
+			c.e.fail(panicError(p))
 			g.err = maybe(c.e.failed())
 		}
 	}()
-	g.version = c.clock.next()
-	for i, r := range g.requests {
-		if r.err = c.resolve(r); r.err != nil {
-			continue
-		}
-		if g.err = c.apply(g, r, i == len(g.requests)-1); g.err != nil {
-			c.e.fail(g.err)
-			g.err = maybe(c.e.failed())
-			return
-		}
+	if err := work(); err != nil {
+		c.e.fail(err)
+		g.err = maybe(c.e.failed())
 	}
-	if g.applied == 0 {
-		return
-	}
-	if g.sync == nil { // the last request was refused
-		marker := c.e.db.NewBatch()
-		_ = marker.LogData([]byte{}, nil)
-		if g.err = c.e.db.ApplyNoSyncWait(marker, syncInLog); g.err != nil {
-			c.e.fail(g.err)
-			g.err = maybe(c.e.failed())
-			return
-		}
-		g.sync = marker
-	}
-	g.view = c.e.newView(g.version)
 }
 
 // panicError is the error in a panic of Pebble's log writer. Others panic on.
@@ -224,7 +252,10 @@ func maybe(err error) error {
 var errNotCommitted = kv.NewError(kv.CodeNotCommitted, "another transaction wrote what this one read", nil)
 
 // resolve checks that what r read is still so.
-func (c *committer) resolve(r *commitRequest) error {
+func (c *committer) resolve(g *group, r *commitRequest) error {
+	if c.e.closing.Load() {
+		return errClosed
+	}
 	conflict, tooOld := c.resolver.conflicts(r.readVersion, r.reads)
 	switch {
 	case tooOld:
@@ -235,8 +266,11 @@ func (c *committer) resolve(r *commitRequest) error {
 	return nil
 }
 
-// apply writes r at the group's version and order. It is in Pebble's memtable and log afterwards, the log not yet synced.
-func (c *committer) apply(g *group, r *commitRequest, last bool) error {
+// apply writes r at the group's version, next in order. It is in Pebble's memtable afterwards, and on its way to the log.
+func (c *committer) apply(g *group, r *commitRequest) error {
+	if g.applied == 0 {
+		g.version = c.clock.next()
+	}
 	r.version = g.version
 	binary.BigEndian.PutUint64(r.stamp[:8], uint64(g.version))
 	binary.BigEndian.PutUint16(r.stamp[8:], uint16(g.applied))
@@ -249,14 +283,8 @@ func (c *committer) apply(g *group, r *commitRequest, last bool) error {
 		_ = batch.Set(versionKey, r.stamp[:8], nil)
 	}
 	g.applied++
-	if last {
-		if err = c.e.db.ApplyNoSyncWait(batch, syncInLog); err == nil {
-			g.sync = batch
-		}
-	} else if err = c.e.db.Apply(batch, syncLater); err == nil {
-		err = batch.Close()
-	}
-	if err != nil {
+	g.bytes += batch.Len()
+	if err := errors.Join(c.e.db.Apply(batch, syncLater), batch.Close()); err != nil {
 		return err
 	}
 	c.resolver.add(r.writes, g.version)
@@ -366,6 +394,7 @@ func (c *committer) sync() {
 				g.err = maybe(c.e.failed())
 			}
 		}
+		c.idle <- struct{}{}
 		if g.err == nil && g.view != nil {
 			c.e.views.publish(g.view)
 			c.e.watches.notify(g)
