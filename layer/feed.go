@@ -20,6 +20,10 @@ type ChangesOptions struct {
 	IncludeDocs bool
 	Conflicts   bool // with IncludeDocs: Doc.Conflicts
 	AllLeaves   bool // style=all_docs: Leaves of every row; no extra read where BranchCount is 1 (C5)
+	// IDs, where not nil, and Only narrow the pass to some documents (DesignOnly is the one subset that has a feed). Their entries are found by id and not by reading
+	// the feed, which is what makes a pass over a large one cheap; Pending counts them alone.
+	IDs  []string
+	Only Subset
 	// Match, where not nil, is asked before a row's body or leaves are read; the rows it refuses are not yielded but advance LastSeq.
 	Match func(c *Change) bool
 }
@@ -133,6 +137,9 @@ func (f *feed) run() error {
 	if f.o.IncludeDocs || f.o.AllLeaves {
 		f.queue.size = bodyWindow
 	}
+	if f.o.IDs != nil || f.o.Only != Everything {
+		return f.runChosen()
+	}
 	for {
 		turn, err := f.read()
 		if err != nil {
@@ -146,7 +153,7 @@ func (f *feed) run() error {
 			return f.noteTotal()
 		}
 		if turn == f.s.turn {
-			return f.atEnd()
+			return f.atEnd(readLastSeq(f.s.r, f.s.keys, f.s.cfg)())
 		}
 		// The last rows' bodies were read in a newer transaction: its newest sequence stands for entries that have not been read.
 	}
@@ -287,11 +294,10 @@ func (f *feed) emit(p *feedPending) (more bool, err error) {
 }
 
 // atEnd notes what a pass that reached the end knows: the newest sequence at its read version, and whether its shard was replaced.
-func (f *feed) atEnd() error {
+func (f *feed) atEnd(last Seq, err error) error {
 	if f.o.Descending {
 		return nil
 	}
-	last, err := readLastSeq(f.s.r, f.s.keys, f.s.cfg)()
 	if err != nil {
 		if f.s.exact() || !kv.Retryable(err) {
 			return err

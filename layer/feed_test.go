@@ -3,9 +3,12 @@ package layer_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/divandb/divan/layer"
 )
@@ -221,4 +224,67 @@ func TestChanges_leftInTheMiddle(t *testing.T) {
 			t.Error("the rows that were seen do not count")
 		}
 	}
+}
+
+// A pass over chosen documents shows what a pass over the feed that leaves out the others shows, with the same end.
+func TestChanges_chosen(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		d := mustCreate(t, s, fmt.Sprintf("db%d", n), layer.CreateOptions{Shards: rapid.IntRange(1, 3).Draw(rt, "shards")})
+		ids := []string{"a", "b", "c", "d", "e", "f", "_design/x", "_design/y", "_design0", "_designer"}
+		seqs := []layer.Seq{{}}
+		for range rapid.IntRange(1, 30).Draw(rt, "writes") {
+			id := rapid.SampledFrom(ids[:8]).Draw(rt, "id")
+			switch rapid.IntRange(0, 6).Draw(rt, "what") {
+			case 0:
+				if _, err := d.Reshard(t.Context(), rapid.IntRange(1, 4).Draw(rt, "n")); err != nil {
+					t.Fatal(err)
+				}
+			case 1:
+				if _, err := d.Get(t.Context(), id, layer.GetOptions{}); err == nil {
+					save(t, d, `{"_id":"`+id+`","_deleted":true}`)
+				}
+			case 2:
+				push(t, d, fmt.Sprintf(`{"_id":"%s","_revisions":{"start":1,"ids":["%c"]}}`, id, 'a'+rune(rapid.IntRange(0, 5).Draw(rt, "rev"))))
+			default:
+				save(t, d, `{"_id":"`+id+`","x":1}`)
+			}
+			last, err := d.LastSeq(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			seqs = append(seqs, last)
+		}
+		o := layer.ChangesOptions{
+			Since: rapid.SampledFrom(seqs).Draw(rt, "since"), Until: rapid.SampledFrom(seqs).Draw(rt, "until"), Descending: rapid.Bool().Draw(rt, "descending"),
+			IncludeDocs: rapid.Bool().Draw(rt, "docs"), AllLeaves: rapid.Bool().Draw(rt, "leaves"), Limit: rapid.SampledFrom([]int{-1, 1, 2, 5}).Draw(rt, "limit"),
+		}
+		if maps, err := d.ShardMaps(t.Context(), layer.Seq{}); err != nil {
+			t.Fatal(err)
+		} else if rapid.Bool().Draw(rt, "one shard") {
+			o.Shard = rapid.SampledFrom(maps[rapid.IntRange(0, len(maps)-1).Draw(rt, "map")].Shards).Draw(rt, "shard")
+		}
+		chosen, filtered := o, o
+		if rapid.Bool().Draw(rt, "designs") {
+			chosen.Only = layer.DesignOnly
+			filtered.Match = func(c *layer.Change) bool { return strings.HasPrefix(c.ID, "_design/") }
+		} else {
+			chosen.IDs = append([]string{}, rapid.SliceOf(rapid.SampledFrom(ids)).Draw(rt, "ids")...)
+			filtered.Match = func(c *layer.Change) bool { return slices.Contains(chosen.IDs, c.ID) }
+		}
+		got, pass := feedOf(t, d, chosen)
+		want, all := feedOf(t, d, filtered)
+		if !slices.Equal(got, want) {
+			rt.Fatalf("got %q, want %q", got, want)
+		}
+		cut := o.Limit >= 0 && len(got) == o.Limit
+		if !o.Descending && !cut && pass.LastSeq() != all.LastSeq() {
+			rt.Fatalf("ended at %s, not at %s", pass.LastSeq(), all.LastSeq())
+		}
+		if r, s := pass.Resharded(), all.Resharded(); !cut && (r == nil) != (s == nil) {
+			rt.Fatalf("resharded %v and %v", r, s)
+		}
+	})
 }

@@ -45,6 +45,7 @@ type feed struct {
 	filter *changeFilter
 	out    *feedWriter
 
+	passed   bool      // once over what is old
 	rows     int       // written
 	lastBeat time.Time // when the client last got a row or a heartbeat
 	idle     time.Time // since when the feed has waited without a row; zero where it does not
@@ -91,6 +92,10 @@ func (f *feed) pass() (*layer.ChangesPass, error) {
 	o := layer.ChangesOptions{
 		Since: c.since, Shard: c.shard, Descending: c.descending, Limit: c.limit, AllLeaves: c.allLeaves, Match: f.match(),
 		IncludeDocs: c.includeDocs || f.filter.needsDocs(), Conflicts: c.conflicts && c.includeDocs,
+	}
+	if !f.passed { // later ones are short
+		o.IDs, o.Only = f.filter.ids, f.filter.only
+		f.passed = true
 	}
 	if c.limit >= 0 {
 		o.Limit = c.limit - f.rows

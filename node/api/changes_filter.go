@@ -16,6 +16,9 @@ import (
 type changeFilter struct {
 	// match sees an entry before anything is read for it.
 	match func(*layer.Change) bool
+	// ids and only name the documents that can match, where they are few: what is old of them is found without reading the feed.
+	ids  []string
+	only layer.Subset
 	// selector and function see documents; at most one of them is set.
 	selector *selector.Selector
 	function *script.Filter
@@ -33,7 +36,7 @@ func (q *request) changesFilter(c *changesQuery, body gjson.Result) (*changeFilt
 	case c.filter == "_doc_ids":
 		return q.docIDsFilter(body)
 	case c.filter == "_design":
-		return &changeFilter{match: func(c *layer.Change) bool { return isDesign(c.ID) }}, nil
+		return &changeFilter{match: func(c *layer.Change) bool { return isDesign(c.ID) }, only: layer.DesignOnly}, nil
 	case c.filter == "_view":
 		return q.viewFilter()
 	case c.filter == "_selector":
@@ -43,6 +46,9 @@ func (q *request) changesFilter(c *changesQuery, body gjson.Result) (*changeFilt
 	}
 	return q.functionFilter(c.filter)
 }
+
+// fewIDs is how many documents are rather looked up than searched for in the feed.
+const fewIDs = 1000
 
 func (q *request) docIDsFilter(body gjson.Result) (*changeFilter, error) {
 	list := member(body, "doc_ids")
@@ -60,10 +66,14 @@ func (q *request) docIDsFilter(body gjson.Result) (*changeFilter, error) {
 	for _, id := range ids {
 		wanted[id] = struct{}{}
 	}
-	return &changeFilter{match: func(c *layer.Change) bool {
+	f := &changeFilter{match: func(c *layer.Change) bool {
 		_, ok := wanted[c.ID]
 		return ok
-	}}, nil
+	}}
+	if len(ids) <= fewIDs {
+		f.ids = ids
+	}
+	return f, nil
 }
 
 func (q *request) selectorFilter(body gjson.Result) (*changeFilter, error) {

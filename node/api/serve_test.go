@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/embedded"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/api"
@@ -104,6 +105,12 @@ type server struct {
 
 func serve(t testing.TB, change func(*api.Options)) *server {
 	t.Helper()
+	return serveOn(t, func(e *embedded.Engine) kv.Engine { return e }, change)
+}
+
+// serveOn lets the test look at what the store is asked.
+func serveOn(t testing.TB, wrap func(*embedded.Engine) kv.Engine, change func(*api.Options)) *server {
+	t.Helper()
 	engine, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +118,7 @@ func serve(t testing.TB, change func(*api.Options)) *server {
 	t.Cleanup(func() { engine.Close() })
 	sandbox := script.New(script.Options{})
 	t.Cleanup(func() { sandbox.Close() })
-	store, err := layer.Open(t.Context(), engine, layer.Options{Logger: slog.New(slog.DiscardHandler), Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
+	store, err := layer.Open(t.Context(), wrap(engine), layer.Options{Logger: slog.New(slog.DiscardHandler), Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
 	if err != nil {
 		t.Fatal(err)
 	}
