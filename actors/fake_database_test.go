@@ -67,6 +67,7 @@ func (x *watch) Cancel() {
 // many commits it has seen of each shard.
 type database struct {
 	name    string
+	number  int64
 	design  *layer.Design // nil: deleted
 	mu      sync.Mutex
 	watches watches
@@ -91,6 +92,8 @@ func newDatabase(name string) *database {
 }
 
 func (d *database) Name() string { return d.name }
+
+func (d *database) Number() int64 { return d.number }
 
 func (d *database) WatchShard(_ context.Context, shard layer.ShardID) (kv.Watch, layer.Seq, error) {
 	d.mu.Lock()

@@ -1,92 +1,52 @@
 package actors
 
 import (
+	"crypto/rand"
+	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/divandb/divan/layer"
 )
 
-// hub is who listens to what on this node. It outlives the actors: a shard actor that restarts finds its listeners here. It is also what the database and
+// hub is who wants to hear of what on this node. It outlives the actors: a shard actor that restarts finds its audience here. It is also what the database and
 // shard actors go by to know which of them are wanted.
 type hub struct {
-	mu struct {
+	life   string       // of this node's hub: tallies of another one are not comparable
+	serial atomic.Int64 // of wakes
+	mu     struct {
 		sync.Mutex
-		audiences map[Database]map[layer.ShardID]*audience // only those with listeners
+		audiences map[Database]map[layer.ShardID]*audience // never empty ones
 	}
 }
 
-// audience is the listeners of one shard. The channels have capacity 1 and are never closed.
-type audience struct {
-	mu        sync.Mutex
-	listeners map[chan struct{}]struct{}
-}
-
 func newHub() *hub {
-	h := &hub{}
+	h := &hub{life: rand.Text()[:8]}
 	h.mu.audiences = map[Database]map[layer.ShardID]*audience{}
 	return h
 }
 
-// add makes ch a listener of a shard. first is true where nobody listened before.
+func (h *hub) tally(wakes int64) string { return fmt.Sprintf("%s-%d", h.life, wakes) }
+
+// add makes ch a listener of a shard. first is true where nobody wanted to hear of it before.
 func (h *hub) add(db Database, shard layer.ShardID, ch chan struct{}) (first bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	shards := h.mu.audiences[db]
-	if shards == nil {
-		shards = map[layer.ShardID]*audience{}
-		h.mu.audiences[db] = shards
-	}
-	a := shards[shard]
-	if a == nil {
-		a = &audience{listeners: map[chan struct{}]struct{}{}}
-		shards[shard] = a
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.listeners[ch] = struct{}{}
-	return len(a.listeners) == 1
+	h.change(db, shard, func(a *audience) {
+		first = len(a.listeners) == 0
+		a.listeners[ch] = struct{}{}
+	})
+	return first
 }
 
-// remove is the opposite. last is true where nobody listens any more.
+// remove is the opposite. last is true where nobody of this node listens any more.
 func (h *hub) remove(db Database, shard layer.ShardID, ch chan struct{}) (last bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	a := h.mu.audiences[db][shard]
-	if a == nil {
-		return false
-	}
-	a.mu.Lock()
-	delete(a.listeners, ch)
-	last = len(a.listeners) == 0
-	a.mu.Unlock()
-	if last {
-		delete(h.mu.audiences[db], shard)
-		if len(h.mu.audiences[db]) == 0 {
-			delete(h.mu.audiences, db)
-		}
-	}
+	h.change(db, shard, func(a *audience) {
+		delete(a.listeners, ch)
+		last = len(a.listeners) == 0
+	})
 	return last
 }
 
-// wake wakes the listeners of a shard. One that has not looked since the last wake is not woken twice.
-func (h *hub) wake(db Database, shard layer.ShardID) {
-	h.mu.Lock()
-	a := h.mu.audiences[db][shard]
-	h.mu.Unlock()
-	if a == nil {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for ch := range a.listeners {
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// wanted is the shards of a database that somebody listens to.
+// wanted is the shards of a database that somebody wants to hear of.
 func (h *hub) wanted(db Database) map[layer.ShardID]bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,19 +55,6 @@ func (h *hub) wanted(db Database) map[layer.ShardID]bool {
 		w[shard] = true
 	}
 	return w
-}
-
-// listeners is how many listen to a shard.
-func (h *hub) listeners(db Database, shard layer.ShardID) int {
-	h.mu.Lock()
-	a := h.mu.audiences[db][shard]
-	h.mu.Unlock()
-	if a == nil {
-		return 0
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.listeners)
 }
 
 // count is how many listeners there are; one that listens to several shards counts for each.
@@ -124,7 +71,7 @@ func (h *hub) count() (n int) {
 	return n
 }
 
-// databases is those with a listener.
+// databases is those that somebody wants to hear of.
 func (h *hub) databases() []Database {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,7 +87,8 @@ func (h *hub) databases() []Database {
 // feed after Listen, then wait. While the store fails, woken receives values too, at growing pauses, for the reader to find out. The
 // channel is never closed. Call cancel when done, once or more.
 //
-// There is one watch in the store per shard and node, however many listen.
+// However many listen, on however many nodes, there is one watch in the store per shard, by the node that the shard's actor is placed on; other nodes are
+// woken by it. Where that node fails without a word, a wake may be late by the time it takes to notice (Options.Beat).
 func (s *System) Listen(db Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func()) {
 	ch := make(chan struct{}, 1)
 	first := false

@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"context"
 	"time"
 
 	"github.com/divandb/divan/layer"
@@ -12,21 +11,31 @@ import (
 // one reading.
 const minWakeGap = time.Millisecond
 
-// shardBehavior watches one shard and wakes those who listen to it (clause C7).
+// shardBehavior hears of one shard and wakes those who want to (clause C7). Where the shard's actor is placed on this node, it watches the store. Where it is placed
+// on another one it follows that: the exchange says whether that one watches, and wakes come from there; while there is doubt it watches by itself.
+// A node that others follow watches in any case, so that two nodes that disagree on the placement never wait for each other.
 //
-// The order is: the watch fires, a new one is armed, then the listeners are woken. What is committed before the new watch saw the shard is found by
-// the listeners' reading, which begins later; what is committed after it fires it. So nothing is missed and each listener is woken once.
+// The order of a watch is: it fires, a new one is armed, then the listeners are woken. What is committed before the new watch saw the shard is found by
+// the listeners' reading, which begins later; what is committed after it fires it. So nothing is missed and each listener is woken once. After every change of
+// whom to hear from, the listeners are woken and look for themselves.
 type shardBehavior struct {
-	wanted  func() bool // whether somebody listens
-	linger  time.Duration
-	backoff backoff
+	wanted func() bool // whether somebody wants to hear of the shard
+	// elsewhere is the node to follow, empty where this one is to watch, and whether that one can be relied on now.
+	elsewhere func() (owner string, covered bool)
+	patience  time.Duration // to wait for the owner's first answer before watching
+	shared    bool          // there are other nodes, to be told whether this one watches
+	linger    time.Duration
+	backoff   backoff
 
 	phase    shardPhase
-	seen     layer.Seq // the newest sequence when the watch was armed last
-	known    bool      // whether seen was ever read
-	fired    bool      // a watch fired since the last wake
+	owner    string   // that was asked; empty: none
+	epoch    int      // of this node's own watching: what belongs to an earlier one comes too late
+	watch    kv.Watch // armed; nil where none is
+	seen     layer.Seq
+	known    bool // whether seen, the newest sequence when the watch was armed last, was ever read
+	fired    bool // listeners are to be woken when the next watch is armed
 	lastWake time.Time
-	idle     bool // told that nobody listens; stops after linger
+	idle     bool // told that nobody wants to hear; stops after linger
 	idleTurn int  // the latest idleOver that counts
 
 	facts ShardFacts
@@ -35,17 +44,21 @@ type shardBehavior struct {
 type shardPhase string
 
 const (
-	shardArming   shardPhase = "arming"      // a transaction is arming the watch
-	shardWatching shardPhase = "watching"    // the watch is armed
-	shardPausing  shardPhase = "pausing"     // the watch fired so soon that it is armed a little later
-	shardRetrying shardPhase = "backing off" // the store failed
-	shardGone     shardPhase = "gone"        // the database was deleted; the listeners find out and go
+	shardAsking    shardPhase = "asking"      // another node, which has not answered yet
+	shardFollowing shardPhase = "following"   // another node watches, and wakes this one
+	shardArming    shardPhase = "arming"      // a transaction is arming the watch
+	shardWatching  shardPhase = "watching"    // the watch is armed
+	shardPausing   shardPhase = "pausing"     // the watch fired so soon that it is armed a little later
+	shardRetrying  shardPhase = "backing off" // the store failed
+	shardGone      shardPhase = "gone"        // the database was deleted; the listeners find out and go
 )
 
 // ShardFacts are the figures of a changes-shard actor.
 type ShardFacts struct {
-	Listeners int    `json:"listeners"`
-	Wakes     int64  `json:"wakes"`
+	Node      string `json:"node"`          // that the shard's actor is placed on
+	Listeners int    `json:"listeners"`     // of this node
+	Followers int    `json:"followers"`     // nodes that this one wakes
+	Wakes     int64  `json:"wakes"`         // since somebody wants to hear of it
 	Seq       string `json:"seq,omitempty"` // the shard's newest when the watch was armed
 	Error     string `json:"error,omitempty"`
 }
@@ -53,50 +66,142 @@ type ShardFacts struct {
 // Messages of a shard actor.
 type (
 	watchArmed struct {
+		epoch int
 		watch kv.Watch
 		seen  layer.Seq
 		err   error
 	}
-	watchFired struct{ err error }
-	armNow     struct{}
-	// lookAgain says that listeners came or went.
+	watchFired struct {
+		epoch int
+		err   error
+	}
+	armNow struct{ epoch int }
+	// askedLong says that the owner had its time to answer.
+	askedLong struct{ epoch int }
+	// lookAgain says that somebody came or went, or that it may have changed whom to hear from.
 	lookAgain struct{}
 	idleOver  struct{ turn int }
 )
 
 // Effects of a shard actor.
 type (
-	arm      struct{}
-	await    struct{ watch kv.Watch }
+	arm   struct{ epoch int }
+	await struct {
+		epoch int
+		watch kv.Watch
+	}
 	wakeThem struct{}
+	// follow and unfollow another node.
+	follow   struct{ owner string }
+	unfollow struct{}
+	// vouch tells those who follow this node whether it watches.
+	vouch struct{ vouching }
 )
 
 func (b *shardBehavior) step(now time.Time, message any) []effect {
 	switch m := message.(type) {
-	case started, armNow:
-		b.phase = shardArming
-		return []effect{arm{}}
+	case started:
+		if owner, _ := b.elsewhere(); owner == "" {
+			return b.begin()
+		}
+		return append(b.ask(), b.hear(now)...)
+	case armNow:
+		if m.epoch == b.epoch {
+			b.phase = shardArming
+			return []effect{arm{b.epoch}}
+		}
+	case askedLong:
+		if m.epoch == b.epoch && b.phase == shardAsking {
+			return b.begin()
+		}
 	case watchArmed:
 		return b.armed(now, m)
 	case watchFired:
-		return b.onFired(now, m.err)
+		if m.epoch == b.epoch {
+			return b.onFired(now, m.err)
+		}
 	case lookAgain:
-		return b.look()
+		return append(b.hear(now), b.look()...)
 	case idleOver:
 		if b.idle && m.turn == b.idleTurn && !b.wanted() {
-			return []effect{stopSelf{}}
+			return append(b.leave(), stopSelf{})
 		}
 	}
 	return nil
 }
 
+// hear looks whom to hear from.
+func (b *shardBehavior) hear(now time.Time) []effect {
+	owner, covered := b.elsewhere()
+	following := b.phase == shardAsking || b.phase == shardFollowing
+	switch {
+	case owner == "" && following:
+		return append(b.leave(), b.begin()...)
+	case owner == "":
+		return append(b.leave(), b.vouched()...)
+	case owner != b.owner && following:
+		return b.ask()
+	case owner != b.owner:
+		b.owner = owner // and watch until it has answered
+		return []effect{follow{owner}}
+	case covered && b.phase != shardFollowing:
+		b.phase = shardFollowing
+		return append(b.drop(), b.wake(now))
+	case !covered && b.phase == shardFollowing:
+		return b.begin()
+	}
+	return nil
+}
+
+// ask follows the owner and gives it a moment to answer.
+func (b *shardBehavior) ask() []effect {
+	e := b.drop()
+	b.owner, _ = b.elsewhere()
+	b.phase = shardAsking
+	return append(e, follow{b.owner}, after{b.patience, askedLong{b.epoch}})
+}
+
+// leave ceases to follow.
+func (b *shardBehavior) leave() []effect {
+	if b.owner == "" {
+		return nil
+	}
+	b.owner = ""
+	return []effect{unfollow{}}
+}
+
+// begin watches the store. The listeners are woken when the watch is armed: something may have been committed before.
+func (b *shardBehavior) begin() []effect {
+	b.epoch++
+	b.phase, b.fired = shardArming, true
+	return []effect{arm{b.epoch}}
+}
+
+// drop ceases to watch the store.
+func (b *shardBehavior) drop() []effect {
+	b.epoch++
+	if b.watch == nil {
+		return nil
+	}
+	w := b.watch
+	b.watch = nil
+	return []effect{dropWatch{w}}
+}
+
 func (b *shardBehavior) armed(now time.Time, m watchArmed) []effect {
+	if m.epoch != b.epoch {
+		if m.watch == nil {
+			return nil
+		}
+		return []effect{dropWatch{m.watch}}
+	}
 	if m.err != nil {
 		return b.failed(now, m.err)
 	}
 	b.backoff.reset()
 	b.phase, b.facts.Error = shardWatching, ""
-	e := []effect{await{m.watch}}
+	b.watch = m.watch
+	e := append([]effect{await{b.epoch, m.watch}}, b.vouched()...)
 	if b.fired || !b.known || m.seen != b.seen {
 		e = append(e, b.wake(now))
 	}
@@ -104,17 +209,30 @@ func (b *shardBehavior) armed(now time.Time, m watchArmed) []effect {
 	return append(e, b.look()...)
 }
 
+// vouched tells others that this node watches, where it does.
+func (b *shardBehavior) vouched() []effect {
+	if !b.shared || b.phase != shardWatching {
+		return nil
+	}
+	return []effect{vouch{vouchWatched}}
+}
+
 func (b *shardBehavior) onFired(now time.Time, err error) []effect {
+	b.watch = nil
 	if err != nil {
 		return b.failed(now, err)
 	}
 	b.fired = true
+	var e []effect
+	if b.shared {
+		e = append(e, vouch{vouchArming})
+	}
 	if gap := minWakeGap - now.Sub(b.lastWake); gap > 0 {
 		b.phase = shardPausing
-		return []effect{after{gap, armNow{}}}
+		return append(e, after{gap, armNow{b.epoch}})
 	}
 	b.phase = shardArming
-	return []effect{arm{}}
+	return append(e, arm{b.epoch})
 }
 
 // failed wakes the listeners all the same: they read by themselves and find out.
@@ -124,16 +242,19 @@ func (b *shardBehavior) failed(now time.Time, err error) []effect {
 	if layer.KindOf(err) == layer.NotFound {
 		b.phase = shardGone
 	}
-	return append([]effect{b.wake(now), after{b.backoff.next(), armNow{}}}, b.look()...)
+	e := []effect{b.wake(now), after{b.backoff.next(), armNow{b.epoch}}}
+	if b.shared {
+		e = append(e, vouch{vouchNothing})
+	}
+	return append(e, b.look()...)
 }
 
 func (b *shardBehavior) wake(now time.Time) effect {
 	b.fired, b.lastWake = false, now
-	b.facts.Wakes++
 	return wakeThem{}
 }
 
-// look starts the time to linger when nobody listens.
+// look starts the time to linger when nobody wants to hear.
 func (b *shardBehavior) look() []effect {
 	if b.wanted() {
 		b.idle = false
@@ -148,44 +269,3 @@ func (b *shardBehavior) look() []effect {
 }
 
 func (b *shardBehavior) status() (string, any) { return string(b.phase), b.facts }
-
-// shardSpec is the actor of one shard.
-func (s *System) shardSpec(db Database, shard layer.ShardID) spec {
-	return spec{
-		kind: "shard", name: string(shard),
-		make: func() behavior {
-			return &shardBehavior{linger: s.o.Linger, backoff: newBackoff(10*time.Millisecond, 5*time.Second),
-				wanted: func() bool { return s.hub.listeners(db, shard) > 0 }}
-		},
-		live: func(facts any) any {
-			f := facts.(ShardFacts)
-			f.Listeners = s.hub.listeners(db, shard)
-			return f
-		},
-		perform: func(sh *shell, e effect) {
-			switch e := e.(type) {
-			case arm:
-				sh.do(func(ctx context.Context) any {
-					w, seen, err := db.WatchShard(ctx, shard)
-					if err != nil {
-						return watchArmed{err: err}
-					}
-					return watchArmed{watch: s.hold(ctx, w), seen: seen}
-				})
-			case await:
-				sh.do(func(ctx context.Context) any {
-					defer e.watch.Cancel()
-					select {
-					case <-ctx.Done():
-						return nil
-					case <-e.watch.Done():
-						return watchFired{e.watch.Err()}
-					}
-				})
-			case wakeThem:
-				s.hub.wake(db, shard)
-				s.figures.woke()
-			}
-		},
-	}
-}

@@ -28,69 +28,147 @@ func TestShardBehavior(t *testing.T) {
 		nobody  bool // listens
 		want    string
 		phase   shardPhase
+		owner   string // elsewhere, where not empty; one that ends in ! can be relied on
 	}
+	const gap = minWakeGap
 	cases := []struct {
 		name  string
 		turns []turn
 	}{
 		{"the first watch wakes those who came before it was armed, later ones only for news", []turn{
-			{0, started{}, false, "arm", shardArming},
-			{1, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching},
-			{time.Second, watchFired{}, false, "arm", shardArming},
-			{time.Second, watchArmed{seen: seq(2)}, false, "await wakeThem", shardWatching},
+			{0, started{}, false, "arm", shardArming, ""},
+			{1, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching, ""},
+			{time.Second, watchFired{}, false, "arm", shardArming, ""},
+			{time.Second, watchArmed{seen: seq(2)}, false, "await wakeThem", shardWatching, ""},
 		}},
 		{"a reshard fires the watch and leaves the sequence: listeners are woken", []turn{
-			{0, started{}, false, "arm", shardArming},
-			{1, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching},
-			{time.Second, watchFired{}, false, "arm", shardArming},
-			{time.Second, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching},
+			{0, started{}, false, "arm", shardArming, ""},
+			{1, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching, ""},
+			{time.Second, watchFired{}, false, "arm", shardArming, ""},
+			{time.Second, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching, ""},
 		}},
 		{"a stream of commits wakes once in a gap", []turn{
-			{0, started{}, false, "arm", shardArming},
-			{time.Second, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching},
-			{time.Second + 10, watchFired{}, false, "after", shardPausing},
-			{time.Second + minWakeGap, armNow{}, false, "arm", shardArming},
-			{time.Second + minWakeGap, watchArmed{seen: seq(9)}, false, "await wakeThem", shardWatching},
+			{0, started{}, false, "arm", shardArming, ""},
+			{time.Second, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching, ""},
+			{time.Second + 10, watchFired{}, false, "after", shardPausing, ""},
+			{time.Second + minWakeGap, armNow{}, false, "arm", shardArming, ""},
+			{time.Second + minWakeGap, watchArmed{seen: seq(9)}, false, "await wakeThem", shardWatching, ""},
 		}},
 		{"a failing store wakes listeners at pauses, and news after it", []turn{
-			{0, started{}, false, "arm", shardArming},
-			{1, watchArmed{err: errors.New("no")}, false, "wakeThem after", shardRetrying},
-			{time.Second, armNow{}, false, "arm", shardArming},
-			{time.Second, watchArmed{err: errors.New("no")}, false, "wakeThem after", shardRetrying},
-			{2 * time.Second, armNow{}, false, "arm", shardArming},
-			{2 * time.Second, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching},
-			{3 * time.Second, watchFired{err: errors.New("no")}, false, "wakeThem after", shardRetrying},
-			{4 * time.Second, armNow{}, false, "arm", shardArming},
-			{4 * time.Second, watchArmed{seen: seq(1)}, false, "await", shardWatching},
+			{0, started{}, false, "arm", shardArming, ""},
+			{1, watchArmed{err: errors.New("no")}, false, "wakeThem after", shardRetrying, ""},
+			{time.Second, armNow{}, false, "arm", shardArming, ""},
+			{time.Second, watchArmed{err: errors.New("no")}, false, "wakeThem after", shardRetrying, ""},
+			{2 * time.Second, armNow{}, false, "arm", shardArming, ""},
+			{2 * time.Second, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching, ""},
+			{3 * time.Second, watchFired{err: errors.New("no")}, false, "wakeThem after", shardRetrying, ""},
+			{4 * time.Second, armNow{}, false, "arm", shardArming, ""},
+			{4 * time.Second, watchArmed{seen: seq(1)}, false, "await", shardWatching, ""},
 		}},
 		{"a deleted database wakes listeners, so that they notice", []turn{
-			{0, started{}, false, "arm", shardArming},
-			{1, watchArmed{err: gone}, false, "wakeThem after", shardGone},
+			{0, started{}, false, "arm", shardArming, ""},
+			{1, watchArmed{err: gone}, false, "wakeThem after", shardGone, ""},
 		}},
 		{"nobody listening ends it after a while, unless somebody comes", []turn{
-			{0, started{}, false, "arm", shardArming},
-			{1, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching},
-			{2, lookAgain{}, true, "after", shardWatching},
-			{3, lookAgain{}, true, "", shardWatching},
-			{4, lookAgain{}, false, "", shardWatching},
-			{5, idleOver{1}, false, "", shardWatching},
-			{6, lookAgain{}, true, "after", shardWatching},
-			{7, idleOver{1}, true, "", shardWatching},
-			{8, idleOver{2}, true, "stopSelf", shardWatching},
+			{0, started{}, false, "arm", shardArming, ""},
+			{1, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching, ""},
+			{2, lookAgain{}, true, "after", shardWatching, ""},
+			{3, lookAgain{}, true, "", shardWatching, ""},
+			{4, lookAgain{}, false, "", shardWatching, ""},
+			{5, idleOver{1}, false, "", shardWatching, ""},
+			{6, lookAgain{}, true, "after", shardWatching, ""},
+			{7, idleOver{1}, true, "", shardWatching, ""},
+			{8, idleOver{2}, true, "stopSelf", shardWatching, ""},
+		}},
+		{"an owner elsewhere that answers in time spares the watch", []turn{
+			{0, started{}, false, "follow after", shardAsking, "n2"},
+			{1, lookAgain{}, false, "", shardAsking, "n2"},
+			{2, lookAgain{}, false, "wakeThem", shardFollowing, "n2!"},
+			{3, askedLong{0}, false, "", shardFollowing, "n2!"},
+			{3, lookAgain{}, false, "", shardFollowing, "n2!"},
+		}},
+		{"one that does not is followed all the same, beside a watch", []turn{
+			{0, started{}, false, "follow after", shardAsking, "n2"},
+			{gap, askedLong{1}, false, "arm", shardArming, "n2"},
+			{gap, watchArmed{seen: seq(1), watch: never{}}, false, "await wakeThem", shardWatching, "n2"},
+			{time.Second, watchFired{}, false, "arm", shardArming, "n2"},
+			{time.Second, watchArmed{seen: seq(2), watch: never{}}, false, "await wakeThem", shardWatching, "n2"},
+			{2 * time.Second, lookAgain{}, false, "dropWatch wakeThem", shardFollowing, "n2!"},
+			{3 * time.Second, watchFired{epoch: -1}, false, "", shardFollowing, "n2!"},
+			{3 * time.Second, armNow{epoch: -1}, false, "", shardFollowing, "n2!"},
+			{3 * time.Second, watchArmed{epoch: -1, watch: never{}}, false, "dropWatch", shardFollowing, "n2!"},
+		}},
+		{"doubt about the owner: this node watches and wakes, also where the sequence is the one it saw last", []turn{
+			{0, started{}, false, "follow after", shardAsking, "n2"},
+			{1, lookAgain{}, false, "wakeThem", shardFollowing, "n2!"},
+			{2, lookAgain{}, false, "arm", shardArming, "n2"},
+			{3, watchArmed{seen: seq(1), watch: never{}}, false, "await wakeThem", shardWatching, "n2"},
+			{4, lookAgain{}, false, "dropWatch wakeThem", shardFollowing, "n2!"},
+			{5, lookAgain{}, false, "arm", shardArming, "n2"},
+			{6, watchArmed{seen: seq(1), watch: never{}}, false, "await wakeThem", shardWatching, "n2"},
+		}},
+		{"another placement: the next owner is asked; where it is this node, it watches", []turn{
+			{0, started{}, false, "follow after", shardAsking, "n2"},
+			{1, lookAgain{}, false, "wakeThem", shardFollowing, "n2!"},
+			{2, lookAgain{}, false, "follow after", shardAsking, "n3"},
+			{3, lookAgain{}, false, "wakeThem", shardFollowing, "n3!"},
+			{4, lookAgain{}, false, "unfollow arm", shardArming, ""},
+			{5, watchArmed{seen: seq(1), watch: never{}}, false, "await wakeThem", shardWatching, ""},
+			{6, lookAgain{}, false, "follow", shardWatching, "n2"},
+			{7, lookAgain{}, false, "dropWatch wakeThem", shardFollowing, "n2!"},
+		}},
+		{"an actor that starts anew under an owner that watches looks once and follows", []turn{
+			{0, started{}, false, "follow after wakeThem", shardFollowing, "n2!"},
+		}},
+		{"the store fails here and not there", []turn{
+			{0, started{}, false, "arm", shardArming, ""},
+			{1, watchArmed{err: errors.New("no")}, false, "wakeThem after", shardRetrying, ""},
+			{2, lookAgain{}, false, "follow", shardRetrying, "n2"},
+			{3, lookAgain{}, false, "wakeThem", shardFollowing, "n2!"},
+			{4, armNow{epoch: -1}, false, "", shardFollowing, "n2!"},
+		}},
+		{"nobody listening ends following too", []turn{
+			{0, started{}, false, "follow after wakeThem", shardFollowing, "n2!"},
+			{1, lookAgain{}, true, "after", shardFollowing, "n2!"},
+			{2, idleOver{1}, true, "unfollow stopSelf", shardFollowing, "n2!"},
 		}},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			listening := true
-			b := &shardBehavior{wanted: func() bool { return listening }, linger: time.Second, backoff: newBackoff(time.Millisecond, time.Second)}
+			var owner string
+			b := &shardBehavior{wanted: func() bool { return listening }, linger: time.Second, backoff: newBackoff(time.Millisecond, time.Second),
+				elsewhere: func() (string, bool) { return strings.TrimSuffix(owner, "!"), strings.HasSuffix(owner, "!") }}
 			start := time.Unix(1000, 0)
 			for i, turn := range tc.turns {
-				listening = !turn.nobody
-				got := names(b.step(start.Add(turn.at), turn.message))
+				listening, owner = !turn.nobody, turn.owner
+				got := names(b.step(start.Add(turn.at), ofEpoch(turn.message, b.epoch)))
 				if phase, _ := b.status(); got != turn.want || phase != string(turn.phase) {
 					t.Fatalf("turn %d, %T: %q in phase %q, want %q in %q", i, turn.message, got, phase, turn.want, turn.phase)
 				}
 			}
 		})
 	}
+}
+
+// ofEpoch is the message as the shell would send it in an epoch, where the case does not say that it comes too late.
+func ofEpoch(message any, epoch int) any {
+	switch m := message.(type) {
+	case watchArmed:
+		if m.epoch == 0 {
+			m.epoch = epoch
+		}
+		return m
+	case watchFired:
+		if m.epoch == 0 {
+			m.epoch = epoch
+		}
+		return m
+	case armNow:
+		if m.epoch == 0 {
+			m.epoch = epoch
+		}
+		return m
+	}
+	return message
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -256,16 +257,19 @@ func (s *System) hold(life context.Context, w kv.Watch) kv.Watch {
 		defer s.io.Done()
 		w.Cancel()
 	})
-	return heldWatch{w, func() {
+	gone := make(chan struct{})
+	return heldWatch{w, gone, sync.OnceFunc(func() {
+		close(gone)
 		if stop() {
 			s.io.Done()
 		}
-	}}
+	})}
 }
 
 type heldWatch struct {
 	kv.Watch
-	let func()
+	gone chan struct{} // closed by Cancel
+	let  func()        // idempotent
 }
 
 // Cancel releases the watch. Idempotent.
@@ -273,3 +277,6 @@ func (h heldWatch) Cancel() {
 	h.let()
 	h.Watch.Cancel()
 }
+
+// released is closed when a held watch is cancelled.
+func released(w kv.Watch) <-chan struct{} { return w.(heldWatch).gone }

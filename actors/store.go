@@ -25,6 +25,8 @@ type Store interface {
 // Database is what actors need of a layer.Database: Of. Values are compared, to tell a database from one of the same name that came after it.
 type Database interface {
 	Name() string
+	// Number tells it from every other database of the store, also one of the same name before or after it.
+	Number() int64
 	// Shards is the current changes shards.
 	Shards(ctx context.Context) ([]layer.ShardID, error)
 	WatchShard(ctx context.Context, shard layer.ShardID) (w kv.Watch, seen layer.Seq, err error)

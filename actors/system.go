@@ -7,7 +7,7 @@
 // always read anew from where it is kept (the listeners, the job queue), never only told by a message, so that a restarted actor goes on where
 // the failed one was.
 //
-// The tree: node > databases > database > shard, indexer, warm; node > jobs.
+// The tree: node > databases > database > shard, indexer, warm; node > jobs; node > exchange, where there are other nodes.
 package actors
 
 import (
@@ -31,12 +31,17 @@ type Options struct {
 	Store Store
 	// Placer says which actors belong on this node. nil: all of them.
 	Placer Placer
-	// Node is this node's name, as the worker of its jobs. "local" by default.
+	// Peers is the other nodes. nil: there are none. Where it is set and Placer is not, it is the Placer too.
+	Peers Peers
+	// Node is this node's name, as members and as the worker of its jobs. "local" by default.
 	Node   string
 	Logger *slog.Logger
 
 	// Linger is how long an actor without work is kept. 10 s by default.
 	Linger time.Duration
+	// Beat paces what nodes tell each other about changes shards: a node whose listeners hear of a shard from another one that has fallen silent watches by
+	// itself after three of them. 300 ms by default.
+	Beat time.Duration
 	// Lease is how long a job is this node's without a sign of life; another takes it over after that. 6 s by default.
 	Lease time.Duration
 	// MaxIndexers bounds the index builds under way on this node. 4 by default.
@@ -64,7 +69,10 @@ type System struct {
 	supervision *supervision
 	figures     *figures
 	hub         *hub
+	exchange    *exchange
 	builds      *builds
+	placement   <-chan struct{} // receives after changes; nil without peers
+	unsubscribe func()
 
 	running context.Context // ends when Stop begins
 	stop    context.CancelFunc
@@ -111,6 +119,9 @@ func Start(o Options) (*System, error) {
 	if o.System == nil {
 		o.System = NewActorSystem(o.Logger)
 	}
+	if o.Placer == nil && o.Peers != nil {
+		o.Placer = o.Peers
+	}
 	if o.Placer == nil {
 		o.Placer = everything{}
 	}
@@ -119,6 +130,9 @@ func Start(o Options) (*System, error) {
 	}
 	if o.Linger == 0 {
 		o.Linger = 10 * time.Second
+	}
+	if o.Beat == 0 {
+		o.Beat = 300 * time.Millisecond
 	}
 	if o.Lease == 0 {
 		o.Lease = 6 * time.Second
@@ -136,6 +150,10 @@ func Start(o Options) (*System, error) {
 		o.WarmGather = 250 * time.Millisecond
 	}
 	s := &System{o: o, store: o.Store, log: o.Logger, proto: o.System, hub: newHub(), builds: newBuilds(), figures: newFigures(o.System)}
+	s.exchange, s.unsubscribe = newExchange(s.now()), func() {}
+	if o.Peers != nil {
+		s.placement, s.unsubscribe = o.Peers.Subscribe()
+	}
 	s.supervision = &supervision{s}
 	s.running, s.stop = context.WithCancel(context.Background())
 	s.tree = newRecord(nil, "system", "", s.now()) // holds the root, is not shown
@@ -143,6 +161,7 @@ func Start(o Options) (*System, error) {
 	s.root = s.proto.NewLocalPID("divan") // before its children run, which send to it
 	if _, err := s.proto.Root.SpawnNamed(props, s.root.Id); err != nil {
 		s.stop()
+		s.unsubscribe()
 		return nil, fmt.Errorf("actors: start the root: %w", err)
 	}
 	return s, nil
@@ -156,6 +175,7 @@ func (s *System) Stop(ctx context.Context) error {
 	go func() {
 		err := s.proto.Root.StopFuture(s.root).Wait()
 		s.io.Wait()
+		s.unsubscribe()
 		s.giveBack(ctx)
 		s.figures.close()
 		done <- err
@@ -211,12 +231,11 @@ func (s *System) now() time.Time { return time.Now() }
 
 // rootSpec is the top of the tree: it starts what every node has.
 func (s *System) rootSpec() spec {
-	return spec{kind: "node", name: s.o.Node, make: func() behavior {
-		return &rootBehavior{children: []spawn{
-			{key: databasesKey, spec: s.databasesSpec()},
-			{key: jobsKey, spec: s.jobsSpec()},
-		}}
-	}}
+	children := []spawn{{databasesKey, s.databasesSpec()}, {jobsKey, s.jobsSpec()}}
+	if s.o.Peers != nil {
+		children = append(children, spawn{exchangeKey, s.exchangeSpec()})
+	}
+	return spec{kind: "node", name: s.o.Node, make: func() behavior { return &rootBehavior{children: children} }}
 }
 
 // rootBehavior starts its children and keeps them.
@@ -248,6 +267,7 @@ func (b *rootBehavior) status() (string, any) { return "running", nil }
 const (
 	databasesKey = "databases"
 	jobsKey      = "jobs"
+	exchangeKey  = "exchange"
 )
 
 // toChild is passed on to one of them.
@@ -256,12 +276,14 @@ type toChild struct {
 	message any
 }
 
-// toDatabases and toJobs send a message to a child of the root. Before it is up the message waits in the root's mailbox; after Stop it is lost.
+// toDatabases and its kin send a message to a child of the root. Before it is up the message waits in the root's mailbox; after Stop it is lost.
 func (s *System) toDatabases(message any) {
 	s.proto.Root.Send(s.root, toChild{databasesKey, message})
 }
 
 func (s *System) toJobs(message any) { s.proto.Root.Send(s.root, toChild{jobsKey, message}) }
+
+func (s *System) toExchange(message any) { s.proto.Root.Send(s.root, toChild{exchangeKey, message}) }
 
 // everything is the placement of a node alone.
 type everything struct{}

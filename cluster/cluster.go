@@ -41,8 +41,10 @@ type Cluster struct {
 	remote    *remote.Remote
 	proto     *pcluster.Cluster
 	activator *actor.PID
+	post      *actor.PID // nil where Options.Receive is
 
-	placed atomic.Pointer[[]Member] // the members that actors are placed on, by name; never modified
+	letters chan letter              // for deliver; never closed
+	placed  atomic.Pointer[[]Member] // the members that actors are placed on, by name; never modified
 
 	wake chan struct{} // capacity 1: there is something to look at in mu; never closed
 	stop context.CancelFunc
@@ -71,7 +73,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{o: o, wake: make(chan struct{}, 1)}
+	c := &Cluster{o: o, wake: make(chan struct{}, 1), letters: make(chan letter, postQueue)}
 	c.mu.view = newView(o.Name, o.ProbeInterval)
 	c.mu.subscribers = map[chan struct{}]bool{}
 	c.placed.Store(&[]Member{})
@@ -85,7 +87,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 		c.remote.Shutdown(false)
 		return nil, errors.Join(err, c.transport.Shutdown())
 	}
-	if err := c.startActivator(); err != nil {
+	if err := errors.Join(c.startActivator(), c.startPost()); err != nil {
 		c.remote.Shutdown(false)
 		return nil, errors.Join(err, c.gossip.Shutdown())
 	}
@@ -95,6 +97,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	c.stop = cancel
 	c.done.Go(func() { c.watch(running) })
 	c.done.Go(func() { c.keepJoining(running, joined) })
+	c.done.Go(func() { c.deliver(running) })
 	return c, nil
 }
 
@@ -122,8 +125,10 @@ func (c *Cluster) Stop() error {
 	c.stop()
 	c.done.Wait()
 	err := provider{c}.Shutdown(true)
-	if c.activator != nil {
-		c.o.System.Root.Stop(c.activator)
+	for _, pid := range []*actor.PID{c.activator, c.post} {
+		if pid != nil {
+			c.o.System.Root.Stop(pid)
+		}
 	}
 	c.stopRemote()
 	if err != nil {

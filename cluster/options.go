@@ -40,6 +40,8 @@ type Options struct {
 	// Activate starts, or finds, the local actor of a kind and id, for members that ask for it. It must not block for long.
 	// nil refuses all.
 	Activate func(kind, id string) (*actor.PID, error)
+	// Receive takes what other members Send; calls come one at a time, and must not block for long. The message is the callee's. nil takes nothing.
+	Receive func(from string, message []byte)
 
 	// ProbeInterval paces failure detection: a killed member is seen as left after 4 to 8 of them. 0 means 500 ms.
 	ProbeInterval time.Duration

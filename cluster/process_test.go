@@ -7,6 +7,8 @@ import (
 	"net/rpc"
 	"os"
 	"os/exec"
+	"slices"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -44,12 +46,14 @@ func runMember(text string) error {
 	o := options(nil, s.Name)
 	o.Gossip, o.Secret, o.Join = s.Gossip, s.Secret, s.Join
 	o.Activate = echo(o.System)
+	inbox := &inbox{}
+	o.Receive = inbox.add
 	c, err := cluster.Start(context.Background(), o)
 	if err != nil {
 		return err
 	}
 	server := rpc.NewServer()
-	if err := server.RegisterName("Member", &Calls{c}); err != nil {
+	if err := server.RegisterName("Member", &Calls{c, inbox}); err != nil {
 		return err
 	}
 	server.ServeConn(stdio{os.Stdin, os.Stdout})
@@ -67,7 +71,40 @@ func (s stdio) Close() error {
 }
 
 // Calls are what a test asks a member process.
-type Calls struct{ c *cluster.Cluster }
+type Calls struct {
+	c     *cluster.Cluster
+	inbox *inbox
+}
+
+// inbox is what a member has received, as "from: message".
+type inbox struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (b *inbox) add(from string, message []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all = append(b.all, from+": "+string(message))
+}
+
+func (b *inbox) list() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.all)
+}
+
+// Send sends a message to another member.
+func (k *Calls) Send(to [2]string, _ *int) error {
+	k.c.Send(to[0], []byte(to[1]))
+	return nil
+}
+
+// Inbox is what the member has received.
+func (k *Calls) Inbox(_ int, answer *[]string) error {
+	*answer = k.inbox.list()
+	return nil
+}
 
 // Members is Cluster.Members.
 func (k *Calls) Members(_ int, answer *[]cluster.Member) error {

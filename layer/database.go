@@ -33,6 +33,9 @@ func errNewConfig() error {
 // Name of the database.
 func (d *Database) Name() string { return d.name }
 
+// Number tells the database from every other one of the store, also from one of the same name before or after it. It is the same on every node.
+func (d *Database) Number() int64 { return d.core.Load().number }
+
 // Shared is the one handle that stands for this database and no other, the same pointer each time while the node has the database cached: handles
 // that are compared, to know whether they mean the same database, are shared ones.
 func (d *Database) Shared() *Database {

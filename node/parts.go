@@ -131,14 +131,14 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	n.cluster, err = cluster.Start(ctx, cluster.Options{
 		System: system, Name: n.name, Gossip: c.Gossip, Remote: c.Remoting, Advertise: c.Advertise, Join: c.Join, Secret: c.Secret,
 		HTTP: n.httpListener.Addr().String(), SQL: n.sqlListener.Addr().String(), Version: Version(),
-		Activate: later(&n.running, (*actors.System).Activate), Logger: n.log,
+		Activate: later(&n.running, (*actors.System).Activate), Receive: n.receive, Logger: n.log,
 	})
 	if err != nil {
 		return err
 	}
 	n.started("cluster", func(context.Context) error { return n.cluster.Stop() })
 	n.actors, err = actors.Start(actors.Options{
-		System: system, Store: actors.FromLayer(n.store), Placer: n.cluster, Node: n.name, Logger: n.log,
+		System: system, Store: actors.FromLayer(n.store), Peers: peers{n.cluster}, Node: n.name, Logger: n.log,
 		MaxIndexers: n.cfg.Views.Workers, Batch: n.cfg.Views.Batch,
 	})
 	if err != nil {
@@ -148,6 +148,19 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	n.started("actors", n.actors.Stop)
 	return nil
 }
+
+// receive passes other members' messages to the actors; before there are any, they are as good as lost on the way.
+func (n *Node) receive(from string, message []byte) {
+	if s := n.running.Load(); s != nil {
+		s.Receive(from, message)
+	}
+}
+
+// peers shows the cluster to actors.
+type peers struct{ *cluster.Cluster }
+
+// Owner implements actors.Peers.
+func (p peers) Owner(kind, id string) string { return p.Cluster.Owner(kind, id).Name }
 
 // later lets the cluster ask for actors that start only after it. It is generic so as not to name protoactor's type, which is at home elsewhere.
 func later[T any](system *atomic.Pointer[actors.System], f func(*actors.System, string, string) (T, error)) func(kind, id string) (T, error) {

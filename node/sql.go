@@ -19,7 +19,7 @@ func (n *Node) serveSQL(context.Context) error {
 	if err != nil {
 		return err
 	}
-	source := &sqlreads.Source{Store: n.store, Ensure: n.ensureForSQL, Listen: n.Listen}
+	source := &sqlreads.Source{Store: n.store, Ensure: n.ensureForSQL, Listen: n.Listen, ShardOwner: n.shardOwner}
 	server := query.NewServer(query.Options{
 		Catalog: func(ctx context.Context, who query.Principal) (exec.Catalog, error) {
 			return n.catalog(ctx, source, who)
@@ -57,6 +57,11 @@ func (n *Node) catalog(ctx context.Context, source *sqlreads.Source, who query.P
 		return nil, err
 	}
 	return source.Catalog(user), nil
+}
+
+// shardOwner is the node that the actor of a shard is placed on.
+func (n *Node) shardOwner(db *layer.Database, shard layer.ShardID) string {
+	return n.actors.Owner(actors.Of(db), shard)
 }
 
 // ensureForSQL is Ensure in query's words.

@@ -96,9 +96,11 @@
     ['Database', s => text(s.database)],
     ['Shard', s => text(s.shard)],
     ['Sequence', s => el('code', {}, text(s.seq)), 'wide'],
+    ['Actor on', s => text(s.node)],
     ['Listeners', s => number(s.listeners), 'n'],
+    ['Nodes woken', s => number(s.followers || 0), 'n'],
     ['Wakes', s => number(s.wakes), 'n'],
-    ['State', s => el('span', { class: states[s.state] }, text(s.state))],
+    ['State here', s => el('span', { class: states[s.state] }, text(s.state))],
     ['', s => s.error ? el('span', { class: 'failure' }, text(s.error)) : '', 'wide'],
   ], v, 'Nobody listens to a change feed.');
 

@@ -20,6 +20,8 @@ type Source struct {
 	Ensure func(ctx context.Context, db *layer.Database, design *layer.Design, mode exec.UpdateMode) error
 	// Listen is actors.System's: woken receives after commits in the shards.
 	Listen func(db *layer.Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func())
+	// ShardOwner is the node that the actor of a current shard is placed on.
+	ShardOwner func(db *layer.Database, shard layer.ShardID) string
 	// System is the relations of schema divan, by name.
 	System []Table
 }

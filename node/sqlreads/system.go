@@ -53,7 +53,7 @@ func (s *Source) SystemTables(n Node) []Table {
 			"name text", "uuid text", "doc_count int8", "doc_del_count int8", "update_seq text", "size int8", "shards int8", "incarnation int8",
 			"partitioned bool"),
 		table("shards", "the changes shards of this database, also those that were replaced", s.shards,
-			"shard text", "since text", "scheme text", "current bool", "lag int8"),
+			"shard text", "since text", "scheme text", "current bool", "lag int8", "node text"),
 		table("indexes", "the views of this database and how far their indexes are", s.indexes,
 			"design text", "view text", "rows int8", "bytes int8", "errors int8", "seq text", "last_seq text", "current bool", "building bool",
 			"lag int8", "signature text"),

@@ -96,6 +96,7 @@ func TestCatalog_SystemRows(t *testing.T) {
 	if err := s.Store.Enqueue(t.Context(), "index", "x", []byte(`{"database":"db"}`)); err != nil {
 		t.Fatal(err)
 	}
+	s.ShardOwner = func(*layer.Database, layer.ShardID) string { return "n7" }
 	c := s.Catalog(root)
 	for _, want := range []struct {
 		table, database string
@@ -108,7 +109,7 @@ func TestCatalog_SystemRows(t *testing.T) {
 		{"active_tasks", "db", 1, "[indexer  db  40"},
 		{"jobs", "db", 1, "[index x pending"},
 		{"databases", "divan", 1, "[db "},
-		{"shards", "db", 1, " true 0]"},
+		{"shards", "db", 1, " true 0 n7]"},
 		{"shards", "divan", 0, ""},
 		{"indexes", "db", 4, "[by j 2 "},
 		{"index_errors", "db", 1, "[throws v bad "},

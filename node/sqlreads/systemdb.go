@@ -31,7 +31,11 @@ func (s *Source) shards(ctx context.Context, scope Scope) iter.Seq2[[]any, error
 		}
 		for _, m := range maps {
 			for _, shard := range m.Shards {
-				if !yield([]any{string(shard), m.Since.String(), m.Scheme, !m.Tombstone, lags[shard]}, nil) {
+				var node any // of the shard's actor; a replaced one has none
+				if !m.Tombstone && s.ShardOwner != nil {
+					node = s.ShardOwner(db, shard)
+				}
+				if !yield([]any{string(shard), m.Since.String(), m.Scheme, !m.Tombstone, lags[shard], node}, nil) {
 					return errEnough
 				}
 			}

@@ -1,0 +1,346 @@
+package actors_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
+)
+
+// mesh is some nodes in one process, with a network between them that can lose messages. It is what the cluster is to actors.
+type mesh struct {
+	mu      sync.Mutex
+	nodes   map[string]*meshNode
+	owner   map[string]string // of a shard, in everybody's view; a node's own view comes first
+	lose    func(from, to string) bool
+	wakes   int // messages with wakes
+	letters int
+}
+
+// meshNode is one node's end.
+type meshNode struct {
+	m       *mesh
+	name    string
+	system  *actors.System
+	in      chan [2]string // from, message
+	changed chan struct{}
+	view    map[string]string
+}
+
+func newMesh() *mesh { return &mesh{nodes: map[string]*meshNode{}, owner: map[string]string{}} }
+
+// startNode starts a node on a store.
+func (m *mesh) startNode(t testing.TB, s actors.Store, name string) *actors.System {
+	t.Helper()
+	n := &meshNode{m: m, name: name, in: make(chan [2]string, 1000), changed: make(chan struct{}, 1), view: map[string]string{}}
+	n.system = startStore(t, s, func(o *actors.Options) {
+		o.Node, o.Peers, o.Beat = name, n, 20*time.Millisecond
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.nodes[name] = n
+	var post sync.WaitGroup
+	post.Go(func() {
+		for l := range n.in {
+			n.system.Receive(l[0], []byte(l[1]))
+		}
+	})
+	t.Cleanup(func() {
+		m.mu.Lock()
+		delete(m.nodes, name)
+		m.mu.Unlock()
+		close(n.in)
+		post.Wait()
+	})
+	return n.system
+}
+
+func (n *meshNode) Owner(_, id string) string {
+	n.m.mu.Lock()
+	defer n.m.mu.Unlock()
+	if o := n.view[id]; o != "" {
+		return o
+	}
+	if o := n.m.owner[id]; o != "" {
+		return o
+	}
+	return n.name
+}
+
+func (n *meshNode) Owns(kind, id string) bool { return n.Owner(kind, id) == n.name }
+
+func (n *meshNode) Subscribe() (<-chan struct{}, func()) { return n.changed, func() {} }
+
+func (n *meshNode) Send(member string, message []byte) {
+	n.m.mu.Lock()
+	defer n.m.mu.Unlock()
+	n.m.letters++
+	if strings.Contains(string(message), `"wake"`) {
+		n.m.wakes++
+	}
+	to := n.m.nodes[member]
+	if to == nil || n.m.lose != nil && n.m.lose(n.name, member) {
+		return
+	}
+	select {
+	case to.in <- [2]string{n.name, string(message)}:
+	default:
+	}
+}
+
+// place puts a shard on a node in everybody's view.
+func (m *mesh) place(shard, owner string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.owner[shard] = owner
+	for _, n := range m.nodes {
+		select {
+		case n.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (m *mesh) losing(f func(from, to string) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lose = f
+}
+
+// listeners are many listeners of one shard on one node.
+type listeners []<-chan struct{}
+
+func listen(t testing.TB, s *actors.System, db actors.Database, n int, shards ...layer.ShardID) (list listeners) {
+	t.Helper()
+	for range n {
+		ch, cancel := s.Listen(db, shards...)
+		t.Cleanup(cancel)
+		list = append(list, ch)
+	}
+	return list
+}
+
+func (l listeners) drain() {
+	for _, ch := range l {
+		drain(ch)
+	}
+}
+
+func (l listeners) wake(t testing.TB, what string) {
+	t.Helper()
+	for _, ch := range l {
+		receives(t, ch, what)
+	}
+}
+
+func state(s *actors.System, shard string) string {
+	for _, x := range s.Shards() {
+		if x.Shard == shard {
+			return x.State
+		}
+	}
+	return "none"
+}
+
+// settled waits until the shards' actors are in these states, by node, and the store has that many watches.
+func settled(t testing.TB, db *database, watches int, want map[*actors.System]string) {
+	t.Helper()
+	eventually(t, func() string {
+		for s, w := range want {
+			if got := state(s, "a"); got != w {
+				return fmt.Sprintf("an actor is %s, not %s, with %d watches", got, w, db.armed())
+			}
+		}
+		if n := db.armed(); n != watches {
+			return fmt.Sprintf("%d watches, not %d", n, watches)
+		}
+		return ""
+	})
+}
+
+// Listeners on three nodes, one watch in the store: the others are woken by one message each, and go on when the owner, the network or the placement does not.
+func TestPeers_OneWatchForAllNodes(t *testing.T) {
+	db := newDatabase("cities")
+	store := newStore(t, db)
+	m := newMesh()
+	m.place("cities/a", "n1")
+	s1, s2, s3 := m.startNode(t, store, "n1"), m.startNode(t, store, "n2"), m.startNode(t, store, "n3")
+	const each = 200
+	var all listeners
+	for _, s := range []*actors.System{s2, s3, s1} {
+		all = append(all, listen(t, s, db, each, "a")...)
+	}
+	owned := map[*actors.System]string{s1: "watching", s2: "following", s3: "following"}
+	settled(t, db, 1, owned)
+	all.drain()
+
+	m.mu.Lock()
+	before := m.wakes
+	m.mu.Unlock()
+	db.commit("a")
+	all.wake(t, "a commit")
+	m.mu.Lock()
+	if n := m.wakes - before; n != 2 {
+		t.Errorf("%d messages wake the listeners of two other nodes", n)
+	}
+	m.mu.Unlock()
+	if n := db.armed(); n > 1 {
+		t.Errorf("%d watches", n)
+	}
+
+	t.Run("the owner falls silent", func(t *testing.T) {
+		m.losing(func(from, _ string) bool { return from == "n1" })
+		settled(t, db, 3, map[*actors.System]string{s2: "watching", s3: "watching"})
+		all.drain()
+		db.commit("a")
+		all.wake(t, "a commit")
+		m.losing(nil)
+		settled(t, db, 1, owned)
+	})
+	t.Run("it does not hear", func(t *testing.T) {
+		m.losing(func(_, to string) bool { return to == "n1" })
+		settled(t, db, 3, map[*actors.System]string{s2: "watching", s3: "watching"})
+		m.losing(nil)
+		settled(t, db, 1, owned)
+	})
+	t.Run("a wake is lost", func(t *testing.T) {
+		all.drain()
+		m.losing(func(_, to string) bool { return to == "n2" })
+		db.commit("a")
+		for _, ch := range all[each:] {
+			receives(t, ch, "a commit")
+		}
+		m.losing(nil)
+		all[:each].wake(t, "a commit whose message was lost")
+	})
+	t.Run("its store fails", func(t *testing.T) {
+		settled(t, db, 1, owned)
+		all.drain()
+		db.set(func() { db.watches.fire("", errInjected) }) // all that is armed is the owner's
+		all.wake(t, "a failure")
+		settled(t, db, 1, owned)
+	})
+	t.Run("the shard moves", func(t *testing.T) {
+		m.place("cities/a", "n2")
+		settled(t, db, 1, map[*actors.System]string{s1: "following", s2: "watching", s3: "following"})
+		all.drain()
+		db.commit("a")
+		all.wake(t, "a commit")
+		m.place("cities/a", "nobody that is there")
+		settled(t, db, 3, map[*actors.System]string{s1: "watching", s2: "watching", s3: "watching"})
+		m.place("cities/a", "n1")
+		settled(t, db, 1, owned)
+	})
+	t.Run("two nodes each believe that the other one is the owner", func(t *testing.T) {
+		m.mu.Lock()
+		m.nodes["n1"].view["cities/a"] = "n2"
+		m.nodes["n2"].view["cities/a"] = "n1"
+		m.mu.Unlock()
+		m.place("cities/a", "n1")
+		eventually(t, func() string {
+			if state(s1, "a") != "watching" && state(s2, "a") != "watching" {
+				return "nobody watches"
+			}
+			return ""
+		})
+		all.drain()
+		db.commit("a")
+		all.wake(t, "a commit")
+	})
+}
+
+// The owner has no listeners of its own; when nobody follows any more its actor goes.
+func TestPeers_TheOwnerWatchesForOthers(t *testing.T) {
+	db := newDatabase("cities")
+	store := newStore(t, db)
+	m := newMesh()
+	m.place("cities/a", "n1")
+	s1, s2 := m.startNode(t, store, "n1"), m.startNode(t, store, "n2")
+	ch, cancel := s2.Listen(db, "a")
+	settled(t, db, 1, map[*actors.System]string{s1: "watching", s2: "following"})
+	drain(ch)
+	db.commit("a")
+	receives(t, ch, "a commit")
+	if x := s1.Shards()[0]; x.Node != "n1" || x.Followers != 1 || x.Listeners != 0 {
+		t.Errorf("the owner's actor %+v", x)
+	}
+	if x := s2.Shards()[0]; x.Node != "n1" || x.Followers != 0 || x.Listeners != 1 || x.Wakes == 0 {
+		t.Errorf("the follower's actor %+v", x)
+	}
+	cancel()
+	settled(t, db, 0, map[*actors.System]string{s1: "none", s2: "none"})
+}
+
+// A database that was deleted and created again is another one: who follows the old one is not told of the new one's commits as if they were its own.
+func TestPeers_AnotherDatabaseOfTheName(t *testing.T) {
+	old, now := newDatabase("cities"), newDatabase("cities")
+	now.number = 2
+	store := newStore(t, now)
+	m := newMesh()
+	m.place("cities/a", "n1")
+	s1, s2 := m.startNode(t, store, "n1"), m.startNode(t, store, "n2")
+	ch, cancel := s2.Listen(old, "a")
+	defer cancel()
+	settled(t, old, 1, map[*actors.System]string{s1: "none", s2: "watching"})
+	drain(ch)
+	old.commit("a")
+	receives(t, ch, "a commit")
+}
+
+// No commit is missed while messages are lost, nodes fall silent and the placement moves, by seed.
+func TestPeers_NothingIsMissed(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	db := newDatabase("cities")
+	store := newStore(t, db)
+	m := newMesh()
+	names := []string{"n1", "n2", "n3"}
+	systems := map[string]*actors.System{}
+	for _, name := range names {
+		systems[name] = m.startNode(t, store, name)
+	}
+	const commits = 400
+	var readers sync.WaitGroup
+	for _, s := range systems {
+		for range 4 {
+			readers.Go(func() {
+				ch, cancel := s.Listen(db, "a")
+				defer cancel()
+				for db.at("a") < commits {
+					select {
+					case <-ch:
+					case <-time.After(20 * time.Second):
+						t.Errorf("a reader waits in vain at %d", db.at("a"))
+						return
+					}
+				}
+			})
+		}
+	}
+	loss := rand.New(rand.NewPCG(seed, 1))
+	silent := ""
+	m.losing(func(from, to string) bool { return from == silent || to == silent || loss.IntN(10) == 0 })
+	for range commits {
+		switch random.IntN(40) {
+		case 0:
+			m.place("cities/a", names[random.IntN(3)])
+		case 1:
+			m.mu.Lock()
+			silent = names[random.IntN(3)]
+			m.mu.Unlock()
+		case 2:
+			m.mu.Lock()
+			silent = ""
+			m.mu.Unlock()
+		}
+		db.commit("a")
+		time.Sleep(time.Duration(random.IntN(3000)) * time.Microsecond)
+	}
+	readers.Wait()
+}
