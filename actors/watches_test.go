@@ -1,0 +1,132 @@
+package actors_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded"
+)
+
+// watchCounter counts the watches of an engine: those armed and not fired or cancelled yet, and all there were.
+type watchCounter struct {
+	kv.Engine
+	mu    sync.Mutex
+	armed map[*countedWatch]bool
+	total int
+}
+
+type countedTransaction struct {
+	kv.Transaction
+	w *watchCounter
+}
+
+type countedWatch struct {
+	kv.Watch
+	w *watchCounter
+}
+
+func (w *watchCounter) Begin(ctx context.Context) kv.Transaction {
+	return countedTransaction{w.Engine.Begin(ctx), w}
+}
+
+func (t countedTransaction) Watch(key []byte) kv.Watch {
+	c := &countedWatch{t.Transaction.Watch(key), t.w}
+	t.w.mu.Lock()
+	defer t.w.mu.Unlock()
+	t.w.armed[c] = true
+	t.w.total++
+	return c
+}
+
+func (c *countedWatch) Cancel() {
+	c.Watch.Cancel()
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	delete(c.w.armed, c)
+}
+
+func (w *watchCounter) counts() (armed, total int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.armed {
+		select {
+		case <-c.Done():
+		default:
+			armed++
+		}
+	}
+	return armed, w.total
+}
+
+// On the real layer and engine: three nodes with many listeners each on four shards are four watches in the store, and a commit costs one more, whichever
+// node it comes through; each node has one more watch, on the queue of jobs.
+func TestPeers_WatchesInTheStore(t *testing.T) {
+	engine, err := embedded.Open(t.TempDir(), embedded.Options{CacheBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	counter := &watchCounter{Engine: engine, armed: map[*countedWatch]bool{}}
+	const nodes, each, shards, queue = 3, 100, 4, 3
+	m := newMesh()
+	var systems []*actors.System
+	var stores []*layer.Store
+	for i := range nodes { // with a store each, as processes have
+		store, err := layer.Open(t.Context(), counter, layer.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := store.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		stores = append(stores, store)
+		systems = append(systems, m.startNode(t, actors.FromLayer(store), fmt.Sprint("n", i)))
+	}
+	ids := shardsOf(t, create(t, stores[0], "cities", shards))
+	for i, id := range ids {
+		m.place("cities/"+string(id), fmt.Sprint("n", i%nodes))
+	}
+	var all listeners
+	var last *layer.Database
+	for i, s := range systems {
+		db, err := stores[i].Database(t.Context(), "cities")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, listen(t, s, actors.Of(db), each, ids...)...)
+		last = db
+	}
+	eventually(t, func() string {
+		if armed, _ := counter.counts(); armed != shards+queue {
+			return fmt.Sprintf("%d watches for %d shards and %d queues", armed, shards, queue)
+		}
+		return ""
+	})
+	all.drain()
+	time.Sleep(100 * time.Millisecond) // some beats: nothing is armed without a commit
+	_, before := counter.counts()
+	const commits = 20
+	for i := range commits {
+		put(t, last, fmt.Sprintf(`{"_id":"doc-%d"}`, i))
+		all.wake(t, "a commit")
+	}
+	eventually(t, func() string {
+		armed, total := counter.counts()
+		if armed != shards+queue || total-before > commits {
+			return fmt.Sprintf("%d watches; %d more were armed for %d commits", armed, total-before, commits)
+		}
+		return ""
+	})
+}
