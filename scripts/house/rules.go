@@ -181,6 +181,7 @@ var thirdParties = map[string]home{
 	"github.com/cespare/xxhash/v2":        {rooms: []string{"cluster", "layer"}, why: "placement hashes with it"},
 	"github.com/asynkron/protoactor-go":   {rooms: []string{"actors", "actors/...", "cluster", "cluster/..."}, why: "actors and remoting need it, nobody else sees it"},
 	"google.golang.org/grpc":              {rooms: []string{"actors", "actors/...", "cluster", "cluster/..."}, why: "protoactor's transport"},
+	"google.golang.org/protobuf":          {rooms: []string{"cluster", "cluster/..."}, why: "what protoactor sends to another member has to be a protobuf message"},
 	"github.com/prometheus/client_golang": {rooms: []string{"node/metrics"}, why: "other rooms count in plain Go; one room publishes"},
 	"go.yaml.in/yaml/v3":                  {rooms: []string{"node/config"}, why: "settings are read in one place"},
 	"golang.org/x/term":                   {rooms: []string{"node/cmd/divan"}, why: "it asks for a password without showing it"},
