@@ -19,6 +19,7 @@ func (n *Node) page() http.Handler {
 		Node: func(context.Context) (any, error) {
 			return map[string]any{"name": n.name, "version": Version(), "engine": n.engine.Name(), "started": begun}, nil
 		},
+		Store:   n.storeShown,
 		Members: func(context.Context) (any, error) { return n.cluster.Members(), nil },
 		Actors: func(context.Context) (any, error) {
 			return map[string]any{"node": n.name, "tree": n.actors.Tree()}, nil
@@ -29,6 +30,14 @@ func (n *Node) page() http.Handler {
 		Indexes:  func(ctx context.Context) (any, error) { return n.actors.Indexes(ctx) },
 		Sessions: n.sessionsShown,
 	})
+}
+
+// storeShown fails where the store does not answer, which the page tells before all else.
+func (n *Node) storeShown(ctx context.Context) (any, error) {
+	if err := n.Ready(ctx); err != nil {
+		return nil, err
+	}
+	return map[string]any{"state": "answers"}, nil
 }
 
 // shownJob is a job as the page shows it.

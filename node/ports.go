@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/layer"
@@ -51,11 +52,17 @@ func (n *Node) countMembers() map[string]int {
 // Tree implements api.Actors.
 func (n *Node) Tree(ctx context.Context) ([]byte, error) { return n.actors.TreeJSON(ctx) }
 
-// Ready implements api.Health: the node can serve when its store answers.
+// probeTimeout is how long the store may take to show that it is there, less than who asks waits for an answer.
+const probeTimeout = 2 * time.Second
+
+// Ready implements api.Health: the node can serve when its store answers. Nil, or an Unavailable error within probeTimeout. The read is a strict one: a
+// cluster that could only give an old version could not take a write.
 func (n *Node) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
 	for _, err := range n.store.Names(ctx, layer.NamesOptions{Limit: 1}) {
 		if err != nil {
-			return err
+			return &layer.Error{Kind: layer.Unavailable, Reason: "The store does not answer", Err: err}
 		}
 	}
 	return nil

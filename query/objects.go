@@ -17,7 +17,7 @@ func (ss *session) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, erro
 	}
 	names, err := ss.catalog.Databases(ctx)
 	if err != nil {
-		return nil, err
+		return nil, exec.StoreError(err)
 	}
 	in := catalog.Input{Database: ss.start.Database, Databases: names, User: ss.start.User, Superuser: !ss.start.Authenticated,
 		SystemTables: ss.systemTables(), SearchPath: ss.vars.searchPath()}
@@ -28,7 +28,7 @@ func (ss *session) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, erro
 	if db != nil {
 		in.HasDatabase = true
 		if in.Designs, err = db.Designs(ctx); err != nil {
-			return nil, err
+			return nil, exec.StoreError(err)
 		}
 	}
 	for _, row := range ss.allSettings() {

@@ -24,12 +24,13 @@ func (q *request) welcome() error {
 // alive answers GET /livez: the process runs.
 func (q *request) alive() error { return q.sendJSON(http.StatusOK, []byte(`{"status":"ok"}`)) }
 
-// up answers GET /_up and /readyz: 404 with the reason while the node cannot serve, as load balancers expect of CouchDB.
+// up answers GET /_up and /readyz: 503 with the reason while the node cannot serve, as every other request is answered then. (CouchDB's 404 is for
+// its maintenance mode.)
 func (q *request) up() error {
 	if h := q.srv.o.Health; h != nil {
 		if err := h.Ready(q.ctx()); err != nil {
 			b := appendStringMember([]byte(`{"status":"unavailable"`), "reason", faultOf(err).reason)
-			return q.sendJSON(http.StatusNotFound, append(b, '}'))
+			return q.sendJSON(http.StatusServiceUnavailable, append(b, '}'))
 		}
 	}
 	return q.sendJSON(http.StatusOK, []byte(`{"status":"ok","seeds":{}}`))

@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -72,7 +73,8 @@ func visible(dom, id string) string {
 
 func full(t *testing.T) dashboard.Sources {
 	return dashboard.Sources{
-		Node: value(t, `{"name":"divan@a","version":"1.0","engine":"embedded","started":"2026-01-02T03:04:05Z"}`),
+		Node:  value(t, `{"name":"divan@a","version":"1.0","engine":"embedded","started":"2026-01-02T03:04:05Z"}`),
+		Store: value(t, `{"state":"answers"}`),
 		Members: value(t, `[{"name":"divan@a","status":"alive","self":true,"http":"127.0.0.1:5984","sql":"127.0.0.1:5433","gossip":"127.0.0.1:7946","version":"1.0","roles":[]},
 			{"name":"divan@b","status":"suspect","self":false,"http":"127.0.0.1:5985","sql":"","gossip":"127.0.0.1:7956","version":"1.0","roles":["index"]}]`),
 		Actors: value(t, `{"node":"divan@a","tree":{"id":"node","kind":"node","name":"divan@a","state":"running","mailbox":0,"restarts":0,"children":[
@@ -117,6 +119,9 @@ func TestPage_ShowsEverything(t *testing.T) {
 			}
 		}
 	}
+	if !strings.Contains(dom, `<p id="store" role="alert" hidden=""></p>`) {
+		t.Error("the page has something to say of the store")
+	}
 	if !strings.Contains(dom, `href="http://127.0.0.1:5985/_dashboard/"`) {
 		t.Error("no link to the other member's page")
 	}
@@ -154,6 +159,7 @@ func TestPage_FollowsAndSurvivesFailures(t *testing.T) {
 	var calls atomic.Int64
 	s := full(t)
 	s.Sessions = func(context.Context) (any, error) { return nil, context.DeadlineExceeded }
+	s.Store = func(context.Context) (any, error) { return nil, errors.New("The store <b>sleeps</b>") }
 	s.Members = func(context.Context) (any, error) {
 		if calls.Add(1) == 1 {
 			return json.RawMessage(`[{"name":"first","status":"alive"}]`), nil
@@ -166,6 +172,9 @@ func TestPage_FollowsAndSurvivesFailures(t *testing.T) {
 	}
 	if got := visible(dom, "sessions"); !strings.Contains(got, "Cannot be read: context deadline exceeded") {
 		t.Errorf("sessions %q", got)
+	}
+	if !strings.Contains(dom, `role="alert">The store &lt;b&gt;sleeps&lt;/b&gt;. Requests`) {
+		t.Error("the page does not say that the store is away")
 	}
 	if got := visible(dom, "tasks"); !strings.Contains(got, "50 %") {
 		t.Errorf("tasks %q", got)

@@ -35,6 +35,8 @@ type Source func(ctx context.Context) (any, error)
 type Sources struct {
 	// Node is about this node: {"name", "version", "engine", "started" (RFC 3339)}; any further member is shown too.
 	Node Source
+	// Store is anything, or the error that the store does not answer.
+	Store Source
 	// Members is the list of GET /_members.
 	Members Source
 	// Actors is the answer of GET /_actors.
@@ -100,7 +102,7 @@ func assemble() (page []byte, policy string) {
 
 // read asks all sources at once. One that fails or is slow costs its own section.
 func (s Sources) read(ctx context.Context) map[string]any {
-	sources := map[string]Source{"node": s.Node, "members": s.Members, "actors": s.Actors, "tasks": s.Tasks, "jobs": s.Jobs,
+	sources := map[string]Source{"node": s.Node, "store": s.Store, "members": s.Members, "actors": s.Actors, "tasks": s.Tasks, "jobs": s.Jobs,
 		"shards": s.Shards, "indexes": s.Indexes, "sessions": s.Sessions}
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()

@@ -154,9 +154,16 @@
       .map(([k, x]) => el('div', {}, el('dt', {}, k.replaceAll('_', ' ')), el('dd', {}, k === 'started' ? time(x) : text(x)))));
   };
 
+  const showStore = v => {
+    const alert = document.getElementById('store');
+    alert.hidden = !(v && v.error !== undefined);
+    alert.textContent = alert.hidden ? '' : `${text(v.error)}. Requests that need the store are answered with 503 until it is back.`;
+  };
+
   const show = data => {
     if (data.now) skew = Date.parse(data.now) - Date.now();
     showNode(data.node);
+    showStore(data.store);
     for (const [name, render] of Object.entries(sections)) {
       const section = document.getElementById(name), v = data[name];
       section.hidden = v === undefined;

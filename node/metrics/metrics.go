@@ -3,6 +3,7 @@
 package metrics
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -20,6 +21,8 @@ type Sources struct {
 	Actors  func() actors.Figures
 	// Members counts the cluster's members by status: alive, suspect, left.
 	Members func() map[string]int
+	// Store is nil where the store answers.
+	Store func(ctx context.Context) error
 	// Sessions is how many SQL sessions there are.
 	Sessions func() int
 }
@@ -65,6 +68,16 @@ func New(s Sources) *Metrics {
 	}
 	if s.Members != nil {
 		m.registry.MustRegister(memberCollector{s.Members})
+	}
+	if s.Store != nil {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(
+			prometheus.GaugeOpts{Name: "divan_store_up", Help: "1 while the store answers."},
+			func() float64 {
+				if s.Store(context.Background()) != nil {
+					return 0
+				}
+				return 1
+			}))
 	}
 	if s.Sessions != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(

@@ -1,6 +1,8 @@
 package metrics_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,6 +26,7 @@ func scrape(t *testing.T, m *metrics.Metrics) string {
 func TestMetrics(t *testing.T) {
 	m := metrics.New(metrics.Sources{
 		Version: "1.2",
+		Store:   func(context.Context) error { return errors.New("gone") },
 		Actors: func() actors.Figures {
 			return actors.Figures{
 				Kinds: []actors.KindFigures{{
@@ -61,6 +64,7 @@ func TestMetrics(t *testing.T) {
 		`divan_feed_wakes_total 11`,
 		`divan_members{status="alive"} 2`,
 		`divan_sql_sessions 4`,
+		`divan_store_up 0`,
 		`couchdb_uptime_seconds `,
 		`go_goroutines `,
 		`process_resident_memory_bytes `,

@@ -99,7 +99,7 @@ func (s *Scan) Next() (bool, error) {
 				return false, nil
 			}
 			if err := s.open(&s.Accesses[s.at]); err != nil {
-				return false, storeError(err)
+				return false, StoreError(err)
 			}
 		}
 		if err := s.rows.Next(s.env.Ctx, &s.row); err != nil {
@@ -108,7 +108,7 @@ func (s *Scan) Next() (bool, error) {
 				s.Close()
 				continue
 			case !errors.Is(err, ErrIdle):
-				return false, storeError(err)
+				return false, StoreError(err)
 			case s.env.NoWait:
 				return false, ErrIdle
 			}
@@ -242,8 +242,8 @@ type oneDocument struct {
 
 func (o *oneDocument) Close() error { return nil }
 
-// storeError gives an error of a read its SQLSTATE: the one table for it.
-func storeError(err error) error {
+// StoreError gives an error of a read its SQLSTATE: the one table for it. Whoever asks a Database or a Catalog answers the client with it.
+func StoreError(err error) error {
 	var re *ReadError
 	if !errors.As(err, &re) {
 		return err
@@ -254,7 +254,7 @@ func storeError(err error) error {
 	return &sqlstate.Error{Code: code, Message: re.Error(), Err: err}
 }
 
-// DatabaseError is storeError for opening a database, where what is not found is the database.
+// DatabaseError is StoreError for opening a database, where what is not found is the database.
 func DatabaseError(name string, err error) error {
 	switch KindOf(err) {
 	case NotFound:
@@ -262,7 +262,7 @@ func DatabaseError(name string, err error) error {
 	case Forbidden:
 		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied for database %q", name)
 	}
-	return storeError(err)
+	return StoreError(err)
 }
 
 // Describe shows the read and its bounds.

@@ -33,7 +33,7 @@ func (v *Virtual) Open(env *Env) error {
 	if !ok {
 		var err error
 		if rows, err = v.Relation.Rows(env.State); err != nil {
-			return storeError(err)
+			return StoreError(err)
 		}
 		var size int64
 		for _, r := range rows {

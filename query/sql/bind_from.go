@@ -274,7 +274,7 @@ func (b *binder) userRelation(schema, name string, off int) (*userScan, error) {
 			if exec.KindOf(err) == exec.NotFound {
 				continue
 			}
-			return nil, err
+			return nil, exec.StoreError(err)
 		}
 		for _, v := range d.Views {
 			if v.Name == name {
@@ -300,7 +300,7 @@ func (b *binder) userRelation(schema, name string, off int) (*userScan, error) {
 func (b *binder) anyView(name string, off int) (*userScan, error) {
 	designs, err := b.db.Designs(b.ctx)
 	if err != nil {
-		return nil, err
+		return nil, exec.StoreError(err)
 	}
 	var found *userScan
 	for _, d := range designs {

@@ -203,6 +203,39 @@ func TestBreak_openTransactions(t *testing.T) {
 	}
 }
 
+// TestBreak_waiting: while a lost store may still come back, a transaction waits for it as long as its own context and Cancel let it.
+func TestBreak_waiting(t *testing.T) {
+	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
+	e, err := remote.Open(t.Context(), p.addr(), remote.Options{Secret: secret, Logger: quiet(t), Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	p.setRefusing(true)
+	p.cut()
+	for deadline := time.Now().Add(10 * time.Second); ; { // the first read may still be on the connection that broke
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		_, err := e.Begin(ctx).Get([]byte("a")).Wait()
+		cancel()
+		if kv.IsCode(err, kv.CodeTimedOut) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("read with a deadline while the store is away: %v", err)
+		}
+	}
+	tx := e.Begin(t.Context())
+	time.AfterFunc(20*time.Millisecond, tx.Cancel)
+	if _, err := tx.Get([]byte("a")).Wait(); !kv.IsCode(err, kv.CodeCancelled) {
+		t.Errorf("read that is cancelled while the store is away: %v", err)
+	}
+	tx = e.Begin(t.Context())
+	time.AfterFunc(20*time.Millisecond, func() { p.setRefusing(false) })
+	if _, err := tx.Get([]byte("a")).Wait(); err != nil {
+		t.Errorf("read that waits for the store to come back: %v", err)
+	}
+}
+
 // TestBreak_storeGone: the store goes away for longer than the client waits, and comes back as another process with the same content.
 func TestBreak_storeGone(t *testing.T) {
 	below := mustEmbed(t)
@@ -236,16 +269,19 @@ func TestBreak_storeGone(t *testing.T) {
 	if d := time.Since(start); d > 5*time.Second {
 		t.Errorf("it took %v to find out", d)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	tx = e.Begin(ctx)
-	if _, err := tx.Get([]byte("a")).Wait(); !kv.IsCode(err, kv.CodeTimedOut) {
-		t.Errorf("read with a deadline while the store is away: %v", err)
+	// It waited long enough: nobody else waits, not even the other reads of a transaction.
+	start = time.Now()
+	for range 20 {
+		tx = e.Begin(t.Context())
+		for range 10 {
+			if _, err := tx.Get([]byte("a")).Wait(); !kv.IsCode(err, kv.CodeUnreachable) {
+				t.Errorf("read while the store is away: %v", err)
+			}
+		}
+		tx.Cancel()
 	}
-	tx = e.Begin(t.Context())
-	time.AfterFunc(20*time.Millisecond, tx.Cancel)
-	if _, err := tx.Get([]byte("a")).Wait(); !kv.IsCode(err, kv.CodeCancelled) {
-		t.Errorf("read that is cancelled while the store is away: %v", err)
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("200 reads took %v to fail", d)
 	}
 	p.redirect(mustServe(t, below).Addr().String())
 	p.setRefusing(false)

@@ -25,6 +25,7 @@ type Engine struct {
 		sync.Mutex
 		conn    *conn         // nil while there is none
 		changed chan struct{} // closed when conn changes, and replaced
+		lost    time.Time     // when there was a connection last, while there is none
 		closed  bool
 		objects uint64 // the last number given to a transaction or snapshot
 	}
@@ -44,7 +45,7 @@ func Open(ctx context.Context, addr string, o Options) (*Engine, error) {
 	}
 	e := &Engine{addr: addr, o: o.withDefaults(), stop: make(chan struct{})}
 	copy(e.name[:], random(nameSize))
-	e.mu.changed = make(chan struct{})
+	e.mu.changed, e.mu.lost = make(chan struct{}), time.Now()
 	ctx, cancel := context.WithTimeout(ctx, e.o.Timeout)
 	defer cancel()
 	c, err := e.connect(ctx)
@@ -160,18 +161,21 @@ func (e *Engine) stopped() bool {
 
 func (e *Engine) set(c *conn) {
 	e.mu.Lock()
-	e.mu.conn = c
+	if e.mu.conn = c; c == nil {
+		e.mu.lost = time.Now()
+	}
 	close(e.mu.changed)
 	e.mu.changed = make(chan struct{})
 	e.mu.Unlock()
 }
 
-// connection returns the connection and a new object's number on it, waiting for one where there is none.
+// connection returns the connection and a new object's number on it, waiting for one where there is none: until Options.Timeout after the last one was lost,
+// so that of the many steps of a request only the first waits.
 func (e *Engine) connection(ctx context.Context, cancelled <-chan struct{}) (*conn, uint64, error) {
 	var limit <-chan time.Time
 	for {
 		e.mu.Lock()
-		c, changed, closed := e.mu.conn, e.mu.changed, e.mu.closed
+		c, changed, closed, lost := e.mu.conn, e.mu.changed, e.mu.closed, e.mu.lost
 		if c != nil && !closed {
 			e.mu.objects++
 			n := e.mu.objects
@@ -183,7 +187,7 @@ func (e *Engine) connection(ctx context.Context, cancelled <-chan struct{}) (*co
 			return nil, 0, errClosed
 		}
 		if limit == nil {
-			t := time.NewTimer(e.o.Timeout)
+			t := time.NewTimer(time.Until(lost.Add(e.o.Timeout)))
 			defer t.Stop()
 			limit = t.C
 		}

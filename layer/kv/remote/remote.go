@@ -25,12 +25,13 @@ import (
 type Options struct {
 	// Secret is known to both sides. It must not be empty, and should be long and random: who listens on the wire can try secrets out at leisure.
 	Secret string
-	// Timeout is how long a transaction waits for a connection before it fails with CodeUnreachable, and Open before it gives up. 0 is 10 s.
+	// Timeout is how long a store may be silent before its connection counts as broken, how long after that transactions wait for a new one before they
+	// fail with CodeUnreachable, and Open before it gives up. 0 is 10 s.
 	Timeout time.Duration
 	// Logger gets what the operator should know. nil is slog.Default().
 	Logger *slog.Logger
 
-	// ping is how often an idle client asks whether the server is there. After some of these without an answer the connection counts as broken.
+	// ping is how often a client asks whether the server is there. After some of these without an answer the connection counts as broken.
 	ping time.Duration
 }
 
@@ -42,7 +43,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.Default()
 	}
 	if o.ping <= 0 {
-		o.ping = 2 * time.Second
+		o.ping = min(2*time.Second, o.Timeout/silentPings)
 	}
 	return o
 }

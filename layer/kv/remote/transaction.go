@@ -88,6 +88,9 @@ func (t *transaction) requestLocked(k *call, build func(dst []byte) []byte) (*ca
 	if first {
 		c, object, err := t.e.connection(t.ctx, t.cancelled)
 		if err != nil {
+			if t.mu.illegal == nil {
+				t.mu.illegal = err // it waited once
+			}
 			return nil, err
 		}
 		t.mu.conn, t.mu.object = c, object
