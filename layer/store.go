@@ -27,6 +27,9 @@ type Options struct {
 	Logger        *slog.Logger
 	// ReduceTime bounds the JavaScript reductions of one query. 0 means 30 s.
 	ReduceTime time.Duration
+	// PartialRows is how many rows a partial aggregate of a view stands for at most, and how many partials one of a higher level. More makes the edges of a
+	// range slower, which are read by rows; fewer makes more partials. It may be changed at any time. 0 means 128.
+	PartialRows int
 	// Scripts runs the map functions of design documents; nil means that no index can be built. The caller closes it after the Store.
 	Scripts *script.Sandbox
 	// Validator runs what design documents say about writes; nil means that they say nothing.
@@ -45,6 +48,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ReduceTime == 0 {
 		o.ReduceTime = 30 * time.Second
+	}
+	if o.PartialRows == 0 {
+		o.PartialRows = 128
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -38,7 +38,7 @@ func (doc *indexedDoc) cost(k *indexKeys) int {
 	for i := range doc.views {
 		n += 2*len(k.data) + 3*len(doc.id) + 64
 		for _, r := range doc.views[i].rows {
-			n += len(r.row) + 2*len(r.key) + len(r.value) + 16
+			n += 2*len(r.row) + 2*len(r.key) + len(r.value) + 32 // with its mark
 		}
 	}
 	return n
@@ -51,11 +51,16 @@ func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
 		return nil
 	}
 	views := len(docs[0].views)
+	aggregates := getAggregated(tx, k)
 	old := make([]kv.Future[[]byte], 0, len(docs)*views)
 	for i := range docs {
 		for v := range views {
 			old = append(old, tx.Get(k.idKey(docs[i].id, v)))
 		}
+	}
+	marking, err := aggregates()
+	if err != nil {
+		return err
 	}
 	sum := make([]viewDelta, views)
 	for i := range docs {
@@ -64,7 +69,7 @@ func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
 			if err != nil {
 				return err
 			}
-			if err := sum[v].replace(tx, k, &docs[i], v, value); err != nil {
+			if err := sum[v].replace(tx, k, &docs[i], v, value, marking); err != nil {
 				return err
 			}
 		}
@@ -78,12 +83,17 @@ func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
 // viewDelta is how a view's counters change.
 type viewDelta struct{ rows, size, errors int64 }
 
-func (s *viewDelta) replace(tx kv.Transaction, k *indexKeys, doc *indexedDoc, view int, old []byte) error {
+func (s *viewDelta) replace(tx kv.Transaction, k *indexKeys, doc *indexedDoc, view int, old []byte, marking bool) error {
 	e := &doc.views[view]
+	var removed []emitted
 	if old != nil {
-		if err := s.remove(tx, k, doc.id, view, old); err != nil {
+		var err error
+		if removed, err = s.remove(tx, k, doc.id, view, old); err != nil {
 			return fmt.Errorf("index entry of %q: %w", doc.id, err)
 		}
+	}
+	if marking {
+		markRows(tx, k, view, removed, e.rows)
 	}
 	if len(e.rows) == 0 && e.err == "" {
 		if old != nil {
@@ -107,10 +117,10 @@ func (s *viewDelta) replace(tx kv.Transaction, k *indexKeys, doc *indexedDoc, vi
 	return nil
 }
 
-func (s *viewDelta) remove(tx kv.Transaction, k *indexKeys, docID string, view int, old []byte) error {
+func (s *viewDelta) remove(tx kv.Transaction, k *indexKeys, docID string, view int, old []byte) ([]emitted, error) {
 	entry, err := parseViewEntry(old)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if entry.failed {
 		s.errors--
@@ -121,14 +131,14 @@ func (s *viewDelta) remove(tx kv.Transaction, k *indexKeys, docID string, view i
 		was.rows[i].key = key
 	}
 	if fault := was.fault(k, view, docID); fault != "" {
-		return fmt.Errorf("rows that were written cannot be found again: %s", fault)
+		return nil, fmt.Errorf("rows that were written cannot be found again: %s", fault)
 	}
 	for _, r := range was.rows {
 		tx.Clear(r.row)
 	}
 	s.rows -= int64(len(entry.keys))
 	s.size -= entry.size
-	return nil
+	return was.rows, nil
 }
 
 func (s *viewDelta) add(tx kv.Transaction, k *indexKeys, view int) {

@@ -307,6 +307,9 @@ func (b *Build) Finish(ctx context.Context) (bool, error) {
 	if err := b.dropPurged(ctx); err != nil {
 		return false, err
 	}
+	if err := b.Index.Aggregate(ctx); err != nil { // before readers come
+		return false, err
+	}
 	for {
 		if err := b.stepAdded(ctx); err != nil {
 			return false, err

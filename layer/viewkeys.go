@@ -3,7 +3,6 @@ package layer
 import (
 	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/keyspace"
-	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
@@ -59,7 +58,10 @@ func (k *indexKeys) errorKey(docID string, view int) []byte {
 
 // appendViewRows is what the keys of a view's rows begin with; in a partitioned index those of one partition's, so that they are one range.
 func (k *indexKeys) appendViewRows(dst []byte, view int, partition string) []byte {
-	dst = tuple.AppendInt(k.appendRange(dst, keyspace.ViewRows), int64(view))
+	return k.appendPartition(tuple.AppendInt(k.appendRange(dst, keyspace.ViewRows), int64(view)), partition)
+}
+
+func (k *indexKeys) appendPartition(dst []byte, partition string) []byte {
 	if k.design.Partitioned {
 		dst = tuple.AppendString(dst, partition)
 	}
@@ -79,8 +81,8 @@ func (k *indexKeys) appendRowKey(dst []byte, view int, sortKey []byte, docID str
 	return tuple.AppendInt(tuple.AppendString(dst, docID), int64(n))
 }
 
-// rowRange turns a query's bounds into a range of row keys, in key order whatever the direction of the query.
-func (k *indexKeys) rowRange(view int, q *ViewQuery) (kv.KeyRange, error) {
+// rowRange turns a query's bounds into a span of positions, in key order whatever the direction of the query.
+func (k *indexKeys) rowRange(view int, q *ViewQuery) (span, error) {
 	low, high := bound{q.StartKey, q.StartDocID}, bound{q.EndKey, q.EndDocID}
 	lowOpen, highOpen := false, q.ExcludeEnd
 	if q.Key != nil {
@@ -90,16 +92,16 @@ func (k *indexKeys) rowRange(view int, q *ViewQuery) (kv.KeyRange, error) {
 		low, high = high, low
 		lowOpen, highOpen = highOpen, lowOpen
 	}
-	prefix := k.appendViewRows(nil, view, q.Partition)
-	r := prefixRange(prefix)
+	head := k.appendPartition(nil, q.Partition)
+	r := whole.behind(head)
 	var err error
 	if low.key != nil {
-		if r.Begin, err = k.boundKey(view, prefix, low, lowOpen); err != nil {
+		if r.begin, err = k.position(view, head, low, lowOpen); err != nil {
 			return r, err
 		}
 	}
 	if high.key != nil {
-		if r.End, err = k.boundKey(view, prefix, high, !highOpen); err != nil {
+		if r.end, err = k.position(view, head, high, !highOpen); err != nil {
 			return r, err
 		}
 	}
@@ -112,20 +114,20 @@ type bound struct {
 	docID string
 }
 
-// boundKey is the first row key at the bound, or the first one behind all rows of the bound.
-func (k *indexKeys) boundKey(view int, prefix []byte, b bound, behind bool) ([]byte, error) {
+// position is that of the first row at the bound, or of the first one behind all rows of the bound.
+func (k *indexKeys) position(view int, head []byte, b bound, behind bool) ([]byte, error) {
 	sortKey, err := k.appendSortKey(nil, view, b.key)
 	if err != nil {
 		return nil, errf(Invalid, "query_parse_error", "invalid key: %v", err)
 	}
-	key := tuple.AppendBytes(prefix[:len(prefix):len(prefix)], sortKey)
+	position := tuple.AppendBytes(head[:len(head):len(head)], sortKey)
 	if b.docID != "" {
-		key = tuple.AppendString(key, b.docID)
+		position = tuple.AppendString(position, b.docID)
 	}
 	if behind {
-		key = append(key, 0xff) // above every type code of a tuple
+		position = append(position, 0xff) // above every type code of a tuple
 	}
-	return key, nil
+	return position, nil
 }
 
 // splitRowKey reads the document id of a row key behind the view's prefix.

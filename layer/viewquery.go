@@ -23,6 +23,7 @@ type ViewQuery struct {
 	Limit, Skip          int // Limit < 0 is none
 	IncludeDocs          bool
 	Conflicts            bool
+	WithOffset           bool // wants ViewResult.Offset
 }
 
 // ViewRow is one row. Key and Value are the JSON that was emitted. Valid until the next row.
@@ -36,7 +37,8 @@ type ViewRow struct {
 // ViewResult is a view response under way.
 type ViewResult struct {
 	TotalRows int64
-	// Offset is the number of rows before the first one, -1 where finding out would take reading them.
+	// Offset is the number of rows before the first one, with WithOffset; -1 where finding out would take reading many of them, which is where an index has
+	// no partial aggregates yet.
 	Offset    int64
 	UpdateSeq Seq                       // of the index
 	Rows      iter.Seq2[ViewRow, error] // once
@@ -78,13 +80,16 @@ func (r *indexReading) query(view int, q ViewQuery) (*ViewResult, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if q.Key == nil && q.Keys == nil && q.StartKey == nil && q.Partition == "" {
-		result.Offset = min(int64(q.Skip), result.TotalRows)
+	if q.WithOffset && q.Partition == "" {
+		if result.Offset, err = r.offset(view, &q, ranges, result.TotalRows); err != nil {
+			return nil, err
+		}
 	}
-	prefix := len(r.keys.appendViewRows(nil, view, q.Partition))
+	prefix := r.keys.rowPrefix(view)
+	head := len(r.keys.appendPartition(nil, q.Partition))
 	result.Rows = func(yield func(ViewRow, error) bool) {
 		defer r.close()
-		if err := r.yieldRows(prefix, ranges, q, yield); err != nil {
+		if err := r.yieldRows(view, prefix, head, ranges, q, yield); err != nil {
 			yield(ViewRow{}, err)
 		}
 	}
@@ -92,21 +97,21 @@ func (r *indexReading) query(view int, q ViewQuery) (*ViewResult, error) {
 }
 
 // ranges of row keys that the query reads, one after the other.
-func (q *ViewQuery) ranges(k *indexKeys, view int) ([]kv.KeyRange, error) {
+func (q *ViewQuery) ranges(k *indexKeys, view int) ([]span, error) {
 	if q.Keys == nil {
 		r, err := k.rowRange(view, q)
 		if err != nil {
 			return nil, err
 		}
-		if q.StartKey != nil && q.EndKey != nil && bytes.Compare(r.Begin, r.End) > 0 {
+		if q.StartKey != nil && q.EndKey != nil && bytes.Compare(r.begin, r.end) > 0 {
 			return nil, errf(Invalid, "query_parse_error", "No rows can match your key range, reverse your start_key and end_key or set descending=%v", !q.Descending)
 		}
-		if bytes.Compare(r.Begin, r.End) >= 0 {
+		if bytes.Compare(r.begin, r.end) >= 0 {
 			return nil, nil
 		}
-		return []kv.KeyRange{r}, nil
+		return []span{r}, nil
 	}
-	ranges := make([]kv.KeyRange, len(q.Keys))
+	ranges := make([]span, len(q.Keys))
 	for i, key := range q.Keys {
 		one := ViewQuery{Key: key, Partition: q.Partition, StartDocID: q.StartDocID, EndDocID: q.EndDocID, Descending: q.Descending}
 		r, err := k.rowRange(view, &one)
@@ -119,7 +124,7 @@ func (q *ViewQuery) ranges(k *indexKeys, view int) ([]kv.KeyRange, error) {
 }
 
 // yieldRows counts skip and limit over all ranges.
-func (r *indexReading) yieldRows(prefix int, ranges []kv.KeyRange, q ViewQuery, yield func(ViewRow, error) bool) error {
+func (r *indexReading) yieldRows(view int, prefix []byte, head int, ranges []span, q ViewQuery, yield func(ViewRow, error) bool) error {
 	skip, left := q.Skip, q.Limit
 	docs := newDocWindow(r.docs, q.IncludeDocs, q.Conflicts)
 	more := true
@@ -127,17 +132,21 @@ func (r *indexReading) yieldRows(prefix int, ranges []kv.KeyRange, q ViewQuery, 
 		if left == 0 || !more {
 			break
 		}
+		var err error
+		if part, skip, err = r.skip(view, part, q.Descending, skip); err != nil {
+			return err
+		}
 		o := kv.RangeOptions{Reverse: q.Descending, Mode: kv.ModeIterator}
 		if left > 0 {
 			o.Limit = skip + left
 		}
-		err := r.rows.scan(part, o, func(row kv.KeyValue) (bool, error) {
+		err = r.rows.scan(part.at(prefix), o, func(row kv.KeyValue) (bool, error) {
 			if skip > 0 {
 				skip--
 				return true, nil
 			}
 			left--
-			out, err := parseRow(prefix, row)
+			out, err := parseRow(len(prefix)+head, row)
 			if err != nil {
 				return false, err
 			}

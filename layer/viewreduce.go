@@ -64,15 +64,17 @@ func (ix *Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, erro
 	if r.empty {
 		ranges = nil
 	}
-	g := grouping{q: &q, raw: def.Raw, prefix: len(r.keys.appendViewRows(nil, id, q.Partition)), function: function, skip: q.Skip, left: q.Limit}
+	head := len(r.keys.appendPartition(nil, q.Partition))
+	g := grouping{q: &q, view: id, raw: def.Raw, head: head, function: function, skip: q.Skip, left: q.Limit}
 	return &ReduceResult{UpdateSeq: r.seq, Rows: g.rows(r, ranges)}, nil
 }
 
 // grouping turns rows, which come in the order of their keys, into groups.
 type grouping struct {
 	q          *ReduceQuery
+	view       int
 	raw        bool
-	prefix     int // of row keys
+	head       int // bytes of a position before the sort key: the partition
 	function   reduction
 	skip, left int
 
@@ -83,17 +85,13 @@ type grouping struct {
 	yield  func(ReduceRow, error) bool
 }
 
-func (g *grouping) rows(from *indexReading, ranges []kv.KeyRange) iter.Seq2[ReduceRow, error] {
+func (g *grouping) rows(from *indexReading, ranges []span) iter.Seq2[ReduceRow, error] {
 	return func(yield func(ReduceRow, error) bool) {
 		defer from.close()
 		g.yield = yield
 		for _, r := range ranges {
-			more, err := true, error(nil)
-			err = from.rows.scan(r, kv.RangeOptions{Reverse: g.q.Descending, Mode: kv.ModeWantAll}, func(row kv.KeyValue) (bool, error) {
-				var err error
-				more, err = g.row(row)
-				return more, err
-			})
+			c := cover{s: from.rows, view: g.view, reverse: g.q.Descending, counts: g.q.GroupLevel == 0 && g.function.counts(), partial: g.partial, row: g.row}
+			more, err := c.run(&from.keys, r, g.function.merges())
 			if err == nil && more {
 				more, err = g.end() // ranges are grouped by themselves, as CouchDB does for keys
 			}
@@ -108,20 +106,11 @@ func (g *grouping) rows(from *indexReading, ranges []kv.KeyRange) iter.Seq2[Redu
 	}
 }
 
-// row takes the next row. false means that no more are wanted.
-func (g *grouping) row(row kv.KeyValue) (more bool, err error) {
-	sortKey, rest, err := tuple.TakeBytes(row.Key[g.prefix:])
+// row takes the next row. more is false where no more are wanted.
+func (g *grouping) row(position []byte, row kv.KeyValue) (more bool, err error) {
+	sortKey, rest, err := tuple.TakeBytes(position[g.head:])
 	if err != nil {
 		return false, corrupt("view row", err)
-	}
-	common := g.common(sortKey)
-	if g.open && !bytes.Equal(common, g.group) {
-		if more, err := g.end(); err != nil || !more {
-			return false, err
-		}
-	}
-	if !g.open && g.left == 0 {
-		return false, nil
 	}
 	key, value, err := tuple.TakeBytes(row.Value)
 	if err == nil {
@@ -130,19 +119,55 @@ func (g *grouping) row(row kv.KeyValue) (more bool, err error) {
 	if err != nil {
 		return false, corrupt("view row", err)
 	}
-	if !g.open {
-		g.open = true
-		g.group = append(g.group[:0], common...)
-		g.key = g.groupKey(g.key[:0], key)
-	}
-	if g.skip > 0 {
-		return true, nil // of a group that is passed over
+	if more, err := g.turn(g.common(sortKey), key); err != nil || !more || g.skip > 0 {
+		return more, err
 	}
 	docID, _, err := tuple.TakeStringBytes(rest)
 	if err != nil {
 		return false, corrupt("view row", err)
 	}
 	return true, g.function.add(key, docID, value)
+}
+
+// partial takes many rows at once, where they are of one group.
+func (g *grouping) partial(p *partial) (taken, more bool, err error) {
+	if p.rows == 0 {
+		return true, true, nil
+	}
+	if p.state == nil && !g.function.counts() {
+		return false, true, nil
+	}
+	group := g.common(p.first.sort)
+	if !bytes.Equal(group, g.common(p.last.sort)) {
+		return false, true, nil
+	}
+	key := p.first.json
+	if g.q.Descending {
+		key = p.last.json
+	}
+	if more, err := g.turn(group, key); err != nil || !more || g.skip > 0 {
+		return true, more, err
+	}
+	return true, true, g.function.merge(p)
+}
+
+// turn ends the group under way where the next row is of another one, and begins that: key is the first one in it.
+func (g *grouping) turn(group, key []byte) (more bool, err error) {
+	if g.open && !bytes.Equal(group, g.group) {
+		if more, err := g.end(); err != nil || !more {
+			return false, err
+		}
+	}
+	if g.open {
+		return true, nil
+	}
+	if g.left == 0 {
+		return false, nil
+	}
+	g.open = true
+	g.group = append(g.group[:0], group...)
+	g.key = g.groupKey(g.key[:0], key)
+	return true, nil
 }
 
 // common is the part of a sort key that decides the group.
@@ -206,6 +231,11 @@ func (g *grouping) end() (more bool, err error) {
 // reduction reduces the rows of one group after the other.
 type reduction interface {
 	add(key, docID, value []byte) error
+	// merge takes in the rows of a partial, if merges says that this can be done.
+	merge(p *partial) error
+	merges() bool
+	// counts says that it counts rows, and needs no more of a partial than how many there are.
+	counts() bool
 	// result appends the group's reduction and makes ready for the next group.
 	result(dst []byte) ([]byte, error)
 }
@@ -232,12 +262,31 @@ func (ix *Index) reduction(ctx context.Context, def *ViewDef) (reduction, error)
 type builtin struct{ reduce.Aggregate }
 
 func (b builtin) add(key, _, value []byte) error {
-	err := b.Add(key, value)
+	return reductionError(b.Add(key, value))
+}
+
+// reductionError is the query's error for rows that cannot be reduced.
+func reductionError(err error) error {
 	var invalid *reduce.Error
 	if errors.As(err, &invalid) {
 		return &Error{Kind: Invalid, Name: "invalid_value", Reason: err.Error(), Err: err}
 	}
 	return err
+}
+
+func (b builtin) merges() bool { return true }
+
+func (b builtin) counts() bool {
+	_, ok := b.Aggregate.(reduce.Counter)
+	return ok
+}
+
+func (b builtin) merge(p *partial) error {
+	if c, ok := b.Aggregate.(reduce.Counter); ok {
+		c.AddRows(p.rows)
+		return nil
+	}
+	return reductionError(b.Merge(p.state))
 }
 
 func (b builtin) result(dst []byte) ([]byte, error) {

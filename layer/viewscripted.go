@@ -37,6 +37,13 @@ func (r *scripted) add(key, docID, value []byte) error {
 	return r.reduce()
 }
 
+// merges: what functions make of partials is not stored, they are called when asked.
+func (r *scripted) merges() bool { return false }
+
+func (r *scripted) counts() bool { return false }
+
+func (r *scripted) merge(*partial) error { return errors.New("a reduction that is not stored") }
+
 // reduce makes a partial result of the rows held back.
 func (r *scripted) reduce() error {
 	out, err := r.call(func(ctx context.Context) ([]byte, error) { return r.f.Reduce(ctx, r.keys, r.values) })

@@ -96,6 +96,8 @@ const (
 	LocalFormat = 1 // Local, chunk 0
 	ShardFormat = 1 // Config "changes_shards"
 	IndexFormat = 1 // Views
+	// AggregateFormat numbers the layout of partial aggregates and of the reductions in them.
+	AggregateFormat = 1
 )
 
 // BodyChunk is the size of a body or attachment chunk in bytes: below kv.MaxValueSize, as CouchDB's own layer had it.

@@ -29,7 +29,12 @@ const (
 	ViewErrorCount ViewInfoKey = 5
 	// ViewProgress: (.., signature, ShardID) = (Incarnation, Versionstamp): how far the build under way has come in the shard.
 	ViewProgress ViewInfoKey = 6
+	// ViewAggregated: (.., signature) = (AggregateFormat) once the index has, or is about to have, partial aggregates: who writes rows leaves marks from then on.
+	ViewAggregated ViewInfoKey = 7
 )
+
+// ViewLevels is how many levels of partials there are.
+const ViewLevels = 3
 
 // ViewRange is the tuple element after the signature in ViewData.
 type ViewRange int64
@@ -43,4 +48,12 @@ const (
 	ViewRows ViewRange = 1
 	// ViewErrors: (.., document id, view id) = (error, Incarnation, Versionstamp), for documents that were skipped (V10).
 	ViewErrors ViewRange = 2
+	// ViewMarks: (.., view id, position) = counter by how many rows (-1, 0, 1) there are more at the position than the partial that covers it has
+	// counted. A position is what follows the view id in a row's key, or a beginning of it.
+	ViewMarks ViewRange = 3
+	// ViewPartials: (.., view id, first position) = AggregateFormat, end position, rows, first and last key, reduction: a memo of the rows in between.
+	// The next numbers are the same for the higher levels, whose partials stand for many of the level below: 5 and 6.
+	ViewPartials ViewRange = 4
+	// ViewHoles: (.., view id, position) = empty: from there on a partial of the second level may be missing; 8 the same for the third.
+	ViewHoles ViewRange = 7
 )

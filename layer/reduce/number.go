@@ -40,6 +40,8 @@ func (n number) float64() float64 {
 	return float64(n.i)
 }
 
+func (n number) finite() bool { return !n.float || !math.IsInf(n.f, 0) && !math.IsNaN(n.f) }
+
 func (n number) bigInt() *big.Int {
 	if n.big != nil {
 		return n.big

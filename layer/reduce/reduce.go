@@ -19,9 +19,16 @@ type Aggregate interface {
 	Add(key, value []byte) error
 	// AppendJSON appends the reduction of the rows so far.
 	AppendJSON(dst []byte) []byte
+	// AppendState appends the reduction of the rows so far in a form that Merge reads. false where that would lose something: the sum has overflowed.
+	AppendState(dst []byte) (state []byte, ok bool)
+	// Merge takes in the rows of a state, which it does not keep. The error is as of Add, or says that the state is none.
+	Merge(state []byte) error
 	// Reset forgets all rows.
 	Reset()
 }
+
+// Counter is an Aggregate that only counts rows.
+type Counter interface{ AddRows(n int64) }
 
 // Error says that a row's value is nothing that the function can reduce.
 type Error struct{ Function, Reason string }
@@ -47,7 +54,17 @@ type count struct{ n int64 }
 
 func (c *count) Add(_, _ []byte) error { c.n++; return nil }
 
+func (c *count) AddRows(n int64) { c.n += n }
+
 func (c *count) AppendJSON(dst []byte) []byte { return strconv.AppendInt(dst, c.n, 10) }
+
+func (c *count) AppendState(dst []byte) ([]byte, bool) { return c.AppendJSON(dst), true }
+
+func (c *count) Merge(state []byte) error {
+	n, err := strconv.ParseInt(string(state), 10, 64)
+	c.n += n
+	return err
+}
 
 func (c *count) Reset() { c.n = 0 }
 
@@ -60,4 +77,27 @@ func (d *distinct) AppendJSON(dst []byte) []byte {
 	return strconv.AppendUint(dst, d.sketch.Estimate(), 10)
 }
 
+func (d *distinct) AppendState(dst []byte) ([]byte, bool) {
+	dst, err := d.sketch.AppendBinary(dst)
+	return dst, err == nil
+}
+
+func (d *distinct) Merge(state []byte) error {
+	other := new(hyperloglog.Sketch)
+	if err := other.UnmarshalBinary(state); err != nil {
+		return err
+	}
+	return d.sketch.Merge(other)
+}
+
 func (d *distinct) Reset() { d.sketch = hyperloglog.New() }
+
+// UsesValues reports whether the function that a reduce text names, or that it is, looks at the values of rows. The empty text is none.
+func UsesValues(text string) bool {
+	switch a := New(text).(type) {
+	case *count, *distinct:
+		return false
+	default:
+		return a != nil || text != ""
+	}
+}

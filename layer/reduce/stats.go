@@ -94,6 +94,21 @@ func (s *stats) merge(m moments) {
 	}
 }
 
+// AppendState is the result as JSON, which _stats takes as a value too.
+func (s *stats) AppendState(dst []byte) ([]byte, bool) { return s.AppendJSON(dst), s.finite() }
+
+func (s *stats) Merge(state []byte) error { return s.Add(nil, state) }
+
+func (s *stats) finite() bool {
+	for i := range s.items {
+		if !s.items[i].finite() {
+			return false
+		}
+	}
+	m := &s.moments
+	return m.sum.finite() && m.count.finite() && m.min.finite() && m.max.finite() && m.sumsqr.finite()
+}
+
 func (s *stats) AppendJSON(dst []byte) []byte {
 	if s.items == nil {
 		return s.moments.appendJSON(dst)

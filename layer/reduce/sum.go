@@ -46,7 +46,27 @@ func (s *sum) Add(_, value []byte) error {
 
 func (s *sum) AppendJSON(dst []byte) []byte { return s.total.appendJSON(dst) }
 
+// AppendState is the sum as JSON: sums of sums are sums.
+func (s *sum) AppendState(dst []byte) ([]byte, bool) { return s.AppendJSON(dst), s.total.finite() }
+
+func (s *sum) Merge(state []byte) error { return s.Add(nil, state) }
+
 func (s *sum) Reset() { s.total = term{} }
+
+// finite reports whether no number in it has overflowed: JSON has no infinity.
+func (t *term) finite() bool {
+	for i := range t.items {
+		if !t.items[i].finite() {
+			return false
+		}
+	}
+	for i := range t.members {
+		if !t.members[i].finite() {
+			return false
+		}
+	}
+	return t.number.finite()
+}
 
 func (t *term) add(v gjson.Result) error {
 	switch {

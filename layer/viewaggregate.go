@@ -1,0 +1,410 @@
+package layer
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/reduce"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+const (
+	// aggregatePartials and aggregateBytes bound what one transaction of Aggregate reads, in partials' worth of items: it has to be short, since it begins again
+	// where somebody writes there.
+	aggregatePartials = 32
+	aggregateBytes    = 1 << 20
+	// cautiousFrom and givesUpFrom are the attempts of a transaction from which on it does only one range, and leaves that to a later call.
+	cautiousFrom = 3
+	givesUpFrom  = 6
+)
+
+// Aggregate brings the partial aggregates of the index up to date with its rows, in small transactions (see viewpartials.go). It may run at any time, beside
+// writers and other calls: it gives way to them, and what they keep it from stays for the next call. It does nothing to an index that there is not.
+func (ix *Index) Aggregate(ctx context.Context) error {
+	on, err := read(ctx, ix.db, ix.beginAggregates)
+	if !on || err != nil {
+		return err
+	}
+	for view := range ix.design.Views {
+		for level := range keyspace.ViewLevels {
+			a := aggregation{ix: ix, view: view, level: level, size: ix.db.store.o.PartialRows, raw: ix.design.Views[view].Raw}
+			if a.function = reduce.New(ix.design.Views[view].Reduce); a.function != nil {
+				if _, ok := a.function.(reduce.Counter); ok {
+					a.function = nil // how many rows there are is kept in any case
+				}
+			}
+			for from := whole.begin; from != nil; {
+				a.attempts = 0
+				if from, err = read(ctx, ix.db, func(t *txn) ([]byte, error) { return a.run(t, from) }); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// beginAggregates has writers of rows leave marks from now on. false where there is no index.
+func (ix *Index) beginAggregates(t *txn) (bool, error) {
+	k := ix.keys(t.keys)
+	aggregated := getAggregated(t, &k)
+	status, seq := t.Get(k.infoKey(keyspace.ViewStatus)), t.Get(k.infoKey(keyspace.ViewUpdateSeq))
+	if on, err := aggregated(); on || err != nil {
+		return on, err
+	}
+	building, err := parseStatus(status)
+	if err != nil {
+		return false, err
+	}
+	at, err := parseIndexSeq(seq)
+	if err != nil || building == nil && (at.collation == 0 || at.stale()) {
+		return false, err
+	}
+	t.Set(k.infoKey(keyspace.ViewAggregated), tuple.AppendInt(nil, keyspace.AggregateFormat))
+	for view := range ix.design.Views {
+		t.Atomic(kv.AtomicAdd, append(k.holePrefix(view, 0), whole.begin...), littleEndian(0))
+	}
+	return true, nil
+}
+
+// aggregation is the work on one level of a view.
+type aggregation struct {
+	ix       *Index
+	view     int
+	level    int
+	raw      bool
+	size     int              // of a partial, in items
+	function reduce.Aggregate // nil where only rows are counted
+	attempts int              // of the transaction under way
+
+	k        *indexKeys
+	items    []item
+	arena    []byte
+	complete bool // items are all there are in the gap
+}
+
+// most is how many items a transaction reads.
+func (a *aggregation) most() int { return aggregatePartials * a.size }
+
+// run mends what is lacking from a position on, as much as fits a transaction, and returns where to go on; nil at the end.
+func (a *aggregation) run(t *txn, from []byte) ([]byte, error) {
+	a.attempts++
+	keys := a.ix.keys(t.keys)
+	a.k = &keys
+	if on, err := getAggregated(t, a.k)(); !on || err != nil {
+		return nil, err
+	}
+	for left := a.most(); left > 0; {
+		hole, err := a.hole(t, from)
+		if hole == nil || err != nil {
+			return nil, err
+		}
+		gap, err := a.gap(t, hole)
+		if err != nil {
+			return nil, err
+		}
+		if a.attempts >= givesUpFrom {
+			a.attempts = 0
+			from = gap.end
+			continue
+		}
+		if from, err = a.mend(t, gap); err != nil {
+			return nil, err
+		}
+		if left -= max(len(a.items), a.size); a.attempts >= cautiousFrom {
+			break
+		}
+	}
+	return from, nil
+}
+
+// hole is the first position, from one on, at which something is lacking; nil if there is none.
+func (a *aggregation) hole(t *txn, from []byte) ([]byte, error) {
+	prefix := a.k.holePrefix(a.view, a.level)
+	row, err := firstRow(t.Snapshot(), span{from, whole.end}.at(prefix), false)
+	if row == nil || err != nil {
+		return nil, err
+	}
+	return row.Key[len(prefix):], nil
+}
+
+// firstRow is the first row of a range, or the last; nil if it is empty. The caller may keep it.
+func firstRow(r kv.Reader, in kv.KeyRange, reverse bool) (*kv.KeyValue, error) {
+	it := r.GetRange(in, kv.RangeOptions{Limit: 1, Reverse: reverse, Mode: kv.ModeExact})
+	defer it.Close()
+	if !it.Next() {
+		return nil, it.Err()
+	}
+	row := it.KeyValue()
+	return &kv.KeyValue{Key: bytes.Clone(row.Key), Value: bytes.Clone(row.Value)}, nil
+}
+
+// gap is the range around a hole that has to be mended: of the partial that covers it, or up to those on both sides.
+func (a *aggregation) gap(t *txn, hole []byte) (span, error) {
+	before, err := a.last(t, a.level, append(bytes.Clone(hole), 0))
+	if err != nil {
+		return span{}, err
+	}
+	gap := whole
+	if before != nil {
+		if bytes.Compare(before.end, hole) > 0 {
+			return before.span, nil
+		}
+		gap.begin = before.end
+	}
+	prefix := a.k.partialPrefix(a.view, a.level)
+	after, err := firstRow(t, span{hole, whole.end}.at(prefix), false)
+	if after != nil {
+		gap.end = after.Key[len(prefix):]
+	}
+	return gap, err
+}
+
+// last is the last partial of a level that begins before a position. It is read with conflict, so that one that comes to be there meanwhile is not missed.
+func (a *aggregation) last(t *txn, level int, before []byte) (*partial, error) {
+	prefix := a.k.partialPrefix(a.view, level)
+	row, err := firstRow(t, span{whole.begin, before}.at(prefix), true)
+	if row == nil || err != nil {
+		return nil, err
+	}
+	p := new(partial)
+	return p, parsePartial(p, row.Key[len(prefix):], row.Value)
+}
+
+// mend writes the partials of a gap, or of its beginning, and returns where it ended.
+func (a *aggregation) mend(t *txn, gap span) ([]byte, error) {
+	a.items, a.arena = a.items[:0], nil
+	done, err := a.collect(t, gap)
+	if err != nil {
+		return nil, err
+	}
+	if a.level > 0 && len(a.items) == 0 {
+		return gap.end, nil // the level below is not there yet
+	}
+	cuts := cutItems(a.items, a.raw, a.size)
+	if a.complete && len(a.items)-last(cuts) < a.size/4 && !bytes.Equal(done.end, whole.end) {
+		if done.end, err = a.absorb(t, done.end); err != nil {
+			return nil, err
+		}
+		cuts = cutItems(a.items, a.raw, a.size)
+	}
+	if !a.complete && len(cuts) > 0 { // what follows the last cut may not be all of a partial
+		at := last(cuts)
+		done.end = a.boundary(at)
+		cuts, a.items = cuts[:len(cuts)-1], a.items[:at]
+	}
+	a.write(t, done, cuts)
+	if !bytes.Equal(done.end, gap.end) && bytes.Compare(done.end, gap.end) < 0 {
+		a.markHole(t, a.level, done.end)
+	}
+	return done.end, a.clearAbove(t, done)
+}
+
+func last(cuts []int) int {
+	if len(cuts) == 0 {
+		return 0
+	}
+	return cuts[len(cuts)-1]
+}
+
+// boundary is where a partial begins whose first item is at i.
+func (a *aggregation) boundary(i int) []byte {
+	if a.level > 0 {
+		return a.items[i].position
+	}
+	return boundary(&a.items[i-1], &a.items[i], a.raw)
+}
+
+// absorb adds what the next partial stands for, where one begins at a position, and returns where that ends.
+func (a *aggregation) absorb(t *txn, position []byte) ([]byte, error) {
+	prefix := a.k.partialPrefix(a.view, a.level)
+	key := append(prefix, position...)
+	value, err := t.Get(key).Wait()
+	if value == nil || err != nil {
+		return position, err
+	}
+	var p partial
+	if err := parsePartial(&p, position, value); err != nil {
+		return nil, err
+	}
+	n := len(a.items)
+	done, err := a.collect(t, p.span)
+	if !bytes.Equal(done.begin, position) {
+		a.items = a.items[:n]
+		return position, err
+	}
+	return done.end, err
+}
+
+// collect reads items, and the span that they fill: less than was asked for where that is too much, or where the level below is not complete.
+func (a *aggregation) collect(t *txn, s span) (done span, err error) {
+	if a.level == 0 {
+		return s, a.collectRows(t, s)
+	}
+	return a.collectPartials(t, s)
+}
+
+func (a *aggregation) collectRows(t *txn, s span) error {
+	prefix := a.k.rowPrefix(a.view)
+	it := t.GetRange(s.at(prefix), kv.RangeOptions{Limit: a.most(), Mode: kv.ModeWantAll})
+	defer it.Close()
+	from := len(a.items)
+	for it.Next() {
+		row := it.KeyValue()
+		i := item{position: a.keep(row.Key[len(prefix):]), rows: 1}
+		rest := i.position
+		var err error
+		if a.ix.design.Partitioned {
+			if rest, err = tuple.Skip(rest); err != nil {
+				return corrupt("view row", err)
+			}
+			i.head = i.position[:len(i.position)-len(rest)]
+		}
+		if i.first.sort, _, err = tuple.TakeBytes(rest); err != nil {
+			return corrupt("view row", err)
+		}
+		rest = row.Value
+		if i.first.json, rest, err = tuple.TakeBytes(rest); err != nil {
+			return corrupt("view row", err)
+		}
+		i.first.json = a.keep(i.first.json)
+		if a.function != nil {
+			if i.value, _, err = tuple.TakeBytes(rest); err != nil {
+				return corrupt("view row", err)
+			}
+			i.value = a.keep(i.value)
+		}
+		i.last = i.first
+		a.items = append(a.items, i)
+		if len(a.arena) > aggregateBytes && len(a.items)-from > a.size {
+			break
+		}
+	}
+	a.complete = len(a.items)-from < a.most() && len(a.arena) <= aggregateBytes
+	return it.Err()
+}
+
+// keep copies what belongs to an iterator.
+func (a *aggregation) keep(b []byte) []byte {
+	from := len(a.arena)
+	a.arena = append(a.arena, b...)
+	return a.arena[from:len(a.arena):len(a.arena)]
+}
+
+func (a *aggregation) collectPartials(t *txn, s span) (span, error) {
+	prefix := a.k.partialPrefix(a.view, a.level-1)
+	it := t.GetRange(s.at(prefix), kv.RangeOptions{Limit: a.most(), Mode: kv.ModeWantAll})
+	defer it.Close()
+	a.complete = true
+	done := span{s.begin, s.begin}
+	from := len(a.items)
+	for it.Next() {
+		row := it.KeyValue()
+		kept := a.keep(row.Key[len(prefix):])
+		var p partial
+		if err := parsePartial(&p, kept, a.keep(row.Value)); err != nil {
+			return done, err
+		}
+		if !bytes.Equal(p.begin, done.end) {
+			if len(a.items) > from {
+				break
+			}
+			done.begin = p.begin
+		}
+		a.items = append(a.items, item{position: p.begin, end: p.end, rows: p.rows, first: p.first, last: p.last, value: p.state})
+		done.end = p.end
+		if len(a.items)-from == a.most() || len(a.arena) > aggregateBytes && len(a.items)-from > a.size {
+			a.complete = bytes.Equal(done.end, s.end)
+			break
+		}
+	}
+	return done, it.Err()
+}
+
+// write puts the partials of a span in the place of what is there.
+func (a *aggregation) write(t *txn, done span, cuts []int) {
+	prefix := a.k.partialPrefix(a.view, a.level)
+	t.ClearRange(done.at(prefix))
+	t.ClearRange(done.at(a.k.holePrefix(a.view, a.level)))
+	begin, from := done.begin, 0
+	var value []byte
+	for i := range len(cuts) + 1 {
+		end, to := done.end, len(a.items)
+		if i < len(cuts) {
+			end, to = a.boundary(cuts[i]), cuts[i]
+		}
+		p := a.partial(span{begin, end}, a.items[from:to])
+		value = p.append(value[:0])
+		t.Set(append(prefix[:len(prefix):len(prefix)], begin...), value)
+		begin, from = end, to
+	}
+}
+
+// partial is the memo of items.
+func (a *aggregation) partial(s span, items []item) partial {
+	p := partial{span: s}
+	for i := range items {
+		if items[i].rows > 0 {
+			if p.rows == 0 {
+				p.first = items[i].first
+			}
+			p.last = items[i].last
+		}
+		p.rows += items[i].rows
+	}
+	if a.function != nil && p.rows > 0 {
+		p.state = a.reduce(items)
+	}
+	return p
+}
+
+// reduce is nil where the items cannot be reduced: who asks for them hears why, from the rows.
+func (a *aggregation) reduce(items []item) []byte {
+	a.function.Reset()
+	for i := range items {
+		var err error
+		switch {
+		case items[i].rows == 0:
+			continue
+		case a.level == 0:
+			err = a.function.Add(items[i].first.json, items[i].value)
+		case items[i].value == nil:
+			return nil
+		default:
+			err = a.function.Merge(items[i].value)
+		}
+		if err != nil {
+			return nil
+		}
+	}
+	state, ok := a.function.AppendState(nil)
+	if !ok || len(state) > maxState {
+		return nil
+	}
+	return state
+}
+
+func (a *aggregation) markHole(t *txn, level int, position []byte) {
+	t.Atomic(kv.AtomicAdd, append(a.k.holePrefix(a.view, level), position...), littleEndian(0))
+}
+
+// clearAbove clears the partials of higher levels that have to do with a span.
+func (a *aggregation) clearAbove(t *txn, s span) error {
+	for level := a.level + 1; level < keyspace.ViewLevels; level++ {
+		hole := s.begin
+		p, err := a.last(t, level, s.begin)
+		if err != nil {
+			return err
+		}
+		prefix := a.k.partialPrefix(a.view, level)
+		if p != nil && bytes.Compare(p.end, s.begin) > 0 {
+			t.Clear(append(prefix[:len(prefix):len(prefix)], p.begin...))
+			hole = p.begin
+		}
+		t.ClearRange(s.at(prefix))
+		a.markHole(t, level, hole)
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package layer
+
+import (
+	"bytes"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// cover reads ranges of a view by the largest partials that serve, and by rows where none does. It is for one range, and goes on after the last thing
+// taken where the stream needs a new transaction.
+type cover struct {
+	s       *stream
+	view    int
+	reverse bool
+	// counts says that a partial with marks serves too: its rows are then those of now, and nothing else of it is to be used.
+	counts bool
+	// partial is given the next partial: taken, or to be shown in smaller parts.
+	partial func(p *partial) (taken, more bool, err error)
+	// row is given the next row; position is behind the view's prefix of its key.
+	row func(position []byte, row kv.KeyValue) (more bool, err error)
+
+	rows   []byte // prefixes
+	levels [keyspace.ViewLevels][]byte
+	marks  *markCursor
+	left   span   // what the attempt under way reads
+	done   []byte // the position that it has come to, where it has taken something
+}
+
+// directRows is how many rows are read before partials are looked for: most ranges are short.
+func (s *stream) directRows() int { return s.d.store.o.PartialRows / 2 }
+
+// run reads a range, by rows alone where partials is not set. more is false where one of the functions wanted no more.
+func (c *cover) run(k *indexKeys, s span, partials bool) (more bool, err error) {
+	c.rows, c.left = k.rowPrefix(c.view), s
+	for {
+		if more, err = c.attempt(k, partials); err == nil {
+			return more, nil
+		}
+		if err := c.s.renew(err); err != nil {
+			return false, err
+		}
+		c.advance()
+	}
+}
+
+func (c *cover) attempt(k *indexKeys, partials bool) (more bool, err error) {
+	if !partials {
+		return c.scan(c.left, 0, nil)
+	}
+	read, direct := 0, c.s.directRows()
+	if more, err = c.scan(c.left, direct, &read); err != nil || !more || read < direct {
+		return more, err
+	}
+	c.advance()
+	aggregated, err := getAggregated(c.s.r, k)()
+	if err != nil {
+		return false, err
+	}
+	if !aggregated {
+		return c.scan(c.left, 0, nil)
+	}
+	for level := range c.levels {
+		c.levels[level] = k.partialPrefix(c.view, level)
+	}
+	c.marks = &markCursor{r: c.s.r, prefix: k.holePrefix(c.view, 0), all: c.left, reverse: c.reverse}
+	defer c.marks.close()
+	return c.span(keyspace.ViewLevels-1, c.left)
+}
+
+// advance leaves behind what was taken.
+func (c *cover) advance() {
+	if c.done == nil {
+		return
+	}
+	if c.reverse {
+		c.left.end = c.done
+	} else {
+		c.left.begin = c.done
+	}
+	c.done = nil
+}
+
+// took notes that everything up to the other end of a span is done.
+func (c *cover) took(s span) {
+	if c.reverse {
+		c.done = append(c.done[:0], s.begin...)
+	} else {
+		c.done = append(c.done[:0], s.end...)
+	}
+}
+
+// empty reports whether the span is none.
+func (s span) empty() bool { return bytes.Compare(s.begin, s.end) >= 0 }
+
+// span reads what is left of a span by partials of the level and below.
+func (c *cover) span(level int, s span) (more bool, err error) {
+	if level < 0 {
+		return c.scan(s, 0, nil)
+	}
+	prefix := c.levels[level]
+	rest := s
+	var edge []byte // of rest
+	it := c.s.r.GetRange(s.at(prefix), kv.RangeOptions{Reverse: c.reverse, Mode: kv.ModeWantAll})
+	defer it.Close()
+	for it.Next() {
+		var p partial
+		row := it.KeyValue()
+		if err := parsePartial(&p, row.Key[len(prefix):], row.Value); err != nil {
+			return false, corrupt("aggregate", err)
+		}
+		if bytes.Compare(p.begin, rest.begin) < 0 || bytes.Compare(p.end, rest.end) > 0 {
+			continue
+		}
+		gap := span{rest.begin, p.begin}
+		if c.reverse {
+			gap = span{p.end, rest.end}
+		}
+		if !gap.empty() {
+			if more, err := c.span(level-1, gap); err != nil || !more {
+				return more, err
+			}
+		}
+		if more, err := c.offer(level, &p); err != nil || !more {
+			return more, err
+		}
+		if c.reverse {
+			edge = append(edge[:0], p.begin...)
+			rest.end = edge
+		} else {
+			edge = append(edge[:0], p.end...)
+			rest.begin = edge
+		}
+	}
+	if err := it.Err(); err != nil {
+		return false, err
+	}
+	if rest.empty() {
+		return true, nil
+	}
+	return c.span(level-1, rest)
+}
+
+// offer has a partial taken, whole or in parts.
+func (c *cover) offer(level int, p *partial) (more bool, err error) {
+	marked := false
+	if c.counts {
+		n, err := c.marks.sum(p.span)
+		if err != nil {
+			return false, err
+		}
+		p.rows += n
+	} else if marked, err = c.marks.any(p.span); err != nil {
+		return false, err
+	}
+	if !marked {
+		taken, more, err := c.partial(p)
+		if err != nil || !more {
+			return more, err
+		}
+		if taken {
+			c.took(p.span)
+			return true, nil
+		}
+	}
+	more, err = c.span(level-1, p.span)
+	if err == nil && more {
+		c.took(p.span)
+	}
+	return more, err
+}
+
+// scan reads rows, n at most where n is not 0, and adds how many to read.
+func (c *cover) scan(s span, n int, read *int) (more bool, err error) {
+	it := c.s.r.GetRange(s.at(c.rows), kv.RangeOptions{Limit: n, Reverse: c.reverse, Mode: kv.ModeWantAll})
+	defer it.Close()
+	keep := n > 0 || !c.s.exact() // whether it may have to go on from here
+	for it.Next() {
+		row := it.KeyValue()
+		position := row.Key[len(c.rows):]
+		if more, err := c.row(position, row); err != nil || !more {
+			return more, err
+		}
+		if read != nil {
+			*read++
+		}
+		if keep {
+			if c.done = append(c.done[:0], position...); !c.reverse {
+				c.done = append(c.done, 0)
+			}
+		}
+	}
+	return true, it.Err()
+}

@@ -1,0 +1,119 @@
+package layer
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/reduce"
+)
+
+// markRows marks where one document's rows in a view change, for the partials that cover them.
+func markRows(tx kv.Transaction, k *indexKeys, view int, removed, added []emitted) {
+	if len(removed)+len(added) == 0 {
+		return
+	}
+	deltas := make(map[string]int64, len(removed)+len(added))
+	for i := range removed {
+		deltas[string(removed[i].row)]--
+	}
+	for i := range added {
+		deltas[string(added[i].row)]++
+	}
+	values := reduce.UsesValues(k.design.Views[view].Reduce)
+	prefix := k.holePrefix(view, 0)
+	rows := len(k.rowPrefix(view))
+	key := make([]byte, 0, 256)
+	for row, delta := range deltas {
+		if delta != 0 || values {
+			key = append(append(key[:0], prefix...), row[rows:]...)
+			tx.Atomic(kv.AtomicAdd, key, littleEndian(delta))
+		}
+	}
+}
+
+// markCursor finds the marks of a view, in the order of their positions or against it. It goes one way, as the spans do that it is asked about.
+type markCursor struct {
+	r       kv.Reader
+	prefix  []byte
+	all     span // to look in
+	reverse bool
+
+	it    kv.RangeIterator // nil: to be opened at the next question
+	at    []byte           // the position of the mark that the iterator is on; nil: there is none left
+	delta int64
+	past  []byte // the mark before it; nil: none since the iterator was opened
+}
+
+// marksStep is how many marks are stepped over before the iterator is opened anew behind them.
+const marksStep = 16
+
+func (c *markCursor) close() {
+	if c.it != nil {
+		c.it.Close()
+		c.it = nil
+	}
+}
+
+// step moves to the next mark.
+func (c *markCursor) step() error {
+	if c.at != nil {
+		c.past = append(c.past[:0], c.at...)
+	}
+	if !c.it.Next() {
+		c.at = nil
+		return c.it.Err()
+	}
+	row := c.it.KeyValue()
+	c.at = append(c.at[:0], row.Key[len(c.prefix):]...)
+	c.delta = 0
+	if len(row.Value) == 8 {
+		c.delta = int64(binary.LittleEndian.Uint64(row.Value))
+	}
+	return nil
+}
+
+// seek moves to the first mark of a span, or to one behind the span.
+func (c *markCursor) seek(s span) error {
+	before := func(mark []byte) bool { return mark != nil && bytes.Compare(mark, s.begin) < 0 }
+	if c.reverse {
+		before = func(mark []byte) bool { return mark != nil && bytes.Compare(mark, s.end) >= 0 }
+	}
+	if c.it != nil && (c.past == nil || before(c.past)) {
+		for range marksStep {
+			if !before(c.at) {
+				return nil
+			}
+			if err := c.step(); err != nil {
+				return err
+			}
+		}
+	}
+	c.close()
+	rest := span{s.begin, c.all.end}
+	if c.reverse {
+		rest = span{c.all.begin, s.end}
+	}
+	c.at, c.past = nil, nil
+	c.it = c.r.GetRange(rest.at(c.prefix), kv.RangeOptions{Reverse: c.reverse, Mode: kv.ModeIterator})
+	return c.step()
+}
+
+// inside reports whether the mark that the cursor is on is in the span.
+func (c *markCursor) inside(s span) bool {
+	return c.at != nil && bytes.Compare(c.at, s.begin) >= 0 && bytes.Compare(c.at, s.end) < 0
+}
+
+// any reports whether there is a mark in the span.
+func (c *markCursor) any(s span) (bool, error) {
+	err := c.seek(s)
+	return c.inside(s), err
+}
+
+// sum is by how much the rows of the span have become more.
+func (c *markCursor) sum(s span) (n int64, err error) {
+	for err = c.seek(s); err == nil && c.inside(s); err = c.step() {
+		n += c.delta
+	}
+	return n, err
+}

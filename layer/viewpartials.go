@@ -1,0 +1,135 @@
+package layer
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Partial aggregates make reductions, offsets and skips over large ranges fast (V11). The decision, and its reasons:
+//
+// The flat, sorted rows of a view are the truth. A partial is a memo of some of them: how many rows there are from one position to another and what they reduce
+// to. Who writes or clears a row sets a mark at its position, blindly, in the same transaction: an atomic addition, so that no writer of rows reads
+// anything for the sake of partials, and tasks and requests never conflict over them. (A tree as CouchDB's, or sums that writers keep up to date, would
+// be one structure that all tasks conflict on, and could not take a minimum back out of _stats.) A partial with a mark in its range is not used, its
+// rows are read instead; so an answer is exact whatever has been written since, and the fewer marks the faster. Marks count by how much the rows have
+// become more or fewer, so that for mere counting a partial together with its marks is as good as new.
+//
+// Marks are taken away by Index.Aggregate, which reads the rows of a stale range with conflict and writes its partials anew: it gives way to writers, never
+// they to it. It runs at the end of each build and then and now behind requests. Three levels, of some hundred rows, partials, and
+// partials of partials, make a reduction over millions of rows a matter of a few hundred reads. Whoever rewrites a partial clears the ones above it and
+// leaves a hole there, which is to upper levels what a mark is to the lowest.
+//
+// Where partials begin and end is for Aggregate to choose (cutItems): where a group of many rows begins or ends, so that groups are made of whole partials.
+// Each states its range, so that any set of them that do not overlap is right, and none has to be there.
+
+// maxState is the longest reduction that is kept, in bytes: a partial is one value of the store, with its keys.
+const maxState = 30_000
+
+// span is a range of positions in a view. A position is what follows the view's prefix in the key of a row, or a beginning of it.
+type span struct{ begin, end []byte }
+
+// whole is all of a view.
+var whole = span{[]byte{0x00}, []byte{0xff}}
+
+// at is the span as keys under a prefix.
+func (s span) at(prefix []byte) kv.KeyRange {
+	s = s.behind(prefix)
+	return kv.KeyRange{Begin: s.begin, End: s.end}
+}
+
+// behind is the span of what follows a beginning in it.
+func (s span) behind(head []byte) span {
+	n := len(head)
+	return span{append(head[:n:n], s.begin...), append(head[:n:n], s.end...)}
+}
+
+// rowPrefix is what the keys of all rows of a view begin with, whatever their partition.
+func (k *indexKeys) rowPrefix(view int) []byte {
+	return tuple.AppendInt(k.appendRange(nil, keyspace.ViewRows), int64(view))
+}
+
+func (k *indexKeys) partialPrefix(view, level int) []byte {
+	return tuple.AppendInt(k.appendRange(nil, keyspace.ViewPartials+keyspace.ViewRange(level)), int64(view))
+}
+
+// holePrefix is where is listed what a level lacks: marks for the lowest.
+func (k *indexKeys) holePrefix(view, level int) []byte {
+	r := keyspace.ViewMarks
+	if level > 0 {
+		r = keyspace.ViewHoles + keyspace.ViewRange(level-1)
+	}
+	return tuple.AppendInt(k.appendRange(nil, r), int64(view))
+}
+
+// partial is one stored memo. Slices may belong to an iterator.
+type partial struct {
+	span
+	rows        int64
+	first, last partialKey // of its rows, where there are any
+	state       []byte     // the reduction; nil where none is kept
+}
+
+// partialKey is the key of a row: as emitted, and as it sorts.
+type partialKey struct{ json, sort []byte }
+
+func (p *partial) append(dst []byte) []byte {
+	dst = append(dst, keyspace.AggregateFormat)
+	dst = binary.AppendUvarint(dst, uint64(p.rows))
+	for _, field := range [][]byte{p.end, p.first.json, p.first.sort, p.last.json, p.last.sort} {
+		dst = append(binary.AppendUvarint(dst, uint64(len(field))), field...)
+	}
+	if p.state == nil {
+		return append(dst, 0)
+	}
+	return append(append(dst, 1), p.state...)
+}
+
+var errPartial = errors.New("partial aggregate is cut short")
+
+// parsePartial reads the partial at a position.
+func parsePartial(p *partial, position, value []byte) error {
+	*p = partial{span: span{begin: position}}
+	if len(value) == 0 || value[0] != keyspace.AggregateFormat {
+		return fmt.Errorf("partial aggregate of a format that this node, which knows %d, cannot read", keyspace.AggregateFormat)
+	}
+	rows, n := binary.Uvarint(value[1:])
+	if n <= 0 {
+		return errPartial
+	}
+	p.rows, value = int64(rows), value[1+n:]
+	for _, into := range []*[]byte{&p.end, &p.first.json, &p.first.sort, &p.last.json, &p.last.sort} {
+		size, n := binary.Uvarint(value)
+		if n <= 0 || uint64(len(value)-n) < size {
+			return errPartial
+		}
+		*into, value = value[n:n+int(size)], value[n+int(size):]
+	}
+	if len(value) == 0 {
+		return errPartial
+	}
+	if value[0] == 1 {
+		p.state = value[1:]
+	}
+	return nil
+}
+
+// getAggregated reads whether an index has partials.
+func getAggregated(r kv.Reader, k *indexKeys) func() (bool, error) {
+	f := r.Get(k.infoKey(keyspace.ViewAggregated))
+	return func() (bool, error) {
+		value, err := f.Wait()
+		if value == nil || err != nil {
+			return false, err
+		}
+		format, _, err := tuple.TakeInt(value)
+		if err == nil && format != keyspace.AggregateFormat {
+			err = fmt.Errorf("aggregates of format %d, this node knows %d", format, keyspace.AggregateFormat)
+		}
+		return true, err
+	}
+}
