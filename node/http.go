@@ -32,7 +32,7 @@ func (n *Node) serveHTTP(context.Context) error {
 	figures := metrics.New(metrics.Sources{Version: Version(), Actors: n.actors.Figures, Members: n.countMembers, Store: n.Ready, Sessions: func() int { return len(n.sql.Sessions()) }})
 	handler := api.New(api.Options{
 		Store: n.store, Auth: authenticator{n.auth}, Admins: n.auth, Users: userRules{n.store, n.auth},
-		Feeds: n, Indexer: n, Scripts: n.scripts, Members: n, Actors: n, Tasks: n.actors, Health: n,
+		Feeds: n, Indexer: n, Scripts: n.scripts, Members: n, Actors: n, Tasks: n.actors, Health: n, Backups: n,
 		Metrics: figures.Handler(), Observe: figures.Observe, Dashboard: n.page(),
 		Settings: api.NewSettings(couchSettings(n.cfg)),
 		Limits: api.Limits{

@@ -114,6 +114,13 @@ type Tasks interface {
 	ActiveTasks(ctx context.Context) ([][]byte, error)
 }
 
+// Backups copies the store while it runs.
+type Backups interface {
+	// Backup makes a directory that another node can be started on (-data), and returns its path once it is on disk: one state of the whole store, not older
+	// than the call. name is the directory's, as the client gave it. Errors are layer.Errors: Invalid, Exists, NotImplemented, or the store's.
+	Backup(ctx context.Context, name string) (dir string, err error)
+}
+
 // Health says whether the node can serve. Ready is nil, or why not.
 type Health interface {
 	Ready(ctx context.Context) error

@@ -186,6 +186,7 @@ func serverEndpoints() map[string][]tail {
 		"_members":      get(serverAdmin, (*request).members),
 		"_actors":       get(serverAdmin, (*request).actors),
 		"_active_tasks": get(serverAdmin, (*request).activeTasks),
+		"_backup":       only(endpoint{allow: "POST", access: serverAdmin, post: (*request).backup}),
 		"_dashboard":    {{[]string{"..."}, everyMethod(serverAdmin, (*request).dashboard)}},
 		"metrics":       get(metricsReader, (*request).metrics),
 		"_node":         nodeEndpoints(),

@@ -40,6 +40,7 @@ type Options struct {
 	Actors  Actors
 	Tasks   Tasks
 	Health  Health
+	Backups Backups
 
 	// Metrics serves /metrics and /_node/_local/_prometheus; Dashboard everything under /_dashboard/, to admins.
 	Metrics, Dashboard http.Handler

@@ -171,6 +171,9 @@ func (s *settings) checkStorage() {
 			s.at(only.path, "is for the engine %s, and the engine is %s", only.engine, st.Engine)
 		}
 	}
+	if st.Backups != "" && st.Engine == EngineFDB {
+		s.at("storage.backups", "is not for the engine fdb, which fdbbackup backs up")
+	}
 	if slices.Contains(strings.Split(st.Directory, "/"), "") {
 		s.at("storage.directory", "%q is not a directory; write a/b", st.Directory)
 	}

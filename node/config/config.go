@@ -121,6 +121,8 @@ type Storage struct {
 	Timeout time.Duration `yaml:"timeout"`
 	// Cache is how much of the embedded store is kept in memory, in bytes.
 	Cache Size `yaml:"cache"`
+	// Backups is the directory below which POST /_backup makes its copies; empty: backups in Data.
+	Backups string `yaml:"backups"`
 }
 
 // Auth is about passwords and sessions.

@@ -1,0 +1,101 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// Backup implements api.Backups. Copies go below storage.backups and nowhere else: who administers databases over HTTP need not be who owns the machine, and
+// must not be able to make directories, or to find out which there are, anywhere on it.
+//
+// The copy is made under another name and renamed when it is whole, so that a directory of that name is a backup or is not there.
+func (n *Node) Backup(ctx context.Context, name string) (dir string, err error) {
+	copier, ok := n.engine.(kv.Checkpointer)
+	if !ok {
+		return "", &layer.Error{Kind: layer.NotImplemented, Reason: "FoundationDB is backed up by its own tools: use fdbbackup."}
+	}
+	root, err := filepath.Abs(n.backupRoot())
+	if err != nil {
+		return "", err
+	}
+	if dir, err = backupDir(root, name); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return "", backupError(err)
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		return "", errBackupExists(dir)
+	}
+	part, err := os.MkdirTemp(root, ".unfinished-")
+	if err != nil {
+		return "", backupError(err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(part))
+		}
+	}()
+	if err := copier.Checkpoint(ctx, filepath.Join(part, storeDir)); err != nil {
+		return "", backupError(err)
+	}
+	if err := os.Rename(part, dir); err != nil {
+		if errors.Is(err, os.ErrExist) { // made meanwhile
+			return "", errBackupExists(dir)
+		}
+		return "", backupError(err)
+	}
+	if err := syncDir(root); err != nil {
+		return "", backupError(err)
+	}
+	n.log.Info("the store was backed up", "directory", dir)
+	return dir, nil
+}
+
+// backupRoot is where backups go. A node that uses another one's store asks that one to write here: they are on one machine.
+func (n *Node) backupRoot() string {
+	if n.cfg.Storage.Backups != "" {
+		return n.cfg.Storage.Backups
+	}
+	return filepath.Join(n.cfg.Data, "backups")
+}
+
+// backupDir is the directory that name stands for: one in root, by its name or its whole path.
+func backupDir(root, name string) (string, error) {
+	dir := name
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(root, name)
+	}
+	base := filepath.Base(dir)
+	if filepath.Dir(dir) != root || strings.HasPrefix(base, ".") || strings.ContainsRune(name, 0) || len(base) > 200 {
+		return "", &layer.Error{
+			Kind: layer.Invalid, Reason: fmt.Sprintf("directory has to be a name, such as 2026-11-21, or a path in %s, which is storage.backups.", root),
+		}
+	}
+	return dir, nil
+}
+
+func errBackupExists(dir string) error {
+	return &layer.Error{Kind: layer.Exists, Reason: fmt.Sprintf("The directory %s exists already.", dir)}
+}
+
+// backupError says what a file system or an engine said. An admin asked, so that paths may be told.
+func backupError(err error) error {
+	return &layer.Error{Kind: layer.Unavailable, Name: "backup_failed", Reason: "The backup failed: " + err.Error(), Err: err}
+}
+
+// syncDir makes what was renamed in dir last.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,116 @@
+package e2e_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// The store is copied while documents are written, by the node that has it and by one that uses it; a node that is started on a copy has every document that
+// was acknowledged before, whole, once in the feed and in the view, and goes on from there.
+func TestHTTP_Backup(t *testing.T) {
+	needEmbedded(t)
+	c := startCluster(t, 2)
+	client := c.nodes[0].client()
+	client.ok("PUT", "/ledger", "")
+	client.ok("PUT", "/ledger/_design/d", `{"views":{"round":{"map":"function (doc) { if (doc.text) emit(doc.round, null) }"}}}`)
+	docs := make([]ledgerDoc, 30_000)
+	for i := range docs {
+		docs[i] = ledgerDoc{ID: fmt.Sprintf("r0-%06d", i), Text: fmt.Sprintf("document %d of round 0", i)}
+	}
+	var count atomic.Int64
+	acked := make(chan string, len(docs))
+	loaded := make(chan error, 1)
+	go func() {
+		loaded <- load(t, client, "ledger", docs, func(row bulkRow) {
+			acked <- row.ID
+			count.Add(1)
+		})
+	}()
+	promised := map[string]int{}
+	for i, node := range c.nodes {
+		for count.Load() < int64(5000*(i+1)) { // each answer of the server moves it
+			promised[<-acked] = 0
+		}
+		answer := node.client().object("POST", "/_backup", `{"directory":"monday"}`)
+		dir := filepath.Join(node.ready["data"], "backups", "monday")
+		if answer["ok"] != true || !strings.HasSuffix(answer["directory"].(string), dir) {
+			t.Fatalf("node %d answers %v, want %s", i, answer, dir)
+		}
+		if i == 0 {
+			select {
+			case err := <-loaded:
+				t.Fatalf("the load ended before the backup: %v", err)
+			default:
+			}
+		}
+		copied := launch(t, t.TempDir(), append([]string{"-data", answer["directory"].(string)}, freePorts...)...)
+		copied.waitReady()
+		checkLedger(t, copied.client(), promised)
+		copied.client().ok("PUT", "/ledger/after", `{}`)
+		copied.stop(syscall.SIGTERM)
+	}
+	if err := <-loaded; err != nil {
+		t.Fatal(err)
+	}
+	client.ok("GET", "/ledger/r0-029999", "")
+	if client.status("GET", "/ledger/after", "") != 404 {
+		t.Error("what was written to the copy is in the store")
+	}
+}
+
+// What is not a new directory in storage.backups is refused, and so is who is no admin.
+func TestHTTP_BackupRefuses(t *testing.T) {
+	p := start(t, t.TempDir(), "-admin", "root:sesame")
+	admin := p.as("root:sesame")
+	if testCluster != "" {
+		if r := admin.do("POST", "/_backup", `{"directory":"x"}`); r.status != 501 || !strings.Contains(string(r.body), "fdbbackup") {
+			t.Errorf("on FoundationDB: %d %s", r.status, r.body)
+		}
+		return
+	}
+	admin.ok("PUT", "/_users/org.couchdb.user:jan", `{"name":"jan","password":"relax","roles":[],"type":"user"}`)
+	admin.ok("POST", "/_backup", `{"directory":"there"}`)
+	root := strings.TrimSuffix(admin.object("POST", "/_backup", `{"directory":"whole"}`)["directory"].(string), "whole")
+	for _, c := range []struct {
+		by           *client
+		method, body string
+		status       int
+		says         string
+	}{
+		{p.client(), "POST", `{"directory":"x"}`, 401, "unauthorized"},
+		{p.as("jan:relax"), "POST", `{"directory":"x"}`, 401, "unauthorized"},
+		{admin, "GET", "", 405, "method_not_allowed"},
+		{admin, "POST", `{"directory":"there"}`, 412, "file_exists"},
+		{admin, "POST", `{"directory":"` + root + `there"}`, 412, "file_exists"},
+		{admin, "POST", ``, 400, "bad_request"},
+		{admin, "POST", `[]`, 400, "bad_request"},
+		{admin, "POST", `{`, 400, "bad_request"},
+		{admin, "POST", `{}`, 400, "directory is missing"},
+		{admin, "POST", `{"directory":7}`, 400, "directory is missing"},
+		{admin, "POST", `{"directory":""}`, 400, "directory is missing"},
+		{admin, "POST", `{"directory":"."}`, 400, "storage.backups"},
+		{admin, "POST", `{"directory":".."}`, 400, "storage.backups"},
+		{admin, "POST", `{"directory":"../store"}`, 400, "storage.backups"},
+		{admin, "POST", `{"directory":"a/b"}`, 400, "storage.backups"},
+		{admin, "POST", `{"directory":".hidden"}`, 400, "storage.backups"},
+		{admin, "POST", `{"directory":"/tmp/elsewhere"}`, 400, "storage.backups"},
+		{admin, "POST", `{"directory":"` + root + `a/b"}`, 400, "storage.backups"},
+		{admin, "POST", `{"directory":"` + root + `../x"}`, 400, "storage.backups"},
+		{admin, "POST", `{"directory":"a\u0000b"}`, 400, "storage.backups"},
+		{admin, "POST", `{"directory":"` + strings.Repeat("x", 300) + `"}`, 400, "storage.backups"},
+		{admin, "POST", `{"directory":"` + root + `by-path"}`, 201, "by-path"},
+	} {
+		if r := c.by.do(c.method, "/_backup", c.body); r.status != c.status || !strings.Contains(string(r.body), c.says) {
+			t.Errorf("%s %.60s answers %d %s, want %d and %q", c.method, c.body, r.status, r.body, c.status, c.says)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(root, "*"))
+	hidden, hiddenErr := filepath.Glob(filepath.Join(root, ".*"))
+	if err != nil || hiddenErr != nil || len(left) != 3 || len(hidden) != 0 {
+		t.Errorf("there are %v and %v", left, hidden)
+	}
+}
