@@ -99,6 +99,39 @@ func shardsOf(t testing.TB, db *layer.Database) []layer.ShardID {
 	return maps[len(maps)-1].Shards
 }
 
+// An interactive index is built because its design document was written: nobody has to ask for it.
+func TestLayer_InteractiveIndexIsBuilt(t *testing.T) {
+	store := openLayer(t)
+	startOn(t, store, "n1")
+	db := create(t, store, "cities", 2)
+	putMany(t, db, 3000)
+	put(t, db, `{"_id":"_design/d","options":{"interactive":true},"views":{"n":{"map":"function (doc) { emit(doc.n) }"}}}`)
+	put(t, db, `{"_id":"late","n":-1}`)
+	design, err := db.Design(t.Context(), "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := layer.IndexJob{Database: "cities", Design: "_design/d", Signature: design.Signature}
+	for {
+		j, watch, err := store.Job(t.Context(), layer.IndexJobs, job.ID())
+		if err != nil || j == nil {
+			t.Fatalf("job %+v, %v", j, err)
+		}
+		if j.State == layer.JobFinished {
+			watch.Cancel()
+			break
+		}
+		select {
+		case <-watch.Done():
+		case <-time.After(20 * time.Second):
+			t.Fatalf("not built: %+v", j)
+		}
+	}
+	if state, err := db.Index(design).State(t.Context()); err != nil || !state.Current() || state.Views[0].Rows != 3001 {
+		t.Errorf("state %+v, %v", state, err)
+	}
+}
+
 func TestLayer_ListenersAreWoken(t *testing.T) {
 	store := openLayer(t)
 	s := startOn(t, store, "n1")

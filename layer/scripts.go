@@ -109,6 +109,9 @@ func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
 	if err != nil || design.Language != "javascript" {
 		return err
 	}
+	if design.Options.Interactive && design.Options.LocalSeq {
+		return errf(Invalid, "invalid_design_doc", "options.interactive and options.local_seq exclude each other: a document's sequence is not known while it is written")
+	}
 	if len(design.Views) > 0 {
 		if _, err := v.sandbox.Maps(ctx, design.Lib, mapFunctions(design)); err != nil {
 			return compilation(err)

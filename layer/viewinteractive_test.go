@@ -1,6 +1,7 @@
 package layer_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -344,4 +345,29 @@ func TestInteractive_noCatchUp(t *testing.T) {
 	if ok, err := ix.CatchUp(t.Context(), 100); !ok || err != nil || len(e.counts.sets) > 0 {
 		t.Errorf("caught up: %t, %v, sets %v", ok, err, e.counts.sets)
 	}
+}
+
+// An imported database's interactive indexes are created with it, and built from there.
+func TestInteractive_import(t *testing.T) {
+	db := openViews(t, layer.CreateOptions{})
+	save(t, db, interactive)
+	for n := range 10 {
+		save(t, db, fmt.Sprintf(`{"_id":"%d","n":%d}`, n, n))
+	}
+	var file bytes.Buffer
+	if err := db.Export(t.Context(), &file, nil); err != nil {
+		t.Fatal(err)
+	}
+	imported, err := openViewStore(t, mustEngine(t)).Import(t.Context(), "imported", bytes.NewReader(file.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	save(t, imported, `{"_id":"3","n":30}`)
+	ix := imported.Index(mustDesign(t, imported, "d"))
+	if ok, err := ix.CatchUp(t.Context(), 100); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	checkInteractive(t, imported, ix)
+	save(t, imported, `{"_id":"4","n":40}`)
+	checkInteractive(t, imported, ix)
 }

@@ -224,7 +224,11 @@ func TestMaps_CompileError(t *testing.T) {
 		line                  int
 	}{
 		{"brace", "function(doc) {\n  emit(doc._id, 1;\n}", "SyntaxError: ", 2},
-		{"unclosed", "function(doc) {\n  emit(1)\n", "SyntaxError: ", 4},
+		{"unclosed", "function(doc) {\n  emit(1)\n", "SyntaxError: unexpected end of the source", 2},
+		{"ends in a call", "function(doc) {\n  emit(1,", "SyntaxError: ", 2},
+		{"ends in a string", "function(doc) {\n\n  emit('a", "SyntaxError: ", 3},
+		{"ends in a comment", "function(doc) {\n\n}/*", "SyntaxError: ", 3},
+		{"nothing but a bracket", "(", "SyntaxError: ", 1},
 		{"no function", `1 + 1`, "not a function", 0},
 		{"a later line of a script", "var a = 1;\nfunction(doc){\n emit(a b) }", "SyntaxError: ", 3},
 		{"no function at the end", "function(doc){}; 5", "not a function", 0},
@@ -246,6 +250,9 @@ func TestMaps_CompileError(t *testing.T) {
 			var got *script.CompileError
 			if !errors.As(err, &got) {
 				t.Fatalf("error %v, want a CompileError", err)
+			}
+			if lines := strings.Count(tc.source, "\n") + 1; got.Line > lines {
+				t.Errorf("line %d of %d", got.Line, lines)
 			}
 			if got.Function != "views.bad.map" || !strings.Contains(got.Message, tc.message) || tc.line != 0 && got.Line != tc.line {
 				t.Errorf("got %+v, want %q in line %d", *got, tc.message, tc.line)

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"modernc.org/libc"
@@ -177,8 +178,12 @@ func compileError(f Function, err error) error {
 		return err
 	}
 	out := &CompileError{Function: f.Name, Message: run.Message, Line: run.Line}
+	if lines := strings.Count(strings.TrimRight(f.Source, " \t\r\n"), "\n") + 1; out.Line > lines {
+		// At the bracket that functionValue adds, of which the author knows nothing.
+		out.Line, out.Message = lines, "unexpected end of the source"
+	}
 	if run.Name != "" {
-		out.Message = run.Name + ": " + run.Message
+		out.Message = run.Name + ": " + out.Message
 	}
 	return out
 }

@@ -27,9 +27,24 @@ func (q *request) designInfo() error {
 	b = appendBoolMember(b, "compact_running", false)
 	b = appendBoolMember(b, "waiting_commit", false)
 	b = appendIntMember(b, "waiting_clients", 0)
+	b = appendInteractive(b, design, &state)
 	b = appendBuild(b, &state)
 	b = appendViewStates(b, state.Views)
 	return q.sendJSON(http.StatusOK, append(b, "}}"...))
+}
+
+// appendInteractive appends what is known of an interactive index (V4): from which sequence on writers keep it up to date, and whether what was written
+// before has been indexed.
+func appendInteractive(b []byte, design *layer.Design, state *layer.IndexState) []byte {
+	b = appendBoolMember(b, "interactive", design.Options.Interactive)
+	if state.Creation.IsZero() {
+		return b
+	}
+	b = appendStringMember(b, "created", state.Creation.String())
+	if state.Current() {
+		return appendStringMember(b, "build_status", "ready")
+	}
+	return appendStringMember(b, "build_status", "building")
 }
 
 // appendBuild appends how far the build under way is: its goal, and the sequence reached on each shard.

@@ -38,6 +38,14 @@ func (v *viewRequest) check(r *rowsQuery) error {
 	return q.CheckPartition(v.design)
 }
 
+// mode is how fresh the index has to be: an interactive one always is, from when it is ready, and before that queries wait (rfc-008).
+func (v *viewRequest) mode(asked UpdateMode) UpdateMode {
+	if v.design.Options.Interactive {
+		return UpdateTrue
+	}
+	return asked
+}
+
 // view answers GET and POST of one query.
 func (q *request) view() error {
 	v, err := q.openView()
@@ -72,7 +80,7 @@ func (q *request) view() error {
 	if err := v.check(&r); err != nil {
 		return err
 	}
-	if err := q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, r.update); err != nil {
+	if err := q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, v.mode(r.update)); err != nil {
 		return err
 	}
 	s := q.stream(http.StatusOK)
@@ -107,7 +115,7 @@ func (q *request) viewQueries() error {
 			mode = r.update
 		}
 	}
-	if err := q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, mode); err != nil {
+	if err := q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, v.mode(mode)); err != nil {
 		return err
 	}
 	return q.sendQueries(queries, func(s *stream, r *rowsQuery) error { return s.view(&v, r) })

@@ -1,0 +1,51 @@
+package script_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/layer/script"
+)
+
+// A function that loops on many documents is stopped sooner with each, and every other document is mapped; the function beside it keeps its time.
+func TestMaps_manyLoops(t *testing.T) {
+	const limit, docs = time.Second, 12
+	s := open(t, script.Limits{Time: limit})
+	m, err := s.Maps(t.Context(), nil, []script.Function{
+		{Name: "loops", Source: `function(doc){ if (doc.n % 2) for(;;); emit(doc.n, 1) }`},
+		{Name: "beside", Source: `function(doc){ emit(doc.n, 2) }`},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts [][]byte
+	for n := range docs {
+		texts = append(texts, fmt.Appendf(nil, `{"n":%d}`, n))
+	}
+	began, last := time.Now(), time.Now()
+	var took []time.Duration
+	err = m.Map(t.Context(), texts, func(n int, r *script.Mapped) error {
+		var stopped *script.LimitError
+		if loops := n%2 == 1; loops != errors.As(r.Errs[0], &stopped) || loops == (len(r.Rows[0]) > 0) || len(r.Rows[1]) != 1 {
+			t.Errorf("document %d: %v, %v", n, r.Rows, r.Errs)
+		}
+		if n%2 == 1 {
+			took = append(took, time.Since(last))
+		}
+		last = time.Now()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if total := time.Since(began); took[0] < limit || total > docs/2*limit*2/3 {
+		t.Errorf("the first took %v of %v, all of them %v", took[0], limit, total)
+	}
+	began = time.Now()
+	if err := m.Within(30*time.Millisecond).Map(t.Context(), texts[1:2], func(int, *script.Mapped) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%v, then within 30ms %v", took, time.Since(began))
+}
