@@ -1,5 +1,5 @@
-// Command benchmark measures a built divan from outside, over HTTP, and prints a table. scripts/bench runs it. Figures depend on the machine
-// and on what else runs there, so nothing is asserted: compare runs on the same machine.
+// Command benchmark measures a built divan from outside, over HTTP, and prints tables. scripts/bench runs it. Figures depend on the machine and on what else
+// runs there, so nothing is asserted: compare runs on the same machine.
 package main
 
 import (
@@ -8,85 +8,91 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 	"time"
-
-	"github.com/divandb/divan/scripts/fixtures"
 )
+
+// benchmark makes one table, in a directory of its own.
+type benchmark struct {
+	name, about string
+	run         func(ctx context.Context, e *environment, t *table) error
+}
+
+// benchmarks are all there are; the first runs where none is named. Each has a file of its own.
+var benchmarks = []benchmark{
+	{"cities", "a node with 150,000 cities: load, index, read, write; a few minutes", runCities},
+	{"feeds", "change feeds: consumers of 1 to 8 shards, and the time from a write to a listener among 1,000 idle ones", runFeeds},
+	{"builds", "an index built with 1, 2 and 4 shards on one node and on two, with the CPU it takes", runBuilds},
+}
+
+// environment is what a benchmark has to work with.
+type environment struct {
+	binary    string
+	documents int    // of the cities
+	dir       string // for data; removed at the end unless the user named it
+	starts    int
+}
 
 func main() {
 	binary := flag.String("binary", "bin/divan", "the `FILE` to measure")
 	documents := flag.Int("documents", 150_000, "how many cities to load")
 	data := flag.String("data", "", "`DIR` for the data; empty: a temporary one, removed at the end")
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: scripts/bench [flags] [table ...]")
+		for i, b := range benchmarks {
+			fmt.Fprintf(os.Stderr, "  %-8s %s%s\n", b.name, b.about, map[bool]string{true: " (default)"}[i == 0])
+		}
+		flag.PrintDefaults()
+	}
 	flag.Parse()
-	if err := run(context.Background(), *binary, *documents, *data); err != nil {
+	chosen, err := choose(flag.Args())
+	if err == nil {
+		err = run(context.Background(), chosen, environment{binary: *binary, documents: *documents, dir: *data})
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "benchmark:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, binary string, documents int, data string) (err error) {
-	if data == "" {
-		if data, err = os.MkdirTemp("", "divan-bench-"); err != nil {
-			return err
+// choose finds benchmarks by name.
+func choose(names []string) ([]benchmark, error) {
+	if len(names) == 0 {
+		return benchmarks[:1], nil
+	}
+	var chosen []benchmark
+	for _, name := range names {
+		i := slices.IndexFunc(benchmarks, func(b benchmark) bool { return b.name == name })
+		if i < 0 {
+			var known []string
+			for _, b := range benchmarks {
+				known = append(known, b.name)
+			}
+			return nil, fmt.Errorf("there is no table %q; there are %s", name, strings.Join(known, ", "))
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
+		chosen = append(chosen, benchmarks[i])
 	}
-	docs, err := cities(documents)
-	if err != nil {
-		return err
-	}
-	t := &table{}
-	if info, err := os.Stat(binary); err == nil {
-		t.row("binary", "%.1f MB", float64(info.Size())/1e6)
-	}
-	n, err := start(ctx, binary, filepath.Join(data, "divan"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, n.stop()) }()
-	t.row("cold start, empty", "%d ms", n.took.Milliseconds())
-	for _, measure := range []func(context.Context, *node, []fixtures.City, *table) error{load, buildViews, read, write} {
-		if err := measure(ctx, n, docs, t); err != nil {
-			return err
-		}
-	}
-	t.row("resident memory, at most", "%.0f MB", n.peakMB())
-	if err := n.stop(); err != nil {
-		return err
-	}
-	again, err := start(ctx, binary, filepath.Join(data, "divan"))
-	if err != nil {
-		return err
-	}
-	n = again
-	t.row("cold start, with the cities", "%d ms", n.took.Milliseconds())
-	t.row("on disk", "%.1f MB", diskMB(data))
-	t.print(os.Stdout)
-	return nil
+	return chosen, nil
 }
 
-// cities repeats the list where more are wanted than there are. Without npm they are made up, in the same shape.
-func cities(n int) ([]fixtures.City, error) {
-	list, err := fixtures.Cities()
-	if err != nil {
-		if !errors.Is(err, fixtures.ErrNoNPM) {
-			return nil, err
+func run(ctx context.Context, chosen []benchmark, e environment) (err error) {
+	if e.dir == "" {
+		if e.dir, err = os.MkdirTemp("", "divan-bench-"); err != nil {
+			return err
 		}
-		fmt.Fprintln(os.Stderr, "benchmark: without npm the cities are made up")
-		for i := range n {
-			list = append(list, fixtures.City{
-				Name: fmt.Sprintf("City %d of %d", i*7919%n, n), Lat: fmt.Sprintf("%.5f", float64(i%180)), Lng: fmt.Sprintf("%.5f", float64(i%360)),
-				Country: string([]byte{byte('A' + i%26), byte('A' + i/26%26)}), Admin1: fmt.Sprintf("%02d", i%50),
-			})
+		defer func() { err = errors.Join(err, os.RemoveAll(e.dir)) }()
+	}
+	for _, b := range chosen {
+		t := &table{}
+		began := time.Now()
+		if err := b.run(ctx, &e, t); err != nil {
+			return fmt.Errorf("%s: %w", b.name, err)
 		}
+		fmt.Printf("%s (%.0f s)\n", b.name, time.Since(began).Seconds())
+		t.print(os.Stdout)
 	}
-	docs := make([]fixtures.City, n)
-	for i := range docs {
-		docs[i] = list[i%len(list)]
-		docs[i].ID = fmt.Sprintf("%s-%07d", docs[i].Country, i)
-	}
-	return docs, nil
+	return nil
 }
 
 // rate is how many per second.

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/divandb/divan/scripts/fixtures"
+)
+
+// runBuilds builds the same index over the same documents with more and more shards, on one node and on two over the store of the first.
+func runBuilds(ctx context.Context, e *environment, t *table) error {
+	docs, err := cities(min(e.documents, 60_000))
+	if err != nil {
+		return err
+	}
+	t.row("three views over", "%d cities", len(docs))
+	for _, nodes := range []int{1, 2} {
+		if err := buildOn(ctx, e, nodes, docs, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buildOn starts nodes and builds on them.
+func buildOn(ctx context.Context, e *environment, count int, docs []fixtures.City, t *table) (err error) {
+	nodes, err := e.cluster(ctx, count)
+	defer func() {
+		for _, n := range slices.Backward(nodes) {
+			err = errors.Join(err, n.stop())
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	design := map[string]any{"views": map[string]any{
+		"country": map[string]string{"map": "function (doc) { if (doc.country) emit(doc.country, doc.name) }"},
+		"name":    map[string]string{"map": "function (doc) { if (doc.name) emit(doc.name, null) }"},
+		"place":   map[string]string{"map": "function (doc) { emit([Math.floor(doc.lat), Math.floor(doc.lng)], {name: doc.name, country: doc.country}) }"},
+	}}
+	for _, shards := range []int{1, 2, 4} {
+		db := fmt.Sprintf("/build-%d", shards)
+		if err := nodes[0].call(ctx, "PUT", fmt.Sprintf("%s?changes_shards=%d", db, shards), nil, nil); err != nil {
+			return err
+		}
+		batches := slices.Collect(slices.Chunk(docs, batch))
+		err := each(connections, len(batches), func(i int) error {
+			return nodes[0].call(ctx, "POST", db+"/_bulk_docs", map[string]any{"docs": batches[i]}, nil)
+		})
+		if err != nil {
+			return err
+		}
+		if err := nodes[0].call(ctx, "PUT", db+"/_design/by", design, nil); err != nil {
+			return err
+		}
+		before := make([]time.Duration, count)
+		for i, n := range nodes {
+			before[i] = n.cpu()
+		}
+		began := time.Now()
+		if err := nodes[0].call(ctx, "GET", db+"/_design/by/_view/country?limit=1", nil, nil); err != nil {
+			return err
+		}
+		took := time.Since(began)
+		used := ""
+		for i, n := range nodes {
+			used += fmt.Sprintf("%s%.1f", map[bool]string{true: " + "}[i > 0], (n.cpu() - before[i]).Seconds())
+		}
+		t.row(fmt.Sprintf("%d node(s), %d shard(s)", count, shards), "%.1f s, %.0f docs/s; CPU %s s", took.Seconds(), rate(len(docs), took), used)
+	}
+	return nil
+}
+
+// cluster starts nodes over the store of the first one, and waits until each sees all. Those that run are returned also with an error.
+func (e *environment) cluster(ctx context.Context, count int) (nodes []*node, err error) {
+	secret := "secret: " + rand.Text()
+	store, err := freeAddr(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range count {
+		settings := []string{fmt.Sprintf("name: node%d", i+1)}
+		switch {
+		case count == 1:
+		case i == 0:
+			settings = append(settings, fmt.Sprintf("storage: {engine: embedded, listen: '%s', %s}", store, secret), fmt.Sprintf("cluster: {%s}", secret))
+		default:
+			settings = append(settings, fmt.Sprintf("storage: {engine: remote, address: '%s', %s}", store, secret),
+				fmt.Sprintf("cluster: {join: ['%s'], %s}", nodes[0].gossip, secret))
+		}
+		n, err := start(ctx, e.binary, e.newDir("node"), settings...)
+		if err != nil {
+			return nodes, err
+		}
+		nodes = append(nodes, n)
+	}
+	for _, n := range nodes {
+		for alive := 0; alive < count; time.Sleep(20 * time.Millisecond) {
+			var list struct {
+				Members []struct{ Status string }
+			}
+			if err := n.call(ctx, "GET", "/_members", nil, decode(&list)); err != nil {
+				return nodes, err
+			}
+			alive = 0
+			for _, m := range list.Members {
+				if m.Status == "alive" {
+					alive++
+				}
+			}
+		}
+	}
+	return nodes, nil
+}
+
+// freeAddr picks an address for a port that has to be known beforehand.
+func freeAddr(ctx context.Context) (string, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}

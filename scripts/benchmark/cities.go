@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/scripts/fixtures"
+)
+
+const (
+	batch       = 1000
+	connections = 4
+)
+
+// runCities takes one node through what a first user does.
+func runCities(ctx context.Context, e *environment, t *table) (err error) {
+	docs, err := cities(e.documents)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(e.binary); err == nil {
+		t.row("binary", "%.1f MB", float64(info.Size())/1e6)
+	}
+	data := e.newDir("cities")
+	n, err := start(ctx, e.binary, data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.stop()) }()
+	t.row("cold start, empty", "%d ms", n.took.Milliseconds())
+	for _, measure := range []func(context.Context, *node, []fixtures.City, *table) error{load, buildViews, read, write} {
+		if err := measure(ctx, n, docs, t); err != nil {
+			return err
+		}
+	}
+	t.row("resident memory, at most", "%.0f MB", n.peakMB())
+	if err := n.stop(); err != nil {
+		return err
+	}
+	again, err := start(ctx, e.binary, data)
+	if err != nil {
+		return err
+	}
+	n = again
+	t.row("cold start, with the cities", "%d ms", n.took.Milliseconds())
+	t.row("on disk", "%.1f MB", diskMB(data))
+	return nil
+}
+
+// load writes the cities durably, as a user's first import does.
+func load(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
+	if err := n.call(ctx, "PUT", "/cities", nil, nil); err != nil {
+		return err
+	}
+	batches := slices.Collect(slices.Chunk(docs, batch))
+	began := time.Now()
+	err := each(connections, len(batches), func(i int) error {
+		return n.call(ctx, "POST", "/cities/_bulk_docs", map[string]any{"docs": batches[i]}, nil)
+	})
+	took := time.Since(began)
+	t.row(fmt.Sprintf("load %d cities, batches of %d, %d connections", len(docs), batch, connections), "%.0f docs/s", rate(len(docs), took))
+	t.row("resident memory while loading, at most", "%.0f MB", n.peakMB())
+	return err
+}
+
+// buildViews times a first query, which waits for the whole index.
+func buildViews(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
+	const byCountry = "function (doc) { if (doc.country) emit(doc.country, doc.name) }"
+	const byName = "function (doc) { if (doc.name) emit(doc.name, null) }"
+	for _, d := range []struct {
+		name  string
+		views map[string]any
+	}{
+		{"one", map[string]any{"country": map[string]string{"map": byCountry}}},
+		{"two", map[string]any{"country": map[string]string{"map": byCountry}, "name": map[string]string{"map": byName}}},
+	} {
+		if err := n.call(ctx, "PUT", "/cities/_design/"+d.name, map[string]any{"views": d.views}, nil); err != nil {
+			return err
+		}
+		began := time.Now()
+		if err := n.call(ctx, "GET", "/cities/_design/"+d.name+"/_view/country?limit=1", nil, nil); err != nil {
+			return err
+		}
+		t.row("build an index of "+d.name+" view(s)", "%.0f docs/s", rate(len(docs), time.Since(began)))
+	}
+	return nil
+}
+
+// read times long answers and short ones.
+func read(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
+	for _, scan := range []struct{ what, path string }{
+		{"_all_docs", "/cities/_all_docs"},
+		{"_all_docs with bodies", "/cities/_all_docs?include_docs=true"},
+		{"_changes", "/cities/_changes"},
+		{"_changes with bodies", "/cities/_changes?include_docs=true"},
+		{"a whole view", "/cities/_design/two/_view/name"},
+	} {
+		rows := 0
+		n.forgetPeak()
+		began := time.Now()
+		err := n.call(ctx, "GET", scan.path, nil, func(r io.Reader) error {
+			lines := bufio.NewScanner(r)
+			lines.Buffer(nil, 1<<20)
+			for lines.Scan() {
+				if strings.HasPrefix(lines.Text(), `{"`) {
+					rows++
+				}
+			}
+			return lines.Err()
+		})
+		if err != nil {
+			return err
+		}
+		took := time.Since(began)
+		t.row(scan.what, "%.0f rows/s, memory at most %.0f MB", rate(rows, took), n.peakMB())
+	}
+	const gets, clients = 20_000, 64
+	began := time.Now()
+	err := each(clients, gets, func(i int) error {
+		return n.call(ctx, "GET", "/cities/"+url.PathEscape(docs[i*7919%len(docs)].ID), nil, nil)
+	})
+	t.row(fmt.Sprintf("documents one by one, %d clients", clients), "%.0f GETs/s", rate(gets, time.Since(began)))
+	return err
+}
+
+// write times durable writes: one client's against what the disk can do, many clients', and batches of small documents.
+func write(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
+	if err := n.call(ctx, "PUT", "/single", nil, nil); err != nil {
+		return err
+	}
+	syncs, err := syncRate(n.cmd.Dir)
+	if err != nil {
+		return err
+	}
+	t.row("the disk: appends of 1 KB, each with fsync", "%.0f/s", syncs)
+	for _, c := range []struct{ clients, puts int }{{1, 1_000}, {64, 20_000}} {
+		began := time.Now()
+		err := each(c.clients, c.puts, func(i int) error {
+			doc := docs[i%len(docs)]
+			doc.ID = fmt.Sprintf("%d-%d", c.clients, i)
+			return n.call(ctx, "PUT", "/single/"+doc.ID, doc, nil)
+		})
+		if err != nil {
+			return err
+		}
+		puts := rate(c.puts, time.Since(began))
+		if c.clients == 1 {
+			t.row("durable writes one by one, one client", "%.0f PUTs/s, %.0f%% of the disk's", puts, 100*puts/syncs)
+			continue
+		}
+		t.row(fmt.Sprintf("durable writes one by one, %d clients", c.clients), "%.0f PUTs/s", puts)
+	}
+	return writeSmall(ctx, n, t)
+}
+
+// writeSmall times batches of documents of 300 bytes.
+func writeSmall(ctx context.Context, n *node, t *table) error {
+	if err := n.call(ctx, "PUT", "/small", nil, nil); err != nil {
+		return err
+	}
+	const batches = 100
+	filler := strings.Repeat("x", 260)
+	began := time.Now()
+	err := each(connections, batches, func(b int) error {
+		docs := make([]map[string]string, batch)
+		for i := range docs {
+			docs[i] = map[string]string{"_id": fmt.Sprintf("%010d", b*batch+i), "text": filler}
+		}
+		return n.call(ctx, "POST", "/small/_bulk_docs", map[string]any{"docs": docs}, nil)
+	})
+	t.row(fmt.Sprintf("documents of 300 bytes, batches of %d, %d connections", batch, connections), "%.0f docs/s", rate(batches*batch, time.Since(began)))
+	return err
+}
+
+// syncRate is how often a second one writer can append a little and have it on the disk.
+func syncRate(dir string) (float64, error) {
+	f, err := os.CreateTemp(dir, "sync-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		_ = f.Close()
+		_ = os.Remove(f.Name()) // the directory goes anyway
+	}()
+	some, n := make([]byte, 1024), 0
+	began := time.Now()
+	for time.Since(began) < time.Second {
+		if _, err := f.Write(some); err != nil {
+			return 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return rate(n, time.Since(began)), nil
+}
+
+// cities repeats the list where more are wanted than there are. Without npm they are made up, in the same shape.
+func cities(n int) ([]fixtures.City, error) {
+	list, err := fixtures.Cities()
+	if err != nil {
+		if !errors.Is(err, fixtures.ErrNoNPM) {
+			return nil, err
+		}
+		fmt.Fprintln(os.Stderr, "benchmark: without npm the cities are made up")
+		for i := range n {
+			list = append(list, fixtures.City{
+				Name: fmt.Sprintf("City %d of %d", i*7919%n, n), Lat: fmt.Sprintf("%.5f", float64(i%180)), Lng: fmt.Sprintf("%.5f", float64(i%360)),
+				Country: string([]byte{byte('A' + i%26), byte('A' + i/26%26)}), Admin1: fmt.Sprintf("%02d", i%50),
+			})
+		}
+	}
+	docs := make([]fixtures.City, n)
+	for i := range docs {
+		docs[i] = list[i%len(list)]
+		docs[i].ID = fmt.Sprintf("%s-%07d", docs[i].Country, i)
+	}
+	return docs, nil
+}
