@@ -160,16 +160,19 @@ type recordReader struct {
 	payload []byte
 }
 
-func newRecordReader(r io.Reader) (*recordReader, error) {
-	rr := &recordReader{r: bufio.NewReaderSize(r, 1<<16), digest: sha256.Sum256([]byte(exportMagic)), offset: int64(len(exportMagic))}
+// newRecordReader reads the magic. begun is false where the file begins with something else; one that is too short has begun.
+func newRecordReader(r io.Reader) (rr *recordReader, begun bool, err error) {
+	rr = &recordReader{r: bufio.NewReaderSize(r, 1<<16), digest: sha256.Sum256([]byte(exportMagic)), offset: int64(len(exportMagic))}
 	magic := make([]byte, len(exportMagic))
-	if _, err := io.ReadFull(rr.r, magic); err != nil || string(magic) != exportMagic {
-		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-			return nil, err
-		}
-		return nil, fmt.Errorf("%w: it does not begin as one", ErrExport)
+	n, err := io.ReadFull(rr.r, magic)
+	begun = strings.HasPrefix(exportMagic, string(magic[:n]))
+	switch {
+	case err == nil && begun:
+		return rr, true, nil
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, begun, err
 	}
-	return rr, nil
+	return nil, begun, fmt.Errorf("%w: it does not begin as one", ErrExport)
 }
 
 // next reads a record. io.EOF where the file ends between records; ErrExport where it is cut or damaged.

@@ -10,8 +10,10 @@ import (
 
 // ExportFile is what ReadExport finds in a file.
 type ExportFile struct {
-	// Name is the exported database's.
-	Name string
+	// Begun is whether the file is an export as far as it goes, also where nothing of use has been written yet; Name is the database's, "" where that is not
+	// there.
+	Begun bool
+	Name  string
 	// Position is where the export could be continued: the last place where nothing is half written. It has no Records where it cannot be: then not even the
 	// beginning is there.
 	Position  ExportPosition
@@ -43,7 +45,8 @@ type exportReading struct {
 func readExport(r io.Reader) (*exportReading, error) {
 	x := &exportReading{}
 	var err error
-	if x.rr, err = newRecordReader(r); err != nil {
+	x.rr, x.Begun, err = newRecordReader(r)
+	if err != nil {
 		return x, err
 	}
 	for {

@@ -57,7 +57,7 @@ func (b *importBatch) add(t recordType, payload []byte) {
 
 // load reads the records of a file that was checked, a transaction's worth at a time.
 func (im *importer) load(ctx context.Context, r io.Reader) error {
-	rr, err := newRecordReader(r)
+	rr, _, err := newRecordReader(r)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (n *Node) serveHTTP(context.Context) error {
 		Limits: api.Limits{
 			Request: int64(n.cfg.Limits.Request), Document: int64(n.cfg.Limits.Document), Attachment: int64(n.cfg.Limits.Attachment),
 		},
-		Logger: n.log, Node: n.name, Version: version, GitSHA: Commit(), UUID: n.store.UUID(), DefaultShards: n.cfg.Changes.DefaultShards,
+		Logger: n.log, Node: n.name, Version: version, GitSHA: Commit(), UUID: n.store.UUID(), DefaultShards: n.cfg.Changes.DefaultShards, Spool: n.cfg.Data,
 	})
 	// A request ends with its connection or with the node, whichever is first.
 	base, cut := context.WithCancel(context.Background())

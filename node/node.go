@@ -68,7 +68,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		n.makeData, n.openPorts, n.openStore, n.readAdmins, n.joinCluster, n.serveSQL, n.serveHTTP,
+		n.makeData, n.openPorts, n.openStore, n.serveStore, n.readAdmins, n.joinCluster, n.serveSQL, n.serveHTTP,
 	} {
 		if err := step(ctx); err != nil {
 			return err

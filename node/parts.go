@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 
 	"github.com/divandb/divan/actors"
@@ -14,6 +16,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/node/config"
 )
 
 // makeData makes the data directory and tries whether it can be used: an engine's own error would come later and say less.
@@ -72,15 +75,29 @@ func reachable(addr string) string {
 	return net.JoinHostPort(name, port)
 }
 
+// OpenStore opens the store of a configuration for a command that works on it without a node. Closing it releases the data directory. An embedded store
+// that is not there is made, unless it has to be there already.
+func OpenStore(ctx context.Context, c *config.Config, existing bool, log *slog.Logger) (store *layer.Store, closeStore func(context.Context) error, err error) {
+	n := New(c, log)
+	if existing && c.Storage.Engine == config.EngineEmbedded {
+		if _, err := os.Stat(filepath.Join(c.Data, storeDir)); err != nil {
+			return nil, nil, fmt.Errorf("there is no store in %s: %w", c.Data, err)
+		}
+	}
+	for _, step := range []func(context.Context) error{n.makeData, n.openStore} {
+		if err := step(ctx); err != nil {
+			return nil, nil, errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
+		}
+	}
+	return n.store, n.Stop, nil
+}
+
 func (n *Node) openStore(ctx context.Context) error {
 	var err error
 	if n.engine, err = openEngine(ctx, n.cfg, n.log); err != nil {
 		return err
 	}
 	n.started("engine", closing(n.engine))
-	if err := n.serveStore(ctx); err != nil {
-		return err
-	}
 	v := n.cfg.Views
 	n.scripts = script.New(script.Options{
 		Limits: script.Limits{Time: v.MapTimeout, Memory: int64(v.MapMemory)},

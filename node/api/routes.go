@@ -233,6 +233,8 @@ func databaseEndpoints() map[string][]tail {
 		"_purged_infos":       missing(databaseMember),
 		"_purged_infos_limit": missing(adminOfServer),
 		"_auto_purge":         missing(adminOfServer),
+		"_export":             only(endpoint{allow: "GET", access: adminOfServer, get: (*request).exportDatabase}),
+		"_import":             only(endpoint{allow: "POST", access: serverAdmin, post: (*request).importDatabase}),
 		"_changes": {
 			{nil, endpoint{allow: "GET,POST,HEAD", access: databaseMember, get: (*request).changes, post: (*request).changes}},
 			{[]string{"_meta"}, endpoint{allow: "GET,HEAD", access: databaseMember, get: (*request).shardMaps}},

@@ -55,6 +55,8 @@ type Options struct {
 	Version string // Divan's version
 	GitSHA  string
 	UUID    string // of the installation, stable over restarts
+	// Spool is a directory for what is too large for memory, such as a database being imported; empty is the system's.
+	Spool string
 	// DefaultShards is how many changes shards a database gets where ?changes_shards= is not given; 0 means 1.
 	DefaultShards int
 }

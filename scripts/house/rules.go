@@ -138,7 +138,11 @@ var rules = []rule{
 		why: "handlers turn HTTP into calls of the layer and of actors; engines and the cluster are wired by node",
 	},
 	{
-		room: "node/cmd/divan", may: []string{"node", "node/config", "node/auth"},
+		room: "node/relocate", may: []string{"layer"},
+		why: "it moves files between stores and the HTTP API; what is in them is the layer's business",
+	},
+	{
+		room: "node/cmd/divan", may: []string{"node", "node/config", "node/auth", "node/relocate"},
 		why: "main handles the process; the program is node.Node",
 	},
 	{

@@ -24,6 +24,8 @@ func commands() []command {
 	return []command{
 		{"node", "run a node; the default", runNode},
 		{"check", "read the settings as a node would, and tell what is wrong with them", check},
+		{"export", "write a database to a file; -help tells more", exportDatabase},
+		{"import", "make a database of such a file", importDatabase},
 		{"hash-password", "read a password from standard input and print its hash for node.yaml", hashPassword},
 		{"version", "print the version", printVersion},
 		{"help", "print this", help},

@@ -1,0 +1,124 @@
+package relocate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+// Client is the databases of a node, over HTTP: GET /{db}/_export and POST /{db}/_import, for admins.
+type Client struct {
+	base *url.URL
+	http *http.Client
+}
+
+// askFirst is how long a node may take to say whether it wants a body.
+const askFirst = 10 * time.Second
+
+// NewClient takes a node's address, http://user:password@host:port.
+func NewClient(address string) (*Client, error) {
+	base, err := url.Parse(address)
+	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
+		return nil, errors.New("the address of a node is like http://admin:password@127.0.0.1:5984")
+	}
+	return &Client{base, &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ExpectContinueTimeout: askFirst, DisableCompression: true,
+	}}}, nil
+}
+
+// address of a part of a database. Names have slashes.
+func (c *Client) address(database, part string) string {
+	return strings.TrimSuffix(c.base.String(), "/") + "/" + url.PathEscape(database) + part
+}
+
+func (c *Client) send(ctx context.Context, method, address string, body io.Reader) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		return nil, errors.New("no address can be made of what was given")
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/octet-stream")
+		r.Header.Set("Expect", "100-continue")
+	}
+	answer, err := c.http.Do(r)
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) { // without the address, which has the password
+			err = u.Err
+		}
+		return nil, fmt.Errorf("%s: %w", c.base.Redacted(), err)
+	}
+	return answer, nil
+}
+
+// Export implements Source.
+func (c *Client) Export(ctx context.Context, database string, w io.Writer, from *layer.ExportPosition) error {
+	address := c.address(database, "/_export")
+	if from != nil {
+		address += "?from=" + url.QueryEscape(from.String())
+	}
+	answer, err := c.send(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return refusal(answer)
+	}
+	if _, err = io.Copy(w, answer.Body); err != nil {
+		err = fmt.Errorf("%s: the export broke off: %w", c.base.Redacted(), err)
+	}
+	return err
+}
+
+// Import implements Target.
+func (c *Client) Import(ctx context.Context, database string, export io.ReadSeeker) error {
+	answer, err := c.send(ctx, http.MethodPost, c.address(database, "/_import"), io.NopCloser(export))
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusCreated {
+		return refusal(answer)
+	}
+	return nil
+}
+
+// Free implements Target.
+func (c *Client) Free(ctx context.Context, database string) error {
+	answer, err := c.send(ctx, http.MethodGet, c.address(database, ""), nil)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	switch answer.StatusCode {
+	case http.StatusNotFound:
+		return nil
+	case http.StatusOK:
+		return &layer.Error{Kind: layer.Exists, Reason: "there is a database of that name already"}
+	}
+	return refusal(answer)
+}
+
+// refusal is an answer's error object as an error.
+func refusal(answer *http.Response) (err error) {
+	if answer.StatusCode == http.StatusConflict {
+		defer func() { err = &layer.Error{Kind: layer.Conflict, Reason: err.Error()} }()
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	var said struct{ Error, Reason string }
+	if err != nil || json.Unmarshal(text, &said) != nil || said.Error == "" {
+		text, _, _ = bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
+		return fmt.Errorf("the node answers %s %s", answer.Status, text)
+	}
+	return fmt.Errorf("the node answers %d %s: %s", answer.StatusCode, said.Error, said.Reason)
+}
