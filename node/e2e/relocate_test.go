@@ -397,10 +397,11 @@ func TestImport_killed(t *testing.T) {
 
 	// The node dies now and then while it imports.
 	whole := 0
-	for i, after := range []time.Duration{60, 150, 300, 700} {
+	for i, after := range []int{60, 150, 300, 700} {
 		name := fmt.Sprintf("copy%d", i)
 		importing := launch(t, dir, "import", "-url", p.http(), name, "file")
-		time.AfterFunc(after*time.Millisecond, func() { p.kill() })
+		dying := p
+		time.AfterFunc(time.Duration(after)*time.Millisecond, func() { dying.kill() })
 		<-importing.exited
 		p.kill()
 		p = start(t, home)
