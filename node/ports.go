@@ -8,6 +8,7 @@ import (
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/config"
 )
@@ -56,7 +57,7 @@ func (n *Node) Tree(ctx context.Context) ([]byte, error) { return n.actors.TreeJ
 const probeTimeout = 2 * time.Second
 
 // Ready implements api.Health: the node can serve when its store answers. Nil, or an Unavailable error within probeTimeout. The read is a strict one: a
-// cluster that could only give an old version could not take a write.
+// cluster that could only give an old version could not take a write. A store that can only be read since its disk failed is not ready either.
 func (n *Node) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -64,6 +65,9 @@ func (n *Node) Ready(ctx context.Context) error {
 		if err != nil {
 			return &layer.Error{Kind: layer.Unavailable, Reason: "The store does not answer", Err: err}
 		}
+	}
+	if f, ok := n.engine.(kv.Failer); ok && f.Failed() != nil {
+		return f.Failed()
 	}
 	return nil
 }

@@ -62,6 +62,13 @@ type Checkpointer interface {
 	Checkpoint(ctx context.Context, dir string) error
 }
 
+// Failer is the optional ability of an engine to say that its store no longer takes writes, because its disk is full or has failed.
+type Failer interface {
+	// Failed is the error that every commit gets until the store is opened again (CodeDiskFull or CodeIOError), or nil. It does not block, and knows what has
+	// happened to commits so far. What is stored may still be readable.
+	Failed() error
+}
+
 // OpenSnapshot opens a long snapshot if the engine can hold one. ok is false where it cannot.
 func OpenSnapshot(ctx context.Context, e Engine) (s Snapshot, ok bool, err error) {
 	ss, ok := e.(Snapshotter)

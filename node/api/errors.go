@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
 )
 
 // fault is an error in its HTTP form: CouchDB's error object and its status.
@@ -55,7 +56,12 @@ func faultOf(err error) *fault {
 	kind := layer.KindOf(err)
 	answer := kinds[kind]
 	var e *layer.Error
-	if errors.As(err, &e) && kind != layer.Internal {
+	switch classified := errors.As(err, &e); {
+	case !classified && kv.IsCode(err, kv.CodeDiskFull):
+		return errDiskFull
+	case !classified && kv.IsCode(err, kv.CodeIOError):
+		return errDiskFailed
+	case classified && kind != layer.Internal:
 		if e.Name != "" {
 			answer.name = e.Name
 		}
@@ -68,6 +74,19 @@ func faultOf(err error) *fault {
 	}
 	return &answer
 }
+
+// A store whose disk is full or has failed is read as before, as far as that goes, and takes no write (kv.Failer).
+var (
+	errDiskFull = &fault{
+		status: http.StatusInsufficientStorage, name: "insufficient_storage",
+		reason: "The disk of the store is full. Nothing can be written until there is room and the node with the store is started again.",
+	}
+	errDiskFailed = &fault{
+		status: http.StatusServiceUnavailable, name: "service unavailable",
+		reason: "The disk of the store failed, or the store is damaged: see the log of the node with the store. After a failure to write, nothing more can be " +
+			"written until that node is started again.",
+	}
+)
 
 // append adds CouchDB's error members, without the braces, so that rows of bulk answers can use them.
 func (f *fault) append(dst []byte) []byte {

@@ -144,7 +144,7 @@ func (t *transaction) Commit() error {
 
 // committable reports why the transaction cannot be sent to the sequencer, or nil. Called with mu locked.
 func (t *transaction) committable() error {
-	if err := t.e.failed(); err != nil {
+	if err := t.e.Failed(); err != nil {
 		return err
 	}
 	if t.mu.unread {

@@ -228,6 +228,9 @@ func TestFailure_disk(t *testing.T) {
 			if err := tx.Commit(); !kv.IsCode(err, tt.code) || kv.MaybeCommitted(err) || kv.Retryable(err) {
 				t.Errorf("a commit after the failure: %v", err)
 			}
+			if err := e.Failed(); !kv.IsCode(err, tt.code) {
+				t.Errorf("failed: %v", err)
+			}
 			if err := e.Close(); !kv.IsCode(err, tt.code) {
 				t.Errorf("close: %v", err)
 			}

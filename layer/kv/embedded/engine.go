@@ -104,6 +104,7 @@ var (
 	_ kv.Engine       = (*Engine)(nil)
 	_ kv.Snapshotter  = (*Engine)(nil)
 	_ kv.Checkpointer = (*Engine)(nil)
+	_ kv.Failer       = (*Engine)(nil)
 )
 
 // Open opens the store in dir and creates it where there is none. A torn tail that a crash left is repaired silently; any other damage is an
@@ -171,7 +172,7 @@ func (e *Engine) sweep() {
 
 // markHorizon notes the newest synced version.
 func (e *Engine) markHorizon() {
-	if e.failed() != nil {
+	if e.Failed() != nil {
 		return
 	}
 	if err := e.horizon.write(e.views.version(), e.guard.manifests.newest()); err != nil {
@@ -191,8 +192,8 @@ func (e *Engine) fail(cause error) {
 	}
 }
 
-// failed is the error for a commit that was not begun, or nil.
-func (e *Engine) failed() error {
+// Failed implements kv.Failer: the error for a commit that was not begun.
+func (e *Engine) Failed() error {
 	if err := e.failure.Load(); err != nil {
 		return err
 	}
@@ -220,7 +221,7 @@ func (e *Engine) Close() error {
 			case <-time.After(time.Second):
 			}
 		}
-		e.closeErr = errors.Join(e.failed(), e.closeErr)
+		e.closeErr = errors.Join(e.Failed(), e.closeErr)
 	})
 	return e.closeErr
 }
@@ -249,8 +250,8 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	switch {
 	case e.closing.Load():
 		return errClosed
-	case e.failed() != nil:
-		return e.failed()
+	case e.Failed() != nil:
+		return e.Failed()
 	case ctx.Err() != nil:
 		return contextError(ctx)
 	}

@@ -122,7 +122,7 @@ func (c *committer) commit(ctx context.Context, r *commitRequest) error {
 	case <-ctx.Done():
 		err = contextError(ctx)
 	case <-c.e.failing:
-		err = c.e.failed()
+		err = c.e.Failed()
 	}
 	if r.state.CompareAndSwap(requestWaiting, requestGone) {
 		return err
@@ -208,7 +208,7 @@ func (c *committer) guarded(g *group, work func() error) {
 	if g.err != nil {
 		return
 	}
-	if g.err = c.e.failed(); g.err != nil {
+	if g.err = c.e.Failed(); g.err != nil {
 		if g.applied > 0 {
 			g.err = maybe(g.err)
 		}
@@ -217,12 +217,12 @@ func (c *committer) guarded(g *group, work func() error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.e.fail(panicError(p))
-			g.err = maybe(c.e.failed())
+			g.err = maybe(c.e.Failed())
 		}
 	}()
 	if err := work(); err != nil {
 		c.e.fail(err)
-		g.err = maybe(c.e.failed())
+		g.err = maybe(c.e.Failed())
 	}
 }
 
@@ -391,7 +391,7 @@ func (c *committer) sync() {
 		if g.sync != nil {
 			if err := g.sync.SyncWait(); err != nil && g.err == nil {
 				c.e.fail(err)
-				g.err = maybe(c.e.failed())
+				g.err = maybe(c.e.Failed())
 			}
 		}
 		c.idle <- struct{}{}

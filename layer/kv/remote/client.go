@@ -35,6 +35,7 @@ var (
 	_ kv.Engine       = (*Engine)(nil)
 	_ kv.Snapshotter  = (*Engine)(nil)
 	_ kv.Checkpointer = (*Engine)(nil)
+	_ kv.Failer       = (*Engine)(nil)
 )
 
 // Open connects to the store that is served at addr. It waits for Options.Timeout for the store to be there. Once open, the engine connects again
@@ -234,6 +235,19 @@ func (e *Engine) Close() error {
 		close(e.stop)
 	})
 	e.running.Wait()
+	return nil
+}
+
+// Failed implements kv.Failer. A server that has once answered so stays so, and ends with its connections.
+func (e *Engine) Failed() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.mu.conn == nil {
+		return nil
+	}
+	if err := e.mu.conn.failure.Load(); err != nil {
+		return *err
+	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,6 +14,9 @@ type conn struct {
 	e   *Engine
 	nc  net.Conn
 	out *output
+
+	// failure is set once the server says that its store takes no more writes.
+	failure atomic.Pointer[error]
 
 	mu struct {
 		sync.Mutex

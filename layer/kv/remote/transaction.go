@@ -281,6 +281,9 @@ func (t *transaction) Commit() error {
 	if err != nil {
 		t.mu.state = txFailed
 		t.failWatches(err)
+		if t.mu.conn != nil && (kv.IsCode(err, kv.CodeDiskFull) || kv.IsCode(err, kv.CodeIOError)) {
+			t.mu.conn.failure.Store(&err)
+		}
 		return err
 	}
 	t.mu.state = txCommitted
