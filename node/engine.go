@@ -53,35 +53,38 @@ func (n *Node) root(ctx context.Context) ([]byte, error) {
 	return prefix, err
 }
 
-// DescribeStorage says what a node with these settings would keep its data in. It waits for FoundationDB, but not long.
-func DescribeStorage(ctx context.Context, c *config.Config) string {
+// DescribeStorage says what a node with these settings would keep its data in. It waits for FoundationDB, but not long; the error is why the node would not
+// start there.
+func DescribeStorage(ctx context.Context, c *config.Config) (string, error) {
 	s := c.Storage
 	switch s.Engine {
 	case config.EngineRemote:
-		return "engine remote, at " + s.Address
+		return "engine remote, at " + s.Address, nil
 	case config.EngineFDB:
 	default:
-		return fmt.Sprintf("engine %s, data in %s", s.Engine, c.Data)
+		return fmt.Sprintf("engine %s, data in %s", s.Engine, c.Data), nil
 	}
 	file := s.ClusterFile
 	if file == "" {
 		file = "the client's default"
 	}
-	where := fmt.Sprintf("engine fdb, cluster file %s; ", file)
+	where := fmt.Sprintf("engine fdb, cluster file %s, directory %s", file, s.Directory)
 	e, err := openFDB(s)
 	if err != nil {
-		return where + err.Error()
+		return where, err
 	}
 	defer e.Close()
 	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	switch prefix, found, err := fdb.FindDirectory(ctx, e, strings.Split(s.Directory, "/")); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return where, fmt.Errorf("the FoundationDB cluster does not answer within %v", describeTimeout)
 	case err != nil:
-		return where + err.Error()
+		return where, err
 	case found:
-		return fmt.Sprintf("%sdirectory %s is there, with the prefix %x", where, s.Directory, prefix)
+		return fmt.Sprintf("%s, which is there with the prefix %x", where, prefix), nil
 	}
-	return fmt.Sprintf("%sdirectory %s is not there yet; the first node makes it", where, s.Directory)
+	return where + ", which is not there yet: the first node makes it", nil
 }
 
 const describeTimeout = 3 * time.Second

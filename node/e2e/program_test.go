@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -202,4 +203,30 @@ func output(t *testing.T, input string, status int, args ...string) string {
 		t.Errorf("%q exits with %d, want %d; standard error:\n%s", args, code, status, p.stderr)
 	}
 	return p.stdout.String()
+}
+
+// divan check tells where the data would be, and fails where a node could not open the store.
+func TestProgram_CheckStorage(t *testing.T) {
+	dead := filepath.Join(t.TempDir(), "fdb.cluster")
+	if err := os.WriteFile(dead, []byte("no:body@127.0.0.1:1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := launch(t, t.TempDir(), "check", "-config", writeYAML(t, fmt.Sprintf("storage: {engine: fdb, cluster_file: '%s', directory: a/b}\n", dead)))
+	if status := p.wait(startTimeout); status != 1 || !strings.Contains(p.stdout.String(), "directory a/b") {
+		t.Errorf("check of a dead cluster exits with %d and prints %q", status, p.stdout)
+	}
+	if said := p.stderr.String(); !strings.Contains(said, "does not answer") && !strings.Contains(said, "scripts/build-fdb") {
+		t.Errorf("check of a dead cluster says %q", said)
+	}
+	if testCluster == "" {
+		return
+	}
+	yaml := writeYAML(t, fmt.Sprintf("storage: {engine: fdb, cluster_file: '%s', directory: '%s'}\n", testCluster, storeDirectory(t.TempDir())))
+	if out := output(t, "", 0, "check", "-config", yaml); !strings.Contains(out, "is not there yet") {
+		t.Errorf("check before the first node prints %q", out)
+	}
+	start(t, t.TempDir(), "-config", yaml).stop(syscall.SIGTERM)
+	if out := output(t, "", 0, "check", "-config", yaml); !strings.Contains(out, "is there with the prefix") {
+		t.Errorf("check after the first node prints %q", out)
+	}
 }

@@ -32,7 +32,7 @@ func printVersion([]string) int {
 	return statusOK
 }
 
-// check says where the settings are from when nothing is wrong with them.
+// check says where the settings are from when nothing is wrong with them. A store that a node could not open now is a failure of its own.
 func check(args []string) int {
 	c, status, ok := load(args)
 	if !ok {
@@ -42,8 +42,12 @@ func check(args []string) int {
 	if from == "" {
 		from = "the built-in defaults (no " + config.DefaultFile + " here)"
 	}
-	fmt.Printf("%s: ok\n%s\nhttp %s, sql %s, gossip %s\n",
-		from, node.DescribeStorage(context.Background(), c), c.HTTP.Listen, c.SQL.Listen, c.Cluster.Gossip)
+	storage, err := node.DescribeStorage(context.Background(), c)
+	fmt.Printf("%s: ok\n%s\nhttp %s, sql %s, gossip %s\n", from, storage, c.HTTP.Listen, c.SQL.Listen, c.Cluster.Gossip)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "divan:", err)
+		return statusFailed
+	}
 	return statusOK
 }
 
