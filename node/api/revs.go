@@ -137,26 +137,3 @@ func (q *request) missingRevs() error {
 	}
 	return q.sendJSON(http.StatusOK, append(b, "}}"...))
 }
-
-// purge answers POST /{db}/_purge. Each document is purged for itself; an error is shown in its place, and the worst one is the status.
-func (q *request) purge() error {
-	docs, err := q.revsBody("Invalid list of revisions")
-	if err != nil {
-		return err
-	}
-	status := http.StatusCreated
-	b := []byte(`{"purge_seq":null,"purged":{`)
-	for i := range docs {
-		d := &docs[i]
-		b = appendMember(b, d.id)
-		purged, err := q.db.Purge(q.ctx(), d.id, d.revs)
-		if err != nil {
-			f := faultOf(err)
-			status = max(status, f.status)
-			b = append(f.append(append(b, '{')), '}')
-			continue
-		}
-		b = appendRevs(b, purged)
-	}
-	return q.sendJSON(status, append(b, "}}"...))
-}
