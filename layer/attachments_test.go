@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/divandb/divan/layer"
@@ -237,5 +238,17 @@ func TestPurge_branches(t *testing.T) {
 	want(t, rows, "x 2-b 2-a")
 	if purged, err = d.Purge(t.Context(), "nope", []layer.Rev{rev(t, "2-c")}); err != nil || len(purged) != 0 {
 		t.Fatalf("%v, %v", purged, err)
+	}
+}
+
+// A stream that breaks off is no attachment, whether or not its length was announced.
+func TestUpload_brokenOff(t *testing.T) {
+	d := mustDatabase(t)
+	for _, length := range []int64{-1, 100, 2_000_000} {
+		for _, came := range []int{0, 100, 1_500_000} {
+			broken := io.MultiReader(strings.NewReader(strings.Repeat("x", came)), iotest.ErrReader(io.ErrUnexpectedEOF))
+			_, err := d.Upload(t.Context(), "a", broken, length, "")
+			wantKind(t, err, layer.Invalid)
+		}
 	}
 }

@@ -49,9 +49,8 @@ func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length
 	defer count.close()
 	buf := make([]byte, uploadBatch*keyspace.BodyChunk)
 	for chunk := 0; ; chunk += uploadBatch {
-		n, err := io.ReadFull(r, buf)
-		last := err == io.EOF || err == io.ErrUnexpectedEOF
-		if err != nil && !last {
+		n, last, err := readPart(r, buf)
+		if err != nil {
 			return nil, errors.Join(err, d.abandon(ctx, u))
 		}
 		part := buf[:n]
@@ -76,6 +75,23 @@ func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length
 		return nil, errors.Join(err, d.abandon(ctx, u))
 	}
 	return u, nil
+}
+
+// readPart fills buf, or reports that the stream has ended. It is not io.ReadFull, whose ErrUnexpectedEOF is the end here, and the error of a connection
+// that broke off in the middle.
+func readPart(r io.Reader, buf []byte) (n int, last bool, err error) {
+	for n < len(buf) && err == nil {
+		var more int
+		more, err = r.Read(buf[n:])
+		n += more
+	}
+	switch {
+	case err == io.EOF: //nolint:errorlint // io.Reader says so
+		return n, true, nil
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return n, false, errf(Invalid, "bad_request", "attachment shorter than expected")
+	}
+	return n, false, err
 }
 
 func errAttachmentSize(limit int64) error {

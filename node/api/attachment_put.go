@@ -45,7 +45,7 @@ func (q *request) putAttachment() error {
 	}
 	e := layer.Edit{
 		ID: id, Rev: rev, Body: doc.Body, Deleted: doc.Deleted, KeepAttachments: true,
-		Attachments: []layer.AttachmentEdit{{Name: name, ContentType: contentType, Encoding: encoding, Upload: upload}},
+		Attachments: []layer.AttachmentEdit{{Name: name, ContentType: contentType, Encoding: encoding, Digest: q.announcedDigest(), Upload: upload}},
 	}
 	written, err := q.write(e, false)
 	if err != nil {
@@ -53,6 +53,16 @@ func (q *request) putAttachment() error {
 	}
 	q.location(q.path[0], id, name)
 	return q.sendJSON(http.StatusCreated, appendWritten(nil, id, written))
+}
+
+// announcedDigest is what Content-MD5 says of the body, in its header or behind it; empty where it says nothing.
+func (q *request) announcedDigest() string {
+	for _, h := range []http.Header{q.r.Header, q.r.Trailer} {
+		if sum := h.Get("Content-MD5"); sum != "" {
+			return "md5-" + strings.TrimSpace(sum)
+		}
+	}
+	return ""
 }
 
 // documentAt reads the revision that a new one continues; without a revision there is none yet, and the write will conflict if that is not so.

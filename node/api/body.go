@@ -20,6 +20,22 @@ func (q *request) requireJSON() error {
 	return nil
 }
 
+// clientBody marks the errors of reading a request's body, which are the client's: malformed chunks, a connection that broke off.
+type clientBody struct{ io.ReadCloser }
+
+func (b clientBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader says so
+		err = &unreadable{err}
+	}
+	return n, err
+}
+
+// unreadable is an error of reading a request's body.
+type unreadable struct{ error }
+
+func (u *unreadable) Unwrap() error { return u.error }
+
 // mediaType is a Content-Type without its parameters, in lower case.
 func mediaType(contentType string) string {
 	contentType, _, _ = strings.Cut(contentType, ";")

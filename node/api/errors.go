@@ -53,6 +53,9 @@ func faultOf(err error) *fault {
 	if errors.As(err, &tooLarge) {
 		err = &layer.Error{Kind: layer.TooLarge}
 	}
+	if unread := (*unreadable)(nil); errors.As(err, &unread) {
+		return badRequest("The request body cannot be read: %v", unread.error)
+	}
 	kind := layer.KindOf(err)
 	answer := kinds[kind]
 	var e *layer.Error

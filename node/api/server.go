@@ -112,6 +112,7 @@ func (s *Server) Close() error {
 
 // ServeHTTP answers one request. Nothing a handler does brings the server down: a panic is a 500, or a cut connection where the answer had begun.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r.Body = clientBody{r.Body}
 	q := &request{srv: s, r: r, method: r.Method, began: time.Now()}
 	q.answer = &answer{ResponseWriter: w}
 	q.w = q.answer
@@ -178,7 +179,13 @@ func overridden(method string) string {
 
 // failed answers an error, or cuts the connection where the answer has begun.
 func (s *Server) failed(q *request, err error, id string) {
-	if errors.Is(err, errHeadDone) || clientGone(q.r, err) {
+	if errors.Is(err, errHeadDone) {
+		return
+	}
+	if clientGone(q.r, err) {
+		if q.answer.status == 0 {
+			panic(http.ErrAbortHandler) // returning would answer 200, to a client that has closed one half of the connection alone
+		}
 		return
 	}
 	f := faultOf(err)
