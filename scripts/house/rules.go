@@ -168,7 +168,7 @@ type home struct {
 
 // thirdParties by module path, or a package path where one module has several homes.
 var thirdParties = map[string]home{
-	"github.com/apple/foundationdb":       {rooms: []string{"layer/kv/fdb"}, why: "it needs cgo and a client library"},
+	"github.com/apple/foundationdb":       {rooms: []string{"layer/kv/fdb", "scripts/benchmark"}, why: "it needs cgo and a client library; the benchmark compares with it bare"},
 	"github.com/cockroachdb/pebble/v2":    {rooms: []string{"layer/kv/embedded"}, tests: true, why: "the embedded engine's files are its own business"},
 	"github.com/google/btree":             {rooms: []string{"layer/kv/embedded"}, why: "the resolver's and a transaction's ordered sets"},
 	"github.com/axiomhq/hyperloglog":      {rooms: []string{"layer/reduce"}, why: "it counts distinct keys for _approx_count_distinct"},
