@@ -25,10 +25,14 @@ type Build struct {
 	// Changes is roughly how many entries the build processes, for showing progress; 0 where that is not known without counting them, which
 	// is when the index was built before.
 	Changes int64
+	// Shared: other nodes may do a shard's steps, after JoinBuild (viewshared.go).
+	Shared bool
 
 	space      space
 	keys       indexKeys
 	number     int64 // of the database
+	share      int64 // from how many changes on it is shared; 0: never
+	joined     bool  // by JoinBuild
 	exact      bool  // the goal does not move: there was a snapshot at the start, or the index is interactive
 	reset      bool  // the start has cleared the index, and has to run again
 	publishing publishing
@@ -44,7 +48,12 @@ const stepBytes = 1_000_000
 // StartBuild fixes the goal and the shards, and takes the index over from an older build that did not finish; its progress is kept. Conflict where a
 // newer token has been here. The caller closes the build.
 func (ix *Index) StartBuild(ctx context.Context, token int64) (*Build, error) {
-	b := &Build{Index: ix, Token: token}
+	return ix.StartSharedBuild(ctx, token, 0)
+}
+
+// StartSharedBuild is StartBuild of a build that other nodes may work on (see Build.Shared), where it has at least that many changes to process; never with 0.
+func (ix *Index) StartSharedBuild(ctx context.Context, token, changes int64) (*Build, error) {
+	b := &Build{Index: ix, Token: token, share: changes}
 	_, _, err := transact(ctx, ix.db, func(t *txn) (struct{}, error) { return struct{}{}, b.start(t) })
 	b.publishing.settle(err == nil, true)
 	if err == nil && b.reset { // what it starts from is known now
@@ -59,7 +68,7 @@ func (ix *Index) StartBuild(ctx context.Context, token int64) (*Build, error) {
 }
 
 func (b *Build) start(t *txn) error {
-	b.space, b.keys, b.number = t.keys, b.Index.keys(t.keys), t.core.number
+	b.space, b.keys, b.number, b.Shared = t.keys, b.Index.keys(t.keys), t.core.number, false
 	status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
 	state := t.Get(b.keys.infoKey(keyspace.ViewUpdateSeq))
 	old, err := parseStatus(status)
@@ -109,7 +118,14 @@ func (b *Build) start(t *txn) error {
 	if b.purged = b.From; at.collation == 0 && old == nil {
 		b.purged = b.Goal // there are no rows of what was purged before
 	}
-	return b.begin(t, old != nil)
+	if err := b.begin(t, old != nil); err != nil {
+		return err
+	}
+	if b.shareable() { // others cannot read this node's snapshot: all chase the feed, and Finish closes the gap
+		unpin(&b.snapshot)
+		b.Shared, b.exact = true, false
+	}
+	return nil
 }
 
 // startInteractive begins a build up to the creation. Writers go on meanwhile, so that no snapshot is needed; each transaction looks whether its documents are
@@ -238,7 +254,7 @@ func (b *Build) collect(ctx context.Context, shard ShardID, n int) (*batch, erro
 }
 
 func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo Seq) error {
-	status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
+	status, progress := t.Get(b.keys.infoKey(keyspace.ViewStatus)), b.held(t, shard)
 	var err error
 	if b.snapshot == nil {
 		if docs, err = unmoved(t, docs); err != nil {
@@ -246,6 +262,9 @@ func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo Seq) error 
 		}
 	}
 	if err := b.checkToken(status); err != nil {
+		return err
+	}
+	if err := progress(); err != nil {
 		return err
 	}
 	t.Set(b.keys.progressKey(shard), upTo.appendTuple(nil))
@@ -307,6 +326,9 @@ func (b *Build) Finish(ctx context.Context) (bool, error) {
 	if err := b.dropPurged(ctx); err != nil {
 		return false, err
 	}
+	if err := b.learn(ctx); err != nil {
+		return false, err
+	}
 	if err := b.Index.Aggregate(ctx); err != nil { // before readers come
 		return false, err
 	}
@@ -320,6 +342,9 @@ func (b *Build) Finish(ctx context.Context) (bool, error) {
 			return done, err
 		})
 		b.publishing.settle(done && err == nil, false)
+		if b.Shared {
+			unpin(&b.snapshot) // of an attempt that did not end the build: steps do without
+		}
 		if tooLarge(err) {
 			return false, nil // steps write it in parts
 		}
@@ -354,7 +379,16 @@ func (b *Build) finish(t *txn) (done bool, added []ShardID, err error) {
 		return false, nil, err
 	}
 	goal := b.Goal
+	reader := t.Snapshot()
 	if !b.exact {
+		if b.Shared { // the documents that the rows go with can be held after all, from here on
+			if err := b.Index.pin(t.ctx, &b.snapshot); err != nil {
+				return false, nil, err
+			}
+			if b.snapshot != nil {
+				reader = b.snapshot
+			}
+		}
 		for _, shard := range shardsSince(t.cfg, b.From) {
 			if b.progress[shard] == nil {
 				added = append(added, shard)
@@ -363,11 +397,11 @@ func (b *Build) finish(t *txn) (done bool, added []ShardID, err error) {
 		if len(added) > 0 {
 			return false, added, nil
 		}
-		batch, err := b.Index.collectAll(t, t.Snapshot(), &b.keys, b.reached(), b.purged, Seq{}, closing)
+		batch, err := b.Index.collectAll(t, reader, &b.keys, b.reached(), b.purged, Seq{}, closing)
 		if err != nil {
 			return false, nil, err
 		}
-		if b.Goal, err = readLastSeq(t.Snapshot(), t.keys, t.cfg)(); err != nil {
+		if b.Goal, err = readLastSeq(reader, t.keys, t.cfg)(); err != nil {
 			return false, nil, err
 		}
 		goal = b.Goal
@@ -379,7 +413,7 @@ func (b *Build) finish(t *txn) (done bool, added []ShardID, err error) {
 		}
 	}
 	setIndexSeq(t, &b.keys, goal)
-	if b.snapshot != nil && !b.publishing.put { // once, for all attempts: they have the same goal
+	if b.snapshot != nil && (b.Shared || !b.publishing.put) { // one that is not shared has the same goal in all attempts
 		b.publishing.offer(t, b.Index, goal, b.snapshot, nil)
 		b.snapshot = nil
 	}
@@ -389,6 +423,9 @@ func (b *Build) finish(t *txn) (done bool, added []ShardID, err error) {
 // Close releases the snapshot. Idempotent.
 func (b *Build) Close() {
 	unpin(&b.snapshot)
+	if b.joined {
+		return
+	}
 	b.Index.db.store.published.release(publication{b.number, b.Index.design.Signature}, b.From)
 }
 
