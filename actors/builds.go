@@ -10,15 +10,33 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// indexJobs is the type of index jobs in the queue.
-const indexJobs = layer.IndexJobs
+// The types of jobs in the queue: an index, and one shard's part of a build that nodes share (shared.go).
+const (
+	indexJobs = layer.IndexJobs
+	shardJobs = "index shard"
+)
 
-// indexJob is the data of an index job.
-type indexJob layer.IndexJob
+// indexJob is the data of an index job, or, with a shard, of a part of one.
+type indexJob struct {
+	layer.IndexJob
+	Shard layer.ShardID `json:"shard,omitempty"`
+	Build int64         `json:"build,omitempty"` // the token of the build that the shard is a part of
+}
 
-func (j indexJob) id() string { return layer.IndexJob(j).ID() }
+func (j indexJob) id() string {
+	if j.Shard != "" {
+		return j.Database + "/" + string(j.Shard) + "/" + j.Signature
+	}
+	return j.ID()
+}
 
-func (j indexJob) encode() []byte { return layer.IndexJob(j).Encode() }
+func (j indexJob) encode() []byte {
+	b, err := json.Marshal(j)
+	if err != nil {
+		panic(err) // strings and a number
+	}
+	return b
+}
 
 func decodeIndexJob(data []byte) (j indexJob, err error) {
 	if err := json.Unmarshal(data, &j); err != nil {
@@ -27,10 +45,11 @@ func decodeIndexJob(data []byte) (j indexJob, err error) {
 	return j, nil
 }
 
-// indexKey names an index on this node.
+// indexKey names an index on this node, or one shard's part of its build.
 type indexKey struct {
 	db        Database
 	signature string
+	shard     layer.ShardID
 }
 
 // task is a claimed index job on its way through this node. An indexer that restarts goes on with the same task.
@@ -139,11 +158,16 @@ func (b *builds) list(db Database) []*task {
 	return list
 }
 
-// count is how many tasks there are.
-func (b *builds) count() int {
+// count is how many tasks there are of a type of jobs.
+func (b *builds) count(typ string) (n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.mu.tasks)
+	for _, tasks := range b.mu.tasks {
+		if tasks[0].job.Type == typ {
+			n++
+		}
+	}
+	return n
 }
 
 // wait registers somebody who waits for an index. news receives nil when its task ended well, or an error when it failed.

@@ -159,7 +159,7 @@ func (s *System) databaseSpec(db Database) spec {
 				list = append(list, spawn{"shard " + string(shard), s.shardSpec(db, shard)})
 			}
 			for _, t := range s.builds.list(db) {
-				list = append(list, spawn{"index " + t.key.signature, s.indexerSpec(t)})
+				list = append(list, spawn{"index " + t.key.signature + " " + string(t.key.shard), s.indexerSpec(t)})
 			}
 			if len(s.builds.usedIn(db, s.now())) > 0 {
 				list = append(list, spawn{"warm", s.warmSpec(db)})

@@ -20,7 +20,7 @@ const (
 // because its indexer kept crashing, and with Timeout when ctx ends; the job goes on then.
 func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) error {
 	s.use(db, design)
-	e := ensuring{s: s, index: db.IndexOf(design), job: jobOf(db, design), key: indexKey{db, design.Signature}}
+	e := ensuring{s: s, index: db.IndexOf(design), job: jobOf(db, design), key: indexKey{db: db, signature: design.Signature}}
 	state, err := e.index.State(ctx)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *System) use(db Database, design *layer.Design) {
 	if s.o.WarmFor < 0 {
 		return
 	}
-	if s.builds.use(indexKey{db, design.Signature}, usedIndex{db: db, design: design, until: s.now().Add(s.o.WarmFor)}) {
+	if s.builds.use(indexKey{db: db, signature: design.Signature}, usedIndex{db: db, design: design, until: s.now().Add(s.o.WarmFor)}) {
 		s.toDatabases(tasksChanged{db})
 	}
 }
@@ -64,7 +64,7 @@ func (s *System) enqueue(ctx context.Context, j indexJob) error {
 }
 
 func jobOf(db Database, design *layer.Design) indexJob {
-	return indexJob{Database: db.Name(), Design: design.ID, Signature: design.Signature}
+	return indexJob{IndexJob: layer.IndexJob{Database: db.Name(), Design: design.ID, Signature: design.Signature}}
 }
 
 // ensuring is one call of Ensure.

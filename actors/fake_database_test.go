@@ -183,7 +183,11 @@ func (ix index) CatchUp(_ context.Context, n int) (bool, error) {
 	return true, nil
 }
 
-func (ix index) Begin(_ context.Context, token int64) (actors.Build, error) {
+func (ix index) Join(context.Context, int64, layer.ShardID) (actors.Build, error) {
+	return nil, &layer.Error{Kind: layer.Conflict, Reason: "not shared"}
+}
+
+func (ix index) Begin(_ context.Context, token, _ int64) (actors.Build, error) {
 	d := ix.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -238,6 +242,10 @@ func (b *build) Step(_ context.Context, shard layer.ShardID, n int) (layer.StepR
 	take := min(left, uint64(n))
 	b.reached[shard] += take
 	return layer.StepResult{Documents: int(take), Rows: int(take), Done: take == left}, nil
+}
+
+func (b *build) Reached(context.Context, layer.ShardID) (layer.StepResult, error) {
+	return layer.StepResult{}, &layer.Error{Kind: layer.Conflict, Reason: "not shared"}
 }
 
 func (b *build) Finish(context.Context) (bool, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,10 +14,10 @@ import (
 // indexerSpec is the actor of one index job.
 func (s *System) indexerSpec(t *task) spec {
 	return spec{
-		kind: "indexer", name: t.what.Design,
+		kind: "indexer", name: strings.TrimSpace(t.what.Design + " " + string(t.what.Shard)),
 		make: func() behavior {
 			lives, crash := t.begin()
-			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), first: s.o.Batch, renewEvery: s.o.Lease / 3,
+			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), first: s.o.Batch, renewEvery: s.o.Lease / 3, part: t.what.Shard != "",
 				backoff: newBackoff(20*time.Millisecond, 2*time.Second), setProgress: func(f IndexerFacts) { t.setProgress(s.now(), f) }}
 		},
 		failed:  t.crashed,
@@ -28,7 +29,7 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 	switch e := e.(type) {
 	case startBuild:
 		sh.do(func(ctx context.Context) any {
-			b, err := t.index.Begin(ctx, t.job.Token)
+			b, err := s.openBuild(ctx, t)
 			if err != nil {
 				return buildStarted{err: err}
 			}
@@ -75,6 +76,7 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 		s.builds.tell(t.key, e.outcome)
 		s.toDatabases(tasksChanged{t.key.db})
 		s.toJobs(lookAgain{})
+		s.toShardJobs(lookAgain{})
 	}
 }
 

@@ -30,7 +30,8 @@ const (
 type indexerBehavior struct {
 	lives       int    // how often the job was begun on this node, this time included
 	crash       string // how the life before ended
-	parallel    int    // shards at a time
+	parallel    int    // shards at a time; all of a shared build's, which others step on
+	part        bool   // the job is one shard of a build that another indexer, perhaps elsewhere, has begun and will close
 	first       int    // documents in the first batch
 	renewEvery  time.Duration
 	backoff     backoff
@@ -171,6 +172,9 @@ func (b *indexerBehavior) begun(m buildStarted) []effect {
 	b.failures, b.phase, b.build = 0, indexerBuilding, m.build
 	b.facts.Total = m.plan.Changes
 	b.order = slices.Clone(m.plan.Shards)
+	if m.plan.Shared && !b.part {
+		b.parallel = len(b.order)
+	}
 	b.shards = map[layer.ShardID]*shardTask{}
 	for _, id := range b.order {
 		b.shards[id] = &shardTask{batch: b.first, backoff: b.backoff}
@@ -296,6 +300,9 @@ func (b *indexerBehavior) failed(err error, again any) []effect {
 func (b *indexerBehavior) hopeless(err error) []effect {
 	switch layer.KindOf(err) {
 	case layer.Conflict:
+		if b.part {
+			return b.report(nil) // the build is over; what is left of the shard, its builder looks after
+		}
 		return b.end(nil) // another worker has the job now; who waits goes on waiting
 	case layer.NotFound:
 		return b.report(err) // the database is gone

@@ -148,22 +148,23 @@ func (b *jobsBehavior) status() (string, any) {
 // ownersGrace is how long a job waits for the node it belongs on.
 const ownersGrace = 200 * time.Millisecond
 
-func (s *System) jobsSpec() spec {
+// jobsSpec is the actor that claims jobs of a type.
+func (s *System) jobsSpec(kind, typ string, limit int, owns func(job string) bool) spec {
 	return spec{
-		kind: "jobs",
+		kind: kind,
 		make: func() behavior {
-			return &jobsBehavior{running: s.builds.count, owns: func(job string) bool { return s.o.Placer.Owns(indexJobs, job) },
-				limit: s.o.MaxIndexers, grace: ownersGrace, backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
+			return &jobsBehavior{running: func() int { return s.builds.count(typ) }, owns: owns, limit: limit, grace: ownersGrace,
+				backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
 		},
-		perform: s.performJobs,
+		perform: func(sh *shell, e effect) { s.performJobs(sh, typ, e) },
 	}
 }
 
-func (s *System) performJobs(sh *shell, e effect) {
+func (s *System) performJobs(sh *shell, typ string, e effect) {
 	switch e := e.(type) {
 	case watchQueue:
 		sh.do(func(ctx context.Context) any {
-			w, next, err := s.store.WatchJobs(ctx, indexJobs)
+			w, next, err := s.store.WatchJobs(ctx, typ)
 			if err != nil {
 				return queueArmed{err: err}
 			}
@@ -189,7 +190,7 @@ func (s *System) performJobs(sh *shell, e effect) {
 			return queueChanged{}
 		})
 	case claimJob:
-		sh.do(func(ctx context.Context) any { return s.claim(ctx) })
+		sh.do(func(ctx context.Context) any { return s.claim(ctx, typ) })
 	case handOver:
 		s.builds.add(e.task)
 		s.toDatabases(tasksChanged{e.task.key.db})
@@ -200,8 +201,8 @@ func (s *System) performJobs(sh *shell, e effect) {
 const prepareAttempts = 5
 
 // claim takes a job and finds out what it is about. One that is void, because its database or design document is gone, is finished at once.
-func (s *System) claim(ctx context.Context) claimed {
-	job, err := s.store.Claim(ctx, indexJobs, s.o.Node, s.o.Lease)
+func (s *System) claim(ctx context.Context, typ string) claimed {
+	job, err := s.store.Claim(ctx, typ, s.o.Node, s.o.Lease)
 	if err != nil || job == nil {
 		return claimed{none: job == nil, err: err}
 	}
@@ -243,10 +244,10 @@ func (s *System) prepare(ctx context.Context, job *layer.Job) (*task, error) {
 	for _, d := range designs {
 		if d.Signature == what.Signature {
 			what.Design = d.ID
-			return &task{key: indexKey{db, what.Signature}, what: what, job: *job, index: db.IndexOf(d), since: s.now()}, nil
+			return &task{key: indexKey{db, what.Signature, what.Shard}, what: what, job: *job, index: db.IndexOf(d), since: s.now()}, nil
 		}
 	}
 	gone := &layer.Error{Kind: layer.NotFound, Reason: "no design document has this index any more"}
-	s.builds.tell(indexKey{db, what.Signature}, gone)
+	s.builds.tell(indexKey{db, what.Signature, what.Shard}, gone)
 	return nil, gone
 }

@@ -12,6 +12,8 @@ type Peers interface {
 	Placer
 	// Owner names the member that the actor of a kind and id belongs on, at the moment and in this node's view: this node's name where it is this one.
 	Owner(kind, id string) string
+	// Company reports whether there are other members now.
+	Company() bool
 	// Send sends a message to a member's System.Receive: at most once, perhaps late, perhaps never, and nobody is told.
 	Send(member string, message []byte)
 	// Subscribe returns a channel that receives after each change of placement. Call cancel when done.

@@ -20,6 +20,7 @@ type mesh struct {
 	lose    func(from, to string) bool
 	wakes   int // messages with wakes
 	letters int
+	beat    time.Duration
 }
 
 // meshNode is one node's end.
@@ -32,14 +33,16 @@ type meshNode struct {
 	view    map[string]string
 }
 
-func newMesh() *mesh { return &mesh{nodes: map[string]*meshNode{}, owner: map[string]string{}} }
+func newMesh() *mesh {
+	return &mesh{nodes: map[string]*meshNode{}, owner: map[string]string{}, beat: 20 * time.Millisecond}
+}
 
 // startNode starts a node on a store.
 func (m *mesh) startNode(t testing.TB, s actors.Store, name string) *actors.System {
 	t.Helper()
 	n := &meshNode{m: m, name: name, in: make(chan [2]string, 1000), changed: make(chan struct{}, 1), view: map[string]string{}}
 	n.system = startStore(t, s, func(o *actors.Options) {
-		o.Node, o.Peers, o.Beat = name, n, 20*time.Millisecond
+		o.Node, o.Peers, o.Beat, o.ShareFrom = name, n, m.beat, 1000
 	})
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,6 +76,12 @@ func (n *meshNode) Owner(_, id string) string {
 }
 
 func (n *meshNode) Owns(kind, id string) bool { return n.Owner(kind, id) == n.name }
+
+func (n *meshNode) Company() bool {
+	n.m.mu.Lock()
+	defer n.m.mu.Unlock()
+	return len(n.m.nodes) > 1
+}
 
 func (n *meshNode) Subscribe() (<-chan struct{}, func()) { return n.changed, func() {} }
 

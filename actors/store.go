@@ -40,13 +40,18 @@ type Database interface {
 type Index interface {
 	State(ctx context.Context) (layer.IndexState, error)
 	CatchUp(ctx context.Context, n int) (bool, error)
-	Begin(ctx context.Context, token int64) (Build, error)
+	// Begin begins a build that other nodes may join where it has that many changes to process (layer.Index.StartSharedBuild); never with 0.
+	Begin(ctx context.Context, token, share int64) (Build, error)
+	// Join takes part in one.
+	Join(ctx context.Context, token int64, shard layer.ShardID) (Build, error)
 }
 
 // Build is what actors need of a layer.Build.
 type Build interface {
 	Plan() Plan
 	Step(ctx context.Context, shard layer.ShardID, n int) (layer.StepResult, error)
+	// Reached is how far a shard of a shared build has come, whoever steps on it.
+	Reached(ctx context.Context, shard layer.ShardID) (layer.StepResult, error)
 	Finish(ctx context.Context) (done bool, err error)
 	Close()
 }
@@ -56,6 +61,7 @@ type Plan struct {
 	Goal    layer.Seq
 	Shards  []layer.ShardID
 	Changes int64 // to process, roughly; 0 where that is not known
+	Shared  bool  // other nodes may join
 }
 
 // FromLayer makes a Store of the layer's.
@@ -94,8 +100,16 @@ func (d layerDatabase) IndexOf(design *layer.Design) Index {
 
 type layerIndex struct{ *layer.Index }
 
-func (ix layerIndex) Begin(ctx context.Context, token int64) (Build, error) {
-	b, err := ix.StartBuild(ctx, token)
+func (ix layerIndex) Begin(ctx context.Context, token, share int64) (Build, error) {
+	b, err := ix.StartSharedBuild(ctx, token, share)
+	if err != nil {
+		return nil, err
+	}
+	return layerBuild{b}, nil
+}
+
+func (ix layerIndex) Join(ctx context.Context, token int64, shard layer.ShardID) (Build, error) {
+	b, err := ix.JoinBuild(ctx, token, shard)
 	if err != nil {
 		return nil, err
 	}
@@ -105,5 +119,5 @@ func (ix layerIndex) Begin(ctx context.Context, token int64) (Build, error) {
 type layerBuild struct{ *layer.Build }
 
 func (b layerBuild) Plan() Plan {
-	return Plan{Goal: b.Goal, Shards: b.Build.Shards, Changes: b.Build.Changes}
+	return Plan{Goal: b.Goal, Shards: b.Build.Shards, Changes: b.Build.Changes, Shared: b.Build.Shared}
 }

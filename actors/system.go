@@ -7,7 +7,7 @@
 // always read anew from where it is kept (the listeners, the job queue), never only told by a message, so that a restarted actor goes on where
 // the failed one was.
 //
-// The tree: node > databases > database > shard, indexer, warm; node > jobs; node > exchange, where there are other nodes.
+// The tree: node > databases > database > shard, indexer, warm; node > jobs; and where there are other nodes node > exchange, shard jobs.
 package actors
 
 import (
@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,6 +47,10 @@ type Options struct {
 	Lease time.Duration
 	// MaxIndexers bounds the index builds under way on this node. 4 by default.
 	MaxIndexers int
+	// ShareFrom is from how many changes on the first build of an index is shared with other nodes, a job for each changes shard. 10,000 by default.
+	ShareFrom int64
+	// MaxShards bounds the shards of shared builds that this node works on at once. As many as there are processors by default.
+	MaxShards int
 	// Batch is how many documents an indexer takes at first; it adapts. 100 by default (V6).
 	Batch int
 	// WarmFor is how long an index is kept warm after somebody asked for it. 1 h by default; negative: never.
@@ -140,6 +145,12 @@ func Start(o Options) (*System, error) {
 	if o.MaxIndexers == 0 {
 		o.MaxIndexers = 4
 	}
+	if o.ShareFrom == 0 {
+		o.ShareFrom = 10_000
+	}
+	if o.MaxShards == 0 {
+		o.MaxShards = runtime.GOMAXPROCS(0)
+	}
 	if o.Batch == 0 {
 		o.Batch = 100
 	}
@@ -231,9 +242,11 @@ func (s *System) now() time.Time { return time.Now() }
 
 // rootSpec is the top of the tree: it starts what every node has.
 func (s *System) rootSpec() spec {
-	children := []spawn{{databasesKey, s.databasesSpec()}, {jobsKey, s.jobsSpec()}}
+	ownsIndex := func(job string) bool { return s.o.Placer.Owns(indexJobs, job) }
+	children := []spawn{{databasesKey, s.databasesSpec()}, {jobsKey, s.jobsSpec("jobs", indexJobs, s.o.MaxIndexers, ownsIndex)}}
 	if s.o.Peers != nil {
-		children = append(children, spawn{exchangeKey, s.exchangeSpec()})
+		children = append(children, spawn{exchangeKey, s.exchangeSpec()},
+			spawn{shardJobsKey, s.jobsSpec("shard jobs", shardJobs, s.o.MaxShards, s.ownsShardJob)})
 	}
 	return spec{kind: "node", name: s.o.Node, make: func() behavior { return &rootBehavior{children: children} }}
 }
@@ -268,6 +281,7 @@ const (
 	databasesKey = "databases"
 	jobsKey      = "jobs"
 	exchangeKey  = "exchange"
+	shardJobsKey = "shard jobs"
 )
 
 // toChild is passed on to one of them.
@@ -282,6 +296,12 @@ func (s *System) toDatabases(message any) {
 }
 
 func (s *System) toJobs(message any) { s.proto.Root.Send(s.root, toChild{jobsKey, message}) }
+
+func (s *System) toShardJobs(message any) {
+	if s.o.Peers != nil {
+		s.proto.Root.Send(s.root, toChild{shardJobsKey, message})
+	}
+}
 
 func (s *System) toExchange(message any) { s.proto.Root.Send(s.root, toChild{exchangeKey, message}) }
 

@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/divandb/divan/layer"
 )
 
 // Task is an index build under way on this node, with the members of CouchDB's _active_tasks.
@@ -16,7 +19,9 @@ type Task struct {
 	Database  string `json:"database"`
 	Design    string `json:"design_document"`
 	Signature string `json:"signature"`
-	Progress  int    `json:"progress"` // per cent
+	// Shard is that of a shared build which this is about; empty where it is about the whole index.
+	Shard    layer.ShardID `json:"shard,omitempty"`
+	Progress int           `json:"progress"` // per cent
 	IndexerFacts
 	StartedOn int64 `json:"started_on"` // seconds since 1970
 	UpdatedOn int64 `json:"updated_on"`
@@ -31,12 +36,12 @@ func (s *System) Tasks() []Task {
 		if facts.Total > 0 {
 			progress = int(100 * facts.Documents / facts.Total)
 		}
-		list = append(list, Task{Type: "indexer", Node: s.o.Node, PID: "indexer:" + t.what.Database + "/" + t.what.Design,
-			Database: t.what.Database, Design: t.what.Design, Signature: t.what.Signature, Progress: progress, IndexerFacts: facts,
+		list = append(list, Task{Type: "indexer", Node: s.o.Node, PID: "indexer:" + strings.TrimSuffix(t.what.Database+"/"+t.what.Design+"/"+string(t.what.Shard), "/"),
+			Database: t.what.Database, Design: t.what.Design, Signature: t.what.Signature, Shard: t.what.Shard, Progress: progress, IndexerFacts: facts,
 			StartedOn: t.since.Unix(), UpdatedOn: updated.Unix()})
 	}
 	slices.SortFunc(list, func(a, b Task) int {
-		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Design, b.Design))
+		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Design, b.Design), cmp.Compare(a.Shard, b.Shard))
 	})
 	return list
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/script"
 )
 
 // watchCounter counts the watches of an engine: those armed and not fired or cancelled yet, and all there were.
@@ -64,25 +65,15 @@ func (w *watchCounter) counts() (armed, total int) {
 	return armed, w.total
 }
 
-// On the real layer and engine: three nodes with many listeners each on four shards are four watches in the store, and a commit costs one more, whichever
-// node it comes through; each node has one more watch, on the queue of jobs.
-func TestPeers_WatchesInTheStore(t *testing.T) {
-	engine, err := embedded.Open(t.TempDir(), embedded.Options{CacheBytes: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	counter := &watchCounter{Engine: engine, armed: map[*countedWatch]bool{}}
-	const nodes, each, shards, queue = 3, 100, 4, 3
-	m := newMesh()
-	var systems []*actors.System
-	var stores []*layer.Store
-	for i := range nodes { // with a store each, as processes have
-		store, err := layer.Open(t.Context(), counter, layer.Options{})
+// startNodes starts nodes n0, n1, ... over one engine, with a store each, as processes have.
+func startNodes(t *testing.T, engine kv.Engine, count int) (m *mesh, systems []*actors.System, stores []*layer.Store) {
+	t.Helper()
+	m = newMesh()
+	m.beat = time.Second // a busy machine is no reason for doubt here
+	for i := range count {
+		sandbox := script.New(script.Options{})
+		t.Cleanup(func() { sandbox.Close() })
+		store, err := layer.Open(t.Context(), engine, layer.Options{Scripts: sandbox})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,6 +85,30 @@ func TestPeers_WatchesInTheStore(t *testing.T) {
 		stores = append(stores, store)
 		systems = append(systems, m.startNode(t, actors.FromLayer(store), fmt.Sprint("n", i)))
 	}
+	return m, systems, stores
+}
+
+// openEngine is an engine that is closed with the test.
+func openEngine(t *testing.T) *embedded.Engine {
+	t.Helper()
+	engine, err := embedded.Open(t.TempDir(), embedded.Options{CacheBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return engine
+}
+
+// On the real layer and engine: three nodes with many listeners each on four shards are four watches in the store, and a commit costs one more, whichever
+// node it comes through; each node has two more watches, on the queues of jobs.
+func TestPeers_WatchesInTheStore(t *testing.T) {
+	counter := &watchCounter{Engine: openEngine(t), armed: map[*countedWatch]bool{}}
+	const nodes, each, shards, queue = 3, 100, 4, 2 * 3
+	m, systems, stores := startNodes(t, counter, nodes)
 	ids := shardsOf(t, create(t, stores[0], "cities", shards))
 	for i, id := range ids {
 		m.place("cities/"+string(id), fmt.Sprint("n", i%nodes))
@@ -110,12 +125,12 @@ func TestPeers_WatchesInTheStore(t *testing.T) {
 	}
 	eventually(t, func() string {
 		if armed, _ := counter.counts(); armed != shards+queue {
-			return fmt.Sprintf("%d watches for %d shards and %d queues", armed, shards, queue)
+			return fmt.Sprintf("%d watches for %d shards and %d on queues", armed, shards, queue)
 		}
 		return ""
 	})
 	all.drain()
-	time.Sleep(100 * time.Millisecond) // some beats: nothing is armed without a commit
+	time.Sleep(100 * time.Millisecond) // nothing is armed without a commit
 	_, before := counter.counts()
 	const commits = 20
 	for i := range commits {

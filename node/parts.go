@@ -179,6 +179,17 @@ type peers struct{ *cluster.Cluster }
 // Owner implements actors.Peers.
 func (p peers) Owner(kind, id string) string { return p.Cluster.Owner(kind, id).Name }
 
+// Company implements actors.Peers.
+func (p peers) Company() bool {
+	alive := 0
+	for _, m := range p.Members() {
+		if m.Status == cluster.Alive {
+			alive++
+		}
+	}
+	return alive > 1
+}
+
 // later lets the cluster ask for actors that start only after it. It is generic so as not to name protoactor's type, which is at home elsewhere.
 func later[T any](system *atomic.Pointer[actors.System], f func(*actors.System, string, string) (T, error)) func(kind, id string) (T, error) {
 	return func(kind, id string) (T, error) {

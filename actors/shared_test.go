@@ -1,0 +1,155 @@
+package actors_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
+)
+
+// workers notes which nodes reported progress of shards' jobs.
+func workers(ctx context.Context, t *testing.T, store *layer.Store) map[string]string {
+	t.Helper()
+	by := map[string]string{}
+	for j, err := range store.Jobs(ctx) {
+		if err != nil {
+			if ctx.Err() != nil {
+				return by
+			}
+			t.Fatal(err)
+		}
+		if j.Type == "index shard" && j.Worker != "" {
+			by[strings.TrimPrefix(j.ID, "cities/")] = j.Worker
+		}
+	}
+	return by
+}
+
+// A first build is shared: each shard is indexed on the node that its actor is placed on, and the index has every document.
+func TestShared_EachShardOnItsNode(t *testing.T) {
+	m, systems, stores := startNodes(t, openEngine(t), 3)
+	db := create(t, stores[0], "cities", 4)
+	ids := shardsOf(t, db)
+	for i, id := range ids {
+		m.place("cities/"+string(id), fmt.Sprint("n", 1+i%2)) // not where it is asked for
+	}
+	const docs = 20_000
+	putMany(t, db, docs)
+	put(t, db, byCountry)
+	design, err := db.Design(t.Context(), "by")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	var mu sync.Mutex
+	seen := map[string]map[string]bool{}
+	watching.Go(func() {
+		for ctx.Err() == nil {
+			for shard, worker := range workers(ctx, t, stores[2]) {
+				mu.Lock()
+				if seen[worker] == nil {
+					seen[worker] = map[string]bool{}
+				}
+				seen[worker][shard] = true
+				mu.Unlock()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	if err := systems[0].Ensure(t.Context(), actors.Of(db), design); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	watching.Wait()
+	if n, total := rows(t, db, design); n != docs || total != docs {
+		t.Errorf("%d rows, total %d", n, total)
+	}
+	for worker, shards := range seen {
+		if worker == "n0" || len(shards) != 2 {
+			t.Errorf("%s worked on %v", worker, shards)
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("workers %v", seen)
+	}
+	eventually(t, func() string {
+		for i, s := range systems {
+			if n := len(s.Tasks()); n != 0 {
+				return fmt.Sprintf("n%d still has %d tasks", i, n)
+			}
+		}
+		return ""
+	})
+}
+
+// A node that has taken shards stops: others go on where it was. So does the one that began the build.
+func TestShared_NodesStop(t *testing.T) {
+	m, systems, stores := startNodes(t, openEngine(t), 4)
+	db := create(t, stores[0], "cities", 4)
+	ids := shardsOf(t, db)
+	for i, id := range ids {
+		m.place("cities/"+string(id), fmt.Sprint("n", 1+i%2))
+	}
+	const docs = 20_000
+	putMany(t, db, docs)
+	put(t, db, byCountry)
+	design, err := db.Design(t.Context(), "by")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- systems[3].Ensure(t.Context(), actors.Of(db), design) }()
+	stopped := map[int]bool{}
+	deadline := time.After(60 * time.Second)
+	for len(stopped) < 2 {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("the build was over after %d nodes had stopped", len(stopped))
+			done <- nil
+			stopped[-1], stopped[-2] = true, true
+		case <-deadline:
+			t.Fatal("the build makes no progress")
+		case <-time.After(2 * time.Millisecond):
+		}
+		for i := range 3 {
+			if !stopped[i] && len(stopped) < 2 && busy(systems[i]) {
+				stopped[i] = true
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+				if err := systems[i].Stop(ctx); err != nil {
+					t.Error(err)
+				}
+				cancel()
+			}
+		}
+	}
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-deadline:
+		t.Fatal("the build does not end")
+	}
+	if n, total := rows(t, db, design); n != docs || total != docs {
+		t.Errorf("%d rows, total %d", n, total)
+	}
+}
+
+// busy reports whether a node has begun with an index.
+func busy(s *actors.System) bool {
+	for _, task := range s.Tasks() {
+		if task.Documents > 0 {
+			return true
+		}
+	}
+	return false
+}
