@@ -80,7 +80,7 @@
 
   const tasks = v => list('Index builds', [
     ['Database', t => text(t.database)],
-    ['Design document', t => text(t.design_document || t.type)],
+    ['Design document', t => text(t.design_document || t.type) + (t.shard ? ` · shard ${t.shard}` : '')],
     ['Progress', t => t.total_changes
       ? [el('progress', { max: 100, value: t.progress || 0, 'aria-label': 'progress' }), ` ${number(t.progress)} %`]
       : [el('progress', { 'aria-label': 'progress unknown' })]],
