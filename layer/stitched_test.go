@@ -1,0 +1,198 @@
+package layer_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// ageing is an engine without long snapshots whose transactions are too old on demand, as FoundationDB's are after five seconds.
+type ageing struct {
+	kv.Engine
+	generation atomic.Int64
+}
+
+// age makes everything that is open too old.
+func (e *ageing) age() { e.generation.Add(1) }
+
+func (e *ageing) Begin(ctx context.Context) kv.Transaction {
+	return &ageingTransaction{e.Engine.Begin(ctx), e, e.generation.Load()}
+}
+
+type ageingTransaction struct {
+	kv.Transaction
+	e    *ageing
+	born int64
+}
+
+func (t *ageingTransaction) err() error {
+	if t.e.generation.Load() == t.born {
+		return nil
+	}
+	return kv.NewError(kv.CodeTooOld, "too old", nil)
+}
+
+func (t *ageingTransaction) Snapshot() kv.Reader { return ageingReader{t.Transaction.Snapshot(), t} }
+func (t *ageingTransaction) Get(key []byte) kv.Future[[]byte] {
+	return ageingReader{t.Transaction, t}.Get(key)
+}
+func (t *ageingTransaction) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	return ageingReader{t.Transaction, t}.GetRange(r, o)
+}
+func (t *ageingTransaction) Commit() error {
+	if err := t.err(); err != nil {
+		return err
+	}
+	return t.Transaction.Commit()
+}
+
+type ageingReader struct {
+	kv.Reader
+	t *ageingTransaction
+}
+
+func (r ageingReader) Get(key []byte) kv.Future[[]byte] {
+	return ageingFuture{r.Reader.Get(key), r.t}
+}
+
+func (r ageingReader) GetRange(kr kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	return &ageingRows{RangeIterator: r.Reader.GetRange(kr, o), t: r.t}
+}
+
+type ageingFuture struct {
+	kv.Future[[]byte]
+	t *ageingTransaction
+}
+
+func (f ageingFuture) Wait() ([]byte, error) {
+	if err := f.t.err(); err != nil {
+		return nil, err
+	}
+	return f.Future.Wait()
+}
+
+type ageingRows struct {
+	kv.RangeIterator
+	t    *ageingTransaction
+	aged error
+}
+
+func (r *ageingRows) Next() bool {
+	if r.aged = r.t.err(); r.aged != nil {
+		return false
+	}
+	return r.RangeIterator.Next()
+}
+
+func (r *ageingRows) Err() error {
+	if r.aged != nil {
+		return r.aged
+	}
+	return r.RangeIterator.Err()
+}
+
+// C6: a response longer than a transaction goes on after the last row; one whose database was deleted meanwhile ends with an error, also where another of its
+// name is there now, whose rows it never shows.
+func TestStitched(t *testing.T) {
+	const docs = 300
+	for name, open := range map[string]func(ctx context.Context, d *layer.Database) (func(yield func(id string, err error) bool), error){
+		"changes": func(ctx context.Context, d *layer.Database) (func(func(string, error) bool), error) {
+			pass, err := d.Changes(ctx, layer.ChangesOptions{Limit: -1, IncludeDocs: true})
+			if err != nil {
+				return nil, err
+			}
+			return func(yield func(string, error) bool) {
+				pass.Rows(func(c layer.Change, err error) bool { return yield(c.ID, err) })
+			}, nil
+		},
+		"all documents": func(ctx context.Context, d *layer.Database) (func(func(string, error) bool), error) {
+			pass, err := d.AllDocs(ctx, layer.AllDocsOptions{Limit: -1, IncludeDocs: true})
+			if err != nil {
+				return nil, err
+			}
+			return func(yield func(string, error) bool) {
+				pass.Rows(func(r layer.AllDocsRow, err error) bool { return yield(r.ID, err) })
+			}, nil
+		},
+		"view": func(ctx context.Context, d *layer.Database) (func(func(string, error) bool), error) {
+			result, err := d.Index(mustDesign(t, d, "d")).Query(ctx, layer.ViewQuery{View: "v", Limit: -1, IncludeDocs: true})
+			if err != nil {
+				return nil, err
+			}
+			return func(yield func(string, error) bool) {
+				result.Rows(func(r layer.ViewRow, err error) bool { return yield(r.ID, err) })
+			}, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &ageing{Engine: withoutSnapshots{mustEngine(t)}}
+			s := openViewStore(t, e)
+			fresh := func() *layer.Database {
+				d := mustCreate(t, s, "db", layer.CreateOptions{})
+				save(t, d, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._id) }"}}}`)
+				return d
+			}
+			d := fresh()
+			for i := range docs {
+				put(t, d, fmt.Sprintf(`{"_id":"%03d"}`, i))
+			}
+			build(t, d.Index(mustDesign(t, d, "d")), 1, 1000)
+
+			// Every 40 rows the transaction is over.
+			rows, err := open(t.Context(), d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := 0
+			for id, err := range rows {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if id == "_design/d" {
+					continue
+				}
+				if want := fmt.Sprintf("%03d", seen); id != want {
+					t.Fatalf("row %d is %s", seen, id)
+				}
+				if seen++; seen%40 == 0 {
+					e.age()
+				}
+			}
+			if seen != docs {
+				t.Errorf("%d rows, want %d", seen, docs)
+			}
+
+			// The database goes while it is read, and another comes.
+			if rows, err = open(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+			seen = 0
+			var last error
+			for id, err := range rows {
+				if last = err; err != nil {
+					break
+				}
+				if id >= "900" && id < "_" {
+					t.Fatalf("row %s is of another database", id)
+				}
+				if seen++; seen == 40 {
+					if err := s.Delete(t.Context(), "db"); err != nil {
+						t.Fatal(err)
+					}
+					other := fresh()
+					for i := range docs {
+						put(t, other, fmt.Sprintf(`{"_id":"9%03d"}`, i))
+					}
+					e.age()
+				}
+			}
+			if last == nil || layer.KindOf(last) != layer.NotFound {
+				t.Errorf("after %d rows the response of a deleted database ends with %v", seen, last)
+			}
+		})
+	}
+}
