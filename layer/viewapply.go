@@ -15,6 +15,8 @@ type indexedDoc struct {
 	views []emission // by view id
 
 	purged bool
+	// added says that the index has nothing of the document: what it has is not read.
+	added bool
 	// fresh says that the entry is written in the same transaction: of seq only the incarnation is known, and entry, the user bytes.
 	fresh bool
 	entry uint16
@@ -55,6 +57,10 @@ func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
 	old := make([]kv.Future[[]byte], 0, len(docs)*views)
 	for i := range docs {
 		for v := range views {
+			if docs[i].added {
+				old = append(old, nil)
+				continue
+			}
 			old = append(old, tx.Get(k.idKey(docs[i].id, v)))
 		}
 	}
@@ -65,9 +71,11 @@ func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
 	sum := make([]viewDelta, views)
 	for i := range docs {
 		for v := range views {
-			value, err := old[i*views+v].Wait()
-			if err != nil {
-				return err
+			var value []byte
+			if f := old[i*views+v]; f != nil {
+				if value, err = f.Wait(); err != nil {
+					return err
+				}
 			}
 			if err := sum[v].replace(tx, k, &docs[i], v, value, marking); err != nil {
 				return err

@@ -3,6 +3,7 @@ package layer
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
@@ -40,6 +41,9 @@ type Build struct {
 	progress   map[ShardID]*Seq // changed by Finish alone, beside which no step runs, so that steps of different shards may run at once
 	added      []ShardID        // shards that resharding has added since the start
 	purged     Seq              // purges up to here are in the index
+	// first says that the index had nothing when the build began, that each document comes once, and that no step has failed, which may have done part of its
+	// work: then the index has nothing of the documents that steps write.
+	first atomic.Bool
 }
 
 // stepBytes bounds the rows of one transaction: FoundationDB is at its best below 1 MB.
@@ -115,7 +119,9 @@ func (b *Build) start(t *txn) error {
 		}
 		b.Changes = n[0] + n[1]
 	}
-	if b.purged = b.From; at.collation == 0 && old == nil {
+	b.purged = b.From
+	nothing := at.collation == 0 && old == nil
+	if nothing {
 		b.purged = b.Goal // there are no rows of what was purged before
 	}
 	if err := b.begin(t, old != nil); err != nil {
@@ -125,6 +131,7 @@ func (b *Build) start(t *txn) error {
 		unpin(&b.snapshot)
 		b.Shared, b.exact = true, false
 	}
+	b.first.Store(nothing && b.exact)
 	return nil
 }
 
@@ -132,6 +139,7 @@ func (b *Build) start(t *txn) error {
 // still where they were.
 func (b *Build) startInteractive(t *txn, old *buildStatus, state kv.Future[[]byte]) error {
 	unpin(&b.snapshot) // of an attempt that did not know yet that writers keep the index
+	b.first.Store(false)
 	b.publishing.settle(false, false)
 	if old != nil && old.token > b.Token {
 		return errf(Conflict, "job_lost", "a newer build of the index is under way")
@@ -224,6 +232,7 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 			continue
 		}
 		if err != nil {
+			b.first.Store(false)
 			return StepResult{}, err
 		}
 		*b.progress[shard] = upTo
@@ -268,6 +277,10 @@ func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo Seq) error 
 		return err
 	}
 	t.Set(b.keys.progressKey(shard), upTo.appendTuple(nil))
+	first := b.first.Load()
+	for i := range docs {
+		docs[i].added = first
+	}
 	return applyRows(t, &b.keys, docs)
 }
 

@@ -7,13 +7,14 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// BenchmarkBuild is the build of an index with two views over small documents, without HTTP.
+// BenchmarkBuild is the build of an index with three views over small documents, without HTTP.
 func BenchmarkBuild(b *testing.B) {
 	db := openViews(b, layer.CreateOptions{})
 	save(b, db, `{"_id":"_design/d","views":{
-		"country":{"map":"function(doc) { emit(doc.country, null); }"},
-		"name":{"map":"function(doc) { emit(doc.name, doc.lat); }"}}}`)
-	const docs = 50_000
+		"country":{"map":"function(doc) { if (doc.country) emit(doc.country, null); }"},
+		"path":{"map":"function(doc) { emit([doc.country, doc.lat, doc.lng], 1); }","reduce":"_count"},
+		"name":{"map":"function(doc) { if (doc.name) emit(doc.name, doc.lat); }"}}}`)
+	const docs = 100_000
 	loadCities(b, db, docs)
 	ix := db.Index(mustDesign(b, db, "d"))
 	token := int64(0)
@@ -25,8 +26,9 @@ func BenchmarkBuild(b *testing.B) {
 			b.Fatal(state, err)
 		}
 		save(b, db, fmt.Sprintf(`{"_id":"_design/d","views":{
-			"country":{"map":"function(doc) { emit(doc.country, %d); }"},
-			"name":{"map":"function(doc) { emit(doc.name, doc.lat); }"}}}`, token))
+			"country":{"map":"function(doc) { if (doc.country) emit(doc.country, %d); }"},
+			"path":{"map":"function(doc) { emit([doc.country, doc.lat, doc.lng], 1); }","reduce":"_count"},
+			"name":{"map":"function(doc) { if (doc.name) emit(doc.name, doc.lat); }"}}}`, token))
 		if err := db.CleanupViews(b.Context()); err != nil {
 			b.Fatal(err)
 		}
