@@ -24,6 +24,8 @@ var benchmarks = []benchmark{
 	{"cities", "a node with 150,000 cities: load, index, read, write; a few minutes", runCities},
 	{"feeds", "change feeds: consumers of 1 to 8 shards, and the time from a write to a listener among 1,000 idle ones", runFeeds},
 	{"fdb", "a node on FoundationDB against a bare program with the same transactions; needs DIVAN_CLUSTER_FILE and the client library", runFDB},
+	{"views", "views of the cities: build, scan, single keys, grouped counts, fresh reads, each with the node's CPU", runViews},
+	{"million", "the same over 1,000,000 documents of 500 bytes; some ten minutes", runMillion},
 	{"builds", "an index built with 1, 2 and 4 shards on one node and on two, with the CPU it takes", runBuilds},
 }
 

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+)
+
+// lean sends requests on a number of connections, one after the other on each, and costs as little as a client can: it shares the processors with
+// the node. request builds the i-th one.
+func (n *node) lean(ctx context.Context, connections, requests int, request func(i int) []byte) error {
+	conns := make([]*leanConn, connections)
+	for i := range conns {
+		var d net.Dialer
+		c, err := d.DialContext(ctx, "tcp", strings.TrimPrefix(n.base, "http://"))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }() // nothing is left to be sent
+		conns[i] = &leanConn{Conn: c, r: bufio.NewReaderSize(c, 16<<10)}
+	}
+	return each(connections, requests, func(i int) error { return conns[i%connections].do(request(i)) })
+}
+
+func get(path string) []byte { return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: divan\r\n\r\n", path) }
+
+func post(path string, body []byte) []byte {
+	head := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: divan\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, len(body))
+	return append(head, body...)
+}
+
+type leanConn struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+var errAnswer = errors.New("no answer of HTTP")
+
+// do sends a request and reads the answer to its end.
+func (c *leanConn) do(request []byte) error {
+	if _, err := c.Write(request); err != nil {
+		return err
+	}
+	status, err := c.r.ReadSlice('\n')
+	if err != nil {
+		return err
+	}
+	if len(status) < 12 || status[9] != '2' {
+		// Slow, but it happens once: it ends the measure.
+		res, err := http.ReadResponse(bufio.NewReader(io.MultiReader(bytes.NewReader(bytes.Clone(status)), c.r)), nil)
+		if err != nil {
+			return errAnswer
+		}
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 500)) // for the message only
+		return errors.Join(fmt.Errorf("%.100s: %s %s", request, res.Status, text), res.Body.Close())
+	}
+	length, chunked := 0, false
+	for {
+		line, err := c.r.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if len(line) <= 2 {
+			break
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		switch value = bytes.TrimSpace(value); strings.ToLower(string(name)) {
+		case "content-length":
+			if _, err := fmt.Sscan(string(value), &length); err != nil {
+				return errAnswer
+			}
+		case "transfer-encoding":
+			chunked = string(value) == "chunked"
+		}
+	}
+	for chunked {
+		line, err := c.r.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		size := 0
+		if _, err := fmt.Sscanf(string(line), "%x", &size); err != nil {
+			return errAnswer
+		}
+		if _, err := c.r.Discard(size + 2); err != nil {
+			return err
+		}
+		if size == 0 {
+			return nil
+		}
+	}
+	_, err = c.r.Discard(length)
+	return err
+}
