@@ -160,6 +160,8 @@ func (d *database) Designs(context.Context) ([]*layer.Design, error) {
 	return []*layer.Design{d.design}, nil
 }
 
+func (d *database) CleanupViews(context.Context) error { return nil }
+
 func (d *database) IndexOf(*layer.Design) actors.Index { return index{d} }
 
 type index struct{ d *database }

@@ -110,7 +110,10 @@ func (s *store) Job(_ context.Context, _, id string) (*layer.Job, kv.Watch, erro
 	return nil, w, nil
 }
 
-func (s *store) Claim(_ context.Context, _, worker string, lease time.Duration) (*layer.Job, error) {
+func (s *store) Claim(_ context.Context, typ, worker string, lease time.Duration) (*layer.Job, error) {
+	if typ != layer.IndexJobs { // there are no others
+		return nil, nil
+	}
 	defer s.mu.Unlock()
 	if err := s.lock("claim"); err != nil {
 		return nil, err
@@ -172,8 +175,12 @@ func (s *store) Finish(_ context.Context, j *layer.Job, runErr error) error {
 	return nil
 }
 
-func (s *store) WatchJobs(context.Context, string) (w kv.Watch, next *layer.DueJob, err error) {
+func (s *store) WatchJobs(_ context.Context, typ string) (w kv.Watch, next *layer.DueJob, err error) {
 	defer s.mu.Unlock()
+	if typ != layer.IndexJobs {
+		s.mu.Lock()
+		return s.watches.arm(typ), nil, nil
+	}
 	if err := s.lock("watch"); err != nil {
 		return nil, next, err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// jobsBehavior claims index jobs from the queue, as many as this node works on at once, and hands them to the actors of their databases. It
+// jobsBehavior claims jobs of a type from the queue, as many as this node works on at once, and hands them to the actors of their databases. It
 // takes what is due, then waits until something is announced or the next one is due; a job whose worker died is due when its lease ends.
 type jobsBehavior struct {
 	running func() int // tasks of this node
@@ -162,6 +162,19 @@ func (s *System) jobsSpec(kind, typ string, limit int, owns func(job string) boo
 
 func (s *System) performJobs(sh *shell, typ string, e effect) {
 	switch e := e.(type) {
+	case claimJob:
+		sh.do(func(ctx context.Context) any { return s.claim(ctx, typ) })
+	case handOver:
+		s.builds.add(e.task)
+		s.toDatabases(tasksChanged{e.task.key.db})
+	default:
+		s.performQueue(sh, typ, e)
+	}
+}
+
+// performQueue is what actors that take jobs of a type have in common.
+func (s *System) performQueue(sh *shell, typ string, e effect) {
+	switch e := e.(type) {
 	case watchQueue:
 		sh.do(func(ctx context.Context) any {
 			w, next, err := s.store.WatchJobs(ctx, typ)
@@ -189,11 +202,6 @@ func (s *System) performJobs(sh *shell, typ string, e effect) {
 			}
 			return queueChanged{}
 		})
-	case claimJob:
-		sh.do(func(ctx context.Context) any { return s.claim(ctx, typ) })
-	case handOver:
-		s.builds.add(e.task)
-		s.toDatabases(tasksChanged{e.task.key.db})
 	}
 }
 

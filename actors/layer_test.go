@@ -15,6 +15,11 @@ import (
 
 func openLayer(t testing.TB) *layer.Store {
 	t.Helper()
+	return openLayerWith(t, layer.Options{})
+}
+
+func openLayerWith(t testing.TB, o layer.Options) *layer.Store {
+	t.Helper()
 	engine, err := embedded.Open(t.TempDir(), embedded.Options{CacheBytes: 64 << 20})
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +31,8 @@ func openLayer(t testing.TB) *layer.Store {
 	})
 	sandbox := script.New(script.Options{})
 	t.Cleanup(func() { sandbox.Close() })
-	store, err := layer.Open(t.Context(), engine, layer.Options{Scripts: sandbox})
+	o.Scripts = sandbox
+	store, err := layer.Open(t.Context(), engine, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,23 +118,60 @@ func TestLayer_InteractiveIndexIsBuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	job := layer.IndexJob{Database: "cities", Design: "_design/d", Signature: design.Signature}
+	awaitJob(t, store, layer.IndexJobs, job.ID())
+	if state, err := db.Index(design).State(t.Context()); err != nil || !state.Current() || state.Views[0].Rows != 3001 {
+		t.Errorf("state %+v, %v", state, err)
+	}
+}
+
+// awaitJob waits until a job is finished.
+func awaitJob(t *testing.T, store *layer.Store, typ, id string) {
+	t.Helper()
 	for {
-		j, watch, err := store.Job(t.Context(), layer.IndexJobs, job.ID())
+		j, watch, err := store.Job(t.Context(), typ, id)
 		if err != nil || j == nil {
 			t.Fatalf("job %+v, %v", j, err)
 		}
 		if j.State == layer.JobFinished {
 			watch.Cancel()
-			break
+			return
 		}
 		select {
 		case <-watch.Done():
 		case <-time.After(20 * time.Second):
-			t.Fatalf("not built: %+v", j)
+			t.Fatalf("not done: %+v", j)
 		}
 	}
-	if state, err := db.Index(design).State(t.Context()); err != nil || !state.Current() || state.Views[0].Rows != 3001 {
-		t.Errorf("state %+v, %v", state, err)
+}
+
+// Where the settings ask for it, an index that no design document has any more is removed, a while after the last one was changed (V8).
+func TestLayer_UnusedIndexesAreRemoved(t *testing.T) {
+	store := openLayerWith(t, layer.Options{CleanupAfter: 100 * time.Millisecond})
+	s := startOn(t, store, "n1")
+	db := create(t, store, "cities", 1)
+	putMany(t, db, 100)
+	const source = `"views":{"n":{"map":"function (doc) { emit(%sdoc.n) }"}}}`
+	put(t, db, `{"_id":"_design/d",`+fmt.Sprintf(source, ""))
+	was, err := db.Design(t.Context(), "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ensure(t.Context(), actors.Of(db), was); err != nil {
+		t.Fatal(err)
+	}
+	put(t, db, `{"_id":"_design/d","_rev":"`+was.Rev.String()+`",`+fmt.Sprintf(source, "-"))
+	now, err := db.Design(t.Context(), "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ensure(t.Context(), actors.Of(db), now); err != nil {
+		t.Fatal(err)
+	}
+	awaitJob(t, store, layer.CleanupJobs, "cities")
+	for design, rows := range map[*layer.Design]int64{was: 0, now: 100} {
+		if state, err := db.Index(design).State(t.Context()); err != nil || state.Views[0].Rows != rows || state.Seq.IsZero() != (rows == 0) {
+			t.Errorf("%s: %+v, %v", design.Rev, state, err)
+		}
 	}
 }
 

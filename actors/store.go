@@ -32,6 +32,8 @@ type Database interface {
 	WatchShard(ctx context.Context, shard layer.ShardID) (w kv.Watch, seen layer.Seq, err error)
 	// Designs lists the design documents.
 	Designs(ctx context.Context) ([]*layer.Design, error)
+	// CleanupViews removes the indexes that no design document has.
+	CleanupViews(ctx context.Context) error
 	// IndexOf is the index of a design. No I/O.
 	IndexOf(design *layer.Design) Index
 }

@@ -243,7 +243,8 @@ func (s *System) now() time.Time { return time.Now() }
 // rootSpec is the top of the tree: it starts what every node has.
 func (s *System) rootSpec() spec {
 	ownsIndex := func(job string) bool { return s.o.Placer.Owns(indexJobs, job) }
-	children := []spawn{{databasesKey, s.databasesSpec()}, {jobsKey, s.jobsSpec("jobs", indexJobs, s.o.MaxIndexers, ownsIndex)}}
+	children := []spawn{{databasesKey, s.databasesSpec()}, {jobsKey, s.jobsSpec("jobs", indexJobs, s.o.MaxIndexers, ownsIndex)},
+		{cleanupKey, s.cleanupSpec()}}
 	if s.o.Peers != nil {
 		children = append(children, spawn{exchangeKey, s.exchangeSpec()},
 			spawn{shardJobsKey, s.jobsSpec("shard jobs", shardJobs, s.o.MaxShards, s.ownsShardJob)})
@@ -280,6 +281,7 @@ func (b *rootBehavior) status() (string, any) { return "running", nil }
 const (
 	databasesKey = "databases"
 	jobsKey      = "jobs"
+	cleanupKey   = "cleanup"
 	exchangeKey  = "exchange"
 	shardJobsKey = "shard jobs"
 )

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"slices"
+	"time"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/tuple"
@@ -164,7 +165,11 @@ func (p *pendingEdit) listDesign(t *txn, winner *leafKV) error {
 	}
 	t.restamp = t.restamp || old.concernsWrites() || now.concernsWrites()
 	t.redesigned = t.redesigned || old.interactive != now.interactive
-	return nil
+	s := t.db.store
+	if value == nil || s.o.CleanupAfter == 0 {
+		return nil
+	}
+	return s.enqueue(t, CleanupJobs, t.db.name, nil, time.Now().Add(s.o.CleanupAfter))
 }
 
 // winnerBody is the edit's or has to be read.

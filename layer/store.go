@@ -30,6 +30,9 @@ type Options struct {
 	// PartialRows is how many rows a partial aggregate of a view stands for at most, and how many partials one of a higher level. More makes the edges of a
 	// range slower, which are read by rows; fewer makes more partials. It may be changed at any time. 0 means 128.
 	PartialRows int
+	// CleanupAfter is how long after a design document has changed the indexes that none has any more are removed, by a job (V8). 0 means that only
+	// CleanupViews does.
+	CleanupAfter time.Duration
 	// Scripts runs the map functions of design documents; nil means that no index can be built. The caller closes it after the Store.
 	Scripts *script.Sandbox
 	// Validator runs what design documents say about writes; nil means that they say nothing.

@@ -5,6 +5,9 @@ import "encoding/json"
 // IndexJobs is the type of jobs that build indexes.
 const IndexJobs = "index"
 
+// CleanupJobs is the type of jobs that remove unused indexes (V8); their ids are names of databases.
+const CleanupJobs = "cleanup"
+
 // IndexJob is the data of a job that builds an index.
 type IndexJob struct {
 	Database  string `json:"database"`

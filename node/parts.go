@@ -117,6 +117,7 @@ func (n *Node) openStore(ctx context.Context) error {
 		Scripts:       n.scripts,
 		Validator:     layer.NewValidator(n.scripts),
 		ReduceTime:    v.ReduceTimeout,
+		CleanupAfter:  v.CleanupAfter,
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)

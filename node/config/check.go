@@ -53,6 +53,9 @@ func (s *settings) check() {
 	s.positive("auth.timeout", c.Auth.Timeout.Seconds() >= 1)
 	s.positive("views.map_timeout", c.Views.MapTimeout > 0)
 	s.positive("views.reduce_timeout", c.Views.ReduceTimeout > 0)
+	if c.Views.CleanupAfter < 0 {
+		s.at("views.cleanup_after", "must not be negative")
+	}
 	s.positive("http.cors.max_age", c.HTTP.CORS.MaxAge > 0)
 	s.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	s.oneOf("log.format", c.Log.Format, "auto", "text", "json")

@@ -159,6 +159,8 @@ type Views struct {
 	MapMemory  Size          `yaml:"map_memory"`
 	// ReduceTimeout bounds one query's JavaScript reductions.
 	ReduceTimeout time.Duration `yaml:"reduce_timeout"`
+	// CleanupAfter is how long after a design document has changed unused indexes are removed; 0 leaves that to _view_cleanup.
+	CleanupAfter time.Duration `yaml:"cleanup_after"`
 }
 
 // Limits refuse what is larger (413).
