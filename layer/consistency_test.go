@@ -99,11 +99,14 @@ type keyDump struct {
 	counters    map[string]int64
 	maps        []mapKV // oldest first
 	queue       int64
+	attachments map[string]int64 // bytes
+	uploads     map[string]bool  // attachments that wait for their document
+	purges      int64
 }
 
 func newKeyDump() *keyDump {
 	return &keyDump{branches: map[string][]branchKV{}, entries: map[string]entryKV{}, allDocs: map[string]string{}, designs: map[string]string{},
-		bodies: map[string]int{}, counters: map[string]int64{}}
+		bodies: map[string]int{}, counters: map[string]int64{}, attachments: map[string]int64{}, uploads: map[string]bool{}}
 }
 
 func revText(pos, id any) string {
@@ -163,6 +166,12 @@ func (d *keyDump) add(tb testing.TB, sub keyspace.Subspace, key tuple.Tuple, val
 		d.bodies[key[0].(string)+" "+revText(key[1], key[2])] += len(value)
 	case keyspace.Superseded:
 		d.queue++
+	case keyspace.Attachments:
+		d.attachments[fmt.Sprint(key[0], key[1])] += int64(len(value))
+	case keyspace.Uploads:
+		d.uploads[fmt.Sprint(key[1], key[2])] = true
+	case keyspace.Purges:
+		d.purges++
 	case keyspace.Counters:
 		name := key[0].(string)
 		if len(key) == 2 {
@@ -233,9 +242,16 @@ func (d *keyDump) check(tb testing.TB, name string) {
 		want["body_bytes"] += int64(n)
 		want[d.ofPartition("body_bytes", body)] += int64(n)
 	}
+	for a, n := range d.attachments {
+		if id, _, _ := strings.Cut(a, " "); !d.uploads[a] {
+			want["attachment_bytes"] += n
+			want[d.ofPartition("attachment_bytes", id)] += n
+		}
+	}
+	want["purges"] = d.purges + d.counters["purges_dropped"]
 	delete(want, "")
 	for counter := range d.counters { // those that should be zero too
-		if base, _, _ := strings.Cut(counter, "/"); !slices.Contains([]string{"doc_count", "doc_del_count", "superseded", "body_bytes"}, base) {
+		if base, _, _ := strings.Cut(counter, "/"); !slices.Contains([]string{"doc_count", "doc_del_count", "superseded", "body_bytes", "attachment_bytes"}, base) {
 			continue
 		}
 		want[counter] += 0

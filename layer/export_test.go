@@ -31,3 +31,19 @@ func ImportAbandoned(ctx context.Context, s *Store, file io.ReadSeeker) error {
 func SweepImports(ctx context.Context, s *Store) error {
 	return s.sweepImports(ctx, time.Now().Add((importHours+2)*time.Hour))
 }
+
+// ClearTransactionIDs runs what the store does every second.
+func ClearTransactionIDs(ctx context.Context, s *Store) error {
+	return s.ids.clear(ctx, s.engine)
+}
+
+// SweepTransactionIDs sweeps as if some hours had passed.
+func SweepTransactionIDs(ctx context.Context, s *Store) error {
+	return s.ids.sweep(ctx, s.engine, time.Now().Add((idHours+2)*time.Hour))
+}
+
+// Die ends a store's background work as a crash does: nothing is cleared.
+func Die(s *Store) {
+	s.stop()
+	s.done.Wait()
+}
