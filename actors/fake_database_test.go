@@ -74,14 +74,15 @@ type database struct {
 	version map[layer.ShardID]uint64
 	fault   func() error // of WatchShard
 
-	indexed   map[layer.ShardID]uint64 // visible to readers
-	token     int64                    // of the newest build
-	building  bool
-	goal      layer.Seq
-	open      int // builds not closed
-	stepFault func(shard layer.ShardID) error
-	finishes  int
-	catchUps  int
+	indexed    map[layer.ShardID]uint64 // visible to readers
+	token      int64                    // of the newest build
+	building   bool
+	goal       layer.Seq
+	open       int // builds not closed
+	stepFault  func(shard layer.ShardID) error
+	finishes   int
+	aggregated uint64 // commits that were indexed when aggregates were brought up to date last
+	catchUps   int
 }
 
 func newDatabase(name string) *database {
@@ -187,6 +188,13 @@ func (ix index) CatchUp(_ context.Context, n int) (bool, error) {
 
 func (ix index) Join(context.Context, int64, layer.ShardID) (actors.Build, error) {
 	return nil, &layer.Error{Kind: layer.Conflict, Reason: "not shared"}
+}
+
+func (ix index) Aggregate(context.Context) error {
+	ix.d.mu.Lock()
+	defer ix.d.mu.Unlock()
+	ix.d.aggregated = sum(ix.d.indexed)
+	return nil
 }
 
 func (ix index) Begin(_ context.Context, token, _ int64) (actors.Build, error) {

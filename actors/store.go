@@ -42,6 +42,8 @@ type Database interface {
 type Index interface {
 	State(ctx context.Context) (layer.IndexState, error)
 	CatchUp(ctx context.Context, n int) (bool, error)
+	// Aggregate brings what is stored of the reductions up to date with the rows.
+	Aggregate(ctx context.Context) error
 	// Begin begins a build that other nodes may join where it has that many changes to process (layer.Index.StartSharedBuild); never with 0.
 	Begin(ctx context.Context, token, share int64) (Build, error)
 	// Join takes part in one.

@@ -10,12 +10,17 @@ import (
 )
 
 // warmBehavior keeps the indexes of one database warm (clause V9): those that somebody asked this node for lately. When the database has changed, it
-// gathers changes for a moment and then brings the indexes up to date, as a request would: a small lag at once, a larger one by a job.
+// gathers changes for a moment and then brings the indexes up to date, as a request would: a small lag at once, a larger one by a job. Now and then, and when
+// changes have ended, it brings their aggregates up to date too, whoever has written the rows.
 type warmBehavior struct {
 	used   func() []usedIndex
 	gather time.Duration
 	every  time.Duration // how often to look whether the indexes are still used
+	settle time.Duration // how long aggregates are left as they are
 	pause  backoff
+
+	stale      bool // aggregates may be
+	aggregated time.Time
 
 	phase warmPhase
 	facts WarmFacts
@@ -27,6 +32,7 @@ const (
 	warmWaiting   warmPhase = "waiting"
 	warmGathering warmPhase = "gathering"
 	warmUpdating  warmPhase = "updating"
+	warmSumming   warmPhase = "aggregating"
 	warmRetrying  warmPhase = "backing off"
 )
 
@@ -43,27 +49,34 @@ type (
 	changed   struct{ err error }
 	gathered  struct{}
 	updated   struct{ err error }
-	waitAgain struct{}
+	waitAgain struct{ changed bool }
+	summed    struct{ err error }
 )
 
 // Effects of a warm actor.
 type (
-	// awaitChange waits until an index is behind, or for a while.
+	// awaitChange waits until an index is behind, or for a while; after a change not for longer than settle.
 	awaitChange struct {
-		indexes []usedIndex
-		limit   time.Duration
+		indexes       []usedIndex
+		limit, settle time.Duration
 	}
-	updateIndexes struct{ indexes []usedIndex }
+	updateIndexes    struct{ indexes []usedIndex }
+	aggregateIndexes struct{ indexes []usedIndex }
 )
 
-func (b *warmBehavior) step(_ time.Time, message any) []effect {
+func (b *warmBehavior) step(now time.Time, message any) []effect {
 	switch m := message.(type) {
-	case started, waitAgain:
-		return b.wait()
+	case started:
+		b.stale, b.aggregated = true, now // they may be from before there were aggregates
+		return b.wait(now)
+	case waitAgain:
+		b.stale = b.stale || m.changed
+		return b.wait(now)
 	case changed:
 		if m.err != nil {
 			return b.failed(m.err)
 		}
+		b.stale = true
 		b.phase = warmGathering
 		return []effect{after{b.gather, gathered{}}}
 	case gathered:
@@ -74,19 +87,32 @@ func (b *warmBehavior) step(_ time.Time, message any) []effect {
 			return b.failed(m.err)
 		}
 		b.facts.Updates++
-		return b.wait()
+		return b.wait(now)
+	case summed:
+		if m.err != nil {
+			return b.failed(m.err)
+		}
+		b.stale, b.aggregated = false, now
+		return b.wait(now)
 	}
 	return nil
 }
 
-func (b *warmBehavior) wait() []effect {
+func (b *warmBehavior) wait(now time.Time) []effect {
 	indexes := b.used()
 	b.facts.Indexes = len(indexes)
 	if len(indexes) == 0 {
 		return []effect{stopSelf{}}
 	}
+	limit := b.every
+	if b.stale {
+		if limit = b.aggregated.Add(b.settle).Sub(now); limit <= 0 {
+			b.phase = warmSumming
+			return []effect{aggregateIndexes{indexes}}
+		}
+	}
 	b.phase = warmWaiting
-	return []effect{awaitChange{indexes, b.every}}
+	return []effect{awaitChange{indexes, limit, b.settle}}
 }
 
 func (b *warmBehavior) failed(err error) []effect {
@@ -106,7 +132,7 @@ func (s *System) warmSpec(db Database) spec {
 	return spec{
 		kind: "warm", name: db.Name(),
 		make: func() behavior {
-			return &warmBehavior{used: func() []usedIndex { return s.builds.usedIn(db, s.now()) }, gather: s.o.WarmGather, every: s.o.WarmFor / 4,
+			return &warmBehavior{used: func() []usedIndex { return s.builds.usedIn(db, s.now()) }, gather: s.o.WarmGather, every: s.o.WarmFor / 4, settle: 8 * s.o.WarmGather,
 				pause: newBackoff(100*time.Millisecond, 10*time.Second)}
 		},
 		perform: func(sh *shell, e effect) {
@@ -115,6 +141,8 @@ func (s *System) warmSpec(db Database) spec {
 				sh.do(func(ctx context.Context) any { return s.awaitChange(ctx, db, e) })
 			case updateIndexes:
 				sh.do(func(ctx context.Context) any { return updated{s.updateIndexes(ctx, db, e.indexes)} })
+			case aggregateIndexes:
+				sh.do(func(ctx context.Context) any { return summed{s.aggregateIndexes(ctx, db, e.indexes)} })
 			}
 		},
 	}
@@ -130,6 +158,7 @@ func (s *System) awaitChange(ctx context.Context, db Database, e awaitChange) an
 	defer cancel()
 	limit := time.NewTimer(e.limit)
 	defer limit.Stop()
+	seen := false
 	for {
 		for _, ix := range e.indexes {
 			state, err := db.IndexOf(ix.design).State(ctx)
@@ -144,14 +173,27 @@ func (s *System) awaitChange(ctx context.Context, db Database, e awaitChange) an
 		case <-ctx.Done():
 			return nil
 		case <-limit.C:
-			return waitAgain{}
+			return waitAgain{seen}
 		case <-woken:
 		}
+		if !seen && e.settle < e.limit {
+			limit.Reset(e.settle)
+		}
+		seen = true
 		// A reshard wakes too: the new shards are listened to in the next round.
 		if now, err := db.Shards(ctx); err != nil || !slices.Equal(now, shards) {
-			return waitAgain{}
+			return waitAgain{true}
 		}
 	}
+}
+
+func (s *System) aggregateIndexes(ctx context.Context, db Database, indexes []usedIndex) error {
+	for _, ix := range indexes {
+		if err := db.IndexOf(ix.design).Aggregate(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // updateIndexes brings indexes up to date, or has it done.

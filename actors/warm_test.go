@@ -48,6 +48,29 @@ func TestWarm_FollowsTheFeedWithoutRequests(t *testing.T) {
 	}
 }
 
+// Aggregates follow the rows, also where requests have caught the index up, while changes go on and when they have ended.
+func TestWarm_Aggregates(t *testing.T) {
+	db := newDatabase("cities")
+	s := start(t, newStore(t, db), keepWarm)
+	aggregated := func() string {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		if db.aggregated < sum(db.version) {
+			return fmt.Sprintf("aggregated %d of %v", db.aggregated, db.version)
+		}
+		return ""
+	}
+	for range 20 {
+		commits(db, "a", 1)
+		if err := s.Ensure(t.Context(), db, db.design); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, aggregated)
+	commits(db, "a", 1)
+	eventually(t, aggregated)
+}
+
 // What is committed while a build runs is not in it, and nobody asks for it.
 func TestWarm_ChangesDuringABuild(t *testing.T) {
 	db := newDatabase("cities")
