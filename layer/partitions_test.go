@@ -1,6 +1,7 @@
 package layer_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -148,6 +149,15 @@ func TestPartition_Info(t *testing.T) {
 	}
 	if a, b := info("a"), info("b"); a.DocCount+b.DocCount+1 != whole.DocCount || a.ActiveSize+b.ActiveSize >= whole.ActiveSize {
 		t.Errorf("partitions %+v and %+v, database %+v", a, b, whole)
+	}
+	moved, err := mustStore(t, mustEngine(t), layer.Options{}).Import(ctx, "moved", bytes.NewReader(export(t, d)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		if got, err := moved.Partition(ctx, name); err != nil || got != info(name) {
+			t.Errorf("%s is %+v after a move, %+v before; %v", name, got, info(name), err)
+		}
 	}
 	plain := mustDatabase(t)
 	if _, err := plain.Partition(ctx, "a"); nameOf(err) != "bad_request" {

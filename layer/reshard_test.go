@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -236,47 +235,4 @@ func TestReshard_bad(t *testing.T) {
 	}
 	_, err := d.Reshard(t.Context(), 2)
 	wantKind(t, err, layer.NotFound)
-}
-
-// A partition's documents share a shard (P2), and each shard's pass has its own documents alone.
-func TestPartitioned(t *testing.T) {
-	s := mustStore(t, mustEngine(t), layer.Options{})
-	d := mustCreate(t, s, "db", layer.CreateOptions{Shards: 8, Partitioned: true})
-	for p := range 20 {
-		for i := range 5 {
-			put(t, d, fmt.Sprintf(`{"_id":"p%d:%d"}`, p, i))
-		}
-	}
-	put(t, d, `{"_id":"_design/x"}`)
-	for _, bad := range []string{"plain", ":x", "p:", "_p:x"} {
-		_, err := d.Put(t.Context(), layer.Edit{ID: bad}, layer.WriteOptions{})
-		wantKind(t, err, layer.Invalid)
-	}
-	maps, err := d.ShardMaps(t.Context(), layer.Seq{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	shardOf := map[string]layer.ShardID{}
-	total, used := 0, 0
-	for _, id := range maps[0].Shards {
-		rows, _ := feedOf(t, d, layer.ChangesOptions{Shard: id})
-		total += len(rows)
-		if len(rows) > 0 {
-			used++
-		}
-		for _, row := range rows {
-			var p string
-			if _, err := fmt.Sscanf(row, "p%s", &p); err != nil {
-				continue
-			}
-			p, _, _ = strings.Cut(p, ":")
-			if old, ok := shardOf[p]; ok && old != id {
-				t.Errorf("partition %s is in shards %s and %s", p, old, id)
-			}
-			shardOf[p] = id
-		}
-	}
-	if total != 101 || used < 4 {
-		t.Errorf("%d rows in %d shards", total, used)
-	}
 }

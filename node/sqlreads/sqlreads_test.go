@@ -447,3 +447,31 @@ func TestCatalog_WhoMayRead(t *testing.T) {
 		}
 	}
 }
+
+// The rows of a partitioned view are in order within each partition only: such a view is refused rather than read in the wrong order.
+func TestView_partitioned(t *testing.T) {
+	s := newSource(t)
+	db, err := s.Store.Create(t.Context(), "parts", layer.CreateOptions{Partitioned: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, doc := range []string{
+		`{"_id":"p:1","n":1}`, `{"_id":"q:1","n":1}`,
+		`{"_id":"_design/own","views":{"n":{"map":"function (doc) { emit(doc.n) }","reduce":"_count"}}}`,
+		`{"_id":"_design/whole","options":{"partitioned":false},"views":{"n":{"map":"function (doc) { emit(doc.n) }","reduce":"_count"}}}`,
+	} {
+		put(t, db, doc, false)
+	}
+	opened := open(t, s, "parts")
+	var refused *exec.ReadError
+	if _, err := opened.View(t.Context(), exec.ViewRead{Design: "own", View: "n"}); !errors.As(err, &refused) || refused.Kind != exec.Unsupported {
+		t.Errorf("a partitioned view: %v", err)
+	}
+	if _, err := opened.(exec.Reducer).Reduce(t.Context(), exec.ReduceRead{Design: "own", View: "n"}); !errors.As(err, &refused) || refused.Kind != exec.Unsupported {
+		t.Errorf("a partitioned reduction: %v", err)
+	}
+	rows, err := opened.View(t.Context(), exec.ViewRead{Design: "whole", View: "n"})
+	if got := drain(t, rows, err, id); !strings.Contains(got, "p:1") || !strings.Contains(got, "q:1") {
+		t.Errorf("a view of the whole database has %s", got)
+	}
+}
