@@ -239,7 +239,7 @@ type usedIndex struct {
 // IndexInfo is an index that this node was asked for lately.
 type IndexInfo struct {
 	Database string   `json:"database"`
-	Design   string   `json:"design"`
+	Design   string   `json:"design"` // its document's id
 	Views    []string `json:"views"`
 	Rows     int64    `json:"rows"`
 	Bytes    int64    `json:"bytes"`

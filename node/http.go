@@ -29,7 +29,10 @@ func (n *Node) serveHTTP(context.Context) error {
 	if err != nil {
 		return err
 	}
-	figures := metrics.New(metrics.Sources{Version: Version(), Actors: n.actors.Figures, Members: n.countMembers, Store: n.Ready, Sessions: func() int { return len(n.sql.Sessions()) }})
+	figures := metrics.New(metrics.Sources{
+		Version: Version(), Actors: n.actors.Figures, Members: n.countMembers, Store: n.Ready, Indexes: n.indexLags,
+		Sessions: func() int { return len(n.sql.Sessions()) },
+	})
 	handler := api.New(api.Options{
 		Store: n.store, Auth: authenticator{n.auth}, Admins: n.auth, Users: userRules{n.store, n.auth},
 		Feeds: n, Indexer: n, Scripts: n.scripts, Members: n, Actors: n, Tasks: n.actors, Health: n, Backups: n,

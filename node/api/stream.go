@@ -28,6 +28,7 @@ type stream struct {
 	lastWrite time.Time
 	control   *http.ResponseController
 	deadline  bool // write deadlines work on this connection
+	unflushed bool // something was written that may still be on its way to the client
 }
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2*flushSize); return &b }}
@@ -56,11 +57,15 @@ func (s *stream) full() error {
 	return s.send()
 }
 
-// flush sends all there is down to the client.
+// flush sends all there is down to the client. Where nothing is new it does nothing: a feed with a filter is woken by many changes that it does not show.
 func (s *stream) flush() error {
+	if s.sent && len(s.buf) == 0 && !s.unflushed {
+		return nil
+	}
 	if err := s.send(); err != nil {
 		return err
 	}
+	s.unflushed = false
 	if err := s.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
@@ -82,7 +87,7 @@ func (s *stream) send() error {
 	}
 	s.extendDeadline()
 	_, err := s.q.w.Write(s.buf)
-	s.buf = s.buf[:0]
+	s.buf, s.unflushed = s.buf[:0], true
 	return err
 }
 

@@ -54,6 +54,9 @@ func TestDashboard_ShowsWhatTheNodeDoes(t *testing.T) {
 	if len(missing) > 0 {
 		t.Fatalf("/_actors has no %s: %s", missing, tree)
 	}
+	if text := string(c.do("GET", "/metrics", "").body); !strings.Contains(text, "\ndivan_index_lag_changes{database=\"cities\",design=\"by\"} 0\n") {
+		t.Errorf("/metrics has no lag of the index: %s", text)
+	}
 	text := page(t, "http://anna:secret@"+p.ready["http"]+"/_dashboard/")
 	for _, want := range []string{"Divan one", "engine " + engine(), "Live", "one this node ● alive", "database cities open", "shard 1 watching", "warm cities",
 		"_design/by country 2", "up to date", "The queue is empty."} {

@@ -21,6 +21,9 @@ var (
 	deadLetters    = desc("protoactor_deadletter_count", "Messages to actors that had stopped.")
 	feedListeners  = desc("divan_feed_listeners", "Change feeds that wait on this node.")
 	feedWakes      = desc("divan_feed_wakes_total", "How often shards woke their listeners.")
+	indexLag       = desc("divan_index_lag_changes", "Changes that are not in the index yet, up to 10,000; of indexes used lately.", "database", "design")
+	indexBuilding  = desc("divan_index_building", "1 while the index is built.", "database", "design")
+	indexErrors    = desc("divan_index_skipped_documents", "Documents whose map functions failed.", "database", "design")
 	members        = desc("divan_members", "Members of the cluster as this node sees them.", "status")
 )
 
@@ -63,6 +66,29 @@ func (c actorCollector) Collect(ch chan<- prometheus.Metric) {
 	counter(deadLetters, f.DeadLetters)
 	gauge(feedListeners, float64(f.Listeners))
 	counter(feedWakes, f.Wakes)
+}
+
+// indexCollector publishes where indexes stand.
+type indexCollector struct{ indexes func() []Index }
+
+// Describe implements prometheus.Collector.
+func (c indexCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{indexLag, indexBuilding, indexErrors} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c indexCollector) Collect(ch chan<- prometheus.Metric) {
+	for _, ix := range c.indexes() {
+		building := 0.0
+		if ix.Building {
+			building = 1
+		}
+		for d, v := range map[*prometheus.Desc]float64{indexLag: float64(ix.Lag), indexBuilding: building, indexErrors: float64(ix.Errors)} {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, ix.Database, ix.Design)
+		}
+	}
 }
 
 // memberCollector publishes the members by status.

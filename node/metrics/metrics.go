@@ -23,8 +23,18 @@ type Sources struct {
 	Members func() map[string]int
 	// Store is nil where the store answers.
 	Store func(ctx context.Context) error
+	// Indexes are those that this node was asked for lately; those that cannot be read in time are left out.
+	Indexes func() []Index
 	// Sessions is how many SQL sessions there are.
 	Sessions func() int
+}
+
+// Index is where one design document's index stands.
+type Index struct {
+	Database, Design string // the latter without _design/
+	Lag              int64  // changes that are not in it yet, up to a bound of the source's
+	Building         bool
+	Errors           int64 // documents that were skipped
 }
 
 // Metrics is a registry of one node.
@@ -68,6 +78,9 @@ func New(s Sources) *Metrics {
 	}
 	if s.Members != nil {
 		m.registry.MustRegister(memberCollector{s.Members})
+	}
+	if s.Indexes != nil {
+		m.registry.MustRegister(indexCollector{s.Indexes})
 	}
 	if s.Store != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(

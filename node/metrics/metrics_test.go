@@ -38,6 +38,9 @@ func TestMetrics(t *testing.T) {
 		},
 		Members:  func() map[string]int { return map[string]int{"alive": 2, "left": 1} },
 		Sessions: func() int { return 4 },
+		Indexes: func() []metrics.Index {
+			return []metrics.Index{{Database: "cities", Design: "by", Lag: 17, Building: true, Errors: 2}, {Database: "old", Design: "all"}}
+		},
 	})
 	m.Observe("GET", 200, 3*time.Millisecond)
 	m.Observe("GET", 404, 3*time.Millisecond)
@@ -64,6 +67,10 @@ func TestMetrics(t *testing.T) {
 		`divan_feed_wakes_total 11`,
 		`divan_members{status="alive"} 2`,
 		`divan_sql_sessions 4`,
+		`divan_index_lag_changes{database="cities",design="by"} 17`,
+		`divan_index_building{database="cities",design="by"} 1`,
+		`divan_index_skipped_documents{database="cities",design="by"} 2`,
+		`divan_index_lag_changes{database="old",design="all"} 0`,
 		`divan_store_up 0`,
 		`couchdb_uptime_seconds `,
 		`go_goroutines `,

@@ -1,0 +1,56 @@
+package node
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/node/metrics"
+	"github.com/divandb/divan/node/sqlreads"
+)
+
+// lagTimeout bounds how long a scrape waits for the store.
+const lagTimeout = 2 * time.Second
+
+// indexLags is where the indexes stand that this node was asked for lately, for metrics. A scrape costs a few reads for each, and a bounded pass over the changes of
+// a database that has one which is behind.
+func (n *Node) indexLags() []metrics.Index {
+	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
+	defer cancel()
+	used, err := n.actors.Indexes(ctx)
+	if err != nil {
+		return nil // the store does not answer, which has a figure of its own
+	}
+	lags := map[string]map[string]int64{} // by database and design document
+	list := make([]metrics.Index, 0, len(used))
+	for _, ix := range used {
+		if !ix.Current && lags[ix.Database] == nil {
+			lags[ix.Database] = n.lagsOf(ctx, ix.Database)
+		}
+		lag, known := lags[ix.Database][ix.Design]
+		if !ix.Current && !known {
+			continue
+		}
+		list = append(list, metrics.Index{
+			Database: ix.Database, Design: strings.TrimPrefix(ix.Design, "_design/"), Lag: lag, Building: ix.Building, Errors: ix.Errors,
+		})
+	}
+	return list
+}
+
+// lagsOf is the lags of a database's indexes; none where they cannot be read.
+func (n *Node) lagsOf(ctx context.Context, name string) map[string]int64 {
+	lags := map[string]int64{}
+	db, err := n.store.Database(ctx, name)
+	if err != nil {
+		return lags
+	}
+	indexes, _, err := sqlreads.Standing(ctx, db)
+	if err != nil {
+		return lags
+	}
+	for _, ix := range indexes {
+		lags[ix.Design.ID] = ix.Lag
+	}
+	return lags
+}
