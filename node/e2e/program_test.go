@@ -207,12 +207,26 @@ func output(t *testing.T, input string, status int, args ...string) string {
 
 // divan check tells where the data would be, and fails where a node could not open the store.
 func TestProgram_CheckStorage(t *testing.T) {
+	check := func(dir string) (status int, p *process) {
+		p = launch(t, dir, "check")
+		return p.wait(startTimeout), p
+	}
+	// In the working directory, so that it is not given another store (storeEnvironment).
+	dir := t.TempDir()
+	settings := func(cluster, directory string) {
+		t.Helper()
+		text := fmt.Sprintf("storage: {engine: fdb, cluster_file: '%s', directory: '%s'}\n", cluster, directory)
+		if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	dead := filepath.Join(t.TempDir(), "fdb.cluster")
 	if err := os.WriteFile(dead, []byte("no:body@127.0.0.1:1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := launch(t, t.TempDir(), "check", "-config", writeYAML(t, fmt.Sprintf("storage: {engine: fdb, cluster_file: '%s', directory: a/b}\n", dead)))
-	if status := p.wait(startTimeout); status != 1 || !strings.Contains(p.stdout.String(), "directory a/b") {
+	settings(dead, "a/b")
+	status, p := check(dir)
+	if status != 1 || !strings.Contains(p.stdout.String(), "directory a/b") {
 		t.Errorf("check of a dead cluster exits with %d and prints %q", status, p.stdout)
 	}
 	if said := p.stderr.String(); !strings.Contains(said, "does not answer") && !strings.Contains(said, "scripts/build-fdb") {
@@ -221,12 +235,12 @@ func TestProgram_CheckStorage(t *testing.T) {
 	if testCluster == "" {
 		return
 	}
-	yaml := writeYAML(t, fmt.Sprintf("storage: {engine: fdb, cluster_file: '%s', directory: '%s'}\n", testCluster, storeDirectory(t.TempDir())))
-	if out := output(t, "", 0, "check", "-config", yaml); !strings.Contains(out, "is not there yet") {
-		t.Errorf("check before the first node prints %q", out)
+	settings(testCluster, storeDirectory(dir))
+	if status, p := check(dir); status != 0 || !strings.Contains(p.stdout.String(), "is not there yet") {
+		t.Errorf("check before the first node exits with %d and prints %q", status, p.stdout)
 	}
-	start(t, t.TempDir(), "-config", yaml).stop(syscall.SIGTERM)
-	if out := output(t, "", 0, "check", "-config", yaml); !strings.Contains(out, "is there with the prefix") {
-		t.Errorf("check after the first node prints %q", out)
+	start(t, dir).stop(syscall.SIGTERM)
+	if status, p := check(dir); status != 0 || !strings.Contains(p.stdout.String(), "is there with the prefix") {
+		t.Errorf("check after the first node exits with %d and prints %q", status, p.stdout)
 	}
 }
