@@ -21,6 +21,7 @@ const (
 	NotImplemented
 	Timeout
 	Unavailable
+	FunctionFailed // a design document's function failed over a write, which it neither allowed nor forbade
 )
 
 // Error is a domain error. Name refines the kind where CouchDB has several names for one status ("bad_request",

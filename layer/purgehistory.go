@@ -26,7 +26,7 @@ func (d *Database) PurgesLimit(ctx context.Context) (int, error) {
 // SetPurgesLimit applies from the next Compact on. Invalid unless positive.
 func (d *Database) SetPurgesLimit(ctx context.Context, n int) error {
 	if n < 1 {
-		return errf(Invalid, "bad_request", "`purge_infos_limit` must be positive integer")
+		return errf(Invalid, "bad_request", "`purged_infos_limit` must be positive integer")
 	}
 	return d.setConfig(ctx, configPurgesLimit, tuple.AppendInt(nil, int64(n)))
 }

@@ -141,8 +141,8 @@ func (v *scriptValidator) Watches(doc []byte) bool {
 	return err == nil && d.Validate != "" && (d.Language == "" || d.Language == "javascript")
 }
 
-// Validate runs a validation function. What it throws as forbidden or unauthorized is the writer's error; any other failure of it is one too,
-// as in CouchDB: a document that could not be validated is not written.
+// Validate runs a validation function. What it throws as forbidden or unauthorized is the writer's error. Any other failure of it is FunctionFailed, as in
+// CouchDB: a document that could not be validated is not written, and nobody did anything wrong but the function's author.
 func (v *scriptValidator) Validate(ctx context.Context, key string, design, newDoc, oldDoc []byte, user *UserCtx, dbName string, security []byte) error {
 	run, err := v.validators.get(key, func() (*script.Validate, error) {
 		var d struct {
@@ -169,18 +169,32 @@ func (v *scriptValidator) Validate(ctx context.Context, key string, design, newD
 func rejection(err error) error {
 	var r *script.Rejection
 	if !errors.As(err, &r) {
-		var run *script.RuntimeError
-		var limit *script.LimitError
-		if errors.As(err, &run) || errors.As(err, &limit) {
-			return &Error{Kind: Forbidden, Name: "forbidden", Reason: err.Error(), Err: err}
-		}
-		return err
+		return functionFailed(err)
 	}
 	kind := Forbidden
 	if r.Unauthorized {
 		kind = Unauthorized
 	}
 	return &Error{Kind: kind, Reason: r.Reason}
+}
+
+// functionFailed names the error as CouchDB does: by its class, where it has one.
+func functionFailed(err error) error {
+	var run *script.RuntimeError
+	var limit *script.LimitError
+	switch {
+	case errors.As(err, &limit):
+		return &Error{Kind: FunctionFailed, Name: "os_process_error", Reason: limit.Error(), Err: err}
+	case errors.As(err, &run):
+		e := &Error{Kind: FunctionFailed, Name: run.Name, Reason: run.Message, Err: err}
+		if e.Name == "" {
+			e.Name = "unknown_error"
+		} else if run.Line > 0 {
+			e.Reason = fmt.Sprintf("%s (%s line %d)", run.Message, run.Function, run.Line)
+		}
+		return e
+	}
+	return err
 }
 
 // json is the user as functions see it: CouchDB's userCtx.

@@ -15,7 +15,7 @@ type Validator interface {
 	// Watches reports whether writes of other documents have to look at the design document: it has a validate_doc_update function.
 	Watches(doc []byte) bool
 	// Validate runs the validate_doc_update function of a design document. key names the revision that design has, for the Validator's cache. newDoc and
-	// oldDoc are JSON (oldDoc nil: none). An *Error of kind Forbidden or Unauthorized with the function's reason.
+	// oldDoc are JSON (oldDoc nil: none). An *Error of kind Forbidden or Unauthorized with the function's reason, or FunctionFailed.
 	Validate(ctx context.Context, key string, design, newDoc, oldDoc []byte, user *UserCtx, dbName string, security []byte) error
 }
 

@@ -31,6 +31,7 @@ var kinds = map[layer.Kind]fault{
 	layer.TooLarge:       {status: 413, name: "too_large", reason: "the request entity is too large"},
 	layer.NotImplemented: {status: 501, name: "not_implemented", reason: "this feature is not yet implemented"},
 	layer.Timeout:        {status: 500, name: "timeout", reason: "The request could not be processed in a reasonable amount of time."},
+	layer.FunctionFailed: {status: 500, name: "unknown_error"},
 	layer.Unavailable:    {status: 503, name: "service unavailable", reason: "The store is unable to service this request at the moment."},
 }
 

@@ -18,6 +18,7 @@ var kinds = map[layer.Kind]exec.Kind{
 	layer.NotImplemented: exec.Unsupported,
 	layer.Timeout:        exec.Timeout,
 	layer.Unavailable:    exec.Unavailable,
+	layer.FunctionFailed: exec.Invalid, // of writes, which SQL has none of
 }
 
 // readError turns an error of the layer into what query tells the user. What nobody classified stays as it is: an internal error.
