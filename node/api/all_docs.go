@@ -251,9 +251,13 @@ func (r *rowsQuery) allDocsOptions(only layer.Subset) (o layer.AllDocsOptions, i
 		}
 		return o, ids
 	}
+	startDocID, endDocID := r.startDocID, r.endDocID
+	if r.partition != "" {
+		startDocID, endDocID = "", "" // the partition is a range of keys, beside which CouchDB has no eye for these
+	}
 	none := false
-	o.Start, none = boundary(r.startKey, r.startDocID, r.descending)
-	end, noneAtEnd := boundary(r.endKey, r.endDocID, !r.descending)
+	o.Start, none = boundary(r.startKey, startDocID, r.descending)
+	end, noneAtEnd := boundary(r.endKey, endDocID, !r.descending)
 	if o.End = end; none || noneAtEnd {
 		o.Limit = 0
 	}
@@ -295,12 +299,24 @@ func boundary(key, docID string, upper bool) (id *string, nothing bool) {
 }
 
 func (q *request) checkAllDocs(r *rowsQuery) error {
-	if err := r.check(false); err != nil || r.partition == "" {
+	if err := r.check(false); err != nil {
 		return err
 	}
 	partitioned, err := q.db.IsPartitioned(q.ctx())
-	if err == nil && !partitioned {
-		err = badQuery("`partition` parameter is not supported on this db")
+	switch {
+	case err != nil:
+		return err
+	case !partitioned && r.partition != "":
+		return badQuery("`partition` parameter is not supported on this db")
+	case !partitioned || q.subset() == layer.LocalOnly:
+		return nil
 	}
-	return err
+	for _, key := range r.keys {
+		if id := gjson.Parse(key); id.Type == gjson.String {
+			if err := q.db.CheckID(q.ctx(), id.Str); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/divandb/divan/layer"
@@ -30,9 +31,10 @@ func (q *request) partition() error {
 	if q.params.get("partition", name) != name {
 		return badRequest("Conflicting value for `partition` in query string")
 	}
-	if !q.params.has("partition") {
-		q.params = append(params{{"partition", name}}, q.params...)
-	}
+	q.params = append(params{{"partition", name}}, q.params...)
+	byName := func(a, b param) int { return strings.Compare(a.name, b.name) } // so CouchDB reads them here; it matters where key and startkey are both given
+	slices.SortStableFunc(q.params, byName)
+	q.params = slices.CompactFunc(q.params, func(a, b param) bool { return a.name == b.name })
 	q.path = append([]string{q.path[0]}, q.path[3:]...)
 	e := q.partitionEndpoint()
 	if e == nil {
