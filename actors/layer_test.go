@@ -8,6 +8,7 @@ import (
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/kv/faultkv"
 	"github.com/divandb/divan/layer/script"
 )
 
@@ -32,7 +33,7 @@ func openLayerWith(t testing.TB, o layer.Options) *layer.Store {
 	sandbox := script.New(script.Options{})
 	t.Cleanup(func() { sandbox.Close() })
 	o.Scripts = sandbox
-	store, err := layer.Open(t.Context(), engine, o)
+	store, err := layer.Open(t.Context(), faultkv.InSuite(t, engine), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -274,17 +274,22 @@ func (s *Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 		rest := prefixRange(section)
 		for {
 			last, done, err := s.jobsFrom(ctx, len(section), rest, yield)
-			if done {
+			if done || err == nil {
 				return
 			}
-			if err != nil && (last == nil || !kv.Retryable(err)) {
+			if !kv.Retryable(err) {
 				yield(Job{}, err)
 				return
 			}
-			if err == nil {
-				return
+			if last != nil {
+				rest.Begin = append(last, 0)
 			}
-			rest.Begin = append(last, 0)
+			select {
+			case <-ctx.Done():
+				yield(Job{}, ctx.Err())
+				return
+			case <-time.After(time.Millisecond):
+			}
 		}
 	}
 }

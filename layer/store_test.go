@@ -5,12 +5,13 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
 // mustStore opens a store that is closed after the test and then checked: every database consistent, no transaction id left.
 func mustStore(tb testing.TB, e kv.Engine, o layer.Options) *layer.Store {
 	tb.Helper()
-	s, err := layer.Open(tb.Context(), e, o)
+	s, err := layer.Open(tb.Context(), faultkv.InSuite(tb, e), o)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/kv/faultkv"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/api"
 )
@@ -118,7 +119,7 @@ func serveOn(t testing.TB, wrap func(*embedded.Engine) kv.Engine, change func(*a
 	t.Cleanup(func() { engine.Close() })
 	sandbox := script.New(script.Options{})
 	t.Cleanup(func() { sandbox.Close() })
-	store, err := layer.Open(t.Context(), wrap(engine), layer.Options{Logger: slog.New(slog.DiscardHandler), Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
+	store, err := layer.Open(t.Context(), faultkv.InSuite(t, wrap(engine)), layer.Options{Logger: slog.New(slog.DiscardHandler), Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
 	if err != nil {
 		t.Fatal(err)
 	}

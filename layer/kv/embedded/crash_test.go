@@ -34,7 +34,7 @@ func rounds(env string, def int) int {
 	return def
 }
 
-// TestCrash_powerCut cuts the power again and again on one store: what was not synced is lost, wholly or block by block. DIVAN_CRASH_ROUNDS sets how often.
+// TestCrash_powerCut cuts the power again and again on one store: what was not synced is lost, wholly or block by block. DIVAN_CRASH_ROUNDS sets how often (scripts/test crash).
 func TestCrash_powerCut(t *testing.T) {
 	seed := rand.Uint64()
 	if s, err := strconv.ParseUint(os.Getenv("DIVAN_CRASH_SEED"), 10, 64); err == nil {
@@ -88,7 +88,7 @@ func TestCrash_powerCut(t *testing.T) {
 	}
 }
 
-// TestCrash_sigkill kills a process that writes, again and again. DIVAN_KILL_ROUNDS sets how often.
+// TestCrash_sigkill kills a process that writes, again and again. DIVAN_KILL_ROUNDS sets how often (scripts/test crash).
 func TestCrash_sigkill(t *testing.T) {
 	if dir := os.Getenv("DIVAN_CRASH_CHILD"); dir != "" {
 		crashChild(t, dir)
@@ -96,7 +96,7 @@ func TestCrash_sigkill(t *testing.T) {
 	}
 	dir := t.TempDir()
 	l := newLedger(4)
-	for round := range rounds("DIVAN_KILL_ROUNDS", 10) {
+	for round := range rounds("DIVAN_KILL_ROUNDS", 60) {
 		p, err := killOne(t, dir, l.promised(), 1+round%5*40)
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
