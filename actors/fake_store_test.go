@@ -175,6 +175,15 @@ func (s *store) Finish(_ context.Context, j *layer.Job, runErr error) error {
 	return nil
 }
 
+func (s *store) RemoveJob(_ context.Context, _, id string) error {
+	defer s.mu.Unlock()
+	if err := s.lock("remove"); err != nil {
+		return err
+	}
+	delete(s.jobs, id)
+	return nil
+}
+
 func (s *store) WatchJobs(_ context.Context, typ string) (w kv.Watch, next *layer.DueJob, err error) {
 	defer s.mu.Unlock()
 	if typ != layer.IndexJobs {

@@ -66,7 +66,10 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 		}
 		sh.do(func(ctx context.Context) any {
 			job := t.job
-			if err := s.store.Finish(ctx, &job, e.err); err != nil {
+			switch err := s.store.Finish(ctx, &job, e.err); {
+			case err == nil:
+			case t.what.Shard != "" && layer.KindOf(err) == layer.Conflict: // the build was closed before its worker had said that it is done
+			default:
 				s.log.Warn("index job not reported", "job", t.job.ID, "error", err)
 			}
 			return jobReported{e.err}

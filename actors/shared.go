@@ -147,10 +147,17 @@ func (p *part) news(job *layer.Job, r *layer.StepResult) bool {
 	return true
 }
 
-// Finish closes the build, or finds that too much has changed since its beginning: the rest is done by this node alone.
+// Finish closes the build, or finds that too much has changed since its beginning: the rest is done by this node alone. The shards' jobs are over either way.
 func (b *sharedBuild) Finish(ctx context.Context) (bool, error) {
 	b.mu.Lock()
 	b.here = true
 	b.mu.Unlock()
+	for shard := range b.parts { // no Step runs beside Finish
+		what := b.what
+		what.Shard = shard
+		if err := b.s.store.RemoveJob(ctx, shardJobs, what.id()); err != nil {
+			return false, err
+		}
+	}
 	return b.Build.Finish(ctx)
 }

@@ -78,6 +78,11 @@ func TestShared_EachShardOnItsNode(t *testing.T) {
 	if len(seen) != 2 {
 		t.Errorf("workers %v", seen)
 	}
+	for j, err := range stores[0].Jobs(t.Context()) {
+		if err != nil || j.Type == "index shard" {
+			t.Errorf("left in the queue: %+v, %v", j, err)
+		}
+	}
 	eventually(t, func() string {
 		for i, s := range systems {
 			if n := len(s.Tasks()); n != 0 {

@@ -19,6 +19,7 @@ type Store interface {
 	Claim(ctx context.Context, typ, worker string, lease time.Duration) (*layer.Job, error)
 	Renew(ctx context.Context, j *layer.Job, lease time.Duration, progress []byte) error
 	Finish(ctx context.Context, j *layer.Job, runErr error) error
+	RemoveJob(ctx context.Context, typ, id string) error
 	WatchJobs(ctx context.Context, typ string) (w kv.Watch, next *layer.DueJob, err error)
 }
 
