@@ -70,7 +70,16 @@ func (q *request) documentAt(id string, rev layer.Rev) (*layer.Document, error) 
 	if rev.IsZero() {
 		return &layer.Document{ID: id, Body: []byte("{}")}, nil
 	}
-	return q.readDocument(id, layer.GetOptions{Rev: rev})
+	doc, err := q.readDocument(id, layer.GetOptions{Rev: rev})
+	return doc, missingRev(err)
+}
+
+// missingRev says that the revision to be continued is not there as CouchDB does to who changes attachments: a conflict by another name.
+func missingRev(err error) error {
+	if err != nil && layer.KindOf(err) == layer.NotFound {
+		return &fault{status: http.StatusConflict, name: "not_found", reason: "missing_rev"}
+	}
+	return err
 }
 
 // deleteAttachment answers DELETE of an attachment.
@@ -83,6 +92,9 @@ func (q *request) deleteAttachment() error {
 		return err
 	}
 	doc, a, err := q.findAttachment(layer.GetOptions{Rev: rev})
+	if err != nil && !rev.IsZero() {
+		err = missingRev(err)
+	}
 	if err != nil {
 		return err
 	}

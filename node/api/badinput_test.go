@@ -143,7 +143,7 @@ func TestBadInput(t *testing.T) {
 		add("a "+name+" parent", "PUT", "/db/"+id, `{"_rev":"`+rev+`"}`, 409, "conflict", "Document update conflict.")
 		add("a "+name+" parent, by If-Match", "PUT", "/db/"+id, `{}`, 409, "conflict", "Document update conflict.", "If-Match", `"`+rev+`"`)
 		if name != "stemmed" { // its body is there until compaction
-			add("a "+name+" parent of an attachment", "PUT", "/db/"+id+"/a?rev="+rev, `x`, 404, "not_found", "missing")
+			add("a "+name+" parent of an attachment", "PUT", "/db/"+id+"/a?rev="+rev, `x`, 409, "not_found", "missing_rev")
 			add("read a "+name+" revision", "GET", "/db/"+id+"?rev="+rev, "", 404, "not_found", "missing")
 		}
 	}
