@@ -4,8 +4,6 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -55,18 +53,30 @@ type designText struct {
 	Language string                     `json:"language"`
 	Views    map[string]json.RawMessage `json:"views"`
 	Options  json.RawMessage            `json:"options"`
-	Filters  map[string]string          `json:"filters"`
+	Filters  map[string]json.RawMessage `json:"filters"`
 	Validate string                     `json:"validate_doc_update"`
 }
 
 // ParseDesign reads a design document's body. Invalid (invalid_design_doc) where a member has a type that CouchDB refuses. It does not compile
 // the functions.
 func ParseDesign(id string, rev Rev, body []byte) (*Design, error) {
+	if err := checkDesignMembers(body); err != nil {
+		return nil, err
+	}
 	var text designText
 	if err := json.Unmarshal(body, &text); err != nil {
-		return nil, &Error{Kind: Invalid, Name: "invalid_design_doc", Reason: designFault(err), Err: err}
+		return nil, &Error{Kind: Invalid, Name: "invalid_design_doc", Reason: "design document must be an object", Err: err}
 	}
-	d := &Design{ID: id, Rev: rev, Language: text.Language, Filters: text.Filters, Validate: text.Validate}
+	d := &Design{ID: id, Rev: rev, Language: text.Language, Validate: text.Validate}
+	if text.Filters != nil {
+		d.Filters = map[string]string{}
+	}
+	for name, source := range text.Filters {
+		var f string
+		if json.Unmarshal(source, &f) == nil {
+			d.Filters[name] = f
+		}
+	}
 	if d.Language == "" {
 		d.Language = "javascript"
 	}
@@ -90,19 +100,6 @@ func ParseDesign(id string, rev Rev, body []byte) (*Design, error) {
 	return d, nil
 }
 
-// designFault words a type error as CouchDB does, as far as encoding/json tells which member it was.
-func designFault(err error) string {
-	var t *json.UnmarshalTypeError
-	if errors.As(err, &t) && t.Field != "" {
-		want := "an object"
-		if t.Type.Kind().String() == "string" {
-			want = "a string"
-		}
-		return fmt.Sprintf("`%s` field must have %s value", t.Field, want)
-	}
-	return "design document must be an object"
-}
-
 // parseOptions accepts the object that CouchDB documents and the list of objects of rfc-008's example.
 func (d *Design) parseOptions(raw json.RawMessage) error {
 	if len(raw) == 0 || string(raw) == "null" {
@@ -111,7 +108,7 @@ func (d *Design) parseOptions(raw json.RawMessage) error {
 	objects := []json.RawMessage{raw}
 	if raw[0] == '[' {
 		if err := json.Unmarshal(raw, &objects); err != nil {
-			return errf(Invalid, "invalid_design_doc", "`options` field must have an object value")
+			return errf(Invalid, "invalid_design_doc", "`options` field must have object type")
 		}
 	}
 	for _, o := range objects {
@@ -125,13 +122,13 @@ func (d *Design) parseOptions(raw json.RawMessage) error {
 func parseView(name string, raw json.RawMessage) (ViewDef, error) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {
-		return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s` field must have an object value", name)
+		return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s` field must have object type", name)
 	}
 	v := ViewDef{Name: name}
 	for member, into := range map[string]*string{"map": &v.Map, "reduce": &v.Reduce} {
 		text, ok := members[member]
 		if ok && json.Unmarshal(text, into) != nil {
-			return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s.%s` field must have a string value", name, member)
+			return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s.%s` field must have string type", name, member)
 		}
 	}
 	if _, ok := members["map"]; !ok {
@@ -139,7 +136,7 @@ func parseView(name string, raw json.RawMessage) (ViewDef, error) {
 	}
 	var options DesignOptions
 	if text, ok := members["options"]; ok && json.Unmarshal(text, &options) != nil {
-		return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s.options` field must have an object value", name)
+		return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s.options` field must have object type", name)
 	}
 	v.Raw = options.Collation == "raw"
 	if strings.HasPrefix(v.Reduce, "_") && reduce.New(v.Reduce) == nil {

@@ -126,7 +126,7 @@ func (s indexSeq) ready(creation Seq) bool {
 }
 
 // mapTimeInWrites is how long a map function may take over a document in the transaction that writes it: that has five seconds for everything.
-const mapTimeInWrites = 500 * time.Millisecond
+const mapTimeInWrites = time.Second
 
 // maxIndexedBytes is what the rows of interactive indexes may add to a transaction of several edits before these are divided. maxIndexedEdit is what one
 // document's may: a transaction ends at 10 MB.

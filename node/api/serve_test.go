@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
@@ -92,8 +93,28 @@ func (directIndexer) Ensure(ctx context.Context, db *layer.Database, design *lay
 	if mode != api.UpdateTrue {
 		return nil
 	}
-	_, err := db.Index(design).CatchUp(ctx, 1_000_000)
-	return err
+	ix := db.Index(design)
+	if caught, err := ix.CatchUp(ctx, 1_000_000); caught || err != nil {
+		return err
+	}
+	b, err := ix.StartBuild(ctx, 1)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	for done := false; !done; {
+		for _, shard := range b.Shards {
+			for r := (layer.StepResult{}); !r.Done; {
+				if r, err = b.Step(ctx, shard, 1000); err != nil {
+					return err
+				}
+			}
+		}
+		if done, err = b.Finish(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // server is a running API over an embedded store of its own.
@@ -117,7 +138,7 @@ func serveOn(t testing.TB, wrap func(*embedded.Engine) kv.Engine, change func(*a
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { engine.Close() })
-	sandbox := script.New(script.Options{})
+	sandbox := script.New(script.Options{Limits: script.Limits{Time: time.Second}})
 	t.Cleanup(func() { sandbox.Close() })
 	store, err := layer.Open(t.Context(), faultkv.InSuite(t, wrap(engine)), layer.Options{Logger: slog.New(slog.DiscardHandler), Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
 	if err != nil {
