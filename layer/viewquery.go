@@ -113,7 +113,7 @@ func (q *ViewQuery) ranges(k *indexKeys, view int) ([]span, error) {
 	}
 	ranges := make([]span, len(q.Keys))
 	for i, key := range q.Keys {
-		one := ViewQuery{Key: key, Partition: q.Partition, StartDocID: q.StartDocID, EndDocID: q.EndDocID, Descending: q.Descending}
+		one := ViewQuery{Key: key, Partition: q.Partition, StartDocID: q.StartDocID, EndDocID: q.EndDocID, ExcludeEnd: q.ExcludeEnd, Descending: q.Descending}
 		r, err := k.rowRange(view, &one)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/divandb/divan/layer"
 )
@@ -126,7 +127,11 @@ func (s *stream) view(v *viewRequest, r *rowsQuery) error {
 	if v.reducing(r) {
 		return s.reducedView(v, r)
 	}
-	result, err := s.q.db.Index(v.design).Query(s.q.ctx(), r.viewQuery(v.def.Name))
+	query := r.viewQuery(v.def.Name)
+	if query.Descending {
+		slices.Reverse(query.Keys) // the groups of a reduction keep their order, in CouchDB too
+	}
+	result, err := s.q.db.Index(v.design).Query(s.q.ctx(), query)
 	if err != nil {
 		return err
 	}
