@@ -28,7 +28,7 @@ type Options struct {
 	// ReduceTime bounds the JavaScript reductions of one query. 0 means 30 s.
 	ReduceTime time.Duration
 	// PartialRows is how many rows a partial aggregate of a view stands for at most, and how many partials one of a higher level. More makes the edges of a
-	// range slower, which are read by rows; fewer makes more partials. It may be changed at any time. 0 means 128.
+	// range slower, which are read by rows; fewer makes more partials. It may be changed at any time. 0 means 64.
 	PartialRows int
 	// CleanupAfter is how long after a design document has changed the indexes that none has any more are removed, by a job (V8). 0 means that only
 	// CleanupViews does.
@@ -53,7 +53,7 @@ func (o Options) withDefaults() Options {
 		o.ReduceTime = 30 * time.Second
 	}
 	if o.PartialRows == 0 {
-		o.PartialRows = 128
+		o.PartialRows = 64
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -15,6 +15,10 @@ type cover struct {
 	reverse bool
 	// counts says that a partial with marks serves too: its rows are then those of now, and nothing else of it is to be used.
 	counts bool
+	// large says that the range is thought to be large: partials are looked for at once. total, where it is not 0, is how many rows the view has: it tells which
+	// levels there can be.
+	large bool
+	total int64
 	// partial is given the next partial: taken, or to be shown in smaller parts.
 	partial func(p *partial) (taken, more bool, err error)
 	// row is given the next row; position is behind the view's prefix of its key.
@@ -48,24 +52,39 @@ func (c *cover) attempt(k *indexKeys, partials bool) (more bool, err error) {
 	if !partials {
 		return c.scan(c.left, 0, nil)
 	}
-	read, direct := 0, c.s.directRows()
-	if more, err = c.scan(c.left, direct, &read); err != nil || !more || read < direct {
-		return more, err
-	}
-	c.advance()
-	aggregated, err := getAggregated(c.s.r, k)()
-	if err != nil {
-		return false, err
-	}
-	if !aggregated {
-		return c.scan(c.left, 0, nil)
+	if !c.large {
+		read, direct := 0, c.s.directRows()
+		if more, err = c.scan(c.left, direct, &read); err != nil || !more || read < direct {
+			return more, err
+		}
+		c.advance()
+		aggregated, err := getAggregated(c.s.r, k)()
+		if err != nil {
+			return false, err
+		}
+		if !aggregated {
+			return c.scan(c.left, 0, nil)
+		}
 	}
 	for level := range c.levels {
 		c.levels[level] = k.partialPrefix(c.view, level)
 	}
 	c.marks = &markCursor{r: c.s.r, prefix: k.holePrefix(c.view, 0), all: c.left, reverse: c.reverse}
 	defer c.marks.close()
-	return c.span(keyspace.ViewLevels-1, c.left)
+	return c.span(c.top(), c.left)
+}
+
+// top is the highest level of which there are some partials.
+func (c *cover) top() int {
+	level := keyspace.ViewLevels - 1
+	if c.total == 0 {
+		return level
+	}
+	size := int64(c.s.d.store.o.PartialRows)
+	for covers := size * size * size; level > 0 && covers > c.total/2; covers /= size {
+		level--
+	}
+	return level
 }
 
 // advance leaves behind what was taken.

@@ -26,7 +26,7 @@ func (r *indexReading) offset(view int, q *ViewQuery, ranges []span, total int64
 	if q.Descending {
 		before = span{first.end, whole.end}
 	}
-	n, err := r.count(view, before)
+	n, err := r.count(view, before, total)
 	if n < 0 || err != nil {
 		return n, err
 	}
@@ -49,13 +49,13 @@ func (r *indexReading) firstFound(view int, ranges []span) (s span, err error) {
 	return s, err
 }
 
-// count is how many rows there are in a span; -1 where that would take reading too many.
-func (r *indexReading) count(view int, s span) (int64, error) {
+// count is how many of a view's rows there are in a span; -1 where that would take reading too many.
+func (r *indexReading) count(view int, s span, total int64) (int64, error) {
 	if s.empty() {
 		return 0, nil
 	}
 	var n, read int64
-	c := cover{s: r.rows, view: view, counts: true,
+	c := cover{s: r.rows, view: view, counts: true, large: true, total: total,
 		partial: func(p *partial) (taken, more bool, err error) {
 			n += p.rows
 			return true, true, nil

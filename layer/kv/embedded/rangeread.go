@@ -14,7 +14,9 @@ import (
 const (
 	firstBatchRows = 32
 	maxBatchRows   = 1024
-	maxBatchBytes  = 64 << 10
+	// firstBatchBytes is the room that a batch begins with, where it may be of many rows.
+	firstBatchBytes = 8 << 10
+	maxBatchBytes   = 64 << 10
 )
 
 // readOwner is whom a range read asks before each batch: a transaction or a long snapshot.
@@ -65,6 +67,9 @@ func startRange(it *rangeIterator, v *view, writes *writeSet, o kv.RangeOptions,
 	}
 	if o.Mode != kv.ModeIterator {
 		it.batchRows = maxBatchRows
+	}
+	if most := it.batchRows; it.left < 0 || it.left > firstBatchRows {
+		it.rows, it.data = make([]rowAt, 0, min(most, 2*firstBatchRows)), make([]byte, 0, firstBatchBytes)
 	}
 	c, err := v.open(it.r, o.Reverse, writes)
 	if err != nil {
