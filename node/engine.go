@@ -32,9 +32,10 @@ func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Eng
 	}
 }
 
+// openFDB gives a transaction as long as one on another node may take to learn that the store is gone: remote's silence, and its wait for a new connection.
 func openFDB(s config.Storage) (kv.Engine, error) {
 	return fdb.Open(fdb.Options{
-		ClusterFile: s.ClusterFile, Timeout: s.Timeout, RetryLimit: s.Retries, AutomaticIdempotency: s.Idempotency, Tag: s.Tag,
+		ClusterFile: s.ClusterFile, Timeout: 2 * s.Timeout, RetryLimit: s.Retries, AutomaticIdempotency: s.Idempotency, Tag: s.Tag,
 		TraceDir: s.TraceDir, ClientLibraries: s.ClientLibraries,
 		TLSCert: s.TLS.Cert, TLSKey: s.TLS.Key, TLSPassword: s.TLS.Password, TLSCA: s.TLS.CA, TLSVerifyPeers: s.TLS.Verify,
 	})

@@ -117,7 +117,7 @@ type Storage struct {
 		CA       string `yaml:"ca"`
 		Verify   string `yaml:"verify"`
 	} `yaml:"tls"`
-	// Timeout is how long a request waits for a store that does not answer, on another node or in FoundationDB.
+	// Timeout is how long a store on another node, or FoundationDB, may be silent before it counts as gone; a request waits twice this at most.
 	Timeout time.Duration `yaml:"timeout"`
 	// Cache is how much of the embedded store is kept in memory, in bytes.
 	Cache Size `yaml:"cache"`

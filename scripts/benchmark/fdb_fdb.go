@@ -18,8 +18,8 @@ import (
 
 const (
 	fdbClients = 64
-	fdbPuts    = 6_000  // each round
-	fdbBulk    = 40_000 // documents each round
+	fdbPuts    = 3_000  // each round
+	fdbBulk    = 12_000 // documents each round
 	fdbRounds  = 3
 )
 
@@ -50,7 +50,7 @@ func runFDB(ctx context.Context, e *environment, t *table) (err error) {
 		_, removed := directory.Root().Remove(db, []string{place})
 		err = errors.Join(err, removed)
 	}()
-	n, err := start(ctx, e.binary, e.newDir("fdb"), "storage:", "  engine: fdb", fmt.Sprintf("  cluster_file: %q", file), fmt.Sprintf("  directory: %q", place+"/node"))
+	n, err := start(ctx, e.binary, e.newDir("fdb"), "storage:", "  engine: fdb", "  timeout: 1m", fmt.Sprintf("  cluster_file: %q", file), fmt.Sprintf("  directory: %q", place+"/node"))
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func compareOne(ctx context.Context, n *node, b *bare, t *table) error {
 	if err := n.call(ctx, "PUT", "/one", nil, nil); err != nil {
 		return err
 	}
-	const puts = 300
+	const puts = 200
 	return byTurns(t, "a durable write, one client", "writes/s", puts, 1,
 		func(i int) error { return b.put(fmt.Sprintf("one%d", i), fdbBody) },
 		func(i int) error {
