@@ -81,7 +81,8 @@ type database struct {
 	open       int // builds not closed
 	stepFault  func(shard layer.ShardID) error
 	finishes   int
-	aggregated uint64 // commits that were indexed when aggregates were brought up to date last
+	finishers  []int64 // the tokens of builds that finished
+	aggregated uint64  // commits that were indexed when aggregates were brought up to date last
 	catchUps   int
 }
 
@@ -272,6 +273,7 @@ func (b *build) Finish(context.Context) (bool, error) {
 	}
 	b.d.building = false
 	b.d.finishes++
+	b.d.finishers = append(b.d.finishers, b.token)
 	return true, nil
 }
 
