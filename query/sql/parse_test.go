@@ -60,7 +60,7 @@ func TestParse_Long(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			_, err := sql.Parse(src)
-			if d := time.Since(began); d > 3*time.Second {
+			if d := time.Since(began); d > time.Minute { // milliseconds on a free machine; what is cubic takes hours
 				t.Errorf("took %v", d)
 			}
 			var e *sqlstate.Error
