@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -32,7 +33,7 @@ func openViewsOn(tb testing.TB, engine kv.Engine, o layer.CreateOptions) *layer.
 
 func openViewStore(tb testing.TB, engine kv.Engine) *layer.Store {
 	tb.Helper()
-	sandbox := script.New(script.Options{})
+	sandbox := script.New(script.Options{Limits: script.Limits{Time: time.Minute}}) // a busy machine is no endless loop
 	tb.Cleanup(func() {
 		if err := sandbox.Close(); err != nil {
 			tb.Error(err)
