@@ -22,6 +22,7 @@ type benchmark struct {
 // benchmarks are all there are; the first runs where none is named. Each has a file of its own.
 var benchmarks = []benchmark{
 	{"cities", "a node with 150,000 cities: load, index, read, write; a few minutes", runCities},
+	{"storage", "the embedded engine and the remote one against bare Pebble, as ratios, and their memory; two minutes", runStorage},
 	{"feeds", "change feeds: consumers of 1 to 8 shards, and the time from a write to a listener among 1,000 idle ones", runFeeds},
 	{"fdb", "a node on FoundationDB against a bare program with the same transactions; needs DIVAN_CLUSTER_FILE and the client library", runFDB},
 	{"views", "views of the cities: build, scan, single keys, grouped counts, fresh reads, each with the node's CPU", runViews},

@@ -154,6 +154,10 @@ var rules = []rule{
 		why: "node assembles everything, so nothing but its commands may import it",
 	},
 	{
+		room: "scripts/benchmark", may: []string{"scripts/...", "layer/kv", "layer/kv/embedded", "layer/kv/remote"},
+		why: "it measures the built binary from outside, and engines against what they stand on",
+	},
+	{
 		room: "scripts", may: []string{"scripts/..."},
 		why: "scripts work on the tree and on the built binary from outside",
 	},
@@ -169,7 +173,7 @@ type home struct {
 // thirdParties by module path, or a package path where one module has several homes.
 var thirdParties = map[string]home{
 	"github.com/apple/foundationdb":       {rooms: []string{"layer/kv/fdb", "scripts/benchmark"}, why: "it needs cgo and a client library; the benchmark compares with it bare"},
-	"github.com/cockroachdb/pebble/v2":    {rooms: []string{"layer/kv/embedded"}, tests: true, why: "the embedded engine's files are its own business"},
+	"github.com/cockroachdb/pebble/v2":    {rooms: []string{"layer/kv/embedded", "scripts/benchmark"}, tests: true, why: "the embedded engine's files are its own business; the benchmark compares with it bare"},
 	"github.com/google/btree":             {rooms: []string{"layer/kv/embedded"}, why: "the resolver's and a transaction's ordered sets"},
 	"github.com/axiomhq/hyperloglog":      {rooms: []string{"layer/reduce"}, why: "it counts distinct keys for _approx_count_distinct"},
 	"modernc.org/libquickjs":              {rooms: []string{"layer/script"}, why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},

@@ -32,7 +32,7 @@ type Options struct {
 	// MemTableBytes is one memtable; up to three are held while they are flushed. 0 is 16 MiB.
 	MemTableBytes int64
 	// ResolverBytes bounds what is remembered of recent writes to find conflicts. When it is full, transactions that have been open for long
-	// fail with CodeTooOld before their five seconds are over. 0 is 24 MiB.
+	// fail with CodeTooOld before their five seconds are over. 0 is 24 MiB. Up to twice as much is held for a moment.
 	ResolverBytes int
 	// MaxWatches bounds the watches that wait at one time. 0 is 100,000.
 	MaxWatches int
@@ -190,6 +190,11 @@ func (e *Engine) fail(cause error) {
 		close(e.failing)
 		e.log.Error("the store no longer accepts writes", "code", int(err.Code), "error", cause)
 	}
+}
+
+// WindowBytes is the memory that the engine keeps to tell conflicts and to read older versions, nearly.
+func (e *Engine) WindowBytes() int64 {
+	return e.commits.window.Load() + int64(e.views.count())*viewBytes
 }
 
 // Failed implements kv.Failer: the error for a commit that was not begun.

@@ -91,10 +91,13 @@ func (r *resolver) mergeTail() bool {
 	for _, t := range tail {
 		r.bytes -= t.bytes()
 	}
-	// Pairs first: each span is copied twice, not three times.
-	merged := merge(merge(tail[0], tail[1], r.floor), merge(tail[2], tail[3], r.floor), r.floor)
+	// Pairs first: each span is copied twice, not three times. What is merged is let go of at once, so that no more than twice the limit is ever held.
+	left := merge(tail[0], tail[1], r.floor)
+	tail[0], tail[1] = nil, nil
+	right := merge(tail[2], tail[3], r.floor)
+	tail[2], tail[3] = nil, nil
+	merged := merge(left, right, r.floor)
 	r.bytes += merged.bytes()
-	clear(tail)
 	r.runs = append(r.runs[:first], merged)
 	return true
 }

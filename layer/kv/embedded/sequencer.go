@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -94,6 +95,7 @@ type committer struct {
 
 	clock    *clock
 	resolver *resolver
+	window   atomic.Int64 // bytes that the resolver had when the last group's sync began
 }
 
 func (c *committer) start(e *Engine, last int64) {
@@ -189,6 +191,7 @@ func (c *committer) extend(g *group) (open bool) {
 
 // beginSync has all of the group written to the disk, and keeps the state that it leaves.
 func (c *committer) beginSync(g *group) {
+	c.window.Store(int64(c.resolver.bytes))
 	if g.applied == 0 {
 		return
 	}

@@ -40,6 +40,10 @@ type view struct {
 
 const viewShut = 1 << 62
 
+// viewBytes is the memory of a view with its snapshot, nearly. What a snapshot keeps from being thrown away is on disk or in memtables, which have bounds of
+// their own.
+const viewBytes = 256
+
 // enter begins a read. It is false where the view is shut; otherwise the caller leaves.
 func (v *view) enter() bool {
 	for {

@@ -1,6 +1,8 @@
 package embedded_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"sync"
 	"testing"
@@ -138,5 +140,26 @@ func TestEngine_tooManyWatches(t *testing.T) {
 		if w.Err() != nil {
 			t.Errorf("%v", w.Err())
 		}
+	}
+}
+
+// TestEngine_windowBytes: whatever is written within five seconds, what is remembered of it stays below the promised 64 MB, also while runs are merged.
+func TestEngine_windowBytes(t *testing.T) {
+	e := mustOpen(t, t.TempDir(), embedded.Options{})
+	most := int64(0)
+	key := bytes.Repeat([]byte("k"), 200)
+	for i := range 16 {
+		tx := e.Begin(t.Context())
+		for j := range 12_000 { // 2.5 MB of written keys
+			binary.BigEndian.PutUint32(key, uint32(j*16+i))
+			tx.Set(append([]byte("a"), key...), nil)
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, e.WindowBytes())
+	}
+	if most < 20<<20 || 2*most > 64_000_000 {
+		t.Errorf("%d bytes were remembered of 40 MB", most)
 	}
 }
