@@ -112,8 +112,13 @@ func (w *feedWriter) stop(last layer.Seq, pending int64) error {
 	})
 }
 
-// resharded ends the feed of a replaced shard: it says from where on, and on which shards, the feed continues (P5).
+// resharded ends the feed of a replaced shard: it says from where on, and on which shards, the feed continues (P5). An event source gets an event of that name, so
+// that its client knows better than to connect again.
 func (w *feedWriter) resharded(last layer.Seq, to *layer.ShardMap) error {
+	if w.kind == feedEventSource {
+		w.s.buf = append(to.Since.Append(append(w.s.buf, "event: resharded\ndata: {\"since\":\""...)), `","shards":`...)
+		w.s.buf = append(appendShards(w.s.buf, to.Shards), "}\n\n"...)
+	}
 	return w.finish(last, func(dst []byte) []byte {
 		dst = append(dst, `,"pending":0,"resharded":{"since":"`...)
 		dst = append(to.Since.Append(dst), `","shards":`...)

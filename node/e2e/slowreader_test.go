@@ -91,7 +91,7 @@ func TestFeed_ReadersThatStopReading(t *testing.T) {
 	if perReader := (after - before) / readers; perReader > 10 { // 2 on the embedded engine, 6 on FoundationDB, whose client keeps what a transaction has read
 		t.Errorf("a reader that does not read costs %.1f MB", perReader)
 	}
-	if slowest > 5*time.Second {
+	if slowest > 15*time.Second { // of a machine that does other things beside
 		t.Errorf("it took %v for a write to be seen", slowest)
 	}
 }
