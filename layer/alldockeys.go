@@ -75,6 +75,7 @@ func (a *allDocs) locals() error {
 	prefix := a.s.keys.sub(nil, keyspace.Local)
 	r := idRange(prefix, idBounds{a.o.Start, a.o.End, a.o.ExcludeEnd, a.o.Descending})
 	var id string
+	turn := 0
 	chunks := map[int64][]byte{}
 	finish := func() (bool, error) {
 		if id == "" {
@@ -85,6 +86,12 @@ func (a *allDocs) locals() error {
 			whole = append(whole, chunks[i]...)
 		}
 		clear(chunks)
+		if turn != a.s.turn { // it may have changed between its chunks
+			var err error
+			if whole, err = a.s.readLocal(id); err != nil || whole == nil {
+				return err == nil, err
+			}
+		}
 		return a.local(id, whole)
 	}
 	err := a.s.scan(r, kv.RangeOptions{Reverse: a.o.Descending}, func(row kv.KeyValue) (bool, error) {
@@ -101,7 +108,7 @@ func (a *allDocs) locals() error {
 				id = ""
 				return false, err
 			}
-			id = next
+			id, turn = next, a.s.turn
 		}
 		chunks[chunk] = append([]byte(nil), row.Value...)
 		return true, nil
@@ -129,14 +136,24 @@ func (a *allDocs) local(id string, whole []byte) (more bool, err error) {
 	return a.yield(row, nil) && more, nil
 }
 
+// readLocal reads the chunks of a _local document in one transaction; nil if there is none.
+func (s *stream) readLocal(id string) (whole []byte, err error) {
+	err = s.try(func() error {
+		whole = nil
+		rows := getRange(s.r, s.keys.doc(nil, keyspace.Local, id), kv.RangeOptions{Mode: kv.ModeWantAll})
+		defer rows.Close()
+		for rows.Next() {
+			whole = append(whole, rows.KeyValue().Value...)
+		}
+		return rows.Err()
+	})
+	return whole, err
+}
+
 // localKeys answers the _local documents asked for by id.
 func (a *allDocs) localKeys() error {
 	for _, id := range a.o.Keys {
-		var whole []byte
-		err := a.s.scan(prefixRange(a.s.keys.doc(nil, keyspace.Local, id)), kv.RangeOptions{}, func(row kv.KeyValue) (bool, error) {
-			whole = append(whole, row.Value...)
-			return true, nil
-		})
+		whole, err := a.s.readLocal(id)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package layer_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -11,10 +12,12 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// oldReads is an engine without snapshots whose transactions can be made too old for the next body that a feed reads, as happens after five seconds.
+// oldReads is an engine without snapshots whose transactions can be made too old for the next body that a feed reads, or between the chunks of a _local
+// document, as happens after five seconds.
 type oldReads struct {
 	kv.Engine
 	before atomic.Pointer[func()] // runs before the body read that fails
+	chunk  atomic.Pointer[func()] // runs before the second row of a read of _local documents, which fails
 }
 
 func (e *oldReads) Begin(ctx context.Context) kv.Transaction {
@@ -83,5 +86,80 @@ func TestChanges_newerBody(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func (r oldReader) GetRange(keys kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	rows := r.Reader.GetRange(keys, o)
+	begin, _ := keys.Selectors()
+	if t, err := tuple.Unpack(begin.Key[:len(begin.Key)-1]); err == nil && len(t) > 2 && t[0] == int64(keyspace.Data) && t[2] == int64(keyspace.Local) {
+		return &oldRows{RangeIterator: rows, e: r.e}
+	}
+	return rows
+}
+
+type oldRows struct {
+	kv.RangeIterator
+	e   *oldReads
+	n   int
+	err error
+}
+
+func (r *oldRows) Next() bool {
+	if r.n++; r.n == 2 {
+		if change := r.e.chunk.Swap(nil); change != nil {
+			(*change)()
+			r.err = kv.NewError(kv.CodeTooOld, "read for too long", nil)
+		}
+	}
+	return r.err == nil && r.RangeIterator.Next()
+}
+
+func (r *oldRows) Err() error {
+	if r.err != nil {
+		return r.err
+	}
+	return r.RangeIterator.Err()
+}
+
+// A _local document that changes while its chunks are read, in two transactions, is read as it was or as it is.
+func TestLocalDocuments_changedBetweenChunks(t *testing.T) {
+	e := &oldReads{Engine: mustEngine(t)}
+	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
+	text := func(c string, n int) string {
+		return `{"_id":"_local/a","b":"` + strings.Repeat(c, n) + `"}`
+	}
+	write := func(doc string) {
+		if _, err := d.PutLocal(t.Context(), edit(t, doc)); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, after := range map[string]string{"shorter": text("y", 10), "as long": text("y", 250_000), "longer": text("y", 450_000), "deleted": `{"_id":"_local/a","_deleted":true}`} {
+		for _, o := range []layer.AllDocsOptions{{}, {Descending: true}, {Keys: []string{"_local/a"}}} {
+			write(text("x", 250_000))
+			write(`{"_id":"_local/b"}`)
+			change := func() { write(after) }
+			e.chunk.Store(&change)
+			o.Only, o.IncludeDocs, o.Limit = layer.LocalOnly, true, -1
+			res, err := d.AllDocs(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for row, err := range res.Rows {
+				if err != nil {
+					t.Fatalf("%s, %+v: %v", name, o, err)
+				}
+				if row.Doc == nil || row.ID != "_local/a" {
+					continue
+				}
+				if got := string(row.Doc.Body); strings.Contains(got, "x") && strings.Contains(got, "y") || !strings.HasSuffix(got, `"}`) {
+					t.Errorf("%s, %+v: read %d bytes, %.20s to %s", name, o, len(got), got, got[len(got)-5:])
+				}
+			}
+			if o.Descending == false && o.Keys == nil && e.chunk.Load() != nil {
+				t.Errorf("%s: nothing was changed", name)
+			}
+			e.chunk.Store(nil)
+		}
 	}
 }
