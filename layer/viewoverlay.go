@@ -1,7 +1,14 @@
 package layer
 
-// overlayDocs is how many documents a query applies itself.
-const overlayDocs = 1000
+// overlayDocs and overlayBytes are how much of a lag a query applies itself. It is not committed, but has to fit a transaction's memory and time.
+const (
+	overlayDocs  = 10_000
+	overlayBytes = 6_000_000
+)
+
+// IndexBehind is the Name of the error (Unavailable) of a Fresh query that finds more changes than it can apply itself: have the index brought up to date, and
+// query again.
+const IndexBehind = "index_behind"
 
 // overlay makes a query see one state where the engine holds no snapshots. What the index lacks at the version of the stream's transaction is applied in that
 // transaction, which is read through its own writes and never committed: rows are then those of the documents at that version, also while a build writes
@@ -10,11 +17,14 @@ type overlay struct {
 	ix   *Index
 	s    *stream
 	docs bool // rows have to go with the documents
+	// behind says that the rows are not those of one version, or not of the documents' version, for more was lacking than can be applied.
+	behind bool
 }
 
 // apply runs in each new transaction of the stream.
 func (o *overlay) apply() error {
 	s := o.s
+	o.behind = false
 	t := &txn{Transaction: s.tx, ctx: s.ctx, db: s.d, core: s.core, keys: s.keys, cfg: s.cfg}
 	keys := o.ix.keys(s.keys)
 	lastSeq := readLastSeq(s.r, s.keys, s.cfg)
@@ -31,8 +41,12 @@ func (o *overlay) apply() error {
 		return err
 	}
 	batch, err := o.ix.collectAll(t, s.r, &keys, since, at.seq, Seq{}, overlayDocs)
-	if err != nil || !batch.done || cutAt(&keys, batch.docs, stepBytes) < len(batch.docs) {
+	if err != nil {
 		return err
+	}
+	if !batch.done || cutAt(&keys, batch.docs, overlayBytes) < len(batch.docs) {
+		o.behind = true
+		return nil
 	}
 	if err := applyRows(t, &keys, batch.docs); err != nil {
 		return err
@@ -59,7 +73,7 @@ func (o *overlay) reached(k *indexKeys, at indexAt) (map[ShardID]Seq, error) {
 }
 
 // readOverlaid begins a query on an engine without snapshots.
-func (ix *Index) readOverlaid(s *stream, docs bool) (*indexReading, error) {
+func (ix *Index) readOverlaid(s *stream, docs, fresh bool) (*indexReading, error) {
 	o := &overlay{ix: ix, s: s, docs: docs}
 	s.prepare = o.apply
 	if err := s.prepare(); err != nil {
@@ -73,5 +87,8 @@ func (ix *Index) readOverlaid(s *stream, docs bool) (*indexReading, error) {
 		r.seq, r.empty = at.seq, at.seq.IsZero()
 		return err
 	})
+	if err == nil && fresh && o.behind {
+		err = errf(Unavailable, IndexBehind, "the index has fallen behind by more than a query can make up for")
+	}
 	return r, err
 }

@@ -277,14 +277,14 @@ type indexReading struct {
 	close func() // idempotent
 }
 
-// read begins a query, whose rows go with the documents where docs is set.
-func (ix *Index) read(ctx context.Context, docs bool) (*indexReading, error) {
+// read begins a query, whose rows go with the documents where docs is set. fresh is ViewQuery.Fresh.
+func (ix *Index) read(ctx context.Context, docs, fresh bool) (*indexReading, error) {
 	s, err := ix.db.openStream(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !s.exact() {
-		r, err := ix.readOverlaid(s, docs)
+		r, err := ix.readOverlaid(s, docs, fresh)
 		if err != nil {
 			s.close()
 		}

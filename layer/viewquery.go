@@ -23,7 +23,10 @@ type ViewQuery struct {
 	Limit, Skip          int // Limit < 0 is none
 	IncludeDocs          bool
 	Conflicts            bool
-	WithOffset           bool // wants ViewResult.Offset
+	// Fresh refuses to answer from rows that are not those of one version: an error named IndexBehind, where the engine holds no snapshots and the index has
+	// fallen behind by more than a query can apply itself.
+	Fresh      bool
+	WithOffset bool // wants ViewResult.Offset
 }
 
 // ViewRow is one row. Key and Value are the JSON that was emitted. Valid until the next row.
@@ -51,7 +54,7 @@ func (ix *Index) Query(ctx context.Context, q ViewQuery) (*ViewResult, error) {
 	if !ok {
 		return nil, errf(NotFound, "", "missing_named_view")
 	}
-	r, err := ix.read(ctx, q.IncludeDocs)
+	r, err := ix.read(ctx, q.IncludeDocs, q.Fresh)
 	if err != nil {
 		return nil, err
 	}

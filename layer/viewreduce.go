@@ -49,7 +49,7 @@ func (ix *Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, erro
 	if err != nil {
 		return nil, err
 	}
-	r, err := ix.read(ctx, false)
+	r, err := ix.read(ctx, false, q.Fresh)
 	if err != nil {
 		return nil, err
 	}
