@@ -10,10 +10,17 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// While documents are written in a loop, while builds begin, end and are given up, and while requests catch up, every query sees one state: each document once,
+// While documents are written in a loop, while builds begin, end and are given up, while the database is resharded and while requests catch up, every query sees one state: each document once,
 // with the body that the row was made from, and no older than what was acknowledged before a catch-up (P8; apache/couchdb #3381, #3382).
 func TestIndex_consistent(t *testing.T) {
-	db := openViews(t, layer.CreateOptions{Shards: 2})
+	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
+		t.Run(name, func(t *testing.T) {
+			keepConsistent(t, openViewsOn(t, mustEngineWith(t, snapshots), layer.CreateOptions{Shards: 2}))
+		})
+	}
+}
+
+func keepConsistent(t *testing.T, db *layer.Database) {
 	save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc.n, doc.n); }"}}}`)
 	ix := db.Index(mustDesign(t, db, "d"))
 	const docs = 5
@@ -23,7 +30,7 @@ func TestIndex_consistent(t *testing.T) {
 	build(t, ix, 1, 3)
 
 	stop := make(chan struct{})
-	time.AfterFunc(2*time.Second, func() { close(stop) })
+	time.AfterFunc(1500*time.Millisecond, func() { close(stop) })
 	running := func() bool {
 		select {
 		case <-stop:
@@ -39,6 +46,14 @@ func TestIndex_consistent(t *testing.T) {
 			i := int(n % docs)
 			save(t, db, fmt.Sprintf(`{"_id":"%d","n":%d}`, i, n))
 			written[i].Store(n)
+		}
+	})
+	workers.Go(func() { // who reshards
+		for n := 1; running(); n++ {
+			if _, err := db.Reshard(t.Context(), 1+n%4); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(100 * time.Millisecond)
 		}
 	})
 	workers.Go(func() { // the indexer

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 
@@ -131,7 +132,7 @@ func (s *stream) view(v *viewRequest, r *rowsQuery) error {
 	if query.Descending {
 		slices.Reverse(query.Keys) // the groups of a reduction keep their order, in CouchDB too
 	}
-	result, err := s.q.db.Index(v.design).Query(s.q.ctx(), query)
+	result, err := ensured(s.q, v, func() (*layer.ViewResult, error) { return s.q.db.Index(v.design).Query(s.q.ctx(), query) })
 	if err != nil {
 		return err
 	}
@@ -149,9 +150,25 @@ func (s *stream) view(v *viewRequest, r *rowsQuery) error {
 	return s.row()
 }
 
+// ensured begins a query, again after the index was brought up to date where it has fallen behind so far meanwhile that the query has no right answer.
+func ensured[T any](q *request, v *viewRequest, begin func() (T, error)) (T, error) {
+	const attempts = 10
+	for attempt := 1; ; attempt++ {
+		result, err := begin()
+		var behind *layer.Error
+		if attempt == attempts || !errors.As(err, &behind) || behind.Name != layer.IndexBehind {
+			return result, err
+		}
+		if err := q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, UpdateTrue); err != nil {
+			return result, err
+		}
+	}
+}
+
 // reducedView writes one reduced result.
 func (s *stream) reducedView(v *viewRequest, r *rowsQuery) error {
-	result, err := s.q.db.Index(v.design).Reduce(s.q.ctx(), layer.ReduceQuery{ViewQuery: r.viewQuery(v.def.Name), GroupLevel: r.level()})
+	query := layer.ReduceQuery{ViewQuery: r.viewQuery(v.def.Name), GroupLevel: r.level()}
+	result, err := ensured(s.q, v, func() (*layer.ReduceResult, error) { return s.q.db.Index(v.design).Reduce(s.q.ctx(), query) })
 	if err != nil {
 		return err
 	}
@@ -209,7 +226,7 @@ func (w *rowWriter) viewRow(row *layer.ViewRow, r *rowsQuery) error {
 func (r *rowsQuery) viewQuery(view string) layer.ViewQuery {
 	o := layer.ViewQuery{
 		View: view, Partition: r.partition, StartDocID: r.startDocID, EndDocID: r.endDocID, ExcludeEnd: r.excludeEnd, Descending: r.descending,
-		Limit: r.limit, Skip: r.skip, IncludeDocs: r.includeDocs, Conflicts: r.includeDocs && r.wantsConflicts(), WithOffset: true,
+		Limit: r.limit, Skip: r.skip, IncludeDocs: r.includeDocs, Conflicts: r.includeDocs && r.wantsConflicts(), WithOffset: true, Fresh: r.update == UpdateTrue,
 	}
 	if r.hasKeys {
 		o.Keys = make([][]byte, len(r.keys))
