@@ -1,0 +1,84 @@
+package layer_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv/faultkv"
+)
+
+// Workers whose commits end with unknown results: every job is claimed once, its worker knows that it has it, and its end is noted once.
+func TestStore_Jobs_faults(t *testing.T) {
+	s, faulty := mustFaulty(t, faultkv.Options{Rates: faultkv.Rates{UnknownLost: 0.15, UnknownCommitted: 0.15, Conflict: 0.05, TooOld: 0.01}})
+	const jobs = 30
+	for i := range jobs {
+		enqueue(t, s, fmt.Sprint(i))
+	}
+	var claimed sync.Map
+	var workers sync.WaitGroup
+	for w := range 4 {
+		workers.Go(func() {
+			for {
+				j, err := s.Claim(t.Context(), "t", fmt.Sprint("w", w), time.Minute)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if j == nil {
+					return
+				}
+				if other, twice := claimed.LoadOrStore(j.ID, w); twice {
+					t.Errorf("job %s was claimed by %d and by %v", j.ID, w, other)
+				}
+				if err := s.Renew(t.Context(), j, time.Minute, []byte(`{"half":true}`)); err != nil {
+					t.Errorf("renew %s: %v", j.ID, err)
+				}
+				if err := s.Finish(t.Context(), j, nil); err != nil {
+					t.Errorf("finish %s: %v", j.ID, err)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	done := 0
+	for j, err := range s.Jobs(t.Context()) {
+		if err != nil || j.State != layer.JobFinished || j.Failures != 0 || string(j.Progress) != `{"half":true}` {
+			t.Errorf("%+v, %v", j, err)
+		}
+		done++
+	}
+	if n := faulty.Injected(); done != jobs || n[faultkv.UnknownCommitted] == 0 || n[faultkv.UnknownLost] == 0 {
+		t.Errorf("%d jobs, faults %v", done, n)
+	}
+}
+
+// A job with a time is not claimed before it; asking for it sooner brings it forward, later does not put it off.
+func TestStore_EnqueueAt(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	at := func(in time.Duration) {
+		t.Helper()
+		if err := s.EnqueueAt(t.Context(), "t", "a", nil, time.Now().Add(in)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at(time.Hour)
+	w, next, err := s.WatchJobs(t.Context(), "t")
+	if err != nil || next == nil || time.Until(next.At) < 50*time.Minute {
+		t.Fatalf("next %+v, %v", next, err)
+	}
+	if j := claim(t, s, time.Minute); j != nil {
+		t.Errorf("claimed %+v before its time", j)
+	}
+	at(2 * time.Hour)
+	if _, next, err = s.WatchJobs(t.Context(), "t"); err != nil || time.Until(next.At) > 70*time.Minute {
+		t.Errorf("put off: %+v, %v", next, err)
+	}
+	at(0)
+	<-w.Done() // who waits for the queue is told
+	if j := claim(t, s, time.Minute); j == nil {
+		t.Error("not claimed at its time")
+	}
+}

@@ -1,0 +1,77 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+)
+
+// While an index is built, _info shows its goal and how far each shard is.
+func TestDesignInfo_progress(t *testing.T) {
+	s := serve(t, nil)
+	db, err := s.store.Create(t.Context(), "db", layer.CreateOptions{Shards: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	edits := []layer.Edit{{ID: "_design/d", Body: []byte(`{"views":{"v":{"map":"function (doc) { emit(doc.n) }"}}}`)}}
+	for i := range 40 {
+		edits = append(edits, layer.Edit{ID: fmt.Sprint(i), Body: fmt.Appendf(nil, `{"n":%d}`, i)})
+	}
+	if _, err := db.Bulk(t.Context(), edits, layer.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	design, err := db.Design(t.Context(), "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := func() (got struct {
+		Building bool              `json:"updater_running"`
+		Goal     string            `json:"goal"`
+		Shards   map[string]string `json:"shards"`
+	}) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/db/_design/d/_info", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var answer struct {
+			ViewIndex json.RawMessage `json:"view_index"`
+		}
+		if err := json.Unmarshal(text, &answer); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if err := json.Unmarshal(answer.ViewIndex, &got); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		return got
+	}
+	if got := info(); got.Building || len(got.Shards) > 0 {
+		t.Errorf("before: %+v", got)
+	}
+	b, err := db.Index(design).StartBuild(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	r, err := b.Step(t.Context(), b.Shards[1], 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := info()
+	if first, second := got.Shards[string(b.Shards[0])], got.Shards[string(b.Shards[1])]; !got.Building || got.Goal != b.Goal.String() || first != "0" || second != r.Seq.String() {
+		t.Errorf("under way: %+v, the second shard is at %s", got, r.Seq)
+	}
+}
