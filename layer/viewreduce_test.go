@@ -77,7 +77,11 @@ func TestIndex_Reduce(t *testing.T) {
 			}
 		})
 	}
-	for view, want := range map[string]layer.Kind{"slow": layer.Invalid, "text": layer.Invalid, "map": layer.NotFound, "none": layer.NotFound} {
+	got, err := groups(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "text"}})
+	if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], `null {"error":"builtin_reduce_error"`) || !strings.HasSuffix(got[0], `"caused_by":"x"}`) {
+		t.Errorf("sum of texts: %q %v", got, err)
+	}
+	for view, want := range map[string]layer.Kind{"slow": layer.Invalid, "map": layer.NotFound, "none": layer.NotFound} {
 		_, err := groups(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: view}})
 		if err == nil || layer.KindOf(err) != want {
 			t.Errorf("%s: %v", view, err)

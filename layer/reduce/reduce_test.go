@@ -8,7 +8,7 @@ import (
 	"github.com/divandb/divan/layer/reduce"
 )
 
-// The wanted values are what CouchDB 3.5 answers, "error" where that is one; beyond its range (integers that JavaScript rounds, sums that overflow) they are
+// The wanted values are what CouchDB 3.5 answers, "error" where that is one, "wrong" before the value that a sum complains of; beyond its range (integers that JavaScript rounds, sums that overflow) they are
 // exact, and null for infinity.
 func TestAggregate(t *testing.T) {
 	for _, test := range []struct{ values, sum, stats string }{
@@ -19,16 +19,19 @@ func TestAggregate(t *testing.T) {
 		{`[1,2] 5`, `[6,2]`, `error`},
 		{`5 [1,2]`, `[6,2]`, `error`},
 		{`{"a":1,"b":{"c":2}} {"a":2,"d":3}`, `{"a":3,"b":{"c":2},"d":3}`, `error`},
-		{`"x"`, `error`, `error`},
-		{`1 "x"`, `error`, `error`},
-		{`null`, `error`, `error`},
-		{`true`, `error`, `error`},
-		{`{"a":"x"}`, `error`, `error`},
+		{`{"b":1,"a":2}`, `{"b":1,"a":2}`, `error`},
+		{`{"b":{"d":1,"c":1},"a":2} {"a":1,"b":{"e":1}}`, `{"a":3,"b":{"c":1,"d":1,"e":1}}`, `error`},
+		{`"x"`, `wrong "x"`, `error`},
+		{`1 "x" "y"`, `wrong "x"`, `error`},
+		{`null`, `wrong null`, `error`},
+		{`true`, `wrong true`, `error`},
+		{`{"a":"x"}`, `wrong {"a":"x"}`, `error`},
+		{`{"a":1} 1`, `wrong 1`, `error`},
 		{`9007199254740993 1`, `9007199254740994`, `{"sum":9007199254740994,"count":2,"min":1,"max":9007199254740993,"sumsqr":81129638414606699710187514626050}`},
 		{`9223372036854775807 1 -2`, `9223372036854775806`, `{"sum":9223372036854775806,"count":3,"min":-2,"max":9223372036854775807,"sumsqr":85070591730234615847396907784232501254}`},
 		{`1e300 1e300`, `2e+300`, `{"sum":2e+300,"count":2,"min":1e+300,"max":1e+300,"sumsqr":null}`},
-		{`{"sum":1,"count":2,"min":0,"max":1,"sumsqr":3} 4`, `error`, `{"sum":5,"count":3,"min":0,"max":4,"sumsqr":19}`},
-		{`[1,[2]]`, `[1,[2]]`, `[{"sum":1,"count":1,"min":1,"max":1,"sumsqr":1},[{"sum":2,"count":1,"min":2,"max":2,"sumsqr":4}]]`},
+		{`{"sum":1,"count":2,"min":0,"max":1,"sumsqr":3} 4`, `wrong 4`, `{"sum":5,"count":3,"min":0,"max":4,"sumsqr":19}`},
+		{`[1,[2]]`, `wrong [1,[2]]`, `[{"sum":1,"count":1,"min":1,"max":1,"sumsqr":1},[{"sum":2,"count":1,"min":2,"max":2,"sumsqr":4}]]`},
 		{`1.2345678901234568e+22 1`, `1.2345678901234568e+22`, `{"sum":1.2345678901234568e+22,"count":2,"min":1,"max":1.2345678901234568e+22,"sumsqr":1.5241578753238837e+44}`},
 		{`0.0000001`, `1e-7`, `{"sum":1e-7,"count":1,"min":1e-7,"max":1e-7,"sumsqr":9.999999999999998e-15}`},
 	} {
@@ -46,6 +49,11 @@ func TestAggregate(t *testing.T) {
 				}
 				if got == "" {
 					got = string(a.AppendJSON(nil))
+				}
+				if cause, ok := strings.CutPrefix(want, "wrong "); ok {
+					want = `{"error":"builtin_reduce_error","reason":"The _sum function requires that map values be numbers, arrays of numbers, or objects. ` +
+						`Objects cannot be mixed with other data structures. Objects can be arbitrarily nested, provided that the values for all fields are themselves ` +
+						`numbers, arrays of numbers, or objects.","caused_by":` + cause + `}`
 				}
 				if got != want {
 					t.Errorf("%s of %s: got %s, want %s", name, test.values, got, want)

@@ -1,19 +1,28 @@
 package reduce
 
 import (
+	"errors"
+	"slices"
+	"strings"
+
 	"github.com/tidwall/gjson"
 )
 
-// sum is _sum: numbers, arrays element by element (a number counts as an array of itself), objects member by member, to any depth.
-type sum struct{ total term }
+// sum is _sum: numbers, arrays of numbers element by element (a number counts as an array of itself), objects member by member, to any depth. The sum of what cannot
+// be added up is an object that says so, as in CouchDB; where that crashes, over objects mixed with numbers, too.
+type sum struct {
+	total term
+	wrong []byte // the first value that could not be added; nil: none
+}
 
 // term is one place of a sum.
 type term struct {
 	kind    kind
 	number  number
-	items   []term  // of an array
-	members []named // of an object, in the order of their first appearance
-	quoted  string  // a member's name, as JSON
+	items   []number // of an array
+	members []named  // of an object
+	merged  bool     // of several objects: members are shown in the order of their names, as in CouchDB
+	quoted  string   // a member's name, as JSON
 }
 
 type named struct {
@@ -30,9 +39,17 @@ const (
 	object
 )
 
-var errSum = &Error{"_sum", "requires that map values be numbers, arrays of numbers, or objects of these, and that objects are not mixed with others"}
+// errSum is for the sum itself: it never leaves it.
+var errSum = errors.New("not to be added")
 
+const sumReason = "The _sum function requires that map values be numbers, arrays of numbers, or objects. Objects cannot be mixed with other data structures. " +
+	"Objects can be arbitrarily nested, provided that the values for all fields are themselves numbers, arrays of numbers, or objects."
+
+// Add never fails.
 func (s *sum) Add(_, value []byte) error {
+	if s.wrong != nil {
+		return nil
+	}
 	v := gjson.ParseBytes(value)
 	if v.Type == gjson.Number { // nearly always
 		n, ok := parseNumber(v.Raw)
@@ -41,17 +58,27 @@ func (s *sum) Add(_, value []byte) error {
 			return nil
 		}
 	}
-	return s.total.add(v)
+	if s.total.add(v) != nil {
+		s.wrong = append([]byte{}, value...)
+	}
+	return nil
 }
 
-func (s *sum) AppendJSON(dst []byte) []byte { return s.total.appendJSON(dst) }
+func (s *sum) AppendJSON(dst []byte) []byte {
+	if s.wrong != nil {
+		return append(append(append(dst, `{"error":"builtin_reduce_error","reason":"`+sumReason+`","caused_by":`...), s.wrong...), '}')
+	}
+	return s.total.appendJSON(dst)
+}
 
 // AppendState is the sum as JSON: sums of sums are sums.
-func (s *sum) AppendState(dst []byte) ([]byte, bool) { return s.AppendJSON(dst), s.total.finite() }
+func (s *sum) AppendState(dst []byte) ([]byte, bool) {
+	return s.AppendJSON(dst), s.wrong == nil && s.total.finite()
+}
 
 func (s *sum) Merge(state []byte) error { return s.Add(nil, state) }
 
-func (s *sum) Reset() { s.total = term{} }
+func (s *sum) Reset() { *s = sum{} }
 
 // finite reports whether no number in it has overflowed: JSON has no infinity.
 func (t *term) finite() bool {
@@ -77,9 +104,10 @@ func (t *term) add(v gjson.Result) error {
 			return errSum
 		case t.kind == array:
 			if len(t.items) == 0 {
-				t.items = make([]term, 1)
+				t.items = make([]number, 1)
 			}
-			return t.items[0].add(v)
+			t.items[0] = t.items[0].add(n)
+			return nil
 		}
 		t.kind, t.number = scalar, t.number.add(n)
 		return nil
@@ -96,17 +124,20 @@ func (t *term) addArray(v gjson.Result) error {
 	case object:
 		return errSum
 	case scalar:
-		*t = term{kind: array, items: []term{{kind: scalar, number: t.number}}}
+		*t = term{kind: array, items: []number{t.number}}
 	default:
 		t.kind = array
 	}
 	for i, item := range v.Array() {
+		n, ok := parseNumber(item.Raw)
+		if item.Type != gjson.Number || !ok {
+			return errSum
+		}
 		if i == len(t.items) {
-			t.items = append(t.items, term{})
+			t.items = append(t.items, n)
+			continue
 		}
-		if err := t.items[i].add(item); err != nil {
-			return err
-		}
+		t.items[i] = t.items[i].add(n)
 	}
 	return nil
 }
@@ -115,6 +146,7 @@ func (t *term) addObject(v gjson.Result) (err error) {
 	if t.kind != none && t.kind != object {
 		return errSum
 	}
+	t.merged = t.kind == object
 	t.kind = object
 	v.ForEach(func(name, value gjson.Result) bool {
 		err = t.member(name).add(value)
@@ -145,6 +177,9 @@ func (t *term) appendJSON(dst []byte) []byte {
 		}
 		return append(dst, ']')
 	case object:
+		if t.merged {
+			slices.SortFunc(t.members, func(a, b named) int { return strings.Compare(a.name, b.name) })
+		}
 		dst = append(dst, '{')
 		for i := range t.members {
 			if i > 0 {
