@@ -62,7 +62,7 @@ func openAggregates(tb testing.TB, engine, below kv.Engine, o layer.CreateOption
 			tb.Error(err)
 		}
 	})
-	store, err := layer.Open(tb.Context(), faultkv.InSuite(tb, engine), layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox), PartialRows: 4})
+	store, err := layer.Open(tb.Context(), faultkv.InSuite(tb, engine), layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox), PartialRows: 8})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func cutItems(items []item, raw bool, size int) []int {
 
 // cutRun marks both ends of a run that is long enough.
 func cutRun(cut []bool, from, to, size int) {
-	if to-from >= size/4 {
+	if to-from >= max(2, size/4) {
 		cut[from], cut[to] = true, true
 	}
 }

@@ -1,0 +1,143 @@
+package layer_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// conflictEngine counts the commits that failed because somebody else had written what they had read, and the rows that are read. It holds no snapshots.
+type conflictEngine struct {
+	kv.Engine
+	conflicts, rows atomic.Int64
+}
+
+func (e *conflictEngine) Begin(ctx context.Context) kv.Transaction {
+	return &conflictTransaction{e.Engine.Begin(ctx), e}
+}
+
+type conflictTransaction struct {
+	kv.Transaction
+	e *conflictEngine
+}
+
+func (t *conflictTransaction) Commit() error {
+	err := t.Transaction.Commit()
+	if kv.IsCode(err, kv.CodeNotCommitted) {
+		t.e.conflicts.Add(1)
+	}
+	return err
+}
+
+func (t *conflictTransaction) Snapshot() kv.Reader { return rowCounter{t.Transaction.Snapshot(), t.e} }
+
+type rowCounter struct {
+	kv.Reader
+	e *conflictEngine
+}
+
+func (r rowCounter) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	return &countedRange{r.Reader.GetRange(in, o), r.e}
+}
+
+type countedRange struct {
+	kv.RangeIterator
+	e *conflictEngine
+}
+
+func (r *countedRange) Next() bool {
+	more := r.RangeIterator.Next()
+	if more {
+		r.e.rows.Add(1)
+	}
+	return more
+}
+
+// Tasks of several shards write rows of the same views, and marks for the same partials, and do not conflict.
+func TestBuild_withoutConflicts(t *testing.T) {
+	below := mustEngine(t)
+	e := &conflictEngine{Engine: below}
+	db := openAggregates(t, e, below, layer.CreateOptions{Shards: 4})
+	save(t, db, aggregateDesign())
+	ix := db.Index(mustDesign(t, db, "d"))
+	const docs = 400
+	for token := range int64(2) { // the first build, and one that finds partials
+		for i := range docs {
+			save(t, db, fmt.Sprintf(`{"_id":"%03d","rows":[[%d,%d],["same",1]]}`, i, i%7, token))
+		}
+		b, err := ix.StartBuild(t.Context(), token+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.conflicts.Store(0)
+		var tasks sync.WaitGroup
+		for _, shard := range b.Shards {
+			tasks.Go(func() {
+				for done := false; !done; {
+					r, err := b.Step(t.Context(), shard, 10)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					done = r.Done
+				}
+			})
+		}
+		tasks.Wait()
+		if n := e.conflicts.Load(); n > 0 {
+			t.Errorf("build %d: %d conflicts between tasks", token+1, n)
+		}
+		if ok, err := b.Finish(t.Context()); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		b.Close()
+	}
+}
+
+// A reduction of all rows, an offset and a skip read a part of the rows that grows with its logarithm, also after some writes.
+func TestIndex_Aggregate_reads(t *testing.T) {
+	below := mustEngine(t)
+	e := &conflictEngine{Engine: below}
+	db := openAggregates(t, e, below, layer.CreateOptions{})
+	save(t, db, aggregateDesign())
+	for i := range 20 {
+		rows := ""
+		for j := range 100 {
+			rows += fmt.Sprintf(`,[["%d",%d],1]`, j%5, i*100+j)
+		}
+		save(t, db, fmt.Sprintf(`{"_id":"%d","rows":[%s]}`, i, rows[1:]))
+	}
+	ix := db.Index(mustDesign(t, db, "d"))
+	build(t, ix, 1, 10)
+	for name, written := range map[string]bool{"clean": false, "after a write": true} {
+		if written {
+			save(t, db, `{"_id":"x","rows":[[["2",1000.5],1]]}`)
+			if ok, err := ix.CatchUp(t.Context(), 10); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		}
+		const most = 300 // of 2000 rows; partials are of 8
+		read := func(what string, f func()) {
+			e.rows.Store(0)
+			f()
+			if n := e.rows.Load(); n > most {
+				t.Errorf("%s, %s: %d rows were read", name, what, n)
+			}
+		}
+		read("sum", func() { reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "sum", Limit: -1}}) })
+		read("stats by group", func() {
+			reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "stats", Limit: -1}, GroupLevel: 1})
+		})
+		read("offset", func() {
+			if _, offset := pageOf(t, ix, layer.ViewQuery{View: "none", Key: []byte(`["4",1999]`), Limit: 1, WithOffset: true}); offset < 1999 {
+				t.Errorf("offset %d", offset)
+			}
+		})
+		read("skip", func() { pageOf(t, ix, layer.ViewQuery{View: "none", Skip: 1500, Limit: 1}) })
+	}
+}
