@@ -244,3 +244,35 @@ func TestProgram_CheckStorage(t *testing.T) {
 		t.Errorf("check after the first node exits with %d and prints %q", status, p.stdout)
 	}
 }
+
+// A byte of the log that was on disk is another one: the node does not start, and says why in a line.
+func TestProgram_Damage(t *testing.T) {
+	needEmbedded(t)
+	dir := t.TempDir()
+	p := start(t, dir)
+	p.client().ok("PUT", "/db", "")
+	for i := range 50 {
+		p.client().ok("PUT", fmt.Sprintf("/db/%d", i), `{"text":"`+strings.Repeat("x", 3000)+`"}`)
+	}
+	p.stop(syscall.SIGTERM)
+	logs, err := filepath.Glob(filepath.Join(dir, "data", "store", "*.log"))
+	if err != nil || len(logs) == 0 {
+		t.Fatal("no log", err)
+	}
+	file := logs[len(logs)-1]
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[20_000] ^= 1
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p = launch(t, dir, append([]string{"-data", dir + "/data"}, freePorts...)...)
+	if status := p.wait(startTimeout); status != 1 {
+		t.Errorf("the node exits with %d", status)
+	}
+	if !regexp.MustCompile(`(?m)^divan: .*the store in .* is damaged: .*; start on a backup`).MatchString(p.stderr.String()) {
+		t.Errorf("it says:\n%s", p.stderr)
+	}
+}

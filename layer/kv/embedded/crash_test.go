@@ -349,6 +349,8 @@ func TestOpen_damage(t *testing.T) {
 		if e, err := embedded.Open(dir, quietly); err == nil {
 			_ = e.Close()
 			t.Error("opened")
+		} else if !strings.Contains(err.Error(), "is damaged") || strings.Contains(err.Error(), "\n") {
+			t.Error(err)
 		}
 	})
 	t.Run("manifest's middle", func(t *testing.T) {
@@ -358,6 +360,8 @@ func TestOpen_damage(t *testing.T) {
 		if e, err := embedded.Open(dir, quietly); err == nil {
 			_ = e.Close()
 			t.Error("opened")
+		} else if !strings.Contains(err.Error(), "is damaged") || strings.Contains(err.Error(), "\n") {
+			t.Error(err)
 		}
 	})
 	t.Run("horizon", func(t *testing.T) {
@@ -367,6 +371,21 @@ func TestOpen_damage(t *testing.T) {
 		if e, err := embedded.Open(dir, quietly); err == nil {
 			_ = e.Close()
 			t.Error("opened")
+		} else if !strings.Contains(err.Error(), "is damaged") || strings.Contains(err.Error(), "\n") {
+			t.Error(err)
+		}
+	})
+	t.Run("missing log", func(t *testing.T) {
+		dir := t.TempDir()
+		fill(t, dir, false)
+		if err := os.Remove(newest(t, dir, "*.log")); err != nil {
+			t.Fatal(err)
+		}
+		if e, err := embedded.Open(dir, quietly); err == nil {
+			_ = e.Close()
+			t.Error("opened")
+		} else if !strings.Contains(err.Error(), "is damaged") || strings.Contains(err.Error(), "\n") {
+			t.Error(err)
 		}
 	})
 	t.Run("missing table", func(t *testing.T) {
@@ -378,6 +397,8 @@ func TestOpen_damage(t *testing.T) {
 		if e, err := embedded.Open(dir, quietly); err == nil {
 			_ = e.Close()
 			t.Error("opened")
+		} else if !strings.Contains(err.Error(), "is damaged") || strings.Contains(err.Error(), "\n") {
+			t.Error(err)
 		}
 	})
 	t.Run("not a directory", func(t *testing.T) {

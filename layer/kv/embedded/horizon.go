@@ -62,7 +62,12 @@ func decodeMark(b []byte) (m mark, ok bool) {
 
 // damaged is the error for a store that has not what it had.
 func (h *horizon) damaged(format string, args ...any) error {
-	return fmt.Errorf("embedded: the store in %s is damaged: %s", h.dir, fmt.Sprintf(format, args...))
+	return damaged(h.dir, fmt.Errorf(format, args...))
+}
+
+// damaged is what the operator is told of a store that cannot be opened as it is.
+func damaged(dir string, what error) error {
+	return fmt.Errorf("embedded: the store in %s is damaged: %w; nothing was changed in it; start on a backup, or bring the files back that it had", dir, what)
 }
 
 // read reads the file, if there is one, and compares the manifest with it. Before the store is opened.

@@ -81,8 +81,8 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	db, err := openPebble(dir, po)
 	if err != nil {
 		_ = lock.Close()
-		if pebble.IsCorruptionError(err) {
-			return nil, fmt.Errorf("embedded: the store in %s is damaged: %w", dir, err)
+		if pebble.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist) { // the directory is there, so it is a file of it that is not
+			return nil, damaged(dir, err)
 		}
 		return nil, fmt.Errorf("embedded: open the store in %s: %w", dir, err)
 	}
