@@ -7,9 +7,13 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// minWakeGap is the shortest time between two wakes of a shard's listeners: under a stream of commits, listeners get the entries of a gap in
-// one reading.
-const minWakeGap = time.Millisecond
+// Under a stream of commits, listeners get the entries of a gap in one reading. The gap between two wakes grows with the listeners: each of them reads, and
+// together they are not to take the processors from the writers. A commit after a gap without any wakes at once.
+const (
+	minWakeGap     = time.Millisecond
+	maxWakeGap     = 20 * time.Millisecond
+	gapPerListener = 10 * time.Microsecond
+)
 
 // shardBehavior hears of one shard and wakes those who want to (clause C7). Where the shard's actor is placed on this node, it watches the store. Where it is placed
 // on another one it follows that: the exchange says whether that one watches, and wakes come from there; while there is doubt it watches by itself.
@@ -22,6 +26,7 @@ type shardBehavior struct {
 	wanted func() bool // whether somebody wants to hear of the shard
 	// elsewhere is the node to follow, empty where this one is to watch, and whether that one can be relied on now.
 	elsewhere func() (owner string, covered bool)
+	listeners func() int    // of this node
 	patience  time.Duration // to wait for the owner's first answer before watching
 	shared    bool          // there are other nodes, to be told whether this one watches
 	linger    time.Duration
@@ -227,7 +232,8 @@ func (b *shardBehavior) onFired(now time.Time, err error) []effect {
 	if b.shared {
 		e = append(e, vouch{vouchArming})
 	}
-	if gap := minWakeGap - now.Sub(b.lastWake); gap > 0 {
+	between := min(max(minWakeGap, time.Duration(b.listeners())*gapPerListener), maxWakeGap)
+	if gap := between - now.Sub(b.lastWake); gap > 0 {
 		b.phase = shardPausing
 		return append(e, after{gap, armNow{b.epoch}})
 	}

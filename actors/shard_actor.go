@@ -16,7 +16,11 @@ func (s *System) shardSpec(db Database, shard layer.ShardID) spec {
 			return &shardBehavior{
 				wanted:    func() bool { return s.hub.audience(db, shard) != nil },
 				elsewhere: func() (string, bool) { return s.elsewhere(k) },
-				patience:  s.o.Beat / 3, shared: s.o.Peers != nil,
+				listeners: func() int {
+					_, n, _ := s.hub.figures(db, shard)
+					return n
+				},
+				patience: s.o.Beat / 3, shared: s.o.Peers != nil,
 				linger: s.o.Linger, backoff: newBackoff(10*time.Millisecond, 5*time.Second),
 			}
 		},

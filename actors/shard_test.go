@@ -54,6 +54,18 @@ func TestShardBehavior(t *testing.T) {
 			{time.Second + minWakeGap, armNow{}, false, "arm", shardArming, ""},
 			{time.Second + minWakeGap, watchArmed{seen: seq(9)}, false, "await wakeThem", shardWatching, ""},
 		}},
+		{"with many listeners the gap is longer, and a commit after it wakes at once", []turn{
+			{0, started{}, false, "arm", shardArming, ""},
+			{time.Second, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching, ""},
+			{time.Second + 5*gap, crowded(1000), false, "", shardWatching, ""},
+			{time.Second + 9*gap, watchFired{}, false, "after", shardPausing, ""},
+			{time.Second + 10*gap, armNow{}, false, "arm", shardArming, ""},
+			{time.Second + 10*gap, watchArmed{seen: seq(2)}, false, "await wakeThem", shardWatching, ""},
+			{time.Second + 20*gap, watchFired{}, false, "arm", shardArming, ""},
+			{time.Second + 20*gap, watchArmed{seen: seq(3)}, false, "await wakeThem", shardWatching, ""},
+			{time.Second + 21*gap, crowded(1_000_000), false, "", shardWatching, ""},
+			{time.Second + 40*gap, watchFired{}, false, "arm", shardArming, ""},
+		}},
 		{"a failing store wakes listeners at pauses, and news after it", []turn{
 			{0, started{}, false, "arm", shardArming, ""},
 			{1, watchArmed{err: errors.New("no")}, false, "wakeThem after", shardRetrying, ""},
@@ -137,11 +149,16 @@ func TestShardBehavior(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			listening := true
 			var owner string
+			crowd := crowded(1)
 			b := &shardBehavior{wanted: func() bool { return listening }, linger: time.Second, backoff: newBackoff(time.Millisecond, time.Second),
+				listeners: func() int { return int(crowd) },
 				elsewhere: func() (string, bool) { return strings.TrimSuffix(owner, "!"), strings.HasSuffix(owner, "!") }}
 			start := time.Unix(1000, 0)
 			for i, turn := range tc.turns {
 				listening, owner = !turn.nobody, turn.owner
+				if n, ok := turn.message.(crowded); ok {
+					crowd = n
+				}
 				got := names(b.step(start.Add(turn.at), ofEpoch(turn.message, b.epoch)))
 				if phase, _ := b.status(); got != turn.want || phase != string(turn.phase) {
 					t.Fatalf("turn %d, %T: %q in phase %q, want %q in %q", i, turn.message, got, phase, turn.want, turn.phase)
@@ -150,6 +167,9 @@ func TestShardBehavior(t *testing.T) {
 		})
 	}
 }
+
+// crowded is no message of the actor's: from now on there are so many listeners.
+type crowded int
 
 // ofEpoch is the message as the shell would send it in an epoch, where the case does not say that it comes too late.
 func ofEpoch(message any, epoch int) any {

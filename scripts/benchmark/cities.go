@@ -136,14 +136,13 @@ func write(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
 	if err := n.call(ctx, "PUT", "/single", nil, nil); err != nil {
 		return err
 	}
-	syncs, err := syncRate(n.cmd.Dir)
-	if err != nil {
-		return err
-	}
-	t.row("the disk: appends of 1 KB, each with fsync", "%.0f/s", syncs)
 	for _, c := range []struct{ clients, puts int }{{1, 1_000}, {64, 20_000}} {
+		before, err := syncRate(n.cmd.Dir)
+		if err != nil {
+			return err
+		}
 		began := time.Now()
-		err := each(c.clients, c.puts, func(i int) error {
+		err = each(c.clients, c.puts, func(i int) error {
 			doc := docs[i%len(docs)]
 			doc.ID = fmt.Sprintf("%d-%d", c.clients, i)
 			return n.call(ctx, "PUT", "/single/"+doc.ID, doc, nil)
@@ -153,6 +152,12 @@ func write(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
 		}
 		puts := rate(c.puts, time.Since(began))
 		if c.clients == 1 {
+			after, err := syncRate(n.cmd.Dir) // others may use the disk too: the better of two
+			if err != nil {
+				return err
+			}
+			syncs := max(before, after)
+			t.row("the disk: writes of 1 KB, each with fsync", "%.0f/s", syncs)
 			t.row("durable writes one by one, one client", "%.0f PUTs/s, %.0f%% of the disk's", puts, 100*puts/syncs)
 			continue
 		}
@@ -180,20 +185,25 @@ func writeSmall(ctx context.Context, n *node, t *table) error {
 	return err
 }
 
-// syncRate is how often a second one writer can append a little and have it on the disk.
-func syncRate(dir string) (float64, error) {
+// syncRate is how often a second one writer can write a little and have it on the disk. The space is there already, as a log's is.
+func syncRate(dir string) (perSecond float64, err error) {
 	f, err := os.CreateTemp(dir, "sync-")
 	if err != nil {
 		return 0, err
 	}
-	defer func() {
-		_ = f.Close()
-		_ = os.Remove(f.Name()) // the directory goes anyway
-	}()
-	some, n := make([]byte, 1024), 0
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	some := make([]byte, 1024)
+	const space = 16 << 20
+	if _, err := f.Write(make([]byte, space)); err != nil {
+		return 0, err
+	}
+	if err := f.Sync(); err != nil {
+		return 0, err
+	}
+	n := 0
 	began := time.Now()
 	for time.Since(began) < time.Second {
-		if _, err := f.Write(some); err != nil {
+		if _, err := f.WriteAt(some, int64(n*len(some)%space)); err != nil {
 			return 0, err
 		}
 		if err := f.Sync(); err != nil {
