@@ -157,7 +157,7 @@ func write(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
 				return err
 			}
 			syncs := max(before, after)
-			t.row("the disk: writes of 1 KB, each with fsync", "%.0f/s", syncs)
+			t.row("the disk: writes of 1 KB, each with fdatasync", "%.0f/s", syncs)
 			t.row("durable writes one by one, one client", "%.0f PUTs/s, %.0f%% of the disk's", puts, 100*puts/syncs)
 			continue
 		}
@@ -206,7 +206,7 @@ func syncRate(dir string) (perSecond float64, err error) {
 		if _, err := f.WriteAt(some, int64(n*len(some)%space)); err != nil {
 			return 0, err
 		}
-		if err := f.Sync(); err != nil {
+		if err := datasync(f); err != nil {
 			return 0, err
 		}
 		n++
