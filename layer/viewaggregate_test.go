@@ -20,6 +20,7 @@ import (
 	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/faultkv"
+	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
 	"github.com/divandb/divan/layer/reduce"
 	"github.com/divandb/divan/layer/script"
 )
@@ -396,6 +397,10 @@ func TestIndex_Aggregate_model(t *testing.T) {
 						t.Fatal(err)
 					}
 					b.Close()
+					if fdbtest.Enabled() { // queries beside a build see one state only where they map what is lacking in time, which a busy machine may not
+						token++
+						build(t, ix, token, 30)
+					}
 				default:
 					if _, err := ix.CatchUp(t.Context(), 1000); err != nil {
 						t.Fatal(err)
