@@ -277,7 +277,7 @@ type indexReading struct {
 	close func() // idempotent
 }
 
-// read begins a query, whose rows go with the documents where docs is set. fresh is ViewQuery.Fresh.
+// read begins a query, whose rows go with the documents where docs is set, and which otherwise reads documents as they are now. fresh is ViewQuery.Fresh.
 func (ix *Index) read(ctx context.Context, docs, fresh bool) (*indexReading, error) {
 	s, err := ix.db.openStream(ctx)
 	if err != nil {
@@ -306,7 +306,7 @@ func (ix *Index) read(ctx context.Context, docs, fresh bool) (*indexReading, err
 	if held == nil {
 		return r, nil
 	}
-	if held.docs != nil {
+	if docs && held.docs != nil {
 		r.docs = s.at(held.docs)
 	}
 	if held.rows != nil {

@@ -23,6 +23,9 @@ type ViewQuery struct {
 	Limit, Skip          int // Limit < 0 is none
 	IncludeDocs          bool
 	Conflicts            bool
+	// CurrentDocs has IncludeDocs show the documents as they are now, as CouchDB does beside rows that may be old (update=false); without it they are those that
+	// the rows were made from.
+	CurrentDocs bool
 	// Fresh refuses to answer from rows that are not those of one version: an error named IndexBehind, where the engine holds no snapshots and the index has
 	// fallen behind by more than a query can apply itself.
 	Fresh      bool
@@ -54,7 +57,7 @@ func (ix *Index) Query(ctx context.Context, q ViewQuery) (*ViewResult, error) {
 	if !ok {
 		return nil, errf(NotFound, "", "missing_named_view")
 	}
-	r, err := ix.read(ctx, q.IncludeDocs, q.Fresh)
+	r, err := ix.read(ctx, q.IncludeDocs && !q.CurrentDocs, q.Fresh)
 	if err != nil {
 		return nil, err
 	}

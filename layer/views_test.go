@@ -401,3 +401,37 @@ func expectedRows(docs map[string][]string) []string {
 	}
 	return out
 }
+
+// Beside rows that may be old, CurrentDocs shows what the documents are now: none for one that was deleted since.
+func TestIndex_Query_currentDocs(t *testing.T) {
+	for _, snapshots := range []bool{true, false} {
+		t.Run(fmt.Sprintf("snapshots %v", snapshots), func(t *testing.T) {
+			db := openViewsOn(t, mustEngineWith(t, snapshots), layer.CreateOptions{})
+			save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function (doc) { emit(doc._id) }"}}}`)
+			save(t, db, `{"_id":"a","n":1}`)
+			save(t, db, `{"_id":"b","n":1}`)
+			ix := db.Index(mustDesign(t, db, "d"))
+			build(t, ix, 1, 100)
+			save(t, db, `{"_id":"a","n":2}`)
+			save(t, db, `{"_id":"b","_deleted":true}`)
+			result, err := ix.Query(t.Context(), layer.ViewQuery{View: "v", Limit: -1, IncludeDocs: true, CurrentDocs: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for row, err := range result.Rows {
+				if err != nil {
+					t.Fatal(err)
+				}
+				body := "none"
+				if row.Doc != nil {
+					body = string(row.Doc.Body)
+				}
+				got = append(got, row.ID+" "+body)
+			}
+			if want := []string{`a {"n":2}`, "b none"}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -227,6 +227,7 @@ func (r *rowsQuery) viewQuery(view string) layer.ViewQuery {
 	o := layer.ViewQuery{
 		View: view, Partition: r.partition, StartDocID: r.startDocID, EndDocID: r.endDocID, ExcludeEnd: r.excludeEnd, Descending: r.descending,
 		Limit: r.limit, Skip: r.skip, IncludeDocs: r.includeDocs, Conflicts: r.includeDocs && r.wantsConflicts(), WithOffset: true, Fresh: r.update == UpdateTrue,
+		CurrentDocs: r.update != UpdateTrue,
 	}
 	if r.hasKeys {
 		o.Keys = make([][]byte, len(r.keys))
