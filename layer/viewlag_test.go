@@ -63,4 +63,28 @@ func TestIndex_largeLag(t *testing.T) {
 	if _, err := ix.Reduce(t.Context(), layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "v", Fresh: true}}); layer.KindOf(err) != layer.NotFound {
 		t.Errorf("a view without reduce: %v", err)
 	}
+	// Such a query is begun again once the index is up to date, and no more often than that.
+	ensured := 0
+	b.Close()
+	begin := func() (*layer.ViewResult, error) {
+		return ix.Query(t.Context(), layer.ViewQuery{View: "v", Limit: -1, Fresh: true})
+	}
+	result, err := layer.BeginEnsured(func() error {
+		ensured++
+		build(t, ix, 3, 300)
+		return nil
+	}, begin)
+	if err != nil || ensured != 1 || result.TotalRows != docs {
+		t.Fatalf("%+v, %v, after %d times", result, err, ensured)
+	}
+	for _, err := range result.Rows {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	stuck := errors.New("stuck")
+	never := func() (int, error) { return 0, &layer.Error{Kind: layer.Unavailable, Name: layer.IndexBehind} }
+	if _, err := layer.BeginEnsured(func() error { return stuck }, never); !errors.Is(err, stuck) {
+		t.Errorf("ensure failed: %v", err)
+	}
 }

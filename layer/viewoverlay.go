@@ -1,5 +1,7 @@
 package layer
 
+import "errors"
+
 // overlayDocs and overlayBytes are how much of a lag a query applies itself. It is not committed, but has to fit a transaction's memory and time.
 const (
 	overlayDocs  = 10_000
@@ -9,6 +11,22 @@ const (
 // IndexBehind is the Name of the error (Unavailable) of a Fresh query that finds more changes than it can apply itself: have the index brought up to date, and
 // query again.
 const IndexBehind = "index_behind"
+
+// BeginEnsured begins a Fresh query, and begins it again after ensure has brought the index up to date where begin answers IndexBehind: writers may be faster
+// than a query for a while. It gives up after some attempts, with that error.
+func BeginEnsured[T any](ensure func() error, begin func() (T, error)) (T, error) {
+	const attempts = 10
+	for attempt := 1; ; attempt++ {
+		result, err := begin()
+		var behind *Error
+		if attempt == attempts || !errors.As(err, &behind) || behind.Name != IndexBehind {
+			return result, err
+		}
+		if err := ensure(); err != nil {
+			return result, err
+		}
+	}
+}
 
 // overlay makes a query see one state where the engine holds no snapshots. What the index lacks at the version of the stream's transaction is applied in that
 // transaction, which is read through its own writes and never committed: rows are then those of the documents at that version, also while a build writes

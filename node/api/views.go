@@ -1,7 +1,6 @@
 package api
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 
@@ -150,19 +149,9 @@ func (s *stream) view(v *viewRequest, r *rowsQuery) error {
 	return s.row()
 }
 
-// ensured begins a query, again after the index was brought up to date where it has fallen behind so far meanwhile that the query has no right answer.
+// ensured begins a query, again where the index has fallen behind too far meanwhile.
 func ensured[T any](q *request, v *viewRequest, begin func() (T, error)) (T, error) {
-	const attempts = 10
-	for attempt := 1; ; attempt++ {
-		result, err := begin()
-		var behind *layer.Error
-		if attempt == attempts || !errors.As(err, &behind) || behind.Name != layer.IndexBehind {
-			return result, err
-		}
-		if err := q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, UpdateTrue); err != nil {
-			return result, err
-		}
-	}
+	return layer.BeginEnsured(func() error { return q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, UpdateTrue) }, begin)
 }
 
 // reducedView writes one reduced result.

@@ -20,9 +20,9 @@ func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, err
 		return nil, readError(err)
 	}
 	q := viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending)
-	q.Limit, q.IncludeDocs = atMost(read.Limit, read.Skip), read.WithDoc
+	q.Limit, q.IncludeDocs, q.Fresh = atMost(read.Limit, read.Skip), read.WithDoc, read.Update == exec.UpdateTrue
 	open := func(ctx context.Context) (iter.Seq2[layer.ViewRow, error], error) {
-		result, err := ix.Query(ctx, q)
+		result, err := layer.BeginEnsured(d.ensure(ctx, ix, read.Update), func() (*layer.ViewResult, error) { return ix.Query(ctx, q) })
 		if isEmptyRange(err) {
 			return nothing[layer.ViewRow], nil
 		}
@@ -50,9 +50,9 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 		return nil, readError(err)
 	}
 	q := layer.ReduceQuery{ViewQuery: viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending), GroupLevel: read.GroupLevel}
-	q.Limit = atMost(read.Limit, read.Skip)
+	q.Limit, q.Fresh = atMost(read.Limit, read.Skip), read.Update == exec.UpdateTrue
 	open := func(ctx context.Context) (iter.Seq2[layer.ReduceRow, error], error) {
-		result, err := ix.Reduce(ctx, q)
+		result, err := layer.BeginEnsured(d.ensure(ctx, ix, read.Update), func() (*layer.ReduceResult, error) { return ix.Reduce(ctx, q) })
 		if isEmptyRange(err) {
 			return nothing[layer.ReduceRow], nil
 		}
@@ -80,10 +80,12 @@ func (d *database) index(ctx context.Context, name string, mode exec.UpdateMode)
 		return nil, &exec.ReadError{Kind: exec.Unsupported, Message: "the view is partitioned: its rows are in order within each partition only; " +
 			"options.partitioned = false in the design document makes a view of the whole database"}
 	}
-	if err := d.source.Ensure(ctx, d.db, design, mode); err != nil {
-		return nil, err
-	}
-	return d.db.Index(design), nil
+	ix := d.db.Index(design)
+	return ix, d.ensure(ctx, ix, mode)()
+}
+
+func (d *database) ensure(ctx context.Context, ix *layer.Index, mode exec.UpdateMode) func() error {
+	return func() error { return d.source.Ensure(ctx, d.db, ix.Design(), mode) }
 }
 
 // viewQuery turns a range whose ends do not depend on the direction, or keys in the order of the read, into the layer's.
