@@ -16,6 +16,8 @@ type docWindow struct {
 	include   bool
 	conflicts bool
 	rows      []ViewRow
+	after     []viewCursor // of each of rows
+	answered  *viewCursor  // behind the last row that was yielded
 }
 
 // docWindowRows grows from the first to the last: the first row is answered soon, long responses read many at once.
@@ -24,23 +26,35 @@ const (
 	docWindowRows   = 128
 )
 
-func newDocWindow(s *stream, include, conflicts bool) *docWindow {
-	return &docWindow{s: s, include: include, conflicts: conflicts, rows: make([]ViewRow, 0, firstWindowRows)}
+func newDocWindow(s *stream, include, conflicts bool, answered *viewCursor) *docWindow {
+	w := &docWindow{s: s, include: include, conflicts: conflicts, answered: answered}
+	w.grow(firstWindowRows)
+	return w
 }
 
-// push yields a row, at once or with its window. false means that the caller wants no more.
-func (w *docWindow) push(row ViewRow, yield func(ViewRow, error) bool) (bool, error) {
+func (w *docWindow) grow(n int) {
+	w.rows, w.after = make([]ViewRow, 0, n), make([]viewCursor, 0, n)
+}
+
+// holds reports whether rows wait for their documents.
+func (w *docWindow) holds() bool { return len(w.rows) > 0 }
+
+// push yields a row, at once or with its window; after is the place behind it. false means that the caller wants no more. A retryable error means that the
+// transaction has ended: the rows that were held back are lost.
+func (w *docWindow) push(row ViewRow, after viewCursor, yield func(ViewRow, error) bool) (bool, error) {
 	if !w.include {
-		return yield(row, nil), nil
+		more := yield(row, nil)
+		*w.answered = after
+		return more, nil
 	}
 	row.Key, row.Value = slices.Clone(row.Key), slices.Clone(row.Value) // they outlive the iterator's step
-	w.rows = append(w.rows, row)
+	w.rows, w.after = append(w.rows, row), append(w.after, after)
 	if len(w.rows) < cap(w.rows) {
 		return true, nil
 	}
 	more, err := w.flush(yield)
 	if n := cap(w.rows); n < docWindowRows {
-		w.rows = make([]ViewRow, 0, 2*n)
+		w.grow(2 * n)
 	}
 	return more, err
 }
@@ -49,20 +63,17 @@ func (w *docWindow) push(row ViewRow, yield func(ViewRow, error) bool) (bool, er
 func (w *docWindow) flush(yield func(ViewRow, error) bool) (bool, error) {
 	rows := w.rows
 	w.rows = w.rows[:0]
-	for {
-		err := w.load(rows)
-		if err == nil {
-			break
-		}
-		if err := w.s.renew(err); err != nil {
-			return false, err
-		}
+	if err := w.load(rows); err != nil {
+		return false, err
 	}
-	for _, row := range rows {
-		if !yield(row, nil) {
+	for i, row := range rows {
+		more := yield(row, nil)
+		*w.answered = w.after[i]
+		if !more {
 			return false, nil
 		}
 	}
+	w.after = w.after[:0]
 	return true, nil
 }
 

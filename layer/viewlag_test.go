@@ -6,11 +6,15 @@ import (
 	"testing"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
 // Where the engine holds no snapshots, a query applies a large lag itself, also while a build has written half of it: each document once, with the body that
 // its row was made from. What is more than that is refused where the query has to be fresh, and never answered wrongly.
 func TestIndex_largeLag(t *testing.T) {
+	if faultkv.Enabled() {
+		t.Skip("a query that applies thousands of documents meets a fault in every transaction")
+	}
 	db := openViewsOn(t, mustEngineWith(t, false), layer.CreateOptions{Shards: 2})
 	save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc.n, doc.n); }"}}}`)
 	ix := db.Index(mustDesign(t, db, "d"))

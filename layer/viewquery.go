@@ -129,35 +129,74 @@ func (q *ViewQuery) ranges(k *indexKeys, view int) ([]span, error) {
 	return ranges, nil
 }
 
-// yieldRows counts skip and limit over all ranges.
+// yieldRows counts skip and limit over all ranges. Rows go with the documents of the transaction that read them (apache/couchdb #3381): where that ends, those
+// that were not yielded yet are read again in the next one.
 func (r *indexReading) yieldRows(view int, prefix []byte, head int, ranges []span, q ViewQuery, yield func(ViewRow, error) bool) error {
-	skip, left := q.Skip, q.Limit
-	docs := newDocWindow(r.docs, q.IncludeDocs, q.Conflicts)
-	more := true
-	for _, part := range ranges {
-		if left == 0 || !more {
-			break
+	answered := viewCursor{skip: q.Skip, left: q.Limit}
+	for {
+		err := r.yieldOnce(view, prefix, head, ranges, &q, &answered, yield)
+		if err == nil {
+			return nil
 		}
-		var err error
-		if part, skip, err = r.skip(view, part, q.Descending, skip); err != nil {
+		if err := r.rows.renew(err); err != nil {
 			return err
 		}
-		o := kv.RangeOptions{Reverse: q.Descending, Mode: kv.ModeIterator}
-		if left > 0 {
-			o.Limit = skip + left
+	}
+}
+
+// viewCursor is a place in the answer to a query: behind a row of one of its ranges.
+type viewCursor struct {
+	part       int    // which range
+	after      []byte // the row's position; nil: none of the range yet
+	skip, left int
+}
+
+// rest is what is left of the range.
+func (c *viewCursor) rest(s span, reverse bool) span {
+	switch {
+	case c.after == nil:
+		return s
+	case reverse:
+		return span{s.begin, c.after}
+	}
+	return span{append(c.after[:len(c.after):len(c.after)], 0), s.end}
+}
+
+// yieldOnce goes on behind what was answered, in one transaction, and notes how far it has come.
+func (r *indexReading) yieldOnce(view int, prefix []byte, head int, ranges []span, q *ViewQuery, answered *viewCursor, yield func(ViewRow, error) bool) error {
+	turn := r.rows.turn
+	docs := newDocWindow(r.docs, q.IncludeDocs, q.Conflicts, answered)
+	more := true
+	for now := *answered; now.part < len(ranges) && now.left != 0 && more; now.part, now.after = now.part+1, nil {
+		part := now.rest(ranges[now.part], q.Descending)
+		var err error
+		if part, now.skip, err = r.skip(view, part, q.Descending, now.skip); err != nil {
+			return err
 		}
-		err = r.rows.scan(part.at(prefix), o, func(row kv.KeyValue) (bool, error) {
-			if skip > 0 {
-				skip--
+		if turn != r.rows.turn && docs.holds() { // skip has renewed the transaction
+			return r.yieldOnce(view, prefix, head, ranges, q, answered, yield)
+		}
+		turn = r.rows.turn
+		o := kv.RangeOptions{Reverse: q.Descending, Mode: kv.ModeIterator}
+		if now.left > 0 {
+			o.Limit = now.skip + now.left
+		}
+		in := part.at(prefix)
+		_, err = scanOnce(r.rows.r, &in, o, func(row kv.KeyValue) (bool, error) {
+			if now.skip > 0 {
+				now.skip--
 				return true, nil
 			}
-			left--
+			now.left--
 			out, err := parseRow(len(prefix)+head, row)
 			if err != nil {
 				return false, err
 			}
-			more, err = docs.push(out, yield)
-			return more && left != 0, err
+			if !r.rows.exact() {
+				now.after = bytes.Clone(row.Key[len(prefix):])
+			}
+			more, err = docs.push(out, now, yield)
+			return more && now.left != 0, err
 		})
 		if err != nil {
 			return err
