@@ -92,3 +92,54 @@ func TestIndex_largeLag(t *testing.T) {
 		t.Errorf("ensure failed: %v", err)
 	}
 }
+
+// Where a query's transaction ends while the documents of its rows are read, the rows are read again: none is shown with a newer document than its own.
+func TestIndex_Query_newerBody(t *testing.T) {
+	e := &oldReads{Engine: mustEngine(t)}
+	db := openViewsOn(t, e, layer.CreateOptions{})
+	save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function (doc) { emit(doc.n, doc.x) }"}}}`)
+	const docs = 100
+	write := func(x int, ids ...int) {
+		for _, i := range ids {
+			save(t, db, fmt.Sprintf(`{"_id":"%03d","n":%d,"x":%d}`, i, i, x))
+		}
+	}
+	for i := range docs {
+		write(0, i)
+	}
+	ix := db.Index(mustDesign(t, db, "d"))
+	build(t, ix, 1, 1000)
+	x := 0
+	for name, q := range map[string]layer.ViewQuery{
+		"all": {Limit: -1}, "descending": {Limit: -1, Descending: true}, "limited": {Skip: 3, Limit: 20},
+		"keys": {Keys: [][]byte{[]byte("98"), []byte("2"), []byte("50"), []byte("3")}, Limit: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q.View, q.IncludeDocs = "v", true
+			want := len(rows(t, ix, q))
+			result, err := ix.Query(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x++
+			meanwhile := func() { write(x, 0, 2, 4, docs-1) } // one of them is among the first rows of each query
+			e.before.Store(&meanwhile)
+			n := 0
+			for row, err := range result.Rows {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if body := fmt.Sprintf(`{"n":%s,"x":%s}`, row.Key, row.Value); row.Doc == nil || string(row.Doc.Body) != body {
+					t.Errorf("row %s of %s, %s, has the document %+v", row.Key, row.ID, row.Value, row.Doc)
+				}
+				n++
+			}
+			if e.before.Load() != nil {
+				t.Fatal("no document was read")
+			}
+			if n != want {
+				t.Errorf("%d rows, want %d", n, want)
+			}
+		})
+	}
+}
