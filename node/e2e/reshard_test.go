@@ -96,10 +96,12 @@ func (c *consumer) see(line *feedLine, shard, last string) {
 	if _, twice := c.shard[line.Seq]; twice {
 		c.faults = append(c.faults, fmt.Sprintf("shard %q: %s came twice", shard, line.Seq))
 	}
-	if old := c.newest[line.ID]; old.Seq >= line.Seq {
-		c.faults = append(c.faults, fmt.Sprintf("shard %q: %s at %s after %s", shard, line.ID, line.Seq, old.Seq))
-	}
-	c.shard[line.Seq], c.newest[line.ID] = shard, *line
+	c.shard[line.Seq] = shard
+	if old := c.newest[line.ID]; old.Seq < line.Seq {
+		c.newest[line.ID] = *line
+	} else if shard == "" {
+		c.faults = append(c.faults, fmt.Sprintf("%s at %s after %s", line.ID, line.Seq, old.Seq))
+	} // else a document has moved on to a shard that replaces this one, and whose consumer did not wait for the end of all that are replaced
 }
 
 // followShards follows the shards of a map and those that replace them.
