@@ -11,6 +11,9 @@ import (
 
 // A function that loops on many documents is stopped sooner with each, and every other document is mapped; the function beside it keeps its time.
 func TestMaps_manyLoops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures times, which the race detector stretches")
+	}
 	const limit, docs = time.Second, 12
 	s := open(t, script.Limits{Time: limit})
 	m, err := s.Maps(t.Context(), nil, []script.Function{
