@@ -21,9 +21,13 @@ const (
 )
 
 // Aggregate brings the partial aggregates of the index up to date with its rows, in small transactions (see viewpartials.go). It may run at any time, beside
-// writers and other calls: it gives way to them, and what they keep it from stays for the next call. It does nothing to an index that there is not.
-func (ix *Index) Aggregate(ctx context.Context) error {
-	on, err := read(ctx, ix.db, ix.beginAggregates)
+// writers and other calls: it gives way to them, and what they keep it from stays for the next call. It does nothing to an index that there is not, nor to one
+// that is built for the first time: its rows would be marked one by one, and the end of the build aggregates them all.
+func (ix *Index) Aggregate(ctx context.Context) error { return ix.aggregate(ctx, false) }
+
+// aggregate is Aggregate; closing says that a build is about to end.
+func (ix *Index) aggregate(ctx context.Context, closing bool) error {
+	on, err := read(ctx, ix.db, func(t *txn) (bool, error) { return ix.beginAggregates(t, closing) })
 	if !on || err != nil {
 		return err
 	}
@@ -46,8 +50,8 @@ func (ix *Index) Aggregate(ctx context.Context) error {
 	return nil
 }
 
-// beginAggregates has writers of rows leave marks from now on. false where there is no index.
-func (ix *Index) beginAggregates(t *txn) (bool, error) {
+// beginAggregates has writers of rows leave marks from now on. false where there is nothing to aggregate yet.
+func (ix *Index) beginAggregates(t *txn, closing bool) (bool, error) {
 	k := ix.keys(t.keys)
 	aggregated := getAggregated(t, &k)
 	status, seq := t.Get(k.infoKey(keyspace.ViewStatus)), t.Get(k.infoKey(keyspace.ViewUpdateSeq))
@@ -59,7 +63,7 @@ func (ix *Index) beginAggregates(t *txn) (bool, error) {
 		return false, err
 	}
 	at, err := parseIndexSeq(seq)
-	if err != nil || building == nil && (at.collation == 0 || at.stale()) {
+	if err != nil || !(closing && building != nil) && (at.collation == 0 || at.stale()) {
 		return false, err
 	}
 	t.Set(k.infoKey(keyspace.ViewAggregated), tuple.AppendInt(nil, keyspace.AggregateFormat))

@@ -90,16 +90,12 @@ func (b *Build) start(t *txn) error {
 	if b.exact = b.snapshot != nil; b.exact {
 		goalReader = b.snapshot
 	}
-	if old != nil && old.token > b.Token {
-		return errf(Conflict, "job_lost", "a newer build of the index is under way")
-	}
-	at, err := parseIndexSeq(state)
+	at, stale, err := b.takeOver(t, old, state)
 	if err != nil {
 		return err
 	}
-	if at.stale() {
-		clearIndex(t, &b.keys)
-		at, old = indexSeq{}, nil
+	if stale {
+		old = nil
 	}
 	b.From = at.seq
 	if old == nil && !b.From.IsZero() && b.exact { // readers stay with these rows until the end of the build
@@ -135,21 +131,29 @@ func (b *Build) start(t *txn) error {
 	return nil
 }
 
+// takeOver is where the index stands, which a newer build than this one may not have. Of rows in an order of the past nothing is left: the zero indexSeq.
+func (b *Build) takeOver(t *txn, old *buildStatus, state kv.Future[[]byte]) (at indexSeq, stale bool, err error) {
+	if old != nil && old.token > b.Token {
+		return at, false, errf(Conflict, "job_lost", "a newer build of the index is under way")
+	}
+	if at, err = parseIndexSeq(state); err != nil || !at.stale() {
+		return at, false, err
+	}
+	clearIndex(t, &b.keys)
+	return indexSeq{}, true, nil
+}
+
 // startInteractive begins a build up to the creation. Writers go on meanwhile, so that no snapshot is needed; each transaction looks whether its documents are
 // still where they were.
 func (b *Build) startInteractive(t *txn, old *buildStatus, state kv.Future[[]byte]) error {
 	unpin(&b.snapshot) // of an attempt that did not know yet that writers keep the index
 	b.first.Store(false)
 	b.publishing.settle(false, false)
-	if old != nil && old.token > b.Token {
-		return errf(Conflict, "job_lost", "a newer build of the index is under way")
-	}
-	at, err := parseIndexSeq(state)
+	at, stale, err := b.takeOver(t, old, state)
 	if err != nil {
 		return err
 	}
-	if at.stale() {
-		clearIndex(t, &b.keys)
+	if stale {
 		t.createIndex(&b.keys)
 		b.reset = true
 		return nil
@@ -342,7 +346,7 @@ func (b *Build) Finish(ctx context.Context) (bool, error) {
 	if err := b.learn(ctx); err != nil {
 		return false, err
 	}
-	if err := b.Index.Aggregate(ctx); err != nil { // before readers come
+	if err := b.Index.aggregate(ctx, true); err != nil { // before readers come
 		return false, err
 	}
 	for {

@@ -1,0 +1,133 @@
+package layer_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// costs are calls of an engine: what a build asks of it is what the build costs on FoundationDB, where each read is a message.
+type costs struct {
+	transactions, gets, ranges, rows, sets, atomics, bytes atomic.Int64
+}
+
+// costEngine counts. It holds no snapshots, as FoundationDB does not.
+type costEngine struct {
+	kv.Engine
+	costs
+}
+
+func (e *costEngine) Begin(ctx context.Context) kv.Transaction {
+	e.transactions.Add(1)
+	return &costTransaction{e.Engine.Begin(ctx), &e.costs}
+}
+
+func (e *costEngine) forget() {
+	for _, c := range []*atomic.Int64{&e.transactions, &e.gets, &e.ranges, &e.rows, &e.sets, &e.atomics, &e.bytes} {
+		c.Store(0)
+	}
+}
+
+type costTransaction struct {
+	kv.Transaction
+	c *costs
+}
+
+func (t *costTransaction) Set(key, value []byte) {
+	t.c.sets.Add(1)
+	t.c.bytes.Add(int64(len(key) + len(value)))
+	t.Transaction.Set(key, value)
+}
+
+func (t *costTransaction) Atomic(op kv.AtomicOp, key, operand []byte) {
+	t.c.atomics.Add(1)
+	t.Transaction.Atomic(op, key, operand)
+}
+
+func (t *costTransaction) Get(key []byte) kv.Future[[]byte] {
+	return costReader{t.Transaction, t.c}.Get(key)
+}
+
+func (t *costTransaction) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	return costReader{t.Transaction, t.c}.GetRange(in, o)
+}
+
+func (t *costTransaction) Snapshot() kv.Reader { return costReader{t.Transaction.Snapshot(), t.c} }
+
+type costReader struct {
+	kv.Reader
+	c *costs
+}
+
+func (r costReader) Get(key []byte) kv.Future[[]byte] {
+	r.c.gets.Add(1)
+	return r.Reader.Get(key)
+}
+
+func (r costReader) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	r.c.ranges.Add(1)
+	return &costRange{r.Reader.GetRange(in, o), r.c}
+}
+
+type costRange struct {
+	kv.RangeIterator
+	c *costs
+}
+
+func (r *costRange) Next() bool {
+	more := r.RangeIterator.Next()
+	if more {
+		r.c.rows.Add(1)
+	}
+	return more
+}
+
+// A first build writes each row and where it is listed, and leaves no marks, although partials are asked for meanwhile as the actors do after a while.
+func TestBuild_cost(t *testing.T) {
+	e := &costEngine{Engine: mustEngine(t)}
+	db := openViewsOn(t, e, layer.CreateOptions{})
+	const docs, views = 1000, 3
+	loadCities(t, db, docs)
+	save(t, db, `{"_id":"_design/d","views":{
+		"country":{"map":"function(doc) { if (doc.country) emit(doc.country, null); }"},
+		"path":{"map":"function(doc) { emit([doc.country, doc.lat, doc.lng], 1); }","reduce":"_count"},
+		"name":{"map":"function(doc) { if (doc.name) emit(doc.name, doc.lat); }"}}}`)
+	ix := db.Index(mustDesign(t, db, "d"))
+	b, err := ix.StartBuild(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := ix.Aggregate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e.forget()
+	for done := false; !done; {
+		r, err := b.Step(t.Context(), b.Shards[0], 250)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done = r.Done
+	}
+	perDoc := func(c *atomic.Int64) float64 { return float64(c.Load()) / docs }
+	t.Logf("of a document: %.2f reads of a key, %.2f of rows of ranges, %.2f sets, %.2f atomic operations, %.0f bytes set; %d transactions, %d ranges",
+		perDoc(&e.gets), perDoc(&e.rows), perDoc(&e.sets), perDoc(&e.atomics), perDoc(&e.bytes), e.transactions.Load(), e.ranges.Load())
+	for _, most := range []struct {
+		what  string
+		count *atomic.Int64
+		of    float64
+	}{{"sets", &e.sets, 2*views + 0.1}, {"atomic operations", &e.atomics, 0.1}, {"reads of a key", &e.gets, 5.1}, {"rows of ranges", &e.rows, 1.1}} {
+		if n := perDoc(most.count); n > most.of {
+			t.Errorf("%s of a document: %.2f, at most %.2f", most.what, n, most.of)
+		}
+	}
+	if ok, err := b.Finish(t.Context()); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if n := len(rows(t, ix, layer.ViewQuery{View: "path"})); n != docs {
+		t.Errorf("%d rows, want %d", n, docs)
+	}
+}
