@@ -61,18 +61,24 @@ func pidOf(t *testing.T, settings string) int {
 }
 
 // scripts/cluster 3 as a user runs it: the nodes find each other by gossip, any of them serves any request over HTTP and SQL, one is killed and started
-// again while documents are written and a feed is read, and Ctrl-C stops all.
-func TestScript_Cluster(t *testing.T) {
+// again while documents are written and a feed is read, and Ctrl-C stops all. On the embedded engine node1 holds the store for the others; on FoundationDB
+// nobody does.
+func TestCluster_script(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
-	needEmbedded(t)
+	need(t, "bash", "scripts/cluster is written for it")
 	need(t, "setsid", "it is in util-linux")
 	dir := t.TempDir()
 	script := exec.Command("../../scripts/cluster", "3", dir)
 	script.Env = append(withoutDivan(os.Environ()), "DIVAN_BINARY="+divan,
 		fmt.Sprintf("HTTP_PORT=%d", portsInRow(t, 0, 1, 2)), fmt.Sprintf("SQL_PORT=%d", portsInRow(t, 0, 1, 2)),
 		fmt.Sprintf("GOSSIP_PORT=%d", 1+portsInRow(t, 0, 1, 2, 11, 12, 21, 22)))
+	engines := []string{"embedded", "remote", "remote"}
+	if testCluster != "" {
+		script.Env = append(script.Env, "DIVAN_CLUSTER_FILE="+testCluster)
+		engines = []string{"fdb", "fdb", "fdb"}
+	}
 	stdout := newLines()
 	script.Stdout, script.Stderr = stdout, os.Stderr
 	if err := script.Start(); err != nil {
@@ -86,8 +92,8 @@ func TestScript_Cluster(t *testing.T) {
 	for i := range nodes {
 		nodes[i] = &process{t: t, stdout: stdout}
 		nodes[i].waitReady()
-		if want := fmt.Sprintf("node%d", i+1); nodes[i].ready["name"] != want {
-			t.Fatalf("%v is not %s", nodes[i].ready, want)
+		if want := fmt.Sprintf("node%d", i+1); nodes[i].ready["name"] != want || nodes[i].ready["engine"] != engines[i] {
+			t.Fatalf("%v is not %s on %s", nodes[i].ready, want, engines[i])
 		}
 	}
 	const all = "node1 alive, node2 alive, node3 alive"
@@ -96,8 +102,9 @@ func TestScript_Cluster(t *testing.T) {
 		eventually(t, "every node sees every other", 20*time.Second, func() bool { return c.statuses(i) == all })
 	}
 	clients := []*client{nodes[0].client(), nodes[1].client(), nodes[2].client()}
-	clients[2].ok("PUT", "/db?changes_shards=2", "")
-	feed := clients[0].stream("/db/_changes?feed=continuous&heartbeat=1000")
+	db := fmt.Sprintf("script%d", time.Now().UnixNano()) // the directory in FoundationDB may not be new
+	clients[2].ok("PUT", "/"+db+"?changes_shards=2", "")
+	feed := clients[0].stream("/" + db + "/_changes?feed=continuous&heartbeat=1000")
 	defer feed.Close()
 	var seen sync.Map
 	var rows atomic.Int64
@@ -125,7 +132,7 @@ func TestScript_Cluster(t *testing.T) {
 				default:
 				}
 				doc := fmt.Sprintf("w%d-%06d", w, i)
-				r, err := clients[w].try("PUT", "/db/"+doc, `{}`)
+				r, err := clients[w].try("PUT", "/"+db+"/"+doc, `{}`)
 				if err != nil || r.status != 201 {
 					t.Errorf("a writer on node%d gets %d %s, %v", w+1, r.status, r.body, err)
 					return
@@ -156,7 +163,7 @@ func TestScript_Cluster(t *testing.T) {
 	close(stop)
 	writers.Wait()
 	clients[1] = again.client()
-	clients[1].ok("PUT", "/db/last", `{"n":7}`)
+	clients[1].ok("PUT", "/"+db+"/last", `{"n":7}`)
 	eventually(t, "the feed has every document", 20*time.Second, func() bool {
 		missing := 0
 		acked.Range(func(doc, _ any) bool {
@@ -172,14 +179,15 @@ func TestScript_Cluster(t *testing.T) {
 		t.Errorf("the feed has %d rows for %d documents", rows.Load(), count.Load()+1)
 	}
 	for i, node := range c.nodes {
-		if got := clients[i].object("GET", "/db", "")["doc_count"]; fmt.Sprint(got) != fmt.Sprint(count.Load()+1) {
+		if got := clients[i].object("GET", "/"+db, "")["doc_count"]; fmt.Sprint(got) != fmt.Sprint(count.Load()+1) {
 			t.Errorf("node%d counts %v documents, want %d", i+1, got, count.Load()+1)
 		}
 		var n int64
-		if err := connect(t, node, "db", "me").QueryRow(t.Context(), `SELECT count(*) FROM docs`).Scan(&n); err != nil || n != count.Load()+1 {
+		if err := connect(t, node, db, "me").QueryRow(t.Context(), `SELECT count(*) FROM docs`).Scan(&n); err != nil || n != count.Load()+1 {
 			t.Errorf("SQL on node%d counts %d, %v", i+1, n, err)
 		}
 	}
+	clients[0].ok("DELETE", "/"+db, "")
 	again.stop(syscall.SIGTERM)
 	if err := script.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
@@ -192,8 +200,10 @@ func TestScript_Cluster(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the script does not end")
 	}
-	if r, err := clients[0].try("GET", "/", ""); err == nil {
-		t.Errorf("node1 still answers %d", r.status)
+	for _, i := range []int{0, 2} { // node2 is not the script's any more
+		if r, err := clients[i].try("GET", "/", ""); err == nil {
+			t.Errorf("node%d still answers %d", i+1, r.status)
+		}
 	}
 	if rest := stdout.rest(); rest != "" {
 		t.Errorf("more than the ready lines: %q", rest)
