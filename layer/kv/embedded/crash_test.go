@@ -285,6 +285,15 @@ func TestOpen_damage(t *testing.T) {
 		}
 	}
 	quietly := embedded.Options{Logger: quiet(t)}
+	refused := func(t *testing.T, dir string) {
+		t.Helper()
+		if e, err := embedded.Open(dir, quietly); err == nil {
+			_ = e.Close()
+			t.Error("opened")
+		} else if !strings.Contains(err.Error(), "is damaged") || strings.Contains(err.Error(), "\n") {
+			t.Error(err)
+		}
+	}
 	t.Run("torn tail", func(t *testing.T) {
 		open, dir := t.TempDir(), t.TempDir()
 		e := write(t, open, false)
@@ -346,34 +355,19 @@ func TestOpen_damage(t *testing.T) {
 		dir := t.TempDir()
 		fill(t, dir, true)
 		damage(t, newest(t, dir, "MANIFEST-*"), func(b []byte) []byte { return b[:40] })
-		if e, err := embedded.Open(dir, quietly); err == nil {
-			_ = e.Close()
-			t.Error("opened")
-		} else if !strings.Contains(err.Error(), "is damaged") || strings.Contains(err.Error(), "\n") {
-			t.Error(err)
-		}
+		refused(t, dir)
 	})
 	t.Run("manifest's middle", func(t *testing.T) {
 		dir := t.TempDir()
 		fill(t, dir, true)
 		damage(t, newest(t, dir, "MANIFEST-*"), func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
-		if e, err := embedded.Open(dir, quietly); err == nil {
-			_ = e.Close()
-			t.Error("opened")
-		} else if !strings.Contains(err.Error(), "is damaged") || strings.Contains(err.Error(), "\n") {
-			t.Error(err)
-		}
+		refused(t, dir)
 	})
 	t.Run("horizon", func(t *testing.T) {
 		dir := t.TempDir()
 		fill(t, dir, false)
 		damage(t, newest(t, dir, "horizon"), func(b []byte) []byte { b[5] ^= 1; return b })
-		if e, err := embedded.Open(dir, quietly); err == nil {
-			_ = e.Close()
-			t.Error("opened")
-		} else if !strings.Contains(err.Error(), "is damaged") || strings.Contains(err.Error(), "\n") {
-			t.Error(err)
-		}
+		refused(t, dir)
 	})
 	t.Run("missing log", func(t *testing.T) {
 		dir := t.TempDir()
@@ -381,12 +375,7 @@ func TestOpen_damage(t *testing.T) {
 		if err := os.Remove(newest(t, dir, "*.log")); err != nil {
 			t.Fatal(err)
 		}
-		if e, err := embedded.Open(dir, quietly); err == nil {
-			_ = e.Close()
-			t.Error("opened")
-		} else if !strings.Contains(err.Error(), "is damaged") || strings.Contains(err.Error(), "\n") {
-			t.Error(err)
-		}
+		refused(t, dir)
 	})
 	t.Run("missing table", func(t *testing.T) {
 		dir := t.TempDir()
@@ -394,12 +383,7 @@ func TestOpen_damage(t *testing.T) {
 		if err := os.Remove(newest(t, dir, "*.sst")); err != nil {
 			t.Fatal(err)
 		}
-		if e, err := embedded.Open(dir, quietly); err == nil {
-			_ = e.Close()
-			t.Error("opened")
-		} else if !strings.Contains(err.Error(), "is damaged") || strings.Contains(err.Error(), "\n") {
-			t.Error(err)
-		}
+		refused(t, dir)
 	})
 	t.Run("not a directory", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "file")
