@@ -64,16 +64,21 @@ func (f watchFeeds) Listen(db *layer.Database, shards ...layer.ShardID) (<-chan 
 		go func() {
 			for first := true; ctx.Err() == nil; first = false {
 				w, _, err := db.WatchShard(ctx, shard)
+				// The new watch is armed before anybody is woken: what is committed between a reading and the next watch would wake nobody.
 				if first {
 					armed <- struct{}{}
+				} else {
+					wake()
 				}
 				if err != nil {
 					wake()
-					return
+					if layer.KindOf(err) == layer.NotFound {
+						return
+					}
+					continue
 				}
 				select {
 				case <-w.Done():
-					wake()
 				case <-ctx.Done():
 					w.Cancel()
 				}
