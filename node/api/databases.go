@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"hash/fnv"
 	"net/http"
 	"strconv"
@@ -143,15 +144,23 @@ func (q *request) putSecurity() error {
 }
 
 // getRevsLimit and putRevsLimit are /{db}/_revs_limit.
-func (q *request) getRevsLimit() error {
-	n, err := q.db.RevsLimit(q.ctx())
+func (q *request) getRevsLimit() error { return q.sendLimit(q.db.RevsLimit) }
+
+func (q *request) putRevsLimit() error {
+	return q.setLimit(badRequest("Rev limit must be an integer"), q.db.SetRevsLimit)
+}
+
+// sendLimit answers with one of the database's limits, a bare number.
+func (q *request) sendLimit(get func(context.Context) (int, error)) error {
+	n, err := get(q.ctx())
 	if err != nil {
 		return err
 	}
 	return q.sendJSON(http.StatusOK, strconv.AppendInt(nil, int64(n), 10))
 }
 
-func (q *request) putRevsLimit() error {
+// setLimit sets one of them to the number in the body; noNumber answers what is none.
+func (q *request) setLimit(noNumber error, set func(context.Context, int) error) error {
 	if err := q.requireDatabaseAdmin(); err != nil {
 		return err
 	}
@@ -161,9 +170,9 @@ func (q *request) putRevsLimit() error {
 	}
 	n, err := strconv.Atoi(body.Raw)
 	if err != nil {
-		return badRequest("Rev limit must be an integer")
+		return noNumber
 	}
-	if err := q.db.SetRevsLimit(q.ctx(), n); err != nil {
+	if err := set(q.ctx(), n); err != nil {
 		return err
 	}
 	return q.sendOK(http.StatusOK)

@@ -40,14 +40,7 @@ func (q *request) partition() error {
 	if e == nil {
 		return &fault{status: http.StatusNotFound, name: "not_found", reason: "missing"}
 	}
-	if err := e.access(q); err != nil {
-		return err
-	}
-	handler := e.handler(q.method)
-	if handler == nil {
-		return methodNotAllowed(e.allow)
-	}
-	return handler(q)
+	return q.reach(e)
 }
 
 // partitionEndpoint is what can be asked of one partition, nil for anything else.

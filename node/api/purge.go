@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"strconv"
 )
 
 // purge answers POST /{db}/_purge. Each document is purged for itself; an error is shown in its place, and the worst one is the status.
@@ -71,28 +70,8 @@ func (q *request) purgedInfos() error {
 }
 
 // getPurgesLimit and putPurgesLimit are /{db}/_purged_infos_limit: how many of them compaction leaves.
-func (q *request) getPurgesLimit() error {
-	n, err := q.db.PurgesLimit(q.ctx())
-	if err != nil {
-		return err
-	}
-	return q.sendJSON(http.StatusOK, strconv.AppendInt(nil, int64(n), 10))
-}
+func (q *request) getPurgesLimit() error { return q.sendLimit(q.db.PurgesLimit) }
 
 func (q *request) putPurgesLimit() error {
-	if err := q.requireDatabaseAdmin(); err != nil {
-		return err
-	}
-	body, err := q.jsonBody()
-	if err != nil {
-		return err
-	}
-	n, err := strconv.Atoi(body.Raw)
-	if err != nil {
-		n = 0 // refused like one
-	}
-	if err := q.db.SetPurgesLimit(q.ctx(), n); err != nil {
-		return err
-	}
-	return q.sendOK(http.StatusOK)
+	return q.setLimit(badRequest("`purged_infos_limit` must be positive integer"), q.db.SetPurgesLimit)
 }

@@ -158,6 +158,11 @@ func (s *Server) serve(q *request) error {
 	if s.o.Settings.IsTrue("chttpd", "require_valid_user") && q.user.Name == "" && !q.user.IsAdmin() && !e.login {
 		return unauthorized("Authentication required.")
 	}
+	return q.reach(e)
+}
+
+// reach has an endpoint answer, where the user may use it.
+func (q *request) reach(e *endpoint) error {
 	if err := e.access(q); err != nil {
 		return err
 	}
