@@ -10,25 +10,25 @@ import (
 // cleanupSpec is the actor that removes indexes which no design document has any more (clause V8), one database at a time. Its jobs are enqueued by the
 // transactions that write design documents, where the settings ask for it, and are due a while later.
 func (s *System) cleanupSpec() spec {
+	grace := s.grace(func(job string) bool { return s.o.Placer.Owns(layer.CleanupJobs, job) })
 	return spec{
 		kind: "cleanup",
 		make: func() behavior {
-			return &jobsBehavior{running: func() int { return 0 }, owns: func(job string) bool { return s.o.Placer.Owns(layer.CleanupJobs, job) },
-				limit: 1, grace: ownersGrace, backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
+			return &jobsBehavior{running: func() int { return 0 }, limit: 1, backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
 		},
 		perform: func(sh *shell, e effect) {
 			if _, claim := e.(claimJob); claim {
-				sh.do(func(ctx context.Context) any { return s.cleanUp(ctx) })
+				sh.do(func(ctx context.Context) any { return s.cleanUp(ctx, grace) })
 				return
 			}
-			s.performQueue(sh, layer.CleanupJobs, e)
+			s.performQueue(sh, layer.CleanupJobs, grace, e)
 		},
 	}
 }
 
 // cleanUp claims a job and does it.
-func (s *System) cleanUp(ctx context.Context) claimed {
-	job, err := s.store.Claim(ctx, layer.CleanupJobs, s.o.Node, s.o.Lease)
+func (s *System) cleanUp(ctx context.Context, grace layer.Grace) claimed {
+	job, err := s.store.Claim(ctx, layer.CleanupJobs, s.o.Node, s.o.Lease, grace)
 	if err != nil || job == nil {
 		return claimed{none: job == nil, err: err}
 	}

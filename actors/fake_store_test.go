@@ -110,7 +110,7 @@ func (s *store) Job(_ context.Context, _, id string) (*layer.Job, kv.Watch, erro
 	return nil, w, nil
 }
 
-func (s *store) Claim(_ context.Context, typ, worker string, lease time.Duration) (*layer.Job, error) {
+func (s *store) Claim(_ context.Context, typ, worker string, lease time.Duration, grace layer.Grace) (*layer.Job, error) {
 	if typ != layer.IndexJobs { // there are no others
 		return nil, nil
 	}
@@ -119,7 +119,7 @@ func (s *store) Claim(_ context.Context, typ, worker string, lease time.Duration
 		return nil, err
 	}
 	for _, j := range s.jobs {
-		if j.State != layer.JobFinished && !j.due.After(time.Now()) {
+		if j.State != layer.JobFinished && !j.due.Add(grace(j.ID)).After(time.Now()) {
 			s.token++
 			s.claims++
 			j.State, j.Token, j.Worker, j.again = layer.JobRunning, s.token, worker, false
@@ -184,7 +184,7 @@ func (s *store) RemoveJob(_ context.Context, _, id string) error {
 	return nil
 }
 
-func (s *store) WatchJobs(_ context.Context, typ string) (w kv.Watch, next *layer.DueJob, err error) {
+func (s *store) WatchJobs(_ context.Context, typ string, grace layer.Grace) (w kv.Watch, next *layer.DueJob, err error) {
 	defer s.mu.Unlock()
 	if typ != layer.IndexJobs {
 		s.mu.Lock()
@@ -194,8 +194,8 @@ func (s *store) WatchJobs(_ context.Context, typ string) (w kv.Watch, next *laye
 		return nil, next, err
 	}
 	for _, j := range s.jobs {
-		if j.State != layer.JobFinished && (next == nil || j.due.Before(next.At)) {
-			next = &layer.DueJob{ID: j.ID, At: j.due}
+		if due := j.due.Add(grace(j.ID)); j.State != layer.JobFinished && (next == nil || due.Before(next.At)) {
+			next = &layer.DueJob{ID: j.ID, At: due}
 		}
 	}
 	return s.watches.arm("queue"), next, nil

@@ -12,14 +12,11 @@ import (
 // takes what is due, then waits until something is announced or the next one is due; a job whose worker died is due when its lease ends.
 type jobsBehavior struct {
 	running func() int // tasks of this node
-	owns    func(job string) bool
 	limit   int
-	grace   time.Duration // that a job's owner has before others take it
 	backoff backoff
 
-	phase  jobsPhase
-	spared string // the job that was left to its owner for the grace
-	facts  JobsFacts
+	phase jobsPhase
+	facts JobsFacts
 }
 
 type jobsPhase string
@@ -27,8 +24,7 @@ type jobsPhase string
 const (
 	jobsLooking  jobsPhase = "looking"     // arming a watch on the queue
 	jobsClaiming jobsPhase = "claiming"    // something is due
-	jobsSparing  jobsPhase = "sparing"     // something is due that belongs on another node, which gets a moment to take it
-	jobsWaiting  jobsPhase = "waiting"     // nothing is due
+	jobsWaiting  jobsPhase = "waiting"     // nothing is due for this node
 	jobsFull     jobsPhase = "full"        // this node has as many as it may
 	jobsRetrying jobsPhase = "backing off" // the store failed, or another node was faster
 )
@@ -100,24 +96,13 @@ func (b *jobsBehavior) armed(now time.Time, m queueArmed) []effect {
 	due := time.Time{}
 	if m.next != nil {
 		if due = m.next.At; !due.After(now) {
-			return b.due(m)
+			b.phase = jobsClaiming
+			return []effect{dropWatch{m.watch}, claimJob{}}
 		}
 	}
-	b.spared = ""
 	b.backoff.reset()
 	b.phase = jobsWaiting
 	return []effect{awaitQueue{m.watch, due}}
-}
-
-// due claims, but leaves a job that belongs on another node to that one for a moment. The owner may be busy or dead, and placement may be in
-// motion: after the grace anybody takes it.
-func (b *jobsBehavior) due(m queueArmed) []effect {
-	if !b.owns(m.next.ID) && b.spared != m.next.ID {
-		b.phase, b.spared = jobsSparing, m.next.ID
-		return []effect{dropWatch{m.watch}, after{b.grace, queueChanged{}}}
-	}
-	b.phase, b.spared = jobsClaiming, ""
-	return []effect{dropWatch{m.watch}, claimJob{}}
 }
 
 func (b *jobsBehavior) claimed(m claimed) []effect {
@@ -145,39 +130,47 @@ func (b *jobsBehavior) status() (string, any) {
 	return string(b.phase), b.facts
 }
 
-// ownersGrace is how long a job waits for the node it belongs on.
-const ownersGrace = 200 * time.Millisecond
-
-// jobsSpec is the actor that claims jobs of a type.
-func (s *System) jobsSpec(kind, typ string, limit int, owns func(job string) bool) spec {
-	return spec{
-		kind: kind,
-		make: func() behavior {
-			return &jobsBehavior{running: func() int { return s.builds.count(typ) }, owns: owns, limit: limit, grace: ownersGrace,
-				backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
-		},
-		perform: func(sh *shell, e effect) { s.performJobs(sh, typ, e) },
+// grace leaves a job that belongs on another node to that one for a moment. The owner may be busy or dead, and placement may be in motion: after the
+// grace anybody takes it.
+func (s *System) grace(owns func(job string) bool) layer.Grace {
+	return func(job string) time.Duration {
+		if owns(job) {
+			return 0
+		}
+		return s.o.OwnersGrace
 	}
 }
 
-func (s *System) performJobs(sh *shell, typ string, e effect) {
+// jobsSpec is the actor that claims jobs of a type.
+func (s *System) jobsSpec(kind, typ string, limit int, owns func(job string) bool) spec {
+	grace := s.grace(owns)
+	return spec{
+		kind: kind,
+		make: func() behavior {
+			return &jobsBehavior{running: func() int { return s.builds.count(typ) }, limit: limit, backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
+		},
+		perform: func(sh *shell, e effect) { s.performJobs(sh, typ, grace, e) },
+	}
+}
+
+func (s *System) performJobs(sh *shell, typ string, grace layer.Grace, e effect) {
 	switch e := e.(type) {
 	case claimJob:
-		sh.do(func(ctx context.Context) any { return s.claim(ctx, typ) })
+		sh.do(func(ctx context.Context) any { return s.claim(ctx, typ, grace) })
 	case handOver:
 		s.builds.add(e.task)
 		s.toDatabases(tasksChanged{e.task.key.db})
 	default:
-		s.performQueue(sh, typ, e)
+		s.performQueue(sh, typ, grace, e)
 	}
 }
 
 // performQueue is what actors that take jobs of a type have in common.
-func (s *System) performQueue(sh *shell, typ string, e effect) {
+func (s *System) performQueue(sh *shell, typ string, grace layer.Grace, e effect) {
 	switch e := e.(type) {
 	case watchQueue:
 		sh.do(func(ctx context.Context) any {
-			w, next, err := s.store.WatchJobs(ctx, typ)
+			w, next, err := s.store.WatchJobs(ctx, typ, grace)
 			if err != nil {
 				return queueArmed{err: err}
 			}
@@ -209,8 +202,8 @@ func (s *System) performQueue(sh *shell, typ string, e effect) {
 const prepareAttempts = 5
 
 // claim takes a job and finds out what it is about. One that is void, because its database or design document is gone, is finished at once.
-func (s *System) claim(ctx context.Context, typ string) claimed {
-	job, err := s.store.Claim(ctx, typ, s.o.Node, s.o.Lease)
+func (s *System) claim(ctx context.Context, typ string, grace layer.Grace) claimed {
+	job, err := s.store.Claim(ctx, typ, s.o.Node, s.o.Lease, grace)
 	if err != nil || job == nil {
 		return claimed{none: job == nil, err: err}
 	}

@@ -43,19 +43,6 @@ func TestJobsBehavior(t *testing.T) {
 			{time.Minute, queueChanged{}, 0, "look"},
 			{time.Minute, queueArmed{}, 0, "await"},
 		}},
-		{"a job that belongs on another node is left to it for a moment", []turn{
-			{0, started{}, 0, "look"},
-			{0, due("other-1", 0), 0, "drop pause"},
-			{time.Second, queueChanged{}, 0, "look"},
-			{time.Second, due("other-1", 0), 0, "drop claim"},
-			{time.Second, claimed{task: &task{}}, 0, "hand over, then look"},
-			{time.Second, queueChanged{}, 1, "look"},
-			{time.Second, due("other-2", 0), 1, "drop pause"},
-			{2 * time.Second, queueChanged{}, 1, "look"},
-			{2 * time.Second, queueArmed{}, 1, "await"},
-			{3 * time.Second, queueChanged{}, 1, "look"},
-			{3 * time.Second, due("other-2", 0), 1, "drop pause"},
-		}},
 		{"failures and lost races are tried again after a pause, a void job at once", []turn{
 			{0, started{}, 0, "look"},
 			{0, queueArmed{err: errors.New("no")}, 0, "pause"},
@@ -73,8 +60,7 @@ func TestJobsBehavior(t *testing.T) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			running := 0
-			b := &jobsBehavior{running: func() int { return running }, owns: func(id string) bool { return strings.HasPrefix(id, "mine") },
-				limit: 2, grace: time.Millisecond, backoff: newBackoff(time.Millisecond, time.Second)}
+			b := &jobsBehavior{running: func() int { return running }, limit: 2, backoff: newBackoff(time.Millisecond, time.Second)}
 			for i, turn := range tc.turns {
 				running = turn.running
 				effects := b.step(start.Add(turn.at), turn.message)

@@ -21,6 +21,7 @@ type mesh struct {
 	wakes   int // messages with wakes
 	letters int
 	beat    time.Duration
+	grace   time.Duration // actors.Options.OwnersGrace
 }
 
 // meshNode is one node's end.
@@ -42,7 +43,7 @@ func (m *mesh) startNode(t testing.TB, s actors.Store, name string) *actors.Syst
 	t.Helper()
 	n := &meshNode{m: m, name: name, in: make(chan [2]string, 1000), changed: make(chan struct{}, 1), view: map[string]string{}}
 	n.system = startStore(t, s, func(o *actors.Options) {
-		o.Node, o.Peers, o.Beat, o.ShareFrom = name, n, m.beat, 1000
+		o.Node, o.Peers, o.Beat, o.ShareFrom, o.OwnersGrace = name, n, m.beat, 1000, m.grace
 	})
 	m.mu.Lock()
 	defer m.mu.Unlock()

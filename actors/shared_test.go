@@ -30,21 +30,29 @@ func workers(ctx context.Context, t *testing.T, store *layer.Store) map[string]s
 	return by
 }
 
-// A first build is shared: each shard is indexed on the node that its actor is placed on, and the index has every document.
-func TestShared_EachShardOnItsNode(t *testing.T) {
-	m, systems, stores := startNodes(t, openEngine(t), 3)
-	db := create(t, stores[0], "cities", 4)
-	ids := shardsOf(t, db)
-	for i, id := range ids {
-		m.place("cities/"+string(id), fmt.Sprint("n", 1+i%2)) // not where it is asked for
+// cityNodes starts nodes over one store with 20,000 cities in four shards, which are not yet indexed. The shards' actors are placed on n1 and n2 by turns. Who
+// a shard's job belongs on has it alone for the grace.
+func cityNodes(t *testing.T, nodes int, grace time.Duration) (systems []*actors.System, stores []*layer.Store, db *layer.Database, design *layer.Design) {
+	t.Helper()
+	m, systems, stores := startNodes(t, openEngine(t), nodes, grace)
+	db = create(t, stores[0], "cities", 4)
+	for i, id := range shardsOf(t, db) {
+		m.place("cities/"+string(id), fmt.Sprint("n", 1+i%2))
 	}
-	const docs = 20_000
-	putMany(t, db, docs)
+	putMany(t, db, cityCount)
 	put(t, db, byCountry)
 	design, err := db.Design(t.Context(), "by")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return systems, stores, db, design
+}
+
+const cityCount = 20_000
+
+// A first build is shared: each shard is indexed on the node that its actor is placed on, not where it is asked for, and the index has every document.
+func TestShared_EachShardOnItsNode(t *testing.T) {
+	systems, stores, db, design := cityNodes(t, 3, time.Minute)
 	ctx, stop := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
 	var mu sync.Mutex
@@ -67,7 +75,7 @@ func TestShared_EachShardOnItsNode(t *testing.T) {
 	}
 	stop()
 	watching.Wait()
-	if n, total := rows(t, db, design); n != docs || total != docs {
+	if n, total := rows(t, db, design); n != cityCount || total != cityCount {
 		t.Errorf("%d rows, total %d", n, total)
 	}
 	for worker, shards := range seen {
@@ -95,19 +103,7 @@ func TestShared_EachShardOnItsNode(t *testing.T) {
 
 // A node that has taken shards stops: others go on where it was. So does the one that began the build.
 func TestShared_NodesStop(t *testing.T) {
-	m, systems, stores := startNodes(t, openEngine(t), 4)
-	db := create(t, stores[0], "cities", 4)
-	ids := shardsOf(t, db)
-	for i, id := range ids {
-		m.place("cities/"+string(id), fmt.Sprint("n", 1+i%2))
-	}
-	const docs = 20_000
-	putMany(t, db, docs)
-	put(t, db, byCountry)
-	design, err := db.Design(t.Context(), "by")
-	if err != nil {
-		t.Fatal(err)
-	}
+	systems, _, db, design := cityNodes(t, 4, 0)
 	done := make(chan error, 1)
 	go func() { done <- systems[3].Ensure(t.Context(), actors.Of(db), design) }()
 	stopped := map[int]bool{}
@@ -144,7 +140,7 @@ func TestShared_NodesStop(t *testing.T) {
 	case <-deadline:
 		t.Fatal("the build does not end")
 	}
-	if n, total := rows(t, db, design); n != docs || total != docs {
+	if n, total := rows(t, db, design); n != cityCount || total != cityCount {
 		t.Errorf("%d rows, total %d", n, total)
 	}
 }

@@ -16,11 +16,11 @@ type Store interface {
 	// The job queue: see layer.Store.
 	Enqueue(ctx context.Context, typ, id string, data []byte) error
 	Job(ctx context.Context, typ, id string) (*layer.Job, kv.Watch, error)
-	Claim(ctx context.Context, typ, worker string, lease time.Duration) (*layer.Job, error)
+	Claim(ctx context.Context, typ, worker string, lease time.Duration, grace layer.Grace) (*layer.Job, error)
 	Renew(ctx context.Context, j *layer.Job, lease time.Duration, progress []byte) error
 	Finish(ctx context.Context, j *layer.Job, runErr error) error
 	RemoveJob(ctx context.Context, typ, id string) error
-	WatchJobs(ctx context.Context, typ string) (w kv.Watch, next *layer.DueJob, err error)
+	WatchJobs(ctx context.Context, typ string, grace layer.Grace) (w kv.Watch, next *layer.DueJob, err error)
 }
 
 // Database is what actors need of a layer.Database: Of. Values are compared, to tell a database from one of the same name that came after it.

@@ -45,6 +45,8 @@ type Options struct {
 	Beat time.Duration
 	// Lease is how long a job is this node's without a sign of life; another takes it over after that. 6 s by default.
 	Lease time.Duration
+	// OwnersGrace is how long a job waits for the node it belongs on before any other takes it. 200 ms by default.
+	OwnersGrace time.Duration
 	// MaxIndexers bounds the index builds under way on this node. 4 by default.
 	MaxIndexers int
 	// ShareFrom is from how many changes on the first build of an index is shared with other nodes, a job for each changes shard. 10,000 by default.
@@ -141,6 +143,9 @@ func Start(o Options) (*System, error) {
 	}
 	if o.Lease == 0 {
 		o.Lease = 6 * time.Second
+	}
+	if o.OwnersGrace == 0 {
+		o.OwnersGrace = 200 * time.Millisecond
 	}
 	if o.MaxIndexers == 0 {
 		o.MaxIndexers = 4

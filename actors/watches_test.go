@@ -66,10 +66,10 @@ func (w *watchCounter) counts() (armed, total int) {
 }
 
 // startNodes starts nodes n0, n1, ... over one engine, with a store each, as processes have.
-func startNodes(t *testing.T, engine kv.Engine, count int) (m *mesh, systems []*actors.System, stores []*layer.Store) {
+func startNodes(t *testing.T, engine kv.Engine, count int, grace time.Duration) (m *mesh, systems []*actors.System, stores []*layer.Store) {
 	t.Helper()
 	m = newMesh()
-	m.beat = time.Second // a busy machine is no reason for doubt here
+	m.beat, m.grace = time.Second, grace // a busy machine is no reason for doubt here
 	for i := range count {
 		sandbox := script.New(script.Options{})
 		t.Cleanup(func() { sandbox.Close() })
@@ -108,7 +108,7 @@ func openEngine(t *testing.T) *embedded.Engine {
 func TestPeers_WatchesInTheStore(t *testing.T) {
 	counter := &watchCounter{Engine: openEngine(t), armed: map[*countedWatch]bool{}}
 	const nodes, each, shards, queue = 3, 100, 4, 3 * 3
-	m, systems, stores := startNodes(t, counter, nodes)
+	m, systems, stores := startNodes(t, counter, nodes, 0)
 	ids := shardsOf(t, create(t, stores[0], "cities", shards))
 	for i, id := range ids {
 		m.place("cities/"+string(id), fmt.Sprint("n", i%nodes))

@@ -102,10 +102,13 @@ func (s *Store) enqueue(tx kv.Transaction, typ, id string, data []byte, at time.
 	return nil
 }
 
-// Claim takes the job of a type that has been due for longest, one whose lease ran out included; nil where none is due.
-func (s *Store) Claim(ctx context.Context, typ, worker string, lease time.Duration) (*Job, error) {
+// Grace is how long after its time a job is left to another worker, which it belongs to. The zero value leaves none.
+type Grace func(id string) time.Duration
+
+// Claim takes the job of a type that this worker may start first, one whose lease ran out included; nil where it may start none now.
+func (s *Store) Claim(ctx context.Context, typ, worker string, lease time.Duration, grace Grace) (*Job, error) {
 	j, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (*Job, error) {
-		due, err := s.firstDue(tx, typ)
+		due, err := s.firstDue(tx, typ, grace)
 		if due == nil || err != nil || due.At.After(time.Now()) {
 			return nil, err
 		}
@@ -133,23 +136,40 @@ func (s *Store) Claim(ctx context.Context, typ, worker string, lease time.Durati
 }
 
 // firstDue is read at snapshot isolation: two workers that see the same job conflict on its record, and others do not. nil where none waits.
-func (s *Store) firstDue(tx kv.Transaction, typ string) (*DueJob, error) {
+func (s *Store) firstDue(tx kv.Transaction, typ string, grace Grace) (first *DueJob, err error) {
 	prefix := s.jobKey(typ, jobDue)
 	begin, end := tuple.Range(prefix)
-	it := tx.Snapshot().GetRange(kv.KeyRange{Begin: begin, End: end}, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
-	defer it.Close()
-	if !it.Next() {
-		return nil, it.Err()
+	o := kv.RangeOptions{Mode: kv.ModeIterator}
+	if grace == nil {
+		o = kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}
 	}
-	millis, rest, err := tuple.TakeInt(it.KeyValue().Key[len(prefix):])
+	it := tx.Snapshot().GetRange(kv.KeyRange{Begin: begin, End: end}, o)
+	defer it.Close()
+	for it.Next() {
+		j, err := parseDue(it.KeyValue().Key[len(prefix):])
+		if err != nil {
+			return nil, fmt.Errorf("queue of %s jobs: %w", typ, err)
+		}
+		if first != nil && !j.At.Before(first.At) {
+			return first, nil // and so are all behind it
+		}
+		if grace != nil {
+			j.At = j.At.Add(grace(j.ID))
+		}
+		if first == nil || j.At.Before(first.At) {
+			first = j
+		}
+	}
+	return first, it.Err()
+}
+
+func parseDue(key []byte) (*DueJob, error) {
+	millis, rest, err := tuple.TakeInt(key)
 	if err != nil {
-		return nil, fmt.Errorf("queue of %s jobs: %w", typ, err)
+		return nil, err
 	}
 	id, _, err := tuple.TakeString(rest)
-	if err != nil {
-		return nil, fmt.Errorf("queue of %s jobs: %w", typ, err)
-	}
-	return &DueJob{ID: id, At: time.UnixMilli(millis)}, nil
+	return &DueJob{ID: id, At: time.UnixMilli(millis)}, err
 }
 
 // Renew extends the lease and stores progress (nil leaves it). Conflict where another worker has taken the job over: stop at once.
@@ -226,22 +246,22 @@ func (s *Store) RemoveJob(ctx context.Context, typ, id string) error {
 	return err
 }
 
-// DueJob is the job of a type that may start first, now or later.
+// DueJob is the job of a type that a worker may start first, now or later.
 type DueJob struct {
 	ID string
-	At time.Time
+	At time.Time // with the worker's grace
 }
 
-// WatchJobs becomes ready when a job of the type is enqueued or waits again. next is the job that may start first, nil where none waits: claim before
-// waiting, and again at its time.
-func (s *Store) WatchJobs(ctx context.Context, typ string) (w kv.Watch, next *DueJob, err error) {
+// WatchJobs becomes ready when a job of the type is enqueued or waits again. next is the job that a worker with this grace may start first, nil where none waits:
+// claim before waiting, and again at its time.
+func (s *Store) WatchJobs(ctx context.Context, typ string, grace Grace) (w kv.Watch, next *DueJob, err error) {
 	_, _, err = storeTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
 		if w != nil {
 			w.Cancel() // of an attempt that has to be repeated
 		}
 		w = tx.Watch(s.jobKey(typ, jobWake))
 		var err error
-		next, err = s.firstDue(tx, typ)
+		next, err = s.firstDue(tx, typ, grace)
 		return struct{}{}, err
 	})
 	if err != nil && w != nil {

@@ -22,7 +22,7 @@ func TestStore_Jobs_faults(t *testing.T) {
 	for w := range 4 {
 		workers.Go(func() {
 			for {
-				j, err := s.Claim(t.Context(), "t", fmt.Sprint("w", w), time.Minute)
+				j, err := s.Claim(t.Context(), "t", fmt.Sprint("w", w), time.Minute, nil)
 				if err != nil {
 					t.Error(err)
 					return
@@ -65,7 +65,7 @@ func TestStore_EnqueueAt(t *testing.T) {
 		}
 	}
 	at(time.Hour)
-	w, next, err := s.WatchJobs(t.Context(), "t")
+	w, next, err := s.WatchJobs(t.Context(), "t", nil)
 	if err != nil || next == nil || time.Until(next.At) < 50*time.Minute {
 		t.Fatalf("next %+v, %v", next, err)
 	}
@@ -73,7 +73,7 @@ func TestStore_EnqueueAt(t *testing.T) {
 		t.Errorf("claimed %+v before its time", j)
 	}
 	at(2 * time.Hour)
-	if _, next, err = s.WatchJobs(t.Context(), "t"); err != nil || time.Until(next.At) > 70*time.Minute {
+	if _, next, err = s.WatchJobs(t.Context(), "t", nil); err != nil || time.Until(next.At) > 70*time.Minute {
 		t.Errorf("put off: %+v, %v", next, err)
 	}
 	at(0)

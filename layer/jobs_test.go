@@ -12,7 +12,7 @@ import (
 
 func claim(tb testing.TB, s *layer.Store, lease time.Duration) *layer.Job {
 	tb.Helper()
-	j, err := s.Claim(tb.Context(), "t", "worker", lease)
+	j, err := s.Claim(tb.Context(), "t", "worker", lease, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestStore_Claim_afterLease(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	enqueue(t, s, "a")
 	dead := claim(t, s, time.Millisecond)
-	w, next, err := s.WatchJobs(t.Context(), "t")
+	w, next, err := s.WatchJobs(t.Context(), "t", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +114,54 @@ func TestStore_Claim_afterLease(t *testing.T) {
 	}
 }
 
+// A worker leaves another's jobs to that one for a while, and takes its own from behind them.
+func TestStore_Claim_grace(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	for _, id := range []string{"other-1", "mine", "other-2"} {
+		enqueue(t, s, id)
+	}
+	leaves := func(grace time.Duration) layer.Grace {
+		return func(id string) time.Duration {
+			if id == "mine" {
+				return 0
+			}
+			return grace
+		}
+	}
+	for _, c := range []struct {
+		grace time.Duration
+		next  string
+		in    time.Duration
+		want  string
+	}{
+		{time.Hour, "mine", 0, "mine"},
+		{2 * time.Hour, "other-1", 2 * time.Hour, ""},
+		{0, "other-1", 0, "other-1"},
+		{-time.Minute, "other-2", 0, "other-2"},
+	} {
+		w, next, err := s.WatchJobs(t.Context(), "t", leaves(c.grace))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Cancel()
+		if in := time.Until(next.At); next.ID != c.next || in > c.in || in < c.in-time.Minute*2 {
+			t.Errorf("next is %+v, in %v; want %s in %v", next, in, c.next, c.in)
+		}
+		j, err := s.Claim(t.Context(), "t", "w", 24*time.Hour, leaves(c.grace))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (func() string {
+			if j == nil {
+				return ""
+			}
+			return j.ID
+		})(); got != c.want {
+			t.Errorf("with a grace of %v: claimed %q, want %q", c.grace, got, c.want)
+		}
+	}
+}
+
 // Many workers: every job is claimed once.
 func TestStore_Claim_once(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
@@ -126,7 +174,7 @@ func TestStore_Claim_once(t *testing.T) {
 	for range 8 {
 		workers.Go(func() {
 			for {
-				j, err := s.Claim(t.Context(), "t", "w", time.Minute)
+				j, err := s.Claim(t.Context(), "t", "w", time.Minute, nil)
 				if err != nil {
 					t.Error(err)
 				}
