@@ -30,8 +30,12 @@ func (n *node) lean(ctx context.Context, connections, requests int, request func
 
 func get(path string) []byte { return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: divan\r\n\r\n", path) }
 
-func post(path string, body []byte) []byte {
-	head := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: divan\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, len(body))
+func post(path string, body []byte) []byte { return send("POST", path, body) }
+
+func put(path string, body []byte) []byte { return send("PUT", path, body) }
+
+func send(method, path string, body []byte) []byte {
+	head := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: divan\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", method, path, len(body))
 	return append(head, body...)
 }
 
