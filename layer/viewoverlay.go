@@ -70,6 +70,7 @@ func (o *overlay) apply() error {
 		return err
 	}
 	setIndexSeq(t, &keys, upTo)
+	endBuild(t, &keys) // for who reads this transaction
 	return nil
 }
 

@@ -143,7 +143,6 @@ func (s indexSeq) stale() bool { return s.collation != 0 && s.collation != int64
 func setIndexSeq(tx kv.Transaction, k *indexKeys, seq Seq) {
 	value := seq.appendTuple(tuple.AppendInt(nil, keyspace.IndexFormat))
 	tx.Set(k.infoKey(keyspace.ViewUpdateSeq), tuple.AppendInt(value, int64(collate.Version)))
-	endBuild(tx, k)
 }
 
 // endBuild forgets the build under way, which ends with a Conflict if it still runs.
