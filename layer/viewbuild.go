@@ -212,16 +212,67 @@ type StepResult struct {
 	Done      bool
 }
 
+// stepDocuments is how many documents are mapped at a time: about as many as fit a transaction.
+const stepDocuments = 500
+
 // Step processes one batch of a shard's changes, at most n documents. Steps of different shards may run at the same time; those of one shard may not. The caller
-// adapts n by how long steps take. Conflict where another build has taken over.
+// adapts n by how long steps take. Conflict where another build has taken over. A step that did a part of its work says so without an error, which the
+// next one meets again.
 //
-// Documents are mapped outside of the transactions that write, so that these have the same length however slow the functions are.
+// Documents are mapped outside of the transactions that write, so that these have the same length however slow the functions are, and while those before
+// them are written, so that neither processors nor the disk wait.
 func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, error) {
-	batch, err := b.collect(ctx, shard, n)
-	if err != nil {
-		return StepResult{}, err
+	ctx, stop := context.WithCancel(ctx)
+	mapped := make(chan *batch, 1)
+	var failed error // of mapping; read once mapped is closed
+	go func() {
+		defer close(mapped)
+		failed = b.collectParts(ctx, shard, n, mapped)
+	}()
+	var result StepResult
+	var err error
+	for part := range mapped {
+		if err != nil {
+			continue
+		}
+		if err = b.writeParts(ctx, shard, part); err != nil {
+			stop()
+			continue
+		}
+		result.add(part)
 	}
-	result := batch.result()
+	stop()
+	if err == nil {
+		err = failed
+	}
+	if result.Documents > 0 {
+		return result, nil
+	}
+	return result, err
+}
+
+// collectParts reads and maps up to n documents of a shard, and hands them on in order.
+func (b *Build) collectParts(ctx context.Context, shard ShardID, n int, mapped chan<- *batch) error {
+	for from := *b.progress[shard]; n > 0; {
+		part, err := b.collect(ctx, shard, from, min(n, stepDocuments))
+		if err != nil {
+			return err
+		}
+		from, n = part.upTo, n-len(part.docs)
+		if part.done {
+			n = 0
+		}
+		select {
+		case mapped <- part:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// writeParts writes a batch in as many transactions as it takes.
+func (b *Build) writeParts(ctx context.Context, shard ShardID, batch *batch) error {
 	limit := stepBytes
 	for docs := batch.docs; ; {
 		part, upTo := docs, batch.upTo
@@ -237,11 +288,11 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 		}
 		if err != nil {
 			b.first.Store(false)
-			return StepResult{}, err
+			return err
 		}
 		*b.progress[shard] = upTo
 		if docs = docs[len(part):]; len(docs) == 0 {
-			return result, nil
+			return nil
 		}
 	}
 }
@@ -249,14 +300,14 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 // tooLarge reports that a transaction had more to write than the engine takes.
 func tooLarge(err error) bool { return kv.IsCode(err, kv.CodeTransactionTooLarge) }
 
-// collect reads and maps a batch, from the snapshot or from the store as it is now.
-func (b *Build) collect(ctx context.Context, shard ShardID, n int) (*batch, error) {
+// collect reads and maps a batch of what follows a sequence, from the snapshot or from the store as it is now.
+func (b *Build) collect(ctx context.Context, shard ShardID, from Seq, n int) (*batch, error) {
 	if b.snapshot != nil {
-		return b.Index.collect(ctx, b.snapshot, b.space, &b.keys, shard, *b.progress[shard], b.Goal, n)
+		return b.Index.collect(ctx, b.snapshot, b.space, &b.keys, shard, from, b.Goal, n)
 	}
 	var sources []source
 	batch, err := read(ctx, b.Index.db, func(t *txn) (batch *batch, err error) {
-		batch, sources, err = b.Index.gather(t.Snapshot(), t.keys, shard, *b.progress[shard], b.Goal, n)
+		batch, sources, err = b.Index.gather(t.Snapshot(), t.keys, shard, from, b.Goal, n)
 		return batch, err
 	})
 	if err != nil {

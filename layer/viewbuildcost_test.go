@@ -131,3 +131,60 @@ func TestBuild_cost(t *testing.T) {
 		t.Errorf("%d rows, want %d", n, docs)
 	}
 }
+
+// brokenEngine fails the commits that its holder wants to fail.
+type brokenEngine struct {
+	kv.Engine
+	broken func() bool
+}
+
+func (e *brokenEngine) Begin(ctx context.Context) kv.Transaction {
+	return &brokenTransaction{e.Engine.Begin(ctx), e}
+}
+
+type brokenTransaction struct {
+	kv.Transaction
+	e *brokenEngine
+}
+
+func (t *brokenTransaction) Commit() error {
+	if t.Wrote() && t.e.broken() {
+		return kv.NewError(kv.CodeIOError, "the disk failed", nil)
+	}
+	return t.Transaction.Commit()
+}
+
+// A step writes in parts. What one has done before another failed counts, and the next step goes on behind it.
+func TestBuild_Step_inPart(t *testing.T) {
+	e := &brokenEngine{Engine: mustEngine(t), broken: func() bool { return false }}
+	db := openViewsOn(t, e, layer.CreateOptions{})
+	const docs = 2000
+	loadCities(t, db, docs)
+	save(t, db, `{"_id":"_design/d","views":{"name":{"map":"function(doc) { if (doc.name) emit(doc.name, doc.lat); }"}}}`)
+	ix := db.Index(mustDesign(t, db, "d"))
+	b, err := ix.StartBuild(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	commits := 0
+	e.broken = func() bool { commits++; return commits > 1 }
+	first, err := b.Step(t.Context(), b.Shards[0], docs)
+	if err != nil || first.Documents == 0 || first.Documents >= docs || first.Done {
+		t.Fatalf("the step that failed midway: %+v, %v", first, err)
+	}
+	if r, err := b.Step(t.Context(), b.Shards[0], docs); err == nil || r.Documents != 0 {
+		t.Fatalf("the step that failed at once: %+v, %v", r, err)
+	}
+	e.broken = func() bool { return false }
+	last, err := b.Step(t.Context(), b.Shards[0], docs)
+	if err != nil || !last.Done || first.Documents+last.Documents < docs {
+		t.Fatalf("the last step: %+v, %v", last, err)
+	}
+	if ok, err := b.Finish(t.Context()); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if n := len(rows(t, ix, layer.ViewQuery{View: "name"})); n != docs {
+		t.Errorf("%d rows, want %d", n, docs)
+	}
+}

@@ -20,14 +20,14 @@ type batch struct {
 	done bool         // there was nothing behind upTo
 }
 
-func (b *batch) result() StepResult {
-	r := StepResult{Documents: len(b.docs), Seq: b.upTo, Done: b.done}
+// add counts a batch that follows those before.
+func (r *StepResult) add(b *batch) {
+	r.Documents, r.Seq, r.Done = r.Documents+len(b.docs), b.upTo, b.done
 	for i := range b.docs {
 		for v := range b.docs[i].views {
 			r.Rows += len(b.docs[i].views[v].rows)
 		}
 	}
-	return r
 }
 
 // loadBytes bounds the JSON of the documents of one batch.
