@@ -41,8 +41,8 @@ type Build struct {
 	progress   map[ShardID]*Seq // changed by Finish alone, beside which no step runs, so that steps of different shards may run at once
 	added      []ShardID        // shards that resharding has added since the start
 	purged     Seq              // purges up to here are in the index
-	// first says that the index had nothing when the build began, that each document comes once, and that no step has failed, which may have done part of its
-	// work: then the index has nothing of the documents that steps write.
+	// first says that the index had nothing when the build began, that the goal is still that of the start, and that no step has failed, which may have done part
+	// of its work: then the index has nothing of the documents that steps write. Also where entries move meanwhile: they move behind the goal.
 	first atomic.Bool
 }
 
@@ -116,8 +116,8 @@ func (b *Build) start(t *txn) error {
 		b.Changes = n[0] + n[1]
 	}
 	b.purged = b.From
-	nothing := at.collation == 0 && old == nil
-	if nothing {
+	b.first.Store(at.collation == 0 && old == nil)
+	if b.first.Load() {
 		b.purged = b.Goal // there are no rows of what was purged before
 	}
 	if err := b.begin(t, old != nil); err != nil {
@@ -127,7 +127,6 @@ func (b *Build) start(t *txn) error {
 		unpin(&b.snapshot)
 		b.Shared, b.exact = true, false
 	}
-	b.first.Store(nothing && b.exact)
 	return nil
 }
 
@@ -189,7 +188,13 @@ func (b *Build) begin(t *txn, unfinished bool) error {
 }
 
 // status is the value of ViewStatus.
-func (b *Build) status() []byte { return b.Goal.appendTuple(tuple.AppendInt(nil, b.Token)) }
+func (b *Build) status() []byte {
+	first := int64(0)
+	if b.first.Load() {
+		first = 1
+	}
+	return tuple.AppendInt(b.Goal.appendTuple(tuple.AppendInt(nil, b.Token)), first)
+}
 
 // shardProgress is where the shard's steps begin: behind what an unfinished build did.
 func (b *Build) shardProgress(tx kv.Transaction, shard ShardID, unfinished bool) (Seq, error) {
@@ -321,7 +326,7 @@ func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo Seq) error 
 	status, progress := t.Get(b.keys.infoKey(keyspace.ViewStatus)), b.held(t, shard)
 	var err error
 	if b.snapshot == nil {
-		if docs, err = unmoved(t, docs); err != nil {
+		if docs, err = unmoved(t, map[ShardID]Seq{shard: *b.progress[shard]}, upTo, docs); err != nil {
 			return err
 		}
 	}
@@ -339,25 +344,33 @@ func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo Seq) error 
 	return applyRows(t, &b.keys, docs)
 }
 
-// unmoved are the documents that have not changed since they were read. One that has comes again, later in the feed, or is indexed by its writer.
-func unmoved(t *txn, docs []indexedDoc) ([]indexedDoc, error) {
-	entries := make([]kv.Future[[]byte], len(docs))
-	for i := range docs {
-		if doc := &docs[i]; !doc.purged {
-			entries[i] = t.Get(t.close(t.keys.entry(t.open(), t.cfg.shardAt(doc.id, doc.seq), doc.seq)))
+// unmoved are the documents that have not changed since they were read: those whose entries are in their shards' feeds still, in (since, upTo], which docs have
+// all entries of. One that has changed comes again, later in the feed, or is indexed by its writer. The feed is read with conflict, as ranges: a read for each
+// entry would be most of what a build asks of a cluster.
+func unmoved(t *txn, since map[ShardID]Seq, upTo Seq, docs []indexedDoc) ([]indexedDoc, error) {
+	feeds := make(map[ShardID]kv.RangeIterator, len(since))
+	for shard, from := range since {
+		feeds[shard] = t.GetRange(entryRange(t.keys, shard, from, upTo), kv.RangeOptions{Mode: kv.ModeWantAll})
+	}
+	there := make(map[Seq]struct{}, len(docs))
+	for shard, it := range feeds {
+		prefix := len(t.keys.feed(nil, shard))
+		for it.Next() {
+			seq, _, err := takeSeq(it.KeyValue().Key[prefix:])
+			if err != nil {
+				it.Close()
+				return nil, corrupt("changes entry", err)
+			}
+			there[seq] = struct{}{}
+		}
+		it.Close()
+		if err := it.Err(); err != nil {
+			return nil, err
 		}
 	}
 	kept := make([]indexedDoc, 0, len(docs))
 	for i := range docs {
-		if docs[i].purged {
-			kept = append(kept, docs[i])
-			continue
-		}
-		entry, err := entries[i].Wait()
-		if err != nil {
-			return nil, err
-		}
-		if entry != nil {
+		if _, stays := there[docs[i].seq]; stays || docs[i].purged {
 			kept = append(kept, docs[i])
 		}
 	}
@@ -469,6 +482,7 @@ func (b *Build) finish(t *txn) (done bool, added []ShardID, err error) {
 		if err != nil {
 			return false, nil, err
 		}
+		b.first.Store(false) // documents that are in the index have come in front of the new goal
 		if b.Goal, err = readLastSeq(reader, t.keys, t.cfg)(); err != nil {
 			return false, nil, err
 		}

@@ -82,11 +82,12 @@ func (c *catchUp) runInteractive(t *txn, keys *indexKeys, at indexSeq, building 
 	if building {
 		return false, nil
 	}
-	batch, err := c.ix.collectAll(t, t.Snapshot(), keys, sinceOf(t.cfg, at.seq), at.seq, creation, c.n)
+	since := sinceOf(t.cfg, at.seq)
+	batch, err := c.ix.collectAll(t, t.Snapshot(), keys, since, at.seq, creation, c.n)
 	if err != nil || !batch.done || cutAt(keys, batch.docs, stepBytes) < len(batch.docs) {
 		return false, err
 	}
-	docs, err := unmoved(t, batch.docs)
+	docs, err := unmoved(t, since, creation, batch.docs)
 	if err != nil {
 		return false, err
 	}

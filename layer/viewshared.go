@@ -40,6 +40,7 @@ func (ix *Index) JoinBuild(ctx context.Context, token int64, shard ShardID) (*Bu
 			return struct{}{}, err
 		}
 		b.From, b.Goal = at.seq, building.goal
+		b.first.Store(building.first) // of the steps of others none is repeated, by a shard's progress
 		if t.cfg.mapOf(shard) < 0 {
 			return struct{}{}, errNoShard(shard)
 		}

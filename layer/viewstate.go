@@ -179,6 +179,7 @@ func readIndexSeq(value []byte) (s indexSeq, err error) {
 type buildStatus struct {
 	token int64
 	goal  Seq
+	first bool // the index had nothing when the build began (Build.first)
 }
 
 // parseStatus is nil where no build is under way.
@@ -191,8 +192,16 @@ func parseStatus(f kv.Future[[]byte]) (*buildStatus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index status: %w", err)
 	}
-	goal, _, err := takeSeq(rest)
-	return &buildStatus{token, goal}, err
+	s := &buildStatus{token: token}
+	if s.goal, rest, err = takeSeq(rest); err == nil && len(rest) > 0 {
+		var first int64
+		first, _, err = tuple.TakeInt(rest)
+		s.first = first != 0
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index status: %w", err)
+	}
+	return s, nil
 }
 
 // clearIndex removes all of an index.
