@@ -35,6 +35,7 @@ func (q *request) changes() error {
 	f := &feed{q: q, c: &c, filter: filter, lastBeat: time.Now(), out: newFeedWriter(q, c.feed)}
 	defer f.out.s.drop()
 	defer f.deafen()
+	defer f.leave()
 	return f.run()
 }
 
@@ -53,6 +54,9 @@ type feed struct {
 	woken     <-chan struct{}
 	cancel    func()
 	listening []layer.ShardID
+
+	tail      *feedTail // of this feed, from the first wait on
+	leaveTail func()
 }
 
 // run goes pass by pass until the feed has said what was asked for, or somebody ends it.
@@ -103,7 +107,7 @@ func (f *feed) pass() (*layer.ChangesPass, error) {
 			o.Limit = -1 // how many rows pass is known only when they are read
 		}
 	}
-	pass, err := f.q.db.Changes(f.q.ctx(), o)
+	pass, err := f.open(o)
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +139,23 @@ func (f *feed) pass() (*layer.ChangesPass, error) {
 		f.c.since = cut
 	}
 	return pass, nil
+}
+
+// open begins a pass: over the newest entries that are read once for all who wait for them, where these will do.
+func (f *feed) open(o layer.ChangesOptions) (*layer.ChangesPass, error) {
+	if f.tail != nil && o.Limit < 0 && !o.IncludeDocs {
+		if pass, err := f.tail.pass(f.q.ctx(), o); pass != nil || err != nil {
+			return pass, err
+		}
+	}
+	return f.q.db.Changes(f.q.ctx(), o)
+}
+
+// leave the tail to others.
+func (f *feed) leave() {
+	if f.leaveTail != nil {
+		f.leaveTail()
+	}
 }
 
 // match is the filter's part that needs no document; it also keeps the connection warm while nothing matches.
@@ -238,6 +259,9 @@ func (f *feed) wait() (more bool, err error) {
 	}
 	if f.idle.IsZero() {
 		f.idle = time.Now()
+	}
+	if f.tail == nil {
+		f.tail, f.leaveTail = f.q.srv.tails.join(f.q.db, f.c.shard)
 	}
 	due := f.idle.Add(f.c.timeout)
 	if f.c.heartbeat > 0 {

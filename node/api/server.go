@@ -68,6 +68,7 @@ type Server struct {
 	uuids     uuids
 	stats     stats
 	compactor compactor
+	tails     feedTails
 	began     time.Time
 	closing   chan struct{} // closed by Close: feeds that wait end
 	once      sync.Once
