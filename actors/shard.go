@@ -7,12 +7,12 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Under a stream of commits, listeners get the entries of a gap in one reading. The gap between two wakes grows with the listeners: each of them reads, and
+// Under a stream of commits, listeners get the entries of a gap in one reading. The gap between two wakes grows with the listeners: each of them has work, and
 // together they are not to take the processors from the writers. A commit after a gap without any wakes at once.
 const (
 	minWakeGap     = time.Millisecond
 	maxWakeGap     = 20 * time.Millisecond
-	gapPerListener = 10 * time.Microsecond
+	gapPerListener = 3 * time.Microsecond
 )
 
 // shardBehavior hears of one shard and wakes those who want to (clause C7). Where the shard's actor is placed on this node, it watches the store. Where it is placed

@@ -57,7 +57,7 @@ func TestShardBehavior(t *testing.T) {
 		{"with many listeners the gap is longer, and a commit after it wakes at once", []turn{
 			{0, started{}, false, "arm", shardArming, ""},
 			{time.Second, watchArmed{seen: seq(1)}, false, "await wakeThem", shardWatching, ""},
-			{time.Second + 5*gap, crowded(1000), false, "", shardWatching, ""},
+			{time.Second + 5*gap, crowded(3300), false, "", shardWatching, ""},
 			{time.Second + 9*gap, watchFired{}, false, "after", shardPausing, ""},
 			{time.Second + 10*gap, armNow{}, false, "arm", shardArming, ""},
 			{time.Second + 10*gap, watchArmed{seen: seq(2)}, false, "await wakeThem", shardWatching, ""},
