@@ -19,9 +19,9 @@ const (
 // here; for a larger one a job is put into the queue, which a worker on any node takes. Ensure returns early with an error when the job fails, also
 // because its indexer kept crashing, and with Timeout when ctx ends; the job goes on then.
 func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) error {
-	s.use(db, design)
+	s.Use(db, design)
 	e := ensuring{s: s, index: db.IndexOf(design), job: jobOf(db, design), key: indexKey{db: db, signature: design.Signature}}
-	state, err := e.index.State(ctx)
+	state, err := e.index.Standing(ctx)
 	if err != nil {
 		return err
 	}
@@ -31,6 +31,10 @@ func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) 
 	w, news, cancel := s.builds.wait(e.key)
 	defer cancel()
 	e.waiting = w
+	// Most lags are small, and have nothing to do with jobs.
+	if done, err := e.catchUp(ctx, state); done || err != nil {
+		return err
+	}
 	for {
 		done, err := e.round(ctx, news)
 		if done || err != nil {
@@ -41,16 +45,16 @@ func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) 
 
 // EnsureSoon has the index brought up to date and does not wait for it (update=lazy).
 func (s *System) EnsureSoon(ctx context.Context, db Database, design *layer.Design) error {
-	s.use(db, design)
-	state, err := db.IndexOf(design).State(ctx)
+	s.Use(db, design)
+	state, err := db.IndexOf(design).Standing(ctx)
 	if err != nil || state.Current() {
 		return err
 	}
 	return s.enqueue(ctx, jobOf(db, design))
 }
 
-// use keeps an index warm for a while (clause V9).
-func (s *System) use(db Database, design *layer.Design) {
+// Use keeps an index warm for a while (clause V9). It does not block.
+func (s *System) Use(db Database, design *layer.Design) {
 	if s.o.WarmFor < 0 {
 		return
 	}
@@ -92,7 +96,7 @@ func (e *ensuring) round(ctx context.Context, news <-chan error) (done bool, err
 		return false, err
 	}
 	defer watch.Cancel()
-	state, err := e.index.State(ctx)
+	state, err := e.index.Standing(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -119,8 +123,8 @@ func (e *ensuring) round(ctx context.Context, news <-chan error) (done bool, err
 	}
 }
 
-// act catches up or enqueues, one request at a time for each index; the others wait for what it achieves.
-func (e *ensuring) act(ctx context.Context, state layer.IndexState) (done bool, err error) {
+// turn has one request at a time for each index do something; the others wait for what it achieves.
+func (e *ensuring) turn(do func() (bool, error)) (done bool, err error) {
 	select {
 	case e.waiting.turn <- struct{}{}:
 	default:
@@ -128,29 +132,40 @@ func (e *ensuring) act(ctx context.Context, state layer.IndexState) (done bool, 
 	}
 	defer func() {
 		<-e.waiting.turn
-		if err != nil {
-			e.s.builds.tell(e.key, nil) // somebody else has to do it
+		if done || err != nil {
+			e.s.builds.tell(e.key, nil) // they have it too, or one of them has to do it
 		}
 	}()
-	if !state.Building {
-		caught, err := e.index.CatchUp(ctx, catchUpDocuments)
-		if err != nil {
-			return false, err
-		}
-		if caught {
-			e.s.builds.tell(e.key, nil)
-			return true, nil
-		}
+	return do()
+}
+
+// catchUp makes up for a small lag.
+func (e *ensuring) catchUp(ctx context.Context, state layer.IndexState) (done bool, err error) {
+	if state.Building {
+		return false, nil
 	}
+	return e.turn(func() (bool, error) { return e.index.CatchUp(ctx, catchUpDocuments) })
+}
+
+// act catches up or enqueues.
+func (e *ensuring) act(ctx context.Context, state layer.IndexState) (done bool, err error) {
+	if done, err := e.catchUp(ctx, state); done || err != nil {
+		return done, err
+	}
+	return e.turn(func() (bool, error) { return false, e.ask(ctx, state) })
+}
+
+// ask puts the job into the queue.
+func (e *ensuring) ask(ctx context.Context, state layer.IndexState) error {
 	now := e.s.now()
 	if !e.waiting.askedAt.IsZero() && e.waiting.asked == state.Seq && now.Sub(e.waiting.askedAt) < askAgain {
-		return false, nil // asked for already, and nothing has happened since
+		return nil // asked for already, and nothing has happened since
 	}
 	if err := e.s.enqueue(ctx, e.job); err != nil {
-		return false, err
+		return err
 	}
 	e.waiting.asked, e.waiting.askedAt = state.Seq, now
-	return false, nil
+	return nil
 }
 
 // jobFailed says why the index will not be ready, once that is known.

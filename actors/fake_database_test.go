@@ -174,6 +174,8 @@ func (ix index) State(context.Context) (layer.IndexState, error) {
 	return layer.IndexState{Seq: sequence(sum(ix.d.indexed)), LastSeq: sequence(sum(ix.d.version)), Building: ix.d.building, Goal: ix.d.goal}, nil
 }
 
+func (ix index) Standing(ctx context.Context) (layer.IndexState, error) { return ix.State(ctx) }
+
 func (ix index) CatchUp(_ context.Context, n int) (bool, error) {
 	ix.d.mu.Lock()
 	defer ix.d.mu.Unlock()

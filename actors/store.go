@@ -42,6 +42,8 @@ type Database interface {
 // Index is what actors need of a layer.Index.
 type Index interface {
 	State(ctx context.Context) (layer.IndexState, error)
+	// Standing is State without Shards and Views.
+	Standing(ctx context.Context) (layer.IndexState, error)
 	CatchUp(ctx context.Context, n int) (bool, error)
 	// Aggregate brings what is stored of the reductions up to date with the rows.
 	Aggregate(ctx context.Context) error

@@ -8,8 +8,8 @@ const (
 	overlayBytes = 6_000_000
 )
 
-// IndexBehind is the Name of the error (Unavailable) of a Fresh query that finds more changes than it can apply itself: have the index brought up to date, and
-// query again.
+// IndexBehind is the Name of the error (Unavailable) of a Fresh query that finds more changes than it can apply itself, and of a Current one that finds any:
+// have the index brought up to date, and query again.
 const IndexBehind = "index_behind"
 
 // BeginEnsured begins a Fresh query, and begins it again after ensure has brought the index up to date where begin answers IndexBehind: writers may be faster
@@ -46,7 +46,7 @@ func (o *overlay) apply() error {
 	t := &txn{Transaction: s.tx, ctx: s.ctx, db: s.d, core: s.core, keys: s.keys, cfg: s.cfg}
 	keys := o.ix.keys(s.keys)
 	lastSeq := readLastSeq(s.r, s.keys, s.cfg)
-	at, err := o.ix.readAt(s, &keys)
+	at, err := o.ix.readAt(s, &keys, false)
 	if err != nil || at.interactive || at.seq.IsZero() || !at.building && !o.docs {
 		return err
 	}
@@ -92,7 +92,7 @@ func (o *overlay) reached(k *indexKeys, at indexAt) (map[ShardID]Seq, error) {
 }
 
 // readOverlaid begins a query on an engine without snapshots.
-func (ix *Index) readOverlaid(s *stream, docs, fresh bool) (*indexReading, error) {
+func (ix *Index) readOverlaid(s *stream, q *ViewQuery, docs bool) (*indexReading, error) {
 	o := &overlay{ix: ix, s: s, docs: docs}
 	s.prepare = o.apply
 	if err := s.prepare(); err != nil {
@@ -102,12 +102,16 @@ func (ix *Index) readOverlaid(s *stream, docs, fresh bool) (*indexReading, error
 	}
 	r := &indexReading{keys: ix.keys(s.keys), rows: s, docs: s, close: s.close}
 	err := s.try(func() error {
-		at, err := ix.readAt(s, &r.keys)
+		at, err := ix.readAt(s, &r.keys, q.Current)
 		r.seq, r.empty = at.seq, at.seq.IsZero()
 		return err
 	})
-	if err == nil && fresh && o.behind {
-		err = errf(Unavailable, IndexBehind, "the index has fallen behind by more than a query can make up for")
+	if err == nil && q.Fresh && o.behind {
+		err = errBehind()
 	}
 	return r, err
+}
+
+func errBehind() error {
+	return errf(Unavailable, IndexBehind, "the index has fallen behind by more than a query makes up for")
 }

@@ -234,10 +234,22 @@ type indexAt struct {
 	interactive bool // rows and documents are of one version; while it is building, rows are of none
 }
 
-// readAt is where the index stands at the stream's version.
-func (ix *Index) readAt(s *stream, k *indexKeys) (indexAt, error) {
+// readAt is where the index stands at the stream's version; current refuses one that lacks something (IndexBehind).
+func (ix *Index) readAt(s *stream, k *indexKeys, current bool) (indexAt, error) {
 	if !s.cfg.maintains(ix.design.Signature) {
-		return readIndexAt(s.r, k)
+		var lastSeq func() (Seq, error)
+		if current {
+			lastSeq = readLastSeq(s.r, s.keys, s.cfg)
+		}
+		at, err := readIndexAt(s.r, k)
+		if err != nil || !current {
+			return at, err
+		}
+		last, err := lastSeq()
+		if err == nil && at.seq.Compare(last) < 0 {
+			err = errBehind()
+		}
+		return at, err
 	}
 	created, at := s.r.Get(k.infoKey(keyspace.ViewCreation)), s.r.Get(k.infoKey(keyspace.ViewUpdateSeq))
 	lastSeq := readLastSeq(s.r, s.keys, s.cfg)
@@ -246,6 +258,9 @@ func (ix *Index) readAt(s *stream, k *indexKeys) (indexAt, error) {
 		return indexAt{}, err
 	}
 	seq, err := parseIndexSeq(at)
+	if err == nil && current && !seq.ready(creation) {
+		err = errBehind()
+	}
 	if err != nil || !seq.ready(creation) {
 		return indexAt{building: true, interactive: true}, err
 	}
@@ -277,21 +292,21 @@ type indexReading struct {
 	close func() // idempotent
 }
 
-// read begins a query, whose rows go with the documents where docs is set, and which otherwise reads documents as they are now. fresh is ViewQuery.Fresh.
-func (ix *Index) read(ctx context.Context, docs, fresh bool) (*indexReading, error) {
+// read begins a query, whose rows go with the documents where docs is set, and which otherwise reads documents as they are now.
+func (ix *Index) read(ctx context.Context, q *ViewQuery, docs bool) (*indexReading, error) {
 	s, err := ix.db.openStream(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !s.exact() {
-		r, err := ix.readOverlaid(s, docs, fresh)
+		r, err := ix.readOverlaid(s, q, docs)
 		if err != nil {
 			s.close()
 		}
 		return r, err
 	}
 	r := &indexReading{keys: ix.keys(s.keys), rows: s, docs: s, close: s.close}
-	at, err := ix.readAt(s, &r.keys)
+	at, err := ix.readAt(s, &r.keys, q.Current)
 	if err != nil {
 		s.close()
 		return nil, err

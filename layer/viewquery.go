@@ -28,7 +28,10 @@ type ViewQuery struct {
 	CurrentDocs bool
 	// Fresh refuses to answer from rows that are not those of one version: an error named IndexBehind, where the engine holds no snapshots and the index has
 	// fallen behind by more than a query can apply itself.
-	Fresh      bool
+	Fresh bool
+	// Current refuses to answer, with the same error, where the index lacks anything that the database had when the query began: then bring it up to date first.
+	// Where it lacks nothing this is all that freshness costs, for a query knows where its index stands anyhow.
+	Current    bool
 	WithOffset bool // wants ViewResult.Offset
 }
 
@@ -57,7 +60,7 @@ func (ix *Index) Query(ctx context.Context, q ViewQuery) (*ViewResult, error) {
 	if !ok {
 		return nil, errf(NotFound, "", "missing_named_view")
 	}
-	r, err := ix.read(ctx, q.IncludeDocs && !q.CurrentDocs, q.Fresh)
+	r, err := ix.read(ctx, &q, q.IncludeDocs && !q.CurrentDocs)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (ix *Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, erro
 	if err != nil {
 		return nil, err
 	}
-	r, err := ix.read(ctx, false, q.Fresh)
+	r, err := ix.read(ctx, &q.ViewQuery, false)
 	if err != nil {
 		return nil, err
 	}

@@ -58,9 +58,17 @@ func (s *IndexState) Current() bool { return s.Seq.Compare(s.LastSeq) >= 0 }
 
 // State reads where the index stands.
 func (ix *Index) State(ctx context.Context) (IndexState, error) {
+	return ix.state(ctx, len(ix.design.Views))
+}
+
+// Standing is State without Shards and Views: for who has to know no more than whether to do something, and asks often.
+func (ix *Index) Standing(ctx context.Context) (IndexState, error) { return ix.state(ctx, 0) }
+
+// state reads the figures of so many views, and how far shards have come where there are some.
+func (ix *Index) state(ctx context.Context, views int) (IndexState, error) {
 	return read(ctx, ix.db, func(t *txn) (IndexState, error) {
 		k := ix.keys(t.keys)
-		state := IndexState{Views: make([]ViewState, len(ix.design.Views))}
+		state := IndexState{Views: make([]ViewState, views)}
 		status, at := t.Get(k.infoKey(keyspace.ViewStatus)), t.Get(k.infoKey(keyspace.ViewUpdateSeq))
 		counters := make([][3]kv.Future[[]byte], len(state.Views))
 		for i := range counters {
@@ -108,7 +116,9 @@ func (ix *Index) State(ctx context.Context) (IndexState, error) {
 		if !state.Creation.IsZero() {
 			state.Goal = state.LastSeq // writers have done the rest
 		}
-		state.Shards, err = shardStates(t, t.cfg, &k, state.Seq)
+		if views > 0 {
+			state.Shards, err = shardStates(t, t.cfg, &k, state.Seq)
+		}
 		return state, err
 	})
 }

@@ -31,6 +31,9 @@ func (n *Node) Ensure(ctx context.Context, db *layer.Database, design *layer.Des
 	return nil
 }
 
+// Use implements api.Indexer.
+func (n *Node) Use(db *layer.Database, design *layer.Design) { n.actors.Use(actors.Of(db), design) }
+
 // Members implements api.Members.
 func (n *Node) Members() []api.Member {
 	var list []api.Member

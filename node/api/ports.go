@@ -83,6 +83,8 @@ const (
 type Indexer interface {
 	// Ensure blocks until the design's index is as mode wants it, or ctx ends (Timeout). UpdateLazy and UpdateFalse do not wait.
 	Ensure(ctx context.Context, db *layer.Database, design *layer.Design, mode UpdateMode) error
+	// Use notes that somebody asks for the index, which is kept warm then. It does not block; Ensure does it too.
+	Use(db *layer.Database, design *layer.Design)
 }
 
 // Member is a node as this one sees it (CONTRACT.md, GET /_members).

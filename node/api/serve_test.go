@@ -94,6 +94,8 @@ func (f watchFeeds) Listen(db *layer.Database, shards ...layer.ShardID) (<-chan 
 // directIndexer builds in the request, in one go.
 type directIndexer struct{}
 
+func (directIndexer) Use(*layer.Database, *layer.Design) {}
+
 func (directIndexer) Ensure(ctx context.Context, db *layer.Database, design *layer.Design, mode api.UpdateMode) error {
 	if mode != api.UpdateTrue {
 		return nil

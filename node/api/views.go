@@ -9,8 +9,9 @@ import (
 
 // viewRequest is a view that the path names, and how it is to be read.
 type viewRequest struct {
-	design *layer.Design
-	def    layer.ViewDef
+	design  *layer.Design
+	def     layer.ViewDef
+	ensured bool // the index reflects all that was written before the request
 }
 
 // openView finds the design document and the view of the path.
@@ -81,7 +82,9 @@ func (q *request) view() error {
 	if err := v.check(&r); err != nil {
 		return err
 	}
-	if err := q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, v.mode(r.update)); err != nil {
+	if mode := v.mode(r.update); mode == UpdateTrue {
+		q.srv.o.Indexer.Use(q.db, v.design) // most queries find the index up to date
+	} else if err := q.ensure(&v, mode); err != nil {
 		return err
 	}
 	s := q.stream(http.StatusOK)
@@ -116,7 +119,7 @@ func (q *request) viewQueries() error {
 			mode = r.update
 		}
 	}
-	if err := q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, v.mode(mode)); err != nil {
+	if err := q.ensure(&v, v.mode(mode)); err != nil {
 		return err
 	}
 	return q.sendQueries(queries, func(s *stream, r *rowsQuery) error { return s.view(&v, r) })
@@ -131,7 +134,10 @@ func (s *stream) view(v *viewRequest, r *rowsQuery) error {
 	if query.Descending {
 		slices.Reverse(query.Keys) // the groups of a reduction keep their order, in CouchDB too
 	}
-	result, err := ensured(s.q, v, func() (*layer.ViewResult, error) { return s.q.db.Index(v.design).Query(s.q.ctx(), query) })
+	result, err := ensured(s.q, v, func(current bool) (*layer.ViewResult, error) {
+		query.Current = current
+		return s.q.db.Index(v.design).Query(s.q.ctx(), query)
+	})
 	if err != nil {
 		return err
 	}
@@ -149,15 +155,24 @@ func (s *stream) view(v *viewRequest, r *rowsQuery) error {
 	return s.row()
 }
 
-// ensured begins a query, again where the index has fallen behind too far meanwhile.
-func ensured[T any](q *request, v *viewRequest, begin func() (T, error)) (T, error) {
-	return layer.BeginEnsured(func() error { return q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, UpdateTrue) }, begin)
+// ensure brings the index to where mode wants it.
+func (q *request) ensure(v *viewRequest, mode UpdateMode) error {
+	v.ensured = true
+	return q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, mode)
+}
+
+// ensured begins a query, at once where the index turns out to be current, and again where it is not, or has fallen behind too far meanwhile.
+func ensured[T any](q *request, v *viewRequest, begin func(current bool) (T, error)) (T, error) {
+	return layer.BeginEnsured(func() error { return q.ensure(v, UpdateTrue) }, func() (T, error) { return begin(!v.ensured) })
 }
 
 // reducedView writes one reduced result.
 func (s *stream) reducedView(v *viewRequest, r *rowsQuery) error {
 	query := layer.ReduceQuery{ViewQuery: r.viewQuery(v.def.Name), GroupLevel: r.level()}
-	result, err := ensured(s.q, v, func() (*layer.ReduceResult, error) { return s.q.db.Index(v.design).Reduce(s.q.ctx(), query) })
+	result, err := ensured(s.q, v, func(current bool) (*layer.ReduceResult, error) {
+		query.Current = current
+		return s.q.db.Index(v.design).Reduce(s.q.ctx(), query)
+	})
 	if err != nil {
 		return err
 	}
