@@ -71,6 +71,7 @@ type Store struct {
 	reduces compiled[*script.Reduce]
 
 	published publications
+	ranks     ranks
 	// installation is written by Open alone.
 	installation installation
 

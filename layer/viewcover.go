@@ -19,6 +19,8 @@ type cover struct {
 	// levels there can be.
 	large bool
 	total int64
+	// lowest has only the partials be used that stand for rows.
+	lowest bool
 	// partial is given the next partial: taken, or to be shown in smaller parts.
 	partial func(p *partial) (taken, more bool, err error)
 	// row is given the next row; position is behind the view's prefix of its key.
@@ -77,6 +79,9 @@ func (c *cover) attempt(k *indexKeys, partials bool) (more bool, err error) {
 // top is the highest level of which there are some partials.
 func (c *cover) top() int {
 	level := keyspace.ViewLevels - 1
+	if c.lowest {
+		return 0
+	}
 	if c.total == 0 {
 		return level
 	}

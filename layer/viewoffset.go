@@ -22,15 +22,31 @@ func (r *indexReading) offset(view int, q *ViewQuery, ranges []span, total int64
 			return 0, err
 		}
 	}
-	before := span{whole.begin, first.begin}
-	if q.Descending {
-		before = span{first.end, whole.end}
-	}
-	n, err := r.count(view, before, total)
+	n, err := r.countBefore(view, first, q.Descending, total)
 	if n < 0 || err != nil {
 		return n, err
 	}
 	return min(n+int64(q.Skip), total), nil
+}
+
+// countBefore is how many rows come before a span, in the direction of the query; -1 where that would take reading too many.
+func (r *indexReading) countBefore(view int, s span, reverse bool, total int64) (int64, error) {
+	position := s.begin
+	if reverse {
+		position = s.end
+	}
+	n, ok, err := r.rank(view, position, total)
+	switch {
+	case err != nil:
+		return 0, err
+	case ok && reverse:
+		return total - n, nil
+	case ok:
+		return n, nil
+	case reverse:
+		return r.count(view, span{position, whole.end}, total)
+	}
+	return r.count(view, span{whole.begin, position}, total)
 }
 
 // firstFound is the first range that has rows, or the last one.

@@ -289,7 +289,9 @@ type indexReading struct {
 	docs *stream // of the same version as the rows, where that is held
 	// empty says that the index is being built for the first time: as of its sequence, zero, it has no rows.
 	empty bool
-	close func() // idempotent
+	// decided says that the rows are all those of seq and no others, and stay so for as long as the query takes.
+	decided bool
+	close   func() // idempotent
 }
 
 // read begins a query, whose rows go with the documents where docs is set, and which otherwise reads documents as they are now.
@@ -318,6 +320,7 @@ func (ix *Index) read(ctx context.Context, q *ViewQuery, docs bool) (*indexReadi
 	r.seq, r.empty = at.seq, at.seq.IsZero()
 	all := &ix.db.store.published
 	held := all.take(publication{s.core.number, ix.design.Signature}, at.seq)
+	r.decided = !at.building || held != nil && held.rows != nil
 	if held == nil {
 		return r, nil
 	}

@@ -1,0 +1,173 @@
+package layer_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// Offsets are those of the rows, whatever this node remembers of how many come before where: of a fresh index, after writes, while a build has written half of
+// what follows, and for queries that go on from an older sequence.
+func TestIndex_Query_offsets(t *testing.T) {
+	below := mustEngine(t)
+	db := openAggregates(t, below, below, layer.CreateOptions{Shards: 1})
+	save(t, db, aggregateDesign())
+	ix := db.Index(mustDesign(t, db, "d"))
+	random := rand.New(rand.NewPCG(1, 2))
+	write := func(n int) {
+		for range n {
+			rows := ""
+			for range random.IntN(12) {
+				rows += fmt.Sprintf(`,[%d,1]`, random.IntN(400))
+			}
+			if rows != "" {
+				rows = rows[1:]
+			}
+			save(t, db, fmt.Sprintf(`{"_id":"%d","rows":[%s]}`, random.IntN(100), rows))
+		}
+	}
+	check := func(when string) {
+		t.Helper()
+		all := allRows(t, ix, "none")
+		for i := range 40 { // the table is made after some of them
+			q := layer.ViewQuery{View: "none", Key: fmt.Appendf(nil, "%d", random.IntN(420)-10), Limit: -1, WithOffset: true, Descending: i%3 == 0}
+			want := int64(0)
+			for _, r := range all {
+				var key, asked int
+				if _, err := fmt.Sscan(r.key+" "+string(q.Key), &key, &asked); err != nil {
+					t.Fatal(err)
+				}
+				if key < asked && !q.Descending || key > asked && q.Descending {
+					want++
+				}
+			}
+			if _, offset := pageOf(t, ix, q); offset != want {
+				t.Fatalf("%s: key %s, descending %v: offset %d, want %d of %d", when, q.Key, q.Descending, offset, want, len(all))
+			}
+		}
+	}
+	write(150)
+	build(t, ix, 1, 20)
+	check("built")
+	for round := range 4 {
+		write(10)
+		if ok, err := ix.CatchUp(t.Context(), 1000); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		check("caught up")
+		if round%2 == 1 {
+			if err := ix.Aggregate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			check("aggregated")
+		}
+	}
+	write(60)
+	b, err := ix.StartBuild(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, err := b.Step(t.Context(), b.Shards[0], 20); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := kv.OpenSnapshot(t.Context(), below); ok && err == nil {
+		check("half built") // elsewhere a query makes up for the other half
+	}
+	for done := false; !done; {
+		r, err := b.Step(t.Context(), b.Shards[0], 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done = r.Done
+	}
+	if ok, err := b.Finish(t.Context()); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	check("built again")
+}
+
+// readsOfSnapshots counts what queries ask of the engine.
+type readsOfSnapshots struct {
+	kv.Engine
+	transactions, gets, ranges, rows atomic.Int64
+}
+
+func (e *readsOfSnapshots) Begin(ctx context.Context) kv.Transaction {
+	e.transactions.Add(1)
+	return e.Engine.Begin(ctx)
+}
+
+func (e *readsOfSnapshots) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
+	s, _, err := kv.OpenSnapshot(ctx, e.Engine)
+	return countedSnapshot{s, e}, err
+}
+
+type countedSnapshot struct {
+	kv.Snapshot
+	e *readsOfSnapshots
+}
+
+func (s countedSnapshot) Get(key []byte) kv.Future[[]byte] {
+	s.e.gets.Add(1)
+	return s.Snapshot.Get(key)
+}
+
+func (s countedSnapshot) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	s.e.ranges.Add(1)
+	return snapshotRange{s.Snapshot.GetRange(in, o), s.e}
+}
+
+type snapshotRange struct {
+	kv.RangeIterator
+	e *readsOfSnapshots
+}
+
+func (r snapshotRange) Next() bool {
+	more := r.RangeIterator.Next()
+	if more {
+		r.e.rows.Add(1)
+	}
+	return more
+}
+
+// A query for one key of an index that is up to date, with its offset, begins no transaction and reads a handful of keys and two short ranges, however large the
+// view is.
+func TestIndex_Query_cost(t *testing.T) {
+	e := &readsOfSnapshots{Engine: mustEngine(t)}
+	if _, ok, err := kv.OpenSnapshot(t.Context(), e.Engine); !ok || err != nil {
+		t.Skip("the engine holds no snapshots")
+	}
+	db := openViewsOn(t, e, layer.CreateOptions{})
+	save(t, db, `{"_id":"_design/d","views":{"name":{"map":"function(doc) { if (doc.name) emit(doc.name, doc.lat); }"}}}`)
+	loadCities(t, db, 5000)
+	ix := db.Index(mustDesign(t, db, "d"))
+	build(t, ix, 1, 1000)
+	ask := func(i int) {
+		t.Helper()
+		q := layer.ViewQuery{View: "name", Key: fmt.Appendf(nil, `"Sant Julià de Lòria %d"`, i), Limit: 10, WithOffset: true, Current: true, Fresh: true}
+		if lines, offset := pageOf(t, ix, q); len(lines) != 1 || offset < 0 {
+			t.Fatalf("%q, offset %d", lines, offset)
+		}
+	}
+	for i := range 20 {
+		ask(i)
+	}
+	e.transactions.Store(0)
+	e.gets.Store(0)
+	e.ranges.Store(0)
+	e.rows.Store(0)
+	const queries = 100
+	for i := range queries {
+		ask(i * 41)
+	}
+	if e.transactions.Load() > 0 || e.gets.Load() > 6*queries || e.ranges.Load() > 2*queries || e.rows.Load() > 70*queries {
+		t.Errorf("%d queries: %d transactions, %d keys, %d ranges, %d rows", queries, e.transactions.Load(), e.gets.Load(), e.ranges.Load(), e.rows.Load())
+	}
+	t.Logf("%d queries: %d transactions, %d keys, %d ranges, %d rows", queries, e.transactions.Load(), e.gets.Load(), e.ranges.Load(), e.rows.Load())
+}
