@@ -7,7 +7,6 @@ import (
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/layer"
-	"github.com/divandb/divan/layer/kv/embedded"
 	"github.com/divandb/divan/layer/kv/faultkv"
 	"github.com/divandb/divan/layer/script"
 )
@@ -21,15 +20,7 @@ func openLayer(t testing.TB) *layer.Store {
 
 func openLayerWith(t testing.TB, o layer.Options) *layer.Store {
 	t.Helper()
-	engine, err := embedded.Open(t.TempDir(), embedded.Options{CacheBytes: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	engine := openEngine(t)
 	sandbox := script.New(script.Options{})
 	t.Cleanup(func() { sandbox.Close() })
 	o.Scripts = sandbox

@@ -89,7 +89,7 @@ func startNodes(t *testing.T, engine kv.Engine, count int, grace time.Duration) 
 }
 
 // openEngine is an engine that is closed with the test.
-func openEngine(t *testing.T) *embedded.Engine {
+func openEngine(t testing.TB) *embedded.Engine {
 	t.Helper()
 	engine, err := embedded.Open(t.TempDir(), embedded.Options{CacheBytes: 64 << 20})
 	if err != nil {

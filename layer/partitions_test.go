@@ -18,35 +18,41 @@ func mustPartitioned(tb testing.TB) *layer.Database {
 	return mustCreate(tb, mustStore(tb, mustEngine(tb), layer.Options{}), "db", layer.CreateOptions{Shards: 4, Partitioned: true})
 }
 
+// partitionShards fails where a partition's documents are in several shards. It counts partitions, the shards that have some, and all shards.
+func partitionShards(t *testing.T, d *layer.Database) (partitions, used, shards int) {
+	t.Helper()
+	shardOf := map[string]layer.ShardID{}
+	with := map[layer.ShardID]bool{}
+	pass, err := d.Changes(t.Context(), layer.ChangesOptions{Limit: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c, err := range pass.Rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		partition, _, _ := strings.Cut(c.ID, ":")
+		if shard, ok := shardOf[partition]; ok && shard != c.Shard {
+			t.Fatalf("%s is in shard %s, other documents of its partition in %s", c.ID, c.Shard, shard)
+		}
+		shardOf[partition] = c.Shard
+		with[c.Shard] = true
+	}
+	return len(shardOf), len(with), len(pass.Shards())
+}
+
 // P2: all documents of a partition share a shard, whatever their ids are, also after a reshard.
 func TestPartition_SharesAShard(t *testing.T) {
 	d := mustPartitioned(t)
-	shardOf := map[string]layer.ShardID{}
 	for range 3 {
 		for p := range 40 {
 			for i := range 3 {
 				save(t, d, fmt.Sprintf(`{"_id":"p%d:%d:%d","x":1}`, p, i, i*p))
 			}
 		}
-		clear(shardOf)
-		used := map[layer.ShardID]bool{}
-		pass, err := d.Changes(t.Context(), layer.ChangesOptions{Limit: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for c, err := range pass.Rows {
-			if err != nil {
-				t.Fatal(err)
-			}
-			partition, _, _ := strings.Cut(c.ID, ":")
-			if shard, ok := shardOf[partition]; ok && shard != c.Shard {
-				t.Fatalf("%s is in shard %s, other documents of its partition in %s", c.ID, c.Shard, shard)
-			}
-			shardOf[partition] = c.Shard
-			used[c.Shard] = true
-		}
-		if want := len(pass.Shards()); len(used) != want || len(shardOf) != 40 {
-			t.Errorf("%d partitions on %d of %d shards", len(shardOf), len(used), want)
+		partitions, used, shards := partitionShards(t, d)
+		if used != shards || partitions != 40 {
+			t.Errorf("%d partitions on %d of %d shards", partitions, used, shards)
 		}
 		if _, err := d.Reshard(t.Context(), 7); err != nil {
 			t.Fatal(err)

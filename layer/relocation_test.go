@@ -67,20 +67,8 @@ func TestExport_partitioned(t *testing.T) {
 	put(t, moved, `{"_id":"p1:new"}`)
 	_, err := moved.Put(t.Context(), edit(t, `{"_id":"none"}`), layer.WriteOptions{})
 	wantKind(t, err, layer.Invalid)
-	shards := map[string]layer.ShardID{}
-	pass, err := moved.Changes(t.Context(), layer.ChangesOptions{Limit: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for c, err := range pass.Rows {
-		if err != nil {
-			t.Fatal(err)
-		}
-		partition, _, _ := strings.Cut(c.ID, ":")
-		if was, ok := shards[partition]; ok && was != c.Shard {
-			t.Errorf("partition %s is in shards %s and %s", partition, was, c.Shard)
-		}
-		shards[partition] = c.Shard
+	if partitions, _, _ := partitionShards(t, moved); partitions != 5 {
+		t.Errorf("%d partitions", partitions)
 	}
 }
 

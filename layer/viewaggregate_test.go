@@ -330,21 +330,6 @@ func reduceLines(tb testing.TB, ix *layer.Index, q layer.ReduceQuery) []string {
 	return out
 }
 
-func pageOf(tb testing.TB, ix *layer.Index, q layer.ViewQuery) (lines []string, offset int64) {
-	tb.Helper()
-	result, err := ix.Query(tb.Context(), q)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for row, err := range result.Rows {
-		if err != nil {
-			tb.Fatal(err)
-		}
-		lines = append(lines, fmt.Sprintf("%s %s %s", row.ID, row.Key, row.Value))
-	}
-	return lines, result.Offset
-}
-
 func drawDocument(rt *rapid.T) string {
 	id := rapid.IntRange(0, 80).Draw(rt, "id")
 	if rapid.IntRange(0, 5).Draw(rt, "delete") == 0 {

@@ -106,17 +106,23 @@ func build(tb testing.TB, ix *layer.Index, token int64, n int) {
 	}
 }
 
-// rows of a query, as "id key value".
+// rows of a query, as "id key value", with the document's body where there is one. Without a limit it is all.
 func rows(tb testing.TB, ix *layer.Index, q layer.ViewQuery) []string {
 	tb.Helper()
 	if q.Limit == 0 {
 		q.Limit = -1
 	}
+	lines, _ := pageOf(tb, ix, q)
+	return lines
+}
+
+// pageOf is rows with the query's own limit, and the offset.
+func pageOf(tb testing.TB, ix *layer.Index, q layer.ViewQuery) (lines []string, offset int64) {
+	tb.Helper()
 	result, err := ix.Query(tb.Context(), q)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var out []string
 	for row, err := range result.Rows {
 		if err != nil {
 			tb.Fatal(err)
@@ -125,9 +131,9 @@ func rows(tb testing.TB, ix *layer.Index, q layer.ViewQuery) []string {
 		if row.Doc != nil {
 			line += " " + string(row.Doc.Body)
 		}
-		out = append(out, line)
+		lines = append(lines, line)
 	}
-	return out
+	return lines, result.Offset
 }
 
 const byN = `{"_id":"_design/d","views":{"n":{"map":"function(doc) { if ('n' in doc) emit(doc.n, doc.v); }"}}}`

@@ -3,8 +3,6 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"testing"
 
 	"github.com/divandb/divan/layer"
@@ -34,23 +32,11 @@ func TestDesignInfo_progress(t *testing.T) {
 		Shards   map[string]string `json:"shards"`
 	}) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/db/_design/d/_info", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		text, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := s.must(t, "GET", "/db/_design/d/_info", "")
 		var answer struct {
 			ViewIndex json.RawMessage `json:"view_index"`
 		}
-		if err := json.Unmarshal(text, &answer); err != nil {
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 		if err := json.Unmarshal(answer.ViewIndex, &got); err != nil {
