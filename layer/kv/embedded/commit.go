@@ -15,7 +15,7 @@ import (
 type commitRequest struct {
 	readVersion int64
 	reads       []span
-	writes      *run // what later readers conflict with, but for stamped keys
+	writes      []span // what later readers conflict with, but for stamped keys; sorted and disjoint
 
 	batch   *pebble.Batch // the writes that need nothing but a versionstamp
 	stamps  []int         // where in batch's bytes versionstamps go
@@ -23,7 +23,7 @@ type commitRequest struct {
 	cleared []span
 	merges  []*write     // of a stored or stamped value
 	late    []stampedKey // ranges cleared after them may hold them
-	stamped *run         // the conflicts of stamped keys; the sequencer's
+	stamped []span       // the conflicts of stamped keys, like writes; the sequencer's
 
 	state atomic.Int32 // requestWaiting, then one of the others
 	done  chan struct{}
@@ -69,7 +69,7 @@ func (t *transaction) request() *commitRequest {
 		written = append(append(written, r.cleared...), t.mu.conflicts...)
 		written = unite(written)
 	}
-	r.writes = newRun(written)
+	r.writes = written
 	return r
 }
 

@@ -39,7 +39,7 @@ func spansOf(ranges []kv.KeyRange) []span {
 }
 
 func (r Resolver) Add(written []kv.KeyRange, version int64) {
-	r.r.add(newRun(unite(spansOf(written))), version)
+	r.r.add(unite(spansOf(written)), version)
 }
 
 func (r Resolver) Conflicts(readVersion int64, read []kv.KeyRange) (conflict, tooOld bool) {

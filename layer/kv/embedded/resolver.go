@@ -3,15 +3,17 @@ package embedded
 // resolver knows what was written at which version in the last few seconds, and so whether a transaction's reads still hold at its
 // commit. It is bounded in bytes: when full it forgets the oldest writes and refuses transactions that read before them.
 //
-// It is a log-structured list of runs, oldest first. Every committed transaction adds one; runs of like size are merged, so that there are
-// only a few for each power of mergeFan. A check looks only at runs newer than the transaction's read version, which for a short
-// transaction are the last few. An interval tree was rejected for its pointers (the collector walks them) and for its expiry, which here is
-// dropping a run.
+// It is a log-structured list of runs, oldest first. What one version wrote is gathered in recent and becomes a run when the next version begins; runs
+// of like size are merged, so that there are only a few for each power of mergeFan. A check looks only at runs newer than the transaction's read
+// version, which for a short transaction are the last few. An interval tree was rejected for its pointers (the collector walks them) and for its
+// expiry, which here is dropping a run.
 //
 // Not safe for concurrent use: the sequencer owns it.
 type resolver struct {
 	runs  []*run
-	bytes int
+	bytes int // of runs
+
+	recent recentWrites
 
 	limit  int   // bytes
 	window int64 // versions that are remembered
@@ -24,7 +26,35 @@ const (
 	mergeFan = 4
 	// maxRunSpan keeps merged runs short in time, so that expiry lets go of memory in steps of a few tenths of the window.
 	maxRunSpan = 1_000_000
+	// maxRecent spans are kept in recentWrites, where a new one moves those behind it. A transaction of more than half as many makes a run of its own.
+	maxRecent = 256
 )
+
+// recentWrites are the spans of the last version, while more transactions may get the same one. It has its own copy of the keys.
+type recentWrites struct {
+	version int64
+	set     spanSet
+	keys    []byte
+}
+
+func (w *recentWrites) copy(key []byte) []byte {
+	n := len(w.keys)
+	w.keys = append(w.keys, key...) // the keys before it stay where they are when this moves
+	return w.keys[n:len(w.keys):len(w.keys)]
+}
+
+func (w *recentWrites) add(s span) {
+	c := span{begin: w.copy(s.begin)}
+	if s.end != nil {
+		c.end = w.copy(s.end)
+	}
+	w.set.add(c)
+}
+
+func (w *recentWrites) reset() {
+	clear(w.set.spans)
+	w.set.spans, w.keys = w.set.spans[:0], w.keys[:0]
+}
 
 func newResolver(floor int64, limit int, window int64) *resolver {
 	return &resolver{floor: floor, limit: limit, window: window}
@@ -39,6 +69,13 @@ func (r *resolver) conflicts(readVersion int64, reads []span) (conflict, tooOld 
 	if readVersion < r.floor {
 		return false, true
 	}
+	if r.recent.version > readVersion {
+		for _, s := range reads {
+			if _, written := r.recent.set.overlap(s, false); written {
+				return true, false
+			}
+		}
+	}
 	for i := len(r.runs) - 1; i >= 0 && r.runs[i].newest > readVersion; i-- {
 		for _, s := range reads {
 			if r.runs[i].changedSince(s, readVersion) {
@@ -49,15 +86,38 @@ func (r *resolver) conflicts(readVersion int64, reads []span) (conflict, tooOld 
 	return false, false
 }
 
-// add remembers that w's spans were written at version, which is not below any before it.
-func (r *resolver) add(w *run, version int64) {
-	if w.len() == 0 {
+// add remembers that spans, which are sorted and disjoint, were written at version, which is not below any before it. It keeps nothing of spans.
+func (r *resolver) add(spans []span, version int64) {
+	if len(spans) == 0 {
 		return
 	}
-	w.oldest, w.newest = version, version
+	if version != r.recent.version || len(r.recent.set.spans)+len(spans) > maxRecent {
+		r.seal()
+		r.recent.version = version
+	}
+	if len(spans) > maxRecent/2 {
+		r.push(newRun(spans, version))
+		return
+	}
+	for _, s := range spans {
+		r.recent.add(s)
+	}
+}
+
+// seal makes a run of the recent writes.
+func (r *resolver) seal() {
+	if len(r.recent.set.spans) == 0 {
+		return
+	}
+	w := newRun(r.recent.set.spans, r.recent.version)
+	r.recent.reset()
+	r.push(w)
+}
+
+func (r *resolver) push(w *run) {
 	r.runs = append(r.runs, w)
 	r.bytes += w.bytes()
-	r.expire(version)
+	r.expire(w.newest)
 	for r.mergeTail() {
 	}
 	for r.bytes > r.limit && len(r.runs) > 0 {

@@ -12,12 +12,14 @@ type run struct {
 	keys  []byte // the spans' keys, begin then end
 	spans []runSpan
 
-	// versions of the spans, nil while all have the version newest (as in a transaction's own run).
+	// versions of the spans, nil while all have the version newest.
 	versions []int64
 	// maxima[l][i] is the highest version of the spans [i, i+1) * maxFan^(l+1): a range read asks few of them for the newest write in its range.
 	maxima [][]int64
 
 	oldest, newest int64
+
+	ranges int // spans that are no points
 }
 
 // runSpan says where in keys a span is: begin at off, end right after it. No end: a point.
@@ -57,13 +59,13 @@ func (r *run) bytes() int {
 	return n
 }
 
-// newRun copies spans, which are sorted and disjoint, into a run. Its version is set when the transaction gets one.
-func newRun(spans []span) *run {
+// newRun copies spans, which are sorted and disjoint, into a run of one version.
+func newRun(spans []span, version int64) *run {
 	size := 0
 	for _, s := range spans {
 		size += s.size()
 	}
-	r := &run{keys: make([]byte, 0, size), spans: make([]runSpan, 0, len(spans))}
+	r := &run{keys: make([]byte, 0, size), spans: make([]runSpan, 0, len(spans)), oldest: version, newest: version}
 	for _, s := range spans {
 		r.append(s)
 	}
@@ -71,6 +73,9 @@ func newRun(spans []span) *run {
 }
 
 func (r *run) append(s span) {
+	if s.end != nil {
+		r.ranges++
+	}
 	r.spans = append(r.spans, runSpan{off: uint32(len(r.keys)), begin: uint16(len(s.begin)), end: uint16(len(s.end))})
 	r.keys = append(append(r.keys, s.begin...), s.end...)
 }
@@ -85,7 +90,7 @@ func (r *run) changedSince(s span, since int64) bool {
 	if r.newest <= since {
 		return false
 	}
-	first := sort.Search(len(r.spans), func(i int) bool { return r.at(i).endsAfter(s.begin) })
+	first := r.search(s.begin)
 	if first == len(r.spans) || !r.at(first).startsBefore(s) {
 		return false
 	}
@@ -97,6 +102,20 @@ func (r *run) changedSince(s span, since int64) bool {
 	}
 	after := first + sort.Search(len(r.spans)-first, func(i int) bool { return !r.at(first + i).startsBefore(s) })
 	return r.newestIn(first, after) > since
+}
+
+// search is the index of the first span that ends after key.
+func (r *run) search(key []byte) int {
+	i, j := 0, len(r.spans)
+	for i < j {
+		mid := int(uint(i+j) / 2)
+		if r.at(mid).endsAfter(key) {
+			j = mid
+		} else {
+			i = mid + 1
+		}
+	}
+	return i
 }
 
 // newestIn is the highest version of the spans [i, j), i < j, in a number of steps that grows with the logarithm of j-i.
@@ -146,9 +165,61 @@ func merge(older, newer *run, floor int64) *run {
 		oldest:   max(floor+1, min(older.oldest, newer.oldest)),
 		newest:   max(older.newest, newer.newest),
 	}
+	if older.ranges+newer.ranges == 0 {
+		m.mergePoints(older, newer, floor)
+	} else {
+		m.mergeSpans(older, newer, floor)
+	}
+	m.clip()
+	m.index()
+	return m
+}
+
+// mergePoints is merge for runs of single keys, as most are.
+func (r *run) mergePoints(older, newer *run, floor int64) {
+	i, j := 0, 0 // next of newer and older
+	for i < newer.len() || j < older.len() {
+		order := -1 // newer's is next
+		switch {
+		case i == newer.len():
+			order = 1
+		case j < older.len():
+			order = bytes.Compare(newer.key(i), older.key(j))
+		}
+		if order > 0 {
+			r.take(older, j, floor)
+			j++
+			continue
+		}
+		r.take(newer, i, floor)
+		i++
+		if order == 0 {
+			j++
+		}
+	}
+}
+
+// key is the key of the point i.
+func (r *run) key(i int) []byte {
+	e := r.spans[i]
+	return r.keys[e.off : e.off+uint32(e.begin)]
+}
+
+// take appends the point i of another run, if it is above floor.
+func (r *run) take(from *run, i int, floor int64) {
+	if v := from.version(i); v > floor {
+		e := from.spans[i]
+		r.spans = append(r.spans, runSpan{off: uint32(len(r.keys)), begin: e.begin})
+		r.keys = append(r.keys, from.keys[e.off:e.off+uint32(e.begin)]...)
+		r.versions = append(r.versions, v)
+	}
+}
+
+// mergeSpans is merge for any runs.
+func (r *run) mergeSpans(older, newer *run, floor int64) {
 	emit := func(s span, version int64) {
 		if version > floor {
-			m.appendVersion(s, version)
+			r.appendVersion(s, version)
 		}
 	}
 	i := 0 // next of newer
@@ -180,9 +251,6 @@ func merge(older, newer *run, floor int64) *run {
 	for ; i < newer.len(); i++ {
 		emit(newer.at(i), newer.version(i))
 	}
-	m.clip()
-	m.index()
-	return m
 }
 
 // clip gives memory back after a merge in which many spans met, as those of hot keys do.

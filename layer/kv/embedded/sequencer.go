@@ -76,8 +76,9 @@ const (
 type group struct {
 	requests []*commitRequest
 	version  int64
-	applied  int           // requests that were
-	bytes    int           // of what was applied
+	applied  int           // requests that were, or are in pending
+	bytes    int           // of what they write
+	pending  *pebble.Batch // what is not applied yet, nil for nothing
 	view     *view         // the state right after, nil where nothing was applied
 	sync     *pebble.Batch // waits for all of it to be on disk, nil where nothing was applied
 	err      error         // why the rest of the group has failed
@@ -149,6 +150,15 @@ func (c *committer) sequence() {
 			open = c.extend(g)
 		}
 		for begun := false; !begun; {
+			select {
+			case <-c.idle:
+				open = c.extend(g) // a last time
+				c.beginSync(g)
+				begun = true
+				continue
+			default:
+			}
+			c.guarded(g, func() error { return c.applyPending(g) }) // while another group syncs
 			wake := c.queue.wake
 			if !open || g.full() {
 				wake = nil
@@ -157,9 +167,7 @@ func (c *committer) sequence() {
 			case <-wake:
 				open = c.extend(g)
 			case <-c.idle:
-				open = c.extend(g) // a last time
-				c.beginSync(g)
-				begun = true
+				c.idle <- struct{}{}
 			}
 		}
 		c.synced <- g
@@ -180,7 +188,7 @@ func (c *committer) extend(g *group) (open bool) {
 			if r.err = c.resolve(g, r); r.err != nil {
 				continue
 			}
-			if err := c.apply(g, r); err != nil {
+			if err := c.add(g, r); err != nil {
 				return err
 			}
 		}
@@ -196,14 +204,28 @@ func (c *committer) beginSync(g *group) {
 		return
 	}
 	c.guarded(g, func() error {
-		end := c.e.db.NewBatch()
-		_ = end.LogData([]byte{}, nil) // a batch in memory has no error; an empty one would not be synced
+		end := g.pending
+		g.pending = nil
+		if end == nil {
+			end = c.e.db.NewBatch()
+			_ = end.LogData([]byte{}, nil) // a batch in memory has no error; an empty one would not be synced
+		}
 		if err := c.e.db.ApplyNoSyncWait(end, syncInLog); err != nil {
 			return err
 		}
 		g.sync, g.view = end, c.e.newView(g.version)
 		return nil
 	})
+}
+
+// applyPending brings what is pending into Pebble's memtable and on its way to the log.
+func (c *committer) applyPending(g *group) error {
+	batch := g.pending
+	if batch == nil {
+		return nil
+	}
+	g.pending = nil
+	return errors.Join(c.e.db.Apply(batch, syncLater), batch.Close())
 }
 
 // guarded does work on the group unless that has failed. An error or panic of Pebble's ends the group and the engine's writing.
@@ -269,32 +291,57 @@ func (c *committer) resolve(g *group, r *commitRequest) error {
 	return nil
 }
 
-// apply writes r at the group's version, next in order. It is in Pebble's memtable afterwards, and on its way to the log.
-func (c *committer) apply(g *group, r *commitRequest) error {
-	if g.applied == 0 {
+// maxPending is up to how many bytes transactions are gathered in one batch of Pebble's, for which the later ones are copied.
+const maxPending = 256 << 10
+
+// add has r written at the group's version, next in order: with what is pending.
+func (c *committer) add(g *group, r *commitRequest) error {
+	first := g.applied == 0
+	if first {
 		g.version = c.clock.next()
 	}
 	r.version = g.version
 	binary.BigEndian.PutUint64(r.stamp[:8], uint64(g.version))
 	binary.BigEndian.PutUint16(r.stamp[8:], uint16(g.applied))
 	r.fillStamps()
+	if len(r.cleared)+len(r.merges) > 0 {
+		if err := c.applyPending(g); err != nil { // complete reads it
+			return err
+		}
+	}
 	batch, err := c.complete(r)
 	if err != nil {
 		return err
 	}
-	if g.applied == 0 {
+	r.batch = nil
+	if first {
 		_ = batch.Set(versionKey, r.stamp[:8], nil)
 	}
 	g.applied++
 	g.bytes += batch.Len()
-	if err := errors.Join(c.e.db.Apply(batch, syncLater), batch.Close()); err != nil {
+	if err := c.gather(g, batch); err != nil {
 		return err
 	}
 	c.resolver.add(r.writes, g.version)
-	if r.stamped != nil {
-		c.resolver.add(r.stamped, g.version)
-	}
+	c.resolver.add(r.stamped, g.version)
 	return nil
+}
+
+// gather adds a batch to what is pending.
+func (c *committer) gather(g *group, batch *pebble.Batch) error {
+	if g.pending != nil && g.pending.Len()+batch.Len() > maxPending {
+		if err := c.applyPending(g); err != nil {
+			return err
+		}
+	}
+	if g.pending == nil && !batch.Empty() { // an empty one would not be synced
+		g.pending = batch
+		return nil
+	}
+	if g.pending == nil {
+		return batch.Close()
+	}
+	return errors.Join(g.pending.Apply(batch, nil), batch.Close())
 }
 
 // fillStamps puts the versionstamp wherever the transaction left room for it, and notes the keys that it makes.
@@ -307,8 +354,9 @@ func (r *commitRequest) fillStamps() {
 		return
 	}
 	spans := make([]span, 0, len(r.keys)+len(r.late))
+	var mem arena // the batch's memory is given back before the spans are
 	for _, k := range r.keys {
-		spans = append(spans, pointSpan(repr[k.pos:k.pos+k.len:k.pos+k.len]))
+		spans = append(spans, pointSpan(mem.copy(repr[k.pos:k.pos+k.len])))
 	}
 	for _, s := range r.late {
 		copy(s.key[s.offset:], r.stamp[:])
@@ -317,7 +365,7 @@ func (r *commitRequest) fillStamps() {
 			spans = append(spans, pointSpan(s.key))
 		}
 	}
-	r.stamped = newRun(unite(spans))
+	r.stamped = unite(spans)
 }
 
 // complete adds to r's batch what depends on what is stored: the rows to clear, which come first, and the merges.

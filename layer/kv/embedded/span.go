@@ -106,7 +106,16 @@ func (s *spanSet) share() spanSet {
 
 // search is the index of the first span that ends after key.
 func (s *spanSet) search(key []byte) int {
-	return sort.Search(len(s.spans), func(i int) bool { return s.spans[i].endsAfter(key) })
+	i, j := 0, len(s.spans)
+	for i < j {
+		mid := int(uint(i+j) / 2)
+		if s.spans[mid].endsAfter(key) {
+			j = mid
+		} else {
+			i = mid + 1
+		}
+	}
+	return i
 }
 
 // find returns the span that holds key.

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"bytes"
-	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -229,28 +228,26 @@ func (ws *watches) touched(g *group) []*watchedKey {
 		if r.err != nil {
 			continue
 		}
-		in = ws.touchedBy(r.writes, in)
-		if r.stamped != nil {
-			in = ws.touchedBy(r.stamped, in)
+		in = ws.touchedBy(spanSet{spans: r.writes}, in)
+		if len(r.stamped) > 0 {
+			in = ws.touchedBy(spanSet{spans: r.stamped}, in)
 		}
 	}
 	return in
 }
 
 // touchedBy walks whichever is shorter: the watched keys or the written spans.
-func (ws *watches) touchedBy(r *run, in []*watchedKey) []*watchedKey {
-	if ws.mu.keys.Len() < r.len() {
+func (ws *watches) touchedBy(written spanSet, in []*watchedKey) []*watchedKey {
+	if ws.mu.keys.Len() < len(written.spans) {
 		ws.mu.keys.Ascend(func(k *watchedKey) bool {
-			i := sort.Search(r.len(), func(i int) bool { return r.at(i).endsAfter(k.key) })
-			if i < r.len() && bytes.Compare(r.at(i).begin, k.key) <= 0 {
+			if _, touched := written.find(k.key); touched {
 				in = append(in, k)
 			}
 			return true
 		})
 		return in
 	}
-	for i := range r.len() {
-		s := r.at(i)
+	for _, s := range written.spans {
 		ws.mu.keys.AscendGreaterOrEqual(&watchedKey{key: s.begin}, func(k *watchedKey) bool {
 			if !s.endsAfter(k.key) {
 				return false
