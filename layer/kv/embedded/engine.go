@@ -1,10 +1,10 @@
 // Package embedded is the engine for one machine: FoundationDB's contract on a Pebble store in one directory, with no server
 // (clause S2).
 //
-// A transaction reads a Pebble snapshot that all transactions of its read version share, and keeps its writes in memory. At commit, one
-// sequencer goroutine checks its reads against what was written since (resolver), gives it a version and applies it; one syncer
-// goroutine waits for the log to be on disk, makes the version readable and answers. While one group of commits syncs, the next is
-// resolved and applied. A version is handed out to readers only once it is synced, so that nobody sees what a crash could take back.
+// A transaction reads a Pebble snapshot that all transactions of its read version share, single rows out of memory where they are known (rows), and
+// keeps its writes in memory. At commit, one sequencer goroutine checks its reads against what was written since (resolver), gives it a version
+// and applies it; one syncer goroutine waits for the log to be on disk, makes the version readable and answers. While one group of commits syncs,
+// the next is resolved and applied. A version is handed out to readers only once it is synced, so that nobody sees what a crash could take back.
 //
 // This is the only package that knows Pebble.
 package embedded
@@ -27,7 +27,8 @@ import (
 
 // Options of Open. The zero value is right for a small machine.
 type Options struct {
-	// CacheBytes is the block cache, memtables included: Pebble takes their memory out of it. 0 is 128 MiB.
+	// CacheBytes is for what is read again: a quarter at most for single rows, the rest for blocks, memtables included, whose memory Pebble takes out of
+	// it. 0 is 128 MiB.
 	CacheBytes int64
 	// MemTableBytes is one memtable; up to three are held while they are flushed. 0 is 16 MiB.
 	MemTableBytes int64
@@ -81,6 +82,7 @@ type Engine struct {
 	o       Options
 	log     *slog.Logger
 
+	rows      *rows
 	views     views
 	snapshots snapshotCloser
 	watches   watches
@@ -115,7 +117,7 @@ func Open(dir string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	e := &Engine{o: o, log: o.Logger, stop: make(chan struct{}), failing: make(chan struct{})}
+	e := &Engine{o: o, log: o.Logger, rows: newRows(o.CacheBytes / 4), stop: make(chan struct{}), failing: make(chan struct{})}
 	e.guard.fail = e.fail
 	db, err := openStore(dir, o, e)
 	if err != nil {
@@ -146,7 +148,7 @@ func (e *Engine) Name() string { return "embedded" }
 // newView opens the state of the store as it is now: for the sequencer, right after it applied version.
 func (e *Engine) newView(version int64) *view {
 	e.snapshots.open.Add(1)
-	return &view{version: version, snap: e.db.NewSnapshot(), closer: &e.snapshots}
+	return &view{version: version, snap: e.db.NewSnapshot(), rows: e.rows, closer: &e.snapshots}
 }
 
 // sweep ends what transactions that were forgotten hold, and marks the horizon.

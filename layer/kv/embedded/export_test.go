@@ -73,3 +73,15 @@ func (c Clock) Next() int64     { return c.c.next() }
 
 // ResolverBytes is what the engine's resolver holds. Only while nothing commits.
 func (e *Engine) ResolverBytes() int { return e.commits.resolver.bytes }
+
+// Rows are the remembered rows, of one page.
+type Rows struct{ r *rows }
+
+func NewRows() Rows { return Rows{newRows(0)} }
+
+func (r Rows) Get(key []byte, version int64) (value []byte, known bool) { return r.r.get(key, version) }
+func (r Rows) Fill(key, value []byte, version int64)                    { r.r.fill(key, value, version) }
+func (r Rows) Write(key, value []byte, version int64, keep bool) {
+	r.r.write(key, value, version, keep)
+}
+func (r Rows) Clear(version int64) { r.r.clear(version) }

@@ -90,7 +90,14 @@ func (v *view) get(key []byte) ([]byte, error) {
 		return nil, errTooOld
 	}
 	defer v.leave()
-	return readCopy(v.snap, key)
+	if value, known := v.rows.get(key, v.version); known {
+		return value, nil
+	}
+	value, err := readCopy(v.snap, key)
+	if err == nil {
+		v.rows.fill(key, value, v.version)
+	}
+	return value, err
 }
 
 func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) *future[[]byte] {

@@ -47,7 +47,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		FS:                          guardFS{o.fs, &e.guard},
 		Logger:                      log,
 		FormatMajorVersion:          pebble.FormatValueSeparation,
-		CacheSize:                   o.CacheBytes,
+		CacheSize:                   o.CacheBytes - o.CacheBytes/4, // see rows
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: 3,
 		MaxOpenFiles:                500,

@@ -24,6 +24,7 @@ var (
 type view struct {
 	version int64
 	snap    *pebble.Snapshot
+	rows    *rows // the engine's
 	closer  *snapshotCloser
 
 	// gate counts the reads under way; viewShut in it stops new ones. Whoever brings it to viewShut alone closes the snapshot.

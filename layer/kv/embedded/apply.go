@@ -1,0 +1,157 @@
+package embedded
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// maxPending is up to how many bytes transactions are gathered in one batch of Pebble's, for which the later ones are copied.
+const maxPending = 256 << 10
+
+// add has r written at the group's version, next in order: with what is pending.
+func (c *committer) add(g *group, r *commitRequest) error {
+	first := g.applied == 0
+	if first {
+		g.version = c.clock.next()
+	}
+	r.version = g.version
+	binary.BigEndian.PutUint64(r.stamp[:8], uint64(g.version))
+	binary.BigEndian.PutUint16(r.stamp[8:], uint16(g.applied))
+	r.fillStamps()
+	if len(r.cleared)+len(r.merges) > 0 {
+		if err := c.applyPending(g); err != nil { // complete reads it
+			return err
+		}
+	}
+	batch, err := c.complete(r)
+	if err != nil {
+		return err
+	}
+	r.batch = nil
+	if err := c.e.rows.writeAll(batch, g.version); err != nil {
+		return err
+	}
+	if first {
+		_ = batch.Set(versionKey, r.stamp[:8], nil)
+	}
+	g.applied++
+	g.bytes += batch.Len()
+	if err := c.gather(g, batch); err != nil {
+		return err
+	}
+	c.resolver.add(r.writes, g.version)
+	c.resolver.add(r.stamped, g.version)
+	return nil
+}
+
+// gather adds a batch to what is pending.
+func (c *committer) gather(g *group, batch *pebble.Batch) error {
+	if g.pending != nil && g.pending.Len()+batch.Len() > maxPending {
+		if err := c.applyPending(g); err != nil {
+			return err
+		}
+	}
+	if g.pending == nil && !batch.Empty() { // an empty one would not be synced
+		g.pending = batch
+		return nil
+	}
+	if g.pending == nil {
+		return batch.Close()
+	}
+	return errors.Join(g.pending.Apply(batch, nil), batch.Close())
+}
+
+// fillStamps puts the versionstamp wherever the transaction left room for it, and notes the keys that it makes.
+func (r *commitRequest) fillStamps() {
+	repr := r.batch.Repr()
+	for _, at := range r.stamps {
+		copy(repr[at:], r.stamp[:])
+	}
+	if len(r.keys)+len(r.late) == 0 {
+		return
+	}
+	spans := make([]span, 0, len(r.keys)+len(r.late))
+	var mem arena // the batch's memory is given back before the spans are
+	for _, k := range r.keys {
+		spans = append(spans, pointSpan(mem.copy(repr[k.pos:k.pos+k.len])))
+	}
+	for _, s := range r.late {
+		copy(s.key[s.offset:], r.stamp[:])
+		if !slices.ContainsFunc(s.cleared, func(c span) bool { return c.endsAfter(s.key) && bytes.Compare(c.begin, s.key) <= 0 }) {
+			_ = r.batch.Set(s.key, s.value, nil)
+			spans = append(spans, pointSpan(s.key))
+		}
+	}
+	r.stamped = unite(spans)
+}
+
+// complete adds to r's batch what depends on what is stored: the rows to clear, which come first, and the merges.
+func (c *committer) complete(r *commitRequest) (*pebble.Batch, error) {
+	batch := r.batch
+	if len(r.cleared) > 0 {
+		batch = c.e.db.NewBatchWithSize(r.batch.Len() + 256)
+		if err := c.clear(batch, r.cleared); err != nil {
+			return nil, err
+		}
+		if !r.batch.Empty() {
+			if err := batch.Apply(r.batch, nil); err != nil {
+				return nil, err
+			}
+		}
+		if err := r.batch.Close(); err != nil {
+			return nil, err
+		}
+		r.batch = nil
+	}
+	for _, w := range r.merges {
+		var stored []byte
+		var err error
+		if w.kind == kindStamped {
+			copy(w.value[w.offset:], r.stamp[:])
+			stored = w.value
+		} else if stored, err = readCopy(c.e.db, w.key); err != nil {
+			return nil, err
+		}
+		if value, exists := fold(w.ops, stored, stored != nil); exists {
+			_ = batch.Set(w.key, value, nil)
+		} else {
+			_ = batch.Delete(w.key, nil)
+		}
+	}
+	return batch, nil
+}
+
+// fewRows is up to how many rows of a cleared range are deleted one by one. Pebble pays for every range deletion at every read near it until it
+// is compacted away, and most ranges that are cleared hold a handful of rows or none.
+const fewRows = 64
+
+// clear adds the deletion of all rows in the ranges to batch.
+func (c *committer) clear(batch *pebble.Batch, ranges []span) (err error) {
+	iter, err := c.e.db.NewIter(nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, iter.Close()) }()
+	for _, r := range ranges {
+		iter.SetBounds(lowerBound(r), r.end)
+		n := 0
+		for ok := iter.First(); ok && n <= fewRows; ok = iter.Next() {
+			n++
+		}
+		if err := iter.Error(); err != nil {
+			return err
+		}
+		if n > fewRows {
+			_ = batch.DeleteRange(r.begin, r.end, nil)
+			continue
+		}
+		for ok := n > 0 && iter.First(); ok; ok = iter.Next() {
+			_ = batch.Delete(iter.Key(), nil)
+		}
+	}
+	return iter.Error()
+}
