@@ -93,7 +93,7 @@ func (w *feedWriter) waiting() error {
 	if !w.s.sent && !w.rows {
 		w.s.buf = append(w.s.buf, '\n')
 	}
-	return w.s.flush()
+	return w.s.rest()
 }
 
 func (w *feedWriter) heartbeat() error {

@@ -113,11 +113,20 @@ func (s *stream) end() error {
 
 // drop gives the buffer back, also after an error. It may be called twice.
 func (s *stream) drop() {
-	if cap(s.buf) > 0 && cap(s.buf) <= 16*flushSize {
+	if cap(s.buf) >= 2*flushSize && cap(s.buf) <= 16*flushSize {
 		b := s.buf[:0]
 		buffers.Put(&b)
 	}
 	s.buf = nil
+}
+
+// rest is flush, and gives the buffer back for now: of answers that wait for hours there may be thousands.
+func (s *stream) rest() error {
+	err := s.flush()
+	if len(s.buf) == 0 {
+		s.drop()
+	}
+	return err
 }
 
 // Write makes the stream an io.Writer for bodies that are copied into the answer.
