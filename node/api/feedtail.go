@@ -16,6 +16,9 @@ import (
 // itself.
 const tailEntries = 500
 
+// tailLeaves is how many leaves they may have together: a document in conflict may have thousands.
+const tailLeaves = 20 * tailEntries
+
 // feedTails are the newest entries of the feeds that somebody waits for. A commit wakes all who listen to a database at once: one of them reads, and the rest find
 // in memory what it read. Nothing is shown that such a reading did not find, and each of them begins after the wake that it is for.
 type feedTails struct {
@@ -154,16 +157,23 @@ func (t *feedTail) read(ctx context.Context, since layer.Seq) error {
 		return err
 	}
 	var news []layer.Change
+	leaves := 0
 	for c, err := range pass.Rows {
 		if err != nil {
 			return err
 		}
 		c.Leaves = slices.Clone(c.Leaves)
 		news = append(news, c)
+		if leaves += len(c.Leaves); leaves > tailLeaves {
+			break
+		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(news) == tailEntries { // the end may not be among them
+	for _, c := range t.entries {
+		leaves += len(c.Leaves)
+	}
+	if len(news) == tailEntries || leaves > tailLeaves { // the end may not be among them, or they are too much
 		t.known, t.entries, t.ids = false, nil, nil
 		return nil
 	}
