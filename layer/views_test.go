@@ -119,10 +119,7 @@ func rows(tb testing.TB, ix *layer.Index, q layer.ViewQuery) []string {
 // pageOf is rows with the query's own limit, and the offset.
 func pageOf(tb testing.TB, ix *layer.Index, q layer.ViewQuery) (lines []string, offset int64) {
 	tb.Helper()
-	result, err := ix.Query(tb.Context(), q)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	result := fresh(tb, func() (*layer.ViewResult, error) { return ix.Query(tb.Context(), q) })
 	for row, err := range result.Rows {
 		if err != nil {
 			tb.Fatal(err)

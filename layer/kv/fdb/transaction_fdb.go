@@ -4,6 +4,7 @@ package fdb
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,7 +135,7 @@ func (t *transaction) Commit() error {
 	t.mu.watches = nil
 	t.mu.Unlock()
 	t.unhook()
-	if e, ok := err.(*kv.Error); ok && t.conflicting.Load() {
+	if e := (*kv.Error)(nil); errors.As(err, &e) && t.conflicting.Load() {
 		switch e.Code {
 		case kv.CodeCancelled, kv.CodeTimedOut, kv.CodeUnreachable:
 			e.Maybe = true

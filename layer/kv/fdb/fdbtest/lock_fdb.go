@@ -3,6 +3,7 @@
 package fdbtest
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -26,7 +27,7 @@ func lock(tb testing.TB, clusterFile string, alone bool) {
 		how = syscall.LOCK_EX
 	}
 	for {
-		if err = syscall.Flock(int(f.Fd()), how); err != syscall.EINTR {
+		if err = syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
 			break
 		}
 	}
