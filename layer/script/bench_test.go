@@ -23,6 +23,16 @@ func BenchmarkMaps(b *testing.B) {
 			`function(doc){ if (doc.country) emit(doc.country, doc.name) }`,
 			`function(doc){ emit([doc.name, parseFloat(doc.lat)], null) }`,
 		}},
+		{"three direct functions, city", string(city), []string{
+			`function (doc) { if (doc.name) emit(doc.name, null) }`,
+			`function (doc) { if (doc.name) emit(doc.name, doc.country) }`,
+			`function (doc) { emit([doc.country, doc.lat, doc.lng], 1) }`,
+		}},
+		{"the same by the engine", string(city), []string{
+			`function (doc, by) { if (doc.name) emit(doc.name, null) }`,
+			`function (doc, by) { if (doc.name) emit(doc.name, doc.country) }`,
+			`function (doc, by) { emit([doc.country, doc.lat, doc.lng], 1) }`,
+		}},
 		{"three functions, order", string(order), []string{
 			`function(doc){ if (doc.type === "order") emit([doc.customer.id, doc.date], doc.total) }`,
 			`function(doc){ if (doc.type === "order") doc.items.forEach(function(i){ emit(i.sku, i.qty * i.price) }) }`,

@@ -13,3 +13,13 @@ func (a *arena) Realloc(p uintptr, n uint64) uintptr { return a.realloc(p, n) }
 func (a *arena) Bytes(p uintptr, n int) []byte       { return a.bytes(p, n) }
 func (a *arena) Used() int                           { return a.used * unit }
 func (a *arena) Close() error                        { return a.close() }
+
+// Indirect is m with every function run by the engine. Direct reports whether its function is run without.
+func (m *Maps) Indirect() *Maps {
+	n := *m
+	n.direct = &direct{functions: make([]*directFunction, len(m.direct.functions))}
+	return &n
+}
+
+// Direct reports whether a function is run without the engine.
+func (m *Maps) Direct(function int) bool { return m.direct.functions[function] != nil }

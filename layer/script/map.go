@@ -23,6 +23,7 @@ type Mapped struct {
 // use; each call of Map works alone.
 type Maps struct {
 	handle
+	direct   *direct
 	patience *patience
 	most     time.Duration // for one document and function, where not zero
 }
@@ -40,12 +41,12 @@ func (s *Sandbox) Maps(ctx context.Context, lib []byte, functions []Function) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Maps{handle: h, patience: newPatience(s.limits.Time, len(functions))}, nil
+	return &Maps{handle: h, direct: newDirect(functions), patience: newPatience(s.limits.Time, len(functions))}, nil
 }
 
 // Within is the same functions with a limit on the time that one of them takes over a document, where that is less than the sandbox's.
 func (m *Maps) Within(limit time.Duration) *Maps {
-	return &Maps{handle: m.handle, patience: m.patience, most: limit}
+	return &Maps{handle: m.handle, direct: m.direct, patience: m.patience, most: limit}
 }
 
 // limit is how long a function may take over the next document.
@@ -59,12 +60,18 @@ func (m *Maps) limit(function int) time.Duration {
 
 // Map runs every function over every document (JSON texts, with _id, _rev and what else the function is to see) and calls
 // each with the result, in the order of docs. The memory of the result is used again once each returns. An error of each ends the
-// call and is returned as it is; so does the end of ctx. While each runs, the call holds its runtime.
+// call and is returned as it is; so does the end of ctx. While each runs, the call may hold a runtime.
 func (m *Maps) Map(ctx context.Context, docs [][]byte, each func(doc int, result *Mapped) error) error {
 	b := batch{maps: m, docs: docs, each: each}
 	b.result.Rows = make([][]Row, len(m.p.functions))
 	b.result.Errs = make([]error, len(m.p.functions))
-	for b.doc < len(docs) {
+	if m.s.closing() {
+		return ErrClosed
+	}
+	for b.begin(); b.doc < len(docs); {
+		if err := b.runDirect(ctx); err != nil || b.doc == len(docs) {
+			return err
+		}
 		// A function that is stopped at a limit takes its runtime with it; the next one goes on where it was.
 		if err := m.with(ctx, b.run); err != nil {
 			return err
@@ -86,6 +93,7 @@ type batch struct {
 	result   Mapped
 	out      []byte
 	spans    []span
+	plain    evaluation // of docs[doc], by direct functions
 }
 
 // span is a row within out; out may move while it grows.
@@ -101,6 +109,9 @@ func (b *batch) forget() {
 // run works through the documents with one runtime until the last, or until the runtime is dead.
 func (b *batch) run(r *runtime) error {
 	for b.doc < len(b.docs) {
+		if err := b.runDirect(r.ctx); err != nil || b.doc == len(b.docs) {
+			return err
+		}
 		if err := b.document(r); err != nil {
 			return err
 		}
@@ -122,7 +133,11 @@ func (b *batch) run(r *runtime) error {
 // document runs the functions that are left for the current document, as far as the runtime lives. The error is one that ends the batch.
 func (b *batch) document(r *runtime) error {
 	var doc value
-	for ready := false; b.function < len(r.functions) && !r.dead; b.function++ {
+	ready := false
+	for ; b.function < len(r.functions) && !r.dead; b.function++ {
+		if b.callDirect() {
+			continue
+		}
 		err := r.limited(b.function, b.maps.limit(b.function), func(r *runtime, fn *realm) error {
 			if !ready {
 				var err error
@@ -147,9 +162,9 @@ func (b *batch) document(r *runtime) error {
 			return err
 		}
 		b.result.Errs[b.function] = err
-		if b.function == len(r.functions)-1 && ready && !r.dead {
-			r.free(doc)
-		}
+	}
+	if ready && !r.dead {
+		r.free(doc)
 	}
 	return nil
 }
@@ -224,6 +239,57 @@ func (b *batch) finish() error {
 	clear(b.result.Errs)
 	b.out, b.spans = b.out[:0], b.spans[:0]
 	b.doc++
-	b.function = 0
+	b.begin()
 	return nil
+}
+
+// begin turns to the current document, where there is one.
+func (b *batch) begin() {
+	b.function = 0
+	if b.doc < len(b.docs) {
+		b.plain.begin(b.docs[b.doc])
+	}
+}
+
+// runDirect works through the documents as far as direct functions can.
+func (b *batch) runDirect(ctx context.Context) error {
+	for b.doc < len(b.docs) {
+		for b.function < len(b.result.Rows) && b.callDirect() {
+			b.function++
+		}
+		if b.function < len(b.result.Rows) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := b.finish(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// callDirect runs the current function without the engine and writes down its rows; false where it cannot.
+func (b *batch) callDirect() bool {
+	f := b.maps.direct.functions[b.function]
+	if f == nil || !b.plain.run(b.maps.direct, f) {
+		return false
+	}
+	out, spans := len(b.out), len(b.spans)
+	for _, e := range b.plain.emits {
+		s := span{function: b.function, key: len(b.out)}
+		var ok bool
+		if b.out, ok = b.plain.append(b.out, e.key); ok {
+			s.value = len(b.out)
+			b.out, ok = b.plain.append(b.out, e.value)
+		}
+		if !ok || len(b.out)-out > maxDirectOutput {
+			b.out, b.spans = b.out[:out], b.spans[:spans]
+			return false
+		}
+		s.end = len(b.out)
+		b.spans = append(b.spans, s)
+	}
+	return true
 }

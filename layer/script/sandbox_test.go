@@ -206,7 +206,7 @@ func TestSandbox_Close(t *testing.T) {
 // TestSandbox_Waits holds that a call waits for a runtime no longer than its context lasts.
 func TestSandbox_Waits(t *testing.T) {
 	s := open(t, script.Limits{Runtimes: 1})
-	m, err := s.Maps(t.Context(), nil, []script.Function{{Name: "a", Source: `function(doc){ emit(1) }`}})
+	m, err := s.Maps(t.Context(), nil, []script.Function{{Name: "a", Source: `function(doc){ emit(Math.abs(1)) }`}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@
 // TypeError in strict code), so a function that changes its document disturbs neither the next function nor the next document.
 // Each map function has global variables of its own.
 //
+// Map functions that only look at members of the document and emit them are evaluated over its text, without the engine, to the same rows (direct.go).
+//
 // Errors are of four kinds. [*CompileError]: the source is wrong; refuse the design document. [*RuntimeError]: the
 // function threw, or gave what is no JSON; that document is skipped. [*LimitError]: it was stopped at a limit; likewise. Any
 // other error is the context's, or the machine's, and says nothing about the document.
