@@ -18,6 +18,8 @@ type conn struct {
 	// failure is set once the server says that its store takes no more writes.
 	failure atomic.Pointer[error]
 
+	asked atomic.Int64 // requests that wait for their answer, but for watches
+
 	mu struct {
 		sync.Mutex
 		last    uint32 // the last number given to a request
@@ -88,9 +90,17 @@ func (c *conn) read() error {
 		delete(c.mu.waiting, f.request)
 		c.mu.Unlock()
 		if k != nil {
-			k.finish(f, nil)
+			c.finish(k, f, nil)
 		}
 	}
+}
+
+// finish answers a call that was waiting.
+func (c *conn) finish(k *call, f frame, err error) {
+	if k.watch == nil {
+		c.asked.Add(-1)
+	}
+	k.finish(f, err)
 }
 
 // finish gives a call its answer. Called once: whoever takes it out of waiting.
@@ -121,16 +131,16 @@ func (c *conn) fail(err, doubt error) {
 	c.mu.Unlock()
 	for _, k := range failed {
 		if k.commit {
-			k.finish(frame{}, doubt)
+			c.finish(k, frame{}, doubt)
 		} else {
-			k.finish(frame{}, err)
+			c.finish(k, frame{}, err)
 		}
 	}
 }
 
 // send sends a frame that needs no answer.
 func (c *conn) send(k kind, object uint64, request uint32, build func(dst []byte) []byte) error {
-	return c.out.send(func(dst []byte) []byte {
+	return c.out.send(c.asked.Load() > 1, func(dst []byte) []byte {
 		start := len(dst)
 		dst = appendFrame(dst, k, object, request)
 		if build != nil {
@@ -179,6 +189,9 @@ func (c *conn) register(k *call, number uint32) uint32 {
 		number = c.mu.last
 	}
 	c.mu.waiting[number] = k
+	if k.watch == nil {
+		c.asked.Add(1)
+	}
 	return number
 }
 

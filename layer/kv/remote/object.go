@@ -40,7 +40,7 @@ func (o *object) push(f frame) {
 	o.mu.queue = append(o.mu.queue, f)
 	if !o.mu.running {
 		o.mu.running = true
-		o.s.workers.Go(o.work)
+		o.s.work(o)
 	}
 }
 
@@ -52,7 +52,7 @@ func (o *object) abandon() {
 	o.mu.queue = nil
 	if !o.mu.running {
 		o.mu.running = true
-		o.s.workers.Go(o.work)
+		o.s.work(o)
 	}
 }
 

@@ -2,11 +2,13 @@ package remote
 
 import (
 	"net"
+	"runtime"
 	"sync"
 	"time"
 )
 
-// output gathers what many goroutines send on one connection. Whoever finds it idle writes for all who come meanwhile; who finds it full waits.
+// output gathers what many goroutines send on one connection. Whoever finds it idle writes for all who come meanwhile; who finds it full waits. A write
+// costs more than all else that a small request takes, so that it pays to let those who can run go first when there are any.
 type output struct {
 	nc       net.Conn
 	limit    int           // bytes gathered before senders wait
@@ -29,8 +31,8 @@ func newOutput(nc net.Conn, limit int, patience time.Duration) *output {
 }
 
 // send has build append one frame or more, and sees to it that they are written. It blocks while the other side does not read. An error is final, and
-// the same for all.
-func (o *output) send(build func(dst []byte) []byte) error {
+// the same for all. Where others are likely to send now, the first one waits for them: for a turn of the scheduler, not for a time.
+func (o *output) send(others bool, build func(dst []byte) []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.mu.buf) > o.limit && o.mu.err == nil {
@@ -44,6 +46,11 @@ func (o *output) send(build func(dst []byte) []byte) error {
 		return nil
 	}
 	o.mu.writing = true
+	if others {
+		o.mu.Unlock()
+		runtime.Gosched()
+		o.mu.Lock()
+	}
 	for len(o.mu.buf) > 0 && o.mu.err == nil {
 		buf := o.mu.buf
 		o.mu.buf, o.mu.spare = o.mu.spare[:0], nil

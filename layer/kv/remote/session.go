@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/divandb/divan/layer/kv"
@@ -21,8 +22,8 @@ const (
 
 var errTooManyObjects = errors.New("remote: too many transactions")
 
-// session is the server's side of one connection. Its goroutine reads; each transaction with something to do has a goroutine for as long as it does, which
-// works off its requests in order; each watch has one that waits.
+// session is the server's side of one connection. Its goroutine reads; each transaction with something to do has a worker for as long as it does, which
+// works off its requests in order; each watch has a goroutine that waits.
 type session struct {
 	server *Server
 	nc     net.Conn
@@ -32,6 +33,9 @@ type session struct {
 
 	over    chan struct{} // closed when the connection has ended
 	workers sync.WaitGroup
+	idle    chan *object // to workers that have nothing to do: nobody waits on it otherwise
+	busy    atomic.Int64 // workers that have something to do
+	resting atomic.Int64 // workers that have not
 
 	mu struct {
 		sync.Mutex
@@ -50,7 +54,7 @@ type watchName struct {
 }
 
 func newSession(s *Server, nc net.Conn) *session {
-	sess := &session{server: s, nc: nc, out: newOutput(nc, maxUnsent, patience(s.o)), done: make(chan struct{}), over: make(chan struct{})}
+	sess := &session{server: s, nc: nc, out: newOutput(nc, maxUnsent, patience(s.o)), done: make(chan struct{}), over: make(chan struct{}), idle: make(chan *object)}
 	sess.mu.space.L = &sess.mu
 	sess.mu.objects = make(map[uint64]*object)
 	sess.mu.watches = make(map[watchName]kv.Watch)
@@ -154,6 +158,36 @@ func (s *session) late(f frame) error {
 	return nil
 }
 
+// maxResting workers of a session wait for more to do: a goroutine that is begun anew for each request grows its stack each time.
+const maxResting = 64
+
+// work has a worker do what is in the object's queue.
+func (s *session) work(o *object) {
+	s.busy.Add(1)
+	select {
+	case s.idle <- o:
+	default:
+		s.workers.Go(func() { s.worker(o) })
+	}
+}
+
+func (s *session) worker(o *object) {
+	for {
+		o.work()
+		s.busy.Add(-1)
+		if s.resting.Add(1) > maxResting {
+			s.resting.Add(-1)
+			return
+		}
+		select {
+		case o = <-s.idle:
+			s.resting.Add(-1)
+		case <-s.over:
+			return
+		}
+	}
+}
+
 // taken says that a worker has taken a request of n bytes.
 func (s *session) taken(n int) {
 	if n == 0 {
@@ -186,7 +220,7 @@ func (s *session) fail(err error) {
 
 // answer sends an answer to f. build, which may be nil, appends the payload.
 func (s *session) answer(f frame, k kind, build func(dst []byte) []byte) error {
-	return s.out.send(func(dst []byte) []byte {
+	return s.out.send(s.busy.Load() > 1, func(dst []byte) []byte {
 		start := len(dst)
 		dst = appendFrame(dst, k, f.object, f.request)
 		if build != nil {
