@@ -54,6 +54,9 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		MaxManifestFileSize:         4 << 20, // what horizon reads when the store is opened
 		// One compaction at a time until it falls behind: small machines have other work.
 		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
+		// Compaction of the flushed tables begins at four of them above each other (half of this), not at two: each rewrites what it meets further down, which is
+		// half of the CPU of bulk work such as an index's first build. Reads find the two more through their filters.
+		L0CompactionThreshold: 8,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { e.backgroundError(err) },
 			DataCorruption: func(info pebble.DataCorruptionInfo) {
