@@ -43,24 +43,23 @@ type stampedAt struct{ pos, len int }
 
 // request turns the transaction's writes into a commitRequest. Called with mu locked.
 func (t *transaction) request() *commitRequest {
-	r := &commitRequest{
-		reads: slices.DeleteFunc(t.mu.reads, span.empty),
-		batch: t.e.db.NewBatchWithSize(t.mu.size + 64),
-		done:  make(chan struct{}),
-	}
+	w := &t.mu.writes
+	w.begin() // a transaction may have conflicts alone
+	r := &w.small.request
+	r.reads = slices.DeleteFunc(t.mu.reads, span.empty)
+	r.batch = t.e.db.NewBatchWithSize(t.mu.size + 64)
+	r.done = make(chan struct{})
 	if t.mu.view != nil {
 		r.readVersion = t.mu.view.version
 	}
-	w := &t.mu.writes
-	var written []span
-	if w.tree != nil {
-		written = make([]span, 0, w.tree.Len()+len(w.cleared.spans)+len(t.mu.conflicts))
-		w.tree.Ascend(func(v *write) bool {
-			written = append(written, pointSpan(v.key))
-			r.add(v)
-			return true
-		})
+	written := w.small.written[:0]
+	if n := w.table.len() + len(w.cleared.spans) + len(t.mu.conflicts); n > len(w.small.written) {
+		written = make([]span, 0, n)
 	}
+	w.table.ascend(func(v *write) {
+		written = append(written, pointSpan(v.key))
+		r.add(v)
+	})
 	for i := range w.stamped {
 		r.addStamped(&w.stamped[i])
 	}

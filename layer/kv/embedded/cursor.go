@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/google/btree"
 )
 
 // cursor walks the rows of a span, at a version and through a transaction's own writes. It stays valid when its view is shut: Pebble's iterator holds
@@ -14,8 +13,8 @@ type cursor struct {
 	reverse bool
 	r       span // end is not nil
 
-	// writes, where not nil, are laid over the rows of the store.
-	tree    *btree.BTreeG[*write]
+	// The transaction's own writes, laid over the rows of the store.
+	writes  writeTable
 	cleared spanSet
 	barrier span // the first unreadable span in the way, where walled
 	walled  bool
@@ -55,10 +54,7 @@ func lowerBound(r span) []byte {
 
 // lay takes writes into account from the next row on.
 func (c *cursor) lay(writes *writeSet) {
-	c.tree = nil
-	if writes.tree != nil && writes.tree.Len() > 0 {
-		c.tree = writes.tree
-	}
+	c.writes = writes.table
 	c.cleared = writes.cleared
 	c.barrier, c.walled = writes.unreadable.overlap(c.r, c.reverse)
 }
@@ -81,7 +77,7 @@ func (c *cursor) next() bool {
 		return false
 	}
 	c.moveBase()
-	if c.tree == nil && len(c.cleared.spans) == 0 && !c.walled {
+	if c.writes.len() == 0 && len(c.cleared.spans) == 0 && !c.walled {
 		if c.onBase {
 			return c.take()
 		}
@@ -232,39 +228,21 @@ func (c *cursor) behindBarrier(key []byte) bool {
 }
 
 // ownAfter is the transaction's next own write after w in the direction of the walk, nil where there is none; the first one for a nil w.
-func (c *cursor) ownAfter(w *write) *write {
-	if c.tree == nil {
+func (c *cursor) ownAfter(w *write) (next *write) {
+	switch {
+	case c.writes.len() == 0:
+		return nil
+	case c.reverse && w == nil:
+		next = c.writes.before(c.r.end)
+	case c.reverse:
+		next = c.writes.before(w.key)
+	case w == nil:
+		next = c.writes.from(c.r.begin, false)
+	default:
+		next = c.writes.from(w.key, true)
+	}
+	if next == nil || !c.r.endsAfter(next.key) || bytes.Compare(next.key, c.r.begin) < 0 {
 		return nil
 	}
-	var found *write
-	if !c.reverse {
-		from := &write{key: c.r.begin}
-		if w != nil {
-			from = w
-		}
-		c.tree.AscendGreaterOrEqual(from, func(next *write) bool {
-			if next == w {
-				return true
-			}
-			if c.r.endsAfter(next.key) {
-				found = next
-			}
-			return false
-		})
-		return found
-	}
-	from := &write{key: c.r.end}
-	if w != nil {
-		from = w
-	}
-	c.tree.DescendLessOrEqual(from, func(next *write) bool {
-		if next == w || !c.r.endsAfter(next.key) {
-			return true
-		}
-		if bytes.Compare(next.key, c.r.begin) >= 0 {
-			found = next
-		}
-		return false
-	})
-	return found
+	return next
 }

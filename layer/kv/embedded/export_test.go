@@ -85,3 +85,35 @@ func (r Rows) Write(key, value []byte, version int64, keep bool) {
 	r.r.write(key, value, version, keep)
 }
 func (r Rows) Clear(version int64) { r.r.clear(version) }
+
+// WriteTable is a writeTable of keys alone.
+type WriteTable struct{ t writeTable }
+
+func keyOf(w *write) string {
+	if w == nil {
+		return ""
+	}
+	return string(w.key)
+}
+
+func (t *WriteTable) Put(key, value string) { t.t.put(&write{key: []byte(key), value: []byte(value)}) }
+func (t *WriteTable) DeleteRange(begin, end string) {
+	t.t.deleteRange(span{[]byte(begin), []byte(end)})
+}
+func (t *WriteTable) Share() *WriteTable                { return &WriteTable{t.t.share()} }
+func (t *WriteTable) Len() int                          { return t.t.len() }
+func (t *WriteTable) From(key string, past bool) string { return keyOf(t.t.from([]byte(key), past)) }
+func (t *WriteTable) Before(key string) string          { return keyOf(t.t.before([]byte(key))) }
+
+// All are the keys and values in order.
+func (t *WriteTable) All() (all []string) {
+	t.t.ascend(func(w *write) { all = append(all, string(w.key)+"="+string(w.value)) })
+	return all
+}
+
+func (t *WriteTable) Get(key string) (value string, ok bool) {
+	if w := t.t.get([]byte(key)); w != nil {
+		return string(w.value), true
+	}
+	return "", false
+}

@@ -223,6 +223,7 @@ func (t *transaction) change(illegal error, size int, write func()) {
 	}
 	if t.writable(size) {
 		t.mu.wrote = true
+		t.mu.writes.begin()
 		write()
 	}
 }
@@ -336,6 +337,12 @@ func (t *transaction) SetReadVersion(version int64) {
 	}
 }
 
+// smallReads is the memory of a transaction's first reads, in one piece.
+type smallReads struct {
+	spans [4]span
+	mem   [192]byte
+}
+
 // noteRead adds a read conflict and returns its index in reads, or -1. It copies s's keys. Called with mu locked.
 func (t *transaction) noteRead(s span) int {
 	if t.mu.unread || s.empty() {
@@ -348,6 +355,10 @@ func (t *transaction) noteRead(s span) int {
 		return -1
 	}
 	t.mu.size += size
+	if t.mu.reads == nil {
+		small := new(smallReads)
+		t.mu.reads, t.mu.readMem.free = small.spans[:0], small.mem[:0]
+	}
 	c := span{begin: t.mu.readMem.copy(s.begin)}
 	if s.end != nil {
 		c.end = t.mu.readMem.copyValue(s.end)

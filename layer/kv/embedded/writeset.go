@@ -3,8 +3,6 @@ package embedded
 import (
 	"bytes"
 
-	"github.com/google/btree"
-
 	"github.com/divandb/divan/layer/kv"
 )
 
@@ -54,37 +52,47 @@ type stampedKey struct {
 }
 
 // writeSet is what a transaction has written: the net effect for each key, in key order. Cleared ranges and single keys are apart: a key in the
-// tree was written after every cleared range that holds it.
+// table was written after every cleared range that holds it.
 type writeSet struct {
-	tree    *btree.BTreeG[*write]
+	table   writeTable
 	cleared spanSet
 	stamped []stampedKey
 	// unreadable are the keys that a stamped key may become.
 	unreadable spanSet
 
-	slab []write
-	mem  arena
+	slab  []write
+	mem   arena
+	small *smallWrites // nil before the first write
 }
 
 // get is the write to exactly key, or nil.
-func (w *writeSet) get(key []byte) *write {
-	if w.tree == nil {
-		return nil
-	}
-	found, _ := w.tree.Get(&write{key: key})
-	return found
+func (w *writeSet) get(key []byte) *write { return w.table.get(key) }
+
+// smallWrites is the memory of a transaction that writes little, in one piece: most write a few keys.
+type smallWrites struct {
+	table   [4]*write
+	slab    [4]write
+	mem     [320]byte
+	request commitRequest
+	written [4]span
 }
 
 // put keeps the net effect of a key, whose memory the set owns.
 func (w *writeSet) put(v write) {
-	if w.tree == nil {
-		w.tree = btree.NewG(32, func(a, b *write) bool { return bytes.Compare(a.key, b.key) < 0 })
-	}
 	if len(w.slab) == cap(w.slab) {
 		w.slab = make([]write, 0, min(max(4, 2*cap(w.slab)), 128))
 	}
 	w.slab = append(w.slab, v)
-	w.tree.ReplaceOrInsert(&w.slab[len(w.slab)-1])
+	w.table.put(&w.slab[len(w.slab)-1])
+}
+
+// begin makes room before the first write.
+func (w *writeSet) begin() {
+	if w.small != nil {
+		return
+	}
+	w.small = new(smallWrites)
+	w.slab, w.mem.free, w.table.few = w.small.slab[:0], w.small.mem[:0], w.small.table[:0]
 }
 
 func (w *writeSet) set(key, value []byte) {
@@ -97,9 +105,7 @@ func (w *writeSet) clear(key []byte) {
 
 func (w *writeSet) clearRange(r span) {
 	r = span{begin: w.mem.copy(r.begin), end: w.mem.copyValue(r.end)}
-	for _, gone := range w.between(r) {
-		w.tree.Delete(gone)
-	}
+	w.table.deleteRange(r)
 	w.cleared.add(r)
 	if len(w.stamped) == 0 {
 		return
@@ -119,22 +125,6 @@ func (w *writeSet) clearRange(r span) {
 	clear(w.stamped[len(kept):])
 	w.stamped = kept
 	w.unreadable.remove(r)
-}
-
-// between returns the writes to single keys in r.
-func (w *writeSet) between(r span) []*write {
-	if w.tree == nil || w.tree.Len() == 0 {
-		return nil
-	}
-	var in []*write
-	w.tree.AscendGreaterOrEqual(&write{key: r.begin}, func(v *write) bool {
-		if !r.endsAfter(v.key) {
-			return false
-		}
-		in = append(in, v)
-		return true
-	})
-	return in
 }
 
 // atomic adds an operation to what is known of key, carrying it out where the value is.
@@ -188,11 +178,7 @@ func (w *writeSet) stampKey(key []byte, offset int, value []byte, possible span)
 
 // share returns the set as it is now for a range read that outlives this call. Later writes do not change it.
 func (w *writeSet) share() *writeSet {
-	s := &writeSet{cleared: w.cleared.share(), unreadable: w.unreadable.share()}
-	if w.tree != nil {
-		s.tree = w.tree.Clone()
-	}
-	return s
+	return &writeSet{table: w.table.share(), cleared: w.cleared.share(), unreadable: w.unreadable.share()}
 }
 
 // arena gives out copies of byte slices from larger pieces of memory. Pieces are never used again, so what it gave out stays valid.
