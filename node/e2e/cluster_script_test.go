@@ -153,7 +153,7 @@ func TestCluster_script(t *testing.T) {
 	}
 	eventually(t, "the others see that node2 has gone", 20*time.Second, func() bool { return strings.Contains(c.statuses(0), "node2 left") })
 	more("writes go on without node2")
-	again := launch(t, dir, "-config", settings)
+	again := launch(t, filepath.Dir(settings), "-config", settings) // where it says what store it is on
 	again.waitReady()
 	c.nodes[1] = again
 	for i := range nodes {
