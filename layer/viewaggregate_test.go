@@ -138,12 +138,25 @@ func sortKey(tb testing.TB, key []byte) []byte {
 	return k
 }
 
+// backwards turns rows around, but for those that one document emitted for one key.
+func backwards(all []mapRow) {
+	slices.Reverse(all)
+	for from := 0; from < len(all); {
+		to := from + 1
+		for to < len(all) && all[to].id == all[from].id && bytes.Equal(all[to].sortKey, all[from].sortKey) {
+			to++
+		}
+		slices.Reverse(all[from:to])
+		from = to
+	}
+}
+
 // selected are the rows of a query without skip and limit, in parts as its keys have it, and how many come before the first one.
 func selected(tb testing.TB, all []mapRow, q *layer.ViewQuery) (parts [][]mapRow, before int) {
 	tb.Helper()
 	all = slices.Clone(all)
 	if q.Descending {
-		slices.Reverse(all)
+		backwards(all)
 	}
 	compare := func(r mapRow, key []byte) int {
 		c := bytes.Compare(r.sortKey, sortKey(tb, key))

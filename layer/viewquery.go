@@ -89,7 +89,7 @@ func (r *indexReading) query(view int, q ViewQuery) (*ViewResult, error) {
 	}); err != nil {
 		return nil, err
 	}
-	if q.WithOffset && q.Partition == "" {
+	if q.WithOffset {
 		if result.Offset, err = r.offset(view, &q, ranges, result.TotalRows); err != nil {
 			return nil, err
 		}
@@ -169,9 +169,11 @@ func (c *viewCursor) rest(s span, reverse bool) span {
 func (r *indexReading) yieldOnce(view int, prefix []byte, head int, ranges []span, q *ViewQuery, answered *viewCursor, yield func(ViewRow, error) bool) error {
 	turn := r.rows.turn
 	docs := newDocWindow(r.docs, q.IncludeDocs, q.Conflicts, answered)
+	run := runs{head: len(prefix) + head}
 	more := true
 	for now := *answered; now.part < len(ranges) && now.left != 0 && more; now.part, now.after = now.part+1, nil {
 		part := now.rest(ranges[now.part], q.Descending)
+		run.anywhere = now.after != nil || now.skip > 0
 		var err error
 		if part, now.skip, err = r.skip(view, part, q.Descending, now.skip); err != nil {
 			return err
@@ -185,18 +187,24 @@ func (r *indexReading) yieldOnce(view int, prefix []byte, head int, ranges []spa
 			o.Limit = now.skip + now.left
 		}
 		in := part.at(prefix)
+		run.r = r.rows.r
 		_, err = scanOnce(r.rows.r, &in, o, func(row kv.KeyValue) (bool, error) {
 			if now.skip > 0 {
 				now.skip--
 				return true, nil
 			}
 			now.left--
+			if !r.rows.exact() {
+				now.after = bytes.Clone(row.Key[len(prefix):])
+			}
+			if q.Descending {
+				if row, err = run.at(row); err != nil {
+					return false, err
+				}
+			}
 			out, err := parseRow(len(prefix)+head, row)
 			if err != nil {
 				return false, err
-			}
-			if !r.rows.exact() {
-				now.after = bytes.Clone(row.Key[len(prefix):])
 			}
 			more, err = docs.push(out, now, yield)
 			return more && now.left != 0, err

@@ -24,13 +24,23 @@ type ReduceQuery struct {
 	ViewQuery
 	// GroupLevel 0 is one row for the whole range, n one for each different first n elements of array keys, GroupExact one for each key.
 	GroupLevel int
+	// AnySize lets results of a JavaScript function be as large as what they are made from, which is an error of their group otherwise (CouchDB's reduce_limit).
+	AnySize bool
 }
 
 // ReduceRow is one group. Valid until the next one.
 type ReduceRow struct {
 	Key   []byte // JSON; null without grouping
 	Value []byte // JSON
+	// Err says why the group has no value; Key is null then. The groups after it follow.
+	Err *Error
 }
+
+// groupError is that of one group.
+type groupError struct{ cause *Error }
+
+func (e *groupError) Error() string { return e.cause.Error() }
+func (e *groupError) Unwrap() error { return e.cause }
 
 // ReduceResult is a reduce response under way.
 type ReduceResult struct {
@@ -45,7 +55,7 @@ func (ix *Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, erro
 	if !ok || def.Reduce == "" {
 		return nil, errf(NotFound, "", "missing_named_view")
 	}
-	function, err := ix.reduction(ctx, &def)
+	function, err := ix.reduction(ctx, &def, q.AnySize)
 	if err != nil {
 		return nil, err
 	}
@@ -222,10 +232,17 @@ func (g *grouping) end() (more bool, err error) {
 		return false, nil
 	}
 	g.left--
-	if g.buffer, err = g.function.result(g.buffer[:0]); err != nil {
+	row := ReduceRow{Key: g.key}
+	g.buffer, err = g.function.result(g.buffer[:0])
+	var failed *groupError
+	switch {
+	case errors.As(err, &failed):
+		row.Key, row.Err = []byte("null"), failed.cause
+	case err != nil:
 		return false, err
 	}
-	return g.yield(ReduceRow{Key: g.key, Value: g.buffer}, nil) && g.left != 0, nil
+	row.Value = g.buffer
+	return g.yield(row, nil) && g.left != 0, nil
 }
 
 // reduction reduces the rows of one group after the other.
@@ -236,12 +253,12 @@ type reduction interface {
 	merges() bool
 	// counts says that it counts rows, and needs no more of a partial than how many there are.
 	counts() bool
-	// result appends the group's reduction and makes ready for the next group.
+	// result appends the group's reduction, or is its *groupError, and makes ready for the next group.
 	result(dst []byte) ([]byte, error)
 }
 
 // reduction is the view's reduce function.
-func (ix *Index) reduction(ctx context.Context, def *ViewDef) (reduction, error) {
+func (ix *Index) reduction(ctx context.Context, def *ViewDef, anySize bool) (reduction, error) {
 	if a := reduce.New(def.Reduce); a != nil {
 		return builtin{a}, nil
 	}
@@ -255,6 +272,9 @@ func (ix *Index) reduction(ctx context.Context, def *ViewDef) (reduction, error)
 	})
 	if err != nil {
 		return nil, err
+	}
+	if anySize {
+		f = f.AnySize()
 	}
 	return &scripted{ctx: ctx, f: f, until: time.Now().Add(s.o.ReduceTime)}, nil
 }

@@ -17,6 +17,7 @@ type scripted struct {
 	size         int
 	partial      [][]byte // results of batches
 	until        time.Time
+	failed       *groupError // of the group under way, whose other rows do not matter then
 }
 
 const (
@@ -26,6 +27,9 @@ const (
 )
 
 func (r *scripted) add(key, docID, value []byte) error {
+	if r.broken() {
+		return nil
+	}
 	pair := make([]byte, 0, len(key)+len(docID)+6)
 	pair = append(append(pair, '['), key...)
 	pair = append(appendQuoted(append(pair, ','), string(docID)), ']')
@@ -47,10 +51,10 @@ func (r *scripted) merge(*partial) error { return errors.New("a reduction that i
 // reduce makes a partial result of the rows held back.
 func (r *scripted) reduce() error {
 	out, err := r.call(func(ctx context.Context) ([]byte, error) { return r.f.Reduce(ctx, r.keys, r.values) })
-	if err != nil {
-		return err
-	}
 	r.keys, r.values, r.size = r.keys[:0], r.values[:0], 0
+	if err != nil {
+		return r.fail(err)
+	}
 	r.partial = append(r.partial, out)
 	if len(r.partial) < rereduceAt {
 		return nil
@@ -61,10 +65,21 @@ func (r *scripted) reduce() error {
 func (r *scripted) rereduce() error {
 	out, err := r.call(func(ctx context.Context) ([]byte, error) { return r.f.Rereduce(ctx, r.partial) })
 	if err != nil {
-		return err
+		return r.fail(err)
 	}
 	r.partial = append(r.partial[:0], out)
 	return nil
+}
+
+// broken says that the group under way has no result, whatever follows.
+func (r *scripted) broken() bool { return r.failed != nil }
+
+// fail keeps an error that is no more than the group's.
+func (r *scripted) fail(err error) error {
+	if errors.As(err, &r.failed) {
+		return nil
+	}
+	return err
 }
 
 func (r *scripted) result(dst []byte) ([]byte, error) {
@@ -73,10 +88,14 @@ func (r *scripted) result(dst []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if len(r.partial) > 1 {
+	if len(r.partial) > 1 && !r.broken() {
 		if err := r.rereduce(); err != nil {
 			return nil, err
 		}
+	}
+	if failed := r.failed; failed != nil {
+		r.failed, r.partial = nil, r.partial[:0]
+		return nil, failed
 	}
 	dst = append(dst, r.partial[0]...)
 	r.partial = r.partial[:0]
@@ -92,6 +111,8 @@ func (r *scripted) call(function func(ctx context.Context) ([]byte, error)) ([]b
 	var thrown *script.RuntimeError
 	var limit *script.LimitError
 	switch {
+	case errors.As(err, &thrown) && thrown.Name == script.ReduceOverflow:
+		return nil, &groupError{&Error{Kind: Invalid, Name: thrown.Name, Reason: thrown.Message, Err: err}}
 	case errors.As(err, &thrown):
 		return []byte("null"), nil
 	case errors.As(err, &limit):

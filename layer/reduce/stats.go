@@ -44,7 +44,8 @@ func momentsOf(v gjson.Result) (m moments, err error) {
 		}
 		return moments{n, number{i: 1}, n, n, n.square()}, nil
 	case v.IsObject():
-		for name, into := range map[string]*number{"sum": &m.sum, "count": &m.count, "min": &m.min, "max": &m.max, "sumsqr": &m.sumsqr} {
+		for i, into := range [...]*number{&m.sum, &m.count, &m.min, &m.max, &m.sumsqr} {
+			name := statsFields[i]
 			field := v.Get(name)
 			n, ok := parseNumber(field.Raw)
 			if field.Type != gjson.Number || !ok {
@@ -56,6 +57,9 @@ func momentsOf(v gjson.Result) (m moments, err error) {
 	}
 	return m, &Error{"_stats", "requires that map values be numbers or arrays of numbers, not " + short(v.Raw)}
 }
+
+// statsFields are what an object that stands for several numbers has.
+var statsFields = [...]string{"sum", "count", "min", "max", "sumsqr"}
 
 // short is the beginning of a value, for a message.
 func short(raw string) string {

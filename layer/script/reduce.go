@@ -6,7 +6,13 @@ import (
 )
 
 // Reduce is one reduce function. Safe for concurrent use.
-type Reduce struct{ handle }
+type Reduce struct {
+	handle
+	anySize bool
+}
+
+// AnySize is the function without the limit to how large its results may be against what they are made from.
+func (f *Reduce) AnySize() *Reduce { return &Reduce{f.handle, true} }
 
 // Reduce compiles a reduce function. As in CouchDB it has no require.
 func (s *Sandbox) Reduce(ctx context.Context, f Function) (*Reduce, error) {
@@ -14,12 +20,12 @@ func (s *Sandbox) Reduce(ctx context.Context, f Function) (*Reduce, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reduce{h}, nil
+	return &Reduce{handle: h}, nil
 }
 
 // Reduce calls the function with rows: each key is the JSON text of [key, id], and values are the rows' values. The
 // result is JSON text of the caller's. A *RuntimeError or *LimitError says that the function failed: where it threw, CouchDB shows
-// null; where the result is too large, which has the Name reduce_overflow_error, it shows the error.
+// null; where the result is too large, which has the Name ReduceOverflow, it shows the error.
 func (f *Reduce) Reduce(ctx context.Context, keys, values [][]byte) ([]byte, error) {
 	return f.call(ctx, inputSize(keys, values), func(r *runtime) ([]value, error) {
 		k, err := r.document(list(keys), false)
@@ -51,9 +57,9 @@ func (f *Reduce) call(ctx context.Context, size int, args func(*runtime) ([]valu
 		out, err = r.result(fn, args)
 		return err
 	})
-	if err == nil && len(out) > overflowFrom && 2*len(out) > size {
-		err = &RuntimeError{Function: f.p.functions[0].Name, Name: "reduce_overflow_error",
-			Message: fmt.Sprintf("Reduce output must shrink more rapidly: input size: %d output size: %d", size, len(out))}
+	if answer := len(out) + len("[]"); err == nil && !f.anySize && answer > overflowFrom && 2*answer > size {
+		err = &RuntimeError{Function: f.p.functions[0].Name, Name: ReduceOverflow,
+			Message: fmt.Sprintf("Reduce output must shrink more rapidly: input size: %d output size: %d", size, answer)}
 	}
 	if err != nil {
 		return nil, err
@@ -61,8 +67,11 @@ func (f *Reduce) call(ctx context.Context, size int, args func(*runtime) ([]valu
 	return out, nil
 }
 
-// overflowFrom is the size in bytes from which the result of a reduction has to be less than half of what went in, as by CouchDB's default.
-const overflowFrom = 5000
+// ReduceOverflow is the Name of the error of a result that is too large.
+const ReduceOverflow = "reduce_overflow_error"
+
+// overflowFrom is the size in bytes from which the result of a reduction has to be less than half of what went in, as by CouchDB's default (reduce_limit).
+const overflowFrom = 4096
 
 // result calls a function with arguments made for it, and returns what it returned as JSON.
 func (r *runtime) result(f *realm, args func(*runtime) ([]value, error)) ([]byte, error) {
@@ -97,7 +106,10 @@ func (r *runtime) result(f *realm, args func(*runtime) ([]value, error)) ([]byte
 
 // inputSize is how many bytes CouchDB would send to its query server, without the source.
 func inputSize(keys, values [][]byte) int {
-	n := len(`["rereduce",[""],[]]`)
+	n := len(`["reduce",[""],[]]`) - len(",")
+	if keys == nil {
+		n += len("re")
+	}
 	for i := range values {
 		n += len(values[i]) + 1
 		if keys != nil {

@@ -27,6 +27,8 @@ func NewSettings(initial map[string]map[string]string) *Settings {
 		"couchdb":  {"users_db_security_editable": "false", "max_document_id_length": "512", "changes_timeout": "60000"},
 		"uuids":    {"algorithm": "sequential", "max_count": "1000"},
 		"features": {},
+		// Results of reduce functions have to be smaller than what they are made from.
+		"query_server_config": {"reduce_limit": "true"},
 	}
 	for section, values := range initial {
 		if s.mu.sections[section] == nil {

@@ -168,7 +168,8 @@ func ensured[T any](q *request, v *viewRequest, begin func(current bool) (T, err
 
 // reducedView writes one reduced result.
 func (s *stream) reducedView(v *viewRequest, r *rowsQuery) error {
-	query := layer.ReduceQuery{ViewQuery: r.viewQuery(v.def.Name), GroupLevel: r.level()}
+	limit, _ := s.q.srv.o.Settings.Get("query_server_config", "reduce_limit")
+	query := layer.ReduceQuery{ViewQuery: r.viewQuery(v.def.Name), GroupLevel: r.level(), AnySize: limit == "false"}
 	result, err := ensured(s.q, v, func(current bool) (*layer.ReduceResult, error) {
 		query.Current = current
 		return s.q.db.Index(v.design).Reduce(s.q.ctx(), query)
@@ -188,7 +189,12 @@ func (s *stream) reducedView(v *viewRequest, r *rowsQuery) error {
 		}
 		w.next()
 		s.buf = append(append(s.buf, `{"key":`...), row.Key...)
-		s.buf = append(append(append(s.buf, `,"value":`...), row.Value...), '}')
+		if row.Err != nil {
+			s.buf = appendString(append(s.buf, `,"error":`...), row.Err.Name)
+			s.buf = append(appendString(append(s.buf, `,"reason":`...), row.Err.Reason), '}')
+		} else {
+			s.buf = append(append(append(s.buf, `,"value":`...), row.Value...), '}')
+		}
 		if err := s.row(); err != nil {
 			return err
 		}

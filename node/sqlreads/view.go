@@ -62,6 +62,9 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 		return result.Rows, nil
 	}
 	return newStream(ctx, read.Skip, read.Limit, open, func(r layer.ReduceRow, row *exec.Row) (bool, error) {
+		if r.Err != nil {
+			return false, readError(r.Err)
+		}
 		row.Value = bytes.Clone(r.Value)
 		if read.GroupLevel != 0 {
 			row.Key = bytes.Clone(r.Key)
