@@ -3,6 +3,9 @@ package layer
 import (
 	"bytes"
 	"context"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
@@ -31,19 +34,31 @@ func (ix *Index) aggregate(ctx context.Context, closing bool) error {
 	if !on || err != nil {
 		return err
 	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(1)
+	if closing { // somebody waits
+		g.SetLimit(runtime.GOMAXPROCS(0))
+	}
 	for view := range ix.design.Views {
-		for level := range keyspace.ViewLevels {
-			a := aggregation{ix: ix, view: view, level: level, size: ix.db.store.o.PartialRows, raw: ix.design.Views[view].Raw}
-			if a.function = reduce.New(ix.design.Views[view].Reduce); a.function != nil {
-				if _, ok := a.function.(reduce.Counter); ok {
-					a.function = nil // how many rows there are is kept in any case
-				}
+		g.Go(func() error { return ix.aggregateView(ctx, view) })
+	}
+	return g.Wait()
+}
+
+// aggregateView brings all levels of a view up to date, the lowest first.
+func (ix *Index) aggregateView(ctx context.Context, view int) error {
+	for level := range keyspace.ViewLevels {
+		a := aggregation{ix: ix, view: view, level: level, size: ix.db.store.o.PartialRows, raw: ix.design.Views[view].Raw}
+		if a.function = reduce.New(ix.design.Views[view].Reduce); a.function != nil {
+			if _, ok := a.function.(reduce.Counter); ok {
+				a.function = nil // how many rows there are is kept in any case
 			}
-			for from := whole.begin; from != nil; {
-				a.attempts = 0
-				if from, err = read(ctx, ix.db, func(t *txn) ([]byte, error) { return a.run(t, from) }); err != nil {
-					return err
-				}
+		}
+		for from := whole.begin; from != nil; {
+			a.attempts = 0
+			var err error
+			if from, err = read(ctx, ix.db, func(t *txn) ([]byte, error) { return a.run(t, from) }); err != nil {
+				return err
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package layer_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -86,7 +87,7 @@ func (r *costRange) Next() bool {
 	return more
 }
 
-// A first build reads each body, and each entry of the feed twice where there is no snapshot. It writes each row and where it is listed, and leaves no marks,
+// A first build reads the bodies, those side by side as ranges, and each entry of the feed twice where there is no snapshot. It writes each row and where it is listed, and leaves no marks,
 // although partials are asked for meanwhile as the actors do after a while.
 func TestBuild_cost(t *testing.T) {
 	if faultkv.Enabled() {
@@ -124,7 +125,7 @@ func TestBuild_cost(t *testing.T) {
 		what  string
 		count *atomic.Int64
 		of    float64
-	}{{"sets", &e.sets, 2*views + 0.1}, {"atomic operations", &e.atomics, 0.1}, {"reads of a key", &e.gets, 1.1}, {"rows of ranges", &e.rows, 2.1}} {
+	}{{"sets", &e.sets, 2*views + 0.1}, {"atomic operations", &e.atomics, 0.1}, {"reads of a key", &e.gets, 0.1}, {"rows of ranges", &e.rows, 3.1}} {
 		if n := perDoc(most.count); n > most.of {
 			t.Errorf("%s of a document: %.2f, at most %.2f", most.what, n, most.of)
 		}
@@ -134,6 +135,54 @@ func TestBuild_cost(t *testing.T) {
 	}
 	if n := len(rows(t, ix, layer.ViewQuery{View: "path"})); n != docs {
 		t.Errorf("%d rows, want %d", n, docs)
+	}
+}
+
+// Bodies that lie far apart are read one by one, without looking for them among others again and again.
+func TestBuild_scattered(t *testing.T) {
+	if faultkv.Enabled() {
+		t.Skip("what is done again after a fault counts too")
+	}
+	e := &costEngine{Engine: mustEngine(t)}
+	db := openViewsOn(t, e, layer.CreateOptions{})
+	const docs, batch = 4000, 100
+	var edits []layer.Edit
+	for i := range docs {
+		id := fmt.Sprintf("%08x", uint32(i)*2654435761)
+		edits = append(edits, edit(t, fmt.Sprintf(`{"_id":%q,"n":%d}`, id, i)))
+	}
+	if _, err := db.Bulk(t.Context(), edits, layer.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { emit(doc.n, doc._id); }"}}}`)
+	ix := db.Index(mustDesign(t, db, "d"))
+	b, err := ix.StartBuild(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	e.forget()
+	for done := false; !done; {
+		r, err := b.Step(t.Context(), b.Shards[0], batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done = r.Done
+	}
+	if gets, ranged := float64(e.gets.Load())/docs, float64(e.rows.Load())/docs; gets > 1.1 || ranged > 2.2 {
+		t.Errorf("of a document %.2f reads of a key and %.2f of rows of ranges", gets, ranged)
+	}
+	if ok, err := b.Finish(t.Context()); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	got := rows(t, ix, layer.ViewQuery{View: "n"})
+	if len(got) != docs {
+		t.Fatalf("%d rows, want %d", len(got), docs)
+	}
+	for i, row := range got {
+		if id := fmt.Sprintf("%08x", uint32(i)*2654435761); row != fmt.Sprintf("%s %d %q", id, i, id) {
+			t.Fatalf("row %d is %s", i, row)
+		}
 	}
 }
 

@@ -101,13 +101,11 @@ type source struct {
 	json []byte
 }
 
-// load reads the documents of entries, as many as fit loadBytes (at least one), with all reads issued at once.
+// load reads the documents of entries, as many as fit loadBytes (at least one).
 func (ix *Index) load(r kv.Reader, keys space, entries []entry) ([]source, error) {
-	bodies := make([]bodyRead, len(entries))
-	for i := range entries {
-		if ix.maps(&entries[i]) {
-			bodies[i] = readBody(r, keys, entries[i].id, entries[i].rev)
-		}
+	bodies, err := ix.readBodies(r, keys, entries)
+	if err != nil {
+		return nil, err
 	}
 	sources := make([]source, 0, len(entries))
 	var arena []byte
@@ -116,7 +114,6 @@ func (ix *Index) load(r kv.Reader, keys space, entries []entry) ([]source, error
 		s := source{id: e.id, seq: e.seq}
 		if ix.maps(e) {
 			from := len(arena)
-			var err error
 			if arena, err = ix.appendDocument(arena, r, keys, e, &bodies[i]); err != nil {
 				return nil, err
 			}
