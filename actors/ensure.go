@@ -19,8 +19,7 @@ const (
 // here; for a larger one a job is put into the queue, which a worker on any node takes. Ensure returns early with an error when the job fails, also
 // because its indexer kept crashing, and with Timeout when ctx ends; the job goes on then.
 func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) error {
-	s.Use(db, design)
-	e := ensuring{s: s, index: db.IndexOf(design), job: jobOf(db, design), key: indexKey{db: db, signature: design.Signature}}
+	e := s.ensuring(db, design)
 	state, err := e.index.Standing(ctx)
 	if err != nil {
 		return err
@@ -45,12 +44,37 @@ func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) 
 
 // EnsureSoon has the index brought up to date and does not wait for it (update=lazy).
 func (s *System) EnsureSoon(ctx context.Context, db Database, design *layer.Design) error {
-	s.Use(db, design)
-	state, err := db.IndexOf(design).Standing(ctx)
+	e := s.ensuring(db, design)
+	state, err := e.index.Standing(ctx)
 	if err != nil || state.Current() {
 		return err
 	}
-	return s.enqueue(ctx, jobOf(db, design))
+	if state.Building {
+		return s.enqueue(ctx, e.job)
+	}
+	if s.running.Err() == nil {
+		s.io.Go(func() { e.soon(s.running, state) })
+	}
+	return nil
+}
+
+func (s *System) ensuring(db Database, design *layer.Design) ensuring {
+	s.Use(db, design)
+	return ensuring{s: s, index: db.IndexOf(design), job: jobOf(db, design), key: indexKey{db: db, signature: design.Signature}}
+}
+
+// soon makes up for a small lag, and leaves a larger one to a job.
+func (e *ensuring) soon(ctx context.Context, state layer.IndexState) {
+	w, _, cancel := e.s.builds.wait(e.key)
+	defer cancel()
+	e.waiting = w
+	done, err := e.catchUp(ctx, state)
+	if !done && err == nil {
+		err = e.s.enqueue(ctx, e.job)
+	}
+	if err != nil && ctx.Err() == nil {
+		e.s.log.Warn("index not brought up to date", "database", e.job.Database, "design", e.job.Design, "error", err)
+	}
 }
 
 // Use keeps an index warm for a while (clause V9). It does not block.

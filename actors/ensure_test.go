@@ -36,6 +36,28 @@ func TestEnsure_SmallLagIsCaughtUpInTheRequest(t *testing.T) {
 	}
 }
 
+// Who does not wait has a small lag made up for at once all the same, without a job.
+func TestEnsureSoon_SmallLag(t *testing.T) {
+	db := newDatabase("cities")
+	st := newStore(t, db)
+	s := start(t, st, nil)
+	commits(db, "a", 5)
+	if err := s.EnsureSoon(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() (problem string) {
+		db.set(func() {
+			if db.indexed["a"] != 5 || db.catchUps != 1 {
+				problem = fmt.Sprintf("indexed %v by %d catch-ups", db.indexed, db.catchUps)
+			}
+		})
+		return problem
+	})
+	if len(st.jobs) != 0 {
+		t.Errorf("%d jobs", len(st.jobs))
+	}
+}
+
 func TestEnsure_LargeLagIsAJob(t *testing.T) {
 	db := newDatabase("cities")
 	st := newStore(t, db)
