@@ -15,8 +15,13 @@ import (
 // TestTransaction_oldIsNotDead: a transaction whose owner was busy for longer than the client's time limit, such as one that streams to a slow reader, is too old and
 // may be tried again. It is not told that the cluster does not answer, which ends the response.
 func TestTransaction_oldIsNotDead(t *testing.T) {
+	for _, timeout := range []time.Duration{time.Second, kv.TransactionSeconds*time.Second + 500*time.Millisecond} {
+		t.Run(timeout.String(), func(t *testing.T) { oldIsNotDead(t, timeout) })
+	}
+}
+
+func oldIsNotDead(t *testing.T, timeout time.Duration) {
 	fdbtest.Whole(t)
-	const timeout = kv.TransactionSeconds*time.Second + 500*time.Millisecond
 	e := mustOpen(t, fdb.Options{ClusterFile: fdbtest.AnotherFile(t), Timeout: timeout})
 	for i := range 2000 { // more than the first batches of a range
 		if i%500 == 0 {

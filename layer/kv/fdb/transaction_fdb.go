@@ -68,10 +68,11 @@ func (t *transaction) err() error {
 func (t *transaction) age() time.Duration { return time.Since(t.began) }
 
 // convert is an error of something that was asked for when the transaction had a certain age. Where that was past the time for which a version can be
-// read, the client's time limit says nothing of the cluster: the transaction is too old, as it would have been told without the limit.
+// read, or past half of the client's time limit, so that the cluster did not have the other half to answer, the limit says nothing of the cluster: the
+// transaction is too old, as it would have been told without the limit.
 func (t *transaction) convert(err error, age time.Duration) error {
 	err = convert(t.ctx, err)
-	if age > kv.TransactionSeconds*time.Second && kv.IsCode(err, kv.CodeUnreachable) {
+	if age > min(kv.TransactionSeconds*time.Second, t.engine.o.Timeout/2) && kv.IsCode(err, kv.CodeUnreachable) {
 		return kv.NewError(kv.CodeTooOld, "the transaction is too old", nil)
 	}
 	return err
