@@ -98,19 +98,19 @@ func compareCommits(ctx context.Context, raw *pebble.DB, store *embedded.Engine,
 		}
 	}
 	window, stop := watchWindow(store)
-	for _, c := range []struct{ clients, ops int }{{64, 8000}, {1, 300}} {
+	for _, c := range []struct{ clients, ops int }{{64, 16_000}, {1, 1500}} {
 		took, err := byRounds(c.clients, c.ops, batch, transaction(store), transaction(far))
 		if err != nil {
 			return errors.Join(err, stop())
 		}
 		what := fmt.Sprintf("small transactions, %d client(s)", c.clients)
-		t.row(what+", Pebble's batches", "%.0f /s", rate(c.ops, took[0]))
-		t.row(what+", embedded", "%.0f /s, %.0f%% of Pebble", rate(c.ops, took[1]), 100*took[0].Seconds()/took[1].Seconds())
+		t.row(what+", Pebble's batches", "%.0f /s", rate(c.ops, took.median(0)))
+		t.row(what+", embedded", "%.0f /s, %.0f%% of Pebble", rate(c.ops, took.median(1)), took.percent(1, 0))
 		more := ""
 		if c.clients == 1 {
-			more = fmt.Sprintf(", %.2f ms more for each", 1000*(took[2]-took[1]).Seconds()/float64(c.ops))
+			more = fmt.Sprintf(", %.2f ms more for each", 1000*(took.median(2)-took.median(1)).Seconds()/float64(c.ops))
 		}
-		t.row(what+", remote", "%.0f /s, %.0f%% of embedded%s", rate(c.ops, took[2]), 100*took[1].Seconds()/took[2].Seconds(), more)
+		t.row(what+", remote", "%.0f /s, %.0f%% of embedded%s", rate(c.ops, took.median(2)), took.percent(2, 1), more)
 	}
 	if err := stop(); err != nil {
 		return err
@@ -186,16 +186,16 @@ func compareReads(ctx context.Context, raw *pebble.DB, store *embedded.Engine, t
 	if err != nil {
 		return err
 	}
-	t.row("point reads, Pebble", "%.0f /s", rate(gets, took[0]))
-	t.row("point reads, embedded, 10 in a transaction", "%.0f /s, %.0f%% of Pebble", rate(gets, took[1]), 100*took[0].Seconds()/took[1].Seconds())
+	t.row("point reads, Pebble", "%.0f /s", rate(gets, took.median(0)))
+	t.row("point reads, embedded, 10 in a transaction", "%.0f /s, %.0f%% of Pebble", rate(gets, took.median(1)), took.percent(1, 0))
 	for _, reverse := range []bool{false, true} {
 		took, err := byRounds(1, 1, func(int) error { return scanRaw(raw, reverse) }, func(int) error { return scanRows(ctx, store, reverse) })
 		if err != nil {
 			return err
 		}
 		direction := map[bool]string{false: "forward", true: "in reverse"}[reverse]
-		t.row("range reads "+direction+", Pebble's iterator", "%.0f rows/s", rate(storageRows, took[0]))
-		t.row("range reads "+direction+", embedded", "%.0f rows/s, %.0f%% of Pebble", rate(storageRows, took[1]), 100*took[0].Seconds()/took[1].Seconds())
+		t.row("range reads "+direction+", Pebble's iterator", "%.0f rows/s", rate(storageRows, took.median(0)))
+		t.row("range reads "+direction+", embedded", "%.0f rows/s, %.0f%% of Pebble", rate(storageRows, took.median(1)), took.percent(1, 0))
 	}
 	return nil
 }
@@ -292,24 +292,42 @@ func residentMB() float64 {
 	return pages * float64(os.Getpagesize()) / 1e6
 }
 
-// byRounds runs each of ways ops times from some clients, one way after the other, again and again, and returns the median time of a round of each.
-func byRounds(clients, ops int, ways ...func(i int) error) ([]time.Duration, error) {
-	rounds := make([][]time.Duration, len(ways))
-	for range storageRounds {
+// rounds are how long the rounds of some ways to do the same took, by way and round.
+type rounds [][]time.Duration
+
+// median is a middling round of a way.
+func (r rounds) median(way int) time.Duration {
+	took := slices.Sorted(slices.Values(r[way]))
+	return took[len(took)/2]
+}
+
+// percent is how fast a way is in percents of another: each round is compared with the other's round next to it, and the middling result counts, since what
+// else the machine does comes and goes.
+func (r rounds) percent(way, of int) float64 {
+	var ratios []float64
+	for i := range r[way] {
+		ratios = append(ratios, 100*r[of][i].Seconds()/r[way][i].Seconds())
+	}
+	slices.Sort(ratios)
+	return ratios[len(ratios)/2]
+}
+
+// byRounds runs each of ways ops times from some clients, one way after the other, again and again. A first round of each is not counted: it fills caches
+// and makes the first files.
+func byRounds(clients, ops int, ways ...func(i int) error) (rounds, error) {
+	all := make(rounds, len(ways))
+	for round := range storageRounds + 1 {
 		for w, way := range ways {
 			took, err := oneRound(clients, ops, way)
 			if err != nil {
 				return nil, err
 			}
-			rounds[w] = append(rounds[w], took)
+			if round > 0 {
+				all[w] = append(all[w], took)
+			}
 		}
 	}
-	var medians []time.Duration
-	for _, r := range rounds {
-		slices.Sort(r)
-		medians = append(medians, r[len(r)/2])
-	}
-	return medians, nil
+	return all, nil
 }
 
 func oneRound(clients, ops int, way func(i int) error) (time.Duration, error) {

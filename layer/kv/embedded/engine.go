@@ -163,6 +163,7 @@ func (e *Engine) sweep() {
 			return
 		case now := <-tick.C:
 			e.views.sweep(now)
+			e.snapshots.signal()
 			e.iterators.sweep(now)
 			if n := e.flushes.Load(); n != flushes {
 				flushes = n

@@ -74,17 +74,21 @@ func (v *view) refuse() {
 func (v *view) close() { v.closer.push(v.snap) }
 
 // snapshotCloser closes Pebble snapshots on a goroutine of its own: Pebble then looks for compactions, and may wait for a write to the manifest, which is
-// no business of the transaction that happened to be the last.
+// no business of the transaction that happened to be the last. It closes many at a time, for which Pebble looks once.
 type snapshotCloser struct {
 	open sync.WaitGroup // snapshots that are not closed yet
-	wake chan struct{}  // one token while waiting may not be empty; closed by stop
+	wake chan struct{}  // one token while there are enough to close, or some are overdue; closed by stop
 	done chan struct{}  // closed when the goroutine has ended
 
 	mu struct {
 		sync.Mutex
 		waiting []*pebble.Snapshot
+		ending  bool // each is closed at once
 	}
 }
+
+// closeTogether snapshots wait for each other, but for no longer than until the sweeper comes by: they keep what was overwritten from being thrown away.
+const closeTogether = 32
 
 func (c *snapshotCloser) start() {
 	c.wake, c.done = make(chan struct{}, 1), make(chan struct{})
@@ -94,7 +98,15 @@ func (c *snapshotCloser) start() {
 func (c *snapshotCloser) push(s *pebble.Snapshot) {
 	c.mu.Lock()
 	c.mu.waiting = append(c.mu.waiting, s)
+	enough := c.mu.ending || len(c.mu.waiting) >= closeTogether
 	c.mu.Unlock()
+	if enough {
+		c.signal()
+	}
+}
+
+// signal has all that wait closed.
+func (c *snapshotCloser) signal() {
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -118,6 +130,10 @@ func (c *snapshotCloser) run() {
 
 // stop waits until all snapshots are closed, which their holders must have given back, and ends the goroutine.
 func (c *snapshotCloser) stop() {
+	c.mu.Lock()
+	c.mu.ending = true
+	c.mu.Unlock()
+	c.signal()
 	c.open.Wait()
 	close(c.wake)
 	<-c.done
