@@ -88,7 +88,7 @@ type emit struct{ key, value plain }
 // run evaluates a function over the document. false means that the engine has to.
 func (e *evaluation) run(d *direct, f *directFunction) bool {
 	if !e.indexed {
-		e.indexed, e.odd = true, !e.index(d.names)
+		e.indexed, e.odd = true, len(e.doc) > maxDirectBytes || !e.index(d.names)
 	}
 	if e.odd {
 		return false

@@ -94,7 +94,10 @@ func TestDirect_which(t *testing.T) {
 		`function*(doc) { emit(1) }`:                              false,
 		`async (doc) => { emit(1) }`:                              false,
 		`async doc => { emit(1) }`:                                false,
-		`(doc) => emit(1)`:                                        false,
+		`(doc) => emit(doc.a, 1);`:                                true,
+		`doc => emit(doc.a)`:                                      true,
+		`doc => emit(doc.a) || 1`:                                 false,
+		`doc => [emit(doc.a)]`:                                    false,
 		`function(doc) { emit(d\u006fc.a) }`:                      false,
 		`function(doc) { emit(1) } function two(doc) { emit(2) }`: false,
 	} {

@@ -15,8 +15,8 @@ type scan struct {
 const (
 	// maxDirectDepth is how deep values, and sources, may be nested.
 	maxDirectDepth = 50
-	// maxDirectOutput is how many bytes of JSON a function may emit for one document.
-	maxDirectOutput = 1 << 20
+	// maxDirectBytes is how many bytes of JSON a document may have, and a function may emit for it: direct functions are not timed.
+	maxDirectBytes = 1 << 20
 )
 
 func (s *scan) space() byte {

@@ -119,10 +119,13 @@ func (p *directParser) function() (body []node, ok bool) {
 	if slices.Contains(notNames, p.param) || beforeOperand[p.param] || arrow && (p.newline || !p.operator("=>")) {
 		return nil, false
 	}
-	if !p.is("{") {
-		return nil, false
+	if arrow && p.is("emit") {
+		body = make([]node, 1)
+		body[0], ok = p.emit()
+	} else {
+		body, ok = p.block()
 	}
-	if body, ok = p.block(); !ok {
+	if !ok {
 		return nil, false
 	}
 	for p.is(";") {

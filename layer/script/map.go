@@ -284,7 +284,7 @@ func (b *batch) callDirect() bool {
 			s.value = len(b.out)
 			b.out, ok = b.plain.append(b.out, e.value)
 		}
-		if !ok || len(b.out)-out > maxDirectOutput {
+		if !ok || len(b.out)-out > maxDirectBytes {
 			b.out, b.spans = b.out[:out], b.spans[:spans]
 			return false
 		}
