@@ -106,7 +106,7 @@ func TestPage_ShowsEverything(t *testing.T) {
 		"members":   {"divan@a this node", "● alive", "divan@b", "◐ suspect", "127.0.0.1:7956", "index"},
 		"actors": {"node divan@a running", "database cities open", "indexer _design/by building", "changes done 75,000", "shard s1 watching 0 3",
 			"runtime error: index out of range", "listeners 12", "jobs waiting"},
-		"tasks":    {"cities _design/by", "50 %", "75,000 of 150,000", "0 of 1 done", "divan@a"},
+		"tasks":    {"cities _design/by", "50 %", "75,000 of 150,000", "0 of 1 done s1: 75,000", "divan@a"},
 		"jobs":     {"index cities/0123 running divan@a 0", "old/4567 pending 2", "exceed a transaction"},
 		"shards":   {"cities s1 0000054f5c2d1b2a3c00000000 divan@a 12 2 4,711 watching"},
 		"indexes":  {"cities _design/by country, name 300,000 12.3 MB building, 2.0 s behind 2", "_design/ok v 1 1 B up to date 0"},

@@ -86,7 +86,10 @@
       : [el('progress', { 'aria-label': 'progress unknown' })]],
     ['Changes', t => number(t.changes_done) + (t.total_changes ? ` of ${number(t.total_changes)}` : ''), 'n'],
     ['Rows', t => number(t.rows), 'n'],
-    ['Shards', t => t.shards ? `${t.shards.filter(s => s.done).length} of ${t.shards.length} done` : '', 'n'],
+    ['Shards', t => t.shards
+      ? [`${t.shards.filter(s => s.done).length} of ${t.shards.length} done `,
+        el('span', { class: 'dim' }, t.shards.map(s => `${s.shard}: ${s.done ? 'done' : number(s.changes_done)}`).join(', '))]
+      : '', 'wide'],
     ['Node', t => text(t.node)],
     ['Started', t => time(t.started_on)],
     ['', t => t.error ? el('span', { class: 'failure' }, text(t.error)) : '', 'wide'],
