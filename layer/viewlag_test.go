@@ -143,3 +143,82 @@ func TestIndex_Query_newerBody(t *testing.T) {
 		})
 	}
 }
+
+// A query that asks for a current index leaves to others what the index lacks, also while a build has written half of it, and reads one that lacks nothing without
+// looking for changes.
+func TestIndex_Query_current(t *testing.T) {
+	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
+		t.Run(name, func(t *testing.T) {
+			db := openViewsOn(t, mustEngineWith(t, snapshots), layer.CreateOptions{})
+			save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._id, null); }","reduce":"_count"}}}`)
+			ix := db.Index(mustDesign(t, db, "d"))
+			written := 0
+			write := func(n int) {
+				for range n {
+					save(t, db, fmt.Sprintf(`{"_id":"%03d"}`, written))
+					written++
+				}
+			}
+			check := func(when string, current bool) {
+				t.Helper()
+				for _, docs := range []bool{false, true} {
+					q := layer.ViewQuery{View: "v", Limit: -1, Current: true, Fresh: true, IncludeDocs: docs}
+					var behind *layer.Error
+					_, err := ix.Reduce(t.Context(), layer.ReduceQuery{ViewQuery: q})
+					if refused := errors.As(err, &behind) && behind.Name == layer.IndexBehind; refused == current {
+						t.Errorf("%s, reduced: %v", when, err)
+					}
+					result, err := ix.Query(t.Context(), q)
+					if refused := errors.As(err, &behind) && behind.Name == layer.IndexBehind; refused == current {
+						t.Errorf("%s: %v", when, err)
+					}
+					if err != nil {
+						continue
+					}
+					n := 0
+					for row, err := range result.Rows {
+						if err != nil || docs != (row.Doc != nil) {
+							t.Fatalf("%s: %+v, %v", when, row, err)
+						}
+						n++
+					}
+					if n != written || result.TotalRows != int64(written) {
+						t.Errorf("%s: %d rows of %d, want %d", when, n, result.TotalRows, written)
+					}
+				}
+			}
+			check("never built", false)
+			write(30)
+			check("never built, documents", false)
+			build(t, ix, 1, 10)
+			check("built", true)
+			write(1)
+			check("behind", false)
+			if ok, err := ix.CatchUp(t.Context(), 10); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			check("caught up", true)
+			write(20)
+			b, err := ix.StartBuild(t.Context(), 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			if _, err := b.Step(t.Context(), b.Shards[0], 7); err != nil {
+				t.Fatal(err)
+			}
+			check("half built", false)
+			for done := false; !done; {
+				r, err := b.Step(t.Context(), b.Shards[0], 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				done = r.Done
+			}
+			if ok, err := b.Finish(t.Context()); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			check("built again", true)
+		})
+	}
+}

@@ -94,18 +94,28 @@ func (o *overlay) reached(k *indexKeys, at indexAt) (map[ShardID]Seq, error) {
 // readOverlaid begins a query on an engine without snapshots.
 func (ix *Index) readOverlaid(s *stream, q *ViewQuery, docs bool) (*indexReading, error) {
 	o := &overlay{ix: ix, s: s, docs: docs}
+	r := &indexReading{keys: ix.keys(s.keys), rows: s, docs: s, close: s.close}
+	building := false
+	stands := func() error {
+		at, err := ix.readAt(s, &r.keys, q.Current)
+		r.seq, r.empty, building = at.seq, at.seq.IsZero(), at.building
+		return err
+	}
+	if q.Current { // what is lacking is not for this query to make up for
+		if err := s.try(stands); err != nil {
+			return nil, err
+		}
+	}
 	s.prepare = o.apply
+	if q.Current && !building {
+		return r, nil
+	}
 	if err := s.prepare(); err != nil {
 		if err := s.renew(err); err != nil {
 			return nil, err
 		}
 	}
-	r := &indexReading{keys: ix.keys(s.keys), rows: s, docs: s, close: s.close}
-	err := s.try(func() error {
-		at, err := ix.readAt(s, &r.keys, q.Current)
-		r.seq, r.empty = at.seq, at.seq.IsZero()
-		return err
-	})
+	err := s.try(stands)
 	if err == nil && q.Fresh && o.behind {
 		err = errBehind()
 	}
