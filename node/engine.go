@@ -61,6 +61,8 @@ func DescribeStorage(ctx context.Context, c *config.Config) (string, error) {
 	switch s.Engine {
 	case config.EngineRemote:
 		return "engine remote, at " + s.Address, nil
+	case config.EngineEmbedded:
+		return describeEmbedded(filepath.Join(c.Data, storeDir))
 	case config.EngineFDB:
 	default:
 		return fmt.Sprintf("engine %s, data in %s", s.Engine, c.Data), nil
@@ -86,6 +88,28 @@ func DescribeStorage(ctx context.Context, c *config.Config) (string, error) {
 		return fmt.Sprintf("%s, which is there with the prefix %x", where, prefix), nil
 	}
 	return where + ", which is not there yet: the first node makes it", nil
+}
+
+// describeEmbedded says what is in the directory of a store. It changes nothing there.
+func describeEmbedded(dir string) (string, error) {
+	found, err := embedded.Inspect(dir)
+	what := "which is not there yet: the node makes it"
+	switch {
+	case err != nil && !found.Exists:
+		what = "which cannot be looked at"
+	case found.Exists:
+		what = fmt.Sprintf("which is there in format %d of %d", found.PebbleFormat, found.NewestFormat)
+		if found.Version > 0 {
+			what += fmt.Sprintf(", at version %d or later", found.Version)
+		}
+		switch {
+		case found.Holder > 0:
+			what += fmt.Sprintf(", in use by process %d", found.Holder)
+		case found.HolderKnown:
+			what += ", not in use"
+		}
+	}
+	return fmt.Sprintf("engine embedded, store in %s, %s; %.1f GB free", dir, what, float64(found.FreeBytes)/1e9), err
 }
 
 const describeTimeout = 3 * time.Second

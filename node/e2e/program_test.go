@@ -1,11 +1,14 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -203,6 +206,66 @@ func output(t *testing.T, input string, status int, args ...string) string {
 		t.Errorf("%q exits with %d, want %d; standard error:\n%s", args, code, status, p.stderr)
 	}
 	return p.stdout.String()
+}
+
+// divan check tells what is in the directory of an embedded store, whoever has it open, and leaves it as it is.
+func TestProgram_CheckEmbedded(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte("storage: {engine: embedded}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := func(when, want string, status int) (said string) {
+		t.Helper()
+		p := launch(t, dir, "check")
+		if code := p.wait(startTimeout); code != status || !strings.Contains(p.stdout.String(), want) || !strings.Contains(p.stdout.String(), "GB free") {
+			t.Errorf("%s: check exits with %d and prints %q, want %d and %q", when, code, p.stdout, status, want)
+		}
+		return p.stderr.String()
+	}
+	files := func() (all []string) {
+		t.Helper()
+		if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			info, infoErr := d.Info()
+			if err = errors.Join(err, infoErr); err == nil {
+				all = append(all, fmt.Sprintf("%s %d %v", path, info.Size(), info.ModTime()))
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	unchanged := func(when string, before []string) {
+		t.Helper()
+		if now := files(); !slices.Equal(now, before) {
+			t.Errorf("%s: check made of %q %q", when, before, now)
+		}
+	}
+	before := files()
+	check("at first", "not there yet", 0)
+	unchanged("at first", before)
+	p := start(t, dir)
+	check("while a node runs", fmt.Sprintf("in use by process %d", p.cmd.Process.Pid), 0)
+	if status := p.client().status("PUT", "/db", ""); status != 201 {
+		t.Errorf("after the check: %d", status)
+	}
+	p.stop(syscall.SIGTERM)
+	before = files()
+	check("after it", "or later, not in use", 0)
+	unchanged("after it", before)
+
+	manifests, err := filepath.Glob(filepath.Join(dir, "data", "store", "MANIFEST-*"))
+	if err != nil || len(manifests) == 0 {
+		t.Fatalf("no manifest: %v", err)
+	}
+	for _, manifest := range manifests {
+		if err := os.Truncate(manifest, 20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said := check("with a damaged manifest", "which is there", 1); !strings.Contains(said, "damaged") {
+		t.Errorf("check of a damaged store says %q", said)
+	}
 }
 
 // divan check tells where the data would be, and fails where a node could not open the store.

@@ -26,7 +26,8 @@ type guard struct {
 	manifests manifests
 }
 
-// check reports an error and does not return, or returns nil.
+// check reports an error and does not return, or returns nil. The goroutine cannot be ended either: Pebble unlocks with defer what it does not hold at
+// this point (its log writer, for one), which ends the process as a fault of the runtime, or makes public what is half done.
 func (g *guard) check(err error) error {
 	if err != nil && g.armed.Load() {
 		g.fail(err)

@@ -35,6 +35,9 @@ var (
 //	1: a user's key and value are Pebble's key and value, as they are. versionKey and formatKey beside them.
 const storeFormat = 1
 
+// pebbleFormat is the format of Pebble's files.
+const pebbleFormat = pebble.FormatValueSeparation
+
 // syncInLog and syncLater are Pebble's write options under the names of what they mean here.
 var (
 	syncInLog = pebble.Sync
@@ -46,7 +49,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	po := &pebble.Options{
 		FS:                          guardFS{o.fs, &e.guard},
 		Logger:                      log,
-		FormatMajorVersion:          pebble.FormatValueSeparation,
+		FormatMajorVersion:          pebbleFormat,
 		CacheSize:                   o.CacheBytes - o.CacheBytes/4, // see rows
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: 3,
