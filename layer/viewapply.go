@@ -89,7 +89,10 @@ func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
 }
 
 // viewDelta is how a view's counters change.
-type viewDelta struct{ rows, size, errors int64 }
+type viewDelta struct {
+	rows, size, errors int64
+	value              []byte // to be written; used again
+}
 
 func (s *viewDelta) replace(tx kv.Transaction, k *indexKeys, doc *indexedDoc, view int, old []byte, marking bool) error {
 	e := &doc.views[view]
@@ -109,7 +112,8 @@ func (s *viewDelta) replace(tx kv.Transaction, k *indexKeys, doc *indexedDoc, vi
 		}
 		return nil
 	}
-	tx.Set(k.idKey(doc.id, view), e.appendEntry(nil))
+	s.value = e.appendEntry(s.value[:0])
+	tx.Set(k.idKey(doc.id, view), s.value)
 	if e.err != "" {
 		s.errors++
 		doc.setError(tx, k.errorKey(doc.id, view), e.err)
@@ -117,10 +121,9 @@ func (s *viewDelta) replace(tx kv.Transaction, k *indexKeys, doc *indexedDoc, vi
 	_, size := e.size()
 	s.rows += int64(len(e.rows))
 	s.size += size
-	var value []byte
 	for _, r := range e.rows {
-		value = tuple.AppendBytes(tuple.AppendBytes(value[:0], r.key), r.value)
-		tx.Set(r.row, value)
+		s.value = tuple.AppendBytes(tuple.AppendBytes(s.value[:0], r.key), r.value)
+		tx.Set(r.row, s.value)
 	}
 	return nil
 }
