@@ -120,7 +120,7 @@ func (r countingReader) Get(key []byte) kv.Future[[]byte] {
 func (r countingReader) GetRange(rg kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	r.c.issued()
 	begin, _ := rg.Selectors()
-	if t, err := tuple.Unpack(begin.Key[:max(0, len(begin.Key)-1)]); err == nil && len(t) >= 3 && t[2] == int64(keyspace.Revisions) {
+	if t, err := tuple.Unpack(begin.Key[:len(begin.Key)-1]); err == nil && len(t) >= 3 && t[2] == int64(keyspace.Revisions) {
 		r.c.mu.Lock()
 		r.c.counts.ranges = append(r.c.counts.ranges, o)
 		r.c.mu.Unlock()

@@ -6,13 +6,16 @@ import (
 	"testing"
 
 	"github.com/divandb/divan/layer"
-	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
 // A first build on an engine without snapshots. Its steps do not read what documents have in the index, which is nothing, until it has to go on to a newer goal: then
 // documents come that are in the index.
 func TestBuild_chases(t *testing.T) {
-	e := &countingEngine{Engine: withoutSnapshots{mustEngine(t)}}
+	if faultkv.Enabled() {
+		t.Skip("what is done again after a fault counts too")
+	}
+	e := &costEngine{Engine: mustEngine(t)} // which holds no snapshots
 	db := openViewsOn(t, e, layer.CreateOptions{})
 	save(t, db, byN)
 	const docs = 1500 // more than the end of a build does by itself
@@ -49,33 +52,31 @@ func TestBuild_chases(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	// step returns how many KVs of indexes, and how many in all, the step's last transaction read.
-	step := func(n int) (result layer.StepResult, views, all int) {
+	// step returns how many keys the step read by themselves.
+	step := func(n int) (layer.StepResult, int64) {
 		t.Helper()
+		e.forget()
 		r, err := b.Step(t.Context(), b.Shards[0], n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range e.counts.reads {
-			all += n
-		}
-		return r, e.counts.reads[keyspace.Views], all
+		return r, e.gets.Load()
 	}
-	if r, views, all := step(100); r.Documents != 100 || views > 5 || all > 110 {
-		t.Errorf("the first %d documents: %d reads of the index, %d in all", r.Documents, views, all)
+	if r, gets := step(100); r.Documents != 100 || gets > 150 { // bodies at most
+		t.Errorf("the first %d documents: %d reads", r.Documents, gets)
 	}
 	write(1)
 	for r := (layer.StepResult{}); !r.Done; {
-		r, _, _ = step(100)
+		r, _ = step(100)
 	}
 	if done, err := b.Finish(t.Context()); done || err != nil {
 		t.Fatalf("the build is done after %d changes: %v, %v", docs, done, err)
 	}
-	if r, views, _ := step(100); r.Documents != 100 || views < 100 {
-		t.Errorf("%d documents that are in the index already: %d reads of it", r.Documents, views)
+	if r, gets := step(100); r.Documents != 100 || gets < 100 {
+		t.Errorf("%d documents that are in the index already: %d reads", r.Documents, gets)
 	}
 	for r := (layer.StepResult{}); !r.Done; {
-		r, _, _ = step(1000)
+		r, _ = step(1000)
 	}
 	if done, err := b.Finish(t.Context()); !done || err != nil {
 		t.Fatalf("the end: %v, %v", done, err)
