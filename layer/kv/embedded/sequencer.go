@@ -168,6 +168,7 @@ func (c *committer) sequence() {
 				c.idle <- struct{}{}
 			}
 		}
+		c.resolver.seal() // now, while the disk works
 		c.synced <- g
 	}
 }
