@@ -28,6 +28,8 @@ const (
 	maxRunSpan = 1_000_000
 	// maxRecent spans are kept in recentWrites, where a new one moves those behind it. A transaction of more than half as many makes a run of its own.
 	maxRecent = 256
+	// maxRecentBytes of keys in recentWrites make a run of them, too.
+	maxRecentBytes = 64 << 10
 )
 
 // recentWrites are the spans of the last version, while more transactions may get the same one. It has its own copy of the keys.
@@ -53,7 +55,10 @@ func (w *recentWrites) add(s span) {
 
 func (w *recentWrites) reset() {
 	clear(w.set.spans)
-	w.set.spans, w.keys = w.set.spans[:0], w.keys[:0]
+	w.set.spans = w.set.spans[:0]
+	if w.keys = w.keys[:0]; cap(w.keys) > 2*maxRecentBytes {
+		w.keys = nil
+	}
 }
 
 func newResolver(floor int64, limit int, window int64) *resolver {
@@ -91,7 +96,7 @@ func (r *resolver) add(spans []span, version int64) {
 	if len(spans) == 0 {
 		return
 	}
-	if version != r.recent.version || len(r.recent.set.spans)+len(spans) > maxRecent {
+	if version != r.recent.version || len(r.recent.set.spans)+len(spans) > maxRecent || len(r.recent.keys) > maxRecentBytes {
 		r.seal()
 		r.recent.version = version
 	}
