@@ -19,12 +19,18 @@ type warmBehavior struct {
 	settle time.Duration // how long aggregates are left as they are
 	pause  backoff
 
-	stale      bool // aggregates may be
-	aggregated time.Time
+	stale       bool // aggregates may be
+	aggregating time.Time
+	rested      time.Time // then they may be brought up to date again
+	quiet       bool      // nothing has changed for a while: now is the time
 
 	phase warmPhase
 	facts WarmFacts
 }
+
+// restsFor is how many times as long as it took aggregates are left as they are while changes go on: bringing them up to date is a part of the work then, and not
+// most of it, and a query reads some more rows.
+const restsFor = 3
 
 type warmPhase string
 
@@ -67,16 +73,16 @@ type (
 func (b *warmBehavior) step(now time.Time, message any) []effect {
 	switch m := message.(type) {
 	case started:
-		b.stale, b.aggregated = true, now // they may be from before there were aggregates
+		b.stale, b.rested = true, now.Add(b.settle) // they may be from before there were aggregates
 		return b.wait(now)
 	case waitAgain:
-		b.stale = b.stale || m.changed
+		b.stale, b.quiet = b.stale || m.changed, !m.changed
 		return b.wait(now)
 	case changed:
 		if m.err != nil {
 			return b.failed(m.err)
 		}
-		b.stale = true
+		b.stale, b.quiet = true, false
 		b.phase = warmGathering
 		return []effect{after{b.gather, gathered{}}}
 	case gathered:
@@ -92,7 +98,8 @@ func (b *warmBehavior) step(now time.Time, message any) []effect {
 		if m.err != nil {
 			return b.failed(m.err)
 		}
-		b.stale, b.aggregated = false, now
+		took := now.Sub(b.aggregating)
+		b.stale, b.rested = took > b.settle, now.Add(max(b.settle, restsFor*took)) // rows may have been written behind one that takes long
 		return b.wait(now)
 	}
 	return nil
@@ -106,8 +113,8 @@ func (b *warmBehavior) wait(now time.Time) []effect {
 	}
 	limit := b.every
 	if b.stale {
-		if limit = b.aggregated.Add(b.settle).Sub(now); limit <= 0 {
-			b.phase = warmSumming
+		if limit = min(b.rested.Sub(now), b.settle); limit <= 0 || b.quiet {
+			b.phase, b.aggregating, b.quiet = warmSumming, now, false
 			return []effect{aggregateIndexes{indexes}}
 		}
 	}

@@ -43,7 +43,8 @@ type Build struct {
 	purged     Seq              // purges up to here are in the index
 	// first says that the index had nothing when the build began, that the goal is still that of the start, and that no step has failed, which may have done part
 	// of its work: then the index has nothing of the documents that steps write. Also where entries move meanwhile: they move behind the goal.
-	first atomic.Bool
+	first     atomic.Bool
+	documents atomic.Int64 // that steps have processed
 }
 
 // stepBytes bounds the rows of one transaction: FoundationDB is at its best below 1 MB.
@@ -251,6 +252,7 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 		err = failed
 	}
 	if result.Documents > 0 {
+		b.documents.Add(int64(result.Documents))
 		return result, nil
 	}
 	return result, err
@@ -397,6 +399,11 @@ func (b *Build) reached() map[ShardID]Seq {
 	return m
 }
 
+// aggregatedFrom is from how many documents on a build of an index that has readers brings its aggregates up to date. Changes that are spread over a view make most of
+// its partials stale, however few they are, so that doing it for each small build would read the whole index again and again: that is Aggregate's to do,
+// in its time.
+const aggregatedFrom = 10_000
+
 // closing is how many documents the last transaction of a build may still apply.
 const closing = 1000
 
@@ -410,8 +417,10 @@ func (b *Build) Finish(ctx context.Context) (bool, error) {
 	if err := b.learn(ctx); err != nil {
 		return false, err
 	}
-	if err := b.Index.aggregate(ctx, true); err != nil { // before readers come
-		return false, err
+	if b.From.IsZero() || b.documents.Load() >= aggregatedFrom { // before readers come
+		if err := b.Index.aggregate(ctx, true); err != nil {
+			return false, err
+		}
 	}
 	for {
 		if err := b.stepAdded(ctx); err != nil {
