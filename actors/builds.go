@@ -191,6 +191,16 @@ func (b *builds) wait(key indexKey) (w *waiting, news chan error, cancel func())
 	}
 }
 
+// waitingFor is how many wait for an index.
+func (b *builds) waitingFor(key indexKey) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w := b.mu.indexes[key]; w != nil {
+		return len(w.waiters)
+	}
+	return 0
+}
+
 // tell passes news of an index to those who wait for it.
 func (b *builds) tell(key indexKey, err error) {
 	b.mu.Lock()

@@ -42,6 +42,11 @@ func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) 
 	}
 }
 
+// Waiting is how many requests to this node wait for an index to be brought up to date.
+func (s *System) Waiting(db Database, design *layer.Design) int {
+	return s.builds.waitingFor(indexKey{db: db, signature: design.Signature})
+}
+
 // EnsureSoon has the index brought up to date and does not wait for it (update=lazy).
 func (s *System) EnsureSoon(ctx context.Context, db Database, design *layer.Design) error {
 	e := s.ensuring(db, design)

@@ -173,6 +173,26 @@ func TestEnsure_FailuresReachTheRequest(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		// The job goes on without it.
+		waiting, cancelWaiting := context.WithCancel(t.Context())
+		var requests sync.WaitGroup
+		for range 2 {
+			requests.Go(func() {
+				if err := s.Ensure(waiting, db, db.design); err == nil {
+					t.Error("the index is ready without its build")
+				}
+			})
+		}
+		eventually(t, func() string {
+			if n := s.Waiting(db, db.design); n != 2 {
+				return fmt.Sprintf("%d wait, want 2", n)
+			}
+			return ""
+		})
+		cancelWaiting()
+		requests.Wait()
+		if n := s.Waiting(db, db.design); n != 0 {
+			t.Errorf("%d wait, want none", n)
+		}
 		close(blocked)
 		eventually(t, func() string {
 			db.mu.Lock()

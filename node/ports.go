@@ -34,6 +34,11 @@ func (n *Node) Ensure(ctx context.Context, db *layer.Database, design *layer.Des
 // Use implements api.Indexer.
 func (n *Node) Use(db *layer.Database, design *layer.Design) { n.actors.Use(actors.Of(db), design) }
 
+// Waiting implements api.Indexer.
+func (n *Node) Waiting(db *layer.Database, design *layer.Design) int {
+	return n.actors.Waiting(actors.Of(db), design)
+}
+
 // Members implements api.Members.
 func (n *Node) Members() []api.Member {
 	var list []api.Member

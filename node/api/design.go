@@ -26,7 +26,7 @@ func (q *request) designInfo() error {
 	b = appendBoolMember(b, "updater_running", state.Building)
 	b = appendBoolMember(b, "compact_running", false)
 	b = appendBoolMember(b, "waiting_commit", false)
-	b = appendIntMember(b, "waiting_clients", 0)
+	b = appendIntMember(b, "waiting_clients", int64(q.srv.o.Indexer.Waiting(q.db, design)))
 	b = appendInteractive(b, design, &state)
 	b = appendBuild(b, &state)
 	b = appendViewStates(b, state.Views)

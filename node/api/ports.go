@@ -85,6 +85,8 @@ type Indexer interface {
 	Ensure(ctx context.Context, db *layer.Database, design *layer.Design, mode UpdateMode) error
 	// Use notes that somebody asks for the index, which is kept warm then. It does not block; Ensure does it too.
 	Use(db *layer.Database, design *layer.Design)
+	// Waiting is how many requests wait in Ensure on this node. It does not block.
+	Waiting(db *layer.Database, design *layer.Design) int
 }
 
 // Member is a node as this one sees it (CONTRACT.md, GET /_members).

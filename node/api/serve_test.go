@@ -96,6 +96,8 @@ type directIndexer struct{}
 
 func (directIndexer) Use(*layer.Database, *layer.Design) {}
 
+func (directIndexer) Waiting(*layer.Database, *layer.Design) int { return 0 }
+
 func (directIndexer) Ensure(ctx context.Context, db *layer.Database, design *layer.Design, mode api.UpdateMode) error {
 	if mode != api.UpdateTrue {
 		return nil
