@@ -181,39 +181,35 @@ func TestLayer_ListenersAreWoken(t *testing.T) {
 	}
 	other, cancelOther := s.Listen(actors.Of(again), shards...)
 	defer cancelOther()
-	eventually(t, func() string {
-		if w := s.Figures().Wakes; w != 2 {
-			return fmt.Sprintf("%d first wakes", w)
-		}
-		return ""
-	})
+	wokenTimes(t, s, 2, "first wakes")
 	drain(woken)
 	drain(other)
 	put(t, db, `{"_id":"oslo"}`)
 	receives(t, woken, "a commit")
 	receives(t, other, "a commit, another handle")
 
-	eventually(t, func() string {
-		if w := s.Figures().Wakes; w != 3 {
-			return fmt.Sprintf("%d wakes after one commit", w)
-		}
-		return ""
-	})
+	wokenTimes(t, s, 3, "wakes after one commit")
 	if _, err := db.Reshard(t.Context(), 3); err != nil {
 		t.Fatal(err)
 	}
 	receives(t, woken, "a reshard")
-	eventually(t, func() string {
-		if w := s.Figures().Wakes; w != 5 {
-			return fmt.Sprintf("%d wakes after a reshard of two shards", w)
-		}
-		return ""
-	})
+	wokenTimes(t, s, 5, "wakes after a reshard of two shards")
 	drain(woken)
 	if err := store.Delete(t.Context(), "cities"); err != nil {
 		t.Fatal(err)
 	}
 	receives(t, woken, "the deletion of the database")
+}
+
+// wokenTimes waits until listeners were woken so often in all. Watches that fire without reason, as some do with faults, wake them more often.
+func wokenTimes(t *testing.T, s *actors.System, want int64, what string) {
+	t.Helper()
+	eventually(t, func() string {
+		if w := s.Figures().Wakes; w < want || w > want && !faultkv.Enabled() {
+			return fmt.Sprintf("%d %s, not %d", w, what, want)
+		}
+		return ""
+	})
 }
 
 func drain(ch <-chan struct{}) {
