@@ -58,7 +58,15 @@ func (s *System) EnsureSoon(ctx context.Context, db Database, design *layer.Desi
 		return s.enqueue(ctx, e.job)
 	}
 	if s.running.Err() == nil {
-		s.io.Go(func() { e.soon(s.running, state) })
+		s.io.Go(func() {
+			crash := guarded(s.running, func(ctx context.Context) any {
+				e.soon(ctx, state)
+				return nil
+			})
+			if crash != nil {
+				s.log.Error("panic while an index was brought up to date", "database", e.job.Database, "design", e.job.Design, "crash", crash)
+			}
+		})
 	}
 	return nil
 }

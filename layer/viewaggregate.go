@@ -40,7 +40,7 @@ func (ix *Index) aggregate(ctx context.Context, closing bool) error {
 		g.SetLimit(runtime.GOMAXPROCS(0))
 	}
 	for view := range ix.design.Views {
-		g.Go(func() error { return ix.aggregateView(ctx, view) })
+		g.Go(guarded(func() error { return ix.aggregateView(ctx, view) }))
 	}
 	return g.Wait()
 }

@@ -233,7 +233,7 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 	var failed error // of mapping; read once mapped is closed
 	go func() {
 		defer close(mapped)
-		failed = b.collectParts(ctx, shard, n, mapped)
+		failed = guarded(func() error { return b.collectParts(ctx, shard, n, mapped) })()
 	}()
 	var result StepResult
 	var err error
@@ -260,10 +260,15 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 
 // collectParts reads and maps up to n documents of a shard, and hands them on in order.
 func (b *Build) collectParts(ctx context.Context, shard ShardID, n int, mapped chan<- *batch) error {
+	most := stepDocuments
 	for from := *b.progress[shard]; n > 0; {
-		part, err := b.collect(ctx, shard, from, min(n, stepDocuments))
+		asked := min(n, most)
+		part, err := b.collect(ctx, shard, from, asked)
 		if err != nil {
 			return err
+		}
+		if most = stepDocuments; len(part.docs) < asked { // they are large: no more are read than are likely to be mapped
+			most = min(2*max(len(part.docs), 1), stepDocuments)
 		}
 		from, n = part.upTo, n-len(part.docs)
 		if part.done {

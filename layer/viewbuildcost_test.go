@@ -3,6 +3,7 @@ package layer_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -240,5 +241,82 @@ func TestBuild_Step_inPart(t *testing.T) {
 	}
 	if n := len(rows(t, ix, layer.ViewQuery{View: "name"})); n != docs {
 		t.Errorf("%d rows, want %d", n, docs)
+	}
+}
+
+// panickingEngine has reads of long snapshots panic while it is armed.
+type panickingEngine struct {
+	kv.Engine
+	armed atomic.Bool
+}
+
+func (e *panickingEngine) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
+	s, _, err := kv.OpenSnapshot(ctx, e.Engine)
+	return panickingSnapshot{s, e}, err
+}
+
+type panickingSnapshot struct {
+	kv.Snapshot
+	e *panickingEngine
+}
+
+func (s panickingSnapshot) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	if s.e.armed.Load() {
+		panic("a defect")
+	}
+	return s.Snapshot.GetRange(r, o)
+}
+
+// A defect in what a step does on a goroutine of its own is the step's error: it does not end the node.
+func TestBuild_Step_panic(t *testing.T) {
+	below := mustEngine(t)
+	if s, ok, err := kv.OpenSnapshot(t.Context(), below); err != nil {
+		t.Fatal(err)
+	} else if !ok {
+		t.Skip("builds read long snapshots where the engine holds them")
+	} else {
+		s.Close()
+	}
+	e := &panickingEngine{Engine: below}
+	db := openViewsOn(t, e, layer.CreateOptions{})
+	loadCities(t, db, 100)
+	save(t, db, `{"_id":"_design/d","views":{"name":{"map":"function(doc) { emit(doc.name); }"}}}`)
+	b, err := db.Index(mustDesign(t, db, "d")).StartBuild(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	e.armed.Store(true)
+	if r, err := b.Step(t.Context(), b.Shards[0], 100); err == nil || !strings.Contains(err.Error(), "a defect") {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	e.armed.Store(false)
+	if r, err := b.Step(t.Context(), b.Shards[0], 200); err != nil || !r.Done {
+		t.Fatalf("after it: %+v, %v", r, err)
+	}
+}
+
+// A step maps all of its documents, however few of them fit a part.
+func TestBuild_Step_largeDocuments(t *testing.T) {
+	db := openViewsOn(t, mustEngine(t), layer.CreateOptions{})
+	const docs, size = 60, 700_000
+	for i := range docs {
+		save(t, db, fmt.Sprintf(`{"_id":"%02d","n":%d,"text":"%s"}`, i, i, strings.Repeat("x", size)))
+	}
+	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { emit(doc.n, doc.text.length); }"}}}`)
+	ix := db.Index(mustDesign(t, db, "d"))
+	b, err := ix.StartBuild(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if r, err := b.Step(t.Context(), b.Shards[0], 1000); err != nil || !r.Done || r.Rows != docs {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if done, err := b.Finish(t.Context()); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	if n := len(rows(t, ix, layer.ViewQuery{View: "n"})); n != docs {
+		t.Errorf("%d rows of %d", n, docs)
 	}
 }

@@ -3,7 +3,9 @@ package layer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -181,9 +183,21 @@ func (ix *Index) mapAll(ctx context.Context, k *indexKeys, sources []source, lim
 	size := (len(live) + workers - 1) / workers
 	g, ctx := errgroup.WithContext(ctx)
 	for part := range slices.Chunk(live, size) {
-		g.Go(func() error { return mapSome(ctx, maps, k, sources, docs, part) })
+		g.Go(guarded(func() error { return mapSome(ctx, maps, k, sources, docs, part) }))
 	}
 	return docs, g.Wait()
+}
+
+// guarded makes an error of f's panic: on a goroutine of its own it would end the node.
+func guarded(f func() error) func() error {
+	return func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic over an index: %v\n%s", p, debug.Stack())
+			}
+		}()
+		return f()
+	}
 }
 
 // mapSome maps the sources at the given places and computes the keys of their rows.
