@@ -310,6 +310,32 @@ func TestOpen_damage(t *testing.T) {
 		}
 		set(t, e, "k049", "again")
 	})
+	t.Run("synced commits in the last block of a log, after a crash", func(t *testing.T) {
+		open := t.TempDir()
+		e := mustOpen(t, open, quietly)
+		for i := range 40 {
+			set(t, e, fmt.Sprintf("k%03d", i), strings.Repeat("v", 100))
+		}
+		flip := func(dir string, before int) {
+			damage(t, newest(t, dir, "*.log"), func(b []byte) []byte { b[len(b)-before] ^= 1; return b })
+		}
+		for _, before := range []int{6000, 3000, 1000, 1} { // the log's end
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(open)); err != nil {
+				t.Fatal(err)
+			}
+			flip(dir, before)
+			last := "k038" // the last commit of all may have been torn
+			if before > 1 {
+				refused(t, dir)
+				flip(dir, before) // as it was
+				last = "k039"
+			}
+			if v := get(t, mustOpen(t, dir, quietly), last); len(v) != 100 {
+				t.Errorf("%d bytes before the end: %d bytes are left of %s", before, len(v), last)
+			}
+		}
+	})
 	t.Run("log that ends early", func(t *testing.T) {
 		dir := t.TempDir()
 		fill(t, dir, false)

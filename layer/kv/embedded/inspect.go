@@ -26,7 +26,7 @@ type Found struct {
 }
 
 // Inspect looks at the store in dir, or at where it would be made, and changes nothing. The error is why it could not be opened as it is; that another
-// process has it open is none. What is only in the log or the tables is not looked at: to read it, Pebble would have to lock the store.
+// process has it open is none. Of a log that nobody writes only its checksums are looked at, of tables nothing: to read them, Pebble would have to lock the store.
 //
 // Not in a process that has the store open: the system gives up a process's lock on a file with the first file handle that is closed.
 func Inspect(dir string) (found Found, err error) {
@@ -54,7 +54,10 @@ func Inspect(dir string) (found Found, err error) {
 		return found, err
 	}
 	found.Version = h.mark.version
-	return found, nil
+	if found.Holder == 0 && found.HolderKnown { // whose log is at rest
+		err = checkLogs(vfs.Default, dir)
+	}
+	return found, err
 }
 
 // freeBytes of the disk that dir is on, or its nearest parent that exists.

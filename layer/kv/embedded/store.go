@@ -81,7 +81,11 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	}
 	po.Lock = lock
 	e.horizon = horizon{fs: o.fs, dir: dir}
-	if err := e.horizon.read(); err != nil {
+	err = e.horizon.read()
+	if err == nil {
+		err = checkLogs(o.fs, dir)
+	}
+	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	db, err := openPebble(dir, po)
