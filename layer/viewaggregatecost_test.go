@@ -1,67 +1,17 @@
 package layer_test
 
 import (
-	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/divandb/divan/layer"
-	"github.com/divandb/divan/layer/kv"
 )
-
-// conflictEngine counts the commits that failed because somebody else had written what they had read, and the rows that are read. It holds no snapshots.
-type conflictEngine struct {
-	kv.Engine
-	conflicts, rows atomic.Int64
-}
-
-func (e *conflictEngine) Begin(ctx context.Context) kv.Transaction {
-	return &conflictTransaction{e.Engine.Begin(ctx), e}
-}
-
-type conflictTransaction struct {
-	kv.Transaction
-	e *conflictEngine
-}
-
-func (t *conflictTransaction) Commit() error {
-	err := t.Transaction.Commit()
-	if kv.IsCode(err, kv.CodeNotCommitted) {
-		t.e.conflicts.Add(1)
-	}
-	return err
-}
-
-func (t *conflictTransaction) Snapshot() kv.Reader { return rowCounter{t.Transaction.Snapshot(), t.e} }
-
-type rowCounter struct {
-	kv.Reader
-	e *conflictEngine
-}
-
-func (r rowCounter) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator {
-	return &countedRange{r.Reader.GetRange(in, o), r.e}
-}
-
-type countedRange struct {
-	kv.RangeIterator
-	e *conflictEngine
-}
-
-func (r *countedRange) Next() bool {
-	more := r.RangeIterator.Next()
-	if more {
-		r.e.rows.Add(1)
-	}
-	return more
-}
 
 // Tasks of several shards write rows of the same views, and marks for the same partials, and do not conflict.
 func TestBuild_withoutConflicts(t *testing.T) {
 	below := mustEngine(t)
-	e := &conflictEngine{Engine: below}
+	e := &costEngine{Engine: below}
 	db := openAggregates(t, e, below, layer.CreateOptions{Shards: 4})
 	save(t, db, aggregateDesign())
 	ix := db.Index(mustDesign(t, db, "d"))
@@ -102,7 +52,7 @@ func TestBuild_withoutConflicts(t *testing.T) {
 // A reduction of all rows, an offset and a skip read a part of the rows that grows with its logarithm, also after some writes.
 func TestIndex_Aggregate_reads(t *testing.T) {
 	below := mustEngine(t)
-	e := &conflictEngine{Engine: below}
+	e := &costEngine{Engine: below}
 	db := openAggregates(t, e, below, layer.CreateOptions{})
 	save(t, db, aggregateDesign())
 	for i := range 20 {

@@ -1,10 +1,8 @@
 package layer_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 
 	"github.com/divandb/divan/layer"
@@ -92,54 +90,10 @@ func TestIndex_Query_offsets(t *testing.T) {
 	check("built again")
 }
 
-// readsOfSnapshots counts what queries ask of the engine.
-type readsOfSnapshots struct {
-	kv.Engine
-	transactions, gets, ranges, rows atomic.Int64
-}
-
-func (e *readsOfSnapshots) Begin(ctx context.Context) kv.Transaction {
-	e.transactions.Add(1)
-	return e.Engine.Begin(ctx)
-}
-
-func (e *readsOfSnapshots) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
-	s, _, err := kv.OpenSnapshot(ctx, e.Engine)
-	return countedSnapshot{s, e}, err
-}
-
-type countedSnapshot struct {
-	kv.Snapshot
-	e *readsOfSnapshots
-}
-
-func (s countedSnapshot) Get(key []byte) kv.Future[[]byte] {
-	s.e.gets.Add(1)
-	return s.Snapshot.Get(key)
-}
-
-func (s countedSnapshot) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator {
-	s.e.ranges.Add(1)
-	return snapshotRange{s.Snapshot.GetRange(in, o), s.e}
-}
-
-type snapshotRange struct {
-	kv.RangeIterator
-	e *readsOfSnapshots
-}
-
-func (r snapshotRange) Next() bool {
-	more := r.RangeIterator.Next()
-	if more {
-		r.e.rows.Add(1)
-	}
-	return more
-}
-
 // A query for one key of an index that is up to date, with its offset, begins no transaction and reads a handful of keys and two short ranges, however large the
 // view is.
 func TestIndex_Query_cost(t *testing.T) {
-	e := &readsOfSnapshots{Engine: mustEngine(t)}
+	e := &snapshotCosts{costEngine{Engine: mustEngine(t)}}
 	if _, ok, err := kv.OpenSnapshot(t.Context(), e.Engine); !ok || err != nil {
 		t.Skip("the engine holds no snapshots")
 	}
@@ -158,10 +112,7 @@ func TestIndex_Query_cost(t *testing.T) {
 	for i := range 20 {
 		ask(i)
 	}
-	e.transactions.Store(0)
-	e.gets.Store(0)
-	e.ranges.Store(0)
-	e.rows.Store(0)
+	e.forget()
 	const queries = 100
 	for i := range queries {
 		ask(i * 41)

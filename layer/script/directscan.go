@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// scan walks over the text of a document for direct functions. Its methods report false for what is no JSON, and for what they leave to the engine.
+// scan is a place in the text of a document. Its methods, which are for direct functions but for space, report false for what is no JSON, and for what they leave
+// to the engine.
 type scan struct {
 	text []byte
 	pos  int
@@ -19,6 +20,7 @@ const (
 	maxDirectBytes = 1 << 20
 )
 
+// space passes over white space and tells the next character, 0 at the end.
 func (s *scan) space() byte {
 	for s.pos < len(s.text) {
 		switch c := s.text[s.pos]; c {

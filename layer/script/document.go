@@ -24,7 +24,7 @@ func (r *runtime) document(json []byte, frozen bool) (value, error) {
 	}
 	copy(b, json)
 	b[len(json)] = 0
-	p := parser{r: r, text: b[:len(json)], frozen: frozen}
+	p := parser{scan: scan{text: b[:len(json)]}, r: r, frozen: frozen}
 	v, err := p.value(0)
 	if err == nil {
 		if p.space(); p.pos != len(p.text) {

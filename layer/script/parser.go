@@ -9,22 +9,9 @@ import (
 
 // parser builds values from text that lies in the arena.
 type parser struct {
+	scan
 	r      *runtime
-	text   []byte
-	pos    int
 	frozen bool
-}
-
-func (p *parser) space() byte {
-	for p.pos < len(p.text) {
-		switch c := p.text[p.pos]; c {
-		case ' ', '\n', '\r', '\t':
-			p.pos++
-		default:
-			return c
-		}
-	}
-	return 0
 }
 
 func (p *parser) value(depth int) (value, error) {
@@ -62,23 +49,14 @@ func (p *parser) check(v value) (value, error) {
 }
 
 func (p *parser) word(w string, v value) (value, error) {
-	if len(p.text)-p.pos < len(w) || string(p.text[p.pos:p.pos+len(w)]) != w {
+	if !p.scan.word(w) {
 		return undefined, errDocument
 	}
-	p.pos += len(w)
 	return v, nil
 }
 
 func (p *parser) number() (value, error) {
-	from := p.pos
-	for p.pos < len(p.text) {
-		c := p.text[p.pos]
-		if c-'0' >= 10 && c != '-' && c != '+' && c != '.' && c != 'e' && c != 'E' {
-			break
-		}
-		p.pos++
-	}
-	text := p.text[from:p.pos]
+	text, _ := p.scan.number()
 	if n, ok := smallInt(text); ok {
 		return intValue(n), nil
 	}
