@@ -147,7 +147,7 @@ func write(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
 		puts += more
 		return rate(more, time.Since(began)), err
 	}
-	if err := writeAlone(n.cmd.Dir, t, func() (float64, error) { return write(1, 500) }); err != nil {
+	if err := writeAlone(ctx, n.cmd.Dir, t, func() (float64, error) { return write(1, 500) }); err != nil {
 		return err
 	}
 	const clients = 64
@@ -159,10 +159,23 @@ func write(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
 	return writeSmall(ctx, n, t)
 }
 
-// writeAlone compares one client's writes with a program's that does nothing but write to the same disk: by turns, for others may use the disk too.
-func writeAlone(dir string, t *table, write func() (perSecond float64, err error)) error {
+// writeAlone compares one client's writes with a program's that does nothing but write to the same disk, and with a server's that does nothing but that and
+// speak HTTP: by turns, for others may use the disk too.
+func writeAlone(ctx context.Context, dir string, t *table, write func() (perSecond float64, err error)) (err error) {
+	bare, stop, err := startBareHTTP(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	body := make([]byte, 200)
+	writeBare := func() (float64, error) {
+		const puts = 500
+		began := time.Now()
+		err := bare.lean(ctx, 1, puts, func(int) []byte { return put("/", body) })
+		return rate(puts, time.Since(began)), err
+	}
 	const rounds = 7
-	var appended, inPlace, puts []float64
+	var appended, inPlace, bares, puts []float64
 	for range rounds {
 		for _, m := range []struct {
 			to      *[]float64
@@ -170,6 +183,7 @@ func writeAlone(dir string, t *table, write func() (perSecond float64, err error
 		}{
 			{&appended, func() (float64, error) { return syncRate(dir, 0, (*os.File).Sync) }},
 			{&inPlace, func() (float64, error) { return syncRate(dir, 1<<20, datasync) }},
+			{&bares, writeBare},
 			{&puts, write},
 		} {
 			perSecond, err := m.measure()
@@ -179,10 +193,12 @@ func writeAlone(dir string, t *table, write func() (perSecond float64, err error
 			*m.to = append(*m.to, perSecond)
 		}
 	}
-	fsync, fdatasync, put := median(appended), median(inPlace), median(puts)
+	fsync, fdatasync, http, put := median(appended), median(inPlace), median(bares), median(puts)
 	t.row("the disk: 1 KB appended to a file, each with fsync", "%.0f/s", fsync)
 	t.row("the disk: 1 KB where a file has space already, each with fdatasync", "%.0f/s", fdatasync)
-	t.row("durable writes one by one, one client", "%.0f PUTs/s, %.0f%% of the disk's fsync, %.0f%% of its fdatasync", put, 100*put/fsync, 100*put/fdatasync)
+	t.row("the disk behind HTTP: a bare server, 1 KB appended with fsync for each request", "%.0f/s, %.0f%% of the disk's fsync", http, 100*http/fsync)
+	t.row("durable writes one by one, one client", "%.0f PUTs/s, %.0f%% of the disk's fsync, %.0f%% of its fdatasync, %.0f%% of the bare server", put, 100*put/fsync,
+		100*put/fdatasync, 100*put/http)
 	return nil
 }
 

@@ -50,6 +50,13 @@ func main() {
 		flag.PrintDefaults()
 	}
 	flag.Parse()
+	if flag.NArg() == 2 && flag.Arg(0) == bareHTTP {
+		if err := serveBareHTTP(flag.Arg(1)); err != nil {
+			fmt.Fprintln(os.Stderr, "benchmark:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	chosen, err := choose(flag.Args())
 	if err == nil {
 		err = run(context.Background(), chosen, environment{binary: *binary, documents: *documents, dir: *data})
