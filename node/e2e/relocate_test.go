@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -370,6 +371,55 @@ func TestExport_killed(t *testing.T) {
 	if said := launch(t, dir, "export", "-url", p.http(), "db", "file").finish(1); !strings.Contains(said, "not of this database") {
 		t.Errorf("of another database of the same name it says %q", said)
 	}
+}
+
+// Of two exports to one file at once the second is refused at its start, and nothing it does harms the first; as soon as the first is gone, killed as well, the file can
+// be gone on with.
+func TestExport_twice(t *testing.T) {
+	p := start(t, t.TempDir())
+	c, dir := p.client(), t.TempDir()
+	fillForMove(c)
+	through, stuck := hang(t, strings.TrimPrefix(p.http(), "http://"), unbounded, 200_000)
+	first := launch(t, dir, "export", "-url", through, "db", "file")
+	waitFor(t, "the export", stuck)
+	if err := os.Symlink("file.partial", dir+"/other.partial"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"file", "other"} {
+		if said := launch(t, dir, "export", "-url", p.http(), "db", name).finish(1); !strings.Contains(said, "another export is writing "+name+".partial") || strings.Count(said, "\n") != 1 {
+			t.Errorf("beside another export the second to %s says %q", name, said)
+		}
+	}
+	eventually(t, "what came is in the file", startTimeout, func() bool {
+		info, err := os.Stat(dir + "/file.partial")
+		return err == nil && info.Size() > 100_000
+	})
+	first.kill()
+	if said := launch(t, dir, "export", "-url", p.http(), "db", "file").finish(0); !strings.Contains(said, "going on") {
+		t.Errorf("after the first was killed the next says %q", said)
+	}
+	launch(t, dir, "import", "-url", p.http(), "copy", "file").finish(0)
+	same(t, "exported", seen(c, "copy"), seen(c, "db"))
+
+	// All at once, without anything to hold one up: one of them writes the file, and the others say why they did not.
+	var all sync.WaitGroup
+	var written atomic.Int64
+	for range 4 {
+		export := launch(t, dir, "export", "-url", p.http(), "db", "raced")
+		all.Go(func() {
+			switch code := export.wait(startTimeout); {
+			case code == 0:
+				written.Add(1)
+			case code != 1 || !strings.Contains(export.stderr.String(), "another export") && !strings.Contains(export.stderr.String(), "exists already"):
+				t.Errorf("it exits with %d and says %q", code, export.stderr)
+			}
+		})
+	}
+	all.Wait()
+	if files, err := filepath.Glob(dir + "/raced*"); written.Load() != 1 || len(files) != 1 || err != nil {
+		t.Errorf("%d wrote the file, and there are %v, %v", written.Load(), files, err)
+	}
+	launch(t, dir, "import", "-url", p.http(), "copy2", "raced").finish(0)
 }
 
 // Of an import that is killed in the middle, on either side, nothing is seen, and it can be run again.

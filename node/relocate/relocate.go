@@ -27,19 +27,10 @@ type Target interface {
 	Free(ctx context.Context, database string) error
 }
 
-// Partial is the name of a file that is not complete yet.
-func Partial(file string) string { return file + ".partial" }
-
 // ExportFile writes the database to a file, which is there when it is complete and checked; until then it has the name Partial. A partial file
-// that is there already is continued. Exists where the file itself is.
+// that is there already is continued. Exists where the file itself is, Conflict where another export to it is under way.
 func ExportFile(ctx context.Context, from Source, database, file string, p *Progress) (layer.ExportFile, error) {
-	switch _, err := os.Stat(file); {
-	case err == nil:
-		return layer.ExportFile{}, &layer.Error{Kind: layer.Exists, Reason: file + " exists already; give another name, or remove it"}
-	case !errors.Is(err, os.ErrNotExist):
-		return layer.ExportFile{}, err
-	}
-	partial, err := os.OpenFile(Partial(file), os.O_RDWR|os.O_CREATE, 0o600)
+	partial, err := openPartial(file)
 	if err != nil {
 		return layer.ExportFile{}, err
 	}
@@ -47,10 +38,7 @@ func ExportFile(ctx context.Context, from Source, database, file string, p *Prog
 	if err != nil {
 		return x, errors.Join(explain(err, partial), partial.Close())
 	}
-	if err := partial.Close(); err != nil {
-		return x, err
-	}
-	if err := os.Rename(partial.Name(), file); err != nil {
+	if err := publish(partial, file); err != nil {
 		return x, err
 	}
 	return x, syncDirectory(filepath.Dir(file))
