@@ -84,6 +84,8 @@ type database struct {
 	finishers  []int64 // the tokens of builds that finished
 	aggregated uint64  // commits that were indexed when aggregates were brought up to date last
 	catchUps   int
+	aggregates func() // called in the middle of Aggregate, without mu
+	stateFault func() error
 }
 
 func newDatabase(name string) *database {
@@ -171,6 +173,11 @@ type index struct{ d *database }
 func (ix index) State(context.Context) (layer.IndexState, error) {
 	ix.d.mu.Lock()
 	defer ix.d.mu.Unlock()
+	if ix.d.stateFault != nil {
+		if err := ix.d.stateFault(); err != nil {
+			return layer.IndexState{}, err
+		}
+	}
 	return layer.IndexState{Seq: sequence(sum(ix.d.indexed)), LastSeq: sequence(sum(ix.d.version)), Building: ix.d.building, Goal: ix.d.goal}, nil
 }
 
@@ -196,7 +203,13 @@ func (ix index) Join(context.Context, int64, layer.ShardID) (actors.Build, error
 func (ix index) Aggregate(context.Context) error {
 	ix.d.mu.Lock()
 	defer ix.d.mu.Unlock()
-	ix.d.aggregated = sum(ix.d.indexed)
+	indexed := sum(ix.d.indexed)
+	if f := ix.d.aggregates; f != nil && ix.d.aggregated < indexed {
+		ix.d.mu.Unlock()
+		f()
+		ix.d.mu.Lock()
+	}
+	ix.d.aggregated = indexed
 	return nil
 }
 

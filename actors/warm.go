@@ -57,6 +57,7 @@ type (
 	updated   struct{ err error }
 	waitAgain struct{ changed bool }
 	summed    struct{ err error }
+	retry     struct{}
 )
 
 // Effects of a warm actor.
@@ -75,7 +76,10 @@ func (b *warmBehavior) step(now time.Time, message any) []effect {
 	case started:
 		b.stale, b.rested = true, now.Add(b.settle) // they may be from before there were aggregates
 		return b.wait(now)
+	case retry:
+		return b.wait(now)
 	case waitAgain:
+		b.succeeded()
 		b.stale, b.quiet = b.stale || m.changed, !m.changed
 		return b.wait(now)
 	case changed:
@@ -92,12 +96,14 @@ func (b *warmBehavior) step(now time.Time, message any) []effect {
 		if m.err != nil {
 			return b.failed(m.err)
 		}
+		b.succeeded()
 		b.facts.Updates++
 		return b.wait(now)
 	case summed:
 		if m.err != nil {
 			return b.failed(m.err)
 		}
+		b.succeeded()
 		took := now.Sub(b.aggregating)
 		b.stale, b.rested = took > b.settle, now.Add(max(b.settle, restsFor*took)) // rows may have been written behind one that takes long
 		return b.wait(now)
@@ -118,22 +124,25 @@ func (b *warmBehavior) wait(now time.Time) []effect {
 			return []effect{aggregateIndexes{indexes}}
 		}
 	}
+	if b.facts.Error != "" {
+		limit = min(limit, b.settle) // to know soon that it is over
+	}
 	b.phase = warmWaiting
 	return []effect{awaitChange{indexes, limit, b.settle}}
 }
 
 func (b *warmBehavior) failed(err error) []effect {
 	b.phase, b.facts.Error = warmRetrying, err.Error()
-	return []effect{after{b.pause.next(), waitAgain{}}}
+	return []effect{after{b.pause.next(), retry{}}}
 }
 
-func (b *warmBehavior) status() (string, any) {
-	if b.phase == warmWaiting {
-		b.pause.reset()
-		b.facts.Error = ""
-	}
-	return string(b.phase), b.facts
+// succeeded forgets failures: something was done, or found to be up to date. To begin to wait is no success yet.
+func (b *warmBehavior) succeeded() {
+	b.pause.reset()
+	b.facts.Error = ""
 }
+
+func (b *warmBehavior) status() (string, any) { return string(b.phase), b.facts }
 
 func (s *System) warmSpec(db Database) spec {
 	return spec{

@@ -85,7 +85,7 @@ func full(t *testing.T) dashboard.Sources {
 			 "last_failure":"runtime error: index out of range","last_failure_at":"2026-01-02T03:04:05Z"}]}]},
 			{"id":"j","kind":"jobs","name":"","state":"waiting","facts":{"running":1,"claimed":9},"mailbox":0,"restarts":0}]}}`),
 		Tasks: value(t, `[{"type":"indexer","node":"divan@a","pid":"x","database":"cities","design_document":"_design/by","progress":50,
-			"changes_done":75000,"total_changes":150000,"rows":75000,"shards":[{"shard":"s1","changes_done":75000,"done":false}],"started_on":1767323045,"updated_on":1767323046}]`),
+			"changes_done":75000,"total_changes":150000,"rows":75000,"shards":[{"shard":"s1","changes_done":74000,"done":false},{"shard":"s2","changes_done":1000,"done":true}],"started_on":1767323045,"updated_on":1767323046}]`),
 		Jobs: value(t, `[{"type":"index","id":"cities/0123","state":"running","worker":"divan@a","updated":"2026-01-02T03:04:05Z"},
 			{"type":"index","id":"old/4567","state":"pending","failures":2,"error":"rows of one document exceed a transaction","updated":"2026-01-02T03:04:05Z"}]`),
 		Shards: value(t, `[{"database":"cities","shard":"s1","seq":"0000054f5c2d1b2a3c00000000","node":"divan@a","listeners":12,"followers":2,"wakes":4711,"state":"watching"}]`),
@@ -106,7 +106,7 @@ func TestPage_ShowsEverything(t *testing.T) {
 		"members":   {"divan@a this node", "● alive", "divan@b", "◐ suspect", "127.0.0.1:7956", "index"},
 		"actors": {"node divan@a running", "database cities open", "indexer _design/by building", "changes done 75,000", "shard s1 watching 0 3",
 			"runtime error: index out of range", "listeners 12", "jobs waiting"},
-		"tasks":    {"cities _design/by", "50 %", "75,000 of 150,000", "0 of 1 done s1: 75,000", "divan@a"},
+		"tasks":    {"cities _design/by", "50 %", "75,000 of 150,000", "1 of 2 done s1: 74,000, s2: done", "divan@a"},
 		"jobs":     {"index cities/0123 running divan@a 0", "old/4567 pending 2", "exceed a transaction"},
 		"shards":   {"cities s1 0000054f5c2d1b2a3c00000000 divan@a 12 2 4,711 watching"},
 		"indexes":  {"cities _design/by country, name 300,000 12.3 MB building, 2.0 s behind 2", "_design/ok v 1 1 B up to date 0"},
@@ -132,7 +132,7 @@ func TestPage_EscapesEverything(t *testing.T) {
 	const evil = `<img src=x onerror=document.title=/owned/>\"'</script><script>document.title='owned'</script>`
 	list := `[{"name":"E","status":"E","http":"javascript:alert(1)//E","sql":"E","gossip":"E","version":"E","roles":["E"],"database":"E","design_document":"E",
 		"design":"E","views":["E"],"shard":"E","seq":"E","type":"E","id":"E","state":"E","worker":"E","error":"E","updated":"E","user":"E","application":"E",
-		"query":"E","since":"E","node":"E","pid":"E","rows":"E","bytes":"E","progress":"E","total_changes":"E","changes_done":"E","started_on":"E"}]`
+		"shards":[{"shard":"E","changes_done":"E"}],"query":"E","since":"E","node":"E","pid":"E","rows":"E","bytes":"E","progress":"E","total_changes":"E","changes_done":"E","started_on":"E"}]`
 	tree := `{"tree":{"kind":"E","name":"E","state":"E","facts":{"E":"E"},"mailbox":"E","restarts":"E","last_failure":"E","last_failure_at":"E"}}`
 	all := value(t, strings.ReplaceAll(list, "E", evil))
 	dom := show(t, dashboard.Sources{Node: value(t, strings.ReplaceAll(`{"name":"E","version":"E"}`, "E", evil)), Members: all,

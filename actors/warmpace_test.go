@@ -1,0 +1,243 @@
+package actors_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/divandb/divan/actors"
+)
+
+// The times of an actor that keeps indexes warm here: it gathers changes for 100 ms, leaves aggregates as they are for 800 ms, and looks every 15 minutes whether
+// the indexes are still used.
+const (
+	gathers = 100 * time.Millisecond
+	settles = 8 * gathers
+)
+
+// pace notes when things happen, in synctest's time.
+type pace struct {
+	db    *database
+	ask   func() // has the index brought up to date by a request
+	begun time.Time
+	taken time.Duration // by an Aggregate that has something to do
+	// starts and ends of Aggregates that had. One more start than ends: one is under way.
+	starts, ends []time.Duration
+}
+
+// warmed is a system that keeps an index of five commits warm, with all work on them done, and the beginning of the pace of what follows.
+func warmed(t *testing.T, taken time.Duration) *pace {
+	p := &pace{db: newDatabase("cities"), taken: taken}
+	t.Cleanup(func() { time.Sleep(time.Second) }) // runs last: dead letters of the stop are counted in a goroutine that waits
+	s := start(t, newStore(t, p.db), func(o *actors.Options) { o.WarmFor, o.WarmGather, o.Linger = time.Hour, gathers, time.Minute })
+	p.ask = func() {
+		if err := s.Ensure(t.Context(), p.db, p.db.design); err != nil {
+			t.Error(err)
+		}
+	}
+	commits(p.db, "a", 5)
+	p.ask()
+	time.Sleep(10 * time.Second)
+	if p.behind() != "" {
+		t.Fatalf("after ten seconds: %s", p.behind())
+	}
+	p.begun = time.Now()
+	p.db.set(func() { p.db.aggregates = p.aggregate })
+	return p
+}
+
+func (p *pace) now() time.Duration { return time.Since(p.begun) }
+
+func (p *pace) aggregate() {
+	p.db.set(func() { p.starts = append(p.starts, p.now()) })
+	time.Sleep(p.taken)
+	p.db.set(func() { p.ends = append(p.ends, p.now()) })
+}
+
+// under reports for how long an Aggregate has been under way; negative: none is.
+func (p *pace) under() time.Duration {
+	p.db.mu.Lock()
+	defer p.db.mu.Unlock()
+	if len(p.starts) == len(p.ends) {
+		return -1
+	}
+	return p.now() - p.starts[len(p.starts)-1]
+}
+
+// behind is what is not up to date, or empty.
+func (p *pace) behind() string {
+	p.db.mu.Lock()
+	defer p.db.mu.Unlock()
+	if rows, all := sum(p.db.indexed), sum(p.db.version); rows != all || p.db.aggregated != all {
+		return fmt.Sprintf("of %d commits %d are indexed and %d aggregated", all, rows, p.db.aggregated)
+	}
+	return ""
+}
+
+func (p *pace) caughtUp() int {
+	p.db.mu.Lock()
+	defer p.db.mu.Unlock()
+	return p.db.catchUps
+}
+
+// commitFor commits every ten milliseconds.
+func (p *pace) commitFor(d time.Duration) {
+	for until := p.now() + d; p.now() < until; time.Sleep(10 * time.Millisecond) {
+		p.db.commit("a")
+	}
+}
+
+// A change is in the index as soon as changes have been gathered, and not sooner; while changes go on, the index is brought up to date once for each gathering.
+func TestWarm_PaceOfUpdates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := warmed(t, 0)
+		before := p.caughtUp()
+		p.db.commit("a")
+		time.Sleep(gathers - time.Millisecond)
+		if n := p.caughtUp() - before; n != 0 {
+			t.Errorf("%d updates before changes were gathered", n)
+		}
+		p.db.commit("a")
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if n := p.caughtUp() - before; n != 1 || p.db.indexed["a"] != 7 {
+			t.Errorf("%d updates, %d commits of 7 indexed when changes were gathered", n, p.db.indexed["a"])
+		}
+		time.Sleep(settles)
+		before = p.caughtUp()
+		p.commitFor(time.Minute)
+		if n := time.Duration(p.caughtUp() - before); n < time.Minute/gathers*9/10 || n > time.Minute/gathers {
+			t.Errorf("%d updates in a minute of changes", n)
+		}
+		time.Sleep(gathers + 2*settles)
+		if p.behind() != "" {
+			t.Error(p.behind())
+		}
+		before = p.caughtUp()
+		time.Sleep(time.Minute)
+		if n := p.caughtUp() - before; n != 0 {
+			t.Errorf("%d updates without changes", n)
+		}
+	})
+}
+
+// While changes go on, aggregates are brought up to date again and again, but in a bounded part of the time: they rest for three times as long as that took, and for
+// the settling time at least.
+func TestWarm_PaceOfAggregates(t *testing.T) {
+	for taken, rest := range map[time.Duration]time.Duration{0: settles, 200 * time.Millisecond: settles, time.Second: 3 * time.Second, 10 * time.Second: 30 * time.Second} {
+		t.Run(fmt.Sprint(taken), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := warmed(t, taken)
+				p.commitFor(2 * time.Minute)
+				for i := range min(len(p.starts)-1, len(p.ends)) {
+					if pause := p.starts[i+1] - p.ends[i]; pause < rest || pause > rest+settles+gathers {
+						t.Fatalf("aggregates rest from %v to %v, want %v", p.ends[i], p.starts[i+1], rest)
+					}
+				}
+				if n := time.Duration(len(p.starts)); n < 2*time.Minute/(taken+rest+settles+gathers) {
+					t.Errorf("aggregates were brought up to date only %d times", n)
+				}
+			})
+		})
+	}
+}
+
+// When changes have ended, aggregates need not rest: they are brought up to date soon after nothing was heard for the settling time (the last change may be heard
+// once more), also what was written behind an Aggregate that took long; and then nothing more is done.
+func TestWarm_PaceWhenChangesEnd(t *testing.T) {
+	for _, taken := range []time.Duration{0, time.Second, 10 * time.Second} {
+		t.Run(fmt.Sprint(taken), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := warmed(t, taken)
+				p.commitFor(time.Minute)
+				for p.under() >= 0 { // until a rest begins
+					time.Sleep(10 * time.Millisecond)
+					p.db.commit("a")
+				}
+				synctest.Wait()
+				last, n := p.now(), len(p.starts)
+				time.Sleep(2*(gathers+settles) + taken + time.Millisecond)
+				if p.behind() != "" {
+					t.Errorf("%v after the last change, with aggregates that take %v: %s", p.now()-last, taken, p.behind())
+				}
+				time.Sleep(10 * time.Minute)
+				if len(p.starts) > n+1 {
+					t.Errorf("aggregates were brought up to date %v after the last change at %v", p.starts[n:], last)
+				}
+				p.db.commit("a") // and one change alone, after a long time
+				time.Sleep(2*(gathers+settles) + taken + time.Millisecond)
+				if p.behind() != "" {
+					t.Errorf("after a single change: %s", p.behind())
+				}
+			})
+		})
+	}
+}
+
+// Where requests bring the index up to date, nothing is behind when the actor looks: it hears that there were changes, or takes it that there may have been
+// some behind an Aggregate that took long.
+func TestWarm_PaceBesideRequests(t *testing.T) {
+	for _, taken := range []time.Duration{0, 10 * time.Second} {
+		t.Run(fmt.Sprint(taken), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := warmed(t, taken)
+				for p.now() < time.Minute || taken > 0 && p.under() < taken/2 {
+					time.Sleep(10 * time.Millisecond)
+					p.db.commit("a")
+					p.ask()
+				}
+				time.Sleep(2*(gathers+settles) + 2*taken + time.Millisecond)
+				if p.behind() != "" {
+					t.Error(p.behind())
+				}
+			})
+		})
+	}
+}
+
+// A store that fails is asked again at growing intervals, ten seconds at most, and at once at the usual pace when it answers again.
+func TestWarm_PaceOfRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := warmed(t, 0)
+		var asked []time.Duration
+		fail := func(err error) {
+			asked = nil
+			p.db.set(func() {
+				p.db.stateFault = func() error {
+					asked = append(asked, p.now())
+					return err
+				}
+			})
+		}
+		paced := func() {
+			t.Helper()
+			for i := range len(asked) - 1 {
+				limit := min(100*time.Millisecond<<min(i, 10), 10*time.Second)
+				if pause := asked[i+1] - asked[i]; pause < limit/2 || pause > limit {
+					t.Errorf("attempt %d comes %v after the one before, want at most %v", i+1, pause, limit)
+				}
+			}
+		}
+		fail(errors.New("the disk is on fire"))
+		p.db.commit("a")
+		time.Sleep(10 * time.Minute)
+		if n := len(asked); n < 60 || n > 130 {
+			t.Fatalf("%d attempts in ten minutes", n)
+		}
+		paced()
+		fail(nil)
+		time.Sleep(10*time.Second + 2*(gathers+settles))
+		if p.behind() != "" {
+			t.Error(p.behind())
+		}
+		fail(errors.New("it burns again"))
+		p.db.commit("a")
+		time.Sleep(10 * time.Second)
+		if len(asked) < 6 {
+			t.Errorf("after a success only %d attempts in ten seconds", len(asked))
+		}
+		paced()
+	})
+}
