@@ -102,6 +102,36 @@ func TestIndex_Reduce_level(t *testing.T) {
 	}
 }
 
+// A sum over objects that has ever more members is an error of its group, from the rows and from stored partials; the view's other groups and ranges have their sums.
+func TestIndex_Reduce_sumOverflow(t *testing.T) {
+	db := openViews(t, layer.CreateOptions{})
+	save(t, db, `{"_id":"_design/g","views":{"v":{"map":"function(d){for (var i = 0; i < 2000; i++) { var v = {same: 1}; v[d._id + i] = 1; emit(i, v) }}","reduce":"_sum"}}}`)
+	const doc = "0123456789abcdef0123456789abcdef"
+	ix := db.Index(mustDesign(t, db, "g"))
+	check := func() {
+		t.Helper()
+		const tooLarge = `{"error":"builtin_reduce_error","reason":"Reduce output must shrink more rapidly: the sum has more than 30000 bytes"}`
+		for want, q := range map[string]layer.ReduceQuery{
+			`null ` + tooLarge: {},
+			fmt.Sprintf(`null {"%[1]sa0":1,"%[1]sa1":1,"%[1]sb0":1,"%[1]sb1":1,"same":4}`, doc): {ViewQuery: layer.ViewQuery{StartKey: []byte("0"), EndKey: []byte("1")}},
+			fmt.Sprintf(`1999 {"%[1]sa1999":1,"%[1]sb1999":1,"same":2}`, doc):                   {GroupLevel: layer.GroupExact, ViewQuery: layer.ViewQuery{Skip: 1999}},
+		} {
+			q.View = "v"
+			if got, err := groups(t, ix, q); err != nil || len(got) != 1 || got[0] != want {
+				t.Errorf("got %.300q %v\nwant %.300s", got, err, want)
+			}
+		}
+	}
+	save(t, db, `{"_id":"`+doc+`a"}`)
+	save(t, db, `{"_id":"`+doc+`b"}`)
+	build(t, ix, 1, 10)
+	check()
+	if err := ix.Aggregate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check()
+}
+
 // Many rows: the function sees them in batches, and then what it made of those.
 func TestIndex_Reduce_batches(t *testing.T) {
 	db := openViews(t, layer.CreateOptions{})

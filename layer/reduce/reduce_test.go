@@ -2,6 +2,7 @@ package reduce_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -33,6 +34,7 @@ func TestAggregate(t *testing.T) {
 		{`{"sum":1,"count":2,"min":0,"max":1,"sumsqr":3} 4`, `wrong 4`, `{"sum":5,"count":3,"min":0,"max":4,"sumsqr":19}`},
 		{`[1,[2]]`, `wrong [1,[2]]`, `[{"sum":1,"count":1,"min":1,"max":1,"sumsqr":1},[{"sum":2,"count":1,"min":2,"max":2,"sumsqr":4}]]`},
 		{`1.2345678901234568e+22 1`, `1.2345678901234568e+22`, `{"sum":1.2345678901234568e+22,"count":2,"min":1,"max":1.2345678901234568e+22,"sumsqr":1.5241578753238837e+44}`},
+		{`1 {"error":"builtin_reduce_error","mine":1} 2`, `{"error":"builtin_reduce_error","mine":1}`, `error`},
 		{`0.0000001`, `1e-7`, `{"sum":1e-7,"count":1,"min":1e-7,"max":1e-7,"sumsqr":9.999999999999998e-15}`},
 	} {
 		values := strings.Fields(test.values)
@@ -59,6 +61,83 @@ func TestAggregate(t *testing.T) {
 					t.Errorf("%s of %s: got %s, want %s", name, test.values, got, want)
 				}
 			}
+		}
+	}
+}
+
+const tooLarge = `{"error":"builtin_reduce_error","reason":"Reduce output must shrink more rapidly: the sum has more than 30000 bytes"}`
+
+// Values of which no two have a member in common, arrays and numbers whose sums grow: a sum stays bounded, however many there are, and so does its state; it says
+// that it is too large however it was put together.
+func TestAggregate_sumOverflow(t *testing.T) {
+	for name, value := range map[string]func(i int) string{
+		"members":        func(i int) string { return fmt.Sprintf(`{"document-%07d":1}`, i) },
+		"nested members": func(i int) string { return fmt.Sprintf(`{"a":{"b":{"document-%07d":1}}}`, i) },
+		"one large":      func(int) string { return "[" + strings.Repeat("1234567890,", 5000) + "0]" },
+		"longer numbers": func(int) string { return "[" + strings.Repeat("9,", 14_000) + "9]" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			rows := 60_000
+			if strings.HasPrefix(value(0), "[") {
+				rows = 20
+			}
+			whole, part, merged := reduce.New("_sum"), reduce.New("_sum"), reduce.New("_sum")
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			for i := range rows {
+				v := []byte(value(i))
+				_ = whole.Add(nil, v)
+				_ = part.Add(nil, v)
+				if i%100 != 99 && rows > 100 {
+					continue
+				}
+				state, ok := part.AppendState(nil)
+				if !ok || len(state) > 30_000 {
+					t.Fatalf("a state of %d bytes, %v", len(state), ok)
+				}
+				if err := merged.Merge(state); err != nil {
+					t.Fatal(err)
+				}
+				part.Reset()
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 2<<20 {
+				t.Errorf("the sums hold %d bytes", grown)
+			}
+			for how, a := range map[string]reduce.Aggregate{"rows": whole, "states": merged} {
+				if got := string(a.AppendJSON(nil)); got != tooLarge {
+					t.Errorf("the sum of %s is %.200s (%d bytes)", how, got, len(got))
+				}
+				runtime.KeepAlive(a)
+			}
+		})
+	}
+}
+
+// What is large and does not grow is summed, also where it was added up in several places, and many members of one object are.
+func TestAggregate_sumLarge(t *testing.T) {
+	value, want := []byte("{"), []byte("{")
+	for i := range 2000 {
+		value = fmt.Appendf(value, `"m%04d":1,`, 1999-i)
+		want = fmt.Appendf(want, `"m%04d":600,`, i)
+	}
+	value[len(value)-1], want[len(want)-1] = '}', '}'
+	whole, part, merged := reduce.New("_sum"), reduce.New("_sum"), reduce.New("_sum")
+	for i := range 600 {
+		_, _ = whole.Add(nil, value), part.Add(nil, value)
+		if i%100 == 99 {
+			state, ok := part.AppendState(nil)
+			if err := merged.Merge(state); err != nil || !ok {
+				t.Fatal(err, ok)
+			}
+			part.Reset()
+		}
+	}
+	for how, a := range map[string]reduce.Aggregate{"rows": whole, "states": merged} {
+		if got := string(a.AppendJSON(nil)); got != string(want) {
+			t.Errorf("the sum of %s is %.200s (%d bytes)", how, got, len(got))
 		}
 	}
 }

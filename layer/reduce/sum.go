@@ -10,19 +10,27 @@ import (
 
 // sum is _sum: numbers, arrays of numbers element by element (a number counts as an array of itself), objects member by member, to any depth. The sum of what cannot
 // be added up is an object that says so, as in CouchDB; where that crashes, over objects mixed with numbers, too.
+//
+// A sum has at most maxSum bytes, so that it fits memory and a stored partial, whatever is emitted: beyond, it is an object that says so. CouchDB weighs it, from 4,906 bytes
+// on, against what went into each node of its tree; here neither the order of rows nor the shape of a tree tells, and a large sum is good as long as it does not grow.
 type sum struct {
 	total term
-	wrong []byte // the first value that could not be added; nil: none
+	grown int    // bytes of values that were added to arrays and objects since the size was looked at
+	fault []byte // the error object that the sum is; nil: none
 }
+
+// maxSum is the size of a sum's JSON in bytes.
+const maxSum = 30_000
 
 // term is one place of a sum.
 type term struct {
 	kind    kind
 	number  number
-	items   []number // of an array
-	members []named  // of an object
-	merged  bool     // of several objects: members are shown in the order of their names, as in CouchDB
-	quoted  string   // a member's name, as JSON
+	items   []number       // of an array
+	members []named        // of an object
+	places  map[string]int // of many members, by name; nil until they are looked for
+	merged  bool           // of several objects: members are shown in the order of their names, as in CouchDB
+	quoted  string         // a member's name, as JSON
 }
 
 type named struct {
@@ -42,12 +50,16 @@ const (
 // errSum is for the sum itself: it never leaves it.
 var errSum = errors.New("not to be added")
 
+const sumError = "builtin_reduce_error"
+
+const sumOverflow = `{"error":"` + sumError + `","reason":"Reduce output must shrink more rapidly: the sum has more than 30000 bytes"}`
+
 const sumReason = "The _sum function requires that map values be numbers, arrays of numbers, or objects. Objects cannot be mixed with other data structures. " +
 	"Objects can be arbitrarily nested, provided that the values for all fields are themselves numbers, arrays of numbers, or objects."
 
 // Add never fails.
 func (s *sum) Add(_, value []byte) error {
-	if s.wrong != nil {
+	if s.fault != nil {
 		return nil
 	}
 	v := gjson.ParseBytes(value)
@@ -58,22 +70,50 @@ func (s *sum) Add(_, value []byte) error {
 			return nil
 		}
 	}
-	if s.total.add(v) != nil {
-		s.wrong = append([]byte{}, value...)
+	switch {
+	case isFault(v):
+		s.fault = append([]byte{}, value...)
+	case s.total.add(v) != nil:
+		s.fault = append(append(append([]byte{}, `{"error":"`+sumError+`","reason":"`+sumReason+`","caused_by":`...), value...), '}')
+	default:
+		if s.grown += len(value); s.grown > maxSum {
+			s.grown = 0
+			s.look(s.total.appendJSON(nil))
+		}
+		return nil
 	}
+	s.total = term{}
 	return nil
 }
 
-func (s *sum) AppendJSON(dst []byte) []byte {
-	if s.wrong != nil {
-		return append(append(append(dst, `{"error":"builtin_reduce_error","reason":"`+sumReason+`","caused_by":`...), s.wrong...), '}')
+// isFault reports whether a value is the sum of what could not be added: so is, in CouchDB too, whatever it is added to.
+func isFault(v gjson.Result) bool {
+	return v.IsObject() && strings.Contains(v.Raw, sumError) && v.Get("error").Str == sumError
+}
+
+// look makes a fault of a sum that is too large.
+func (s *sum) look(text []byte) {
+	if len(text) > maxSum {
+		s.total, s.fault = term{}, []byte(sumOverflow)
 	}
-	return s.total.appendJSON(dst)
+}
+
+func (s *sum) AppendJSON(dst []byte) []byte {
+	from := len(dst)
+	if s.fault == nil {
+		dst = s.total.appendJSON(dst)
+		s.look(dst[from:])
+	}
+	if s.fault != nil {
+		dst = append(dst[:from], s.fault...)
+	}
+	return dst
 }
 
 // AppendState is the sum as JSON: sums of sums are sums.
 func (s *sum) AppendState(dst []byte) ([]byte, bool) {
-	return s.AppendJSON(dst), s.wrong == nil && s.total.finite()
+	finite := s.total.finite()
+	return s.AppendJSON(dst), finite
 }
 
 func (s *sum) Merge(state []byte) error { return s.Add(nil, state) }
@@ -155,14 +195,35 @@ func (t *term) addObject(v gjson.Result) (err error) {
 	return err
 }
 
+// member is the place of a name, which is new at the end where it was not there.
 func (t *term) member(name gjson.Result) *term {
-	for i := range t.members {
-		if t.members[i].name == name.Str {
-			return &t.members[i].term
+	i, known := t.place(name.Str)
+	if !known {
+		i = len(t.members)
+		t.members = append(t.members, named{name: name.Str, term: term{quoted: name.Raw}})
+		if t.places != nil {
+			t.places[name.Str] = i
 		}
 	}
-	t.members = append(t.members, named{name: name.Str, term: term{quoted: name.Raw}})
-	return &t.members[len(t.members)-1].term
+	return &t.members[i].term
+}
+
+// manyMembers are found by a map.
+const manyMembers = 16
+
+func (t *term) place(name string) (i int, known bool) {
+	if len(t.members) < manyMembers {
+		i = slices.IndexFunc(t.members, func(m named) bool { return m.name == name })
+		return i, i >= 0
+	}
+	if t.places == nil {
+		t.places = make(map[string]int, 2*manyMembers)
+		for i := range t.members {
+			t.places[t.members[i].name] = i
+		}
+	}
+	i, known = t.places[name]
+	return i, known
 }
 
 func (t *term) appendJSON(dst []byte) []byte {
@@ -179,6 +240,7 @@ func (t *term) appendJSON(dst []byte) []byte {
 	case object:
 		if t.merged {
 			slices.SortFunc(t.members, func(a, b named) int { return strings.Compare(a.name, b.name) })
+			t.places = nil
 		}
 		dst = append(dst, '{')
 		for i := range t.members {
