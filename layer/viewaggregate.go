@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"runtime"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/reduce"
-	"github.com/divandb/divan/layer/tuple"
 )
 
 const (
@@ -34,19 +34,23 @@ func (ix *Index) aggregate(ctx context.Context, closing bool) error {
 	if !on || err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(ctx)
+	g, within := errgroup.WithContext(ctx)
 	g.SetLimit(1)
 	if closing { // somebody waits
 		g.SetLimit(runtime.GOMAXPROCS(0))
 	}
+	var mended atomic.Int64
 	for view := range ix.design.Views {
-		g.Go(guarded(func() error { return ix.aggregateView(ctx, view) }))
+		g.Go(guarded(func() error { return ix.aggregateView(within, view, &mended) }))
 	}
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return ix.leaveEpoch(ctx, mended.Load())
 }
 
-// aggregateView brings all levels of a view up to date, the lowest first.
-func (ix *Index) aggregateView(ctx context.Context, view int) error {
+// aggregateView brings all levels of a view up to date, the lowest first. It adds to mended how many ranges had marks of the newest epoch.
+func (ix *Index) aggregateView(ctx context.Context, view int, mended *atomic.Int64) error {
 	for level := range keyspace.ViewLevels {
 		a := aggregation{ix: ix, view: view, level: level, size: ix.db.store.o.PartialRows, raw: ix.design.Views[view].Raw}
 		if a.function = reduce.New(ix.design.Views[view].Reduce); a.function != nil {
@@ -61,17 +65,27 @@ func (ix *Index) aggregateView(ctx context.Context, view int) error {
 				return err
 			}
 		}
+		if level == 0 {
+			mended.Add(a.fresh)
+		}
 	}
 	return nil
 }
 
-// beginAggregates has writers of rows leave marks from now on. false where there is nothing to aggregate yet.
+// beginAggregates has writers of rows leave marks from now on, of another epoch where there are many. false where there is nothing to aggregate yet.
 func (ix *Index) beginAggregates(t *txn, closing bool) (bool, error) {
 	k := ix.keys(t.keys)
-	aggregated := getAggregated(t, &k)
+	aggregated := getMarked(t, &k)
 	status, seq := t.Get(k.infoKey(keyspace.ViewStatus)), t.Get(k.infoKey(keyspace.ViewUpdateSeq))
-	if on, err := aggregated(); on || err != nil {
-		return on, err
+	now, err := aggregated()
+	if err != nil {
+		return false, err
+	}
+	if now.on {
+		return true, ix.enterEpoch(t, &k, now)
+	}
+	if now.outdated {
+		dropAggregates(t, &k)
 	}
 	building, err := parseStatus(status)
 	if err != nil {
@@ -81,9 +95,9 @@ func (ix *Index) beginAggregates(t *txn, closing bool) (bool, error) {
 	if err != nil || !(closing && building != nil) && (at.collation == 0 || at.stale()) {
 		return false, err
 	}
-	t.Set(k.infoKey(keyspace.ViewAggregated), tuple.AppendInt(nil, keyspace.AggregateFormat))
+	setAggregates(t, &k, 1)
 	for view := range ix.design.Views {
-		t.Atomic(kv.AtomicAdd, append(k.holePrefix(view, 0), whole.begin...), littleEndian(0))
+		t.Atomic(kv.AtomicAdd, append(k.markPrefix(view, 1), whole.begin...), littleEndian(0))
 	}
 	return true, nil
 }
@@ -99,6 +113,8 @@ type aggregation struct {
 	attempts int              // of the transaction under way
 
 	k        *indexKeys
+	holes    [][]byte // where is listed what the level lacks: marks for the lowest. New ones go into the first
+	fresh    int64    // ranges that were to be mended for what is listed there
 	items    []item
 	arena    []byte
 	complete bool // items are all there are in the gap
@@ -112,8 +128,14 @@ func (a *aggregation) run(t *txn, from []byte) ([]byte, error) {
 	a.attempts++
 	keys := a.ix.keys(t.keys)
 	a.k = &keys
-	if on, err := getAggregated(t, a.k)(); !on || err != nil {
+	now, err := getMarked(t, a.k)()
+	if !now.on || err != nil {
 		return nil, err
+	}
+	if a.level == 0 {
+		a.holes = a.k.markPrefixes(a.view, now)
+	} else {
+		a.holes = [][]byte{a.k.holePrefix(a.view, a.level)}
 	}
 	for left := a.most(); left > 0; {
 		hole, err := a.hole(t, from)
@@ -140,13 +162,24 @@ func (a *aggregation) run(t *txn, from []byte) ([]byte, error) {
 }
 
 // hole is the first position, from one on, at which something is lacking; nil if there is none.
-func (a *aggregation) hole(t *txn, from []byte) ([]byte, error) {
-	prefix := a.k.holePrefix(a.view, a.level)
-	row, err := firstRow(t.Snapshot(), span{from, whole.end}.at(prefix), false)
-	if row == nil || err != nil {
-		return nil, err
+func (a *aggregation) hole(t *txn, from []byte) (first []byte, err error) {
+	list := 0
+	for i, prefix := range a.holes {
+		row, err := firstRow(t.Snapshot(), span{from, whole.end}.at(prefix), false)
+		if err != nil {
+			return nil, err
+		}
+		if row == nil {
+			continue
+		}
+		if hole := row.Key[len(prefix):]; first == nil || bytes.Compare(hole, first) < 0 {
+			first, list = hole, i
+		}
 	}
-	return row.Key[len(prefix):], nil
+	if first != nil && list == 0 {
+		a.fresh++
+	}
+	return first, nil
 }
 
 // firstRow is the first row of a range, or the last; nil if it is empty. The caller may keep it.
@@ -216,7 +249,7 @@ func (a *aggregation) mend(t *txn, gap span) ([]byte, error) {
 	}
 	a.write(t, done, cuts)
 	if !bytes.Equal(done.end, gap.end) && bytes.Compare(done.end, gap.end) < 0 {
-		a.markHole(t, a.level, done.end)
+		markHole(t, a.holes[0], done.end)
 	}
 	return done.end, a.clearAbove(t, done)
 }
@@ -257,96 +290,13 @@ func (a *aggregation) absorb(t *txn, position []byte) ([]byte, error) {
 	return done.end, err
 }
 
-// collect reads items, and the span that they fill: less than was asked for where that is too much, or where the level below is not complete.
-func (a *aggregation) collect(t *txn, s span) (done span, err error) {
-	if a.level == 0 {
-		return s, a.collectRows(t, s)
-	}
-	return a.collectPartials(t, s)
-}
-
-func (a *aggregation) collectRows(t *txn, s span) error {
-	prefix := a.k.rowPrefix(a.view)
-	it := t.GetRange(s.at(prefix), kv.RangeOptions{Limit: a.most(), Mode: kv.ModeWantAll})
-	defer it.Close()
-	from := len(a.items)
-	for it.Next() {
-		row := it.KeyValue()
-		i := item{position: a.keep(row.Key[len(prefix):]), rows: 1}
-		rest := i.position
-		var err error
-		if a.ix.design.Partitioned {
-			if rest, err = tuple.Skip(rest); err != nil {
-				return corrupt("view row", err)
-			}
-			i.head = i.position[:len(i.position)-len(rest)]
-		}
-		if i.first.sort, _, err = tuple.TakeBytes(rest); err != nil {
-			return corrupt("view row", err)
-		}
-		rest = row.Value
-		if i.first.json, rest, err = tuple.TakeBytes(rest); err != nil {
-			return corrupt("view row", err)
-		}
-		i.first.json = a.keep(i.first.json)
-		if a.function != nil {
-			if i.value, _, err = tuple.TakeBytes(rest); err != nil {
-				return corrupt("view row", err)
-			}
-			i.value = a.keep(i.value)
-		}
-		i.last = i.first
-		a.items = append(a.items, i)
-		if len(a.arena) > aggregateBytes && len(a.items)-from > a.size {
-			break
-		}
-	}
-	a.complete = len(a.items)-from < a.most() && len(a.arena) <= aggregateBytes
-	return it.Err()
-}
-
-// keep copies what belongs to an iterator.
-func (a *aggregation) keep(b []byte) []byte {
-	from := len(a.arena)
-	a.arena = append(a.arena, b...)
-	return a.arena[from:len(a.arena):len(a.arena)]
-}
-
-func (a *aggregation) collectPartials(t *txn, s span) (span, error) {
-	prefix := a.k.partialPrefix(a.view, a.level-1)
-	it := t.GetRange(s.at(prefix), kv.RangeOptions{Limit: a.most(), Mode: kv.ModeWantAll})
-	defer it.Close()
-	a.complete = true
-	done := span{s.begin, s.begin}
-	from := len(a.items)
-	for it.Next() {
-		row := it.KeyValue()
-		kept := a.keep(row.Key[len(prefix):])
-		var p partial
-		if err := parsePartial(&p, kept, a.keep(row.Value)); err != nil {
-			return done, err
-		}
-		if !bytes.Equal(p.begin, done.end) {
-			if len(a.items) > from {
-				break
-			}
-			done.begin = p.begin
-		}
-		a.items = append(a.items, item{position: p.begin, end: p.end, rows: p.rows, first: p.first, last: p.last, value: p.state})
-		done.end = p.end
-		if len(a.items)-from == a.most() || len(a.arena) > aggregateBytes && len(a.items)-from > a.size {
-			a.complete = bytes.Equal(done.end, s.end)
-			break
-		}
-	}
-	return done, it.Err()
-}
-
 // write puts the partials of a span in the place of what is there.
 func (a *aggregation) write(t *txn, done span, cuts []int) {
 	prefix := a.k.partialPrefix(a.view, a.level)
 	t.ClearRange(done.at(prefix))
-	t.ClearRange(done.at(a.k.holePrefix(a.view, a.level)))
+	for _, holes := range a.holes {
+		t.ClearRange(done.at(holes))
+	}
 	begin, from := done.begin, 0
 	var value []byte
 	for i := range len(cuts) + 1 {
@@ -405,8 +355,8 @@ func (a *aggregation) reduce(items []item) []byte {
 	return state
 }
 
-func (a *aggregation) markHole(t *txn, level int, position []byte) {
-	t.Atomic(kv.AtomicAdd, append(a.k.holePrefix(a.view, level), position...), littleEndian(0))
+func markHole(t *txn, holes, position []byte) {
+	t.Atomic(kv.AtomicAdd, append(holes[:len(holes):len(holes)], position...), littleEndian(0))
 }
 
 // clearAbove clears the partials of higher levels that have to do with a span.
@@ -423,7 +373,7 @@ func (a *aggregation) clearAbove(t *txn, s span) error {
 			hole = p.begin
 		}
 		t.ClearRange(s.at(prefix))
-		a.markHole(t, level, hole)
+		markHole(t, a.k.holePrefix(a.view, level), hole)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
 		return nil
 	}
 	views := len(docs[0].views)
-	aggregates := getAggregated(tx, k)
+	aggregated := getAggregates(tx, k)
 	old := make([]kv.Future[[]byte], 0, len(docs)*views)
 	for i := range docs {
 		for v := range views {
@@ -64,9 +64,12 @@ func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
 			old = append(old, tx.Get(k.idKey(docs[i].id, v)))
 		}
 	}
-	marking, err := aggregates()
+	partials, err := aggregated()
 	if err != nil {
 		return err
+	}
+	if partials.outdated { // nodes that can read them would not learn what is written here
+		dropAggregates(tx, k)
 	}
 	sum := make([]viewDelta, views)
 	for i := range docs {
@@ -77,7 +80,7 @@ func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
 					return err
 				}
 			}
-			if err := sum[v].replace(tx, k, &docs[i], v, value, marking); err != nil {
+			if err := sum[v].replace(tx, k, &docs[i], v, value, partials); err != nil {
 				return err
 			}
 		}
@@ -94,7 +97,7 @@ type viewDelta struct {
 	value              []byte // to be written; used again
 }
 
-func (s *viewDelta) replace(tx kv.Transaction, k *indexKeys, doc *indexedDoc, view int, old []byte, marking bool) error {
+func (s *viewDelta) replace(tx kv.Transaction, k *indexKeys, doc *indexedDoc, view int, old []byte, partials aggregates) error {
 	e := &doc.views[view]
 	var removed []emitted
 	if old != nil {
@@ -103,8 +106,8 @@ func (s *viewDelta) replace(tx kv.Transaction, k *indexKeys, doc *indexedDoc, vi
 			return fmt.Errorf("index entry of %q: %w", doc.id, err)
 		}
 	}
-	if marking {
-		markRows(tx, k, view, removed, e.rows)
+	if partials.on {
+		markRows(tx, k, view, partials.epoch, removed, e.rows)
 	}
 	if len(e.rows) == 0 && e.err == "" {
 		if old != nil {

@@ -28,7 +28,7 @@ type cover struct {
 
 	rows   []byte // prefixes
 	levels [keyspace.ViewLevels][]byte
-	marks  *markCursor
+	marks  markCursors
 	left   span   // what the attempt under way reads
 	done   []byte // the position that it has come to, where it has taken something
 }
@@ -60,20 +60,23 @@ func (c *cover) attempt(k *indexKeys, partials bool) (more bool, err error) {
 			return more, err
 		}
 		c.advance()
-		aggregated, err := getAggregated(c.s.r, k)()
-		if err != nil {
-			return false, err
-		}
-		if !aggregated {
-			return c.scan(c.left, 0, nil)
-		}
 	}
 	for level := range c.levels {
 		c.levels[level] = k.partialPrefix(c.view, level)
 	}
-	c.marks = &markCursor{r: c.s.r, prefix: k.holePrefix(c.view, 0), all: c.left, reverse: c.reverse}
+	marked, level := getMarked(c.s.r, k), c.top()
+	it := c.open(level, c.left) // both are asked for at once
+	defer it.Close()
+	now, err := marked()
+	if err != nil {
+		return false, err
+	}
+	if !now.on {
+		return c.scan(c.left, 0, nil)
+	}
+	c.marks = newMarkCursors(c.s.r, k.markPrefixes(c.view, now), c.left, c.reverse)
 	defer c.marks.close()
-	return c.span(c.top(), c.left)
+	return c.walk(level, c.left, it)
 }
 
 // top is the highest level of which there are some partials.
@@ -122,11 +125,21 @@ func (c *cover) span(level int, s span) (more bool, err error) {
 	if level < 0 {
 		return c.scan(s, 0, nil)
 	}
+	it := c.open(level, s)
+	defer it.Close()
+	return c.walk(level, s, it)
+}
+
+// open begins to read the partials of a level.
+func (c *cover) open(level int, s span) kv.RangeIterator {
+	return c.s.r.GetRange(s.at(c.levels[level]), kv.RangeOptions{Reverse: c.reverse, Mode: kv.ModeWantAll})
+}
+
+// walk is span with the partials of the level.
+func (c *cover) walk(level int, s span, it kv.RangeIterator) (more bool, err error) {
 	prefix := c.levels[level]
 	rest := s
 	var edge []byte // of rest
-	it := c.s.r.GetRange(s.at(prefix), kv.RangeOptions{Reverse: c.reverse, Mode: kv.ModeWantAll})
-	defer it.Close()
 	for it.Next() {
 		var p partial
 		row := it.KeyValue()

@@ -9,7 +9,7 @@ import (
 )
 
 // markRows marks where one document's rows in a view change, for the partials that cover them.
-func markRows(tx kv.Transaction, k *indexKeys, view int, removed, added []emitted) {
+func markRows(tx kv.Transaction, k *indexKeys, view int, epoch int64, removed, added []emitted) {
 	if len(removed)+len(added) == 0 {
 		return
 	}
@@ -21,7 +21,7 @@ func markRows(tx kv.Transaction, k *indexKeys, view int, removed, added []emitte
 		deltas[string(added[i].row)]++
 	}
 	values := reduce.UsesValues(k.design.Views[view].Reduce)
-	prefix := k.holePrefix(view, 0)
+	prefix := k.markPrefix(view, epoch)
 	rows := len(k.rowPrefix(view))
 	key := make([]byte, 0, 256)
 	for row, delta := range deltas {
@@ -32,7 +32,47 @@ func markRows(tx kv.Transaction, k *indexKeys, view int, removed, added []emitte
 	}
 }
 
-// markCursor finds the marks of a view, in the order of their positions or against it. It goes one way, as the spans do that it is asked about.
+// markCursors find the marks of a view, of every epoch that has some.
+type markCursors []*markCursor
+
+func newMarkCursors(r kv.Reader, prefixes [][]byte, all span, reverse bool) markCursors {
+	cs := make(markCursors, len(prefixes))
+	for i, prefix := range prefixes {
+		cs[i] = &markCursor{r: r, prefix: prefix, all: all, reverse: reverse}
+	}
+	return cs
+}
+
+func (cs markCursors) close() {
+	for _, c := range cs {
+		c.close()
+	}
+}
+
+// any reports whether there is a mark in the span.
+func (cs markCursors) any(s span) (bool, error) {
+	for _, c := range cs {
+		if err := c.seek(s); err != nil || c.inside(s) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// sum is by how much the rows of the span have become more.
+func (cs markCursors) sum(s span) (n int64, err error) {
+	for _, c := range cs {
+		for err = c.seek(s); err == nil && c.inside(s); err = c.step() {
+			n += c.delta
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// markCursor finds the marks of one epoch, in the order of their positions or against it. It goes one way, as the spans do that it is asked about.
 type markCursor struct {
 	r       kv.Reader
 	prefix  []byte
@@ -102,18 +142,4 @@ func (c *markCursor) seek(s span) error {
 // inside reports whether the mark that the cursor is on is in the span.
 func (c *markCursor) inside(s span) bool {
 	return c.at != nil && bytes.Compare(c.at, s.begin) >= 0 && bytes.Compare(c.at, s.end) < 0
-}
-
-// any reports whether there is a mark in the span.
-func (c *markCursor) any(s span) (bool, error) {
-	err := c.seek(s)
-	return c.inside(s), err
-}
-
-// sum is by how much the rows of the span have become more.
-func (c *markCursor) sum(s span) (n int64, err error) {
-	for err = c.seek(s); err == nil && c.inside(s); err = c.step() {
-		n += c.delta
-	}
-	return n, err
 }

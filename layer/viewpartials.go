@@ -22,7 +22,7 @@ import (
 // Marks are taken away by Index.Aggregate, which reads the rows of a stale range with conflict and writes its partials anew: it gives way to writers, never
 // they to it. It runs at the end of each build and then and now behind requests. Three levels, of some hundred rows, partials, and
 // partials of partials, make a reduction over millions of rows a matter of a few hundred reads. Whoever rewrites a partial clears the ones above it and
-// leaves a hole there, which is to upper levels what a mark is to the lowest.
+// leaves a hole there, which is to upper levels what a mark is to the lowest. Where marks are kept, and why not always in the same place, is in viewepochs.go.
 //
 // Where partials begin and end is for Aggregate to choose (cutItems): where a group of many rows begins or ends, so that groups are made of whole partials.
 // Each states its range, so that any set of them that do not overlap is right, and none has to be there.
@@ -57,13 +57,9 @@ func (k *indexKeys) partialPrefix(view, level int) []byte {
 	return tuple.AppendInt(k.appendRange(nil, keyspace.ViewPartials+keyspace.ViewRange(level)), int64(view))
 }
 
-// holePrefix is where is listed what a level lacks: marks for the lowest.
+// holePrefix is where is listed what a level above the lowest lacks.
 func (k *indexKeys) holePrefix(view, level int) []byte {
-	r := keyspace.ViewMarks
-	if level > 0 {
-		r = keyspace.ViewHoles + keyspace.ViewRange(level-1)
-	}
-	return tuple.AppendInt(k.appendRange(nil, r), int64(view))
+	return tuple.AppendInt(k.appendRange(nil, keyspace.ViewHoles+keyspace.ViewRange(level-1)), int64(view))
 }
 
 // partial is one stored memo. Slices may belong to an iterator.
@@ -116,20 +112,4 @@ func parsePartial(p *partial, position, value []byte) error {
 		p.state = value[1:]
 	}
 	return nil
-}
-
-// getAggregated reads whether an index has partials.
-func getAggregated(r kv.Reader, k *indexKeys) func() (bool, error) {
-	f := r.Get(k.infoKey(keyspace.ViewAggregated))
-	return func() (bool, error) {
-		value, err := f.Wait()
-		if value == nil || err != nil {
-			return false, err
-		}
-		format, _, err := tuple.TakeInt(value)
-		if err == nil && format != keyspace.AggregateFormat {
-			err = fmt.Errorf("aggregates of format %d, this node knows %d", format, keyspace.AggregateFormat)
-		}
-		return true, err
-	}
 }

@@ -220,7 +220,7 @@ func parseStatus(f kv.Future[[]byte]) (*buildStatus, error) {
 func clearIndex(tx kv.Transaction, k *indexKeys) {
 	begin, end := tuple.Range(k.data)
 	tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
-	for what := keyspace.ViewUpdateSeq; what <= keyspace.ViewAggregated; what++ {
+	for what := keyspace.ViewUpdateSeq; what <= keyspace.ViewDraining; what++ {
 		key := k.infoKey(what)
 		tx.Clear(key)
 		begin, end := tuple.Range(key)

@@ -96,8 +96,9 @@ const (
 	LocalFormat = 1 // Local, chunk 0
 	ShardFormat = 1 // Config "changes_shards"
 	IndexFormat = 1 // Views
-	// AggregateFormat numbers the layout of partial aggregates and of the reductions in them.
-	AggregateFormat = 1
+	// AggregateFormat numbers the layout of partial aggregates, of the reductions in them and of their marks. 1 had no epochs. Those of a lower one are thrown away by
+	// whoever comes first to write: they can be made anew.
+	AggregateFormat = 2
 )
 
 // BodyChunk is the size of a body or attachment chunk in bytes: below kv.MaxValueSize, as CouchDB's own layer had it.

@@ -29,8 +29,11 @@ const (
 	ViewErrorCount ViewInfoKey = 5
 	// ViewProgress: (.., signature, ShardID) = (Incarnation, Versionstamp): how far the build under way has come in the shard.
 	ViewProgress ViewInfoKey = 6
-	// ViewAggregated: (.., signature) = (AggregateFormat) once the index has, or is about to have, partial aggregates: who writes rows leaves marks from then on.
+	// ViewAggregated: (.., signature) = (AggregateFormat, epoch) once the index has, or is about to have, partial aggregates: who writes rows leaves marks of this epoch
+	// from then on.
 	ViewAggregated ViewInfoKey = 7
+	// ViewDraining: (.., signature) = (epoch) while there may be marks of this epoch, which is the one before that of ViewAggregated.
+	ViewDraining ViewInfoKey = 8
 )
 
 // ViewLevels is how many levels of partials there are.
@@ -48,7 +51,7 @@ const (
 	ViewRows ViewRange = 1
 	// ViewErrors: (.., document id, view id) = (error, Incarnation, Versionstamp), for documents that were skipped (V10).
 	ViewErrors ViewRange = 2
-	// ViewMarks: (.., view id, position) = counter by how many rows (-1, 0, 1) there are more at the position than the partial that covers it has
+	// ViewMarks: (.., view id, epoch, position) = counter by how many rows (-1, 0, 1) there are more at the position than the partial that covers it has
 	// counted. A position is what follows the view id in a row's key, or a beginning of it.
 	ViewMarks ViewRange = 3
 	// ViewPartials: (.., view id, first position) = AggregateFormat, end position, rows, first and last key, reduction: a memo of the rows in between.

@@ -1,0 +1,272 @@
+package layer_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// remains is an engine that remembers which marks were cleared, and counts how many of them were in the ranges that somebody read: what an engine of sorted tables steps
+// over until it has compacted them. It holds no snapshots.
+type remains struct {
+	kv.Engine
+	mu      sync.Mutex
+	marks   map[string]bool // whether it is there still
+	stepped int
+
+	begun    int
+	hook     func() // called as the second transaction begins
+	atCommit func() // called before the next transaction is committed that has to do with marks
+}
+
+func (e *remains) Begin(ctx context.Context) kv.Transaction {
+	if e.begun++; e.begun == 2 && e.hook != nil {
+		e.hook()
+	}
+	return &remainsTransaction{Transaction: e.Engine.Begin(ctx), e: e}
+}
+
+type remainsTransaction struct {
+	kv.Transaction
+	e      *remains
+	writes []func(marks map[string]bool)
+}
+
+func (t *remainsTransaction) Atomic(op kv.AtomicOp, key, operand []byte) {
+	if mark := string(key); inViewRange(key, keyspace.ViewMarks) {
+		t.writes = append(t.writes, func(marks map[string]bool) { marks[mark] = true })
+	}
+	t.Transaction.Atomic(op, key, operand)
+}
+
+func (t *remainsTransaction) ClearRange(in kv.KeyRange) {
+	t.writes = append(t.writes, func(marks map[string]bool) {
+		for mark := range marks {
+			if mark >= string(in.Begin) && mark < string(in.End) {
+				marks[mark] = false
+			}
+		}
+	})
+	t.Transaction.ClearRange(in)
+}
+
+func (t *remainsTransaction) Commit() error {
+	if hook := t.e.atCommit; hook != nil && len(t.writes) > 0 {
+		t.e.atCommit = nil
+		hook()
+	}
+	err := t.Transaction.Commit()
+	if err == nil {
+		t.e.mu.Lock()
+		defer t.e.mu.Unlock()
+		for _, write := range t.writes {
+			write(t.e.marks)
+		}
+	}
+	return err
+}
+
+func (t *remainsTransaction) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	return remainsReader{t.Transaction, t.e}.GetRange(in, o)
+}
+
+func (t *remainsTransaction) Snapshot() kv.Reader {
+	return remainsReader{t.Transaction.Snapshot(), t.e}
+}
+
+type remainsReader struct {
+	kv.Reader
+	e *remains
+}
+
+func (r remainsReader) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	r.e.mu.Lock()
+	defer r.e.mu.Unlock()
+	begin, end := in.Selectors()
+	for mark, there := range r.e.marks {
+		if !there && mark >= string(begin.Key) && mark < string(end.Key) {
+			r.e.stepped++
+		}
+	}
+	return r.Reader.GetRange(in, o)
+}
+
+// After all documents were written again and the aggregates brought up to date, queries do not read where the marks were: also where they were written while the
+// aggregates were brought up to date already.
+func TestIndex_Aggregate_remains(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		docs  int
+		while bool
+	}{{"before", 20, false}, {"meanwhile", 100, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			below := mustEngine(t)
+			e := &remains{Engine: below, marks: map[string]bool{}}
+			db := openAggregates(t, e, below, layer.CreateOptions{Shards: 2})
+			save(t, db, aggregateDesign())
+			loadRows(t, db, c.docs)
+			ix := db.Index(mustDesign(t, db, "d"))
+			build(t, ix, 1, 50)
+			rewrite := func() {
+				for i := range c.docs {
+					save(t, db, fmt.Sprintf(`{"_id":"%04d","rows":[[["a",%d],7],[["b",%d],2],[["c",%d],3],[%d,4],["z",5]]}`, i, i, i, i, i))
+				}
+				build(t, ix, 2, 50)
+			}
+			if c.while {
+				e.begun, e.hook = 0, rewrite
+			} else {
+				rewrite()
+			}
+			if err := ix.Aggregate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n := viewKeys(t, below, keyspace.ViewMarks); n > 0 || len(e.marks) < 20*c.docs { // five in each of four views that use values
+				t.Fatalf("%d marks are left of %d", n, len(e.marks))
+			}
+			save(t, db, `{"_id":"x","rows":[[["b",5.5],1]]}`)
+			if ok, err := ix.CatchUp(t.Context(), 10); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			e.stepped = 0
+			if lines, offset := pageOf(t, ix, layer.ViewQuery{View: "sum", Key: []byte(`["c",7]`), Limit: 1, WithOffset: true}); len(lines) != 1 || offset != int64(4*c.docs+8) {
+				t.Errorf("%q at offset %d", lines, offset)
+			}
+			got := reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "sum", Limit: -1}})
+			if want := fmt.Sprintf("[null %d]", c.docs*(7+2+3+4+5)+1); fmt.Sprint(got) != want {
+				t.Errorf("sum %s, want %s", got, want)
+			}
+			if e.stepped > 0 {
+				t.Errorf("queries read where %d marks were, of %d", e.stepped, len(e.marks))
+			}
+		})
+	}
+}
+
+// A writer of rows that has not seen an epoch begin does not leave its marks in the one before, which may have been drained meanwhile.
+func TestIndex_Aggregate_lateWriter(t *testing.T) {
+	below := mustEngine(t)
+	e := &remains{Engine: below, marks: map[string]bool{}}
+	db := openAggregates(t, e, below, layer.CreateOptions{})
+	save(t, db, aggregateDesign())
+	loadRows(t, db, 20)
+	ix := db.Index(mustDesign(t, db, "d"))
+	build(t, ix, 1, 50)
+	for i := range 10 {
+		save(t, db, fmt.Sprintf(`{"_id":"x%d","rows":[[["b",%d.5],1],[["c",%d.5],1]]}`, i, i, i))
+	}
+	build(t, ix, 2, 50)
+	save(t, db, `{"_id":"0007","rows":[[["a",7],100]]}`)
+	e.atCommit = func() {
+		if err := ix.Aggregate(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if ok, err := ix.CatchUp(t.Context(), 10); !ok || err != nil || e.atCommit != nil {
+		t.Fatal(ok, err)
+	}
+	for view, want := range map[string]int{"sum": 19*15 + 10*2 + 100, "count": 19*5 + 10*2 + 1} {
+		if got := fmt.Sprint(reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: view, Limit: -1}})); got != fmt.Sprintf("[null %d]", want) {
+			t.Errorf("%s %s, want %d", view, got, want)
+		}
+	}
+}
+
+// Partials of an older format are neither used nor kept: writers take them away, or who makes new ones.
+func TestIndex_Aggregate_format(t *testing.T) {
+	for name, written := range map[string]bool{"found by a writer": true, "found by Aggregate": false} {
+		t.Run(name, func(t *testing.T) {
+			below := mustEngine(t)
+			e := &costEngine{Engine: below}
+			db := openAggregates(t, e, below, layer.CreateOptions{})
+			save(t, db, aggregateDesign())
+			loadRows(t, db, 100)
+			ix := db.Index(mustDesign(t, db, "d"))
+			build(t, ix, 1, 50)
+			ageAggregates(t, below)
+			want := 500
+			check := func() {
+				t.Helper()
+				q := layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "count", Limit: -1}}
+				if got := fmt.Sprint(reduceLines(t, ix, q)); got != fmt.Sprintf("[null %d]", want) {
+					t.Errorf("count %s, want %d", got, want)
+				}
+				if _, offset := pageOf(t, ix, layer.ViewQuery{View: "count", Key: []byte(`"z"`), Limit: 1, WithOffset: true}); offset != 100 {
+					t.Errorf("offset %d", offset)
+				}
+			}
+			check()
+			if written {
+				save(t, db, `{"_id":"x","rows":[[["b",5.5],1]]}`)
+				if ok, err := ix.CatchUp(t.Context(), 10); !ok || err != nil {
+					t.Fatal(ok, err)
+				}
+				want++
+				if n := viewKeys(t, below, keyspace.ViewPartials) + viewKeys(t, below, keyspace.ViewMarks); n > 0 {
+					t.Errorf("%d keys of the older format are left", n)
+				}
+				check()
+			}
+			if err := ix.Aggregate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			check()
+			e.rows.Store(0)
+			check()
+			if n := e.rows.Load(); n > 200 || viewKeys(t, below, keyspace.ViewPartials) == 0 {
+				t.Errorf("%d rows were read with new aggregates", n)
+			}
+		})
+	}
+}
+
+// ageAggregates makes all partials ones of format 1, which counted rows that there are no more.
+func ageAggregates(tb testing.TB, engine kv.Engine) {
+	tb.Helper()
+	tx := engine.Begin(tb.Context())
+	defer tx.Cancel()
+	it := tx.GetRange(kv.KeyRange{Begin: []byte{0}, End: []byte{0xff}}, kv.RangeOptions{Mode: kv.ModeWantAll})
+	type row struct{ key, value []byte }
+	var aged []row
+	for it.Next() {
+		kv := it.KeyValue()
+		key, value := bytes.Clone(kv.Key), bytes.Clone(kv.Value)
+		switch {
+		case inViewInfo(key, keyspace.ViewAggregated):
+			aged = append(aged, row{key, tuple.AppendInt(nil, 1)})
+		case inViewRange(key, keyspace.ViewPartials), inViewRange(key, keyspace.ViewPartials+1), inViewRange(key, keyspace.ViewPartials+2):
+			value[0]--
+			value[1]++ // rows
+			aged = append(aged, row{key, value})
+		}
+	}
+	if err := it.Err(); err != nil {
+		tb.Fatal(err)
+	}
+	it.Close()
+	for _, r := range aged {
+		tx.Set(r.key, r.value)
+	}
+	if err := tx.Commit(); err != nil || len(aged) < 10 {
+		tb.Fatal(len(aged), err)
+	}
+}
+
+// inViewInfo reports whether a key is (Data, database, Views, ViewInfo, what, ...).
+func inViewInfo(key []byte, what keyspace.ViewInfoKey) bool {
+	for _, want := range []int64{int64(keyspace.Data), -1, int64(keyspace.Views), int64(keyspace.ViewInfo), int64(what)} {
+		n, rest, err := tuple.TakeInt(key)
+		if err != nil || want >= 0 && n != want {
+			return false
+		}
+		key = rest
+	}
+	return true
+}
