@@ -30,6 +30,8 @@ const (
 	rejoinEvery = 3 * time.Second
 	// firstRejoin is the pause after a failed first attempt to join: nodes that are started together find each other quickly.
 	firstRejoin = 200 * time.Millisecond
+	// tellWithin is what a member that leaves allows its goodbye to take, before it leaves placement and the cluster each.
+	tellWithin = 400 * time.Millisecond
 )
 
 // Cluster is this node's membership. All methods are safe for concurrent use.
@@ -46,7 +48,10 @@ type Cluster struct {
 	letters chan letter              // for deliver; never closed
 	placed  atomic.Pointer[[]Member] // the members that actors are placed on, by name; never modified
 
-	wake chan struct{} // capacity 1: there is something to look at in mu; never closed
+	wake       chan struct{} // capacity 1: there is something to look at in mu; never closed
+	ending     atomic.Bool   // gossip is being shut down
+	tellWithin time.Duration // how long a goodbye may take, twice
+
 	stop context.CancelFunc
 	done sync.WaitGroup // the goroutines of this Cluster
 
@@ -55,6 +60,7 @@ type Cluster struct {
 		view        *view
 		meta        metadata // what this member tells about itself
 		stale       []staleMember
+		packets     int  // of gossip, sent so far
 		renew       bool // this member was given up by others and needs a new id
 		subscribers map[chan struct{}]bool
 	}
@@ -73,7 +79,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{o: o, wake: make(chan struct{}, 1), letters: make(chan letter, postQueue)}
+	c := &Cluster{o: o, tellWithin: tellWithin, wake: make(chan struct{}, 1), letters: make(chan letter, postQueue)}
 	c.mu.view = newView(o.Name, o.ProbeInterval)
 	c.mu.subscribers = map[chan struct{}]bool{}
 	c.placed.Store(&[]Member{})

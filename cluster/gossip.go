@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/memberlist"
@@ -29,7 +30,7 @@ func (c *Cluster) listenGossip(at *net.TCPAddr) (*memberlist.NetTransport, error
 		t, err = memberlist.NewNetTransport(&memberlist.NetTransportConfig{
 			BindAddrs: []string{at.IP.String()},
 			BindPort:  at.Port,
-			Logger:    gossipLogger(c.o.Logger),
+			Logger:    c.gossipLogger(),
 		})
 		if err == nil {
 			return t, nil
@@ -48,7 +49,7 @@ func (c *Cluster) gossipConfig(t *memberlist.NetTransport) (*memberlist.Config, 
 	conf.AdvertiseAddr = c.advertise.String()
 	conf.AdvertisePort = t.GetAutoBindPort()
 	conf.BindPort = t.GetAutoBindPort() // the default port of addresses in the join list
-	conf.Logger = gossipLogger(c.o.Logger)
+	conf.Logger = c.gossipLogger()
 	conf.Delegate = delegate{c}
 	conf.Events = delegate{c}
 	conf.Ping = delegate{c}
@@ -134,16 +135,35 @@ func (d delegate) NotifyMsg(b []byte) {
 	}
 }
 
-func (d delegate) GetBroadcasts(overhead, limit int) [][]byte { return nil }
-func (d delegate) LocalState(join bool) []byte                { return nil }
-func (d delegate) MergeRemoteState(buf []byte, join bool)     {}
+// GetBroadcasts is called for each packet of gossip, behind what memberlist has to say. It has nothing to add, and counts.
+func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
+	d.c.mu.Lock()
+	defer d.c.mu.Unlock()
+	d.c.mu.packets++
+	if d.c.mu.meta.Leaving {
+		d.c.signal()
+	}
+	return nil
+}
 
-// gossipLogger turns memberlist's lines into records. Its debug lines, one per packet, are dropped.
-func gossipLogger(l *slog.Logger) *log.Logger { return log.New(gossipLines{l}, "", 0) }
+func (d delegate) LocalState(join bool) []byte            { return nil }
+func (d delegate) MergeRemoteState(buf []byte, join bool) {}
 
-type gossipLines struct{ l *slog.Logger }
+// gossipLogger turns memberlist's lines into records. Its debug lines, one per packet, are dropped, and so are those of its end: it closes its ports
+// first, and then complains that they are closed.
+func (c *Cluster) gossipLogger() *log.Logger {
+	return log.New(gossipLines{c.o.Logger, &c.ending}, "", 0)
+}
+
+type gossipLines struct {
+	l      *slog.Logger
+	ending *atomic.Bool
+}
 
 func (g gossipLines) Write(p []byte) (int, error) {
+	if g.ending.Load() {
+		return len(p), nil
+	}
 	line := strings.TrimSpace(string(p))
 	level := slog.LevelInfo
 	if name, rest, ok := strings.Cut(strings.TrimPrefix(line, "["), "] "); ok && line[0] == '[' {

@@ -109,13 +109,17 @@ func (v *view) answered(now time.Time, name string) {
 
 // patience is the longest silence between two probes of one member when all is well: memberlist probes one member per interval, in turn.
 func (v *view) patience() time.Duration {
-	others := 0
+	return time.Duration(v.others()+1)*v.probeInterval + v.probeInterval/2
+}
+
+// others is how many members there are beside this one.
+func (v *view) others() (n int) {
 	for _, e := range v.entries {
 		if e.up && e.name != v.self {
-			others++
+			n++
 		}
 	}
-	return time.Duration(others+1)*v.probeInterval + v.probeInterval/2
+	return n
 }
 
 // members lists everybody, by name, and forgets who left long ago.
