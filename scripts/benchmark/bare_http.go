@@ -44,14 +44,15 @@ func startBareHTTP(ctx context.Context, dir string) (n *node, stop func() error,
 }
 
 // serveBareHTTP appends 1 KB to a file for each request, syncs it and answers. It prints its address, and ends with its standard input.
-func serveBareHTTP(dir string) (err error) {
+func serveBareHTTP(ctx context.Context, dir string) (err error) {
 	f, err := os.CreateTemp(dir, "bare-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
 	some := make([]byte, 1024)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	var listening net.ListenConfig
+	listener, err := listening.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}

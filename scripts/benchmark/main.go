@@ -51,7 +51,7 @@ func main() {
 	}
 	flag.Parse()
 	if flag.NArg() == 2 && flag.Arg(0) == bareHTTP {
-		if err := serveBareHTTP(flag.Arg(1)); err != nil {
+		if err := serveBareHTTP(context.Background(), flag.Arg(1)); err != nil {
 			fmt.Fprintln(os.Stderr, "benchmark:", err)
 			os.Exit(1)
 		}
