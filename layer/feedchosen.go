@@ -5,7 +5,6 @@ import (
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
-	"github.com/divandb/divan/layer/tuple"
 )
 
 // A document's winner knows the sequence of its entry in the feed. A pass over a few documents reads their winners, and puts them in order.
@@ -75,7 +74,7 @@ func (f *feed) entriesOfIDs() ([]entry, error) {
 				return nil, err
 			}
 			if len(leaves) > 0 {
-				entries = append(entries, f.entryOf(id, &leaves[0]))
+				entries = append(entries, f.s.cfg.entryOf(id, &leaves[0]))
 			}
 		}
 	}
@@ -89,27 +88,9 @@ func (f *feed) entriesOfDesigns() ([]entry, error) {
 	rows := f.s.r.GetRange(idRange(prefix, idBounds{start: &first, end: &end, excludeEnd: true}), kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer rows.Close()
 	var entries []entry
-	for rows.Next() {
-		row := rows.KeyValue()
-		id, suffix, err := tuple.TakeString(row.Key[len(prefix):])
-		if err != nil {
-			return nil, corrupt("revision key", err)
-		}
-		var l leafKV
-		if err := parseLeafKey(&l, suffix); err != nil {
-			return nil, err
-		}
-		if err := parseLeafValue(&l, row.Value, false); err != nil {
-			return nil, err
-		}
-		if l.winner {
-			entries = append(entries, f.entryOf(id, &l))
-		}
-	}
-	return entries, rows.Err()
-}
-
-// entryOf is the entry that a winner has in the feed.
-func (f *feed) entryOf(id string, w *leafKV) entry {
-	return entry{seq: w.seq, shard: f.s.cfg.shardAt(id, w.seq), id: id, rev: w.rev, branches: w.branches, deleted: w.deleted}
+	err := eachWinner(rows, len(prefix), func(id string, w *leafKV) bool {
+		entries = append(entries, f.s.cfg.entryOf(id, w))
+		return true
+	})
+	return entries, err
 }

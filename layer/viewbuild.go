@@ -37,10 +37,11 @@ type Build struct {
 	exact      bool  // the goal does not move: there was a snapshot at the start, or the index is interactive
 	reset      bool  // the start has cleared the index, and has to run again
 	publishing publishing
-	snapshot   kv.Snapshot      // nil where the engine holds none
-	progress   map[ShardID]*Seq // changed by Finish alone, beside which no step runs, so that steps of different shards may run at once
-	added      []ShardID        // shards that resharding has added since the start
-	purged     Seq              // purges up to here are in the index
+	snapshot   kv.Snapshot                // nil where the engine holds none
+	cfg        *config                    // of the snapshot
+	progress   map[ShardID]*buildPosition // changed by Finish alone, beside which no step runs, so that steps of different shards may run at once
+	added      []ShardID                  // shards that resharding has added since the start
+	purged     Seq                        // purges up to here are in the index
 	// first says that the index had nothing when the build began, that the goal is still that of the start, and that no step has failed, which may have done part
 	// of its work: then the index has nothing of the documents that steps write. Also where entries move meanwhile: they move behind the goal.
 	first     atomic.Bool
@@ -73,7 +74,7 @@ func (ix *Index) StartSharedBuild(ctx context.Context, token, changes int64) (*B
 }
 
 func (b *Build) start(t *txn) error {
-	b.space, b.keys, b.number, b.Shared = t.keys, b.Index.keys(t.keys), t.core.number, false
+	b.space, b.keys, b.number, b.cfg, b.Shared = t.keys, b.Index.keys(t.keys), t.core.number, t.cfg, false
 	status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
 	state := t.Get(b.keys.infoKey(keyspace.ViewUpdateSeq))
 	old, err := parseStatus(status)
@@ -109,20 +110,22 @@ func (b *Build) start(t *txn) error {
 	if b.Goal, err = readLastSeq(goalReader, t.keys, t.cfg)(); err != nil {
 		return err
 	}
-	if b.From.IsZero() {
-		n, err := countersOf(goalReader, t.keys, counterDocs, counterDeleted)
-		if err != nil {
-			return err
-		}
-		b.Changes = n[0] + n[1]
-	}
 	b.purged = b.From
 	b.first.Store(at.collation == 0 && old == nil)
 	if b.first.Load() {
 		b.purged = b.Goal // there are no rows of what was purged before
 	}
-	if err := b.begin(t, old != nil); err != nil {
+	if err := b.begin(t, at, old != nil); err != nil {
 		return err
+	}
+	if b.From.IsZero() {
+		n, err := countersOf(goalReader, t.keys, counterDocs, counterDeleted)
+		if err != nil {
+			return err
+		}
+		if b.Changes = n[0]; !b.scansAll() { // a scan passes over deleted documents
+			b.Changes += n[1]
+		}
 	}
 	if b.shareable() { // others cannot read this node's snapshot: all chase the feed, and Finish closes the gap
 		unpin(&b.snapshot)
@@ -170,19 +173,28 @@ func (b *Build) startInteractive(t *txn, old *buildStatus, state kv.Future[[]byt
 		t.Set(b.keys.infoKey(keyspace.ViewStatus), b.status())
 		return nil
 	}
-	return b.begin(t, old != nil)
+	return b.begin(t, at, old != nil)
 }
 
-// begin notes the build's goal, and where each shard stands.
-func (b *Build) begin(t *txn, unfinished bool) error {
+// begin notes the build's goal, and where each shard stands. Only an index that never had a sequence has nothing of what was written up to the goal: one that
+// writers stopped to maintain has rows, though as of none (retireIndex).
+func (b *Build) begin(t *txn, index indexSeq, unfinished bool) error {
 	b.Shards = shardsSince(t.cfg, b.From)
-	b.progress = make(map[ShardID]*Seq, len(b.Shards))
+	b.progress = make(map[ShardID]*buildPosition, len(b.Shards))
 	for _, shard := range b.Shards {
-		b.progress[shard] = new(Seq)
+		at := buildPosition{seq: b.From}
 		var err error
-		if *b.progress[shard], err = b.shardProgress(t, shard, unfinished); err != nil {
+		switch {
+		case unfinished: // of a shard that was added since, the index has the documents that were in others before
+			at, err = b.shardProgress(t, shard)
+		case index.collation == 0 && !b.Goal.IsZero() && len(b.Shards) <= scanShards:
+			at = buildPosition{seq: b.Goal, scans: true}
+			t.Set(b.keys.progressKey(shard), at.appendTuple(nil))
+		}
+		if err != nil {
 			return err
 		}
+		b.progress[shard] = &at
 	}
 	t.Set(b.keys.infoKey(keyspace.ViewStatus), b.status())
 	return nil
@@ -197,24 +209,30 @@ func (b *Build) status() []byte {
 	return tuple.AppendInt(b.Goal.appendTuple(tuple.AppendInt(nil, b.Token)), first)
 }
 
-// shardProgress is where the shard's steps begin: behind what an unfinished build did.
-func (b *Build) shardProgress(tx kv.Transaction, shard ShardID, unfinished bool) (Seq, error) {
-	if !unfinished {
-		return b.From, nil
+// scansAll reports whether every shard begins with a scan.
+func (b *Build) scansAll() bool {
+	for _, at := range b.progress {
+		if !at.scans {
+			return false
+		}
 	}
+	return true
+}
+
+// shardProgress is where the shard's steps go on: behind what was done of the build before.
+func (b *Build) shardProgress(tx kv.Transaction, shard ShardID) (buildPosition, error) {
 	value, err := tx.Get(b.keys.progressKey(shard)).Wait()
 	if value == nil || err != nil {
-		return b.From, err
+		return buildPosition{seq: b.From}, err
 	}
-	seq, _, err := takeSeq(value)
-	return seq, err
+	return parsePosition(value)
 }
 
 // StepResult is the progress of one shard after a batch.
 type StepResult struct {
 	Documents int // processed in this step
 	Rows      int // rows written
-	Seq       Seq // reached
+	Seq       Seq // reached; zero where the shard is scanned still (see buildPosition)
 	Done      bool
 }
 
@@ -289,7 +307,7 @@ func (b *Build) writeParts(ctx context.Context, shard ShardID, batch *batch) err
 	for docs := batch.docs; ; {
 		part, upTo := docs, batch.upTo
 		if cut := cutAt(&b.keys, docs, limit); cut < len(docs) {
-			part, upTo = docs[:cut], docs[cut-1].seq
+			part, upTo = docs[:cut], b.progress[shard].behind(&docs[cut-1])
 		}
 		_, _, err := transact(ctx, b.Index.db, func(t *txn) (struct{}, error) {
 			return struct{}{}, b.write(t, shard, part, upTo)
@@ -312,14 +330,14 @@ func (b *Build) writeParts(ctx context.Context, shard ShardID, batch *batch) err
 // tooLarge reports that a transaction had more to write than the engine takes.
 func tooLarge(err error) bool { return kv.IsCode(err, kv.CodeTransactionTooLarge) }
 
-// collect reads and maps a batch of what follows a sequence, from the snapshot or from the store as it is now.
-func (b *Build) collect(ctx context.Context, shard ShardID, from Seq, n int) (*batch, error) {
+// collect reads and maps a batch of what follows a position, from the snapshot or from the store as it is now.
+func (b *Build) collect(ctx context.Context, shard ShardID, from buildPosition, n int) (*batch, error) {
 	if b.snapshot != nil {
-		return b.Index.collect(ctx, b.snapshot, b.space, &b.keys, shard, from, b.Goal, n)
+		return b.Index.collect(ctx, b.snapshot, b.space, b.cfg, &b.keys, shard, from, b.Goal, n)
 	}
 	var sources []source
 	batch, err := read(ctx, b.Index.db, func(t *txn) (batch *batch, err error) {
-		batch, sources, err = b.Index.gather(t.Snapshot(), t.keys, shard, from, b.Goal, n)
+		batch, sources, err = b.Index.gather(t.Snapshot(), t.keys, t.cfg, shard, from, b.Goal, n)
 		return batch, err
 	})
 	if err != nil {
@@ -329,11 +347,11 @@ func (b *Build) collect(ctx context.Context, shard ShardID, from Seq, n int) (*b
 	return batch, err
 }
 
-func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo Seq) error {
+func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo buildPosition) error {
 	status, progress := t.Get(b.keys.infoKey(keyspace.ViewStatus)), b.held(t, shard)
 	var err error
 	if b.snapshot == nil {
-		if docs, err = unmoved(t, map[ShardID]Seq{shard: *b.progress[shard]}, upTo, docs); err != nil {
+		if docs, err = unmovedSince(t, shard, *b.progress[shard], upTo, docs); err != nil {
 			return err
 		}
 	}
@@ -349,6 +367,14 @@ func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo Seq) error 
 		docs[i].added = first
 	}
 	return applyRows(t, &b.keys, docs)
+}
+
+// unmovedSince is unmoved for a batch of a shard's that begins at a position.
+func unmovedSince(t *txn, shard ShardID, from, upTo buildPosition, docs []indexedDoc) ([]indexedDoc, error) {
+	if from.scans {
+		return unmovedWinners(t, from, docs)
+	}
+	return unmoved(t, map[ShardID]Seq{shard: from.seq}, upTo.seq, docs)
 }
 
 // unmoved are the documents that have not changed since they were read: those whose entries are in their shards' feeds still, in (since, upTo], which docs have
@@ -398,8 +424,8 @@ func (b *Build) checkToken(status kv.Future[[]byte]) error {
 // reached is how far each shard has come.
 func (b *Build) reached() map[ShardID]Seq {
 	m := make(map[ShardID]Seq, len(b.progress))
-	for shard, seq := range b.progress {
-		m[shard] = *seq
+	for shard, at := range b.progress {
+		m[shard] = at.seq
 	}
 	return m
 }
@@ -447,8 +473,7 @@ func (b *Build) Finish(ctx context.Context) (bool, error) {
 			return done, err
 		}
 		for _, shard := range added {
-			b.progress[shard] = &Seq{}
-			*b.progress[shard] = b.From
+			b.progress[shard] = &buildPosition{seq: b.From}
 		}
 		b.added = append(b.added, added...)
 	}
@@ -485,8 +510,10 @@ func (b *Build) finish(t *txn) (done bool, added []ShardID, err error) {
 			}
 		}
 		for _, shard := range shardsSince(t.cfg, b.From) {
-			if b.progress[shard] == nil {
+			if at := b.progress[shard]; at == nil {
 				added = append(added, shard)
+			} else if at.scans {
+				return false, nil, nil
 			}
 		}
 		if len(added) > 0 {

@@ -63,7 +63,8 @@ func TestBuild_cost(t *testing.T) {
 	}
 }
 
-// Bodies that lie far apart are read one by one, without looking for them among others again and again.
+// Documents whose ids have nothing to do with the order in which they were written are read as ranges by a first build, which goes by ids. Later ones go by the feed:
+// bodies that lie far apart are read one by one then, without looking for them among others again and again.
 func TestBuild_scattered(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
@@ -71,42 +72,46 @@ func TestBuild_scattered(t *testing.T) {
 	e := &costEngine{Engine: mustEngine(t)}
 	db := openViewsOn(t, e, layer.CreateOptions{})
 	const docs, batch = 4000, 100
-	var edits []layer.Edit
-	for i := range docs {
-		id := fmt.Sprintf("%08x", uint32(i)*2654435761)
-		edits = append(edits, edit(t, fmt.Sprintf(`{"_id":%q,"n":%d}`, id, i)))
-	}
-	if _, err := db.Bulk(t.Context(), edits, layer.WriteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { emit(doc.n, doc._id); }"}}}`)
-	ix := db.Index(mustDesign(t, db, "d"))
-	b, err := ix.StartBuild(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	e.forget()
-	for done := false; !done; {
-		r, err := b.Step(t.Context(), b.Shards[0], batch)
+	id := func(i int) string { return fmt.Sprintf("%08x", uint32(i)*2654435761) }
+	edits := make([]layer.Edit, docs)
+	write := func(generation int) {
+		t.Helper()
+		for i := range edits {
+			rev := edits[i].Rev
+			edits[i] = edit(t, fmt.Sprintf(`{"_id":%q,"n":%d,"generation":%d}`, id(i), i, generation))
+			edits[i].Rev = rev
+		}
+		results, err := db.Bulk(t.Context(), edits, layer.WriteOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		done = r.Done
+		for i, r := range results {
+			if r.Err != nil {
+				t.Fatal(r.Err)
+			}
+			edits[i].Rev = r.Rev
+		}
 	}
-	if gets, ranged := float64(e.gets.Load())/docs, float64(e.rows.Load())/docs; gets > 1.1 || ranged > 2.2 {
-		t.Errorf("of a document %.2f reads of a key and %.2f of rows of ranges", gets, ranged)
-	}
-	if ok, err := b.Finish(t.Context()); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	got := rows(t, ix, layer.ViewQuery{View: "n"})
-	if len(got) != docs {
-		t.Fatalf("%d rows, want %d", len(got), docs)
-	}
-	for i, row := range got {
-		if id := fmt.Sprintf("%08x", uint32(i)*2654435761); row != fmt.Sprintf("%s %d %q", id, i, id) {
-			t.Fatalf("row %d is %s", i, row)
+	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { emit(doc.n, doc.generation); }"}}}`)
+	ix := db.Index(mustDesign(t, db, "d"))
+	for generation, most := range []struct{ gets, rows float64 }{
+		{0.1, 4.2}, // the winner, the body, the winner once more, as there is no snapshot, and the row for the aggregates
+		{2.2, 2.3}, // the body and what the document has in the index; its entry in the feed, twice
+	} {
+		write(generation)
+		e.forget()
+		build(t, ix, int64(1+generation), batch)
+		if gets, ranged := float64(e.gets.Load())/docs, float64(e.rows.Load())/docs; gets > most.gets || ranged > most.rows {
+			t.Errorf("build %d: of a document %.2f reads of a key and %.2f of rows of ranges", generation, gets, ranged)
+		}
+		got := rows(t, ix, layer.ViewQuery{View: "n"})
+		if len(got) != docs {
+			t.Fatalf("%d rows, want %d", len(got), docs)
+		}
+		for i, row := range got {
+			if want := fmt.Sprintf("%s %d %d", id(i), i, generation); row != want {
+				t.Fatalf("row %d is %s, want %s", i, row, want)
+			}
 		}
 	}
 }

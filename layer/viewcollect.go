@@ -17,14 +17,14 @@ import (
 
 // batch is a part of a shard's changes, mapped and ready to be written.
 type batch struct {
-	docs []indexedDoc // in the order of their sequences
-	upTo Seq          // every change up to here is in docs
-	done bool         // there was nothing behind upTo
+	docs []indexedDoc  // in the order of their sequences, or of a scan
+	upTo buildPosition // every change up to here is in docs
+	done bool          // there was nothing behind upTo
 }
 
 // add counts a batch that follows those before.
 func (r *StepResult) add(b *batch) {
-	r.Documents, r.Seq, r.Done = r.Documents+len(b.docs), b.upTo, b.done
+	r.Documents, r.Seq, r.Done = r.Documents+len(b.docs), b.upTo.reached(), b.done
 	for i := range b.docs {
 		for v := range b.docs[i].views {
 			r.Rows += len(b.docs[i].views[v].rows)
@@ -36,8 +36,8 @@ func (r *StepResult) add(b *batch) {
 const loadBytes = 8 << 20
 
 // collect reads a shard's changes in (from, goal], at most n, with their documents, and maps them. goal zero is the end. It writes nothing.
-func (ix *Index) collect(ctx context.Context, r kv.Reader, keys space, k *indexKeys, shard ShardID, from, goal Seq, n int) (*batch, error) {
-	b, sources, err := ix.gather(r, keys, shard, from, goal, n)
+func (ix *Index) collect(ctx context.Context, r kv.Reader, keys space, cfg *config, k *indexKeys, shard ShardID, from buildPosition, goal Seq, n int) (*batch, error) {
+	b, sources, err := ix.gather(r, keys, cfg, shard, from, goal, n)
 	if err == nil {
 		b.docs, err = ix.mapAll(ctx, k, sources, 0)
 	}
@@ -45,8 +45,11 @@ func (ix *Index) collect(ctx context.Context, r kv.Reader, keys space, k *indexK
 }
 
 // gather is collect without mapping: sources are what there is to map.
-func (ix *Index) gather(r kv.Reader, keys space, shard ShardID, from, goal Seq, n int) (*batch, []source, error) {
-	entries, more, err := readEntries(r, keys, shard, from, goal, n)
+func (ix *Index) gather(r kv.Reader, keys space, cfg *config, shard ShardID, from buildPosition, goal Seq, n int) (*batch, []source, error) {
+	if from.scans {
+		return ix.gatherScanned(r, keys, cfg, shard, from, goal, n)
+	}
+	entries, more, err := readEntries(r, keys, shard, from.seq, goal, n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,13 +57,30 @@ func (ix *Index) gather(r kv.Reader, keys space, shard ShardID, from, goal Seq, 
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &batch{upTo: goal, done: !more && len(sources) == len(entries)}
+	b := &batch{upTo: buildPosition{seq: goal}, done: !more && len(sources) == len(entries)}
 	if len(sources) > 0 && (!b.done || goal.IsZero()) {
-		b.upTo = sources[len(sources)-1].seq
+		b.upTo.seq = sources[len(sources)-1].seq
 	} else if goal.IsZero() {
 		b.upTo = from
 	}
 	return b, sources, nil
+}
+
+// gatherScanned is gather for a shard that is scanned.
+func (ix *Index) gatherScanned(r kv.Reader, keys space, cfg *config, shard ShardID, from buildPosition, goal Seq, n int) (*batch, []source, error) {
+	entries, upTo, err := scanEntries(r, keys, cfg, shard, from, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	sources, err := ix.load(r, keys, entries)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(sources) < len(entries) {
+		upTo = from
+		upTo.after = sources[len(sources)-1].id
+	}
+	return &batch{upTo: upTo, done: !upTo.scans && upTo.seq.Compare(goal) >= 0}, sources, nil
 }
 
 // mapTime is how long a transaction may map: it has five seconds for everything.
@@ -76,7 +96,7 @@ func (ix *Index) collectAll(t *txn, r kv.Reader, k *indexKeys, from map[ShardID]
 		return all, err
 	}
 	for shard, seq := range from {
-		b, err := ix.collect(ctx, r, t.keys, k, shard, seq, goal, n-len(all.docs))
+		b, err := ix.collect(ctx, r, t.keys, t.cfg, k, shard, buildPosition{seq: seq}, goal, n-len(all.docs))
 		if err != nil && ctx.Err() != nil && t.ctx.Err() == nil {
 			return &batch{}, nil
 		}
@@ -84,7 +104,7 @@ func (ix *Index) collectAll(t *txn, r kv.Reader, k *indexKeys, from map[ShardID]
 			return nil, err
 		}
 		all.docs = append(all.docs, b.docs...)
-		if b.upTo.Compare(all.upTo) > 0 {
+		if b.upTo.seq.Compare(all.upTo.seq) > 0 {
 			all.upTo = b.upTo
 		}
 		if !b.done {

@@ -14,7 +14,7 @@ import (
 // purgedDocs reads the history in (from, goal], at most n notes, and has for each document that does not exist at the reader's version what takes its rows
 // out of the index. goal zero is the end.
 func (ix *Index) purgedDocs(t *txn, r kv.Reader, from, goal Seq, n int) (*batch, error) {
-	b, keys := &batch{upTo: goal, done: true}, t.keys
+	b, keys := &batch{upTo: buildPosition{seq: goal}, done: true}, t.keys
 	if !goal.IsZero() && goal.Compare(from) <= 0 {
 		return b, nil
 	}
@@ -32,7 +32,7 @@ func (ix *Index) purgedDocs(t *txn, r kv.Reader, from, goal Seq, n int) (*batch,
 		row := rows.KeyValue()
 		id, _, err := tuple.TakeString(row.Value)
 		if err == nil {
-			b.upTo, err = takePurgeSeq(row.Key[prefix:], t.cfg.incarnation)
+			b.upTo.seq, err = takePurgeSeq(row.Key[prefix:], t.cfg.incarnation)
 		}
 		if err != nil {
 			return nil, corrupt("purge history", err)
@@ -54,7 +54,7 @@ func (ix *Index) purgedDocs(t *txn, r kv.Reader, from, goal Seq, n int) (*batch,
 			return nil, err
 		}
 		if !there && (ix.design.Options.IncludeDesign || !isDesign(ids[i])) {
-			b.docs = append(b.docs, indexedDoc{id: ids[i], seq: b.upTo, views: make([]emission, len(ix.design.Views)), purged: true})
+			b.docs = append(b.docs, indexedDoc{id: ids[i], seq: b.upTo.seq, views: make([]emission, len(ix.design.Views)), purged: true})
 		}
 	}
 	return b, nil
@@ -112,7 +112,7 @@ func (b *Build) dropPurged(ctx context.Context) error {
 			if err := b.checkToken(status); err != nil {
 				return struct{}{}, err
 			}
-			done, upTo = batch.done, batch.upTo
+			done, upTo = batch.done, batch.upTo.seq
 			return struct{}{}, applyRows(t, &b.keys, batch.docs)
 		})
 		if tooLarge(err) && notes > 1 {

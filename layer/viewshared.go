@@ -44,8 +44,8 @@ func (ix *Index) JoinBuild(ctx context.Context, token int64, shard ShardID) (*Bu
 		if t.cfg.mapOf(shard) < 0 {
 			return struct{}{}, errNoShard(shard)
 		}
-		b.progress = map[ShardID]*Seq{shard: new(Seq)}
-		*b.progress[shard], err = b.shardProgress(t, shard, true)
+		from, err := b.shardProgress(t, shard)
+		b.cfg, b.progress = t.cfg, map[ShardID]*buildPosition{shard: &from}
 		return struct{}{}, err
 	})
 	if err != nil {
@@ -60,8 +60,8 @@ func (b *Build) Reached(ctx context.Context, shard ShardID) (StepResult, error) 
 		if err := b.checkToken(t.Get(b.keys.infoKey(keyspace.ViewStatus))); err != nil {
 			return r, err
 		}
-		r.Seq, err = b.shardProgress(t, shard, true)
-		r.Done = r.Seq.Compare(b.Goal) >= 0
+		at, err := b.shardProgress(t, shard)
+		r.Seq, r.Done = at.reached(), !at.scans && at.seq.Compare(b.Goal) >= 0
 		return r, err
 	})
 }
@@ -71,14 +71,19 @@ func (b *Build) learn(ctx context.Context) error {
 	if !b.Shared {
 		return nil
 	}
-	for shard, seq := range b.progress {
-		r, err := b.Reached(ctx, shard)
-		if err != nil {
-			return err
+	_, err := read(ctx, b.Index.db, func(t *txn) (struct{}, error) {
+		if err := b.checkToken(t.Get(b.keys.infoKey(keyspace.ViewStatus))); err != nil {
+			return struct{}{}, err
 		}
-		*seq = r.Seq
-	}
-	return nil
+		for shard, at := range b.progress {
+			var err error
+			if *at, err = b.shardProgress(t, shard); err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, nil
+	})
+	return err
 }
 
 // held reads a shard's progress in a step's transaction; what it returns says whether it is still this worker's.
@@ -92,9 +97,9 @@ func (b *Build) held(t *txn, shard ShardID) func() error {
 		if err != nil {
 			return err
 		}
-		at := b.From
+		at := buildPosition{seq: b.From}
 		if stored != nil {
-			if at, _, err = takeSeq(stored); err != nil {
+			if at, err = parsePosition(stored); err != nil {
 				return err
 			}
 		}

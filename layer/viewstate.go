@@ -134,9 +134,11 @@ func shardStates(r kv.Reader, c *config, k *indexKeys, from Seq) ([]ShardState, 
 		}
 		s := ShardState{Shard: shard, Seq: from}
 		if value != nil {
-			if s.Seq, _, err = takeSeq(value); err != nil {
+			at, err := parsePosition(value)
+			if err != nil {
 				return nil, err
 			}
+			s.Seq = at.reached()
 		}
 		states = append(states, s)
 	}

@@ -1,0 +1,142 @@
+package layer
+
+import (
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// An index that has nothing of a shard yet is built in the order of document ids, not in that of the feed: where ids are random, the bodies of documents that were
+// written one after the other lie far apart, and reading them one by one costs more than all that an index does with them. In the order of ids bodies come as
+// ranges, and the index's own lists by id are written from front to back. What has changed since the scan began follows in the feed.
+
+// scanShards is up to how many shards a first build scans: the steps of each pass over the documents of all of them.
+const scanShards = 8
+
+// scanRows is about how many branches of documents a batch passes over.
+const scanRows = 4 * stepDocuments
+
+// buildPosition is how far a build has come in a shard: every change up to seq is in the index. While it scans, that is true of documents with ids up to after,
+// and of the others the index has nothing of up to seq.
+type buildPosition struct {
+	seq   Seq
+	scans bool
+	after string
+}
+
+// reached is up to where nothing is lacking.
+func (p buildPosition) reached() Seq {
+	if p.scans {
+		return Seq{} // no index that has a sequence is scanned for
+	}
+	return p.seq
+}
+
+// behind is the position once the document is done, which comes next.
+func (p buildPosition) behind(doc *indexedDoc) buildPosition {
+	if p.scans {
+		p.after = doc.id
+	} else {
+		p.seq = doc.seq
+	}
+	return p
+}
+
+func (p buildPosition) appendTuple(dst []byte) []byte {
+	dst = p.seq.appendTuple(dst)
+	if p.scans {
+		dst = tuple.AppendString(dst, p.after)
+	}
+	return dst
+}
+
+func parsePosition(value []byte) (p buildPosition, err error) {
+	seq, rest, err := takeSeq(value)
+	p.seq = seq
+	if p.scans = err == nil && len(rest) > 0; p.scans {
+		p.after, _, err = tuple.TakeString(rest)
+	}
+	if err != nil {
+		return p, corrupt("progress of an index", err)
+	}
+	return p, nil
+}
+
+// behindID is the range of the branches of the documents behind an id.
+func behindID(keys space, id string) kv.KeyRange {
+	r := prefixRange(keys.sub(nil, keyspace.Revisions))
+	if id != "" {
+		r.Begin = prefixRange(keys.doc(nil, keyspace.Revisions, id)).End
+	}
+	return r
+}
+
+// eachWinner calls take with the winner of each document in a range of branches, in the order of ids, until that is false. prefix is the length of (Revisions).
+func eachWinner(it kv.RangeIterator, prefix int, take func(id string, w *leafKV) bool) error {
+	for it.Next() {
+		row := it.KeyValue()
+		id, suffix, err := tuple.TakeString(row.Key[prefix:])
+		if err != nil {
+			return corrupt("revision key", err)
+		}
+		var l leafKV
+		if err := parseLeafKey(&l, suffix); err != nil {
+			return err
+		}
+		if err := parseLeafValue(&l, row.Value, false); err != nil {
+			return err
+		}
+		if l.winner && !take(id, &l) {
+			return nil
+		}
+	}
+	return it.Err()
+}
+
+// entryOf is the entry that a winner has in the feed.
+func (c *config) entryOf(id string, w *leafKV) entry {
+	return entry{seq: w.seq, shard: c.shardAt(id, w.seq), id: id, rev: w.rev, branches: w.branches, deleted: w.deleted}
+}
+
+// scanEntries reads the next entries of a shard from a scan, n at most and no deleted ones, of which the index has nothing; upTo is behind them.
+func scanEntries(r kv.Reader, keys space, cfg *config, shard ShardID, from buildPosition, n int) (entries []entry, upTo buildPosition, err error) {
+	it := r.GetRange(behindID(keys, from.after), kv.RangeOptions{Mode: kv.ModeIterator})
+	defer it.Close()
+	upTo, upTo.scans = from, false
+	passed := 0
+	err = eachWinner(it, len(keys.sub(nil, keyspace.Revisions)), func(id string, w *leafKV) bool {
+		upTo.after = id
+		if e := cfg.entryOf(id, w); e.shard == shard && !e.deleted && e.seq.Compare(from.seq) <= 0 {
+			entries = append(entries, e)
+		}
+		passed++
+		upTo.scans = len(entries) == n || passed == scanRows // there may be others behind
+		return !upTo.scans
+	})
+	if !upTo.scans {
+		upTo.after = ""
+	}
+	return entries, upTo, err
+}
+
+// unmovedWinners is unmoved for documents that were found by a scan from a position on.
+func unmovedWinners(t *txn, from buildPosition, docs []indexedDoc) ([]indexedDoc, error) {
+	if len(docs) == 0 {
+		return docs, nil
+	}
+	in := behindID(t.keys, from.after)
+	in.End = prefixRange(t.keys.doc(nil, keyspace.Revisions, docs[len(docs)-1].id)).End
+	it := t.GetRange(in, kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer it.Close()
+	kept, left := make([]indexedDoc, 0, len(docs)), docs
+	err := eachWinner(it, len(t.keys.sub(nil, keyspace.Revisions)), func(id string, w *leafKV) bool {
+		for len(left) > 0 && left[0].id < id {
+			left = left[1:] // it was purged
+		}
+		if len(left) > 0 && left[0].id == id && left[0].seq == w.seq {
+			kept = append(kept, left[0])
+		}
+		return len(left) > 0
+	})
+	return kept, err
+}
