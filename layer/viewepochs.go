@@ -23,6 +23,9 @@ func (ix *Index) crowded() int { return ix.db.store.o.PartialRows }
 // worn is how many ranges with marks of the newest epoch Aggregate mends, since they were written while it ran, before it begins another one.
 func (ix *Index) worn() int64 { return 16 * int64(ix.db.store.o.PartialRows) }
 
+// marksBefore is where marks were before there were epochs; all that there is of partials is from there on.
+const marksBefore keyspace.ViewRange = 3
+
 // aggregates is how it stands with the partials of an index.
 type aggregates struct {
 	on       bool  // there are some, or are about to be: who writes rows leaves marks
@@ -71,7 +74,7 @@ func getMarked(r kv.Reader, k *indexKeys) func() (aggregates, error) {
 }
 
 func (k *indexKeys) markPrefix(view int, epoch int64) []byte {
-	return tuple.AppendInt(tuple.AppendInt(k.appendRange(nil, keyspace.ViewMarks), int64(view)), epoch)
+	return tuple.AppendInt(k.appendRange(nil, keyspace.ViewMarks+keyspace.ViewRange(epoch%keyspace.ViewEpochs)), int64(view))
 }
 
 // markPrefixes are those of all epochs of which there may be marks, that of new ones first.
@@ -91,10 +94,9 @@ func setAggregates(tx kv.Transaction, k *indexKeys, epoch int64) {
 func dropAggregates(tx kv.Transaction, k *indexKeys) {
 	tx.Clear(k.infoKey(keyspace.ViewAggregated))
 	tx.Clear(k.infoKey(keyspace.ViewDraining))
-	for r := keyspace.ViewMarks; r < keyspace.ViewHoles+keyspace.ViewLevels-1; r++ {
-		begin, end := tuple.Range(k.appendRange(nil, r))
-		tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
-	}
+	begin := k.appendRange(nil, marksBefore)
+	_, end := tuple.Range(k.appendRange(nil, keyspace.ViewMarks+keyspace.ViewEpochs-1))
+	tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
 }
 
 // enterEpoch begins another epoch where a view has many marks, unless there is one that drains.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -176,6 +177,42 @@ func TestIndex_Aggregate_lateWriter(t *testing.T) {
 		if got := fmt.Sprint(reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: view, Limit: -1}})); got != fmt.Sprintf("[null %d]", want) {
 			t.Errorf("%s %s, want %d", view, got, want)
 		}
+	}
+}
+
+// The key of a row may be as long as a key of the store can be, and that of its mark is no longer, in whatever epoch.
+func TestIndex_Aggregate_longKeys(t *testing.T) {
+	below := mustEngine(t)
+	db := openAggregates(t, below, below, layer.CreateOptions{})
+	save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { if (doc.value) emit(Array(doc.items).fill(7), doc.value); }","reduce":"_sum"}}}`)
+	ix := db.Index(mustDesign(t, db, "d"))
+	save(t, db, `{"_id":"a","items":1,"value":1}`)
+	build(t, ix, 1, 50)
+	sevens := func(n int) int { return len(sortKey(t, []byte("["+strings.Repeat("7,", n-1)+"7]"))) }
+	items := 1 + (kv.MaxKeySize-150-sevens(1))/(sevens(2)-sevens(1))
+	const docs, turns = 150, 3
+	for turn := range turns {
+		for i := range docs { // one of them has the longest key
+			save(t, db, fmt.Sprintf(`{"_id":"%s","items":%d,"value":%d}`, strings.Repeat("x", i+1), items, turn+1))
+		}
+		build(t, ix, int64(turn)+2, 50)
+		if err := ix.Aggregate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failed := 0
+	for _, err := range ix.Errors(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed++
+	}
+	if failed == 0 || failed == docs {
+		t.Fatalf("%d keys are too long, of %d", failed, docs)
+	}
+	got := reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "v", Limit: -1}})
+	if want := fmt.Sprintf("[null %d]", 1+turns*(docs-failed)); fmt.Sprint(got) != want {
+		t.Errorf("sum %s, want %s", got, want)
 	}
 }
 

@@ -40,6 +40,9 @@ const (
 // ViewLevels is how many levels of partials there are.
 const ViewLevels = 3
 
+// ViewEpochs is how many places there are for marks. Two epochs at most have any at a time; the others are there to be left alone for long.
+const ViewEpochs = 240
+
 // ViewRange is the tuple element after the signature in ViewData.
 type ViewRange int64
 
@@ -52,12 +55,15 @@ const (
 	ViewRows ViewRange = 1
 	// ViewErrors: (.., document id, view id) = (error, Incarnation, Versionstamp), for documents that were skipped (V10).
 	ViewErrors ViewRange = 2
-	// ViewMarks: (.., view id, epoch, position) = counter by how many rows (-1, 0, 1) there are more at the position than the partial that covers it has
-	// counted. A position is what follows the view id in a row's key, or a beginning of it.
-	ViewMarks ViewRange = 3
+	// 3 is where marks were before AggregateFormat 2.
+
 	// ViewPartials: (.., view id, first position) = AggregateFormat, end position, rows, first and last key, reduction: a memo of the rows in between.
 	// The next numbers are the same for the higher levels, whose partials stand for many of the level below: 5 and 6.
 	ViewPartials ViewRange = 4
 	// ViewHoles: (.., view id, position) = empty: from there on a partial of the second level may be missing; 8 the same for the third.
 	ViewHoles ViewRange = 7
+	// ViewMarks: (.., view id, position) = counter by how many rows (-1, 0, 1) there are more at the position than the partial that covers it has
+	// counted. A position is what follows the view id in a row's key, or a beginning of it. These are the marks of epoch 0; those of epoch n are at the number that is
+	// n modulo ViewEpochs higher, so that a mark's key is as long as its row's, which may be as long as a key of the store can be.
+	ViewMarks ViewRange = 16
 )
