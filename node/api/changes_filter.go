@@ -40,7 +40,7 @@ func (q *request) changesFilter(c *changesQuery, body gjson.Result) (*changeFilt
 	case c.filter == "_view":
 		return q.viewFilter()
 	case c.filter == "_selector":
-		return q.selectorFilter(body)
+		return q.selectorFilter(c, body)
 	case c.filter[0] == '_':
 		return nil, badRequest("unknown builtin filter name")
 	}
@@ -76,7 +76,8 @@ func (q *request) docIDsFilter(body gjson.Result) (*changeFilter, error) {
 	return f, nil
 }
 
-func (q *request) selectorFilter(body gjson.Result) (*changeFilter, error) {
+// selectorFilter is a Mango selector, with the fields that are shown of documents.
+func (q *request) selectorFilter(c *changesQuery, body gjson.Result) (*changeFilter, error) {
 	if q.method != http.MethodPost {
 		return nil, badRequest("Selector must be specified in POST payload")
 	}
@@ -85,6 +86,9 @@ func (q *request) selectorFilter(body gjson.Result) (*changeFilter, error) {
 		return nil, badRequest("Selector error: expected a JSON object")
 	}
 	parsed, err := selector.Parse([]byte(text.Raw))
+	if fields := member(body, "fields"); err == nil && fields.Exists() {
+		c.render.fields, err = selector.ParseFields(fields)
+	}
 	var wrong *selector.Error
 	if errors.As(err, &wrong) {
 		return nil, badRequest("%s", wrong.Reason)

@@ -75,14 +75,14 @@ func (s *stream) document(doc *layer.Document, r *rendering) error {
 }
 
 func (s *stream) documentWith(doc *layer.Document, r *rendering, data []bool) error {
-	if !slices.Contains(data, true) {
-		s.buf = r.appendStubs(s.buf, doc)
+	if !slices.Contains(data, true) || r.fields != nil && !r.fields.Whole("_attachments") {
+		s.buf = r.choose(s.buf, func(dst []byte) []byte { return r.appendStubs(dst, doc) })
 		return s.full()
 	}
 	bare := *doc
 	bare.Attachments = nil
-	s.buf = bare.AppendJSON(s.buf)
-	s.buf = append(s.buf[:len(s.buf)-1], `,"_attachments":{`...)
+	s.buf = r.choose(s.buf, bare.AppendJSON)
+	s.buf = append(appendMember(s.buf[:len(s.buf)-1], "_attachments"), '{')
 	for i := range doc.Attachments {
 		a := &doc.Attachments[i]
 		s.buf = appendMember(s.buf, a.Name)
@@ -101,6 +101,14 @@ func (s *stream) documentWith(doc *layer.Document, r *rendering, data []bool) er
 	}
 	s.buf = append(s.buf, '}', '}')
 	return s.full()
+}
+
+// choose appends what is to be shown of a document that appendAll appends.
+func (r *rendering) choose(dst []byte, appendAll func([]byte) []byte) []byte {
+	if r.fields == nil {
+		return appendAll(dst)
+	}
+	return r.fields.Append(dst, appendAll(nil))
 }
 
 // base64 copies an attachment's content into the answer.

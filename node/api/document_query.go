@@ -7,6 +7,7 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/revtree"
+	"github.com/divandb/divan/query/selector"
 )
 
 // docQuery are the parameters of a document's endpoints. Values other than those documented are ignored, as CouchDB does.
@@ -22,9 +23,10 @@ type docQuery struct {
 
 // rendering is how much of its attachments a document shows.
 type rendering struct {
-	attachments  bool        // data instead of stubs
-	encodingInfo bool        // att_encoding_info: encoding and encoded_length
-	since        []layer.Rev // atts_since: attachments that one of these revisions has stay stubs
+	attachments  bool             // data instead of stubs
+	encodingInfo bool             // att_encoding_info: encoding and encoded_length
+	since        []layer.Rev      // atts_since: attachments that one of these revisions has stay stubs
+	fields       *selector.Fields // what is shown of a document; nil: all
 }
 
 // docID is the document that the path names: /{db}/{id}, /{db}/_design/{name} or /{db}/_local/{name}.

@@ -1,0 +1,104 @@
+package selector
+
+import "github.com/tidwall/gjson"
+
+// Fields is a choice of parts of a document, as `fields` of `_find` and `filter=_selector` make it: paths like those of selectors. It is immutable and safe for
+// concurrent use.
+type Fields struct {
+	root choice
+}
+
+// choice is the parts of a value that are chosen: all of it, or some members.
+type choice struct {
+	whole   bool
+	members []chosen // in the order in which they were named first
+}
+
+type chosen struct {
+	name    string // of a member, or the number of an array's element
+	escaped []byte // the name, as JSON and with a colon
+	choice
+}
+
+// ParseFields reads a JSON array of paths. nil without any: all of a document is chosen then. The error is an *Error.
+func ParseFields(list gjson.Result) (*Fields, error) {
+	if !list.IsArray() {
+		return nil, &Error{"bad_request", "Selector error: fields must be JSON array"}
+	}
+	f := &Fields{}
+	for _, name := range list.Array() {
+		if name.Type != gjson.String {
+			return nil, &Error{"bad_request", "Invalid JSON for field spec: " + name.Raw}
+		}
+		path, err := parsePath(name.Str)
+		if err != nil {
+			return nil, err
+		}
+		f.root.add(path)
+	}
+	if len(f.root.members) == 0 {
+		return nil, nil
+	}
+	return f, nil
+}
+
+func (c *choice) add(path []string) {
+	if len(path) == 0 {
+		*c = choice{whole: true}
+	}
+	if c.whole {
+		return
+	}
+	for i := range c.members {
+		if c.members[i].name == path[0] {
+			c.members[i].add(path[1:])
+			return
+		}
+	}
+	m := chosen{name: path[0], escaped: append(gjson.AppendJSONString(nil, path[0]), ':')}
+	m.add(path[1:])
+	c.members = append(c.members, m)
+}
+
+// Whole reports whether all of a member of the document is chosen.
+func (f *Fields) Whole(member string) bool {
+	for i := range f.root.members {
+		if f.root.members[i].name == member {
+			return f.root.members[i].whole
+		}
+	}
+	return false
+}
+
+// Append appends what is chosen of a document, a valid JSON object, as an object. Elements of arrays become members, as in CouchDB.
+func (f *Fields) Append(dst, doc []byte) []byte {
+	dst, _ = f.root.append(dst, gjson.ParseBytes(doc))
+	return dst
+}
+
+// append appends the chosen part of a value: found says that there is something of it.
+func (c *choice) append(dst []byte, v gjson.Result) (_ []byte, found bool) {
+	if c.whole {
+		return append(dst, v.Raw...), true
+	}
+	dst = append(dst, '{')
+	for i := range c.members {
+		m := &c.members[i]
+		value, at := resolve(v, []string{m.name})
+		if at != present {
+			continue
+		}
+		before := len(dst)
+		if found {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, m.escaped...)
+		var ok bool
+		if dst, ok = m.append(dst, value); !ok {
+			dst = dst[:before]
+			continue
+		}
+		found = true
+	}
+	return append(dst, '}'), found
+}
