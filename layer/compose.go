@@ -182,10 +182,7 @@ func (e *Edit) has(attachment string) bool {
 
 // resolveStub finds what a stub stands for. Its revpos and digest, where given, have to be those of the parent's attachment.
 func (p *pendingEdit) resolveStub(edit *AttachmentEdit) (Attachment, error) {
-	if !p.hasParent {
-		return Attachment{}, errf(Invalid, "missing_stub", "Previous revision missing for document %s", p.e.ID)
-	}
-	for _, a := range p.parentBody.attachments {
+	for _, a := range p.parentBody.attachments { // none without a parent
 		if a.Name != edit.Name {
 			continue
 		}

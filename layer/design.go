@@ -127,7 +127,7 @@ func parseView(name string, raw json.RawMessage) (ViewDef, error) {
 	v := ViewDef{Name: name}
 	for member, into := range map[string]*string{"map": &v.Map, "reduce": &v.Reduce} {
 		text, ok := members[member]
-		if ok && json.Unmarshal(text, into) != nil {
+		if ok && (string(text) == "null" || json.Unmarshal(text, into) != nil) {
 			return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s.%s` field must have string type", name, member)
 		}
 	}

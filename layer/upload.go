@@ -102,8 +102,10 @@ func (u *Upload) checkLength(length, limit int64, last bool) error {
 	switch {
 	case u.EncodedLength > limit:
 		return errAttachmentSize(limit)
-	case length >= 0 && (u.EncodedLength > length || last && u.EncodedLength < length):
-		return errf(Invalid, "bad_request", "Attachment length does not match the %d bytes announced", length)
+	case length >= 0 && u.EncodedLength > length:
+		return errf(Invalid, "bad_request", "attachment longer than expected")
+	case length >= 0 && last && u.EncodedLength < length:
+		return errf(Invalid, "bad_request", "attachment shorter than expected")
 	}
 	return nil
 }

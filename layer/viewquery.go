@@ -112,7 +112,8 @@ func (q *ViewQuery) ranges(k *indexKeys, view int) ([]span, error) {
 		if err != nil {
 			return nil, err
 		}
-		if q.StartKey != nil && q.EndKey != nil && bytes.Compare(r.begin, r.end) > 0 {
+		// Within one key the ids may be the wrong way round: that is empty, in CouchDB too.
+		if q.StartKey != nil && q.EndKey != nil && !bytes.Equal(q.StartKey, q.EndKey) && bytes.Compare(r.begin, r.end) > 0 {
 			return nil, errf(Invalid, "query_parse_error", "No rows can match your key range, reverse your start_key and end_key or set descending=%v", !q.Descending)
 		}
 		if bytes.Compare(r.begin, r.end) >= 0 {

@@ -196,12 +196,12 @@ func TestBadInput(t *testing.T) {
 	parts := func(announced, data string) string {
 		return "--b\r\nContent-Type: application/json\r\n\r\n" + `{"_attachments":{"a":{"follows":true,"content_type":"text/plain",` + announced + "}}}\r\n--b\r\n\r\n" + data + "\r\n--b--"
 	}
-	add("a part shorter than announced", "PUT", "/db/new", parts(`"length":9`, "hello"), 400, "bad_request", "", related...)
-	add("a part longer than announced", "PUT", "/db/new", parts(`"length":2`, "hello"), 400, "bad_request", "", related...)
+	add("a part shorter than announced", "PUT", "/db/new", parts(`"length":9`, "hello"), 400, "bad_request", "attachment shorter than expected", related...)
+	add("a part longer than announced", "PUT", "/db/new", parts(`"length":2`, "hello"), 400, "bad_request", "attachment longer than expected", related...)
 	add("a part with a wrong digest", "PUT", "/db/new", parts(`"length":5,"digest":"md5-N7Wa/VknJfkwXkhKXX9RaA=="`, "hello"), 400, "content_md5_mismatch", "Possible message corruption.", related...)
 	add("a part that does not come", "PUT", "/db/new", "--b\r\nContent-Type: application/json\r\n\r\n"+`{"_attachments":{"a":{"follows":true,"length":5}}}`+"\r\n--b--", 400, "bad_request", "", related...)
 	add("a part that breaks off", "PUT", "/db/new", strings.TrimSuffix(parts(`"length":5`, "hello"), "\r\n--b--"), 400, "bad_request", "", related...)
-	add("a stub of nothing", "PUT", "/db/new", `{"_attachments":{"a":{"stub":true}}}`, 412, "missing_stub", "")
+	add("a stub of nothing", "PUT", "/db/new", `{"_attachments":{"a":{"stub":true}}}`, 412, "missing_stub", "Invalid attachment stub in new for a")
 	add("a stub with another digest", "PUT", "/db/doc?rev="+first, `{"_attachments":{"a":{"stub":true,"digest":"md5-N7Wa/VknJfkwXkhKXX9RaA=="}}}`, 412, "missing_stub", "")
 	add("too many documents to purge", "POST", "/db/_purge", purgeOf(101, 1), 400, "bad_request", "Exceeded maximum number of documents.")
 	add("too many revisions to purge", "POST", "/db/_purge", purgeOf(2, 501), 400, "bad_request", "Exceeded maximum number of revisions.")

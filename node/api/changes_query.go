@@ -153,7 +153,11 @@ func (q *request) parseSince(text string, c *changesQuery) (layer.Seq, error) {
 	if c.descending {
 		return layer.Seq{}, nil
 	}
-	text = strings.Trim(text, `"`)
+	if bare, ok := strings.CutPrefix(text, `"`); ok {
+		if bare, ok = strings.CutSuffix(bare, `"`); ok {
+			text = bare
+		}
+	}
 	if text == "now" {
 		return q.db.LastSeq(q.ctx())
 	}
