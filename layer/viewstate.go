@@ -45,6 +45,9 @@ type IndexState struct {
 type ShardState struct {
 	Shard ShardID
 	Seq   Seq
+	// Scans is set while a first build goes through the shard's documents by id, up to Scanned so far; from then on it goes by sequence.
+	Scans   bool
+	Scanned string
 }
 
 // ViewState is one view's figures.
@@ -138,7 +141,7 @@ func shardStates(r kv.Reader, c *config, k *indexKeys, from Seq) ([]ShardState, 
 			if err != nil {
 				return nil, err
 			}
-			s.Seq = at.reached()
+			s.Seq, s.Scans, s.Scanned = at.reached(), at.scans, at.after
 		}
 		states = append(states, s)
 	}

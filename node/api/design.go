@@ -47,7 +47,7 @@ func appendInteractive(b []byte, design *layer.Design, state *layer.IndexState) 
 	return appendStringMember(b, "build_status", "building")
 }
 
-// appendBuild appends how far the build under way is: its goal, and the sequence reached on each shard.
+// appendBuild appends how far the build under way is: its goal, and the sequence reached on each shard, or, where a first build goes by id, the last id.
 func appendBuild(b []byte, state *layer.IndexState) []byte {
 	if !state.Building {
 		return append(appendMember(b, "shards"), "{}"...)
@@ -56,6 +56,12 @@ func appendBuild(b []byte, state *layer.IndexState) []byte {
 	b = append(appendMember(b, "shards"), '{')
 	for _, s := range state.Shards {
 		b = appendStringMember(b, string(s.Shard), s.Seq.String())
+	}
+	b = append(appendMember(append(b, '}'), "scanned"), '{')
+	for _, s := range state.Shards {
+		if s.Scans {
+			b = appendStringMember(b, string(s.Shard), s.Scanned)
+		}
 	}
 	return append(b, '}')
 }

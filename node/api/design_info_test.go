@@ -30,6 +30,7 @@ func TestDesignInfo_progress(t *testing.T) {
 		Building bool              `json:"updater_running"`
 		Goal     string            `json:"goal"`
 		Shards   map[string]string `json:"shards"`
+		Scanned  map[string]string `json:"scanned"`
 	}) {
 		t.Helper()
 		text := s.must(t, "GET", "/db/_design/d/_info", "")
@@ -52,12 +53,20 @@ func TestDesignInfo_progress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	r, err := b.Step(t.Context(), b.Shards[1], 5)
-	if err != nil {
+	first, second := string(b.Shards[0]), string(b.Shards[1])
+	if _, err := b.Step(t.Context(), b.Shards[1], 5); err != nil {
 		t.Fatal(err)
 	}
 	got := info()
-	if first, second := got.Shards[string(b.Shards[0])], got.Shards[string(b.Shards[1])]; !got.Building || got.Goal != b.Goal.String() || first != "0" || second != r.Seq.String() {
-		t.Errorf("under way: %+v, the second shard is at %s", got, r.Seq)
+	if id := got.Scanned[second]; !got.Building || got.Goal != b.Goal.String() || got.Shards[first] != "0" || got.Scanned[first] != "" || got.Shards[second] != "0" || id == "" {
+		t.Errorf("under way: %+v", got)
+	}
+	r, err := b.Step(t.Context(), b.Shards[1], 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = info()
+	if _, scans := got.Scanned[second]; scans || got.Shards[first] != "0" || got.Shards[second] != r.Seq.String() || r.Seq != b.Goal {
+		t.Errorf("one shard is done: %+v, at %s", got, r.Seq)
 	}
 }
