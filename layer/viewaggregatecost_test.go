@@ -91,3 +91,33 @@ func TestIndex_Aggregate_reads(t *testing.T) {
 		read("skip", func() { pageOf(t, ix, layer.ViewQuery{View: "none", Skip: 1500, Limit: 1}) })
 	}
 }
+
+// Where rows are counted by groups, partials with marks serve as well, as long as what was added is of their group. The keys are those of now, also where one that is
+// written otherwise has come in the same place.
+func TestIndex_Reduce_countsMarked(t *testing.T) {
+	below := mustEngine(t)
+	e := &costEngine{Engine: below}
+	db := openAggregates(t, e, below, layer.CreateOptions{})
+	save(t, db, aggregateDesign())
+	const docs = 512
+	for i := range docs {
+		save(t, db, fmt.Sprintf(`{"_id":"%03d","rows":[[["\u00e9",%d],1],[[2,%d],1]]}`, i, i, i))
+	}
+	ix := db.Index(mustDesign(t, db, "d"))
+	build(t, ix, 1, 100)
+	for i := 0; i < docs; i += 16 { // in every second partial
+		save(t, db, fmt.Sprintf(`{"_id":"%03d","rows":[[["e\u0301",%d],1],[[2,%d.5],1],[[2,%d.75],1]]}`, i, i, i, i))
+	}
+	save(t, db, fmt.Sprintf(`{"_id":"x","rows":[[[3,1],1],[[1.5,%d],1]]}`, docs))
+	if ok, err := ix.CatchUp(t.Context(), 100); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	e.rows.Store(0)
+	got := reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "count", Limit: -1}, GroupLevel: 1})
+	if want := fmt.Sprintf("[[1.5] 1 [2] %d [3] 1 [\"e\u0301\"] %d]", docs+docs/16, docs); fmt.Sprint(got) != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if n := e.rows.Load(); n > 300 { // 130 marks, and what is between the groups
+		t.Errorf("%d rows were read", n)
+	}
+}

@@ -13,8 +13,11 @@ type cover struct {
 	s       *stream
 	view    int
 	reverse bool
-	// counts says that a partial with marks serves too: its rows are then those of now, and nothing else of it is to be used.
+	// counts says that a partial with marks serves too: its rows are then those of now, and it is stale: nothing else of it is to be used.
 	counts bool
+	// alike, where it is set with counts, is asked for the test that a position is of the one group that all rows of a partial are of, nil where they are of several:
+	// one with marks serves where the rows that have been added are of that group too.
+	alike func(p *partial) func(position []byte) bool
 	// large says that the range is thought to be large: partials are looked for at once. total, where it is not 0, is how many rows the view has: it tells which
 	// levels there can be.
 	large bool
@@ -180,17 +183,11 @@ func (c *cover) walk(level int, s span, it kv.RangeIterator) (more bool, err err
 
 // offer has a partial taken, whole or in parts.
 func (c *cover) offer(level int, p *partial) (more bool, err error) {
-	marked := false
-	if c.counts {
-		n, err := c.marks.sum(p.span)
-		if err != nil {
-			return false, err
-		}
-		p.rows += n
-	} else if marked, err = c.marks.any(p.span); err != nil {
+	serves, err := c.serves(p)
+	if err != nil {
 		return false, err
 	}
-	if !marked {
+	if serves {
 		taken, more, err := c.partial(p)
 		if err != nil || !more {
 			return more, err
@@ -205,6 +202,26 @@ func (c *cover) offer(level int, p *partial) (more bool, err error) {
 		c.took(p.span)
 	}
 	return more, err
+}
+
+// serves reports whether a partial can be used in spite of its marks, if it has some.
+func (c *cover) serves(p *partial) (bool, error) {
+	if !c.counts {
+		marked, err := c.marks.any(p.span)
+		return !marked, err
+	}
+	var fits func([]byte) bool
+	if c.alike != nil && p.rows > 0 {
+		if fits = c.alike(p); fits == nil {
+			return false, nil
+		}
+	} else if c.alike != nil {
+		fits = func([]byte) bool { return false } // there is no group to compare with
+	}
+	sum, ok, err := c.marks.sum(p.span, fits)
+	p.rows += sum.rows
+	p.stale = sum.marks > 0
+	return ok, err
 }
 
 // scan reads rows, n at most where n is not 0, and adds how many to read.

@@ -13,21 +13,29 @@ func markRows(tx kv.Transaction, k *indexKeys, view int, epoch int64, removed, a
 	if len(removed)+len(added) == 0 {
 		return
 	}
-	deltas := make(map[string]int64, len(removed)+len(added))
+	type change struct {
+		delta   int64
+		key     []byte // of the row that was there
+		another bool   // 1.0 in the place of 1
+	}
+	changes := make(map[string]change, len(removed)+len(added))
 	for i := range removed {
-		deltas[string(removed[i].row)]--
+		changes[string(removed[i].row)] = change{-1, removed[i].key, false}
 	}
 	for i := range added {
-		deltas[string(added[i].row)]++
+		c := changes[string(added[i].row)]
+		c.delta++
+		c.another = c.delta == 0 && !bytes.Equal(c.key, added[i].key)
+		changes[string(added[i].row)] = c
 	}
 	values := reduce.UsesValues(k.design.Views[view].Reduce)
 	prefix := k.markPrefix(view, epoch)
 	rows := len(k.rowPrefix(view))
 	key := make([]byte, 0, 256)
-	for row, delta := range deltas {
-		if delta != 0 || values {
+	for row, c := range changes {
+		if c.delta != 0 || c.another || values {
 			key = append(append(key[:0], prefix...), row[rows:]...)
-			tx.Atomic(kv.AtomicAdd, key, littleEndian(delta))
+			tx.Atomic(kv.AtomicAdd, key, littleEndian(c.delta))
 		}
 	}
 }
@@ -59,17 +67,27 @@ func (cs markCursors) any(s span) (bool, error) {
 	return false, nil
 }
 
-// sum is by how much the rows of the span have become more.
-func (cs markCursors) sum(s span) (n int64, err error) {
+// markSum is what the marks of a span tell together.
+type markSum struct {
+	marks int
+	rows  int64 // by how much the rows have become more
+}
+
+// sum adds up the marks of a span. ok is false, and the sum of no use, where a row has been added that does not fit; fits may be nil.
+func (cs markCursors) sum(s span, fits func(position []byte) bool) (sum markSum, ok bool, err error) {
 	for _, c := range cs {
 		for err = c.seek(s); err == nil && c.inside(s); err = c.step() {
-			n += c.delta
+			if fits != nil && c.delta > 0 && !fits(c.at) {
+				return sum, false, nil
+			}
+			sum.marks++
+			sum.rows += c.delta
 		}
 		if err != nil {
-			return n, err
+			return sum, false, err
 		}
 	}
-	return n, nil
+	return sum, true, nil
 }
 
 // markCursor finds the marks of one epoch, in the order of their positions or against it. It goes one way, as the spans do that it is asked about.

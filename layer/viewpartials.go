@@ -68,6 +68,8 @@ type partial struct {
 	rows        int64
 	first, last partialKey // of its rows, where there are any
 	state       []byte     // the reduction; nil where none is kept
+
+	stale bool // rows is of now, the rest is not
 }
 
 // partialKey is the key of a row: as emitted, and as it sorts.

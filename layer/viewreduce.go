@@ -88,6 +88,7 @@ type grouping struct {
 	function   reduction
 	skip, left int
 
+	from   *indexReading
 	open   bool   // there is a group under way
 	group  []byte // what its sort keys have in common
 	key    []byte // its key, JSON
@@ -98,9 +99,12 @@ type grouping struct {
 func (g *grouping) rows(from *indexReading, ranges []span) iter.Seq2[ReduceRow, error] {
 	return func(yield func(ReduceRow, error) bool) {
 		defer from.close()
-		g.yield = yield
+		g.yield, g.from = yield, from
 		for _, r := range ranges {
-			c := cover{s: from.rows, view: g.view, reverse: g.q.Descending, counts: g.q.GroupLevel == 0 && g.function.counts(), partial: g.partial, row: g.row}
+			c := cover{s: from.rows, view: g.view, reverse: g.q.Descending, counts: g.function.counts(), partial: g.partial, row: g.row}
+			if g.q.GroupLevel != 0 {
+				c.alike = g.alike
+			}
 			more, err := c.run(&from.keys, r, g.function.merges())
 			if err == nil && more {
 				more, err = g.end() // ranges are grouped by themselves, as CouchDB does for keys
@@ -155,10 +159,43 @@ func (g *grouping) partial(p *partial) (taken, more bool, err error) {
 	if g.q.Descending {
 		key = p.last.json
 	}
+	if opens := !g.open || !bytes.Equal(group, g.group); opens && p.stale && g.q.GroupLevel != 0 {
+		if key, err = g.firstKey(p.span); err != nil {
+			return false, false, err
+		}
+	}
 	if more, err := g.turn(group, key); err != nil || !more || g.skip > 0 {
 		return true, more, err
 	}
 	return true, true, g.function.merge(p)
+}
+
+// alike is the test whether a position is of the same group as all rows of a partial; nil where they are of several.
+func (g *grouping) alike(p *partial) func(position []byte) bool {
+	group := g.common(p.first.sort)
+	if !bytes.Equal(group, g.common(p.last.sort)) {
+		return nil
+	}
+	return func(position []byte) bool {
+		sortKey, _, err := tuple.TakeBytes(position[g.head:])
+		return err == nil && bytes.Equal(g.common(sortKey), group)
+	}
+}
+
+// firstKey is the key of the first row of a span that has rows.
+func (g *grouping) firstKey(s span) ([]byte, error) {
+	row, err := firstRow(g.from.rows.r, s.at(g.from.keys.rowPrefix(g.view)), g.q.Descending)
+	if err != nil {
+		return nil, err
+	}
+	if row == nil {
+		return nil, corrupt("aggregate", errors.New("it counts rows that there are not"))
+	}
+	key, _, err := tuple.TakeBytes(row.Value)
+	if err != nil {
+		return nil, corrupt("view row", err)
+	}
+	return key, nil
 }
 
 // turn ends the group under way where the next row is of another one, and begins that: key is the first one in it.
