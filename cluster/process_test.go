@@ -11,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/asynkron/protoactor-go/remote"
 	"github.com/divandb/divan/cluster"
@@ -35,6 +36,21 @@ func TestMain(m *testing.M) {
 type memberSpec struct {
 	Name, Gossip, Secret string
 	Join                 []string
+	ProbeInterval        time.Duration // 0: as options has it
+	TellWithin           time.Duration // 0: the default
+}
+
+// start starts the member.
+func (s *memberSpec) start(ctx context.Context, o cluster.Options) (*cluster.Cluster, error) {
+	o.Gossip, o.Secret, o.Join = s.Gossip, s.Secret, s.Join
+	if s.ProbeInterval != 0 {
+		o.ProbeInterval = s.ProbeInterval
+	}
+	c, err := cluster.Start(ctx, o)
+	if err == nil && s.TellWithin != 0 {
+		c.SetTellWithin(s.TellWithin)
+	}
+	return c, err
 }
 
 // runMember is a member that answers its parent over standard input and output until that ends.
@@ -44,20 +60,20 @@ func runMember(text string) error {
 		return err
 	}
 	o := options(nil, s.Name)
-	o.Gossip, o.Secret, o.Join = s.Gossip, s.Secret, s.Join
 	o.Activate = echo(o.System)
-	inbox := &inbox{}
-	o.Receive = inbox.add
-	c, err := cluster.Start(context.Background(), o)
+	inbox, said := &inbox{}, &loud{}
+	o.Receive, o.Logger = inbox.add, said.logger()
+	c, err := s.start(context.Background(), o)
 	if err != nil {
 		return err
 	}
 	server := rpc.NewServer()
-	if err := server.RegisterName("Member", &Calls{c, inbox}); err != nil {
+	stop := sync.OnceValue(c.Stop)
+	if err := server.RegisterName("Member", &Calls{c, inbox, said, stop}); err != nil {
 		return err
 	}
 	server.ServeConn(stdio{os.Stdin, os.Stdout})
-	return c.Stop()
+	return stop()
 }
 
 type stdio struct {
@@ -74,6 +90,15 @@ func (s stdio) Close() error {
 type Calls struct {
 	c     *cluster.Cluster
 	inbox *inbox
+	said  *loud
+	stop  func() error
+}
+
+// Stop has the member leave, and tells what it has logged of any weight.
+func (k *Calls) Stop(_ int, said *string) error {
+	err := k.stop()
+	*said = k.said.String()
+	return err
 }
 
 // inbox is what a member has received, as "from: message".
