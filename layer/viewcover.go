@@ -13,11 +13,10 @@ type cover struct {
 	s       *stream
 	view    int
 	reverse bool
-	// counts says that a partial with marks serves too: its rows are then those of now, and it is stale: nothing else of it is to be used.
+	// counts says that a partial with marks serves too: its rows are then those of now, and nothing else of it is to be used.
 	counts bool
-	// alike, where it is set with counts, is asked for the test that a position is of the one group that all rows of a partial are of, nil where they are of several:
-	// one with marks serves where the rows that have been added are of that group too.
-	alike func(p *partial) func(position []byte) bool
+	// alike, where it is set with counts, is asked for a test of the marks in a partial, which serves where all of them pass it; nil where it does not serve at all.
+	alike func(p *partial) func(position []byte, delta int64) bool
 	// large says that the range is thought to be large: partials are looked for at once. total, where it is not 0, is how many rows the view has: it tells which
 	// levels there can be.
 	large bool
@@ -210,17 +209,14 @@ func (c *cover) serves(p *partial) (bool, error) {
 		marked, err := c.marks.any(p.span)
 		return !marked, err
 	}
-	var fits func([]byte) bool
-	if c.alike != nil && p.rows > 0 {
+	var fits func([]byte, int64) bool
+	if c.alike != nil {
 		if fits = c.alike(p); fits == nil {
 			return false, nil
 		}
-	} else if c.alike != nil {
-		fits = func([]byte) bool { return false } // there is no group to compare with
 	}
-	sum, ok, err := c.marks.sum(p.span, fits)
-	p.rows += sum.rows
-	p.stale = sum.marks > 0
+	n, ok, err := c.marks.sum(p.span, fits)
+	p.rows += n
 	return ok, err
 }
 

@@ -67,27 +67,20 @@ func (cs markCursors) any(s span) (bool, error) {
 	return false, nil
 }
 
-// markSum is what the marks of a span tell together.
-type markSum struct {
-	marks int
-	rows  int64 // by how much the rows have become more
-}
-
-// sum adds up the marks of a span. ok is false, and the sum of no use, where a row has been added that does not fit; fits may be nil.
-func (cs markCursors) sum(s span, fits func(position []byte) bool) (sum markSum, ok bool, err error) {
+// sum is by how much the rows of a span have become more. ok is false, and the sum of no use, where one of its marks does not fit; fits may be nil.
+func (cs markCursors) sum(s span, fits func(position []byte, delta int64) bool) (n int64, ok bool, err error) {
 	for _, c := range cs {
 		for err = c.seek(s); err == nil && c.inside(s); err = c.step() {
-			if fits != nil && c.delta > 0 && !fits(c.at) {
-				return sum, false, nil
+			if fits != nil && !fits(c.at, c.delta) {
+				return 0, false, nil
 			}
-			sum.marks++
-			sum.rows += c.delta
+			n += c.delta
 		}
 		if err != nil {
-			return sum, false, err
+			return 0, false, err
 		}
 	}
-	return sum, true, nil
+	return n, true, nil
 }
 
 // markCursor finds the marks of one epoch, in the order of their positions or against it. It goes one way, as the spans do that it is asked about.

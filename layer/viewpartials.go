@@ -69,7 +69,7 @@ type partial struct {
 	first, last partialKey // of its rows, where there are any
 	state       []byte     // the reduction; nil where none is kept
 
-	stale bool // rows is of now, the rest is not
+	stale bool // its first row, in the direction of the query, may be another one now
 }
 
 // partialKey is the key of a row: as emitted, and as it sorts.

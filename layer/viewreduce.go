@@ -159,7 +159,7 @@ func (g *grouping) partial(p *partial) (taken, more bool, err error) {
 	if g.q.Descending {
 		key = p.last.json
 	}
-	if opens := !g.open || !bytes.Equal(group, g.group); opens && p.stale && g.q.GroupLevel != 0 {
+	if opens := !g.open || !bytes.Equal(group, g.group); opens && p.stale {
 		if key, err = g.firstKey(p.span); err != nil {
 			return false, false, err
 		}
@@ -170,15 +170,27 @@ func (g *grouping) partial(p *partial) (taken, more bool, err error) {
 	return true, true, g.function.merge(p)
 }
 
-// alike is the test whether a position is of the same group as all rows of a partial; nil where they are of several.
-func (g *grouping) alike(p *partial) func(position []byte) bool {
+// alike is the test whether the rows of a partial, all of one group, are that still: whether those that were added are of the same. It notes where the first row
+// may have changed. nil where the rows are of several groups.
+func (g *grouping) alike(p *partial) func(position []byte, delta int64) bool {
+	if p.rows == 0 {
+		return func(_ []byte, delta int64) bool { return delta <= 0 } // no group to compare with
+	}
 	group := g.common(p.first.sort)
 	if !bytes.Equal(group, g.common(p.last.sort)) {
 		return nil
 	}
-	return func(position []byte) bool {
+	return func(position []byte, delta int64) bool {
 		sortKey, _, err := tuple.TakeBytes(position[g.head:])
-		return err == nil && bytes.Equal(g.common(sortKey), group)
+		if err != nil {
+			return false // a place, and not a row
+		}
+		if g.q.Descending {
+			p.stale = p.stale || bytes.Compare(sortKey, p.last.sort) >= 0
+		} else {
+			p.stale = p.stale || bytes.Compare(sortKey, p.first.sort) <= 0
+		}
+		return delta <= 0 || bytes.Equal(g.common(sortKey), group)
 	}
 }
 
