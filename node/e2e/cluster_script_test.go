@@ -24,7 +24,7 @@ next:
 	for range 100 {
 		_, text, _ := net.SplitHostPort(freeAddr(t))
 		first, err := strconv.Atoi(text)
-		if err != nil || first > 60_000 {
+		if err != nil {
 			continue
 		}
 		for _, offset := range offsets {

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,15 +13,20 @@ import (
 	"time"
 )
 
-// freeAddr picks a port for a listener that has to be known beforehand.
+// freeAddr picks a port for a listener that has to be known beforehand, or that is taken again after a restart. It is not one of those that a system takes for
+// outgoing connections, of which another one could have it by then.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, behind = 10_000, 32_000 // Linux takes those from 32,768 on, others from 49,152
+	for range 100 {
+		addr := fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(behind-first))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			l.Close()
+			return addr
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no free port")
+	return ""
 }
 
 // clusterOf runs n nodes over the store of the first one.
@@ -52,7 +58,7 @@ func (c *clusterOf) start(i int) {
 	if i > 0 {
 		join = "'" + c.nodes[0].ready["gossip"] + "'"
 	}
-	ports := map[string]string{"http": "127.0.0.1:0", "sql": "127.0.0.1:0", "gossip": "127.0.0.1:0"}
+	ports := map[string]string{"http": freeAddr(c.t), "sql": freeAddr(c.t), "gossip": freeAddr(c.t)}
 	if before := c.nodes[i]; before != nil {
 		ports = before.ready
 	}
