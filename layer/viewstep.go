@@ -1,0 +1,209 @@
+package layer
+
+import (
+	"context"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// StepResult is the progress of one shard after a batch.
+type StepResult struct {
+	Documents int // processed in this step
+	Rows      int // rows written
+	Seq       Seq // reached; zero where the shard is scanned still (see buildPosition)
+	Done      bool
+}
+
+// stepDocuments is how many documents are mapped at a time: about as many as fit a transaction.
+const stepDocuments = 500
+
+// Step processes one batch of a shard's changes, at most n documents, in the order of ids while a first build scans (viewscan.go). Steps of different shards may run at the same time; those of one shard may not. The caller
+// adapts n by how long steps take. Conflict where another build has taken over. A step that did a part of its work says so without an error, which the
+// next one meets again.
+//
+// Documents are mapped outside of the transactions that write, so that these have the same length however slow the functions are, and while those before
+// them are written, so that neither processors nor the disk wait.
+func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, error) {
+	ctx, stop := context.WithCancel(ctx)
+	mapped := make(chan *batch, 1)
+	var failed error // of mapping; read once mapped is closed
+	go func() {
+		defer close(mapped)
+		failed = guarded(func() error { return b.collectParts(ctx, shard, n, mapped) })()
+	}()
+	var result StepResult
+	var err error
+	for part := range mapped {
+		if err != nil {
+			continue
+		}
+		if err = b.writeParts(ctx, shard, part); err != nil {
+			stop()
+			continue
+		}
+		result.add(part)
+	}
+	stop()
+	if err == nil {
+		err = failed
+	}
+	if result.Documents > 0 {
+		b.documents.Add(int64(result.Documents))
+		return result, nil
+	}
+	return result, err
+}
+
+// collectParts reads and maps up to n documents of a shard, and hands them on in order.
+func (b *Build) collectParts(ctx context.Context, shard ShardID, n int, mapped chan<- *batch) error {
+	most := stepDocuments
+	for from := *b.progress[shard]; n > 0; {
+		asked := min(n, most)
+		part, err := b.collect(ctx, shard, from, asked)
+		if err != nil {
+			return err
+		}
+		if most = stepDocuments; len(part.docs) < asked { // they are large: no more are read than are likely to be mapped
+			most = min(2*max(len(part.docs), 1), stepDocuments)
+		}
+		from, n = part.upTo, n-len(part.docs)
+		if part.done {
+			n = 0
+		}
+		select {
+		case mapped <- part:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// writeParts writes a batch in as many transactions as it takes.
+func (b *Build) writeParts(ctx context.Context, shard ShardID, batch *batch) error {
+	limit := stepBytes
+	for docs := batch.docs; ; {
+		part, upTo := docs, batch.upTo
+		if cut := cutAt(&b.keys, docs, limit); cut < len(docs) {
+			part, upTo = docs[:cut], b.progress[shard].behind(&docs[cut-1])
+		}
+		_, _, err := transact(ctx, b.Index.db, func(t *txn) (struct{}, error) {
+			return struct{}{}, b.write(t, shard, part, upTo)
+		})
+		if tooLarge(err) && len(part) > 1 {
+			limit = min(limit, costOf(&b.keys, part)) / 2 // what the documents had in the index before counts too
+			continue
+		}
+		if err != nil {
+			b.first.Store(false)
+			return err
+		}
+		*b.progress[shard] = upTo
+		if docs = docs[len(part):]; len(docs) == 0 {
+			return nil
+		}
+	}
+}
+
+// tooLarge reports that a transaction had more to write than the engine takes.
+func tooLarge(err error) bool { return kv.IsCode(err, kv.CodeTransactionTooLarge) }
+
+// collect reads and maps a batch of what follows a position, from the snapshot or from the store as it is now.
+func (b *Build) collect(ctx context.Context, shard ShardID, from buildPosition, n int) (*batch, error) {
+	if b.snapshot != nil {
+		return b.Index.collect(ctx, b.snapshot, b.space, b.cfg, &b.keys, shard, from, b.Goal, n)
+	}
+	var sources []source
+	batch, err := read(ctx, b.Index.db, func(t *txn) (batch *batch, err error) {
+		batch, sources, err = b.Index.gather(t.Snapshot(), t.keys, t.cfg, shard, from, b.Goal, n)
+		return batch, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	batch.docs, err = b.Index.mapAll(ctx, &b.keys, sources, 0)
+	return batch, err
+}
+
+func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo buildPosition) error {
+	status, progress := t.Get(b.keys.infoKey(keyspace.ViewStatus)), b.held(t, shard)
+	var err error
+	if b.snapshot == nil {
+		if docs, err = unmovedSince(t, shard, *b.progress[shard], upTo, docs); err != nil {
+			return err
+		}
+	}
+	if err := b.checkToken(status); err != nil {
+		return err
+	}
+	if err := progress(); err != nil {
+		return err
+	}
+	t.Set(b.keys.progressKey(shard), upTo.appendTuple(nil))
+	first := b.first.Load()
+	for i := range docs {
+		docs[i].added = first
+	}
+	return applyRows(t, &b.keys, docs)
+}
+
+// unmovedSince is unmoved for a batch of a shard's that begins at a position.
+func unmovedSince(t *txn, shard ShardID, from, upTo buildPosition, docs []indexedDoc) ([]indexedDoc, error) {
+	if from.scans {
+		return unmovedWinners(t, from, docs)
+	}
+	return unmoved(t, map[ShardID]Seq{shard: from.seq}, upTo.seq, docs)
+}
+
+// unmoved are the documents that have not changed since they were read: those whose entries are in their shards' feeds still, in (since, upTo], which docs have
+// all entries of. One that has changed comes again, later in the feed, or is indexed by its writer. The feed is read with conflict, as ranges: a read for each
+// entry would be most of what a build asks of a cluster.
+func unmoved(t *txn, since map[ShardID]Seq, upTo Seq, docs []indexedDoc) ([]indexedDoc, error) {
+	feeds := make(map[ShardID]kv.RangeIterator, len(since))
+	for shard, from := range since {
+		feeds[shard] = t.GetRange(entryRange(t.keys, shard, from, upTo), kv.RangeOptions{Mode: kv.ModeWantAll})
+	}
+	there := make(map[Seq]struct{}, len(docs))
+	for shard, it := range feeds {
+		prefix := len(t.keys.feed(nil, shard))
+		for it.Next() {
+			seq, _, err := takeSeq(it.KeyValue().Key[prefix:])
+			if err != nil {
+				it.Close()
+				return nil, corrupt("changes entry", err)
+			}
+			there[seq] = struct{}{}
+		}
+		it.Close()
+		if err := it.Err(); err != nil {
+			return nil, err
+		}
+	}
+	kept := make([]indexedDoc, 0, len(docs))
+	for i := range docs {
+		if _, stays := there[docs[i].seq]; stays || docs[i].purged {
+			kept = append(kept, docs[i])
+		}
+	}
+	return kept, nil
+}
+
+func costOf(k *indexKeys, docs []indexedDoc) int {
+	sum := 0
+	for i := range docs {
+		sum += docs[i].cost(k)
+	}
+	return sum
+}
+
+// cutAt is how many documents from the front cost at most limit bytes, at least one.
+func cutAt(k *indexKeys, docs []indexedDoc, limit int) int {
+	sum := 0
+	for i := range docs {
+		if sum += docs[i].cost(k); sum > limit && i > 0 {
+			return i
+		}
+	}
+	return len(docs)
+}
