@@ -195,6 +195,10 @@ func TestCluster(t *testing.T) {
 	eventually(t, "writes go on after node0 is back", 30*time.Second, func() bool { return acked.Load() > reached+50 })
 	close(stop)
 	<-writing
+	eventually(t, "node2, which nobody writes to, has its store back too", 30*time.Second, func() bool {
+		r, err := c.nodes[2].client().try("GET", "/db/doc", "")
+		return err == nil && r.status == 200
+	})
 	var docs struct{ Rows []struct{ ID string } }
 	c.nodes[2].client().into(`/db/_all_docs?startkey="w"&endkey="x"`, &docs)
 	if int64(len(docs.Rows)) < acked.Load() {
