@@ -13,8 +13,8 @@ import (
 // scanShards is up to how many shards a first build scans: the steps of each pass over the documents of all of them.
 const scanShards = 8
 
-// scanRows is about how many branches of documents a batch passes over.
-const scanRows = 4 * stepDocuments
+// scanPassed is how many documents a batch passes over at most, most of which may be of other shards.
+const scanPassed = 4 * stepDocuments
 
 // buildPosition is how far a build has come in a shard: every change up to seq is in the index. While it scans, that is true of documents with ids up to after,
 // and of the others the index has nothing of up to seq.
@@ -110,7 +110,7 @@ func scanEntries(r kv.Reader, keys space, cfg *config, shard ShardID, from build
 			entries = append(entries, e)
 		}
 		passed++
-		upTo.scans = len(entries) == n || passed == scanRows // there may be others behind
+		upTo.scans = len(entries) == n || passed == scanPassed // there may be others behind
 		return !upTo.scans
 	})
 	if !upTo.scans {

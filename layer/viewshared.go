@@ -45,7 +45,7 @@ func (ix *Index) JoinBuild(ctx context.Context, token int64, shard ShardID) (*Bu
 			return struct{}{}, errNoShard(shard)
 		}
 		from, err := b.shardProgress(t, shard)
-		b.cfg, b.progress = t.cfg, map[ShardID]*buildPosition{shard: &from}
+		b.progress = map[ShardID]*buildPosition{shard: &from}
 		return struct{}{}, err
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package reduce
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -52,7 +53,7 @@ var errSum = errors.New("not to be added")
 
 const sumError = "builtin_reduce_error"
 
-const sumOverflow = `{"error":"` + sumError + `","reason":"Reduce output must shrink more rapidly: the sum has more than 30000 bytes"}`
+var sumOverflow = `{"error":"` + sumError + `","reason":"Reduce output must shrink more rapidly: the sum has more than ` + strconv.Itoa(maxSum) + ` bytes"}`
 
 const sumReason = "The _sum function requires that map values be numbers, arrays of numbers, or objects. Objects cannot be mixed with other data structures. " +
 	"Objects can be arbitrarily nested, provided that the values for all fields are themselves numbers, arrays of numbers, or objects."
