@@ -20,6 +20,7 @@ func (n *Node) page() http.Handler {
 			return map[string]any{"name": n.name, "version": Version(), "engine": n.engine.Name(), "started": begun}, nil
 		},
 		Store:   n.storeShown,
+		Health:  n.healthShown,
 		Members: func(context.Context) (any, error) { return n.cluster.Members(), nil },
 		Actors: func(context.Context) (any, error) {
 			return map[string]any{"node": n.name, "tree": n.actors.Tree()}, nil

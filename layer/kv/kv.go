@@ -69,6 +69,13 @@ type Failer interface {
 	Failed() error
 }
 
+// Degrader is the optional ability of an engine to say why it needs an operator although it serves.
+type Degrader interface {
+	// Degraded returns one string for each reason, such as "disk_full: the disk of ... has 3 MB left; ...": a name that stays the same, a
+	// colon, what is wrong and what to do. Empty when all is well. It does not block and does no I/O.
+	Degraded() []string
+}
+
 // OpenSnapshot opens a long snapshot if the engine can hold one. ok is false where it cannot.
 func OpenSnapshot(ctx context.Context, e Engine) (s Snapshot, ok bool, err error) {
 	ss, ok := e.(Snapshotter)

@@ -125,7 +125,10 @@ type Backups interface {
 	Backup(ctx context.Context, name string) (dir string, err error)
 }
 
-// Health says whether the node can serve. Ready is nil, or why not.
+// Health says how the node is.
 type Health interface {
+	// Ready is nil, or why the node cannot serve.
 	Ready(ctx context.Context) error
+	// Degraded lists why a node that serves needs an operator: "name: what is wrong and what to do". It does not block.
+	Degraded() []string
 }

@@ -24,16 +24,30 @@ func (q *request) welcome() error {
 // alive answers GET /livez: the process runs.
 func (q *request) alive() error { return q.sendJSON(http.StatusOK, []byte(`{"status":"ok"}`)) }
 
-// up answers GET /_up and /readyz: 503 with the reason while the node cannot serve, as every other request is answered then. (CouchDB's 404 is for
-// its maintenance mode.)
+// up answers GET /_up and /readyz: 503 with the reason while the node cannot serve, as every other request is answered
+// then, and status "degraded" with reasons while it serves but needs an operator. (CouchDB's 404 is for its maintenance
+// mode.)
 func (q *request) up() error {
-	if h := q.srv.o.Health; h != nil {
-		if err := h.Ready(q.ctx()); err != nil {
-			b := appendStringMember([]byte(`{"status":"unavailable"`), "reason", faultOf(err).reason)
-			return q.sendJSON(http.StatusServiceUnavailable, append(b, '}'))
-		}
+	h := q.srv.o.Health
+	if h == nil {
+		return q.sendJSON(http.StatusOK, []byte(`{"status":"ok","seeds":{}}`))
 	}
-	return q.sendJSON(http.StatusOK, []byte(`{"status":"ok","seeds":{}}`))
+	if err := h.Ready(q.ctx()); err != nil {
+		b := appendStringMember([]byte(`{"status":"unavailable"`), "reason", faultOf(err).reason)
+		return q.sendJSON(http.StatusServiceUnavailable, append(b, '}'))
+	}
+	reasons := h.Degraded()
+	if len(reasons) == 0 {
+		return q.sendJSON(http.StatusOK, []byte(`{"status":"ok","seeds":{}}`))
+	}
+	b := []byte(`{"status":"degraded","reasons":[`)
+	for i, reason := range reasons {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(b, reason)
+	}
+	return q.sendJSON(http.StatusOK, append(b, `],"seeds":{}}`...))
 }
 
 // session hands /_session to node/auth.

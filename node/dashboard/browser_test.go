@@ -122,6 +122,9 @@ func TestPage_ShowsEverything(t *testing.T) {
 	if !strings.Contains(dom, `<p id="store" role="alert" hidden=""></p>`) {
 		t.Error("the page has something to say of the store")
 	}
+	if !strings.Contains(dom, `<ul id="health" role="alert" hidden=""></ul>`) {
+		t.Error("the page says that something needs attention")
+	}
 	if !strings.Contains(dom, `href="http://127.0.0.1:5985/_dashboard/"`) {
 		t.Error("no link to the other member's page")
 	}
@@ -160,6 +163,7 @@ func TestPage_FollowsAndSurvivesFailures(t *testing.T) {
 	s := full(t)
 	s.Sessions = func(context.Context) (any, error) { return nil, context.DeadlineExceeded }
 	s.Store = func(context.Context) (any, error) { return nil, errors.New("The store <b>sleeps</b>") }
+	s.Health = value(t, `["disk_full: the disk has <b>3 MB</b> left","join_failed: 127.0.0.1:1 does not answer"]`)
 	s.Members = func(context.Context) (any, error) {
 		if calls.Add(1) == 1 {
 			return json.RawMessage(`[{"name":"first","status":"alive"}]`), nil
@@ -175,6 +179,9 @@ func TestPage_FollowsAndSurvivesFailures(t *testing.T) {
 	}
 	if !strings.Contains(dom, `role="alert">The store &lt;b&gt;sleeps&lt;/b&gt;. Requests`) {
 		t.Error("the page does not say that the store is away")
+	}
+	if !strings.Contains(dom, `<li>disk_full: the disk has &lt;b&gt;3 MB&lt;/b&gt; left</li><li>join_failed:`) {
+		t.Error("the page does not say what needs attention")
 	}
 	if got := visible(dom, "tasks"); !strings.Contains(got, "50 %") {
 		t.Errorf("tasks %q", got)

@@ -37,6 +37,8 @@ type Sources struct {
 	Node Source
 	// Store is anything, or the error that the store does not answer.
 	Store Source
+	// Health lists why the node needs an operator although it serves: ["name: what is wrong and what to do"].
+	Health Source
 	// Members is the list of GET /_members.
 	Members Source
 	// Actors is the answer of GET /_actors.
@@ -102,7 +104,7 @@ func assemble() (page []byte, policy string) {
 
 // read asks all sources at once. One that fails or is slow costs its own section.
 func (s Sources) read(ctx context.Context) map[string]any {
-	sources := map[string]Source{"node": s.Node, "store": s.Store, "members": s.Members, "actors": s.Actors, "tasks": s.Tasks, "jobs": s.Jobs,
+	sources := map[string]Source{"node": s.Node, "store": s.Store, "health": s.Health, "members": s.Members, "actors": s.Actors, "tasks": s.Tasks, "jobs": s.Jobs,
 		"shards": s.Shards, "indexes": s.Indexes, "sessions": s.Sessions}
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()

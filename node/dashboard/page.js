@@ -163,10 +163,20 @@
     alert.textContent = alert.hidden ? '' : `${text(v.error)}. Requests that need the store are answered with 503 until it is back.`;
   };
 
+  const showHealth = v => {
+    const list = document.getElementById('health'), reasons = Array.isArray(v) ? v : [];
+    list.hidden = reasons.length === 0;
+    const now = JSON.stringify(reasons);
+    if (shown.health === now) return;
+    shown.health = now;
+    list.replaceChildren(...reasons.map(r => el('li', {}, text(r))));
+  };
+
   const show = data => {
     if (data.now) skew = Date.parse(data.now) - Date.now();
     showNode(data.node);
     showStore(data.store);
+    showHealth(data.health);
     for (const [name, render] of Object.entries(sections)) {
       const section = document.getElementById(name), v = data[name];
       section.hidden = v === undefined;

@@ -24,6 +24,7 @@ var (
 	indexLag       = desc("divan_index_lag_changes", "Changes that are not in the index yet, up to 10,000; of indexes used lately.", "database", "design")
 	indexBuilding  = desc("divan_index_building", "1 while the index is built.", "database", "design")
 	indexErrors    = desc("divan_index_skipped_documents", "Documents whose map functions failed.", "database", "design")
+	degraded       = desc("divan_degraded", "Reasons why this node needs an operator although it serves, by name; none when all is well.", "reason")
 	members        = desc("divan_members", "Members of the cluster as this node sees them.", "status")
 )
 
@@ -101,5 +102,18 @@ func (c memberCollector) Describe(ch chan<- *prometheus.Desc) { ch <- members }
 func (c memberCollector) Collect(ch chan<- prometheus.Metric) {
 	for status, n := range c.count() {
 		ch <- prometheus.MustNewConstMetric(members, prometheus.GaugeValue, float64(n), status)
+	}
+}
+
+// degradedCollector publishes why the node needs an operator.
+type degradedCollector struct{ count func() map[string]int }
+
+// Describe implements prometheus.Collector.
+func (c degradedCollector) Describe(ch chan<- *prometheus.Desc) { ch <- degraded }
+
+// Collect implements prometheus.Collector.
+func (c degradedCollector) Collect(ch chan<- prometheus.Metric) {
+	for reason, n := range c.count() {
+		ch <- prometheus.MustNewConstMetric(degraded, prometheus.GaugeValue, float64(n), reason)
 	}
 }

@@ -23,6 +23,8 @@ type Sources struct {
 	Members func() map[string]int
 	// Store is nil where the store answers.
 	Store func(ctx context.Context) error
+	// Degraded counts the reasons why this node needs an operator, by name.
+	Degraded func() map[string]int
 	// Indexes are those that this node was asked for lately; those that cannot be read in time are left out.
 	Indexes func() []Index
 	// Sessions is how many SQL sessions there are.
@@ -91,6 +93,9 @@ func New(s Sources) *Metrics {
 				}
 				return 1
 			}))
+	}
+	if s.Degraded != nil {
+		m.registry.MustRegister(degradedCollector{s.Degraded})
 	}
 	if s.Sessions != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(

@@ -38,6 +38,7 @@ func TestMetrics(t *testing.T) {
 		},
 		Members:  func() map[string]int { return map[string]int{"alive": 2, "left": 1} },
 		Sessions: func() int { return 4 },
+		Degraded: func() map[string]int { return map[string]int{"disk_full": 1} },
 		Indexes: func() []metrics.Index {
 			return []metrics.Index{{Database: "cities", Design: "by", Lag: 17, Building: true, Errors: 2}, {Database: "old", Design: "all"}}
 		},
@@ -54,6 +55,7 @@ func TestMetrics(t *testing.T) {
 		`divan_http_request_duration_seconds_bucket{method="GET",le="0.0025"} 0`,
 		`divan_http_request_duration_seconds_bucket{method="GET",le="0.005"} 2`,
 		`divan_build_info{version="1.2"} 1`,
+		`divan_degraded{reason="disk_full"} 1`,
 		`divan_actors{actortype="shard"} 3`,
 		`protoactor_actor_mailbox_length{actortype="shard"} 2`,
 		`protoactor_actor_spawn_count{actortype="shard"} 5`,
