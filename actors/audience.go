@@ -16,8 +16,10 @@ type audience struct {
 	// not for longer than armingLimit after unsureSince.
 	watched     bool
 	unsureSince time.Time
-	wakes       int64 // another number after every wake, on this node
-	woken       int64 // how often
+	by          *record   // of the actor that watches
+	unheard     time.Time // since when nothing was sure to wake the listeners, or when they were last woken for that; zero where all is well
+	wakes       int64     // another number after every wake, on this node
+	woken       int64     // how often
 }
 
 // follower is another node that follows a shard.
@@ -33,8 +35,9 @@ const armingLimit = 300 * time.Millisecond
 
 func (a *audience) empty() bool { return len(a.listeners) == 0 && len(a.followers) == 0 }
 
+// reliable reports whether the shard's actor on this node will wake everybody after the next commit. One that is busy for longer than armingLimit will not.
 func (a *audience) reliable(now time.Time) bool {
-	return a.watched && (a.unsureSince.IsZero() || now.Sub(a.unsureSince) < armingLimit)
+	return a.watched && (a.unsureSince.IsZero() || now.Sub(a.unsureSince) < armingLimit) && a.by.busy(now) < armingLimit
 }
 
 // wakeListeners wakes those of this node. One that has not looked since the last wake is not woken twice. The caller holds mu.
@@ -105,7 +108,7 @@ func (h *hub) wake(db Database, shard layer.ShardID) map[string]standing {
 }
 
 // vouch notes whether the actor of a shard watches the store, and says which other nodes are to be told, with what, by member and turn.
-func (h *hub) vouch(db Database, shard layer.ShardID, v vouching, now time.Time) map[string]letter {
+func (h *hub) vouch(db Database, shard layer.ShardID, v vouching, by *record, now time.Time) map[string]letter {
 	a := h.audience(db, shard)
 	if a == nil {
 		return nil
@@ -118,7 +121,7 @@ func (h *hub) vouch(db Database, shard layer.ShardID, v vouching, now time.Time)
 		}
 		return nil
 	}
-	a.watched, a.unsureSince = v == vouchWatched, time.Time{}
+	a.watched, a.unsureSince, a.by = v == vouchWatched, time.Time{}, by
 	var tell map[string]letter
 	for member, f := range a.followers {
 		if f.told == a.watched {
@@ -143,12 +146,13 @@ const (
 )
 
 // follow notes that a member follows a shard, and answers how this node stands to it now.
-func (h *hub) follow(db Database, shard layer.ShardID, member string, f follower, now time.Time) (st standing, first bool) {
+// reached says that the store has answered this node just now: a watch in a store that is out of reach is worth nothing.
+func (h *hub) follow(db Database, shard layer.ShardID, member string, f follower, reached bool, now time.Time) (st standing, first bool) {
 	st.Key = f.key
 	h.change(db, shard, func(a *audience) {
 		old := a.followers[member]
 		first = old == nil
-		f.told = a.reliable(now)
+		f.told = reached && a.reliable(now)
 		a.followers[member] = &f
 		st.Watched, st.Tally = f.told, h.tally(a.wakes)
 	})

@@ -14,9 +14,11 @@ import (
 //
 // Nothing is lost for long, whatever happens to messages and nodes: the follower says every beat what it follows, and the answer has a tally that differs where
 // a wake was lost. Without an answer to a question younger than doubtBeats the follower watches the store by itself, until there is one. The one that is
-// followed forgets followers that it has not heard of for lapseBeats.
+// followed forgets followers that it has not heard of for lapseBeats. It answers that it watches only if its actor is at work and the store has answered it
+// after the question came (System.reaches).
 type exchange struct {
-	mu struct {
+	every time.Duration // a beat
+	mu    struct {
 		sync.Mutex
 		out    map[shardKey]*following
 		byKey  map[int64]*following
@@ -64,8 +66,8 @@ type question struct {
 	at   time.Time
 }
 
-func newExchange(now time.Time) *exchange {
-	x := &exchange{}
+func newExchange(every time.Duration, now time.Time) *exchange {
+	x := &exchange{every: every}
 	x.mu.out, x.mu.byKey = map[shardKey]*following{}, map[int64]*following{}
 	x.mu.in = map[string]map[shardKey]guest{}
 	x.mu.serial = now.UnixMicro() // an earlier life's keys, in letters still under way, mean nothing
@@ -78,12 +80,38 @@ type mail struct {
 	letter
 }
 
-// covered reports whether owner can be relied on for a shard.
-func (x *exchange) covered(k shardKey, owner string) bool {
+// covered reports whether owner can be relied on for a shard now. It goes by the time, so that it also holds where nobody paces the exchange.
+func (x *exchange) covered(now time.Time, k shardKey, owner string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	f := x.mu.out[k]
-	return f != nil && f.owner == owner && f.covered
+	return f != nil && f.owner == owner && f.covered && !x.lapsed(now, f)
+}
+
+// heard reports whether another node wakes the listeners of a shard now.
+func (x *exchange) heard(now time.Time, k shardKey) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	f := x.mu.out[k]
+	return f != nil && f.covered && !x.lapsed(now, f)
+}
+
+// lapsed reports whether the owner has been silent for too long. The caller holds mu.
+func (x *exchange) lapsed(now time.Time, f *following) bool {
+	return now.Sub(f.sign) > doubtBeats*x.every
+}
+
+// lapse ends what has lapsed: shards that this node has to watch by itself now.
+func (x *exchange) lapse(now time.Time) (list []shardKey) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for k, f := range x.mu.out {
+		if f.covered && x.lapsed(now, f) {
+			f.covered = false
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
 // follow begins to follow owner for a shard. It does nothing where that has begun.
@@ -128,18 +156,13 @@ func (x *exchange) nextTurn(now time.Time) int64 {
 	return x.mu.turn
 }
 
-// beat says again what this node follows, and notices who has been silent: lapsed are shards that this node has to watch by itself now, gone those that a
-// member no longer follows here.
-func (x *exchange) beat(now time.Time, beat time.Duration) (out []mail, lapsed []shardKey, gone []followerOf) {
+// beat says again what this node follows, and notices who has been silent: gone are shards that a member no longer follows here.
+func (x *exchange) beat(now time.Time) (out []mail, gone []followerOf) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.mu.asked = slices.DeleteFunc(x.mu.asked, func(q question) bool { return now.Sub(q.at) > doubtBeats*beat })
+	x.mu.asked = slices.DeleteFunc(x.mu.asked, func(q question) bool { return now.Sub(q.at) > doubtBeats*x.every })
 	asks := map[string][]ask{}
-	for k, f := range x.mu.out {
-		if f.covered && now.Sub(f.sign) > doubtBeats*beat {
-			f.covered = false
-			lapsed = append(lapsed, k)
-		}
+	for _, f := range x.mu.out {
 		asks[f.owner] = append(asks[f.owner], f.ask())
 	}
 	for _, owner := range slices.Sorted(maps.Keys(asks)) {
@@ -158,7 +181,7 @@ func (x *exchange) beat(now time.Time, beat time.Duration) (out []mail, lapsed [
 			delete(x.mu.in, member)
 		}
 	}
-	return out, lapsed, gone
+	return out, gone
 }
 
 // followerOf is a member that follows a shard here.
@@ -210,7 +233,7 @@ func (x *exchange) facts() ExchangeFacts {
 
 // answered takes how a member stands to shards that this node follows, as an answer to a turn: wake are those of which a wake was lost, changed those that
 // the member can now be relied on for, or not any more.
-func (x *exchange) answered(now time.Time, from string, l *letter, beat time.Duration) (wake, changed []shardKey) {
+func (x *exchange) answered(now time.Time, from string, l *letter) (wake, changed []shardKey) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var at time.Time
@@ -219,7 +242,7 @@ func (x *exchange) answered(now time.Time, from string, l *letter, beat time.Dur
 			at = q.at
 		}
 	}
-	fresh := !at.IsZero() && now.Sub(at) <= doubtBeats*beat
+	fresh := !at.IsZero() && now.Sub(at) <= doubtBeats*x.every
 	for _, st := range l.Standing {
 		f := x.mu.byKey[st.Key]
 		switch {

@@ -108,11 +108,8 @@ func (s *System) exchangeSpec() spec {
 
 // sayAgain is a beat.
 func (s *System) sayAgain() {
-	out, lapsed, gone := s.exchange.beat(s.now(), s.o.Beat)
+	out, gone := s.exchange.beat(s.now())
 	s.send(out)
-	for _, k := range lapsed {
-		s.toDatabases(listenersChanged{k.db})
-	}
 	for _, g := range gone {
 		if s.hub.unfollow(g.db, g.shard, g.member) {
 			s.toDatabases(listenersChanged{g.db})
@@ -123,6 +120,7 @@ func (s *System) sayAgain() {
 // answer notes what a member follows here and tells it how this node stands to that. It opens databases that this node may not have used yet; of those
 // that it cannot open it says nothing, and the member watches by itself.
 func (s *System) answer(ctx context.Context, from string, l *letter) any {
+	reached := len(l.Follow) > 0 && s.reaches(ctx)
 	now := s.now()
 	for _, k := range s.exchange.forget(from, l.Unfollow) {
 		if s.hub.unfollow(k.db, k.shard, from) {
@@ -136,7 +134,7 @@ func (s *System) answer(ctx context.Context, from string, l *letter) any {
 			continue
 		}
 		s.exchange.remember(from, shardKey{db, q.Shard}, guest{q.Key, now.Add(lapseBeats * s.o.Beat)})
-		st, first := s.hub.follow(db, q.Shard, from, follower{key: q.Key, turn: l.Turn}, now)
+		st, first := s.hub.follow(db, q.Shard, from, follower{key: q.Key, turn: l.Turn}, reached, now)
 		a.Standing = append(a.Standing, st)
 		if first {
 			s.toDatabases(listenersChanged{db})
@@ -162,7 +160,7 @@ func (s *System) Receive(from string, message []byte) {
 	for _, k := range s.exchange.woken(from, l.Wake) {
 		s.wake(k.db, k.shard)
 	}
-	wake, changed := s.exchange.answered(s.now(), from, l, s.o.Beat)
+	wake, changed := s.exchange.answered(s.now(), from, l)
 	for _, k := range wake {
 		s.wake(k.db, k.shard)
 	}

@@ -73,6 +73,8 @@ func (s *store) Database(_ context.Context, name string) (actors.Database, error
 	return nil, &layer.Error{Kind: layer.NotFound, Reason: "Database does not exist."}
 }
 
+func (s *store) Reach(context.Context) error { return nil }
+
 func (s *store) Enqueue(_ context.Context, typ, id string, data []byte) error {
 	defer s.mu.Unlock()
 	if err := s.lock("enqueue"); err != nil {

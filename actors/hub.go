@@ -88,7 +88,8 @@ func (h *hub) databases() []Database {
 // channel is never closed. Call cancel when done, once or more.
 //
 // However many listen, on however many nodes, there is one watch in the store per shard, by the node that the shard's actor is placed on; other nodes are
-// woken by it. Where that node fails without a word, a wake may be late by the time it takes to notice (Options.Beat).
+// woken by it. Where that node fails without a word, a wake may be late by the time it takes to notice (Options.Beat). While nothing can be relied on to wake a
+// listener, because actors fail or are stuck, it is woken twice a second.
 func (s *System) Listen(db Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func()) {
 	ch := make(chan struct{}, 1)
 	first := false

@@ -28,7 +28,6 @@ type shardBehavior struct {
 	elsewhere func() (owner string, covered bool)
 	listeners func() int    // of this node
 	patience  time.Duration // to wait for the owner's first answer before watching
-	shared    bool          // there are other nodes, to be told whether this one watches
 	linger    time.Duration
 	backoff   backoff
 
@@ -99,7 +98,7 @@ type (
 	// follow and unfollow another node.
 	follow   struct{ owner string }
 	unfollow struct{}
-	// vouch tells those who follow this node whether it watches.
+	// vouch says whether this node watches: to those who follow it, and to the guard of its own listeners.
 	vouch struct{ vouching }
 )
 
@@ -190,7 +189,7 @@ func (b *shardBehavior) drop() []effect {
 	}
 	w := b.watch
 	b.watch = nil
-	return []effect{dropWatch{w}}
+	return []effect{vouch{vouchNothing}, dropWatch{w}}
 }
 
 func (b *shardBehavior) armed(now time.Time, m watchArmed) []effect {
@@ -216,7 +215,7 @@ func (b *shardBehavior) armed(now time.Time, m watchArmed) []effect {
 
 // vouched tells others that this node watches, where it does.
 func (b *shardBehavior) vouched() []effect {
-	if !b.shared || b.phase != shardWatching {
+	if b.phase != shardWatching {
 		return nil
 	}
 	return []effect{vouch{vouchWatched}}
@@ -228,10 +227,7 @@ func (b *shardBehavior) onFired(now time.Time, err error) []effect {
 		return b.failed(now, err)
 	}
 	b.fired = true
-	var e []effect
-	if b.shared {
-		e = append(e, vouch{vouchArming})
-	}
+	e := []effect{vouch{vouchArming}}
 	between := min(max(minWakeGap, time.Duration(b.listeners())*gapPerListener), maxWakeGap)
 	if gap := between - now.Sub(b.lastWake); gap > 0 {
 		b.phase = shardPausing
@@ -248,11 +244,7 @@ func (b *shardBehavior) failed(now time.Time, err error) []effect {
 	if layer.KindOf(err) == layer.NotFound {
 		b.phase = shardGone
 	}
-	e := []effect{b.wake(now), after{b.backoff.next(), armNow{b.epoch}}}
-	if b.shared {
-		e = append(e, vouch{vouchNothing})
-	}
-	return append(e, b.look()...)
+	return append([]effect{vouch{vouchNothing}, b.wake(now), after{b.backoff.next(), armNow{b.epoch}}}, b.look()...)
 }
 
 func (b *shardBehavior) wake(now time.Time) effect {

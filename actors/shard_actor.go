@@ -20,8 +20,7 @@ func (s *System) shardSpec(db Database, shard layer.ShardID) spec {
 					_, n, _ := s.hub.figures(db, shard)
 					return n
 				},
-				patience: s.o.Beat / 3, shared: s.o.Peers != nil,
-				linger: s.o.Linger, backoff: newBackoff(10*time.Millisecond, 5*time.Second),
+				patience: s.o.Beat / 3, linger: s.o.Linger, backoff: newBackoff(10*time.Millisecond, time.Second),
 			}
 		},
 		live: func(facts any) any {
@@ -31,6 +30,7 @@ func (s *System) shardSpec(db Database, shard layer.ShardID) spec {
 			return f
 		},
 		perform: func(sh *shell, e effect) { s.performShard(sh, k, e) },
+		ended:   func() { s.vouch(k, vouchNothing, nil) },
 	}
 }
 
@@ -42,7 +42,7 @@ func (s *System) elsewhere(k shardKey) (owner string, covered bool) {
 	if owner = s.Owner(k.db, k.shard); owner == s.o.Node {
 		return "", false
 	}
-	return owner, s.exchange.covered(k, owner)
+	return owner, s.exchange.covered(s.now(), k, owner)
 }
 
 func (s *System) performShard(sh *shell, k shardKey, e effect) {
@@ -77,8 +77,13 @@ func (s *System) performShard(sh *shell, k shardKey, e effect) {
 	case unfollow:
 		s.send(s.exchange.unfollow(k))
 	case vouch:
-		for member, l := range s.hub.vouch(k.db, k.shard, e.vouching, s.now()) {
-			s.o.Peers.Send(member, l.encode())
-		}
+		s.vouch(k, e.vouching, sh.rec)
+	}
+}
+
+// vouch notes whether the actor of a shard watches, and tells those who follow it here.
+func (s *System) vouch(k shardKey, v vouching, by *record) {
+	for member, l := range s.hub.vouch(k.db, k.shard, v, by, s.now()) {
+		s.o.Peers.Send(member, l.encode())
 	}
 }

@@ -64,6 +64,8 @@ type spec struct {
 	perform func(s *shell, e effect)
 	// failed, where not nil, is told about each failure.
 	failed func(reason string)
+	// ended, where not nil, is told that the actor has failed or stopped, by its own goroutine: what it has promised does not hold any more.
+	ended func()
 	// live, where not nil, brings the behavior's facts up to the moment when somebody looks; from any goroutine.
 	live func(facts any) any
 }
@@ -108,9 +110,11 @@ func (s *System) props(parent *record, sp spec) *actor.Props {
 // Receive is called by protoactor, one message at a time.
 func (s *shell) Receive(c actor.Context) {
 	begin := s.sys.now()
+	s.rec.begin(begin)
 	s.context = c
 	defer func() {
 		s.context = nil
+		s.rec.end()
 		s.sys.figures.received(s.spec.kind, s.sys.now().Sub(begin))
 		if p := recover(); p != nil {
 			s.fail(c, recovered(p))
@@ -130,6 +134,9 @@ func (s *shell) Receive(c actor.Context) {
 			s.end()
 		}
 	case *actor.Stopped:
+		if s.spec.ended != nil {
+			s.spec.ended()
+		}
 		s.rec.detach()
 		s.sys.figures.stopped(s.spec.kind)
 	case *actor.Terminated:
@@ -156,6 +163,7 @@ func (s *shell) step(message any) {
 	if s.life == nil || s.life.Err() != nil {
 		return // stopping
 	}
+	inject(s.spec.kind)
 	effects := s.b.step(s.sys.now(), message)
 	state, facts := s.b.status()
 	s.rec.set(state, facts)
@@ -240,6 +248,9 @@ func (s *shell) fail(c actor.Context, p crash) {
 	}
 	if s.end != nil {
 		s.end()
+	}
+	if s.spec.ended != nil {
+		s.spec.ended()
 	}
 	panic(failure{rec: s.rec, reason: reason, notify: s.spec.failed})
 }

@@ -102,7 +102,70 @@ func TestRecord_Failed(t *testing.T) {
 	if pause := r.failed(now.Add(time.Hour), "later"); pause != 0 {
 		t.Errorf("a failure an hour later waits %v", pause)
 	}
+	for at, want := range map[time.Duration]int{19 * time.Second: 20, failureWindow + 9*time.Second: 11, failureWindow + time.Minute: 0} {
+		if n, reason := recordWith(20).failures(now.Add(at)); n != want || reason != "again" {
+			t.Errorf("after %v: %d failures (%s), want %d", at, n, reason, want)
+		}
+	}
 	if n := r.snapshot(); n.Restarts != 21 || n.LastFailure != "later" || n.State != stateRestarting {
 		t.Errorf("snapshot %+v", n)
 	}
 }
+
+// recordWith is an actor that has failed so many times, once a second.
+func recordWith(failures int) *record {
+	r := newRecord(nil, "x", "", time.Unix(0, 0))
+	for i := range failures {
+		r.failed(time.Unix(1000+int64(i), 0), "again")
+	}
+	return r
+}
+
+// An actor that is at work on one message for long keeps no promise, and the listeners look by themselves meanwhile.
+func TestHub_AStuckActor(t *testing.T) {
+	db, start := namedDatabase{}, time.Unix(1000, 0)
+	h := newHub()
+	r := newRecord(nil, "shard", "a", start)
+	ch := make(chan struct{}, 1)
+	h.add(db, "a", ch)
+	h.vouch(db, "a", vouchWatched, r, start)
+	nobody := func(time.Time, shardKey) bool { return false }
+	woken := func(at time.Duration) bool {
+		h.wakeUnheard(start.Add(at), time.Second, nobody)
+		select {
+		case <-ch:
+			return true
+		default:
+			return false
+		}
+	}
+	told := func(at time.Duration, reached bool) bool {
+		st, _ := h.follow(db, "a", "n2", follower{key: 1}, reached, start.Add(at))
+		return st.Watched
+	}
+	if !told(time.Second, true) || told(time.Second, false) {
+		t.Error("a follower is told otherwise than that the actor watches where the store can be reached")
+	}
+	r.begin(start.Add(10 * time.Second))
+	if !told(10*time.Second+armingLimit/2, true) || told(11*time.Second, true) {
+		t.Error("a follower is told that a stuck actor watches")
+	}
+	for at, want := range []bool{10: false, 11: false, 12: true, 13: true} {
+		if got := at >= 10 && woken(time.Duration(at)*time.Second); got != want {
+			t.Errorf("woken at %d s: %v", at, got)
+		}
+	}
+	r.end()
+	if !told(14*time.Second, true) || woken(14*time.Second) || woken(16*time.Second) {
+		t.Error("the actor is not relied on any more after it went on")
+	}
+	h.vouch(db, "a", vouchNothing, nil, start.Add(20*time.Second))
+	if told(20*time.Second, true) || woken(20*time.Second) || !woken(21*time.Second) {
+		t.Error("the promise of an actor that failed holds")
+	}
+}
+
+// namedDatabase is a database that has nothing but a name.
+type namedDatabase struct{ Database }
+
+func (namedDatabase) Name() string { return "cities" }

@@ -13,6 +13,9 @@ type Store interface {
 	// Database opens a database by name. The same database is the same value each time.
 	Database(ctx context.Context, name string) (Database, error)
 
+	// Reach returns when the store has answered a question that was asked after the call.
+	Reach(ctx context.Context) error
+
 	// The job queue: see layer.Store.
 	Enqueue(ctx context.Context, typ, id string, data []byte) error
 	Job(ctx context.Context, typ, id string) (*layer.Job, kv.Watch, error)

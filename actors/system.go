@@ -22,6 +22,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/divandb/divan/layer"
+	"golang.org/x/sync/singleflight"
 )
 
 // Options of Start. The zero value of a field is its default.
@@ -41,7 +42,7 @@ type Options struct {
 	// Linger is how long an actor without work is kept. 10 s by default.
 	Linger time.Duration
 	// Beat paces what nodes tell each other about changes shards: a node whose listeners hear of a shard from another one that has fallen silent watches by
-	// itself after three of them. 300 ms by default.
+	// itself after three of them. 250 ms by default.
 	Beat time.Duration
 	// Lease is how long a job is this node's without a sign of life; another takes it over after that. 6 s by default.
 	Lease time.Duration
@@ -78,6 +79,9 @@ type System struct {
 	hub         *hub
 	exchange    *exchange
 	builds      *builds
+	probes      singleflight.Group
+	reached     atomic.Int64    // when the newest question that the store has answered was asked, in nanoseconds since began
+	began       time.Time       // the System
 	placement   <-chan struct{} // receives after changes; nil without peers
 	unsubscribe func()
 
@@ -139,7 +143,7 @@ func Start(o Options) (*System, error) {
 		o.Linger = 10 * time.Second
 	}
 	if o.Beat == 0 {
-		o.Beat = 300 * time.Millisecond
+		o.Beat = 250 * time.Millisecond
 	}
 	if o.Lease == 0 {
 		o.Lease = 6 * time.Second
@@ -166,7 +170,8 @@ func Start(o Options) (*System, error) {
 		o.WarmGather = 250 * time.Millisecond
 	}
 	s := &System{o: o, store: o.Store, log: o.Logger, proto: o.System, hub: newHub(), builds: newBuilds(), figures: newFigures(o.System)}
-	s.exchange, s.unsubscribe = newExchange(s.now()), func() {}
+	s.began = s.now()
+	s.exchange, s.unsubscribe = newExchange(o.Beat, s.now()), func() {}
 	if o.Peers != nil {
 		s.placement, s.unsubscribe = o.Peers.Subscribe()
 	}
@@ -180,6 +185,7 @@ func Start(o Options) (*System, error) {
 		s.unsubscribe()
 		return nil, fmt.Errorf("actors: start the root: %w", err)
 	}
+	s.io.Go(s.guard)
 	return s, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -41,6 +42,7 @@ type record struct {
 	since          time.Time
 	mailbox        actor.Mailbox       // set before the actor runs
 	live           func(facts any) any // spec.live
+	begun          atomic.Int64        // when the message that the actor is at work on came to it, in nanoseconds since the first start; 0: none
 
 	mu struct {
 		sync.Mutex
@@ -88,6 +90,22 @@ func (r *record) detach() {
 			delete(p.mu.children, r.id)
 		}
 	}
+}
+
+// begin and end note that the actor is at work on a message. The time since the first start is monotonic.
+func (r *record) begin(now time.Time) { r.begun.Store(max(1, int64(now.Sub(r.since)))) }
+func (r *record) end()                { r.begun.Store(0) }
+
+// busy is for how long the actor has been at work on one message.
+func (r *record) busy(now time.Time) time.Duration {
+	if r == nil {
+		return 0
+	}
+	begun := r.begun.Load()
+	if begun == 0 {
+		return 0
+	}
+	return now.Sub(r.since) - time.Duration(begun)
 }
 
 func (r *record) set(state string, facts any) {

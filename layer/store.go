@@ -137,6 +137,14 @@ func (s *Store) Close() error {
 	return s.ids.clear(ctx, s.engine)
 }
 
+// Reach returns when the engine has answered a question that was asked after the call. It costs one read version.
+func (s *Store) Reach(ctx context.Context) error {
+	tx := s.engine.Begin(ctx)
+	defer tx.Cancel()
+	_, err := tx.ReadVersion().Wait()
+	return err
+}
+
 // keepHouse clears transaction ids once a second, and once an hour what dead nodes left behind.
 func (s *Store) keepHouse(ctx context.Context) {
 	tick := time.NewTicker(time.Second)

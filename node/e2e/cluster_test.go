@@ -35,15 +35,23 @@ type clusterOf struct {
 	dir   string
 	store string // where the first node serves its store
 	nodes []*process
+
+	binary  string         // of all nodes
+	storage map[int]string // in place of what a node has there otherwise
 }
 
 func startCluster(t *testing.T, n int) *clusterOf {
 	t.Helper()
-	c := &clusterOf{t: t, dir: t.TempDir(), store: freeAddr(t), nodes: make([]*process, n)}
+	c := newCluster(t, n)
 	for i := range n {
 		c.start(i)
 	}
 	return c
+}
+
+// newCluster is a cluster of which no node runs yet.
+func newCluster(t *testing.T, n int) *clusterOf {
+	return &clusterOf{t: t, dir: t.TempDir(), store: freeAddr(t), nodes: make([]*process, n), binary: divan}
 }
 
 // start starts node i, the first one with the store, with ports it had before if it ran before.
@@ -54,6 +62,9 @@ func (c *clusterOf) start(i int) {
 		storage = fmt.Sprintf("{engine: fdb, cluster_file: '%s', directory: '%s'}", testCluster, storeDirectory(c.dir))
 	} else if i == 0 {
 		storage = fmt.Sprintf("{engine: embedded, listen: '%s', secret: 'a shared secret'}", c.store)
+	}
+	if s := c.storage[i]; s != "" {
+		storage = s
 	}
 	if i > 0 {
 		join = "'" + c.nodes[0].ready["gossip"] + "'"
@@ -71,7 +82,7 @@ func (c *clusterOf) start(i int) {
 	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte(text), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
-	c.nodes[i] = launch(c.t, dir)
+	c.nodes[i] = launchBinary(c.t, c.binary, nil, dir)
 	c.nodes[i].waitReady()
 }
 

@@ -1,0 +1,178 @@
+package actors_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// sickStore is a store as one node sees it whose way to the store, or whose actor, has a fault. Other nodes use the store itself.
+type sickStore struct {
+	*store
+	db    *sickDatabase
+	probe atomic.Pointer[func(ctx context.Context) error]
+}
+
+// sickDatabase is a database as that node sees it.
+type sickDatabase struct {
+	*database
+	watch atomic.Pointer[func(ctx context.Context, w kv.Watch, err error) (kv.Watch, error)]
+}
+
+func newSickStore(s *store, db *database) *sickStore {
+	return &sickStore{store: s, db: &sickDatabase{database: db}}
+}
+
+func (s *sickStore) Database(ctx context.Context, name string) (actors.Database, error) {
+	if _, err := s.store.Database(ctx, name); err != nil {
+		return nil, err
+	}
+	return s.db, nil
+}
+
+func (s *sickStore) Reach(ctx context.Context) error {
+	if f := s.probe.Load(); f != nil {
+		return (*f)(ctx)
+	}
+	return nil
+}
+
+func (d *sickDatabase) WatchShard(ctx context.Context, shard layer.ShardID) (kv.Watch, layer.Seq, error) {
+	w, seq, err := d.database.WatchShard(ctx, shard)
+	if f := d.watch.Load(); f != nil {
+		w, err = (*f)(ctx, w, err)
+	}
+	return w, seq, err
+}
+
+// panicking is a fault of WatchShard.
+func panicking(_ context.Context, w kv.Watch, _ error) (kv.Watch, error) {
+	w.Cancel()
+	panic("an injected bug")
+}
+
+// panickyWatch fires as the one below it, and then fails its reader.
+type panickyWatch struct{ kv.Watch }
+
+func (panickyWatch) Err() error { panic("an injected bug") }
+
+// deafWatch never fires: its connection is broken, and nobody knows.
+type deafWatch struct {
+	kv.Watch
+	never chan struct{}
+	once  *sync.Once
+}
+
+func (w deafWatch) Done() <-chan struct{} { return w.never }
+func (w deafWatch) Err() error            { return context.Canceled }
+
+func (w deafWatch) Cancel() {
+	w.Watch.Cancel()
+	w.once.Do(func() { close(w.never) })
+}
+
+// Whatever fails on the node that a shard's actor is placed on, listeners there and elsewhere hear of every commit.
+func TestPeers_TheOwnerFails(t *testing.T) {
+	type fault = func(ctx context.Context, w kv.Watch, err error) (kv.Watch, error)
+	hang := func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	cases := []struct {
+		name  string
+		watch fault
+		probe func(ctx context.Context) error
+		fire  bool // what is armed fires once when the fault begins
+		local bool // listeners of the node itself can hear too
+	}{
+		{name: "its actor panics when it arms a watch", fire: true, local: true,
+			watch: panicking},
+		{name: "its actor arms a watch and panics when it fires", fire: true, local: true,
+			watch: func(_ context.Context, w kv.Watch, err error) (kv.Watch, error) { return panickyWatch{w}, err }},
+		{name: "it cannot arm a watch", fire: true, local: true,
+			watch: func(_ context.Context, w kv.Watch, _ error) (kv.Watch, error) {
+				w.Cancel()
+				return nil, errInjected
+			}},
+		{name: "arming a watch never ends", fire: true, local: true,
+			watch: func(ctx context.Context, w kv.Watch, _ error) (kv.Watch, error) {
+				w.Cancel()
+				return nil, hang(ctx)
+			}},
+		{name: "its connection is silent and it does not know",
+			watch: func(_ context.Context, w kv.Watch, err error) (kv.Watch, error) {
+				return deafWatch{w, make(chan struct{}), new(sync.Once)}, err
+			}, probe: hang, fire: true},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			db := newDatabase("cities")
+			s := newStore(t, db)
+			sick := newSickStore(s, db)
+			m := newMesh()
+			m.place("cities/a", "n1")
+			s1, s2, s3 := m.startNode(t, sick, "n1"), m.startNode(t, s, "n2"), m.startNode(t, s, "n3")
+			all := append(listen(t, s2, db, 2, "a"), listen(t, s3, db, 2, "a")...)
+			if tc.local {
+				all = append(all, listen(t, s1, sick.db, 2, "a")...)
+			}
+			settled(t, db, 1, map[*actors.System]string{s1: "watching", s2: "following", s3: "following"})
+			sick.db.watch.Store(&tc.watch)
+			if tc.probe != nil {
+				sick.probe.Store(&tc.probe)
+			}
+			if tc.fire {
+				db.set(func() { db.watches.fire("a", nil) })
+			}
+			for i := range 20 {
+				time.Sleep(time.Duration(i) * time.Millisecond) // other moments of the fault
+				all.drain()
+				db.commit("a")
+				all.wake(t, fmt.Sprintf("commit %d", i))
+			}
+			sick.db.watch.Store(nil)
+			sick.probe.Store(nil)
+			if tc.local && !strings.Contains(tc.name, "never ends") {
+				settled(t, db, 1, map[*actors.System]string{s1: "watching", s2: "following", s3: "following"})
+			}
+			all.drain()
+			db.commit("a")
+			all.wake(t, "a commit after the fault")
+		})
+	}
+}
+
+// A node alone whose shard actor keeps failing still delivers, says so, and is well again later.
+func TestSystem_Degraded(t *testing.T) {
+	db := newDatabase("cities")
+	sick := newSickStore(newStore(t, db), db)
+	s := startStore(t, sick, nil)
+	ch, cancel := s.Listen(sick.db, "a")
+	defer cancel()
+	receives(t, ch, "first")
+	if d := s.Degraded(); d != nil {
+		t.Errorf("degraded at the start: %q", d)
+	}
+	bug := panicking
+	sick.db.watch.Store(&bug)
+	for range 3 {
+		drain(ch)
+		db.commit("a")
+		receives(t, ch, "a commit")
+	}
+	eventually(t, func() string {
+		if d := s.Degraded(); len(d) != 1 || !strings.HasPrefix(d[0], "actor_failing: ") || !strings.Contains(d[0], "shard:a") ||
+			!strings.Contains(d[0], "an injected bug") {
+			return fmt.Sprintf("reasons %q", d)
+		}
+		return ""
+	})
+}
