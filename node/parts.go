@@ -132,11 +132,15 @@ func (n *Node) readAdmins(context.Context) error {
 	if len(secret) == 0 {
 		secret = n.store.Secret()
 	}
-	var err error
+	proxies, err := auth.ParseProxies(n.cfg.HTTP.Proxies)
+	if err != nil {
+		return err
+	}
 	n.auth, err = auth.New(auth.Options{
 		Admins: n.cfg.Admins, AdminPasswords: n.cfg.AdminPassword, Dir: n.cfg.Data, Exposed: n.cfg.Exposed(),
 		Users: userDocuments{n.store}, Secret: secret, Timeout: a.Timeout, PersistentCookies: a.PersistentCookies, SameSite: a.SameSite,
 		RequireUser: a.RequireUser, Iterations: a.Iterations, Logger: n.log,
+		Lockout: auth.Lockout(a.Lockout), Proxies: proxies,
 	})
 	return err
 }

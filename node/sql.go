@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"net"
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/layer"
@@ -11,6 +12,7 @@ import (
 	"github.com/divandb/divan/query"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
+	"github.com/divandb/divan/query/sqlstate"
 )
 
 // serveSQL starts answering on the SQL port.
@@ -82,9 +84,16 @@ type sqlCredentials struct{ auth *auth.Authenticator }
 func (c sqlCredentials) Required() bool { return !c.auth.Open() }
 
 // Verifier implements pgwire.Credentials. For a name that cannot log in there are keys too, which no password fits.
-func (c sqlCredentials) Verifier(ctx context.Context, user string) (pgwire.Verifier, bool, error) {
-	keys, err := c.auth.SCRAMKeys(ctx, user)
-	return pgwire.Verifier{Salt: keys.Salt, Iterations: keys.Iterations, StoredKey: keys.StoredKey, ServerKey: keys.ServerKey}, true, err
+func (c sqlCredentials) Verifier(ctx context.Context, user string, remote net.Addr) (pgwire.Verifier, bool, error) {
+	s, err := c.auth.SCRAM(ctx, user, remote)
+	var refused *layer.Error
+	if errors.As(err, &refused) && refused.Kind == layer.Forbidden {
+		return pgwire.Verifier{}, false, sqlstate.New(sqlstate.InvalidAuthorization, "%s", refused.Reason)
+	}
+	return pgwire.Verifier{
+		Salt: s.Salt, Iterations: s.Iterations, StoredKey: s.StoredKey, ServerKey: s.ServerKey,
+		Admin: s.Admin, Succeeded: s.Succeeded, Failed: s.Failed,
+	}, true, err
 }
 
 func sessions(server *query.Server) []sqlreads.Session {

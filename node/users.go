@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/divandb/divan/layer"
@@ -32,6 +33,9 @@ func (u userDocuments) document(ctx context.Context, id string) (doc []byte, con
 	return nil, false, err
 }
 
+// retryLogin is after how many seconds a client is to try again that came while too many others logged in.
+const retryLogin = "5"
+
 // authenticator shows auth to the HTTP side.
 type authenticator struct{ *auth.Authenticator }
 
@@ -39,6 +43,9 @@ type authenticator struct{ *auth.Authenticator }
 func (a authenticator) Authenticate(r *http.Request, h http.Header) (api.User, error) {
 	u, err := a.Authenticator.Authenticate(r)
 	if err != nil {
+		if errors.Is(err, auth.ErrBusy) {
+			h.Set("Retry-After", retryLogin)
+		}
 		return api.User{}, err
 	}
 	a.Renew(h, r, u)
@@ -47,7 +54,11 @@ func (a authenticator) Authenticate(r *http.Request, h http.Header) (api.User, e
 
 // ServeSession implements api.Authenticator.
 func (a authenticator) ServeSession(w http.ResponseWriter, r *http.Request, u api.User) error {
-	return a.Authenticator.ServeSession(w, r, auth.UserCtx{UserCtx: userCtx(u), Handler: u.Handler})
+	err := a.Authenticator.ServeSession(w, r, auth.UserCtx{UserCtx: userCtx(u), Handler: u.Handler})
+	if errors.Is(err, auth.ErrBusy) {
+		w.Header().Set("Retry-After", retryLogin)
+	}
+	return err
 }
 
 // HasAdmins implements api.Authenticator.

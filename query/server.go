@@ -35,7 +35,7 @@ type Options struct {
 	// TLS, when not nil, is offered; RequireTLS insists on it.
 	TLS        *tls.Config
 	RequireTLS bool
-	// MaxSessions answers 53300 beyond it; 0 is 256.
+	// MaxSessions answers 53300 beyond it; 0 is 256. The last few are for admins alone.
 	MaxSessions int
 	Log         *slog.Logger
 }

@@ -7,9 +7,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"slices"
 	"strings"
@@ -61,16 +62,23 @@ type Options struct {
 	RequireUser bool
 	// Iterations of PBKDF2 for new passwords (HashUserDocument).
 	Iterations int
-	Logger     *slog.Logger
+	// Lockout refuses log-ins after several wrong passwords. The zero value refuses none.
+	Lockout Lockout
+	// Proxies are believed when they say in X-Forwarded-For where a request comes from.
+	Proxies []netip.Prefix
+	Logger  *slog.Logger
 }
 
 // Authenticator is safe for concurrent use.
 type Authenticator struct {
-	o        Options
-	admins   *adminSet
-	verified *verifiedCache
-	slow     chan struct{} // a place per password hashing under way, so that wrong passwords cannot take every CPU
-	decoy    Hash          // hashed against when there is no such user, so that answers take the same time
+	o      Options
+	admins *adminSet
+	// verified are credentials that passed the slow hash, with that hash. Wrong ones are not remembered: each costs its slow hash.
+	verified *remembered
+	failures *failureCounts
+	slow     *turns      // at hashing, so that wrong passwords cannot take every CPU
+	known    *remembered // names that have logged in
+	decoy    Hash        // hashed against when there is no such user, so that answers take the same time
 }
 
 // New reads and checks the admins.
@@ -80,17 +88,21 @@ func New(o Options) (*Authenticator, error) {
 	}
 	a := &Authenticator{
 		o:        o,
-		verified: newVerifiedCache(),
-		slow:     make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
+		verified: newRemembered(),
+		slow:     newTurns(max(1, runtime.GOMAXPROCS(0)/2)),
+		known:    newRemembered(),
 	}
 	always := map[string]Hash{}
 	for name, password := range o.AdminPasswords {
-		// The password is in the open already (a process list), so the fewest iterations do. The salt depends on nothing but
-		// secrets, so that nodes with the same secret and admin accept each other's sessions.
+		// As many iterations as for any other name: a wrong password that is refused sooner would tell which names are admins.
+		// The salt depends on nothing but secrets, so that nodes with the same secret and admin accept each other's sessions.
 		salt := mac(o.Secret, "admin "+name+":"+password)[:16]
-		always[name] = newSCRAM(password, salt, scramMinIterations)
+		always[name] = newSCRAM(password, salt, max(scramMinIterations, o.Iterations))
 	}
 	var err error
+	if a.failures, err = newFailureCounts(o.Lockout); err != nil {
+		return nil, err
+	}
 	if a.admins, err = newAdminSet(o.Dir, o.Admins, always); err != nil {
 		return nil, err
 	}
@@ -148,11 +160,8 @@ func (a *Authenticator) recognise(r *http.Request) (UserCtx, error) {
 	if !ok {
 		return anonymous(a.Open()), nil
 	}
-	acc, err := a.login(r.Context(), name, password)
+	acc, err := a.login(r.Context(), a.clientAddr(r), name, password)
 	if err != nil {
-		if errors.Is(err, errWrongPassword) {
-			a.o.Logger.Warn("authentication failed", "user", name, "from", r.RemoteAddr)
-		}
 		return UserCtx{}, err
 	}
 	return acc.userCtx("default"), nil
@@ -176,9 +185,9 @@ func basicCredentials(header string) (name, password string, ok bool) {
 	return name, password, true
 }
 
-// login checks a password. The slow hash runs once per credentials: they are remembered, bound to the stored hash, so that a
-// changed password is noticed at once.
-func (a *Authenticator) login(ctx context.Context, name, password string) (account, error) {
+// login checks a password that came from an address. The slow hash runs once per credentials: they are remembered, bound to the
+// stored hash, so that a changed password is noticed at once. It is as slow for a name that does not exist.
+func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, password string) (account, error) {
 	acc, found, err := a.account(ctx, name)
 	if err != nil {
 		return account{}, err
@@ -187,44 +196,89 @@ func (a *Authenticator) login(ctx context.Context, name, password string) (accou
 	if !found {
 		h = a.decoy
 	}
-	key := a.verified.key(name, password, h)
-	if a.verified.has(key) {
-		return acc, nil
-	}
-	if err := a.takeTurn(ctx); err != nil {
+	attempt := a.failures.attempt(from, name, h.salt)
+	if err := a.lockedOut(attempt, name, from); err != nil {
 		return account{}, err
 	}
-	defer func() { <-a.slow }()
-	if a.verified.has(key) { // while waiting, another request with the same credentials was first
+	stored := h.String()
+	if a.verified.has(name, password, stored) {
 		return acc, nil
 	}
+	if err := a.slow.take(ctx, from, a.known.has(name)); err != nil {
+		return account{}, err
+	}
+	defer a.slow.give()
+	// Meanwhile others may have tried the same.
+	if a.verified.has(name, password, stored) {
+		return acc, nil
+	}
+	if err := a.lockedOut(attempt, name, from); err != nil {
+		return account{}, err
+	}
 	if !h.Matches(password) || !found {
+		h.delay(a.decoy)
+		a.wrongPassword(attempt, name, from)
 		return account{}, errWrongPassword
 	}
-	a.verified.add(key)
+	a.verified.add(name, password, stored)
+	a.known.add(name)
 	return acc, nil
 }
 
-// takeTurn waits until one more password may be hashed. Give the turn back by receiving from slow.
-func (a *Authenticator) takeTurn(ctx context.Context) error {
-	select {
-	case a.slow <- struct{}{}:
+// lockedOut is the error for an attempt that has failed too often.
+func (a *Authenticator) lockedOut(at attempt, name string, from netip.Addr) error {
+	if !a.failures.reached(at) {
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	a.o.Logger.Warn("too many wrong passwords", "user", name, "from", from, "lockout", a.o.Lockout.Mode)
+	if a.o.Lockout.Mode != LockoutEnforce {
+		return nil
+	}
+	return errLockedOut
 }
 
-// SCRAMKeys returns what the SQL port needs to authenticate name. For a name that cannot log in the keys are made up, always the same ones for
-// a name, so that the exchange runs to its end and fails there, as with a wrong password.
-func (a *Authenticator) SCRAMKeys(ctx context.Context, name string) (SCRAMKeys, error) {
+func (a *Authenticator) wrongPassword(at attempt, name string, from netip.Addr) {
+	a.failures.add(at)
+	a.o.Logger.Warn("authentication failed", "user", name, "from", from)
+}
+
+// SCRAM is what the SQL port needs to authenticate one client.
+type SCRAM struct {
+	SCRAMKeys
+	// Admin is whether the name is a server admin's.
+	Admin bool
+	// Succeeded and Failed are told how the exchange ended. One that is broken off counts as neither.
+	Succeeded, Failed func()
+}
+
+// SCRAM returns the keys for a client at remote that says to be name. For a name that cannot log in the keys are made up, always the
+// same ones for a name, so that the exchange runs to its end and fails there, as with a wrong password. The error is Forbidden after
+// too many wrong passwords, or the store's.
+func (a *Authenticator) SCRAM(ctx context.Context, name string, remote net.Addr) (SCRAM, error) {
 	acc, found, err := a.account(ctx, name)
 	if err != nil {
-		return SCRAMKeys{}, err
+		return SCRAM{}, err
 	}
+	h, from := acc.hash, remoteAddr(remote)
+	if !found {
+		h = a.decoy
+	}
+	attempt := a.failures.attempt(from, name, h.salt)
+	if err := a.lockedOut(attempt, name, from); err != nil {
+		return SCRAM{}, err
+	}
+	return SCRAM{
+		SCRAMKeys: a.scramKeys(acc, found, name),
+		Admin:     slices.Contains(acc.roles, AdminRole),
+		Succeeded: func() { a.known.add(name) },
+		Failed:    func() { a.wrongPassword(attempt, name, from) },
+	}, nil
+}
+
+func (a *Authenticator) scramKeys(acc account, found bool, name string) SCRAMKeys {
 	if found {
 		if keys, ok := acc.hash.SCRAM(); ok {
-			return keys, nil
+			return keys
 		}
 		a.o.Logger.Warn("user cannot log in over sql: the stored password is not hashed with sha256; set it again", "user", name)
 	}
@@ -233,7 +287,7 @@ func (a *Authenticator) SCRAMKeys(ctx context.Context, name string) (SCRAMKeys, 
 		Iterations: max(scramMinIterations, a.o.Iterations),
 		StoredKey:  mac(a.o.Secret, "stored "+name),
 		ServerKey:  mac(a.o.Secret, "server "+name),
-	}, nil
+	}
 }
 
 // User is the name and roles of somebody who has logged in elsewhere. Unauthorized where there is no such user any more.

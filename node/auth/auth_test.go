@@ -233,7 +233,7 @@ func TestAuthenticator_SlowHashOnce(t *testing.T) {
 	}
 }
 
-func TestAuthenticator_SCRAMKeys(t *testing.T) {
+func TestAuthenticator_SCRAM(t *testing.T) {
 	a, db := newAuth(t, nil)
 	db.set("old", `{"password_scheme":"pbkdf2","salt":"5e11b9a9228414ab92541beeeacbf125","iterations":10,
 		"derived_key":"2d86831c82b440b8887169bd2eebb356821d621b","name":"old","roles":[],"type":"user"}`)
@@ -242,15 +242,15 @@ func TestAuthenticator_SCRAMKeys(t *testing.T) {
 		known          bool // to the SQL port
 		user           bool
 	}{{"root", "sesame", true, true}, {"jan", "relax", true, true}, {"ghost", "", false, false}, {"old", "secret", false, true}} {
-		keys, err := a.SCRAMKeys(t.Context(), c.name)
+		keys, err := a.SCRAM(t.Context(), c.name, nil)
 		if err != nil || len(keys.StoredKey) != 32 || len(keys.ServerKey) != 32 || len(keys.Salt) == 0 || keys.Iterations < 4096 {
 			t.Errorf("%s: keys that no exchange can use: %+v, %v", c.name, keys, err)
 			continue
 		}
-		if known := clientFits(t, keys, c.password); known != c.known {
+		if known := clientFits(t, keys.SCRAMKeys, c.password); known != c.known {
 			t.Errorf("%s: the password fits: %v", c.name, known)
 		}
-		again, err := a.SCRAMKeys(t.Context(), c.name)
+		again, err := a.SCRAM(t.Context(), c.name, nil)
 		if err != nil || string(again.Salt) != string(keys.Salt) {
 			t.Errorf("%s: the salt changes, which tells that there is no such user", c.name)
 		}
@@ -260,7 +260,7 @@ func TestAuthenticator_SCRAMKeys(t *testing.T) {
 		}
 	}
 	db.err = errors.New("down")
-	if _, err := a.SCRAMKeys(t.Context(), "jan"); err == nil {
+	if _, err := a.SCRAM(t.Context(), "jan", nil); err == nil {
 		t.Error("a store that fails went unnoticed")
 	}
 }

@@ -201,6 +201,14 @@ func (h Hash) Matches(password string) bool {
 	return ok
 }
 
+// delay spends the time that a hash like other takes longer than h, so that the time of a refusal does not tell names with fewer
+// iterations from names that do not exist.
+func (h Hash) delay(other Hash) {
+	if more := other.iterations - h.iterations; more > 0 {
+		derive(sha256.New, "", other.salt, more, sha256.Size)
+	}
+}
+
 func (h Hash) matches(password string) bool {
 	if h.scheme == schemeSimple {
 		digest := sha1.Sum([]byte(password + h.salt))

@@ -70,9 +70,8 @@ func (a *Authenticator) startSession(w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	acc, err := a.login(r.Context(), name, password)
+	acc, err := a.login(r.Context(), a.clientAddr(r), name, password)
 	if errors.Is(err, errWrongPassword) {
-		a.o.Logger.Warn("authentication failed", "user", name, "from", r.RemoteAddr)
 		a.clearCookie(w.Header(), r)
 		if target := r.URL.Query().Get("fail"); target != "" {
 			return redirect(w, target)

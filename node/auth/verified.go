@@ -4,60 +4,54 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"fmt"
+	"encoding/binary"
 	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// verifiedSize bounds the cache: 32 bytes each, so its memory does not matter, only that it ends.
-const verifiedSize = 4096
+// rememberedSize bounds a set of digests: 32 bytes each, so its memory does not matter, only that it ends.
+const rememberedSize = 4096
 
-// verifiedCache remembers credentials that passed the slow hash, as keyed digests that are of no use outside this process.
-// Failures are not remembered: each wrong password costs its slow hash.
-type verifiedCache struct {
+// remembered is a bounded set of texts, kept as digests that are of no use outside this process. What was used least recently goes
+// first. It is safe for concurrent use.
+type remembered struct {
 	secret [32]byte
 	mu     struct {
 		sync.Mutex
-		known map[verifiedKey]struct{}
-		order []verifiedKey // a ring of the keys in known, the oldest at next once it is full
-		next  int
+		set *simplelru.LRU[[sha256.Size]byte, struct{}]
 	}
 }
 
-type verifiedKey [sha256.Size]byte
-
-func newVerifiedCache() *verifiedCache {
-	c := &verifiedCache{}
-	rand.Read(c.secret[:])
-	c.mu.known = map[verifiedKey]struct{}{}
-	return c
+func newRemembered() *remembered {
+	r := &remembered{}
+	rand.Read(r.secret[:])
+	r.mu.set, _ = simplelru.NewLRU[[sha256.Size]byte, struct{}](rememberedSize, nil) // its only error is a size below 1
+	return r
 }
 
-// key binds a password to the hash it was checked against.
-func (c *verifiedCache) key(name, password string, h Hash) verifiedKey {
-	m := hmac.New(sha256.New, c.secret[:])
-	fmt.Fprintf(m, "%d %s %d %s %s", len(name), name, len(password), password, h)
-	return verifiedKey(m.Sum(nil))
-}
-
-func (c *verifiedCache) has(k verifiedKey) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_, ok := c.mu.known[k]
+// has reports whether the texts were added together, and keeps them for longer if so.
+func (r *remembered) has(texts ...string) bool {
+	d := digest(r.secret[:], texts...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.mu.set.Get(d)
 	return ok
 }
 
-func (c *verifiedCache) add(k verifiedKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.mu.known[k]; ok {
-		return
+func (r *remembered) add(texts ...string) {
+	d := digest(r.secret[:], texts...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.set.Add(d, struct{}{})
+}
+
+// digest is a keyed digest of several texts, in which each one's end can be told.
+func digest(secret []byte, texts ...string) [sha256.Size]byte {
+	m := hmac.New(sha256.New, secret)
+	for _, text := range texts {
+		m.Write(binary.AppendUvarint(nil, uint64(len(text))))
+		m.Write([]byte(text))
 	}
-	if len(c.mu.order) < verifiedSize {
-		c.mu.order = append(c.mu.order, k)
-	} else {
-		delete(c.mu.known, c.mu.order[c.mu.next])
-		c.mu.order[c.mu.next] = k
-		c.mu.next = (c.mu.next + 1) % verifiedSize
-	}
-	c.mu.known[k] = struct{}{}
+	return [sha256.Size]byte(m.Sum(nil))
 }

@@ -50,6 +50,13 @@ func (s *settings) check() {
 	s.within("limits.request", int64(c.Limits.Request), 1<<10, 4<<30)
 	s.within("storage.cache", int64(c.Storage.Cache), 1<<20, 1<<40)
 	s.within("auth.iterations", int64(c.Auth.Iterations), minIterations, maxIterations)
+	s.oneOf("auth.lockout.mode", c.Auth.Lockout.Mode, auth.LockoutEnforce, auth.LockoutWarn, auth.LockoutOff)
+	s.within("auth.lockout.threshold", int64(c.Auth.Lockout.Threshold), 1, 1_000_000)
+	s.within("auth.lockout.max_objects", int64(c.Auth.Lockout.MaxObjects), 1, 10_000_000)
+	s.positive("auth.lockout.lifetime", c.Auth.Lockout.Lifetime > 0)
+	if _, err := auth.ParseProxies(c.HTTP.Proxies); err != nil {
+		s.at("http.proxies", "%v", err)
+	}
 	s.positive("auth.timeout", c.Auth.Timeout.Seconds() >= 1)
 	s.positive("views.map_timeout", c.Views.MapTimeout > 0)
 	s.positive("views.reduce_timeout", c.Views.ReduceTimeout > 0)

@@ -4,7 +4,11 @@
 // found before anything is reported, each with the line it stands on (CONTRACT.md, "Program").
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/divandb/divan/node/auth"
+)
 
 // Config holds every setting. The yaml tags are the names in node.yaml; the path of a setting, in capitals and with
 // underscores, after DIVAN_ is its environment variable: storage.engine is DIVAN_STORAGE_ENGINE. The zero value is not
@@ -38,6 +42,8 @@ type HTTP struct {
 	Listen string `yaml:"listen"`
 	TLS    TLS    `yaml:"tls"`
 	CORS   CORS   `yaml:"cors"`
+	// Proxies are addresses or networks (CIDR) of reverse proxies whose X-Forwarded-For is believed.
+	Proxies []string `yaml:"proxies"`
 }
 
 // SQL is the Postgres side. With TLS files set, clients may ask for TLS; plain connections stay possible, as in Postgres.
@@ -138,7 +144,20 @@ type Auth struct {
 	// RequireUser refuses anonymous requests, but for logging in and /_up.
 	RequireUser bool `yaml:"require_user"`
 	// Iterations of PBKDF2 for new passwords of the _users database.
-	Iterations int `yaml:"iterations"`
+	Iterations int     `yaml:"iterations"`
+	Lockout    Lockout `yaml:"lockout"`
+}
+
+// Lockout refuses log-ins from an address under a name after several wrong passwords, as CouchDB's [chttpd_auth_lockout].
+type Lockout struct {
+	// Mode is enforce, warn (only the log tells) or off.
+	Mode string `yaml:"mode"`
+	// Threshold is after how many wrong passwords.
+	Threshold int `yaml:"threshold"`
+	// Lifetime is how long they count, from the first one on.
+	Lifetime time.Duration `yaml:"lifetime"`
+	// MaxObjects bounds the pairs of address and name that are remembered.
+	MaxObjects int `yaml:"max_objects"`
 }
 
 // Changes is about the change feed.
@@ -195,6 +214,7 @@ func Default() *Config {
 			Timeout:           10 * time.Minute,
 			PersistentCookies: true,
 			Iterations:        600_000,
+			Lockout:           Lockout{Mode: auth.LockoutEnforce, Threshold: 5, Lifetime: 5 * time.Minute, MaxObjects: 10_000},
 		},
 		Changes: Changes{MaxShards: 64, DefaultShards: 1},
 		Views: Views{

@@ -50,6 +50,7 @@ func TestNodeYAML_IsTheDefault(t *testing.T) {
 	want.Admins = map[string]string{}
 	want.Cluster.Join = []string{}
 	want.HTTP.CORS.Origins, want.HTTP.CORS.Methods, want.HTTP.CORS.Headers = []string{}, []string{}, []string{}
+	want.HTTP.Proxies = []string{}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("node.yaml says\n%+v\nthe default is\n%+v", got, want)
 	}

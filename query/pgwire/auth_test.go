@@ -26,7 +26,7 @@ type users map[string]pgwire.Verifier
 
 func (users) Required() bool { return true }
 
-func (u users) Verifier(_ context.Context, user string) (pgwire.Verifier, bool, error) {
+func (u users) Verifier(_ context.Context, user string, _ net.Addr) (pgwire.Verifier, bool, error) {
 	if user == "trouble" {
 		return pgwire.Verifier{}, false, errors.New("the store is gone")
 	}

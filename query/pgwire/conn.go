@@ -18,15 +18,15 @@ import (
 
 // conn is one connection. Its goroutine (run) owns every field but mu's and those marked.
 type conn struct {
-	srv       *Server
-	log       *slog.Logger
-	in        frames
-	out       *outbox
-	session   Session
-	secure    bool
-	overLimit bool
-	discard   bool   // after an error in the extended protocol, until Sync
-	row       []byte // scratch for one message
+	srv     *Server
+	log     *slog.Logger
+	in      frames
+	out     *outbox
+	session Session
+	secure  bool
+	seated  bool   // it has one of MaxConnections; written and read under Server.mu
+	discard bool   // after an error in the extended protocol, until Sync
+	row     []byte // scratch for one message
 	// Set once, before others can see them through Server.mu.
 	pid    uint32
 	secret []byte
@@ -39,6 +39,7 @@ type conn struct {
 		sync.Mutex
 		running context.CancelCauseFunc // of the statement under way, or nil
 		closing bool                    // the server shuts down
+		evicted bool                    // it has to go before it has authenticated, for others
 	}
 }
 
@@ -70,6 +71,7 @@ func (c *conn) run() {
 		}
 	}()
 	if !c.startup() {
+		c.linger()
 		return
 	}
 	c.ready()
@@ -191,17 +193,32 @@ func (c *conn) terminate() {
 	_ = c.nc.SetWriteDeadline(time.Now().Add(time.Second))
 }
 
+// evict ends a connection that is in start-up, with 53300. Any goroutine.
+func (c *conn) evict() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.evicted = true
+	_ = c.nc.SetReadDeadline(time.Unix(1, 0))
+	_ = c.nc.SetWriteDeadline(time.Now().Add(time.Second))
+}
+
+func (c *conn) isEvicted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.evicted
+}
+
 func (c *conn) isClosing() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.mu.closing
 }
 
-// deadline sets or lifts both deadlines, unless the server is closing: then the next read is to fail and to say why.
+// deadline sets or lifts both deadlines, unless the connection is to end: then the next read is to fail and to say why.
 func (c *conn) deadline(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.mu.closing {
+	if !c.mu.closing && !c.mu.evicted {
 		_ = c.nc.SetDeadline(t)
 	}
 }
@@ -271,6 +288,17 @@ func (c *conn) refuse(typ byte, e *sqlstate.Error) {
 func (c *conn) fatal(e *sqlstate.Error) {
 	c.send(errorResponse("FATAL", e))
 	_ = c.out.Flush()
+}
+
+// linger waits a moment for a client that was refused to hang up. To close a connection on which something has come that was not read
+// would make its system throw away the refusal.
+func (c *conn) linger() {
+	w, ok := c.nc.(interface{ CloseWrite() error })
+	if !ok || w.CloseWrite() != nil {
+		return
+	}
+	c.deadline(time.Now().Add(lingerTime))
+	_, _ = io.CopyN(io.Discard, c.nc, maxStartupPacket)
 }
 
 func (c *conn) ready() {

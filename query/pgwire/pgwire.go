@@ -25,8 +25,11 @@ const (
 	flushBytes       = 64 << 10
 	flushDelay       = 5 * time.Millisecond  // the longest a row waits in the buffer
 	watchDelay       = 20 * time.Millisecond // statements faster than this are not watched for a client that has gone
-	startupTimeout   = 30 * time.Second
-	maxStartupTries  = 4 // SSLRequest, GSSEncRequest, start-up, and one to spare
+	startupTimeout   = 10 * time.Second
+	lingerTime       = time.Second // for a client that was refused to read why
+	maxStarting      = 128         // connections in start-up; one more, and the oldest of them has to go
+	adminSlots       = 3           // of MaxConnections, kept for admins (PostgreSQL's superuser_reserved_connections)
+	maxStartupTries  = 4           // SSLRequest, GSSEncRequest, start-up, and one to spare
 )
 
 // Options configure a Server. Handler is required.
@@ -39,7 +42,8 @@ type Options struct {
 	TLS *tls.Config
 	// RequireTLS refuses connections without TLS with 28000.
 	RequireTLS bool
-	// MaxConnections answers 53300 beyond it; 0 is 256.
+	// MaxConnections bounds the sessions; 0 is 256. Beyond it clients get 53300. The last few are for admins alone. Connections that
+	// have not authenticated yet do not count: they have a bound and a deadline of their own.
 	MaxConnections int
 	Log            *slog.Logger
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"net"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/xdg-go/scram"
@@ -22,8 +24,9 @@ type Credentials interface {
 	// Required reports whether clients have to log in at present; if not, everybody is let in under the name they give. It is asked at each
 	// connection, since the first user may be made while the server runs.
 	Required() bool
-	// Verifier returns the SCRAM-SHA-256 verifier of user, and false when there is no such user.
-	Verifier(ctx context.Context, user string) (Verifier, bool, error)
+	// Verifier returns what a client at remote that says to be user is checked against, and false when there is no such user. A
+	// *sqlstate.Error refuses the client with that error.
+	Verifier(ctx context.Context, user string, remote net.Addr) (Verifier, bool, error)
 }
 
 // Verifier is what a server keeps instead of a password (RFC 5802, section 3).
@@ -32,6 +35,11 @@ type Verifier struct {
 	Iterations int
 	StoredKey  []byte // SHA-256(HMAC(SaltedPassword, "Client Key"))
 	ServerKey  []byte // HMAC(SaltedPassword, "Server Key")
+
+	// Admin may use the connection slots that are kept for admins.
+	Admin bool
+	// Succeeded and Failed, where they are not nil, are told how the exchange ended. One that is broken off counts as neither.
+	Succeeded, Failed func()
 }
 
 // VerifierFromSaltedPassword makes a verifier of PBKDF2-HMAC-SHA-256(password, salt, iterations, 32 bytes), which an HTTP side may
@@ -48,16 +56,22 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// authenticate runs the SASL exchange of PostgreSQL 15, section 55.3. An error is what the client gets as FATAL.
-func (c *conn) authenticate(ctx context.Context, user string) error {
-	verifier, known, err := c.srv.opts.Credentials.Verifier(ctx, user)
+// authenticate runs the SASL exchange of PostgreSQL 15, section 55.3. admin is whether the user is one. An error is what the client
+// gets as FATAL.
+func (c *conn) authenticate(ctx context.Context, user string) (admin bool, err error) {
+	verifier, known, err := c.srv.opts.Credentials.Verifier(ctx, user, c.nc.RemoteAddr())
+	if refused := (*sqlstate.Error)(nil); errors.As(err, &refused) {
+		return false, refused
+	}
 	if err != nil {
-		return &sqlstate.Error{Code: sqlstate.CannotConnectNow, Message: "cannot look up the user now", Err: err}
+		return false, &sqlstate.Error{Code: sqlstate.CannotConnectNow, Message: "cannot look up the user now", Err: err}
 	}
 	if !known {
 		// Go on with an invented verifier of a constant salt: whether a name exists is not told, neither by words nor by time.
 		key := mac(c.srv.mock[:], user)
-		verifier = VerifierFromSaltedPassword(mac(key, "password"), mac(key, "salt")[:16], mockIterations)
+		invented := VerifierFromSaltedPassword(mac(key, "password"), mac(key, "salt")[:16], mockIterations)
+		invented.Failed = verifier.Failed
+		verifier = invented
 	}
 	server, err := scram.SHA256.NewServer(func(string) (scram.StoredCredentials, error) {
 		// libpq sends an empty user name here: the one of the start-up packet counts.
@@ -67,29 +81,35 @@ func (c *conn) authenticate(ctx context.Context, user string) error {
 		}, nil
 	})
 	if err != nil {
-		return fmt.Errorf("scram server: %w", err)
+		return false, fmt.Errorf("scram server: %w", err)
 	}
 	conversation := server.NewConversation()
 
 	first, err := c.saslFirst()
 	if err != nil {
-		return err
+		return false, err
 	}
 	challenge, err := conversation.Step(string(first))
 	if err != nil {
-		return malformedSASL(err)
+		return false, malformedSASL(err)
 	}
 	final, err := c.saslNext(challenge)
 	if err != nil {
-		return err
+		return false, err
 	}
 	outcome, err := conversation.Step(string(final))
 	if err != nil || !conversation.Valid() || !known {
-		return &sqlstate.Error{Code: sqlstate.InvalidPassword,
+		if verifier.Failed != nil {
+			verifier.Failed()
+		}
+		return false, &sqlstate.Error{Code: sqlstate.InvalidPassword,
 			Message: fmt.Sprintf("password authentication failed for user %q", user), Err: err}
 	}
+	if verifier.Succeeded != nil {
+		verifier.Succeeded()
+	}
 	c.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(outcome)})
-	return nil
+	return verifier.Admin, nil
 }
 
 // saslFirst offers the mechanism and receives the client's first message.

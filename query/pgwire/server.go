@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -34,6 +35,8 @@ type Server struct {
 		closed    bool
 		listeners map[net.Listener]struct{}
 		conns     map[*conn]struct{} // all, also those still in start-up
+		starting  []*conn            // those in start-up, oldest first
+		seats     int                // those that have one of MaxConnections
 		keys      map[uint32]*conn   // by process id, authenticated ones only
 	}
 }
@@ -111,21 +114,54 @@ func (s *Server) admit(nc net.Conn) *conn {
 		return nil
 	}
 	c := newConn(s, nc)
-	c.overLimit = len(s.mu.conns) >= s.opts.MaxConnections
-	if len(s.mu.conns) >= 2*s.opts.MaxConnections {
-		// Even the polite refusal has its price.
-		c.cancel(nil)
-		_ = nc.Close()
-		return nil
+	if len(s.mu.starting) >= maxStarting {
+		// The oldest has said nothing useful for the longest. To refuse the newest would let silent clients lock everybody out.
+		s.mu.starting[0].evict()
+		s.mu.starting = s.mu.starting[1:]
 	}
 	s.mu.conns[c] = struct{}{}
+	s.mu.starting = append(s.mu.starting, c)
 	s.wg.Add(1)
 	return c
+}
+
+var (
+	errTooMany   = sqlstate.New(sqlstate.TooManyConnections, "sorry, too many clients already")
+	errAdminOnly = sqlstate.New(sqlstate.TooManyConnections,
+		"remaining connection slots are reserved for non-replication superuser connections")
+)
+
+// seat ends the start-up of a connection and gives it one of MaxConnections, the last of which are for admins.
+func (s *Server) seat(c *conn, admin bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started(c)
+	most := s.opts.MaxConnections
+	switch {
+	case s.mu.seats >= most:
+		return errTooMany
+	case !admin && s.mu.seats >= max(1, most-adminSlots):
+		return errAdminOnly
+	}
+	s.mu.seats++
+	c.seated = true
+	return nil
+}
+
+// started takes a connection out of those in start-up. Called with mu locked.
+func (s *Server) started(c *conn) {
+	if i := slices.Index(s.mu.starting, c); i >= 0 {
+		s.mu.starting = slices.Delete(s.mu.starting, i, i+1)
+	}
 }
 
 // drop forgets a connection whose goroutine ends.
 func (s *Server) drop(c *conn) {
 	s.mu.Lock()
+	s.started(c)
+	if c.seated {
+		s.mu.seats--
+	}
 	delete(s.mu.conns, c)
 	if s.mu.keys[c.pid] == c {
 		delete(s.mu.keys, c.pid)

@@ -29,6 +29,7 @@ func (c *conn) startup() bool {
 	c.deadline(time.Now().Add(startupTimeout))
 	params, minor, ok := c.negotiate()
 	if !ok {
+		c.sayEvicted()
 		return false
 	}
 	c.attach()
@@ -45,6 +46,7 @@ func (c *conn) startup() bool {
 		case errors.As(err, &frame), errors.As(err, &long):
 			e = &sqlstate.Error{Code: sqlstate.ProtocolViolation, Message: err.Error()}
 		case isNetError(err):
+			c.sayEvicted()
 			return false
 		default:
 			e = sqlstate.From(err)
@@ -59,6 +61,17 @@ func (c *conn) startup() bool {
 	c.send(&pgproto3.BackendKeyData{ProcessID: c.pid, SecretKey: c.secret})
 	c.deadline(time.Time{})
 	return true
+}
+
+// sayEvicted sends the reason to a client whose start-up was ended for others. Where TLS is being agreed on, it cannot be said.
+func (c *conn) sayEvicted() {
+	if !c.isEvicted() {
+		return
+	}
+	if c.out == nil {
+		c.attach()
+	}
+	c.fatal(errTooMany)
 }
 
 // negotiate reads packets until the start-up message: encryption requests are answered, a cancel request is carried out.
@@ -155,9 +168,6 @@ func (c *conn) login(params map[string]string, minor uint32) (Start, error) {
 	if user == "" {
 		return Start{}, sqlstate.New(sqlstate.InvalidAuthorization, "no PostgreSQL user name specified in startup packet")
 	}
-	if c.overLimit {
-		return Start{}, sqlstate.New(sqlstate.TooManyConnections, "sorry, too many clients already")
-	}
 	if _, on := settings["replication"]; on {
 		return Start{}, sqlstate.Unsupported(-1, "Follow changes_follow, or the HTTP _changes feed.", "replication connections are not supported")
 	}
@@ -166,10 +176,15 @@ func (c *conn) login(params map[string]string, minor uint32) (Start, error) {
 			WithHint("Connect with sslmode=require or stronger.")
 	}
 	authenticated := c.srv.opts.Credentials != nil && c.srv.opts.Credentials.Required()
+	admin := true // where nobody has to log in, everybody is
 	if authenticated {
-		if err := c.authenticate(c.ctx, user); err != nil {
+		var err error
+		if admin, err = c.authenticate(c.ctx, user); err != nil {
 			return Start{}, err
 		}
+	}
+	if err := c.srv.seat(c, admin); err != nil {
+		return Start{}, err
 	}
 	c.srv.register(c, keyLen)
 	database := params["database"]

@@ -1,0 +1,74 @@
+package auth
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// ParseProxies reads addresses and networks, such as 10.0.0.2 and 192.168.0.0/16.
+func ParseProxies(list []string) ([]netip.Prefix, error) {
+	var proxies []netip.Prefix
+	for _, text := range list {
+		if addr, err := netip.ParseAddr(text); err == nil {
+			proxies = append(proxies, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is neither an IP address nor a network such as 10.0.0.0/8", text)
+		}
+		proxies = append(proxies, p.Masked())
+	}
+	return proxies, nil
+}
+
+// clientAddr is where a request comes from, as far as lockout and turns tell addresses apart. Behind a proxy that the configuration
+// names it is the last address of X-Forwarded-For that is no such proxy.
+func (a *Authenticator) clientAddr(r *http.Request) netip.Addr {
+	from := hostAddr(r.RemoteAddr)
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		if !slices.ContainsFunc(a.o.Proxies, func(p netip.Prefix) bool { return p.Contains(from) }) {
+			break
+		}
+		before, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break
+		}
+		from = before.Unmap().WithZone("")
+	}
+	return network(from)
+}
+
+// remoteAddr is clientAddr for a connection of the SQL port.
+func remoteAddr(remote net.Addr) netip.Addr {
+	if remote == nil {
+		return netip.Addr{}
+	}
+	return network(hostAddr(remote.String()))
+}
+
+// hostAddr is the address in HOST:PORT; the zero one where there is none.
+func hostAddr(hostport string) netip.Addr {
+	ap, err := netip.ParseAddrPort(hostport)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return ap.Addr().Unmap().WithZone("")
+}
+
+// network is what one client can be taken for: an IPv4 address, or the /64 of an IPv6 one, in which a client can choose any address.
+func network(addr netip.Addr) netip.Addr {
+	if !addr.Is6() {
+		return addr
+	}
+	p, err := addr.Prefix(64)
+	if err != nil {
+		return addr
+	}
+	return p.Addr()
+}

@@ -1,0 +1,101 @@
+package auth
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/divandb/divan/layer"
+)
+
+// The modes of a Lockout.
+const (
+	LockoutOff     = "off"     // failures are not counted
+	LockoutWarn    = "warn"    // the log tells of them
+	LockoutEnforce = "enforce" // further attempts are refused
+)
+
+// Lockout refuses further log-ins from an address under a name after several wrong passwords, as CouchDB 3.5 does
+// (section chttpd_auth_lockout of its configuration). A new password ends it.
+type Lockout struct {
+	Mode string // one of the above
+	// Threshold is the number of wrong passwords from which on attempts are refused.
+	Threshold int
+	// Lifetime is how long failures count, from the first one on.
+	Lifetime time.Duration
+	// MaxObjects bounds the pairs of address and name that are remembered; the one used least recently goes first.
+	MaxObjects int
+}
+
+// errLockedOut is the same for names that do not exist, so that it tells nothing about them.
+var errLockedOut = &layer.Error{
+	Kind: layer.Forbidden, Name: "forbidden",
+	Reason: "Account is temporarily locked due to multiple authentication failures",
+}
+
+// failureCounts counts wrong passwords. It is safe for concurrent use.
+type failureCounts struct {
+	o      Lockout
+	secret [32]byte
+	mu     struct {
+		sync.Mutex
+		failures *simplelru.LRU[attempt, failures] // nil where nothing is counted
+	}
+}
+
+// attempt is a digest of address, name and salt. Names come from strangers and may be long, so they are not kept.
+type attempt [sha256.Size]byte
+
+type failures struct {
+	count int
+	first time.Time
+}
+
+func newFailureCounts(o Lockout) (*failureCounts, error) {
+	c := &failureCounts{o: o}
+	rand.Read(c.secret[:])
+	if o.Mode == LockoutOff || o.Mode == "" {
+		return c, nil
+	}
+	var err error
+	c.mu.failures, err = simplelru.NewLRU[attempt, failures](o.MaxObjects, nil)
+	return c, err
+}
+
+func (c *failureCounts) attempt(from netip.Addr, name, salt string) attempt {
+	return digest(c.secret[:], from.String(), name, salt)
+}
+
+// reached reports whether the attempt has failed so often that it is refused, or warned of, according to the mode.
+func (c *failureCounts) reached(a attempt) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.failures == nil {
+		return false
+	}
+	f, ok := c.mu.failures.Get(a)
+	if ok && time.Since(f.first) >= c.o.Lifetime {
+		c.mu.failures.Remove(a)
+		return false
+	}
+	return ok && f.count >= c.o.Threshold
+}
+
+// add counts a wrong password.
+func (c *failureCounts) add(a attempt) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.failures == nil {
+		return
+	}
+	f, ok := c.mu.failures.Get(a)
+	if !ok || time.Since(f.first) >= c.o.Lifetime {
+		f = failures{first: time.Now()}
+	}
+	f.count++
+	c.mu.failures.Add(a, f)
+}

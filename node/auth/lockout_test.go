@@ -1,0 +1,176 @@
+package auth_test
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/auth"
+)
+
+func lockout(o *auth.Options) {
+	o.Lockout = auth.Lockout{Mode: auth.LockoutEnforce, Threshold: 3, Lifetime: time.Minute, MaxObjects: 100}
+}
+
+// kindFrom is how a request from an address with these credentials is answered.
+func kindFrom(t *testing.T, a *auth.Authenticator, from, credentials string) layer.Kind {
+	t.Helper()
+	r := request(t, basic(credentials))
+	r.RemoteAddr = from
+	_, err := a.Authenticate(r)
+	if err == nil {
+		return kindOK
+	}
+	return layer.KindOf(err)
+}
+
+const kindOK = layer.Kind(-1)
+
+func TestLockout_ByAddressAndName(t *testing.T) {
+	a, db := newAuth(t, lockout)
+	const here, there = "10.0.0.1:1", "10.0.0.2:1"
+	for range 3 {
+		if kind := kindFrom(t, a, here, "jan:wrong"); kind != layer.Unauthorized {
+			t.Fatalf("a wrong password: %v", kind)
+		}
+	}
+	for _, c := range []struct {
+		what, from, credentials string
+		want                    layer.Kind
+	}{
+		{"the right password from the same address", here, "jan:relax", layer.Forbidden},
+		{"from another port of it", "10.0.0.1:7777", "jan:relax", layer.Forbidden},
+		{"from another address", there, "jan:relax", kindOK},
+		{"another name from the same address", here, "root:sesame", kindOK},
+	} {
+		if got := kindFrom(t, a, c.from, c.credentials); got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
+	remote := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 5}
+	if _, err := a.SCRAM(t.Context(), "jan", remote); layer.KindOf(err) != layer.Forbidden {
+		t.Errorf("over sql: %v", err)
+	}
+	// A new password has a new salt.
+	changed, err := a.HashUserDocument(t.Context(), []byte(`{"name":"jan","password":"other","roles":[],"type":"user"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.set("jan", string(changed))
+	if kind := kindFrom(t, a, here, "jan:other"); kind != kindOK {
+		t.Errorf("after the password was changed: %v", kind)
+	}
+}
+
+// Wrong passwords over SQL count as those over HTTP do, and a name that does not exist is locked like any other.
+func TestLockout_OverSQLAndOfNobody(t *testing.T) {
+	a, _ := newAuth(t, lockout)
+	remote := &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 5}
+	for range 3 {
+		s, err := a.SCRAM(t.Context(), "ghost", remote)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Failed()
+	}
+	if kind := kindFrom(t, a, "[2001:db8::2]:9", "ghost:boo"); kind != layer.Forbidden {
+		t.Errorf("from the same network: %v", kind)
+	}
+	if kind := kindFrom(t, a, "[2001:db8:0:1::2]:9", "ghost:boo"); kind != layer.Unauthorized {
+		t.Errorf("from another network: %v", kind)
+	}
+}
+
+// The lock ends a while after the first wrong password, however many came later.
+func TestLockout_Ends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _ := newAuth(t, lockout)
+		for range 3 {
+			kindFrom(t, a, "10.0.0.1:1", "jan:wrong")
+			time.Sleep(10 * time.Second)
+		}
+		time.Sleep(29 * time.Second)
+		if kind := kindFrom(t, a, "10.0.0.1:1", "jan:relax"); kind != layer.Forbidden {
+			t.Errorf("after 59 seconds: %v", kind)
+		}
+		time.Sleep(time.Second)
+		if kind := kindFrom(t, a, "10.0.0.1:1", "jan:relax"); kind != kindOK {
+			t.Errorf("after 60 seconds: %v", kind)
+		}
+	})
+}
+
+func TestLockout_Modes(t *testing.T) {
+	for _, mode := range []string{auth.LockoutWarn, auth.LockoutOff} {
+		a, _ := newAuth(t, func(o *auth.Options) {
+			lockout(o)
+			o.Lockout.Mode = mode
+		})
+		for range 5 {
+			kindFrom(t, a, "10.0.0.1:1", "jan:wrong")
+		}
+		if kind := kindFrom(t, a, "10.0.0.1:1", "jan:relax"); kind != kindOK {
+			t.Errorf("%s: %v", mode, kind)
+		}
+	}
+}
+
+// Behind a proxy that is trusted, the address is the client's; a client cannot choose one.
+func TestLockout_Proxies(t *testing.T) {
+	proxies, err := auth.ParseProxies([]string{"10.0.0.9", "192.168.0.0/16"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := newAuth(t, func(o *auth.Options) {
+		lockout(o)
+		o.Proxies = proxies
+	})
+	try := func(remote, forwarded, credentials string) error {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/db", nil)
+		r.RemoteAddr = remote
+		r.Header.Set("Authorization", basic(credentials))
+		if forwarded != "" {
+			r.Header.Set("X-Forwarded-For", forwarded)
+		}
+		_, err := a.Authenticate(r)
+		return err
+	}
+	for i := range 3 {
+		// Who is not a proxy may say what it likes, and so may the client of a proxy before the proxy's own word.
+		_ = try("172.16.0.1:5", []string{"1.1.1.1", "2.2.2.2", "3.3.3.3"}[i], "root:wrong")
+		_ = try("10.0.0.9:5", []string{"1.1.1.1, 9.9.9.9, 192.168.3.4", "9.9.9.9", "x, 9.9.9.9"}[i], "jan:wrong")
+	}
+	for _, c := range []struct {
+		what, remote, forwarded, credentials string
+		ok                                   bool
+	}{
+		{"not a proxy", "172.16.0.1:5", "4.4.4.4", "root:sesame", false},
+		{"the client behind the proxies", "10.0.0.9:5", "9.9.9.9", "jan:relax", false},
+		{"another client of the proxy", "10.0.0.9:5", "8.8.8.8", "jan:relax", true},
+		{"the proxy itself", "10.0.0.9:5", "", "jan:relax", true},
+	} {
+		if err := try(c.remote, c.forwarded, c.credentials); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.what, err)
+		}
+	}
+	for _, bad := range []string{"", "localhost", "10.0.0.0/33", "10.0.0.1:80"} {
+		if _, err := auth.ParseProxies([]string{bad}); err == nil {
+			t.Errorf("%q is taken for a proxy", bad)
+		}
+	}
+}
+
+// An admin of -admin is as slow to refuse as anybody.
+func TestAuthenticator_AdminPasswordIsAsSlow(t *testing.T) {
+	a, _ := newAuth(t, func(o *auth.Options) {
+		o.AdminPasswords = map[string]string{"boss": "open"}
+		o.Iterations = 5000
+	})
+	if n := a.AdminIterations("boss"); n != 5000 {
+		t.Errorf("%d iterations, want 5000", n)
+	}
+}

@@ -1,0 +1,101 @@
+package pgwire_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/divandb/divan/query/pgwire"
+)
+
+// TestServer_SilentClients: connections that say nothing do not keep anybody out, however many they are. They have to go for others,
+// and are told why.
+func TestServer_SilentClients(t *testing.T) {
+	_, addr := serve(t, &fake{}, func(o *pgwire.Options) { o.MaxConnections = 4 })
+	var silent []*client
+	for range 300 {
+		silent = append(silent, dial(t, addr))
+	}
+	c := login(t, addr)
+	c.send(query("rows 1"))
+	if got := c.until('Z'); got != "T D*1 C:SELECT 1 Z:I" {
+		t.Errorf("beside silent clients: %s", got)
+	}
+	for _, i := range []int{0, 1, 150} {
+		if got := silent[i].until('E'); got != "E:53300" {
+			t.Errorf("silent client %d got %s", i, got)
+		}
+	}
+	// The last ones are still welcome.
+	last := silent[len(silent)-1]
+	last.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}})
+	if got := last.until('Z'); got == "" || got[len(got)-3:] != "Z:I" {
+		t.Errorf("the last silent client got %s", got)
+	}
+}
+
+// TestServer_AdminSlots: the last slots are for admins alone, and a client over the limit is told so, as PostgreSQL does.
+func TestServer_AdminSlots(t *testing.T) {
+	ann, root := verifier(t, "pencil"), verifier(t, "sesame")
+	root.Admin = true
+	_, addr := serve(t, &fake{}, func(o *pgwire.Options) {
+		o.MaxConnections = 5
+		o.Credentials = users{"ann": ann, "root": root}
+	})
+	connect := func(credentials string) string {
+		conn, err := pgconn.Connect(t.Context(), "postgres://"+credentials+"@"+addr+"/db?sslmode=disable")
+		var pe *pgconn.PgError
+		if errors.As(err, &pe) {
+			return pe.Code + " " + pe.Message
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close(t.Context()) })
+		return "in"
+	}
+	const reserved = "53300 remaining connection slots are reserved for non-replication superuser connections"
+	for i, c := range []struct{ credentials, want string }{
+		{"ann:pencil", "in"},
+		{"ann:pencil", "in"},
+		{"ann:pencil", reserved},
+		{"root:sesame", "in"},
+		{"root:sesame", "in"},
+		{"ann:pencil", reserved},
+		{"root:sesame", "in"},
+		{"root:sesame", "53300 sorry, too many clients already"},
+		{"ann:pencil", "53300 sorry, too many clients already"},
+		{"ann:wrong", `28P01 password authentication failed for user "ann"`},
+	} {
+		if got := connect(c.credentials); got != c.want {
+			t.Errorf("client %d, %s: %s, want %s", i, c.credentials, got, c.want)
+		}
+	}
+}
+
+// TestServer_RefusalArrives: a client that has sent more than the server reads of it still learns why it was refused.
+func TestServer_RefusalArrives(t *testing.T) {
+	_, addr := serve(t, &fake{}, func(o *pgwire.Options) { o.MaxConnections = 1 })
+	login(t, addr)
+	for range 50 {
+		c := dial(t, addr)
+		ahead := &pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}}
+		b, err := ahead.Encode(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			if b, err = query("rows 1").Encode(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := c.nc.Write(b); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.until('E'); got != "E:53300" {
+			t.Fatalf("got %s", got)
+		}
+	}
+}
