@@ -26,6 +26,7 @@ const (
 	CodeAccessedUnreadable    Code = 1036 // accessed_unreadable
 	CodeIOError               Code = 1510 // io_error: the disk failed; nothing more is acknowledged
 	CodeDiskFull              Code = 1518 // disk full: writes are refused until there is room and a restart
+	CodeFileCorrupt           Code = 1522 // file_corrupt: what was asked for is damaged on disk; everything else goes on
 	CodeClientInvalid         Code = 2000 // client_invalid_operation
 	CodeKeyTooLarge           Code = 2102 // key_too_large
 	CodeValueTooLarge         Code = 2103 // value_too_large

@@ -65,6 +65,8 @@ func faultOf(err error) *fault {
 		return errDiskFull
 	case !classified && kv.IsCode(err, kv.CodeIOError):
 		return errDiskFailed
+	case !classified && kv.IsCode(err, kv.CodeFileCorrupt):
+		return errDamaged
 	case classified && kind != layer.Internal:
 		if e.Name != "" {
 			answer.name = e.Name
@@ -87,8 +89,13 @@ var (
 	}
 	errDiskFailed = &fault{
 		status: http.StatusServiceUnavailable, name: "service unavailable",
-		reason: "The disk of the store failed, or the store is damaged: see the log of the node with the store. After a failure to write, nothing more can be " +
+		reason: "The disk of the store failed: see the log of the node with the store. After a failure to write, nothing more can be " +
 			"written until that node is started again.",
+	}
+	errDamaged = &fault{
+		status: http.StatusInternalServerError, name: "store_damaged",
+		reason: "What was asked for is damaged on the disk of the store; everything else can be read and written. An admin finds out what is damaged with " +
+			"`divan verify`, saves the rest of the database with `divan export -skip-damaged`, and restores it from that or from a backup.",
 	}
 )
 

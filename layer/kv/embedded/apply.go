@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/divandb/divan/layer/kv"
 )
 
 // maxPending is up to how many bytes transactions are gathered in one batch of Pebble's, for which the later ones are copied.
@@ -28,6 +30,10 @@ func (c *committer) add(g *group, r *commitRequest) error {
 		}
 	}
 	batch, err := c.complete(r)
+	if kv.IsCode(err, kv.CodeFileCorrupt) { // it depends on what is damaged; others do not
+		r.err = err
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -135,23 +141,30 @@ func (c *committer) clear(batch *pebble.Batch, ranges []span) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, iter.Close()) }()
+	defer func() {
+		if closeErr := iter.Close(); closeErr != nil && !isDamage(closeErr) { // it says again what an iterator met
+			err = errors.Join(err, closeErr)
+		}
+	}()
 	for _, r := range ranges {
 		iter.SetBounds(lowerBound(r), r.end)
 		n := 0
 		for ok := iter.First(); ok && n <= fewRows; ok = iter.Next() {
 			n++
 		}
-		if err := iter.Error(); err != nil {
+		if err := iter.Error(); err != nil && !isDamage(err) {
 			return err
 		}
-		if n > fewRows {
+		if n > fewRows || iter.Error() != nil { // what is damaged can still be cleared
 			_ = batch.DeleteRange(r.begin, r.end, nil)
 			continue
 		}
 		for ok := n > 0 && iter.First(); ok; ok = iter.Next() {
 			_ = batch.Delete(iter.Key(), nil)
 		}
+		if err := iter.Error(); err != nil {
+			return err
+		}
 	}
-	return iter.Error()
+	return nil
 }

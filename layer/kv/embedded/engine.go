@@ -76,6 +76,7 @@ var errClosed = kv.NewError(kv.CodeCancelled, "the store is closed", nil)
 // Engine is an open store. It implements kv.Engine and kv.Snapshotter.
 type Engine struct {
 	db      *pebble.DB
+	dir     string
 	lock    *pebble.Lock // on the directory
 	horizon horizon      // the sweeper's, and after it shut's
 	flushes atomic.Int64
@@ -93,13 +94,15 @@ type Engine struct {
 	failure atomic.Pointer[kv.Error]
 	failing chan struct{}
 	guard   guard
+	damage  damage
 
-	copying   sync.Mutex // held by a checkpoint, and by shut
-	closing   atomic.Bool
-	closeOnce sync.Once
-	closeErr  error
-	stop      chan struct{}  // closed by Close, for the goroutines below
-	running   sync.WaitGroup // sequencer, syncer and sweeper
+	compactions compactions
+	copying     sync.Mutex // held by a checkpoint, and by shut
+	closing     atomic.Bool
+	closeOnce   sync.Once
+	closeErr    error
+	stop        chan struct{}  // closed by Close, for the goroutines below
+	running     sync.WaitGroup // sequencer, syncer, sweeper and inspector
 }
 
 var (
@@ -107,6 +110,8 @@ var (
 	_ kv.Snapshotter  = (*Engine)(nil)
 	_ kv.Checkpointer = (*Engine)(nil)
 	_ kv.Failer       = (*Engine)(nil)
+	_ kv.Degrader     = (*Engine)(nil)
+	_ kv.Verifier     = (*Engine)(nil)
 )
 
 // Open opens the store in dir and creates it where there is none. A torn tail that a crash left is repaired silently; any other damage is an
@@ -117,8 +122,10 @@ func Open(dir string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	e := &Engine{o: o, log: o.Logger, rows: newRows(o.CacheBytes / 4), stop: make(chan struct{}), failing: make(chan struct{})}
+	e := &Engine{dir: dir, o: o, log: o.Logger, rows: newRows(o.CacheBytes / 4), stop: make(chan struct{}), failing: make(chan struct{})}
 	e.guard.fail = e.fail
+	e.damage.init()
+	e.compactions.more = make(chan struct{}, 1)
 	db, err := openStore(dir, o, e)
 	if err != nil {
 		return nil, err
@@ -136,8 +143,9 @@ func Open(dir string, o Options) (*Engine, error) {
 	e.watches.limit = o.MaxWatches
 	e.views.publish(e.newView(last))
 	e.commits.start(e, last)
-	e.running.Add(1)
+	e.running.Add(2)
 	go e.sweep()
+	go e.inspect()
 	e.guard.armed.Store(true)
 	return e, nil
 }
@@ -161,10 +169,13 @@ func (e *Engine) sweep() {
 		select {
 		case <-e.stop:
 			return
+		case <-e.compactions.more:
+			e.compactions.grant()
 		case now := <-tick.C:
 			e.views.sweep(now)
 			e.snapshots.signal()
 			e.iterators.sweep(now)
+			e.compactions.grant()
 			if n := e.flushes.Load(); n != flushes {
 				flushes = n
 				e.markHorizon()
@@ -218,6 +229,7 @@ func (e *Engine) Close() error {
 		e.closing.Store(true)
 		e.commits.queue.close()
 		close(e.stop)
+		close(e.damage.closing)
 		e.watches.close()
 		done := make(chan error, 1)
 		go func() { done <- e.shut() }()

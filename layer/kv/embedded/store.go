@@ -10,10 +10,12 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/divandb/divan/layer/kv"
@@ -47,7 +49,7 @@ var (
 func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	log := pebbleLog{log: o.Logger, fail: e.fail}
 	po := &pebble.Options{
-		FS:                          guardFS{o.fs, &e.guard},
+		FS:                          guardFS{tableFS{o.fs, &e.damage}, &e.guard},
 		Logger:                      log,
 		FormatMajorVersion:          pebbleFormat,
 		CacheSize:                   o.CacheBytes - o.CacheBytes/4, // see rows
@@ -56,21 +58,28 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		MaxOpenFiles:                500,
 		MaxManifestFileSize:         4 << 20, // what horizon reads when the store is opened
 		// One compaction at a time until it falls behind: small machines have other work.
-		CompactionConcurrencyRange: func() (int, int) { return 1, 2 },
+		CompactionConcurrencyRange: func() (int, int) {
+			waiting := int(e.damage.waiting.Load())
+			return 1 + waiting, 2 + waiting
+		},
 		// Compaction of the flushed tables begins at four of them above each other (half of this), not at two: each rewrites what it meets further down, which is
 		// half of the CPU of bulk work such as an index's first build. Reads find the two more through their filters.
 		L0CompactionThreshold: 8,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { e.backgroundError(err) },
-			DataCorruption: func(info pebble.DataCorruptionInfo) {
-				o.Logger.Error("the store is damaged", "what", info.String())
-			},
-			FlushEnd: func(pebble.FlushInfo) { e.flushes.Add(1) },
+			FlushEnd:        func(pebble.FlushInfo) { e.flushes.Add(1) },
 			WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 				o.Logger.Warn("writes wait for compaction", "reason", info.Reason)
+				e.damage.full.Store(strings.HasPrefix(info.Reason, "L0"))
+				e.refuseStalled()
 			},
 		},
 	}
+	e.damage.listen(po.EventListener)
+	po.Experimental.CompactionScheduler = &e.compactions
+	// Compactions alone open a table for reading in a row, see tableFile. For others the system's own reading ahead does.
+	po.Local.ReadaheadConfig = objstorageprovider.NewReadaheadConfig()
+	po.Local.ReadaheadConfig.Set(objstorageprovider.FadviseSequential, objstorageprovider.SysReadahead)
 	for i := range po.Levels {
 		// Point reads of keys that do not exist are common: does this document, this revision exist yet?
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
@@ -190,15 +199,19 @@ func readCopy(g getter, key []byte) ([]byte, error) {
 
 // readError is an error of the disk while reading. It is final for the transaction, not for the store.
 func readError(err error) error {
-	if pebble.IsCorruptionError(err) {
-		return kv.NewError(kv.CodeIOError, "the store is damaged", err)
+	if isDamage(err) {
+		return errDamaged(err)
 	}
 	return kv.NewError(kv.CodeIOError, "the disk failed while reading", err)
 }
 
 // backgroundError is what a flush or compaction failed with. Pebble would try again for ever; a full or failing disk must not be hidden for so long.
 func (e *Engine) backgroundError(err error) {
-	if isDiskFull(err) || errors.Is(err, syscall.EIO) || pebble.IsCorruptionError(err) {
+	if pebble.ExtractDataCorruptionInfo(err) != nil {
+		e.compactions.pause()
+		return
+	}
+	if isDiskFull(err) || errors.Is(err, syscall.EIO) {
 		e.fail(err)
 		return
 	}

@@ -1,0 +1,118 @@
+package embedded
+
+import (
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// compactions lets Pebble begin as many compactions as CompactionConcurrencyRange says, as Pebble's own scheduler does, but none for a while after one
+// has failed over damage: Pebble would try it again at once, thousands of times a second. It implements pebble.CompactionScheduler.
+type compactions struct {
+	db pebble.DBForCompaction // set by Register
+
+	mu struct {
+		sync.Mutex
+		running  int
+		granting bool // by one goroutine at a time
+		ended    bool // nothing is granted any more
+		paused   time.Time
+	}
+	granted sync.Cond     // of mu: granting has ended
+	more    chan struct{} // one token for the sweeper while more may be granted than before
+}
+
+// pauseAfter is for how long no compaction is begun after one has failed over damage.
+const pauseAfter = time.Second
+
+var _ pebble.CompactionScheduler = (*compactions)(nil)
+
+// Register implements pebble.CompactionScheduler.
+func (c *compactions) Register(_ int, db pebble.DBForCompaction) {
+	c.db = db
+	c.granted.L = &c.mu.Mutex
+}
+
+// Unregister implements pebble.CompactionScheduler. It waits for calls of the database to end.
+func (c *compactions) Unregister() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.ended = true
+	for c.mu.granting {
+		c.granted.Wait()
+	}
+}
+
+// TrySchedule implements pebble.CompactionScheduler.
+func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.room() < 1 {
+		return false, nil
+	}
+	c.mu.running++
+	return true, c
+}
+
+// UpdateGetAllowedWithoutPermission implements pebble.CompactionScheduler. It is called with Pebble's locks held.
+func (c *compactions) UpdateGetAllowedWithoutPermission() {
+	select {
+	case c.more <- struct{}{}:
+	default:
+	}
+}
+
+// room is how many more may begin. Called with mu locked.
+func (c *compactions) room() int {
+	if c.mu.ended || time.Now().Before(c.mu.paused) {
+		return 0
+	}
+	return c.db.GetAllowedWithoutPermission() - c.mu.running
+}
+
+// pause is called when a compaction has failed over damage, before it is done.
+func (c *compactions) pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.paused = time.Now().Add(pauseAfter)
+}
+
+// grant begins what waits and may begin. The sweeper calls it, for what waits after a pause or for more room.
+func (c *compactions) grant() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.db == nil || c.mu.granting {
+		return
+	}
+	c.mu.granting = true
+	for c.room() > 0 {
+		c.mu.Unlock()
+		waiting, _ := c.db.GetWaitingCompaction()
+		begun := waiting && c.db.Schedule(c)
+		c.mu.Lock()
+		if !begun {
+			break
+		}
+		c.mu.running++
+	}
+	c.mu.granting = false
+	c.granted.Broadcast()
+}
+
+// Started, MeasureCPU and CumulativeStats implement pebble.CompactionGrantHandle; what a compaction costs is not asked for here.
+func (c *compactions) Started() {}
+
+// MeasureCPU implements pebble.CompactionGrantHandle.
+func (c *compactions) MeasureCPU(pebble.CompactionGoroutineKind) {}
+
+// CumulativeStats implements pebble.CompactionGrantHandle.
+func (c *compactions) CumulativeStats(pebble.CompactionGrantHandleStats) {}
+
+// Done implements pebble.CompactionGrantHandle.
+func (c *compactions) Done() {
+	c.mu.Lock()
+	c.mu.running--
+	c.mu.Unlock()
+	c.grant()
+}

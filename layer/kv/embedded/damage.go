@@ -1,0 +1,243 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// damage knows the damaged tables of the store. A damaged block is no reason to stop: what it held cannot be read, and everything else can be read and
+// written. Pebble keeps the table out of compactions below level 0; for level 0 see tableFile.
+//
+// A read that meets damage reports it from wherever it is, with Pebble's locks held or not. The inspector, a goroutine of its own, then reads the
+// whole table once, and says in the log what of it is damaged.
+type damage struct {
+	some    atomic.Bool   // tables is not empty
+	waiting atomic.Int64  // compactions, see tableFile
+	wake    chan struct{} // one token while met is not empty
+
+	mu struct {
+		sync.RWMutex
+		met    []string
+		tables map[string]*damagedTable // by the name of the file
+	}
+	full atomic.Bool // writes wait because level 0 is full
+	// closing is closed by Close, for compactions that wait in tableFile.
+	closing chan struct{}
+}
+
+// damagedTable is a table with damage, as far as the inspector knows. It does not change but by damage.inspected.
+type damagedTable struct {
+	faults []tableFault // sorted by place; empty before the inspector has come
+	level  int
+}
+
+func (d *damage) init() {
+	d.wake, d.closing = make(chan struct{}, 1), make(chan struct{})
+	d.mu.tables = map[string]*damagedTable{}
+}
+
+// meet notes that a table was found to be damaged. It does not block.
+func (d *damage) meet(name string) {
+	d.mu.Lock()
+	known := d.mu.tables[name] != nil
+	if !known {
+		d.mu.tables[name] = &damagedTable{}
+		d.mu.met = append(d.mu.met, name)
+		d.some.Store(true)
+	}
+	d.mu.Unlock()
+	if known {
+		return
+	}
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// stuck is a table of level 0 that no compaction can read, so that none can end there; "" for none.
+func (d *damage) stuck() string {
+	if !d.some.Load() {
+		return ""
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for name, t := range d.mu.tables {
+		if t.level == 0 && slices.ContainsFunc(t.faults, func(f tableFault) bool { return f.vital }) {
+			return name
+		}
+	}
+	return ""
+}
+
+func (d *damage) takeMet() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	met := d.mu.met
+	d.mu.met = nil
+	return met
+}
+
+// inspected replaces what is known of a table; no faults forget it.
+func (d *damage) inspected(name string, level int, faults []tableFault) {
+	slices.SortFunc(faults, func(a, b tableFault) int { return int(a.begin - b.begin) })
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(faults) == 0 {
+		delete(d.mu.tables, name)
+	} else {
+		d.mu.tables[name] = &damagedTable{faults: faults, level: level}
+	}
+	d.some.Store(len(d.mu.tables) > 0)
+}
+
+// known are the names of the damaged tables, in order.
+func (d *damage) known() (names []string, blocks int) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for name, t := range d.mu.tables {
+		names = append(names, name)
+		blocks += len(t.faults)
+	}
+	slices.Sort(names)
+	return names, blocks
+}
+
+// hit is the damaged piece that a read of a table would meet, and the table's level.
+func (d *damage) hit(name string, begin, end int64) (f tableFault, level int, found bool) {
+	if !d.some.Load() {
+		return f, 0, false
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	t := d.mu.tables[name]
+	if t == nil {
+		return f, 0, false
+	}
+	for _, f := range t.faults {
+		if begin < f.end && f.begin < end {
+			return f, t.level, true
+		}
+	}
+	return f, 0, false
+}
+
+// listen has Pebble report damage.
+func (d *damage) listen(l *pebble.EventListener) {
+	l.DataCorruption = func(info pebble.DataCorruptionInfo) { d.meet(filepath.Base(info.Path)) }
+	l.WriteStallEnd = func() { d.full.Store(false) }
+	l.TableDeleted = func(info pebble.TableDeleteInfo) {
+		if d.some.Load() && info.Err == nil {
+			d.inspected(filepath.Base(info.Path), 0, nil)
+		}
+	}
+}
+
+// refuseStalled refuses writes where they wait for a compaction that cannot come to an end.
+func (e *Engine) refuseStalled() {
+	if !e.damage.full.Load() {
+		return
+	}
+	if table := e.damage.stuck(); table != "" {
+		e.fail(fmt.Errorf("the table %s has lost its index, so that nothing can be compacted, and level 0 is full; %s", table, damageHint))
+	}
+}
+
+// inspect is the inspector.
+func (e *Engine) inspect() {
+	defer e.running.Done()
+	for {
+		select {
+		case <-e.stop:
+			return
+		case <-e.damage.wake:
+		}
+		for _, name := range e.damage.takeMet() {
+			if err := e.inspectTable(name); err != nil && !e.closing.Load() {
+				e.log.Error("a table of the store is damaged and cannot be read", "table", name, "error", err)
+			}
+		}
+	}
+}
+
+// inspectTable reads a table in which damage was met, and says what it found.
+func (e *Engine) inspectTable(name string) error {
+	tables, err := tablesOf(e.db)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(tables, func(t table) bool { return t.name == name })
+	if i < 0 {
+		e.damage.inspected(name, 0, nil) // compacted away meanwhile
+		return nil
+	}
+	faults, _, err := checkTable(context.Background(), e.o.fs, e.dir, &tables[i], func(int64) error {
+		if e.closing.Load() {
+			return errClosed
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(faults) == 0 {
+		e.log.Warn("a block of a table could not be read, and can be now: the disk, the memory or a cable may be failing", "table", name)
+	} else {
+		e.log.Error("the store is damaged: what a block held cannot be read, everything else can", "table", name, "what", faults[0].What, "blocks", len(faults),
+			"hint", damageHint)
+	}
+	e.damage.inspected(name, tables[i].level, faults)
+	e.refuseStalled()
+	return nil
+}
+
+// damageHint is what an operator can do about damage.
+const damageHint = "`divan verify` names the databases and documents; `divan export -skip-damaged` saves all that can be read of a database; then import that " +
+	"under the database's name after deleting it, or start on a backup"
+
+// Degraded implements kv.Degrader.
+func (e *Engine) Degraded() []string {
+	if !e.damage.some.Load() {
+		return nil
+	}
+	names, blocks := e.damage.known()
+	what := fmt.Sprintf("%d files of the store in %s are damaged, the first is %s", len(names), e.dir, names[0])
+	if len(names) == 1 {
+		what = fmt.Sprintf("the file %s of the store in %s is damaged", names[0], e.dir)
+	}
+	if blocks > 0 {
+		what += fmt.Sprintf(" (blocks: %d)", blocks)
+	}
+	return []string{"store_damaged: " + what + "; what it held there cannot be read, everything else is served; " + damageHint}
+}
+
+// isDamage reports whether err says that bytes on disk are not what was written, or cannot be read.
+func isDamage(err error) bool {
+	return pebble.IsCorruptionError(err) || errors.Is(err, syscall.EIO)
+}
+
+// errDamaged is the error of a read that meets damage. It is final for the transaction, not for the store.
+func errDamaged(err error) *kv.Error {
+	return kv.NewError(kv.CodeFileCorrupt, "what was asked for is damaged on disk", firstLine{err})
+}
+
+// firstLine is an error without the details that Pebble puts below it.
+type firstLine struct{ error }
+
+func (l firstLine) Error() string {
+	text, _, _ := strings.Cut(l.error.Error(), "\n")
+	return text
+}
+
+func (l firstLine) Unwrap() error { return l.error }

@@ -1,0 +1,272 @@
+package embedded_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded"
+)
+
+// damagedRows is how many rows each of the prefixes a to f has in a store that is to be damaged.
+const damagedRows = 600
+
+func rowKey(prefix byte, i int) []byte { return fmt.Appendf(nil, "%c/%06d", prefix, i) }
+
+// value does not compress, so that a block holds a handful of rows.
+func rowValue(prefix byte, i, turn int) []byte {
+	r := rand.New(rand.NewPCG(uint64(prefix)<<32|uint64(i), uint64(turn)))
+	b := make([]byte, 900)
+	for j := range b {
+		b[j] = byte(r.Uint32())
+	}
+	return b
+}
+
+// writeRows writes the rows of a prefix, and returns the first error.
+func writeRows(t *testing.T, e *embedded.Engine, prefix byte, turn int) error {
+	t.Helper()
+	for i := 0; i < damagedRows; i += 50 {
+		_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+			for j := i; j < i+50; j++ {
+				tx.Set(rowKey(prefix, j), rowValue(prefix, j, turn))
+			}
+			return struct{}{}, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writtenStore is a closed store with the prefixes a to f, in tables of the levels that turns makes: one flush for each turn.
+func writtenStore(t *testing.T, turns int) string {
+	t.Helper()
+	dir := t.TempDir()
+	e, err := embedded.Open(dir, embedded.Options{MemTableBytes: 4 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for turn := range turns {
+		for p := byte('a'); p <= 'f'; p++ {
+			if err := writeRows(t, e, p, turn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := e.Pebble().Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// damageAll changes a byte of every large table at the part of its length.
+func damageAll(t *testing.T, dir string, part float64) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no tables in %s: %v", dir, err)
+	}
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() > 100_000 { // not the one with the store's own first keys
+			damageAt(t, file, int64(float64(info.Size())*part))
+		}
+	}
+}
+
+// damageAt changes a byte of a file in place, as others see it at once.
+func damageAt(t *testing.T, file string, at int64) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 1)
+	_, readErr := f.ReadAt(b, at)
+	b[0] ^= 0x10
+	_, writeErr := f.WriteAt(b, at)
+	if err := errors.Join(readErr, writeErr, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unreadable are the keys of a prefix that cannot be read. Those that can have the value of that turn.
+func unreadable(t *testing.T, e *embedded.Engine, prefix byte, turn int) (keys [][]byte) {
+	t.Helper()
+	for i := range damagedRows {
+		key := rowKey(prefix, i)
+		tx := e.Begin(t.Context())
+		v, err := tx.Snapshot().Get(key).Wait()
+		tx.Cancel()
+		switch {
+		case kv.IsCode(err, kv.CodeFileCorrupt):
+			keys = append(keys, key)
+		case err != nil:
+			t.Fatal(err)
+		case !bytes.Equal(v, rowValue(prefix, i, turn)):
+			t.Fatalf("%s has another value than was written: %d bytes", key, len(v))
+		}
+	}
+	return keys
+}
+
+// verify collects what Verify reports.
+func verify(t *testing.T, e *embedded.Engine) (faults []kv.Fault, read kv.Verified) {
+	t.Helper()
+	read, err := e.Verify(t.Context(), kv.VerifyOptions{Fault: func(f kv.Fault) error {
+		faults = append(faults, f)
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return faults, read
+}
+
+// logged counts the lines of a log.
+type logged struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, string(b))
+	return len(b), nil
+}
+
+func (l *logged) with(text string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.lines {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
+}
+
+// A store with damaged blocks takes writes for as long as it runs, whichever level they are in, and through all compactions; what can be read is right,
+// and Verify names the keys that cannot.
+func TestEngine_goesOnWithDamage(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		turns int
+		part  float64
+	}{
+		{"in level 0", 1, 0.4}, {"at the first block of level 0", 2, 0.0001}, {"further down", 6, 0.5},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := writtenStore(t, c.turns)
+			damageAll(t, dir, c.part)
+			var log logged
+			e := mustOpen(t, dir, embedded.Options{MemTableBytes: 256 << 10, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			lost := 0
+			faults, _ := verify(t, e)
+			for p := byte('a'); p <= 'f'; p++ {
+				for _, key := range unreadable(t, e, p, c.turns-1) {
+					lost++
+					if !slices.ContainsFunc(faults, func(f kv.Fault) bool {
+						return bytes.Compare(f.Keys.Begin, key) <= 0 && bytes.Compare(key, f.Keys.End) < 0
+					}) {
+						t.Errorf("%s cannot be read, and Verify does not say so", key)
+					}
+				}
+			}
+			if lost == 0 {
+				t.Fatal("nothing is damaged")
+			}
+			// 26 MB in memtables of 256 KB: a hundred flushes.
+			for turn := range 8 {
+				for p := byte('b'); p <= 'g'; p++ {
+					if err := writeRows(t, e, p, 100+turn); err != nil {
+						t.Fatalf("turn %d of %c: %v", turn, p, err)
+					}
+				}
+			}
+			for p := byte('b'); p <= 'g'; p++ {
+				if lost := unreadable(t, e, p, 107); len(lost) > 0 {
+					t.Errorf("%d rows of %c cannot be read though all were written again", len(lost), p)
+				}
+			}
+			if d := e.Degraded(); len(d) != 1 || !strings.HasPrefix(d[0], "store_damaged: ") {
+				t.Errorf("Degraded is %q", d)
+			}
+			if n := log.with("level=ERROR"); n > 2*len(faults)+2 {
+				t.Errorf("the log has %d errors:\n%s", n, strings.Join(log.lines, ""))
+			}
+		})
+	}
+}
+
+// Nothing can leave level 0 where a table in it has lost its index: when it is full, writes are refused, and do not wait for ever.
+func TestEngine_refusesWithoutIndex(t *testing.T) {
+	dir := writtenStore(t, 1)
+	damageIndex(t, dir)
+	var log logged
+	e, err := embedded.Open(dir, embedded.Options{MemTableBytes: 256 << 10, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }() // it says what failed
+	for turn := 0; err == nil && turn < 100; turn++ {
+		err = writeRows(t, e, 'g', turn)
+	}
+	if err == nil || e.Failed() == nil {
+		t.Fatalf("writes end with %v, the store with %v", err, e.Failed())
+	}
+	if n := log.with("level=ERROR"); n > 10 {
+		t.Errorf("the log has %d errors:\n%s", n, strings.Join(log.lines, ""))
+	}
+}
+
+// damageIndex damages the index of a table of a closed store.
+func damageIndex(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := files[slices.IndexFunc(files, func(file string) bool {
+		info, err := os.Stat(file)
+		return err == nil && info.Size() > 100_000
+	})]
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := info.Size() - 200; at > info.Size()*9/10; at -= 200 {
+		damageAt(t, file, at)
+		e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		faults, _ := verify(t, e)
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(faults, func(f kv.Fault) bool { return strings.Contains(f.What, "its index") }) {
+			return
+		}
+		damageAt(t, file, at) // as it was
+	}
+	t.Fatal("no index was found")
+}

@@ -1,0 +1,220 @@
+package embedded
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
+	"github.com/cockroachdb/pebble/v2/sstable/block/blockkind"
+	"github.com/cockroachdb/pebble/v2/sstable/colblk"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// table is one file of rows, as the manifest knows it.
+type table struct {
+	name              string // of the file
+	level             int
+	size              int64
+	smallest, largest []byte // keys, both in the table
+}
+
+// keys is the range that a table's keys are in.
+func (t *table) keys() kv.KeyRange { return kv.KeyRange{Begin: t.smallest, End: keyAfter(t.largest)} }
+
+// tableFault is a damaged piece of a table, and where in the file it is.
+type tableFault struct {
+	kv.Fault
+	begin, end int64
+	vital      bool // nothing of the table can be read in a row without it
+}
+
+// tablesOf lists the tables of a database. They may be replaced at any moment after.
+func tablesOf(db *pebble.DB) ([]table, error) {
+	levels, err := db.SSTables()
+	if err != nil {
+		return nil, fmt.Errorf("embedded: list the tables: %w", err)
+	}
+	seen := map[string]bool{}
+	var tables []table
+	for level, infos := range levels {
+		for i := range infos {
+			info := &infos[i]
+			name := fmt.Sprintf("%s.sst", info.BackingSSTNum)
+			if seen[name] {
+				continue // virtual tables share a file
+			}
+			seen[name] = true
+			tables = append(tables, table{
+				name: name, level: level, size: int64(info.Size), smallest: info.Smallest.UserKey, largest: info.Largest.UserKey,
+			})
+		}
+	}
+	return tables, nil
+}
+
+// checkTable reads every block of a table from its file, and returns what is damaged. progress, where set, is told the bytes of each block.
+//
+// It looks at the bytes as they are on disk: nothing of it goes through Pebble's cache.
+func checkTable(ctx context.Context, files vfs.FS, dir string, t *table, progress func(n int64) error) (faults []tableFault, blocks int, err error) {
+	f, err := files.Open(files.PathJoin(dir, t.name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return t.lost("the whole file, which is missing"), 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	readable, err := sstable.NewSimpleReadable(f)
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	r, err := sstable.NewReader(ctx, readable, sstable.ReaderOptions{})
+	if err != nil {
+		return unlessUnreadable(t.lost("its end, by which all of it is found"), err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	layout, err := r.Layout()
+	if err != nil {
+		return unlessUnreadable(t.lost("its index"), err)
+	}
+	c := tableCheck{ctx: ctx, t: t, r: r, progress: progress}
+	if err := c.data(layout); err != nil {
+		return nil, 0, err
+	}
+	whole := t.keys()
+	for _, piece := range []struct {
+		handle block.Handle
+		what   string
+	}{
+		{layout.TopIndex, "index"}, {layout.RangeDel, "list of cleared ranges"}, {layout.RangeKey, "list of ranges"}, {layout.ValueIndex, "index of values"},
+		{layout.Properties, "properties"}, {layout.MetaIndex, "list of parts"},
+	} {
+		if err := c.block(piece.handle, "its "+piece.what, whole, true); err != nil {
+			return nil, 0, err
+		}
+	}
+	for i := range layout.Filter {
+		if err := c.block(layout.Filter[i].Handle, "its filter", whole, false); err != nil {
+			return nil, 0, err
+		}
+	}
+	for _, h := range layout.ValueBlock {
+		if err := c.block(h, "values", whole, false); err != nil {
+			return nil, 0, err
+		}
+	}
+	return c.faults, c.blocks, nil
+}
+
+// lost is the fault of a table of which nothing can be read.
+func (t *table) lost(what string) []tableFault {
+	return []tableFault{{Fault: kv.Fault{File: t.name, What: what, Keys: t.keys()}, end: t.size, vital: true}}
+}
+
+// unlessUnreadable returns faults where err says that the bytes are wrong, and err where they could not be read at all.
+func unlessUnreadable(faults []tableFault, err error) ([]tableFault, int, error) {
+	var path *fs.PathError
+	if errors.As(err, &path) && !pebble.IsCorruptionError(err) {
+		return nil, 0, err
+	}
+	return faults, 0, nil
+}
+
+// tableCheck is a table being read.
+type tableCheck struct {
+	ctx      context.Context
+	t        *table
+	r        *sstable.Reader
+	progress func(int64) error
+	buf      []byte
+	faults   []tableFault
+	blocks   int
+}
+
+// data reads the blocks of rows, each with the keys that it can hold: those after the block before, up to its own entry in the index.
+func (c *tableCheck) data(layout *sstable.Layout) error {
+	begin := c.t.smallest
+	for _, h := range layout.Index {
+		if err := c.block(h, "its index", c.t.keys(), true); err != nil {
+			return err
+		}
+		index, err := c.r.BlockReader().Read(c.ctx, block.NoReadEnv, nil, h, blockkind.SSTableIndex, func(*block.Metadata, []byte) error { return nil })
+		if err != nil {
+			return err
+		}
+		begin, err = c.dataOf(index.BlockData(), begin)
+		index.Release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dataOf reads the blocks that one block of the index names.
+func (c *tableCheck) dataOf(index, begin []byte) (next []byte, err error) {
+	var it colblk.IndexIter
+	if err := it.Init(pebble.DefaultComparer, index, block.NoTransforms); err != nil {
+		return nil, err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		h, err := it.BlockHandleWithProperties()
+		if err != nil {
+			return nil, err
+		}
+		end := keyAfter(it.Separator())
+		if err := c.block(h.Handle, "rows", kv.KeyRange{Begin: begin, End: end}, false); err != nil {
+			return nil, err
+		}
+		begin = end
+	}
+	return begin, nil
+}
+
+// block reads one block, and notes where it is damaged.
+func (c *tableCheck) block(h block.Handle, what string, keys kv.KeyRange, vital bool) error {
+	if h.Length == 0 {
+		return nil
+	}
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	c.blocks++
+	n := int(h.Length) + block.TrailerLen
+	if cap(c.buf) < n {
+		c.buf = make([]byte, n)
+	}
+	b := c.buf[:n]
+	err := c.r.BlockReader().Readable().ReadAt(c.ctx, b, int64(h.Offset))
+	var sum block.Checksummer
+	sum.Init(c.r.BlockReader().ChecksumType())
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		what += ", which the file ends before"
+	case isDamage(err):
+		what += ", which the disk cannot read"
+	case err != nil:
+		return err
+	case sum.Checksum(b[:h.Length], b[h.Length]) == binary.LittleEndian.Uint32(b[h.Length+1:]):
+		return c.told(int64(n))
+	}
+	c.faults = append(c.faults, tableFault{
+		Fault: kv.Fault{File: c.t.name, What: fmt.Sprintf("the block of %d bytes at %d (%s)", n, h.Offset, what), Keys: keys},
+		begin: int64(h.Offset), end: int64(h.Offset) + int64(n), vital: vital,
+	})
+	return c.told(int64(n))
+}
+
+func (c *tableCheck) told(n int64) error {
+	if c.progress == nil {
+		return nil
+	}
+	return c.progress(n)
+}

@@ -1,0 +1,71 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// tableFS stands between Pebble and the disk for tables. It knows which of their blocks are damaged, and does not read those again: Pebble would look for
+// a flipped bit each time, for seconds where the block is a large one.
+type tableFS struct {
+	vfs.FS
+	d *damage
+}
+
+// Open implements vfs.FS.
+func (fs tableFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	f, err := fs.FS.Open(name, opts...)
+	if err != nil || !strings.HasSuffix(name, ".sst") {
+		return f, err
+	}
+	t := tableFile{File: f, name: fs.PathBase(name), d: fs.d}
+	for _, o := range opts {
+		// openStore sees to it that compactions alone open tables this way.
+		t.compaction = t.compaction || o == vfs.SequentialReadsOption
+	}
+	return t, nil
+}
+
+// Unwrap implements vfs.FS.
+func (fs tableFS) Unwrap() vfs.FS { return fs.FS }
+
+// keepWaiting is how long a compaction that cannot succeed is kept waiting.
+const keepWaiting = 10 * time.Minute
+
+// tableFile is a table that Pebble reads.
+type tableFile struct {
+	vfs.File
+	name       string
+	d          *damage
+	compaction bool
+}
+
+// ReadAt fails at once where the inspector found damage.
+//
+// A compaction from level 0 that fails would be picked again at once, and again: nothing else would leave level 0, until writes wait for ever. It is
+// kept waiting here instead, with the tables that it needs, and other compactions go on with the others. It is let go now and then, since the files that it
+// began with are not removed before.
+func (f tableFile) ReadAt(p []byte, off int64) (int, error) {
+	if fault, level, found := f.d.hit(f.name, off, off+int64(len(p))); found {
+		if f.compaction && level == 0 {
+			f.d.waiting.Add(1)
+			select {
+			case <-f.d.closing:
+			case <-time.After(keepWaiting):
+			}
+			f.d.waiting.Add(-1)
+		}
+		return 0, fmt.Errorf("%w: table %s: %s", pebble.ErrCorruption, f.name, fault.What)
+	}
+	n, err := f.File.ReadAt(p, off)
+	if errors.Is(err, syscall.EIO) {
+		err = fmt.Errorf("%w: table %s: %w", pebble.ErrCorruption, f.name, err)
+	}
+	return n, err
+}
