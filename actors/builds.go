@@ -226,6 +226,17 @@ func (b *builds) use(key indexKey, ix usedIndex) (first bool) {
 	return !known
 }
 
+// unuse forgets that somebody asked for indexes of a database, except for those with these signatures.
+func (b *builds) unuse(db Database, except map[string]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for k := range b.mu.used {
+		if k.db == db && !except[k.signature] {
+			delete(b.mu.used, k)
+		}
+	}
+}
+
 // usedIn is the indexes of a database, or of all with a nil one, that somebody asked for lately. It forgets the others.
 func (b *builds) usedIn(db Database, now time.Time) []usedIndex {
 	b.mu.Lock()

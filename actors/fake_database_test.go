@@ -86,6 +86,15 @@ type database struct {
 	catchUps   int
 	aggregates func() // called in the middle of Aggregate, without mu
 	stateFault func() error
+	gone       bool // the database was deleted
+}
+
+// deleted is the answer of a database that is gone. The caller holds mu.
+func (d *database) deleted() error {
+	if d.gone {
+		return &layer.Error{Kind: layer.NotFound, Reason: "Database does not exist."}
+	}
+	return nil
 }
 
 func newDatabase(name string) *database {
@@ -152,14 +161,14 @@ func sum(m map[layer.ShardID]uint64) (n uint64) {
 func (d *database) Shards(context.Context) ([]layer.ShardID, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Sorted(maps.Keys(d.version)), nil
+	return slices.Sorted(maps.Keys(d.version)), d.deleted()
 }
 
 func (d *database) Designs(context.Context) ([]*layer.Design, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.design == nil {
-		return nil, nil
+	if d.design == nil || d.gone {
+		return nil, d.deleted()
 	}
 	return []*layer.Design{d.design}, nil
 }

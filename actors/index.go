@@ -57,6 +57,9 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 			if err != nil {
 				panic(err) // numbers and strings
 			}
+			if _, err := designOf(ctx, t.key.db, t.key.signature); layer.KindOf(err) == layer.NotFound {
+				return renewed{err}
+			}
 			job := t.job
 			return renewed{s.store.Renew(ctx, &job, s.o.Lease, progress)}
 		})
@@ -72,7 +75,7 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 			default:
 				s.log.Warn("index job not reported", "job", t.job.ID, "error", err)
 			}
-			return jobReported{e.err}
+			return jobReported{e.outcome}
 		})
 	case endTask:
 		s.builds.remove(t)

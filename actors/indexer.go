@@ -121,8 +121,8 @@ type (
 	}
 	finishBuild struct{ build Build }
 	renewLease  struct{ progress IndexerFacts }
-	// reportJob ends the job in the queue, well or with an error.
-	reportJob struct{ err error }
+	// reportJob ends the job in the queue, well or with an error. outcome is what those who wait for the index hear.
+	reportJob struct{ err, outcome error }
 	// endTask forgets the task and tells those who wait.
 	endTask struct{ outcome error }
 )
@@ -130,6 +130,13 @@ type (
 func (b *indexerBehavior) step(_ time.Time, message any) []effect {
 	if b.phase == indexerDone {
 		return nil
+	}
+	if b.phase == indexerReporting {
+		if m, ok := message.(jobReported); ok {
+			// Where the report failed, the lease runs out and somebody does the rest of the job, which is nothing or the same failure.
+			return b.end(m.outcome)
+		}
+		return nil // what was under way comes too late
 	}
 	switch m := message.(type) {
 	case started:
@@ -154,13 +161,13 @@ func (b *indexerBehavior) step(_ time.Time, message any) []effect {
 	case renewNow:
 		return []effect{renewLease{b.facts}}
 	case renewed:
-		if m.err != nil && layer.KindOf(m.err) == layer.Conflict {
+		switch layer.KindOf(m.err) {
+		case layer.Conflict:
 			return b.end(nil)
+		case layer.NotFound:
+			return b.void(m.err)
 		}
 		return []effect{after{b.renewEvery, renewNow{}}}
-	case jobReported:
-		// Where the report failed, the lease runs out and somebody does the rest of the job, which is nothing or the same failure.
-		return b.end(m.outcome)
 	}
 	return nil
 }
@@ -305,7 +312,7 @@ func (b *indexerBehavior) hopeless(err error) []effect {
 		}
 		return b.end(nil) // another worker has the job now; who waits goes on waiting
 	case layer.NotFound:
-		return b.report(err) // the database is gone
+		return b.void(err) // the database is gone
 	case layer.Invalid, layer.NotImplemented, layer.TooLarge:
 		return b.report(err)
 	}
@@ -317,7 +324,13 @@ func (b *indexerBehavior) report(err error) []effect {
 	if err != nil {
 		b.facts.Error = err.Error()
 	}
-	return []effect{reportJob{err}}
+	return []effect{reportJob{err, err}}
+}
+
+// void ends a job that nobody wants any more, because its design document or its database is gone: that is no failure.
+func (b *indexerBehavior) void(reason error) []effect {
+	b.phase = indexerReporting
+	return []effect{reportJob{nil, reason}}
 }
 
 // end leaves the task, with what those who wait should hear.

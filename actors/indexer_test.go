@@ -87,7 +87,16 @@ func TestIndexerBehavior(t *testing.T) {
 		}},
 		{"the database is deleted under it", 1, []turn{
 			{started{}, "begin pause"},
-			{buildStarted{err: gone}, "report gone"},
+			{buildStarted{err: gone}, "report <nil> but gone"},
+			{jobReported{gone}, "end gone stop"},
+		}},
+		{"its design document is deleted: no more batches, and no failure", 1, []turn{
+			{started{}, "begin pause"},
+			{plan, "a:100 b:100"},
+			{renewNow{}, "renew"},
+			{renewed{gone}, "report <nil> but gone"},
+			{part("a", 100, time.Millisecond, false), ""},
+			{stepped{shard: "b", err: broken}, ""},
 			{jobReported{gone}, "end gone stop"},
 		}},
 		{"entries moved while it was finishing: another turn", 1, []turn{
@@ -139,6 +148,9 @@ func renderIndexing(effects []effect) string {
 			list = append(list, "renew")
 		case reportJob:
 			list = append(list, fmt.Sprintf("report %v", e.err))
+			if e.outcome != e.err { //nolint:errorlint // the same value
+				list = append(list, fmt.Sprintf("but %v", e.outcome))
+			}
 		case endTask:
 			list = append(list, fmt.Sprintf("end %v", e.outcome))
 		case stopSelf:

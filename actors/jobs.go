@@ -214,9 +214,11 @@ func (s *System) claim(ctx context.Context, typ string, grace layer.Grace) claim
 			return claimed{task: t}
 		}
 		if void := layer.KindOf(err) == layer.NotFound; void || attempt == prepareAttempts {
-			s.log.Warn("index job not begun", "job", job.ID, "error", err)
 			if void {
+				s.log.Debug("index job dropped: nobody wants it any more", "job", job.ID, "reason", err)
 				err = nil
+			} else {
+				s.log.Warn("index job not begun", "job", job.ID, "error", err)
 			}
 			return claimed{err: s.store.Finish(ctx, job, err)}
 		}
@@ -238,17 +240,28 @@ func (s *System) prepare(ctx context.Context, job *layer.Job) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
+	key := indexKey{db, what.Signature, what.Shard}
+	d, err := designOf(ctx, db, what.Signature)
+	if err != nil {
+		if layer.KindOf(err) == layer.NotFound {
+			s.builds.tell(key, err)
+		}
+		return nil, err
+	}
+	what.Design = d.ID
+	return &task{key: key, what: what, job: *job, index: db.IndexOf(d), since: s.now()}, nil
+}
+
+// designOf finds a design document that has an index. NotFound where there is none, or no database.
+func designOf(ctx context.Context, db Database, signature string) (*layer.Design, error) {
 	designs, err := db.Designs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range designs {
-		if d.Signature == what.Signature {
-			what.Design = d.ID
-			return &task{key: indexKey{db, what.Signature, what.Shard}, what: what, job: *job, index: db.IndexOf(d), since: s.now()}, nil
+		if d.Signature == signature {
+			return d, nil
 		}
 	}
-	gone := &layer.Error{Kind: layer.NotFound, Reason: "no design document has this index any more"}
-	s.builds.tell(indexKey{db, what.Signature, what.Shard}, gone)
-	return nil, gone
+	return nil, &layer.Error{Kind: layer.NotFound, Reason: "no design document has this index any more"}
 }

@@ -154,7 +154,14 @@ func (s *System) warmSpec(db Database) spec {
 		perform: func(sh *shell, e effect) {
 			switch e := e.(type) {
 			case awaitChange:
-				sh.do(func(ctx context.Context) any { return s.awaitChange(ctx, db, e) })
+				sh.do(func(ctx context.Context) any {
+					m := s.awaitChange(ctx, db, e)
+					if c, ok := m.(changed); ok && layer.KindOf(c.err) == layer.NotFound {
+						s.builds.unuse(db, nil)
+						return waitAgain{}
+					}
+					return m
+				})
 			case updateIndexes:
 				sh.do(func(ctx context.Context) any { return updated{s.updateIndexes(ctx, db, e.indexes)} })
 			case aggregateIndexes:
@@ -212,9 +219,21 @@ func (s *System) aggregateIndexes(ctx context.Context, db Database, indexes []us
 	return nil
 }
 
-// updateIndexes brings indexes up to date, or has it done.
+// updateIndexes brings indexes up to date, or has it done. Those that no design document has any more are forgotten.
 func (s *System) updateIndexes(ctx context.Context, db Database, indexes []usedIndex) error {
+	designs, err := db.Designs(ctx)
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, d := range designs {
+		there[d.Signature] = true
+	}
+	s.builds.unuse(db, there)
 	for _, ix := range indexes {
+		if !there[ix.design.Signature] {
+			continue
+		}
 		index := db.IndexOf(ix.design)
 		state, err := index.State(ctx)
 		if err != nil {

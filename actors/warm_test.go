@@ -2,6 +2,8 @@ package actors_test
 
 import (
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -169,4 +171,80 @@ func TestLayer_WarmIndexes(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// An index is not kept warm any more when its design document or its database is deleted: no job, no rows, nothing in the log, and a build under way ends.
+func TestWarm_EndsWithTheDesignDocument(t *testing.T) {
+	for _, large := range []bool{false, true} {
+		for what, remove := range map[string]func(d *database){
+			"design":   func(d *database) { d.design = nil },
+			"database": func(d *database) { d.gone = true },
+		} {
+			t.Run(fmt.Sprintf("%s, large %v", what, large), func(t *testing.T) {
+				var log lockedBuilder
+				db := newDatabase("cities")
+				store := newStore(t, db)
+				s := start(t, store, func(o *actors.Options) {
+					keepWarm(o)
+					o.Lease = 30 * time.Millisecond
+					o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				})
+				design := db.design
+				commits(db, "a", 5)
+				if err := s.Ensure(t.Context(), db, design); err != nil {
+					t.Fatal(err)
+				}
+				if large { // a build that does not end by itself
+					db.set(func() { db.stepFault = func(layer.ShardID) error { return errInjected } })
+					commits(db, "a", 50_000)
+					eventually(t, func() string {
+						if len(s.Tasks()) == 0 {
+							return "no build"
+						}
+						return ""
+					})
+				}
+				var indexed uint64
+				db.set(func() {
+					remove(db)
+					indexed = sum(db.indexed)
+				})
+				commits(db, "a", 1)
+				eventually(t, func() string {
+					if n := find(s.Tree(), "warm"); n != nil || len(s.Tasks()) > 0 {
+						return fmt.Sprintf("still there: %+v, %v", n, s.Tasks())
+					}
+					return ""
+				})
+				commits(db, "a", 1)
+				time.Sleep(20 * time.Millisecond) // nothing happens
+				db.set(func() {
+					if sum(db.indexed) != indexed || find(s.Tree(), "warm") != nil {
+						t.Errorf("the index goes on")
+					}
+				})
+				if text := log.String(); strings.Contains(text, "WARN") || strings.Contains(text, "ERROR") {
+					t.Errorf("the log says\n%s", text)
+				}
+			})
+		}
+	}
+}
+
+// lockedBuilder is a strings.Builder for several goroutines.
+type lockedBuilder struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuilder) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuilder) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
