@@ -44,6 +44,8 @@ type Options struct {
 	transactionTime time.Duration
 	// fs replaces the disk in tests.
 	fs vfs.FS
+	// lockFileOnly has the store locked as where directories cannot be.
+	lockFileOnly bool
 }
 
 func (o Options) withDefaults() Options {
@@ -76,10 +78,9 @@ var errClosed = kv.NewError(kv.CodeCancelled, "the store is closed", nil)
 // Engine is an open store. It implements kv.Engine and kv.Snapshotter.
 type Engine struct {
 	db      *pebble.DB
-	dir     string
-	lock    *pebble.Lock // on the directory
-	horizon horizon      // the sweeper's, and after it shut's
-	flushes atomic.Int64
+	dir     string // without symbolic links once it is locked
+	lock    *storeLock
+	horizon horizon
 	o       Options
 	log     *slog.Logger
 
@@ -126,17 +127,9 @@ func Open(dir string, o Options) (*Engine, error) {
 	e.guard.fail = e.fail
 	e.damage.init()
 	e.compactions.more = make(chan struct{}, 1)
-	db, err := openStore(dir, o, e)
+	last, err := e.open(dir)
 	if err != nil {
 		return nil, err
-	}
-	e.db = db
-	last, err := lastVersion(db)
-	if err == nil {
-		err = e.horizon.check(last)
-	}
-	if err != nil {
-		return nil, errors.Join(err, db.Close(), e.lock.Close())
 	}
 	e.snapshots.start()
 	e.views.limit = o.transactionTime
@@ -150,6 +143,36 @@ func Open(dir string, o Options) (*Engine, error) {
 	return e, nil
 }
 
+// open opens the store and leaves nothing open after an error, unless Pebble met one that it has no way on from.
+func (e *Engine) open(dir string) (last int64, err error) {
+	defer func() {
+		if err != nil && e.Failed() == nil {
+			err = errors.Join(err, e.release())
+		}
+	}()
+	if e.db, err = openStore(dir, e.o, e); err != nil {
+		return 0, err
+	}
+	if last, err = lastVersion(e.db); err == nil {
+		err = e.horizon.check(last)
+	}
+	if err == nil {
+		err = e.horizon.settle(last)
+	}
+	if err != nil {
+		return 0, errors.Join(err, e.db.Close())
+	}
+	return last, nil
+}
+
+// release gives up what of the store is held beside Pebble.
+func (e *Engine) release() error {
+	if e.lock == nil {
+		return nil
+	}
+	return errors.Join(e.horizon.close(), e.lock.close())
+}
+
 // Name implements kv.Engine.
 func (e *Engine) Name() string { return "embedded" }
 
@@ -159,12 +182,11 @@ func (e *Engine) newView(version int64) *view {
 	return &view{version: version, snap: e.db.NewSnapshot(), rows: e.rows, closer: &e.snapshots}
 }
 
-// sweep ends what transactions that were forgotten hold, and marks the horizon.
+// sweep ends what transactions that were forgotten hold.
 func (e *Engine) sweep() {
 	defer e.running.Done()
 	tick := time.NewTicker(e.o.transactionTime / 5)
 	defer tick.Stop()
-	flushes := e.flushes.Load()
 	for {
 		select {
 		case <-e.stop:
@@ -176,28 +198,26 @@ func (e *Engine) sweep() {
 			e.snapshots.signal()
 			e.iterators.sweep(now)
 			e.compactions.grant()
-			if n := e.flushes.Load(); n != flushes {
-				flushes = n
-				e.markHorizon()
-			}
 		}
 	}
 }
 
-// markHorizon notes the newest synced version.
-func (e *Engine) markHorizon() {
-	if e.Failed() != nil {
-		return
+// acknowledge is called with a version that is synced, and before anyone is told of it. After an error nobody may be.
+func (e *Engine) acknowledge(version int64) error {
+	if err := e.lock.lost(); err != nil {
+		return err
 	}
-	if err := e.horizon.write(e.views.version(), e.guard.manifests.newest()); err != nil {
-		e.log.Warn("the store's last version could not be noted", "error", err)
-	}
+	return e.horizon.acknowledge(version)
 }
 
 // fail stops all writing: what is not yet acknowledged never will be.
 func (e *Engine) fail(cause error) {
 	err := kv.NewError(kv.CodeIOError, "the disk failed; the store no longer accepts writes", cause)
-	if isDiskFull(cause) {
+	var lost *lostError
+	switch {
+	case errors.As(cause, &lost):
+		err = kv.NewError(kv.CodeIOError, "the store is not at its place any more; it no longer accepts writes", cause)
+	case isDiskFull(cause):
 		err = kv.NewError(kv.CodeDiskFull, "the disk is full; make room and start again", cause)
 	}
 	if e.failure.CompareAndSwap(nil, err) {
@@ -247,19 +267,20 @@ func (e *Engine) Close() error {
 }
 
 // shut waits for all that uses Pebble, and closes it.
-func (e *Engine) shut() (err error) {
-	defer func() { err = errors.Join(err, recoverFatal(recover())) }()
+func (e *Engine) shut() error {
 	e.running.Wait()
 	e.copying.Lock()
 	defer e.copying.Unlock()
-	e.markHorizon()
 	e.iterators.close()
 	e.views.close()
 	e.snapshots.stop()
 	if err := e.db.Close(); err != nil {
 		return err
 	}
-	return e.lock.Close()
+	if e.Failed() != nil {
+		return e.release()
+	}
+	return errors.Join(e.horizon.settle(e.horizon.version()), e.release())
 }
 
 // Checkpoint implements kv.Checkpointer. Files that never change are linked where dir is on the same disk, so that it costs little until the store has

@@ -117,3 +117,9 @@ func (t *WriteTable) Get(key string) (value string, ok bool) {
 	}
 	return "", false
 }
+
+// WithLockFileOnly is o where directories cannot be locked.
+func (o Options) WithLockFileOnly() Options { o.lockFileOnly = true; return o }
+
+// Failing is closed when the engine fails.
+func (e *Engine) Failing() <-chan struct{} { return e.failing }

@@ -1,12 +1,13 @@
 package embedded
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -14,25 +15,42 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// horizon is a small file beside the store with what was on disk when it was written: the last version, and the manifest that Pebble finds
-// everything else by, as its name, length and checksum. Pebble takes a log or a manifest that ends too early for one that a crash tore, also where
-// it was synced once and damaged later, and goes on with what is left. Here such a store is told apart, and not opened.
+// horizon is a small file beside the store that remembers what the store's other files must still hold. Pebble takes a log or a manifest that ends too
+// early, or goes wrong near its end, for one that a crash tore, and opens with what is left. That is right for what was never synced and wrong for
+// everything else, and only the horizon can tell the two apart.
 //
-// It is written after flushes, when the manifest changes, and at Close. The engine's sweeper owns it, and after that Close.
+// The engine writes logs and manifests front to back. Of each the horizon holds the length that was synced and the checksum of that much (a prefix),
+// with the last version that was acknowledged: together a mark. Before the store is opened, every file of the newest mark must exist and begin with
+// the prefix; once it is open, it must be at the mark's version at least. Tables need no mark: they never change, the manifest names each with its size,
+// and their blocks have checksums.
+//
+// A mark is written before each acknowledgement and not synced. What a killed process wrote is in the system's memory, so the newest mark covers the
+// very last commit. A power cut may take marks back, but not the syncs before them, so an older mark still is true; it may also tear them. Therefore
+// some marks are synced, into slots of their own: when the store was opened, when it was closed, and before a file that is marked goes.
 type horizon struct {
-	fs   vfs.FS
-	dir  string
-	mark mark // what the file holds
+	fs  vfs.FS
+	dir string
+
+	settling sync.Mutex // held while a mark is written and synced; taken before mu
+	mu       struct {
+		sync.Mutex
+		now   mark
+		file  vfs.File // nil before open and after close
+		count uint64   // of marks
+		next  [2]int   // which slot of each pair is written next: not the one with its newest mark
+		buf   []byte
+	}
 }
 
-// mark is the content of the file.
+// mark is what was true at a moment, and what can only grow.
 type mark struct {
-	version  int64
-	manifest manifestMark
+	version  int64    // the last that was acknowledged
+	manifest string   // the name of the one that Pebble's marker points at, or an older one; empty for none
+	files    []prefix // that exist
 }
 
-// manifestMark is the synced part of a manifest. The zero value is none.
-type manifestMark struct {
+// prefix is the synced part of a file that is written front to back.
+type prefix struct {
 	name string
 	size uint64
 	sum  uint32 // Castagnoli
@@ -42,172 +60,288 @@ const horizonFile = "horizon"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func (m mark) encode() []byte {
-	b := binary.BigEndian.AppendUint64([]byte{1}, uint64(m.version))
-	b = binary.BigEndian.AppendUint64(b, m.manifest.size)
-	b = binary.BigEndian.AppendUint32(b, m.manifest.sum)
-	b = append(b, m.manifest.name...)
-	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-}
-
-func decodeMark(b []byte) (m mark, ok bool) {
-	end := len(b) - 4
-	if end < 21 || b[0] != 1 || crc32.Checksum(b[:end], castagnoli) != binary.BigEndian.Uint32(b[end:]) {
-		return mark{}, false
-	}
-	m.version = int64(binary.BigEndian.Uint64(b[1:]))
-	m.manifest = manifestMark{string(b[21:end]), binary.BigEndian.Uint64(b[9:]), binary.BigEndian.Uint32(b[17:])}
-	return m, true
-}
-
-// damaged is the error for a store that has not what it had.
-func (h *horizon) damaged(format string, args ...any) error {
-	return damaged(h.dir, fmt.Errorf(format, args...))
-}
-
 // damaged is what the operator is told of a store that cannot be opened as it is.
 func damaged(dir string, what error) error {
 	return fmt.Errorf("embedded: the store in %s is damaged: %w; nothing was changed in it; start on a backup, or bring the files back that it had", dir, what)
 }
 
-// read reads the file, if there is one, and compares the manifest with it. Before the store is opened.
+func (h *horizon) damaged(format string, args ...any) error {
+	return damaged(h.dir, fmt.Errorf(format, args...))
+}
+
+// read takes the newest mark from the file. Where there is no file, the mark is empty: the store is new, or a copy.
 func (h *horizon) read() error {
-	b, err := h.readFile(horizonFile, -1)
+	f, err := h.fs.Open(h.path())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("embedded: read %s: %w", horizonFile, err)
+		return fmt.Errorf("embedded: %w", err)
 	}
-	var ok bool
-	if h.mark, ok = decodeMark(b); !ok {
+	b, err := io.ReadAll(io.LimitReader(f, slots*slotSize))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("embedded: read %s: %w", h.path(), err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if m, ok := decodeFirstFormat(b); ok {
+		h.mu.now = m
+		if now, err := h.current(); err != nil || now != m.manifest { // which was not told when the manifest went
+			h.mu.now.files = nil
+		}
+		return nil
+	}
+	synced := false
+	for slot := range slots {
+		m, count, ok := decodeSlot(b, slot)
+		if !ok {
+			continue
+		}
+		synced = synced || slot/2 == syncedSlots
+		if count > h.mu.count {
+			h.mu.now, h.mu.count = m, count
+		}
+		if _, other, _ := decodeSlot(b, slot^1); count > other {
+			h.mu.next[slot/2] = (slot ^ 1) % 2
+		}
+	}
+	if !synced { // a power cut leaves one of them
 		return h.damaged("the file %s is not readable", horizonFile)
 	}
+	return nil
+}
+
+// verify compares the files with the mark. It changes nothing.
+func (h *horizon) verify() error {
+	now, err := h.current()
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	m := h.mu.now
+	h.mu.Unlock()
+	if fileNumber(now) < fileNumber(m.manifest) {
+		return h.damaged("the manifest is %q, was %q", now, m.manifest)
+	}
+	for _, p := range m.files {
+		what, err := h.compare(p)
+		if err != nil {
+			return err
+		}
+		if what != "" {
+			return h.damaged("%s", what)
+		}
+	}
+	return nil
+}
+
+// current is the name of the manifest that Pebble's marker points at, empty for none.
+func (h *horizon) current() (string, error) {
 	desc, err := pebble.Peek(h.dir, h.fs)
 	if err != nil {
-		return fmt.Errorf("embedded: look into %s: %w", h.dir, err)
+		return "", fmt.Errorf("embedded: look into %s: %w", h.dir, err)
 	}
-	was, now := h.mark.manifest, h.fs.PathBase(desc.ManifestFilename)
+	if !desc.Exists {
+		return "", nil
+	}
+	return h.fs.PathBase(desc.ManifestFilename), nil
+}
+
+// compare looks whether a file begins as it was written, and says what is wrong where it does not.
+func (h *horizon) compare(p prefix) (what string, err error) {
+	f, err := h.fs.Open(h.fs.PathJoin(h.dir, p.name))
+	if errors.Is(err, os.ErrNotExist) {
+		return "the file " + p.name + " is missing", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("embedded: %w", err)
+	}
+	sum := crc32.New(castagnoli)
+	n, err := io.CopyBuffer(sum, io.LimitReader(f, int64(p.size)), make([]byte, 256<<10))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("embedded: read %s: %w", p.name, err)
+	}
 	switch {
-	case was.name == "":
-		return nil
-	case !desc.Exists || now < was.name: // names count up, in six digits
-		return h.damaged("the manifest is %q, was %q", now, was.name)
-	case now > was.name:
-		return nil // a newer one has been begun since
+	case uint64(n) < p.size:
+		return fmt.Sprintf("the file %s has %d bytes, had %d", p.name, n, p.size), nil
+	case sum.Sum32() != p.sum:
+		return fmt.Sprintf("the first %d bytes of the file %s are not what was written", p.size, p.name), nil
 	}
-	b, err = h.readFile(was.name, int64(was.size))
-	if err != nil {
-		return h.damaged("the manifest %s: %v", was.name, err)
-	}
-	if crc32.Checksum(b, castagnoli) != was.sum {
-		return h.damaged("the manifest %s has other content than was written", was.name)
-	}
-	return nil
+	return "", nil
 }
 
-// readFile reads the first n bytes of a file, or all for -1.
-func (h *horizon) readFile(name string, n int64) ([]byte, error) {
-	f, err := h.fs.Open(h.fs.PathJoin(h.dir, name))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	if n < 0 {
-		return io.ReadAll(f)
-	}
-	b := make([]byte, n)
-	_, err = io.ReadFull(f, b)
-	return b, err
+// marked are the files that must be there now, with what of them is synced.
+func (h *horizon) marked() []prefix {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.mu.now.files)
 }
 
-// check compares the store's last version with the file.
+// check compares the opened store's last version with the mark.
 func (h *horizon) check(last int64) error {
-	if last < h.mark.version {
-		return h.damaged("it is at version %d, was at %d: commits that were on disk are lost", last, h.mark.version)
+	if was := h.version(); last < was {
+		return h.damaged("it is at version %d, was at %d: commits that were acknowledged are lost", last, was)
 	}
 	return nil
 }
 
-// write replaces the file. The version must be synced; manifest is the newest that was synced since the store was opened, or none.
-func (h *horizon) write(version int64, manifest manifestMark) error {
-	// A manifest counts once it is found by its marker, for good: before that a crash goes back to the one before.
-	desc, err := pebble.Peek(h.dir, h.fs)
+func (h *horizon) version() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.mu.now.version
+}
+
+// open makes marks possible: after read and verify, before anything in the directory changes.
+func (h *horizon) open() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mu.count == 0 { // no file, or one of the first format
+		if err := h.create(); err != nil {
+			return fmt.Errorf("embedded: %w", err)
+		}
+	}
+	f, err := h.fs.OpenReadWrite(h.path(), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("embedded: %w", err)
+	}
+	h.mu.file = f
+	return nil
+}
+
+// create puts a file with the present mark in its place. Called with mu locked.
+func (h *horizon) create() error {
+	f, err := h.fs.Create(h.path()+".new", vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
-	if err := h.syncDir(); err != nil {
-		return err
-	}
-	if manifest.name == "" || manifest.name != h.fs.PathBase(desc.ManifestFilename) {
-		manifest = h.mark.manifest
-	}
-	next := mark{version, manifest}
-	if next == h.mark {
-		return nil
-	}
-	path := h.fs.PathJoin(h.dir, horizonFile)
-	f, err := h.fs.Create(path+".new", vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
-	if _, err = f.Write(next.encode()); err == nil {
+	h.mu.count = 1
+	h.mu.next = [2]int{1, 0}
+	b := make([]byte, slots*slotSize) // all of it, so that no later write needs room on the disk
+	copy(b, h.mu.now.encode(nil, h.mu.count))
+	if _, err = f.Write(b); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := h.fs.Rename(path+".new", path); err != nil {
+	if err := h.fs.Rename(h.path()+".new", h.path()); err != nil {
 		return err
 	}
-	if err := h.syncDir(); err != nil {
+	return syncDir(h.fs, h.dir)
+}
+
+func (h *horizon) close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := h.mu.file
+	h.mu.file = nil
+	if f == nil {
+		return nil
+	}
+	return f.Close()
+}
+
+// acknowledge marks a version as one that may be answered for: all that it needs is synced.
+func (h *horizon) acknowledge(version int64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.mu.now.version = max(h.mu.now.version, version)
+	return h.write(unsyncedSlots)
+}
+
+// settle writes a mark and syncs it.
+func (h *horizon) settle(version int64) error {
+	h.settling.Lock()
+	defer h.settling.Unlock()
+	h.mu.Lock()
+	h.mu.now.version = max(h.mu.now.version, version)
+	h.mu.Unlock()
+	return h.settleNow()
+}
+
+// settleNow is settle, called with settling locked. Commits are marked meanwhile.
+func (h *horizon) settleNow() error {
+	h.mu.Lock()
+	f, err := h.mu.file, h.write(syncedSlots)
+	h.mu.Unlock()
+	if err != nil || f == nil {
 		return err
 	}
-	h.mark = next
+	if err := f.SyncData(); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.mu.next[syncedSlots] ^= 1 // only now: the other slot holds the newest mark that is surely on the disk
+	h.mu.Unlock()
 	return nil
 }
 
-func (h *horizon) syncDir() error {
-	dir, err := h.fs.OpenDir(h.dir)
+// grown notes what of a file is synced now. Its name must be on the disk for good.
+func (h *horizon) grown(p prefix) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.mu.now.put(p)
+	if !isManifest(p.name) {
+		return nil // the commit for which the log was synced will be acknowledged
+	}
+	return h.write(unsyncedSlots)
+}
+
+// installed notes that Pebble's marker points at the manifest, for good.
+func (h *horizon) installed(manifest string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.mu.now.manifest = manifest
+}
+
+// forget makes sure that no mark names the file, which is about to go.
+func (h *horizon) forget(name string) error {
+	h.settling.Lock()
+	defer h.settling.Unlock()
+	h.mu.Lock()
+	known := h.mu.now.drop(name)
+	h.mu.Unlock()
+	if !known {
+		return nil
+	}
+	return h.settleNow()
+}
+
+// write writes the present mark into a slot. Called with mu locked.
+func (h *horizon) write(pair int) error {
+	if h.mu.file == nil {
+		return nil
+	}
+	h.mu.count++
+	h.mu.buf = h.mu.now.encode(h.mu.buf[:0], h.mu.count)
+	if _, err := h.mu.file.WriteAt(h.mu.buf, int64(2*pair+h.mu.next[pair])*slotSize); err != nil {
+		return fmt.Errorf("write %s: %w", h.path(), err)
+	}
+	if pair == unsyncedSlots {
+		h.mu.next[pair] ^= 1
+	}
+	return nil
+}
+
+func (h *horizon) path() string { return h.fs.PathJoin(h.dir, horizonFile) }
+
+func syncDir(fs vfs.FS, path string) error {
+	dir, err := fs.OpenDir(path)
 	if err != nil {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// manifestFile watches a manifest being written: what of it is synced, and the checksum of that.
-type manifestFile struct {
-	vfs.File
-	of      *manifests
-	written manifestMark
-}
-
-// manifests knows the newest manifest.
-type manifests struct {
-	mu     sync.Mutex
-	synced manifestMark
-}
-
-func (ms *manifests) newest() manifestMark {
-	ms.mu.Lock()
-	defer ms.mu.Unlock()
-	return ms.synced
-}
-
 func isManifest(base string) bool { return strings.HasPrefix(base, "MANIFEST-") }
 
-func (f *manifestFile) Write(b []byte) (int, error) {
-	f.written.size += uint64(len(b))
-	f.written.sum = crc32.Update(f.written.sum, castagnoli, b) // first: Pebble's file systems may use b up
-	return f.File.Write(b)                                     // an error ends it all, see guard
-}
+func isLog(base string) bool { return strings.HasSuffix(base, ".log") }
 
-func (f *manifestFile) Sync() error {
-	err := f.File.Sync()
-	if err == nil {
-		f.of.mu.Lock()
-		f.of.synced = f.written
-		f.of.mu.Unlock()
+// fileNumber is Pebble's number of a log or manifest, 0 where name is none.
+func fileNumber(name string) uint64 {
+	n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, "MANIFEST-"), ".log"), 10, 64)
+	if err != nil {
+		return 0
 	}
-	return err
+	return n
 }

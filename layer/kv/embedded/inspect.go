@@ -26,7 +26,7 @@ type Found struct {
 }
 
 // Inspect looks at the store in dir, or at where it would be made, and changes nothing. The error is why it could not be opened as it is; that another
-// process has it open is none. Of a log that nobody writes only its checksums are looked at, of tables nothing: to read them, Pebble would have to lock the store.
+// process has it open is none. Of a store that nobody has open the logs and the manifest are read; of tables nothing: for that, Pebble would have to lock the store.
 //
 // Not in a process that has the store open: the system gives up a process's lock on a file with the first file handle that is closed.
 func Inspect(dir string) (found Found, err error) {
@@ -50,12 +50,12 @@ func Inspect(dir string) (found Found, err error) {
 		return found, fmt.Errorf("embedded: %w", err)
 	}
 	h := horizon{fs: vfs.Default, dir: dir}
-	if err := h.read(); err != nil && found.Holder == 0 { // else it may have moved on between the files
+	if err := h.read(); err != nil {
 		return found, err
 	}
-	found.Version = h.mark.version
-	if found.Holder == 0 && found.HolderKnown { // whose log is at rest
-		err = checkLogs(vfs.Default, dir)
+	found.Version = h.version()
+	if found.Holder == 0 && found.HolderKnown { // whose files are at rest
+		err = h.verify()
 	}
 	return found, err
 }

@@ -253,8 +253,6 @@ func (c *committer) guarded(g *group, work func() error) {
 // panicError is the error in a panic of Pebble's log writer. Others panic on.
 func panicError(p any) error {
 	switch p := p.(type) {
-	case fatal:
-		return p.err
 	case runtime.Error:
 	case error:
 		return p
@@ -301,6 +299,12 @@ func (c *committer) sync() {
 			}
 		}
 		c.idle <- struct{}{}
+		if g.err == nil && g.view != nil {
+			if err := c.e.acknowledge(g.version); err != nil {
+				c.e.fail(err)
+				g.err = maybe(c.e.Failed())
+			}
+		}
 		if g.err == nil && g.view != nil {
 			c.e.views.publish(g.view)
 			c.e.watches.notify(g)

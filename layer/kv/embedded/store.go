@@ -1,22 +1,18 @@
 package embedded
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/divandb/divan/layer/kv"
 )
@@ -47,16 +43,25 @@ var (
 )
 
 func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
-	log := pebbleLog{log: o.Logger, fail: e.fail}
+	lock, err := lockStore(dir, o)
+	if err != nil {
+		return nil, err
+	}
+	e.lock = lock
+	dir = lock.path
+	e.dir = dir
+	e.horizon.fs, e.horizon.dir = o.fs, dir
+	e.guard.dir, e.guard.horizon, e.guard.lock = dir, &e.horizon, lock
 	po := &pebble.Options{
 		FS:                          guardFS{tableFS{o.fs, &e.damage}, &e.guard},
-		Logger:                      log,
+		Logger:                      pebbleLog{log: o.Logger, fail: e.fail},
+		Lock:                        lock.file,
 		FormatMajorVersion:          pebbleFormat,
 		CacheSize:                   o.CacheBytes - o.CacheBytes/4, // see rows
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: 3,
 		MaxOpenFiles:                500,
-		MaxManifestFileSize:         4 << 20, // what horizon reads when the store is opened
+		MaxManifestFileSize:         4 << 20, // horizon reads it when the store is opened
 		// One compaction at a time until it falls behind: small machines have other work.
 		CompactionConcurrencyRange: func() (int, int) {
 			waiting := int(e.damage.waiting.Load())
@@ -67,7 +72,11 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		L0CompactionThreshold: 8,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { e.backgroundError(err) },
-			FlushEnd:        func(pebble.FlushInfo) { e.flushes.Add(1) },
+			ManifestCreated: func(info pebble.ManifestCreateInfo) {
+				if info.Err == nil {
+					e.horizon.installed(o.fs.PathBase(info.Path))
+				}
+			},
 			WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 				o.Logger.Warn("writes wait for compaction", "reason", info.Reason)
 				e.damage.full.Store(strings.HasPrefix(info.Reason, "L0"))
@@ -84,64 +93,41 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		// Point reads of keys that do not exist are common: does this document, this revision exist yet?
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
-	lock, err := lockDirectory(dir, o.fs)
-	if err != nil {
+	if err := e.horizon.read(); err != nil {
 		return nil, err
 	}
-	po.Lock = lock
-	e.horizon = horizon{fs: o.fs, dir: dir}
-	err = e.horizon.read()
-	if err == nil {
-		err = checkLogs(o.fs, dir)
+	if err := e.horizon.verify(); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, errors.Join(err, lock.Close())
+	if err := e.horizon.open(); err != nil {
+		return nil, err
 	}
-	db, err := openPebble(dir, po)
+	db, err := e.openPebble(dir, po)
 	if err != nil {
-		_ = lock.Close()
 		if pebble.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist) { // the directory is there, so it is a file of it that is not
 			return nil, damaged(dir, err)
 		}
 		return nil, fmt.Errorf("embedded: open the store in %s: %w", dir, err)
 	}
-	e.lock = lock
 	if err := checkFormat(db); err != nil {
-		return nil, errors.Join(err, db.Close(), lock.Close())
+		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// lockDirectory makes the directory where there is none, and refuses one that another process, or this one, has open.
-func lockDirectory(dir string, fs vfs.FS) (*pebble.Lock, error) {
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("embedded: %w", err)
-	}
-	lock, err := pebble.LockDirectory(dir, fs)
-	var path *os.PathError
-	switch {
-	case errors.As(err, &path):
-		return nil, fmt.Errorf("embedded: %w", err)
-	case err != nil:
-		return nil, fmt.Errorf("embedded: the store in %s is in use by another process", dir)
-	}
-	return lock, nil
-}
-
-// openPebble opens the store on a goroutine of its own, which Pebble can end where it has no way on.
-func openPebble(dir string, po *pebble.Options) (db *pebble.DB, err error) {
-	var stopped error
+// openPebble opens the store on a goroutine of its own, which Pebble can keep where it has no way on, see pebbleLog.Fatalf.
+func (e *Engine) openPebble(dir string, po *pebble.Options) (db *pebble.DB, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { stopped = recoverFatal(recover()) }()
 		db, err = pebble.Open(dir, po)
 	}()
-	<-done
-	if stopped != nil {
-		return nil, stopped
+	select {
+	case <-done:
+		return db, err
+	case <-e.failing:
 	}
-	return db, err
+	return nil, e.Failed()
 }
 
 func checkFormat(db *pebble.DB) error {
@@ -150,12 +136,7 @@ func checkFormat(db *pebble.DB) error {
 	case err != nil:
 		return fmt.Errorf("embedded: read the store's format: %w", err)
 	case v == nil:
-		err := db.Set(formatKey, []byte{storeFormat}, syncInLog)
-		if err == nil {
-			// The first log of a new store is of Pebble's oldest format, in which damage looks like a torn tail. This begins a second one.
-			err = db.Flush()
-		}
-		if err != nil {
+		if err := db.Set(formatKey, []byte{storeFormat}, syncInLog); err != nil {
 			return fmt.Errorf("embedded: write the store's format: %w", err)
 		}
 	case len(v) != 1 || v[0] != storeFormat:
@@ -222,22 +203,6 @@ func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// fatal is what pebbleLog panics with where Pebble wants the process to end.
-type fatal struct{ err error }
-
-func (f fatal) Error() string { return f.err.Error() }
-
-// recoverFatal takes what recover returned: a fatal error of Pebble is returned, anything else panics on.
-func recoverFatal(p any) error {
-	switch p := p.(type) {
-	case nil:
-		return nil
-	case fatal:
-		return p.err
-	}
-	panic(p)
-}
-
 // pebbleLog gives Pebble's log to slog: its news at debug level, its errors as errors.
 type pebbleLog struct {
 	log  *slog.Logger
@@ -252,21 +217,18 @@ func (l pebbleLog) Errorf(format string, args ...any) {
 	l.log.Error("pebble", "event", lazy{format, args})
 }
 
-// Fatalf must not return: Pebble expects the process to end. It stops the engine instead, and the goroutine that it is on. One that Pebble
-// started ends, with its deferred unlocking; one of ours panics, and the sequencer, openPebble and Engine.shut recover.
+// Fatalf must not return: Pebble expects the process to end. It stops the engine instead and keeps the goroutine that it is on for ever, as guard
+// does, whether that is Pebble's or ours: who waits for the sequencer, for Open or for Close also waits for the engine to fail.
 func (l pebbleLog) Fatalf(format string, args ...any) {
-	f := fatal{fmt.Errorf(format, args...)}
+	cause := fmt.Errorf(format, args...)
 	for _, a := range args {
 		if err, ok := a.(error); ok {
-			f.err = fmt.Errorf("pebble: %w", err)
+			cause = fmt.Errorf("pebble: %w", err)
 			break
 		}
 	}
-	l.fail(f.err)
-	if bytes.Contains(debug.Stack(), []byte("\ncreated by github.com/cockroachdb/pebble/")) {
-		runtime.Goexit()
-	}
-	panic(f)
+	l.fail(cause)
+	select {}
 }
 
 // lazy formats only what is logged.
