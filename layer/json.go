@@ -33,31 +33,39 @@ type jsonScanner struct {
 	newlines bool
 }
 
-// scanObject validates b as one JSON object and appends its members to dst. begin and end are where the object's braces are.
+// scanObject validates b as one JSON object and appends its members to dst. begin and end are where the object's braces are. It is for objects of few members.
 func scanObject(b []byte, dst []jsonMember) (members []jsonMember, s jsonScanner, begin, end int, err error) {
+	s, begin, end, err = scanMembers(b, func(m jsonMember) { dst = append(dst, m) })
+	if err != nil {
+		dst = nil
+	}
+	return dst, s, begin, end, err
+}
+
+// scanMembers validates b as one JSON object and calls member for each member of it, also where what follows turns out to be no JSON.
+func scanMembers(b []byte, member func(jsonMember)) (s jsonScanner, begin, end int, err error) {
 	s.b = b
 	if !utf8.Valid(b) {
-		return nil, s, 0, 0, errJSON
+		return s, 0, 0, errJSON
 	}
 	s.space()
 	if s.i == len(b) {
-		return nil, s, 0, 0, errJSON
+		return s, 0, 0, errJSON
 	}
 	if begin = s.i; b[begin] != '{' {
 		if err := s.value(0); err != nil || !s.atEnd() {
-			return nil, s, 0, 0, errJSON
+			return s, 0, 0, errJSON
 		}
-		return nil, s, 0, 0, errNotObject
+		return s, 0, 0, errNotObject
 	}
-	err = s.object(1, func(m jsonMember) { dst = append(dst, m) })
-	if err != nil {
-		return nil, s, 0, 0, err
+	if err := s.object(1, member); err != nil {
+		return s, 0, 0, err
 	}
 	end = s.i
 	if !s.atEnd() {
-		return nil, s, 0, 0, errJSON
+		return s, 0, 0, errJSON
 	}
-	return dst, s, begin, end, nil
+	return s, begin, end, nil
 }
 
 var errNotObject = errors.New("Document must be a JSON object")

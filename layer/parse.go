@@ -1,11 +1,11 @@
 package layer
 
 import (
+	"bytes"
 	"encoding/base64"
 	"errors"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/divandb/divan/layer/revtree"
@@ -14,40 +14,27 @@ import (
 // maxIDLength is the longest document id in bytes (CONTRACT.md).
 const maxIDLength = 512
 
-var memberPool = sync.Pool{New: func() any { return new([]jsonMember) }}
-
 // ParseEdit turns a client's JSON document into an Edit: validates the JSON, splits off the underscore members (_id, _rev, _deleted, _attachments,
 // _revisions; those that only answers have are ignored, unknown ones are Invalid with name doc_validation, as CouchDB), and keeps the rest as it came, but for
 // line breaks between tokens: they would break a feed's lines. The Edit may share doc's memory. replicated selects how _rev and _revisions are
 // read (new_edits=false).
 func ParseEdit(doc []byte, replicated bool) (Edit, error) {
-	pooled := memberPool.Get().(*[]jsonMember)
-	defer memberPool.Put(pooled)
-	members, s, begin, end, err := scanObject(doc, (*pooled)[:0])
+	p := editParser{doc: doc, replicated: replicated, from: -1}
+	s, begin, end, err := scanMembers(doc, p.member)
 	if err != nil {
 		return Edit{}, errf(Invalid, "bad_request", "%s", err)
 	}
-	*pooled = members
-	p := editParser{doc: doc, replicated: replicated}
-	special := 0
-	for i := range members {
-		underscore, err := p.member(&members[i])
-		if err != nil {
-			return Edit{}, err
-		}
-		if underscore {
-			special++
-		} else {
-			members[i].key = -1 - members[i].key // marks what stays
-		}
+	if p.err != nil {
+		return Edit{}, p.err
 	}
 	if err := p.revisions(); err != nil {
 		return Edit{}, err
 	}
-	if special == 0 {
+	if p.body == nil {
 		p.e.Body = doc[begin:end]
 	} else {
-		p.e.Body = joinMembers(doc, members, end-begin)
+		p.join()
+		p.e.Body = append(p.body, '}')
 	}
 	if s.newlines {
 		p.e.Body = compactJSON(make([]byte, 0, len(p.e.Body)), p.e.Body)
@@ -55,28 +42,12 @@ func ParseEdit(doc []byte, replicated bool) (Edit, error) {
 	return p.e, nil
 }
 
-// joinMembers builds the object of the marked members. Neighbours are copied together with what is between them.
-func joinMembers(doc []byte, members []jsonMember, size int) []byte {
-	body := append(make([]byte, 0, size), '{')
-	for i := 0; i < len(members); i++ {
-		if members[i].key >= 0 {
-			continue
-		}
-		from := -1 - members[i].key
-		for i+1 < len(members) && members[i+1].key < 0 {
-			i++
-		}
-		if len(body) > 1 {
-			body = append(body, ',')
-		}
-		body = append(body, doc[from:members[i].end]...)
-	}
-	return append(body, '}')
-}
-
-// editParser collects the underscore members.
+// editParser collects the underscore members, and the others as they came. It keeps no list of members: there may be millions.
 type editParser struct {
 	doc        []byte
+	err        error  // the first that is wrong with a member; the JSON as a whole comes first
+	body       []byte // what stays, so far; nil where everything did
+	from, to   int    // of doc: members that stay and were not copied yet; from is -1 where there are none
 	replicated bool
 	e          Edit
 	rev        Rev // _rev
@@ -85,8 +56,39 @@ type editParser struct {
 	hasIDs     bool
 }
 
-// member takes up an underscore member; false for a member of the body.
-func (p *editParser) member(m *jsonMember) (underscore bool, err error) {
+// member takes up a member. Neighbours that stay are copied together with what is between them.
+func (p *editParser) member(m jsonMember) {
+	special, err := p.special(&m)
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+	switch {
+	case !special && p.from < 0:
+		p.from, p.to = m.key, m.end
+	case !special:
+		p.to = m.end
+	case p.body == nil:
+		p.body = append(make([]byte, 0, min(len(p.doc), listFree)), '{') // of a large one most may be attachments
+		p.join()
+	default:
+		p.join()
+	}
+}
+
+// join copies what stays.
+func (p *editParser) join() {
+	if p.from < 0 {
+		return
+	}
+	if len(p.body) > 1 {
+		p.body = append(p.body, ',')
+	}
+	p.body = append(p.body, p.doc[p.from:p.to]...)
+	p.from = -1
+}
+
+// special takes up an underscore member; false for a member of the body.
+func (p *editParser) special(m *jsonMember) (underscore bool, err error) {
 	key := p.doc[m.key+1 : m.keyEnd-1]
 	if m.escaped {
 		s, _ := unquote(p.doc[m.key:m.keyEnd])
@@ -94,6 +96,9 @@ func (p *editParser) member(m *jsonMember) (underscore bool, err error) {
 	}
 	if len(key) == 0 || key[0] != '_' {
 		return false, nil
+	}
+	if p.err != nil {
+		return true, nil
 	}
 	value := p.doc[m.value:m.end]
 	switch string(key) {
@@ -137,28 +142,27 @@ func badMember(key []byte) error {
 
 // history reads {"start": N, "ids": [..]}.
 func (p *editParser) history(value []byte) error {
-	members, _, _, _, err := scanObject(value, nil)
-	if err != nil {
-		return badMember([]byte("_revisions"))
-	}
 	p.start, p.ids, p.hasIDs = 0, nil, true
 	startOK, idsOK := false, false
-	for _, m := range members {
+	var idsErr error
+	_, _, _, err := scanMembers(value, func(m jsonMember) {
 		v := value[m.value:m.end]
 		switch string(value[m.key:m.keyEnd]) {
 		case `"start"`:
+			var err error
 			p.start, err = strconv.ParseInt(string(v), 10, 64)
 			startOK = err == nil && p.start >= 0
 		case `"ids"`:
-			if idsOK = v[0] == '['; !idsOK {
-				continue
-			}
-			if p.ids, err = parseIDs(v); err != nil {
-				return err
+			if idsOK = v[0] == '['; idsOK && idsErr == nil {
+				p.ids, idsErr = parseIDs(v)
 			}
 		}
-	}
+	})
 	switch {
+	case err != nil:
+		return badMember([]byte("_revisions"))
+	case idsErr != nil:
+		return idsErr
 	case !startOK:
 		return errf(Invalid, "doc_validation", "_revisions.start isn't an integer.")
 	case !idsOK:
@@ -172,7 +176,12 @@ func (p *editParser) history(value []byte) error {
 // parseIDs reads an array of strings, valid as JSON.
 func parseIDs(array []byte) ([]string, error) {
 	s := jsonScanner{b: array, i: 1}
-	var ids []string
+	n := bytes.Count(array, []byte{','}) + 1
+	if err := listed(n*revSize, len(array)); err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, n)
+	all := string(array) // which the ids share
 	for s.i < len(array) {
 		switch s.space(); s.peek() {
 		case ']', 0:
@@ -184,9 +193,12 @@ func parseIDs(array []byte) ([]string, error) {
 			if err := s.value(0); err != nil {
 				return nil, err
 			}
-			text, ok := unquote(array[from:s.i])
-			if !ok {
+			text := all[from:s.i]
+			if text[0] != '"' {
 				return nil, errf(Invalid, "doc_validation", "RevId isn't a string")
+			}
+			if text = text[1 : len(text)-1]; strings.Contains(text, `\`) {
+				text, _ = unquote(array[from:s.i])
 			}
 			id, err := revtree.ParseID(text)
 			if err != nil {
@@ -225,47 +237,72 @@ func (p *editParser) ids2revs() []Rev {
 	return revs
 }
 
-// parseAttachments reads an _attachments object.
-func parseAttachments(value []byte) ([]AttachmentEdit, error) {
-	members, _, _, _, err := scanObject(value, nil)
-	if err != nil {
-		return nil, badMember([]byte("_attachments"))
+// What a list in a document is parsed into may take listFree bytes, and twice what its text does: a client that sends lists of tiny things does not
+// mean a document.
+const (
+	listFree       = 64 << 10
+	revSize        = 40
+	attachmentSize = 200
+)
+
+func listed(size, text int) error {
+	if size > 2*text+listFree {
+		return errf(TooLarge, "", "The document lists too many things for its size.")
 	}
-	edits := make([]AttachmentEdit, 0, len(members))
-	for _, m := range members {
+	return nil
+}
+
+// Held is roughly what the edit takes in memory beside the text that it was parsed from and the body.
+func (e *Edit) Held() int {
+	n := revSize*len(e.Ancestors) + attachmentSize*len(e.Attachments)
+	for i := range e.Attachments {
+		n += len(e.Attachments[i].Data)
+	}
+	return n
+}
+
+// parseAttachments reads an _attachments object.
+func parseAttachments(value []byte) (edits []AttachmentEdit, err error) {
+	names := map[string]struct{}{}
+	add := func(m jsonMember) error {
 		name, _ := unquote(value[m.key:m.keyEnd])
 		if err := ValidateAttachmentName(name); err != nil {
-			return nil, err
+			return err
 		}
-		for _, e := range edits {
-			if e.Name == name {
-				return nil, errf(Invalid, "bad_request", "Duplicate attachments")
-			}
+		if _, twice := names[name]; twice {
+			return errf(Invalid, "bad_request", "Duplicate attachments")
+		}
+		names[name] = struct{}{}
+		if err := listed(attachmentSize*len(names), len(value)); err != nil {
+			return err
 		}
 		a, err := parseAttachment(name, value[m.value:m.end])
-		if err != nil {
-			return nil, err
-		}
 		edits = append(edits, a)
+		return err
 	}
-	return edits, nil
+	_, _, _, scanErr := scanMembers(value, func(m jsonMember) {
+		if err == nil {
+			err = add(m)
+		}
+	})
+	if scanErr != nil {
+		return nil, badMember([]byte("_attachments"))
+	}
+	return edits, err
 }
 
 func parseAttachment(name string, value []byte) (AttachmentEdit, error) {
 	a := AttachmentEdit{Name: name, ContentType: "application/octet-stream", Length: -1}
-	members, _, _, _, err := scanObject(value, nil)
-	if err != nil {
-		return a, badMember([]byte("_attachments"))
-	}
 	var data []byte
 	var length, encodedLength int64 = -1, -1
-	for _, m := range members {
+	var wrong error
+	_, _, _, err := scanMembers(value, func(m jsonMember) {
 		v := value[m.value:m.end]
 		switch string(value[m.key:m.keyEnd]) {
 		case `"content_type"`:
 			var ok bool
-			if a.ContentType, ok = unquote(v); !ok {
-				return a, errf(Invalid, "bad_request", "Invalid content_type of attachment %s", name)
+			if a.ContentType, ok = unquote(v); !ok && wrong == nil {
+				wrong = errf(Invalid, "bad_request", "Invalid content_type of attachment %s", name)
 			}
 		case `"stub"`:
 			a.Stub = string(v) == "true"
@@ -274,9 +311,10 @@ func parseAttachment(name string, value []byte) (AttachmentEdit, error) {
 		case `"digest"`:
 			a.Digest, _ = unquote(v)
 		case `"revpos"`:
+			var err error
 			a.RevPos, err = strconv.ParseInt(string(v), 10, 64)
-			if err != nil || a.RevPos < 0 {
-				return a, errf(Invalid, "bad_request", "Invalid revpos of attachment %s", name)
+			if (err != nil || a.RevPos < 0) && wrong == nil {
+				wrong = errf(Invalid, "bad_request", "Invalid revpos of attachment %s", name)
 			}
 		case `"encoding"`:
 			a.Encoding, _ = unquote(v)
@@ -287,6 +325,12 @@ func parseAttachment(name string, value []byte) (AttachmentEdit, error) {
 		case `"data"`:
 			data = v
 		}
+	})
+	if err != nil {
+		return a, badMember([]byte("_attachments"))
+	}
+	if wrong != nil {
+		return a, wrong
 	}
 	if a.Encoding != "" && a.Encoding != "gzip" && a.Encoding != "identity" {
 		return a, errf(Invalid, "bad_request", "Only gzip and identity content-encodings are supported")
@@ -322,12 +366,16 @@ func attachmentLength(v []byte) int64 {
 }
 
 func decodeData(quoted []byte) ([]byte, error) {
-	text, ok := unquote(quoted)
-	if !ok {
+	if len(quoted) < 2 || quoted[0] != '"' {
 		return nil, errors.New("no data")
 	}
+	text := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		s, _ := unquote(quoted)
+		text = []byte(s)
+	}
 	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
-	n, err := base64.StdEncoding.Decode(data, []byte(text))
+	n, err := base64.StdEncoding.Decode(data, text)
 	return data[:n], err
 }
 

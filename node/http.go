@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// headerTimeout bounds a client that opens a connection and is slow to say what it wants. Bodies and answers have no limit of time
-	// here: attachments are large, and feeds have no end.
-	headerTimeout = 30 * time.Second
-	idleTimeout   = 5 * time.Minute
+	// maxHeader bounds what a client says before a body, in bytes: addresses with lists of revisions are the longest.
+	maxHeader = 64 << 10
+	// spareFiles are kept from connections, for the store and other ports.
+	spareFiles = 256
 	// drain is how long requests under way may take to end once the node stops; feeds end at once.
 	drain = 2 * time.Second
 )
@@ -40,17 +40,19 @@ func (n *Node) serveHTTP(context.Context) error {
 		Settings: api.NewSettings(couchSettings(n.cfg)),
 		Limits: api.Limits{
 			Request: int64(n.cfg.Limits.Request), Document: int64(n.cfg.Limits.Document), Attachment: int64(n.cfg.Limits.Attachment),
+			Bodies: int64(n.cfg.HTTP.Bodies), Bulk: n.cfg.Limits.Bulk, Body: n.cfg.HTTP.BodyTimeout, Rate: int64(n.cfg.HTTP.MinRate),
 		},
 		Logger: n.log, Node: n.name, Version: version, GitSHA: Commit(), UUID: n.store.UUID(), DefaultShards: n.cfg.Changes.DefaultShards, Spool: n.cfg.Data,
 	})
 	// A request ends with its connection or with the node, whichever is first.
 	base, cut := context.WithCancel(context.Background())
+	conns := api.NewListener(n.httpListener, api.ConnLimits{Max: n.maxConnections(), Write: n.cfg.HTTP.AnswerTimeout})
 	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout,
-		BaseContext: func(net.Listener) context.Context { return base },
-		ErrorLog:    slog.NewLogLogger(n.log.Handler(), slog.LevelDebug), // what clients do wrong below HTTP
+		Handler: handler, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout, IdleTimeout: n.cfg.HTTP.IdleTimeout,
+		BaseContext: func(net.Listener) context.Context { return base }, ConnContext: conns.ConnContext, ConnState: conns.ConnState,
+		ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug), // what clients do wrong below HTTP
 	}
-	listener := n.httpListener
+	listener := net.Listener(conns)
 	if secure != nil {
 		secure.NextProtos = []string{"http/1.1"}
 		listener = tls.NewListener(listener, secure)
@@ -73,6 +75,18 @@ func (n *Node) serveHTTP(context.Context) error {
 		return err
 	})
 	return nil
+}
+
+// maxConnections is the setting, or what the system's limit of open files leaves.
+func (n *Node) maxConnections() int {
+	most := n.cfg.HTTP.MaxConnections
+	files, ok := openFiles()
+	if ok && files < uint64(most)+spareFiles {
+		fewer := max(64, int(files)-spareFiles)
+		n.log.Warn("fewer connections than http.max_connections, since the system limits open files", "connections", fewer, "files", files)
+		return fewer
+	}
+	return most
 }
 
 // couchSettings are the options that CouchDB's clients read and change while the node runs, as node.yaml begins them.

@@ -107,7 +107,7 @@ func (q *request) databaseInfos() error {
 		return badRequest("`keys` member must exist.")
 	case !keys.IsArray():
 		return badRequest("`keys` member must be an array.")
-	case len(keys.Array()) > q.srv.o.Settings.Int("chttpd", "max_db_number_for_dbs_info_req", maxInfos):
+	case elements(keys) > q.srv.o.Settings.Int("chttpd", "max_db_number_for_dbs_info_req", maxInfos):
 		return badRequest("too_many_keys")
 	}
 	s := q.stream(http.StatusOK)

@@ -21,19 +21,26 @@ func (q *request) subset() layer.Subset {
 	return layer.Everything
 }
 
+// keyCost is what each of the keys that are asked for takes, beside its text.
+const keyCost = 128
+
 // allDocs answers GET and POST of one query.
 func (q *request) allDocs() error {
 	r := newRowsQuery()
 	if q.method == http.MethodPost {
-		if err := q.requireJSON(); err != nil {
+		if err := q.requireRowsBody(false); err != nil {
 			return err
 		}
 		body, err := q.objectBody()
 		if err != nil {
 			return err
 		}
-		if keys := member(body, "keys"); keys.Exists() && !keys.IsArray() {
+		keys := member(body, "keys")
+		if keys.Exists() && !keys.IsArray() {
 			return badRequest("`keys` body member must be an array.")
+		}
+		if err := q.parts(int64(keyCost * elements(keys))); err != nil {
+			return err
 		}
 		if err := r.takeBody(body, false); err != nil {
 			return err
@@ -71,6 +78,10 @@ func (q *request) allDocsQueries() error {
 // readQueries reads the queries of a multi-query body; parameters in the query string are their defaults. A list of one key is that key, also for
 // _all_docs, which shows such a list as it is when it comes alone: so CouchDB does.
 func (q *request) readQueries() ([]rowsQuery, error) {
+	defaults := newRowsQuery()
+	if err := defaults.takeParams(q.params, true); err != nil {
+		return nil, err
+	}
 	body, err := q.objectBody()
 	if err != nil {
 		return nil, err
@@ -82,8 +93,8 @@ func (q *request) readQueries() ([]rowsQuery, error) {
 	case !list.IsArray():
 		return nil, badRequest("`queries` member must be an array.")
 	}
-	defaults := newRowsQuery()
-	if err := defaults.takeParams(q.params, true); err != nil {
+	const queryCost = 400 // a query, or several keys
+	if err := q.parts(int64(queryCost * elements(list))); err != nil {
 		return nil, err
 	}
 	var queries []rowsQuery

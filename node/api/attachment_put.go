@@ -32,12 +32,18 @@ func (q *request) putAttachment() error {
 	if contentType == "" {
 		contentType = "application/octet-stream"
 	}
+	if err := q.admitID(id); err != nil {
+		return err
+	}
 	doc, err := q.documentAt(id, rev)
 	if err != nil {
 		return err
 	}
 	if q.r.ContentLength > q.srv.o.Limits.Attachment {
 		return &fault{status: http.StatusRequestEntityTooLarge, name: "attachment_too_large", reason: name}
+	}
+	if err := q.uploads(q.r.ContentLength); err != nil {
+		return err
 	}
 	upload, err := q.db.Upload(q.ctx(), id, q.r.Body, q.r.ContentLength, encoding)
 	if err != nil {
@@ -57,7 +63,7 @@ func (q *request) putAttachment() error {
 
 // announcedDigest is what Content-MD5 says of the body, in its header or behind it; empty where it says nothing.
 func (q *request) announcedDigest() string {
-	for _, h := range []http.Header{q.r.Header, q.r.Trailer} {
+	for _, h := range []http.Header{q.r.Header, q.body.of.Trailer} {
 		if sum := h.Get("Content-MD5"); sum != "" {
 			return "md5-" + strings.TrimSpace(sum)
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"compress/flate"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -20,87 +21,58 @@ func (q *request) requireJSON() error {
 	return nil
 }
 
-// clientBody marks the errors of reading a request's body, which are the client's: malformed chunks, a connection that broke off.
-type clientBody struct{ io.ReadCloser }
-
-func (b clientBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader says so
-		err = &unreadable{err}
-	}
-	return n, err
-}
-
-// unreadable is an error of reading a request's body.
-type unreadable struct{ error }
-
-func (u *unreadable) Unwrap() error { return u.error }
-
 // mediaType is a Content-Type without its parameters, in lower case.
 func mediaType(contentType string) string {
 	contentType, _, _ = strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(contentType))
 }
 
-// body reads the whole request body, decoded, at most Limits.Request bytes.
-func (q *request) body() ([]byte, error) {
+// wholeBody reads the whole request body, decoded, at most Limits.Request bytes. The request's share of the memory for bodies is held until its end, or until
+// releaseBody.
+func (q *request) wholeBody() ([]byte, error) {
 	if q.r.ContentLength == 0 && q.r.Header.Get("Content-Length") == "" {
 		return nil, badRequest("Missing request body")
 	}
 	limit := q.srv.o.Limits.Request
-	var body io.Reader = http.MaxBytesReader(q.w, q.r.Body, limit)
-	size := q.r.ContentLength
+	if q.r.ContentLength > limit {
+		return nil, errTooLarge
+	}
 	switch encoding := strings.ToLower(q.r.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
-		if size > limit {
-			return nil, &layer.Error{Kind: layer.TooLarge}
-		}
+		return q.take(q.r.Body, q.r.ContentLength, limit)
 	case "gzip":
-		unzipped, err := gzip.NewReader(body)
+		unzipped, err := gzip.NewReader(q.r.Body)
 		if err != nil {
 			return nil, notGzipped(err)
 		}
-		body, size = io.LimitReader(unzipped, limit+1), -1
+		text, err := q.take(unzipped, -1, limit)
+		return text, notGzipped(err)
 	default:
 		return nil, badContentType(encoding + " is not a supported content encoding.")
 	}
-	text, err := readAll(body, size)
-	if err != nil {
-		if size < 0 && q.r.Header.Get("Content-Encoding") != "" {
-			err = notGzipped(err)
-		}
-		return nil, err
-	}
-	if int64(len(text)) > limit {
-		return nil, &layer.Error{Kind: layer.TooLarge}
-	}
-	return text, nil
 }
 
-// readAll reads r to its end, in one allocation where the size is known.
-func readAll(r io.Reader, size int64) ([]byte, error) {
-	if size < 0 {
-		return io.ReadAll(r)
-	}
-	text := make([]byte, size)
-	if _, err := io.ReadFull(r, text); err != nil {
-		return nil, err
-	}
-	return text, nil
+var errTooLarge = &layer.Error{Kind: layer.TooLarge}
+
+// errTooMany refuses lists that would take more memory than any request can have.
+var errTooMany = &fault{
+	status: http.StatusRequestEntityTooLarge, name: "too_large",
+	reason: "The request lists more than fits into the memory for requests (http.bodies of the node's settings). Ask in several requests.",
 }
 
-// notGzipped tells a broken gzip stream from a connection or limit that broke off.
+// notGzipped tells a broken gzip stream from everything else that can happen to a body.
 func notGzipped(err error) error {
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return err
+	var corrupt flate.CorruptInputError
+	switch {
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.As(err, &corrupt):
+		return badRequest("Request body is not properly gzipped.")
 	}
-	return badRequest("Request body is not properly gzipped.")
+	return err
 }
 
 // jsonBody reads and validates the body.
 func (q *request) jsonBody() (gjson.Result, error) {
-	text, err := q.body()
+	text, err := q.wholeBody()
 	if err != nil {
 		return gjson.Result{}, err
 	}
@@ -129,13 +101,16 @@ func member(object gjson.Result, name string) (found gjson.Result) {
 	return found
 }
 
+// elements is how many elements an array has, or a little more: memory for them is asked for before they are parsed.
+func elements(array gjson.Result) int { return strings.Count(array.Raw, ",") + 1 }
+
 // stringsOf returns an array's members if all of them are strings.
 func stringsOf(array gjson.Result) (list []string, ok bool) {
 	if !array.IsArray() {
 		return nil, false
 	}
 	ok = true
-	list = []string{}
+	list = make([]string, 0, elements(array))
 	array.ForEach(func(_, v gjson.Result) bool {
 		if ok = v.Type == gjson.String; ok {
 			list = append(list, v.Str)

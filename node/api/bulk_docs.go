@@ -8,6 +8,7 @@ import (
 
 // bulkRequest is the body of _bulk_docs, its documents as they came.
 type bulkRequest struct {
+	most       int // documents
 	docs       [][]byte
 	hasDocs    bool
 	replicated bool
@@ -16,7 +17,8 @@ type bulkRequest struct {
 
 // parseBulk finds the members of a _bulk_docs body. It only matches brackets: each document is validated when it is parsed, so that every byte is looked at
 // twice at most and nothing is copied.
-func parseBulk(text []byte) (b bulkRequest, err error) {
+func parseBulk(text []byte, most int) (b bulkRequest, err error) {
+	b.most = most
 	i := skipSpace(text, 0)
 	if i == len(text) {
 		return b, errInvalidJSON
@@ -85,6 +87,12 @@ func (b *bulkRequest) takeDocs(array []byte) error {
 		if !ok || end == i {
 			return errInvalidJSON
 		}
+		if len(b.docs) == b.most {
+			return tooManyDocs("max_bulk_docs_count_exceeded", b.most)
+		}
+		if array[i] != '{' {
+			return badRequest("Document must be a JSON object")
+		}
 		b.docs = append(b.docs, array[i:end])
 		i = skipSpace(array, end)
 		switch {
@@ -140,18 +148,25 @@ func (q *request) bulkDocs() error {
 	if err := q.requireJSON(); err != nil {
 		return err
 	}
-	text, err := q.body()
+	text, err := q.wholeBody()
 	if err != nil {
 		return err
 	}
-	b, err := parseBulk(text)
+	b, err := parseBulk(text, q.srv.o.Limits.Bulk)
 	if err != nil {
+		return err
+	}
+	if err := q.parts(int64(bulkCost * len(b.docs))); err != nil {
 		return err
 	}
 	edits := make([]layer.Edit, len(b.docs))
+	held := 0
 	for i, doc := range b.docs {
 		if edits[i], err = layer.ParseEdit(doc, b.replicated); err != nil {
 			return err
+		}
+		if held += edits[i].Held(); held > 2*len(text)+smallBody {
+			return errTooMany
 		}
 		if b.replicated && edits[i].Rev.IsZero() {
 			return errNoRevision
@@ -164,6 +179,7 @@ func (q *request) bulkDocs() error {
 	if err != nil {
 		return err
 	}
+	q.releaseBody()
 	return q.sendResults(results, b.replicated)
 }
 

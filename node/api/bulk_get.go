@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -17,6 +18,17 @@ type bulkRef struct {
 	fault  *fault
 	rawID  string // JSON, for the answer; null where there was none
 	rawRev string // JSON, of a faulty entry
+}
+
+// bulkCost is what an entry of a bulk request takes beside its text, revCost a revision.
+const (
+	bulkCost = 400
+	revCost  = 48
+)
+
+// tooManyDocs is CouchDB's answer on FoundationDB to a bulk request of more documents than the setting allows: its reason is that number.
+func tooManyDocs(name string, most int) *fault {
+	return &fault{status: http.StatusRequestEntityTooLarge, name: name, reason: strconv.Itoa(most)}
 }
 
 // bulkGet answers POST /{db}/_bulk_get. Documents are written as they are read, in the order asked.
@@ -41,7 +53,16 @@ func (q *request) bulkGet() error {
 	if !docs.IsArray() {
 		return badRequest("Missing JSON list of 'docs'.")
 	}
-	var refs []bulkRef
+	count := 0
+	docs.ForEach(func(_, _ gjson.Result) bool { count++; return true })
+	if most := q.srv.o.Limits.Bulk; count > most {
+		return tooManyDocs("max_bulk_get_count_exceeded", most)
+	}
+	// Revisions of atts_since are the only other thing that there can be many of.
+	if err := q.parts(int64(bulkCost*count + revCost*elements(docs))); err != nil {
+		return err
+	}
+	refs := make([]bulkRef, 0, count)
 	docs.ForEach(func(_, v gjson.Result) bool {
 		r := parseBulkRef(v)
 		if r.fault == nil {

@@ -11,15 +11,16 @@ import (
 
 // changes answers GET and POST of /{db}/_changes and /{db}/_changes/{shard}.
 func (q *request) changes() error {
-	body, err := q.postedBody()
-	if err != nil {
-		return err
+	if q.method == http.MethodPost {
+		if err := q.requireJSON(); err != nil {
+			return err
+		}
 	}
 	c, err := q.changesQuery()
 	if err != nil {
 		return err
 	}
-	filter, err := q.changesFilter(&c, body)
+	filter, err := q.changesFilter(&c)
 	if err != nil {
 		return err
 	}

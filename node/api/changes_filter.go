@@ -29,42 +29,79 @@ type changeFilter struct {
 func (f *changeFilter) needsDocs() bool { return f.function != nil || f.selector != nil }
 
 // changesFilter prepares the filter that the request names.
-func (q *request) changesFilter(c *changesQuery, body gjson.Result) (*changeFilter, error) {
+func (q *request) changesFilter(c *changesQuery) (f *changeFilter, err error) {
 	switch {
 	case c.filter == "":
-		return &changeFilter{}, nil
-	case c.filter == "_doc_ids":
-		return q.docIDsFilter(body)
+		f = &changeFilter{}
 	case c.filter == "_design":
-		return &changeFilter{match: func(c *layer.Change) bool { return isDesign(c.ID) }, only: layer.DesignOnly}, nil
+		f = &changeFilter{match: func(c *layer.Change) bool { return isDesign(c.ID) }, only: layer.DesignOnly}
 	case c.filter == "_view":
-		return q.viewFilter()
+		f, err = q.viewFilter()
+	case c.filter == "_doc_ids":
+		return q.docIDsFilter(c)
 	case c.filter == "_selector":
-		return q.selectorFilter(c, body)
+		return q.selectorFilter(c)
 	case c.filter[0] == '_':
-		return nil, badRequest("unknown builtin filter name")
+		err = badRequest("unknown builtin filter name")
+	default:
+		f, err = q.functionFilter(c.filter)
 	}
-	return q.functionFilter(c.filter)
+	if err != nil {
+		return nil, err
+	}
+	_, err = q.postedBody() // it has to be right, though nothing in it counts
+	q.releaseBody()
+	return f, err
+}
+
+// keep has the request hold n bytes for what its filter keeps of the body, whose own memory is given back. A feed may live for hours, so that what it keeps comes
+// from another part of the budget than what others wait for.
+func (q *request) keep(c *changesQuery, n int64) error {
+	defer q.releaseBody()
+	if !c.waits() {
+		return q.parts(n)
+	}
+	if n <= freeBody {
+		return nil
+	}
+	if n > q.srv.budget.held.most {
+		return errTooMany
+	}
+	s, err := q.srv.budget.held.try(q.client(), n)
+	if err == nil {
+		q.parsed = append(q.parsed, s)
+	}
+	return err
 }
 
 // fewIDs is how many documents are rather looked up than searched for in the feed.
 const fewIDs = 1000
 
-func (q *request) docIDsFilter(body gjson.Result) (*changeFilter, error) {
-	list := member(body, "doc_ids")
-	if q.method != http.MethodPost {
-		var err error
-		if list, err = q.params.json("doc_ids"); err != nil {
-			return nil, err
+// idCost is what an id takes in a filter, beside its text.
+const idCost = 80
+
+func (q *request) docIDsFilter(c *changesQuery) (*changeFilter, error) {
+	var list gjson.Result
+	body, err := q.postedBody()
+	if err == nil {
+		if list = member(body, "doc_ids"); q.method != http.MethodPost {
+			list, err = q.params.json("doc_ids")
 		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := q.keep(c, int64(len(list.Raw)+idCost*elements(list))); err != nil {
+		return nil, err
 	}
 	ids, ok := stringsOf(list)
 	if !ok {
 		return nil, badRequest("`doc_ids` filter parameter is not a list of doc ids.")
 	}
 	wanted := make(map[string]struct{}, len(ids))
-	for _, id := range ids {
-		wanted[id] = struct{}{}
+	for i := range ids {
+		ids[i] = strings.Clone(ids[i]) // the body is not kept
+		wanted[ids[i]] = struct{}{}
 	}
 	f := &changeFilter{match: func(c *layer.Change) bool {
 		_, ok := wanted[c.ID]
@@ -76,10 +113,27 @@ func (q *request) docIDsFilter(body gjson.Result) (*changeFilter, error) {
 	return f, nil
 }
 
+// maxSelector is the size of the largest selector, in bytes. Parsed, it takes up to selectorCost times its size.
+const (
+	maxSelector  = 1 << 20
+	selectorCost = 24
+)
+
 // selectorFilter is a Mango selector, with the fields that are shown of documents.
-func (q *request) selectorFilter(c *changesQuery, body gjson.Result) (*changeFilter, error) {
+func (q *request) selectorFilter(c *changesQuery) (*changeFilter, error) {
 	if q.method != http.MethodPost {
 		return nil, badRequest("Selector must be specified in POST payload")
+	}
+	body, err := q.postedBody()
+	if err != nil {
+		return nil, err
+	}
+	if len(body.Raw) > maxSelector {
+		return nil, &layer.Error{Kind: layer.TooLarge}
+	}
+	body = gjson.Parse(strings.Clone(body.Raw))
+	if err := q.keep(c, selectorCost*int64(len(body.Raw))); err != nil {
+		return nil, err
 	}
 	text := member(body, "selector")
 	if !text.IsObject() {

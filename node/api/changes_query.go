@@ -172,9 +172,6 @@ func (q *request) postedBody() (gjson.Result, error) {
 	if q.method != http.MethodPost {
 		return gjson.Result{}, nil
 	}
-	if err := q.requireJSON(); err != nil {
-		return gjson.Result{}, err
-	}
 	if q.r.ContentLength == 0 {
 		return gjson.Result{}, nil
 	}

@@ -17,6 +17,12 @@ func (q *request) putDocument() error {
 	if err := layer.ValidateID(id); err != nil {
 		return err
 	}
+	if err := q.admitID(id); err != nil {
+		return err
+	}
+	if _, err := q.headerRev(); err != nil {
+		return err
+	}
 	var e layer.Edit
 	if mediaType(q.r.Header.Get("Content-Type")) == "multipart/related" {
 		e, err = q.readRelated(id, d.replicated)
@@ -52,7 +58,7 @@ var errNoRevision = badRequest("When `new_edits: false`, the document needs `_re
 
 // readEdit reads a JSON document from the body.
 func (q *request) readEdit(replicated bool) (layer.Edit, error) {
-	text, err := q.body()
+	text, err := q.wholeBody()
 	if err != nil {
 		return layer.Edit{}, err
 	}
@@ -101,10 +107,8 @@ func (q *request) writeLocal(e layer.Edit) (layer.Rev, error) {
 // admit checks what a user may write beside what validation functions say: design documents are for the database's admins, and the users' database has its
 // own rules.
 func (q *request) admit(e *layer.Edit) error {
-	if isDesign(e.ID) {
-		if err := q.requireDatabaseAdmin(); err != nil {
-			return err
-		}
+	if err := q.admitID(e.ID); err != nil {
+		return err
 	}
 	if q.path[0] != usersDatabase || q.srv.o.Users == nil || isLocal(e.ID) {
 		return nil
@@ -114,6 +118,14 @@ func (q *request) admit(e *layer.Edit) error {
 		return err
 	}
 	return q.srv.o.Users.BeforeWrite(q.ctx(), q.user, admin, e)
+}
+
+// admitID is what admit can say before there is a document.
+func (q *request) admitID(id string) error {
+	if !isDesign(id) {
+		return nil
+	}
+	return q.requireDatabaseAdmin()
 }
 
 // putBatch is batch=ok: 202 without a revision, and nobody is told of a conflict. The write is as durable as any, since the answer waits for it; what clients

@@ -113,13 +113,10 @@ func parseRevs(list gjson.Result) (revs []layer.Rev, err error) {
 	if !list.IsArray() {
 		return nil, badRequest("Invalid list of revisions")
 	}
+	revs = make([]layer.Rev, 0, elements(list))
 	list.ForEach(func(_, v gjson.Result) bool {
-		if v.Type != gjson.String {
-			err = badRequest("Invalid rev format")
-			return false
-		}
 		var rev layer.Rev
-		if rev, err = parseRev(v.Str); err == nil {
+		if rev, err = revOf(v); err == nil {
 			revs = append(revs, rev)
 		}
 		return err == nil

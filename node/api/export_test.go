@@ -2,7 +2,7 @@ package api
 
 // ParseBulk shows tests what parseBulk finds: the documents of a _bulk_docs body.
 func ParseBulk(text []byte) (docs [][]byte, err error) {
-	b, err := parseBulk(text)
+	b, err := parseBulk(text, 100_000)
 	return b.docs, err
 }
 

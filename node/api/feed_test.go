@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded"
 	"github.com/divandb/divan/node/api"
 )
 
@@ -273,8 +275,7 @@ func TestFeed_LimitCountsWhatAFilterShows(t *testing.T) {
 // A client that does not read is cut off; the handler does not wait for it for ever.
 func TestFeed_SlowClientIsCutOff(t *testing.T) {
 	done := make(chan struct{}, 100)
-	s := serve(t, func(o *api.Options) {
-		o.Limits.Write = 200 * time.Millisecond
+	s := serveConns(t, api.ConnLimits{Write: 200 * time.Millisecond}, func(e *embedded.Engine) kv.Engine { return e }, func(o *api.Options) {
 		o.Observe = func(method string, _ int, _ time.Duration) {
 			if method == http.MethodGet {
 				done <- struct{}{}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
-	"net/http"
 	"strings"
 
 	"github.com/divandb/divan/layer"
@@ -26,13 +25,9 @@ func (q *request) readRelated(id string, replicated bool) (layer.Edit, error) {
 	if mediaType(first.Header.Get("Content-Type")) != "application/json" {
 		return layer.Edit{}, badContentType("Content-Type must be application/json")
 	}
-	limit := q.srv.o.Limits.Request
-	text, err := io.ReadAll(io.LimitReader(first, limit+1))
+	text, err := q.take(first, -1, q.srv.o.Limits.Request)
 	if err != nil {
 		return layer.Edit{}, brokenMultipart(err)
-	}
-	if int64(len(text)) > limit {
-		return layer.Edit{}, &layer.Error{Kind: layer.TooLarge}
 	}
 	e, err := layer.ParseEdit(text, replicated)
 	if err != nil {
@@ -61,6 +56,9 @@ func (q *request) takeParts(id string, e *layer.Edit, parts *multipart.Reader) e
 		}
 		if a.Encoding == "" && strings.EqualFold(part.Header.Get("Content-Encoding"), "gzip") {
 			a.Encoding = "gzip"
+		}
+		if err := q.uploads(a.Length); err != nil {
+			return err
 		}
 		if a.Upload, err = q.db.Upload(q.ctx(), id, part, a.Length, a.Encoding); err != nil {
 			return brokenMultipart(err)
@@ -105,9 +103,9 @@ func drain(parts *multipart.Reader) error {
 // brokenMultipart tells a body that ends too early or is no multipart from the store's own errors.
 func brokenMultipart(err error) error {
 	var e *layer.Error
-	var tooLarge *http.MaxBytesError
+	var f *fault
 	switch {
-	case errors.As(err, &e), errors.As(err, &tooLarge):
+	case errors.As(err, &e), errors.As(err, &f):
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return badRequest("attachment shorter than expected")

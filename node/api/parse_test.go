@@ -53,7 +53,8 @@ func TestParseBulk_RefusesValidBodiesOnlyForAReason(t *testing.T) {
 		`{"docs":[],"new_edits":null}`:     "bad_request: `new_edits` parameter must be a boolean.",
 		`{"docs":[]} x`:                    "bad_request: invalid UTF-8 JSON",
 		``:                                 "bad_request: invalid UTF-8 JSON",
-		`{"d\u006fcs":[1]}`:                "",
+		`{"d\u006fcs":[{}]}`:               "",
+		`{"docs":[{},1]}`:                  "bad_request: Document must be a JSON object",
 		`{"other":{"docs":[1]},"docs":[]}`: "",
 	} {
 		_, err := api.ParseBulk([]byte(body))

@@ -6,40 +6,41 @@ import (
 
 // purge answers POST /{db}/_purge. Each document is purged for itself; an error is shown in its place, and the worst one is the status.
 func (q *request) purge() error {
-	docs, err := q.revsBody("Invalid list of revisions")
+	body, err := q.revsBody("Invalid list of revisions")
 	if err != nil {
 		return err
 	}
-	if err := q.purgeLimits(docs); err != nil {
+	if err := q.purgeLimits(&body); err != nil {
 		return err
 	}
 	status := http.StatusCreated
 	b := []byte(`{"purge_seq":null,"purged":{`)
-	for i := range docs {
-		d := &docs[i]
-		b = appendMember(b, d.id)
-		purged, err := q.db.Purge(q.ctx(), d.id, d.revs)
-		if err != nil {
-			f := faultOf(err)
-			status = max(status, f.status)
-			b = append(f.append(append(b, '{')), '}')
-			continue
+	err = body.windows(func(docs []docRevs) error {
+		for _, d := range docs {
+			b = appendMember(b, d.id)
+			purged, err := q.db.Purge(q.ctx(), d.id, d.revs)
+			if err != nil {
+				f := faultOf(err)
+				status = max(status, f.status)
+				b = append(f.append(append(b, '{')), '}')
+				continue
+			}
+			b = appendRevs(b, purged)
 		}
-		b = appendRevs(b, purged)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return q.sendJSON(status, append(b, "}}"...))
 }
 
 // purgeLimits are CouchDB's, with the settings' names.
-func (q *request) purgeLimits(docs []docRevs) error {
-	if len(docs) > q.srv.o.Settings.Int("purge", "max_document_id_number", 100) {
+func (q *request) purgeLimits(b *revsBody) error {
+	if b.docs > q.srv.o.Settings.Int("purge", "max_document_id_number", 100) {
 		return badRequest("Exceeded maximum number of documents.")
 	}
-	revs := 0
-	for i := range docs {
-		revs += len(docs[i].revs)
-	}
-	if revs > q.srv.o.Settings.Int("purge", "max_revisions_number", 1000) {
+	if b.revs > q.srv.o.Settings.Int("purge", "max_revisions_number", 1000) {
 		return badRequest("Exceeded maximum number of revisions.")
 	}
 	return nil

@@ -22,7 +22,9 @@ type request struct {
 	params params
 	user   User
 	began  time.Time
+	body   *clientBody // r's, which knows how much of it has come
 
+	parsed   []*share        // what the request holds beside its body
 	db       *layer.Database // of the endpoints under /{db}
 	security *security       // of db; nil until someone asks
 }
@@ -158,20 +160,27 @@ func etagListed(header, etag string) bool {
 // answer remembers what has been sent.
 type answer struct {
 	http.ResponseWriter
+	body   *clientBody
 	status int // 0 until the header is written
 	bytes  int64
+	closes bool // the connection is closed after it, since the request's body has not been read
 }
 
 func (a *answer) WriteHeader(status int) {
 	if a.status == 0 && status >= 200 {
 		a.status = status
+		a.body.hold()
+		if h := a.Header(); !a.body.keeps(h) {
+			a.closes = true
+			h["Connection"] = []string{"close"}
+		}
 	}
 	a.ResponseWriter.WriteHeader(status)
 }
 
 func (a *answer) Write(p []byte) (int, error) {
 	if a.status == 0 {
-		a.status = http.StatusOK
+		a.WriteHeader(http.StatusOK)
 	}
 	n, err := a.ResponseWriter.Write(p)
 	a.bytes += int64(n)

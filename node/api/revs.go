@@ -1,11 +1,7 @@
 package api
 
 import (
-	"context"
-	"fmt"
 	"net/http"
-	"runtime/debug"
-	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -16,124 +12,159 @@ import (
 type docRevs struct {
 	id   string
 	revs []layer.Rev
-	// The answer.
-	missing, ancestors []layer.Rev
-	err                error
 }
 
-// revsBody reads the body; notList is what the endpoint says of a value that is no list.
-func (q *request) revsBody(notList string) ([]docRevs, error) {
+// revsBody is such a body, checked. It is parsed as it is gone through.
+type revsBody struct {
+	object     gjson.Result
+	docs, revs int // how many
+	longest    int // the revisions of one document
+}
+
+// revsWindow is how many documents are looked up together, and revsAhead after how many revisions no further one is added to them.
+const (
+	revsWindow = 128
+	revsAhead  = 10_000
+)
+
+// revsBody reads and checks the body; notList is what the endpoint says of a value that is no list.
+func (q *request) revsBody(notList string) (b revsBody, err error) {
 	if err := q.requireJSON(); err != nil {
-		return nil, err
+		return b, err
 	}
-	body, err := q.objectBody()
-	if err != nil {
-		return nil, err
+	if b.object, err = q.objectBody(); err != nil {
+		return b, err
 	}
-	var docs []docRevs
-	body.ForEach(func(key, value gjson.Result) bool {
-		d := docRevs{id: key.Str}
+	b.object.ForEach(func(key, value gjson.Result) bool {
 		if !value.IsArray() {
 			err = badRequest("%s", notList)
 			return false
 		}
+		n := 0
+		value.ForEach(func(_, rev gjson.Result) bool {
+			n++
+			_, err = revOf(rev)
+			return err == nil
+		})
+		if err == nil {
+			err = q.db.CheckID(q.ctx(), key.Str)
+		}
+		b.longest = max(b.longest, n)
+		b.docs++
+		b.revs += n
+		return err == nil
+	})
+	return b, err
+}
+
+func revOf(v gjson.Result) (layer.Rev, error) {
+	if v.Type != gjson.String {
+		return layer.Rev{}, badRequest("Invalid rev format")
+	}
+	return parseRev(v.Str)
+}
+
+// windows calls fn with some documents after the other. They are valid until it returns.
+func (b *revsBody) windows(fn func([]docRevs) error) (err error) {
+	docs := make([]docRevs, 0, min(b.docs, revsWindow))
+	revs := 0
+	b.object.ForEach(func(key, value gjson.Result) bool {
+		d := docRevs{id: key.Str}
 		if d.revs, err = parseRevs(value); err != nil {
 			return false
 		}
-		if err = q.db.CheckID(q.ctx(), d.id); err != nil {
-			return false
-		}
 		docs = append(docs, d)
-		return true
+		if revs += len(d.revs); len(docs) == revsWindow || revs > revsAhead {
+			err = fn(docs)
+			docs, revs = docs[:0], 0
+		}
+		return err == nil
 	})
-	return docs, err
+	if err == nil && len(docs) > 0 {
+		err = fn(docs)
+	}
+	return err
 }
 
-// parallelReads is how many documents of one request are looked up at once: on FoundationDB each is a round trip.
-const parallelReads = 16
-
-// each runs fn for every document, several at once, and waits. fn keeps its own error.
-func each(ctx context.Context, docs []docRevs, fn func(d *docRevs)) {
-	var workers sync.WaitGroup
-	places := make(chan *docRevs)
-	for range min(parallelReads, len(docs)) {
-		workers.Go(func() {
-			for d := range places {
-				guarded(d, fn)
+// diff calls row for each document of which the database lacks a revision, in the order asked.
+func (q *request) diff(b *revsBody, row func(layer.RevsDiffRow) error) error {
+	if err := q.parts(3 * revCost * int64(min(b.longest+revsAhead, b.revs))); err != nil {
+		return err
+	}
+	return b.windows(func(docs []docRevs) error {
+		asks := make([]layer.RevsDiffAsk, len(docs))
+		for i, d := range docs {
+			asks[i] = layer.RevsDiffAsk{ID: d.id, Revs: d.revs}
+		}
+		for got, err := range q.db.RevsDiffs(q.ctx(), asks) {
+			if err != nil {
+				return err
 			}
-		})
-	}
-	for i := range docs {
-		if ctx.Err() != nil {
-			break
+			if len(got.Missing) == 0 {
+				continue
+			}
+			if err := row(got); err != nil {
+				return err
+			}
 		}
-		places <- &docs[i]
-	}
-	close(places)
-	workers.Wait()
-}
-
-// guarded keeps a panic inside its document: out here nobody else would catch it.
-func guarded(d *docRevs, fn func(d *docRevs)) {
-	defer func() {
-		if p := recover(); p != nil {
-			d.err = fmt.Errorf("panic over document %q: %v\n%s", d.id, p, debug.Stack())
-		}
-	}()
-	fn(d)
-}
-
-// diff fills in what the database does not have.
-func (q *request) diff(docs []docRevs) error {
-	each(q.ctx(), docs, func(d *docRevs) {
-		d.missing, d.ancestors, d.err = q.db.RevsDiff(q.ctx(), d.id, d.revs)
+		return nil
 	})
-	for i := range docs {
-		if docs[i].err != nil {
-			return docs[i].err
-		}
-	}
-	return q.ctx().Err()
 }
 
 // revsDiff answers POST /{db}/_revs_diff.
 func (q *request) revsDiff() error {
-	docs, err := q.revsBody("Invalid revisions, must be a list")
+	body, err := q.revsBody("Invalid revisions, must be a list")
 	if err != nil {
 		return err
 	}
-	if err := q.diff(docs); err != nil {
+	s := q.stream(http.StatusOK)
+	defer s.drop()
+	s.buf = append(s.buf, '{')
+	first := true
+	err = q.diff(&body, func(d layer.RevsDiffRow) error {
+		s.separate(&first)
+		s.buf = append(appendString(s.buf, d.ID), `:{"missing":`...)
+		s.buf = appendRevs(s.buf, d.Missing)
+		if len(d.PossibleAncestors) > 0 {
+			s.buf = appendRevs(append(s.buf, `,"possible_ancestors":`...), d.PossibleAncestors)
+		}
+		s.buf = append(s.buf, '}')
+		return s.full()
+	})
+	if err != nil {
 		return err
 	}
-	b := []byte{'{'}
-	for i := range docs {
-		d := &docs[i]
-		if len(d.missing) == 0 {
-			continue
-		}
-		b = appendRevs(append(appendMember(b, d.id), `{"missing":`...), d.missing)
-		if len(d.ancestors) > 0 {
-			b = appendRevs(append(b, `,"possible_ancestors":`...), d.ancestors)
-		}
-		b = append(b, '}')
-	}
-	return q.sendJSON(http.StatusOK, append(b, '}'))
+	s.buf = append(s.buf, '}', '\n')
+	return s.end()
 }
 
 // missingRevs answers POST /{db}/_missing_revs.
 func (q *request) missingRevs() error {
-	docs, err := q.revsBody("Invalid revisions, must be a list")
+	body, err := q.revsBody("Invalid revisions, must be a list")
 	if err != nil {
 		return err
 	}
-	if err := q.diff(docs); err != nil {
+	s := q.stream(http.StatusOK)
+	defer s.drop()
+	s.buf = append(s.buf, `{"missing_revs":{`...)
+	first := true
+	err = q.diff(&body, func(d layer.RevsDiffRow) error {
+		s.separate(&first)
+		s.buf = append(appendString(s.buf, d.ID), ':')
+		s.buf = appendRevs(s.buf, d.Missing)
+		return s.full()
+	})
+	if err != nil {
 		return err
 	}
-	b := []byte(`{"missing_revs":{`)
-	for i := range docs {
-		if len(docs[i].missing) > 0 {
-			b = appendRevs(appendMember(b, docs[i].id), docs[i].missing)
-		}
+	s.buf = append(s.buf, "}}\n"...)
+	return s.end()
+}
+
+// separate writes a comma, but for the first time.
+func (s *stream) separate(first *bool) {
+	if !*first {
+		s.buf = append(s.buf, ',')
 	}
-	return q.sendJSON(http.StatusOK, append(b, "}}"...))
+	*first = false
 }

@@ -30,6 +30,15 @@ type rowsQuery struct {
 
 func newRowsQuery() rowsQuery { return rowsQuery{limit: -1} }
 
+// requireRowsBody refuses what is wrong with a posted query before its body is read.
+func (q *request) requireRowsBody(singleKey bool) error {
+	if err := q.requireJSON(); err != nil {
+		return err
+	}
+	r := newRowsQuery()
+	return r.takeParams(q.params, singleKey)
+}
+
 // takeParams reads the query string; later values win. singleKey turns a list of one key into that key, as views do.
 func (r *rowsQuery) takeParams(ps params, singleKey bool) error {
 	for _, p := range ps {
@@ -133,7 +142,7 @@ func (r *rowsQuery) takeKeys(v gjson.Result, singleKey bool) error {
 		}
 		return badRequest("`keys` parameter must be an array.")
 	}
-	r.keys, r.hasKeys = []string{}, true
+	r.keys, r.hasKeys = make([]string, 0, elements(v)), true
 	v.ForEach(func(_, key gjson.Result) bool {
 		r.keys = append(r.keys, key.Raw)
 		return true

@@ -132,6 +132,7 @@ type server struct {
 	store   *layer.Store
 	sandbox *script.Sandbox
 	api     *api.Server
+	conns   *api.Listener
 }
 
 func serve(t testing.TB, change func(*api.Options)) *server {
@@ -141,6 +142,12 @@ func serve(t testing.TB, change func(*api.Options)) *server {
 
 // serveOn lets the test look at what the store is asked.
 func serveOn(t testing.TB, wrap func(*embedded.Engine) kv.Engine, change func(*api.Options)) *server {
+	t.Helper()
+	return serveConns(t, api.ConnLimits{}, wrap, change)
+}
+
+// serveConns bounds the connections.
+func serveConns(t testing.TB, limits api.ConnLimits, wrap func(*embedded.Engine) kv.Engine, change func(*api.Options)) *server {
 	t.Helper()
 	engine, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -163,7 +170,10 @@ func serveOn(t testing.TB, wrap func(*embedded.Engine) kv.Engine, change func(*a
 		change(&o)
 	}
 	s := &server{store: store, sandbox: sandbox, api: api.New(o)}
-	s.Server = httptest.NewServer(s.api)
+	s.Server = httptest.NewUnstartedServer(s.api)
+	s.conns = api.NewListener(s.Server.Listener, limits)
+	s.Server.Listener, s.Config.ConnState, s.Config.ConnContext = s.conns, s.conns.ConnState, s.conns.ConnContext
+	s.Server.Start()
 	t.Cleanup(s.Server.Close)
 	t.Cleanup(func() { s.api.Close() })
 	return s

@@ -22,9 +22,13 @@ type Limits struct {
 	Request int64
 	// Document and Attachment bound one of each: 8,000,000 bytes and 1 GiB. The layer holds them; they are here for bodies that carry both.
 	Document, Attachment int64
-	// Write is how long a client may take to accept one buffer (32 KiB) of a streamed answer: 2 minutes. A slower one is cut off, so that it does not
-	// hold a snapshot for ever.
-	Write time.Duration
+	// Bodies is the memory for all bodies under way and what is made of them: 512 MiB.
+	Bodies int64
+	// Bulk is how many documents one request may write or ask for: 100,000.
+	Bulk int
+	// Body is how long a client may send nothing of a body, Rate how many bytes a second it has to send on average over that time: 30 seconds and 512.
+	Body time.Duration
+	Rate int64
 }
 
 // Options of New. Store, Auth, Feeds and Indexer are needed; the others may be nil, and what they would answer is then empty or 501.
@@ -69,6 +73,7 @@ type Server struct {
 	stats     stats
 	compactor compactor
 	tails     feedTails
+	budget    *budget
 	began     time.Time
 	closing   chan struct{} // closed by Close: feeds that wait end
 	once      sync.Once
@@ -91,13 +96,22 @@ func New(o Options) *Server {
 	if o.Limits.Attachment == 0 {
 		o.Limits.Attachment = 1 << 30
 	}
-	if o.Limits.Write == 0 {
-		o.Limits.Write = 2 * time.Minute
+	if o.Limits.Bodies == 0 {
+		o.Limits.Bodies = 512 << 20
+	}
+	if o.Limits.Bulk == 0 {
+		o.Limits.Bulk = 100_000
+	}
+	if o.Limits.Body == 0 {
+		o.Limits.Body = 30 * time.Second
+	}
+	if o.Limits.Rate == 0 {
+		o.Limits.Rate = 512
 	}
 	if o.DefaultShards == 0 {
 		o.DefaultShards = 1
 	}
-	s := &Server{o: o, log: o.Logger, began: time.Now(), closing: make(chan struct{})}
+	s := &Server{o: o, log: o.Logger, budget: newBudget(o.Limits.Bodies), began: time.Now(), closing: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.compactor.ctx, s.compactor.cancel = ctx, cancel //nolint:fatcontext // it is the first
 	return s
@@ -113,12 +127,22 @@ func (s *Server) Close() error {
 
 // ServeHTTP answers one request. Nothing a handler does brings the server down: a panic is a 500, or a cut connection where the answer had begun.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r.Body = clientBody{r.Body}
-	q := &request{srv: s, r: r, method: r.Method, began: time.Now()}
-	q.answer = &answer{ResponseWriter: w}
+	body := newClientBody(w, r, &s.o.Limits)
+	r = r.WithContext(r.Context()) // a copy: net/http looks at the body of its own to see how much of it has come
+	r.Body = body
+	q := &request{srv: s, r: r, method: r.Method, began: time.Now(), body: body}
+	q.answer = &answer{ResponseWriter: w, body: body}
 	q.w = q.answer
-	h := w.Header()
-	id := requestID(r.Header.Get("X-Couch-Request-ID"))
+	defer q.release()
+	s.answer(q)
+	q.release()
+	q.settle()
+}
+
+// answer has a request answered.
+func (s *Server) answer(q *request) {
+	h := q.w.Header()
+	id := requestID(q.r.Header.Get("X-Couch-Request-ID"))
 	h["Server"] = []string{"Divan/" + s.o.Version}
 	h["X-Couch-Request-Id"] = []string{id}
 	h["X-Couchdb-Body-Time"] = []string{"0"}
@@ -137,6 +161,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serve(q *request) error {
 	if q.method == http.MethodPost {
 		q.method = overridden(q.r.Header.Get("X-HTTP-Method-Override"))
+	}
+	if c := q.conn(); c != nil && c.surplus {
+		return errConnections
 	}
 	var ok bool
 	if q.path, ok = splitPath(q.r.URL.EscapedPath()); !ok {
@@ -188,7 +215,7 @@ func (s *Server) failed(q *request, err error, id string) {
 	if errors.Is(err, errHeadDone) {
 		return
 	}
-	if clientGone(q.r, err) {
+	if clientGone(q.r, err) && !errors.Is(err, errSlowBody) { // net/http takes a deadline that has passed for the end of the connection
 		if q.answer.status == 0 {
 			panic(http.ErrAbortHandler) // returning would answer 200, to a client that has closed one half of the connection alone
 		}

@@ -27,7 +27,6 @@ type stream struct {
 	sent      bool // the header and perhaps some of the body
 	lastWrite time.Time
 	control   *http.ResponseController
-	deadline  bool // write deadlines work on this connection
 	unflushed bool // something was written that may still be on its way to the client
 }
 
@@ -37,7 +36,7 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2*flushSize); ret
 func (q *request) stream(status int) *stream {
 	return &stream{
 		q: q, status: status, buf: (*buffers.Get().(*[]byte))[:0],
-		lastWrite: time.Now(), control: http.NewResponseController(q.w), deadline: true,
+		lastWrite: time.Now(), control: http.NewResponseController(q.w),
 	}
 }
 
@@ -85,17 +84,9 @@ func (s *stream) send() error {
 	if len(s.buf) == 0 {
 		return nil
 	}
-	s.extendDeadline()
 	_, err := s.q.w.Write(s.buf)
 	s.buf, s.unflushed = s.buf[:0], true
 	return err
-}
-
-// extendDeadline gives the client another Limits.Write for the next buffer.
-func (s *stream) extendDeadline() {
-	if s.deadline {
-		s.deadline = s.control.SetWriteDeadline(s.lastWrite.Add(s.q.srv.o.Limits.Write)) == nil
-	}
 }
 
 // end sends the rest. The stream must not be used afterwards.
@@ -104,11 +95,7 @@ func (s *stream) end() error {
 	if !s.sent {
 		s.q.w.Header()["Content-Length"] = []string{strconv.Itoa(len(s.buf))}
 	}
-	err := s.send()
-	if s.deadline {
-		_ = s.control.SetWriteDeadline(time.Time{}) // the connection's next request starts afresh
-	}
-	return err
+	return s.send()
 }
 
 // drop gives the buffer back, also after an error. It may be called twice.

@@ -56,7 +56,7 @@ func (q *request) view() error {
 	}
 	r := newRowsQuery()
 	if q.method == http.MethodPost {
-		if err := q.requireJSON(); err != nil {
+		if err := q.requireRowsBody(true); err != nil {
 			return err
 		}
 		body, err := q.objectBody()
@@ -69,8 +69,12 @@ func (q *request) view() error {
 			}
 			return badRequest("The `queries` parameter is no longer supported at this endpoint")
 		}
-		if keys := member(body, "keys"); keys.Exists() && !keys.IsArray() {
+		keys := member(body, "keys")
+		if keys.Exists() && !keys.IsArray() {
 			return badRequest("`keys` member must be an array.")
+		}
+		if err := q.parts(int64(keyCost * elements(keys))); err != nil {
+			return err
 		}
 		if err := r.takeBody(body, true); err != nil {
 			return err

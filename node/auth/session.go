@@ -94,7 +94,7 @@ func loginForm(w http.ResponseWriter, r *http.Request) (name, password string, e
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return "", "", &layer.Error{Kind: layer.TooLarge, Name: "too_large", Reason: "the request entity is too large"}
 	} else if err != nil {
-		return "", "", badRequest("the request body could not be read")
+		return "", "", err
 	}
 	fields := map[string]string{}
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))

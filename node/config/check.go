@@ -48,6 +48,8 @@ func (s *settings) check() {
 	s.within("limits.document", int64(c.Limits.Document), 1, maxDocument)
 	s.within("limits.attachment", int64(c.Limits.Attachment), 1, 1<<40)
 	s.within("limits.request", int64(c.Limits.Request), 1<<10, 4<<30)
+	s.within("limits.bulk", int64(c.Limits.Bulk), 1, 10_000_000)
+	s.checkHTTP()
 	s.within("storage.cache", int64(c.Storage.Cache), 1<<20, 1<<40)
 	s.within("auth.iterations", int64(c.Auth.Iterations), minIterations, maxIterations)
 	s.oneOf("auth.lockout.mode", c.Auth.Lockout.Mode, auth.LockoutEnforce, auth.LockoutWarn, auth.LockoutOff)
@@ -266,6 +268,22 @@ func (s *settings) checkTLS(path string, t TLS) {
 			given = path + ".key"
 		}
 		s.at(given, "TLS needs both cert and key")
+	}
+}
+
+// checkHTTP bounds what clients may hold.
+func (s *settings) checkHTTP() {
+	h := s.cfg.HTTP
+	s.within("http.max_connections", int64(h.MaxConnections), 16, 1_000_000)
+	s.within("http.min_rate", int64(h.MinRate), 1, 1<<20)
+	s.within("http.bodies", int64(h.Bodies), 16<<20, 1<<40)
+	if need := 2 * s.cfg.Limits.Request; h.Bodies < need {
+		s.at("http.bodies", "%s holds no request of limits.request (%s); it needs twice that", h.Bodies, s.cfg.Limits.Request)
+	}
+	for path, d := range map[string]time.Duration{
+		"http.header_timeout": h.HeaderTimeout, "http.idle_timeout": h.IdleTimeout, "http.body_timeout": h.BodyTimeout, "http.answer_timeout": h.AnswerTimeout,
+	} {
+		s.positive(path, d >= time.Second)
 	}
 }
 

@@ -44,6 +44,18 @@ type HTTP struct {
 	CORS   CORS   `yaml:"cors"`
 	// Proxies are addresses or networks (CIDR) of reverse proxies whose X-Forwarded-For is believed.
 	Proxies []string `yaml:"proxies"`
+	// MaxConnections is how many connections there may be. Beyond it idle ones are closed for new ones.
+	MaxConnections int `yaml:"max_connections"`
+	// HeaderTimeout is how long a client may take to say what it wants, IdleTimeout how long it may then keep the connection for its next request.
+	HeaderTimeout time.Duration `yaml:"header_timeout"`
+	IdleTimeout   time.Duration `yaml:"idle_timeout"`
+	// BodyTimeout is how long a client may send nothing of a body. Over that time it has to send MinRate bytes a second on average.
+	BodyTimeout time.Duration `yaml:"body_timeout"`
+	MinRate     Size          `yaml:"min_rate"`
+	// AnswerTimeout is how long a client may take to accept 32 KiB of an answer.
+	AnswerTimeout time.Duration `yaml:"answer_timeout"`
+	// Bodies is the memory for all bodies of requests under way, and what is made of them.
+	Bodies Size `yaml:"bodies"`
 }
 
 // SQL is the Postgres side. With TLS files set, clients may ask for TLS; plain connections stay possible, as in Postgres.
@@ -188,6 +200,8 @@ type Limits struct {
 	Attachment Size `yaml:"attachment"`
 	// Request bounds a body that is not an attachment, such as _bulk_docs.
 	Request Size `yaml:"request"`
+	// Bulk is how many documents one _bulk_docs may have, and one _bulk_get ask for.
+	Bulk int `yaml:"bulk"`
 }
 
 // Log is about standard error.
@@ -206,6 +220,9 @@ func Default() *Config {
 		HTTP: HTTP{
 			Listen: "127.0.0.1:5984",
 			CORS:   CORS{MaxAge: 10 * time.Minute},
+
+			MaxConnections: 8192, HeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute,
+			BodyTimeout: 30 * time.Second, MinRate: 512, AnswerTimeout: 2 * time.Minute, Bodies: 512 << 20,
 		},
 		SQL:     SQL{Listen: "127.0.0.1:5433", MaxConnections: 200},
 		Cluster: Cluster{Gossip: "127.0.0.1:7946"},
@@ -224,7 +241,7 @@ func Default() *Config {
 			ReduceTimeout: 30 * time.Second,
 			Workers:       4,
 		},
-		Limits: Limits{Document: 8_000_000, Attachment: 1 << 30, Request: 64 << 20},
+		Limits: Limits{Document: 8_000_000, Attachment: 1 << 30, Request: 64 << 20, Bulk: 100_000},
 		Log:    Log{Level: "info", Format: "auto"},
 	}
 }

@@ -1,0 +1,194 @@
+package api
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// All bodies of requests under way, and what is made of them, share one budget of memory (Limits.Bodies). It has lanes, so that large requests never
+// make small ones wait, and each lane is given out in the order of asking, at most half of it to one client. A request asks in the order of the lanes and waits in one of them at a time: small or large
+// for its body, then parts for what it is parsed into. Whoever holds parts asks for nothing more, so requests cannot wait for each other in a ring.
+
+const (
+	// freeBody is the size of bodies that are outside of the budget. Their number is bounded by that of connections.
+	freeBody = 64 << 10
+	// smallBody is the largest of the lane for small ones.
+	smallBody = 1 << 20
+	// budgetPatience is how long a request waits for its turn.
+	budgetPatience = 10 * time.Second
+	// retryAfter is what a client is told that has waited in vain, in seconds.
+	retryAfter = "5"
+)
+
+// budget is the memory for bodies. Safe for concurrent use.
+type budget struct {
+	small, large, parts, uploads, held lane
+}
+
+// newBudget divides size bytes.
+func newBudget(size int64) *budget {
+	b := &budget{}
+	b.large.size = size * 6 / 16
+	b.parts.size = size * 3 / 16
+	b.uploads.size = size * 3 / 16
+	b.small.size = size * 2 / 16
+	b.held.size = size * 2 / 16
+	for _, l := range b.lanes() {
+		l.most = l.size / 2
+		l.free, l.queue, l.clients = l.size, list.New(), map[string]int64{}
+	}
+	b.uploads.most = b.uploads.size // they are slow, and each takes little
+	return b
+}
+
+func (b *budget) lanes() []*lane { return []*lane{&b.large, &b.parts, &b.uploads, &b.small, &b.held} }
+
+// used is how much is given out, for the metrics.
+func (b *budget) used() (n int64) {
+	for _, l := range b.lanes() {
+		l.mu.Lock()
+		n += l.size - l.free
+		l.mu.Unlock()
+	}
+	return n
+}
+
+// lane is a part of the budget.
+type lane struct {
+	size, most int64 // all of it, and what one client may hold
+	mu         sync.Mutex
+	free       int64
+	clients    map[string]int64 // what each holds
+	queue      *list.List       // of *waiter, in the order of asking
+}
+
+// waiter is a request in the queue.
+type waiter struct {
+	client  string
+	n       int64
+	granted chan struct{} // closed with the lane's lock held
+}
+
+// share is what a request holds of a lane. nil holds nothing. It belongs to the request.
+type share struct {
+	lane   *lane
+	client string
+	n      int64
+}
+
+var errBusy = &fault{
+	status: http.StatusServiceUnavailable, name: "service unavailable",
+	reason: "Requests under way hold all the memory for request bodies (http.bodies of the node's settings). Try again later.",
+	header: http.Header{"Retry-After": {retryAfter}},
+}
+
+// take waits until n bytes are free for the client and it is this request's turn. What is more than a client may have is as good as all of that.
+func (l *lane) take(ctx context.Context, client string, n int64) (*share, error) {
+	w := &waiter{client: client, n: min(n, l.most), granted: make(chan struct{})}
+	got := &share{l, client, w.n}
+	l.mu.Lock()
+	place := l.queue.PushBack(w)
+	l.grant()
+	l.mu.Unlock()
+	select {
+	case <-w.granted:
+		return got, nil
+	default:
+	}
+	timer := time.NewTimer(budgetPatience)
+	defer timer.Stop()
+	err := error(errBusy)
+	select {
+	case <-w.granted:
+		return got, nil
+	case <-timer.C:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	l.mu.Lock()
+	select {
+	case <-w.granted: // just now
+		l.mu.Unlock()
+		return got, nil
+	default:
+		l.queue.Remove(place)
+		l.grant() // the one behind may need less
+		l.mu.Unlock()
+		return nil, err
+	}
+}
+
+// try takes n bytes if they are free at once.
+func (l *lane) try(client string, n int64) (*share, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queue.Len() > 0 || l.free < n || l.clients[client]+n > l.most {
+		return nil, errBusy
+	}
+	l.hold(client, n)
+	return &share{l, client, n}, nil
+}
+
+// grant serves the queue. Who waits for what the same client holds makes nobody else wait. The lock is held.
+func (l *lane) grant() {
+	for place := l.queue.Front(); place != nil; {
+		w, next := place.Value.(*waiter), place.Next()
+		if l.clients[w.client]+w.n <= l.most {
+			if l.free < w.n {
+				return
+			}
+			l.hold(w.client, w.n)
+			l.queue.Remove(place)
+			close(w.granted)
+		}
+		place = next
+	}
+}
+
+// hold notes n bytes more, or less where n is negative. The lock is held.
+func (l *lane) hold(client string, n int64) {
+	l.free -= n
+	if l.clients[client] += n; l.clients[client] == 0 {
+		delete(l.clients, client)
+	}
+}
+
+// pressed reports whether somebody waits for what the share holds.
+func (s *share) pressed() bool {
+	if s == nil {
+		return false
+	}
+	s.lane.mu.Lock()
+	defer s.lane.mu.Unlock()
+	return s.lane.queue.Len() > 0
+}
+
+func (s *share) holds() bool { return s != nil && s.n > 0 }
+
+// shrink gives back what is more than n.
+func (s *share) shrink(n int64) {
+	if s == nil || n >= s.n {
+		return
+	}
+	s.lane.mu.Lock()
+	defer s.lane.mu.Unlock()
+	s.lane.hold(s.client, n-s.n)
+	s.n = n
+	s.lane.grant()
+}
+
+// release gives everything back. It may be called twice.
+func (s *share) release() { s.shrink(0) }
+
+// client is who a request's memory is counted for: the user, or the address of somebody anonymous.
+func (q *request) client() string {
+	if q.user.Name != "" {
+		return "user " + q.user.Name
+	}
+	host, _, _ := net.SplitHostPort(q.r.RemoteAddr) // of what is no address nothing is known
+	return "from " + host
+}

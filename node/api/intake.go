@@ -1,0 +1,210 @@
+package api
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+)
+
+// bodyCost is what a body takes of the budget, in its own size: it, and what is copied of it.
+const bodyCost = 1.5
+
+func costOf(size int64) int64 { return int64(bodyCost * float64(size)) }
+
+// spillAfter is how long a body may come in while others wait for the memory that it has.
+const spillAfter = 2 * time.Second
+
+// intake reads a body into memory, within the budget. A body that comes in slowly while others wait goes into a file until it is complete.
+type intake struct {
+	q     *request
+	in    io.Reader
+	limit int64 // of the body's size
+
+	chunks [][]byte // all full but the last
+	n      int64    // bytes in chunks
+	end    bool
+	file   *os.File // what came so far, where the memory was given back; nil: it is in chunks
+	began  time.Time
+}
+
+// take reads in to its end. size is that of the body, or -1 where nobody knows it. errTooLarge past limit.
+func (q *request) take(in io.Reader, size, limit int64) ([]byte, error) {
+	t := intake{q: q, in: in, limit: limit, began: time.Now()}
+	defer t.close()
+	if size >= 0 {
+		if err := t.admit(size); err != nil {
+			return nil, err
+		}
+		t.chunks = [][]byte{make([]byte, 0, size)}
+		if err := t.fill(size); err != nil {
+			return nil, err
+		}
+		if t.n < size && t.end {
+			return nil, &unreadable{io.ErrUnexpectedEOF}
+		}
+		return t.whole()
+	}
+	for _, upTo := range []int64{freeBody, smallBody, limit + 1} {
+		upTo = min(upTo, limit+1)
+		if err := t.admit(upTo); err != nil {
+			return nil, err
+		}
+		if err := t.fill(upTo); err != nil {
+			return nil, err
+		}
+		if t.end {
+			return t.whole()
+		}
+	}
+	return nil, errTooLarge
+}
+
+// admit waits for the memory of a body of that size, and gives back what the request has for a smaller one.
+func (t *intake) admit(size int64) error {
+	lane := &t.q.srv.budget.large
+	switch {
+	case size <= freeBody:
+		return nil
+	case size <= smallBody:
+		lane = &t.q.srv.budget.small
+	}
+	s, err := lane.take(t.q.ctx(), t.q.client(), costOf(size))
+	if err != nil {
+		return err
+	}
+	t.q.body.share.release()
+	t.q.body.share = s
+	t.began = time.Now()
+	return nil
+}
+
+// chunkSize is how much of a body of unknown size is read into one piece of memory.
+const chunkSize = 256 << 10
+
+// fill reads until there are size bytes, or the end.
+func (t *intake) fill(size int64) error {
+	for t.n < size && !t.end {
+		last := len(t.chunks) - 1
+		if last < 0 || len(t.chunks[last]) == cap(t.chunks[last]) {
+			t.chunks = append(t.chunks, make([]byte, 0, min(chunkSize, max(freeBody, t.n))))
+			last++
+		}
+		c := t.chunks[last]
+		free := c[len(c):min(int64(cap(c)), int64(len(c))+size-t.n)]
+		n, err := t.in.Read(free)
+		t.chunks[last] = c[:len(c)+n]
+		t.n += int64(n)
+		switch {
+		case err == io.EOF: //nolint:errorlint // io.Reader says so
+			t.end = true
+		case err != nil:
+			return err
+		case time.Since(t.began) > spillAfter && t.q.body.share.pressed():
+			if err := t.spill(size); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// spill moves what has come into a file, reads the rest into it without holding memory that others wait for, and comes back when all is there.
+func (t *intake) spill(size int64) (err error) {
+	if t.file, err = os.CreateTemp(t.q.srv.o.Spool, "body-*"); err != nil {
+		return err
+	}
+	if err := os.Remove(t.file.Name()); err != nil { // it is gone with the process, however that ends
+		return err
+	}
+	for _, c := range t.chunks {
+		if _, err := t.file.Write(c); err != nil {
+			return err
+		}
+	}
+	t.chunks = nil
+	t.q.body.share.release()
+	n, err := io.Copy(t.file, io.LimitReader(t.in, size-t.n))
+	if err != nil {
+		return err
+	}
+	if t.n += n; t.n < size {
+		t.end = true
+	}
+	share, err := t.q.srv.budget.large.take(t.q.ctx(), t.q.client(), costOf(t.n))
+	if err != nil {
+		return err
+	}
+	t.q.body.share = share
+	return nil
+}
+
+// whole is the body in one piece.
+func (t *intake) whole() ([]byte, error) {
+	if t.n > t.limit {
+		return nil, errTooLarge
+	}
+	if t.n > freeBody {
+		t.q.body.share.shrink(costOf(t.n))
+	}
+	switch {
+	case t.file != nil:
+		text := make([]byte, t.n)
+		_, err := t.file.ReadAt(text, 0)
+		return text, err
+	case len(t.chunks) == 1:
+		return t.chunks[0], nil
+	}
+	text := make([]byte, 0, t.n)
+	for i, c := range t.chunks {
+		text = append(text, c...)
+		t.chunks[i] = nil
+	}
+	return text, nil
+}
+
+func (t *intake) close() {
+	if t.file != nil {
+		_ = t.file.Close() // it has no name
+	}
+}
+
+// uploadCost is what an upload keeps in memory at most, with the transaction that stores it.
+const uploadCost = 3 << 19
+
+// uploads waits for the memory of one upload after the other, of size bytes; -1 where nobody knows it.
+func (q *request) uploads(size int64) error {
+	if size >= 0 && size <= freeBody || q.body.share.holds() {
+		return nil
+	}
+	s, err := q.srv.budget.uploads.take(q.ctx(), q.client(), uploadCost)
+	if err == nil {
+		q.body.share = s
+	}
+	return err
+}
+
+// releaseBody gives back the memory of the body, which nobody uses any more.
+func (q *request) releaseBody() { q.body.share.release() }
+
+// parts waits for the memory of what a body is parsed into, before it is. It is for lists of any length; a document's members are not parsed. A request that asks
+// for more than there can be is told so.
+func (q *request) parts(n int64) error {
+	if n <= freeBody {
+		return nil
+	}
+	lane := &q.srv.budget.parts
+	if n > lane.most {
+		return errTooMany
+	}
+	take := lane.take
+	if len(q.parsed) > 0 { // whoever holds some must not wait for more
+		take = func(_ context.Context, client string, n int64) (*share, error) { return lane.try(client, n) }
+	}
+	s, err := take(q.ctx(), q.client(), n)
+	if err != nil {
+		return err
+	}
+	q.parsed = append(q.parsed, s)
+	return nil
+}
