@@ -47,3 +47,21 @@ func Die(s *Store) {
 	s.stop()
 	s.done.Wait()
 }
+
+// CheckExportRecord reads a record of an export, past the checksums that guard it in a file.
+func CheckExportRecord(kind byte, payload []byte) error {
+	switch t := recordType(kind); t {
+	case recordHeader:
+		return (&exportHeader{}).parse(payload)
+	case recordDocument:
+		return (&exportedDocument{}).parse(payload)
+	case recordLocal:
+		return (&exportedLocal{}).parse(payload)
+	case recordConfig:
+		return (&exportConfig{}).parse(payload)
+	case recordPurge:
+		return parsePurge(payload)
+	default:
+		return checkPart(t, payload)
+	}
+}

@@ -160,14 +160,14 @@ func dates() {
 			}, t, types.Interval)
 		}
 		operator(op, types.Timestamp, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
-			return types.NewTime(types.AddSpan(a[0].I*86400e6, sign(a[1].Span(), minus), types.LocationFor(types.Timestamp, env.Types))), nil
+			return types.NewTime(types.AddSpan(types.DateMicros(a[0].I), sign(a[1].Span(), minus), types.LocationFor(types.Timestamp, env.Types))), nil
 		}, types.Date, types.Interval)
 		operator(op, types.Date, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
 			n := a[1].I
 			if minus {
 				n = -n
 			}
-			return types.NewDate(a[0].I + n), nil
+			return types.NewDate(types.AddDays(a[0].I, n)), nil
 		}, types.Date, types.Int4)
 		operator(op, types.Interval, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
 			x, y := a[0].Span(), sign(a[1].Span(), minus)
@@ -177,7 +177,10 @@ func dates() {
 	operator("+", types.TimestampTZ, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewTime(types.AddSpan(a[1].I, a[0].Span(), types.LocationFor(types.TimestampTZ, env.Types))), nil
 	}, types.Interval, types.TimestampTZ)
-	operator("-", types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewInt(a[0].I - a[1].I), nil }, types.Date, types.Date)
+	operator("-", types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		n, err := types.SubtractDates(a[0].I, a[1].I)
+		return types.NewInt(n), err
+	}, types.Date, types.Date)
 	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
 		operator("-", types.Interval, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
 			d := a[0].I - a[1].I

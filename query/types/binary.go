@@ -46,11 +46,17 @@ func AppendBinary(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 	case Bytea:
 		return append(dst, d.S...), nil
 	case Timestamp, TimestampTZ:
-		if d.I == timeInfinity || d.I == timeNegInfinity {
+		if infinite(d.I) {
 			return be.AppendUint64(dst, uint64(d.I)), nil
 		}
 		return be.AppendUint64(dst, uint64(d.I-pgEpochMicros)), nil
 	case Date:
+		switch d.I {
+		case timeInfinity:
+			return be.AppendUint32(dst, math.MaxInt32), nil
+		case timeNegInfinity:
+			return be.AppendUint32(dst, 1<<31), nil // the least of 32 bits
+		}
 		return be.AppendUint32(dst, uint32(int32(d.I-pgEpochDays))), nil
 	case Interval:
 		s := d.Span()
@@ -233,7 +239,14 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 		}
 	case Date:
 		if size(4) {
-			return NewDate(int64(int32(be.Uint32(b))) + pgEpochDays), nil
+			switch days := int32(be.Uint32(b)); days {
+			case math.MaxInt32:
+				return NewDate(timeInfinity), nil
+			case math.MinInt32:
+				return NewDate(timeNegInfinity), nil
+			default:
+				return NewDate(int64(days) + pgEpochDays), nil
+			}
 		}
 	case Interval:
 		if size(16) {

@@ -157,20 +157,30 @@ func castArray(d Datum, to OID, env *Env) (Datum, error) {
 	return NewArray(elem, items), nil
 }
 
+// dateOf is the date of a timestamp.
+func dateOf(micros int64) Datum {
+	if infinite(micros) {
+		return NewDate(micros)
+	}
+	return NewDate(floorDiv(micros, 86400e6))
+}
+
 func toTime(d Datum, from, to OID, env *Env) (Datum, error) {
 	switch {
 	case d.K == KDate && to == Timestamp:
-		return NewTime(d.I * 86400e6), nil
+		return NewTime(DateMicros(d.I)), nil
 	case d.K == KDate && to == TimestampTZ:
-		return NewTime(fromWall(d.I*86400e6, env)), nil
-	case d.K == KTime && (d.I == timeInfinity || d.I == timeNegInfinity):
-		return d, nil
-	case d.K == KTime && to == Date:
-		t := d.I
-		if from == TimestampTZ {
-			t = toWall(t, env)
+		if infinite(d.I) {
+			return NewTime(d.I), nil
 		}
-		return NewDate(floorDiv(t, 86400e6)), nil
+		return NewTime(fromWall(DateMicros(d.I), env)), nil
+	case d.K == KTime && to == Date:
+		if from == TimestampTZ && !infinite(d.I) {
+			return dateOf(toWall(d.I, env)), nil
+		}
+		return dateOf(d.I), nil
+	case d.K == KTime && infinite(d.I):
+		return d, nil
 	case d.K == KTime && to == TimestampTZ:
 		return NewTime(fromWall(d.I, env)), nil
 	case d.K == KTime && to == Timestamp:

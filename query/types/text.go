@@ -198,7 +198,7 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 			}
 			return Null, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type date: %q", excerpt(text))
 		}
-		return NewDate(floorDiv(t, 86400e6)), nil
+		return dateOf(t), nil
 	case Interval:
 		s, err := ParseInterval(text)
 		return NewInterval(s), err

@@ -26,7 +26,7 @@ func (e *Env) location() *time.Location {
 	return e.Location
 }
 
-// Infinite timestamps, as PostgreSQL keeps them.
+// Infinite timestamps, as PostgreSQL keeps them. Infinite dates have the same numbers here; on the wire they are those of 32 bits.
 const (
 	timeInfinity    = math.MaxInt64
 	timeNegInfinity = math.MinInt64
@@ -104,7 +104,13 @@ func appendStamp(dst []byte, micros int64, typ OID, env *Env, sep byte, iso bool
 	return dst
 }
 
+// infinite reports whether a timestamp or a date is.
+func infinite(n int64) bool { return n == timeInfinity || n == timeNegInfinity }
+
 func appendDate(dst []byte, days int64) []byte {
+	if infinite(days) {
+		return appendTime(dst, days, Timestamp, nil)
+	}
 	t := time.Unix(days*86400, 0).UTC()
 	year, bc := t.Year(), false
 	if year <= 0 {
@@ -404,7 +410,7 @@ func (s Span) Neg() Span { return Span{-s.Months, -s.Days, -s.Micros} }
 
 // AddSpan adds an interval to a moment: months by the calendar, clipped to the month's length, then days, then time.
 func AddSpan(micros int64, s Span, loc *time.Location) int64 {
-	if micros == timeInfinity || micros == timeNegInfinity {
+	if infinite(micros) {
 		return micros
 	}
 	t := time.UnixMicro(micros).In(loc)
@@ -428,6 +434,30 @@ func toWall(micros int64, env *Env) int64 {
 func fromWall(micros int64, env *Env) int64 {
 	t := time.UnixMicro(micros).UTC()
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), env.location()).UnixMicro()
+}
+
+// DateMicros is midnight of a date, as a timestamp.
+func DateMicros(days int64) int64 {
+	if infinite(days) {
+		return days
+	}
+	return days * 86400e6
+}
+
+// AddDays adds days to a date. An infinite one stays so.
+func AddDays(days, n int64) int64 {
+	if infinite(days) {
+		return days
+	}
+	return days + n
+}
+
+// SubtractDates is the number of days between two dates, an error where one is infinite.
+func SubtractDates(a, b int64) (int64, error) {
+	if infinite(a) || infinite(b) {
+		return 0, sqlstate.New("22008", "cannot subtract infinite dates")
+	}
+	return a - b, nil
 }
 
 // LocationFor is the zone in which days and months are added to a type: the session's for timestamptz, none for timestamp.

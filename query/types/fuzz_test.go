@@ -1,0 +1,66 @@
+package types_test
+
+import (
+	"testing"
+
+	"github.com/divandb/divan/query/types"
+)
+
+// oids are the types whose values clients send.
+var oids = []types.OID{
+	types.Bool, types.Bytea, types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric, types.Text, types.Date, types.Time,
+	types.Timestamp, types.TimestampTZ, types.Interval, types.UUID, types.JSON, types.JSONB, types.TextArray, types.Int4Array, types.JSONBArray,
+	types.NumericArray, types.DateArray,
+}
+
+// FuzzText: a value that is read from text is written as a text that means the same.
+func FuzzText(f *testing.F) {
+	for i, s := range []string{
+		"t", `\xdeadbeef`, "-32768", "1e400", "NaN", "1.50e-3", "x", "2024-02-30", "24:00:00", "infinity", "1 year -2 mons", `{"a":[1,2]}`, "{a,\"b\",NULL}",
+		"{{1,2},{3,4}}", "[2:3]={1,2}", "2000-01-01 00:00:00+05:30 BC", "P1Y2M3DT4H5M6S",
+	} {
+		f.Add(s, byte(i))
+	}
+	f.Fuzz(func(t *testing.T, text string, kind byte) {
+		oid := oids[int(kind)%len(oids)]
+		d, err := types.ParseText(text, oid, nil)
+		if err != nil || d.IsNull() {
+			return
+		}
+		out := types.TextOf(d, oid, nil)
+		again, err := types.ParseText(out, oid, nil)
+		if err != nil {
+			t.Fatalf("%d: %q became %q, which is refused: %v", oid, text, out, err)
+		}
+		if twice := types.TextOf(again, oid, nil); twice != out {
+			t.Fatalf("%d: %q became %q and then %q", oid, text, out, twice)
+		}
+	})
+}
+
+// FuzzBinary: a value that is read from binary is written as it came, or at least as one that means the same.
+func FuzzBinary(f *testing.F) {
+	for i := range oids {
+		f.Add([]byte{0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 25, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 'x'}, byte(i))
+		f.Add([]byte{0, 1, 0, 0, 0, 0, 0, 0, 0, 1}, byte(i))
+		f.Add([]byte{1, '{', '}'}, byte(i))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, kind byte) {
+		oid := oids[int(kind)%len(oids)]
+		d, err := types.ParseBinary(b, oid, nil)
+		if err != nil || d.IsNull() {
+			return
+		}
+		out, err := types.AppendBinary(nil, d, oid, nil)
+		if err != nil {
+			t.Fatalf("%d: % x is read and not written: %v", oid, b, err)
+		}
+		again, err := types.ParseBinary(out, oid, nil)
+		if err != nil {
+			t.Fatalf("%d: % x became % x, which is refused: %v", oid, b, out, err)
+		}
+		if x, y := types.TextOf(d, oid, nil), types.TextOf(again, oid, nil); x != y {
+			t.Fatalf("%d: % x is %q and then %q", oid, b, x, y)
+		}
+	})
+}
