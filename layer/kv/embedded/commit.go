@@ -146,6 +146,9 @@ func (t *transaction) committable() error {
 	if err := t.e.Failed(); err != nil {
 		return err
 	}
+	if t.e.reading != nil {
+		return errReadOnly
+	}
 	if t.mu.unread {
 		return errTxTooLarge
 	}

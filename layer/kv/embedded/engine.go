@@ -96,6 +96,7 @@ type Engine struct {
 	failing chan struct{}
 	guard   guard
 	damage  damage
+	reading *readLock // where the store is open for reading only, else nil
 
 	compactions compactions
 	copying     sync.Mutex // held by a checkpoint, and by shut
@@ -129,18 +130,23 @@ func Open(dir string, o Options) (*Engine, error) {
 	e.compactions.more = make(chan struct{}, 1)
 	last, err := e.open(dir)
 	if err != nil {
-		return nil, err
+		return nil, explainDenied(err)
 	}
+	e.start(last)
+	e.guard.armed.Store(true)
+	return e, nil
+}
+
+// start starts what runs while the store is open.
+func (e *Engine) start(last int64) {
 	e.snapshots.start()
-	e.views.limit = o.transactionTime
-	e.watches.limit = o.MaxWatches
+	e.views.limit = e.o.transactionTime
+	e.watches.limit = e.o.MaxWatches
 	e.views.publish(e.newView(last))
 	e.commits.start(e, last)
 	e.running.Add(2)
 	go e.sweep()
 	go e.inspect()
-	e.guard.armed.Store(true)
-	return e, nil
 }
 
 // open opens the store and leaves nothing open after an error, unless Pebble met one that it has no way on from.
@@ -158,6 +164,9 @@ func (e *Engine) open(dir string) (last int64, err error) {
 	}
 	if err == nil {
 		err = e.horizon.settle(last)
+	}
+	if kv.IsCode(err, kv.CodeFileCorrupt) {
+		err = damaged(dir, err) // the keys that the store has for itself
 	}
 	if err != nil {
 		return 0, errors.Join(err, e.db.Close())
@@ -274,6 +283,9 @@ func (e *Engine) shut() error {
 	e.iterators.close()
 	e.views.close()
 	e.snapshots.stop()
+	if e.reading != nil {
+		return errors.Join(e.db.Close(), e.reading.Close())
+	}
 	if err := e.db.Close(); err != nil {
 		return err
 	}
@@ -291,6 +303,8 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	switch {
 	case e.closing.Load():
 		return errClosed
+	case e.reading != nil:
+		return errReadOnly
 	case e.Failed() != nil:
 		return e.Failed()
 	case ctx.Err() != nil:

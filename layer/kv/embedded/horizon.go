@@ -62,7 +62,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // damaged is what the operator is told of a store that cannot be opened as it is.
 func damaged(dir string, what error) error {
-	return fmt.Errorf("embedded: the store in %s is damaged: %w; nothing was changed in it; start on a backup, or bring the files back that it had", dir, what)
+	if isDenied(what) {
+		return fmt.Errorf("embedded: the store in %s cannot be opened: %w", dir, what)
+	}
+	return fmt.Errorf("embedded: the store in %s is damaged: %w; nothing was changed in it; start on a backup, bring the files back that it had, or save "+
+		"what can be read: `divan export -skip-damaged -data DIR DATABASE FILE`", dir, firstLine{what})
 }
 
 func (h *horizon) damaged(format string, args ...any) error {
@@ -159,6 +163,9 @@ func (h *horizon) compare(p prefix) (what string, err error) {
 	sum := crc32.New(castagnoli)
 	n, err := io.CopyBuffer(sum, io.LimitReader(f, int64(p.size)), make([]byte, 256<<10))
 	if err = errors.Join(err, f.Close()); err != nil {
+		if isDamage(err) {
+			return "the disk cannot read all of " + p.name, nil
+		}
 		return "", fmt.Errorf("embedded: read %s: %w", p.name, err)
 	}
 	switch {

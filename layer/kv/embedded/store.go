@@ -110,6 +110,9 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		return nil, fmt.Errorf("embedded: open the store in %s: %w", dir, err)
 	}
 	if err := checkFormat(db); err != nil {
+		if kv.IsCode(err, kv.CodeFileCorrupt) {
+			err = damaged(dir, err)
+		}
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil

@@ -1,0 +1,165 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+var errReadOnly = kv.NewError(kv.CodeClientInvalid, "the store is open for reading only", nil)
+
+// OpenReadOnly opens a store that no process has open, for reading, and changes nothing in its directory, which may be on a file system that is mounted
+// read-only or belong to somebody else. What is only in the log is held in memory. Every commit of a write fails. Others may open it for reading too, but no
+// engine for writing before this one is closed.
+//
+// Damage that keeps Open from opening the store is an error here too. With salvage it is not, as far as there is a way on: the log says what is left out.
+// That is for saving what can be read; what is read may be older than what was acknowledged.
+func OpenReadOnly(dir string, o Options, salvage bool) (*Engine, error) {
+	o = o.withDefaults()
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("embedded: %w", err)
+	}
+	found, err := Inspect(dir)
+	switch {
+	case found.Holder > 0:
+		return nil, fmt.Errorf("embedded: the store in %s is in use by another process (%d)", dir, found.Holder)
+	case err != nil && (!salvage || isDenied(err)):
+		return nil, err
+	case err != nil:
+		o.Logger.Warn("the store is damaged, and is read as far as that goes", "error", err)
+	case !found.Exists:
+		return nil, fmt.Errorf("embedded: there is no store in %s: %w", dir, fs.ErrNotExist)
+	}
+	reading, err := lockForReading(dir)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{dir: dir, o: o, log: o.Logger, rows: newRows(o.CacheBytes / 4), stop: make(chan struct{}), failing: make(chan struct{}), reading: reading}
+	e.damage.init()
+	e.compactions.more = make(chan struct{}, 1)
+	last, err := e.openReadOnly(salvage)
+	if err != nil {
+		return nil, errors.Join(explainDenied(err), reading.Close())
+	}
+	e.start(last)
+	return e, nil
+}
+
+// openReadOnly opens Pebble. A second attempt leaves out what is wrong in the logs, where that is wanted.
+func (e *Engine) openReadOnly(salvage bool) (last int64, err error) {
+	files := &readOnlyFS{FS: tableFS{e.o.fs, &e.damage}}
+	e.db, err = e.openPebble(e.dir, e.readOnlyOptions(files))
+	if err != nil && salvage && !isDenied(err) {
+		if files.cuts, err = cutLogs(e.o.fs, e.dir, e.o.Logger); err == nil {
+			e.db, err = e.openPebble(e.dir, e.readOnlyOptions(files))
+		}
+	}
+	if err != nil {
+		if isDenied(err) || !isDamage(err) && !errors.Is(err, fs.ErrNotExist) {
+			return 0, fmt.Errorf("embedded: open the store in %s for reading: %w", e.dir, err)
+		}
+		return 0, damaged(e.dir, err)
+	}
+	format, err := readCopy(e.db, formatKey)
+	if err == nil && (len(format) != 1 || format[0] != storeFormat) {
+		err = fmt.Errorf("embedded: the store has format %x, this program knows %x", format, storeFormat)
+	}
+	if err == nil {
+		last, err = lastVersion(e.db)
+	}
+	if kv.IsCode(err, kv.CodeFileCorrupt) && salvage {
+		e.log.Warn("the store's own keys are damaged, and are left out", "error", err)
+		err = nil
+	}
+	if err != nil {
+		err = errors.Join(err, e.db.Close())
+	}
+	return last, err
+}
+
+func (e *Engine) readOnlyOptions(files vfs.FS) *pebble.Options {
+	po := &pebble.Options{
+		FS: files, ReadOnly: true, Logger: pebbleLog{log: e.o.Logger, fail: e.fail}, FormatMajorVersion: pebbleFormat,
+		CacheSize: e.o.CacheBytes - e.o.CacheBytes/4, MemTableSize: uint64(e.o.MemTableBytes), MaxOpenFiles: 500,
+		EventListener: &pebble.EventListener{BackgroundError: func(error) {}},
+	}
+	e.damage.listen(po.EventListener)
+	for i := range po.Levels {
+		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	return po
+}
+
+// readOnlyFS refuses everything that would change a file, and shows logs up to where they are cut.
+type readOnlyFS struct {
+	vfs.FS
+	cuts map[string]int64
+}
+
+func (f *readOnlyFS) refuse(op, name string) error {
+	return &fs.PathError{Op: op, Path: name, Err: syscall.EROFS}
+}
+
+// Open implements vfs.FS.
+func (f *readOnlyFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	file, err := f.FS.Open(name, opts...)
+	if cut, ok := f.cuts[f.PathBase(name)]; ok && err == nil {
+		file = cutFile{file, io.LimitReader(file, cut)}
+	}
+	return file, err
+}
+
+// Create implements vfs.FS.
+func (f *readOnlyFS) Create(name string, _ vfs.DiskWriteCategory) (vfs.File, error) {
+	return nil, f.refuse("create", name)
+}
+
+// Link implements vfs.FS.
+func (f *readOnlyFS) Link(_, name string) error { return f.refuse("link", name) }
+
+// OpenReadWrite implements vfs.FS.
+func (f *readOnlyFS) OpenReadWrite(name string, _ vfs.DiskWriteCategory, _ ...vfs.OpenOption) (vfs.File, error) {
+	return nil, f.refuse("open for writing", name)
+}
+
+// Remove implements vfs.FS.
+func (f *readOnlyFS) Remove(name string) error { return f.refuse("remove", name) }
+
+// RemoveAll implements vfs.FS.
+func (f *readOnlyFS) RemoveAll(name string) error { return f.refuse("remove", name) }
+
+// Rename implements vfs.FS.
+func (f *readOnlyFS) Rename(name, _ string) error { return f.refuse("rename", name) }
+
+// ReuseForWrite implements vfs.FS.
+func (f *readOnlyFS) ReuseForWrite(name, _ string, _ vfs.DiskWriteCategory) (vfs.File, error) {
+	return nil, f.refuse("write", name)
+}
+
+// MkdirAll implements vfs.FS.
+func (f *readOnlyFS) MkdirAll(name string, _ os.FileMode) error { return f.refuse("make", name) }
+
+// Lock implements vfs.FS: OpenReadOnly has the store for itself already.
+func (f *readOnlyFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
+
+// Unwrap implements vfs.FS.
+func (f *readOnlyFS) Unwrap() vfs.FS { return f.FS }
+
+// cutFile is a file that ends early.
+type cutFile struct {
+	vfs.File
+	r io.Reader
+}
+
+func (c cutFile) Read(b []byte) (int, error) { return c.r.Read(b) }
