@@ -194,6 +194,7 @@ var thirdParties = map[string]home{
 	"github.com/prometheus/client_golang": {rooms: []string{"node/metrics"}, why: "other rooms count in plain Go; one room publishes"},
 	"go.yaml.in/yaml/v3":                  {rooms: []string{"node/config"}, why: "settings are read in one place"},
 	"golang.org/x/term":                   {rooms: []string{"node/cmd/divan"}, why: "it asks for a password without showing it"},
+	"golang.org/x/sys":                    {rooms: []string{"scripts/soaktest"}, why: "a client in a network namespace of its own needs setns"},
 	"golang.org/x/sync":                   {rooms: []string{"layer", "layer/...", "actors", "query", "node", "node/..."}, tests: true, why: "it is all but the standard library"},
 	"go.uber.org/goleak":                  {tests: true, why: "it finds goroutines that tests leave behind"},
 	"pgregory.net/rapid":                  {tests: true, why: "it makes up test cases"},

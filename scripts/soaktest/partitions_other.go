@@ -1,0 +1,12 @@
+//go:build !linux
+
+package main
+
+import (
+	"context"
+	"errors"
+)
+
+func needsNamespaces(*environment) string { return "it makes network namespaces, on Linux" }
+
+func runPartitions(context.Context, *environment, *tally) error { return errors.ErrUnsupported }

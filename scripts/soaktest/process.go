@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// startTimeout is how long a node may take to say that it is ready.
+const startTimeout = 30 * time.Second
+
+// node is a process that runs.
+type node struct {
+	cmd    *exec.Cmd
+	base   string // of its HTTP addresses
+	log    string // file
+	exited chan struct{}
+	err    error // of the process, once exited is closed
+	http   *http.Client
+}
+
+// spec is how a node is started. Ports are kept over restarts.
+type spec struct {
+	name     string
+	dir      string // its settings, log and data are here
+	host     string // of its listeners
+	ports    [4]int // http, sql, gossip, remoting
+	settings string // more lines of node.yaml
+	prefix   []string
+	env      []string
+	admin    string
+	binary   string // instead of the environment's
+	// transport is the way to a node that is not on this host; nil for the usual one.
+	transport *http.Transport
+}
+
+// newSpec is a node on free ports of this machine, with its data in dir.
+func newSpec(name, dir string) (*spec, error) {
+	s := &spec{name: name, dir: dir, host: "127.0.0.1"}
+	for i := range s.ports {
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		s.ports[i] = port
+	}
+	return s, nil
+}
+
+// freePort is one below those that the system picks for outgoing connections, so that nobody takes it between a kill and a start.
+func freePort() (int, error) {
+	for range 1000 {
+		nextPort++
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", nextPort))
+		if err == nil {
+			return nextPort, l.Close()
+		}
+	}
+	return 0, errors.New("no free port")
+}
+
+var nextPort = 14000 + os.Getpid()%12000
+
+func (s *spec) addr(i int) string { return fmt.Sprintf("%s:%d", s.host, s.ports[i]) }
+
+// errRefused wraps the last line of the log of a node that did not start.
+var errRefused = errors.New("the node refused to start")
+
+// start runs the binary and waits until it is ready. A node that ends instead is errRefused.
+func (s *spec) start(ctx context.Context, binary string) (*node, error) {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	config := fmt.Sprintf("name: %q\ndata: %q\nhttp: {listen: %q}\nsql: {listen: %q}\n%s", s.name, filepath.Join(s.dir, "data"),
+		s.addr(0), s.addr(1), s.settings)
+	if !strings.Contains(s.settings, "cluster:") {
+		config += fmt.Sprintf("cluster: {gossip: %q, remoting: %q}\n", s.addr(2), s.addr(3))
+	}
+	file := filepath.Join(s.dir, "node.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }() // the process has its own
+	if s.binary != "" {
+		binary = s.binary
+	}
+	args := append(append([]string{}, s.prefix...), binary, "-config", file)
+	if s.admin != "" {
+		args = append(args, "-admin", s.admin)
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stderr, cmd.Dir = log, s.dir
+	cmd.Env = append(append(os.Environ(), "DIVAN_LOG_LEVEL=info"), s.env...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	n := &node{
+		cmd: cmd, base: "http://" + s.addr(0), log: log.Name(), exited: make(chan struct{}),
+		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+	}
+	if s.transport != nil {
+		n.http.Transport = s.transport
+	}
+	if s.admin != "" {
+		n.base = "http://" + s.admin + "@" + s.addr(0)
+	}
+	ready := make(chan struct{})
+	go func() {
+		if r := bufio.NewReader(out); lineOf(r) != "" {
+			close(ready)
+		}
+		n.err = cmd.Wait()
+		close(n.exited)
+	}()
+	timer := time.NewTimer(startTimeout)
+	defer timer.Stop()
+	select {
+	case <-ready:
+		return n, nil
+	case <-n.exited:
+		return nil, fmt.Errorf("%w: %s", errRefused, lastLine(log.Name()))
+	case <-timer.C:
+		n.kill()
+		return nil, fmt.Errorf("the node was not ready after %v; its log is %s", startTimeout, log.Name())
+	case <-ctx.Done():
+		n.kill()
+		return nil, ctx.Err()
+	}
+}
+
+func lineOf(r *bufio.Reader) string {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return ""
+	}
+	return line
+}
+
+func lastLine(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return lines[len(lines)-1]
+}
+
+// kill ends the process without a chance to tidy up.
+func (n *node) kill() {
+	_ = n.cmd.Process.Kill() // it may have ended
+	<-n.exited
+	n.http.CloseIdleConnections()
+}
+
+// stop asks the process to end, which has to take less than 10 seconds and to succeed.
+func (n *node) stop() error {
+	defer n.http.CloseIdleConnections()
+	_ = n.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	timer := time.NewTimer(10 * time.Second)
+	defer timer.Stop()
+	select {
+	case <-n.exited:
+		if n.err != nil {
+			return fmt.Errorf("the node ended with %w: %s", n.err, lastLine(n.log))
+		}
+		return nil
+	case <-timer.C:
+		n.kill()
+		return fmt.Errorf("the node did not end within 10 s of SIGTERM; its log is %s", n.log)
+	}
+}
+
+// pause stops the process where it is, as a machine that sleeps; resume goes on.
+func (n *node) pause() error  { return n.cmd.Process.Signal(syscall.SIGSTOP) }
+func (n *node) resume() error { return n.cmd.Process.Signal(syscall.SIGCONT) }
+
+// panicked reports whether the node's log tells of one.
+func panicked(log string) string {
+	text, err := os.ReadFile(log)
+	if err != nil {
+		return err.Error()
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") || strings.Contains(line, `"msg":"panic`) {
+			return line
+		}
+	}
+	return ""
+}
