@@ -36,6 +36,7 @@ type supersededBody struct {
 
 // compact takes the head of the queue. Its transaction needs no id: what it did is no longer in the queue.
 func (t *txn) compact() (n int, err error) {
+	t.MakesRoom()
 	queue, err := t.supersededBodies()
 	if err != nil {
 		return 0, err

@@ -150,6 +150,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 		if err != nil {
 			return nil, err
 		}
+		tx.MakesRoom()
 		tx.Clear(s.nameKey(name))
 		s.namesChanged(tx)
 		kv.ChangeMetadataVersion(tx)

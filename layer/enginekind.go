@@ -12,9 +12,11 @@ func engineKind(err error) Kind {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return Timeout
+	case kv.IsCode(err, kv.CodeDiskFull), kv.IsCode(err, kv.CodeUnwritable):
+		return Full
 	case kv.IsCode(err, kv.CodeTransactionTooLarge), kv.IsCode(err, kv.CodeKeyTooLarge), kv.IsCode(err, kv.CodeValueTooLarge):
 		return TooLarge
-	case kv.IsCode(err, kv.CodeUnreachable), kv.IsCode(err, kv.CodeIOError), kv.IsCode(err, kv.CodeDiskFull), kv.IsCode(err, kv.CodeFileCorrupt),
+	case kv.IsCode(err, kv.CodeUnreachable), kv.IsCode(err, kv.CodeIOError), kv.IsCode(err, kv.CodeFileCorrupt),
 		kv.Retryable(err):
 		return Unavailable
 	}

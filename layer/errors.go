@@ -21,6 +21,7 @@ const (
 	NotImplemented
 	Timeout
 	Unavailable
+	Full           // the disk has no room for writes, or cannot be written
 	FunctionFailed // a design document's function failed over a write, which it neither allowed nor forbade
 )
 
@@ -47,7 +48,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // KindOf is the kind of the first Error in err's chain. Engine errors that reach an edge are classified too: cancelled and timed out are Timeout,
-// disk failures and a store that does not answer Unavailable.
+// disk failures and a store that does not answer Unavailable, a full disk Full.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {

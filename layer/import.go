@@ -172,6 +172,7 @@ func (s *Store) dropImport(ctx context.Context, number int64) error {
 		if err != nil {
 			return struct{}{}, err
 		}
+		tx.MakesRoom()
 		tx.ClearRange(kv.KeyRange{Begin: prefix, End: end})
 		tx.Clear(s.importKey(number))
 		return struct{}{}, nil

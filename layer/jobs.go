@@ -239,6 +239,7 @@ func (s *Store) RemoveJob(ctx context.Context, typ, id string) error {
 		if j == nil || err != nil {
 			return struct{}{}, err
 		}
+		tx.MakesRoom()
 		tx.Clear(s.jobDueKey(j))
 		tx.Clear(s.jobRecordKey(typ, id))
 		return struct{}{}, nil
@@ -364,7 +365,9 @@ func (s *Store) readJob(tx kv.Reader, typ, id string) (*Job, error) {
 	return j, nil
 }
 
+// writeJob writes the record of a job, which is small and may be of one that makes room.
 func (s *Store) writeJob(tx kv.Transaction, j *Job) {
+	tx.MakesRoom()
 	j.Updated = time.Now().UTC()
 	j.Due = time.UnixMilli(j.Due.UnixMilli()).UTC() // as the queue has it
 	value, err := json.Marshal(j)

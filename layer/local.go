@@ -75,7 +75,12 @@ func (d *Database) PutLocal(ctx context.Context, e Edit) (Rev, error) {
 	if err != nil {
 		return Rev{}, err
 	}
-	_, _, err = transact(ctx, d, func(t *txn) (struct{}, error) { return struct{}{}, t.putLocal(&e, n) })
+	_, _, err = transact(ctx, d, func(t *txn) (struct{}, error) {
+		if e.Deleted {
+			t.MakesRoom()
+		}
+		return struct{}{}, t.putLocal(&e, n)
+	})
 	return localRev(n), err
 }
 

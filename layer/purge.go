@@ -21,6 +21,7 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 	if err := t.cfg.checkID(id); err != nil {
 		return nil, err
 	}
+	t.MakesRoom()
 	tree, err := waitTree(readTree(t, t.keys, id), t.keys, id)
 	if err != nil {
 		return nil, err

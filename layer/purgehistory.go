@@ -65,6 +65,7 @@ func parsePurgeInfo(value []byte) (info PurgeInfo, err error) {
 
 // dropPurges removes the oldest purges beyond the limit from the history, at most a batch of them, but none that an index has not taken in yet.
 func (t *txn) dropPurges() (n int, err error) {
+	t.MakesRoom()
 	counts, err := countersOf(t, t.keys, counterPurges, counterPurgesDropped)
 	if err != nil {
 		return 0, err

@@ -73,6 +73,7 @@ func (x *transactionIDs) clear(ctx context.Context, e kv.Engine) error {
 	for len(ids) > 0 {
 		batch := ids[:min(len(ids), clearBatch)]
 		_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+			tx.MakesRoom()
 			for _, id := range batch {
 				tx.Clear(id)
 			}
@@ -97,6 +98,7 @@ func (x *transactionIDs) sweep(ctx context.Context, e kv.Engine, now time.Time) 
 		rows := tx.Snapshot().GetRange(old, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
 		defer rows.Close()
 		if rows.Next() {
+			tx.MakesRoom()
 			tx.ClearRange(old)
 		}
 		return struct{}{}, rows.Err()

@@ -145,6 +145,7 @@ func (d *Database) abandon(ctx context.Context, u *Upload) error {
 }
 
 func (t *txn) dropUpload(u *Upload) {
+	t.MakesRoom()
 	t.Clear(t.close(t.keys.upload(t.open(), u)))
 	t.ClearRange(prefixRange(t.keys.attachment(nil, u.DocID, u.ID)))
 }

@@ -104,6 +104,7 @@ func (b *Build) dropPurged(ctx context.Context) error {
 			if b.snapshot != nil {
 				from = b.snapshot
 			}
+			t.MakesRoom()
 			status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
 			batch, err := b.Index.purgedDocs(t, from, b.purged, goal, notes)
 			if err != nil {

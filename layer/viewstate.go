@@ -240,6 +240,7 @@ func (d *Database) CleanupViews(ctx context.Context) error {
 		if err != nil {
 			return struct{}{}, err
 		}
+		t.MakesRoom()
 		used := make(map[string]bool, len(designs))
 		for _, design := range designs {
 			used[design.Signature] = true

@@ -96,6 +96,9 @@ func (p *plan) winner() *leafKV {
 
 // writeEdits takes edits of different documents through all stages. Their errors are in err of each; the error returned is the engine's.
 func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) error {
+	if deletesOnly(ps) {
+		t.MakesRoom()
+	}
 	for i := range ps {
 		p := &ps[i]
 		*p = pendingEdit{e: p.e, mapped: p.mapped}
@@ -131,6 +134,19 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) error {
 		return err
 	}
 	return t.index()
+}
+
+// maxTombstone is up to how many bytes of members a deletion counts as one that makes room.
+const maxTombstone = 1 << 10
+
+// deletesOnly reports whether nothing but deletions is to be written.
+func deletesOnly(ps []pendingEdit) bool {
+	for i := range ps {
+		if e := ps[i].e; !e.Deleted || len(e.Body) > maxTombstone || len(e.Attachments) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // eachEdit runs a stage for every edit that still has something to write. An *Error that the stage returns belongs to that edit; any other

@@ -22,7 +22,7 @@ const storeDir = "store"
 func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Engine, error) {
 	switch s := c.Storage; s.Engine {
 	case config.EngineEmbedded:
-		return embedded.Open(filepath.Join(c.Data, storeDir), embedded.Options{CacheBytes: int64(s.Cache), Logger: log})
+		return embedded.Open(filepath.Join(c.Data, storeDir), embedded.Options{CacheBytes: int64(s.Cache), BallastBytes: int64(s.Ballast), Logger: log})
 	case config.EngineFDB:
 		return openFDB(s)
 	case config.EngineRemote:

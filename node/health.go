@@ -19,6 +19,21 @@ func (n *Node) Degraded() []string {
 	return reasons
 }
 
+// freeBytes tells the room on the disk of the node's own store, for metrics. It is nil for other stores.
+func (n *Node) freeBytes() func() float64 {
+	e, ok := n.engine.(interface{ FreeBytes() (int64, bool) })
+	if !ok {
+		return nil
+	}
+	if _, known := e.FreeBytes(); !known {
+		return nil
+	}
+	return func() float64 {
+		free, _ := e.FreeBytes()
+		return float64(free)
+	}
+}
+
 // degradedCounts counts the reasons by name, for metrics.
 func (n *Node) degradedCounts() map[string]int {
 	counts := map[string]int{}

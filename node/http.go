@@ -30,7 +30,7 @@ func (n *Node) serveHTTP(context.Context) error {
 		return err
 	}
 	figures := metrics.New(metrics.Sources{
-		Version: Version(), Actors: n.actors.Figures, Members: n.countMembers, Store: n.Ready, Degraded: n.degradedCounts, Indexes: n.indexLags,
+		Version: Version(), Actors: n.actors.Figures, Members: n.countMembers, Store: n.Ready, Degraded: n.degradedCounts, Indexes: n.indexLags, FreeBytes: n.freeBytes(),
 		Sessions: func() int { return len(n.sql.Sessions()) },
 	})
 	handler := api.New(api.Options{

@@ -14,12 +14,14 @@ import (
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv/embedded"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/config"
 )
 
-// makeData makes the data directory and tries whether it can be used: an engine's own error would come later and say less.
+// makeData makes the data directory and tries whether it can be used: an engine's own error would come later and say less. A store that is there already
+// is opened also where nothing can be written, to be read.
 func (n *Node) makeData(context.Context) error {
 	if err := os.MkdirAll(n.cfg.Data, 0o700); err != nil {
 		return fmt.Errorf("data directory: %w", err)
@@ -28,10 +30,15 @@ func (n *Node) makeData(context.Context) error {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	probe, err := os.CreateTemp(n.cfg.Data, ".writable-")
-	if err != nil {
-		return fmt.Errorf("data directory: %w", err)
+	if err == nil {
+		return errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	if n.cfg.Storage.Engine == config.EngineEmbedded {
+		if there, lookErr := embedded.Exists(filepath.Join(n.cfg.Data, storeDir)); there && lookErr == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("data directory: %w", err)
 }
 
 // openPorts also settles the node's name, which may depend on the port that was picked.

@@ -25,7 +25,8 @@ const (
 	CodeTooManyWatches        Code = 1032 // too_many_watches
 	CodeAccessedUnreadable    Code = 1036 // accessed_unreadable
 	CodeIOError               Code = 1510 // io_error: the disk failed; nothing more is acknowledged
-	CodeDiskFull              Code = 1518 // disk full: writes are refused until there is room and a restart
+	CodeDiskFull              Code = 1518 // the disk is full: writes are refused until there is room
+	CodeUnwritable            Code = 1519 // the store's directory cannot be written: writes are refused until it can be
 	CodeFileCorrupt           Code = 1522 // file_corrupt: what was asked for is damaged on disk; everything else goes on
 	CodeClientInvalid         Code = 2000 // client_invalid_operation
 	CodeKeyTooLarge           Code = 2102 // key_too_large

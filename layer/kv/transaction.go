@@ -57,6 +57,10 @@ type Transaction interface {
 	// the first read, and only where what was true seconds ago does no harm.
 	CausalReadRisky()
 
+	// MakesRoom says that the transaction makes room, now or once what it clears has been compacted: it deletes, or keeps house. An engine that refuses
+	// writes before its disk is full (CodeDiskFull) lets such ones in for longer. FoundationDB does not tell them apart.
+	MakesRoom()
+
 	// SetReadVersion reads at a version that the engine handed out before, on any node. Before the first read only.
 	// A version that is no longer held makes the reads fail with CodeTooOld.
 	SetReadVersion(version int64)

@@ -32,6 +32,7 @@ var kinds = map[layer.Kind]fault{
 	layer.NotImplemented: {status: 501, name: "not_implemented", reason: "this feature is not yet implemented"},
 	layer.Timeout:        {status: 500, name: "timeout", reason: "The request could not be processed in a reasonable amount of time."},
 	layer.FunctionFailed: {status: 500, name: "unknown_error"},
+	layer.Full:           {status: 507, name: "insufficient_storage", reason: errDiskFull.reason},
 	layer.Unavailable:    {status: 503, name: "service unavailable", reason: "The store is unable to service this request at the moment."},
 }
 
@@ -61,8 +62,8 @@ func faultOf(err error) *fault {
 	answer := kinds[kind]
 	var e *layer.Error
 	switch classified := errors.As(err, &e); {
-	case !classified && kv.IsCode(err, kv.CodeDiskFull):
-		return errDiskFull
+	case !classified && kv.IsCode(err, kv.CodeUnwritable):
+		answer = *errUnwritable
 	case !classified && kv.IsCode(err, kv.CodeIOError):
 		return errDiskFailed
 	case !classified && kv.IsCode(err, kv.CodeFileCorrupt):
@@ -78,14 +79,21 @@ func faultOf(err error) *fault {
 			answer.status = status
 		}
 	}
+	if kind == layer.Full && kv.MaybeCommitted(err) {
+		answer.reason += " This write may have been done all the same."
+	}
 	return &answer
 }
 
-// A store whose disk is full or has failed is read as before, as far as that goes, and takes no write (kv.Failer).
+// A store whose disk is full, cannot be written or has failed is read as before, as far as that goes, and takes no write.
 var (
 	errDiskFull = &fault{
 		status: http.StatusInsufficientStorage, name: "insufficient_storage",
-		reason: "The disk of the store is full. Nothing can be written until there is room and the node with the store is started again.",
+		reason: "The disk of the store is full. Writes are taken again once there is room. Documents can be deleted, databases removed and compaction run to make it.",
+	}
+	errUnwritable = &fault{
+		status: http.StatusInsufficientStorage, name: "insufficient_storage",
+		reason: "The directory of the store cannot be written: its permissions, or its disk, are for reading. Writes are taken again once it can be.",
 	}
 	errDiskFailed = &fault{
 		status: http.StatusServiceUnavailable, name: "service unavailable",

@@ -139,6 +139,8 @@ type Storage struct {
 	Timeout time.Duration `yaml:"timeout"`
 	// Cache is how much of the embedded store is kept in memory, in bytes.
 	Cache Size `yaml:"cache"`
+	// Ballast is how much of the disk the embedded store holds for when something else has filled it, in bytes; 0 is none.
+	Ballast Size `yaml:"ballast"`
 	// Backups is the directory below which POST /_backup makes its copies; empty: backups in Data.
 	Backups string `yaml:"backups"`
 }
@@ -226,7 +228,7 @@ func Default() *Config {
 		},
 		SQL:     SQL{Listen: "127.0.0.1:5433", MaxConnections: 200},
 		Cluster: Cluster{Gossip: "127.0.0.1:7946"},
-		Storage: Storage{Engine: EngineEmbedded, Directory: "divan", Timeout: 5 * time.Second, Cache: 128 << 20},
+		Storage: Storage{Engine: EngineEmbedded, Directory: "divan", Timeout: 5 * time.Second, Cache: 128 << 20, Ballast: 64 << 20},
 		Auth: Auth{
 			Timeout:           10 * time.Minute,
 			PersistentCookies: true,

@@ -25,6 +25,8 @@ type Sources struct {
 	Store func(ctx context.Context) error
 	// Degraded counts the reasons why this node needs an operator, by name.
 	Degraded func() map[string]int
+	// FreeBytes is the room on the disk of the node's own store; nil where it has none or that is not known.
+	FreeBytes func() float64
 	// Indexes are those that this node was asked for lately; those that cannot be read in time are left out.
 	Indexes func() []Index
 	// Sessions is how many SQL sessions there are.
@@ -93,6 +95,10 @@ func New(s Sources) *Metrics {
 				}
 				return 1
 			}))
+	}
+	if s.FreeBytes != nil {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(
+			prometheus.GaugeOpts{Name: "divan_store_disk_free_bytes", Help: "Room on the disk of this node's store, beside the ballast."}, s.FreeBytes))
 	}
 	if s.Degraded != nil {
 		m.registry.MustRegister(degradedCollector{s.Degraded})

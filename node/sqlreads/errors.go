@@ -18,6 +18,7 @@ var kinds = map[layer.Kind]exec.Kind{
 	layer.NotImplemented: exec.Unsupported,
 	layer.Timeout:        exec.Timeout,
 	layer.Unavailable:    exec.Unavailable,
+	layer.Full:           exec.Full,
 	layer.FunctionFailed: exec.Invalid, // of writes, which SQL has none of
 }
 

@@ -196,6 +196,7 @@ const (
 	Unavailable             // 57P03: the store cannot be reached now
 	TooLarge                // 54000
 	Unsupported             // 0A000
+	Full                    // 53100: the disk of the store has no room
 )
 
 // ReadError is an error of a read that the user may see.

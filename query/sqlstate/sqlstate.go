@@ -64,6 +64,7 @@ const (
 	CannotCoerce              Code = "42846"
 	InvalidColumnReference    Code = "42P10"
 	InvalidRecursion          Code = "42P19"
+	DiskFull                  Code = "53100"
 	OutOfMemory               Code = "53200"
 	TooManyConnections        Code = "53300"
 	ProgramLimitExceeded      Code = "54000"

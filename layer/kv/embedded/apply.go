@@ -99,7 +99,7 @@ func (r *commitRequest) fillStamps() {
 func (c *committer) complete(r *commitRequest) (*pebble.Batch, error) {
 	batch := r.batch
 	if len(r.cleared) > 0 {
-		batch = c.e.db.NewBatchWithSize(r.batch.Len() + 256)
+		batch = c.e.db.Load().NewBatchWithSize(r.batch.Len() + 256)
 		if err := c.clear(batch, r.cleared); err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func (c *committer) complete(r *commitRequest) (*pebble.Batch, error) {
 		if w.kind == kindStamped {
 			copy(w.value[w.offset:], r.stamp[:])
 			stored = w.value
-		} else if stored, err = readCopy(c.e.db, w.key); err != nil {
+		} else if stored, err = readCopy(c.e.db.Load(), w.key); err != nil {
 			return nil, err
 		}
 		if value, exists := fold(w.ops, stored, stored != nil); exists {
@@ -137,7 +137,7 @@ const fewRows = 64
 
 // clear adds the deletion of all rows in the ranges to batch.
 func (c *committer) clear(batch *pebble.Batch, ranges []span) (err error) {
-	iter, err := c.e.db.NewIter(nil)
+	iter, err := c.e.db.Load().NewIter(nil)
 	if err != nil {
 		return err
 	}

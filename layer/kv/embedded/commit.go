@@ -47,7 +47,7 @@ func (t *transaction) request() *commitRequest {
 	w.begin() // a transaction may have conflicts alone
 	r := &w.small.request
 	r.reads = slices.DeleteFunc(t.mu.reads, span.empty)
-	r.batch = t.e.db.NewBatchWithSize(t.mu.size + 64)
+	r.batch = t.e.db.Load().NewBatchWithSize(t.mu.size + 64)
 	r.done = make(chan struct{})
 	if t.mu.view != nil {
 		r.readVersion = t.mu.view.version
@@ -124,11 +124,18 @@ func (t *transaction) Commit() error {
 		t.failWatches(err) // unlocks
 		return err
 	}
+	size := t.mu.size
+	if err := t.e.space.admit(size, t.mu.makesRoom); err != nil {
+		t.finish(txFailed)
+		t.failWatches(err) // unlocks
+		return err
+	}
 	r := t.request()
 	t.finish(txCommitting)
 	t.mu.Unlock()
 
 	err := t.e.commits.commit(t.ctx, r)
+	t.e.space.leave(size)
 	t.mu.Lock()
 	if err != nil {
 		t.mu.state = txFailed

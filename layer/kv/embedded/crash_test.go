@@ -187,15 +187,8 @@ func TestFailure_disk(t *testing.T) {
 	}{
 		"log sync":      {func(op errorfs.Op) bool { return isLog(op) && isSync(op) }, syscall.EIO, kv.CodeIOError},
 		"log write":     {func(op errorfs.Op) bool { return isLog(op) && isWrite(op) }, syscall.EIO, kv.CodeIOError},
-		"log disk full": {func(op errorfs.Op) bool { return isLog(op) && isWrite(op) }, syscall.ENOSPC, kv.CodeDiskFull},
-		"new log": {func(op errorfs.Op) bool {
-			return isLog(op) && op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpReuseForWrite
-		}, syscall.ENOSPC, kv.CodeDiskFull},
-		"table write":    {func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".sst") && isWrite(op) }, syscall.EIO, kv.CodeIOError},
-		"table creation": {func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".sst") && op.Kind == errorfs.OpCreate }, syscall.ENOSPC, kv.CodeDiskFull},
-		"manifest sync":  {func(op errorfs.Op) bool { return strings.Contains(op.Path, "MANIFEST") && isSync(op) }, syscall.EIO, kv.CodeIOError},
-		"manifest write": {func(op errorfs.Op) bool { return strings.Contains(op.Path, "MANIFEST") && isWrite(op) }, syscall.ENOSPC, kv.CodeDiskFull},
-		"every write":    {func(op errorfs.Op) bool { return isWrite(op) || isSync(op) || op.Kind == errorfs.OpCreate }, syscall.ENOSPC, kv.CodeDiskFull},
+		"table write":   {func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".sst") && isWrite(op) }, syscall.EIO, kv.CodeIOError},
+		"manifest sync": {func(op errorfs.Op) bool { return strings.Contains(op.Path, "MANIFEST") && isSync(op) }, syscall.EIO, kv.CodeIOError},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 // what it reads.
 type cursor struct {
 	iter    *pebble.Iterator
+	view    *view // where that has to stay open for as long as the cursor
 	reverse bool
 	r       span // end is not nil
 
@@ -32,12 +33,20 @@ func (v *view) open(r span, reverse bool, writes *writeSet) (*cursor, error) {
 	if !v.enter() {
 		return nil, errTooOld
 	}
-	defer v.leave()
+	held := false
+	defer func() {
+		if !held {
+			v.leave()
+		}
+	}()
 	iter, err := v.snap.NewIter(&pebble.IterOptions{LowerBound: lowerBound(r), UpperBound: r.end})
 	if err != nil {
 		return nil, readError(err)
 	}
 	c := &cursor{iter: iter, reverse: reverse, r: r}
+	if v.standby {
+		c.view, held = v, true
+	}
 	if writes != nil {
 		c.lay(writes)
 	}
@@ -64,6 +73,9 @@ func (c *cursor) close() error {
 		return nil
 	}
 	err := c.iter.Close()
+	if c.view != nil {
+		c.view.leave()
+	}
 	c.iter = nil
 	if err != nil {
 		return readError(err)

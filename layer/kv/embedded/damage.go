@@ -173,7 +173,7 @@ func (e *Engine) inspect() {
 
 // inspectTable reads a table in which damage was met, and says what it found.
 func (e *Engine) inspectTable(name string) error {
-	tables, err := tablesOf(e.db)
+	tables, err := tablesOf(e.db.Load())
 	if err != nil {
 		return err
 	}
@@ -208,8 +208,9 @@ const damageHint = "`divan verify` names the databases and documents; `divan exp
 
 // Degraded implements kv.Degrader.
 func (e *Engine) Degraded() []string {
+	reasons := e.space.degraded()
 	if !e.damage.some.Load() {
-		return nil
+		return reasons
 	}
 	names, blocks := e.damage.known()
 	what := fmt.Sprintf("%d files of the store in %s are damaged, the first is %s", len(names), e.dir, names[0])
@@ -219,7 +220,7 @@ func (e *Engine) Degraded() []string {
 	if blocks > 0 {
 		what += fmt.Sprintf(" (blocks: %d)", blocks)
 	}
-	return []string{"store_damaged: " + what + "; what it held there cannot be read, everything else is served; " + damageHint}
+	return append(reasons, "store_damaged: "+what+"; what it held there cannot be read, everything else is served; "+damageHint)
 }
 
 // isDamage reports whether err says that bytes on disk are not what was written, or cannot be read.

@@ -35,6 +35,9 @@ type Options struct {
 	// ResolverBytes bounds what is remembered of recent writes to find conflicts. When it is full, transactions that have been open for long
 	// fail with CodeTooOld before their five seconds are over. 0 is 24 MiB. Up to twice as much is held for a moment.
 	ResolverBytes int
+	// BallastBytes is the size of a file that takes room, to be given up when something else has filled the disk: the store then can still delete and
+	// compact. It is at most a sixteenth of the disk. 0 is none.
+	BallastBytes int64
 	// MaxWatches bounds the watches that wait at one time. 0 is 100,000.
 	MaxWatches int
 	// Logger gets what the operator should know. nil is slog.Default().
@@ -77,8 +80,8 @@ var errClosed = kv.NewError(kv.CodeCancelled, "the store is closed", nil)
 
 // Engine is an open store. It implements kv.Engine and kv.Snapshotter.
 type Engine struct {
-	db      *pebble.DB
-	dir     string // without symbolic links once it is locked
+	db      atomic.Pointer[pebble.DB] // replaced once, where the store was opened for reading first (see standby)
+	dir     string                    // without symbolic links once it is locked
 	lock    *storeLock
 	horizon horizon
 	o       Options
@@ -90,6 +93,8 @@ type Engine struct {
 	watches   watches
 	iterators iterators
 	commits   committer
+	space     *space
+	standby   *standby // nil where the store could be opened at once
 
 	// failure is set once, when the disk failed: nothing is acknowledged after it. failing is closed right after.
 	failure atomic.Pointer[kv.Error]
@@ -104,7 +109,7 @@ type Engine struct {
 	closeOnce   sync.Once
 	closeErr    error
 	stop        chan struct{}  // closed by Close, for the goroutines below
-	running     sync.WaitGroup // sequencer, syncer, sweeper and inspector
+	running     sync.WaitGroup // sequencer, syncer, sweeper, inspector and the space's
 }
 
 var (
@@ -130,10 +135,18 @@ func Open(dir string, o Options) (*Engine, error) {
 	e.compactions.more = make(chan struct{}, 1)
 	last, err := e.open(dir)
 	if err != nil {
+		if e.space != nil {
+			close(e.stop)
+			e.running.Wait()
+		}
 		return nil, explainDenied(err)
 	}
 	e.start(last)
-	e.guard.armed.Store(true)
+	if e.standby != nil {
+		go e.standby.finish(e)
+	} else {
+		e.guard.armed.Store(true)
+	}
 	return e, nil
 }
 
@@ -142,7 +155,11 @@ func (e *Engine) start(last int64) {
 	e.snapshots.start()
 	e.views.limit = e.o.transactionTime
 	e.watches.limit = e.o.MaxWatches
-	e.views.publish(e.newView(last))
+	if e.standby != nil {
+		e.views.publish(e.standby.view(e, last))
+	} else {
+		e.views.publish(e.newView(last))
+	}
 	e.commits.start(e, last)
 	e.running.Add(2)
 	go e.sweep()
@@ -152,24 +169,26 @@ func (e *Engine) start(last int64) {
 // open opens the store and leaves nothing open after an error, unless Pebble met one that it has no way on from.
 func (e *Engine) open(dir string) (last int64, err error) {
 	defer func() {
-		if err != nil && e.Failed() == nil {
+		if err != nil && e.Failed() == nil && e.standby == nil && !e.guard.ended.Load() {
 			err = errors.Join(err, e.release())
 		}
 	}()
-	if e.db, err = openStore(dir, e.o, e); err != nil {
+	db, err := openStore(dir, e.o, e)
+	if err != nil {
 		return 0, err
 	}
-	if last, err = lastVersion(e.db); err == nil {
+	e.db.Store(db)
+	if last, err = lastVersion(db); err == nil {
 		err = e.horizon.check(last)
 	}
-	if err == nil {
-		err = e.horizon.settle(last)
+	if err == nil && e.standby == nil {
+		err = e.guard.try(false, func() error { return e.horizon.settle(last) })
 	}
 	if kv.IsCode(err, kv.CodeFileCorrupt) {
 		err = damaged(dir, err) // the keys that the store has for itself
 	}
 	if err != nil {
-		return 0, errors.Join(err, e.db.Close())
+		return 0, errors.Join(err, db.Close())
 	}
 	return last, nil
 }
@@ -188,7 +207,7 @@ func (e *Engine) Name() string { return "embedded" }
 // newView opens the state of the store as it is now: for the sequencer, right after it applied version.
 func (e *Engine) newView(version int64) *view {
 	e.snapshots.open.Add(1)
-	return &view{version: version, snap: e.db.NewSnapshot(), rows: e.rows, closer: &e.snapshots}
+	return &view{version: version, snap: e.db.Load().NewSnapshot(), rows: e.rows, closer: &e.snapshots}
 }
 
 // sweep ends what transactions that were forgotten hold.
@@ -216,7 +235,7 @@ func (e *Engine) acknowledge(version int64) error {
 	if err := e.lock.lost(); err != nil {
 		return err
 	}
-	return e.horizon.acknowledge(version)
+	return e.guard.try(false, func() error { return e.horizon.acknowledge(version) })
 }
 
 // fail stops all writing: what is not yet acknowledged never will be.
@@ -227,13 +246,16 @@ func (e *Engine) fail(cause error) {
 	case errors.As(cause, &lost):
 		err = kv.NewError(kv.CodeIOError, "the store is not at its place any more; it no longer accepts writes", cause)
 	case isDiskFull(cause):
-		err = kv.NewError(kv.CodeDiskFull, "the disk is full; make room and start again", cause)
+		err = kv.NewError(kv.CodeDiskFull, "the disk is full and may have lost what it was given; make room and start again", cause)
 	}
 	if e.failure.CompareAndSwap(nil, err) {
 		close(e.failing)
 		e.log.Error("the store no longer accepts writes", "code", int(err.Code), "error", cause)
 	}
 }
+
+// FreeBytes is the room on the store's disk, as it was a moment ago. ok is false where the file system does not tell.
+func (e *Engine) FreeBytes() (free int64, ok bool) { return e.space.free.Load(), e.space.total > 0 }
 
 // WindowBytes is the memory that the engine keeps to tell conflicts and to read older versions, nearly.
 func (e *Engine) WindowBytes() int64 {
@@ -251,8 +273,8 @@ func (e *Engine) Failed() error {
 // Close implements kv.Engine. Commits that are being written are finished and answered; all others, reads and watches end with
 // CodeCancelled.
 //
-// After a failure of the disk Pebble may never come back from what it was doing. It is given a moment then, and left alone: the directory stays locked
-// until the process ends.
+// After a failure of the disk Pebble may never come back from what it was doing, and not soon from waiting for room on it. It is given a moment then, and
+// left alone: the directory stays locked until the process ends.
 func (e *Engine) Close() error {
 	e.closeOnce.Do(func() {
 		e.closing.Store(true)
@@ -269,7 +291,13 @@ func (e *Engine) Close() error {
 			case <-done: //nolint:errcheck // the failure that came first counts
 			case <-time.After(time.Second):
 			}
+		case <-e.space.stalled():
+			select {
+			case e.closeErr = <-done:
+			case <-time.After(time.Second):
+			}
 		}
+		e.guard.ended.Store(true)
 		e.closeErr = errors.Join(e.Failed(), e.closeErr)
 	})
 	return e.closeErr
@@ -284,9 +312,12 @@ func (e *Engine) shut() error {
 	e.views.close()
 	e.snapshots.stop()
 	if e.reading != nil {
-		return errors.Join(e.db.Close(), e.reading.Close())
+		return errors.Join(e.db.Load().Close(), e.reading.Close())
 	}
-	if err := e.db.Close(); err != nil {
+	if e.standby != nil && !e.standby.end() {
+		return e.db.Load().Close() // what opens the store still has the lock
+	}
+	if err := e.db.Load().Close(); err != nil {
 		return err
 	}
 	if e.Failed() != nil {
@@ -307,10 +338,12 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 		return errReadOnly
 	case e.Failed() != nil:
 		return e.Failed()
+	case e.space.opening.Load():
+		return e.space.refusal()
 	case ctx.Err() != nil:
 		return contextError(ctx)
 	}
-	if err := e.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+	if err := e.db.Load().Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
 		return fmt.Errorf("embedded: checkpoint: %w", err)
 	}
 	return nil

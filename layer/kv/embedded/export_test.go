@@ -15,7 +15,7 @@ func (o Options) WithFS(fs vfs.FS) Options { o.fs = fs; return o }
 func (o Options) WithTransactionTime(d time.Duration) Options { o.transactionTime = d; return o }
 
 // Pebble is the store below, for comparing with it.
-func (e *Engine) Pebble() *pebble.DB { return e.db }
+func (e *Engine) Pebble() *pebble.DB { return e.db.Load() }
 
 // Views is the number of versions that are held.
 func (e *Engine) Views() int { return e.views.count() }

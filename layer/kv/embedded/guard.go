@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"hash/crc32"
+	"io"
 	"strings"
 	"sync/atomic"
 
@@ -13,8 +14,11 @@ import (
 // It tells the horizon what of them is synced, and before they go.
 //
 // And where Pebble meets an error of theirs it ends the process, from the middle of its locks, so that nothing can be answered or closed any more.
-// guardFS never lets it see one: it reports the error and keeps the goroutine that met it for ever. The engine is failed then, answers everyone without
-// Pebble, and the process is expected to end soon. Errors of tables pass: Pebble reports those in the background.
+// guardFS never lets it see one. Where the disk is full or may not be written, the goroutine that met it waits and tries again until it can: what it does
+// is done late. Any other error is reported, and the goroutine that met it is kept for ever. The engine is failed then, answers everyone without
+// Pebble, and the process is expected to end soon.
+//
+// Errors of tables pass: Pebble reports those in the background, and begins the table anew. After a full disk it is held up before that.
 //
 // Files in other directories, those of a checkpoint, are none of its business.
 type guardFS struct {
@@ -23,12 +27,17 @@ type guardFS struct {
 }
 
 type guard struct {
+	// patient is set where a full disk is waited for: once there is a store. One that is being made is given up.
+	patient atomic.Bool
+	ended   atomic.Bool // the engine is closed: what waits is not tried again
 	// armed is set once the store is open; before, Open returns the error.
 	armed   atomic.Bool
 	fail    func(error)
 	dir     string
 	horizon *horizon
 	lock    *storeLock
+	space   *space
+	kept    kept
 }
 
 // check reports an error and does not return, or returns nil. The goroutine cannot be ended either: Pebble unlocks with defer what it does not hold at
@@ -39,6 +48,31 @@ func (g *guard) check(err error) error {
 		select {}
 	}
 	return err
+}
+
+// try does something that changes the disk, again and again for as long as the disk is full or may not be written.
+func (g *guard) try(table bool, op func() error) error {
+	err := op()
+	if err == nil || !isUnwritable(err) || !g.patient.Load() {
+		return err
+	}
+	w := g.space.queue(table)
+	defer w.done()
+	for err != nil && isUnwritable(err) {
+		w.pause(err)
+		if g.ended.Load() {
+			select {}
+		}
+		g.space.retrying.RLock()
+		err = op()
+		g.space.retrying.RUnlock()
+	}
+	return err
+}
+
+// isTable reports whether a file is one that Pebble can do without, for a while, when it is written.
+func isTable(base string) bool {
+	return strings.HasSuffix(base, ".sst") || strings.HasSuffix(base, ".blob")
 }
 
 // here reports whether a file is in the store, with an error if the store's directory is no longer at its path: what is there now is not ours.
@@ -60,30 +94,44 @@ func (fs guardFS) vital(name string) bool {
 }
 
 func (fs guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	here, err := fs.here(name)
-	var f vfs.File
-	if err == nil {
-		f, err = fs.FS.Create(name, category)
-	}
-	if !here || !fs.vital(name) {
-		return f, err
-	}
-	if err == nil && isManifest(fs.PathBase(name)) {
-		err = syncDir(fs.FS, fs.g.dir) // Pebble makes a log's name last, but a manifest's only when it is all written
-	}
-	return fs.wrap(name, f, err)
+	return fs.create(name, func() (vfs.File, error) { return fs.FS.Create(name, category) })
 }
 
 func (fs guardFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	_, err := fs.here(newname)
-	if err == nil {
-		err = fs.g.horizon.forget(fs.PathBase(oldname))
+	return fs.create(newname, func() (vfs.File, error) {
+		if err := fs.g.horizon.forget(fs.PathBase(oldname)); err != nil {
+			return nil, err
+		}
+		return fs.FS.ReuseForWrite(oldname, newname, category)
+	})
+}
+
+func (fs guardFS) create(name string, create func() (vfs.File, error)) (f vfs.File, err error) {
+	here, err := fs.here(name)
+	if err == nil && !here {
+		return create()
 	}
-	var f vfs.File
-	if err == nil {
-		f, err = fs.FS.ReuseForWrite(oldname, newname, category)
+	table := isTable(fs.PathBase(name))
+	if err == nil && table {
+		fs.g.space.beginTable()
 	}
-	return fs.wrap(newname, f, err)
+	if err == nil {
+		err = fs.g.try(table, func() (err error) {
+			f, err = create()
+			return err
+		})
+	}
+	if err == nil && isManifest(fs.PathBase(name)) {
+		// Pebble makes a log's name last, but a manifest's only when it is all written
+		err = fs.g.try(false, func() error { return syncDir(fs.FS, fs.g.dir) })
+	}
+	switch {
+	case fs.vital(name):
+		return fs.wrap(name, f, err)
+	case err != nil:
+		return nil, err
+	}
+	return &newTable{File: f, g: fs.g}, nil
 }
 
 // wrap returns the file with guards around it.
@@ -91,7 +139,7 @@ func (fs guardFS) wrap(name string, f vfs.File, err error) (vfs.File, error) {
 	if err := fs.g.check(err); err != nil {
 		return nil, err
 	}
-	f = guardFile{f, fs.g}
+	f = &guardFile{File: f, g: fs.g}
 	if base := fs.PathBase(name); isLog(base) || isManifest(base) {
 		f = &markedFile{File: f, g: fs.g, written: prefix{name: base}}
 	}
@@ -109,20 +157,25 @@ func (fs guardFS) Rename(oldname, newname string) error {
 	if _, err := fs.here(newname); err != nil {
 		return err
 	}
-	return fs.FS.Rename(oldname, newname)
+	return fs.g.try(false, func() error { return fs.FS.Rename(oldname, newname) })
 }
 
+// Remove puts off the removal of a table that the standby reads.
 func (fs guardFS) Remove(name string) error {
 	here, err := fs.here(name)
 	if err != nil {
 		return err
 	}
-	if here {
-		if err := fs.g.check(fs.g.horizon.forget(fs.PathBase(name))); err != nil {
-			return err
-		}
+	if !here {
+		return fs.FS.Remove(name)
 	}
-	return fs.FS.Remove(name)
+	if fs.g.kept.putOff(name) {
+		return nil
+	}
+	if err := fs.g.check(fs.g.try(false, func() error { return fs.g.horizon.forget(fs.PathBase(name)) })); err != nil {
+		return err
+	}
+	return fs.g.try(true, func() error { return fs.FS.Remove(name) })
 }
 
 func (fs guardFS) OpenDir(name string) (vfs.File, error) {
@@ -130,37 +183,83 @@ func (fs guardFS) OpenDir(name string) (vfs.File, error) {
 	if err != nil || name != fs.g.dir {
 		return f, err
 	}
-	return guardFile{f, fs.g}, nil // what syncs a directory makes a vital file's name last
+	return &guardFile{File: f, g: fs.g}, nil // what syncs a directory makes a vital file's name last
+}
+
+// Lock waits until the file can be locked. The directory has been locked.
+func (fs guardFS) Lock(name string) (c io.Closer, err error) {
+	err = fs.g.try(false, func() (err error) {
+		c, err = fs.FS.Lock(name)
+		return err
+	})
+	return c, err
 }
 
 func (fs guardFS) Unwrap() vfs.FS { return fs.FS }
 
-// guardFile is a vital file.
+// guardFile is a vital file. Pebble writes it from one goroutine, from its start on.
 type guardFile struct {
 	vfs.File
 	g *guard
+
+	synced int64  // bytes that are on disk
+	tail   []byte // what was written since
 }
 
-func (f guardFile) Write(b []byte) (int, error) {
-	n, err := f.File.Write(b)
+// maxTail is up to how much memory is kept for the next tail.
+const maxTail = 1 << 20
+
+func (f *guardFile) Write(b []byte) (n int, err error) {
+	f.tail = append(f.tail, b...)
+	err = f.g.try(false, func() error {
+		m, err := f.File.Write(b[n:])
+		n += m
+		return err
+	})
+	f.g.space.wrote(n)
 	return n, f.g.check(err)
 }
 
-func (f guardFile) WriteAt(b []byte, off int64) (int, error) {
-	n, err := f.File.WriteAt(b, off)
-	return n, f.g.check(err)
+// Preallocate makes nothing but speed.
+func (f *guardFile) Preallocate(offset, length int64) error {
+	_ = f.File.Preallocate(offset, length)
+	return nil
 }
 
-func (f guardFile) Preallocate(offset, length int64) error {
-	return f.g.check(f.File.Preallocate(offset, length))
+func (f *guardFile) Sync() error     { return f.sync(f.File.Sync) }
+func (f *guardFile) SyncData() error { return f.sync(f.File.SyncData) }
+
+// sync writes what was not on disk once more after a sync that found no room: the system throws away what it could not write, and the next sync
+// would succeed without it.
+func (f *guardFile) sync(sync func() error) error {
+	failed := false
+	err := f.g.try(false, func() error {
+		if failed && len(f.tail) > 0 {
+			if _, err := f.File.WriteAt(f.tail, f.synced); err != nil {
+				return err
+			}
+		}
+		err := sync()
+		failed = err != nil
+		return err
+	})
+	if err == nil {
+		f.synced += int64(len(f.tail))
+		if f.tail = f.tail[:0]; cap(f.tail) > maxTail {
+			f.tail = nil
+		}
+	}
+	return f.g.check(err)
 }
 
-func (f guardFile) Sync() error     { return f.g.check(f.File.Sync()) }
-func (f guardFile) SyncData() error { return f.g.check(f.File.SyncData()) }
-func (f guardFile) Close() error    { return f.g.check(f.File.Close()) }
+func (f *guardFile) Close() error { return f.g.check(f.File.Close()) }
 
-func (f guardFile) SyncTo(length int64) (bool, error) {
+// SyncTo only begins to write, or syncs all.
+func (f *guardFile) SyncTo(length int64) (bool, error) {
 	full, err := f.File.SyncTo(length)
+	if err != nil && isUnwritable(err) {
+		return true, f.Sync()
+	}
 	return full, f.g.check(err)
 }
 
@@ -184,5 +283,42 @@ func (f *markedFile) synced(err error) error {
 	if err != nil {
 		return err
 	}
-	return f.g.check(f.g.horizon.grown(f.written))
+	return f.g.check(f.g.try(false, func() error { return f.g.horizon.grown(f.written) }))
+}
+
+// newTable is another file of the store, most often a table.
+type newTable struct {
+	vfs.File
+	g      *guard
+	failed bool
+}
+
+func (f *newTable) note(err error) error {
+	if err != nil && isUnwritable(err) {
+		f.failed = true
+		f.g.space.tableFailed(err)
+	}
+	return err
+}
+
+func (f *newTable) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b)
+	f.g.space.wrote(n)
+	return n, f.note(err)
+}
+
+func (f *newTable) Sync() error     { return f.note(f.File.Sync()) }
+func (f *newTable) SyncData() error { return f.note(f.File.SyncData()) }
+
+func (f *newTable) Preallocate(offset, length int64) error {
+	_ = f.File.Preallocate(offset, length)
+	return nil
+}
+
+func (f *newTable) Close() error {
+	err := f.note(f.File.Close())
+	if err == nil && !f.failed {
+		f.g.space.tableWritten()
+	}
+	return err
 }

@@ -68,7 +68,7 @@ func (l *ledger) run(ctx context.Context, e kv.Engine, acked func(w int, i int64
 	stop()
 	reader.Wait()
 	for _, err := range errs {
-		if !kv.IsCode(err, kv.CodeCancelled) && !kv.IsCode(err, kv.CodeIOError) && !kv.IsCode(err, kv.CodeDiskFull) {
+		if !kv.IsCode(err, kv.CodeCancelled) && !kv.IsCode(err, kv.CodeIOError) && !kv.IsCode(err, kv.CodeDiskFull) && !kv.IsCode(err, kv.CodeUnwritable) {
 			return err
 		}
 	}

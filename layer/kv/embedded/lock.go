@@ -55,6 +55,8 @@ func lockStore(dir string, o Options) (*storeLock, error) {
 	file, err := pebble.LockDirectory(l.path, o.fs)
 	var path *os.PathError
 	switch {
+	case errors.As(err, &path) && locked && isUnwritable(err):
+		return l, nil // it is read, and Pebble locks the file when it can
 	case errors.As(err, &path):
 		return nil, errors.Join(fmt.Errorf("embedded: %w", err), l.close())
 	case err != nil:

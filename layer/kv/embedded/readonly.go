@@ -46,6 +46,7 @@ func OpenReadOnly(dir string, o Options, salvage bool) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{dir: dir, o: o, log: o.Logger, rows: newRows(o.CacheBytes / 4), stop: make(chan struct{}), failing: make(chan struct{}), reading: reading}
+	e.space = newSpace(dir, o)
 	e.damage.init()
 	e.compactions.more = make(chan struct{}, 1)
 	last, err := e.openReadOnly(salvage)
@@ -59,10 +60,10 @@ func OpenReadOnly(dir string, o Options, salvage bool) (*Engine, error) {
 // openReadOnly opens Pebble. A second attempt leaves out what is wrong in the logs, where that is wanted.
 func (e *Engine) openReadOnly(salvage bool) (last int64, err error) {
 	files := &readOnlyFS{FS: tableFS{e.o.fs, &e.damage}}
-	e.db, err = e.openPebble(e.dir, e.readOnlyOptions(files))
+	db, err := e.openPebble(e.dir, e.readOnlyOptions(files))
 	if err != nil && salvage && !isDenied(err) {
 		if files.cuts, err = cutLogs(e.o.fs, e.dir, e.o.Logger); err == nil {
-			e.db, err = e.openPebble(e.dir, e.readOnlyOptions(files))
+			db, err = e.openPebble(e.dir, e.readOnlyOptions(files))
 		}
 	}
 	if err != nil {
@@ -71,19 +72,20 @@ func (e *Engine) openReadOnly(salvage bool) (last int64, err error) {
 		}
 		return 0, damaged(e.dir, err)
 	}
-	format, err := readCopy(e.db, formatKey)
+	e.db.Store(db)
+	format, err := readCopy(db, formatKey)
 	if err == nil && (len(format) != 1 || format[0] != storeFormat) {
 		err = fmt.Errorf("embedded: the store has format %x, this program knows %x", format, storeFormat)
 	}
 	if err == nil {
-		last, err = lastVersion(e.db)
+		last, err = lastVersion(db)
 	}
 	if kv.IsCode(err, kv.CodeFileCorrupt) && salvage {
 		e.log.Warn("the store's own keys are damaged, and are left out", "error", err)
 		err = nil
 	}
 	if err != nil {
-		err = errors.Join(err, e.db.Close())
+		err = errors.Join(err, db.Close())
 	}
 	return last, err
 }

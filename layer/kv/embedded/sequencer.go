@@ -94,6 +94,7 @@ type committer struct {
 
 	clock    *clock
 	resolver *resolver
+	busy     busy
 	window   atomic.Int64 // bytes that the resolver had when the last group's sync began
 }
 
@@ -120,6 +121,8 @@ func (c *committer) commit(ctx context.Context, r *commitRequest) error {
 	select {
 	case <-r.done:
 		return r.err
+	case <-c.e.space.stalled():
+		err = c.e.space.refusal()
 	case <-ctx.Done():
 		err = contextError(ctx)
 	case <-c.e.failing:
@@ -206,10 +209,10 @@ func (c *committer) beginSync(g *group) {
 		end := g.pending
 		g.pending = nil
 		if end == nil {
-			end = c.e.db.NewBatch()
+			end = c.e.db.Load().NewBatch()
 			_ = end.LogData([]byte{}, nil) // a batch in memory has no error; an empty one would not be synced
 		}
-		if err := c.e.db.ApplyNoSyncWait(end, syncInLog); err != nil {
+		if err := c.e.db.Load().ApplyNoSyncWait(end, syncInLog); err != nil {
 			return err
 		}
 		g.sync, g.view = end, c.e.newView(g.version)
@@ -224,7 +227,7 @@ func (c *committer) applyPending(g *group) error {
 		return nil
 	}
 	g.pending = nil
-	return errors.Join(c.e.db.Apply(batch, syncLater), batch.Close())
+	return errors.Join(c.e.db.Load().Apply(batch, syncLater), batch.Close())
 }
 
 // guarded does work on the group unless that has failed. An error or panic of Pebble's ends the group and the engine's writing.
@@ -244,6 +247,8 @@ func (c *committer) guarded(g *group, work func() error) {
 			g.err = maybe(c.e.Failed())
 		}
 	}()
+	c.busy.begin()
+	defer c.busy.end()
 	if err := work(); err != nil {
 		c.e.fail(err)
 		g.err = maybe(c.e.Failed())

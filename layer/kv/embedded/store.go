@@ -52,13 +52,17 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	e.dir = dir
 	e.horizon.fs, e.horizon.dir = o.fs, dir
 	e.guard.dir, e.guard.horizon, e.guard.lock = dir, &e.horizon, lock
+	e.space = newSpace(dir, o)
+	e.space.busy = e.commits.busy.elapsed
+	e.guard.space = e.space
+	e.running.Go(func() { e.space.run(e.stop) })
 	po := &pebble.Options{
 		FS:                          guardFS{tableFS{o.fs, &e.damage}, &e.guard},
 		Logger:                      pebbleLog{log: o.Logger, fail: e.fail},
 		Lock:                        lock.file,
 		FormatMajorVersion:          pebbleFormat,
 		CacheSize:                   o.CacheBytes - o.CacheBytes/4, // see rows
-		MemTableSize:                uint64(o.MemTableBytes),
+		MemTableSize:                uint64(e.space.memTable(o.MemTableBytes)),
 		MemTableStopWritesThreshold: 3,
 		MaxOpenFiles:                500,
 		MaxManifestFileSize:         4 << 20, // horizon reads it when the store is opened
@@ -99,10 +103,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	if err := e.horizon.verify(); err != nil {
 		return nil, err
 	}
-	if err := e.horizon.open(); err != nil {
-		return nil, err
-	}
-	db, err := e.openPebble(dir, po)
+	db, err := e.openOrStandBy(dir, po)
 	if err != nil {
 		if pebble.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist) { // the directory is there, so it is a file of it that is not
 			return nil, damaged(dir, err)
@@ -189,21 +190,21 @@ func readError(err error) error {
 	return kv.NewError(kv.CodeIOError, "the disk failed while reading", err)
 }
 
-// backgroundError is what a flush or compaction failed with. Pebble would try again for ever; a full or failing disk must not be hidden for so long.
+// backgroundError is what a flush or compaction failed with. Pebble tries again: as soon as there may be room again on a full disk (see guardFS), else at
+// once and for ever; a failing disk must not be hidden for so long.
 func (e *Engine) backgroundError(err error) {
+	if isUnwritable(err) {
+		return // it is known, see space
+	}
 	if pebble.ExtractDataCorruptionInfo(err) != nil {
 		e.compactions.pause()
 		return
 	}
-	if isDiskFull(err) || errors.Is(err, syscall.EIO) {
+	if errors.Is(err, syscall.EIO) {
 		e.fail(err)
 		return
 	}
 	e.log.Warn("work in the background of the store failed and is tried again", "error", err)
-}
-
-func isDiskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // pebbleLog gives Pebble's log to slog: its news at debug level, its errors as errors.

@@ -40,10 +40,12 @@ type transaction struct {
 		// unread is set where reads were too many to remember: the transaction can only read.
 		unread bool
 
-		size    int
-		wrote   bool
-		scratch []byte
-		watches []*watch
+		size  int
+		wrote bool
+		// makesRoom is set where the commit is let in on a disk that is nearly full.
+		makesRoom bool
+		scratch   []byte
+		watches   []*watch
 
 		committed int64
 		stamp     kv.Versionstamp
@@ -323,6 +325,13 @@ func (t *transaction) AddWriteConflict(r kv.KeyRange) {
 
 // CausalReadRisky changes nothing: the newest version is known here.
 func (t *transaction) CausalReadRisky() {}
+
+// MakesRoom implements kv.Transaction.
+func (t *transaction) MakesRoom() {
+	t.mu.Lock()
+	t.mu.makesRoom = true
+	t.mu.Unlock()
+}
 
 func (t *transaction) SetReadVersion(version int64) {
 	t.mu.Lock()

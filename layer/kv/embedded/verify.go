@@ -62,7 +62,7 @@ func (v *verification) written() error {
 
 // tables reads the tables that there are and have not been read yet.
 func (v *verification) tables() (more bool, err error) {
-	tables, err := tablesOf(v.e.db)
+	tables, err := tablesOf(v.e.db.Load())
 	if err != nil {
 		return false, err
 	}
@@ -110,7 +110,7 @@ func (v *verification) table(t *table) error {
 
 // there reports whether a table still is one of the store: its file may be gone because it was compacted away.
 func (v *verification) there(t *table) (bool, error) {
-	tables, err := tablesOf(v.e.db)
+	tables, err := tablesOf(v.e.db.Load())
 	if err != nil {
 		return false, err
 	}

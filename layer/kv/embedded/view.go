@@ -26,6 +26,8 @@ type view struct {
 	snap    *pebble.Snapshot
 	rows    *rows // the engine's
 	closer  *snapshotCloser
+	// standby is set where the database below is closed once nobody reads it any more: cursors keep such a view open.
+	standby bool
 
 	// gate counts the reads under way; viewShut in it stops new ones. Whoever brings it to viewShut alone closes the snapshot.
 	gate atomic.Int64

@@ -80,6 +80,9 @@ func (t *transaction) convert(err error, age time.Duration) error {
 
 func (t *transaction) Snapshot() kv.Reader { return snapshot{t} }
 
+// MakesRoom implements kv.Transaction. The cluster's ratekeeper looks after its disks.
+func (t *transaction) MakesRoom() {}
+
 func (t *transaction) CausalReadRisky() {
 	if t.err() == nil {
 		t.note(t.tr.Options().SetCausalReadRisky())

@@ -36,6 +36,7 @@ var (
 	_ kv.Snapshotter  = (*Engine)(nil)
 	_ kv.Checkpointer = (*Engine)(nil)
 	_ kv.Failer       = (*Engine)(nil)
+	_ kv.Degrader     = (*Engine)(nil)
 )
 
 // Open connects to the store that is served at addr. It waits for Options.Timeout for the store to be there. Once open, the engine connects again
@@ -247,6 +248,19 @@ func (e *Engine) Failed() error {
 	}
 	if err := e.mu.conn.failure.Load(); err != nil {
 		return *err
+	}
+	return nil
+}
+
+// Degraded implements kv.Degrader: what the server's engine said at the last ping.
+func (e *Engine) Degraded() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.mu.conn == nil {
+		return nil
+	}
+	if reasons := e.mu.conn.degraded.Load(); reasons != nil {
+		return *reasons
 	}
 	return nil
 }

@@ -17,6 +17,8 @@ type conn struct {
 
 	// failure is set once the server says that its store takes no more writes.
 	failure atomic.Pointer[error]
+	// degraded is why the server's engine needs an operator.
+	degraded atomic.Pointer[[]string]
 
 	asked atomic.Int64 // requests that wait for their answer, but for watches
 
@@ -75,6 +77,16 @@ func (c *conn) ping(stop, ended <-chan struct{}) {
 	}
 }
 
+func (c *conn) noteDegraded(payload []byte) error {
+	var reasons []string
+	d := decoder{b: payload}
+	for len(d.b) > 0 && d.err == nil {
+		reasons = append(reasons, string(d.bytes()))
+	}
+	c.degraded.Store(&reasons)
+	return d.err
+}
+
 func (c *conn) read() error {
 	in := bufio.NewReaderSize(patient{c.nc, silentPings * c.e.o.ping}, 64<<10)
 	for {
@@ -83,6 +95,9 @@ func (c *conn) read() error {
 			return err
 		}
 		if f.kind == kindPong {
+			if err := c.noteDegraded(f.payload); err != nil {
+				return err
+			}
 			continue
 		}
 		c.mu.Lock()

@@ -47,7 +47,7 @@ const (
 	kindCommitted                    // version, 8 bytes, and versionstamp, 10
 	kindWatchFired                   // nothing
 	kindDone                         // nothing
-	kindPong                         // nothing
+	kindPong                         // why the store is degraded, as byte strings
 )
 
 const (

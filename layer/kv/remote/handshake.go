@@ -23,7 +23,7 @@ import (
 // wrong secret. The server's proof is also its word that nothing of the client's earlier connections is left; it comes when that is so.
 
 const (
-	magic            = "divankv1"
+	magic            = "divankv2"
 	nonceSize        = 32
 	nameSize         = 16
 	handshakeTimeout = 10 * time.Second

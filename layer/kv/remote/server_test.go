@@ -58,7 +58,7 @@ func TestOpen_impostor(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = nc.Write(append([]byte("divankv1"), make([]byte, 32)...))
+			_, _ = nc.Write(append([]byte("divankv2"), make([]byte, 32)...))
 			b := make([]byte, 88)
 			_, _ = io.ReadFull(nc, b)
 			_, _ = nc.Write(bytes.Repeat([]byte{7}, 32))

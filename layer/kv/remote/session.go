@@ -105,7 +105,7 @@ func (s *session) read() error {
 			return err
 		}
 		if f.kind == kindPing {
-			if err := s.answer(f, kindPong, nil); err != nil {
+			if err := s.answer(f, kindPong, s.appendDegraded); err != nil {
 				return err
 			}
 			continue
@@ -114,6 +114,16 @@ func (s *session) read() error {
 			return err
 		}
 	}
+}
+
+// appendDegraded appends why the engine needs an operator, for the client's node to say too.
+func (s *session) appendDegraded(dst []byte) []byte {
+	if d, ok := s.server.e.(kv.Degrader); ok {
+		for _, reason := range d.Degraded() {
+			dst = appendBytes(dst, []byte(reason))
+		}
+	}
+	return dst
 }
 
 // dispatch gives a request to its transaction, which is begun with its first request.

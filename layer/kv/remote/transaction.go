@@ -243,6 +243,11 @@ func (t *transaction) AddWriteConflict(r kv.KeyRange) { t.rangeOp(opWriteConflic
 // CausalReadRisky changes nothing: the store knows its newest version.
 func (t *transaction) CausalReadRisky() {}
 
+// MakesRoom implements kv.Transaction.
+func (t *transaction) MakesRoom() {
+	t.write(false, 0, func(dst []byte) []byte { return append(dst, opMakesRoom) })
+}
+
 func (t *transaction) SetReadVersion(version int64) {
 	t.write(false, 0, func(dst []byte) []byte { return binary.AppendVarint(append(dst, opSetReadVersion), version) })
 }
@@ -281,7 +286,7 @@ func (t *transaction) Commit() error {
 	if err != nil {
 		t.mu.state = txFailed
 		t.failWatches(err)
-		if t.mu.conn != nil && (kv.IsCode(err, kv.CodeDiskFull) || kv.IsCode(err, kv.CodeIOError)) {
+		if t.mu.conn != nil && kv.IsCode(err, kv.CodeIOError) {
 			t.mu.conn.failure.Store(&err)
 		}
 		return err

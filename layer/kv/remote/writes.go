@@ -18,6 +18,7 @@ const (
 	opReadConflict                   // begin, end
 	opWriteConflict                  // begin, end
 	opSetReadVersion                 // version
+	opMakesRoom                      // nothing
 )
 
 // flushWrites is how many bytes of writes are gathered before they are sent without waiting for a request.
@@ -53,6 +54,8 @@ func applyWrites(tx kv.Transaction, encoded []byte) error {
 			tx.AddWriteConflict(d.keyRange())
 		case opSetReadVersion:
 			tx.SetReadVersion(d.varint())
+		case opMakesRoom:
+			tx.MakesRoom()
 		default:
 			d.fail()
 		}

@@ -126,6 +126,7 @@ func (t transaction) Atomic(op kv.AtomicOp, k, v []byte)     { t.tx.Atomic(op, t
 func (t transaction) AddReadConflict(r kv.KeyRange)          { t.tx.AddReadConflict(t.keyRange(r)) }
 func (t transaction) AddWriteConflict(r kv.KeyRange)         { t.tx.AddWriteConflict(t.keyRange(r)) }
 func (t transaction) CausalReadRisky()                       { t.tx.CausalReadRisky() }
+func (t transaction) MakesRoom()                             { t.tx.MakesRoom() }
 func (t transaction) SetReadVersion(version int64)           { t.tx.SetReadVersion(version) }
 func (t transaction) Commit() error                          { return t.tx.Commit() }
 func (t transaction) CommittedVersion() (int64, error)       { return t.tx.CommittedVersion() }

@@ -1,0 +1,127 @@
+package embedded_test
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded"
+)
+
+// A disk that is full, or cannot be written, wherever that is met: commits are told, reads go on, and with room on the disk everything goes on in the
+// same engine. Nothing that was acknowledged is missing, then and after a power cut.
+func TestEngine_fullDisk(t *testing.T) {
+	isLog := func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".log") }
+	isManifest := func(op errorfs.Op) bool { return strings.Contains(op.Path, "MANIFEST") }
+	isTable := func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".sst") }
+	isSync := func(op errorfs.Op) bool {
+		return op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo
+	}
+	isWrite := func(op errorfs.Op) bool { return op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpFileWriteAt }
+	isCreate := func(op errorfs.Op) bool { return op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpReuseForWrite }
+	tests := map[string]struct {
+		fails func(op errorfs.Op) bool
+		err   error
+		code  kv.Code
+	}{
+		"log":             {func(op errorfs.Op) bool { return isLog(op) && isWrite(op) }, syscall.ENOSPC, kv.CodeDiskFull},
+		"log sync":        {func(op errorfs.Op) bool { return isLog(op) && isSync(op) }, syscall.ENOSPC, kv.CodeDiskFull},
+		"log over quota":  {func(op errorfs.Op) bool { return isLog(op) && isWrite(op) }, syscall.EDQUOT, kv.CodeDiskFull},
+		"new log":         {func(op errorfs.Op) bool { return isLog(op) && isCreate(op) }, syscall.ENOSPC, kv.CodeDiskFull},
+		"new log refused": {func(op errorfs.Op) bool { return isLog(op) && isCreate(op) }, syscall.EACCES, kv.CodeUnwritable},
+		"table":           {func(op errorfs.Op) bool { return isTable(op) && isWrite(op) }, syscall.ENOSPC, kv.CodeDiskFull},
+		"table sync":      {func(op errorfs.Op) bool { return isTable(op) && isSync(op) }, syscall.ENOSPC, kv.CodeDiskFull},
+		"table refused":   {func(op errorfs.Op) bool { return isTable(op) && isCreate(op) }, syscall.EROFS, kv.CodeUnwritable},
+		"new table":       {func(op errorfs.Op) bool { return isTable(op) && isCreate(op) }, syscall.ENOSPC, kv.CodeDiskFull},
+		"manifest":        {func(op errorfs.Op) bool { return isManifest(op) && isWrite(op) }, syscall.ENOSPC, kv.CodeDiskFull},
+		"manifest sync":   {func(op errorfs.Op) bool { return isManifest(op) && isSync(op) }, syscall.ENOSPC, kv.CodeDiskFull},
+		"everything":      {func(op errorfs.Op) bool { return isWrite(op) || isSync(op) || isCreate(op) }, syscall.ENOSPC, kv.CodeDiskFull},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			disk := vfs.NewCrashableMem()
+			var full errorfs.Toggle
+			full.Injector = errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if tt.fails(op) {
+					return &os.PathError{Op: "injected", Path: op.Path, Err: tt.err}
+				}
+				return nil
+			})
+			options := embedded.Options{Logger: quiet(t), MemTableBytes: 64 << 10}
+			e, err := embedded.Open("/store", options.WithFS(errorfs.Wrap(disk, &full)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := newLedger(4)
+			begun := make(chan struct{}, 4*1000)
+			done := make(chan error)
+			go func() {
+				done <- l.run(t.Context(), e, func(int, int64) {
+					select {
+					case begun <- struct{}{}:
+					default:
+					}
+				})
+			}()
+			for range 20 {
+				<-begun
+			}
+			full.On()
+			if err := <-done; err != nil {
+				t.Fatalf("the workers ended with %v", err)
+			}
+			p := l.promised()
+			p.begun = l.begun()
+			if err := commit(t, e); !kv.IsCode(err, tt.code) || kv.Retryable(err) {
+				t.Errorf("a commit on a full disk: %v", err)
+			}
+			if err := e.Failed(); err != nil {
+				t.Errorf("failed: %v", err)
+			}
+			if reasons := e.Degraded(); len(reasons) != 1 {
+				t.Errorf("degraded: %q", reasons)
+			}
+			after := disk.CrashClone(vfs.CrashCloneCfg{}) // as a power cut leaves it
+			full.Off()
+			for err = commit(t, e); err != nil; err = commit(t, e) {
+				if !kv.IsCode(err, tt.code) {
+					t.Fatalf("a commit when there may be room again: %v", err)
+				}
+				if t.Context().Err() != nil {
+					t.Fatal("commits never go on")
+				}
+			}
+			if err := l.verify(t.Context(), e, p); err != nil {
+				t.Error(err)
+			}
+			if err := e.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+			for _, fs := range []vfs.FS{after, disk} {
+				e, err := embedded.Open("/store", options.WithFS(fs))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := l.verify(t.Context(), e, p); err != nil {
+					t.Error(err)
+				}
+				if err := e.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func commit(t *testing.T, e kv.Engine) error {
+	tx := e.Begin(t.Context())
+	defer tx.Cancel()
+	tx.Set([]byte("a"), nil)
+	return tx.Commit()
+}

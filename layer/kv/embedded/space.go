@@ -1,0 +1,388 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// space knows how much room the disk has, and keeps some of it back. Commits are refused before the disk is full, so that Pebble can still write
+// what is in memory to tables, compact them, and commit what makes room (kv.Transaction.MakesRoom).
+//
+//	free >= reserve      every commit
+//	free >= reserve/4    only what makes room; below reserve/2 the ballast is given up
+//	less                 nothing
+//
+// Where Pebble meets a full disk all the same, guardFS makes it wait and try again (see stalled), and commits are answered without it.
+type space struct {
+	fs      vfs.FS
+	dir     string
+	log     *slog.Logger
+	ballast ballast
+	busy    func() time.Duration // how long Pebble has been at the commits that it has
+
+	total, reserve int64 // 0 where the file system does not tell
+
+	free     atomic.Int64 // when it was looked at last
+	lookedAt atomic.Int64 // when that was, in nanoseconds since processStart
+	written  atomic.Int64 // bytes that guardFS has seen since then
+	promised atomic.Int64 // bytes of the commits that were let in and have no answer yet
+	refusing atomic.Bool  // commits are refused for want of room
+	// hidden is set where the disk refused to give room that it said it has, as with a quota. It ends when the ballast could be made again.
+	hidden atomic.Bool
+	// opening is set while the store can only be read, because what its opening writes has no room yet.
+	opening atomic.Bool
+	// isStalled is set while commits cannot go on because Pebble waits for room.
+	isStalled atomic.Bool
+
+	// retrying is held, shared, while what failed for want of room is tried again. Who holds it alone sees files that do not change.
+	retrying sync.RWMutex
+
+	mu struct {
+		sync.Mutex
+		waiting  int           // goroutines of Pebble that wait to write the log or manifest
+		tables   int           // and tables
+		cause    error         // what the last of them met
+		stalled  chan struct{} // closed while isStalled
+		failures int           // tables that could not be written since the last that could
+		// pauseUntil is when the next table may be begun.
+		pauseUntil time.Time
+	}
+}
+
+const (
+	// A sixteenth of the disk, but no more than this, is kept free, and as much again is the ballast. A memtable is a quarter of that, so that all
+	// memtables can be flushed.
+	maxReserve   = 64 << 20
+	reservePart  = 16
+	minMemTable  = 1 << 20
+	memTablePart = 4 * reservePart
+
+	// stallGrace is how long Pebble waits before commits are told: giving up the ballast may have been enough.
+	stallGrace = 300 * time.Millisecond
+	// busyGrace is how long commits may take while tables cannot be written.
+	busyGrace = 2 * time.Second
+	// looksEvery is how old a look at the disk may be.
+	looksEvery = 100 * time.Millisecond
+	spaceTick  = 250 * time.Millisecond
+	// tablePause is how long no table is begun after one could not be written, unless there is more room.
+	tablePause = 5 * time.Second
+)
+
+// newSpace looks at the disk of dir, which need not exist yet if its parent does.
+func newSpace(dir string, o Options) *space {
+	s := &space{fs: o.fs, dir: dir, log: o.Logger}
+	s.mu.stalled = make(chan struct{})
+	usage, err := o.fs.GetDiskUsage(dir)
+	if err != nil || usage.TotalBytes == 0 {
+		return s
+	}
+	s.total = int64(usage.TotalBytes)
+	s.reserve = min(s.total/reservePart, maxReserve)
+	s.free.Store(int64(usage.AvailBytes))
+	s.ballast = ballast{path: o.fs.PathJoin(dir, ballastFile), size: min(o.BallastBytes, s.total/reservePart)}
+	s.ballast.look()
+	return s
+}
+
+// memTable is o's size of a memtable, or less on a small disk: log files are of that size, and some are kept for reuse.
+func (s *space) memTable(size int64) int64 {
+	if s.total == 0 {
+		return size
+	}
+	return min(size, max(s.total/memTablePart, minMemTable))
+}
+
+// isDiskFull reports whether the disk, or a quota, has no room.
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// isUnwritable reports whether err says that nothing can be written now, which the operator can change while the store is open.
+func isUnwritable(err error) bool {
+	return isDiskFull(err) || isDenied(err)
+}
+
+// wrote counts bytes that were given to the disk.
+func (s *space) wrote(n int) {
+	if s.written.Add(int64(n)) > s.reserve/8 && s.total > 0 {
+		s.look()
+	}
+}
+
+// look asks the file system.
+func (s *space) look() int64 {
+	s.lookedAt.Store(int64(time.Since(processStart)))
+	s.written.Store(0)
+	if usage, err := s.fs.GetDiskUsage(s.dir); err == nil && s.total > 0 {
+		s.free.Store(int64(usage.AvailBytes))
+	}
+	return s.free.Load()
+}
+
+// admit lets a commit of size bytes in, or says why not. Where it lets it in, leave has to be called.
+func (s *space) admit(size int, makesRoom bool) error {
+	if s.opening.Load() || s.isStalled.Load() {
+		return s.refusal()
+	}
+	if s.total > 0 {
+		if int64(time.Since(processStart))-s.lookedAt.Load() > int64(looksEvery) {
+			s.look()
+		}
+		floor := s.reserve
+		if s.refusing.Load() {
+			floor += s.reserve / 4 // not on and off with every table
+		}
+		if makesRoom {
+			floor = s.reserve / 4
+		}
+		// Once for the log, and once for the table.
+		if left := s.free.Load() - s.written.Load() - 2*(s.promised.Load()+int64(size)); left < floor || s.hidden.Load() && !makesRoom {
+			if !makesRoom {
+				s.refuse()
+			}
+			return s.refusal()
+		}
+	}
+	s.promised.Add(int64(size))
+	return nil
+}
+
+func (s *space) leave(size int) { s.promised.Add(int64(-size)) }
+
+// refuse notes that commits are refused.
+func (s *space) refuse() {
+	if s.refusing.CompareAndSwap(false, true) {
+		s.log.Warn("the disk is nearly full; writes are refused until there is room", "directory", s.dir, "free", s.free.Load(), "needed", s.needed())
+	}
+}
+
+// needed is how many free bytes let ordinary commits in again.
+func (s *space) needed() int64 { return s.reserve + s.reserve/4 }
+
+// stalled is closed while commits cannot go on because Pebble waits for room.
+func (s *space) stalled() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.stalled
+}
+
+// refusal is the error of a commit that was not begun.
+func (s *space) refusal() error {
+	s.mu.Lock()
+	cause := s.mu.cause
+	s.mu.Unlock()
+	return s.refusalFor(cause)
+}
+
+func (s *space) refusalFor(cause error) error {
+	switch {
+	case cause == nil || isDiskFull(cause):
+		return kv.NewError(kv.CodeDiskFull, s.fullText(), cause)
+	default:
+		return kv.NewError(kv.CodeUnwritable, fmt.Sprintf("the store in %s cannot be written", s.dir), cause)
+	}
+}
+
+func (s *space) fullText() string {
+	if s.total == 0 {
+		return fmt.Sprintf("the disk of %s is full", s.dir)
+	}
+	return fmt.Sprintf("the disk of %s has %.1f MB left", s.dir, float64(s.free.Load())/1e6)
+}
+
+// degraded is why the operator is needed, for Engine.Degraded.
+func (s *space) degraded() []string {
+	s.mu.Lock()
+	cause := s.mu.cause
+	s.mu.Unlock()
+	switch unwritable := s.opening.Load() || s.isStalled.Load(); {
+	case unwritable && cause != nil && !isDiskFull(cause):
+		return []string{fmt.Sprintf("store_unwritable: the store in %s cannot be written: %v; reads are answered, and writes go on when it can be", s.dir, cause)}
+	case unwritable || s.refusing.Load():
+		text := s.fullText()
+		switch {
+		case s.hidden.Load():
+			text += ", but gives no more, as with a quota"
+		case s.total > 0:
+			text += fmt.Sprintf(", %.1f MB are needed", float64(s.needed())/1e6)
+		}
+		return []string{"disk_full: " + text + "; writes are refused until there is room; deletions and compaction go on as far as they can"}
+	}
+	return nil
+}
+
+// run looks after the ballast, and notes when there is room again, until stop is closed.
+func (s *space) run(stop <-chan struct{}) {
+	tick := time.NewTicker(spaceTick)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		s.tend(n)
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// tend is done every tick.
+func (s *space) tend(n int) {
+	s.mu.Lock()
+	if s.mu.tables > 0 && s.busy() > busyGrace {
+		s.markStalled()
+	} else {
+		s.clearStalled()
+	}
+	waiting := s.mu.waiting+s.mu.tables > 0
+	s.mu.Unlock()
+	if s.total == 0 {
+		return
+	}
+	free := s.look()
+	if free < s.reserve/2 {
+		s.giveBallast()
+	}
+	if waiting {
+		return
+	}
+	missing := s.ballast.size > 0 && !s.ballast.whole.Load()
+	if (missing || s.hidden.Load()) && free >= s.needed()+s.ballast.size && n%4 == 0 {
+		margin := int64(0)
+		if s.hidden.Load() {
+			margin = s.reserve
+		}
+		if err := s.ballast.fill(margin); err == nil {
+			s.hidden.Store(false)
+		}
+		free = s.look()
+	}
+	if free >= s.needed() && !s.hidden.Load() && s.refusing.CompareAndSwap(true, false) {
+		s.log.Info("there is room on the disk again; writes are taken", "directory", s.dir, "free", free)
+	}
+}
+
+// giveBallast makes room with the ballast, if it has not been given yet.
+func (s *space) giveBallast() {
+	if s.ballast.size > 0 && s.ballast.release() {
+		s.log.Warn("the disk is full; the ballast was given up", "directory", s.dir, "bytes", s.ballast.size)
+		s.look()
+	}
+}
+
+// met notes that the disk had no room for something, or could not be written.
+func (s *space) met(cause error) {
+	s.mu.Lock()
+	s.mu.cause = cause
+	s.mu.Unlock()
+	if !isDiskFull(cause) {
+		return
+	}
+	if free := s.look(); s.total > 0 && (errors.Is(cause, syscall.EDQUOT) || free >= s.needed()+s.ballast.size) {
+		s.hidden.Store(true)
+	}
+	s.giveBallast()
+	s.refuse()
+}
+
+// waiter is a goroutine of Pebble's that waits until it can write.
+type waiter struct {
+	s     *space
+	table bool
+	began time.Time
+}
+
+// queue says that a goroutine could not write and will try again until it can. It calls done then.
+func (s *space) queue(table bool) waiter {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if table {
+		s.mu.tables++
+	} else {
+		s.mu.waiting++
+	}
+	return waiter{s, table, time.Now()}
+}
+
+func (w waiter) done() {
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	if w.table {
+		w.s.mu.tables--
+		return
+	}
+	w.s.mu.waiting--
+	w.s.clearStalled()
+}
+
+// pause is between two tries.
+func (w waiter) pause(cause error) {
+	w.s.met(cause)
+	waited := time.Since(w.began)
+	if waited > stallGrace && !w.table {
+		w.s.mu.Lock()
+		if w.s.markStalled() {
+			w.s.log.Error("the store cannot be written; it is tried again until it can", "directory", w.s.dir, "error", cause)
+		}
+		w.s.mu.Unlock()
+	}
+	time.Sleep(min(max(waited/2, 20*time.Millisecond), time.Second))
+}
+
+// markStalled reports whether it was news. Called with mu locked.
+func (s *space) markStalled() bool {
+	if s.isStalled.Swap(true) {
+		return false
+	}
+	close(s.mu.stalled)
+	return true
+}
+
+// clearStalled is for when nothing may wait any more. Called with mu locked.
+func (s *space) clearStalled() {
+	if s.mu.waiting == 0 && s.isStalled.Swap(false) {
+		s.mu.stalled = make(chan struct{})
+		s.log.Info("the store can be written again", "directory", s.dir)
+	}
+}
+
+// tableFailed notes that a table could not be written. Pebble begins it anew at once, and beginTable holds it up.
+func (s *space) tableFailed(cause error) {
+	s.met(cause)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.failures = min(s.mu.failures+1, 10)
+	s.mu.pauseUntil = time.Now().Add(min(spaceTick<<s.mu.failures, tablePause))
+}
+
+// tableWritten notes that one could.
+func (s *space) tableWritten() {
+	s.mu.Lock()
+	s.mu.failures, s.mu.pauseUntil = 0, time.Time{}
+	s.mu.Unlock()
+}
+
+// beginTable waits after a table could not be written: for more room, or for some time.
+func (s *space) beginTable() {
+	left := func() time.Duration {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return time.Until(s.mu.pauseUntil)
+	}
+	if left() <= 0 {
+		return
+	}
+	w := s.queue(true)
+	defer w.done()
+	for then := s.look(); left() > 0 && s.free.Load() <= then+s.reserve/4; s.look() {
+		time.Sleep(min(left(), spaceTick))
+	}
+}
