@@ -32,6 +32,10 @@ func (n *Node) serveHTTP(context.Context) error {
 	figures := metrics.New(metrics.Sources{
 		Version: Version(), Actors: n.actors.Figures, Members: n.countMembers, Store: n.Ready, Degraded: n.degradedCounts, Indexes: n.indexLags, FreeBytes: n.freeBytes(),
 		Sessions: func() int { return len(n.sql.Sessions()) },
+		SQLMemory: func() (held, limit int64) {
+			held, _, limit = n.sql.Memory()
+			return held, limit
+		},
 	})
 	handler := api.New(api.Options{
 		Store: n.store, Auth: authenticator{n.auth}, Admins: n.auth, Users: userRules{n.store, n.auth},

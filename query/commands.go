@@ -237,7 +237,10 @@ func (ss *session) declare(s *sql.Declare, st *prepared, params []types.Datum) e
 	if err != nil {
 		return err
 	}
-	c.hold = s.Hold
+	if err := ss.memory.Grow(st.size); err != nil {
+		return err
+	}
+	c.hold, c.held = s.Hold, st.size
 	ss.portals[s.Name] = c
 	return nil
 }
@@ -404,11 +407,16 @@ func (ss *session) sqlPrepare(ctx context.Context, s *sql.Prepare) error {
 		return err
 	}
 	p := &prepared{text: s.Text, stmt: s.Statement}
-	if err := ss.bind(ctx, p, given); err != nil {
+	w := ss.work(ctx)
+	defer w.Close()
+	if err := w.Hold(int64(len(s.Text))); err != nil {
 		return err
 	}
-	ss.statements[s.Name] = p
-	return nil
+	if err := ss.bind(w, p, given); err != nil {
+		return err
+	}
+	p.size = w.Used()
+	return ss.keep(s.Name, p, w)
 }
 
 // execute makes the portal of EXECUTE name(arguments).
@@ -419,7 +427,9 @@ func (ss *session) execute(p *portal, s *sql.Execute) error {
 	}
 	p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
 	p.start = func(ctx context.Context) (rowSource, error) {
-		params, err := s.Arguments(ctx, &resolver{ss: ss}, st.params, ss.state(ctx, nil))
+		state := ss.state(ctx, nil)
+		defer state.Close()
+		params, err := s.Arguments(&resolver{ss: ss}, st.params, state)
 		if err != nil {
 			return nil, err
 		}
@@ -434,13 +444,13 @@ func (ss *session) execute(p *portal, s *sql.Execute) error {
 
 func (ss *session) deallocate(s *sql.Deallocate) error {
 	if s.Name == "" {
-		clear(ss.statements)
+		ss.closeStatements()
 		return nil
 	}
 	if _, err := ss.statement(s.Name); err != nil {
 		return sqlstate.Locate(err, s.Off)
 	}
-	delete(ss.statements, s.Name)
+	ss.CloseStatement(s.Name)
 	return nil
 }
 
@@ -451,7 +461,7 @@ func (ss *session) discard(s *sql.Discard) error {
 	if ss.status != 'I' {
 		return sqlstate.New(sqlstate.ActiveTransaction, "DISCARD ALL cannot run inside a transaction block")
 	}
-	clear(ss.statements)
+	ss.closeStatements()
 	ss.closePortals(true)
 	return ss.reset(&sql.Reset{Name: "all"})
 }

@@ -40,7 +40,7 @@ func openSession(t testing.TB, s *exectest.Store, db string) pgwire.Session {
 
 // run executes a simple query and returns its rows, one text each, at most limit of them.
 func run(ctx context.Context, ss pgwire.Session, src string, limit int) ([]string, error) {
-	pieces, err := ss.Split(src)
+	pieces, err := ss.Split(ctx, src)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/divandb/divan/query/sql"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/work"
 )
 
 // portal is a statement ready to run, or running.
@@ -37,6 +38,14 @@ type portal struct {
 	stop   context.CancelFunc
 	// position is how many rows a cursor has given.
 	position int64
+	// prepared holds the memory of a statement that belongs to this portal alone.
+	prepared *work.Work
+	// held is what the parameters hold of the session's memory.
+	held int64
+	// sent is what long values of the row being sent hold of the session's memory.
+	sent int64
+	// began is when the statement was received, where its time counts from there.
+	began time.Time
 	// hurry is set once a call with a limit has a row: a feed that has no more for now ends the call.
 	hurry bool
 }
@@ -66,7 +75,10 @@ func (r *planRows) next(ctx context.Context, noWait bool) ([]types.Datum, error)
 	return r.plan.Next()
 }
 
-func (r *planRows) close() { r.plan.Close() }
+func (r *planRows) close() {
+	r.plan.Close()
+	r.st.Close()
+}
 
 // fixedRows is a result that is known already.
 type fixedRows struct{ rows [][]types.Datum }
@@ -112,8 +124,7 @@ func (ss *session) portal(st *prepared, params []types.Datum, formats []int16) (
 
 // state makes the state of one execution.
 func (ss *session) state(ctx context.Context, params []types.Datum) *exec.State {
-	st := exec.NewState(ss, params, &ss.types)
-	st.Ctx = ctx
+	st := exec.NewState(ss.work(ctx), ss, params, &ss.types)
 	if ss.status == 'T' {
 		st.Now = ss.began
 	}
@@ -124,6 +135,7 @@ func (ss *session) run(ctx context.Context, bound *sql.Bound, params []types.Dat
 	st := ss.state(ctx, params)
 	plan, err := bound.Plan(st)
 	if err != nil {
+		st.Close()
 		return nil, err
 	}
 	return &planRows{plan: plan, st: st}, nil
@@ -135,6 +147,7 @@ func (ss *session) explain(ctx context.Context, e *sql.Explain, bound *sql.Bound
 		params = append(params, types.Null)
 	}
 	st := ss.state(ctx, params)
+	defer st.Close()
 	plan, err := bound.Plan(st)
 	if err != nil {
 		return nil, err
@@ -191,7 +204,10 @@ func (p *portal) within(ctx context.Context) context.Context {
 	p.release()
 	p.parent, p.ctx = ctx, ctx
 	if d := p.ss.vars.statementTimeout(); d > 0 {
-		p.ctx, p.stop = context.WithTimeoutCause(ctx, d, sqlstate.New(sqlstate.QueryCanceled, "canceling statement due to statement timeout"))
+		if !p.began.IsZero() {
+			d -= time.Since(p.began)
+		}
+		p.ctx, p.stop = context.WithTimeoutCause(ctx, d, errTimeout)
 	}
 	return p.ctx
 }
@@ -207,6 +223,10 @@ func (p *portal) release() {
 func (p *portal) Next(ctx context.Context) error {
 	if p.done {
 		return io.EOF
+	}
+	if p.sent > 0 {
+		p.ss.memory.Shrink(p.sent)
+		p.sent = 0
 	}
 	call := p.within(ctx)
 	err := p.advance(call)
@@ -248,7 +268,10 @@ func (p *portal) advance(ctx context.Context) (err error) {
 	p.ss.mu.rows++
 	p.ss.mu.Unlock()
 	if p.copy != nil {
-		return p.copy.row(p.row)
+		if err := p.copy.row(p.row); err != nil {
+			return err
+		}
+		return p.sending(len(p.copy.line))
 	}
 	return nil
 }
@@ -265,12 +288,32 @@ func (p *portal) Append(dst []byte, i int) ([]byte, bool, error) {
 	if d.IsNull() {
 		return dst, true, nil
 	}
+	before, err := len(dst), error(nil)
 	if p.formats[i] == 1 {
-		out, err := types.AppendBinary(dst, d, p.types[i], &p.ss.types)
-		return out, false, err
+		dst, err = types.AppendBinary(dst, d, p.types[i], &p.ss.types)
+	} else {
+		dst = types.AppendText(dst, d, p.types[i], &p.ss.types)
 	}
-	return types.AppendText(dst, d, p.types[i], &p.ss.types), false, nil
+	if err == nil {
+		err = p.sending(len(dst) - before)
+	}
+	return dst, false, err
 }
+
+// sending counts a long value of the row that is being sent, until the next row.
+func (p *portal) sending(n int) error {
+	if n < longValue {
+		return nil
+	}
+	if err := p.ss.memory.Grow(int64(n)); err != nil {
+		return err
+	}
+	p.sent += int64(n)
+	return nil
+}
+
+// longValue is from which length a value that is sent is counted.
+const longValue = 64 << 10
 
 // Close implements pgwire.Portal.
 func (p *portal) Close() {
@@ -279,5 +322,10 @@ func (p *portal) Close() {
 		p.rows.close()
 		p.rows = nil
 	}
+	if p.prepared != nil {
+		p.prepared.Close()
+	}
+	p.ss.memory.Shrink(p.held + p.sent)
+	p.held, p.sent = 0, 0
 	p.release()
 }

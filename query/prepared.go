@@ -8,6 +8,7 @@ import (
 	"github.com/divandb/divan/query/sql"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/work"
 )
 
 // prepared is a parsed and bound statement.
@@ -17,14 +18,16 @@ type prepared struct {
 	bound   *sql.Bound // of a query, also one inside EXPLAIN, COPY and DECLARE; nil for others
 	params  []types.OID
 	columns []pgwire.Column // nil when no rows come back
+	size    int64           // in memory, about
+	held    int64           // of the session's memory
 }
 
 // errAborted is the answer to everything but the end of a failed transaction.
 var errAborted = sqlstate.New(sqlstate.InFailedTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 
 // prepare parses and binds one statement.
-func (ss *session) prepare(ctx context.Context, text string, given []types.OID) (*prepared, error) {
-	stmt, err := sql.Parse(text)
+func (ss *session) prepare(w *work.Work, text string, given []types.OID) (*prepared, error) {
+	stmt, err := sql.Parse(w, text)
 	if err != nil {
 		return nil, err
 	}
@@ -34,11 +37,13 @@ func (ss *session) prepare(ctx context.Context, text string, given []types.OID) 
 		}
 	}
 	p := &prepared{text: text, stmt: stmt}
-	return p, ss.bind(ctx, p, given)
+	err = ss.bind(w, p, given)
+	p.size = w.Used()
+	return p, err
 }
 
 // bind resolves the query of a statement and describes its result.
-func (ss *session) bind(ctx context.Context, p *prepared, given []types.OID) error {
+func (ss *session) bind(w *work.Work, p *prepared, given []types.OID) error {
 	var q *sql.Query
 	switch s := p.stmt.(type) {
 	case *sql.Query:
@@ -67,7 +72,7 @@ func (ss *session) bind(ctx context.Context, p *prepared, given []types.OID) err
 	if q == nil {
 		return nil
 	}
-	bound, err := q.Bind(ctx, &resolver{ss: ss}, given)
+	bound, err := q.Bind(w, &resolver{ss: ss}, given)
 	if err != nil {
 		return err
 	}
@@ -101,7 +106,7 @@ func describe(cols []exec.Column) []pgwire.Column {
 func (ss *session) Parse(ctx context.Context, name, query string, oids []uint32) error {
 	ss.mark('A', query)
 	if name == "" {
-		delete(ss.statements, name)
+		ss.CloseStatement(name)
 	} else if ss.statements[name] != nil {
 		return sqlstate.New(sqlstate.DuplicateStatement, "prepared statement %q already exists", name)
 	}
@@ -115,13 +120,28 @@ func (ss *session) Parse(ctx context.Context, name, query string, oids []uint32)
 			return sqlstate.New(sqlstate.UndefinedObject, "type with OID %d of parameter $%d does not exist", o, i+1)
 		}
 	}
-	p, err := ss.prepare(ctx, query, given)
+	ctx, stop := ss.timed(ctx)
+	defer stop()
+	w := ss.work(ctx)
+	defer w.Close()
+	p, err := ss.prepare(w, query, given)
 	if err != nil {
 		return located(err, query, 0)
 	}
 	if len(p.params) > 65535 {
 		return sqlstate.New(sqlstate.TooManyArguments, "too many parameters")
 	}
+	return ss.keep(name, p, w)
+}
+
+// keep files a prepared statement. Its memory passes from the work that prepared it to the session.
+func (ss *session) keep(name string, p *prepared, w *work.Work) error {
+	n := w.Used()
+	w.Close()
+	if err := ss.memory.Grow(n); err != nil {
+		return err
+	}
+	p.held = n
 	ss.statements[name] = p
 	return nil
 }
@@ -177,6 +197,20 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 	if len(ss.portals) >= maxPortals {
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d open portals", maxPortals)
 	}
+	// The parameters live as long as the portal.
+	held := int64(len(b.Params)) * 64
+	for _, raw := range b.Params {
+		held += int64(len(raw))
+	}
+	if err := ss.memory.Grow(held); err != nil {
+		return err
+	}
+	kept := false
+	defer func() {
+		if !kept {
+			ss.memory.Shrink(held)
+		}
+	}()
 	params := make([]types.Datum, len(b.Params))
 	for i, raw := range b.Params {
 		if params[i], err = ss.parameter(ctx, raw, st.params[i], formatOf(b.ParamFormats, i)); err != nil {
@@ -187,7 +221,7 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 	if err != nil {
 		return located(err, st.text, 0)
 	}
-	p.query = st.text
+	p.query, p.held, kept = st.text, held, true
 	ss.portals[b.Portal] = p
 	return nil
 }
@@ -213,8 +247,8 @@ func (ss *session) parameter(ctx context.Context, raw []byte, typ types.OID, for
 		return types.ParseBinary(raw, typ, &ss.types)
 	}
 	if types.IsOid(typ) && typ != types.Oid {
-		st := exec.NewState(ss, nil, &ss.types)
-		st.Ctx = ctx
+		st := exec.NewState(ss.work(ctx), ss, nil, &ss.types)
+		defer st.Close()
 		return exec.CastDatum(&exec.Env{State: st}, types.NewText(string(raw)), types.Text, typ, -1)
 	}
 	return types.ParseText(string(raw), typ, &ss.types)
@@ -230,7 +264,18 @@ func (ss *session) Portal(name string) (pgwire.Portal, error) {
 }
 
 // CloseStatement implements pgwire.Session.
-func (ss *session) CloseStatement(name string) { delete(ss.statements, name) }
+func (ss *session) CloseStatement(name string) {
+	if p := ss.statements[name]; p != nil {
+		ss.memory.Shrink(p.held)
+		delete(ss.statements, name)
+	}
+}
+
+func (ss *session) closeStatements() {
+	for name := range ss.statements {
+		ss.CloseStatement(name)
+	}
+}
 
 // ClosePortal implements pgwire.Session.
 func (ss *session) ClosePortal(name string) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
+	"github.com/divandb/divan/query/work"
 )
 
 // ServerVersion is what clients are told. psql and drivers choose their catalogue statements by its number.
@@ -37,7 +38,9 @@ type Options struct {
 	RequireTLS bool
 	// MaxSessions answers 53300 beyond it; 0 is 256. The last few are for admins alone.
 	MaxSessions int
-	Log         *slog.Logger
+	// Memory bounds what statements hold; beyond it they end with 53200.
+	Memory work.Limits
+	Log    *slog.Logger
 }
 
 // Server serves SQL sessions.
@@ -45,6 +48,8 @@ type Server struct {
 	opts Options
 	wire *pgwire.Server
 	log  *slog.Logger
+	// memory is what all sessions hold.
+	memory *work.Memory
 
 	mu struct {
 		sync.Mutex
@@ -54,7 +59,8 @@ type Server struct {
 
 // NewServer makes a server that is not listening yet.
 func NewServer(opts Options) *Server {
-	s := &Server{opts: opts, log: opts.Log}
+	opts.Memory = opts.Memory.WithDefaults()
+	s := &Server{opts: opts, log: opts.Log, memory: work.NewNode(opts.Memory.Node)}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -101,6 +107,12 @@ func (s *Server) Sessions() []Session {
 	}
 	slices.SortFunc(out, func(a, b Session) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.PID, b.PID)) })
 	return out
+}
+
+// Memory is what statements, cursors and prepared statements of all sessions hold now, in bytes, the most that it was, and the limit.
+func (s *Server) Memory() (now, peak, limit int64) {
+	now, peak = s.memory.Used()
+	return now, peak, s.memory.Limit()
 }
 
 // Cancel cancels the statement that a session runs, and says whether there is such a session.

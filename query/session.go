@@ -15,6 +15,7 @@ import (
 	"github.com/divandb/divan/query/sql"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/work"
 )
 
 // systemDatabase is the virtual database that always exists and holds only the system schemas.
@@ -34,6 +35,8 @@ type session struct {
 	catalog exec.Catalog
 	vars    variables
 	types   types.Env
+	// memory is what the session's statements, portals and messages hold.
+	memory *work.Memory
 	// snapshot is the catalogue as this statement sees it, made when first asked for.
 	snapshot *catalog.Snapshot
 
@@ -59,6 +62,7 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 		return nil, exec.DatabaseError(start.Database, err)
 	}
 	ss := &session{srv: srv, start: start, client: client, catalog: cat, vars: newVariables(), status: 'I',
+		memory:     srv.memory.NewSession(srv.opts.Memory.Session),
 		statements: map[string]*prepared{}, portals: map[string]*portal{}}
 	if start.Database != systemDatabase {
 		if _, err := cat.Database(ctx, start.Database); err != nil {
@@ -146,9 +150,16 @@ func (ss *session) Sync(context.Context) {
 	}
 }
 
+// Grow implements pgwire.Session.
+func (ss *session) Grow(n int64) error { return ss.memory.Grow(n) }
+
+// Shrink implements pgwire.Session.
+func (ss *session) Shrink(n int64) { ss.memory.Shrink(n) }
+
 // Close implements pgwire.Session.
 func (ss *session) Close() {
 	ss.closePortals(true)
+	ss.memory.Close()
 	ss.srv.forget(ss)
 }
 
@@ -195,8 +206,12 @@ func (ss *session) describe() Session {
 }
 
 // Split implements pgwire.Session.
-func (ss *session) Split(query string) ([]pgwire.Piece, error) {
-	texts, offsets, err := sql.Split(query)
+func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, error) {
+	ctx, stop := ss.timed(ctx)
+	defer stop()
+	w := ss.work(ctx)
+	defer w.Close()
+	texts, offsets, err := sql.Split(w, query)
 	if err != nil {
 		return nil, located(err, query, 0)
 	}
@@ -210,7 +225,11 @@ func (ss *session) Split(query string) ([]pgwire.Piece, error) {
 // Simple implements pgwire.Session.
 func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Portal, error) {
 	ss.mark('A', piece.Text)
-	st, err := ss.prepare(ctx, piece.Text, nil)
+	began := time.Now()
+	preparing, stop := ss.timed(ctx)
+	defer stop()
+	w := ss.work(preparing)
+	st, err := ss.prepare(w, piece.Text, nil)
 	if err == nil && len(st.params) > 0 {
 		err = sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $1")
 	}
@@ -219,11 +238,27 @@ func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Porta
 		p, err = ss.portal(st, nil, nil)
 	}
 	if err != nil {
+		w.Close()
 		return nil, located(err, piece.Query, piece.Offset)
 	}
-	p.query, p.offset = piece.Query, piece.Offset
+	p.query, p.offset, p.prepared, p.began = piece.Query, piece.Offset, w, began
 	return p, nil
 }
+
+// work starts a piece of work of this session.
+func (ss *session) work(ctx context.Context) *work.Work {
+	return work.New(ctx, ss.memory, ss.srv.opts.Memory.Statement)
+}
+
+// timed ends a context after statement_timeout.
+func (ss *session) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d := ss.vars.statementTimeout(); d > 0 {
+		return context.WithTimeoutCause(ctx, d, errTimeout)
+	}
+	return ctx, func() {}
+}
+
+var errTimeout = sqlstate.New(sqlstate.QueryCanceled, "canceling statement due to statement timeout")
 
 // located turns the position of an error, which is a byte offset in a statement, into a character's number in the whole query.
 func located(err error, query string, offset int) error {

@@ -64,6 +64,11 @@ type SQL struct {
 	TLS    TLS    `yaml:"tls"`
 	// MaxConnections refuses further sessions with 53300, as Postgres' max_connections.
 	MaxConnections int `yaml:"max_connections"`
+	// Memory bounds what statements, cursors, prepared statements and messages of all sessions hold together, SessionMemory those of one
+	// session, StatementMemory one statement. Beyond it a statement ends with 53200.
+	Memory          Size `yaml:"memory"`
+	SessionMemory   Size `yaml:"session_memory"`
+	StatementMemory Size `yaml:"statement_memory"`
 }
 
 // TLS names two PEM files; both empty means no TLS.
@@ -226,7 +231,7 @@ func Default() *Config {
 			MaxConnections: 8192, HeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute,
 			BodyTimeout: 30 * time.Second, MinRate: 512, AnswerTimeout: 2 * time.Minute, Bodies: 512 << 20,
 		},
-		SQL:     SQL{Listen: "127.0.0.1:5433", MaxConnections: 200},
+		SQL:     SQL{Listen: "127.0.0.1:5433", MaxConnections: 200, Memory: 512 << 20, SessionMemory: 256 << 20, StatementMemory: 128 << 20},
 		Cluster: Cluster{Gossip: "127.0.0.1:7946"},
 		Storage: Storage{Engine: EngineEmbedded, Directory: "divan", Timeout: 5 * time.Second, Cache: 128 << 20, Ballast: 64 << 20},
 		Auth: Auth{

@@ -31,6 +31,8 @@ type Sources struct {
 	Indexes func() []Index
 	// Sessions is how many SQL sessions there are.
 	Sessions func() int
+	// SQLMemory is what SQL statements hold, in bytes, and the most that they may.
+	SQLMemory func() (held, limit int64)
 }
 
 // Index is where one design document's index stands.
@@ -107,6 +109,15 @@ func New(s Sources) *Metrics {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(
 			prometheus.GaugeOpts{Name: "divan_sql_sessions", Help: "SQL sessions that are open."},
 			func() float64 { return float64(s.Sessions()) }))
+	}
+	if s.SQLMemory != nil {
+		m.registry.MustRegister(
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "divan_sql_memory_bytes", Help: "Memory held by SQL statements, cursors, prepared statements and messages.",
+			}, func() float64 { held, _ := s.SQLMemory(); return float64(held) }),
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "divan_sql_memory_limit_bytes", Help: "The most memory that SQL may hold (sql.memory).",
+			}, func() float64 { _, limit := s.SQLMemory(); return float64(limit) }))
 	}
 	return m
 }

@@ -36,9 +36,10 @@ func TestMetrics(t *testing.T) {
 				DeadLetters: 8, Listeners: 6, Wakes: 11,
 			}
 		},
-		Members:  func() map[string]int { return map[string]int{"alive": 2, "left": 1} },
-		Sessions: func() int { return 4 },
-		Degraded: func() map[string]int { return map[string]int{"disk_full": 1} },
+		Members:   func() map[string]int { return map[string]int{"alive": 2, "left": 1} },
+		Sessions:  func() int { return 4 },
+		Degraded:  func() map[string]int { return map[string]int{"disk_full": 1} },
+		SQLMemory: func() (held, limit int64) { return 1 << 20, 512 << 20 },
 		Indexes: func() []metrics.Index {
 			return []metrics.Index{{Database: "cities", Design: "by", Lag: 17, Building: true, Errors: 2}, {Database: "old", Design: "all"}}
 		},
@@ -69,6 +70,8 @@ func TestMetrics(t *testing.T) {
 		`divan_feed_wakes_total 11`,
 		`divan_members{status="alive"} 2`,
 		`divan_sql_sessions 4`,
+		`divan_sql_memory_bytes 1.048576e+06`,
+		`divan_sql_memory_limit_bytes 5.36870912e+08`,
 		`divan_index_lag_changes{database="cities",design="by"} 17`,
 		`divan_index_building{database="cities",design="by"} 1`,
 		`divan_index_skipped_documents{database="cities",design="by"} 2`,

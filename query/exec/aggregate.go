@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/work"
 )
 
 // Aggregate is an aggregate function.
@@ -52,6 +53,8 @@ type Grouping struct {
 	at     int
 	done   bool
 	buf    []byte
+
+	scratch work.Scratch
 }
 
 type group struct {
@@ -87,25 +90,30 @@ func (g *Grouping) Next() (bool, error) {
 	grp := g.groups[g.at]
 	g.at++
 	copy(g.env.Row, grp.keys)
+	around := g.env.Enter(&g.scratch)
+	defer g.env.Leave(around)
 	for i := range grp.accs {
 		d, err := g.result(&g.Calls[i], &grp.accs[i])
+		if err == nil {
+			err = g.env.count(d)
+		}
 		if err != nil {
 			return false, err
 		}
 		g.env.Row[len(grp.keys)+i] = d
 	}
-	return true, nil
+	return true, g.env.Step(1)
 }
 
 func (g *Grouping) result(c *AggCall, a *aggState) (types.Datum, error) {
 	if len(c.Order) > 0 {
 		var fail error
-		slices.SortStableFunc(a.rows, func(x, y []types.Datum) int { return compareRows(x, y, c.OrderKeys, &fail) })
+		slices.SortStableFunc(a.rows, func(x, y []types.Datum) int { return g.env.compareRows(x, y, c.OrderKeys, &fail) })
 		if fail != nil {
 			return types.Null, fail
 		}
 		for _, row := range a.rows {
-			if err := a.acc.Add(&g.in, row[:len(c.Args)]); err != nil {
+			if err := g.accumulate(a, row[:len(c.Args)]); err != nil {
 				return types.Null, err
 			}
 		}
@@ -126,16 +134,38 @@ func (g *Grouping) fill() error {
 		if !ok {
 			return nil
 		}
-		grp, err := g.find()
+		around := g.env.Enter(&g.scratch)
+		err = g.row()
+		g.env.Leave(around)
 		if err != nil {
 			return err
 		}
-		for i := range g.Calls {
-			if err := g.feed(&g.Calls[i], &grp.accs[i]); err != nil {
-				return err
-			}
+		if err := g.env.Step(1); err != nil {
+			return err
 		}
 	}
+}
+
+// row adds the current input row to its group.
+func (g *Grouping) row() error {
+	grp, err := g.find()
+	if err != nil {
+		return err
+	}
+	for i := range g.Calls {
+		if err := g.feed(&g.Calls[i], &grp.accs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accumulate adds a row to an aggregate. What the aggregate keeps counts until the grouping is closed.
+func (g *Grouping) accumulate(a *aggState, args []types.Datum) error {
+	before := g.env.Used()
+	err := a.acc.Add(&g.in, args)
+	g.held += g.env.Used() - before
+	return err
 }
 
 // find returns the group of the current input row.
@@ -159,7 +189,7 @@ func (g *Grouping) find() (*group, error) {
 		return grp, nil
 	}
 	n := rowSize(keys) + int64(len(g.buf)) + 128*int64(1+len(g.Calls))
-	if err := g.env.hold(n); err != nil {
+	if err := g.env.Hold(n); err != nil {
 		return nil, err
 	}
 	g.held += n
@@ -217,11 +247,14 @@ func (g *Grouping) feed(c *AggCall, a *aggState) error {
 			row = append(row, d)
 		}
 		n := rowSize(row)
+		if err := g.env.Hold(n); err != nil {
+			return err
+		}
 		g.held += n
 		a.rows = append(a.rows, row)
-		return g.env.hold(n)
+		return nil
 	}
-	return a.acc.Add(&g.in, args)
+	return g.accumulate(a, args)
 }
 
 func (g *Grouping) duplicate(a *aggState, args []types.Datum) (bool, error) {
@@ -239,14 +272,18 @@ func (g *Grouping) duplicate(a *aggState, args []types.Datum) (bool, error) {
 		a.seen = map[string]struct{}{}
 	}
 	n := int64(len(h)) + 48
+	if err := g.env.Hold(n); err != nil {
+		return false, err
+	}
 	g.held += n
 	a.seen[string(h)] = struct{}{}
-	return false, g.env.hold(n)
+	return false, nil
 }
 
 func (g *Grouping) free() {
 	if g.env != nil {
-		g.env.release(g.held)
+		g.env.Release(g.held)
+		g.env.Drop(&g.scratch)
 	}
 	g.held, g.groups, g.index = 0, nil, nil
 }
@@ -404,27 +441,40 @@ type collector struct {
 	types []types.OID
 	items []types.Datum
 	buf   []byte
+	held  int // bytes of buf that are counted
 	any   bool
 }
 
 func (c *collector) Add(env *Env, args []types.Datum) error {
 	switch c.kind {
 	case "array":
+		if err := env.Hold(args[0].Size()); err != nil {
+			return err
+		}
 		c.items = append(c.items, args[0])
-		return env.hold(args[0].Size())
+		return nil
 	case "string":
 		if args[0].IsNull() {
 			return nil
 		}
-		before := len(c.buf)
+		n := len(args[0].S)
+		if c.any && len(args) > 1 {
+			n += len(args[1].S)
+		}
+		if err := c.grow(env, n); err != nil {
+			return err
+		}
 		if c.any && len(args) > 1 {
 			c.buf = append(c.buf, args[1].S...)
 		}
 		c.any = true
 		c.buf = append(c.buf, args[0].S...)
-		return env.hold(int64(len(c.buf) - before))
+		return nil
 	}
-	before := len(c.buf)
+	// A value in JSON is about as long as it is in memory.
+	if err := c.grow(env, len(args[0].S)+len(args[len(args)-1].S)); err != nil {
+		return err
+	}
 	if c.any {
 		c.buf = append(c.buf, ", "...)
 	}
@@ -439,9 +489,24 @@ func (c *collector) Add(env *Env, args []types.Datum) error {
 	}
 	c.buf, err = types.ToJSON(c.buf, args[len(args)-1], c.types[len(args)-1], env.Types)
 	if err == nil {
-		err = env.hold(int64(len(c.buf) - before))
+		err = c.grow(env, 0)
 	}
 	return err
+}
+
+// grow counts the buffer as it will be with n more bytes.
+func (c *collector) grow(env *Env, n int) error {
+	want := len(c.buf) + n
+	if want <= c.held {
+		return nil
+	}
+	// Slices grow by a quarter at least.
+	want += want / 4
+	if err := env.Hold(int64(want - c.held)); err != nil {
+		return err
+	}
+	c.held = want
+	return nil
 }
 
 func (c *collector) Result(*Env) (types.Datum, error) {

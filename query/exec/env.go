@@ -4,32 +4,25 @@ import (
 	"context"
 	"time"
 
-	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/work"
 )
 
-// DefaultMemory is how much a statement may hold for sorting, grouping, joining and the like, in bytes.
-const DefaultMemory = 64 << 20
-
-// State is what one execution of a statement shares: parameters, the session, the bound on memory. It belongs to the connection's
+// State is what one execution of a statement shares: parameters, the session, the bounds of its work. It belongs to the connection's
 // goroutine.
 type State struct {
-	// Ctx is the context of the call under way; it changes from one Execute of a portal to the next.
-	Ctx     context.Context
+	*work.Work
 	Params  []types.Datum
 	Session Session
 	Types   *types.Env
 	// Now is the time at which the transaction began.
 	Now time.Time
-	// Memory is what is left of the bound.
-	Memory int64
 	// NoWait makes a read that follows return ErrIdle through the plan instead of waiting. The plan may be asked again afterwards.
 	NoWait bool
 
 	subs    map[*Subquery]*subState
 	virtual map[string][][]types.Datum
-	work    map[*WorkTable][][]types.Datum
-	ticks   int
+	rounds  map[*WorkTable][][]types.Datum
 }
 
 // Session is what functions may ask of the session they run in.
@@ -50,31 +43,9 @@ type Session interface {
 	Cancel(pid uint32) bool
 }
 
-// NewState makes the state of one execution.
-func NewState(s Session, params []types.Datum, env *types.Env) *State {
-	return &State{Ctx: context.Background(), Session: s, Params: params, Types: env, Now: time.Now(), Memory: DefaultMemory}
-}
-
-// hold takes n bytes of the statement's memory.
-func (s *State) hold(n int64) error {
-	if s.Memory -= n; s.Memory < 0 {
-		return sqlstate.New(sqlstate.OutOfMemory, "the statement needs more than %d MB to sort, group or join its rows", DefaultMemory>>20).
-			WithHint("Narrow it with WHERE, ORDER BY a column that the read is ordered by, or use a view.")
-	}
-	return nil
-}
-
-// release gives memory back.
-func (s *State) release(n int64) { s.Memory += n }
-
-// tick is called in every loop that may run for long without reading from the store.
-func (s *State) tick() error {
-	if s.ticks++; s.ticks&255 == 0 {
-		if s.Ctx.Err() != nil {
-			return context.Cause(s.Ctx)
-		}
-	}
-	return nil
+// NewState makes the state of one execution. Whoever makes it closes the work.
+func NewState(w *work.Work, s Session, params []types.Datum, env *types.Env) *State {
+	return &State{Work: w, Session: s, Params: params, Types: env, Now: time.Now()}
 }
 
 // Env is where an expression finds its columns: the row of its query, and the rows of the queries around it.
@@ -82,7 +53,31 @@ type Env struct {
 	Row   []types.Datum
 	Outer *Env
 	*State
+	// with is the innermost WITH list opened around this level; let are the values of the Lets around the expression under way.
+	with *withFrame
+	let  *letValue
 }
+
+// count counts a value that an expression has made against the statement's memory, where it is large.
+func (s *State) count(d types.Datum) error {
+	if n := d.Large(); n > 0 {
+		return s.Value(n)
+	}
+	return nil
+}
+
+// fits fails where a value of n bytes would not fit into the statement's memory. Functions whose value is much longer than their arguments ask
+// before they make it.
+func (s *State) fits(n int64) error {
+	if err := s.Hold(n); err != nil {
+		return err
+	}
+	s.Release(n)
+	return nil
+}
+
+// datumSize is what an item of an array takes, in bytes.
+const datumSize = 48
 
 // rowSize estimates the memory of a row.
 func rowSize(row []types.Datum) int64 {

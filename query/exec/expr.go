@@ -113,6 +113,9 @@ func (c *Call) Eval(env *Env) (types.Datum, error) {
 		args = append(args, d)
 	}
 	d, err := c.Func.Eval(&CallEnv{env, c}, args)
+	if err == nil {
+		err = env.count(d)
+	}
 	if err != nil {
 		return types.Null, sqlstate.Locate(err, c.Off)
 	}
@@ -162,7 +165,15 @@ func (c *CastExpr) Eval(env *Env) (types.Datum, error) {
 	if err != nil || d.IsNull() {
 		return d, err
 	}
+	if len(d.S) > 4096 && types.ElemOf(c.To) != 0 {
+		if err := env.fits(int64(strings.Count(d.S, ",")) * (datumSize + 16)); err != nil {
+			return types.Null, err
+		}
+	}
 	d, err = CastDatum(env, d, c.X.Type(), c.To, c.Mod)
+	if err == nil {
+		err = env.count(d)
+	}
 	if err != nil {
 		return types.Null, sqlstate.Locate(err, c.Off)
 	}

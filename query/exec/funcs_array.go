@@ -85,13 +85,16 @@ func init() {
 	}
 	Register(&Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text}, Ret: types.Text, NullArgs: true, Eval: toString})
 	Register(&Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text, types.Text}, Ret: types.Text, NullArgs: true, Eval: toString})
-	register("string_to_array", types.TextArray, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	register("string_to_array", types.TextArray, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[0].S == "" {
 			return types.NewArray(types.Text, nil), nil
 		}
 		sep := a[1].S
 		parts := []string{a[0].S}
 		if sep != "" {
+			if err := env.fits(int64(strings.Count(a[0].S, sep)) * (datumSize + 16)); err != nil {
+				return types.Null, err
+			}
 			parts = strings.Split(a[0].S, sep)
 		}
 		items := make([]types.Datum, len(parts))
@@ -143,7 +146,7 @@ func init() {
 	arrayTables()
 }
 
-func arrayCat(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+func arrayCat(env *CallEnv, a []types.Datum) (types.Datum, error) {
 	switch {
 	case a[0].IsNull():
 		return a[1], nil
@@ -151,6 +154,9 @@ func arrayCat(_ *CallEnv, a []types.Datum) (types.Datum, error) {
 		return a[0], nil
 	}
 	x, y := a[0].Array(), a[1].Array()
+	if err := env.fits(int64(len(x.Items)+len(y.Items)) * datumSize); err != nil {
+		return types.Null, err
+	}
 	items := append(append(make([]types.Datum, 0, len(x.Items)+len(y.Items)), x.Items...), y.Items...)
 	return types.NewArray(x.Elem, items), nil
 }
@@ -166,8 +172,11 @@ func arrayAppend(env *CallEnv, a []types.Datum) (types.Datum, error) {
 
 func arrayOperators() {
 	add := func(f *Func) { Operators[f.Name] = append(Operators[f.Name], f) }
-	within := func(x, y types.Datum) (bool, error) {
+	within := func(env *CallEnv, x, y types.Datum) (bool, error) {
 		for _, it := range x.Array().Items {
+			if err := env.Step(1 + len(y.Array().Items)/8); err != nil {
+				return false, err
+			}
 			found := false
 			for _, o := range y.Array().Items {
 				if it.IsNull() || o.IsNull() {
@@ -185,17 +194,17 @@ func arrayOperators() {
 		}
 		return true, nil
 	}
-	add(&Func{Name: "@>", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
-		ok, err := within(a[1], a[0])
+	add(&Func{Name: "@>", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		ok, err := within(env, a[1], a[0])
 		return types.NewBool(ok), err
 	}})
-	add(&Func{Name: "<@", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
-		ok, err := within(a[0], a[1])
+	add(&Func{Name: "<@", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		ok, err := within(env, a[0], a[1])
 		return types.NewBool(ok), err
 	}})
-	add(&Func{Name: "&&", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	add(&Func{Name: "&&", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
 		for _, it := range a[0].Array().Items {
-			ok, err := within(types.NewArray(a[0].Array().Elem, []types.Datum{it}), a[1])
+			ok, err := within(env, types.NewArray(a[0].Array().Elem, []types.Datum{it}), a[1])
 			if ok || err != nil {
 				return types.NewBool(ok), err
 			}
@@ -253,7 +262,7 @@ func arrayTables() {
 			return rows, nil
 		}})
 	for _, t := range []types.OID{types.Int4, types.Int8} {
-		series := func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+		series := func(a []types.Datum) (func() []types.Datum, error) {
 			step := int64(1)
 			if len(a) > 2 {
 				step = a[2].I
@@ -261,30 +270,41 @@ func arrayTables() {
 			if step == 0 {
 				return nil, sqlstate.New(sqlstate.InvalidParameterValue, "step size cannot equal zero")
 			}
-			var rows [][]types.Datum
-			for i := a[0].I; (step > 0 && i <= a[1].I || step < 0 && i >= a[1].I) && len(rows) <= maxFunctionRows; i += step {
-				rows = append(rows, []types.Datum{types.NewInt(i)})
-			}
-			return rows, nil
+			at, end, done := a[0].I, a[1].I, false
+			return func() []types.Datum {
+				if done || step > 0 && at > end || step < 0 && at < end {
+					return nil
+				}
+				row := []types.Datum{types.NewInt(at)}
+				// The sum may overflow behind the last one.
+				next := at + step
+				done = (next > at) != (step > 0)
+				at = next
+				return row
+			}, nil
 		}
 		cols := func([]types.OID) []Column { return []Column{{Name: "generate_series", Type: t, Mod: -1}} }
-		RegisterTable(&TableFunc{Name: "generate_series", Args: []types.OID{t, t}, Columns: cols, Rows: series})
-		RegisterTable(&TableFunc{Name: "generate_series", Args: []types.OID{t, t, t}, Columns: cols, Rows: series})
+		RegisterTable(&TableFunc{Name: "generate_series", Args: []types.OID{t, t}, Columns: cols, Stream: series})
+		RegisterTable(&TableFunc{Name: "generate_series", Args: []types.OID{t, t, t}, Columns: cols, Stream: series})
 	}
 	for _, name := range []string{"regexp_split_to_table", "string_to_table"} {
 		RegisterTable(&TableFunc{Name: name, Args: []types.OID{types.Text, types.Text},
 			Columns: func([]types.OID) []Column { return []Column{{Name: name, Type: types.Text, Mod: -1}} },
-			Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
-				var parts []string
-				if name == "string_to_table" {
-					parts = strings.Split(a[0].S, a[1].S)
-				} else {
-					re, err := compile(posix(a[1].S, false), false)
+			Rows: func(env *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+				if name != "string_to_table" {
+					re, err := compile(env.State, posix(a[1].S, false), false)
+					if err == nil {
+						err = re.affordable(env.State, a[0].S)
+					}
 					if err != nil {
 						return nil, err
 					}
-					parts = re.Split(a[0].S, -1)
+					return re.split(env, a[0].S)
 				}
+				if err := env.fits(int64(strings.Count(a[0].S, a[1].S)) * (datumSize + 40)); err != nil {
+					return nil, err
+				}
+				parts := strings.Split(a[0].S, a[1].S)
 				rows := make([][]types.Datum, len(parts))
 				for i, p := range parts {
 					rows[i] = []types.Datum{types.NewText(p)}

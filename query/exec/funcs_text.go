@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +17,12 @@ import (
 
 // TextConcat is || of texts.
 var TextConcat = &Func{Name: "textcat", Args: []types.OID{types.Text, types.Text}, Ret: types.Text,
-	Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewText(a[0].S + a[1].S), nil }}
+	Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		if err := env.text(len(a[0].S) + len(a[1].S)); err != nil {
+			return types.Null, err
+		}
+		return types.NewText(a[0].S + a[1].S), nil
+	}}
 
 // JSONStringText is the text of a JSON string, NULL for any other JSON value: what LIKE sees of a view's key.
 var JSONStringText = &Func{Name: "jsonb_string", Args: []types.OID{types.JSONB}, Ret: types.Text,
@@ -45,19 +51,19 @@ var likeFuncs = map[string]*Func{}
 func init() {
 	for _, op := range []string{"~~", "~~*", "~", "~*", "similar to"} {
 		match := matcher(op)
-		likeFuncs[op] = &Func{Name: op, Ret: types.Bool, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
-			ok, err := match(a)
+		likeFuncs[op] = &Func{Name: op, Ret: types.Bool, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+			ok, err := match(env, a)
 			return types.NewBool(ok), err
 		}}
-		likeFuncs["!"+op] = &Func{Name: "!" + op, Ret: types.Bool, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
-			ok, err := match(a)
+		likeFuncs["!"+op] = &Func{Name: "!" + op, Ret: types.Bool, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+			ok, err := match(env, a)
 			return types.NewBool(!ok), err
 		}}
 	}
 	textFuncs()
 }
 
-func matcher(op string) func(a []types.Datum) (bool, error) {
+func matcher(op string) func(env *CallEnv, a []types.Datum) (bool, error) {
 	escape := func(a []types.Datum) (rune, error) {
 		if len(a) < 3 {
 			return '\\', nil
@@ -73,7 +79,7 @@ func matcher(op string) func(a []types.Datum) (bool, error) {
 	}
 	switch op {
 	case "~~", "~~*":
-		return func(a []types.Datum) (bool, error) {
+		return func(env *CallEnv, a []types.Datum) (bool, error) {
 			esc, err := escape(a)
 			if err != nil {
 				return false, err
@@ -82,26 +88,32 @@ func matcher(op string) func(a []types.Datum) (bool, error) {
 			if op == "~~*" {
 				s, p = strings.ToLower(s), strings.ToLower(p)
 			}
-			return like(s, p, esc)
+			return like(env.State, s, p, esc)
 		}
 	case "similar to":
-		return func(a []types.Datum) (bool, error) {
+		return func(env *CallEnv, a []types.Datum) (bool, error) {
 			esc, err := escape(a)
 			if err != nil {
 				return false, err
 			}
-			re, err := compile("^(?:"+similar(a[1].S, esc)+")$", true)
-			return err == nil && re.MatchString(a[0].S), err
+			re, err := compile(env.State, "^(?:"+similar(a[1].S, esc)+")$", true)
+			if err != nil {
+				return false, err
+			}
+			return re.match(env.State, a[0].S)
 		}
 	}
-	return func(a []types.Datum) (bool, error) {
-		re, err := compile(posix(a[1].S, op == "~*"), false)
-		return err == nil && re.MatchString(a[0].S), err
+	return func(env *CallEnv, a []types.Datum) (bool, error) {
+		re, err := compile(env.State, posix(a[1].S, op == "~*"), false)
+		if err != nil {
+			return false, err
+		}
+		return re.match(env.State, a[0].S)
 	}
 }
 
-// like matches % and _ without backtracking over more than the last %.
-func like(s, p string, esc rune) (bool, error) {
+// like matches % and _ without backtracking over more than the last %. It may take as many steps as the lengths multiplied.
+func like(st *State, s, p string, esc rune) (bool, error) {
 	type item struct {
 		r    rune
 		kind byte // 'c' a character, '_' any one
@@ -122,7 +134,12 @@ func like(s, p string, esc rune) (bool, error) {
 		}
 		return item{r, 'c'}, i + n, nil
 	}
-	for si < len(s) {
+	for n := 1; si < len(s); n++ {
+		if n&255 == 0 {
+			if err := st.Step(2); err != nil {
+				return false, err
+			}
+		}
 		if pi < len(p) && p[pi] == '%' && esc != '%' {
 			star, mark = pi+1, si
 			pi++
@@ -323,27 +340,39 @@ func characters() {
 		if bounded && count < 0 {
 			return types.Null, sqlstate.New("22011", "negative substring length not allowed")
 		}
-		r := []rune(s)
-		end := int64(len(r)) + 1
-		if bounded && from+count < end {
-			end = from + count
+		first, last := max(from, 1), int64(math.MaxInt64)
+		if bounded && from <= math.MaxInt64-count {
+			last = from + count
 		}
-		from = max(from, 1)
-		if from >= end {
+		if first >= last {
 			return types.NewText(""), nil
 		}
-		return types.NewText(string(r[from-1 : end-1])), nil
+		start, end, at := len(s), len(s), int64(1)
+		for i := range s {
+			if at == first {
+				start = i
+			}
+			if at == last {
+				end = i
+				break
+			}
+			at++
+		}
+		return types.NewText(s[min(start, end):end]), nil
 	}
 	for _, name := range []string{"substr", "substring"} {
 		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return substr(a[0].S, a[1].I, 0, false) }, types.Text, types.Int4)
 		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return substr(a[0].S, a[1].I, a[2].I, true) }, types.Text, types.Int4, types.Int4)
 	}
-	register("substring", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
-		re, err := compile(posix(a[1].S, false), false)
+	register("substring", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		re, err := compile(env.State, posix(a[1].S, false), false)
+		if err == nil {
+			err = re.affordable(env.State, a[0].S)
+		}
 		if err != nil {
 			return types.Null, err
 		}
-		m := re.FindStringSubmatch(a[0].S)
+		m := re.re.FindStringSubmatch(a[0].S)
 		if m == nil {
 			return types.Null, nil
 		}
@@ -374,13 +403,16 @@ func characters() {
 	register("starts_with", types.Bool, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewBool(strings.HasPrefix(a[0].S, a[1].S)), nil
 	}, types.Text, types.Text)
-	register("split_part", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	register("split_part", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
 		n := a[2].I
 		if n == 0 {
 			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "field position must not be zero")
 		}
 		parts := []string{a[0].S}
 		if a[1].S != "" {
+			if err := env.fits(int64(strings.Count(a[0].S, a[1].S)) * 16); err != nil {
+				return types.Null, err
+			}
 			parts = strings.Split(a[0].S, a[1].S)
 		}
 		if n < 0 {
@@ -393,42 +425,57 @@ func characters() {
 	}, types.Text, types.Text, types.Int4)
 }
 
-// maxText bounds the texts that functions make out of nothing.
-const maxText = 64 << 20
+// maxText bounds the texts that functions make, where the statement's memory does not.
+const maxText = 1 << 30
+
+// text fails where a text of n bytes must not be made.
+func (c *CallEnv) text(n int) error {
+	if n > maxText {
+		return sqlstate.New(sqlstate.ProgramLimitExceeded, "requested length too large")
+	}
+	return c.fits(int64(n))
+}
 
 func replaces() {
-	register("replace", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	register("replace", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[1].S == "" {
 			return a[0], nil
 		}
-		if n := strings.Count(a[0].S, a[1].S); len(a[0].S)+n*(len(a[2].S)-len(a[1].S)) > maxText {
-			return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded, "requested length too large")
+		if err := env.text(len(a[0].S) + strings.Count(a[0].S, a[1].S)*(len(a[2].S)-len(a[1].S))); err != nil {
+			return types.Null, err
 		}
 		return types.NewText(strings.ReplaceAll(a[0].S, a[1].S, a[2].S)), nil
 	}, types.Text, types.Text, types.Text)
-	register("repeat", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	register("repeat", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
 		n := max(a[1].I, 0)
-		if n*int64(len(a[0].S)) > maxText {
-			return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded, "requested length too large")
+		if err := env.text(int(n) * len(a[0].S)); err != nil {
+			return types.Null, err
 		}
 		return types.NewText(strings.Repeat(a[0].S, int(n))), nil
 	}, types.Text, types.Int4)
 	register("translate", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
 		from, to := []rune(a[1].S), []rune(a[2].S)
+		become := make(map[rune]rune, len(from))
+		for i, f := range from {
+			if _, known := become[f]; known {
+				continue // the first of two goes before
+			}
+			if become[f] = -1; i < len(to) {
+				become[f] = to[i]
+			}
+		}
 		return types.NewText(strings.Map(func(r rune) rune {
-			for i, f := range from {
-				if f == r {
-					if i < len(to) {
-						return to[i]
-					}
-					return -1
-				}
+			if t, ok := become[r]; ok {
+				return t
 			}
 			return r
 		}, a[0].S)), nil
 	}, types.Text, types.Text, types.Text)
-	replace := func(a []types.Datum, flags string) (types.Datum, error) {
-		re, err := compile(posix(a[1].S, strings.Contains(flags, "i")), false)
+	replace := func(env *CallEnv, a []types.Datum, flags string) (types.Datum, error) {
+		re, err := compile(env.State, posix(a[1].S, strings.Contains(flags, "i")), false)
+		if err == nil {
+			err = re.affordable(env.State, a[0].S)
+		}
 		if err != nil {
 			return types.Null, err
 		}
@@ -437,40 +484,50 @@ func replaces() {
 			with = strings.ReplaceAll(with, `\`+string(d), "${"+string(d)+"}")
 		}
 		with = strings.ReplaceAll(with, `\&`, "${0}")
+		times := 1
 		if strings.Contains(flags, "g") {
-			return types.NewText(re.ReplaceAllString(a[0].S, with)), nil
+			times = -1
 		}
-		m := re.FindStringSubmatchIndex(a[0].S)
-		if m == nil {
+		return re.replace(env, a[0].S, with, times)
+	}
+	register("regexp_replace", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) { return replace(env, a, "") },
+		types.Text, types.Text, types.Text)
+	register("regexp_replace", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) { return replace(env, a, a[3].S) },
+		types.Text, types.Text, types.Text, types.Text)
+	pad := func(env *CallEnv, a []types.Datum, fill string, left bool) (types.Datum, error) {
+		have, n := utf8.RuneCountInString(a[0].S), int(max(a[1].I, 0))
+		if have >= n || fill == "" {
+			for i := range a[0].S {
+				if n--; n < 0 {
+					return types.NewText(a[0].S[:i]), nil
+				}
+			}
 			return a[0], nil
 		}
-		out := re.ExpandString([]byte(a[0].S[:m[0]]), with, a[0].S, m)
-		return types.NewText(string(out) + a[0].S[m[1]:]), nil
-	}
-	register("regexp_replace", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return replace(a, "") }, types.Text, types.Text, types.Text)
-	register("regexp_replace", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return replace(a, a[3].S) },
-		types.Text, types.Text, types.Text, types.Text)
-	pad := func(a []types.Datum, fill string, left bool) (types.Datum, error) {
-		r, n := []rune(a[0].S), int(max(a[1].I, 0))
-		if n > maxText {
-			return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded, "requested length too large")
+		more, letters := n-have, utf8.RuneCountInString(fill)
+		if err := env.text(len(a[0].S) + (more/letters+1)*len(fill)); err != nil {
+			return types.Null, err
 		}
-		if len(r) >= n || fill == "" {
-			return types.NewText(string(r[:min(n, len(r))])), nil
+		var b strings.Builder
+		if !left {
+			b.WriteString(a[0].S)
 		}
-		f := []rune(fill)
-		more := make([]rune, 0, n-len(r))
-		for i := 0; len(more) < n-len(r); i++ {
-			more = append(more, f[i%len(f)])
+		b.WriteString(strings.Repeat(fill, more/letters))
+		rest := more % letters
+		for _, r := range fill {
+			if rest--; rest < 0 {
+				break
+			}
+			b.WriteRune(r)
 		}
 		if left {
-			return types.NewText(string(more) + a[0].S), nil
+			b.WriteString(a[0].S)
 		}
-		return types.NewText(a[0].S + string(more)), nil
+		return types.NewText(b.String()), nil
 	}
 	for name, left := range map[string]bool{"lpad": true, "rpad": false} {
-		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return pad(a, " ", left) }, types.Text, types.Int4)
-		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return pad(a, a[2].S, left) }, types.Text, types.Int4, types.Text)
+		register(name, types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) { return pad(env, a, " ", left) }, types.Text, types.Int4)
+		register(name, types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) { return pad(env, a, a[2].S, left) }, types.Text, types.Int4, types.Text)
 	}
 }
 
@@ -480,6 +537,9 @@ func joins() {
 		for i, d := range a {
 			if !d.IsNull() {
 				b.WriteString(types.TextOf(d, env.ArgType(i), env.Types))
+				if err := env.text(b.Len()); err != nil {
+					return types.Null, err
+				}
 			}
 		}
 		return types.NewText(b.String()), nil
@@ -491,9 +551,14 @@ func joins() {
 				return types.Null, nil
 			}
 			var parts []string
+			total := 0
 			for i, d := range a[1:] {
 				if !d.IsNull() {
 					parts = append(parts, types.TextOf(d, env.ArgType(i+1), env.Types))
+					total += len(parts[len(parts)-1]) + len(a[0].S)
+					if err := env.text(total); err != nil {
+						return types.Null, err
+					}
 				}
 			}
 			return types.NewText(strings.Join(parts, a[0].S)), nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/work"
 )
 
 // Join joins two sources. The right side is read once and kept (by the hash of its keys where the condition has equalities), unless it
@@ -33,6 +34,7 @@ type Join struct {
 	unmatched int // index into rows once the left side has ended; -1 before
 	got       int64
 	buf       []byte
+	scratch   work.Scratch
 }
 
 func (j *Join) Open(env *Env) error {
@@ -64,7 +66,7 @@ func (j *Join) build() error {
 		}
 		row := slices.Clone(j.env.Row[j.RightFrom:j.RightTo])
 		n := rowSize(row) + 8
-		if err := j.env.hold(n); err != nil {
+		if err := j.env.Hold(n); err != nil {
 			return err
 		}
 		j.held += n
@@ -75,6 +77,10 @@ func (j *Join) build() error {
 				return err
 			}
 			if !null {
+				if err := j.env.Hold(int64(len(j.buf)) + 64); err != nil {
+					return err
+				}
+				j.held += int64(len(j.buf)) + 64
 				j.byKey[string(j.buf)] = append(j.byKey[string(j.buf)], len(j.rows)-1)
 			}
 		}
@@ -87,6 +93,8 @@ func (j *Join) build() error {
 
 // key hashes the keys of the current row into buf; a NULL among them matches nothing.
 func (j *Join) key(keys []Expr) (null bool, err error) {
+	around := j.env.Enter(&j.scratch)
+	defer j.env.Leave(around)
 	j.buf = j.buf[:0]
 	for _, k := range keys {
 		d, err := k.Eval(j.env)
@@ -171,12 +179,12 @@ func (j *Join) nextPartner() (bool, error) {
 			i = j.cands[i]
 		}
 		j.at++
-		if err := j.env.tick(); err != nil {
+		if err := j.env.Step(1); err != nil {
 			return false, err
 		}
 		copy(j.env.Row[j.RightFrom:j.RightTo], j.rows[i])
 		if j.On != nil {
-			d, err := j.On.Eval(j.env)
+			d, err := j.on()
 			if err != nil {
 				return false, err
 			}
@@ -199,8 +207,19 @@ func (j *Join) nextPartner() (bool, error) {
 	return false, nil
 }
 
+// on is the rest of the condition for the current pair.
+func (j *Join) on() (types.Datum, error) {
+	around := j.env.Enter(&j.scratch)
+	d, err := j.On.Eval(j.env)
+	j.env.Leave(around)
+	return d, err
+}
+
 func (j *Join) nextLateral() (bool, error) {
 	for {
+		if err := j.env.Step(1); err != nil {
+			return false, err
+		}
 		if !j.haveLeft {
 			ok, err := j.Left.Next()
 			if !ok || err != nil {
@@ -226,7 +245,7 @@ func (j *Join) nextLateral() (bool, error) {
 			continue
 		}
 		if j.On != nil {
-			d, err := j.On.Eval(j.env)
+			d, err := j.on()
 			if err != nil {
 				return false, err
 			}
@@ -244,7 +263,8 @@ func (j *Join) nulls(from, to int) { clear(j.env.Row[from:to]) }
 
 func (j *Join) free() {
 	if j.env != nil {
-		j.env.release(j.held)
+		j.env.Release(j.held)
+		j.env.Drop(&j.scratch)
 	}
 	j.held, j.rows, j.byKey, j.matched, j.built = 0, nil, nil, nil, false
 }

@@ -389,7 +389,8 @@ func (a *Array) Eval(env *Env) (types.Datum, error) {
 	if err != nil {
 		return types.Null, err
 	}
-	return types.NewArray(a.Elem, items), nil
+	d := types.NewArray(a.Elem, items)
+	return d, env.count(d)
 }
 
 func (a *Array) String() string { return "ARRAY[" + joinExprs(a.Items) + "]" }

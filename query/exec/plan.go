@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/work"
 )
 
 // Column is a column of a relation or a result.
@@ -64,6 +65,7 @@ type Filter struct {
 	env     *Env
 	rows    int64
 	removed int64
+	scratch work.Scratch
 }
 
 func (f *Filter) Open(env *Env) error {
@@ -77,8 +79,13 @@ func (f *Filter) Next() (bool, error) {
 		if !ok || err != nil {
 			return false, err
 		}
+		around := f.env.Enter(&f.scratch)
 		d, err := f.Cond.Eval(f.env)
+		f.env.Leave(around)
 		if err != nil {
+			return false, err
+		}
+		if err := f.env.Step(1); err != nil {
 			return false, err
 		}
 		if d.True() {
@@ -86,13 +93,15 @@ func (f *Filter) Next() (bool, error) {
 			return true, nil
 		}
 		f.removed++
-		if err := f.env.tick(); err != nil {
-			return false, err
-		}
 	}
 }
 
-func (f *Filter) Close() { f.Input.Close() }
+func (f *Filter) Close() {
+	f.Input.Close()
+	if f.env != nil {
+		f.env.Drop(&f.scratch)
+	}
+}
 
 // Describe puts the filter into the node below, as PostgreSQL does.
 func (f *Filter) Describe() *Description {
@@ -137,6 +146,8 @@ type Project struct {
 	env   Env
 	out   []types.Datum
 	rows  int64
+
+	scratch work.Scratch
 }
 
 func (p *Project) Open(outer *Env) error {
@@ -153,16 +164,27 @@ func (p *Project) Next() ([]types.Datum, error) {
 	if !ok {
 		return nil, io.EOF
 	}
+	around := p.env.Enter(&p.scratch)
 	for i, e := range p.Exprs {
 		if p.out[i], err = e.Eval(&p.env); err != nil {
-			return nil, err
+			break
 		}
 	}
+	p.env.Leave(around)
+	if err != nil {
+		return nil, err
+	}
 	p.rows++
-	return p.out, nil
+	return p.out, p.env.Step(1)
 }
 
-func (p *Project) Close()                 { p.Input.Close() }
+func (p *Project) Close() {
+	p.Input.Close()
+	if p.env.State != nil {
+		p.env.Drop(&p.scratch)
+	}
+}
+
 func (p *Project) Describe() *Description { return p.Input.Describe() }
 
 // Limit passes rows over and ends early.
@@ -189,7 +211,7 @@ func (l *Limit) Next() ([]types.Datum, error) {
 		}
 		if l.skipped < l.Skip {
 			l.skipped++
-			continue
+			continue // the input counts its steps
 		}
 		l.rows++
 		return row, nil
@@ -269,6 +291,8 @@ type Values struct {
 	Items [][]Expr
 	outer *Env
 	at    int
+
+	scratch work.Scratch
 }
 
 func (v *Values) Open(outer *Env) error {
@@ -281,10 +305,20 @@ func (v *Values) Next() ([]types.Datum, error) {
 		return nil, io.EOF
 	}
 	v.at++
-	return evalAll(v.outer, v.Items[v.at-1])
+	around := v.outer.Enter(&v.scratch)
+	row, err := evalAll(v.outer, v.Items[v.at-1])
+	v.outer.Leave(around)
+	if err != nil {
+		return nil, err
+	}
+	return row, v.outer.Step(1)
 }
 
-func (v *Values) Close() {}
+func (v *Values) Close() {
+	if v.outer != nil {
+		v.outer.Drop(&v.scratch)
+	}
+}
 
 func (v *Values) Describe() *Description {
 	return &Description{Node: "Values", Rows: int64(v.at), Examined: -1}
@@ -357,44 +391,70 @@ type ProjectSet struct {
 	Sets  []*SetCall // by column; nil for plain expressions
 	env   Env
 	plain []types.Datum
-	sets  [][][]types.Datum
-	at    int
-	count int
+	sets  []setRows
+	open  bool // the functions were called for the current input row
 	rows  int64
+
+	scratch work.Scratch
 }
 
 func (p *ProjectSet) Open(outer *Env) error {
 	p.env = Env{Row: make([]types.Datum, p.Width), Outer: outer, State: outer.State}
-	p.at, p.count = 0, 0
-	p.plain, p.sets = make([]types.Datum, len(p.Exprs)), make([][][]types.Datum, len(p.Exprs))
+	p.close()
+	p.plain, p.sets = make([]types.Datum, len(p.Exprs)), make([]setRows, len(p.Exprs))
 	return p.Input.Open(&p.env)
 }
 
 func (p *ProjectSet) Next() ([]types.Datum, error) {
-	for p.at >= p.count {
-		ok, err := p.Input.Next()
-		if err != nil {
+	for {
+		if !p.open {
+			ok, err := p.Input.Next()
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				return nil, io.EOF
+			}
+			around := p.env.Enter(&p.scratch)
+			err = p.unfold()
+			p.env.Leave(around)
+			if err != nil {
+				return nil, err
+			}
+			p.open = true
+		}
+		if err := p.env.Step(1); err != nil {
 			return nil, err
 		}
-		if !ok {
-			return nil, io.EOF
+		out, any := make([]types.Datum, len(p.Exprs)), false
+		for i := range out {
+			if p.Sets[i] == nil {
+				out[i] = p.plain[i]
+				continue
+			}
+			row, err := p.sets[i].next()
+			if err != nil {
+				return nil, err
+			}
+			if row != nil {
+				any = true
+				out[i] = p.Sets[i].value(row)
+			}
 		}
-		if err := p.unfold(); err != nil {
-			return nil, err
+		if any {
+			p.rows++
+			return out, nil
 		}
+		p.close()
 	}
-	out := make([]types.Datum, len(p.Exprs))
-	for i := range out {
-		switch {
-		case p.Sets[i] == nil:
-			out[i] = p.plain[i]
-		case p.at < len(p.sets[i]):
-			out[i] = p.Sets[i].value(p.sets[i][p.at])
-		}
+}
+
+// close forgets the rows of the functions for the current input row.
+func (p *ProjectSet) close() {
+	p.open = false
+	for i := range p.sets {
+		p.sets[i].free()
 	}
-	p.at++
-	p.rows++
-	return out, p.env.tick()
 }
 
 // value is what the select list shows of a row of the function.
@@ -418,7 +478,6 @@ func (c *SetCall) value(row []types.Datum) types.Datum {
 
 // unfold calls the functions for the current input row.
 func (p *ProjectSet) unfold() error {
-	p.at, p.count = 0, 0
 	for i, e := range p.Exprs {
 		s := p.Sets[i]
 		if s == nil {
@@ -438,18 +497,22 @@ func (p *ProjectSet) unfold() error {
 			oids[j] = s.Args[j].Type()
 			null = null || a.IsNull()
 		}
-		p.sets[i] = nil
 		if !null || s.Func.NullArgs {
-			if p.sets[i], err = s.Func.Rows(&p.env, oids, args); err != nil {
+			if err := p.sets[i].call(&p.env, s.Func, oids, args); err != nil {
 				return err
 			}
 		}
-		p.count = max(p.count, len(p.sets[i]))
 	}
 	return nil
 }
 
-func (p *ProjectSet) Close() { p.Input.Close() }
+func (p *ProjectSet) Close() {
+	p.Input.Close()
+	p.close()
+	if p.env.State != nil {
+		p.env.Drop(&p.scratch)
+	}
+}
 
 func (p *ProjectSet) Describe() *Description {
 	return &Description{Node: "ProjectSet", Rows: p.rows, Examined: -1, Children: []*Description{p.Input.Describe()}}

@@ -24,6 +24,7 @@ type Recursive struct {
 	next     [][]types.Datum // the rows of this round, the input of the next
 	held     int64           // of next
 	working  int64           // of the last round
+	known    int64           // of seen
 	rows     int64
 	buf      []byte
 }
@@ -45,11 +46,11 @@ func (r *Recursive) Next() ([]types.Datum, error) {
 			if len(r.next) == 0 {
 				return nil, io.EOF
 			}
-			if r.outer.work == nil {
-				r.outer.State.work = map[*WorkTable][][]types.Datum{}
+			if r.outer.rounds == nil {
+				r.outer.State.rounds = map[*WorkTable][][]types.Datum{}
 			}
-			r.outer.release(r.working)
-			r.outer.work[r.Work], r.working, r.next, r.held = r.next, r.held, nil, 0
+			r.outer.Release(r.working)
+			r.outer.rounds[r.Work], r.working, r.next, r.held = r.next, r.held, nil, 0
 			r.round = r.Step
 			if err := r.round.Open(r.outer); err != nil {
 				return nil, err
@@ -59,7 +60,7 @@ func (r *Recursive) Next() ([]types.Datum, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := r.outer.tick(); err != nil {
+		if err := r.outer.Step(1); err != nil {
 			return nil, err
 		}
 		if fresh, err := r.fresh(row); err != nil {
@@ -69,7 +70,7 @@ func (r *Recursive) Next() ([]types.Datum, error) {
 		}
 		row = slices.Clone(row)
 		n := rowSize(row)
-		if err := r.outer.hold(n); err != nil {
+		if err := r.outer.Hold(n); err != nil {
 			return nil, err
 		}
 		r.held += n
@@ -94,16 +95,21 @@ func (r *Recursive) fresh(row []types.Datum) (bool, error) {
 	if _, dup := r.seen[string(r.buf)]; dup {
 		return false, nil
 	}
+	n := int64(len(r.buf)) + 48
+	if err := r.outer.Hold(n); err != nil {
+		return false, err
+	}
+	r.known += n
 	r.seen[string(r.buf)] = struct{}{}
 	return true, nil
 }
 
 func (r *Recursive) free() {
 	if r.outer != nil {
-		r.outer.release(r.held + r.working)
-		delete(r.outer.work, r.Work)
+		r.outer.Release(r.held + r.working + r.known)
+		delete(r.outer.rounds, r.Work)
 	}
-	r.held, r.working, r.seen, r.next = 0, 0, nil, nil
+	r.held, r.working, r.known, r.seen, r.next = 0, 0, 0, nil, nil
 }
 
 // Close implements Plan.
@@ -128,7 +134,7 @@ type WorkScan struct {
 }
 
 func (w *WorkScan) Open(env *Env) error {
-	w.env, w.rows, w.at = env, env.work[w.Work], 0
+	w.env, w.rows, w.at = env, env.rounds[w.Work], 0
 	return nil
 }
 
@@ -138,7 +144,7 @@ func (w *WorkScan) Next() (bool, error) {
 	}
 	copy(w.env.Row[w.Base:w.Base+w.Width], w.rows[w.at])
 	w.at++
-	return true, w.env.tick()
+	return true, w.env.Step(1)
 }
 
 // Close implements Source.

@@ -2,10 +2,15 @@ package exec
 
 import (
 	"container/list"
+	"io"
 	"regexp"
+	"regexp/syntax"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
 )
 
 // compiled keeps the regular expressions used last: a filter asks for the same one at every row.
@@ -13,17 +18,35 @@ var compiled struct {
 	sync.Mutex
 	byText map[string]*list.Element // of *pattern
 	order  list.List                // the one used last in front
+	held   int                      // instructions of all of them
 }
 
+// pattern is a compiled regular expression.
 type pattern struct {
 	text string
 	re   *regexp.Regexp
+	size int // instructions of its program: a match takes up to so many steps for each character
+	// context says that it looks at what stands before a match: ^ or a word's boundary.
+	context bool
 }
 
-const maxCompiled = 256
+// How many patterns are kept, of how many instructions together, and how many matches a call may collect.
+const (
+	maxCompiled     = 256
+	maxInstructions = 1_000_000
+	maxMatches      = 200_000
+)
+
+// Longest patterns, and how many steps of the machine a match may take before it must be able to be cancelled, or at all.
+const (
+	maxPattern   = 64 << 10
+	manySteps    = 20_000_000
+	maxSteps     = 2_000_000_000
+	stepsPerStep = 64 // of the machine in one of the statement's
+)
 
 // compile compiles a pattern in Go's syntax, by way of the cache. leftmostLongest is POSIX' rule of matching.
-func compile(text string, longest bool) (*regexp.Regexp, error) {
+func compile(st *State, text string, longest bool) (*pattern, error) {
 	key := text
 	if longest {
 		key = "L" + text
@@ -31,18 +54,26 @@ func compile(text string, longest bool) (*regexp.Regexp, error) {
 	compiled.Lock()
 	if e := compiled.byText[key]; e != nil {
 		compiled.order.MoveToFront(e)
-		re := e.Value.(*pattern).re
+		p := e.Value.(*pattern)
 		compiled.Unlock()
-		return re, nil
+		return p, nil
 	}
 	compiled.Unlock()
+	if len(text) > maxPattern {
+		return nil, sqlstate.New(sqlstate.InvalidRegularExpression, "invalid regular expression: longer than %d bytes", maxPattern)
+	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, &sqlstate.Error{Code: sqlstate.InvalidRegularExpression, Message: "invalid regular expression: " + err.Error(),
+		return nil, &sqlstate.Error{Code: sqlstate.InvalidRegularExpression, Message: "invalid regular expression: " + types.Truncate(err.Error(), 200),
 			Hint: "Back references and lookaround are not supported.", Err: err}
 	}
 	if longest {
 		re.Longest()
+	}
+	p := &pattern{text: key, re: re}
+	p.size, p.context = measure(text)
+	if err := st.Step(p.size); err != nil {
+		return nil, err
 	}
 	compiled.Lock()
 	defer compiled.Unlock()
@@ -50,11 +81,159 @@ func compile(text string, longest bool) (*regexp.Regexp, error) {
 		compiled.byText = map[string]*list.Element{}
 	}
 	if compiled.byText[key] == nil {
-		compiled.byText[key] = compiled.order.PushFront(&pattern{key, re})
-		if compiled.order.Len() > maxCompiled {
-			last := compiled.order.Back()
-			delete(compiled.byText, compiled.order.Remove(last).(*pattern).text)
+		compiled.byText[key] = compiled.order.PushFront(p)
+		compiled.held += p.size
+		for compiled.order.Len() > maxCompiled || compiled.held > maxInstructions && compiled.order.Len() > 1 {
+			last := compiled.order.Remove(compiled.order.Back()).(*pattern)
+			delete(compiled.byText, last.text)
+			compiled.held -= last.size
 		}
 	}
-	return re, nil
+	return p, nil
+}
+
+// measure counts the instructions of a pattern that compiles.
+func measure(text string) (size int, context bool) {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return 1, true
+	}
+	prog, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return 1, true
+	}
+	for i := range prog.Inst {
+		if prog.Inst[i].Op == syntax.InstEmptyWidth {
+			context = true
+		}
+	}
+	return len(prog.Inst), context
+}
+
+// match says whether p matches somewhere in s. Matches that may take long can be cancelled.
+func (p *pattern) match(st *State, s string) (bool, error) {
+	if err := st.Step(1 + len(s)/stepsPerStep); err != nil {
+		return false, err
+	}
+	if len(s)*p.size < manySteps {
+		return p.re.MatchString(s), nil
+	}
+	r := &stepReader{st: st, text: strings.NewReader(s), size: p.size}
+	found := p.re.MatchReader(r)
+	return found && r.err == nil, r.err
+}
+
+// stepReader gives a text to the machine, and ends it early when the statement has ended.
+type stepReader struct {
+	st   *State
+	text *strings.Reader
+	size int
+	err  error
+}
+
+// ReadRune implements io.RuneReader.
+func (r *stepReader) ReadRune() (rune, int, error) {
+	if r.err = r.st.Step(1 + r.size/stepsPerStep); r.err != nil {
+		return 0, 0, io.EOF
+	}
+	return r.text.ReadRune()
+}
+
+// affordable refuses what could take minutes and cannot be cancelled.
+func (p *pattern) affordable(st *State, s string) error {
+	if len(s)*p.size > maxSteps {
+		return sqlstate.New(sqlstate.StatementTooComplex, "the regular expression is too complex for a text of %d bytes", len(s))
+	}
+	return st.Step(1 + len(s)*p.size/stepsPerStep/256)
+}
+
+// each calls f for the first matches in s, at most times of them when that is not negative, in turn. Where the pattern does not look back
+// they are found one by one, so that their number needs no memory.
+func (p *pattern) each(st *State, s string, times int, f func(match []int) error) error {
+	if p.context {
+		n := times
+		if n < 0 || n > maxMatches {
+			n = maxMatches + 1
+		}
+		all := p.re.FindAllStringSubmatchIndex(s, n)
+		if len(all) > maxMatches {
+			return sqlstate.New(sqlstate.ProgramLimitExceeded, "the regular expression has more than %d matches", maxMatches)
+		}
+		for _, m := range all {
+			if err := f(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	// As FindAll: an empty match right behind another match is none.
+	for at, end := 0, -1; times != 0 && at <= len(s); {
+		m := p.re.FindStringSubmatchIndex(s[at:])
+		if m == nil {
+			return nil
+		}
+		for i := range m {
+			if m[i] >= 0 {
+				m[i] += at
+			}
+		}
+		if err := st.Step(1 + (m[1]-at)/stepsPerStep); err != nil {
+			return err
+		}
+		if m[1] > m[0] || m[0] != end {
+			if err := f(m); err != nil {
+				return err
+			}
+			times--
+		}
+		if end = m[1]; m[1] > m[0] {
+			at = m[1]
+			continue
+		}
+		_, width := utf8.DecodeRuneInString(s[m[1]:])
+		at = m[1] + max(width, 1)
+	}
+	return nil
+}
+
+// replace puts with, in the syntax of Expand, in the place of matches.
+func (p *pattern) replace(env *CallEnv, s, with string, times int) (types.Datum, error) {
+	var out []byte
+	done := 0
+	err := p.each(env.State, s, times, func(m []int) error {
+		out = append(out, s[done:m[0]]...)
+		out = p.re.ExpandString(out, with, s, m)
+		done = m[1]
+		return env.text(len(out))
+	})
+	if err != nil {
+		return types.Null, err
+	}
+	if done == 0 && out == nil {
+		return types.NewText(s), nil
+	}
+	return types.NewText(string(append(out, s[done:]...))), nil
+}
+
+// split cuts s at the matches, as regexp.Split does.
+func (p *pattern) split(env *Env, s string) ([][]types.Datum, error) {
+	var rows [][]types.Datum
+	done := 0
+	add := func(part string) { rows = append(rows, []types.Datum{types.NewText(part)}) }
+	err := p.each(env.State, s, -1, func(m []int) error {
+		if m[1] == 0 {
+			return nil // an empty match in front
+		}
+		if m[0] == len(s) && m[0] == m[1] {
+			return nil // or at the end
+		}
+		add(s[done:m[0]])
+		done = m[1]
+		return env.fits(int64(len(rows)) * (datumSize + 40))
+	})
+	if err != nil {
+		return nil, err
+	}
+	add(s[done:])
+	return rows, nil
 }

@@ -115,6 +115,9 @@ func (s *Scan) Next() (bool, error) {
 			continue
 		}
 		s.examined++
+		if err := s.env.Step(1 + (len(s.row.Doc)+len(s.row.Value))>>9); err != nil {
+			return false, err
+		}
 		use, end, err := s.within(&s.Accesses[s.at])
 		if err != nil {
 			return false, err

@@ -46,6 +46,18 @@ func compareRows(a, b []types.Datum, keys []SortKey, fail *error) int {
 	return 0
 }
 
+// compareRows is compareRows that counts its steps. Once it has failed everything is equal, so that a sort ends soon.
+func (s *State) compareRows(a, b []types.Datum, keys []SortKey, fail *error) int {
+	if *fail != nil {
+		return 0
+	}
+	if err := s.Step(1); err != nil {
+		*fail = err
+		return 0
+	}
+	return compareRows(a, b, keys, fail)
+}
+
 // Sort orders the rows of a plan. With a bound it keeps only so many, so that ORDER BY ... LIMIT n of any size of input holds n rows.
 type Sort struct {
 	Input Plan
@@ -77,13 +89,13 @@ func (s *Sort) Open(outer *Env) error {
 
 func (s *Sort) reset() {
 	if s.st != nil {
-		s.st.release(s.held)
+		s.st.Release(s.held)
 	}
 	s.rows, s.held, s.at, s.done, s.err = nil, 0, 0, false, nil
 }
 
 func (s *Sort) compare(a, b sorted) int {
-	if c := compareRows(a.row, b.row, s.Keys, &s.err); c != 0 {
+	if c := s.st.compareRows(a.row, b.row, s.Keys, &s.err); c != 0 {
 		return c
 	}
 	if a.n < b.n {
@@ -124,7 +136,7 @@ func (s *Sort) fill() error {
 		size := rowSize(row)
 		if full {
 			gone := rowSize(s.rows[0].row)
-			s.st.release(gone)
+			s.st.Release(gone)
 			s.held -= gone
 			s.rows[0] = it
 			heap.Fix((*topRows)(s), 0)
@@ -134,7 +146,7 @@ func (s *Sort) fill() error {
 				heap.Fix((*topRows)(s), len(s.rows)-1)
 			}
 		}
-		if err := s.st.hold(size); err != nil {
+		if err := s.st.Hold(size); err != nil {
 			return err
 		}
 		s.held += size
@@ -190,7 +202,7 @@ func (u *Unique) Open(outer *Env) error {
 
 func (u *Unique) free() {
 	if u.st != nil {
-		u.st.release(u.held)
+		u.st.Release(u.held)
 	}
 	u.held, u.seen = 0, nil
 }
@@ -215,11 +227,14 @@ func (u *Unique) Next() ([]types.Datum, error) {
 				}
 			}
 		}
+		if err := u.st.Step(1); err != nil {
+			return nil, err
+		}
 		if _, dup := u.seen[string(u.buf)]; dup {
 			continue
 		}
 		n := int64(len(u.buf)) + 48
-		if err := u.st.hold(n); err != nil {
+		if err := u.st.Hold(n); err != nil {
 			return nil, err
 		}
 		u.held += n

@@ -91,14 +91,14 @@ func (q *Subquery) run(env *Env, st *subState) error {
 			}
 		}
 		n := row[0].Size()
-		if err := env.hold(n); err != nil {
+		if err := env.Hold(n); err != nil {
 			return err
 		}
 		held += n
 		st.rows = append(st.rows, row[0])
 	}
 	if q.Correlated {
-		env.release(held)
+		env.Release(held)
 	}
 	switch q.Kind {
 	case "exists":

@@ -1,8 +1,8 @@
 package exec
 
 import (
-	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/work"
 )
 
 // Relation is a relation whose rows are made, not read from the store: those of the catalogue and of schema divan. They are small, so
@@ -39,7 +39,7 @@ func (v *Virtual) Open(env *Env) error {
 		for _, r := range rows {
 			size += rowSize(r)
 		}
-		if err := env.hold(size); err != nil {
+		if err := env.Hold(size); err != nil {
 			return err
 		}
 		if env.virtual == nil {
@@ -55,7 +55,7 @@ func (v *Virtual) Next() (bool, error) {
 	if v.at >= len(v.rows) {
 		return false, nil
 	}
-	if err := v.env.tick(); err != nil {
+	if err := v.env.Step(1); err != nil {
 		return false, err
 	}
 	copy(v.env.Row[v.Base:], v.rows[v.at])
@@ -78,11 +78,60 @@ type TableFunc struct {
 	Variadic bool
 	NullArgs bool
 	Columns  func(args []types.OID) []Column
-	Rows     func(env *Env, argTypes []types.OID, args []types.Datum) ([][]types.Datum, error)
+	// Rows makes all rows. Stream instead makes one at a time, and nil at the end.
+	Rows   func(env *Env, argTypes []types.OID, args []types.Datum) ([][]types.Datum, error)
+	Stream func(args []types.Datum) (func() []types.Datum, error)
 }
 
-// maxFunctionRows bounds what a function in FROM may make.
-const maxFunctionRows = 1_000_000
+// setRows are the rows of one call of a TableFunc.
+type setRows struct {
+	env    *Env
+	stream func() []types.Datum
+	rows   [][]types.Datum
+	held   int64
+	at     int
+}
+
+func (s *setRows) call(env *Env, f *TableFunc, oids []types.OID, args []types.Datum) (err error) {
+	s.env = env
+	if f.Stream != nil {
+		s.stream, err = f.Stream(args)
+		return err
+	}
+	if s.rows, err = f.Rows(env, oids, args); err != nil {
+		return err
+	}
+	var n int64
+	for _, row := range s.rows {
+		n += rowSize(row)
+	}
+	if err := env.Hold(n); err != nil {
+		return err
+	}
+	s.held = n
+	return nil
+}
+
+// next returns a row, nil at the end.
+func (s *setRows) next() ([]types.Datum, error) {
+	if s.stream != nil {
+		row := s.stream()
+		s.at++
+		return row, nil
+	}
+	if s.at >= len(s.rows) {
+		return nil, nil
+	}
+	s.at++
+	return s.rows[s.at-1], nil
+}
+
+func (s *setRows) free() {
+	if s.env != nil {
+		s.env.Release(s.held)
+	}
+	*s = setRows{}
+}
 
 // FuncScan scans a TableFunc, or a plain function as one row of one column.
 type FuncScan struct {
@@ -94,17 +143,22 @@ type FuncScan struct {
 	Width      int // without ordinality
 	Ordinality bool
 	env        *Env
-	rows       [][]types.Datum
+	set        setRows
 	at         int
+
+	scratch work.Scratch
 }
 
 func (f *FuncScan) Open(env *Env) error {
-	f.env, f.at, f.rows = env, 0, nil
+	f.set.free()
+	f.env, f.at = env, 0
 	// The arguments see the FROM items before this one: functions are lateral by nature. They were bound one level inside.
 	inner := &Env{Outer: env, State: env.State}
+	around := env.Enter(&f.scratch)
+	defer env.Leave(around)
 	if f.Scalar != nil {
 		d, err := f.Scalar.Eval(inner)
-		f.rows = [][]types.Datum{{d}}
+		f.set.rows = [][]types.Datum{{d}}
 		return err
 	}
 	args, err := evalAll(inner, f.Args)
@@ -118,23 +172,18 @@ func (f *FuncScan) Open(env *Env) error {
 			return nil
 		}
 	}
-	if f.rows, err = f.Func.Rows(inner, oids, args); err != nil {
-		return err
-	}
-	if len(f.rows) > maxFunctionRows {
-		return sqlstate.New(sqlstate.ProgramLimitExceeded, "function %s returned more than %d rows", f.Name, maxFunctionRows)
-	}
-	return nil
+	return f.set.call(inner, f.Func, oids, args)
 }
 
 func (f *FuncScan) Next() (bool, error) {
-	if f.at >= len(f.rows) {
-		return false, nil
-	}
-	if err := f.env.tick(); err != nil {
+	row, err := f.set.next()
+	if row == nil || err != nil {
 		return false, err
 	}
-	copy(f.env.Row[f.Base:f.Base+f.Width], f.rows[f.at])
+	if err := f.env.Step(1); err != nil {
+		return false, err
+	}
+	copy(f.env.Row[f.Base:f.Base+f.Width], row)
 	f.at++
 	if f.Ordinality {
 		f.env.Row[f.Base+f.Width] = types.NewInt(int64(f.at))
@@ -142,7 +191,12 @@ func (f *FuncScan) Next() (bool, error) {
 	return true, nil
 }
 
-func (f *FuncScan) Close() {}
+func (f *FuncScan) Close() {
+	f.set.free()
+	if f.env != nil {
+		f.env.Drop(&f.scratch)
+	}
+}
 
 func (f *FuncScan) Describe() *Description {
 	return &Description{Node: "Function Scan on " + f.Name, Rows: int64(f.at), Examined: -1}

@@ -98,6 +98,18 @@ func RewriteChildren(e Expr, f func(Expr) Expr) Expr {
 			c.X = x
 			return &c
 		}
+	case *Let:
+		if x, body := f(n.X), f(n.Body); x != n.X || body != n.Body {
+			return &Let{x, body}
+		}
+	case *RowCompare:
+		x, changed := rewriteList(n.X, f)
+		y, also := rewriteList(n.Y, f)
+		if changed || also {
+			c := *n
+			c.X, c.Y = x, y
+			return &c
+		}
 	}
 	return e
 }
@@ -159,8 +171,17 @@ func Key(e Expr) string {
 func Fold(e Expr, env *Env) Expr {
 	return Rewrite(e, func(x Expr) Expr {
 		switch n := x.(type) {
-		case *Const, *Col, *Subquery, *RowExpr, *Collate:
+		case *Const, *Col, *Subquery, *RowExpr, *Collate, *It:
 			return x
+		case *Let:
+			if c, ok := n.X.(*Const); ok {
+				return Fold(substitute(n.Body, c, 0), env)
+			}
+			return x
+		case *RowCompare:
+			if !constants(n.X) || !constants(n.Y) {
+				return x
+			}
 		case *Array:
 			if !constants(n.Items) {
 				return x

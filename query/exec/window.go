@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/work"
 )
 
 // WindowFuncs are the window functions that are not aggregates, with their types.
@@ -30,6 +31,10 @@ type Window struct {
 	held  int64
 	at    int
 	done  bool
+	// results is what the results of the call being computed hold.
+	results int64
+
+	scratch work.Scratch
 }
 
 func (w *Window) Open(env *Env) error {
@@ -64,7 +69,7 @@ func (w *Window) fill() error {
 		}
 		row := append(slices.Clone(w.env.Row[:w.Width]), make([]types.Datum, len(w.Calls))...)
 		n := rowSize(row)
-		if err := w.env.hold(n); err != nil {
+		if err := w.env.Hold(n); err != nil {
 			return err
 		}
 		w.held += n
@@ -86,6 +91,10 @@ type placed struct {
 
 // compute sorts the rows by partition and order, and walks each partition.
 func (w *Window) compute(c *WindowCall, at int) error {
+	// The sort keys and the aggregate live as long as this call.
+	before := w.env.Used()
+	defer func() { w.env.Release(w.env.Used() - before - w.results) }()
+	w.results = 0
 	all := make([]placed, len(w.rows))
 	var keys []SortKey
 	for i := range c.Partition {
@@ -101,13 +110,19 @@ func (w *Window) compute(c *WindowCall, at int) error {
 	for i, row := range w.rows {
 		copy(w.env.Row, row)
 		values, err := evalAll(w.env, append(slices.Clone(c.Partition), c.Order...))
+		if err == nil {
+			err = w.env.Hold(rowSize(values) + 48)
+		}
+		if err == nil {
+			err = w.env.Step(1)
+		}
 		if err != nil {
 			return err
 		}
 		all[i] = placed{row, values}
 	}
 	var fail error
-	slices.SortStableFunc(all, func(a, b placed) int { return compareRows(a.keys, b.keys, keys, &fail) })
+	slices.SortStableFunc(all, func(a, b placed) int { return w.env.compareRows(a.keys, b.keys, keys, &fail) })
 	if fail != nil {
 		return fail
 	}
@@ -121,6 +136,7 @@ func (w *Window) compute(c *WindowCall, at int) error {
 		}
 		start = end
 	}
+	w.held += w.results
 	return fail
 }
 
@@ -164,6 +180,14 @@ func (w *Window) walk(c *WindowCall, at int, rows []placed, keys []SortKey, fail
 				if d, err = acc.Result(w.env); err != nil {
 					return err
 				}
+				n := 64 + int64(len(d.S)) // arrays share their items
+				if err := w.env.Hold(n); err != nil {
+					return err
+				}
+				w.results += n
+			}
+			if err := w.env.Step(1); err != nil {
+				return err
 			}
 			rows[i].row[at] = d
 		}
@@ -174,6 +198,8 @@ func (w *Window) walk(c *WindowCall, at int, rows []placed, keys []SortKey, fail
 
 func (w *Window) feed(c *WindowCall, acc Accumulator, row []types.Datum) error {
 	copy(w.env.Row, row)
+	around := w.env.Enter(&w.scratch)
+	defer w.env.Leave(around)
 	if c.Agg.Filter != nil {
 		d, err := c.Agg.Filter.Eval(w.env)
 		if err != nil || !d.True() {
@@ -194,7 +220,8 @@ func (w *Window) feed(c *WindowCall, acc Accumulator, row []types.Datum) error {
 
 func (w *Window) free() {
 	if w.env != nil {
-		w.env.release(w.held)
+		w.env.Release(w.held)
+		w.env.Drop(&w.scratch)
 	}
 	w.held, w.rows = 0, nil
 }

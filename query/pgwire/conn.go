@@ -74,6 +74,7 @@ func (c *conn) run() {
 		c.linger()
 		return
 	}
+	c.in.grow = c.session.Grow
 	c.ready()
 	for c.step() {
 	}
@@ -93,7 +94,17 @@ func (c *conn) step() bool {
 		if typ == 'X' {
 			return false
 		}
+		defer c.giveBack()
 		return c.handle(typ, body)
+	}
+	c.giveBack()
+	var room *errNoRoom
+	if errors.As(err, &room) {
+		if typ == 'd' || typ == 'c' || typ == 'f' || c.discard && typ != 'S' {
+			return true
+		}
+		c.refuse(typ, sqlstate.From(room.err))
+		return true
 	}
 	var long *errTooLong
 	var frame *errFraming
@@ -110,6 +121,14 @@ func (c *conn) step() bool {
 		c.log.Debug("sql connection lost", "err", err)
 	}
 	return false
+}
+
+// giveBack returns the memory of the last message.
+func (c *conn) giveBack() {
+	if c.in.held > 0 {
+		c.session.Shrink(c.in.held)
+		c.in.held = 0
+	}
 }
 
 // handle runs one message; a panic in it is an error of that message.

@@ -46,7 +46,7 @@ func (c *conn) query(ctx context.Context, body []byte) error {
 	if err := m.Decode(body); err != nil {
 		return protocolError('Q', err)
 	}
-	pieces, err := c.session.Split(m.String)
+	pieces, err := c.session.Split(ctx, m.String)
 	if err != nil {
 		return err
 	}
@@ -54,6 +54,9 @@ func (c *conn) query(ctx context.Context, body []byte) error {
 		c.send(&pgproto3.EmptyQueryResponse{})
 	}
 	for _, piece := range pieces {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err := c.simple(ctx, piece); err != nil {
 			return err
 		}

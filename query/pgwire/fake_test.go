@@ -56,9 +56,11 @@ func (s *fakeSession) Sync(context.Context) {
 		clear(s.portals)
 	}
 }
-func (s *fakeSession) Close() { s.f.closed.Add(1) }
+func (s *fakeSession) Grow(int64) error { return nil }
+func (s *fakeSession) Shrink(int64)     {}
+func (s *fakeSession) Close()           { s.f.closed.Add(1) }
 
-func (s *fakeSession) Split(query string) ([]pgwire.Piece, error) {
+func (s *fakeSession) Split(_ context.Context, query string) ([]pgwire.Piece, error) {
 	var out []pgwire.Piece
 	for _, p := range strings.Split(query, ";") {
 		if p = strings.TrimSpace(p); p != "" {

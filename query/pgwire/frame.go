@@ -36,7 +36,22 @@ func (e *errFraming) Error() string { return e.what }
 type frames struct {
 	r   *bufio.Reader
 	buf []byte // reused between messages that are decoded by copying
+	// grow takes memory for messages that are longer than freeMessage; nil takes none. held is what the last message has of it.
+	grow func(n int64) error
+	held int64
 }
+
+// freeMessage is up to which length messages are not counted.
+const freeMessage = 64 << 10
+
+// errNoRoom is the error of a message for which there was no memory, and which has been read past.
+type errNoRoom struct {
+	typ byte
+	err error
+}
+
+func (e *errNoRoom) Error() string { return e.err.Error() }
+func (e *errNoRoom) Unwrap() error { return e.err }
 
 // next reads one message. The body is valid until the next call, but for Bind, whose parameters pgproto3 keeps as slices of it: that
 // body belongs to the caller. It never allocates much more than what has arrived.
@@ -66,6 +81,15 @@ func (f *frames) next(limit int) (typ byte, body []byte, err error) {
 	for len(buf) < size {
 		const step = 64 << 10
 		n := min(size-len(buf), max(step, len(buf)))
+		if f.grow != nil && size > freeMessage {
+			if err := f.grow(int64(n)); err != nil {
+				if _, err := io.CopyN(io.Discard, f.r, int64(size-len(buf))); err != nil {
+					return typ, nil, err
+				}
+				return typ, nil, &errNoRoom{typ, err}
+			}
+			f.held += int64(n)
+		}
 		if cap(buf)-len(buf) < n {
 			buf = append(make([]byte, 0, len(buf)+n), buf...)
 		}
@@ -148,6 +172,14 @@ func (o *outbox) send(msg pgproto3.BackendMessage) error {
 func (o *outbox) write(p []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if len(p) >= flushBytes {
+		// A long row is not copied.
+		if err := o.flushLocked(); err != nil {
+			return err
+		}
+		_, o.mu.err = o.nc.Write(p)
+		return o.mu.err
+	}
 	o.mu.buf = append(o.mu.buf, p...)
 	return o.added()
 }

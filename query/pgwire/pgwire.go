@@ -91,9 +91,12 @@ type Session interface {
 	Sync(ctx context.Context)
 	// Close ends the session. It is called exactly once, also after a panic.
 	Close()
+	// Grow counts n more bytes of memory for a message, or fails; Shrink gives them back.
+	Grow(n int64) error
+	Shrink(n int64)
 
 	// Split cuts the text of a simple query into its statements. An empty slice is an empty query.
-	Split(query string) ([]Piece, error)
+	Split(ctx context.Context, query string) ([]Piece, error)
 	// Simple prepares one statement of a simple query for running, in text format. The caller closes the portal.
 	Simple(ctx context.Context, p Piece) (Portal, error)
 

@@ -173,6 +173,8 @@ type cte struct {
 	name    string
 	columns []string
 	sel     *selectStmt
+	// materialize is "always" for MATERIALIZED, "never" for NOT MATERIALIZED, else "".
+	materialize string
 }
 
 type fromItem interface{ offset() int }

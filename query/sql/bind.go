@@ -7,6 +7,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/work"
 )
 
 // Resolver is what binding and planning ask about names. It is one session's, at one moment.
@@ -37,13 +38,15 @@ type Bound struct {
 
 // boundQuery is one SELECT, or a UNION of two.
 type boundQuery struct {
-	from   boundFrom
-	width  int // of the row buffer
-	where  []exec.Expr
-	keys   []exec.Expr // GROUP BY
-	aggs   []exec.AggCall
-	group  bool
-	having []exec.Expr
+	from  boundFrom
+	width int // of the row buffer
+	where []exec.Expr
+	keys  []exec.Expr // GROUP BY
+	aggs  []exec.AggCall
+	// aggKeys finds an aggregate that computes the same.
+	aggKeys map[string]int
+	group   bool
+	having  []exec.Expr
 	// windows come after grouping: their results stand behind its columns.
 	windows []exec.WindowCall
 	// targets are the select list and behind it what only ORDER BY needs; keep is how many are the select list.
@@ -58,6 +61,7 @@ type boundQuery struct {
 	limit      exec.Expr
 	skip       exec.Expr
 
+	ctes        []*boundCTE   // of its WITH list
 	values      [][]exec.Expr // of VALUES, by row
 	left, right *boundQuery   // of a UNION
 	unionAll    bool
@@ -70,20 +74,27 @@ type boundQuery struct {
 
 // binder resolves one statement.
 type binder struct {
-	ctx        context.Context
+	work       *work.Work
 	r          Resolver
-	params     []types.OID // 0 while unknown
-	paramNodes []*exec.Param
-	literals   map[*exec.Const]int // where they stand
+	params     []types.OID           // 0 while unknown
+	paramNodes map[int][]*exec.Param // by index
+	literals   map[*exec.Const]int   // where they stand
 	columns    map[*exec.Col]int
 	db         exec.Database
 	opened     bool
 	depth      int
+	// volatile counts calls of volatile functions, steps the steps of recursive queries around.
+	volatile, steps int
+}
+
+func newBinder(w *work.Work, r Resolver, given []types.OID) *binder {
+	return &binder{work: w, r: r, params: slices.Clone(given), paramNodes: map[int][]*exec.Param{}, literals: map[*exec.Const]int{},
+		columns: map[*exec.Col]int{}}
 }
 
 // Bind resolves a query. given are the parameter types that the client declared, 0 for open ones.
-func (q *Query) Bind(ctx context.Context, r Resolver, given []types.OID) (*Bound, error) {
-	b := &binder{ctx: ctx, r: r, params: slices.Clone(given), literals: map[*exec.Const]int{}, columns: map[*exec.Col]int{}}
+func (q *Query) Bind(w *work.Work, r Resolver, given []types.OID) (*Bound, error) {
+	b := newBinder(w, r, given)
 	for i, t := range b.params {
 		if t == types.Unknown {
 			b.params[i] = 0
@@ -119,6 +130,7 @@ type scope struct {
 	seen int
 }
 
+// boundCTE is a WITH query. It is bound once, before what it stands in.
 type boundCTE struct {
 	sel     *selectStmt
 	columns []string
@@ -128,6 +140,28 @@ type boundCTE struct {
 	recursive bool
 	work      *exec.WorkTable
 	result    []exec.Column
+
+	query  *boundQuery
+	handle *exec.CTE
+	// materialize is what was asked for, volatile that it calls a function that gives something else every time, and inStep that it is a part
+	// of a recursive query's step, so that its rows are good for one round.
+	materialize      string
+	volatile, inStep bool
+	// refs counts where it is named, deep those below the level of its WITH.
+	refs, deep int
+}
+
+// computedOnce says whether the rows of c are kept, or c is a sub-query wherever it is named. The rules are PostgreSQL's (inline_cte in
+// subselect.c), but that a recursive query that is named once, on the level of its WITH, needs no memory for its rows. A query that looks at
+// rows around its WITH can be computed there only.
+func (c *boundCTE) computedOnce() bool {
+	switch {
+	case c.refs == 0:
+		return false
+	case c.materialize == "always", c.volatile, (c.recursive || c.query.correlated) && c.deep > 0:
+		return true
+	}
+	return c.refs > 1 && (c.materialize != "never" || c.recursive)
 }
 
 // relation is an item of FROM with its columns.
@@ -153,7 +187,17 @@ type relColumn struct {
 	collation *types.Collation
 }
 
+// nodeSize is about what a bound node and what was written for it take of memory, in bytes.
+const nodeSize = 160
+
+// enter begins a node: it counts the depth, the memory and the time. Whoever enters leaves by taking one from depth.
 func (b *binder) enter(off int) error {
+	if err := b.work.Spend(1); err != nil {
+		return sqlstate.Locate(err, off)
+	}
+	if err := b.work.Hold(nodeSize); err != nil {
+		return err
+	}
 	if b.depth++; b.depth > maxDepth {
 		return sqlstate.New(sqlstate.StatementTooComplex, "statement is nested too deeply").At(off)
 	}
@@ -168,14 +212,8 @@ func (b *binder) query(s *selectStmt, parent *scope) (*boundQuery, error) {
 	defer func() { b.depth-- }()
 	sc := &scope{parent: parent, query: &boundQuery{}}
 	if len(s.with) > 0 {
-		sc.ctes = map[string]*boundCTE{}
-		for i := range s.with {
-			c := &s.with[i]
-			inner := &scope{parent: parent, ctes: map[string]*boundCTE{}}
-			for k, v := range sc.ctes {
-				inner.ctes[k] = v
-			}
-			sc.ctes[c.name] = &boundCTE{sel: c.sel, columns: c.columns, scope: inner, name: c.name, recursive: s.recursive && c.sel.left != nil}
+		if err := b.with(s, sc); err != nil {
+			return nil, err
 		}
 	}
 	switch {
@@ -185,6 +223,31 @@ func (b *binder) query(s *selectStmt, parent *scope) (*boundQuery, error) {
 		return b.values(s, sc)
 	}
 	return b.sel(s, sc)
+}
+
+// with binds the WITH list of a query. Each item sees those before it: their scopes are a chain, as a map for each would take quadratic room.
+func (b *binder) with(s *selectStmt, sc *scope) error {
+	sc.ctes = make(map[string]*boundCTE, len(s.with))
+	before := &scope{parent: sc.parent}
+	for i := range s.with {
+		c := &s.with[i]
+		if sc.ctes[c.name] != nil {
+			return sqlstate.New(sqlstate.DuplicateAlias, "WITH query name %q specified more than once", c.name).At(c.offset())
+		}
+		bound := &boundCTE{sel: c.sel, columns: c.columns, scope: before, name: c.name, recursive: s.recursive && c.sel.left != nil,
+			materialize: c.materialize, handle: &exec.CTE{Name: c.name}, inStep: b.steps > 0}
+		volatile := b.volatile
+		var err error
+		if bound.query, err = b.cteQuery(bound); err != nil {
+			return err
+		}
+		bound.volatile = b.volatile > volatile
+		sc.query.correlated = sc.query.correlated || bound.query.correlated || bound.inStep
+		sc.ctes[c.name] = bound
+		before = &scope{parent: before, ctes: map[string]*boundCTE{c.name: bound}}
+		sc.query.ctes = append(sc.query.ctes, bound)
+	}
+	return nil
 }
 
 func (b *binder) sel(s *selectStmt, sc *scope) (*boundQuery, error) {

@@ -72,15 +72,19 @@ func (b *binder) nullIf(n *call, sc *scope) (exec.Expr, error) {
 			return nil, err
 		}
 	}
-	eq, err := b.compare("=", args[0], args[1], n.offset())
+	x, wrap, err := b.once(args[0], n.offset())
+	if err != nil {
+		return nil, err
+	}
+	eq, err := b.compare("=", x, args[1], n.offset())
 	if err != nil {
 		return nil, err
 	}
 	if hasLocale(args[1]) {
 		return nil, unsupportedCollation(n.offset(), "the second argument of NULLIF")
 	}
-	t := args[0].Type()
-	return &exec.Case{Whens: []exec.When{{Cond: eq, Result: exec.NullOf(t)}}, Else: args[0], Typ: t}, nil
+	t := x.Type()
+	return wrap(&exec.Case{Whens: []exec.When{{Cond: eq, Result: exec.NullOf(t)}}, Else: x, Typ: t}), nil
 }
 
 // callWith finds the function for bound arguments. A function that returns rows is allowed in a select list only.
@@ -108,6 +112,9 @@ func (b *binder) callWith(n *call, args []exec.Expr, sc *scope) (exec.Expr, erro
 		}
 		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", what).At(n.offset()).
 			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
+	}
+	if fn.Volatile {
+		b.volatile++
 	}
 	if name != "pg_typeof" { // which wants to know what is still open
 		if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, n.offset()); err != nil {
@@ -496,7 +503,10 @@ func (b *binder) compareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr,
 		}
 		return &exec.Logic{Op: word, Args: parts}, nil
 	}
-	// a < c or (a = c and (b < d or ...))
+	if !repeatable(l) || !repeatable(r) {
+		return b.rowCompare(op, l, r, off)
+	}
+	// a < c or (a = c and (b < d or ...)), of which key ranges are made.
 	last := len(l.Items) - 1
 	e, err := b.compare(op, l.Items[last], r.Items[last], off)
 	for i := last - 1; i >= 0 && err == nil; i-- {
@@ -510,4 +520,23 @@ func (b *binder) compareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr,
 		e = &exec.Logic{Op: "or", Args: []exec.Expr{strict, &exec.Logic{Op: "and", Args: []exec.Expr{equal, e}}}}
 	}
 	return e, err
+}
+
+// rowCompare is compareRows for fields that are computed once.
+func (b *binder) rowCompare(op string, l, r *exec.RowExpr, off int) (exec.Expr, error) {
+	out := &exec.RowCompare{Op: op}
+	for i := range l.Items {
+		x, y, err := b.comparable(op, l.Items[i], r.Items[i], off)
+		if err != nil {
+			return nil, err
+		}
+		coll, err := comparisonCollation(op[:1], off, x, y)
+		if err != nil {
+			return nil, err
+		}
+		out.X, out.Y = append(out.X, withoutCollate(x)), append(out.Y, withoutCollate(y))
+		out.Decide, out.Equal = append(out.Decide, exec.CollatedComparison(op[:1], coll)), append(out.Equal, exec.CollatedComparison("=", nil))
+		out.Last = exec.CollatedComparison(op, coll)
+	}
+	return out, nil
 }

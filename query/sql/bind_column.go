@@ -57,8 +57,14 @@ func (b *binder) columnIn(n *column, s *scope) (exec.Expr, error) {
 		visible = visible[:s.seen]
 	}
 	for _, r := range visible {
+		if err := b.work.Spend(1); err != nil {
+			return nil, err
+		}
 		if len(n.parts) > 1 && !r.matches(n.parts[:len(n.parts)-1], b.r.DatabaseName()) {
 			continue
+		}
+		if err := b.work.Spend(len(r.cols) / 4); err != nil {
+			return nil, err
 		}
 		for i := range r.cols {
 			c := &r.cols[i]

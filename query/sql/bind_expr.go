@@ -133,6 +133,39 @@ func (b *binder) param(n *param) (exec.Expr, error) {
 	if t := b.params[n.number-1]; t != 0 {
 		p.Typ = t
 	}
-	b.paramNodes = append(b.paramNodes, p)
+	b.paramNodes[p.Index] = append(b.paramNodes[p.Index], p)
 	return p, nil
+}
+
+// smallExpr is how many nodes an expression may have to be written down twice.
+const smallExpr = 12
+
+// once lets a body look at x several times. x itself may stand there as often as it is wanted when it is small and always gives the same;
+// otherwise it is computed once, and wrap puts the computation around the body. A plan that needs to see a column sees it in both cases but
+// those where it could not make use of it.
+func (b *binder) once(x exec.Expr, off int) (it exec.Expr, wrap func(exec.Expr) exec.Expr, err error) {
+	if repeatable(x) {
+		return x, func(body exec.Expr) exec.Expr { return body }, nil
+	}
+	coll, err := collationOf(x, off)
+	if err != nil {
+		return nil, nil, err
+	}
+	it = &exec.It{Typ: x.Type(), Collation: coll.column(), Explicit: coll.strength == collExplicit}
+	return it, func(body exec.Expr) exec.Expr { return &exec.Let{X: x, Body: body} }, nil
+}
+
+// repeatable says that x is small and gives the same value every time.
+func repeatable(x exec.Expr) bool {
+	nodes := 0
+	return !holds(x, func(e exec.Expr) bool {
+		nodes++
+		switch n := e.(type) {
+		case *exec.Call:
+			return n.Func.Volatile || nodes > smallExpr
+		case *exec.Subquery, *exec.Let:
+			return true
+		}
+		return nodes > smallExpr
+	})
 }

@@ -34,6 +34,7 @@ type virtualScan struct {
 
 type derivedScan struct {
 	query   *boundQuery
+	cte     *boundCTE // where it is a WITH query
 	name    string
 	base    int
 	lateral bool
@@ -168,6 +169,13 @@ func (b *binder) addRelation(sc *scope, rel *relation, cols []exec.Column, names
 			return sqlstate.New(sqlstate.DuplicateAlias, "table name %q specified more than once", rel.alias).At(off)
 		}
 	}
+	// Names are compared with all before them, and every column has a place in the row.
+	if err := b.work.Spend(len(sc.rels) + len(cols)); err != nil {
+		return err
+	}
+	if err := b.work.Hold(int64(len(cols)) * nodeSize); err != nil {
+		return err
+	}
 	for i, c := range cols {
 		if i < len(names) {
 			c.Name = names[i]
@@ -184,7 +192,11 @@ func (b *binder) table(n *tableRef, sc *scope) (boundFrom, error) {
 	schema := ""
 	switch len(n.name) {
 	case 1:
-		if c, in := findCTE(sc, name); c != nil {
+		c, in, err := b.findCTE(sc, name)
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
 			return b.cteRef(n, c, in, sc)
 		}
 	case 2:
@@ -245,7 +257,7 @@ func (b *binder) userRelation(schema, name string, off int) (*userScan, error) {
 	}
 	if !b.opened {
 		b.opened = true
-		db, err := b.r.Database(b.ctx)
+		db, err := b.r.Database(b.work.Ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -269,7 +281,7 @@ func (b *binder) userRelation(schema, name string, off int) (*userScan, error) {
 		if b.r.HasSchema(s) {
 			continue
 		}
-		d, err := b.db.Design(b.ctx, s)
+		d, err := b.db.Design(b.work.Ctx, s)
 		if err != nil {
 			if exec.KindOf(err) == exec.NotFound {
 				continue
@@ -289,7 +301,7 @@ func (b *binder) userRelation(schema, name string, off int) (*userScan, error) {
 		}
 	}
 	if schema != "" && schema != "public" && !b.r.HasSchema(schema) {
-		if _, err := b.db.Design(b.ctx, schema); exec.KindOf(err) == exec.NotFound {
+		if _, err := b.db.Design(b.work.Ctx, schema); exec.KindOf(err) == exec.NotFound {
 			return nil, notFound.WithHint("There is no design document %q with views in this database.", "_design/"+schema)
 		}
 	}
@@ -298,7 +310,7 @@ func (b *binder) userRelation(schema, name string, off int) (*userScan, error) {
 
 // anyView finds a view by its bare name behind the search path, when only one design document has it.
 func (b *binder) anyView(name string, off int) (*userScan, error) {
-	designs, err := b.db.Designs(b.ctx)
+	designs, err := b.db.Designs(b.work.Ctx)
 	if err != nil {
 		return nil, exec.StoreError(err)
 	}
@@ -323,16 +335,19 @@ func viewScan(design string, v exec.View) *userScan {
 	return &userScan{rel: rel, design: design, view: v.Name, raw: v.RawCollation, reduce: v.Reduce, name: design + "." + v.Name}
 }
 
-func findCTE(sc *scope, name string) (*boundCTE, *scope) {
+func (b *binder) findCTE(sc *scope, name string) (*boundCTE, *scope, error) {
 	for s := sc; s != nil; s = s.parent {
 		if c := s.ctes[name]; c != nil {
-			return c, s
+			return c, s, nil
+		}
+		if err := b.work.Spend(1); err != nil {
+			return nil, nil, err
 		}
 	}
-	return nil, nil
+	return nil, nil, nil
 }
 
-// cteRef expands a common table expression where it is used. Inside of itself a recursive one is the rows of its last round.
+// cteRef names a common table expression. Inside of itself a recursive one is the rows of its last round.
 func (b *binder) cteRef(n *tableRef, c *boundCTE, in, sc *scope) (boundFrom, error) {
 	alias := n.alias
 	if alias == "" {
@@ -346,15 +361,20 @@ func (b *binder) cteRef(n *tableRef, c *boundCTE, in, sc *scope) (boundFrom, err
 		w := &workScan{work: c.work, base: sc.width, width: len(c.result)}
 		return w, b.addRelation(sc, &relation{alias: alias}, c.result, names, n.offset())
 	}
-	q, err := b.cteQuery(c)
-	if err != nil {
-		return nil, err
+	c.refs++
+	if in != sc {
+		c.deep++
 	}
-	if q.correlated && in != sc {
-		return nil, sqlstate.Unsupported(n.offset(), "Use the query where it is written.", "WITH queries that look at rows around them are not supported here")
+	if c.query.correlated || c.inStep {
+		// What looks at its rows looks at the rows around its WITH.
+		for s := sc; s != nil && s != in; s = s.parent {
+			if s.query != nil {
+				s.query.correlated = true
+			}
+		}
 	}
-	d := &derivedScan{query: q, name: alias, base: sc.width}
-	return d, b.addRelation(sc, &relation{alias: alias}, q.columns, names, n.offset())
+	d := &derivedScan{query: c.query, cte: c, name: alias, base: sc.width}
+	return d, b.addRelation(sc, &relation{alias: alias}, c.query.columns, names, n.offset())
 }
 
 // cteQuery binds the query of a common table expression; of a recursive one first the part that does not name itself.
@@ -372,13 +392,10 @@ func (b *binder) cteQuery(c *boundCTE) (*boundQuery, error) {
 	}
 	self := *c
 	self.work, self.result = &exec.WorkTable{Name: c.name}, first.columns
-	inner := &scope{parent: c.scope.parent, ctes: map[string]*boundCTE{c.name: &self}}
-	for name, other := range c.scope.ctes {
-		if name != c.name {
-			inner.ctes[name] = other
-		}
-	}
+	inner := &scope{parent: c.scope, ctes: map[string]*boundCTE{c.name: &self}}
+	b.steps++
 	step, err := b.query(s.right, inner)
+	b.steps--
 	if err != nil {
 		return nil, err
 	}

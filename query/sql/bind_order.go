@@ -19,7 +19,11 @@ type boundOrder struct {
 // orderBy binds ORDER BY: a number or an alias means a column of the result, anything else is an expression over FROM.
 func (b *binder) orderBy(s *selectStmt, sc *scope, targets []exec.Expr, names []exec.Column) ([]boundOrder, error) {
 	var out []boundOrder
+	var keys map[string]int
 	for _, it := range s.orderBy {
+		if err := b.work.Spend(len(names)); err != nil {
+			return nil, err
+		}
 		i, err := outputColumn(it.expr, targets, names, "ORDER BY")
 		if err != nil {
 			return nil, err
@@ -38,12 +42,11 @@ func (b *binder) orderBy(s *selectStmt, sc *scope, targets []exec.Expr, names []
 				return nil, err
 			}
 			o.expr = withoutBytes(o.expr)
-			key := exec.Key(o.expr)
-			for j, t := range targets {
-				if exec.Key(t) == key {
-					o.index = j
-					break
-				}
+			if keys == nil {
+				keys = keysOf(targets)
+			}
+			if j, ok := keys[exec.Key(o.expr)]; ok {
+				o.index = j
 			}
 		} else if o.collation, err = sortCollation(targets[i], it.expr.offset()); err != nil {
 			return nil, err
@@ -51,6 +54,18 @@ func (b *binder) orderBy(s *selectStmt, sc *scope, targets []exec.Expr, names []
 		out = append(out, o)
 	}
 	return out, nil
+}
+
+// keysOf finds the first of the expressions that compute the same.
+func keysOf(list []exec.Expr) map[string]int {
+	keys := make(map[string]int, len(list))
+	for i, e := range list {
+		key := exec.Key(e)
+		if _, known := keys[key]; !known {
+			keys[key] = i
+		}
+	}
+	return keys
 }
 
 // outputColumn resolves a position or an alias of the result; -1 when e is neither.
@@ -90,7 +105,11 @@ func outputColumn(e expr, targets []exec.Expr, names []exec.Column, clause strin
 // distinctOn binds DISTINCT ON: its expressions must lead ORDER BY.
 func (b *binder) distinctOn(s *selectStmt, sc *scope, g *grouper) error {
 	q := sc.query
+	var keys map[string]int
 	for _, e := range s.distinctOn {
+		if err := b.work.Spend(q.keep); err != nil {
+			return err
+		}
 		i, err := outputColumn(e, q.targets[:q.keep], q.columns, "DISTINCT ON")
 		if err != nil {
 			return err
@@ -105,16 +124,15 @@ func (b *binder) distinctOn(s *selectStmt, sc *scope, g *grouper) error {
 					return err
 				}
 			}
-			key := exec.Key(x)
-			for j, t := range q.targets {
-				if exec.Key(t) == key {
-					i = j
-					break
-				}
+			if keys == nil {
+				keys = keysOf(q.targets)
 			}
-			if i < 0 {
+			var known bool
+			key := exec.Key(x)
+			if i, known = keys[key]; !known {
 				i = len(q.targets)
 				q.targets = append(q.targets, x)
+				keys[key] = i
 			}
 		}
 		q.distinctOn = append(q.distinctOn, i)

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
@@ -81,6 +82,26 @@ func (b *binder) between(n *between, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What is looked at twice is computed once: the operand, and the bounds of a symmetric one.
+	twice := 1
+	if n.symmetric {
+		twice = 3
+	}
+	var wraps []func(exec.Expr) exec.Expr
+	for i := range parts[:twice] {
+		it, wrap, err := b.once(parts[i], n.offset())
+		if err != nil {
+			return nil, err
+		}
+		if _, wrapped := it.(*exec.It); wrapped {
+			for _, outer := range parts[:i] {
+				if o, ok := outer.(*exec.It); ok {
+					o.Depth++
+				}
+			}
+		}
+		parts[i], wraps = it, append(wraps, wrap)
+	}
 	within := func(low, high exec.Expr) (exec.Expr, error) {
 		ge, err := b.compare(">=", parts[0], low, n.offset())
 		if err != nil {
@@ -100,6 +121,9 @@ func (b *binder) between(n *between, sc *scope) (exec.Expr, error) {
 	}
 	if n.not {
 		e = &exec.Logic{Op: "not", Args: []exec.Expr{e}}
+	}
+	for _, wrap := range slices.Backward(wraps) {
+		e = wrap(e)
 	}
 	return e, nil
 }

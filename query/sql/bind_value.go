@@ -9,6 +9,7 @@ import (
 func (b *binder) caseExpr(n *caseExpr, sc *scope) (exec.Expr, error) {
 	out := &exec.Case{}
 	var operand exec.Expr
+	wrap := func(body exec.Expr) exec.Expr { return body }
 	var err error
 	if n.operand != nil {
 		if operand, err = b.expr(n.operand, sc); err != nil {
@@ -18,6 +19,9 @@ func (b *binder) caseExpr(n *caseExpr, sc *scope) (exec.Expr, error) {
 			if operand, err = b.coerce(operand, types.Text, types.Implicit, n.offset()); err != nil {
 				return nil, err
 			}
+		}
+		if operand, wrap, err = b.once(operand, n.operand.offset()); err != nil {
+			return nil, err
 		}
 	}
 	var results []exec.Expr
@@ -54,7 +58,7 @@ func (b *binder) caseExpr(n *caseExpr, sc *scope) (exec.Expr, error) {
 	if n.other != nil {
 		out.Else = results[len(results)-1]
 	}
-	return out, nil
+	return wrap(out), nil
 }
 
 func (b *binder) cast(n *cast, sc *scope) (exec.Expr, error) {

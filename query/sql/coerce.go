@@ -92,10 +92,8 @@ func (b *binder) setParam(p *exec.Param, to types.OID) error {
 			p.Index+1, types.NameOf(have), types.NameOf(to))
 	}
 	b.params[p.Index] = to
-	for _, q := range b.paramNodes {
-		if q.Index == p.Index {
-			q.Typ = to
-		}
+	for _, q := range b.paramNodes[p.Index] {
+		q.Typ = to
 	}
 	return nil
 }

@@ -80,6 +80,13 @@ func collationOf(e exec.Expr, off int) (collState, error) {
 		return implicit(n.Collation)
 	case *exec.Subquery:
 		return implicit(n.Collation)
+	case *exec.It:
+		if n.Explicit {
+			return collState{n.Collation, collExplicit}, nil
+		}
+		return implicit(n.Collation)
+	case *exec.Let:
+		return collationOf(n.Body, off)
 	case *aggRef:
 		return n.coll, nil
 	case *winRef:
@@ -205,6 +212,8 @@ func hasLocale(e exec.Expr) bool {
 		case *exec.Col:
 			c = n.Collation
 		case *exec.Subquery:
+			c = n.Collation
+		case *exec.It:
 			c = n.Collation
 		case *aggRef:
 			c = n.coll.collation

@@ -10,7 +10,10 @@ import (
 )
 
 // decoder turns the library's tree back into PostgreSQL's meaning with the help of the notes.
-type decoder struct{ notes []note }
+type decoder struct {
+	notes     []note
+	constants []constant
+}
 
 // errShape is the error of a tree that the rewriting pass cannot have asked for: a bug, answered as a syntax error.
 func errShape(what string) error {

@@ -23,18 +23,19 @@ func (d *decoder) exprs(list []sqlparser.Expr) ([]expr, error) {
 func (d *decoder) expr(tree sqlparser.Expr) (expr, error) {
 	switch e := tree.(type) {
 	case *sqlparser.SQLVal:
-		n, err := d.note(strings.TrimPrefix(string(e.Val), ":v"))
-		if err != nil {
-			return nil, err
+		i, err := strconv.Atoi(strings.TrimPrefix(string(e.Val), ":v"))
+		if err != nil || i >= len(d.constants) {
+			return nil, errShape("constant " + string(e.Val))
 		}
-		if n.kind == noteParam {
-			v, err := strconv.Atoi(n.text)
+		c := d.constants[i]
+		if c.tok == tParam {
+			v, err := strconv.Atoi(c.text)
 			if err != nil || v < 1 || v > 65535 {
-				return nil, sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $%s", n.text).At(n.off)
+				return nil, sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $%s", c.text).At(c.off)
 			}
-			return &param{at(n.off), v}, nil
+			return &param{at(c.off), v}, nil
 		}
-		return &literal{at(n.off), n.tok, n.text}, nil
+		return &literal{at(c.off), c.tok, c.text}, nil
 	case *sqlparser.ColName:
 		n, err := d.note(e.Name.String())
 		if err != nil {

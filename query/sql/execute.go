@@ -1,8 +1,6 @@
 package sql
 
 import (
-	"context"
-
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -21,12 +19,12 @@ func (p *Prepare) Types() ([]types.OID, error) {
 }
 
 // Arguments computes the arguments of EXECUTE as the types of the parameters.
-func (e *Execute) Arguments(ctx context.Context, r Resolver, want []types.OID, st *exec.State) ([]types.Datum, error) {
+func (e *Execute) Arguments(r Resolver, want []types.OID, st *exec.State) ([]types.Datum, error) {
 	if len(e.args) != len(want) {
 		return nil, sqlstate.New(sqlstate.SyntaxError, "wrong number of parameters for prepared statement %q", e.Name).
 			WithDetail("Expected %d parameters but got %d.", len(want), len(e.args)).At(e.Off)
 	}
-	b := &binder{ctx: ctx, r: r, literals: map[*exec.Const]int{}, columns: map[*exec.Col]int{}}
+	b := newBinder(st.Work, r, nil)
 	out := make([]types.Datum, len(want))
 	for i, a := range e.args {
 		x, err := b.expr(a, &scope{query: &boundQuery{}, noAggregates: "EXECUTE"})

@@ -23,17 +23,9 @@ func flatten(q *boundQuery) *boundQuery {
 func mergeable(q *boundQuery, d *derivedScan) bool {
 	in := d.query
 	switch {
-	case d.lateral, in.from == nil, in.left != nil, in.values != nil, in.work != nil, in.group, len(in.windows) > 0, in.setReturn != nil,
+	case d.cte != nil && d.cte.computedOnce(), len(in.ctes) > 0, d.lateral, in.from == nil, in.left != nil, in.values != nil, in.work != nil, in.group, len(in.windows) > 0, in.setReturn != nil,
 		in.distinct, in.distinctOn != nil, len(in.order) > 0, in.limit != nil, in.skip != nil, len(q.windows) > 0 && !q.group:
 		return false
-	}
-	for _, e := range in.targets {
-		if holds(e, func(x exec.Expr) bool {
-			c, ok := x.(*exec.Call)
-			return ok && c.Func.Volatile
-		}) {
-			return false // it must be computed once
-		}
 	}
 	outer := slices.Concat(q.where, q.keys)
 	if !q.group {
@@ -47,15 +39,43 @@ func mergeable(q *boundQuery, d *derivedScan) bool {
 			outer = slices.Concat(outer, s.args)
 		}
 	}
+	uses, grown := make([]int, len(in.targets)), 0
 	for _, e := range outer {
 		if e != nil && holds(e, func(x exec.Expr) bool {
+			if c, ok := x.(*exec.Col); ok && c.Depth == 0 {
+				uses[c.Index-d.base]++
+			}
 			s, ok := x.(*exec.Subquery)
 			return ok && s.Correlated
 		}) {
 			return false
 		}
 	}
+	for i, e := range in.targets {
+		// An expression that is written down twice at each level would grow without a bound.
+		if uses[i] > 1 {
+			grown += (uses[i] - 1) * nodes(e)
+		}
+		if uses[i] > 1 && !repeatable(e) || grown > maxGrown {
+			return false
+		}
+		if holds(e, func(x exec.Expr) bool {
+			c, ok := x.(*exec.Call)
+			return ok && c.Func.Volatile
+		}) {
+			return false // it must be computed once
+		}
+	}
 	return true
+}
+
+// maxGrown is by how many nodes the expressions of a query may grow when a query in its FROM is merged.
+const maxGrown = 1000
+
+func nodes(e exec.Expr) int {
+	n := 0
+	exec.Walk(e, func(exec.Expr) { n++ })
+	return n
 }
 
 // holds says that f holds for a node of e.

@@ -32,7 +32,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		_, offsets, err := sql.Split(src)
+		_, offsets, err := sql.Split(unbounded(), src)
 		if err == nil {
 			for _, o := range offsets {
 				if o < 0 || o > len(src) {
@@ -40,7 +40,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		if _, err = sql.Parse(src); err == nil {
+		if _, err = sql.Parse(unbounded(), src); err == nil {
 			return
 		}
 		var e *sqlstate.Error

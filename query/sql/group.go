@@ -53,15 +53,17 @@ func (b *binder) aggregate(n *call, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := c.Text
-	for i := range sc.query.aggs {
-		if aggKey(&sc.query.aggs[i]) == aggKey(c) {
-			return &aggRef{i, typ, key, n.offset(), coll}, nil
-		}
+	key := aggKey(c)
+	if i, known := sc.query.aggKeys[key]; known && i < len(sc.query.aggs) {
+		return &aggRef{i, typ, c.Text, n.offset(), coll}, nil
 	}
 	if name == "count" && n.star {
 		c.Text = "count(*)"
 	}
+	if sc.query.aggKeys == nil {
+		sc.query.aggKeys = map[string]int{}
+	}
+	sc.query.aggKeys[key] = len(sc.query.aggs)
 	sc.query.aggs = append(sc.query.aggs, *c)
 	return &aggRef{len(sc.query.aggs) - 1, typ, c.Text, n.offset(), coll}, nil
 }

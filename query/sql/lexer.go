@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/work"
 )
 
 // MaxStatement is the longest statement in bytes. Longer ones are refused before a byte of them is looked at.
@@ -57,8 +58,14 @@ type lexer struct {
 	pos int
 }
 
+// tokenSize is what a token takes of memory, in bytes.
+const tokenSize = 48
+
+// lexAhead is for how many tokens memory is taken at a time.
+const lexAhead = 64
+
 // lex returns the tokens of src with a tEOF at the end.
-func lex(src string) ([]token, error) {
+func lex(w *work.Work, src string) ([]token, error) {
 	if len(src) > MaxStatement {
 		return nil, sqlstate.New(sqlstate.ProgramLimitExceeded, "statement of %d bytes is longer than the limit of %d", len(src), MaxStatement)
 	}
@@ -66,10 +73,18 @@ func lex(src string) ([]token, error) {
 		return nil, sqlstate.New(sqlstate.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`)
 	}
 	l := &lexer{src: src}
-	tokens := make([]token, 0, len(src)/4+2)
+	tokens := make([]token, 0, min(len(src)/4+2, lexAhead))
 	for {
+		if len(tokens)%lexAhead == 0 {
+			if err := w.Hold(lexAhead * tokenSize); err != nil {
+				return nil, err
+			}
+		}
 		t, err := l.next()
 		if err != nil {
+			return nil, err
+		}
+		if err := w.Step(1); err != nil {
 			return nil, err
 		}
 		tokens = append(tokens, t)

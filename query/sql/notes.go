@@ -8,6 +8,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/work"
 )
 
 // How PostgreSQL's SQL goes through a parser of MySQL's grammar.
@@ -49,6 +50,13 @@ type note struct {
 	values     bool // the targets are the rows of VALUES
 }
 
+// constant is a literal or a parameter, of which a statement may have very many.
+type constant struct {
+	off  int
+	text string
+	tok  tokenKind // tParam for a parameter
+}
+
 type opAt struct {
 	op  string
 	off int
@@ -60,8 +68,6 @@ type noteKind uint8
 
 const (
 	noteColumn   noteKind = iota
-	noteConst             // :v
-	noteParam             // :v
 	noteChain             // infix operators of one level
 	notePrefix            // prefix operator
 	noteCast              // one argument
@@ -89,11 +95,15 @@ const (
 
 // rewriter turns the tokens of one statement into the library's text.
 type rewriter struct {
-	src   string
-	toks  []token
-	i     int
-	notes []note
-	depth int
+	work      *work.Work
+	src       string
+	toks      []token
+	i         int
+	notes     []note
+	constants []constant
+	depth     int
+	// failed is why a note could not be filed: the next enter or parse answers it.
+	failed error
 	// closing is made by close when it is first asked.
 	closing []int
 }
@@ -156,6 +166,9 @@ func (r *rewriter) unexpectedAt(t token) error {
 
 // enter counts nesting; leave with the function it returns.
 func (r *rewriter) enter() error {
+	if r.failed != nil {
+		return r.failed
+	}
 	if r.depth++; r.depth > maxDepth {
 		return sqlstate.New(sqlstate.StatementTooComplex, "statement is nested more than %d levels deep", maxDepth).At(r.peek().Off)
 	}
@@ -166,8 +179,24 @@ func (r *rewriter) leave() { r.depth-- }
 
 // add files a note and returns its number.
 func (r *rewriter) add(n note) string {
+	r.hold(noteSize)
 	r.notes = append(r.notes, n)
 	return strconv.Itoa(len(r.notes) - 1)
+}
+
+// What a note and a constant take of memory, in bytes, with the library's nodes and ours that are made of them.
+const (
+	noteSize     = 700
+	constantSize = 280
+)
+
+func (r *rewriter) hold(n int64) {
+	if r.failed == nil {
+		r.failed = r.work.Hold(n)
+	}
+	if r.failed == nil {
+		r.failed = r.work.Step(1)
+	}
 }
 
 // name files a note and writes it as a name.
@@ -180,6 +209,9 @@ func (r *rewriter) call(n note, args ...string) string {
 
 // parse runs the library over a rewritten statement and decodes what it gives.
 func (r *rewriter) parse(text string) (*selectStmt, error) {
+	if r.failed != nil {
+		return nil, r.failed
+	}
 	tree, err := sqlparser.Parse(text)
 	if err != nil {
 		return nil, r.libraryError(text, err)
@@ -188,7 +220,7 @@ func (r *rewriter) parse(text string) (*selectStmt, error) {
 	if !ok {
 		return nil, syntaxError(0, "syntax error")
 	}
-	return (&decoder{notes: r.notes}).selectStatement(sel)
+	return (&decoder{notes: r.notes, constants: r.constants}).selectStatement(sel)
 }
 
 // libraryError finds the place of the library's syntax error: the last number written before it.
@@ -209,7 +241,12 @@ func (r *rewriter) libraryError(text string, err error) error {
 		for start > 0 && digit(head[start-1]) {
 			start--
 		}
-		if n, e := strconv.Atoi(head[start : end+1]); e == nil && n < len(r.notes) {
+		n, e := strconv.Atoi(head[start : end+1])
+		switch {
+		case e != nil:
+		case start > 1 && head[start-2:start] == ":v" && n < len(r.constants):
+			off = r.constants[n].off
+		case n < len(r.notes):
 			off = r.notes[n].off
 		}
 	}

@@ -1,6 +1,7 @@
 package sql_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/divandb/divan/query/sql"
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/work"
 )
 
 // TestParse_Long: statements of 128 KB, of every shape that repeats, are parsed or refused quickly: nothing here is
@@ -59,7 +61,7 @@ func TestParse_Long(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
-			_, err := sql.Parse(src)
+			_, err := sql.Parse(unbounded(), src)
 			if d := time.Since(began); d > time.Minute { // milliseconds on a free machine; what is cubic takes hours
 				t.Errorf("took %v", d)
 			}
@@ -108,7 +110,7 @@ func TestParse_Errors(t *testing.T) {
 		{"SET x", "42601", 6, "syntax error at end of input"},
 		{"FETCH 1 FROM", "42601", 13, "syntax error at end of input"},
 	} {
-		_, err := sql.Parse(c.src)
+		_, err := sql.Parse(unbounded(), c.src)
 		var e *sqlstate.Error
 		if !errors.As(err, &e) {
 			t.Errorf("%q: %v", c.src, err)
@@ -122,7 +124,7 @@ func TestParse_Errors(t *testing.T) {
 
 func TestSplit(t *testing.T) {
 	src := "SELECT ';' ; ; SELECT 2 -- ;\n; /* ; */ SELECT $a$;$a$"
-	texts, offsets, err := sql.Split(src)
+	texts, offsets, err := sql.Split(unbounded(), src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,3 +138,6 @@ func TestSplit(t *testing.T) {
 		}
 	}
 }
+
+// unbounded is work that nobody cancels.
+func unbounded() *work.Work { return work.New(context.Background(), nil, 0) }

@@ -61,6 +61,40 @@ func (p *planning) count(e exec.Expr, none int64, code sqlstate.Code, what strin
 }
 
 func (p *planning) build(q *boundQuery) (exec.Plan, error) {
+	if err := p.st.Spend(planSteps); err != nil {
+		return nil, err
+	}
+	if err := p.st.Hold(planSize); err != nil {
+		return nil, err
+	}
+	plan, err := p.body(q)
+	if err != nil {
+		return nil, err
+	}
+	with := &exec.With{Input: plan}
+	for _, c := range q.ctes {
+		if !c.computedOnce() {
+			continue
+		}
+		inner, err := p.build(c.query)
+		if err != nil {
+			return nil, err
+		}
+		with.List = append(with.List, exec.CTEPlan{CTE: c.handle, Plan: inner, Keep: !c.query.correlated && !c.inStep})
+	}
+	if len(with.List) == 0 {
+		return plan, nil
+	}
+	return with, nil
+}
+
+// planSteps is what planning a query costs, as against binding one node.
+const planSteps = 300
+
+// planSize is about what a planned query takes of memory, in bytes.
+const planSize = 500
+
+func (p *planning) body(q *boundQuery) (exec.Plan, error) {
 	limit, err := p.count(q.limit, -1, sqlstate.InvalidRowCountInLimit, "LIMIT")
 	if err != nil {
 		return nil, err
@@ -255,6 +289,9 @@ func (p *planning) project(q *boundQuery, src exec.Source, width int) exec.Plan 
 // source plans an item of FROM with the conditions that apply to it; all of conds is applied.
 func (p *planning) source(f boundFrom, conds []exec.Expr) (exec.Source, error) {
 	var src exec.Source
+	if err := p.st.Spend(planSteps); err != nil {
+		return nil, err
+	}
 	switch n := f.(type) {
 	case *boundJoin:
 		return p.join(n, conds)
@@ -266,6 +303,10 @@ func (p *planning) source(f boundFrom, conds []exec.Expr) (exec.Source, error) {
 	case *workScan:
 		src = &exec.WorkScan{Work: n.work, Base: n.base, Width: n.width}
 	case *derivedScan:
+		if n.cte != nil && n.cte.computedOnce() {
+			src = &exec.CTEScan{CTE: n.cte.handle, Alias: n.name, Base: n.base, Width: len(n.query.columns)}
+			break
+		}
 		inner, err := p.build(n.query)
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/divandb/divan/query/sqlstate"
@@ -40,7 +41,11 @@ func (f frag) value() string {
 func value(text string) frag { return frag{text: text} }
 
 // constant files a constant or a parameter and writes it as a bind variable.
-func (r *rewriter) constant(n note) string { return ":v" + r.add(n) }
+func (r *rewriter) constant(c constant) string {
+	r.hold(constantSize)
+	r.constants = append(r.constants, c)
+	return ":v" + strconv.Itoa(len(r.constants)-1)
+}
 
 // expression rewrites an expression for a place where anything may stand.
 func (r *rewriter) expression() (string, error) {
@@ -389,7 +394,7 @@ func (r *rewriter) prefix() (frag, error) {
 		// A sign belongs to the number, so that -9223372036854775808 is an integer.
 		if n := r.peek(); t.op("-") && (n.Kind == tInteger || n.Kind == tNumber) && !r.peekAt(1).is("::") && !r.peekAt(1).is("[") {
 			r.take()
-			return value(r.constant(note{kind: noteConst, off: t.Off, tok: n.Kind, text: "-" + n.Text})), nil
+			return value(r.constant(constant{off: t.Off, tok: n.Kind, text: "-" + n.Text})), nil
 		}
 		arg, err := r.binary(precUnary)
 		return value(r.call(note{kind: notePrefix, off: t.Off, text: t.Text}, arg)), err

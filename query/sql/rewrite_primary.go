@@ -13,10 +13,10 @@ func (r *rewriter) primary() (frag, error) {
 	switch t.Kind {
 	case tString, tInteger, tNumber, tBits:
 		r.take()
-		return value(r.constant(note{kind: noteConst, off: t.Off, tok: t.Kind, text: t.Text})), nil
+		return value(r.constant(constant{off: t.Off, tok: t.Kind, text: t.Text})), nil
 	case tParam:
 		r.take()
-		return value(r.constant(note{kind: noteParam, off: t.Off, text: t.Text})), nil
+		return value(r.constant(constant{off: t.Off, tok: tParam, text: t.Text})), nil
 	case tPunct:
 		if t.is("(") {
 			return r.bracket()
@@ -55,7 +55,7 @@ func (r *rewriter) keyword(t token) (f frag, done bool, err error) {
 	switch t.Text {
 	case "true", "false", "null":
 		r.take()
-		return value(r.constant(note{kind: noteConst, off: t.Off, tok: tIdent, text: t.Text})), true, nil
+		return value(r.constant(constant{off: t.Off, tok: tIdent, text: t.Text})), true, nil
 	case "case":
 		f, err = r.caseExpr()
 		return f, true, err
@@ -144,7 +144,7 @@ func (r *rewriter) typedConstant() (frag, error) {
 			c.Text += " " + u.Text
 		}
 	}
-	return value(r.call(note{kind: noteCast, off: t.Off, typ: typ}, r.constant(note{kind: noteConst, off: c.Off, tok: tString, text: c.Text}))), nil
+	return value(r.call(note{kind: noteCast, off: t.Off, typ: typ}, r.constant(constant{off: c.Off, tok: tString, text: c.Text}))), nil
 }
 
 // caseExpr uses the library's CASE.
@@ -264,7 +264,7 @@ func (r *rewriter) wordyCall(t token) (frag, error) {
 		return err
 	}
 	str := func(tok token) {
-		args = append(args, r.constant(note{kind: noteConst, off: tok.Off, tok: tString, text: tok.Text}))
+		args = append(args, r.constant(constant{off: tok.Off, tok: tString, text: tok.Text}))
 	}
 	var err error
 	switch t.Text {
@@ -307,7 +307,7 @@ func (r *rewriter) wordyCall(t token) (frag, error) {
 		for err == nil && r.peek().words("from", "for", "placing") {
 			w := r.take()
 			if w.Text == "for" && len(args) == 1 {
-				args = append(args, r.constant(note{kind: noteConst, off: w.Off, tok: tInteger, text: "1"}))
+				args = append(args, r.constant(constant{off: w.Off, tok: tInteger, text: "1"}))
 			}
 			err = arg()
 		}

@@ -416,7 +416,7 @@ func (r *rewriter) fetchFirst() (string, error) {
 	if !r.acceptWord("first") && !r.acceptWord("next") {
 		return "", r.unexpected()
 	}
-	limit := r.constant(note{kind: noteConst, tok: tInteger, text: "1", off: t.Off})
+	limit := r.constant(constant{off: t.Off, tok: tInteger, text: "1"})
 	if !r.peek().words("row", "rows") {
 		var err error
 		if limit, err = r.binary(precAdd); err != nil {
@@ -471,10 +471,11 @@ func (r *rewriter) with(head *note) error {
 		if err := r.expectWord("as"); err != nil {
 			return err
 		}
+		materialize := ""
 		if r.acceptWord("not") {
-			err = r.expectWord("materialized")
-		} else {
-			r.acceptWord("materialized")
+			materialize, err = "never", r.expectWord("materialized")
+		} else if r.acceptWord("materialized") {
+			materialize = "always"
 		}
 		if err != nil {
 			return err
@@ -493,7 +494,7 @@ func (r *rewriter) with(head *note) error {
 		if err != nil {
 			return err
 		}
-		head.ctes = append(head.ctes, cte{at: at(t.Off), name: name, columns: columns, sel: sel})
+		head.ctes = append(head.ctes, cte{at: at(t.Off), name: name, columns: columns, sel: sel, materialize: materialize})
 		return nil
 	})
 }

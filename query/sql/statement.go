@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/work"
 )
 
 // Statement is a parsed statement: one of the types below. It is immutable and may be bound many times.
@@ -138,8 +139,9 @@ func (*Empty) statement()       {}
 
 // Split cuts the text of a simple query at its semicolons. Pieces that have no tokens are left out. The texts are slices of src, with
 // their offsets.
-func Split(src string) (pieces []string, offsets []int, err error) {
-	toks, err := lex(src)
+func Split(w *work.Work, src string) (pieces []string, offsets []int, err error) {
+	defer w.Back(w.Used())
+	toks, err := lex(w, src)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,9 +159,11 @@ func Split(src string) (pieces []string, offsets []int, err error) {
 	return pieces, offsets, nil
 }
 
-// Parse parses one statement; a semicolon at the end is allowed. Errors carry positions.
-func Parse(src string) (Statement, error) {
-	toks, err := lex(src)
+// Parse parses one statement; a semicolon at the end is allowed. Errors carry positions. What the statement takes of memory stays held, what
+// parsing took is given back.
+func Parse(w *work.Work, src string) (Statement, error) {
+	before := w.Used()
+	toks, err := lex(w, src)
 	if err != nil {
 		return nil, err
 	}
@@ -167,9 +171,13 @@ func Parse(src string) (Statement, error) {
 	for n := len(toks); n > 1 && toks[n-2].is(";"); n = len(toks) {
 		toks = append(toks[:n-2], toks[n-1])
 	}
-	r := &rewriter{src: src, toks: toks}
+	r := &rewriter{work: w, src: src, toks: toks}
 	st, err := r.statement()
 	if err != nil {
+		return nil, err
+	}
+	w.Back(before)
+	if err := w.Hold(int64(len(src)) + int64(len(r.notes)+len(r.constants))*nodeSize); err != nil {
 		return nil, err
 	}
 	if t := r.peek(); t.Kind != tEOF {

@@ -133,3 +133,19 @@ func (d Datum) Size() int64 {
 	}
 	return n
 }
+
+// Large is about how many bytes d takes when they are worth counting one by one, else 0.
+func (d Datum) Large() int64 {
+	const worth = 4 << 10
+	n := int64(len(d.S))
+	switch d.K {
+	case KNumeric:
+		n = int64(len(d.Decimal().coef.Bits())) * 8
+	case KArray, KRecord:
+		n = int64(len(d.Array().Items)) * int64(unsafe.Sizeof(d))
+	}
+	if n < worth {
+		return 0
+	}
+	return n
+}

@@ -77,6 +77,10 @@ var rules = []rule{
 		why: "the wire protocol knows messages, not what the SQL in them means",
 	},
 	{
+		room: "query/work", may: []string{"query/sqlstate"},
+		why: "what a statement may use of memory and processors is counted below everything that uses them",
+	},
+	{
 		room: "query/sqlstate",
 		why:  "error codes are words that every part of query shares",
 	},
@@ -85,11 +89,11 @@ var rules = []rule{
 		why: "values are compared, cast and written in text and binary; where they come from does not matter",
 	},
 	{
-		room: "query/exec", may: []string{"layer/collate", "query/exec/...", "query/sqlstate", "query/types"},
+		room: "query/exec", may: []string{"layer/collate", "query/exec/...", "query/sqlstate", "query/types", "query/work"},
 		why: "plans run over reads that query declares itself; it orders as the store does and knows nothing else of it",
 	},
 	{
-		room: "query/sql", may: []string{"query/exec", "query/sqlstate", "query/types"}, testsMay: []string{"query/exec/exectest"},
+		room: "query/sql", may: []string{"query/exec", "query/sqlstate", "query/types", "query/work"}, testsMay: []string{"query/exec/exectest"},
 		why: "a plan is made from text and a schema, without the wire and without running anything",
 	},
 	{

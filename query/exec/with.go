@@ -1,0 +1,178 @@
+package exec
+
+import (
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/divandb/divan/query/types"
+)
+
+// CTE is a WITH query that is computed once however often it is named. It is only a name; its rows belong to the With that opened it.
+type CTE struct{ Name string }
+
+// CTEPlan computes a CTE.
+type CTEPlan struct {
+	CTE  *CTE
+	Plan Plan
+	// Keep says that the rows stay good when the query around is opened again: they look at nothing outside.
+	Keep bool
+}
+
+// With computes the CTEs of a query as far as the query asks for their rows. Scans find it through the Envs around them, so that two plans
+// of one bound query do not share rows.
+type With struct {
+	Input Plan
+	List  []CTEPlan
+	frame *withFrame
+}
+
+// withFrame is an opened With.
+type withFrame struct {
+	parent *withFrame // of the same level
+	ctes   map[*CTE]*cteRows
+}
+
+// cteRows are the rows of a CTE so far. Several scans read them, each at its own pace.
+type cteRows struct {
+	plan   Plan
+	env    *Env
+	rows   [][]types.Datum
+	held   int64
+	opened bool
+	done   bool
+}
+
+func (w *With) Open(outer *Env) error {
+	old := w.frame
+	// A copy of the level around with the list in it: rows and depths stay what they are.
+	env := *outer
+	w.frame = &withFrame{parent: outer.with, ctes: make(map[*CTE]*cteRows, len(w.List))}
+	env.with = w.frame
+	for _, c := range w.List {
+		if old != nil && c.Keep && old.ctes[c.CTE].done {
+			w.frame.ctes[c.CTE] = old.ctes[c.CTE]
+			continue
+		}
+		if old != nil {
+			old.ctes[c.CTE].free()
+		}
+		w.frame.ctes[c.CTE] = &cteRows{plan: c.Plan, env: &env}
+	}
+	return w.Input.Open(&env)
+}
+
+func (w *With) Next() ([]types.Datum, error) { return w.Input.Next() }
+
+// Close implements Plan. Rows that are complete are kept for the next Open.
+func (w *With) Close() {
+	w.Input.Close()
+	if w.frame == nil {
+		return
+	}
+	for _, c := range w.List {
+		if r := w.frame.ctes[c.CTE]; !r.done || !c.Keep {
+			r.free()
+		}
+	}
+}
+
+func (w *With) Describe() *Description {
+	d := w.Input.Describe()
+	var ctes []*Description
+	for _, c := range w.List {
+		inner := c.Plan.Describe()
+		ctes = append(ctes, &Description{Node: "CTE " + c.CTE.Name, Rows: inner.Rows, Examined: -1, Children: []*Description{inner}})
+	}
+	d.Children = append(ctes, d.Children...)
+	return d
+}
+
+// next computes one more row.
+func (c *cteRows) next() ([]types.Datum, error) {
+	if !c.opened {
+		c.opened = true
+		if err := c.plan.Open(c.env); err != nil {
+			return nil, err
+		}
+	}
+	row, err := c.plan.Next()
+	if errors.Is(err, io.EOF) {
+		c.done = true
+		c.plan.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	row = slices.Clone(row)
+	n := rowSize(row)
+	if err := c.env.Hold(n); err != nil {
+		return nil, err
+	}
+	c.held += n
+	c.rows = append(c.rows, row)
+	return row, nil
+}
+
+func (c *cteRows) free() {
+	if c.opened && !c.done {
+		c.plan.Close()
+	}
+	c.env.Release(c.held)
+	c.rows, c.held, c.opened, c.done = nil, 0, false, false
+}
+
+// CTEScan reads the rows of a CTE.
+type CTEScan struct {
+	CTE         *CTE
+	Alias       string
+	Base, Width int
+	env         *Env
+	from        *cteRows
+	at          int
+}
+
+func (s *CTEScan) Open(env *Env) error {
+	s.env, s.at, s.from = env, 0, nil
+	for e := env; e != nil && s.from == nil; e = e.Outer {
+		for f := e.with; f != nil && s.from == nil; f = f.parent {
+			s.from = f.ctes[s.CTE]
+		}
+	}
+	if s.from == nil {
+		return errors.New("scan of a WITH query that is not open: " + s.CTE.Name)
+	}
+	return nil
+}
+
+func (s *CTEScan) Next() (bool, error) {
+	var row []types.Datum
+	switch {
+	case s.at < len(s.from.rows):
+		row = s.from.rows[s.at]
+	case s.from.done:
+		return false, nil
+	default:
+		var err error
+		if row, err = s.from.next(); errors.Is(err, io.EOF) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	s.at++
+	copy(s.env.Row[s.Base:s.Base+s.Width], row)
+	return true, s.env.Step(1)
+}
+
+// Close implements Source.
+func (s *CTEScan) Close() {}
+
+// Describe implements Source.
+func (s *CTEScan) Describe() *Description {
+	name := "CTE Scan on " + s.CTE.Name
+	if s.Alias != s.CTE.Name {
+		name += " " + s.Alias
+	}
+	return &Description{Node: name, Rows: int64(s.at), Examined: -1}
+}
