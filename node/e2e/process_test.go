@@ -96,6 +96,11 @@ func (p *process) waitReady() {
 	if err != nil {
 		p.t.Fatalf("no ready line: %v; standard error:\n%s", err, p.stderr)
 	}
+	p.parseReady(line)
+}
+
+func (p *process) parseReady(line string) {
+	p.t.Helper()
 	fields, ok := strings.CutPrefix(line, "divan ready ")
 	if !ok {
 		p.t.Fatalf("the first line on standard output is %q", line)

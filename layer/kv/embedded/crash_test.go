@@ -88,6 +88,54 @@ func TestCrash_powerCut(t *testing.T) {
 	}
 }
 
+// TestCrash_powerCutInOpen cuts the power while a store that lost it before is opened, which replays and removes logs and begins a manifest.
+func TestCrash_powerCutInOpen(t *testing.T) {
+	seed := rand.Uint64()
+	if s, err := strconv.ParseUint(os.Getenv("DIVAN_CRASH_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	t.Logf("DIVAN_CRASH_SEED=%d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	cut := func(fs *vfs.MemFS) *vfs.MemFS {
+		return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 0, 50, 90, 100}[rng.IntN(5)], RNG: rng})
+	}
+	options := embedded.Options{Logger: quiet(t), MemTableBytes: 64 << 10}
+	fs := vfs.NewCrashableMem()
+	written := 0
+	for round := range rounds("DIVAN_CRASH_ROUNDS", 300) {
+		opened := make(chan *embedded.Engine, 1)
+		go func() {
+			e, err := embedded.Open("/store", options.WithFS(fs))
+			if err != nil {
+				t.Errorf("round %d: %v", round, err)
+			}
+			opened <- e
+		}()
+		time.Sleep(time.Duration(rng.Int64N(int64(10 * time.Millisecond))))
+		after := cut(fs)
+		if e := <-opened; e == nil || e.Close() != nil {
+			t.FailNow()
+		}
+		e, err := embedded.Open("/store", options.WithFS(after))
+		if err != nil {
+			t.Fatalf("round %d: open after the crash: %v", round, err)
+		}
+		for i := range min(written, 500) {
+			if v := get(t, e, fmt.Sprintf("k%03d", i)); v == "" {
+				t.Fatalf("round %d: k%03d of %d values is lost", round, i, written)
+			}
+		}
+		for range rng.IntN(60) {
+			set(t, e, fmt.Sprintf("k%03d", written%500), strings.Repeat("v", 1+rng.IntN(2000)))
+			written++
+		}
+		fs = cut(after)
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestCrash_sigkill kills a process that writes, again and again. DIVAN_KILL_ROUNDS sets how often (scripts/test crash).
 func TestCrash_sigkill(t *testing.T) {
 	if dir := os.Getenv("DIVAN_CRASH_CHILD"); dir != "" {

@@ -343,10 +343,11 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	case ctx.Err() != nil:
 		return contextError(ctx)
 	}
+	before := e.horizon.mark()
 	if err := e.db.Load().Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
 		return fmt.Errorf("embedded: checkpoint: %w", err)
 	}
-	return nil
+	return e.horizon.copyTo(dir, before)
 }
 
 // Begin implements kv.Engine.

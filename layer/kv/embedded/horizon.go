@@ -4,14 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -73,129 +68,15 @@ func (h *horizon) damaged(format string, args ...any) error {
 	return damaged(h.dir, fmt.Errorf(format, args...))
 }
 
-// read takes the newest mark from the file. Where there is no file, the mark is empty: the store is new, or a copy.
-func (h *horizon) read() error {
-	f, err := h.fs.Open(h.path())
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("embedded: %w", err)
-	}
-	b, err := io.ReadAll(io.LimitReader(f, slots*slotSize))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("embedded: read %s: %w", h.path(), err)
-	}
+func (h *horizon) version() int64 { return h.mark().version }
+
+// mark is what holds now.
+func (h *horizon) mark() mark {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if m, ok := decodeFirstFormat(b); ok {
-		h.mu.now = m
-		if now, err := h.current(); err != nil || now != m.manifest { // which was not told when the manifest went
-			h.mu.now.files = nil
-		}
-		return nil
-	}
-	synced := false
-	for slot := range slots {
-		m, count, ok := decodeSlot(b, slot)
-		if !ok {
-			continue
-		}
-		synced = synced || slot/2 == syncedSlots
-		if count > h.mu.count {
-			h.mu.now, h.mu.count = m, count
-		}
-		if _, other, _ := decodeSlot(b, slot^1); count > other {
-			h.mu.next[slot/2] = (slot ^ 1) % 2
-		}
-	}
-	if !synced { // a power cut leaves one of them
-		return h.damaged("the file %s is not readable", horizonFile)
-	}
-	return nil
-}
-
-// verify compares the files with the mark. It changes nothing.
-func (h *horizon) verify() error {
-	now, err := h.current()
-	if err != nil {
-		return err
-	}
-	h.mu.Lock()
 	m := h.mu.now
-	h.mu.Unlock()
-	if fileNumber(now) < fileNumber(m.manifest) {
-		return h.damaged("the manifest is %q, was %q", now, m.manifest)
-	}
-	for _, p := range m.files {
-		what, err := h.compare(p)
-		if err != nil {
-			return err
-		}
-		if what != "" {
-			return h.damaged("%s", what)
-		}
-	}
-	return nil
-}
-
-// current is the name of the manifest that Pebble's marker points at, empty for none.
-func (h *horizon) current() (string, error) {
-	desc, err := pebble.Peek(h.dir, h.fs)
-	if err != nil {
-		return "", fmt.Errorf("embedded: look into %s: %w", h.dir, err)
-	}
-	if !desc.Exists {
-		return "", nil
-	}
-	return h.fs.PathBase(desc.ManifestFilename), nil
-}
-
-// compare looks whether a file begins as it was written, and says what is wrong where it does not.
-func (h *horizon) compare(p prefix) (what string, err error) {
-	f, err := h.fs.Open(h.fs.PathJoin(h.dir, p.name))
-	if errors.Is(err, os.ErrNotExist) {
-		return "the file " + p.name + " is missing", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("embedded: %w", err)
-	}
-	sum := crc32.New(castagnoli)
-	n, err := io.CopyBuffer(sum, io.LimitReader(f, int64(p.size)), make([]byte, 256<<10))
-	if err = errors.Join(err, f.Close()); err != nil {
-		if isDamage(err) {
-			return "the disk cannot read all of " + p.name, nil
-		}
-		return "", fmt.Errorf("embedded: read %s: %w", p.name, err)
-	}
-	switch {
-	case uint64(n) < p.size:
-		return fmt.Sprintf("the file %s has %d bytes, had %d", p.name, n, p.size), nil
-	case sum.Sum32() != p.sum:
-		return fmt.Sprintf("the first %d bytes of the file %s are not what was written", p.size, p.name), nil
-	}
-	return "", nil
-}
-
-// marked are the files that must be there now, with what of them is synced.
-func (h *horizon) marked() []prefix {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.mu.now.files)
-}
-
-// check compares the opened store's last version with the mark.
-func (h *horizon) check(last int64) error {
-	if was := h.version(); last < was {
-		return h.damaged("it is at version %d, was at %d: commits that were acknowledged are lost", last, was)
-	}
-	return nil
-}
-
-func (h *horizon) version() int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.mu.now.version
+	m.files = slices.Clone(m.files)
+	return m
 }
 
 // open makes marks possible: after read and verify, before anything in the directory changes.
@@ -338,17 +219,4 @@ func syncDir(fs vfs.FS, path string) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
-}
-
-func isManifest(base string) bool { return strings.HasPrefix(base, "MANIFEST-") }
-
-func isLog(base string) bool { return strings.HasSuffix(base, ".log") }
-
-// fileNumber is Pebble's number of a log or manifest, 0 where name is none.
-func fileNumber(name string) uint64 {
-	n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, "MANIFEST-"), ".log"), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

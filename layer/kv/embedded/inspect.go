@@ -49,6 +49,9 @@ func Inspect(dir string) (found Found, err error) {
 	if found.Holder, found.HolderKnown, err = lockHolder(filepath.Join(dir, "LOCK")); err != nil {
 		return found, fmt.Errorf("embedded: %w", err)
 	}
+	if found.Holder == 0 { // the file may have been removed
+		found.Holder = dirHolder(dir)
+	}
 	h := horizon{fs: vfs.Default, dir: dir}
 	if err := h.read(); err != nil {
 		return found, err

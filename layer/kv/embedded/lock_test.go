@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -112,6 +113,9 @@ func TestLock(t *testing.T) {
 		do(t, os.Remove(filepath.Join(dir, "LOCK")))
 		refused(t, dir, quietly)
 		set(t, e, "a", "2")
+		if found, err := embedded.Inspect(dir); err != nil || runtime.GOOS == "linux" && found.Holder != os.Getpid() {
+			t.Errorf("the holder is %d, not %d: %v", found.Holder, os.Getpid(), err)
+		}
 	})
 	t.Run("LOCK replaced", func(t *testing.T) {
 		dir, e := open(t, quietly)

@@ -105,7 +105,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	}
 	db, err := e.openOrStandBy(dir, po)
 	if err != nil {
-		if pebble.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist) { // the directory is there, so it is a file of it that is not
+		if ofFiles(err) {
 			return nil, damaged(dir, err)
 		}
 		return nil, fmt.Errorf("embedded: open the store in %s: %w", dir, err)
@@ -117,6 +117,16 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// ofFiles reports whether an error of opening Pebble is about what is in the files, and not about the system, which has a number for what it refuses.
+func ofFiles(err error) bool {
+	var number syscall.Errno
+	var stopped *kv.Error
+	if errors.As(err, &stopped) {
+		return false
+	}
+	return pebble.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist) || !errors.As(err, &number) // the directory is there, so it is a file of it that is not
 }
 
 // openPebble opens the store on a goroutine of its own, which Pebble can keep where it has no way on, see pebbleLog.Fatalf.

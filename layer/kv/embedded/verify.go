@@ -39,9 +39,9 @@ type verification struct {
 // written compares the logs and manifests with what was written to them.
 func (v *verification) written() error {
 	h := &v.e.horizon
-	for _, p := range h.marked() {
+	for _, p := range h.mark().files {
 		what, err := h.compare(p)
-		if !slices.ContainsFunc(h.marked(), func(q prefix) bool { return q.name == p.name }) {
+		if !slices.ContainsFunc(h.mark().files, func(q prefix) bool { return q.name == p.name }) {
 			continue // it is gone since
 		}
 		v.found.Files++

@@ -1,0 +1,184 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// read takes the newest mark from the file. Where there is no file, the mark is empty: the store is new, or a copy.
+func (h *horizon) read() error {
+	f, err := h.fs.Open(h.path())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("embedded: %w", err)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, slots*slotSize))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("embedded: read %s: %w", h.path(), err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if m, ok := decodeFirstFormat(b); ok {
+		h.mu.now = m
+		if desc, err := h.peek(); err != nil || h.current(desc) != m.manifest { // which was not told when the manifest went
+			h.mu.now.files = nil
+		}
+		return nil
+	}
+	synced := false
+	for slot := range slots {
+		m, count, ok := decodeSlot(b, slot)
+		if !ok {
+			continue
+		}
+		synced = synced || slot/2 == syncedSlots
+		if count > h.mu.count {
+			h.mu.now, h.mu.count = m, count
+		}
+		if _, other, _ := decodeSlot(b, slot^1); count > other {
+			h.mu.next[slot/2] = (slot ^ 1) % 2
+		}
+	}
+	if !synced { // a power cut leaves one of them
+		return h.damaged("the file %s is not readable", horizonFile)
+	}
+	return nil
+}
+
+// verify compares the files with the mark. It changes nothing.
+func (h *horizon) verify() error {
+	desc, err := h.peek()
+	if err != nil {
+		return err
+	}
+	m := h.mark()
+	if now := h.current(desc); fileNumber(now) < fileNumber(m.manifest) {
+		return h.damaged("the manifest is %q, was %q", now, m.manifest)
+	}
+	if m.version > 0 && desc.FormatMajorVersion == pebble.FormatDefault {
+		return h.damaged("the file that names its format (marker.format-version) is missing")
+	}
+	for _, p := range m.files {
+		what, err := h.compare(p)
+		if err != nil {
+			return err
+		}
+		if what != "" {
+			return h.damaged("%s", what)
+		}
+	}
+	return nil
+}
+
+// peek is what the names of the files tell Pebble.
+func (h *horizon) peek() (*pebble.DBDesc, error) {
+	desc, err := pebble.Peek(h.dir, h.fs)
+	if err != nil {
+		return nil, fmt.Errorf("embedded: look into %s: %w", h.dir, err)
+	}
+	return desc, nil
+}
+
+// current is the name of the manifest that Pebble's marker points at, empty for none.
+func (h *horizon) current(desc *pebble.DBDesc) string {
+	if !desc.Exists {
+		return ""
+	}
+	return h.fs.PathBase(desc.ManifestFilename)
+}
+
+// compare looks whether a file begins as it was written, and says what is wrong where it does not.
+func (h *horizon) compare(p prefix) (what string, err error) {
+	f, err := h.fs.Open(h.fs.PathJoin(h.dir, p.name))
+	if errors.Is(err, os.ErrNotExist) {
+		return "the file " + p.name + " is missing", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("embedded: %w", err)
+	}
+	sum := crc32.New(castagnoli)
+	n, err := io.CopyBuffer(sum, io.LimitReader(f, int64(p.size)), make([]byte, 256<<10))
+	if err = errors.Join(err, f.Close()); err != nil {
+		if isDamage(err) {
+			return "the disk cannot read all of " + p.name, nil
+		}
+		return "", fmt.Errorf("embedded: read %s: %w", p.name, err)
+	}
+	switch {
+	case uint64(n) < p.size:
+		return fmt.Sprintf("the file %s has %d bytes, had %d", p.name, n, p.size), nil
+	case sum.Sum32() != p.sum:
+		return fmt.Sprintf("the first %d bytes of the file %s are not what was written", p.size, p.name), nil
+	}
+	return "", nil
+}
+
+// check compares the opened store's last version with the mark.
+func (h *horizon) check(last int64) error {
+	if was := h.version(); last < was {
+		return h.damaged("it is at version %d, was at %d: commits that were acknowledged are lost", last, was)
+	}
+	return nil
+}
+
+// copyTo gives a copy of the store, made after the mark before, a horizon of its own. Of the logs, which were copied while they grew, it has what the mark
+// has.
+func (h *horizon) copyTo(dir string, before mark) error {
+	c := horizon{fs: h.fs, dir: dir}
+	desc, err := c.peek()
+	if err != nil {
+		return err
+	}
+	m := mark{version: before.version, manifest: c.current(desc)}
+	list, err := c.whole(m.manifest)
+	if err != nil {
+		return err
+	}
+	m.put(list)
+	names, err := h.fs.List(dir)
+	if err != nil {
+		return fmt.Errorf("embedded: %w", err)
+	}
+	for _, p := range before.files {
+		if !isLog(p.name) || !slices.Contains(names, p.name) {
+			continue // flushed since
+		}
+		what, err := c.compare(p)
+		if err != nil {
+			return err
+		}
+		if what != "" {
+			return kv.NewError(kv.CodeFileCorrupt, "the log of the store is damaged", errors.New(what))
+		}
+		m.put(p)
+	}
+	c.mu.now = m
+	if err := c.create(); err != nil {
+		return fmt.Errorf("embedded: %w", err)
+	}
+	return nil
+}
+
+// whole is all of a file that nobody writes.
+func (h *horizon) whole(name string) (prefix, error) {
+	f, err := h.fs.Open(h.fs.PathJoin(h.dir, name))
+	if err != nil {
+		return prefix{}, fmt.Errorf("embedded: %w", err)
+	}
+	sum := crc32.New(castagnoli)
+	n, err := io.Copy(sum, f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return prefix{}, fmt.Errorf("embedded: read %s: %w", name, err)
+	}
+	return prefix{name, uint64(n), sum.Sum32()}, nil
+}
