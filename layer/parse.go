@@ -243,6 +243,7 @@ const (
 	listFree       = 64 << 10
 	revSize        = 40
 	attachmentSize = 200
+	maxAttachments = 50_000 // of a document
 )
 
 func listed(size, text int) error {
@@ -273,8 +274,8 @@ func parseAttachments(value []byte) (edits []AttachmentEdit, err error) {
 			return errf(Invalid, "bad_request", "Duplicate attachments")
 		}
 		names[name] = struct{}{}
-		if err := listed(attachmentSize*len(names), len(value)); err != nil {
-			return err
+		if len(names) > maxAttachments {
+			return errf(TooLarge, "", "The document has more than %d attachments.", maxAttachments)
 		}
 		a, err := parseAttachment(name, value[m.value:m.end])
 		edits = append(edits, a)
