@@ -38,6 +38,7 @@ type config struct {
 	revsLimit   int
 	purgesLimit int
 	security    []byte
+	securitySet bool
 	partitioned bool
 	maps        []shardMap       // oldest first; the last is current
 	watched     []*watchedDesign // design documents that writes are validated by
@@ -160,7 +161,7 @@ func (c *config) set(key, value []byte) error {
 		n, _, err = tuple.TakeInt(value)
 		c.purgesLimit = int(n)
 	case configSecurity:
-		c.security = append([]byte(nil), value...)
+		c.security, c.securitySet = append([]byte(nil), value...), true
 	case configPartitioned:
 		c.partitioned, _, err = tuple.TakeBool(value)
 	case configShards:

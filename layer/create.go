@@ -66,7 +66,7 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Data
 		return nil, errf(Invalid, "bad_request", "Cannot partition a system database")
 	}
 	if o.Security != nil {
-		if err := validateSecurity(o.Security); err != nil {
+		if _, err := readSecurity(o.Security); err != nil {
 			return nil, err
 		}
 	}

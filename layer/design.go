@@ -64,7 +64,7 @@ func ParseDesign(id string, rev Rev, body []byte) (*Design, error) {
 		return nil, err
 	}
 	var text designText
-	if err := json.Unmarshal(body, &text); err != nil {
+	if err := UnmarshalExact(body, &text); err != nil {
 		return nil, &Error{Kind: Invalid, Name: "invalid_design_doc", Reason: "design document must be an object", Err: err}
 	}
 	d := &Design{ID: id, Rev: rev, Language: text.Language, Validate: text.Validate}
@@ -112,7 +112,7 @@ func (d *Design) parseOptions(raw json.RawMessage) error {
 		}
 	}
 	for _, o := range objects {
-		if err := json.Unmarshal(o, &d.Options); err != nil {
+		if err := UnmarshalExact(o, &d.Options); err != nil {
 			return errf(Invalid, "invalid_design_doc", "`options` field must have an object value with known types")
 		}
 	}
@@ -135,7 +135,7 @@ func parseView(name string, raw json.RawMessage) (ViewDef, error) {
 		return ViewDef{}, errf(Invalid, "invalid_design_doc", "View `%s` must contain map function", name)
 	}
 	var options DesignOptions
-	if text, ok := members["options"]; ok && json.Unmarshal(text, &options) != nil {
+	if text, ok := members["options"]; ok && UnmarshalExact(text, &options) != nil {
 		return ViewDef{}, errf(Invalid, "invalid_design_doc", "`views.%s.options` field must have object type", name)
 	}
 	v.Raw = options.Collation == "raw"

@@ -136,7 +136,9 @@ func (im *importer) publish(ctx context.Context, name string) (kv.Versionstamp, 
 		set(configIncarnation, tuple.AppendInt(nil, im.cfg.incarnation))
 		set(configRevsLimit, tuple.AppendInt(nil, int64(im.config.revsLimit)))
 		set(configPurgesLimit, tuple.AppendInt(nil, int64(im.config.purgesLimit)))
-		set(configSecurity, im.config.security)
+		if string(im.config.security) != "{}" { // otherwise nobody may have set it
+			set(configSecurity, im.config.security)
+		}
 		if im.config.partitioned {
 			set(configPartitioned, tuple.AppendBool(nil, true))
 		}

@@ -102,7 +102,7 @@ func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
 	var id struct {
 		ID string `json:"_id"`
 	}
-	if err := json.Unmarshal(doc, &id); err != nil {
+	if err := UnmarshalExact(doc, &id); err != nil {
 		return errf(Invalid, "bad_request", "%s", err)
 	}
 	design, err := ParseDesign(id.ID, Rev{}, doc)
@@ -137,7 +137,7 @@ func (v *scriptValidator) Watches(doc []byte) bool {
 		Validate string `json:"validate_doc_update"`
 		Language string `json:"language"`
 	}
-	err := json.Unmarshal(doc, &d)
+	err := UnmarshalExact(doc, &d)
 	return err == nil && d.Validate != "" && (d.Language == "" || d.Language == "javascript")
 }
 
@@ -148,7 +148,7 @@ func (v *scriptValidator) Validate(ctx context.Context, key string, design, newD
 		var d struct {
 			Validate string `json:"validate_doc_update"`
 		}
-		if err := json.Unmarshal(design, &d); err != nil {
+		if err := UnmarshalExact(design, &d); err != nil {
 			return nil, err
 		}
 		return v.sandbox.Validate(ctx, design, script.Function{Name: "validate_doc_update", Source: d.Validate})

@@ -2,7 +2,9 @@ package layer
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/divandb/divan/layer/tuple"
 )
@@ -12,9 +14,20 @@ func (d *Database) Security(ctx context.Context) ([]byte, error) {
 	return read(ctx, d, func(t *txn) ([]byte, error) { return t.cfg.security, nil })
 }
 
+// SecuritySet reports whether anybody has ever set the database's _security object. Who makes a database says what it is at first; without an admin nobody does.
+func (d *Database) SecuritySet(ctx context.Context) (bool, error) {
+	return read(ctx, d, func(t *txn) (bool, error) { return t.cfg.securitySet, nil })
+}
+
+// maxSecurity is the size of the largest _security object: it is read with every request.
+const maxSecurity = 1 << 20
+
 // SetSecurity stores a JSON object. Invalid if members or admins have wrong shapes.
 func (d *Database) SetSecurity(ctx context.Context, object []byte) error {
-	if err := validateSecurity(object); err != nil {
+	if len(object) > maxSecurity {
+		return errf(TooLarge, "", "A security object has at most %d bytes.", maxSecurity)
+	}
+	if _, err := readSecurity(object); err != nil {
 		return err
 	}
 	return d.setConfig(ctx, configSecurity, object)
@@ -43,40 +56,88 @@ func (d *Database) setConfig(ctx context.Context, name string, value []byte) err
 	return err
 }
 
-// validateSecurity checks the shapes of admins and members, with CouchDB's words.
-func validateSecurity(object []byte) error {
-	members, _, _, _, err := scanObject(object, nil)
-	if errors.Is(err, errNotObject) {
-		return errf(Invalid, "bad_request", "Request body must be a JSON object")
-	}
-	if err != nil {
-		return errf(Invalid, "bad_request", "%s", err)
-	}
-	for _, m := range members {
-		switch string(object[m.key:m.keyEnd]) {
-		case `"admins"`, `"members"`, `"readers"`:
-			if err := validateNamesAndRoles(object[m.value:m.end]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// AdminRole is the role of server admins.
+const AdminRole = "_admin"
+
+// Security says who may use a database: a _security object, read. HTTP and SQL both decide by it.
+type Security struct {
+	admins, members group
+	// closed says that the object could not be read, so that it is for server admins alone. Only versions before the check let such objects in.
+	closed bool
 }
 
-func validateNamesAndRoles(object []byte) error {
-	members, _, _, _, err := scanObject(object, nil)
+// group is the names and roles that a _security object lists for admins or members.
+type group struct{ names, roles []string }
+
+// ParseSecurity reads a stored _security object. Names of members are taken as they are written, and of the same member twice the last one counts, as CouchDB
+// reads JSON. What cannot be read is closed to everyone but server admins.
+func ParseSecurity(object []byte) Security {
+	s, err := readSecurity(object)
 	if err != nil {
-		return errf(Invalid, "bad_request", "admins or members must be a JSON list of strings")
+		return Security{closed: true}
 	}
-	for _, m := range members {
-		switch key := string(object[m.key:m.keyEnd]); key {
-		case `"names"`, `"roles"`:
-			if !isStringArray(object[m.value:m.end]) {
-				return errf(Invalid, "bad_request", "%s must be a JSON list of strings", key[1:len(key)-1])
-			}
+	return s
+}
+
+// readSecurity checks the shapes of admins and members, with CouchDB's words.
+func readSecurity(object []byte) (s Security, err error) {
+	members, err := exactMembers(object, "admins", "members", "readers")
+	if errors.Is(err, errNotObject) {
+		return s, errf(Invalid, "bad_request", "Request body must be a JSON object")
+	}
+	if err != nil {
+		return s, errf(Invalid, "bad_request", "%s", err)
+	}
+	if s.admins, err = readGroup(members[0]); err != nil {
+		return s, err
+	}
+	of := members[1]
+	if of == nil {
+		of = members[2] // what members was called before CouchDB 1.2
+	}
+	s.members, err = readGroup(of)
+	return s, err
+}
+
+// readGroup reads one of the two; nil is an absent one.
+func readGroup(object []byte) (g group, err error) {
+	if object == nil {
+		return g, nil
+	}
+	lists := []struct {
+		name string
+		to   *[]string
+	}{{"names", &g.names}, {"roles", &g.roles}}
+	members, err := exactMembers(object, lists[0].name, lists[1].name)
+	if err != nil {
+		return g, errf(Invalid, "bad_request", "admins or members must be a JSON list of strings")
+	}
+	for i, list := range lists {
+		if text := members[i]; text != nil && (!isStringArray(text) || json.Unmarshal(text, list.to) != nil) {
+			return g, errf(Invalid, "bad_request", "%s must be a JSON list of strings", list.name)
 		}
 	}
-	return nil
+	return g, nil
+}
+
+func (g *group) includes(u UserCtx) bool {
+	return u.Name != "" && slices.Contains(g.names, u.Name) ||
+		slices.ContainsFunc(u.Roles, func(role string) bool { return slices.Contains(g.roles, role) })
+}
+
+// IsAdmin reports whether u administers the database: server admins do, and those the object names.
+func (s *Security) IsAdmin(u UserCtx) bool {
+	return slices.Contains(u.Roles, AdminRole) || s.admins.includes(u)
+}
+
+// IsMember reports whether u may read the database: its admins may, its members, and everybody where there are none.
+func (s *Security) IsMember(u UserCtx) bool {
+	return s.IsPublic() || s.IsAdmin(u) || s.members.includes(u)
+}
+
+// IsPublic reports whether everybody may read the database.
+func (s *Security) IsPublic() bool {
+	return !s.closed && len(s.members.names)+len(s.members.roles) == 0
 }
 
 // isStringArray takes valid JSON.

@@ -2,9 +2,6 @@ package api
 
 import (
 	"net/http"
-	"slices"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/divandb/divan/layer"
 )
@@ -55,7 +52,7 @@ func databaseMember(q *request) error {
 	if err != nil {
 		return err
 	}
-	if !sec.isMember(q.user) {
+	if !sec.IsMember(*q.userCtx()) {
 		return q.refuse("You are not authorized to access this db.", "You are not allowed to access this db.")
 	}
 	return nil
@@ -126,57 +123,18 @@ func (q *request) isDatabaseAdmin() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return sec.admins.includes(q.user), nil
+	return sec.IsAdmin(*q.userCtx()), nil
 }
 
 // databaseSecurity reads the security object once per request.
-func (q *request) databaseSecurity() (*security, error) {
+func (q *request) databaseSecurity() (*layer.Security, error) {
 	if q.security == nil {
 		object, err := q.db.Security(q.ctx())
 		if err != nil {
 			return nil, err
 		}
-		q.security = parseSecurity(gjson.ParseBytes(object))
+		sec := layer.ParseSecurity(object)
+		q.security = &sec
 	}
 	return q.security, nil
-}
-
-// security is a _security object, parsed.
-type security struct{ admins, members group }
-
-// group is the names and roles of a security object's members or admins.
-type group struct{ names, roles []string }
-
-func parseSecurity(object gjson.Result) *security {
-	members := member(object, "members")
-	if !members.Exists() {
-		members = member(object, "readers") // before CouchDB 1.2
-	}
-	return &security{admins: parseGroup(member(object, "admins")), members: parseGroup(members)}
-}
-
-func parseGroup(object gjson.Result) group {
-	names, _ := stringsOf(member(object, "names"))
-	roles, _ := stringsOf(member(object, "roles"))
-	return group{names, roles}
-}
-
-func (g group) includes(u User) bool {
-	if u.Name != "" && slices.Contains(g.names, u.Name) {
-		return true
-	}
-	for _, role := range u.Roles {
-		if slices.Contains(g.roles, role) {
-			return true
-		}
-	}
-	return false
-}
-
-// isMember: a database without any member is open to everyone.
-func (s *security) isMember(u User) bool {
-	if len(s.members.names) == 0 && len(s.members.roles) == 0 {
-		return true
-	}
-	return u.IsAdmin() || s.admins.includes(u) || s.members.includes(u)
 }

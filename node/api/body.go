@@ -88,13 +88,12 @@ func (q *request) objectBody() (gjson.Result, error) {
 	return v, err
 }
 
-// member returns the first member of an object with that name; the zero Result where there is none. gjson's Get takes paths, and keys may look
-// like one.
+// member returns the member of an object with that name, the last one where there are several, as CouchDB does; the zero Result where there is none. gjson's Get
+// takes paths, and keys may look like one.
 func member(object gjson.Result, name string) (found gjson.Result) {
 	object.ForEach(func(key, value gjson.Result) bool {
 		if key.Str == name {
 			found = value
-			return false
 		}
 		return true
 	})

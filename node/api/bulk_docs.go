@@ -29,30 +29,22 @@ func parseBulk(text []byte, most int) (b bulkRequest, err error) {
 		}
 		return b, badRequest("Request body must be a JSON object")
 	}
-	var editsSeen, atomicSeen bool
 	end, err := eachMember(text, i, func(name string, value []byte) error {
 		switch name {
 		case "docs":
-			if b.hasDocs {
-				return nil // the first one counts, as in CouchDB
-			}
-			b.hasDocs = true
+			b.hasDocs, b.docs = true, nil // the last one counts, as in CouchDB
 			return b.takeDocs(value)
 		case "new_edits":
-			if editsSeen {
-				return nil
-			}
-			editsSeen = true
 			switch string(value) {
 			case "true":
+				b.replicated = false
 			case "false":
 				b.replicated = true
 			default:
 				return badRequest("`new_edits` parameter must be a boolean.")
 			}
 		case "all_or_nothing":
-			b.atomic = b.atomic || !atomicSeen && string(value) == "true"
-			atomicSeen = true
+			b.atomic = string(value) == "true"
 		}
 		if _, err := parseJSON(value); err != nil {
 			return err

@@ -48,7 +48,8 @@ func FuzzParseBulk(f *testing.F) {
 func TestParseBulk_RefusesValidBodiesOnlyForAReason(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"docs":[{"a":1}]}`:               "",
-		`{"docs":[],"docs":5}`:             "", // the first one counts
+		`{"docs":[{}],"docs":[]}`:          "",
+		`{"docs":[],"docs":5}`:             "bad_request: `docs` parameter must be an array.",
 		`{"DOCS":[]}`:                      "bad_request: POST body must include `docs` parameter.",
 		`{"docs":[],"new_edits":null}`:     "bad_request: `new_edits` parameter must be a boolean.",
 		`{"docs":[]} x`:                    "bad_request: invalid UTF-8 JSON",

@@ -26,7 +26,7 @@ type request struct {
 
 	parsed   []*share        // what the request holds beside its body
 	db       *layer.Database // of the endpoints under /{db}
-	security *security       // of db; nil until someone asks
+	security *layer.Security // of db; nil until someone asks
 }
 
 func (q *request) ctx() context.Context { return q.r.Context() }

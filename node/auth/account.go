@@ -63,7 +63,7 @@ func (a *Authenticator) user(ctx context.Context, name string) (acc account, fou
 		return account{}, false, errConflicted
 	}
 	var doc userDocument
-	if err := unmarshalExact(body, &doc); err != nil {
+	if err := layer.UnmarshalExact(body, &doc); err != nil {
 		a.o.Logger.Warn("user document cannot be used for logging in", "user", name, "err", err)
 		return account{}, false, nil
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // AdminRole is the role of server admins.
-const AdminRole = "_admin"
+const AdminRole = layer.AdminRole
 
 // UserCtx is who makes a request. An anonymous one has no name and, unless the node has no admins, no roles.
 type UserCtx struct {

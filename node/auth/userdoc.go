@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/netip"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -27,15 +26,15 @@ var passwordMembers = []string{
 // as CouchDB 3.5 writes them, before the members that were there. A document without a password is returned as it is. doc is a JSON object; the
 // other members keep their text. It takes as long as a password hash.
 func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byte, error) {
-	members, err := objectMembers(doc)
+	var clear json.RawMessage
+	err := eachMember(doc, func(name string, value json.RawMessage) error {
+		if name == "password" {
+			clear = value
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	var clear json.RawMessage
-	for _, m := range members {
-		if m.name == "password" {
-			clear = m.value
-		}
 	}
 	if clear == nil || string(clear) == "null" {
 		return doc, nil
@@ -66,72 +65,48 @@ func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byt
 		return nil, err
 	}
 	out := bytes.NewBuffer(head[:len(head)-1])
-	for _, m := range members {
-		if slices.Contains(passwordMembers, m.name) {
-			continue
+	err = eachMember(doc, func(name string, value json.RawMessage) error {
+		if slices.Contains(passwordMembers, name) {
+			return nil
 		}
-		name, err := json.Marshal(m.name)
+		text, err := json.Marshal(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		out.WriteByte(',')
-		out.Write(name)
+		out.Write(text)
 		out.WriteByte(':')
-		out.Write(m.value)
+		out.Write(value)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	out.WriteByte('}')
 	return out.Bytes(), nil
 }
 
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// objectMembers splits a JSON object at its top level, in order.
-func objectMembers(doc []byte) ([]member, error) {
+// eachMember calls fn for each member of a JSON object, in order. There may be millions of them.
+func eachMember(doc []byte, fn func(name string, value json.RawMessage) error) error {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
-		return nil, badRequest("Document must be a JSON object")
+		return badRequest("Document must be a JSON object")
 	}
-	var members []member
 	for dec.More() {
 		tok, err := dec.Token()
 		name, isName := tok.(string)
 		if err != nil || !isName {
-			return nil, badRequest("invalid JSON")
+			return badRequest("invalid JSON")
 		}
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
-			return nil, badRequest("invalid JSON")
+			return badRequest("invalid JSON")
 		}
-		members = append(members, member{name, value})
-	}
-	return members, nil
-}
-
-// unmarshalExact is json.Unmarshal into a struct of tagged fields without its tolerance for case: to it, "Roles" is "roles", and to
-// whoever wrote the document it is not.
-func unmarshalExact(doc []byte, into any) error {
-	members, err := objectMembers(doc)
-	if err != nil {
-		return err
-	}
-	exact := map[string]json.RawMessage{}
-	t := reflect.TypeOf(into).Elem()
-	for i := range t.NumField() {
-		name := t.Field(i).Tag.Get("json")
-		for _, m := range members {
-			if m.name == name {
-				exact[name] = m.value
-			}
+		if err := fn(name, value); err != nil {
+			return err
 		}
 	}
-	text, err := json.Marshal(exact)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, into)
+	return nil
 }
 
 func forbidden(reason string) error {
@@ -154,7 +129,7 @@ type UserUpdate struct {
 func CheckUserUpdate(up UserUpdate) error {
 	var old, doc userDocument
 	if up.Old != nil {
-		if err := unmarshalExact(up.Old, &old); err != nil && !up.DatabaseAdmin {
+		if err := layer.UnmarshalExact(up.Old, &old); err != nil && !up.DatabaseAdmin {
 			return forbidden("Only admins may replace a malformed user doc.")
 		}
 	}
@@ -197,7 +172,7 @@ func checkUserShape(id string, body []byte, doc *userDocument) error {
 		Iterations any `json:"iterations"`
 		Key        any `json:"derived_key"`
 	}
-	if err := unmarshalExact(body, &shape); err != nil {
+	if err := layer.UnmarshalExact(body, &shape); err != nil {
 		return badRequest("Document must be a JSON object")
 	}
 	name, _ := shape.Name.(string)
@@ -228,7 +203,7 @@ func checkUserShape(id string, body []byte, doc *userDocument) error {
 	case strings.Contains(name, ":"):
 		return forbidden("Character `:` is not allowed in usernames.")
 	}
-	if err := unmarshalExact(body, doc); err != nil {
+	if err := layer.UnmarshalExact(body, doc); err != nil {
 		return forbidden("a member of the password has the wrong type.")
 	}
 	if doc.PasswordSHA != "" && doc.Salt == "" {

@@ -96,11 +96,7 @@ func (c *Catalog) open(ctx context.Context, name string) (*layer.Database, error
 	if err != nil {
 		return nil, readError(err)
 	}
-	sec, err := auth.ParseSecurity(object)
-	if err != nil {
-		return nil, fmt.Errorf("security object of %s: %w", name, err)
-	}
-	if !sec.IsMember(c.user) || name == auth.UsersDatabase || name == "_replicator" {
+	if sec := layer.ParseSecurity(object); !sec.IsMember(c.user) || name == auth.UsersDatabase || name == "_replicator" {
 		return nil, &exec.ReadError{Kind: exec.Forbidden, Message: fmt.Sprintf("permission denied for database %q", name)}
 	}
 	return db, nil

@@ -1,0 +1,102 @@
+package layer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/script"
+)
+
+func TestSecurity(t *testing.T) {
+	root := layer.UserCtx{Name: "root", Roles: []string{"_admin"}}
+	jan := layer.UserCtx{Name: "jan", Roles: []string{"dev"}}
+	nobody := layer.UserCtx{}
+	for _, c := range []struct {
+		object        string
+		u             layer.UserCtx
+		member, admin bool
+	}{
+		{`{}`, nobody, true, false},
+		{`{}`, root, true, true},
+		{`{"members":{"names":[],"roles":[]}}`, nobody, true, false},
+		{`{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}`, jan, false, false},
+		{`{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}`, root, true, true},
+		{`{"members":{"names":["jan"]}}`, jan, true, false},
+		{`{"members":{"names":["jan"]}}`, nobody, false, false},
+		{`{"members":{"names":[""]}}`, nobody, false, false},
+		{`{"members":{"roles":["dev"]}}`, jan, true, false},
+		{`{"admins":{"names":["jan"]},"members":{"names":["ann"]}}`, jan, true, true},
+		{`{"admins":{"roles":["dev"]}}`, jan, true, true},
+		{`{"readers":{"names":["ann"]}}`, jan, false, false},
+		{`{"members":{},"readers":{"names":["ann"]}}`, jan, true, false},
+		{`{"members":{"roles":["x"]},"MEMBERS":{"roles":[]}}`, jan, false, false},
+		{`{"MEMBERS":{"roles":["dev"]},"members":{"roles":["x"]}}`, jan, false, false},
+		{`{"members":{"roles":["x"],"ROLES":["dev"]},"ADMINS":{"names":["jan"]}}`, jan, false, false},
+		{`{"members":{"roles":["dev"]},"members":{"roles":["x"]}}`, jan, false, false},
+		{`{"members":{"roles":["x"],"roles":["dev"]}}`, jan, true, false},
+		{`{"m\u0065mbers":{"roles":["x"]}}`, jan, false, false},
+		{`{"members":{"roles":["d\u0065v"]}}`, jan, true, false},
+		{`{"members":5}`, jan, false, false},
+		{`{"members":5}`, root, true, true},
+		{`{"members":{"names":"jan"}}`, jan, false, false},
+		{`{"members":{"roles":[]},"admins":{"names":["jan",5]}}`, jan, false, false},
+		{`{`, jan, false, false},
+		{``, root, true, true},
+	} {
+		s := layer.ParseSecurity([]byte(c.object))
+		if got := s.IsMember(c.u); got != c.member {
+			t.Errorf("%s: %s is a member: %v", c.object, c.u.Name, got)
+		}
+		if got := s.IsAdmin(c.u); got != c.admin {
+			t.Errorf("%s: %s is an admin: %v", c.object, c.u.Name, got)
+		}
+	}
+}
+
+// PUT _security takes what CouchDB 3.5 takes, and nothing that could be read otherwise than it was meant.
+func TestDatabase_SetSecurity(t *testing.T) {
+	d := openViews(t, layer.CreateOptions{})
+	for object, ok := range map[string]bool{
+		`{}`: true, `{"x":5}`: true, `{"MEMBERS":5}`: true, `{"members":{"Names":5}}`: true, `{"members":{}}`: true,
+		`{"members":5,"members":{"names":["a"]}}`: true,
+		`[]`: false, `5`: false, `{"members":null}`: false, `{"members":[]}`: false, `{"admins":"a"}`: false, `{"readers":1}`: false,
+		`{"members":{"names":null}}`: false, `{"members":{"names":"a"}}`: false, `{"members":{"names":["a",1]}}`: false, `{"admins":{"roles":{}}}`: false,
+		`{"m\u0065mbers":{"names":5}}`: false, `{"members":{"n\u0061mes":5}}`: false, `{"members":{},"members":5}`: false,
+	} {
+		if err := d.SetSecurity(t.Context(), []byte(object)); (err == nil) != ok {
+			t.Errorf("%s: %v", object, err)
+		}
+	}
+}
+
+// Members of design documents count by their exact names, and of two of the same name the last: what JavaScript and CouchDB see.
+func TestParseDesign_ExactNames(t *testing.T) {
+	body := `{"validate_doc_update":"function () { throw({forbidden: 'no'}) }","VALIDATE_DOC_UPDATE":"","Language":"erlang","FILTERS":{"f":"x"},` +
+		`"views":{"v":{"map":"function (doc) {}","MAP":"","options":{"Collation":"raw"}}},"VIEWS":{"w":{"map":"x"}},"options":{"INTERACTIVE":true}}`
+	d, err := layer.ParseDesign("_design/x", layer.Rev{}, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(d.Validate, "forbidden") || d.Language != "javascript" || d.Filters != nil || d.Options.Interactive {
+		t.Errorf("%+v", d)
+	}
+	if len(d.Views) != 1 || d.Views[0].Name != "v" || d.Views[0].Map == "" || d.Views[0].Raw {
+		t.Errorf("%+v", d.Views)
+	}
+	d, err = layer.ParseDesign("_design/x", layer.Rev{}, []byte(`{"validate_doc_update":"a","validate_doc_upd\u0061te":"b"}`))
+	if err != nil || d.Validate != "b" {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// A validation function cannot be taken away by a member that only looks like it.
+func TestValidator_ExactNames(t *testing.T) {
+	sandbox := script.New(script.Options{})
+	defer sandbox.Close()
+	s := mustStore(t, mustEngine(t), layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
+	d := mustCreate(t, s, "a", layer.CreateOptions{})
+	put(t, d, `{"_id":"_design/x","validate_doc_update":"function () { throw({forbidden: 'no'}) }","VALIDATE_DOC_UPDATE":"","LANGUAGE":"erlang"}`)
+	_, err := d.Put(t.Context(), layer.Edit{ID: "doc", Body: []byte(`{}`)}, layer.WriteOptions{})
+	wantKind(t, err, layer.Forbidden)
+}
