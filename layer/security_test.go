@@ -97,6 +97,6 @@ func TestValidator_ExactNames(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
 	d := mustCreate(t, s, "a", layer.CreateOptions{})
 	put(t, d, `{"_id":"_design/x","validate_doc_update":"function () { throw({forbidden: 'no'}) }","VALIDATE_DOC_UPDATE":"","LANGUAGE":"erlang"}`)
-	_, err := d.Put(t.Context(), layer.Edit{ID: "doc", Body: []byte(`{}`)}, layer.WriteOptions{})
+	_, err := d.Put(t.Context(), layer.Edit{ID: "doc", Body: []byte(`{}`)}, layer.WriteOptions{User: &layer.UserCtx{Name: "jan"}})
 	wantKind(t, err, layer.Forbidden)
 }
