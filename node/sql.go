@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 
 	"github.com/divandb/divan/actors"
@@ -54,13 +55,23 @@ func (n *Node) serveSQL(context.Context) error {
 // catalog is what a session's user may see: everything where nobody has to log in.
 func (n *Node) catalog(ctx context.Context, source *sqlreads.Source, who query.Principal) (exec.Catalog, error) {
 	if !who.Authenticated {
-		return source.Catalog(layer.UserCtx{Name: who.User, Roles: []string{auth.AdminRole}}), nil
+		if !n.auth.Open() {
+			return nil, &exec.ReadError{Kind: exec.Forbidden, Message: "permission denied: there is an admin now, log in"}
+		}
+		return source.Catalog(layer.UserCtx{Name: who.User, Roles: []string{auth.AdminRole}}, nil), nil
 	}
-	user, err := n.auth.User(ctx, who.User)
+	user := func(ctx context.Context) (layer.UserCtx, error) {
+		u, err := n.auth.User(ctx, who.User)
+		if layer.KindOf(err) == layer.Unauthorized {
+			err = &exec.ReadError{Kind: exec.Forbidden, Message: fmt.Sprintf("permission denied: there is no user %q any more", who.User), Err: err}
+		}
+		return u, err
+	}
+	now, err := user(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return source.Catalog(user), nil
+	return source.Catalog(now, user), nil
 }
 
 // shardOwner is the node that the actor of a shard is placed on.

@@ -232,7 +232,7 @@ func (ss *session) declare(s *sql.Declare, st *prepared, params []types.Datum) e
 	if s.IsBinary {
 		formats[0] = 1
 	}
-	inner := &prepared{text: st.text, stmt: s.Query, bound: st.bound, params: st.params, columns: describe(st.bound.Columns)}
+	inner := &prepared{text: st.text, stmt: s.Query, bound: st.bound, params: st.params, columns: describe(st.bound.Columns), round: st.round}
 	c, err := ss.portal(inner, params, formats)
 	if err != nil {
 		return err
@@ -295,6 +295,9 @@ type fetchRows struct {
 func (f *fetchRows) next(ctx context.Context, _ bool) ([]types.Datum, error) {
 	if !f.begun {
 		f.begun = true
+		if err := f.cursor.recheck(ctx); err != nil {
+			return nil, err
+		}
 		if err := f.begin(ctx); err != nil {
 			return nil, err
 		}

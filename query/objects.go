@@ -15,11 +15,15 @@ func (ss *session) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, erro
 	if ss.snapshot != nil {
 		return ss.snapshot, nil
 	}
-	names, err := ss.catalog.Databases(ctx)
+	cat, err := ss.allowed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := cat.Databases(ctx)
 	if err != nil {
 		return nil, exec.StoreError(err)
 	}
-	in := catalog.Input{Database: ss.start.Database, Databases: names, User: ss.start.User, Superuser: !ss.start.Authenticated,
+	in := catalog.Input{Database: ss.start.Database, Databases: names, User: ss.start.User, Superuser: cat.Admin(),
 		SystemTables: ss.systemTables(), SearchPath: ss.vars.searchPath()}
 	db, err := (&resolver{ss: ss}).Database(ctx)
 	if err != nil {
@@ -36,7 +40,7 @@ func (ss *session) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, erro
 	}
 	for _, a := range ss.srv.Sessions() {
 		act := catalog.Activity{PID: int64(a.PID), User: a.User, Database: a.Database, Application: a.Application, Client: a.Remote,
-			State: a.State, Statement: a.Statement, Since: a.Since.UnixMicro()}
+			State: a.State, Statement: a.Statement, Since: a.Since.UnixMicro(), Hidden: !cat.Admin() && !ss.owns(a.User)}
 		if !a.StatementSince.IsZero() {
 			act.StatementSince = a.StatementSince.UnixMicro()
 		}

@@ -26,6 +26,7 @@ type portal struct {
 	rows  rowSource
 	tag   func(rows int64) string
 	copy  *copier
+	reads *sql.Bound // of a query
 	hold  bool
 	done  bool
 	row   []types.Datum
@@ -106,16 +107,17 @@ func (ss *session) portal(st *prepared, params []types.Datum, formats []int16) (
 	}
 	switch s := st.stmt.(type) {
 	case *sql.Query:
+		p.reads = st.bound
 		p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
-		p.start = func(ctx context.Context) (rowSource, error) { return ss.run(ctx, st.bound, params) }
+		p.start = func(ctx context.Context) (rowSource, error) { return ss.run(ctx, st, params) }
 	case *sql.Copy:
 		p.tag = func(rows int64) string { return "COPY " + strconv.FormatInt(rows, 10) }
-		p.start = func(ctx context.Context) (rowSource, error) { return ss.run(ctx, st.bound, params) }
+		p.start = func(ctx context.Context) (rowSource, error) { return ss.run(ctx, st, params) }
 		p.copy = newCopier(s, st.columns, &ss.types)
 		p.tag = p.copy.tag
 	case *sql.Explain:
 		p.tag = func(int64) string { return "EXPLAIN" }
-		p.start = func(ctx context.Context) (rowSource, error) { return ss.explain(ctx, s, st.bound, params) }
+		p.start = func(ctx context.Context) (rowSource, error) { return ss.explain(ctx, s, st, params) }
 	default:
 		return p, ss.command(p, st, params)
 	}
@@ -131,8 +133,13 @@ func (ss *session) state(ctx context.Context, params []types.Datum) *exec.State 
 	return st
 }
 
-func (ss *session) run(ctx context.Context, bound *sql.Bound, params []types.Datum) (rowSource, error) {
+func (ss *session) run(ctx context.Context, p *prepared, params []types.Datum) (rowSource, error) {
 	st := ss.state(ctx, params)
+	bound, err := ss.current(st.Work, p)
+	if err != nil {
+		st.Close()
+		return nil, err
+	}
 	plan, err := bound.Plan(st)
 	if err != nil {
 		st.Close()
@@ -142,12 +149,16 @@ func (ss *session) run(ctx context.Context, bound *sql.Bound, params []types.Dat
 }
 
 // explain plans and, with ANALYZE, runs.
-func (ss *session) explain(ctx context.Context, e *sql.Explain, bound *sql.Bound, params []types.Datum) (rowSource, error) {
-	for len(params) < len(bound.Params) {
+func (ss *session) explain(ctx context.Context, e *sql.Explain, p *prepared, params []types.Datum) (rowSource, error) {
+	for len(params) < len(p.params) {
 		params = append(params, types.Null)
 	}
 	st := ss.state(ctx, params)
 	defer st.Close()
+	bound, err := ss.current(st.Work, p)
+	if err != nil {
+		return nil, err
+	}
 	plan, err := bound.Plan(st)
 	if err != nil {
 		return nil, err
@@ -228,8 +239,15 @@ func (p *portal) Next(ctx context.Context) error {
 		p.ss.memory.Shrink(p.sent)
 		p.sent = 0
 	}
+	again := p.rows != nil && p.parent != ctx
 	call := p.within(ctx)
-	err := p.advance(call)
+	var err error
+	if again {
+		err = p.recheck(call)
+	}
+	if err == nil {
+		err = p.advance(call)
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -247,6 +265,14 @@ func (p *portal) Next(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// recheck fails where a result that was begun in an earlier message may not be read any more.
+func (p *portal) recheck(ctx context.Context) error {
+	if p.rows == nil || p.reads == nil || !p.reads.UsesStore() {
+		return nil
+	}
+	return p.ss.recheck(ctx)
 }
 
 func (p *portal) advance(ctx context.Context) (err error) {

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"slices"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
@@ -20,6 +21,7 @@ type prepared struct {
 	columns []pgwire.Column // nil when no rows come back
 	size    int64           // in memory, about
 	held    int64           // of the session's memory
+	round   int64           // of messages, in which it was bound
 }
 
 // errAborted is the answer to everything but the end of a failed transaction.
@@ -76,7 +78,7 @@ func (ss *session) bind(w *work.Work, p *prepared, given []types.OID) error {
 	if err != nil {
 		return err
 	}
-	p.bound, p.params = bound, bound.Params
+	p.bound, p.params, p.round = bound, bound.Params, ss.round
 	switch s := p.stmt.(type) {
 	case *sql.Query, *sql.Copy:
 		p.columns = describe(bound.Columns)
@@ -88,6 +90,26 @@ func (ss *session) bind(w *work.Work, p *prepared, given []types.OID) error {
 		p.columns = describe([]exec.Column{{Name: "QUERY PLAN", Type: typ, Mod: -1}})
 	}
 	return nil
+}
+
+// current is the bound query of a statement for an execution that begins now: names are looked up again, and the user's permission to read.
+// A statement whose result would have other columns than those that were described is refused, as by PostgreSQL (plancache.c).
+func (ss *session) current(w *work.Work, st *prepared) (*sql.Bound, error) {
+	if st.round == ss.round {
+		return st.bound, nil
+	}
+	bound, err := st.bound.Refreshed(w, &resolver{ss: ss})
+	if bound != nil || err != nil {
+		return bound, err
+	}
+	again := &prepared{text: st.text, stmt: st.stmt}
+	if err := ss.bind(w, again, st.params); err != nil {
+		return nil, err
+	}
+	if !slices.Equal(again.columns, st.columns) || !slices.Equal(again.params, st.params) {
+		return nil, sqlstate.New(sqlstate.FeatureNotSupported, "cached plan must not change result type")
+	}
+	return again.bound, nil
 }
 
 // describe makes the wire's columns. It is never nil: a SELECT of no columns returns rows all the same.

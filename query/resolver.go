@@ -21,7 +21,11 @@ func (r *resolver) Database(ctx context.Context) (exec.Database, error) {
 	if r.ss.start.Database == systemDatabase {
 		return nil, nil
 	}
-	db, err := r.ss.catalog.Database(ctx, r.ss.start.Database)
+	cat, err := r.ss.allowed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	db, err := cat.Database(ctx, r.ss.start.Database)
 	if err != nil {
 		return nil, exec.DatabaseError(r.ss.start.Database, err)
 	}
@@ -44,7 +48,7 @@ func (r *resolver) Relation(schema, name string) exec.Relation {
 			}
 		}
 		if name == sessionsTable.Name {
-			return &systemRelation{ss: r.ss, table: sessionsTable, own: r.ss.srv.sessionRows}
+			return &systemRelation{ss: r.ss, table: sessionsTable, own: r.ss.sessionRows}
 		}
 		return nil
 	}
@@ -55,7 +59,7 @@ func (r *resolver) Relation(schema, name string) exec.Relation {
 type systemRelation struct {
 	ss    *session
 	table exec.SystemTable
-	own   func() [][]any // rows of this package's own tables
+	own   func(cat exec.Catalog) [][]any // rows of this package's own tables
 }
 
 func (s *systemRelation) Name() string { return "divan." + s.table.Name }
@@ -88,15 +92,19 @@ func (s *systemRelation) Rows(st *exec.State) ([][]types.Datum, error) {
 		out = append(out, row)
 		return nil
 	}
+	cat, err := s.ss.allowed(st.Ctx)
+	if err != nil {
+		return nil, err
+	}
 	if s.own != nil {
-		for _, values := range s.own() {
+		for _, values := range s.own(cat) {
 			if err := add(values); err != nil {
 				return nil, err
 			}
 		}
 		return out, nil
 	}
-	for values, err := range s.ss.catalog.SystemRows(st.Ctx, s.table.Name, s.ss.start.Database) {
+	for values, err := range cat.SystemRows(st.Ctx, s.table.Name, s.ss.start.Database) {
 		if err != nil {
 			return nil, err
 		}
@@ -142,11 +150,15 @@ var sessionsTable = exec.SystemTable{Name: "sessions", Comment: "SQL sessions of
 	{Name: "client", Type: "text"}, {Name: "tls", Type: "bool"}, {Name: "started", Type: "timestamptz"}, {Name: "state", Type: "text"},
 	{Name: "statement", Type: "text"}, {Name: "statement_started", Type: "timestamptz"}, {Name: "rows_sent", Type: "int8"}}}
 
-func (s *Server) sessionRows() [][]any {
+// sessionRows are the sessions that the user may see: his own, and all for an admin.
+func (ss *session) sessionRows(cat exec.Catalog) [][]any {
 	var out [][]any
-	for _, ss := range s.Sessions() {
-		out = append(out, []any{int64(ss.PID), ss.User, ss.Database, ss.Application, ss.Remote, ss.TLS, ss.Since, ss.State, ss.Statement,
-			ss.StatementSince, ss.Rows})
+	for _, s := range ss.srv.Sessions() {
+		if !cat.Admin() && !ss.owns(s.User) {
+			continue
+		}
+		out = append(out, []any{int64(s.PID), s.User, s.Database, s.Application, s.Remote, s.TLS, s.Since, s.State, s.Statement,
+			s.StatementSince, s.Rows})
 	}
 	return out
 }

@@ -29,7 +29,8 @@ type Principal struct {
 
 // Options configure a Server. Catalog is required.
 type Options struct {
-	// Catalog returns what a user may see. It is called once per session and may fail with a *exec.ReadError.
+	// Catalog returns what a user may see. It is called at the log-in and for every message that runs a statement. It may fail with a
+	// *exec.ReadError, of kind Forbidden where there is no such user any more.
 	Catalog func(ctx context.Context, who Principal) (exec.Catalog, error)
 	// Credentials are the users who may log in, by SCRAM-SHA-256. nil lets everybody in.
 	Credentials pgwire.Credentials
@@ -117,6 +118,18 @@ func (s *Server) Memory() (now, peak, limit int64) {
 
 // Cancel cancels the statement that a session runs, and says whether there is such a session.
 func (s *Server) Cancel(pid uint32) bool { return s.wire.Cancel(pid) }
+
+// session finds a session by its process id; nil for none.
+func (s *Server) session(pid uint32) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ss := range s.mu.sessions {
+		if ss.start.PID == pid {
+			return ss
+		}
+	}
+	return nil
+}
 
 // Open implements pgwire.Handler.
 func (s *Server) Open(ctx context.Context, start pgwire.Start, client pgwire.Client) (pgwire.Session, error) {

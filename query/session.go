@@ -33,8 +33,11 @@ type session struct {
 	start   pgwire.Start
 	client  pgwire.Client
 	catalog exec.Catalog
-	vars    variables
-	types   types.Env
+	// fresh says that catalog is of this round of messages. Statements use allowed, which sees to it; descriptions need not.
+	fresh bool
+	round int64
+	vars  variables
+	types types.Env
 	// memory is what the session's statements, portals and messages hold.
 	memory *work.Memory
 	// snapshot is the catalogue as this statement sees it, made when first asked for.
@@ -57,7 +60,8 @@ type session struct {
 }
 
 func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgwire.Client) (*session, error) {
-	cat, err := srv.opts.Catalog(ctx, Principal{User: start.User, Authenticated: start.Authenticated})
+	who := Principal{User: start.User, Authenticated: start.Authenticated}
+	cat, err := srv.opts.Catalog(ctx, who)
 	if err != nil {
 		return nil, exec.DatabaseError(start.Database, err)
 	}
@@ -70,7 +74,7 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 		}
 	}
 	ss.vars.value["session_authorization"], ss.vars.initial["session_authorization"] = start.User, start.User
-	if !start.Authenticated {
+	if cat.Admin() {
 		ss.vars.value["is_superuser"], ss.vars.initial["is_superuser"] = "on", "on"
 	}
 	for name, value := range start.Settings {
@@ -101,6 +105,9 @@ func (ss *session) applied(name string) {
 
 // setVariable is SET: it checks, stores, and tells the client where the protocol wants it.
 func (ss *session) setVariable(name, value string, local bool) error {
+	if (name == "role" && value != "none" || name == "session_authorization") && value != ss.start.User && value != ss.vars.initial[name] {
+		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied to set %s %q", strings.ReplaceAll(name, "_", " "), value)
+	}
 	before, had := ss.vars.value[name]
 	v, err := ss.vars.set(name, value)
 	if err != nil {
@@ -131,6 +138,8 @@ func (ss *session) Parameters() []pgwire.Parameter {
 
 // Status implements pgwire.Session.
 func (ss *session) Status() byte {
+	ss.fresh = false
+	ss.round++
 	ss.mark(ss.status, "")
 	return ss.status
 }
@@ -297,4 +306,68 @@ func (ss *session) SetSetting(name, value string) error {
 	return ss.setVariable(strings.ToLower(name), value, false)
 }
 
-func (ss *session) Cancel(pid uint32) bool { return ss.srv.Cancel(pid) }
+// Cancel implements exec.Session.
+func (ss *session) Cancel(ctx context.Context, pid uint32) (bool, error) {
+	if err := ss.maySignal(ctx, pid, "must be a superuser to cancel superuser query",
+		"must be a member of the role whose query is being canceled or member of pg_signal_backend"); err != nil {
+		return false, err
+	}
+	return ss.signalled(pid, ss.srv.wire.Cancel(pid)), nil
+}
+
+// Terminate implements exec.Session.
+func (ss *session) Terminate(ctx context.Context, pid uint32) (bool, error) {
+	if err := ss.maySignal(ctx, pid, "must be a superuser to terminate superuser process",
+		"must be a member of the role whose process is being terminated or member of pg_signal_backend"); err != nil {
+		return false, err
+	}
+	return ss.signalled(pid, ss.srv.wire.Terminate(pid)), nil
+}
+
+// signalled warns of a process id that nobody has.
+func (ss *session) signalled(pid uint32, found bool) bool {
+	if !found {
+		ss.client.Notice(sqlstate.New(sqlstate.Warning, "PID %d is not a PostgreSQL backend process", int32(pid)))
+	}
+	return found
+}
+
+// maySignal fails where a session is somebody else's and the user is no admin. The words are PostgreSQL's (signalfuncs.c).
+func (ss *session) maySignal(ctx context.Context, pid uint32, admins, others string) error {
+	target := ss.srv.session(pid)
+	mine, err := ss.allowed(ctx)
+	if err != nil || target == nil || mine.Admin() || ss.owns(target.start.User) {
+		return err
+	}
+	cat, err := ss.srv.opts.Catalog(ctx, target.principal())
+	if err == nil && cat.Admin() {
+		return sqlstate.New(sqlstate.InsufficientPrivilege, "%s", admins)
+	}
+	return sqlstate.New(sqlstate.InsufficientPrivilege, "%s", others)
+}
+
+// owns says that a session of a user is the own user's.
+func (ss *session) owns(user string) bool { return user == ss.start.User }
+
+func (ss *session) principal() Principal {
+	return Principal{User: ss.start.User, Authenticated: ss.start.Authenticated}
+}
+
+// allowed is what the user may see now. It is asked once for what the client sends up to the next ReadyForQuery.
+func (ss *session) allowed(ctx context.Context) (exec.Catalog, error) {
+	if !ss.fresh {
+		cat, err := ss.srv.opts.Catalog(ctx, ss.principal())
+		if err != nil {
+			return nil, exec.StoreError(err)
+		}
+		ss.catalog, ss.fresh = cat, true
+	}
+	return ss.catalog, nil
+}
+
+// recheck fails where a result that is being read may not be read any more.
+func (ss *session) recheck(ctx context.Context) error {
+	ss.fresh = false
+	_, err := (&resolver{ss: ss}).Database(ctx)
+	return err
+}

@@ -42,10 +42,31 @@ type Scope struct {
 type Catalog struct {
 	source *Source
 	user   layer.UserCtx
+	// renew looks the user up again, for reads that take long; nil where nobody has to log in.
+	renew func(ctx context.Context) (layer.UserCtx, error)
 }
 
-// Catalog answers exec.Catalog for a user.
-func (s *Source) Catalog(user layer.UserCtx) *Catalog { return &Catalog{source: s, user: user} }
+// Catalog answers exec.Catalog for a user. renew looks the user up again, and may be nil.
+func (s *Source) Catalog(user layer.UserCtx, renew func(ctx context.Context) (layer.UserCtx, error)) *Catalog {
+	return &Catalog{source: s, user: user, renew: renew}
+}
+
+// again fails where the user may not read a database any more.
+func (c *Catalog) again(ctx context.Context, name string) error {
+	now := *c
+	if c.renew != nil {
+		user, err := c.renew(ctx)
+		if err != nil {
+			return err
+		}
+		now.user = user
+	}
+	_, err := now.open(ctx, name)
+	return err
+}
+
+// Admin implements exec.Catalog.
+func (c *Catalog) Admin() bool { return c.IsAdmin() }
 
 // IsAdmin reports whether the user is a server admin.
 func (c *Catalog) IsAdmin() bool { return slices.Contains(c.user.Roles, auth.AdminRole) }
@@ -76,7 +97,7 @@ func (c *Catalog) Database(ctx context.Context, name string) (exec.Database, err
 	if err != nil {
 		return nil, err
 	}
-	return &database{source: c.source, db: db}, nil
+	return &database{source: c.source, db: db, catalog: c, name: name}, nil
 }
 
 // open opens a database that the user may read. Documents of users and of replications are for server admins: HTTP shows others a part of one

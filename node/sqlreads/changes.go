@@ -101,6 +101,11 @@ func (d *database) follow(ctx context.Context, o layer.ChangesOptions) iter.Seq2
 				yield(layer.Change{}, ctx.Err())
 				return
 			}
+			// A feed may outlive the permission to read it.
+			if err := d.catalog.again(ctx, d.name); err != nil {
+				yield(layer.Change{}, err)
+				return
+			}
 		}
 	}
 }

@@ -20,6 +20,9 @@ const (
 type database struct {
 	source *Source
 	db     *layer.Database
+	// catalog is whose reads these are, of the database of that name.
+	catalog *Catalog
+	name    string
 }
 
 // Designs implements exec.Database.

@@ -102,7 +102,7 @@ func put(t *testing.T, db *layer.Database, doc string, replicated bool) layer.Re
 
 func open(t *testing.T, s *sqlreads.Source, name string) exec.Database {
 	t.Helper()
-	db, err := s.Catalog(root).Database(t.Context(), name)
+	db, err := s.Catalog(root, nil).Database(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -432,7 +432,7 @@ func TestCatalog_WhoMayRead(t *testing.T) {
 		user layer.UserCtx
 		want string
 	}{{root, "_users open shut team"}, {jan, "open team"}, {layer.UserCtx{}, "open"}} {
-		names, err := s.Catalog(c.user).Databases(t.Context())
+		names, err := s.Catalog(c.user, nil).Databases(t.Context())
 		if got := strings.Join(names, " "); err != nil || got != c.want {
 			t.Errorf("%s sees %q, %v; want %q", c.user.Name, got, err, c.want)
 		}
@@ -442,7 +442,7 @@ func TestCatalog_WhoMayRead(t *testing.T) {
 		db   string
 		want exec.Kind
 	}{{jan, "shut", exec.Forbidden}, {jan, "_users", exec.Forbidden}, {jan, "nope", exec.NotFound}, {root, "nope", exec.NotFound}, {root, "Not A Name", exec.NotFound}} {
-		if _, err := s.Catalog(c.user).Database(t.Context(), c.db); exec.KindOf(err) != c.want {
+		if _, err := s.Catalog(c.user, nil).Database(t.Context(), c.db); exec.KindOf(err) != c.want {
 			t.Errorf("%s opens %s: %v", c.user.Name, c.db, err)
 		}
 	}

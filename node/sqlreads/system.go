@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/divandb/divan/actors"
@@ -40,7 +41,7 @@ func (s *Source) SystemTables(n Node) []Table {
 		table("actors", "the supervision tree of this node", adminsOnly(n.actors),
 			"id text", "parent text", "kind text", "name text", "state text", "since timestamptz", "mailbox int8", "restarts int8",
 			"last_failure text", "last_failure_at timestamptz", "facts jsonb"),
-		table("sessions", "the SQL sessions of this node", adminsOnly(n.sessions),
+		table("sessions", "the SQL sessions of this node: your own, and all for server admins", n.sessions,
 			"pid int8", "username text", "database text", "application text", "remote text", "tls bool", "since timestamptz", "state text",
 			"statement text", "statement_since timestamptz", "rows int8"),
 		table("active_tasks", "background work under way on this node", adminsOnly(n.tasks),
@@ -122,8 +123,12 @@ func (n Node) actors(context.Context, Scope) iter.Seq2[[]any, error] {
 	}
 }
 
-func (n Node) sessions(context.Context, Scope) iter.Seq2[[]any, error] {
-	return list(n.Sessions(), func(s Session) []any {
+func (n Node) sessions(_ context.Context, scope Scope) iter.Seq2[[]any, error] {
+	seen := n.Sessions()
+	if !scope.Catalog.IsAdmin() {
+		seen = slices.DeleteFunc(slices.Clone(seen), func(s Session) bool { return s.User != scope.Catalog.user.Name })
+	}
+	return list(seen, func(s Session) []any {
 		return []any{s.PID, s.User, s.Database, s.Application, s.Remote, s.TLS, s.Since, s.State, s.Text, orNullTime(s.StatementSince), s.Rows}
 	})
 }

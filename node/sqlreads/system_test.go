@@ -97,7 +97,7 @@ func TestCatalog_SystemRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ShardOwner = func(*layer.Database, layer.ShardID) string { return "n7" }
-	c := s.Catalog(root)
+	c := s.Catalog(root, nil)
 	for _, want := range []struct {
 		table, database string
 		count           int
@@ -154,13 +154,19 @@ func TestCatalog_SystemRowsForOthers(t *testing.T) {
 	if err := shut.SetSecurity(t.Context(), []byte(`{"members":{"roles":["_admin"]}}`)); err != nil {
 		t.Fatal(err)
 	}
-	c := s.Catalog(layer.UserCtx{Name: "jan"})
-	for _, table := range []string{"members", "actors", "sessions", "active_tasks", "jobs"} {
+	c := s.Catalog(layer.UserCtx{Name: "jan"}, nil)
+	for _, table := range []string{"members", "actors", "active_tasks", "jobs"} {
 		for _, err := range c.SystemRows(t.Context(), table, "mine") {
 			if exec.KindOf(err) != exec.Forbidden {
 				t.Errorf("%s: %v", table, err)
 			}
 		}
+	}
+	if got := rows(t, c, "sessions", "mine"); len(got) != 0 {
+		t.Errorf("sessions of others: %v", got)
+	}
+	if got := rows(t, s.Catalog(layer.UserCtx{Name: "u"}, nil), "sessions", "mine"); len(got) != 1 {
+		t.Errorf("own sessions: %v", got)
 	}
 	if got := rows(t, c, "databases", "mine"); len(got) != 1 || got[0][0] != "mine" {
 		t.Errorf("databases: %v", got)

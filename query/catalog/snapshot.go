@@ -49,6 +49,8 @@ type Activity struct {
 	PID                                                   int64
 	User, Database, Application, Client, State, Statement string
 	Since, StatementSince                                 int64 // microseconds since 1970
+	// Hidden says that the session is somebody else's, and the user no admin.
+	Hidden bool
 }
 
 // Schema is a namespace.

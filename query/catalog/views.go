@@ -34,6 +34,15 @@ func init() {
 	}
 	fillers["pg_catalog.pg_stat_activity"] = func(s *Snapshot, b *rows) {
 		for _, a := range s.Sessions {
+			if a.Hidden {
+				// As in PostgreSQL, but that databases that the user may not see have no name here either.
+				row := v{"pid": a.PID, "usename": a.User, "application_name": a.Application, "query": "<insufficient privilege>"}
+				if oid := s.databaseOID(a.Database); oid != 0 {
+					row["datid"], row["datname"] = oid, a.Database
+				}
+				b.add(row)
+				continue
+			}
 			row := v{"datid": s.databaseOID(a.Database), "datname": a.Database, "pid": a.PID, "usename": a.User, "application_name": a.Application,
 				"client_addr": a.Client, "backend_start": types.NewTime(a.Since), "state": a.State, "query": a.Statement, "backend_type": "client backend"}
 			if a.StatementSince != 0 {

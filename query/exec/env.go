@@ -39,8 +39,10 @@ type Session interface {
 	ObjectOID(ctx context.Context, kind types.OID, name string) (int64, bool, error)
 	// ObjectName is the way back.
 	ObjectName(ctx context.Context, kind types.OID, oid int64) (string, bool, error)
-	// Cancel is pg_cancel_backend.
-	Cancel(pid uint32) bool
+	// Cancel ends the statement of a session as pg_cancel_backend does, Terminate the session as pg_terminate_backend does. They answer false
+	// where there is no such session, and fail where it is not the user's own and he is no admin.
+	Cancel(ctx context.Context, pid uint32) (bool, error)
+	Terminate(ctx context.Context, pid uint32) (bool, error)
 }
 
 // NewState makes the state of one execution. Whoever makes it closes the work.

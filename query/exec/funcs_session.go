@@ -25,8 +25,15 @@ func init() {
 		return types.NewInt(int64(env.Session.PID())), nil
 	})
 	register("pg_cancel_backend", types.Bool, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
-		return types.NewBool(env.Session.Cancel(uint32(a[0].I))), nil
+		found, err := env.Session.Cancel(env.Ctx, uint32(a[0].I))
+		return types.NewBool(found), err
 	}, types.Int4).Volatile = true
+	terminate := func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		found, err := env.Session.Terminate(env.Ctx, uint32(a[0].I))
+		return types.NewBool(found), err
+	}
+	register("pg_terminate_backend", types.Bool, terminate, types.Int4).Volatile = true
+	register("pg_terminate_backend", types.Bool, terminate, types.Int4, types.Int8).Volatile = true
 	register("current_setting", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
 		v, ok := env.Session.Setting(a[0].S)
 		if !ok {

@@ -15,8 +15,11 @@ import (
 //   - Rows are streamed. Limits are permission to stop early, not the only way to stop: Close may come at any row.
 //   - Errors that a user caused or can act on are a *ReadError; anything else is reported as an internal error.
 
-// Catalog is what one session's user may see. Query asks for one per session, after authentication.
+// Catalog is what one session's user may see. Query asks for one after authentication, and again for every message that runs a statement, as
+// roles may have changed.
 type Catalog interface {
+	// Admin says that the user is a server admin, PostgreSQL's superuser.
+	Admin() bool
 	// Databases returns the names of the databases that the user may read, in byte order, without the virtual database "divan".
 	Databases(ctx context.Context) ([]string, error)
 	// Database opens one by name. A *ReadError of kind NotFound when there is none, of kind Forbidden when the user may not read

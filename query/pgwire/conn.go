@@ -334,7 +334,7 @@ func (c *conn) send(msg pgproto3.BackendMessage) { _ = c.out.send(msg) }
 // Notice implements Client.
 func (c *conn) Notice(n *sqlstate.Error) {
 	notice := pgproto3.NoticeResponse(*errorResponse("NOTICE", n))
-	if n.Code == sqlstate.NoActiveTransaction || n.Code == sqlstate.ActiveTransaction {
+	if n.Code == sqlstate.Warning || n.Code == sqlstate.NoActiveTransaction || n.Code == sqlstate.ActiveTransaction {
 		notice.Severity, notice.SeverityUnlocalized = "WARNING", "WARNING"
 	}
 	c.send(&notice)

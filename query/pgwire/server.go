@@ -216,6 +216,17 @@ func (s *Server) Cancel(pid uint32) bool {
 	return c != nil
 }
 
+// Terminate ends a session with 57P01, as pg_terminate_backend does, and says whether there is such a session.
+func (s *Server) Terminate(pid uint32) bool {
+	s.mu.Lock()
+	c := s.mu.keys[pid]
+	s.mu.Unlock()
+	if c != nil {
+		c.terminate()
+	}
+	return c != nil
+}
+
 // Shutdown stops accepting, cancels what runs (57P01), and waits for the connections to end; when ctx ends first, it closes them
 // and still waits for their goroutines.
 func (s *Server) Shutdown(ctx context.Context) error {

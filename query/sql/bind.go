@@ -34,6 +34,48 @@ type Bound struct {
 	Columns []exec.Column
 	db      exec.Database
 	update  exec.UpdateMode
+	// path and lookups are what names were resolved by, and to.
+	path    []string
+	lookups []lookup
+}
+
+// lookup is a relation of the store that a name was resolved to.
+type lookup struct {
+	schema, name string
+	off          int
+	found        userScan
+}
+
+// UsesStore says that the query reads a database.
+func (b *Bound) UsesStore() bool { return b.query.user || len(b.lookups) > 0 }
+
+// Refreshed is b for another execution: with the database opened again, which fails where the user may not read it any more or it is gone, and
+// the update mode of now. It answers nil where a name means something else by now, so that the statement has to be bound again.
+func (b *Bound) Refreshed(w *work.Work, r Resolver) (*Bound, error) {
+	if !slices.Equal(b.path, r.SearchPath()) {
+		return nil, nil
+	}
+	again := *b
+	again.update = r.UpdateMode()
+	if len(b.lookups) == 0 {
+		return &again, nil
+	}
+	look := newBinder(w, r, nil)
+	for _, l := range b.lookups {
+		if l.schema == "" && look.virtual("", l.name) != nil {
+			return nil, nil
+		}
+		now, err := look.userRelation(l.schema, l.name, l.off)
+		if err != nil {
+			return nil, err
+		}
+		if now.rel.Name != l.found.rel.Name || now.rel.Kind != l.found.rel.Kind || now.design != l.found.design || now.view != l.found.view ||
+			now.reduce != l.found.reduce || now.raw != l.found.raw {
+			return nil, nil
+		}
+	}
+	again.db = look.db
+	return &again, nil
 }
 
 // boundQuery is one SELECT, or a UNION of two.
@@ -80,6 +122,7 @@ type binder struct {
 	paramNodes map[int][]*exec.Param // by index
 	literals   map[*exec.Const]int   // where they stand
 	columns    map[*exec.Col]int
+	lookups    []lookup
 	db         exec.Database
 	opened     bool
 	depth      int
@@ -112,7 +155,7 @@ func (q *Query) Bind(w *work.Work, r Resolver, given []types.OID) (*Bound, error
 			}
 		}
 	}
-	out := &Bound{query: bq, Params: b.params, Columns: bq.columns, db: b.db, update: r.UpdateMode()}
+	out := &Bound{query: bq, Params: b.params, Columns: bq.columns, db: b.db, update: r.UpdateMode(), path: r.SearchPath(), lookups: b.lookups}
 	return out, nil
 }
 

@@ -225,6 +225,7 @@ func (b *binder) table(n *tableRef, sc *scope) (boundFrom, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.lookups = append(b.lookups, lookup{schema: schema, name: name, off: n.offset(), found: *u})
 	u.base, u.off, u.used, rel.user = sc.width, n.offset(), make([]bool, len(u.rel.Columns)), u
 	cols := make([]exec.Column, len(u.rel.Columns))
 	for i, c := range u.rel.Columns {

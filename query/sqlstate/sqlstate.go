@@ -12,6 +12,7 @@ type Code string
 
 // The codes in use.
 const (
+	Warning                   Code = "01000"
 	FeatureNotSupported       Code = "0A000"
 	ProtocolViolation         Code = "08P01"
 	DivisionByZero            Code = "22012"

@@ -62,6 +62,9 @@ func (s *Store) Database(_ context.Context, name string) (exec.Database, error) 
 // SystemTables implements exec.Catalog.
 func (s *Store) SystemTables() []exec.SystemTable { return s.Tables }
 
+// Admin implements exec.Catalog. Everybody is one.
+func (s *Store) Admin() bool { return true }
+
 // SystemRows implements exec.Catalog.
 func (s *Store) SystemRows(_ context.Context, table, _ string) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
