@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/layer/tuple"
 )
 
@@ -158,7 +159,7 @@ func (p *pendingEdit) listDesign(t *txn, winner *leafKV) error {
 		if err != nil {
 			return err
 		}
-		if now, err = t.db.store.designEntry(t, &Document{ID: p.e.ID, Rev: winner.rev, Body: body}); err != nil {
+		if now, err = t.db.store.designEntry(t, t.db.name, &Document{ID: p.e.ID, Rev: winner.rev, Body: body}); err != nil {
 			return err
 		}
 		t.Set(key, now.appendValue(nil))
@@ -186,7 +187,7 @@ func (p *pendingEdit) winnerBody(t *txn, winner *leafKV) ([]byte, error) {
 }
 
 // designEntry is what is listed of a design document. One that cannot be used is listed as none that concerns writes.
-func (s *Store) designEntry(t *txn, doc *Document) (designEntry, error) {
+func (s *Store) designEntry(t *txn, database string, doc *Document) (designEntry, error) {
 	e := designEntry{id: doc.ID, rev: doc.Rev}
 	if v := s.o.Validator; v != nil {
 		e.watched = v.Watches(doc.AppendJSON(nil))
@@ -195,7 +196,7 @@ func (s *Store) designEntry(t *txn, doc *Document) (designEntry, error) {
 	if err != nil || !design.interactive() || s.o.Scripts == nil {
 		return e, nil //nolint:nilerr // it has no views then
 	}
-	_, err = s.compile(t.ctx, design)
+	_, err = s.compile(script.Charge(t.ctx, database, script.Interactive), design)
 	if KindOf(err) == Invalid {
 		return e, nil
 	}

@@ -70,6 +70,15 @@ func compilation(err error) error {
 	if errors.As(err, &c) {
 		return &Error{Kind: Invalid, Name: "compilation_error", Reason: compilationReason(c), Err: err}
 	}
+	return notNow(err)
+}
+
+// notNow is the error of a function that did not get a processor in time: nothing is wrong with the request.
+func notNow(err error) error {
+	var busy *script.BusyError
+	if errors.As(err, &busy) {
+		return &Error{Kind: Unavailable, Name: "functions_busy", Reason: busy.Error(), Err: err}
+	}
 	return err
 }
 
@@ -194,7 +203,7 @@ func functionFailed(err error) error {
 		}
 		return e
 	}
-	return err
+	return notNow(err)
 }
 
 // json is the user as functions see it: CouchDB's userCtx.

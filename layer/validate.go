@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/layer/tuple"
 )
 
@@ -111,7 +112,7 @@ func (p *pendingEdit) validate(t *txn, o WriteOptions) error {
 		if p.e.Deleted {
 			return nil
 		}
-		return v.CheckDesign(t.ctx, doc.AppendJSON(nil))
+		return v.CheckDesign(script.Charge(t.ctx, t.db.name, script.Interactive), doc.AppendJSON(nil))
 	}
 	if !p.watched(t, o) {
 		return nil
@@ -121,6 +122,7 @@ func (p *pendingEdit) validate(t *txn, o WriteOptions) error {
 	if p.hasParent && !p.plan.old.IsZero() {
 		oldDoc = p.parentBody.document(p.e.ID, p.plan.parent).AppendJSON(nil)
 	}
+	ctx := script.Charge(t.ctx, t.db.name, script.Interactive)
 	for _, w := range t.cfg.watched {
 		design, err := w.load(t)
 		if err != nil {
@@ -130,7 +132,7 @@ func (p *pendingEdit) validate(t *txn, o WriteOptions) error {
 			continue
 		}
 		key := w.id + " " + w.rev.String()
-		if err := v.Validate(t.ctx, key, design, newDoc, oldDoc, o.User, t.db.name, t.cfg.security); err != nil {
+		if err := v.Validate(ctx, key, design, newDoc, oldDoc, o.User, t.db.name, t.cfg.security); err != nil {
 			return err
 		}
 	}

@@ -89,7 +89,7 @@ const mapTime = 2 * time.Second
 // collectAll is collect for all that is left of several shards at one version, and of the purges; done is false where that is more than n documents, or takes
 // too long to map. goal zero is the end.
 func (ix *Index) collectAll(t *txn, r kv.Reader, k *indexKeys, from map[ShardID]Seq, purges, goal Seq, n int) (*batch, error) {
-	ctx, cancel := context.WithTimeout(t.ctx, mapTime)
+	ctx, cancel := context.WithTimeout(script.Charge(t.ctx, ix.db.name, script.Query), mapTime)
 	defer cancel()
 	all, err := ix.purgedDocs(t, r, purges, goal, n)
 	if err != nil || !all.done {
@@ -205,7 +205,7 @@ func (ix *Index) mapAll(ctx context.Context, k *indexKeys, sources []source, lim
 	for part := range slices.Chunk(live, size) {
 		g.Go(guarded(func() error { return mapSome(ctx, maps, k, sources, docs, part) }))
 	}
-	return docs, g.Wait()
+	return docs, notNow(g.Wait())
 }
 
 // guarded makes an error of f's panic: on a goroutine of its own it would end the node.

@@ -9,6 +9,7 @@ import (
 	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/layer/tuple"
 )
 
@@ -318,7 +319,7 @@ func (ix *Index) mapWritten(t *txn, w *indexWork, inputs []mapInput) error {
 		}
 		sources, places = append(sources, s), append(places, i)
 	}
-	docs, err := ix.mapAll(t.ctx, &w.keys, sources, mapTimeInWrites)
+	docs, err := ix.mapAll(script.Charge(t.ctx, t.db.name, script.Interactive), &w.keys, sources, mapTimeInWrites)
 	if err != nil {
 		return err
 	}

@@ -113,6 +113,8 @@ func (r *scripted) call(function func(ctx context.Context) ([]byte, error)) ([]b
 	switch {
 	case errors.As(err, &thrown) && thrown.Name == script.ReduceOverflow:
 		return nil, &groupError{&Error{Kind: Invalid, Name: thrown.Name, Reason: thrown.Message, Err: err}}
+	case errors.As(err, &thrown) && thrown.Name == script.Unrepeatable:
+		return nil, &groupError{&Error{Kind: Invalid, Name: "reduce_error", Reason: err.Error(), Err: err}}
 	case errors.As(err, &thrown):
 		return []byte("null"), nil
 	case errors.As(err, &limit):
@@ -120,5 +122,5 @@ func (r *scripted) call(function func(ctx context.Context) ([]byte, error)) ([]b
 	case err != nil && ctx.Err() != nil && r.ctx.Err() == nil:
 		return nil, errf(Timeout, "", "the reduce function takes too long for so many rows; ask for a smaller range")
 	}
-	return out, err
+	return out, notNow(err)
 }

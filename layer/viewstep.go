@@ -5,6 +5,7 @@ import (
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/script"
 )
 
 // StepResult is the progress of one shard after a batch.
@@ -111,6 +112,7 @@ func tooLarge(err error) bool { return kv.IsCode(err, kv.CodeTransactionTooLarge
 
 // collect reads and maps a batch of what follows a position, from the snapshot or from the store as it is now.
 func (b *Build) collect(ctx context.Context, shard ShardID, from buildPosition, n int) (*batch, error) {
+	ctx = script.Charge(ctx, b.Index.db.name, script.Background)
 	if b.snapshot != nil {
 		return b.Index.collect(ctx, b.snapshot, b.space, b.cfg, &b.keys, shard, from, b.Goal, n)
 	}

@@ -36,6 +36,7 @@ func (n *Node) serveHTTP(context.Context) error {
 			held, _, limit = n.sql.Memory()
 			return held, limit
 		},
+		Scripts: n.scripts.Stats,
 	})
 	handler := api.New(api.Options{
 		Store: n.store, Auth: authenticator{n.auth}, Admins: n.auth, Users: userRules{n.store, n.auth},

@@ -1,6 +1,8 @@
 package script
 
 import (
+	"context"
+	"errors"
 	"runtime/debug"
 	"time"
 
@@ -28,10 +30,8 @@ func (r *runtime) guard(function string, f func() error) (err error) {
 // limited runs f, a call of one function of the program, guarded and within a time. Where f is stopped, or fails in the engine, the
 // error is that function's.
 func (r *runtime) limited(function int, d time.Duration, f func(r *runtime, fn *realm) error) error {
-	select {
-	case <-r.closing:
+	if r.isClosing() {
 		return ErrClosed
-	default:
 	}
 	fn := &r.functions[function]
 	err := r.guard(fn.name, func() error {
@@ -41,7 +41,21 @@ func (r *runtime) limited(function int, d time.Duration, f func(r *runtime, fn *
 	if !r.disarm() && err == nil {
 		err = r.stopped(fn.name)
 	}
+	err = r.repeatable(fn.name, err)
+	var over *LimitError
+	if t := r.turn.Load(); t != nil && errors.As(err, &over) {
+		t.turns.overLimit(over.Limit)
+	}
 	return err
+}
+
+func (r *runtime) isClosing() bool {
+	select {
+	case <-r.closing:
+		return true
+	default:
+		return false
+	}
 }
 
 // tidy collects what the last call left in cycles, where that is much. A runtime whose functions hold on to more than half of
@@ -59,7 +73,10 @@ func (r *runtime) tidy() {
 
 // arm starts the clock of one call; disarm stops it and reports whether the runtime is still whole.
 func (r *runtime) arm(d time.Duration) {
-	r.limit, r.starved, r.logged = "", false, 0
+	r.limit, r.used, r.ended, r.starved, r.logged = "", "", nil, false, 0
+	if t := r.turn.Load(); t != nil {
+		t.calls.Add(1)
+	}
 	r.call.Store(now() + int64(d))
 }
 
@@ -89,11 +106,23 @@ func (r *runtime) overdue() bool {
 		return true
 	}
 	if r.ctx != nil && r.ctx.Err() != nil {
-		r.limit = "cancelled"
+		r.ended = context.Cause(r.ctx)
 		return true
 	}
-	return false
+	if t := r.turn.Load(); t != nil && r.ended == nil {
+		r.ended = t.ask(r)
+	}
+	return r.ended != nil
 }
+
+// pause stops the clock of the running call and returns how long the call may still run; false where its time is over.
+func (r *runtime) pause() (left int64, ok bool) {
+	deadline := r.call.Load()
+	return deadline - now(), deadline > 0 && r.call.CompareAndSwap(deadline, 0)
+}
+
+// resume starts the clock again.
+func (r *runtime) resume(left int64) { r.call.Store(now() + left) }
 
 // killGrace is how long after its deadline a call may still end by itself.
 const killGrace = int64(100 * time.Millisecond)
@@ -103,9 +132,20 @@ const killGrace = int64(100 * time.Millisecond)
 // watchdog, at any time.
 func (r *runtime) killIfStuck() {
 	deadline := r.call.Load()
-	if deadline <= 0 || now() < deadline+killGrace {
-		return
+	if deadline > 0 && now() >= deadline+killGrace {
+		r.kill(deadline)
 	}
+}
+
+// killFor kills the running call if it still is the turn's.
+func (r *runtime) killFor(t *turn) {
+	if deadline := r.call.Load(); deadline > 0 && r.turn.Load() == t {
+		r.kill(deadline)
+	}
+}
+
+// kill takes the memory away from the running call, if its deadline still is this one.
+func (r *runtime) kill(deadline int64) {
 	r.memory.Lock()
 	defer r.memory.Unlock()
 	if r.arena.mem != nil && r.call.CompareAndSwap(deadline, killed) {

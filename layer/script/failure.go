@@ -1,7 +1,6 @@
 package script
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -19,11 +18,14 @@ func (r *runtime) fault(function string, p any) error {
 // stopped is the error of a call that is over a limit; nil where it is not.
 func (r *runtime) stopped(function string) error {
 	switch {
-	case r.limit == "cancelled":
-		return context.Cause(r.ctx)
+	case r.ended != nil:
+		return r.ended
 	case r.limit != "":
 		return &LimitError{Function: function, Limit: r.limit}
 	case r.call.Load() == killed:
+		if t := r.turn.Load(); t != nil && t.wasStopped() {
+			return errStopped
+		}
 		return &LimitError{Function: function, Limit: "time"}
 	case r.starved:
 		return &LimitError{Function: function, Limit: "memory"}

@@ -15,7 +15,7 @@ type Filter struct {
 // Filter compiles a filter function. ddoc is the JSON of its design document, which is `this` in the function and where
 // require looks.
 func (s *Sandbox) Filter(ctx context.Context, ddoc []byte, f Function) (*Filter, error) {
-	h, err := s.checked(ctx, &program{functions: []Function{f}, root: ddoc})
+	h, err := s.checked(ctx, &program{functions: []Function{f}, live: true, root: ddoc})
 	if err != nil {
 		return nil, err
 	}
@@ -36,20 +36,26 @@ func (s *Sandbox) FilterByView(ctx context.Context, ddoc []byte, f Function) (*F
 // CouchDB the first document that the function fails for ends the call, with a *RuntimeError or *LimitError.
 func (f *Filter) Filter(ctx context.Context, docs [][]byte, req []byte) ([]bool, error) {
 	out := make([]bool, len(docs))
-	err := f.with(ctx, func(r *runtime) error {
-		for i, doc := range docs {
-			err := r.limited(0, f.s.limits.Time, func(r *runtime, fn *realm) (err error) {
-				out[i], err = f.one(r, fn, doc, req)
-				return err
-			})
-			if err != nil {
-				return err
+	next := 0
+	for next < len(docs) {
+		err := f.with(ctx, func(r *runtime) error {
+			for next < len(docs) {
+				err := r.limited(0, f.s.limits.Time, func(r *runtime, fn *realm) (err error) {
+					out[next], err = f.one(r, fn, docs[next], req)
+					return err
+				})
+				if err != nil {
+					return err
+				}
+				if next++; r.turn.Load().spent() {
+					return nil
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
 	return out, nil
 }
@@ -89,7 +95,7 @@ func (r *runtime) documents(fn *realm, texts ...[]byte) ([]value, error) {
 		v, err := r.document(text, false)
 		if err != nil {
 			r.freeAll(out)
-			return nil, documentError(err, fn.name)
+			return nil, r.documentError(err, fn.name)
 		}
 		out = append(out, v)
 	}

@@ -123,7 +123,7 @@ func (b *batch) run(r *runtime) error {
 		if !r.dead {
 			r.tidy()
 		}
-		if r.dead {
+		if r.dead || r.turn.Load().spent() {
 			return nil
 		}
 	}
@@ -142,7 +142,7 @@ func (b *batch) document(r *runtime) error {
 			if !ready {
 				var err error
 				if doc, err = r.document(b.docs[b.doc], true); err != nil {
-					return documentError(err, fn.name)
+					return r.documentError(err, fn.name)
 				}
 				ready = true
 			}
@@ -159,6 +159,7 @@ func (b *batch) document(r *runtime) error {
 				b.maps.patience.stopped(b.function)
 			}
 		default:
+			b.forget()
 			return err
 		}
 		b.result.Errs[b.function] = err
@@ -169,7 +170,11 @@ func (b *batch) document(r *runtime) error {
 	return nil
 }
 
-func documentError(err error, function string) error {
+// documentError makes the function's error of one over its document.
+func (r *runtime) documentError(err error, function string) error {
+	if r.ended != nil {
+		return r.ended
+	}
 	var limit *LimitError
 	if errors.As(err, &limit) {
 		return &LimitError{Function: function, Limit: limit.Limit}

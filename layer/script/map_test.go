@@ -111,6 +111,87 @@ func TestMaps_Rows(t *testing.T) {
 	}
 }
 
+// TestMaps_unrepeatable holds that a function which reads the clock or draws random numbers fails for its document, with an error that says why and that the
+// function cannot catch, and for no other document.
+func TestMaps_unrepeatable(t *testing.T) {
+	s := open(t, script.Limits{})
+	for _, tc := range []struct{ source, what string }{
+		{`emit(new Date().getFullYear(), 1)`, "the clock"},
+		{`emit(Date())`, "the clock"},
+		{`emit(Date(0))`, "the clock"},
+		{`emit(Date.now())`, "the clock"},
+		{`emit(doc.constructor.constructor("return new Date()")())`, "the clock"},
+		{`emit(new (new Date(0).constructor)())`, "the clock"},
+		{`class D extends Date {}; emit(new D())`, "the clock"},
+		{`emit(Reflect.construct(Date, []))`, "the clock"},
+		{`emit(Math.random())`, "random numbers"},
+		{`try { emit(Date.now()) } catch (e) { emit(0) }`, "the clock"},
+		{`var now = 0; try { now = Math.random() } catch (e) { } finally { emit(now) }`, "random numbers"},
+		{`require("views/lib/late"); emit(1)`, "the clock"},
+		{`try { require("views/lib/late") } catch (e) { } emit(1)`, "the clock"},
+	} {
+		m, err := s.Maps(t.Context(), []byte(`{"late":"try { exports.now = Date.now() } catch (e) { exports.now = 0 }"}`),
+			[]script.Function{{Name: "m", Source: `function(doc){ if (doc.plain) return emit(2); ` + tc.source + `}`}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = m.Map(t.Context(), texts(`{"plain":true}`, `{}`, `{"plain":true}`, `{}`), func(i int, r *script.Mapped) error {
+			if i%2 == 0 {
+				if r.Errs[0] != nil || len(r.Rows[0]) != 1 {
+					t.Errorf("%s: %v, %v for another document", tc.source, r.Rows, r.Errs)
+				}
+				return nil
+			}
+			var thrown *script.RuntimeError
+			if !errors.As(r.Errs[0], &thrown) || thrown.Name != script.Unrepeatable || !strings.Contains(thrown.Message, "depends on "+tc.what) || len(r.Rows[0]) > 0 {
+				t.Errorf("%s: %v, %v", tc.source, r.Rows, r.Errs)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestClock holds that functions whose results nobody keeps have the clock and random numbers.
+func TestClock(t *testing.T) {
+	s := open(t, script.Limits{})
+	ddoc := []byte(`{"_id":"_design/d","lib":{"now":"exports.at = Date.now()"}}`)
+	before := time.Now().UnixMilli()
+	source := fmt.Sprintf(`function(doc){
+		var times = [Date.now(), new Date().getTime(), +new (new Date(0).constructor)(), doc.constructor.constructor("return Date.now()")(), Date.parse(Date()) + 999];
+		try { times.push(require("lib/now").at) } catch (e) { }
+		if (!times.every(function(at){ return at >= %d && at < %d })) throw new Error(JSON.stringify(times));
+		if (!(new Date() instanceof Date) || Math.random() === Math.random()) throw new Error("random");
+		emit(1);
+		return true }`, before, before+3_600_000)
+	for name, compile := range map[string]func(context.Context, []byte, script.Function) (*script.Filter, error){"filter": s.Filter, "view": s.FilterByView} {
+		f, err := compile(t.Context(), ddoc, script.Function{Name: "f", Source: source})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shown, err := f.Filter(t.Context(), texts(`{}`), []byte("{}")); err != nil || !shown[0] {
+			t.Errorf("%s: %v, %v", name, shown, err)
+		}
+	}
+	v, err := s.Validate(t.Context(), ddoc, script.Function{Name: "v", Source: source})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Validate(t.Context(), []byte("{}"), []byte("null"), []byte("{}"), []byte("{}")); err != nil {
+		t.Error(err)
+	}
+	r, err := s.Reduce(t.Context(), script.Function{Name: "r", Source: `function(k, v){ try { return Date.now() } catch (e) { return 1 } }`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var thrown *script.RuntimeError
+	if out, err := r.Reduce(t.Context(), texts(`["k","id"]`), texts("1")); !errors.As(err, &thrown) || thrown.Name != script.Unrepeatable {
+		t.Errorf("a reduction: %s, %v", out, err)
+	}
+}
+
 // TestMaps_Throws holds which errors skip a document, with the line.
 func TestMaps_Throws(t *testing.T) {
 	s := open(t, script.Limits{})
@@ -126,12 +207,6 @@ func TestMaps_Throws(t *testing.T) {
 		{"strict code and a frozen document", `function(doc){ "use strict"; doc.a = 1 }`, `{"a":0}`, script.RuntimeError{Name: "TypeError", Message: "'a' is read-only", Line: 1}},
 		{"a cycle", `function(doc){ var a = []; a[0] = a; emit(1); emit(a) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "circular reference"}},
 		{"a big integer", `function(doc){ emit(10n) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "Do not know how to serialize a BigInt"}},
-		{"the clock", `function(doc){ emit(new Date()) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "functions of design documents have no clock"}},
-		{"the clock as text", `function(doc){ emit(Date()) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "functions of design documents have no clock"}},
-		{"the clock as number", `function(doc){ emit(Date.now()) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "functions of design documents have no clock"}},
-		{"the clock of another realm", `function(doc){ emit(doc.constructor.constructor("return new Date()")()) }`, `{"constructor2":1}`, script.RuntimeError{Name: "TypeError", Message: "functions of design documents have no clock"}},
-		{"the clock by the constructor", `function(doc){ emit(new (new Date(0).constructor)()) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "functions of design documents have no clock"}},
-		{"randomness", `function(doc){ emit(Math.random()) }`, `{}`, script.RuntimeError{Name: "TypeError", Message: "functions of design documents have no randomness"}},
 		{"no module", `function(doc){ require("views/lib/none") }`, `{}`, script.RuntimeError{Name: "invalid_require_path", Message: `there is no "views/lib/none"`}},
 		{"no JSON", `function(doc){ emit(1) }`, `{"a":}`, script.RuntimeError{Message: "script: the document is not JSON"}},
 	} {

@@ -32,16 +32,17 @@
     host.log(typeof message === 'string' ? message : String(stringify(message)));
   });
 
-  // A date from given parts is a computation; the present one is not.
+  // A date from given parts is a computation. The present one comes from host.clock, which throws where the result must not depend on it.
   const RealDate = Date;
-  function noClock() {
-    throw new TypeError('functions of design documents have no clock');
-  }
+  const clock = host.clock;
   function SandboxDate(...parts) {
-    if (new.target === undefined || parts.length === 0) {
-      noClock();
+    if (new.target === undefined) {
+      return new RealDate(clock()).toString();
     }
-    return Reflect.construct(RealDate, parts, new.target);
+    return Reflect.construct(RealDate, parts.length === 0 ? [clock()] : parts, new.target);
+  }
+  function now() {
+    return clock();
   }
   Object.defineProperties(SandboxDate, {
     name: { value: 'Date' },
@@ -49,14 +50,17 @@
     prototype: { value: RealDate.prototype, writable: false },
     parse: { value: RealDate.parse, writable: true, configurable: true },
     UTC: { value: RealDate.UTC, writable: true, configurable: true },
-    now: { value: noClock, writable: true, configurable: true },
+    now: { value: now, writable: true, configurable: true },
   });
   Object.defineProperty(RealDate.prototype, 'constructor', { value: SandboxDate, writable: true, configurable: true });
   Object.defineProperty(global, 'Date', { value: SandboxDate, writable: true, configurable: true });
 
+  const realRandom = Math.random;
+  const draw = host.draw;
   Object.defineProperty(Math, 'random', {
     value: function random() {
-      throw new TypeError('functions of design documents have no randomness');
+      draw();
+      return realRandom();
     },
     writable: true,
     configurable: true,

@@ -23,6 +23,8 @@ type helpers struct{ freeze value }
 // program is what a runtime is loaded with. It does not change.
 type program struct {
 	functions []Function
+	// live functions have the clock and random numbers.
+	live bool
 	// root is the JSON of the object that require looks in, nil for no require.
 	root []byte
 }
@@ -30,6 +32,7 @@ type program struct {
 // load compiles the program's functions, each in a realm of its own and within the time of one call. The error is a
 // *CompileError for what is wrong with a source.
 func (r *runtime) load(p *program, limit time.Duration) error {
+	r.live = p.live
 	if p.root != nil {
 		err := r.guard("", func() (err error) {
 			r.root, err = r.document(p.root, true)
@@ -48,6 +51,9 @@ func (r *runtime) load(p *program, limit time.Duration) error {
 			}
 			return err
 		})
+		if err != nil && r.isClosing() {
+			return ErrClosed
+		}
 		var stopped *LimitError
 		if errors.As(err, &stopped) {
 			err = &CompileError{Function: f.Name, Message: "stopped at the " + stopped.Limit + " limit"}
@@ -120,6 +126,8 @@ func (r *runtime) prepare(ctx uintptr) error {
 	host := js.XJS_NewObject(r.tls, ctx)
 	r.define(ctx, host, "log", 1, engineLog)
 	r.define(ctx, host, "load", 2, engineLoad)
+	r.define(ctx, host, "clock", 0, engineClock)
+	r.define(ctx, host, "draw", 0, engineDraw)
 	global := js.XJS_GetGlobalObject(r.tls, ctx)
 	r.define(ctx, global, "emit", 2, engineEmit)
 	r.free(global)
@@ -197,6 +205,48 @@ func engineLog(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) va
 	return undefined
 }
 
+// engineClock is host.clock of the prelude: the time in milliseconds.
+func engineClock(tls *libc.TLS, ctx uintptr, _ value, _ int32, _ uintptr) value {
+	if r := byContext(tls, ctx); !r.live {
+		return r.unrepeatable(ctx, "the clock (Date.now, Date(), new Date() without arguments)")
+	}
+	return floatValue(float64(time.Now().UnixMilli()))
+}
+
+// engineDraw is host.draw of the prelude: it asks whether there may be a random number.
+func engineDraw(tls *libc.TLS, ctx uintptr, _ value, _ int32, _ uintptr) value {
+	if r := byContext(tls, ctx); !r.live {
+		return r.unrepeatable(ctx, "random numbers (Math.random)")
+	}
+	return undefined
+}
+
+// unrepeatable throws, and makes the call fail even where the function catches that.
+func (r *runtime) unrepeatable(ctx uintptr, what string) value {
+	r.used = "the result depends on " + what + ", but an index has to be the same whenever and wherever it is built: use dates and numbers of the " +
+		"document, and compare them with the time in the query"
+	return js.XJS_ThrowTypeError(r.tls, ctx, r.text("map and reduce functions have neither the clock nor random numbers"), 0)
+}
+
+// Unrepeatable is the Name of the error of a map or reduce function that reads the clock or draws random numbers.
+const Unrepeatable = "unrepeatable"
+
+// repeatable makes err, of a call that has ended, the error of a function that read the clock, if it did.
+func (r *runtime) repeatable(function string, err error) error {
+	if r.used == "" {
+		return err
+	}
+	r.dead = r.dead || r.modules // one of them may hold on to the error
+	out := &RuntimeError{Function: function, Name: Unrepeatable, Message: r.used}
+	var thrown *RuntimeError
+	if errors.As(err, &thrown) {
+		out.Line = thrown.Line
+	} else if err != nil {
+		return err
+	}
+	return out
+}
+
 // engineLoad is host.load of the prelude: it compiles a module's text to a function of module, exports and require.
 func engineLoad(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) value {
 	r := byContext(tls, ctx)
@@ -205,6 +255,7 @@ func engineLoad(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) v
 	if p == 0 {
 		return exception
 	}
+	r.modules = true
 	size := int(*at[js.Tsize_t](n))
 	if size > maxSource {
 		js.XJS_FreeCString(tls, ctx, p)

@@ -77,7 +77,7 @@ const overflowFrom = 4096
 func (r *runtime) result(f *realm, args func(*runtime) ([]value, error)) ([]byte, error) {
 	in, err := args(r)
 	if err != nil {
-		return nil, documentError(err, f.name)
+		return nil, r.documentError(err, f.name)
 	}
 	ret := r.invoke(f.ctx, f.fn, r.global(f.ctx), in...)
 	if isException(ret) {

@@ -39,10 +39,15 @@ type runtime struct {
 	emitted   []emission
 	compiling bool
 	starved   bool   // the running call asked for memory that there was not
+	live      bool   // functions may read the clock
+	modules   bool   // have been loaded
+	used      string // what the running call used although it may not, and its error
 	limit     string // which limit ended the running call, "" none
 	log       func(string)
-	logged    int // messages of the running call
+	logged    int   // messages of the running call
+	ended     error // why the running call was ended, where not for a limit
 	ctx       context.Context
+	turn      atomic.Pointer[turn]
 	closing   <-chan struct{} // the sandbox's done
 
 	idleSince time.Time

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
+	goruntime "runtime"
 	"sync"
 	"time"
 )
@@ -12,6 +14,7 @@ import (
 type Sandbox struct {
 	limits Limits
 	log    func(string)
+	turns  *turns
 	// slots holds one token for each runtime that may still be started.
 	slots chan struct{}
 	// done is closed by Close.
@@ -45,6 +48,7 @@ type Options struct {
 // New starts a sandbox. Close ends it.
 func New(options Options) *Sandbox {
 	s := &Sandbox{limits: options.Limits.withDefaults(), log: options.Log, done: make(chan struct{})}
+	s.turns = newTurns(goruntime.GOMAXPROCS(0), s.limits.Runtimes, s.limits.Wait, s.done)
 	s.slots = make(chan struct{}, s.limits.Runtimes)
 	for range s.limits.Runtimes {
 		s.slots <- struct{}{}
@@ -86,8 +90,11 @@ func (s *Sandbox) Close() error {
 	return nil
 }
 
-// watchEvery is how often the watchdog looks at running calls and idle runtimes.
-const watchEvery = 100 * time.Millisecond
+// watchEvery is how often the watchdog looks at idle runtimes, and watchCalls how often at calls while there are any.
+const (
+	watchEvery = 100 * time.Millisecond
+	watchCalls = 25 * time.Millisecond
+)
 
 // watch is the watchdog: it takes the memory away from calls that do not end, and closes runtimes that nobody used. Once the
 // sandbox closes it goes on until the last runtime is gone.
@@ -101,10 +108,18 @@ func (s *Sandbox) watch() {
 		case <-tick.C:
 		case <-done:
 			done = nil
-			tick.Reset(watchEvery / 10)
 		}
-		for _, r := range s.stale(time.Now()) {
+		idle, calls := s.stale(time.Now())
+		for _, r := range idle {
 			s.discard(r)
+		}
+		switch {
+		case done == nil:
+			tick.Reset(watchEvery / 10)
+		case calls:
+			tick.Reset(watchCalls)
+		default:
+			tick.Reset(watchEvery)
 		}
 		if done == nil && s.running() == 0 {
 			return
@@ -118,19 +133,28 @@ func (s *Sandbox) running() int {
 	return len(s.mu.all)
 }
 
-// stale kills calls that do not end, and takes out the runtimes that were idle for too long at t.
-func (s *Sandbox) stale(t time.Time) []*runtime {
+// stale kills calls that do not end, and takes out the runtimes that were idle for too long at t. calls says that there are calls under way.
+func (s *Sandbox) stale(t time.Time) (out []*runtime, calls bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var turns []*turn
+	owners := map[*turn]*runtime{}
 	for r := range s.mu.all {
 		r.killIfStuck()
+		if turn := r.turn.Load(); turn != nil {
+			turns = append(turns, turn)
+			owners[turn] = r
+		}
 	}
-	var out []*runtime
+	for _, turn := range s.turns.watch(now(), turns) {
+		owners[turn].killFor(turn)
+	}
 	for key, p := range s.mu.programs {
 		keep := p.idle[:0]
 		for _, r := range p.idle {
 			if t.Sub(r.idleSince) > s.limits.Idle {
 				out = append(out, r)
+				s.turns.hasIdle(key, -1)
 				continue
 			}
 			keep = append(keep, r)
@@ -140,7 +164,7 @@ func (s *Sandbox) stale(t time.Time) []*runtime {
 			delete(s.mu.programs, key)
 		}
 	}
-	return out
+	return out, len(turns) > 0
 }
 
 // key names a program by what it is made of.
@@ -160,12 +184,15 @@ func (p *program) key() [32]byte {
 	if p.root == nil {
 		field("")
 	}
+	if p.live {
+		field("live")
+	}
 	return [32]byte(h.Sum(nil))
 }
 
-// acquire returns a runtime loaded with the program: an idle one, or a new one as soon as there may be one. The caller gives it back with
-// release.
-func (s *Sandbox) acquire(ctx context.Context, key [32]byte, p *program) (*runtime, error) {
+// acquire returns a runtime loaded with the program for a call that has the turn: an idle one, or a new one as soon as there may be one. The caller
+// gives it back with release.
+func (s *Sandbox) acquire(ctx context.Context, t *turn, key [32]byte, p *program) (*runtime, error) {
 	for {
 		s.mu.Lock()
 		if s.mu.closed {
@@ -176,23 +203,27 @@ func (s *Sandbox) acquire(ctx context.Context, key [32]byte, p *program) (*runti
 			last := len(pool.idle) - 1
 			r := pool.idle[last]
 			pool.idle = pool.idle[:last]
+			s.turns.hasIdle(key, -1)
 			s.mu.Unlock()
+			r.ctx = ctx
+			r.turn.Store(t)
 			return r, nil
 		}
 		wake := s.mu.idle
 		s.mu.Unlock()
 		select {
 		case <-s.slots:
-			return s.start(ctx, p)
+			return s.start(ctx, t, p)
 		default:
 		}
 		if r := s.evict(); r != nil {
 			s.discard(r)
 			continue
 		}
+		s.turns.yieldRuntime()
 		select {
 		case <-s.slots:
-			return s.start(ctx, p)
+			return s.start(ctx, t, p)
 		case <-wake:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -203,12 +234,14 @@ func (s *Sandbox) acquire(ctx context.Context, key [32]byte, p *program) (*runti
 }
 
 // start makes a runtime for p with a slot that the caller has taken.
-func (s *Sandbox) start(ctx context.Context, p *program) (*runtime, error) {
+func (s *Sandbox) start(ctx context.Context, t *turn, p *program) (*runtime, error) {
+	began := time.Now()
 	r, err := newRuntime(s.limits, s.log)
 	if err != nil {
 		s.slots <- struct{}{}
 		return nil, err
 	}
+	s.turns.started(time.Since(began))
 	r.closing = s.done
 	s.mu.Lock()
 	closed := s.mu.closed
@@ -219,6 +252,7 @@ func (s *Sandbox) start(ctx context.Context, p *program) (*runtime, error) {
 		return nil, ErrClosed
 	}
 	r.ctx = ctx
+	r.turn.Store(t)
 	if err := r.load(p, max(s.limits.Time, minCompile)); err != nil {
 		s.discard(r)
 		return nil, err
@@ -241,12 +275,14 @@ func (s *Sandbox) evict() *runtime {
 	}
 	r := oldest.idle[0]
 	oldest.idle = oldest.idle[1:]
+	s.turns.hasIdle(oldest.key, -1)
 	return r
 }
 
 // release gives a runtime back: to the idle ones if it is whole.
 func (s *Sandbox) release(key [32]byte, p *program, r *runtime) {
 	r.ctx = nil
+	r.turn.Store(nil)
 	if !r.dead {
 		r.tidy()
 	}
@@ -261,6 +297,7 @@ func (s *Sandbox) release(key [32]byte, p *program, r *runtime) {
 		s.mu.programs[key] = &pool{key: key, program: p}
 	}
 	s.mu.programs[key].idle = append(s.mu.programs[key].idle, r)
+	s.turns.hasIdle(key, 1)
 	close(s.mu.idle)
 	s.mu.idle = make(chan struct{})
 	s.mu.Unlock()
@@ -277,11 +314,9 @@ func (s *Sandbox) discard(r *runtime) {
 // checked compiles p once, so that errors in its sources are seen when a handle is made and not at the first document.
 func (s *Sandbox) checked(ctx context.Context, p *program) (handle, error) {
 	h := handle{s: s, p: p, key: p.key()}
-	r, err := s.acquire(ctx, h.key, p)
-	if err != nil {
+	if err := h.with(ctx, func(*runtime) error { return nil }); err != nil {
 		return handle{}, err
 	}
-	s.release(h.key, p, r)
 	return h, nil
 }
 
@@ -292,14 +327,29 @@ type handle struct {
 	key [32]byte
 }
 
-// with runs f with a runtime of the program. Where f leaves it dead, it is thrown away. f guards what it does in the engine.
+// with runs f with a runtime of the program, and runs it again where it was stopped for others. Where f leaves the runtime dead, it is thrown away. f guards
+// what it does in the engine.
 func (h handle) with(ctx context.Context, f func(r *runtime) error) error {
-	r, err := h.s.acquire(ctx, h.key, h.p)
+	t := h.s.turns.open(ctx, h.key)
+	defer t.close()
+	for {
+		if err := h.attempt(ctx, t, f); !errors.Is(err, errStopped) {
+			return err
+		}
+	}
+}
+
+func (h handle) attempt(ctx context.Context, t *turn, f func(r *runtime) error) error {
+	if err := t.begin(); err != nil {
+		return err
+	}
+	defer t.end()
+	r, err := h.s.acquire(ctx, t, h.key, h.p)
 	if err != nil {
 		return err
 	}
 	defer h.s.release(h.key, h.p, r)
-	r.ctx = ctx
+	t.loaded()
 	err = f(r)
 	if r.dead && h.s.closing() {
 		return ErrClosed

@@ -1,8 +1,9 @@
 // Package script runs the JavaScript of design documents: map, reduce, filter and validate_doc_update functions, with the
 // language and the helpers of CouchDB 3.5's QuickJS engine.
 //
-// A function can compute, and nothing else: there is no clock, no randomness and no input or output, so that a map
-// function gives the same rows on every node and every time. It is held to a time per call and to a memory size, both
+// A function can compute, and nothing else: there is no input or output, and local time is UTC. Filters and validations have the clock and random numbers. Map and
+// reduce functions have not, since an index must be the same whenever and on whichever node it is built: using them is an error ([Unrepeatable]), of the document
+// or the reduction, that the function cannot catch. It is held to a time per call and to a memory size, both
 // enforced even against code that the engine itself cannot interrupt; see [Limits].
 //
 // What is here:
@@ -17,9 +18,11 @@
 //
 // Map functions that only look at members of the document and emit them are evaluated over its text, without the engine, to the same rows (direct.go).
 //
-// Errors are of four kinds. [*CompileError]: the source is wrong; refuse the design document. [*RuntimeError]: the
-// function threw, or gave what is no JSON; that document is skipped. [*LimitError]: it was stopped at a limit; likewise. Any
-// other error is the context's, or the machine's, and says nothing about the document.
+// Processors are shared fairly between databases ([Charge], turns.go).
+//
+// Errors are of five kinds. [*CompileError]: the source is wrong; refuse the design document. [*RuntimeError]: the
+// function threw, or gave what is no JSON; that document is skipped. [*LimitError]: it was stopped at a limit; likewise.
+// [*BusyError]: it waited too long for a processor; try again. Any other error is the context's, or the machine's, and says nothing about the document.
 package script
 
 import (
@@ -30,13 +33,15 @@ import (
 
 // Limits bound what one call of one function may use.
 type Limits struct {
-	// Time is how long one function may take over one document (or one reduction, one validation). Default 5 s.
+	// Time is how long one function may take over one document (or one reduction, one validation), pauses for others not counted. Default 5 s.
 	Time time.Duration
 	// Memory is the size in bytes of everything that the functions of one runtime hold. Default 64 MiB. It is reserved as
 	// address space; only what is used costs memory.
 	Memory int64
 	// Runtimes is how many runtimes may exist at once, busy or idle. A call waits for one when all are busy. Default 16.
 	Runtimes int
+	// Wait is how long a call of class Query may wait for a processor in all; one of class Interactive waits for at most 4 s. Default 30 s.
+	Wait time.Duration
 	// Idle is how long an unused runtime is kept. Default 1 minute.
 	Idle time.Duration
 }
@@ -46,6 +51,7 @@ const (
 	DefaultTime     = 5 * time.Second
 	DefaultMemory   = 64 << 20
 	DefaultRuntimes = 16
+	DefaultWait     = 30 * time.Second
 	DefaultIdle     = time.Minute
 
 	// minCompile is how long compiling one function may take at least, whatever Limits.Time.
@@ -76,6 +82,9 @@ func (l Limits) withDefaults() Limits {
 	l.Memory = max(l.Memory, minMemory)
 	if l.Runtimes <= 0 {
 		l.Runtimes = DefaultRuntimes
+	}
+	if l.Wait <= 0 {
+		l.Wait = DefaultWait
 	}
 	if l.Idle <= 0 {
 		l.Idle = DefaultIdle

@@ -27,7 +27,7 @@ type Validate struct{ handle }
 // Validate compiles a validate_doc_update function. ddoc is the JSON of its design document, which is `this` in the
 // function and where require looks.
 func (s *Sandbox) Validate(ctx context.Context, ddoc []byte, f Function) (*Validate, error) {
-	h, err := s.checked(ctx, &program{functions: []Function{f}, root: ddoc})
+	h, err := s.checked(ctx, &program{functions: []Function{f}, live: true, root: ddoc})
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (r *runtime) validate(fn *realm, texts ...[]byte) error {
 
 // rejection looks at what validate_doc_update threw.
 func (r *runtime) rejection(fn *realm) error {
-	if r.limit != "" {
+	if r.stopped(fn.name) != nil {
 		return r.failure(fn.ctx, fn.name)
 	}
 	thrown := js.XJS_GetException(r.tls, fn.ctx)

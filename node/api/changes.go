@@ -306,5 +306,8 @@ func filterFault(err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
+	if busy := functionsBusy(err); busy != nil {
+		return busy
+	}
 	return &fault{status: http.StatusInternalServerError, name: "filter_error", reason: err.Error()}
 }

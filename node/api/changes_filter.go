@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -168,7 +169,7 @@ func (q *request) viewFilter() (*changeFilter, error) {
 	if !ok {
 		return nil, notFound("missing json key: " + view)
 	}
-	f, err := q.srv.o.Scripts.FilterByView(q.ctx(), source, script.Function{Name: "views." + view + ".map", Source: def.Map})
+	f, err := q.srv.o.Scripts.FilterByView(q.charged(), source, script.Function{Name: "views." + view + ".map", Source: def.Map})
 	return q.compiled(f, err)
 }
 
@@ -190,15 +191,23 @@ func (q *request) functionFilter(text string) (*changeFilter, error) {
 		}
 		return nil, notFound("missing json key: " + missing)
 	}
-	f, err := q.srv.o.Scripts.Filter(q.ctx(), source, script.Function{Name: "filters." + function, Source: code})
+	f, err := q.srv.o.Scripts.Filter(q.charged(), source, script.Function{Name: "filters." + function, Source: code})
 	return q.compiled(f, err)
 }
 
 func (q *request) compiled(f *script.Filter, err error) (*changeFilter, error) {
 	if err != nil {
+		if busy := functionsBusy(err); busy != nil {
+			return nil, busy
+		}
 		return nil, &fault{status: http.StatusInternalServerError, name: "compilation_error", reason: err.Error()}
 	}
 	return &changeFilter{function: f, req: q.requestObject()}, nil
+}
+
+// charged is the request's context for functions: their time is the database's.
+func (q *request) charged() context.Context {
+	return script.Charge(q.ctx(), q.db.Name(), script.Query)
 }
 
 // cutName splits designname/functionname.
@@ -243,7 +252,7 @@ func (f *changeFilter) shows(q *request, c *layer.Change, query *changesQuery) (
 
 func (f *changeFilter) passes(q *request, docs [][]byte) ([]bool, error) {
 	if f.selector == nil {
-		passed, err := f.function.Filter(q.ctx(), docs, f.req)
+		passed, err := f.function.Filter(q.charged(), docs, f.req)
 		if err != nil {
 			return nil, filterFault(err)
 		}

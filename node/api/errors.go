@@ -8,6 +8,7 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/script"
 )
 
 // fault is an error in its HTTP form: CouchDB's error object and its status.
@@ -78,11 +79,26 @@ func faultOf(err error) *fault {
 		if status, ok := named[answer.name]; ok {
 			answer.status = status
 		}
+		if kind == layer.Unavailable {
+			answer.header = retryLater
+		}
 	}
 	if kind == layer.Full && kv.MaybeCommitted(err) {
 		answer.reason += " This write may have been done all the same."
 	}
 	return &answer
+}
+
+// retryLater asks clients to try again in some seconds.
+var retryLater = http.Header{"Retry-After": {"5"}}
+
+// functionsBusy is the answer where a design document's function did not get a processor in time; nil where err says something else.
+func functionsBusy(err error) error {
+	var busy *script.BusyError
+	if !errors.As(err, &busy) {
+		return nil
+	}
+	return &fault{status: http.StatusServiceUnavailable, name: "functions_busy", reason: busy.Error(), header: retryLater}
 }
 
 // A store whose disk is full, cannot be written or has failed is read as before, as far as that goes, and takes no write.

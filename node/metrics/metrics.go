@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer/script"
 )
 
 // Sources are asked at every scrape; any may be nil. They must not block for long.
@@ -29,6 +30,8 @@ type Sources struct {
 	FreeBytes func() float64
 	// Indexes are those that this node was asked for lately; those that cannot be read in time are left out.
 	Indexes func() []Index
+	// Scripts are the figures of the JavaScript sandbox.
+	Scripts func() script.Stats
 	// Sessions is how many SQL sessions there are.
 	Sessions func() int
 	// SQLMemory is what SQL statements hold, in bytes, and the most that they may.
@@ -87,6 +90,9 @@ func New(s Sources) *Metrics {
 	}
 	if s.Indexes != nil {
 		m.registry.MustRegister(indexCollector{s.Indexes})
+	}
+	if s.Scripts != nil {
+		m.registry.MustRegister(scriptCollector{s.Scripts})
 	}
 	if s.Store != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(

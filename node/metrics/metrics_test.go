@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/metrics"
 )
 
@@ -40,6 +41,12 @@ func TestMetrics(t *testing.T) {
 		Sessions:  func() int { return 4 },
 		Degraded:  func() map[string]int { return map[string]int{"disk_full": 1} },
 		SQLMemory: func() (held, limit int64) { return 1 << 20, 512 << 20 },
+		Scripts: func() script.Stats {
+			return script.Stats{
+				Runtimes: 5, Idle: 2, Running: 1, Paused: 6, Waiting: 7, Limits: map[string]int64{"time": 8}, Stopped: 9, Refused: 10, Seconds: 1.5,
+				Databases: []script.DatabaseStats{{Database: "cities", Seconds: .5, Waiting: 3}},
+			}
+		},
 		Indexes: func() []metrics.Index {
 			return []metrics.Index{{Database: "cities", Design: "by", Lag: 17, Building: true, Errors: 2}, {Database: "old", Design: "all"}}
 		},
@@ -57,6 +64,12 @@ func TestMetrics(t *testing.T) {
 		`divan_http_request_duration_seconds_bucket{method="GET",le="0.005"} 2`,
 		`divan_build_info{version="1.2"} 1`,
 		`divan_degraded{reason="disk_full"} 1`,
+		`divan_script_runtimes{state="busy"} 3`,
+		`divan_script_calls{state="waiting"} 7`,
+		`divan_script_limits_total{limit="time"} 8`,
+		`divan_script_refused_total 10`,
+		`divan_script_database_seconds{database="cities"} 0.5`,
+		`divan_script_database_waiting{database="cities"} 3`,
 		`divan_actors{actortype="shard"} 3`,
 		`protoactor_actor_mailbox_length{actortype="shard"} 2`,
 		`protoactor_actor_spawn_count{actortype="shard"} 5`,

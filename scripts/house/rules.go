@@ -126,7 +126,7 @@ var rules = []rule{
 		why: "who somebody is depends on the configuration and on user documents that come through an interface",
 	},
 	{
-		room: "node/metrics", may: []string{"layer", "layer/kv", "actors"},
+		room: "node/metrics", may: []string{"layer", "layer/kv", "layer/script", "actors"},
 		why: "metrics are read off the rooms they measure",
 	},
 	{

@@ -1,0 +1,64 @@
+package script
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Stats are the sandbox's figures at one moment.
+type Stats struct {
+	Runtimes, Idle int // runtimes that exist, and those of them that nobody uses
+	Running        int // calls that run
+	Paused         int // calls that have run for long, and wait to go on
+	Waiting        int // calls that wait to begin
+	// Since the start: calls that were stopped at a limit, by limit; that were stopped to begin again later; that waited too long; seconds that all ran.
+	Limits           map[string]int64
+	Stopped, Refused int64
+	Seconds          float64
+	// Databases are those that used most of late, at most shownDatabases.
+	Databases []DatabaseStats
+}
+
+// DatabaseStats are the figures of one database. What is longer ago counts less and less: half after five seconds.
+type DatabaseStats struct {
+	Database string
+	Seconds  float64
+	Waiting  int // calls that wait, to begin or to go on
+}
+
+const shownDatabases = 20
+
+// Stats does not block, and costs little.
+func (s *Sandbox) Stats() Stats {
+	out := s.turns.stats(now())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out.Runtimes = len(s.mu.all)
+	for _, p := range s.mu.programs {
+		out.Idle += len(p.idle)
+	}
+	return out
+}
+
+func (s *turns) stats(n int64) Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &s.mu.counts
+	out := Stats{Running: s.mu.running, Limits: maps.Clone(c.limits), Stopped: c.stopped, Refused: c.refused, Seconds: c.used}
+	for _, a := range s.mu.waiting {
+		out.Paused += len(a.resumed)
+		out.Waiting += a.waiting - len(a.resumed)
+	}
+	for _, a := range s.mu.accounts {
+		d := DatabaseStats{a.name, a.used.value(n), a.waiting}
+		if d.Seconds > 0 || d.Waiting > 0 {
+			out.Databases = append(out.Databases, d)
+		}
+	}
+	slices.SortFunc(out.Databases, func(a, b DatabaseStats) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Database, b.Database))
+	})
+	out.Databases = out.Databases[:min(len(out.Databases), shownDatabases)]
+	return out
+}
