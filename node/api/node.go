@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -77,6 +78,9 @@ func (q *request) configValue() error {
 
 // setConfigValue stores a value and answers the former one. An admin's password is stored as a hash.
 func (q *request) setConfigValue() error {
+	if err := q.openSection(); err != nil {
+		return err
+	}
 	body, err := q.jsonBody()
 	if err != nil {
 		return err
@@ -90,13 +94,24 @@ func (q *request) setConfigValue() error {
 		if _, err := q.srv.o.Admins.SetAdmin(key, value); err != nil {
 			return err
 		}
-	} else {
-		q.srv.o.Settings.Set(section, key, value)
+	} else if _, err := q.srv.o.Settings.Set(section, key, value); err != nil {
+		return err
 	}
 	return q.sendJSON(http.StatusOK, appendString(nil, old))
 }
 
+// openSection refuses to change the sections that CouchDB keeps closed.
+func (q *request) openSection() error {
+	if slices.Contains(closedSections, q.part(3)) {
+		return errClosedSection
+	}
+	return nil
+}
+
 func (q *request) deleteConfigValue() error {
+	if err := q.openSection(); err != nil {
+		return err
+	}
 	old, ok := q.configured()
 	if !ok {
 		return notFound("unknown_config_value")
@@ -106,8 +121,8 @@ func (q *request) deleteConfigValue() error {
 		if err := q.srv.o.Admins.DeleteAdmin(key); err != nil {
 			return err
 		}
-	} else {
-		q.srv.o.Settings.Delete(section, key)
+	} else if _, _, err := q.srv.o.Settings.Delete(section, key); err != nil {
+		return err
 	}
 	return q.sendJSON(http.StatusOK, appendString(nil, old))
 }

@@ -12,6 +12,7 @@ type endpoint struct {
 	access access
 	// login marks /_session and the probes: reachable whatever credentials a client brings.
 	login                        bool
+	tells                        bool // GET tells who the client is, so that wrong credentials are an error of it
 	get, put, post, delete, copy handler
 	any                          handler // instead of all of them
 }
@@ -179,7 +180,7 @@ func serverEndpoints() map[string][]tail {
 			allow: "GET,HEAD,POST", access: databaseLister, get: (*request).allDatabaseInfos, post: (*request).databaseInfos,
 		}),
 		"_session": only(endpoint{
-			allow: "GET,HEAD,POST,DELETE", access: anyone, login: true,
+			allow: "GET,HEAD,POST,DELETE", access: anyone, login: true, tells: true,
 			get: (*request).session, post: (*request).session, delete: (*request).session,
 		}),
 		"_membership":   only(endpoint{allow: "GET", access: serverAdmin, get: (*request).membership}),

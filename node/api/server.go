@@ -178,7 +178,7 @@ func (s *Server) serve(q *request) error {
 	e := route(q.path)
 	var err error
 	if q.user, err = s.o.Auth.Authenticate(q.r, q.w.Header()); err != nil {
-		if !e.login {
+		if !e.login || e.tells && (q.method == http.MethodGet || q.method == http.MethodHead) {
 			return err
 		}
 		q.user = User{} // whoever holds a stale cookie may log in anew

@@ -6,12 +6,15 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/divandb/divan/node/auth"
 )
 
 // Settings are the few CouchDB-style options that clients read and set over /_node/{name}/_config: section, key, text. They start as node.yaml says and
 // live as long as the node; what must last belongs into node.yaml. Safe for concurrent use.
 type Settings struct {
-	mu struct {
+	initial map[string]map[string]string // what a deleted value goes back to
+	mu      struct {
 		sync.RWMutex
 		sections map[string]map[string]string
 		cors     *corsRules // derived from sections at the first need after a change
@@ -21,20 +24,24 @@ type Settings struct {
 // NewSettings takes initial values by section and key, over CouchDB's defaults for what this server knows.
 func NewSettings(initial map[string]map[string]string) *Settings {
 	s := &Settings{}
-	s.mu.sections = map[string]map[string]string{
-		"chttpd":   {"enable_cors": "false", "admin_only_all_dbs": "true", "require_valid_user": "false"},
+	s.initial = map[string]map[string]string{
+		"chttpd":   {"enable_cors": "false", "admin_only_all_dbs": "true", "require_valid_user": "false", "changes_timeout": "60000"},
 		"cors":     {"credentials": "false"},
-		"couchdb":  {"users_db_security_editable": "false", "max_document_id_length": "512", "changes_timeout": "60000"},
+		"couchdb":  {"users_db_security_editable": "false"},
 		"uuids":    {"algorithm": "sequential", "max_count": "1000"},
 		"features": {},
 		// Results of reduce functions have to be smaller than what they are made from.
 		"query_server_config": {"reduce_limit": "true"},
 	}
 	for section, values := range initial {
-		if s.mu.sections[section] == nil {
-			s.mu.sections[section] = map[string]string{}
+		if s.initial[section] == nil {
+			s.initial[section] = map[string]string{}
 		}
-		maps.Copy(s.mu.sections[section], values)
+		maps.Copy(s.initial[section], values)
+	}
+	s.mu.sections = map[string]map[string]string{}
+	for section, values := range s.initial {
+		s.mu.sections[section] = maps.Clone(values)
 	}
 	return s
 }
@@ -63,29 +70,50 @@ func (s *Settings) Int(section, key string, absent int) int {
 	return absent
 }
 
-// Set stores a value and returns the former one, empty if none.
-func (s *Settings) Set(section, key, value string) (old string) {
+// Set stores a value and returns the former one, empty if none. It refuses what node.yaml would: values of the wrong kind, and origins that open the node to
+// every page of the web. NotFound, as CouchDB says of a value that is not there, where nothing would heed it.
+func (s *Settings) Set(section, key, value string) (old string, err error) {
 	section = canonicalSection(section)
+	check, known := knownSettings[section+"/"+key]
+	if !known {
+		return "", notFound("unknown_config_value")
+	}
+	if why := check(value); why != "" {
+		return "", badRequest("%s/%s: %s", section, key, why)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if section == "cors" {
+		next := maps.Clone(s.mu.sections["cors"])
+		next[key] = value
+		if setting, why := auth.CheckOrigins(splitList(next["origins"]), next["credentials"] == "true"); why != "" {
+			return "", badRequest("cors/%s: %s", setting, why)
+		}
+	}
 	if s.mu.sections[section] == nil {
 		s.mu.sections[section] = map[string]string{}
 	}
 	old = s.mu.sections[section][key]
 	s.mu.sections[section][key] = value
 	s.mu.cors = nil
-	return old
+	return old, nil
 }
 
-// Delete removes a value and returns it.
-func (s *Settings) Delete(section, key string) (old string, ok bool) {
+// Delete takes a value back to what node.yaml says, and returns it. It refuses what Set does.
+func (s *Settings) Delete(section, key string) (old string, ok bool, err error) {
 	section = canonicalSection(section)
+	if old, ok = s.Get(section, key); !ok {
+		return "", false, nil
+	}
+	if first, has := s.initial[section][key]; has {
+		_, err = s.Set(section, key, first)
+		return old, true, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old, ok = s.mu.sections[section][key]
 	delete(s.mu.sections[section], key)
 	s.mu.cors = nil
-	return old, ok
+	return old, true, nil
 }
 
 // Section copies one section; empty where there is none.

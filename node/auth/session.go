@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/divandb/divan/layer"
 )
@@ -26,8 +27,14 @@ func (a *Authenticator) ServeSession(w http.ResponseWriter, r *http.Request, u U
 	case http.MethodGet, http.MethodHead:
 		return a.showSession(w, r, u)
 	case http.MethodPost:
+		if err := checkTargets(r, "next", "fail"); err != nil {
+			return err
+		}
 		return a.startSession(w, r)
 	case http.MethodDelete:
+		if err := checkTargets(r, "next"); err != nil {
+			return err
+		}
 		a.clearCookie(w.Header(), r)
 		return answer(w, r, "next", map[string]any{"ok": true})
 	}
@@ -136,15 +143,42 @@ func answer(w http.ResponseWriter, r *http.Request, param string, v any) error {
 	return writeJSON(w, v)
 }
 
-// redirect stays on this server: anything else would make a login link a way to somewhere else.
+// redirect goes to a path of this server, which checkTargets has let through.
 func redirect(w http.ResponseWriter, target string) error {
-	if !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || strings.ContainsAny(target, "\\\r\n") {
-		w.Header().Del("Set-Cookie")
-		return badRequest("the redirect path must begin with one slash")
+	to, err := localTarget(target)
+	if err != nil {
+		return err
 	}
-	w.Header().Set("Location", target)
+	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusFound)
 	return nil
+}
+
+// checkTargets refuses a request whose redirects would lead elsewhere, before anything else is done.
+func checkTargets(r *http.Request, params ...string) error {
+	query := r.URL.Query()
+	for _, p := range params {
+		if target := query.Get(p); target != "" {
+			if _, err := localTarget(target); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// localTarget is a path of this server as it may stand in a Location header. Anything else would make a link to the login a way to somewhere else: browsers take
+// a second slash for the beginning of a host, a backslash for a slash, and leave control characters out before they look.
+func localTarget(target string) (string, error) {
+	control := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == utf8.RuneError }
+	if !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || strings.ContainsFunc(target, control) {
+		return "", badRequest("path must begin with a /.") // CouchDB's words
+	}
+	to, err := url.Parse(target)
+	if err != nil || to.Scheme != "" || to.Host != "" || to.User != nil || to.Opaque != "" || !strings.HasPrefix(to.Path, "/") || strings.HasPrefix(to.Path, "//") {
+		return "", badRequest("path must begin with a /.")
+	}
+	return to.String(), nil // escaped
 }
 
 func writeJSON(w http.ResponseWriter, v any) error {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -296,18 +295,7 @@ func (s *settings) checkCORS() {
 	if c.Enabled && len(c.Origins) == 0 {
 		s.at("http.cors.enabled", `needs http.cors.origins, such as ["https://app.example.com"] or ["*"]`)
 	}
-	if slices.Contains(c.Origins, "*") {
-		if len(c.Origins) > 1 {
-			s.at("http.cors.origins", `"*" stands for every origin; name no others beside it`)
-		}
-		if c.Credentials {
-			s.at("http.cors.credentials", `browsers send no credentials where origins is "*"; name the origins`)
-		}
-		return
-	}
-	for _, o := range c.Origins {
-		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" {
-			s.at("http.cors.origins", "%q is not an origin; write scheme://host or scheme://host:port", o)
-		}
+	if setting, why := auth.CheckOrigins(c.Origins, c.Credentials); why != "" {
+		s.at("http.cors."+setting, "%s", why)
 	}
 }

@@ -1,0 +1,94 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// knownSettings are the options that something here heeds, each with what is wrong with a value; empty is nothing. Everything else is refused: whoever sets an option
+// would believe that it counts.
+var knownSettings = map[string]func(value string) (why string){
+	"chttpd/enable_cors":                    checkBool,
+	"chttpd/admin_only_all_dbs":             checkBool,
+	"chttpd/require_valid_user":             checkBool,
+	"chttpd/changes_timeout":                checkCount,
+	"chttpd/max_db_number_for_dbs_info_req": checkCount,
+	"cors/origins":                          checkText, // with credentials, by auth.CheckOrigins
+	"cors/credentials":                      checkBool,
+	"cors/methods":                          checkMethods,
+	"cors/headers":                          checkHeaders,
+	"cors/exposed_headers":                  checkHeaders,
+	"cors/max_age":                          checkCount,
+	"couchdb/users_db_security_editable":    checkBool,
+	"uuids/algorithm":                       checkAlgorithm,
+	"uuids/max_count":                       checkCount,
+	"purge/max_document_id_number":          checkCount,
+	"purge/max_revisions_number":            checkCount,
+	"query_server_config/reduce_limit":      checkReduceLimit,
+}
+
+// maxSetting is the length of the longest value.
+const maxSetting = 16 << 10
+
+func checkText(v string) string {
+	if len(v) > maxSetting || strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "it is too long, or has a control character"
+	}
+	return ""
+}
+
+func checkBool(v string) string {
+	if v != "true" && v != "false" {
+		return "it is neither true nor false"
+	}
+	return ""
+}
+
+func checkCount(v string) string {
+	if n, err := strconv.ParseInt(v, 10, 32); err != nil || n < 1 {
+		return "it is not a positive number"
+	}
+	return ""
+}
+
+func checkReduceLimit(v string) string {
+	if v == "log" {
+		return ""
+	}
+	return checkBool(v)
+}
+
+func checkAlgorithm(v string) string {
+	if v != "sequential" {
+		return "ids are sequential here"
+	}
+	return ""
+}
+
+func checkMethods(v string) string { return checkTokens(v, "method") }
+func checkHeaders(v string) string { return checkTokens(v, "header") }
+
+// checkTokens takes a list of names as HTTP has them.
+func checkTokens(v, what string) string {
+	if why := checkText(v); why != "" {
+		return why
+	}
+	for _, one := range splitList(v) {
+		if strings.ContainsFunc(one, func(r rune) bool { return !isTokenRune(r) }) {
+			return strconv.Quote(one) + " is no " + what
+		}
+	}
+	return ""
+}
+
+func isTokenRune(r rune) bool {
+	return r < 0x7f && r > ' ' && !strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
+}
+
+// closedSections are those that CouchDB keeps from being changed over HTTP.
+var closedSections = []string{"daemons", "external", "feature_flags", "httpd_design_handlers", "httpd_db_handlers", "httpd_global_handlers", "native_query_servers", "os_daemons", "query_servers"}
+
+var errClosedSection = &fault{
+	status: http.StatusForbidden, name: "forbidden", reason: "Config section blacklisted for modification over HTTP API.",
+}
