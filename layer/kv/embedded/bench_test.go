@@ -275,3 +275,14 @@ func loaded(b *testing.B) (*embedded.Engine, [][]byte) {
 	}
 	return e, keys
 }
+
+// BenchmarkAcknowledge is what a group of commits pays, beside its sync, to be provable after a crash.
+func BenchmarkAcknowledge(b *testing.B) {
+	e := mustOpen(b, b.TempDir(), embedded.Options{})
+	version := set(b, e, "a", "1")
+	for b.Loop() {
+		if err := e.Acknowledge(version); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

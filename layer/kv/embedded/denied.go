@@ -3,7 +3,6 @@ package embedded
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"syscall"
@@ -25,6 +24,3 @@ func explainDenied(err error) error {
 	}
 	return fmt.Errorf("%w (%s)", err, hint)
 }
-
-// isCut reports whether a file ended before what was asked of it.
-func isCut(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

@@ -123,3 +123,6 @@ func (o Options) WithLockFileOnly() Options { o.lockFileOnly = true; return o }
 
 // Failing is closed when the engine fails.
 func (e *Engine) Failing() <-chan struct{} { return e.failing }
+
+// Acknowledge is what a group of commits pays for its mark.
+func (e *Engine) Acknowledge(version int64) error { return e.acknowledge(version) }
