@@ -183,7 +183,7 @@ func (fs guardFS) OpenDir(name string) (vfs.File, error) {
 	if err != nil || name != fs.g.dir {
 		return f, err
 	}
-	return &guardFile{File: f, g: fs.g}, nil // what syncs a directory makes a vital file's name last
+	return guardDir{f, fs.g}, nil
 }
 
 // Lock waits until the file can be locked. The directory has been locked.
@@ -196,6 +196,16 @@ func (fs guardFS) Lock(name string) (c io.Closer, err error) {
 }
 
 func (fs guardFS) Unwrap() vfs.FS { return fs.FS }
+
+// guardDir is the store's directory: what syncs it makes a vital file's name last. Pebble syncs it from several goroutines.
+type guardDir struct {
+	vfs.File
+	g *guard
+}
+
+func (f guardDir) Sync() error     { return f.g.check(f.g.try(false, f.File.Sync)) }
+func (f guardDir) SyncData() error { return f.g.check(f.g.try(false, f.File.SyncData)) }
+func (f guardDir) Close() error    { return f.g.check(f.File.Close()) }
 
 // guardFile is a vital file. Pebble writes it from one goroutine, from its start on.
 type guardFile struct {
