@@ -11,7 +11,7 @@ type degrader interface{ Degraded() []string }
 // Degraded lists why this node needs an operator although it serves, each as "name: what is wrong and what to do". It does not block.
 func (n *Node) Degraded() []string {
 	var reasons []string
-	for _, part := range []any{n.engine, n.cluster, n.actors} {
+	for _, part := range []any{n.engine, n.cluster, n.actors, n.open} {
 		if d, ok := part.(degrader); ok {
 			reasons = append(reasons, d.Degraded()...)
 		}
@@ -46,5 +46,5 @@ func (n *Node) degradedCounts() map[string]int {
 
 // healthShown is the dashboard's section of what needs attention.
 func (n *Node) healthShown(context.Context) (any, error) {
-	return append([]string{}, n.Degraded()...), nil
+	return append(append([]string{}, n.Degraded()...), n.open.shown()...), nil
 }

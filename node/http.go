@@ -29,6 +29,8 @@ func (n *Node) serveHTTP(context.Context) error {
 	if err != nil {
 		return err
 	}
+	var handler *api.Server
+	conns := api.NewListener(n.httpListener, api.ConnLimits{Max: n.maxConnections(), Write: n.cfg.HTTP.AnswerTimeout})
 	figures := metrics.New(metrics.Sources{
 		Version: Version(), Actors: n.actors.Figures, Members: n.countMembers, Store: n.Ready, Degraded: n.degradedCounts, Indexes: n.indexLags, FreeBytes: n.freeBytes(),
 		Sessions: func() int { return len(n.sql.Sessions()) },
@@ -36,10 +38,11 @@ func (n *Node) serveHTTP(context.Context) error {
 			held, _, limit = n.sql.Memory()
 			return held, limit
 		},
-		Scripts: n.scripts.Stats,
+		Scripts: n.scripts.Stats, Connections: conns.Open,
+		Bodies: func() (held, refused int64) { return handler.Bodies() },
 	})
-	handler := api.New(api.Options{
-		Store: n.store, Auth: authenticator{n.auth}, Admins: n.auth, Users: userRules{n.store, n.auth},
+	handler = api.New(api.Options{
+		Store: n.store, Auth: authenticator{n.auth}, Admins: admins{n.auth, n.open}, Imported: n.open.again, Users: userRules{n.store, n.auth},
 		Feeds: n, Indexer: n, Scripts: n.scripts, Members: n, Actors: n, Tasks: n.actors, Health: n, Backups: n,
 		Metrics: figures.Handler(), Observe: figures.Observe, Dashboard: n.page(),
 		Settings: api.NewSettings(couchSettings(n.cfg)),
@@ -51,7 +54,6 @@ func (n *Node) serveHTTP(context.Context) error {
 	})
 	// A request ends with its connection or with the node, whichever is first.
 	base, cut := context.WithCancel(context.Background())
-	conns := api.NewListener(n.httpListener, api.ConnLimits{Max: n.maxConnections(), Write: n.cfg.HTTP.AnswerTimeout})
 	server := &http.Server{
 		Handler: handler, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout, IdleTimeout: n.cfg.HTTP.IdleTimeout,
 		BaseContext: func(net.Listener) context.Context { return base }, ConnContext: conns.ConnContext, ConnState: conns.ConnState,

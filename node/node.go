@@ -35,6 +35,7 @@ type Node struct {
 	cluster *cluster.Cluster
 	actors  *actors.System
 	sql     *query.Server
+	open    *openDatabases
 	running atomic.Pointer[actors.System] // actors, for the cluster, whose goroutines may ask before there are any
 
 	parts []part // that run, in the order they were started
@@ -59,6 +60,7 @@ func New(c *config.Config, log *slog.Logger) *Node {
 //   - Ports first: they are what fails most often, and cheapest to find out. They are open but nobody answers yet, so that a client that is early
 //     waits instead of failing; and the node's name and what the cluster tells of it need the ports that were picked.
 //   - The engine, which also locks the data directory, then the JavaScript sandbox and the layer on top of both.
+//   - The watch over open databases when it is known whether there are admins.
 //   - The cluster before the actors, which ask it at once what belongs on this node.
 //   - HTTP and SQL last: what they hand out must work.
 func (n *Node) Start(ctx context.Context) (err error) {
@@ -68,7 +70,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		n.makeData, n.openPorts, n.openStore, n.serveStore, n.readAdmins, n.joinCluster, n.serveSQL, n.serveHTTP,
+		n.makeData, n.openPorts, n.openStore, n.serveStore, n.readAdmins, n.watchOpenDatabases, n.joinCluster, n.serveSQL, n.serveHTTP,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -47,14 +47,15 @@ func newBudget(size int64) *budget {
 
 func (b *budget) lanes() []*lane { return []*lane{&b.large, &b.parts, &b.uploads, &b.small, &b.held} }
 
-// used is how much is given out, for the metrics.
-func (b *budget) used() (n int64) {
-	for _, l := range b.lanes() {
+// Bodies is how much memory requests hold for their bodies, in bytes, and how many were refused since there was none.
+func (s *Server) Bodies() (held, refused int64) {
+	for _, l := range s.budget.lanes() {
 		l.mu.Lock()
-		n += l.size - l.free
+		held += l.size - l.free
+		refused += l.refused
 		l.mu.Unlock()
 	}
-	return n
+	return held, refused
 }
 
 // lane is a part of the budget.
@@ -62,6 +63,7 @@ type lane struct {
 	size, most int64 // all of it, and what one client may hold
 	mu         sync.Mutex
 	free       int64
+	refused    int64            // requests that have waited in vain
 	clients    map[string]int64 // what each holds
 	queue      *list.List       // of *waiter, in the order of asking
 }
@@ -116,6 +118,7 @@ func (l *lane) take(ctx context.Context, client string, n int64) (*share, error)
 		return got, nil
 	default:
 		l.queue.Remove(place)
+		l.refused++
 		l.grant() // the one behind may need less
 		l.mu.Unlock()
 		return nil, err
@@ -127,6 +130,7 @@ func (l *lane) try(client string, n int64) (*share, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.queue.Len() > 0 || l.free < n || l.clients[client]+n > l.most {
+		l.refused++
 		return nil, errBusy
 	}
 	l.hold(client, n)

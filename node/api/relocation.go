@@ -64,6 +64,9 @@ func (q *request) importDatabase() (err error) {
 	if _, err := q.srv.o.Store.Import(q.ctx(), name, file); err != nil {
 		return err
 	}
+	if q.srv.o.Imported != nil {
+		q.srv.o.Imported()
+	}
 	q.location(name)
 	return q.sendOK(http.StatusCreated)
 }

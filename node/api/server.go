@@ -51,6 +51,9 @@ type Options struct {
 	// Observe, where set, is told of every finished request. It must not block.
 	Observe func(method string, status int, took time.Duration)
 
+	// Imported, where set, is told of a database that was imported. It must not block.
+	Imported func()
+
 	Settings *Settings // nil: NewSettings(nil)
 	Limits   Limits
 	Logger   *slog.Logger

@@ -36,6 +36,9 @@ type Sources struct {
 	Sessions func() int
 	// SQLMemory is what SQL statements hold, in bytes, and the most that they may.
 	SQLMemory func() (held, limit int64)
+	// Bodies is the memory that HTTP requests hold for their bodies, in bytes, and how many were refused since there was none; Connections how many there are.
+	Bodies      func() (held, refused int64)
+	Connections func() int
 }
 
 // Index is where one design document's index stands.
@@ -124,6 +127,20 @@ func New(s Sources) *Metrics {
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 				Name: "divan_sql_memory_limit_bytes", Help: "The most memory that SQL may hold (sql.memory).",
 			}, func() float64 { _, limit := s.SQLMemory(); return float64(limit) }))
+	}
+	if s.Bodies != nil {
+		m.registry.MustRegister(
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "divan_http_body_memory_bytes", Help: "Memory held for the bodies of HTTP requests (http.bodies).",
+			}, func() float64 { held, _ := s.Bodies(); return float64(held) }),
+			prometheus.NewCounterFunc(prometheus.CounterOpts{
+				Name: "divan_http_bodies_refused_total", Help: "HTTP requests answered 503 since there was no memory for their bodies.",
+			}, func() float64 { _, refused := s.Bodies(); return float64(refused) }))
+	}
+	if s.Connections != nil {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(
+			prometheus.GaugeOpts{Name: "divan_http_connections", Help: "HTTP connections that are open."},
+			func() float64 { return float64(s.Connections()) }))
 	}
 	return m
 }

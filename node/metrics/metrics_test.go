@@ -37,10 +37,12 @@ func TestMetrics(t *testing.T) {
 				DeadLetters: 8, Listeners: 6, Wakes: 11,
 			}
 		},
-		Members:   func() map[string]int { return map[string]int{"alive": 2, "left": 1} },
-		Sessions:  func() int { return 4 },
-		Degraded:  func() map[string]int { return map[string]int{"disk_full": 1} },
-		SQLMemory: func() (held, limit int64) { return 1 << 20, 512 << 20 },
+		Members:     func() map[string]int { return map[string]int{"alive": 2, "left": 1} },
+		Sessions:    func() int { return 4 },
+		Degraded:    func() map[string]int { return map[string]int{"disk_full": 1} },
+		Bodies:      func() (held, refused int64) { return 3 << 20, 12 },
+		Connections: func() int { return 13 },
+		SQLMemory:   func() (held, limit int64) { return 1 << 20, 512 << 20 },
 		Scripts: func() script.Stats {
 			return script.Stats{
 				Runtimes: 5, Idle: 2, Running: 1, Paused: 6, Waiting: 7, Limits: map[string]int64{"time": 8}, Stopped: 9, Refused: 10, Seconds: 1.5,
@@ -57,6 +59,7 @@ func TestMetrics(t *testing.T) {
 	text := scrape(t, m)
 	for _, want := range []string{
 		`couchdb_httpd_requests_total 3`,
+		`divan_http_body_memory_bytes 3.145728e+06`, `divan_http_bodies_refused_total 12`, `divan_http_connections 13`,
 		`couchdb_httpd_request_methods{method="GET"} 2`,
 		`couchdb_httpd_request_methods{method="other"} 1`,
 		`couchdb_httpd_status_codes{code="404"} 1`,

@@ -1,0 +1,205 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/auth"
+)
+
+const (
+	// openAgain is after how long databases that were open are looked at again: somebody may have closed them.
+	openAgain = 10 * time.Second
+	// openShown is how many names the log and the dashboard show.
+	openShown = 20
+)
+
+// openDatabases watches for databases that everybody may use although the node has admins: those that were made before it had any, and whose _security nobody has
+// set since. It looks once, when there is an admin and when there may be more such databases, and after that at those it has found.
+type openDatabases struct {
+	store  *layer.Store
+	closed func() bool // there are admins
+	log    *slog.Logger
+	look   chan struct{} // capacity 1: look at all databases
+
+	mu struct {
+		sync.Mutex
+		names []string
+	}
+}
+
+// watchOpenDatabases starts the watch.
+func (n *Node) watchOpenDatabases(context.Context) error {
+	n.open = &openDatabases{store: n.store, closed: func() bool { return !n.auth.Open() }, log: n.log, look: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.open.run(ctx)
+	}()
+	n.open.again()
+	n.started("watch over open databases", func(context.Context) error {
+		cancel()
+		<-done
+		return nil
+	})
+	return nil
+}
+
+// again has all databases looked at.
+func (o *openDatabases) again() {
+	select {
+	case o.look <- struct{}{}:
+	default: // that is going to happen anyway
+	}
+}
+
+func (o *openDatabases) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	timer.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-o.look:
+			err = o.all(ctx)
+		case <-timer.C:
+			err = o.known(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			o.log.Warn("cannot find out which databases are open to everyone", "error", err)
+		}
+		if err != nil || len(o.list()) > 0 {
+			timer.Reset(openAgain)
+		}
+		if err != nil {
+			o.again()
+			select { // an engine that does not answer is not asked all the time
+			case <-ctx.Done():
+				return
+			case <-timer.C:
+			}
+		}
+	}
+}
+
+// all looks at every database, and tells the log of those that are open.
+func (o *openDatabases) all(ctx context.Context) error {
+	var open []string
+	if o.closed() {
+		for name, err := range o.store.Names(ctx, layer.NamesOptions{Limit: -1}) {
+			if err != nil {
+				return err
+			}
+			is, err := o.isOpen(ctx, name)
+			if err != nil {
+				return err
+			}
+			if is {
+				open = append(open, name)
+			}
+		}
+	}
+	if before := o.keep(open); len(open) > 0 && !slices.Equal(before, open) {
+		o.log.Warn("databases made before there was an admin are open to everyone; set their _security", "count", len(open), "databases", shortList(open))
+	}
+	return nil
+}
+
+// known looks at the databases that were open.
+func (o *openDatabases) known(ctx context.Context) error {
+	var open []string
+	for _, name := range o.list() {
+		is, err := o.isOpen(ctx, name)
+		if err != nil {
+			return err
+		}
+		if is && o.closed() {
+			open = append(open, name)
+		}
+	}
+	o.keep(open)
+	return nil
+}
+
+func (o *openDatabases) isOpen(ctx context.Context, name string) (bool, error) {
+	d, err := o.store.Database(ctx, name)
+	if err == nil {
+		var set bool
+		if set, err = d.SecuritySet(ctx); err == nil {
+			return !set, nil
+		}
+	}
+	if layer.KindOf(err) == layer.NotFound { // deleted meanwhile
+		return false, nil
+	}
+	return false, err
+}
+
+func (o *openDatabases) keep(open []string) (before []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before, o.mu.names = o.mu.names, open
+	return before
+}
+
+func (o *openDatabases) list() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.mu.names
+}
+
+// Degraded says how many databases are open. Their names are for admins: everybody may ask /_up.
+func (o *openDatabases) Degraded() []string {
+	n := len(o.list())
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("open_databases: %s made before there was an admin; everyone can read and write there: PUT /{db}/_security "+
+		"(the log and the dashboard have the names; {} leaves one open on purpose)", counted(n))}
+}
+
+// shown is the same for admins.
+func (o *openDatabases) shown() []string {
+	if names := o.list(); len(names) > 0 {
+		return []string{"open_databases: open to everyone are " + shortList(names)}
+	}
+	return nil
+}
+
+func counted(n int) string {
+	if n == 1 {
+		return "1 database was"
+	}
+	return fmt.Sprintf("%d databases were", n)
+}
+
+func shortList(names []string) string {
+	text := strings.Join(names[:min(len(names), openShown)], ", ")
+	if more := len(names) - openShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// admins tells the watch when an admin is set: databases that were fine without one may not be any more.
+type admins struct {
+	*auth.Authenticator
+	open *openDatabases
+}
+
+// SetAdmin implements api.Admins.
+func (a admins) SetAdmin(name, password string) (string, error) {
+	hash, err := a.Authenticator.SetAdmin(name, password)
+	if err == nil {
+		a.open.again()
+	}
+	return hash, err
+}
