@@ -3,6 +3,7 @@ package layer_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/md5"
 	"encoding/base64"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
 )
 
 func readAttachment(tb testing.TB, d *layer.Database, id, name string, off, n int64) []byte {
@@ -252,3 +254,71 @@ func TestUpload_brokenOff(t *testing.T) {
 		}
 	}
 }
+
+// The data of an edit that is not written goes at once, and so does what was stored of an upload whose client went away.
+func TestAttachments_discarded(t *testing.T) {
+	e := mustEngine(t)
+	d, err := mustStore(t, e, layer.Options{}).Create(t.Context(), "db", layer.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := func() (chunks int) {
+		t.Helper()
+		tx := e.Begin(t.Context())
+		defer tx.Cancel()
+		it := tx.GetRange(kv.KeyRange{Begin: []byte{}, End: []byte{0xff}}, kv.RangeOptions{})
+		defer it.Close()
+		for it.Next() {
+			if len(it.KeyValue().Value) > 50_000 {
+				chunks++
+			}
+		}
+		if err := it.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return chunks
+	}
+	if _, err := d.Put(t.Context(), layer.Edit{ID: "a"}, layer.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, 2_500_000)
+	u, err := d.Upload(t.Context(), "a", bytes.NewReader(data), int64(len(data)), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stored() == 0 {
+		t.Error("nothing is stored of an upload")
+	}
+	edit := layer.Edit{ID: "a", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}} // without the revision that there is
+	if _, err := d.Put(t.Context(), edit, layer.WriteOptions{}); layer.KindOf(err) != layer.Conflict {
+		t.Fatal(err)
+	}
+	if n := stored(); n != 0 {
+		t.Errorf("%d chunks are left after a conflict", n)
+	}
+	edit.Attachments = []layer.AttachmentEdit{{Name: "x", Data: data}}
+	if results, err := d.Bulk(t.Context(), []layer.Edit{edit}, layer.WriteOptions{}); err != nil || layer.KindOf(results[0].Err) != layer.Conflict {
+		t.Fatal(results, err)
+	}
+	if n := stored(); n != 0 {
+		t.Errorf("%d chunks are left after a conflict of a bulk", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	sent := 0
+	gone := readerFunc(func(b []byte) (int, error) {
+		if sent += len(b); sent > 2_500_000 {
+			cancel()
+		}
+		return len(b), nil
+	})
+	if _, err := d.Upload(ctx, "a", gone, -1, ""); err == nil {
+		t.Fatal("an upload without an end has ended")
+	}
+	if n := stored(); n != 0 {
+		t.Errorf("%d chunks are left after a client went away", n)
+	}
+}
+
+type readerFunc func(b []byte) (int, error)
+
+func (f readerFunc) Read(b []byte) (int, error) { return f(b) }

@@ -14,7 +14,18 @@ const (
 // Bulk writes many documents in as few transactions as limits allow, in order; each edit succeeds or fails alone (Err), and an error of Bulk itself
 // means that the rest was not written. Invalid, and nothing
 // is written, where a partitioned database cannot have one of the ids. Results are in the order of edits. The same id twice is written in two transactions.
+// The uploads of edits that are not written are removed.
 func (d *Database) Bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]EditResult, error) {
+	results, err := d.bulk(ctx, edits, o)
+	for i := range edits {
+		if len(edits[i].Attachments) > 0 && (err != nil || results[i].Err != nil) {
+			d.Discard(ctx, &edits[i])
+		}
+	}
+	return results, err
+}
+
+func (d *Database) bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]EditResult, error) {
 	for i := range edits {
 		if err := d.CheckID(ctx, edits[i].ID); err != nil {
 			return nil, err

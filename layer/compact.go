@@ -20,10 +20,27 @@ func (d *Database) Compact(ctx context.Context) error {
 			return err
 		}
 		dropped, err := read(ctx, d, func(t *txn) (int, error) { return t.dropPurges() })
-		if err != nil || n < compactBatch && dropped < compactBatch {
+		if err != nil {
 			return err
 		}
+		if n < compactBatch && dropped < compactBatch {
+			return d.reclaim(ctx)
+		}
 	}
+}
+
+// reclaim has the engine give the room of what was removed back to its disk.
+func (d *Database) reclaim(ctx context.Context) error {
+	r, ok := d.store.engine.(kv.Reclaimer)
+	if !ok {
+		return nil
+	}
+	prefix := d.core.Load().keys.prefix
+	end, err := tuple.Strinc(prefix)
+	if err != nil {
+		return err
+	}
+	return r.Reclaim(ctx, kv.KeyRange{Begin: prefix, End: end})
 }
 
 // supersededBody is one row of the queue.

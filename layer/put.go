@@ -3,13 +3,20 @@ package layer
 import "context"
 
 // Put writes one document: one transaction. Conflict, Forbidden, Unauthorized, Invalid, TooLarge.
-func (d *Database) Put(ctx context.Context, e Edit, o WriteOptions) (Rev, error) {
+// The uploads of an edit that is not written are removed.
+func (d *Database) Put(ctx context.Context, e Edit, o WriteOptions) (_ Rev, err error) {
 	o.Atomic = false
+	defer func() {
+		if err != nil {
+			d.Discard(ctx, &e)
+		}
+	}()
 	if err := d.uploadLarge(ctx, &e); err != nil {
 		return Rev{}, err
 	}
 	var mapped []mappedEdit // by earlier attempts
-	ps, _, err := transact(ctx, d, func(t *txn) ([1]pendingEdit, error) {
+	var ps [1]pendingEdit
+	ps, _, err = transact(ctx, d, func(t *txn) ([1]pendingEdit, error) {
 		ps := [1]pendingEdit{{e: &e, mapped: mapped}}
 		err := t.writeEdits(ps[:], o)
 		mapped = ps[0].mapped

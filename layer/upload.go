@@ -63,7 +63,7 @@ func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length
 			return nil, errors.Join(err, d.abandon(ctx, u))
 		}
 		if err := d.storePart(ctx, u, chunk, part); err != nil {
-			return nil, err
+			return nil, errors.Join(err, d.abandon(ctx, u))
 		}
 		if last {
 			break
@@ -132,16 +132,44 @@ func (t *txn) writeChunks(docID string, id [16]byte, chunk int, data []byte) {
 	}
 }
 
+// abandonTime is how long it may take to remove an upload, whose client may have gone.
+const abandonTime = 5 * time.Second
+
 // abandon removes an upload that failed; what cannot be removed now is swept later.
 func (d *Database) abandon(ctx context.Context, u *Upload) error {
-	_, err := read(ctx, d, func(t *txn) (struct{}, error) {
+	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
+	defer cancel()
+	_, err := read(removing, d, func(t *txn) (struct{}, error) {
 		t.dropUpload(u)
 		return struct{}{}, nil
 	})
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && KindOf(err) != Full {
 		return err
 	}
-	return nil // or the caller knows that ctx has ended
+	return nil // or the caller knows why
+}
+
+// Discard removes the uploads of an edit that was not written. One that a document has taken up all the same stays; what cannot be removed now is swept
+// later.
+func (d *Database) Discard(ctx context.Context, e *Edit) {
+	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
+	defer cancel()
+	for i := range e.Attachments {
+		u := e.Attachments[i].Upload
+		if u == nil || u.DocID != e.ID {
+			continue
+		}
+		_, err := read(removing, d, func(t *txn) (struct{}, error) {
+			there, err := t.Get(t.close(t.keys.upload(t.open(), u))).Wait()
+			if err == nil && there != nil {
+				t.dropUpload(u)
+			}
+			return struct{}{}, err
+		})
+		if err != nil && KindOf(err) != NotFound {
+			d.store.o.Logger.Warn("an upload that failed is removed later", "database", d.name, "error", err)
+		}
+	}
 }
 
 func (t *txn) dropUpload(u *Upload) {
@@ -212,6 +240,7 @@ func (d *Database) uploadLarge(ctx context.Context, e *Edit) error {
 		}
 		u, err := d.Upload(ctx, e.ID, bytes.NewReader(a.Data), int64(len(a.Data)), a.Encoding)
 		if err != nil {
+			e.Attachments = edits // for Discard
 			return err
 		}
 		a.Upload, a.Data = u, nil

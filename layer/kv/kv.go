@@ -62,6 +62,12 @@ type Checkpointer interface {
 	Checkpoint(ctx context.Context, dir string) error
 }
 
+// Reclaimer is the optional ability of an engine to give the room of what was cleared back to its disk before it would by itself.
+type Reclaimer interface {
+	// Reclaim has it done for a range, as soon as nobody reads what was there before. It returns when it is noted.
+	Reclaim(ctx context.Context, r KeyRange) error
+}
+
 // Failer is the optional ability of an engine to say that its store no longer takes writes, because its disk is full or has failed.
 type Failer interface {
 	// Failed is the error that every commit gets until the store is opened again (CodeDiskFull or CodeIOError), or nil. It does not block, and knows what has

@@ -90,6 +90,7 @@ func (q *request) reconcileRev(e *layer.Edit, query layer.Rev) error {
 // write stores one edit for the request's user.
 func (q *request) write(e layer.Edit, replicated bool) (layer.Rev, error) {
 	if err := q.admit(&e); err != nil {
+		q.db.Discard(q.ctx(), &e)
 		return layer.Rev{}, err
 	}
 	if isLocal(e.ID) {
@@ -260,11 +261,13 @@ func (q *request) copyAttachments(to string, doc *layer.Document) ([]layer.Attac
 	for _, a := range doc.Attachments {
 		stored, err := q.db.OpenAttachment(q.ctx(), doc.ID, a, 0, -1)
 		if err != nil {
+			q.db.Discard(q.ctx(), &layer.Edit{ID: to, Attachments: copies})
 			return nil, err
 		}
 		upload, err := q.db.Upload(q.ctx(), to, stored, a.EncodedLength, a.Encoding)
 		stored.Close()
 		if err != nil {
+			q.db.Discard(q.ctx(), &layer.Edit{ID: to, Attachments: copies})
 			return nil, err
 		}
 		copies = append(copies, layer.AttachmentEdit{Name: a.Name, ContentType: a.ContentType, Encoding: a.Encoding, Upload: upload})

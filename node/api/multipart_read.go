@@ -37,7 +37,12 @@ func (q *request) readRelated(id string, replicated bool) (layer.Edit, error) {
 }
 
 // takeParts uploads the parts that hold the edit's attachments: by file name where a part has one, otherwise in the order of the document.
-func (q *request) takeParts(id string, e *layer.Edit, parts *multipart.Reader) error {
+func (q *request) takeParts(id string, e *layer.Edit, parts *multipart.Reader) (err error) {
+	defer func() {
+		if err != nil {
+			q.db.Discard(q.ctx(), e)
+		}
+	}()
 	for {
 		waiting := nextFollowing(e)
 		if waiting == nil {

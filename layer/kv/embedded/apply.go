@@ -100,7 +100,8 @@ func (c *committer) complete(r *commitRequest) (*pebble.Batch, error) {
 	batch := r.batch
 	if len(r.cleared) > 0 {
 		batch = c.e.db.Load().NewBatchWithSize(r.batch.Len() + 256)
-		if err := c.clear(batch, r.cleared); err != nil {
+		var err error
+		if r.dropped, err = c.clear(batch, r.cleared); err != nil {
 			return nil, err
 		}
 		if !r.batch.Empty() {
@@ -135,11 +136,14 @@ func (c *committer) complete(r *commitRequest) (*pebble.Batch, error) {
 // is compacted away, and most ranges that are cleared hold a handful of rows or none.
 const fewRows = 64
 
-// clear adds the deletion of all rows in the ranges to batch.
-func (c *committer) clear(batch *pebble.Batch, ranges []span) (err error) {
+// worthReclaiming is from how many bytes on a range with few rows is compacted soon after it was cleared.
+const worthReclaiming = 256 << 10
+
+// clear adds the deletion of all rows in the ranges to batch. It returns the ranges that held more than a little.
+func (c *committer) clear(batch *pebble.Batch, ranges []span) (dropped []span, err error) {
 	iter, err := c.e.db.Load().NewIter(nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() {
 		if closeErr := iter.Close(); closeErr != nil && !isDamage(closeErr) { // it says again what an iterator met
@@ -148,12 +152,17 @@ func (c *committer) clear(batch *pebble.Batch, ranges []span) (err error) {
 	}()
 	for _, r := range ranges {
 		iter.SetBounds(lowerBound(r), r.end)
-		n := 0
+		n, size := 0, 0
 		for ok := iter.First(); ok && n <= fewRows; ok = iter.Next() {
 			n++
+			value := iter.LazyValue()
+			size += value.Len()
+		}
+		if n > fewRows || size >= worthReclaiming {
+			dropped = append(dropped, r)
 		}
 		if err := iter.Error(); err != nil && !isDamage(err) {
-			return err
+			return dropped, err
 		}
 		if n > fewRows || iter.Error() != nil { // what is damaged can still be cleared
 			_ = batch.DeleteRange(r.begin, r.end, nil)
@@ -163,8 +172,8 @@ func (c *committer) clear(batch *pebble.Batch, ranges []span) (err error) {
 			_ = batch.Delete(iter.Key(), nil)
 		}
 		if err := iter.Error(); err != nil {
-			return err
+			return dropped, err
 		}
 	}
-	return nil
+	return dropped, nil
 }

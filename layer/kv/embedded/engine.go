@@ -94,6 +94,7 @@ type Engine struct {
 	iterators iterators
 	commits   committer
 	space     *space
+	reclaimer reclaimer
 	standby   *standby // nil where the store could be opened at once
 
 	// failure is set once, when the disk failed: nothing is acknowledged after it. failing is closed right after.
@@ -109,7 +110,7 @@ type Engine struct {
 	closeOnce   sync.Once
 	closeErr    error
 	stop        chan struct{}  // closed by Close, for the goroutines below
-	running     sync.WaitGroup // sequencer, syncer, sweeper, inspector and the space's
+	running     sync.WaitGroup // sequencer, syncer, sweeper, inspector, reclaimer and the space's
 }
 
 var (
@@ -119,6 +120,7 @@ var (
 	_ kv.Failer       = (*Engine)(nil)
 	_ kv.Degrader     = (*Engine)(nil)
 	_ kv.Verifier     = (*Engine)(nil)
+	_ kv.Reclaimer    = (*Engine)(nil)
 )
 
 // Open opens the store in dir and creates it where there is none. A torn tail that a crash left is repaired silently; any other damage is an
@@ -161,9 +163,10 @@ func (e *Engine) start(last int64) {
 		e.views.publish(e.newView(last))
 	}
 	e.commits.start(e, last)
-	e.running.Add(2)
+	e.running.Add(3)
 	go e.sweep()
 	go e.inspect()
+	go e.reclaim()
 }
 
 // open opens the store and leaves nothing open after an error, unless Pebble met one that it has no way on from.

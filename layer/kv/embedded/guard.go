@@ -4,6 +4,7 @@ import (
 	"hash/crc32"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -38,6 +39,7 @@ type guard struct {
 	lock    *storeLock
 	space   *space
 	kept    kept
+	reuse   sync.Mutex // held while an old log is given a new name, and while one is emptied
 }
 
 // check reports an error and does not return, or returns nil. The goroutine cannot be ended either: Pebble unlocks with defer what it does not hold at
@@ -99,6 +101,8 @@ func (fs guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File,
 
 func (fs guardFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	return fs.create(newname, func() (vfs.File, error) {
+		fs.g.reuse.Lock()
+		defer fs.g.reuse.Unlock()
 		if err := fs.g.horizon.forget(fs.PathBase(oldname)); err != nil {
 			return nil, err
 		}

@@ -313,6 +313,11 @@ func (c *committer) sync() {
 		if g.err == nil && g.view != nil {
 			c.e.views.publish(g.view)
 			c.e.watches.notify(g)
+			for _, r := range g.requests {
+				if len(r.dropped) > 0 && r.err == nil {
+					c.e.reclaimer.note(g.version, false, r.dropped...)
+				}
+			}
 		} else if g.view != nil {
 			g.view.refuse()
 		}

@@ -37,6 +37,7 @@ var (
 	_ kv.Checkpointer = (*Engine)(nil)
 	_ kv.Failer       = (*Engine)(nil)
 	_ kv.Degrader     = (*Engine)(nil)
+	_ kv.Reclaimer    = (*Engine)(nil)
 )
 
 // Open connects to the store that is served at addr. It waits for Options.Timeout for the store to be there. Once open, the engine connects again
@@ -263,6 +264,17 @@ func (e *Engine) Degraded() []string {
 		return *reasons
 	}
 	return nil
+}
+
+// Reclaim implements kv.Reclaimer.
+func (e *Engine) Reclaim(ctx context.Context, r kv.KeyRange) error {
+	c, object, err := e.connection(ctx, nil)
+	if err != nil {
+		return err
+	}
+	k := c.ask(kindReclaim|beginFlag, object, func(dst []byte) []byte { return appendBytes(appendBytes(dst, r.Begin), r.End) })
+	_, err = k.wait(ctx, nil)
+	return err
 }
 
 // Checkpoint implements kv.Checkpointer, in a directory of the server's machine.

@@ -36,6 +36,7 @@ const (
 	kindOpenSnapshot                 // nothing
 	kindCheckpoint                   // directory
 	kindPing                         // nothing
+	kindReclaim                      // begin, end
 )
 
 // What a server sends.

@@ -84,7 +84,7 @@ func (o *object) do(f frame) error {
 	if o.ended {
 		return o.s.late(f) // it was sent before the client knew
 	}
-	if f.kind == kindOpenSnapshot || f.kind == kindCheckpoint || o.snap != nil {
+	if f.kind == kindOpenSnapshot || f.kind == kindCheckpoint || f.kind == kindReclaim || o.snap != nil {
 		return o.doOther(f)
 	}
 	if o.tx == nil {
@@ -134,6 +134,19 @@ func (o *object) doOther(f frame) error {
 		}
 		o.snap = snap
 		o.answerVersion(f, snap.Version())
+		return nil
+	case kindReclaim:
+		r := d.keyRange()
+		err := d.err
+		if c, ok := o.s.server.e.(kv.Reclaimer); ok && err == nil {
+			err = c.Reclaim(o.s.server.ctx, r)
+		}
+		if err != nil {
+			o.s.answerError(f, err)
+		} else {
+			_ = o.s.answer(f, kindDone, nil) // if it cannot be sent, nobody waits for it
+		}
+		o.end()
 		return nil
 	case kindCheckpoint:
 		dir := string(d.bytes())

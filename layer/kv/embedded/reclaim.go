@@ -1,0 +1,244 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// reclaimer gives the room of what was cleared back to the disk. Pebble does so only when it compacts, and it compacts what nobody writes to any more when
+// it has nothing else to do, if at all: a deleted database would take its room for days.
+//
+// What is cleared as a range is noted here by itself. Rows that were cleared one by one are Reclaim's to find.
+type reclaimer struct {
+	mu struct {
+		sync.Mutex
+		cleared []clearedSpan
+	}
+}
+
+// clearedSpan is a range in which rows were cleared, and the version that cleared them.
+type clearedSpan struct {
+	span
+	version int64
+	asked   bool // by Reclaim: also what little there is
+}
+
+const (
+	// reclaimBytes of tables in the ranges that were cleared make a compaction worth while.
+	reclaimBytes = 4 << 20
+	// maxCleared ranges are kept. More small ones than that Pebble will meet by itself.
+	maxCleared = 1000
+	// reclaimPiece is how many bytes of tables are compacted at a time, about: what comes out needs room before what went in is removed.
+	reclaimPiece  = 16 << 20
+	reclaimPeriod = time.Second
+)
+
+// note adds ranges that were cleared at a version. It copies their keys.
+func (r *reclaimer) note(version int64, asked bool, spans ...span) {
+	r.mu.Lock()
+	for _, s := range spans {
+		if len(r.mu.cleared) < maxCleared || asked {
+			r.mu.cleared = append(r.mu.cleared, clearedSpan{span{bytes.Clone(s.begin), bytes.Clone(s.endKey())}, version, asked})
+		}
+	}
+	r.mu.Unlock()
+}
+
+// take returns the ranges that nobody reads any more as they were before, and keeps the others.
+func (r *reclaimer) take(oldest int64) (ready []clearedSpan) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := r.mu.cleared[:0]
+	for _, c := range r.mu.cleared {
+		if c.version <= oldest {
+			ready = append(ready, c)
+		} else {
+			kept = append(kept, c)
+		}
+	}
+	clear(r.mu.cleared[len(kept):])
+	r.mu.cleared = kept
+	return ready
+}
+
+// putBack keeps ranges for the next time.
+func (r *reclaimer) putBack(spans []clearedSpan) {
+	r.mu.Lock()
+	r.mu.cleared = append(r.mu.cleared, spans...)
+	r.mu.Unlock()
+}
+
+// Reclaim implements kv.Reclaimer.
+func (e *Engine) Reclaim(_ context.Context, r kv.KeyRange) error {
+	if err := legalRange(r); err != nil {
+		return err
+	}
+	if s := spanOf(r); !s.empty() {
+		e.reclaimer.note(e.views.version(), true, s)
+	}
+	return nil
+}
+
+// reclaim is the reclaimer's goroutine.
+func (e *Engine) reclaim() {
+	defer e.running.Done()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	e.running.Go(func() {
+		<-e.stop
+		cancel()
+	})
+	tick := time.NewTicker(reclaimPeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-e.stop:
+			return
+		case <-tick.C:
+		}
+		if e.space.opening.Load() || e.Failed() != nil {
+			continue
+		}
+		if err := e.reclaimOnce(ctx); err != nil && ctx.Err() == nil {
+			e.log.Warn("the room of what was deleted could not be given back, and is tried again", "error", err)
+		}
+	}
+}
+
+// reclaimOnce compacts what was cleared and is no longer read.
+func (e *Engine) reclaimOnce(ctx context.Context) error {
+	ready := e.reclaimer.take(e.views.oldest())
+	if len(ready) == 0 {
+		return nil
+	}
+	db := e.db.Load()
+	worth, asked := uint64(0), false
+	for _, c := range ready {
+		n, err := db.EstimateDiskUsage(c.begin, c.end)
+		if err != nil {
+			return err
+		}
+		worth += n
+		asked = asked || c.asked
+	}
+	if worth < reclaimBytes && !asked && !e.space.refusing.Load() {
+		e.reclaimer.putBack(ready)
+		return nil // until there is more
+	}
+	e.snapshots.signal()
+	var all spanSet
+	for _, c := range ready {
+		all.add(c.span)
+	}
+	if err := e.flush(ctx); err != nil {
+		e.reclaimer.putBack(ready)
+		return err
+	}
+	for _, s := range all.spans {
+		if err := e.compactSpan(ctx, s); err != nil {
+			e.reclaimer.putBack(ready)
+			return err
+		}
+	}
+	return e.trimLogs()
+}
+
+// flush brings what is in memory into tables.
+func (e *Engine) flush(ctx context.Context) error {
+	flushed, err := e.db.Load().AsyncFlush()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-flushed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// compactSpan compacts the tables with deletions in s, with all that lies below these, piece by piece.
+func (e *Engine) compactSpan(ctx context.Context, s span) error {
+	from := s.begin
+	for {
+		piece, found, err := nextPiece(e.db.Load(), span{from, s.end})
+		if err != nil || !found {
+			return err
+		}
+		if err := e.db.Load().Compact(ctx, piece.begin, piece.end, false); err != nil {
+			return fmt.Errorf("embedded: compact: %w", err)
+		}
+		if from = piece.end; bytes.Compare(from, s.end) >= 0 {
+			return nil
+		}
+	}
+}
+
+// nextPiece is the first part of s with deletions that is worth a compaction of its own.
+func nextPiece(db *pebble.DB, s span) (piece span, found bool, err error) {
+	levels, err := db.SSTables(pebble.WithProperties(), pebble.WithKeyRangeFilter(s.begin, s.end))
+	if err != nil {
+		return span{}, false, fmt.Errorf("embedded: list the tables: %w", err)
+	}
+	for _, tables := range levels {
+		for i := range tables {
+			t := &tables[i]
+			if t.Properties == nil || t.Properties.NumDeletions == 0 {
+				continue
+			}
+			begin := maxKey(s.begin, t.Smallest.UserKey)
+			if !found || bytes.Compare(begin, piece.begin) < 0 {
+				piece.begin, found = begin, true
+			}
+		}
+	}
+	if !found {
+		return span{}, false, nil
+	}
+	// To where the lowest tables, which are the largest, make a piece.
+	piece.end = s.end
+	size := uint64(0)
+	for level := len(levels) - 1; level > 0; level-- {
+		if len(levels[level]) == 0 {
+			continue
+		}
+		for i := range levels[level] {
+			t := &levels[level][i]
+			if bytes.Compare(t.Largest.UserKey, piece.begin) < 0 {
+				continue
+			}
+			if size += t.Size; size >= reclaimPiece {
+				if end := keyAfter(t.Largest.UserKey); bytes.Compare(end, s.end) < 0 {
+					piece.end = end
+				}
+				break
+			}
+		}
+		break
+	}
+	return piece, bytes.Compare(piece.begin, piece.end) < 0, nil
+}
+
+func maxKey(a, b []byte) []byte {
+	if bytes.Compare(a, b) < 0 {
+		return b
+	}
+	return a
+}
+
+// oldest is the oldest version that is held.
+func (vs *views) oldest() int64 {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if len(vs.mu.held) > 0 {
+		return vs.mu.held[0].version
+	}
+	return vs.mu.newest.version
+}
