@@ -55,7 +55,7 @@ func (n *Node) serveHTTP(context.Context) error {
 	// A request ends with its connection or with the node, whichever is first.
 	base, cut := context.WithCancel(context.Background())
 	server := &http.Server{
-		Handler: handler, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout, IdleTimeout: n.cfg.HTTP.IdleTimeout,
+		Handler: n.arrival(handler), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout, IdleTimeout: n.cfg.HTTP.IdleTimeout,
 		BaseContext: func(net.Listener) context.Context { return base }, ConnContext: conns.ConnContext, ConnState: conns.ConnState,
 		ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug), // what clients do wrong below HTTP
 	}
@@ -99,4 +99,12 @@ func (n *Node) maxConnections() int {
 // couchSettings are the options that CouchDB's clients read and change while the node runs, as node.yaml begins them.
 func couchSettings(c *config.Config) map[string]map[string]string {
 	return corsSettings(c.HTTP.CORS)
+}
+
+// arrival tells long SQL statements that somebody has come who wants a processor.
+func (n *Node) arrival(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.turns.Arrive()
+		next.ServeHTTP(w, r)
+	})
 }

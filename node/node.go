@@ -18,6 +18,7 @@ import (
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/query"
+	"github.com/divandb/divan/query/work"
 )
 
 // Node is one running node. Start it once, Stop it once; other methods are for after Start.
@@ -36,6 +37,7 @@ type Node struct {
 	actors  *actors.System
 	sql     *query.Server
 	open    *openDatabases
+	turns   *work.Turns                   // of long SQL statements; HTTP requests are told to it too
 	running atomic.Pointer[actors.System] // actors, for the cluster, whose goroutines may ask before there are any
 
 	parts []part // that run, in the order they were started
@@ -49,7 +51,7 @@ type part struct {
 
 // New prepares a node. Nothing runs and nothing is opened yet.
 func New(c *config.Config, log *slog.Logger) *Node {
-	return &Node{cfg: c, log: log}
+	return &Node{cfg: c, log: log, turns: work.NewTurns(nil)}
 }
 
 // Start opens and starts everything, and returns when every port answers. ctx bounds the start alone. When a part fails, those before it are

@@ -29,7 +29,7 @@ func (n *Node) serveSQL(context.Context) error {
 			return n.catalog(ctx, source, who)
 		},
 		Credentials: sqlCredentials{n.auth}, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
-		Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory), Statement: int64(n.cfg.SQL.StatementMemory)},
+		Turns: n.turns, Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory), Statement: int64(n.cfg.SQL.StatementMemory)},
 	})
 	source.System = source.SystemTables(sqlreads.Node{
 		Name: n.name, Members: n.cluster.Members, Actors: n.actors.Tree, Tasks: n.actors.Tasks, Sessions: func() []sqlreads.Session { return sessions(server) },

@@ -243,6 +243,9 @@ func (p *portal) Next(ctx context.Context) error {
 	call := p.within(ctx)
 	var err error
 	if again {
+		if r, running := p.rows.(*planRows); running {
+			r.st.Resume()
+		}
 		err = p.recheck(call)
 	}
 	if err == nil {

@@ -41,7 +41,9 @@ type Options struct {
 	MaxSessions int
 	// Memory bounds what statements hold; beyond it they end with 53200.
 	Memory work.Limits
-	Log    *slog.Logger
+	// Turns shares the processors between long statements; nil makes some for this server alone.
+	Turns *work.Turns
+	Log   *slog.Logger
 }
 
 // Server serves SQL sessions.
@@ -61,6 +63,9 @@ type Server struct {
 // NewServer makes a server that is not listening yet.
 func NewServer(opts Options) *Server {
 	opts.Memory = opts.Memory.WithDefaults()
+	if opts.Turns == nil {
+		opts.Turns = work.NewTurns(nil)
+	}
 	s := &Server{opts: opts, log: opts.Log, memory: work.NewNode(opts.Memory.Node)}
 	if s.log == nil {
 		s.log = slog.Default()

@@ -140,6 +140,11 @@ func (ss *session) Parameters() []pgwire.Parameter {
 func (ss *session) Status() byte {
 	ss.fresh = false
 	ss.round++
+	for _, p := range ss.portals {
+		if r, running := p.rows.(*planRows); running {
+			r.st.Pause()
+		}
+	}
 	ss.mark(ss.status, "")
 	return ss.status
 }
@@ -196,6 +201,9 @@ func (ss *session) endTransaction() {
 // mark notes for divan.sessions what the session is doing. A new statement sees a new catalogue.
 func (ss *session) mark(state byte, statement string) {
 	ss.snapshot = nil
+	if state == 'A' {
+		ss.srv.opts.Turns.Arrive()
+	}
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.mu.state = state
@@ -239,6 +247,7 @@ func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Porta
 	defer stop()
 	w := ss.work(preparing)
 	st, err := ss.prepare(w, piece.Text, nil)
+	w.Pause() // the portal works by itself
 	if err == nil && len(st.params) > 0 {
 		err = sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $1")
 	}
@@ -256,7 +265,7 @@ func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Porta
 
 // work starts a piece of work of this session.
 func (ss *session) work(ctx context.Context) *work.Work {
-	return work.New(ctx, ss.memory, ss.srv.opts.Memory.Statement)
+	return work.New(ctx, ss.memory, ss.srv.opts.Memory.Statement, ss.srv.opts.Turns)
 }
 
 // timed ends a context after statement_timeout.

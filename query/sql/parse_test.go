@@ -140,4 +140,4 @@ func TestSplit(t *testing.T) {
 }
 
 // unbounded is work that nobody cancels.
-func unbounded() *work.Work { return work.New(context.Background(), nil, 0) }
+func unbounded() *work.Work { return work.New(context.Background(), nil, 0, nil) }

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"time"
 
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -19,6 +20,10 @@ type Work struct {
 	spent  int64 // of Spend
 	// scratch owns the values of expressions under way.
 	scratch *Scratch
+
+	turns *Turns // nil for none
+	turn  *turn  // nil until one is needed
+	since time.Time
 }
 
 // chunk is how much a statement takes from its session at a time. slack is how much more than it uses it may keep.
@@ -27,12 +32,12 @@ const (
 	slack = 1 << 20
 )
 
-// New starts a piece of work. Memory comes from session, which may be nil, and ends at limit.
-func New(ctx context.Context, session *Memory, limit int64) *Work {
+// New starts a piece of work. Memory comes from session and ends at limit, time comes from turns. Both may be nil. Close it.
+func New(ctx context.Context, session *Memory, limit int64, turns *Turns) *Work {
 	if limit <= 0 {
 		limit = DefaultStatement
 	}
-	return &Work{Ctx: ctx, memory: session, limit: limit}
+	return &Work{Ctx: ctx, memory: session, limit: limit, turns: turns, since: time.Now()}
 }
 
 // Hold takes n bytes, or none and fails with 53200.
@@ -76,16 +81,17 @@ func (w *Work) Back(mark int64) {
 	}
 }
 
-// Close releases everything.
+// Close releases everything. The work may go on after it.
 func (w *Work) Close() {
 	if w.memory != nil {
 		w.memory.Shrink(w.taken)
 	}
 	w.used, w.taken = 0, 0
+	w.Pause()
 }
 
 // stepsPerLook is how many steps pass between two looks at the context: some tens of microseconds.
-const stepsPerLook = 256
+const stepsPerLook = 128
 
 // Step is called in every loop that may run for long. n is the size of the step: 1 for a row, or for some hundred bytes. It returns the cause
 // once the context has ended.
@@ -101,7 +107,10 @@ func (w *Work) look() error {
 	if w.Ctx.Err() != nil {
 		return context.Cause(w.Ctx)
 	}
-	return nil
+	if w.turns == nil {
+		return nil
+	}
+	return w.turnOf(time.Now())
 }
 
 // MaxSpend bounds the steps of binding and planning one statement: some seconds, where honest statements take milliseconds.
