@@ -78,6 +78,7 @@ var hostile = []struct{ name, sql, code string }{
 	{"string_agg", "SELECT length(string_agg(repeat('x',1000), ',')) FROM generate_series(1,1000000)", "53200"},
 	{"array_agg", "SELECT cardinality(array_agg(repeat('x',1000))) FROM generate_series(1,1000000)", "53200"},
 	{"jsonb_agg", "SELECT length(jsonb_agg(repeat('x',1000))::text) FROM generate_series(1,1000000)", "53200"},
+	{"the longest of each group", "SELECT length(max(repeat('x',1000000) || g)) FROM generate_series(1,1000) g GROUP BY g", "53200"},
 	{"an aggregate in a correlated sub-query",
 		"SELECT sum((SELECT length(string_agg(repeat('x',1000),'')) FROM generate_series(1,100) b WHERE b < a)) FROM generate_series(1,1500) a", ""},
 	{"aggregate over a window", "SELECT string_agg(repeat('x',100),'') OVER (ORDER BY a) FROM generate_series(1,100000) a", "53200"},

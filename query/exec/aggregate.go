@@ -406,16 +406,20 @@ type extreme struct {
 	best      types.Datum
 }
 
-func (e *extreme) Add(_ *Env, args []types.Datum) error {
-	if e.best.IsNull() {
-		e.best = args[0]
-		return nil
+func (e *extreme) Add(env *Env, args []types.Datum) error {
+	if !e.best.IsNull() {
+		c, err := types.CompareCollated(args[0], e.best, e.collation)
+		if err != nil || c == 0 || (c > 0) != e.max {
+			return err
+		}
 	}
-	c, err := types.CompareCollated(args[0], e.best, e.collation)
-	if err == nil && (c > 0) == e.max && c != 0 {
-		e.best = args[0]
+	env.Release(e.best.Large())
+	e.best = types.Null
+	if err := env.Hold(args[0].Large()); err != nil {
+		return err
 	}
-	return err
+	e.best = args[0]
+	return nil
 }
 
 func (e *extreme) Result(*Env) (types.Datum, error) { return e.best, nil }
@@ -440,10 +444,16 @@ type collector struct {
 	kind  string
 	types []types.OID
 	items []types.Datum
+	// The text is full and then buf: a long one is kept in pieces, since growing a slice needs more than twice its room.
+	full  [][]byte
+	total int // bytes of full
 	buf   []byte
-	held  int // bytes of buf that are counted
+	held  int // bytes of both that are counted
 	any   bool
 }
+
+// piece is how long the pieces of a text are.
+const piece = 256 << 10
 
 func (c *collector) Add(env *Env, args []types.Datum) error {
 	switch c.kind {
@@ -469,6 +479,7 @@ func (c *collector) Add(env *Env, args []types.Datum) error {
 		}
 		c.any = true
 		c.buf = append(c.buf, args[0].S...)
+		c.cut()
 		return nil
 	}
 	// A value in JSON is about as long as it is in memory.
@@ -491,17 +502,43 @@ func (c *collector) Add(env *Env, args []types.Datum) error {
 	if err == nil {
 		err = c.grow(env, 0)
 	}
+	c.cut()
 	return err
 }
 
-// grow counts the buffer as it will be with n more bytes.
+// cut begins a new piece when one is full.
+func (c *collector) cut() {
+	if len(c.buf) >= piece {
+		c.full, c.total = append(c.full, c.buf), c.total+len(c.buf)
+		c.buf = make([]byte, 0, piece)
+	}
+}
+
+// text puts the pieces together.
+func (c *collector) text(env *Env, open, shut string) (string, error) {
+	n := len(open) + c.total + len(c.buf) + len(shut)
+	if err := env.fits(int64(n)); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.Grow(n)
+	b.WriteString(open)
+	for _, p := range c.full {
+		b.Write(p)
+	}
+	b.Write(c.buf)
+	b.WriteString(shut)
+	return b.String(), nil
+}
+
+// grow counts the text as it will be with n more bytes.
 func (c *collector) grow(env *Env, n int) error {
-	want := len(c.buf) + n
+	want := c.total + len(c.buf) + n
 	if want <= c.held {
 		return nil
 	}
 	// Slices grow by a quarter at least.
-	want += want / 4
+	want += min(want/4, piece)
 	if err := env.Hold(int64(want - c.held)); err != nil {
 		return err
 	}
@@ -509,7 +546,7 @@ func (c *collector) grow(env *Env, n int) error {
 	return nil
 }
 
-func (c *collector) Result(*Env) (types.Datum, error) {
+func (c *collector) Result(env *Env) (types.Datum, error) {
 	switch c.kind {
 	case "array":
 		if len(c.items) == 0 {
@@ -520,7 +557,8 @@ func (c *collector) Result(*Env) (types.Datum, error) {
 		if !c.any {
 			return types.Null, nil
 		}
-		return types.NewText(string(c.buf)), nil
+		s, err := c.text(env, "", "")
+		return types.NewText(s), err
 	}
 	if !c.any {
 		return types.Null, nil
@@ -529,7 +567,8 @@ func (c *collector) Result(*Env) (types.Datum, error) {
 	if c.kind == "object" {
 		open, shut = "{", "}"
 	}
-	return types.NewJSONText(open + string(c.buf) + shut), nil
+	s, err := c.text(env, open, shut)
+	return types.NewJSONText(s), err
 }
 
 func init() {

@@ -23,9 +23,8 @@ import (
 type note struct {
 	off  int
 	kind noteKind
-	text string    // a constant's value, an operator, a kind of test
-	tok  tokenKind // of a constant
-	name []string  // a column, table or function
+	text string   // an operator, a kind of test
+	name []string // a column, table or function
 	not  bool
 	star bool
 	// ops are the operators of a chain: operands are ops plus one, left-associative.
