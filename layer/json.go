@@ -33,15 +33,6 @@ type jsonScanner struct {
 	newlines bool
 }
 
-// scanObject validates b as one JSON object and appends its members to dst. begin and end are where the object's braces are. It is for objects of few members.
-func scanObject(b []byte, dst []jsonMember) (members []jsonMember, s jsonScanner, begin, end int, err error) {
-	s, begin, end, err = scanMembers(b, func(m jsonMember) { dst = append(dst, m) })
-	if err != nil {
-		dst = nil
-	}
-	return dst, s, begin, end, err
-}
-
 // scanMembers validates b as one JSON object and calls member for each member of it, also where what follows turns out to be no JSON.
 func scanMembers(b []byte, member func(jsonMember)) (s jsonScanner, begin, end int, err error) {
 	s.b = b

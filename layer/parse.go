@@ -98,7 +98,7 @@ func (p *editParser) special(m *jsonMember) (underscore bool, err error) {
 		return false, nil
 	}
 	if p.err != nil {
-		return true, nil
+		return true, nil //nolint:nilerr // the first error is kept, and told at the end
 	}
 	value := p.doc[m.value:m.end]
 	switch string(key) {

@@ -26,7 +26,7 @@ func runClocks(ctx context.Context, e *environment, t *tally) error {
 	if err != nil {
 		return err
 	}
-	c, err := newThree(dir)
+	c, err := newThree(ctx, dir)
 	if err != nil {
 		return err
 	}

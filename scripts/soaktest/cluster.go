@@ -22,14 +22,14 @@ type three struct {
 }
 
 // newThree prepares three nodes on this machine.
-func newThree(dir string) (*three, error) {
+func newThree(ctx context.Context, dir string) (*three, error) {
 	c := &three{}
-	store, err := freePort()
+	store, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for i := range c.specs {
-		s, err := newSpec(fmt.Sprintf("soak%d", i+1), filepath.Join(dir, fmt.Sprint(i+1)))
+		s, err := newSpec(ctx, fmt.Sprintf("soak%d", i+1), filepath.Join(dir, fmt.Sprint(i+1)))
 		if err != nil {
 			return nil, err
 		}
@@ -256,7 +256,7 @@ func runPauses(ctx context.Context, e *environment, t *tally) error {
 	if err != nil {
 		return err
 	}
-	c, err := newThree(dir)
+	c, err := newThree(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func runClusterKills(ctx context.Context, e *environment, t *tally) error {
 	if err != nil {
 		return err
 	}
-	c, err := newThree(dir)
+	c, err := newThree(ctx, dir)
 	if err != nil {
 		return err
 	}

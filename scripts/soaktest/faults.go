@@ -21,7 +21,7 @@ func runFaults(ctx context.Context, e *environment, t *tally) error {
 	if err != nil {
 		return err
 	}
-	s, err := newSpec("soak", filepath.Join(dir, "whole"))
+	s, err := newSpec(ctx, "soak", filepath.Join(dir, "whole"))
 	if err != nil {
 		return err
 	}

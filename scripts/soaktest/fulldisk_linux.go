@@ -13,7 +13,7 @@ import (
 // diskBytes is the size of the disk that is filled.
 const diskBytes = 96 << 20
 
-func needsMount(e *environment) string {
+func needsMount(_ context.Context, e *environment) string {
 	dir, err := e.newDir("full disk")
 	if err != nil {
 		return err.Error()
@@ -46,7 +46,7 @@ func runFullDisk(ctx context.Context, e *environment, t *tally) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, syscall.Unmount(dir, syscall.MNT_DETACH)) }()
-	s, err := newSpec("soak", dir)
+	s, err := newSpec(ctx, "soak", dir)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,6 @@ import (
 	"errors"
 )
 
-func needsMount(*environment) string { return "it mounts a file system, on Linux" }
+func needsMount(context.Context, *environment) string { return "it mounts a file system, on Linux" }
 
 func runFullDisk(context.Context, *environment, *tally) error { return errors.ErrUnsupported }

@@ -15,7 +15,7 @@ func runKills(ctx context.Context, e *environment, t *tally) error {
 	if err != nil {
 		return err
 	}
-	s, err := newSpec("soak", dir)
+	s, err := newSpec(ctx, "soak", dir)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 type trouble struct {
 	name, about string
 	// why returns why this machine cannot run it, or "".
-	why func(e *environment) string
+	why func(ctx context.Context, e *environment) string
 	// run is one round. Faults of the node are counted in t; an error means that the round itself could not be run, or that the node
 	// did something that no count stands for, such as not starting again.
 	run func(ctx context.Context, e *environment, t *tally) error
@@ -41,7 +41,7 @@ func troubles() []trouble {
 	}
 }
 
-func always(*environment) string { return "" }
+func always(context.Context, *environment) string { return "" }
 
 // environment is what a round has to work with.
 type environment struct {
@@ -131,7 +131,7 @@ func soak(ctx context.Context, binary string, minutes float64, seed uint64, only
 	}
 	tallies := make([]*tally, len(kinds))
 	for i := range tallies {
-		tallies[i] = &tally{leftOut: kinds[i].why(e)}
+		tallies[i] = &tally{leftOut: kinds[i].why(ctx, e)}
 	}
 	for first := true; ctx.Err() == nil && (first || time.Now().Before(end)); first = false {
 		for i, k := range kinds {

@@ -32,13 +32,13 @@ type hosts struct {
 // host is the address of a host; 254 is the bridge's own, from which clients come.
 func host(i int) string { return fmt.Sprintf("10.231.0.%d", i) }
 
-func needsNamespaces(*environment) string {
+func needsNamespaces(ctx context.Context, _ *environment) string {
 	if _, err := exec.LookPath("ip"); err != nil {
 		return "it needs the ip command (Debian: apt-get install iproute2)"
 	}
 	h := &hosts{name: fmt.Sprintf("soak%dtry", os.Getpid()), n: 1}
-	err := h.make()
-	if err = errors.Join(err, h.remove()); err != nil {
+	err := h.make(ctx)
+	if err = errors.Join(err, h.remove(ctx)); err != nil {
 		return fmt.Sprintf("network namespaces cannot be made: %v", err)
 	}
 	return ""
@@ -48,15 +48,15 @@ func (h *hosts) ns(i int) string { return fmt.Sprintf("%s-%d", h.name, i) }
 
 func (h *hosts) bridge() string { return h.name + "-b" }
 
-func ip(args ...string) error {
-	out, err := exec.Command("ip", args...).CombinedOutput()
+func ip(ctx context.Context, args ...string) error {
+	out, err := exec.CommandContext(ctx, "ip", args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("ip %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
 	}
 	return nil
 }
 
-func (h *hosts) make() error {
+func (h *hosts) make(ctx context.Context) error {
 	b := h.bridge()
 	steps := [][]string{
 		{"netns", "add", b},
@@ -76,7 +76,7 @@ func (h *hosts) make() error {
 			[]string{"-n", ns, "link", "set", "lo", "up"})
 	}
 	for _, s := range steps {
-		if err := ip(s...); err != nil {
+		if err := ip(ctx, s...); err != nil {
 			return err
 		}
 	}
@@ -84,17 +84,18 @@ func (h *hosts) make() error {
 }
 
 // remove removes what there is, also after a make that failed.
-func (h *hosts) remove() error {
+func (h *hosts) remove(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
 	var err error
 	for i := 1; i <= h.n; i++ {
-		err = errors.Join(err, ip("netns", "del", h.ns(i)))
+		err = errors.Join(err, ip(ctx, "netns", "del", h.ns(i)))
 	}
-	return errors.Join(err, ip("netns", "del", h.bridge()))
+	return errors.Join(err, ip(ctx, "netns", "del", h.bridge()))
 }
 
 // link connects a host or cuts it off: nothing that is sent arrives, and nobody is told.
-func (h *hosts) link(i int, state string) error {
-	return ip("-n", h.bridge(), "link", "set", fmt.Sprintf("p%d", i), state)
+func (h *hosts) link(ctx context.Context, i int, state string) error {
+	return ip(ctx, "-n", h.bridge(), "link", "set", fmt.Sprintf("p%d", i), state)
 }
 
 // dial connects from the bridge's namespace. A socket stays in the namespace in which it was made, so the thread that makes it goes there
@@ -131,8 +132,8 @@ func runPartitions(ctx context.Context, e *environment, t *tally) (err error) {
 		return err
 	}
 	h := &hosts{name: fmt.Sprintf("soak%d", os.Getpid()), n: 3}
-	defer func() { err = errors.Join(err, h.remove()) }()
-	if err := h.make(); err != nil {
+	defer func() { err = errors.Join(err, h.remove(ctx)) }()
+	if err := h.make(ctx); err != nil {
 		return err
 	}
 	c, err := h.three(dir)
@@ -143,12 +144,12 @@ func runPartitions(ctx context.Context, e *environment, t *tally) (err error) {
 		for range 2 {
 			wait(ctx, time.Duration(e.rng.IntN(500)+500)*time.Millisecond)
 			i := 1 + e.rng.IntN(3)
-			if err := h.link(i, "down"); err != nil {
+			if err := h.link(ctx, i, "down"); err != nil {
 				return err
 			}
 			t.events++
 			wait(ctx, time.Duration(e.rng.IntN(6000)+500)*time.Millisecond)
-			if err := h.link(i, "up"); err != nil {
+			if err := h.link(ctx, i, "up"); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"errors"
 )
 
-func needsNamespaces(*environment) string { return "it makes network namespaces, on Linux" }
+func needsNamespaces(context.Context, *environment) string {
+	return "it makes network namespaces, on Linux"
+}
 
 func runPartitions(context.Context, *environment, *tally) error { return errors.ErrUnsupported }

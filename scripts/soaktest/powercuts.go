@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-func needsGo(*environment) string {
+func needsGo(context.Context, *environment) string {
 	if _, err := exec.LookPath("go"); err != nil {
 		return "it needs Go"
 	}

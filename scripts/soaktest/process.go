@@ -44,10 +44,10 @@ type spec struct {
 }
 
 // newSpec is a node on free ports of this machine, with its data in dir.
-func newSpec(name, dir string) (*spec, error) {
+func newSpec(ctx context.Context, name, dir string) (*spec, error) {
 	s := &spec{name: name, dir: dir, host: "127.0.0.1"}
 	for i := range s.ports {
-		port, err := freePort()
+		port, err := freePort(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -57,10 +57,10 @@ func newSpec(name, dir string) (*spec, error) {
 }
 
 // freePort is one below those that the system picks for outgoing connections, so that nobody takes it between a kill and a start.
-func freePort() (int, error) {
+func freePort(ctx context.Context) (int, error) {
 	for range 1000 {
 		nextPort++
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", nextPort))
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", nextPort))
 		if err == nil {
 			return nextPort, l.Close()
 		}
@@ -101,7 +101,7 @@ func (s *spec) start(ctx context.Context, binary string) (*node, error) {
 	if s.admin != "" {
 		args = append(args, "-admin", s.admin)
 	}
-	cmd := exec.Command(args[0], args[1:]...)
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...) // its life is the round's own business
 	cmd.Stderr, cmd.Dir = log, s.dir
 	cmd.Env = append(append(os.Environ(), "DIVAN_LOG_LEVEL=info"), s.env...)
 	out, err := cmd.StdoutPipe()
