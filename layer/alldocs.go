@@ -17,6 +17,7 @@ type AllDocsOptions struct {
 	Descending  bool
 	Limit, Skip int // Limit < 0 is none
 	IncludeDocs bool
+	Large       bool // with IncludeDocs: leave large bodies in the store: Doc.Large
 	Conflicts   bool // with IncludeDocs: Doc.Conflicts
 	Only        Subset
 }
@@ -55,6 +56,7 @@ func (d *Database) AllDocs(ctx context.Context, o AllDocsOptions) (*AllDocsResul
 	if err != nil {
 		return nil, err
 	}
+	s.leaveLarge = o.Large
 	a := &allDocs{s: s, o: o}
 	res := &AllDocsResult{Offset: -1}
 	if err := s.try(func() error { return a.head(res) }); err != nil {
@@ -212,7 +214,7 @@ func (a *allDocs) emit(p *allDocsPending) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		a.queue.held(len(body.body))
+		a.queue.held(body.held())
 		if found {
 			p.row.Doc = body.document(p.row.ID, p.row.Rev)
 		}

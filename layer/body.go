@@ -20,7 +20,8 @@ type storedBody struct {
 	deleted     bool
 	attachments []Attachment
 	body        []byte
-	size        int // bytes stored, header included
+	size        int        // bytes stored, header included
+	large       *LargeBody // instead of body, where that was left in the store
 }
 
 func appendBody(dst []byte, deleted bool, attachments []Attachment, body []byte) []byte {
@@ -131,11 +132,12 @@ type bodyRead struct {
 	id    string
 	rev   Rev
 	first kv.Future[[]byte]
+	large largeReads
 }
 
 // readBody issues the read of a revision's body.
 func readBody(r kv.Reader, keys space, id string, rev Rev) bodyRead {
-	return bodyRead{r, keys, id, rev, r.Get(keys.body(nil, id, rev, 0))}
+	return bodyRead{r: r, keys: keys, id: id, rev: rev, first: r.Get(keys.body(nil, id, rev, 0))}
 }
 
 // wait returns the body; found is false where it is not stored (any more).
@@ -146,6 +148,10 @@ func (b *bodyRead) wait() (s storedBody, found bool, err error) {
 	}
 	whole := first
 	if len(first) >= keyspace.BodyChunk {
+		if left, large := b.large.leave(b, first); large != nil {
+			left.large = large
+			return left, true, nil
+		}
 		if whole, err = b.rest(first); err != nil {
 			return s, false, err
 		}
@@ -160,14 +166,26 @@ func (b *bodyRead) rest(first []byte) ([]byte, error) {
 	r.Begin = b.keys.body(nil, b.id, b.rev, 1)
 	rows := b.r.GetRange(r, kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer rows.Close()
-	whole := append([]byte(nil), first...)
+	size := len(first)
+	if s, _, err := parseHeader(first); err == nil {
+		size = s.size
+	}
+	whole := append(make([]byte, 0, size), first...)
 	for rows.Next() {
 		whole = append(whole, rows.KeyValue().Value...)
 	}
 	return whole, rows.Err()
 }
 
+// held is how much of a body was read.
+func (s *storedBody) held() int {
+	if s.large != nil {
+		return keyspace.BodyChunk
+	}
+	return len(s.body)
+}
+
 // document fills in what a body holds.
 func (s *storedBody) document(id string, r Rev) *Document {
-	return &Document{ID: id, Rev: r, Deleted: s.deleted, Body: s.body, Attachments: s.attachments}
+	return &Document{ID: id, Rev: r, Deleted: s.deleted, Body: s.body, Large: s.large, Attachments: s.attachments}
 }

@@ -58,7 +58,7 @@ func (t *txn) designs(r kv.Reader) ([]*Design, error) {
 // design parses one revision of a design document, once.
 func (c *core) design(r kv.Reader, cfg *config, id string, rev Rev) (*Design, error) {
 	return c.designs.get(id+"\x00"+rev.String(), func() (*Design, error) {
-		doc, err := getRevision(r, c.keys, id, rev)
+		doc, err := getRevision(r, c.keys, id, rev, largeReads{})
 		if err != nil {
 			return nil, err
 		}

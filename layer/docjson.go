@@ -8,16 +8,31 @@ func (doc *Document) AppendJSON(dst []byte) []byte { return doc.AppendJSONWith(d
 
 // AppendJSONWith is AppendJSON with another rendering of each attachment: attachment appends its JSON object.
 func (doc *Document) AppendJSONWith(dst []byte, attachment func(dst []byte, a *Attachment) []byte) []byte {
+	if doc.Large != nil {
+		panic("layer: the body of " + doc.ID + " was left in the store")
+	}
+	dst = doc.AppendHead(dst)
+	if members := bodyMembers(doc.Body); len(members) > 0 {
+		dst = append(dst, ',')
+		dst = append(dst, members...)
+	}
+	return doc.AppendTail(dst, attachment)
+}
+
+// AppendHead appends what comes before the body's members, and AppendTail what comes after them. A body that was left in the store goes between them: a comma,
+// and its text without the braces.
+func (doc *Document) AppendHead(dst []byte) []byte {
 	dst = append(dst, `{"_id":`...)
 	dst = appendQuoted(dst, doc.ID)
 	if !doc.Rev.IsZero() {
 		dst = append(dst, `,"_rev":`...)
 		dst = appendRevJSON(dst, doc.Rev)
 	}
-	if members := bodyMembers(doc.Body); len(members) > 0 {
-		dst = append(dst, ',')
-		dst = append(dst, members...)
-	}
+	return dst
+}
+
+// AppendTail appends what comes after the body's members.
+func (doc *Document) AppendTail(dst []byte, attachment func(dst []byte, a *Attachment) []byte) []byte {
 	if doc.Deleted {
 		dst = append(dst, `,"_deleted":true`...)
 	}

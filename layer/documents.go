@@ -11,7 +11,9 @@ type Document struct {
 	Rev     Rev
 	Deleted bool
 	// Body is the JSON object text as it came, without the top-level members that begin with an underscore. At least `{}`.
-	Body        []byte
+	Body []byte
+	// Large is there instead of Body where the read was asked to leave large bodies in the store, and this is one.
+	Large       *LargeBody
 	Attachments []Attachment // in the order given by the writer
 
 	Revs             []Rev     // newest first, from Rev back (revs)
@@ -43,6 +45,8 @@ type Attachment struct {
 type GetOptions struct {
 	Rev    Rev  // zero is the winner
 	Latest bool // with Rev: the leaf (or leaves) that descend from it
+	// Large leaves large bodies in the store: Document.Large.
+	Large bool
 
 	Revs, RevsInfo, Conflicts, DeletedConflicts, LocalSeq bool
 }

@@ -18,6 +18,7 @@ type ChangesOptions struct {
 	Descending  bool
 	Limit       int // < 0 is none
 	IncludeDocs bool
+	Large       bool // with IncludeDocs: leave large bodies in the store: Doc.Large
 	Conflicts   bool // with IncludeDocs: Doc.Conflicts
 	AllLeaves   bool // style=all_docs: Leaves of every row; no extra read where BranchCount is 1 (C5)
 	// IDs, where not nil, and Only narrow the pass to some documents (DesignOnly is the one subset that has a feed). Their entries are found by id and not by reading
@@ -67,6 +68,7 @@ func (d *Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass,
 		s.close()
 		return nil, err
 	}
+	s.leaveLarge = o.Large
 	f := &feed{s: s, o: o, since: o.Since, until: o.Until, last: o.Since}
 	return &ChangesPass{
 		Rows: func(yield func(Change, error) bool) {
@@ -265,7 +267,7 @@ func (f *feed) emit(p *feedPending) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		size = len(body.body)
+		size = body.held()
 		if found {
 			c.Doc = body.document(c.ID, c.Rev)
 		}

@@ -20,9 +20,9 @@ func (d *Database) Get(ctx context.Context, id string, o GetOptions) (*Document,
 		r := t.Snapshot()
 		switch {
 		case o.wantsTree() || o.Latest && !o.Rev.IsZero():
-			return getWithTree(r, t.keys, id, o)
+			return getWithTree(r, t.keys, id, o, t.largeReads(o))
 		case !o.Rev.IsZero():
-			return getRevision(r, t.keys, id, o.Rev)
+			return getRevision(r, t.keys, id, o.Rev, t.largeReads(o))
 		}
 		value, err := r.Get(t.close(t.keys.doc(t.open(), keyspace.AllDocs, id))).Wait()
 		if err != nil {
@@ -35,8 +35,15 @@ func (d *Database) Get(ctx context.Context, id string, o GetOptions) (*Document,
 		if err != nil {
 			return nil, corrupt("list of documents", err)
 		}
-		return getRevision(r, t.keys, id, rev)
+		return getRevision(r, t.keys, id, rev, t.largeReads(o))
 	})
+}
+
+func (t *txn) largeReads(o GetOptions) largeReads {
+	if !o.Large {
+		return largeReads{}
+	}
+	return largeReads{d: t.db, core: t.core}
 }
 
 func (o *GetOptions) wantsTree() bool {
@@ -58,8 +65,9 @@ func missing(r kv.Reader, keys space, id string) error {
 	return errMissing()
 }
 
-func getRevision(r kv.Reader, keys space, id string, rev Rev) (*Document, error) {
+func getRevision(r kv.Reader, keys space, id string, rev Rev, large largeReads) (*Document, error) {
 	b := readBody(r, keys, id, rev)
+	b.large = large
 	s, found, err := b.wait()
 	if err != nil {
 		return nil, err
@@ -93,7 +101,7 @@ func readTree(r kv.Reader, keys space, id string) kv.RangeIterator {
 	return getRange(r, keys.doc(nil, keyspace.Revisions, id), kv.RangeOptions{Mode: kv.ModeWantAll})
 }
 
-func getWithTree(r kv.Reader, keys space, id string, o GetOptions) (*Document, error) {
+func getWithTree(r kv.Reader, keys space, id string, o GetOptions, large largeReads) (*Document, error) {
 	tree, err := waitTree(readTree(r, keys, id), keys, id)
 	if err != nil {
 		return nil, err
@@ -120,7 +128,7 @@ func getWithTree(r kv.Reader, keys space, id string, o GetOptions) (*Document, e
 		}
 		rev = tree.branches[i].Rev
 	}
-	doc, err := getRevision(r, keys, id, rev)
+	doc, err := getRevision(r, keys, id, rev, large)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,8 @@ type stream struct {
 	turn  int            // grows with each transaction
 	since time.Time      // begin of the transaction
 	stop  func() bool
+	// leaveLarge has bodies that are read ahead stay in the store where they are large.
+	leaveLarge bool
 	// prepare, where set, runs in each new transaction after the first.
 	prepare func() error
 }
@@ -167,11 +169,20 @@ type ahead struct {
 	tree kv.RangeIterator
 }
 
+// largeReads is for bodyRead.large.
+func (s *stream) largeReads() largeReads {
+	if !s.leaveLarge {
+		return largeReads{}
+	}
+	return largeReads{s.d, s.core, s.snap}
+}
+
 // readAhead starts reading what a row needs.
 func (s *stream) readAhead(id string, rev Rev, body, tree bool) ahead {
 	a := ahead{id: id, rev: rev, turn: s.turn}
 	if body {
 		a.body = readBody(s.r, s.keys, id, rev)
+		a.body.large = s.largeReads()
 	}
 	if tree {
 		a.tree = readTree(s.r, s.keys, id)

@@ -17,6 +17,7 @@ type docWindow struct {
 	conflicts bool
 	rows      []ViewRow
 	after     []viewCursor // of each of rows
+	bytes     int          // of the documents of the last window
 	answered  *viewCursor  // behind the last row that was yielded
 }
 
@@ -53,7 +54,10 @@ func (w *docWindow) push(row ViewRow, after viewCursor, yield func(ViewRow, erro
 		return true, nil
 	}
 	more, err := w.flush(yield)
-	if n := cap(w.rows); n < docWindowRows {
+	switch n := cap(w.rows); {
+	case w.bytes > 4*windowBytes && n > 1:
+		w.grow(n / 2)
+	case w.bytes < windowBytes && n < docWindowRows:
 		w.grow(2 * n)
 	}
 	return more, err
@@ -62,7 +66,7 @@ func (w *docWindow) push(row ViewRow, after viewCursor, yield func(ViewRow, erro
 // flush reads the documents of the rows held back and yields them.
 func (w *docWindow) flush(yield func(ViewRow, error) bool) (bool, error) {
 	rows := w.rows
-	w.rows = w.rows[:0]
+	w.rows, w.bytes = w.rows[:0], 0
 	if err := w.load(rows); err != nil {
 		return false, err
 	}
@@ -119,6 +123,7 @@ func (w *docWindow) load(rows []ViewRow) error {
 			}
 		}
 		bodies[i] = readBody(r, keys, ids[i], revs[i])
+		bodies[i].large = w.s.largeReads()
 	}
 	for i := range rows {
 		if bodies[i].first == nil {
@@ -131,6 +136,7 @@ func (w *docWindow) load(rows []ViewRow) error {
 		if !found || stored.deleted {
 			continue
 		}
+		w.bytes += stored.held()
 		rows[i].Doc = stored.document(ids[i], revs[i])
 		if w.conflicts {
 			if err := addConflicts(r, keys, rows[i].Doc); err != nil {

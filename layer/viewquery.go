@@ -23,6 +23,7 @@ type ViewQuery struct {
 	Limit, Skip          int // Limit < 0 is none
 	IncludeDocs          bool
 	Conflicts            bool
+	Large                bool // with IncludeDocs: leave large bodies in the store: Doc.Large
 	// CurrentDocs has IncludeDocs show the documents as they are now, as CouchDB does beside rows that may be old (update=false); without it they are those that
 	// the rows were made from.
 	CurrentDocs bool
@@ -169,6 +170,7 @@ func (c *viewCursor) rest(s span, reverse bool) span {
 // yieldOnce goes on behind what was answered, in one transaction, and notes how far it has come.
 func (r *indexReading) yieldOnce(view int, prefix []byte, head int, ranges []span, q *ViewQuery, answered *viewCursor, yield func(ViewRow, error) bool) error {
 	turn := r.rows.turn
+	r.docs.leaveLarge = q.Large
 	docs := newDocWindow(r.docs, q.IncludeDocs, q.Conflicts, answered)
 	run := runs{head: len(prefix) + head}
 	more := true

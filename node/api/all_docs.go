@@ -250,7 +250,7 @@ type wantedID struct {
 func (r *rowsQuery) allDocsOptions(only layer.Subset) (o layer.AllDocsOptions, ids []wantedID) {
 	o = layer.AllDocsOptions{
 		ExcludeEnd: r.excludeEnd, Descending: r.descending, Limit: r.limit, Skip: r.skip,
-		IncludeDocs: r.includeDocs, Conflicts: r.includeDocs && r.wantsConflicts(), Only: only,
+		IncludeDocs: r.includeDocs, Large: true, Conflicts: r.includeDocs && r.wantsConflicts(), Only: only,
 	}
 	if r.hasKeys {
 		ids = r.wantedIDs()

@@ -39,7 +39,7 @@ func (q *request) getAttachment() error {
 	if err != nil {
 		return err
 	}
-	doc, a, err := q.findAttachment(layer.GetOptions{Rev: d.get.Rev, Latest: d.get.Latest})
+	doc, a, err := q.findAttachment(layer.GetOptions{Rev: d.get.Rev, Latest: d.get.Latest, Large: true})
 	if err != nil {
 		return err
 	}

@@ -279,7 +279,7 @@ func (q *request) bulkGetMixed(refs []bulkRef, d *docQuery) error {
 			}
 			data := shown.split(one.Doc)
 			q.hideRevs(one.Doc, d)
-			if err := s.bulkPart(outer, inner, one.Doc, data, &shown); err != nil {
+			if err := s.bulkPart(outer, inner, one.Doc, data); err != nil {
 				return err
 			}
 		}
@@ -301,16 +301,15 @@ func (s *stream) errorPart(boundary string, r *bulkRef, rev layer.Rev, f *fault)
 }
 
 // bulkPart writes a document with its part header.
-func (s *stream) bulkPart(outer, inner string, doc *layer.Document, data []bool, r *rendering) error {
+func (s *stream) bulkPart(outer, inner string, doc *layer.Document, data []bool) error {
 	s.buf = append(append(s.buf, "\r\n--"...), outer...)
 	if !slices.Contains(data, true) {
 		s.buf = append(s.buf, "\r\nContent-Type: application/json\r\n\r\n"...)
-		s.buf = r.appendFollowing(s.buf, doc, data)
-		return s.full()
+		return s.writeJSON(doc, dataFollows(data))
 	}
 	s.buf = append(append(s.buf, "\r\nX-Doc-Id: "...), strings.TrimSpace(headerText(doc.ID))...)
 	s.buf = append(append(s.buf, "\r\nX-Rev-Id: "...), headerText(doc.Rev.String())...)
 	s.buf = append(append(s.buf, "\r\nContent-Type: multipart/related; boundary="...), inner...)
 	s.buf = append(s.buf, "\r\n\r\n"...)
-	return s.related(inner, r.appendFollowing(nil, doc, data), doc, data)
+	return s.related(inner, doc, data)
 }

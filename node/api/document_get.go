@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/divandb/divan/layer"
@@ -20,6 +21,7 @@ func (q *request) getDocument() error {
 	if d.wantsOpenRevs {
 		return q.openRevs(id, &d)
 	}
+	d.get.Large = true
 	doc, err := q.readDocument(id, d.get)
 	if err != nil {
 		return err
@@ -77,10 +79,10 @@ func (q *request) sendDocument(doc *layer.Document, d *docQuery) error {
 	data := d.render.split(doc)
 	q.hideRevs(doc, d)
 	if !slices.Contains(data, true) {
-		return q.sendJSON(http.StatusOK, d.render.appendStubs(nil, doc))
+		return q.sendPlain(doc, &d.render)
 	}
 	if q.accepts("multipart", "related") {
-		return q.sendRelated(doc, data, &d.render)
+		return q.sendRelated(doc, data)
 	}
 	s := q.stream(http.StatusOK)
 	defer s.drop()
@@ -89,6 +91,21 @@ func (q *request) sendDocument(doc *layer.Document, d *docQuery) error {
 	}
 	s.buf = append(s.buf, '\n')
 	return s.end()
+}
+
+// sendPlain answers with a document without data.
+func (q *request) sendPlain(doc *layer.Document, r *rendering) error {
+	if doc.Large == nil {
+		return q.sendJSON(http.StatusOK, doc.AppendJSONWith(make([]byte, 0, len(doc.Body)+256), r.appendStub))
+	}
+	q.w.Header()["Content-Length"] = []string{strconv.FormatInt(jsonLength(doc, r.appendStub)+1, 10)}
+	s := q.stream(http.StatusOK)
+	defer s.drop()
+	if err := s.writeJSON(doc, r.appendStub); err != nil {
+		return err
+	}
+	s.buf = append(s.buf, '\n')
+	return s.flush()
 }
 
 // openRevs answers several leaves of a document.

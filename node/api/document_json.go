@@ -35,15 +35,58 @@ func (r *rendering) split(doc *layer.Document) (data []bool) {
 	return data
 }
 
-// appendStubs appends a document without any data.
-func (r *rendering) appendStubs(dst []byte, doc *layer.Document) []byte {
-	if !r.encodingInfo {
-		return doc.AppendJSON(dst)
+// appendStub appends an attachment without its data.
+func (r *rendering) appendStub(dst []byte, a *layer.Attachment) []byte {
+	dst = layer.AppendStub(dst, a)
+	if r.encodingInfo {
+		dst = append(r.appendEncoding(dst[:len(dst)-1], a), '}')
 	}
-	return doc.AppendJSONWith(dst, func(dst []byte, a *layer.Attachment) []byte {
-		dst = layer.AppendStub(dst, a)
-		return append(r.appendEncoding(dst[:len(dst)-1], a), '}')
+	return dst
+}
+
+// attachmentJSON appends one of a document's attachments.
+type attachmentJSON func(dst []byte, a *layer.Attachment) []byte
+
+// writeJSON writes a document.
+func (s *stream) writeJSON(doc *layer.Document, attachment attachmentJSON) error {
+	if err := s.putJSON(doc, attachment); err != nil {
+		return err
+	}
+	return s.full()
+}
+
+// putJSON appends a document to the buffer, in which its end stays. A body that was left in the store is copied from there, so that it costs a buffer however
+// large it is.
+func (s *stream) putJSON(doc *layer.Document, attachment attachmentJSON) error {
+	if doc.Large == nil {
+		s.buf = doc.AppendJSONWith(s.buf, attachment)
+		return nil
+	}
+	s.buf = doc.AppendHead(s.buf)
+	left := doc.Large.Size
+	err := doc.Large.Copy(s.q.ctx(), func(text []byte) error {
+		if left == doc.Large.Size {
+			text[0] = ',' // for the brace
+		}
+		if left -= len(text); left == 0 {
+			text = text[:len(text)-1]
+		}
+		_, err := s.Write(text)
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	s.buf = doc.AppendTail(s.buf, attachment)
+	return nil
+}
+
+// jsonLength is how much writeJSON writes.
+func jsonLength(doc *layer.Document, attachment attachmentJSON) int64 {
+	if doc.Large == nil {
+		return int64(len(doc.AppendJSONWith(nil, attachment)))
+	}
+	return int64(len(doc.AppendTail(doc.AppendHead(nil), attachment)) + doc.Large.Size - 1)
 }
 
 func (r *rendering) appendEncoding(dst []byte, a *layer.Attachment) []byte {
@@ -54,11 +97,11 @@ func (r *rendering) appendEncoding(dst []byte, a *layer.Attachment) []byte {
 	return dst
 }
 
-// appendFollowing appends a document whose data comes in the parts of a multipart answer that follow.
-func (r *rendering) appendFollowing(dst []byte, doc *layer.Document, data []bool) []byte {
+// dataFollows renders attachments whose data comes in the parts of a multipart answer that follow, where data says so. It is for one rendering of the document.
+func dataFollows(data []bool) attachmentJSON {
 	shown := rendering{encodingInfo: true}
 	i := -1
-	return doc.AppendJSONWith(dst, func(dst []byte, a *layer.Attachment) []byte {
+	return func(dst []byte, a *layer.Attachment) []byte {
 		if i++; !data[i] {
 			return layer.AppendStub(dst, a)
 		}
@@ -66,7 +109,7 @@ func (r *rendering) appendFollowing(dst []byte, doc *layer.Document, data []bool
 		dst = appendIntMember(dst, "length", a.Length)
 		dst = append(dst, `,"follows":true`...)
 		return append(shown.appendEncoding(dst, a), '}')
-	})
+	}
 }
 
 // document appends a document, with data where the rendering wants it. doc.Revs must be there for atts_since.
@@ -75,14 +118,24 @@ func (s *stream) document(doc *layer.Document, r *rendering) error {
 }
 
 func (s *stream) documentWith(doc *layer.Document, r *rendering, data []bool) error {
-	if !slices.Contains(data, true) || r.fields != nil && !r.fields.Whole("_attachments") {
-		s.buf = r.choose(s.buf, func(dst []byte) []byte { return r.appendStubs(dst, doc) })
+	withData := slices.Contains(data, true)
+	switch bare := *doc; {
+	case r.fields != nil && (!withData || !r.fields.Whole("_attachments")):
+		s.buf = r.fields.Append(s.buf, doc.AppendJSONWith(nil, r.appendStub))
 		return s.full()
+	case !withData:
+		return s.writeJSON(doc, r.appendStub)
+	case r.fields != nil:
+		bare.Attachments = nil
+		s.buf = r.fields.Append(s.buf, bare.AppendJSON(nil))
+		s.buf = append(appendMember(s.buf[:len(s.buf)-1], "_attachments"), '{')
+	default:
+		bare.Attachments = nil
+		if err := s.putJSON(&bare, nil); err != nil {
+			return err
+		}
+		s.buf = append(s.buf[:len(s.buf)-1], `,"_attachments":{`...)
 	}
-	bare := *doc
-	bare.Attachments = nil
-	s.buf = r.choose(s.buf, bare.AppendJSON)
-	s.buf = append(appendMember(s.buf[:len(s.buf)-1], "_attachments"), '{')
 	for i := range doc.Attachments {
 		a := &doc.Attachments[i]
 		s.buf = appendMember(s.buf, a.Name)
@@ -101,14 +154,6 @@ func (s *stream) documentWith(doc *layer.Document, r *rendering, data []bool) er
 	}
 	s.buf = append(s.buf, '}', '}')
 	return s.full()
-}
-
-// choose appends what is to be shown of a document that appendAll appends.
-func (r *rendering) choose(dst []byte, appendAll func([]byte) []byte) []byte {
-	if r.fields == nil {
-		return appendAll(dst)
-	}
-	return r.fields.Append(dst, appendAll(nil))
 }
 
 // base64 copies an attachment's content into the answer.

@@ -13,23 +13,26 @@ import (
 // as they are stored, compressed ones with their Content-Encoding.
 
 // sendRelated answers with one document and the data of its attachments as multipart/related. The length is known beforehand.
-func (q *request) sendRelated(doc *layer.Document, data []bool, r *rendering) error {
+func (q *request) sendRelated(doc *layer.Document, data []bool) error {
 	boundary := randomHex()
-	json := r.appendFollowing(nil, doc, data)
 	q.w.Header().Set("Content-Type", `multipart/related; boundary="`+boundary+`"`)
-	q.w.Header().Set("Content-Length", strconv.FormatInt(relatedLength(boundary, json, doc, data), 10))
+	q.w.Header().Set("Content-Length", strconv.FormatInt(relatedLength(boundary, jsonLength(doc, dataFollows(data)), doc, data), 10))
 	q.w.Header()["Cache-Control"] = []string{"must-revalidate"}
 	s := q.stream(http.StatusOK)
 	defer s.drop()
-	if err := s.related(boundary, json, doc, data); err != nil {
+	if err := s.related(boundary, doc, data); err != nil {
 		return err
 	}
 	return s.flush()
 }
 
 // related writes the parts: the document, then each attachment that data marks.
-func (s *stream) related(boundary string, json []byte, doc *layer.Document, data []bool) error {
-	s.buf = appendRelatedHead(s.buf, boundary, json)
+func (s *stream) related(boundary string, doc *layer.Document, data []bool) error {
+	s.buf = append(append(append(s.buf, "--"...), boundary...), relatedHead...)
+	if err := s.putJSON(doc, dataFollows(data)); err != nil {
+		return err
+	}
+	s.buf = append(append(s.buf, "\r\n--"...), boundary...)
 	for i := range doc.Attachments {
 		if !data[i] {
 			continue
@@ -45,12 +48,7 @@ func (s *stream) related(boundary string, json []byte, doc *layer.Document, data
 	return s.full()
 }
 
-func appendRelatedHead(dst []byte, boundary string, json []byte) []byte {
-	dst = append(append(dst, "--"...), boundary...)
-	dst = append(dst, "\r\nContent-Type: application/json\r\n\r\n"...)
-	dst = append(dst, json...)
-	return append(append(dst, "\r\n--"...), boundary...)
-}
+const relatedHead = "\r\nContent-Type: application/json\r\n\r\n"
 
 func appendPartHeader(dst []byte, a *layer.Attachment) []byte {
 	dst = append(dst, "\r\nContent-Disposition: attachment; filename=\""...)
@@ -76,8 +74,8 @@ func headerText(s string) string {
 	return string(clean)
 }
 
-func relatedLength(boundary string, json []byte, doc *layer.Document, data []bool) int64 {
-	n := int64(len(appendRelatedHead(nil, boundary, nil)) + len(json) + len("--"))
+func relatedLength(boundary string, json int64, doc *layer.Document, data []bool) int64 {
+	n := json + int64(len("--")+len(boundary)+len(relatedHead)+len("\r\n--")+len(boundary)+len("--"))
 	for i := range doc.Attachments {
 		if data[i] {
 			a := &doc.Attachments[i]
@@ -113,7 +111,7 @@ func (q *request) sendMixed(found []layer.OpenRev, d *docQuery) error {
 		} else {
 			data := d.render.split(one.Doc)
 			q.hideRevs(one.Doc, d)
-			if err := s.mixedPart(inner, one.Doc, data, &d.render); err != nil {
+			if err := s.mixedPart(inner, one.Doc, data); err != nil {
 				return err
 			}
 		}
@@ -127,13 +125,15 @@ func (q *request) sendMixed(found []layer.OpenRev, d *docQuery) error {
 }
 
 // mixedPart writes a document with its part header: application/json where no data comes with it.
-func (s *stream) mixedPart(boundary string, doc *layer.Document, data []bool, r *rendering) error {
+func (s *stream) mixedPart(boundary string, doc *layer.Document, data []bool) error {
 	if !slices.Contains(data, true) {
 		s.buf = append(s.buf, "\r\nContent-Type: application/json\r\n\r\n"...)
-		s.buf = r.appendFollowing(s.buf, doc, data)
+		if err := s.putJSON(doc, dataFollows(data)); err != nil {
+			return err
+		}
 		return s.full()
 	}
 	s.buf = append(s.buf, "\r\nContent-Type: multipart/related; boundary=\""...)
 	s.buf = append(append(s.buf, boundary...), "\"\r\n\r\n"...)
-	return s.related(boundary, r.appendFollowing(nil, doc, data), doc, data)
+	return s.related(boundary, doc, data)
 }

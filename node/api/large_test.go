@@ -1,0 +1,140 @@
+package api_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Documents of all sizes around those of the store's chunks are answered as they were written, whatever asks for them: their bodies are copied from the store in
+// pieces where they are large.
+func TestLargeDocuments(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, "PUT", "/db", "")
+	s.must(t, "PUT", "/db/_design/x", `{"views":{"v":{"map":"function (doc) { if (doc.n) emit(doc.n, null) }"}}}`)
+	want := map[string]string{}
+	for _, size := range []int{10, 99_900, 99_990, 100_000, 100_010, 199_990, 200_000, 400_000, 400_010, 500_000, 1_000_000} {
+		for name, form := range map[string]string{"plain": `{"n":%d,"text":"%s"}`, "wide": ` { "n" : %d , "text" : "%s" } `, "tail": `{"text":"%[2]s","n":%[1]d}`} {
+			id := fmt.Sprintf("%s-%07d", name, size)
+			text := fmt.Sprintf(form, size, strings.Repeat("é\\n", size/4))
+			s.must(t, "PUT", "/db/"+id, text)
+			want[id] = text
+		}
+	}
+	spaces := fmt.Sprintf(`{%s}`, strings.Repeat(" ", 300_000)) // a large body without a member
+	s.must(t, "PUT", "/db/spaces", spaces)
+	want["spaces"] = spaces
+	data := strings.Repeat("x", 1000)
+	s.must(t, "PUT", "/db/attached", `{"text":"`+strings.Repeat("y", 250_000)+`","_attachments":{"a":{"data":"`+base64.StdEncoding.EncodeToString([]byte(data))+`"}}}`)
+
+	same := func(what string, doc map[string]any, id string) {
+		t.Helper()
+		if doc == nil || doc["_id"] != id || doc["_rev"] == nil {
+			t.Fatalf("%s of %s: %.200v", what, id, doc)
+		}
+		var expected map[string]any
+		if err := json.Unmarshal([]byte(want[id]), &expected); err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range expected {
+			if doc[name] != value {
+				t.Errorf("%s of %s: %s differs", what, id, name)
+			}
+		}
+		if len(doc) != len(expected)+2 {
+			t.Errorf("%s of %s: %d members", what, id, len(doc))
+		}
+	}
+	for id := range want {
+		var doc map[string]any
+		if err := json.Unmarshal([]byte(s.must(t, "GET", "/db/"+id, "")), &doc); err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		same("GET", doc, id)
+	}
+	type rows struct {
+		Rows, Results []struct {
+			ID   string
+			Doc  map[string]any
+			Docs []struct{ OK map[string]any }
+		}
+	}
+	var refs []string
+	for id := range want {
+		refs = append(refs, `{"id":"`+id+`"}`)
+	}
+	for what, text := range map[string]string{
+		"_all_docs": s.must(t, "GET", "/db/_all_docs?include_docs=true", ""),
+		"_changes":  s.must(t, "GET", "/db/_changes?include_docs=true", ""),
+		"view":      s.must(t, "GET", "/db/_design/x/_view/v?include_docs=true", ""),
+		"_bulk_get": s.must(t, "POST", "/db/_bulk_get", `{"docs":[`+strings.Join(refs, ",")+`]}`),
+	} {
+		var r rows
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		seen := 0
+		for _, row := range append(r.Rows, r.Results...) {
+			if _, ok := want[row.ID]; ok {
+				seen++
+				doc := row.Doc
+				if what == "_bulk_get" {
+					doc = row.Docs[0].OK
+				}
+				same(what, doc, row.ID)
+			}
+		}
+		if wanted := len(want); seen != wanted && (what != "view" || seen != wanted-1) {
+			t.Errorf("%s: %d rows", what, seen)
+		}
+	}
+
+	// With data, as JSON and in parts.
+	for _, path := range []string{"/db/attached?attachments=true", `/db/attached?open_revs=all&attachments=true`} {
+		text := s.must(t, "GET", path, "")
+		if !json.Valid([]byte(text)) || !strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(data))) || strings.Count(text, "y") < 250_000 {
+			t.Errorf("%s: %.300s", path, text)
+		}
+	}
+	res, err := http.DefaultClient.Do(askFor(t, s.URL+"/db/attached?attachments=true", "Accept", "multipart/related"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	_, params, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := multipart.NewReader(res.Body, params["boundary"])
+	for i, check := range []func(string) bool{
+		func(text string) bool { return json.Valid([]byte(text)) && len(text) > 250_000 },
+		func(text string) bool { return text == data },
+	} {
+		part, err := parts.NextPart()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(part); err != nil || !check(string(text)) {
+			t.Errorf("part %d: %v %.100s", i, err, text)
+		}
+	}
+	if n, err := io.Copy(io.Discard, res.Body); err != nil {
+		t.Error(n, err)
+	}
+}
+
+func askFor(t *testing.T, url, name, value string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set(name, value)
+	return r
+}
