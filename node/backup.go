@@ -34,7 +34,7 @@ func (n *Node) Backup(ctx context.Context, name string) (dir string, err error) 
 	if _, err := os.Lstat(dir); err == nil {
 		return "", errBackupExists(dir)
 	}
-	part, err := os.MkdirTemp(root, ".unfinished-")
+	part, unlock, err := makeUnfinished(root)
 	if err != nil {
 		return "", backupError(err)
 	}
@@ -42,6 +42,7 @@ func (n *Node) Backup(ctx context.Context, name string) (dir string, err error) 
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(part))
 		}
+		err = errors.Join(err, unlock())
 	}()
 	if err := copier.Checkpoint(ctx, filepath.Join(part, storeDir)); err != nil {
 		return "", backupError(err)

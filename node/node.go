@@ -62,6 +62,7 @@ func New(c *config.Config, log *slog.Logger) *Node {
 //   - Ports first: they are what fails most often, and cheapest to find out. They are open but nobody answers yet, so that a client that is early
 //     waits instead of failing; and the node's name and what the cluster tells of it need the ports that were picked.
 //   - The engine, which also locks the data directory, then the JavaScript sandbox and the layer on top of both.
+//   - Backups that a killed node left unfinished are removed before one can be asked for.
 //   - The watch over open databases when it is known whether there are admins.
 //   - The cluster before the actors, which ask it at once what belongs on this node.
 //   - HTTP and SQL last: what they hand out must work.
@@ -72,7 +73,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		n.makeData, n.openPorts, n.openStore, n.serveStore, n.readAdmins, n.watchOpenDatabases, n.joinCluster, n.serveSQL, n.serveHTTP,
+		n.makeData, n.openPorts, n.openStore, n.sweepBackups, n.serveStore, n.readAdmins, n.watchOpenDatabases, n.joinCluster, n.serveSQL, n.serveHTTP,
 	} {
 		if err := step(ctx); err != nil {
 			return err

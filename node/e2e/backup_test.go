@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -113,4 +114,36 @@ func TestHTTP_BackupRefuses(t *testing.T) {
 	if err != nil || hiddenErr != nil || len(left) != 3 || len(hidden) != 0 {
 		t.Errorf("there are %v and %v", left, hidden)
 	}
+}
+
+// What killed nodes have left of backups is removed at the start, but not what another node still writes.
+func TestProgram_unfinishedBackups(t *testing.T) {
+	needEmbedded(t)
+	dir := t.TempDir()
+	backups := filepath.Join(dir, "data", "backups")
+	left, held, done := filepath.Join(backups, ".unfinished-1"), filepath.Join(backups, ".unfinished-2"), filepath.Join(backups, "monday")
+	for _, d := range []string{left, held, done} {
+		if err := os.MkdirAll(filepath.Join(d, "store"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(d, "store", "000001.sst"), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := os.Open(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Skipf("directories cannot be locked here: %v", err)
+	}
+	p := start(t, dir)
+	for d, want := range map[string]bool{left: false, held: true, done: true} {
+		if _, err := os.Stat(filepath.Join(d, "store", "000001.sst")); (err == nil) != want {
+			t.Errorf("%s: there is %v, want %v", d, err == nil, want)
+		}
+	}
+	p.client().ok("POST", "/_backup", `{"directory":"tuesday"}`)
+	p.stop(syscall.SIGTERM)
 }

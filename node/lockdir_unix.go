@@ -1,0 +1,28 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package node
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lockDir locks a directory until unlock is called or the process ends. errHeld where another one has it; os.ErrNotExist where it went meanwhile.
+func lockDir(dir string) (unlock func() error, err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = errHeld
+	}
+	if err == nil {
+		_, err = os.Stat(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f.Close, nil
+}

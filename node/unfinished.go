@@ -1,0 +1,67 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// unfinishedPrefix begins the names of backups that are being made.
+const unfinishedPrefix = ".unfinished-"
+
+// errHeld is lockDir's where another process has the directory locked.
+var errHeld = errors.New("the directory is locked by another process")
+
+// makeUnfinished makes a directory for a backup in root. It is locked until close is called or the process ends, so that others can tell it from one that a
+// process left behind. Several nodes may write to root: those that use another one's store ask that one to.
+func makeUnfinished(root string) (dir string, unlock func() error, err error) {
+	for range 3 {
+		if dir, err = os.MkdirTemp(root, unfinishedPrefix); err != nil {
+			return "", nil, err
+		}
+		switch unlock, err = lockDir(dir); {
+		case err == nil:
+			return dir, unlock, nil
+		case !errors.Is(err, errHeld) && !errors.Is(err, os.ErrNotExist): // directories cannot be locked here, and nobody removes it
+			return dir, func() error { return nil }, nil
+		}
+		// A node that starts was quicker, and removes it.
+	}
+	return "", nil, err
+}
+
+// sweepBackups removes what killed nodes have left of backups that they were making.
+func (n *Node) sweepBackups(context.Context) error {
+	root := n.backupRoot()
+	found, err := filepath.Glob(filepath.Join(escapeGlob(root), unfinishedPrefix+"*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range found {
+		err := removeUnfinished(dir)
+		switch {
+		case errors.Is(err, errHeld), errors.Is(err, os.ErrNotExist):
+		case err != nil:
+			n.log.Warn("a backup that was not finished could not be removed", "directory", dir, "error", err)
+		default:
+			n.log.Info("a backup that was not finished was removed", "directory", dir)
+		}
+	}
+	return nil
+}
+
+// removeUnfinished removes a directory unless it is still being written.
+func removeUnfinished(dir string) error {
+	unlock, err := lockDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(dir), unlock())
+}
+
+// escapeGlob makes a path a pattern that only matches it.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
