@@ -66,7 +66,19 @@ type task struct {
 		crash    string // what ended the last life
 		progress IndexerFacts
 		updated  time.Time
+		reported string // the progress that the store has been told last
 	}
+}
+
+// unreported is the progress where it is not what the store was told last, else nil.
+func (t *task) unreported(progress []byte) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mu.reported == string(progress) {
+		return nil
+	}
+	t.mu.reported = string(progress)
+	return progress
 }
 
 // begin counts a life of the task's indexer and tells how the one before ended.

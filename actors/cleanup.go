@@ -10,7 +10,7 @@ import (
 // cleanupSpec is the actor that removes indexes which no design document has any more (clause V8), one database at a time. Its jobs are enqueued by the
 // transactions that write design documents, where the settings ask for it, and are due a while later.
 func (s *System) cleanupSpec() spec {
-	grace := s.grace(func(job string) bool { return s.o.Placer.Owns(layer.CleanupJobs, job) })
+	worker := s.worker(func(job string) bool { return s.o.Placer.Owns(layer.CleanupJobs, job) })
 	return spec{
 		kind: "cleanup",
 		make: func() behavior {
@@ -18,17 +18,17 @@ func (s *System) cleanupSpec() spec {
 		},
 		perform: func(sh *shell, e effect) {
 			if _, claim := e.(claimJob); claim {
-				sh.do(func(ctx context.Context) any { return s.cleanUp(ctx, grace) })
+				sh.do(func(ctx context.Context) any { return s.cleanUp(ctx, worker) })
 				return
 			}
-			s.performQueue(sh, layer.CleanupJobs, grace, e)
+			s.performQueue(sh, layer.CleanupJobs, worker, e)
 		},
 	}
 }
 
 // cleanUp claims a job and does it.
-func (s *System) cleanUp(ctx context.Context, grace layer.Grace) claimed {
-	job, err := s.store.Claim(ctx, layer.CleanupJobs, s.o.Node, s.o.Lease, grace)
+func (s *System) cleanUp(ctx context.Context, worker layer.Worker) claimed {
+	job, err := s.store.Claim(ctx, layer.CleanupJobs, worker)
 	if err != nil || job == nil {
 		return claimed{none: job == nil, err: err}
 	}

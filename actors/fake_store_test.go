@@ -17,6 +17,7 @@ import (
 type job struct {
 	layer.Job
 	due   time.Time
+	lease time.Duration
 	again bool
 }
 
@@ -112,7 +113,7 @@ func (s *store) Job(_ context.Context, _, id string) (*layer.Job, kv.Watch, erro
 	return nil, w, nil
 }
 
-func (s *store) Claim(_ context.Context, typ, worker string, lease time.Duration, grace layer.Grace) (*layer.Job, error) {
+func (s *store) Claim(_ context.Context, typ string, w layer.Worker) (*layer.Job, error) {
 	if typ != layer.IndexJobs { // there are no others
 		return nil, nil
 	}
@@ -121,11 +122,11 @@ func (s *store) Claim(_ context.Context, typ, worker string, lease time.Duration
 		return nil, err
 	}
 	for _, j := range s.jobs {
-		if j.State != layer.JobFinished && !j.due.Add(grace(j.ID)).After(time.Now()) {
+		if j.State != layer.JobFinished && !j.due.Add(w.Grace(j.ID)).After(time.Now()) {
 			s.token++
 			s.claims++
-			j.State, j.Token, j.Worker, j.again = layer.JobRunning, s.token, worker, false
-			j.due = time.Now().Add(lease)
+			j.State, j.Token, j.Worker, j.again = layer.JobRunning, s.token, w.Name, false
+			j.lease, j.due = w.Lease, time.Now().Add(w.Lease)
 			s.changed(j)
 			c := j.Job
 			return &c, nil
@@ -142,7 +143,7 @@ func (s *store) held(j *layer.Job) (*job, error) {
 	return now, nil
 }
 
-func (s *store) Renew(_ context.Context, j *layer.Job, lease time.Duration, progress []byte) error {
+func (s *store) Renew(_ context.Context, j *layer.Job, progress []byte) error {
 	defer s.mu.Unlock()
 	if err := s.lock("renew"); err != nil {
 		return err
@@ -151,7 +152,24 @@ func (s *store) Renew(_ context.Context, j *layer.Job, lease time.Duration, prog
 	if err != nil {
 		return err
 	}
-	now.due, now.Progress = time.Now().Add(lease), progress
+	now.due = time.Now().Add(now.lease)
+	if progress != nil {
+		now.Progress = progress
+		s.changed(now)
+	}
+	return nil
+}
+
+func (s *store) GiveBack(_ context.Context, j *layer.Job) error {
+	defer s.mu.Unlock()
+	if err := s.lock("give back"); err != nil {
+		return err
+	}
+	now, err := s.held(j)
+	if err != nil {
+		return err
+	}
+	now.State, now.due = layer.JobPending, time.Now()
 	s.changed(now)
 	return nil
 }
@@ -186,7 +204,7 @@ func (s *store) RemoveJob(_ context.Context, _, id string) error {
 	return nil
 }
 
-func (s *store) WatchJobs(_ context.Context, typ string, grace layer.Grace) (w kv.Watch, next *layer.DueJob, err error) {
+func (s *store) WatchJobs(_ context.Context, typ string, worker layer.Worker) (w kv.Watch, next *layer.DueJob, err error) {
 	defer s.mu.Unlock()
 	if typ != layer.IndexJobs {
 		s.mu.Lock()
@@ -196,7 +214,7 @@ func (s *store) WatchJobs(_ context.Context, typ string, grace layer.Grace) (w k
 		return nil, next, err
 	}
 	for _, j := range s.jobs {
-		if due := j.due.Add(grace(j.ID)); j.State != layer.JobFinished && (next == nil || due.Before(next.At)) {
+		if due := j.due.Add(worker.Grace(j.ID)); j.State != layer.JobFinished && (next == nil || due.Before(next.At)) {
 			next = &layer.DueJob{ID: j.ID, At: due}
 		}
 	}

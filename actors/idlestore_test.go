@@ -10,7 +10,7 @@ import (
 // idleStore is a store with an empty queue.
 type idleStore struct{ Store }
 
-func (idleStore) WatchJobs(context.Context, string, layer.Grace) (kv.Watch, *layer.DueJob, error) {
+func (idleStore) WatchJobs(context.Context, string, layer.Worker) (kv.Watch, *layer.DueJob, error) {
 	return never{make(chan struct{})}, nil, nil
 }
 

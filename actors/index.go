@@ -11,13 +11,16 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
+// renewals is how often a worker renews a heartbeat in the time after which a job is taken from it.
+const renewals = 4
+
 // indexerSpec is the actor of one index job.
 func (s *System) indexerSpec(t *task) spec {
 	return spec{
 		kind: "indexer", name: strings.TrimSpace(t.what.Design + " " + string(t.what.Shard)),
 		make: func() behavior {
 			lives, crash := t.begin()
-			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), first: s.o.Batch, renewEvery: s.o.Lease / 3, part: t.what.Shard != "",
+			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), first: s.o.Batch, renewEvery: s.o.Lease / renewals, part: t.what.Shard != "",
 				backoff: newBackoff(20*time.Millisecond, 2*time.Second), setProgress: func(f IndexerFacts) { t.setProgress(s.now(), f) }}
 		},
 		failed:  t.crashed,
@@ -42,8 +45,14 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 		})
 	case stepShard:
 		sh.do(func(ctx context.Context) any {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(s.work, cancel)()
 			begin := s.now()
 			r, err := e.build.Step(ctx, e.shard, e.n)
+			if s.work.Err() != nil {
+				return nil // the job is being given back
+			}
 			return stepped{shard: e.shard, result: r, took: s.now().Sub(begin), err: err}
 		})
 	case finishBuild:
@@ -61,7 +70,11 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 				return renewed{err}
 			}
 			job := t.job
-			return renewed{s.store.Renew(ctx, &job, s.o.Lease, progress)}
+			err = s.store.Renew(ctx, &job, t.unreported(progress))
+			if err != nil {
+				t.unreported(nil)
+			}
+			return renewed{err}
 		})
 	case reportJob:
 		if e.err != nil {

@@ -9,7 +9,8 @@ import (
 )
 
 // jobsBehavior claims jobs of a type from the queue, as many as this node works on at once, and hands them to the actors of their databases. It
-// takes what is due, then waits until something is announced or the next one is due; a job whose worker died is due when its lease ends.
+// takes what is due, then waits until something is announced or the next one is due. While jobs run it looks at their heartbeats some times per lease; one whose worker
+// has fallen silent is due.
 type jobsBehavior struct {
 	running func() int // tasks of this node
 	limit   int
@@ -130,47 +131,57 @@ func (b *jobsBehavior) status() (string, any) {
 	return string(b.phase), b.facts
 }
 
-// grace leaves a job that belongs on another node to that one for a moment. The owner may be busy or dead, and placement may be in motion: after the
-// grace anybody takes it.
-func (s *System) grace(owns func(job string) bool) layer.Grace {
-	return func(job string) time.Duration {
+// worker is this node as one that takes jobs. It leaves a job that belongs on another node to that one for a moment. The owner may be busy or dead, and placement may be in
+// motion: after the grace anybody takes it.
+func (s *System) worker(owns func(job string) bool) layer.Worker {
+	w := layer.Worker{Name: s.o.Node, Life: s.hub.life, Lease: s.o.Lease, Grace: func(job string) time.Duration {
 		if owns(job) {
 			return 0
 		}
 		return s.o.OwnersGrace
+	}}
+	if s.o.Peers != nil {
+		w.Gone = s.o.Peers.Left
 	}
+	return w
 }
 
 // jobsSpec is the actor that claims jobs of a type.
 func (s *System) jobsSpec(kind, typ string, limit int, owns func(job string) bool) spec {
-	grace := s.grace(owns)
+	worker := s.worker(owns)
 	return spec{
 		kind: kind,
 		make: func() behavior {
 			return &jobsBehavior{running: func() int { return s.builds.count(typ) }, limit: limit, backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
 		},
-		perform: func(sh *shell, e effect) { s.performJobs(sh, typ, grace, e) },
+		perform: func(sh *shell, e effect) { s.performJobs(sh, typ, worker, e) },
 	}
 }
 
-func (s *System) performJobs(sh *shell, typ string, grace layer.Grace, e effect) {
+func (s *System) performJobs(sh *shell, typ string, worker layer.Worker, e effect) {
 	switch e := e.(type) {
 	case claimJob:
-		sh.do(func(ctx context.Context) any { return s.claim(ctx, typ, grace) })
+		sh.do(func(ctx context.Context) any { return s.claim(ctx, typ, worker) })
 	case handOver:
 		s.builds.add(e.task)
 		s.toDatabases(tasksChanged{e.task.key.db})
+		if s.draining.Load() { // it was claimed meanwhile
+			sh.do(func(ctx context.Context) any {
+				s.giveBack(ctx)
+				return nil
+			})
+		}
 	default:
-		s.performQueue(sh, typ, grace, e)
+		s.performQueue(sh, typ, worker, e)
 	}
 }
 
 // performQueue is what actors that take jobs of a type have in common.
-func (s *System) performQueue(sh *shell, typ string, grace layer.Grace, e effect) {
+func (s *System) performQueue(sh *shell, typ string, worker layer.Worker, e effect) {
 	switch e := e.(type) {
 	case watchQueue:
 		sh.do(func(ctx context.Context) any {
-			w, next, err := s.store.WatchJobs(ctx, typ, grace)
+			w, next, err := s.store.WatchJobs(ctx, typ, worker)
 			if err != nil {
 				return queueArmed{err: err}
 			}
@@ -202,8 +213,11 @@ func (s *System) performQueue(sh *shell, typ string, grace layer.Grace, e effect
 const prepareAttempts = 5
 
 // claim takes a job and finds out what it is about. One that is void, because its database or design document is gone, is finished at once.
-func (s *System) claim(ctx context.Context, typ string, grace layer.Grace) claimed {
-	job, err := s.store.Claim(ctx, typ, s.o.Node, s.o.Lease, grace)
+func (s *System) claim(ctx context.Context, typ string, worker layer.Worker) claimed {
+	if s.draining.Load() {
+		return claimed{none: true}
+	}
+	job, err := s.store.Claim(ctx, typ, worker)
 	if err != nil || job == nil {
 		return claimed{none: job == nil, err: err}
 	}

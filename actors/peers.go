@@ -14,6 +14,8 @@ type Peers interface {
 	Owner(kind, id string) string
 	// Company reports whether there are other members now.
 	Company() bool
+	// Left reports whether a member is known to have left the cluster, or to have been given up.
+	Left(member string) bool
 	// Send sends a message to a member's System.Receive: at most once, perhaps late, perhaps never, and nobody is told.
 	Send(member string, message []byte)
 	// Subscribe returns a channel that receives after each change of placement. Call cancel when done.

@@ -84,6 +84,12 @@ func (n *meshNode) Company() bool {
 	return len(n.m.nodes) > 1
 }
 
+func (n *meshNode) Left(member string) bool {
+	n.m.mu.Lock()
+	defer n.m.mu.Unlock()
+	return n.m.nodes[member] == nil
+}
+
 func (n *meshNode) Subscribe() (<-chan struct{}, func()) { return n.changed, func() {} }
 
 func (n *meshNode) Send(member string, message []byte) {

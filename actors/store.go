@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"time"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
@@ -19,11 +18,12 @@ type Store interface {
 	// The job queue: see layer.Store.
 	Enqueue(ctx context.Context, typ, id string, data []byte) error
 	Job(ctx context.Context, typ, id string) (*layer.Job, kv.Watch, error)
-	Claim(ctx context.Context, typ, worker string, lease time.Duration, grace layer.Grace) (*layer.Job, error)
-	Renew(ctx context.Context, j *layer.Job, lease time.Duration, progress []byte) error
+	Claim(ctx context.Context, typ string, w layer.Worker) (*layer.Job, error)
+	Renew(ctx context.Context, j *layer.Job, progress []byte) error
+	GiveBack(ctx context.Context, j *layer.Job) error
 	Finish(ctx context.Context, j *layer.Job, runErr error) error
 	RemoveJob(ctx context.Context, typ, id string) error
-	WatchJobs(ctx context.Context, typ string, grace layer.Grace) (w kv.Watch, next *layer.DueJob, err error)
+	WatchJobs(ctx context.Context, typ string, worker layer.Worker) (w kv.Watch, next *layer.DueJob, err error)
 }
 
 // Database is what actors need of a layer.Database: Of. Values are compared, to tell a database from one of the same name that came after it.

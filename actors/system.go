@@ -44,7 +44,8 @@ type Options struct {
 	// Beat paces what nodes tell each other about changes shards: a node whose listeners hear of a shard from another one that has fallen silent watches by
 	// itself after three of them. 250 ms by default.
 	Beat time.Duration
-	// Lease is how long a job is this node's without a sign of life; another takes it over after that. 6 s by default.
+	// Lease is how long a job's worker may be silent before another node takes the job over: a killed node's jobs go on elsewhere after that time and a half at most. 1.6 s
+	// by default.
 	Lease time.Duration
 	// OwnersGrace is how long a job waits for the node it belongs on before any other takes it. 200 ms by default.
 	OwnersGrace time.Duration
@@ -84,6 +85,10 @@ type System struct {
 	began       time.Time       // the System
 	placement   <-chan struct{} // receives after changes; nil without peers
 	unsubscribe func()
+
+	draining atomic.Bool     // no more jobs are taken
+	work     context.Context // of the steps of jobs; ends when Drain begins
+	endWork  context.CancelFunc
 
 	running context.Context // ends when Stop begins
 	stop    context.CancelFunc
@@ -146,7 +151,7 @@ func Start(o Options) (*System, error) {
 		o.Beat = 250 * time.Millisecond
 	}
 	if o.Lease == 0 {
-		o.Lease = 6 * time.Second
+		o.Lease = 1600 * time.Millisecond
 	}
 	if o.OwnersGrace == 0 {
 		o.OwnersGrace = 200 * time.Millisecond
@@ -177,6 +182,7 @@ func Start(o Options) (*System, error) {
 	}
 	s.supervision = &supervision{s}
 	s.running, s.stop = context.WithCancel(context.Background())
+	s.work, s.endWork = context.WithCancel(s.running)
 	s.tree = newRecord(nil, "system", "", s.now()) // holds the root, is not shown
 	props := s.props(s.tree, s.rootSpec()).Configure(actor.WithGuardian(s.supervision))
 	s.root = s.proto.NewLocalPID("divan") // before its children run, which send to it
@@ -213,14 +219,39 @@ func (s *System) Stop(ctx context.Context) error {
 	}
 }
 
+// Drain stops the work of this node's jobs and gives them back, so that others go on with them at once, and takes no more. What waits for an index here goes on waiting, for
+// another node. It returns when they are given back or ctx has ended; Stop waits for the rest.
+func (s *System) Drain(ctx context.Context) {
+	s.draining.Store(true)
+	s.endWork()
+	done := make(chan struct{})
+	s.io.Go(func() {
+		defer close(done)
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackWithin)
+		defer cancel()
+		s.giveBack(within)
+	})
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+// giveBackWithin is how long that may take.
+const giveBackWithin = 2 * time.Second
+
 // giveBack makes the jobs of this node due for others.
 func (s *System) giveBack(ctx context.Context) {
+	var all sync.WaitGroup
 	for _, t := range s.builds.list(nil) {
-		job := t.job
-		if err := s.store.Renew(ctx, &job, 0, nil); err != nil && layer.KindOf(err) != layer.Conflict {
-			s.log.Warn("index job not given back", "job", t.job.ID, "error", err)
-		}
+		all.Go(func() {
+			job := t.job
+			if err := s.store.GiveBack(ctx, &job); err != nil && layer.KindOf(err) != layer.Conflict {
+				s.log.Warn("index job not given back", "job", t.job.ID, "error", err)
+			}
+		})
 	}
+	all.Wait()
 }
 
 // Tree is the supervision tree at this moment.

@@ -2,7 +2,6 @@ package layer
 
 import (
 	"slices"
-	"time"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/script"
@@ -170,7 +169,7 @@ func (p *pendingEdit) listDesign(t *txn, winner *leafKV) error {
 	if value == nil || s.o.CleanupAfter == 0 {
 		return nil
 	}
-	return s.enqueue(t, CleanupJobs, t.db.name, nil, time.Now().Add(s.o.CleanupAfter))
+	return s.enqueue(t, CleanupJobs, t.db.name, nil, s.o.CleanupAfter)
 }
 
 // winnerBody is the edit's or has to be read.

@@ -104,6 +104,7 @@ func transactOnce[T any](ctx context.Context, d *Database, fn func(t *txn) (T, e
 	r, c, err := kv.Transact(ctx, d.store.engine, kv.TransactOptions{TransactionID: id}, func(tx kv.Transaction) (T, error) {
 		return attempt(ctx, d, tx, fn)
 	})
+	d.store.clock.saw(c.Version)
 	if c.Version >= 0 || err != nil && (kv.MaybeCommitted(err) || ctx.Err() != nil) {
 		d.store.ids.done(id)
 	}

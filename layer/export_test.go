@@ -4,11 +4,13 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"github.com/divandb/divan/layer/kv"
 )
 
 // SweepUploads runs the hourly sweep of one database as it will be at a time.
 func SweepUploads(ctx context.Context, d *Database, now time.Time) error {
-	return d.sweepUploads(ctx, now)
+	return d.sweepUploads(ctx, d.store.hoursIn(time.Until(now)))
 }
 
 // ImportAbandoned imports a file and stops before the database gets its name, as a node that dies.
@@ -29,7 +31,7 @@ func ImportAbandoned(ctx context.Context, s *Store, file io.ReadSeeker) error {
 
 // SweepImports sweeps as if some hours had passed.
 func SweepImports(ctx context.Context, s *Store) error {
-	return s.sweepImports(ctx, time.Now().Add((importHours+2)*time.Hour))
+	return s.sweepImports(ctx, s.hoursIn((importHours+2)*time.Hour))
 }
 
 // ClearTransactionIDs runs what the store does every second.
@@ -39,8 +41,32 @@ func ClearTransactionIDs(ctx context.Context, s *Store) error {
 
 // SweepTransactionIDs sweeps as if some hours had passed.
 func SweepTransactionIDs(ctx context.Context, s *Store) error {
-	return s.ids.sweep(ctx, s.engine, time.Now().Add((idHours+2)*time.Hour))
+	return s.ids.sweep(ctx, s.engine, s.hoursIn((idHours+2)*time.Hour))
 }
+
+// hoursIn is the present as it will be.
+func (s *Store) hoursIn(d time.Duration) hours {
+	h := s.hours()
+	return hours{store: h.store + int64(d/time.Hour), wall: h.wall + int64(d/time.Hour)}
+}
+
+// SetWall makes a node's clock wrong.
+func SetWall(s *Store, by time.Duration) {
+	s.wall = func() time.Time { return time.Now().Add(by) }
+}
+
+// OldJob writes a job as Divan did before it had heartbeats, due by the clock of whoever wrote it.
+func OldJob(ctx context.Context, s *Store, j Job) error {
+	_, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
+		s.writeJob(tx, &j)
+		tx.Set(s.jobQueueKey(&j), nil)
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// OldLease is how long such a job is left alone.
+const OldLease = oldLease
 
 // Die ends a store's background work as a crash does: nothing is cleared.
 func Die(s *Store) {

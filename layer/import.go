@@ -82,7 +82,7 @@ func (im *importer) transact(ctx context.Context, fn func(t *txn) error) (kv.Ver
 		if hour == nil {
 			return struct{}{}, errf(Conflict, "import_abandoned", "the import took no step for hours and was given up")
 		}
-		if now := tuple.AppendInt(nil, hourOf(time.Now())); string(now) != string(hour) {
+		if now := tuple.AppendInt(nil, im.s.clock.hour()); string(now) != string(hour) {
 			tx.Set(im.marker, now)
 		}
 		t := &txn{Transaction: tx, ctx: ctx, core: im.core, keys: im.core.keys, cfg: im.cfg}
@@ -102,7 +102,7 @@ func (im *importer) reserve(ctx context.Context, name string) error {
 		if err != nil {
 			return 0, err
 		}
-		tx.Set(im.s.importKey(number), tuple.AppendInt(nil, hourOf(time.Now())))
+		tx.Set(im.s.importKey(number), tuple.AppendInt(nil, im.s.clock.hour()))
 		return number, nil
 	})
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *Store) dropImport(ctx context.Context, number int64) error {
 }
 
 // sweepImports removes what imports left behind whose node has died.
-func (s *Store) sweepImports(ctx context.Context, now time.Time) error {
+func (s *Store) sweepImports(ctx context.Context, now hours) error {
 	prefix := s.section(keyspace.DatabasePrefixes)
 	var old []int64
 	err := scan(ctx, s.engine, prefixRange(prefix), false, func(row kv.KeyValue) (bool, error) {
@@ -195,7 +195,7 @@ func (s *Store) sweepImports(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return false, corrupt("import", err)
 		}
-		if hour < hourOf(now)-importHours {
+		if now.before(hour, importHours) {
 			old = append(old, number)
 		}
 		return true, nil

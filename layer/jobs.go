@@ -3,25 +3,28 @@ package layer
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"iter"
 	"time"
 
-	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
-	"github.com/divandb/divan/layer/tuple"
 )
 
-// Background jobs in the store (V3), after CouchDB's couch_jobs in purpose. A job waits, runs under a lease, and is finished or waits again.
-// Leases read the nodes' clocks, and only decide when another worker may try; the fencing token decides who may write.
+// Background jobs in the store (V3), after CouchDB's couch_jobs in purpose. A job waits, runs under a lease, and is finished or waits again. The lease only decides when
+// another worker may try; the fencing token decides who may write.
 //
-//	(Jobs, type, jobRecord, id)        = JSON of the Job
-//	(Jobs, type, jobDue, millis, id)   = empty: when a waiting job may start, or a running one's lease ends
-//	(Jobs, type, jobWake)              = versionstamp of the newest enqueueing
+// No two clocks are compared. When a waiting job may start is told in the store's own versions (storeclock.go). A running job has a heartbeat, a counter that
+// its worker renews; who looks at the queue takes the job over when the heartbeat has stood still for the lease by the watcher's own elapsed time (jobbeats.go).
+//
+//	(Jobs, type, jobRecord, id)      = JSON of the Job
+//	(Jobs, type, jobWake)            = versionstamp of the newest change of the queue
+//	(Jobs, type, jobBeat, id)        = (token, count, lease in milliseconds, worker, life): of a job that runs
+//	(Jobs, type, jobQueue, at, id)   = empty: a job that waits until the store is at version at
+//	(Jobs, type, jobDue, millis, id) = empty: what versions before wrote for both of these, by the clock of whoever wrote it. It is read, and not written any more.
 const (
 	jobRecord = 0
 	jobDue    = 1
 	jobWake   = 2
+	jobBeat   = 3
+	jobQueue  = 4
 )
 
 // Job is a piece of background work in the store.
@@ -39,7 +42,10 @@ type Job struct {
 	// Failures counts the runs that failed since the last that did not; Error is the last failure.
 	Failures int    `json:"failures,omitempty"`
 	Error    string `json:"error,omitempty"`
-	// Due is when a pending job may start, or a running one's lease ends.
+	// At is the version of the store from which on a pending job may start. 0 in a record that an earlier version of Divan wrote.
+	At int64 `json:"at,omitempty"`
+	// Due is At for people, and Updated when the record was written, both by the clock of whoever wrote it. Nothing goes by them, except that Due is a part of
+	// an old record's key.
 	Due     time.Time `json:"due"`
 	Updated time.Time `json:"updated"`
 	// Again says that it was enqueued while it ran.
@@ -61,21 +67,37 @@ const (
 	maxJobPause   = 5 * time.Minute
 )
 
-// Enqueue adds a job that may start at once, or resubmits it. A failed job that waits out its pause starts at once too.
-func (s *Store) Enqueue(ctx context.Context, typ, id string, data []byte) error {
-	return s.EnqueueAt(ctx, typ, id, data, time.Now())
+// Worker is who takes jobs.
+type Worker struct {
+	Name string // of the node
+	Life string // of the process: another one after every start
+	// Lease is how long the heartbeat of a job may stand still before another worker takes it. Renew three times as often or more.
+	Lease time.Duration
+	// Grace, where not nil, is how long after its time a job is left to another worker, which it belongs to. One whose worker has given it back or fallen silent is not.
+	Grace func(id string) time.Duration
+	// Gone, where not nil, reports whether a worker is known to have ended: its jobs are taken as soon as their heartbeats stand still.
+	Gone func(worker string) bool
 }
 
-// EnqueueAt adds a job that may start at a time.
-func (s *Store) EnqueueAt(ctx context.Context, typ, id string, data []byte, at time.Time) error {
+// Enqueue adds a job that may start at once, or resubmits it. A failed job that waits out its pause starts at once too.
+func (s *Store) Enqueue(ctx context.Context, typ, id string, data []byte) error {
+	return s.EnqueueAfter(ctx, typ, id, data, 0)
+}
+
+// EnqueueAfter adds a job that may start after a while. One that waits already starts at the earlier of both times.
+func (s *Store) EnqueueAfter(ctx context.Context, typ, id string, data []byte, delay time.Duration) error {
 	_, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
-		return struct{}{}, s.enqueue(tx, typ, id, data, at)
+		return struct{}{}, s.enqueue(tx, typ, id, data, delay)
 	})
 	return err
 }
 
-func (s *Store) enqueue(tx kv.Transaction, typ, id string, data []byte, at time.Time) error {
+func (s *Store) enqueue(tx kv.Transaction, typ, id string, data []byte, delay time.Duration) error {
 	j, err := s.readJob(tx, typ, id)
+	if err != nil {
+		return err
+	}
+	version, err := tx.ReadVersion().Wait()
 	if err != nil {
 		return err
 	}
@@ -89,139 +111,140 @@ func (s *Store) enqueue(tx kv.Transaction, typ, id string, data []byte, at time.
 		j.Again, j.Data = true, data
 		s.writeJob(tx, j)
 		return nil
-	case j.State == JobPending && !at.Before(j.Due):
+	case j.State == JobPending && j.At != 0 && j.At <= afterVersion(s.clock.at(version), delay):
 		return nil
 	case j.State == JobPending:
-		tx.Clear(s.jobDueKey(j))
+		tx.Clear(s.jobQueueKey(j))
 	}
-	j.State, j.Data, j.Due = JobPending, data, at
+	j.Data = data
+	s.queueJob(tx, j, version, delay)
 	s.writeJob(tx, j)
-	tx.Set(s.jobDueKey(j), nil)
-	wake := s.jobKey(typ, jobWake)
-	tx.SetVersionstampedValue(wake, make([]byte, len(kv.Versionstamp{})), 0)
 	return nil
 }
 
-// Grace is how long after its time a job is left to another worker, which it belongs to. The zero value leaves none.
-type Grace func(id string) time.Duration
+// queueJob makes a job wait, and tells those who wait for jobs.
+func (s *Store) queueJob(tx kv.Transaction, j *Job, version int64, delay time.Duration) {
+	j.State, j.Worker, j.At, j.Due = JobPending, "", afterVersion(s.clock.at(version), delay), s.wall().Add(delay)
+	tx.Set(s.jobQueueKey(j), nil)
+	tx.SetVersionstampedValue(s.jobKey(j.Type, jobWake), make([]byte, len(kv.Versionstamp{})), 0)
+}
 
-// Claim takes the job of a type that this worker may start first, one whose lease ran out included; nil where it may start none now.
-func (s *Store) Claim(ctx context.Context, typ, worker string, lease time.Duration, grace Grace) (*Job, error) {
+// Claim takes the job of a type that this worker may start first, one whose worker has fallen silent included; nil where it may start none now.
+func (s *Store) Claim(ctx context.Context, typ string, w Worker) (*Job, error) {
 	j, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (*Job, error) {
-		due, err := s.firstDue(tx, typ, grace)
-		if due == nil || err != nil || due.At.After(time.Now()) {
-			return nil, err
+		for {
+			due, err := s.firstDue(tx, typ, w)
+			if due == nil || err != nil || due.At.After(time.Now()) {
+				return nil, err
+			}
+			j, err := s.readJob(tx, typ, due.ID)
+			if err != nil {
+				return nil, err
+			}
+			if j == nil || !due.concerns(j) {
+				tx.Clear(due.key) // left behind by an earlier version of Divan, which does not know of these keys
+				continue
+			}
+			// The worker that the job is taken from must not renew meanwhile.
+			tx.AddReadConflict(kv.KeyRange{Begin: due.key, End: append(due.key[:len(due.key):len(due.key)], 0)})
+			version, err := tx.ReadVersion().Wait()
+			if err != nil {
+				return nil, err
+			}
+			tx.Clear(due.key)
+			// Read versions never go back, so the token also grows past that of a removed job of the same name.
+			j.State, j.Worker, j.Again, j.Progress, j.Token = JobRunning, w.Name, false, nil, max(j.Token+1, version)
+			j.At, j.Due = 0, s.wall()
+			s.writeBeat(tx, j, beat{Token: j.Token, Count: 1, Lease: w.Lease, Worker: w.Name, Life: w.Life})
+			s.writeJob(tx, j)
+			return j, nil
 		}
-		j, err := s.readJob(tx, typ, due.ID)
-		if err != nil {
-			return nil, err
-		}
-		if j == nil || j.State == JobFinished {
-			return nil, fmt.Errorf("job %s %q is queued but has no record", typ, due.ID)
-		}
-		version, err := tx.ReadVersion().Wait()
-		if err != nil {
-			return nil, err
-		}
-		tx.Clear(s.jobDueKey(j))
-		j.State, j.Worker, j.Again, j.Progress = JobRunning, worker, false, nil
-		// Read versions never go back, so the token also grows past that of a removed job of the same name.
-		j.Token = max(j.Token+1, version)
-		j.Due = time.Now().Add(lease)
-		tx.Set(s.jobDueKey(j), nil)
-		s.writeJob(tx, j)
-		return j, nil
 	})
 	return j, err
 }
 
-// firstDue is read at snapshot isolation: two workers that see the same job conflict on its record, and others do not. nil where none waits.
-func (s *Store) firstDue(tx kv.Transaction, typ string, grace Grace) (first *DueJob, err error) {
-	prefix := s.jobKey(typ, jobDue)
-	begin, end := tuple.Range(prefix)
-	o := kv.RangeOptions{Mode: kv.ModeIterator}
-	if grace == nil {
-		o = kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}
-	}
-	it := tx.Snapshot().GetRange(kv.KeyRange{Begin: begin, End: end}, o)
-	defer it.Close()
-	for it.Next() {
-		j, err := parseDue(it.KeyValue().Key[len(prefix):])
+// Renew says that the worker is at work, and stores progress (nil leaves it): one small write where there is none. Conflict where another worker has taken the
+// job over: stop at once.
+func (s *Store) Renew(ctx context.Context, j *Job, progress []byte) error {
+	// Without a transaction id: another count too many does no harm.
+	_, c, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		b, err := s.readBeat(tx, j)
 		if err != nil {
-			return nil, fmt.Errorf("queue of %s jobs: %w", typ, err)
+			return struct{}{}, err
 		}
-		if first != nil && !j.At.Before(first.At) {
-			return first, nil // and so are all behind it
+		if b == nil || b.Token != j.Token {
+			return struct{}{}, jobLost(j)
 		}
-		if grace != nil {
-			j.At = j.At.Add(grace(j.ID))
+		b.Count++
+		s.writeBeat(tx, j, *b)
+		if progress == nil {
+			return struct{}{}, nil
 		}
-		if first == nil || j.At.Before(first.At) {
-			first = j
+		now, err := s.readJob(tx, j.Type, j.ID)
+		if err != nil {
+			return struct{}{}, err
 		}
-	}
-	return first, it.Err()
-}
-
-func parseDue(key []byte) (*DueJob, error) {
-	millis, rest, err := tuple.TakeInt(key)
-	if err != nil {
-		return nil, err
-	}
-	id, _, err := tuple.TakeString(rest)
-	return &DueJob{ID: id, At: time.UnixMilli(millis)}, err
-}
-
-// Renew extends the lease and stores progress (nil leaves it). Conflict where another worker has taken the job over: stop at once.
-func (s *Store) Renew(ctx context.Context, j *Job, lease time.Duration, progress []byte) error {
-	return s.updateHeld(ctx, j, func(tx kv.Transaction, now *Job) {
-		tx.Clear(s.jobDueKey(now))
-		now.Due = time.Now().Add(lease)
-		tx.Set(s.jobDueKey(now), nil)
-		if progress != nil {
-			now.Progress = progress
+		if now == nil || now.State != JobRunning || now.Token != j.Token {
+			return struct{}{}, jobLost(j)
 		}
+		now.Progress = progress
+		s.writeJob(tx, now)
+		return struct{}{}, nil
 	})
+	s.clock.saw(c.Version)
+	if err == nil && progress != nil {
+		j.Progress = progress
+	}
+	return err
+}
+
+func jobLost(j *Job) error {
+	return errf(Conflict, "job_lost", "job %s %q is no longer held", j.Type, j.ID)
 }
 
 // Finish ends a run, with its error or nil. A failed job waits again, for a pause that doubles with each failure; one that was enqueued while
 // it ran waits again at once. Conflict where another worker has taken the job over.
 func (s *Store) Finish(ctx context.Context, j *Job, runErr error) error {
-	return s.updateHeld(ctx, j, func(tx kv.Transaction, now *Job) {
-		tx.Clear(s.jobDueKey(now))
-		now.State, now.Worker, now.Error = JobFinished, "", ""
-		if runErr == nil {
-			now.Failures = 0
-		} else {
-			now.Failures++
-			now.Error = runErr.Error()
-		}
+	return s.updateHeld(ctx, j, func(tx kv.Transaction, now *Job, version int64) {
+		again := now.Again
+		now.State, now.Worker, now.Error, now.Again = JobFinished, "", "", false
 		switch {
 		case runErr != nil:
-			now.State = JobPending
-			now.Due = time.Now().Add(min(firstJobPause<<min(now.Failures-1, 16), maxJobPause))
-		case now.Again:
-			now.State, now.Due = JobPending, time.Now()
+			now.Failures++
+			now.Error = runErr.Error()
+			s.queueJob(tx, now, version, min(firstJobPause<<min(now.Failures-1, 16), maxJobPause))
+			return
+		case again:
+			s.queueJob(tx, now, version, 0)
 		}
-		now.Again = false
-		if now.State == JobPending {
-			tx.Set(s.jobDueKey(now), nil)
-			tx.SetVersionstampedValue(s.jobKey(now.Type, jobWake), make([]byte, len(kv.Versionstamp{})), 0)
-		}
+		now.Failures = 0
 	})
 }
 
-// updateHeld changes the record of a job that the caller holds, and brings j up to it.
-func (s *Store) updateHeld(ctx context.Context, j *Job, change func(tx kv.Transaction, now *Job)) error {
+// GiveBack ends a run that has not come to its end, for another worker to begin at once, without grace. Conflict where one has taken the job over already.
+func (s *Store) GiveBack(ctx context.Context, j *Job) error {
+	return s.updateHeld(ctx, j, func(tx kv.Transaction, now *Job, version int64) { s.queueJob(tx, now, version, -pastGrace) })
+}
+
+// pastGrace is longer than any worker's grace.
+const pastGrace = 10 * time.Second
+
+// updateHeld ends the run of a job that the caller holds, and brings j up to it.
+func (s *Store) updateHeld(ctx context.Context, j *Job, change func(tx kv.Transaction, now *Job, version int64)) error {
 	now, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (*Job, error) {
 		now, err := s.readJob(tx, j.Type, j.ID)
 		if err != nil {
 			return nil, err
 		}
 		if now == nil || now.State != JobRunning || now.Token != j.Token {
-			return nil, errf(Conflict, "job_lost", "job %s %q is no longer held", j.Type, j.ID)
+			return nil, jobLost(j)
 		}
-		change(tx, now)
+		version, err := tx.ReadVersion().Wait()
+		if err != nil {
+			return nil, err
+		}
+		tx.Clear(s.jobBeatKey(now))
+		change(tx, now, version)
 		s.writeJob(tx, now)
 		return now, nil
 	})
@@ -240,29 +263,24 @@ func (s *Store) RemoveJob(ctx context.Context, typ, id string) error {
 			return struct{}{}, err
 		}
 		tx.MakesRoom()
-		tx.Clear(s.jobDueKey(j))
+		tx.Clear(s.jobQueueKey(j))
+		tx.Clear(s.jobBeatKey(j))
 		tx.Clear(s.jobRecordKey(typ, id))
 		return struct{}{}, nil
 	})
 	return err
 }
 
-// DueJob is the job of a type that a worker may start first, now or later.
-type DueJob struct {
-	ID string
-	At time.Time // with the worker's grace
-}
-
-// WatchJobs becomes ready when a job of the type is enqueued or waits again. next is the job that a worker with this grace may start first, nil where none waits:
-// claim before waiting, and again at its time.
-func (s *Store) WatchJobs(ctx context.Context, typ string, grace Grace) (w kv.Watch, next *DueJob, err error) {
+// WatchJobs becomes ready when a job of the type is enqueued or waits again. next is the job that this worker may start first, or should look at again, nil where
+// there is none: claim or look again at its time.
+func (s *Store) WatchJobs(ctx context.Context, typ string, worker Worker) (w kv.Watch, next *DueJob, err error) {
 	_, _, err = storeTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
 		if w != nil {
 			w.Cancel() // of an attempt that has to be repeated
 		}
 		w = tx.Watch(s.jobKey(typ, jobWake))
 		var err error
-		next, err = s.firstDue(tx, typ, grace)
+		next, err = s.firstDue(tx, typ, worker)
 		return struct{}{}, err
 	})
 	if err != nil && w != nil {
@@ -286,105 +304,4 @@ func (s *Store) Job(ctx context.Context, typ, id string) (j *Job, w kv.Watch, er
 		w = nil
 	}
 	return j, w, err
-}
-
-// Jobs streams all jobs, by type and id. Where the engine holds no long snapshot it is stitched from several transactions.
-func (s *Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
-	return func(yield func(Job, error) bool) {
-		section := s.section(keyspace.Jobs)
-		rest := prefixRange(section)
-		for {
-			last, done, err := s.jobsFrom(ctx, len(section), rest, yield)
-			if done || err == nil {
-				return
-			}
-			if !kv.Retryable(err) {
-				yield(Job{}, err)
-				return
-			}
-			if last != nil {
-				rest.Begin = append(last, 0)
-			}
-			select {
-			case <-ctx.Done():
-				yield(Job{}, ctx.Err())
-				return
-			case <-time.After(time.Millisecond):
-			}
-		}
-	}
-}
-
-// jobsFrom yields records in one transaction. last is the last key that it passed; done says that the caller wants no more.
-func (s *Store) jobsFrom(ctx context.Context, prefix int, r kv.KeyRange, yield func(Job, error) bool) (last []byte, done bool, err error) {
-	tx := s.engine.Begin(ctx)
-	defer tx.Cancel()
-	tx.CausalReadRisky() // a list for people, who read it seconds later
-	it := tx.GetRange(r, kv.RangeOptions{})
-	defer it.Close()
-	for it.Next() {
-		row := it.KeyValue()
-		last = append(last[:0], row.Key...)
-		rest, err := tuple.Skip(row.Key[prefix:])
-		if err != nil {
-			return last, false, corrupt("job", err)
-		}
-		if part, _, err := tuple.TakeInt(rest); err != nil || part != jobRecord {
-			continue
-		}
-		var j Job
-		if err := json.Unmarshal(row.Value, &j); err != nil {
-			return last, false, corrupt("job", err)
-		}
-		if !yield(j, nil) {
-			return last, true, nil
-		}
-	}
-	return last, false, it.Err()
-}
-
-// storeTransact is transact for what belongs to no database.
-func storeTransact[T any](ctx context.Context, s *Store, fn func(tx kv.Transaction) (T, error)) (T, kv.Committed, error) {
-	id := s.ids.next()
-	r, c, err := kv.Transact(ctx, s.engine, kv.TransactOptions{TransactionID: id}, fn)
-	if c.Version >= 0 || err != nil && (kv.MaybeCommitted(err) || ctx.Err() != nil) {
-		s.ids.done(id)
-	}
-	return r, c, err
-}
-
-func (s *Store) readJob(tx kv.Reader, typ, id string) (*Job, error) {
-	value, err := tx.Get(s.jobRecordKey(typ, id)).Wait()
-	if value == nil || err != nil {
-		return nil, err
-	}
-	j := new(Job)
-	if err := json.Unmarshal(value, j); err != nil {
-		return nil, fmt.Errorf("job %s %q: %w", typ, id, err)
-	}
-	return j, nil
-}
-
-// writeJob writes the record of a job, which is small and may be of one that makes room.
-func (s *Store) writeJob(tx kv.Transaction, j *Job) {
-	tx.MakesRoom()
-	j.Updated = time.Now().UTC()
-	j.Due = time.UnixMilli(j.Due.UnixMilli()).UTC() // as the queue has it
-	value, err := json.Marshal(j)
-	if err != nil {
-		panic(err) // raw messages that are no JSON: the caller's mistake
-	}
-	tx.Set(s.jobRecordKey(j.Type, j.ID), value)
-}
-
-func (s *Store) jobKey(typ string, part int64) []byte {
-	return tuple.AppendInt(tuple.AppendString(s.section(keyspace.Jobs), typ), part)
-}
-
-func (s *Store) jobRecordKey(typ, id string) []byte {
-	return tuple.AppendString(s.jobKey(typ, jobRecord), id)
-}
-
-func (s *Store) jobDueKey(j *Job) []byte {
-	return tuple.AppendString(tuple.AppendInt(s.jobKey(j.Type, jobDue), j.Due.UnixMilli()), j.ID)
 }

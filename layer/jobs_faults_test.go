@@ -22,7 +22,7 @@ func TestStore_Jobs_faults(t *testing.T) {
 	for w := range 4 {
 		workers.Go(func() {
 			for {
-				j, err := s.Claim(t.Context(), "t", fmt.Sprint("w", w), time.Minute, nil)
+				j, err := s.Claim(t.Context(), "t", layer.Worker{Name: fmt.Sprint("w", w), Lease: time.Minute})
 				if err != nil {
 					t.Error(err)
 					return
@@ -33,7 +33,7 @@ func TestStore_Jobs_faults(t *testing.T) {
 				if other, twice := claimed.LoadOrStore(j.ID, w); twice {
 					t.Errorf("job %s was claimed by %d and by %v", j.ID, w, other)
 				}
-				if err := s.Renew(t.Context(), j, time.Minute, []byte(`{"half":true}`)); err != nil {
+				if err := s.Renew(t.Context(), j, []byte(`{"half":true}`)); err != nil {
 					t.Errorf("renew %s: %v", j.ID, err)
 				}
 				if err := s.Finish(t.Context(), j, nil); err != nil {
@@ -60,12 +60,12 @@ func TestStore_EnqueueAt(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	at := func(in time.Duration) {
 		t.Helper()
-		if err := s.EnqueueAt(t.Context(), "t", "a", nil, time.Now().Add(in)); err != nil {
+		if err := s.EnqueueAfter(t.Context(), "t", "a", nil, in); err != nil {
 			t.Fatal(err)
 		}
 	}
 	at(time.Hour)
-	w, next, err := s.WatchJobs(t.Context(), "t", nil)
+	w, next, err := s.WatchJobs(t.Context(), "t", layer.Worker{})
 	if err != nil || next == nil || time.Until(next.At) < 50*time.Minute {
 		t.Fatalf("next %+v, %v", next, err)
 	}
@@ -73,7 +73,7 @@ func TestStore_EnqueueAt(t *testing.T) {
 		t.Errorf("claimed %+v before its time", j)
 	}
 	at(2 * time.Hour)
-	if _, next, err = s.WatchJobs(t.Context(), "t", nil); err != nil || time.Until(next.At) > 70*time.Minute {
+	if _, next, err = s.WatchJobs(t.Context(), "t", layer.Worker{}); err != nil || time.Until(next.At) > 70*time.Minute {
 		t.Errorf("put off: %+v, %v", next, err)
 	}
 	at(0)

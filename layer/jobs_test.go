@@ -12,7 +12,7 @@ import (
 
 func claim(tb testing.TB, s *layer.Store, lease time.Duration) *layer.Job {
 	tb.Helper()
-	j, err := s.Claim(tb.Context(), "t", "worker", lease, nil)
+	j, err := s.Claim(tb.Context(), "t", layer.Worker{Name: "worker", Life: "1", Lease: lease})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestStore_Jobs(t *testing.T) {
 	if j := claim(t, s, time.Minute); j != nil {
 		t.Fatalf("a third job: %+v", j)
 	}
-	if err := s.Renew(t.Context(), a, time.Minute, []byte(`{"done":1}`)); err != nil || string(a.Progress) != `{"done":1}` {
+	if err := s.Renew(t.Context(), a, []byte(`{"done":1}`)); err != nil || string(a.Progress) != `{"done":1}` {
 		t.Fatalf("renewed: %+v, %v", a, err)
 	}
 	enqueue(t, s, "a") // while it runs: it runs again afterwards
@@ -87,18 +87,12 @@ func TestStore_Claim_afterLease(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	enqueue(t, s, "a")
 	dead := claim(t, s, time.Millisecond)
-	w, next, err := s.WatchJobs(t.Context(), "t", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Cancel()
-	time.Sleep(time.Until(next.At) + time.Millisecond)
-	heir := claim(t, s, time.Minute)
+	heir := takeOver(t, s, layer.Worker{Name: "worker", Life: "1", Lease: time.Minute})
 	if heir == nil || heir.ID != "a" || heir.Token <= dead.Token {
 		t.Fatalf("claimed %+v after %+v", heir, dead)
 	}
 	for name, err := range map[string]error{
-		"renew":  s.Renew(t.Context(), dead, time.Minute, nil),
+		"renew":  s.Renew(t.Context(), dead, nil),
 		"finish": s.Finish(t.Context(), dead, nil),
 	} {
 		if layer.KindOf(err) != layer.Conflict {
@@ -120,13 +114,13 @@ func TestStore_Claim_grace(t *testing.T) {
 	for _, id := range []string{"other-1", "mine", "other-2"} {
 		enqueue(t, s, id)
 	}
-	leaves := func(grace time.Duration) layer.Grace {
-		return func(id string) time.Duration {
+	leaves := func(grace time.Duration) layer.Worker {
+		return layer.Worker{Name: "w", Lease: 24 * time.Hour, Grace: func(id string) time.Duration {
 			if id == "mine" {
 				return 0
 			}
 			return grace
-		}
+		}}
 	}
 	for _, c := range []struct {
 		grace time.Duration
@@ -147,7 +141,7 @@ func TestStore_Claim_grace(t *testing.T) {
 		if in := time.Until(next.At); next.ID != c.next || in > c.in || in < c.in-time.Minute*2 {
 			t.Errorf("next is %+v, in %v; want %s in %v", next, in, c.next, c.in)
 		}
-		j, err := s.Claim(t.Context(), "t", "w", 24*time.Hour, leaves(c.grace))
+		j, err := s.Claim(t.Context(), "t", leaves(c.grace))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +168,7 @@ func TestStore_Claim_once(t *testing.T) {
 	for range 8 {
 		workers.Go(func() {
 			for {
-				j, err := s.Claim(t.Context(), "t", "w", time.Minute, nil)
+				j, err := s.Claim(t.Context(), "t", layer.Worker{Name: "w", Lease: time.Minute})
 				if err != nil {
 					t.Error(err)
 				}

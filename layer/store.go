@@ -66,6 +66,9 @@ type Store struct {
 	engine kv.Engine
 	o      Options
 	ids    *transactionIDs
+	clock  storeClock
+	beats  beats
+	wall   func() time.Time // what people are shown, and nothing is decided by
 	// What was compiled of design documents: map functions by signature, reduce functions by source.
 	maps    compiled[*script.Maps]
 	reduces compiled[*script.Reduce]
@@ -86,9 +89,9 @@ type Store struct {
 
 // Open prepares an engine for use: writes the format version into an empty store, brings an older one up to it, refuses a newer one, starts the sweep of transaction ids.
 func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
-	s := &Store{engine: e, o: o.withDefaults()}
+	s := &Store{engine: e, o: o.withDefaults(), wall: wallClock}
 	s.mu.cores = map[string]*core{}
-	s.ids = newTransactionIDs(s.section(keyspace.Transactions))
+	s.ids = newTransactionIDs(s.section(keyspace.Transactions), &s.clock)
 	if err := s.checkFormat(ctx); err != nil {
 		return nil, err
 	}
@@ -105,6 +108,11 @@ func (s *Store) checkFormat(ctx context.Context) error {
 		if err != nil {
 			return struct{}{}, err
 		}
+		at, err := tx.ReadVersion().Wait()
+		if err != nil {
+			return struct{}{}, err
+		}
+		s.clock.saw(at)
 		if value == nil {
 			tx.Set(key, tuple.AppendInt(nil, keyspace.FormatVersion))
 			return struct{}{}, s.readInstallation(tx)
@@ -127,6 +135,9 @@ func (s *Store) checkFormat(ctx context.Context) error {
 	return err
 }
 
+// firstSweep is how long after the start that is.
+const firstSweep = 10 * time.Minute
+
 // Close stops the Store's background work and waits for it. Transaction ids of finished writes are cleared on the way.
 func (s *Store) Close() error {
 	s.stop()
@@ -145,18 +156,19 @@ func (s *Store) Reach(ctx context.Context) error {
 	return err
 }
 
-// keepHouse clears transaction ids once a second, and once an hour what dead nodes left behind.
+// keepHouse clears transaction ids once a second, and once an hour what dead nodes left behind: for the first time some minutes after the start, when nobody waits
+// any more for the result of a commit from before it.
 func (s *Store) keepHouse(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var swept time.Time
+	swept := time.Now().Add(firstSweep - time.Hour)
 	for {
 		if err := s.ids.clear(ctx, s.engine); err != nil && ctx.Err() == nil {
 			s.o.Logger.Warn("transaction ids not cleared", "error", err)
 		}
 		if time.Since(swept) > time.Hour {
 			swept = time.Now()
-			if err := s.sweep(ctx, swept); err != nil && ctx.Err() == nil {
+			if err := s.sweep(ctx, s.hours()); err != nil && ctx.Err() == nil {
 				s.o.Logger.Warn("sweep not finished", "error", err)
 			}
 		}
@@ -171,7 +183,7 @@ func (s *Store) keepHouse(ctx context.Context) {
 }
 
 // sweep removes what no one will come back for: transaction ids and uploads of more than an hour ago.
-func (s *Store) sweep(ctx context.Context, now time.Time) error {
+func (s *Store) sweep(ctx context.Context, now hours) error {
 	if err := s.ids.sweep(ctx, s.engine, now); err != nil {
 		return err
 	}
@@ -251,4 +263,15 @@ func counterValue(b []byte) int64 {
 		return 0
 	}
 	return int64(binary.LittleEndian.Uint64(b))
+}
+
+// storeTransact is transact for what belongs to no database.
+func storeTransact[T any](ctx context.Context, s *Store, fn func(tx kv.Transaction) (T, error)) (T, kv.Committed, error) {
+	id := s.ids.next()
+	r, c, err := kv.Transact(ctx, s.engine, kv.TransactOptions{TransactionID: id}, fn)
+	s.clock.saw(c.Version)
+	if c.Version >= 0 || err != nil && (kv.MaybeCommitted(err) || ctx.Err() != nil) {
+		s.ids.done(id)
+	}
+	return r, c, err
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"sync"
-	"time"
 
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
@@ -15,6 +14,7 @@ import (
 // up any more: a transaction's id is of use only until Transact has returned.
 type transactionIDs struct {
 	prefix []byte
+	clock  *storeClock
 	full   chan struct{} // a value asks for clearing before the next tick; capacity 1, never closed
 
 	mu struct {
@@ -26,12 +26,12 @@ type transactionIDs struct {
 const (
 	// clearBatch is how many ids one transaction clears.
 	clearBatch = 5000
-	// idHours is how many hours the id of a node that died is kept: longer than any request lives.
+	// idHours is how many full hours the id of a node that died is kept: longer than any request lives.
 	idHours = 2
 )
 
-func newTransactionIDs(prefix []byte) *transactionIDs {
-	return &transactionIDs{prefix: prefix, full: make(chan struct{}, 1)}
+func newTransactionIDs(prefix []byte, clock *storeClock) *transactionIDs {
+	return &transactionIDs{prefix: prefix, clock: clock, full: make(chan struct{}, 1)}
 }
 
 // next is a new id: (Transactions, hour, 16 random bytes).
@@ -40,15 +40,8 @@ func (x *transactionIDs) next() []byte {
 	binary.LittleEndian.PutUint64(raw[:], rand.Uint64())
 	binary.LittleEndian.PutUint64(raw[8:], rand.Uint64())
 	key := make([]byte, 0, len(x.prefix)+24)
-	return tuple.AppendUUID(x.hour(key, time.Now()), raw)
+	return tuple.AppendUUID(tuple.AppendInt(append(key, x.prefix...), x.clock.hour()), raw)
 }
-
-func (x *transactionIDs) hour(dst []byte, t time.Time) []byte {
-	return tuple.AppendInt(append(dst, x.prefix...), hourOf(t))
-}
-
-// hourOf is the hours since 1970.
-func hourOf(t time.Time) int64 { return t.Unix() / 3600 }
 
 // done says that no one will look id up any more.
 func (x *transactionIDs) done(id []byte) {
@@ -91,17 +84,21 @@ func (x *transactionIDs) clear(ctx context.Context, e kv.Engine) error {
 }
 
 // sweep clears the ids that nodes left behind when they died.
-func (x *transactionIDs) sweep(ctx context.Context, e kv.Engine, now time.Time) error {
-	old := kv.KeyRange{Begin: x.prefix, End: x.hour(nil, now.Add(-idHours*time.Hour))}
-	_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
-		tx.CausalReadRisky() // what is hours old is there, or not, at any version
-		rows := tx.Snapshot().GetRange(old, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
-		defer rows.Close()
-		if rows.Next() {
-			tx.MakesRoom()
-			tx.ClearRange(old)
+func (x *transactionIDs) sweep(ctx context.Context, e kv.Engine, now hours) error {
+	for _, old := range now.ranges(x.prefix, idHours) {
+		_, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+			tx.CausalReadRisky() // what is hours old is there, or not, at any version
+			rows := tx.Snapshot().GetRange(old, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+			defer rows.Close()
+			if rows.Next() {
+				tx.MakesRoom()
+				tx.ClearRange(old)
+			}
+			return struct{}{}, rows.Err()
+		})
+		if err != nil {
+			return err
 		}
-		return struct{}{}, rows.Err()
-	})
-	return err
+	}
+	return nil
 }

@@ -43,7 +43,7 @@ func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length
 	if length > limit {
 		return nil, errAttachmentSize(limit)
 	}
-	u := &Upload{ID: newAttachmentID(), DocID: docID, encoding: encoding, hour: hourOf(time.Now())}
+	u := &Upload{ID: newAttachmentID(), DocID: docID, encoding: encoding, hour: d.store.clock.hour()}
 	sum := md5.New()
 	count := newContentCounter(encoding, limit)
 	defer count.close()
@@ -179,29 +179,39 @@ func (t *txn) dropUpload(u *Upload) {
 }
 
 // sweepUploads removes uploads that no document took up.
-func (d *Database) sweepUploads(ctx context.Context, now time.Time) error {
+func (d *Database) sweepUploads(ctx context.Context, now hours) error {
 	const batch = 100
 	for {
-		n, err := read(ctx, d, func(t *txn) (int, error) {
+		n, err := read(ctx, d, func(t *txn) (n int, err error) {
 			prefix := t.keys.sub(nil, keyspace.Uploads)
-			r := prefixRange(prefix)
-			r.End = tuple.AppendInt(append([]byte(nil), prefix...), hourOf(now)-uploadHours)
-			rows := t.GetRange(r, kv.RangeOptions{Limit: batch, Mode: kv.ModeExact})
-			defer rows.Close()
-			n := 0
-			for ; rows.Next(); n++ {
-				u, err := parseUpload(rows.KeyValue().Key[len(prefix):])
-				if err != nil {
+			for _, r := range now.ranges(prefix, uploadHours) {
+				if err := t.dropUploads(r, len(prefix), batch, &n); err != nil {
 					return n, err
 				}
-				t.dropUpload(u)
 			}
-			return n, rows.Err()
+			return n, nil
 		})
 		if err != nil || n < batch {
 			return err
 		}
 	}
+}
+
+// dropUploads drops the uploads of some entries, limit at most together with those that n counts.
+func (t *txn) dropUploads(r kv.KeyRange, prefix, limit int, n *int) error {
+	if *n >= limit {
+		return nil
+	}
+	rows := t.GetRange(r, kv.RangeOptions{Limit: limit - *n, Mode: kv.ModeExact})
+	defer rows.Close()
+	for ; rows.Next(); *n++ {
+		u, err := parseUpload(rows.KeyValue().Key[prefix:])
+		if err != nil {
+			return err
+		}
+		t.dropUpload(u)
+	}
+	return rows.Err()
 }
 
 func parseUpload(key []byte) (*Upload, error) {

@@ -85,7 +85,7 @@ func (s *Store) settleIndexes(t *txn, database string) error {
 		k := newIndexKeys(views, &Design{Signature: signature})
 		t.createIndex(&k)
 		job := IndexJob{Database: database, Design: now[signature], Signature: signature}
-		if err := s.enqueue(t, IndexJobs, job.ID(), job.Encode(), time.Now()); err != nil {
+		if err := s.enqueue(t, IndexJobs, job.ID(), job.Encode(), 0); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
@@ -178,6 +179,19 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	return nil
 }
 
+// giveBackFirst is the last part to start and the first to stop. A store that does not answer must not take the time of the others.
+func (n *Node) giveBackFirst(context.Context) error {
+	n.started("jobs", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, giveBackWithin)
+		defer cancel()
+		n.actors.Drain(ctx)
+		return nil
+	})
+	return nil
+}
+
+const giveBackWithin = 300 * time.Millisecond
+
 // receive passes other members' messages to the actors; before there are any, they are as good as lost on the way.
 func (n *Node) receive(from string, message []byte) {
 	if s := n.running.Load(); s != nil {
@@ -190,6 +204,16 @@ type peers struct{ *cluster.Cluster }
 
 // Owner implements actors.Peers.
 func (p peers) Owner(kind, id string) string { return p.Cluster.Owner(kind, id).Name }
+
+// Left implements actors.Peers.
+func (p peers) Left(member string) bool {
+	for _, m := range p.Members() {
+		if m.Name == member {
+			return m.Status == cluster.Left
+		}
+	}
+	return false
+}
 
 // Company implements actors.Peers.
 func (p peers) Company() bool {

@@ -18,12 +18,12 @@ const (
 	// the last creation or deletion, to be watched.
 	Databases Section = 1
 	// DatabasePrefixes was the allocator of prefix numbers in format 1: (DatabasePrefixes) = next number, little-endian 64 bits.
-	// (DatabasePrefixes, number) = the hour since 1970 of the last step of an import into a database that has no name yet.
+	// (DatabasePrefixes, number) = the hour of the last step of an import into a database that has no name yet.
 	DatabasePrefixes Section = 2
 	// Data holds the databases: (Data, prefix number, Subspace, ...).
 	Data Section = 3
 	// Transactions holds transaction ids of writes whose commit may have to be looked up (C4):
-	// (Transactions, hour since 1970, id 16 bytes) = versionstamp. The hour only serves the sweep of what a dead node left.
+	// (Transactions, hour, id 16 bytes) = versionstamp. The hour, of the store's versions (layer/storeclock.go), only serves the sweep of what a dead node left.
 	Transactions Section = 4
 	// Jobs holds background jobs (V3): (Jobs, type, ...). See layer/jobs*.go.
 	Jobs Section = 5
@@ -73,7 +73,7 @@ const (
 	Local Subspace = 9
 	// Attachments holds attachment data: (Attachments, DocID, AttachmentID 16 bytes, chunk) = bytes.
 	Attachments Subspace = 10
-	// Uploads lists attachments whose document is not yet written: (Uploads, hour since 1970, DocID, AttachmentID).
+	// Uploads lists attachments whose document is not yet written: (Uploads, hour, DocID, AttachmentID).
 	Uploads Subspace = 11
 	// Counters are little-endian 64-bit integers changed by atomic add: (Counters, name). In a partitioned database those of documents
 	// and bodies are kept for each partition too: (Counters, name, partition).

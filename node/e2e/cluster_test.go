@@ -38,6 +38,7 @@ type clusterOf struct {
 
 	binary  string         // of all nodes
 	storage map[int]string // in place of what a node has there otherwise
+	more    map[int]string // settings of a node, as YAML
 }
 
 func startCluster(t *testing.T, n int) *clusterOf {
@@ -79,7 +80,7 @@ func (c *clusterOf) start(i int) {
 	}
 	text := fmt.Sprintf("name: node%d\nstorage: %s\nhttp: {listen: '%s'}\nsql: {listen: '%s'}\ncluster: {gossip: '%s', join: [%s]}\n",
 		i, storage, ports["http"], ports["sql"], ports["gossip"], join)
-	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte(text+c.more[i]), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
 	c.nodes[i] = launchBinary(c.t, c.binary, nil, dir)

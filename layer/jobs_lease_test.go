@@ -1,0 +1,272 @@
+package layer_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// takeOver looks at the queue as a worker does, until it has the job that is there.
+func takeOver(tb testing.TB, s *layer.Store, worker layer.Worker) *layer.Job {
+	tb.Helper()
+	for {
+		w, next, err := s.WatchJobs(tb.Context(), "t", worker)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		w.Cancel()
+		if next == nil {
+			tb.Fatal("there is no job")
+		}
+		select {
+		case <-tb.Context().Done():
+			tb.Fatal(tb.Context().Err())
+		case <-time.After(time.Until(next.At)):
+		}
+		j, err := s.Claim(tb.Context(), "t", worker)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if j != nil {
+			return j
+		}
+	}
+}
+
+// anotherStore is another node's, beside one of mustStore.
+func anotherStore(tb testing.TB, e kv.Engine) *layer.Store {
+	tb.Helper()
+	s, err := layer.Open(tb.Context(), e, layer.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// No clock of another node counts: not for a job that is enqueued, not for one whose worker died, not for one that failed.
+func TestStore_Jobs_clocksApart(t *testing.T) {
+	e := mustEngine(t)
+	slow, fast := mustStore(t, e, layer.Options{}), anotherStore(t, e)
+	layer.SetWall(slow, -time.Hour)
+	layer.SetWall(fast, time.Hour)
+	for name, nodes := range map[string][2]*layer.Store{"from fast to slow": {fast, slow}, "from slow to fast": {slow, fast}} {
+		t.Run(name, func(t *testing.T) {
+			from, to := nodes[0], nodes[1]
+			a, b := layer.Worker{Name: "a", Life: "1", Lease: 100 * time.Millisecond}, layer.Worker{Name: "b", Life: "1", Lease: time.Minute}
+			enqueue(t, from, name)
+			j, err := to.Claim(t.Context(), "t", b)
+			if err != nil || j == nil {
+				t.Fatalf("what is enqueued on one node is %+v on the other, %v", j, err)
+			}
+			if err := to.GiveBack(t.Context(), j); err != nil {
+				t.Fatal(err)
+			}
+			dead, err := from.Claim(t.Context(), "t", a)
+			if err != nil || dead == nil {
+				t.Fatalf("what is given back on one node is %+v on the other, %v", dead, err)
+			}
+			if heir := takeOver(t, to, b); heir.Token <= dead.Token || heir.Worker != "b" {
+				t.Errorf("taken over: %+v", heir)
+			}
+			if err := from.Renew(t.Context(), dead, nil); layer.KindOf(err) != layer.Conflict {
+				t.Errorf("the lost job is renewed: %v", err)
+			}
+			heir, _, err := to.Job(t.Context(), "t", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := to.Finish(t.Context(), heir, errInjectedJob); err != nil {
+				t.Fatal(err)
+			}
+			w, next, err := from.WatchJobs(t.Context(), "t", a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Cancel()
+			if in := time.Until(next.At); in > time.Second {
+				t.Errorf("a failed job is tried again in %v", in)
+			}
+			if err := from.RemoveJob(t.Context(), "t", name); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+var errInjectedJob = &layer.Error{Kind: layer.Unavailable, Reason: "injected"}
+
+// Grace counts from the moment when a job is enqueued, also where nothing has been written for long before.
+func TestStore_Claim_graceInAnIdleStore(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	enqueue(t, s, "first")
+	if err := s.Finish(t.Context(), claim(t, s, time.Minute), nil); err != nil {
+		t.Fatal(err)
+	}
+	const grace = 300 * time.Millisecond
+	time.Sleep(grace) // the store is idle
+	begun := time.Now()
+	enqueue(t, s, "second")
+	j := takeOver(t, s, layer.Worker{Name: "w", Lease: time.Minute, Grace: func(string) time.Duration { return grace }})
+	if took := time.Since(begun); j.ID != "second" || took < grace*2/3 {
+		t.Errorf("%s was claimed after %v", j.ID, took)
+	}
+}
+
+// A heartbeat that goes on keeps a job, whatever the time between looks; and one look after a long time is not enough to lose it.
+func TestStore_Claim_heartbeat(t *testing.T) {
+	e := mustEngine(t)
+	s, other := mustStore(t, e, layer.Options{}), anotherStore(t, e)
+	enqueue(t, s, "a")
+	j := claim(t, s, 10*time.Millisecond)
+	b := layer.Worker{Name: "b", Life: "1", Lease: time.Minute}
+	look := func() *layer.DueJob {
+		t.Helper()
+		w, next, err := other.WatchJobs(t.Context(), "t", b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Cancel()
+		return next
+	}
+	for i := range 20 {
+		if err := s.Renew(t.Context(), j, nil); err != nil {
+			t.Fatal(err)
+		}
+		if next := look(); !next.At.After(time.Now().Add(-10*time.Millisecond)) && i > 0 {
+			t.Errorf("a job with a heartbeat is due since %v", next.At)
+		}
+		time.Sleep(time.Duration(i) * time.Millisecond)
+	}
+	if taken, err := other.Claim(t.Context(), "t", b); taken != nil || err != nil {
+		t.Errorf("taken after one long pause between looks: %+v, %v", taken, err)
+	}
+	if heir := takeOver(t, other, b); heir.Token <= j.Token {
+		t.Errorf("taken over: %+v", heir)
+	}
+}
+
+// The jobs of a worker that is known to have ended, and of an earlier life of one's own, are taken long before their lease is over, but not while their heartbeats go on.
+func TestStore_Claim_gone(t *testing.T) {
+	for name, worker := range map[string]layer.Worker{
+		"it left the cluster":    {Name: "b", Life: "1", Lease: time.Minute, Gone: func(w string) bool { return w == "worker" }},
+		"it was an earlier life": {Name: "worker", Life: "2", Lease: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := mustStore(t, mustEngine(t), layer.Options{})
+			enqueue(t, s, "a")
+			const lease = 3 * time.Second
+			j := claim(t, s, lease)
+			for range 3 {
+				if err := s.Renew(t.Context(), j, nil); err != nil {
+					t.Fatal(err)
+				}
+				if taken, err := s.Claim(t.Context(), "t", worker); taken != nil || err != nil {
+					t.Fatalf("taken under a heartbeat: %+v, %v", taken, err)
+				}
+			}
+			var waited time.Duration
+			for {
+				w, next, err := s.WatchJobs(t.Context(), "t", worker)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.Cancel()
+				in := time.Until(next.At)
+				if in <= 0 {
+					break
+				}
+				waited += in
+				time.Sleep(in)
+			}
+			if waited > lease*2/3 {
+				t.Errorf("it was looked at for %v", waited)
+			}
+			if heir := takeOver(t, s, worker); heir.Token <= j.Token {
+				t.Errorf("taken over: %+v", heir)
+			}
+		})
+	}
+}
+
+// A job that is given back, or fails and waits, wakes those who wait for one; a heartbeat does not.
+func TestStore_GiveBack_wakes(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	enqueue(t, s, "a")
+	j := claim(t, s, time.Minute)
+	w, _, err := s.WatchJobs(t.Context(), "t", layer.Worker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Cancel()
+	for range 10 {
+		if err := s.Renew(t.Context(), j, []byte(`{}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-w.Done():
+		t.Error("a heartbeat wakes")
+	default:
+	}
+	if err := s.GiveBack(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	<-w.Done()
+	if err := s.GiveBack(t.Context(), j); layer.KindOf(err) != layer.Conflict {
+		t.Errorf("given back twice: %v", err)
+	}
+	if again := claim(t, s, time.Minute); again == nil || again.ID != "a" {
+		t.Errorf("claimed %+v", again)
+	}
+}
+
+// Jobs that a version before this one has left: one that waits and one that runs, due by a clock that is an hour ahead.
+func TestStore_Jobs_old(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes ten seconds")
+	}
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	ahead := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+	for _, j := range []layer.Job{
+		{Type: "t", ID: "waits", State: layer.JobPending, Data: []byte(`{}`), Due: ahead},
+		{Type: "t", ID: "runs", State: layer.JobRunning, Token: 7, Worker: "old", Due: ahead.Add(time.Second)},
+		{Type: "t", ID: "asked for", State: layer.JobPending, Due: ahead},
+		{Type: "t", ID: "done", State: layer.JobPending, Due: ahead},
+	} {
+		if err := layer.OldJob(t.Context(), s, j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.RemoveJob(t.Context(), "t", "done"); err != nil {
+		t.Fatal(err)
+	}
+	if j := claim(t, s, time.Minute); j != nil {
+		t.Fatalf("claimed at once: %+v", j)
+	}
+	enqueue(t, s, "asked for")
+	if j := claim(t, s, time.Minute); j == nil || j.ID != "asked for" {
+		t.Fatalf("claimed %+v", j)
+	}
+	begun := time.Now()
+	got := map[string]bool{}
+	for range 2 {
+		j := takeOver(t, s, layer.Worker{Name: "new", Life: "1", Lease: time.Hour})
+		got[j.ID] = true
+		if j.Token <= 7 {
+			t.Errorf("token %d", j.Token)
+		}
+		if err := s.Finish(t.Context(), j, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(begun); !got["waits"] || !got["runs"] || took < layer.OldLease/2 {
+		t.Errorf("taken over %v after %v", got, took)
+	}
+}

@@ -1,0 +1,84 @@
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Indexes are being built by a node whose clock is an hour wrong, which is killed, or asked to stop: others take its jobs at once.
+func TestJobs_GoOnElsewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	c := newCluster(t, 3)
+	c.binary = faultyBinary(t)
+	c.more = map[int]string{0: "views: {workers: 1}\n"} // so that jobs get to the others too
+	for i := range 3 {
+		c.start(i)
+	}
+	one := c.nodes[0].client()
+	one.ok("PUT", "/db", "")
+	var text strings.Builder
+	for j := range 3000 {
+		fmt.Fprintf(&text, `,{"_id":"doc-%06d","n":%d}`, j, j)
+	}
+	one.ok("POST", "/db/_bulk_docs", `{"docs":[`+text.String()[1:]+`]}`)
+	for n, ahead := range []string{"1h", "-1h"} {
+		if err := os.WriteFile(filepath.Join(c.dir, "1", "clock"), []byte(ahead), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+			c.jobsGoOn(n, sig, ahead)
+			c.start(1)
+		}
+	}
+}
+
+// jobsGoOn ends node 1 while it builds an index or more.
+func (c *clusterOf) jobsGoOn(n int, sig syscall.Signal, ahead string) {
+	t := c.t
+	c.allAlive()
+	one := c.nodes[0].client()
+	conn := connect(t, c.nodes[0], "db", "me")
+	held := func() (jobs int) {
+		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM divan.jobs WHERE state = 'running' AND worker = 'node1'`).Scan(&jobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return jobs
+	}
+	designs := map[string]string{} // by path, the revision
+	for working := false; !working; {
+		name := fmt.Sprintf("/db/_design/%d-%d-%d", n, sig, len(designs))
+		const slow = `{"views":{"v":{"map":"function (doc) { var x = '%s'.length; for (var i = 0; i < 200000; i++) x += i %% 7; emit(x, doc.n) }"}}}`
+		designs[name] = one.object("PUT", name, fmt.Sprintf(slow, name))["rev"].(string)
+		one.ok("GET", name+"/_view/v?update=lazy", "")
+		eventually(t, "a node works on the job", 60*time.Second, func() (begun bool) {
+			err := conn.QueryRow(t.Context(), `SELECT count(*) >= $1, count(worker = 'node1' OR NULL) > 0 FROM divan.jobs WHERE state = 'running' AND progress IS NOT NULL`,
+				len(designs)).Scan(&begun, &working)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return begun || working
+		})
+	}
+	began := time.Now()
+	if err := c.nodes[1].cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "other nodes take its jobs", 30*time.Second, func() bool { return held() == 0 })
+	t.Logf("%v after %v, with a clock wrong by %s", time.Since(began), sig, ahead)
+	c.nodes[1].wait(2 * stopTimeout)
+	for name, rev := range designs {
+		one.ok("DELETE", name+"?rev="+rev, "")
+	}
+	eventually(t, "the builds end with their design documents", time.Minute, func() (ended bool) {
+		err := conn.QueryRow(t.Context(), `SELECT count(*) = 0 FROM divan.jobs WHERE state = 'running'`).Scan(&ended)
+		return err == nil && ended
+	})
+}
