@@ -46,17 +46,24 @@ func (p *pendingEdit) apply(t *txn) error {
 
 // storeBody writes the edit's body and takes up its attachments.
 func (p *pendingEdit) storeBody(t *txn) error {
-	var replaced []attachmentOf
+	replaced, err := p.putBody(t)
+	if err != nil {
+		return err
+	}
+	return t.dropAttachments(replaced)
+}
+
+// putBody is storeBody but for the attachments of a body that it replaces.
+func (p *pendingEdit) putBody(t *txn) (replaced []attachmentOf, err error) {
 	if p.oldChunk != nil {
-		var err error
 		if replaced, err = t.dropBody(p.e.ID, p.bodyRev(), p.oldChunk); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	t.writeBody(p.e.ID, p.bodyRev(), p.stored)
 	t.countFor(p.e.ID, counterBodies, int64(len(p.stored)))
 	p.takeUploads(t)
-	return t.dropAttachments(replaced)
+	return replaced, nil
 }
 
 // bodyRev is the revision whose body the edit brings.

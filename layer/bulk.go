@@ -3,6 +3,10 @@ package layer
 import (
 	"context"
 	"errors"
+	"iter"
+	"slices"
+
+	"github.com/divandb/divan/layer/kv"
 )
 
 const (
@@ -39,31 +43,32 @@ func (d *Database) bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]Ed
 	if o.Atomic {
 		return results, d.bulkAtomic(ctx, edits, results, o)
 	}
-	for from := 0; from < len(edits); {
-		to := nextBatch(edits, from)
-		batch := edits[from:to]
+	for batch := range d.batches(edits, o) {
 		ps = ps[:0]
-		for i := range batch {
-			r := &results[from+i]
-			if r.Err = d.uploadLarge(ctx, &batch[i]); r.Err != nil {
-				continue
+		for _, i := range batch {
+			if results[i].Err = d.uploadLarge(ctx, &edits[i]); results[i].Err == nil {
+				ps = append(ps, pendingEdit{e: &edits[i]})
 			}
-			ps = append(ps, pendingEdit{e: &batch[i]})
 		}
 		if err := d.writeBatch(ctx, ps, o); err != nil {
 			return results, err
 		}
-		report(results[from:to], ps)
-		from = to
+		report(results, batch, ps)
 	}
 	return results, nil
 }
 
 // writeBatch writes edits in one transaction, or, where they are too much for one with what indexes get, in several.
 func (d *Database) writeBatch(ctx context.Context, ps []pendingEdit, o WriteOptions) error {
-	_, _, err := transact(ctx, d, func(t *txn) (struct{}, error) {
-		return struct{}{}, t.writeEdits(ps, o)
+	written, c, err := transact(ctx, d, func(t *txn) (func(kv.Committed), error) {
+		if d.isFamily(ps, o) {
+			return t.writeFamily(ps, o)
+		}
+		return nil, t.writeEdits(ps, o)
 	})
+	if err == nil && written != nil {
+		written(c)
+	}
 	switch n := len(ps); {
 	case err == nil || !errors.Is(err, errDivide) && !tooLarge(err):
 		return err
@@ -78,10 +83,10 @@ func (d *Database) writeBatch(ctx context.Context, ps []pendingEdit, o WriteOpti
 	}
 }
 
-// report copies what became of the edits that were tried.
-func report(results []EditResult, ps []pendingEdit) {
+// report copies what became of the edits that were tried, of those in a batch.
+func report(results []EditResult, batch []int, ps []pendingEdit) {
 	next := 0
-	for i := range results {
+	for _, i := range batch {
 		if results[i].Err != nil {
 			continue
 		}
@@ -93,21 +98,72 @@ func report(results []EditResult, ps []pendingEdit) {
 	}
 }
 
-// nextBatch is the end of the transaction that begins with edit from: before a limit is passed or a document comes up again.
-func nextBatch(edits []Edit, from int) int {
-	seen := make(map[string]struct{}, min(len(edits)-from, bulkEdits))
+// batches divides edits, by their places, into transactions: none passes a limit, and each has edits of different documents, or of one alone. Edits of one
+// document stay in order; those that may be written together come where the first of them is.
+func (d *Database) batches(edits []Edit, o WriteOptions) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		order, families := d.familiesTogether(edits, o)
+		for len(order) > 0 {
+			n := nextBatch(edits, order, families)
+			if !yield(order[:n]) {
+				return
+			}
+			order = order[n:]
+		}
+	}
+}
+
+// familiesTogether is the order in which edits are written, and the ids of documents of which there are several edits that may be written together.
+func (d *Database) familiesTogether(edits []Edit, o WriteOptions) (order []int, families map[string]bool) {
+	order = make([]int, len(edits))
+	of := make(map[string][]int, len(edits))
+	together := true
+	for i := range edits {
+		order[i] = i
+		of[edits[i].ID] = append(of[edits[i].ID], i)
+		together = together && !isDesign(edits[i].ID) // which what follows it may depend on
+	}
+	if !together {
+		return order, nil
+	}
+	families = map[string]bool{}
+	order = order[:0]
+	for i := range edits {
+		places := of[edits[i].ID]
+		if places[0] != i && families[edits[i].ID] {
+			continue
+		}
+		one := func(i int) bool { return inFamily(&edits[i], o) }
+		if places[0] == i && (len(places) > 1 || d.knowsTree(edits[i].ID, o)) && !slices.ContainsFunc(places, func(i int) bool { return !one(i) }) {
+			families[edits[i].ID] = true
+			order = append(order, places...)
+			continue
+		}
+		order = append(order, i)
+	}
+	return order, families
+}
+
+// nextBatch is how many of the edits in order go into the next transaction.
+func nextBatch(edits []Edit, order []int, families map[string]bool) int {
+	first := edits[order[0]].ID
+	seen := make(map[string]struct{}, min(len(order), bulkEdits))
 	size := 0
-	for i := from; i < len(edits); i++ {
+	for n, i := range order {
 		e := &edits[i]
-		n := e.size()
+		size += e.size()
 		_, twice := seen[e.ID]
-		if i > from && (i-from >= bulkEdits || size+n > bulkBytes || twice) {
-			return i
+		if families[first] {
+			twice = e.ID != first
+		} else if families[e.ID] && n > 0 {
+			twice = true
+		}
+		if n > 0 && (n >= bulkEdits || size > bulkBytes || twice) {
+			return n
 		}
 		seen[e.ID] = struct{}{}
-		size += n
 	}
-	return len(edits)
+	return len(order)
 }
 
 // size is what an edit adds to a transaction, roughly.
@@ -144,7 +200,11 @@ func (d *Database) bulkAtomic(ctx context.Context, edits []Edit, results []EditR
 		return err
 	}
 	aborted := err != nil
-	report(results, ps)
+	all := make([]int, len(edits))
+	for i := range all {
+		all[i] = i
+	}
+	report(results, all, ps)
 	for i := range results {
 		if aborted && results[i].Err == nil {
 			results[i] = EditResult{ID: results[i].ID, Err: errf(Conflict, "not_written", "another document of the same atomic write failed")}

@@ -65,8 +65,18 @@ func (t *txn) compact() (n int, err error) {
 		}
 		s.body = t.Get(t.close(t.keys.body(t.open(), s.id, s.rev, 0)))
 	}
+	type revision struct {
+		id  string
+		rev Rev
+	}
+	dropped := make(map[revision]bool, len(queue)) // one may be queued twice: stemming forgets revisions, which then come again
 	var candidates []attachmentOf
 	for i := range queue {
+		r := revision{queue[i].id, queue[i].rev}
+		if dropped[r] {
+			continue
+		}
+		dropped[r] = true
 		attachments, err := t.dropSuperseded(&queue[i])
 		if err != nil {
 			return 0, err

@@ -81,20 +81,18 @@ func (p *pendingEdit) compose(t *txn, o WriteOptions) error {
 		p.settled = len(pl.replaced) == 0 && len(pl.changed) == 0
 		return nil
 	}
-	var parent storedBody
 	if p.parent.first != nil {
 		var err error
-		if parent, p.hasParent, err = p.parent.wait(); err != nil {
+		if p.parentBody, p.hasParent, err = p.parent.wait(); err != nil {
 			return err
 		}
-		p.parentBody = parent
 	}
 	if err := p.composeAttachments(t, o); err != nil {
 		return err
 	}
 	p.body = p.e.Body
 	if p.body == nil {
-		if p.body = parent.body; p.body == nil {
+		if p.body = p.parentBody.body; p.body == nil {
 			p.body = []byte("{}")
 		}
 	}

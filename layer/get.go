@@ -2,6 +2,7 @@ package layer
 
 import (
 	"context"
+	"slices"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
@@ -87,13 +88,35 @@ type documentTree struct {
 // waitTree reads what getRange(revisions of id) has started.
 func waitTree(rows kv.RangeIterator, keys space, id string) (documentTree, error) {
 	leaves, err := readLeaves(rows, len(keys.doc(nil, keyspace.Revisions, id)), true, nil)
-	tree := documentTree{leaves: leaves, branches: make([]revtree.Branch, len(leaves))}
-	for i := range leaves {
-		if err == nil {
-			tree.branches[i], err = leaves[i].branch()
-		}
+	tree := documentTree{leaves: leaves}
+	if err == nil {
+		tree.branches, err = branchesOf(leaves)
 	}
 	return tree, err
+}
+
+// branchesOf are the branches of leaves. Those with the same history, as children of one revision, share it.
+func branchesOf(leaves []leafKV) ([]revtree.Branch, error) {
+	branches := make([]revtree.Branch, len(leaves))
+	var histories map[string][]string
+	if len(leaves) > fewBranches {
+		histories = map[string][]string{}
+	}
+	for i := range leaves {
+		l := &leaves[i]
+		if ids, ok := histories[string(l.ancestors)]; ok {
+			branches[i] = revtree.Branch{Rev: l.rev, Deleted: l.deleted, Ancestors: ids}
+			continue
+		}
+		var err error
+		if branches[i], err = l.branch(); err != nil {
+			return nil, err
+		}
+		if histories != nil {
+			histories[string(l.ancestors)] = slices.Clip(branches[i].Ancestors)
+		}
+	}
+	return branches, nil
 }
 
 // readTree starts reading all branches of a document.

@@ -232,7 +232,7 @@ func (doc *importedDoc) clear(t *txn, winner *leafKV) error {
 		t.Clear(t.keys.doc(nil, keyspace.Designs, doc.id))
 		t.countDocument(doc.id, winner.deleted, -1)
 	}
-	if err := t.purgeBodies(doc.id, nil); err != nil {
+	if err := t.purgeBodies(doc.id, nil, nil); err != nil {
 		return err
 	}
 	t.ClearRange(prefixRange(t.keys.doc(nil, keyspace.Attachments, doc.id))) // also such as no leaf has come for

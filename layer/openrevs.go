@@ -11,91 +11,145 @@ import (
 // OpenRevs reads several leaves: all of them, deleted ones too, when revs is nil. A revision in the history of a leaf is answered while its
 // body is stored; with o.Latest the leaves that descend from it are answered in its place.
 func (d *Database) OpenRevs(ctx context.Context, id string, revs []Rev, o GetOptions) ([]OpenRev, error) {
-	return read(ctx, d, func(t *txn) ([]OpenRev, error) {
-		if err := t.cfg.checkID(id); err != nil {
-			return nil, err
-		}
-		r := t.Snapshot()
-		tree, err := waitTree(readTree(r, t.keys, id), t.keys, id)
+	var answers []OpenRev
+	for a, err := range d.EachOpenRev(ctx, id, revs, o) {
 		if err != nil {
 			return nil, err
 		}
-		reads := openBodies(r, t.keys, id, &tree, revs, o)
-		answers := make([]OpenRev, len(reads))
-		for i := range reads {
-			body, found, err := reads[i].wait()
-			if err != nil {
-				return nil, err
+		answers = append(answers, a)
+	}
+	return answers, nil
+}
+
+// EachOpenRev is OpenRevs as a stream: no more than some bodies are held at once.
+func (d *Database) EachOpenRev(ctx context.Context, id string, revs []Rev, o GetOptions) iter.Seq2[OpenRev, error] {
+	return func(yield func(OpenRev, error) bool) {
+		s, err := d.openStream(ctx)
+		if err != nil {
+			yield(OpenRev{}, err)
+			return
+		}
+		defer s.close()
+		if err := s.cfg.checkID(id); err != nil {
+			yield(OpenRev{}, err)
+			return
+		}
+		var tree documentTree
+		for {
+			if tree, err = waitTree(readTree(s.r, s.keys, id), s.keys, id); err == nil {
+				break
 			}
-			if answers[i], err = tree.answer(r, t.keys, &reads[i], body, found, o); err != nil {
-				return nil, err
+			if err = s.renew(err); err != nil {
+				yield(OpenRev{}, err)
+				return
 			}
 		}
-		return answers, nil
-	})
+		const window = 256
+		for wanted := tree.open(revs, o); len(wanted) > 0; {
+			done, more, err := s.openRevs(&tree, id, wanted[:min(window, len(wanted))], o, yield)
+			wanted = wanted[done:]
+			if err != nil || s.old() {
+				err = s.renew(err)
+			}
+			if err != nil {
+				yield(OpenRev{}, err)
+				return
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// openRevs answers revisions until one fails or yield wants no more; done is how many were answered.
+func (s *stream) openRevs(tree *documentTree, id string, wanted []openLeaf, o GetOptions, yield func(OpenRev, error) bool) (done int, more bool, err error) {
+	reads := openBodies(s.r, s.keys, id, wanted)
+	for i := range reads {
+		a, err := tree.wait(s.r, s.keys, &reads[i], o)
+		if err != nil {
+			return i, true, err
+		}
+		if !yield(a, nil) {
+			return i + 1, false, nil
+		}
+	}
+	return len(reads), true, nil
+}
+
+// openLeaf is a revision to be answered, and its branch; -1: the document has no such revision.
+type openLeaf struct {
+	rev    Rev
+	branch int
 }
 
 // openRead is one revision of an OpenRevs on its way.
 type openRead struct {
 	bodyRead
-	branch int // -1: the document has no such revision
+	branch int
 }
 
-// openBodies starts reading the bodies that answer revs.
-func openBodies(r kv.Reader, keys space, id string, tree *documentTree, revs []Rev, o GetOptions) []openRead {
-	var reads []openRead
-	add := func(rev Rev, branch int) {
-		read := openRead{bodyRead{rev: rev, id: id}, branch}
-		if branch >= 0 {
-			read.bodyRead = readBody(r, keys, id, rev)
-		}
-		reads = append(reads, read)
-	}
+// open finds what answers revs.
+func (tree *documentTree) open(revs []Rev, o GetOptions) []openLeaf {
+	var leaves []openLeaf
 	if revs == nil {
 		for i := len(tree.leaves) - 1; i >= 0; i-- {
-			add(tree.leaves[i].rev, i)
+			leaves = append(leaves, openLeaf{tree.leaves[i].rev, i})
 		}
-		return reads
+		return leaves
 	}
 	done := map[Rev]bool{}
-	for _, rev := range revs {
-		if !o.Latest {
-			if !done[rev] {
-				done[rev] = true
-				add(rev, revtree.Find(tree.branches, rev))
-			}
-			continue
-		}
-		found := false
-		for i := len(tree.branches) - 1; i >= 0; i-- {
-			if b := &tree.branches[i]; b.Contains(rev) {
-				found = true
-				if !done[b.Rev] {
-					done[b.Rev] = true
-					add(b.Rev, i)
-				}
-			}
-		}
-		if !found && !done[rev] {
+	add := func(rev Rev, branch int) {
+		if !done[rev] {
 			done[rev] = true
+			leaves = append(leaves, openLeaf{rev, branch})
+		}
+	}
+	if !o.Latest {
+		found := revtree.FindAll(tree.branches, revs)
+		for _, rev := range revs {
+			branch, ok := found[rev]
+			if !ok {
+				branch = -1
+			}
+			add(rev, branch)
+		}
+		return leaves
+	}
+	containing := revtree.Containing(tree.branches, revs)
+	for _, rev := range revs {
+		within := containing[rev]
+		for k := len(within) - 1; k >= 0; k-- {
+			add(tree.branches[within[k]].Rev, within[k])
+		}
+		if len(within) == 0 {
 			add(rev, -1)
+		}
+	}
+	return leaves
+}
+
+// openBodies starts reading bodies.
+func openBodies(r kv.Reader, keys space, id string, wanted []openLeaf) []openRead {
+	reads := make([]openRead, len(wanted))
+	for i, l := range wanted {
+		reads[i] = openRead{bodyRead{rev: l.rev, id: id}, l.branch}
+		if l.branch >= 0 {
+			reads[i].bodyRead = readBody(r, keys, id, l.rev)
 		}
 	}
 	return reads
 }
 
-func (o *openRead) wait() (storedBody, bool, error) {
-	if o.branch < 0 {
-		return storedBody{}, false, nil
-	}
-	return o.bodyRead.wait()
-}
-
-// answer makes the answer of a body that was read.
-func (tree *documentTree) answer(r kv.Reader, keys space, read *openRead, body storedBody, found bool, o GetOptions) (OpenRev, error) {
+// wait makes the answer of a body when it has been read.
+func (tree *documentTree) wait(r kv.Reader, keys space, read *openRead, o GetOptions) (OpenRev, error) {
 	a := OpenRev{Rev: read.rev}
-	if !found {
+	if read.branch < 0 {
 		return a, nil
+	}
+	body, found, err := read.bodyRead.wait()
+	if err != nil || !found {
+		return a, err
 	}
 	a.Doc = body.document(read.id, read.rev)
 	return a, tree.fill(r, keys, a.Doc, read.branch, o)
@@ -112,9 +166,11 @@ func (d *Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) ite
 		}
 		defer s.close()
 		const window = 32
+		large := map[string]*documentTree{} // documents with many branches, as long as they are read at one version
 		for len(refs) > 0 {
 			part := refs[:min(window, len(refs))]
-			done, more, err := s.bulkGet(part, o, yield)
+			turn := s.turn
+			done, more, err := s.bulkGet(part, o, large, yield)
 			refs = refs[done:]
 			if err != nil {
 				err = s.renew(err)
@@ -132,44 +188,58 @@ func (d *Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) ite
 					return
 				}
 			}
+			if s.turn != turn || len(large) > 8 {
+				clear(large)
+			}
 		}
 	}
 }
 
 // bulkGet answers refs until one fails or yield wants no more; done is how many were answered.
-func (s *stream) bulkGet(refs []DocRef, o GetOptions, yield func(BulkGetRow, error) bool) (done int, more bool, err error) {
-	rows := make([]kv.RangeIterator, len(refs))
-	for i, ref := range refs {
-		rows[i] = readTree(s.r, s.keys, ref.ID)
+func (s *stream) bulkGet(refs []DocRef, o GetOptions, large map[string]*documentTree, yield func(BulkGetRow, error) bool) (done int, more bool, err error) {
+	rows := map[string]kv.RangeIterator{}
+	asked := map[string][]Rev{}
+	for _, ref := range refs {
+		if rows[ref.ID] == nil && large[ref.ID] == nil {
+			rows[ref.ID] = readTree(s.r, s.keys, ref.ID)
+		}
+		if !ref.Rev.IsZero() {
+			asked[ref.ID] = append(asked[ref.ID], ref.Rev)
+		}
 	}
 	defer func() {
 		for _, it := range rows {
 			it.Close()
 		}
 	}()
-	trees := make([]documentTree, len(refs))
+	trees := make(map[string]*askedTree, len(rows))
 	reads := make([][]openRead, len(refs))
 	for i, ref := range refs {
-		if trees[i], err = waitTree(rows[i], s.keys, ref.ID); err != nil {
-			return 0, true, err
+		tree := trees[ref.ID]
+		if tree == nil {
+			whole := large[ref.ID]
+			if whole == nil {
+				read, err := waitTree(rows[ref.ID], s.keys, ref.ID)
+				if err != nil {
+					return 0, true, err
+				}
+				if whole = &read; len(read.leaves) >= cachedBranches {
+					large[ref.ID] = whole
+				}
+			}
+			tree = whole.asked(asked[ref.ID], o)
+			trees[ref.ID] = tree
 		}
-		var revs []Rev
-		if !ref.Rev.IsZero() {
-			revs = []Rev{ref.Rev}
-		}
-		reads[i] = openBodies(s.r, s.keys, ref.ID, &trees[i], revs, o)
+		reads[i] = openBodies(s.r, s.keys, ref.ID, tree.open(ref, o))
 	}
 	for i, ref := range refs {
 		row := BulkGetRow{Ref: ref, Docs: make([]OpenRev, len(reads[i]))}
-		if len(trees[i].leaves) == 0 && ref.Rev.IsZero() {
+		tree := trees[ref.ID]
+		if len(tree.leaves) == 0 && ref.Rev.IsZero() {
 			row.Err = errMissing()
 		}
 		for j := range reads[i] {
-			body, found, err := reads[i][j].wait()
-			if err != nil {
-				return i, true, err
-			}
-			if row.Docs[j], err = trees[i].answer(s.r, s.keys, &reads[i][j], body, found, o); err != nil {
+			if row.Docs[j], err = tree.wait(s.r, s.keys, &reads[i][j], o); err != nil {
 				return i, true, err
 			}
 		}
@@ -179,4 +249,31 @@ func (s *stream) bulkGet(refs []DocRef, o GetOptions, yield func(BulkGetRow, err
 		}
 	}
 	return len(refs), true, nil
+}
+
+// askedTree is a document's branches with those that answer single revisions of it.
+type askedTree struct {
+	*documentTree
+	found map[Rev]int
+}
+
+func (tree *documentTree) asked(revs []Rev, o GetOptions) *askedTree {
+	asked := &askedTree{documentTree: tree}
+	if !o.Latest {
+		asked.found = revtree.FindAll(tree.branches, revs)
+	}
+	return asked
+}
+
+func (tree *askedTree) open(ref DocRef, o GetOptions) []openLeaf {
+	switch {
+	case ref.Rev.IsZero():
+		return tree.documentTree.open(nil, o)
+	case o.Latest:
+		return tree.documentTree.open([]Rev{ref.Rev}, o)
+	}
+	if branch, ok := tree.found[ref.Rev]; ok {
+		return []openLeaf{{ref.Rev, branch}}
+	}
+	return []openLeaf{{ref.Rev, -1}}
 }

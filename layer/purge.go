@@ -2,6 +2,7 @@ package layer
 
 import (
 	"context"
+	"slices"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
@@ -27,22 +28,26 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 		return nil, err
 	}
 	var purged []Rev
-	var kept []revtree.Branch
+	var kept, gone []revtree.Branch
 	var keptLeaves []leafKV
+	asked := make(map[Rev]bool, len(revs))
+	for _, r := range revs {
+		asked[r] = true
+	}
 	for i := range tree.leaves {
 		l := &tree.leaves[i]
-		if !contains(revs, l.rev) {
+		if !asked[l.rev] {
 			kept = append(kept, tree.branches[i])
 			keptLeaves = append(keptLeaves, *l)
 			continue
 		}
-		purged = append(purged, l.rev)
+		purged, gone = append(purged, l.rev), append(gone, tree.branches[i])
 		t.Clear(t.close(t.keys.revision(t.open(), id, l.deleted, l.rev)))
 	}
 	if len(purged) == 0 {
 		return nil, nil
 	}
-	if err := t.purgeBodies(id, kept); err != nil {
+	if err := t.purgeBodies(id, kept, gone); err != nil {
 		return nil, err
 	}
 	if err := t.mapKept(id, keptLeaves); err != nil {
@@ -61,22 +66,37 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 	return purged, t.index()
 }
 
-func contains(revs []Rev, r Rev) bool {
-	for _, x := range revs {
-		if x == r {
-			return true
-		}
+// purgeBodies removes all bodies but those of the branches that remain, also such as stemming has left for compaction, and then the attachments that nothing
+// refers to. Where no branch was stemmed, these are the bodies of what only branches that are gone had.
+func (t *txn) purgeBodies(id string, kept, gone []revtree.Branch) error {
+	var candidates []attachmentOf
+	drop := func(r Rev, first []byte) error {
+		list, err := t.dropBody(id, r, first)
+		candidates = append(candidates, list...)
+		return err
 	}
-	return false
+	var err error
+	if tree := treeOf(kept, t.cfg.revsLimit); len(kept) == 0 || tree.Partial() || slices.ContainsFunc(gone, isPartial) {
+		err = t.eachBody(id, func(r Rev, first []byte) error {
+			if tree.Known(r) {
+				return nil
+			}
+			return drop(r, first)
+		})
+	} else {
+		err = t.onlyIn(id, tree, gone, drop)
+	}
+	if err != nil {
+		return err
+	}
+	return t.dropAttachments(candidates)
 }
 
-// purgeBodies removes all bodies but those of the branches that remain, also such as stemming has left for compaction, and then the attachments
-// that nothing refers to.
-func (t *txn) purgeBodies(id string, kept []revtree.Branch) error {
+// eachBody calls f with the revision and the first chunk of every body of a document.
+func (t *txn) eachBody(id string, f func(r Rev, first []byte) error) error {
 	prefix := t.keys.doc(nil, keyspace.Documents, id)
 	rows := getRange(t, prefix, kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer rows.Close()
-	var candidates []attachmentOf
 	for rows.Next() {
 		row := rows.KeyValue()
 		r, chunk, err := takeRev(row.Key[len(prefix):])
@@ -87,19 +107,49 @@ func (t *txn) purgeBodies(id string, kept []revtree.Branch) error {
 		if err != nil {
 			return corrupt("body key", err)
 		}
-		if n > 0 || revtree.Find(kept, r) >= 0 {
+		if n > 0 {
 			continue
 		}
-		list, err := t.dropBody(id, r, row.Value)
-		if err != nil {
+		if err := f(r, row.Value); err != nil {
 			return err
 		}
-		candidates = append(candidates, list...)
 	}
-	if err := rows.Err(); err != nil {
-		return err
+	return rows.Err()
+}
+
+// isPartial reports whether a branch does not know its whole history: bodies of what it does not know may be left.
+func isPartial(b revtree.Branch) bool { return int64(len(b.Ancestors)) < b.Rev.Pos-1 }
+
+// onlyIn calls f with the stored bodies of revisions that branches have which are gone, and no branch of the tree.
+func (t *txn) onlyIn(id string, tree *revtree.Tree, gone []revtree.Branch, f func(r Rev, first []byte) error) error {
+	seen := map[Rev]bool{}
+	var revs []Rev
+	for _, b := range gone {
+		for _, r := range b.Path() {
+			if seen[r] || tree.Known(r) {
+				break // as is everything older of it
+			}
+			seen[r] = true
+			revs = append(revs, r)
+		}
 	}
-	return t.dropAttachments(candidates)
+	const window = 256
+	for part := range slices.Chunk(revs, window) {
+		reads := make([]kv.Future[[]byte], len(part))
+		for i, r := range part {
+			reads[i] = t.Get(t.close(t.keys.body(t.open(), id, r, 0)))
+		}
+		for i, r := range part {
+			first, err := reads[i].Wait()
+			if err == nil && first != nil {
+				err = f(r, first)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // purgeEntry removes the document from the feed and the lists, or moves it to where its remaining branches put it.

@@ -14,6 +14,13 @@ func (d *Database) Put(ctx context.Context, e Edit, o WriteOptions) (_ Rev, err 
 	if err := d.uploadLarge(ctx, &e); err != nil {
 		return Rev{}, err
 	}
+	if d.knowsTree(e.ID, o) && inFamily(&e, o) {
+		ps := []pendingEdit{{e: &e}}
+		if err := d.writeBatch(ctx, ps, o); err != nil {
+			return Rev{}, err
+		}
+		return ps[0].rev(), ps[0].err
+	}
 	var mapped []mappedEdit // by earlier attempts
 	var ps [1]pendingEdit
 	ps, _, err = transact(ctx, d, func(t *txn) ([1]pendingEdit, error) {

@@ -45,26 +45,9 @@ func (p *pendingEdit) merge(limit int) error {
 	if err != nil {
 		return err
 	}
-	branches := make([]revtree.Branch, len(p.leaves))
-	for i := range p.leaves {
-		if branches[i], err = p.leaves[i].branch(); err != nil {
-			return err
-		}
-	}
-	m := revtree.Merge(branches, edit, limit)
-	p.plan = plan{
-		branches: int64(len(m.Branches)),
-		hasAdded: m.Outcome == revtree.NewLeaf,
-		ancestor: m.Outcome == revtree.KnownAncestor,
-		parent:   nearestKnown(branches, p.e.Ancestors),
-	}
-	p.plan.old = p.plan.parent
-	if p.plan.hasAdded {
-		p.plan.leftover = slices.ContainsFunc(branches, func(b revtree.Branch) bool { return int64(len(b.Ancestors)) < b.Rev.Pos-1 })
-	}
-	if m.Outcome == revtree.KnownLeaf && !m.Changed() {
-		p.settled = true
-		return nil
+	branches, err := branchesOf(p.leaves)
+	if err != nil {
+		return err
 	}
 	if n := len(p.leaves); n > 0 {
 		p.plan.before = &p.leaves[n-1]
@@ -72,8 +55,71 @@ func (p *pendingEdit) merge(limit int) error {
 			return err
 		}
 	}
+	if len(branches) > fewBranches {
+		p.mergeMany(branches, edit, limit)
+		return nil
+	}
+	m := revtree.Merge(branches, edit, limit)
+	p.plan.branches = int64(len(m.Branches))
+	p.plan.hasAdded = m.Outcome == revtree.NewLeaf
+	p.plan.ancestor = m.Outcome == revtree.KnownAncestor
+	p.plan.parent = nearestKnown(branches, p.e.Ancestors)
+	p.plan.old = p.plan.parent
+	if p.plan.hasAdded {
+		p.plan.leftover = slices.ContainsFunc(branches, isPartial)
+	}
+	if p.settled = m.Outcome == revtree.KnownLeaf && !m.Changed(); p.settled {
+		return nil
+	}
 	p.mergePlan(&m)
 	return nil
+}
+
+// fewBranches is up to how many branches Merge costs less than to prepare them in a Tree.
+const fewBranches = 8
+
+// mergeMany is the rest of merge for a document with many branches.
+func (p *pendingEdit) mergeMany(branches []revtree.Branch, edit revtree.Branch, limit int) {
+	tree := treeOf(branches, limit)
+	p.plan.parent = knownParent(tree, p.e.Ancestors)
+	p.plan.old = p.plan.parent
+	partial := tree.Partial()
+	m := tree.Merge(edit)
+	p.plan.branches = int64(tree.Len())
+	p.plan.hasAdded = m.Outcome == revtree.NewLeaf
+	p.plan.ancestor = m.Outcome == revtree.KnownAncestor
+	p.plan.leftover = p.plan.hasAdded && partial
+	if p.settled = m.Outcome == revtree.KnownLeaf && len(m.Replaced) == 0 && len(m.Deepened) == 0; p.settled {
+		return
+	}
+	stored := make(map[Rev]*leafKV, len(p.leaves))
+	for i := range p.leaves {
+		stored[p.leaves[i].rev] = &p.leaves[i]
+	}
+	for _, b := range m.Replaced {
+		p.plan.replaced = append(p.plan.replaced, stored[b.Rev])
+		delete(stored, b.Rev)
+	}
+	for _, r := range m.Deepened {
+		stored[r].ancestors = encodeHistory(tree.Branch(r).Ancestors)
+		p.plan.changed = append(p.plan.changed, stored[r])
+	}
+	if p.plan.hasAdded {
+		p.plan.added = leafKV{rev: edit.Rev, deleted: edit.Deleted, ancestors: encodeHistory(tree.Branch(edit.Rev).Ancestors)}
+	}
+	for i := len(p.leaves) - 1; i >= 0 && p.plan.other == nil; i-- {
+		p.plan.other = stored[p.leaves[i].rev]
+	}
+}
+
+// knownParent is nearestKnown for a tree.
+func knownParent(tree *revtree.Tree, ancestors []Rev) Rev {
+	for _, r := range ancestors {
+		if tree.Known(r) {
+			return r
+		}
+	}
+	return Rev{}
 }
 
 // mergePlan turns the merge's result into KVs to write.

@@ -69,8 +69,9 @@ func (t *txn) revsDiff(asks []RevsDiffAsk) ([]RevsDiffRow, error) {
 		a := &answers[i]
 		a.ID = ask.ID
 		var newest int64
+		found := revtree.FindAll(tree.branches, ask.Revs)
 		for _, rev := range ask.Revs {
-			if revtree.Find(tree.branches, rev) < 0 {
+			if _, ok := found[rev]; !ok {
 				a.Missing = append(a.Missing, rev)
 				newest = max(newest, rev.Pos)
 			}

@@ -73,6 +73,7 @@ type Store struct {
 	maps    compiled[*script.Maps]
 	reduces compiled[*script.Reduce]
 
+	trees     treeCache
 	published publications
 	ranks     ranks
 	// installation is written by Open alone.

@@ -3,6 +3,7 @@ package api
 import (
 	"crypto/md5"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -108,23 +109,48 @@ func (q *request) sendPlain(doc *layer.Document, r *rendering) error {
 	return s.flush()
 }
 
+// aheadRevs is how many leaves are read before an answer begins: most errors are found by then.
+const aheadRevs = 1000
+
 // openRevs answers several leaves of a document.
 func (q *request) openRevs(id string, d *docQuery) error {
 	revs := d.openRevs
 	if d.openAll {
 		revs = nil
 	}
-	found, err := q.db.OpenRevs(q.ctx(), id, revs, d.get)
-	if err != nil {
-		return err
+	next, stop := iter.Pull2(q.db.EachOpenRev(q.ctx(), id, revs, d.get))
+	defer stop()
+	read := func() (one layer.OpenRev, more bool, err error) {
+		one, err, more = next()
+		if err == nil && more && one.Doc != nil {
+			err = q.screen(one.Doc)
+		}
+		return one, more, err
 	}
-	if d.openAll && len(found) == 0 {
+	var ahead []layer.OpenRev
+	for len(ahead) < aheadRevs {
+		one, more, err := read()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		ahead = append(ahead, one)
+	}
+	if d.openAll && len(ahead) == 0 {
 		return notFound("missing")
 	}
-	for i := range found {
-		if doc := found[i].Doc; doc != nil {
-			if err := q.screen(doc); err != nil {
-				return err
+	found := func(yield func(layer.OpenRev, error) bool) {
+		for _, one := range ahead {
+			if !yield(one, nil) {
+				return
+			}
+		}
+		for len(ahead) == aheadRevs {
+			one, more, err := read()
+			if !more && err == nil || !yield(one, err) || err != nil {
+				return
 			}
 		}
 	}
@@ -134,10 +160,15 @@ func (q *request) openRevs(id string, d *docQuery) error {
 	s := q.stream(http.StatusOK)
 	defer s.drop()
 	s.buf = append(s.buf, '[')
-	for i, one := range found {
-		if i > 0 {
+	first := true
+	for one, err := range found {
+		if err != nil {
+			return err
+		}
+		if !first {
 			s.buf = append(s.buf, ',')
 		}
+		first = false
 		if one.Doc == nil {
 			s.buf = appendRev(append(s.buf, `{"missing":`...), one.Rev)
 		} else {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"io"
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -97,14 +98,17 @@ func (s *stream) copyStored(docID string, a *layer.Attachment) error {
 }
 
 // sendMixed answers open_revs as multipart/mixed: each leaf a part, multipart/related itself where it has data.
-func (q *request) sendMixed(found []layer.OpenRev, d *docQuery) error {
+func (q *request) sendMixed(found iter.Seq2[layer.OpenRev, error], d *docQuery) error {
 	outer, inner := randomHex(), randomHex()
 	d.render.attachments = true
 	q.w.Header().Set("Content-Type", `multipart/mixed; boundary="`+outer+`"`)
 	s := q.stream(http.StatusOK)
 	defer s.drop()
 	s.buf = append(append(s.buf, "--"...), outer...)
-	for _, one := range found {
+	for one, err := range found {
+		if err != nil {
+			return err
+		}
 		if one.Doc == nil {
 			s.buf = append(s.buf, "\r\nContent-Type: application/json; error=\"true\"\r\n\r\n"...)
 			s.buf = append(appendRev(append(s.buf, `{"missing":`...), one.Rev), '}')

@@ -1,0 +1,279 @@
+package layer_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+	"pgregory.net/rapid"
+)
+
+// everything is what a reader sees of some documents: all leaves with histories and bodies, the winners, and the counts.
+func everything(t *rapid.T, d *layer.Database, ids []string) string {
+	ctx := context.Background()
+	out := ""
+	for _, id := range ids {
+		leaves, err := d.OpenRevs(ctx, id, nil, layer.GetOptions{Revs: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range leaves {
+			out += fmt.Sprintf("%v %s %d\n", l.Doc.Revs, l.Doc.AppendJSON(nil), len(l.Doc.Attachments))
+			for _, r := range l.Doc.Revs { // bodies in the history
+				old, err := d.OpenRevs(ctx, id, []layer.Rev{r}, layer.GetOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if old[0].Doc != nil {
+					out += fmt.Sprintf("  %s\n", old[0].Doc.AppendJSON(nil))
+				}
+			}
+		}
+	}
+	pass, err := d.Changes(ctx, layer.ChangesOptions{Limit: -1, AllLeaves: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var feed []string
+	for c, err := range pass.Rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		feed = append(feed, fmt.Sprintln(c.ID, c.Deleted, c.Leaves))
+	}
+	slices.Sort(feed)
+	info, err := d.Info(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out + fmt.Sprint(feed, info.DocCount, info.DocDelCount)
+}
+
+// difference is the first line that is not the same.
+func difference(together, alone string) string {
+	a, b := strings.Split(together, "\n"), strings.Split(alone, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return fmt.Sprintf("together\n%s\nalone\n%s", a[i], b[i])
+		}
+	}
+	return "one has more lines"
+}
+
+// familyEdits draws edits, most of them of one document. They name the leaves that d has, revisions of a small world, or those of edits before them.
+func familyEdits(t *rapid.T, d *layer.Database, ids []string, isReplicated bool, n *int) []layer.Edit {
+	hashes := []string{"x", "y", "z", "00000000000000000000000000000000"}
+	edits := make([]layer.Edit, rapid.IntRange(1, 12).Draw(t, "edits"))
+	for i := range edits {
+		*n++
+		e := &edits[i]
+		e.ID = ids[max(0, rapid.IntRange(-4, len(ids)-1).Draw(t, "id"))]
+		e.Deleted = rapid.IntRange(0, 2).Draw(t, "deleted") == 0
+		e.Body = fmt.Appendf(nil, `{"n":%d}`, *n)
+		if rapid.IntRange(0, 9).Draw(t, "refused") == 0 {
+			e.Body = []byte(`{"n":"refused"}`)
+		}
+		switch rapid.IntRange(0, 7).Draw(t, "attachments") {
+		case 0:
+			e.Attachments = []layer.AttachmentEdit{{Name: "a", Data: []byte("data")}}
+		case 1:
+			e.Attachments = []layer.AttachmentEdit{{Name: "a", Stub: true}}
+		case 2:
+			e.KeepAttachments = true
+		}
+		if isReplicated {
+			pos := rapid.Int64Range(1, 5).Draw(t, "pos")
+			e.Rev = layer.Rev{Pos: pos, ID: rapid.SampledFrom(hashes).Draw(t, "hash")}
+			for p := pos - 1; p > 0 && rapid.IntRange(0, 9).Draw(t, "cut") > 0; p-- {
+				e.Ancestors = append(e.Ancestors, layer.Rev{Pos: p, ID: rapid.SampledFrom(hashes[:2]).Draw(t, "ancestor")})
+			}
+			continue
+		}
+		leaves, err := d.OpenRevs(context.Background(), e.ID, nil, layer.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(leaves) > 0 && rapid.IntRange(0, 9).Draw(t, "new") > 0 {
+			e.Rev = leaves[rapid.IntRange(0, len(leaves)-1).Draw(t, "leaf")].Rev
+		}
+	}
+	return edits
+}
+
+// TestFamily_model holds that a Bulk, which writes edits of one document together, does what the same edits do one by one: in results, leaves, histories, bodies,
+// winners, counts, and in what is left for compaction. With and without trees that are kept from one batch to the next.
+func TestFamily_model(t *testing.T) {
+	for _, kept := range []int{1, 1000} {
+		t.Run(fmt.Sprint("trees kept from ", kept), func(t *testing.T) {
+			defer layer.CacheTreesFrom(kept)()
+			s := mustStore(t, mustEngine(t), layer.Options{Validator: &wordValidator{}})
+			var databases atomic.Int64
+			rapid.Check(t, func(t *rapid.T) {
+				ctx := context.Background()
+				ids := []string{"a", "b", "c"}
+				limit := rapid.SampledFrom([]int{1000, 3, 1}).Draw(t, "limit")
+				validated := rapid.Bool().Draw(t, "validated")
+				var ds [2]*layer.Database
+				for i := range ds {
+					d, err := s.Create(ctx, fmt.Sprintf("db%d", databases.Add(1)), layer.CreateOptions{})
+					if err == nil {
+						err = d.SetRevsLimit(ctx, limit)
+					}
+					if err == nil && validated {
+						_, err = d.Put(ctx, layer.Edit{ID: "_design/v", Body: []byte(`{"refuse":"refused"}`)}, layer.WriteOptions{})
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					ds[i] = d
+				}
+				n := 0
+				for range rapid.IntRange(1, 5).Draw(t, "batches") {
+					o := layer.WriteOptions{Replicated: rapid.IntRange(0, 2).Draw(t, "replicated") > 0, User: &layer.UserCtx{Name: "u"}}
+					edits := familyEdits(t, ds[0], ids, o.Replicated, &n)
+					together, err := ds[0].Bulk(ctx, slices.Clone(edits), o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i, e := range edits {
+						rev, err := ds[1].Put(ctx, e, o)
+						if got := together[i]; fmt.Sprint(got.Err) != fmt.Sprint(err) || err == nil && got.Rev != rev {
+							t.Fatalf("edit %d, %+v: %v, %v together, %v, %v alone", i, e, got.Rev, got.Err, rev, err)
+						}
+					}
+					if got, want := everything(t, ds[0], ids), everything(t, ds[1], ids); got != want {
+						t.Fatalf("%s, edits %+v", difference(got, want), edits)
+					}
+					if rapid.IntRange(0, 3).Draw(t, "purge") == 0 {
+						leaves, err := ds[0].OpenRevs(ctx, "a", nil, layer.GetOptions{})
+						if err != nil {
+							t.Fatal(err)
+						}
+						for _, d := range ds {
+							if len(leaves) == 0 {
+								break
+							}
+							if _, err := d.Purge(ctx, "a", []layer.Rev{leaves[0].Rev}); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+				}
+				for _, d := range ds {
+					if err := d.Compact(ctx); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got, want := everything(t, ds[0], ids), everything(t, ds[1], ids); got != want {
+					t.Fatalf("compacted: %s", difference(got, want))
+				}
+			})
+		})
+	}
+}
+
+// TestFamily_cost holds that a batch of edits of one document reads its branches once, or not at all where the tree is kept, whatever their number; and that what
+// answers many revisions reads them once too.
+func TestFamily_cost(t *testing.T) {
+	const leaves, batch = 2000, 100
+	e := &costEngine{Engine: mustEngine(t)}
+	s := mustStore(t, e, layer.Options{})
+	d := mustCreate(t, s, "db", layer.CreateOptions{})
+	n := 0
+	conflicts := func(k int) (edits []layer.Edit) {
+		for range k {
+			n++
+			edits = append(edits, layer.Edit{ID: "x", Rev: layer.Rev{Pos: 2, ID: fmt.Sprintf("%032x", n)}, Ancestors: []layer.Rev{{Pos: 1, ID: "r"}}})
+		}
+		return edits
+	}
+	cost := func(what string, rows, transactions int64, f func() error) {
+		t.Helper()
+		e.forget()
+		if err := f(); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.rows.Load(); got > rows {
+			t.Errorf("%s reads %d rows, more than %d", what, got, rows)
+		}
+		if got := e.transactions.Load(); got > transactions {
+			t.Errorf("%s makes %d transactions, more than %d", what, got, transactions)
+		}
+	}
+	write := func(edits []layer.Edit, o layer.WriteOptions) func() error {
+		return func() error {
+			results, err := d.Bulk(t.Context(), edits, o)
+			for _, r := range results {
+				if err == nil {
+					err = r.Err
+				}
+			}
+			return err
+		}
+	}
+	o := layer.WriteOptions{Replicated: true}
+	if err := write(conflicts(leaves), o)(); err != nil {
+		t.Fatal(err)
+	}
+	cost("a batch after another", 10, 3, write(conflicts(batch), o))
+	last := conflicts(batch)
+	cost("one more", 10, 3, write(last, o))
+	cost("a batch that is known", 10, 3, write(last, o))
+	cost("one edit", 10, 3, func() error {
+		_, err := d.Put(t.Context(), conflicts(1)[0], o)
+		return err
+	})
+	put(t, d, `{"_id":"y"}`)
+	mixed := append(conflicts(2), edit(t, `{"_id":"z"}`))
+	mixed[2].Rev = layer.Rev{Pos: 1, ID: "a"}
+	cost("edits among those of others", 20, 6, write([]layer.Edit{mixed[0], mixed[2], mixed[1]}, o))
+
+	// Another writer has moved the document: the tree that is kept is out of date.
+	leaf := func(i int) layer.Rev { return layer.Rev{Pos: 2, ID: fmt.Sprintf("%032x", i)} }
+	if _, err := d.Put(t.Context(), layer.Edit{ID: "x", Rev: leaf(1), Deleted: true}, layer.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	cost("a batch after somebody else's", leaves+500, 3, write(conflicts(batch), o))
+	var losers []layer.Edit
+	for i := range batch {
+		losers = append(losers, layer.Edit{ID: "x", Rev: leaf(i + 2), Deleted: true})
+	}
+	cost("deletion of losers", 2*batch, 3, write(losers, layer.WriteOptions{}))
+
+	var asked []layer.Rev
+	var refs []layer.DocRef
+	for i := range 300 {
+		asked = append(asked, leaf(i+500), layer.Rev{Pos: 2, ID: fmt.Sprint("no", i)})
+		refs = append(refs, layer.DocRef{ID: "x", Rev: leaf(i + 500)})
+	}
+	cost("revs_diff", leaves+1000, 3, func() error {
+		missing, _, err := d.RevsDiff(t.Context(), "x", asked)
+		if len(missing) != 300 {
+			t.Errorf("%d are missing", len(missing))
+		}
+		return err
+	})
+	cost("bulk_get", leaves+1000, 3, func() error {
+		for row, err := range d.BulkGet(t.Context(), refs, layer.GetOptions{}) {
+			if err != nil || row.Err != nil || row.Docs[0].Doc == nil {
+				return fmt.Errorf("%+v, %w", row, err)
+			}
+		}
+		return nil
+	})
+	cost("purge", leaves+1000, 3, func() error {
+		purged, err := d.Purge(t.Context(), "x", []layer.Rev{leaf(700), leaf(701)})
+		if len(purged) != 2 {
+			t.Errorf("purged %v", purged)
+		}
+		return err
+	})
+	leavesLeft, err := d.OpenRevs(t.Context(), "x", nil, layer.GetOptions{})
+	if err != nil || len(leavesLeft) != n-2 {
+		t.Errorf("%d leaves, %v; want %d", len(leavesLeft), err, n-2)
+	}
+}

@@ -1,0 +1,132 @@
+package layer
+
+import (
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/revtree"
+)
+
+// deepenIDs bounds how many ancestors the stored branches of a document may learn in one transaction: each of those branches is written again.
+const deepenIDs = 50_000
+
+// fittingIDs is how many of a branch's ancestors can be stored with it.
+func fittingIDs(ids []string) int {
+	const longest = 2*revtree.MaxTextID + 3 // of an encoded id
+	if len(ids)*longest <= maxHistory {
+		return len(ids)
+	}
+	n := 0
+	for rest := encodeHistory(ids); len(rest) > 0; n++ {
+		var err error
+		if _, rest, err = takeRevID(rest); err != nil {
+			break
+		}
+	}
+	return n
+}
+
+// treeOf prepares branches, winner last, for many merges.
+func treeOf(branches []revtree.Branch, limit int) *revtree.Tree {
+	tree := revtree.NewTree(limit, fittingIDs)
+	tree.Deepen = deepenIDs
+	for i := range branches {
+		tree.Add(branches[i])
+	}
+	return tree
+}
+
+// treeEdits are replicated edits of a family: all branches are read once.
+type treeEdits struct {
+	*family
+	tree *revtree.Tree
+	edit revtree.Branch // planned last
+}
+
+func (e *treeEdits) read([]pendingEdit) error {
+	t := e.t
+	if cached, ok := t.db.store.trees.take(treeKey(t.keys, e.id)); ok && cached.limit == t.cfg.revsLimit {
+		prefix := t.keys.doc(nil, keyspace.Revisions, e.id)
+		// What the winner's sequence says of all branches, the conflict with its key does.
+		rows := getRange(t, prefix, kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
+		leaves, err := readLeaves(rows, len(prefix), false, nil)
+		if err != nil {
+			return err
+		}
+		if len(leaves) == 1 && leaves[0].winner && leaves[0].seq == cached.seq {
+			e.before, e.tree = &leaves[0], cached.tree
+			e.tree.Deepen = deepenIDs
+			return nil
+		}
+	}
+	rows := getRange(t, t.keys.doc(nil, keyspace.Revisions, e.id), kv.RangeOptions{Mode: kv.ModeWantAll})
+	stored, err := waitTree(rows, t.keys, e.id)
+	if err != nil {
+		return err
+	}
+	if n := len(stored.leaves); n > 0 {
+		e.before = &stored.leaves[n-1]
+		if err := mustWin(e.before); err != nil {
+			return err
+		}
+	}
+	e.tree = treeOf(stored.branches, t.cfg.revsLimit)
+	return nil
+}
+
+func (e *treeEdits) plan(p *pendingEdit) error {
+	var err error
+	if e.edit, err = replicatedBranch(p.e); err != nil {
+		return err
+	}
+	outcome := e.tree.Outcome(p.e.Rev)
+	p.plan = plan{
+		before:   e.before,
+		hasAdded: outcome == revtree.NewLeaf,
+		ancestor: outcome == revtree.KnownAncestor,
+		added:    leafKV{rev: p.e.Rev, deleted: p.e.Deleted},
+	}
+	p.plan.parent = knownParent(e.tree, p.e.Ancestors)
+	p.plan.old = p.plan.parent
+	p.plan.leftover = p.plan.hasAdded && e.tree.Partial()
+	return nil
+}
+
+func (e *treeEdits) take(p *pendingEdit) {
+	m := e.tree.Merge(e.edit)
+	for _, b := range m.Replaced {
+		e.replace(b.Rev, func() *leafKV { return &leafKV{rev: b.Rev, deleted: b.Deleted} })
+	}
+	if m.Outcome == revtree.NewLeaf {
+		added := p.plan.added
+		e.added[added.rev] = &added
+	}
+	for _, r := range m.Deepened {
+		if e.added[r] == nil {
+			deleted, _ := e.tree.Leaf(r)
+			e.changed[r] = &leafKV{rev: r, deleted: deleted, winner: r == e.before.rev}
+		}
+	}
+	p.settled = m.Outcome != revtree.NewLeaf && len(m.Replaced) == 0 && len(m.Deepened) == 0
+}
+
+func (e *treeEdits) rest() (*leafKV, int64) {
+	var best revtree.Branch
+	found := false
+	for b := range e.tree.All() {
+		if e.added[b.Rev] == nil && (!found || b.Compare(best) > 0) {
+			best, found = b, true
+		}
+	}
+	n := int64(e.tree.Len())
+	if !found {
+		return nil, n
+	}
+	l := e.changed[best.Rev]
+	if l == nil {
+		l = &leafKV{rev: best.Rev, deleted: best.Deleted, winner: best.Rev == e.before.rev}
+	}
+	l.ancestors = e.history(l)
+	return l, n
+}
+
+func (e *treeEdits) history(l *leafKV) []byte { return encodeHistory(e.tree.Branch(l.rev).Ancestors) }
