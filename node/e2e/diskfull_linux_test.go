@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -199,4 +200,93 @@ func writeUntilTaken(t *testing.T, c *client) {
 			t.Fatalf("a write with room on the disk is answered %d %s", r.status, r.body)
 		}
 	}
+}
+
+// On a small disk that documents have filled, twice, the deletion of a database and that of documents with a compaction make room: writes go on in the same
+// process, and nothing else is missing.
+func TestProgram_DiskFullMakesRoom(t *testing.T) {
+	needEmbedded(t)
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	mountSmall(t, data, 64<<20)
+	p := start(t, dir)
+	c := p.client()
+	c.ok("PUT", "/kept", "")
+	for i := range 20 {
+		c.ok("PUT", fmt.Sprintf("/kept/d%d", i), fmt.Sprintf(`{"n":%d}`, i))
+	}
+	// fill writes until the store refuses, and at least a good part of what the disk holds: room comes back some seconds after it was made.
+	fill := func(db string) (revs map[string]string) {
+		t.Helper()
+		c.ok("PUT", "/"+db, "")
+		revs = map[string]string{}
+		deadline := time.Now().Add(startTimeout)
+		for batch := 0; time.Now().Before(deadline); batch++ {
+			docs := make([]map[string]any, 100)
+			for i := range docs {
+				text := make([]byte, 3000)
+				for j := range text {
+					text[j] = 'a' + byte(rand.IntN(26))
+				}
+				docs[i] = map[string]any{"_id": fmt.Sprintf("%d-%d", batch, i), "text": string(text)}
+			}
+			rows, err := bulk(c, db, docs)
+			if err != nil {
+				if len(revs) < 5000 || c.do("PUT", "/"+db+"/one", `{}`).status != 507 {
+					continue
+				}
+				return revs
+			}
+			for _, row := range rows {
+				if row.Error == "" {
+					revs[row.ID] = row.Rev
+				}
+			}
+		}
+		t.Fatalf("%d documents fit, or the disk never fills up", len(revs))
+		return nil
+	}
+	writeUntilTaken := func(how string) {
+		t.Helper()
+		deadline := time.Now().Add(startTimeout)
+		for {
+			r := c.do("PUT", fmt.Sprintf("/kept/%d", time.Now().UnixNano()), fmt.Sprintf(`{"text":%q}`, strings.Repeat(how, 1000)))
+			if r.status == 201 {
+				return
+			}
+			if r.status != 507 || time.Now().After(deadline) {
+				t.Fatalf("after %s a write is answered %d %s", how, r.status, r.body)
+			}
+		}
+	}
+	fill("first")
+	c.ok("DELETE", "/first", "")
+	writeUntilTaken("the deletion of a database")
+	revs := fill("second")
+	docs := make([]map[string]any, 0, 500)
+	remove := func() {
+		t.Helper()
+		rows, err := bulk(c, "second", docs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows {
+			if row.Error != "" {
+				t.Fatalf("a deletion is refused: %+v", row)
+			}
+		}
+		docs = docs[:0]
+	}
+	for id, rev := range revs {
+		if docs = append(docs, map[string]any{"_id": id, "_rev": rev, "_deleted": true}); len(docs) == cap(docs) {
+			remove()
+		}
+	}
+	remove()
+	c.ok("POST", "/second/_compact", "{}")
+	writeUntilTaken("the deletion of documents")
+	for i := range 20 {
+		c.ok("GET", fmt.Sprintf("/kept/d%d", i), "")
+	}
+	p.stop(syscall.SIGTERM)
 }

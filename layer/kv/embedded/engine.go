@@ -36,7 +36,7 @@ type Options struct {
 	// fail with CodeTooOld before their five seconds are over. 0 is 24 MiB. Up to twice as much is held for a moment.
 	ResolverBytes int
 	// BallastBytes is the size of a file that takes room, to be given up when something else has filled the disk: the store then can still delete and
-	// compact. It is at most a sixteenth of the disk. 0 is none.
+	// compact. It is at most a thirty-second part of the disk. 0 is none.
 	BallastBytes int64
 	// MaxWatches bounds the watches that wait at one time. 0 is 100,000.
 	MaxWatches int

@@ -35,7 +35,7 @@ const (
 	reclaimBytes = 4 << 20
 	// maxCleared ranges are kept. More small ones than that Pebble will meet by itself.
 	maxCleared = 1000
-	// reclaimPiece is how many bytes of tables are compacted at a time, about: what comes out needs room before what went in is removed.
+	// reclaimPiece is how many bytes of tables are compacted at a time, about, or on a small disk an eighth of its reserve.
 	reclaimPiece  = 16 << 20
 	reclaimPeriod = time.Second
 )
@@ -106,6 +106,11 @@ func (e *Engine) reclaim() {
 		if e.space.opening.Load() || e.Failed() != nil {
 			continue
 		}
+		if e.space.refusing.Load() {
+			if err := e.trimLogs(); err != nil {
+				e.log.Warn("the room of old logs could not be given back", "error", err)
+			}
+		}
 		if err := e.reclaimOnce(ctx); err != nil && ctx.Err() == nil {
 			e.log.Warn("the room of what was deleted could not be given back, and is tried again", "error", err)
 		}
@@ -168,7 +173,7 @@ func (e *Engine) flush(ctx context.Context) error {
 func (e *Engine) compactSpan(ctx context.Context, s span) error {
 	from := s.begin
 	for {
-		piece, found, err := nextPiece(e.db.Load(), span{from, s.end})
+		piece, found, err := nextPiece(e.db.Load(), span{from, s.end}, e.space.piece())
 		if err != nil || !found {
 			return err
 		}
@@ -182,7 +187,7 @@ func (e *Engine) compactSpan(ctx context.Context, s span) error {
 }
 
 // nextPiece is the first part of s with deletions that is worth a compaction of its own.
-func nextPiece(db *pebble.DB, s span) (piece span, found bool, err error) {
+func nextPiece(db *pebble.DB, s span, bytesOf uint64) (piece span, found bool, err error) {
 	levels, err := db.SSTables(pebble.WithProperties(), pebble.WithKeyRangeFilter(s.begin, s.end))
 	if err != nil {
 		return span{}, false, fmt.Errorf("embedded: list the tables: %w", err)
@@ -214,7 +219,7 @@ func nextPiece(db *pebble.DB, s span) (piece span, found bool, err error) {
 			if bytes.Compare(t.Largest.UserKey, piece.begin) < 0 {
 				continue
 			}
-			if size += t.Size; size >= reclaimPiece {
+			if size += t.Size; size >= bytesOf {
 				if end := keyAfter(t.Largest.UserKey); bytes.Compare(end, s.end) < 0 {
 					piece.end = end
 				}
@@ -224,6 +229,14 @@ func nextPiece(db *pebble.DB, s span) (piece span, found bool, err error) {
 		break
 	}
 	return piece, bytes.Compare(piece.begin, piece.end) < 0, nil
+}
+
+// piece is how many bytes of tables are compacted at a time.
+func (s *space) piece() uint64 {
+	if s.total == 0 {
+		return reclaimPiece
+	}
+	return uint64(min(s.reserve/8, reclaimPiece))
 }
 
 func maxKey(a, b []byte) []byte {

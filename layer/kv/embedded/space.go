@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/divandb/divan/layer/kv"
@@ -59,12 +60,14 @@ type space struct {
 }
 
 const (
-	// A sixteenth of the disk, but no more than this, is kept free, and as much again is the ballast. A memtable is a quarter of that, so that all
-	// memtables can be flushed.
-	maxReserve   = 64 << 20
-	reservePart  = 16
+	// An eighth of the disk, but no more than this, is kept free. A memtable is an eighth of that, so that all memtables can be flushed and what came
+	// of them compacted.
+	maxReserve   = 128 << 20
+	reservePart  = 8
 	minMemTable  = 1 << 20
-	memTablePart = 4 * reservePart
+	memTablePart = 8 * reservePart
+	// ballastPart of the disk is the ballast at most.
+	ballastPart = 32
 
 	// stallGrace is how long Pebble waits before commits are told: giving up the ballast may have been enough.
 	stallGrace = 300 * time.Millisecond
@@ -88,7 +91,7 @@ func newSpace(dir string, o Options) *space {
 	s.total = int64(usage.TotalBytes)
 	s.reserve = min(s.total/reservePart, maxReserve)
 	s.free.Store(int64(usage.AvailBytes))
-	s.ballast = ballast{path: o.fs.PathJoin(dir, ballastFile), size: min(o.BallastBytes, s.total/reservePart)}
+	s.ballast = ballast{path: o.fs.PathJoin(dir, ballastFile), size: min(o.BallastBytes, s.total/ballastPart)}
 	s.ballast.look()
 	return s
 }
@@ -99,6 +102,17 @@ func (s *space) memTable(size int64) int64 {
 		return size
 	}
 	return min(size, max(s.total/memTablePart, minMemTable))
+}
+
+// fit makes the tables of a small disk small: what a compaction writes needs room before what it has read is removed.
+func (s *space) fit(po *pebble.Options) {
+	const large = 1 << 30
+	if s.total == 0 || s.total >= large {
+		return
+	}
+	scaled := func(n, least int64) int64 { return max(n*(s.total>>10)/(large>>10), least) }
+	po.TargetFileSizes[0] = scaled(2<<20, 128<<10)
+	po.LBaseMaxBytes = scaled(64<<20, 4<<20)
 }
 
 // isDiskFull reports whether the disk, or a quota, has no room.

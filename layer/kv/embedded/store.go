@@ -69,11 +69,16 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		// One compaction at a time until it falls behind: small machines have other work.
 		CompactionConcurrencyRange: func() (int, int) {
 			waiting := int(e.damage.waiting.Load())
+			if e.space.refusing.Load() { // each needs room of its own
+				return 1 + waiting, 1 + waiting
+			}
 			return 1 + waiting, 2 + waiting
 		},
 		// Compaction of the flushed tables begins at four of them above each other (half of this), not at two: each rewrites what it meets further down, which is
 		// half of the CPU of bulk work such as an index's first build. Reads find the two more through their filters.
 		L0CompactionThreshold: 8,
+		// On a full disk compactions may have to wait, and what makes room must not.
+		L0StopWritesThreshold: 24,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { e.backgroundError(err) },
 			ManifestCreated: func(info pebble.ManifestCreateInfo) {
@@ -88,6 +93,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 			},
 		},
 	}
+	e.space.fit(po)
 	e.damage.listen(po.EventListener)
 	po.Experimental.CompactionScheduler = &e.compactions
 	// Compactions alone open a table for reading in a row, see tableFile. For others the system's own reading ahead does.
