@@ -27,6 +27,12 @@ var designMembers = []designMember{
 	{"rewrites", []string{"string", "array"}, nil},
 }
 
+// Each view is compiled with its design document, and each function kept in memory with it: tiny ones by the hundred thousand are not meant.
+const (
+	maxViews     = 1000
+	maxFunctions = 10_000 // filters, and likewise updates, shows, lists
+)
+
 // checkDesignMembers refuses a design document with a member of the wrong type: Invalid (invalid_design_doc), worded as CouchDB does.
 func checkDesignMembers(body []byte) error {
 	doc := gjson.ParseBytes(body)
@@ -43,7 +49,15 @@ func checkDesignMembers(body []byte) error {
 		if err = checkType(m.name, value, m.types); err != nil || m.values == nil {
 			return err == nil
 		}
+		count, most := 0, maxFunctions
+		if m.name == "views" {
+			most = maxViews
+		}
 		value.ForEach(func(key, inner gjson.Result) bool {
+			if count++; count > most {
+				err = errf(Invalid, "invalid_design_doc", "`%s` field must have at most %d members", m.name, most)
+				return false
+			}
 			err = checkType(m.name+"."+key.Str, inner, m.values)
 			return err == nil
 		})

@@ -1,6 +1,7 @@
 package layer_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -87,6 +88,18 @@ func TestParseDesign_ExactNames(t *testing.T) {
 	d, err = layer.ParseDesign("_design/x", layer.Rev{}, []byte(`{"validate_doc_update":"a","validate_doc_upd\u0061te":"b"}`))
 	if err != nil || d.Validate != "b" {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// A design document of a hundred thousand tiny functions is refused before they cost anything.
+func TestParseDesign_TooManyMembers(t *testing.T) {
+	for member, function := range map[string]string{"views": `{"map":"function (doc) {}"}`, "filters": `"x"`, "updates": `"x"`} {
+		var b strings.Builder
+		for i := range 10_001 {
+			fmt.Fprintf(&b, `,"f%d":%s`, i, function)
+		}
+		_, err := layer.ParseDesign("_design/x", layer.Rev{}, []byte(`{"`+member+`":{`+b.String()[1:]+`}}`))
+		wantKind(t, err, layer.Invalid)
 	}
 }
 

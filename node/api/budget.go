@@ -19,7 +19,7 @@ const (
 	// smallBody is the largest of the lane for small ones.
 	smallBody = 1 << 20
 	// budgetPatience is how long a request waits for its turn.
-	budgetPatience = 10 * time.Second
+	budgetPatience = 20 * time.Second
 	// retryAfter is what a client is told that has waited in vain, in seconds.
 	retryAfter = "5"
 )

@@ -105,14 +105,23 @@ func (q *request) writeLocal(e layer.Edit) (layer.Rev, error) {
 	return q.db.PutLocal(q.ctx(), e)
 }
 
+// maxUser is the size of the largest document of the users' database: it is read whole with each log-in.
+const maxUser = 1 << 20
+
 // admit checks what a user may write beside what validation functions say: design documents are for the database's admins, and the users' database has its
 // own rules.
 func (q *request) admit(e *layer.Edit) error {
 	if err := q.admitID(e.ID); err != nil {
 		return err
 	}
+	if int64(len(e.Body)) > q.srv.o.Limits.Document { // before anybody looks into it
+		return &layer.Error{Kind: layer.TooLarge, Name: "document_too_large", Reason: e.ID}
+	}
 	if q.path[0] != usersDatabase || q.srv.o.Users == nil || isLocal(e.ID) {
 		return nil
+	}
+	if len(e.Body) > maxUser {
+		return &layer.Error{Kind: layer.TooLarge, Name: "document_too_large", Reason: e.ID}
 	}
 	admin, err := q.isDatabaseAdmin()
 	if err != nil {
