@@ -205,7 +205,7 @@ func (s *Sandbox) acquire(ctx context.Context, t *turn, key [32]byte, p *program
 			pool.idle = pool.idle[:last]
 			s.turns.hasIdle(key, -1)
 			s.mu.Unlock()
-			r.ctx = ctx
+			r.ctx = ctx //nolint:fatcontext // the runtime changes hands, contexts are not nested
 			r.turn.Store(t)
 			return r, nil
 		}

@@ -46,11 +46,10 @@ type turns struct {
 
 // counts are since the start.
 type counts struct {
-	limits    map[string]int64
-	stopped   int64 // calls that begin again
-	refused   int64
-	used      float64 // seconds
-	byClasses [classes]int64
+	limits  map[string]int64
+	stopped int64 // calls that begin again
+	refused int64
+	used    float64 // seconds
 }
 
 // turn is one caller's. It is used by one goroutine, and looked at by the watchdog.
