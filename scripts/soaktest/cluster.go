@@ -182,9 +182,15 @@ func (c *three) round(ctx context.Context, e *environment, t *tally, trouble fun
 		all.Go(func() { followers[i].run(following, c.nodes[i].Load) })
 	}
 	writing, stop := context.WithCancel(ctx)
-	all.Go(func() { l.write(writing, writers, e.rng.Uint64(), func(w int) *node { return c.nodes[w%3].Load() }) })
+	written := make(chan struct{})
+	seed := e.rng.Uint64()
+	go func() {
+		defer close(written)
+		l.write(writing, writers, seed, func(w int) *node { return c.nodes[w%3].Load() })
+	}()
 	err := trouble(ctx)
 	stop()
+	<-written // a write that is still under way is not in doubt yet
 	if err != nil {
 		return err
 	}
