@@ -127,7 +127,7 @@ func (d *Database) familiesTogether(edits []Edit, o WriteOptions) (order []int, 
 		return order, nil
 	}
 	families = map[string]bool{}
-	order = order[:0]
+	grouped := make([]int, 0, len(edits))
 	for i := range edits {
 		places := of[edits[i].ID]
 		if places[0] != i && families[edits[i].ID] {
@@ -136,12 +136,12 @@ func (d *Database) familiesTogether(edits []Edit, o WriteOptions) (order []int, 
 		one := func(i int) bool { return inFamily(&edits[i], o) }
 		if places[0] == i && (len(places) > 1 || d.knowsTree(edits[i].ID, o)) && !slices.ContainsFunc(places, func(i int) bool { return !one(i) }) {
 			families[edits[i].ID] = true
-			order = append(order, places...)
+			grouped = append(grouped, places...)
 			continue
 		}
-		order = append(order, i)
+		grouped = append(grouped, i)
 	}
-	return order, families
+	return grouped, families
 }
 
 // nextBatch is how many of the edits in order go into the next transaction.
