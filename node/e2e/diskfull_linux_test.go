@@ -290,3 +290,53 @@ func TestProgram_DiskFullMakesRoom(t *testing.T) {
 	}
 	p.stop(syscall.SIGTERM)
 }
+
+// A node whose disk is mounted for reading starts, answers reads, refuses writes, and takes them when it is mounted for writing. Without a store there is
+// nothing to read, and it says why it does not start.
+func TestProgram_ReadOnlyDisk(t *testing.T) {
+	needEmbedded(t)
+	dir := t.TempDir()
+	disk := filepath.Join(dir, "disk")
+	data := filepath.Join(disk, "data")
+	mountSmall(t, disk, 64<<20)
+	remount := func(flags uintptr) {
+		t.Helper()
+		if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT|flags, fmt.Sprintf("size=%d", 64<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := launch(t, dir, append([]string{"-data", data}, freePorts...)...)
+	p.waitReady()
+	p.client().ok("PUT", "/db", "")
+	p.client().ok("PUT", "/db/doc", `{}`)
+	p.kill()
+
+	remount(syscall.MS_RDONLY)
+	p = launch(t, dir, append([]string{"-data", data}, freePorts...)...)
+	p.waitReady()
+	c := p.client()
+	c.ok("GET", "/db/doc", "")
+	if r := c.do("PUT", "/db/other", `{}`); r.status != 507 || !strings.Contains(string(r.body), "cannot be written") {
+		t.Errorf("a write is answered %d %s", r.status, r.body)
+	}
+	waitDegraded(t, c, "store_unwritable")
+	p.stop(syscall.SIGTERM)
+	p = launch(t, dir, append([]string{"-data", data}, freePorts...)...)
+	p.waitReady()
+	c = p.client()
+	remount(0)
+	deadline := time.Now().Add(startTimeout)
+	for r := c.do("PUT", "/db/other", `{}`); r.status != 201; r = c.do("PUT", "/db/other", `{}`) {
+		if r.status != 507 || time.Now().After(deadline) {
+			t.Fatalf("a write when it could be written is answered %d %s", r.status, r.body)
+		}
+	}
+	c.ok("GET", "/db/doc", "")
+	p.stop(syscall.SIGTERM)
+
+	remount(syscall.MS_RDONLY)
+	p = launch(t, dir, append([]string{"-data", filepath.Join(disk, "none")}, freePorts...)...)
+	if status := p.wait(startTimeout); status != 1 || strings.Count(strings.TrimSpace(p.stderr.String()), "\n") > 0 {
+		t.Errorf("a start without a store ends with %d:\n%s", status, p.stderr)
+	}
+}
