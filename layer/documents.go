@@ -67,6 +67,7 @@ type DocRef struct {
 type BulkGetRow struct {
 	Ref  DocRef
 	Docs []OpenRev
+	More bool  // the next row has more of its documents
 	Err  error // NotFound and the like, for this row alone
 }
 

@@ -7,8 +7,9 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// LargeBody is the body of a document that does not fit into one chunk, left in the store for who copies it to somewhere. That of a row of an iterator is good until the
-// next row. A revision's body never changes, so that reading it in several transactions gives one body.
+// LargeBody is the body of a document that does not fit into one chunk, left in the store for who copies it to somewhere. While the iterator runs that it came
+// from, it is there as of the same version; afterwards as long as nobody compacts it away. A revision's body never changes, so that reading it in several transactions gives
+// one body.
 type LargeBody struct {
 	from   largeReads
 	id     string
@@ -42,7 +43,9 @@ func (b *LargeBody) Copy(ctx context.Context, fn func([]byte) error) error {
 
 func (b *LargeBody) part(ctx context.Context, chunk int) ([]byte, error) {
 	if b.from.snap != nil {
-		return b.read(b.from.snap, chunk)
+		if part, err := b.read(b.from.snap, chunk); err == nil {
+			return part, nil
+		} // the iterator has ended: see whether the body is still there
 	}
 	return read(ctx, b.from.d, func(t *txn) ([]byte, error) {
 		if t.core != b.from.core { // another database has taken the name

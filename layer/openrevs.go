@@ -34,6 +34,7 @@ func (d *Database) EachOpenRev(ctx context.Context, id string, revs []Rev, o Get
 			yield(OpenRev{}, err)
 			return
 		}
+		s.leaveLarge = o.Large
 		var tree documentTree
 		for {
 			if tree, err = waitTree(readTree(s.r, s.keys, id), s.keys, id); err == nil {
@@ -44,33 +45,42 @@ func (d *Database) EachOpenRev(ctx context.Context, id string, revs []Rev, o Get
 				return
 			}
 		}
-		const window = 256
-		for wanted := tree.open(revs, o); len(wanted) > 0; {
-			done, more, err := s.openRevs(&tree, id, wanted[:min(window, len(wanted))], o, yield)
-			wanted = wanted[done:]
-			if err != nil || s.old() {
-				err = s.renew(err)
-			}
-			if err != nil {
-				yield(OpenRev{}, err)
-				return
-			}
-			if !more {
-				return
-			}
+		if err := s.eachLeaf(&tree, id, tree.open(revs, o), o, func(a OpenRev) bool { return yield(a, nil) }); err != nil {
+			yield(OpenRev{}, err)
 		}
 	}
 }
 
-// openRevs answers revisions until one fails or yield wants no more; done is how many were answered.
-func (s *stream) openRevs(tree *documentTree, id string, wanted []openLeaf, o GetOptions, yield func(OpenRev, error) bool) (done int, more bool, err error) {
-	reads := openBodies(s.r, s.keys, id, wanted)
+// leafWindow is how many bodies of one document are read ahead.
+const leafWindow = 32
+
+// eachLeaf answers leaves of a document, across transactions where one is not enough.
+func (s *stream) eachLeaf(tree *documentTree, id string, wanted []openLeaf, o GetOptions, answer func(OpenRev) bool) error {
+	for len(wanted) > 0 {
+		done, more, err := s.openRevs(tree, id, wanted[:min(leafWindow, len(wanted))], o, answer)
+		if !more {
+			return nil
+		}
+		wanted = wanted[done:]
+		if err != nil || s.old() {
+			err = s.renew(err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openRevs answers revisions until one fails or answer wants no more; done is how many were answered.
+func (s *stream) openRevs(tree *documentTree, id string, wanted []openLeaf, o GetOptions, answer func(OpenRev) bool) (done int, more bool, err error) {
+	reads := s.openBodies(id, wanted)
 	for i := range reads {
 		a, err := tree.wait(s.r, s.keys, &reads[i], o)
 		if err != nil {
 			return i, true, err
 		}
-		if !yield(a, nil) {
+		if !answer(a) {
 			return i + 1, false, nil
 		}
 	}
@@ -130,12 +140,13 @@ func (tree *documentTree) open(revs []Rev, o GetOptions) []openLeaf {
 }
 
 // openBodies starts reading bodies.
-func openBodies(r kv.Reader, keys space, id string, wanted []openLeaf) []openRead {
+func (s *stream) openBodies(id string, wanted []openLeaf) []openRead {
 	reads := make([]openRead, len(wanted))
 	for i, l := range wanted {
 		reads[i] = openRead{bodyRead{rev: l.rev, id: id}, l.branch}
 		if l.branch >= 0 {
-			reads[i].bodyRead = readBody(r, keys, id, l.rev)
+			reads[i].bodyRead = readBody(s.r, s.keys, id, l.rev)
+			reads[i].large = s.largeReads()
 		}
 	}
 	return reads
@@ -165,6 +176,7 @@ func (d *Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) ite
 			return
 		}
 		defer s.close()
+		s.leaveLarge = o.Large
 		const window = 32
 		large := map[string]*documentTree{} // documents with many branches, as long as they are read at one version
 		for len(refs) > 0 {
@@ -213,7 +225,8 @@ func (s *stream) bulkGet(refs []DocRef, o GetOptions, large map[string]*document
 		}
 	}()
 	trees := make(map[string]*askedTree, len(rows))
-	reads := make([][]openRead, len(refs))
+	wanted := make([][]openLeaf, len(refs))
+	reads := make([][]openRead, len(refs)) // of the first leaves
 	for i, ref := range refs {
 		tree := trees[ref.ID]
 		if tree == nil {
@@ -230,10 +243,12 @@ func (s *stream) bulkGet(refs []DocRef, o GetOptions, large map[string]*document
 			tree = whole.asked(asked[ref.ID], o)
 			trees[ref.ID] = tree
 		}
-		reads[i] = openBodies(s.r, s.keys, ref.ID, tree.open(ref, o))
+		wanted[i] = tree.open(ref, o)
+		reads[i] = s.openBodies(ref.ID, wanted[i][:min(max(1, leafWindow/len(refs)), len(wanted[i]))])
 	}
 	for i, ref := range refs {
-		row := BulkGetRow{Ref: ref, Docs: make([]OpenRev, len(reads[i]))}
+		rest := wanted[i][len(reads[i]):]
+		row := BulkGetRow{Ref: ref, Docs: make([]OpenRev, len(reads[i])), More: len(rest) > 0}
 		tree := trees[ref.ID]
 		if len(tree.leaves) == 0 && ref.Rev.IsZero() {
 			row.Err = errMissing()
@@ -246,6 +261,18 @@ func (s *stream) bulkGet(refs []DocRef, o GetOptions, large map[string]*document
 		reads[i] = nil
 		if !yield(row, nil) {
 			return i + 1, false, nil
+		}
+		if !row.More {
+			continue
+		}
+		turn := s.turn
+		err := s.eachLeaf(tree.documentTree, ref.ID, rest, o, func(a OpenRev) bool {
+			rest = rest[1:]
+			more = yield(BulkGetRow{Ref: ref, Docs: []OpenRev{a}, More: len(rest) > 0}, nil)
+			return more
+		})
+		if err != nil || !more || turn != s.turn { // what was read ahead for the others may be gone
+			return i + 1, err == nil && more, err
 		}
 	}
 	return len(refs), true, nil

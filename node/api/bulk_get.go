@@ -126,8 +126,16 @@ func parseBulkRef(v gjson.Result) (r bulkRef) {
 	return r
 }
 
-// readBulk reads the entries and calls row for each, in order; rows of faulty entries have no documents.
-func (q *request) readBulk(refs []bulkRef, o layer.GetOptions, row func(r *bulkRef, docs []layer.OpenRev) error) error {
+// bulkPart is some documents of an entry, in order.
+type bulkPart struct {
+	*bulkRef
+	docs        []layer.OpenRev
+	first, last bool
+}
+
+// readBulk reads the entries and calls row for the parts of each, in order; faulty entries have one part without documents.
+func (q *request) readBulk(refs []bulkRef, o layer.GetOptions, row func(bulkPart) error) error {
+	o.Large = true
 	wanted := make([]layer.DocRef, 0, len(refs))
 	for _, r := range refs {
 		if r.fault == nil {
@@ -137,33 +145,39 @@ func (q *request) readBulk(refs []bulkRef, o layer.GetOptions, row func(r *bulkR
 	next := 0
 	faulty := func() error { // answers the faulty entries before the next good one
 		for ; next < len(refs) && refs[next].fault != nil; next++ {
-			if err := row(&refs[next], nil); err != nil {
+			if err := row(bulkPart{bulkRef: &refs[next], first: true, last: true}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
+	first := true
 	for got, err := range q.db.BulkGet(q.ctx(), wanted, o) {
 		if err != nil {
 			return err
 		}
-		if err := faulty(); err != nil {
-			return err
-		}
-		r := &refs[next]
-		next++
-		docs := got.Docs
-		switch {
-		case got.Err != nil:
-			r.fault, docs = faultOf(got.Err), nil
-		case len(docs) == 0:
-			r.fault = notFound("missing")
-		default:
-			if err := q.screenAll(docs); err != nil {
-				r.fault, docs = faultOf(err), nil
+		if first {
+			if err := faulty(); err != nil {
+				return err
 			}
 		}
-		if err := row(r, docs); err != nil {
+		p := bulkPart{bulkRef: &refs[next], docs: got.Docs, first: first, last: !got.More}
+		if first = p.last; p.last {
+			next++
+		}
+		switch {
+		case !p.first && p.fault != nil: // said with the first part
+			p.docs = nil
+		case got.Err != nil:
+			p.fault, p.docs = faultOf(got.Err), nil
+		case len(p.docs) == 0:
+			p.fault = notFound("missing")
+		default:
+			if err := q.screenAll(p.docs); err != nil { // by the id alone, so that it is the same for all parts
+				p.fault, p.docs = faultOf(err), nil
+			}
+		}
+		if err := row(p); err != nil {
 			return err
 		}
 	}
@@ -212,26 +226,27 @@ func (q *request) bulkGetJSON(refs []bulkRef, d *docQuery) error {
 	defer s.drop()
 	s.buf = append(s.buf, `{"results":[`...)
 	first := true
-	err := q.readBulk(refs, d.get, func(r *bulkRef, docs []layer.OpenRev) error {
-		if !first {
-			s.buf = append(s.buf, ',')
+	err := q.readBulk(refs, d.get, func(p bulkPart) error {
+		if p.first {
+			s.separate(&first)
+			s.buf = append(append(s.buf, `{"id":`...), p.rawID...)
+			s.buf = append(s.buf, `,"docs":[`...)
+			if p.fault != nil {
+				s.buf = append(p.appendError(append(s.buf, `{"error":`...), layer.Rev{}, p.fault), '}')
+			}
 		}
-		first = false
-		s.buf = append(append(s.buf, `{"id":`...), r.rawID...)
-		s.buf = append(s.buf, `,"docs":[`...)
-		if r.fault != nil {
-			s.buf = append(r.appendError(append(s.buf, `{"error":`...), layer.Rev{}, r.fault), '}')
-		}
-		shown := r.renderingOf(d)
-		for i, one := range docs {
-			if i > 0 {
+		shown := p.renderingOf(d)
+		for i, one := range p.docs {
+			if i > 0 || !p.first {
 				s.buf = append(s.buf, ',')
 			}
-			if err := s.bulkDocument(r, one, &shown, d); err != nil {
+			if err := s.bulkDocument(p.bulkRef, one, &shown, d); err != nil {
 				return err
 			}
 		}
-		s.buf = append(s.buf, "]}"...)
+		if p.last {
+			s.buf = append(s.buf, "]}"...)
+		}
 		return s.full()
 	})
 	if err != nil {
@@ -267,19 +282,19 @@ func (q *request) bulkGetMixed(refs []bulkRef, d *docQuery) error {
 	q.w.Header().Set("Content-Type", typ+`; boundary="`+outer+`"`)
 	s := q.stream(http.StatusOK)
 	defer s.drop()
-	err := q.readBulk(refs, d.get, func(r *bulkRef, docs []layer.OpenRev) error {
-		if r.fault != nil {
-			s.errorPart(outer, r, layer.Rev{}, r.fault)
+	err := q.readBulk(refs, d.get, func(p bulkPart) error {
+		if p.fault != nil && p.first {
+			s.errorPart(outer, p.bulkRef, layer.Rev{}, p.fault)
 		}
-		shown := r.renderingOf(d)
-		for _, one := range docs {
+		shown := p.renderingOf(d)
+		for _, one := range p.docs {
 			if one.Doc == nil {
-				s.errorPart(outer, r, one.Rev, notFound("missing"))
+				s.errorPart(outer, p.bulkRef, one.Rev, notFound("missing"))
 				continue
 			}
 			data := shown.split(one.Doc)
 			q.hideRevs(one.Doc, d)
-			if err := s.bulkPart(outer, inner, one.Doc, data); err != nil {
+			if err := s.documentPart(outer, inner, one.Doc, data); err != nil {
 				return err
 			}
 		}
@@ -300,8 +315,8 @@ func (s *stream) errorPart(boundary string, r *bulkRef, rev layer.Rev, f *fault)
 	s.buf = r.appendError(s.buf, rev, f)
 }
 
-// bulkPart writes a document with its part header.
-func (s *stream) bulkPart(outer, inner string, doc *layer.Document, data []bool) error {
+// documentPart writes a document with its part header.
+func (s *stream) documentPart(outer, inner string, doc *layer.Document, data []bool) error {
 	s.buf = append(append(s.buf, "\r\n--"...), outer...)
 	if !slices.Contains(data, true) {
 		s.buf = append(s.buf, "\r\nContent-Type: application/json\r\n\r\n"...)

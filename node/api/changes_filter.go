@@ -266,25 +266,38 @@ func (f *changeFilter) passes(q *request, docs [][]byte) ([]bool, error) {
 }
 
 func (f *changeFilter) filterLeaves(q *request, c *layer.Change) (bool, error) {
-	found, err := q.db.OpenRevs(q.ctx(), c.ID, c.Leaves, layer.GetOptions{})
-	if err != nil {
-		return false, err
-	}
+	const together = 256 << 10 // a function is asked about several leaves at once, where they are small
+	var leaves, revs []layer.Rev
 	var docs [][]byte
-	var revs []layer.Rev
-	for _, one := range found {
-		if one.Doc != nil {
-			docs, revs = append(docs, one.Doc.AppendJSON(nil)), append(revs, one.Doc.Rev)
+	size := 0
+	ask := func() error {
+		passed, err := f.passes(q, docs)
+		for i, ok := range passed {
+			if ok {
+				leaves = append(leaves, revs[i])
+			}
+		}
+		docs, revs, size = docs[:0], revs[:0], 0
+		return err
+	}
+	for one, err := range q.db.EachOpenRev(q.ctx(), c.ID, c.Leaves, layer.GetOptions{}) {
+		if err != nil {
+			return false, err
+		}
+		if one.Doc == nil {
+			continue
+		}
+		docs, revs = append(docs, one.Doc.AppendJSON(nil)), append(revs, one.Doc.Rev)
+		if size += len(one.Doc.Body); size < together {
+			continue
+		}
+		if err := ask(); err != nil {
+			return false, err
 		}
 	}
-	passed, err := f.passes(q, docs)
-	if err != nil {
-		return false, err
-	}
-	var leaves []layer.Rev
-	for i, ok := range passed {
-		if ok {
-			leaves = append(leaves, revs[i])
+	if len(docs) > 0 {
+		if err := ask(); err != nil {
+			return false, err
 		}
 	}
 	c.Leaves = leaves

@@ -109,8 +109,11 @@ func (q *request) sendPlain(doc *layer.Document, r *rendering) error {
 	return s.flush()
 }
 
-// aheadRevs is how many leaves are read before an answer begins: most errors are found by then.
-const aheadRevs = 1000
+// aheadRevs is how many leaves are read before an answer begins, and aheadBytes how large they may be together: most errors are found by then.
+const (
+	aheadRevs  = 1000
+	aheadBytes = 256 << 10
+)
 
 // openRevs answers several leaves of a document.
 func (q *request) openRevs(id string, d *docQuery) error {
@@ -118,6 +121,7 @@ func (q *request) openRevs(id string, d *docQuery) error {
 	if d.openAll {
 		revs = nil
 	}
+	d.get.Large = true
 	next, stop := iter.Pull2(q.db.EachOpenRev(q.ctx(), id, revs, d.get))
 	defer stop()
 	read := func() (one layer.OpenRev, more bool, err error) {
@@ -128,15 +132,19 @@ func (q *request) openRevs(id string, d *docQuery) error {
 		return one, more, err
 	}
 	var ahead []layer.OpenRev
-	for len(ahead) < aheadRevs {
-		one, more, err := read()
-		if err != nil {
+	more := true
+	for size := 0; more && len(ahead) < aheadRevs && size < aheadBytes; {
+		var one layer.OpenRev
+		var err error
+		if one, more, err = read(); err != nil {
 			return err
 		}
-		if !more {
-			break
+		if more {
+			ahead = append(ahead, one)
 		}
-		ahead = append(ahead, one)
+		if one.Doc != nil {
+			size += len(one.Doc.Body)
+		}
 	}
 	if d.openAll && len(ahead) == 0 {
 		return notFound("missing")
@@ -147,7 +155,7 @@ func (q *request) openRevs(id string, d *docQuery) error {
 				return
 			}
 		}
-		for len(ahead) == aheadRevs {
+		for more {
 			one, more, err := read()
 			if !more && err == nil || !yield(one, err) || err != nil {
 				return

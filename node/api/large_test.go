@@ -138,3 +138,66 @@ func askFor(t *testing.T, url, name, value string) *http.Request {
 	r.Header.Set(name, value)
 	return r
 }
+
+// A document with many leaves, some of them large, is answered leaf by leaf, whoever asks.
+func TestLargeDocuments_ManyLeaves(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, "PUT", "/db", "")
+	const leaves = 90
+	for i := range leaves {
+		s.must(t, "PUT", "/db/doc?new_edits=false", fmt.Sprintf(`{"_rev":"1-%032x","text":"%s"}`, i+1, strings.Repeat("x", i%3*60_000)))
+	}
+	s.must(t, "PUT", "/db/other", `{}`)
+	check := func(what string, docs []struct{ OK map[string]any }) {
+		t.Helper()
+		seen := map[any]bool{}
+		for _, d := range docs {
+			rev, _ := d.OK["_rev"].(string)
+			var i int
+			if _, err := fmt.Sscanf(rev, "1-%x", &i); err != nil {
+				t.Fatalf("%s: %.200v", what, d.OK)
+			}
+			if text, _ := d.OK["text"].(string); len(text) != (i-1)%3*60_000 {
+				t.Errorf("%s: %s has %d bytes", what, rev, len(text))
+			}
+			seen[rev] = true
+		}
+		if len(seen) != leaves || len(docs) != leaves {
+			t.Errorf("%s: %d leaves, %d of them different", what, len(docs), len(seen))
+		}
+	}
+	var open []struct{ OK map[string]any }
+	if err := json.Unmarshal([]byte(s.must(t, "GET", "/db/doc?open_revs=all", "")), &open); err != nil {
+		t.Fatal(err)
+	}
+	check("open_revs", open)
+	var bulk struct {
+		Results []struct {
+			ID   string
+			Docs []struct{ OK, Error map[string]any }
+		}
+	}
+	text := s.must(t, "POST", "/db/_bulk_get", `{"docs":[{"id":"none"},{"id":"doc"},{"id":"_x"},{"id":"other"},{"id":"doc"}]}`)
+	if err := json.Unmarshal([]byte(text), &bulk); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(bulk.Results); n != 5 || bulk.Results[0].Docs[0].Error == nil || bulk.Results[2].Docs[0].Error == nil || bulk.Results[3].Docs[0].OK["_id"] != "other" {
+		t.Fatalf("%d results: %.1000s", n, text)
+	}
+	for _, i := range []int{1, 4} {
+		var docs []struct{ OK map[string]any }
+		for _, d := range bulk.Results[i].Docs {
+			docs = append(docs, struct{ OK map[string]any }{d.OK})
+		}
+		check("_bulk_get", docs)
+	}
+	res, err := http.DefaultClient.Do(askFor(t, s.URL+"/db/doc?open_revs=all", "Accept", "multipart/mixed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	all, err := io.ReadAll(res.Body)
+	if n := strings.Count(string(all), "Content-Type: application/json\r\n"); err != nil || n != leaves {
+		t.Errorf("multipart: %d parts, %v", n, err)
+	}
+}
