@@ -51,6 +51,7 @@ type Cluster struct {
 	wake       chan struct{} // capacity 1: there is something to look at in mu; never closed
 	ending     atomic.Bool   // gossip is being shut down
 	tellWithin time.Duration // how long a goodbye may take, twice
+	said       said          // what the log has been told lately
 
 	stop context.CancelFunc
 	done sync.WaitGroup // the goroutines of this Cluster
@@ -63,6 +64,10 @@ type Cluster struct {
 		packets     int  // of gossip, sent so far
 		renew       bool // this member was given up by others and needs a new id
 		subscribers map[chan struct{}]bool
+		namesakes   []string               // gossip addresses of others with this member's name, to be looked at
+		clash       trouble                // one of them is alive
+		failing     map[string]joinFailure // by address: those that could not be joined
+		stranger    trouble                // somebody with another secret
 	}
 }
 
@@ -82,22 +87,32 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	c := &Cluster{o: o, tellWithin: tellWithin, wake: make(chan struct{}, 1), letters: make(chan letter, postQueue)}
 	c.mu.view = newView(o.Name, o.ProbeInterval)
 	c.mu.subscribers = map[chan struct{}]bool{}
+	c.mu.failing = map[string]joinFailure{}
 	c.placed.Store(&[]Member{})
 	if err := c.listen(); err != nil {
 		return nil, err
 	}
-	c.mu.meta = metadata{ID: newID(), HTTP: o.HTTP, SQL: o.SQL, Remote: o.System.Address(), Version: o.Version, Roles: o.Roles}
+	c.mu.meta = metadata{ID: newID(), HTTP: o.HTTP, SQL: o.SQL, Remote: o.System.Address(), Version: o.Version, Roles: o.Roles, Store: o.Store}
 	c.proto = pcluster.New(o.System, pcluster.Configure("divan", provider{c}, lookup{c}, nil))
 	c.proto.Remote, c.proto.IdentityLookup = c.remote, lookup{c}
 	if err := (provider{c}).StartMember(c.proto); err != nil {
 		c.remote.Shutdown(false)
 		return nil, errors.Join(err, c.transport.Shutdown())
 	}
-	if err := errors.Join(c.startActivator(), c.startPost()); err != nil {
+	err = errors.Join(c.startActivator(), c.startPost())
+	if err == nil {
+		err = c.reserve(ctx)
+	}
+	joined := false
+	if err == nil {
+		joined = c.tryJoin(ctx)
+		err = c.refuseNamesake()
+	}
+	if err != nil {
+		c.ending.Store(true)
 		c.remote.Shutdown(false)
 		return nil, errors.Join(err, c.gossip.Shutdown())
 	}
-	joined := c.tryJoin(ctx)
 	c.publish()
 	running, cancel := context.WithCancel(context.Background())
 	c.stop = cancel

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/memberlist"
@@ -67,11 +66,11 @@ func (c *Cluster) gossipConfig(t *memberlist.NetTransport) (*memberlist.Config, 
 	// A member that was killed may come back on another port at once.
 	conf.DeadNodeReclaimTime = time.Millisecond
 	if c.o.Secret != "" {
-		key, err := gossipKey(c.o.Secret)
+		keys, err := gossipKeys(c.o.Secret, c.o.AcceptSecrets)
 		if err != nil {
 			return nil, fmt.Errorf("cluster: derive the gossip key: %w", err)
 		}
-		conf.SecretKey = key
+		conf.Keyring = keys
 	}
 	return conf, nil
 }
@@ -114,7 +113,17 @@ func (d delegate) NotifyPingComplete(n *memberlist.Node, rtt time.Duration, payl
 func (d delegate) AckPayload() []byte { return nil }
 
 func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
-	d.c.o.Logger.Error("two members have one name", "member", existing.Name, "known_at", existing.Address(), "refused", other.Address())
+	if existing.Name != d.c.o.Name {
+		// One of them is told by itself, or it was killed and has come back somewhere else before anybody has noticed.
+		if d.c.said.first(existing.Name + existing.Address() + other.Address()) {
+			d.c.o.Logger.Warn("a member's name comes from another address too", "member", existing.Name, "known_at", existing.Address(), "refused", other.Address())
+		}
+		return
+	}
+	d.c.mu.Lock()
+	defer d.c.mu.Unlock()
+	d.c.mu.namesakes = append(d.c.mu.namesakes, other.Address())
+	d.c.signal()
 }
 
 // givenUp is the one message that members send through gossip beside membership: the others had given up the member with this id.
@@ -152,16 +161,13 @@ func (d delegate) MergeRemoteState(buf []byte, join bool) {}
 // gossipLogger turns memberlist's lines into records. Its debug lines, one per packet, are dropped, and so are those of its end: it closes its ports
 // first, and then complains that they are closed.
 func (c *Cluster) gossipLogger() *log.Logger {
-	return log.New(gossipLines{c.o.Logger, &c.ending}, "", 0)
+	return log.New(gossipLines{c}, "", 0)
 }
 
-type gossipLines struct {
-	l      *slog.Logger
-	ending *atomic.Bool
-}
+type gossipLines struct{ c *Cluster }
 
 func (g gossipLines) Write(p []byte) (int, error) {
-	if g.ending.Load() {
+	if g.c.ending.Load() {
 		return len(p), nil
 	}
 	line := strings.TrimSpace(string(p))
@@ -180,6 +186,19 @@ func (g gossipLines) Write(p []byte) (int, error) {
 			level = slog.LevelWarn
 		}
 	}
-	g.l.Log(context.Background(), level, "gossip", "text", line)
+	if level < slog.LevelWarn {
+		g.c.o.Logger.Log(context.Background(), level, "gossip", "text", line)
+		return len(p), nil
+	}
+	what, from, _ := strings.Cut(line, " from=")
+	if secretFault(what) != secretSame {
+		g.c.stranger(from)
+	}
+	if what, _, ok := strings.Cut(line, "Conflicting address"); ok && what == "" {
+		return len(p), nil // NotifyConflict tells
+	}
+	if g.c.said.first(what) {
+		g.c.o.Logger.Log(context.Background(), level, "gossip", "text", line)
+	}
 	return len(p), nil
 }

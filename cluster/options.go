@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -30,6 +32,13 @@ type Options struct {
 	Join []string
 	// Secret, shared by all members, encrypts gossip and authenticates and encrypts remoting. Required unless Gossip is on loopback.
 	Secret string
+	// AcceptSecrets are taken from others beside Secret, while it is being changed from one to the other. They need Secret.
+	AcceptSecrets []string
+	// Store names the store that the member uses. Members with another one are told about, and get no actors. Empty: it does not matter.
+	Store string
+	// Reserve, where not nil, takes this member's name in the store, before it joins. alive reports whether a member of that name answers at a gossip address. holder is the
+	// address of another member that has the name and is alive, empty where there is none.
+	Reserve func(ctx context.Context, gossip string, alive func(gossip string) bool) (holder string, err error)
 
 	// HTTP and SQL are the addresses that clients of this member use, told to the others.
 	HTTP, SQL string
@@ -66,6 +75,12 @@ func (o Options) withDefaults() (Options, error) {
 		faults = append(faults, fmt.Errorf("gossip address %q: %w", o.Gossip, err))
 	} else if !gossip.IP.IsLoopback() && o.Secret == "" {
 		faults = append(faults, fmt.Errorf("gossip address %q is not on loopback, and there is no shared secret: whoever reaches it could command the actors", o.Gossip))
+	}
+	if o.Secret == "" && len(o.AcceptSecrets) > 0 {
+		faults = append(faults, errors.New("there are secrets to accept and none of this member's own"))
+	}
+	if slices.Contains(o.AcceptSecrets, "") {
+		faults = append(faults, errors.New("a secret to accept is empty"))
 	}
 	if o.Advertise != "" && net.ParseIP(o.Advertise) == nil {
 		faults = append(faults, fmt.Errorf("advertise address %q is not an IP address", o.Advertise))

@@ -60,7 +60,7 @@ func (c *Cluster) tryRemote(at *net.TCPAddr) error {
 func (c *Cluster) remoteOptions() ([]remote.ConfigOption, error) {
 	creds, serverCreds := insecure.NewCredentials(), insecure.NewCredentials()
 	if c.o.Secret != "" {
-		config, err := remotingTLS(c.o.Secret)
+		config, err := remotingTLS(c.o.Secret, c.o.AcceptSecrets...)
 		if err != nil {
 			return nil, fmt.Errorf("cluster: %w", err)
 		}

@@ -10,31 +10,62 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
+
+	"github.com/hashicorp/memberlist"
 )
 
-// gossipKey is the AES-256 key of gossip.
+// gossipKeys are the AES-256 keys of gossip: the one that this member encrypts with, and those that it can read too.
+func gossipKeys(secret string, accepted []string) (*memberlist.Keyring, error) {
+	var keys [][]byte
+	for _, s := range append([]string{secret}, accepted...) {
+		key, err := gossipKey(s)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return memberlist.NewKeyring(keys, keys[0])
+}
+
+// gossipKey is derived from a secret.
 func gossipKey(secret string) ([]byte, error) {
 	return hkdf.Key(sha256.New, []byte(secret), nil, "divan gossip 1", 32)
 }
 
-// remotingTLS is TLS 1.3 in which both sides prove that they know the secret: the key pair is derived from it, so it is the same on all
-// members, and each side accepts that public key and no other. There are no certificates to hand out, and no names or dates
-// to check: the certificate is only the envelope that TLS wants.
-func remotingTLS(secret string) (*tls.Config, error) {
+// remotingKey is the key pair of remoting, derived from a secret.
+func remotingKey(secret string) (ed25519.PrivateKey, error) {
 	seed, err := hkdf.Key(sha256.New, []byte(secret), nil, "divan remoting 1", ed25519.SeedSize)
 	if err != nil {
 		return nil, fmt.Errorf("derive the remoting key: %w", err)
 	}
-	key := ed25519.NewKeyFromSeed(seed)
+	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+// remotingTLS is TLS 1.3 in which both sides prove that they know a secret: the key pair is derived from it, so it is the same on all
+// members, and each side accepts that public key, those of the other accepted secrets, and no other. There are no certificates to hand out, and no names or dates
+// to check: the certificate is only the envelope that TLS wants.
+func remotingTLS(secret string, accepted ...string) (*tls.Config, error) {
+	key, err := remotingKey(secret)
+	if err != nil {
+		return nil, err
+	}
+	known := []ed25519.PublicKey{key.Public().(ed25519.PublicKey)}
+	for _, s := range accepted {
+		other, err := remotingKey(s)
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, other.Public().(ed25519.PublicKey))
+	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		NotBefore:    time.Unix(0, 0),
 		NotAfter:     time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
 		DNSNames:     []string{"divan"},
 	}
-	public := key.Public().(ed25519.PublicKey)
-	der, err := x509.CreateCertificate(nil, template, template, public, key)
+	der, err := x509.CreateCertificate(nil, template, template, known[0], key)
 	if err != nil {
 		return nil, fmt.Errorf("make the remoting certificate: %w", err)
 	}
@@ -47,7 +78,8 @@ func remotingTLS(secret string) (*tls.Config, error) {
 		InsecureSkipVerify: true,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) == 1 {
-				if k, ok := s.PeerCertificates[0].PublicKey.(ed25519.PublicKey); ok && bytes.Equal(k, public) {
+				k, ok := s.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
+				if ok && slices.ContainsFunc(known, func(x ed25519.PublicKey) bool { return bytes.Equal(k, x) }) {
 					return nil
 				}
 			}

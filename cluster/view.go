@@ -45,6 +45,8 @@ type metadata struct {
 	Roles   []string `json:"o,omitempty"`
 	// Leaving is set shortly before a member goes in good order: it gets no actors any more.
 	Leaving bool `json:"l,omitempty"`
+	// Store names the store that the member uses.
+	Store string `json:"u,omitempty"`
 }
 
 // decodeMetadata reads another member's metadata. What is not understood (another version, a foreign program) gives the zero metadata:
@@ -148,12 +150,39 @@ func (v *view) members(now time.Time) []Member {
 func (v *view) placeable() []Member {
 	var list []Member
 	for name, e := range v.entries {
-		if e.up && !e.meta.Leaving && e.meta.ID != "" && e.meta.Remote != "" {
+		if e.up && !e.meta.Leaving && e.meta.ID != "" && e.meta.Remote != "" && !v.elsewhere(e) {
 			list = append(list, e.member(Alive, name == v.self))
 		}
 	}
 	slices.SortFunc(list, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	return list
+}
+
+// elsewhere reports whether a member is known to use another store than this one.
+func (v *view) elsewhere(e *entry) bool {
+	self := v.entries[v.self]
+	return self != nil && self.meta.Store != "" && e.meta.Store != "" && e.meta.Store != self.meta.Store
+}
+
+// elsewheres lists the members that are up and use another store.
+func (v *view) elsewheres() (names []string) {
+	for name, e := range v.entries {
+		if e.up && v.elsewhere(e) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// seen reports whether a member with that gossip address was ever up.
+func (v *view) seen(gossip string) bool {
+	for _, e := range v.entries {
+		if e.gossip == gossip {
+			return true
+		}
+	}
+	return false
 }
 
 // lost lists the gossip addresses of members that went without goodbye: they may come back when a network heals, and nobody else

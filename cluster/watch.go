@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -22,6 +23,8 @@ func (c *Cluster) watch(ctx context.Context) {
 		case <-settle.C:
 			c.tellStale()
 			c.renewIfGivenUp()
+			c.lookAtNamesakes()
+			c.tellElsewheres()
 			c.publish()
 		case <-tick.C:
 			// A process that stood still (stopped, swapped out, a laptop's lid) for longer than others wait was given up by them.
@@ -130,23 +133,33 @@ func (c *Cluster) tryJoin(ctx context.Context) bool {
 	self := c.Addr()
 	c.mu.Lock()
 	var missing []string
+	known := map[string]bool{} // of those: members that were up once
 	for _, address := range c.o.Join {
-		if at, err := resolve(address); err == nil && (at.String() == self || c.mu.view.knows(at.String())) {
+		at, err := resolve(address)
+		if err == nil && (at.String() == self || c.mu.view.knows(at.String())) {
 			continue
 		}
 		missing = append(missing, address)
+		known[address] = err == nil && c.mu.view.seen(at.String())
 	}
-	missing = append(missing, c.mu.view.lost(time.Now())...)
+	for _, address := range c.mu.view.lost(time.Now()) {
+		missing = append(missing, address)
+		known[address] = true
+	}
+	for address := range c.mu.failing {
+		if !slices.Contains(missing, address) {
+			delete(c.mu.failing, address)
+		}
+	}
 	c.mu.Unlock()
 	complete := true
 	for _, address := range missing {
 		if ctx.Err() != nil {
 			return false
 		}
-		if _, err := c.gossip.Join([]string{address}); err != nil {
-			complete = false
-			c.o.Logger.Debug("could not reach a member", "address", address, "error", err)
-		}
+		_, err := c.gossip.Join([]string{address})
+		complete = complete && err == nil
+		c.joined(address, known[address], err)
 	}
 	return complete
 }

@@ -26,7 +26,11 @@ func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Eng
 	case config.EngineFDB:
 		return openFDB(s)
 	case config.EngineRemote:
-		return remote.Open(ctx, s.Address, remote.Options{Secret: s.Secret, Timeout: s.Timeout, Logger: log})
+		secure, err := storeClientTLS(s)
+		if err != nil {
+			return nil, err
+		}
+		return remote.Open(ctx, s.Address, remote.Options{Secret: s.Secret, AcceptSecrets: s.AcceptSecrets, TLS: secure, Timeout: s.Timeout, Logger: log})
 	default:
 		return nil, fmt.Errorf("storage.engine %s is not in this version", s.Engine)
 	}
@@ -120,11 +124,15 @@ func (n *Node) serveStore(ctx context.Context) error {
 	if s.Listen == "" {
 		return nil
 	}
+	secure, err := storeServerTLS(s)
+	if err != nil {
+		return err
+	}
 	l, err := listen(ctx, "storage", s.Listen)
 	if err != nil {
 		return err
 	}
-	server, err := remote.Serve(l, n.engine, remote.Options{Secret: s.Secret, Logger: n.log})
+	server, err := remote.Serve(l, n.engine, remote.Options{Secret: s.Secret, AcceptSecrets: s.AcceptSecrets, TLS: secure, Logger: n.log})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -31,6 +31,8 @@ const (
 
 	// PrefixWindows is the allocator of prefix numbers. See layer/prefixes.go.
 	PrefixWindows Section = 6
+	// Nodes holds which node took a name last: (Nodes, name) = JSON with its gossip address. See layer/nodenames.go.
+	Nodes Section = 7
 )
 
 // FormatVersion numbers the layout of the whole store. A node refuses a store with a higher version than it knows.

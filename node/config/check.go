@@ -146,6 +146,8 @@ func (s *settings) checkListeners() {
 	if ip := s.cfg.Cluster.Advertise; ip != "" && net.ParseIP(ip) == nil {
 		s.at("cluster.advertise", "%q is not an IP address", ip)
 	}
+	s.checkSecrets("cluster.accept_secrets", s.cfg.Cluster.AcceptSecrets, "cluster.secret", s.cfg.Cluster.Secret)
+	s.checkSecrets("storage.accept_secrets", s.cfg.Storage.AcceptSecrets, "storage.secret", s.cfg.Storage.Secret)
 	for _, addr := range s.cfg.Cluster.Join {
 		s.checkAddr("cluster.join", addr)
 	}
@@ -176,10 +178,7 @@ func (s *settings) checkStorage() {
 		{"storage.idempotency", unlessZero(st.Idempotency), EngineFDB},
 		{"storage.trace_dir", st.TraceDir, EngineFDB},
 		{"storage.client_libraries", st.ClientLibraries, EngineFDB},
-		{"storage.tls.cert", st.TLS.Cert, EngineFDB},
-		{"storage.tls.key", st.TLS.Key, EngineFDB},
 		{"storage.tls.password", st.TLS.Password, EngineFDB},
-		{"storage.tls.ca", st.TLS.CA, EngineFDB},
 		{"storage.tls.verify", st.TLS.Verify, EngineFDB},
 	} {
 		if only.value != "" && st.Engine != only.engine {
@@ -193,6 +192,7 @@ func (s *settings) checkStorage() {
 		s.at("storage.directory", "%q is not a directory; write a/b", st.Directory)
 	}
 	s.checkTLS("storage.tls", TLS{Cert: st.TLS.Cert, Key: st.TLS.Key})
+	s.checkStoreTLS()
 	if st.TLS.Password != "" && st.TLS.Key == "" {
 		s.at("storage.tls.password", "is for the key, and there is none")
 	}
@@ -210,6 +210,46 @@ func (s *settings) checkStorage() {
 	}
 	if st.Secret == "" && (st.Engine == EngineRemote || st.Listen != "") {
 		s.at("storage.engine", "a shared store needs storage.secret, the same text on every node")
+	}
+}
+
+// checkStoreTLS holds the rule that documents leave the machine encrypted only.
+func (s *settings) checkStoreTLS() {
+	st := s.cfg.Storage
+	if st.Engine == EngineEmbedded && st.Listen == "" {
+		for _, t := range []struct{ path, value string }{{"storage.tls.cert", st.TLS.Cert}, {"storage.tls.key", st.TLS.Key}, {"storage.tls.ca", st.TLS.CA}} {
+			if t.value != "" {
+				s.at(t.path, "is for storage.listen, and there is none")
+			}
+		}
+	}
+	if st.Engine == EngineEmbedded && st.Listen != "" && st.TLS.Cert == "" {
+		if st.TLS.CA != "" {
+			s.at("storage.tls.ca", "says whose certificates nodes need, and there is no storage.tls.cert to begin TLS with")
+		}
+		if exposed(st.Listen) {
+			s.at("storage.listen", "%s can be reached from other machines, and all documents would go there as they are: set storage.tls.cert and storage.tls.key, "+
+				"or listen on 127.0.0.1", st.Listen)
+		}
+	}
+	if st.Engine == EngineRemote && st.TLS.CA == "" {
+		if st.TLS.Cert != "" {
+			s.at("storage.tls.cert", "is shown to the store, which is not asked for TLS without storage.tls.ca")
+		}
+		if st.Address != "" && exposed(st.Address) {
+			s.at("storage.address", "%s is on another machine, and all documents would go there as they are: set storage.tls.ca to the certificate of the store, "+
+				"or of who has signed it", st.Address)
+		}
+	}
+}
+
+// checkSecrets looks at the secrets that are accepted while one is being changed.
+func (s *settings) checkSecrets(path string, list []string, own, secret string) {
+	if len(list) > 0 && secret == "" {
+		s.at(path, "is for the time while %s is being changed, and there is none", own)
+	}
+	if slices.Contains(list, "") {
+		s.at(path, "a secret is empty")
 	}
 }
 

@@ -100,6 +100,8 @@ type Cluster struct {
 	Join []string `yaml:"join"`
 	// Secret encrypts gossip and remoting. Needed when either leaves loopback.
 	Secret string `yaml:"secret"`
+	// AcceptSecrets are accepted from other nodes beside Secret, while it is being changed.
+	AcceptSecrets []string `yaml:"accept_secrets"`
 }
 
 // Engines, the values of storage.engine.
@@ -118,6 +120,8 @@ type Storage struct {
 	Address string `yaml:"address"`
 	// Secret authenticates both sides of Listen and Address.
 	Secret string `yaml:"secret"`
+	// AcceptSecrets are accepted beside Secret, while it is being changed.
+	AcceptSecrets []string `yaml:"accept_secrets"`
 	// ClusterFile is the path of fdb.cluster; empty for the client's default.
 	ClusterFile string `yaml:"cluster_file"`
 	// Directory is where Divan lives in FoundationDB's directory layer, with slashes between directories.
@@ -132,7 +136,7 @@ type Storage struct {
 	TraceDir string `yaml:"trace_dir"`
 	// ClientLibraries is a directory with FoundationDB client libraries of further versions; empty is none.
 	ClientLibraries string `yaml:"client_libraries"`
-	// TLS is for a FoundationDB cluster that speaks it.
+	// TLS is for Listen, Address, and a FoundationDB cluster that speaks it.
 	TLS struct {
 		Cert     string `yaml:"cert"`
 		Key      string `yaml:"key"`

@@ -39,6 +39,8 @@ type clusterOf struct {
 	binary  string         // of all nodes
 	storage map[int]string // in place of what a node has there otherwise
 	more    map[int]string // settings of a node, as YAML
+
+	gossipSecret map[int]string // of a node, as YAML in its section cluster
 }
 
 func startCluster(t *testing.T, n int) *clusterOf {
@@ -78,8 +80,8 @@ func (c *clusterOf) start(i int) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		c.t.Fatal(err)
 	}
-	text := fmt.Sprintf("name: node%d\nstorage: %s\nhttp: {listen: '%s'}\nsql: {listen: '%s'}\ncluster: {gossip: '%s', join: [%s]}\n",
-		i, storage, ports["http"], ports["sql"], ports["gossip"], join)
+	text := fmt.Sprintf("name: node%d\nstorage: %s\nhttp: {listen: '%s'}\nsql: {listen: '%s'}\ncluster: {gossip: '%s', join: [%s]%s}\n",
+		i, storage, ports["http"], ports["sql"], ports["gossip"], join, c.gossipSecret[i])
 	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte(text+c.more[i]), 0o600); err != nil {
 		c.t.Fatal(err)
 	}

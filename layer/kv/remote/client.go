@@ -2,9 +2,11 @@ package remote
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,7 +45,7 @@ var (
 // Open connects to the store that is served at addr. It waits for Options.Timeout for the store to be there. Once open, the engine connects again
 // whenever the connection breaks.
 func Open(ctx context.Context, addr string, o Options) (*Engine, error) {
-	if o.Secret == "" {
+	if o.Secret == "" || slices.Contains(o.AcceptSecrets, "") {
 		return nil, errors.New("remote: a store is not reached without a secret")
 	}
 	e := &Engine{addr: addr, o: o.withDefaults(), stop: make(chan struct{})}
@@ -62,10 +64,15 @@ func Open(ctx context.Context, addr string, o Options) (*Engine, error) {
 // connect tries until ctx ends, but for a wrong secret, which waiting does not cure.
 func (e *Engine) connect(ctx context.Context) (*conn, error) {
 	pause := 5 * time.Millisecond
+	secrets, secret := append([]string{e.o.Secret}, e.o.AcceptSecrets...), 0
 	for {
-		c, err := e.dial(ctx)
+		c, err := e.dial(ctx, secrets[secret])
 		if err == nil {
 			return c, nil
+		}
+		if errors.Is(err, errSecret) && secret+1 < len(secrets) {
+			secret++
+			continue
 		}
 		if errors.Is(err, errSecret) {
 			return nil, fmt.Errorf("remote: the store at %s was given another secret", e.addr)
@@ -80,14 +87,17 @@ func (e *Engine) connect(ctx context.Context) (*conn, error) {
 }
 
 // dial makes one attempt and starts the connection.
-func (e *Engine) dial(ctx context.Context) (*conn, error) {
+func (e *Engine) dial(ctx context.Context, secret string) (*conn, error) {
 	var d net.Dialer
 	nc, err := d.DialContext(ctx, "tcp", e.addr)
 	if err != nil {
 		return nil, err
 	}
+	if e.o.TLS != nil {
+		nc = tls.Client(nc, e.o.TLS)
+	}
 	stopHandshake := context.AfterFunc(ctx, func() { _ = nc.Close() })
-	err = handshakeClient(nc, e.o.Secret, e.name, handshakeTimeout)
+	err = handshakeClient(nc, secret, e.name, handshakeTimeout)
 	if !stopHandshake() && err == nil {
 		err = ctx.Err()
 	}

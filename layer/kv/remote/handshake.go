@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"time"
 )
 
@@ -76,8 +77,9 @@ func handshakeClient(nc net.Conn, secret string, name clientName, timeout time.D
 	return nc.SetDeadline(time.Time{})
 }
 
-// handshakeServer checks the client's proof, has admit end the client's earlier connections, and proves the server.
-func handshakeServer(nc net.Conn, secret string, admit func(clientName)) error {
+// handshakeServer checks the client's proof, has admit end the client's earlier connections, and proves the server: by the one of the secrets that the client
+// has proved.
+func handshakeServer(nc net.Conn, secrets []string, admit func(clientName)) error {
 	if err := nc.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return err
 	}
@@ -91,7 +93,8 @@ func handshakeServer(nc net.Conn, secret string, admit func(clientName)) error {
 	}
 	end := len(theirs) - sha256.Size
 	said = append(said, theirs[:end]...)
-	if !bytes.HasPrefix(theirs, []byte(magic)) || !hmac.Equal(theirs[end:], proof(secret, "client", said)) {
+	i := slices.IndexFunc(secrets, func(secret string) bool { return hmac.Equal(theirs[end:], proof(secret, "client", said)) })
+	if !bytes.HasPrefix(theirs, []byte(magic)) || i < 0 {
 		_, err := nc.Write(make([]byte, sha256.Size))
 		return errors.Join(errSecret, err)
 	}
@@ -99,6 +102,6 @@ func handshakeServer(nc net.Conn, secret string, admit func(clientName)) error {
 		return err
 	}
 	admit(clientName(theirs[end-nameSize : end]))
-	_, err := nc.Write(proof(secret, "server", said))
+	_, err := nc.Write(proof(secrets[i], "server", said))
 	return err
 }

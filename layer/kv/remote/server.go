@@ -2,9 +2,11 @@ package remote
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 
 	"github.com/divandb/divan/layer/kv"
@@ -38,7 +40,7 @@ const maxStrangers = 64
 
 // Serve accepts connections to e on listener until Close. The server owns the listener.
 func Serve(listener net.Listener, e kv.Engine, o Options) (*Server, error) {
-	if o.Secret == "" {
+	if o.Secret == "" || slices.Contains(o.AcceptSecrets, "") {
 		return nil, errors.New("remote: a store is not served without a secret")
 	}
 	s := &Server{e: e, o: o.withDefaults(), listener: listener, strangers: make(chan struct{}, maxStrangers)}
@@ -83,6 +85,9 @@ func (s *Server) accept() {
 			_ = nc.Close()
 			continue
 		}
+		if s.o.TLS != nil {
+			nc = tls.Server(nc, s.o.TLS) // it shakes hands with the first byte of our own handshake
+		}
 		sess := newSession(s, nc)
 		if !s.add(sess) {
 			_ = nc.Close()
@@ -106,7 +111,7 @@ func (s *Server) add(sess *session) bool {
 func (s *Server) serve(sess *session) {
 	defer close(sess.done)
 	defer s.remove(sess)
-	err := handshakeServer(sess.nc, s.o.Secret, func(name clientName) { s.admit(sess, name) })
+	err := handshakeServer(sess.nc, append([]string{s.o.Secret}, s.o.AcceptSecrets...), func(name clientName) { s.admit(sess, name) })
 	<-s.strangers
 	if err != nil {
 		if errors.Is(err, errSecret) {

@@ -47,6 +47,48 @@ func TestOpen_secret(t *testing.T) {
 	works(t, mustOpen(t, s.Addr().String()))
 }
 
+// While a secret is being changed, each side lets the other in by any of its secrets.
+func TestOpen_acceptSecrets(t *testing.T) {
+	e := mustEmbed(t)
+	type secrets struct {
+		own    string
+		accept []string
+	}
+	for _, c := range []struct {
+		server, client secrets
+		want           bool
+	}{
+		{secrets{"old", nil}, secrets{"old", []string{"new"}}, true},
+		{secrets{"old", nil}, secrets{"new", []string{"old"}}, true},
+		{secrets{"old", []string{"new"}}, secrets{"new", nil}, true},
+		{secrets{"new", []string{"old"}}, secrets{"old", nil}, true},
+		{secrets{"new", nil}, secrets{"old", nil}, false},
+		{secrets{"new", []string{"newer"}}, secrets{"old", []string{"older"}}, false},
+		{secrets{"new", nil}, secrets{"new", []string{""}}, false},
+	} {
+		s, err := remote.Serve(mustListen(t), e, remote.Options{Secret: c.server.own, AcceptSecrets: c.server.accept, Logger: quiet(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := remote.Open(t.Context(), s.Addr().String(), remote.Options{Secret: c.client.own, AcceptSecrets: c.client.accept, Logger: quiet(t)})
+		if (err == nil) != c.want {
+			t.Errorf("%v at %v: %v", c.client, c.server, err)
+		}
+		if err == nil {
+			works(t, r)
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := remote.Serve(mustListen(t), e, remote.Options{Secret: "new", AcceptSecrets: []string{""}}); err == nil {
+		t.Error("an empty secret is accepted")
+	}
+}
+
 // TestOpen_impostor: a server that does not know the secret is not spoken to, and learns nothing that the client did not make up for it.
 func TestOpen_impostor(t *testing.T) {
 	l := mustListen(t)

@@ -1,0 +1,173 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/cluster"
+)
+
+// degraded waits until a member gives exactly these reasons, by their beginnings.
+func degraded(t testing.TB, c *cluster.Cluster, want ...string) {
+	t.Helper()
+	eventually(t, 20*time.Second, func() string {
+		got := c.Degraded()
+		ok := len(got) == len(want)
+		for i := range want {
+			ok = ok && strings.HasPrefix(got[i], want[i])
+		}
+		if ok {
+			return ""
+		}
+		return fmt.Sprintf("%s is degraded by %q, not %q", c.Self().Name, got, want)
+	})
+}
+
+func TestCluster_Degraded_secrets(t *testing.T) {
+	for name, tc := range map[string]struct {
+		there, here string
+		want        string
+	}{
+		"another secret":  {"one", "two", "gossip_secret: the member at ADDR has another cluster.secret"},
+		"no secret here":  {"one", "", "gossip_secret: the member at ADDR encrypts what it says, and this node has no secret"},
+		"no secret there": {"", "two", "gossip_secret: this node has a cluster.secret, and the member at ADDR has none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t, "a")
+			o.Secret = tc.there
+			a := started(t, o)
+			o = options(t, "b")
+			o.Secret, o.Join = tc.here, []string{a.Addr()}
+			b := started(t, o)
+			degraded(t, b, strings.ReplaceAll(tc.want, "ADDR", a.Addr()))
+			degraded(t, a, "gossip_secret: somebody at ")
+			// With members of its own, a is not degraded by a stranger.
+			o = options(t, "c")
+			o.Secret, o.Join = tc.there, []string{a.Addr()}
+			started(t, o)
+			degraded(t, a)
+		})
+	}
+}
+
+// Members whose secrets are being changed see each other at every step.
+func TestCluster_AcceptSecrets(t *testing.T) {
+	type step struct {
+		secret string
+		accept []string
+	}
+	steps := []step{{"old", nil}, {"old", []string{"new"}}, {"new", []string{"old"}}, {"new", nil}}
+	for i := range steps[1:] {
+		t.Run(fmt.Sprint("from step ", i), func(t *testing.T) {
+			var members []*cluster.Cluster
+			for j, s := range steps[i : i+2] {
+				o := options(t, fmt.Sprint("m", j))
+				o.Secret, o.AcceptSecrets = s.secret, s.accept
+				o.Activate = echo(o.System)
+				if j > 0 {
+					o.Join = []string{members[0].Addr()}
+				}
+				members = append(members, started(t, o))
+			}
+			for _, m := range members {
+				sees(t, m, "m0=alive m1=alive")
+				degraded(t, m)
+			}
+		})
+	}
+}
+
+func TestCluster_Degraded_joinFailed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := l.Addr().String()
+	l.Close()
+	a := started(t, options(t, "a"))
+	o := options(t, "b")
+	o.Join = []string{a.Addr(), nobody}
+	b := started(t, o)
+	degraded(t, b, "join_failed: no member answers at "+nobody)
+	degraded(t, a)
+	// Somebody is there after all.
+	o = options(t, "c")
+	o.Gossip = nobody
+	started(t, o)
+	degraded(t, b)
+}
+
+func TestCluster_NameClash(t *testing.T) {
+	a := started(t, options(t, "a"))
+	same := options(t, "a")
+	same.Join = []string{a.Addr()}
+	if c, err := cluster.Start(t.Context(), same); err == nil || !strings.Contains(err.Error(), "another node is called a and answers at "+a.Addr()) {
+		if err == nil {
+			c.Stop()
+		}
+		t.Errorf("a second member of the name: %v", err)
+	}
+	// They cannot reach each other when they start: the store knows.
+	same = options(t, "a")
+	same.Reserve = func(_ context.Context, gossip string, alive func(string) bool) (string, error) {
+		if alive(a.Addr()) && !alive(gossip) {
+			return a.Addr(), nil
+		}
+		return "", nil
+	}
+	if _, err := cluster.Start(t.Context(), same); err == nil || !strings.Contains(err.Error(), "another node is called a") {
+		t.Errorf("a second member of the name in the store: %v", err)
+	}
+	// They start far from each other, and meet later.
+	bridge := options(t, "b")
+	far := started(t, options(t, "a"))
+	bridge.Join = []string{a.Addr(), far.Addr()}
+	started(t, bridge)
+	eventually(t, 20*time.Second, func() string {
+		if d := append(a.Degraded(), far.Degraded()...); len(d) == 0 || !strings.HasPrefix(d[0], "name_clash: another node is called a too") {
+			return fmt.Sprintf("degraded by %q", d)
+		}
+		return ""
+	})
+}
+
+// A member that was killed starts again at once under its name and at another address, although the others have not noticed yet.
+func TestCluster_KilledMemberStartsElsewhere(t *testing.T) {
+	a := started(t, options(t, "a"))
+	b := startProcess(t, memberSpec{Name: "b", Gossip: "127.0.0.1:0", Join: []string{a.Addr()}})
+	sees(t, a, "a=alive b=alive")
+	before := find(t, a, "b")
+	b.kill()
+	o := options(t, "b")
+	o.Join = []string{a.Addr()}
+	again := started(t, o)
+	eventually(t, 30*time.Second, func() string {
+		if m := find(t, a, "b"); m.Gossip == before.Gossip || m.Status != cluster.Alive {
+			return fmt.Sprintf("a sees %+v", m)
+		}
+		return ""
+	})
+	degraded(t, a)
+	degraded(t, again)
+}
+
+func TestCluster_OtherStore(t *testing.T) {
+	oa, ob, oc := options(t, "a"), options(t, "b"), options(t, "c")
+	oa.Store, ob.Store, oc.Store = "one", "one", "another"
+	a := started(t, oa)
+	ob.Join, oc.Join = []string{a.Addr()}, []string{a.Addr()}
+	b, c := started(t, ob), started(t, oc)
+	degraded(t, a, "other_store: c is in this cluster")
+	degraded(t, b, "other_store: c is in this cluster")
+	degraded(t, c, "other_store: a, b are in this cluster")
+	for i := range 100 {
+		id := fmt.Sprint(i)
+		if owner := a.Owner("shard", id).Name; owner == "c" {
+			t.Fatalf("%s is placed on a member with another store", id)
+		}
+	}
+}
