@@ -18,6 +18,9 @@ type ExportFile struct {
 	// beginning is there.
 	Position  ExportPosition
 	Documents int64 // those that came twice counted twice
+	// Left is what was left out because it was damaged, the first maxLeft of LeftOut.
+	Left    []Left
+	LeftOut int64
 	// Size in bytes of what could be read.
 	Size int64
 }
@@ -110,6 +113,8 @@ func (x *exportReading) record(t recordType, payload []byte, before ExportPositi
 	case recordPurges:
 		x.infos = 0
 	case recordLocals:
+	case recordLeft:
+		return x.leave(payload)
 	case recordConfig:
 		x.config = exportConfig{}
 		return x.config.parse(payload)
@@ -119,6 +124,18 @@ func (x *exportReading) record(t recordType, payload []byte, before ExportPositi
 		return fmt.Errorf("it has a record of the unknown type %q", byte(t))
 	}
 	return nil
+}
+
+// maxLeft bounds ExportFile.Left.
+const maxLeft = 10_000
+
+func (x *exportReading) leave(payload []byte) error {
+	t := taker{b: payload}
+	l := Left{Kind: take(&t, tuple.TakeString), ID: take(&t, tuple.TakeString), Last: take(&t, tuple.TakeString), What: take(&t, tuple.TakeString)}
+	if x.LeftOut++; x.LeftOut <= maxLeft {
+		x.Left = append(x.Left, l)
+	}
+	return t.end()
 }
 
 func (x *exportReading) end(payload []byte) error {

@@ -146,9 +146,17 @@ func parseRevPair(value []byte) (Rev, error) {
 }
 
 // corrupt says that stored bytes cannot be read. It is Internal: nobody's request is wrong.
-func corrupt(what string, err error) error {
-	return fmt.Errorf("layer: stored %s cannot be read: %w", what, err)
+func corrupt(what string, err error) error { return &corruptError{what, err} }
+
+type corruptError struct {
+	what string
+	err  error
 }
+
+func (e *corruptError) Error() string {
+	return fmt.Sprintf("layer: stored %s cannot be read: %v", e.what, e.err)
+}
+func (e *corruptError) Unwrap() error { return e.err }
 
 // unknownFormat refuses a value format that this version does not know (R8).
 func unknownFormat(what string, got, known int64) error {

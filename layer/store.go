@@ -24,7 +24,10 @@ type Options struct {
 	MaxDocument int
 	// MaxAttachment is the largest attachment in bytes. 0 means 1 GiB.
 	MaxAttachment int64
-	Logger        *slog.Logger
+	// ReadOnly is for an engine that takes no writes: nothing is made or brought up to date, and nothing is swept. Salvage opens the store also where what it says of
+	// itself is damaged.
+	ReadOnly, Salvage bool
+	Logger            *slog.Logger
 	// ReduceTime bounds the JavaScript reductions of one query. 0 means 30 s.
 	ReduceTime time.Duration
 	// PartialRows is how many rows a partial aggregate of a view stands for at most, and how many partials one of a higher level. More makes the edges of a
@@ -93,6 +96,10 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	s := &Store{engine: e, o: o.withDefaults(), wall: wallClock}
 	s.mu.cores = map[string]*core{}
 	s.ids = newTransactionIDs(s.section(keyspace.Transactions), &s.clock)
+	if s.o.ReadOnly {
+		s.stop = func() {}
+		return s, s.readFormat(ctx)
+	}
 	if err := s.checkFormat(ctx); err != nil {
 		return nil, err
 	}
@@ -100,6 +107,30 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	s.stop = stop
 	s.done.Go(func() { s.keepHouse(background) })
 	return s, nil
+}
+
+// readFormat is checkFormat for a store that is only read.
+func (s *Store) readFormat(ctx context.Context) error {
+	value, _, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) {
+		return tx.Get(s.section(keyspace.Format)).Wait()
+	})
+	if (kv.IsCode(err, kv.CodeFileCorrupt) || err == nil && value == nil) && s.o.Salvage {
+		s.o.Logger.Warn("the store's format cannot be read, and is taken for the present one", "error", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	version, _, err := tuple.TakeInt(value)
+	switch {
+	case err != nil:
+		return corrupt("format version", err)
+	case version > keyspace.FormatVersion:
+		return unknownFormat("the store", version, keyspace.FormatVersion)
+	case version < keyspace.FormatVersion:
+		return errf(Unavailable, "", "the store has format %d; start a node on it once, which brings it to %d", version, keyspace.FormatVersion)
+	}
+	return nil
 }
 
 func (s *Store) checkFormat(ctx context.Context) error {

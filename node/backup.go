@@ -89,6 +89,11 @@ func errBackupExists(dir string) error {
 
 // backupError says what a file system or an engine said. An admin asked, so that paths may be told.
 func backupError(err error) error {
+	var engine *kv.Error
+	if errors.As(err, &engine) && engine.Code == kv.CodeFileCorrupt {
+		return &layer.Error{Kind: layer.Unavailable, Name: "store_damaged", Reason: "No backup was made: " + engine.Message +
+			". `divan verify` tells which databases and documents that is. Keep the backups that there are."}
+	}
 	return &layer.Error{Kind: layer.Unavailable, Name: "backup_failed", Reason: "The backup failed: " + err.Error(), Err: err}
 }
 

@@ -40,6 +40,8 @@ type Node struct {
 	turns   *work.Turns                   // of long SQL statements; HTTP requests are told to it too
 	running atomic.Pointer[actors.System] // actors, for the cluster, whose goroutines may ask before there are any
 
+	reading, salvage bool // see OpenStoreToRead
+
 	parts []part // that run, in the order they were started
 }
 

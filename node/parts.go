@@ -100,9 +100,29 @@ func OpenStore(ctx context.Context, c *config.Config, existing bool, log *slog.L
 	return n.store, n.Stop, nil
 }
 
+// OpenStoreToRead is OpenStore for a command that only reads. An embedded store is not changed in any way, may be on a file system that is mounted read-only,
+// and has to be there. With salvage it is opened in spite of damage, as far as there is a way on.
+func OpenStoreToRead(ctx context.Context, c *config.Config, salvage bool, log *slog.Logger) (
+	store *layer.Store, closeStore func(context.Context) error, err error,
+) {
+	n := New(c, log)
+	n.reading, n.salvage = true, salvage
+	if err := n.openStore(ctx); err != nil {
+		return nil, nil, errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
+	}
+	return n.store, n.Stop, nil
+}
+
 func (n *Node) openStore(ctx context.Context) error {
 	var err error
-	if n.engine, err = openEngine(ctx, n.cfg, n.log); err != nil {
+	switch {
+	case n.reading && n.cfg.Storage.Engine == config.EngineEmbedded:
+		n.engine, err = embedded.OpenReadOnly(
+			filepath.Join(n.cfg.Data, storeDir), embedded.Options{CacheBytes: int64(n.cfg.Storage.Cache), Logger: n.log}, n.salvage)
+	default:
+		n.engine, err = openEngine(ctx, n.cfg, n.log)
+	}
+	if err != nil {
 		return err
 	}
 	n.started("engine", closing(n.engine))
@@ -126,6 +146,8 @@ func (n *Node) openStore(ctx context.Context) error {
 		Validator:     layer.NewValidator(n.scripts),
 		ReduceTime:    v.ReduceTimeout,
 		CleanupAfter:  v.CleanupAfter,
+		ReadOnly:      n.reading,
+		Salvage:       n.salvage,
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)

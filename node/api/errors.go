@@ -43,6 +43,7 @@ var named = map[string]int{
 	"bad_content_type":                http.StatusUnsupportedMediaType,
 	"requested_range_not_satisfiable": http.StatusRequestedRangeNotSatisfiable,
 	"expectation_failed":              http.StatusExpectationFailed,
+	"store_damaged":                   http.StatusInternalServerError,
 	"insufficient_storage":            http.StatusInsufficientStorage,
 }
 

@@ -13,7 +13,17 @@ import (
 
 // exportDatabase answers GET /{db}/_export?from=POSITION with a file that importDatabase takes. An answer that breaks off can be continued by who has
 // checked what came (layer.ReadExport); its rest is what comes from the position on.
+//
+// With skip_damaged=true it is all that can be read of a damaged database, which cannot be continued (layer.Store.Salvage).
 func (q *request) exportDatabase() error {
+	salvage := false
+	switch text := q.params.get("skip_damaged", "false"); text {
+	case "true":
+		salvage = true
+	case "false":
+	default:
+		return badRequest("skip_damaged is true or false")
+	}
 	var from *layer.ExportPosition
 	if text := q.params.get("from", ""); text != "" {
 		position, err := layer.ParseExportPosition(text)
@@ -25,7 +35,14 @@ func (q *request) exportDatabase() error {
 	q.w.Header()["Content-Type"] = []string{"application/octet-stream"}
 	s := q.stream(http.StatusOK)
 	defer s.drop()
-	if err := q.db.Export(q.ctx(), s, from); err != nil {
+	export := func() error { return q.db.Export(q.ctx(), s, from) }
+	if salvage {
+		if from != nil {
+			return badRequest("an export that leaves out what is damaged cannot be continued")
+		}
+		export = func() error { return q.srv.o.Store.Salvage(q.ctx(), q.db.Name(), s) }
+	}
+	if err := export(); err != nil {
 		if !s.sent {
 			q.w.Header().Del("Content-Type")
 		}

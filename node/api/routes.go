@@ -188,6 +188,7 @@ func serverEndpoints() map[string][]tail {
 		"_actors":       get(serverAdmin, (*request).actors),
 		"_active_tasks": get(serverAdmin, (*request).activeTasks),
 		"_backup":       only(endpoint{allow: "POST", access: serverAdmin, post: (*request).backup}),
+		"_verify":       only(endpoint{allow: "POST", access: serverAdmin, post: (*request).verify}),
 		"_dashboard":    {{[]string{"..."}, everyMethod(serverAdmin, (*request).dashboard)}},
 		"metrics":       get(metricsReader, (*request).metrics),
 		"_node":         nodeEndpoints(),

@@ -49,6 +49,11 @@ func (c *Client) send(ctx context.Context, method, address string, body io.Reade
 		r.Header.Set("Content-Type", "application/octet-stream")
 		r.Header.Set("Expect", "100-continue")
 	}
+	return c.do(r)
+}
+
+// do sends a request.
+func (c *Client) do(r *http.Request) (*http.Response, error) {
 	answer, err := c.http.Do(r)
 	if err != nil {
 		var u *url.Error
@@ -60,12 +65,21 @@ func (c *Client) send(ctx context.Context, method, address string, body io.Reade
 	return answer, nil
 }
 
+// Salvage implements Salvager.
+func (c *Client) Salvage(ctx context.Context, database string, w io.Writer) error {
+	return c.export(ctx, c.address(database, "/_export?skip_damaged=true"), w)
+}
+
 // Export implements Source.
 func (c *Client) Export(ctx context.Context, database string, w io.Writer, from *layer.ExportPosition) error {
 	address := c.address(database, "/_export")
 	if from != nil {
 		address += "?from=" + url.QueryEscape(from.String())
 	}
+	return c.export(ctx, address, w)
+}
+
+func (c *Client) export(ctx context.Context, address string, w io.Writer) error {
 	answer, err := c.send(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
@@ -119,6 +133,9 @@ func refusal(answer *http.Response) (err error) {
 	if err != nil || json.Unmarshal(text, &said) != nil || said.Error == "" {
 		text, _, _ = bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
 		return fmt.Errorf("the node answers %s %s", answer.Status, text)
+	}
+	if said.Error == "store_damaged" {
+		return &layer.Error{Kind: layer.Unavailable, Name: said.Error, Reason: said.Reason}
 	}
 	return fmt.Errorf("the node answers %d %s: %s", answer.StatusCode, said.Error, said.Reason)
 }

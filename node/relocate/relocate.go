@@ -19,6 +19,22 @@ type Source interface {
 	Export(ctx context.Context, database string, w io.Writer, from *layer.ExportPosition) error
 }
 
+// Salvager is where all that can be read of a damaged database is exported from.
+type Salvager interface {
+	Salvage(ctx context.Context, database string, w io.Writer) error
+}
+
+// Salvage makes a Salvager a Source. What it exports cannot be continued.
+type Salvage struct{ Salvager }
+
+// Export implements Source.
+func (s Salvage) Export(ctx context.Context, database string, w io.Writer, from *layer.ExportPosition) error {
+	if from != nil {
+		return &layer.Error{Kind: layer.Invalid, Reason: "an export that leaves out what is damaged cannot be continued; remove the partial file"}
+	}
+	return s.Salvage(ctx, database, w)
+}
+
 // Target is where a database is imported into.
 type Target interface {
 	// Import makes a database of an export, which is read from its beginning. Nothing of it stays where that fails.
@@ -73,6 +89,8 @@ func explain(err error, partial *os.File) error {
 		return errors.Join(err, os.Remove(partial.Name()))
 	case layer.KindOf(err) == layer.Conflict:
 		return fmt.Errorf("%w (%s)", err, partial.Name())
+	case layer.IsDamaged(err):
+		return fmt.Errorf("%w; `divan export -skip-damaged` to another file saves all that can be read", err)
 	case errors.As(err, &off):
 		return fmt.Errorf("%w; run the same command again to go on", err)
 	}
@@ -104,6 +122,9 @@ func continueAt(partial *os.File, database string, p *Progress) (position *layer
 
 // Summary is a file in a line.
 func Summary(file string, x layer.ExportFile) string {
+	if x.LeftOut > 0 {
+		return fmt.Sprintf("%s is what can be read of %s: %d documents, %s; left out because of damage: %d", file, x.Name, x.Documents, size(x.Size), x.LeftOut)
+	}
 	return fmt.Sprintf("%s is a whole export of %s: %d documents, %s", file, x.Name, x.Documents, size(x.Size))
 }
 

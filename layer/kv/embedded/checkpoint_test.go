@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/divandb/divan/layer/kv"
@@ -48,5 +49,22 @@ func TestEngine_Checkpoint(t *testing.T) {
 	}
 	if err := e.Checkpoint(t.Context(), filepath.Join(base, "late")); !kv.IsCode(err, kv.CodeCancelled) {
 		t.Errorf("a checkpoint of a closed store: %v", err)
+	}
+}
+
+// A copy of a damaged store is none: the error names the file.
+func TestEngine_Checkpoint_damaged(t *testing.T) {
+	dir := writtenStore(t, 2)
+	e := mustOpen(t, dir, embedded.Options{})
+	if err := e.Checkpoint(t.Context(), filepath.Join(t.TempDir(), "whole")); err != nil {
+		t.Fatal(err)
+	}
+	damageAll(t, dir, 0.5)
+	err := e.Checkpoint(t.Context(), filepath.Join(t.TempDir(), "damaged"))
+	if !kv.IsCode(err, kv.CodeFileCorrupt) || !strings.Contains(err.Error(), ".sst: the block of ") {
+		t.Errorf("a damaged store is copied: %v", err)
+	}
+	if d := e.Degraded(); len(d) == 0 {
+		t.Error("nobody is told of the damage")
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// compactions lets Pebble begin as many compactions as CompactionConcurrencyRange says, as Pebble's own scheduler does, but none for a while after one
-// has failed over damage: Pebble would try it again at once, thousands of times a second. It implements pebble.CompactionScheduler.
+// compactions lets Pebble begin as many compactions as CompactionConcurrencyRange says, as Pebble's own scheduler does,
+// but none for a while after one has failed over damage: Pebble would try it again at once, thousands of times a
+// second. It implements pebble.CompactionScheduler.
 type compactions struct {
 	db pebble.DBForCompaction // set by Register
 
@@ -100,7 +101,8 @@ func (c *compactions) grant() {
 	c.granted.Broadcast()
 }
 
-// Started, MeasureCPU and CumulativeStats implement pebble.CompactionGrantHandle; what a compaction costs is not asked for here.
+// Started, MeasureCPU and CumulativeStats implement pebble.CompactionGrantHandle; what a compaction costs is not asked
+// for here.
 func (c *compactions) Started() {}
 
 // MeasureCPU implements pebble.CompactionGrantHandle.

@@ -16,11 +16,12 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// damage knows the damaged tables of the store. A damaged block is no reason to stop: what it held cannot be read, and everything else can be read and
-// written. Pebble keeps the table out of compactions below level 0; for level 0 see tableFile.
+// damage knows the damaged tables of the store. A damaged block is no reason to stop: what it held cannot be read, and
+// everything else can be read and written. Pebble keeps the table out of compactions below level 0; for level 0 see
+// tableFile.
 //
-// A read that meets damage reports it from wherever it is, with Pebble's locks held or not. The inspector, a goroutine of its own, then reads the
-// whole table once, and says in the log what of it is damaged.
+// A read that meets damage reports it from wherever it is, with Pebble's locks held or not. The inspector, a goroutine
+// of its own, then reads the whole table once, and says in the log what of it is damaged.
 type damage struct {
 	some    atomic.Bool   // tables is not empty
 	waiting atomic.Int64  // compactions, see tableFile
@@ -194,8 +195,8 @@ func (e *Engine) inspectTable(name string) error {
 	if len(faults) == 0 {
 		e.log.Warn("a block of a table could not be read, and can be now: the disk, the memory or a cable may be failing", "table", name)
 	} else {
-		e.log.Error("the store is damaged: what a block held cannot be read, everything else can", "table", name, "what", faults[0].What, "blocks", len(faults),
-			"hint", damageHint)
+		e.log.Error("the store is damaged: what a block held cannot be read, everything else can", "table", name,
+			"what", faults[0].What, "blocks", len(faults), "hint", damageHint)
 	}
 	e.damage.inspected(name, tables[i].level, faults)
 	e.refuseStalled()
@@ -203,8 +204,8 @@ func (e *Engine) inspectTable(name string) error {
 }
 
 // damageHint is what an operator can do about damage.
-const damageHint = "`divan verify` names the databases and documents; `divan export -skip-damaged` saves all that can be read of a database; then import that " +
-	"under the database's name after deleting it, or start on a backup"
+const damageHint = "`divan verify` names the databases and documents; `divan export -skip-damaged` saves all that can be " +
+	"read of a database; then import that under the database's name after deleting it, or start on a backup"
 
 // Degraded implements kv.Degrader.
 func (e *Engine) Degraded() []string {

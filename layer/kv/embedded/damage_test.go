@@ -127,6 +127,39 @@ func unreadable(t *testing.T, e *embedded.Engine, prefix byte, turn int) (keys [
 	return keys
 }
 
+// walkPast reads the whole store in long reads, on behind each fault.
+func walkPast(t *testing.T, e *embedded.Engine, faults []kv.Fault) {
+	t.Helper()
+	next, met := []byte("a"), 0
+	for {
+		tx := e.Begin(t.Context())
+		rows := tx.Snapshot().GetRange(kv.KeyRange{Begin: next, End: []byte("z")}, kv.RangeOptions{Mode: kv.ModeWantAll})
+		for rows.Next() {
+			next = append(rows.KeyValue().Key, 0)
+		}
+		err := rows.Err()
+		rows.Close()
+		tx.Cancel()
+		if err == nil {
+			break
+		}
+		if !kv.IsCode(err, kv.CodeFileCorrupt) {
+			t.Fatal(err)
+		}
+		met++
+		end := []byte("z")
+		for _, f := range faults {
+			if bytes.Compare(next, f.Keys.End) < 0 && bytes.Compare(f.Keys.End, end) < 0 {
+				end = f.Keys.End
+			}
+		}
+		next = end
+	}
+	if met == 0 {
+		t.Error("no damage was met")
+	}
+}
+
 // verify collects what Verify reports.
 func verify(t *testing.T, e *embedded.Engine) (faults []kv.Fault, read kv.Verified) {
 	t.Helper()
@@ -177,6 +210,15 @@ func TestEngine_goesOnWithDamage(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := writtenStore(t, c.turns)
 			damageAll(t, dir, c.part)
+			r, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: quiet(t)}, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, _ := verify(t, r)
+			walkPast(t, r, read)
+			if err := r.Close(); err != nil {
+				t.Fatal(err)
+			}
 			var log logged
 			e := mustOpen(t, dir, embedded.Options{MemTableBytes: 256 << 10, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			lost := 0
@@ -194,6 +236,7 @@ func TestEngine_goesOnWithDamage(t *testing.T) {
 			if lost == 0 {
 				t.Fatal("nothing is damaged")
 			}
+			walkPast(t, e, faults)
 			// 26 MB in memtables of 256 KB: a hundred flushes.
 			for turn := range 8 {
 				for p := byte('b'); p <= 'g'; p++ {

@@ -8,12 +8,14 @@ import (
 	"syscall"
 )
 
-// isDenied reports whether the system did not let this process read or write a file. That says nothing about what is in the file.
+// isDenied reports whether the system did not let this process read or write a file. That says nothing about what is in
+// the file.
 func isDenied(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// explainDenied says what to do about a file that the system did not let this process use. Other errors are returned as they are.
+// explainDenied says what to do about a file that the system did not let this process use. Other errors are returned as
+// they are.
 func explainDenied(err error) error {
 	if !isDenied(err) {
 		return err

@@ -18,34 +18,33 @@ import (
 
 var errReadOnly = kv.NewError(kv.CodeClientInvalid, "the store is open for reading only", nil)
 
-// OpenReadOnly opens a store that no process has open, for reading, and changes nothing in its directory, which may be on a file system that is mounted
-// read-only or belong to somebody else. What is only in the log is held in memory. Every commit of a write fails. Others may open it for reading too, but no
-// engine for writing before this one is closed.
+// OpenReadOnly opens a store that no process has open, for reading, and changes nothing in its directory, which may be
+// on a file system that is mounted read-only or belong to somebody else. What is only in the log is held in memory.
+// Every commit of a write fails. Others may open it for reading too, but no engine for writing before this one is
+// closed.
 //
-// Damage that keeps Open from opening the store is an error here too. With salvage it is not, as far as there is a way on: the log says what is left out.
-// That is for saving what can be read; what is read may be older than what was acknowledged.
+// Damage that keeps Open from opening the store is an error here too. With salvage it is not, as far as there is a way
+// on: the log says what is left out. That is for saving what can be read; what is read may be older than what was
+// acknowledged.
 func OpenReadOnly(dir string, o Options, salvage bool) (*Engine, error) {
 	o = o.withDefaults()
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	found, err := Inspect(dir)
-	switch {
-	case found.Holder > 0:
-		return nil, fmt.Errorf("embedded: the store in %s is in use by another process (%d)", dir, found.Holder)
-	case err != nil && (!salvage || isDenied(err)):
-		return nil, err
-	case err != nil:
-		o.Logger.Warn("the store is damaged, and is read as far as that goes", "error", err)
-	case !found.Exists:
-		return nil, fmt.Errorf("embedded: there is no store in %s: %w", dir, fs.ErrNotExist)
-	}
-	reading, err := lockForReading(dir)
-	if err != nil {
+	if err := readable(dir, o, salvage); err != nil {
 		return nil, err
 	}
-	e := &Engine{dir: dir, o: o, log: o.Logger, rows: newRows(o.CacheBytes / 4), stop: make(chan struct{}), failing: make(chan struct{}), reading: reading}
+	reading := &readLock{}
+	if vfs.Root(o.fs) == vfs.Default {
+		if reading, err = lockForReading(dir); err != nil {
+			return nil, err
+		}
+	}
+	e := &Engine{
+		dir: dir, o: o, log: o.Logger, rows: newRows(o.CacheBytes / 4), stop: make(chan struct{}), failing: make(chan struct{}),
+		reading: reading,
+	}
 	e.space = newSpace(dir, o)
 	e.damage.init()
 	e.compactions.more = make(chan struct{}, 1)
@@ -55,6 +54,25 @@ func OpenReadOnly(dir string, o Options, salvage bool) (*Engine, error) {
 	}
 	e.start(last)
 	return e, nil
+}
+
+// readable is why a store cannot be opened for reading, as far as its files tell before it is opened.
+func readable(dir string, o Options, salvage bool) error {
+	if vfs.Root(o.fs) != vfs.Default {
+		return nil // of a test's, which has no other users
+	}
+	found, err := Inspect(dir)
+	switch {
+	case found.Holder > 0:
+		return fmt.Errorf("embedded: the store in %s is in use by another process (%d)", dir, found.Holder)
+	case err != nil && (!salvage || isDenied(err)):
+		return explainDenied(err)
+	case err != nil:
+		o.Logger.Warn("the store is damaged, and is read as far as that goes", "error", err)
+	case !found.Exists:
+		return fmt.Errorf("embedded: there is no store in %s: %w", dir, fs.ErrNotExist)
+	}
+	return nil
 }
 
 // openReadOnly opens Pebble. A second attempt leaves out what is wrong in the logs, where that is wanted.
@@ -73,8 +91,12 @@ func (e *Engine) openReadOnly(salvage bool) (last int64, err error) {
 		return 0, damaged(e.dir, err)
 	}
 	e.db.Store(db)
+	if err := e.leaveOut(files, salvage); err != nil {
+		return 0, err
+	}
+	db = e.db.Load()
 	format, err := readCopy(db, formatKey)
-	if err == nil && (len(format) != 1 || format[0] != storeFormat) {
+	if err == nil && (format != nil || !salvage) && (len(format) != 1 || format[0] != storeFormat) {
 		err = fmt.Errorf("embedded: the store has format %x, this program knows %x", format, storeFormat)
 	}
 	if err == nil {
@@ -90,6 +112,38 @@ func (e *Engine) openReadOnly(salvage bool) (last int64, err error) {
 	return last, err
 }
 
+// leaveOut opens Pebble once more without the tables in which nothing can be found, if there are any and that is
+// wanted.
+func (e *Engine) leaveOut(files *readOnlyFS, salvage bool) error {
+	if !salvage {
+		return nil
+	}
+	lost, err := e.fillGaps()
+	if err == nil && len(lost) > 0 {
+		files.instead, err = emptyTables(lost)
+	}
+	if err != nil {
+		return errors.Join(err, e.db.Load().Close())
+	}
+	e.leftOut = map[string]bool{}
+	if len(lost) == 0 {
+		return nil
+	}
+	for _, t := range lost {
+		e.leftOut[t.name] = true
+		e.log.Warn("a table of the store has lost its index and is left out; what is read may be older than it was", "table", t.name, "bytes", t.size)
+	}
+	if err := e.db.Load().Close(); err != nil {
+		return err
+	}
+	db, err := e.openPebble(e.dir, e.readOnlyOptions(files))
+	if err != nil {
+		return err
+	}
+	e.db.Store(db)
+	return nil
+}
+
 func (e *Engine) readOnlyOptions(files vfs.FS) *pebble.Options {
 	po := &pebble.Options{
 		FS: files, ReadOnly: true, Logger: pebbleLog{log: e.o.Logger, fail: e.fail}, FormatMajorVersion: pebbleFormat,
@@ -97,6 +151,7 @@ func (e *Engine) readOnlyOptions(files vfs.FS) *pebble.Options {
 		EventListener: &pebble.EventListener{BackgroundError: func(error) {}},
 	}
 	e.damage.listen(po.EventListener)
+	tellCompactions(po)
 	for i := range po.Levels {
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
@@ -106,7 +161,8 @@ func (e *Engine) readOnlyOptions(files vfs.FS) *pebble.Options {
 // readOnlyFS refuses everything that would change a file, and shows logs up to where they are cut.
 type readOnlyFS struct {
 	vfs.FS
-	cuts map[string]int64
+	cuts    map[string]int64
+	instead vfs.FS // files that are in the place of those of the same name, nil for none
 }
 
 func (f *readOnlyFS) refuse(op, name string) error {
@@ -115,11 +171,26 @@ func (f *readOnlyFS) refuse(op, name string) error {
 
 // Open implements vfs.FS.
 func (f *readOnlyFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	if f.instead != nil {
+		if file, err := f.instead.Open(f.PathBase(name), opts...); err == nil {
+			return file, nil
+		}
+	}
 	file, err := f.FS.Open(name, opts...)
 	if cut, ok := f.cuts[f.PathBase(name)]; ok && err == nil {
 		file = cutFile{file, io.LimitReader(file, cut)}
 	}
 	return file, err
+}
+
+// Stat implements vfs.FS.
+func (f *readOnlyFS) Stat(name string) (vfs.FileInfo, error) {
+	if f.instead != nil {
+		if info, err := f.instead.Stat(f.PathBase(name)); err == nil {
+			return info, nil
+		}
+	}
+	return f.FS.Stat(name)
 }
 
 // Create implements vfs.FS.

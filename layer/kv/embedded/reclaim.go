@@ -147,7 +147,11 @@ func (e *Engine) reclaimOnce(ctx context.Context) error {
 		return err
 	}
 	for _, s := range all.spans {
-		if err := e.compactSpan(ctx, s); err != nil {
+		err := e.compactSpan(ctx, s)
+		if isDamage(err) {
+			continue // told of by damage; trying again does not help
+		}
+		if err != nil {
 			e.reclaimer.putBack(ready)
 			return err
 		}

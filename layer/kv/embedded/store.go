@@ -12,7 +12,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
-	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 
 	"github.com/divandb/divan/layer/kv"
 )
@@ -96,9 +95,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	e.space.fit(po)
 	e.damage.listen(po.EventListener)
 	po.Experimental.CompactionScheduler = &e.compactions
-	// Compactions alone open a table for reading in a row, see tableFile. For others the system's own reading ahead does.
-	po.Local.ReadaheadConfig = objstorageprovider.NewReadaheadConfig()
-	po.Local.ReadaheadConfig.Set(objstorageprovider.FadviseSequential, objstorageprovider.SysReadahead)
+	tellCompactions(po)
 	for i := range po.Levels {
 		// Point reads of keys that do not exist are common: does this document, this revision exist yet?
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
@@ -202,6 +199,9 @@ func readCopy(g getter, key []byte) ([]byte, error) {
 func readError(err error) error {
 	if isDamage(err) {
 		return errDamaged(err)
+	}
+	if isDenied(err) {
+		return kv.NewError(kv.CodeIOError, "a file of the store may not be read by this process", err)
 	}
 	return kv.NewError(kv.CodeIOError, "the disk failed while reading", err)
 }

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -29,11 +30,17 @@ type table struct {
 // keys is the range that a table's keys are in.
 func (t *table) keys() kv.KeyRange { return kv.KeyRange{Begin: t.smallest, End: keyAfter(t.largest)} }
 
+func (t *table) overlaps(k kv.KeyRange) bool {
+	return bytes.Compare(t.smallest, k.End) < 0 && bytes.Compare(k.Begin, t.largest) <= 0
+}
+
 // tableFault is a damaged piece of a table, and where in the file it is.
 type tableFault struct {
 	kv.Fault
 	begin, end int64
 	vital      bool // nothing of the table can be read in a row without it
+	// instead is what is as good as what was there, nil for nothing.
+	instead []byte
 }
 
 // tablesOf lists the tables of a database. They may be replaced at any moment after.
@@ -60,57 +67,85 @@ func tablesOf(db *pebble.DB) ([]table, error) {
 	return tables, nil
 }
 
-// checkTable reads every block of a table from its file, and returns what is damaged. progress, where set, is told the bytes of each block.
+// checkTable reads every block of a table from its file, and returns what is damaged. progress, where set, is told the
+// bytes of each block.
 //
 // It looks at the bytes as they are on disk: nothing of it goes through Pebble's cache.
-func checkTable(ctx context.Context, files vfs.FS, dir string, t *table, progress func(n int64) error) (faults []tableFault, blocks int, err error) {
-	f, err := files.Open(files.PathJoin(dir, t.name))
+func checkTable(
+	ctx context.Context, files vfs.FS, dir string, t *table, progress func(n int64) error,
+) (faults []tableFault, blocks int, err error) {
+	c := tableCheck{ctx: ctx, t: t, progress: progress}
+	err = c.run(files, dir)
+	return c.faults, c.blocks, err
+}
+
+// tableCheck is a table being read.
+type tableCheck struct {
+	ctx      context.Context
+	t        *table
+	progress func(int64) error
+	fill     bool // have something to read in the place of what is damaged, for salvage
+	r        *sstable.Reader
+	buf      []byte
+	faults   []tableFault
+	blocks   int
+}
+
+func (c *tableCheck) run(files vfs.FS, dir string) (err error) {
+	f, err := files.Open(files.PathJoin(dir, c.t.name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return t.lost("the whole file, which is missing"), 0, nil
+		c.faults = c.t.lost("the whole file, which is missing")
+		return nil
 	}
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	readable, err := sstable.NewSimpleReadable(f)
 	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
+		return errors.Join(err, f.Close())
 	}
-	r, err := sstable.NewReader(ctx, readable, sstable.ReaderOptions{})
+	if c.r, err = sstable.NewReader(c.ctx, readable, sstable.ReaderOptions{}); err != nil {
+		return c.unreadable("its end, by which all of it is found", err)
+	}
+	defer func() { err = errors.Join(err, c.r.Close()) }()
+	layout, err := c.r.Layout()
 	if err != nil {
-		return unlessUnreadable(t.lost("its end, by which all of it is found"), err)
+		return c.unreadable("its index", err)
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	layout, err := r.Layout()
-	if err != nil {
-		return unlessUnreadable(t.lost("its index"), err)
-	}
-	c := tableCheck{ctx: ctx, t: t, r: r, progress: progress}
-	if err := c.data(layout); err != nil {
-		return nil, 0, err
-	}
-	whole := t.keys()
+	whole := c.t.keys()
 	for _, piece := range []struct {
 		handle block.Handle
 		what   string
 	}{
-		{layout.TopIndex, "index"}, {layout.RangeDel, "list of cleared ranges"}, {layout.RangeKey, "list of ranges"}, {layout.ValueIndex, "index of values"},
-		{layout.Properties, "properties"}, {layout.MetaIndex, "list of parts"},
+		{layout.TopIndex, "index"}, {layout.RangeDel, "list of cleared ranges"}, {layout.RangeKey, "list of ranges"},
+		{layout.ValueIndex, "index of values"}, {layout.Properties, "properties"}, {layout.MetaIndex, "list of parts"},
 	} {
-		if err := c.block(piece.handle, "its "+piece.what, whole, true); err != nil {
-			return nil, 0, err
+		if err := c.block(piece.handle, "its "+piece.what, whole, vitalBlock); err != nil {
+			return err
 		}
 	}
 	for i := range layout.Filter {
-		if err := c.block(layout.Filter[i].Handle, "its filter", whole, false); err != nil {
-			return nil, 0, err
+		if err := c.block(layout.Filter[i].Handle, "its filter", whole, filterBlock); err != nil {
+			return err
 		}
 	}
 	for _, h := range layout.ValueBlock {
-		if err := c.block(h, "values", whole, false); err != nil {
-			return nil, 0, err
+		if err := c.block(h, "values", whole, rowsBlock); err != nil {
+			return err
 		}
 	}
-	return c.faults, c.blocks, nil
+	return c.data(layout)
+}
+
+// unreadable notes that all of a table is lost, where err says that the bytes are wrong, and returns err where they
+// could not be read at all.
+func (c *tableCheck) unreadable(what string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) && !isDamage(err) {
+		return err
+	}
+	c.faults = c.t.lost(what)
+	return nil
 }
 
 // lost is the fault of a table of which nothing can be read.
@@ -118,34 +153,15 @@ func (t *table) lost(what string) []tableFault {
 	return []tableFault{{Fault: kv.Fault{File: t.name, What: what, Keys: t.keys()}, end: t.size, vital: true}}
 }
 
-// unlessUnreadable returns faults where err says that the bytes are wrong, and err where they could not be read at all.
-func unlessUnreadable(faults []tableFault, err error) ([]tableFault, int, error) {
-	var path *fs.PathError
-	if errors.As(err, &path) && !pebble.IsCorruptionError(err) {
-		return nil, 0, err
-	}
-	return faults, 0, nil
-}
-
-// tableCheck is a table being read.
-type tableCheck struct {
-	ctx      context.Context
-	t        *table
-	r        *sstable.Reader
-	progress func(int64) error
-	buf      []byte
-	faults   []tableFault
-	blocks   int
-}
-
-// data reads the blocks of rows, each with the keys that it can hold: those after the block before, up to its own entry in the index.
+// data reads the blocks of rows, each with the keys that it can hold: those after the block before, up to its own entry
+// in the index.
 func (c *tableCheck) data(layout *sstable.Layout) error {
 	begin := c.t.smallest
 	for _, h := range layout.Index {
-		if err := c.block(h, "its index", c.t.keys(), true); err != nil {
+		if err := c.block(h, "its index", c.t.keys(), vitalBlock); err != nil {
 			return err
 		}
-		index, err := c.r.BlockReader().Read(c.ctx, block.NoReadEnv, nil, h, blockkind.SSTableIndex, func(*block.Metadata, []byte) error { return nil })
+		index, err := c.r.BlockReader().Read(c.ctx, block.NoReadEnv, nil, h, blockkind.SSTableIndex, asItIs)
 		if err != nil {
 			return err
 		}
@@ -157,6 +173,9 @@ func (c *tableCheck) data(layout *sstable.Layout) error {
 	}
 	return nil
 }
+
+// asItIs has a block read without anything made of it.
+func asItIs(*block.Metadata, []byte) error { return nil }
 
 // dataOf reads the blocks that one block of the index names.
 func (c *tableCheck) dataOf(index, begin []byte) (next []byte, err error) {
@@ -170,7 +189,10 @@ func (c *tableCheck) dataOf(index, begin []byte) (next []byte, err error) {
 			return nil, err
 		}
 		end := keyAfter(it.Separator())
-		if err := c.block(h.Handle, "rows", kv.KeyRange{Begin: begin, End: end}, false); err != nil {
+		if last := keyAfter(c.t.largest); bytes.Compare(last, end) < 0 {
+			end = last
+		}
+		if err := c.block(h.Handle, "rows", kv.KeyRange{Begin: begin, End: end}, rowsBlock); err != nil {
 			return nil, err
 		}
 		begin = end
@@ -178,8 +200,17 @@ func (c *tableCheck) dataOf(index, begin []byte) (next []byte, err error) {
 	return begin, nil
 }
 
+// blockUse is what a block is for.
+type blockUse int
+
+const (
+	rowsBlock   blockUse = iota
+	filterBlock          // it saves reads, and can be done without
+	vitalBlock           // nothing of the table can be read in a row without it
+)
+
 // block reads one block, and notes where it is damaged.
-func (c *tableCheck) block(h block.Handle, what string, keys kv.KeyRange, vital bool) error {
+func (c *tableCheck) block(h block.Handle, what string, keys kv.KeyRange, use blockUse) error {
 	if h.Length == 0 {
 		return nil
 	}
@@ -205,10 +236,17 @@ func (c *tableCheck) block(h block.Handle, what string, keys kv.KeyRange, vital 
 	case sum.Checksum(b[:h.Length], b[h.Length]) == binary.LittleEndian.Uint32(b[h.Length+1:]):
 		return c.told(int64(n))
 	}
-	c.faults = append(c.faults, tableFault{
+	fault := tableFault{
 		Fault: kv.Fault{File: c.t.name, What: fmt.Sprintf("the block of %d bytes at %d (%s)", n, h.Offset, what), Keys: keys},
-		begin: int64(h.Offset), end: int64(h.Offset) + int64(n), vital: vital,
-	})
+		begin: int64(h.Offset), end: int64(h.Offset) + int64(n), vital: use == vitalBlock,
+	}
+	if use == rowsBlock && c.fill {
+		fault.instead = withoutRows(keys, int(h.Length), &sum)
+	}
+	if use == filterBlock {
+		fault.Keys, fault.Harmless, fault.instead = kv.KeyRange{}, true, passAll(int(h.Length), &sum)
+	}
+	c.faults = append(c.faults, fault)
 	return c.told(int64(n))
 }
 

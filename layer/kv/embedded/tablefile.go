@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// tableFS stands between Pebble and the disk for tables. It knows which of their blocks are damaged, and does not read those again: Pebble would look for
-// a flipped bit each time, for seconds where the block is a large one.
+// tableFS stands between Pebble and the disk for tables. It knows which of their blocks are damaged, and does not read
+// those again: Pebble would look for a flipped bit each time, for seconds where the block is a large one.
 type tableFS struct {
 	vfs.FS
 	d *damage
@@ -26,10 +27,16 @@ func (fs tableFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	}
 	t := tableFile{File: f, name: fs.PathBase(name), d: fs.d}
 	for _, o := range opts {
-		// openStore sees to it that compactions alone open tables this way.
 		t.compaction = t.compaction || o == vfs.SequentialReadsOption
 	}
 	return t, nil
+}
+
+// tellCompactions has Pebble open tables with vfs.SequentialReadsOption for compactions alone. For others the system's
+// own reading ahead does.
+func tellCompactions(po *pebble.Options) {
+	po.Local.ReadaheadConfig = objstorageprovider.NewReadaheadConfig()
+	po.Local.ReadaheadConfig.Set(objstorageprovider.FadviseSequential, objstorageprovider.SysReadahead)
 }
 
 // Unwrap implements vfs.FS.
@@ -43,16 +50,19 @@ type tableFile struct {
 	vfs.File
 	name       string
 	d          *damage
-	compaction bool
+	compaction bool // see tellCompactions
 }
 
 // ReadAt fails at once where the inspector found damage.
 //
-// A compaction from level 0 that fails would be picked again at once, and again: nothing else would leave level 0, until writes wait for ever. It is
-// kept waiting here instead, with the tables that it needs, and other compactions go on with the others. It is let go now and then, since the files that it
-// began with are not removed before.
+// A compaction from level 0 that fails would be picked again at once, and again: nothing else would leave level 0,
+// until writes wait for ever. It is kept waiting here instead, with the tables that it needs, and other compactions go
+// on with the others. It is let go now and then, since the files that it began with are not removed before.
 func (f tableFile) ReadAt(p []byte, off int64) (int, error) {
 	if fault, level, found := f.d.hit(f.name, off, off+int64(len(p))); found {
+		if i := off - fault.begin; fault.instead != nil && i >= 0 && i+int64(len(p)) <= int64(len(fault.instead)) {
+			return copy(p, fault.instead[i:]), nil
+		}
 		if f.compaction && level == 0 {
 			f.d.waiting.Add(1)
 			select {

@@ -2,8 +2,11 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/divandb/divan/layer/kv"
 )
@@ -11,7 +14,8 @@ import (
 // progressEvery is after how many bytes Verify tells how far it is.
 const progressEvery = 4 << 20
 
-// Verify implements kv.Verifier. Tables that are compacted away meanwhile are left out, and those that are made meanwhile are read too.
+// Verify implements kv.Verifier. Tables that are compacted away meanwhile are left out, and those that are made
+// meanwhile are read too.
 func (e *Engine) Verify(ctx context.Context, o kv.VerifyOptions) (kv.Verified, error) {
 	v := verification{e: e, ctx: ctx, o: o, done: map[string]bool{}}
 	if err := v.written(); err != nil {
@@ -68,6 +72,9 @@ func (v *verification) tables() (more bool, err error) {
 	}
 	v.total = v.found.Bytes
 	for i := range tables {
+		if k := v.o.Keys; k.End != nil && !tables[i].overlaps(k) {
+			v.done[tables[i].name] = true
+		}
 		if !v.done[tables[i].name] {
 			v.total += tables[i].size
 			more = true
@@ -96,7 +103,9 @@ func (v *verification) table(t *table) error {
 		if err != nil || !there {
 			return err
 		}
-		v.e.damage.inspected(t.name, t.level, faults)
+		if !v.e.filled(t.name, faults) {
+			v.e.damage.inspected(t.name, t.level, faults)
+		}
 	}
 	v.found.Files++
 	v.found.Blocks += blocks
@@ -106,6 +115,19 @@ func (v *verification) table(t *table) error {
 		}
 	}
 	return nil
+}
+
+// filled marks the faults that reads pass over, see fillGaps. It is false where there are none.
+func (e *Engine) filled(name string, faults []tableFault) bool {
+	if e.leftOut == nil {
+		return false
+	}
+	for i := range faults {
+		f := &faults[i]
+		known, _, found := e.damage.hit(name, f.begin, f.end)
+		f.LeftOut = e.leftOut[name] || found && known.instead != nil
+	}
+	return true
 }
 
 // there reports whether a table still is one of the store: its file may be gone because it was compacted away.
@@ -133,4 +155,31 @@ func (v *verification) read(n int64) error {
 		v.o.Progress(v.found.Bytes, max(v.total, v.found.Bytes))
 	}
 	return nil
+}
+
+// checkCopy reads a copy of the store back. It is an error where anything of it is damaged, CodeFileCorrupt, and names
+// the first faults.
+func (e *Engine) checkCopy(ctx context.Context, dir string) error {
+	c, err := OpenReadOnly(dir, Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: e.o.fs}, false)
+	if err != nil {
+		return fmt.Errorf("embedded: the copy cannot be opened: %w", err)
+	}
+	var faults []string
+	_, err = c.Verify(ctx, kv.VerifyOptions{Fault: func(f kv.Fault) error {
+		faults = append(faults, f.String())
+		e.damage.meet(f.File) // a table has the same name there
+		return nil
+	}})
+	if err = errors.Join(err, c.Close()); err != nil {
+		return fmt.Errorf("embedded: the copy cannot be read back: %w", err)
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	const few = 5
+	what := strings.Join(faults[:min(few, len(faults))], "; ")
+	if n := len(faults) - few; n > 0 {
+		what += fmt.Sprintf("; and %d more", n)
+	}
+	return kv.NewError(kv.CodeFileCorrupt, "the store is damaged, and so is its copy: "+what, nil)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -33,8 +34,12 @@ func printVersion([]string) int {
 }
 
 // check says where the settings are from when nothing is wrong with them. A store that a node could not open now is a failure of its own.
+//
+// With -deep the store, which nobody may have open, is read as a whole too.
 func check(args []string) int {
-	c, status, ok := load(args)
+	isDeep := func(arg string) bool { return arg == "-deep" || arg == "--deep" }
+	deep := slices.ContainsFunc(args, isDeep)
+	c, status, ok := load(slices.DeleteFunc(slices.Clone(args), isDeep))
 	if !ok {
 		return status
 	}
@@ -47,6 +52,9 @@ func check(args []string) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "divan:", err)
 		return statusFailed
+	}
+	if deep {
+		return checkDeep(c)
 	}
 	return statusOK
 }

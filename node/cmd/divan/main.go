@@ -9,9 +9,10 @@ import (
 
 // The exit statuses of CONTRACT.md.
 const (
-	statusOK     = 0
-	statusFailed = 1 // a port in use, an unreadable data directory ...
-	statusUsage  = 2 // settings or arguments that cannot be right
+	statusOK      = 0
+	statusFailed  = 1 // a port in use, an unreadable data directory ...
+	statusUsage   = 2 // settings or arguments that cannot be right
+	statusLeftOut = 3 // divan export -skip-damaged left something out
 )
 
 // command is a subcommand: its name and what it does with the arguments after it.
@@ -23,7 +24,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"node", "run a node; the default", runNode},
-		{"check", "read the settings as a node would, and tell what is wrong with them", check},
+		{"check", "read the settings as a node would, and tell what is wrong with them; with -deep read the whole store too", check},
+		{"verify", "have a node read its whole store, and tell what is damaged; -help tells more", verify},
 		{"export", "write a database to a file; -help tells more", exportDatabase},
 		{"import", "make a database of such a file", importDatabase},
 		{"hash-password", "read a password from standard input and print its hash for node.yaml", hashPassword},

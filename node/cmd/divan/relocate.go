@@ -27,6 +27,7 @@ type relocation struct {
 	url            string
 	settings       []string // flags that name a store to be opened here, instead of a node
 	database, file string   // file "-" is standard output or input
+	salvage        bool     // leave out what is damaged
 }
 
 const relocationUsage = `usage: divan %[1]s [-url URL | -data DIR | -config FILE] DATABASE FILE
@@ -39,6 +40,9 @@ const relocationUsage = `usage: divan %[1]s [-url URL | -data DIR | -config FILE
   -config FILE  the same, with the settings in FILE: the way to a FoundationDB that no node serves
 `
 
+const exportUsage = relocationUsage + `  -skip-damaged write what can be read of a damaged database, and list what is left out; the exit status is 3 then
+`
+
 var errUsage = errors.New("usage")
 
 // readRelocation reads arguments; flags may stand anywhere.
@@ -46,6 +50,7 @@ func readRelocation(args []string) (r relocation, err error) {
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	address, data, file := flags.String("url", "", ""), flags.String("data", "", ""), flags.String("config", "", "")
+	flags.BoolVar(&r.salvage, "skip-damaged", false, "")
 	var names []string
 	for {
 		if err := flags.Parse(args); err != nil {
@@ -55,6 +60,9 @@ func readRelocation(args []string) (r relocation, err error) {
 			break
 		}
 		names, args = append(names, flags.Arg(0)), flags.Args()[1:]
+	}
+	if r.salvage && len(names) == 2 && names[1] == "-" {
+		return r, errors.New("-skip-damaged needs a file, to list what it left out")
 	}
 	if len(names) != 2 || names[0] == "" || names[1] == "" {
 		return r, errUsage
@@ -79,10 +87,11 @@ func readRelocation(args []string) (r relocation, err error) {
 // store is the other end of a relocation.
 type store interface {
 	relocate.Source
+	relocate.Salvager
 	relocate.Target
 }
 
-// open finds the other end, which has to be there already where it is existing. spool is where large things can be kept.
+// open finds the other end, which has to be there already and is only read where it is existing. spool is where large things can be kept.
 func (r *relocation) open(ctx context.Context, existing bool) (s store, spool string, closeStore func() error, err error) {
 	if r.settings == nil {
 		client, err := relocate.NewClient(r.url)
@@ -92,14 +101,21 @@ func (r *relocation) open(ctx context.Context, existing bool) (s store, spool st
 	if err != nil {
 		return nil, "", nil, err
 	}
-	opened, stop, err := node.OpenStore(ctx, c, existing, node.NewLogger(os.Stderr, c.Log))
+	log := node.NewLogger(os.Stderr, c.Log)
+	var opened relocate.Store
+	var stop func(context.Context) error
+	if existing {
+		opened.Store, stop, err = node.OpenStoreToRead(ctx, c, r.salvage, log)
+	} else {
+		opened.Store, stop, err = node.OpenStore(ctx, c, false, log)
+	}
 	if err != nil {
 		if strings.Contains(err.Error(), "in use by another process") {
 			err = fmt.Errorf("%w: let the node that has it open do the work (-url http://HOST:PORT), or stop that node", err)
 		}
 		return nil, "", nil, err
 	}
-	return relocate.Store{Store: opened}, c.Data, func() error {
+	return opened, c.Data, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		defer cancel()
 		return stop(ctx)
@@ -122,6 +138,9 @@ func runRelocation(args []string, usage string, existing bool, work func(ctx con
 		fmt.Print(usage)
 		return statusOK
 	}
+	if err == nil && r.salvage && !existing {
+		err = errUsage
+	}
 	if err != nil {
 		if !errors.Is(err, errUsage) {
 			fmt.Fprintln(os.Stderr, "divan:", err)
@@ -138,26 +157,40 @@ func runRelocation(args []string, usage string, existing bool, work func(ctx con
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		err = fmt.Errorf("%w (no node answers there: give its address with -url, or its store with -data)", err)
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "divan:", strings.ReplaceAll(err.Error(), "\n", "; "))
-		return statusFailed
+	switch {
+	case errors.Is(err, errLeftOut):
+		return statusLeftOut
+	case err != nil:
+		return failed(err)
 	}
 	return statusOK
 }
 
+// errLeftOut is the end of an export that has left something out, and has said so.
+var errLeftOut = errors.New("what is damaged was left out")
+
 // exportDatabase is `divan export`.
 func exportDatabase(args []string) int {
-	usage := fmt.Sprintf(relocationUsage, "export", "Writes a database to FILE. Run again after it was broken off, it goes on where it was.", "output")
+	usage := fmt.Sprintf(exportUsage, "export", "Writes a database to FILE. Run again after it was broken off, it goes on where it was.", "output")
 	return runRelocation(args, usage, true, func(ctx context.Context, r *relocation, s store, _ string, p *relocate.Progress) error {
 		stop := p.Run("exported")
 		defer stop()
+		var from relocate.Source = s
+		if r.salvage {
+			from = relocate.Salvage{Salvager: s}
+		}
 		if r.file == "-" {
 			w := p.Writer(os.Stdout)
-			return errors.Join(s.Export(ctx, r.database, w, nil), w.Flush())
+			return errors.Join(from.Export(ctx, r.database, w, nil), w.Flush())
 		}
-		x, err := relocate.ExportFile(ctx, s, r.database, r.file, p)
-		if err == nil {
-			p.Say("%s", relocate.Summary(r.file, x))
+		x, err := relocate.ExportFile(ctx, from, r.database, r.file, p)
+		if err != nil {
+			return err
+		}
+		some, err := relocate.TellLeft(os.Stdout, x)
+		p.Say("%s", relocate.Summary(r.file, x))
+		if err == nil && some {
+			err = errLeftOut
 		}
 		return err
 	})

@@ -1,0 +1,89 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// fillGaps reads all tables, and has Pebble read something else where they are damaged: blocks without rows, and
+// filters that all keys pass. It returns the tables where that does not help, because their end or their index is
+// damaged: Pebble cannot open those, or cannot find anything in them, and every read of a key that such a table might
+// have fails. That may be all keys of the store for a table of a few rows.
+func (e *Engine) fillGaps() (lost []table, err error) {
+	tables, err := tablesOf(e.db.Load())
+	if err != nil {
+		return nil, err
+	}
+	for i := range tables {
+		t := &tables[i]
+		c := tableCheck{ctx: context.Background(), t: t, fill: true}
+		if err := c.run(e.o.fs, e.dir); err != nil {
+			return nil, fmt.Errorf("embedded: read %s: %w", t.name, err)
+		}
+		if slices.ContainsFunc(c.faults, func(f tableFault) bool { return f.vital }) {
+			lost = append(lost, *t)
+			continue
+		}
+		if len(c.faults) > 0 {
+			e.damage.inspected(t.name, t.level, c.faults)
+		}
+	}
+	return lost, nil
+}
+
+// emptyTables is a file system with tables of the same names and sizes that have no rows.
+func emptyTables(lost []table) (vfs.FS, error) {
+	fs := vfs.NewMem()
+	for _, t := range lost {
+		if err := emptyTable(fs, t); err != nil {
+			return nil, fmt.Errorf("embedded: make up for %s: %w", t.name, err)
+		}
+	}
+	return fs, nil
+}
+
+// emptyTable writes one. A table is found from its end, which is moved to where the file has to end.
+func emptyTable(fs vfs.FS, t table) error {
+	f, err := fs.Create("made", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), sstable.WriterOptions{TableFormat: sstable.TableFormatMinSupported})
+	if err := w.Close(); err != nil {
+		return err
+	}
+	if f, err = fs.Open("made"); err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	b := make([]byte, info.Size())
+	if _, err = f.ReadAt(b, 0); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if t.size < int64(len(b)) {
+		return errors.New("it is smaller than an empty one")
+	}
+	out, err := fs.Create(t.name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	end := len(b) - oldestFooter
+	whole := append(append(slices.Clone(b[:end]), make([]byte, t.size-int64(len(b)))...), b[end:]...)
+	_, err = out.Write(whole)
+	return errors.Join(err, out.Close())
+}
+
+// oldestFooter is the length of the end of a table in the oldest format that Pebble still reads.
+const oldestFooter = 53

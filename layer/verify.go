@@ -1,0 +1,277 @@
+package layer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// VerifyOptions of Verify.
+type VerifyOptions struct {
+	// Database, where not empty, narrows it to one database: NotFound. The files that it shares with others are read
+	// all the same.
+	Database string
+	// Progress, where set, is told now and then how much has been read.
+	Progress func(VerifyProgress) error
+	// Damage is told of each fault. An error of either ends Verify, which returns it.
+	Damage func(*Damage) error
+}
+
+// VerifyProgress is how far Verify is: it reads the files first, and then the rows.
+type VerifyProgress struct {
+	Bytes int64 `json:"bytes"`
+	Total int64 `json:"total,omitempty"` // bytes of the files, 0 while rows are read
+	Rows  int64 `json:"rows,omitempty"`
+}
+
+// Verified is how much Verify has read, and how many faults it has told of.
+type Verified struct {
+	// Files is whether the files of the store were read: not by a node that uses another one's store, nor on
+	// FoundationDB, which checks its own.
+	Files     bool  `json:"files"`
+	Blocks    int   `json:"blocks"`
+	Bytes     int64 `json:"bytes"`
+	Databases int   `json:"databases"`
+	Rows      int64 `json:"rows"`
+	Faults    int   `json:"faults"`
+}
+
+// Verify reads every block of the store's files, where the engine can, and every row, and says what is damaged, for
+// each database. It does not compare rows with each other. The store stays in use meanwhile.
+func (s *Store) Verify(ctx context.Context, o VerifyOptions) (done Verified, err error) {
+	v := &verifier{s: s, ctx: ctx, o: o}
+	end, err := v.open()
+	if err != nil {
+		return done, err
+	}
+	defer end()
+	for _, step := range []func() error{v.find, v.files, v.findAll, v.describeFaults, v.rows} {
+		if err := step(); err != nil {
+			return v.done, err
+		}
+	}
+	return v.done, nil
+}
+
+// verifier is one run of Verify.
+type verifier struct {
+	s         *Store
+	ctx       context.Context
+	o         VerifyOptions
+	r         kv.Reader
+	done      Verified
+	databases []*core
+	only      *core // the one that was asked for
+	holes     holes
+	faults    []kv.Fault
+	bytes     int64 // of rows
+	told      int64
+}
+
+// open finds something to read from that lasts. Where the engine holds no snapshot, rows are read in transactions by
+// rows itself.
+func (v *verifier) open() (end func(), err error) {
+	snap, ok, err := kv.OpenSnapshot(v.ctx, v.s.engine)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		v.r = snap
+		return snap.Close, nil
+	}
+	tx := v.s.engine.Begin(v.ctx)
+	v.r = tx.Snapshot()
+	return tx.Cancel, nil
+}
+
+// find finds the database that was asked for.
+func (v *verifier) find() error {
+	if v.o.Database == "" {
+		return nil
+	}
+	c, err := v.s.lookup(v.r, v.o.Database)
+	if err != nil {
+		return err
+	}
+	v.only, v.databases = c, []*core{c}
+	return nil
+}
+
+// findAll lists the databases, if none was asked for.
+func (v *verifier) findAll() error {
+	if v.only == nil {
+		var err error
+		if v.databases, err = v.s.cores(v.r, v.holes, v.damage); err != nil {
+			return err
+		}
+	}
+	v.done.Databases = len(v.databases)
+	return nil
+}
+
+// cores lists the databases whose names can be read. Of names in holes nobody is told here.
+func (s *Store) cores(r kv.Reader, h holes, damage func(*Damage) error) (all []*core, err error) {
+	prefix := s.section(keyspace.Databases)
+	err = h.scan(r, prefixRange(prefix), func(row kv.KeyValue) error {
+		name, _, err := tuple.TakeString(row.Key[len(prefix):])
+		if err != nil {
+			return damage(&Damage{What: "a name that makes no sense", Part: partNames, Help: helpStore})
+		}
+		number, rest, err := tuple.TakeInt(row.Value)
+		var created tuple.Versionstamp
+		if err == nil {
+			created, _, err = tuple.TakeVersionstamp(rest)
+		}
+		if err != nil {
+			return damage(&Damage{What: "the entry of a database", Part: partNames, Database: name, Help: helpStore})
+		}
+		all = append(all, newCore(s.o.Root, name, number, created.Transaction))
+		return nil
+	}, func(kv.KeyRange) error { return nil })
+	return all, err
+}
+
+// files has the engine read its files.
+func (v *verifier) files() error {
+	var keys kv.KeyRange
+	if v.only != nil {
+		keys = prefixRange(v.only.keys.prefix)
+	}
+	var told error
+	var read kv.Verified
+	var err error
+	v.holes, read, v.done.Files, err = v.s.findHoles(v.ctx, keys, func(read, total int64) {
+		if told == nil && v.o.Progress != nil {
+			told = v.o.Progress(VerifyProgress{Bytes: read, Total: total})
+		}
+	}, func(f kv.Fault) error {
+		v.faults = append(v.faults, f)
+		return told
+	})
+	v.done.Blocks, v.done.Bytes = read.Blocks, read.Bytes
+	if err == nil {
+		err = told
+	}
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// describeFaults tells of what was found in the files, now that all holes and all databases are known.
+func (v *verifier) describeFaults() error {
+	for _, f := range v.faults {
+		if f.Harmless {
+			if err := v.damage(&Damage{File: f.File, What: f.What, Help: "nothing is lost with it; the disk may be failing"}); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := v.describe(f.Keys, f.File, f.What, v.damage); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows reads all rows, and looks whether those that are more than text and numbers can be decoded.
+func (v *verifier) rows() error {
+	keys := kv.KeyRange{Begin: v.s.o.Root, End: []byte{0xff}}
+	if len(v.s.o.Root) > 0 {
+		keys = prefixRange(v.s.o.Root)
+	}
+	if v.only != nil {
+		keys = prefixRange(v.only.keys.prefix)
+	}
+	lost := func(gap kv.KeyRange) error {
+		if hole, ok := v.holes.after(gap.Begin); ok && overlap(hole, gap) {
+			return nil // told of with its file
+		}
+		return v.describe(gap, "", "rows that cannot be read", v.damage)
+	}
+	for {
+		err := v.holes.scan(v.r, keys, func(row kv.KeyValue) error {
+			keys.Begin = append(append(keys.Begin[:0:0], row.Key...), 0)
+			return v.row(row)
+		}, lost)
+		if !kv.Retryable(err) || v.ctx.Err() != nil {
+			return err
+		}
+		tx := v.s.engine.Begin(v.ctx) // an engine without snapshots: the next transaction goes on
+		defer tx.Cancel()             //nolint:gocritic // a handful for each minute, which hold nothing any more
+		v.r = tx.Snapshot()
+	}
+}
+
+func (v *verifier) row(row kv.KeyValue) error {
+	v.done.Rows++
+	v.bytes += int64(len(row.Key) + len(row.Value))
+	if v.o.Progress != nil && v.bytes-v.told >= verifyEvery {
+		v.told = v.bytes
+		if err := v.o.Progress(VerifyProgress{Bytes: v.bytes, Rows: v.done.Rows}); err != nil {
+			return err
+		}
+	}
+	err := v.decode(row)
+	if err == nil {
+		return nil
+	}
+	key := append(row.Key[:len(row.Key):len(row.Key)], 0)
+	return v.describe(kv.KeyRange{Begin: row.Key, End: key}, "", "a row that cannot be decoded: "+err.Error(), v.damage)
+}
+
+// verifyEvery is after how many bytes of rows Verify tells how far it is.
+const verifyEvery = 16 << 20
+
+// decode looks whether a row makes sense by itself.
+func (v *verifier) decode(row kv.KeyValue) error {
+	data := v.s.section(keyspace.Data)
+	if len(row.Key) <= len(data) || string(row.Key[:len(data)]) != string(data) {
+		return nil
+	}
+	_, rest, err := tuple.TakeInt(row.Key[len(data):])
+	if err != nil {
+		return fmt.Errorf("the key: %w", err)
+	}
+	sub, rest, err := tuple.TakeInt(rest)
+	if err != nil {
+		return fmt.Errorf("the key: %w", err)
+	}
+	switch keyspace.Subspace(sub) {
+	case keyspace.Revisions:
+		if _, rest, err = tuple.TakeString(rest); err != nil {
+			return err
+		}
+		var l leafKV
+		if err := parseLeafKey(&l, rest); err != nil {
+			return err
+		}
+		return parseLeafValue(&l, row.Value, false)
+	case keyspace.Documents:
+		if _, rest, err = tuple.TakeString(rest); err != nil {
+			return err
+		}
+		if _, rest, err = takeRev(rest); err != nil {
+			return err
+		}
+		chunk, _, err := tuple.TakeInt(rest)
+		if err != nil || chunk > 0 || len(row.Value) >= keyspace.BodyChunk { // the header may go on in the next chunk
+			return err
+		}
+		_, _, err = parseHeader(row.Value)
+		return err
+	case keyspace.AllDocs:
+		_, err := parseRevPair(row.Value)
+		return err
+	}
+	return nil
+}
+
+// damage tells of one fault.
+func (v *verifier) damage(d *Damage) error {
+	v.done.Faults++
+	return v.o.Damage(d)
+}

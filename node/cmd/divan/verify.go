@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/divandb/divan/node"
+	"github.com/divandb/divan/node/config"
+	"github.com/divandb/divan/node/relocate"
+)
+
+const verifyUsage = `usage: divan verify [-url URL] [DATABASE]
+
+Has a node read every block and every row of its store, or of one database, and tells what is damaged, one line for each
+fault. The exit status is 1 if anything is. The node stays in use meanwhile. For a store that no node has open there
+is divan check -deep.
+
+  -url URL  the node's address, with an admin's name and password: http://anna:secret@127.0.0.1:5984
+            [DIVAN_URL]; the default is ` + defaultURL + `
+`
+
+// verify is `divan verify`.
+func verify(args []string) int {
+	flags := flag.NewFlagSet("", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	address := flags.String("url", "", "")
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(verifyUsage)
+		return statusOK
+	case err != nil || flags.NArg() > 1:
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "divan:", err)
+		}
+		fmt.Fprint(os.Stderr, verifyUsage)
+		return statusUsage
+	}
+	if *address == "" {
+		*address = os.Getenv("DIVAN_URL")
+	}
+	if *address == "" {
+		*address = defaultURL
+	}
+	client, err := relocate.NewClient(*address)
+	if err != nil {
+		return failed(err)
+	}
+	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer release()
+	faults, err := relocate.TellVerified(ctx, client, flags.Arg(0), os.Stdout, progress())
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		err = fmt.Errorf("%w (no node answers there: give its address with -url, or read its store with divan check -deep)", err)
+	}
+	return verified(faults, err)
+}
+
+// verified is the exit status after a verification.
+func verified(faults int, err error) int {
+	switch {
+	case err != nil:
+		return failed(err)
+	case faults > 0:
+		return statusFailed
+	}
+	return statusOK
+}
+
+// checkDeep is `divan check -deep`, after the settings were found right.
+func checkDeep(c *config.Config) int {
+	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer release()
+	store, closeStore, err := node.OpenStoreToRead(ctx, c, false, node.NewLogger(os.Stderr, c.Log))
+	if err != nil {
+		if strings.Contains(err.Error(), "in use by another process") {
+			err = fmt.Errorf("%w: ask the node that has it open with divan verify", err)
+		}
+		return failed(err)
+	}
+	faults, err := relocate.TellVerified(ctx, store, "", os.Stdout, progress())
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	defer cancel()
+	return verified(faults, errors.Join(err, closeStore(stopping)))
+}
+
+// failed says what went wrong in a line.
+func failed(err error) int {
+	fmt.Fprintln(os.Stderr, "divan:", strings.ReplaceAll(err.Error(), "\n", "; "))
+	return statusFailed
+}

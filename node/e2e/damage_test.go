@@ -1,0 +1,176 @@
+package e2e_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// randomWord does not compress, so that it is in the store's files as it is.
+func randomWord(r *rand.Rand, n int) string {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = letters[r.IntN(len(letters))]
+	}
+	return string(b)
+}
+
+// flipIn changes a byte of a text in the tables of a store, in place.
+func flipIn(t *testing.T, store, text string) {
+	t.Helper()
+	tables, err := filepath.Glob(filepath.Join(store, "*.sst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		b, err := os.ReadFile(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bytes.Index(b, []byte(text))
+		if at < 0 {
+			continue
+		}
+		f, err := os.OpenFile(table, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt([]byte{b[at] ^ 1}, int64(at)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatalf("%.20s is in no table", text)
+}
+
+// command runs a command of the binary in dir and returns what it prints.
+func command(t *testing.T, dir string, status int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	p := launch(t, dir, args...)
+	stderr = p.finish(status)
+	return p.stdout.String(), stderr
+}
+
+// A block with a document is damaged while the node runs: the node says so, in the answer for this document alone, serves and writes everything else, makes no
+// backup, names the document, and saves the rest, also when it no longer runs, from a file system that is mounted read-only.
+func TestProgram_DamagedBlock(t *testing.T) {
+	dir := t.TempDir()
+	p := startEmbedded(t, dir)
+	c := p.client()
+	r := rand.New(rand.NewPCG(3, 4))
+	words := map[string]string{}
+	for _, db := range []string{"alpha", "beta"} {
+		c.ok("PUT", "/"+db, "")
+		for i := range 400 {
+			id := fmt.Sprintf("/%s/doc%03d", db, i)
+			words[id] = randomWord(r, 700)
+			c.ok("PUT", id, `{"text":"`+words[id]+`"}`)
+		}
+	}
+	p.stop(syscall.SIGTERM)
+	start(t, dir).stop(syscall.SIGTERM) // which brings the log into tables
+	p = start(t, dir)
+	c = p.client()
+	store := filepath.Join(p.ready["data"], "store")
+	if !filepath.IsAbs(store) {
+		store = filepath.Join(dir, "data", "store")
+	}
+	c.ok("POST", "/_backup", `{"directory":"before"}`)
+	if out, _ := command(t, dir, 0, "verify", "-url", p.http()); !strings.Contains(out, "nothing is damaged") {
+		t.Errorf("verify of a good store says %q", out)
+	}
+	p.stop(syscall.SIGTERM)
+	p = start(t, dir) // with nothing of it in memory
+	c = p.client()
+	flipIn(t, store, words["/alpha/doc123"])
+
+	if r := c.do("GET", "/alpha/doc123", ""); r.status != 500 || !strings.Contains(string(r.body), `"store_damaged"`) || !strings.Contains(string(r.body), "-skip-damaged") {
+		t.Errorf("the damaged document: %d %s", r.status, r.body)
+	}
+	c.ok("GET", "/alpha/doc300", "")
+	for i := range 400 {
+		c.ok("GET", fmt.Sprintf("/beta/doc%03d", i), "")
+		c.ok("PUT", fmt.Sprintf("/beta/new%03d", i), `{}`)
+	}
+	c.ok("PUT", "/alpha/new", `{}`)
+	if r := c.do("GET", "/_up", ""); r.status != 200 || !strings.Contains(string(r.body), "store_damaged: ") {
+		t.Errorf("/_up: %d %s", r.status, r.body)
+	}
+	if r := c.do("POST", "/_backup", `{"directory":"after"}`); r.status != 500 || !strings.Contains(string(r.body), ".sst: the block of") {
+		t.Errorf("a backup of a damaged store: %d %s", r.status, r.body)
+	}
+	if left, err := os.ReadDir(filepath.Join(filepath.Dir(store), "backups")); err != nil || len(left) != 1 {
+		t.Errorf("after a backup that failed there are %v, %v", left, err)
+	}
+	out, _ := command(t, dir, 1, "verify", "-url", p.http())
+	if !strings.Contains(out, "database alpha: bodies of documents") || !strings.Contains(out, `"doc123"`) || strings.Contains(out, "beta") {
+		t.Errorf("verify says %q", out)
+	}
+	if out, _ := command(t, dir, 0, "verify", "-url", p.http(), "beta"); strings.Contains(out, "database beta") {
+		t.Errorf("verify of the other database says %q", out)
+	}
+	out, _ = command(t, dir, 3, "export", "-skip-damaged", "-url", p.http(), "alpha", "online.export")
+	if !strings.Contains(out, `document "doc123"`) {
+		t.Errorf("export says %q", out)
+	}
+	command(t, dir, 0, "import", "-url", p.http(), "saved", "online.export")
+	lost := strings.Count(out, "document ")
+	if n := c.object("GET", "/saved", "")["doc_count"]; fmt.Sprint(n) != fmt.Sprint(401-lost) {
+		t.Errorf("%v documents of 401 were saved, %d listed", n, lost)
+	}
+	if n := strings.Count(p.stderr.String(), `"what a block held`); n > 1 {
+		t.Errorf("the log says it %d times", n)
+	}
+	p.stop(syscall.SIGTERM)
+	checkOffline(t, dir, filepath.Dir(store))
+}
+
+// checkOffline does with a damaged store what can be done without a node.
+func checkOffline(t *testing.T, dir, data string) {
+	t.Helper()
+	readOnly(t, data)
+	out, _ := command(t, dir, 1, "check", "-deep", "-data", data)
+	if !strings.Contains(out, "database alpha: bodies of documents") || !strings.Contains(out, `"doc123"`) {
+		t.Errorf("check -deep says %q", out)
+	}
+	if _, said := command(t, dir, 1, "export", "-data", data, "alpha", "whole.export"); !strings.Contains(said, "-skip-damaged") {
+		t.Errorf("export of a damaged database says %q", said)
+	}
+	out, _ = command(t, dir, 3, "export", "-skip-damaged", "-data", data, "alpha", "offline.export")
+	if !strings.Contains(out, `document "doc123"`) {
+		t.Errorf("export says %q", out)
+	}
+	command(t, dir, 0, "export", "-data", data, "beta", "beta.export")
+	p := start(t, t.TempDir())
+	command(t, dir, 0, "import", "-url", p.http(), "alpha", "offline.export")
+	command(t, dir, 0, "import", "-url", p.http(), "beta", "beta.export")
+	if n := p.client().object("GET", "/beta", "")["doc_count"]; fmt.Sprint(n) != "800" {
+		t.Errorf("%v documents of beta", n)
+	}
+}
+
+// readOnly mounts a directory over itself, for reading alone, where the user may do that.
+func readOnly(t *testing.T, dir string) {
+	t.Helper()
+	if exec.Command("mount", "--bind", dir, dir).Run() != nil {
+		return
+	}
+	t.Cleanup(func() {
+		if err := exec.Command("umount", dir).Run(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := exec.Command("mount", "-o", "remount,bind,ro", dir).Run(); err != nil {
+		t.Log("not mounted read-only:", err)
+	}
+}

@@ -1,0 +1,130 @@
+package relocate
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+// maxVerifyLine bounds a line of POST /_verify.
+const maxVerifyLine = 4 << 20
+
+// Verify has the node verify its store, POST /_verify. It tells of everything as layer.Store's Verify does.
+func (c *Client) Verify(ctx context.Context, o layer.VerifyOptions) (done layer.Verified, err error) {
+	body, err := json.Marshal(map[string]string{"database": o.Database})
+	if err != nil {
+		return done, err
+	}
+	if o.Database == "" {
+		body = []byte("{}")
+	}
+	address := strings.TrimSuffix(c.base.String(), "/") + "/_verify"
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(string(body)))
+	if err != nil {
+		return done, errors.New("no address can be made of what was given")
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := c.do(r)
+	if err != nil {
+		return done, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return done, refusal(answer)
+	}
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, maxVerifyLine)
+	for lines.Scan() {
+		var said struct {
+			Progress *layer.VerifyProgress
+			Damage   *layer.Damage
+			Done     *layer.Verified
+			Error    string
+			Reason   string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &said); err != nil {
+			return done, fmt.Errorf("the node's answer makes no sense: %w", err)
+		}
+		switch {
+		case said.Error != "":
+			return done, fmt.Errorf("the node answers %s: %s", said.Error, said.Reason)
+		case said.Progress != nil:
+			err = o.Progress(*said.Progress)
+		case said.Damage != nil:
+			err = o.Damage(said.Damage)
+		case said.Done != nil:
+			return *said.Done, nil
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return done, fmt.Errorf("%s: the answer broke off: %w", c.base.Redacted(), err)
+	}
+	return done, fmt.Errorf("%s: the answer broke off", c.base.Redacted())
+}
+
+// Verifier is a store that can be verified: a node's, or one that this process has open.
+type Verifier interface {
+	Verify(ctx context.Context, o layer.VerifyOptions) (layer.Verified, error)
+}
+
+// TellVerified verifies a database, or all where none is named, and writes one line for each fault, or one line of what
+// was read where there is none. It returns the number of faults.
+func TellVerified(ctx context.Context, v Verifier, database string, out io.Writer, p *Progress) (faults int, err error) {
+	var told time.Time
+	done, err := v.Verify(ctx, layer.VerifyOptions{
+		Database: database,
+		Progress: func(now layer.VerifyProgress) error {
+			if p.Every == 0 || time.Since(told) < p.Every {
+				return nil
+			}
+			told = time.Now()
+			if now.Total > 0 {
+				p.Say("read %s of %s of files", size(now.Bytes), size(now.Total))
+			} else {
+				p.Say("read %d rows", now.Rows)
+			}
+			return nil
+		},
+		Damage: func(d *layer.Damage) error {
+			_, err := fmt.Fprintln(out, d)
+			return err
+		},
+	})
+	if err != nil {
+		return 0, err
+	}
+	read := fmt.Sprintf("read %d blocks (%s) and %d rows of %d databases", done.Blocks, size(done.Bytes), done.Rows, done.Databases)
+	if !done.Files {
+		read = fmt.Sprintf("read %d rows of %d databases, and no files, which this node does not have", done.Rows, done.Databases)
+	}
+	if done.Faults > 0 {
+		p.Say("%s: %d faults", read, done.Faults)
+		return done.Faults, nil
+	}
+	_, err = fmt.Fprintf(out, "%s: nothing is damaged\n", read)
+	return 0, err
+}
+
+// TellLeft lists what an export left out because it was damaged, and reports whether there is anything.
+func TellLeft(out io.Writer, x layer.ExportFile) (some bool, err error) {
+	for i := range x.Left {
+		if _, err := fmt.Fprintln(out, &x.Left[i]); err != nil {
+			return true, err
+		}
+	}
+	if n := x.LeftOut - int64(len(x.Left)); n > 0 {
+		_, err = fmt.Fprintf(out, "and %d more\n", n)
+	}
+	return x.LeftOut > 0, err
+}
