@@ -106,7 +106,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	joined := false
 	if err == nil {
 		joined = c.tryJoin(ctx)
-		err = c.refuseNamesake()
+		err = c.refuseNamesake(ctx)
 	}
 	if err != nil {
 		c.ending.Store(true)

@@ -155,7 +155,9 @@ func (c *Cluster) tellElsewheres() {
 	names := c.mu.view.elsewheres()
 	c.mu.Unlock()
 	if len(names) > 0 {
-		c.once("members use another store", "reason", elsewhereReason(names))
+		if reason := elsewhereReason(names); c.said.first(reason) {
+			c.o.Logger.Error("members use another store", "reason", reason)
+		}
 	}
 }
 
@@ -171,7 +173,7 @@ func (c *Cluster) reserve(ctx context.Context) error {
 	if c.o.Reserve == nil {
 		return nil
 	}
-	holder, err := c.o.Reserve(ctx, c.Addr(), c.namesakeLives)
+	holder, err := c.o.Reserve(ctx, c.Addr(), func(gossip string) bool { return c.namesakeLives(ctx, gossip) })
 	switch {
 	case err != nil:
 		c.o.Logger.Warn("the node's name was not taken in the store", "error", err)
@@ -187,34 +189,36 @@ func (c *Cluster) nameTaken(holder string) error {
 }
 
 // refuseNamesake is an error where joining has found a living member of this one's name.
-func (c *Cluster) refuseNamesake() error {
-	if other := c.livingNamesake(); other != "" {
+func (c *Cluster) refuseNamesake(ctx context.Context) error {
+	if other := c.livingNamesake(ctx); other != "" {
 		return c.nameTaken(other)
 	}
 	return nil
 }
 
 // lookAtNamesakes notes whether one is alive.
-func (c *Cluster) lookAtNamesakes() {
-	other := c.livingNamesake()
+func (c *Cluster) lookAtNamesakes(ctx context.Context) {
+	other := c.livingNamesake(ctx)
 	if other == "" {
 		return
 	}
 	c.mu.Lock()
 	c.mu.clash = trouble{time.Now(), other}
 	c.mu.Unlock()
-	c.once("two nodes have one name", "reason", clashReason(c.o.Name, other))
+	if reason := clashReason(c.o.Name, other); c.said.first(reason) {
+		c.o.Logger.Error("two nodes have one name", "reason", reason)
+	}
 }
 
 // livingNamesake is the address of one of the others that were found with this one's name and are alive. One that was killed and has come back as this member is not.
-func (c *Cluster) livingNamesake() string {
+func (c *Cluster) livingNamesake(ctx context.Context) string {
 	c.mu.Lock()
 	list := c.mu.namesakes
 	c.mu.namesakes = nil
 	c.mu.Unlock()
 	slices.Sort(list)
 	for _, address := range slices.Compact(list) {
-		if address != c.Addr() && c.namesakeLives(address) {
+		if address != c.Addr() && c.namesakeLives(ctx, address) {
 			return address
 		}
 	}
@@ -222,12 +226,12 @@ func (c *Cluster) livingNamesake() string {
 }
 
 // namesakeLives asks whether a member of this one's name is there. It takes up to some probe intervals.
-func (c *Cluster) namesakeLives(gossip string) bool {
+func (c *Cluster) namesakeLives(ctx context.Context, gossip string) bool {
 	at, err := net.ResolveUDPAddr("udp", gossip)
 	if err != nil || gossip == c.Addr() {
 		return false
 	}
-	conn, err := net.DialTimeout("tcp", gossip, c.o.ProbeInterval)
+	conn, err := (&net.Dialer{Timeout: c.o.ProbeInterval}).DialContext(ctx, "tcp", gossip)
 	if err != nil {
 		return false
 	}
@@ -260,11 +264,4 @@ func (s *said) first(what string) bool {
 	}
 	s.when[what] = now
 	return true
-}
-
-// once logs an error that is not to be repeated all the time.
-func (c *Cluster) once(message string, args ...any) {
-	if c.said.first(fmt.Sprint(message, args)) {
-		c.o.Logger.Error(message, args...)
-	}
 }

@@ -23,7 +23,7 @@ func (c *Cluster) watch(ctx context.Context) {
 		case <-settle.C:
 			c.tellStale()
 			c.renewIfGivenUp()
-			c.lookAtNamesakes()
+			c.lookAtNamesakes(ctx)
 			c.tellElsewheres()
 			c.publish()
 		case <-tick.C:
