@@ -5,8 +5,6 @@ import (
 	"errors"
 	"runtime/debug"
 	"time"
-
-	js "modernc.org/libquickjs"
 )
 
 var start = time.Now()
@@ -56,19 +54,6 @@ func (r *runtime) isClosing() bool {
 	default:
 		return false
 	}
-}
-
-// tidy collects what the last call left in cycles, where that is much. A runtime whose functions hold on to more than half of
-// the memory is given up: the next document finds a new one, and not by surprise an old one without room.
-func (r *runtime) tidy() {
-	if r.arena.used < r.arena.limit/4 {
-		return
-	}
-	err := r.guard("", func() error {
-		js.XJS_RunGC(r.tls, r.rt)
-		return nil
-	})
-	r.dead = r.dead || err != nil || r.arena.used > r.arena.limit/2
 }
 
 // arm starts the clock of one call; disarm stops it and reports whether the runtime is still whole.

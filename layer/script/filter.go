@@ -47,7 +47,8 @@ func (f *Filter) Filter(ctx context.Context, docs [][]byte, req []byte) ([]bool,
 				if err != nil {
 					return err
 				}
-				if next++; r.turn.Load().spent() {
+				r.reset()
+				if next++; r.dead || r.turn.Load().spent() {
 					return nil
 				}
 			}
@@ -71,20 +72,12 @@ func (f *Filter) one(r *runtime, fn *realm, doc, req []byte) (bool, error) {
 	}
 	ret := r.invoke(fn.ctx, fn.fn, this, args...)
 	if isException(ret) {
-		err = r.failure(fn.ctx, fn.name)
-		if !r.dead {
-			r.dropEmitted()
-			r.freeAll(args)
-		}
-		return false, err
+		return false, r.failure(fn.ctx, fn.name)
 	}
 	show := js.XJS_ToBool(r.tls, fn.ctx, ret) > 0
 	if f.byView {
 		show = len(r.emitted) > 0
 	}
-	r.free(ret)
-	r.freeAll(args)
-	r.dropEmitted()
 	return show, nil
 }
 
@@ -94,16 +87,9 @@ func (r *runtime) documents(fn *realm, texts ...[]byte) ([]value, error) {
 	for _, text := range texts {
 		v, err := r.document(text, false)
 		if err != nil {
-			r.freeAll(out)
 			return nil, r.documentError(err, fn.name)
 		}
 		out = append(out, v)
 	}
 	return out, nil
-}
-
-func (r *runtime) freeAll(values []value) {
-	for _, v := range values {
-		r.free(v)
-	}
 }

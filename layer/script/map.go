@@ -120,9 +120,7 @@ func (b *batch) run(r *runtime) error {
 				return err
 			}
 		}
-		if !r.dead {
-			r.tidy()
-		}
+		r.reset()
 		if r.dead || r.turn.Load().spent() {
 			return nil
 		}
@@ -163,9 +161,6 @@ func (b *batch) document(r *runtime) error {
 			return err
 		}
 		b.result.Errs[b.function] = err
-	}
-	if ready && !r.dead {
-		r.free(doc)
 	}
 	return nil
 }

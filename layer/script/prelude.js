@@ -55,12 +55,11 @@
   Object.defineProperty(RealDate.prototype, 'constructor', { value: SandboxDate, writable: true, configurable: true });
   Object.defineProperty(global, 'Date', { value: SandboxDate, writable: true, configurable: true });
 
-  const realRandom = Math.random;
+  // The engine's own generator would begin again with each call.
   const draw = host.draw;
   Object.defineProperty(Math, 'random', {
     value: function random() {
-      draw();
-      return realRandom();
+      return draw();
     },
     writable: true,
     configurable: true,

@@ -4,7 +4,9 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/libc"
@@ -25,6 +27,8 @@ type program struct {
 	functions []Function
 	// live functions have the clock and random numbers.
 	live bool
+	// lazy is set where the modules that functions name cannot be loaded before the first document.
+	lazy atomic.Bool
 	// root is the JSON of the object that require looks in, nil for no require.
 	root []byte
 }
@@ -51,6 +55,9 @@ func (r *runtime) load(p *program, limit time.Duration) error {
 			}
 			return err
 		})
+		if r.used != "" && (err == nil || !r.dead) {
+			err = &CompileError{Function: f.Name, Message: r.used}
+		}
 		if err != nil && r.isClosing() {
 			return ErrClosed
 		}
@@ -62,6 +69,7 @@ func (r *runtime) load(p *program, limit time.Duration) error {
 			return err
 		}
 	}
+	r.take()
 	return nil
 }
 
@@ -213,12 +221,12 @@ func engineClock(tls *libc.TLS, ctx uintptr, _ value, _ int32, _ uintptr) value 
 	return floatValue(float64(time.Now().UnixMilli()))
 }
 
-// engineDraw is host.draw of the prelude: it asks whether there may be a random number.
+// engineDraw is host.draw of the prelude: a random number from 0 up to 1.
 func engineDraw(tls *libc.TLS, ctx uintptr, _ value, _ int32, _ uintptr) value {
 	if r := byContext(tls, ctx); !r.live {
 		return r.unrepeatable(ctx, "random numbers (Math.random)")
 	}
-	return undefined
+	return floatValue(rand.Float64())
 }
 
 // unrepeatable throws, and makes the call fail even where the function catches that.
@@ -236,7 +244,6 @@ func (r *runtime) repeatable(function string, err error) error {
 	if r.used == "" {
 		return err
 	}
-	r.dead = r.dead || r.modules // one of them may hold on to the error
 	out := &RuntimeError{Function: function, Name: Unrepeatable, Message: r.used}
 	var thrown *RuntimeError
 	if errors.As(err, &thrown) {
@@ -255,7 +262,6 @@ func engineLoad(tls *libc.TLS, ctx uintptr, _ value, argc int32, argv uintptr) v
 	if p == 0 {
 		return exception
 	}
-	r.modules = true
 	size := int(*at[js.Tsize_t](n))
 	if size > maxSource {
 		js.XJS_FreeCString(tls, ctx, p)

@@ -34,7 +34,6 @@ func (f *Reduce) Reduce(ctx context.Context, keys, values [][]byte) ([]byte, err
 		}
 		v, err := r.document(list(values), false)
 		if err != nil {
-			r.free(k)
 			return nil, err
 		}
 		return []value{k, v, boolValue(false)}, nil
@@ -81,27 +80,9 @@ func (r *runtime) result(f *realm, args func(*runtime) ([]value, error)) ([]byte
 	}
 	ret := r.invoke(f.ctx, f.fn, r.global(f.ctx), in...)
 	if isException(ret) {
-		err = r.failure(f.ctx, f.name)
+		return nil, r.failure(f.ctx, f.name)
 	}
-	if r.dead {
-		return nil, err
-	}
-	for _, v := range in {
-		r.free(v)
-	}
-	if err != nil {
-		r.dropEmitted()
-		return nil, err
-	}
-	out, err := r.appendJSON(nil, f.ctx, ret, f.name)
-	if !r.dead {
-		r.free(ret)
-		r.dropEmitted()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return r.appendJSON(nil, f.ctx, ret, f.name)
 }
 
 // inputSize is how many bytes CouchDB would send to its query server, without the source.

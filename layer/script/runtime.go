@@ -40,7 +40,8 @@ type runtime struct {
 	compiling bool
 	starved   bool   // the running call asked for memory that there was not
 	live      bool   // functions may read the clock
-	modules   bool   // have been loaded
+	image     *image // nil while the program is loaded
+	since     since
 	used      string // what the running call used although it may not, and its error
 	limit     string // which limit ended the running call, "" none
 	log       func(string)
@@ -160,13 +161,14 @@ func (r *runtime) atom(name []byte, addr uintptr) js.TJSAtom {
 	a := js.XJS_NewAtomLen(r.tls, r.main.ctx, addr, js.Tsize_t(len(name)))
 	if a != 0 && len(r.atoms) < maxAtoms && len(name) <= maxAtomText {
 		r.atoms[string(name)] = a
+		r.since.names = append(r.since.names, string(name))
 	}
 	return a
 }
 
 // Names beyond these are looked up each time and given back.
 const (
-	maxAtoms    = 4096
+	maxAtoms    = 1024
 	maxAtomText = 128
 )
 
@@ -184,6 +186,7 @@ func (r *runtime) text(s string) uintptr {
 			panic("no room for a fixed text") // which guard makes the memory limit's error
 		}
 		r.texts[s] = p
+		r.since.texts = append(r.since.texts, s)
 	}
 	return p
 }

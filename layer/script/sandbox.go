@@ -257,6 +257,10 @@ func (s *Sandbox) start(ctx context.Context, t *turn, p *program) (*runtime, err
 		s.discard(r)
 		return nil, err
 	}
+	if err := r.preload(p, s.limits.Time); err != nil {
+		s.discard(r)
+		return nil, err
+	}
 	return r, nil
 }
 
@@ -283,9 +287,7 @@ func (s *Sandbox) evict() *runtime {
 func (s *Sandbox) release(key [32]byte, p *program, r *runtime) {
 	r.ctx = nil
 	r.turn.Store(nil)
-	if !r.dead {
-		r.tidy()
-	}
+	r.reset()
 	s.mu.Lock()
 	if r.dead || s.mu.closed {
 		s.mu.Unlock()

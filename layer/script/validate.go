@@ -47,14 +47,9 @@ func (r *runtime) validate(fn *realm, texts ...[]byte) error {
 	}
 	ret := r.invoke(fn.ctx, fn.fn, r.root, args...)
 	if isException(ret) {
-		err = r.rejection(fn)
+		return r.rejection(fn)
 	}
-	if !r.dead {
-		r.free(ret)
-		r.freeAll(args)
-		r.dropEmitted()
-	}
-	return err
+	return nil
 }
 
 // rejection looks at what validate_doc_update threw.
