@@ -3,6 +3,7 @@ package actors
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -278,7 +279,8 @@ type IndexInfo struct {
 	Views    []string `json:"views"`
 	Rows     int64    `json:"rows"`
 	Bytes    int64    `json:"bytes"`
-	Errors   int64    `json:"errors"` // documents skipped
+	Errors   int64    `json:"errors"`            // documents skipped
+	Skipped  string   `json:"skipped,omitempty"` // one of them, and why
 	Building bool     `json:"building"`
 	Seq      string   `json:"seq"`
 	LastSeq  string   `json:"last_seq"` // of the database
@@ -303,6 +305,9 @@ func (s *System) Indexes(ctx context.Context) ([]IndexInfo, error) {
 			info.Rows += v.Rows
 			info.Bytes += v.Bytes
 			info.Errors += v.Errors
+			if e := v.Skipped; e != nil && info.Skipped == "" {
+				info.Skipped = fmt.Sprintf("%s skips document %q: %s", v.Name, e.DocID, e.Error)
+			}
 		}
 		list = append(list, info)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync/atomic"
 
 	"github.com/divandb/divan/layer/collate"
@@ -56,6 +57,8 @@ type ViewState struct {
 	Rows   int64
 	Bytes  int64 // of emitted keys and values
 	Errors int64 // documents skipped (V10)
+	// Skipped is one of these documents and why, where it is among the first of the index; nil if not.
+	Skipped *IndexError
 }
 
 // Current reports whether every change of the database is in the index.
@@ -105,6 +108,9 @@ func (ix *Index) state(ctx context.Context, views int) (IndexState, error) {
 					return state, err
 				}
 			}
+		}
+		if err := ix.sampleErrors(t, &k, state.Views); err != nil {
+			return state, err
 		}
 		building, err := parseStatus(status)
 		if err != nil {
@@ -281,6 +287,31 @@ func clearUnused(tx kv.Transaction, keys space, used map[string]bool) error {
 type IndexError struct {
 	View, DocID, Error string
 	Seq                Seq
+}
+
+// errorsSampled is how many skipped documents are looked at to find one for each view.
+const errorsSampled = 16
+
+// sampleErrors finds for views that skipped documents one of these.
+func (ix *Index) sampleErrors(r kv.Reader, k *indexKeys, views []ViewState) error {
+	if !slices.ContainsFunc(views, func(v ViewState) bool { return v.Errors > 0 }) {
+		return nil
+	}
+	prefix := k.appendRange(nil, keyspace.ViewErrors)
+	it := r.GetRange(prefixRange(prefix), kv.RangeOptions{Limit: errorsSampled, Mode: kv.ModeExact})
+	defer it.Close()
+	for it.Next() {
+		e, err := ix.parseError(len(prefix), it.KeyValue())
+		if err != nil {
+			return err
+		}
+		for i := range views {
+			if v := &views[i]; v.Name == e.View && v.Errors > 0 && v.Skipped == nil {
+				v.Skipped = &e
+			}
+		}
+	}
+	return it.Err()
 }
 
 // Errors streams the documents that were skipped, by id.

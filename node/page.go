@@ -29,6 +29,7 @@ func (n *Node) page() http.Handler {
 		Jobs:     n.jobs,
 		Shards:   func(context.Context) (any, error) { return n.actors.Shards(), nil },
 		Indexes:  func(ctx context.Context) (any, error) { return n.actors.Indexes(ctx) },
+		Scripts:  func(context.Context) (any, error) { return n.scripts.Stats(), nil },
 		Sessions: n.sessionsShown,
 	})
 }

@@ -8,23 +8,27 @@ import (
 
 // Stats are the sandbox's figures at one moment.
 type Stats struct {
-	Runtimes, Idle int // runtimes that exist, and those of them that nobody uses
-	Running        int // calls that run
-	Paused         int // calls that have run for long, and wait to go on
-	Waiting        int // calls that wait to begin
-	// Since the start: calls that were stopped at a limit, by limit; that were stopped to begin again later; that waited too long; seconds that all ran.
-	Limits           map[string]int64
-	Stopped, Refused int64
-	Seconds          float64
+	Runtimes int `json:"runtimes"` // that exist
+	Idle     int `json:"idle"`     // those of them that nobody uses
+	Most     int `json:"most"`     // that may exist
+	Running  int `json:"running"`  // calls that run
+	Paused   int `json:"paused"`   // calls that have run for long, and wait to go on
+	Waiting  int `json:"waiting"`  // calls that wait to begin
+	// Since the start: calls that were stopped at a limit, by limit; that were stopped to begin again later; that waited
+	// too long; seconds that all ran.
+	Limits  map[string]int64 `json:"limits"`
+	Stopped int64            `json:"stopped"`
+	Refused int64            `json:"refused"`
+	Seconds float64          `json:"seconds"`
 	// Databases are those that used most of late, at most shownDatabases.
-	Databases []DatabaseStats
+	Databases []DatabaseStats `json:"databases"`
 }
 
 // DatabaseStats are the figures of one database. What is longer ago counts less and less: half after five seconds.
 type DatabaseStats struct {
-	Database string
-	Seconds  float64
-	Waiting  int // calls that wait, to begin or to go on
+	Database string  `json:"database"`
+	Seconds  float64 `json:"seconds"`
+	Waiting  int     `json:"waiting"` // calls that wait, to begin or to go on
 }
 
 const shownDatabases = 20
@@ -34,7 +38,7 @@ func (s *Sandbox) Stats() Stats {
 	out := s.turns.stats(now())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out.Runtimes = len(s.mu.all)
+	out.Runtimes, out.Most = len(s.mu.all), s.limits.Runtimes
 	for _, p := range s.mu.programs {
 		out.Idle += len(p.idle)
 	}

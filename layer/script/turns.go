@@ -100,7 +100,7 @@ func newTurns(processors, runtimes int, wait time.Duration, closed <-chan struct
 	s.mu.accounts = map[string]*account{}
 	s.mu.idle = map[[32]byte]int{}
 	s.mu.patience = int64(leastStartWait)
-	s.mu.counts.limits = map[string]int64{}
+	s.mu.counts.limits = map[string]int64{"time": 0, "memory": 0, "stack": 0, "rows": 0}
 	return s
 }
 

@@ -84,6 +84,11 @@ func appendViewStates(b []byte, views []layer.ViewState) []byte {
 		b = appendIntMember(b, "rows", v.Rows)
 		b = appendIntMember(b, "bytes", v.Bytes)
 		b = appendIntMember(b, "errors", v.Errors)
+		if e := v.Skipped; e != nil {
+			b = append(appendMember(b, "skipped"), '{')
+			b = appendStringMember(b, "id", e.DocID)
+			b = append(appendStringMember(b, "error", e.Error), '}')
+		}
 		b = append(b, '}')
 	}
 	return append(b, '}')

@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/divandb/divan/layer"
@@ -68,5 +69,47 @@ func TestDesignInfo_progress(t *testing.T) {
 	got = info()
 	if _, scans := got.Scanned[second]; scans || got.Shards[first] != "0" || got.Shards[second] != r.Seq.String() || r.Seq != b.Goal {
 		t.Errorf("one shard is done: %+v, at %s", got, r.Seq)
+	}
+}
+
+// Documents that a map function skips are shown with a reason by _info and, all of them, by _errors.
+func TestDesignInfo_skipped(t *testing.T) {
+	s := serve(t, nil)
+	s.must(t, "PUT", "/db", "")
+	s.must(t, "POST", "/db/_bulk_docs", `{"docs":[{"_id":"a","n":1},{"_id":"b","n":2}]}`)
+	s.must(t, "PUT", "/db/_design/d", `{"views":{
+		"year":{"map":"function (doc) { emit(new Date().getFullYear(), 1) }"},
+		"caught":{"map":"function (doc) { if (doc.n > 1) { try { Math.random() } catch (e) { } } emit(doc.n, 1) }"},
+		"fine":{"map":"function (doc) { emit(new Date(doc.n).getFullYear(), 1) }"}}}`)
+	s.must(t, "GET", "/db/_design/d/_view/year", "")
+	var info struct {
+		ViewIndex struct {
+			Views map[string]struct {
+				Rows, Errors int
+				Skipped      *struct{ ID, Error string }
+			}
+		} `json:"view_index"`
+	}
+	if err := json.Unmarshal([]byte(s.must(t, "GET", "/db/_design/d/_info", "")), &info); err != nil {
+		t.Fatal(err)
+	}
+	for view, want := range map[string]struct {
+		rows, errors int
+		id, reason   string
+	}{
+		"year": {0, 2, "a", "depends on the clock"}, "caught": {1, 1, "b", "depends on random numbers"}, "fine": {2, 0, "", ""},
+	} {
+		got := info.ViewIndex.Views[view]
+		if got.Rows != want.rows || got.Errors != want.errors || (got.Skipped == nil) != (want.id == "") {
+			t.Errorf("%s: %+v", view, got)
+			continue
+		}
+		if got.Skipped != nil && (got.Skipped.ID != want.id || !strings.Contains(got.Skipped.Error, want.reason)) {
+			t.Errorf("%s: %+v", view, *got.Skipped)
+		}
+	}
+	var all struct{ Errors []struct{ ID, View string } }
+	if err := json.Unmarshal([]byte(s.must(t, "GET", "/db/_design/d/_errors", "")), &all); err != nil || len(all.Errors) != 3 {
+		t.Errorf("_errors: %+v, %v", all, err)
 	}
 }

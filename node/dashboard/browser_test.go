@@ -89,8 +89,10 @@ func full(t *testing.T) dashboard.Sources {
 		Jobs: value(t, `[{"type":"index","id":"cities/0123","state":"running","worker":"divan@a","updated":"2026-01-02T03:04:05Z"},
 			{"type":"index","id":"old/4567","state":"pending","failures":2,"error":"rows of one document exceed a transaction","updated":"2026-01-02T03:04:05Z"}]`),
 		Shards: value(t, `[{"database":"cities","shard":"s1","seq":"0000054f5c2d1b2a3c00000000","node":"divan@a","listeners":12,"followers":2,"wakes":4711,"state":"watching"}]`),
-		Indexes: value(t, `[{"database":"cities","design":"_design/by","views":["country","name"],"rows":300000,"bytes":12345678,"errors":2,"building":true,"current":false,"seq":"00000000054f5c2d0000000000","last_seq":"00000000054f7b270000000000"},
+		Indexes: value(t, `[{"database":"cities","design":"_design/by","views":["country","name"],"rows":300000,"bytes":12345678,"errors":2,"skipped":"name skips document \"d1\": TypeError","building":true,"current":false,"seq":"00000000054f5c2d0000000000","last_seq":"00000000054f7b270000000000"},
 			{"database":"cities","design":"_design/ok","views":["v"],"rows":1,"bytes":1,"errors":0,"building":false,"current":true,"seq":"00","last_seq":"00"}]`),
+		Scripts: value(t, `{"runtimes":5,"idle":2,"most":16,"running":2,"paused":4,"waiting":6,"limits":{"time":8,"memory":0},"stopped":9,"refused":10,"seconds":1.5,
+			"databases":[{"database":"cities","seconds":0.5,"waiting":3}]}`),
 		Sessions: value(t, `[{"pid":7,"user":"admin","database":"cities","application":"psql","state":"active","query":"SELECT * FROM changes_follow","since":"2026-01-02T03:04:05Z","rows":12}]`),
 	}
 }
@@ -109,7 +111,8 @@ func TestPage_ShowsEverything(t *testing.T) {
 		"tasks":    {"cities _design/by", "50 %", "75,000 of 150,000", "1 of 2 done s1: 74,000, s2: done", "divan@a"},
 		"jobs":     {"index cities/0123 running divan@a 0", "old/4567 pending 2", "exceed a transaction"},
 		"shards":   {"cities s1 0000054f5c2d1b2a3c00000000 divan@a 12 2 4,711 watching"},
-		"indexes":  {"cities _design/by country, name 300,000 12.3 MB building, 2.0 s behind 2", "_design/ok v 1 1 B up to date 0"},
+		"indexes":  {"cities _design/by country, name 300,000 12.3 MB building, 2.0 s behind 2 name skips document \"d1\": TypeError", "_design/ok v 1 1 B up to date 0"},
+		"scripts":  {"Runtimes 3 busy, 2 idle, at most 16", "2 running, 4 paused, 6 waiting", "time 8, memory 0", "Refused 10", "cities 0.50 s 3"},
 		"sessions": {"7 admin cities psql active", "SELECT * FROM changes_follow"},
 		"status":   {"Live"},
 	} {

@@ -49,8 +49,11 @@ type Sources struct {
 	Jobs Source
 	// Shards is the changes shards that are watched: [{"database", "shard", "state", "seq", "listeners", "wakes", "error"}].
 	Shards Source
-	// Indexes is [{"database", "design", "views", "rows", "bytes", "errors", "building", "current", "seq", "last_seq"}].
+	// Indexes is [{"database", "design", "views", "rows", "bytes", "errors", "skipped", "building", "current", "seq", "last_seq"}].
 	Indexes Source
+	// Scripts is the functions of design documents: {"runtimes", "idle", "most", "running", "paused", "waiting", "limits": {LIMIT: n}, "stopped",
+	// "refused", "databases": [{"database", "seconds", "waiting"}]}.
+	Scripts Source
 	// Sessions is SQL sessions: [{"pid", "user", "database", "application", "state", "query", "since", "rows"}].
 	Sessions Source
 }
@@ -105,7 +108,7 @@ func assemble() (page []byte, policy string) {
 // read asks all sources at once. One that fails or is slow costs its own section.
 func (s Sources) read(ctx context.Context) map[string]any {
 	sources := map[string]Source{"node": s.Node, "store": s.Store, "health": s.Health, "members": s.Members, "actors": s.Actors, "tasks": s.Tasks, "jobs": s.Jobs,
-		"shards": s.Shards, "indexes": s.Indexes, "sessions": s.Sessions}
+		"shards": s.Shards, "indexes": s.Indexes, "scripts": s.Scripts, "sessions": s.Sessions}
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()
 	var mu sync.Mutex

@@ -123,7 +123,21 @@
     ['Freshness', i => i.current ? el('span', { class: 'good' }, 'up to date')
       : el('span', { class: 'warn' }, i.building ? `building, ${behind(i)}` : behind(i))],
     ['Skipped documents', i => el('span', { class: i.errors ? 'bad' : 'dim' }, number(i.errors)), 'n'],
+    ['', i => i.skipped ? el('span', { class: 'failure' }, text(i.skipped)) : '', 'wide'],
   ], v, 'No indexes.');
+
+  const counts = o => Object.entries(o || {}).map(([k, n]) => `${k} ${number(n)}`).join(', ');
+  const scripts = v => {
+    const of = [['Runtimes', `${number(v.runtimes - v.idle)} busy, ${number(v.idle)} idle, at most ${number(v.most)}`],
+      ['Calls', `${number(v.running)} running, ${number(v.paused)} paused, ${number(v.waiting)} waiting`],
+      ['Stopped at a limit', counts(v.limits)], ['Refused', number(v.refused)], ['Begun again', number(v.stopped)]];
+    const facts = el('dl', {}, ...of.map(([k, x]) => el('div', {}, el('dt', {}, k), el('dd', {}, x))));
+    return el('div', {}, facts, list('Databases that used JavaScript of late', [
+      ['Database', d => text(d.database)],
+      ['Processor', d => `${d.seconds.toFixed(2)} s`, 'n'],
+      ['Calls waiting', d => number(d.waiting), 'n'],
+    ], v.databases || [], 'No function has run of late.'));
+  };
 
   const jobs = v => list('Jobs', [
     ['Type', j => text(j.type)],
@@ -146,7 +160,7 @@
     ['Statement', s => el('code', {}, text(s.query)), 'wide'],
   ], v, 'No session is open.');
 
-  const sections = { members, tasks, actors, shards, indexes, jobs, sessions };
+  const sections = { members, tasks, actors, shards, indexes, scripts, jobs, sessions };
   const shown = {}; // the text of what each section shows, to leave alone what has not changed
 
   const showNode = v => {
