@@ -170,21 +170,17 @@ func (h *hosts) three(dir string) (*three, error) {
 			prefix: []string{"ip", "netns", "exec", h.ns(i + 1)}, admin: "soak:soak", env: []string{"DIVAN_AUTH_ITERATIONS=4096"},
 			transport: &http.Transport{DialContext: h.dial, MaxIdleConnsPerHost: 64},
 		}
-		storage := fmt.Sprintf("storage: {engine: remote, address: \"%s:7945\", secret: %q, %s}\n", host(1), secret, storeTLS("", "", cert))
+		storage := fmt.Sprintf("storage: {engine: remote, address: \"%s:7945\", secret: %q, tls: {ca: %q}}\n", host(1), secret, cert)
 		join := fmt.Sprintf("\"%s:7946\"", host(1))
 		if i == 0 {
-			storage = fmt.Sprintf("storage: {engine: embedded, listen: \"%s:7945\", secret: %q, %s}\n", host(1), secret, storeTLS(cert, key, ""))
+			storage = fmt.Sprintf("storage: {engine: embedded, listen: \"%s:7945\", secret: %q, tls: {cert: %q, key: %q}}\n",
+				host(1), secret, cert, key)
 			join = ""
 		}
 		s.settings = storage + fmt.Sprintf("cluster: {gossip: %q, remoting: %q, join: [%s], secret: %q}\n", s.addr(2), s.addr(3), join, secret)
 		c.specs[i] = s
 	}
 	return c, nil
-}
-
-// storeTLS is the TLS setting of the port of the store.
-func storeTLS(cert, key, ca string) string {
-	return "timeout: 5s"
 }
 
 // certificate writes a certificate for all hosts, which is its own authority, and its key.
