@@ -165,6 +165,9 @@ func parseViewEntry(value []byte) (e viewEntry, err error) {
 	if e.failed, rest, err = tuple.TakeBool(rest); err != nil {
 		return e, err
 	}
+	if n < 0 || n > int64(len(rest)) {
+		return e, fmt.Errorf("view entry of %d bytes that names %d rows", len(value), n)
+	}
 	e.keys = make([][]byte, n)
 	for i := range e.keys {
 		if e.keys[i], rest, err = tuple.TakeBytes(rest); err != nil {

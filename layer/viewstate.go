@@ -342,7 +342,7 @@ func (ix *Index) parseError(prefix int, row kv.KeyValue) (e IndexError, err erro
 	if err != nil {
 		return e, err
 	}
-	if id < int64(len(ix.design.Views)) {
+	if id >= 0 && id < int64(len(ix.design.Views)) {
 		e.View = ix.design.Views[id].Name
 	}
 	if e.Error, rest, err = tuple.TakeString(row.Value); err != nil {
