@@ -271,32 +271,28 @@ func TestIndex_Aggregate_format(t *testing.T) {
 // ageAggregates makes all partials ones of format 1, which counted rows that there are no more.
 func ageAggregates(tb testing.TB, engine kv.Engine) {
 	tb.Helper()
-	tx := engine.Begin(tb.Context())
-	defer tx.Cancel()
-	it := tx.GetRange(kv.KeyRange{Begin: []byte{0}, End: []byte{0xff}}, kv.RangeOptions{Mode: kv.ModeWantAll})
-	type row struct{ key, value []byte }
-	var aged []row
-	for it.Next() {
-		kv := it.KeyValue()
-		key, value := bytes.Clone(kv.Key), bytes.Clone(kv.Value)
-		switch {
-		case inViewInfo(key, keyspace.ViewAggregated):
-			aged = append(aged, row{key, tuple.AppendInt(nil, 1)})
-		case inViewRange(key, keyspace.ViewPartials), inViewRange(key, keyspace.ViewPartials+1), inViewRange(key, keyspace.ViewPartials+2):
-			value[0]--
-			value[1]++ // rows
-			aged = append(aged, row{key, value})
+	aged, _, err := kv.Transact(tb.Context(), engine, kv.TransactOptions{}, func(tx kv.Transaction) (aged int, err error) {
+		it := tx.GetRange(kv.KeyRange{Begin: []byte{0}, End: []byte{0xff}}, kv.RangeOptions{Mode: kv.ModeWantAll})
+		defer it.Close()
+		for it.Next() {
+			row := it.KeyValue()
+			key, value := bytes.Clone(row.Key), bytes.Clone(row.Value)
+			switch {
+			case inViewInfo(key, keyspace.ViewAggregated):
+				value = tuple.AppendInt(nil, 1)
+			case inViewRange(key, keyspace.ViewPartials), inViewRange(key, keyspace.ViewPartials+1), inViewRange(key, keyspace.ViewPartials+2):
+				value[0]--
+				value[1]++ // rows
+			default:
+				continue
+			}
+			tx.Set(key, value)
+			aged++
 		}
-	}
-	if err := it.Err(); err != nil {
-		tb.Fatal(err)
-	}
-	it.Close()
-	for _, r := range aged {
-		tx.Set(r.key, r.value)
-	}
-	if err := tx.Commit(); err != nil || len(aged) < 10 {
-		tb.Fatal(len(aged), err)
+		return aged, it.Err()
+	})
+	if err != nil || aged < 10 {
+		tb.Fatal(aged, err)
 	}
 }
 
