@@ -125,18 +125,22 @@ func (t *transaction) Commit() error {
 		t.failWatches(err) // unlocks
 		return err
 	}
-	size := t.mu.size
-	if err := t.e.space.admit(size, t.mu.makesRoom); err != nil {
+	if t.e.space.opening.Load() { // a batch is of the store that it is for
+		err := t.e.space.refusal()
 		t.finish(txFailed)
 		t.failWatches(err) // unlocks
 		return err
 	}
+	size, makesRoom := t.mu.size, t.mu.makesRoom
 	r := t.request()
-	t.finish(txCommitting)
+	t.finish(txCommitting) // what it has read is not held while it waits for room
 	t.mu.Unlock()
 
-	err := t.e.commits.commit(t.ctx, r)
-	t.e.space.leave(size)
+	err := t.e.space.admit(t.ctx, size, makesRoom, t.e.stop)
+	if err == nil {
+		err = t.e.commits.commit(t.ctx, r)
+		t.e.space.leave(size)
+	}
 	t.mu.Lock()
 	if err != nil {
 		t.mu.state = txFailed

@@ -111,7 +111,7 @@ type Engine struct {
 	closeOnce   sync.Once
 	closeErr    error
 	stop        chan struct{}  // closed by Close, for the goroutines below
-	running     sync.WaitGroup // sequencer, syncer, sweeper, inspector, reclaimer and the space's
+	running     sync.WaitGroup // sequencer, syncer, sweeper, inspector, reclaimer, measure and the space's
 }
 
 var (
@@ -164,6 +164,9 @@ func (e *Engine) start(last int64) {
 		e.views.publish(e.newView(last))
 	}
 	e.commits.start(e, last)
+	if e.reading == nil {
+		e.running.Go(e.measure)
+	}
 	e.running.Add(3)
 	go e.sweep()
 	go e.inspect()

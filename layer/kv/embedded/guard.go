@@ -92,15 +92,15 @@ func (fs guardFS) here(name string) (bool, error) {
 // vital reports whether a file of the store is one that it cannot do without.
 func (fs guardFS) vital(name string) bool {
 	base := fs.PathBase(name)
-	return isLog(base) || isManifest(base) || strings.HasPrefix(base, "marker.")
+	return isLog(base) || isManifest(base) || strings.HasPrefix(base, "marker.") || strings.HasSuffix(base, ".dbtmp") // Pebble's options, when it opens
 }
 
 func (fs guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	return fs.create(name, func() (vfs.File, error) { return fs.FS.Create(name, category) })
+	return fs.create(name, category == flushCategory, func() (vfs.File, error) { return fs.FS.Create(name, category) })
 }
 
 func (fs guardFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	return fs.create(newname, func() (vfs.File, error) {
+	return fs.create(newname, false, func() (vfs.File, error) {
 		fs.g.reuse.Lock()
 		defer fs.g.reuse.Unlock()
 		if err := fs.g.horizon.forget(fs.PathBase(oldname)); err != nil {
@@ -110,14 +110,17 @@ func (fs guardFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteC
 	})
 }
 
-func (fs guardFS) create(name string, create func() (vfs.File, error)) (f vfs.File, err error) {
+// flushCategory is Pebble's for the tables of flushes. Those of compactions have others.
+const flushCategory vfs.DiskWriteCategory = "pebble-memtable-flush"
+
+func (fs guardFS) create(name string, flush bool, create func() (vfs.File, error)) (f vfs.File, err error) {
 	here, err := fs.here(name)
 	if err == nil && !here {
 		return create()
 	}
 	table := isTable(fs.PathBase(name))
 	if err == nil && table {
-		fs.g.space.beginTable()
+		err = fs.g.space.beginTable(flush)
 	}
 	if err == nil {
 		err = fs.g.try(table, func() (err error) {
@@ -135,7 +138,7 @@ func (fs guardFS) create(name string, create func() (vfs.File, error)) (f vfs.Fi
 	case err != nil:
 		return nil, err
 	}
-	return &newTable{File: f, g: fs.g}, nil
+	return &newTable{File: f, g: fs.g, flush: flush}, nil
 }
 
 // wrap returns the file with guards around it.
@@ -179,6 +182,7 @@ func (fs guardFS) Remove(name string) error {
 	if err := fs.g.check(fs.g.try(false, func() error { return fs.g.horizon.forget(fs.PathBase(name)) })); err != nil {
 		return err
 	}
+	defer signal(fs.g.space.room.moved)
 	return fs.g.try(true, func() error { return fs.FS.Remove(name) })
 }
 
@@ -304,13 +308,14 @@ func (f *markedFile) synced(err error) error {
 type newTable struct {
 	vfs.File
 	g      *guard
+	flush  bool // not a compaction
 	failed bool
 }
 
 func (f *newTable) note(err error) error {
 	if err != nil && isUnwritable(err) {
 		f.failed = true
-		f.g.space.tableFailed(err)
+		f.g.space.tableFailed(f.flush, err)
 	}
 	return err
 }
@@ -331,8 +336,8 @@ func (f *newTable) Preallocate(offset, length int64) error {
 
 func (f *newTable) Close() error {
 	err := f.note(f.File.Close())
-	if err == nil && !f.failed {
-		f.g.space.tableWritten()
+	if err == nil && !f.failed && f.flush {
+		f.g.space.tableWritten(true)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type clearedSpan struct {
 	span
 	version int64
 	asked   bool // by Reclaim: also what little there is
+	urgent  bool // only until there is room
 }
 
 const (
@@ -45,7 +47,7 @@ func (r *reclaimer) note(version int64, asked bool, spans ...span) {
 	r.mu.Lock()
 	for _, s := range spans {
 		if len(r.mu.cleared) < maxCleared || asked {
-			r.mu.cleared = append(r.mu.cleared, clearedSpan{span{bytes.Clone(s.begin), bytes.Clone(s.endKey())}, version, asked})
+			r.mu.cleared = append(r.mu.cleared, clearedSpan{span: span{bytes.Clone(s.begin), bytes.Clone(s.endKey())}, version: version, asked: asked})
 		}
 	}
 	r.mu.Unlock()
@@ -66,6 +68,15 @@ func (r *reclaimer) take(oldest int64) (ready []clearedSpan) {
 	clear(r.mu.cleared[len(kept):])
 	r.mu.cleared = kept
 	return ready
+}
+
+// all adds all keys, for as long as commits wait for room.
+func (r *reclaimer) all(version int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.ContainsFunc(r.mu.cleared, func(c clearedSpan) bool { return c.urgent }) {
+		r.mu.cleared = append(r.mu.cleared, clearedSpan{span: span{[]byte{0}, endOfKeys}, version: version, asked: true, urgent: true})
+	}
 }
 
 // putBack keeps ranges for the next time.
@@ -102,6 +113,8 @@ func (e *Engine) reclaim() {
 		case <-e.stop:
 			return
 		case <-tick.C:
+		case <-e.space.room.wanted:
+			e.reclaimer.all(e.views.oldest())
 		}
 		if e.space.opening.Load() || e.Failed() != nil {
 			continue
@@ -123,40 +136,64 @@ func (e *Engine) reclaimOnce(ctx context.Context) error {
 	if len(ready) == 0 {
 		return nil
 	}
-	db := e.db.Load()
-	worth, asked := uint64(0), false
-	for _, c := range ready {
-		n, err := db.EstimateDiskUsage(c.begin, c.end)
+	worth, err := e.worthReclaiming(ready)
+	if err == nil && worth {
+		e.snapshots.signal()
+		if err = e.flush(ctx); err == nil {
+			err = e.reclaimSpans(ctx, ready)
+		}
+	}
+	if err != nil || !worth { // until there is more
+		e.reclaimer.putBack(ready)
+	}
+	return err
+}
+
+// worthReclaiming reports whether ranges that were cleared are worth a compaction.
+func (e *Engine) worthReclaiming(ranges []clearedSpan) (bool, error) {
+	if e.space.refusing.Load() {
+		return true, nil
+	}
+	size := uint64(0)
+	for _, c := range ranges {
+		if c.asked {
+			return true, nil
+		}
+		n, err := e.db.Load().EstimateDiskUsage(c.begin, c.end)
 		if err != nil {
+			return false, err
+		}
+		size += n
+	}
+	return size >= reclaimBytes, nil
+}
+
+func (e *Engine) reclaimSpans(ctx context.Context, ranges []clearedSpan) error {
+	var cleared, urgent spanSet
+	for _, c := range ranges {
+		if c.urgent {
+			urgent.add(c.span)
+		} else {
+			cleared.add(c.span)
+		}
+	}
+	for _, s := range cleared.spans {
+		if err := e.compactSpan(ctx, s, false, func() bool { return false }); err != nil {
 			return err
 		}
-		worth += n
-		asked = asked || c.asked
 	}
-	if worth < reclaimBytes && !asked && !e.space.refusing.Load() {
-		e.reclaimer.putBack(ready)
-		return nil // until there is more
-	}
-	e.snapshots.signal()
-	var all spanSet
-	for _, c := range ready {
-		all.add(c.span)
-	}
-	if err := e.flush(ctx); err != nil {
-		e.reclaimer.putBack(ready)
-		return err
-	}
-	for _, s := range all.spans {
-		err := e.compactSpan(ctx, s)
-		if isDamage(err) {
-			continue // told of by damage; trying again does not help
-		}
-		if err != nil {
-			e.reclaimer.putBack(ready)
+	for _, s := range urgent.spans {
+		if err := e.compactSpan(ctx, s, true, e.roomMade); err != nil {
 			return err
 		}
 	}
 	return e.trimLogs()
+}
+
+// roomMade reports whether no commit waits for room any more.
+func (e *Engine) roomMade() bool {
+	e.measureOnce()
+	return e.space.room.waiting.Load() == 0
 }
 
 // flush brings what is in memory into tables.
@@ -173,33 +210,35 @@ func (e *Engine) flush(ctx context.Context) error {
 	}
 }
 
-// compactSpan compacts the tables with deletions in s, with all that lies below these, piece by piece.
-func (e *Engine) compactSpan(ctx context.Context, s span) error {
+// compactSpan compacts the tables with deletions in s, or also those of level 0, with all that lies below these, piece by piece, until that is enough.
+func (e *Engine) compactSpan(ctx context.Context, s span, upper bool, enough func() bool) error {
 	from := s.begin
-	for {
-		piece, found, err := nextPiece(e.db.Load(), span{from, s.end}, e.space.piece())
+	for !enough() {
+		piece, found, err := nextPiece(e.db.Load(), span{from, s.end}, e.space.piece(), upper)
 		if err != nil || !found {
 			return err
 		}
-		if err := e.db.Load().Compact(ctx, piece.begin, piece.end, false); err != nil {
+		// Of damage the operator is told elsewhere; trying again does not help.
+		if err := e.db.Load().Compact(ctx, piece.begin, piece.end, false); err != nil && !isDamage(err) {
 			return fmt.Errorf("embedded: compact: %w", err)
 		}
 		if from = piece.end; bytes.Compare(from, s.end) >= 0 {
 			return nil
 		}
 	}
+	return nil
 }
 
-// nextPiece is the first part of s with deletions that is worth a compaction of its own.
-func nextPiece(db *pebble.DB, s span, bytesOf uint64) (piece span, found bool, err error) {
+// nextPiece is the first part of s with deletions, or also with tables in level 0, that is worth a compaction of its own.
+func nextPiece(db *pebble.DB, s span, bytesOf uint64, upper bool) (piece span, found bool, err error) {
 	levels, err := db.SSTables(pebble.WithProperties(), pebble.WithKeyRangeFilter(s.begin, s.end))
 	if err != nil {
 		return span{}, false, fmt.Errorf("embedded: list the tables: %w", err)
 	}
-	for _, tables := range levels {
+	for level, tables := range levels {
 		for i := range tables {
 			t := &tables[i]
-			if t.Properties == nil || t.Properties.NumDeletions == 0 {
+			if (level > 0 || !upper) && (t.Properties == nil || t.Properties.NumDeletions == 0) {
 				continue
 			}
 			begin := maxKey(s.begin, t.Smallest.UserKey)

@@ -18,10 +18,14 @@ import (
 // space knows how much room the disk has, and keeps some of it back. Commits are refused before the disk is full, so that Pebble can still write
 // what is in memory to tables, compact them, and commit what makes room (kv.Transaction.MakesRoom).
 //
-//	free >= reserve      every commit
-//	free >= reserve/4    only what makes room; below reserve/2 the ballast is given up
-//	less                 nothing
+// Of the room that is free beside what Pebble owes (room):
 //
+//	reserve      every commit
+//	0            only what makes room, if reserve/4 is free
+//	less         nothing
+//
+// With less than reserve/2 free, the ballast is given up.
+// No compaction is begun, or goes on to its next table, with less than reserve/8: that is for the log and for flushes.
 // Where Pebble meets a full disk all the same, guardFS makes it wait and try again (see stalled), and commits are answered without it.
 type space struct {
 	fs      vfs.FS
@@ -31,11 +35,12 @@ type space struct {
 	busy    func() time.Duration // how long Pebble has been at the commits that it has
 
 	total, reserve int64 // 0 where the file system does not tell
+	baseLevel      int64 // bytes of the level below level 0, at most
+	room           room
 
 	free     atomic.Int64 // when it was looked at last
 	lookedAt atomic.Int64 // when that was, in nanoseconds since processStart
 	written  atomic.Int64 // bytes that guardFS has seen since then
-	promised atomic.Int64 // bytes of the commits that were let in and have no answer yet
 	refusing atomic.Bool  // commits are refused for want of room
 	// hidden is set where the disk refused to give room that it said it has, as with a quota. It ends when the ballast could be made again.
 	hidden atomic.Bool
@@ -49,13 +54,12 @@ type space struct {
 
 	mu struct {
 		sync.Mutex
-		waiting  int           // goroutines of Pebble that wait to write the log or manifest
-		tables   int           // and tables
-		cause    error         // what the last of them met
-		stalled  chan struct{} // closed while isStalled
-		failures int           // tables that could not be written since the last that could
-		// pauseUntil is when the next table may be begun.
-		pauseUntil time.Time
+		waiting int           // goroutines of Pebble that wait to write the log or manifest
+		tables  int           // and tables
+		cause   error         // what the last of them met
+		stalled chan struct{} // closed while isStalled
+		flushed pauses        // between tables that flushes begin
+		merged  pauses        // between tables that compactions begin
 	}
 }
 
@@ -67,7 +71,7 @@ const (
 	minMemTable  = 1 << 20
 	memTablePart = 8 * reservePart
 	// ballastPart of the disk is the ballast at most.
-	ballastPart = 32
+	ballastPart = 16
 
 	// stallGrace is how long Pebble waits before commits are told: giving up the ballast may have been enough.
 	stallGrace = 300 * time.Millisecond
@@ -84,6 +88,7 @@ const (
 func newSpace(dir string, o Options) *space {
 	s := &space{fs: o.fs, dir: dir, log: o.Logger}
 	s.mu.stalled = make(chan struct{})
+	s.room.init()
 	usage, err := o.fs.GetDiskUsage(dir)
 	if err != nil || usage.TotalBytes == 0 {
 		return s
@@ -107,12 +112,17 @@ func (s *space) memTable(size int64) int64 {
 // fit makes the tables of a small disk small: what a compaction writes needs room before what it has read is removed.
 func (s *space) fit(po *pebble.Options) {
 	const large = 1 << 30
+	s.baseLevel = 64 << 20 // Pebble's default
 	if s.total == 0 || s.total >= large {
 		return
 	}
 	scaled := func(n, least int64) int64 { return max(n*(s.total>>10)/(large>>10), least) }
 	po.TargetFileSizes[0] = scaled(2<<20, 128<<10)
-	po.LBaseMaxBytes = scaled(64<<20, 4<<20)
+	s.baseLevel = scaled(64<<20, 2<<20)
+	po.LBaseMaxBytes = s.baseLevel
+	// Level 0 is compacted as a whole, more or less.
+	po.L0CompactionThreshold = 4
+	po.L0CompactionFileThreshold = int(scaled(500, 24))
 }
 
 // isDiskFull reports whether the disk, or a quota, has no room.
@@ -142,44 +152,14 @@ func (s *space) look() int64 {
 	return s.free.Load()
 }
 
-// admit lets a commit of size bytes in, or says why not. Where it lets it in, leave has to be called.
-func (s *space) admit(size int, makesRoom bool) error {
-	if s.opening.Load() || s.isStalled.Load() {
-		return s.refusal()
-	}
-	if s.total > 0 {
-		if int64(time.Since(processStart))-s.lookedAt.Load() > int64(looksEvery) {
-			s.look()
-		}
-		floor := s.reserve
-		if s.refusing.Load() {
-			floor += s.reserve / 4 // not on and off with every table
-		}
-		if makesRoom {
-			floor = s.reserve / 4
-		}
-		// Once for the log, and once for the table.
-		if left := s.free.Load() - s.written.Load() - 2*(s.promised.Load()+int64(size)); left < floor || s.hidden.Load() && !makesRoom {
-			if !makesRoom {
-				s.refuse()
-			}
-			return s.refusal()
-		}
-	}
-	s.promised.Add(int64(size))
-	return nil
-}
-
-func (s *space) leave(size int) { s.promised.Add(int64(-size)) }
-
 // refuse notes that commits are refused.
 func (s *space) refuse() {
 	if s.refusing.CompareAndSwap(false, true) {
-		s.log.Warn("the disk is nearly full; writes are refused until there is room", "directory", s.dir, "free", s.free.Load(), "needed", s.needed())
+		s.log.Warn("the disk is nearly full; writes are refused until there is room", "directory", s.dir, "free", s.free.Load(), "needed", s.needed()+s.room.owed.Load())
 	}
 }
 
-// needed is how many free bytes let ordinary commits in again.
+// needed is how many bytes that are free, beside what Pebble owes, let ordinary commits in again.
 func (s *space) needed() int64 { return s.reserve + s.reserve/4 }
 
 // stalled is closed while commits cannot go on because Pebble waits for room.
@@ -227,7 +207,7 @@ func (s *space) degraded() []string {
 		case s.hidden.Load():
 			text += ", but gives no more, as with a quota"
 		case s.total > 0:
-			text += fmt.Sprintf(", %.1f MB are needed", float64(s.needed())/1e6)
+			text += fmt.Sprintf(", %.1f MB are needed", float64(s.needed()+s.room.owed.Load())/1e6)
 		}
 		return []string{"disk_full: " + text + "; writes are refused until there is room; deletions and compaction go on as far as they can"}
 	}
@@ -268,6 +248,7 @@ func (s *space) tend(n int) {
 	if waiting {
 		return
 	}
+	free = s.left()
 	missing := s.ballast.size > 0 && !s.ballast.whole.Load()
 	if (missing || s.hidden.Load()) && free >= s.needed()+s.ballast.size && n%4 == 0 {
 		margin := int64(0)
@@ -277,10 +258,11 @@ func (s *space) tend(n int) {
 		if err := s.ballast.fill(margin); err == nil {
 			s.hidden.Store(false)
 		}
-		free = s.look()
+		s.look()
+		free = s.left()
 	}
 	if free >= s.needed() && !s.hidden.Load() && s.refusing.CompareAndSwap(true, false) {
-		s.log.Info("there is room on the disk again; writes are taken", "directory", s.dir, "free", free)
+		s.log.Info("there is room on the disk again; writes are taken", "directory", s.dir, "free", s.free.Load())
 	}
 }
 
@@ -368,35 +350,57 @@ func (s *space) clearStalled() {
 	}
 }
 
-// tableFailed notes that a table could not be written. Pebble begins it anew at once, and beginTable holds it up.
-func (s *space) tableFailed(cause error) {
-	s.met(cause)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mu.failures = min(s.mu.failures+1, 10)
-	s.mu.pauseUntil = time.Now().Add(min(spaceTick<<s.mu.failures, tablePause))
+// pauses are between tables of one kind, where they cannot be written: Pebble begins each anew at once.
+type pauses struct {
+	failures int       // tables that could not be written since the last that could
+	until    time.Time // when the next may be begun
 }
 
-// tableWritten notes that one could.
-func (s *space) tableWritten() {
+// pausesOf are those of flushes or of compactions. Called with mu locked.
+func (s *space) pausesOf(flush bool) *pauses {
+	if flush {
+		return &s.mu.flushed
+	}
+	return &s.mu.merged
+}
+
+// tableFailed notes that a table could not be written. beginTable holds the next one up.
+func (s *space) tableFailed(flush bool, cause error) {
+	if !errors.Is(cause, errNoRoom) {
+		s.met(cause)
+	}
 	s.mu.Lock()
-	s.mu.failures, s.mu.pauseUntil = 0, time.Time{}
+	defer s.mu.Unlock()
+	p := s.pausesOf(flush)
+	p.failures = min(p.failures+1, 10)
+	p.until = time.Now().Add(min(spaceTick<<p.failures, tablePause))
+}
+
+// tableWritten notes that one could, or of a compaction all of them.
+func (s *space) tableWritten(flush bool) {
+	s.mu.Lock()
+	*s.pausesOf(flush) = pauses{}
 	s.mu.Unlock()
 }
 
-// beginTable waits after a table could not be written: for more room, or for some time.
-func (s *space) beginTable() {
+// beginTable waits after a table could not be written: for more room, or for some time. It refuses one of a compaction that would take the room of the
+// log.
+func (s *space) beginTable(flush bool) error {
 	left := func() time.Duration {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return time.Until(s.mu.pauseUntil)
+		return time.Until(s.pausesOf(flush).until)
 	}
-	if left() <= 0 {
-		return
+	if left() > 0 {
+		w := s.queue(true)
+		for then := s.look(); left() > 0 && s.free.Load() <= then+s.reserve/4; s.look() {
+			time.Sleep(min(left(), spaceTick))
+		}
+		w.done()
 	}
-	w := s.queue(true)
-	defer w.done()
-	for then := s.look(); left() > 0 && s.free.Load() <= then+s.reserve/4; s.look() {
-		time.Sleep(min(left(), spaceTick))
+	if !flush && s.total > 0 && s.look() < s.reserve/8 {
+		s.tableFailed(flush, errNoRoom)
+		return errNoRoom
 	}
+	return nil
 }

@@ -94,6 +94,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	}
 	e.space.fit(po)
 	e.damage.listen(po.EventListener)
+	e.space.listen(po.EventListener)
 	po.Experimental.CompactionScheduler = &e.compactions
 	tellCompactions(po)
 	for i := range po.Levels {
