@@ -115,6 +115,9 @@ func (r *runtime) preload(p *program, limit time.Duration) error {
 		return nil
 	}
 	for i, f := range p.functions {
+		if p.isDirect(i) {
+			continue // it requires none
+		}
 		for _, name := range modulesOf(f.Source) {
 			err := r.limited(i, limit, func(r *runtime, fn *realm) error { return r.require(fn, name) })
 			switch {

@@ -1,6 +1,7 @@
 package script_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -196,6 +197,39 @@ func TestMaps_isolated_model(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestMaps_compiledLate holds that functions which are compiled when a document needs it give the same rows as in a runtime that has them, and see the document.
+func TestMaps_compiledLate(t *testing.T) {
+	s := open(t, script.Limits{})
+	sources := []script.Function{
+		{Name: "first", Source: `function(doc){ if (doc.n) emit(doc.n, doc.list) }`},
+		{Name: "engine", Source: `function(doc){ left = typeof left === "undefined" ? 1 : left + 1; emit(doc.n + 0, left) }`},
+		{Name: "second", Source: `function(doc){ emit(doc.list, doc.n) }`},
+		{Name: "last", Source: `function(doc){ emit([doc.n, doc.list]) }`},
+	}
+	docs := []string{`{"n":1,"list":[1]}`, `{"n":2,"list":{"b":1e2,"b":3}}`, `{"n":3,"n":4}`, `{"n":1.50}`, `{"n":5,"list":"plain"}`}
+	want := isolated(t, sources, docs)
+	m, err := s.Maps(t.Context(), nil, sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got := mapTexts(t, m, docs...); !slices.Equal(got, want) {
+			t.Errorf("got %s\nwant %s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	if !strings.Contains(want[1], `2=1`) || !strings.Contains(want[2], `4=1`) {
+		t.Errorf("%s", want)
+	}
+	for _, broken := range []string{`function(doc){ if (doc.n) emit(doc.n, doc.list) } }`, `function(doc){ emit(doc.n, `} {
+		var wrong *script.CompileError
+		for range 3 {
+			if _, err := s.Maps(t.Context(), nil, append(sources[:3:3], script.Function{Name: "broken", Source: broken})); !errors.As(err, &wrong) || wrong.Function != "broken" {
+				t.Errorf("%s: %v", broken, err)
+			}
+		}
+	}
 }
 
 // TestMaps_names holds that documents of ever new member names, more than a runtime keeps, are read right, beside

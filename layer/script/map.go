@@ -37,11 +37,16 @@ func (s *Sandbox) Maps(ctx context.Context, lib []byte, functions []Function) (*
 	} else {
 		root = []byte(`{"views":{}}`)
 	}
-	h, err := s.checked(ctx, &program{functions: functions, root: root})
+	direct := newDirect(functions)
+	p := &program{functions: functions, root: root, direct: make([]bool, len(functions))}
+	for i, f := range direct.functions {
+		p.direct[i] = f != nil
+	}
+	h, err := s.checked(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return &Maps{handle: h, direct: newDirect(functions), patience: newPatience(s.limits.Time, len(functions))}, nil
+	return &Maps{handle: h, direct: direct, patience: newPatience(s.limits.Time, len(functions))}, nil
 }
 
 // Within is the same functions with a limit on the time that one of them takes over a document, where that is less than the sandbox's.
@@ -136,6 +141,12 @@ func (b *batch) document(r *runtime) error {
 		if b.callDirect() {
 			continue
 		}
+		if !r.has(b.function) {
+			ready = false
+			if err := b.compile(r); err != nil || r.dead {
+				return err // where it is dead, the next runtime takes the function up
+			}
+		}
 		err := r.limited(b.function, b.maps.limit(b.function), func(r *runtime, fn *realm) error {
 			if !ready {
 				var err error
@@ -162,6 +173,19 @@ func (b *batch) document(r *runtime) error {
 		}
 		b.result.Errs[b.function] = err
 	}
+	return nil
+}
+
+// compile adds the current function, a direct one, to the runtime.
+func (b *batch) compile(r *runtime) error {
+	r.reset()
+	if r.dead {
+		return nil
+	}
+	if err := r.add(b.maps.p, b.function, b.maps.s.compileTime()); err != nil {
+		return err
+	}
+	r.take()
 	return nil
 }
 

@@ -25,6 +25,9 @@ type helpers struct{ freeze value }
 // program is what a runtime is loaded with. It does not change.
 type program struct {
 	functions []Function
+	// direct has for each function whether it is one that seldom needs the engine, nil for no such. A runtime compiles these when it
+	// first calls them: its memory is copied after each document.
+	direct []bool
 	// live functions have the clock and random numbers.
 	live bool
 	// lazy is set where the modules that functions name cannot be loaded before the first document.
@@ -46,32 +49,67 @@ func (r *runtime) load(p *program, limit time.Duration) error {
 			return err
 		}
 	}
-	for _, f := range p.functions {
-		err := r.guard(f.Name, func() error {
-			r.arm(limit)
-			err := r.compile(f)
-			if !r.disarm() && err == nil {
-				err = r.stopped(f.Name)
-			}
-			return err
-		})
-		if r.used != "" && (err == nil || !r.dead) {
-			err = &CompileError{Function: f.Name, Message: r.used}
+	r.functions = make([]realm, len(p.functions))
+	for i := range p.functions {
+		if p.isDirect(i) {
+			continue
 		}
-		if err != nil && r.isClosing() {
-			return ErrClosed
-		}
-		var stopped *LimitError
-		if errors.As(err, &stopped) {
-			err = &CompileError{Function: f.Name, Message: "stopped at the " + stopped.Limit + " limit"}
-		}
-		if err != nil {
+		if err := r.add(p, i, limit); err != nil {
 			return err
 		}
 	}
 	r.take()
 	return nil
 }
+
+func (p *program) isDirect(function int) bool { return p.direct != nil && p.direct[function] }
+
+// add compiles a function that is not in the runtime yet.
+func (r *runtime) add(p *program, function int, limit time.Duration) error {
+	f := p.functions[function]
+	var added realm
+	err := r.guard(f.Name, func() (err error) {
+		r.arm(limit)
+		added, err = r.compile(f)
+		if !r.disarm() && err == nil {
+			err = r.stopped(f.Name)
+		}
+		return err
+	})
+	if r.used != "" && (err == nil || !r.dead) {
+		err = &CompileError{Function: f.Name, Message: r.used}
+	}
+	if err != nil && r.isClosing() {
+		return ErrClosed
+	}
+	var stopped *LimitError
+	if errors.As(err, &stopped) {
+		err = &CompileError{Function: f.Name, Message: "stopped at the " + stopped.Limit + " limit"}
+	}
+	if err != nil {
+		return err
+	}
+	r.functions[function] = added
+	return nil
+}
+
+// check compiles the functions that load left out, and forgets them.
+func (r *runtime) check(p *program, limit time.Duration) error {
+	for i := range p.functions {
+		if r.has(i) {
+			continue
+		}
+		if err := r.add(p, i, limit); err != nil {
+			r.dead = true
+			return err
+		}
+		r.functions[i] = realm{}
+		r.reset()
+	}
+	return nil
+}
+
+func (r *runtime) has(function int) bool { return r.functions[function].ctx != 0 }
 
 func (r *runtime) loadHelpers() error {
 	v := r.evaluate(r.main.ctx, helpersSource, "helpers")
@@ -105,24 +143,20 @@ func (r *runtime) evaluate(ctx uintptr, source, file string) value {
 	return js.XJS_EvalFunction(r.tls, ctx, compiled)
 }
 
-// compile adds one function in a new realm.
-func (r *runtime) compile(f Function) error {
+// compile makes a new realm with one function.
+func (r *runtime) compile(f Function) (realm, error) {
 	if len(f.Source) > maxSource {
-		return &CompileError{Function: f.Name, Message: fmt.Sprintf("the source is longer than %d bytes", maxSource)}
+		return realm{}, &CompileError{Function: f.Name, Message: fmt.Sprintf("the source is longer than %d bytes", maxSource)}
 	}
 	ctx, err := r.context()
 	if err != nil {
-		return err
+		return realm{}, err
 	}
 	if err := r.prepare(ctx); err != nil {
-		return err
+		return realm{}, err
 	}
 	fn, err := r.functionValue(ctx, f)
-	if err != nil {
-		return err
-	}
-	r.functions = append(r.functions, realm{ctx: ctx, fn: fn, name: f.Name})
-	return nil
+	return realm{ctx: ctx, fn: fn, name: f.Name}, err
 }
 
 // prepare gives a realm its globals.

@@ -253,7 +253,7 @@ func (s *Sandbox) start(ctx context.Context, t *turn, p *program) (*runtime, err
 	}
 	r.ctx = ctx
 	r.turn.Store(t)
-	if err := r.load(p, max(s.limits.Time, minCompile)); err != nil {
+	if err := r.load(p, s.compileTime()); err != nil {
 		s.discard(r)
 		return nil, err
 	}
@@ -263,6 +263,9 @@ func (s *Sandbox) start(ctx context.Context, t *turn, p *program) (*runtime, err
 	}
 	return r, nil
 }
+
+// compileTime is how long compiling one function may take.
+func (s *Sandbox) compileTime() time.Duration { return max(s.limits.Time, minCompile) }
 
 // evict takes the runtime that was idle for longest, of whatever program; nil if all are busy.
 func (s *Sandbox) evict() *runtime {
@@ -316,7 +319,7 @@ func (s *Sandbox) discard(r *runtime) {
 // checked compiles p once, so that errors in its sources are seen when a handle is made and not at the first document.
 func (s *Sandbox) checked(ctx context.Context, p *program) (handle, error) {
 	h := handle{s: s, p: p, key: p.key()}
-	if err := h.with(ctx, func(*runtime) error { return nil }); err != nil {
+	if err := h.with(ctx, func(r *runtime) error { return r.check(p, s.compileTime()) }); err != nil {
 		return handle{}, err
 	}
 	return h, nil
