@@ -21,6 +21,7 @@ func runKills(ctx context.Context, e *environment, t *tally) error {
 	}
 	l := newLedger()
 	for i := range 8 {
+		began := time.Now()
 		n, err := s.start(ctx, e.binary)
 		if err != nil {
 			return fmt.Errorf("start after kill %d: %w", i, err)
@@ -28,6 +29,7 @@ func runKills(ctx context.Context, e *environment, t *tally) error {
 		if i == 0 {
 			err = l.prepare(ctx, n, "?changes_shards=2")
 		} else {
+			t.took(time.Since(began))
 			err = l.verify(ctx, n, t)
 		}
 		if err != nil {

@@ -84,7 +84,7 @@ func (t *tally) remark(format string, args ...any) {
 	}
 }
 
-// took notes how long something took that a user waits for, such as the first write after a kill.
+// took notes how long something took that a user waits for, such as the start after a kill.
 func (t *tally) took(d time.Duration) { t.longest = max(t.longest, d) }
 
 func main() {
@@ -203,12 +203,16 @@ func printTable(w io.Writer, kinds []trouble, tallies []*tally) {
 	fmt.Fprintln(out, "trouble\trounds\tevents\tacknowledged\tunknown\tnamed\tlost\tdoubled\twrong\tlongest wait\t")
 	for i, k := range kinds {
 		t := tallies[i]
+		wait := "-"
+		if t.longest > 0 {
+			wait = t.longest.Round(10 * time.Millisecond).String()
+		}
 		if t.leftOut != "" {
 			fmt.Fprintf(out, "%s\t-\t\t\t\t\t\t\t\t\t\n", k.name)
 			continue
 		}
-		fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%v\t\n", k.name, t.rounds, t.events, t.writes, t.unknown, t.refused,
-			t.lost, t.doubled, t.wrong, t.longest.Round(10*time.Millisecond))
+		fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n", k.name, t.rounds, t.events, t.writes, t.unknown, t.refused,
+			t.lost, t.doubled, t.wrong, wait)
 	}
 	_ = out.Flush() // standard output
 	for i, k := range kinds {
