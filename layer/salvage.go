@@ -52,9 +52,13 @@ func (s *Store) Salvage(ctx context.Context, name string, w io.Writer) error {
 		return err
 	}
 	var without holes
+	var lacks []kv.Fault
 	h, _, known, err := s.findHoles(ctx, prefixRange(c.keys.prefix), nil, func(f kv.Fault) error {
-		if f.LeftOut {
+		switch {
+		case f.LeftOut && len(f.Keys.End) > 0:
 			without = append(without, f.Keys)
+		case f.LeftOut:
+			lacks = append(lacks, f)
 		}
 		return nil
 	})
@@ -67,7 +71,7 @@ func (s *Store) Salvage(ctx context.Context, name string, w io.Writer) error {
 	d := s.handle(c)
 	d.pinned.Store(true)
 	reads := &stream{ctx: ctx, d: d, core: c, keys: c.keys, r: snap, snap: snap}
-	v := &salvage{holes: h, without: without.united(), x: &exporter{s: reads, w: recordWriter{w: w}}}
+	v := &salvage{holes: h, without: without.united(), lacks: lacks, x: &exporter{s: reads, w: recordWriter{w: w}}}
 	return v.run()
 }
 
@@ -81,6 +85,8 @@ type salvage struct {
 	// without are damaged ranges that reads pass over: rows that were there are missing, or older ones come up in their
 	// place.
 	without holes
+	// lacks are files that the store is read without, and nobody knows what of this database was in them.
+	lacks []kv.Fault
 	newest,
 	made Seq // the last of all sequences, and the last of those made up
 
@@ -123,9 +129,9 @@ func (v *salvage) settings() error {
 	case err == nil && cfg != nil:
 		x.s.cfg = cfg
 		return nil
-	case err == nil && len(v.without) == 0:
+	case err == nil && !v.passesOver():
 		return errNoDatabase()
-	case err == nil || KindOf(err) == Internal && len(v.without) > 0: // rows of it are passed over
+	case err == nil || KindOf(err) == Internal && v.passesOver(): // rows of it are passed over
 	case !isUnreadable(err):
 		return err
 	}
@@ -143,6 +149,9 @@ func (v *salvage) settings() error {
 	return err
 }
 
+// passesOver reports whether rows that were there may be missing where all can be read.
+func (v *salvage) passesOver() bool { return len(v.without) > 0 || len(v.lacks) > 0 }
+
 // adminsOnly is the _security of a database whose own is lost.
 const adminsOnly = `{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}`
 
@@ -158,6 +167,12 @@ func (v *salvage) begin() error {
 	}
 	if err := x.w.write(recordHeader, x.began.append(nil)); err != nil {
 		return err
+	}
+	for _, f := range v.lacks {
+		what := f.String() + "; documents may be missing, or older than they were"
+		if err := v.left(Left{Kind: "database", What: what}); err != nil {
+			return err
+		}
 	}
 	for _, keys := range v.without {
 		if err := v.passedOver(keys); err != nil {

@@ -42,6 +42,10 @@ func (s *Store) findDamaged(ctx context.Context, r kv.Reader, name string) (*cor
 	if scanErr != nil {
 		return nil, scanErr
 	}
+	if len(nameless) == 0 {
+		return nil, errf(Unavailable, "store_damaged", "there is no database %s in what can be read of the store; "+
+			"if there was one, it is in what is lost", name)
+	}
 	return nil, errf(Unavailable, "store_damaged",
 		"the entry with the name %s is damaged. These databases have no name that can be read: %s. Export each by its number, "+
 			"and see which it is.", name, strings.Join(nameless, ", "))
@@ -51,7 +55,7 @@ func (s *Store) findDamaged(ctx context.Context, r kv.Reader, name string) (*cor
 func (s *Store) namesDamaged(ctx context.Context) (damaged bool, err error) {
 	names := prefixRange(s.section(keyspace.Databases))
 	_, _, _, err = s.findHoles(ctx, names, nil, func(f kv.Fault) error {
-		damaged = damaged || f.LeftOut && len(f.Keys.End) > 0 && overlap(f.Keys, names)
+		damaged = damaged || f.LeftOut && (len(f.Keys.End) == 0 || overlap(f.Keys, names))
 		return nil
 	})
 	return damaged, err

@@ -115,7 +115,7 @@ func (s *Store) readFormat(ctx context.Context) error {
 		return tx.Get(s.section(keyspace.Format)).Wait()
 	})
 	if (kv.IsCode(err, kv.CodeFileCorrupt) || err == nil && value == nil) && s.o.Salvage {
-		s.o.Logger.Warn("the store's format cannot be read, and is taken for the present one", "error", err)
+		s.o.Logger.Warn("the store's format cannot be read, and is taken for the present one")
 		return nil
 	}
 	if err != nil {

@@ -104,6 +104,7 @@ type Engine struct {
 	damage  damage
 	reading *readLock       // where the store is open for reading only, else nil
 	leftOut map[string]bool // tables that are left out then
+	lacks   []kv.Fault      // what is not there then, see lacking
 
 	compactions compactions
 	copying     sync.Mutex // held by a checkpoint, and by shut

@@ -63,10 +63,13 @@ func (h *horizon) verify() error {
 	}
 	m := h.mark()
 	if now := h.current(desc); fileNumber(now) < fileNumber(m.manifest) {
-		return h.damaged("the manifest is %q, was %q", now, m.manifest)
+		if now == "" {
+			return h.damaged("the empty file %sNNNNNN.%s, which names the list of its tables, is missing", manifestMarker, m.manifest)
+		}
+		return h.damaged("the list of its tables is %s, was %s", now, m.manifest)
 	}
 	if m.version > 0 && desc.FormatMajorVersion == pebble.FormatDefault {
-		return h.damaged("the file that names its format (marker.format-version) is missing")
+		return h.damaged("the empty file %sNNNNNN.%03d, which names its format, is missing", formatMarker, pebbleFormat)
 	}
 	for _, p := range m.files {
 		what, err := h.compare(p)

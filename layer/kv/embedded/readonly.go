@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -75,18 +76,22 @@ func readable(dir string, o Options, salvage bool) error {
 	return nil
 }
 
-// openReadOnly opens Pebble. A second attempt leaves out what is wrong in the logs, where that is wanted.
+// openReadOnly opens Pebble. With salvage it goes without what is missing or damaged, as far as there is a way.
 func (e *Engine) openReadOnly(salvage bool) (last int64, err error) {
-	files := &readOnlyFS{FS: tableFS{e.o.fs, &e.damage}}
-	db, err := e.openPebble(e.dir, e.readOnlyOptions(files))
-	if err != nil && salvage && !isDenied(err) {
-		if files.cuts, err = cutLogs(e.o.fs, e.dir, e.o.Logger); err == nil {
-			db, err = e.openPebble(e.dir, e.readOnlyOptions(files))
+	files := &readOnlyFS{FS: tableFS{e.o.fs, &e.damage}, dir: e.dir}
+	if salvage {
+		if err := e.makeDo(files); err != nil {
+			return 0, err
 		}
 	}
+	db, err := e.openPebble(e.dir, e.readOnlyOptions(files))
 	if err != nil {
-		if isDenied(err) || !isDamage(err) && !errors.Is(err, fs.ErrNotExist) {
+		if isDenied(err) || !ofFiles(err) {
 			return 0, fmt.Errorf("embedded: open the store in %s for reading: %w", e.dir, err)
+		}
+		if salvage {
+			return 0, fmt.Errorf("embedded: of the store in %s nothing can be read: %w; start on a backup, or bring the files back that it had",
+				e.dir, firstLine{err})
 		}
 		return 0, damaged(e.dir, err)
 	}
@@ -112,6 +117,24 @@ func (e *Engine) openReadOnly(salvage bool) (last int64, err error) {
 	return last, err
 }
 
+// makeDo finds what the store lacks, and has Pebble read something else where it would not open the store.
+func (e *Engine) makeDo(files *readOnlyFS) (err error) {
+	files.salvage = true
+	var m mark
+	if e.lacks, m, err = lacking(e.o.fs, e.dir); err != nil {
+		return err
+	}
+	for _, f := range e.lacks {
+		e.log.Warn("the store lacks something; what is read may be older than it was", "file", f.File, "what", f.What)
+	}
+	names, err := e.o.fs.List(e.dir)
+	if err != nil {
+		return fmt.Errorf("embedded: %w", err)
+	}
+	files.more = append(lostMarkers(names, m), lostTables(names)...)
+	return files.mendLogs(e)
+}
+
 // leaveOut opens Pebble once more without the tables in which nothing can be found, if there are any and that is
 // wanted.
 func (e *Engine) leaveOut(files *readOnlyFS, salvage bool) error {
@@ -120,7 +143,12 @@ func (e *Engine) leaveOut(files *readOnlyFS, salvage bool) error {
 	}
 	lost, err := e.fillGaps()
 	if err == nil && len(lost) > 0 {
-		files.instead, err = emptyTables(lost)
+		var empty vfs.FS
+		if empty, err = emptyTables(lost); err == nil {
+			for _, t := range lost {
+				files.put(t.name, empty)
+			}
+		}
 	}
 	if err != nil {
 		return errors.Join(err, e.db.Load().Close())
@@ -131,7 +159,7 @@ func (e *Engine) leaveOut(files *readOnlyFS, salvage bool) error {
 	}
 	for _, t := range lost {
 		e.leftOut[t.name] = true
-		e.log.Warn("a table of the store has lost its index and is left out; what is read may be older than it was", "table", t.name, "bytes", t.size)
+		e.log.Warn("a table of the store cannot be read as a whole and is left out; what is read may be older than it was", "table", t.name, "bytes", t.size)
 	}
 	if err := e.db.Load().Close(); err != nil {
 		return err
@@ -144,11 +172,12 @@ func (e *Engine) leaveOut(files *readOnlyFS, salvage bool) error {
 	return nil
 }
 
-func (e *Engine) readOnlyOptions(files vfs.FS) *pebble.Options {
+func (e *Engine) readOnlyOptions(files *readOnlyFS) *pebble.Options {
 	po := &pebble.Options{
 		FS: files, ReadOnly: true, Logger: pebbleLog{log: e.o.Logger, fail: e.fail}, FormatMajorVersion: pebbleFormat,
 		CacheSize: e.o.CacheBytes - e.o.CacheBytes/4, MemTableSize: uint64(e.o.MemTableBytes), MaxOpenFiles: 500,
-		EventListener: &pebble.EventListener{BackgroundError: func(error) {}},
+		EventListener:           &pebble.EventListener{BackgroundError: func(error) {}},
+		DisableConsistencyCheck: files.salvage, // tables may be missing or cut, see fillGaps
 	}
 	e.damage.listen(po.EventListener)
 	tellCompactions(po)
@@ -158,11 +187,21 @@ func (e *Engine) readOnlyOptions(files vfs.FS) *pebble.Options {
 	return po
 }
 
-// readOnlyFS refuses everything that would change a file, and shows logs up to where they are cut.
+// readOnlyFS refuses everything that would change a file, and can show other files than there are.
 type readOnlyFS struct {
 	vfs.FS
-	cuts    map[string]int64
-	instead vfs.FS // files that are in the place of those of the same name, nil for none
+	dir     string
+	salvage bool
+	more    []string          // names in dir that are not there
+	instead map[string]vfs.FS // where files are that are in the place of those of the same name in dir
+}
+
+// put shows the file of that name in fs instead of the one in the directory.
+func (f *readOnlyFS) put(name string, fs vfs.FS) {
+	if f.instead == nil {
+		f.instead = map[string]vfs.FS{}
+	}
+	f.instead[name] = fs
 }
 
 func (f *readOnlyFS) refuse(op, name string) error {
@@ -171,26 +210,32 @@ func (f *readOnlyFS) refuse(op, name string) error {
 
 // Open implements vfs.FS.
 func (f *readOnlyFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
-	if f.instead != nil {
-		if file, err := f.instead.Open(f.PathBase(name), opts...); err == nil {
-			return file, nil
-		}
+	if fs := f.instead[f.PathBase(name)]; fs != nil {
+		return fs.Open(f.PathBase(name), opts...)
 	}
-	file, err := f.FS.Open(name, opts...)
-	if cut, ok := f.cuts[f.PathBase(name)]; ok && err == nil {
-		file = cutFile{file, io.LimitReader(file, cut)}
-	}
-	return file, err
+	return f.FS.Open(name, opts...)
 }
 
 // Stat implements vfs.FS.
 func (f *readOnlyFS) Stat(name string) (vfs.FileInfo, error) {
-	if f.instead != nil {
-		if info, err := f.instead.Stat(f.PathBase(name)); err == nil {
-			return info, nil
-		}
+	if fs := f.instead[f.PathBase(name)]; fs != nil {
+		return fs.Stat(f.PathBase(name))
 	}
 	return f.FS.Stat(name)
+}
+
+// List implements vfs.FS.
+func (f *readOnlyFS) List(dir string) ([]string, error) {
+	names, err := f.FS.List(dir)
+	if err != nil || dir != f.dir {
+		return names, err
+	}
+	for name := range f.instead {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return append(names, f.more...), nil
 }
 
 // Create implements vfs.FS.
@@ -228,11 +273,3 @@ func (f *readOnlyFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil),
 
 // Unwrap implements vfs.FS.
 func (f *readOnlyFS) Unwrap() vfs.FS { return f.FS }
-
-// cutFile is a file that ends early.
-type cutFile struct {
-	vfs.File
-	r io.Reader
-}
-
-func (c cutFile) Read(b []byte) (int, error) { return c.r.Read(b) }

@@ -83,7 +83,8 @@ func TestOpenReadOnly(t *testing.T) {
 	}
 }
 
-// What is in front of the damage in a log can be saved, though the store does not open any more.
+// What is in front of the damage in a log and behind it can be saved, though the store does not open any more, and what
+// is lost is told of.
 func TestOpenReadOnly_salvagesLogs(t *testing.T) {
 	dir := writtenStore(t, 1)
 	e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)})
@@ -132,5 +133,44 @@ func TestOpenReadOnly_salvagesLogs(t *testing.T) {
 	}()
 	if n := len(unreadable(t, r, 'x', 0)) + len(unreadable(t, r, 'a', 0)); n > 0 {
 		t.Errorf("%d rows in front of the damage cannot be read", n)
+	}
+	if n := len(unreadable(t, r, 'z', 0)); n > 0 {
+		t.Errorf("%d rows behind the damage cannot be read", n)
+	}
+	faults, _ := verify(t, r)
+	if len(faults) != 1 || !faults[0].LeftOut || !strings.HasSuffix(faults[0].File, ".log") {
+		t.Errorf("Verify says %v", faults)
+	}
+}
+
+// Pebble's record of its options holds no data: a damaged one keeps nobody from the store.
+func TestOpen_damagedOptions(t *testing.T) {
+	dir := writtenStore(t, 1)
+	for _, open := range []func() (*embedded.Engine, error){
+		func() (*embedded.Engine, error) {
+			return embedded.OpenReadOnly(dir, embedded.Options{Logger: quiet(t)}, false)
+		},
+		func() (*embedded.Engine, error) { return embedded.Open(dir, embedded.Options{Logger: quiet(t)}) },
+		func() (*embedded.Engine, error) { return embedded.Open(dir, embedded.Options{Logger: quiet(t)}) },
+	} {
+		names, err := filepath.Glob(filepath.Join(dir, "OPTIONS-*"))
+		if err != nil || len(names) == 0 {
+			t.Fatal(names, err)
+		}
+		for _, name := range names {
+			if err := os.WriteFile(name, make([]byte, 3000), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(unreadable(t, e, 'a', 0)); n > 0 {
+			t.Errorf("%d rows cannot be read", n)
+		}
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

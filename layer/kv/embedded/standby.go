@@ -89,7 +89,7 @@ func (e *Engine) openReading(dir string) (*pebble.DB, error) {
 	if err := e.guard.kept.fill(e.o.fs, dir); err != nil {
 		return nil, err
 	}
-	db, err := e.openPebble(dir, e.readOnlyOptions(&readOnlyFS{FS: tableFS{e.o.fs, &e.damage}}))
+	db, err := e.openPebble(dir, e.readOnlyOptions(&readOnlyFS{FS: tableFS{e.o.fs, &e.damage}, dir: dir}))
 	if err != nil {
 		e.guard.kept.free(e.o.fs)
 		return nil, fmt.Errorf("embedded: open the store in %s for reading: %w", dir, err)

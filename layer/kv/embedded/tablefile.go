@@ -32,6 +32,15 @@ func (fs tableFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	return t, nil
 }
 
+// List implements vfs.FS.
+func (fs tableFS) List(dir string) ([]string, error) {
+	names, err := fs.FS.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	return dropUnusableOptions(fs.FS, dir, names), nil
+}
+
 // tellCompactions has Pebble open tables with vfs.SequentialReadsOption for compactions alone. For others the system's
 // own reading ahead does.
 func tellCompactions(po *pebble.Options) {

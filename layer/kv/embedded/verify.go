@@ -42,6 +42,11 @@ type verification struct {
 
 // written compares the logs and manifests with what was written to them.
 func (v *verification) written() error {
+	for _, f := range v.e.lacks {
+		if err := v.o.Fault(f); err != nil {
+			return err
+		}
+	}
 	h := &v.e.horizon
 	for _, p := range h.mark().files {
 		what, err := h.compare(p)

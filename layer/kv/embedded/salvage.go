@@ -1,0 +1,232 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/record"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// What OpenReadOnly does with salvage, beside fillGaps: it opens a store that Open refuses, and remembers what the store
+// lacks.
+
+// lacking is what the horizon tells of files that do not hold what was acknowledged. Nobody knows which rows that were.
+func lacking(fs vfs.FS, dir string) (faults []kv.Fault, m mark, err error) {
+	lack := func(file, what string) {
+		what = strings.TrimPrefix(what, "the file "+file+" ")
+		faults = append(faults, kv.Fault{File: file, What: what, LeftOut: true})
+	}
+	h := horizon{fs: fs, dir: dir}
+	found, err := h.found()
+	switch err := h.read(); {
+	case isDenied(err):
+		return nil, m, err
+	case err != nil:
+		lack(horizonFile, "it is not readable, so that nobody can tell whether logs end too early")
+	case !found:
+		lack(horizonFile, "it is missing, so that nobody can tell whether logs end too early")
+	}
+	if err != nil {
+		return nil, m, err
+	}
+	m = h.mark()
+	for _, p := range m.files {
+		if isManifest(p.name) && p.name != m.manifest {
+			continue // an old one
+		}
+		what, err := h.compare(p)
+		if err != nil {
+			return nil, m, err
+		}
+		if what != "" {
+			lack(p.name, what)
+		}
+	}
+	return faults, m, nil
+}
+
+// found reports whether there is a file.
+func (h *horizon) found() (bool, error) {
+	names, err := h.fs.List(h.dir)
+	if err != nil {
+		return false, fmt.Errorf("embedded: %w", err)
+	}
+	return slices.Contains(names, horizonFile), nil
+}
+
+// Pebble finds the manifest by the name of an empty file, and the format of its files by that of another.
+const (
+	manifestMarker = "marker.manifest."
+	formatMarker   = "marker.format-version."
+)
+
+// lostMarkers are names of markers as they were, as far as they are missing.
+func lostMarkers(names []string, m mark) (lost []string) {
+	has := func(prefix string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, prefix) })
+	}
+	manifest := m.manifest
+	if manifest == "" {
+		for _, name := range names {
+			if isManifest(name) && fileNumber(name) > fileNumber(manifest) {
+				manifest = name
+			}
+		}
+	}
+	if manifest != "" && !has(manifestMarker) {
+		lost = append(lost, manifestMarker+"000001."+manifest)
+	}
+	if !has(formatMarker) {
+		lost = append(lost, fmt.Sprintf("%s000001.%03d", formatMarker, pebbleFormat))
+	}
+	return lost
+}
+
+// lostTables are names that tables may have had of which there is no file: Pebble lists none of its tables where one is
+// missing that it has not seen in the directory.
+func lostTables(names []string) (lost []string) {
+	there, newest := map[uint64]bool{}, uint64(0)
+	for _, name := range names {
+		digits, isTable := strings.CutSuffix(name, ".sst")
+		number, err := strconv.ParseUint(digits, 10, 64)
+		if !isTable || err != nil {
+			number = max(fileNumber(name), fileNumber(strings.TrimPrefix(name, optionsFile)))
+		}
+		there[number] = there[number] || isTable
+		newest = max(newest, number)
+	}
+	for number := range newest + afterNewest {
+		if !there[number+1] {
+			lost = append(lost, fmt.Sprintf("%06d.sst", number+1))
+		}
+	}
+	return lost
+}
+
+// afterNewest is how many numbers after those of all files there is one for lostTables: the newest may be the one that
+// is missing.
+const afterNewest = 1000
+
+// mendLogs puts logs without their damaged records in the place of the damaged ones.
+func (f *readOnlyFS) mendLogs(e *Engine) error {
+	names, err := e.o.fs.List(e.dir)
+	if err != nil {
+		return fmt.Errorf("embedded: %w", err)
+	}
+	for _, name := range names {
+		if !isLog(name) || fileNumber(name) == 0 {
+			continue
+		}
+		mended := vfs.NewMem()
+		damaged, err := mendLog(e.o.fs, e.o.fs.PathJoin(e.dir, name), mended, name)
+		if err != nil {
+			return fmt.Errorf("embedded: %w", err)
+		}
+		if damaged {
+			e.log.Warn("a log of the store is damaged; what cannot be read of it is left out", "log", name)
+			f.put(name, mended)
+		}
+	}
+	return nil
+}
+
+// logBlock is the length of a block of a log. A record begins anywhere, and reading can begin at each block.
+const logBlock = 32 << 10
+
+// mendLog copies the records of a log that can be read, and reports whether there are others. What is at the end of a
+// log that a crash tore is one, too.
+func mendLog(from vfs.FS, path string, to vfs.FS, name string) (damaged bool, err error) {
+	f, err := from.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	out, err := to.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return false, err
+	}
+	w := record.NewWriter(out)
+	for at := int64(0); at < info.Size(); {
+		good, err := copyRecords(w, io.NewSectionReader(f, at, info.Size()-at), fileNumber(name))
+		if err == nil {
+			break
+		}
+		if isDenied(err) {
+			return false, err
+		}
+		damaged = true
+		at = ((at+good)/logBlock + 1) * logBlock
+	}
+	return damaged, errors.Join(w.Close(), out.Close())
+}
+
+// copyRecords copies records up to one that cannot be read. good is how far that is.
+func copyRecords(w *record.Writer, from io.Reader, number uint64) (good int64, err error) {
+	r := newRecordReader(record.NewReader, from, number)
+	for {
+		next, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return good, nil
+		}
+		var b []byte
+		if err == nil {
+			b, err = io.ReadAll(next)
+		}
+		if err != nil {
+			return good, err
+		}
+		good = r.Offset()
+		if _, err := w.WriteRecord(b); err != nil {
+			return good, err
+		}
+	}
+}
+
+// newRecordReader calls open, whose type of numbers Pebble keeps to itself.
+func newRecordReader[N ~uint64](open func(io.Reader, N) *record.Reader, r io.Reader, number uint64) *record.Reader {
+	return open(r, N(number))
+}
+
+// dropUnusableOptions removes the newest record of Pebble's options from the names in a directory where it cannot be
+// used. It holds no data, and Pebble does without it and writes another one; it would not open a store with a damaged
+// one.
+func dropUnusableOptions(fs vfs.FS, dir string, names []string) []string {
+	newest := ""
+	for _, name := range names {
+		if strings.HasPrefix(name, optionsFile) && (len(name) > len(newest) || len(name) == len(newest) && name > newest) {
+			newest = name
+		}
+	}
+	if newest == "" || usableOptions(fs, dir, newest) {
+		return names
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == newest })
+}
+
+const optionsFile = "OPTIONS-"
+
+func usableOptions(fs vfs.FS, dir, name string) bool {
+	f, err := fs.Open(fs.PathJoin(dir, name))
+	if err != nil {
+		return !isDamage(err) // Pebble meets it as well, and tells of it
+	}
+	b, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return !isDamage(err)
+	}
+	o := &pebble.Options{}
+	o.EnsureDefaults()
+	return o.CheckCompatibility(dir, string(b)) == nil
+}
