@@ -12,6 +12,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -23,45 +24,45 @@ func (ss *session) command(p *portal, st *prepared, params []types.Datum) error 
 		p.start = func(ctx context.Context) (rowSource, error) { return nil, f(ctx) }
 	}
 	switch s := st.stmt.(type) {
-	case *sql.Empty:
+	case *ast.Empty:
 		do("", func(context.Context) error { return nil })
-	case *sql.Set:
+	case *ast.Set:
 		do("SET", func(context.Context) error { return ss.set(s) })
-	case *sql.Reset:
+	case *ast.Reset:
 		do("RESET", func(context.Context) error { return ss.reset(s) })
-	case *sql.Show:
+	case *ast.Show:
 		p.tag = func(int64) string { return "SHOW" }
 		p.start = func(context.Context) (rowSource, error) { return ss.show(s) }
-	case *sql.Transaction:
+	case *ast.Transaction:
 		var tag string
 		p.tag = func(int64) string { return tag }
 		p.start = func(context.Context) (_ rowSource, err error) {
 			tag, err = ss.transaction(s)
 			return nil, err
 		}
-	case *sql.Declare:
+	case *ast.Declare:
 		do("DECLARE CURSOR", func(ctx context.Context) error { return ss.declare(s, st, params) })
-	case *sql.Fetch:
+	case *ast.Fetch:
 		return ss.fetch(p, s)
-	case *sql.CloseCursor:
+	case *ast.CloseCursor:
 		tag := "CLOSE CURSOR"
 		if s.Name == "" {
 			tag += " ALL"
 		}
 		do(tag, func(context.Context) error { return ss.closeCursor(s) })
-	case *sql.Prepare:
+	case *ast.Prepare:
 		do("PREPARE", func(ctx context.Context) error { return ss.sqlPrepare(ctx, s) })
-	case *sql.Execute:
+	case *ast.Execute:
 		return ss.execute(p, s)
-	case *sql.Deallocate:
+	case *ast.Deallocate:
 		tag := "DEALLOCATE"
 		if s.Name == "" {
 			tag += " ALL"
 		}
 		do(tag, func(context.Context) error { return ss.deallocate(s) })
-	case *sql.Discard:
+	case *ast.Discard:
 		do("DISCARD "+strings.ToUpper(s.What), func(context.Context) error { return ss.discard(s) })
-	case *sql.Notify:
+	case *ast.Notify:
 		if s.Verb != "unlisten" {
 			return sqlstate.Unsupported(0, "Follow changes_follow instead.", "%s is not supported", strings.ToUpper(s.Verb))
 		}
@@ -72,7 +73,7 @@ func (ss *session) command(p *portal, st *prepared, params []types.Datum) error 
 	return nil
 }
 
-func (ss *session) set(s *sql.Set) error {
+func (ss *session) set(s *ast.Set) error {
 	value := strings.Join(s.Values, ", ")
 	if s.Default {
 		value = ss.vars.initial[s.Name]
@@ -93,10 +94,10 @@ func (ss *session) set(s *sql.Set) error {
 		ss.client.Notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET LOCAL can only be used in transaction blocks"))
 		return nil
 	}
-	return sqlstate.Locate(ss.setVariable(s.Name, value, s.Local), s.Off)
+	return sqlstate.Locate(ss.setVariable(s.Name, value, s.Local), s.Pos())
 }
 
-func (ss *session) reset(s *sql.Reset) error {
+func (ss *session) reset(s *ast.Reset) error {
 	if s.Name != "all" {
 		v, ok := ss.vars.initial[s.Name]
 		if !ok {
@@ -118,7 +119,7 @@ func (ss *session) reset(s *sql.Reset) error {
 	return nil
 }
 
-func (ss *session) showColumns(s *sql.Show) []pgwire.Column {
+func (ss *session) showColumns(s *ast.Show) []pgwire.Column {
 	text := func(n string) exec.Column { return exec.Column{Name: n, Type: types.Text, Mod: -1} }
 	if s.Name == "all" {
 		return describe([]exec.Column{text("name"), text("setting"), text("description")})
@@ -130,11 +131,11 @@ func (ss *session) showColumns(s *sql.Show) []pgwire.Column {
 	return describe([]exec.Column{text(name)})
 }
 
-func (ss *session) show(s *sql.Show) (rowSource, error) {
+func (ss *session) show(s *ast.Show) (rowSource, error) {
 	if s.Name != "all" {
 		v, ok := ss.vars.value[s.Name]
 		if !ok {
-			return nil, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", s.Name).At(s.Off)
+			return nil, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", s.Name).At(s.Pos())
 		}
 		return &fixedRows{[][]types.Datum{{types.NewText(v)}}}, nil
 	}
@@ -161,7 +162,7 @@ func (ss *session) allSettings() [][3]string {
 
 // transaction moves between idle, in a transaction, and in a failed one. Reads are not isolated by it: it only keeps cursors and SET
 // LOCAL alive.
-func (ss *session) transaction(s *sql.Transaction) (string, error) {
+func (ss *session) transaction(s *ast.Transaction) (string, error) {
 	switch s.Verb {
 	case "begin", "start":
 		if ss.status != 'I' {
@@ -184,7 +185,7 @@ func (ss *session) transaction(s *sql.Transaction) (string, error) {
 			ss.status, ss.began = 'T', time.Now()
 		}
 		return tag, nil
-	case "set":
+	case "set", "set session":
 		return "SET", nil
 	}
 	if ss.status == 'I' {
@@ -217,14 +218,14 @@ func (ss *session) transaction(s *sql.Transaction) (string, error) {
 }
 
 // declare opens a cursor.
-func (ss *session) declare(s *sql.Declare, st *prepared, params []types.Datum) error {
+func (ss *session) declare(s *ast.Declare, st *prepared, params []types.Datum) error {
 	switch {
 	case ss.status == 'I' && !s.Hold:
 		return sqlstate.New(sqlstate.NoActiveTransaction, "DECLARE CURSOR can only be used in transaction blocks")
 	case ss.portals[s.Name] != nil:
-		return sqlstate.New(sqlstate.DuplicateCursor, "cursor %q already exists", s.Name).At(s.Off)
+		return sqlstate.New(sqlstate.DuplicateCursor, "cursor %q already exists", s.Name).At(s.Pos())
 	case s.Scroll:
-		return sqlstate.Unsupported(s.Off, "Declare it without SCROLL and fetch forward.", "scrollable cursors are not supported")
+		return sqlstate.Unsupported(s.Pos(), "Declare it without SCROLL and fetch forward.", "scrollable cursors are not supported")
 	case len(ss.portals) >= maxPortals:
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d open cursors", maxPortals)
 	}
@@ -246,10 +247,10 @@ func (ss *session) declare(s *sql.Declare, st *prepared, params []types.Datum) e
 }
 
 // fetch makes a portal that draws rows from a cursor.
-func (ss *session) fetch(p *portal, s *sql.Fetch) error {
+func (ss *session) fetch(p *portal, s *ast.Fetch) error {
 	c := ss.portals[s.Cursor]
 	if c == nil {
-		return sqlstate.New(sqlstate.InvalidCursorName, "cursor %q does not exist", s.Cursor).At(s.Off)
+		return sqlstate.New(sqlstate.InvalidCursorName, "cursor %q does not exist", s.Cursor).At(s.Pos())
 	}
 	verb := "FETCH "
 	if s.Move {
@@ -286,7 +287,7 @@ func (ss *session) fetch(p *portal, s *sql.Fetch) error {
 // fetchRows draws a number of rows from a cursor, which stays open.
 type fetchRows struct {
 	cursor *portal
-	s      *sql.Fetch
+	s      *ast.Fetch
 	left   int64 // -1 for all
 	begun  bool
 	got    int64
@@ -380,7 +381,7 @@ func (f *fetchRows) draw(ctx context.Context, noWait bool) ([]types.Datum, error
 // close leaves the cursor open.
 func (f *fetchRows) close() {}
 
-func (ss *session) closeCursor(s *sql.CloseCursor) error {
+func (ss *session) closeCursor(s *ast.CloseCursor) error {
 	if s.Name == "" {
 		for name, p := range ss.portals {
 			if name != "" {
@@ -391,21 +392,21 @@ func (ss *session) closeCursor(s *sql.CloseCursor) error {
 		return nil
 	}
 	if ss.portals[s.Name] == nil {
-		return sqlstate.New(sqlstate.InvalidCursorName, "cursor %q does not exist", s.Name).At(s.Off)
+		return sqlstate.New(sqlstate.InvalidCursorName, "cursor %q does not exist", s.Name).At(s.Pos())
 	}
 	ss.ClosePortal(s.Name)
 	return nil
 }
 
 // sqlPrepare is PREPARE name AS query.
-func (ss *session) sqlPrepare(ctx context.Context, s *sql.Prepare) error {
+func (ss *session) sqlPrepare(ctx context.Context, s *ast.Prepare) error {
 	if ss.statements[s.Name] != nil {
 		return sqlstate.New(sqlstate.DuplicateStatement, "prepared statement %q already exists", s.Name)
 	}
 	if len(ss.statements) >= maxStatements {
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d prepared statements", maxStatements)
 	}
-	given, err := s.Types()
+	given, err := sql.ParamTypes(s)
 	if err != nil {
 		return err
 	}
@@ -423,16 +424,16 @@ func (ss *session) sqlPrepare(ctx context.Context, s *sql.Prepare) error {
 }
 
 // execute makes the portal of EXECUTE name(arguments).
-func (ss *session) execute(p *portal, s *sql.Execute) error {
+func (ss *session) execute(p *portal, s *ast.Execute) error {
 	st, err := ss.statement(s.Name)
 	if err != nil {
-		return sqlstate.Locate(err, s.Off)
+		return sqlstate.Locate(err, s.Pos())
 	}
 	p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
 	p.start = func(ctx context.Context) (rowSource, error) {
 		state := ss.state(ctx, nil)
 		defer state.Close()
-		params, err := s.Arguments(&resolver{ss: ss}, st.params, state)
+		params, err := sql.Arguments(s, &resolver{ss: ss}, st.params, state)
 		if err != nil {
 			return nil, err
 		}
@@ -445,19 +446,19 @@ func (ss *session) execute(p *portal, s *sql.Execute) error {
 	return nil
 }
 
-func (ss *session) deallocate(s *sql.Deallocate) error {
+func (ss *session) deallocate(s *ast.Deallocate) error {
 	if s.Name == "" {
 		ss.closeStatements()
 		return nil
 	}
 	if _, err := ss.statement(s.Name); err != nil {
-		return sqlstate.Locate(err, s.Off)
+		return sqlstate.Locate(err, s.Pos())
 	}
 	ss.CloseStatement(s.Name)
 	return nil
 }
 
-func (ss *session) discard(s *sql.Discard) error {
+func (ss *session) discard(s *ast.Discard) error {
 	if s.What != "all" {
 		return nil
 	}
@@ -466,5 +467,5 @@ func (ss *session) discard(s *sql.Discard) error {
 	}
 	ss.closeStatements()
 	ss.closePortals(true)
-	return ss.reset(&sql.Reset{Name: "all"})
+	return ss.reset(&ast.Reset{Name: "all"})
 }

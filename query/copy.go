@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/pgwire"
-	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/types"
 )
 
 // copier writes rows in the formats of COPY TO STDOUT (PostgreSQL 15, COPY, "File Formats").
 type copier struct {
-	opts   *sql.Copy
+	opts   *ast.Copy
 	names  []string
 	types  []types.OID
 	force  []bool // FORCE_QUOTE
@@ -28,7 +28,7 @@ type copier struct {
 // binarySignature begins a binary copy: the signature, flags and the length of the header's extension.
 const binarySignature = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
-func newCopier(o *sql.Copy, cols []pgwire.Column, env *types.Env) *copier {
+func newCopier(o *ast.Copy, cols []pgwire.Column, env *types.Env) *copier {
 	c := &copier{opts: o, env: env}
 	for _, col := range cols {
 		c.names = append(c.names, col.Name)

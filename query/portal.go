@@ -10,6 +10,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
@@ -106,16 +107,16 @@ func (ss *session) portal(st *prepared, params []types.Datum, formats []int16) (
 		p.formats = append(p.formats, formatOf(formats, i))
 	}
 	switch s := st.stmt.(type) {
-	case *sql.Query:
+	case *ast.Query:
 		p.reads = st.bound
 		p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
 		p.start = func(ctx context.Context) (rowSource, error) { return ss.run(ctx, st, params) }
-	case *sql.Copy:
+	case *ast.Copy:
 		p.tag = func(rows int64) string { return "COPY " + strconv.FormatInt(rows, 10) }
 		p.start = func(ctx context.Context) (rowSource, error) { return ss.run(ctx, st, params) }
 		p.copy = newCopier(s, st.columns, &ss.types)
 		p.tag = p.copy.tag
-	case *sql.Explain:
+	case *ast.Explain:
 		p.tag = func(int64) string { return "EXPLAIN" }
 		p.start = func(ctx context.Context) (rowSource, error) { return ss.explain(ctx, s, st, params) }
 	default:
@@ -149,7 +150,7 @@ func (ss *session) run(ctx context.Context, p *prepared, params []types.Datum) (
 }
 
 // explain plans and, with ANALYZE, runs.
-func (ss *session) explain(ctx context.Context, e *sql.Explain, p *prepared, params []types.Datum) (rowSource, error) {
+func (ss *session) explain(ctx context.Context, e *ast.Explain, p *prepared, params []types.Datum) (rowSource, error) {
 	for len(params) < len(p.params) {
 		params = append(params, types.Null)
 	}

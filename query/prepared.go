@@ -7,6 +7,8 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
@@ -15,7 +17,7 @@ import (
 // prepared is a parsed and bound statement.
 type prepared struct {
 	text    string
-	stmt    sql.Statement
+	stmt    ast.Statement
 	bound   *sql.Bound // of a query, also one inside EXPLAIN, COPY and DECLARE; nil for others
 	params  []types.OID
 	columns []pgwire.Column // nil when no rows come back
@@ -29,12 +31,12 @@ var errAborted = sqlstate.New(sqlstate.InFailedTransaction, "current transaction
 
 // prepare parses and binds one statement.
 func (ss *session) prepare(w *work.Work, text string, given []types.OID) (*prepared, error) {
-	stmt, err := sql.Parse(w, text)
+	stmt, err := parse.Statement(w, text)
 	if err != nil {
 		return nil, err
 	}
 	if ss.status == 'E' {
-		if t, ok := stmt.(*sql.Transaction); !ok || t.Verb != "rollback" && t.Verb != "commit" && t.Verb != "rollback to" {
+		if t, ok := stmt.(*ast.Transaction); !ok || t.Verb != "rollback" && t.Verb != "commit" && t.Verb != "rollback to" {
 			return nil, errAborted
 		}
 	}
@@ -46,43 +48,38 @@ func (ss *session) prepare(w *work.Work, text string, given []types.OID) (*prepa
 
 // bind resolves the query of a statement and describes its result.
 func (ss *session) bind(w *work.Work, p *prepared, given []types.OID) error {
-	var q *sql.Query
+	q, err := sql.Readable(p.stmt)
+	if err != nil {
+		return err
+	}
 	switch s := p.stmt.(type) {
-	case *sql.Query:
-		q = s
-	case *sql.Explain:
-		q = s.Query
-	case *sql.Copy:
-		q = s.Query
-	case *sql.Declare:
-		q = s.Query
-	case *sql.Prepare:
-		// Its types are checked when it runs, as the name is taken then.
-	case *sql.Show:
+	case *ast.Prepare:
+		q = nil // its types are checked when it runs, as the name is taken then
+	case *ast.Show:
 		p.columns = ss.showColumns(s)
-	case *sql.Fetch:
+	case *ast.Fetch:
 		if c := ss.portals[s.Cursor]; c != nil && !s.Move {
 			p.columns = c.columns
 		}
-	case *sql.Execute:
+	case *ast.Execute:
 		st, err := ss.statement(s.Name)
 		if err != nil {
-			return sqlstate.Locate(err, s.Off)
+			return sqlstate.Locate(err, s.Pos())
 		}
 		p.columns = st.columns
 	}
 	if q == nil {
 		return nil
 	}
-	bound, err := q.Bind(w, &resolver{ss: ss}, given)
+	bound, err := sql.Bind(w, q, &resolver{ss: ss}, given)
 	if err != nil {
 		return err
 	}
 	p.bound, p.params, p.round = bound, bound.Params, ss.round
 	switch s := p.stmt.(type) {
-	case *sql.Query, *sql.Copy:
+	case *ast.Query, *ast.Copy:
 		p.columns = describe(bound.Columns)
-	case *sql.Explain:
+	case *ast.Explain:
 		typ := types.Text
 		if s.Format == "json" {
 			typ = types.JSON
@@ -189,7 +186,7 @@ func (ss *session) DescribeStatement(_ context.Context, name string) ([]uint32, 
 	for i, t := range p.params {
 		oids[i] = uint32(t)
 	}
-	if _, isCopy := p.stmt.(*sql.Copy); isCopy {
+	if _, isCopy := p.stmt.(*ast.Copy); isCopy {
 		return oids, nil, nil
 	}
 	return oids, p.columns, nil
@@ -203,7 +200,7 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 	}
 	ss.mark('A', st.text)
 	if ss.status == 'E' {
-		if t, ok := st.stmt.(*sql.Transaction); !ok || t.Verb != "rollback" && t.Verb != "commit" && t.Verb != "rollback to" {
+		if t, ok := st.stmt.(*ast.Transaction); !ok || t.Verb != "rollback" && t.Verb != "commit" && t.Verb != "rollback to" {
 			return errAborted
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
-	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
@@ -228,7 +228,7 @@ func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, err
 	defer stop()
 	w := ss.work(ctx)
 	defer w.Close()
-	texts, offsets, err := sql.Split(w, query)
+	texts, offsets, err := parse.Split(w, query)
 	if err != nil {
 		return nil, located(err, query, 0)
 	}

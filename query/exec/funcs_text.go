@@ -393,13 +393,15 @@ func characters() {
 		}
 		return substr(a[0].S, total-n+1, 0, false)
 	}, types.Text, types.Int4)
-	register("strpos", types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
-		i := strings.Index(a[0].S, a[1].S)
-		if i < 0 {
-			return types.NewInt(0), nil
-		}
-		return types.NewInt(int64(utf8.RuneCountInString(a[0].S[:i])) + 1), nil
-	}, types.Text, types.Text)
+	for _, name := range []string{"strpos", "position"} {
+		register(name, types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+			i := strings.Index(a[0].S, a[1].S)
+			if i < 0 {
+				return types.NewInt(0), nil
+			}
+			return types.NewInt(int64(utf8.RuneCountInString(a[0].S[:i])) + 1), nil
+		}, types.Text, types.Text)
+	}
 	register("starts_with", types.Bool, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewBool(strings.HasPrefix(a[0].S, a[1].S)), nil
 	}, types.Text, types.Text)

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
@@ -136,14 +138,14 @@ func newBinder(w *work.Work, r Resolver, given []types.OID) *binder {
 }
 
 // Bind resolves a query. given are the parameter types that the client declared, 0 for open ones.
-func (q *Query) Bind(w *work.Work, r Resolver, given []types.OID) (*Bound, error) {
+func Bind(w *work.Work, q *ast.Query, r Resolver, given []types.OID) (*Bound, error) {
 	b := newBinder(w, r, given)
 	for i, t := range b.params {
 		if t == types.Unknown {
 			b.params[i] = 0
 		}
 	}
-	bq, err := b.query(q.sel, nil)
+	bq, err := b.query(q.Select, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +177,7 @@ type scope struct {
 
 // boundCTE is a WITH query. It is bound once, before what it stands in.
 type boundCTE struct {
-	sel     *selectStmt
+	sel     *ast.Select
 	columns []string
 	scope   *scope // where it was written
 	name    string
@@ -242,66 +244,72 @@ func (b *binder) enter(off int) error {
 		return err
 	}
 	if b.depth++; b.depth > maxDepth {
-		return sqlstate.New(sqlstate.StatementTooComplex, "statement is nested too deeply").At(off)
+		return parse.TooDeep(off)
 	}
 	return nil
 }
 
 // query binds a SELECT or UNION in the scope around it.
-func (b *binder) query(s *selectStmt, parent *scope) (*boundQuery, error) {
-	if err := b.enter(s.offset()); err != nil {
+func (b *binder) query(s *ast.Select, parent *scope) (*boundQuery, error) {
+	if err := b.enter(s.Pos()); err != nil {
 		return nil, err
 	}
 	defer func() { b.depth-- }()
+	if err := refuseClauses(s); err != nil {
+		return nil, err
+	}
 	sc := &scope{parent: parent, query: &boundQuery{}}
-	if len(s.with) > 0 {
+	if len(s.With) > 0 {
 		if err := b.with(s, sc); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case s.left != nil:
+	case s.Op != "":
 		return b.union(s, sc)
-	case s.values != nil:
+	case s.Values != nil:
 		return b.values(s, sc)
 	}
 	return b.sel(s, sc)
 }
 
 // with binds the WITH list of a query. Each item sees those before it: their scopes are a chain, as a map for each would take quadratic room.
-func (b *binder) with(s *selectStmt, sc *scope) error {
-	sc.ctes = make(map[string]*boundCTE, len(s.with))
+func (b *binder) with(s *ast.Select, sc *scope) error {
+	sc.ctes = make(map[string]*boundCTE, len(s.With))
 	before := &scope{parent: sc.parent}
-	for i := range s.with {
-		c := &s.with[i]
-		if sc.ctes[c.name] != nil {
-			return sqlstate.New(sqlstate.DuplicateAlias, "WITH query name %q specified more than once", c.name).At(c.offset())
+	for i := range s.With {
+		c := &s.With[i]
+		if sc.ctes[c.Name] != nil {
+			return sqlstate.New(sqlstate.DuplicateAlias, "WITH query name %q specified more than once", c.Name).At(c.Pos())
 		}
-		bound := &boundCTE{sel: c.sel, columns: c.columns, scope: before, name: c.name, recursive: s.recursive && c.sel.left != nil,
-			materialize: c.materialize, handle: &exec.CTE{Name: c.name}, inStep: b.steps > 0}
+		q, err := cteSelect(c)
+		if err != nil {
+			return err
+		}
+		bound := &boundCTE{sel: q, columns: c.Columns, scope: before, name: c.Name, recursive: s.Recursive && q.Op == ast.Union,
+			materialize: c.Materialize, handle: &exec.CTE{Name: c.Name}, inStep: b.steps > 0}
 		volatile := b.volatile
-		var err error
 		if bound.query, err = b.cteQuery(bound); err != nil {
 			return err
 		}
 		bound.volatile = b.volatile > volatile
 		sc.query.correlated = sc.query.correlated || bound.query.correlated || bound.inStep
-		sc.ctes[c.name] = bound
-		before = &scope{parent: before, ctes: map[string]*boundCTE{c.name: bound}}
+		sc.ctes[c.Name] = bound
+		before = &scope{parent: before, ctes: map[string]*boundCTE{c.Name: bound}}
 		sc.query.ctes = append(sc.query.ctes, bound)
 	}
 	return nil
 }
 
-func (b *binder) sel(s *selectStmt, sc *scope) (*boundQuery, error) {
+func (b *binder) sel(s *ast.Select, sc *scope) (*boundQuery, error) {
 	q := sc.query
-	if err := b.from(s.from, sc); err != nil {
+	if err := b.from(s.From, sc); err != nil {
 		return nil, err
 	}
 	sc.seen = len(sc.rels)
-	if s.where != nil {
+	if s.Where != nil {
 		sc.noAggregates = "WHERE"
-		cond, err := b.condition(s.where, sc, "WHERE")
+		cond, err := b.condition(s.Where, sc, "WHERE")
 		if err != nil {
 			return nil, err
 		}
@@ -313,14 +321,14 @@ func (b *binder) sel(s *selectStmt, sc *scope) (*boundQuery, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.group = len(s.groupBy) > 0 || len(q.aggs) > 0
+	q.group = len(s.GroupBy) > 0 || len(q.aggs) > 0
 	g := &grouper{b: b, sc: sc, q: q}
 	if err := g.keys(s, targets, names); err != nil {
 		return nil, err
 	}
 	var having exec.Expr
-	if s.having != nil {
-		if having, err = b.condition(s.having, sc, "HAVING"); err != nil {
+	if s.Having != nil {
+		if having, err = b.condition(s.Having, sc, "HAVING"); err != nil {
 			return nil, err
 		}
 		q.group = true
@@ -340,12 +348,12 @@ func (b *binder) sel(s *selectStmt, sc *scope) (*boundQuery, error) {
 }
 
 // finish moves the expressions behind the grouping and the windows, and settles DISTINCT and ORDER BY.
-func (b *binder) finish(s *selectStmt, sc *scope, g *grouper, targets []exec.Expr, names []exec.Column, having exec.Expr, order []boundOrder) error {
+func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Expr, names []exec.Column, having exec.Expr, order []boundOrder) error {
 	q := sc.query
 	var err error
 	if q.group {
 		if q.setReturn != nil {
-			return sqlstate.Unsupported(s.offset(), "Call it in FROM.", "functions that return rows together with GROUP BY are not supported")
+			return sqlstate.Unsupported(s.Pos(), "Call it in FROM.", "functions that return rows together with GROUP BY are not supported")
 		}
 		for i := range targets {
 			if targets[i], err = g.after(targets[i]); err != nil {
@@ -368,12 +376,12 @@ func (b *binder) finish(s *selectStmt, sc *scope, g *grouper, targets []exec.Exp
 		return err
 	}
 	q.targets, q.keep, q.columns = targets, len(targets), names
-	q.distinct = s.distinct
+	q.distinct = s.Distinct
 	for _, o := range order {
 		i := o.index
 		if i < 0 {
 			if q.distinct {
-				return sqlstate.New(sqlstate.InvalidColumnReference, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(o.item.expr.offset())
+				return sqlstate.New(sqlstate.InvalidColumnReference, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(o.item.Expr.Pos())
 			}
 			e := o.expr
 			if q.group {
@@ -385,11 +393,11 @@ func (b *binder) finish(s *selectStmt, sc *scope, g *grouper, targets []exec.Exp
 			q.targets = append(q.targets, e)
 		}
 		if t := q.targets[i].Type(); t == types.JSON || t == types.Void {
-			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type %s", types.NameOf(t)).At(o.item.expr.offset())
+			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type %s", types.NameOf(t)).At(o.item.Expr.Pos())
 		}
-		q.order = append(q.order, exec.SortKey{Index: i, Desc: o.item.desc, NullsFirst: o.item.nullsFirst, Collation: o.collation})
+		q.order = append(q.order, exec.SortKey{Index: i, Desc: o.item.Desc, NullsFirst: o.item.NullsFirst, Collation: o.collation})
 		name := exec.SortName(q.targets[i], o.collation)
-		if o.item.desc {
+		if o.item.Desc {
 			name += " DESC"
 		}
 		q.orderNames = append(q.orderNames, name)
@@ -412,7 +420,7 @@ func conjuncts(e exec.Expr) []exec.Expr {
 func smallInt(s string) (int, bool) {
 	n := 0
 	for i := range len(s) {
-		if !digit(s[i]) || n > 1e6 {
+		if s[i] < '0' || s[i] > '9' || n > 1e6 {
 			return 0, false
 		}
 		n = n*10 + int(s[i]-'0')

@@ -4,39 +4,43 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
 // call binds a function, an aggregate or a window function.
-func (b *binder) call(n *call, sc *scope) (exec.Expr, error) {
-	name := n.name[len(n.name)-1]
-	if len(n.name) > 1 && n.name[0] != "pg_catalog" && n.name[0] != "information_schema" {
-		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", strings.Join(n.name, ".")).At(n.offset())
+func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
+	name := n.Name[len(n.Name)-1]
+	if len(n.Name) > 1 && n.Name[0] != "pg_catalog" && n.Name[0] != "information_schema" {
+		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", strings.Join(n.Name, ".")).At(n.Pos())
 	}
-	if n.over != nil {
+	if err := refuseCall(n); err != nil {
+		return nil, err
+	}
+	if n.Over != nil {
 		return b.windowCall(n, sc)
 	}
 	if _, ok := exec.Aggregates[name]; ok {
 		return b.aggregate(n, sc)
 	}
-	if n.filter != nil || n.distinct || len(n.order) > 0 {
-		return nil, sqlstate.New("42809", "FILTER, DISTINCT or ORDER BY specified, but %s is not an aggregate function", name).At(n.offset())
+	if n.Filter != nil || n.Distinct || len(n.Order) > 0 {
+		return nil, sqlstate.New("42809", "FILTER, DISTINCT or ORDER BY specified, but %s is not an aggregate function", name).At(n.Pos())
 	}
 	switch name {
 	case "coalesce", "greatest", "least":
-		args, err := b.exprs(n.args, sc)
+		args, err := b.exprs(n.Args, sc)
 		if err != nil {
 			return nil, err
 		}
 		if len(args) == 0 {
-			return nil, syntaxError(n.offset(), "syntax error: %s needs an argument", strings.ToUpper(name))
+			return nil, syntaxError(n.Pos(), "syntax error: %s needs an argument", strings.ToUpper(name))
 		}
-		args, typ, err := b.unify(args, strings.ToUpper(name), n.offset())
+		args, typ, err := b.unify(args, strings.ToUpper(name), n.Pos())
 		if err != nil || name == "coalesce" {
 			return &exec.Coalesce{Op: name, Args: args, Typ: typ}, err
 		}
-		coll, err := comparisonCollation("<", n.offset(), args...)
+		coll, err := comparisonCollation("<", n.Pos(), args...)
 		return &exec.Coalesce{Op: name, Args: args, Typ: typ, Collation: coll}, err
 	case "nullif":
 		return b.nullIf(n, sc)
@@ -49,54 +53,54 @@ func (b *binder) call(n *call, sc *scope) (exec.Expr, error) {
 }
 
 // args binds the arguments of a function.
-func (b *binder) args(n *call, sc *scope) ([]exec.Expr, error) {
-	if n.star {
-		return nil, sqlstate.New(sqlstate.UndefinedFunction, "%s(*) specified, but %s is not an aggregate function", n.name[len(n.name)-1], n.name[len(n.name)-1]).At(n.offset())
+func (b *binder) args(n *ast.Call, sc *scope) ([]exec.Expr, error) {
+	if n.Star {
+		return nil, sqlstate.New(sqlstate.UndefinedFunction, "%s(*) specified, but %s is not an aggregate function", n.Name[len(n.Name)-1], n.Name[len(n.Name)-1]).At(n.Pos())
 	}
-	if len(n.args) > 100 {
-		return nil, sqlstate.New(sqlstate.TooManyArguments, "cannot pass more than 100 arguments to a function").At(n.offset())
+	if len(n.Args) > 100 {
+		return nil, sqlstate.New(sqlstate.TooManyArguments, "cannot pass more than 100 arguments to a function").At(n.Pos())
 	}
-	return b.exprs(n.args, sc)
+	return b.exprs(n.Args, sc)
 }
 
-func (b *binder) nullIf(n *call, sc *scope) (exec.Expr, error) {
-	if len(n.args) != 2 {
-		return nil, syntaxError(n.offset(), "syntax error: NULLIF needs two arguments")
+func (b *binder) nullIf(n *ast.Call, sc *scope) (exec.Expr, error) {
+	if len(n.Args) != 2 {
+		return nil, syntaxError(n.Pos(), "syntax error: NULLIF needs two arguments")
 	}
-	args, err := b.exprs(n.args, sc)
+	args, err := b.exprs(n.Args, sc)
 	if err != nil {
 		return nil, err
 	}
 	if untyped(args[0]) {
-		if args[0], err = b.coerce(args[0], types.Text, types.Implicit, n.offset()); err != nil {
+		if args[0], err = b.coerce(args[0], types.Text, types.Implicit, n.Pos()); err != nil {
 			return nil, err
 		}
 	}
-	x, wrap, err := b.once(args[0], n.offset())
+	x, wrap, err := b.once(args[0], n.Pos())
 	if err != nil {
 		return nil, err
 	}
-	eq, err := b.compare("=", x, args[1], n.offset())
+	eq, err := b.compare("=", x, args[1], n.Pos())
 	if err != nil {
 		return nil, err
 	}
 	if hasLocale(args[1]) {
-		return nil, unsupportedCollation(n.offset(), "the second argument of NULLIF")
+		return nil, unsupportedCollation(n.Pos(), "the second argument of NULLIF")
 	}
 	t := x.Type()
 	return wrap(&exec.Case{Whens: []exec.When{{Cond: eq, Result: exec.NullOf(t)}}, Else: x, Typ: t}), nil
 }
 
 // callWith finds the function for bound arguments. A function that returns rows is allowed in a select list only.
-func (b *binder) callWith(n *call, args []exec.Expr, sc *scope) (exec.Expr, error) {
-	name := n.name[len(n.name)-1]
+func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, error) {
+	name := n.Name[len(n.Name)-1]
 	candidates := exec.Functions[name]
 	if len(candidates) == 0 {
-		if e, done, err := b.castCall(name, args, n.offset()); done {
+		if e, done, err := b.castCall(name, args, n.Pos()); done {
 			return e, err
 		}
 		if fn := b.tableFunc(n, args); fn != nil {
-			return nil, sqlstate.Unsupported(n.offset(), "Call it in FROM, or alone in the select list.", "the set-returning function %s is not supported here", name)
+			return nil, sqlstate.Unsupported(n.Pos(), "Call it in FROM, or alone in the select list.", "the set-returning function %s is not supported here", name)
 		}
 	}
 	fn, err := choose(candidates, args)
@@ -107,24 +111,27 @@ func (b *binder) callWith(n *call, args []exec.Expr, sc *scope) (exec.Expr, erro
 		}
 		what := name + "(" + strings.Join(oids, ", ") + ")"
 		if err != nil {
-			return nil, sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique", what).At(n.offset()).
+			return nil, sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique", what).At(n.Pos()).
 				WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 		}
-		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", what).At(n.offset()).
+		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", what).At(n.Pos()).
 			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
+	}
+	if n.Variadic && fn.Variadic {
+		return nil, sqlstate.Unsupported(n.Pos(), "Give the arguments one by one.", "VARIADIC is not supported")
 	}
 	if fn.Volatile {
 		b.volatile++
 	}
 	if name != "pg_typeof" { // which wants to know what is still open
-		if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, n.offset()); err != nil {
+		if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, n.Pos()); err != nil {
 			return nil, err
 		}
 	}
-	if err := casingCollation(name, n.offset(), args...); err != nil {
+	if err := casingCollation(name, n.Pos(), args...); err != nil {
 		return nil, err
 	}
-	return &exec.Call{Func: fn, Args: args, Typ: returnType(fn, args), Off: n.offset()}, nil
+	return &exec.Call{Func: fn, Args: args, Typ: returnType(fn, args), Off: n.Pos()}, nil
 }
 
 // castCall is a type's name in call syntax: int4('5'), text(x), date(ts).
@@ -210,10 +217,10 @@ func argType(want []types.OID, variadic bool, i int) types.OID {
 	return 0
 }
 
-func (b *binder) tableFunc(n *call, args []exec.Expr) *exec.TableFunc {
+func (b *binder) tableFunc(n *ast.Call, args []exec.Expr) *exec.TableFunc {
 	var best *exec.TableFunc
 	bestScore := -1
-	for _, f := range exec.TableFuncs[n.name[len(n.name)-1]] {
+	for _, f := range exec.TableFuncs[n.Name[len(n.Name)-1]] {
 		if s, ok := score(f.Args, f.Variadic, args); ok && s > bestScore {
 			best, bestScore = f, s
 		}
@@ -292,20 +299,20 @@ func choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
 }
 
 // operator binds a prefix or infix operator.
-func (b *binder) operator(n *operator, sc *scope) (exec.Expr, error) {
-	if c, ok := n.args[0].(*literal); ok && n.op == "-" && len(n.args) == 1 && (c.kind == tInteger || c.kind == tNumber) {
+func (b *binder) operator(n *ast.Operator, sc *scope) (exec.Expr, error) {
+	if c, ok := n.Args[0].(*ast.Literal); ok && n.Op == "-" && len(n.Args) == 1 && (c.Kind == ast.Integer || c.Kind == ast.Number) {
 		// The sign is part of the constant, and decides its type.
-		text, negative := strings.CutPrefix(c.text, "-")
+		text, negative := strings.CutPrefix(c.Text, "-")
 		if !negative {
 			text = "-" + text
 		}
-		return b.literal(&literal{n.at, c.kind, text})
+		return b.literal(&ast.Literal{At: n.At, Kind: c.Kind, Text: text})
 	}
-	args, err := b.exprs(n.args, sc)
+	args, err := b.exprs(n.Args, sc)
 	if err != nil {
 		return nil, err
 	}
-	return b.operatorWith(n.op, args, n.offset())
+	return b.operatorWith(n.Op, args, n.Pos())
 }
 
 func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, error) {

@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
 // column resolves a name from the inside out. The level at which it is found is the depth at run time.
-func (b *binder) column(n *column, sc *scope) (exec.Expr, error) {
-	if n.star {
-		return nil, syntaxError(n.offset(), "* is not allowed here")
+func (b *binder) column(n *ast.Column, sc *scope) (exec.Expr, error) {
+	if n.Star {
+		return nil, syntaxError(n.Pos(), "* is not allowed here")
 	}
 	depth := 0
 	for s := sc; s != nil; s = s.parent {
@@ -26,7 +27,7 @@ func (b *binder) column(n *column, sc *scope) (exec.Expr, error) {
 			if depth == 0 {
 				return x, nil
 			}
-			return b.outer(x, sc, s, depth, n.offset())
+			return b.outer(x, sc, s, depth, n.Pos())
 		}
 		depth++
 	}
@@ -48,8 +49,8 @@ func (b *binder) outer(x exec.Expr, sc, found *scope, depth int, off int) (exec.
 }
 
 // columnIn looks for a column among the relations of one scope; nil for not found.
-func (b *binder) columnIn(n *column, s *scope) (exec.Expr, error) {
-	name := n.parts[len(n.parts)-1]
+func (b *binder) columnIn(n *ast.Column, s *scope) (exec.Expr, error) {
+	name := n.Parts[len(n.Parts)-1]
 	var found *relColumn
 	var rel *relation
 	visible := s.rels
@@ -60,7 +61,7 @@ func (b *binder) columnIn(n *column, s *scope) (exec.Expr, error) {
 		if err := b.work.Spend(1); err != nil {
 			return nil, err
 		}
-		if len(n.parts) > 1 && !r.matches(n.parts[:len(n.parts)-1], b.r.DatabaseName()) {
+		if len(n.Parts) > 1 && !r.matches(n.Parts[:len(n.Parts)-1], b.r.DatabaseName()) {
 			continue
 		}
 		if err := b.work.Spend(len(r.cols) / 4); err != nil {
@@ -68,11 +69,11 @@ func (b *binder) columnIn(n *column, s *scope) (exec.Expr, error) {
 		}
 		for i := range r.cols {
 			c := &r.cols[i]
-			if c.name != name || c.hidden && len(n.parts) == 1 {
+			if c.name != name || c.hidden && len(n.Parts) == 1 {
 				continue
 			}
 			if found != nil {
-				return nil, sqlstate.New(sqlstate.AmbiguousColumn, "column reference %q is ambiguous", name).At(n.offset())
+				return nil, sqlstate.New(sqlstate.AmbiguousColumn, "column reference %q is ambiguous", name).At(n.Pos())
 			}
 			found, rel = c, r
 		}
@@ -82,7 +83,7 @@ func (b *binder) columnIn(n *column, s *scope) (exec.Expr, error) {
 			return x, nil
 		}
 		// A relation's name alone is its whole row.
-		if len(n.parts) == 1 {
+		if len(n.Parts) == 1 {
 			for _, r := range visible {
 				if r.alias == name {
 					return r.row(), nil
@@ -91,7 +92,7 @@ func (b *binder) columnIn(n *column, s *scope) (exec.Expr, error) {
 		}
 		return nil, nil
 	}
-	if found.merged != nil && len(n.parts) == 1 {
+	if found.merged != nil && len(n.Parts) == 1 {
 		return found.merged, nil
 	}
 	rel.use(found.index)
@@ -100,17 +101,17 @@ func (b *binder) columnIn(n *column, s *scope) (exec.Expr, error) {
 		shown = rel.alias + "." + name
 	}
 	c := &exec.Col{Index: found.index, Typ: found.typ, Name: shown, Collation: found.collation}
-	b.columns[c] = n.offset()
+	b.columns[c] = n.Pos()
 	return c, nil
 }
 
 // systemColumn is tableoid, xmin or ctid of a catalogue relation: constants, as nothing there is ever updated.
-func systemColumn(n *column, rels []*relation, database string) exec.Expr {
+func systemColumn(n *ast.Column, rels []*relation, database string) exec.Expr {
 	for _, r := range rels {
-		if r.oid == 0 || len(n.parts) > 1 && !r.matches(n.parts[:len(n.parts)-1], database) {
+		if r.oid == 0 || len(n.Parts) > 1 && !r.matches(n.Parts[:len(n.Parts)-1], database) {
 			continue
 		}
-		switch n.parts[len(n.parts)-1] {
+		switch n.Parts[len(n.Parts)-1] {
 		case "tableoid":
 			return &exec.Const{D: types.NewInt(r.oid), Typ: types.Oid}
 		case "xmin":
@@ -155,21 +156,21 @@ func (r *relation) row() exec.Expr {
 }
 
 // noColumn words the error as PostgreSQL does, with a hint for what people type.
-func (b *binder) noColumn(n *column, sc *scope) error {
-	name := strings.Join(n.parts, ".")
-	if len(n.parts) > 1 {
+func (b *binder) noColumn(n *ast.Column, sc *scope) error {
+	name := strings.Join(n.Parts, ".")
+	if len(n.Parts) > 1 {
 		known := false
 		for s := sc; s != nil; s = s.parent {
 			for _, r := range s.rels {
-				known = known || r.alias == n.parts[len(n.parts)-2]
+				known = known || r.alias == n.Parts[len(n.Parts)-2]
 			}
 		}
 		if !known {
-			return sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q", n.parts[len(n.parts)-2]).At(n.offset())
+			return sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q", n.Parts[len(n.Parts)-2]).At(n.Pos())
 		}
-		return sqlstate.New(sqlstate.UndefinedColumn, "column %s does not exist", name).At(n.offset())
+		return sqlstate.New(sqlstate.UndefinedColumn, "column %s does not exist", name).At(n.Pos())
 	}
-	e := sqlstate.New(sqlstate.UndefinedColumn, "column %q does not exist", name).At(n.offset())
+	e := sqlstate.New(sqlstate.UndefinedColumn, "column %q does not exist", name).At(n.Pos())
 	for _, r := range sc.rels {
 		if r.user == nil {
 			continue

@@ -4,23 +4,24 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
 // condition binds an expression that must be boolean.
-func (b *binder) condition(e expr, sc *scope, clause string) (exec.Expr, error) {
+func (b *binder) condition(e ast.Expr, sc *scope, clause string) (exec.Expr, error) {
 	x, err := b.expr(e, sc)
 	if err != nil {
 		return nil, err
 	}
 	if t := x.Type(); t != types.Bool && t != types.Unknown {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of %s must be type boolean, not type %s", clause, types.NameOf(t)).At(e.offset())
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of %s must be type boolean, not type %s", clause, types.NameOf(t)).At(e.Pos())
 	}
-	return b.coerce(x, types.Bool, types.Implicit, e.offset())
+	return b.coerce(x, types.Bool, types.Implicit, e.Pos())
 }
 
-func (b *binder) exprs(list []expr, sc *scope) ([]exec.Expr, error) {
+func (b *binder) exprs(list []ast.Expr, sc *scope) ([]exec.Expr, error) {
 	out := make([]exec.Expr, len(list))
 	for i, e := range list {
 		var err error
@@ -31,106 +32,105 @@ func (b *binder) exprs(list []expr, sc *scope) ([]exec.Expr, error) {
 	return out, nil
 }
 
-func (b *binder) expr(e expr, sc *scope) (exec.Expr, error) {
-	if err := b.enter(e.offset()); err != nil {
+func (b *binder) expr(e ast.Expr, sc *scope) (exec.Expr, error) {
+	if err := b.enter(e.Pos()); err != nil {
 		return nil, err
 	}
 	defer func() { b.depth-- }()
 	switch n := e.(type) {
-	case *literal:
+	case *ast.Literal:
 		return b.literal(n)
-	case *param:
+	case *ast.Param:
 		return b.param(n)
-	case *column:
+	case *ast.Column:
 		return b.column(n, sc)
-	case *operator:
+	case *ast.Operator:
 		return b.operator(n, sc)
-	case *logic:
-		args := make([]exec.Expr, len(n.args))
-		for i, a := range n.args {
+	case *ast.Logic:
+		args := make([]exec.Expr, len(n.Args))
+		for i, a := range n.Args {
 			var err error
-			if args[i], err = b.condition(a, sc, strings.ToUpper(n.op)); err != nil {
+			if args[i], err = b.condition(a, sc, strings.ToUpper(n.Op)); err != nil {
 				return nil, err
 			}
 		}
-		return &exec.Logic{Op: n.op, Args: args}, nil
-	case *isTest:
+		return &exec.Logic{Op: n.Op, Args: args}, nil
+	case *ast.IsTest:
 		return b.isTest(n, sc)
-	case *inList:
+	case *ast.InList:
 		return b.inList(n, sc)
-	case *between:
+	case *ast.Between:
 		return b.between(n, sc)
-	case *like:
+	case *ast.Like:
 		return b.like(n, sc)
-	case *quantified:
+	case *ast.Quantified:
 		return b.quantified(n, sc)
-	case *caseExpr:
+	case *ast.Case:
 		return b.caseExpr(n, sc)
-	case *cast:
+	case *ast.Cast:
 		return b.cast(n, sc)
-	case *collation:
+	case *ast.Collate:
 		return b.collate(n, sc)
-	case *call:
+	case *ast.Call:
 		return b.call(n, sc)
-	case *arrayLit:
+	case *ast.Array:
 		return b.array(n, sc)
-	case *rowLit:
-		items, err := b.exprs(n.items, sc)
+	case *ast.Row:
+		items, err := b.exprs(n.Items, sc)
 		for i := range items {
 			if err == nil && untyped(items[i]) {
-				items[i], err = b.coerce(items[i], types.Text, types.Implicit, n.offset())
+				items[i], err = b.coerce(items[i], types.Text, types.Implicit, n.Pos())
 			}
 		}
 		return &exec.RowExpr{Items: items}, err
-	case *subscript:
+	case *ast.Subscript:
 		return b.subscript(n, sc)
-	case *field:
+	case *ast.Field:
 		return b.field(n, sc)
-	case *subquery:
+	case *ast.Subquery:
 		return b.subquery(n, sc)
+	case *ast.Default:
+		return nil, syntaxError(n.Pos(), "DEFAULT is not allowed in this context")
 	}
-	return nil, syntaxError(e.offset(), "syntax error")
+	return nil, syntaxError(e.Pos(), "syntax error")
 }
 
-func (b *binder) literal(n *literal) (exec.Expr, error) {
+func (b *binder) literal(n *ast.Literal) (exec.Expr, error) {
 	var c *exec.Const
-	switch n.kind {
-	case tIdent:
-		switch n.text {
-		case "null":
-			c = exec.NullOf(types.Unknown)
-		default:
-			c = &exec.Const{D: types.NewBool(n.text == "true"), Typ: types.Bool}
-		}
-	case tInteger, tNumber:
+	switch n.Kind {
+	case ast.Null:
+		c = exec.NullOf(types.Unknown)
+	case ast.Boolean:
+		c = &exec.Const{D: types.NewBool(n.Text == "true"), Typ: types.Bool}
+	case ast.Integer, ast.Number:
 		// The narrowest of integer, bigint and numeric.
-		if n.kind == tInteger {
+		if n.Kind == ast.Integer {
 			for _, t := range []types.OID{types.Int4, types.Int8} {
-				if d, err := types.ParseText(n.text, t, nil); err == nil {
+				if d, err := types.ParseText(n.Text, t, nil); err == nil {
 					return &exec.Const{D: d, Typ: t}, nil
 				}
 			}
 		}
-		d, err := types.ParseText(n.text, types.Numeric, nil)
+		d, err := types.ParseText(n.Text, types.Numeric, nil)
 		if err != nil {
-			return nil, sqlstate.Locate(err, n.offset())
+			return nil, sqlstate.Locate(err, n.Pos())
 		}
 		c = &exec.Const{D: d, Typ: types.Numeric}
-	case tBits:
-		return nil, sqlstate.Unsupported(n.offset(), "Use a number or bytea.", "bit strings are not supported")
+	case ast.Bits:
+		return nil, sqlstate.Unsupported(n.Pos(), "Use a number or bytea.", "bit strings are not supported")
 	default:
-		c = &exec.Const{D: types.NewText(n.text), Typ: types.Unknown}
+		c = &exec.Const{D: types.NewText(n.Text), Typ: types.Unknown}
 	}
-	b.literals[c] = n.offset()
+	b.literals[c] = n.Pos()
 	return c, nil
 }
 
-func (b *binder) param(n *param) (exec.Expr, error) {
-	for len(b.params) < n.number {
+func (b *binder) param(n *ast.Param) (exec.Expr, error) {
+	for len(b.params) < n.Number {
 		b.params = append(b.params, 0)
 	}
-	p := &exec.Param{Index: n.number - 1, Typ: types.Unknown}
-	if t := b.params[n.number-1]; t != 0 {
+	p := &exec.Param{Index: n.Number - 1, Typ: types.Unknown}
+	if t := b.params[n.Number-1]; t != 0 {
 		p.Typ = t
 	}
 	b.paramNodes[p.Index] = append(b.paramNodes[p.Index], p)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -81,7 +82,7 @@ func (j *boundJoin) span() (int, int) {
 }
 
 // from binds the FROM list; items with commas between them are inner joins.
-func (b *binder) from(items []fromItem, sc *scope) error {
+func (b *binder) from(items []ast.FromItem, sc *scope) error {
 	q := sc.query
 	for _, it := range items {
 		f, err := b.fromItem(it, sc)
@@ -95,7 +96,7 @@ func (b *binder) from(items []fromItem, sc *scope) error {
 		}
 	}
 	if q.from != nil {
-		return b.noUserJoins(q, items[0].offset())
+		return b.noUserJoins(q, items[0].Pos())
 	}
 	return nil
 }
@@ -141,22 +142,25 @@ func isLateral(f boundFrom) bool {
 	return false
 }
 
-func (b *binder) fromItem(it fromItem, sc *scope) (boundFrom, error) {
-	if err := b.enter(it.offset()); err != nil {
+func (b *binder) fromItem(it ast.FromItem, sc *scope) (boundFrom, error) {
+	if err := b.enter(it.Pos()); err != nil {
 		return nil, err
 	}
 	defer func() { b.depth-- }()
+	if err := refuseTable(it); err != nil {
+		return nil, err
+	}
 	switch n := it.(type) {
-	case *tableRef:
+	case *ast.Table:
 		return b.table(n, sc)
-	case *subselect:
-		return b.derived(n.sel, n.alias, n.columns, n.lateral, n.offset(), sc)
-	case *funcTable:
+	case *ast.Derived:
+		return b.derived(n.Query, n.Alias.Name, n.Columns, n.Lateral, n.Pos(), sc)
+	case *ast.FuncTable:
 		return b.funcTable(n, sc)
-	case *join:
+	case *ast.Join:
 		return b.join(n, sc)
 	}
-	return nil, syntaxError(it.offset(), "syntax error")
+	return nil, syntaxError(it.Pos(), "syntax error")
 }
 
 // addRelation gives a relation its columns in the row buffer.
@@ -187,10 +191,10 @@ func (b *binder) addRelation(sc *scope, rel *relation, cols []exec.Column, names
 	return nil
 }
 
-func (b *binder) table(n *tableRef, sc *scope) (boundFrom, error) {
-	name := n.name[len(n.name)-1]
+func (b *binder) table(n *ast.Table, sc *scope) (boundFrom, error) {
+	name := n.Name[len(n.Name)-1]
 	schema := ""
-	switch len(n.name) {
+	switch len(n.Name) {
 	case 1:
 		c, in, err := b.findCTE(sc, name)
 		if err != nil {
@@ -200,16 +204,16 @@ func (b *binder) table(n *tableRef, sc *scope) (boundFrom, error) {
 			return b.cteRef(n, c, in, sc)
 		}
 	case 2:
-		schema = n.name[0]
+		schema = n.Name[0]
 	case 3:
-		if n.name[0] != b.r.DatabaseName() {
-			return nil, sqlstate.Unsupported(n.offset(), "Connect to that database.", "cross-database references are not implemented: %q", strings.Join(n.name, "."))
+		if n.Name[0] != b.r.DatabaseName() {
+			return nil, sqlstate.Unsupported(n.Pos(), "Connect to that database.", "cross-database references are not implemented: %q", strings.Join(n.Name, "."))
 		}
-		schema = n.name[1]
+		schema = n.Name[1]
 	default:
-		return nil, syntaxError(n.offset(), "improper relation name (too many dotted names): %s", strings.Join(n.name, "."))
+		return nil, syntaxError(n.Pos(), "improper relation name (too many dotted names): %s", strings.Join(n.Name, "."))
 	}
-	alias, shown := n.alias, ""
+	alias, shown := n.Alias.Name, ""
 	if alias == "" {
 		alias, shown = name, schema
 	}
@@ -219,19 +223,19 @@ func (b *binder) table(n *tableRef, sc *scope) (boundFrom, error) {
 			rel.oid = o.OID()
 		}
 		s := &virtualScan{rel: v, base: sc.width, width: len(v.Columns())}
-		return s, b.addRelation(sc, rel, v.Columns(), n.columns, n.offset())
+		return s, b.addRelation(sc, rel, v.Columns(), n.Columns, n.Pos())
 	}
-	u, err := b.userRelation(schema, name, n.offset())
+	u, err := b.userRelation(schema, name, n.Pos())
 	if err != nil {
 		return nil, err
 	}
-	b.lookups = append(b.lookups, lookup{schema: schema, name: name, off: n.offset(), found: *u})
-	u.base, u.off, u.used, rel.user = sc.width, n.offset(), make([]bool, len(u.rel.Columns)), u
+	b.lookups = append(b.lookups, lookup{schema: schema, name: name, off: n.Pos(), found: *u})
+	u.base, u.off, u.used, rel.user = sc.width, n.Pos(), make([]bool, len(u.rel.Columns)), u
 	cols := make([]exec.Column, len(u.rel.Columns))
 	for i, c := range u.rel.Columns {
 		cols[i] = exec.Column{Name: c.Name, Type: c.Type, Mod: -1}
 	}
-	return u, b.addRelation(sc, rel, cols, n.columns, n.offset())
+	return u, b.addRelation(sc, rel, cols, n.Columns, n.Pos())
 }
 
 // virtual finds a made-up relation: pg_catalog before the search path, as PostgreSQL does.
@@ -349,18 +353,18 @@ func (b *binder) findCTE(sc *scope, name string) (*boundCTE, *scope, error) {
 }
 
 // cteRef names a common table expression. Inside of itself a recursive one is the rows of its last round.
-func (b *binder) cteRef(n *tableRef, c *boundCTE, in, sc *scope) (boundFrom, error) {
-	alias := n.alias
+func (b *binder) cteRef(n *ast.Table, c *boundCTE, in, sc *scope) (boundFrom, error) {
+	alias := n.Alias.Name
 	if alias == "" {
-		alias = n.name[0]
+		alias = n.Name[0]
 	}
-	names := n.columns
+	names := n.Columns
 	if len(names) == 0 {
 		names = c.columns
 	}
 	if c.work != nil {
 		w := &workScan{work: c.work, base: sc.width, width: len(c.result)}
-		return w, b.addRelation(sc, &relation{alias: alias}, c.result, names, n.offset())
+		return w, b.addRelation(sc, &relation{alias: alias}, c.result, names, n.Pos())
 	}
 	c.refs++
 	if in != sc {
@@ -375,7 +379,7 @@ func (b *binder) cteRef(n *tableRef, c *boundCTE, in, sc *scope) (boundFrom, err
 		}
 	}
 	d := &derivedScan{query: c.query, cte: c, name: alias, base: sc.width}
-	return d, b.addRelation(sc, &relation{alias: alias}, c.query.columns, names, n.offset())
+	return d, b.addRelation(sc, &relation{alias: alias}, c.query.columns, names, n.Pos())
 }
 
 // cteQuery binds the query of a common table expression; of a recursive one first the part that does not name itself.
@@ -384,10 +388,10 @@ func (b *binder) cteQuery(c *boundCTE) (*boundQuery, error) {
 		return b.query(c.sel, c.scope)
 	}
 	s := c.sel
-	if len(s.orderBy) > 0 || s.limit != nil || s.skip != nil || len(s.with) > 0 {
-		return nil, sqlstate.Unsupported(s.offset(), "Put it around the WITH query.", "ORDER BY, LIMIT and WITH in a recursive query are not supported")
+	if len(s.OrderBy) > 0 || s.Limit != nil || s.Offset != nil || len(s.With) > 0 {
+		return nil, sqlstate.Unsupported(s.Pos(), "Put it around the WITH query.", "ORDER BY, LIMIT and WITH in a recursive query are not supported")
 	}
-	first, err := b.query(s.left, c.scope)
+	first, err := b.query(s.Left, c.scope)
 	if err != nil {
 		return nil, err
 	}
@@ -395,31 +399,31 @@ func (b *binder) cteQuery(c *boundCTE) (*boundQuery, error) {
 	self.work, self.result = &exec.WorkTable{Name: c.name}, first.columns
 	inner := &scope{parent: c.scope, ctes: map[string]*boundCTE{c.name: &self}}
 	b.steps++
-	step, err := b.query(s.right, inner)
+	step, err := b.query(s.Right, inner)
 	b.steps--
 	if err != nil {
 		return nil, err
 	}
 	if len(first.columns) != len(step.columns) {
-		return nil, syntaxError(s.right.offset(), "each UNION query must have the same number of columns")
+		return nil, syntaxError(s.Right.Pos(), "each UNION query must have the same number of columns")
 	}
 	for i, col := range first.columns {
 		if commonType(col.Type, step.columns[i].Type) == 0 {
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "recursive query %q column %d has type %s in non-recursive term but type %s overall",
-				c.name, i+1, types.NameOf(col.Type), types.NameOf(step.columns[i].Type)).At(s.right.offset())
+				c.name, i+1, types.NameOf(col.Type), types.NameOf(step.columns[i].Type)).At(s.Right.Pos())
 		}
 		if c := step.columns[i].Collation; c != col.Collation {
-			return nil, unsupportedCollation(s.right.offset(), "a column of a recursive query that changes it")
+			return nil, unsupportedCollation(s.Right.Pos(), "a column of a recursive query that changes it")
 		}
-		if err := b.retype(step, i, col.Type, s.right.offset()); err != nil {
+		if err := b.retype(step, i, col.Type, s.Right.Pos()); err != nil {
 			return nil, err
 		}
 	}
-	return &boundQuery{left: first, right: step, unionAll: s.unionAll, work: self.work, columns: first.columns, keep: len(first.columns),
+	return &boundQuery{left: first, right: step, unionAll: s.All, work: self.work, columns: first.columns, keep: len(first.columns),
 		user: first.user || step.user, correlated: first.correlated || step.correlated}, nil
 }
 
-func (b *binder) derived(sel *selectStmt, alias string, names []string, lateral bool, off int, sc *scope) (boundFrom, error) {
+func (b *binder) derived(sel *ast.Select, alias string, names []string, lateral bool, off int, sc *scope) (boundFrom, error) {
 	// A scope without a query only passes names on: it is no level of its own at run time.
 	parent := &scope{parent: sc.parent, ctes: sc.ctes}
 	if lateral {
@@ -435,31 +439,34 @@ func (b *binder) derived(sel *selectStmt, alias string, names []string, lateral 
 	return d, b.addRelation(sc, &relation{alias: alias}, q.columns, names, off)
 }
 
-func (b *binder) funcTable(n *funcTable, sc *scope) (boundFrom, error) {
-	c, ok := n.call.(*call)
-	if !ok {
-		return nil, sqlstate.Unsupported(n.offset(), "Call a function.", "this expression in FROM is not supported")
+func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (boundFrom, error) {
+	if n.RowsFrom && len(n.Calls) > 1 {
+		return nil, sqlstate.Unsupported(n.Calls[1].Expr.Pos(), "Call one function.", "ROWS FROM of several functions is not supported")
 	}
-	name := c.name[len(c.name)-1]
-	alias := n.alias
+	c, ok := n.Calls[0].Expr.(*ast.Call)
+	if !ok {
+		return nil, sqlstate.Unsupported(n.Pos(), "Call a function.", "this expression in FROM is not supported")
+	}
+	name := c.Name[len(c.Name)-1]
+	alias := n.Alias.Name
 	if alias == "" {
 		alias = name
 	}
 	// The arguments are bound one level inside, where the items before are the level around.
 	sc.seen = len(sc.rels)
 	inner := &scope{parent: sc, query: &boundQuery{}, noAggregates: "functions in FROM"}
-	f := &funcScan{name: name, base: sc.width, ordinality: n.ordinality}
+	f := &funcScan{name: name, base: sc.width, ordinality: n.Ordinality}
 	args, err := b.args(c, inner)
 	if err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(args, hasLocale) {
-		return nil, unsupportedCollation(n.offset(), "an argument of a function in FROM")
+		return nil, unsupportedCollation(n.Pos(), "an argument of a function in FROM")
 	}
 	var cols []exec.Column
 	if fn := b.tableFunc(c, args); fn != nil {
 		f.fn = fn
-		if f.args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.offset()); err != nil {
+		if f.args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
 			return nil, err
 		}
 		oids := make([]types.OID, len(f.args))
@@ -468,8 +475,8 @@ func (b *binder) funcTable(n *funcTable, sc *scope) (boundFrom, error) {
 		}
 		cols = append(cols, fn.Columns(oids)...)
 		// A function of one column calls it after its alias.
-		if len(cols) == 1 && n.alias != "" {
-			cols[0].Name = n.alias
+		if len(cols) == 1 && n.Alias.Name != "" {
+			cols[0].Name = n.Alias.Name
 		}
 	} else {
 		if f.scalar, err = b.callWith(c, args, inner); err != nil {
@@ -477,49 +484,49 @@ func (b *binder) funcTable(n *funcTable, sc *scope) (boundFrom, error) {
 		}
 		cols = []exec.Column{{Name: alias, Type: f.scalar.Type(), Mod: -1}}
 	}
-	if n.types != nil {
-		return nil, sqlstate.Unsupported(n.offset(), "Leave out the column definition list.", "functions returning \"record\" are not supported")
+	if n.Types != nil || n.Calls[0].Types != nil {
+		return nil, sqlstate.Unsupported(n.Pos(), "Leave out the column definition list.", "functions returning \"record\" are not supported")
 	}
 	f.width = len(cols)
-	if n.ordinality {
+	if n.Ordinality {
 		cols = append(cols, exec.Column{Name: "ordinality", Type: types.Int8, Mod: -1})
 	}
-	return f, b.addRelation(sc, &relation{alias: alias}, cols, n.columns, n.offset())
+	return f, b.addRelation(sc, &relation{alias: alias}, cols, n.Columns, n.Pos())
 }
 
-func (b *binder) join(n *join, sc *scope) (boundFrom, error) {
+func (b *binder) join(n *ast.Join, sc *scope) (boundFrom, error) {
 	first := len(sc.rels)
-	left, err := b.fromItem(n.left, sc)
+	left, err := b.fromItem(n.Left, sc)
 	if err != nil {
 		return nil, err
 	}
 	middle := len(sc.rels)
-	right, err := b.fromItem(n.right, sc)
+	right, err := b.fromItem(n.Right, sc)
 	if err != nil {
 		return nil, err
 	}
-	j := &boundJoin{kind: n.kind, left: left, right: right, lateral: isLateral(right)}
+	j := &boundJoin{kind: string(n.Kind), left: left, right: right, lateral: isLateral(right)}
 	if j.kind == "cross" {
 		j.kind = "inner"
 	}
 	if j.lateral && (j.kind == "right" || j.kind == "full") {
-		return nil, sqlstate.New(sqlstate.InvalidColumnReference, "the combining JOIN type must be INNER or LEFT for a LATERAL reference").At(n.offset())
+		return nil, sqlstate.New(sqlstate.InvalidColumnReference, "the combining JOIN type must be INNER or LEFT for a LATERAL reference").At(n.Pos())
 	}
-	using := n.using
-	if n.natural {
+	using := n.Using
+	if n.Natural {
 		using = commonColumns(sc.rels[first:middle], sc.rels[middle:])
 	}
 	for _, name := range using {
-		cond, err := b.usingColumn(name, j.kind, sc.rels[first:middle], sc.rels[middle:], n.offset())
+		cond, err := b.usingColumn(name, j.kind, sc.rels[first:middle], sc.rels[middle:], n.Pos())
 		if err != nil {
 			return nil, err
 		}
 		j.on = append(j.on, cond)
 	}
-	if n.on != nil {
+	if n.On != nil {
 		// Only the two sides of this join are visible.
 		inner := &scope{parent: sc.parent, rels: sc.rels[first:], ctes: sc.ctes, query: sc.query, seen: len(sc.rels) - first, noAggregates: "JOIN conditions"}
-		cond, err := b.condition(n.on, inner, "JOIN/ON")
+		cond, err := b.condition(n.On, inner, "JOIN/ON")
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -12,33 +13,33 @@ import (
 type boundOrder struct {
 	index     int
 	expr      exec.Expr
-	item      orderItem
+	item      ast.OrderItem
 	collation *types.Collation
 }
 
 // orderBy binds ORDER BY: a number or an alias means a column of the result, anything else is an expression over FROM.
-func (b *binder) orderBy(s *selectStmt, sc *scope, targets []exec.Expr, names []exec.Column) ([]boundOrder, error) {
+func (b *binder) orderBy(s *ast.Select, sc *scope, targets []exec.Expr, names []exec.Column) ([]boundOrder, error) {
 	var out []boundOrder
 	var keys map[string]int
-	for _, it := range s.orderBy {
+	for _, it := range s.OrderBy {
 		if err := b.work.Spend(len(names)); err != nil {
 			return nil, err
 		}
-		i, err := outputColumn(it.expr, targets, names, "ORDER BY")
+		i, err := outputColumn(it.Expr, targets, names, "ORDER BY")
 		if err != nil {
 			return nil, err
 		}
 		o := boundOrder{index: i, item: it}
 		if i < 0 {
-			if o.expr, err = b.expr(it.expr, sc); err != nil {
+			if o.expr, err = b.expr(it.Expr, sc); err != nil {
 				return nil, err
 			}
 			if untyped(o.expr) {
-				if o.expr, err = b.coerce(o.expr, types.Text, types.Implicit, it.expr.offset()); err != nil {
+				if o.expr, err = b.coerce(o.expr, types.Text, types.Implicit, it.Expr.Pos()); err != nil {
 					return nil, err
 				}
 			}
-			if o.collation, err = sortCollation(o.expr, it.expr.offset()); err != nil {
+			if o.collation, err = sortCollation(o.expr, it.Expr.Pos()); err != nil {
 				return nil, err
 			}
 			o.expr = withoutBytes(o.expr)
@@ -48,7 +49,7 @@ func (b *binder) orderBy(s *selectStmt, sc *scope, targets []exec.Expr, names []
 			if j, ok := keys[exec.Key(o.expr)]; ok {
 				o.index = j
 			}
-		} else if o.collation, err = sortCollation(targets[i], it.expr.offset()); err != nil {
+		} else if o.collation, err = sortCollation(targets[i], it.Expr.Pos()); err != nil {
 			return nil, err
 		}
 		out = append(out, o)
@@ -69,28 +70,28 @@ func keysOf(list []exec.Expr) map[string]int {
 }
 
 // outputColumn resolves a position or an alias of the result; -1 when e is neither.
-func outputColumn(e expr, targets []exec.Expr, names []exec.Column, clause string) (int, error) {
+func outputColumn(e ast.Expr, targets []exec.Expr, names []exec.Column, clause string) (int, error) {
 	switch n := e.(type) {
-	case *literal:
-		if n.kind == tInteger {
-			i, ok := smallInt(n.text)
+	case *ast.Literal:
+		if n.Kind == ast.Integer {
+			i, ok := smallInt(n.Text)
 			if !ok || i < 1 || i > len(targets) {
-				return 0, sqlstate.New(sqlstate.InvalidColumnReference, "%s position %s is not in select list", clause, n.text).At(n.offset())
+				return 0, sqlstate.New(sqlstate.InvalidColumnReference, "%s position %s is not in select list", clause, n.Text).At(n.Pos())
 			}
 			return i - 1, nil
 		}
-		if n.kind != tIdent {
-			return 0, syntaxError(n.offset(), "non-integer constant in %s", clause)
+		if n.Kind != ast.Null && n.Kind != ast.Boolean {
+			return 0, syntaxError(n.Pos(), "non-integer constant in %s", clause)
 		}
-	case *column:
-		if len(n.parts) != 1 || n.star {
+	case *ast.Column:
+		if len(n.Parts) != 1 || n.Star {
 			return -1, nil
 		}
 		found := -1
 		for i := range names {
-			if names[i].Name == n.parts[0] {
+			if names[i].Name == n.Parts[0] {
 				if found >= 0 && exec.Key(targets[i]) != exec.Key(targets[found]) {
-					return 0, sqlstate.New(sqlstate.AmbiguousColumn, "%s %q is ambiguous", clause, n.parts[0]).At(n.offset())
+					return 0, sqlstate.New(sqlstate.AmbiguousColumn, "%s %q is ambiguous", clause, n.Parts[0]).At(n.Pos())
 				}
 				if found < 0 {
 					found = i
@@ -103,10 +104,10 @@ func outputColumn(e expr, targets []exec.Expr, names []exec.Column, clause strin
 }
 
 // distinctOn binds DISTINCT ON: its expressions must lead ORDER BY.
-func (b *binder) distinctOn(s *selectStmt, sc *scope, g *grouper) error {
+func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 	q := sc.query
 	var keys map[string]int
-	for _, e := range s.distinctOn {
+	for _, e := range s.DistinctOn {
 		if err := b.work.Spend(q.keep); err != nil {
 			return err
 		}
@@ -139,15 +140,15 @@ func (b *binder) distinctOn(s *selectStmt, sc *scope, g *grouper) error {
 	}
 	for i := range min(len(q.order), len(q.distinctOn)) {
 		if !slices.Contains(q.distinctOn, q.order[i].Index) {
-			return sqlstate.New(sqlstate.InvalidColumnReference, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions").At(s.distinctOn[0].offset())
+			return sqlstate.New(sqlstate.InvalidColumnReference, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions").At(s.DistinctOn[0].Pos())
 		}
 	}
 	return nil
 }
 
 // limits binds LIMIT and OFFSET, which may not look at rows.
-func (b *binder) limits(s *selectStmt, sc *scope) (limit, skip exec.Expr, err error) {
-	bindOne := func(e expr, what string) (exec.Expr, error) {
+func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err error) {
+	bindOne := func(e ast.Expr, what string) (exec.Expr, error) {
 		if e == nil {
 			return nil, nil
 		}
@@ -163,35 +164,35 @@ func (b *binder) limits(s *selectStmt, sc *scope) (limit, skip exec.Expr, err er
 			}
 		})
 		if variables {
-			return nil, sqlstate.New(sqlstate.InvalidColumnReference, "argument of %s must not contain variables", what).At(e.offset())
+			return nil, sqlstate.New(sqlstate.InvalidColumnReference, "argument of %s must not contain variables", what).At(e.Pos())
 		}
-		return b.coerce(x, types.Int8, types.Assignment, e.offset())
+		return b.coerce(x, types.Int8, types.Assignment, e.Pos())
 	}
-	if limit, err = bindOne(s.limit, "LIMIT"); err == nil {
-		skip, err = bindOne(s.skip, "OFFSET")
+	if limit, err = bindOne(s.Limit, "LIMIT"); err == nil {
+		skip, err = bindOne(s.Offset, "OFFSET")
 	}
 	return limit, skip, err
 }
 
 // orderByColumns binds the ORDER BY of a UNION or VALUES, which may only name columns of the result.
-func (b *binder) orderByColumns(s *selectStmt, q *boundQuery) error {
-	for _, it := range s.orderBy {
-		i, err := outputColumn(it.expr, make([]exec.Expr, q.keep), nil, "ORDER BY")
+func (b *binder) orderByColumns(s *ast.Select, q *boundQuery) error {
+	for _, it := range s.OrderBy {
+		i, err := outputColumn(it.Expr, make([]exec.Expr, q.keep), nil, "ORDER BY")
 		if err != nil {
 			return err
 		}
-		if c, ok := it.expr.(*column); ok && i < 0 && len(c.parts) == 1 {
-			i = slices.IndexFunc(q.columns, func(col exec.Column) bool { return col.Name == c.parts[0] })
+		if c, ok := it.Expr.(*ast.Column); ok && i < 0 && len(c.Parts) == 1 {
+			i = slices.IndexFunc(q.columns, func(col exec.Column) bool { return col.Name == c.Parts[0] })
 		}
 		if i < 0 {
-			return sqlstate.Unsupported(it.expr.offset(), "Order by a column's name or number.", "ORDER BY of an expression over UNION or VALUES")
+			return sqlstate.Unsupported(it.Expr.Pos(), "Order by a column's name or number.", "ORDER BY of an expression over UNION or VALUES")
 		}
 		col := &exec.Col{Index: i, Typ: q.columns[i].Type, Name: q.columns[i].Name, Collation: q.columns[i].Collation}
-		coll, err := sortCollation(col, it.expr.offset())
+		coll, err := sortCollation(col, it.Expr.Pos())
 		if err != nil {
 			return err
 		}
-		q.order = append(q.order, exec.SortKey{Index: i, Desc: it.desc, NullsFirst: it.nullsFirst, Collation: coll})
+		q.order = append(q.order, exec.SortKey{Index: i, Desc: it.Desc, NullsFirst: it.NullsFirst, Collation: coll})
 		q.orderNames = append(q.orderNames, exec.SortName(col, coll))
 	}
 	return nil

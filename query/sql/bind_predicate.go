@@ -5,41 +5,46 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
-func (b *binder) isTest(n *isTest, sc *scope) (exec.Expr, error) {
-	if n.what != "distinct" {
-		if n.what == "null" {
-			x, err := b.expr(n.x, sc)
+func (b *binder) isTest(n *ast.IsTest, sc *scope) (exec.Expr, error) {
+	if n.What == "document" || n.What == "normalized" {
+		return nil, sqlstate.Unsupported(n.Pos(), "Use IS NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM.", "IS %s is not supported", strings.ToUpper(n.What))
+	}
+	if n.What != "distinct" {
+		if n.What == "null" {
+			x, err := b.expr(n.X, sc)
 			if err == nil && untyped(x) {
-				x, err = b.coerce(x, types.Text, types.Implicit, n.offset())
+				x, err = b.coerce(x, types.Text, types.Implicit, n.Pos())
 			}
-			return &exec.Is{What: n.what, Not: n.not, X: x}, err
+			return &exec.Is{What: n.What, Not: n.Not, X: x}, err
 		}
-		x, err := b.condition(n.x, sc, "IS "+strings.ToUpper(n.what))
-		return &exec.Is{What: n.what, Not: n.not, X: x}, err
+		x, err := b.condition(n.X, sc, "IS "+strings.ToUpper(n.What))
+		return &exec.Is{What: n.What, Not: n.Not, X: x}, err
 	}
-	x, err := b.expr(n.x, sc)
+	x, err := b.expr(n.X, sc)
 	if err != nil {
 		return nil, err
 	}
-	y, err := b.expr(n.y, sc)
+	y, err := b.expr(n.Y, sc)
 	if err != nil {
 		return nil, err
 	}
-	if x, y, err = b.comparable("IS DISTINCT FROM", x, y, n.offset()); err == nil {
-		_, err = comparisonCollation("=", n.offset(), x, y)
+	if x, y, err = b.comparable("IS DISTINCT FROM", x, y, n.Pos()); err == nil {
+		_, err = comparisonCollation("=", n.Pos(), x, y)
 	}
-	return &exec.Distinct{Not: n.not, X: x, Y: y}, err
+	return &exec.Distinct{Not: n.Not, X: x, Y: y}, err
 }
 
-func (b *binder) inList(n *inList, sc *scope) (exec.Expr, error) {
-	x, err := b.expr(n.x, sc)
+func (b *binder) inList(n *ast.InList, sc *scope) (exec.Expr, error) {
+	x, err := b.expr(n.X, sc)
 	if err != nil {
 		return nil, err
 	}
-	list, err := b.exprs(n.list, sc)
+	list, err := b.exprs(n.List, sc)
 	if err != nil {
 		return nil, err
 	}
@@ -48,48 +53,48 @@ func (b *binder) inList(n *inList, sc *scope) (exec.Expr, error) {
 		json = json || e.Type() == types.JSONB
 	}
 	if json {
-		if x, err = b.asJSON(x, "=", types.JSONB, n.offset()); err != nil {
+		if x, err = b.asJSON(x, "=", types.JSONB, n.Pos()); err != nil {
 			return nil, err
 		}
 		for i := range list {
-			if list[i], err = b.asJSON(list[i], "=", types.JSONB, n.list[i].offset()); err != nil {
+			if list[i], err = b.asJSON(list[i], "=", types.JSONB, n.List[i].Pos()); err != nil {
 				return nil, err
 			}
 		}
-		return exec.NewIn(n.not, x, list)
+		return exec.NewIn(n.Not, x, list)
 	}
 	typ := x.Type()
 	for i, e := range list {
 		t := commonType(typ, e.Type())
 		if t == 0 {
-			return nil, operandError("=", n.list[i].offset(), x.Type(), e.Type())
+			return nil, operandError("=", n.List[i].Pos(), x.Type(), e.Type())
 		}
 		typ = t
 	}
-	all, _, err := b.unify(append([]exec.Expr{x}, list...), "IN", n.offset())
+	all, _, err := b.unify(append([]exec.Expr{x}, list...), "IN", n.Pos())
 	if err != nil {
 		return nil, err
 	}
-	if _, err := comparisonCollation("=", n.offset(), all...); err != nil {
+	if _, err := comparisonCollation("=", n.Pos(), all...); err != nil {
 		return nil, err
 	}
 	all = withoutCollates(all)
-	return exec.NewIn(n.not, all[0], all[1:])
+	return exec.NewIn(n.Not, all[0], all[1:])
 }
 
-func (b *binder) between(n *between, sc *scope) (exec.Expr, error) {
-	parts, err := b.exprs([]expr{n.x, n.low, n.high}, sc)
+func (b *binder) between(n *ast.Between, sc *scope) (exec.Expr, error) {
+	parts, err := b.exprs([]ast.Expr{n.X, n.Low, n.High}, sc)
 	if err != nil {
 		return nil, err
 	}
 	// What is looked at twice is computed once: the operand, and the bounds of a symmetric one.
 	twice := 1
-	if n.symmetric {
+	if n.Symmetric {
 		twice = 3
 	}
 	var wraps []func(exec.Expr) exec.Expr
 	for i := range parts[:twice] {
-		it, wrap, err := b.once(parts[i], n.offset())
+		it, wrap, err := b.once(parts[i], n.Pos())
 		if err != nil {
 			return nil, err
 		}
@@ -103,15 +108,15 @@ func (b *binder) between(n *between, sc *scope) (exec.Expr, error) {
 		parts[i], wraps = it, append(wraps, wrap)
 	}
 	within := func(low, high exec.Expr) (exec.Expr, error) {
-		ge, err := b.compare(">=", parts[0], low, n.offset())
+		ge, err := b.compare(">=", parts[0], low, n.Pos())
 		if err != nil {
 			return nil, err
 		}
-		le, err := b.compare("<=", parts[0], high, n.offset())
+		le, err := b.compare("<=", parts[0], high, n.Pos())
 		return &exec.Logic{Op: "and", Args: []exec.Expr{ge, le}}, err
 	}
 	e, err := within(parts[1], parts[2])
-	if err == nil && n.symmetric {
+	if err == nil && n.Symmetric {
 		var other exec.Expr
 		other, err = within(parts[2], parts[1])
 		e = &exec.Logic{Op: "or", Args: []exec.Expr{e, other}}
@@ -119,7 +124,7 @@ func (b *binder) between(n *between, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.not {
+	if n.Not {
 		e = &exec.Logic{Op: "not", Args: []exec.Expr{e}}
 	}
 	for _, wrap := range slices.Backward(wraps) {
@@ -128,39 +133,39 @@ func (b *binder) between(n *between, sc *scope) (exec.Expr, error) {
 	return e, nil
 }
 
-func (b *binder) like(n *like, sc *scope) (exec.Expr, error) {
-	op := map[string]string{"like": "~~", "ilike": "~~*", "similar": "similar to"}[n.kind]
-	x, err := b.expr(n.x, sc)
+func (b *binder) like(n *ast.Like, sc *scope) (exec.Expr, error) {
+	op := map[string]string{"like": "~~", "ilike": "~~*", "similar": "similar to"}[n.Kind]
+	x, err := b.expr(n.X, sc)
 	if err != nil {
 		return nil, err
 	}
-	pattern, err := b.expr(n.pattern, sc)
+	pattern, err := b.expr(n.Pattern, sc)
 	if err != nil {
 		return nil, err
 	}
-	if x, err = b.textOperand(x, op, pattern.Type(), n.x.offset()); err != nil {
+	if x, err = b.textOperand(x, op, pattern.Type(), n.X.Pos()); err != nil {
 		return nil, err
 	}
-	if pattern, err = b.coerce(pattern, types.Text, types.Implicit, n.pattern.offset()); err != nil {
+	if pattern, err = b.coerce(pattern, types.Text, types.Implicit, n.Pattern.Pos()); err != nil {
 		return nil, err
 	}
 	args := []exec.Expr{x, pattern}
-	if n.escape != nil {
-		esc, err := b.expr(n.escape, sc)
+	if n.Escape != nil {
+		esc, err := b.expr(n.Escape, sc)
 		if err != nil {
 			return nil, err
 		}
-		if esc, err = b.coerce(esc, types.Text, types.Implicit, n.escape.offset()); err != nil {
+		if esc, err = b.coerce(esc, types.Text, types.Implicit, n.Escape.Pos()); err != nil {
 			return nil, err
 		}
 		args = append(args, esc)
 	}
-	if err := casingCollation(op, n.offset(), args...); err != nil {
+	if err := casingCollation(op, n.Pos(), args...); err != nil {
 		return nil, err
 	}
 	args = withoutCollates(args)
-	var e exec.Expr = &exec.Call{Func: exec.LikeFunc(op), Args: args, Typ: types.Bool, Off: n.offset(), Op: op}
-	if n.not {
+	var e exec.Expr = &exec.Call{Func: exec.LikeFunc(op), Args: args, Typ: types.Bool, Off: n.Pos(), Op: op}
+	if n.Not {
 		e = &exec.Logic{Op: "not", Args: []exec.Expr{e}}
 	}
 	return e, nil

@@ -2,27 +2,28 @@ package sql
 
 import (
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
-func (b *binder) subquery(n *subquery, sc *scope) (exec.Expr, error) {
+func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 	q, err := b.subplan(n, sc)
 	if err != nil {
 		return nil, err
 	}
-	out := &exec.Subquery{Kind: n.kind, Plan: planner(b, q), Correlated: q.correlated, Off: n.offset(), Text: "(SubPlan)"}
-	if n.kind == "exists" {
+	out := &exec.Subquery{Kind: string(n.Kind), Plan: planner(b, q), Correlated: q.correlated, Off: n.Pos(), Text: "(SubPlan)"}
+	if n.Kind == "exists" {
 		out.Typ, out.Text = types.Bool, "EXISTS (SubPlan)"
 		return out, nil
 	}
 	if len(q.columns) != 1 {
-		return nil, syntaxError(n.offset(), "subquery must return only one column")
+		return nil, syntaxError(n.Pos(), "subquery must return only one column")
 	}
 	out.Typ, out.Collation = q.columns[0].Type, q.columns[0].Collation
-	if n.kind == "array" {
+	if n.Kind == "array" {
 		if out.Typ = types.ArrayOf(out.Typ); out.Typ == 0 {
-			return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s", types.NameOf(q.columns[0].Type)).At(n.offset())
+			return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s", types.NameOf(q.columns[0].Type)).At(n.Pos())
 		}
 		out.Text = "ARRAY (SubPlan)"
 	}
@@ -30,28 +31,28 @@ func (b *binder) subquery(n *subquery, sc *scope) (exec.Expr, error) {
 }
 
 // subplan binds the query of a sub-query; those over the store are refused until there is a good way.
-func (b *binder) subplan(n *subquery, sc *scope) (*boundQuery, error) {
-	q, err := b.query(n.sel, sc)
+func (b *binder) subplan(n *ast.Subquery, sc *scope) (*boundQuery, error) {
+	q, err := b.query(n.Query, sc)
 	if err != nil {
 		return nil, err
 	}
 	if q.user {
-		return nil, sqlstate.Unsupported(n.offset(), "Run it first and give its result as a parameter, or put it in FROM.",
+		return nil, sqlstate.Unsupported(n.Pos(), "Run it first and give its result as a parameter, or put it in FROM.",
 			"sub-queries over documents, views and changes are not supported in expressions")
 	}
 	return q, nil
 }
 
 // quantified is x op ANY|ALL (array or query).
-func (b *binder) quantified(n *quantified, sc *scope) (exec.Expr, error) {
-	x, err := b.expr(n.x, sc)
+func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
+	x, err := b.expr(n.X, sc)
 	if err != nil {
 		return nil, err
 	}
-	if s, ok := n.y.(*subquery); ok && s.kind == "scalar" {
+	if s, ok := n.Y.(*ast.Subquery); ok && s.Kind == "scalar" {
 		return b.anyQuery(n, x, s, sc)
 	}
-	y, err := b.expr(n.y, sc)
+	y, err := b.expr(n.Y, sc)
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +66,12 @@ func (b *binder) quantified(n *quantified, sc *scope) (exec.Expr, error) {
 		if elem == types.Name {
 			elem = types.Text
 		}
-		if y, err = b.coerce(y, types.ArrayOf(elem), types.Implicit, n.y.offset()); err != nil {
+		if y, err = b.coerce(y, types.ArrayOf(elem), types.Implicit, n.Y.Pos()); err != nil {
 			return nil, err
 		}
 	}
 	if elem == 0 {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "op ANY/ALL (array) requires array on right side").At(n.offset())
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "op ANY/ALL (array) requires array on right side").At(n.Pos())
 	}
 	any, err := b.anyOp(n, x, elem)
 	if err != nil {
@@ -80,9 +81,9 @@ func (b *binder) quantified(n *quantified, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	if want := any.elem; want != elem {
-		y = &exec.CastExpr{X: y, To: types.ArrayOf(want), Mod: -1, Off: n.offset(), Hidden: true}
+		y = &exec.CastExpr{X: y, To: types.ArrayOf(want), Mod: -1, Off: n.Pos(), Hidden: true}
 	}
-	return &exec.Any{X: any.x, Array: y, Op: any.fn, Symbol: n.op, All: n.all}, nil
+	return &exec.Any{X: any.x, Array: y, Op: any.fn, Symbol: n.Op, All: n.All}, nil
 }
 
 // anyMatch is how x compares with the elements: after x and the elements have been brought to types.
@@ -92,37 +93,37 @@ type anyMatch struct {
 	fn   *exec.Func
 }
 
-func (b *binder) anyOp(n *quantified, x exec.Expr, elem types.OID) (*anyMatch, error) {
-	if f := exec.Comparison(n.op); f != nil {
+func (b *binder) anyOp(n *ast.Quantified, x exec.Expr, elem types.OID) (*anyMatch, error) {
+	if f := exec.Comparison(n.Op); f != nil {
 		if x.Type() == types.JSONB && types.IsString(elem) {
 			// Plain texts are JSON strings here too.
-			return &anyMatch{x, elem, exec.JSONStringCompare(n.op)}, nil
+			return &anyMatch{x, elem, exec.JSONStringCompare(n.Op)}, nil
 		}
 		t := commonType(x.Type(), elem)
 		if t == 0 {
-			return nil, operandError(n.op, n.offset(), x.Type(), elem)
+			return nil, operandError(n.Op, n.Pos(), x.Type(), elem)
 		}
-		y, err := b.coerce(x, t, types.Implicit, n.offset())
+		y, err := b.coerce(x, t, types.Implicit, n.Pos())
 		return &anyMatch{y, t, f}, err
 	}
-	c, err := b.operatorWith(n.op, []exec.Expr{x, exec.NullOf(elem)}, n.offset())
+	c, err := b.operatorWith(n.Op, []exec.Expr{x, exec.NullOf(elem)}, n.Pos())
 	if err != nil {
 		return nil, err
 	}
 	call, ok := c.(*exec.Call)
 	if !ok || call.Typ != types.Bool {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "op ANY/ALL requires operator to yield boolean").At(n.offset())
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "op ANY/ALL requires operator to yield boolean").At(n.Pos())
 	}
 	return &anyMatch{call.Args[0], call.Args[1].Type(), call.Func}, nil
 }
 
-func (b *binder) anyQuery(n *quantified, x exec.Expr, s *subquery, sc *scope) (exec.Expr, error) {
+func (b *binder) anyQuery(n *ast.Quantified, x exec.Expr, s *ast.Subquery, sc *scope) (exec.Expr, error) {
 	q, err := b.subplan(s, sc)
 	if err != nil {
 		return nil, err
 	}
 	if len(q.columns) != 1 {
-		return nil, syntaxError(s.offset(), "subquery has too many columns")
+		return nil, syntaxError(s.Pos(), "subquery has too many columns")
 	}
 	any, err := b.anyOp(n, x, q.columns[0].Type)
 	if err != nil {
@@ -132,10 +133,10 @@ func (b *binder) anyQuery(n *quantified, x exec.Expr, s *subquery, sc *scope) (e
 		return nil, err
 	}
 	if any.elem != q.columns[0].Type {
-		if err := b.retype(q, 0, any.elem, s.offset()); err != nil {
+		if err := b.retype(q, 0, any.elem, s.Pos()); err != nil {
 			return nil, err
 		}
 	}
 	return &exec.Subquery{Kind: "any", Plan: planner(b, q), Correlated: q.correlated, Typ: types.Bool, X: any.x,
-		Any: &exec.Any{Op: any.fn, Symbol: n.op, All: n.all}, Off: n.offset(), Text: "(" + any.x.String() + " " + n.op + " ANY (SubPlan))"}, nil
+		Any: &exec.Any{Op: any.fn, Symbol: n.Op, All: n.All}, Off: n.Pos(), Text: "(" + any.x.String() + " " + n.Op + " ANY (SubPlan))"}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -35,15 +36,15 @@ func (s *boundSetFunc) column() exec.Column {
 }
 
 // targets binds the select list: * unfolds, and every column gets its name.
-func (b *binder) targets(s *selectStmt, sc *scope) ([]exec.Expr, []exec.Column, error) {
+func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, error) {
 	var out []exec.Expr
 	var names []exec.Column
 	add := func(e exec.Expr, name string, mod int32) {
 		out = append(out, e)
 		names = append(names, exec.Column{Name: name, Type: e.Type(), Mod: mod})
 	}
-	for _, t := range s.targets {
-		if c, ok := t.expr.(*column); ok && c.star {
+	for _, t := range s.Targets {
+		if c, ok := t.Expr.(*ast.Column); ok && c.Star {
 			cols, err := b.star(c, sc)
 			if err != nil {
 				return nil, nil, err
@@ -58,7 +59,7 @@ func (b *binder) targets(s *selectStmt, sc *scope) ([]exec.Expr, []exec.Column, 
 			}
 			continue
 		}
-		if set, err := b.setFunc(t.expr, sc); err != nil {
+		if set, err := b.setFunc(t.Expr, sc); err != nil {
 			return nil, nil, err
 		} else if set != nil {
 			for len(sc.query.setReturn) < len(out) {
@@ -66,22 +67,22 @@ func (b *binder) targets(s *selectStmt, sc *scope) ([]exec.Expr, []exec.Column, 
 			}
 			sc.query.setReturn = append(sc.query.setReturn, set)
 			col := set.column()
-			add(exec.NullOf(col.Type), pick(t.alias, targetName(t.expr)), -1)
+			add(exec.NullOf(col.Type), pick(t.Alias, targetName(t.Expr)), -1)
 			names[len(names)-1].Fields = col.Fields
 			continue
 		}
-		e, err := b.expr(t.expr, sc)
+		e, err := b.expr(t.Expr, sc)
 		if err != nil {
 			return nil, nil, err
 		}
 		if untyped(e) {
-			if e, err = b.coerce(e, types.Text, types.Implicit, t.expr.offset()); err != nil {
+			if e, err = b.coerce(e, types.Text, types.Implicit, t.Expr.Pos()); err != nil {
 				return nil, nil, err
 			}
 		}
-		add(e, pick(t.alias, targetName(t.expr)), modOf(e, sc))
+		add(e, pick(t.Alias, targetName(t.Expr)), modOf(e, sc))
 		names[len(names)-1].Fields = fieldsOf(e, sc)
-		if names[len(names)-1].Collation, err = columnCollation(e, t.expr.offset()); err != nil {
+		if names[len(names)-1].Collation, err = columnCollation(e, t.Expr.Pos()); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -104,13 +105,13 @@ func pick(alias, name string) string {
 }
 
 // setFunc recognises a set-returning function as a whole item of the select list, also as (f(x)).column.
-func (b *binder) setFunc(e expr, sc *scope) (*boundSetFunc, error) {
+func (b *binder) setFunc(e ast.Expr, sc *scope) (*boundSetFunc, error) {
 	name := ""
-	if f, ok := e.(*field); ok {
-		name, e = f.name, f.x
+	if f, ok := e.(*ast.Field); ok {
+		name, e = f.Name, f.X
 	}
-	c, ok := e.(*call)
-	if !ok || len(exec.TableFuncs[c.name[len(c.name)-1]]) == 0 || c.over != nil || c.star {
+	c, ok := e.(*ast.Call)
+	if !ok || len(exec.TableFuncs[c.Name[len(c.Name)-1]]) == 0 || c.Over != nil || c.Star {
 		return nil, nil
 	}
 	args, err := b.args(c, sc)
@@ -122,34 +123,34 @@ func (b *binder) setFunc(e expr, sc *scope) (*boundSetFunc, error) {
 		return nil, nil
 	}
 	if slices.ContainsFunc(args, hasLocale) {
-		return nil, unsupportedCollation(e.offset(), "an argument of a function that returns rows")
+		return nil, unsupportedCollation(e.Pos(), "an argument of a function that returns rows")
 	}
-	if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.offset()); err != nil {
+	if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
 		return nil, err
 	}
 	out := &boundSetFunc{fn, args, -1}
 	if name != "" {
 		cols := out.column().Fields
 		if out.field = slices.IndexFunc(cols, func(c exec.Column) bool { return c.Name == name }); out.field < 0 {
-			return nil, sqlstate.New(sqlstate.UndefinedColumn, "column %q not found in data type record", name).At(e.offset())
+			return nil, sqlstate.New(sqlstate.UndefinedColumn, "column %q not found in data type record", name).At(e.Pos())
 		}
 	}
 	return out, nil
 }
 
-func (b *binder) star(c *column, sc *scope) ([]relColumn, error) {
+func (b *binder) star(c *ast.Column, sc *scope) ([]relColumn, error) {
 	var out []relColumn
 	found := false
 	for _, r := range sc.rels {
-		if len(c.parts) > 0 && !r.matches(c.parts, b.r.DatabaseName()) {
+		if len(c.Parts) > 0 && !r.matches(c.Parts, b.r.DatabaseName()) {
 			continue
 		}
 		found = true
 		for _, rc := range r.cols {
-			if len(c.parts) == 0 && rc.hidden {
+			if len(c.Parts) == 0 && rc.hidden {
 				continue
 			}
-			if len(c.parts) > 0 {
+			if len(c.Parts) > 0 {
 				rc.merged = nil
 			}
 			r.use(rc.index)
@@ -157,10 +158,10 @@ func (b *binder) star(c *column, sc *scope) ([]relColumn, error) {
 		}
 	}
 	if !found {
-		if len(c.parts) == 0 {
-			return nil, syntaxError(c.offset(), "SELECT * with no tables specified is not valid")
+		if len(c.Parts) == 0 {
+			return nil, syntaxError(c.Pos(), "SELECT * with no tables specified is not valid")
 		}
-		return nil, sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q", c.parts[len(c.parts)-1]).At(c.offset())
+		return nil, sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q", c.Parts[len(c.Parts)-1]).At(c.Pos())
 	}
 	return out, nil
 }
@@ -211,7 +212,7 @@ func fieldsOf(e exec.Expr, sc *scope) []exec.Column {
 }
 
 // targetName is the name PostgreSQL gives to a column without an alias (FigureColname).
-func targetName(e expr) string {
+func targetName(e ast.Expr) string {
 	name, _ := figureName(e)
 	if name == "" {
 		return "?column?"
@@ -220,59 +221,54 @@ func targetName(e expr) string {
 }
 
 // figureName returns a name and how strong it is: 2 for a real name, 1 for a type's.
-func figureName(e expr) (string, int) {
+func figureName(e ast.Expr) (string, int) {
 	switch n := e.(type) {
-	case *column:
-		return n.parts[len(n.parts)-1], 2
-	case *field:
-		return n.name, 2
-	case *call:
-		switch name := n.name[len(n.name)-1]; name {
-		case "strpos":
-			return "position", 2
-		default:
+	case *ast.Column:
+		return n.Parts[len(n.Parts)-1], 2
+	case *ast.Field:
+		return n.Name, 2
+	case *ast.Call:
+		return n.Name[len(n.Name)-1], 2
+	case *ast.Subscript:
+		return figureName(n.X)
+	case *ast.Collate:
+		return figureName(n.X)
+	case *ast.Cast:
+		if name, strength := figureName(n.X); strength == 2 {
 			return name, 2
 		}
-	case *subscript:
-		return figureName(n.x)
-	case *collation:
-		return figureName(n.x)
-	case *cast:
-		if name, strength := figureName(n.x); strength == 2 {
-			return name, 2
-		}
-		name := n.name.parts[len(n.name.parts)-1]
+		name := n.Type.Parts[len(n.Type.Parts)-1]
 		if oid, ok := types.ByName(name); ok {
 			name = types.Lookup(oid).Name
 		}
 		return name, 1
-	case *caseExpr:
-		if n.other != nil {
-			if name, strength := figureName(n.other); strength == 2 {
+	case *ast.Case:
+		if n.Else != nil {
+			if name, strength := figureName(n.Else); strength == 2 {
 				return name, 2
 			}
 		}
 		return "case", 1
-	case *arrayLit:
+	case *ast.Array:
 		return "array", 2
-	case *rowLit:
+	case *ast.Row:
 		return "row", 2
-	case *literal:
-		if n.kind == tIdent && n.text != "null" {
+	case *ast.Literal:
+		if n.Kind == ast.Boolean {
 			return "bool", 1
 		}
-	case *subquery:
-		switch n.kind {
-		case "exists":
+	case *ast.Subquery:
+		switch n.Kind {
+		case ast.Exists:
 			return "exists", 2
-		case "array":
+		case ast.ArrayOf:
 			return "array", 2
 		}
-		if n.sel.left == nil && len(n.sel.targets) == 1 {
-			if n.sel.targets[0].alias != "" {
-				return n.sel.targets[0].alias, 2
+		if n.Query.Op == "" && len(n.Query.Targets) == 1 {
+			if n.Query.Targets[0].Alias != "" {
+				return n.Query.Targets[0].Alias, 2
 			}
-			return figureName(n.sel.targets[0].expr)
+			return figureName(n.Query.Targets[0].Expr)
 		}
 	}
 	return "", 0

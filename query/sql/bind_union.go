@@ -1,16 +1,19 @@
 package sql
 
 import (
+	"strconv"
+
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
 // values binds VALUES: every column has the type that its items agree on.
-func (b *binder) values(s *selectStmt, sc *scope) (*boundQuery, error) {
+func (b *binder) values(s *ast.Select, sc *scope) (*boundQuery, error) {
 	q := sc.query
 	sc.noAggregates = "VALUES"
-	for _, row := range s.values {
+	for _, row := range s.Values {
 		items, err := b.exprs(row, sc)
 		if err != nil {
 			return nil, err
@@ -23,18 +26,18 @@ func (b *binder) values(s *selectStmt, sc *scope) (*boundQuery, error) {
 		for j, row := range q.values {
 			column[j] = row[i]
 		}
-		column, typ, err := b.unify(column, "VALUES", s.offset())
+		column, typ, err := b.unify(column, "VALUES", s.Pos())
 		if err != nil {
 			return nil, err
 		}
 		for j := range q.values {
 			q.values[j][i] = column[j]
 		}
-		coll, err := mergeCollations(s.offset(), column...)
+		coll, err := mergeCollations(s.Pos(), column...)
 		if err != nil {
 			return nil, err
 		}
-		q.columns = append(q.columns, exec.Column{Name: "column" + itoa(i+1), Type: typ, Mod: -1, Collation: coll.column()})
+		q.columns = append(q.columns, exec.Column{Name: "column" + strconv.Itoa(i+1), Type: typ, Mod: -1, Collation: coll.column()})
 	}
 	if err := b.orderByColumns(s, q); err != nil {
 		return nil, err
@@ -45,21 +48,21 @@ func (b *binder) values(s *selectStmt, sc *scope) (*boundQuery, error) {
 }
 
 // union binds both sides and brings their columns to common types.
-func (b *binder) union(s *selectStmt, sc *scope) (*boundQuery, error) {
+func (b *binder) union(s *ast.Select, sc *scope) (*boundQuery, error) {
 	// The sides see the WITH list of the whole.
-	left, err := b.query(s.left, sc)
+	left, err := b.query(s.Left, sc)
 	if err != nil {
 		return nil, err
 	}
-	right, err := b.query(s.right, sc)
+	right, err := b.query(s.Right, sc)
 	if err != nil {
 		return nil, err
 	}
 	q := sc.query
-	q.left, q.right, q.unionAll = left, right, s.unionAll
+	q.left, q.right, q.unionAll = left, right, s.All
 	q.user, q.correlated = left.user || right.user, left.correlated || right.correlated
 	if len(left.columns) != len(right.columns) {
-		return nil, syntaxError(s.right.offset(), "each UNION query must have the same number of columns")
+		return nil, syntaxError(s.Right.Pos(), "each UNION query must have the same number of columns")
 	}
 	for i := range left.columns {
 		l, r := left.columns[i], right.columns[i]
@@ -73,15 +76,15 @@ func (b *binder) union(s *selectStmt, sc *scope) (*boundQuery, error) {
 		}
 		t := commonType(lt, rt)
 		if t == 0 {
-			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "UNION types %s and %s cannot be matched", types.NameOf(l.Type), types.NameOf(r.Type)).At(s.right.offset())
+			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "UNION types %s and %s cannot be matched", types.NameOf(l.Type), types.NameOf(r.Type)).At(s.Right.Pos())
 		}
 		if t == types.Unknown {
 			t = types.Text
 		}
-		if err := b.retype(left, i, t, s.left.offset()); err != nil {
+		if err := b.retype(left, i, t, s.Left.Pos()); err != nil {
 			return nil, err
 		}
-		if err := b.retype(right, i, t, s.right.offset()); err != nil {
+		if err := b.retype(right, i, t, s.Right.Pos()); err != nil {
 			return nil, err
 		}
 		q.columns = append(q.columns, exec.Column{Name: l.Name, Type: t, Mod: -1, Collation: unionCollation(l.Collation, r.Collation)})

@@ -1,84 +1,94 @@
 package sql
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
-func (b *binder) caseExpr(n *caseExpr, sc *scope) (exec.Expr, error) {
+func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
 	out := &exec.Case{}
 	var operand exec.Expr
 	wrap := func(body exec.Expr) exec.Expr { return body }
 	var err error
-	if n.operand != nil {
-		if operand, err = b.expr(n.operand, sc); err != nil {
+	if n.Operand != nil {
+		if operand, err = b.expr(n.Operand, sc); err != nil {
 			return nil, err
 		}
 		if untyped(operand) {
-			if operand, err = b.coerce(operand, types.Text, types.Implicit, n.offset()); err != nil {
+			if operand, err = b.coerce(operand, types.Text, types.Implicit, n.Pos()); err != nil {
 				return nil, err
 			}
 		}
-		if operand, wrap, err = b.once(operand, n.operand.offset()); err != nil {
+		if operand, wrap, err = b.once(operand, n.Operand.Pos()); err != nil {
 			return nil, err
 		}
 	}
 	var results []exec.Expr
-	for _, w := range n.whens {
+	for _, w := range n.Whens {
 		var cond exec.Expr
 		if operand == nil {
-			cond, err = b.condition(w.cond, sc, "CASE/WHEN")
-		} else if cond, err = b.expr(w.cond, sc); err == nil {
-			cond, err = b.compare("=", operand, cond, w.cond.offset())
+			cond, err = b.condition(w.Cond, sc, "CASE/WHEN")
+		} else if cond, err = b.expr(w.Cond, sc); err == nil {
+			cond, err = b.compare("=", operand, cond, w.Cond.Pos())
 		}
 		if err != nil {
 			return nil, err
 		}
-		r, err := b.expr(w.result, sc)
+		r, err := b.expr(w.Result, sc)
 		if err != nil {
 			return nil, err
 		}
 		out.Whens = append(out.Whens, exec.When{Cond: cond})
 		results = append(results, r)
 	}
-	if n.other != nil {
-		e, err := b.expr(n.other, sc)
+	if n.Else != nil {
+		e, err := b.expr(n.Else, sc)
 		if err != nil {
 			return nil, err
 		}
 		results = append(results, e)
 	}
-	if results, out.Typ, err = b.unify(results, "CASE", n.offset()); err != nil {
+	if results, out.Typ, err = b.unify(results, "CASE", n.Pos()); err != nil {
 		return nil, err
 	}
 	for i := range out.Whens {
 		out.Whens[i].Result = results[i]
 	}
-	if n.other != nil {
+	if n.Else != nil {
 		out.Else = results[len(results)-1]
 	}
 	return wrap(out), nil
 }
 
-func (b *binder) cast(n *cast, sc *scope) (exec.Expr, error) {
-	to, mod, err := resolveType(n.name)
+func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
+	to, mod, err := resolveType(n.Type)
 	if err != nil {
 		return nil, err
 	}
-	x, err := b.expr(n.x, sc)
+	operand := n.X
+	if n.Type.Fields != "" {
+		if operand, err = intervalText(n); err != nil {
+			return nil, err
+		}
+	}
+	x, err := b.expr(operand, sc)
 	if err != nil {
 		return nil, err
 	}
 	switch c := x.(type) {
 	case *exec.Const:
 		if c.Typ == types.Unknown {
-			return b.constant(c, to, mod, n.offset())
+			return b.constant(c, to, mod, n.Pos())
 		}
 	case *exec.Param:
 		if c.Typ == types.Unknown {
 			if err := b.setParam(c, to); err != nil {
-				return nil, sqlstate.Locate(err, n.offset())
+				return nil, sqlstate.Locate(err, n.Pos())
 			}
 			return c, nil
 		}
@@ -88,55 +98,67 @@ func (b *binder) cast(n *cast, sc *scope) (exec.Expr, error) {
 		}
 	}
 	if types.CastContext(x.Type(), to) == types.NoCast {
-		return nil, types.CannotCast(x.Type(), to).At(n.offset())
+		return nil, types.CannotCast(x.Type(), to).At(n.Pos())
 	}
 	if x.Type() == to && mod < 0 {
 		return x, nil
 	}
-	return &exec.CastExpr{X: x, To: to, Mod: mod, Off: n.offset()}, nil
+	return &exec.CastExpr{X: x, To: to, Mod: mod, Off: n.Pos()}, nil
 }
 
-func (b *binder) array(n *arrayLit, sc *scope) (exec.Expr, error) {
-	if len(n.items) == 0 {
-		return &exec.Array{Elem: types.Text}, nil
-	}
-	for _, it := range n.items {
-		if _, nested := it.(*arrayLit); nested {
-			return nil, sqlstate.Unsupported(it.offset(), "Use arrays of one dimension.", "arrays of several dimensions are not supported")
+// intervalText is the constant of INTERVAL '1' DAY with its unit. Where the constant has units of its own, the fields would cut it.
+func intervalText(n *ast.Cast) (ast.Expr, error) {
+	l, ok := n.X.(*ast.Literal)
+	if ok && l.Kind == ast.String {
+		if _, err := strconv.ParseFloat(strings.TrimSpace(l.Text), 64); err == nil {
+			words := strings.Fields(n.Type.Fields)
+			return &ast.Literal{At: l.At, Kind: ast.String, Text: l.Text + " " + words[len(words)-1]}, nil
 		}
 	}
-	items, err := b.exprs(n.items, sc)
+	return nil, sqlstate.Unsupported(n.Type.Pos(), "Leave out the fields, and write units into the text.", "the fields of an interval are supported for a single number only")
+}
+
+func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {
+	if len(n.Items) == 0 {
+		return &exec.Array{Elem: types.Text}, nil
+	}
+	for _, it := range n.Items {
+		if _, nested := it.(*ast.Array); nested {
+			return nil, sqlstate.Unsupported(it.Pos(), "Use arrays of one dimension.", "arrays of several dimensions are not supported")
+		}
+	}
+	items, err := b.exprs(n.Items, sc)
 	if err != nil {
 		return nil, err
 	}
-	items, typ, err := b.unify(items, "ARRAY", n.offset())
+	items, typ, err := b.unify(items, "ARRAY", n.Pos())
 	if err != nil {
 		return nil, err
 	}
 	if types.ArrayOf(typ) == 0 {
-		return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s", types.NameOf(typ)).At(n.offset())
+		return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s", types.NameOf(typ)).At(n.Pos())
 	}
 	return &exec.Array{Elem: typ, Items: items}, nil
 }
 
-func (b *binder) subscript(n *subscript, sc *scope) (exec.Expr, error) {
-	x, err := b.expr(n.x, sc)
+func (b *binder) subscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
+	x, err := b.expr(n.X, sc)
 	if err != nil {
 		return nil, err
 	}
 	t := x.Type()
-	if types.IsJSON(t) && !n.slice {
-		idx, err := b.expr(n.idx, sc)
+	if types.IsJSON(t) && !n.Slice {
+		idx, err := b.expr(n.Index, sc)
 		if err != nil {
 			return nil, err
 		}
-		return b.operatorWith("->", []exec.Expr{x, idx}, n.offset())
+		return b.operatorWith("->", []exec.Expr{x, idx}, n.Pos())
 	}
 	elem := types.ElemOf(t)
 	if elem == 0 {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", types.NameOf(t)).At(n.offset())
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", types.NameOf(t)).At(n.Pos())
 	}
-	part := func(e expr) (exec.Expr, error) {
+	part := func(e ast.Expr) (exec.Expr, error) {
 		if e == nil {
 			return exec.NullOf(types.Int4), nil
 		}
@@ -144,42 +166,42 @@ func (b *binder) subscript(n *subscript, sc *scope) (exec.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return b.coerce(i, types.Int4, types.Assignment, e.offset())
+		return b.coerce(i, types.Int4, types.Assignment, e.Pos())
 	}
-	idx, err := part(n.idx)
+	idx, err := part(n.Index)
 	if err != nil {
 		return nil, err
 	}
-	if !n.slice {
-		return &exec.Call{Func: exec.ArrayItem, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.offset()}, nil
+	if !n.Slice {
+		return &exec.Call{Func: exec.ArrayItem, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos()}, nil
 	}
-	low, err := part(n.low)
-	return &exec.Call{Func: exec.ArraySlice, Args: []exec.Expr{x, low, idx}, Typ: t, Off: n.offset()}, err
+	low, err := part(n.Low)
+	return &exec.Call{Func: exec.ArraySlice, Args: []exec.Expr{x, low, idx}, Typ: t, Off: n.Pos()}, err
 }
 
 // field is (x).name: of a relation named in FROM, or of a record whose fields are known.
-func (b *binder) field(n *field, sc *scope) (exec.Expr, error) {
-	if c, ok := n.x.(*column); ok && len(c.parts) == 1 && n.name != "*" {
+func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
+	if c, ok := n.X.(*ast.Column); ok && len(c.Parts) == 1 && n.Name != "*" {
 		for s := sc; s != nil; s = s.parent {
 			for _, r := range s.rels {
-				if r.alias == c.parts[0] {
-					return b.column(&column{at: n.at, parts: []string{c.parts[0], n.name}}, sc)
+				if r.alias == c.Parts[0] {
+					return b.column(&ast.Column{At: n.At, Parts: []string{c.Parts[0], n.Name}}, sc)
 				}
 			}
 		}
 	}
-	x, err := b.expr(n.x, sc)
+	x, err := b.expr(n.X, sc)
 	if err != nil {
 		return nil, err
 	}
 	if hasLocale(x) {
-		return nil, unsupportedCollation(n.offset(), "a field of a row")
+		return nil, unsupportedCollation(n.Pos(), "a field of a row")
 	}
 	for i, f := range fieldsOf(x, sc) {
-		if f.Name == n.name {
+		if f.Name == n.Name {
 			idx := &exec.Const{D: types.NewInt(int64(i)), Typ: types.Int4}
-			return &exec.Call{Func: exec.RecordField, Args: []exec.Expr{x, idx}, Typ: f.Type, Off: n.offset()}, nil
+			return &exec.Call{Func: exec.RecordField, Args: []exec.Expr{x, idx}, Typ: f.Type, Off: n.Pos()}, nil
 		}
 	}
-	return nil, sqlstate.Unsupported(n.offset(), "Call the function in FROM, and name its columns.", "the field %q of this expression is not supported", n.name)
+	return nil, sqlstate.Unsupported(n.Pos(), "Call the function in FROM, and name its columns.", "the field %q of this expression is not supported", n.Name)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -232,34 +233,34 @@ func (b *binder) asJSON(e exec.Expr, op string, other types.OID, off int) (exec.
 }
 
 // resolveType finds a written type.
-func resolveType(n typeName) (types.OID, int32, error) {
-	name := n.parts[len(n.parts)-1]
-	if len(n.parts) > 1 && n.parts[0] != "pg_catalog" {
-		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", strings.Join(n.parts, ".")).At(n.offset())
+func resolveType(n ast.TypeName) (types.OID, int32, error) {
+	name := n.Parts[len(n.Parts)-1]
+	if len(n.Parts) > 1 && n.Parts[0] != "pg_catalog" {
+		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", strings.Join(n.Parts, ".")).At(n.Pos())
 	}
 	oid, ok := types.ByName(name)
 	if !ok {
-		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", name).At(n.offset())
+		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", name).At(n.Pos())
 	}
 	mod, err := typmod(oid, n)
 	if err != nil {
 		return 0, 0, err
 	}
-	if n.array {
+	if n.Array {
 		if oid = types.ArrayOf(oid); oid == 0 {
-			return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %s[] does not exist", name).At(n.offset())
+			return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %s[] does not exist", name).At(n.Pos())
 		}
 	}
 	return oid, mod, nil
 }
 
 // typmod encodes the modifiers of a type as PostgreSQL does.
-func typmod(oid types.OID, n typeName) (int32, error) {
+func typmod(oid types.OID, n ast.TypeName) (int32, error) {
 	bad := func() (int32, error) {
-		return 0, sqlstate.New(sqlstate.InvalidParameterValue, "invalid type modifier").At(n.offset())
+		return 0, sqlstate.New(sqlstate.InvalidParameterValue, "invalid type modifier").At(n.Pos())
 	}
-	values := make([]int64, len(n.mods))
-	for i, m := range n.mods {
+	values := make([]int64, len(n.Mods))
+	for i, m := range n.Mods {
 		v, err := strconv.ParseInt(m, 10, 32)
 		if err != nil {
 			return bad()

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -31,26 +32,26 @@ const (
 var disagreeing = &types.Collation{Name: "(indeterminate)"}
 
 // collate binds x COLLATE name.
-func (b *binder) collate(n *collation, sc *scope) (exec.Expr, error) {
-	name := strings.Join(n.name, ".")
-	if len(n.name) > 1 && (len(n.name) > 2 || n.name[0] != "pg_catalog") {
-		return nil, types.NoCollation(name).At(n.offset())
+func (b *binder) collate(n *ast.Collate, sc *scope) (exec.Expr, error) {
+	name := strings.Join(n.Name, ".")
+	if len(n.Name) > 1 && (len(n.Name) > 2 || n.Name[0] != "pg_catalog") {
+		return nil, types.NoCollation(name).At(n.Pos())
 	}
-	coll, err := types.FindCollation(n.name[len(n.name)-1])
+	coll, err := types.FindCollation(n.Name[len(n.Name)-1])
 	if err != nil {
-		return nil, sqlstate.Locate(err, n.offset())
+		return nil, sqlstate.Locate(err, n.Pos())
 	}
-	x, err := b.expr(n.x, sc)
+	x, err := b.expr(n.X, sc)
 	if err != nil {
 		return nil, err
 	}
 	if untyped(x) {
-		if x, err = b.coerce(x, types.Text, types.Implicit, n.offset()); err != nil {
+		if x, err = b.coerce(x, types.Text, types.Implicit, n.Pos()); err != nil {
 			return nil, err
 		}
 	}
 	if !collatable(x.Type()) {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "collations are not supported by type %s", types.NameOf(x.Type())).At(n.offset())
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "collations are not supported by type %s", types.NameOf(x.Type())).At(n.Pos())
 	}
 	return &exec.Collate{X: x, Collation: coll}, nil
 }
@@ -271,23 +272,23 @@ func withoutBytes(e exec.Expr) exec.Expr {
 }
 
 // collate gives the comparison of x with elements of y its collation.
-func (a *anyMatch) collate(n *quantified, y exec.Expr) error {
-	if exec.Comparison(n.op) == nil {
-		return casingCollation(n.op, n.offset(), a.x, y)
+func (a *anyMatch) collate(n *ast.Quantified, y exec.Expr) error {
+	if exec.Comparison(n.Op) == nil {
+		return casingCollation(n.Op, n.Pos(), a.x, y)
 	}
 	if hasLocale(a.x) || hasLocale(y) {
 		if a.x.Type() == types.JSONB {
-			return unsupportedCollation(n.offset(), "a comparison with jsonb")
+			return unsupportedCollation(n.Pos(), "a comparison with jsonb")
 		}
-		s, err := mergeCollations(n.offset(), a.x, y)
+		s, err := mergeCollations(n.Pos(), a.x, y)
 		if err != nil {
 			return err
 		}
 		if s.strength == collConflict {
-			_, err = comparisonCollation(n.op, n.offset(), a.x, y)
+			_, err = comparisonCollation(n.Op, n.Pos(), a.x, y)
 			return err
 		}
-		a.fn = exec.CollatedComparison(n.op, s.collation)
+		a.fn = exec.CollatedComparison(n.Op, s.collation)
 	}
 	if a.fn.Collation == nil {
 		a.x = withoutCollate(a.x)

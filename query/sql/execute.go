@@ -2,14 +2,15 @@ package sql
 
 import (
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
-// Types resolves the parameter types that PREPARE declares.
-func (p *Prepare) Types() ([]types.OID, error) {
-	out := make([]types.OID, len(p.types))
-	for i, t := range p.types {
+// ParamTypes resolves the parameter types that PREPARE declares.
+func ParamTypes(p *ast.Prepare) ([]types.OID, error) {
+	out := make([]types.OID, len(p.Types))
+	for i, t := range p.Types {
 		var err error
 		if out[i], _, err = resolveType(t); err != nil {
 			return nil, err
@@ -19,19 +20,19 @@ func (p *Prepare) Types() ([]types.OID, error) {
 }
 
 // Arguments computes the arguments of EXECUTE as the types of the parameters.
-func (e *Execute) Arguments(r Resolver, want []types.OID, st *exec.State) ([]types.Datum, error) {
-	if len(e.args) != len(want) {
+func Arguments(e *ast.Execute, r Resolver, want []types.OID, st *exec.State) ([]types.Datum, error) {
+	if len(e.Args) != len(want) {
 		return nil, sqlstate.New(sqlstate.SyntaxError, "wrong number of parameters for prepared statement %q", e.Name).
-			WithDetail("Expected %d parameters but got %d.", len(want), len(e.args)).At(e.Off)
+			WithDetail("Expected %d parameters but got %d.", len(want), len(e.Args)).At(e.Pos())
 	}
 	b := newBinder(st.Work, r, nil)
 	out := make([]types.Datum, len(want))
-	for i, a := range e.args {
+	for i, a := range e.Args {
 		x, err := b.expr(a, &scope{query: &boundQuery{}, noAggregates: "EXECUTE"})
 		if err != nil {
 			return nil, err
 		}
-		if x, err = b.coerce(x, want[i], types.Assignment, a.offset()); err != nil {
+		if x, err = b.coerce(x, want[i], types.Assignment, a.Pos()); err != nil {
 			return nil, err
 		}
 		if out[i], err = x.Eval(&exec.Env{State: st}); err != nil {

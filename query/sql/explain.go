@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/types"
 )
 
 // ExplainText is the plan as PostgreSQL would print it, one line per item. took is not zero after ANALYZE.
-func ExplainText(plan exec.Plan, e *Explain, returned int64, took time.Duration) []string {
+func ExplainText(plan exec.Plan, e *ast.Explain, returned int64, took time.Duration) []string {
 	var lines []string
 	var walk func(d *exec.Description, depth int)
 	walk = func(d *exec.Description, depth int) {
@@ -54,7 +55,7 @@ func ExplainText(plan exec.Plan, e *Explain, returned int64, took time.Duration)
 }
 
 // ExplainJSON is the plan in the form of PostgreSQL's FORMAT JSON.
-func ExplainJSON(plan exec.Plan, e *Explain, returned int64, took time.Duration) string {
+func ExplainJSON(plan exec.Plan, e *ast.Explain, returned int64, took time.Duration) string {
 	var w jsonWriter
 	w.open("[")
 	w.open("{")
@@ -71,7 +72,7 @@ func ExplainJSON(plan exec.Plan, e *Explain, returned int64, took time.Duration)
 	return w.b.String()
 }
 
-func explainNode(w *jsonWriter, d *exec.Description, e *Explain) {
+func explainNode(w *jsonWriter, d *exec.Description, e *ast.Explain) {
 	w.open("{")
 	w.field("Node Type", d.Node)
 	for _, det := range d.Details {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -37,27 +38,27 @@ func (w *winRef) Eval(*exec.Env) (types.Datum, error) {
 }
 
 // aggregate binds an aggregate over the rows of this query.
-func (b *binder) aggregate(n *call, sc *scope) (exec.Expr, error) {
-	name := n.name[len(n.name)-1]
+func (b *binder) aggregate(n *ast.Call, sc *scope) (exec.Expr, error) {
+	name := n.Name[len(n.Name)-1]
 	switch {
 	case sc.inAggregate:
-		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate function calls cannot be nested").At(n.offset())
+		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate function calls cannot be nested").At(n.Pos())
 	case sc.noAggregates != "":
-		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate functions are not allowed in %s", sc.noAggregates).At(n.offset())
+		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate functions are not allowed in %s", sc.noAggregates).At(n.Pos())
 	}
 	c, typ, err := b.aggCall(n, sc)
 	if err != nil {
 		return nil, err
 	}
-	coll, err := mergeCollations(n.offset(), c.Args...)
+	coll, err := mergeCollations(n.Pos(), c.Args...)
 	if err != nil {
 		return nil, err
 	}
 	key := aggKey(c)
 	if i, known := sc.query.aggKeys[key]; known && i < len(sc.query.aggs) {
-		return &aggRef{i, typ, c.Text, n.offset(), coll}, nil
+		return &aggRef{i, typ, c.Text, n.Pos(), coll}, nil
 	}
-	if name == "count" && n.star {
+	if name == "count" && n.Star {
 		c.Text = "count(*)"
 	}
 	if sc.query.aggKeys == nil {
@@ -65,25 +66,25 @@ func (b *binder) aggregate(n *call, sc *scope) (exec.Expr, error) {
 	}
 	sc.query.aggKeys[key] = len(sc.query.aggs)
 	sc.query.aggs = append(sc.query.aggs, *c)
-	return &aggRef{len(sc.query.aggs) - 1, typ, c.Text, n.offset(), coll}, nil
+	return &aggRef{len(sc.query.aggs) - 1, typ, c.Text, n.Pos(), coll}, nil
 }
 
 // aggCall resolves an aggregate's overload, arguments, filter and order.
-func (b *binder) aggCall(n *call, sc *scope) (*exec.AggCall, types.OID, error) {
-	name := n.name[len(n.name)-1]
+func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, error) {
+	name := n.Name[len(n.Name)-1]
 	inner := *sc
 	inner.inAggregate = true
 	var args []exec.Expr
 	var err error
-	if !n.star {
-		if args, err = b.exprs(n.args, &inner); err != nil {
+	if !n.Star {
+		if args, err = b.exprs(n.Args, &inner); err != nil {
 			return nil, 0, err
 		}
 		if len(args) == 0 {
-			return nil, 0, sqlstate.New("42809", "%s(*) must be used to call a parameterless aggregate function", name).At(n.offset())
+			return nil, 0, sqlstate.New("42809", "%s(*) must be used to call a parameterless aggregate function", name).At(n.Pos())
 		}
 	} else if name != "count" {
-		return nil, 0, sqlstate.New(sqlstate.UndefinedFunction, "function %s() does not exist", name).At(n.offset())
+		return nil, 0, sqlstate.New(sqlstate.UndefinedFunction, "function %s() does not exist", name).At(n.Pos())
 	}
 	var best *exec.Aggregate
 	bestScore := -1
@@ -97,11 +98,11 @@ func (b *binder) aggCall(n *call, sc *scope) (*exec.AggCall, types.OID, error) {
 		for i, a := range args {
 			oids[i] = types.NameOf(a.Type())
 		}
-		e := sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", name, strings.Join(oids, ", ")).At(n.offset()).
+		e := sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", name, strings.Join(oids, ", ")).At(n.Pos()).
 			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 		return nil, 0, e
 	}
-	if args, err = b.coerceArgs(args, best.Args, false, n.offset()); err != nil {
+	if args, err = b.coerceArgs(args, best.Args, false, n.Pos()); err != nil {
 		return nil, 0, err
 	}
 	oids := make([]types.OID, len(args))
@@ -111,9 +112,9 @@ func (b *binder) aggCall(n *call, sc *scope) (*exec.AggCall, types.OID, error) {
 	if name == "min" || name == "max" {
 		switch oids[0] {
 		case types.Bool, types.JSON, types.Record:
-			return nil, 0, sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", name, types.NameOf(oids[0])).At(n.offset())
+			return nil, 0, sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", name, types.NameOf(oids[0])).At(n.Pos())
 		}
-		coll, err := comparisonCollation("<", n.offset(), args...)
+		coll, err := comparisonCollation("<", n.Pos(), args...)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -125,12 +126,12 @@ func (b *binder) aggCall(n *call, sc *scope) (*exec.AggCall, types.OID, error) {
 	if best.RetOf != nil {
 		typ = best.RetOf(oids)
 	}
-	c := &exec.AggCall{Agg: best, Args: args, Distinct: n.distinct}
+	c := &exec.AggCall{Agg: best, Args: args, Distinct: n.Distinct}
 	c.Text = name + "("
-	if n.distinct {
+	if n.Distinct {
 		c.Text += "DISTINCT "
 	}
-	if n.star {
+	if n.Star {
 		c.Text += "*"
 	}
 	parts := make([]string, len(args))
@@ -138,23 +139,23 @@ func (b *binder) aggCall(n *call, sc *scope) (*exec.AggCall, types.OID, error) {
 		parts[i] = a.String()
 	}
 	c.Text += strings.Join(parts, ", ") + ")"
-	if n.filter != nil {
-		if c.Filter, err = b.condition(n.filter, &inner, "FILTER"); err != nil {
+	if n.Filter != nil {
+		if c.Filter, err = b.condition(n.Filter, &inner, "FILTER"); err != nil {
 			return nil, 0, err
 		}
 		c.Text += " FILTER (WHERE " + c.Filter.String() + ")"
 	}
-	for i, it := range n.order {
-		e, err := b.expr(it.expr, &inner)
+	for i, it := range n.Order {
+		e, err := b.expr(it.Expr, &inner)
 		if err != nil {
 			return nil, 0, err
 		}
-		coll, err := sortCollation(e, it.expr.offset())
+		coll, err := sortCollation(e, it.Expr.Pos())
 		if err != nil {
 			return nil, 0, err
 		}
 		c.Order = append(c.Order, e)
-		c.OrderKeys = append(c.OrderKeys, exec.SortKey{Index: len(args) + i, Desc: it.desc, NullsFirst: it.nullsFirst, Collation: coll})
+		c.OrderKeys = append(c.OrderKeys, exec.SortKey{Index: len(args) + i, Desc: it.Desc, NullsFirst: it.NullsFirst, Collation: coll})
 	}
 	return c, typ, nil
 }
@@ -190,11 +191,14 @@ type grouper struct {
 }
 
 // keys binds GROUP BY: a number or an alias means an item of the select list; a column of FROM goes before an alias.
-func (g *grouper) keys(s *selectStmt, targets []exec.Expr, names []exec.Column) error {
+func (g *grouper) keys(s *ast.Select, targets []exec.Expr, names []exec.Column) error {
 	g.keyText = map[string]int{}
-	for _, e := range s.groupBy {
+	for _, e := range s.GroupBy {
+		if _, ok := e.(*ast.GroupingSet); ok {
+			continue // (), one group of all rows
+		}
 		var key exec.Expr
-		if c, ok := e.(*column); ok && len(c.parts) == 1 && !c.star {
+		if c, ok := e.(*ast.Column); ok && len(c.Parts) == 1 && !c.Star {
 			x, err := g.b.columnIn(c, g.sc)
 			if err != nil {
 				return err
@@ -233,12 +237,12 @@ func (g *grouper) keys(s *selectStmt, targets []exec.Expr, names []exec.Column) 
 		}
 		if untyped(key) {
 			var err error
-			if key, err = g.b.coerce(key, types.Text, types.Implicit, e.offset()); err != nil {
+			if key, err = g.b.coerce(key, types.Text, types.Implicit, e.Pos()); err != nil {
 				return err
 			}
 		}
 		if key.Type() == types.JSON {
-			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").At(e.offset())
+			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").At(e.Pos())
 		}
 		k := exec.Key(key)
 		if _, dup := g.keyText[k]; !dup {
@@ -325,47 +329,47 @@ func (g *grouper) placeWindows(targets []exec.Expr, order []boundOrder) error {
 }
 
 // windowCall binds f(...) OVER (PARTITION BY ... ORDER BY ...).
-func (b *binder) windowCall(n *call, sc *scope) (exec.Expr, error) {
-	name := n.name[len(n.name)-1]
+func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
+	name := n.Name[len(n.Name)-1]
 	if sc.noAggregates != "" || sc.inAggregate {
-		return nil, sqlstate.New(sqlstate.WindowingError, "window functions are not allowed here").At(n.offset())
+		return nil, sqlstate.New(sqlstate.WindowingError, "window functions are not allowed here").At(n.Pos())
 	}
 	w := exec.WindowCall{Name: name}
 	typ, ok := exec.WindowFuncs[name]
 	if !ok {
 		if _, agg := exec.Aggregates[name]; !agg {
-			return nil, sqlstate.Unsupported(n.offset(), "row_number, rank, dense_rank and aggregates have windows.", "window function %s is not supported", name)
+			return nil, sqlstate.Unsupported(n.Pos(), "row_number, rank, dense_rank and aggregates have windows.", "window function %s is not supported", name)
 		}
-		if n.distinct {
-			return nil, sqlstate.Unsupported(n.offset(), "", "DISTINCT is not implemented for window functions")
+		if n.Distinct {
+			return nil, sqlstate.Unsupported(n.Pos(), "", "DISTINCT is not implemented for window functions")
 		}
 		plain := *n
-		plain.over = nil
+		plain.Over = nil
 		c, t, err := b.aggCall(&plain, sc)
 		if err != nil {
 			return nil, err
 		}
 		w.Agg, w.Args, typ = c, c.Args, t
-	} else if len(n.args) > 0 {
-		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s with arguments does not exist", name).At(n.offset())
+	} else if len(n.Args) > 0 {
+		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s with arguments does not exist", name).At(n.Pos())
 	}
 	var err error
-	if w.Partition, err = b.exprs(n.over.partition, sc); err != nil {
+	if w.Partition, err = b.exprs(n.Over.Partition, sc); err != nil {
 		return nil, err
 	}
-	for _, it := range n.over.order {
-		e, err := b.expr(it.expr, sc)
+	for _, it := range n.Over.Order {
+		e, err := b.expr(it.Expr, sc)
 		if err != nil {
 			return nil, err
 		}
-		coll, err := sortCollation(e, it.expr.offset())
+		coll, err := sortCollation(e, it.Expr.Pos())
 		if err != nil {
 			return nil, err
 		}
 		w.Order = append(w.Order, e)
-		w.Keys = append(w.Keys, exec.SortKey{Desc: it.desc, NullsFirst: it.nullsFirst, Collation: coll})
+		w.Keys = append(w.Keys, exec.SortKey{Desc: it.Desc, NullsFirst: it.NullsFirst, Collation: coll})
 	}
-	coll, err := mergeCollations(n.offset(), w.Args...)
+	coll, err := mergeCollations(n.Pos(), w.Args...)
 	if err != nil {
 		return nil, err
 	}

@@ -322,7 +322,7 @@ func (o ordered) prefix(pattern types.Datum, asString bool) (intervals, bool) {
 func collatesByPrefix(s string) bool {
 	for i := range len(s) {
 		c := s[i]
-		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || digit(c) || c == ' ') {
+		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == ' ') {
 			return false
 		}
 	}

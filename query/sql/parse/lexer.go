@@ -1,6 +1,7 @@
-package sql
+package parse
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,84 +13,45 @@ import (
 // MaxStatement is the longest statement in bytes. Longer ones are refused before a byte of them is looked at.
 const MaxStatement = 1 << 20
 
-// tokenKind is the lexical class of a token (PostgreSQL 15, section 4.1).
-type tokenKind uint8
-
-const (
-	tEOF      tokenKind = iota
-	tIdent              // unquoted: Text is folded to lower case; may be a keyword
-	tQuoted             // "quoted"
-	tString             // any kind of string constant: Text is its value
-	tBits               // B'0101' or X'1F'
-	tInteger            // digits only
-	tNumber             // with a point or an exponent
-	tParam              // $1: Text is the number
-	tOperator           // a run of operator characters, as PostgreSQL cuts it
-	tPunct              // ( ) [ ] , ; . : and ::
-)
-
-// token is one token. Off and End are byte offsets in the text that was lexed.
-type token struct {
-	Kind     tokenKind
-	Text     string
-	Off, End int
-}
-
-func (t token) is(text string) bool { return t.Kind == tPunct && t.Text == text }
-func (t token) op(text string) bool { return t.Kind == tOperator && t.Text == text }
-
-// word says that t is the given keyword; quoted identifiers are none.
-func (t token) word(w string) bool { return t.Kind == tIdent && t.Text == w }
-
-func (t token) words(ws ...string) bool {
-	if t.Kind == tIdent {
-		for _, w := range ws {
-			if t.Text == w {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // lexer cuts PostgreSQL's SQL into tokens.
 type lexer struct {
 	src string
 	pos int
 }
 
-// tokenSize is what a token takes of memory, in bytes.
-const tokenSize = 48
+// tokenSize is what a token takes of memory, in bytes, with what matchBrackets knows of it.
+const tokenSize = 64
 
 // lexAhead is for how many tokens memory is taken at a time.
 const lexAhead = 64
 
-// lex returns the tokens of src with a tEOF at the end.
-func lex(w *work.Work, src string) ([]token, error) {
+// lex returns the tokens of src with a tEOF at the end. Where src cannot be cut any further, the last token is a tBad and failed says why: a
+// parser that does not get so far has another complaint, as in PostgreSQL.
+func lex(w *work.Work, src string) (tokens []token, failed *sqlstate.Error, err error) {
 	if len(src) > MaxStatement {
-		return nil, sqlstate.New(sqlstate.ProgramLimitExceeded, "statement of %d bytes is longer than the limit of %d", len(src), MaxStatement)
+		return nil, nil, sqlstate.New(sqlstate.ProgramLimitExceeded, "statement of %d bytes is longer than the limit of %d", len(src), MaxStatement)
 	}
 	if i := strings.IndexByte(src, 0); i >= 0 || !utf8.ValidString(src) {
-		return nil, sqlstate.New(sqlstate.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`)
+		return nil, nil, sqlstate.New(sqlstate.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`)
 	}
 	l := &lexer{src: src}
-	tokens := make([]token, 0, min(len(src)/4+2, lexAhead))
+	tokens = make([]token, 0, min(len(src)/4+2, lexAhead))
 	for {
 		if len(tokens)%lexAhead == 0 {
 			if err := w.Hold(lexAhead * tokenSize); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		t, err := l.next()
-		if err != nil {
-			return nil, err
+		if errors.As(err, &failed) {
+			return append(tokens, token{Kind: tBad, Off: max(failed.Pos-1, 0), End: len(src)}), failed, nil
 		}
 		if err := w.Step(1); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		tokens = append(tokens, t)
 		if t.Kind == tEOF {
-			return tokens, nil
+			return tokens, nil, nil
 		}
 	}
 }
@@ -105,6 +67,17 @@ func (l *lexer) at(n int) byte {
 func syntaxError(off int, format string, args ...any) *sqlstate.Error {
 	return sqlstate.New(sqlstate.SyntaxError, format, args...).At(off)
 }
+
+// near is an error of the text between two offsets, which PostgreSQL's scanner shows.
+func (l *lexer) near(from, to int, what string) *sqlstate.Error {
+	if from >= len(l.src) {
+		return syntaxError(from, "%s at end of input", what)
+	}
+	return syntaxError(from, "%s at or near \"%s\"", what, l.src[from:max(to, from)])
+}
+
+// rest is an error of everything from an offset on.
+func (l *lexer) rest(from int, what string) *sqlstate.Error { return l.near(from, len(l.src), what) }
 
 // skipBlank passes over white space and comments; comments nest.
 func (l *lexer) skipBlank() error {
@@ -123,7 +96,7 @@ func (l *lexer) skipBlank() error {
 			for {
 				switch {
 				case l.pos >= len(l.src):
-					return syntaxError(start, "unterminated /* comment")
+					return l.rest(start, "unterminated /* comment")
 				case l.at(0) == '/' && l.at(1) == '*':
 					depth++
 					l.pos += 2
@@ -154,7 +127,11 @@ func identPart(c byte) bool { return identStart(c) || digit(c) || c == '$' }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-const maxOperator = 63
+// maxOperator is the longest operator, as in PostgreSQL; maxRun bounds operators that touch each other, as in 1+++++2.
+const (
+	maxOperator = 63
+	maxRun      = 1024
+)
 
 const operatorChars = "+-*/<>=~!@#%^&|`?"
 
@@ -164,35 +141,36 @@ func (l *lexer) next() (token, error) {
 	}
 	start := l.pos
 	make := func(k tokenKind, text string) (token, error) {
-		return token{k, text, start, l.pos}, nil
+		return token{Kind: k, Text: text, Off: start, End: l.pos}, nil
 	}
 	c := l.at(0)
 	switch {
 	case l.pos >= len(l.src):
 		return make(tEOF, "")
 	case c == '\'':
-		s, err := l.stringConstant(false)
+		s, err := l.stringConstant(start, false, "quoted string")
 		if err != nil {
 			return token{}, err
 		}
 		return make(tString, s)
 	case (c == 'e' || c == 'E') && l.at(1) == '\'':
 		l.pos++
-		s, err := l.stringConstant(true)
+		s, err := l.stringConstant(start, true, "quoted string")
 		if err != nil {
 			return token{}, err
 		}
 		return make(tString, s)
 	case (c == 'n' || c == 'N') && l.at(1) == '\'':
+		// N'text' is NCHAR 'text'.
 		l.pos++
-		s, err := l.stringConstant(false)
-		if err != nil {
-			return token{}, err
-		}
-		return make(tString, s)
+		return token{Kind: tIdent, keyword: keywords["nchar"], Text: "nchar", Off: start, End: l.pos}, nil
 	case (c|0x20 == 'b' || c|0x20 == 'x') && l.at(1) == '\'':
 		l.pos++
-		s, err := l.stringConstant(false)
+		what := "bit string literal"
+		if c|0x20 == 'x' {
+			what = "hexadecimal string literal"
+		}
+		s, err := l.stringConstant(start, false, what)
 		if err != nil {
 			return token{}, err
 		}
@@ -200,7 +178,7 @@ func (l *lexer) next() (token, error) {
 	case (c == 'u' || c == 'U') && l.at(1) == '&' && (l.at(2) == '\'' || l.at(2) == '"'):
 		return l.unicodeEscaped(start)
 	case c == '"':
-		s, err := l.quoted()
+		s, err := l.quoted(start)
 		if err != nil {
 			return token{}, err
 		}
@@ -209,17 +187,15 @@ func (l *lexer) next() (token, error) {
 		for l.pos < len(l.src) && identPart(l.src[l.pos]) {
 			l.pos++
 		}
-		return make(tIdent, foldCase(l.src[start:l.pos]))
+		name := foldCase(l.src[start:l.pos])
+		return token{Kind: tIdent, keyword: keywords[name], Text: name, Off: start, End: l.pos}, nil
 	case digit(c), c == '.' && digit(l.at(1)):
 		return l.number(start)
 	case c == '$':
 		return l.dollar(start)
-	case c == ':' && l.at(1) == ':':
+	case c == ':' && l.at(1) == ':', c == ':' && l.at(1) == '=', c == '.' && l.at(1) == '.':
 		l.pos += 2
-		return make(tPunct, "::")
-	case c == ':' && l.at(1) == '=':
-		l.pos += 2
-		return make(tPunct, ":=")
+		return make(tPunct, l.src[start:l.pos])
 	case strings.IndexByte("()[],;.:", c) >= 0:
 		l.pos++
 		return make(tPunct, string(c))
@@ -228,10 +204,12 @@ func (l *lexer) next() (token, error) {
 		if err != nil {
 			return token{}, err
 		}
+		if op == "=>" {
+			return make(tPunct, op)
+		}
 		return make(tOperator, op)
 	}
-	r, _ := utf8.DecodeRuneInString(l.src[l.pos:])
-	return token{}, syntaxError(start, "syntax error at or near %q", string(r))
+	return token{}, l.near(start, start+1, "syntax error")
 }
 
 // foldCase lowers ASCII letters only, as PostgreSQL does for UTF-8.
@@ -250,14 +228,13 @@ func foldCase(s string) string {
 	return s
 }
 
-// stringConstant reads from the opening quote, with continuation over a line break and, for E”, escapes.
-func (l *lexer) stringConstant(escapes bool) (string, error) {
-	start := l.pos
+// stringConstant reads from the opening quote, with continuation over a line break and, for E”, escapes. start is where its token begins.
+func (l *lexer) stringConstant(start int, escapes bool, what string) (string, error) {
 	var out []byte
 	l.pos++
 	for {
 		if l.pos >= len(l.src) {
-			return "", syntaxError(start, "unterminated quoted string")
+			return "", l.rest(start, "unterminated "+what)
 		}
 		c := l.src[l.pos]
 		switch {
@@ -268,13 +245,13 @@ func (l *lexer) stringConstant(escapes bool) (string, error) {
 			l.pos++
 			if !l.continued() {
 				if !utf8.Valid(out) || strings.IndexByte(string(out), 0) >= 0 {
-					return "", sqlstate.New(sqlstate.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`).At(start)
+					return "", sqlstate.New(sqlstate.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`)
 				}
 				return string(out), nil
 			}
 		case c == '\\' && escapes:
 			var err error
-			if out, err = l.escape(out); err != nil {
+			if out, err = l.escape(start, out); err != nil {
 				return "", err
 			}
 		default:
@@ -299,14 +276,14 @@ func (l *lexer) continued() bool {
 }
 
 // escape reads a backslash escape of an E” string.
-func (l *lexer) escape(out []byte) ([]byte, error) {
+func (l *lexer) escape(begin int, out []byte) ([]byte, error) {
 	start := l.pos
 	l.pos++
 	c := l.at(0)
 	l.pos++
 	switch c {
 	case 0:
-		return nil, syntaxError(start, "unterminated quoted string")
+		return nil, l.rest(begin, "unterminated quoted string")
 	case 'b':
 		return append(out, '\b'), nil
 	case 'f':
@@ -349,15 +326,28 @@ func (l *lexer) escape(out []byte) ([]byte, error) {
 
 // appendRune adds a character given by its number; a high surrogate needs the escape of a low one behind it.
 func (l *lexer) appendRune(out []byte, r rune, start int) ([]byte, error) {
-	if r >= 0xd800 && r < 0xdc00 && l.at(0) == '\\' && l.at(1) == 'u' {
-		l.pos += 2
-		low, err := strconv.ParseUint(l.digits(4, 16), 16, 32)
-		if err == nil && low >= 0xdc00 && low < 0xe000 {
-			return utf8.AppendRune(out, (r-0xd800)<<10+rune(low)-0xdc00+0x10000), nil
+	if r >= 0xd800 && r < 0xdc00 {
+		at := l.pos
+		if l.at(0) == '\\' && l.at(1)|0x20 == 'u' {
+			digits := 4
+			if l.at(1) == 'U' {
+				digits = 8
+			}
+			l.pos += 2
+			low, err := strconv.ParseUint(l.digits(digits, 16), 16, 32)
+			if err == nil && low >= 0xdc00 && low < 0xe000 {
+				return utf8.AppendRune(out, (r-0xd800)<<10+rune(low)-0xdc00+0x10000), nil
+			}
+			return nil, l.near(at, l.pos, "invalid Unicode surrogate pair")
 		}
+		_, n := utf8.DecodeRuneInString(l.src[at:])
+		return nil, l.near(at, at+n, "invalid Unicode surrogate pair")
+	}
+	if r >= 0xdc00 && r < 0xe000 {
+		return nil, l.near(start, l.pos, "invalid Unicode surrogate pair")
 	}
 	if !utf8.ValidRune(r) || r == 0 {
-		return nil, syntaxError(start, "invalid Unicode escape value")
+		return nil, l.near(start, l.pos, "invalid Unicode escape value")
 	}
 	return utf8.AppendRune(out, r), nil
 }
@@ -374,12 +364,12 @@ func (l *lexer) digits(n, base int) string {
 	return l.src[start:l.pos]
 }
 
-func (l *lexer) quoted() (string, error) {
-	start := l.pos
+// quoted reads from the opening quote of an identifier whose token begins at start.
+func (l *lexer) quoted(start int) (string, error) {
 	var out []byte
 	for l.pos++; ; l.pos++ {
 		if l.pos >= len(l.src) {
-			return "", syntaxError(start, "unterminated quoted identifier")
+			return "", l.rest(start, "unterminated quoted identifier")
 		}
 		c := l.src[l.pos]
 		if c == '"' {
@@ -391,23 +381,28 @@ func (l *lexer) quoted() (string, error) {
 		out = append(out, c)
 	}
 	if len(out) == 0 {
-		return "", syntaxError(start, "zero-length delimited identifier")
+		return "", l.near(start, l.pos, "zero-length delimited identifier")
 	}
 	return string(out), nil
 }
 
-// unicodeEscaped reads U&'...' or U&"..." with the default escape character.
+// unicodeEscaped reads U&'...' or U&"..." and the UESCAPE that may follow.
 func (l *lexer) unicodeEscaped(start int) (token, error) {
 	l.pos += 2
-	kind := tString
+	kind, quote := tString, l.pos
 	var raw string
 	var err error
 	if l.at(0) == '"' {
 		kind = tQuoted
-		raw, err = l.quoted()
+		raw, err = l.quoted(start)
 	} else {
-		raw, err = l.stringConstant(false)
+		raw, err = l.stringConstant(start, false, "quoted string")
 	}
+	if err != nil {
+		return token{}, err
+	}
+	end := l.pos
+	escape, err := l.uescape()
 	if err != nil {
 		return token{}, err
 	}
@@ -415,16 +410,17 @@ func (l *lexer) unicodeEscaped(start int) (token, error) {
 	var out []byte
 	for inner.pos < len(raw) {
 		c := raw[inner.pos]
-		if c != '\\' {
+		if c != escape {
 			out = append(out, c)
 			inner.pos++
 			continue
 		}
+		from := inner.pos
 		inner.pos++
 		want := 4
 		switch inner.at(0) {
-		case '\\':
-			out = append(out, '\\')
+		case escape:
+			out = append(out, escape)
 			inner.pos++
 			continue
 		case '+':
@@ -432,13 +428,51 @@ func (l *lexer) unicodeEscaped(start int) (token, error) {
 			want = 6
 		}
 		n := inner.digits(want, 16)
-		v, perr := strconv.ParseUint(n, 16, 32)
-		if perr != nil || len(n) != want || !utf8.ValidRune(rune(v)) || v == 0 {
-			return token{}, syntaxError(start, "invalid Unicode escape").WithHint(`Unicode escapes must be \XXXX or \+XXXXXX.`)
+		v, bad := strconv.ParseUint(n, 16, 32)
+		place := quote + 1 + from // of a text without doubled quotes before the escape
+		if bad != nil || len(n) != want {
+			return token{}, syntaxError(min(place, end), "invalid Unicode escape").WithHint(`Unicode escapes must be \XXXX or \+XXXXXX.`)
 		}
-		out = utf8.AppendRune(out, rune(v))
+		r := rune(v)
+		if r >= 0xd800 && r < 0xdc00 && inner.at(0) == escape {
+			inner.pos++
+			low, bad := strconv.ParseUint(inner.digits(4, 16), 16, 32)
+			if bad != nil || low < 0xdc00 || low >= 0xe000 {
+				return token{}, syntaxError(min(place, end), "invalid Unicode surrogate pair")
+			}
+			r = (r-0xd800)<<10 + rune(low) - 0xdc00 + 0x10000
+		}
+		if !utf8.ValidRune(r) || r == 0 {
+			return token{}, syntaxError(min(place, end), "invalid Unicode escape value")
+		}
+		out = utf8.AppendRune(out, r)
 	}
-	return token{kind, string(out), start, l.pos}, nil
+	return token{Kind: kind, Text: string(out), Off: start, End: l.pos}, nil
+}
+
+// uescape reads UESCAPE 'c' where it stands next and returns the escape character.
+func (l *lexer) uescape() (byte, error) {
+	const word = "uescape"
+	after := l.pos
+	if err := l.skipBlank(); err != nil {
+		return 0, err
+	}
+	if end := l.pos + len(word); end > len(l.src) || foldCase(l.src[l.pos:end]) != word || end < len(l.src) && identPart(l.src[end]) {
+		l.pos = after
+		return '\\', nil
+	}
+	l.pos += len(word)
+	c, err := l.next()
+	if err != nil {
+		return 0, err
+	}
+	if c.Kind != tString {
+		return 0, l.near(c.Off, c.End, "UESCAPE must be followed by a simple string literal")
+	}
+	if len(c.Text) != 1 || strings.ContainsAny(c.Text, "+'\" \t\n\r\f0123456789abcdefABCDEF") {
+		return 0, l.near(c.Off, c.End, "invalid Unicode escape character")
+	}
+	return c.Text[0], nil
 }
 
 func (l *lexer) number(start int) (token, error) {
@@ -465,6 +499,8 @@ func (l *lexer) number(start int) (token, error) {
 			for digit(l.at(0)) {
 				l.pos++
 			}
+		} else if n == 2 {
+			return token{}, l.near(start, l.pos+n, "trailing junk after numeric literal")
 		}
 	}
 	if identStart(l.at(0)) {
@@ -472,35 +508,39 @@ func (l *lexer) number(start int) (token, error) {
 		for end < len(l.src) && identPart(l.src[end]) {
 			end++
 		}
-		return token{}, syntaxError(start, "trailing junk after numeric literal at or near %q", l.src[start:end])
+		return token{}, l.near(start, end, "trailing junk after numeric literal")
 	}
-	return token{kind, l.src[start:l.pos], start, l.pos}, nil
+	return token{Kind: kind, Text: l.src[start:l.pos], Off: start, End: l.pos}, nil
 }
 
 // dollar reads a parameter or a dollar-quoted string.
 func (l *lexer) dollar(start int) (token, error) {
 	if digit(l.at(1)) {
 		l.pos++
-		n := l.digits(6, 10)
-		if identPart(l.at(0)) {
-			return token{}, syntaxError(start, "trailing junk after parameter at or near %q", l.src[start:l.pos+1])
+		n := l.digits(len(l.src), 10)
+		if identStart(l.at(0)) {
+			end := l.pos
+			for end < len(l.src) && identPart(l.src[end]) {
+				end++
+			}
+			return token{}, l.near(start, end, "trailing junk after parameter")
 		}
-		return token{tParam, n, start, l.pos}, nil
+		return token{Kind: tParam, Text: n, Off: start, End: l.pos}, nil
 	}
 	end := l.pos + 1
 	for end < len(l.src) && identPart(l.src[end]) && l.src[end] != '$' {
 		end++
 	}
 	if end >= len(l.src) || l.src[end] != '$' {
-		return token{}, syntaxError(start, "syntax error at or near %q", "$")
+		return token{}, l.near(start, start+1, "syntax error")
 	}
 	tag := l.src[start : end+1]
 	close := strings.Index(l.src[end+1:], tag)
 	if close < 0 {
-		return token{}, syntaxError(start, "unterminated dollar-quoted string")
+		return token{}, l.rest(start, "unterminated dollar-quoted string")
 	}
 	l.pos = end + 1 + close + len(tag)
-	return token{tString, l.src[end+1 : end+1+close], start, l.pos}, nil
+	return token{Kind: tString, Text: l.src[end+1 : end+1+close], Off: start, End: l.pos}, nil
 }
 
 // operator reads the longest run of operator characters, without a comment's beginning, and without a trailing + or - unless the
@@ -511,17 +551,18 @@ func (l *lexer) operator() (string, error) {
 		if l.pos > start && (l.at(0) == '-' && l.at(1) == '-' || l.at(0) == '/' && l.at(1) == '*') {
 			break
 		}
-		// Each cut reads the run again, so that its length must have a bound; PostgreSQL's is that of names.
-		if l.pos++; l.pos-start > maxOperator {
-			return "", syntaxError(start, "operator too long")
+		// Each cut reads the run again, so that its length must have a bound.
+		if l.pos++; l.pos-start > maxRun {
+			return "", l.near(start, l.pos, "operator too long")
 		}
 	}
-	for l.pos-start > 1 {
-		last := l.src[l.pos-1]
-		if last != '+' && last != '-' || strings.ContainsAny(l.src[start:l.pos], "~!@#%^&|`?") {
-			break
+	if !strings.ContainsAny(l.src[start:l.pos], "~!@#%^&|`?") {
+		for l.pos-start > 1 && (l.src[l.pos-1] == '+' || l.src[l.pos-1] == '-') {
+			l.pos--
 		}
-		l.pos--
+	}
+	if l.pos-start > maxOperator {
+		return "", l.near(start, l.pos, "operator too long")
 	}
 	if op := l.src[start:l.pos]; op != "!=" {
 		return op, nil

@@ -1,4 +1,4 @@
-package sql_test
+package parse_test
 
 import (
 	"errors"
@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
 // FuzzParse: no text makes the parser panic, and every error has an SQLSTATE and a position inside the text.
 func FuzzParse(f *testing.F) {
-	for _, name := range []string{"../testdata/expressions.txt"} {
+	for _, name := range []string{"../../testdata/expressions.txt"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)
@@ -32,7 +32,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
-		_, offsets, err := sql.Split(unbounded(), src)
+		_, offsets, err := parse.Split(unbounded(), src)
 		if err == nil {
 			for _, o := range offsets {
 				if o < 0 || o > len(src) {
@@ -40,7 +40,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		if _, err = sql.Parse(unbounded(), src); err == nil {
+		if _, err = parse.Statement(unbounded(), src); err == nil {
 			return
 		}
 		var e *sqlstate.Error

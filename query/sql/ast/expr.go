@@ -1,0 +1,185 @@
+package ast
+
+// LiteralKind tells constants apart.
+type LiteralKind uint8
+
+// The kinds of constants.
+const (
+	Integer LiteralKind = iota // digits
+	Number                     // with a point or an exponent
+	String
+	Bits    // Text begins with b or x
+	Boolean // Text is "true" or "false"
+	Null
+)
+
+type (
+	// Literal is a constant. Text is its value; a sign may lead a number.
+	Literal struct {
+		At
+		Kind LiteralKind
+		Text string
+	}
+	// Param is $1.
+	Param struct {
+		At
+		Number int
+	}
+	// Column is a name of one to four parts; Star for * (no parts) and t.*.
+	Column struct {
+		At
+		Parts []string
+		Star  bool
+	}
+	// Operator is a prefix (one argument) or infix operator by its symbol.
+	Operator struct {
+		At
+		Op   string
+		Args []Expr
+	}
+	// Logic is "and", "or" (two or more arguments) and "not" (one).
+	Logic struct {
+		At
+		Op   string
+		Args []Expr
+	}
+	// IsTest is x IS [NOT] NULL, TRUE, FALSE, UNKNOWN, DOCUMENT, NORMALIZED or DISTINCT FROM y.
+	IsTest struct {
+		At
+		What string // "null", "true", "false", "unknown", "document", "normalized", "distinct"
+		Not  bool
+		X, Y Expr
+	}
+	// InList is x [NOT] IN (list).
+	InList struct {
+		At
+		Not  bool
+		X    Expr
+		List []Expr
+	}
+	// Between is x [NOT] BETWEEN [SYMMETRIC] low AND high.
+	Between struct {
+		At
+		Not, Symmetric bool
+		X, Low, High   Expr
+	}
+	// Like is x [NOT] LIKE pattern [ESCAPE escape].
+	Like struct {
+		At
+		Kind       string // "like", "ilike", "similar"
+		Not        bool
+		X, Pattern Expr
+		Escape     Expr // or nil
+	}
+	// Quantified is x op ANY|ALL (array or *Subquery). x IN (SELECT) is = ANY.
+	Quantified struct {
+		At
+		Op   string
+		All  bool
+		X, Y Expr
+	}
+	// Case is CASE [operand] WHEN ... ELSE ... END.
+	Case struct {
+		At
+		Operand Expr // or nil
+		Whens   []When
+		Else    Expr // or nil
+	}
+	// When is a branch of a Case.
+	When struct{ Cond, Result Expr }
+	// Cast is x::type, CAST (x AS type) and type 'text'.
+	Cast struct {
+		At
+		X    Expr
+		Type TypeName
+	}
+	// Collate is x COLLATE name.
+	Collate struct {
+		At
+		X    Expr
+		Name []string
+	}
+	// Call is a function with what may follow it.
+	Call struct {
+		At
+		Name     []string
+		Args     []Expr // *NamedArg among them, at the end
+		Star     bool   // f(*)
+		Distinct bool
+		Variadic bool        // of the last argument
+		Order    []OrderItem // within the brackets, or of WITHIN GROUP
+		Within   bool        // WITHIN GROUP
+		Filter   Expr        // or nil
+		Over     *Window     // or nil
+	}
+	// NamedArg is name => value.
+	NamedArg struct {
+		At
+		Name  string
+		Value Expr
+	}
+	// Array is ARRAY[...].
+	Array struct {
+		At
+		Items []Expr
+	}
+	// Row is ROW(...) or (a, b).
+	Row struct {
+		At
+		Items []Expr
+	}
+	// Subscript is x[index] or x[low:index], where both may be nil.
+	Subscript struct {
+		At
+		X          Expr
+		Slice      bool
+		Low, Index Expr
+	}
+	// Field is (x).name; the name is "*" for all.
+	Field struct {
+		At
+		X    Expr
+		Name string
+	}
+	// Subquery is a query in an expression.
+	Subquery struct {
+		At
+		Kind  SubqueryKind
+		Query *Select
+	}
+	// GroupingSet is an item of GROUP BY: ROLLUP, CUBE, GROUPING SETS, or () where Items are none.
+	GroupingSet struct {
+		At
+		Kind  string // "rollup", "cube", "grouping sets", "empty"
+		Items []Expr
+	}
+	// Default is the word DEFAULT where a value could stand.
+	Default struct{ At }
+	// CurrentOf is WHERE CURRENT OF cursor.
+	CurrentOf struct {
+		At
+		Cursor string
+	}
+)
+
+// SubqueryKind tells what a sub-query is for.
+type SubqueryKind string
+
+// The kinds of sub-queries.
+const (
+	Scalar  SubqueryKind = "scalar"
+	Exists  SubqueryKind = "exists"
+	ArrayOf SubqueryKind = "array"
+)
+
+// TypeName is a type as it is written.
+type TypeName struct {
+	At
+	Parts []string
+	Mods  []string // modifiers: constants and words
+	// Array says that [] or ARRAY stands behind it, however often.
+	Array bool
+	SetOf bool
+	// Fields are those of an interval, as "day to second".
+	Fields string
+}

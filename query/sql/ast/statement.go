@@ -1,0 +1,161 @@
+package ast
+
+// Query is a SELECT, VALUES or TABLE.
+type Query struct{ *Select }
+
+// Explain is EXPLAIN.
+type Explain struct {
+	At
+	Statement Statement
+	Analyze   bool
+	Verbose   bool
+	Format    string // "text" or "json"
+	Timing    bool
+}
+
+// Copy is COPY.
+type Copy struct {
+	At
+	// Statement is the query whose rows are copied. COPY of a table is SELECT of its columns.
+	Statement Statement
+	// Table and Columns are those of COPY table.
+	Table   *Table
+	Columns []string
+	From    bool
+	// Target is "stdout", "stdin", or empty for a file or a program.
+	Target    string
+	TargetPos At
+
+	Format    string // "text", "csv", "binary"
+	Delimiter string
+	Null      string
+	Header    bool
+	Quote     string
+	Escape    string
+	// ForceQuote are the columns always quoted in CSV; "*" is all.
+	ForceQuote []string
+}
+
+// Set is SET [SESSION|LOCAL] name = value, SET TIME ZONE and the like.
+type Set struct {
+	At
+	Name    string
+	Values  []string
+	Default bool
+	Local   bool
+}
+
+// Reset is RESET name; Name "all" is RESET ALL.
+type Reset struct {
+	At
+	Name string
+}
+
+// Show is SHOW name; Name "all" is SHOW ALL.
+type Show struct {
+	At
+	Name string
+}
+
+// Transaction is BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE, ROLLBACK TO, SET TRANSACTION and two-phase commit.
+type Transaction struct {
+	At
+	// Verb is "begin", "start", "commit", "rollback", "savepoint", "release", "rollback to", "prepare", "commit prepared", "rollback prepared",
+	// "set" (SET TRANSACTION) or "set session" (SET SESSION CHARACTERISTICS).
+	Verb  string
+	Name  string // of a savepoint or a prepared transaction
+	Chain bool
+	Modes TransactionModes
+	// Snapshot is that of SET TRANSACTION SNAPSHOT.
+	Snapshot string
+}
+
+// TransactionModes are the modes that BEGIN and SET TRANSACTION name; what is empty was not named.
+type TransactionModes struct {
+	Isolation  string // "serializable", "repeatable read", "read committed", "read uncommitted"
+	Access     string // "read only", "read write"
+	Deferrable string // "deferrable", "not deferrable"
+}
+
+// Declare is DECLARE name CURSOR FOR query.
+type Declare struct {
+	At
+	Name             string
+	Query            *Query
+	Hold, NoScroll   bool
+	Scroll, IsBinary bool
+}
+
+// Fetch is FETCH or MOVE.
+type Fetch struct {
+	At
+	Move      bool
+	Direction string // "forward", "backward", "absolute", "relative"
+	Count     int64
+	All       bool
+	Cursor    string
+}
+
+// CloseCursor is CLOSE name or CLOSE ALL (Name empty).
+type CloseCursor struct {
+	At
+	Name string
+}
+
+// Prepare is PREPARE name [(types)] AS statement.
+type Prepare struct {
+	At
+	Name      string
+	Types     []TypeName
+	Statement Statement
+	// Text and Offset are the statement's own text and where it begins.
+	Text   string
+	Offset int
+}
+
+// Execute is EXECUTE name [(arguments)].
+type Execute struct {
+	At
+	Name string
+	Args []Expr
+}
+
+// Deallocate is DEALLOCATE name or ALL (Name empty).
+type Deallocate struct {
+	At
+	Name string
+}
+
+// Discard is DISCARD ALL, PLANS, SEQUENCES or TEMP.
+type Discard struct {
+	At
+	What string
+}
+
+// Notify is LISTEN, UNLISTEN or NOTIFY.
+type Notify struct {
+	At
+	Verb    string
+	Channel string // "*" for all
+	Payload string
+}
+
+// Empty is a statement without tokens.
+type Empty struct{}
+
+func (*Query) statement()       {}
+func (*Explain) statement()     {}
+func (*Copy) statement()        {}
+func (*Set) statement()         {}
+func (*Reset) statement()       {}
+func (*Show) statement()        {}
+func (*Transaction) statement() {}
+func (*Declare) statement()     {}
+func (*Fetch) statement()       {}
+func (*CloseCursor) statement() {}
+func (*Prepare) statement()     {}
+func (*Execute) statement()     {}
+func (*Deallocate) statement()  {}
+func (*Discard) statement()     {}
+func (*Notify) statement()      {}
+func (*Empty) statement()       {}

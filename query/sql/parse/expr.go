@@ -1,0 +1,430 @@
+package parse
+
+import (
+	"github.com/divandb/divan/query/sql/ast"
+)
+
+// Precedence of PostgreSQL 15 (section 4.1.6 and gram.y), from loose to tight.
+const (
+	precOr = iota + 1
+	precAnd
+	precNot
+	precIs
+	precCompare // < > = <= >= <>; does not associate
+	precIn      // BETWEEN IN LIKE ILIKE SIMILAR; does not associate
+	precOther   // any other operator
+	precAdd
+	precMul
+	precPower
+	precAt // AT TIME ZONE
+	precCollate
+	precUnary
+	precCast // ::
+)
+
+// infix tells the precedence of the next token as an infix operator, 0 for none.
+func (p *parser) infix() int {
+	t := p.peek()
+	switch t.Kind {
+	case tPunct:
+		if t.Text == "::" {
+			return precCast
+		}
+	case tOperator:
+		switch t.Text {
+		case "<", ">", "=", "<=", ">=", "<>":
+			return precCompare
+		case "+", "-":
+			return precAdd
+		case "*", "/", "%":
+			return precMul
+		case "^":
+			return precPower
+		}
+		return precOther
+	case tIdent:
+		switch t.Text {
+		case "or":
+			return precOr
+		case "and":
+			return precAnd
+		case "is", "isnull", "notnull":
+			return precIs
+		case "in", "between", "like", "ilike":
+			return precIn
+		case "similar":
+			if p.peekAt(1).word("to") {
+				return precIn
+			}
+		case "not":
+			if p.peekAt(1).words("in", "between", "like", "ilike", "similar") {
+				return precIn
+			}
+		case "operator":
+			if p.peekAt(1).is("(") {
+				return precOther
+			}
+		case "at":
+			if p.peekAt(1).word("time") {
+				return precAt
+			}
+		case "collate":
+			return precCollate
+		}
+	}
+	return 0
+}
+
+// expr reads an expression (a_expr).
+func (p *parser) expr() (ast.Expr, error) { return p.climb(precOr, false) }
+
+// simpleExpr reads an expression without AND, OR, NOT and the predicates that are written with words, as between BETWEEN and AND (b_expr).
+func (p *parser) simpleExpr() (ast.Expr, error) { return p.climb(precIs, true) }
+
+// climb reads a prefix and then the infix operators that bind at least as tightly as min.
+func (p *parser) climb(min int, simple bool) (ast.Expr, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer p.leave()
+	left, err := p.prefix(simple)
+	if err != nil {
+		return nil, err
+	}
+	// ended is the precedence of an operator that does not associate and ended with its right operand.
+	ended := 0
+	for n := 1; ; n++ {
+		prec := p.infix()
+		if prec < min || prec == 0 || simple && !p.simpleInfix(prec) {
+			return left, nil
+		}
+		if prec == ended {
+			return nil, p.unexpected()
+		}
+		if err := p.deep(n); err != nil {
+			return nil, err
+		}
+		open := false
+		switch prec {
+		case precOr, precAnd:
+			left, err = p.logic(left, prec, simple)
+		case precIs:
+			left, open, err = p.is(left, simple)
+		case precIn:
+			left, open, err = p.inLikeBetween(left)
+		case precAt:
+			left, err = p.atTimeZone(left)
+		case precCollate:
+			left, err = p.collate(left)
+		case precCast:
+			left, err = p.cast(left)
+		default:
+			left, open, err = p.operation(left, prec, simple)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ended = 0
+		if open && (prec == precIs || prec == precCompare || prec == precIn) {
+			ended = prec
+		}
+	}
+}
+
+// simpleInfix says that an operator may stand in a b_expr.
+func (p *parser) simpleInfix(prec int) bool {
+	switch prec {
+	case precIs:
+		return p.ahead("is", "distinct") || p.ahead("is", "not", "distinct") || p.ahead("is", "document") || p.ahead("is", "not", "document")
+	case precOr, precAnd, precIn, precAt, precCollate:
+		return false
+	}
+	return true
+}
+
+// logic reads a AND b AND ... as one node, so that a thousand of them do not nest.
+func (p *parser) logic(left ast.Expr, prec int, simple bool) (ast.Expr, error) {
+	t := p.peek()
+	out := &ast.Logic{At: ast.At(t.Off), Op: t.Text, Args: []ast.Expr{left}}
+	for p.acceptWord(t.Text) {
+		e, err := p.climb(prec+1, simple)
+		if err != nil {
+			return nil, err
+		}
+		out.Args = append(out.Args, e)
+	}
+	return out, nil
+}
+
+// operation reads an infix operator and its right operand, or ANY and ALL. open says that it ends with an operand.
+func (p *parser) operation(left ast.Expr, prec int, simple bool) (_ ast.Expr, open bool, err error) {
+	off := p.here()
+	op, err := p.operatorSymbol()
+	if err != nil {
+		return nil, false, err
+	}
+	if !simple && p.quantifier() {
+		e, err := p.quantified(left, op, off)
+		return e, false, err
+	}
+	right, err := p.climb(prec+1, simple)
+	if err != nil {
+		return nil, false, err
+	}
+	return &ast.Operator{At: off, Op: op, Args: []ast.Expr{left, right}}, true, nil
+}
+
+// operatorSymbol reads an operator, also as OPERATOR(schema.op). The schema is pg_catalog, or the name is kept as a part of the symbol, which no
+// operator has.
+func (p *parser) operatorSymbol() (string, error) {
+	t := p.take()
+	if t.Kind == tOperator {
+		return t.Text, nil
+	}
+	var op string
+	return op, p.inBrackets(func() error {
+		for p.peek().columnName() {
+			schema := p.take().Text
+			if err := p.expectPunct("."); err != nil {
+				return err
+			}
+			if schema != "pg_catalog" {
+				op += schema + "."
+			}
+		}
+		t := p.take()
+		if t.Kind != tOperator {
+			return p.unexpectedAt(t)
+		}
+		op += t.Text
+		return nil
+	})
+}
+
+// quantifier says that ANY, SOME or ALL comes next.
+func (p *parser) quantifier() bool { return p.peek().words("any", "some", "all") }
+
+// quantified reads ANY|SOME|ALL (query or array) behind an operator.
+func (p *parser) quantified(x ast.Expr, op string, off ast.At) (ast.Expr, error) {
+	q := &ast.Quantified{At: off, Op: op, All: p.take().Text == "all", X: x}
+	if p.queryIn() {
+		sub, err := p.subquery(p.here(), ast.Scalar)
+		q.Y = sub
+		return q, err
+	}
+	return q, p.inBrackets(func() (err error) {
+		q.Y, err = p.expr()
+		return err
+	})
+}
+
+// is reads the tests that follow IS, and ISNULL and NOTNULL.
+func (p *parser) is(left ast.Expr, simple bool) (_ ast.Expr, open bool, err error) {
+	t := p.take()
+	n := &ast.IsTest{At: ast.At(t.Off), X: left}
+	if t.words("isnull", "notnull") {
+		n.What, n.Not = "null", t.Text == "notnull"
+		return n, false, nil
+	}
+	n.Not = p.acceptWord("not")
+	switch w := p.take(); {
+	case w.words("null", "true", "false", "unknown", "document", "normalized"):
+		n.What = w.Text
+		return n, false, nil
+	case w.words("nfc", "nfd", "nfkc", "nfkd"):
+		n.What = "normalized"
+		return n, false, p.expectWords("normalized")
+	case w.word("distinct"):
+		if err := p.expectWords("from"); err != nil {
+			return nil, false, err
+		}
+		n.What = "distinct"
+		n.Y, err = p.climb(precIs+1, simple)
+		return n, true, err
+	default:
+		return nil, false, p.unexpectedAt(w)
+	}
+}
+
+// inLikeBetween reads [NOT] IN, BETWEEN, LIKE, ILIKE and SIMILAR TO.
+func (p *parser) inLikeBetween(left ast.Expr) (_ ast.Expr, open bool, err error) {
+	off := p.here()
+	not := p.acceptWord("not")
+	switch t := p.take(); t.Text {
+	case "in":
+		e, err := p.in(left, not, off)
+		return e, false, err
+	case "between":
+		n := &ast.Between{At: off, Not: not, X: left, Symmetric: p.acceptWord("symmetric")}
+		if !n.Symmetric {
+			p.acceptWord("asymmetric")
+		}
+		if n.Low, err = p.simpleExpr(); err != nil {
+			return nil, false, err
+		}
+		if err := p.expectWords("and"); err != nil {
+			return nil, false, err
+		}
+		n.High, err = p.climb(precIn+1, false)
+		return n, true, err
+	case "similar":
+		if err := p.expectWords("to"); err != nil {
+			return nil, false, err
+		}
+		e, err := p.like(left, "similar", not, off)
+		return e, true, err
+	default:
+		if p.quantifier() {
+			op := map[string]string{"like": "~~", "ilike": "~~*"}[t.Text]
+			if not {
+				op = "!" + op
+			}
+			e, err := p.quantified(left, op, off)
+			return e, false, err
+		}
+		e, err := p.like(left, t.Text, not, off)
+		return e, true, err
+	}
+}
+
+func (p *parser) like(left ast.Expr, kind string, not bool, off ast.At) (ast.Expr, error) {
+	n := &ast.Like{At: off, Kind: kind, Not: not, X: left}
+	var err error
+	if n.Pattern, err = p.climb(precIn+1, false); err != nil {
+		return nil, err
+	}
+	if p.acceptWord("escape") {
+		n.Escape, err = p.climb(precIn+1, false)
+	}
+	return n, err
+}
+
+func (p *parser) in(left ast.Expr, not bool, off ast.At) (ast.Expr, error) {
+	if p.queryIn() {
+		at := p.here()
+		sub, err := p.subquery(at, ast.Scalar)
+		if err != nil {
+			return nil, err
+		}
+		var q ast.Expr = &ast.Quantified{At: off, Op: "=", X: left, Y: sub}
+		if not {
+			q = &ast.Logic{At: off, Op: "not", Args: []ast.Expr{q}}
+		}
+		return q, nil
+	}
+	list, err := p.bracketList()
+	return &ast.InList{At: off, Not: not, X: left, List: list}, err
+}
+
+func (p *parser) atTimeZone(left ast.Expr) (ast.Expr, error) {
+	t := p.take()
+	if err := p.expectWords("time", "zone"); err != nil {
+		return nil, err
+	}
+	zone, err := p.climb(precAt+1, false)
+	return &ast.Call{At: ast.At(t.Off), Name: []string{"timezone"}, Args: []ast.Expr{zone, left}}, err
+}
+
+// collate reads x COLLATE name, the name with a schema or without.
+func (p *parser) collate(left ast.Expr) (ast.Expr, error) {
+	t := p.take()
+	name, err := p.qualified()
+	return &ast.Collate{At: ast.At(t.Off), X: left, Name: name}, err
+}
+
+// cast reads ::type.
+func (p *parser) cast(left ast.Expr) (ast.Expr, error) {
+	at := ast.At(p.take().Off)
+	typ, err := p.typeName()
+	return &ast.Cast{At: at, X: left, Type: typ}, err
+}
+
+// prefix reads NOT, signs and prefix operators, or a primary.
+func (p *parser) prefix(simple bool) (ast.Expr, error) {
+	t := p.peek()
+	off := ast.At(t.Off)
+	switch {
+	case t.word("not") && !simple:
+		p.take()
+		x, err := p.climb(precNot, false)
+		return &ast.Logic{At: off, Op: "not", Args: []ast.Expr{x}}, err
+	case t.op("-") || t.op("+"):
+		p.take()
+		x, err := p.climb(precUnary, simple)
+		if err != nil {
+			return nil, err
+		}
+		// A sign belongs to the number, so that -9223372036854775808 is a bigint.
+		if n, ok := x.(*ast.Literal); ok && t.op("-") && (n.Kind == ast.Integer || n.Kind == ast.Number) {
+			return &ast.Literal{At: off, Kind: n.Kind, Text: negative(n.Text)}, nil
+		}
+		return &ast.Operator{At: off, Op: t.Text, Args: []ast.Expr{x}}, nil
+	case t.Kind == tOperator && p.infix() == precOther, t.word("operator") && p.peekAt(1).is("("):
+		op, err := p.operatorSymbol()
+		if err != nil {
+			return nil, err
+		}
+		x, err := p.climb(precOther+1, simple)
+		return &ast.Operator{At: off, Op: op, Args: []ast.Expr{x}}, err
+	}
+	x, err := p.primary()
+	if err != nil {
+		return nil, err
+	}
+	if row, ok := x.(*ast.Row); ok && p.peek().word("overlaps") && !simple {
+		return p.overlaps(row)
+	}
+	return x, nil
+}
+
+// negative turns the sign of a number's text.
+func negative(text string) string {
+	if text[0] == '-' {
+		return text[1:]
+	}
+	return "-" + text
+}
+
+// overlaps reads (a, b) OVERLAPS (c, d), a function of four arguments.
+func (p *parser) overlaps(left *ast.Row) (ast.Expr, error) {
+	at := ast.At(p.take().Off)
+	begin := p.peek()
+	if !begin.is("(") && !begin.word("row") {
+		return nil, p.unexpected()
+	}
+	x, err := p.primary()
+	if err != nil {
+		return nil, err
+	}
+	right, ok := x.(*ast.Row)
+	if !ok {
+		return nil, p.unexpected()
+	}
+	if len(left.Items) != 2 {
+		return nil, syntaxError(left.Pos(), "wrong number of parameters on left side of OVERLAPS expression")
+	}
+	if len(right.Items) != 2 {
+		return nil, syntaxError(begin.Off, "wrong number of parameters on right side of OVERLAPS expression")
+	}
+	return &ast.Call{At: at, Name: []string{"overlaps"}, Args: append(append([]ast.Expr{}, left.Items...), right.Items...)}, nil
+}
+
+// exprs reads expressions with commas between them.
+func (p *parser) exprs() ([]ast.Expr, error) {
+	var out []ast.Expr
+	err := p.list(func() error {
+		e, err := p.expr()
+		out = append(out, e)
+		return err
+	})
+	return out, err
+}
+
+// bracketList reads (expression, ...).
+func (p *parser) bracketList() (list []ast.Expr, err error) {
+	err = p.inBrackets(func() error {
+		list, err = p.exprs()
+		return err
+	})
+	return list, err
+}

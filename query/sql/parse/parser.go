@@ -1,0 +1,343 @@
+// Package parse reads PostgreSQL 15's SQL: tokens, key words, expressions, types, queries and the statements of a session. It builds the tree of
+// package ast. Errors have PostgreSQL's texts, codes and positions.
+//
+// It is a recursive descent over the tokens, with expressions by precedence climbing. The clauses of one SELECT and its joins are left to the
+// grammar of github.com/xwb1989/sqlparser: core.go gives it a skeleton in which a placeholder stands for each expression and table.
+//
+// What PostgreSQL's grammar takes is parsed, also where nothing here can run it: package bind refuses that with a position and a hint.
+package parse
+
+import (
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/work"
+)
+
+// MaxDepth is how deep a statement may nest. PostgreSQL's limit is a size of its stack, 2 MB, which allows for some thousand levels.
+const MaxDepth = 4000
+
+// Split cuts the text of a simple query at its semicolons. Pieces that have no tokens are left out. The texts are slices of src, with
+// their offsets.
+func Split(w *work.Work, src string) (pieces []string, offsets []int, err error) {
+	defer w.Back(w.Used())
+	toks, failed, err := lex(w, src)
+	if err != nil {
+		return nil, nil, err
+	}
+	start := 0
+	for i, t := range toks {
+		if !t.is(";") && t.Kind != tEOF && t.Kind != tBad {
+			continue
+		}
+		end := i
+		if t.Kind == tBad {
+			end++ // the last piece has the bad token, and its parser complains
+		}
+		if end > start {
+			from := toks[start].Off
+			if from > toks[end-1].Off {
+				return nil, nil, failed
+			}
+			pieces, offsets = append(pieces, src[from:toks[end-1].End]), append(offsets, from)
+		}
+		start = i + 1
+	}
+	return pieces, offsets, nil
+}
+
+// Statement parses one statement; a semicolon at the end is allowed. Errors carry positions. What the statement takes of memory stays held, what
+// parsing took is given back.
+func Statement(w *work.Work, src string) (ast.Statement, error) {
+	before := w.Used()
+	toks, failed, err := lex(w, src)
+	if err != nil {
+		return nil, err
+	}
+	// The end of input is reported where the text ends.
+	for n := len(toks); n > 1 && toks[n-2].is(";") && toks[n-1].Kind == tEOF; n = len(toks) {
+		toks = append(toks[:n-2], toks[n-1])
+	}
+	p := &parser{work: w, src: src, toks: toks, failed: failed}
+	st, err := p.statement()
+	if err != nil {
+		return nil, err
+	}
+	if p.peek().is(";") {
+		// What is wrong with the others comes first.
+		for p.acceptPunct(";") {
+			if _, err := p.statement(); err != nil {
+				return nil, err
+			}
+		}
+		if p.peek().Kind == tEOF {
+			return nil, syntaxError(-1, "cannot insert multiple commands into a prepared statement")
+		}
+	}
+	if p.peek().Kind != tEOF {
+		return nil, p.unexpected()
+	}
+	w.Back(before)
+	if err := w.Hold(int64(len(src)) + p.nodes*nodeSize); err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+// parser reads the tokens of one statement.
+type parser struct {
+	work *work.Work
+	src  string
+	toks []token
+	i    int
+	// failed is why the last token is a tBad.
+	failed *sqlstate.Error
+	depth  int
+	// nodes is about how many nodes the tree has.
+	nodes int64
+	// closing and queries are made when they are first asked for: the closing bracket of each opening one, and which of them begin a query.
+	closing []int
+	queries []int8
+}
+
+func (p *parser) peek() token { return p.toks[p.i] }
+
+// peekAt looks n tokens ahead.
+func (p *parser) peekAt(n int) token { return p.toks[min(p.i+n, len(p.toks)-1)] }
+
+// here is the place of the next token.
+func (p *parser) here() ast.At { return ast.At(p.peek().Off) }
+
+func (p *parser) take() token {
+	t := p.toks[p.i]
+	if t.Kind != tEOF && t.Kind != tBad {
+		p.i++
+	}
+	return t
+}
+
+func (p *parser) acceptWord(w string) bool {
+	if p.peek().word(w) {
+		p.i++
+		return true
+	}
+	return false
+}
+
+// acceptWords takes all words or none.
+func (p *parser) acceptWords(ws ...string) bool {
+	if !p.ahead(ws...) {
+		return false
+	}
+	p.i += len(ws)
+	return true
+}
+
+// ahead says that the words come next.
+func (p *parser) ahead(ws ...string) bool {
+	for i, w := range ws {
+		if !p.peekAt(i).word(w) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *parser) acceptPunct(s string) bool {
+	if p.peek().is(s) {
+		p.i++
+		return true
+	}
+	return false
+}
+
+func (p *parser) expectPunct(s string) error {
+	if !p.acceptPunct(s) {
+		return p.unexpected()
+	}
+	return nil
+}
+
+// expectWords takes the words one after the other.
+func (p *parser) expectWords(ws ...string) error {
+	for _, w := range ws {
+		if !p.acceptWord(w) {
+			return p.unexpected()
+		}
+	}
+	return nil
+}
+
+func (p *parser) expectOp(op string) error {
+	if !p.peek().op(op) {
+		return p.unexpected()
+	}
+	p.i++
+	return nil
+}
+
+// unexpected is the error of the next token.
+func (p *parser) unexpected() error { return p.unexpectedAt(p.peek()) }
+
+func (p *parser) unexpectedAt(t token) error { return p.near(t, "syntax error") }
+
+// near is an error that PostgreSQL reports at a token.
+func (p *parser) near(t token, what string) error {
+	switch t.Kind {
+	case tBad:
+		return p.failed
+	case tEOF:
+		return syntaxError(t.Off, "%s at end of input", what)
+	}
+	return syntaxError(t.Off, "%s at or near \"%s\"", what, p.src[t.Off:t.End])
+}
+
+// enter counts nesting. Whoever enters leaves.
+func (p *parser) enter() error {
+	p.depth++
+	return p.deep(0)
+}
+
+func (p *parser) leave() { p.depth-- }
+
+// deep counts a node, and fails where n levels more would be too many. Chains as 1 + 1 + 1 nest in the tree though not in the text.
+func (p *parser) deep(n int) error {
+	if p.depth+n > MaxDepth {
+		return TooDeep(p.peek().Off)
+	}
+	p.nodes++
+	if err := p.work.Hold(nodeSize); err != nil {
+		return err
+	}
+	return p.work.Step(1)
+}
+
+// nodeSize is about what a node takes of memory, in bytes.
+const nodeSize = 160
+
+// TooDeep is the refusal of a statement that nests too deeply.
+func TooDeep(off int) *sqlstate.Error {
+	return sqlstate.New(sqlstate.StatementTooComplex, "stack depth limit exceeded").At(off).
+		WithHint("A statement may nest %d levels deep.", MaxDepth)
+}
+
+// list reads one or more items with commas between them.
+func (p *parser) list(item func() error) error {
+	for {
+		if err := item(); err != nil {
+			return err
+		}
+		if !p.acceptPunct(",") {
+			return nil
+		}
+	}
+}
+
+// inBrackets reads (...).
+func (p *parser) inBrackets(inside func() error) error {
+	if err := p.expectPunct("("); err != nil {
+		return err
+	}
+	if err := inside(); err != nil {
+		return err
+	}
+	return p.expectPunct(")")
+}
+
+// name reads the name of a column, a table or an alias (ColId).
+func (p *parser) name() (string, error) {
+	if t := p.peek(); t.columnName() {
+		p.i++
+		return t.Text, nil
+	}
+	return "", p.unexpected()
+}
+
+// label reads a name where every key word is allowed (ColLabel).
+func (p *parser) label() (string, error) {
+	if t := p.peek(); t.label() {
+		p.i++
+		return t.Text, nil
+	}
+	return "", p.unexpected()
+}
+
+// qualified reads a name with points (any_name).
+func (p *parser) qualified() ([]string, error) {
+	first, err := p.name()
+	if err != nil {
+		return nil, err
+	}
+	parts := []string{first}
+	for p.acceptPunct(".") {
+		part, err := p.label()
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+// names reads a, b, ...
+func (p *parser) names() ([]string, error) {
+	var out []string
+	err := p.list(func() error {
+		n, err := p.name()
+		out = append(out, n)
+		return err
+	})
+	return out, err
+}
+
+// columnNames reads (a, b, ...) where it stands.
+func (p *parser) columnNames() (out []string, err error) {
+	if !p.peek().is("(") {
+		return nil, nil
+	}
+	err = p.inBrackets(func() error {
+		out, err = p.names()
+		return err
+	})
+	return out, err
+}
+
+// queryIn says that the bracket at the next token holds a query rather than an expression or a join: "((SELECT 1) UNION SELECT 2)" does,
+// "((SELECT 1) + 1)" and "((SELECT 1) t JOIN u ON true)" do not.
+func (p *parser) queryIn() bool {
+	if p.closing == nil {
+		p.matchBrackets()
+	}
+	return p.peek().is("(") && p.queries[p.i] > 0
+}
+
+// matchBrackets finds for each bracket where it closes and whether it holds a query.
+func (p *parser) matchBrackets() {
+	p.closing, p.queries = make([]int, len(p.toks)), make([]int8, len(p.toks))
+	var open []int
+	for j, t := range p.toks {
+		switch {
+		case t.is("("):
+			p.closing[j] = -1
+			open = append(open, j)
+		case t.is(")") && len(open) > 0:
+			p.closing[open[len(open)-1]] = j
+			open = open[:len(open)-1]
+		}
+	}
+	for j := len(p.toks) - 2; j >= 0; j-- {
+		if !p.toks[j].is("(") {
+			continue
+		}
+		switch t := p.toks[j+1]; {
+		case t.words("select", "with", "table"), t.word("values") && p.toks[min(j+2, len(p.toks)-1)].is("("):
+			p.queries[j] = 1
+		case t.is("(") && p.queries[j+1] > 0:
+			// A query in brackets: what follows tells whether it is a part of a query, an expression or a join. One that does not close is
+			// taken for a query, whose parser finds the end of input.
+			end := p.closing[j+1]
+			if end < 0 || p.toks[end+1].is(")") || p.toks[end+1].words("union", "intersect", "except", "order", "limit", "offset", "fetch", "for") {
+				p.queries[j] = 1
+			}
+		}
+	}
+}

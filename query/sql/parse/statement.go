@@ -1,0 +1,225 @@
+package parse
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// refused are the first words of statements that are not parsed any further.
+var refused = map[string]bool{"alter": true, "analyse": true, "analyze": true, "call": true, "checkpoint": true, "cluster": true, "comment": true,
+	"create": true, "do": true, "drop": true, "grant": true, "import": true, "load": true, "lock": true, "merge": true, "reassign": true,
+	"refresh": true, "reindex": true, "revoke": true, "security": true, "truncate": true, "vacuum": true}
+
+func (p *parser) statement() (ast.Statement, error) {
+	t := p.peek()
+	if t.Kind == tEOF || t.is(";") {
+		return &ast.Empty{}, nil
+	}
+	if t.is("(") {
+		return p.preparable()
+	}
+	if t.Kind != tIdent {
+		return nil, p.unexpected()
+	}
+	if refused[t.Text] {
+		for p.peek().Kind != tEOF && !p.peek().is(";") {
+			if p.take().Kind == tBad {
+				return nil, p.failed
+			}
+		}
+		return &ast.Refused{At: ast.At(t.Off), Verb: t.Text}, nil
+	}
+	switch t.Text {
+	case "select", "with", "values", "table", "insert", "update", "delete":
+		return p.preparable()
+	case "explain":
+		return p.explain()
+	case "copy":
+		return p.copy()
+	case "set":
+		return p.set()
+	case "reset", "show":
+		return p.show()
+	case "begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release":
+		return p.transaction()
+	case "declare", "fetch", "move", "close":
+		return p.cursor()
+	case "prepare", "execute", "deallocate", "discard":
+		return p.prepared()
+	case "listen", "unlisten", "notify":
+		return p.notify()
+	}
+	return nil, p.unexpected()
+}
+
+// explain reads EXPLAIN [ANALYZE] [VERBOSE] | (options) statement.
+func (p *parser) explain() (ast.Statement, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer p.leave()
+	e := &ast.Explain{At: ast.At(p.take().Off), Format: "text", Timing: true}
+	var wrong error // of an option, which PostgreSQL looks at when all is parsed
+	if p.peek().is("(") && !p.queryIn() {
+		if err := p.inBrackets(func() error {
+			return p.list(func() error {
+				bad, err := p.explainOption(e)
+				if wrong == nil {
+					wrong = bad
+				}
+				return err
+			})
+		}); err != nil {
+			return nil, err
+		}
+	} else {
+		e.Analyze = p.acceptWord("analyze") || p.acceptWord("analyse")
+		e.Verbose = p.acceptWord("verbose")
+	}
+	t := p.peek()
+	if !t.is("(") && !t.words("select", "with", "values", "table", "insert", "update", "delete", "merge", "declare", "execute", "create", "refresh") {
+		return nil, p.unexpected()
+	}
+	var err error
+	if e.Statement, err = p.statement(); err == nil {
+		err = wrong
+	}
+	return e, err
+}
+
+// explainOption reads an option with its value. bad is what is wrong with it though it can be read.
+func (p *parser) explainOption(e *ast.Explain) (bad, err error) {
+	t := p.take()
+	if !t.label() {
+		return nil, p.unexpectedAt(t)
+	}
+	value := p.optionValue()
+	on := value != "off" && value != "false" && value != "0"
+	switch t.Text {
+	case "analyze", "analyse":
+		e.Analyze = on
+	case "verbose":
+		e.Verbose = on
+	case "timing":
+		e.Timing = on
+	case "costs", "settings", "buffers", "wal", "summary":
+	case "format":
+		switch value {
+		case "text", "json":
+			e.Format = value
+		case "xml", "yaml":
+			return sqlstate.Unsupported(t.Off, "Use FORMAT TEXT or FORMAT JSON.", "EXPLAIN format %q is not supported", value), nil
+		default:
+			return sqlstate.New(sqlstate.InvalidParameterValue, "unrecognized value for EXPLAIN option \"format\": %q", value).At(t.Off), nil
+		}
+	default:
+		return syntaxError(t.Off, "unrecognized EXPLAIN option %q", t.Text), nil
+	}
+	return nil, nil
+}
+
+// optionValue reads what follows the name of an option, empty for nothing.
+func (p *parser) optionValue() string {
+	if v := p.peek(); v.label() || v.Kind == tString || v.Kind == tInteger || v.Kind == tNumber {
+		p.take()
+		return strings.ToLower(v.Text)
+	}
+	return ""
+}
+
+// prepared reads PREPARE, EXECUTE, DEALLOCATE and DISCARD.
+func (p *parser) prepared() (ast.Statement, error) {
+	t := p.take()
+	at := p.here()
+	switch t.Text {
+	case "discard":
+		w := p.take()
+		if !w.words("all", "plans", "sequences", "temp", "temporary") {
+			return nil, p.unexpectedAt(w)
+		}
+		what := w.Text
+		if what == "temporary" {
+			what = "temp"
+		}
+		return &ast.Discard{At: at, What: what}, nil
+	case "deallocate":
+		if p.peekAt(1).label() {
+			p.acceptWord("prepare")
+			at = p.here()
+		}
+		if p.acceptWord("all") {
+			return &ast.Deallocate{At: at}, nil
+		}
+		name, err := p.name()
+		return &ast.Deallocate{At: at, Name: name}, err
+	case "execute":
+		name, err := p.name()
+		if err != nil {
+			return nil, err
+		}
+		e := &ast.Execute{At: at, Name: name}
+		if p.peek().is("(") {
+			e.Args, err = p.bracketList()
+		}
+		return e, err
+	}
+	if p.ahead("transaction") {
+		return p.twoPhase(t, "prepare")
+	}
+	return p.prepare(t)
+}
+
+// prepare reads name [(types)] AS statement.
+func (p *parser) prepare(t token) (ast.Statement, error) {
+	s := &ast.Prepare{At: ast.At(t.Off)}
+	var err error
+	if s.Name, err = p.name(); err != nil {
+		return nil, err
+	}
+	if p.peek().is("(") {
+		if err := p.inBrackets(func() error {
+			return p.list(func() error {
+				typ, err := p.typeName()
+				s.Types = append(s.Types, typ)
+				return err
+			})
+		}); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.expectWords("as"); err != nil {
+		return nil, err
+	}
+	start := p.peek()
+	s.Offset = start.Off
+	if s.Statement, err = p.preparable(); err != nil {
+		return nil, err
+	}
+	s.Text = p.src[start.Off:p.toks[p.i-1].End]
+	return s, nil
+}
+
+// notify reads LISTEN name, UNLISTEN name|* and NOTIFY name [, payload].
+func (p *parser) notify() (ast.Statement, error) {
+	t := p.take()
+	n := &ast.Notify{At: ast.At(t.Off), Verb: t.Text}
+	if t.word("unlisten") && p.peek().op("*") {
+		p.take()
+		n.Channel = "*"
+		return n, nil
+	}
+	var err error
+	if n.Channel, err = p.name(); err != nil {
+		return nil, err
+	}
+	if t.word("notify") && p.acceptPunct(",") {
+		v := p.take()
+		if v.Kind != tString {
+			return nil, p.unexpectedAt(v)
+		}
+		n.Payload = v.Text
+	}
+	return n, nil
+}

@@ -1,0 +1,723 @@
+-- Statements for TestStatement_PostgreSQL, one in each line: good ones and bad ones, by feature. A parser and PostgreSQL 15 have to agree on which
+-- are bad, with which words, and where.
+
+-- tokens
+SELECT 'abc
+SELECT 'a''b', 'x' -- comment
+SELECT 'a' 'b'
+SELECT "abc
+SELECT ""
+SELECT "a""b" FROM (SELECT 1 AS "a""b") x
+SELECT /* 1
+SELECT /* a /* b */ c */ 1
+SELECT E'a\nb\t\\\'\x41\101\u0041\U00000041'
+SELECT E'\u00g'
+SELECT E'\U00110000'
+SELECT E'\ud800'
+SELECT E'a\ud800x'
+SELECT E'\ud83d\ude00'
+SELECT E'\u0000'
+SELECT E'\'
+SELECT U&'\0041\+000042', U&'d!0061t' UESCAPE '!'
+SELECT U&'\00g'
+SELECT U&'a\00zz'
+SELECT U&'a' UESCAPE '+'
+SELECT U&'a' UESCAPE 'ab'
+SELECT U&'a' UESCAPE 1
+SELECT U&"d!0061t" UESCAPE '!' FROM (SELECT 1 AS dat) x
+SELECT B'0101', b'1', X'1F', x'ab'
+SELECT b'12'
+SELECT x'1g'
+SELECT B'
+SELECT X'1
+SELECT N'abc'
+SELECT $$a$$, $tag$ $$ $tag$
+SELECT $a$ abc
+SELECT $
+SELECT $x
+SELECT 1, 1.5, .5, 5., 1e3, 1.5e-3, 1E+2
+SELECT 12ab
+SELECT 1e
+SELECT 1.5e+
+SELECT 1..2
+SELECT 1.x
+SELECT 1._
+SELECT $1a
+SELECT $1::int
+SELECT 99999999999999999999999
+SELECT \
+SELECT {
+SELECT a:b
+SELECT ?
+SELECT !
+SELECT 1 => 2
+SELECT 1 := 2
+SELECT 1 ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ 1
+SELECT 1 + - 2, 1 - -2, 1 *-2, 1 @-2, 2+-1
+SELECT 1--2
+SELECT ;
+;
+SELECT 1;;
+SELECT é FROM (SELECT 1 AS é) x
+
+-- names and key words
+SELECT a.b.c.d.e
+SELECT a.b.c.d.e()
+SELECT a.b.c.d.*
+SELECT * FROM a.b.c.d
+SELECT f(a.b.*.c)
+SELECT (x).*.y FROM (SELECT 1) x
+SELECT 1 AS select, 2 AS from, 3 "where"
+SELECT 1 select
+SELECT 1 year
+SELECT 1 AS year, 2 value, 3 name, 4 zone, 5 left, 6 collation
+SELECT 1 over
+SELECT 1 isnull
+SELECT 1 a b
+SELECT left('abc', 1), right('abc', 1)
+SELECT left
+SELECT between FROM (SELECT 1 AS between) x
+SELECT x.user FROM (SELECT 1 AS "user") x
+SELECT user, current_user, session_user, current_role, current_catalog, current_schema
+SELECT current_schema(), current_date, current_time(3), current_timestamp(0), localtime, localtimestamp(6)
+SELECT current_time(3.5)
+SELECT current_user()
+SELECT 1 FROM select
+SELECT 1 FROM order
+SELECT 1 FROM pg_class order
+SELECT 1 FROM pg_class left
+SELECT 1 FROM pg_class AS left
+SELECT 1 FROM pg_class value
+SELECT 1 FROM pg_class 'x'
+SELECT analyze
+SELECT 1 AS 'x'
+SELECT user.x FROM (SELECT 1 AS x) "user"
+
+-- expressions
+SELECT 1 +
+SELECT 1 + + 2
+SELECT (1
+SELECT (1))
+SELECT 1)
+SELECT ()
+SELECT (1, 2), ROW(), ROW(1), ROW(1, 2)
+SELECT 1 < 2 < 3
+SELECT 1 = 2 = 3
+SELECT (1 = 1) = true
+SELECT 1 < 2 IS NULL, 1 IS NULL = false, NOT 1 = 2, NOT NOT true
+SELECT NULL IS NULL IS NOT NULL
+SELECT 1 IS DISTINCT FROM 2 IS DISTINCT FROM 3
+SELECT 1 IS NOT DISTINCT FROM 2, true IS NOT TRUE, true IS UNKNOWN, NULL ISNULL, NULL NOTNULL
+SELECT 1 IS
+SELECT 1 IS NOT
+SELECT 1 IS 2
+SELECT 1 IS DISTINCT 2
+SELECT 'a' IS NORMALIZED, 'a' IS NOT NFC NORMALIZED
+SELECT '<a/>' IS DOCUMENT
+SELECT 1 BETWEEN 0 AND 2, 1 NOT BETWEEN 0 AND 2, 1 BETWEEN SYMMETRIC 2 AND 0, 1 BETWEEN ASYMMETRIC 0 AND 2
+SELECT 1 BETWEEN 1 AND 2 BETWEEN 3 AND 4
+SELECT 1 BETWEEN 1
+SELECT 1 BETWEEN 1 OR 2
+SELECT 1 BETWEEN 2 = 2 AND 3
+SELECT 'a' LIKE 'b', 'a' NOT LIKE 'b' ESCAPE '#', 'a' ILIKE 'b', 'a' SIMILAR TO 'b', 'a' NOT SIMILAR TO 'b' ESCAPE '#'
+SELECT 'a' LIKE 'b' LIKE 'c'
+SELECT 'a' SIMILAR 'b'
+SELECT 'a' LIKE
+SELECT 'a' LIKE ANY (ARRAY['a', 'b']), 'a' NOT ILIKE ALL (ARRAY['b'])
+SELECT 1 IN (1, 2), 1 NOT IN (SELECT 2), (1, 2) IN ((1, 2), (3, 4)), 1 IN ((SELECT 1))
+SELECT 1 IN ()
+SELECT 1 IN 1
+SELECT 1 NOT
+SELECT 1 NOT 2
+SELECT 1 = ANY (ARRAY[1]), 1 <> ALL ('{1}'), 1 = SOME (SELECT 1), 1 = ANY (ARRAY[1]) = true
+SELECT 1 = ANY 1
+SELECT 1 = ANY ()
+SELECT 1 + ANY (ARRAY[1])
+SELECT 1 OPERATOR(pg_catalog.+) 2, OPERATOR(pg_catalog.-) 2, 1 OPERATOR(+) 2
+SELECT 1 OPERATOR(pg_catalog.)
+SELECT 1 OPERATOR(x) 2
+SELECT - 1, + 1, -(-1), - - 1, @ -1, |/ 4, ~1
+SELECT * 5
+SELECT < 5
+SELECT -2 ^ 2, 2 ^ 3 ^ 2, 2 * 3 + 4 % 5 - 6 / 7
+SELECT 'a' || 'b' || 'c', 1 & 2 | 3 # 4 << 5 >> 6
+SELECT CASE WHEN true THEN 1 END, CASE 1 WHEN 1 THEN 2 ELSE 3 END
+SELECT CASE END
+SELECT CASE 1 END
+SELECT CASE WHEN 1 END
+SELECT CASE WHEN true THEN 1
+SELECT CASE WHEN true THEN 1 ELSE END
+SELECT ARRAY[1, 2], ARRAY[[1, 2], [3, 4]], ARRAY[]::int[], ARRAY(SELECT 1)
+SELECT ARRAY[1, 2][1]
+SELECT (ARRAY[1, 2])[1], (ARRAY[1, 2])[1:2], (ARRAY[1, 2])[:], (ARRAY[1, 2])[:2], (ARRAY[1, 2])[1:]
+SELECT (ARRAY[1, 2])[]
+SELECT (ARRAY[1, 2])[1
+SELECT ARRAY
+SELECT ARRAY(1)
+SELECT ARRAY[1, [2]]
+SELECT ARRAY[[1], 2]
+SELECT (1, 2).f1
+SELECT ((1, 2)).f1
+SELECT $1[1], $1.x
+SELECT EXISTS (SELECT 1), NOT EXISTS (SELECT)
+SELECT EXISTS 1
+SELECT EXISTS (1)
+SELECT (SELECT 1), ((SELECT 1)), ((SELECT 1) + 1), ((SELECT 1) UNION SELECT 2 LIMIT 1)
+SELECT (SELECT 1).x
+SELECT (VALUES (1))
+SELECT 1 COLLATE "C", 'a' COLLATE pg_catalog."C" < 'b', 'a' COLLATE "C"::text
+SELECT 'a' COLLATE 'C'
+SELECT 'a' COLLATE
+SELECT now() AT TIME ZONE 'UTC' AT TIME ZONE 'UTC', now() AT TIME ZONE 'a' || 'b'
+SELECT now() AT TIME 'UTC'
+SELECT now() AT ZONE 'UTC'
+SELECT (now(), now()) OVERLAPS (now(), now()), ROW(now(), now()) OVERLAPS ROW(now(), now())
+SELECT (1, 2) OVERLAPS (1, 2, 3)
+SELECT (1, 2, 3) OVERLAPS (1, 2)
+SELECT (1, 2) OVERLAPS 1
+SELECT 1 OVERLAPS 2
+SELECT DEFAULT
+SELECT true AND
+SELECT true AND OR true
+SELECT NOT
+SELECT 1 AND NOT
+SELECT a b, c d FROM (SELECT 1 AS a, 2 AS c) x
+SELECT (((((1)))))
+SELECT 1 = 1 AND 2 = 2 OR NOT 3 = 3 AND 4 = 4
+
+-- types and typed constants
+SELECT 1::int, 1::integer::bigint::text, '1'::numeric(10, 2), 'a'::varchar(3), 'a'::char(2), 'a'::character varying, 'a'::"char"
+SELECT 1::
+SELECT 1::1
+SELECT 1::select
+SELECT 1::int(
+SELECT 'a'::varchar(a)
+SELECT 'x'::numeric(1 + 1)
+SELECT '1'::numeric(10.5)
+SELECT '{1}'::int[], '{1}'::int[3][], '{1}'::int ARRAY, '{1}'::int ARRAY[4], '{1}'::int[a]
+SELECT '{1}'::int[a]
+SELECT '{1}'::int[
+SELECT 1::setof int
+SELECT 1::double precision, 1::double
+SELECT 1::float, 1::float(24), 1::float(53)
+SELECT 1::float(0)
+SELECT 1::float(54)
+SELECT '1'::timestamp with time zone, '1'::timestamp(3) without time zone, '1'::time with time zone, '1'::time(2)
+SELECT now()::timestamp with
+SELECT now()::timestamp with zone
+SELECT timestamp '2020-01-01', timestamp with time zone '2020-01-01', date '2020-01-01', time '10:00', timestamptz(3) '2020-01-01'
+SELECT int '1', integer '1', bigint '1', real '1', double precision '1', numeric(10, 2) '1', varchar(3) 'abc', char 'a', bit '1', bool 't', boolean 't'
+SELECT pg_catalog.int4 '1'
+SELECT int
+SELECT int 1
+SELECT interval '1' day, interval '1-2' year to month, interval '1' hour to second(2), interval(3) '1.2345', interval '1' second(2)
+SELECT interval '1' year to day
+SELECT interval '1' day to month
+SELECT interval(3) '1' day
+SELECT '1'::interval second(2), '1'::interval day to hour
+SELECT interval
+SELECT CAST(1 AS text), CAST(1 AS numeric(3))
+SELECT CAST(1)
+SELECT CAST(1 AS)
+SELECT CAST(1 text)
+SELECT national character varying(3) 'abc', nchar(2) 'ab', national char 'a'
+SELECT bit varying '1', '1'::bit(3), '1'::bit varying(3)
+SELECT 1::pg_catalog.int4, 1::pg_catalog.pg_class.x
+SELECT 1::pg_class%type
+
+-- functions
+SELECT f(), f(1), f(1, 2), pg_catalog.lower('A'), lower(ALL 'a')
+SELECT lower(
+SELECT lower('a'
+SELECT lower('a',)
+SELECT lower(,)
+SELECT count(*), count(ALL 1), count(DISTINCT 1)
+SELECT count(DISTINCT *)
+SELECT count(*, 1)
+SELECT count(DISTINCT)
+SELECT count(ALL)
+SELECT string_agg('a', ',' ORDER BY 1 DESC NULLS LAST), array_agg(1 ORDER BY 1, 2)
+SELECT array_agg(ORDER BY 1)
+SELECT count(* ORDER BY 1)
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM (SELECT 1.0 AS x) y
+SELECT percentile_cont(0.5 ORDER BY 1) WITHIN GROUP (ORDER BY 1)
+SELECT percentile_cont(DISTINCT 0.5) WITHIN GROUP (ORDER BY 1)
+SELECT percentile_cont(0.5) WITHIN GROUP ()
+SELECT percentile_cont(0.5) WITHIN (ORDER BY 1)
+SELECT count(*) FILTER (WHERE true), count(*) FILTER (WHERE true) OVER ()
+SELECT count(*) FILTER (true)
+SELECT count(*) FILTER
+SELECT count(*) OVER (), count(*) OVER w FROM (SELECT 1) x WINDOW w AS (ORDER BY 1)
+SELECT count(*) OVER () FILTER (WHERE true)
+SELECT count(*) OVER
+SELECT count(*) OVER (w)
+SELECT count(*) OVER (w PARTITION BY 1) FROM (SELECT 1) x WINDOW w AS ()
+SELECT sum(x) OVER (PARTITION BY x ORDER BY x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE TIES) FROM (SELECT 1 AS x) y
+SELECT sum(x) OVER (ORDER BY x RANGE UNBOUNDED PRECEDING), sum(x) OVER (ORDER BY x GROUPS 1 PRECEDING EXCLUDE NO OTHERS) FROM (SELECT 1 AS x) y
+SELECT sum(1) OVER (ROWS UNBOUNDED FOLLOWING)
+SELECT sum(1) OVER (ROWS BETWEEN CURRENT ROW AND UNBOUNDED PRECEDING)
+SELECT sum(1) OVER (ROWS BETWEEN CURRENT ROW AND 1 PRECEDING)
+SELECT sum(1) OVER (ROWS BETWEEN 1 FOLLOWING AND CURRENT ROW)
+SELECT sum(1) OVER (ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING)
+SELECT sum(1) OVER (ROWS 1 FOLLOWING)
+SELECT sum(1) OVER (ROWS)
+SELECT sum(1) OVER (ROWS 1)
+SELECT sum(1) OVER (ROWS BETWEEN 1 PRECEDING)
+SELECT sum(1) OVER (ROWS 1 PRECEDING EXCLUDE)
+SELECT sum(1) OVER (ORDER BY 1 PARTITION BY 1)
+SELECT lower(VARIADIC 'a'), concat('a', VARIADIC ARRAY['b'])
+SELECT concat(VARIADIC ARRAY['b'], 'c')
+SELECT make_date(year => 2020, month := 1, day => 1)
+SELECT make_date(year => 2020, 1, 1)
+SELECT make_date(year => 2020, year => 1)
+SELECT make_date(year =>)
+SELECT lower('A')[1]
+SELECT lower('A').x
+SELECT (lower('A')).x
+SELECT (jsonb_each('{}')).*
+SELECT coalesce(1, 2), greatest(1), least(1, 2), nullif(1, 2)
+SELECT coalesce()
+SELECT nullif(1)
+SELECT nullif(1, 2, 3)
+SELECT greatest(DISTINCT 1)
+SELECT coalesce(1) OVER ()
+SELECT extract(year FROM now()), extract('year' FROM now()), extract(epoch FROM now()), extract("day" FROM now())
+SELECT extract(year, now())
+SELECT extract(select FROM now())
+SELECT extract(value FROM now())
+SELECT extract(year FROM)
+SELECT position('a' IN 'ba')
+SELECT position('a', 'ba')
+SELECT position('a' IN 'b' IN 'c')
+SELECT substring('abc' FROM 1), substring('abc' FROM 1 FOR 2), substring('abc' FOR 2), substring('abc' FOR 2 FROM 1), substring('abc', 1, 2)
+SELECT substring('abc' SIMILAR 'a' ESCAPE '#')
+SELECT substring('abc' FROM)
+SELECT substring('abc' FROM 1 FROM 2)
+SELECT substring()
+SELECT overlay('abc' PLACING 'x' FROM 1), overlay('abc' PLACING 'x' FROM 1 FOR 2), overlay('abc', 'x', 1)
+SELECT overlay('abc' PLACING 'x')
+SELECT trim('a'), trim(BOTH FROM 'a'), trim(LEADING 'x' FROM 'a'), trim('x' FROM 'a'), trim(TRAILING FROM 'a'), trim(BOTH 'x', 'y')
+SELECT trim()
+SELECT trim(BOTH)
+SELECT normalize('a'), normalize('a', NFC)
+SELECT normalize('a', nope)
+SELECT collation for ('a')
+SELECT collation for ()
+SELECT grouping(a) FROM (SELECT 1 AS a) x GROUP BY a
+SELECT count (*), lower ('A')
+SELECT setof(1)
+SELECT int4('1'), float8(1)
+SELECT row(1).f1
+
+-- SELECT
+SELECT
+SELECT FROM pg_class
+SELECT DISTINCT FROM pg_class
+SELECT ALL FROM pg_class
+SELECT DISTINCT 1, 2
+SELECT DISTINCT ON (1) 1
+SELECT DISTINCT ON () 1
+SELECT DISTINCT ON 1
+SELECT ALL 1
+SELECT ALL DISTINCT 1
+SELECT 1,
+SELECT , 1
+SELECT 1 1
+SELECT 1 AS
+SELECT * FROM pg_class, pg_class x
+SELECT pg_class.* FROM pg_class
+SELECT *, 1 FROM pg_class
+SELECT * AS x FROM pg_class
+SELECT 1 FROM
+SELECT 1 FROM pg_class,
+SELECT 1 FROM , pg_class
+SELECT 1 FROM pg_class pg_class pg_class
+SELECT 1 WHERE
+SELECT 1 WHERE true false
+SELECT 1 WHERE true FROM pg_class
+SELECT 1 WHERE true WHERE true
+SELECT 1 FROM pg_class FROM pg_class
+SELECT 1 WHERE true,
+SELECT 1 GROUP 1
+SELECT 1 GROUP BY
+SELECT 1 GROUP BY 1,
+SELECT 1 GROUP BY (), (1), (1, 2)
+SELECT 1 GROUP BY DISTINCT 1
+SELECT a FROM (SELECT 1 AS a, 2 AS b) x GROUP BY ROLLUP (a, b)
+SELECT a FROM (SELECT 1 AS a, 2 AS b) x GROUP BY CUBE (a, (a, b)), a
+SELECT a FROM (SELECT 1 AS a, 2 AS b) x GROUP BY GROUPING SETS (a, (a, b), (), ROLLUP (a), GROUPING SETS (a))
+SELECT 1 GROUP BY GROUPING SETS
+SELECT 1 GROUP BY GROUPING SETS ()
+SELECT 1 GROUP BY ROLLUP ()
+SELECT 1 HAVING true
+SELECT 1 HAVING
+SELECT 1 HAVING true GROUP BY 1
+SELECT 1 ORDER BY 1 HAVING true
+SELECT 1 WINDOW w AS (), v AS (w)
+SELECT 1 WINDOW w
+SELECT 1 WINDOW w AS
+SELECT 1 WINDOW w AS (PARTITION 1)
+SELECT 1 ORDER BY
+SELECT 1 ORDER 1
+SELECT 1 ORDER BY 1 ASC, 2 DESC NULLS FIRST, 3 NULLS LAST
+SELECT 1 ORDER BY 1 ASC DESC
+SELECT 1 ORDER BY 1 NULLS
+SELECT 1 ORDER BY 1 USING <, 1 USING OPERATOR(pg_catalog.>)
+SELECT 1 ORDER BY 1 USING 2
+SELECT 1 LIMIT 1
+SELECT 1 LIMIT ALL OFFSET 1
+SELECT 1 LIMIT NULL
+SELECT 1 OFFSET 1 ROWS LIMIT 1
+SELECT 1 OFFSET 1 ROW FETCH FIRST ROW ONLY
+SELECT 1 FETCH FIRST 1 + 1 ROWS ONLY
+SELECT 1 FETCH FIRST (1 + 1) ROWS ONLY
+SELECT 1 FETCH NEXT 2 ROWS WITH TIES
+SELECT 1 ORDER BY 1 FETCH NEXT 2 ROWS WITH TIES
+SELECT 1 FETCH FIRST 1 ROW
+SELECT 1 FETCH 1 ROW ONLY
+SELECT 1 LIMIT
+SELECT 1 LIMIT 1 LIMIT 2
+SELECT 1 LIMIT 1, 2
+SELECT 1 OFFSET 1 OFFSET 2
+SELECT 1 LIMIT 1 ORDER BY 1
+SELECT 1 LIMIT 1 FETCH FIRST ROW ONLY
+SELECT 1 FOR UPDATE
+SELECT 1 FOR NO KEY UPDATE OF pg_class, x NOWAIT FOR SHARE SKIP LOCKED
+SELECT 1 FOR KEY SHARE LIMIT 1
+SELECT 1 LIMIT 1 FOR UPDATE
+SELECT 1 FOR UPDATE LIMIT 1 FOR UPDATE
+SELECT 1 FOR READ ONLY
+SELECT 1 FOR
+SELECT 1 FOR NO UPDATE
+SELECT 1 INTO t
+SELECT 1 INTO TEMP TABLE t FROM pg_class
+SELECT 1 INTO
+SELECT 1 FROM pg_class INTO t
+
+-- FROM and joins
+SELECT 1 FROM pg_class AS a, pg_class b, pg_class AS c (x, y), ONLY pg_class d, ONLY (pg_class) e, pg_class * f
+SELECT 1 FROM pg_class a (x y)
+SELECT 1 FROM pg_class a ()
+SELECT 1 FROM pg_class a JOIN pg_class b ON true
+SELECT 1 FROM pg_class a INNER JOIN pg_class b USING (oid)
+SELECT 1 FROM pg_class a LEFT JOIN pg_class b ON true RIGHT OUTER JOIN pg_class c ON true FULL JOIN pg_class d USING (oid)
+SELECT 1 FROM pg_class a CROSS JOIN pg_class b NATURAL JOIN pg_class c NATURAL LEFT OUTER JOIN pg_class d NATURAL FULL JOIN pg_class e
+SELECT 1 FROM pg_class a JOIN pg_class b JOIN pg_class c ON true ON true
+SELECT 1 FROM pg_class a LEFT JOIN pg_class b FULL JOIN pg_class c ON a.oid = 1 ON b.oid = 2, pg_class d
+SELECT 1 FROM pg_class a JOIN pg_class b CROSS JOIN pg_class c ON true
+SELECT 1 FROM pg_class a JOIN pg_class b
+SELECT 1 FROM pg_class a JOIN pg_class b WHERE true
+SELECT 1 FROM pg_class a JOIN pg_class b, pg_class c
+SELECT 1 FROM pg_class a JOIN ON true
+SELECT 1 FROM pg_class a JOIN pg_class b ON
+SELECT 1 FROM pg_class a JOIN pg_class b ON true ON true
+SELECT 1 FROM pg_class a LEFT pg_class b ON true
+SELECT 1 FROM pg_class a OUTER JOIN pg_class b ON true
+SELECT 1 FROM pg_class a CROSS JOIN pg_class b ON true
+SELECT 1 FROM pg_class a NATURAL pg_class b
+SELECT 1 FROM pg_class a NATURAL CROSS JOIN pg_class b
+SELECT 1 FROM pg_class a NATURAL JOIN pg_class b USING (oid)
+SELECT 1 FROM pg_class a JOIN pg_class b USING ()
+SELECT 1 FROM pg_class a JOIN pg_class b USING oid
+SELECT 1 FROM pg_class a JOIN pg_class b USING (oid) AS j
+SELECT 1 FROM (pg_class a JOIN pg_class b ON true)
+SELECT 1 FROM (pg_class a JOIN pg_class b ON true) AS j, (pg_class c CROSS JOIN pg_class d) k (x)
+SELECT 1 FROM ((pg_class a JOIN pg_class b ON true)) JOIN (pg_class c NATURAL JOIN pg_class d) ON true
+SELECT 1 FROM ((pg_class a JOIN pg_class b ON true) j)
+SELECT 1 FROM (pg_class)
+SELECT 1 FROM (pg_class a, pg_class b)
+SELECT 1 FROM (pg_class a JOIN pg_class b)
+SELECT 1 FROM (SELECT 1) x, (VALUES (1)) AS y (a), LATERAL (SELECT x.*) z
+SELECT 1 FROM (SELECT 1)
+SELECT 1 FROM (VALUES (1))
+SELECT 1 FROM ((SELECT 1)) x
+SELECT 1 FROM ((SELECT 1) x CROSS JOIN (SELECT 2) y)
+SELECT 1 FROM ((SELECT 1) UNION SELECT 2) x
+SELECT 1 FROM (SELECT 1) AS
+SELECT 1 FROM (SELECT 1 x
+SELECT 1 FROM LATERAL pg_class
+SELECT 1 FROM generate_series(1, 2), generate_series(1, 2) g, generate_series(1, 2) AS h (x), generate_series(1, 2) WITH ORDINALITY AS i (x, n)
+SELECT 1 FROM LATERAL generate_series(1, 2) g
+SELECT 1 FROM json_to_record('{}') AS (a int), json_to_record('{}') AS x (a int, b text COLLATE "C"), json_to_record('{}') y (a int)
+SELECT 1 FROM json_to_record('{}') AS x (a int, b)
+SELECT 1 FROM json_to_record('{}') (a int)
+SELECT 1 FROM ROWS FROM (generate_series(1, 2), json_to_record('{}') AS (a int)) WITH ORDINALITY x
+SELECT 1 FROM ROWS FROM ()
+SELECT 1 FROM current_date, current_timestamp AS t, coalesce(1) c
+SELECT 1 FROM generate_series(1, 2) OVER ()
+SELECT 1 FROM generate_series(1, 2) WITH
+SELECT 1 FROM left('a', 1)
+SELECT 1 FROM pg_class, left
+SELECT 1 FROM pg_class TABLESAMPLE SYSTEM (10) REPEATABLE (1)
+SELECT 1 FROM pg_class x TABLESAMPLE bernoulli (10)
+SELECT 1 FROM pg_class TABLESAMPLE
+SELECT 1 FROM 'pg_class'
+SELECT 1 FROM 1
+SELECT 1 FROM $1
+SELECT 1 FROM pg_catalog.pg_class AS "A b"
+SELECT 1 FROM pg_catalog.
+SELECT 1 FROM pg_catalog.pg_class.
+SELECT 1 FROM .pg_class
+
+-- operations on sets, VALUES, TABLE, WITH
+SELECT 1 UNION SELECT 2 UNION ALL SELECT 3 UNION DISTINCT SELECT 4
+SELECT 1 UNION SELECT 2 INTERSECT SELECT 3 EXCEPT ALL SELECT 4
+(SELECT 1) INTERSECT ALL (SELECT 2 UNION SELECT 3)
+SELECT 1 UNION
+SELECT 1 UNION 2
+SELECT 1 UNION ALL DISTINCT SELECT 2
+SELECT 1 EXCEPT SELECT 2 ORDER BY 1 LIMIT 1
+SELECT 1 ORDER BY 1 UNION SELECT 2
+(SELECT 1 ORDER BY 1) UNION (SELECT 2 LIMIT 1)
+(SELECT 1) ORDER BY 1
+(SELECT 1 LIMIT 1) ORDER BY 1
+(SELECT 1 ORDER BY 1) ORDER BY 1
+(SELECT 1 LIMIT 1) LIMIT 2
+(SELECT 1 OFFSET 1) OFFSET 2
+((SELECT 1))
+((SELECT 1)
+(SELECT 1) 2
+(SELECT 1) AS x
+VALUES (1), (2)
+VALUES (1, 'a'), (2, DEFAULT)
+VALUES (1), (2, 3)
+VALUES ()
+VALUES 1
+VALUES (1) ORDER BY 1 LIMIT 1
+TABLE pg_class
+TABLE pg_class LIMIT 1
+TABLE
+TABLE pg_class x
+WITH a AS (SELECT 1) SELECT * FROM a
+WITH a AS (SELECT 1), b (x) AS MATERIALIZED (SELECT 2), c AS NOT MATERIALIZED (VALUES (3)) TABLE b
+WITH RECURSIVE t (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t WHERE n < 9) SELECT * FROM t
+WITH RECURSIVE t (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t) SEARCH DEPTH FIRST BY n SET o CYCLE n SET c USING p SELECT * FROM t
+WITH a AS (SELECT 1) (SELECT * FROM a)
+WITH a AS (SELECT 1) (WITH b AS (SELECT 2) SELECT 3)
+WITH a AS (INSERT INTO pg_class DEFAULT VALUES RETURNING 1) SELECT * FROM a
+WITH a SELECT 1
+WITH a AS SELECT 1
+WITH a AS () SELECT 1
+WITH a AS (SELECT 1)
+WITH a AS (SELECT 1), SELECT 1
+WITH AS (SELECT 1) SELECT 1
+WITH RECURSIVE SELECT 1
+WITH select AS (SELECT 1) SELECT 1
+SELECT 1 WITH a AS (SELECT 1)
+
+-- INSERT, UPDATE, DELETE
+INSERT INTO pg_am VALUES (1)
+INSERT INTO pg_am (oid, amname) VALUES (1, DEFAULT), (2, 'x') RETURNING *, oid AS x
+INSERT INTO pg_am AS a (oid) SELECT 1 ON CONFLICT DO NOTHING
+INSERT INTO pg_am SELECT 1 FROM pg_am a JOIN pg_am b ON true ON CONFLICT (oid) WHERE true DO UPDATE SET amname = 'x', oid = EXCLUDED.oid WHERE true
+INSERT INTO pg_am (oid) OVERRIDING SYSTEM VALUE VALUES (1)
+INSERT INTO pg_am DEFAULT VALUES
+INSERT INTO pg_am (SELECT 1)
+INSERT INTO pg_am (oid) (SELECT 1)
+INSERT INTO pg_am (a[1], b.c) VALUES (1, 2)
+WITH a AS (SELECT 1) INSERT INTO pg_am SELECT * FROM a
+INSERT pg_am VALUES (1)
+INSERT INTO
+INSERT INTO pg_am
+INSERT INTO pg_am VALUES
+INSERT INTO pg_am () VALUES (1)
+INSERT INTO pg_am (1) VALUES (1)
+INSERT INTO pg_am a VALUES (1)
+INSERT INTO pg_am VALUES (1) ON CONFLICT
+INSERT INTO pg_am VALUES (1) ON CONFLICT DO
+INSERT INTO pg_am VALUES (1) RETURNING
+UPDATE pg_am SET amname = 'x'
+UPDATE ONLY pg_am AS a SET amname = DEFAULT, (oid, amhandler) = (1, 2), amtype[1] = 'x' FROM pg_class b JOIN pg_class c ON true WHERE a.oid = 1 RETURNING a.*
+UPDATE pg_am a SET oid = 1 WHERE CURRENT OF c
+UPDATE pg_am SET (oid) = ROW (1), (amname, oid) = (SELECT 'a', 1)
+UPDATE pg_am
+UPDATE pg_am SET
+UPDATE pg_am SET oid
+UPDATE pg_am SET oid = 1,
+UPDATE pg_am SET oid == 1
+UPDATE pg_am set SET oid = 1
+UPDATE pg_am WHERE true
+UPDATE SET oid = 1
+DELETE FROM pg_am
+DELETE FROM ONLY pg_am AS a USING pg_class b, pg_class c WHERE true RETURNING 1
+DELETE FROM pg_am a WHERE CURRENT OF c
+DELETE pg_am
+DELETE FROM
+DELETE FROM pg_am WHERE
+DELETE FROM pg_am USING
+DELETE * FROM pg_am
+
+-- statements of a session
+SELEC 1
+FOO
+1
+'x'
+EXPLAIN SELECT 1
+EXPLAIN ANALYZE VERBOSE SELECT 1
+EXPLAIN (ANALYZE, VERBOSE off, FORMAT json, COSTS false, TIMING) SELECT 1
+EXPLAIN (SELECT 1)
+EXPLAIN
+EXPLAIN SET x = 1
+EXPLAIN EXPLAIN SELECT 1
+EXPLAIN () SELECT 1
+EXPLAIN (FORMAT) 
+EXPLAIN VERBOSE ANALYZE SELECT 1
+PREPARE p AS SELECT 1
+PREPARE p (int, text[]) AS SELECT $1, $2
+PREPARE p () AS SELECT 1
+PREPARE p AS
+PREPARE p SELECT 1
+PREPARE AS SELECT 1
+PREPARE p AS SET x = 1
+EXECUTE p
+EXECUTE p (1, 'a')
+EXECUTE p ()
+EXECUTE
+DEALLOCATE p
+DEALLOCATE PREPARE p
+DEALLOCATE ALL
+DEALLOCATE PREPARE ALL
+DEALLOCATE prepare
+DEALLOCATE
+DISCARD ALL
+DISCARD TEMPORARY
+DISCARD
+DISCARD x
+DECLARE c CURSOR FOR SELECT 1
+DECLARE c BINARY INSENSITIVE NO SCROLL CURSOR WITH HOLD FOR SELECT 1
+DECLARE c CURSOR WITHOUT HOLD FOR VALUES (1)
+DECLARE c CURSOR
+DECLARE c CURSOR FOR
+DECLARE c CURSOR FOR SET x = 1
+DECLARE CURSOR FOR SELECT 1
+DECLARE c FOR SELECT 1
+FETCH c
+FETCH FROM c
+FETCH 1 FROM c
+FETCH -1 IN c
+FETCH ALL FROM c
+FETCH NEXT FROM c
+FETCH PRIOR c
+FETCH FIRST c
+FETCH LAST FROM c
+FETCH ABSOLUTE -1 FROM c
+FETCH RELATIVE 2 c
+FETCH FORWARD 10 FROM c
+FETCH FORWARD ALL c
+FETCH BACKWARD c
+FETCH
+FETCH 1
+FETCH 1 FROM
+FETCH 1.5 FROM c
+FETCH 99999999999 FROM c
+FETCH ABSOLUTE FROM c
+FETCH next
+MOVE 5 c
+CLOSE c
+CLOSE ALL
+CLOSE
+BEGIN
+BEGIN WORK
+BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, DEFERRABLE
+BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE NOT DEFERRABLE
+START TRANSACTION READ ONLY
+START
+BEGIN ISOLATION
+BEGIN ISOLATION LEVEL
+BEGIN ISOLATION LEVEL READ
+BEGIN READ
+BEGIN READ ONLY,
+BEGIN FOO
+COMMIT
+COMMIT AND CHAIN
+END AND NO CHAIN
+COMMIT WORK
+COMMIT FOO
+COMMIT PREPARED 'x'
+ROLLBACK
+ROLLBACK TO a
+ROLLBACK TRANSACTION TO SAVEPOINT a
+ROLLBACK TO
+ROLLBACK PREPARED 'x'
+ABORT
+ABORT TO a
+SAVEPOINT a
+SAVEPOINT
+RELEASE a
+RELEASE SAVEPOINT a
+RELEASE
+PREPARE TRANSACTION 'x'
+PREPARE TRANSACTION
+SET x = 1
+SET x TO 'a', b, 1.5, -2, true, on, off
+SET SESSION x = DEFAULT
+SET LOCAL x.y TO a
+SET x
+SET x =
+SET x = ,
+SET x 1
+SET x = select
+SET x = (1)
+SET TIME ZONE 'UTC'
+SET TIME ZONE LOCAL
+SET TIME ZONE DEFAULT
+SET TIME ZONE -3
+SET TIME ZONE INTERVAL '-08:00' HOUR TO MINUTE
+SET TIME ZONE UTC
+SET TIME ZONE
+SET NAMES 'utf8'
+SET NAMES
+SET NAMES utf8
+SET ROLE x
+SET ROLE 'x'
+SET ROLE = x
+SET SESSION AUTHORIZATION x
+SET SESSION AUTHORIZATION DEFAULT
+SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY
+SET SESSION CHARACTERISTICS READ ONLY
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED
+SET TRANSACTION
+SET TRANSACTION SNAPSHOT 'x'
+SET LOCAL TRANSACTION READ ONLY
+SET CONSTRAINTS ALL DEFERRED
+SET CONSTRAINTS a, b IMMEDIATE
+SET CONSTRAINTS ALL
+SET SCHEMA 'x'
+RESET x
+RESET ALL
+RESET TIME ZONE
+RESET
+RESET x.y.z
+SHOW x
+SHOW ALL
+SHOW TIME ZONE
+SHOW TRANSACTION ISOLATION LEVEL
+SHOW SESSION AUTHORIZATION
+SHOW
+SHOW x y
+COPY pg_am TO STDOUT
+COPY pg_am (oid, amname) TO STDOUT WITH (FORMAT csv, HEADER, DELIMITER ';', FORCE_QUOTE (oid), NULL 'x')
+COPY (SELECT 1) TO STDOUT (FORMAT text)
+COPY (SELECT 1) TO STDOUT WITH CSV HEADER DELIMITER AS ';' QUOTE '"'
+COPY pg_am TO STDOUT BINARY
+COPY BINARY pg_am TO STDOUT
+COPY pg_am FROM STDIN
+COPY pg_am TO '/tmp/x'
+COPY pg_am TO PROGRAM 'x'
+COPY pg_am FROM STDIN WHERE true
+COPY (SELECT 1) FROM STDIN
+COPY pg_am
+COPY pg_am TO
+COPY pg_am TO x
+COPY (SELECT 1 TO STDOUT
+COPY () TO STDOUT
+COPY pg_am () TO STDOUT
+LISTEN x
+LISTEN
+UNLISTEN *
+UNLISTEN x
+NOTIFY x
+NOTIFY x, 'y'
+NOTIFY x, y
+NOTIFY x,
+SELECT 1; SELECT 2

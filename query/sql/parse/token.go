@@ -1,0 +1,81 @@
+package parse
+
+// tokenKind is the lexical class of a token (PostgreSQL 15, section 4.1).
+type tokenKind uint8
+
+const (
+	tEOF      tokenKind = iota
+	tIdent              // unquoted: Text is folded to lower case; may be a keyword
+	tQuoted             // "quoted"
+	tString             // any kind of string constant: Text is its value
+	tBits               // B'0101' or X'1F': Text begins with b or x
+	tInteger            // digits only
+	tNumber             // with a point or an exponent
+	tParam              // $1: Text is the number
+	tOperator           // an operator, as PostgreSQL cuts it
+	tPunct              // ( ) [ ] , ; . : :: := .. =>
+	tBad                // the text cannot be cut from here on
+)
+
+// token is one token. Off and End are byte offsets in the text.
+type token struct {
+	Kind tokenKind
+	// keyword is the category of a tIdent.
+	keyword  category
+	Text     string
+	Off, End int
+}
+
+func (t token) is(text string) bool { return t.Kind == tPunct && t.Text == text }
+func (t token) op(text string) bool { return t.Kind == tOperator && t.Text == text }
+
+// word says that t is the given key word; quoted identifiers are none.
+func (t token) word(w string) bool { return t.Kind == tIdent && t.Text == w }
+
+func (t token) words(ws ...string) bool {
+	if t.Kind == tIdent {
+		for _, w := range ws {
+			if t.Text == w {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// category is that of a key word, noKeyword for any other name.
+func (t token) category() category { return t.keyword &^ needsAs }
+
+// isName says that t can be a name of one of the categories, which all other names can.
+func (t token) isName(categories ...category) bool {
+	if t.Kind == tQuoted {
+		return true
+	}
+	if t.Kind != tIdent {
+		return false
+	}
+	c := t.category()
+	if c == noKeyword {
+		return true
+	}
+	for _, allowed := range categories {
+		if c == allowed {
+			return true
+		}
+	}
+	return false
+}
+
+// columnName is PostgreSQL's ColId: a column, a table, an alias.
+func (t token) columnName() bool { return t.isName(unreserved, colName) }
+
+// functionName is its type_function_name.
+func (t token) functionName() bool { return t.isName(unreserved, typeFunc) }
+
+// label is its ColLabel.
+func (t token) label() bool { return t.Kind == tQuoted || t.Kind == tIdent }
+
+// bareLabel is its BareColLabel: an alias of a column without AS.
+func (t token) bareLabel() bool {
+	return t.Kind == tQuoted || t.Kind == tIdent && t.keyword&needsAs == 0
+}

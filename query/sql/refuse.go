@@ -1,0 +1,185 @@
+package sql
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/parse"
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// What is parsed and cannot be run is refused here: with 0A000, the place where it stands, and what to do instead.
+
+// maxDepth is how deep what is bound may nest: an operator of the parser may be two levels here.
+const maxDepth = 2 * parse.MaxDepth
+
+// writeHints say how to write over HTTP what a statement would write.
+var writeHints = map[string]string{
+	"insert": "POST the document to the database over HTTP.", "update": "PUT the document with its _rev over HTTP.",
+	"delete": "DELETE the document with its _rev over HTTP.", "merge": "POST the documents to _bulk_docs over HTTP.",
+	"create": "A database is made by PUT /name, a view by PUT of a design document.", "alter": "Change the design document over HTTP.",
+	"drop": "Delete the database or the design document over HTTP.", "truncate": "Delete the documents over HTTP.",
+}
+
+func refuseWrite(verb string, off int) error {
+	hint := "SQL reads only; everything else is done over the HTTP API."
+	if h, ok := writeHints[verb]; ok {
+		hint = "SQL reads only. " + h
+	}
+	return sqlstate.Unsupported(off, hint, "%s is not supported", strings.ToUpper(verb))
+}
+
+// Readable is the query that a statement runs: of a SELECT, EXPLAIN, COPY, DECLARE or PREPARE; nil for statements about the session. Statements
+// that write are refused, and what else of them cannot be run.
+func Readable(st ast.Statement) (*ast.Query, error) {
+	switch s := st.(type) {
+	case *ast.Query:
+		return s, nil
+	case *ast.Declare:
+		return s.Query, nil
+	case *ast.Insert:
+		return nil, refuseWrite("insert", s.Pos())
+	case *ast.Update:
+		return nil, refuseWrite("update", s.Pos())
+	case *ast.Delete:
+		return nil, refuseWrite("delete", s.Pos())
+	case *ast.Refused:
+		return nil, refuseWrite(s.Verb, s.Pos())
+	case *ast.Prepare:
+		return Readable(s.Statement)
+	case *ast.Explain:
+		return explained(s)
+	case *ast.Copy:
+		switch {
+		case s.From:
+			return nil, sqlstate.Unsupported(s.Pos(), "POST documents to _bulk_docs over HTTP.", "COPY FROM is not supported")
+		case s.Target == "":
+			return nil, sqlstate.Unsupported(s.TargetPos.Pos(), `Use COPY ... TO STDOUT, or psql's \copy.`, "COPY to a file or program is not supported")
+		}
+		return Readable(s.Statement)
+	case *ast.Transaction:
+		switch {
+		case strings.Contains(s.Verb, "prepare"):
+			return nil, sqlstate.Unsupported(s.Pos(), "Use COMMIT or ROLLBACK.", "two-phase commit is not supported")
+		case s.Snapshot != "":
+			return nil, sqlstate.Unsupported(s.Pos(), "Leave it out.", "SET TRANSACTION SNAPSHOT is not supported")
+		}
+	}
+	return nil, nil
+}
+
+func explained(e *ast.Explain) (*ast.Query, error) {
+	switch s := e.Statement.(type) {
+	case *ast.Query:
+		return s, nil
+	case *ast.Declare:
+		return s.Query, nil
+	case *ast.Explain, *ast.Execute:
+		return nil, sqlstate.Unsupported(s.(ast.Node).Pos(), "EXPLAIN a SELECT.", "EXPLAIN of this statement is not supported")
+	}
+	if _, err := Readable(e.Statement); err != nil {
+		return nil, err
+	}
+	return nil, sqlstate.Unsupported(e.Pos(), "EXPLAIN a SELECT.", "EXPLAIN of this statement is not supported")
+}
+
+// refuseClauses refuses the clauses of a query that nothing here runs.
+func refuseClauses(s *ast.Select) error {
+	switch {
+	case s.Into != nil:
+		return sqlstate.Unsupported(s.Into.Pos(), "Write documents over the HTTP API.", "SELECT INTO is not supported")
+	case s.Op == ast.Intersect, s.Op == ast.Except:
+		return sqlstate.Unsupported(s.OpPos.Pos(), "Use UNION, or a condition.", "%s is not supported", s.Op)
+	case len(s.Windows) > 0:
+		return sqlstate.Unsupported(s.Windows[0].Pos(), "Write the window in the OVER clause.", "the WINDOW clause is not supported")
+	case s.WithTies:
+		return sqlstate.Unsupported(s.Limit.Pos(), "Use ONLY.", "FETCH FIRST WITH TIES is not supported")
+	case len(s.Locks) > 0:
+		return sqlstate.Unsupported(s.Locks[0].Pos(), "Documents are not locked; a write checks the revision.", "row locks are not supported")
+	}
+	for _, e := range s.GroupBy {
+		if g, ok := e.(*ast.GroupingSet); ok && (g.Kind != "empty" || len(s.GroupBy) > 1) {
+			return sqlstate.Unsupported(g.Pos(), "Group by plain expressions.", "grouping sets are not supported")
+		}
+	}
+	for _, it := range s.OrderBy {
+		if err := refuseUsing(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func refuseUsing(it ast.OrderItem) error {
+	if it.Using != "" && it.Using != "<" && it.Using != ">" {
+		return sqlstate.Unsupported(it.Expr.Pos(), "Use ASC or DESC.", "ORDER BY USING is not supported for this operator")
+	}
+	return nil
+}
+
+// cteSelect is the query of a WITH item.
+func cteSelect(c *ast.CTE) (*ast.Select, error) {
+	q, err := Readable(c.Statement)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Search:
+		return nil, sqlstate.Unsupported(c.Pos(), "Order by a column that the query computes.", "the SEARCH clause is not supported")
+	case c.Cycle:
+		return nil, sqlstate.Unsupported(c.Pos(), "Keep the path in an array, and ask it.", "the CYCLE clause is not supported")
+	}
+	return q.Select, nil
+}
+
+// refuseCall refuses what a function is given that nothing here can do.
+func refuseCall(n *ast.Call) error {
+	if n.Within {
+		return sqlstate.Unsupported(n.Pos(), "Use min, max, avg, sum or count.", "ordered-set aggregates are not supported")
+	}
+	for _, a := range n.Args {
+		if named, ok := a.(*ast.NamedArg); ok {
+			return sqlstate.Unsupported(named.Pos(), "Give the arguments by position.", "named arguments are not supported")
+		}
+	}
+	for _, it := range n.Order {
+		if err := refuseUsing(it); err != nil {
+			return err
+		}
+	}
+	if w := n.Over; w != nil {
+		switch {
+		case w.Name != "", w.Base != "":
+			return sqlstate.Unsupported(w.Pos(), "Write the window in the OVER clause.", "named windows are not supported")
+		case w.Frame != nil:
+			return sqlstate.Unsupported(w.Frame.Pos(), "Leave out the frame.", "window frames are not supported")
+		case len(n.Order) > 0:
+			return sqlstate.Unsupported(w.Pos(), "", "aggregate ORDER BY is not implemented for window functions")
+		}
+		for _, it := range w.Order {
+			if err := refuseUsing(it); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// refuseTable refuses what stands at an item of FROM.
+func refuseTable(it ast.FromItem) error {
+	switch n := it.(type) {
+	case *ast.Table:
+		if n.Sample != nil {
+			return sqlstate.Unsupported(n.Sample.Pos(), "Use LIMIT.", "TABLESAMPLE is not supported")
+		}
+	case *ast.Join:
+		if n.Name != "" || n.UsingAlias != "" {
+			return sqlstate.Unsupported(n.Pos(), "Name the tables inside.", "an alias of a join is not supported")
+		}
+	}
+	return nil
+}
+
+// syntaxError is an error of the kind that PostgreSQL's grammar or its first look at the tree reports.
+func syntaxError(off int, format string, args ...any) *sqlstate.Error {
+	return sqlstate.New(sqlstate.SyntaxError, format, args...).At(off)
+}

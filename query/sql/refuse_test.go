@@ -1,0 +1,48 @@
+package sql_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/sql/parse"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/work"
+)
+
+// TestReadable: statements that write are parsed, and refused with the place and a hint.
+func TestReadable(t *testing.T) {
+	for _, c := range []struct {
+		src string
+		pos int // 1-based offset
+		msg string
+	}{
+		{"INSERT INTO docs VALUES (1)", 1, "INSERT is not supported"},
+		{"  UPDATE docs SET a = 1", 3, "UPDATE is not supported"},
+		{"WITH a AS (SELECT 1) DELETE FROM docs", 1, "DELETE is not supported"},
+		{"DROP TABLE docs", 1, "DROP is not supported"},
+		{"EXPLAIN DELETE FROM docs", 9, "DELETE is not supported"},
+		{"EXPLAIN EXECUTE p", 17, "EXPLAIN of this statement is not supported"},
+		{"PREPARE p AS INSERT INTO docs DEFAULT VALUES", 14, "INSERT is not supported"},
+		{"COPY docs FROM STDIN", 1, "COPY FROM is not supported"},
+		{"COPY docs TO '/tmp/x'", 14, "COPY to a file or program is not supported"},
+		{"COPY (DELETE FROM docs RETURNING id) TO STDOUT", 7, "DELETE is not supported"},
+		{"PREPARE TRANSACTION 'x'", 1, "two-phase commit is not supported"},
+		{"SET TRANSACTION SNAPSHOT 'x'", 1, "SET TRANSACTION SNAPSHOT is not supported"},
+	} {
+		st, err := parse.Statement(unbounded(), c.src)
+		if err != nil {
+			t.Errorf("%q: %v", c.src, err)
+			continue
+		}
+		_, err = sql.Readable(st)
+		var e *sqlstate.Error
+		if !errors.As(err, &e) || e.Code != sqlstate.FeatureNotSupported || e.Pos != c.pos || e.Message != c.msg || e.Hint == "" {
+			t.Errorf("%q: %+v", c.src, err)
+		}
+	}
+}
+
+// unbounded is work that nobody cancels.
+func unbounded() *work.Work { return work.New(context.Background(), nil, 0, nil) }
