@@ -126,3 +126,15 @@ func (e *Engine) Failing() <-chan struct{} { return e.failing }
 
 // Acknowledge is what a group of commits pays for its mark.
 func (e *Engine) Acknowledge(version int64) error { return e.acknowledge(version) }
+
+// SmallRanges is how many cleared ranges are kept because they are not worth a compaction.
+func (e *Engine) SmallRanges() (n int) {
+	e.reclaimer.mu.Lock()
+	defer e.reclaimer.mu.Unlock()
+	for _, c := range e.reclaimer.mu.cleared {
+		if c.small {
+			n++
+		}
+	}
+	return n
+}

@@ -30,12 +30,13 @@ type clearedSpan struct {
 	version int64
 	asked   bool // by Reclaim: also what little there is
 	urgent  bool // only until there is room
+	small   bool // it was looked at, and all that were together held less than reclaimBytes
 }
 
 const (
 	// reclaimBytes of tables in the ranges that were cleared make a compaction worth while.
 	reclaimBytes = 4 << 20
-	// maxCleared ranges are kept. More small ones than that Pebble will meet by itself.
+	// maxCleared is how many ranges are kept, beside those that were asked for. For a further one a small one is forgotten, which Pebble meets some day.
 	maxCleared = 1000
 	// reclaimPiece is how many bytes of tables are compacted at a time, about, or on a small disk an eighth of its reserve.
 	reclaimPiece  = 16 << 20
@@ -45,12 +46,23 @@ const (
 // note adds ranges that were cleared at a version. It copies their keys.
 func (r *reclaimer) note(version int64, asked bool, spans ...span) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, s := range spans {
-		if len(r.mu.cleared) < maxCleared || asked {
-			r.mu.cleared = append(r.mu.cleared, clearedSpan{span: span{bytes.Clone(s.begin), bytes.Clone(s.endKey())}, version: version, asked: asked})
+		c := clearedSpan{span: span{bytes.Clone(s.begin), bytes.Clone(s.endKey())}, version: version, asked: asked}
+		switch {
+		case asked: // once is enough
+			r.mu.cleared = slices.DeleteFunc(r.mu.cleared, func(o clearedSpan) bool {
+				return o.asked && !o.urgent && bytes.Equal(o.begin, c.begin) && bytes.Equal(o.end, c.end)
+			})
+		case len(r.mu.cleared) >= maxCleared:
+			i := slices.IndexFunc(r.mu.cleared, func(o clearedSpan) bool { return o.small })
+			if i < 0 {
+				continue
+			}
+			r.mu.cleared = slices.Delete(r.mu.cleared, i, i+1)
 		}
+		r.mu.cleared = append(r.mu.cleared, c)
 	}
-	r.mu.Unlock()
 }
 
 // take returns the ranges that nobody reads any more as they were before, and keeps the others.
@@ -79,8 +91,11 @@ func (r *reclaimer) all(version int64) {
 	}
 }
 
-// putBack keeps ranges for the next time.
-func (r *reclaimer) putBack(spans []clearedSpan) {
+// putBack keeps ranges for the next time. small says that together they are not worth a compaction.
+func (r *reclaimer) putBack(spans []clearedSpan, small bool) {
+	for i := range spans {
+		spans[i].small = small
+	}
 	r.mu.Lock()
 	r.mu.cleared = append(r.mu.cleared, spans...)
 	r.mu.Unlock()
@@ -144,7 +159,7 @@ func (e *Engine) reclaimOnce(ctx context.Context) error {
 		}
 	}
 	if err != nil || !worth { // until there is more
-		e.reclaimer.putBack(ready)
+		e.reclaimer.putBack(ready, err == nil)
 	}
 	return err
 }

@@ -85,6 +85,62 @@ func TestEngine_Reclaim(t *testing.T) {
 	}
 }
 
+// Many ranges that held next to nothing do not keep the room of a large one from being given back.
+func TestEngine_Reclaim_afterManySmall(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e := mustOpen(t, dir, embedded.Options{Logger: quiet(t), MemTableBytes: 4 << 20}.WithTransactionTime(500*time.Millisecond))
+	do := func(f func(tx kv.Transaction)) {
+		t.Helper()
+		_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+			f(tx)
+			return struct{}{}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const ranges, together, rows = 1200, 100, 70 // rows: more than are deleted one by one
+	for from := 0; from < ranges; from += together {
+		do(func(tx kv.Transaction) {
+			for i := range together * rows {
+				tx.Set(fmt.Appendf(nil, "s%06d/%03d", from+i/rows, i%rows), nil)
+			}
+		})
+		do(func(tx kv.Transaction) {
+			for i := range together {
+				tx.ClearRange(kv.KeyRange{Begin: fmt.Appendf(nil, "s%06d/", from+i), End: fmt.Appendf(nil, "s%06d0", from+i)})
+			}
+		})
+		// Until these have been looked at: the reclaimer does once a second.
+		if from+together == 1000 {
+			for e.SmallRanges() < 1000 && t.Context().Err() == nil {
+				time.Sleep(50 * time.Millisecond)
+			}
+		}
+	}
+	random := rand.NewChaCha8([32]byte{1})
+	for from := 0; from < 400; from += 50 {
+		do(func(tx kv.Transaction) {
+			for i := range 50 {
+				value := make([]byte, 90_000)
+				_, _ = random.Read(value)
+				tx.Set(fmt.Appendf(nil, "a%06d", from+i), value)
+			}
+		})
+	}
+	do(func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: []byte("a"), End: []byte("b")}) })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	size := sizeOf(t, dir)
+	for ; size > 10<<20 && ctx.Err() == nil; size = sizeOf(t, dir) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if size > 10<<20 {
+		t.Errorf("the store still has %d bytes", size)
+	}
+}
+
 // sizeOf is the room that the files of a directory take.
 func sizeOf(t *testing.T, dir string) (size int64) {
 	t.Helper()
