@@ -145,7 +145,7 @@ func clashReason(name, other string) string {
 }
 
 func elsewhereReason(names []string) string {
-	return fmt.Sprintf("other_store: %s in this cluster but not on this node's store, so they do not share databases: correct storage in node.yaml of who is wrong, or keep the clusters apart",
+	return fmt.Sprintf("other_store: %s in this cluster but not on this node's store, so they do not share databases: correct storage in the node.yaml of the one that is wrong, or keep the clusters apart",
 		map[bool]string{true: names[0] + " is", false: strings.Join(names, ", ") + " are"}[len(names) == 1])
 }
 

@@ -17,7 +17,8 @@ const (
 
 // Bulk writes many documents in as few transactions as limits allow, in order; each edit succeeds or fails alone (Err), and an error of Bulk itself
 // means that the rest was not written. Invalid, and nothing
-// is written, where a partitioned database cannot have one of the ids. Results are in the order of edits. The same id twice is written in two transactions.
+// is written, where a partitioned database cannot have one of the ids. Results are in the order of edits. Several edits of one document are written in their order:
+// together where that is possible (family), otherwise in transactions of their own.
 // The uploads of edits that are not written are removed.
 func (d *Database) Bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]EditResult, error) {
 	results, err := d.bulk(ctx, edits, o)

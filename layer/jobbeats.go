@@ -48,11 +48,12 @@ func parseBeat(value []byte) (*beat, error) {
 	return b, nil
 }
 
-// Of a lease, how long one look may count, and when the next one is due. A look after a long time, because the store or this process stood still, counts no more than
-// the ones before it: the worker may have stood still for the same reason, and gets the time to go on.
 const (
+	// looksPerLease is how often at least a heartbeat is looked at within its lease.
 	looksPerLease = 4
-	longestLook   = 3 // of a lease, a third
+	// longestLook: one look counts at most this part of a lease, a third. A look after a long time, because the store or this process stood still, counts no
+	// more than the ones before it: the worker may have stood still for the same reason, and gets the time to go on.
+	longestLook = 3
 )
 
 // beats is what this process has seen of heartbeats, and for how long each has stood still since. It goes by this process's monotonic clock alone.

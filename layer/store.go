@@ -167,9 +167,6 @@ func (s *Store) checkFormat(ctx context.Context) error {
 	return err
 }
 
-// firstSweep is how long after the start that is.
-const firstSweep = 10 * time.Minute
-
 // Close stops the Store's background work and waits for it. Transaction ids of finished writes are cleared on the way.
 func (s *Store) Close() error {
 	s.stop()
@@ -187,6 +184,9 @@ func (s *Store) Reach(ctx context.Context) error {
 	_, err := tx.ReadVersion().Wait()
 	return err
 }
+
+// firstSweep is how long after the start keepHouse sweeps for the first time.
+const firstSweep = 10 * time.Minute
 
 // keepHouse clears transaction ids once a second, and once an hour what dead nodes left behind: for the first time some minutes after the start, when nobody waits
 // any more for the result of a commit from before it.

@@ -155,10 +155,7 @@ func (v *verifier) files() error {
 	if err == nil {
 		err = told
 	}
-	if err != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
 // describeFaults tells of what was found in the files, now that all holes and all databases are known.

@@ -21,7 +21,7 @@ type commitRequest struct {
 	stamps  []int         // where in batch's bytes versionstamps go
 	keys    []stampedAt   // which keys in batch's bytes are stamped
 	cleared []span
-	dropped []span       // those of cleared that held more than fewRows; the sequencer's
+	dropped []span       // those of cleared that held more than a little (see committer.clear); the sequencer's
 	merges  []*write     // of a stored or stamped value
 	late    []stampedKey // ranges cleared after them may hold them
 	stamped []span       // the conflicts of stamped keys, like writes; the sequencer's

@@ -78,7 +78,7 @@ func (o Options) withDefaults() Options {
 
 var errClosed = kv.NewError(kv.CodeCancelled, "the store is closed", nil)
 
-// Engine is an open store. It implements kv.Engine and kv.Snapshotter.
+// Engine is an open store. It implements kv.Engine and the optional abilities listed below it.
 type Engine struct {
 	db      atomic.Pointer[pebble.DB] // replaced once, where the store was opened for reading first (see standby)
 	dir     string                    // without symbolic links once it is locked
@@ -125,8 +125,10 @@ var (
 	_ kv.Reclaimer    = (*Engine)(nil)
 )
 
-// Open opens the store in dir and creates it where there is none. A torn tail that a crash left is repaired silently; any other damage is an
-// error, as is a directory that is in use. The caller closes the engine.
+// Open opens the store in dir and creates it where there is none. A torn tail that a crash left is repaired silently. It is an error where logs,
+// manifest or markers do not have what was synced, and where the directory is in use. A damaged table is an error of the reads that meet it alone.
+// Where the disk is full or cannot be written, an existing store is opened for reading first: commits fail with CodeDiskFull or CodeUnwritable
+// until it can be written. The caller closes the engine.
 func Open(dir string, o Options) (*Engine, error) {
 	o = o.withDefaults()
 	dir, err := filepath.Abs(dir) // one name for a directory, or its lock could be had twice
