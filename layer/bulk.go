@@ -22,10 +22,14 @@ const (
 // The uploads of edits that are not written are removed.
 func (d *Database) Bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]EditResult, error) {
 	results, err := d.bulk(ctx, edits, o)
+	var left []*Edit
 	for i := range edits {
 		if len(edits[i].Attachments) > 0 && (err != nil || results[i].Err != nil) {
-			d.Discard(ctx, &edits[i])
+			left = append(left, &edits[i])
 		}
+	}
+	if len(left) > 0 {
+		d.Discard(ctx, left...)
 	}
 	return results, err
 }

@@ -132,7 +132,7 @@ func (t *txn) writeChunks(docID string, id [16]byte, chunk int, data []byte) {
 	}
 }
 
-// abandonTime is how long it may take to remove an upload, whose client may have gone.
+// abandonTime is how long it may take to remove the uploads of a request, whose client may have gone.
 const abandonTime = 5 * time.Second
 
 // abandon removes an upload that failed; what cannot be removed now is swept later.
@@ -149,27 +149,37 @@ func (d *Database) abandon(ctx context.Context, u *Upload) error {
 	return nil // or the caller knows why
 }
 
-// Discard removes the uploads of an edit that was not written. One that a document has taken up all the same stays; what cannot be removed now is swept
-// later.
-func (d *Database) Discard(ctx context.Context, e *Edit) {
+// Discard removes the uploads of edits that were not written. One that a document has taken up all the same stays; what cannot be removed within
+// abandonTime is swept later.
+func (d *Database) Discard(ctx context.Context, edits ...*Edit) {
 	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer cancel()
-	for i := range e.Attachments {
-		u := e.Attachments[i].Upload
-		if u == nil || u.DocID != e.ID {
-			continue
-		}
-		_, err := read(removing, d, func(t *txn) (struct{}, error) {
-			there, err := t.Get(t.close(t.keys.upload(t.open(), u))).Wait()
-			if err == nil && there != nil {
-				t.dropUpload(u)
+	for _, e := range edits {
+		for i := range e.Attachments {
+			u := e.Attachments[i].Upload
+			if u == nil || u.DocID != e.ID {
+				continue
 			}
-			return struct{}{}, err
-		})
-		if err != nil && KindOf(err) != NotFound {
-			d.store.o.Logger.Warn("an upload that failed is removed later", "database", d.name, "error", err)
+			err := d.discard(removing, u)
+			if err != nil && KindOf(err) != NotFound {
+				d.store.o.Logger.Warn("an upload that failed is removed later", "database", d.name, "error", err)
+			}
+			if removing.Err() != nil {
+				return
+			}
 		}
 	}
+}
+
+func (d *Database) discard(ctx context.Context, u *Upload) error {
+	_, err := read(ctx, d, func(t *txn) (struct{}, error) {
+		there, err := t.Get(t.close(t.keys.upload(t.open(), u))).Wait()
+		if err == nil && there != nil {
+			t.dropUpload(u)
+		}
+		return struct{}{}, err
+	})
+	return err
 }
 
 func (t *txn) dropUpload(u *Upload) {
