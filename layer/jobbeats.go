@@ -59,7 +59,7 @@ const (
 // beats is what this process has seen of heartbeats, and for how long each has stood still since. It goes by this process's monotonic clock alone.
 type beats struct {
 	mu   sync.Mutex
-	seen map[string]map[string]*seenBeat // by type and id; never modified under another type's look
+	seen map[string]map[string]*seenBeat // by type and id
 }
 
 type seenBeat struct {
@@ -68,7 +68,7 @@ type seenBeat struct {
 	last  time.Time     // the last look
 }
 
-// look begins a look at all heartbeats of a type. begun is before they were read.
+// look begins a look at all heartbeats of a type, and locks b until its end. begun is before they were read.
 func (b *beats) look(typ string, begun time.Time) *beatsLook {
 	b.mu.Lock()
 	if b.seen == nil {

@@ -104,14 +104,7 @@ func (s *Store) firstWaiting(rows kv.RangeIterator, prefix int, w Worker) (first
 
 // firstSilent is the first of the jobs that run whose worker has fallen silent, or when to look at their heartbeats again.
 func (s *Store) firstSilent(typ string, beats, old kv.RangeIterator, prefix int, w Worker, begun time.Time) (first *DueJob, err error) {
-	look := s.beats.look(typ, begun)
-	defer look.end()
-	take := func(j *DueJob, value string, lease time.Duration, gone bool) {
-		j.At = look.at(j.ID, value, lease, gone)
-		if first == nil || j.At.Before(first.At) {
-			first = j
-		}
-	}
+	var seen []seenJob
 	for beats.Next() {
 		row := beats.KeyValue()
 		j := &DueJob{key: row.Key}
@@ -124,7 +117,7 @@ func (s *Store) firstSilent(typ string, beats, old kv.RangeIterator, prefix int,
 		}
 		j.token = b.Token
 		gone := b.Worker == w.Name && b.Life != w.Life || w.Gone != nil && w.Gone(b.Worker)
-		take(j, string(row.Value), b.Lease, gone)
+		seen = append(seen, seenJob{j, string(row.Value), b.Lease, gone})
 	}
 	if err := beats.Err(); err != nil {
 		return nil, err
@@ -138,9 +131,28 @@ func (s *Store) firstSilent(typ string, beats, old kv.RangeIterator, prefix int,
 		if j.ID, _, err = tuple.TakeString(rest); err != nil {
 			return nil, err
 		}
-		take(j, fmt.Sprint("due ", j.millis), oldLease, false)
+		seen = append(seen, seenJob{j, fmt.Sprint("due ", j.millis), oldLease, false})
 	}
-	return first, old.Err()
+	if err := old.Err(); err != nil {
+		return nil, err
+	}
+	look := s.beats.look(typ, begun) // only now: it locks, and the store may be slow
+	defer look.end()
+	for _, x := range seen {
+		x.job.At = look.at(x.job.ID, x.value, x.lease, x.gone)
+		if first == nil || x.job.At.Before(first.At) {
+			first = x.job
+		}
+	}
+	return first, nil
+}
+
+// seenJob is a heartbeat that was read.
+type seenJob struct {
+	job   *DueJob
+	value string
+	lease time.Duration
+	gone  bool // its worker is known to have ended
 }
 
 func (s *Store) readJob(tx kv.Reader, typ, id string) (*Job, error) {

@@ -1,11 +1,14 @@
 package layer_test
 
 import (
+	"bytes"
+	"context"
 	"testing"
 	"time"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
 )
 
 // takeOver looks at the queue as a worker does, until it has the job that is there.
@@ -268,5 +271,85 @@ func TestStore_Jobs_old(t *testing.T) {
 	}
 	if took := time.Since(begun); !got["waits"] || !got["runs"] || took < layer.OldLease/2 {
 		t.Errorf("taken over %v after %v", got, took)
+	}
+}
+
+// slowBeats is an engine on which the heartbeats of jobs of type "slow" cannot be read until they are released.
+type slowBeats struct {
+	kv.Engine
+	asked   chan struct{} // receives when somebody waits for them
+	release chan struct{} // closed by the test
+}
+
+func (e *slowBeats) Begin(ctx context.Context) kv.Transaction {
+	return &slowBeatsTransaction{e.Engine.Begin(ctx), e}
+}
+
+type slowBeatsTransaction struct {
+	kv.Transaction
+	e *slowBeats
+}
+
+func (t *slowBeatsTransaction) Snapshot() kv.Reader {
+	return &slowBeatsReader{t.Transaction.Snapshot(), t.e}
+}
+
+type slowBeatsReader struct {
+	kv.Reader
+	e *slowBeats
+}
+
+func (r *slowBeatsReader) GetRange(keys kv.Range, o kv.RangeOptions) kv.RangeIterator {
+	rows := r.Reader.GetRange(keys, o)
+	k, ok := keys.(kv.KeyRange)
+	if ok && bytes.Contains(k.Begin, tuple.AppendString(nil, "slow")) && o.Mode == kv.ModeWantAll {
+		return &slowRows{rows, r.e}
+	}
+	return rows
+}
+
+type slowRows struct {
+	kv.RangeIterator
+	e *slowBeats
+}
+
+func (r *slowRows) Next() bool {
+	select {
+	case r.e.asked <- struct{}{}:
+	default:
+	}
+	<-r.e.release
+	return r.RangeIterator.Next()
+}
+
+// A look at the heartbeats of one type that waits for the store does not hold up the looks at others.
+func TestStore_WatchJobs_besideSlowLook(t *testing.T) {
+	e := &slowBeats{Engine: mustEngine(t), asked: make(chan struct{}, 1), release: make(chan struct{})}
+	s := mustStore(t, e, layer.Options{})
+	look := func(typ string) <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			w, _, err := s.WatchJobs(t.Context(), typ, layer.Worker{Name: "a", Life: "1", Lease: time.Minute})
+			if err == nil {
+				w.Cancel()
+			}
+			done <- err
+		}()
+		return done
+	}
+	slow := look("slow")
+	<-e.asked
+	quick := look("quick")
+	select {
+	case err := <-quick:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("it waits for the look at another type")
+	}
+	close(e.release)
+	if err := <-slow; err != nil {
+		t.Error(err)
 	}
 }
