@@ -75,26 +75,39 @@ func (s secretState) reason(address string) string {
 
 // joined notes how an attempt to join ended, and tells the log what an operator has to know.
 func (c *Cluster) joined(address string, known bool, err error) {
+	if err != nil {
+		c.o.Logger.Debug("could not reach a member", "address", address, "error", err)
+	}
+	switch reason, after := c.noteJoin(address, known, err); {
+	case reason != "":
+		c.o.Logger.Error("this node does not see another one", "reason", reason)
+	case after:
+		c.o.Logger.Info("joined after all", "address", address)
+	}
+}
+
+// noteJoin notes how an attempt to join ended. reason is for the log, empty where it has been told or there is nothing to tell; after says that a
+// failure that the log was told of is over.
+func (c *Cluster) noteJoin(address string, known bool, err error) (reason string, after bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before, failing := c.mu.failing[address]
 	if err == nil {
 		delete(c.mu.failing, address)
-		if failing && before.told {
-			c.o.Logger.Info("joined after all", "address", address)
-		}
-		return
+		return "", before.told
 	}
-	f := joinFailure{since: before.since, known: known, secret: secretFault(err.Error()), err: shortError(err), told: before.told && before.secret == secretFault(err.Error())}
+	now := time.Now()
+	f := joinFailure{since: before.since, known: known, secret: secretFault(err.Error()), err: shortError(err)}
 	if !failing {
-		f.since = time.Now()
+		f.since = now
 	}
-	if reason := f.reason(address, time.Now()); reason != "" && !f.told {
-		f.told = true
-		c.o.Logger.Error("this node does not see another one", "reason", reason)
+	f.told = before.told && before.secret == f.secret
+	if !f.told {
+		reason = f.reason(address, now)
+		f.told = reason != ""
 	}
-	c.o.Logger.Debug("could not reach a member", "address", address, "error", err)
 	c.mu.failing[address] = f
+	return reason, false
 }
 
 // reason is empty where there is nothing to tell, or not yet.

@@ -3,8 +3,10 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +53,38 @@ func TestCluster_Degraded_secrets(t *testing.T) {
 			started(t, o)
 			degraded(t, a)
 		})
+	}
+}
+
+// asking asks a member for its health in the middle of everything that it logs, as a log that does not take a line would keep it there.
+type asking struct {
+	slog.Handler
+	member atomic.Pointer[cluster.Cluster]
+	asked  chan struct{} // receives when the member has answered
+}
+
+func (h *asking) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h *asking) Handle(_ context.Context, r slog.Record) error {
+	if c := h.member.Load(); c != nil && r.Message == "could not reach a member" {
+		_ = c.Degraded() // only whether it answers
+		select {
+		case h.asked <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+func TestCluster_Degraded_whileLogging(t *testing.T) {
+	h := &asking{Handler: slog.DiscardHandler, asked: make(chan struct{}, 1)}
+	o := options(t, "a")
+	o.Join, o.Logger = []string{"127.0.0.1:1"}, slog.New(h)
+	h.member.Store(started(t, o))
+	select {
+	case <-h.asked:
+	case <-time.After(30 * time.Second):
+		t.Error("a member that logs does not say how it is")
 	}
 }
 
