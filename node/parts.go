@@ -84,14 +84,9 @@ func reachable(addr string) string {
 }
 
 // OpenStore opens the store of a configuration for a command that works on it without a node. Closing it releases the data directory. An embedded store
-// that is not there is made, unless it has to be there already.
-func OpenStore(ctx context.Context, c *config.Config, existing bool, log *slog.Logger) (store *layer.Store, closeStore func(context.Context) error, err error) {
+// that is not there is made.
+func OpenStore(ctx context.Context, c *config.Config, log *slog.Logger) (store *layer.Store, closeStore func(context.Context) error, err error) {
 	n := New(c, log)
-	if existing && c.Storage.Engine == config.EngineEmbedded {
-		if _, err := os.Stat(filepath.Join(c.Data, storeDir)); err != nil {
-			return nil, nil, fmt.Errorf("there is no store in %s: %w", c.Data, err)
-		}
-	}
 	for _, step := range []func(context.Context) error{n.makeData, n.openStore} {
 		if err := step(ctx); err != nil {
 			return nil, nil, errors.Join(err, n.Stop(context.WithoutCancel(ctx)))

@@ -116,7 +116,7 @@ func TestProgram_DamagedBlock(t *testing.T) {
 	if !strings.Contains(out, "database alpha: bodies of documents") || !strings.Contains(out, `"doc123"`) || strings.Contains(out, "beta") {
 		t.Errorf("verify says %q", out)
 	}
-	if out, _ := command(t, dir, 0, "verify", "-url", p.http(), "beta"); strings.Contains(out, "database beta") {
+	if out, _ := command(t, dir, 0, "verify", "beta", "-url", p.http()); strings.Contains(out, "database beta") {
 		t.Errorf("verify of the other database says %q", out)
 	}
 	out, _ = command(t, dir, 3, "export", "-skip-damaged", "-url", p.http(), "alpha", "online.export")

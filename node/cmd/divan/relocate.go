@@ -45,21 +45,28 @@ const exportUsage = relocationUsage + `  -skip-damaged write what can be read of
 
 var errUsage = errors.New("usage")
 
+// parseAnywhere parses flags, which may stand before, between and behind the other arguments, and returns those.
+func parseAnywhere(flags *flag.FlagSet, args []string) (names []string, err error) {
+	for {
+		if err := flags.Parse(args); err != nil {
+			return nil, err
+		}
+		if flags.NArg() == 0 {
+			return names, nil
+		}
+		names, args = append(names, flags.Arg(0)), flags.Args()[1:]
+	}
+}
+
 // readRelocation reads arguments; flags may stand anywhere.
 func readRelocation(args []string) (r relocation, err error) {
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	address, data, file := flags.String("url", "", ""), flags.String("data", "", ""), flags.String("config", "", "")
 	flags.BoolVar(&r.salvage, "skip-damaged", false, "")
-	var names []string
-	for {
-		if err := flags.Parse(args); err != nil {
-			return r, err
-		}
-		if flags.NArg() == 0 {
-			break
-		}
-		names, args = append(names, flags.Arg(0)), flags.Args()[1:]
+	names, err := parseAnywhere(flags, args)
+	if err != nil {
+		return r, err
 	}
 	if r.salvage && len(names) == 2 && names[1] == "-" {
 		return r, errors.New("-skip-damaged needs a file, to list what it left out")
@@ -107,7 +114,7 @@ func (r *relocation) open(ctx context.Context, existing bool) (s store, spool st
 	if existing {
 		opened.Store, stop, err = node.OpenStoreToRead(ctx, c, r.salvage, log)
 	} else {
-		opened.Store, stop, err = node.OpenStore(ctx, c, false, log)
+		opened.Store, stop, err = node.OpenStore(ctx, c, log)
 	}
 	if err != nil {
 		if strings.Contains(err.Error(), "in use by another process") {

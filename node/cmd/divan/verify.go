@@ -31,12 +31,12 @@ func verify(args []string) int {
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	address := flags.String("url", "", "")
-	err := flags.Parse(args)
+	names, err := parseAnywhere(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Print(verifyUsage)
 		return statusOK
-	case err != nil || flags.NArg() > 1:
+	case err != nil || len(names) > 1:
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "divan:", err)
 		}
@@ -55,7 +55,11 @@ func verify(args []string) int {
 	}
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
-	faults, err := relocate.TellVerified(ctx, client, flags.Arg(0), os.Stdout, progress())
+	database := ""
+	if len(names) > 0 {
+		database = names[0]
+	}
+	faults, err := relocate.TellVerified(ctx, client, database, os.Stdout, progress())
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		err = fmt.Errorf("%w (no node answers there: give its address with -url, or read its store with divan check -deep)", err)
 	}
