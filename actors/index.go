@@ -85,6 +85,8 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 			switch err := s.store.Finish(ctx, &job, e.err); {
 			case err == nil:
 			case t.what.Shard != "" && layer.KindOf(err) == layer.Conflict: // the build was closed before its worker had said that it is done
+			case layer.KindOf(err) == layer.Conflict:
+				s.log.Debug("index job was taken over before it was reported", "job", t.job.ID)
 			default:
 				s.log.Warn("index job not reported", "job", t.job.ID, "error", err)
 			}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -228,6 +229,37 @@ func TestWarm_EndsWithTheDesignDocument(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A worker that was slow, and whose job another one has taken over when it reports, is no matter for an operator.
+func TestIndexer_TakenOverBeforeReport(t *testing.T) {
+	var log lockedBuilder
+	db := newDatabase("cities")
+	store := newStore(t, db)
+	var reports atomic.Int64
+	store.fault = func(call string) error {
+		if call == "finish" && reports.Add(1) == 1 {
+			return &layer.Error{Kind: layer.Conflict, Reason: "no longer held"}
+		}
+		return nil
+	}
+	s := start(t, store, func(o *actors.Options) {
+		o.Lease = 30 * time.Millisecond
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	commits(db, "a", 5_000) // more than a request makes up for
+	if err := s.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() string {
+		if n := reports.Load(); n < 2 {
+			return fmt.Sprintf("%d reports", n)
+		}
+		return ""
+	})
+	if text := log.String(); strings.Contains(text, "WARN") || strings.Contains(text, "ERROR") {
+		t.Errorf("the log says\n%s", text)
 	}
 }
 
