@@ -28,6 +28,8 @@ type stream struct {
 	leaveLarge bool
 	// prepare, where set, runs in each new transaction after the first.
 	prepare func() error
+	// overlaid says that rows of an index are read as they were before the build under way: r is indexKeys.overlaid.
+	overlaid bool
 }
 
 // streamTurn is for how long one transaction is read at most, below kv.TransactionSeconds.
@@ -109,7 +111,7 @@ func (s *stream) renew(cause error) error {
 			s.tx.Cancel()
 		}
 		s.tx = s.d.store.engine.Begin(s.ctx)
-		s.r, s.since = s.tx.Snapshot(), time.Now()
+		s.r, s.since, s.overlaid = s.tx.Snapshot(), time.Now(), false
 		s.turn++
 		err := s.configure()
 		if err == nil && s.prepare != nil {

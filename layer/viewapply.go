@@ -49,6 +49,11 @@ func (doc *indexedDoc) cost(k *indexKeys) int {
 // applyRows replaces what the documents had in the index by what they emitted. The entries that tell what they had are read with conflict: of two
 // writers of one document's rows, one is repeated.
 func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
+	return replaceRows(tx, k, docs, false)
+}
+
+// replaceRows is applyRows; keeps says that what was there before the build is kept for readers (viewbefore.go).
+func replaceRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc, keeps bool) error {
 	if len(docs) == 0 {
 		return nil
 	}
@@ -71,96 +76,143 @@ func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
 	if partials.outdated { // nodes that can read them would not learn what is written here
 		dropAggregates(tx, k)
 	}
-	sum := make([]viewDelta, views)
-	for i := range docs {
-		for v := range views {
-			var value []byte
-			if f := old[i*views+v]; f != nil {
-				if value, err = f.Wait(); err != nil {
-					return err
-				}
-			}
-			if err := sum[v].replace(tx, k, &docs[i], v, value, partials); err != nil {
-				return err
-			}
+	w := rowsWriter{tx: tx, k: k, partials: partials, keeps: keeps, sum: make([]viewDelta, views)}
+	had := make([]docRows, len(old))
+	for i := range had {
+		if old[i] == nil {
+			continue
+		}
+		if had[i].entry, err = old[i].Wait(); err != nil {
+			return err
+		}
+		if had[i].entry == nil {
+			continue
+		}
+		if err := had[i].parse(k, i%views, docs[i/views].id); err != nil {
+			return fmt.Errorf("index entry of %q: %w", docs[i/views].id, err)
 		}
 	}
-	for v := range sum {
-		sum[v].add(tx, k, v)
+	if keeps { // all reads are issued before the first is waited for
+		for i := range had {
+			had[i].changes = changedRows(tx, k, i%views, had[i].rows, docs[i/views].views[i%views].rows)
+		}
+	}
+	for i := range had {
+		if err := w.replace(&docs[i/views], i%views, &had[i]); err != nil {
+			return err
+		}
+	}
+	for v := range w.sum {
+		w.add(v)
 	}
 	return nil
 }
 
-// viewDelta is how a view's counters change.
-type viewDelta struct {
-	rows, size, errors int64
-	value              []byte // to be written; used again
+// docRows is what a document had in a view.
+type docRows struct {
+	entry   []byte // as it is stored; nil: nothing
+	failed  bool
+	size    int64
+	rows    []emitted
+	changes []rowChange // where what was there is kept
 }
 
-func (s *viewDelta) replace(tx kv.Transaction, k *indexKeys, doc *indexedDoc, view int, old []byte, partials aggregates) error {
-	e := &doc.views[view]
-	var removed []emitted
-	if old != nil {
-		var err error
-		if removed, err = s.remove(tx, k, doc.id, view, old); err != nil {
-			return fmt.Errorf("index entry of %q: %w", doc.id, err)
-		}
-	}
-	if partials.on {
-		markRows(tx, k, view, partials.epoch, removed, e.rows)
-	}
-	if len(e.rows) == 0 && e.err == "" {
-		if old != nil {
-			tx.Clear(k.idKey(doc.id, view))
-		}
-		return nil
-	}
-	s.value = e.appendEntry(s.value[:0])
-	tx.Set(k.idKey(doc.id, view), s.value)
-	if e.err != "" {
-		s.errors++
-		doc.setError(tx, k.errorKey(doc.id, view), e.err)
-	}
-	_, size := e.size()
-	s.rows += int64(len(e.rows))
-	s.size += size
-	for _, r := range e.rows {
-		s.value = tuple.AppendBytes(tuple.AppendBytes(s.value[:0], r.key), r.value)
-		tx.Set(r.row, s.value)
-	}
-	return nil
-}
-
-func (s *viewDelta) remove(tx kv.Transaction, k *indexKeys, docID string, view int, old []byte) ([]emitted, error) {
-	entry, err := parseViewEntry(old)
+func (d *docRows) parse(k *indexKeys, view int, docID string) error {
+	entry, err := parseViewEntry(d.entry)
 	if err != nil {
-		return nil, err
-	}
-	if entry.failed {
-		s.errors--
-		tx.Clear(k.errorKey(docID, view))
+		return err
 	}
 	was := emission{rows: make([]emitted, len(entry.keys))}
 	for i, key := range entry.keys {
 		was.rows[i].key = key
 	}
 	if fault := was.fault(k, view, docID); fault != "" {
-		return nil, fmt.Errorf("rows that were written cannot be found again: %s", fault)
+		return fmt.Errorf("rows that were written cannot be found again: %s", fault)
 	}
-	for _, r := range was.rows {
-		tx.Clear(r.row)
-	}
-	s.rows -= int64(len(entry.keys))
-	s.size -= entry.size
-	return was.rows, nil
+	d.failed, d.size, d.rows = entry.failed, entry.size, was.rows
+	return nil
 }
 
-func (s *viewDelta) add(tx kv.Transaction, k *indexKeys, view int) {
+// rowsWriter writes rows in a transaction.
+type rowsWriter struct {
+	tx       kv.Transaction
+	k        *indexKeys
+	partials aggregates
+	keeps    bool
+	sum      []viewDelta // by view
+	value    []byte      // to be written; used again
+}
+
+// viewDelta is how a view's counters change.
+type viewDelta struct{ rows, size, errors int64 }
+
+// replace puts what a document emitted into a view in the place of what it had there.
+func (w *rowsWriter) replace(doc *indexedDoc, view int, had *docRows) error {
+	tx, k, s, e := w.tx, w.k, &w.sum[view], &doc.views[view]
+	removed, added := had.rows, e.rows
+	if w.keeps {
+		changed, err := keepBefore(tx, k, view, had.changes)
+		if err != nil {
+			return err
+		}
+		removed, added = onlyChanged(k, view, removed, changed), onlyChanged(k, view, added, changed)
+	}
+	if had.failed {
+		s.errors--
+		tx.Clear(k.errorKey(doc.id, view))
+	}
+	for _, r := range removed {
+		tx.Clear(r.row)
+	}
+	if w.partials.on {
+		markRows(tx, k, view, w.partials.epoch, removed, added)
+	}
+	_, size := e.size()
+	s.rows += int64(len(e.rows) - len(had.rows))
+	s.size += size - had.size
+	if len(e.rows) == 0 && e.err == "" {
+		if had.entry != nil {
+			tx.Clear(k.idKey(doc.id, view))
+		}
+		return nil
+	}
+	w.value = e.appendEntry(w.value[:0])
+	tx.Set(k.idKey(doc.id, view), w.value)
+	if e.err != "" {
+		s.errors++
+		doc.setError(tx, k.errorKey(doc.id, view), e.err)
+	}
+	for _, r := range added {
+		w.value = tuple.AppendBytes(tuple.AppendBytes(w.value[:0], r.key), r.value)
+		tx.Set(r.row, w.value)
+	}
+	return nil
+}
+
+// onlyChanged are the rows at positions that change.
+func onlyChanged(k *indexKeys, view int, rows []emitted, changed map[string]bool) []emitted {
+	prefix := len(k.rowPrefix(view))
+	kept := make([]emitted, 0, len(rows))
+	for _, r := range rows {
+		if changed[string(r.row[prefix:])] {
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// add counts what a view has become more or less.
+func (w *rowsWriter) add(view int) {
+	s := &w.sum[view]
 	for what, n := range map[keyspace.ViewInfoKey]int64{
 		keyspace.ViewRowCount: s.rows, keyspace.ViewSize: s.size, keyspace.ViewErrorCount: s.errors,
 	} {
+		key := w.k.viewInfoKey(what, view)
+		if w.keeps {
+			key = w.k.pendingKey(what, view)
+		}
 		if n != 0 {
-			tx.Atomic(kv.AtomicAdd, k.viewInfoKey(what, view), littleEndian(n))
+			w.tx.Atomic(kv.AtomicAdd, key, littleEndian(n))
 		}
 	}
 }

@@ -34,6 +34,7 @@ type Build struct {
 	number     int64 // of the database
 	share      int64 // from how many changes on it is shared; 0: never
 	joined     bool  // by JoinBuild
+	keeps      bool  // what was there before is kept, for readers (viewbefore.go)
 	exact      bool  // the goal does not move: there was a snapshot at the start, or the index is interactive
 	reset      bool  // the start has cleared the index, and has to run again
 	publishing publishing
@@ -110,6 +111,9 @@ func (b *Build) start(t *txn) error {
 	if b.Goal, err = readLastSeq(goalReader, t.keys, t.cfg)(); err != nil {
 		return err
 	}
+	if b.keeps = !b.From.IsZero() && (old == nil || old.keeps); b.keeps {
+		setIndexSeq(t, &b.keys, b.From) // in the format that nodes without ViewBefore refuse
+	}
 	b.purged = b.From
 	b.first.Store(at.collation == 0 && old == nil)
 	if b.first.Load() {
@@ -151,15 +155,15 @@ func (b *Build) takeOver(t *txn, old *buildStatus, state kv.Future[[]byte]) (at 
 func (b *Build) startInteractive(t *txn, old *buildStatus, state kv.Future[[]byte]) error {
 	unpin(&b.snapshot) // of an attempt that did not know yet that writers keep the index
 	b.first.Store(false)
+	b.keeps = false // readers wait
 	b.publishing.settle(false, false)
 	at, stale, err := b.takeOver(t, old, state)
 	if err != nil {
 		return err
 	}
 	if stale {
-		t.createIndex(&b.keys)
 		b.reset = true
-		return nil
+		return t.createIndex(&b.keys)
 	}
 	b.exact, b.From = true, at.seq
 	if b.Goal, err = parseCreation(t.Get(b.keys.infoKey(keyspace.ViewCreation))); err != nil {
@@ -202,11 +206,15 @@ func (b *Build) begin(t *txn, index indexSeq, unfinished bool) error {
 
 // status is the value of ViewStatus.
 func (b *Build) status() []byte {
-	first := int64(0)
-	if b.first.Load() {
-		first = 1
+	value := b.Goal.appendTuple(tuple.AppendInt(nil, b.Token))
+	for _, flag := range []bool{b.first.Load(), b.keeps} {
+		n := int64(0)
+		if flag {
+			n = 1
+		}
+		value = tuple.AppendInt(value, n)
 	}
-	return tuple.AppendInt(b.Goal.appendTuple(tuple.AppendInt(nil, b.Token)), first)
+	return value
 }
 
 // scansAll reports whether every shard begins with a scan.

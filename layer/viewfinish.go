@@ -121,7 +121,9 @@ func (b *Build) finish(t *txn) (done bool, added []ShardID, err error) {
 		}
 	}
 	setIndexSeq(t, &b.keys, goal)
-	endBuild(t, &b.keys)
+	if err := endBuild(t, &b.keys); err != nil {
+		return false, nil, err
+	}
 	if b.snapshot != nil && (b.Shared || !b.publishing.put) { // one that is not shared has the same goal in all attempts
 		b.publishing.offer(t, b.Index, goal, b.snapshot, nil)
 		b.snapshot = nil

@@ -49,9 +49,9 @@ func parseCreation(f kv.Future[[]byte]) (s Seq, err error) {
 	return s, err
 }
 
-// stampNow begins a value with (IndexFormat, the sequence that the transaction's last entry gets), and returns where the versionstamp belongs.
-func (t *txn) stampNow() (value []byte, offset int) {
-	value = tuple.AppendInt(tuple.AppendInt(nil, keyspace.IndexFormat), t.cfg.incarnation)
+// stampNow begins a value with (format, the sequence that the transaction's last entry gets), and returns where the versionstamp belongs.
+func (t *txn) stampNow(format int64) (value []byte, offset int) {
+	value = tuple.AppendInt(tuple.AppendInt(nil, format), t.cfg.incarnation)
 	return tuple.AppendVersionstamp(value, tuple.IncompleteVersionstamp(max(t.entries, 1)-1)), len(value) + 1
 }
 
@@ -83,7 +83,9 @@ func (s *Store) settleIndexes(t *txn, database string) error {
 			continue
 		}
 		k := newIndexKeys(views, &Design{Signature: signature})
-		t.createIndex(&k)
+		if err := t.createIndex(&k); err != nil {
+			return err
+		}
 		job := IndexJob{Database: database, Design: now[signature], Signature: signature}
 		if err := s.enqueue(t, IndexJobs, job.ID(), job.Encode(), 0); err != nil {
 			return err
@@ -93,10 +95,10 @@ func (s *Store) settleIndexes(t *txn, database string) error {
 }
 
 // createIndex also ends a build that began before writers knew of the index.
-func (t *txn) createIndex(k *indexKeys) {
-	value, offset := t.stampNow()
+func (t *txn) createIndex(k *indexKeys) error {
+	value, offset := t.stampNow(keyspace.IndexFormat)
 	t.SetVersionstampedValue(k.infoKey(keyspace.ViewCreation), value, offset)
-	endBuild(t, k)
+	return endBuild(t, k)
 }
 
 // retireIndex makes the index an ordinary one: as of now, if it is ready.
@@ -111,14 +113,13 @@ func (t *txn) retireIndex(k *indexKeys) error {
 		return err
 	}
 	if seq.ready(creation) {
-		value, offset := t.stampNow()
+		value, offset := t.stampNow(keyspace.IndexSeqFormat)
 		t.SetVersionstampedValue(k.infoKey(keyspace.ViewUpdateSeq), tuple.AppendInt(value, int64(collate.Version)), offset)
 	} else if seq.collation == 0 {
 		setIndexSeq(t, k, Seq{}) // there are rows, though as of no sequence
 	}
 	t.Clear(k.infoKey(keyspace.ViewCreation))
-	endBuild(t, k)
-	return nil
+	return endBuild(t, k)
 }
 
 // ready reports whether everything that was written before the creation is in the index.

@@ -89,6 +89,7 @@ type markCursor struct {
 	prefix  []byte
 	all     span // to look in
 	reverse bool
+	before  bool // the marks are rows that were there before a build, and count by how many there were more
 
 	it    kv.RangeIterator // nil: to be opened at the next question
 	at    []byte           // the position of the mark that the iterator is on; nil: there is none left
@@ -118,6 +119,11 @@ func (c *markCursor) step() error {
 	row := c.it.KeyValue()
 	c.at = append(c.at[:0], row.Key[len(c.prefix):]...)
 	c.delta = 0
+	if c.before {
+		b, err := parseBeforeRow(row.Value)
+		c.delta = b.delta()
+		return err
+	}
 	if len(row.Value) == 8 {
 		c.delta = int64(binary.LittleEndian.Uint64(row.Value))
 	}

@@ -30,12 +30,12 @@ func BeginEnsured[T any](ensure func() error, begin func() (T, error)) (T, error
 
 // overlay makes a query see one state where the engine holds no snapshots. What the index lacks at the version of the stream's transaction is applied in that
 // transaction, which is read through its own writes and never committed: rows are then those of the documents at that version, also while a build writes
-// some of them. Where too much is lacking, the rows stay as they stand: those of a build under way are of several sequences then.
+// some of them. Where too much is lacking, or the query does without documents, the rows are those of the index's sequence.
 type overlay struct {
 	ix   *Index
 	s    *stream
 	docs bool // rows have to go with the documents
-	// behind says that the rows are not those of one version, or not of the documents' version, for more was lacking than can be applied.
+	// behind says that the rows are not those of the documents' version, for more was lacking than can be applied.
 	behind bool
 }
 
@@ -50,6 +50,11 @@ func (o *overlay) apply() error {
 	if err != nil || at.interactive || at.seq.IsZero() || !at.building && !o.docs {
 		return err
 	}
+	if at.kept {
+		if s.layOver(&keys); !o.docs {
+			return nil
+		}
+	}
 	upTo, err := lastSeq()
 	if err != nil || !at.building && at.seq == upTo {
 		return err
@@ -58,7 +63,7 @@ func (o *overlay) apply() error {
 	if err != nil {
 		return err
 	}
-	batch, err := o.ix.collectAll(t, s.r, &keys, since, at.seq, Seq{}, overlayDocs)
+	batch, err := o.ix.collectAll(t, s.tx.Snapshot(), &keys, since, at.seq, Seq{}, overlayDocs)
 	if err != nil {
 		return err
 	}
@@ -70,8 +75,8 @@ func (o *overlay) apply() error {
 		return err
 	}
 	setIndexSeq(t, &keys, upTo)
-	endBuild(t, &keys) // for who reads this transaction
-	return nil
+	s.r, s.overlaid = s.tx.Snapshot(), false
+	return endBuild(t, &keys) // for who reads this transaction
 }
 
 // reached is how far the rows of each shard have come.

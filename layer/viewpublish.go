@@ -10,10 +10,10 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// An index is read as of one sequence (P8), with the bodies of that same version. In the store its rows are such a state only while no build writes them, and
-// the documents are newer than the rows whenever somebody writes. So where the engine holds long snapshots, this node keeps for the newest sequences of
-// an index the documents that its rows were made from, and the rows as they were before the build under way began. A query takes what there is for
-// the sequence that the store has: it is a cache, and without it a query reads the store as it stands. Where the engine holds none, see overlay.
+// An index is read as of one sequence (P8). While a build writes its rows, readers on every node lay over them what was there before (viewbefore.go).
+// The documents are newer than the rows whenever somebody writes. So where the engine holds long snapshots, this node keeps for the newest
+// sequences of an index the documents that its rows were made from, and, as that is read faster, the rows as they were before the build under
+// way began. It is a cache: a query takes what there is for the sequence that the store has. Where the engine holds no snapshots, see overlay.
 //
 // What is kept is put here before the transaction that makes it needed is committed, so that no query comes between.
 
@@ -231,6 +231,7 @@ func (p *publishing) settle(committed, held bool) {
 type indexAt struct {
 	seq         Seq
 	building    bool
+	kept        bool // while it is building: the rows of seq can be told from those that the build has written (viewbefore.go)
 	interactive bool // rows and documents are of one version; while it is building, rows are of none
 }
 
@@ -278,7 +279,7 @@ func readIndexAt(r kv.Reader, k *indexKeys) (indexAt, error) {
 	if at.stale() {
 		at.seq = Seq{}
 	}
-	return indexAt{seq: at.seq, building: building != nil}, err
+	return indexAt{seq: at.seq, building: building != nil, kept: building != nil && building.keeps}, err
 }
 
 // indexReading is one query's view of an index. It ends with its context at the latest.
@@ -320,7 +321,11 @@ func (ix *Index) read(ctx context.Context, q *ViewQuery, docs bool) (*indexReadi
 	r.seq, r.empty = at.seq, at.seq.IsZero()
 	all := &ix.db.store.published
 	held := all.take(publication{s.core.number, ix.design.Signature}, at.seq)
-	r.decided = !at.building || held != nil && held.rows != nil
+	r.decided = !at.building || at.kept || held != nil && held.rows != nil
+	if at.kept && (held == nil || held.rows == nil) { // whoever builds
+		r.rows = s.at(s.snap)
+		r.rows.layOver(&r.keys)
+	}
 	if held == nil {
 		return r, nil
 	}

@@ -114,7 +114,7 @@ func (b *Build) dropPurged(ctx context.Context) error {
 				return struct{}{}, err
 			}
 			done, upTo = batch.done, batch.upTo.seq
-			return struct{}{}, applyRows(t, &b.keys, batch.docs)
+			return struct{}{}, replaceRows(t, &b.keys, batch.docs, b.keeps)
 		})
 		if tooLarge(err) && notes > 1 {
 			done, notes = false, notes/2

@@ -39,7 +39,7 @@ func (ix *Index) JoinBuild(ctx context.Context, token int64, shard ShardID) (*Bu
 		if err != nil {
 			return struct{}{}, err
 		}
-		b.From, b.Goal = at.seq, building.goal
+		b.From, b.Goal, b.keeps = at.seq, building.goal, building.keeps
 		b.first.Store(building.first) // of the steps of others none is repeated, by a shard's progress
 		if t.cfg.mapOf(shard) < 0 {
 			return struct{}{}, errNoShard(shard)

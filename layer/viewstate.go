@@ -164,15 +164,8 @@ type indexSeq struct {
 func (s indexSeq) stale() bool { return s.collation != 0 && s.collation != int64(collate.Version) }
 
 func setIndexSeq(tx kv.Transaction, k *indexKeys, seq Seq) {
-	value := seq.appendTuple(tuple.AppendInt(nil, keyspace.IndexFormat))
+	value := seq.appendTuple(tuple.AppendInt(nil, keyspace.IndexSeqFormat))
 	tx.Set(k.infoKey(keyspace.ViewUpdateSeq), tuple.AppendInt(value, int64(collate.Version)))
-}
-
-// endBuild forgets the build under way, which ends with a Conflict if it still runs.
-func endBuild(tx kv.Transaction, k *indexKeys) {
-	tx.Clear(k.infoKey(keyspace.ViewStatus))
-	begin, end := tuple.Range(k.infoKey(keyspace.ViewProgress))
-	tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
 }
 
 func parseIndexSeq(f kv.Future[[]byte]) (s indexSeq, err error) {
@@ -188,8 +181,8 @@ func readIndexSeq(value []byte) (s indexSeq, err error) {
 	if err != nil {
 		return s, fmt.Errorf("index sequence: %w", err)
 	}
-	if format != keyspace.IndexFormat {
-		return s, fmt.Errorf("index of format %d, this node knows %d", format, keyspace.IndexFormat)
+	if format < 1 || format > keyspace.IndexSeqFormat {
+		return s, fmt.Errorf("index of format %d, this node knows %d", format, keyspace.IndexSeqFormat)
 	}
 	if s.seq, rest, err = takeSeq(rest); err != nil {
 		return s, fmt.Errorf("index sequence: %w", err)
@@ -203,6 +196,7 @@ type buildStatus struct {
 	token int64
 	goal  Seq
 	first bool // the index had nothing when the build began (Build.first)
+	keeps bool // what was there before it is kept (viewbefore.go)
 }
 
 // parseStatus is nil where no build is under way.
@@ -216,10 +210,14 @@ func parseStatus(f kv.Future[[]byte]) (*buildStatus, error) {
 		return nil, fmt.Errorf("index status: %w", err)
 	}
 	s := &buildStatus{token: token}
-	if s.goal, rest, err = takeSeq(rest); err == nil && len(rest) > 0 {
-		var first int64
-		first, _, err = tuple.TakeInt(rest)
-		s.first = first != 0
+	s.goal, rest, err = takeSeq(rest)
+	for _, flag := range []*bool{&s.first, &s.keeps} {
+		if err != nil || len(rest) == 0 {
+			break
+		}
+		var n int64
+		n, rest, err = tuple.TakeInt(rest)
+		*flag = n != 0
 	}
 	if err != nil {
 		return nil, fmt.Errorf("index status: %w", err)
@@ -231,7 +229,7 @@ func parseStatus(f kv.Future[[]byte]) (*buildStatus, error) {
 func clearIndex(tx kv.Transaction, k *indexKeys) {
 	begin, end := tuple.Range(k.data)
 	tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
-	for what := keyspace.ViewUpdateSeq; what <= keyspace.ViewDraining; what++ {
+	for what := keyspace.ViewUpdateSeq; what <= keyspace.ViewPending; what++ {
 		key := k.infoKey(what)
 		tx.Clear(key)
 		begin, end := tuple.Range(key)

@@ -147,7 +147,7 @@ func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo buildPositi
 	for i := range docs {
 		docs[i].added = first
 	}
-	return applyRows(t, &b.keys, docs)
+	return replaceRows(t, &b.keys, docs, b.keeps)
 }
 
 // unmovedSince is unmoved for a batch of a shard's that begins at a position.

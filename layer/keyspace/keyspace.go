@@ -98,6 +98,8 @@ const (
 	LocalFormat = 1 // Local, chunk 0
 	ShardFormat = 1 // Config "changes_shards"
 	IndexFormat = 1 // Views
+	// IndexSeqFormat numbers what an index is as a whole. 1 had no ViewBefore: nodes that know only 1 would build on without it. Both are read; the first build writes 2.
+	IndexSeqFormat = 2
 	// AggregateFormat numbers the layout of partial aggregates, of the reductions in them and of their marks. 1 had no epochs. Those of a lower one are thrown away by
 	// whoever comes first to write: they can be made anew.
 	AggregateFormat = 2

@@ -1,0 +1,614 @@
+package layer_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/faultkv"
+	"github.com/divandb/divan/layer/script"
+)
+
+// The view that tests of exact reads have: a row for each of a document's numbers.
+const exactDesign = `{"_id":"_design/d","views":{
+	"n":{"map":"function(doc) { (doc.n || []).forEach(function(n) { emit(n, doc.v); }); }","reduce":"_sum"},
+	"count":{"map":"function(doc) { (doc.n || []).forEach(function(n) { emit([n % 3, n], 1); }); }","reduce":"_count"}}}`
+
+// exactDoc is what a test knows of a document.
+type exactDoc struct {
+	n []int
+	v int
+}
+
+// exactState is all documents at one sequence. It is not changed once it is in a history.
+type exactState map[string]exactDoc
+
+// rows are those of the view n, as rows() has them.
+func (s exactState) rows() []string {
+	type row struct {
+		id   string
+		n, v int
+	}
+	var all []row
+	for id, doc := range s {
+		for _, n := range doc.n {
+			all = append(all, row{id, n, doc.v})
+		}
+	}
+	slices.SortFunc(all, func(a, b row) int {
+		if a.n != b.n {
+			return a.n - b.n
+		}
+		return strings.Compare(a.id, b.id)
+	})
+	lines := make([]string, len(all))
+	for i, r := range all {
+		lines[i] = fmt.Sprintf("%s %d %d", r.id, r.n, r.v)
+	}
+	return lines
+}
+
+// groups are the counts of the view count at group level 1, and the sum of n.
+func (s exactState) groups() (counts []string, sum int) {
+	var by [3]int
+	for _, doc := range s {
+		for _, n := range doc.n {
+			by[n%3]++
+			sum += doc.v
+		}
+	}
+	for i, n := range by {
+		if n > 0 {
+			counts = append(counts, fmt.Sprintf("[%d] %d", i, n))
+		}
+	}
+	return counts, sum
+}
+
+// exactModel is a database on two nodes whose index is built incrementally on both, in turns, and read on both.
+type exactModel struct {
+	t       *rapid.T
+	tb      testing.TB
+	db      [2]*layer.Database
+	ix      [2]*layer.Index
+	b       *layer.Build
+	token   int64
+	now     exactState
+	history map[layer.Seq]exactState
+	values  int
+}
+
+func (m *exactModel) drawID() string {
+	return fmt.Sprintf("%02d", rapid.IntRange(0, 25).Draw(m.t, "id"))
+}
+
+func (m *exactModel) node() int { return rapid.IntRange(0, 1).Draw(m.t, "node") }
+
+// note puts the state after a change into the history.
+func (m *exactModel) note(id string, doc *exactDoc) {
+	next := make(exactState, len(m.now)+1)
+	for id, doc := range m.now {
+		next[id] = doc
+	}
+	if delete(next, id); doc != nil {
+		next[id] = *doc
+	}
+	m.now = next
+	m.remember()
+}
+
+func (m *exactModel) remember() {
+	seq, err := m.db[0].LastSeq(m.tb.Context())
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+	m.history[seq] = m.now
+}
+
+func (m *exactModel) write() {
+	m.values++
+	id := m.drawID()
+	doc := exactDoc{n: rapid.SliceOfNDistinct(rapid.IntRange(0, 12), 0, 4, rapid.ID).Draw(m.t, "n"), v: m.values}
+	if old, ok := m.now[id]; ok && rapid.Bool().Draw(m.t, "keeps its value") {
+		doc.v = old.v // some rows stay as they are
+	}
+	save(m.tb, m.db[m.node()], fmt.Sprintf(`{"_id":%q,"n":%s,"v":%d}`, id, strings.ReplaceAll(fmt.Sprint(doc.n), " ", ","), doc.v))
+	m.note(id, &doc)
+}
+
+func (m *exactModel) remove() {
+	id := m.drawID()
+	if _, ok := m.now[id]; ok {
+		save(m.tb, m.db[m.node()], fmt.Sprintf(`{"_id":%q,"_deleted":true}`, id))
+		m.note(id, nil)
+	}
+}
+
+func (m *exactModel) purge() {
+	id := m.drawID()
+	if _, ok := m.now[id]; ok {
+		purge(m.tb, m.db[m.node()], id)
+		m.note(id, nil)
+	}
+}
+
+func (m *exactModel) reshard() {
+	if _, err := m.db[m.node()].Reshard(m.tb.Context(), rapid.IntRange(1, 3).Draw(m.t, "shards")); err != nil {
+		m.tb.Fatal(err)
+	}
+	m.remember()
+}
+
+// start begins a build on one of the nodes, or has it take over the other's.
+func (m *exactModel) start() {
+	m.stop()
+	m.token++
+	var err error
+	if m.b, err = m.ix[m.node()].StartBuild(m.tb.Context(), m.token); err != nil {
+		m.tb.Fatal(err)
+	}
+	m.remember() // a build may move the sequence
+}
+
+func (m *exactModel) stop() {
+	if m.b != nil {
+		m.b.Close()
+		m.b = nil
+	}
+}
+
+func (m *exactModel) step() {
+	if m.b == nil {
+		m.start()
+	}
+	shard := rapid.SampledFrom(m.b.Shards).Draw(m.t, "shard")
+	if _, err := m.b.Step(m.tb.Context(), shard, rapid.IntRange(1, 6).Draw(m.t, "n")); err != nil {
+		m.tb.Fatal(err)
+	}
+}
+
+func (m *exactModel) finish() {
+	if m.b == nil {
+		m.start()
+	}
+	for done := false; !done; {
+		for _, shard := range m.b.Shards {
+			for {
+				r, err := m.b.Step(m.tb.Context(), shard, 5)
+				if err != nil {
+					m.tb.Fatal(err)
+				}
+				if r.Done {
+					break
+				}
+			}
+		}
+		var err error
+		if done, err = m.b.Finish(m.tb.Context()); err != nil {
+			m.tb.Fatal(err)
+		}
+	}
+	m.remember()
+	m.stop()
+}
+
+func (m *exactModel) catchUp() {
+	if _, err := m.ix[m.node()].CatchUp(m.tb.Context(), 10); err != nil {
+		m.tb.Fatal(err)
+	}
+}
+
+func (m *exactModel) aggregate() {
+	if err := m.ix[m.node()].Aggregate(m.tb.Context()); err != nil {
+		m.tb.Fatal(err)
+	}
+}
+
+// at is the state that an answer claims to be of.
+func (m *exactModel) at(seq layer.Seq) exactState {
+	if seq.IsZero() {
+		return exactState{}
+	}
+	s, ok := m.history[seq]
+	if !ok {
+		m.t.Fatalf("update sequence %s, at which the database never was", seq)
+	}
+	return s
+}
+
+// read compares all that a node answers with the documents of the sequence that it answers with.
+func (m *exactModel) read() {
+	ix := m.ix[m.node()]
+	q := layer.ViewQuery{View: "n", Limit: -1, WithOffset: true, Descending: rapid.Bool().Draw(m.t, "descending")}
+	result, err := ix.Query(m.tb.Context(), q)
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+	state := m.at(result.UpdateSeq)
+	all := state.rows()
+	want := slices.Clone(all)
+	if q.Descending {
+		slices.Reverse(want)
+	}
+	var got []string
+	for row, err := range result.Rows {
+		if err != nil {
+			m.tb.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s", row.ID, row.Key, row.Value))
+	}
+	if !slices.Equal(got, want) || result.TotalRows != int64(len(want)) {
+		m.t.Fatalf("at %s, %d rows in all\ngot  %q\nwant %q", result.UpdateSeq, result.TotalRows, got, want)
+	}
+	m.readPart(ix)
+	counts, sum := state.groups()
+	m.readReduced(ix, counts, sum)
+}
+
+// readPart reads a range with limits.
+func (m *exactModel) readPart(ix *layer.Index) {
+	low, high := rapid.IntRange(0, 12).Draw(m.t, "low"), rapid.IntRange(0, 12).Draw(m.t, "high")
+	if low > high {
+		low, high = high, low
+	}
+	q := layer.ViewQuery{View: "n", StartKey: fmt.Append(nil, low), EndKey: fmt.Append(nil, high), Limit: rapid.IntRange(0, 9).Draw(m.t, "limit"),
+		Skip: rapid.IntRange(0, 9).Draw(m.t, "skip"), WithOffset: true}
+	result, err := ix.Query(m.tb.Context(), q)
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+	var want []string
+	before := 0
+	all := m.at(result.UpdateSeq).rows()
+	for _, line := range all {
+		var id string
+		var n int
+		if _, err := fmt.Sscan(line, &id, &n); err != nil {
+			m.tb.Fatal(err)
+		}
+		if n < low {
+			before++
+		} else if n <= high {
+			want = append(want, line)
+		}
+	}
+	offset := min(before+q.Skip, len(all))
+	want = want[min(q.Skip, len(want)):]
+	want = want[:min(q.Limit, len(want))]
+	var got []string
+	for row, err := range result.Rows {
+		if err != nil {
+			m.tb.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s", row.ID, row.Key, row.Value))
+	}
+	if !slices.Equal(got, want) || result.Offset >= 0 && result.Offset != int64(offset) {
+		m.t.Fatalf("%+v at %s, offset %d, want %d\ngot  %q\nwant %q", q, result.UpdateSeq, result.Offset, offset, got, want)
+	}
+}
+
+func (m *exactModel) readReduced(ix *layer.Index, counts []string, sum int) {
+	lines := func(q layer.ReduceQuery) (lines []string) {
+		q.Limit = -1
+		result, err := ix.Reduce(m.tb.Context(), q)
+		if err != nil {
+			m.tb.Fatal(err)
+		}
+		for row, err := range result.Rows {
+			if err != nil {
+				m.tb.Fatal(err)
+			}
+			lines = append(lines, fmt.Sprintf("%s %s", row.Key, row.Value))
+		}
+		return lines
+	}
+	if got := lines(layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "count"}, GroupLevel: 1}); !slices.Equal(got, counts) {
+		m.t.Fatalf("counts %q, want %q", got, counts)
+	}
+	var want []string
+	if len(counts) > 0 {
+		want = []string{fmt.Sprintf("null %d", sum)}
+	}
+	if got := lines(layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "n"}}); !slices.Equal(got, want) {
+		m.t.Fatalf("sum %q, want %q", got, want)
+	}
+}
+
+// openPartials is a store whose aggregates are of few rows. There may be several on one engine.
+func openPartials(tb testing.TB, engine kv.Engine, rows int) *layer.Store {
+	tb.Helper()
+	sandbox := script.New(script.Options{Limits: script.Limits{Time: time.Minute}})
+	tb.Cleanup(func() {
+		if err := sandbox.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	store, err := layer.Open(tb.Context(), faultkv.InSuite(tb, engine), layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox), PartialRows: rows})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return store
+}
+
+// Whatever has been built of an index, on whichever node, and whoever took it over: every answer, on every node, is that of the documents at the sequence that it
+// names (P8).
+func TestIndex_exactOnEveryNode(t *testing.T) {
+	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
+		t.Run(name, func(t *testing.T) {
+			engine := mustEngineWith(t, snapshots)
+			stores := [2]*layer.Store{openPartials(t, engine, 4), openPartials(t, engine, 4)}
+			databases := 0
+			rapid.Check(t, func(rt *rapid.T) {
+				databases++
+				m := &exactModel{t: rt, tb: t, now: exactState{}, history: map[layer.Seq]exactState{}}
+				name := fmt.Sprintf("db%d", databases)
+				m.db[0] = mustCreate(t, stores[0], name, layer.CreateOptions{Shards: rapid.IntRange(1, 3).Draw(rt, "shards")})
+				var err error
+				if m.db[1], err = stores[1].Database(t.Context(), name); err != nil {
+					t.Fatal(err)
+				}
+				save(t, m.db[0], exactDesign)
+				m.remember()
+				for range rapid.IntRange(0, 30).Draw(rt, "documents") {
+					m.write()
+				}
+				for i, db := range m.db {
+					m.ix[i] = db.Index(mustDesign(t, db, "d"))
+				}
+				m.finish()
+				for range rapid.IntRange(1, 60).Draw(rt, "actions") {
+					map[string]func(){"write": m.write, "remove": m.remove, "purge": m.purge, "reshard": m.reshard, "start": m.start, "stop": m.stop, "step": m.step,
+						"finish": m.finish, "catch up": m.catchUp, "aggregate": m.aggregate, "read": m.read}[rapid.SampledFrom([]string{"write", "write", "write",
+						"write", "remove", "purge", "reshard", "start", "stop", "step", "step", "step", "step", "finish", "catch up", "aggregate", "read", "read", "read"}).
+						Draw(rt, "action")]()
+				}
+				m.read()
+				m.finish()
+				m.read()
+				m.stop()
+			})
+		})
+	}
+}
+
+// exactHistory is what one writer has done, for readers beside it.
+type exactHistory struct {
+	mu     sync.Mutex // held while the writer writes
+	seqs   []layer.Seq
+	states []exactState
+}
+
+// write edits some documents in one transaction.
+func (h *exactHistory) write(tb testing.TB, db *layer.Database, ids []string, v int) {
+	edits := make([]layer.Edit, len(ids))
+	next := exactState{}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := len(h.states); n > 0 {
+		next = maps.Clone(h.states[n-1])
+	}
+	for i, id := range ids {
+		doc := exactDoc{n: []int{v % 13, 13 + (v+i)%7}, v: v}
+		edits[i] = layer.Edit{ID: id, Body: fmt.Appendf(nil, `{"n":[%d,%d],"v":%d}`, doc.n[0], doc.n[1], v)}
+		if old, err := db.Get(tb.Context(), id, layer.GetOptions{}); err == nil {
+			edits[i].Rev = old.Rev
+		}
+		next[id] = doc
+	}
+	if _, err := db.Bulk(tb.Context(), edits, layer.WriteOptions{Atomic: true}); err != nil {
+		tb.Error(err)
+		return
+	}
+	pass, err := db.Changes(tb.Context(), layer.ChangesOptions{Descending: true, Limit: 1})
+	if err != nil {
+		tb.Error(err)
+		return
+	}
+	for row, err := range pass.Rows {
+		if err != nil {
+			tb.Error(err)
+			return
+		}
+		h.seqs, h.states = append(h.seqs, row.Seq), append(h.states, next)
+	}
+}
+
+// at is the state at a sequence.
+func (h *exactHistory) at(seq layer.Seq) exactState {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, s := range slices.Backward(h.seqs) {
+		if s.Compare(seq) <= 0 {
+			return h.states[i]
+		}
+	}
+	return exactState{}
+}
+
+// last is how far the writer has come.
+func (h *exactHistory) last() layer.Seq {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.seqs[len(h.seqs)-1]
+}
+
+// While a writer writes, builds of thousands of changes begin on one node, are given up half done and taken over by the other: readers on both, of the index as it
+// is (update=false, lazy) and brought up to date (true), get the rows of one sequence, the one that they are told. DIVAN_TEST_BUILD_SECONDS is for how long.
+func TestIndex_exactWhileBuilt(t *testing.T) {
+	seconds := 1.0
+	if s := os.Getenv("DIVAN_TEST_BUILD_SECONDS"); s != "" {
+		var err error
+		if seconds, err = strconv.ParseFloat(s, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
+		t.Run(name, func(t *testing.T) {
+			readWhileBuilt(t, mustEngineWith(t, snapshots), time.Duration(seconds*float64(time.Second)))
+		})
+	}
+}
+
+func readWhileBuilt(t *testing.T, engine kv.Engine, long time.Duration) {
+	const docs = 3000
+	var dbs [2]*layer.Database
+	var ixs [2]*layer.Index
+	for i := range dbs {
+		store := openPartials(t, engine, 100)
+		if i == 0 {
+			mustCreate(t, store, "db", layer.CreateOptions{Shards: 2})
+		}
+		var err error
+		if dbs[i], err = store.Database(t.Context(), "db"); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			save(t, dbs[i], exactDesign)
+		}
+		ixs[i] = dbs[i].Index(mustDesign(t, dbs[i], "d"))
+	}
+	ids := make([]string, docs)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%04d", i)
+	}
+	var h exactHistory
+	for part := range slices.Chunk(ids, 250) {
+		h.write(t, dbs[0], part, 0)
+	}
+	build(t, ixs[0], 1, 1000)
+
+	ctx, cancel := context.WithTimeout(t.Context(), long)
+	defer cancel()
+	var work sync.WaitGroup
+	work.Go(func() {
+		for v := 1; ctx.Err() == nil; v++ {
+			from := (v * 97) % (docs - 100)
+			h.write(t, dbs[v%2], ids[from:from+100], v)
+		}
+	})
+	var builds, given atomic.Int64
+	work.Go(func() {
+		for token := int64(2); ctx.Err() == nil; token++ {
+			done, err := buildSome(ctx, ixs[token/3%2], token, token%3 == 0)
+			if err != nil {
+				t.Errorf("build %d: %v", token, err)
+				return
+			}
+			if builds.Add(1); !done {
+				given.Add(1)
+			}
+		}
+	})
+	var answers [4]atomic.Int64
+	for i := range answers {
+		work.Go(func() {
+			for ctx.Err() == nil {
+				fresh := i >= 2 // update=true
+				var least layer.Seq
+				if fresh {
+					least = h.last()
+					if ok, err := ixs[i%2].CatchUp(t.Context(), 500); err != nil {
+						t.Error(err)
+						return
+					} else if !ok {
+						least = layer.Seq{}
+					}
+				}
+				if problem := wrongAnswer(t, ixs[i%2], &h, least); problem != "" {
+					t.Error(problem)
+					return
+				}
+				answers[i].Add(1)
+			}
+		})
+	}
+	work.Wait()
+	t.Logf("%d builds, %d of them given up; answers %d %d %d %d", builds.Load(), given.Load(), answers[0].Load(), answers[1].Load(), answers[2].Load(), answers[3].Load())
+}
+
+// buildSome begins a build, takes some steps, and ends it unless it is to be given up.
+func buildSome(ctx context.Context, ix *layer.Index, token int64, whole bool) (done bool, err error) {
+	b, err := ix.StartBuild(context.WithoutCancel(ctx), token)
+	if err != nil {
+		return false, err
+	}
+	defer b.Close()
+	for {
+		for _, shard := range b.Shards {
+			for steps := 0; ; steps++ {
+				if !whole && steps == 8 || ctx.Err() != nil {
+					return false, nil
+				}
+				r, err := b.Step(context.WithoutCancel(ctx), shard, 40)
+				if err != nil {
+					return false, err
+				}
+				if r.Done {
+					break
+				}
+			}
+		}
+		if done, err := b.Finish(context.WithoutCancel(ctx)); done || err != nil {
+			return done, err
+		}
+	}
+}
+
+// wrongAnswer says what is wrong with what an index answers.
+func wrongAnswer(tb testing.TB, ix *layer.Index, h *exactHistory, least layer.Seq) string {
+	result, err := ix.Query(tb.Context(), layer.ViewQuery{View: "n", Limit: -1})
+	if err != nil {
+		return err.Error()
+	}
+	var got []string
+	for row, err := range result.Rows {
+		if err != nil {
+			return err.Error()
+		}
+		got = append(got, fmt.Sprintf("%s %s %s", row.ID, row.Key, row.Value))
+	}
+	state := h.at(result.UpdateSeq)
+	want := state.rows()
+	if !slices.Equal(got, want) || result.TotalRows != int64(len(want)) {
+		at := 0
+		for at < min(len(got), len(want)) && got[at] == want[at] {
+			at++
+		}
+		return fmt.Sprintf("at %s: %d rows, said to be %d, want %d; they differ from row %d on", result.UpdateSeq, len(got), result.TotalRows, len(want), at)
+	}
+	if result.UpdateSeq.Compare(least) < 0 {
+		return fmt.Sprintf("as of %s, which is before %s", result.UpdateSeq, least)
+	}
+	reduced, err := ix.Reduce(tb.Context(), layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "count", Limit: -1}, GroupLevel: 1})
+	if err != nil {
+		return err.Error()
+	}
+	var groups []string
+	for row, err := range reduced.Rows {
+		if err != nil {
+			return err.Error()
+		}
+		groups = append(groups, fmt.Sprintf("%s %s", row.Key, row.Value))
+	}
+	if counts, _ := h.at(reduced.UpdateSeq).groups(); !slices.Equal(groups, counts) {
+		return fmt.Sprintf("at %s: %q, want %q", reduced.UpdateSeq, groups, counts)
+	}
+	return ""
+}
