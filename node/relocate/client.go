@@ -90,8 +90,32 @@ func (c *Client) export(ctx context.Context, address string, w io.Writer) error 
 	}
 	if _, err = io.Copy(w, answer.Body); err != nil {
 		err = fmt.Errorf("%s: the export broke off: %w", c.base.Redacted(), err)
+		if reason := c.damaged(ctx); reason != "" {
+			err = &layer.Error{Kind: layer.Unavailable, Name: storeDamaged, Reason: err.Error() + "; the node says " + reason}
+		}
 	}
 	return err
+}
+
+const storeDamaged = "store_damaged"
+
+// damaged is what the node says of damage to its store. It cannot say any more why an answer breaks off that has begun.
+func (c *Client) damaged(ctx context.Context) (reason string) {
+	answer, err := c.send(ctx, http.MethodGet, strings.TrimSuffix(c.base.String(), "/")+"/_up", nil)
+	if err != nil {
+		return ""
+	}
+	defer answer.Body.Close()
+	var said struct{ Reasons []string }
+	if json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(&said) != nil {
+		return ""
+	}
+	for _, r := range said.Reasons {
+		if strings.HasPrefix(r, storeDamaged+":") {
+			return r
+		}
+	}
+	return ""
 }
 
 // Import implements Target.
@@ -134,7 +158,7 @@ func refusal(answer *http.Response) (err error) {
 		text, _, _ = bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
 		return fmt.Errorf("the node answers %s %s", answer.Status, text)
 	}
-	if said.Error == "store_damaged" {
+	if said.Error == storeDamaged {
 		return &layer.Error{Kind: layer.Unavailable, Name: said.Error, Reason: said.Reason}
 	}
 	return fmt.Errorf("the node answers %d %s: %s", answer.StatusCode, said.Error, said.Reason)

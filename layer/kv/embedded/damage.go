@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ type damage struct {
 		sync.RWMutex
 		met    []string
 		tables map[string]*damagedTable // by the name of the file
+		vital  map[string]string        // what is wrong with files without which the store does not open
 	}
 	full atomic.Bool // writes wait because level 0 is full
 	// closing is closed by Close, for compactions that wait in tableFile.
@@ -45,7 +47,28 @@ type damagedTable struct {
 
 func (d *damage) init() {
 	d.wake, d.closing = make(chan struct{}, 1), make(chan struct{})
-	d.mu.tables = map[string]*damagedTable{}
+	d.mu.tables, d.mu.vital = map[string]*damagedTable{}, map[string]string{}
+}
+
+// setVital notes what is wrong with a file without which the store does not open; "" for nothing.
+func (d *damage) setVital(name, what string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if what == "" {
+		delete(d.mu.vital, name)
+	} else {
+		d.mu.vital[name] = what
+	}
+}
+
+// vital is what is wrong with such files.
+func (d *damage) vital() (what []string) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, name := range slices.Sorted(maps.Keys(d.mu.vital)) {
+		what = append(what, d.mu.vital[name])
+	}
+	return what
 }
 
 // meet notes that a table was found to be damaged. It does not block.
@@ -210,6 +233,11 @@ const damageHint = "`divan verify` names the databases and documents; `divan exp
 // Degraded implements kv.Degrader.
 func (e *Engine) Degraded() []string {
 	reasons := e.space.degraded()
+	if what := e.damage.vital(); len(what) > 0 {
+		reasons = append(reasons, fmt.Sprintf("store_damaged: of the store in %s, %s; it is served as long as this node runs, and then does "+
+			"not open any more: save each database with `divan export` now, and import them into a new store, or bring back what was there",
+			e.dir, strings.Join(what, "; ")))
+	}
 	if !e.damage.some.Load() {
 		return reasons
 	}

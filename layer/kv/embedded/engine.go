@@ -353,6 +353,9 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	case ctx.Err() != nil:
 		return contextError(ctx)
 	}
+	if err := e.replaceLogs(ctx); err != nil {
+		return err
+	}
 	before := e.horizon.mark()
 	if err := e.db.Load().Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
 		return fmt.Errorf("embedded: checkpoint: %w", err)

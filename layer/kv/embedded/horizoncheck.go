@@ -62,14 +62,8 @@ func (h *horizon) verify() error {
 		return err
 	}
 	m := h.mark()
-	if now := h.current(desc); fileNumber(now) < fileNumber(m.manifest) {
-		if now == "" {
-			return h.damaged("the empty file %sNNNNNN.%s, which names the list of its tables, is missing", manifestMarker, m.manifest)
-		}
-		return h.damaged("the list of its tables is %s, was %s", now, m.manifest)
-	}
-	if m.version > 0 && desc.FormatMajorVersion == pebble.FormatDefault {
-		return h.damaged("the empty file %sNNNNNN.%03d, which names its format, is missing", formatMarker, pebbleFormat)
+	if _, what := h.misnamed(desc, m); what != "" {
+		return h.damaged("%s", what)
 	}
 	for _, p := range m.files {
 		what, err := h.compare(p)
@@ -81,6 +75,31 @@ func (h *horizon) verify() error {
 		}
 	}
 	return nil
+}
+
+// misnamed says what is wrong with the empty files by whose names Pebble finds the others. file is how such a name
+// begins.
+func (h *horizon) misnamed(desc *pebble.DBDesc, m mark) (file, what string) {
+	switch now := h.current(desc); {
+	case now == "" && m.manifest != "":
+		return manifestMarker, fmt.Sprintf("the empty file %sNNNNNN.%s, which names the list of its tables, is missing", manifestMarker, m.manifest)
+	case fileNumber(now) < fileNumber(m.manifest):
+		return manifestMarker, fmt.Sprintf("the list of its tables is %s, was %s", now, m.manifest)
+	case m.version > 0 && desc.FormatMajorVersion == pebble.FormatDefault:
+		return formatMarker, fmt.Sprintf("the empty file %sNNNNNN.%03d, which names its format, is missing", formatMarker, pebbleFormat)
+	}
+	return "", ""
+}
+
+// markers is misnamed for an open store.
+func (h *horizon) markers() (file, what string, err error) {
+	before := h.mark() // the manifest may change meanwhile, to a newer one
+	desc, err := h.peek()
+	if err != nil {
+		return "", "", err
+	}
+	file, what = h.misnamed(desc, before)
+	return file, what, nil
 }
 
 // peek is what the names of the files tell Pebble.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/divandb/divan/layer/kv"
@@ -47,10 +46,13 @@ func (v *verification) written() error {
 			return err
 		}
 	}
+	if err := v.e.replaceLogs(v.ctx); err != nil {
+		return err
+	}
 	h := &v.e.horizon
 	for _, p := range h.mark().files {
 		what, err := h.compare(p)
-		if !slices.ContainsFunc(h.mark().files, func(q prefix) bool { return q.name == p.name }) {
+		if !h.marks(p.name) {
 			continue // it is gone since
 		}
 		v.found.Files++
@@ -60,13 +62,25 @@ func (v *verification) written() error {
 		case err != nil:
 			return explainDenied(err)
 		}
+		v.e.damage.setVital(p.name, what)
 		if what == "" {
 			v.found.Bytes += int64(p.size)
 		} else if err := v.o.Fault(kv.Fault{File: p.name, What: what}); err != nil {
 			return err
 		}
 	}
-	return nil
+	if v.e.reading != nil {
+		return nil
+	}
+	marker, what, err := h.markers()
+	if err != nil {
+		return explainDenied(err)
+	}
+	v.e.damage.setVital("marker", what)
+	if what == "" {
+		return nil
+	}
+	return v.o.Fault(kv.Fault{File: marker, What: what})
 }
 
 // tables reads the tables that there are and have not been read yet.
