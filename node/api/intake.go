@@ -25,6 +25,7 @@ type intake struct {
 	n      int64    // bytes in chunks
 	end    bool
 	file   *os.File // what came so far, where the memory was given back; nil: it is in chunks
+	fixed  bool     // no file can be made: the body stays in memory
 	began  time.Time
 }
 
@@ -100,7 +101,7 @@ func (t *intake) fill(size int64) error {
 			t.end = true
 		case err != nil:
 			return err
-		case time.Since(t.began) > spillAfter && t.q.body.share.pressed():
+		case !t.fixed && time.Since(t.began) > spillAfter && t.q.body.share.pressed():
 			if err := t.spill(size); err != nil {
 				return err
 			}
@@ -109,22 +110,26 @@ func (t *intake) fill(size int64) error {
 	return nil
 }
 
-// spill moves what has come into a file, reads the rest into it without holding memory that others wait for, and comes back when all is there.
+// spill moves what has come into a file, reads the rest into it without holding memory that others wait for, and comes back when all is there. Where the
+// disk has no room for it, the request waits with its memory (no file can be made) or is told to try again later.
 func (t *intake) spill(size int64) (err error) {
 	if t.file, err = os.CreateTemp(t.q.srv.o.Spool, "body-*"); err != nil {
-		return err
+		t.fixed = true
+		t.q.srv.log.Debug("a slow body stays in memory", "error", err)
+		return nil
 	}
 	if err := os.Remove(t.file.Name()); err != nil { // it is gone with the process, however that ends
 		return err
 	}
+	to := spool{t.file}
 	for _, c := range t.chunks {
-		if _, err := t.file.Write(c); err != nil {
+		if _, err := to.Write(c); err != nil {
 			return err
 		}
 	}
 	t.chunks = nil
 	t.q.body.share.release()
-	n, err := io.Copy(t.file, io.LimitReader(t.in, size-t.n))
+	n, err := io.Copy(to, io.LimitReader(t.in, size-t.n))
 	if err != nil {
 		return err
 	}
@@ -137,6 +142,17 @@ func (t *intake) spill(size int64) (err error) {
 	}
 	t.q.body.share = share
 	return nil
+}
+
+// spool is a file for a body. That it cannot be written is as good as that there is no memory for the body.
+type spool struct{ file *os.File }
+
+func (s spool) Write(p []byte) (int, error) {
+	n, err := s.file.Write(p)
+	if err != nil {
+		return n, errBusy
+	}
+	return n, nil
 }
 
 // whole is the body in one piece.

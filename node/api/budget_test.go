@@ -1,0 +1,152 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// mib is a request's unit here: the lane for large bodies of a budget of 16 has 6, of which one client may have 3.
+const mib = 1 << 20
+
+// waiting is a take that goes on in the background.
+type waiting struct {
+	share *share
+	err   error
+	done  bool
+}
+
+func taking(ctx context.Context, l *lane, client string, n int64) *waiting {
+	w := &waiting{}
+	go func() {
+		w.share, w.err = l.take(ctx, client, n)
+		w.done = true
+	}()
+	synctest.Wait()
+	return w
+}
+
+// A lane is given out in the order of asking; who waits for what the same client holds makes nobody else wait; who waits for too long is told so.
+func TestLane_take(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &newBudget(16 * mib).large
+		a := taking(t.Context(), l, "a", 9*mib) // as good as the 3 that it may have
+		again := taking(t.Context(), l, "a", mib)
+		b := taking(t.Context(), l, "b", 2*mib)
+		if !a.done || again.done || !b.done {
+			t.Fatalf("granted: %v, the same client again %v, another %v", a.done, again.done, b.done)
+		}
+		c, d := taking(t.Context(), l, "c", 2*mib), taking(t.Context(), l, "d", mib)
+		if c.done || d.done {
+			t.Errorf("granted although there is too little: %v; before its turn: %v", c.done, d.done)
+		}
+		if _, err := l.try("e", 1); !errors.Is(err, errBusy) {
+			t.Errorf("a try beside those that wait: %v", err)
+		}
+		if !a.share.pressed() {
+			t.Error("nobody waits")
+		}
+		b.share.release()
+		b.share.release()
+		synctest.Wait()
+		if !c.done || c.err != nil || !d.done || d.err != nil {
+			t.Errorf("after a release: %+v, %+v", c, d)
+		}
+		time.Sleep(budgetPatience)
+		synctest.Wait()
+		if !errors.Is(again.err, errBusy) || l.refused != 2 {
+			t.Errorf("waited in vain: %+v, %d refused", again, l.refused)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := taking(ctx, l, "a", mib)
+		cancel()
+		synctest.Wait()
+		if !errors.Is(gone.err, context.Canceled) || l.queue.Len() != 0 {
+			t.Errorf("a client that has gone: %+v, %d wait", gone, l.queue.Len())
+		}
+		for _, w := range []*waiting{a, c, d} {
+			w.share.release()
+		}
+		if l.free != l.size || len(l.clients) != 0 {
+			t.Errorf("%d of %d are free, clients hold %v", l.free, l.size, l.clients)
+		}
+	})
+}
+
+// slowBody gives its first half at once and the rest after a time.
+type slowBody struct {
+	text  []byte
+	half  int
+	after time.Duration
+	at    int
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	if b.at == len(b.text) {
+		return 0, io.EOF
+	}
+	end := b.half
+	if b.at >= b.half {
+		time.Sleep(b.after)
+		b.after, end = 0, len(b.text)
+	}
+	n := copy(p, b.text[b.at:end])
+	b.at += n
+	return n, nil
+}
+
+// A body that comes slowly while others wait for its memory goes on in a file; where none can be made it keeps its memory, and comes whole all the same.
+func TestIntake_spill(t *testing.T) {
+	for name, c := range map[string]struct {
+		dir    string
+		spills bool
+	}{
+		"file":    {t.TempDir(), true},
+		"no file": {filepath.Join(t.TempDir(), "missing"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &Server{o: Options{Spool: c.dir}, log: slog.New(slog.DiscardHandler), budget: newBudget(16 * mib)}
+				text := bytes.Repeat([]byte("0123456789abcdef"), 2*mib/16)
+				r := httptest.NewRequest("POST", "/", nil)
+				q := &request{srv: s, r: r, user: User{Name: "slow"}, body: &clientBody{of: r}}
+				var got []byte
+				var err error
+				taken := false
+				go func() {
+					got, err = q.take(&slowBody{text: text, half: mib, after: 2 * spillAfter}, -1, 4*mib)
+					taken = true
+				}()
+				synctest.Wait()
+				l := &s.budget.large
+				b := taking(t.Context(), l, "b", 3*mib)
+				other := taking(t.Context(), l, "c", 3*mib)
+				if !b.done || other.done {
+					t.Fatalf("granted before: %v, %v", b.done, other.done)
+				}
+				time.Sleep(3 * spillAfter)
+				synctest.Wait()
+				if other.done != c.spills {
+					t.Errorf("another request has got the memory: %v", other.done)
+				}
+				b.share.release()
+				synctest.Wait()
+				if !taken || err != nil || !bytes.Equal(got, text) {
+					t.Errorf("the body: taken %v, %d bytes, %v", taken, len(got), err)
+				}
+				q.releaseBody()
+				synctest.Wait()
+				if !other.done || other.err != nil {
+					t.Errorf("the other request: %+v", other)
+				}
+			})
+		})
+	}
+}
