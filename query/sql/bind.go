@@ -107,8 +107,9 @@ type boundQuery struct {
 
 	ctes        []*boundCTE   // of its WITH list
 	values      [][]exec.Expr // of VALUES, by row
-	left, right *boundQuery   // of a UNION
-	unionAll    bool
+	left, right *boundQuery   // of an operation on sets
+	op          ast.SetOp
+	unionAll    bool            // ALL of any of them
 	work        *exec.WorkTable // of a recursive one
 
 	correlated bool
@@ -168,6 +169,8 @@ type scope struct {
 	width  int
 	ctes   map[string]*boundCTE
 	query  *boundQuery
+	// windows are those of the WINDOW clause, by name.
+	windows map[string]*ast.Window
 	// inAggregate and the like forbid what may not nest.
 	noAggregates string // the clause's name where aggregates are forbidden
 	inAggregate  bool
@@ -317,6 +320,9 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*boundQuery, error) {
 		sc.noAggregates = ""
 	}
 	q.width = sc.width
+	if err := b.windows(s.Windows, sc); err != nil {
+		return nil, err
+	}
 	targets, names, err := b.targets(s, sc)
 	if err != nil {
 		return nil, err

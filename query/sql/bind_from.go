@@ -435,6 +435,9 @@ func (b *binder) derived(sel *ast.Select, alias string, names []string, lateral 
 	if err != nil {
 		return nil, err
 	}
+	if q.correlated && !lateral {
+		sc.query.correlated = true // what it looks at is around this query too
+	}
 	d := &derivedScan{query: q, name: alias, base: sc.width, lateral: lateral}
 	return d, b.addRelation(sc, &relation{alias: alias}, q.columns, names, off)
 }

@@ -59,16 +59,33 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 			}
 			continue
 		}
-		if set, err := b.setFunc(t.Expr, sc); err != nil {
-			return nil, nil, err
-		} else if set != nil {
+		addSet := func(set *boundSetFunc, name string) {
 			for len(sc.query.setReturn) < len(out) {
 				sc.query.setReturn = append(sc.query.setReturn, nil)
 			}
 			sc.query.setReturn = append(sc.query.setReturn, set)
 			col := set.column()
-			add(exec.NullOf(col.Type), pick(t.Alias, targetName(t.Expr)), -1)
+			add(exec.NullOf(col.Type), name, -1)
 			names[len(names)-1].Fields = col.Fields
+		}
+		if f, ok := t.Expr.(*ast.Field); ok && f.Name == "*" {
+			parts, err := b.unfold(f, sc)
+			if err != nil {
+				return nil, nil, err
+			}
+			for _, p := range parts {
+				if p.set != nil {
+					addSet(p.set, p.name)
+				} else {
+					add(p.expr, p.name, -1)
+				}
+			}
+			continue
+		}
+		if set, err := b.setFunc(t.Expr, sc); err != nil {
+			return nil, nil, err
+		} else if set != nil {
+			addSet(set, pick(t.Alias, targetName(t.Expr)))
 			continue
 		}
 		e, err := b.expr(t.Expr, sc)

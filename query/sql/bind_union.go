@@ -47,22 +47,37 @@ func (b *binder) values(s *ast.Select, sc *scope) (*boundQuery, error) {
 	return q, err
 }
 
-// union binds both sides and brings their columns to common types.
+// setOpPlace is where PostgreSQL reports that a column of a side does not fit: at its expression.
+func setOpPlace(s *ast.Select, i int) int {
+	for s.Op != "" {
+		s = s.Left
+	}
+	switch {
+	case len(s.Values) > 0:
+		return s.Values[0][min(i, len(s.Values[0])-1)].Pos()
+	case len(s.Targets) > 0:
+		return s.Targets[min(i, len(s.Targets)-1)].Expr.Pos()
+	}
+	return s.Pos()
+}
+
+// union binds both sides of UNION, INTERSECT or EXCEPT and brings their columns to common types.
 func (b *binder) union(s *ast.Select, sc *scope) (*boundQuery, error) {
-	// The sides see the WITH list of the whole.
-	left, err := b.query(s.Left, sc)
+	// The sides see the WITH list of the whole, which is no level of its own at run time.
+	around := &scope{parent: sc.parent, ctes: sc.ctes}
+	left, err := b.query(s.Left, around)
 	if err != nil {
 		return nil, err
 	}
-	right, err := b.query(s.Right, sc)
+	right, err := b.query(s.Right, around)
 	if err != nil {
 		return nil, err
 	}
 	q := sc.query
-	q.left, q.right, q.unionAll = left, right, s.All
+	q.left, q.right, q.op, q.unionAll = left, right, s.Op, s.All
 	q.user, q.correlated = left.user || right.user, left.correlated || right.correlated
 	if len(left.columns) != len(right.columns) {
-		return nil, syntaxError(s.Right.Pos(), "each UNION query must have the same number of columns")
+		return nil, syntaxError(setOpPlace(s.Right, 0), "each %s query must have the same number of columns", s.Op)
 	}
 	for i := range left.columns {
 		l, r := left.columns[i], right.columns[i]
@@ -76,15 +91,15 @@ func (b *binder) union(s *ast.Select, sc *scope) (*boundQuery, error) {
 		}
 		t := commonType(lt, rt)
 		if t == 0 {
-			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "UNION types %s and %s cannot be matched", types.NameOf(l.Type), types.NameOf(r.Type)).At(s.Right.Pos())
+			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", s.Op, types.NameOf(l.Type), types.NameOf(r.Type)).At(setOpPlace(s.Right, i))
 		}
 		if t == types.Unknown {
 			t = types.Text
 		}
-		if err := b.retype(left, i, t, s.Left.Pos()); err != nil {
+		if err := b.retype(left, i, t, setOpPlace(s.Left, i)); err != nil {
 			return nil, err
 		}
-		if err := b.retype(right, i, t, s.Right.Pos()); err != nil {
+		if err := b.retype(right, i, t, setOpPlace(s.Right, i)); err != nil {
 			return nil, err
 		}
 		q.columns = append(q.columns, exec.Column{Name: l.Name, Type: t, Mod: -1, Collation: unionCollation(l.Collation, r.Collation)})

@@ -334,6 +334,13 @@ func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if sc.noAggregates != "" || sc.inAggregate {
 		return nil, sqlstate.New(sqlstate.WindowingError, "window functions are not allowed here").At(n.Pos())
 	}
+	over, err := sc.window(n.Over)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseWindow(over); err != nil {
+		return nil, err
+	}
 	w := exec.WindowCall{Name: name}
 	typ, ok := exec.WindowFuncs[name]
 	if !ok {
@@ -353,11 +360,10 @@ func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 	} else if len(n.Args) > 0 {
 		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s with arguments does not exist", name).At(n.Pos())
 	}
-	var err error
-	if w.Partition, err = b.exprs(n.Over.Partition, sc); err != nil {
+	if w.Partition, err = b.exprs(over.Partition, sc); err != nil {
 		return nil, err
 	}
-	for _, it := range n.Over.Order {
+	for _, it := range over.Order {
 		e, err := b.expr(it.Expr, sc)
 		if err != nil {
 			return nil, err

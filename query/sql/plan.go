@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -128,9 +129,14 @@ func (p *planning) union(q *boundQuery, limit, skip int64) (exec.Plan, error) {
 	if q.work != nil {
 		return &exec.Recursive{First: left, Step: right, Work: q.work, Distinct: !q.unionAll}, nil
 	}
-	var plan exec.Plan = &exec.Append{Inputs: []exec.Plan{left, right}}
-	if !q.unionAll {
-		plan = &exec.Unique{Input: plan, Width: q.keep}
+	var plan exec.Plan
+	switch {
+	case q.op == ast.Union && q.unionAll:
+		plan = &exec.Append{Inputs: []exec.Plan{left, right}}
+	case q.op == ast.Union:
+		plan = &exec.Unique{Input: &exec.Append{Inputs: []exec.Plan{left, right}}, Width: q.keep}
+	default:
+		plan = &exec.SetOp{Left: left, Right: right, Width: q.keep, Except: q.op == ast.Except, All: q.unionAll}
 	}
 	if len(q.order) > 0 {
 		plan = &exec.Sort{Input: plan, Keys: q.order, Names: q.orderNames, Bound: bound(limit, skip)}

@@ -88,10 +88,6 @@ func refuseClauses(s *ast.Select) error {
 	switch {
 	case s.Into != nil:
 		return sqlstate.Unsupported(s.Into.Pos(), "Write documents over the HTTP API.", "SELECT INTO is not supported")
-	case s.Op == ast.Intersect, s.Op == ast.Except:
-		return sqlstate.Unsupported(s.OpPos.Pos(), "Use UNION, or a condition.", "%s is not supported", s.Op)
-	case len(s.Windows) > 0:
-		return sqlstate.Unsupported(s.Windows[0].Pos(), "Write the window in the OVER clause.", "the WINDOW clause is not supported")
 	case s.WithTies:
 		return sqlstate.Unsupported(s.Limit.Pos(), "Use ONLY.", "FETCH FIRST WITH TIES is not supported")
 	case len(s.Locks) > 0:
@@ -146,19 +142,20 @@ func refuseCall(n *ast.Call) error {
 			return err
 		}
 	}
-	if w := n.Over; w != nil {
-		switch {
-		case w.Name != "", w.Base != "":
-			return sqlstate.Unsupported(w.Pos(), "Write the window in the OVER clause.", "named windows are not supported")
-		case w.Frame != nil:
-			return sqlstate.Unsupported(w.Frame.Pos(), "Leave out the frame.", "window frames are not supported")
-		case len(n.Order) > 0:
-			return sqlstate.Unsupported(w.Pos(), "", "aggregate ORDER BY is not implemented for window functions")
-		}
-		for _, it := range w.Order {
-			if err := refuseUsing(it); err != nil {
-				return err
-			}
+	if n.Over != nil && len(n.Order) > 0 {
+		return sqlstate.Unsupported(n.Over.Pos(), "", "aggregate ORDER BY is not implemented for window functions")
+	}
+	return nil
+}
+
+// refuseWindow refuses frames.
+func refuseWindow(w *ast.Window) error {
+	if w.Frame != nil {
+		return sqlstate.Unsupported(w.Frame.Pos(), "Leave out the frame.", "window frames are not supported")
+	}
+	for _, it := range w.Order {
+		if err := refuseUsing(it); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -65,6 +65,7 @@ const (
 	CannotCoerce              Code = "42846"
 	InvalidColumnReference    Code = "42P10"
 	InvalidRecursion          Code = "42P19"
+	WrongObjectType           Code = "42809"
 	InvalidCursorDefinition   Code = "42P11"
 	DiskFull                  Code = "53100"
 	OutOfMemory               Code = "53200"

@@ -41,7 +41,7 @@ func (p *parser) call(at ast.At, name []string) (ast.Expr, error) {
 			return nil, err
 		}
 	}
-	if at := p.here(); p.acceptWord("over") {
+	if p.acceptWord("over") {
 		if t := p.peek(); !t.is("(") {
 			name, err := p.name()
 			c.Over = &ast.Window{At: ast.At(t.Off), Name: name}
@@ -51,7 +51,6 @@ func (p *parser) call(at ast.At, name []string) (ast.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		w.At = at
 		c.Over = w
 	}
 	return c, nil

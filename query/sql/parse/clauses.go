@@ -89,7 +89,6 @@ func (p *parser) windows(s *ast.Select) error {
 		return nil
 	}
 	return p.list(func() error {
-		t := p.peek()
 		name, err := p.name()
 		if err != nil {
 			return err
@@ -101,7 +100,6 @@ func (p *parser) windows(s *ast.Select) error {
 		if err != nil {
 			return err
 		}
-		w.At = ast.At(t.Off)
 		s.Windows = append(s.Windows, ast.WindowDef{Name: name, Window: w})
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/divandb/divan/query/pgtest"
 	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -67,11 +68,7 @@ var different = map[string]string{
 // TestStatement_PostgreSQL: PostgreSQL 15 and the parser agree on which statements are good, and on the words and places of what is wrong with the
 // others. What we refuse with 0A000 does not count.
 func TestStatement_PostgreSQL(t *testing.T) {
-	url := os.Getenv("DIVAN_TEST_POSTGRES")
-	if url == "" {
-		t.Skip("needs DIVAN_TEST_POSTGRES, the URL of a PostgreSQL 15")
-	}
-	conn, err := pgconn.Connect(t.Context(), url)
+	conn, err := pgconn.Connect(t.Context(), pgtest.URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,90 @@
+package sql
+
+import (
+	"strconv"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// unfolded is a column that (x).* becomes.
+type unfolded struct {
+	name string
+	expr exec.Expr
+	set  *boundSetFunc // in place of expr
+}
+
+// unfold makes (x).* the columns of x: a relation, a function that returns rows, a row, or a record whose fields are known.
+func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
+	if c, ok := f.X.(*ast.Column); ok && len(c.Parts) == 1 && !c.Star && b.isRelation(c.Parts[0], sc) {
+		cols, err := b.star(&ast.Column{At: c.At, Parts: c.Parts, Star: true}, sc)
+		if err != nil {
+			return nil, err
+		}
+		var out []unfolded
+		for _, rc := range cols {
+			out = append(out, unfolded{name: rc.name, expr: &exec.Col{Index: rc.index, Typ: rc.typ, Name: rc.name, Collation: rc.collation}})
+		}
+		return out, nil
+	}
+	set, err := b.setFunc(f.X, sc)
+	if err != nil {
+		return nil, err
+	}
+	if set != nil {
+		col := set.column()
+		if col.Fields == nil {
+			return nil, notComposite(col.Type)
+		}
+		var out []unfolded
+		for i, c := range col.Fields {
+			out = append(out, unfolded{name: c.Name, set: &boundSetFunc{set.fn, set.args, i}})
+		}
+		return out, nil
+	}
+	x, err := b.expr(f.X, sc)
+	if err != nil {
+		return nil, err
+	}
+	if hasLocale(x) {
+		return nil, unsupportedCollation(f.Pos(), "a field of a row")
+	}
+	var out []unfolded
+	if row, ok := x.(*exec.RowExpr); ok {
+		for i, it := range row.Items {
+			out = append(out, unfolded{name: "f" + strconv.Itoa(i+1), expr: it})
+		}
+		return out, nil
+	}
+	if x.Type() != types.Record {
+		return nil, notComposite(x.Type())
+	}
+	for i, c := range fieldsOf(x, sc) {
+		idx := &exec.Const{D: types.NewInt(int64(i)), Typ: types.Int4}
+		out = append(out, unfolded{name: c.Name, expr: &exec.Call{Func: exec.RecordField, Args: []exec.Expr{x, idx}, Typ: c.Type, Off: f.Pos()}})
+	}
+	if out == nil {
+		return nil, sqlstate.Unsupported(f.Pos(), "Call the function in FROM, and name its columns.", "the fields of this expression are not known")
+	}
+	return out, nil
+}
+
+// isRelation says that a name is that of a relation in FROM, and of no column.
+func (b *binder) isRelation(name string, sc *scope) bool {
+	found := false
+	for _, r := range sc.rels {
+		found = found || r.alias == name
+		for _, c := range r.cols {
+			if c.name == name && !c.hidden {
+				return false
+			}
+		}
+	}
+	return found
+}
+
+func notComposite(t types.OID) error {
+	return sqlstate.New(sqlstate.WrongObjectType, "type %s is not composite", types.NameOf(t))
+}
