@@ -49,12 +49,12 @@ func check(args []string) int {
 	}
 	storage, err := node.DescribeStorage(context.Background(), c)
 	fmt.Printf("%s: ok\n%s\nhttp %s, sql %s, gossip %s\n", from, storage, c.HTTP.Listen, c.SQL.Listen, c.Cluster.Gossip)
+	if deep {
+		return checkDeep(c) // which meets that error too, and tells more
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "divan:", err)
 		return statusFailed
-	}
-	if deep {
-		return checkDeep(c)
 	}
 	return statusOK
 }

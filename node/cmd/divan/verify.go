@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -81,12 +82,17 @@ func verified(faults int, err error) int {
 func checkDeep(c *config.Config) int {
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
-	store, closeStore, err := node.OpenStoreToRead(ctx, c, false, node.NewLogger(os.Stderr, c.Log))
+	log := node.NewLogger(os.Stderr, c.Log)
+	store, closeStore, err := node.OpenStoreToRead(ctx, c, false, log)
 	if err != nil {
 		if strings.Contains(err.Error(), "in use by another process") {
-			err = fmt.Errorf("%w: ask the node that has it open with divan verify", err)
+			return failed(fmt.Errorf("%w: ask the node that has it open with divan verify", err))
 		}
-		return failed(err)
+		refused := err
+		if store, closeStore, err = node.OpenStoreToRead(ctx, c, true, slog.New(slog.DiscardHandler)); err != nil {
+			return failed(refused)
+		}
+		failed(refused) // what is damaged in the rest is told as well
 	}
 	faults, err := relocate.TellVerified(ctx, store, "", os.Stdout, progress())
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
