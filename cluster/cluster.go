@@ -49,6 +49,7 @@ type Cluster struct {
 	placed  atomic.Pointer[[]Member] // the members that actors are placed on, by name; never modified
 
 	wake       chan struct{} // capacity 1: there is something to look at in mu; never closed
+	namesakes  chan struct{} // capacity 1: mu.namesakes may have some; never closed
 	ending     atomic.Bool   // gossip is being shut down
 	tellWithin time.Duration // how long a goodbye may take, twice
 	said       said          // what the log has been told lately
@@ -84,7 +85,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{o: o, tellWithin: tellWithin, wake: make(chan struct{}, 1), letters: make(chan letter, postQueue)}
+	c := &Cluster{o: o, tellWithin: tellWithin, wake: make(chan struct{}, 1), namesakes: make(chan struct{}, 1), letters: make(chan letter, postQueue)}
 	c.mu.view = newView(o.Name, o.ProbeInterval)
 	c.mu.subscribers = map[chan struct{}]bool{}
 	c.mu.failing = map[string]joinFailure{}
@@ -119,6 +120,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	c.done.Go(func() { c.watch(running) })
 	c.done.Go(func() { c.keepJoining(running, joined) })
 	c.done.Go(func() { c.deliver(running) })
+	c.done.Go(func() { c.lookForNamesakes(running) })
 	return c, nil
 }
 

@@ -209,17 +209,24 @@ func (c *Cluster) refuseNamesake(ctx context.Context) error {
 	return nil
 }
 
-// lookAtNamesakes notes whether one is alive.
-func (c *Cluster) lookAtNamesakes(ctx context.Context) {
-	other := c.livingNamesake(ctx)
-	if other == "" {
-		return
-	}
-	c.mu.Lock()
-	c.mu.clash = trouble{time.Now(), other}
-	c.mu.Unlock()
-	if reason := clashReason(c.o.Name, other); c.said.first(reason) {
-		c.o.Logger.Error("two nodes have one name", "reason", reason)
+// lookForNamesakes notes whether a namesake is alive, until ctx ends. It is apart from watch, as the answers take their time.
+func (c *Cluster) lookForNamesakes(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.namesakes:
+		}
+		other := c.livingNamesake(ctx)
+		if other == "" {
+			continue
+		}
+		c.mu.Lock()
+		c.mu.clash = trouble{time.Now(), other}
+		c.mu.Unlock()
+		if reason := clashReason(c.o.Name, other); c.said.first(reason) {
+			c.o.Logger.Error("two nodes have one name", "reason", reason)
+		}
 	}
 }
 
@@ -250,6 +257,9 @@ func (c *Cluster) namesakeLives(ctx context.Context, gossip string) bool {
 	}
 	_ = conn.Close() // it was only a knock
 	for range namesakeAsks {
+		if ctx.Err() != nil {
+			return false
+		}
 		// A member that has another name does not answer.
 		if _, err := c.gossip.Ping(c.o.Name, at); err == nil {
 			return true

@@ -23,9 +23,12 @@ func (c *Cluster) watch(ctx context.Context) {
 		case <-settle.C:
 			c.tellStale()
 			c.renewIfGivenUp()
-			c.lookAtNamesakes(ctx)
 			c.tellElsewheres()
 			c.publish()
+			select {
+			case c.namesakes <- struct{}{}:
+			default: // it is asked for already
+			}
 		case <-tick.C:
 			// A process that stood still (stopped, swapped out, a laptop's lid) for longer than others wait was given up by them.
 			if pause := time.Since(last); pause > 8*c.o.ProbeInterval {

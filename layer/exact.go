@@ -3,6 +3,7 @@ package layer
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 )
 
 // encoding/json takes "ROLES" for a field tagged "roles". CouchDB, and whoever wrote the document, do not: a validation function that one reader sees and another
@@ -31,7 +32,7 @@ func UnmarshalExact(object []byte, into any) error {
 	v := reflect.ValueOf(into).Elem()
 	names := make([]string, v.NumField())
 	for i := range names {
-		names[i] = v.Type().Field(i).Tag.Get("json")
+		names[i], _, _ = strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 	}
 	values, err := exactMembers(object, names...)
 	if err != nil {

@@ -227,10 +227,13 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 
 // lockedOut is the error for an attempt that has failed too often.
 func (a *Authenticator) lockedOut(at attempt, name string, from netip.Addr) error {
-	if !a.failures.reached(at) {
+	reached, untold := a.failures.reached(at)
+	if !reached {
 		return nil
 	}
-	a.o.Logger.Warn("too many wrong passwords", "user", name, "from", from, "lockout", a.o.Lockout.Mode)
+	if untold {
+		a.o.Logger.Warn("too many wrong passwords", "user", name, "from", from, "lockout", a.o.Lockout.Mode)
+	}
 	if a.o.Lockout.Mode != LockoutEnforce {
 		return nil
 	}

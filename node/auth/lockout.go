@@ -53,6 +53,7 @@ type attempt [sha256.Size]byte
 type failures struct {
 	count int
 	first time.Time
+	told  bool // to the log, that the threshold is reached
 }
 
 func newFailureCounts(o Lockout) (*failureCounts, error) {
@@ -70,19 +71,26 @@ func (c *failureCounts) attempt(from netip.Addr, name, salt string) attempt {
 	return digest(c.secret[:], from.String(), name, salt)
 }
 
-// reached reports whether the attempt has failed so often that it is refused, or warned of, according to the mode.
-func (c *failureCounts) reached(a attempt) bool {
+// reached reports whether the attempt has failed so often that it is refused, or warned of, according to the mode. untold is true once in
+// a lifetime: a flood of attempts does not flood the log.
+func (c *failureCounts) reached(a attempt) (is, untold bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.mu.failures == nil {
-		return false
+		return false, false
 	}
 	f, ok := c.mu.failures.Get(a)
 	if ok && time.Since(f.first) >= c.o.Lifetime {
 		c.mu.failures.Remove(a)
-		return false
+		return false, false
 	}
-	return ok && f.count >= c.o.Threshold
+	if !ok || f.count < c.o.Threshold {
+		return false, false
+	}
+	untold = !f.told
+	f.told = true
+	c.mu.failures.Add(a, f)
+	return true, untold
 }
 
 // add counts a wrong password.

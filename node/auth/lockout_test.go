@@ -1,9 +1,12 @@
 package auth_test
 
 import (
+	"bytes"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,6 +105,21 @@ func TestLockout_Ends(t *testing.T) {
 			t.Errorf("after 60 seconds: %v", kind)
 		}
 	})
+}
+
+// However many attempts are refused, the log has one line for all of them.
+func TestLockout_Log(t *testing.T) {
+	var log bytes.Buffer
+	a, _ := newAuth(t, func(o *auth.Options) {
+		lockout(o)
+		o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	for range 50 {
+		kindFrom(t, a, "10.0.0.1:1", "jan:wrong")
+	}
+	if failed, refused := strings.Count(log.String(), "authentication failed"), strings.Count(log.String(), "too many wrong passwords"); failed != 3 || refused != 1 {
+		t.Errorf("the log has %d failures and %d refusals:\n%s", failed, refused, &log)
+	}
 }
 
 func TestLockout_Modes(t *testing.T) {

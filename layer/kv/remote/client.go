@@ -83,6 +83,7 @@ func (e *Engine) connect(ctx context.Context) (*conn, error) {
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, 500*time.Millisecond)
+		secret = 0 // the store may have been started again with another one
 	}
 }
 
