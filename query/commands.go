@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
-	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -406,7 +407,7 @@ func (ss *session) sqlPrepare(ctx context.Context, s *ast.Prepare) error {
 	if len(ss.statements) >= maxStatements {
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d prepared statements", maxStatements)
 	}
-	given, err := sql.ParamTypes(s)
+	given, err := bind.ParamTypes(s)
 	if err != nil {
 		return err
 	}
@@ -433,7 +434,7 @@ func (ss *session) execute(p *portal, s *ast.Execute) error {
 	p.start = func(ctx context.Context) (rowSource, error) {
 		state := ss.state(ctx, nil)
 		defer state.Close()
-		params, err := sql.Arguments(s, &resolver{ss: ss}, st.params, state)
+		params, err := bind.Arguments(s, &resolver{ss: ss}, plan.Subquery, st.params, state)
 		if err != nil {
 			return nil, err
 		}

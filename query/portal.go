@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
-	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -27,7 +28,7 @@ type portal struct {
 	rows  rowSource
 	tag   func(rows int64) string
 	copy  *copier
-	reads *sql.Bound // of a query
+	reads *bind.Bound // of a query
 	hold  bool
 	done  bool
 	row   []types.Datum
@@ -141,12 +142,12 @@ func (ss *session) run(ctx context.Context, p *prepared, params []types.Datum) (
 		st.Close()
 		return nil, err
 	}
-	plan, err := bound.Plan(st)
+	root, err := plan.New(bound, st)
 	if err != nil {
 		st.Close()
 		return nil, err
 	}
-	return &planRows{plan: plan, st: st}, nil
+	return &planRows{plan: root, st: st}, nil
 }
 
 // explain plans and, with ANALYZE, runs.
@@ -160,14 +161,14 @@ func (ss *session) explain(ctx context.Context, e *ast.Explain, p *prepared, par
 	if err != nil {
 		return nil, err
 	}
-	plan, err := bound.Plan(st)
+	root, err := plan.New(bound, st)
 	if err != nil {
 		return nil, err
 	}
 	var returned int64
 	began := time.Now()
 	if e.Analyze {
-		rows := &planRows{plan: plan, st: st}
+		rows := &planRows{plan: root, st: st}
 		for {
 			if _, err := rows.next(ctx, false); errors.Is(err, io.EOF) {
 				break
@@ -182,10 +183,10 @@ func (ss *session) explain(ctx context.Context, e *ast.Explain, p *prepared, par
 	}
 	took := time.Since(began)
 	if e.Format == "json" {
-		return &fixedRows{[][]types.Datum{{types.NewJSONText(sql.ExplainJSON(plan, e, returned, took))}}}, nil
+		return &fixedRows{[][]types.Datum{{types.NewJSONText(plan.ExplainJSON(root, e, returned, took))}}}, nil
 	}
 	out := &fixedRows{}
-	for _, line := range sql.ExplainText(plan, e, returned, took) {
+	for _, line := range plan.ExplainText(root, e, returned, took) {
 		out.rows = append(out.rows, []types.Datum{types.NewText(line)})
 	}
 	return out, nil

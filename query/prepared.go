@@ -4,9 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
-	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
@@ -18,7 +19,7 @@ import (
 type prepared struct {
 	text    string
 	stmt    ast.Statement
-	bound   *sql.Bound // of a query, also one inside EXPLAIN, COPY and DECLARE; nil for others
+	bound   *bind.Bound // of a query, also one inside EXPLAIN, COPY and DECLARE; nil for others
 	params  []types.OID
 	columns []pgwire.Column // nil when no rows come back
 	size    int64           // in memory, about
@@ -48,7 +49,7 @@ func (ss *session) prepare(w *work.Work, text string, given []types.OID) (*prepa
 
 // bind resolves the query of a statement and describes its result.
 func (ss *session) bind(w *work.Work, p *prepared, given []types.OID) error {
-	q, err := sql.Readable(p.stmt)
+	q, err := bind.Readable(p.stmt)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (ss *session) bind(w *work.Work, p *prepared, given []types.OID) error {
 	if q == nil {
 		return nil
 	}
-	bound, err := sql.Bind(w, q, &resolver{ss: ss}, given)
+	bound, err := bind.Bind(w, q, &resolver{ss: ss}, plan.Subquery, given)
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (ss *session) bind(w *work.Work, p *prepared, given []types.OID) error {
 
 // current is the bound query of a statement for an execution that begins now: names are looked up again, and the user's permission to read.
 // A statement whose result would have other columns than those that were described is refused, as by PostgreSQL (plancache.c).
-func (ss *session) current(w *work.Work, st *prepared) (*sql.Bound, error) {
+func (ss *session) current(w *work.Work, st *prepared) (*bind.Bound, error) {
 	if st.round == ss.round {
 		return st.bound, nil
 	}

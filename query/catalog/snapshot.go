@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
-	"github.com/divandb/divan/query/sql"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -177,7 +177,7 @@ func NewSnapshot(in Input) *Snapshot {
 		s.addClass(c)
 	}
 	if in.HasDatabase {
-		for _, r := range sql.PublicRelations {
+		for _, r := range bind.PublicRelations {
 			c := &Class{OID: ids.oid("class", "public", r.Name), Schema: public, Name: r.Name, Kind: "r", Comment: r.Comment}
 			for i, col := range r.Columns {
 				c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, i == 0})
@@ -235,7 +235,7 @@ func viewClass(ids assigner, n *Schema, w exec.View) *Class {
 	if w.Reduce != "" {
 		c.Comment = "map view with reduce " + w.Reduce
 	}
-	for _, col := range sql.ViewColumns {
+	for _, col := range bind.ViewColumns {
 		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, false})
 	}
 	c.Definition = " SELECT id,\n    key,\n    value,\n    doc\n   FROM " + exec.QuoteIdent(n.Name) + "." + exec.QuoteIdent(w.Name) + ";"

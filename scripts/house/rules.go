@@ -105,11 +105,15 @@ var rules = []rule{
 		why: "a text is parsed without knowing what its names mean",
 	},
 	{
-		room: "query/sql", may: []string{"query/exec", "query/sql/ast", "query/sql/parse", "query/sqlstate", "query/types", "query/work"}, testsMay: []string{"query/exec/exectest"},
-		why: "a plan is made from text and a schema, without the wire and without running anything",
+		room: "query/bind", may: []string{"query/exec", "query/sql/ast", "query/sql/parse", "query/sqlstate", "query/types", "query/work"},
+		why: "a statement gets its meaning from the tree and a schema, without the wire and without running anything",
 	},
 	{
-		room: "query/catalog", may: []string{"query/exec", "query/sql", "query/sqlstate", "query/types"}, testsMay: []string{"query/exec/exectest"},
+		room: "query/plan", may: []string{"query/bind", "query/exec", "query/sql/ast", "query/sqlstate", "query/types", "query/work"},
+		why: "a plan is made of what is bound and of values, and is run elsewhere",
+	},
+	{
+		room: "query/catalog", may: []string{"query/bind", "query/exec", "query/sqlstate", "query/types"}, testsMay: []string{"query/exec/exectest"},
 		why: "the catalogue is rows about databases and views, seen through the same declared reads",
 	},
 	{

@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"strings"
@@ -38,7 +38,7 @@ func (b *binder) column(n *ast.Column, sc *scope) (exec.Expr, error) {
 func (b *binder) outer(x exec.Expr, sc, found *scope, depth int, off int) (exec.Expr, error) {
 	for s := sc; s != found; s = s.parent {
 		if s.query != nil {
-			s.query.correlated = true
+			s.query.Correlated = true
 		}
 	}
 	c, ok := x.(*exec.Col)
@@ -141,7 +141,7 @@ func (r *relation) matches(qualifier []string, database string) bool {
 // use marks a column of a relation of the store as wanted.
 func (r *relation) use(index int) {
 	if r.user != nil {
-		r.user.used[index-r.user.base] = true
+		r.user.Used[index-r.user.Base] = true
 	}
 }
 

@@ -1,4 +1,6 @@
-package sql
+// Package bind gives the names and operators of a parsed statement their meaning: relations, columns, functions, types and collations. What it cannot
+// do it refuses, with the place and a hint. Its result, Bound, is immutable and may be planned many times.
+package bind
 
 import (
 	"context"
@@ -30,12 +32,12 @@ type Resolver interface {
 
 // Bound is a query whose names and types are resolved. It is immutable; Plan makes runnable plans of it.
 type Bound struct {
-	query  *boundQuery
+	Query  *Query
 	Params []types.OID
 	// Columns of the result.
 	Columns []exec.Column
-	db      exec.Database
-	update  exec.UpdateMode
+	Db      exec.Database
+	Update  exec.UpdateMode
 	// path and lookups are what names were resolved by, and to.
 	path    []string
 	lookups []lookup
@@ -45,11 +47,11 @@ type Bound struct {
 type lookup struct {
 	schema, name string
 	off          int
-	found        userScan
+	found        UserScan
 }
 
 // UsesStore says that the query reads a database.
-func (b *Bound) UsesStore() bool { return b.query.user || len(b.lookups) > 0 }
+func (b *Bound) UsesStore() bool { return b.Query.user || len(b.lookups) > 0 }
 
 // Refreshed is b for another execution: with the database opened again, which fails where the user may not read it any more or it is gone, and
 // the update mode of now. It answers nil where a name means something else by now, so that the statement has to be bound again.
@@ -58,11 +60,11 @@ func (b *Bound) Refreshed(w *work.Work, r Resolver) (*Bound, error) {
 		return nil, nil
 	}
 	again := *b
-	again.update = r.UpdateMode()
+	again.Update = r.UpdateMode()
 	if len(b.lookups) == 0 {
 		return &again, nil
 	}
-	look := newBinder(w, r, nil)
+	look := newBinder(w, r, nil, nil)
 	for _, l := range b.lookups {
 		if l.schema == "" && look.virtual("", l.name) != nil {
 			return nil, nil
@@ -71,48 +73,48 @@ func (b *Bound) Refreshed(w *work.Work, r Resolver) (*Bound, error) {
 		if err != nil {
 			return nil, err
 		}
-		if now.rel.Name != l.found.rel.Name || now.rel.Kind != l.found.rel.Kind || now.design != l.found.design || now.view != l.found.view ||
-			now.reduce != l.found.reduce || now.raw != l.found.raw {
+		if now.Rel.Name != l.found.Rel.Name || now.Rel.Kind != l.found.Rel.Kind || now.Design != l.found.Design || now.View != l.found.View ||
+			now.Reduce != l.found.Reduce || now.Raw != l.found.Raw {
 			return nil, nil
 		}
 	}
-	again.db = look.db
+	again.Db = look.db
 	return &again, nil
 }
 
-// boundQuery is one SELECT, or a UNION of two.
-type boundQuery struct {
-	from  boundFrom
-	width int // of the row buffer
-	where []exec.Expr
-	keys  []exec.Expr // GROUP BY
-	aggs  []exec.AggCall
+// Query is one SELECT, or a UNION of two.
+type Query struct {
+	From  From
+	Width int // of the row buffer
+	Where []exec.Expr
+	Keys  []exec.Expr // GROUP BY
+	Aggs  []exec.AggCall
 	// aggKeys finds an aggregate that computes the same.
 	aggKeys map[string]int
-	group   bool
-	having  []exec.Expr
+	Group   bool
+	Having  []exec.Expr
 	// windows come after grouping: their results stand behind its columns.
-	windows []exec.WindowCall
+	Windows []exec.WindowCall
 	// targets are the select list and behind it what only ORDER BY needs; keep is how many are the select list.
-	targets    []exec.Expr
-	setReturn  []*boundSetFunc // by target, nil entries for plain ones; nil when there are none
-	keep       int
-	columns    []exec.Column
-	distinct   bool
-	distinctOn []int
-	order      []exec.SortKey
-	orderNames []string
-	limit      exec.Expr
-	skip       exec.Expr
+	Targets    []exec.Expr
+	SetReturn  []*SetFunc // by target, nil entries for plain ones; nil when there are none
+	Keep       int
+	Columns    []exec.Column
+	Distinct   bool
+	DistinctOn []int
+	Order      []exec.SortKey
+	OrderNames []string
+	Limit      exec.Expr
+	Skip       exec.Expr
 
-	ctes        []*boundCTE   // of its WITH list
-	values      [][]exec.Expr // of VALUES, by row
-	left, right *boundQuery   // of an operation on sets
-	op          ast.SetOp
-	unionAll    bool            // ALL of any of them
-	work        *exec.WorkTable // of a recursive one
+	Ctes        []*CTE        // of its WITH list
+	Values      [][]exec.Expr // of VALUES, by row
+	Left, Right *Query        // of an operation on sets
+	Op          ast.SetOp
+	UnionAll    bool            // ALL of any of them
+	Work        *exec.WorkTable // of a recursive one
 
-	correlated bool
+	Correlated bool
 	// user says that the store is read below here.
 	user bool
 }
@@ -121,6 +123,7 @@ type boundQuery struct {
 type binder struct {
 	work       *work.Work
 	r          Resolver
+	plan       Planner
 	params     []types.OID           // 0 while unknown
 	paramNodes map[int][]*exec.Param // by index
 	literals   map[*exec.Const]int   // where they stand
@@ -133,14 +136,17 @@ type binder struct {
 	volatile, steps int
 }
 
-func newBinder(w *work.Work, r Resolver, given []types.OID) *binder {
-	return &binder{work: w, r: r, params: slices.Clone(given), paramNodes: map[int][]*exec.Param{}, literals: map[*exec.Const]int{},
+// Planner makes the plan of a bound query: package plan, which stands above this one.
+type Planner func(q *Query, db exec.Database, st *exec.State) (exec.Plan, error)
+
+func newBinder(w *work.Work, r Resolver, plan Planner, given []types.OID) *binder {
+	return &binder{work: w, r: r, plan: plan, params: slices.Clone(given), paramNodes: map[int][]*exec.Param{}, literals: map[*exec.Const]int{},
 		columns: map[*exec.Col]int{}}
 }
 
 // Bind resolves a query. given are the parameter types that the client declared, 0 for open ones.
-func Bind(w *work.Work, q *ast.Query, r Resolver, given []types.OID) (*Bound, error) {
-	b := newBinder(w, r, given)
+func Bind(w *work.Work, q *ast.Query, r Resolver, plan Planner, given []types.OID) (*Bound, error) {
+	b := newBinder(w, r, plan, given)
 	for i, t := range b.params {
 		if t == types.Unknown {
 			b.params[i] = 0
@@ -158,7 +164,7 @@ func Bind(w *work.Work, q *ast.Query, r Resolver, given []types.OID) (*Bound, er
 			}
 		}
 	}
-	out := &Bound{query: bq, Params: b.params, Columns: bq.columns, db: b.db, update: r.UpdateMode(), path: r.SearchPath(), lookups: b.lookups}
+	out := &Bound{Query: bq, Params: b.params, Columns: bq.Columns, Db: b.db, Update: r.UpdateMode(), path: r.SearchPath(), lookups: b.lookups}
 	return out, nil
 }
 
@@ -167,8 +173,8 @@ type scope struct {
 	parent *scope
 	rels   []*relation
 	width  int
-	ctes   map[string]*boundCTE
-	query  *boundQuery
+	ctes   map[string]*CTE
+	query  *Query
 	// windows are those of the WINDOW clause, by name.
 	windows map[string]*ast.Window
 	// inAggregate and the like forbid what may not nest.
@@ -178,8 +184,8 @@ type scope struct {
 	seen int
 }
 
-// boundCTE is a WITH query. It is bound once, before what it stands in.
-type boundCTE struct {
+// CTE is a WITH query. It is bound once, before what it stands in.
+type CTE struct {
 	sel     *ast.Select
 	columns []string
 	scope   *scope // where it was written
@@ -189,12 +195,12 @@ type boundCTE struct {
 	work      *exec.WorkTable
 	result    []exec.Column
 
-	query  *boundQuery
-	handle *exec.CTE
+	Query  *Query
+	Handle *exec.CTE
 	// materialize is what was asked for, volatile that it calls a function that gives something else every time, and inStep that it is a part
 	// of a recursive query's step, so that its rows are good for one round.
 	materialize      string
-	volatile, inStep bool
+	volatile, InStep bool
 	// refs counts where it is named, deep those below the level of its WITH.
 	refs, deep int
 }
@@ -202,11 +208,11 @@ type boundCTE struct {
 // computedOnce says whether the rows of c are kept, or c is a sub-query wherever it is named. The rules are PostgreSQL's (inline_cte in
 // subselect.c), but that a recursive query that is named once, on the level of its WITH, needs no memory for its rows. A query that looks at
 // rows around its WITH can be computed there only.
-func (c *boundCTE) computedOnce() bool {
+func (c *CTE) ComputedOnce() bool {
 	switch {
 	case c.refs == 0:
 		return false
-	case c.materialize == "always", c.volatile, (c.recursive || c.query.correlated) && c.deep > 0:
+	case c.materialize == "always", c.volatile, (c.recursive || c.Query.Correlated) && c.deep > 0:
 		return true
 	}
 	return c.refs > 1 && (c.materialize != "never" || c.recursive)
@@ -218,7 +224,7 @@ type relation struct {
 	schema string // "" for anything with an alias or derived
 	cols   []relColumn
 	// user is set for relations of the store; oid for those of the catalogue.
-	user *userScan
+	user *UserScan
 	oid  int64
 }
 
@@ -253,7 +259,7 @@ func (b *binder) enter(off int) error {
 }
 
 // query binds a SELECT or UNION in the scope around it.
-func (b *binder) query(s *ast.Select, parent *scope) (*boundQuery, error) {
+func (b *binder) query(s *ast.Select, parent *scope) (*Query, error) {
 	if err := b.enter(s.Pos()); err != nil {
 		return nil, err
 	}
@@ -261,7 +267,7 @@ func (b *binder) query(s *ast.Select, parent *scope) (*boundQuery, error) {
 	if err := refuseClauses(s); err != nil {
 		return nil, err
 	}
-	sc := &scope{parent: parent, query: &boundQuery{}}
+	sc := &scope{parent: parent, query: &Query{}}
 	if len(s.With) > 0 {
 		if err := b.with(s, sc); err != nil {
 			return nil, err
@@ -278,7 +284,7 @@ func (b *binder) query(s *ast.Select, parent *scope) (*boundQuery, error) {
 
 // with binds the WITH list of a query. Each item sees those before it: their scopes are a chain, as a map for each would take quadratic room.
 func (b *binder) with(s *ast.Select, sc *scope) error {
-	sc.ctes = make(map[string]*boundCTE, len(s.With))
+	sc.ctes = make(map[string]*CTE, len(s.With))
 	before := &scope{parent: sc.parent}
 	for i := range s.With {
 		c := &s.With[i]
@@ -289,22 +295,22 @@ func (b *binder) with(s *ast.Select, sc *scope) error {
 		if err != nil {
 			return err
 		}
-		bound := &boundCTE{sel: q, columns: c.Columns, scope: before, name: c.Name, recursive: s.Recursive && q.Op == ast.Union,
-			materialize: c.Materialize, handle: &exec.CTE{Name: c.Name}, inStep: b.steps > 0}
+		bound := &CTE{sel: q, columns: c.Columns, scope: before, name: c.Name, recursive: s.Recursive && q.Op == ast.Union,
+			materialize: c.Materialize, Handle: &exec.CTE{Name: c.Name}, InStep: b.steps > 0}
 		volatile := b.volatile
-		if bound.query, err = b.cteQuery(bound); err != nil {
+		if bound.Query, err = b.cteQuery(bound); err != nil {
 			return err
 		}
 		bound.volatile = b.volatile > volatile
-		sc.query.correlated = sc.query.correlated || bound.query.correlated || bound.inStep
+		sc.query.Correlated = sc.query.Correlated || bound.Query.Correlated || bound.InStep
 		sc.ctes[c.Name] = bound
-		before = &scope{parent: before, ctes: map[string]*boundCTE{c.Name: bound}}
-		sc.query.ctes = append(sc.query.ctes, bound)
+		before = &scope{parent: before, ctes: map[string]*CTE{c.Name: bound}}
+		sc.query.Ctes = append(sc.query.Ctes, bound)
 	}
 	return nil
 }
 
-func (b *binder) sel(s *ast.Select, sc *scope) (*boundQuery, error) {
+func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {
 	q := sc.query
 	if err := b.from(s.From, sc); err != nil {
 		return nil, err
@@ -316,10 +322,10 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*boundQuery, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.where = append(q.where, conjuncts(cond)...)
+		q.Where = append(q.Where, conjuncts(cond)...)
 		sc.noAggregates = ""
 	}
-	q.width = sc.width
+	q.Width = sc.width
 	if err := b.windows(s.Windows, sc); err != nil {
 		return nil, err
 	}
@@ -327,7 +333,7 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*boundQuery, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.group = len(s.GroupBy) > 0 || len(q.aggs) > 0
+	q.Group = len(s.GroupBy) > 0 || len(q.Aggs) > 0
 	g := &grouper{b: b, sc: sc, q: q}
 	if err := g.keys(s, targets, names); err != nil {
 		return nil, err
@@ -337,17 +343,17 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*boundQuery, error) {
 		if having, err = b.condition(s.Having, sc, "HAVING"); err != nil {
 			return nil, err
 		}
-		q.group = true
+		q.Group = true
 	}
 	order, err := b.orderBy(s, sc, targets, names)
 	if err != nil {
 		return nil, err
 	}
-	q.group = q.group || len(q.aggs) > 0
+	q.Group = q.Group || len(q.Aggs) > 0
 	if err := b.finish(s, sc, g, targets, names, having, order); err != nil {
 		return nil, err
 	}
-	if q.limit, q.skip, err = b.limits(s, sc); err != nil {
+	if q.Limit, q.Skip, err = b.limits(s, sc); err != nil {
 		return nil, err
 	}
 	return q, nil
@@ -357,8 +363,8 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*boundQuery, error) {
 func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Expr, names []exec.Column, having exec.Expr, order []boundOrder) error {
 	q := sc.query
 	var err error
-	if q.group {
-		if q.setReturn != nil {
+	if q.Group {
+		if q.SetReturn != nil {
 			return sqlstate.Unsupported(s.Pos(), "Call it in FROM.", "functions that return rows together with GROUP BY are not supported")
 		}
 		for i := range targets {
@@ -370,10 +376,10 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 			if having, err = g.after(having); err != nil {
 				return err
 			}
-			q.having = conjuncts(having)
+			q.Having = conjuncts(having)
 		}
-		for i := range q.windows {
-			if err := g.window(&q.windows[i]); err != nil {
+		for i := range q.Windows {
+			if err := g.window(&q.Windows[i]); err != nil {
 				return err
 			}
 		}
@@ -381,32 +387,32 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 	if err := g.placeWindows(targets, order); err != nil {
 		return err
 	}
-	q.targets, q.keep, q.columns = targets, len(targets), names
-	q.distinct = s.Distinct
+	q.Targets, q.Keep, q.Columns = targets, len(targets), names
+	q.Distinct = s.Distinct
 	for _, o := range order {
 		i := o.index
 		if i < 0 {
-			if q.distinct {
+			if q.Distinct {
 				return sqlstate.New(sqlstate.InvalidColumnReference, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(o.item.Expr.Pos())
 			}
 			e := o.expr
-			if q.group {
+			if q.Group {
 				if e, err = g.after(e); err != nil {
 					return err
 				}
 			}
-			i = len(q.targets)
-			q.targets = append(q.targets, e)
+			i = len(q.Targets)
+			q.Targets = append(q.Targets, e)
 		}
-		if t := q.targets[i].Type(); t == types.JSON || t == types.Void {
+		if t := q.Targets[i].Type(); t == types.JSON || t == types.Void {
 			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type %s", types.NameOf(t)).At(o.item.Expr.Pos())
 		}
-		q.order = append(q.order, exec.SortKey{Index: i, Desc: o.item.Desc, NullsFirst: o.item.NullsFirst, Collation: o.collation})
-		name := exec.SortName(q.targets[i], o.collation)
+		q.Order = append(q.Order, exec.SortKey{Index: i, Desc: o.item.Desc, NullsFirst: o.item.NullsFirst, Collation: o.collation})
+		name := exec.SortName(q.Targets[i], o.collation)
 		if o.item.Desc {
 			name += " DESC"
 		}
-		q.orderNames = append(q.orderNames, name)
+		q.OrderNames = append(q.OrderNames, name)
 	}
 	return b.distinctOn(s, sc, g)
 }

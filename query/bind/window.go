@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"github.com/divandb/divan/query/sql/ast"

@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"strconv"
@@ -13,7 +13,7 @@ import (
 type unfolded struct {
 	name string
 	expr exec.Expr
-	set  *boundSetFunc // in place of expr
+	set  *SetFunc // in place of expr
 }
 
 // unfold makes (x).* the columns of x: a relation, a function that returns rows, a row, or a record whose fields are known.
@@ -40,7 +40,7 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 		}
 		var out []unfolded
 		for i, c := range col.Fields {
-			out = append(out, unfolded{name: c.Name, set: &boundSetFunc{set.fn, set.args, i}})
+			out = append(out, unfolded{name: c.Name, set: &SetFunc{set.Fn, set.Args, i}})
 		}
 		return out, nil
 	}

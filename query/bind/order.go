@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"slices"
@@ -42,7 +42,7 @@ func (b *binder) orderBy(s *ast.Select, sc *scope, targets []exec.Expr, names []
 			if o.collation, err = sortCollation(o.expr, it.Expr.Pos()); err != nil {
 				return nil, err
 			}
-			o.expr = withoutBytes(o.expr)
+			o.expr = WithoutBytes(o.expr)
 			if keys == nil {
 				keys = keysOf(targets)
 			}
@@ -108,10 +108,10 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 	q := sc.query
 	var keys map[string]int
 	for _, e := range s.DistinctOn {
-		if err := b.work.Spend(q.keep); err != nil {
+		if err := b.work.Spend(q.Keep); err != nil {
 			return err
 		}
-		i, err := outputColumn(e, q.targets[:q.keep], q.columns, "DISTINCT ON")
+		i, err := outputColumn(e, q.Targets[:q.Keep], q.Columns, "DISTINCT ON")
 		if err != nil {
 			return err
 		}
@@ -120,26 +120,26 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 			if err != nil {
 				return err
 			}
-			if q.group {
+			if q.Group {
 				if x, err = g.after(x); err != nil {
 					return err
 				}
 			}
 			if keys == nil {
-				keys = keysOf(q.targets)
+				keys = keysOf(q.Targets)
 			}
 			var known bool
 			key := exec.Key(x)
 			if i, known = keys[key]; !known {
-				i = len(q.targets)
-				q.targets = append(q.targets, x)
+				i = len(q.Targets)
+				q.Targets = append(q.Targets, x)
 				keys[key] = i
 			}
 		}
-		q.distinctOn = append(q.distinctOn, i)
+		q.DistinctOn = append(q.DistinctOn, i)
 	}
-	for i := range min(len(q.order), len(q.distinctOn)) {
-		if !slices.Contains(q.distinctOn, q.order[i].Index) {
+	for i := range min(len(q.Order), len(q.DistinctOn)) {
+		if !slices.Contains(q.DistinctOn, q.Order[i].Index) {
 			return sqlstate.New(sqlstate.InvalidColumnReference, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions").At(s.DistinctOn[0].Pos())
 		}
 	}
@@ -152,7 +152,7 @@ func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err er
 		if e == nil {
 			return nil, nil
 		}
-		x, err := b.expr(e, &scope{parent: sc.parent, query: &boundQuery{}, noAggregates: what})
+		x, err := b.expr(e, &scope{parent: sc.parent, query: &Query{}, noAggregates: what})
 		if err != nil {
 			return nil, err
 		}
@@ -175,25 +175,25 @@ func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err er
 }
 
 // orderByColumns binds the ORDER BY of a UNION or VALUES, which may only name columns of the result.
-func (b *binder) orderByColumns(s *ast.Select, q *boundQuery) error {
+func (b *binder) orderByColumns(s *ast.Select, q *Query) error {
 	for _, it := range s.OrderBy {
-		i, err := outputColumn(it.Expr, make([]exec.Expr, q.keep), nil, "ORDER BY")
+		i, err := outputColumn(it.Expr, make([]exec.Expr, q.Keep), nil, "ORDER BY")
 		if err != nil {
 			return err
 		}
 		if c, ok := it.Expr.(*ast.Column); ok && i < 0 && len(c.Parts) == 1 {
-			i = slices.IndexFunc(q.columns, func(col exec.Column) bool { return col.Name == c.Parts[0] })
+			i = slices.IndexFunc(q.Columns, func(col exec.Column) bool { return col.Name == c.Parts[0] })
 		}
 		if i < 0 {
 			return sqlstate.Unsupported(it.Expr.Pos(), "Order by a column's name or number.", "ORDER BY of an expression over UNION or VALUES")
 		}
-		col := &exec.Col{Index: i, Typ: q.columns[i].Type, Name: q.columns[i].Name, Collation: q.columns[i].Collation}
+		col := &exec.Col{Index: i, Typ: q.Columns[i].Type, Name: q.Columns[i].Name, Collation: q.Columns[i].Collation}
 		coll, err := sortCollation(col, it.Expr.Pos())
 		if err != nil {
 			return err
 		}
-		q.order = append(q.order, exec.SortKey{Index: i, Desc: it.Desc, NullsFirst: it.NullsFirst, Collation: coll})
-		q.orderNames = append(q.orderNames, exec.SortName(col, coll))
+		q.Order = append(q.Order, exec.SortKey{Index: i, Desc: it.Desc, NullsFirst: it.NullsFirst, Collation: coll})
+		q.OrderNames = append(q.OrderNames, exec.SortName(col, coll))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"strings"
@@ -55,7 +55,7 @@ func (b *binder) aggregate(n *ast.Call, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	key := aggKey(c)
-	if i, known := sc.query.aggKeys[key]; known && i < len(sc.query.aggs) {
+	if i, known := sc.query.aggKeys[key]; known && i < len(sc.query.Aggs) {
 		return &aggRef{i, typ, c.Text, n.Pos(), coll}, nil
 	}
 	if name == "count" && n.Star {
@@ -64,9 +64,9 @@ func (b *binder) aggregate(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if sc.query.aggKeys == nil {
 		sc.query.aggKeys = map[string]int{}
 	}
-	sc.query.aggKeys[key] = len(sc.query.aggs)
-	sc.query.aggs = append(sc.query.aggs, *c)
-	return &aggRef{len(sc.query.aggs) - 1, typ, c.Text, n.Pos(), coll}, nil
+	sc.query.aggKeys[key] = len(sc.query.Aggs)
+	sc.query.Aggs = append(sc.query.Aggs, *c)
+	return &aggRef{len(sc.query.Aggs) - 1, typ, c.Text, n.Pos(), coll}, nil
 }
 
 // aggCall resolves an aggregate's overload, arguments, filter and order.
@@ -186,7 +186,7 @@ func aggKey(c *exec.AggCall) string {
 type grouper struct {
 	b       *binder
 	sc      *scope
-	q       *boundQuery
+	q       *Query
 	keyText map[string]int
 }
 
@@ -215,7 +215,7 @@ func (g *grouper) keys(s *ast.Select, targets []exec.Expr, names []exec.Column) 
 			if i >= 0 {
 				key = targets[i]
 			} else {
-				before := len(g.q.aggs)
+				before := len(g.q.Aggs)
 				saved := g.sc.noAggregates
 				g.sc.noAggregates = "GROUP BY"
 				key, err = g.b.expr(e, g.sc)
@@ -223,7 +223,7 @@ func (g *grouper) keys(s *ast.Select, targets []exec.Expr, names []exec.Column) 
 				if err != nil {
 					return err
 				}
-				g.q.aggs = g.q.aggs[:before]
+				g.q.Aggs = g.q.Aggs[:before]
 			}
 		}
 		var bad error
@@ -246,8 +246,8 @@ func (g *grouper) keys(s *ast.Select, targets []exec.Expr, names []exec.Column) 
 		}
 		k := exec.Key(key)
 		if _, dup := g.keyText[k]; !dup {
-			g.keyText[k] = len(g.q.keys)
-			g.q.keys = append(g.q.keys, key)
+			g.keyText[k] = len(g.q.Keys)
+			g.q.Keys = append(g.q.Keys, key)
 		}
 	}
 	return nil
@@ -270,7 +270,7 @@ func (g *grouper) rewrite(e exec.Expr, bad *error) exec.Expr {
 	}
 	switch n := e.(type) {
 	case *aggRef:
-		return &exec.Col{Index: len(g.q.keys) + n.index, Typ: n.typ, Name: n.text}
+		return &exec.Col{Index: len(g.q.Keys) + n.index, Typ: n.typ, Name: n.text}
 	case *winRef, *exec.Const, *exec.Param:
 		return e
 	case *exec.Col:
@@ -304,12 +304,12 @@ func (g *grouper) window(w *exec.WindowCall) error {
 
 // placeWindows gives the window functions their columns, behind those of FROM or of the grouping.
 func (g *grouper) placeWindows(targets []exec.Expr, order []boundOrder) error {
-	if len(g.q.windows) == 0 {
+	if len(g.q.Windows) == 0 {
 		return nil
 	}
 	base := g.sc.width
-	if g.q.group {
-		base = len(g.q.keys) + len(g.q.aggs)
+	if g.q.Group {
+		base = len(g.q.Keys) + len(g.q.Aggs)
 	}
 	place := func(e exec.Expr) exec.Expr {
 		return exec.Rewrite(e, func(x exec.Expr) exec.Expr {
@@ -379,6 +379,6 @@ func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	sc.query.windows = append(sc.query.windows, w)
-	return &winRef{len(sc.query.windows) - 1, typ, name + "() OVER (...)", coll}, nil
+	sc.query.Windows = append(sc.query.Windows, w)
+	return &winRef{len(sc.query.Windows) - 1, typ, name + "() OVER (...)", coll}, nil
 }

@@ -1,11 +1,11 @@
-package sql_test
+package bind_test
 
 import (
 	"context"
 	"errors"
 	"testing"
 
-	"github.com/divandb/divan/query/sql"
+	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/work"
@@ -14,9 +14,9 @@ import (
 // TestReadable: statements that write are parsed, and refused with the place and a hint.
 func TestReadable(t *testing.T) {
 	for _, c := range []struct {
-		src string
-		pos int // 1-based offset
-		msg string
+		Src string
+		Pos int // 1-based offset
+		Msg string
 	}{
 		{"INSERT INTO docs VALUES (1)", 1, "INSERT is not supported"},
 		{"  UPDATE docs SET a = 1", 3, "UPDATE is not supported"},
@@ -31,15 +31,15 @@ func TestReadable(t *testing.T) {
 		{"PREPARE TRANSACTION 'x'", 1, "two-phase commit is not supported"},
 		{"SET TRANSACTION SNAPSHOT 'x'", 1, "SET TRANSACTION SNAPSHOT is not supported"},
 	} {
-		st, err := parse.Statement(unbounded(), c.src)
+		st, err := parse.Statement(unbounded(), c.Src)
 		if err != nil {
-			t.Errorf("%q: %v", c.src, err)
+			t.Errorf("%q: %v", c.Src, err)
 			continue
 		}
-		_, err = sql.Readable(st)
+		_, err = bind.Readable(st)
 		var e *sqlstate.Error
-		if !errors.As(err, &e) || e.Code != sqlstate.FeatureNotSupported || e.Pos != c.pos || e.Message != c.msg || e.Hint == "" {
-			t.Errorf("%q: %+v", c.src, err)
+		if !errors.As(err, &e) || e.Code != sqlstate.FeatureNotSupported || e.Pos != c.Pos || e.Message != c.Msg || e.Hint == "" {
+			t.Errorf("%q: %+v", c.Src, err)
 		}
 	}
 }

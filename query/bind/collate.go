@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"slices"
@@ -264,7 +264,7 @@ func withoutCollates(list []exec.Expr) []exec.Expr {
 }
 
 // withoutBytes takes it off when it only says what is so anyway, so that a read in this order is recognised.
-func withoutBytes(e exec.Expr) exec.Expr {
+func WithoutBytes(e exec.Expr) exec.Expr {
 	if c, ok := e.(*exec.Collate); ok && c.Collation.Bytes() && !hasLocale(c.X) {
 		return withoutCollate(c)
 	}

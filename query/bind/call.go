@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"strings"
@@ -510,7 +510,7 @@ func (b *binder) compareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr,
 		}
 		return &exec.Logic{Op: word, Args: parts}, nil
 	}
-	if !repeatable(l) || !repeatable(r) {
+	if !Repeatable(l) || !Repeatable(r) {
 		return b.rowCompare(op, l, r, off)
 	}
 	// a < c or (a = c and (b < d or ...)), of which key ranges are made.

@@ -1,9 +1,10 @@
-package sql
+package plan
 
 import (
 	"encoding/json"
 	"slices"
 
+	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
 )
@@ -11,14 +12,14 @@ import (
 // COUNT, SUM, MIN, MAX and AVG over a view, grouped by its key or leading parts of it, from the view's own reduce.
 
 // reduce plans the grouping of q over a reduce read of f; nil when the reduce does not tell what is asked.
-func (p *planning) reduce(q *boundQuery, f *userScan, where []exec.Expr) exec.Source {
-	if _, ok := p.db.(exec.Reducer); !ok || f.rel.Kind != exec.ReadView || f.raw || len(q.aggs) == 0 {
+func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) exec.Source {
+	if _, ok := p.db.(exec.Reducer); !ok || f.Rel.Kind != exec.ReadView || f.Raw || len(q.Aggs) == 0 {
 		return nil
 	}
-	keyAt, valueAt := f.base+1, f.base+2 // as in ViewColumns
+	keyAt, valueAt := f.Base+1, f.Base+2 // as in ViewColumns
 	value := &exec.Col{Index: valueAt, Typ: types.JSONB, Name: "value"}
-	calls := make([]exec.AggCall, len(q.aggs))
-	for i, c := range q.aggs {
+	calls := make([]exec.AggCall, len(q.Aggs))
+	for i, c := range q.Aggs {
 		agg := partialOf(&c, f, valueAt)
 		if agg == nil {
 			return nil
@@ -28,7 +29,7 @@ func (p *planning) reduce(q *boundQuery, f *userScan, where []exec.Expr) exec.So
 	set, rest := p.ranges(f, exec.FieldKey, where)
 	// What ranges do not settle, and the groups, must be seen from the key that a reduction still has.
 	level := 0
-	keys := p.foldAll(q.keys)
+	keys := p.foldAll(q.Keys)
 	for _, e := range slices.Concat(keys, rest) {
 		n, ok := prefixLevel(e, keyAt)
 		if !ok {
@@ -40,12 +41,12 @@ func (p *planning) reduce(q *boundQuery, f *userScan, where []exec.Expr) exec.So
 			level = max(level, n)
 		}
 	}
-	s := &exec.Scan{Name: f.name, DB: p.db, Targets: []exec.Target{{Field: exec.FieldKey, Index: keyAt}, {Field: exec.FieldValue, Index: valueAt}}}
+	s := &exec.Scan{Name: f.Name, DB: p.db, Targets: []exec.Target{{Field: exec.FieldKey, Index: keyAt}, {Field: exec.FieldValue, Index: valueAt}}}
 	for _, iv := range set {
 		if iv.low.open || iv.high.open {
 			return nil // a reduction cannot be narrowed afterwards
 		}
-		r := exec.ReduceRead{Design: f.design, View: f.view, GroupLevel: level, Update: p.update}
+		r := exec.ReduceRead{Design: f.Design, View: f.View, GroupLevel: level, Update: p.update}
 		if !iv.low.inf {
 			r.Low = json.RawMessage(iv.low.val.S)
 		}
@@ -58,11 +59,11 @@ func (p *planning) reduce(q *boundQuery, f *userScan, where []exec.Expr) exec.So
 	if cond := exec.And(rest); cond != nil {
 		src = &exec.Filter{Input: s, Cond: cond}
 	}
-	return &exec.Grouping{Input: src, Width: q.width, Keys: keys, Calls: calls}
+	return &exec.Grouping{Input: src, Width: q.Width, Keys: keys, Calls: calls}
 }
 
 // partialOf is how an aggregate is put together from reductions: count(*), count of what is never NULL, and the others over value.
-func partialOf(c *exec.AggCall, f *userScan, valueAt int) *exec.Aggregate {
+func partialOf(c *exec.AggCall, f *bind.UserScan, valueAt int) *exec.Aggregate {
 	if c.Distinct || c.Filter != nil || len(c.Order) > 0 || len(c.Args) > 1 {
 		return nil
 	}
@@ -72,12 +73,12 @@ func partialOf(c *exec.AggCall, f *userScan, valueAt int) *exec.Aggregate {
 		switch {
 		case !ok || col.Depth != 0:
 			return nil
-		case name == "count" && (f.rel.Columns[col.Index-f.base].Field == exec.FieldID || f.rel.Columns[col.Index-f.base].Field == exec.FieldKey):
+		case name == "count" && (f.Rel.Columns[col.Index-f.Base].Field == exec.FieldID || f.Rel.Columns[col.Index-f.Base].Field == exec.FieldKey):
 		case name == "count" || col.Index != valueAt:
 			return nil
 		}
 	}
-	return exec.Partial(name, f.reduce)
+	return exec.Partial(name, f.Reduce)
 }
 
 // prefixLevel says how many leading parts of the key e looks at: -1 for the whole key; false when it looks at anything else.

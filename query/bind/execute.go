@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"github.com/divandb/divan/query/exec"
@@ -20,15 +20,15 @@ func ParamTypes(p *ast.Prepare) ([]types.OID, error) {
 }
 
 // Arguments computes the arguments of EXECUTE as the types of the parameters.
-func Arguments(e *ast.Execute, r Resolver, want []types.OID, st *exec.State) ([]types.Datum, error) {
+func Arguments(e *ast.Execute, r Resolver, plan Planner, want []types.OID, st *exec.State) ([]types.Datum, error) {
 	if len(e.Args) != len(want) {
 		return nil, sqlstate.New(sqlstate.SyntaxError, "wrong number of parameters for prepared statement %q", e.Name).
 			WithDetail("Expected %d parameters but got %d.", len(want), len(e.Args)).At(e.Pos())
 	}
-	b := newBinder(st.Work, r, nil)
+	b := newBinder(st.Work, r, plan, nil)
 	out := make([]types.Datum, len(want))
 	for i, a := range e.Args {
-		x, err := b.expr(a, &scope{query: &boundQuery{}, noAggregates: "EXECUTE"})
+		x, err := b.expr(a, &scope{query: &Query{}, noAggregates: "EXECUTE"})
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"slices"
@@ -12,23 +12,23 @@ import (
 // maxTargets is PostgreSQL's limit of columns in a result.
 const maxTargets = 1664
 
-// boundSetFunc is a function that returns rows, called in a select list.
-type boundSetFunc struct {
-	fn    *exec.TableFunc
-	args  []exec.Expr
-	field int // the column that is wanted; -1 for all
+// SetFunc is a function that returns rows, called in a select list.
+type SetFunc struct {
+	Fn    *exec.TableFunc
+	Args  []exec.Expr
+	Field int // the column that is wanted; -1 for all
 }
 
 // column describes what the select list shows of it.
-func (s *boundSetFunc) column() exec.Column {
-	oids := make([]types.OID, len(s.args))
-	for i, a := range s.args {
+func (s *SetFunc) column() exec.Column {
+	oids := make([]types.OID, len(s.Args))
+	for i, a := range s.Args {
 		oids[i] = a.Type()
 	}
-	cols := s.fn.Columns(oids)
+	cols := s.Fn.Columns(oids)
 	switch {
-	case s.field >= 0:
-		return cols[s.field]
+	case s.Field >= 0:
+		return cols[s.Field]
 	case len(cols) == 1:
 		return cols[0]
 	}
@@ -59,11 +59,11 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 			}
 			continue
 		}
-		addSet := func(set *boundSetFunc, name string) {
-			for len(sc.query.setReturn) < len(out) {
-				sc.query.setReturn = append(sc.query.setReturn, nil)
+		addSet := func(set *SetFunc, name string) {
+			for len(sc.query.SetReturn) < len(out) {
+				sc.query.SetReturn = append(sc.query.SetReturn, nil)
 			}
-			sc.query.setReturn = append(sc.query.setReturn, set)
+			sc.query.SetReturn = append(sc.query.SetReturn, set)
 			col := set.column()
 			add(exec.NullOf(col.Type), name, -1)
 			names[len(names)-1].Fields = col.Fields
@@ -106,9 +106,9 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 	if len(out) > maxTargets {
 		return nil, nil, sqlstate.New(sqlstate.TooManyColumns, "target lists can have at most %d entries", maxTargets)
 	}
-	if sc.query.setReturn != nil {
-		for len(sc.query.setReturn) < len(out) {
-			sc.query.setReturn = append(sc.query.setReturn, nil)
+	if sc.query.SetReturn != nil {
+		for len(sc.query.SetReturn) < len(out) {
+			sc.query.SetReturn = append(sc.query.SetReturn, nil)
 		}
 	}
 	return out, names, nil
@@ -122,7 +122,7 @@ func pick(alias, name string) string {
 }
 
 // setFunc recognises a set-returning function as a whole item of the select list, also as (f(x)).column.
-func (b *binder) setFunc(e ast.Expr, sc *scope) (*boundSetFunc, error) {
+func (b *binder) setFunc(e ast.Expr, sc *scope) (*SetFunc, error) {
 	name := ""
 	if f, ok := e.(*ast.Field); ok {
 		name, e = f.Name, f.X
@@ -145,10 +145,10 @@ func (b *binder) setFunc(e ast.Expr, sc *scope) (*boundSetFunc, error) {
 	if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
 		return nil, err
 	}
-	out := &boundSetFunc{fn, args, -1}
+	out := &SetFunc{fn, args, -1}
 	if name != "" {
 		cols := out.column().Fields
-		if out.field = slices.IndexFunc(cols, func(c exec.Column) bool { return c.Name == name }); out.field < 0 {
+		if out.Field = slices.IndexFunc(cols, func(c exec.Column) bool { return c.Name == name }); out.Field < 0 {
 			return nil, sqlstate.New(sqlstate.UndefinedColumn, "column %q not found in data type record", name).At(e.Pos())
 		}
 	}

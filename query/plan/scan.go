@@ -1,10 +1,11 @@
-package sql
+package plan
 
 import (
 	"encoding/json"
 	"slices"
 	"strings"
 
+	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
 )
@@ -40,31 +41,31 @@ func orderColumn(k exec.AccessKind) exec.Field {
 }
 
 // scanOrder says in which direction the read gives the order that the query wants; nil when it does not.
-func (p *planning) scanOrder(q *boundQuery, f *userScan) *scanDirection {
-	if len(q.order) == 0 || f.raw {
+func (p *planning) scanOrder(q *bind.Query, f *bind.UserScan) *scanDirection {
+	if len(q.Order) == 0 || f.Raw {
 		return nil
 	}
 	field := func(k exec.SortKey) (exec.Field, bool) {
-		c, ok := withoutBytes(q.targets[k.Index]).(*exec.Col)
+		c, ok := bind.WithoutBytes(q.Targets[k.Index]).(*exec.Col)
 		if !ok || c.Depth != 0 || k.Collation != nil {
 			return 0, false
 		}
-		return f.rel.Columns[c.Index-f.base].Field, true
+		return f.Rel.Columns[c.Index-f.Base].Field, true
 	}
-	first, ok := field(q.order[0])
-	if !ok || first != orderColumn(f.rel.Kind) {
+	first, ok := field(q.Order[0])
+	if !ok || first != orderColumn(f.Rel.Kind) {
 		return nil
 	}
-	desc := q.order[0].Desc
-	if f.rel.Follow && desc {
+	desc := q.Order[0].Desc
+	if f.Rel.Follow && desc {
 		return nil
 	}
-	if len(q.order) > 1 {
-		switch f.rel.Kind {
+	if len(q.Order) > 1 {
+		switch f.Rel.Kind {
 		case exec.ReadView:
 			// Rows of one key are in the order of their ids.
-			second, ok := field(q.order[1])
-			if !ok || second != exec.FieldID || q.order[1].Desc != desc || len(q.order) > 2 {
+			second, ok := field(q.Order[1])
+			if !ok || second != exec.FieldID || q.Order[1].Desc != desc || len(q.Order) > 2 {
 				return nil
 			}
 		case exec.ReadConflicts:
@@ -76,19 +77,19 @@ func (p *planning) scanOrder(q *boundQuery, f *userScan) *scanDirection {
 }
 
 // scan plans the read of a relation of the store under all of conds.
-func (p *planning) scan(f *userScan, conds []exec.Expr, want scanWishes) (exec.Source, scanGrants, error) {
-	s := &exec.Scan{Name: f.name, DB: p.db}
-	for i, c := range f.rel.Columns {
-		if f.used[i] {
-			s.Targets = append(s.Targets, exec.Target{Field: c.Field, Index: f.base + i})
+func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanWishes) (exec.Source, scanGrants, error) {
+	s := &exec.Scan{Name: f.Name, DB: p.db}
+	for i, c := range f.Rel.Columns {
+		if f.Used[i] {
+			s.Targets = append(s.Targets, exec.Target{Field: c.Field, Index: f.Base + i})
 		}
 	}
 	set, rest := everything(), conds
-	if !f.raw {
-		set, rest = p.ranges(f, orderColumn(f.rel.Kind), conds)
+	if !f.Raw {
+		set, rest = p.ranges(f, orderColumn(f.Rel.Kind), conds)
 	}
 	desc := want.order != nil && want.order.desc
-	switch f.rel.Kind {
+	switch f.Rel.Kind {
 	case exec.ReadView:
 		s.Accesses = p.viewAccesses(f, set, desc)
 	case exec.ReadChanges:
@@ -97,10 +98,10 @@ func (p *planning) scan(f *userScan, conds []exec.Expr, want scanWishes) (exec.S
 		s.Accesses = docAccesses(f, set, desc)
 	}
 	if len(s.Accesses) == 0 {
-		return &exec.Nothing{Reason: "no " + fieldNames[orderColumn(f.rel.Kind)] + " satisfies WHERE"}, scanGrants{true, false}, nil
+		return &exec.Nothing{Reason: "no " + fieldNames[orderColumn(f.Rel.Kind)] + " satisfies WHERE"}, scanGrants{true, false}, nil
 	}
 	for i := range s.Accesses {
-		f.options(&s.Accesses[i], p.update)
+		options(f, &s.Accesses[i], p.update)
 	}
 	got := scanGrants{ordered: want.order != nil}
 	cond := exec.And(rest)
@@ -116,19 +117,19 @@ func (p *planning) scan(f *userScan, conds []exec.Expr, want scanWishes) (exec.S
 var fieldNames = map[exec.Field]string{exec.FieldID: "id", exec.FieldKey: "key", exec.FieldSeq: "seq"}
 
 // options sets what does not depend on the range.
-func (f *userScan) options(a *exec.Access, update exec.UpdateMode) {
+func options(f *bind.UserScan, a *exec.Access, update exec.UpdateMode) {
 	doc := false
-	for i, c := range f.rel.Columns {
-		doc = doc || c.Field == exec.FieldDoc && f.used[i]
+	for i, c := range f.Rel.Columns {
+		doc = doc || c.Field == exec.FieldDoc && f.Used[i]
 	}
 	a.Docs.WithDoc, a.Changes.WithDoc, a.View.WithDoc = doc, doc, doc
 	a.View.Update = update
 }
 
 // ranges finds the intervals of the ordered column and the conditions that they do not settle.
-func (p *planning) ranges(f *userScan, field exec.Field, conds []exec.Expr) (intervals, []exec.Expr) {
-	i := slices.IndexFunc(f.rel.Columns, func(c UserColumn) bool { return c.Field == field })
-	col := ordered{f.base + i, f.rel.Columns[i].Type}
+func (p *planning) ranges(f *bind.UserScan, field exec.Field, conds []exec.Expr) (intervals, []exec.Expr) {
+	i := slices.IndexFunc(f.Rel.Columns, func(c bind.UserColumn) bool { return c.Field == field })
+	col := ordered{f.Base + i, f.Rel.Columns[i].Type}
 	set := everything()
 	var rest []exec.Expr
 	for _, c := range conds {
@@ -177,23 +178,23 @@ func grantLimit(a *exec.Access, want scanWishes) bool {
 }
 
 // docAccesses turns intervals of ids into reads.
-func docAccesses(f *userScan, set intervals, desc bool) []exec.Access {
-	if f.rel.IDPrefix != "" {
-		high, _ := after(f.rel.IDPrefix)
-		set = set.intersect(intervals{{limit{val: types.NewText(f.rel.IDPrefix)}, limit{val: types.NewText(high), open: true}}})
+func docAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
+	if f.Rel.IDPrefix != "" {
+		high, _ := after(f.Rel.IDPrefix)
+		set = set.intersect(intervals{{limit{val: types.NewText(f.Rel.IDPrefix)}, limit{val: types.NewText(high), open: true}}})
 	}
 	if ids := pointTexts(set); ids != nil {
-		if len(ids) == 1 && f.rel.Kind == exec.ReadAllDocs {
+		if len(ids) == 1 && f.Rel.Kind == exec.ReadAllDocs {
 			return []exec.Access{{Kind: exec.ReadDocument, ID: ids[0]}}
 		}
 		if desc {
 			slices.Reverse(ids)
 		}
-		return []exec.Access{{Kind: f.rel.Kind, Docs: exec.DocsRead{IDs: ids, Descending: desc}}}
+		return []exec.Access{{Kind: f.Rel.Kind, Docs: exec.DocsRead{IDs: ids, Descending: desc}}}
 	}
 	var out []exec.Access
 	for _, iv := range set {
-		a := exec.Access{Kind: f.rel.Kind, Docs: exec.DocsRead{Descending: desc}}
+		a := exec.Access{Kind: f.Rel.Kind, Docs: exec.DocsRead{Descending: desc}}
 		// The smallest text above s is s with a zero byte.
 		if !iv.low.inf {
 			if a.Docs.Low = iv.low.val.S; iv.low.open {
@@ -231,8 +232,8 @@ func pointTexts(set intervals) []string {
 	return out
 }
 
-func (p *planning) viewAccesses(f *userScan, set intervals, desc bool) []exec.Access {
-	base := exec.ViewRead{Design: f.design, View: f.view, Descending: desc}
+func (p *planning) viewAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
+	base := exec.ViewRead{Design: f.Design, View: f.View, Descending: desc}
 	if keys := pointTexts(set); len(keys) > 1 {
 		for _, k := range keys {
 			base.Keys = append(base.Keys, json.RawMessage(k))
@@ -260,11 +261,11 @@ func (p *planning) viewAccesses(f *userScan, set intervals, desc bool) []exec.Ac
 }
 
 // changesAccess makes the one read of the feed. A bound that is no sequence is left to the filter: the store would refuse it.
-func (p *planning) changesAccess(f *userScan, set intervals, rest []exec.Expr, desc bool) ([]exec.Access, []exec.Expr) {
+func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Expr, desc bool) ([]exec.Access, []exec.Expr) {
 	if len(set) == 0 {
 		return nil, rest
 	}
-	a := exec.Access{Kind: exec.ReadChanges, Changes: exec.ChangesRead{Descending: desc, Follow: f.rel.Follow}}
+	a := exec.Access{Kind: exec.ReadChanges, Changes: exec.ChangesRead{Descending: desc, Follow: f.Rel.Follow}}
 	if len(set) > 1 {
 		// Rows between the ranges are dropped by the conditions themselves.
 		rest = p.seqFilter(f, set, rest)
@@ -282,7 +283,7 @@ func (p *planning) changesAccess(f *userScan, set intervals, rest []exec.Expr, d
 	if !high.inf {
 		a.Until, a.UntilOpen = high.val.S, high.open
 	}
-	i := slices.IndexFunc(f.rel.Columns, func(c UserColumn) bool { return c.Field == exec.FieldShard })
+	i := slices.IndexFunc(f.Rel.Columns, func(c bind.UserColumn) bool { return c.Field == exec.FieldShard })
 	shards, left := p.ranges(f, exec.FieldShard, rest)
 	if names := pointTexts(shards); i >= 0 && len(names) == 1 && names[0] != "" {
 		a.Changes.Shard, rest = names[0], left
@@ -294,7 +295,7 @@ func (p *planning) changesAccess(f *userScan, set intervals, rest []exec.Expr, d
 }
 
 // seqFilter is the condition that a sequence lies in one of the ranges.
-func (p *planning) seqFilter(f *userScan, set intervals, rest []exec.Expr) []exec.Expr {
+func (p *planning) seqFilter(f *bind.UserScan, set intervals, rest []exec.Expr) []exec.Expr {
 	var ors []exec.Expr
 	for _, iv := range set {
 		var ands []exec.Expr
@@ -309,13 +310,13 @@ func (p *planning) seqFilter(f *userScan, set intervals, rest []exec.Expr) []exe
 	return append(rest, &exec.Logic{Op: "or", Args: ors})
 }
 
-func (p *planning) compareSeq(f *userScan, l limit, op string) exec.Expr {
+func (p *planning) compareSeq(f *bind.UserScan, l limit, op string) exec.Expr {
 	if !l.open {
 		op += "="
 	}
-	i := slices.IndexFunc(f.rel.Columns, func(c UserColumn) bool { return c.Field == exec.FieldSeq })
+	i := slices.IndexFunc(f.Rel.Columns, func(c bind.UserColumn) bool { return c.Field == exec.FieldSeq })
 	return &exec.Call{Func: exec.Comparison(op), Op: op, Typ: types.Bool,
-		Args: []exec.Expr{&exec.Col{Index: f.base + i, Typ: types.Text, Name: "seq"}, &exec.Const{D: l.val, Typ: types.Text}}}
+		Args: []exec.Expr{&exec.Col{Index: f.Base + i, Typ: types.Text, Name: "seq"}, &exec.Const{D: l.val, Typ: types.Text}}}
 }
 
 // sinceOf makes the exclusive start of a feed of a lower bound: sequences are lower-case hex of 26 digits or more, whose text order is

@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"strconv"
@@ -10,7 +10,7 @@ import (
 )
 
 // values binds VALUES: every column has the type that its items agree on.
-func (b *binder) values(s *ast.Select, sc *scope) (*boundQuery, error) {
+func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
 	q := sc.query
 	sc.noAggregates = "VALUES"
 	for _, row := range s.Values {
@@ -18,32 +18,32 @@ func (b *binder) values(s *ast.Select, sc *scope) (*boundQuery, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.values = append(q.values, items)
+		q.Values = append(q.Values, items)
 	}
-	q.keep = len(q.values[0])
-	for i := range q.values[0] {
-		column := make([]exec.Expr, len(q.values))
-		for j, row := range q.values {
+	q.Keep = len(q.Values[0])
+	for i := range q.Values[0] {
+		column := make([]exec.Expr, len(q.Values))
+		for j, row := range q.Values {
 			column[j] = row[i]
 		}
 		column, typ, err := b.unify(column, "VALUES", s.Pos())
 		if err != nil {
 			return nil, err
 		}
-		for j := range q.values {
-			q.values[j][i] = column[j]
+		for j := range q.Values {
+			q.Values[j][i] = column[j]
 		}
 		coll, err := mergeCollations(s.Pos(), column...)
 		if err != nil {
 			return nil, err
 		}
-		q.columns = append(q.columns, exec.Column{Name: "column" + strconv.Itoa(i+1), Type: typ, Mod: -1, Collation: coll.column()})
+		q.Columns = append(q.Columns, exec.Column{Name: "column" + strconv.Itoa(i+1), Type: typ, Mod: -1, Collation: coll.column()})
 	}
 	if err := b.orderByColumns(s, q); err != nil {
 		return nil, err
 	}
 	var err error
-	q.limit, q.skip, err = b.limits(s, sc)
+	q.Limit, q.Skip, err = b.limits(s, sc)
 	return q, err
 }
 
@@ -62,7 +62,7 @@ func setOpPlace(s *ast.Select, i int) int {
 }
 
 // union binds both sides of UNION, INTERSECT or EXCEPT and brings their columns to common types.
-func (b *binder) union(s *ast.Select, sc *scope) (*boundQuery, error) {
+func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 	// The sides see the WITH list of the whole, which is no level of its own at run time.
 	around := &scope{parent: sc.parent, ctes: sc.ctes}
 	left, err := b.query(s.Left, around)
@@ -74,13 +74,13 @@ func (b *binder) union(s *ast.Select, sc *scope) (*boundQuery, error) {
 		return nil, err
 	}
 	q := sc.query
-	q.left, q.right, q.op, q.unionAll = left, right, s.Op, s.All
-	q.user, q.correlated = left.user || right.user, left.correlated || right.correlated
-	if len(left.columns) != len(right.columns) {
+	q.Left, q.Right, q.Op, q.UnionAll = left, right, s.Op, s.All
+	q.user, q.Correlated = left.user || right.user, left.Correlated || right.Correlated
+	if len(left.Columns) != len(right.Columns) {
 		return nil, syntaxError(setOpPlace(s.Right, 0), "each %s query must have the same number of columns", s.Op)
 	}
-	for i := range left.columns {
-		l, r := left.columns[i], right.columns[i]
+	for i := range left.Columns {
+		l, r := left.Columns[i], right.Columns[i]
 		// A column of literals alone has no type yet.
 		lt, rt := l.Type, r.Type
 		if left.open(i) {
@@ -102,38 +102,38 @@ func (b *binder) union(s *ast.Select, sc *scope) (*boundQuery, error) {
 		if err := b.retype(right, i, t, setOpPlace(s.Right, i)); err != nil {
 			return nil, err
 		}
-		q.columns = append(q.columns, exec.Column{Name: l.Name, Type: t, Mod: -1, Collation: unionCollation(l.Collation, r.Collation)})
+		q.Columns = append(q.Columns, exec.Column{Name: l.Name, Type: t, Mod: -1, Collation: unionCollation(l.Collation, r.Collation)})
 	}
-	q.keep = len(q.columns)
+	q.Keep = len(q.Columns)
 	if err := b.orderByColumns(s, q); err != nil {
 		return nil, err
 	}
-	q.limit, q.skip, err = b.limits(s, sc)
+	q.Limit, q.Skip, err = b.limits(s, sc)
 	return q, err
 }
 
 // open says that a column has only literals that were made text for want of anything better.
-func (q *boundQuery) open(i int) bool {
+func (q *Query) open(i int) bool {
 	all := func(e exec.Expr) bool {
 		c, ok := e.(*exec.Const)
 		return ok && (c.Typ == types.Unknown || c.Typ == types.Text)
 	}
 	switch {
-	case q.left != nil:
+	case q.Left != nil:
 		return false
-	case q.values != nil:
-		for _, row := range q.values {
+	case q.Values != nil:
+		for _, row := range q.Values {
 			if !all(row[i]) {
 				return false
 			}
 		}
 		return true
 	}
-	return all(q.targets[i])
+	return all(q.Targets[i])
 }
 
 // retype casts a column of a union's side.
-func (b *binder) retype(q *boundQuery, i int, t types.OID, off int) error {
+func (b *binder) retype(q *Query, i int, t types.OID, off int) error {
 	change := func(e exec.Expr) (exec.Expr, error) {
 		if c, ok := e.(*exec.Const); ok && c.Typ == types.Text {
 			e = &exec.Const{D: c.D, Typ: types.Unknown}
@@ -142,21 +142,21 @@ func (b *binder) retype(q *boundQuery, i int, t types.OID, off int) error {
 	}
 	var err error
 	switch {
-	case q.columns[i].Type == t && (q.left != nil || q.values != nil || q.targets[i].Type() == t):
+	case q.Columns[i].Type == t && (q.Left != nil || q.Values != nil || q.Targets[i].Type() == t):
 		return nil
-	case q.left != nil:
-		if err = b.retype(q.left, i, t, off); err == nil {
-			err = b.retype(q.right, i, t, off)
+	case q.Left != nil:
+		if err = b.retype(q.Left, i, t, off); err == nil {
+			err = b.retype(q.Right, i, t, off)
 		}
-	case q.values != nil:
-		for _, row := range q.values {
+	case q.Values != nil:
+		for _, row := range q.Values {
 			if row[i], err = change(row[i]); err != nil {
 				break
 			}
 		}
 	default:
-		q.targets[i], err = change(q.targets[i])
+		q.Targets[i], err = change(q.Targets[i])
 	}
-	q.columns[i].Type = t
+	q.Columns[i].Type = t
 	return err
 }

@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"strings"
@@ -144,7 +144,7 @@ const smallExpr = 12
 // otherwise it is computed once, and wrap puts the computation around the body. A plan that needs to see a column sees it in both cases but
 // those where it could not make use of it.
 func (b *binder) once(x exec.Expr, off int) (it exec.Expr, wrap func(exec.Expr) exec.Expr, err error) {
-	if repeatable(x) {
+	if Repeatable(x) {
 		return x, func(body exec.Expr) exec.Expr { return body }, nil
 	}
 	coll, err := collationOf(x, off)
@@ -156,9 +156,9 @@ func (b *binder) once(x exec.Expr, off int) (it exec.Expr, wrap func(exec.Expr) 
 }
 
 // repeatable says that x is small and gives the same value every time.
-func repeatable(x exec.Expr) bool {
+func Repeatable(x exec.Expr) bool {
 	nodes := 0
-	return !holds(x, func(e exec.Expr) bool {
+	return !Holds(x, func(e exec.Expr) bool {
 		nodes++
 		switch n := e.(type) {
 		case *exec.Call:
@@ -168,4 +168,11 @@ func repeatable(x exec.Expr) bool {
 		}
 		return nodes > smallExpr
 	})
+}
+
+// holds says that f holds for a node of e.
+func Holds(e exec.Expr, f func(exec.Expr) bool) bool {
+	found := false
+	exec.Walk(e, func(x exec.Expr) { found = found || f(x) })
+	return found
 }

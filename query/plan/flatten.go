@@ -1,16 +1,17 @@
-package sql
+package plan
 
 import (
 	"slices"
 
+	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 )
 
 // flatten takes a plain sub-query in FROM away: SELECT ... FROM (SELECT id, doc FROM docs) q WHERE q.id = 'x', as dashboards wrap what
 // they are given, becomes a query over docs, so that its conditions, order and limit reach the read.
-func flatten(q *boundQuery) *boundQuery {
+func flatten(q *bind.Query) *bind.Query {
 	for {
-		d, ok := q.from.(*derivedScan)
+		d, ok := q.From.(*bind.DerivedScan)
 		if !ok || !mergeable(q, d) {
 			return q
 		}
@@ -20,30 +21,30 @@ func flatten(q *boundQuery) *boundQuery {
 
 // mergeable says that the inner query only filters and computes columns, and that nothing in the outer one depends on the layout of
 // its row but what merge rewrites.
-func mergeable(q *boundQuery, d *derivedScan) bool {
-	in := d.query
+func mergeable(q *bind.Query, d *bind.DerivedScan) bool {
+	in := d.Query
 	switch {
-	case d.cte != nil && d.cte.computedOnce(), len(in.ctes) > 0, d.lateral, in.from == nil, in.left != nil, in.values != nil, in.work != nil, in.group, len(in.windows) > 0, in.setReturn != nil,
-		in.distinct, in.distinctOn != nil, len(in.order) > 0, in.limit != nil, in.skip != nil, len(q.windows) > 0 && !q.group:
+	case d.Cte != nil && d.Cte.ComputedOnce(), len(in.Ctes) > 0, d.Lateral, in.From == nil, in.Left != nil, in.Values != nil, in.Work != nil, in.Group, len(in.Windows) > 0, in.SetReturn != nil,
+		in.Distinct, in.DistinctOn != nil, len(in.Order) > 0, in.Limit != nil, in.Skip != nil, len(q.Windows) > 0 && !q.Group:
 		return false
 	}
-	outer := slices.Concat(q.where, q.keys)
-	if !q.group {
-		outer = slices.Concat(outer, q.targets, q.having)
+	outer := slices.Concat(q.Where, q.Keys)
+	if !q.Group {
+		outer = slices.Concat(outer, q.Targets, q.Having)
 	}
-	for _, c := range q.aggs {
+	for _, c := range q.Aggs {
 		outer = append(slices.Concat(outer, c.Args, c.Order), c.Filter)
 	}
-	for _, s := range q.setReturn {
+	for _, s := range q.SetReturn {
 		if s != nil {
-			outer = slices.Concat(outer, s.args)
+			outer = slices.Concat(outer, s.Args)
 		}
 	}
-	uses, grown := make([]int, len(in.targets)), 0
+	uses, grown := make([]int, len(in.Targets)), 0
 	for _, e := range outer {
-		if e != nil && holds(e, func(x exec.Expr) bool {
+		if e != nil && bind.Holds(e, func(x exec.Expr) bool {
 			if c, ok := x.(*exec.Col); ok && c.Depth == 0 {
-				uses[c.Index-d.base]++
+				uses[c.Index-d.Base]++
 			}
 			s, ok := x.(*exec.Subquery)
 			return ok && s.Correlated
@@ -51,15 +52,15 @@ func mergeable(q *boundQuery, d *derivedScan) bool {
 			return false
 		}
 	}
-	for i, e := range in.targets {
+	for i, e := range in.Targets {
 		// An expression that is written down twice at each level would grow without a bound.
 		if uses[i] > 1 {
 			grown += (uses[i] - 1) * nodes(e)
 		}
-		if uses[i] > 1 && !repeatable(e) || grown > maxGrown {
+		if uses[i] > 1 && !bind.Repeatable(e) || grown > maxGrown {
 			return false
 		}
-		if holds(e, func(x exec.Expr) bool {
+		if bind.Holds(e, func(x exec.Expr) bool {
 			c, ok := x.(*exec.Call)
 			return ok && c.Func.Volatile
 		}) {
@@ -78,20 +79,13 @@ func nodes(e exec.Expr) int {
 	return n
 }
 
-// holds says that f holds for a node of e.
-func holds(e exec.Expr, f func(exec.Expr) bool) bool {
-	found := false
-	exec.Walk(e, func(x exec.Expr) { found = found || f(x) })
-	return found
-}
-
 // merge puts the inner query's columns where the outer one names them.
-func merge(q *boundQuery, d *derivedScan) *boundQuery {
-	in := d.query
+func merge(q *bind.Query, d *bind.DerivedScan) *bind.Query {
+	in := d.Query
 	one := func(e exec.Expr) exec.Expr {
 		return exec.Rewrite(e, func(x exec.Expr) exec.Expr {
 			if c, ok := x.(*exec.Col); ok && c.Depth == 0 {
-				return in.targets[c.Index-d.base]
+				return in.Targets[c.Index-d.Base]
 			}
 			return x
 		})
@@ -104,23 +98,23 @@ func merge(q *boundQuery, d *derivedScan) *boundQuery {
 		return out
 	}
 	out := *q
-	out.from, out.width = in.from, in.width
-	out.where = append(slices.Clone(in.where), all(q.where)...)
-	out.where = append(out.where, in.having...)
-	out.keys = all(q.keys)
-	out.aggs = slices.Clone(q.aggs)
-	for i := range out.aggs {
-		c := &out.aggs[i]
+	out.From, out.Width = in.From, in.Width
+	out.Where = append(slices.Clone(in.Where), all(q.Where)...)
+	out.Where = append(out.Where, in.Having...)
+	out.Keys = all(q.Keys)
+	out.Aggs = slices.Clone(q.Aggs)
+	for i := range out.Aggs {
+		c := &out.Aggs[i]
 		c.Args, c.Order, c.Filter = all(c.Args), all(c.Order), one(c.Filter)
 	}
-	if !q.group {
-		out.targets, out.having = all(q.targets), all(q.having)
+	if !q.Group {
+		out.Targets, out.Having = all(q.Targets), all(q.Having)
 	}
-	if q.setReturn != nil {
-		out.setReturn = slices.Clone(q.setReturn)
-		for i, s := range out.setReturn {
+	if q.SetReturn != nil {
+		out.SetReturn = slices.Clone(q.SetReturn)
+		for i, s := range out.SetReturn {
 			if s != nil {
-				out.setReturn[i] = &boundSetFunc{s.fn, all(s.args), s.field}
+				out.SetReturn[i] = &bind.SetFunc{Fn: s.Fn, Args: all(s.Args), Field: s.Field}
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"github.com/divandb/divan/query/exec"
@@ -12,18 +12,18 @@ func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &exec.Subquery{Kind: string(n.Kind), Plan: planner(b, q), Correlated: q.correlated, Off: n.Pos(), Text: "(SubPlan)"}
+	out := &exec.Subquery{Kind: string(n.Kind), Plan: b.planner(q), Correlated: q.Correlated, Off: n.Pos(), Text: "(SubPlan)"}
 	if n.Kind == "exists" {
 		out.Typ, out.Text = types.Bool, "EXISTS (SubPlan)"
 		return out, nil
 	}
-	if len(q.columns) != 1 {
+	if len(q.Columns) != 1 {
 		return nil, syntaxError(n.Pos(), "subquery must return only one column")
 	}
-	out.Typ, out.Collation = q.columns[0].Type, q.columns[0].Collation
+	out.Typ, out.Collation = q.Columns[0].Type, q.Columns[0].Collation
 	if n.Kind == "array" {
 		if out.Typ = types.ArrayOf(out.Typ); out.Typ == 0 {
-			return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s", types.NameOf(q.columns[0].Type)).At(n.Pos())
+			return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s", types.NameOf(q.Columns[0].Type)).At(n.Pos())
 		}
 		out.Text = "ARRAY (SubPlan)"
 	}
@@ -31,7 +31,7 @@ func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 }
 
 // subplan binds the query of a sub-query; those over the store are refused until there is a good way.
-func (b *binder) subplan(n *ast.Subquery, sc *scope) (*boundQuery, error) {
+func (b *binder) subplan(n *ast.Subquery, sc *scope) (*Query, error) {
 	q, err := b.query(n.Query, sc)
 	if err != nil {
 		return nil, err
@@ -41,6 +41,11 @@ func (b *binder) subplan(n *ast.Subquery, sc *scope) (*boundQuery, error) {
 			"sub-queries over documents, views and changes are not supported in expressions")
 	}
 	return q, nil
+}
+
+// planner makes the plan of a sub-query whenever it is run.
+func (b *binder) planner(q *Query) func(*exec.State) (exec.Plan, error) {
+	return func(st *exec.State) (exec.Plan, error) { return b.plan(q, b.db, st) }
 }
 
 // quantified is x op ANY|ALL (array or query).
@@ -122,21 +127,21 @@ func (b *binder) anyQuery(n *ast.Quantified, x exec.Expr, s *ast.Subquery, sc *s
 	if err != nil {
 		return nil, err
 	}
-	if len(q.columns) != 1 {
+	if len(q.Columns) != 1 {
 		return nil, syntaxError(s.Pos(), "subquery has too many columns")
 	}
-	any, err := b.anyOp(n, x, q.columns[0].Type)
+	any, err := b.anyOp(n, x, q.Columns[0].Type)
 	if err != nil {
 		return nil, err
 	}
-	if err := any.collate(n, &exec.Col{Typ: q.columns[0].Type, Collation: q.columns[0].Collation}); err != nil {
+	if err := any.collate(n, &exec.Col{Typ: q.Columns[0].Type, Collation: q.Columns[0].Collation}); err != nil {
 		return nil, err
 	}
-	if any.elem != q.columns[0].Type {
+	if any.elem != q.Columns[0].Type {
 		if err := b.retype(q, 0, any.elem, s.Pos()); err != nil {
 			return nil, err
 		}
 	}
-	return &exec.Subquery{Kind: "any", Plan: planner(b, q), Correlated: q.correlated, Typ: types.Bool, X: any.x,
+	return &exec.Subquery{Kind: "any", Plan: b.planner(q), Correlated: q.Correlated, Typ: types.Bool, X: any.x,
 		Any: &exec.Any{Op: any.fn, Symbol: n.Op, All: n.All}, Off: n.Pos(), Text: "(" + any.x.String() + " " + n.Op + " ANY (SubPlan))"}, nil
 }

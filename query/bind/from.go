@@ -1,4 +1,4 @@
-package sql
+package bind
 
 import (
 	"slices"
@@ -10,74 +10,74 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// boundFrom is a bound item of FROM: *userScan, *virtualScan, *derivedScan, *funcScan or *boundJoin.
-type boundFrom interface {
+// From is a bound item of FROM: *UserScan, *VirtualScan, *DerivedScan, *FuncScan or *Join.
+type From interface {
 	// span is the columns in the row buffer, from and to.
-	span() (from, to int)
+	Span() (from, to int)
 }
 
-type userScan struct {
-	rel          *UserRelation
-	design, view string // of a view
-	reduce       string // its built-in reduce function, if it has one
-	raw          bool   // options.collation is raw: no order to rely on
-	name         string // for EXPLAIN
-	base         int
-	used         []bool // columns that the query looks at
-	off          int
+type UserScan struct {
+	Rel          *UserRelation
+	Design, View string // of a view
+	Reduce       string // its built-in reduce function, if it has one
+	Raw          bool   // options.collation is raw: no order to rely on
+	Name         string // for EXPLAIN
+	Base         int
+	Used         []bool // columns that the query looks at
+	Off          int
 }
 
-type virtualScan struct {
-	rel   exec.Relation
-	base  int
+type VirtualScan struct {
+	Rel   exec.Relation
+	Base  int
 	width int
 }
 
-type derivedScan struct {
-	query   *boundQuery
-	cte     *boundCTE // where it is a WITH query
-	name    string
-	base    int
-	lateral bool
+type DerivedScan struct {
+	Query   *Query
+	Cte     *CTE // where it is a WITH query
+	Name    string
+	Base    int
+	Lateral bool
 }
 
-// workScan reads a recursive query's rows of the last round.
-type workScan struct {
-	work        *exec.WorkTable
-	base, width int
+// WorkScan reads a recursive query's rows of the last round.
+type WorkScan struct {
+	Work        *exec.WorkTable
+	Base, Width int
 }
 
-type funcScan struct {
-	fn         *exec.TableFunc
-	args       []exec.Expr
-	scalar     exec.Expr
-	name       string
-	base       int
-	width      int
-	ordinality bool
+type FuncScan struct {
+	Fn         *exec.TableFunc
+	Args       []exec.Expr
+	Scalar     exec.Expr
+	Name       string
+	Base       int
+	Width      int
+	Ordinality bool
 }
 
-type boundJoin struct {
-	kind        string
-	left, right boundFrom
-	on          []exec.Expr
-	lateral     bool
+type Join struct {
+	Kind        string
+	Left, Right From
+	On          []exec.Expr
+	Lateral     bool
 }
 
-func (s *userScan) span() (int, int)    { return s.base, s.base + len(s.rel.Columns) }
-func (s *virtualScan) span() (int, int) { return s.base, s.base + s.width }
-func (s *derivedScan) span() (int, int) { return s.base, s.base + len(s.query.columns) }
-func (s *workScan) span() (int, int)    { return s.base, s.base + s.width }
-func (s *funcScan) span() (int, int) {
-	to := s.base + s.width
-	if s.ordinality {
+func (s *UserScan) Span() (int, int)    { return s.Base, s.Base + len(s.Rel.Columns) }
+func (s *VirtualScan) Span() (int, int) { return s.Base, s.Base + s.width }
+func (s *DerivedScan) Span() (int, int) { return s.Base, s.Base + len(s.Query.Columns) }
+func (s *WorkScan) Span() (int, int)    { return s.Base, s.Base + s.Width }
+func (s *FuncScan) Span() (int, int) {
+	to := s.Base + s.Width
+	if s.Ordinality {
 		to++
 	}
-	return s.base, to
+	return s.Base, to
 }
-func (j *boundJoin) span() (int, int) {
-	from, _ := j.left.span()
-	_, to := j.right.span()
+func (j *Join) Span() (int, int) {
+	from, _ := j.Left.Span()
+	_, to := j.Right.Span()
 	return from, to
 }
 
@@ -89,41 +89,41 @@ func (b *binder) from(items []ast.FromItem, sc *scope) error {
 		if err != nil {
 			return err
 		}
-		if q.from == nil {
-			q.from = f
+		if q.From == nil {
+			q.From = f
 		} else {
-			q.from = &boundJoin{kind: "inner", left: q.from, right: f, lateral: isLateral(f)}
+			q.From = &Join{Kind: "inner", Left: q.From, Right: f, Lateral: isLateral(f)}
 		}
 	}
-	if q.from != nil {
+	if q.From != nil {
 		return b.noUserJoins(q, items[0].Pos())
 	}
 	return nil
 }
 
 // noUserJoins refuses joins with relations of the store, until there is a good way to do them.
-func (b *binder) noUserJoins(q *boundQuery, off int) error {
+func (b *binder) noUserJoins(q *Query, off int) error {
 	users, total := 0, 0
-	var count func(boundFrom)
-	count = func(f boundFrom) {
+	var count func(From)
+	count = func(f From) {
 		switch n := f.(type) {
-		case *boundJoin:
-			count(n.left)
-			count(n.right)
+		case *Join:
+			count(n.Left)
+			count(n.Right)
 			return
-		case *userScan:
+		case *UserScan:
 			users++
-		case *derivedScan:
-			if n.query.user {
+		case *DerivedScan:
+			if n.Query.user {
 				users++
 			}
-		case *funcScan:
+		case *FuncScan:
 			// A function over a document's own values, like jsonb_array_elements(doc->'tags'), unfolds each row.
 			return
 		}
 		total++
 	}
-	count(q.from)
+	count(q.From)
 	q.user = users > 0
 	if users > 0 && total > 1 {
 		return sqlstate.Unsupported(off, "Query one relation at a time, or emit what belongs together under one key in a view.",
@@ -132,17 +132,17 @@ func (b *binder) noUserJoins(q *boundQuery, off int) error {
 	return nil
 }
 
-func isLateral(f boundFrom) bool {
+func isLateral(f From) bool {
 	switch n := f.(type) {
-	case *derivedScan:
-		return n.lateral
-	case *funcScan:
+	case *DerivedScan:
+		return n.Lateral
+	case *FuncScan:
 		return true
 	}
 	return false
 }
 
-func (b *binder) fromItem(it ast.FromItem, sc *scope) (boundFrom, error) {
+func (b *binder) fromItem(it ast.FromItem, sc *scope) (From, error) {
 	if err := b.enter(it.Pos()); err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (b *binder) addRelation(sc *scope, rel *relation, cols []exec.Column, names
 	return nil
 }
 
-func (b *binder) table(n *ast.Table, sc *scope) (boundFrom, error) {
+func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 	name := n.Name[len(n.Name)-1]
 	schema := ""
 	switch len(n.Name) {
@@ -222,7 +222,7 @@ func (b *binder) table(n *ast.Table, sc *scope) (boundFrom, error) {
 		if o, ok := v.(interface{ OID() int64 }); ok {
 			rel.oid = o.OID()
 		}
-		s := &virtualScan{rel: v, base: sc.width, width: len(v.Columns())}
+		s := &VirtualScan{Rel: v, Base: sc.width, width: len(v.Columns())}
 		return s, b.addRelation(sc, rel, v.Columns(), n.Columns, n.Pos())
 	}
 	u, err := b.userRelation(schema, name, n.Pos())
@@ -230,9 +230,9 @@ func (b *binder) table(n *ast.Table, sc *scope) (boundFrom, error) {
 		return nil, err
 	}
 	b.lookups = append(b.lookups, lookup{schema: schema, name: name, off: n.Pos(), found: *u})
-	u.base, u.off, u.used, rel.user = sc.width, n.Pos(), make([]bool, len(u.rel.Columns)), u
-	cols := make([]exec.Column, len(u.rel.Columns))
-	for i, c := range u.rel.Columns {
+	u.Base, u.Off, u.Used, rel.user = sc.width, n.Pos(), make([]bool, len(u.Rel.Columns)), u
+	cols := make([]exec.Column, len(u.Rel.Columns))
+	for i, c := range u.Rel.Columns {
 		cols[i] = exec.Column{Name: c.Name, Type: c.Type, Mod: -1}
 	}
 	return u, b.addRelation(sc, rel, cols, n.Columns, n.Pos())
@@ -255,7 +255,7 @@ func (b *binder) virtual(schema, name string) exec.Relation {
 }
 
 // userRelation finds a relation of the store.
-func (b *binder) userRelation(schema, name string, off int) (*userScan, error) {
+func (b *binder) userRelation(schema, name string, off int) (*UserScan, error) {
 	path := []string{schema}
 	if schema == "" {
 		path = b.r.SearchPath()
@@ -279,7 +279,7 @@ func (b *binder) userRelation(schema, name string, off int) (*userScan, error) {
 	for _, s := range path {
 		if s == "public" {
 			if rel := publicRelation(name); rel != nil {
-				return &userScan{rel: rel, name: rel.Name}, nil
+				return &UserScan{Rel: rel, Name: rel.Name}, nil
 			}
 			continue
 		}
@@ -314,12 +314,12 @@ func (b *binder) userRelation(schema, name string, off int) (*userScan, error) {
 }
 
 // anyView finds a view by its bare name behind the search path, when only one design document has it.
-func (b *binder) anyView(name string, off int) (*userScan, error) {
+func (b *binder) anyView(name string, off int) (*UserScan, error) {
 	designs, err := b.db.Designs(b.work.Ctx)
 	if err != nil {
 		return nil, exec.StoreError(err)
 	}
-	var found *userScan
+	var found *UserScan
 	for _, d := range designs {
 		for _, v := range d.Views {
 			if v.Name != name || b.r.HasSchema(d.Name) {
@@ -327,7 +327,7 @@ func (b *binder) anyView(name string, off int) (*userScan, error) {
 			}
 			if found != nil {
 				return nil, sqlstate.New(sqlstate.AmbiguousAlias, "view name %q is ambiguous", name).At(off).
-					WithHint("Design documents %q and %q both have it: write schema.%s.", found.design, d.Name, name)
+					WithHint("Design documents %q and %q both have it: write schema.%s.", found.Design, d.Name, name)
 			}
 			found = viewScan(d.Name, v)
 		}
@@ -335,12 +335,12 @@ func (b *binder) anyView(name string, off int) (*userScan, error) {
 	return found, nil
 }
 
-func viewScan(design string, v exec.View) *userScan {
+func viewScan(design string, v exec.View) *UserScan {
 	rel := &UserRelation{Name: v.Name, Kind: exec.ReadView, Columns: ViewColumns}
-	return &userScan{rel: rel, design: design, view: v.Name, raw: v.RawCollation, reduce: v.Reduce, name: design + "." + v.Name}
+	return &UserScan{Rel: rel, Design: design, View: v.Name, Raw: v.RawCollation, Reduce: v.Reduce, Name: design + "." + v.Name}
 }
 
-func (b *binder) findCTE(sc *scope, name string) (*boundCTE, *scope, error) {
+func (b *binder) findCTE(sc *scope, name string) (*CTE, *scope, error) {
 	for s := sc; s != nil; s = s.parent {
 		if c := s.ctes[name]; c != nil {
 			return c, s, nil
@@ -353,7 +353,7 @@ func (b *binder) findCTE(sc *scope, name string) (*boundCTE, *scope, error) {
 }
 
 // cteRef names a common table expression. Inside of itself a recursive one is the rows of its last round.
-func (b *binder) cteRef(n *ast.Table, c *boundCTE, in, sc *scope) (boundFrom, error) {
+func (b *binder) cteRef(n *ast.Table, c *CTE, in, sc *scope) (From, error) {
 	alias := n.Alias.Name
 	if alias == "" {
 		alias = n.Name[0]
@@ -363,27 +363,27 @@ func (b *binder) cteRef(n *ast.Table, c *boundCTE, in, sc *scope) (boundFrom, er
 		names = c.columns
 	}
 	if c.work != nil {
-		w := &workScan{work: c.work, base: sc.width, width: len(c.result)}
+		w := &WorkScan{Work: c.work, Base: sc.width, Width: len(c.result)}
 		return w, b.addRelation(sc, &relation{alias: alias}, c.result, names, n.Pos())
 	}
 	c.refs++
 	if in != sc {
 		c.deep++
 	}
-	if c.query.correlated || c.inStep {
+	if c.Query.Correlated || c.InStep {
 		// What looks at its rows looks at the rows around its WITH.
 		for s := sc; s != nil && s != in; s = s.parent {
 			if s.query != nil {
-				s.query.correlated = true
+				s.query.Correlated = true
 			}
 		}
 	}
-	d := &derivedScan{query: c.query, cte: c, name: alias, base: sc.width}
-	return d, b.addRelation(sc, &relation{alias: alias}, c.query.columns, names, n.Pos())
+	d := &DerivedScan{Query: c.Query, Cte: c, Name: alias, Base: sc.width}
+	return d, b.addRelation(sc, &relation{alias: alias}, c.Query.Columns, names, n.Pos())
 }
 
 // cteQuery binds the query of a common table expression; of a recursive one first the part that does not name itself.
-func (b *binder) cteQuery(c *boundCTE) (*boundQuery, error) {
+func (b *binder) cteQuery(c *CTE) (*Query, error) {
 	if !c.recursive {
 		return b.query(c.sel, c.scope)
 	}
@@ -396,34 +396,34 @@ func (b *binder) cteQuery(c *boundCTE) (*boundQuery, error) {
 		return nil, err
 	}
 	self := *c
-	self.work, self.result = &exec.WorkTable{Name: c.name}, first.columns
-	inner := &scope{parent: c.scope, ctes: map[string]*boundCTE{c.name: &self}}
+	self.work, self.result = &exec.WorkTable{Name: c.name}, first.Columns
+	inner := &scope{parent: c.scope, ctes: map[string]*CTE{c.name: &self}}
 	b.steps++
 	step, err := b.query(s.Right, inner)
 	b.steps--
 	if err != nil {
 		return nil, err
 	}
-	if len(first.columns) != len(step.columns) {
+	if len(first.Columns) != len(step.Columns) {
 		return nil, syntaxError(s.Right.Pos(), "each UNION query must have the same number of columns")
 	}
-	for i, col := range first.columns {
-		if commonType(col.Type, step.columns[i].Type) == 0 {
+	for i, col := range first.Columns {
+		if commonType(col.Type, step.Columns[i].Type) == 0 {
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "recursive query %q column %d has type %s in non-recursive term but type %s overall",
-				c.name, i+1, types.NameOf(col.Type), types.NameOf(step.columns[i].Type)).At(s.Right.Pos())
+				c.name, i+1, types.NameOf(col.Type), types.NameOf(step.Columns[i].Type)).At(s.Right.Pos())
 		}
-		if c := step.columns[i].Collation; c != col.Collation {
+		if c := step.Columns[i].Collation; c != col.Collation {
 			return nil, unsupportedCollation(s.Right.Pos(), "a column of a recursive query that changes it")
 		}
 		if err := b.retype(step, i, col.Type, s.Right.Pos()); err != nil {
 			return nil, err
 		}
 	}
-	return &boundQuery{left: first, right: step, unionAll: s.All, work: self.work, columns: first.columns, keep: len(first.columns),
-		user: first.user || step.user, correlated: first.correlated || step.correlated}, nil
+	return &Query{Left: first, Right: step, UnionAll: s.All, Work: self.work, Columns: first.Columns, Keep: len(first.Columns),
+		user: first.user || step.user, Correlated: first.Correlated || step.Correlated}, nil
 }
 
-func (b *binder) derived(sel *ast.Select, alias string, names []string, lateral bool, off int, sc *scope) (boundFrom, error) {
+func (b *binder) derived(sel *ast.Select, alias string, names []string, lateral bool, off int, sc *scope) (From, error) {
 	// A scope without a query only passes names on: it is no level of its own at run time.
 	parent := &scope{parent: sc.parent, ctes: sc.ctes}
 	if lateral {
@@ -435,14 +435,14 @@ func (b *binder) derived(sel *ast.Select, alias string, names []string, lateral 
 	if err != nil {
 		return nil, err
 	}
-	if q.correlated && !lateral {
-		sc.query.correlated = true // what it looks at is around this query too
+	if q.Correlated && !lateral {
+		sc.query.Correlated = true // what it looks at is around this query too
 	}
-	d := &derivedScan{query: q, name: alias, base: sc.width, lateral: lateral}
-	return d, b.addRelation(sc, &relation{alias: alias}, q.columns, names, off)
+	d := &DerivedScan{Query: q, Name: alias, Base: sc.width, Lateral: lateral}
+	return d, b.addRelation(sc, &relation{alias: alias}, q.Columns, names, off)
 }
 
-func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (boundFrom, error) {
+func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (From, error) {
 	if n.RowsFrom && len(n.Calls) > 1 {
 		return nil, sqlstate.Unsupported(n.Calls[1].Expr.Pos(), "Call one function.", "ROWS FROM of several functions is not supported")
 	}
@@ -457,8 +457,8 @@ func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (boundFrom, error) {
 	}
 	// The arguments are bound one level inside, where the items before are the level around.
 	sc.seen = len(sc.rels)
-	inner := &scope{parent: sc, query: &boundQuery{}, noAggregates: "functions in FROM"}
-	f := &funcScan{name: name, base: sc.width, ordinality: n.Ordinality}
+	inner := &scope{parent: sc, query: &Query{}, noAggregates: "functions in FROM"}
+	f := &FuncScan{Name: name, Base: sc.width, Ordinality: n.Ordinality}
 	args, err := b.args(c, inner)
 	if err != nil {
 		return nil, err
@@ -468,12 +468,12 @@ func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (boundFrom, error) {
 	}
 	var cols []exec.Column
 	if fn := b.tableFunc(c, args); fn != nil {
-		f.fn = fn
-		if f.args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
+		f.Fn = fn
+		if f.Args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
 			return nil, err
 		}
-		oids := make([]types.OID, len(f.args))
-		for i, a := range f.args {
+		oids := make([]types.OID, len(f.Args))
+		for i, a := range f.Args {
 			oids[i] = a.Type()
 		}
 		cols = append(cols, fn.Columns(oids)...)
@@ -482,22 +482,22 @@ func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (boundFrom, error) {
 			cols[0].Name = n.Alias.Name
 		}
 	} else {
-		if f.scalar, err = b.callWith(c, args, inner); err != nil {
+		if f.Scalar, err = b.callWith(c, args, inner); err != nil {
 			return nil, err
 		}
-		cols = []exec.Column{{Name: alias, Type: f.scalar.Type(), Mod: -1}}
+		cols = []exec.Column{{Name: alias, Type: f.Scalar.Type(), Mod: -1}}
 	}
 	if n.Types != nil || n.Calls[0].Types != nil {
 		return nil, sqlstate.Unsupported(n.Pos(), "Leave out the column definition list.", "functions returning \"record\" are not supported")
 	}
-	f.width = len(cols)
+	f.Width = len(cols)
 	if n.Ordinality {
 		cols = append(cols, exec.Column{Name: "ordinality", Type: types.Int8, Mod: -1})
 	}
 	return f, b.addRelation(sc, &relation{alias: alias}, cols, n.Columns, n.Pos())
 }
 
-func (b *binder) join(n *ast.Join, sc *scope) (boundFrom, error) {
+func (b *binder) join(n *ast.Join, sc *scope) (From, error) {
 	first := len(sc.rels)
 	left, err := b.fromItem(n.Left, sc)
 	if err != nil {
@@ -508,11 +508,11 @@ func (b *binder) join(n *ast.Join, sc *scope) (boundFrom, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &boundJoin{kind: string(n.Kind), left: left, right: right, lateral: isLateral(right)}
-	if j.kind == "cross" {
-		j.kind = "inner"
+	j := &Join{Kind: string(n.Kind), Left: left, Right: right, Lateral: isLateral(right)}
+	if j.Kind == "cross" {
+		j.Kind = "inner"
 	}
-	if j.lateral && (j.kind == "right" || j.kind == "full") {
+	if j.Lateral && (j.Kind == "right" || j.Kind == "full") {
 		return nil, sqlstate.New(sqlstate.InvalidColumnReference, "the combining JOIN type must be INNER or LEFT for a LATERAL reference").At(n.Pos())
 	}
 	using := n.Using
@@ -520,11 +520,11 @@ func (b *binder) join(n *ast.Join, sc *scope) (boundFrom, error) {
 		using = commonColumns(sc.rels[first:middle], sc.rels[middle:])
 	}
 	for _, name := range using {
-		cond, err := b.usingColumn(name, j.kind, sc.rels[first:middle], sc.rels[middle:], n.Pos())
+		cond, err := b.usingColumn(name, j.Kind, sc.rels[first:middle], sc.rels[middle:], n.Pos())
 		if err != nil {
 			return nil, err
 		}
-		j.on = append(j.on, cond)
+		j.On = append(j.On, cond)
 	}
 	if n.On != nil {
 		// Only the two sides of this join are visible.
@@ -533,7 +533,7 @@ func (b *binder) join(n *ast.Join, sc *scope) (boundFrom, error) {
 		if err != nil {
 			return nil, err
 		}
-		j.on = append(j.on, conjuncts(cond)...)
+		j.On = append(j.On, conjuncts(cond)...)
 	}
 	return j, nil
 }

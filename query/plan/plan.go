@@ -1,8 +1,11 @@
-package sql
+// Package plan turns a bound query and the values of its parameters into a plan to run: it decides which ranges of documents, views and changes are
+// read, in which order, and where conditions are applied. It prints plans for EXPLAIN too.
+package plan
 
 import (
 	"slices"
 
+	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -17,18 +20,16 @@ type planning struct {
 	update exec.UpdateMode
 }
 
-// Plan makes a plan to run once. The State has the values of the parameters.
-func (b *Bound) Plan(st *exec.State) (exec.Plan, error) {
-	p := &planning{st: st, root: &exec.Env{State: st}, db: b.db, update: b.update}
-	return p.build(b.query)
+// New makes a plan of a bound statement, to run once. The State has the values of the parameters.
+func New(b *bind.Bound, st *exec.State) (exec.Plan, error) {
+	p := &planning{st: st, root: &exec.Env{State: st}, db: b.Db, update: b.Update}
+	return p.build(b.Query)
 }
 
-// planner is Plan for a query inside an expression.
-func planner(b *binder, q *boundQuery) func(*exec.State) (exec.Plan, error) {
-	return func(st *exec.State) (exec.Plan, error) {
-		p := &planning{st: st, root: &exec.Env{State: st}, db: b.db}
-		return p.build(q)
-	}
+// Subquery is New for a query inside an expression, for bind.Planner.
+func Subquery(q *bind.Query, db exec.Database, st *exec.State) (exec.Plan, error) {
+	p := &planning{st: st, root: &exec.Env{State: st}, db: db}
+	return p.build(q)
 }
 
 func (p *planning) fold(e exec.Expr) exec.Expr {
@@ -61,7 +62,7 @@ func (p *planning) count(e exec.Expr, none int64, code sqlstate.Code, what strin
 	return d.I, nil
 }
 
-func (p *planning) build(q *boundQuery) (exec.Plan, error) {
+func (p *planning) build(q *bind.Query) (exec.Plan, error) {
 	if err := p.st.Spend(planSteps); err != nil {
 		return nil, err
 	}
@@ -73,15 +74,15 @@ func (p *planning) build(q *boundQuery) (exec.Plan, error) {
 		return nil, err
 	}
 	with := &exec.With{Input: plan}
-	for _, c := range q.ctes {
-		if !c.computedOnce() {
+	for _, c := range q.Ctes {
+		if !c.ComputedOnce() {
 			continue
 		}
-		inner, err := p.build(c.query)
+		inner, err := p.build(c.Query)
 		if err != nil {
 			return nil, err
 		}
-		with.List = append(with.List, exec.CTEPlan{CTE: c.handle, Plan: inner, Keep: !c.query.correlated && !c.inStep})
+		with.List = append(with.List, exec.CTEPlan{CTE: c.Handle, Plan: inner, Keep: !c.Query.Correlated && !c.InStep})
 	}
 	if len(with.List) == 0 {
 		return plan, nil
@@ -95,51 +96,51 @@ const planSteps = 300
 // planSize is about what a planned query takes of memory, in bytes.
 const planSize = 500
 
-func (p *planning) body(q *boundQuery) (exec.Plan, error) {
-	limit, err := p.count(q.limit, -1, sqlstate.InvalidRowCountInLimit, "LIMIT")
+func (p *planning) body(q *bind.Query) (exec.Plan, error) {
+	limit, err := p.count(q.Limit, -1, sqlstate.InvalidRowCountInLimit, "LIMIT")
 	if err != nil {
 		return nil, err
 	}
-	skip, err := p.count(q.skip, 0, sqlstate.InvalidRowCountInOffset, "OFFSET")
+	skip, err := p.count(q.Skip, 0, sqlstate.InvalidRowCountInOffset, "OFFSET")
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case q.left != nil:
+	case q.Left != nil:
 		return p.union(q, limit, skip)
-	case q.values != nil:
-		var plan exec.Plan = &exec.Values{Items: q.values}
-		if len(q.order) > 0 {
-			plan = &exec.Sort{Input: plan, Keys: q.order, Names: q.orderNames, Bound: bound(limit, skip)}
+	case q.Values != nil:
+		var plan exec.Plan = &exec.Values{Items: q.Values}
+		if len(q.Order) > 0 {
+			plan = &exec.Sort{Input: plan, Keys: q.Order, Names: q.OrderNames, Bound: bound(limit, skip)}
 		}
 		return limited(plan, limit, skip), nil
 	}
 	return p.sel(q, limit, skip)
 }
 
-func (p *planning) union(q *boundQuery, limit, skip int64) (exec.Plan, error) {
-	left, err := p.build(q.left)
+func (p *planning) union(q *bind.Query, limit, skip int64) (exec.Plan, error) {
+	left, err := p.build(q.Left)
 	if err != nil {
 		return nil, err
 	}
-	right, err := p.build(q.right)
+	right, err := p.build(q.Right)
 	if err != nil {
 		return nil, err
 	}
-	if q.work != nil {
-		return &exec.Recursive{First: left, Step: right, Work: q.work, Distinct: !q.unionAll}, nil
+	if q.Work != nil {
+		return &exec.Recursive{First: left, Step: right, Work: q.Work, Distinct: !q.UnionAll}, nil
 	}
 	var plan exec.Plan
 	switch {
-	case q.op == ast.Union && q.unionAll:
+	case q.Op == ast.Union && q.UnionAll:
 		plan = &exec.Append{Inputs: []exec.Plan{left, right}}
-	case q.op == ast.Union:
-		plan = &exec.Unique{Input: &exec.Append{Inputs: []exec.Plan{left, right}}, Width: q.keep}
+	case q.Op == ast.Union:
+		plan = &exec.Unique{Input: &exec.Append{Inputs: []exec.Plan{left, right}}, Width: q.Keep}
 	default:
-		plan = &exec.SetOp{Left: left, Right: right, Width: q.keep, Except: q.op == ast.Except, All: q.unionAll}
+		plan = &exec.SetOp{Left: left, Right: right, Width: q.Keep, Except: q.Op == ast.Except, All: q.UnionAll}
 	}
-	if len(q.order) > 0 {
-		plan = &exec.Sort{Input: plan, Keys: q.order, Names: q.orderNames, Bound: bound(limit, skip)}
+	if len(q.Order) > 0 {
+		plan = &exec.Sort{Input: plan, Keys: q.Order, Names: q.OrderNames, Bound: bound(limit, skip)}
 	}
 	return limited(plan, limit, skip), nil
 }
@@ -159,29 +160,29 @@ func limited(plan exec.Plan, limit, skip int64) exec.Plan {
 }
 
 // sel plans one SELECT: FROM, WHERE, GROUP BY, HAVING, windows, the select list, DISTINCT, ORDER BY, LIMIT.
-func (p *planning) sel(q *boundQuery, limit, skip int64) (exec.Plan, error) {
+func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 	q = flatten(q)
-	where := p.foldAll(q.where)
+	where := p.foldAll(q.Where)
 	for _, c := range where {
-		if k, ok := c.(*exec.Const); ok && !k.D.True() && !q.group {
-			return limited(p.project(q, &exec.Nothing{Reason: "WHERE is never true"}, q.width), limit, skip), nil
+		if k, ok := c.(*exec.Const); ok && !k.D.True() && !q.Group {
+			return limited(p.project(q, &exec.Nothing{Reason: "WHERE is never true"}, q.Width), limit, skip), nil
 		}
 	}
 	where = slices.DeleteFunc(where, func(c exec.Expr) bool {
 		k, ok := c.(*exec.Const)
 		return ok && k.D.True()
 	})
-	plain := !q.group && len(q.windows) == 0 && q.setReturn == nil
+	plain := !q.Group && len(q.Windows) == 0 && q.SetReturn == nil
 	var src exec.Source = &exec.One{}
 	sorted := false
 	var err error
-	switch f := q.from.(type) {
+	switch f := q.From.(type) {
 	case nil:
 		if c := exec.And(where); c != nil {
 			src = &exec.Filter{Input: src, Cond: c}
 		}
-	case *userScan:
-		if q.group {
+	case *bind.UserScan:
+		if q.Group {
 			if g := p.reduce(q, f, where); g != nil {
 				return p.behindGroups(q, g, limit, skip)
 			}
@@ -190,7 +191,7 @@ func (p *planning) sel(q *boundQuery, limit, skip int64) (exec.Plan, error) {
 		if plain {
 			want.order = p.scanOrder(q, f)
 			// The read itself may stop early only when every row it gives is a row of the result.
-			if !q.distinct && q.distinctOn == nil && (len(q.order) == 0 || want.order != nil) {
+			if !q.Distinct && q.DistinctOn == nil && (len(q.Order) == 0 || want.order != nil) {
 				want.limit, want.skip = limit, skip
 			}
 		}
@@ -198,7 +199,7 @@ func (p *planning) sel(q *boundQuery, limit, skip int64) (exec.Plan, error) {
 		if src, got, err = p.scan(f, where, want); err != nil {
 			return nil, err
 		}
-		if err := followable(f, q, sorted || got.ordered, len(q.order) > 0); err != nil {
+		if err := followable(f, q, sorted || got.ordered, len(q.Order) > 0); err != nil {
 			return nil, err
 		}
 		sorted = got.ordered
@@ -214,112 +215,112 @@ func (p *planning) sel(q *boundQuery, limit, skip int64) (exec.Plan, error) {
 }
 
 // followable refuses what would wait for the end of a feed that has none.
-func followable(f *userScan, q *boundQuery, sorted, wantsOrder bool) error {
-	if !f.rel.Follow {
+func followable(f *bind.UserScan, q *bind.Query, sorted, wantsOrder bool) error {
+	if !f.Rel.Follow {
 		return nil
 	}
 	what := ""
 	switch {
-	case q.group:
+	case q.Group:
 		what = "aggregates and GROUP BY"
-	case len(q.windows) > 0:
+	case len(q.Windows) > 0:
 		what = "window functions"
 	case wantsOrder && !sorted:
 		what = "ORDER BY"
 	default:
 		return nil
 	}
-	return sqlstate.Unsupported(f.off, "Use changes, which ends at the present.", "%s over changes_follow would never end", what)
+	return sqlstate.Unsupported(f.Off, "Use changes, which ends at the present.", "%s over changes_follow would never end", what)
 }
 
 // finish puts everything behind FROM and WHERE on top of a source.
-func (p *planning) finish(q *boundQuery, src exec.Source, sorted bool, limit, skip int64) (exec.Plan, error) {
-	if q.group {
-		calls := slices.Clone(q.aggs)
+func (p *planning) finish(q *bind.Query, src exec.Source, sorted bool, limit, skip int64) (exec.Plan, error) {
+	if q.Group {
+		calls := slices.Clone(q.Aggs)
 		for i := range calls {
 			calls[i].Args, calls[i].Filter, calls[i].Order = p.foldAll(calls[i].Args), p.fold(calls[i].Filter), p.foldAll(calls[i].Order)
 		}
-		return p.behindGroups(q, &exec.Grouping{Input: src, Width: q.width, Keys: p.foldAll(q.keys), Calls: calls}, limit, skip)
+		return p.behindGroups(q, &exec.Grouping{Input: src, Width: q.Width, Keys: p.foldAll(q.Keys), Calls: calls}, limit, skip)
 	}
-	return p.behind(q, src, q.width, sorted, limit, skip)
+	return p.behind(q, src, q.Width, sorted, limit, skip)
 }
 
 // behindGroups is finish from the grouping on.
-func (p *planning) behindGroups(q *boundQuery, src exec.Source, limit, skip int64) (exec.Plan, error) {
-	return p.behind(q, src, len(q.keys)+len(q.aggs), false, limit, skip)
+func (p *planning) behindGroups(q *bind.Query, src exec.Source, limit, skip int64) (exec.Plan, error) {
+	return p.behind(q, src, len(q.Keys)+len(q.Aggs), false, limit, skip)
 }
 
 // behind puts HAVING, windows, the select list, DISTINCT, ORDER BY and LIMIT on a source of rows of a width.
-func (p *planning) behind(q *boundQuery, src exec.Source, width int, sorted bool, limit, skip int64) (exec.Plan, error) {
-	if having := exec.And(p.foldAll(q.having)); having != nil {
+func (p *planning) behind(q *bind.Query, src exec.Source, width int, sorted bool, limit, skip int64) (exec.Plan, error) {
+	if having := exec.And(p.foldAll(q.Having)); having != nil {
 		src = &exec.Filter{Input: src, Cond: having}
 	}
-	if len(q.windows) > 0 {
-		src = &exec.Window{Input: src, Width: width, Calls: slices.Clone(q.windows)}
-		width += len(q.windows)
+	if len(q.Windows) > 0 {
+		src = &exec.Window{Input: src, Width: width, Calls: slices.Clone(q.Windows)}
+		width += len(q.Windows)
 	}
 	plan := p.project(q, src, width)
-	if q.distinct {
-		plan = &exec.Unique{Input: plan, Width: q.keep}
+	if q.Distinct {
+		plan = &exec.Unique{Input: plan, Width: q.Keep}
 	}
-	if len(q.order) > 0 && !sorted {
+	if len(q.Order) > 0 && !sorted {
 		b := bound(limit, skip)
-		if q.distinctOn != nil {
+		if q.DistinctOn != nil {
 			b = -1
 		}
-		plan = &exec.Sort{Input: plan, Keys: q.order, Names: q.orderNames, Bound: b}
+		plan = &exec.Sort{Input: plan, Keys: q.Order, Names: q.OrderNames, Bound: b}
 	}
-	if q.distinctOn != nil {
-		plan = &exec.Unique{Input: plan, Keys: q.distinctOn}
+	if q.DistinctOn != nil {
+		plan = &exec.Unique{Input: plan, Keys: q.DistinctOn}
 	}
-	if q.keep < len(q.targets) {
-		plan = &exec.Strip{Plan: plan, Keep: q.keep}
+	if q.Keep < len(q.Targets) {
+		plan = &exec.Strip{Plan: plan, Keep: q.Keep}
 	}
 	return limited(plan, limit, skip), nil
 }
 
-func (p *planning) project(q *boundQuery, src exec.Source, width int) exec.Plan {
-	exprs := p.foldAll(q.targets)
-	if q.setReturn == nil {
+func (p *planning) project(q *bind.Query, src exec.Source, width int) exec.Plan {
+	exprs := p.foldAll(q.Targets)
+	if q.SetReturn == nil {
 		return &exec.Project{Input: src, Width: width, Exprs: exprs}
 	}
-	sets := make([]*exec.SetCall, len(q.targets))
-	for i, s := range q.setReturn {
+	sets := make([]*exec.SetCall, len(q.Targets))
+	for i, s := range q.SetReturn {
 		if s != nil {
-			sets[i] = &exec.SetCall{Func: s.fn, Args: p.foldAll(s.args), Field: s.field}
+			sets[i] = &exec.SetCall{Func: s.Fn, Args: p.foldAll(s.Args), Field: s.Field}
 		}
 	}
 	return &exec.ProjectSet{Input: src, Width: width, Exprs: exprs, Sets: sets}
 }
 
 // source plans an item of FROM with the conditions that apply to it; all of conds is applied.
-func (p *planning) source(f boundFrom, conds []exec.Expr) (exec.Source, error) {
+func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 	var src exec.Source
 	if err := p.st.Spend(planSteps); err != nil {
 		return nil, err
 	}
 	switch n := f.(type) {
-	case *boundJoin:
+	case *bind.Join:
 		return p.join(n, conds)
-	case *userScan:
+	case *bind.UserScan:
 		s, _, err := p.scan(n, conds, scanWishes{limit: -1})
 		return s, err
-	case *virtualScan:
-		src = &exec.Virtual{Relation: n.rel, Base: n.base}
-	case *workScan:
-		src = &exec.WorkScan{Work: n.work, Base: n.base, Width: n.width}
-	case *derivedScan:
-		if n.cte != nil && n.cte.computedOnce() {
-			src = &exec.CTEScan{CTE: n.cte.handle, Alias: n.name, Base: n.base, Width: len(n.query.columns)}
+	case *bind.VirtualScan:
+		src = &exec.Virtual{Relation: n.Rel, Base: n.Base}
+	case *bind.WorkScan:
+		src = &exec.WorkScan{Work: n.Work, Base: n.Base, Width: n.Width}
+	case *bind.DerivedScan:
+		if n.Cte != nil && n.Cte.ComputedOnce() {
+			src = &exec.CTEScan{CTE: n.Cte.Handle, Alias: n.Name, Base: n.Base, Width: len(n.Query.Columns)}
 			break
 		}
-		inner, err := p.build(n.query)
+		inner, err := p.build(n.Query)
 		if err != nil {
 			return nil, err
 		}
-		src = &exec.Derived{Plan: inner, Name: n.name, Base: n.base, Width: len(n.query.columns), Lateral: n.lateral}
-	case *funcScan:
-		src = &exec.FuncScan{Func: n.fn, Args: n.args, Scalar: n.scalar, Name: n.name, Base: n.base, Width: n.width, Ordinality: n.ordinality}
+		src = &exec.Derived{Plan: inner, Name: n.Name, Base: n.Base, Width: len(n.Query.Columns), Lateral: n.Lateral}
+	case *bind.FuncScan:
+		src = &exec.FuncScan{Func: n.Fn, Args: n.Args, Scalar: n.Scalar, Name: n.Name, Base: n.Base, Width: n.Width, Ordinality: n.Ordinality}
 	}
 	if c := exec.And(conds); c != nil {
 		src = &exec.Filter{Input: src, Cond: c}
@@ -345,21 +346,21 @@ func columnsIn(e exec.Expr, from, to int) bool {
 	return in
 }
 
-func (p *planning) join(j *boundJoin, conds []exec.Expr) (exec.Source, error) {
-	lf, lt := j.left.span()
-	rf, rt := j.right.span()
-	on := p.foldAll(j.on)
-	out := &exec.Join{Kind: j.kind, LeftFrom: lf, LeftTo: lt, RightFrom: rf, RightTo: rt, Lateral: j.lateral}
+func (p *planning) join(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
+	lf, lt := j.Left.Span()
+	rf, rt := j.Right.Span()
+	on := p.foldAll(j.On)
+	out := &exec.Join{Kind: j.Kind, LeftFrom: lf, LeftTo: lt, RightFrom: rf, RightTo: rt, Lateral: j.Lateral}
 	var left, right, above []exec.Expr
-	if j.kind == "inner" {
+	if j.Kind == "inner" {
 		on, conds = append(on, conds...), nil
 	}
 	// A condition of WHERE goes below a side that an outer join does not fill with NULLs.
 	for _, c := range conds {
 		switch {
-		case columnsIn(c, lf, lt) && j.kind == "left":
+		case columnsIn(c, lf, lt) && j.Kind == "left":
 			left = append(left, c)
-		case columnsIn(c, rf, rt) && j.kind == "right":
+		case columnsIn(c, rf, rt) && j.Kind == "right":
 			right = append(right, c)
 		default:
 			above = append(above, c)
@@ -368,12 +369,12 @@ func (p *planning) join(j *boundJoin, conds []exec.Expr) (exec.Source, error) {
 	var rest []exec.Expr
 	for _, c := range on {
 		switch {
-		case columnsIn(c, lf, lt) && (j.kind == "inner" || j.kind == "right"):
+		case columnsIn(c, lf, lt) && (j.Kind == "inner" || j.Kind == "right"):
 			left = append(left, c)
-		case columnsIn(c, rf, rt) && (j.kind == "inner" || j.kind == "left"):
+		case columnsIn(c, rf, rt) && (j.Kind == "inner" || j.Kind == "left"):
 			right = append(right, c)
 		default:
-			if l, r := equality(c, lf, lt, rf, rt); l != nil && !j.lateral {
+			if l, r := equality(c, lf, lt, rf, rt); l != nil && !j.Lateral {
 				out.LeftKeys, out.RightKeys = append(out.LeftKeys, l), append(out.RightKeys, r)
 			} else {
 				rest = append(rest, c)
@@ -382,10 +383,10 @@ func (p *planning) join(j *boundJoin, conds []exec.Expr) (exec.Source, error) {
 	}
 	out.On = exec.And(rest)
 	var err error
-	if out.Left, err = p.source(j.left, left); err != nil {
+	if out.Left, err = p.source(j.Left, left); err != nil {
 		return nil, err
 	}
-	if out.Right, err = p.source(j.right, right); err != nil {
+	if out.Right, err = p.source(j.Right, right); err != nil {
 		return nil, err
 	}
 	if c := exec.And(above); c != nil {
