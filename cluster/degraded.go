@@ -68,7 +68,7 @@ func (s secretState) reason(address string) string {
 	case secretMissingHere:
 		return fmt.Sprintf("gossip_secret: the member at %s encrypts what it says, and this node has no secret: set the cluster's cluster.secret here and start again", address)
 	case secretMissingThere:
-		return fmt.Sprintf("gossip_secret: this node has a cluster.secret, and the member at %s has none: give all nodes the same", address)
+		return fmt.Sprintf("gossip_secret: this node has a cluster.secret, and what answers at %s has none: give all nodes the same, or correct the address in cluster.join if that is no gossip port", address)
 	}
 	return fmt.Sprintf("gossip_secret: the member at %s has another cluster.secret than this node, so they do not see each other: give all nodes the same", address)
 }
@@ -265,7 +265,9 @@ func (c *Cluster) namesakeLives(ctx context.Context, gossip string) bool {
 			return true
 		}
 	}
-	return false
+	// One with another secret does not either, and says so to whoever joins. It may well be the namesake: that its address was told is why it is asked.
+	_, err = c.gossip.Join([]string{gossip})
+	return err != nil && secretFault(err.Error()) != secretSame
 }
 
 // said keeps the log from being told the same again and again.

@@ -36,7 +36,7 @@ func TestCluster_Degraded_secrets(t *testing.T) {
 	}{
 		"another secret":  {"one", "two", "gossip_secret: the member at ADDR has another cluster.secret"},
 		"no secret here":  {"one", "", "gossip_secret: the member at ADDR encrypts what it says, and this node has no secret"},
-		"no secret there": {"", "two", "gossip_secret: this node has a cluster.secret, and the member at ADDR has none"},
+		"no secret there": {"", "two", "gossip_secret: this node has a cluster.secret, and what answers at ADDR has none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, "a")
@@ -155,6 +155,12 @@ func TestCluster_NameClash(t *testing.T) {
 	}
 	if _, err := cluster.Start(t.Context(), same); err == nil || !strings.Contains(err.Error(), "another node is called a") {
 		t.Errorf("a second member of the name in the store: %v", err)
+	}
+	reserve := same.Reserve
+	same = options(t, "a")
+	same.Reserve, same.Secret = reserve, "another than a has, which has none"
+	if _, err := cluster.Start(t.Context(), same); err == nil || !strings.Contains(err.Error(), "another node is called a") {
+		t.Errorf("a second member of the name in the store, with another secret: %v", err)
 	}
 	// They start far from each other, and meet later.
 	bridge := options(t, "b")
