@@ -16,10 +16,15 @@ func (a *allDocs) keys() error {
 		}
 	}
 	const window = 64
+	p := newPortions(window)
+	var patience kv.Patience
 	for len(asked) > 0 {
-		part := asked[:min(window, len(asked))]
+		part := asked[:min(p.now, len(asked))]
 		more, err := a.keysPart(part)
 		if err != nil {
+			if !p.lessen(len(part), 0) {
+				err = patience.Tried(err)
+			}
 			if err = a.s.renew(err); err != nil {
 				return err
 			}
@@ -29,6 +34,8 @@ func (a *allDocs) keys() error {
 			return nil
 		}
 		asked = asked[len(part):]
+		patience.Progress()
+		p.took(len(part), len(part), 0)
 	}
 	return nil
 }

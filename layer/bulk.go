@@ -48,6 +48,7 @@ func (d *Database) bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]Ed
 	if o.Atomic {
 		return results, d.bulkAtomic(ctx, edits, results, o)
 	}
+	w := batchWriter{d: d, o: o, portions: newPortions(bulkEdits)}
 	for batch := range d.batches(edits, o) {
 		ps = ps[:0]
 		for _, i := range batch {
@@ -55,7 +56,7 @@ func (d *Database) bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]Ed
 				ps = append(ps, pendingEdit{e: &edits[i]})
 			}
 		}
-		if err := d.writeBatch(ctx, ps, o); err != nil {
+		if err := w.write(ctx, ps); err != nil {
 			return results, err
 		}
 		report(results, batch, ps)
@@ -63,29 +64,55 @@ func (d *Database) bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]Ed
 	return results, nil
 }
 
-// writeBatch writes edits in one transaction, or, where they are too much for one with what indexes get, in several.
-func (d *Database) writeBatch(ctx context.Context, ps []pendingEdit, o WriteOptions) error {
-	written, c, err := transact(ctx, d, func(t *txn) (func(kv.Committed), error) {
-		if d.isFamily(ps, o) {
-			return t.writeFamily(ps, o)
+// batchWriter writes batches of edits: each in one transaction, or in several where it is too much for one with what is read for it and what indexes get.
+type batchWriter struct {
+	d        *Database
+	o        WriteOptions
+	portions *portions
+	stuck    int // edits in a row that the store did not get through with
+}
+
+// maxStuck is how many such edits may come one after the other before the rest is left.
+const maxStuck = 2
+
+func (w *batchWriter) write(ctx context.Context, ps []pendingEdit) error {
+	for len(ps) > 0 {
+		var written func(kv.Committed)
+		n, c, err := writePart(ctx, w.d, w.portions, len(ps), func(t *txn, n int) (done int, err error) {
+			if written = nil; w.d.isFamily(ps[:n], w.o) {
+				done, written, err = t.writeFamily(ps[:n], w.o)
+			} else {
+				done, err = t.writeEdits(ps[:n], w.o)
+			}
+			return done, err
+		})
+		if tooMuch(err) {
+			if ps[0].err, err = w.refused(ps[0].e.ID, err); err != nil {
+				return err
+			}
+			ps = ps[1:]
+			continue
 		}
-		return nil, t.writeEdits(ps, o)
-	})
-	if err == nil && written != nil {
-		written(c)
-	}
-	switch n := len(ps); {
-	case err == nil || !errors.Is(err, errDivide) && !tooLarge(err):
-		return err
-	case n == 1:
-		ps[0].err = errIndexedTooLarge(ps[0].e.ID)
-		return nil
-	default:
-		if err := d.writeBatch(ctx, ps[:n/2], o); err != nil {
+		if err != nil {
 			return err
 		}
-		return d.writeBatch(ctx, ps[n/2:], o)
+		if w.stuck = 0; written != nil {
+			written(c)
+		}
+		ps = ps[n:]
 	}
+	return nil
+}
+
+// refused is what becomes of an edit that alone is too much for a transaction: an error of its own, or, where the store gets through with nothing, of all that follow.
+func (w *batchWriter) refused(id string, err error) (own, all error) {
+	if KindOf(err) == TooLarge {
+		return errEditTooLarge(id), nil
+	}
+	if w.stuck++; w.stuck >= maxStuck {
+		return nil, err
+	}
+	return err, nil
 }
 
 // report copies what became of the edits that were tried, of those in a batch.
@@ -198,9 +225,7 @@ func (d *Database) bulkAtomic(ctx context.Context, edits []Edit, results []EditR
 		}
 		ps[i].e = &edits[i]
 	}
-	_, _, err := transact(ctx, d, func(t *txn) (struct{}, error) {
-		return struct{}{}, t.writeEdits(ps, o)
-	})
+	_, _, err := transact(ctx, d, func(t *txn) (int, error) { return t.writeEdits(ps, o) })
 	if err != nil && !errors.Is(err, errAborted) {
 		return err
 	}

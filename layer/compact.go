@@ -1,32 +1,29 @@
 package layer
 
 import (
+	"bytes"
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// compactBatch is how many superseded bodies one transaction removes.
+// compactBatch is how many superseded bodies one transaction removes at most, and how many purges.
 const compactBatch = 100
 
 // Compact removes the bodies that are no leaf any more, and attachment data that no body refers to, in small transactions.
 // It is idempotent and may run while the database is written.
 func (d *Database) Compact(ctx context.Context) error {
-	for {
-		n, err := read(ctx, d, func(t *txn) (int, error) { return t.compact() })
-		if err != nil {
-			return err
-		}
-		dropped, err := read(ctx, d, func(t *txn) (int, error) { return t.dropPurges() })
-		if err != nil {
-			return err
-		}
-		if n < compactBatch && dropped < compactBatch {
-			return d.reclaim(ctx)
-		}
+	if err := d.repeatPart(ctx, compactBatch, (*txn).compact); err != nil {
+		return err
 	}
+	if err := d.repeatPart(ctx, compactBatch, (*txn).dropPurges); err != nil {
+		return err
+	}
+	return d.reclaim(ctx)
 }
 
 // reclaim has the engine give the room of what was removed back to its disk.
@@ -45,19 +42,21 @@ func (d *Database) reclaim(ctx context.Context) error {
 
 // supersededBody is one row of the queue.
 type supersededBody struct {
+	key  []byte
 	id   string
 	rev  Rev
 	live [2]kv.Future[[]byte] // the leaf that it may be again
 	body kv.Future[[]byte]
 }
 
-// compact takes the head of the queue. Its transaction needs no id: what it did is no longer in the queue.
-func (t *txn) compact() (n int, err error) {
+// compact takes the head of the queue, document by document. Its transaction needs no id: what it did is no longer in the queue.
+func (t *txn) compact(most int) (done int, more bool, err error) {
 	t.MakesRoom()
-	queue, err := t.supersededBodies()
+	queue, err := t.supersededBodies(most)
 	if err != nil {
-		return 0, err
+		return len(queue), false, err
 	}
+	more = len(queue) == most
 	for i := range queue {
 		s := &queue[i]
 		for j, deleted := range []bool{false, true} {
@@ -65,35 +64,49 @@ func (t *txn) compact() (n int, err error) {
 		}
 		s.body = t.Get(t.close(t.keys.body(t.open(), s.id, s.rev, 0)))
 	}
-	type revision struct {
-		id  string
-		rev Rev
+	// Those of one document together: which attachments it still has is read once.
+	slices.SortStableFunc(queue, func(a, b supersededBody) int { return strings.Compare(a.id, b.id) })
+	for len(queue) > 0 && (done == 0 || t.spent < readBudget) {
+		n := 1
+		for n < len(queue) && queue[n].id == queue[0].id {
+			n++
+		}
+		if err := t.compactDocument(queue[:n]); err != nil {
+			return done + n, false, err
+		}
+		queue, done = queue[n:], done+n
 	}
-	dropped := make(map[revision]bool, len(queue)) // one may be queued twice: stemming forgets revisions, which then come again
+	t.count(counterSuperseded, int64(-done))
+	return done, more || len(queue) > 0, nil
+}
+
+// compactDocument removes superseded bodies of one document.
+func (t *txn) compactDocument(queue []supersededBody) error {
+	dropped := make(map[Rev]bool, len(queue)) // one may be queued twice: stemming forgets revisions, which then come again
 	var candidates []attachmentOf
 	for i := range queue {
-		r := revision{queue[i].id, queue[i].rev}
-		if dropped[r] {
+		s := &queue[i]
+		t.Clear(s.key)
+		if dropped[s.rev] {
 			continue
 		}
-		dropped[r] = true
-		attachments, err := t.dropSuperseded(&queue[i])
+		dropped[s.rev] = true
+		attachments, err := t.dropSuperseded(s)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		candidates = append(candidates, attachments...)
 	}
-	t.count(counterSuperseded, int64(-len(queue)))
-	return len(queue), t.dropAttachments(candidates)
+	return t.dropAttachments(candidates)
 }
 
-// supersededBodies reads and clears the head of the queue.
-func (t *txn) supersededBodies() (queue []supersededBody, err error) {
-	rows := getRange(t, t.keys.sub(nil, keyspace.Superseded), kv.RangeOptions{Limit: compactBatch, Mode: kv.ModeExact})
+// supersededBodies reads the head of the queue.
+func (t *txn) supersededBodies(most int) (queue []supersededBody, err error) {
+	rows := getRange(t, t.keys.sub(nil, keyspace.Superseded), kv.RangeOptions{Limit: most, Mode: kv.ModeExact})
 	defer rows.Close()
 	for rows.Next() {
 		row := rows.KeyValue()
-		var s supersededBody
+		s := supersededBody{key: bytes.Clone(row.Key)}
 		id, rest, err := tuple.TakeString(row.Value)
 		if err == nil {
 			s.rev, _, err = takeRev(rest)
@@ -102,7 +115,6 @@ func (t *txn) supersededBodies() (queue []supersededBody, err error) {
 			return nil, corrupt("compaction queue", err)
 		}
 		s.id = id
-		t.Clear(row.Key)
 		queue = append(queue, s)
 	}
 	return queue, rows.Err()
@@ -130,6 +142,7 @@ func (t *txn) dropSuperseded(s *supersededBody) ([]attachmentOf, error) {
 
 // dropBody clears a body, of which the first chunk was read, and returns the attachments it referred to.
 func (t *txn) dropBody(id string, r Rev, first []byte) ([]attachmentOf, error) {
+	t.spent += len(first)
 	body, _, err := parseHeader(first)
 	if err != nil && len(first) >= keyspace.BodyChunk { // a list of attachments longer than a chunk
 		whole := readBody(t, t.keys, id, r)
@@ -194,6 +207,7 @@ func (t *txn) usedAttachments(id string) (map[[16]byte]bool, error) {
 	}
 	for rows.Next() {
 		row := rows.KeyValue()
+		t.spent += len(row.Value)
 		_, chunk, err := takeRev(row.Key[len(prefix):])
 		if err != nil {
 			return nil, corrupt("body key", err)

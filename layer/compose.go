@@ -86,6 +86,7 @@ func (p *pendingEdit) compose(t *txn, o WriteOptions) error {
 		if p.parentBody, p.hasParent, err = p.parent.wait(); err != nil {
 			return err
 		}
+		t.spent += p.parentBody.size
 	}
 	if err := p.composeAttachments(t, o); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/faultkv"
 	"github.com/divandb/divan/layer/revtree"
 	"github.com/divandb/divan/layer/tuple"
 )
@@ -22,7 +23,7 @@ var parseRev = revtree.ParseRev
 // the branches; every leaf has a body; no transaction id is left.
 func checkStore(tb testing.TB, e kv.Engine) {
 	tb.Helper()
-	tx := e.Begin(context.Background())
+	tx := e.Begin(faultkv.Forever(context.Background()))
 	defer tx.Cancel()
 	databases := map[int64]*keyDump{}
 	for _, row := range dump(tb, tx) {
@@ -306,7 +307,7 @@ func (d *keyDump) checkShards(tb testing.TB, name string) {
 func countKeys(tb testing.TB, e kv.Engine, subspace string) (n int) {
 	tb.Helper()
 	sub := map[string]keyspace.Subspace{"attachments": keyspace.Attachments, "documents": keyspace.Documents}[subspace]
-	tx := e.Begin(context.Background())
+	tx := e.Begin(faultkv.Forever(context.Background()))
 	defer tx.Cancel()
 	for _, row := range dump(tb, tx) {
 		if row.key[0] == int64(keyspace.Data) && row.key[2] == int64(sub) {
@@ -319,7 +320,7 @@ func countKeys(tb testing.TB, e kv.Engine, subspace string) (n int) {
 // stampOf is the only database's stamp.
 func stampOf(tb testing.TB, e kv.Engine) string {
 	tb.Helper()
-	tx := e.Begin(context.Background())
+	tx := e.Begin(faultkv.Forever(context.Background()))
 	defer tx.Cancel()
 	for _, row := range dump(tb, tx) {
 		if len(row.key) == 3 && row.key[0] == int64(keyspace.Data) && row.key[2] == int64(keyspace.Stamp) {
@@ -333,7 +334,7 @@ func stampOf(tb testing.TB, e kv.Engine) string {
 // dumpOf is every key but transaction ids and the prefixes that were taken, which stay taken.
 func dumpOf(tb testing.TB, e kv.Engine) (rows []dumpRow) {
 	tb.Helper()
-	tx := e.Begin(context.Background())
+	tx := e.Begin(faultkv.Forever(context.Background()))
 	defer tx.Cancel()
 	for _, row := range dump(tb, tx) {
 		if row.key[0] != int64(keyspace.Transactions) && row.key[0] != int64(keyspace.PrefixWindows) {

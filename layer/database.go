@@ -67,6 +67,7 @@ type txn struct {
 	restamp    bool // the configuration changes with this transaction
 	redesigned bool // the set of interactive indexes may
 	indexing   []indexWork
+	spent      int // bytes read by the stage under way, as far as they are counted (see portions.go)
 }
 
 type touchedShard struct {
@@ -79,10 +80,15 @@ type counterDelta struct {
 	n    int64
 }
 
-// transact runs fn in transactions until one commits, under a transaction id (C4). fn may run several times.
+// transact runs fn in transactions until one commits, under a transaction id (C4). fn may run several times. What is too much for one transaction is an error of kind
+// TooLarge or Unavailable: work that can be divided is run by writePart.
 func transact[T any](ctx context.Context, d *Database, fn func(t *txn) (T, error)) (T, kv.Committed, error) {
+	return transactWith(ctx, d, kv.TransactOptions{}, fn)
+}
+
+func transactWith[T any](ctx context.Context, d *Database, o kv.TransactOptions, fn func(t *txn) (T, error)) (T, kv.Committed, error) {
 	for {
-		r, c, err := transactOnce(ctx, d, func(t *txn) (T, error) {
+		r, c, err := transactOnce(ctx, d, o, func(t *txn) (T, error) {
 			if t.cfg.current().Scheme == "" {
 				var zero T
 				return zero, errDeprecated
@@ -99,24 +105,29 @@ func transact[T any](ctx context.Context, d *Database, fn func(t *txn) (T, error
 }
 
 // transactOnce is transact for a database as it is, its current map the deprecated subspace or not.
-func transactOnce[T any](ctx context.Context, d *Database, fn func(t *txn) (T, error)) (T, kv.Committed, error) {
-	id := d.store.ids.next()
-	r, c, err := kv.Transact(ctx, d.store.engine, kv.TransactOptions{TransactionID: id}, func(tx kv.Transaction) (T, error) {
+func transactOnce[T any](ctx context.Context, d *Database, o kv.TransactOptions, fn func(t *txn) (T, error)) (T, kv.Committed, error) {
+	o.TransactionID = d.store.ids.next()
+	r, c, err := kv.Transact(ctx, d.store.engine, o, func(tx kv.Transaction) (T, error) {
 		return attempt(ctx, d, tx, fn)
 	})
 	d.store.clock.saw(c.Version)
 	if c.Version >= 0 || err != nil && (kv.MaybeCommitted(err) || ctx.Err() != nil) {
-		d.store.ids.done(id)
+		d.store.ids.done(o.TransactionID)
 	}
-	return r, c, err
+	return r, c, explained(err)
 }
 
-// read runs fn in a transaction without an id: one that does not write, or whose writes may be repeated without harm.
+// read runs fn in a transaction without an id: one that does not write, or whose writes may be repeated without harm. As with transact, work that can be
+// divided is run by readPart.
 func read[T any](ctx context.Context, d *Database, fn func(t *txn) (T, error)) (T, error) {
-	r, _, err := kv.Transact(ctx, d.store.engine, kv.TransactOptions{}, func(tx kv.Transaction) (T, error) {
+	return readWith(ctx, d, kv.TransactOptions{}, fn)
+}
+
+func readWith[T any](ctx context.Context, d *Database, o kv.TransactOptions, fn func(t *txn) (T, error)) (T, error) {
+	r, _, err := kv.Transact(ctx, d.store.engine, o, func(tx kv.Transaction) (T, error) {
 		return attempt(ctx, d, tx, fn)
 	})
-	return r, err
+	return r, explained(err)
 }
 
 // attempt runs fn with the cached configuration and asks whether that is the current one, which the store's metadata version tells without another read. The

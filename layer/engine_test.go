@@ -6,15 +6,16 @@ import (
 
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/kv/faultkv"
 	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
 )
 
 // mustEngine opens an empty engine that is closed after the test: the embedded one, or FoundationDB where the test binary has it and fdbtest.Variable
-// names a cluster.
+// names a cluster. With faultkv.TimeVariable its transactions live for that time of the engine's own.
 func mustEngine(tb testing.TB) kv.Engine {
 	tb.Helper()
 	if fdbtest.Enabled() {
-		return fdbtest.Range(tb)
+		return faultkv.ShortInSuite(tb, fdbtest.Range(tb))
 	}
 	e, err := embedded.Open(tb.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -25,7 +26,7 @@ func mustEngine(tb testing.TB) kv.Engine {
 			tb.Error(err)
 		}
 	})
-	return e
+	return faultkv.ShortInSuite(tb, e)
 }
 
 // mustEngineWith is mustEngine, its ability to hold snapshots hidden where the test says so.

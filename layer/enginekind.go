@@ -17,7 +17,7 @@ func engineKind(err error) Kind {
 	case kv.IsCode(err, kv.CodeTransactionTooLarge), kv.IsCode(err, kv.CodeKeyTooLarge), kv.IsCode(err, kv.CodeValueTooLarge):
 		return TooLarge
 	case kv.IsCode(err, kv.CodeUnreachable), kv.IsCode(err, kv.CodeIOError), kv.IsCode(err, kv.CodeFileCorrupt),
-		kv.Retryable(err):
+		kv.Retryable(err), kv.TooMuch(err):
 		return Unavailable
 	}
 	return Internal

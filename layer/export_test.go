@@ -91,3 +91,21 @@ func CheckExportRecord(kind byte, payload []byte) error {
 		return checkPart(t, payload)
 	}
 }
+
+// Portions is a portions for tests.
+type Portions struct{ p *portions }
+
+func NewPortions(most int) Portions { return Portions{newPortions(most)} }
+
+// Run runs transactions over as many items as there are; see portions.run.
+func (p Portions) Run(items int, transact func(n int, divisible bool) (done int, err error)) (int, error) {
+	return p.p.run(items, func(o kv.TransactOptions, n int, r *partRun) (int, error) {
+		return r.attempt(n, func(n int) (int, error) { return transact(n, o.Divisible) })
+	})
+}
+
+// ReadBudget is how many bytes a transaction reads before it takes no further items.
+const ReadBudget = readBudget
+
+// PurgeRevs is how many revisions are purged in one transaction.
+const PurgeRevs = purgeRevs

@@ -56,8 +56,8 @@ func inFamily(e *Edit, o WriteOptions) bool {
 	return !o.Atomic && !isDesign(e.ID) && (o.Replicated || !e.Rev.IsZero())
 }
 
-// writeFamily takes edits of one document through the stages of writeEdits. written is called when the transaction is committed.
-func (t *txn) writeFamily(ps []pendingEdit, o WriteOptions) (written func(kv.Committed), err error) {
+// writeFamily takes edits of one document through the stages of writeEdits, and returns how many it took. written is called when the transaction is committed.
+func (t *txn) writeFamily(ps []pendingEdit, o WriteOptions) (taken int, written func(kv.Committed), err error) {
 	f := &family{t: t, o: o, id: ps[0].e.ID, added: map[Rev]*leafKV{}, changed: map[Rev]*leafKV{}, bodies: map[Rev]*pendingEdit{}}
 	f.edits = &namedEdits{family: f}
 	written = func(kv.Committed) {}
@@ -67,11 +67,11 @@ func (t *txn) writeFamily(ps []pendingEdit, o WriteOptions) (written func(kv.Com
 	}
 	for i := range ps {
 		p := &ps[i]
-		*p = pendingEdit{e: p.e, mapped: p.mapped}
+		p.again()
 		p.err = t.checkEdit(p.e, o)
 	}
 	if err := f.edits.read(ps); err != nil {
-		return nil, err
+		return len(ps), nil, err
 	}
 	// The reads that most edits will need, all at once.
 	for i := range ps {
@@ -79,10 +79,10 @@ func (t *txn) writeFamily(ps []pendingEdit, o WriteOptions) (written func(kv.Com
 			p.issueParent(t, o)
 		}
 	}
-	if err := eachEdit(ps, f.edit); err != nil {
-		return nil, err
+	if ps, err = t.eachWithin(ps, o, f.edit); err != nil {
+		return len(ps), nil, err
 	}
-	return written, f.write(ps)
+	return len(ps), written, f.write(ps)
 }
 
 // edit plans, composes and validates one edit, and takes it up.

@@ -52,7 +52,11 @@ func (e *namedEdits) read(ps []pendingEdit) error {
 		if err := parseLeafValue(l, value, true); err != nil {
 			return err
 		}
+		t.spent += leafOverhead + len(value)
 		e.named[l.rev] = l
+	}
+	if len(ps) > 1 && t.spent+sizeOf(e.best) > 2*readBudget {
+		return errDivide
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 // transactionIDs counts the ids in the store.
 func transactionIDs(tb testing.TB, e kv.Engine) (n int) {
 	tb.Helper()
-	tx := e.Begin(context.Background())
+	tx := e.Begin(faultkv.Forever(context.Background()))
 	defer tx.Cancel()
 	for _, row := range dump(tb, tx) {
 		if row.key[0] == int64(keyspace.Transactions) {

@@ -164,9 +164,13 @@ func (f *feed) run() error {
 // read walks the maps of shards one after the other: all entries of a map are older than those of the next. turn is the stream's, in which the end
 // was reached.
 func (f *feed) read() (turn int, err error) {
+	var patience kv.Patience
 	for {
-		turn := f.s.turn
+		turn, since, until := f.s.turn, f.since, f.until
 		err := f.readMaps()
+		if since != f.since || until != f.until {
+			patience.Progress()
+		}
 		switch {
 		case err == nil && (f.cut || turn == f.s.turn):
 			return turn, nil
@@ -174,7 +178,7 @@ func (f *feed) read() (turn int, err error) {
 		case turn != f.s.turn && f.s.ctx.Err() == nil && (kv.Retryable(err) || kv.IsCode(err, kv.CodeCancelled)):
 			// a body was read again in a new transaction, and the rows' own is gone
 		default:
-			if err := f.s.renew(err); err != nil {
+			if err := f.s.renew(patience.Tried(err)); err != nil {
 				return turn, err
 			}
 		}

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/divandb/divan/layer/keyspace"
@@ -11,21 +12,7 @@ import (
 
 // runChosen is a pass over ChangesOptions.IDs or Only.
 func (f *feed) runChosen() error {
-	var entries []entry
-	var last Seq
-	err := f.s.try(func() error { // in one transaction: an entry that moves while others are read would be missed, or seen without its place
-		newest := readLastSeq(f.s.r, f.s.keys, f.s.cfg)
-		var err error
-		if f.o.IDs != nil {
-			entries, err = f.entriesOfIDs()
-		} else {
-			entries, err = f.entriesOfDesigns()
-		}
-		if err == nil {
-			last, err = newest()
-		}
-		return err
-	})
+	entries, last, err := f.chosen()
 	if err != nil {
 		return err
 	}
@@ -55,30 +42,123 @@ func (f *feed) runChosen() error {
 	return f.atEnd(last, nil)
 }
 
-// entriesOfIDs reads the winners of some documents, each once. Documents that never were have none.
-func (f *feed) entriesOfIDs() ([]entry, error) {
+// chosen are the entries of the documents asked for, and the newest sequence, as of one version.
+func (f *feed) chosen() (entries []entry, last Seq, err error) {
+	if f.o.IDs != nil {
+		return f.entriesOfIDs()
+	}
+	err = f.s.try(func() error { // in one transaction: an entry that moves while others are read would be missed, or seen without its place
+		newest := readLastSeq(f.s.r, f.s.keys, f.s.cfg)
+		if entries, err = f.entriesOfDesigns(); err == nil {
+			last, err = newest()
+		}
+		return err
+	})
+	return entries, last, err
+}
+
+// idsTogether is how many documents are looked up at once.
+const idsTogether = 256
+
+// entriesOfIDs reads the winners of some documents, each once. Documents that never were have none. Where that takes several transactions, what has changed
+// since the first is found in the feed.
+func (f *feed) entriesOfIDs() (entries []entry, last Seq, err error) {
 	ids := slices.DeleteFunc(slices.Clone(f.o.IDs), func(id string) bool { return len(id) > maxIDLength })
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	const window = 256
-	entries := make([]entry, 0, len(ids))
-	for part := range slices.Chunk(ids, window) {
-		rows := make([]kv.RangeIterator, len(part))
-		for i, id := range part {
-			rows[i] = getRange(f.s.r, f.s.keys.doc(nil, keyspace.Revisions, id), kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
-			defer rows[i].Close()
+	err = f.s.try(func() error {
+		last, err = readLastSeq(f.s.r, f.s.keys, f.s.cfg)()
+		return err
+	})
+	if err != nil {
+		return nil, last, err
+	}
+	entries = make([]entry, 0, len(ids))
+	turn, p, patience := f.s.turn, newPortions(idsTogether), kv.Patience{}
+	for rest := ids; len(rest) > 0; {
+		part := rest[:min(p.now, len(rest))]
+		n := len(entries)
+		if entries, err = f.lookUp(part, entries); err == nil {
+			p.took(len(part), len(part), 0)
+			rest = rest[len(part):]
+			patience.Progress()
+			if !f.s.old() {
+				continue
+			}
+		} else if entries = entries[:n]; !p.lessen(len(part), 0) {
+			err = patience.Tried(err)
 		}
-		for i, id := range part {
-			leaves, err := readLeaves(rows[i], len(f.s.keys.doc(nil, keyspace.Revisions, id)), false, nil)
-			if err != nil {
-				return nil, err
-			}
-			if len(leaves) > 0 {
-				entries = append(entries, f.s.cfg.entryOf(id, &leaves[0]))
-			}
+		if err = f.s.renew(err); err != nil {
+			return nil, last, err
+		}
+	}
+	if turn == f.s.turn {
+		return entries, last, nil
+	}
+	return f.chase(ids, entries, last)
+}
+
+// lookUp appends the entries of some documents.
+func (f *feed) lookUp(ids []string, entries []entry) ([]entry, error) {
+	rows := make([]kv.RangeIterator, len(ids))
+	for i, id := range ids {
+		rows[i] = getRange(f.s.r, f.s.keys.doc(nil, keyspace.Revisions, id), kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
+		defer rows[i].Close()
+	}
+	for i, id := range ids {
+		leaves, err := readLeaves(rows[i], len(f.s.keys.doc(nil, keyspace.Revisions, id)), false, nil)
+		if err != nil {
+			return entries, err
+		}
+		if len(leaves) > 0 {
+			entries = append(entries, f.s.cfg.entryOf(id, &leaves[0]))
 		}
 	}
 	return entries, nil
+}
+
+// chase reads what the feed has had since a sequence, and puts the entries of the documents with these ids in the place of older ones. What it returns is as of the
+// transaction in which it has come to the end.
+func (f *feed) chase(ids []string, entries []entry, since Seq) ([]entry, Seq, error) {
+	moved := map[string]entry{}
+	var patience kv.Patience
+	for {
+		from := since
+		last, err := f.follow(&since, func(e *entry) {
+			if _, ok := slices.BinarySearch(ids, e.id); ok {
+				moved[e.id] = *e
+			}
+		})
+		if err == nil {
+			entries = slices.DeleteFunc(entries, func(e entry) bool { _, ok := moved[e.id]; return ok })
+			return slices.AppendSeq(entries, maps.Values(moved)), last, nil
+		}
+		if since != from {
+			patience.Progress()
+		}
+		if err := f.s.renew(patience.Tried(err)); err != nil {
+			return nil, last, err
+		}
+	}
+}
+
+// follow reads the feed from a sequence to its end in one transaction, and moves the sequence with it.
+func (f *feed) follow(since *Seq, visit func(e *entry)) (last Seq, err error) {
+	for _, shards := range f.s.cfg.mapsFrom(*since) {
+		m := openMerge(f.s.r, f.s.keys, shards.subspaces(), *since, Seq{}, false)
+		defer m.close()
+		if err := m.start(); err != nil {
+			return last, err
+		}
+		for c := m.least(); c != nil; c = m.least() {
+			visit(&c.next)
+			*since = c.next.seq
+			if err := c.advance(); err != nil {
+				return last, err
+			}
+		}
+	}
+	return readLastSeq(f.s.r, f.s.keys, f.s.cfg)()
 }
 
 // entriesOfDesigns reads the winners of all design documents, deleted ones too.

@@ -66,33 +66,47 @@ type importer struct {
 	marker []byte // key that says that the prefix number is being filled
 	infos  int64  // purges that the database will remember
 	doc    importedDoc
+
+	portions *portions // of records
 }
 
 func newImporter(s *Store, x *exportReading) *importer {
-	return &importer{s: s, header: x.header, config: x.config, infos: x.infos}
+	return &importer{s: s, header: x.header, config: x.config, infos: x.infos, portions: newPortions(importRows)}
 }
 
 // transact runs fn in a transaction that holds on to the reservation.
 func (im *importer) transact(ctx context.Context, fn func(t *txn) error) (kv.Versionstamp, error) {
-	_, c, err := storeTransact(ctx, im.s, func(tx kv.Transaction) (struct{}, error) {
-		hour, err := tx.Get(im.marker).Wait()
-		if err != nil {
-			return struct{}{}, err
-		}
-		if hour == nil {
-			return struct{}{}, errf(Conflict, "import_abandoned", "the import took no step for hours and was given up")
-		}
-		if now := tuple.AppendInt(nil, im.s.clock.hour()); string(now) != string(hour) {
-			tx.Set(im.marker, now)
-		}
-		t := &txn{Transaction: tx, ctx: ctx, core: im.core, keys: im.core.keys, cfg: im.cfg}
-		if err := fn(t); err != nil {
-			return struct{}{}, err
-		}
-		t.finish()
-		return struct{}{}, nil
+	_, c, err := storeTransact(ctx, im.s, func(tx kv.Transaction) (int, error) {
+		return im.reserved(ctx, tx, func(t *txn) (int, error) { return 0, fn(t) })
 	})
 	return c.Versionstamp, err
+}
+
+// transactPart is transact over as many of some items as a transaction may take.
+func (im *importer) transactPart(ctx context.Context, items int, fn func(t *txn, n int) (int, error)) (int, error) {
+	n, _, err := storePart(ctx, im.s, im.portions, items, func(tx kv.Transaction, n int) (int, error) {
+		return im.reserved(ctx, tx, func(t *txn) (int, error) { return fn(t, n) })
+	})
+	return n, err
+}
+
+func (im *importer) reserved(ctx context.Context, tx kv.Transaction, fn func(t *txn) (int, error)) (int, error) {
+	hour, err := tx.Get(im.marker).Wait()
+	if err != nil {
+		return 0, err
+	}
+	if hour == nil {
+		return 0, errf(Conflict, "import_abandoned", "the import took no step for hours and was given up")
+	}
+	if now := tuple.AppendInt(nil, im.s.clock.hour()); string(now) != string(hour) {
+		tx.Set(im.marker, now)
+	}
+	t := &txn{Transaction: tx, ctx: ctx, core: im.core, keys: im.core.keys, cfg: im.cfg}
+	n, err := fn(t)
+	if err == nil {
+		t.finish()
+	}
+	return n, err
 }
 
 // reserve takes a prefix number.

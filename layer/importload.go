@@ -87,31 +87,42 @@ func (im *importer) load(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// apply writes a batch of records in one transaction.
+// apply writes a batch of records: in one transaction, or in several where what they replace is too much for one.
 func (im *importer) apply(ctx context.Context, batch []importedRecord) error {
-	var after importedDoc
-	_, err := im.transact(ctx, func(t *txn) error {
-		doc := im.doc // as before the batch: the transaction may run again
-		doc.attachments = maps.Clone(im.doc.attachments)
-		for i := range batch {
-			if r := &batch[i]; r.t == recordDocument {
-				id, _, err := tuple.TakeString(r.payload)
-				if err != nil {
-					return err
-				}
-				r.before = getRange(t, t.keys.doc(nil, keyspace.Revisions, id), kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
-			}
+	for len(batch) > 0 {
+		var after importedDoc
+		n, err := im.transactPart(ctx, len(batch), func(t *txn, n int) (int, error) {
+			doc := im.doc // as before the batch: the transaction may run again
+			doc.attachments = maps.Clone(im.doc.attachments)
+			tried, err := im.records(t, &doc, batch[:n])
+			after = doc
+			return tried, err
+		})
+		if err != nil {
+			return err
 		}
-		for i := range batch {
-			if err := im.record(t, &doc, &batch[i]); err != nil {
-				return err
+		im.doc, batch = after, batch[n:]
+	}
+	return nil
+}
+
+// records takes up records one after the other; with an error tried is how many it has come to.
+func (im *importer) records(t *txn, doc *importedDoc, batch []importedRecord) (tried int, err error) {
+	for i := range batch {
+		if r := &batch[i]; r.t == recordDocument {
+			id, _, err := tuple.TakeString(r.payload)
+			if err != nil {
+				return i, err
 			}
+			r.before = getRange(t, t.keys.doc(nil, keyspace.Revisions, id), kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
 		}
-		after = doc
-		return nil
-	})
-	im.doc = after
-	return err
+	}
+	for i := range batch {
+		if err := im.record(t, doc, &batch[i]); err != nil {
+			return i + 1, err
+		}
+	}
+	return len(batch), nil
 }
 
 func (im *importer) record(t *txn, doc *importedDoc, r *importedRecord) error {

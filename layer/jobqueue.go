@@ -202,10 +202,16 @@ func (s *Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		section := s.section(keyspace.Jobs)
 		rest := prefixRange(section)
+		var patience kv.Patience
 		for {
 			last, done, err := s.jobsFrom(ctx, len(section), rest, yield)
 			if done || err == nil {
 				return
+			}
+			if last == nil {
+				err = patience.Tried(err)
+			} else {
+				patience.Progress()
 			}
 			if !kv.Retryable(err) {
 				yield(Job{}, err)

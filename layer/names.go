@@ -89,11 +89,15 @@ func idRange(prefix []byte, b idBounds) kv.KeyRange {
 
 // scan reads a range across as many transactions as it takes; visit returns false to stop.
 func scan(ctx context.Context, e kv.Engine, r kv.KeyRange, reverse bool, visit func(kv.KeyValue) (bool, error)) error {
+	var patience kv.Patience
 	for {
 		tx := e.Begin(ctx)
-		more, err := scanOnce(tx.Snapshot(), &r, kv.RangeOptions{Reverse: reverse}, visit)
+		more, err := scanOnce(tx.Snapshot(), &r, kv.RangeOptions{Reverse: reverse}, func(row kv.KeyValue) (bool, error) {
+			patience.Progress()
+			return visit(row)
+		})
 		tx.Cancel()
-		if err == nil || !more || !kv.Retryable(err) {
+		if err = patience.Tried(err); err == nil || !more || !kv.Retryable(err) {
 			return err
 		}
 		select {

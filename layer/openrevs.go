@@ -36,14 +36,13 @@ func (d *Database) EachOpenRev(ctx context.Context, id string, revs []Rev, o Get
 		}
 		s.leaveLarge = o.Large
 		var tree documentTree
-		for {
-			if tree, err = waitTree(readTree(s.r, s.keys, id), s.keys, id); err == nil {
-				break
-			}
-			if err = s.renew(err); err != nil {
-				yield(OpenRev{}, err)
-				return
-			}
+		err = s.try(func() (err error) {
+			tree, err = waitTree(readTree(s.r, s.keys, id), s.keys, id)
+			return err
+		})
+		if err != nil {
+			yield(OpenRev{}, err)
+			return
 		}
 		if err := s.eachLeaf(&tree, id, tree.open(revs, o), o, func(a OpenRev) bool { return yield(a, nil) }); err != nil {
 			yield(OpenRev{}, err)
@@ -56,14 +55,17 @@ const leafWindow = 32
 
 // eachLeaf answers leaves of a document, across transactions where one is not enough.
 func (s *stream) eachLeaf(tree *documentTree, id string, wanted []openLeaf, o GetOptions, answer func(OpenRev) bool) error {
+	var patience kv.Patience
 	for len(wanted) > 0 {
 		done, more, err := s.openRevs(tree, id, wanted[:min(leafWindow, len(wanted))], o, answer)
 		if !more {
 			return nil
 		}
-		wanted = wanted[done:]
+		if wanted = wanted[done:]; done > 0 {
+			patience.Progress()
+		}
 		if err != nil || s.old() {
-			err = s.renew(err)
+			err = s.renew(patience.Tried(err))
 		}
 		if err != nil {
 			return err
@@ -177,14 +179,22 @@ func (d *Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) ite
 		}
 		defer s.close()
 		s.leaveLarge = o.Large
-		const window = 32
+		p := newPortions(leafWindow)
+		var patience kv.Patience
 		large := map[string]*documentTree{} // documents with many branches, as long as they are read at one version
 		for len(refs) > 0 {
-			part := refs[:min(window, len(refs))]
+			part := refs[:min(p.now, len(refs))]
 			turn := s.turn
 			done, more, err := s.bulkGet(part, o, large, yield)
-			refs = refs[done:]
-			if err != nil {
+			if refs = refs[done:]; done > 0 {
+				patience.Progress()
+			}
+			if err == nil {
+				p.took(len(part), len(part), 0)
+			} else {
+				if !p.lessen(len(part), 0) {
+					err = patience.Tried(err)
+				}
 				err = s.renew(err)
 			}
 			if err != nil {

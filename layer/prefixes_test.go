@@ -10,6 +10,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/faultkv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
@@ -109,7 +110,7 @@ func TestPrefixes_atOnce(t *testing.T) {
 		t.Errorf("%d of %d commits conflicted", e.conflicts.Load(), e.commits.Load())
 	}
 	windows := 0
-	tx := e.Begin(t.Context())
+	tx := e.Begin(faultkv.Forever(t.Context()))
 	defer tx.Cancel()
 	for _, row := range dump(t, tx) {
 		if row.key[0] == int64(keyspace.PrefixWindows) && row.key[1] == int64(0) {

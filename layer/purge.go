@@ -10,12 +10,32 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
+// purgeRevs is how many revisions are purged in one transaction: what the history notes of them has to fit a value.
+const purgeRevs = 400
+
 // Purge removes leaves, with what of their history no other leaf has, and returns those that were removed; revisions that are no leaves are passed
 // over, as in CouchDB. With the last leaf the document is gone without a trace in the feed; while others remain, the document moves to a new
 // sequence. The purge is noted in keyspace.Purges, for indexes to drop their rows.
+//
+// Up to purgeRevs leaves are removed at once, unless that is too much for a transaction. Of more, some are removed before others; after an error those returned
+// are gone.
 func (d *Database) Purge(ctx context.Context, id string, revs []Rev) ([]Rev, error) {
-	purged, _, err := transact(ctx, d, func(t *txn) ([]Rev, error) { return t.purge(id, revs) })
-	return purged, err
+	var all []Rev
+	p := newPortions(purgeRevs)
+	for {
+		var purged []Rev
+		n, _, err := writePart(ctx, d, p, len(revs), func(t *txn, n int) (_ int, err error) {
+			purged, err = t.purge(id, revs[:min(n, len(revs))])
+			return min(n, len(revs)), err
+		})
+		if err != nil {
+			return all, err
+		}
+		all = append(all, purged...)
+		if revs = revs[n:]; len(revs) == 0 {
+			return all, nil
+		}
+	}
 }
 
 func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {

@@ -63,29 +63,30 @@ func parsePurgeInfo(value []byte) (info PurgeInfo, err error) {
 	return info, nil
 }
 
-// dropPurges removes the oldest purges beyond the limit from the history, at most a batch of them, but none that an index has not taken in yet.
-func (t *txn) dropPurges() (n int, err error) {
+// dropPurges removes the oldest purges beyond the limit from the history, at most so many of them, but none that an index has not taken in yet.
+func (t *txn) dropPurges(most int) (n int, more bool, err error) {
 	t.MakesRoom()
 	counts, err := countersOf(t, t.keys, counterPurges, counterPurgesDropped)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	over := counts[0] - counts[1] - int64(t.cfg.purgesLimit)
 	if over <= 0 {
-		return 0, nil
+		return 0, false, nil
 	}
 	seen, err := t.purgesSeen()
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	rows := t.GetRange(seen, kv.RangeOptions{Limit: int(min(over, compactBatch)), Mode: kv.ModeExact})
+	limit := int(min(over, int64(most)))
+	rows := t.GetRange(seen, kv.RangeOptions{Limit: limit, Mode: kv.ModeExact})
 	defer rows.Close()
 	for rows.Next() {
 		t.Clear(append([]byte(nil), rows.KeyValue().Key...))
 		n++
 	}
 	t.count(counterPurgesDropped, int64(n))
-	return n, rows.Err()
+	return n, n == most, rows.Err()
 }
 
 // purgesSeen is the part of the history that every index has taken in: up to the one that is furthest behind, and nothing while one is being built.

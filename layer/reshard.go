@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
@@ -13,7 +14,7 @@ func (d *Database) Reshard(ctx context.Context, n int) (ShardMap, error) {
 	if err := d.store.checkShards(n); err != nil {
 		return ShardMap{}, err
 	}
-	m, c, err := transactOnce(ctx, d, func(t *txn) (shardMap, error) { return t.reshard(n), nil })
+	m, c, err := transactOnce(ctx, d, kv.TransactOptions{}, func(t *txn) (shardMap, error) { return t.reshard(n), nil })
 	if err != nil {
 		return ShardMap{}, err
 	}
@@ -57,7 +58,7 @@ var errDeprecated = errors.New("layer: the database was written before sharding"
 // leaveDeprecated gives a database that was written before sharding its first map with a shard (P7). What the deprecated subspace holds stays
 // there until its documents change.
 func (d *Database) leaveDeprecated(ctx context.Context) error {
-	_, _, err := transactOnce(ctx, d, func(t *txn) (struct{}, error) {
+	_, _, err := transactOnce(ctx, d, kv.TransactOptions{}, func(t *txn) (struct{}, error) {
 		if t.cfg.current().Scheme == "" {
 			t.reshard(1)
 		}

@@ -32,10 +32,13 @@ type RevsDiffRow struct {
 func (d *Database) RevsDiffs(ctx context.Context, asks []RevsDiffAsk) iter.Seq2[RevsDiffRow, error] {
 	return func(yield func(RevsDiffRow, error) bool) {
 		const window = 128
+		p := newPortions(window)
 		for len(asks) > 0 {
-			part := asks[:min(window, len(asks))]
-			asks = asks[len(part):]
-			answers, err := read(ctx, d, func(t *txn) ([]RevsDiffRow, error) { return t.revsDiff(part) })
+			var answers []RevsDiffRow
+			n, err := readPart(ctx, d, p, len(asks), func(t *txn, n int) (done int, err error) {
+				answers, err = t.revsDiff(asks[:n])
+				return len(answers), err
+			})
 			if err != nil {
 				yield(RevsDiffRow{}, err)
 				return
@@ -45,10 +48,12 @@ func (d *Database) RevsDiffs(ctx context.Context, asks []RevsDiffAsk) iter.Seq2[
 					return
 				}
 			}
+			asks = asks[n:]
 		}
 	}
 }
 
+// revsDiff answers as many as one transaction may read for, at least one; with an error, those that it has come to.
 func (t *txn) revsDiff(asks []RevsDiffAsk) ([]RevsDiffRow, error) {
 	for i := range asks {
 		if err := t.cfg.checkID(asks[i].ID); err != nil {
@@ -60,14 +65,18 @@ func (t *txn) revsDiff(asks []RevsDiffAsk) ([]RevsDiffRow, error) {
 		rows[i] = readTree(t.Snapshot(), t.keys, ask.ID)
 		defer rows[i].Close()
 	}
-	answers := make([]RevsDiffRow, len(asks))
+	answers := make([]RevsDiffRow, 0, len(asks))
 	for i, ask := range asks {
+		if t.spent > readBudget {
+			break
+		}
+		answers = append(answers, RevsDiffRow{ID: ask.ID})
 		tree, err := waitTree(rows[i], t.keys, ask.ID)
 		if err != nil {
-			return nil, err
+			return answers, err
 		}
+		t.spent += sizeOf(tree.leaves)
 		a := &answers[i]
-		a.ID = ask.ID
 		var newest int64
 		found := revtree.FindAll(tree.branches, ask.Revs)
 		for _, rev := range ask.Revs {

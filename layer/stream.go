@@ -101,11 +101,13 @@ func (s *stream) configure() error {
 	return errNoDatabase()
 }
 
-// renew goes on in a new transaction after cause (nil: there was none), if that is something a new transaction cures.
+// renew goes on in a new transaction after cause (nil: there was none), if that is something a new transaction cures. A caller that gets no further asks a
+// kv.Patience about cause first.
 func (s *stream) renew(cause error) error {
 	if cause != nil && (s.exact() || !kv.Retryable(cause)) {
-		return cause
+		return explained(cause)
 	}
+	var patience kv.Patience
 	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
 		if s.tx != nil {
 			s.tx.Cancel()
@@ -117,8 +119,8 @@ func (s *stream) renew(cause error) error {
 		if err == nil && s.prepare != nil {
 			err = s.prepare()
 		}
-		if err == nil || !kv.Retryable(err) {
-			return err
+		if err = patience.Tried(err); err == nil || !kv.Retryable(err) {
+			return explained(err)
 		}
 		select {
 		case <-s.ctx.Done():
@@ -134,15 +136,19 @@ func (s *stream) old() bool { return !s.exact() && time.Since(s.since) > streamT
 // scan visits a range's rows until visit returns false. Across transactions it goes on after the last row; rows are valid until visit
 // returns.
 func (s *stream) scan(r kv.KeyRange, o kv.RangeOptions, visit func(kv.KeyValue) (bool, error)) error {
+	var patience kv.Patience
 	for {
 		turn := s.turn
-		more, err := scanOnce(s.r, &r, o, func(row kv.KeyValue) (bool, error) { return visit(row) })
+		more, err := scanOnce(s.r, &r, o, func(row kv.KeyValue) (bool, error) {
+			patience.Progress()
+			return visit(row)
+		})
 		switch {
 		case !more || err == nil:
 			return err
 		case turn != s.turn && s.ctx.Err() == nil: // visit has renewed the transaction
 		default:
-			if err := s.renew(err); err != nil {
+			if err := s.renew(patience.Tried(err)); err != nil {
 				return err
 			}
 		}
@@ -151,12 +157,13 @@ func (s *stream) scan(r kv.KeyRange, o kv.RangeOptions, visit func(kv.KeyValue) 
 
 // try runs reads, again in a new transaction where theirs has ended.
 func (s *stream) try(reads func() error) error {
+	var patience kv.Patience
 	for {
 		err := reads()
 		if err == nil {
 			return nil
 		}
-		if err := s.renew(err); err != nil {
+		if err := s.renew(patience.Tried(err)); err != nil {
 			return err
 		}
 	}
@@ -194,13 +201,14 @@ func (s *stream) readAhead(id string, rev Rev, body, tree bool) ahead {
 
 // wait waits for one of an ahead's reads; in a new transaction where their own has ended.
 func (s *stream) wait(a *ahead, read func() error) error {
+	var patience kv.Patience
 	for {
 		err := read()
 		if err == nil {
 			return nil
 		}
 		if a.turn == s.turn || s.ctx.Err() != nil {
-			if err := s.renew(err); err != nil {
+			if err := s.renew(patience.Tried(err)); err != nil {
 				return err
 			}
 		}

@@ -49,7 +49,7 @@ func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length
 	defer count.close()
 	buf := make([]byte, uploadBatch*keyspace.BodyChunk)
 	for chunk := 0; ; chunk += uploadBatch {
-		n, last, err := readPart(r, buf)
+		n, last, err := fillPart(r, buf)
 		if err != nil {
 			return nil, errors.Join(err, d.abandon(ctx, u))
 		}
@@ -77,9 +77,9 @@ func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length
 	return u, nil
 }
 
-// readPart fills buf, or reports that the stream has ended. It is not io.ReadFull, whose ErrUnexpectedEOF is the end here, and the error of a connection
+// fillPart fills buf, or reports that the stream has ended. It is not io.ReadFull, whose ErrUnexpectedEOF is the end here, and the error of a connection
 // that broke off in the middle.
-func readPart(r io.Reader, buf []byte) (n int, last bool, err error) {
+func fillPart(r io.Reader, buf []byte) (n int, last bool, err error) {
 	for n < len(buf) && err == nil {
 		var more int
 		more, err = r.Read(buf[n:])
@@ -191,20 +191,15 @@ func (t *txn) dropUpload(u *Upload) {
 // sweepUploads removes uploads that no document took up.
 func (d *Database) sweepUploads(ctx context.Context, now hours) error {
 	const batch = 100
-	for {
-		n, err := read(ctx, d, func(t *txn) (n int, err error) {
-			prefix := t.keys.sub(nil, keyspace.Uploads)
-			for _, r := range now.ranges(prefix, uploadHours) {
-				if err := t.dropUploads(r, len(prefix), batch, &n); err != nil {
-					return n, err
-				}
+	return d.repeatPart(ctx, batch, func(t *txn, most int) (n int, more bool, err error) {
+		prefix := t.keys.sub(nil, keyspace.Uploads)
+		for _, r := range now.ranges(prefix, uploadHours) {
+			if err := t.dropUploads(r, len(prefix), most, &n); err != nil {
+				return n, false, err
 			}
-			return n, nil
-		})
-		if err != nil || n < batch {
-			return err
 		}
-	}
+		return n, n == most, nil
+	})
 }
 
 // dropUploads drops the uploads of some entries, limit at most together with those that n counts.

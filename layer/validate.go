@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"bytes"
 	"context"
 	"sync/atomic"
 
@@ -97,6 +98,41 @@ func (p *pendingEdit) watched(t *txn, o WriteOptions) bool {
 	return o.User != nil && t.db.store.o.Validator != nil && len(t.cfg.watched) > 0 && !isDesign(p.e.ID)
 }
 
+// judgement is what the function of a design document said about an edit: nil, or its refusal. Attempts of a transaction share it, so that functions that take long
+// do not make each attempt long.
+type judgement struct {
+	design         string // id and revision
+	security       []byte
+	newDoc, oldDoc []byte
+	err            error
+}
+
+// judgedBefore is what an earlier attempt was told of the same edit.
+func (p *pendingEdit) judgedBefore(design string, newDoc, oldDoc, security []byte) (said error, ok bool) {
+	for i := range p.judged {
+		j := &p.judged[i]
+		if j.design == design && bytes.Equal(j.newDoc, newDoc) && bytes.Equal(j.oldDoc, oldDoc) && bytes.Equal(j.security, security) {
+			return j.err, true
+		}
+	}
+	return nil, false
+}
+
+// judge asks one design document, unless an earlier attempt has asked it. What depends on the moment, such as too many functions that run already, is asked again.
+func (p *pendingEdit) judge(design string, newDoc, oldDoc, security []byte, ask func() error) error {
+	if said, ok := p.judgedBefore(design, newDoc, oldDoc, security); ok {
+		return said
+	}
+	err := ask()
+	switch kind := KindOf(err); {
+	case err == nil:
+	case kind != Forbidden && kind != Unauthorized && kind != Invalid && kind != FunctionFailed:
+		return err
+	}
+	p.judged = append(p.judged, judgement{design, security, newDoc, oldDoc, err})
+	return err
+}
+
 // validate asks the design documents, and checks design documents themselves.
 func (p *pendingEdit) validate(t *txn, o WriteOptions) error {
 	if p.stored == nil {
@@ -108,11 +144,13 @@ func (p *pendingEdit) validate(t *txn, o WriteOptions) error {
 		doc.Rev = p.e.Rev
 		doc.Revs = append([]Rev{p.e.Rev}, p.e.Ancestors...)
 	}
+	ctx := script.Charge(t.ctx, t.db.name, script.Interactive)
 	if isDesign(p.e.ID) {
 		if p.e.Deleted {
 			return nil
 		}
-		return v.CheckDesign(script.Charge(t.ctx, t.db.name, script.Interactive), doc.AppendJSON(nil))
+		design := doc.AppendJSON(nil)
+		return p.judge("", design, nil, nil, func() error { return v.CheckDesign(ctx, design) })
 	}
 	if !p.watched(t, o) {
 		return nil
@@ -122,7 +160,6 @@ func (p *pendingEdit) validate(t *txn, o WriteOptions) error {
 	if p.hasParent && !p.plan.old.IsZero() {
 		oldDoc = p.parentBody.document(p.e.ID, p.plan.parent).AppendJSON(nil)
 	}
-	ctx := script.Charge(t.ctx, t.db.name, script.Interactive)
 	for _, w := range t.cfg.watched {
 		design, err := w.load(t)
 		if err != nil {
@@ -132,7 +169,10 @@ func (p *pendingEdit) validate(t *txn, o WriteOptions) error {
 			continue
 		}
 		key := w.id + " " + w.rev.String()
-		if err := v.Validate(ctx, key, design, newDoc, oldDoc, o.User, t.db.name, t.cfg.security); err != nil {
+		err = p.judge(key, newDoc, oldDoc, t.cfg.security, func() error {
+			return v.Validate(ctx, key, design, newDoc, oldDoc, o.User, t.db.name, t.cfg.security)
+		})
+		if err != nil {
 			return err
 		}
 	}

@@ -189,12 +189,14 @@ func (v *verifier) rows() error {
 		}
 		return v.describe(gap, "", "rows that cannot be read", v.damage)
 	}
+	var patience kv.Patience
 	for {
 		err := v.holes.scan(v.r, keys, func(row kv.KeyValue) error {
+			patience.Progress()
 			keys.Begin = append(append(keys.Begin[:0:0], row.Key...), 0)
 			return v.row(row)
 		}, lost)
-		if !kv.Retryable(err) || v.ctx.Err() != nil {
+		if err = patience.Tried(err); !kv.Retryable(err) || v.ctx.Err() != nil {
 			return err
 		}
 		tx := v.s.engine.Begin(v.ctx) // an engine without snapshots: the next transaction goes on

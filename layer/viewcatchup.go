@@ -13,7 +13,7 @@ func (ix *Index) CatchUp(ctx context.Context, n int) (bool, error) {
 	defer unpin(&c.docs)
 	done, _, err := transact(ctx, ix.db, c.run)
 	c.publishing.settle(done && err == nil, false)
-	if tooLarge(err) {
+	if tooMuch(err) {
 		return false, nil // what the documents had in the index before is more than one transaction takes out
 	}
 	return done, err

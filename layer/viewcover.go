@@ -41,11 +41,15 @@ func (s *stream) directRows() int { return s.d.store.o.PartialRows / 2 }
 // run reads a range, by rows alone where partials is not set. more is false where one of the functions wanted no more.
 func (c *cover) run(k *indexKeys, s span, partials bool) (more bool, err error) {
 	c.rows, c.left = k.rowPrefix(c.view), s
+	var patience kv.Patience
 	for {
 		if more, err = c.attempt(k, partials); err == nil {
 			return more, nil
 		}
-		if err := c.s.renew(err); err != nil {
+		if c.done != nil {
+			patience.Progress()
+		}
+		if err := c.s.renew(patience.Tried(err)); err != nil {
 			return false, err
 		}
 		c.advance()

@@ -51,7 +51,7 @@ func (b *Build) Finish(ctx context.Context) (bool, error) {
 		if b.Shared {
 			unpin(&b.snapshot) // of an attempt that did not end the build: steps do without
 		}
-		if tooLarge(err) {
+		if tooMuch(err) {
 			return false, nil // steps write it in parts
 		}
 		if err != nil || len(added) == 0 {

@@ -1,7 +1,6 @@
 package layer
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -137,11 +136,9 @@ const (
 	maxIndexedEdit  = 8_500_000
 )
 
-// errDivide asks the caller to write fewer edits at once.
-var errDivide = fmt.Errorf("layer: the rows of interactive indexes are too much for one transaction")
-
-func errIndexedTooLarge(id string) error {
-	return errf(TooLarge, "transaction_too_large", "what %s has in interactive indexes, now or before, is more than one transaction can hold", id)
+func errEditTooLarge(id string) error {
+	return errf(TooLarge, "transaction_too_large",
+		"the edit of %s, with what the document has and had in interactive indexes and in branches that change with it, is more than one transaction can hold", id)
 }
 
 // indexWork is what a transaction writes into one interactive index.
@@ -196,7 +193,7 @@ func (t *txn) mapEdits(ps []pendingEdit, o WriteOptions) error {
 	}
 	for p, n := range sizes {
 		if n+p.e.size() > maxIndexedEdit {
-			p.err = errIndexedTooLarge(p.e.ID)
+			p.err = errEditTooLarge(p.e.ID)
 		}
 	}
 	return nil

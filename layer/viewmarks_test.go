@@ -7,13 +7,14 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/faultkv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
 // viewKeys counts the keys of all indexes in one of their ranges.
 func viewKeys(tb testing.TB, engine kv.Engine, r keyspace.ViewRange) (n int) {
 	tb.Helper()
-	tx := engine.Begin(tb.Context())
+	tx := engine.Begin(faultkv.Forever(tb.Context()))
 	defer tx.Cancel()
 	it := tx.GetRange(kv.KeyRange{Begin: []byte{0}, End: []byte{0xff}}, kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer it.Close()

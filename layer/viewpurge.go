@@ -116,7 +116,7 @@ func (b *Build) dropPurged(ctx context.Context) error {
 			done, upTo = batch.done, batch.upTo.seq
 			return struct{}{}, replaceRows(t, &b.keys, batch.docs, b.keeps)
 		})
-		if tooLarge(err) && notes > 1 {
+		if tooMuch(err) && notes > 1 {
 			done, notes = false, notes/2
 			continue
 		}

@@ -138,12 +138,17 @@ func (q *ViewQuery) ranges(k *indexKeys, view int) ([]span, error) {
 // that were not yielded yet are read again in the next one.
 func (r *indexReading) yieldRows(view int, prefix []byte, head int, ranges []span, q ViewQuery, yield func(ViewRow, error) bool) error {
 	answered := viewCursor{skip: q.Skip, left: q.Limit}
+	var patience kv.Patience
 	for {
+		left := answered.left
 		err := r.yieldOnce(view, prefix, head, ranges, &q, &answered, yield)
 		if err == nil {
 			return nil
 		}
-		if err := r.rows.renew(err); err != nil {
+		if answered.left != left {
+			patience.Progress()
+		}
+		if err := r.rows.renew(patience.Tried(err)); err != nil {
 			return err
 		}
 	}

@@ -92,7 +92,7 @@ func (b *Build) writeParts(ctx context.Context, shard ShardID, batch *batch) err
 		_, _, err := transact(ctx, b.Index.db, func(t *txn) (struct{}, error) {
 			return struct{}{}, b.write(t, shard, part, upTo)
 		})
-		if tooLarge(err) && len(part) > 1 {
+		if tooMuch(err) && len(part) > 1 {
 			limit = min(limit, costOf(&b.keys, part)) / 2 // what the documents had in the index before counts too
 			continue
 		}
@@ -106,9 +106,6 @@ func (b *Build) writeParts(ctx context.Context, shard ShardID, batch *batch) err
 		}
 	}
 }
-
-// tooLarge reports that a transaction had more to write than the engine takes.
-func tooLarge(err error) bool { return kv.IsCode(err, kv.CodeTransactionTooLarge) }
 
 // collect reads and maps a batch of what follows a position, from the snapshot or from the store as it is now.
 func (b *Build) collect(ctx context.Context, shard ShardID, from buildPosition, n int) (*batch, error) {

@@ -57,6 +57,7 @@ type pendingEdit struct {
 	stored      []byte              // body as stored
 	entry       uint16              // user bytes of the changes entry
 	mapped      []mappedEdit        // for interactive indexes; kept over attempts
+	judged      []judgement         // by design documents; kept over attempts
 	body        []byte
 }
 
@@ -94,27 +95,27 @@ func (p *plan) winner() *leafKV {
 	return p.other
 }
 
-// writeEdits takes edits of different documents through all stages. Their errors are in err of each; the error returned is the engine's.
-func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) error {
+// writeEdits takes edits of different documents through all stages, and returns how many it took: where reading them takes more than readBudget, those after that are
+// left for another transaction, unless all have to be in one. The edits' errors are in err of each; the error returned is the engine's.
+func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error) {
 	if deletesOnly(ps) {
 		t.MakesRoom()
 	}
 	for i := range ps {
 		p := &ps[i]
-		*p = pendingEdit{e: p.e, mapped: p.mapped}
+		p.again()
 		if p.err = t.checkEdit(p.e, o); p.err == nil {
 			p.issue(t, o)
 		}
 	}
-	err := eachEdit(ps, func(p *pendingEdit) error { return p.resolve(t, o) })
-	if err == nil {
-		err = eachEdit(ps, (*pendingEdit).resolveMore)
+	if ps, err = t.eachWithin(ps, o, func(p *pendingEdit) error { return p.resolve(t, o) }); err != nil {
+		return len(ps), err
 	}
-	if err == nil {
+	if err = eachEdit(ps, (*pendingEdit).resolveMore); err == nil {
 		err = eachEdit(ps, func(p *pendingEdit) error { p.issueParent(t, o); return nil })
 	}
 	if err == nil {
-		err = eachEdit(ps, func(p *pendingEdit) error { return p.compose(t, o) })
+		ps, err = t.eachWithin(ps, o, func(p *pendingEdit) error { return p.compose(t, o) })
 	}
 	if err == nil && o.User != nil && t.db.store.o.Validator != nil {
 		err = eachEdit(ps, func(p *pendingEdit) error { return p.validate(t, o) })
@@ -123,17 +124,49 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) error {
 		err = t.mapEdits(ps, o)
 	}
 	if err != nil {
-		return err
+		return len(ps), err
 	}
 	for i := range ps {
 		if o.Atomic && ps[i].err != nil {
-			return errAborted
+			return len(ps), errAborted
 		}
 	}
 	if err := eachEdit(ps, func(p *pendingEdit) error { return p.apply(t) }); err != nil {
-		return err
+		return len(ps), err
 	}
-	return t.index()
+	return len(ps), t.index()
+}
+
+// again makes an edit what it was before an attempt, but for what its functions said, which is the long part of an attempt.
+func (p *pendingEdit) again() { *p = pendingEdit{e: p.e, mapped: p.mapped, judged: p.judged} }
+
+// eachWithin is eachEdit for a stage that reads, up to the edit after which the stage has read enough for one transaction. It returns the edits that it has
+// come to.
+func (t *txn) eachWithin(ps []pendingEdit, o WriteOptions, stage func(p *pendingEdit) error) ([]pendingEdit, error) {
+	if o.Atomic {
+		return ps, eachEdit(ps, stage)
+	}
+	t.spent = 0
+	for i := range ps {
+		if t.spent > readBudget {
+			for j := range ps[i:] {
+				ps[i+j].leave()
+			}
+			return ps[:i], nil
+		}
+		if err := eachEdit(ps[i:i+1], stage); err != nil {
+			return ps[:i+1], err
+		}
+	}
+	return ps, nil
+}
+
+// leave gives up the reads of an edit that is left for another transaction.
+func (p *pendingEdit) leave() {
+	if p.rows != nil {
+		p.rows.Close()
+	}
+	p.again()
 }
 
 // maxTombstone is up to how many bytes of members a deletion counts as one that makes room.
@@ -211,7 +244,20 @@ func (p *pendingEdit) takeRows(t *txn) error {
 	var err error
 	p.leaves, err = readLeaves(p.rows, prefixLen, true, p.leaves)
 	p.rows = nil
+	t.spent += sizeOf(p.leaves)
 	return err
+}
+
+// leafOverhead is what a leaf takes in its row beside its history, roughly.
+const leafOverhead = 64
+
+// sizeOf is how many bytes leaves were read from, roughly.
+func sizeOf(leaves []leafKV) int {
+	n := leafOverhead * len(leaves)
+	for i := range leaves {
+		n += len(leaves[i].ancestors)
+	}
+	return n
 }
 
 // resolve decides what the edit does to the document's branches, or starts one more read.

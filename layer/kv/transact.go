@@ -15,6 +15,10 @@ type TransactOptions struct {
 	TransactionID []byte
 	// MaxAttempts bounds the attempts; 0 is no bound but ctx, and the engine's where it is a RetryLimiter.
 	MaxAttempts int
+	// Divisible says that the caller can do the same in smaller parts, and would rather do so than try the whole again and again: Transact gives up after a
+	// few attempts that were too old or met conflicts, with an error of which TooMuch is true. Nothing was committed then, unless MaybeCommitted is true of
+	// it, which is only without a TransactionID.
+	Divisible bool
 }
 
 // Committed is how a transaction ended.
@@ -31,35 +35,123 @@ type Committed struct {
 const (
 	firstBackoff = 2 * time.Millisecond
 	maxBackoff   = time.Second
+	// maxOldBackoff is after attempts that were too old: nobody else is in the way.
+	maxOldBackoff = 50 * time.Millisecond
+)
+
+// After how many attempts in a row that were too old Transact gives up. One may be an accident, such as a pause of the process. Of those that took about as long
+// as a transaction lives a few are enough; others, as after a broken connection, say less of the transaction, and cost little.
+const (
+	divisibleOld       = 2
+	longOld            = 3
+	maxOld             = 50
+	maxOldReads        = 200 // of a Patience, which does not pause
+	divisibleConflicts = 8
 )
 
 // Transact is the one retry loop: it runs fn in a new transaction and commits, again and again with capped exponential backoff and
 // jitter, until it commits, fn or the commit fails for good, or ctx ends. fn may run several times and must have no effect outside tx
 // but to overwrite what it returns. An error from fn ends the loop unless it wraps a retryable engine error.
 //
+// A transaction that is too old in each attempt is not tried for ever: the loop ends with an error of which TooMuch is true. It is for the caller to do less.
+//
 // Where the loop ends with an engine error and an earlier commit may have happened, MaybeCommitted is true of it.
 func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(tx Transaction) (T, error)) (T, Committed, error) {
 	var result, zero T
 	var unknown unknownCommits
+	var excess excess
 	if l, ok := e.(RetryLimiter); ok && o.MaxAttempts == 0 {
 		o.MaxAttempts = l.MaxAttempts()
 	}
 	backoff := firstBackoff
 	for attempt := 1; ; attempt++ {
+		began := time.Now()
 		c, done, err := attemptOnce(ctx, e, o, &result, &unknown, fn)
 		c.Attempts = attempt
 		if done {
 			return result, c, nil
 		}
 		unknown.note(err)
+		if excess.note(err, time.Since(began), maxOld, o.Divisible) {
+			err = tooMuch(err)
+			if unknown.open && o.TransactionID != nil && !excess.asked {
+				// An earlier attempt may have been committed: the next one asks, and does nothing else.
+				excess = excessAsked
+				fn = func(Transaction) (T, error) { return zero, err }
+				continue
+			}
+		}
 		if !Retryable(err) || (o.MaxAttempts > 0 && attempt >= o.MaxAttempts) {
 			return zero, c, unknown.mark(err)
 		}
-		if err := sleep(ctx, backoff/2+rand.N(backoff/2+1)); err != nil {
+		pause := backoff
+		if excess.old > 0 {
+			pause = min(pause, maxOldBackoff)
+		}
+		if err := sleep(ctx, pause/2+rand.N(pause/2+1)); err != nil {
 			return zero, c, unknown.mark(err)
 		}
 		backoff = min(backoff*2, maxBackoff)
 	}
+}
+
+// excess is what the loop knows of whether the transaction does too much.
+type excess struct {
+	old, conflicts int           // attempts in a row
+	spent          time.Duration // in those that were too old
+	asked          bool
+}
+
+var excessAsked = excess{asked: true}
+
+// note takes notice of how an attempt ended, and reports whether that was one too many: most is how many may be too old.
+func (x *excess) note(err error, took time.Duration, most int, divisible bool) bool {
+	switch {
+	case IsCode(err, CodeTooOld) && Retryable(err):
+		x.conflicts = 0
+		x.old++
+		x.spent += took
+		return x.old >= most || divisible && x.old >= divisibleOld || x.old >= longOld && x.spent > longOld*TransactionSeconds*time.Second/2
+	case IsCode(err, CodeNotCommitted) && Retryable(err):
+		x.old, x.spent = 0, 0
+		x.conflicts++
+		return divisible && x.conflicts >= divisibleConflicts
+	}
+	x.old, x.spent, x.conflicts = 0, 0, 0
+	return false
+}
+
+// Patience is for reads outside of Transact that go on in one transaction after another: it tells when the same reads have been too old so often that they will never
+// be there in time. The zero value is ready. Not safe for concurrent use.
+type Patience struct {
+	excess excess
+	last   time.Time
+}
+
+// Tried takes an error of reads that got no further than those before, and returns it, as one of which TooMuch is true where patience is at an end.
+func (p *Patience) Tried(err error) error {
+	now, took := time.Now(), time.Duration(0)
+	if !p.last.IsZero() {
+		took = now.Sub(p.last)
+	}
+	p.last = now
+	if p.excess.note(err, took, maxOldReads, false) {
+		return tooMuch(err)
+	}
+	return err
+}
+
+// Progress is called when reads have got further.
+func (p *Patience) Progress() { *p = Patience{} }
+
+// tooMuch is err as that of a transaction that is not tried again.
+func tooMuch(err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	out := &Error{Code: e.Code, Message: "the transaction does more than fits one", Maybe: e.Maybe, TooMuch: true, Err: err}
+	return out
 }
 
 // unknownCommits is what the loop knows of its commits whose result was unknown.

@@ -271,3 +271,130 @@ func TestTransact_backoff(t *testing.T) {
 		}
 	})
 }
+
+// old is an engine whose transactions are all too old when they commit, after they have lived for a time. What is committed is what was meant to be, or nothing.
+type old struct {
+	kv.Engine
+	lives time.Duration
+}
+
+func (o old) Begin(ctx context.Context) kv.Transaction { return oldTransaction{o.Engine.Begin(ctx), o} }
+
+type oldTransaction struct {
+	kv.Transaction
+	o old
+}
+
+func (t oldTransaction) Commit() error {
+	time.Sleep(t.o.lives)
+	return kv.NewError(kv.CodeTooOld, "old", nil)
+}
+
+// TestTransact_tooOld: a transaction that is too old in each attempt is given up: soon where it can be divided, after some attempts where not, the fewer the
+// longer they take.
+func TestTransact_tooOld(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		lives time.Duration
+		o     kv.TransactOptions
+		want  int
+	}{
+		{"divisible", 5 * time.Second, kv.TransactOptions{Divisible: true}, 2},
+		{"long", 5 * time.Second, kv.TransactOptions{}, 3},
+		{"short", time.Millisecond, kv.TransactOptions{}, 50},
+		{"limited", 5 * time.Second, kv.TransactOptions{MaxAttempts: 1}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, c, err := kv.Transact(t.Context(), old{stub{}, tt.lives}, tt.o, func(tx kv.Transaction) (int, error) { return 7, nil })
+				if !kv.IsCode(err, kv.CodeTooOld) || kv.MaybeCommitted(err) || c.Attempts != tt.want {
+					t.Errorf("%v after %d attempts, want %d", err, c.Attempts, tt.want)
+				}
+				if given := tt.o.MaxAttempts == 0; kv.TooMuch(err) != given || kv.Retryable(err) == given {
+					t.Errorf("%v: too much: %t, retryable: %t", err, kv.TooMuch(err), kv.Retryable(err))
+				}
+			})
+		})
+	}
+}
+
+// stub is an engine that does nothing.
+type stub struct{ kv.Engine }
+
+func (stub) Begin(context.Context) kv.Transaction { return refused{} }
+
+// TestTransact_conflicts: conflicts end the loop only where the work can be divided.
+func TestTransact_conflicts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var begun []time.Time
+		_, c, err := kv.Transact(t.Context(), refusing{begun: &begun}, kv.TransactOptions{Divisible: true}, func(kv.Transaction) (int, error) { return 0, nil })
+		if !kv.IsCode(err, kv.CodeNotCommitted) || !kv.TooMuch(err) || kv.Retryable(err) || c.Attempts < 3 {
+			t.Errorf("%v after %d attempts", err, c.Attempts)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, c, err = kv.Transact(ctx, refusing{begun: &begun}, kv.TransactOptions{}, func(kv.Transaction) (int, error) { return 0, nil })
+		if !kv.IsCode(err, kv.CodeTimedOut) || kv.TooMuch(err) || c.Attempts < 50 {
+			t.Errorf("%v after %d attempts", err, c.Attempts)
+		}
+	})
+}
+
+// inDoubt says of its first commit that it may have happened, and does it or not. The next two transactions are too old for any read.
+type inDoubt struct {
+	kv.Engine
+	made  bool
+	begun *int
+}
+
+func (d inDoubt) Begin(ctx context.Context) kv.Transaction {
+	*d.begun++
+	return &doubtful{Transaction: d.Engine.Begin(ctx), made: d.made, n: *d.begun}
+}
+
+type doubtful struct {
+	kv.Transaction
+	made bool
+	n    int
+}
+
+func (t *doubtful) Get(key []byte) kv.Future[[]byte] {
+	if t.n == 2 || t.n == 3 {
+		return failing{kv.NewError(kv.CodeTooOld, "old", nil)}
+	}
+	return t.Transaction.Get(key)
+}
+
+type failing struct{ err error }
+
+func (f failing) Wait() ([]byte, error) { return nil, f.err }
+
+func (t *doubtful) Commit() error {
+	if t.n == 1 && t.made {
+		if err := t.Transaction.Commit(); err != nil {
+			return err
+		}
+	}
+	return kv.NewError(kv.CodeUnknownResult, "who knows", nil)
+}
+
+// TestTransact_tooOldInDoubt: the loop does not give up before it knows whether an attempt was committed.
+func TestTransact_tooOldInDoubt(t *testing.T) {
+	for _, made := range []bool{true, false} {
+		begun, calls := 0, 0
+		e := inDoubt{faulty(t, faultkv.Options{Rates: faultkv.Rates{Slow: 1e-9}}), made, &begun}
+		now, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id"), Divisible: true}, func(tx kv.Transaction) (string, error) {
+			calls++
+			tx.Set([]byte("a"), nil)
+			return "done", nil
+		})
+		switch {
+		case begun != 4 || calls != 1:
+			t.Errorf("%d transactions, of which %d did something", begun, calls)
+		case made && (err != nil || now != "done" || c.Version <= 0):
+			t.Errorf("a commit that was made: %q, %v", now, err)
+		case !made && (!kv.TooMuch(err) || kv.MaybeCommitted(err)):
+			t.Errorf("none was made: %v", err)
+		}
+	}
+}

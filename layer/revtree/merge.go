@@ -40,9 +40,11 @@ func (m Merged) Winner() Branch { return m.Branches[len(m.Branches)-1] }
 // What is known of a revision's history comes from all branches together: the tree. Where an edit contradicts it (the same
 // revision with another parent, which hashes exclude but clients can bring), what was there first stands and the rest of the edit's history is
 // not used. branches is not modified; slices of it and of edit are shared.
+//
+// It costs as much as all branches are long together: Tree does many merges for less.
 func Merge(branches []Branch, edit Branch, limit int) Merged {
 	edit.Ancestors = edit.Ancestors[:agreeing(branches, edit)]
-	known := merger{tree: branches, edit: edit, limit: limit}
+	known := merger{branches: branches, edit: edit, limit: limit}
 	m := Merged{Outcome: NewLeaf, Branches: make([]Branch, 0, len(branches)+1)}
 	if i := Find(branches, edit.Rev); i >= 0 {
 		m.Outcome = KnownAncestor
@@ -91,16 +93,45 @@ func parentIn(branches []Branch, r Rev) (string, bool) {
 
 // merger knows the tree of all branches and the edit.
 type merger struct {
-	tree  []Branch
-	edit  Branch
-	limit int
+	branches []Branch
+	edit     Branch
+	limit    int
+	// parents are what the branches know, where there are more than fewBranches. Made when it is needed: where every branch goes back to its first revision, it is not.
+	parents map[Rev]string
+}
+
+// fewBranches is how many are looked through one by one.
+const fewBranches = 8
+
+// parent is what the branches know of a revision's parent.
+func (m *merger) parent(r Rev) (id string, ok bool) {
+	if r.Pos <= 1 {
+		return "", false
+	}
+	if len(m.branches) <= fewBranches {
+		return parentIn(m.branches, r)
+	}
+	if m.parents == nil {
+		m.parents = map[Rev]string{}
+		for _, b := range m.branches {
+			child := b.Rev
+			for _, id := range b.Ancestors {
+				if _, ok := m.parents[child]; !ok { // the first one stands
+					m.parents[child] = id
+				}
+				child = Rev{Pos: child.Pos - 1, ID: id}
+			}
+		}
+	}
+	id, ok = m.parents[r]
+	return id, ok
 }
 
 // deepen adds to a branch all older ancestors that are known, up to the limit. The branch is returned as it is where there are none.
 func (m *merger) deepen(b Branch) Branch {
 	ancestors := b.Ancestors
 	for r := b.root(); len(ancestors) < m.limit-1; {
-		id, ok := parentIn(m.tree, r)
+		id, ok := m.parent(r)
 		if !ok {
 			if id, ok = m.edit.parent(r); !ok {
 				break

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/divandb/divan/layer/revtree"
 	"pgregory.net/rapid"
@@ -253,5 +254,41 @@ func TestMerge_tombstoneOnWinner(t *testing.T) {
 	m := revtree.Merge([]revtree.Branch{live, winner}, revtree.Branch{Rev: revtree.Rev{Pos: 3, ID: "x"}, Deleted: true, Ancestors: []string{"b", "r"}}, 1000)
 	if m.Winner().Rev != live.Rev || len(m.Branches) != 2 || len(m.Replaced) != 1 {
 		t.Fatalf("winner %v of %s", m.Winner(), describe(m.Branches))
+	}
+}
+
+// manyBranches are conflicts of one revision; stemmed ones do not know the first.
+func manyBranches(n int, stemmed bool) (bs []revtree.Branch) {
+	for i := range n {
+		b := revtree.Branch{Rev: revtree.Rev{Pos: 3, ID: fmt.Sprintf("%032x", i)}, Ancestors: []string{"b", "a"}}
+		if stemmed {
+			b.Ancestors = b.Ancestors[:1]
+		}
+		bs = append(bs, b)
+	}
+	return bs
+}
+
+// TestMerge_linear holds that a merge into 32 times as many branches does not take a thousand times as long: the fastest of some, and with room for a busy machine.
+func TestMerge_linear(t *testing.T) {
+	edit := revtree.Branch{Rev: revtree.Rev{Pos: 4, ID: "new"}, Ancestors: []string{fmt.Sprintf("%032x", 7), "b", "a"}}
+	for _, stemmed := range []bool{false, true} {
+		fastest := func(n int) time.Duration {
+			bs, best := manyBranches(n, stemmed), time.Hour
+			for range 7 {
+				began := time.Now()
+				m := revtree.Merge(bs, edit, 1000)
+				best = min(best, time.Since(began))
+				if len(m.Branches) != n || len(m.Replaced) != 1 {
+					t.Fatalf("%d branches, %d replaced", len(m.Branches), len(m.Replaced))
+				}
+			}
+			return best
+		}
+		few, many := fastest(500), fastest(16_000)
+		t.Logf("stemmed %t: 500 branches in %v, 16,000 in %v: %.1f times", stemmed, few, many, float64(many)/float64(few))
+		if many > 250*few {
+			t.Errorf("stemmed %t: 32 times as many branches take %.0f times as long", stemmed, float64(many)/float64(few))
+		}
 	}
 }
