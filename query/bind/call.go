@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -21,7 +22,7 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if n.Over != nil {
 		return b.windowCall(n, sc)
 	}
-	if _, ok := exec.Aggregates[name]; ok {
+	if _, ok := funcs.Aggregates[name]; ok {
 		return b.aggregate(n, sc)
 	}
 	if n.Filter != nil || n.Distinct || len(n.Order) > 0 {
@@ -94,7 +95,7 @@ func (b *binder) nullIf(n *ast.Call, sc *scope) (exec.Expr, error) {
 // callWith finds the function for bound arguments. A function that returns rows is allowed in a select list only.
 func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, error) {
 	name := n.Name[len(n.Name)-1]
-	candidates := exec.Functions[name]
+	candidates := funcs.Functions[name]
 	if len(candidates) == 0 {
 		if e, done, err := b.castCall(name, args, n.Pos()); done {
 			return e, err
@@ -120,7 +121,7 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 	if n.Variadic && fn.Variadic {
 		return nil, sqlstate.Unsupported(n.Pos(), "Give the arguments one by one.", "VARIADIC is not supported")
 	}
-	if fn.Volatile {
+	if fn.Volatility == exec.Volatile {
 		b.volatile++
 	}
 	if name != "pg_typeof" { // which wants to know what is still open
@@ -220,7 +221,7 @@ func argType(want []types.OID, variadic bool, i int) types.OID {
 func (b *binder) tableFunc(n *ast.Call, args []exec.Expr) *exec.TableFunc {
 	var best *exec.TableFunc
 	bestScore := -1
-	for _, f := range exec.TableFuncs[n.Name[len(n.Name)-1]] {
+	for _, f := range funcs.TableFuncs[n.Name[len(n.Name)-1]] {
 		if s, ok := score(f.Args, f.Variadic, args); ok && s > bestScore {
 			best, bestScore = f, s
 		}
@@ -317,7 +318,7 @@ func (b *binder) operator(n *ast.Operator, sc *scope) (exec.Expr, error) {
 
 func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, error) {
 	if len(args) == 2 {
-		if exec.Comparison(op) != nil {
+		if funcs.Comparison(op) != nil {
 			if l, ok := args[0].(*exec.RowExpr); ok {
 				if r, ok := args[1].(*exec.RowExpr); ok {
 					return b.compareRows(op, l, r, off)
@@ -331,7 +332,7 @@ func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, 
 		// An open operand takes the type of the other, if there is an operator for that.
 		for i := range args {
 			if t := args[1-i].Type(); untyped(args[i]) && !untyped(args[1-i]) {
-				for _, f := range exec.Operators[op] {
+				for _, f := range funcs.Operators[op] {
 					if len(f.Args) == 2 && f.Args[0] == t && f.Args[1] == t {
 						return b.applyOperator(f, op, args, off)
 					}
@@ -365,7 +366,7 @@ func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, 
 
 func operatorsOf(op string, n int) []*exec.Func {
 	var out []*exec.Func
-	for _, f := range exec.Operators[op] {
+	for _, f := range funcs.Operators[op] {
 		if len(f.Args) == n {
 			out = append(out, f)
 		}
@@ -400,7 +401,7 @@ func (b *binder) specialOperator(op string, args []exec.Expr, off int) (exec.Exp
 		if err := casingCollation(op, off, x, y); err != nil {
 			return nil, true, err
 		}
-		return &exec.Call{Func: exec.LikeFunc(op), Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off, Op: op}, true, nil
+		return &exec.Call{Func: funcs.LikeFunc(op), Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off, Op: op}, true, nil
 	case "->", "->>":
 		// A small integer constant is an index, also when it is wider than int4.
 		if types.IsJSON(l) && (r == types.Int8 || r == types.Int2) {
@@ -442,7 +443,7 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 		if err != nil {
 			return nil, true, operandError("||", off, l, r)
 		}
-		return array(exec.ArrayConcat, typ, both[0], both[1])
+		return array(funcs.ArrayConcat, typ, both[0], both[1])
 	case le != 0:
 		typ, item, err := b.arrayAndItem(l, args[1], off)
 		if err != nil {
@@ -452,7 +453,7 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 		if err != nil {
 			return nil, true, err
 		}
-		return array(exec.ArrayAppend, typ, arr, item)
+		return array(funcs.ArrayAppend, typ, arr, item)
 	case re != 0:
 		typ, item, err := b.arrayAndItem(r, args[0], off)
 		if err != nil {
@@ -462,7 +463,7 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 		if err != nil {
 			return nil, true, err
 		}
-		return array(exec.ArrayPrepend, typ, item, arr)
+		return array(funcs.ArrayPrepend, typ, item, arr)
 	case l == types.JSONB && (r == types.JSONB || untyped(args[1])), r == types.JSONB && untyped(args[0]):
 		return nil, false, nil
 	case types.IsString(l) || types.IsString(r):
@@ -471,7 +472,7 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 			return nil, true, err
 		}
 		y, err := text(args[1])
-		return &exec.Call{Func: exec.TextConcat, Args: []exec.Expr{x, y}, Typ: types.Text, Off: off, Op: "||"}, true, err
+		return &exec.Call{Func: funcs.TextConcat, Args: []exec.Expr{x, y}, Typ: types.Text, Off: off, Op: "||"}, true, err
 	}
 	return nil, false, nil
 }
@@ -542,8 +543,8 @@ func (b *binder) rowCompare(op string, l, r *exec.RowExpr, off int) (exec.Expr, 
 			return nil, err
 		}
 		out.X, out.Y = append(out.X, withoutCollate(x)), append(out.Y, withoutCollate(y))
-		out.Decide, out.Equal = append(out.Decide, exec.CollatedComparison(op[:1], coll)), append(out.Equal, exec.CollatedComparison("=", nil))
-		out.Last = exec.CollatedComparison(op, coll)
+		out.Decide, out.Equal = append(out.Decide, funcs.CollatedComparison(op[:1], coll)), append(out.Equal, funcs.CollatedComparison("=", nil))
+		out.Last = funcs.CollatedComparison(op, coll)
 	}
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -166,7 +167,7 @@ func (b *binder) compare(op string, x, y exec.Expr, off int) (exec.Expr, error) 
 	if err != nil {
 		return nil, err
 	}
-	fn := exec.CollatedComparison(op, coll)
+	fn := funcs.CollatedComparison(op, coll)
 	if fn.Collation == nil {
 		// What compares by bytes may become a key range, and looks at columns themselves.
 		x, y = withoutCollate(x), withoutCollate(y)
@@ -224,10 +225,10 @@ func (b *binder) asJSON(e exec.Expr, op string, other types.OID, off int) (exec.
 	}
 	if types.IsString(t) {
 		x, err := b.coerce(e, types.Text, types.Implicit, off)
-		return &exec.Call{Func: exec.JSONString, Args: []exec.Expr{x}, Typ: types.JSONB, Off: off, Hidden: true}, err
+		return &exec.Call{Func: funcs.JSONString, Args: []exec.Expr{x}, Typ: types.JSONB, Off: off, Hidden: true}, err
 	}
 	if types.IsNumber(t) || t == types.Bool {
-		return &exec.Call{Func: exec.JSONScalar, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off, Hidden: true}, nil
+		return &exec.Call{Func: funcs.JSONScalar, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off, Hidden: true}, nil
 	}
 	return nil, operandError(op, off, other, t)
 }

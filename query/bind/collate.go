@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -273,7 +274,7 @@ func WithoutBytes(e exec.Expr) exec.Expr {
 
 // collate gives the comparison of x with elements of y its collation.
 func (a *anyMatch) collate(n *ast.Quantified, y exec.Expr) error {
-	if exec.Comparison(n.Op) == nil {
+	if funcs.Comparison(n.Op) == nil {
 		return casingCollation(n.Op, n.Pos(), a.x, y)
 	}
 	if hasLocale(a.x) || hasLocale(y) {
@@ -288,7 +289,7 @@ func (a *anyMatch) collate(n *ast.Quantified, y exec.Expr) error {
 			_, err = comparisonCollation(n.Op, n.Pos(), a.x, y)
 			return err
 		}
-		a.fn = exec.CollatedComparison(n.Op, s.collation)
+		a.fn = funcs.CollatedComparison(n.Op, s.collation)
 	}
 	if a.fn.Collation == nil {
 		a.x = withoutCollate(a.x)

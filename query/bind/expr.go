@@ -162,7 +162,7 @@ func Repeatable(x exec.Expr) bool {
 		nodes++
 		switch n := e.(type) {
 		case *exec.Call:
-			return n.Func.Volatile || nodes > smallExpr
+			return n.Func.Volatility == exec.Volatile || nodes > smallExpr
 		case *exec.Subquery, *exec.Let:
 			return true
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -88,7 +89,7 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 	}
 	var best *exec.Aggregate
 	bestScore := -1
-	for _, a := range exec.Aggregates[name] {
+	for _, a := range funcs.Aggregates[name] {
 		if s, ok := score(a.Args, false, args); ok && s > bestScore {
 			best, bestScore = a, s
 		}
@@ -119,7 +120,7 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 			return nil, 0, err
 		}
 		if !coll.Bytes() {
-			best = best.Collated(coll)
+			best = funcs.Collated(best, coll)
 		}
 	}
 	typ := best.Ret
@@ -344,7 +345,7 @@ func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 	w := exec.WindowCall{Name: name}
 	typ, ok := exec.WindowFuncs[name]
 	if !ok {
-		if _, agg := exec.Aggregates[name]; !agg {
+		if _, agg := funcs.Aggregates[name]; !agg {
 			return nil, sqlstate.Unsupported(n.Pos(), "row_number, rank, dense_rank and aggregates have windows.", "window function %s is not supported", name)
 		}
 		if n.Distinct {

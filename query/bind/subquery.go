@@ -2,6 +2,7 @@ package bind
 
 import (
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -99,10 +100,10 @@ type anyMatch struct {
 }
 
 func (b *binder) anyOp(n *ast.Quantified, x exec.Expr, elem types.OID) (*anyMatch, error) {
-	if f := exec.Comparison(n.Op); f != nil {
+	if f := funcs.Comparison(n.Op); f != nil {
 		if x.Type() == types.JSONB && types.IsString(elem) {
 			// Plain texts are JSON strings here too.
-			return &anyMatch{x, elem, exec.JSONStringCompare(n.Op)}, nil
+			return &anyMatch{x, elem, funcs.JSONStringCompare(n.Op)}, nil
 		}
 		t := commonType(x.Type(), elem)
 		if t == 0 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -128,7 +129,7 @@ func (b *binder) setFunc(e ast.Expr, sc *scope) (*SetFunc, error) {
 		name, e = f.Name, f.X
 	}
 	c, ok := e.(*ast.Call)
-	if !ok || len(exec.TableFuncs[c.Name[len(c.Name)-1]]) == 0 || c.Over != nil || c.Star {
+	if !ok || len(funcs.TableFuncs[c.Name[len(c.Name)-1]]) == 0 || c.Over != nil || c.Star {
 		return nil, nil
 	}
 	args, err := b.args(c, sc)

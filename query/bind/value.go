@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -173,10 +174,10 @@ func (b *binder) subscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	if !n.Slice {
-		return &exec.Call{Func: exec.ArrayItem, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos()}, nil
+		return &exec.Call{Func: funcs.ArrayItem, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos()}, nil
 	}
 	low, err := part(n.Low)
-	return &exec.Call{Func: exec.ArraySlice, Args: []exec.Expr{x, low, idx}, Typ: t, Off: n.Pos()}, err
+	return &exec.Call{Func: funcs.ArraySlice, Args: []exec.Expr{x, low, idx}, Typ: t, Off: n.Pos()}, err
 }
 
 // field is (x).name: of a relation named in FROM, or of a record whose fields are known.

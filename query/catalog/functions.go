@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -13,10 +15,10 @@ import (
 
 type evalFunc = func(env *exec.CallEnv, a []types.Datum) (types.Datum, error)
 
+var family = funcs.NewFamily("System catalogue", "9.26", exec.Stable)
+
 func register(name string, ret types.OID, f evalFunc, args ...types.OID) *exec.Func {
-	fn := &exec.Func{Name: name, Args: args, Ret: ret, Eval: f}
-	exec.Register(fn)
-	return fn
+	return family.Add(&exec.Func{Name: name, Args: args, Ret: ret, Eval: f})
 }
 
 // withSnapshot makes a function that asks the statement's snapshot.
@@ -251,20 +253,20 @@ func privileges() {
 	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Text)
 	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Name, types.Text)
 	register("pg_has_role", types.Bool, constant(types.NewBool(true)), types.Name, types.Oid, types.Text)
-	exec.RegisterTable(&exec.TableFunc{Name: "aclexplode", Args: []types.OID{types.AclItemArray},
+	family.AddTable(&exec.TableFunc{Name: "aclexplode", Args: []types.OID{types.AclItemArray},
 		Columns: func([]types.OID) []exec.Column {
 			return []exec.Column{{Name: "grantor", Type: types.Oid, Mod: -1}, {Name: "grantee", Type: types.Oid, Mod: -1},
 				{Name: "privilege_type", Type: types.Text, Mod: -1}, {Name: "is_grantable", Type: types.Bool, Mod: -1}}
 		},
 		Rows: noRows})
 	register("acldefault", types.AclItemArray, constant(types.NewArray(types.AclItem, nil)), types.Char, types.Oid)
-	exec.RegisterTable(&exec.TableFunc{Name: "pg_listening_channels", Columns: func([]types.OID) []exec.Column {
+	family.AddTable(&exec.TableFunc{Name: "pg_listening_channels", Columns: func([]types.OID) []exec.Column {
 		return []exec.Column{{Name: "pg_listening_channels", Type: types.Text, Mod: -1}}
 	}, Rows: noRows})
-	exec.RegisterTable(&exec.TableFunc{Name: "pg_options_to_table", Args: []types.OID{types.TextArray}, Columns: func([]types.OID) []exec.Column {
+	family.AddTable(&exec.TableFunc{Name: "pg_options_to_table", Args: []types.OID{types.TextArray}, Columns: func([]types.OID) []exec.Column {
 		return []exec.Column{{Name: "option_name", Type: types.Text, Mod: -1}, {Name: "option_value", Type: types.Text, Mod: -1}}
 	}, Rows: noRows})
-	exec.RegisterTable(&exec.TableFunc{Name: "pg_get_keywords", Columns: func([]types.OID) []exec.Column {
+	family.AddTable(&exec.TableFunc{Name: "pg_get_keywords", Columns: func([]types.OID) []exec.Column {
 		return []exec.Column{{Name: "word", Type: types.Text, Mod: -1}, {Name: "catcode", Type: types.Char, Mod: -1},
 			{Name: "barelabel", Type: types.Bool, Mod: -1}, {Name: "catdesc", Type: types.Text, Mod: -1}, {Name: "baredesc", Type: types.Text, Mod: -1}}
 	}, Rows: keywords})
@@ -274,8 +276,15 @@ func noRows(*exec.Env, []types.OID, []types.Datum) ([][]types.Datum, error) { re
 
 func keywords(*exec.Env, []types.OID, []types.Datum) ([][]types.Datum, error) {
 	var out [][]types.Datum
-	for _, w := range exec.ReservedWords() {
-		out = append(out, []types.Datum{types.NewText(w), types.NewText("R"), types.NewBool(true), types.NewText("reserved"), types.NewText("can be bare label")})
+	categories := map[keyword.Category][2]string{keyword.Unreserved: {"U", "unreserved"}, keyword.ColumnName: {"C", "unreserved (cannot be function or type name)"},
+		keyword.TypeFunctionName: {"T", "reserved (can be function or type name)"}, keyword.Reserved: {"R", "reserved"}}
+	for _, w := range keyword.All() {
+		c, bare := keyword.Lookup(w)
+		label := "requires AS"
+		if bare {
+			label = "can be bare label"
+		}
+		out = append(out, []types.Datum{types.NewText(w), types.NewText(categories[c][0]), types.NewBool(bare), types.NewText(categories[c][1]), types.NewText(label)})
 	}
 	return out, nil
 }

@@ -3,7 +3,7 @@ package catalog
 import (
 	"fmt"
 
-	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -57,8 +57,8 @@ func one(elem types.OID, n int64) types.Datum {
 func (k *Key) column() string { return k.Table.Columns[k.Column-1].Name }
 
 func (k *Key) indexDefinition() string {
-	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s.%s USING btree (%s)", exec.QuoteIdent(k.Name), exec.QuoteIdent(k.Table.Schema.Name),
-		exec.QuoteIdent(k.Table.Name), exec.QuoteIdent(k.column()))
+	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s.%s USING btree (%s)", keyword.Quote(k.Name), keyword.Quote(k.Table.Schema.Name),
+		keyword.Quote(k.Table.Name), keyword.Quote(k.column()))
 }
 
 // keyDefinitions are the functions that write keys as SQL.
@@ -73,7 +73,7 @@ func keyDefinitions() {
 				if a[1].I > 1 {
 					return types.NewText(""), nil
 				}
-				return types.NewText(exec.QuoteIdent(k.column())), nil
+				return types.NewText(keyword.Quote(k.column())), nil
 			}
 			return types.NewText(k.indexDefinition()), nil
 		}
@@ -84,7 +84,7 @@ func keyDefinitions() {
 	constraint := withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {
 		for _, k := range s.Keys {
 			if k.Constraint == a[0].I {
-				return types.NewText("PRIMARY KEY (" + exec.QuoteIdent(k.column()) + ")"), nil
+				return types.NewText("PRIMARY KEY (" + keyword.Quote(k.column()) + ")"), nil
 			}
 		}
 		return types.Null, nil

@@ -3,7 +3,7 @@ package catalog
 import (
 	"strings"
 
-	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -88,11 +88,11 @@ func (s *Snapshot) Name(kind types.OID, oid int64) (string, bool) {
 		}
 	case types.RegNS:
 		if n := s.schemaByOID[oid]; n != nil {
-			return exec.QuoteIdent(n.Name), true
+			return keyword.Quote(n.Name), true
 		}
 	case types.RegRole:
 		if name, ok := s.role(oid); ok {
-			return exec.QuoteIdent(name), true
+			return keyword.Quote(name), true
 		}
 	case types.RegType:
 		if t := types.Lookup(types.OID(oid)); t != nil {
@@ -112,9 +112,9 @@ func (s *Snapshot) Name(kind types.OID, oid int64) (string, bool) {
 // display is a relation's name, with its schema where the bare name would mean something else.
 func (s *Snapshot) display(c *Class) string {
 	if s.visible(c) {
-		return exec.QuoteIdent(c.Name)
+		return keyword.Quote(c.Name)
 	}
-	return exec.QuoteIdent(c.Schema.Name) + "." + exec.QuoteIdent(c.Name)
+	return keyword.Quote(c.Schema.Name) + "." + keyword.Quote(c.Name)
 }
 
 // splitName cuts a.b."C d" into its parts, folding what is not quoted.

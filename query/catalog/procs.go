@@ -7,19 +7,20 @@ import (
 	"sync"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/types"
 )
 
 // proc is a row of pg_proc: the functions of the gateway, and the input and output functions that pg_type refers to.
 type proc struct {
-	oid      int64
-	name     string
-	args     []types.OID
-	ret      types.OID
-	kind     string
-	variadic bool
-	set      bool
-	volatile bool
+	oid        int64
+	name       string
+	args       []types.OID
+	ret        types.OID
+	kind       string
+	variadic   bool
+	set        bool
+	volatility exec.Volatility
 }
 
 // procBase is where OIDs of functions begin: above PostgreSQL's own and below user objects.
@@ -28,18 +29,18 @@ const procBase = 13500
 var procs = sync.OnceValues(func() ([]proc, map[int64]string) {
 	var all []proc
 	add := func(p proc) { all = append(all, p) }
-	for _, name := range slices.Sorted(maps.Keys(exec.Functions)) {
-		for _, f := range exec.Functions[name] {
-			add(proc{name: name, args: f.Args, ret: f.Ret, kind: "f", variadic: f.Variadic, volatile: f.Volatile})
+	for _, name := range slices.Sorted(maps.Keys(funcs.Functions)) {
+		for _, f := range funcs.Functions[name] {
+			add(proc{name: name, args: f.Args, ret: f.Ret, kind: "f", variadic: f.Variadic, volatility: f.Volatility})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(exec.TableFuncs)) {
-		for _, f := range exec.TableFuncs[name] {
+	for _, name := range slices.Sorted(maps.Keys(funcs.TableFuncs)) {
+		for _, f := range funcs.TableFuncs[name] {
 			add(proc{name: name, args: f.Args, ret: types.Record, kind: "f", set: true})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(exec.Aggregates)) {
-		for _, a := range exec.Aggregates[name] {
+	for _, name := range slices.Sorted(maps.Keys(funcs.Aggregates)) {
+		for _, a := range funcs.Aggregates[name] {
 			add(proc{name: name, args: a.Args, ret: a.Ret, kind: "a"})
 		}
 	}
@@ -121,12 +122,8 @@ func init() {
 			if p.variadic {
 				variadic = p.args[len(p.args)-1]
 			}
-			volatility := "s"
-			if p.volatile {
-				volatility = "v"
-			}
 			b.add(v{"oid": p.oid, "proname": p.name, "pronamespace": oidPgCatalog, "proowner": oidOwner, "prolang": 12, "procost": 1,
-				"provariadic": variadic, "prokind": p.kind, "proretset": p.set, "provolatile": volatility, "proparallel": "s", "pronargs": len(p.args),
+				"provariadic": variadic, "prokind": p.kind, "proretset": p.set, "provolatile": []string{"i", "s", "v"}[p.volatility], "proparallel": "s", "pronargs": len(p.args),
 				"prorettype": cmp.Or(p.ret, exec.AnyElement), "proargtypes": types.NewVector(types.Oid, args), "prosrc": p.name})
 		}
 	}

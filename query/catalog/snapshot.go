@@ -8,6 +8,7 @@ import (
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -238,7 +239,7 @@ func viewClass(ids assigner, n *Schema, w exec.View) *Class {
 	for _, col := range bind.ViewColumns {
 		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, false})
 	}
-	c.Definition = " SELECT id,\n    key,\n    value,\n    doc\n   FROM " + exec.QuoteIdent(n.Name) + "." + exec.QuoteIdent(w.Name) + ";"
+	c.Definition = " SELECT id,\n    key,\n    value,\n    doc\n   FROM " + keyword.Quote(n.Name) + "." + keyword.Quote(w.Name) + ";"
 	return c
 }
 

@@ -70,7 +70,7 @@ func (s *State) count(d types.Datum) error {
 
 // fits fails where a value of n bytes would not fit into the statement's memory. Functions whose value is much longer than their arguments ask
 // before they make it.
-func (s *State) fits(n int64) error {
+func (s *State) Fits(n int64) error {
 	if err := s.Hold(n); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (s *State) fits(n int64) error {
 }
 
 // datumSize is what an item of an array takes, in bytes.
-const datumSize = 48
+const DatumSize = 48
 
 // rowSize estimates the memory of a row.
 func rowSize(row []types.Datum) int64 {

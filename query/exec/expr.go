@@ -166,7 +166,7 @@ func (c *CastExpr) Eval(env *Env) (types.Datum, error) {
 		return d, err
 	}
 	if len(d.S) > 4096 && types.ElemOf(c.To) != 0 {
-		if err := env.fits(int64(strings.Count(d.S, ",")) * (datumSize + 16)); err != nil {
+		if err := env.Fits(int64(strings.Count(d.S, ",")) * (DatumSize + 16)); err != nil {
 			return types.Null, err
 		}
 	}
@@ -195,10 +195,10 @@ func CastDatum(env *Env, d types.Datum, from, to types.OID, mod int32) (types.Da
 	case types.IsOid(to) && to != types.Oid && to != types.Xid && d.K == types.KText:
 		name := strings.TrimSpace(d.S)
 		if v, err := strconv.ParseUint(name, 10, 32); err == nil {
-			return regDatum(env, to, int64(v))
+			return RegDatum(env, to, int64(v))
 		}
 		if name == "-" {
-			return regDatum(env, to, 0)
+			return RegDatum(env, to, 0)
 		}
 		oid, ok, err := env.Session.ObjectOID(env.Ctx, to, name)
 		if err != nil {
@@ -207,12 +207,12 @@ func CastDatum(env *Env, d types.Datum, from, to types.OID, mod int32) (types.Da
 		if !ok {
 			return types.Null, noSuchObject(to, name)
 		}
-		return regDatum(env, to, oid)
+		return RegDatum(env, to, oid)
 	case types.IsOid(to) && to != types.Oid && to != types.Xid && d.K == types.KInt && from != to:
 		if c, err := types.Cast(d, from, types.Oid, -1, env.Types); err != nil {
 			return c, err
 		}
-		return regDatum(env, to, int64(uint32(d.I)))
+		return RegDatum(env, to, int64(uint32(d.I)))
 	case to == types.Oid && d.K == types.KInt:
 		d.S = ""
 	case types.IsNumber(to) && d.K == types.KInt:
@@ -232,7 +232,7 @@ func CastDatum(env *Env, d types.Datum, from, to types.OID, mod int32) (types.Da
 }
 
 // regDatum is an OID with the name it is shown by.
-func regDatum(env *Env, kind types.OID, oid int64) (types.Datum, error) {
+func RegDatum(env *Env, kind types.OID, oid int64) (types.Datum, error) {
 	d := types.NewInt(oid)
 	if oid == 0 {
 		d.S = "-"

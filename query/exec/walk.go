@@ -187,7 +187,7 @@ func Fold(e Expr, env *Env) Expr {
 				return x
 			}
 		case *Call:
-			if n.Func.Volatile || !constants(n.Args) {
+			if n.Func.Volatility == Volatile || !constants(n.Args) {
 				return x
 			}
 		case *CastExpr:

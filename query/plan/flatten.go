@@ -62,7 +62,7 @@ func mergeable(q *bind.Query, d *bind.DerivedScan) bool {
 		}
 		if bind.Holds(e, func(x exec.Expr) bool {
 			c, ok := x.(*exec.Call)
-			return ok && c.Func.Volatile
+			return ok && c.Func.Volatility == exec.Volatile
 		}) {
 			return false // it must be computed once
 		}

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -148,7 +149,7 @@ type ordered struct {
 
 // isColumn says that e is the column itself, or for a jsonb key the text of its strings (asString).
 func (o ordered) isColumn(e exec.Expr) (yes, asString bool) {
-	if c, ok := e.(*exec.Call); ok && c.Func == exec.JSONStringText {
+	if c, ok := e.(*exec.Call); ok && c.Func == funcs.JSONStringText {
 		e, asString = c.Args[0], true
 	}
 	c, ok := e.(*exec.Col)
@@ -295,7 +296,7 @@ func (o ordered) prefix(pattern types.Datum, asString bool) (intervals, bool) {
 	if pattern.IsNull() {
 		return nil, true
 	}
-	text, exact, plain := exec.LikePrefix(pattern.S)
+	text, exact, plain := funcs.LikePrefix(pattern.S)
 	if asString {
 		if text == "" || !collatesByPrefix(text) {
 			return everything(), false

@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -78,7 +79,7 @@ func partialOf(c *exec.AggCall, f *bind.UserScan, valueAt int) *exec.Aggregate {
 			return nil
 		}
 	}
-	return exec.Partial(name, f.Reduce)
+	return funcs.Partial(name, f.Reduce)
 }
 
 // prefixLevel says how many leading parts of the key e looks at: -1 for the whole key; false when it looks at anything else.

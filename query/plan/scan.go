@@ -7,6 +7,7 @@ import (
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -315,7 +316,7 @@ func (p *planning) compareSeq(f *bind.UserScan, l limit, op string) exec.Expr {
 		op += "="
 	}
 	i := slices.IndexFunc(f.Rel.Columns, func(c bind.UserColumn) bool { return c.Field == exec.FieldSeq })
-	return &exec.Call{Func: exec.Comparison(op), Op: op, Typ: types.Bool,
+	return &exec.Call{Func: funcs.Comparison(op), Op: op, Typ: types.Bool,
 		Args: []exec.Expr{&exec.Col{Index: f.Base + i, Typ: types.Text, Name: "seq"}, &exec.Const{D: l.val, Typ: types.Text}}}
 }
 

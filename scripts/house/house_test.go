@@ -60,6 +60,8 @@ func TestTree_Rooms(t *testing.T) {
 	for _, e := range entries {
 		name := e.Name()
 		switch {
+		case e.IsDir() && name == "docs":
+			onlyMarkdown(t, filepath.Join(root, name))
 		case strings.HasPrefix(name, "."), e.IsDir() && slices.Contains(house.Rooms, name),
 			!e.IsDir() && slices.Contains(known, name), slices.Contains(ignored, name):
 		default:
@@ -69,6 +71,19 @@ func TestTree_Rooms(t *testing.T) {
 	for _, room := range append([]string{"go.mod", "node.yaml", "LICENSE"}, house.Rooms...) {
 		if _, err := os.Stat(filepath.Join(root, room)); err != nil {
 			t.Errorf("there is no %s", room)
+		}
+	}
+}
+
+// onlyMarkdown fails for anything in docs but texts.
+func onlyMarkdown(t *testing.T, dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() || filepath.Ext(e.Name()) != ".md" {
+			t.Errorf("docs/%s is no Markdown", e.Name())
 		}
 	}
 }

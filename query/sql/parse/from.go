@@ -2,6 +2,7 @@ package parse
 
 import (
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -49,10 +50,10 @@ func (p *parser) functionAhead() bool {
 	if _, ok := sessionValues[t.Text]; ok && t.Kind == tIdent {
 		return true
 	}
-	if !t.label() || t.category() == reserved && t.Kind == tIdent && wordy[t.Text] == nil {
+	if !t.label() || t.category == keyword.Reserved && t.Kind == tIdent && wordy[t.Text] == nil {
 		return false
 	}
-	if t.Kind == tIdent && t.category() == typeFunc {
+	if t.Kind == tIdent && t.category == keyword.TypeFunctionName {
 		return true // no table's name; the call tells what misses
 	}
 	for i := 1; ; i += 2 {

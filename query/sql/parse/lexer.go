@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/work"
 )
@@ -163,7 +164,7 @@ func (l *lexer) next() (token, error) {
 	case (c == 'n' || c == 'N') && l.at(1) == '\'':
 		// N'text' is NCHAR 'text'.
 		l.pos++
-		return token{Kind: tIdent, keyword: keywords["nchar"], Text: "nchar", Off: start, End: l.pos}, nil
+		return word("nchar", start, l.pos), nil
 	case (c|0x20 == 'b' || c|0x20 == 'x') && l.at(1) == '\'':
 		l.pos++
 		what := "bit string literal"
@@ -188,7 +189,7 @@ func (l *lexer) next() (token, error) {
 			l.pos++
 		}
 		name := foldCase(l.src[start:l.pos])
-		return token{Kind: tIdent, keyword: keywords[name], Text: name, Off: start, End: l.pos}, nil
+		return word(name, start, l.pos), nil
 	case digit(c), c == '.' && digit(l.at(1)):
 		return l.number(start)
 	case c == '$':
@@ -210,6 +211,12 @@ func (l *lexer) next() (token, error) {
 		return make(tOperator, op)
 	}
 	return token{}, l.near(start, start+1, "syntax error")
+}
+
+// word makes the token of a name or key word.
+func word(name string, off, end int) token {
+	c, bare := keyword.Lookup(name)
+	return token{Kind: tIdent, category: c, bare: bare, Text: name, Off: off, End: end}
 }
 
 // foldCase lowers ASCII letters only, as PostgreSQL does for UTF-8.
@@ -452,16 +459,16 @@ func (l *lexer) unicodeEscaped(start int) (token, error) {
 
 // uescape reads UESCAPE 'c' where it stands next and returns the escape character.
 func (l *lexer) uescape() (byte, error) {
-	const word = "uescape"
+	const uescape = "uescape"
 	after := l.pos
 	if err := l.skipBlank(); err != nil {
 		return 0, err
 	}
-	if end := l.pos + len(word); end > len(l.src) || foldCase(l.src[l.pos:end]) != word || end < len(l.src) && identPart(l.src[end]) {
+	if end := l.pos + len(uescape); end > len(l.src) || foldCase(l.src[l.pos:end]) != uescape || end < len(l.src) && identPart(l.src[end]) {
 		l.pos = after
 		return '\\', nil
 	}
-	l.pos += len(word)
+	l.pos += len(uescape)
 	c, err := l.next()
 	if err != nil {
 		return 0, err

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -109,7 +110,7 @@ func (p *parser) word(t token) (ast.Expr, error) {
 			return p.row()
 		}
 	}
-	if t.category() == colName || t.category() == reserved {
+	if t.category == keyword.ColumnName || t.category == keyword.Reserved {
 		if read := wordy[t.Text]; read != nil && next.is("(") {
 			p.take()
 			return read(p, at)
@@ -118,7 +119,7 @@ func (p *parser) word(t token) (ast.Expr, error) {
 	if n, ok := sessionValues[t.Text]; ok && !(t.Text == "current_schema" && next.is("(")) {
 		return p.sessionValue(n)
 	}
-	if t.category() == reserved {
+	if t.category == keyword.Reserved {
 		return nil, p.unexpected()
 	}
 	if t.Text == "collation" && next.word("for") {

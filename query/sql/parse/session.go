@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/keyword"
 )
 
 // settingName reads a name of one or more parts.
@@ -157,7 +158,7 @@ func (p *parser) settingValue() (string, error) {
 	switch {
 	case t.Kind == tInteger, t.Kind == tNumber:
 		return sign + t.Text, nil
-	case t.Kind == tString, t.isName(unreserved, colName, typeFunc), t.words("true", "false", "on"):
+	case t.Kind == tString, t.isName(keyword.Unreserved, keyword.ColumnName, keyword.TypeFunctionName), t.words("true", "false", "on"):
 		return t.Text, nil
 	}
 	return "", p.unexpectedAt(t)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -69,7 +70,7 @@ func (p *parser) nullIf(c *ast.Call) error {
 // extract reads field FROM x.
 func (p *parser) extract(c *ast.Call) error {
 	f := p.take()
-	if f.Kind != tString && f.Kind != tQuoted && !(f.Kind == tIdent && (f.category() == noKeyword ||
+	if f.Kind != tString && f.Kind != tQuoted && !(f.Kind == tIdent && (f.category == keyword.None ||
 		f.words("year", "month", "day", "hour", "minute", "second"))) {
 		return p.unexpectedAt(f)
 	}

@@ -1,5 +1,11 @@
 package parse
 
+import (
+	"slices"
+
+	"github.com/divandb/divan/query/sql/keyword"
+)
+
 // tokenKind is the lexical class of a token (PostgreSQL 15, section 4.1).
 type tokenKind uint8
 
@@ -20,8 +26,9 @@ const (
 // token is one token. Off and End are byte offsets in the text.
 type token struct {
 	Kind tokenKind
-	// keyword is the category of a tIdent.
-	keyword  category
+	// category is that of a tIdent; bare says that it can be an alias without AS.
+	category keyword.Category
+	bare     bool
 	Text     string
 	Off, End int
 }
@@ -43,39 +50,27 @@ func (t token) words(ws ...string) bool {
 	return false
 }
 
-// category is that of a key word, noKeyword for any other name.
-func (t token) category() category { return t.keyword &^ needsAs }
-
 // isName says that t can be a name of one of the categories, which all other names can.
-func (t token) isName(categories ...category) bool {
+func (t token) isName(categories ...keyword.Category) bool {
 	if t.Kind == tQuoted {
 		return true
 	}
 	if t.Kind != tIdent {
 		return false
 	}
-	c := t.category()
-	if c == noKeyword {
-		return true
-	}
-	for _, allowed := range categories {
-		if c == allowed {
-			return true
-		}
-	}
-	return false
+	return t.category == keyword.None || slices.Contains(categories, t.category)
 }
 
 // columnName is PostgreSQL's ColId: a column, a table, an alias.
-func (t token) columnName() bool { return t.isName(unreserved, colName) }
+func (t token) columnName() bool { return t.isName(keyword.Unreserved, keyword.ColumnName) }
 
 // functionName is its type_function_name.
-func (t token) functionName() bool { return t.isName(unreserved, typeFunc) }
+func (t token) functionName() bool { return t.isName(keyword.Unreserved, keyword.TypeFunctionName) }
 
 // label is its ColLabel.
 func (t token) label() bool { return t.Kind == tQuoted || t.Kind == tIdent }
 
 // bareLabel is its BareColLabel: an alias of a column without AS.
 func (t token) bareLabel() bool {
-	return t.Kind == tQuoted || t.Kind == tIdent && t.keyword&needsAs == 0
+	return t.Kind == tQuoted || t.Kind == tIdent && t.bare
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -28,7 +29,7 @@ func (p *parser) typedConstant() (ast.Expr, error) {
 		if err != nil && p.i > start+1 {
 			return nil, err
 		}
-		if t.category() == colName {
+		if t.category == keyword.ColumnName {
 			// The type can be nothing else than one, unless it is a column's name.
 			if p.i == start+1 {
 				p.i = start

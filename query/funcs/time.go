@@ -1,70 +1,71 @@
-package exec
+package funcs
 
 import (
 	"math"
 	"strings"
 	"time"
 
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
 // Date and time functions (PostgreSQL 15, section 9.9).
 func init() {
-	stamp := func(f func(env *CallEnv) time.Time, typ types.OID) evalFunc {
-		return func(env *CallEnv, _ []types.Datum) (types.Datum, error) {
+	stamp := func(f func(env *exec.CallEnv) time.Time, typ types.OID) evalFunc {
+		return func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 			return types.NewTime(types.LocalMicros(f(env), typ, env.Types)), nil
 		}
 	}
-	began := func(env *CallEnv) time.Time { return env.Now }
+	began := func(env *exec.CallEnv) time.Time { return env.Now }
 	for _, name := range []string{"now", "current_timestamp", "transaction_timestamp", "statement_timestamp"} {
-		register(name, types.TimestampTZ, stamp(began, types.TimestampTZ))
+		timeFamily.function(name, types.TimestampTZ, stamp(began, types.TimestampTZ)).Volatility = exec.Stable
 	}
-	register("localtimestamp", types.Timestamp, stamp(began, types.Timestamp))
-	register("clock_timestamp", types.TimestampTZ, stamp(func(*CallEnv) time.Time { return time.Now() }, types.TimestampTZ)).Volatile = true
-	register("current_date", types.Date, func(env *CallEnv, _ []types.Datum) (types.Datum, error) {
+	timeFamily.function("localtimestamp", types.Timestamp, stamp(began, types.Timestamp)).Volatility = exec.Stable
+	timeFamily.function("clock_timestamp", types.TimestampTZ, stamp(func(*exec.CallEnv) time.Time { return time.Now() }, types.TimestampTZ)).Volatility = exec.Volatile
+	timeFamily.function("current_date", types.Date, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		return types.Cast(types.NewTime(env.Now.UnixMicro()), types.TimestampTZ, types.Date, -1, env.Types)
-	})
+	}).Volatility = exec.Stable
 	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
-		register("date_trunc", t, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		timeFamily.function("date_trunc", t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			m, err := truncate(a[0].S, a[1].I, types.LocationFor(t, env.Types))
 			return types.NewTime(m), err
 		}, types.Text, t)
 		for name, ret := range map[string]types.OID{"date_part": types.Float8, "extract": types.Numeric} {
-			register(name, ret, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+			timeFamily.function(name, ret, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				return part(a[0].S, a[1].I, t, ret, env)
 			}, types.Text, t)
 		}
 	}
 	for name, ret := range map[string]types.OID{"date_part": types.Float8, "extract": types.Numeric} {
-		register(name, ret, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		timeFamily.function(name, ret, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return part(a[0].S, a[1].I*86400e6, types.Timestamp, ret, env)
 		}, types.Text, types.Date)
-		register(name, ret, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		timeFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return intervalPart(a[0].S, a[1].Span(), ret)
 		}, types.Text, types.Interval)
 	}
-	register("timezone", types.Timestamp, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	timeFamily.function("timezone", types.Timestamp, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		m, err := types.InZone(a[1].I, a[0].S, true)
 		return types.NewTime(m), err
 	}, types.Text, types.TimestampTZ)
-	register("timezone", types.TimestampTZ, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	timeFamily.function("timezone", types.TimestampTZ, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		m, err := types.InZone(a[1].I, a[0].S, false)
 		return types.NewTime(m), err
 	}, types.Text, types.Timestamp)
-	register("to_timestamp", types.TimestampTZ, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	timeFamily.function("to_timestamp", types.TimestampTZ, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		f := a[0].Float() * 1e6
 		if math.IsNaN(f) || math.Abs(f) > 9e18 {
 			return types.Null, sqlstate.New("22008", "timestamp out of range")
 		}
 		return types.NewTime(int64(math.Round(f))), nil
 	}, types.Float8)
-	register("age", types.Interval, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return age(a[0].I, a[1].I), nil }, types.TimestampTZ, types.TimestampTZ)
-	register("age", types.Interval, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return age(a[0].I, a[1].I), nil }, types.Timestamp, types.Timestamp)
-	register("to_char", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return age(a[0].I, a[1].I), nil }, types.TimestampTZ, types.TimestampTZ)
+	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return age(a[0].I, a[1].I), nil }, types.Timestamp, types.Timestamp)
+	timeFamily.function("to_char", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewText(formatTime(time.UnixMicro(a[0].I).In(types.LocationFor(types.TimestampTZ, env.Types)), a[1].S)), nil
 	}, types.TimestampTZ, types.Text)
-	register("to_char", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	timeFamily.function("to_char", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewText(formatTime(time.UnixMicro(a[0].I).UTC(), a[1].S)), nil
 	}, types.Timestamp, types.Text)
 }
@@ -107,7 +108,7 @@ func truncate(unit string, micros int64, loc *time.Location) (int64, error) {
 }
 
 // part is date_part (float8) and extract (numeric).
-func part(field string, micros int64, typ, ret types.OID, env *CallEnv) (types.Datum, error) {
+func part(field string, micros int64, typ, ret types.OID, env *exec.CallEnv) (types.Datum, error) {
 	loc := types.LocationFor(typ, env.Types)
 	t := time.UnixMicro(micros).In(loc)
 	us := int64(t.Second())*1e6 + int64(t.Nanosecond()/1000)

@@ -1,25 +1,38 @@
-package exec
+package funcs
 
 import (
 	"math"
 
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
 // Comparison returns the operator for operands that have been brought to one type.
-func Comparison(op string) *Func { return comparisons[op] }
+func Comparison(op string) *exec.Func { return comparisons[op] }
 
-var comparisons = map[string]*Func{}
+var comparisons = map[string]*exec.Func{}
 
 var comparisonTests = map[string]func(int) bool{
 	"=": func(c int) bool { return c == 0 }, "<>": func(c int) bool { return c != 0 }, "<": func(c int) bool { return c < 0 },
 	"<=": func(c int) bool { return c <= 0 }, ">": func(c int) bool { return c > 0 }, ">=": func(c int) bool { return c >= 0 },
 }
 
+// CollatedComparison is Comparison of texts under a collation. Equality is the same under all of them.
+func CollatedComparison(op string, c *types.Collation) *exec.Func {
+	if c.Bytes() || op == "=" || op == "<>" {
+		return Comparison(op)
+	}
+	test := comparisonTests[op]
+	return &exec.Func{Name: op, Ret: types.Bool, Collation: c, Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		order, err := types.CompareCollated(a[0], a[1], c)
+		return types.NewBool(err == nil && test(order)), err
+	}}
+}
+
 func init() {
 	for op, test := range comparisonTests {
-		comparisons[op] = &Func{Name: op, Ret: types.Bool, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		comparisons[op] = &exec.Func{Name: op, Ret: types.Bool, Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			c, err := types.Compare(a[0], a[1])
 			return types.NewBool(err == nil && test(c)), err
 		}}
@@ -33,42 +46,44 @@ var errDivideByZero = sqlstate.New(sqlstate.DivisionByZero, "division by zero")
 func arithmetic() {
 	for _, t := range []types.OID{types.Int2, types.Int4, types.Int8} {
 		for _, op := range []string{"+", "-", "*", "/", "%"} {
-			operator(op, t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return intOp(op, a[0].I, a[1].I, t) }, t, t)
+			arithmeticFamily.operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return intOp(op, a[0].I, a[1].I, t) }, t, t)
 		}
-		operator("-", t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return intOp("-", 0, a[0].I, t) }, t)
-		operator("~", t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewInt(^a[0].I), nil }, t)
+		arithmeticFamily.operator("-", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return intOp("-", 0, a[0].I, t) }, t)
+		arithmeticFamily.operator("~", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return types.NewInt(^a[0].I), nil }, t)
 		for op, f := range map[string]func(a, b int64) int64{"&": func(a, b int64) int64 { return a & b }, "|": func(a, b int64) int64 { return a | b },
 			"#": func(a, b int64) int64 { return a ^ b }} {
-			operator(op, t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewInt(f(a[0].I, a[1].I)), nil }, t, t)
+			arithmeticFamily.operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				return types.NewInt(f(a[0].I, a[1].I)), nil
+			}, t, t)
 		}
 	}
 	for _, t := range []types.OID{types.Float4, types.Float8} {
 		for _, op := range []string{"+", "-", "*", "/"} {
-			operator(op, t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+			arithmeticFamily.operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				return floatOp(op, a[0].Float(), a[1].Float(), t)
 			}, t, t)
 		}
-		operator("-", t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewFloat(-a[0].Float()), nil }, t)
+		arithmeticFamily.operator("-", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return types.NewFloat(-a[0].Float()), nil }, t)
 	}
 	for op, f := range map[string]func(a, b *types.Decimal) (*types.Decimal, error){
 		"+": func(a, b *types.Decimal) (*types.Decimal, error) { return a.Add(b), nil },
 		"-": func(a, b *types.Decimal) (*types.Decimal, error) { return a.Sub(b), nil },
 		"*": (*types.Decimal).Mul, "/": (*types.Decimal).Div, "%": (*types.Decimal).Mod} {
-		operator(op, types.Numeric, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		arithmeticFamily.operator(op, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			d, err := f(a[0].Decimal(), a[1].Decimal())
 			return types.NewNumeric(d), err
 		}, types.Numeric, types.Numeric)
 	}
-	operator("-", types.Numeric, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	arithmeticFamily.operator("-", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewNumeric(a[0].Decimal().Neg()), nil
 	}, types.Numeric)
 	for _, t := range []types.OID{types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric} {
-		operator("+", t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return a[0], nil }, t)
+		arithmeticFamily.operator("+", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return a[0], nil }, t)
 	}
-	operator("^", types.Float8, power, types.Float8, types.Float8)
+	arithmeticFamily.operator("^", types.Float8, power, types.Float8, types.Float8)
 }
 
-func power(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+func power(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	r := math.Pow(a[0].Float(), a[1].Float())
 	if math.IsInf(r, 0) || math.IsNaN(r) {
 		return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "value out of range: overflow")
@@ -155,48 +170,52 @@ func dates() {
 	for _, op := range []string{"+", "-"} {
 		minus := op == "-"
 		for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
-			operator(op, t, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+			arithmeticFamily.operator(op, t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				return types.NewTime(types.AddSpan(a[0].I, sign(a[1].Span(), minus), types.LocationFor(t, env.Types))), nil
 			}, t, types.Interval)
 		}
-		operator(op, types.Timestamp, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		arithmeticFamily.operator(op, types.Timestamp, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return types.NewTime(types.AddSpan(types.DateMicros(a[0].I), sign(a[1].Span(), minus), types.LocationFor(types.Timestamp, env.Types))), nil
 		}, types.Date, types.Interval)
-		operator(op, types.Date, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		arithmeticFamily.operator(op, types.Date, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			n := a[1].I
 			if minus {
 				n = -n
 			}
 			return types.NewDate(types.AddDays(a[0].I, n)), nil
 		}, types.Date, types.Int4)
-		operator(op, types.Interval, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		arithmeticFamily.operator(op, types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			x, y := a[0].Span(), sign(a[1].Span(), minus)
 			return types.NewInterval(types.Span{Months: x.Months + y.Months, Days: x.Days + y.Days, Micros: x.Micros + y.Micros}), nil
 		}, types.Interval, types.Interval)
 	}
-	operator("+", types.TimestampTZ, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	arithmeticFamily.operator("+", types.TimestampTZ, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewTime(types.AddSpan(a[1].I, a[0].Span(), types.LocationFor(types.TimestampTZ, env.Types))), nil
 	}, types.Interval, types.TimestampTZ)
-	operator("-", types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	arithmeticFamily.operator("-", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		n, err := types.SubtractDates(a[0].I, a[1].I)
 		return types.NewInt(n), err
 	}, types.Date, types.Date)
 	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
-		operator("-", types.Interval, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		arithmeticFamily.operator("-", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			d := a[0].I - a[1].I
 			return types.NewInterval(types.Span{Days: int32(d / 86400e6), Micros: d % 86400e6}), nil
 		}, t, t)
 	}
 	scale := func(s types.Span, f float64) types.Datum { return types.NewInterval(s.Scale(f)) }
-	operator("*", types.Interval, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return scale(a[0].Span(), a[1].Float()), nil }, types.Interval, types.Float8)
-	operator("*", types.Interval, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return scale(a[1].Span(), a[0].Float()), nil }, types.Float8, types.Interval)
-	operator("/", types.Interval, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	arithmeticFamily.operator("*", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return scale(a[0].Span(), a[1].Float()), nil
+	}, types.Interval, types.Float8)
+	arithmeticFamily.operator("*", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return scale(a[1].Span(), a[0].Float()), nil
+	}, types.Float8, types.Interval)
+	arithmeticFamily.operator("/", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[1].Float() == 0 {
 			return types.Null, errDivideByZero
 		}
 		return scale(a[0].Span(), 1/a[1].Float()), nil
 	}, types.Interval, types.Float8)
-	operator("-", types.Interval, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	arithmeticFamily.operator("-", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewInterval(a[0].Span().Neg()), nil
 	}, types.Interval)
 }

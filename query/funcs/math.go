@@ -1,9 +1,10 @@
-package exec
+package funcs
 
 import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -14,16 +15,18 @@ func init() {
 		"ceil": (*types.Decimal).Ceil, "ceiling": (*types.Decimal).Ceil, "floor": (*types.Decimal).Floor,
 		"round": func(d *types.Decimal) *types.Decimal { return d.Round(0) },
 		"trunc": func(d *types.Decimal) *types.Decimal { return d.Trunc(0) }} {
-		register(name, types.Numeric, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.function(name, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return types.NewNumeric(f(a[0].Decimal())), nil
 		}, types.Numeric)
 	}
 	for name, f := range map[string]func(float64) float64{"ceil": math.Ceil, "ceiling": math.Ceil, "floor": math.Floor, "round": math.RoundToEven,
 		"trunc": math.Trunc, "sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "atan": math.Atan, "cbrt": math.Cbrt, "degrees": degrees, "radians": radians} {
-		register(name, types.Float8, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewFloat(f(a[0].Float())), nil }, types.Float8)
+		mathFamily.function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return types.NewFloat(f(a[0].Float())), nil
+		}, types.Float8)
 	}
 	for name, f := range map[string]func(*types.Decimal, int32) *types.Decimal{"round": (*types.Decimal).Round, "trunc": (*types.Decimal).Trunc} {
-		register(name, types.Numeric, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.function(name, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[1].I > 1000 || a[1].I < -1000 {
 				a[1].I = min(max(a[1].I, -1000), 1000)
 			}
@@ -32,15 +35,15 @@ func init() {
 	}
 	signs()
 	logs()
-	register("random", types.Float8, func(*CallEnv, []types.Datum) (types.Datum, error) { return types.NewFloat(rand.Float64()), nil }).Volatile = true
-	register("pi", types.Float8, func(*CallEnv, []types.Datum) (types.Datum, error) { return types.NewFloat(math.Pi), nil })
-	register("atan2", types.Float8, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.function("random", types.Float8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) { return types.NewFloat(rand.Float64()), nil }).Volatility = exec.Volatile
+	mathFamily.function("pi", types.Float8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) { return types.NewFloat(math.Pi), nil })
+	mathFamily.function("atan2", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewFloat(math.Atan2(a[0].Float(), a[1].Float())), nil
 	}, types.Float8, types.Float8)
 	for _, name := range []string{"power", "pow"} {
-		register(name, types.Float8, power, types.Float8, types.Float8)
+		mathFamily.function(name, types.Float8, power, types.Float8, types.Float8)
 	}
-	register("width_bucket", types.Int4, widthBucket, types.Float8, types.Float8, types.Float8, types.Int4)
+	mathFamily.function("width_bucket", types.Int4, widthBucket, types.Float8, types.Float8, types.Float8, types.Int4)
 }
 
 func degrees(x float64) float64 { return x * 180 / math.Pi }
@@ -48,31 +51,31 @@ func radians(x float64) float64 { return x * math.Pi / 180 }
 
 func signs() {
 	for _, t := range []types.OID{types.Int2, types.Int4, types.Int8} {
-		register("abs", t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.function("abs", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[0].I < 0 {
 				return intOp("-", 0, a[0].I, t)
 			}
 			return a[0], nil
 		}, t)
-		register("mod", t, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return intOp("%", a[0].I, a[1].I, t) }, t, t)
+		mathFamily.function("mod", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return intOp("%", a[0].I, a[1].I, t) }, t, t)
 	}
-	register("abs", types.Float8, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.function("abs", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewFloat(math.Abs(a[0].Float())), nil
 	}, types.Float8)
-	register("abs", types.Numeric, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.function("abs", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[0].Decimal().Sign() < 0 {
 			return types.NewNumeric(a[0].Decimal().Neg()), nil
 		}
 		return a[0], nil
 	}, types.Numeric)
-	register("mod", types.Numeric, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.function("mod", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		d, err := a[0].Decimal().Mod(a[1].Decimal())
 		return types.NewNumeric(d), err
 	}, types.Numeric, types.Numeric)
-	register("sign", types.Numeric, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.function("sign", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewNumeric(types.DecimalFromInt(int64(a[0].Decimal().Sign()))), nil
 	}, types.Numeric)
-	register("sign", types.Float8, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.function("sign", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		switch f := a[0].Float(); {
 		case f > 0:
 			return types.NewFloat(1), nil
@@ -81,7 +84,7 @@ func signs() {
 		}
 		return types.NewFloat(0), nil
 	}, types.Float8)
-	register("div", types.Numeric, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.function("div", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		r, err := a[0].Decimal().Mod(a[1].Decimal())
 		if err != nil {
 			return types.Null, err
@@ -94,7 +97,7 @@ func signs() {
 // logs are the functions that some arguments are outside of.
 func logs() {
 	domain := func(name string, f func(float64) float64, ok func(float64) bool, code sqlstate.Code, message string) {
-		register(name, types.Float8, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			x := a[0].Float()
 			if !ok(x) {
 				return types.Null, sqlstate.New(code, "%s", message)
@@ -117,7 +120,7 @@ func logs() {
 	domain("acos", math.Acos, inUnit, sqlstate.NumericOutOfRange, "input is out of range")
 }
 
-func widthBucket(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+func widthBucket(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	x, low, high, n := a[0].Float(), a[1].Float(), a[2].Float(), a[3].I
 	if n <= 0 || low == high || math.IsNaN(x) || math.IsNaN(low+high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
 		return types.Null, sqlstate.New("2201G", "invalid bounds or count for width_bucket")

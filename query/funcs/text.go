@@ -1,32 +1,32 @@
-package exec
+package funcs
 
 import (
 	"crypto/md5"
 	"encoding/hex"
-	"maps"
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
 // TextConcat is || of texts.
-var TextConcat = &Func{Name: "textcat", Args: []types.OID{types.Text, types.Text}, Ret: types.Text,
-	Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
-		if err := env.text(len(a[0].S) + len(a[1].S)); err != nil {
+var TextConcat = &exec.Func{Name: "textcat", Args: []types.OID{types.Text, types.Text}, Ret: types.Text,
+	Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if err := fitsText(env, len(a[0].S)+len(a[1].S)); err != nil {
 			return types.Null, err
 		}
 		return types.NewText(a[0].S + a[1].S), nil
 	}}
 
 // JSONStringText is the text of a JSON string, NULL for any other JSON value: what LIKE sees of a view's key.
-var JSONStringText = &Func{Name: "jsonb_string", Args: []types.OID{types.JSONB}, Ret: types.Text,
-	Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+var JSONStringText = &exec.Func{Name: "jsonb_string", Args: []types.OID{types.JSONB}, Ret: types.Text,
+	Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if types.JSONKindOf(a[0].S) != types.JSONString {
 			return types.Null, nil
 		}
@@ -35,27 +35,27 @@ var JSONStringText = &Func{Name: "jsonb_string", Args: []types.OID{types.JSONB},
 	}}
 
 // JSONStringCompare compares a jsonb with the JSON string of a text.
-func JSONStringCompare(op string) *Func {
+func JSONStringCompare(op string) *exec.Func {
 	base := Comparison(op)
-	return &Func{Name: op, Ret: types.Bool, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	return &exec.Func{Name: op, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return base.Eval(env, []types.Datum{a[0], types.NewJSON(types.AppendJSONString(nil, a[1].S))})
 	}}
 }
 
 // LikeFunc is the function behind LIKE, ILIKE, SIMILAR TO and the regular expression operators, over texts. A third argument is the
 // escape character.
-func LikeFunc(op string) *Func { return likeFuncs[op] }
+func LikeFunc(op string) *exec.Func { return likeFuncs[op] }
 
-var likeFuncs = map[string]*Func{}
+var likeFuncs = map[string]*exec.Func{}
 
 func init() {
 	for _, op := range []string{"~~", "~~*", "~", "~*", "similar to"} {
 		match := matcher(op)
-		likeFuncs[op] = &Func{Name: op, Ret: types.Bool, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		likeFuncs[op] = &exec.Func{Name: op, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			ok, err := match(env, a)
 			return types.NewBool(ok), err
 		}}
-		likeFuncs["!"+op] = &Func{Name: "!" + op, Ret: types.Bool, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		likeFuncs["!"+op] = &exec.Func{Name: "!" + op, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			ok, err := match(env, a)
 			return types.NewBool(!ok), err
 		}}
@@ -63,7 +63,7 @@ func init() {
 	textFuncs()
 }
 
-func matcher(op string) func(env *CallEnv, a []types.Datum) (bool, error) {
+func matcher(op string) func(env *exec.CallEnv, a []types.Datum) (bool, error) {
 	escape := func(a []types.Datum) (rune, error) {
 		if len(a) < 3 {
 			return '\\', nil
@@ -79,7 +79,7 @@ func matcher(op string) func(env *CallEnv, a []types.Datum) (bool, error) {
 	}
 	switch op {
 	case "~~", "~~*":
-		return func(env *CallEnv, a []types.Datum) (bool, error) {
+		return func(env *exec.CallEnv, a []types.Datum) (bool, error) {
 			esc, err := escape(a)
 			if err != nil {
 				return false, err
@@ -91,7 +91,7 @@ func matcher(op string) func(env *CallEnv, a []types.Datum) (bool, error) {
 			return like(env.State, s, p, esc)
 		}
 	case "similar to":
-		return func(env *CallEnv, a []types.Datum) (bool, error) {
+		return func(env *exec.CallEnv, a []types.Datum) (bool, error) {
 			esc, err := escape(a)
 			if err != nil {
 				return false, err
@@ -103,7 +103,7 @@ func matcher(op string) func(env *CallEnv, a []types.Datum) (bool, error) {
 			return re.match(env.State, a[0].S)
 		}
 	}
-	return func(env *CallEnv, a []types.Datum) (bool, error) {
+	return func(env *exec.CallEnv, a []types.Datum) (bool, error) {
 		re, err := compile(env.State, posix(a[1].S, op == "~*"), false)
 		if err != nil {
 			return false, err
@@ -113,7 +113,7 @@ func matcher(op string) func(env *CallEnv, a []types.Datum) (bool, error) {
 }
 
 // like matches % and _ without backtracking over more than the last %. It may take as many steps as the lengths multiplied.
-func like(st *State, s, p string, esc rune) (bool, error) {
+func like(st *exec.State, s, p string, esc rune) (bool, error) {
 	type item struct {
 		r    rune
 		kind byte // 'c' a character, '_' any one
@@ -244,7 +244,7 @@ func similar(p string, esc rune) string {
 
 func textFuncs() {
 	one := func(name string, ret types.OID, f func(s string) (types.Datum, error)) {
-		register(name, ret, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return f(a[0].S) }, types.Text)
+		textFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return f(a[0].S) }, types.Text)
 	}
 	text := func(f func(string) string) func(string) (types.Datum, error) {
 		return func(s string) (types.Datum, error) { return types.NewText(f(s)), nil }
@@ -268,7 +268,7 @@ func textFuncs() {
 		return string(r)
 	}))
 	one("ascii", types.Int4, number(func(s string) int { r, n := utf8.DecodeRuneInString(s); return int(r) * min(n, 1) }))
-	one("quote_ident", types.Text, text(QuoteIdent))
+	one("quote_ident", types.Text, text(keyword.Quote))
 	one("quote_literal", types.Text, text(quoteLiteral))
 	trims()
 	characters()
@@ -288,37 +288,6 @@ func initcap(s string) string {
 	}, s)
 }
 
-// QuoteIdent quotes a name where it needs it.
-func QuoteIdent(s string) string {
-	plain := s != "" && (s[0] == '_' || s[0] >= 'a' && s[0] <= 'z')
-	for i := range len(s) {
-		c := s[i]
-		plain = plain && (c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9')
-	}
-	if plain && !quoteWords[s] {
-		return s
-	}
-	return `"` + strings.ReplaceAll(s, `"`, `""`) + `"`
-}
-
-var quoteWords = func() map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(`all analyse analyze and any array as asc asymmetric authorization between bigint binary bit boolean both case cast
-		char character check coalesce collate collation column concurrently constraint create cross current_catalog current_date current_role
-		current_schema current_time current_timestamp current_user dec decimal default deferrable desc distinct do else end except exists extract
-		false fetch float for foreign freeze from full grant greatest group grouping having ilike in initially inner inout int integer intersect
-		interval into is isnull join lateral leading least left like limit localtime localtimestamp national natural nchar none normalize not
-		notnull null nullif numeric offset on only or order out outer overlaps overlay placing position precision primary real references
-		returning right row select session_user setof similar smallint some substring symmetric table tablesample then time timestamp to
-		trailing treat trim true union unique user using values varchar variadic verbose when where window with`) {
-		m[w] = true
-	}
-	return m
-}()
-
-// ReservedWords are the words that QuoteIdent quotes, sorted.
-func ReservedWords() []string { return slices.Sorted(maps.Keys(quoteWords)) }
-
 func quoteLiteral(s string) string {
 	q := "'" + strings.ReplaceAll(strings.ReplaceAll(s, "'", "''"), `\`, `\\`) + "'"
 	if strings.Contains(s, `\`) {
@@ -329,8 +298,10 @@ func quoteLiteral(s string) string {
 
 func trims() {
 	for name, f := range map[string]func(s, cut string) string{"btrim": strings.Trim, "ltrim": strings.TrimLeft, "rtrim": strings.TrimRight} {
-		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewText(f(a[0].S, " ")), nil }, types.Text)
-		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return types.NewText(f(a[0].S, a[1].S)), nil }, types.Text, types.Text)
+		textFamily.function(name, types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return types.NewText(f(a[0].S, " ")), nil }, types.Text)
+		textFamily.function(name, types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return types.NewText(f(a[0].S, a[1].S)), nil
+		}, types.Text, types.Text)
 	}
 }
 
@@ -361,10 +332,12 @@ func characters() {
 		return types.NewText(s[min(start, end):end]), nil
 	}
 	for _, name := range []string{"substr", "substring"} {
-		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return substr(a[0].S, a[1].I, 0, false) }, types.Text, types.Int4)
-		register(name, types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return substr(a[0].S, a[1].I, a[2].I, true) }, types.Text, types.Int4, types.Int4)
+		textFamily.function(name, types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return substr(a[0].S, a[1].I, 0, false) }, types.Text, types.Int4)
+		textFamily.function(name, types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return substr(a[0].S, a[1].I, a[2].I, true)
+		}, types.Text, types.Int4, types.Int4)
 	}
-	register("substring", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	textFamily.function("substring", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		re, err := compile(env.State, posix(a[1].S, false), false)
 		if err == nil {
 			err = re.affordable(env.State, a[0].S)
@@ -378,14 +351,14 @@ func characters() {
 		}
 		return types.NewText(m[min(1, len(m)-1)]), nil
 	}, types.Text, types.Text)
-	register("left", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	textFamily.function("left", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		n := a[1].I
 		if n < 0 {
 			n = max(int64(utf8.RuneCountInString(a[0].S))+n, 0)
 		}
 		return substr(a[0].S, 1, n, true)
 	}, types.Text, types.Int4)
-	register("right", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	textFamily.function("right", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		total := int64(utf8.RuneCountInString(a[0].S))
 		n := a[1].I
 		if n < 0 {
@@ -394,7 +367,7 @@ func characters() {
 		return substr(a[0].S, total-n+1, 0, false)
 	}, types.Text, types.Int4)
 	for _, name := range []string{"strpos", "position"} {
-		register(name, types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		textFamily.function(name, types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			i := strings.Index(a[0].S, a[1].S)
 			if i < 0 {
 				return types.NewInt(0), nil
@@ -402,17 +375,17 @@ func characters() {
 			return types.NewInt(int64(utf8.RuneCountInString(a[0].S[:i])) + 1), nil
 		}, types.Text, types.Text)
 	}
-	register("starts_with", types.Bool, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	textFamily.function("starts_with", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewBool(strings.HasPrefix(a[0].S, a[1].S)), nil
 	}, types.Text, types.Text)
-	register("split_part", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	textFamily.function("split_part", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		n := a[2].I
 		if n == 0 {
 			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "field position must not be zero")
 		}
 		parts := []string{a[0].S}
 		if a[1].S != "" {
-			if err := env.fits(int64(strings.Count(a[0].S, a[1].S)) * 16); err != nil {
+			if err := env.Fits(int64(strings.Count(a[0].S, a[1].S)) * 16); err != nil {
 				return types.Null, err
 			}
 			parts = strings.Split(a[0].S, a[1].S)
@@ -430,32 +403,32 @@ func characters() {
 // maxText bounds the texts that functions make, where the statement's memory does not.
 const maxText = 1 << 30
 
-// text fails where a text of n bytes must not be made.
-func (c *CallEnv) text(n int) error {
+// fitsText fails where a text of n bytes must not be made.
+func fitsText(env *exec.CallEnv, n int) error {
 	if n > maxText {
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "requested length too large")
 	}
-	return c.fits(int64(n))
+	return env.Fits(int64(n))
 }
 
 func replaces() {
-	register("replace", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	textFamily.function("replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[1].S == "" {
 			return a[0], nil
 		}
-		if err := env.text(len(a[0].S) + strings.Count(a[0].S, a[1].S)*(len(a[2].S)-len(a[1].S))); err != nil {
+		if err := fitsText(env, len(a[0].S)+strings.Count(a[0].S, a[1].S)*(len(a[2].S)-len(a[1].S))); err != nil {
 			return types.Null, err
 		}
 		return types.NewText(strings.ReplaceAll(a[0].S, a[1].S, a[2].S)), nil
 	}, types.Text, types.Text, types.Text)
-	register("repeat", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	textFamily.function("repeat", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		n := max(a[1].I, 0)
-		if err := env.text(int(n) * len(a[0].S)); err != nil {
+		if err := fitsText(env, int(n)*len(a[0].S)); err != nil {
 			return types.Null, err
 		}
 		return types.NewText(strings.Repeat(a[0].S, int(n))), nil
 	}, types.Text, types.Int4)
-	register("translate", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	textFamily.function("translate", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		from, to := []rune(a[1].S), []rune(a[2].S)
 		become := make(map[rune]rune, len(from))
 		for i, f := range from {
@@ -473,7 +446,7 @@ func replaces() {
 			return r
 		}, a[0].S)), nil
 	}, types.Text, types.Text, types.Text)
-	replace := func(env *CallEnv, a []types.Datum, flags string) (types.Datum, error) {
+	replace := func(env *exec.CallEnv, a []types.Datum, flags string) (types.Datum, error) {
 		re, err := compile(env.State, posix(a[1].S, strings.Contains(flags, "i")), false)
 		if err == nil {
 			err = re.affordable(env.State, a[0].S)
@@ -492,11 +465,11 @@ func replaces() {
 		}
 		return re.replace(env, a[0].S, with, times)
 	}
-	register("regexp_replace", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) { return replace(env, a, "") },
+	textFamily.function("regexp_replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) { return replace(env, a, "") },
 		types.Text, types.Text, types.Text)
-	register("regexp_replace", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) { return replace(env, a, a[3].S) },
+	textFamily.function("regexp_replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) { return replace(env, a, a[3].S) },
 		types.Text, types.Text, types.Text, types.Text)
-	pad := func(env *CallEnv, a []types.Datum, fill string, left bool) (types.Datum, error) {
+	pad := func(env *exec.CallEnv, a []types.Datum, fill string, left bool) (types.Datum, error) {
 		have, n := utf8.RuneCountInString(a[0].S), int(max(a[1].I, 0))
 		if have >= n || fill == "" {
 			for i := range a[0].S {
@@ -507,7 +480,7 @@ func replaces() {
 			return a[0], nil
 		}
 		more, letters := n-have, utf8.RuneCountInString(fill)
-		if err := env.text(len(a[0].S) + (more/letters+1)*len(fill)); err != nil {
+		if err := fitsText(env, len(a[0].S)+(more/letters+1)*len(fill)); err != nil {
 			return types.Null, err
 		}
 		var b strings.Builder
@@ -528,27 +501,27 @@ func replaces() {
 		return types.NewText(b.String()), nil
 	}
 	for name, left := range map[string]bool{"lpad": true, "rpad": false} {
-		register(name, types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) { return pad(env, a, " ", left) }, types.Text, types.Int4)
-		register(name, types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) { return pad(env, a, a[2].S, left) }, types.Text, types.Int4, types.Text)
+		textFamily.function(name, types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) { return pad(env, a, " ", left) }, types.Text, types.Int4)
+		textFamily.function(name, types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) { return pad(env, a, a[2].S, left) }, types.Text, types.Int4, types.Text)
 	}
 }
 
 func joins() {
-	concat := func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	concat := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		var b strings.Builder
 		for i, d := range a {
 			if !d.IsNull() {
 				b.WriteString(types.TextOf(d, env.ArgType(i), env.Types))
-				if err := env.text(b.Len()); err != nil {
+				if err := fitsText(env, b.Len()); err != nil {
 					return types.Null, err
 				}
 			}
 		}
 		return types.NewText(b.String()), nil
 	}
-	Register(&Func{Name: "concat", Args: []types.OID{AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true, Eval: concat})
-	Register(&Func{Name: "concat_ws", Args: []types.OID{types.Text, AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true,
-		Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	textFamily.Add(&exec.Func{Name: "concat", Args: []types.OID{exec.AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true, Eval: concat})
+	textFamily.Add(&exec.Func{Name: "concat_ws", Args: []types.OID{types.Text, exec.AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true,
+		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[0].IsNull() {
 				return types.Null, nil
 			}
@@ -558,22 +531,22 @@ func joins() {
 				if !d.IsNull() {
 					parts = append(parts, types.TextOf(d, env.ArgType(i+1), env.Types))
 					total += len(parts[len(parts)-1]) + len(a[0].S)
-					if err := env.text(total); err != nil {
+					if err := fitsText(env, total); err != nil {
 						return types.Null, err
 					}
 				}
 			}
 			return types.NewText(strings.Join(parts, a[0].S)), nil
 		}})
-	Register(&Func{Name: "format", Args: []types.OID{types.Text, AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true, Eval: format})
-	Register(&Func{Name: "format", Args: []types.OID{types.Text}, Ret: types.Text, Eval: format})
-	register("quote_literal", types.Text, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	textFamily.Add(&exec.Func{Name: "format", Args: []types.OID{types.Text, exec.AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true, Eval: format})
+	textFamily.Add(&exec.Func{Name: "format", Args: []types.OID{types.Text}, Ret: types.Text, Eval: format})
+	textFamily.function("quote_literal", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewText(quoteLiteral(types.TextOf(a[0], env.ArgType(0), env.Types))), nil
-	}, AnyValue)
+	}, exec.AnyValue)
 }
 
 // format knows %s, %I, %L and %%.
-func format(env *CallEnv, a []types.Datum) (types.Datum, error) {
+func format(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	if a[0].IsNull() {
 		return types.Null, nil
 	}
@@ -606,7 +579,7 @@ func format(env *CallEnv, a []types.Datum) (types.Datum, error) {
 			if d.IsNull() {
 				return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "null values cannot be formatted as an SQL identifier")
 			}
-			b.WriteString(QuoteIdent(text))
+			b.WriteString(keyword.Quote(text))
 		case 'L':
 			if d.IsNull() {
 				b.WriteString("NULL")

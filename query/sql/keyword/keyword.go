@@ -1,29 +1,61 @@
-package parse
+// Package keyword has the key words of PostgreSQL 15's SQL and where each may stand for a name (appendix C, and src/include/parser/kwlist.h).
+package keyword
 
-import "strings"
-
-// category says where a key word may stand for a name (PostgreSQL 15, appendix C and src/include/parser/kwlist.h).
-type category uint8
-
-const (
-	noKeyword  category = iota
-	unreserved          // anywhere
-	colName             // not as the name of a function or a type
-	typeFunc            // only as the name of a function or a type
-	reserved            // only as a label behind AS or a point
-
-	// needsAs marks words that are no alias of a column without AS.
-	needsAs category = 1 << 7
+import (
+	"maps"
+	"slices"
+	"strings"
 )
 
+// Category says where a key word may stand for a name.
+type Category uint8
+
+const (
+	// None is a word that is no key word.
+	None Category = iota
+	// Unreserved words may stand anywhere.
+	Unreserved
+	// ColumnName words may be names, but not of functions and types.
+	ColumnName
+	// TypeFunctionName words may be names of functions and types only.
+	TypeFunctionName
+	// Reserved words may only be labels, behind AS or a point.
+	Reserved
+)
+
+// needsAs marks words that are no alias of a column without AS.
+const needsAs Category = 1 << 7
+
+// Lookup finds a word in lower case. bareLabel says that it can be an alias of a column without AS.
+func Lookup(word string) (c Category, bareLabel bool) {
+	c = keywords[word]
+	return c &^ needsAs, c&needsAs == 0
+}
+
+// All returns the key words, sorted.
+func All() []string { return slices.Sorted(maps.Keys(keywords)) }
+
+// Quote quotes a name where SQL would read it as another one, or as a key word, without quotes.
+func Quote(name string) string {
+	plain := name != "" && (name[0] == '_' || name[0] >= 'a' && name[0] <= 'z')
+	for i := range len(name) {
+		c := name[i]
+		plain = plain && (c == '_' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9')
+	}
+	if c, _ := Lookup(name); plain && (c == None || c == Unreserved) {
+		return name
+	}
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
+
 // keywords has the category of each of PostgreSQL's key words.
-var keywords = func() map[string]category {
-	table := map[string]category{}
+var keywords = func() map[string]Category {
+	table := map[string]Category{}
 	for _, group := range []struct {
-		category category
+		category Category
 		words    string
 	}{
-		{unreserved, `abort absolute access action add admin after aggregate also alter always asensitive assertion assignment at
+		{Unreserved, `abort absolute access action add admin after aggregate also alter always asensitive assertion assignment at
 			atomic attach attribute backward before begin breadth by cache call called cascade cascaded catalog chain
 			characteristics checkpoint class close cluster columns comment comments commit committed compression
 			configuration conflict connection constraints content continue conversion copy cost csv cube current cursor
@@ -45,20 +77,20 @@ var keywords = func() map[string]category {
 			trigger truncate trusted type types uescape unbounded uncommitted unencrypted unknown unlisten unlogged until
 			update vacuum valid validate validator value version view views volatile whitespace work wrapper write xml yes
 			zone`},
-		{unreserved | needsAs, `day filter hour minute month over second varying within without year`},
-		{colName, `between bigint bit boolean coalesce dec decimal exists extract float greatest grouping inout int integer
+		{Unreserved | needsAs, `day filter hour minute month over second varying within without year`},
+		{ColumnName, `between bigint bit boolean coalesce dec decimal exists extract float greatest grouping inout int integer
 			interval least national nchar none normalize nullif numeric out overlay position real row setof smallint
 			substring time timestamp treat trim values varchar xmlattributes xmlconcat xmlelement xmlexists xmlforest
 			xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable`},
-		{colName | needsAs, `char character precision`},
-		{typeFunc, `authorization binary collation concurrently cross current_schema freeze full ilike inner is join left like
+		{ColumnName | needsAs, `char character precision`},
+		{TypeFunctionName, `authorization binary collation concurrently cross current_schema freeze full ilike inner is join left like
 			natural outer right similar tablesample verbose`},
-		{typeFunc | needsAs, `isnull notnull overlaps`},
-		{reserved, `all analyse analyze and any asc asymmetric both case cast check collate column constraint current_catalog
+		{TypeFunctionName | needsAs, `isnull notnull overlaps`},
+		{Reserved, `all analyse analyze and any asc asymmetric both case cast check collate column constraint current_catalog
 			current_date current_role current_time current_timestamp current_user default deferrable desc distinct do else
 			end false foreign in initially lateral leading localtime localtimestamp not null only or placing primary
 			references select session_user some symmetric table then trailing true unique user using variadic when`},
-		{reserved | needsAs, `array as create except fetch for from grant group having intersect into limit offset on order returning to union
+		{Reserved | needsAs, `array as create except fetch for from grant group having intersect into limit offset on order returning to union
 			where window with`},
 	} {
 		for _, w := range strings.Fields(group.words) {

@@ -1,8 +1,9 @@
-package exec
+package funcs
 
 import (
 	"strings"
 
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -30,10 +31,14 @@ func init() {
 			if op == "->>" {
 				ret = types.Text
 			}
-			operator(op, ret, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return give(types.JSONField(a[0].S, a[1].S)) }, t, types.Text)
-			operator(op, ret, func(_ *CallEnv, a []types.Datum) (types.Datum, error) { return give(types.JSONIndex(a[0].S, a[1].I)) }, t, types.Int4)
+			jsonFamily.operator(op, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				return give(types.JSONField(a[0].S, a[1].S))
+			}, t, types.Text)
+			jsonFamily.operator(op, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				return give(types.JSONIndex(a[0].S, a[1].I))
+			}, t, types.Int4)
 			path := strings.Replace(op, "-", "#", 1)
-			operator(path, ret, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+			jsonFamily.operator(path, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				steps, ok := texts(a[1])
 				if !ok {
 					return types.Null, nil
@@ -42,19 +47,19 @@ func init() {
 			}, t, types.TextArray)
 		}
 	}
-	operator("@>", types.Bool, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	jsonFamily.operator("@>", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		ok, err := types.JSONContains(a[0].S, a[1].S)
 		return types.NewBool(ok), err
 	}, types.JSONB, types.JSONB)
-	operator("<@", types.Bool, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	jsonFamily.operator("<@", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		ok, err := types.JSONContains(a[1].S, a[0].S)
 		return types.NewBool(ok), err
 	}, types.JSONB, types.JSONB)
-	operator("?", types.Bool, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	jsonFamily.operator("?", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewBool(types.JSONHasKey(a[0].S, a[1].S)), nil
 	}, types.JSONB, types.Text)
 	for op, all := range map[string]bool{"?|": false, "?&": true} {
-		operator(op, types.Bool, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		jsonFamily.operator(op, types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			for _, it := range a[1].Array().Items {
 				if !it.IsNull() && types.JSONHasKey(a[0].S, it.S) != all {
 					return types.NewBool(!all), nil
@@ -67,22 +72,22 @@ func init() {
 		jsonFuncs(prefix, map[string]types.OID{"json_": types.JSON, "jsonb_": types.JSONB}[prefix])
 	}
 	for name, t := range map[string]types.OID{"to_json": types.JSON, "to_jsonb": types.JSONB} {
-		register(name, t, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+		jsonFamily.function(name, t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return toJSON(env, a[0], env.ArgType(0))
-		}, AnyValue)
+		}, exec.AnyValue)
 	}
 }
 
-func toJSON(env *CallEnv, d types.Datum, typ types.OID) (types.Datum, error) {
+func toJSON(env *exec.CallEnv, d types.Datum, typ types.OID) (types.Datum, error) {
 	raw, err := types.ToJSON(nil, d, typ, env.Types)
 	return types.NewJSON(raw), err
 }
 
 func jsonFuncs(prefix string, t types.OID) {
-	register(prefix+"typeof", types.Text, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	jsonFamily.function(prefix+"typeof", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewText(types.JSONKindOf(a[0].S).String()), nil
 	}, t)
-	register(prefix+"array_length", types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	jsonFamily.function(prefix+"array_length", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if k := types.JSONKindOf(a[0].S); k != types.JSONList {
 			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot get array length of a %s", k)
 		}
@@ -93,7 +98,7 @@ func jsonFuncs(prefix string, t types.OID) {
 		if asText {
 			ret = types.Text
 		}
-		f := register(name, ret, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		f := jsonFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			steps := make([]string, len(a)-1)
 			for i := range steps {
 				steps[i] = a[i+1].S
@@ -113,10 +118,11 @@ func jsonFuncs(prefix string, t types.OID) {
 		f.Variadic = true
 	}
 	build := func(name string, f evalFunc) {
-		Functions[prefix+name] = append(Functions[prefix+name], &Func{Name: prefix + name, Args: []types.OID{AnyValue}, Variadic: true,
-			Ret: t, NullArgs: true, Eval: f}, &Func{Name: prefix + name, Ret: t, Eval: f})
+		jsonFamily.Add(&exec.Func{Name: prefix + name, Args: []types.OID{exec.AnyValue}, Variadic: true,
+			Ret: t, NullArgs: true, Eval: f})
+		jsonFamily.function(prefix+name, t, f)
 	}
-	build("build_array", func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	build("build_array", func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		out := []byte{'['}
 		for i, d := range a {
 			if i > 0 {
@@ -129,7 +135,7 @@ func jsonFuncs(prefix string, t types.OID) {
 		}
 		return types.NewJSON(append(out, ']')), nil
 	})
-	build("build_object", func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	build("build_object", func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if len(a)%2 != 0 {
 			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "argument list must have even number of elements")
 		}
@@ -155,9 +161,9 @@ func jsonFuncs(prefix string, t types.OID) {
 
 // jsonTables are the functions that unfold a value into rows.
 func jsonTables(prefix string, t types.OID) {
-	table := func(name string, cols []Column, rows func(s string) ([][]types.Datum, error)) {
-		RegisterTable(&TableFunc{Name: prefix + name, Args: []types.OID{t}, Columns: func([]types.OID) []Column { return cols },
-			Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) { return rows(a[0].S) }})
+	table := func(name string, cols []exec.Column, rows func(s string) ([][]types.Datum, error)) {
+		jsonFamily.AddTable(&exec.TableFunc{Name: prefix + name, Args: []types.OID{t}, Columns: func([]types.OID) []exec.Column { return cols },
+			Rows: func(_ *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) { return rows(a[0].S) }})
 	}
 	value := func(v string, asText bool) types.Datum {
 		if !asText {
@@ -179,14 +185,14 @@ func jsonTables(prefix string, t types.OID) {
 		if asText {
 			typ = types.Text
 		}
-		table("array_elements"+suffix, []Column{{Name: "value", Type: typ, Mod: -1}}, func(s string) (rows [][]types.Datum, err error) {
+		table("array_elements"+suffix, []exec.Column{{Name: "value", Type: typ, Mod: -1}}, func(s string) (rows [][]types.Datum, err error) {
 			types.JSONElements(s, func(v string) bool {
 				rows = append(rows, []types.Datum{value(v, asText)})
 				return true
 			})
 			return rows, want(s, types.JSONList, "extract elements from")
 		})
-		table("each"+suffix, []Column{{Name: "key", Type: types.Text, Mod: -1}, {Name: "value", Type: typ, Mod: -1}}, func(s string) (rows [][]types.Datum, err error) {
+		table("each"+suffix, []exec.Column{{Name: "key", Type: types.Text, Mod: -1}, {Name: "value", Type: typ, Mod: -1}}, func(s string) (rows [][]types.Datum, err error) {
 			types.JSONMembers(s, func(k, v string) bool {
 				rows = append(rows, []types.Datum{types.NewText(types.JSONUnquote(k)), value(v, asText)})
 				return true
@@ -194,7 +200,7 @@ func jsonTables(prefix string, t types.OID) {
 			return rows, want(s, types.JSONObject, "call "+prefix+"each on")
 		})
 	}
-	table("object_keys", []Column{{Name: prefix + "object_keys", Type: types.Text, Mod: -1}}, func(s string) (rows [][]types.Datum, err error) {
+	table("object_keys", []exec.Column{{Name: prefix + "object_keys", Type: types.Text, Mod: -1}}, func(s string) (rows [][]types.Datum, err error) {
 		types.JSONMembers(s, func(k, _ string) bool {
 			rows = append(rows, []types.Datum{types.NewText(types.JSONUnquote(k))})
 			return true
@@ -217,11 +223,13 @@ func texts(d types.Datum) ([]string, bool) {
 }
 
 // JSONString makes the JSON string of a text: what a plain literal compared with a jsonb value means here (see CONTRACT, SQL).
-var JSONString = &Func{Name: "to_jsonb", Args: []types.OID{types.Text}, Ret: types.JSONB,
-	Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+var JSONString = &exec.Func{Name: "to_jsonb", Args: []types.OID{types.Text}, Ret: types.JSONB,
+	Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewJSON(types.AppendJSONString(nil, a[0].S)), nil
 	}}
 
 // JSONScalar makes the JSON value of a number or boolean.
-var JSONScalar = &Func{Name: "to_jsonb", Args: []types.OID{AnyValue}, Ret: types.JSONB,
-	Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) { return toJSON(env, a[0], env.ArgType(0)) }}
+var JSONScalar = &exec.Func{Name: "to_jsonb", Args: []types.OID{exec.AnyValue}, Ret: types.JSONB,
+	Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return toJSON(env, a[0], env.ArgType(0))
+	}}

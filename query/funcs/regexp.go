@@ -1,4 +1,4 @@
-package exec
+package funcs
 
 import (
 	"container/list"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -46,7 +47,7 @@ const (
 )
 
 // compile compiles a pattern in Go's syntax, by way of the cache. leftmostLongest is POSIX' rule of matching.
-func compile(st *State, text string, longest bool) (*pattern, error) {
+func compile(st *exec.State, text string, longest bool) (*pattern, error) {
 	key := text
 	if longest {
 		key = "L" + text
@@ -111,7 +112,7 @@ func measure(text string) (size int, context bool) {
 }
 
 // match says whether p matches somewhere in s. Matches that may take long can be cancelled.
-func (p *pattern) match(st *State, s string) (bool, error) {
+func (p *pattern) match(st *exec.State, s string) (bool, error) {
 	if err := st.Step(1 + len(s)/stepsPerStep); err != nil {
 		return false, err
 	}
@@ -125,7 +126,7 @@ func (p *pattern) match(st *State, s string) (bool, error) {
 
 // stepReader gives a text to the machine, and ends it early when the statement has ended.
 type stepReader struct {
-	st   *State
+	st   *exec.State
 	text *strings.Reader
 	size int
 	err  error
@@ -140,7 +141,7 @@ func (r *stepReader) ReadRune() (rune, int, error) {
 }
 
 // affordable refuses what could take minutes and cannot be cancelled.
-func (p *pattern) affordable(st *State, s string) error {
+func (p *pattern) affordable(st *exec.State, s string) error {
 	if len(s)*p.size > maxSteps {
 		return sqlstate.New(sqlstate.StatementTooComplex, "the regular expression is too complex for a text of %d bytes", len(s))
 	}
@@ -149,7 +150,7 @@ func (p *pattern) affordable(st *State, s string) error {
 
 // each calls f for the first matches in s, at most times of them when that is not negative, in turn. Where the pattern does not look back
 // they are found one by one, so that their number needs no memory.
-func (p *pattern) each(st *State, s string, times int, f func(match []int) error) error {
+func (p *pattern) each(st *exec.State, s string, times int, f func(match []int) error) error {
 	if p.context {
 		n := times
 		if n < 0 || n > maxMatches {
@@ -197,14 +198,14 @@ func (p *pattern) each(st *State, s string, times int, f func(match []int) error
 }
 
 // replace puts with, in the syntax of Expand, in the place of matches.
-func (p *pattern) replace(env *CallEnv, s, with string, times int) (types.Datum, error) {
+func (p *pattern) replace(env *exec.CallEnv, s, with string, times int) (types.Datum, error) {
 	var out []byte
 	done := 0
 	err := p.each(env.State, s, times, func(m []int) error {
 		out = append(out, s[done:m[0]]...)
 		out = p.re.ExpandString(out, with, s, m)
 		done = m[1]
-		return env.text(len(out))
+		return fitsText(env, len(out))
 	})
 	if err != nil {
 		return types.Null, err
@@ -216,7 +217,7 @@ func (p *pattern) replace(env *CallEnv, s, with string, times int) (types.Datum,
 }
 
 // split cuts s at the matches, as regexp.Split does.
-func (p *pattern) split(env *Env, s string) ([][]types.Datum, error) {
+func (p *pattern) split(env *exec.Env, s string) ([][]types.Datum, error) {
 	var rows [][]types.Datum
 	done := 0
 	add := func(part string) { rows = append(rows, []types.Datum{types.NewText(part)}) }
@@ -229,7 +230,7 @@ func (p *pattern) split(env *Env, s string) ([][]types.Datum, error) {
 		}
 		add(s[done:m[0]])
 		done = m[1]
-		return env.fits(int64(len(rows)) * (datumSize + 40))
+		return env.Fits(int64(len(rows)) * (exec.DatumSize + 40))
 	})
 	if err != nil {
 		return nil, err

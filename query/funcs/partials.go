@@ -1,6 +1,7 @@
-package exec
+package funcs
 
 import (
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -10,28 +11,28 @@ import (
 
 // Partial returns the aggregate that puts results of a built-in reduce together to name(value) or count(*), nil when that reduce does
 // not tell it. Its argument is the reduce's value.
-func Partial(name, reduce string) *Aggregate {
+func Partial(name, reduce string) *exec.Aggregate {
 	member := ""
 	switch {
 	case reduce == "_count" && name == "count", reduce == "_sum" && name == "sum":
 	case reduce == "_stats" && (name == "count" || name == "sum" || name == "min" || name == "max"):
 		member = name
 	case reduce == "_stats" && name == "avg":
-		return &Aggregate{Name: name, Args: []types.OID{types.JSONB}, Ret: types.Numeric,
-			New: func([]types.OID) Accumulator { return &partialAvg{} }}
+		return &exec.Aggregate{Name: name, Args: []types.OID{types.JSONB}, Ret: types.Numeric,
+			New: func([]types.OID) exec.Accumulator { return &partialAvg{} }}
 	default:
 		return nil
 	}
-	agg := &Aggregate{Name: name, Args: []types.OID{types.JSONB}, Ret: types.Numeric}
+	agg := &exec.Aggregate{Name: name, Args: []types.OID{types.JSONB}, Ret: types.Numeric}
 	switch name {
 	case "count":
 		agg.Ret = types.Int8
-		agg.New = func([]types.OID) Accumulator { return &partialCount{member: member} }
+		agg.New = func([]types.OID) exec.Accumulator { return &partialCount{member: member} }
 	case "sum":
-		agg.New = func([]types.OID) Accumulator { return &partial{member, &summer{typ: types.JSONB}} }
+		agg.New = func([]types.OID) exec.Accumulator { return &partial{member, &summer{typ: types.JSONB}} }
 	default:
 		agg.Ret = types.JSONB
-		agg.New = func([]types.OID) Accumulator { return &partial{member, &extreme{max: name == "max"}} }
+		agg.New = func([]types.OID) exec.Accumulator { return &partial{member, &extreme{max: name == "max"}} }
 	}
 	return agg
 }
@@ -51,10 +52,10 @@ func reducedPart(d types.Datum, member string) (types.Datum, error) {
 // partial feeds a member of each reduction to another accumulator.
 type partial struct {
 	member string
-	Accumulator
+	exec.Accumulator
 }
 
-func (p *partial) Add(env *Env, args []types.Datum) error {
+func (p *partial) Add(env *exec.Env, args []types.Datum) error {
 	d, err := reducedPart(args[0], p.member)
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ type partialCount struct {
 	n      int64
 }
 
-func (c *partialCount) Add(env *Env, args []types.Datum) error {
+func (c *partialCount) Add(env *exec.Env, args []types.Datum) error {
 	d, err := reducedPart(args[0], c.member)
 	if err == nil {
 		d, err = types.Cast(d, types.JSONB, types.Int8, -1, env.Types)
@@ -76,14 +77,14 @@ func (c *partialCount) Add(env *Env, args []types.Datum) error {
 	return err
 }
 
-func (c *partialCount) Result(*Env) (types.Datum, error) { return types.NewInt(c.n), nil }
+func (c *partialCount) Result(*exec.Env) (types.Datum, error) { return types.NewInt(c.n), nil }
 
 type partialAvg struct {
 	sum   partial
 	count partialCount
 }
 
-func (a *partialAvg) Add(env *Env, args []types.Datum) error {
+func (a *partialAvg) Add(env *exec.Env, args []types.Datum) error {
 	if a.sum.Accumulator == nil {
 		a.sum = partial{"sum", &summer{typ: types.JSONB}}
 		a.count.member = "count"
@@ -94,7 +95,7 @@ func (a *partialAvg) Add(env *Env, args []types.Datum) error {
 	return a.count.Add(env, args)
 }
 
-func (a *partialAvg) Result(env *Env) (types.Datum, error) {
+func (a *partialAvg) Result(env *exec.Env) (types.Datum, error) {
 	if a.count.n == 0 {
 		return types.Null, nil
 	}

@@ -1,15 +1,16 @@
-package exec
+package funcs
 
 import (
 	"strings"
 
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
 // ArrayItem is a[i]; ArraySlice a[i:j].
 var (
-	ArrayItem = &Func{Name: "array_item", Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	ArrayItem = &exec.Func{Name: "array_item", Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		arr := a[0].Array()
 		i := a[1].I - int64(arr.Lower)
 		if i < 0 || i >= int64(len(arr.Items)) {
@@ -17,7 +18,7 @@ var (
 		}
 		return arr.Items[i], nil
 	}}
-	ArraySlice = &Func{Name: "array_slice", NullArgs: true, Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	ArraySlice = &exec.Func{Name: "array_slice", NullArgs: true, Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[0].IsNull() {
 			return types.Null, nil
 		}
@@ -39,26 +40,26 @@ var (
 
 // ArrayConcat, ArrayAppend and ArrayPrepend are || of arrays and items of one element type.
 var (
-	ArrayConcat  = &Func{Name: "array_cat", NullArgs: true, Eval: arrayCat}
-	ArrayAppend  = &Func{Name: "array_append", NullArgs: true, Eval: arrayAppend}
-	ArrayPrepend = &Func{Name: "array_prepend", NullArgs: true, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	ArrayConcat  = &exec.Func{Name: "array_cat", NullArgs: true, Eval: arrayCat}
+	ArrayAppend  = &exec.Func{Name: "array_append", NullArgs: true, Eval: arrayAppend}
+	ArrayPrepend = &exec.Func{Name: "array_prepend", NullArgs: true, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		front := types.NewArray(types.ElemOf(env.ArgType(1)), []types.Datum{a[0]})
 		return arrayCat(env, []types.Datum{front, a[1]})
 	}}
 )
 
 func init() {
-	register("array_length", types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	arrayFamily.function("array_length", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if n := len(a[0].Array().Items); n > 0 && a[1].I == 1 {
 			return types.NewInt(int64(n)), nil
 		}
 		return types.Null, nil
 	}, types.AnyArray, types.Int4)
-	register("cardinality", types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	arrayFamily.function("cardinality", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewInt(int64(len(a[0].Array().Items))), nil
 	}, types.AnyArray)
 	bound := func(name string, f func(*types.Array) int) {
-		register(name, types.Int4, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+		arrayFamily.function(name, types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if len(a[0].Array().Items) == 0 || a[1].I != 1 {
 				return types.Null, nil
 			}
@@ -67,7 +68,7 @@ func init() {
 	}
 	bound("array_lower", func(a *types.Array) int { return a.Lower })
 	bound("array_upper", func(a *types.Array) int { return a.Lower + len(a.Items) - 1 })
-	toString := func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	toString := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[0].IsNull() || a[1].IsNull() {
 			return types.Null, nil
 		}
@@ -83,16 +84,16 @@ func init() {
 		}
 		return types.NewText(strings.Join(parts, a[1].S)), nil
 	}
-	Register(&Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text}, Ret: types.Text, NullArgs: true, Eval: toString})
-	Register(&Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text, types.Text}, Ret: types.Text, NullArgs: true, Eval: toString})
-	register("string_to_array", types.TextArray, func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	arrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text}, Ret: types.Text, NullArgs: true, Eval: toString})
+	arrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text, types.Text}, Ret: types.Text, NullArgs: true, Eval: toString})
+	arrayFamily.function("string_to_array", types.TextArray, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[0].S == "" {
 			return types.NewArray(types.Text, nil), nil
 		}
 		sep := a[1].S
 		parts := []string{a[0].S}
 		if sep != "" {
-			if err := env.fits(int64(strings.Count(a[0].S, sep)) * (datumSize + 16)); err != nil {
+			if err := env.Fits(int64(strings.Count(a[0].S, sep)) * (exec.DatumSize + 16)); err != nil {
 				return types.Null, err
 			}
 			parts = strings.Split(a[0].S, sep)
@@ -104,11 +105,11 @@ func init() {
 		return types.NewArray(types.Text, items), nil
 	}, types.Text, types.Text)
 	same := func(args []types.OID) types.OID { return args[0] }
-	Register(&Func{Name: "array_append", Args: []types.OID{types.AnyArray, AnyElement}, RetOf: same, NullArgs: true,
+	arrayFamily.Add(&exec.Func{Name: "array_append", Args: []types.OID{types.AnyArray, exec.AnyElement}, RetOf: same, NullArgs: true,
 		Eval: arrayAppend})
-	Register(&Func{Name: "array_cat", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same, NullArgs: true, Eval: arrayCat})
-	Register(&Func{Name: "array_position", Args: []types.OID{types.AnyArray, AnyElement}, Ret: types.Int4,
-		Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	arrayFamily.Add(&exec.Func{Name: "array_cat", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same, NullArgs: true, Eval: arrayCat})
+	arrayFamily.Add(&exec.Func{Name: "array_position", Args: []types.OID{types.AnyArray, exec.AnyElement}, Ret: types.Int4,
+		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			arr := a[0].Array()
 			for i, it := range arr.Items {
 				if it.IsNull() {
@@ -120,8 +121,8 @@ func init() {
 			}
 			return types.Null, nil
 		}})
-	Register(&Func{Name: "array_remove", Args: []types.OID{types.AnyArray, AnyElement}, RetOf: same, NullArgs: true,
-		Eval: func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	arrayFamily.Add(&exec.Func{Name: "array_remove", Args: []types.OID{types.AnyArray, exec.AnyElement}, RetOf: same, NullArgs: true,
+		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[0].IsNull() {
 				return types.Null, nil
 			}
@@ -146,7 +147,7 @@ func init() {
 	arrayTables()
 }
 
-func arrayCat(env *CallEnv, a []types.Datum) (types.Datum, error) {
+func arrayCat(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	switch {
 	case a[0].IsNull():
 		return a[1], nil
@@ -154,7 +155,7 @@ func arrayCat(env *CallEnv, a []types.Datum) (types.Datum, error) {
 		return a[0], nil
 	}
 	x, y := a[0].Array(), a[1].Array()
-	if err := env.fits(int64(len(x.Items)+len(y.Items)) * datumSize); err != nil {
+	if err := env.Fits(int64(len(x.Items)+len(y.Items)) * exec.DatumSize); err != nil {
 		return types.Null, err
 	}
 	items := append(append(make([]types.Datum, 0, len(x.Items)+len(y.Items)), x.Items...), y.Items...)
@@ -162,7 +163,7 @@ func arrayCat(env *CallEnv, a []types.Datum) (types.Datum, error) {
 }
 
 // arrayAppend adds an item at the end of an array, which may be NULL.
-func arrayAppend(env *CallEnv, a []types.Datum) (types.Datum, error) {
+func arrayAppend(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	if a[0].IsNull() {
 		return types.NewArray(types.ElemOf(env.ArgType(0)), []types.Datum{a[1]}), nil
 	}
@@ -171,8 +172,8 @@ func arrayAppend(env *CallEnv, a []types.Datum) (types.Datum, error) {
 }
 
 func arrayOperators() {
-	add := func(f *Func) { Operators[f.Name] = append(Operators[f.Name], f) }
-	within := func(env *CallEnv, x, y types.Datum) (bool, error) {
+	add := func(f *exec.Func) { arrayFamily.addOperator(f) }
+	within := func(env *exec.CallEnv, x, y types.Datum) (bool, error) {
 		for _, it := range x.Array().Items {
 			if err := env.Step(1 + len(y.Array().Items)/8); err != nil {
 				return false, err
@@ -194,15 +195,15 @@ func arrayOperators() {
 		}
 		return true, nil
 	}
-	add(&Func{Name: "@>", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	add(&exec.Func{Name: "@>", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		ok, err := within(env, a[1], a[0])
 		return types.NewBool(ok), err
 	}})
-	add(&Func{Name: "<@", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	add(&exec.Func{Name: "<@", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		ok, err := within(env, a[0], a[1])
 		return types.NewBool(ok), err
 	}})
-	add(&Func{Name: "&&", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(env *CallEnv, a []types.Datum) (types.Datum, error) {
+	add(&exec.Func{Name: "&&", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		for _, it := range a[0].Array().Items {
 			ok, err := within(env, types.NewArray(a[0].Array().Elem, []types.Datum{it}), a[1])
 			if ok || err != nil {
@@ -211,22 +212,22 @@ func arrayOperators() {
 		}
 		return types.NewBool(false), nil
 	}})
-	operator("||", types.JSONB, func(_ *CallEnv, a []types.Datum) (types.Datum, error) {
+	arrayFamily.operator("||", types.JSONB, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewJSONText(types.JSONConcat(a[0].S, a[1].S)), nil
 	}, types.JSONB, types.JSONB)
 }
 
 func arrayTables() {
 	// Several arrays unfold side by side, the shorter ones filled with NULL.
-	RegisterTable(&TableFunc{Name: "unnest", Args: []types.OID{types.AnyArray}, Variadic: true, NullArgs: true,
-		Columns: func(args []types.OID) []Column {
-			cols := make([]Column, len(args))
+	arrayFamily.AddTable(&exec.TableFunc{Name: "unnest", Args: []types.OID{types.AnyArray}, Variadic: true, NullArgs: true,
+		Columns: func(args []types.OID) []exec.Column {
+			cols := make([]exec.Column, len(args))
 			for i, a := range args {
-				cols[i] = Column{Name: "unnest", Type: types.ElemOf(a), Mod: -1}
+				cols[i] = exec.Column{Name: "unnest", Type: types.ElemOf(a), Mod: -1}
 			}
 			return cols
 		},
-		Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+		Rows: func(_ *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 			var rows [][]types.Datum
 			for i, d := range a {
 				if d.IsNull() {
@@ -241,20 +242,22 @@ func arrayTables() {
 			}
 			return rows, nil
 		}})
-	RegisterTable(&TableFunc{Name: "_pg_expandarray", Args: []types.OID{types.AnyArray},
-		Columns: func(args []types.OID) []Column {
-			return []Column{{Name: "x", Type: types.ElemOf(args[0]), Mod: -1}, {Name: "n", Type: types.Int4, Mod: -1}}
+	arrayFamily.AddTable(&exec.TableFunc{Name: "_pg_expandarray", Args: []types.OID{types.AnyArray},
+		Columns: func(args []types.OID) []exec.Column {
+			return []exec.Column{{Name: "x", Type: types.ElemOf(args[0]), Mod: -1}, {Name: "n", Type: types.Int4, Mod: -1}}
 		},
-		Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+		Rows: func(_ *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 			var rows [][]types.Datum
 			for i, it := range a[0].Array().Items {
 				rows = append(rows, []types.Datum{it, types.NewInt(int64(i + 1))})
 			}
 			return rows, nil
 		}})
-	RegisterTable(&TableFunc{Name: "generate_subscripts", Args: []types.OID{types.AnyArray, types.Int4},
-		Columns: func([]types.OID) []Column { return []Column{{Name: "generate_subscripts", Type: types.Int4, Mod: -1}} },
-		Rows: func(_ *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+	arrayFamily.AddTable(&exec.TableFunc{Name: "generate_subscripts", Args: []types.OID{types.AnyArray, types.Int4},
+		Columns: func([]types.OID) []exec.Column {
+			return []exec.Column{{Name: "generate_subscripts", Type: types.Int4, Mod: -1}}
+		},
+		Rows: func(_ *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 			var rows [][]types.Datum
 			for i := range a[0].Array().Items {
 				rows = append(rows, []types.Datum{types.NewInt(int64(i + a[0].Array().Lower))})
@@ -283,14 +286,14 @@ func arrayTables() {
 				return row
 			}, nil
 		}
-		cols := func([]types.OID) []Column { return []Column{{Name: "generate_series", Type: t, Mod: -1}} }
-		RegisterTable(&TableFunc{Name: "generate_series", Args: []types.OID{t, t}, Columns: cols, Stream: series})
-		RegisterTable(&TableFunc{Name: "generate_series", Args: []types.OID{t, t, t}, Columns: cols, Stream: series})
+		cols := func([]types.OID) []exec.Column { return []exec.Column{{Name: "generate_series", Type: t, Mod: -1}} }
+		arrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t}, Columns: cols, Stream: series})
+		arrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t, t}, Columns: cols, Stream: series})
 	}
 	for _, name := range []string{"regexp_split_to_table", "string_to_table"} {
-		RegisterTable(&TableFunc{Name: name, Args: []types.OID{types.Text, types.Text},
-			Columns: func([]types.OID) []Column { return []Column{{Name: name, Type: types.Text, Mod: -1}} },
-			Rows: func(env *Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+		arrayFamily.AddTable(&exec.TableFunc{Name: name, Args: []types.OID{types.Text, types.Text},
+			Columns: func([]types.OID) []exec.Column { return []exec.Column{{Name: name, Type: types.Text, Mod: -1}} },
+			Rows: func(env *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 				if name != "string_to_table" {
 					re, err := compile(env.State, posix(a[1].S, false), false)
 					if err == nil {
@@ -301,7 +304,7 @@ func arrayTables() {
 					}
 					return re.split(env, a[0].S)
 				}
-				if err := env.fits(int64(strings.Count(a[0].S, a[1].S)) * (datumSize + 40)); err != nil {
+				if err := env.Fits(int64(strings.Count(a[0].S, a[1].S)) * (exec.DatumSize + 40)); err != nil {
 					return nil, err
 				}
 				parts := strings.Split(a[0].S, a[1].S)

@@ -1,0 +1,86 @@
+// Package funcs has the functions, operators and aggregates of SQL, in families as PostgreSQL's manual has them. Each is a row: name, types of the
+// arguments, type of the result, volatility, and what computes it. Package bind finds them by name, package catalog shows them in pg_proc, and
+// docs/sql.md lists them.
+package funcs
+
+import (
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/types"
+)
+
+// Functions are the scalar functions by name, Operators the operators by symbol (prefix operators have one argument), TableFuncs those that return
+// rows, Aggregates the aggregates. They are filled at init and not changed afterwards.
+var (
+	Functions  = map[string][]*exec.Func{}
+	Operators  = map[string][]*exec.Func{}
+	TableFuncs = map[string][]*exec.TableFunc{}
+	Aggregates = map[string][]*exec.Aggregate{}
+)
+
+// Family is a table of functions of one kind.
+type Family struct {
+	Title string
+	// Section is that of PostgreSQL 15's manual.
+	Section string
+	// Volatility is that of functions that say nothing else.
+	Volatility exec.Volatility
+
+	Functions  []*exec.Func
+	Operators  []*exec.Func
+	Tables     []*exec.TableFunc
+	Aggregates []*exec.Aggregate
+}
+
+// Families are all families, in the order of the manual.
+var Families []*Family
+
+// NewFamily makes a family, also of another package at its init.
+func NewFamily(title, section string, v exec.Volatility) *Family {
+	f := &Family{Title: title, Section: section, Volatility: v}
+	Families = append(Families, f)
+	return f
+}
+
+var (
+	arithmeticFamily = NewFamily("Operators of numbers and times", "9.3, 9.9", exec.Immutable)
+	mathFamily       = NewFamily("Mathematics", "9.3", exec.Immutable)
+	textFamily       = NewFamily("Text", "9.4, 9.7", exec.Immutable)
+	timeFamily       = NewFamily("Dates and times", "9.9", exec.Immutable)
+	jsonFamily       = NewFamily("JSON", "9.16", exec.Immutable)
+	arrayFamily      = NewFamily("Arrays", "9.19", exec.Immutable)
+	aggregateFamily  = NewFamily("Aggregates", "9.21", exec.Immutable)
+	sessionFamily    = NewFamily("Session and server", "9.26, 9.27", exec.Stable)
+)
+
+type evalFunc = func(*exec.CallEnv, []types.Datum) (types.Datum, error)
+
+// function adds a scalar function.
+func (f *Family) function(name string, ret types.OID, eval evalFunc, args ...types.OID) *exec.Func {
+	return f.Add(&exec.Func{Name: name, Args: args, Ret: ret, Eval: eval})
+}
+
+// operator adds an operator of one argument or two.
+func (f *Family) operator(symbol string, ret types.OID, eval evalFunc, args ...types.OID) *exec.Func {
+	return f.addOperator(&exec.Func{Name: symbol, Args: args, Ret: ret, Eval: eval})
+}
+
+// Add adds a scalar function and returns it.
+func (f *Family) Add(fn *exec.Func) *exec.Func {
+	fn.Volatility = max(fn.Volatility, f.Volatility)
+	f.Functions, Functions[fn.Name] = append(f.Functions, fn), append(Functions[fn.Name], fn)
+	return fn
+}
+
+func (f *Family) addOperator(fn *exec.Func) *exec.Func {
+	f.Operators, Operators[fn.Name] = append(f.Operators, fn), append(Operators[fn.Name], fn)
+	return fn
+}
+
+// AddTable adds a function that returns rows.
+func (f *Family) AddTable(fn *exec.TableFunc) {
+	f.Tables, TableFuncs[fn.Name] = append(f.Tables, fn), append(TableFuncs[fn.Name], fn)
+}
+
+func (f *Family) aggregate(a *exec.Aggregate) {
+	f.Aggregates, Aggregates[a.Name] = append(f.Aggregates, a), append(Aggregates[a.Name], a)
+}
