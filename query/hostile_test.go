@@ -43,6 +43,9 @@ func nested(n int, inner, around string) string {
 	return inner
 }
 
+// long is one row of a long value.
+const long = " FROM (SELECT repeat('a',7000000) x OFFSET 0) q"
+
 // hostile are statements that would take for ever, or more memory than there is, if anything about them were computed as often as there are
 // paths to it, or counted nowhere. Each ends by itself, with its answer or its error, and the connection lives.
 var hostile = []struct{ name, sql, code string }{
@@ -101,6 +104,27 @@ var hostile = []struct{ name, sql, code string }{
 	{"array of a text", "SELECT cardinality(('{'||repeat('1,',10000000)||'1}')::int[])", "53200"},
 	{"lpad", "SELECT length(lpad('x', 2000000000))", "54000"},
 	{"translate", "SELECT length(translate(repeat('x',1000000), repeat('y',100000), ''))", ""},
+	// Short values that name a long one many times, or that become long in another form.
+	{"separator", "SELECT length(array_to_string(array_agg(''), repeat('x',1000000))) FROM generate_series(1,1000)", "53200"},
+	{"format", "SELECT length(format(repeat('%s',60)" + strings.Repeat(",x", 60) + "))" + long, "53200"},
+	{"array as JSON", "SELECT length(to_jsonb(ARRAY[" + strings.Repeat("x,", 60) + "x])::text)" + long, "53200"},
+	{"array as text", "SELECT length(ARRAY[" + strings.Repeat("x,", 60) + "x]::text)" + long, "53200"},
+	{"array in a text", "SELECT length(concat(ARRAY[" + strings.Repeat("x,", 60) + "x]))" + long, "53200"},
+	{"array in an aggregate", "SELECT length(jsonb_agg(ARRAY[" + strings.Repeat("x,", 60) + "x])::text)" + long, "53200"},
+	{"array of a group", "SELECT count(*) FROM (SELECT ARRAY[" + strings.Repeat("x,", 60) + "x] a" + long + ") r GROUP BY a", "53200"},
+	{"array sent", "SELECT ARRAY[" + strings.Repeat("x,", 60) + "x]" + long, "53200"},
+	{"array copied", "COPY (SELECT ARRAY[" + strings.Repeat("x,", 60) + "x]" + long + ") TO STDOUT", "53200"},
+	{"columns of one value", "SELECT " + strings.Repeat("x,", 60) + "x" + long, "53200"},
+	{"JSON of one value", "SELECT length(jsonb_build_array(" + strings.Repeat("x,", 60) + "x)::text)" + long, "53200"},
+	{"JSON object of one value", "SELECT length(json_build_object(" + strings.Repeat("x,x,", 30) + "x,x)::text)" + long, "53200"},
+	{"JSON escapes", `SELECT length(to_jsonb(repeat(E'\x01',6000000))::text)`, "53200"},
+	{"quotes", "SELECT length(quote_literal(repeat('''',10000000)))", "53200"},
+	{"quoted name", `SELECT length(quote_ident(repeat('"',10000000)))`, "53200"},
+	{"longer letters", "SELECT length(translate(repeat('a',10000000),'a','€'))", "53200"},
+	{"groups of an expression", `SELECT length(regexp_replace(repeat('a',1000000),'(a*)',repeat('\1',1000)))`, "53200"},
+	{"JSON elements", "SELECT count(*) FROM jsonb_array_elements(('['||repeat('1,',4000000)||'1]')::jsonb)", ""},
+	{"JSON concatenation", "WITH RECURSIVE r AS (SELECT '[1]'::jsonb a UNION ALL SELECT a||a FROM r) SELECT count(*) FROM r", "53200"},
+	{"trim", "SELECT length(btrim(repeat('é',3000000), repeat('b',3000000)||'é'))", ""},
 	{"power", "SELECT 10::numeric^100000", "22003"},
 	{"expression", "SELECT 'a' ~ repeat('(a?', 100000)", "2201B"},
 }
@@ -179,6 +203,12 @@ func TestServer_Endless(t *testing.T) {
 		"SELECT repeat('a',20000000) LIKE '%'||repeat('a',10000000)||'b'",
 		"SELECT array_agg(x) @> array_agg(100001-x) FROM generate_series(1,100000) x",
 		"SELECT sum((SELECT count(*) FROM generate_series(1,100000) b WHERE b < a)) FROM generate_series(1,100000) a",
+		"SELECT jsonb_agg(x) @> jsonb_agg(100001-x) FROM generate_series(1,100000) x",
+		"SELECT jsonb_agg(x) <@ jsonb_agg(-x)||'[1]' FROM generate_series(1,100000) x",
+		"SELECT ('['||repeat('1,',20000000)||'1]')::jsonb = ('['||repeat('1,',20000000)||'1]')::jsonb",
+		"SELECT count(*) FROM generate_series(1,1000000) x WHERE x < ALL (SELECT y FROM generate_series(2000000,2300000) y)",
+		"SELECT jsonb_agg(x::text) ?| array_agg((-x)::text) FROM generate_series(1,100000) x",
+		"SELECT count(jsonb_array_length(j)) FROM (SELECT ('['||repeat('1,',2000000)||'1]')::jsonb j OFFSET 0) q, generate_series(1,1000000)",
 		"SELECT pg_sleep(1e9)",
 	} {
 		_, err := conn.Exec(t.Context(), src)

@@ -299,10 +299,16 @@ func (p *portal) advance(ctx context.Context) (err error) {
 	p.ss.mu.rows++
 	p.ss.mu.Unlock()
 	if p.copy != nil {
-		if err := p.copy.row(p.row); err != nil {
+		// A line has every value, and one is twice beside it while it is escaped.
+		var n, longest int64
+		for _, d := range p.row {
+			size := types.TextSize(d)
+			n, longest = n+size, max(longest, size)
+		}
+		if err := p.sending(n + 2*longest); err != nil {
 			return err
 		}
-		return p.sending(len(p.copy.line))
+		return p.copy.row(p.row)
 	}
 	return nil
 }
@@ -319,27 +325,25 @@ func (p *portal) Append(dst []byte, i int) ([]byte, bool, error) {
 	if d.IsNull() {
 		return dst, true, nil
 	}
-	before, err := len(dst), error(nil)
+	if err := p.sending(types.TextSize(d)); err != nil {
+		return dst, false, err
+	}
 	if p.formats[i] == 1 {
-		dst, err = types.AppendBinary(dst, d, p.types[i], &p.ss.types)
-	} else {
-		dst = types.AppendText(dst, d, p.types[i], &p.ss.types)
+		dst, err := types.AppendBinary(dst, d, p.types[i], &p.ss.types)
+		return dst, false, err
 	}
-	if err == nil {
-		err = p.sending(len(dst) - before)
-	}
-	return dst, false, err
+	return types.AppendText(dst, d, p.types[i], &p.ss.types), false, nil
 }
 
-// sending counts a long value of the row that is being sent, until the next row.
-func (p *portal) sending(n int) error {
+// sending counts a long value of the row that is about to be made for the client, until the next row.
+func (p *portal) sending(n int64) error {
 	if n < longValue {
 		return nil
 	}
-	if err := p.ss.memory.Grow(int64(n)); err != nil {
+	if err := p.ss.memory.Grow(n); err != nil {
 		return err
 	}
-	p.sent += int64(n)
+	p.sent += n
 	return nil
 }
 

@@ -10,18 +10,22 @@ import (
 // Compare orders two JSON texts as CouchDB does, without building keys: -1, 0 or 1. It is the definition that the keys
 // are tested against, and serves merges that see few pairs. The errors are those of AppendKey; what
 // follows the first difference is not looked at.
-func Compare(a, b []byte) (int, error) {
+func Compare(a, b []byte) (int, error) { return CompareStepping(a, b, nil) }
+
+// CompareStepping is Compare for texts that may be long. It calls step every now and then with the number of bytes it has read since, and ends
+// with its error.
+func CompareStepping(a, b []byte, step func(n int) error) (int, error) {
 	x, y := encoders.Get().(*encoder), encoders.Get().(*encoder)
 	defer encoders.Put(x)
 	defer encoders.Put(y)
-	x.scanner, y.scanner = scanner{data: a}, scanner{data: b}
+	x.scanner, y.scanner = scanner{data: a, step: step}, scanner{data: b, step: step}
 	c, err := comparer{x, y}.value(0)
 	if err == nil && c == 0 {
 		if err = x.end(); err == nil {
 			err = y.end()
 		}
 	}
-	x.data, y.data = nil, nil
+	x.scanner, y.scanner = scanner{}, scanner{}
 	return c, err
 }
 
@@ -53,6 +57,12 @@ func rank(c byte) int {
 func (c comparer) value(depth int) (int, error) {
 	if depth > MaxDepth {
 		return 0, ErrDepth
+	}
+	if err := c.a.stepped(); err != nil {
+		return 0, err
+	}
+	if err := c.b.stepped(); err != nil {
+		return 0, err
 	}
 	ra, rb := rank(c.a.peek()), rank(c.b.peek())
 	if ra == 0 || rb == 0 {
@@ -94,22 +104,47 @@ func (c comparer) text() (int, error) {
 
 // number compares by value, with the double nearest to a text that has a fraction or an exponent.
 func (c comparer) number() (int, error) {
-	x, err := c.a.rational()
+	x, integerX, err := c.a.scanner.number()
 	if err != nil {
 		return 0, err
 	}
-	y, err := c.b.rational()
+	y, integerY, err := c.b.scanner.number()
 	if err != nil {
 		return 0, err
 	}
-	return x.Cmp(y), nil
+	const short = 18 // digits of an int64, with a sign or without
+	if integerX && integerY && len(x) <= short && len(y) <= short {
+		return cmp.Compare(small(x), small(y)), nil
+	}
+	p, err := rational(x, integerX)
+	if err != nil {
+		return 0, err
+	}
+	q, err := rational(y, integerY)
+	if err != nil {
+		return 0, err
+	}
+	return p.Cmp(q), nil
 }
 
-func (e *encoder) rational() (*big.Rat, error) {
-	text, integer, err := e.number()
-	if err != nil {
-		return nil, err
+// small is the value of an integer that fits.
+func small(text []byte) int64 {
+	minus := text[0] == '-'
+	if minus {
+		text = text[1:]
 	}
+	var n int64
+	for _, d := range text {
+		n = n*10 + int64(d-'0')
+	}
+	if minus {
+		return -n
+	}
+	return n
+}
+
+// rational is the value of a number.
+func rational(text []byte, integer bool) (*big.Rat, error) {
 	if !integer {
 		if f, err := strconv.ParseFloat(string(text), 64); err == nil {
 			return new(big.Rat).SetFloat64(f), nil
@@ -176,6 +211,7 @@ func (c comparer) array(depth int) (int, error) {
 }
 
 func (c comparer) object(depth int) (int, error) {
+	startA := c.a.pos
 	x, err := c.a.members(depth)
 	if err != nil {
 		return 0, err
@@ -185,6 +221,9 @@ func (c comparer) object(depth int) (int, error) {
 		return 0, err
 	}
 	endA, endB := c.a.pos, c.b.pos
+	if err := c.a.ahead(endA - startA); err != nil {
+		return 0, err
+	}
 	for i := range min(len(x), len(y)) {
 		c.a.pos, c.b.pos = x[i], y[i]
 		if order, err := c.text(); err != nil || order != 0 {

@@ -23,6 +23,9 @@ func (e *encoder) value(depth int) error {
 	if depth > MaxDepth {
 		return ErrDepth
 	}
+	if err := e.stepped(); err != nil {
+		return err
+	}
 	switch c := e.peek(); c {
 	case 'n':
 		e.dst = append(e.dst, e.order.null)
@@ -162,7 +165,8 @@ func (e *encoder) repeated(depth int) (map[int]bool, error) {
 		s.pos++
 		s.peek()
 	}
-	return replaced(members, e.names), nil
+	// An object inside others is read once for each of them.
+	return replaced(members, e.names), e.ahead(s.pos - e.pos)
 }
 
 // member is one member of an object: where it starts in the text, and its name in a buffer of names.

@@ -10,6 +10,33 @@ import (
 type scanner struct {
 	data []byte
 	pos  int
+	// step hears of every few KB that were read; nil for texts known to be short. seen is up to where it has heard.
+	step func(n int) error
+	seen int
+}
+
+// stepBytes is how much is read between two calls of step.
+const stepBytes = 4 << 10
+
+// stepped tells step how far the scanner has come.
+func (s *scanner) stepped() error {
+	if s.step == nil {
+		return nil
+	}
+	n := s.pos - s.seen
+	if n >= 0 && n < stepBytes {
+		return nil
+	}
+	s.seen = s.pos
+	return s.step(max(n, 0))
+}
+
+// ahead tells step of n bytes that were read without moving the scanner.
+func (s *scanner) ahead(n int) error {
+	if s.step == nil || n < stepBytes {
+		return nil
+	}
+	return s.step(n)
 }
 
 // peek skips space and returns the next byte without taking it, 0 at the end.

@@ -180,7 +180,7 @@ func (g *Grouping) find() (*group, error) {
 			return nil, err
 		}
 		keys[i] = d
-		if g.buf, err = types.AppendHash(g.buf, d); err != nil {
+		if g.buf, err = g.env.Hash(g.buf, d); err != nil {
 			return nil, err
 		}
 	}
@@ -260,7 +260,7 @@ func (g *Grouping) duplicate(a *aggState, args []types.Datum) (bool, error) {
 	var h []byte
 	for _, d := range args {
 		var err error
-		if h, err = types.AppendHash(h, d); err != nil {
+		if h, err = g.env.Hash(h, d); err != nil {
 			return false, err
 		}
 	}

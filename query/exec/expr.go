@@ -112,6 +112,9 @@ func (c *Call) Eval(env *Env) (types.Datum, error) {
 		}
 		args = append(args, d)
 	}
+	if err := env.read(args); err != nil {
+		return types.Null, err
+	}
 	d, err := c.Func.Eval(&CallEnv{env, c}, args)
 	if err == nil {
 		err = env.count(d)
@@ -167,6 +170,16 @@ func (c *CastExpr) Eval(env *Env) (types.Datum, error) {
 	}
 	if len(d.S) > 4096 && types.ElemOf(c.To) != 0 {
 		if err := env.Fits(int64(strings.Count(d.S, ",")) * (DatumSize + 16)); err != nil {
+			return types.Null, err
+		}
+	}
+	if types.IsString(c.To) && d.K != types.KText {
+		if err := env.Room(types.TextSize(d)); err != nil {
+			return types.Null, sqlstate.Locate(err, c.Off)
+		}
+	}
+	if n := d.Large(); n > 0 {
+		if err := env.Bytes(int(n)); err != nil {
 			return types.Null, err
 		}
 	}

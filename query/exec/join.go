@@ -104,7 +104,7 @@ func (j *Join) key(keys []Expr) (null bool, err error) {
 		if d.IsNull() {
 			return true, nil
 		}
-		if j.buf, err = types.AppendHash(j.buf, d); err != nil {
+		if j.buf, err = j.env.Hash(j.buf, d); err != nil {
 			return false, err
 		}
 	}

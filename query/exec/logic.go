@@ -126,7 +126,7 @@ func (e *Distinct) Eval(env *Env) (types.Datum, error) {
 	}
 	distinct := x.IsNull() != y.IsNull()
 	if !x.IsNull() && !y.IsNull() {
-		c, err := types.Compare(x, y)
+		c, err := env.Compare(x, y)
 		if err != nil {
 			return types.Null, err
 		}
@@ -259,7 +259,7 @@ func NewIn(not bool, x Expr, list []Expr) (*In, error) {
 			in.null = true
 			continue
 		}
-		h, err := types.AppendHash(nil, c.D)
+		h, err := types.AppendHash(nil, c.D, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -278,7 +278,7 @@ func (in *In) Eval(env *Env) (types.Datum, error) {
 	}
 	found, null := false, in.null
 	if in.set != nil {
-		h, err := types.AppendHash(nil, x)
+		h, err := env.Hash(nil, x)
 		if err != nil {
 			return types.Null, err
 		}
@@ -293,7 +293,7 @@ func (in *In) Eval(env *Env) (types.Datum, error) {
 				null = true
 				continue
 			}
-			c, err := types.Compare(x, d)
+			c, err := env.Compare(x, d)
 			if err != nil {
 				return types.Null, err
 			}
@@ -347,12 +347,20 @@ func (a *Any) Eval(env *Env) (types.Datum, error) {
 // over applies the operator to every item.
 func (a *Any) over(env *Env, x types.Datum, items []types.Datum) (types.Datum, error) {
 	null := false
+	call, args := &CallEnv{env, &Call{Func: a.Op}}, make([]types.Datum, 2)
 	for _, it := range items {
+		if err := env.Step(1); err != nil {
+			return types.Null, err
+		}
 		if x.IsNull() || it.IsNull() {
 			null = true
 			continue
 		}
-		d, err := a.Op.Eval(&CallEnv{env, &Call{Func: a.Op}}, []types.Datum{x, it})
+		args[0], args[1] = x, it
+		if err := env.read(args); err != nil {
+			return types.Null, err
+		}
+		d, err := a.Op.Eval(call, args)
 		if err != nil {
 			return d, err
 		}

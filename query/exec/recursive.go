@@ -88,7 +88,7 @@ func (r *Recursive) fresh(row []types.Datum) (bool, error) {
 	r.buf = r.buf[:0]
 	for _, d := range row {
 		var err error
-		if r.buf, err = types.AppendHash(r.buf, d); err != nil {
+		if r.buf, err = r.outer.Hash(r.buf, d); err != nil {
 			return false, err
 		}
 	}

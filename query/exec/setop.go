@@ -63,7 +63,7 @@ func (s *SetOp) count(outer *Env) error {
 func (s *SetOp) key(row []types.Datum) (err error) {
 	s.buf = s.buf[:0]
 	for _, d := range row[:s.Width] {
-		if s.buf, err = types.AppendHash(s.buf, d); err != nil {
+		if s.buf, err = s.st.Hash(s.buf, d); err != nil {
 			return err
 		}
 	}

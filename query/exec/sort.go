@@ -216,13 +216,13 @@ func (u *Unique) Next() ([]types.Datum, error) {
 		u.buf = u.buf[:0]
 		if u.Keys != nil {
 			for _, k := range u.Keys {
-				if u.buf, err = types.AppendHash(u.buf, row[k]); err != nil {
+				if u.buf, err = u.st.Hash(u.buf, row[k]); err != nil {
 					return nil, err
 				}
 			}
 		} else {
 			for _, d := range row[:u.Width] {
-				if u.buf, err = types.AppendHash(u.buf, d); err != nil {
+				if u.buf, err = u.st.Hash(u.buf, d); err != nil {
 					return nil, err
 				}
 			}

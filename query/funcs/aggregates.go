@@ -177,8 +177,20 @@ func (c *collector) Add(env *exec.Env, args []types.Datum) error {
 		c.cut()
 		return nil
 	}
-	// A value in JSON is about as long as it is in memory.
-	if err := c.grow(env, len(args[0].S)+len(args[len(args)-1].S)); err != nil {
+	value := args[len(args)-1]
+	n := types.JSONSize(value)
+	var name string
+	if c.kind == "object" {
+		if args[0].IsNull() {
+			return sqlstate.New(sqlstate.InvalidParameterValue, "field name must not be null")
+		}
+		var err error
+		if name, err = env.TextOf(args[0], c.types[0]); err != nil {
+			return err
+		}
+		n += types.JSONStringSize(name)
+	}
+	if err := c.grow(env, int(n)); err != nil {
 		return err
 	}
 	if c.any {
@@ -187,13 +199,10 @@ func (c *collector) Add(env *exec.Env, args []types.Datum) error {
 	c.any = true
 	var err error
 	if c.kind == "object" {
-		if args[0].IsNull() {
-			return sqlstate.New(sqlstate.InvalidParameterValue, "field name must not be null")
-		}
-		c.buf = types.AppendJSONString(c.buf, types.TextOf(args[0], c.types[0], env.Types))
+		c.buf = types.AppendJSONString(c.buf, name)
 		c.buf = append(c.buf, ": "...)
 	}
-	c.buf, err = types.ToJSON(c.buf, args[len(args)-1], c.types[len(args)-1], env.Types)
+	c.buf, err = types.ToJSON(c.buf, value, c.types[len(args)-1], env.Types)
 	if err == nil {
 		err = c.grow(env, 0)
 	}

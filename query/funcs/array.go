@@ -73,16 +73,30 @@ func init() {
 			return types.Null, nil
 		}
 		arr := a[0].Array()
-		var parts []string
+		var out []byte
+		first := true
 		for _, it := range arr.Items {
+			text, err := "", error(nil)
 			switch {
 			case !it.IsNull():
-				parts = append(parts, types.TextOf(it, arr.Elem, env.Types))
+				if text, err = env.TextOf(it, arr.Elem); err != nil {
+					return types.Null, err
+				}
 			case len(a) > 2 && !a[2].IsNull():
-				parts = append(parts, a[2].S)
+				text = a[2].S
+			default:
+				continue
 			}
+			if err := env.Room(int64(len(out) + len(a[1].S) + len(text))); err != nil {
+				return types.Null, err
+			}
+			if !first {
+				out = append(out, a[1].S...)
+			}
+			first = false
+			out = append(out, text...)
 		}
-		return types.NewText(strings.Join(parts, a[1].S)), nil
+		return types.NewText(string(out)), nil
 	}
 	arrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text}, Ret: types.Text, NullArgs: true, Eval: toString})
 	arrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text, types.Text}, Ret: types.Text, NullArgs: true, Eval: toString})
@@ -109,29 +123,32 @@ func init() {
 		Eval: arrayAppend})
 	arrayFamily.Add(&exec.Func{Name: "array_cat", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same, NullArgs: true, Eval: arrayCat})
 	arrayFamily.Add(&exec.Func{Name: "array_position", Args: []types.OID{types.AnyArray, exec.AnyElement}, Ret: types.Int4,
-		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			arr := a[0].Array()
 			for i, it := range arr.Items {
 				if it.IsNull() {
 					continue
 				}
-				if c, err := types.Compare(it, a[1]); err != nil || c == 0 {
+				if c, err := env.Compare(it, a[1]); err != nil || c == 0 {
 					return types.NewInt(int64(i + arr.Lower)), err
 				}
 			}
 			return types.Null, nil
 		}})
 	arrayFamily.Add(&exec.Func{Name: "array_remove", Args: []types.OID{types.AnyArray, exec.AnyElement}, RetOf: same, NullArgs: true,
-		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[0].IsNull() {
 				return types.Null, nil
 			}
 			arr := a[0].Array()
+			if err := env.Fits(int64(len(arr.Items)) * exec.DatumSize); err != nil {
+				return types.Null, err
+			}
 			var items []types.Datum
 			for _, it := range arr.Items {
 				same := it.IsNull() && a[1].IsNull()
 				if !it.IsNull() && !a[1].IsNull() {
-					c, err := types.Compare(it, a[1])
+					c, err := env.Compare(it, a[1])
 					if err != nil {
 						return types.Null, err
 					}
@@ -183,7 +200,7 @@ func arrayOperators() {
 				if it.IsNull() || o.IsNull() {
 					continue
 				}
-				c, err := types.Compare(it, o)
+				c, err := env.Compare(it, o)
 				if err != nil {
 					return false, err
 				}
@@ -212,9 +229,24 @@ func arrayOperators() {
 		}
 		return types.NewBool(false), nil
 	}})
-	arrayFamily.operator("||", types.JSONB, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return types.NewJSONText(types.JSONConcat(a[0].S, a[1].S)), nil
+	arrayFamily.operator("||", types.JSONB, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		s, err := types.JSONConcat(a[0].S, a[1].S, func(n int) error { return fitsText(env, n) })
+		return types.NewJSONText(s), err
 	}, types.JSONB, types.JSONB)
+}
+
+// streamItems makes a row of each item of the first argument.
+func streamItems(row func(a *types.Array, i int, it types.Datum) []types.Datum) func([]types.Datum) (func() []types.Datum, error) {
+	return func(args []types.Datum) (func() []types.Datum, error) {
+		arr, at := args[0].Array(), 0
+		return func() []types.Datum {
+			if at == len(arr.Items) {
+				return nil
+			}
+			at++
+			return row(arr, at-1, arr.Items[at-1])
+		}, nil
+	}
 }
 
 func arrayTables() {
@@ -227,43 +259,36 @@ func arrayTables() {
 			}
 			return cols
 		},
-		Rows: func(_ *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
-			var rows [][]types.Datum
-			for i, d := range a {
-				if d.IsNull() {
-					continue
-				}
-				for j, it := range d.Array().Items {
-					if j == len(rows) {
-						rows = append(rows, make([]types.Datum, len(a)))
+		Stream: func(a []types.Datum) (func() []types.Datum, error) {
+			at := -1
+			return func() []types.Datum {
+				at++
+				row, any := make([]types.Datum, len(a)), false
+				for i, d := range a {
+					if !d.IsNull() && at < len(d.Array().Items) {
+						row[i], any = d.Array().Items[at], true
 					}
-					rows[j][i] = it
 				}
-			}
-			return rows, nil
+				if !any {
+					return nil
+				}
+				return row
+			}, nil
 		}})
 	arrayFamily.AddTable(&exec.TableFunc{Name: "_pg_expandarray", Args: []types.OID{types.AnyArray},
 		Columns: func(args []types.OID) []exec.Column {
 			return []exec.Column{{Name: "x", Type: types.ElemOf(args[0]), Mod: -1}, {Name: "n", Type: types.Int4, Mod: -1}}
 		},
-		Rows: func(_ *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
-			var rows [][]types.Datum
-			for i, it := range a[0].Array().Items {
-				rows = append(rows, []types.Datum{it, types.NewInt(int64(i + 1))})
-			}
-			return rows, nil
-		}})
+		Stream: streamItems(func(_ *types.Array, i int, it types.Datum) []types.Datum {
+			return []types.Datum{it, types.NewInt(int64(i + 1))}
+		})})
 	arrayFamily.AddTable(&exec.TableFunc{Name: "generate_subscripts", Args: []types.OID{types.AnyArray, types.Int4},
 		Columns: func([]types.OID) []exec.Column {
 			return []exec.Column{{Name: "generate_subscripts", Type: types.Int4, Mod: -1}}
 		},
-		Rows: func(_ *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
-			var rows [][]types.Datum
-			for i := range a[0].Array().Items {
-				rows = append(rows, []types.Datum{types.NewInt(int64(i + a[0].Array().Lower))})
-			}
-			return rows, nil
-		}})
+		Stream: streamItems(func(a *types.Array, i int, _ types.Datum) []types.Datum {
+			return []types.Datum{types.NewInt(int64(i + a.Lower))}
+		})})
 	for _, t := range []types.OID{types.Int4, types.Int8} {
 		series := func(a []types.Datum) (func() []types.Datum, error) {
 			step := int64(1)

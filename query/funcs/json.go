@@ -47,20 +47,23 @@ func init() {
 			}, t, types.TextArray)
 		}
 	}
-	jsonFamily.operator("@>", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		ok, err := types.JSONContains(a[0].S, a[1].S)
+	jsonFamily.operator("@>", types.Bool, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		ok, err := types.JSONContains(a[0].S, a[1].S, env.Bytes)
 		return types.NewBool(ok), err
 	}, types.JSONB, types.JSONB)
-	jsonFamily.operator("<@", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		ok, err := types.JSONContains(a[1].S, a[0].S)
+	jsonFamily.operator("<@", types.Bool, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		ok, err := types.JSONContains(a[1].S, a[0].S, env.Bytes)
 		return types.NewBool(ok), err
 	}, types.JSONB, types.JSONB)
 	jsonFamily.operator("?", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewBool(types.JSONHasKey(a[0].S, a[1].S)), nil
 	}, types.JSONB, types.Text)
 	for op, all := range map[string]bool{"?|": false, "?&": true} {
-		jsonFamily.operator(op, types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		jsonFamily.operator(op, types.Bool, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			for _, it := range a[1].Array().Items {
+				if err := env.Bytes(len(a[0].S)); err != nil {
+					return types.Null, err
+				}
 				if !it.IsNull() && types.JSONHasKey(a[0].S, it.S) != all {
 					return types.NewBool(!all), nil
 				}
@@ -79,7 +82,7 @@ func init() {
 }
 
 func toJSON(env *exec.CallEnv, d types.Datum, typ types.OID) (types.Datum, error) {
-	raw, err := types.ToJSON(nil, d, typ, env.Types)
+	raw, err := env.AppendJSON(nil, d, typ)
 	return types.NewJSON(raw), err
 }
 
@@ -129,7 +132,7 @@ func jsonFuncs(prefix string, t types.OID) {
 				out = append(out, ", "...)
 			}
 			var err error
-			if out, err = types.ToJSON(out, d, env.ArgType(i), env.Types); err != nil {
+			if out, err = env.AppendJSON(out, d, env.ArgType(i)); err != nil {
 				return types.Null, err
 			}
 		}
@@ -147,10 +150,15 @@ func jsonFuncs(prefix string, t types.OID) {
 			if a[i].IsNull() {
 				return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "argument %d cannot be null", i+1)
 			}
-			out = types.AppendJSONString(out, types.TextOf(a[i], env.ArgType(i), env.Types))
+			name, err := env.TextOf(a[i], env.ArgType(i))
+			if err != nil {
+				return types.Null, err
+			}
+			if out, err = env.AppendJSONString(out, name); err != nil {
+				return types.Null, err
+			}
 			out = append(out, ": "...)
-			var err error
-			if out, err = types.ToJSON(out, a[i+1], env.ArgType(i+1), env.Types); err != nil {
+			if out, err = env.AppendJSON(out, a[i+1], env.ArgType(i+1)); err != nil {
 				return types.Null, err
 			}
 		}
@@ -161,9 +169,15 @@ func jsonFuncs(prefix string, t types.OID) {
 
 // jsonTables are the functions that unfold a value into rows.
 func jsonTables(prefix string, t types.OID) {
-	table := func(name string, cols []exec.Column, rows func(s string) ([][]types.Datum, error)) {
+	table := func(name string, cols []exec.Column, kind types.JSONKind, what string, next func(c *types.JSONCursor) []types.Datum) {
 		jsonFamily.AddTable(&exec.TableFunc{Name: prefix + name, Args: []types.OID{t}, Columns: func([]types.OID) []exec.Column { return cols },
-			Rows: func(_ *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) { return rows(a[0].S) }})
+			Stream: func(a []types.Datum) (func() []types.Datum, error) {
+				if k := types.JSONKindOf(a[0].S); k != kind {
+					return nil, sqlstate.New(sqlstate.InvalidParameterValue, "cannot %s a %s", what, k)
+				}
+				c := types.NewJSONCursor(a[0].S)
+				return func() []types.Datum { return next(&c) }, nil
+			}})
 	}
 	value := func(v string, asText bool) types.Datum {
 		if !asText {
@@ -174,38 +188,35 @@ func jsonTables(prefix string, t types.OID) {
 		}
 		return types.Null
 	}
-	want := func(s string, kind types.JSONKind, what string) error {
-		if k := types.JSONKindOf(s); k != kind {
-			return sqlstate.New(sqlstate.InvalidParameterValue, "cannot %s a %s", what, k)
-		}
-		return nil
-	}
 	for suffix, asText := range map[string]bool{"": false, "_text": true} {
 		typ := t
 		if asText {
 			typ = types.Text
 		}
-		table("array_elements"+suffix, []exec.Column{{Name: "value", Type: typ, Mod: -1}}, func(s string) (rows [][]types.Datum, err error) {
-			types.JSONElements(s, func(v string) bool {
-				rows = append(rows, []types.Datum{value(v, asText)})
-				return true
-			})
-			return rows, want(s, types.JSONList, "extract elements from")
+		one := []exec.Column{{Name: "value", Type: typ, Mod: -1}}
+		table("array_elements"+suffix, one, types.JSONList, "extract elements from", func(c *types.JSONCursor) []types.Datum {
+			v, ok := c.Element()
+			if !ok {
+				return nil
+			}
+			return []types.Datum{value(v, asText)}
 		})
-		table("each"+suffix, []exec.Column{{Name: "key", Type: types.Text, Mod: -1}, {Name: "value", Type: typ, Mod: -1}}, func(s string) (rows [][]types.Datum, err error) {
-			types.JSONMembers(s, func(k, v string) bool {
-				rows = append(rows, []types.Datum{types.NewText(types.JSONUnquote(k)), value(v, asText)})
-				return true
-			})
-			return rows, want(s, types.JSONObject, "call "+prefix+"each on")
+		both := []exec.Column{{Name: "key", Type: types.Text, Mod: -1}, {Name: "value", Type: typ, Mod: -1}}
+		table("each"+suffix, both, types.JSONObject, "call "+prefix+"each on", func(c *types.JSONCursor) []types.Datum {
+			k, v, ok := c.Member()
+			if !ok {
+				return nil
+			}
+			return []types.Datum{types.NewText(types.JSONUnquote(k)), value(v, asText)}
 		})
 	}
-	table("object_keys", []exec.Column{{Name: prefix + "object_keys", Type: types.Text, Mod: -1}}, func(s string) (rows [][]types.Datum, err error) {
-		types.JSONMembers(s, func(k, _ string) bool {
-			rows = append(rows, []types.Datum{types.NewText(types.JSONUnquote(k))})
-			return true
-		})
-		return rows, want(s, types.JSONObject, "call "+prefix+"object_keys on")
+	keys := []exec.Column{{Name: prefix + "object_keys", Type: types.Text, Mod: -1}}
+	table("object_keys", keys, types.JSONObject, "call "+prefix+"object_keys on", func(c *types.JSONCursor) []types.Datum {
+		k, _, ok := c.Member()
+		if !ok {
+			return nil
+		}
+		return []types.Datum{types.NewText(types.JSONUnquote(k))}
 	})
 }
 
@@ -224,8 +235,9 @@ func texts(d types.Datum) ([]string, bool) {
 
 // JSONString makes the JSON string of a text: what a plain literal compared with a jsonb value means here (see CONTRACT, SQL).
 var JSONString = &exec.Func{Name: "to_jsonb", Args: []types.OID{types.Text}, Ret: types.JSONB,
-	Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return types.NewJSON(types.AppendJSONString(nil, a[0].S)), nil
+	Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		raw, err := env.AppendJSONString(nil, a[0].S)
+		return types.NewJSON(raw), err
 	}}
 
 // JSONScalar makes the JSON value of a number or boolean.

@@ -32,8 +32,8 @@ func CollatedComparison(op string, c *types.Collation) *exec.Func {
 
 func init() {
 	for op, test := range comparisonTests {
-		comparisons[op] = &exec.Func{Name: op, Ret: types.Bool, Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			c, err := types.Compare(a[0], a[1])
+		comparisons[op] = &exec.Func{Name: op, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			c, err := env.Compare(a[0], a[1])
 			return types.NewBool(err == nil && test(c)), err
 		}}
 	}

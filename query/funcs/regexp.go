@@ -5,6 +5,7 @@ import (
 	"io"
 	"regexp"
 	"regexp/syntax"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -201,11 +202,24 @@ func (p *pattern) each(st *exec.State, s string, times int, f func(match []int) 
 func (p *pattern) replace(env *exec.CallEnv, s, with string, times int) (types.Datum, error) {
 	var out []byte
 	done := 0
+	var used [10]int // how often the replacement names each group
+	for g := range used {
+		used[g] = strings.Count(with, "${"+strconv.Itoa(g)+"}")
+	}
 	err := p.each(env.State, s, times, func(m []int) error {
 		out = append(out, s[done:m[0]]...)
+		n := len(out) + len(with)
+		for g, times := range used {
+			if 2*g+1 < len(m) && m[2*g] >= 0 {
+				n += times * (m[2*g+1] - m[2*g])
+			}
+		}
+		if err := fitsText(env, n); err != nil {
+			return err
+		}
 		out = p.re.ExpandString(out, with, s, m)
 		done = m[1]
-		return fitsText(env, len(out))
+		return nil
 	})
 	if err != nil {
 		return types.Null, err

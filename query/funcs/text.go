@@ -252,28 +252,44 @@ func textFuncs() {
 	number := func(f func(string) int) func(string) (types.Datum, error) {
 		return func(s string) (types.Datum, error) { return types.NewInt(int64(f(s))), nil }
 	}
-	one("lower", types.Text, text(strings.ToLower))
-	one("upper", types.Text, text(strings.ToUpper))
-	one("initcap", types.Text, text(initcap))
+	for name, f := range map[string]func(string) string{"lower": strings.ToLower, "upper": strings.ToUpper, "initcap": initcap, "reverse": reverse} {
+		textFamily.function(name, types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			// Letters of two bytes may become letters of three.
+			if err := fitsText(env, len(a[0].S)+len(a[0].S)/2); err != nil {
+				return types.Null, err
+			}
+			return types.NewText(f(a[0].S)), nil
+		}, types.Text)
+	}
 	one("length", types.Int4, number(utf8.RuneCountInString))
 	one("char_length", types.Int4, number(utf8.RuneCountInString))
 	one("character_length", types.Int4, number(utf8.RuneCountInString))
 	one("octet_length", types.Int4, number(func(s string) int { return len(s) }))
 	one("md5", types.Text, text(func(s string) string { h := md5.Sum([]byte(s)); return hex.EncodeToString(h[:]) }))
-	one("reverse", types.Text, text(func(s string) string {
-		r := []rune(s)
-		for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
-			r[i], r[j] = r[j], r[i]
-		}
-		return string(r)
-	}))
 	one("ascii", types.Int4, number(func(s string) int { r, n := utf8.DecodeRuneInString(s); return int(r) * min(n, 1) }))
-	one("quote_ident", types.Text, text(keyword.Quote))
-	one("quote_literal", types.Text, text(quoteLiteral))
+	textFamily.function("quote_ident", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		text, err := quoteIdentIn(env, a[0].S)
+		return types.NewText(text), err
+	}, types.Text)
+	textFamily.function("quote_literal", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		text, err := quoteLiteralIn(env, a[0].S)
+		return types.NewText(text), err
+	}, types.Text)
 	trims()
 	characters()
 	replaces()
 	joins()
+}
+
+func reverse(s string) string {
+	out := make([]byte, len(s))
+	for at := len(s); s != ""; {
+		_, n := utf8.DecodeRuneInString(s)
+		at -= n
+		copy(out[at:], s[:n])
+		s = s[n:]
+	}
+	return string(out)
 }
 
 func initcap(s string) string {
@@ -296,13 +312,45 @@ func quoteLiteral(s string) string {
 	return q
 }
 
+// quoteLiteralIn is quoteLiteral where there is room for it.
+func quoteLiteralIn(env *exec.CallEnv, text string) (string, error) {
+	n := len(text) + strings.Count(text, "'") + strings.Count(text, `\`) + 4
+	if err := env.Room(int64(n)); err != nil {
+		return "", err
+	}
+	return quoteLiteral(text), nil
+}
+
+// quoteIdentIn is keyword.Quote where there is room for it.
+func quoteIdentIn(env *exec.CallEnv, text string) (string, error) {
+	if err := env.Room(int64(len(text) + strings.Count(text, `"`) + 2)); err != nil {
+		return "", err
+	}
+	return keyword.Quote(text), nil
+}
+
 func trims() {
-	for name, f := range map[string]func(s, cut string) string{"btrim": strings.Trim, "ltrim": strings.TrimLeft, "rtrim": strings.TrimRight} {
-		textFamily.function(name, types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return types.NewText(f(a[0].S, " ")), nil }, types.Text)
+	for name, f := range map[string]func(s string, cut func(rune) bool) string{
+		"btrim": strings.TrimFunc, "ltrim": strings.TrimLeftFunc, "rtrim": strings.TrimRightFunc} {
 		textFamily.function(name, types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			return types.NewText(f(a[0].S, a[1].S)), nil
+			return types.NewText(f(a[0].S, among(" "))), nil
+		}, types.Text)
+		textFamily.function(name, types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return types.NewText(f(a[0].S, among(a[1].S))), nil
 		}, types.Text, types.Text)
 	}
+}
+
+// among says whether a character is one of set's.
+func among(set string) func(rune) bool {
+	if len(set) <= 16 {
+		return func(r rune) bool { return strings.ContainsRune(set, r) }
+	}
+	have := map[rune]bool{}
+	for _, r := range set {
+		have[r] = true
+	}
+	return func(r rune) bool { return have[r] }
 }
 
 // characters are the functions that count characters.
@@ -428,23 +476,32 @@ func replaces() {
 		}
 		return types.NewText(strings.Repeat(a[0].S, int(n))), nil
 	}, types.Text, types.Int4)
-	textFamily.function("translate", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		from, to := []rune(a[1].S), []rune(a[2].S)
-		become := make(map[rune]rune, len(from))
-		for i, f := range from {
-			if _, known := become[f]; known {
-				continue // the first of two goes before
+	textFamily.function("translate", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		become, to := map[rune]rune{}, a[2].S
+		for _, f := range a[1].S {
+			t, n := rune(-1), 0
+			if to != "" {
+				t, n = utf8.DecodeRuneInString(to)
+				to = to[n:]
 			}
-			if become[f] = -1; i < len(to) {
-				become[f] = to[i]
+			if _, known := become[f]; !known { // the first of two goes before
+				become[f] = t
 			}
 		}
-		return types.NewText(strings.Map(func(r rune) rune {
+		translate := func(r rune) rune {
 			if t, ok := become[r]; ok {
 				return t
 			}
 			return r
-		}, a[0].S)), nil
+		}
+		n := 0
+		for _, r := range a[0].S {
+			n += max(utf8.RuneLen(translate(r)), 0)
+		}
+		if err := fitsText(env, n); err != nil {
+			return types.Null, err
+		}
+		return types.NewText(strings.Map(translate, a[0].S)), nil
 	}, types.Text, types.Text, types.Text)
 	replace := func(env *exec.CallEnv, a []types.Datum, flags string) (types.Datum, error) {
 		re, err := compile(env.State, posix(a[1].S, strings.Contains(flags, "i")), false)
@@ -510,12 +567,17 @@ func joins() {
 	concat := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		var b strings.Builder
 		for i, d := range a {
-			if !d.IsNull() {
-				b.WriteString(types.TextOf(d, env.ArgType(i), env.Types))
-				if err := fitsText(env, b.Len()); err != nil {
-					return types.Null, err
-				}
+			if d.IsNull() {
+				continue
 			}
+			text, err := env.TextOf(d, env.ArgType(i))
+			if err == nil {
+				err = fitsText(env, b.Len()+len(text))
+			}
+			if err != nil {
+				return types.Null, err
+			}
+			b.WriteString(text)
 		}
 		return types.NewText(b.String()), nil
 	}
@@ -528,12 +590,17 @@ func joins() {
 			var parts []string
 			total := 0
 			for i, d := range a[1:] {
-				if !d.IsNull() {
-					parts = append(parts, types.TextOf(d, env.ArgType(i+1), env.Types))
-					total += len(parts[len(parts)-1]) + len(a[0].S)
-					if err := fitsText(env, total); err != nil {
-						return types.Null, err
-					}
+				if d.IsNull() {
+					continue
+				}
+				text, err := env.TextOf(d, env.ArgType(i+1))
+				if err != nil {
+					return types.Null, err
+				}
+				parts = append(parts, text)
+				total += len(text) + len(a[0].S)
+				if err := fitsText(env, total); err != nil {
+					return types.Null, err
 				}
 			}
 			return types.NewText(strings.Join(parts, a[0].S)), nil
@@ -541,7 +608,11 @@ func joins() {
 	textFamily.Add(&exec.Func{Name: "format", Args: []types.OID{types.Text, exec.AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true, Eval: format})
 	textFamily.Add(&exec.Func{Name: "format", Args: []types.OID{types.Text}, Ret: types.Text, Eval: format})
 	textFamily.function("quote_literal", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return types.NewText(quoteLiteral(types.TextOf(a[0], env.ArgType(0), env.Types))), nil
+		text, err := env.TextOf(a[0], env.ArgType(0))
+		if err == nil {
+			text, err = quoteLiteralIn(env, text)
+		}
+		return types.NewText(text), err
 	}, exec.AnyValue)
 }
 
@@ -567,28 +638,31 @@ func format(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if next >= len(a) {
 			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "too few arguments for format()")
 		}
-		d, text := a[next], ""
+		d, text, err := a[next], "", error(nil)
 		if !d.IsNull() {
-			text = types.TextOf(d, env.ArgType(next), env.Types)
+			text, err = env.TextOf(d, env.ArgType(next))
 		}
 		next++
-		switch f[i] {
-		case 's':
-			b.WriteString(text)
-		case 'I':
-			if d.IsNull() {
-				return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "null values cannot be formatted as an SQL identifier")
-			}
-			b.WriteString(keyword.Quote(text))
-		case 'L':
-			if d.IsNull() {
-				b.WriteString("NULL")
-			} else {
-				b.WriteString(quoteLiteral(text))
-			}
+		switch {
+		case err != nil || f[i] == 's':
+		case f[i] == 'I' && d.IsNull():
+			err = sqlstate.New(sqlstate.NullNotAllowed, "null values cannot be formatted as an SQL identifier")
+		case f[i] == 'I':
+			text, err = quoteIdentIn(env, text)
+		case f[i] == 'L' && d.IsNull():
+			text = "NULL"
+		case f[i] == 'L':
+			text, err = quoteLiteralIn(env, text)
 		default:
-			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unrecognized format() type specifier %q", f[i])
+			err = sqlstate.New(sqlstate.InvalidParameterValue, "unrecognized format() type specifier %q", f[i])
 		}
+		if err == nil {
+			err = env.Room(int64(b.Len() + len(text)))
+		}
+		if err != nil {
+			return types.Null, err
+		}
+		b.WriteString(text)
 	}
 	return types.NewText(b.String()), nil
 }

@@ -11,7 +11,11 @@ import (
 )
 
 // Compare orders two values of one representation, neither NULL. Numbers of different representations compare by value.
-func Compare(a, b Datum) (int, error) {
+func Compare(a, b Datum) (int, error) { return CompareStepping(a, b, nil) }
+
+// CompareStepping is Compare for values that may be long. It calls step with the number of bytes it has read since the last call, and ends with
+// its error.
+func CompareStepping(a, b Datum, step Step) (int, error) {
 	if a.K != b.K {
 		return compareMixed(a, b)
 	}
@@ -25,11 +29,11 @@ func Compare(a, b Datum) (int, error) {
 	case KText, KBytes:
 		return strings.Compare(a.S, b.S), nil
 	case KJSON:
-		return CompareJSON(a.S, b.S)
+		return compareJSON(a.S, b.S, step)
 	case KInterval:
 		return a.Span().Cmp(b.Span()), nil
 	case KArray, KRecord:
-		return compareItems(a.Array().Items, b.Array().Items)
+		return compareItems(a.Array().Items, b.Array().Items, step)
 	}
 	return 0, nil
 }
@@ -47,8 +51,11 @@ func compareFloat(a, b float64) int {
 	return cmp.Compare(a, b)
 }
 
-func compareItems(a, b []Datum) (int, error) {
+func compareItems(a, b []Datum, step Step) (int, error) {
 	for i := range min(len(a), len(b)) {
+		if err := step.took(itemBytes); err != nil {
+			return 0, err
+		}
 		switch x, y := a[i].IsNull(), b[i].IsNull(); {
 		case x && y:
 			continue
@@ -57,7 +64,7 @@ func compareItems(a, b []Datum) (int, error) {
 		case y:
 			return -1, nil
 		}
-		if c, err := Compare(a[i], b[i]); err != nil || c != 0 {
+		if c, err := CompareStepping(a[i], b[i], step); err != nil || c != 0 {
 			return c, err
 		}
 	}
@@ -91,8 +98,21 @@ func asFloat(d Datum) (float64, bool) {
 	return 0, false
 }
 
+// Step is called by what may take long, with how many bytes it has read since the last call. Its error ends the work. Nil is no step.
+type Step func(n int) error
+
+func (s Step) took(n int) error {
+	if s == nil {
+		return nil
+	}
+	return s(n)
+}
+
+// itemBytes is what a short item counts as.
+const itemBytes = 16
+
 // AppendHash adds bytes that are the same for two values of one type exactly when Compare finds them equal; NULL equals NULL.
-func AppendHash(dst []byte, d Datum) ([]byte, error) {
+func AppendHash(dst []byte, d Datum, step Step) ([]byte, error) {
 	dst = append(dst, byte(d.K))
 	switch d.K {
 	case KBool, KInt, KTime, KDate:
@@ -113,8 +133,11 @@ func AppendHash(dst []byte, d Datum) ([]byte, error) {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(len(d.S)))
 		return append(dst, d.S...), nil
 	case KJSON:
-		out, err := collate.AppendKey(dst, bytesOf(d.S))
+		out, err := collate.AppendKeyStepping(dst, bytesOf(d.S), step)
 		if err != nil {
+			if !badKey(err) {
+				return dst, err
+			}
 			return dst, &sqlstate.Error{Code: sqlstate.InvalidParameterValue, Message: "jsonb value cannot be grouped: " + err.Error(), Err: err}
 		}
 		return out, nil
@@ -125,7 +148,10 @@ func AppendHash(dst []byte, d Datum) ([]byte, error) {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(len(items)))
 		var err error
 		for _, it := range items {
-			if dst, err = AppendHash(dst, it); err != nil {
+			if err = step.took(itemBytes); err != nil {
+				return dst, err
+			}
+			if dst, err = AppendHash(dst, it, step); err != nil {
 				return dst, err
 			}
 		}

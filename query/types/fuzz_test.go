@@ -13,6 +13,26 @@ var oids = []types.OID{
 	types.NumericArray, types.DateArray,
 }
 
+// sizes fails where a value is longer in a form than its size says.
+func sizes(t *testing.T, d types.Datum, oid types.OID) {
+	t.Helper()
+	check := func(form string, got []byte, bound int64) {
+		if int64(len(got)) > bound {
+			t.Errorf("%d: as %s %q has %d bytes, and the bound is %d", oid, form, got, len(got), bound)
+		}
+	}
+	check("text", types.AppendText(nil, d, oid, nil), types.TextSize(d))
+	if b, err := types.AppendBinary(nil, d, oid, nil); err == nil {
+		check("binary", b, types.TextSize(d))
+	}
+	if b, err := types.ToJSON(nil, d, oid, nil); err == nil {
+		check("JSON", b, types.JSONSize(d))
+	}
+	if b, err := types.AppendHash(nil, d, nil); err == nil {
+		check("hash", b, types.HashSize(d))
+	}
+}
+
 // FuzzText: a value that is read from text is written as a text that means the same.
 func FuzzText(f *testing.F) {
 	for i, s := range []string{
@@ -27,6 +47,7 @@ func FuzzText(f *testing.F) {
 		if err != nil || d.IsNull() {
 			return
 		}
+		sizes(t, d, oid)
 		out := types.TextOf(d, oid, nil)
 		again, err := types.ParseText(out, oid, nil)
 		if err != nil {
@@ -51,6 +72,7 @@ func FuzzBinary(f *testing.F) {
 		if err != nil || d.IsNull() {
 			return
 		}
+		sizes(t, d, oid)
 		out, err := types.AppendBinary(nil, d, oid, nil)
 		if err != nil {
 			t.Fatalf("%d: % x is read and not written: %v", oid, b, err)

@@ -111,49 +111,67 @@ func skipValue(s string, i int) int {
 	return i
 }
 
+// JSONCursor walks the members of an object or the elements of an array. The zero value is at the end.
+type JSONCursor struct {
+	s  string
+	at int
+}
+
+// NewJSONCursor starts at the first member or element of a value that is an object or an array, as the caller has found out.
+func NewJSONCursor(s string) JSONCursor { return JSONCursor{s, skipSpace(s, skipSpace(s, 0)+1)} }
+
+// Member returns the raw key (a JSON string) and the raw value of the next member; ok is false at the end.
+func (c *JSONCursor) Member() (key, value string, ok bool) {
+	if c.at >= len(c.s) || c.s[c.at] != '"' {
+		return "", "", false
+	}
+	k := skipString(c.s, c.at)
+	v := skipSpace(c.s, k)
+	if v >= len(c.s) || c.s[v] != ':' {
+		return "", "", false
+	}
+	key = c.s[c.at:k]
+	c.at = skipSpace(c.s, v+1)
+	return key, c.value(), true
+}
+
+// Element returns the raw next element; ok is false at the end.
+func (c *JSONCursor) Element() (value string, ok bool) {
+	if c.at >= len(c.s) || c.s[c.at] == ']' {
+		return "", false
+	}
+	return c.value(), true
+}
+
+// value takes a value and the comma behind it.
+func (c *JSONCursor) value() string {
+	end := skipValue(c.s, c.at)
+	v := c.s[c.at:end]
+	if c.at = skipSpace(c.s, end); c.at < len(c.s) && c.s[c.at] == ',' {
+		c.at = skipSpace(c.s, c.at+1)
+	} else {
+		c.at = len(c.s)
+	}
+	return v
+}
+
 // JSONMembers calls f with the raw key (a JSON string) and the raw value of every member, until f answers false.
 func JSONMembers(s string, f func(key, value string) bool) {
-	i := skipSpace(s, 0)
-	if i >= len(s) || s[i] != '{' {
+	if JSONKindOf(s) != JSONObject {
 		return
 	}
-	i = skipSpace(s, i+1)
-	for i < len(s) && s[i] == '"' {
-		k := skipString(s, i)
-		v := skipSpace(s, k)
-		if v >= len(s) || s[v] != ':' {
-			return
-		}
-		v = skipSpace(s, v+1)
-		end := skipValue(s, v)
-		if !f(s[i:k], s[v:end]) {
-			return
-		}
-		i = skipSpace(s, end)
-		if i >= len(s) || s[i] != ',' {
-			return
-		}
-		i = skipSpace(s, i+1)
+	c := NewJSONCursor(s)
+	for k, v, ok := c.Member(); ok && f(k, v); k, v, ok = c.Member() {
 	}
 }
 
 // JSONElements calls f with every raw element of an array, until f answers false.
 func JSONElements(s string, f func(value string) bool) {
-	i := skipSpace(s, 0)
-	if i >= len(s) || s[i] != '[' {
+	if JSONKindOf(s) != JSONList {
 		return
 	}
-	i = skipSpace(s, i+1)
-	for i < len(s) && s[i] != ']' {
-		end := skipValue(s, i)
-		if !f(s[i:end]) {
-			return
-		}
-		i = skipSpace(s, end)
-		if i >= len(s) || s[i] != ',' {
-			return
-		}
-		i = skipSpace(s, i+1)
+	c := NewJSONCursor(s)
+	for v, ok := c.Element(); ok && f(v); v, ok = c.Element() {
 	}
 }
 

@@ -1,0 +1,75 @@
+package exec
+
+import (
+	"github.com/divandb/divan/query/types"
+)
+
+// Values that are made are counted once they are there. What would be much longer than what it is made of asks for room before.
+
+// stepBytes is how many bytes of a value are a step.
+const stepBytes = 512
+
+// Bytes counts the time that n bytes take to read, as types.Step.
+func (s *State) Bytes(n int) error { return s.Step(1 + n/stepBytes) }
+
+// Room fails where a value of n bytes would not fit into the statement's memory, and counts the time to make it.
+func (s *State) Room(n int64) error {
+	const worth = 4 << 10
+	if n < worth {
+		return nil
+	}
+	if err := s.Fits(n); err != nil {
+		return err
+	}
+	return s.Step(int(n / stepBytes))
+}
+
+// TextOf is the text of a value.
+func (s *State) TextOf(d types.Datum, typ types.OID) (string, error) {
+	if d.K == types.KText || d.K == types.KJSON {
+		return d.S, nil // no copy
+	}
+	if err := s.Room(types.TextSize(d)); err != nil {
+		return "", err
+	}
+	return types.TextOf(d, typ, s.Types), nil
+}
+
+// AppendJSON adds the JSON text of a value.
+func (s *State) AppendJSON(dst []byte, d types.Datum, typ types.OID) ([]byte, error) {
+	if err := s.Room(int64(len(dst)) + types.JSONSize(d)); err != nil {
+		return dst, err
+	}
+	return types.ToJSON(dst, d, typ, s.Types)
+}
+
+// AppendJSONString adds a text as a JSON string.
+func (s *State) AppendJSONString(dst []byte, text string) ([]byte, error) {
+	if err := s.Room(int64(len(dst)) + types.JSONStringSize(text)); err != nil {
+		return dst, err
+	}
+	return types.AppendJSONString(dst, text), nil
+}
+
+// Hash is types.AppendHash.
+func (s *State) Hash(dst []byte, d types.Datum) ([]byte, error) {
+	if err := s.Room(int64(len(dst)) + types.HashSize(d)); err != nil {
+		return dst, err
+	}
+	return types.AppendHash(dst, d, s.Bytes)
+}
+
+// Compare is types.Compare.
+func (s *State) Compare(a, b types.Datum) (int, error) { return types.CompareStepping(a, b, s.Bytes) }
+
+// read counts the time that a function takes to read its arguments.
+func (s *State) read(args []types.Datum) error {
+	var n int64
+	for i := range args {
+		n += args[i].Large()
+	}
+	if n == 0 {
+		return nil
+	}
+	return s.Step(int(n / stepBytes))
+}
