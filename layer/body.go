@@ -172,7 +172,11 @@ func (b *bodyRead) rest(first []byte) ([]byte, error) {
 	}
 	whole := append(make([]byte, 0, size), first...)
 	for rows.Next() {
-		whole = append(whole, rows.KeyValue().Value...)
+		chunk := rows.KeyValue().Value
+		whole = append(whole, chunk...)
+		if len(chunk) < keyspace.BodyChunk {
+			return whole, nil // the last: what is behind it, which may be damaged, is not looked at
+		}
 	}
 	return whole, rows.Err()
 }

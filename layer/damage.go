@@ -187,14 +187,46 @@ func (v *verifier) nameDocuments(d *Damage, c *core, sub keyspace.Subspace, pref
 			return errEnough
 		}
 		tried = append(tried, id)
-		if key := c.keys.doc(nil, sub, id); !readable(v.r, kv.KeyRange{Begin: key, End: append(bytes.Clone(key), 0xff)}) {
+		if v.lacks(c, sub, id) {
 			d.Documents = append(d.Documents, id)
 		}
 		return nil
 	}, func(kv.KeyRange) error { return nil })
-	if len(d.Documents) == 0 && len(tried) <= namedDocuments {
+	if len(d.Documents) == 0 && len(tried) <= namedDocuments && readable(v.r, keys) {
 		d.Documents = tried
 	}
+}
+
+// lacks reports whether rows of a document cannot be read. Of bodies and attachments those count that its branches name:
+// a damaged block may hold others that nobody misses, and reading on from the rows of a neighbour meets it as well.
+func (v *verifier) lacks(c *core, sub keyspace.Subspace, id string) bool {
+	if sub == keyspace.Documents || sub == keyspace.Attachments {
+		n := len(c.keys.doc(nil, keyspace.Revisions, id))
+		if leaves, err := readLeaves(readTree(v.r, c.keys, id), n, true, nil); err == nil {
+			return v.leavesLack(c, sub, id, leaves)
+		}
+	}
+	key := c.keys.doc(nil, sub, id)
+	return !readable(v.r, kv.KeyRange{Begin: key, End: append(bytes.Clone(key), 0xff)})
+}
+
+func (v *verifier) leavesLack(c *core, sub keyspace.Subspace, id string, leaves []leafKV) bool {
+	for i := range leaves {
+		read := readBody(v.r, c.keys, id, leaves[i].rev)
+		body, found, err := read.wait()
+		if err != nil || !found {
+			if sub == keyspace.Documents {
+				return true
+			}
+			continue // told of with its block
+		}
+		for j := range body.attachments {
+			if sub == keyspace.Attachments && !wholeAttachment(v.r, c.keys, id, &body.attachments[j]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 var errEnough = errf(Internal, "", "enough was read")

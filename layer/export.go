@@ -234,6 +234,9 @@ func (o *exporting) flush() error {
 
 // attachment writes an attachment's chunks; gone where they are not all there any more.
 func (x *exporter) attachment(id string, a *Attachment) (gone bool, err error) {
+	if a.EncodedLength == 0 {
+		return false, nil
+	}
 	prefix := x.s.keys.attachment(nil, id, a.ID)
 	var n int64
 	err = x.s.scan(prefixRange(prefix), kv.RangeOptions{}, func(row kv.KeyValue) (bool, error) {
@@ -244,7 +247,7 @@ func (x *exporter) attachment(id string, a *Attachment) (gone bool, err error) {
 		x.payload = tuple.AppendUUID(x.payload[:0], a.ID)
 		x.payload = append(tuple.AppendInt(x.payload, chunk), row.Value...)
 		n += int64(len(row.Value))
-		return true, x.w.write(recordChunk, x.payload)
+		return n < a.EncodedLength, x.w.write(recordChunk, x.payload) // what is behind it may be damaged
 	})
 	if err == nil && n != a.EncodedLength {
 		return true, x.changed("attachment", errNoData)

@@ -296,7 +296,7 @@ func (o *salvaged) keep(body storedBody) storedBody {
 func (o *salvaged) giveUp(e *exporting, body storedBody) (again bool, err error) {
 	for i := range body.attachments {
 		a := &body.attachments[i]
-		if !o.v.whole(o.id, a) {
+		if !wholeAttachment(o.v.x.s.r, o.v.x.s.keys, o.id, a) {
 			o.without[a.ID] = true
 			return true, o.v.left(Left{Kind: "attachment", ID: o.id, What: a.Name + " is damaged; the document was kept without it"})
 		}
@@ -304,13 +304,16 @@ func (o *salvaged) giveUp(e *exporting, body storedBody) (again bool, err error)
 	return false, corrupt("attachment", errNoData)
 }
 
-// whole reports whether all of an attachment can be read.
-func (v *salvage) whole(id string, a *Attachment) bool {
-	rows := v.x.s.r.GetRange(prefixRange(v.x.s.keys.attachment(nil, id, a.ID)), kv.RangeOptions{})
+// wholeAttachment reports whether all of an attachment can be read. It does not look at what is behind it.
+func wholeAttachment(r kv.Reader, keys space, id string, a *Attachment) bool {
+	if a.EncodedLength == 0 {
+		return true
+	}
+	rows := r.GetRange(prefixRange(keys.attachment(nil, id, a.ID)), kv.RangeOptions{})
 	defer rows.Close()
 	var n int64
-	for rows.Next() {
+	for n < a.EncodedLength && rows.Next() {
 		n += int64(len(rows.KeyValue().Value))
 	}
-	return rows.Err() == nil && n == a.EncodedLength
+	return n == a.EncodedLength
 }
