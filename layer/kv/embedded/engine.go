@@ -194,6 +194,10 @@ func (e *Engine) open(dir string) (last int64, err error) {
 	if err == nil && e.standby == nil {
 		err = e.guard.try(false, func() error { return e.horizon.settle(last) })
 	}
+	if err == nil && e.horizon.absent && last > 0 {
+		e.log.Warn("the store is opened without its horizon, and has one from now on; nobody can tell whether it has all that was acknowledged",
+			"directory", dir, "version", last)
+	}
 	if kv.IsCode(err, kv.CodeFileCorrupt) {
 		err = damaged(dir, err) // the keys that the store has for itself
 	}
@@ -333,7 +337,11 @@ func (e *Engine) shut() error {
 	if e.Failed() != nil {
 		return e.release()
 	}
-	return errors.Join(e.horizon.settle(e.horizon.version()), e.release())
+	var err error
+	if e.lock.lost() == nil {
+		err = e.restoreHorizon()
+	}
+	return errors.Join(err, e.horizon.settle(e.horizon.version()), e.release())
 }
 
 // Checkpoint implements kv.Checkpointer. Files that never change are linked where dir is on the same disk, so that it takes little room until the store has

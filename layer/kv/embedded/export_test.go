@@ -17,6 +17,9 @@ func (o Options) WithTransactionTime(d time.Duration) Options { o.transactionTim
 // Pebble is the store below, for comparing with it.
 func (e *Engine) Pebble() *pebble.DB { return e.db.Load() }
 
+// HorizonKey is what stores of programs that knew no horizon lack.
+var HorizonKey = horizonKey
+
 // Views is the number of versions that are held.
 func (e *Engine) Views() int { return e.views.count() }
 

@@ -23,8 +23,9 @@ import (
 // very last commit. A power cut may take marks back, but not the syncs before them, so an older mark still is true; it may also tear them. Therefore
 // some marks are synced, into slots of their own: when the store was opened, when it was closed, and before a file that is marked goes.
 type horizon struct {
-	fs  vfs.FS
-	dir string
+	fs     vfs.FS
+	dir    string
+	absent bool // read found no file, or none that can be read
 
 	settling sync.Mutex // held while a mark is written and synced; taken before mu
 	mu       struct {
@@ -93,7 +94,7 @@ func (h *horizon) open() error {
 		return fmt.Errorf("embedded: %w", err)
 	}
 	h.mu.file = f
-	return nil
+	return h.acceptedOnce()
 }
 
 // create puts a file with the present mark in its place. Called with mu locked.

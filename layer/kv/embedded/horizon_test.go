@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
@@ -87,6 +89,20 @@ func TestHorizon_torn(t *testing.T) {
 
 // TestHorizon_firstFormat: a store of a program that wrote the file's first format, or none yet, opens, and is protected from then on.
 func TestHorizon_firstFormat(t *testing.T) {
+	crashedStore := func(t *testing.T) (dir string) {
+		open, dir := t.TempDir(), t.TempDir()
+		e := mustOpen(t, open, embedded.Options{})
+		if err := e.Pebble().Delete(embedded.HorizonKey, pebble.Sync); err != nil { // the key had no meaning then
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			set(t, e, fmt.Sprintf("k%03d", i), strings.Repeat("v", 1000))
+		}
+		if err := os.CopyFS(dir, os.DirFS(open)); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
 	old := func(t *testing.T, dir string, version uint64) []byte {
 		manifests, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))
 		if err != nil || len(manifests) == 0 {
@@ -116,7 +132,7 @@ func TestHorizon_firstFormat(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			dir := crashedStore(t, 20)
+			dir := crashedStore(t)
 			b := old(t, dir, tt.version)
 			if tt.version == 0 {
 				b[len(b)-8-len("MANIFEST-000001")] ^= 1 // the checksum's last byte

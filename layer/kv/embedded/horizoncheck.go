@@ -13,10 +13,11 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// read takes the newest mark from the file. Where there is no file, the mark is empty: the store is new, or a copy.
+// read takes the newest mark from the file. Where there is no file, the mark is empty: for verify to judge.
 func (h *horizon) read() error {
 	f, err := h.fs.Open(h.path())
 	if errors.Is(err, os.ErrNotExist) {
+		h.absent = true
 		return nil
 	}
 	if err != nil {
@@ -49,10 +50,14 @@ func (h *horizon) read() error {
 			h.mu.next[slot/2] = (slot ^ 1) % 2
 		}
 	}
-	if !synced { // a power cut leaves one of them
-		return h.damaged("the file %s is not readable", horizonFile)
+	if synced { // a power cut leaves one of them
+		return nil
 	}
-	return nil
+	h.absent, h.mu.now, h.mu.count = true, mark{}, 0
+	if accepted, err := h.accepted(); accepted || err != nil {
+		return err
+	}
+	return h.damaged("the file %s is not readable, %s", horizonFile, withoutHorizon)
 }
 
 // verify compares the files with the mark. It changes nothing.
@@ -61,11 +66,17 @@ func (h *horizon) verify() error {
 	if err != nil {
 		return err
 	}
+	if h.absent {
+		return h.mayBeAbsent(desc)
+	}
 	m := h.mark()
 	if _, what := h.misnamed(desc, m); what != "" {
 		return h.damaged("%s", what)
 	}
 	for _, p := range m.files {
+		if isManifest(p.name) && p.name != h.current(desc) {
+			continue // Pebble does not read it, and removes it
+		}
 		what, err := h.compare(p)
 		if err != nil {
 			return err

@@ -17,6 +17,9 @@ func (e *Engine) replaceLogs(ctx context.Context) error {
 	if e.reading != nil || e.space.opening.Load() {
 		return nil
 	}
+	if err := e.restoreHorizon(); err != nil {
+		return err
+	}
 	damaged := map[string]string{}
 	for _, p := range e.horizon.mark().files {
 		if !isLog(p.name) {

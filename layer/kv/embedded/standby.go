@@ -112,6 +112,9 @@ func (sb *standby) finish(e *Engine) {
 		o.err = checkSame(e, o.db)
 	}
 	if o.err == nil {
+		o.err = needHorizon(o.db)
+	}
+	if o.err == nil {
 		o.err = e.guard.try(false, func() error { return e.horizon.settle(e.views.version()) })
 	}
 	if o.err != nil {

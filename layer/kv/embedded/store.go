@@ -25,6 +25,8 @@ var (
 	versionKey = []byte("\xff\x00version")
 	// formatKey holds the format of the store, one byte.
 	formatKey = []byte("\xff\x00format")
+	// horizonKey is in every store that has had a horizon, one byte.
+	horizonKey = []byte("\xff\x00horizon")
 )
 
 // storeFormat is the meaning of the bytes in the store.
@@ -114,7 +116,11 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		}
 		return nil, fmt.Errorf("embedded: open the store in %s: %w", dir, err)
 	}
-	if err := checkFormat(db); err != nil {
+	err = checkFormat(db)
+	if err == nil && e.standby == nil {
+		err = needHorizon(db)
+	}
+	if err != nil {
 		if kv.IsCode(err, kv.CodeFileCorrupt) {
 			err = damaged(dir, err)
 		}
