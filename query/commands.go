@@ -460,6 +460,9 @@ func (ss *session) deallocate(s *ast.Deallocate) error {
 }
 
 func (ss *session) discard(s *ast.Discard) error {
+	if s.What == "all" || s.What == "plans" {
+		ss.forgetCached()
+	}
 	if s.What != "all" {
 		return nil
 	}

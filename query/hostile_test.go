@@ -177,6 +177,11 @@ func TestServer_HostileStatements(t *testing.T) {
 			}
 		})
 	}
+	for _, c := range []*pgx.Conn{conn, tightConn} {
+		if _, err := c.Exec(t.Context(), "DISCARD PLANS"); err != nil {
+			t.Error(err)
+		}
+	}
 	for _, srv := range []*query.Server{srv, tight} {
 		if now, peak, limit := srv.Memory(); now != 0 || peak == 0 || peak > limit {
 			t.Errorf("memory afterwards: %d held, %d at most, limit %d", now, peak, limit)
@@ -232,15 +237,16 @@ func TestServer_Memory(t *testing.T) {
 			t.Errorf("%.60s: got %q, want %q with a hint at %s: %v", src, got, want, hint, err)
 		}
 	}
-	nothingHeld := func(conn *pgx.Conn) {
+	one, two := dial(t, addr), dial(t, addr)
+	nothingHeld := func() {
 		t.Helper()
-		// The next answer comes after the last message was given back.
-		exec(conn, "SELECT 1", "", "")
+		// The next answer comes after the last message was given back. Queries are kept.
+		exec(one, "DISCARD PLANS", "", "")
+		exec(two, "DISCARD PLANS", "", "")
 		if now, _, _ := srv.Memory(); now != 0 {
 			t.Errorf("%d bytes are held still", now)
 		}
 	}
-	one, two := dial(t, addr), dial(t, addr)
 	exec(one, "SELECT length(repeat('x', 5000000))", "53200", "sql.statement_memory")
 	exec(one, "SELECT length(repeat('x', 3000000))", "", "")
 	// Cursors that have read their rows hold them.
@@ -252,7 +258,7 @@ func TestServer_Memory(t *testing.T) {
 	exec(one, cursor(2), "", "")
 	exec(one, cursor(3), "53200", "sql.session_memory")
 	exec(one, "ROLLBACK", "", "")
-	nothingHeld(one)
+	nothingHeld()
 	exec(one, "BEGIN", "", "")
 	exec(one, cursor(1), "", "")
 	exec(one, cursor(2), "", "")
@@ -261,7 +267,7 @@ func TestServer_Memory(t *testing.T) {
 	exec(two, cursor(2), "53200", "sql.memory")
 	exec(two, "ROLLBACK", "", "")
 	exec(one, "ROLLBACK", "", "")
-	nothingHeld(two)
+	nothingHeld()
 
 	// Prepared statements, their parameters and long messages count too.
 	long := "SELECT '" + strings.Repeat("x", 900_000) + "'"
@@ -275,5 +281,5 @@ func TestServer_Memory(t *testing.T) {
 	}
 	exec(two, "DEALLOCATE ALL", "", "")
 	exec(two, "SELECT '"+strings.Repeat("x", 9_000_000)+"'", "53200", "sql.session_memory")
-	nothingHeld(two)
+	nothingHeld()
 }

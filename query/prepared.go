@@ -32,6 +32,11 @@ var errAborted = sqlstate.New(sqlstate.InFailedTransaction, "current transaction
 
 // prepare parses and binds one statement.
 func (ss *session) prepare(w *work.Work, text string, given []types.OID) (*prepared, error) {
+	if ss.status != 'E' {
+		if p := ss.cached(w, text, given); p != nil {
+			return p, nil
+		}
+	}
 	stmt, err := parse.Statement(w, text)
 	if err != nil {
 		return nil, err
@@ -44,6 +49,9 @@ func (ss *session) prepare(w *work.Work, text string, given []types.OID) (*prepa
 	p := &prepared{text: text, stmt: stmt}
 	err = ss.bind(w, p, given)
 	p.size = w.Used()
+	if err == nil {
+		ss.remember(p, given)
+	}
 	return p, err
 }
 

@@ -48,6 +48,7 @@ type session struct {
 	began      time.Time // of the transaction
 	statements map[string]*prepared
 	portals    map[string]*portal
+	cache      statementCache
 
 	mu struct {
 		sync.Mutex

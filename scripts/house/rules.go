@@ -212,7 +212,7 @@ var thirdParties = map[string]home{
 	"github.com/jackc/pgx/v5":             {rooms: nil, tests: true, why: "a Postgres client, for tests"},
 	"github.com/xdg-go/scram":             {rooms: []string{"query/pgwire"}, tests: true, why: "SCRAM is a part of the wire protocol's login"},
 	"github.com/xdg-go/stringprep":        {rooms: []string{"node/auth"}, why: "it prepares passwords before they are hashed"},
-	"github.com/hashicorp/golang-lru/v2":  {rooms: []string{"node/auth"}, why: "what log-ins have shown is remembered within a bound"},
+	"github.com/hashicorp/golang-lru/v2":  {rooms: []string{"node/auth", "query"}, why: "what log-ins have shown, and which queries were bound, is remembered within a bound"},
 	"github.com/xwb1989/sqlparser":        {rooms: []string{"query/sql/parse"}, why: "it is the grammar of the clauses of one SELECT, of which one file makes the skeleton"},
 	"github.com/hashicorp/memberlist":     {rooms: []string{"cluster"}, why: "gossip stays behind cluster's own types"},
 	"github.com/cespare/xxhash/v2":        {rooms: []string{"cluster", "layer"}, why: "placement hashes with it"},

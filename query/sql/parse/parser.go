@@ -8,6 +8,8 @@
 package parse
 
 import (
+	"errors"
+
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/work"
@@ -17,7 +19,7 @@ import (
 const MaxDepth = 4000
 
 // Split cuts the text of a simple query at its semicolons. Pieces that have no tokens are left out. The texts are slices of src, with
-// their offsets.
+// their offsets. Where there are several, a syntax error in any of them is an error of all, so that nothing is run of such a text.
 func Split(w *work.Work, src string) (pieces []string, offsets []int, err error) {
 	defer w.Back(w.Used())
 	toks, failed, err := lex(w, src)
@@ -42,7 +44,32 @@ func Split(w *work.Work, src string) (pieces []string, offsets []int, err error)
 		}
 		start = i + 1
 	}
-	return pieces, offsets, nil
+	if len(pieces) < 2 {
+		return pieces, offsets, nil
+	}
+	return pieces, offsets, (&parser{work: w, src: src, toks: toks, failed: failed}).check()
+}
+
+// check parses all statements. What is refused although PostgreSQL would take it is left to whoever runs it.
+func (p *parser) check() error {
+	for p.peek().Kind != tEOF {
+		var e *sqlstate.Error
+		switch _, err := p.statement(); {
+		case err == nil && !p.peek().is(";") && p.peek().Kind != tEOF:
+			return p.unexpected()
+		case errors.As(err, &e) && e.Code == sqlstate.FeatureNotSupported:
+			for t := p.peek(); !t.is(";") && t.Kind != tEOF; t = p.peek() {
+				if p.take().Kind == tBad {
+					return p.failed
+				}
+			}
+		case err != nil:
+			return err
+		}
+		p.acceptPunct(";")
+		p.depth = 0
+	}
+	return nil
 }
 
 // Statement parses one statement; a semicolon at the end is allowed. Errors carry positions. What the statement takes of memory stays held, what
