@@ -213,7 +213,10 @@ func (e *ensuring) jobFailed(job *layer.Job) error {
 		// How it stood before this request asked for anything.
 		e.failures = job.Failures
 	case job.State == layer.JobPending && job.Failures > e.failures:
-		return &layer.Error{Kind: layer.Unavailable, Reason: "the index could not be built: " + job.Error}
+		if job.Full {
+			return &layer.Error{Kind: layer.Full, Reason: "the index could not be built: the disk of the store is full", Err: job.Failure()}
+		}
+		return &layer.Error{Kind: layer.Unavailable, Reason: "the index could not be built: " + job.Error, Err: job.Failure()}
 	case job.State == layer.JobFinished && job.Token > e.finished:
 		// It was done and the index is not where it should be: begun before this request, or there is no design document for it any more.
 		e.finished = job.Token

@@ -12,6 +12,7 @@ import (
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
 )
 
 func commits(db *database, shard layer.ShardID, n int) {
@@ -122,6 +123,17 @@ func TestEnsure_FailuresReachTheRequest(t *testing.T) {
 		commits(db, "a", 5000)
 		if err := s.Ensure(t.Context(), db, db.design); err == nil || !strings.Contains(err.Error(), "exceed a transaction") {
 			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("no room", func(t *testing.T) {
+		db := newDatabase("cities")
+		db.stepFault = func(layer.ShardID) error { return kv.NewError(kv.CodeDiskFull, "injected", nil) }
+		s := start(t, newStore(t, db), nil)
+		commits(db, "a", 5000)
+		for range 2 { // the second hears of it from the job alone
+			if err := s.Ensure(t.Context(), db, db.design); layer.KindOf(err) != layer.Full {
+				t.Errorf("error %v", err)
+			}
 		}
 	})
 	t.Run("an indexer that crashes", func(t *testing.T) {

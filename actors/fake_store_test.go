@@ -189,6 +189,7 @@ func (s *store) Finish(_ context.Context, j *layer.Job, runErr error) error {
 	}
 	if runErr != nil {
 		now.State, now.Error, now.due = layer.JobPending, runErr.Error(), time.Now().Add(time.Minute)
+		now.Full = layer.KindOf(runErr) == layer.Full
 		now.Failures = j.Failures + 1
 	}
 	s.changed(now)

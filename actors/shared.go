@@ -117,7 +117,7 @@ func (b *sharedBuild) look(ctx context.Context, what indexJob, p *part) (r layer
 	case job.Failures > p.failures:
 		p.failures = job.Failures
 		p.asked = false // which ends the pause that it waits out
-		return r, false, fmt.Errorf("shard %s of the build: %s", what.Shard, job.Error)
+		return r, false, fmt.Errorf("shard %s of the build: %w", what.Shard, job.Failure())
 	}
 	wait := time.NewTimer(askAgain)
 	defer wait.Stop()

@@ -42,6 +42,8 @@ type Job struct {
 	// Failures counts the runs that failed since the last that did not; Error is the last failure.
 	Failures int    `json:"failures,omitempty"`
 	Error    string `json:"error,omitempty"`
+	// Full says that the last failure was for want of room in the store.
+	Full bool `json:"full,omitempty"`
 	// At is the version of the store from which on a pending job may start. 0 in a record that an earlier version of Divan wrote.
 	At int64 `json:"at,omitempty"`
 	// Due is At for people, and Updated when the record was written, both by the clock of whoever wrote it. Nothing goes by them, except that Due is a part of
@@ -50,6 +52,15 @@ type Job struct {
 	Updated time.Time `json:"updated"`
 	// Again says that it was enqueued while it ran.
 	Again bool `json:"again,omitempty"`
+}
+
+// Failure is the last failure, as an error: Full where the store had no room, else Unavailable.
+func (j *Job) Failure() error {
+	kind := Unavailable
+	if j.Full {
+		kind = Full
+	}
+	return &Error{Kind: kind, Reason: j.Error}
 }
 
 // JobState of a Job.
@@ -207,11 +218,11 @@ func jobLost(j *Job) error {
 func (s *Store) Finish(ctx context.Context, j *Job, runErr error) error {
 	return s.updateHeld(ctx, j, func(tx kv.Transaction, now *Job, version int64) {
 		again := now.Again
-		now.State, now.Worker, now.Error, now.Again = JobFinished, "", "", false
+		now.State, now.Worker, now.Error, now.Full, now.Again = JobFinished, "", "", false, false
 		switch {
 		case runErr != nil:
 			now.Failures++
-			now.Error = runErr.Error()
+			now.Error, now.Full = runErr.Error(), KindOf(runErr) == Full
 			s.queueJob(tx, now, version, min(firstJobPause<<min(now.Failures-1, 16), maxJobPause))
 			return
 		case again:

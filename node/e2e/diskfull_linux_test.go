@@ -73,7 +73,7 @@ func TestProgram_DiskFull(t *testing.T) {
 	full(remote.client())
 	// What it compacts may make room again: then there is more to write.
 	for _, client := range []*client{c, remote.client()} {
-		waitDegraded(t, client, "disk_full", func() { client.do("PUT", fmt.Sprintf("/ledger/x%d", time.Now().UnixNano()), `{}`) })
+		waitDegraded(t, client, "disk_full", func() { client.do("PUT", fmt.Sprintf("/scratch/x%d", time.Now().UnixNano()), `{}`) })
 	}
 	if !strings.Contains(p.stderr.String(), "writes are refused") {
 		t.Error("the log does not say it")
@@ -127,7 +127,7 @@ func fillWithDocuments(t *testing.T, c *client) map[string]int {
 		}
 		rows, err := bulk(c, "ledger", docs)
 		if err != nil { // the request as a whole was refused
-			switch r := c.do("PUT", fmt.Sprintf("/ledger/one%d", batch), `{}`); r.status {
+			switch r := c.do("PUT", fmt.Sprintf("/scratch/one%d", batch), `{}`); r.status {
 			case 507:
 				return acked
 			case 201: // it is smaller
@@ -233,7 +233,6 @@ func TestProgram_DiskFullMakesRoom(t *testing.T) {
 	// fill writes until the store refuses, and at least a good part of what the disk holds: room comes back some seconds after it was made.
 	fill := func(db string) (revs map[string]string) {
 		t.Helper()
-		c.ok("PUT", "/"+db, "")
 		revs = map[string]string{}
 		deadline := time.Now().Add(startTimeout)
 		for batch := 0; time.Now().Before(deadline); batch++ {
@@ -274,6 +273,8 @@ func TestProgram_DiskFullMakesRoom(t *testing.T) {
 			}
 		}
 	}
+	c.ok("PUT", "/first", "")
+	c.ok("PUT", "/second", "")
 	fill("first")
 	c.ok("DELETE", "/first", "")
 	writeUntilTaken("the deletion of a database")

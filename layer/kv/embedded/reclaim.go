@@ -21,6 +21,7 @@ type reclaimer struct {
 	mu struct {
 		sync.Mutex
 		cleared []clearedSpan
+		working bool // some that were taken are compacted
 	}
 }
 
@@ -89,6 +90,19 @@ func (r *reclaimer) all(version int64) {
 	if !slices.ContainsFunc(r.mu.cleared, func(c clearedSpan) bool { return c.urgent }) {
 		r.mu.cleared = append(r.mu.cleared, clearedSpan{span: span{[]byte{0}, endOfKeys}, version: version, asked: true, urgent: true})
 	}
+}
+
+// pending reports whether there are ranges that were cleared and are worth a compaction.
+func (r *reclaimer) pending() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.working || slices.ContainsFunc(r.mu.cleared, func(c clearedSpan) bool { return !c.urgent && !c.small })
+}
+
+func (r *reclaimer) working(on bool) {
+	r.mu.Lock()
+	r.mu.working = on
+	r.mu.Unlock()
 }
 
 // putBack keeps ranges for the next time. small says that together they are not worth a compaction.
@@ -192,11 +206,14 @@ func (e *Engine) reclaimSpans(ctx context.Context, ranges []clearedSpan) error {
 			cleared.add(c.span)
 		}
 	}
+	e.reclaimer.working(len(cleared.spans) > 0)
+	defer e.reclaimer.working(false)
 	for _, s := range cleared.spans {
 		if err := e.compactSpan(ctx, s, false, func() bool { return false }); err != nil {
 			return err
 		}
 	}
+	e.reclaimer.working(false)
 	for _, s := range urgent.spans {
 		if err := e.compactSpan(ctx, s, true, e.roomMade); err != nil {
 			return err

@@ -117,9 +117,11 @@ func (s *space) worthWaiting(makesRoom bool) bool {
 		return false
 	case makesRoom:
 		return true
+	case s.hidden.Load():
+		return false
 	}
-	// What is free would be enough if Pebble owed nothing.
-	return !s.refusing.Load() && !s.hidden.Load() && s.free.Load() >= s.needed()
+	// What was deleted gives room, or there would be enough if Pebble owed nothing.
+	return s.pending() || !s.refusing.Load() && s.free.Load() >= s.needed()
 }
 
 // refused notes that a commit was refused, where there is an error.

@@ -33,6 +33,7 @@ type space struct {
 	log     *slog.Logger
 	ballast ballast
 	busy    func() time.Duration // how long Pebble has been at the commits that it has
+	pending func() bool          // there is something that the reclaimer gives back
 
 	total, reserve int64 // 0 where the file system does not tell
 	baseLevel      int64 // bytes of the level below level 0, at most

@@ -54,7 +54,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	e.horizon.fs, e.horizon.dir = o.fs, dir
 	e.guard.dir, e.guard.horizon, e.guard.lock = dir, &e.horizon, lock
 	e.space = newSpace(dir, o)
-	e.space.busy = e.commits.busy.elapsed
+	e.space.busy, e.space.pending = e.commits.busy.elapsed, e.reclaimer.pending
 	e.guard.space = e.space
 	e.running.Go(func() { e.space.run(e.stop) })
 	po := &pebble.Options{
