@@ -221,9 +221,15 @@ func writeUntilTaken(t *testing.T, c *client) {
 // process, and nothing else is missing.
 func TestProgram_DiskFullMakesRoom(t *testing.T) {
 	needEmbedded(t)
+	for _, megabytes := range []int{32, 64} { // 32 is the least for which it is promised
+		t.Run(fmt.Sprintf("%d MB", megabytes), func(t *testing.T) { testMakesRoom(t, megabytes) })
+	}
+}
+
+func testMakesRoom(t *testing.T, megabytes int) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
-	mountSmall(t, data, 64<<20)
+	mountSmall(t, data, megabytes<<20)
 	p := start(t, dir)
 	c := p.client()
 	c.ok("PUT", "/kept", "")
@@ -246,7 +252,7 @@ func TestProgram_DiskFullMakesRoom(t *testing.T) {
 			}
 			rows, err := bulk(c, db, docs)
 			if err != nil {
-				if len(revs) < 5000 || c.do("PUT", fmt.Sprintf("/%s/%d", db, time.Now().UnixNano()), `{}`).status != 507 {
+				if len(revs) < 80*megabytes || c.do("PUT", fmt.Sprintf("/%s/%d", db, time.Now().UnixNano()), `{}`).status != 507 {
 					continue
 				}
 				return revs
@@ -304,6 +310,16 @@ func TestProgram_DiskFullMakesRoom(t *testing.T) {
 	for i := range 20 {
 		c.ok("GET", fmt.Sprintf("/kept/d%d", i), "")
 	}
+	p.stop(syscall.SIGTERM)
+}
+
+// On a disk that is too small for the promises about full ones, the node says so.
+func TestProgram_SmallDisk(t *testing.T) {
+	needEmbedded(t)
+	dir := t.TempDir()
+	mountSmall(t, filepath.Join(dir, "data"), 16<<20)
+	p := start(t, dir)
+	waitDegraded(t, p.client(), "disk_small", func() {})
 	p.stop(syscall.SIGTERM)
 }
 

@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"syscall"
@@ -124,4 +125,55 @@ func commit(t *testing.T, e kv.Engine) error {
 	defer tx.Cancel()
 	tx.Set([]byte("a"), nil)
 	return tx.Commit()
+}
+
+// A store is opened where the disk has no room for any one of the files that its opening writes: it is read, and written when there is room.
+func TestEngine_openOnFullDisk(t *testing.T) {
+	for _, part := range []string{".dbtmp", ".log", "MANIFEST", "marker."} {
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			var full errorfs.Toggle
+			full.Injector = errorfs.InjectorFunc(func(op errorfs.Op) error {
+				switch op.Kind {
+				case errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData:
+					if strings.Contains(op.Path, part) {
+						return &os.PathError{Op: "injected", Path: op.Path, Err: syscall.ENOSPC}
+					}
+				default:
+				}
+				return nil
+			})
+			options := embedded.Options{Logger: quiet(t)}.WithFS(errorfs.Wrap(vfs.NewMem(), &full))
+			e, err := embedded.Open("/store", options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(commit(t, e), e.Close()); err != nil {
+				t.Fatal(err)
+			}
+			full.On()
+			if e, err = embedded.Open("/store", options); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := e.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			tx := e.Begin(t.Context())
+			defer tx.Cancel()
+			if v, err := tx.Get([]byte("a")).Wait(); err != nil || v == nil {
+				t.Errorf("read %v, %v", v, err)
+			}
+			if err := commit(t, e); !kv.IsCode(err, kv.CodeDiskFull) {
+				t.Errorf("a commit on a full disk: %v", err)
+			}
+			full.Off()
+			for err = commit(t, e); err != nil; err = commit(t, e) {
+				if !kv.IsCode(err, kv.CodeDiskFull) || t.Context().Err() != nil {
+					t.Fatalf("a commit when there is room again: %v", err)
+				}
+			}
+		})
+	}
 }

@@ -71,6 +71,8 @@ const (
 	reservePart  = 8
 	minMemTable  = 1 << 20
 	memTablePart = 8 * reservePart
+	// On a smaller disk the reserve is not sure to be enough for deletions, flushes and compactions.
+	minDisk = 32 << 20
 	// ballastPart of the disk is the ballast at most.
 	ballastPart = 16
 
@@ -196,6 +198,16 @@ func (s *space) fullText() string {
 
 // degraded is why the operator is needed, for Engine.Degraded.
 func (s *space) degraded() []string {
+	reasons := s.refuses()
+	if s.total > 0 && s.total < minDisk {
+		reasons = append(reasons, fmt.Sprintf("disk_small: the disk of %s has %.1f MB in all, and %.1f MB are needed for what makes room on it once it is full; "+
+			"enlarge it", s.dir, float64(s.total)/1e6, minDisk/1e6))
+	}
+	return reasons
+}
+
+// refuses is why writes are refused.
+func (s *space) refuses() []string {
 	s.mu.Lock()
 	cause := s.mu.cause
 	s.mu.Unlock()
