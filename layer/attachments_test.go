@@ -7,6 +7,7 @@ import (
 	"crypto/md5"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
@@ -322,3 +323,56 @@ func TestAttachments_discarded(t *testing.T) {
 type readerFunc func(b []byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
+
+// The process that has a store in a directory removes the uploads of the one that had it before, also while another process goes on with one.
+func TestUpload_left(t *testing.T) {
+	e := mustEngine(t)
+	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
+	for i := range 150 {
+		if _, err := d.Upload(t.Context(), fmt.Sprint("dead", i), strings.NewReader("x"), 1, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, w := io.Pipe()
+	ended := make(chan error)
+	go func() {
+		_, err := d.Upload(t.Context(), "alive", r, -1, "")
+		ended <- err
+	}()
+	// It stores 960,000 bytes at a time. What is more is read when these have been stored.
+	if _, err := w.Write(make([]byte, 1_000_000)); err != nil {
+		t.Fatal(err)
+	}
+	heir, err := layer.Open(t.Context(), e, layer.Options{Owner: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := heir.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	mine, err := heir.Database(t.Context(), "db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := mine.Upload(t.Context(), "new", strings.NewReader("hello"), 5, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := countKeys(t, e, "attachments"); n != 1; n = countKeys(t, e, "attachments") {
+		if t.Context().Err() != nil {
+			t.Fatalf("%d chunks are left", n)
+		}
+	}
+	if _, err := w.Write(make([]byte, 920_000)); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, <-ended, layer.Unavailable)
+	if _, err := mine.Put(t.Context(), layer.Edit{ID: "new", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}}, layer.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := countKeys(t, e, "attachments"); n != 1 {
+		t.Errorf("%d chunks are there, want the one of the document", n)
+	}
+}

@@ -24,6 +24,9 @@ type Options struct {
 	MaxDocument int
 	// MaxAttachment is the largest attachment in bytes. 0 means 1 GiB.
 	MaxAttachment int64
+	// Owner says that the engine is this process's own, as a store in a directory is. Uploads that were begun before it was opened are removed at once then.
+	// One that another process goes on with fails, and has to be sent again.
+	Owner bool
 	// ReadOnly is for an engine that takes no writes: nothing is made or brought up to date, and nothing is swept. Salvage opens the store also where what it says of
 	// itself is damaged.
 	ReadOnly, Salvage bool
@@ -81,6 +84,7 @@ type Store struct {
 	ranks     ranks
 	// installation is written by Open alone.
 	installation installation
+	life         [16]byte // of this Store, in the entries of its uploads
 
 	stop context.CancelFunc
 	done sync.WaitGroup // the background loop
@@ -93,7 +97,7 @@ type Store struct {
 
 // Open prepares an engine for use: writes the format version into an empty store, brings an older one up to it, refuses a newer one, starts the sweep of transaction ids.
 func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
-	s := &Store{engine: e, o: o.withDefaults(), wall: wallClock}
+	s := &Store{engine: e, o: o.withDefaults(), wall: wallClock, life: newAttachmentID()}
 	s.mu.cores = map[string]*core{}
 	s.ids = newTransactionIDs(s.section(keyspace.Transactions), &s.clock)
 	if s.o.ReadOnly {
@@ -194,7 +198,14 @@ func (s *Store) keepHouse(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	swept := time.Now().Add(firstSweep - time.Hour)
+	left := s.o.Owner // uploads from before the start
 	for {
+		if left {
+			err := s.eachDatabase(ctx, s.removeLeftUploads)
+			if left = KindOf(err) == Full; err != nil && !left && ctx.Err() == nil {
+				s.o.Logger.Warn("uploads from before the start not removed", "error", err)
+			}
+		}
 		if err := s.ids.clear(ctx, s.engine); err != nil && ctx.Err() == nil {
 			s.o.Logger.Warn("transaction ids not cleared", "error", err)
 		}
@@ -222,13 +233,18 @@ func (s *Store) sweep(ctx context.Context, now hours) error {
 	if err := s.sweepImports(ctx, now); err != nil {
 		return err
 	}
+	return s.eachDatabase(ctx, func(ctx context.Context, d *Database) error { return d.sweepUploads(ctx, now) })
+}
+
+// eachDatabase does something with all databases that are there.
+func (s *Store) eachDatabase(ctx context.Context, do func(context.Context, *Database) error) error {
 	for name, err := range s.Names(ctx, NamesOptions{Limit: -1}) {
 		if err != nil {
 			return err
 		}
 		d, err := s.Database(ctx, name)
 		if err == nil {
-			err = d.sweepUploads(ctx, now)
+			err = do(ctx, d)
 		}
 		if err != nil && KindOf(err) != NotFound {
 			return err

@@ -113,8 +113,13 @@ func (u *Upload) checkLength(length, limit int64, last bool) error {
 // storePart writes chunks from a number on, and with the first of them the upload's entry. It may be repeated.
 func (d *Database) storePart(ctx context.Context, u *Upload, chunk int, data []byte) error {
 	_, err := read(ctx, d, func(t *txn) (struct{}, error) {
+		entry := t.close(t.keys.upload(t.open(), u))
 		if chunk == 0 {
-			t.Set(t.close(t.keys.upload(t.open(), u)), nil)
+			t.Set(entry, d.store.life[:])
+		} else if there, err := t.Get(entry).Wait(); err != nil {
+			return struct{}{}, err
+		} else if there == nil { // it was removed, and nobody would find the rest
+			return struct{}{}, errf(Unavailable, "", "The upload was removed when the store was started again. Send it once more.")
 		}
 		t.writeChunks(u.DocID, u.ID, chunk, data)
 		return struct{}{}, nil
@@ -200,6 +205,42 @@ func (d *Database) sweepUploads(ctx context.Context, now hours) error {
 		}
 		return n, n == most, nil
 	})
+}
+
+// removeLeftUploads removes the uploads that this Store has not begun.
+func (s *Store) removeLeftUploads(ctx context.Context, d *Database) error {
+	const batch = 100
+	var after, seen []byte // entries behind the prefix: the last of the batches before, and of this one
+	for {
+		n, err := read(ctx, d, func(t *txn) (n int, err error) {
+			prefix := t.keys.sub(nil, keyspace.Uploads)
+			r := prefixRange(prefix)
+			if after != nil {
+				r.Begin = append(append(append([]byte(nil), prefix...), after...), 0)
+			}
+			rows := t.GetRange(r, kv.RangeOptions{Limit: batch, Mode: kv.ModeExact})
+			defer rows.Close()
+			var last []byte
+			for ; rows.Next(); n++ {
+				row := rows.KeyValue()
+				last = append(last[:0], row.Key[len(prefix):]...)
+				if bytes.Equal(row.Value, s.life[:]) {
+					continue
+				}
+				u, err := parseUpload(last)
+				if err != nil {
+					return n, err
+				}
+				t.dropUpload(u)
+			}
+			seen = last
+			return n, rows.Err()
+		})
+		if err != nil || n < batch {
+			return err
+		}
+		after = seen
+	}
 }
 
 // dropUploads drops the uploads of some entries, limit at most together with those that n counts.

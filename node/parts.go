@@ -141,6 +141,7 @@ func (n *Node) openStore(ctx context.Context) error {
 		Validator:     layer.NewValidator(n.scripts),
 		ReduceTime:    v.ReduceTimeout,
 		CleanupAfter:  v.CleanupAfter,
+		Owner:         n.cfg.Storage.Engine == config.EngineEmbedded,
 		ReadOnly:      n.reading,
 		Salvage:       n.salvage,
 	})

@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -129,17 +130,19 @@ func commit(t *testing.T, e kv.Engine) error {
 
 // A store is opened where the disk has no room for any one of the files that its opening writes: it is read, and written when there is room.
 func TestEngine_openOnFullDisk(t *testing.T) {
-	for _, part := range []string{".dbtmp", ".log", "MANIFEST", "marker."} {
-		t.Run(part, func(t *testing.T) {
+	for _, c := range []struct {
+		part string
+		op   errorfs.OpKind
+	}{
+		{".dbtmp", errorfs.OpCreate}, {".dbtmp", errorfs.OpFileWrite}, {"MANIFEST", errorfs.OpCreate}, {"MANIFEST", errorfs.OpFileWrite},
+		{".log", errorfs.OpCreate}, {"marker.", errorfs.OpCreate},
+	} {
+		t.Run(fmt.Sprint(c.part, c.op), func(t *testing.T) {
 			t.Parallel()
 			var full errorfs.Toggle
 			full.Injector = errorfs.InjectorFunc(func(op errorfs.Op) error {
-				switch op.Kind {
-				case errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFileSync, errorfs.OpFileSyncData:
-					if strings.Contains(op.Path, part) {
-						return &os.PathError{Op: "injected", Path: op.Path, Err: syscall.ENOSPC}
-					}
-				default:
+				if op.Kind == c.op && strings.Contains(op.Path, c.part) {
+					return &os.PathError{Op: "injected", Path: op.Path, Err: syscall.ENOSPC}
 				}
 				return nil
 			})
