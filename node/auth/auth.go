@@ -96,7 +96,7 @@ func New(o Options) (*Authenticator, error) {
 	for name, password := range o.AdminPasswords {
 		// As many iterations as for any other name: a wrong password that is refused sooner would tell which names are admins.
 		// The salt depends on nothing but secrets, so that nodes with the same secret and admin accept each other's sessions.
-		salt := mac(o.Secret, "admin "+name+":"+password)[:16]
+		salt := hexSalt(mac(o.Secret, "admin "+name+":"+password))
 		always[name] = newSCRAM(password, salt, max(scramMinIterations, o.Iterations))
 	}
 	var err error
@@ -285,8 +285,14 @@ func (a *Authenticator) scramKeys(acc account, found bool, name string) SCRAMKey
 		}
 		a.o.Logger.Warn("user cannot log in over sql: the stored password is not hashed with sha256; set it again", "user", name)
 	}
+	salt := mac(a.o.Secret, "salt "+name)
+	if a.admins.rawSalts() && salt[16]&1 == 0 {
+		salt = salt[:16]
+	} else {
+		salt = hexSalt(salt)
+	}
 	return SCRAMKeys{
-		Salt:       mac(a.o.Secret, "salt "+name)[:16],
+		Salt:       salt,
 		Iterations: max(scramMinIterations, a.o.Iterations),
 		StoredKey:  mac(a.o.Secret, "stored "+name),
 		ServerKey:  mac(a.o.Secret, "server "+name),

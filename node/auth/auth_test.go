@@ -3,7 +3,9 @@ package auth_test
 import (
 	"context"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -262,6 +264,59 @@ func TestAuthenticator_SCRAM(t *testing.T) {
 	db.err = errors.New("down")
 	if _, err := a.SCRAM(t.Context(), "jan", nil); err == nil {
 		t.Error("a store that fails went unnoticed")
+	}
+}
+
+// rawSaltedHash is as `divan hash-password` made them before salts were hex.
+const rawSaltedHash = "SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:" +
+	"wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU="
+
+// TestAuthenticator_SCRAM_Salts: the form of a salt, which anybody can ask for, does not tell which names there are.
+func TestAuthenticator_SCRAM_Salts(t *testing.T) {
+	form := func(salt []byte) string {
+		if _, err := hex.DecodeString(string(salt)); err == nil {
+			return fmt.Sprint("hex of ", len(salt))
+		}
+		return fmt.Sprint("raw of ", len(salt))
+	}
+	for _, c := range []struct {
+		name   string
+		admins map[string]string
+		ghosts []string // the forms of names that nobody has
+	}{
+		{"new hashes", map[string]string{"root": auth.NewHash("sesame", 4096).String()}, []string{"hex of 32"}},
+		{"a hash of old", map[string]string{"root": rawSaltedHash}, []string{"hex of 32", "raw of 16"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, db := newAuth(t, func(o *auth.Options) {
+				o.Admins, o.AdminPasswords = c.admins, map[string]string{"flag": "sesame"}
+			})
+			doc, err := a.HashUserDocument(t.Context(), []byte(`{"name":"new","password":"relax","roles":[],"type":"user"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			db.set("new", string(doc))
+			salt := func(name string) string {
+				keys, err := a.SCRAM(t.Context(), name, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return form(keys.Salt)
+			}
+			var ghosts []string
+			for i := range 40 {
+				ghosts = append(ghosts, salt(fmt.Sprint("ghost", i)))
+			}
+			slices.Sort(ghosts)
+			if ghosts = slices.Compact(ghosts); !slices.Equal(ghosts, c.ghosts) {
+				t.Errorf("salts of names that nobody has are %q, want %q", ghosts, c.ghosts)
+			}
+			for _, name := range []string{"root", "flag", "new"} {
+				if got := salt(name); !slices.Contains(ghosts, got) {
+					t.Errorf("%s exists, as the salt tells: %s", name, got)
+				}
+			}
+		})
 	}
 }
 

@@ -73,10 +73,14 @@ var prfs = map[scheme]func() hash.Hash{
 
 // NewHash hashes password for node.yaml, as a SCRAM verifier with a random salt.
 func NewHash(password string, iterations int) Hash {
-	salt := make([]byte, 16)
-	rand.Read(salt)
-	return newSCRAM(password, salt, iterations)
+	raw := make([]byte, 16)
+	rand.Read(raw)
+	return newSCRAM(password, hexSalt(raw), iterations)
 }
+
+// hexSalt is a salt as CouchDB has them: the text of 16 bytes in hex. All salts that the SQL port shows look like it, so that they do not tell
+// users from admins, nor either from names that nobody has.
+func hexSalt(raw []byte) []byte { return hex.AppendEncode(nil, raw[:16]) }
 
 func newSCRAM(password string, salt []byte, iterations int) Hash {
 	stored, server := scramKeys(derive(sha256.New, prepared(password), string(salt), iterations, sha256.Size))
