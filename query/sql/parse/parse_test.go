@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/work"
@@ -120,13 +121,23 @@ func TestSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"SELECT ';'", "SELECT 2", "SELECT $a$;$a$"}
+	want := []string{"SELECT ';' ;", "SELECT 2 -- ;\n;", "SELECT $a$;$a$"}
 	if fmt.Sprint(texts) != fmt.Sprint(want) {
 		t.Errorf("pieces %q", texts)
 	}
 	for i, o := range offsets {
 		if !strings.HasPrefix(src[o:], texts[i]) {
 			t.Errorf("piece %d is not at %d", i, o)
+		}
+	}
+}
+
+// TestStatement_Semicolons: semicolons around a statement do not count.
+func TestStatement_Semicolons(t *testing.T) {
+	for _, src := range []string{"SELECT 1", "SELECT 1;", "; ;SELECT 1", ";SELECT 1;; ;"} {
+		st, err := parse.Statement(unbounded(), src)
+		if _, ok := st.(*ast.Query); !ok {
+			t.Errorf("%q is a %T: %v", src, st, err)
 		}
 	}
 }

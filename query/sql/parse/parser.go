@@ -18,7 +18,7 @@ import (
 // MaxDepth is how deep a statement may nest. PostgreSQL's limit is a size of its stack, 2 MB, which allows for some thousand levels.
 const MaxDepth = 4000
 
-// Split cuts the text of a simple query at its semicolons. Pieces that have no tokens are left out. The texts are slices of src, with
+// Split cuts the text of a simple query behind its semicolons. Pieces that have no tokens are left out. The texts are slices of src, with
 // their offsets. Where there are several, a syntax error in any of them is an error of all, so that nothing is run of such a text.
 func Split(w *work.Work, src string) (pieces []string, offsets []int, err error) {
 	defer w.Back(w.Used())
@@ -36,11 +36,14 @@ func Split(w *work.Work, src string) (pieces []string, offsets []int, err error)
 			end++ // the last piece has the bad token, and its parser complains
 		}
 		if end > start {
-			from := toks[start].Off
+			from, to := toks[start].Off, toks[end-1].End
 			if from > toks[end-1].Off {
 				return nil, nil, failed
 			}
-			pieces, offsets = append(pieces, src[from:toks[end-1].End]), append(offsets, from)
+			if t.is(";") {
+				to = t.End
+			}
+			pieces, offsets = append(pieces, src[from:to]), append(offsets, from)
 		}
 		start = i + 1
 	}
@@ -80,34 +83,42 @@ func Statement(w *work.Work, src string) (ast.Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The end of input is reported where the text ends.
-	for n := len(toks); n > 1 && toks[n-2].is(";") && toks[n-1].Kind == tEOF; n = len(toks) {
-		toks = append(toks[:n-2], toks[n-1])
-	}
 	p := &parser{work: w, src: src, toks: toks, failed: failed}
+	for p.acceptPunct(";") {
+	}
 	st, err := p.statement()
 	if err != nil {
 		return nil, err
 	}
-	if p.peek().is(";") {
-		// What is wrong with the others comes first.
-		for p.acceptPunct(";") {
-			if _, err := p.statement(); err != nil {
-				return nil, err
-			}
-		}
-		if p.peek().Kind == tEOF {
-			return nil, syntaxError(-1, "cannot insert multiple commands into a prepared statement")
-		}
-	}
-	if p.peek().Kind != tEOF {
-		return nil, p.unexpected()
+	if err := p.alone(); err != nil {
+		return nil, err
 	}
 	w.Back(before)
 	if err := w.Hold(int64(len(src)) + p.nodes*nodeSize); err != nil {
 		return nil, err
 	}
 	return st, nil
+}
+
+// alone fails for what stands behind a statement, other than semicolons. What is wrong with further statements comes first.
+func (p *parser) alone() error {
+	several := false
+	for p.acceptPunct(";") {
+		st, err := p.statement()
+		if err != nil {
+			return err
+		}
+		if _, none := st.(*ast.Empty); !none {
+			several = true
+		}
+	}
+	switch {
+	case p.peek().Kind != tEOF:
+		return p.unexpected()
+	case several:
+		return syntaxError(-1, "cannot insert multiple commands into a prepared statement")
+	}
+	return nil
 }
 
 // parser reads the tokens of one statement.

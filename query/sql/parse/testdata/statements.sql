@@ -60,6 +60,12 @@ SELECT ;
 SELECT 1;;
 SELECT é FROM (SELECT 1 AS é) x
 
+; SELECT 1
+SELECT 1 +;
+SELECT 1;; ;
+SELECT 1; ; SELECT 2 +
+SELECT 1;; SELECT 2
+
 -- names and key words
 SELECT a.b.c.d.e
 SELECT a.b.c.d.e()
