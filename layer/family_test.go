@@ -106,11 +106,16 @@ func familyEdits(t *rapid.T, d *layer.Database, ids []string, isReplicated bool,
 }
 
 // TestFamily_model holds that a Bulk, which writes edits of one document together, does what the same edits do one by one: in results, leaves, histories, bodies,
-// winners, counts, and in what is left for compaction. With and without trees that are kept from one batch to the next.
+// winners, counts, and in what is left for compaction. With and without trees that are kept from one batch to the next, and with trees of no more than what the
+// edits have to do with.
 func TestFamily_model(t *testing.T) {
-	for _, kept := range []int{1, 1000} {
-		t.Run(fmt.Sprint("trees kept from ", kept), func(t *testing.T) {
-			defer layer.CacheTreesFrom(kept)()
+	for _, c := range []struct {
+		name        string
+		kept, bytes int
+	}{{"trees kept", 1, 1 << 20}, {"no trees kept", 1000, 1 << 20}, {"related branches", 1000, 0}} {
+		t.Run(c.name, func(t *testing.T) {
+			defer layer.CacheTreesFrom(c.kept)()
+			defer layer.TreesOf(c.bytes)()
 			s := mustStore(t, mustEngine(t), layer.Options{Validator: &wordValidator{}})
 			var databases atomic.Int64
 			rapid.Check(t, func(t *rapid.T) {

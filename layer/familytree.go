@@ -38,11 +38,11 @@ func treeOf(branches []revtree.Branch, limit int) *revtree.Tree {
 // treeEdits are replicated edits of a family: all branches are read once.
 type treeEdits struct {
 	*family
-	tree *revtree.Tree
+	tree *relatedTree
 	edit revtree.Branch // planned last
 }
 
-func (e *treeEdits) read([]pendingEdit) error {
+func (e *treeEdits) read(ps []pendingEdit) error {
 	t := e.t
 	if cached, ok := t.db.store.trees.take(treeKey(t.keys, e.id)); ok && cached.limit == t.cfg.revsLimit {
 		prefix := t.keys.doc(nil, keyspace.Revisions, e.id)
@@ -53,24 +53,28 @@ func (e *treeEdits) read([]pendingEdit) error {
 			return err
 		}
 		if len(leaves) == 1 && leaves[0].winner && leaves[0].seq == cached.seq {
-			e.before, e.tree = &leaves[0], cached.tree
+			e.before, e.tree = &leaves[0], &relatedTree{Tree: cached.tree}
 			e.tree.Deepen = deepenIDs
 			return nil
 		}
 	}
 	rows := getRange(t, t.keys.doc(nil, keyspace.Revisions, e.id), kv.RangeOptions{Mode: kv.ModeWantAll})
-	stored, err := waitTree(rows, t.keys, e.id)
+	leaves, err := readLeaves(rows, len(t.keys.doc(nil, keyspace.Revisions, e.id)), true, nil)
 	if err != nil {
 		return err
 	}
-	if n := len(stored.leaves); n > 0 {
-		e.before = &stored.leaves[n-1]
+	if n := len(leaves); n > 0 {
+		e.before = &leaves[n-1]
 		if err := mustWin(e.before); err != nil {
 			return err
 		}
 	}
-	e.tree = treeOf(stored.branches, t.cfg.revsLimit)
-	return nil
+	edits := make([]*Edit, len(ps))
+	for i := range ps {
+		edits[i] = ps[i].e
+	}
+	e.tree, err = treeFor(leaves, t.cfg.revsLimit, edits...)
+	return err
 }
 
 func (e *treeEdits) plan(p *pendingEdit) error {
@@ -85,7 +89,7 @@ func (e *treeEdits) plan(p *pendingEdit) error {
 		ancestor: outcome == revtree.KnownAncestor,
 		added:    leafKV{rev: p.e.Rev, deleted: p.e.Deleted},
 	}
-	p.plan.parent = knownParent(e.tree, p.e.Ancestors)
+	p.plan.parent = knownParent(e.tree.Tree, p.e.Ancestors)
 	p.plan.old = p.plan.parent
 	p.plan.leftover = p.plan.hasAdded && e.tree.Partial()
 	return nil
@@ -118,6 +122,11 @@ func (e *treeEdits) rest() (*leafKV, int64) {
 		}
 	}
 	n := int64(e.tree.Len())
+	if others := e.tree.others; len(others) > 0 {
+		if l := &others[len(others)-1]; !found || l.order(&leafKV{rev: best.Rev, deleted: best.Deleted}) > 0 {
+			return l, n
+		}
+	}
 	if !found {
 		return nil, n
 	}

@@ -6,3 +6,10 @@ func CacheTreesFrom(branches int) (restore func()) {
 	cachedBranches = branches
 	return func() { cachedBranches = old }
 }
+
+// TreesOf makes trees of histories of up to so many bytes, and of what edits have to do with where there are more.
+func TreesOf(bytes int) (restore func()) {
+	old := maxTreeBytes
+	maxTreeBytes = bytes
+	return func() { maxTreeBytes = old }
+}

@@ -190,7 +190,7 @@ func (d *Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) ite
 				patience.Progress()
 			}
 			if err == nil {
-				p.took(len(part), len(part), 0)
+				p.took(done, len(part), 0)
 			} else {
 				if !p.lessen(len(part), 0) {
 					err = patience.Tried(err)
@@ -217,7 +217,7 @@ func (d *Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) ite
 	}
 }
 
-// bulkGet answers refs until one fails or yield wants no more; done is how many were answered.
+// bulkGet answers refs until one fails, yield wants no more, or enough has been read of documents with many branches; done is how many were answered.
 func (s *stream) bulkGet(refs []DocRef, o GetOptions, large map[string]*documentTree, yield func(BulkGetRow, error) bool) (done int, more bool, err error) {
 	rows := map[string]kv.RangeIterator{}
 	asked := map[string][]Rev{}
@@ -237,8 +237,13 @@ func (s *stream) bulkGet(refs []DocRef, o GetOptions, large map[string]*document
 	trees := make(map[string]*askedTree, len(rows))
 	wanted := make([][]openLeaf, len(refs))
 	reads := make([][]openRead, len(refs)) // of the first leaves
+	spent := 0
 	for i, ref := range refs {
 		tree := trees[ref.ID]
+		if tree == nil && spent > readBudget {
+			refs = refs[:i]
+			break
+		}
 		if tree == nil {
 			whole := large[ref.ID]
 			if whole == nil {
@@ -246,6 +251,7 @@ func (s *stream) bulkGet(refs []DocRef, o GetOptions, large map[string]*document
 				if err != nil {
 					return 0, true, err
 				}
+				spent += sizeOf(read.leaves)
 				if whole = &read; len(read.leaves) >= cachedBranches {
 					large[ref.ID] = whole
 				}

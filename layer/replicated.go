@@ -45,19 +45,18 @@ func (p *pendingEdit) merge(limit int) error {
 	if err != nil {
 		return err
 	}
-	branches, err := branchesOf(p.leaves)
-	if err != nil {
-		return err
-	}
 	if n := len(p.leaves); n > 0 {
 		p.plan.before = &p.leaves[n-1]
 		if err := mustWin(p.plan.before); err != nil {
 			return err
 		}
 	}
-	if len(branches) > fewBranches {
-		p.mergeMany(branches, edit, limit)
-		return nil
+	if len(p.leaves) > fewBranches {
+		return p.mergeMany(edit, limit)
+	}
+	branches, err := branchesOf(p.leaves)
+	if err != nil {
+		return err
 	}
 	m := revtree.Merge(branches, edit, limit)
 	p.plan.branches = int64(len(m.Branches))
@@ -79,9 +78,12 @@ func (p *pendingEdit) merge(limit int) error {
 const fewBranches = 8
 
 // mergeMany is the rest of merge for a document with many branches.
-func (p *pendingEdit) mergeMany(branches []revtree.Branch, edit revtree.Branch, limit int) {
-	tree := treeOf(branches, limit)
-	p.plan.parent = knownParent(tree, p.e.Ancestors)
+func (p *pendingEdit) mergeMany(edit revtree.Branch, limit int) error {
+	tree, err := treeFor(p.leaves, limit, p.e)
+	if err != nil {
+		return err
+	}
+	p.plan.parent = knownParent(tree.Tree, p.e.Ancestors)
 	p.plan.old = p.plan.parent
 	partial := tree.Partial()
 	m := tree.Merge(edit)
@@ -90,7 +92,7 @@ func (p *pendingEdit) mergeMany(branches []revtree.Branch, edit revtree.Branch, 
 	p.plan.ancestor = m.Outcome == revtree.KnownAncestor
 	p.plan.leftover = p.plan.hasAdded && partial
 	if p.settled = m.Outcome == revtree.KnownLeaf && len(m.Replaced) == 0 && len(m.Deepened) == 0; p.settled {
-		return
+		return nil
 	}
 	stored := make(map[Rev]*leafKV, len(p.leaves))
 	for i := range p.leaves {
@@ -110,6 +112,7 @@ func (p *pendingEdit) mergeMany(branches []revtree.Branch, edit revtree.Branch, 
 	for i := len(p.leaves) - 1; i >= 0 && p.plan.other == nil; i-- {
 		p.plan.other = stored[p.leaves[i].rev]
 	}
+	return nil
 }
 
 // knownParent is nearestKnown for a tree.

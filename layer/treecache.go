@@ -84,6 +84,9 @@ func (c *treeCache) drop(key string) {
 
 // written is for a family whose transaction was committed: it keeps the tree for the next one.
 func (e *treeEdits) written(c kv.Committed) {
+	if !e.tree.whole() {
+		return
+	}
 	seq := Seq{}
 	if e.before != nil {
 		seq = e.before.seq
@@ -95,5 +98,5 @@ func (e *treeEdits) written(c kv.Committed) {
 		seq.Incarnation = e.t.cfg.incarnation
 		binary.BigEndian.PutUint16(seq.Stamp[copy(seq.Stamp[:], c.Versionstamp[:]):], e.last.entry)
 	}
-	e.t.db.store.trees.put(treeKey(e.t.keys, e.id), cachedTree{e.tree, seq, e.t.cfg.revsLimit})
+	e.t.db.store.trees.put(treeKey(e.t.keys, e.id), cachedTree{e.tree.Tree, seq, e.t.cfg.revsLimit})
 }

@@ -1,0 +1,118 @@
+package layer
+
+import (
+	"github.com/divandb/divan/layer/revtree"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// A tree of all branches of a document is not made where it would have more revisions than are ever kept: a batch of edits would spend its transaction on making it, and
+// so would the next one. Then the tree has the branches alone that edits can have to do with: those that share a revision id with them. Of the others it matters
+// which is the best, and how many there are. They learn nothing of each other from such edits, as they have done from those that brought them.
+
+// relatedTree is the part of a document's tree that edits have to do with.
+type relatedTree struct {
+	*revtree.Tree
+	others  []leafKV // those that are not in the tree, in winner order
+	partial bool     // one of the others does not know its whole history
+}
+
+// Len is the number of branches.
+func (r *relatedTree) Len() int { return r.Tree.Len() + len(r.others) }
+
+// Partial reports whether a branch does not know its whole history.
+func (r *relatedTree) Partial() bool { return r.partial || r.Tree.Partial() }
+
+// whole reports whether the tree has all branches.
+func (r *relatedTree) whole() bool { return len(r.others) == 0 }
+
+// maxTreeBytes is how many bytes of different histories are made a tree of. Tests change it.
+var maxTreeBytes = 17 * cachedRevisions
+
+// treeFor is the tree of leaves, winner last, for edits.
+func treeFor(leaves []leafKV, limit int, edits ...*Edit) (*relatedTree, error) {
+	r := &relatedTree{}
+	related := leaves
+	if histories := historiesOf(leaves); histories != nil {
+		related = nil
+		ids := revIDs(edits)
+		for i := range leaves {
+			l := &leaves[i]
+			h := histories[string(l.ancestors)]
+			if h.seen == nil {
+				if err := h.look(l.ancestors, ids); err != nil {
+					return nil, err
+				}
+			}
+			if _, own := ids[string(appendRevID(nil, l.rev.ID))]; own || *h.seen {
+				related = append(related, *l)
+				continue
+			}
+			r.others = append(r.others, *l)
+			r.partial = r.partial || h.length < l.rev.Pos-1
+		}
+	}
+	branches, err := branchesOf(related)
+	if err != nil {
+		return nil, err
+	}
+	r.Tree = treeOf(branches, limit)
+	return r, nil
+}
+
+// history is one that some leaves have.
+type history struct {
+	length int64
+	seen   *bool // whether it has an id that was looked for; nil before
+}
+
+// historiesOf are the different histories of leaves, nil where they are not too many bytes.
+func historiesOf(leaves []leafKV) map[string]*history {
+	sum := 0
+	for i := range leaves {
+		sum += len(leaves[i].ancestors)
+	}
+	if sum <= maxTreeBytes {
+		return nil
+	}
+	sum = 0
+	all := map[string]*history{}
+	for i := range leaves {
+		if all[string(leaves[i].ancestors)] == nil {
+			all[string(leaves[i].ancestors)] = &history{}
+			sum += len(leaves[i].ancestors)
+		}
+	}
+	if sum <= maxTreeBytes {
+		return nil
+	}
+	return all
+}
+
+// look goes through a history as it is stored.
+func (h *history) look(ancestors []byte, ids map[string]struct{}) error {
+	h.seen = new(bool)
+	for len(ancestors) > 0 {
+		rest, err := tuple.Skip(ancestors)
+		if err != nil {
+			return corrupt("revision history", err)
+		}
+		if _, ok := ids[string(ancestors[:len(ancestors)-len(rest)])]; ok {
+			*h.seen = true
+		}
+		h.length++
+		ancestors = rest
+	}
+	return nil
+}
+
+// revIDs are the ids of the revisions that edits bring and come from, as they are stored.
+func revIDs(edits []*Edit) map[string]struct{} {
+	ids := map[string]struct{}{}
+	for _, e := range edits {
+		ids[string(appendRevID(nil, e.Rev.ID))] = struct{}{}
+		for _, r := range e.Ancestors {
+			ids[string(appendRevID(nil, r.ID))] = struct{}{}
+		}
+	}
+	return ids
+}
