@@ -125,6 +125,11 @@ var hostile = []struct{ name, sql, code string }{
 	{"JSON elements", "SELECT count(*) FROM jsonb_array_elements(('['||repeat('1,',4000000)||'1]')::jsonb)", ""},
 	{"JSON concatenation", "WITH RECURSIVE r AS (SELECT '[1]'::jsonb a UNION ALL SELECT a||a FROM r) SELECT count(*) FROM r", "53200"},
 	{"trim", "SELECT length(btrim(repeat('é',3000000), repeat('b',3000000)||'é'))", ""},
+	{"format of a time", "SELECT length(to_char(now(), repeat('J',4000000)))", "54000"},
+	{"text of an interval", "SELECT (repeat('1 day ',1000000))::interval", "22007"},
+	{"text of a time", "SELECT (repeat('2024-01-01 ',1000000))::timestamp", "22007"},
+	{"zone", "SELECT now() AT TIME ZONE repeat('x',4000000)", "22023"},
+	{"long error", "SELECT date_trunc(repeat('x',4000000), now())", "22023"},
 	{"power", "SELECT 10::numeric^100000", "22003"},
 	{"expression", "SELECT 'a' ~ repeat('(a?', 100000)", "2201B"},
 }
@@ -169,6 +174,10 @@ func TestServer_HostileStatements(t *testing.T) {
 		}
 		t.Run(h.name, func(t *testing.T) {
 			_, err := conn.Exec(t.Context(), h.sql)
+			var pe *pgconn.PgError
+			if errors.As(err, &pe) && len(pe.Message)+len(pe.Detail)+len(pe.Hint) > 100_000 {
+				t.Errorf("an error of %d bytes", len(pe.Message))
+			}
 			if got := codeOf(err); got != h.code {
 				t.Errorf("got %q, want %q: %.300v", got, h.code, err)
 			}

@@ -63,10 +63,10 @@ func init() {
 	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return age(a[0].I, a[1].I), nil }, types.TimestampTZ, types.TimestampTZ)
 	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return age(a[0].I, a[1].I), nil }, types.Timestamp, types.Timestamp)
 	timeFamily.function("to_char", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return types.NewText(formatTime(time.UnixMicro(a[0].I).In(types.LocationFor(types.TimestampTZ, env.Types)), a[1].S)), nil
+		return toChar(time.UnixMicro(a[0].I).In(types.LocationFor(types.TimestampTZ, env.Types)), a[1].S)
 	}, types.TimestampTZ, types.Text)
 	timeFamily.function("to_char", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return types.NewText(formatTime(time.UnixMicro(a[0].I).UTC(), a[1].S)), nil
+		return toChar(time.UnixMicro(a[0].I).UTC(), a[1].S)
 	}, types.Timestamp, types.Text)
 }
 
@@ -225,6 +225,15 @@ var toCharFields = []struct {
 	{"Mon", "Jan"}, {"MON", ""}, {"mon", ""}, {"DDD", "002"}, {"MM", "01"}, {"mm", "01"}, {"MI", "04"}, {"mi", "04"}, {"SS", "05"}, {"ss", "05"},
 	{"DD", "02"}, {"dd", "02"}, {"YY", "06"}, {"Dy", "Mon"}, {"HH", "03"}, {"hh24", "15"}, {"hh", "03"}, {"AM", "PM"}, {"PM", "PM"}, {"am", "pm"}, {"pm", "pm"},
 	{"MS", "ms"}, {"US", "us"}, {"TZ", "MST"}, {"OF", "-07"},
+}
+
+// toChar is to_char. A letter of a format may become many.
+func toChar(t time.Time, format string) (types.Datum, error) {
+	const longest = 64 << 10
+	if len(format) > longest {
+		return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded, "date format of %d bytes is longer than the limit of %d", len(format), longest)
+	}
+	return types.NewText(formatTime(t, format)), nil
 }
 
 // formatTime is to_char for the patterns that dashboards use.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -346,8 +347,16 @@ func (c *conn) ParameterStatus(name, value string) {
 }
 
 func errorResponse(severity string, e *sqlstate.Error) *pgproto3.ErrorResponse {
+	// Some errors name a value that the client gave.
+	const longest = 16 << 10
+	cut := func(s string) string {
+		if len(s) > longest {
+			return strings.ToValidUTF8(s[:longest], "") + "..."
+		}
+		return s
+	}
 	return &pgproto3.ErrorResponse{Severity: severity, SeverityUnlocalized: severity, Code: string(e.Code),
-		Message: e.Message, Detail: e.Detail, Hint: e.Hint, Position: int32(e.Pos)}
+		Message: cut(e.Message), Detail: cut(e.Detail), Hint: cut(e.Hint), Position: int32(e.Pos)}
 }
 
 func isEOF(err error) bool {

@@ -123,9 +123,15 @@ func appendDate(dst []byte, days int64) []byte {
 	return dst
 }
 
+// maxTimeText is how long the text of a time, an interval or a zone may be. The longest that means something has some hundred bytes.
+const maxTimeText = 1 << 10
+
 // ParseTime reads a timestamp or timestamptz in ISO 8601's forms (a space or T between date and time, any precision, Z, an offset
 // or a zone's name), "epoch", "infinity", "now", "today", "yesterday", "tomorrow".
 func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
+	if len(text) > maxTimeText {
+		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", NameOf(typ), excerpt(text))
+	}
 	s := strings.TrimSpace(text)
 	loc := time.UTC
 	if typ == TimestampTZ {
@@ -257,7 +263,7 @@ func parseClock(s string) (int64, bool) {
 }
 
 func parseZone(s string) (*time.Location, bool) {
-	if s == "" || strings.HasPrefix(s, "/") {
+	if s == "" || len(s) > maxTimeText || strings.HasPrefix(s, "/") {
 		return nil, false
 	}
 	if s == "Z" || s == "z" || strings.EqualFold(s, "utc") || strings.EqualFold(s, "gmt") {
@@ -343,7 +349,10 @@ var intervalUnits = map[string]struct {
 
 // ParseInterval reads "1 day 02:03:04", "-3 hours", "1h30m", "2 weeks ago".
 func ParseInterval(text string) (Span, error) {
-	bad := sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type interval: %q", text)
+	bad := sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type interval: %q", excerpt(text))
+	if len(text) > maxTimeText {
+		return Span{}, bad
+	}
 	s := strings.ToLower(strings.TrimSpace(text))
 	s, ago := strings.CutSuffix(s, " ago")
 	var months, days, micros float64
@@ -479,7 +488,7 @@ func (s Span) Scale(f float64) Span {
 func InZone(micros int64, zone string, wall bool) (int64, error) {
 	loc, ok := parseZone(zone)
 	if !ok {
-		return 0, sqlstate.New(sqlstate.InvalidParameterValue, "time zone %q not recognized", zone)
+		return 0, sqlstate.New(sqlstate.InvalidParameterValue, "time zone %q not recognized", excerpt(zone))
 	}
 	if zone[0] == '+' || zone[0] == '-' {
 		// A bare offset counts westward here (POSIX), unlike in a timestamp.
