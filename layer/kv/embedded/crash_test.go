@@ -428,12 +428,15 @@ func TestOpen_damage(t *testing.T) {
 		dir := t.TempDir()
 		fill(t, dir, true)
 		damage(t, newest(t, dir, "MANIFEST-*"), func(b []byte) []byte { return b[:40] })
+		damage(t, newest(t, dir, "copy-of-MANIFEST-*"), func(b []byte) []byte { return b[:60] })
 		refused(t, dir)
 	})
 	t.Run("manifest's middle", func(t *testing.T) {
 		dir := t.TempDir()
 		fill(t, dir, true)
-		damage(t, newest(t, dir, "MANIFEST-*"), func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
+		for _, file := range []string{"MANIFEST-*", "copy-of-MANIFEST-*"} {
+			damage(t, newest(t, dir, file), func(b []byte) []byte { b[len(b)/2] ^= 1; return b })
+		}
 		refused(t, dir)
 	})
 	t.Run("horizon", func(t *testing.T) {

@@ -105,6 +105,8 @@ type Engine struct {
 	reading *readLock       // where the store is open for reading only, else nil
 	leftOut map[string]bool // tables that are left out then
 	lacks   []kv.Fault      // what is not there then, see lacking
+	// mirrored is whether the list of tables is read from its mirror then.
+	mirrored bool
 
 	compactions compactions
 	copying     sync.Mutex // held by a checkpoint, and by shut
@@ -136,7 +138,7 @@ func Open(dir string, o Options) (*Engine, error) {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
 	e := &Engine{dir: dir, o: o, log: o.Logger, rows: newRows(o.CacheBytes / 4), stop: make(chan struct{}), failing: make(chan struct{})}
-	e.guard.fail = e.fail
+	e.guard.fail, e.guard.log = e.fail, e.log
 	e.damage.init()
 	e.compactions.more = make(chan struct{}, 1)
 	last, err := e.open(dir)

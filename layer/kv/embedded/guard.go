@@ -3,6 +3,7 @@ package embedded
 import (
 	"hash/crc32"
 	"io"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,7 @@ type guard struct {
 	// armed is set once the store is open; before, Open returns the error.
 	armed   atomic.Bool
 	fail    func(error)
+	log     *slog.Logger
 	dir     string
 	horizon *horizon
 	lock    *storeLock
@@ -148,7 +150,11 @@ func (fs guardFS) wrap(name string, f vfs.File, err error) (vfs.File, error) {
 	}
 	f = &guardFile{File: f, g: fs.g}
 	if base := fs.PathBase(name); isLog(base) || isManifest(base) {
-		f = &markedFile{File: f, g: fs.g, written: prefix{name: base}}
+		marked := &markedFile{File: f, g: fs.g, written: prefix{name: base}}
+		if isManifest(base) {
+			marked.mirror = newMirror(fs.FS, fs.g.dir, base, fs.g.log)
+		}
+		f = marked
 	}
 	return f, nil
 }
@@ -183,6 +189,9 @@ func (fs guardFS) Remove(name string) error {
 		return err
 	}
 	defer signal(fs.g.space.room.moved)
+	if base := fs.PathBase(name); isManifest(base) {
+		_ = fs.FS.Remove(fs.PathJoin(fs.g.dir, mirrorPrefix+base)) // or when the store is opened, see removeOldMirrors
+	}
 	return fs.g.try(true, func() error { return fs.FS.Remove(name) })
 }
 
@@ -286,16 +295,30 @@ type markedFile struct {
 	vfs.File // a guardFile
 	g        *guard
 	written  prefix
+	mirror   *mirror // nil for a log
 }
 
 func (f *markedFile) Write(b []byte) (int, error) {
 	f.written.size += uint64(len(b))
 	f.written.sum = crc32.Update(f.written.sum, castagnoli, b) // first: Pebble's file systems may use b up
-	return f.File.Write(b)                                     // after an error nothing is synced any more, see guard
+	f.mirror.write(b)
+	return f.File.Write(b) // after an error nothing is synced any more, see guard
 }
 
-func (f *markedFile) Sync() error     { return f.synced(f.File.Sync()) }
-func (f *markedFile) SyncData() error { return f.synced(f.File.SyncData()) }
+func (f *markedFile) Sync() error {
+	f.mirror.sync()
+	return f.synced(f.File.Sync())
+}
+
+func (f *markedFile) SyncData() error {
+	f.mirror.sync()
+	return f.synced(f.File.SyncData())
+}
+
+func (f *markedFile) Close() error {
+	f.mirror.close()
+	return f.File.Close()
+}
 
 func (f *markedFile) synced(err error) error {
 	if err != nil {

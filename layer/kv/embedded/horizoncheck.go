@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/divandb/divan/layer/kv"
 )
@@ -81,8 +82,14 @@ func (h *horizon) verify() error {
 		if err != nil {
 			return err
 		}
-		if what != "" {
+		if what == "" {
+			continue
+		}
+		if !isManifest(p.name) {
 			return h.damaged("%s", what)
+		}
+		if good, err := h.mirrored(p); err != nil || good == nil {
+			return errors.Join(err, withoutManifest(h.dir, what))
 		}
 	}
 	return nil
@@ -178,6 +185,10 @@ func (h *horizon) copyTo(dir string, before mark) error {
 		return err
 	}
 	m.put(list)
+	from, to := h.fs.PathJoin(dir, m.manifest), h.fs.PathJoin(dir, mirrorPrefix+m.manifest)
+	if err := vfs.Copy(h.fs, from, to); err != nil {
+		return fmt.Errorf("embedded: %w", err)
+	}
 	names, err := h.fs.List(dir)
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)

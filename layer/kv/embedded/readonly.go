@@ -79,6 +79,15 @@ func readable(dir string, o Options, salvage bool) error {
 // openReadOnly opens Pebble. With salvage it goes without what is missing or damaged, as far as there is a way.
 func (e *Engine) openReadOnly(salvage bool) (last int64, err error) {
 	files := &readOnlyFS{FS: tableFS{e.o.fs, &e.damage}, dir: e.dir}
+	h := horizon{fs: e.o.fs, dir: e.dir}
+	if err := h.read(); err == nil || salvage && !isDenied(err) { // what else is wrong was said
+		if e.mirrored, err = files.readMirrored(&h, salvage); err != nil {
+			return 0, explainDenied(err)
+		}
+	}
+	if e.mirrored {
+		e.log.Warn("the list of the store's tables is not what was written; its second copy is read")
+	}
 	if salvage {
 		if err := e.makeDo(files); err != nil {
 			return 0, err
@@ -123,6 +132,9 @@ func (e *Engine) makeDo(files *readOnlyFS) (err error) {
 	var m mark
 	if e.lacks, m, err = lacking(e.o.fs, e.dir); err != nil {
 		return err
+	}
+	if e.mirrored {
+		e.lacks = slices.DeleteFunc(e.lacks, func(f kv.Fault) bool { return isManifest(f.File) })
 	}
 	for _, f := range e.lacks {
 		e.log.Warn("the store lacks something; what is read may be older than it was", "file", f.File, "what", f.What)

@@ -20,6 +20,9 @@ func (e *Engine) replaceLogs(ctx context.Context) error {
 	if err := e.restoreHorizon(); err != nil {
 		return err
 	}
+	if err := e.manifestMended(); err != nil {
+		return err
+	}
 	damaged := map[string]string{}
 	for _, p := range e.horizon.mark().files {
 		if !isLog(p.name) {

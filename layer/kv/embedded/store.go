@@ -109,6 +109,9 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	if err := e.horizon.verify(); err != nil {
 		return nil, err
 	}
+	if err := e.manifestMended(); err != nil {
+		return nil, err
+	}
 	db, err := e.openOrStandBy(dir, po)
 	if err != nil {
 		if ofFiles(err) {
@@ -119,6 +122,9 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	err = checkFormat(db)
 	if err == nil && e.standby == nil {
 		err = needHorizon(db)
+		if err := e.horizon.removeOldMirrors(); err != nil {
+			o.Logger.Warn("old copies of the list of tables are not removed", "error", err)
+		}
 	}
 	if err != nil {
 		if kv.IsCode(err, kv.CodeFileCorrupt) {

@@ -1,0 +1,186 @@
+package embedded_test
+
+import (
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/divandb/divan/layer/kv/embedded"
+)
+
+// currentManifest is the path of the one that Pebble reads.
+func currentManifest(t *testing.T, dir string) string {
+	t.Helper()
+	markers, err := filepath.Glob(filepath.Join(dir, "marker.manifest.*"))
+	if err != nil || len(markers) != 1 {
+		t.Fatal(markers, err)
+	}
+	return filepath.Join(dir, markers[0][strings.Index(markers[0], "MANIFEST-"):])
+}
+
+func mirrorOf(manifest string) string {
+	return filepath.Join(filepath.Dir(manifest), "copy-of-"+filepath.Base(manifest))
+}
+
+// spoil takes a file away, cuts it in its middle, or changes a byte there.
+func spoil(t *testing.T, path, fault string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch fault {
+	case "missing":
+		err = os.Remove(path)
+	case "cut":
+		err = os.Truncate(path, int64(len(b)/2))
+	case "changed":
+		damageAt(t, path, int64(len(b)/2))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var spoilings = []string{"missing", "cut", "changed"}
+
+// Where the list of tables is not what was written, its second copy is: nothing is lost, whether the store is opened or
+// only read, after a kill and after a close. Where both are not, nothing is advised that does not help.
+func TestManifest_mirror(t *testing.T) {
+	closed := crashedStore(t, 20)
+	e, err := embedded.Open(closed, embedded.Options{Logger: quiet(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole := func(t *testing.T, e *embedded.Engine, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range []string{"k000", "k019"} {
+			if v := get(t, e, k); len(v) != 1000 {
+				t.Errorf("%s has %d bytes", k, len(v))
+			}
+		}
+		if faults, _ := verify(t, e); len(faults) > 0 {
+			t.Errorf("%v", faults)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, from := range map[string]string{"killed": crashedStore(t, 20), "closed": closed} {
+		for _, fault := range spoilings {
+			t.Run(name+"/"+fault, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "store")
+				if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+					t.Fatal(err)
+				}
+				manifest := currentManifest(t, dir)
+				spoil(t, mirrorOf(manifest), fault)
+				e, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: quiet(t)}, false)
+				whole(t, e, err)
+				b, err := os.ReadFile(filepath.Join(from, filepath.Base(mirrorOf(manifest))))
+				if err == nil {
+					err = os.WriteFile(mirrorOf(manifest), b, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				spoil(t, manifest, fault)
+				before := files(t, dir)
+				for _, salvage := range []bool{false, true} {
+					e, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: quiet(t)}, salvage)
+					whole(t, e, err)
+				}
+				if !maps.Equal(before, files(t, dir)) {
+					t.Error("reading has changed the store")
+				}
+				var log logged
+				e, err = embedded.Open(dir, embedded.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				whole(t, e, err)
+				if log.with("second copy") != 1 {
+					t.Errorf("the log has %q", log.lines)
+				}
+				if mirrors, _ := filepath.Glob(filepath.Join(dir, "copy-of-*")); len(mirrors) > 2 {
+					t.Errorf("copies are left: %q", mirrors)
+				}
+
+				manifest = currentManifest(t, dir)
+				spoil(t, manifest, fault)
+				spoil(t, mirrorOf(manifest), "changed")
+				if _, err = embedded.Open(dir, embedded.Options{Logger: quiet(t)}); err == nil ||
+					!strings.Contains(err.Error(), filepath.Base(manifest)) || strings.Contains(err.Error(), "skip-damaged") {
+					t.Errorf("without both: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// A running store whose list of tables is spoiled takes writes, is mended by Verify and before a copy is made, and starts
+// again after a kill without either.
+func TestManifest_spoiledWhileOpen(t *testing.T) {
+	for _, fault := range spoilings {
+		t.Run(fault, func(t *testing.T) {
+			dir := t.TempDir()
+			e := mustOpen(t, dir, embedded.Options{})
+			flushed := func(key string) {
+				t.Helper()
+				set(t, e, key, "v")
+				if err := e.Pebble().Flush(); err != nil { // which writes to the manifest
+					t.Fatal(err)
+				}
+			}
+			opens := func(dir string, keys ...string) {
+				t.Helper()
+				copied := copyOf(t, dir)
+				e, err := embedded.Open(copied, embedded.Options{Logger: quiet(t)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, k := range keys {
+					if get(t, e, k) != "v" {
+						t.Errorf("%s is missing", k)
+					}
+				}
+				if err := e.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			flushed("a")
+			spoil(t, currentManifest(t, dir), fault)
+			flushed("b")
+			opens(dir, "a", "b")
+			if faults, _ := verify(t, e); len(faults) > 0 {
+				t.Errorf("%v", faults)
+			}
+			flushed("c")
+			opens(dir, "a", "b", "c")
+			spoil(t, currentManifest(t, dir), fault)
+			to := filepath.Join(t.TempDir(), "copy")
+			if err := e.Checkpoint(t.Context(), to); err != nil {
+				t.Fatal(err)
+			}
+			opens(to, "a", "b", "c")
+			spoil(t, currentManifest(t, to), fault)
+			opens(to, "a", "b", "c")
+		})
+	}
+}
+
+func copyOf(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "store")
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
