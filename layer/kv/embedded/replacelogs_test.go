@@ -1,6 +1,8 @@
 package embedded_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,8 +46,15 @@ func openWithLog(t *testing.T) (e *embedded.Engine, dir, log string) {
 func killed(t *testing.T, dir string, prefixes ...byte) {
 	t.Helper()
 	copied := t.TempDir()
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
+	for before, after := "", "?"; before != after; { // a copy of several moments, while files come and go, is not what a kill leaves
+		if err := os.RemoveAll(copied); err != nil {
+			t.Fatal(err)
+		}
+		before = listing(t, dir)
+		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		after = listing(t, dir)
 	}
 	e, err := embedded.Open(copied, embedded.Options{Logger: quiet(t)})
 	if err != nil {
@@ -61,6 +70,26 @@ func killed(t *testing.T, dir string, prefixes ...byte) {
 			t.Errorf("%d rows of %c cannot be read", n, p)
 		}
 	}
+}
+
+// listing is what of a directory changes with its files.
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list strings.Builder
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err == nil {
+			fmt.Fprintln(&list, f.Name(), info.Size(), info.ModTime())
+		}
+	}
+	return list.String()
 }
 
 // A log that is damaged while the store is open is no loss once somebody looks: all that it held is in memory.
