@@ -77,6 +77,29 @@ func TestValidate_keptOverAttempts(t *testing.T) {
 	}
 }
 
+// Where the store gets through with nothing, a few edits are tried one by one, and not all of them: the request ends with an error.
+func TestBulk_nothingGetsThrough(t *testing.T) {
+	if faultkv.Enabled() {
+		t.Skip("it counts commits")
+	}
+	e := &stale{Engine: mustEngine(t)}
+	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
+	edits := make([]layer.Edit, 100)
+	for i := range edits {
+		edits[i].ID = fmt.Sprint(i)
+	}
+	const commits = 1_000_000
+	e.commits.Store(commits)
+	_, err := d.Bulk(t.Context(), edits, layer.WriteOptions{})
+	if layer.KindOf(err) != layer.Unavailable || !kv.TooMuch(err) || kv.MaybeCommitted(err) {
+		t.Errorf("%v", err)
+	}
+	if tried := commits - e.commits.Swap(0); tried > 200 {
+		t.Errorf("%d commits were tried", tried)
+	}
+	mustBulk(t, d, edits, layer.WriteOptions{}) // none was written
+}
+
 // Compaction gets through, whatever the length of transactions.
 func TestCompact_divided(t *testing.T) {
 	below := mustEngine(t)
