@@ -68,10 +68,9 @@ type part struct {
 
 const (
 	helpExport  = "divan export -skip-damaged saves the rest; restore these from a backup"
-	helpSalvage = "divan export -skip-damaged saves the documents; import them under the database's name after deleting it"
-	helpIndex   = "an index is made of documents: change the view's function by a space, which makes a new one, and POST " +
-		"/DATABASE/_view_cleanup"
-	helpStore = "start on a backup, or save each database with divan export -skip-damaged"
+	helpSalvage = "divan export -skip-damaged saves the documents; import them into a node with a new data directory"
+	helpIndex   = "an index is made of documents: change the view's function by a space, which makes a new one"
+	helpStore   = "start on a backup, or save each database with divan export -skip-damaged"
 )
 
 // partNames is the part of the store where the names of databases are.

@@ -228,7 +228,8 @@ func (e *Engine) inspectTable(name string) error {
 
 // damageHint is what an operator can do about damage.
 const damageHint = "`divan verify` names the databases and documents; `divan export -skip-damaged` saves all that can be " +
-	"read of a database; then import that under the database's name after deleting it, or start on a backup"
+	"read of a database. The blocks stay damaged, whatever is deleted: save all databases, and import them into a node with " +
+	"a new data directory, or start on a backup"
 
 // Degraded implements kv.Degrader.
 func (e *Engine) Degraded() []string {
