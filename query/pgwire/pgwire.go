@@ -45,6 +45,8 @@ type Options struct {
 	// MaxConnections bounds the sessions; 0 is 256. Beyond it clients get 53300. The last few are for admins alone. Connections that
 	// have not authenticated yet do not count: they have a bound and a deadline of their own.
 	MaxConnections int
+	// StartupTimeout is how long a client may take until it is logged in; 0 is 10 s. It is told 57014 then.
+	StartupTimeout time.Duration
 	Log            *slog.Logger
 }
 

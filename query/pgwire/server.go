@@ -46,6 +46,9 @@ func NewServer(opts Options) *Server {
 	if opts.MaxConnections <= 0 {
 		opts.MaxConnections = 256
 	}
+	if opts.StartupTimeout <= 0 {
+		opts.StartupTimeout = startupTimeout
+	}
 	if opts.Log == nil {
 		opts.Log = slog.Default()
 	}

@@ -2,7 +2,9 @@ package pgwire_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -33,6 +35,21 @@ func TestServer_SilentClients(t *testing.T) {
 	last.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}})
 	if got := last.until('Z'); got == "" || got[len(got)-3:] != "Z:I" {
 		t.Errorf("the last silent client got %s", got)
+	}
+}
+
+// TestServer_StartupTimeout: a client that stops while it logs in is told why it has to go.
+func TestServer_StartupTimeout(t *testing.T) {
+	_, addr := serve(t, &fake{}, func(o *pgwire.Options) {
+		o.StartupTimeout = 50 * time.Millisecond
+		o.Credentials = users{"ann": verifier(t, "pencil")}
+	})
+	begun, silent := dial(t, addr), dial(t, addr)
+	begun.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}})
+	for _, c := range []*client{begun, silent} {
+		if got := c.until('E'); !strings.HasSuffix(got, "E:57014") {
+			t.Errorf("got %s", got)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ const (
 // startup brings a new connection to its session. It answers false when the connection is done with: a cancel request, a refusal that
 // has been sent, or a client that went.
 func (c *conn) startup() bool {
-	c.deadline(time.Now().Add(startupTimeout))
+	c.deadline(time.Now().Add(c.srv.opts.StartupTimeout))
 	params, minor, ok := c.negotiate()
 	if !ok {
 		c.sayEvicted()
@@ -45,6 +46,8 @@ func (c *conn) startup() bool {
 		case errors.As(err, &e):
 		case errors.As(err, &frame), errors.As(err, &long):
 			e = &sqlstate.Error{Code: sqlstate.ProtocolViolation, Message: err.Error()}
+		case c.sayTimeout(err):
+			return false
 		case isNetError(err):
 			c.sayEvicted()
 			return false
@@ -74,6 +77,19 @@ func (c *conn) sayEvicted() {
 	c.fatal(errTooMany)
 }
 
+// sayTimeout sends the reason to a client that has not logged in in time. It answers false where err is another one.
+func (c *conn) sayTimeout(err error) bool {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || c.isEvicted() || c.isClosing() {
+		return false
+	}
+	if c.out == nil {
+		c.attach()
+	}
+	c.deadline(time.Now().Add(lingerTime))
+	c.fatal(&sqlstate.Error{Code: sqlstate.QueryCanceled, Message: "canceling authentication due to timeout"})
+	return true
+}
+
 // negotiate reads packets until the start-up message: encryption requests are answered, a cancel request is carried out.
 func (c *conn) negotiate() (params map[string]string, minor uint32, ok bool) {
 	for range maxStartupTries {
@@ -84,6 +100,7 @@ func (c *conn) negotiate() (params map[string]string, minor uint32, ok bool) {
 				c.attach()
 				c.fatal(sqlstate.New(sqlstate.ProtocolViolation, "%s", frame.what))
 			}
+			c.sayTimeout(err)
 			return nil, 0, false
 		}
 		switch {

@@ -81,15 +81,21 @@ func JSONSize(d Datum) int64 {
 func JSONStringSize(s string) int64 {
 	n := int64(len(s)) + 2
 	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r' || c == '\b' || c == '\f':
-			n++
-		case c < 0x20:
-			n += 5
-		}
+		n += int64(escaped[s[i]])
 	}
 	return n
 }
+
+// escaped is how many bytes a byte of a JSON string takes beside its own.
+var escaped = func() (more [256]uint8) {
+	for c := range 0x20 {
+		more[c] = 5
+	}
+	for _, c := range "\"\\\n\t\r\b\f" {
+		more[c] = 1
+	}
+	return more
+}()
 
 // HashSize bounds the length of AppendHash.
 func HashSize(d Datum) int64 {
