@@ -38,20 +38,23 @@ type oldReader struct {
 
 func (r oldReader) Get(key []byte) kv.Future[[]byte] {
 	if t, err := tuple.Unpack(key); err == nil && len(t) > 2 && t[0] == int64(keyspace.Data) && t[2] == int64(keyspace.Documents) {
-		if before := r.e.before.Swap(nil); before != nil {
-			return oldBody{r.Reader.Get(key), *before}
-		}
+		return oldBody{r.Reader.Get(key), r.e}
 	}
 	return r.Reader.Get(key)
 }
 
 type oldBody struct {
 	kv.Future[[]byte]
-	before func()
+	e *oldReads
 }
 
+// Wait fails the first time. A read that is given up before, since another one failed, is not it.
 func (b oldBody) Wait() ([]byte, error) {
-	b.before()
+	before := b.e.before.Swap(nil)
+	if before == nil {
+		return b.Future.Wait()
+	}
+	(*before)()
 	return nil, kv.NewError(kv.CodeTooOld, "read for too long", nil)
 }
 
