@@ -93,7 +93,7 @@ func TestMisjoined_Name(t *testing.T) {
 		one = readyNode(t, twin) // elsewhere, before the others know
 	}
 	one.kill()
-	// Some start at once: one of them gets the name.
+	// Some start at once: one of them gets the name, or they meet on the way and all refuse. Then it is free.
 	all := []*process{yamlNode(t, twin), yamlNode(t, twin), yamlNode(t, twin)}
 	var running []*process
 	for _, p := range all {
@@ -103,8 +103,11 @@ func TestMisjoined_Name(t *testing.T) {
 			refuses(t, p)
 		}
 	}
-	if len(running) != 1 {
+	if len(running) > 1 {
 		t.Errorf("%d of three nodes with one name run", len(running))
+	}
+	if len(running) == 0 {
+		readyNode(t, twin)
 	}
 	if !first.running() {
 		t.Error("the first node has ended")
