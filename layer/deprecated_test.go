@@ -24,7 +24,7 @@ func writeRaw(tb testing.TB, e kv.Engine, name string, age byte, shard string) {
 	if shard != "" {
 		scheme, shards, feed = "xxh64-jump", tuple.Tuple{shard}, []any{int64(keyspace.Changes), shard}
 	}
-	const number = 1 << 30 // the allocator of a store that is open already does not come to it
+	const number = 7
 	key := func(sub keyspace.Subspace, rest ...any) []byte {
 		return append(tuple.Tuple{int64(keyspace.Data), int64(number), int64(sub)}, rest...).Pack()
 	}

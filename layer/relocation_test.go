@@ -75,8 +75,8 @@ func TestExport_partitioned(t *testing.T) {
 // P7, C8: a database of the layout before sharding moves as it is, and leaves the old subspace in its new place.
 func TestExport_deprecated(t *testing.T) {
 	e := mustEngine(t)
+	writeDeprecated(t, e, "old") // before the store opens, so that its allocator begins after this database's number
 	s := mustStore(t, e, layer.Options{})
-	writeDeprecated(t, e, "old")
 	d, err := s.Database(t.Context(), "old")
 	if err != nil {
 		t.Fatal(err)
