@@ -227,16 +227,17 @@ func (e *Engine) inspectTable(name string) error {
 }
 
 // damageHint is what an operator can do about damage.
-const damageHint = "`divan verify` names the databases and documents; `divan export -skip-damaged` saves all that can be " +
-	"read of a database. The blocks stay damaged, whatever is deleted: save all databases, and import them into a node with " +
-	"a new data directory, or start on a backup"
+const damageHint = "`divan verify` names the databases and documents; `divan export -skip-damaged` saves all that " +
+	"can be read of a database. The blocks stay damaged, whatever is deleted: save all databases, and import them " +
+	"into a node with a new data directory, or start on a backup"
 
 // Degraded implements kv.Degrader.
 func (e *Engine) Degraded() []string {
 	reasons := e.space.degraded()
 	if what := e.damage.vital(); len(what) > 0 {
-		reasons = append(reasons, fmt.Sprintf("store_damaged: of the store in %s, %s; it is served as long as this node runs, and then does "+
-			"not open any more: save each database with `divan export` now, and import them into a new store, or bring back what was there",
+		reasons = append(reasons, fmt.Sprintf("store_damaged: of the store in %s, %s; it is served as long as this "+
+			"node runs, and then does not open any more: save each database with `divan export` now, and import them "+
+			"into a new store, or bring back what was there",
 			e.dir, strings.Join(what, "; ")))
 	}
 	if !e.damage.some.Load() {

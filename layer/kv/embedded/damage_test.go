@@ -133,7 +133,8 @@ func walkPast(t *testing.T, e *embedded.Engine, faults []kv.Fault) {
 	next, met := []byte("a"), 0
 	for {
 		tx := e.Begin(t.Context())
-		rows := tx.Snapshot().GetRange(kv.KeyRange{Begin: next, End: []byte("z")}, kv.RangeOptions{Mode: kv.ModeWantAll})
+		rows := tx.Snapshot().GetRange(kv.KeyRange{Begin: next, End: []byte("z")},
+			kv.RangeOptions{Mode: kv.ModeWantAll})
 		for rows.Next() {
 			next = append(rows.KeyValue().Key, 0)
 		}

@@ -127,10 +127,11 @@ var (
 	_ kv.Reclaimer    = (*Engine)(nil)
 )
 
-// Open opens the store in dir and creates it where there is none. A torn tail that a crash left is repaired silently. It is an error where logs,
-// manifest or markers do not have what was synced, and where the directory is in use. A damaged table is an error of the reads that meet it alone.
-// Where the disk is full or cannot be written, an existing store is opened for reading first: commits fail with CodeDiskFull or CodeUnwritable
-// until it can be written. The caller closes the engine.
+// Open opens the store in dir and creates it where there is none. A torn tail that a crash left is repaired silently.
+// It is an error where logs, manifest or markers do not have what was synced, and where the directory is in use. A
+// damaged table is an error of the reads that meet it alone. Where the disk is full or cannot be written, an existing
+// store is opened for reading first: commits fail with CodeDiskFull or CodeUnwritable until it can be written. The
+// caller closes the engine.
 func Open(dir string, o Options) (*Engine, error) {
 	o = o.withDefaults()
 	dir, err := filepath.Abs(dir) // one name for a directory, or its lock could be had twice
@@ -197,7 +198,8 @@ func (e *Engine) open(dir string) (last int64, err error) {
 		err = e.guard.try(false, func() error { return e.horizon.settle(last) })
 	}
 	if err == nil && e.horizon.absent && last > 0 {
-		e.log.Warn("the store is opened without its horizon, and has one from now on; nobody can tell whether it has all that was acknowledged",
+		e.log.Warn("the store is opened without its horizon, and has one from now on; nobody can tell whether it has "+
+			"all that was acknowledged",
 			"directory", dir, "version", last)
 	}
 	if kv.IsCode(err, kv.CodeFileCorrupt) {
@@ -346,8 +348,9 @@ func (e *Engine) shut() error {
 	return errors.Join(err, e.horizon.settle(e.horizon.version()), e.release())
 }
 
-// Checkpoint implements kv.Checkpointer. Files that never change are linked where dir is on the same disk, so that it takes little room until the store has
-// moved on. The copy is opened and read back, every block of it. One checkpoint is made at a time.
+// Checkpoint implements kv.Checkpointer. Files that never change are linked where dir is on the same disk, so that it
+// takes little room until the store has moved on. The copy is opened and read back, every block of it. One checkpoint
+// is made at a time.
 func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	e.copying.Lock()
 	defer e.copying.Unlock()

@@ -128,13 +128,15 @@ func commit(t *testing.T, e kv.Engine) error {
 	return tx.Commit()
 }
 
-// A store is opened where the disk has no room for any one of the files that its opening writes: it is read, and written when there is room.
+// A store is opened where the disk has no room for any one of the files that its opening writes: it is read, and
+// written when there is room.
 func TestEngine_openOnFullDisk(t *testing.T) {
 	for _, c := range []struct {
 		part string
 		op   errorfs.OpKind
 	}{
-		{".dbtmp", errorfs.OpCreate}, {".dbtmp", errorfs.OpFileWrite}, {"MANIFEST", errorfs.OpCreate}, {"MANIFEST", errorfs.OpFileWrite},
+		{".dbtmp", errorfs.OpCreate}, {".dbtmp", errorfs.OpFileWrite}, {"MANIFEST", errorfs.OpCreate},
+		{"MANIFEST", errorfs.OpFileWrite},
 		{".log", errorfs.OpCreate}, {"marker.", errorfs.OpCreate},
 	} {
 		t.Run(fmt.Sprint(c.part, c.op), func(t *testing.T) {

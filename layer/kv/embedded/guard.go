@@ -94,7 +94,8 @@ func (fs guardFS) here(name string) (bool, error) {
 // vital reports whether a file of the store is one that it cannot do without.
 func (fs guardFS) vital(name string) bool {
 	base := fs.PathBase(name)
-	return isLog(base) || isManifest(base) || strings.HasPrefix(base, "marker.") || strings.HasSuffix(base, ".dbtmp") // Pebble's options, when it opens
+	// Pebble writes its options to a .dbtmp file while it opens.
+	return isLog(base) || isManifest(base) || strings.HasPrefix(base, "marker.") || strings.HasSuffix(base, ".dbtmp")
 }
 
 func (fs guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {

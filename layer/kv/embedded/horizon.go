@@ -67,8 +67,9 @@ func damaged(dir string, what error) error {
 
 // withoutManifest is damaged where the list of tables is concerned, without which nothing can be saved.
 func withoutManifest(dir, what string) error {
-	return fmt.Errorf("embedded: the store in %s is damaged: %s; it is the list of the store's tables, its second copy is not as it was "+
-		"either, and without it nothing of the store can be saved as a whole; nothing was changed in it; start on a backup, or bring the file back", dir, what)
+	return fmt.Errorf("embedded: the store in %s is damaged: %s; it is the list of the store's tables, its second "+
+		"copy is not as it was either, and without it nothing of the store can be saved as a whole; nothing was "+
+		"changed in it; start on a backup, or bring the file back", dir, what)
 }
 
 func (h *horizon) damaged(format string, args ...any) error {

@@ -100,11 +100,13 @@ func (h *horizon) verify() error {
 func (h *horizon) misnamed(desc *pebble.DBDesc, m mark) (file, what string) {
 	switch now := h.current(desc); {
 	case now == "" && m.manifest != "":
-		return manifestMarker, fmt.Sprintf("the empty file %sNNNNNN.%s, which names the list of its tables, is missing", manifestMarker, m.manifest)
+		return manifestMarker, fmt.Sprintf("the empty file %sNNNNNN.%s, which names the list of its tables, is missing",
+			manifestMarker, m.manifest)
 	case fileNumber(now) < fileNumber(m.manifest):
 		return manifestMarker, fmt.Sprintf("the list of its tables is %s, was %s", now, m.manifest)
 	case m.version > 0 && desc.FormatMajorVersion == pebble.FormatDefault:
-		return formatMarker, fmt.Sprintf("the empty file %sNNNNNN.%03d, which names its format, is missing", formatMarker, pebbleFormat)
+		return formatMarker, fmt.Sprintf("the empty file %sNNNNNN.%03d, which names its format, is missing",
+			formatMarker, pebbleFormat)
 	}
 	return "", ""
 }

@@ -39,7 +39,8 @@ func withoutRows(keys kv.KeyRange, n int, sum *block.Checksummer) []byte {
 	made := func(padding int) []byte {
 		var w colblk.DataBlockEncoder
 		w.Init(&schema)
-		w.Add(pebble.MakeInternalKey(last, 1, pebble.InternalKeyKindDelete), make([]byte, padding), 0, w.KeyWriter.ComparePrev(last), false)
+		w.Add(pebble.MakeInternalKey(last, 1, pebble.InternalKeyKindDelete), make([]byte, padding), 0,
+			w.KeyWriter.ComparePrev(last), false)
 		b, _ := w.Finish(1, w.Size())
 		return b
 	}

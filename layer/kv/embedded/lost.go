@@ -54,7 +54,8 @@ func emptyTable(fs vfs.FS, t table) error {
 	if err != nil {
 		return err
 	}
-	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), sstable.WriterOptions{TableFormat: sstable.TableFormatMinSupported})
+	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f),
+		sstable.WriterOptions{TableFormat: sstable.TableFormatMinSupported})
 	if err := w.Close(); err != nil {
 		return err
 	}

@@ -8,7 +8,8 @@ import (
 
 // FuzzDecodeSlot: a damaged slot of the horizon is no mark, and a good one is written as it was read.
 func FuzzDecodeSlot(f *testing.F) {
-	m := mark{version: 7, manifest: "MANIFEST-000001", files: []prefix{{"MANIFEST-000001", 100, 1}, {"000002.log", 40000, 2}}}
+	m := mark{version: 7, manifest: "MANIFEST-000001",
+		files: []prefix{{"MANIFEST-000001", 100, 1}, {"000002.log", 40000, 2}}}
 	f.Add(m.encode(nil, 3))
 	f.Add(m.encode(nil, 3)[:40])
 	f.Add([]byte{})

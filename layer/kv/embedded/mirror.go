@@ -41,7 +41,8 @@ func (m *mirror) check(err error) {
 	if err == nil {
 		return
 	}
-	m.log.Warn("the second copy of the list of tables cannot be written, and is left out until the next list", "file", m.path, "error", err)
+	m.log.Warn("the second copy of the list of tables cannot be written, and is left out until the next list",
+		"file", m.path, "error", err)
 	if m.file != nil {
 		_ = m.file.Close()
 		m.file = nil
@@ -148,8 +149,8 @@ func (e *Engine) manifestMended() error {
 		return explainDenied(err)
 	}
 	if what != "" {
-		e.log.Error("the list of the store's tables was not what was written, and was written anew from its second copy: "+
-			"the disk may be failing", "what", what)
+		e.log.Error("the list of the store's tables was not what was written, and was written anew from its second "+
+			"copy: the disk may be failing", "what", what)
 	}
 	return nil
 }

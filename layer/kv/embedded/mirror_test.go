@@ -117,7 +117,8 @@ func TestManifest_mirror(t *testing.T) {
 				spoil(t, manifest, fault)
 				spoil(t, mirrorOf(manifest), "changed")
 				if _, err = embedded.Open(dir, embedded.Options{Logger: quiet(t)}); err == nil ||
-					!strings.Contains(err.Error(), filepath.Base(manifest)) || strings.Contains(err.Error(), "skip-damaged") {
+					!strings.Contains(err.Error(), filepath.Base(manifest)) ||
+					strings.Contains(err.Error(), "skip-damaged") {
 					t.Errorf("without both: %v", err)
 				}
 			})
@@ -125,8 +126,8 @@ func TestManifest_mirror(t *testing.T) {
 	}
 }
 
-// A running store whose list of tables is spoiled takes writes, is mended by Verify and before a copy is made, and starts
-// again after a kill without either.
+// A running store whose list of tables is spoiled takes writes, is mended by Verify and before a copy is made, and
+// starts again after a kill without either.
 func TestManifest_spoiledWhileOpen(t *testing.T) {
 	for _, fault := range spoilings {
 		t.Run(fault, func(t *testing.T) {

@@ -22,8 +22,8 @@ import (
 const acceptFile = "accept-missing-horizon"
 
 // withoutHorizon is what that means for an operator.
-const withoutHorizon = "without it nobody can tell whether the other files have all that was acknowledged; bring it back, or, " +
-	"to start with what they have, make an empty file " + acceptFile + " beside them"
+const withoutHorizon = "without it nobody can tell whether the other files have all that was acknowledged; bring it " +
+	"back, or, to start with what they have, make an empty file " + acceptFile + " beside them"
 
 // needHorizon has the store refused from now on where the horizon is missing.
 func needHorizon(db *pebble.DB) error {
@@ -136,7 +136,8 @@ func (e *Engine) restoreHorizon() error {
 		return explainDenied(err)
 	}
 	if gone {
-		e.log.Error("a file of the store was removed while the store was open, and was written anew", "file", horizonFile)
+		e.log.Error("a file of the store was removed while the store was open, and was written anew",
+			"file", horizonFile)
 	}
 	return nil
 }

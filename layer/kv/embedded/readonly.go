@@ -43,7 +43,8 @@ func OpenReadOnly(dir string, o Options, salvage bool) (*Engine, error) {
 		}
 	}
 	e := &Engine{
-		dir: dir, o: o, log: o.Logger, rows: newRows(o.CacheBytes / 4), stop: make(chan struct{}), failing: make(chan struct{}),
+		dir: dir, o: o, log: o.Logger, rows: newRows(o.CacheBytes / 4), stop: make(chan struct{}),
+		failing: make(chan struct{}),
 		reading: reading,
 	}
 	e.space = newSpace(dir, o)
@@ -99,7 +100,8 @@ func (e *Engine) openReadOnly(salvage bool) (last int64, err error) {
 			return 0, fmt.Errorf("embedded: open the store in %s for reading: %w", e.dir, err)
 		}
 		if salvage {
-			return 0, fmt.Errorf("embedded: of the store in %s nothing can be read: %w; start on a backup, or bring the files back that it had",
+			return 0, fmt.Errorf("embedded: of the store in %s nothing can be read: %w; start on a backup, or bring "+
+				"the files back that it had",
 				e.dir, firstLine{err})
 		}
 		return 0, damaged(e.dir, err)
@@ -171,7 +173,8 @@ func (e *Engine) leaveOut(files *readOnlyFS, salvage bool) error {
 	}
 	for _, t := range lost {
 		e.leftOut[t.name] = true
-		e.log.Warn("a table of the store cannot be read as a whole and is left out; what is read may be older than it was", "table", t.name, "bytes", t.size)
+		e.log.Warn("a table of the store cannot be read as a whole and is left out; what is read may be older than "+
+			"it was", "table", t.name, "bytes", t.size)
 	}
 	if err := e.db.Load().Close(); err != nil {
 		return err

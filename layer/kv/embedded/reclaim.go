@@ -37,9 +37,11 @@ type clearedSpan struct {
 const (
 	// reclaimBytes of tables in the ranges that were cleared make a compaction worth while.
 	reclaimBytes = 4 << 20
-	// maxCleared is how many ranges are kept, beside those that were asked for. For a further one a small one is forgotten, which Pebble meets some day.
+	// maxCleared is how many ranges are kept, beside those that were asked for. For a further one a small one is
+	// forgotten, which Pebble meets some day.
 	maxCleared = 1000
-	// reclaimPiece is how many bytes of tables are compacted at a time, about, or on a small disk an eighth of its reserve.
+	// reclaimPiece is how many bytes of tables are compacted at a time, about, or on a small disk an eighth of its
+	// reserve.
 	reclaimPiece  = 16 << 20
 	reclaimPeriod = time.Second
 )
@@ -88,7 +90,8 @@ func (r *reclaimer) all(version int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !slices.ContainsFunc(r.mu.cleared, func(c clearedSpan) bool { return c.urgent }) {
-		r.mu.cleared = append(r.mu.cleared, clearedSpan{span: span{[]byte{0}, endOfKeys}, version: version, asked: true, urgent: true})
+		r.mu.cleared = append(r.mu.cleared,
+			clearedSpan{span: span{[]byte{0}, endOfKeys}, version: version, asked: true, urgent: true})
 	}
 }
 
@@ -242,7 +245,8 @@ func (e *Engine) flush(ctx context.Context) error {
 	}
 }
 
-// compactSpan compacts the tables with deletions in s, or also those of level 0, with all that lies below these, piece by piece, until that is enough.
+// compactSpan compacts the tables with deletions in s, or also those of level 0, with all that lies below these, piece
+// by piece, until that is enough.
 func (e *Engine) compactSpan(ctx context.Context, s span, upper bool, enough func() bool) error {
 	from := s.begin
 	for !enough() {
@@ -261,7 +265,8 @@ func (e *Engine) compactSpan(ctx context.Context, s span, upper bool, enough fun
 	return nil
 }
 
-// nextPiece is the first part of s with deletions, or also with tables in level 0, that is worth a compaction of its own.
+// nextPiece is the first part of s with deletions, or also with tables in level 0, that is worth a compaction of its
+// own.
 func nextPiece(db *pebble.DB, s span, bytesOf uint64, upper bool) (piece span, found bool, err error) {
 	levels, err := db.SSTables(pebble.WithProperties(), pebble.WithKeyRangeFilter(s.begin, s.end))
 	if err != nil {

@@ -89,7 +89,8 @@ func TestEngine_Reclaim(t *testing.T) {
 func TestEngine_Reclaim_afterManySmall(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e := mustOpen(t, dir, embedded.Options{Logger: quiet(t), MemTableBytes: 4 << 20}.WithTransactionTime(500*time.Millisecond))
+	e := mustOpen(t, dir,
+		embedded.Options{Logger: quiet(t), MemTableBytes: 4 << 20}.WithTransactionTime(500*time.Millisecond))
 	do := func(f func(tx kv.Transaction)) {
 		t.Helper()
 		_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
@@ -109,7 +110,8 @@ func TestEngine_Reclaim_afterManySmall(t *testing.T) {
 		})
 		do(func(tx kv.Transaction) {
 			for i := range together {
-				tx.ClearRange(kv.KeyRange{Begin: fmt.Appendf(nil, "s%06d/", from+i), End: fmt.Appendf(nil, "s%06d0", from+i)})
+				tx.ClearRange(kv.KeyRange{Begin: fmt.Appendf(nil, "s%06d/", from+i),
+					End: fmt.Appendf(nil, "s%06d0", from+i)})
 			}
 		})
 		// Until these have been looked at: the reclaimer does once a second.

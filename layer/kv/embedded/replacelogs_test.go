@@ -46,7 +46,8 @@ func openWithLog(t *testing.T) (e *embedded.Engine, dir, log string) {
 func killed(t *testing.T, dir string, prefixes ...byte) {
 	t.Helper()
 	copied := t.TempDir()
-	for before, after := "", "?"; before != after; { // a copy of several moments, while files come and go, is not what a kill leaves
+	// a copy of several moments, while files come and go, is not what a kill leaves
+	for before, after := "", "?"; before != after; {
 		if err := os.RemoveAll(copied); err != nil {
 			t.Fatal(err)
 		}

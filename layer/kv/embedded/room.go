@@ -13,13 +13,15 @@ import (
 
 // room decides which commits the disk has room for.
 //
-// What a commit costs is not what it writes. Pebble writes it to the log, then to a table of level 0, then to the level below, together with what is there,
-// and removes what it has read only after each of these steps. What it will write before it removes anything is owed: it has to be free, or a compaction
-// fails half way, and flushes and the log with it. So a commit counts against the room that is free beside what is owed. Where compactions lag
-// behind, commits wait for a moment; that is better than to refuse them, and the room that they wait for is soon there.
+// What a commit costs is not what it writes. Pebble writes it to the log, then to a table of level 0, then to the level
+// below, together with what is there, and removes what it has read only after each of these steps. What it will write
+// before it removes anything is owed: it has to be free, or a compaction fails half way, and flushes and the log with
+// it. So a commit counts against the room that is free beside what is owed. Where compactions lag behind, commits wait
+// for a moment; that is better than to refuse them, and the room that they wait for is soon there.
 type room struct {
 	owed atomic.Int64 // when it was measured last
-	// applied are three times the bytes of the commits that were written since then: for the log, level 0 and the level below.
+	// applied are three times the bytes of the commits that were written since then: for the log, level 0 and the level
+	// below.
 	applied  atomic.Int64
 	promised atomic.Int64 // bytes of the commits that were let in and have no answer yet
 
@@ -77,8 +79,8 @@ func signal(token chan struct{}) {
 	}
 }
 
-// admit lets a commit of size bytes in, or says why not. It waits for a moment where room is to be expected. Where it lets the commit in, leave has to be
-// called.
+// admit lets a commit of size bytes in, or says why not. It waits for a moment where room is to be expected. Where it
+// lets the commit in, leave has to be called.
 func (s *space) admit(ctx context.Context, size int, makesRoom bool, closing <-chan struct{}) error {
 	measured := s.room.measured()
 	err := s.tryAdmit(size, makesRoom)
@@ -170,7 +172,8 @@ func (s *space) left() int64 {
 	return s.free.Load() - s.written.Load() - s.room.owed.Load() - s.room.applied.Load() - costs*s.room.promised.Load()
 }
 
-// measure is the goroutine that keeps up with what Pebble owes. It may have to wait for Pebble while that waits for room.
+// measure is the goroutine that keeps up with what Pebble owes. It may have to wait for Pebble while that waits for
+// room.
 func (e *Engine) measure() {
 	tick := time.NewTicker(measurePeriod)
 	defer tick.Stop()
@@ -210,8 +213,8 @@ func (e *Engine) measureOnce() {
 	r.mu.Unlock()
 }
 
-// owes is how much Pebble writes before it removes anything: what is in memory, to level 0, and that with all of level 0 to the level below, together with
-// what is there.
+// owes is how much Pebble writes before it removes anything: what is in memory, to level 0, and that with all of level
+// 0 to the level below, together with what is there.
 func (s *space) owes(m *pebble.Metrics) int64 {
 	inMemory := int64(m.WAL.Size)
 	upper := inMemory + m.Levels[0].TablesSize

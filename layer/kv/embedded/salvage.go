@@ -15,8 +15,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// What OpenReadOnly does with salvage, beside fillGaps: it opens a store that Open refuses, and remembers what the store
-// lacks.
+// What OpenReadOnly does with salvage, beside fillGaps: it opens a store that Open refuses, and remembers what the
+// store lacks.
 
 // lacking is what the horizon tells of files that do not hold what was acknowledged. Nobody knows which rows that were.
 func lacking(fs vfs.FS, dir string) (faults []kv.Fault, m mark, err error) {
@@ -205,7 +205,8 @@ func newRecordReader[N ~uint64](open func(io.Reader, N) *record.Reader, r io.Rea
 func dropUnusableOptions(fs vfs.FS, dir string, names []string) []string {
 	newest := ""
 	for _, name := range names {
-		if strings.HasPrefix(name, optionsFile) && (len(name) > len(newest) || len(name) == len(newest) && name > newest) {
+		if strings.HasPrefix(name, optionsFile) &&
+			(len(name) > len(newest) || len(name) == len(newest) && name > newest) {
 			newest = name
 		}
 	}

@@ -65,8 +65,8 @@ type space struct {
 }
 
 const (
-	// An eighth of the disk, but no more than this, is kept free. A memtable is an eighth of that, so that all memtables can be flushed and what came
-	// of them compacted.
+	// An eighth of the disk, but no more than this, is kept free. A memtable is an eighth of that, so that all
+	// memtables can be flushed and what came of them compacted.
 	maxReserve   = 128 << 20
 	reservePart  = 8
 	minMemTable  = 1 << 20
@@ -158,7 +158,8 @@ func (s *space) look() int64 {
 // refuse notes that commits are refused.
 func (s *space) refuse() {
 	if s.refusing.CompareAndSwap(false, true) {
-		s.log.Warn("the disk is nearly full; writes are refused until there is room", "directory", s.dir, "free", s.free.Load(), "needed", s.needed()+s.room.owed.Load())
+		s.log.Warn("the disk is nearly full; writes are refused until there is room", "directory", s.dir,
+			"free", s.free.Load(), "needed", s.needed()+s.room.owed.Load())
 	}
 }
 
@@ -200,8 +201,8 @@ func (s *space) fullText() string {
 func (s *space) degraded() []string {
 	reasons := s.refuses()
 	if s.total > 0 && s.total < minDisk {
-		reasons = append(reasons, fmt.Sprintf("disk_small: the disk of %s has %.1f MB in all, and %.1f MB are needed for what makes room on it once it is full; "+
-			"enlarge it", s.dir, float64(s.total)/1e6, minDisk/1e6))
+		reasons = append(reasons, fmt.Sprintf("disk_small: the disk of %s has %.1f MB in all, and %.1f MB are needed "+
+			"for what makes room on it once it is full; enlarge it", s.dir, float64(s.total)/1e6, minDisk/1e6))
 	}
 	return reasons
 }
@@ -396,8 +397,8 @@ func (s *space) tableWritten(flush bool) {
 	s.mu.Unlock()
 }
 
-// beginTable waits after a table could not be written: for more room, or for some time. It refuses one of a compaction that would take the room of the
-// log.
+// beginTable waits after a table could not be written: for more room, or for some time. It refuses one of a compaction
+// that would take the room of the log.
 func (s *space) beginTable(flush bool) error {
 	left := func() time.Duration {
 		s.mu.Lock()
