@@ -9,10 +9,12 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// Queries are kept by their text once they have been parsed and bound, for clients that send them again: in simple queries, or without a name of
-// their own for the prepared statement. As prepared statements, they are looked at again before each execution.
+// Queries are kept by their text once they have been parsed and bound, for clients that send them again: in simple
+// queries, or without a name of their own for the prepared statement. As prepared statements, they are looked at again
+// before each execution.
 
-// Bounds of what a session keeps. Nothing is added while the node's sessions hold half of what they may, so that what is kept is in nobody's way.
+// Bounds of what a session keeps. Nothing is added while the node's sessions hold half of what they may, so that what
+// is kept is in nobody's way.
 const (
 	maxCached     = 128       // queries
 	maxCachedSize = 512 << 10 // bytes of all
@@ -37,7 +39,8 @@ func cacheKey(text string, given []types.OID) string {
 	return string(key)
 }
 
-// cached finds a query and looks at its names again. It answers nil where there is none, or where it has to be bound again.
+// cached finds a query and looks at its names again. It answers nil where there is none, or where it has to be bound
+// again.
 func (ss *session) cached(w *work.Work, text string, given []types.OID) *prepared {
 	if ss.cache.lru == nil {
 		return nil

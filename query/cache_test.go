@@ -67,7 +67,8 @@ func TestServer_CacheBound(t *testing.T) {
 	srv, addr := start(t, s, nil)
 	conn := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
 	for i := range 2000 {
-		if _, err := conn.Exec(t.Context(), "SELECT $1::int, 'a text that is not short, so that many of them are long'", pgx.QueryExecModeSimpleProtocol, i); err != nil {
+		if _, err := conn.Exec(t.Context(), "SELECT $1::int, 'a text that is not short, so that many of them are long'",
+			pgx.QueryExecModeSimpleProtocol, i); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +89,8 @@ func BenchmarkSimpleQuery(b *testing.B) {
 	cities(s)
 	_, addr := start(b, s, nil)
 	conn := connect(b, "postgres://ann@"+addr+"/cities?default_query_exec_mode=simple_protocol")
-	const text = `SELECT d.id, d.doc->>'name' AS name, CASE WHEN (d.doc->>'people')::int > 100000 THEN 'large' ELSE 'small' END
+	const text = `SELECT d.id, d.doc->>'name' AS name,
+			CASE WHEN (d.doc->>'people')::int > 100000 THEN 'large' ELSE 'small' END
 		FROM docs d WHERE d.id = 'oslo' AND d.doc ? 'name' ORDER BY d.id LIMIT 1`
 	run := func(b *testing.B, sql func(i int) string) {
 		for i := range b.N {

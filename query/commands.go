@@ -226,7 +226,8 @@ func (ss *session) declare(s *ast.Declare, st *prepared, params []types.Datum) e
 	case ss.portals[s.Name] != nil:
 		return sqlstate.New(sqlstate.DuplicateCursor, "cursor %q already exists", s.Name).At(s.Pos())
 	case s.Scroll:
-		return sqlstate.Unsupported(s.Pos(), "Declare it without SCROLL and fetch forward.", "scrollable cursors are not supported")
+		return sqlstate.Unsupported(s.Pos(), "Declare it without SCROLL and fetch forward.",
+			"scrollable cursors are not supported")
 	case len(ss.portals) >= maxPortals:
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d open cursors", maxPortals)
 	}

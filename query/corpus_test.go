@@ -17,9 +17,9 @@ import (
 	"github.com/divandb/divan/query/pgtest"
 )
 
-// TestCorpus_PostgreSQL runs the statements of testdata/corpus here and on a live PostgreSQL 15: names, types and rows of the results are the same,
-// or the SQLSTATE, the words and the place of the error. Statements are lines, by feature in files; lines that begin with -- are comments. Before a
-// statement may stand
+// TestCorpus_PostgreSQL runs the statements of testdata/corpus here and on a live PostgreSQL 15: names, types and rows
+// of the results are the same, or the SQLSTATE, the words and the place of the error. Statements are lines, by feature
+// in files; lines that begin with -- are comments. Before a statement may stand
 //
 //	-- unordered: rows in any order
 //	-- differs: why only the SQLSTATE, or nothing, is the same

@@ -46,7 +46,8 @@ func TestDocumentation(t *testing.T) {
 func functionList() string {
 	var b strings.Builder
 	for _, f := range funcs.Families {
-		fmt.Fprintf(&b, "\n### %s\n\nPostgreSQL's manual: %s.\n\n| name | arguments and result |\n|---|---|\n", f.Title, f.Section)
+		fmt.Fprintf(&b, "\n### %s\n\nPostgreSQL's manual: %s.\n\n| name | arguments and result |\n|---|---|\n",
+			f.Title, f.Section)
 		rows := map[string][]string{}
 		var names []string
 		add := func(name, signature string) {

@@ -1,5 +1,6 @@
-// Package bind gives the names and operators of a parsed statement their meaning: relations, columns, functions, types and collations. What it cannot
-// do it refuses, with the place and a hint. Its result, Bound, is immutable and may be planned many times.
+// Package bind gives the names and operators of a parsed statement their meaning: relations, columns, functions, types
+// and collations. What it cannot do it refuses, with the place and a hint. Its result, Bound, is immutable and may be
+// planned many times.
 package bind
 
 import (
@@ -73,8 +74,8 @@ func (b *Bound) Refreshed(w *work.Work, r Resolver) (*Bound, error) {
 		if err != nil {
 			return nil, err
 		}
-		if now.Rel.Name != l.found.Rel.Name || now.Rel.Kind != l.found.Rel.Kind || now.Design != l.found.Design || now.View != l.found.View ||
-			now.Reduce != l.found.Reduce || now.Raw != l.found.Raw {
+		if now.Rel.Name != l.found.Rel.Name || now.Rel.Kind != l.found.Rel.Kind || now.Design != l.found.Design ||
+			now.View != l.found.View || now.Reduce != l.found.Reduce || now.Raw != l.found.Raw {
 			return nil, nil
 		}
 	}
@@ -140,8 +141,8 @@ type binder struct {
 type Planner func(q *Query, db exec.Database, st *exec.State) (exec.Plan, error)
 
 func newBinder(w *work.Work, r Resolver, plan Planner, given []types.OID) *binder {
-	return &binder{work: w, r: r, plan: plan, params: slices.Clone(given), paramNodes: map[int][]*exec.Param{}, literals: map[*exec.Const]int{},
-		columns: map[*exec.Col]int{}}
+	return &binder{work: w, r: r, plan: plan, params: slices.Clone(given), paramNodes: map[int][]*exec.Param{},
+		literals: map[*exec.Const]int{}, columns: map[*exec.Col]int{}}
 }
 
 // Bind resolves a query. given are the parameter types that the client declared, 0 for open ones.
@@ -164,7 +165,8 @@ func Bind(w *work.Work, q *ast.Query, r Resolver, plan Planner, given []types.OI
 			}
 		}
 	}
-	out := &Bound{Query: bq, Params: b.params, Columns: bq.Columns, Db: b.db, Update: r.UpdateMode(), path: r.SearchPath(), lookups: b.lookups}
+	out := &Bound{Query: bq, Params: b.params, Columns: bq.Columns, Db: b.db, Update: r.UpdateMode(),
+		path: r.SearchPath(), lookups: b.lookups}
 	return out, nil
 }
 
@@ -360,12 +362,14 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {
 }
 
 // finish moves the expressions behind the grouping and the windows, and settles DISTINCT and ORDER BY.
-func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Expr, names []exec.Column, having exec.Expr, order []boundOrder) error {
+func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Expr, names []exec.Column,
+	having exec.Expr, order []boundOrder) error {
 	q := sc.query
 	var err error
 	if q.Group {
 		if q.SetReturn != nil {
-			return sqlstate.Unsupported(s.Pos(), "Call it in FROM.", "functions that return rows together with GROUP BY are not supported")
+			return sqlstate.Unsupported(s.Pos(), "Call it in FROM.",
+				"functions that return rows together with GROUP BY are not supported")
 		}
 		for i := range targets {
 			if targets[i], err = g.after(targets[i]); err != nil {
@@ -393,7 +397,8 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 		i := o.index
 		if i < 0 {
 			if q.Distinct {
-				return sqlstate.New(sqlstate.InvalidColumnReference, "for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(o.item.Expr.Pos())
+				return sqlstate.New(sqlstate.InvalidColumnReference,
+					"for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(o.item.Expr.Pos())
 			}
 			e := o.expr
 			if q.Group {
@@ -405,9 +410,11 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 			q.Targets = append(q.Targets, e)
 		}
 		if t := q.Targets[i].Type(); t == types.JSON || t == types.Void {
-			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type %s", types.NameOf(t)).At(o.item.Expr.Pos())
+			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type %s",
+				types.NameOf(t)).At(o.item.Expr.Pos())
 		}
-		q.Order = append(q.Order, exec.SortKey{Index: i, Desc: o.item.Desc, NullsFirst: o.item.NullsFirst, Collation: o.collation})
+		q.Order = append(q.Order,
+			exec.SortKey{Index: i, Desc: o.item.Desc, NullsFirst: o.item.NullsFirst, Collation: o.collation})
 		name := exec.SortName(q.Targets[i], o.collation)
 		if o.item.Desc {
 			name += " DESC"

@@ -14,7 +14,8 @@ import (
 func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 	name := n.Name[len(n.Name)-1]
 	if len(n.Name) > 1 && n.Name[0] != "pg_catalog" && n.Name[0] != "information_schema" {
-		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", strings.Join(n.Name, ".")).At(n.Pos())
+		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist",
+			strings.Join(n.Name, ".")).At(n.Pos())
 	}
 	if err := refuseCall(n); err != nil {
 		return nil, err
@@ -26,7 +27,8 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 		return b.aggregate(n, sc)
 	}
 	if n.Filter != nil || n.Distinct || len(n.Order) > 0 {
-		return nil, sqlstate.New("42809", "FILTER, DISTINCT or ORDER BY specified, but %s is not an aggregate function", name).At(n.Pos())
+		return nil, sqlstate.New("42809", "FILTER, DISTINCT or ORDER BY specified, but %s is not an aggregate function",
+			name).At(n.Pos())
 	}
 	switch name {
 	case "coalesce", "greatest", "least":
@@ -56,7 +58,8 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 // args binds the arguments of a function.
 func (b *binder) args(n *ast.Call, sc *scope) ([]exec.Expr, error) {
 	if n.Star {
-		return nil, sqlstate.New(sqlstate.UndefinedFunction, "%s(*) specified, but %s is not an aggregate function", n.Name[len(n.Name)-1], n.Name[len(n.Name)-1]).At(n.Pos())
+		return nil, sqlstate.New(sqlstate.UndefinedFunction, "%s(*) specified, but %s is not an aggregate function",
+			n.Name[len(n.Name)-1], n.Name[len(n.Name)-1]).At(n.Pos())
 	}
 	if len(n.Args) > 100 {
 		return nil, sqlstate.New(sqlstate.TooManyArguments, "cannot pass more than 100 arguments to a function").At(n.Pos())
@@ -101,7 +104,8 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 			return e, err
 		}
 		if fn := b.tableFunc(n, args); fn != nil {
-			return nil, sqlstate.Unsupported(n.Pos(), "Call it in FROM, or alone in the select list.", "the set-returning function %s is not supported here", name)
+			return nil, sqlstate.Unsupported(n.Pos(), "Call it in FROM, or alone in the select list.",
+				"the set-returning function %s is not supported here", name)
 		}
 	}
 	fn, err := choose(candidates, args)
@@ -301,7 +305,8 @@ func choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
 
 // operator binds a prefix or infix operator.
 func (b *binder) operator(n *ast.Operator, sc *scope) (exec.Expr, error) {
-	if c, ok := n.Args[0].(*ast.Literal); ok && n.Op == "-" && len(n.Args) == 1 && (c.Kind == ast.Integer || c.Kind == ast.Number) {
+	if c, ok := n.Args[0].(*ast.Literal); ok && n.Op == "-" && len(n.Args) == 1 &&
+		(c.Kind == ast.Integer || c.Kind == ast.Number) {
 		// The sign is part of the constant, and decides its type.
 		text, negative := strings.CutPrefix(c.Text, "-")
 		if !negative {
@@ -543,7 +548,8 @@ func (b *binder) rowCompare(op string, l, r *exec.RowExpr, off int) (exec.Expr, 
 			return nil, err
 		}
 		out.X, out.Y = append(out.X, withoutCollate(x)), append(out.Y, withoutCollate(y))
-		out.Decide, out.Equal = append(out.Decide, funcs.CollatedComparison(op[:1], coll)), append(out.Equal, funcs.CollatedComparison("=", nil))
+		out.Decide, out.Equal = append(out.Decide, funcs.CollatedComparison(op[:1], coll)),
+			append(out.Equal, funcs.CollatedComparison("=", nil))
 		out.Last = funcs.CollatedComparison(op, coll)
 	}
 	return out, nil

@@ -52,7 +52,8 @@ func (b *binder) collate(n *ast.Collate, sc *scope) (exec.Expr, error) {
 		}
 	}
 	if !collatable(x.Type()) {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "collations are not supported by type %s", types.NameOf(x.Type())).At(n.Pos())
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "collations are not supported by type %s",
+			types.NameOf(x.Type())).At(n.Pos())
 	}
 	return &exec.Collate{X: x, Collation: coll}, nil
 }

@@ -166,7 +166,8 @@ func (b *binder) noColumn(n *ast.Column, sc *scope) error {
 			}
 		}
 		if !known {
-			return sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q", n.Parts[len(n.Parts)-2]).At(n.Pos())
+			return sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q",
+				n.Parts[len(n.Parts)-2]).At(n.Pos())
 		}
 		return sqlstate.New(sqlstate.UndefinedColumn, "column %s does not exist", name).At(n.Pos())
 	}

@@ -16,7 +16,8 @@ func (b *binder) condition(e ast.Expr, sc *scope, clause string) (exec.Expr, err
 		return nil, err
 	}
 	if t := x.Type(); t != types.Bool && t != types.Unknown {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of %s must be type boolean, not type %s", clause, types.NameOf(t)).At(e.Pos())
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of %s must be type boolean, not type %s", clause,
+			types.NameOf(t)).At(e.Pos())
 	}
 	return b.coerce(x, types.Bool, types.Implicit, e.Pos())
 }

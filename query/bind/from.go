@@ -207,7 +207,8 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 		schema = n.Name[0]
 	case 3:
 		if n.Name[0] != b.r.DatabaseName() {
-			return nil, sqlstate.Unsupported(n.Pos(), "Connect to that database.", "cross-database references are not implemented: %q", strings.Join(n.Name, "."))
+			return nil, sqlstate.Unsupported(n.Pos(), "Connect to that database.",
+				"cross-database references are not implemented: %q", strings.Join(n.Name, "."))
 		}
 		schema = n.Name[1]
 	default:
@@ -337,7 +338,8 @@ func (b *binder) anyView(name string, off int) (*UserScan, error) {
 
 func viewScan(design string, v exec.View) *UserScan {
 	rel := &UserRelation{Name: v.Name, Kind: exec.ReadView, Columns: ViewColumns}
-	return &UserScan{Rel: rel, Design: design, View: v.Name, Raw: v.RawCollation, Reduce: v.Reduce, Name: design + "." + v.Name}
+	return &UserScan{Rel: rel, Design: design, View: v.Name, Raw: v.RawCollation, Reduce: v.Reduce,
+		Name: design + "." + v.Name}
 }
 
 func (b *binder) findCTE(sc *scope, name string) (*CTE, *scope, error) {
@@ -389,7 +391,8 @@ func (b *binder) cteQuery(c *CTE) (*Query, error) {
 	}
 	s := c.sel
 	if len(s.OrderBy) > 0 || s.Limit != nil || s.Offset != nil || len(s.With) > 0 {
-		return nil, sqlstate.Unsupported(s.Pos(), "Put it around the WITH query.", "ORDER BY, LIMIT and WITH in a recursive query are not supported")
+		return nil, sqlstate.Unsupported(s.Pos(), "Put it around the WITH query.",
+			"ORDER BY, LIMIT and WITH in a recursive query are not supported")
 	}
 	first, err := b.query(s.Left, c.scope)
 	if err != nil {
@@ -419,11 +422,12 @@ func (b *binder) cteQuery(c *CTE) (*Query, error) {
 			return nil, err
 		}
 	}
-	return &Query{Left: first, Right: step, UnionAll: s.All, Work: self.work, Columns: first.Columns, Keep: len(first.Columns),
-		user: first.user || step.user, Correlated: first.Correlated || step.Correlated}, nil
+	return &Query{Left: first, Right: step, UnionAll: s.All, Work: self.work, Columns: first.Columns,
+		Keep: len(first.Columns), user: first.user || step.user, Correlated: first.Correlated || step.Correlated}, nil
 }
 
-func (b *binder) derived(sel *ast.Select, alias string, names []string, lateral bool, off int, sc *scope) (From, error) {
+func (b *binder) derived(sel *ast.Select, alias string, names []string, lateral bool, off int,
+	sc *scope) (From, error) {
 	// A scope without a query only passes names on: it is no level of its own at run time.
 	parent := &scope{parent: sc.parent, ctes: sc.ctes}
 	if lateral {
@@ -444,7 +448,8 @@ func (b *binder) derived(sel *ast.Select, alias string, names []string, lateral 
 
 func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (From, error) {
 	if n.RowsFrom && len(n.Calls) > 1 {
-		return nil, sqlstate.Unsupported(n.Calls[1].Expr.Pos(), "Call one function.", "ROWS FROM of several functions is not supported")
+		return nil, sqlstate.Unsupported(n.Calls[1].Expr.Pos(), "Call one function.",
+			"ROWS FROM of several functions is not supported")
 	}
 	c, ok := n.Calls[0].Expr.(*ast.Call)
 	if !ok {
@@ -488,7 +493,8 @@ func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (From, error) {
 		cols = []exec.Column{{Name: alias, Type: f.Scalar.Type(), Mod: -1}}
 	}
 	if n.Types != nil || n.Calls[0].Types != nil {
-		return nil, sqlstate.Unsupported(n.Pos(), "Leave out the column definition list.", "functions returning \"record\" are not supported")
+		return nil, sqlstate.Unsupported(n.Pos(), "Leave out the column definition list.",
+			"functions returning \"record\" are not supported")
 	}
 	f.Width = len(cols)
 	if n.Ordinality {
@@ -513,7 +519,8 @@ func (b *binder) join(n *ast.Join, sc *scope) (From, error) {
 		j.Kind = "inner"
 	}
 	if j.Lateral && (j.Kind == "right" || j.Kind == "full") {
-		return nil, sqlstate.New(sqlstate.InvalidColumnReference, "the combining JOIN type must be INNER or LEFT for a LATERAL reference").At(n.Pos())
+		return nil, sqlstate.New(sqlstate.InvalidColumnReference,
+			"the combining JOIN type must be INNER or LEFT for a LATERAL reference").At(n.Pos())
 	}
 	using := n.Using
 	if n.Natural {

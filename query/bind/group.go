@@ -45,7 +45,8 @@ func (b *binder) aggregate(n *ast.Call, sc *scope) (exec.Expr, error) {
 	case sc.inAggregate:
 		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate function calls cannot be nested").At(n.Pos())
 	case sc.noAggregates != "":
-		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate functions are not allowed in %s", sc.noAggregates).At(n.Pos())
+		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate functions are not allowed in %s",
+			sc.noAggregates).At(n.Pos())
 	}
 	c, typ, err := b.aggCall(n, sc)
 	if err != nil {
@@ -82,7 +83,8 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 			return nil, 0, err
 		}
 		if len(args) == 0 {
-			return nil, 0, sqlstate.New("42809", "%s(*) must be used to call a parameterless aggregate function", name).At(n.Pos())
+			return nil, 0, sqlstate.New("42809", "%s(*) must be used to call a parameterless aggregate function", name).
+				At(n.Pos())
 		}
 	} else if name != "count" {
 		return nil, 0, sqlstate.New(sqlstate.UndefinedFunction, "function %s() does not exist", name).At(n.Pos())
@@ -99,7 +101,8 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 		for i, a := range args {
 			oids[i] = types.NameOf(a.Type())
 		}
-		e := sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", name, strings.Join(oids, ", ")).At(n.Pos()).
+		e := sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", name,
+			strings.Join(oids, ", ")).At(n.Pos()).
 			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 		return nil, 0, e
 	}
@@ -113,7 +116,8 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 	if name == "min" || name == "max" {
 		switch oids[0] {
 		case types.Bool, types.JSON, types.Record:
-			return nil, 0, sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", name, types.NameOf(oids[0])).At(n.Pos())
+			return nil, 0, sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", name,
+				types.NameOf(oids[0])).At(n.Pos())
 		}
 		coll, err := comparisonCollation("<", n.Pos(), args...)
 		if err != nil {
@@ -156,7 +160,8 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 			return nil, 0, err
 		}
 		c.Order = append(c.Order, e)
-		c.OrderKeys = append(c.OrderKeys, exec.SortKey{Index: len(args) + i, Desc: it.Desc, NullsFirst: it.NullsFirst, Collation: coll})
+		c.OrderKeys = append(c.OrderKeys,
+			exec.SortKey{Index: len(args) + i, Desc: it.Desc, NullsFirst: it.NullsFirst, Collation: coll})
 	}
 	return c, typ, nil
 }
@@ -346,7 +351,8 @@ func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 	typ, ok := exec.WindowFuncs[name]
 	if !ok {
 		if _, agg := funcs.Aggregates[name]; !agg {
-			return nil, sqlstate.Unsupported(n.Pos(), "row_number, rank, dense_rank and aggregates have windows.", "window function %s is not supported", name)
+			return nil, sqlstate.Unsupported(n.Pos(), "row_number, rank, dense_rank and aggregates have windows.",
+				"window function %s is not supported", name)
 		}
 		if n.Distinct {
 			return nil, sqlstate.Unsupported(n.Pos(), "", "DISTINCT is not implemented for window functions")

@@ -76,7 +76,8 @@ func outputColumn(e ast.Expr, targets []exec.Expr, names []exec.Column, clause s
 		if n.Kind == ast.Integer {
 			i, ok := smallInt(n.Text)
 			if !ok || i < 1 || i > len(targets) {
-				return 0, sqlstate.New(sqlstate.InvalidColumnReference, "%s position %s is not in select list", clause, n.Text).At(n.Pos())
+				return 0, sqlstate.New(sqlstate.InvalidColumnReference, "%s position %s is not in select list", clause,
+					n.Text).At(n.Pos())
 			}
 			return i - 1, nil
 		}
@@ -140,7 +141,8 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 	}
 	for i := range min(len(q.Order), len(q.DistinctOn)) {
 		if !slices.Contains(q.DistinctOn, q.Order[i].Index) {
-			return sqlstate.New(sqlstate.InvalidColumnReference, "SELECT DISTINCT ON expressions must match initial ORDER BY expressions").At(s.DistinctOn[0].Pos())
+			return sqlstate.New(sqlstate.InvalidColumnReference,
+				"SELECT DISTINCT ON expressions must match initial ORDER BY expressions").At(s.DistinctOn[0].Pos())
 		}
 	}
 	return nil
@@ -164,7 +166,8 @@ func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err er
 			}
 		})
 		if variables {
-			return nil, sqlstate.New(sqlstate.InvalidColumnReference, "argument of %s must not contain variables", what).At(e.Pos())
+			return nil, sqlstate.New(sqlstate.InvalidColumnReference, "argument of %s must not contain variables",
+				what).At(e.Pos())
 		}
 		return b.coerce(x, types.Int8, types.Assignment, e.Pos())
 	}
@@ -185,7 +188,8 @@ func (b *binder) orderByColumns(s *ast.Select, q *Query) error {
 			i = slices.IndexFunc(q.Columns, func(col exec.Column) bool { return col.Name == c.Parts[0] })
 		}
 		if i < 0 {
-			return sqlstate.Unsupported(it.Expr.Pos(), "Order by a column's name or number.", "ORDER BY of an expression over UNION or VALUES")
+			return sqlstate.Unsupported(it.Expr.Pos(), "Order by a column's name or number.",
+				"ORDER BY of an expression over UNION or VALUES")
 		}
 		col := &exec.Col{Index: i, Typ: q.Columns[i].Type, Name: q.Columns[i].Name, Collation: q.Columns[i].Collation}
 		coll, err := sortCollation(col, it.Expr.Pos())

@@ -13,7 +13,8 @@ import (
 
 func (b *binder) isTest(n *ast.IsTest, sc *scope) (exec.Expr, error) {
 	if n.What == "document" || n.What == "normalized" {
-		return nil, sqlstate.Unsupported(n.Pos(), "Use IS NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM.", "IS %s is not supported", strings.ToUpper(n.What))
+		return nil, sqlstate.Unsupported(n.Pos(), "Use IS NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM.",
+			"IS %s is not supported", strings.ToUpper(n.What))
 	}
 	if n.What != "distinct" {
 		if n.What == "null" {

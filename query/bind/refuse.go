@@ -15,10 +15,14 @@ const maxDepth = 2 * parse.MaxDepth
 
 // writeHints say how to write over HTTP what a statement would write.
 var writeHints = map[string]string{
-	"insert": "POST the document to the database over HTTP.", "update": "PUT the document with its _rev over HTTP.",
-	"delete": "DELETE the document with its _rev over HTTP.", "merge": "POST the documents to _bulk_docs over HTTP.",
-	"create": "A database is made by PUT /name, a view by PUT of a design document.", "alter": "Change the design document over HTTP.",
-	"drop": "Delete the database or the design document over HTTP.", "truncate": "Delete the documents over HTTP.",
+	"insert":   "POST the document to the database over HTTP.",
+	"update":   "PUT the document with its _rev over HTTP.",
+	"delete":   "DELETE the document with its _rev over HTTP.",
+	"merge":    "POST the documents to _bulk_docs over HTTP.",
+	"create":   "A database is made by PUT /name, a view by PUT of a design document.",
+	"alter":    "Change the design document over HTTP.",
+	"drop":     "Delete the database or the design document over HTTP.",
+	"truncate": "Delete the documents over HTTP.",
 }
 
 func refuseWrite(verb string, off int) error {
@@ -29,8 +33,8 @@ func refuseWrite(verb string, off int) error {
 	return sqlstate.Unsupported(off, hint, "%s is not supported", strings.ToUpper(verb))
 }
 
-// Readable is the query that a statement runs: of a SELECT, EXPLAIN, COPY, DECLARE or PREPARE; nil for statements about the session. Statements
-// that write are refused, and what else of them cannot be run.
+// Readable is the query that a statement runs: of a SELECT, EXPLAIN, COPY, DECLARE or PREPARE; nil for statements about
+// the session. Statements that write are refused, and what else of them cannot be run.
 func Readable(st ast.Statement) (*ast.Query, error) {
 	switch s := st.(type) {
 	case *ast.Query:
@@ -54,7 +58,8 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 		case s.From:
 			return nil, sqlstate.Unsupported(s.Pos(), "POST documents to _bulk_docs over HTTP.", "COPY FROM is not supported")
 		case s.Target == "":
-			return nil, sqlstate.Unsupported(s.TargetPos.Pos(), `Use COPY ... TO STDOUT, or psql's \copy.`, "COPY to a file or program is not supported")
+			return nil, sqlstate.Unsupported(s.TargetPos.Pos(), `Use COPY ... TO STDOUT, or psql's \copy.`,
+				"COPY to a file or program is not supported")
 		}
 		return Readable(s.Statement)
 	case *ast.Transaction:
@@ -75,7 +80,8 @@ func explained(e *ast.Explain) (*ast.Query, error) {
 	case *ast.Declare:
 		return s.Query, nil
 	case *ast.Explain, *ast.Execute:
-		return nil, sqlstate.Unsupported(s.(ast.Node).Pos(), "EXPLAIN a SELECT.", "EXPLAIN of this statement is not supported")
+		return nil, sqlstate.Unsupported(s.(ast.Node).Pos(), "EXPLAIN a SELECT.",
+			"EXPLAIN of this statement is not supported")
 	}
 	if _, err := Readable(e.Statement); err != nil {
 		return nil, err
@@ -91,7 +97,8 @@ func refuseClauses(s *ast.Select) error {
 	case s.WithTies:
 		return sqlstate.Unsupported(s.Limit.Pos(), "Use ONLY.", "FETCH FIRST WITH TIES is not supported")
 	case len(s.Locks) > 0:
-		return sqlstate.Unsupported(s.Locks[0].Pos(), "Documents are not locked; a write checks the revision.", "row locks are not supported")
+		return sqlstate.Unsupported(s.Locks[0].Pos(), "Documents are not locked; a write checks the revision.",
+			"row locks are not supported")
 	}
 	for _, e := range s.GroupBy {
 		if g, ok := e.(*ast.GroupingSet); ok && (g.Kind != "empty" || len(s.GroupBy) > 1) {
@@ -120,9 +127,11 @@ func cteSelect(c *ast.CTE) (*ast.Select, error) {
 	case err != nil:
 		return nil, err
 	case c.Search:
-		return nil, sqlstate.Unsupported(c.Pos(), "Order by a column that the query computes.", "the SEARCH clause is not supported")
+		return nil, sqlstate.Unsupported(c.Pos(), "Order by a column that the query computes.",
+			"the SEARCH clause is not supported")
 	case c.Cycle:
-		return nil, sqlstate.Unsupported(c.Pos(), "Keep the path in an array, and ask it.", "the CYCLE clause is not supported")
+		return nil, sqlstate.Unsupported(c.Pos(), "Keep the path in an array, and ask it.",
+			"the CYCLE clause is not supported")
 	}
 	return q.Select, nil
 }

@@ -38,7 +38,8 @@ func TestReadable(t *testing.T) {
 		}
 		_, err = bind.Readable(st)
 		var e *sqlstate.Error
-		if !errors.As(err, &e) || e.Code != sqlstate.FeatureNotSupported || e.Pos != c.Pos || e.Message != c.Msg || e.Hint == "" {
+		if !errors.As(err, &e) || e.Code != sqlstate.FeatureNotSupported || e.Pos != c.Pos || e.Message != c.Msg ||
+			e.Hint == "" {
 			t.Errorf("%q: %+v", c.Src, err)
 		}
 	}

@@ -13,7 +13,8 @@ func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &exec.Subquery{Kind: string(n.Kind), Plan: b.planner(q), Correlated: q.Correlated, Off: n.Pos(), Text: "(SubPlan)"}
+	out := &exec.Subquery{Kind: string(n.Kind), Plan: b.planner(q), Correlated: q.Correlated, Off: n.Pos(),
+		Text: "(SubPlan)"}
 	if n.Kind == "exists" {
 		out.Typ, out.Text = types.Bool, "EXISTS (SubPlan)"
 		return out, nil
@@ -24,7 +25,8 @@ func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 	out.Typ, out.Collation = q.Columns[0].Type, q.Columns[0].Collation
 	if n.Kind == "array" {
 		if out.Typ = types.ArrayOf(out.Typ); out.Typ == 0 {
-			return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s", types.NameOf(q.Columns[0].Type)).At(n.Pos())
+			return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s",
+				types.NameOf(q.Columns[0].Type)).At(n.Pos())
 		}
 		out.Text = "ARRAY (SubPlan)"
 	}
@@ -144,5 +146,6 @@ func (b *binder) anyQuery(n *ast.Quantified, x exec.Expr, s *ast.Subquery, sc *s
 		}
 	}
 	return &exec.Subquery{Kind: "any", Plan: b.planner(q), Correlated: q.Correlated, Typ: types.Bool, X: any.x,
-		Any: &exec.Any{Op: any.fn, Symbol: n.Op, All: n.All}, Off: n.Pos(), Text: "(" + any.x.String() + " " + n.Op + " ANY (SubPlan))"}, nil
+		Any: &exec.Any{Op: any.fn, Symbol: n.Op, All: n.All}, Off: n.Pos(),
+		Text: "(" + any.x.String() + " " + n.Op + " ANY (SubPlan))"}, nil
 }

@@ -179,7 +179,8 @@ func (b *binder) star(c *ast.Column, sc *scope) ([]relColumn, error) {
 		if len(c.Parts) == 0 {
 			return nil, syntaxError(c.Pos(), "SELECT * with no tables specified is not valid")
 		}
-		return nil, sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q", c.Parts[len(c.Parts)-1]).At(c.Pos())
+		return nil, sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q",
+			c.Parts[len(c.Parts)-1]).At(c.Pos())
 	}
 	return out, nil
 }

@@ -16,7 +16,8 @@ type unfolded struct {
 	set  *SetFunc // in place of expr
 }
 
-// unfold makes (x).* the columns of x: a relation, a function that returns rows, a row, or a record whose fields are known.
+// unfold makes (x).* the columns of x: a relation, a function that returns rows, a row, or a record whose fields are
+// known.
 func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 	if c, ok := f.X.(*ast.Column); ok && len(c.Parts) == 1 && !c.Star && b.isRelation(c.Parts[0], sc) {
 		cols, err := b.star(&ast.Column{At: c.At, Parts: c.Parts, Star: true}, sc)
@@ -25,7 +26,8 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 		}
 		var out []unfolded
 		for _, rc := range cols {
-			out = append(out, unfolded{name: rc.name, expr: &exec.Col{Index: rc.index, Typ: rc.typ, Name: rc.name, Collation: rc.collation}})
+			out = append(out, unfolded{name: rc.name,
+				expr: &exec.Col{Index: rc.index, Typ: rc.typ, Name: rc.name, Collation: rc.collation}})
 		}
 		return out, nil
 	}
@@ -63,10 +65,12 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 	}
 	for i, c := range fieldsOf(x, sc) {
 		idx := &exec.Const{D: types.NewInt(int64(i)), Typ: types.Int4}
-		out = append(out, unfolded{name: c.Name, expr: &exec.Call{Func: exec.RecordField, Args: []exec.Expr{x, idx}, Typ: c.Type, Off: f.Pos()}})
+		out = append(out, unfolded{name: c.Name,
+			expr: &exec.Call{Func: exec.RecordField, Args: []exec.Expr{x, idx}, Typ: c.Type, Off: f.Pos()}})
 	}
 	if out == nil {
-		return nil, sqlstate.Unsupported(f.Pos(), "Call the function in FROM, and name its columns.", "the fields of this expression are not known")
+		return nil, sqlstate.Unsupported(f.Pos(), "Call the function in FROM, and name its columns.",
+			"the fields of this expression are not known")
 	}
 	return out, nil
 }

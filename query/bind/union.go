@@ -37,7 +37,8 @@ func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.Columns = append(q.Columns, exec.Column{Name: "column" + strconv.Itoa(i+1), Type: typ, Mod: -1, Collation: coll.column()})
+		q.Columns = append(q.Columns,
+			exec.Column{Name: "column" + strconv.Itoa(i+1), Type: typ, Mod: -1, Collation: coll.column()})
 	}
 	if err := b.orderByColumns(s, q); err != nil {
 		return nil, err
@@ -91,7 +92,8 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 		}
 		t := commonType(lt, rt)
 		if t == 0 {
-			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", s.Op, types.NameOf(l.Type), types.NameOf(r.Type)).At(setOpPlace(s.Right, i))
+			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", s.Op,
+				types.NameOf(l.Type), types.NameOf(r.Type)).At(setOpPlace(s.Right, i))
 		}
 		if t == types.Unknown {
 			t = types.Text
@@ -102,7 +104,8 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 		if err := b.retype(right, i, t, setOpPlace(s.Right, i)); err != nil {
 			return nil, err
 		}
-		q.Columns = append(q.Columns, exec.Column{Name: l.Name, Type: t, Mod: -1, Collation: unionCollation(l.Collation, r.Collation)})
+		q.Columns = append(q.Columns,
+			exec.Column{Name: l.Name, Type: t, Mod: -1, Collation: unionCollation(l.Collation, r.Collation)})
 	}
 	q.Keep = len(q.Columns)
 	if err := b.orderByColumns(s, q); err != nil {

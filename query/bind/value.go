@@ -107,7 +107,8 @@ func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
 	return &exec.CastExpr{X: x, To: to, Mod: mod, Off: n.Pos()}, nil
 }
 
-// intervalText is the constant of INTERVAL '1' DAY with its unit. Where the constant has units of its own, the fields would cut it.
+// intervalText is the constant of INTERVAL '1' DAY with its unit. Where the constant has units of its own, the fields
+// would cut it.
 func intervalText(n *ast.Cast) (ast.Expr, error) {
 	l, ok := n.X.(*ast.Literal)
 	if ok && l.Kind == ast.String {
@@ -116,7 +117,8 @@ func intervalText(n *ast.Cast) (ast.Expr, error) {
 			return &ast.Literal{At: l.At, Kind: ast.String, Text: l.Text + " " + words[len(words)-1]}, nil
 		}
 	}
-	return nil, sqlstate.Unsupported(n.Type.Pos(), "Leave out the fields, and write units into the text.", "the fields of an interval are supported for a single number only")
+	return nil, sqlstate.Unsupported(n.Type.Pos(), "Leave out the fields, and write units into the text.",
+		"the fields of an interval are supported for a single number only")
 }
 
 func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {
@@ -125,7 +127,8 @@ func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {
 	}
 	for _, it := range n.Items {
 		if _, nested := it.(*ast.Array); nested {
-			return nil, sqlstate.Unsupported(it.Pos(), "Use arrays of one dimension.", "arrays of several dimensions are not supported")
+			return nil, sqlstate.Unsupported(it.Pos(), "Use arrays of one dimension.",
+				"arrays of several dimensions are not supported")
 		}
 	}
 	items, err := b.exprs(n.Items, sc)
@@ -137,7 +140,8 @@ func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	if types.ArrayOf(typ) == 0 {
-		return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s", types.NameOf(typ)).At(n.Pos())
+		return nil, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s",
+			types.NameOf(typ)).At(n.Pos())
 	}
 	return &exec.Array{Elem: typ, Items: items}, nil
 }
@@ -157,7 +161,8 @@ func (b *binder) subscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 	}
 	elem := types.ElemOf(t)
 	if elem == 0 {
-		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "cannot subscript type %s because it does not support subscripting", types.NameOf(t)).At(n.Pos())
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
+			"cannot subscript type %s because it does not support subscripting", types.NameOf(t)).At(n.Pos())
 	}
 	part := func(e ast.Expr) (exec.Expr, error) {
 		if e == nil {
@@ -204,5 +209,6 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 			return &exec.Call{Func: exec.RecordField, Args: []exec.Expr{x, idx}, Typ: f.Type, Off: n.Pos()}, nil
 		}
 	}
-	return nil, sqlstate.Unsupported(n.Pos(), "Call the function in FROM, and name its columns.", "the field %q of this expression is not supported", n.Name)
+	return nil, sqlstate.Unsupported(n.Pos(), "Call the function in FROM, and name its columns.",
+		"the field %q of this expression is not supported", n.Name)
 }

@@ -36,14 +36,17 @@ func (sc *scope) window(w *ast.Window) (*ast.Window, error) {
 	case w.Name != "":
 		return base, nil
 	case len(w.Partition) > 0:
-		return nil, sqlstate.New(sqlstate.WindowingError, "cannot override PARTITION BY clause of window %q", name).At(w.Pos())
+		return nil, sqlstate.New(sqlstate.WindowingError, "cannot override PARTITION BY clause of window %q",
+			name).At(w.Pos())
 	case len(w.Order) > 0 && len(base.Order) > 0:
 		return nil, sqlstate.New(sqlstate.WindowingError, "cannot override ORDER BY clause of window %q", name).At(w.Pos())
 	case base.Frame != nil && len(w.Order) == 0 && w.Frame == nil:
-		return nil, sqlstate.New(sqlstate.WindowingError, "cannot copy window %q because it has a frame clause", name).At(w.Pos()).
+		return nil, sqlstate.New(sqlstate.WindowingError, "cannot copy window %q because it has a frame clause",
+			name).At(w.Pos()).
 			WithHint("Omit the parentheses in this OVER clause.")
 	case base.Frame != nil:
-		return nil, sqlstate.New(sqlstate.WindowingError, "cannot copy window %q because it has a frame clause", name).At(w.Pos())
+		return nil, sqlstate.New(sqlstate.WindowingError, "cannot copy window %q because it has a frame clause",
+			name).At(w.Pos())
 	}
 	out := *w
 	out.Base, out.Partition = "", base.Partition

@@ -263,9 +263,11 @@ func privileges() {
 	family.AddTable(&exec.TableFunc{Name: "pg_listening_channels", Columns: func([]types.OID) []exec.Column {
 		return []exec.Column{{Name: "pg_listening_channels", Type: types.Text, Mod: -1}}
 	}, Rows: noRows})
-	family.AddTable(&exec.TableFunc{Name: "pg_options_to_table", Args: []types.OID{types.TextArray}, Columns: func([]types.OID) []exec.Column {
-		return []exec.Column{{Name: "option_name", Type: types.Text, Mod: -1}, {Name: "option_value", Type: types.Text, Mod: -1}}
-	}, Rows: noRows})
+	family.AddTable(&exec.TableFunc{Name: "pg_options_to_table", Args: []types.OID{types.TextArray},
+		Columns: func([]types.OID) []exec.Column {
+			return []exec.Column{{Name: "option_name", Type: types.Text, Mod: -1},
+				{Name: "option_value", Type: types.Text, Mod: -1}}
+		}, Rows: noRows})
 	family.AddTable(&exec.TableFunc{Name: "pg_get_keywords", Columns: func([]types.OID) []exec.Column {
 		return []exec.Column{{Name: "word", Type: types.Text, Mod: -1}, {Name: "catcode", Type: types.Char, Mod: -1},
 			{Name: "barelabel", Type: types.Bool, Mod: -1}, {Name: "catdesc", Type: types.Text, Mod: -1}, {Name: "baredesc", Type: types.Text, Mod: -1}}
@@ -276,7 +278,8 @@ func noRows(*exec.Env, []types.OID, []types.Datum) ([][]types.Datum, error) { re
 
 func keywords(*exec.Env, []types.OID, []types.Datum) ([][]types.Datum, error) {
 	var out [][]types.Datum
-	categories := map[keyword.Category][2]string{keyword.Unreserved: {"U", "unreserved"}, keyword.ColumnName: {"C", "unreserved (cannot be function or type name)"},
+	categories := map[keyword.Category][2]string{keyword.Unreserved: {"U", "unreserved"},
+		keyword.ColumnName:       {"C", "unreserved (cannot be function or type name)"},
 		keyword.TypeFunctionName: {"T", "reserved (can be function or type name)"}, keyword.Reserved: {"R", "reserved"}}
 	for _, w := range keyword.All() {
 		c, bare := keyword.Lookup(w)
@@ -284,7 +287,8 @@ func keywords(*exec.Env, []types.OID, []types.Datum) ([][]types.Datum, error) {
 		if bare {
 			label = "can be bare label"
 		}
-		out = append(out, []types.Datum{types.NewText(w), types.NewText(categories[c][0]), types.NewBool(bare), types.NewText(categories[c][1]), types.NewText(label)})
+		out = append(out, []types.Datum{types.NewText(w), types.NewText(categories[c][0]), types.NewBool(bare),
+			types.NewText(categories[c][1]), types.NewText(label)})
 	}
 	return out, nil
 }

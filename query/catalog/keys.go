@@ -57,7 +57,8 @@ func one(elem types.OID, n int64) types.Datum {
 func (k *Key) column() string { return k.Table.Columns[k.Column-1].Name }
 
 func (k *Key) indexDefinition() string {
-	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s.%s USING btree (%s)", keyword.Quote(k.Name), keyword.Quote(k.Table.Schema.Name),
+	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s.%s USING btree (%s)", keyword.Quote(k.Name),
+		keyword.Quote(k.Table.Schema.Name),
 		keyword.Quote(k.Table.Name), keyword.Quote(k.column()))
 }
 

@@ -123,7 +123,8 @@ func init() {
 				variadic = p.args[len(p.args)-1]
 			}
 			b.add(v{"oid": p.oid, "proname": p.name, "pronamespace": oidPgCatalog, "proowner": oidOwner, "prolang": 12, "procost": 1,
-				"provariadic": variadic, "prokind": p.kind, "proretset": p.set, "provolatile": []string{"i", "s", "v"}[p.volatility], "proparallel": "s", "pronargs": len(p.args),
+				"provariadic": variadic, "prokind": p.kind, "proretset": p.set,
+				"provolatile": []string{"i", "s", "v"}[p.volatility], "proparallel": "s", "pronargs": len(p.args),
 				"prorettype": cmp.Or(p.ret, exec.AnyElement), "proargtypes": types.NewVector(types.Oid, args), "prosrc": p.name})
 		}
 	}

@@ -239,7 +239,8 @@ func viewClass(ids assigner, n *Schema, w exec.View) *Class {
 	for _, col := range bind.ViewColumns {
 		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, false})
 	}
-	c.Definition = " SELECT id,\n    key,\n    value,\n    doc\n   FROM " + keyword.Quote(n.Name) + "." + keyword.Quote(w.Name) + ";"
+	c.Definition = " SELECT id,\n    key,\n    value,\n    doc\n   FROM " + keyword.Quote(n.Name) + "." +
+		keyword.Quote(w.Name) + ";"
 	return c
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// SetOp is INTERSECT and EXCEPT. It counts the rows of the right side, which it holds in memory, and passes rows of the left one by.
+// SetOp is INTERSECT and EXCEPT. It counts the rows of the right side, which it holds in memory, and passes rows of the
+// left one by.
 type SetOp struct {
 	Left, Right Plan
 	// Width is how many columns of the rows count, from the first.
@@ -141,5 +142,6 @@ func (s *SetOp) Describe() *Description {
 	if s.All {
 		node += " All"
 	}
-	return &Description{Node: node, Rows: s.rows, Examined: -1, Children: []*Description{s.Left.Describe(), s.Right.Describe()}}
+	return &Description{Node: node, Rows: s.rows, Examined: -1,
+		Children: []*Description{s.Left.Describe(), s.Right.Describe()}}
 }

@@ -4,7 +4,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Values that are made are counted once they are there. What would be much longer than what it is made of asks for room before.
+// Values that are made are counted once they are there. What would be much longer than what it is made of asks for room
+// before.
 
 // stepBytes is how many bytes of a value are a step.
 const stepBytes = 512

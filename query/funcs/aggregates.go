@@ -139,7 +139,8 @@ type collector struct {
 	kind  string
 	types []types.OID
 	items []types.Datum
-	// The text is full and then buf: a long one is kept in pieces, since growing a slice needs more than twice its room.
+	// The text is full and then buf: a long one is kept in pieces, since growing a slice needs more than twice its
+	// room.
 	full  [][]byte
 	total int // bytes of full
 	buf   []byte
@@ -278,14 +279,27 @@ func (c *collector) Result(env *exec.Env) (types.Datum, error) {
 func init() {
 	add := aggregateFamily.aggregate
 	add(&exec.Aggregate{Name: "count", Ret: types.Int8, New: func([]types.OID) exec.Accumulator { return &counter{} }})
-	add(&exec.Aggregate{Name: "count", Args: []types.OID{exec.AnyValue}, Ret: types.Int8, New: func([]types.OID) exec.Accumulator { return &counter{} }})
-	sums := []struct{ arg, sum, avg types.OID }{{types.Int2, types.Int8, types.Numeric}, {types.Int4, types.Int8, types.Numeric},
-		{types.Int8, types.Numeric, types.Numeric}, {types.Numeric, types.Numeric, types.Numeric}, {types.Float4, types.Float4, types.Float8},
-		{types.Float8, types.Float8, types.Float8}, {types.JSONB, types.Numeric, types.Numeric}}
+	add(&exec.Aggregate{Name: "count", Args: []types.OID{exec.AnyValue}, Ret: types.Int8,
+		New: func([]types.OID) exec.Accumulator {
+			return &counter{}
+		}})
+	sums := []struct{ arg, sum, avg types.OID }{
+		{types.Int2, types.Int8, types.Numeric},
+		{types.Int4, types.Int8, types.Numeric},
+		{types.Int8, types.Numeric, types.Numeric},
+		{types.Numeric, types.Numeric, types.Numeric},
+		{types.Float4, types.Float4, types.Float8},
+		{types.Float8, types.Float8, types.Float8},
+		{types.JSONB, types.Numeric, types.Numeric},
+	}
 	for _, s := range sums {
 		arg := s.arg
-		add(&exec.Aggregate{Name: "sum", Args: []types.OID{arg}, Ret: s.sum, New: func([]types.OID) exec.Accumulator { return &summer{typ: arg} }})
-		add(&exec.Aggregate{Name: "avg", Args: []types.OID{arg}, Ret: s.avg, New: func([]types.OID) exec.Accumulator { return &summer{typ: arg, avg: true} }})
+		add(&exec.Aggregate{Name: "sum", Args: []types.OID{arg}, Ret: s.sum, New: func([]types.OID) exec.Accumulator {
+			return &summer{typ: arg}
+		}})
+		add(&exec.Aggregate{Name: "avg", Args: []types.OID{arg}, Ret: s.avg, New: func([]types.OID) exec.Accumulator {
+			return &summer{typ: arg, avg: true}
+		}})
 	}
 	same := func(args []types.OID) types.OID { return args[0] }
 	for _, name := range []string{"min", "max"} {

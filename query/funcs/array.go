@@ -18,34 +18,36 @@ var (
 		}
 		return arr.Items[i], nil
 	}}
-	ArraySlice = &exec.Func{Name: "array_slice", NullArgs: true, Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if a[0].IsNull() {
-			return types.Null, nil
-		}
-		arr := a[0].Array()
-		n := int64(len(arr.Items))
-		from, to := int64(0), n
-		if !a[1].IsNull() {
-			from = max(a[1].I-int64(arr.Lower), 0)
-		}
-		if !a[2].IsNull() {
-			to = min(a[2].I-int64(arr.Lower)+1, n)
-		}
-		if from >= to {
-			return types.NewArray(arr.Elem, nil), nil
-		}
-		return types.NewArray(arr.Elem, arr.Items[from:to]), nil
-	}}
+	ArraySlice = &exec.Func{Name: "array_slice", NullArgs: true,
+		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if a[0].IsNull() {
+				return types.Null, nil
+			}
+			arr := a[0].Array()
+			n := int64(len(arr.Items))
+			from, to := int64(0), n
+			if !a[1].IsNull() {
+				from = max(a[1].I-int64(arr.Lower), 0)
+			}
+			if !a[2].IsNull() {
+				to = min(a[2].I-int64(arr.Lower)+1, n)
+			}
+			if from >= to {
+				return types.NewArray(arr.Elem, nil), nil
+			}
+			return types.NewArray(arr.Elem, arr.Items[from:to]), nil
+		}}
 )
 
 // ArrayConcat, ArrayAppend and ArrayPrepend are || of arrays and items of one element type.
 var (
 	ArrayConcat  = &exec.Func{Name: "array_cat", NullArgs: true, Eval: arrayCat}
 	ArrayAppend  = &exec.Func{Name: "array_append", NullArgs: true, Eval: arrayAppend}
-	ArrayPrepend = &exec.Func{Name: "array_prepend", NullArgs: true, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		front := types.NewArray(types.ElemOf(env.ArgType(1)), []types.Datum{a[0]})
-		return arrayCat(env, []types.Datum{front, a[1]})
-	}}
+	ArrayPrepend = &exec.Func{Name: "array_prepend", NullArgs: true,
+		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			front := types.NewArray(types.ElemOf(env.ArgType(1)), []types.Datum{a[0]})
+			return arrayCat(env, []types.Datum{front, a[1]})
+		}}
 )
 
 func init() {
@@ -98,30 +100,34 @@ func init() {
 		}
 		return types.NewText(string(out)), nil
 	}
-	arrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text}, Ret: types.Text, NullArgs: true, Eval: toString})
-	arrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text, types.Text}, Ret: types.Text, NullArgs: true, Eval: toString})
-	arrayFamily.function("string_to_array", types.TextArray, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if a[0].S == "" {
-			return types.NewArray(types.Text, nil), nil
-		}
-		sep := a[1].S
-		parts := []string{a[0].S}
-		if sep != "" {
-			if err := env.Fits(int64(strings.Count(a[0].S, sep)) * (exec.DatumSize + 16)); err != nil {
-				return types.Null, err
+	arrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text}, Ret: types.Text,
+		NullArgs: true, Eval: toString})
+	arrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text, types.Text},
+		Ret: types.Text, NullArgs: true, Eval: toString})
+	arrayFamily.function("string_to_array", types.TextArray,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if a[0].S == "" {
+				return types.NewArray(types.Text, nil), nil
 			}
-			parts = strings.Split(a[0].S, sep)
-		}
-		items := make([]types.Datum, len(parts))
-		for i, p := range parts {
-			items[i] = types.NewText(p)
-		}
-		return types.NewArray(types.Text, items), nil
-	}, types.Text, types.Text)
+			sep := a[1].S
+			parts := []string{a[0].S}
+			if sep != "" {
+				if err := env.Fits(int64(strings.Count(a[0].S, sep)) * (exec.DatumSize + 16)); err != nil {
+					return types.Null, err
+				}
+				parts = strings.Split(a[0].S, sep)
+			}
+			items := make([]types.Datum, len(parts))
+			for i, p := range parts {
+				items[i] = types.NewText(p)
+			}
+			return types.NewArray(types.Text, items), nil
+		}, types.Text, types.Text)
 	same := func(args []types.OID) types.OID { return args[0] }
-	arrayFamily.Add(&exec.Func{Name: "array_append", Args: []types.OID{types.AnyArray, exec.AnyElement}, RetOf: same, NullArgs: true,
-		Eval: arrayAppend})
-	arrayFamily.Add(&exec.Func{Name: "array_cat", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same, NullArgs: true, Eval: arrayCat})
+	arrayFamily.Add(&exec.Func{Name: "array_append", Args: []types.OID{types.AnyArray, exec.AnyElement},
+		RetOf: same, NullArgs: true, Eval: arrayAppend})
+	arrayFamily.Add(&exec.Func{Name: "array_cat", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same,
+		NullArgs: true, Eval: arrayCat})
 	arrayFamily.Add(&exec.Func{Name: "array_position", Args: []types.OID{types.AnyArray, exec.AnyElement}, Ret: types.Int4,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			arr := a[0].Array()
@@ -135,7 +141,8 @@ func init() {
 			}
 			return types.Null, nil
 		}})
-	arrayFamily.Add(&exec.Func{Name: "array_remove", Args: []types.OID{types.AnyArray, exec.AnyElement}, RetOf: same, NullArgs: true,
+	arrayFamily.Add(&exec.Func{Name: "array_remove", Args: []types.OID{types.AnyArray, exec.AnyElement},
+		RetOf: same, NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[0].IsNull() {
 				return types.Null, nil
@@ -212,23 +219,26 @@ func arrayOperators() {
 		}
 		return true, nil
 	}
-	add(&exec.Func{Name: "@>", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		ok, err := within(env, a[1], a[0])
-		return types.NewBool(ok), err
-	}})
-	add(&exec.Func{Name: "<@", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		ok, err := within(env, a[0], a[1])
-		return types.NewBool(ok), err
-	}})
-	add(&exec.Func{Name: "&&", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		for _, it := range a[0].Array().Items {
-			ok, err := within(env, types.NewArray(a[0].Array().Elem, []types.Datum{it}), a[1])
-			if ok || err != nil {
-				return types.NewBool(ok), err
+	add(&exec.Func{Name: "@>", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool,
+		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			ok, err := within(env, a[1], a[0])
+			return types.NewBool(ok), err
+		}})
+	add(&exec.Func{Name: "<@", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool,
+		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			ok, err := within(env, a[0], a[1])
+			return types.NewBool(ok), err
+		}})
+	add(&exec.Func{Name: "&&", Args: []types.OID{types.AnyArray, types.AnyArray}, Ret: types.Bool,
+		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			for _, it := range a[0].Array().Items {
+				ok, err := within(env, types.NewArray(a[0].Array().Elem, []types.Datum{it}), a[1])
+				if ok || err != nil {
+					return types.NewBool(ok), err
+				}
 			}
-		}
-		return types.NewBool(false), nil
-	}})
+			return types.NewBool(false), nil
+		}})
 	arrayFamily.operator("||", types.JSONB, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		s, err := types.JSONConcat(a[0].S, a[1].S, func(n int) error { return fitsText(env, n) })
 		return types.NewJSONText(s), err
@@ -236,7 +246,8 @@ func arrayOperators() {
 }
 
 // streamItems makes a row of each item of the first argument.
-func streamItems(row func(a *types.Array, i int, it types.Datum) []types.Datum) func([]types.Datum) (func() []types.Datum, error) {
+func streamItems(row func(a *types.Array, i int, it types.Datum) []types.Datum) func([]types.Datum) (
+	func() []types.Datum, error) {
 	return func(args []types.Datum) (func() []types.Datum, error) {
 		arr, at := args[0].Array(), 0
 		return func() []types.Datum {
@@ -313,7 +324,8 @@ func arrayTables() {
 		}
 		cols := func([]types.OID) []exec.Column { return []exec.Column{{Name: "generate_series", Type: t, Mod: -1}} }
 		arrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t}, Columns: cols, Stream: series})
-		arrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t, t}, Columns: cols, Stream: series})
+		arrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t, t}, Columns: cols,
+			Stream: series})
 	}
 	for _, name := range []string{"regexp_split_to_table", "string_to_table"} {
 		arrayFamily.AddTable(&exec.TableFunc{Name: name, Args: []types.OID{types.Text, types.Text},

@@ -169,8 +169,12 @@ func jsonFuncs(prefix string, t types.OID) {
 
 // jsonTables are the functions that unfold a value into rows.
 func jsonTables(prefix string, t types.OID) {
-	table := func(name string, cols []exec.Column, kind types.JSONKind, what string, next func(c *types.JSONCursor) []types.Datum) {
-		jsonFamily.AddTable(&exec.TableFunc{Name: prefix + name, Args: []types.OID{t}, Columns: func([]types.OID) []exec.Column { return cols },
+	table := func(name string, cols []exec.Column, kind types.JSONKind, what string,
+		next func(c *types.JSONCursor) []types.Datum) {
+		jsonFamily.AddTable(&exec.TableFunc{Name: prefix + name, Args: []types.OID{t},
+			Columns: func([]types.OID) []exec.Column {
+				return cols
+			},
 			Stream: func(a []types.Datum) (func() []types.Datum, error) {
 				if k := types.JSONKindOf(a[0].S); k != kind {
 					return nil, sqlstate.New(sqlstate.InvalidParameterValue, "cannot %s a %s", what, k)

@@ -35,8 +35,12 @@ func init() {
 	}
 	signs()
 	logs()
-	mathFamily.function("random", types.Float8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) { return types.NewFloat(rand.Float64()), nil }).Volatility = exec.Volatile
-	mathFamily.function("pi", types.Float8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) { return types.NewFloat(math.Pi), nil })
+	mathFamily.function("random", types.Float8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+		return types.NewFloat(rand.Float64()), nil
+	}).Volatility = exec.Volatile
+	mathFamily.function("pi", types.Float8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+		return types.NewFloat(math.Pi), nil
+	})
 	mathFamily.function("atan2", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewFloat(math.Atan2(a[0].Float(), a[1].Float())), nil
 	}, types.Float8, types.Float8)
@@ -57,7 +61,9 @@ func signs() {
 			}
 			return a[0], nil
 		}, t)
-		mathFamily.function("mod", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return intOp("%", a[0].I, a[1].I, t) }, t, t)
+		mathFamily.function("mod", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return intOp("%", a[0].I, a[1].I, t)
+		}, t, t)
 	}
 	mathFamily.function("abs", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewFloat(math.Abs(a[0].Float())), nil

@@ -24,18 +24,20 @@ func CollatedComparison(op string, c *types.Collation) *exec.Func {
 		return Comparison(op)
 	}
 	test := comparisonTests[op]
-	return &exec.Func{Name: op, Ret: types.Bool, Collation: c, Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		order, err := types.CompareCollated(a[0], a[1], c)
-		return types.NewBool(err == nil && test(order)), err
-	}}
+	return &exec.Func{Name: op, Ret: types.Bool, Collation: c,
+		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			order, err := types.CompareCollated(a[0], a[1], c)
+			return types.NewBool(err == nil && test(order)), err
+		}}
 }
 
 func init() {
 	for op, test := range comparisonTests {
-		comparisons[op] = &exec.Func{Name: op, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			c, err := env.Compare(a[0], a[1])
-			return types.NewBool(err == nil && test(c)), err
-		}}
+		comparisons[op] = &exec.Func{Name: op, Ret: types.Bool,
+			Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				c, err := env.Compare(a[0], a[1])
+				return types.NewBool(err == nil && test(c)), err
+			}}
 	}
 	arithmetic()
 	dates()
@@ -46,10 +48,16 @@ var errDivideByZero = sqlstate.New(sqlstate.DivisionByZero, "division by zero")
 func arithmetic() {
 	for _, t := range []types.OID{types.Int2, types.Int4, types.Int8} {
 		for _, op := range []string{"+", "-", "*", "/", "%"} {
-			arithmeticFamily.operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return intOp(op, a[0].I, a[1].I, t) }, t, t)
+			arithmeticFamily.operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				return intOp(op, a[0].I, a[1].I, t)
+			}, t, t)
 		}
-		arithmeticFamily.operator("-", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return intOp("-", 0, a[0].I, t) }, t)
-		arithmeticFamily.operator("~", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return types.NewInt(^a[0].I), nil }, t)
+		arithmeticFamily.operator("-", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return intOp("-", 0, a[0].I, t)
+		}, t)
+		arithmeticFamily.operator("~", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return types.NewInt(^a[0].I), nil
+		}, t)
 		for op, f := range map[string]func(a, b int64) int64{"&": func(a, b int64) int64 { return a & b }, "|": func(a, b int64) int64 { return a | b },
 			"#": func(a, b int64) int64 { return a ^ b }} {
 			arithmeticFamily.operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -63,7 +71,9 @@ func arithmetic() {
 				return floatOp(op, a[0].Float(), a[1].Float(), t)
 			}, t, t)
 		}
-		arithmeticFamily.operator("-", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return types.NewFloat(-a[0].Float()), nil }, t)
+		arithmeticFamily.operator("-", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return types.NewFloat(-a[0].Float()), nil
+		}, t)
 	}
 	for op, f := range map[string]func(a, b *types.Decimal) (*types.Decimal, error){
 		"+": func(a, b *types.Decimal) (*types.Decimal, error) { return a.Add(b), nil },

@@ -1,6 +1,6 @@
-// Package funcs has the functions, operators and aggregates of SQL, in families as PostgreSQL's manual has them. Each is a row: name, types of the
-// arguments, type of the result, volatility, and what computes it. Package bind finds them by name, package catalog shows them in pg_proc, and
-// docs/sql.md lists them.
+// Package funcs has the functions, operators and aggregates of SQL, in families as PostgreSQL's manual has them. Each
+// is a row: name, types of the arguments, type of the result, volatility, and what computes it. Package bind finds them
+// by name, package catalog shows them in pg_proc, and docs/sql.md lists them.
 package funcs
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// Functions are the scalar functions by name, Operators the operators by symbol (prefix operators have one argument), TableFuncs those that return
-// rows, Aggregates the aggregates. They are filled at init and not changed afterwards.
+// Functions are the scalar functions by name, Operators the operators by symbol (prefix operators have one argument),
+// TableFuncs those that return rows, Aggregates the aggregates. They are filled at init and not changed afterwards.
 var (
 	Functions  = map[string][]*exec.Func{}
 	Operators  = map[string][]*exec.Func{}

@@ -36,7 +36,8 @@ func init() {
 		return types.NewBool(found), err
 	}
 	sessionFamily.function("pg_terminate_backend", types.Bool, terminate, types.Int4).Volatility = exec.Volatile
-	sessionFamily.function("pg_terminate_backend", types.Bool, terminate, types.Int4, types.Int8).Volatility = exec.Volatile
+	sessionFamily.function("pg_terminate_backend", types.Bool, terminate, types.Int4, types.Int8).
+		Volatility = exec.Volatile
 	sessionFamily.function("current_setting", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		v, ok := env.Session.Setting(a[0].S)
 		if !ok {
@@ -69,10 +70,13 @@ func init() {
 		_, port := env.Session.Remote()
 		return types.NewInt(int64(port)), nil
 	})
-	sessionFamily.function("pg_postmaster_start_time", types.TimestampTZ, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
-		return types.NewTime(processStart.UnixMicro()), nil
+	sessionFamily.function("pg_postmaster_start_time", types.TimestampTZ,
+		func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+			return types.NewTime(processStart.UnixMicro()), nil
+		})
+	sessionFamily.function("pg_is_in_recovery", types.Bool, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+		return types.NewBool(false), nil
 	})
-	sessionFamily.function("pg_is_in_recovery", types.Bool, func(*exec.CallEnv, []types.Datum) (types.Datum, error) { return types.NewBool(false), nil })
 	sessionFamily.function("pg_sleep", types.Void, sleep, types.Float8).Volatility = exec.Volatile
 	sessionFamily.function("pg_typeof", types.RegType, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		return exec.RegDatum(env.Env, types.RegType, int64(env.ArgType(0)))
@@ -80,7 +84,9 @@ func init() {
 	sessionFamily.function("pg_size_pretty", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewText(pretty(a[0].I)), nil
 	}, types.Int8)
-	sessionFamily.function("pg_client_encoding", types.Name, func(*exec.CallEnv, []types.Datum) (types.Datum, error) { return types.NewText("UTF8"), nil })
+	sessionFamily.function("pg_client_encoding", types.Name, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+		return types.NewText("UTF8"), nil
+	})
 }
 
 var processStart = time.Now()

@@ -51,14 +51,16 @@ var likeFuncs = map[string]*exec.Func{}
 func init() {
 	for _, op := range []string{"~~", "~~*", "~", "~*", "similar to"} {
 		match := matcher(op)
-		likeFuncs[op] = &exec.Func{Name: op, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			ok, err := match(env, a)
-			return types.NewBool(ok), err
-		}}
-		likeFuncs["!"+op] = &exec.Func{Name: "!" + op, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			ok, err := match(env, a)
-			return types.NewBool(!ok), err
-		}}
+		likeFuncs[op] = &exec.Func{Name: op, Ret: types.Bool,
+			Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				ok, err := match(env, a)
+				return types.NewBool(ok), err
+			}}
+		likeFuncs["!"+op] = &exec.Func{Name: "!" + op, Ret: types.Bool,
+			Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				ok, err := match(env, a)
+				return types.NewBool(!ok), err
+			}}
 	}
 	textFuncs()
 }
@@ -244,7 +246,9 @@ func similar(p string, esc rune) string {
 
 func textFuncs() {
 	one := func(name string, ret types.OID, f func(s string) (types.Datum, error)) {
-		textFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return f(a[0].S) }, types.Text)
+		textFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return f(a[0].S)
+		}, types.Text)
 	}
 	text := func(f func(string) string) func(string) (types.Datum, error) {
 		return func(s string) (types.Datum, error) { return types.NewText(f(s)), nil }
@@ -252,7 +256,8 @@ func textFuncs() {
 	number := func(f func(string) int) func(string) (types.Datum, error) {
 		return func(s string) (types.Datum, error) { return types.NewInt(int64(f(s))), nil }
 	}
-	for name, f := range map[string]func(string) string{"lower": strings.ToLower, "upper": strings.ToUpper, "initcap": initcap, "reverse": reverse} {
+	for name, f := range map[string]func(string) string{"lower": strings.ToLower, "upper": strings.ToUpper,
+		"initcap": initcap, "reverse": reverse} {
 		textFamily.function(name, types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			// Letters of two bytes may become letters of three.
 			if err := fitsText(env, len(a[0].S)+len(a[0].S)/2); err != nil {
@@ -380,7 +385,9 @@ func characters() {
 		return types.NewText(s[min(start, end):end]), nil
 	}
 	for _, name := range []string{"substr", "substring"} {
-		textFamily.function(name, types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return substr(a[0].S, a[1].I, 0, false) }, types.Text, types.Int4)
+		textFamily.function(name, types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return substr(a[0].S, a[1].I, 0, false)
+		}, types.Text, types.Int4)
 		textFamily.function(name, types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return substr(a[0].S, a[1].I, a[2].I, true)
 		}, types.Text, types.Int4, types.Int4)
@@ -522,10 +529,12 @@ func replaces() {
 		}
 		return re.replace(env, a[0].S, with, times)
 	}
-	textFamily.function("regexp_replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) { return replace(env, a, "") },
-		types.Text, types.Text, types.Text)
-	textFamily.function("regexp_replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) { return replace(env, a, a[3].S) },
-		types.Text, types.Text, types.Text, types.Text)
+	textFamily.function("regexp_replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return replace(env, a, "")
+	}, types.Text, types.Text, types.Text)
+	textFamily.function("regexp_replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return replace(env, a, a[3].S)
+	}, types.Text, types.Text, types.Text, types.Text)
 	pad := func(env *exec.CallEnv, a []types.Datum, fill string, left bool) (types.Datum, error) {
 		have, n := utf8.RuneCountInString(a[0].S), int(max(a[1].I, 0))
 		if have >= n || fill == "" {
@@ -558,8 +567,12 @@ func replaces() {
 		return types.NewText(b.String()), nil
 	}
 	for name, left := range map[string]bool{"lpad": true, "rpad": false} {
-		textFamily.function(name, types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) { return pad(env, a, " ", left) }, types.Text, types.Int4)
-		textFamily.function(name, types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) { return pad(env, a, a[2].S, left) }, types.Text, types.Int4, types.Text)
+		textFamily.function(name, types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return pad(env, a, " ", left)
+		}, types.Text, types.Int4)
+		textFamily.function(name, types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return pad(env, a, a[2].S, left)
+		}, types.Text, types.Int4, types.Text)
 	}
 }
 
@@ -581,8 +594,10 @@ func joins() {
 		}
 		return types.NewText(b.String()), nil
 	}
-	textFamily.Add(&exec.Func{Name: "concat", Args: []types.OID{exec.AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true, Eval: concat})
-	textFamily.Add(&exec.Func{Name: "concat_ws", Args: []types.OID{types.Text, exec.AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true,
+	textFamily.Add(&exec.Func{Name: "concat", Args: []types.OID{exec.AnyValue}, Variadic: true, Ret: types.Text,
+		NullArgs: true, Eval: concat})
+	textFamily.Add(&exec.Func{Name: "concat_ws", Args: []types.OID{types.Text, exec.AnyValue}, Variadic: true,
+		Ret: types.Text, NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[0].IsNull() {
 				return types.Null, nil
@@ -605,7 +620,8 @@ func joins() {
 			}
 			return types.NewText(strings.Join(parts, a[0].S)), nil
 		}})
-	textFamily.Add(&exec.Func{Name: "format", Args: []types.OID{types.Text, exec.AnyValue}, Variadic: true, Ret: types.Text, NullArgs: true, Eval: format})
+	textFamily.Add(&exec.Func{Name: "format", Args: []types.OID{types.Text, exec.AnyValue}, Variadic: true,
+		Ret: types.Text, NullArgs: true, Eval: format})
 	textFamily.Add(&exec.Func{Name: "format", Args: []types.OID{types.Text}, Ret: types.Text, Eval: format})
 	textFamily.function("quote_literal", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		text, err := env.TextOf(a[0], env.ArgType(0))

@@ -22,7 +22,9 @@ func init() {
 		timeFamily.function(name, types.TimestampTZ, stamp(began, types.TimestampTZ)).Volatility = exec.Stable
 	}
 	timeFamily.function("localtimestamp", types.Timestamp, stamp(began, types.Timestamp)).Volatility = exec.Stable
-	timeFamily.function("clock_timestamp", types.TimestampTZ, stamp(func(*exec.CallEnv) time.Time { return time.Now() }, types.TimestampTZ)).Volatility = exec.Volatile
+	timeFamily.function("clock_timestamp", types.TimestampTZ, stamp(func(*exec.CallEnv) time.Time {
+		return time.Now()
+	}, types.TimestampTZ)).Volatility = exec.Volatile
 	timeFamily.function("current_date", types.Date, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		return types.Cast(types.NewTime(env.Now.UnixMicro()), types.TimestampTZ, types.Date, -1, env.Types)
 	}).Volatility = exec.Stable
@@ -60,8 +62,12 @@ func init() {
 		}
 		return types.NewTime(int64(math.Round(f))), nil
 	}, types.Float8)
-	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return age(a[0].I, a[1].I), nil }, types.TimestampTZ, types.TimestampTZ)
-	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return age(a[0].I, a[1].I), nil }, types.Timestamp, types.Timestamp)
+	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return age(a[0].I, a[1].I), nil
+	}, types.TimestampTZ, types.TimestampTZ)
+	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return age(a[0].I, a[1].I), nil
+	}, types.Timestamp, types.Timestamp)
 	timeFamily.function("to_char", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return toChar(time.UnixMicro(a[0].I).In(types.LocationFor(types.TimestampTZ, env.Types)), a[1].S)
 	}, types.TimestampTZ, types.Text)
@@ -231,7 +237,8 @@ var toCharFields = []struct {
 func toChar(t time.Time, format string) (types.Datum, error) {
 	const longest = 64 << 10
 	if len(format) > longest {
-		return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded, "date format of %d bytes is longer than the limit of %d", len(format), longest)
+		return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded,
+			"date format of %d bytes is longer than the limit of %d", len(format), longest)
 	}
 	return types.NewText(formatTime(t, format)), nil
 }

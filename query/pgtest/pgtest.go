@@ -1,4 +1,5 @@
-// Package pgtest gives tests a PostgreSQL 15 to compare answers with. What it answers is right, whatever has been recorded anywhere.
+// Package pgtest gives tests a PostgreSQL 15 to compare answers with. What it answers is right, whatever has been
+// recorded anywhere.
 package pgtest
 
 import (
@@ -12,9 +13,9 @@ import (
 // bin is where Debian's package has the server's programs.
 const bin = "/usr/lib/postgresql/15/bin"
 
-// URL returns the connection string of a PostgreSQL 15: of the server that DIVAN_TEST_POSTGRES names, else of one that is started for this test from
-// the programs that are installed, without TCP and with its data in a directory of its own. Where there is none, the test is skipped, or fails
-// when DIVAN_TEST_ALL is set.
+// URL returns the connection string of a PostgreSQL 15: of the server that DIVAN_TEST_POSTGRES names, else of one that
+// is started for this test from the programs that are installed, without TCP and with its data in a directory of its
+// own. Where there is none, the test is skipped, or fails when DIVAN_TEST_ALL is set.
 func URL(t testing.TB) string {
 	t.Helper()
 	if url := os.Getenv("DIVAN_TEST_POSTGRES"); url != "" {

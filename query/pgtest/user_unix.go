@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// asUser says as whom the server runs: as whoever runs the test, or as postgres for root, whom it refuses. It gives the directory to that user.
+// asUser says as whom the server runs: as whoever runs the test, or as postgres for root, whom it refuses. It gives the
+// directory to that user.
 func asUser(dir string) (*syscall.SysProcAttr, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

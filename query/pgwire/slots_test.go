@@ -45,7 +45,8 @@ func TestServer_StartupTimeout(t *testing.T) {
 		o.Credentials = users{"ann": verifier(t, "pencil")}
 	})
 	begun, silent := dial(t, addr), dial(t, addr)
-	begun.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30, Parameters: map[string]string{"user": "ann"}})
+	begun.send(&pgproto3.StartupMessage{ProtocolVersion: pgproto3.ProtocolVersion30,
+		Parameters: map[string]string{"user": "ann"}})
 	for _, c := range []*client{begun, silent} {
 		if got := c.until('E'); !strings.HasSuffix(got, "E:57014") {
 			t.Errorf("got %s", got)

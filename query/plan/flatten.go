@@ -24,7 +24,8 @@ func flatten(q *bind.Query) *bind.Query {
 func mergeable(q *bind.Query, d *bind.DerivedScan) bool {
 	in := d.Query
 	switch {
-	case d.Cte != nil && d.Cte.ComputedOnce(), len(in.Ctes) > 0, d.Lateral, in.From == nil, in.Left != nil, in.Values != nil, in.Work != nil, in.Group, len(in.Windows) > 0, in.SetReturn != nil,
+	case d.Cte != nil && d.Cte.ComputedOnce(), len(in.Ctes) > 0, d.Lateral, in.From == nil, in.Left != nil,
+		in.Values != nil, in.Work != nil, in.Group, len(in.Windows) > 0, in.SetReturn != nil,
 		in.Distinct, in.DistinctOn != nil, len(in.Order) > 0, in.Limit != nil, in.Skip != nil, len(q.Windows) > 0 && !q.Group:
 		return false
 	}

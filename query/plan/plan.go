@@ -1,5 +1,6 @@
-// Package plan turns a bound query and the values of its parameters into a plan to run: it decides which ranges of documents, views and changes are
-// read, in which order, and where conditions are applied. It prints plans for EXPLAIN too.
+// Package plan turns a bound query and the values of its parameters into a plan to run: it decides which ranges of
+// documents, views and changes are read, in which order, and where conditions are applied. It prints plans for EXPLAIN
+// too.
 package plan
 
 import (
@@ -230,7 +231,8 @@ func followable(f *bind.UserScan, q *bind.Query, sorted, wantsOrder bool) error 
 	default:
 		return nil
 	}
-	return sqlstate.Unsupported(f.Off, "Use changes, which ends at the present.", "%s over changes_follow would never end", what)
+	return sqlstate.Unsupported(f.Off, "Use changes, which ends at the present.",
+		"%s over changes_follow would never end", what)
 }
 
 // finish puts everything behind FROM and WHERE on top of a source.
@@ -240,7 +242,8 @@ func (p *planning) finish(q *bind.Query, src exec.Source, sorted bool, limit, sk
 		for i := range calls {
 			calls[i].Args, calls[i].Filter, calls[i].Order = p.foldAll(calls[i].Args), p.fold(calls[i].Filter), p.foldAll(calls[i].Order)
 		}
-		return p.behindGroups(q, &exec.Grouping{Input: src, Width: q.Width, Keys: p.foldAll(q.Keys), Calls: calls}, limit, skip)
+		return p.behindGroups(q, &exec.Grouping{Input: src, Width: q.Width, Keys: p.foldAll(q.Keys), Calls: calls},
+			limit, skip)
 	}
 	return p.behind(q, src, q.Width, sorted, limit, skip)
 }
@@ -251,7 +254,8 @@ func (p *planning) behindGroups(q *bind.Query, src exec.Source, limit, skip int6
 }
 
 // behind puts HAVING, windows, the select list, DISTINCT, ORDER BY and LIMIT on a source of rows of a width.
-func (p *planning) behind(q *bind.Query, src exec.Source, width int, sorted bool, limit, skip int64) (exec.Plan, error) {
+func (p *planning) behind(q *bind.Query, src exec.Source, width int, sorted bool,
+	limit, skip int64) (exec.Plan, error) {
 	if having := exec.And(p.foldAll(q.Having)); having != nil {
 		src = &exec.Filter{Input: src, Cond: having}
 	}
@@ -320,7 +324,8 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 		}
 		src = &exec.Derived{Plan: inner, Name: n.Name, Base: n.Base, Width: len(n.Query.Columns), Lateral: n.Lateral}
 	case *bind.FuncScan:
-		src = &exec.FuncScan{Func: n.Fn, Args: n.Args, Scalar: n.Scalar, Name: n.Name, Base: n.Base, Width: n.Width, Ordinality: n.Ordinality}
+		src = &exec.FuncScan{Func: n.Fn, Args: n.Args, Scalar: n.Scalar, Name: n.Name, Base: n.Base, Width: n.Width,
+			Ordinality: n.Ordinality}
 	}
 	if c := exec.And(conds); c != nil {
 		src = &exec.Filter{Input: src, Cond: c}

@@ -42,7 +42,8 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 			level = max(level, n)
 		}
 	}
-	s := &exec.Scan{Name: f.Name, DB: p.db, Targets: []exec.Target{{Field: exec.FieldKey, Index: keyAt}, {Field: exec.FieldValue, Index: valueAt}}}
+	s := &exec.Scan{Name: f.Name, DB: p.db,
+		Targets: []exec.Target{{Field: exec.FieldKey, Index: keyAt}, {Field: exec.FieldValue, Index: valueAt}}}
 	for _, iv := range set {
 		if iv.low.open || iv.high.open {
 			return nil // a reduction cannot be narrowed afterwards
@@ -74,7 +75,8 @@ func partialOf(c *exec.AggCall, f *bind.UserScan, valueAt int) *exec.Aggregate {
 		switch {
 		case !ok || col.Depth != 0:
 			return nil
-		case name == "count" && (f.Rel.Columns[col.Index-f.Base].Field == exec.FieldID || f.Rel.Columns[col.Index-f.Base].Field == exec.FieldKey):
+		case name == "count" && (f.Rel.Columns[col.Index-f.Base].Field == exec.FieldID ||
+			f.Rel.Columns[col.Index-f.Base].Field == exec.FieldKey):
 		case name == "count" || col.Index != valueAt:
 			return nil
 		}

@@ -99,7 +99,8 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanWishes) (e
 		s.Accesses = docAccesses(f, set, desc)
 	}
 	if len(s.Accesses) == 0 {
-		return &exec.Nothing{Reason: "no " + fieldNames[orderColumn(f.Rel.Kind)] + " satisfies WHERE"}, scanGrants{true, false}, nil
+		return &exec.Nothing{Reason: "no " + fieldNames[orderColumn(f.Rel.Kind)] + " satisfies WHERE"},
+			scanGrants{true, false}, nil
 	}
 	for i := range s.Accesses {
 		options(f, &s.Accesses[i], p.update)
@@ -182,7 +183,8 @@ func grantLimit(a *exec.Access, want scanWishes) bool {
 func docAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
 	if f.Rel.IDPrefix != "" {
 		high, _ := after(f.Rel.IDPrefix)
-		set = set.intersect(intervals{{limit{val: types.NewText(f.Rel.IDPrefix)}, limit{val: types.NewText(high), open: true}}})
+		set = set.intersect(
+			intervals{{limit{val: types.NewText(f.Rel.IDPrefix)}, limit{val: types.NewText(high), open: true}}})
 	}
 	if ids := pointTexts(set); ids != nil {
 		if len(ids) == 1 && f.Rel.Kind == exec.ReadAllDocs {
@@ -262,7 +264,8 @@ func (p *planning) viewAccesses(f *bind.UserScan, set intervals, desc bool) []ex
 }
 
 // changesAccess makes the one read of the feed. A bound that is no sequence is left to the filter: the store would refuse it.
-func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Expr, desc bool) ([]exec.Access, []exec.Expr) {
+func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Expr,
+	desc bool) ([]exec.Access, []exec.Expr) {
 	if len(set) == 0 {
 		return nil, rest
 	}

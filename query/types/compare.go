@@ -13,8 +13,8 @@ import (
 // Compare orders two values of one representation, neither NULL. Numbers of different representations compare by value.
 func Compare(a, b Datum) (int, error) { return CompareStepping(a, b, nil) }
 
-// CompareStepping is Compare for values that may be long. It calls step with the number of bytes it has read since the last call, and ends with
-// its error.
+// CompareStepping is Compare for values that may be long. It calls step with the number of bytes it has read since the
+// last call, and ends with its error.
 func CompareStepping(a, b Datum, step Step) (int, error) {
 	if a.K != b.K {
 		return compareMixed(a, b)
@@ -98,7 +98,8 @@ func asFloat(d Datum) (float64, bool) {
 	return 0, false
 }
 
-// Step is called by what may take long, with how many bytes it has read since the last call. Its error ends the work. Nil is no step.
+// Step is called by what may take long, with how many bytes it has read since the last call. Its error ends the work.
+// Nil is no step.
 type Step func(n int) error
 
 func (s Step) took(n int) error {

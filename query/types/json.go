@@ -117,7 +117,8 @@ type JSONCursor struct {
 	at int
 }
 
-// NewJSONCursor starts at the first member or element of a value that is an object or an array, as the caller has found out.
+// NewJSONCursor starts at the first member or element of a value that is an object or an array, as the caller has found
+// out.
 func NewJSONCursor(s string) JSONCursor { return JSONCursor{s, skipSpace(s, skipSpace(s, 0)+1)} }
 
 // Member returns the raw key (a JSON string) and the raw value of the next member; ok is false at the end.

@@ -34,7 +34,8 @@ func compareJSON(a, b string, step Step) (int, error) {
 	if err == nil || !badKey(err) {
 		return c, err
 	}
-	return 0, &sqlstate.Error{Code: sqlstate.InvalidParameterValue, Message: "jsonb value cannot be compared: " + err.Error(), Err: err}
+	return 0, &sqlstate.Error{Code: sqlstate.InvalidParameterValue,
+		Message: "jsonb value cannot be compared: " + err.Error(), Err: err}
 }
 
 // badKey says that an error of the collation is about the value, and not the error of a step.
@@ -86,7 +87,8 @@ func contains(a, b string, step Step) (bool, error) {
 	return ok && err == nil, err
 }
 
-// indexMembers finds members of the object s by name. Where many are asked for, as many as the object asking has, it reads s once.
+// indexMembers finds members of the object s by name. Where many are asked for, as many as the object asking has, it
+// reads s once.
 func indexMembers(s, asking string) func(name string) (string, bool) {
 	const few = 4 << 10
 	if len(s) < few || len(asking) < few {
@@ -184,7 +186,8 @@ func ToJSON(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 	return AppendJSONString(dst, string(AppendText(nil, d, typ, env))), nil
 }
 
-// JSONConcat is the operator || of jsonb: objects merge, anything else becomes one array. It asks room before it makes a text of n bytes.
+// JSONConcat is the operator || of jsonb: objects merge, anything else becomes one array. It asks room before it makes
+// a text of n bytes.
 func JSONConcat(a, b string, room func(n int) error) (string, error) {
 	if JSONKindOf(a) == JSONObject && JSONKindOf(b) == JSONObject {
 		var out []byte

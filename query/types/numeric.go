@@ -11,8 +11,9 @@ import (
 
 // Decimal is PostgreSQL's numeric: coef / 10^scale, or a special value. Values are never changed after they are made.
 //
-// It is math/big and not cockroachdb/apd, because apd rounds to a number of significant digits, while PostgreSQL's sums and products are exact, its
-// quotients have as many digits behind the point as select_div_scale in numeric.c chooses, and every value keeps the digits that it was written with.
+// It is math/big and not cockroachdb/apd, because apd rounds to a number of significant digits, while PostgreSQL's sums
+// and products are exact, its quotients have as many digits behind the point as select_div_scale in numeric.c chooses,
+// and every value keeps the digits that it was written with.
 type Decimal struct {
 	coef    big.Int
 	scale   int32 // digits after the point, 0 or more; also how many are shown

@@ -2,8 +2,9 @@ package types
 
 import "strings"
 
-// The lengths of texts, known before the texts are made: an array of a hundred references to one long value takes no memory, and its text all
-// there is. Each is an upper bound, and exact or nearly so for whatever is long. Beyond enough they stop counting.
+// The lengths of texts, known before the texts are made: an array of a hundred references to one long value takes no
+// memory, and its text all there is. Each is an upper bound, and exact or nearly so for whatever is long. Beyond enough
+// they stop counting.
 
 // enough is longer than anything that may be made.
 const enough = 1 << 30

@@ -123,14 +123,16 @@ func appendDate(dst []byte, days int64) []byte {
 	return dst
 }
 
-// maxTimeText is how long the text of a time, an interval or a zone may be. The longest that means something has some hundred bytes.
+// maxTimeText is how long the text of a time, an interval or a zone may be. The longest that means something has some
+// hundred bytes.
 const maxTimeText = 1 << 10
 
 // ParseTime reads a timestamp or timestamptz in ISO 8601's forms (a space or T between date and time, any precision, Z, an offset
 // or a zone's name), "epoch", "infinity", "now", "today", "yesterday", "tomorrow".
 func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
 	if len(text) > maxTimeText {
-		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", NameOf(typ), excerpt(text))
+		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", NameOf(typ),
+			excerpt(text))
 	}
 	s := strings.TrimSpace(text)
 	loc := time.UTC

@@ -1,9 +1,10 @@
-// Package ast has the tree of a parsed SQL statement. Package parse builds it, package bind gives it a meaning. Every node knows where it
-// stands in the text, so that errors can point there. A tree is immutable once it has been parsed.
+// Package ast has the tree of a parsed SQL statement. Package parse builds it, package bind gives it a meaning. Every
+// node knows where it stands in the text, so that errors can point there. A tree is immutable once it has been parsed.
 package ast
 
-// At is the place of a node: its offset in bytes from the beginning of the statement. It is where PostgreSQL's error messages point for a node
-// of this kind: at an infix operator for an operation, at the first character for most others.
+// At is the place of a node: its offset in bytes from the beginning of the statement. It is where PostgreSQL's error
+// messages point for a node of this kind: at an infix operator for an operation, at the first character for most
+// others.
 type At int
 
 // Pos returns the offset.
@@ -21,8 +22,8 @@ type Expr interface{ Node }
 // FromItem is an item of FROM: *Table, *Derived, *FuncTable or *Join.
 type FromItem interface{ Node }
 
-// Select is a query: a SELECT, VALUES, or a set operation on two queries. Clauses that an operation on sets has not (targets to windows) are
-// empty there.
+// Select is a query: a SELECT, VALUES, or a set operation on two queries. Clauses that an operation on sets has not
+// (targets to windows) are empty there.
 type Select struct {
 	At
 	With      []CTE

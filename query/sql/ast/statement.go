@@ -60,8 +60,8 @@ type Show struct {
 // Transaction is BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE, ROLLBACK TO, SET TRANSACTION and two-phase commit.
 type Transaction struct {
 	At
-	// Verb is "begin", "start", "commit", "rollback", "savepoint", "release", "rollback to", "prepare", "commit prepared", "rollback prepared",
-	// "set" (SET TRANSACTION) or "set session" (SET SESSION CHARACTERISTICS).
+	// Verb is "begin", "start", "commit", "rollback", "savepoint", "release", "rollback to", "prepare", "commit
+	// prepared", "rollback prepared", "set" (SET TRANSACTION) or "set session" (SET SESSION CHARACTERISTICS).
 	Verb  string
 	Name  string // of a savepoint or a prepared transaction
 	Chain bool

@@ -71,7 +71,8 @@ func (*Insert) statement() {}
 func (*Update) statement() {}
 func (*Delete) statement() {}
 
-// Refused is a statement that PostgreSQL has and this gateway does not, such as CREATE TABLE. Its text is not parsed any further.
+// Refused is a statement that PostgreSQL has and this gateway does not, such as CREATE TABLE. Its text is not parsed
+// any further.
 type Refused struct {
 	At
 	Verb string // the first word, in lower case

@@ -42,7 +42,8 @@ func (s *skeleton) into(out *ast.Select) error {
 	if out.Into != nil {
 		return p.unexpectedAt(p.toks[p.i-1])
 	}
-	for p.acceptWord("local") || p.acceptWord("global") || p.acceptWord("temporary") || p.acceptWord("temp") || p.acceptWord("unlogged") {
+	for p.acceptWord("local") || p.acceptWord("global") || p.acceptWord("temporary") || p.acceptWord("temp") ||
+		p.acceptWord("unlogged") {
 	}
 	p.acceptWord("table")
 	name, err := p.qualified()

@@ -127,7 +127,8 @@ func (p *parser) copyOption(c *ast.Copy) error {
 		}
 	case "force_not_null", "force_null", "freeze", "default":
 		if !c.From {
-			return sqlstate.New(sqlstate.FeatureNotSupported, "COPY %s only available using COPY FROM", strings.ReplaceAll(t.Text, "_", " ")).At(t.Off)
+			return sqlstate.New(sqlstate.FeatureNotSupported, "COPY %s only available using COPY FROM",
+				strings.ReplaceAll(t.Text, "_", " ")).At(t.Off)
 		}
 		if p.peek().is("(") {
 			_, err := p.columnNames()
@@ -220,7 +221,8 @@ func checkCopy(c *ast.Copy) error {
 		c.Null = ""
 	}
 	if len(c.Delimiter) != 1 || len(c.Quote) != 1 || len(c.Escape) != 1 || strings.ContainsAny(c.Delimiter, "\n\r") {
-		return sqlstate.New(sqlstate.FeatureNotSupported, "COPY delimiter, quote and escape must be single one-byte characters").At(c.Pos())
+		return sqlstate.New(sqlstate.FeatureNotSupported,
+			"COPY delimiter, quote and escape must be single one-byte characters").At(c.Pos())
 	}
 	return nil
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// This is all that is left to the library: which clauses one SELECT has, in which order, that none misses its operand, and how tables are joined.
-// It reads a skeleton of the SELECT in which each expression is :v1 and each table is "t as t1". The number leads to what was parsed there. So no
-// quoting rule, key word or operator of MySQL can touch the meaning, and the place of each word of the skeleton in the text is known.
+// This is all that is left to the library: which clauses one SELECT has, in which order, that none misses its operand,
+// and how tables are joined. It reads a skeleton of the SELECT in which each expression is :v1 and each table is "t as
+// t1". The number leads to what was parsed there. So no quoting rule, key word or operator of MySQL can touch the
+// meaning, and the place of each word of the skeleton in the text is known.
 
 // skeleton is a SELECT as the library sees it.
 type skeleton struct {
@@ -115,8 +116,9 @@ func (s *skeleton) distinct(out *ast.Select) error {
 	}
 	p.acceptWord("all")
 	t := p.peek()
-	if t.Kind == tEOF || t.is(")") || t.is(";") || t.words("from", "where", "group", "having", "window", "union", "intersect", "except", "order",
-		"limit", "offset", "fetch", "for", "into") {
+	if t.Kind == tEOF || t.is(")") || t.is(";") ||
+		t.words("from", "where", "group", "having", "window", "union", "intersect", "except", "order",
+			"limit", "offset", "fetch", "for", "into") {
 		s.placeholder(nil)
 	}
 	return nil
@@ -143,11 +145,13 @@ func (s *skeleton) read(out *ast.Select) error {
 	}
 }
 
-// first is the first of two errors in the order of the text: that of an operand, or one that the library finds in what stands before it.
+// first is the first of two errors in the order of the text: that of an operand, or one that the library finds in what
+// stands before it.
 func (s *skeleton) first(err error, before int) error {
 	var e, earlier *sqlstate.Error
 	_, structure := s.parse()
-	if errors.As(err, &e) && errors.As(structure, &earlier) && earlier.Pos > 0 && before < len(s.p.toks) && earlier.Pos-1 < s.p.toks[before].Off {
+	if errors.As(err, &e) && errors.As(structure, &earlier) && earlier.Pos > 0 && before < len(s.p.toks) &&
+		earlier.Pos-1 < s.p.toks[before].Off {
 		return structure
 	}
 	return err
@@ -195,8 +199,9 @@ func (s *skeleton) step(out *ast.Select) (more bool, err error) {
 
 // ends says that a word or sign cannot begin an operand and follows a SELECT.
 func ends(t token) bool {
-	return t.Kind == tEOF || t.is(")") || t.is(";") || t.words("union", "intersect", "except", "order", "limit", "offset", "fetch", "for", "window",
-		"into", "on", "using", "returning")
+	return t.Kind == tEOF || t.is(")") || t.is(";") ||
+		t.words("union", "intersect", "except", "order", "limit", "offset", "fetch", "for", "window",
+			"into", "on", "using", "returning")
 }
 
 // join copies the words of a join.
@@ -222,7 +227,8 @@ func (s *skeleton) join() error {
 		return p.unexpectedAt(t)
 	}
 	s.next = j
-	// The library knows no FULL JOIN, and lets an inner one go without its condition: for it there are joins with a condition and joins without.
+	// The library knows no FULL JOIN, and lets an inner one go without its condition: for it there are joins with a
+	// condition and joins without.
 	if j.natural || j.kind == ast.Cross {
 		s.word("natural join", i+1)
 	} else {

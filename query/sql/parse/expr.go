@@ -78,7 +78,8 @@ func (p *parser) infix() int {
 // expr reads an expression (a_expr).
 func (p *parser) expr() (ast.Expr, error) { return p.climb(precOr, false) }
 
-// simpleExpr reads an expression without AND, OR, NOT and the predicates that are written with words, as between BETWEEN and AND (b_expr).
+// simpleExpr reads an expression without AND, OR, NOT and the predicates that are written with words, as between
+// BETWEEN and AND (b_expr).
 func (p *parser) simpleExpr() (ast.Expr, error) { return p.climb(precIs, true) }
 
 // climb reads a prefix and then the infix operators that bind at least as tightly as min.
@@ -135,7 +136,8 @@ func (p *parser) climb(min int, simple bool) (ast.Expr, error) {
 func (p *parser) simpleInfix(prec int) bool {
 	switch prec {
 	case precIs:
-		return p.ahead("is", "distinct") || p.ahead("is", "not", "distinct") || p.ahead("is", "document") || p.ahead("is", "not", "document")
+		return p.ahead("is", "distinct") || p.ahead("is", "not", "distinct") || p.ahead("is", "document") ||
+			p.ahead("is", "not", "document")
 	case precOr, precAnd, precIn, precAt, precCollate:
 		return false
 	}
@@ -174,8 +176,8 @@ func (p *parser) operation(left ast.Expr, prec int, simple bool) (_ ast.Expr, op
 	return &ast.Operator{At: off, Op: op, Args: []ast.Expr{left, right}}, true, nil
 }
 
-// operatorSymbol reads an operator, also as OPERATOR(schema.op). The schema is pg_catalog, or the name is kept as a part of the symbol, which no
-// operator has.
+// operatorSymbol reads an operator, also as OPERATOR(schema.op). The schema is pg_catalog, or the name is kept as a
+// part of the symbol, which no operator has.
 func (p *parser) operatorSymbol() (string, error) {
 	t := p.take()
 	if t.Kind == tOperator {
@@ -406,7 +408,8 @@ func (p *parser) overlaps(left *ast.Row) (ast.Expr, error) {
 	if len(right.Items) != 2 {
 		return nil, syntaxError(begin.Off, "wrong number of parameters on right side of OVERLAPS expression")
 	}
-	return &ast.Call{At: at, Name: []string{"overlaps"}, Args: append(append([]ast.Expr{}, left.Items...), right.Items...)}, nil
+	return &ast.Call{At: at, Name: []string{"overlaps"},
+		Args: append(append([]ast.Expr{}, left.Items...), right.Items...)}, nil
 }
 
 // exprs reads expressions with commas between them.

@@ -44,7 +44,8 @@ func (p *parser) tablePrimary() (ast.FromItem, error) {
 	return p.tableWithAlias()
 }
 
-// functionAhead says that a function is next rather than a table: a name with a bracket behind it, or a word that is a call by itself.
+// functionAhead says that a function is next rather than a table: a name with a bracket behind it, or a word that is a
+// call by itself.
 func (p *parser) functionAhead() bool {
 	t := p.peek()
 	if _, ok := sessionValues[t.Text]; ok && t.Kind == tIdent {
@@ -106,7 +107,8 @@ func (p *parser) derived(lateral bool) (ast.FromItem, error) {
 		if d.Query.Values != nil {
 			what, example = "VALUES", "(VALUES ...)"
 		}
-		return nil, syntaxError(d.Pos(), "%s in FROM must have an alias", what).WithHint("For example, FROM %s [AS] foo.", example)
+		return nil, syntaxError(d.Pos(), "%s in FROM must have an alias", what).
+			WithHint("For example, FROM %s [AS] foo.", example)
 	}
 	return d, nil
 }

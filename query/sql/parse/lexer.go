@@ -25,11 +25,12 @@ const tokenSize = 64
 // lexAhead is for how many tokens memory is taken at a time.
 const lexAhead = 64
 
-// lex returns the tokens of src with a tEOF at the end. Where src cannot be cut any further, the last token is a tBad and failed says why: a
-// parser that does not get so far has another complaint, as in PostgreSQL.
+// lex returns the tokens of src with a tEOF at the end. Where src cannot be cut any further, the last token is a tBad
+// and failed says why: a parser that does not get so far has another complaint, as in PostgreSQL.
 func lex(w *work.Work, src string) (tokens []token, failed *sqlstate.Error, err error) {
 	if len(src) > MaxStatement {
-		return nil, nil, sqlstate.New(sqlstate.ProgramLimitExceeded, "statement of %d bytes is longer than the limit of %d", len(src), MaxStatement)
+		return nil, nil, sqlstate.New(sqlstate.ProgramLimitExceeded,
+			"statement of %d bytes is longer than the limit of %d", len(src), MaxStatement)
 	}
 	if i := strings.IndexByte(src, 0); i >= 0 || !utf8.ValidString(src) {
 		return nil, nil, sqlstate.New(sqlstate.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`)
@@ -303,8 +304,8 @@ func (l *lexer) dollar(start int) (token, error) {
 	return token{Kind: tString, Text: l.src[end+1 : end+1+close], Off: start, End: l.pos}, nil
 }
 
-// operator reads the longest run of operator characters, without a comment's beginning, and without a trailing + or - unless the
-// run has one of the characters that SQL's own operators have not (section 4.1.3).
+// operator reads the longest run of operator characters, without a comment's beginning, and without a trailing + or -
+// unless the run has one of the characters that SQL's own operators have not (section 4.1.3).
 func (l *lexer) operator() (string, error) {
 	start := l.pos
 	for l.pos < len(l.src) && strings.IndexByte(operatorChars, l.src[l.pos]) >= 0 {

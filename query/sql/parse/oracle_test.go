@@ -52,9 +52,13 @@ func corpus(t testing.TB) []string {
 }
 
 // ofGrammar are how the messages begin that PostgreSQL's scanner and grammar give, rather than its analysis.
-var ofGrammar = []string{"syntax error", "unterminated", "zero-length", "trailing junk", "invalid Unicode", "operator too long", "UESCAPE must",
-	"improper qualified name", "improper use of", "multiple ORDER", "multiple LIMIT", "multiple OFFSET", "multiple WITH", "LIMIT #,#", "VALUES lists must", "subquery in FROM must", "VALUES in FROM must",
-	"frame ", "positional argument", "argument name", "cannot use ", "wrong number of parameters on", "type modifiers", "precision for type float"}
+var ofGrammar = []string{
+	"syntax error", "unterminated", "zero-length", "trailing junk", "invalid Unicode", "operator too long",
+	"UESCAPE must", "improper qualified name", "improper use of", "multiple ORDER", "multiple LIMIT", "multiple OFFSET",
+	"multiple WITH", "LIMIT #,#", "VALUES lists must", "subquery in FROM must", "VALUES in FROM must", "frame ",
+	"positional argument", "argument name", "cannot use ", "wrong number of parameters on", "type modifiers",
+	"precision for type float",
+}
 
 // different are the statements that are taken differently, and why.
 var different = map[string]string{
@@ -65,8 +69,8 @@ var different = map[string]string{
 	"EXPLAIN (WRONG) SELECT 1": "PostgreSQL complains when it is run",
 }
 
-// TestStatement_PostgreSQL: PostgreSQL 15 and the parser agree on which statements are good, and on the words and places of what is wrong with the
-// others. What we refuse with 0A000 does not count.
+// TestStatement_PostgreSQL: PostgreSQL 15 and the parser agree on which statements are good, and on the words and
+// places of what is wrong with the others. What we refuse with 0A000 does not count.
 func TestStatement_PostgreSQL(t *testing.T) {
 	conn, err := pgconn.Connect(t.Context(), pgtest.URL(t))
 	if err != nil {
@@ -96,8 +100,10 @@ func TestStatement_PostgreSQL(t *testing.T) {
 			}
 		case got != nil && want == nil:
 			t.Errorf("%s\nwant none\ngot %s %s at %d", s, got.Code, got.Message, got.Pos)
-		case got != nil && (string(got.Code) != want.Code || got.Message != want.Message || int32(characters(s, got.Pos)) != want.Position):
-			t.Errorf("%s\nwant %s %s at %d\ngot  %s %s at %d", s, want.Code, want.Message, want.Position, got.Code, got.Message, got.Pos)
+		case got != nil && (string(got.Code) != want.Code || got.Message != want.Message ||
+			int32(characters(s, got.Pos)) != want.Position):
+			t.Errorf("%s\nwant %s %s at %d\ngot  %s %s at %d", s, want.Code, want.Message, want.Position, got.Code,
+				got.Message, got.Pos)
 		}
 	}
 }
@@ -110,7 +116,8 @@ func characters(s string, pos int) int {
 	return len([]rune(s[:min(pos-1, len(s))])) + 1
 }
 
-// TestStatement_Corpus: every statement is parsed or refused with an SQLSTATE, and the places of errors are within the text.
+// TestStatement_Corpus: every statement is parsed or refused with an SQLSTATE, and the places of errors are within the
+// text.
 func TestStatement_Corpus(t *testing.T) {
 	for _, s := range corpus(t) {
 		_, err := parse.Statement(unbounded(), s)

@@ -1,10 +1,12 @@
-// Package parse reads PostgreSQL 15's SQL: tokens, key words, expressions, types, queries and the statements of a session. It builds the tree of
-// package ast. Errors have PostgreSQL's texts, codes and positions.
+// Package parse reads PostgreSQL 15's SQL: tokens, key words, expressions, types, queries and the statements of a
+// session. It builds the tree of package ast. Errors have PostgreSQL's texts, codes and positions.
 //
-// It is a recursive descent over the tokens, with expressions by precedence climbing. The clauses of one SELECT and its joins are left to the
-// grammar of github.com/xwb1989/sqlparser: core.go gives it a skeleton in which a placeholder stands for each expression and table.
+// It is a recursive descent over the tokens, with expressions by precedence climbing. The clauses of one SELECT and its
+// joins are left to the grammar of github.com/xwb1989/sqlparser: core.go gives it a skeleton in which a placeholder
+// stands for each expression and table.
 //
-// What PostgreSQL's grammar takes is parsed, also where nothing here can run it: package bind refuses that with a position and a hint.
+// What PostgreSQL's grammar takes is parsed, also where nothing here can run it: package bind refuses that with a
+// position and a hint.
 package parse
 
 import (
@@ -15,11 +17,13 @@ import (
 	"github.com/divandb/divan/query/work"
 )
 
-// MaxDepth is how deep a statement may nest. PostgreSQL's limit is a size of its stack, 2 MB, which allows for some thousand levels.
+// MaxDepth is how deep a statement may nest. PostgreSQL's limit is a size of its stack, 2 MB, which allows for some
+// thousand levels.
 const MaxDepth = 4000
 
-// Split cuts the text of a simple query behind its semicolons. Pieces that have no tokens are left out. The texts are slices of src, with
-// their offsets. Where there are several, a syntax error in any of them is an error of all, so that nothing is run of such a text.
+// Split cuts the text of a simple query behind its semicolons. Pieces that have no tokens are left out. The texts are
+// slices of src, with their offsets. Where there are several, a syntax error in any of them is an error of all, so that
+// nothing is run of such a text.
 func Split(w *work.Work, src string) (pieces []string, offsets []int, err error) {
 	defer w.Back(w.Used())
 	toks, failed, err := lex(w, src)
@@ -75,8 +79,8 @@ func (p *parser) check() error {
 	return nil
 }
 
-// Statement parses one statement; a semicolon at the end is allowed. Errors carry positions. What the statement takes of memory stays held, what
-// parsing took is given back.
+// Statement parses one statement; a semicolon at the end is allowed. Errors carry positions. What the statement takes
+// of memory stays held, what parsing took is given back.
 func Statement(w *work.Work, src string) (ast.Statement, error) {
 	before := w.Used()
 	toks, failed, err := lex(w, src)
@@ -100,7 +104,8 @@ func Statement(w *work.Work, src string) (ast.Statement, error) {
 	return st, nil
 }
 
-// alone fails for what stands behind a statement, other than semicolons. What is wrong with further statements comes first.
+// alone fails for what stands behind a statement, other than semicolons. What is wrong with further statements comes
+// first.
 func (p *parser) alone() error {
 	several := false
 	for p.acceptPunct(";") {
@@ -132,7 +137,8 @@ type parser struct {
 	depth  int
 	// nodes is about how many nodes the tree has.
 	nodes int64
-	// closing and queries are made when they are first asked for: the closing bracket of each opening one, and which of them begin a query.
+	// closing and queries are made when they are first asked for: the closing bracket of each opening one, and which of
+	// them begin a query.
 	closing []int
 	queries []int8
 }
@@ -237,7 +243,8 @@ func (p *parser) enter() error {
 
 func (p *parser) leave() { p.depth-- }
 
-// deep counts a node, and fails where n levels more would be too many. Chains as 1 + 1 + 1 nest in the tree though not in the text.
+// deep counts a node, and fails where n levels more would be too many. Chains as 1 + 1 + 1 nest in the tree though not
+// in the text.
 func (p *parser) deep(n int) error {
 	if p.depth+n > MaxDepth {
 		return TooDeep(p.peek().Off)
@@ -339,8 +346,8 @@ func (p *parser) columnNames() (out []string, err error) {
 	return out, err
 }
 
-// queryIn says that the bracket at the next token holds a query rather than an expression or a join: "((SELECT 1) UNION SELECT 2)" does,
-// "((SELECT 1) + 1)" and "((SELECT 1) t JOIN u ON true)" do not.
+// queryIn says that the bracket at the next token holds a query rather than an expression or a join: "((SELECT 1) UNION
+// SELECT 2)" does, "((SELECT 1) + 1)" and "((SELECT 1) t JOIN u ON true)" do not.
 func (p *parser) queryIn() bool {
 	if p.closing == nil {
 		p.matchBrackets()
@@ -370,10 +377,11 @@ func (p *parser) matchBrackets() {
 		case t.words("select", "with", "table"), t.word("values") && p.toks[min(j+2, len(p.toks)-1)].is("("):
 			p.queries[j] = 1
 		case t.is("(") && p.queries[j+1] > 0:
-			// A query in brackets: what follows tells whether it is a part of a query, an expression or a join. One that does not close is
-			// taken for a query, whose parser finds the end of input.
+			// A query in brackets: what follows tells whether it is a part of a query, an expression or a join. One
+			// that does not close is taken for a query, whose parser finds the end of input.
 			end := p.closing[j+1]
-			if end < 0 || p.toks[end+1].is(")") || p.toks[end+1].words("union", "intersect", "except", "order", "limit", "offset", "fetch", "for") {
+			if end < 0 || p.toks[end+1].is(")") ||
+				p.toks[end+1].words("union", "intersect", "except", "order", "limit", "offset", "fetch", "for") {
 				p.queries[j] = 1
 			}
 		}

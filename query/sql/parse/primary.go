@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// primary reads a constant, a parameter, a name, a call, CASE, a bracket, ARRAY, ROW, EXISTS or one of the functions that SQL writes
-// with words (c_expr).
+// primary reads a constant, a parameter, a name, a call, CASE, a bracket, ARRAY, ROW, EXISTS or one of the functions
+// that SQL writes with words (c_expr).
 func (p *parser) primary() (ast.Expr, error) {
 	t := p.peek()
 	at := ast.At(t.Off)
@@ -38,7 +38,8 @@ func (p *parser) primary() (ast.Expr, error) {
 }
 
 func (p *parser) constant(t token) (ast.Expr, error) {
-	kind := map[tokenKind]ast.LiteralKind{tString: ast.String, tInteger: ast.Integer, tNumber: ast.Number, tBits: ast.Bits}[t.Kind]
+	kind := map[tokenKind]ast.LiteralKind{tString: ast.String, tInteger: ast.Integer, tNumber: ast.Number,
+		tBits: ast.Bits}[t.Kind]
 	if kind == ast.Bits {
 		digits, what := "01", "binary"
 		if t.Text[0] == 'x' {
@@ -139,9 +140,11 @@ func (p *parser) word(t token) (ast.Expr, error) {
 }
 
 // sessionValues are the functions that are written without brackets, with whether they take a precision.
-var sessionValues = map[string]bool{"current_date": false, "current_time": true, "current_timestamp": true, "localtime": true,
-	"localtimestamp": true, "current_user": false, "session_user": false, "user": false, "current_role": false, "current_catalog": false,
-	"current_schema": false}
+var sessionValues = map[string]bool{
+	"current_date": false, "current_time": true, "current_timestamp": true, "localtime": true, "localtimestamp": true,
+	"current_user": false, "session_user": false, "user": false, "current_role": false, "current_catalog": false,
+	"current_schema": false,
+}
 
 func (p *parser) sessionValue(precise bool) (ast.Expr, error) {
 	t := p.take()

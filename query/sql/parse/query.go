@@ -75,7 +75,8 @@ func (p *parser) setOperation(min int) (*ast.Select, error) {
 			return nil, err
 		}
 		p.take()
-		s := &ast.Select{At: left.At, OpPos: ast.At(t.Off), Op: map[string]ast.SetOp{"union": ast.Union, "except": ast.Except, "intersect": ast.Intersect}[t.Text]}
+		s := &ast.Select{At: left.At, OpPos: ast.At(t.Off),
+			Op: map[string]ast.SetOp{"union": ast.Union, "except": ast.Except, "intersect": ast.Intersect}[t.Text]}
 		if s.All = p.acceptWord("all"); !s.All {
 			p.acceptWord("distinct")
 		}
@@ -100,7 +101,8 @@ func (p *parser) operand() (*ast.Select, error) {
 	case t.word("table"):
 		p.take()
 		table, err := p.relation()
-		return &ast.Select{At: ast.At(t.Off), Targets: []ast.Target{{Expr: &ast.Column{At: ast.At(t.Off), Star: true}}}, From: []ast.FromItem{table}}, err
+		return &ast.Select{At: ast.At(t.Off), Targets: []ast.Target{{Expr: &ast.Column{At: ast.At(t.Off), Star: true}}},
+			From: []ast.FromItem{table}}, err
 	}
 	return nil, p.unexpected()
 }
@@ -197,7 +199,8 @@ func (p *parser) limit() (n ast.Expr, ties bool, err error) {
 			return nil, false, err
 		}
 		if p.peek().is(",") {
-			return nil, false, syntaxError(t.Off, "LIMIT #,# syntax is not supported").WithHint("Use separate LIMIT and OFFSET clauses.")
+			return nil, false, syntaxError(t.Off, "LIMIT #,# syntax is not supported").
+				WithHint("Use separate LIMIT and OFFSET clauses.")
 		}
 		if l, ok := n.(*ast.Literal); ok && l.Kind == ast.Null {
 			return nil, false, nil
@@ -315,7 +318,8 @@ func (p *parser) with() (list []ast.CTE, recursive bool, err error) {
 	return list, recursive, err
 }
 
-// searchAndCycle reads SEARCH DEPTH|BREADTH FIRST BY columns SET name and CYCLE columns SET mark [TO x DEFAULT y] USING path.
+// searchAndCycle reads SEARCH DEPTH|BREADTH FIRST BY columns SET name and CYCLE columns SET mark [TO x DEFAULT y] USING
+// path.
 func (p *parser) searchAndCycle(c *ast.CTE) error {
 	if p.ahead("search", "depth") || p.ahead("search", "breadth") {
 		p.i += 2

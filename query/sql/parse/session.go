@@ -158,7 +158,8 @@ func (p *parser) settingValue() (string, error) {
 	switch {
 	case t.Kind == tInteger, t.Kind == tNumber:
 		return sign + t.Text, nil
-	case t.Kind == tString, t.isName(keyword.Unreserved, keyword.ColumnName, keyword.TypeFunctionName), t.words("true", "false", "on"):
+	case t.Kind == tString, t.isName(keyword.Unreserved, keyword.ColumnName, keyword.TypeFunctionName),
+		t.words("true", "false", "on"):
 		return t.Text, nil
 	}
 	return "", p.unexpectedAt(t)
@@ -264,7 +265,8 @@ func (p *parser) transactionModes(st *ast.Transaction, required bool) error {
 				return err
 			}
 			level := ""
-			for _, l := range [][]string{{"serializable"}, {"repeatable", "read"}, {"read", "committed"}, {"read", "uncommitted"}} {
+			for _, l := range [][]string{{"serializable"}, {"repeatable", "read"}, {"read", "committed"},
+				{"read", "uncommitted"}} {
 				if p.acceptWords(l...) {
 					level = strings.Join(l, " ")
 					break

@@ -8,7 +8,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// wordy are the functions whose arguments SQL divides by words or restricts, read from their opening bracket (func_expr_common_subexpr).
+// wordy are the functions whose arguments SQL divides by words or restricts, read from their opening bracket
+// (func_expr_common_subexpr).
 var wordy map[string]func(p *parser, at ast.At) (ast.Expr, error)
 
 func init() {
@@ -23,12 +24,21 @@ func init() {
 		return err
 	}
 	wordy = map[string]func(*parser, ast.At) (ast.Expr, error){
-		"cast": (*parser).castCall, "coalesce": named(list, "coalesce"), "greatest": named(list, "greatest"), "least": named(list, "least"),
-		"grouping": named(list, "grouping"), "nullif": named((*parser).nullIf, "nullif"), "extract": named((*parser).extract, "extract"),
-		"position": named((*parser).position, "position"), "substring": named((*parser).substring, "substring"),
-		"overlay": named((*parser).overlay, "overlay"), "trim": named((*parser).trim, "btrim"), "normalize": named((*parser).normalize, "normalize"),
+		"cast":      (*parser).castCall,
+		"coalesce":  named(list, "coalesce"),
+		"greatest":  named(list, "greatest"),
+		"least":     named(list, "least"),
+		"grouping":  named(list, "grouping"),
+		"nullif":    named((*parser).nullIf, "nullif"),
+		"extract":   named((*parser).extract, "extract"),
+		"position":  named((*parser).position, "position"),
+		"substring": named((*parser).substring, "substring"),
+		"overlay":   named((*parser).overlay, "overlay"),
+		"trim":      named((*parser).trim, "btrim"),
+		"normalize": named((*parser).normalize, "normalize"),
 	}
-	for _, w := range []string{"treat", "xmlconcat", "xmlelement", "xmlexists", "xmlforest", "xmlparse", "xmlpi", "xmlroot", "xmlserialize"} {
+	for _, w := range []string{"treat", "xmlconcat", "xmlelement", "xmlexists", "xmlforest", "xmlparse", "xmlpi",
+		"xmlroot", "xmlserialize"} {
 		wordy[w] = func(_ *parser, at ast.At) (ast.Expr, error) {
 			return nil, sqlstate.Unsupported(at.Pos(), "Documents are JSON.", "%s is not supported", w)
 		}

@@ -8,9 +8,12 @@ import (
 )
 
 // refused are the first words of statements that are not parsed any further.
-var refused = map[string]bool{"alter": true, "analyse": true, "analyze": true, "call": true, "checkpoint": true, "cluster": true, "comment": true,
-	"create": true, "do": true, "drop": true, "grant": true, "import": true, "load": true, "lock": true, "merge": true, "reassign": true,
-	"refresh": true, "reindex": true, "revoke": true, "security": true, "truncate": true, "vacuum": true}
+var refused = map[string]bool{
+	"alter": true, "analyse": true, "analyze": true, "call": true, "checkpoint": true, "cluster": true, "comment": true,
+	"create": true, "do": true, "drop": true, "grant": true, "import": true, "load": true, "lock": true, "merge": true,
+	"reassign": true, "refresh": true, "reindex": true, "revoke": true, "security": true, "truncate": true,
+	"vacuum": true,
+}
 
 func (p *parser) statement() (ast.Statement, error) {
 	t := p.peek()
@@ -79,7 +82,8 @@ func (p *parser) explain() (ast.Statement, error) {
 		e.Verbose = p.acceptWord("verbose")
 	}
 	t := p.peek()
-	if !t.is("(") && !t.words("select", "with", "values", "table", "insert", "update", "delete", "merge", "declare", "execute", "create", "refresh") {
+	if !t.is("(") && !t.words("select", "with", "values", "table", "insert", "update", "delete", "merge", "declare",
+		"execute", "create", "refresh") {
 		return nil, p.unexpected()
 	}
 	var err error
@@ -110,9 +114,11 @@ func (p *parser) explainOption(e *ast.Explain) (bad, err error) {
 		case "text", "json":
 			e.Format = value
 		case "xml", "yaml":
-			return sqlstate.Unsupported(t.Off, "Use FORMAT TEXT or FORMAT JSON.", "EXPLAIN format %q is not supported", value), nil
+			return sqlstate.Unsupported(t.Off, "Use FORMAT TEXT or FORMAT JSON.", "EXPLAIN format %q is not supported",
+				value), nil
 		default:
-			return sqlstate.New(sqlstate.InvalidParameterValue, "unrecognized value for EXPLAIN option \"format\": %q", value).At(t.Off), nil
+			return sqlstate.New(sqlstate.InvalidParameterValue, "unrecognized value for EXPLAIN option \"format\": %q",
+				value).At(t.Off), nil
 		}
 	default:
 		return syntaxError(t.Off, "unrecognized EXPLAIN option %q", t.Text), nil

@@ -10,7 +10,8 @@ import (
 
 // String constants and quoted names (PostgreSQL 15, section 4.1.2).
 
-// stringConstant reads from the opening quote, with continuation over a line break and, for E”, escapes. start is where its token begins.
+// stringConstant reads from the opening quote, with continuation over a line break and, for E”, escapes. start is where
+// its token begins.
 func (l *lexer) stringConstant(start int, escapes bool, what string) (string, error) {
 	var out []byte
 	l.pos++
@@ -213,7 +214,8 @@ func (l *lexer) unicodeEscaped(start int) (token, error) {
 		v, bad := strconv.ParseUint(n, 16, 32)
 		place := quote + 1 + from // of a text without doubled quotes before the escape
 		if bad != nil || len(n) != want {
-			return token{}, syntaxError(min(place, end), "invalid Unicode escape").WithHint(`Unicode escapes must be \XXXX or \+XXXXXX.`)
+			return token{}, syntaxError(min(place, end), "invalid Unicode escape").
+				WithHint(`Unicode escapes must be \XXXX or \+XXXXXX.`)
 		}
 		r := rune(v)
 		if r >= 0xd800 && r < 0xdc00 && inner.at(0) == escape {
@@ -239,7 +241,8 @@ func (l *lexer) uescape() (byte, error) {
 	if err := l.skipBlank(); err != nil {
 		return 0, err
 	}
-	if end := l.pos + len(uescape); end > len(l.src) || foldCase(l.src[l.pos:end]) != uescape || end < len(l.src) && identPart(l.src[end]) {
+	if end := l.pos + len(uescape); end > len(l.src) || foldCase(l.src[l.pos:end]) != uescape ||
+		end < len(l.src) && identPart(l.src[end]) {
 		l.pos = after
 		return '\\', nil
 	}

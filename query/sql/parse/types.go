@@ -8,16 +8,22 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// constantTypes are the types that are key words and can stand before a constant: numeric '1' (ConstTypename and ConstInterval).
-var constantTypes = map[string]bool{"bigint": true, "bit": true, "boolean": true, "char": true, "character": true, "dec": true, "decimal": true,
-	"double": true, "float": true, "int": true, "integer": true, "interval": true, "national": true, "nchar": true, "numeric": true, "real": true,
-	"smallint": true, "time": true, "timestamp": true, "varchar": true}
+// constantTypes are the types that are key words and can stand before a constant: numeric '1' (ConstTypename and
+// ConstInterval).
+var constantTypes = map[string]bool{
+	"bigint": true, "bit": true, "boolean": true, "char": true, "character": true, "dec": true, "decimal": true,
+	"double": true, "float": true, "int": true, "integer": true, "interval": true, "national": true, "nchar": true,
+	"numeric": true, "real": true, "smallint": true, "time": true, "timestamp": true, "varchar": true,
+}
 
 // systemNames are the types whose SQL names PostgreSQL's grammar knows by other names.
-var systemNames = map[string]string{"bigint": "int8", "boolean": "bool", "dec": "numeric", "decimal": "numeric", "int": "int4", "integer": "int4",
-	"real": "float4", "smallint": "int2"}
+var systemNames = map[string]string{
+	"bigint": "int8", "boolean": "bool", "dec": "numeric", "decimal": "numeric", "int": "int4", "integer": "int4",
+	"real": "float4", "smallint": "int2",
+}
 
-// typedConstant reads a constant behind a type that is a key word. Without a constant there it answers nil and stays where it was.
+// typedConstant reads a constant behind a type that is a key word. Without a constant there it answers nil and stays
+// where it was.
 func (p *parser) typedConstant() (ast.Expr, error) {
 	start := p.i
 	t := p.peek()
@@ -49,8 +55,8 @@ func (p *parser) typedConstant() (ast.Expr, error) {
 	return &ast.Cast{At: ast.At(t.Off), X: &ast.Literal{At: ast.At(c.Off), Kind: ast.String, Text: c.Text}, Type: typ}, nil
 }
 
-// constantOfNamedType reads 'text' behind a type's name that has been read, or (modifiers) 'text'. Without a constant there it answers nil and
-// stays where it was.
+// constantOfNamedType reads 'text' behind a type's name that has been read, or (modifiers) 'text'. Without a constant
+// there it answers nil and stays where it was.
 func (p *parser) constantOfNamedType(c *ast.Column) (ast.Expr, error) {
 	typ := ast.TypeName{At: c.At, Parts: c.Parts}
 	if p.peek().is("(") {
@@ -100,8 +106,8 @@ func (p *parser) typeName() (ast.TypeName, error) {
 	return typ, nil
 }
 
-// simpleType reads a type without array bounds: words of SQL's own names, or a name with a schema and modifiers. The fields of an interval
-// stand behind the constant where there is one.
+// simpleType reads a type without array bounds: words of SQL's own names, or a name with a schema and modifiers. The
+// fields of an interval stand behind the constant where there is one.
 func (p *parser) simpleType(constant bool) (ast.TypeName, error) {
 	t := p.peek()
 	typ := ast.TypeName{At: ast.At(t.Off)}
@@ -265,7 +271,8 @@ func (p *parser) modifiers(at ast.At) ([]string, error) {
 // intervalFields reads YEAR, DAY TO SECOND(3) and the like behind INTERVAL or its constant.
 func (p *parser) intervalFields(typ *ast.TypeName) error {
 	from := p.peek()
-	ends := map[string]string{"year": "month", "month": "", "day": "hour minute second", "hour": "minute second", "minute": "second", "second": ""}
+	ends := map[string]string{"year": "month", "month": "", "day": "hour minute second", "hour": "minute second",
+		"minute": "second", "second": ""}
 	to, ok := ends[from.Text]
 	if !ok || from.Kind != tIdent {
 		return nil

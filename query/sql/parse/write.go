@@ -19,7 +19,8 @@ func (p *parser) write(at ast.At, with []ast.CTE, recursive bool) (ast.Statement
 	}
 }
 
-// insert reads INTO table [AS alias] [(columns)] [OVERRIDING ...] query | DEFAULT VALUES [ON CONFLICT ...] [RETURNING ...].
+// insert reads INTO table [AS alias] [(columns)] [OVERRIDING ...] query | DEFAULT VALUES [ON CONFLICT ...] [RETURNING
+// ...].
 func (p *parser) insert(s *ast.Insert) (err error) {
 	if err := p.expectWords("into"); err != nil {
 		return err
@@ -112,7 +113,8 @@ func (p *parser) conflict() (*ast.Conflict, error) {
 	return c, err
 }
 
-// indexColumn reads a column or an expression that ON CONFLICT names, with the collation and operator class that may follow it.
+// indexColumn reads a column or an expression that ON CONFLICT names, with the collation and operator class that may
+// follow it.
 func (p *parser) indexColumn(c *ast.Conflict) error {
 	e, err := p.primary()
 	if err != nil {
