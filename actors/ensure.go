@@ -214,7 +214,8 @@ func (e *ensuring) jobFailed(job *layer.Job) error {
 		e.failures = job.Failures
 	case job.State == layer.JobPending && job.Failures > e.failures:
 		if job.Full {
-			return &layer.Error{Kind: layer.Full, Reason: "the index could not be built: the disk of the store is full", Err: job.Failure()}
+			return &layer.Error{Kind: layer.Full, Reason: "the index could not be built: the disk of the store is full",
+				Err: job.Failure()}
 		}
 		return &layer.Error{Kind: layer.Unavailable, Reason: "the index could not be built: " + job.Error, Err: job.Failure()}
 	case job.State == layer.JobFinished && job.Token > e.finished:

@@ -205,7 +205,8 @@ func (s *store) RemoveJob(_ context.Context, _, id string) error {
 	return nil
 }
 
-func (s *store) WatchJobs(_ context.Context, typ string, worker layer.Worker) (w kv.Watch, next *layer.DueJob, err error) {
+func (s *store) WatchJobs(_ context.Context, typ string, worker layer.Worker) (w kv.Watch,
+	next *layer.DueJob, err error) {
 	defer s.mu.Unlock()
 	if typ != layer.IndexJobs {
 		s.mu.Lock()

@@ -9,8 +9,8 @@ import (
 )
 
 // jobsBehavior claims jobs of a type from the queue, as many as this node works on at once, and hands them to the actors of their databases. It
-// takes what is due, then waits until something is announced or the next one is due. While jobs run it looks at their heartbeats some times per lease; one whose worker
-// has fallen silent is due.
+// takes what is due, then waits until something is announced or the next one is due. While jobs run it looks at their
+// heartbeats some times per lease; one whose worker has fallen silent is due.
 type jobsBehavior struct {
 	running func() int // tasks of this node
 	limit   int
@@ -131,8 +131,8 @@ func (b *jobsBehavior) status() (string, any) {
 	return string(b.phase), b.facts
 }
 
-// worker is this node as one that takes jobs. It leaves a job that belongs on another node to that one for a moment. The owner may be busy or dead, and placement may be in
-// motion: after the grace anybody takes it.
+// worker is this node as one that takes jobs. It leaves a job that belongs on another node to that one for a moment.
+// The owner may be busy or dead, and placement may be in motion: after the grace anybody takes it.
 func (s *System) worker(owns func(job string) bool) layer.Worker {
 	w := layer.Worker{Name: s.o.Node, Life: s.hub.life, Lease: s.o.Lease, Grace: func(job string) time.Duration {
 		if owns(job) {

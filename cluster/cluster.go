@@ -85,7 +85,8 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{o: o, tellWithin: tellWithin, wake: make(chan struct{}, 1), namesakes: make(chan struct{}, 1), letters: make(chan letter, postQueue)}
+	c := &Cluster{o: o, tellWithin: tellWithin, wake: make(chan struct{}, 1), namesakes: make(chan struct{}, 1),
+		letters: make(chan letter, postQueue)}
 	c.mu.view = newView(o.Name, o.ProbeInterval)
 	c.mu.subscribers = map[chan struct{}]bool{}
 	c.mu.failing = map[string]joinFailure{}
@@ -93,7 +94,8 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err := c.listen(); err != nil {
 		return nil, err
 	}
-	c.mu.meta = metadata{ID: newID(), HTTP: o.HTTP, SQL: o.SQL, Remote: o.System.Address(), Version: o.Version, Roles: o.Roles, Store: o.Store}
+	c.mu.meta = metadata{ID: newID(), HTTP: o.HTTP, SQL: o.SQL, Remote: o.System.Address(), Version: o.Version,
+		Roles: o.Roles, Store: o.Store}
 	c.proto = pcluster.New(o.System, pcluster.Configure("divan", provider{c}, lookup{c}, nil))
 	c.proto.Remote, c.proto.IdentityLookup = c.remote, lookup{c}
 	if err := (provider{c}).StartMember(c.proto); err != nil {

@@ -34,8 +34,9 @@ func TestCluster_Degraded_secrets(t *testing.T) {
 		there, here string
 		want        string
 	}{
-		"another secret":  {"one", "two", "gossip_secret: the member at ADDR has another cluster.secret"},
-		"no secret here":  {"one", "", "gossip_secret: the member at ADDR encrypts what it says, and this node has no secret"},
+		"another secret": {"one", "two", "gossip_secret: the member at ADDR has another cluster.secret"},
+		"no secret here": {"one", "",
+			"gossip_secret: the member at ADDR encrypts what it says, and this node has no secret"},
 		"no secret there": {"", "two", "gossip_secret: this node has a cluster.secret, and what answers at ADDR has none"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,7 +57,8 @@ func TestCluster_Degraded_secrets(t *testing.T) {
 	}
 }
 
-// asking asks a member for its health in the middle of everything that it logs, as a log that does not take a line would keep it there.
+// asking asks a member for its health in the middle of everything that it logs, as a log that does not take a line
+// would keep it there.
 type asking struct {
 	slog.Handler
 	member atomic.Pointer[cluster.Cluster]
@@ -139,7 +141,8 @@ func TestCluster_NameClash(t *testing.T) {
 	a := started(t, options(t, "a"))
 	same := options(t, "a")
 	same.Join = []string{a.Addr()}
-	if c, err := cluster.Start(t.Context(), same); err == nil || !strings.Contains(err.Error(), "another node is called a and answers at "+a.Addr()) {
+	if c, err := cluster.Start(t.Context(), same); err == nil ||
+		!strings.Contains(err.Error(), "another node is called a and answers at "+a.Addr()) {
 		if err == nil {
 			c.Stop()
 		}
@@ -153,13 +156,15 @@ func TestCluster_NameClash(t *testing.T) {
 		}
 		return "", nil
 	}
-	if _, err := cluster.Start(t.Context(), same); err == nil || !strings.Contains(err.Error(), "another node is called a") {
+	if _, err := cluster.Start(t.Context(), same); err == nil ||
+		!strings.Contains(err.Error(), "another node is called a") {
 		t.Errorf("a second member of the name in the store: %v", err)
 	}
 	reserve := same.Reserve
 	same = options(t, "a")
 	same.Reserve, same.Secret = reserve, "another than a has, which has none"
-	if _, err := cluster.Start(t.Context(), same); err == nil || !strings.Contains(err.Error(), "another node is called a") {
+	if _, err := cluster.Start(t.Context(), same); err == nil ||
+		!strings.Contains(err.Error(), "another node is called a") {
 		t.Errorf("a second member of the name in the store, with another secret: %v", err)
 	}
 	// They start far from each other, and meet later.
@@ -168,14 +173,16 @@ func TestCluster_NameClash(t *testing.T) {
 	bridge.Join = []string{a.Addr(), far.Addr()}
 	started(t, bridge)
 	eventually(t, 20*time.Second, func() string {
-		if d := append(a.Degraded(), far.Degraded()...); len(d) == 0 || !strings.HasPrefix(d[0], "name_clash: another node is called a too") {
+		if d := append(a.Degraded(), far.Degraded()...); len(d) == 0 ||
+			!strings.HasPrefix(d[0], "name_clash: another node is called a too") {
 			return fmt.Sprintf("degraded by %q", d)
 		}
 		return ""
 	})
 }
 
-// A member that was killed starts again at once under its name and at another address, although the others have not noticed yet.
+// A member that was killed starts again at once under its name and at another address, although the others have not
+// noticed yet.
 func TestCluster_KilledMemberStartsElsewhere(t *testing.T) {
 	a := started(t, options(t, "a"))
 	b := startProcess(t, memberSpec{Name: "b", Gossip: "127.0.0.1:0", Join: []string{a.Addr()}})

@@ -116,7 +116,8 @@ func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
 	if existing.Name != d.c.o.Name {
 		// One of them is told by itself, or it was killed and has come back somewhere else before anybody has noticed.
 		if d.c.said.first(existing.Name + existing.Address() + other.Address()) {
-			d.c.o.Logger.Warn("a member's name comes from another address too", "member", existing.Name, "known_at", existing.Address(), "refused", other.Address())
+			d.c.o.Logger.Warn("a member's name comes from another address too", "member", existing.Name,
+				"known_at", existing.Address(), "refused", other.Address())
 		}
 		return
 	}

@@ -32,12 +32,15 @@ type Options struct {
 	Join []string
 	// Secret, shared by all members, encrypts gossip and authenticates and encrypts remoting. Required unless Gossip is on loopback.
 	Secret string
-	// AcceptSecrets are taken from others beside Secret, while it is being changed from one to the other. They need Secret.
+	// AcceptSecrets are taken from others beside Secret, while it is being changed from one to the other. They need
+	// Secret.
 	AcceptSecrets []string
-	// Store names the store that the member uses. Degraded names members that use another one, and they get no actors from here. Empty: it does not matter.
+	// Store names the store that the member uses. Degraded names members that use another one, and they get no actors
+	// from here. Empty: it does not matter.
 	Store string
-	// Reserve, where not nil, takes this member's name in the store, before it joins. alive reports whether a member of that name answers at a gossip address. holder is the
-	// address of another member that has the name and is alive, empty where there is none.
+	// Reserve, where not nil, takes this member's name in the store, before it joins. alive reports whether a member of
+	// that name answers at a gossip address. holder is the address of another member that has the name and is alive,
+	// empty where there is none.
 	Reserve func(ctx context.Context, gossip string, alive func(gossip string) bool) (holder string, err error)
 
 	// HTTP and SQL are the addresses that clients of this member use, told to the others.

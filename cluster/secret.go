@@ -43,9 +43,10 @@ func remotingKey(secret string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// remotingTLS is TLS 1.3 in which both sides prove that they know a secret: the key pair is derived from it, so it is the same on all
-// members, and each side accepts that public key, those of the other accepted secrets, and no other. There are no certificates to hand out, and no names or dates
-// to check: the certificate is only the envelope that TLS wants.
+// remotingTLS is TLS 1.3 in which both sides prove that they know a secret: the key pair is derived from it, so it is
+// the same on all members, and each side accepts that public key, those of the other accepted secrets, and no other.
+// There are no certificates to hand out, and no names or dates to check: the certificate is only the envelope that TLS
+// wants.
 func remotingTLS(secret string, accepted ...string) (*tls.Config, error) {
 	key, err := remotingKey(secret)
 	if err != nil {

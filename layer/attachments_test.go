@@ -324,7 +324,8 @@ type readerFunc func(b []byte) (int, error)
 
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
-// The process that has a store in a directory removes the uploads of the one that had it before, also while another process goes on with one.
+// The process that has a store in a directory removes the uploads of the one that had it before, also while another
+// process goes on with one.
 func TestUpload_left(t *testing.T) {
 	e := mustEngine(t)
 	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
@@ -369,7 +370,8 @@ func TestUpload_left(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantKind(t, <-ended, layer.Unavailable)
-	if _, err := mine.Put(t.Context(), layer.Edit{ID: "new", Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}}, layer.WriteOptions{}); err != nil {
+	if _, err := mine.Put(t.Context(), layer.Edit{ID: "new",
+		Attachments: []layer.AttachmentEdit{{Name: "x", Upload: u}}}, layer.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if n := countKeys(t, e, "attachments"); n != 1 {

@@ -17,9 +17,9 @@ const (
 
 // Bulk writes many documents in as few transactions as limits allow, in order; each edit succeeds or fails alone (Err), and an error of Bulk itself
 // means that the rest was not written. Invalid, and nothing
-// is written, where a partitioned database cannot have one of the ids. Results are in the order of edits. Several edits of one document are written in their order:
-// together where that is possible (family), otherwise in transactions of their own.
-// The uploads of edits that are not written are removed.
+// is written, where a partitioned database cannot have one of the ids. Results are in the order of edits. Several edits
+// of one document are written in their order: together where that is possible (family), otherwise in transactions of
+// their own. The uploads of edits that are not written are removed.
 func (d *Database) Bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]EditResult, error) {
 	results, err := d.bulk(ctx, edits, o)
 	var left []*Edit
@@ -64,7 +64,8 @@ func (d *Database) bulk(ctx context.Context, edits []Edit, o WriteOptions) ([]Ed
 	return results, nil
 }
 
-// batchWriter writes batches of edits: each in one transaction, or in several where it is too much for one with what is read for it and what indexes get.
+// batchWriter writes batches of edits: each in one transaction, or in several where it is too much for one with what is
+// read for it and what indexes get.
 type batchWriter struct {
 	d        *Database
 	o        WriteOptions
@@ -104,7 +105,8 @@ func (w *batchWriter) write(ctx context.Context, ps []pendingEdit) error {
 	return nil
 }
 
-// refused is what becomes of an edit that alone is too much for a transaction: an error of its own, or, where the store gets through with nothing, of all that follow.
+// refused is what becomes of an edit that alone is too much for a transaction: an error of its own, or, where the store
+// gets through with nothing, of all that follow.
 func (w *batchWriter) refused(id string, err error) (own, all error) {
 	if KindOf(err) == TooLarge {
 		return errEditTooLarge(id), nil
@@ -130,8 +132,9 @@ func report(results []EditResult, batch []int, ps []pendingEdit) {
 	}
 }
 
-// batches divides edits, by their places, into transactions: none passes a limit, and each has edits of different documents, or of one alone. Edits of one
-// document stay in order; those that may be written together come where the first of them is.
+// batches divides edits, by their places, into transactions: none passes a limit, and each has edits of different
+// documents, or of one alone. Edits of one document stay in order; those that may be written together come where the
+// first of them is.
 func (d *Database) batches(edits []Edit, o WriteOptions) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		order, families := d.familiesTogether(edits, o)
@@ -145,7 +148,8 @@ func (d *Database) batches(edits []Edit, o WriteOptions) iter.Seq[[]int] {
 	}
 }
 
-// familiesTogether is the order in which edits are written, and the ids of documents of which there are several edits that may be written together.
+// familiesTogether is the order in which edits are written, and the ids of documents of which there are several edits
+// that may be written together.
 func (d *Database) familiesTogether(edits []Edit, o WriteOptions) (order []int, families map[string]bool) {
 	order = make([]int, len(edits))
 	of := make(map[string][]int, len(edits))
@@ -166,7 +170,8 @@ func (d *Database) familiesTogether(edits []Edit, o WriteOptions) (order []int, 
 			continue
 		}
 		one := func(i int) bool { return inFamily(&edits[i], o) }
-		if places[0] == i && (len(places) > 1 || d.knowsTree(edits[i].ID, o)) && !slices.ContainsFunc(places, func(i int) bool { return !one(i) }) {
+		if places[0] == i && (len(places) > 1 || d.knowsTree(edits[i].ID, o)) &&
+			!slices.ContainsFunc(places, func(i int) bool { return !one(i) }) {
 			families[edits[i].ID] = true
 			grouped = append(grouped, places...)
 			continue

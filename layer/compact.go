@@ -49,7 +49,8 @@ type supersededBody struct {
 	body kv.Future[[]byte]
 }
 
-// compact takes the head of the queue, document by document. Its transaction needs no id: what it did is no longer in the queue.
+// compact takes the head of the queue, document by document. Its transaction needs no id: what it did is no longer in
+// the queue.
 func (t *txn) compact(most int) (done int, more bool, err error) {
 	t.MakesRoom()
 	queue, err := t.supersededBodies(most)

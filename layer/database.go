@@ -80,13 +80,15 @@ type counterDelta struct {
 	n    int64
 }
 
-// transact runs fn in transactions until one commits, under a transaction id (C4). fn may run several times. What is too much for one transaction is an error of kind
-// TooLarge or Unavailable: work that can be divided is run by writePart.
+// transact runs fn in transactions until one commits, under a transaction id (C4). fn may run several times. What is
+// too much for one transaction is an error of kind TooLarge or Unavailable: work that can be divided is run by
+// writePart.
 func transact[T any](ctx context.Context, d *Database, fn func(t *txn) (T, error)) (T, kv.Committed, error) {
 	return transactWith(ctx, d, kv.TransactOptions{}, fn)
 }
 
-func transactWith[T any](ctx context.Context, d *Database, o kv.TransactOptions, fn func(t *txn) (T, error)) (T, kv.Committed, error) {
+func transactWith[T any](ctx context.Context, d *Database, o kv.TransactOptions,
+	fn func(t *txn) (T, error)) (T, kv.Committed, error) {
 	for {
 		r, c, err := transactOnce(ctx, d, o, func(t *txn) (T, error) {
 			if t.cfg.current().Scheme == "" {
@@ -105,7 +107,8 @@ func transactWith[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 }
 
 // transactOnce is transact for a database as it is, its current map the deprecated subspace or not.
-func transactOnce[T any](ctx context.Context, d *Database, o kv.TransactOptions, fn func(t *txn) (T, error)) (T, kv.Committed, error) {
+func transactOnce[T any](ctx context.Context, d *Database, o kv.TransactOptions,
+	fn func(t *txn) (T, error)) (T, kv.Committed, error) {
 	o.TransactionID = d.store.ids.next()
 	r, c, err := kv.Transact(ctx, d.store.engine, o, func(tx kv.Transaction) (T, error) {
 		return attempt(ctx, d, tx, fn)
@@ -117,8 +120,8 @@ func transactOnce[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 	return r, c, explained(err)
 }
 
-// read runs fn in a transaction without an id: one that does not write, or whose writes may be repeated without harm. As with transact, work that can be
-// divided is run by readPart.
+// read runs fn in a transaction without an id: one that does not write, or whose writes may be repeated without harm.
+// As with transact, work that can be divided is run by readPart.
 func read[T any](ctx context.Context, d *Database, fn func(t *txn) (T, error)) (T, error) {
 	return readWith(ctx, d, kv.TransactOptions{}, fn)
 }

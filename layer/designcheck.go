@@ -27,7 +27,8 @@ var designMembers = []designMember{
 	{"rewrites", []string{"string", "array"}, nil},
 }
 
-// Each view is compiled with its design document, and each function kept in memory with it: tiny ones by the hundred thousand are not meant.
+// Each view is compiled with its design document, and each function kept in memory with it: tiny ones by the hundred
+// thousand are not meant.
 const (
 	maxViews     = 1000
 	maxFunctions = 10_000 // filters, and likewise updates, shows, lists

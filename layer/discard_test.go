@@ -28,15 +28,16 @@ func (e *deadlines) Begin(ctx context.Context) kv.Transaction {
 	return e.Engine.Begin(ctx)
 }
 
-// The uploads of edits that conflict are removed, and all of them together have the time of one: a store that does not answer would otherwise keep
-// the request for as many times as it has such edits.
+// The uploads of edits that conflict are removed, and all of them together have the time of one: a store that does not
+// answer would otherwise keep the request for as many times as it has such edits.
 func TestBulk_discardsUploads(t *testing.T) {
 	e := &deadlines{Engine: mustEngine(t)}
 	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
 	var edits []layer.Edit
 	for _, id := range []string{"a", "b", "c"} {
 		put(t, d, `{"_id":"`+id+`"}`)
-		edits = append(edits, layer.Edit{ID: id, Attachments: []layer.AttachmentEdit{{Name: "x", Data: make([]byte, 600_000), Length: -1}}})
+		edits = append(edits, layer.Edit{ID: id,
+			Attachments: []layer.AttachmentEdit{{Name: "x", Data: make([]byte, 600_000), Length: -1}}})
 	}
 	e.mu.Lock()
 	e.seen = nil

@@ -36,8 +36,8 @@ func (t staleTransaction) Commit() error {
 	return t.Transaction.Commit()
 }
 
-// What design documents say of an edit is asked once, however many attempts its transaction takes and however it is divided; and again where what they say it about
-// has changed.
+// What design documents say of an edit is asked once, however many attempts its transaction takes and however it is
+// divided; and again where what they say it about has changed.
 func TestValidate_keptOverAttempts(t *testing.T) {
 	if faultkv.Enabled() || faultkv.Short() {
 		t.Skip("it counts calls")
@@ -77,7 +77,8 @@ func TestValidate_keptOverAttempts(t *testing.T) {
 	}
 }
 
-// Where the store gets through with nothing, a few edits are tried one by one, and not all of them: the request ends with an error.
+// Where the store gets through with nothing, a few edits are tried one by one, and not all of them: the request ends
+// with an error.
 func TestBulk_nothingGetsThrough(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("it counts commits")
@@ -175,8 +176,8 @@ func (e *interrupted) Begin(ctx context.Context) kv.Transaction {
 	return e.Engine.Begin(ctx)
 }
 
-// A pass over many documents takes as many transactions as it needs, and is as of one version all the same: documents that move meanwhile come once, at their
-// newest place, and nothing is missed by who goes on from there.
+// A pass over many documents takes as many transactions as it needs, and is as of one version all the same: documents
+// that move meanwhile come once, at their newest place, and nothing is missed by who goes on from there.
 func TestChanges_manyIDs(t *testing.T) {
 	below := mustEngine(t)
 	d := mustCreate(t, mustStore(t, below, layer.Options{}), "db", layer.CreateOptions{Shards: 3})

@@ -13,7 +13,8 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// meter notes the most bytes that one transaction has read, all bytes, and how many transactions there were. It holds no snapshots.
+// meter notes the most bytes that one transaction has read, all bytes, and how many transactions there were. It holds
+// no snapshots.
 type meter struct {
 	kv.Engine
 	most, bytes, transactions, old atomic.Int64
@@ -89,16 +90,19 @@ func (r *meteredRows) Next() bool {
 	return true
 }
 
-// branchy pushes documents with so many branches of so long a history, and returns an edit for each that makes one more.
+// branchy pushes documents with so many branches of so long a history, and returns an edit for each that makes one
+// more.
 func branchy(t *testing.T, d *layer.Database, docs, branches, depth int) (more []layer.Edit) {
 	t.Helper()
-	hash := func(n int) string { return strings.ReplaceAll(fmt.Sprintf("%032d", n), "0", "f") } // zero bytes would take twice the room
+	// zero bytes would take twice the room
+	hash := func(n int) string { return strings.ReplaceAll(fmt.Sprintf("%032d", n), "0", "f") }
 	var stem []layer.Rev
 	for pos := depth; pos > 0; pos-- {
 		stem = append(stem, layer.Rev{Pos: int64(pos), ID: hash(pos)})
 	}
 	leaf := func(doc, i int) layer.Edit {
-		return layer.Edit{ID: fmt.Sprintf("doc%04d", doc), Rev: layer.Rev{Pos: int64(depth + 1), ID: hash(1_000_000 + i)}, Ancestors: stem}
+		return layer.Edit{ID: fmt.Sprintf("doc%04d", doc),
+			Rev: layer.Rev{Pos: int64(depth + 1), ID: hash(1_000_000 + i)}, Ancestors: stem}
 	}
 	for doc := range docs {
 		edits := make([]layer.Edit, branches)
@@ -125,7 +129,8 @@ func mustBulk(t *testing.T, d *layer.Database, edits []layer.Edit, o layer.Write
 	return results
 }
 
-// Replicated edits of documents with many branches are divided by what is read for them, before a transaction is too old.
+// Replicated edits of documents with many branches are divided by what is read for them, before a transaction is too
+// old.
 func TestBulk_dividedByReads(t *testing.T) {
 	if faultkv.Enabled() || faultkv.Short() {
 		t.Skip("it counts transactions")
@@ -148,7 +153,8 @@ func TestBulk_dividedByReads(t *testing.T) {
 	}
 	m.forget()
 	mustBulk(t, far, more, layer.WriteOptions{Replicated: true})
-	t.Logf("%d transactions, %d too old; %d bytes read, %d at most in one", m.transactions.Load(), m.old.Load(), m.bytes.Load(), m.most.Load())
+	t.Logf("%d transactions, %d too old; %d bytes read, %d at most in one", m.transactions.Load(), m.old.Load(),
+		m.bytes.Load(), m.most.Load())
 	if m.old.Load() > 0 {
 		t.Errorf("%d transactions were too old", m.old.Load())
 	}
@@ -202,7 +208,8 @@ func TestBulk_cannotBeDivided(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = far.Put(t.Context(), huge, layer.WriteOptions{Replicated: true})
-	if layer.KindOf(err) != layer.Unavailable || !strings.Contains(err.Error(), "transaction_too_long") || kv.MaybeCommitted(err) {
+	if layer.KindOf(err) != layer.Unavailable || !strings.Contains(err.Error(), "transaction_too_long") ||
+		kv.MaybeCommitted(err) {
 		t.Errorf("alone: %v", err)
 	}
 	edits := []layer.Edit{huge}
@@ -218,7 +225,8 @@ func TestBulk_cannotBeDivided(t *testing.T) {
 			t.Errorf("%s: %v", r.ID, r.Err)
 		}
 	}
-	if _, err := far.Bulk(t.Context(), edits, layer.WriteOptions{Replicated: true, Atomic: true}); layer.KindOf(err) != layer.Unavailable {
+	if _, err := far.Bulk(t.Context(), edits,
+		layer.WriteOptions{Replicated: true, Atomic: true}); layer.KindOf(err) != layer.Unavailable {
 		t.Errorf("all or none: %v", err)
 	}
 	// The same on engines whose transactions live longer.

@@ -19,8 +19,8 @@ func (doc *Document) AppendJSONWith(dst []byte, attachment func(dst []byte, a *A
 	return doc.AppendTail(dst, attachment)
 }
 
-// AppendHead appends what comes before the body's members, and AppendTail what comes after them. A body that was left in the store goes between them: a comma,
-// and its text without the braces.
+// AppendHead appends what comes before the body's members, and AppendTail what comes after them. A body that was left
+// in the store goes between them: a comma, and its text without the braces.
 func (doc *Document) AppendHead(dst []byte) []byte {
 	dst = append(dst, `{"_id":`...)
 	dst = appendQuoted(dst, doc.ID)

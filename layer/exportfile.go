@@ -54,7 +54,8 @@ const (
 	// recordConfig: sequence of the end, revs_limit, purged_infos_limit (integers), partitioned (boolean), security (bytes), purges (integer), then
 	// the maps of shards: since (bytes), map (bytes), as stored.
 	recordConfig recordType = 'c'
-	// recordLeft: kind, id, last id and what was left out there (strings), of a database that was damaged. A reader may pass over it.
+	// recordLeft: kind, id, last id and what was left out there (strings), of a database that was damaged. A reader may
+	// pass over it.
 	recordLeft recordType = 'x'
 	// recordEnd: number of records before it (integer). Once, last.
 	recordEnd recordType = 'z'

@@ -131,7 +131,8 @@ const maxLeft = 10_000
 
 func (x *exportReading) leave(payload []byte) error {
 	t := taker{b: payload}
-	l := Left{Kind: take(&t, tuple.TakeString), ID: take(&t, tuple.TakeString), Last: take(&t, tuple.TakeString), What: take(&t, tuple.TakeString)}
+	l := Left{Kind: take(&t, tuple.TakeString), ID: take(&t, tuple.TakeString), Last: take(&t, tuple.TakeString),
+		What: take(&t, tuple.TakeString)}
 	if x.LeftOut++; x.LeftOut <= maxLeft {
 		x.Left = append(x.Left, l)
 	}

@@ -7,9 +7,10 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// family is several edits of one document in one transaction. Each sees what those before it did. The document is read once and gets one changes entry, so
-// that a batch of conflicts costs what its edits cost, whatever the number of branches. Replicated edits are merged into a tree of all branches
-// (familytree.go); interactive ones, which name leaves, need those leaves and the best of the others (familynamed.go).
+// family is several edits of one document in one transaction. Each sees what those before it did. The document is read
+// once and gets one changes entry, so that a batch of conflicts costs what its edits cost, whatever the number of
+// branches. Replicated edits are merged into a tree of all branches (familytree.go); interactive ones, which name
+// leaves, need those leaves and the best of the others (familynamed.go).
 type family struct {
 	t  *txn
 	o  WriteOptions
@@ -22,7 +23,8 @@ type family struct {
 		plan(p *pendingEdit) error
 		// take does it.
 		take(p *pendingEdit)
-		// rest is the best of the stored leaves that still are leaves, with its history, and how many leaves there are; nil where there are none.
+		// rest is the best of the stored leaves that still are leaves, with its history, and how many leaves there are;
+		// nil where there are none.
 		rest() (best *leafKV, branches int64)
 		// history is that of a leaf that was added or changed.
 		history(l *leafKV) []byte
@@ -56,9 +58,11 @@ func inFamily(e *Edit, o WriteOptions) bool {
 	return !o.Atomic && !isDesign(e.ID) && (o.Replicated || !e.Rev.IsZero())
 }
 
-// writeFamily takes edits of one document through the stages of writeEdits, and returns how many it took. written is called when the transaction is committed.
+// writeFamily takes edits of one document through the stages of writeEdits, and returns how many it took. written is
+// called when the transaction is committed.
 func (t *txn) writeFamily(ps []pendingEdit, o WriteOptions) (taken int, written func(kv.Committed), err error) {
-	f := &family{t: t, o: o, id: ps[0].e.ID, added: map[Rev]*leafKV{}, changed: map[Rev]*leafKV{}, bodies: map[Rev]*pendingEdit{}}
+	f := &family{t: t, o: o, id: ps[0].e.ID, added: map[Rev]*leafKV{}, changed: map[Rev]*leafKV{},
+		bodies: map[Rev]*pendingEdit{}}
 	f.edits = &namedEdits{family: f}
 	written = func(kv.Committed) {}
 	if o.Replicated {
@@ -91,7 +95,8 @@ func (f *family) edit(p *pendingEdit) error {
 	if err := f.edits.plan(p); err != nil {
 		return err
 	}
-	if p.plan.parent != read.parent || f.bodies[p.plan.parent] != nil || p.plan.ancestor != read.ancestor || p.plan.leftover != read.leftover {
+	if p.plan.parent != read.parent || f.bodies[p.plan.parent] != nil || p.plan.ancestor != read.ancestor ||
+		p.plan.leftover != read.leftover {
 		f.issueAgain(p)
 	}
 	if f.bodies[p.e.Rev] != nil && f.o.Replicated {
@@ -120,7 +125,8 @@ func (f *family) edit(p *pendingEdit) error {
 	return nil
 }
 
-// issueAgain is for an edit whose parent is another one than it seemed, perhaps one of the family, whose body is not stored yet.
+// issueAgain is for an edit whose parent is another one than it seemed, perhaps one of the family, whose body is not
+// stored yet.
 func (f *family) issueAgain(p *pendingEdit) {
 	p.parent, p.own, p.uploads = bodyRead{}, bodyRead{}, nil
 	p.issueParent(f.t, f.o)
@@ -223,7 +229,8 @@ func (f *family) storeBodies(ps []pendingEdit) error {
 	return f.t.dropAttachments(replaced)
 }
 
-// index maps the document that the edits make for interactive indexes, before anything is written, and takes its changes entry.
+// index maps the document that the edits make for interactive indexes, before anything is written, and takes its
+// changes entry.
 func (f *family) index(ps []pendingEdit, winner *leafKV, branches int64) error {
 	t := f.t
 	f.last.entry = t.entries

@@ -13,7 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// everything is what a reader sees of some documents: all leaves with histories and bodies, the winners, and the counts.
+// everything is what a reader sees of some documents: all leaves with histories and bodies, the winners, and the
+// counts.
 func everything(t *rapid.T, d *layer.Database, ids []string) string {
 	ctx := context.Background()
 	out := ""
@@ -65,7 +66,8 @@ func difference(together, alone string) string {
 	return "one has more lines"
 }
 
-// familyEdits draws edits, most of them of one document. They name the leaves that d has, revisions of a small world, or those of edits before them.
+// familyEdits draws edits, most of them of one document. They name the leaves that d has, revisions of a small world,
+// or those of edits before them.
 func familyEdits(t *rapid.T, d *layer.Database, ids []string, isReplicated bool, n *int) []layer.Edit {
 	hashes := []string{"x", "y", "z", "00000000000000000000000000000000"}
 	edits := make([]layer.Edit, rapid.IntRange(1, 12).Draw(t, "edits"))
@@ -105,9 +107,9 @@ func familyEdits(t *rapid.T, d *layer.Database, ids []string, isReplicated bool,
 	return edits
 }
 
-// TestFamily_model holds that a Bulk, which writes edits of one document together, does what the same edits do one by one: in results, leaves, histories, bodies,
-// winners, counts, and in what is left for compaction. With and without trees that are kept from one batch to the next, and with trees of no more than what the
-// edits have to do with.
+// TestFamily_model holds that a Bulk, which writes edits of one document together, does what the same edits do one by
+// one: in results, leaves, histories, bodies, winners, counts, and in what is left for compaction. With and without
+// trees that are kept from one batch to the next, and with trees of no more than what the edits have to do with.
 func TestFamily_model(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -139,7 +141,8 @@ func TestFamily_model(t *testing.T) {
 				}
 				n := 0
 				for range rapid.IntRange(1, 5).Draw(t, "batches") {
-					o := layer.WriteOptions{Replicated: rapid.IntRange(0, 2).Draw(t, "replicated") > 0, User: &layer.UserCtx{Name: "u"}}
+					o := layer.WriteOptions{Replicated: rapid.IntRange(0, 2).Draw(t, "replicated") > 0,
+						User: &layer.UserCtx{Name: "u"}}
 					edits := familyEdits(t, ds[0], ids, o.Replicated, &n)
 					together, err := ds[0].Bulk(ctx, slices.Clone(edits), o)
 					if err != nil {
@@ -182,8 +185,8 @@ func TestFamily_model(t *testing.T) {
 	}
 }
 
-// TestFamily_cost holds that a batch of edits of one document reads its branches once, or not at all where the tree is kept, whatever their number; and that what
-// answers many revisions reads them once too.
+// TestFamily_cost holds that a batch of edits of one document reads its branches once, or not at all where the tree is
+// kept, whatever their number; and that what answers many revisions reads them once too.
 func TestFamily_cost(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
@@ -196,7 +199,8 @@ func TestFamily_cost(t *testing.T) {
 	conflicts := func(k int) (edits []layer.Edit) {
 		for range k {
 			n++
-			edits = append(edits, layer.Edit{ID: "x", Rev: layer.Rev{Pos: 2, ID: fmt.Sprintf("%032x", n)}, Ancestors: []layer.Rev{{Pos: 1, ID: "r"}}})
+			edits = append(edits, layer.Edit{ID: "x", Rev: layer.Rev{Pos: 2, ID: fmt.Sprintf("%032x", n)},
+				Ancestors: []layer.Rev{{Pos: 1, ID: "r"}}})
 		}
 		return edits
 	}

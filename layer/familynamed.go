@@ -5,8 +5,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// namedEdits are interactive edits of a family. Each names the leaf that it extends. The leaves that they name are read, and as many of the best as are enough to
-// know one that remains.
+// namedEdits are interactive edits of a family. Each names the leaf that it extends. The leaves that they name are
+// read, and as many of the best as are enough to know one that remains.
 type namedEdits struct {
 	*family
 	named  map[Rev]*leafKV // live leaves that edits name

@@ -6,7 +6,8 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// deepenIDs bounds how many ancestors the stored branches of a document may learn in one transaction: each of those branches is written again.
+// deepenIDs bounds how many ancestors the stored branches of a document may learn in one transaction: each of those
+// branches is written again.
 const deepenIDs = 50_000
 
 // fittingIDs is how many of a branch's ancestors can be stored with it.

@@ -47,7 +47,8 @@ func (f *feed) chosen() (entries []entry, last Seq, err error) {
 	if f.o.IDs != nil {
 		return f.entriesOfIDs()
 	}
-	err = f.s.try(func() error { // in one transaction: an entry that moves while others are read would be missed, or seen without its place
+	// in one transaction: an entry that moves while others are read would be missed, or seen without its place
+	err = f.s.try(func() error {
 		newest := readLastSeq(f.s.r, f.s.keys, f.s.cfg)
 		if entries, err = f.entriesOfDesigns(); err == nil {
 			last, err = newest()
@@ -60,8 +61,8 @@ func (f *feed) chosen() (entries []entry, last Seq, err error) {
 // idsTogether is how many documents are looked up at once.
 const idsTogether = 256
 
-// entriesOfIDs reads the winners of some documents, each once. Documents that never were have none. Where that takes several transactions, what has changed
-// since the first is found in the feed.
+// entriesOfIDs reads the winners of some documents, each once. Documents that never were have none. Where that takes
+// several transactions, what has changed since the first is found in the feed.
 func (f *feed) entriesOfIDs() (entries []entry, last Seq, err error) {
 	ids := slices.DeleteFunc(slices.Clone(f.o.IDs), func(id string) bool { return len(id) > maxIDLength })
 	slices.Sort(ids)
@@ -102,7 +103,8 @@ func (f *feed) entriesOfIDs() (entries []entry, last Seq, err error) {
 func (f *feed) lookUp(ids []string, entries []entry) ([]entry, error) {
 	rows := make([]kv.RangeIterator, len(ids))
 	for i, id := range ids {
-		rows[i] = getRange(f.s.r, f.s.keys.doc(nil, keyspace.Revisions, id), kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
+		rows[i] = getRange(f.s.r, f.s.keys.doc(nil, keyspace.Revisions, id),
+			kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
 		defer rows[i].Close()
 	}
 	for i, id := range ids {
@@ -117,8 +119,8 @@ func (f *feed) lookUp(ids []string, entries []entry) ([]entry, error) {
 	return entries, nil
 }
 
-// chase reads what the feed has had since a sequence, and puts the entries of the documents with these ids in the place of older ones. What it returns is as of the
-// transaction in which it has come to the end.
+// chase reads what the feed has had since a sequence, and puts the entries of the documents with these ids in the place
+// of older ones. What it returns is as of the transaction in which it has come to the end.
 func (f *feed) chase(ids []string, entries []entry, since Seq) ([]entry, Seq, error) {
 	moved := map[string]entry{}
 	var patience kv.Patience

@@ -114,7 +114,8 @@ func (im *importer) records(t *txn, doc *importedDoc, batch []importedRecord) (t
 			if err != nil {
 				return i, err
 			}
-			r.before = getRange(t, t.keys.doc(nil, keyspace.Revisions, id), kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
+			r.before = getRange(t, t.keys.doc(nil, keyspace.Revisions, id),
+				kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
 		}
 	}
 	for i := range batch {

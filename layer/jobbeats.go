@@ -51,12 +51,14 @@ func parseBeat(value []byte) (*beat, error) {
 const (
 	// looksPerLease is how often at least a heartbeat is looked at within its lease.
 	looksPerLease = 4
-	// longestLook: one look counts at most this part of a lease, a third. A look after a long time, because the store or this process stood still, counts no
-	// more than the ones before it: the worker may have stood still for the same reason, and gets the time to go on.
+	// longestLook: one look counts at most this part of a lease, a third. A look after a long time, because the store
+	// or this process stood still, counts no more than the ones before it: the worker may have stood still for the same
+	// reason, and gets the time to go on.
 	longestLook = 3
 )
 
-// beats is what this process has seen of heartbeats, and for how long each has stood still since. It goes by this process's monotonic clock alone.
+// beats is what this process has seen of heartbeats, and for how long each has stood still since. It goes by this
+// process's monotonic clock alone.
 type beats struct {
 	mu   sync.Mutex
 	seen map[string]map[string]*seenBeat // by type and id

@@ -34,10 +34,12 @@ func (d *DueJob) concerns(j *Job) bool {
 	return j.State != JobFinished && j.At == 0 && j.Due.UnixMilli() == d.millis
 }
 
-// oldLease is how long an entry of an earlier version of Divan is left alone while nobody changes it: longer than its worker's lease was.
+// oldLease is how long an entry of an earlier version of Divan is left alone while nobody changes it: longer than its
+// worker's lease was.
 const oldLease = 6 * time.Second
 
-// firstDue is read at snapshot isolation: two workers that see the same job conflict on its record, and others do not. nil where there is none.
+// firstDue is read at snapshot isolation: two workers that see the same job conflict on its record, and others do not.
+// nil where there is none.
 func (s *Store) firstDue(tx kv.Transaction, typ string, w Worker) (*DueJob, error) {
 	begun := time.Now()
 	snapshot := tx.Snapshot()
@@ -102,8 +104,10 @@ func (s *Store) firstWaiting(rows kv.RangeIterator, prefix int, w Worker) (first
 	return first, rows.Err()
 }
 
-// firstSilent is the first of the jobs that run whose worker has fallen silent, or when to look at their heartbeats again.
-func (s *Store) firstSilent(typ string, beats, old kv.RangeIterator, prefix int, w Worker, begun time.Time) (first *DueJob, err error) {
+// firstSilent is the first of the jobs that run whose worker has fallen silent, or when to look at their heartbeats
+// again.
+func (s *Store) firstSilent(typ string, beats, old kv.RangeIterator, prefix int, w Worker,
+	begun time.Time) (first *DueJob, err error) {
 	var seen []seenJob
 	for beats.Next() {
 		row := beats.KeyValue()
@@ -197,7 +201,8 @@ func (s *Store) jobQueueKey(j *Job) []byte {
 
 func (s *Store) jobBeatKey(j *Job) []byte { return tuple.AppendString(s.jobKey(j.Type, jobBeat), j.ID) }
 
-// Jobs streams all jobs, by type and id. Where the engine holds no long snapshot it is stitched from several transactions.
+// Jobs streams all jobs, by type and id. Where the engine holds no long snapshot it is stitched from several
+// transactions.
 func (s *Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		section := s.section(keyspace.Jobs)
@@ -230,8 +235,10 @@ func (s *Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	}
 }
 
-// jobsFrom yields records in one transaction. last is the last key that it passed; done says that the caller wants no more.
-func (s *Store) jobsFrom(ctx context.Context, prefix int, r kv.KeyRange, yield func(Job, error) bool) (last []byte, done bool, err error) {
+// jobsFrom yields records in one transaction. last is the last key that it passed; done says that the caller wants no
+// more.
+func (s *Store) jobsFrom(ctx context.Context, prefix int, r kv.KeyRange,
+	yield func(Job, error) bool) (last []byte, done bool, err error) {
 	tx := s.engine.Begin(ctx)
 	defer tx.Cancel()
 	tx.CausalReadRisky() // a list for people, who read it seconds later

@@ -8,17 +8,19 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Background jobs in the store (V3), after CouchDB's couch_jobs in purpose. A job waits, runs under a lease, and is finished or waits again. The lease only decides when
-// another worker may try; the fencing token decides who may write.
+// Background jobs in the store (V3), after CouchDB's couch_jobs in purpose. A job waits, runs under a lease, and is
+// finished or waits again. The lease only decides when another worker may try; the fencing token decides who may write.
 //
-// No two clocks are compared. When a waiting job may start is told in the store's own versions (storeclock.go). A running job has a heartbeat, a counter that
-// its worker renews; who looks at the queue takes the job over when the heartbeat has stood still for the lease by the watcher's own elapsed time (jobbeats.go).
+// No two clocks are compared. When a waiting job may start is told in the store's own versions (storeclock.go). A
+// running job has a heartbeat, a counter that its worker renews; who looks at the queue takes the job over when the
+// heartbeat has stood still for the lease by the watcher's own elapsed time (jobbeats.go).
 //
 //	(Jobs, type, jobRecord, id)      = JSON of the Job
 //	(Jobs, type, jobWake)            = versionstamp of the newest change of the queue
 //	(Jobs, type, jobBeat, id)        = (token, count, lease in milliseconds, worker, life): of a job that runs
 //	(Jobs, type, jobQueue, at, id)   = empty: a job that waits until the store is at version at
-//	(Jobs, type, jobDue, millis, id) = empty: what versions before wrote for both of these, by the clock of whoever wrote it. It is read, and not written any more.
+//	(Jobs, type, jobDue, millis, id) = empty: earlier versions wrote this for both of these, by their own clock;
+//	                                   it is still read, and not written
 const (
 	jobRecord = 0
 	jobDue    = 1
@@ -44,10 +46,11 @@ type Job struct {
 	Error    string `json:"error,omitempty"`
 	// Full says that the last failure was for want of room in the store.
 	Full bool `json:"full,omitempty"`
-	// At is the version of the store from which on a pending job may start. 0 in a record that an earlier version of Divan wrote.
+	// At is the version of the store from which on a pending job may start. 0 in a record that an earlier version of
+	// Divan wrote.
 	At int64 `json:"at,omitempty"`
-	// Due is At for people, and Updated when the record was written, both by the clock of whoever wrote it. Nothing goes by them, except that Due is a part of
-	// an old record's key.
+	// Due is At for people, and Updated when the record was written, both by the clock of whoever wrote it. Nothing
+	// goes by them, except that Due is a part of an old record's key.
 	Due     time.Time `json:"due"`
 	Updated time.Time `json:"updated"`
 	// Again says that it was enqueued while it ran.
@@ -82,11 +85,14 @@ const (
 type Worker struct {
 	Name string // of the node
 	Life string // of the process: another one after every start
-	// Lease is how long the heartbeat of a job may stand still before another worker takes it. Renew three times as often or more.
+	// Lease is how long the heartbeat of a job may stand still before another worker takes it. Renew three times as
+	// often or more.
 	Lease time.Duration
-	// Grace, where not nil, is how long after its time a job is left to another worker, which it belongs to. One whose worker has given it back or fallen silent is not.
+	// Grace, where not nil, is how long after its time a job is left to another worker, which it belongs to. One whose
+	// worker has given it back or fallen silent is not.
 	Grace func(id string) time.Duration
-	// Gone, where not nil, reports whether a worker is known to have ended: its jobs are taken as soon as their heartbeats stand still.
+	// Gone, where not nil, reports whether a worker is known to have ended: its jobs are taken as soon as their
+	// heartbeats stand still.
 	Gone func(worker string) bool
 }
 
@@ -140,7 +146,8 @@ func (s *Store) queueJob(tx kv.Transaction, j *Job, version int64, delay time.Du
 	tx.SetVersionstampedValue(s.jobKey(j.Type, jobWake), make([]byte, len(kv.Versionstamp{})), 0)
 }
 
-// Claim takes the job of a type that this worker may start first, one whose worker has fallen silent included; nil where it may start none now.
+// Claim takes the job of a type that this worker may start first, one whose worker has fallen silent included; nil
+// where it may start none now.
 func (s *Store) Claim(ctx context.Context, typ string, w Worker) (*Job, error) {
 	j, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (*Job, error) {
 		for {
@@ -174,8 +181,8 @@ func (s *Store) Claim(ctx context.Context, typ string, w Worker) (*Job, error) {
 	return j, err
 }
 
-// Renew says that the worker is at work, and stores progress (nil leaves it): one small write where there is none. Conflict where another worker has taken the
-// job over: stop at once.
+// Renew says that the worker is at work, and stores progress (nil leaves it): one small write where there is none.
+// Conflict where another worker has taken the job over: stop at once.
 func (s *Store) Renew(ctx context.Context, j *Job, progress []byte) error {
 	// Without a transaction id: another count too many does no harm.
 	_, c, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
@@ -232,9 +239,12 @@ func (s *Store) Finish(ctx context.Context, j *Job, runErr error) error {
 	})
 }
 
-// GiveBack ends a run that has not come to its end, for another worker to begin at once, without grace. Conflict where one has taken the job over already.
+// GiveBack ends a run that has not come to its end, for another worker to begin at once, without grace. Conflict where
+// one has taken the job over already.
 func (s *Store) GiveBack(ctx context.Context, j *Job) error {
-	return s.updateHeld(ctx, j, func(tx kv.Transaction, now *Job, version int64) { s.queueJob(tx, now, version, -pastGrace) })
+	return s.updateHeld(ctx, j, func(tx kv.Transaction, now *Job, version int64) {
+		s.queueJob(tx, now, version, -pastGrace)
+	})
 }
 
 // pastGrace is longer than any worker's grace.
@@ -282,8 +292,8 @@ func (s *Store) RemoveJob(ctx context.Context, typ, id string) error {
 	return err
 }
 
-// WatchJobs becomes ready when a job of the type is enqueued or waits again. next is the job that this worker may start first, or should look at again, nil where
-// there is none: claim or look again at its time.
+// WatchJobs becomes ready when a job of the type is enqueued or waits again. next is the job that this worker may start
+// first, or should look at again, nil where there is none: claim or look again at its time.
 func (s *Store) WatchJobs(ctx context.Context, typ string, worker Worker) (w kv.Watch, next *DueJob, err error) {
 	_, _, err = storeTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
 		if w != nil {

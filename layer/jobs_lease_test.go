@@ -53,16 +53,19 @@ func anotherStore(tb testing.TB, e kv.Engine) *layer.Store {
 	return s
 }
 
-// No clock of another node counts: not for a job that is enqueued, not for one whose worker died, not for one that failed.
+// No clock of another node counts: not for a job that is enqueued, not for one whose worker died, not for one that
+// failed.
 func TestStore_Jobs_clocksApart(t *testing.T) {
 	e := mustEngine(t)
 	slow, fast := mustStore(t, e, layer.Options{}), anotherStore(t, e)
 	layer.SetWall(slow, -time.Hour)
 	layer.SetWall(fast, time.Hour)
-	for name, nodes := range map[string][2]*layer.Store{"from fast to slow": {fast, slow}, "from slow to fast": {slow, fast}} {
+	for name, nodes := range map[string][2]*layer.Store{"from fast to slow": {fast, slow},
+		"from slow to fast": {slow, fast}} {
 		t.Run(name, func(t *testing.T) {
 			from, to := nodes[0], nodes[1]
-			a, b := layer.Worker{Name: "a", Life: "1", Lease: 100 * time.Millisecond}, layer.Worker{Name: "b", Life: "1", Lease: time.Minute}
+			a, b := layer.Worker{Name: "a", Life: "1", Lease: 100 * time.Millisecond},
+				layer.Worker{Name: "b", Life: "1", Lease: time.Minute}
 			enqueue(t, from, name)
 			j, err := to.Claim(t.Context(), "t", b)
 			if err != nil || j == nil {
@@ -122,7 +125,8 @@ func TestStore_Claim_graceInAnIdleStore(t *testing.T) {
 	}
 }
 
-// A heartbeat that goes on keeps a job, whatever the time between looks; and one look after a long time is not enough to lose it.
+// A heartbeat that goes on keeps a job, whatever the time between looks; and one look after a long time is not enough
+// to lose it.
 func TestStore_Claim_heartbeat(t *testing.T) {
 	e := mustEngine(t)
 	s, other := mustStore(t, e, layer.Options{}), anotherStore(t, e)
@@ -155,10 +159,13 @@ func TestStore_Claim_heartbeat(t *testing.T) {
 	}
 }
 
-// The jobs of a worker that is known to have ended, and of an earlier life of one's own, are taken long before their lease is over, but not while their heartbeats go on.
+// The jobs of a worker that is known to have ended, and of an earlier life of one's own, are taken long before their
+// lease is over, but not while their heartbeats go on.
 func TestStore_Claim_gone(t *testing.T) {
 	for name, worker := range map[string]layer.Worker{
-		"it left the cluster":    {Name: "b", Life: "1", Lease: time.Minute, Gone: func(w string) bool { return w == "worker" }},
+		"it left the cluster": {Name: "b", Life: "1", Lease: time.Minute, Gone: func(w string) bool {
+			return w == "worker"
+		}},
 		"it was an earlier life": {Name: "worker", Life: "2", Lease: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {

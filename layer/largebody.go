@@ -7,9 +7,9 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// LargeBody is the body of a document that does not fit into one chunk, left in the store for who copies it to somewhere. While the iterator runs that it came
-// from, it is there as of the same version; afterwards as long as nobody compacts it away. A revision's body never changes, so that reading it in several transactions gives
-// one body.
+// LargeBody is the body of a document that does not fit into one chunk, left in the store for who copies it to
+// somewhere. While the iterator runs that it came from, it is there as of the same version; afterwards as long as
+// nobody compacts it away. A revision's body never changes, so that reading it in several transactions gives one body.
 type LargeBody struct {
 	from   largeReads
 	id     string
@@ -21,7 +21,8 @@ type LargeBody struct {
 // largePart is how many chunks are held at once.
 const largePart = 4
 
-// Copy calls fn with the text, one piece after the other. A piece is valid until fn returns. NotFound where the revision has been removed meanwhile.
+// Copy calls fn with the text, one piece after the other. A piece is valid until fn returns. NotFound where the
+// revision has been removed meanwhile.
 func (b *LargeBody) Copy(ctx context.Context, fn func([]byte) error) error {
 	skip, left := b.header, b.Size
 	for chunk := 0; left > 0; chunk += largePart {
@@ -75,8 +76,8 @@ type largeReads struct {
 	snap kv.Snapshot // nil: in transactions of its own
 }
 
-// leave makes a LargeBody of what begins with a full first chunk; nil where it has to be read: an object whose first member is not in the first chunk would
-// be copied as if it had one.
+// leave makes a LargeBody of what begins with a full first chunk; nil where it has to be read: an object whose first
+// member is not in the first chunk would be copied as if it had one.
 func (l largeReads) leave(b *bodyRead, first []byte) (storedBody, *LargeBody) {
 	if l.d == nil {
 		return storedBody{}, nil

@@ -14,9 +14,11 @@ type nodeName struct {
 	Gossip string `json:"gossip"`
 }
 
-// TakeName notes that the node with a gossip address has a name. Where another one had it last, alive is asked whether that is still there: then nothing is noted, and
-// holder is its address. Of nodes that start together with one name one gets it, as long as those that have it answer.
-func (s *Store) TakeName(ctx context.Context, name, gossip string, alive func(gossip string) bool) (holder string, err error) {
+// TakeName notes that the node with a gossip address has a name. Where another one had it last, alive is asked whether
+// that is still there: then nothing is noted, and holder is its address. Of nodes that start together with one name one
+// gets it, as long as those that have it answer.
+func (s *Store) TakeName(ctx context.Context, name, gossip string,
+	alive func(gossip string) bool) (holder string, err error) {
 	for {
 		last, err := s.takeName(ctx, name, gossip, holder)
 		if err != nil || last == "" {
@@ -29,7 +31,8 @@ func (s *Store) TakeName(ctx context.Context, name, gossip string, alive func(go
 	}
 }
 
-// takeName takes a name that nobody has, or the node itself, or one that is known to be dead. last is who has it otherwise.
+// takeName takes a name that nobody has, or the node itself, or one that is known to be dead. last is who has it
+// otherwise.
 func (s *Store) takeName(ctx context.Context, name, gossip, dead string) (last string, err error) {
 	key := tuple.AppendString(s.section(keyspace.Nodes), name)
 	last, _, err = storeTransact(ctx, s, func(tx kv.Transaction) (string, error) {

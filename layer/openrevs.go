@@ -54,7 +54,8 @@ func (d *Database) EachOpenRev(ctx context.Context, id string, revs []Rev, o Get
 const leafWindow = 32
 
 // eachLeaf answers leaves of a document, across transactions where one is not enough.
-func (s *stream) eachLeaf(tree *documentTree, id string, wanted []openLeaf, o GetOptions, answer func(OpenRev) bool) error {
+func (s *stream) eachLeaf(tree *documentTree, id string, wanted []openLeaf, o GetOptions,
+	answer func(OpenRev) bool) error {
 	var patience kv.Patience
 	for len(wanted) > 0 {
 		done, more, err := s.openRevs(tree, id, wanted[:min(leafWindow, len(wanted))], o, answer)
@@ -75,7 +76,8 @@ func (s *stream) eachLeaf(tree *documentTree, id string, wanted []openLeaf, o Ge
 }
 
 // openRevs answers revisions until one fails or answer wants no more; done is how many were answered.
-func (s *stream) openRevs(tree *documentTree, id string, wanted []openLeaf, o GetOptions, answer func(OpenRev) bool) (done int, more bool, err error) {
+func (s *stream) openRevs(tree *documentTree, id string, wanted []openLeaf, o GetOptions,
+	answer func(OpenRev) bool) (done int, more bool, err error) {
 	reads := s.openBodies(id, wanted)
 	for i := range reads {
 		a, err := tree.wait(s.r, s.keys, &reads[i], o)
@@ -217,8 +219,10 @@ func (d *Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) ite
 	}
 }
 
-// bulkGet answers refs until one fails, yield wants no more, or enough has been read of documents with many branches; done is how many were answered.
-func (s *stream) bulkGet(refs []DocRef, o GetOptions, large map[string]*documentTree, yield func(BulkGetRow, error) bool) (done int, more bool, err error) {
+// bulkGet answers refs until one fails, yield wants no more, or enough has been read of documents with many branches;
+// done is how many were answered.
+func (s *stream) bulkGet(refs []DocRef, o GetOptions, large map[string]*documentTree,
+	yield func(BulkGetRow, error) bool) (done int, more bool, err error) {
 	rows := map[string]kv.RangeIterator{}
 	asked := map[string][]Rev{}
 	for _, ref := range refs {

@@ -8,8 +8,9 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Work that is more than one transaction can do is divided. Every batched operation (bulk writes, compaction, purges, sweeps, imports, steps of indexes, lists of
-// documents) asks a portions how many of its items the next transaction may take, and runs that transaction by writePart, readPart or storePart:
+// Work that is more than one transaction can do is divided. Every batched operation (bulk writes, compaction, purges,
+// sweeps, imports, steps of indexes, lists of documents) asks a portions how many of its items the next transaction may
+// take, and runs that transaction by writePart, readPart or storePart:
 //
 //	p := newPortions(500)
 //	for len(items) > 0 {
@@ -22,19 +23,23 @@ import (
 //		items = items[n:]
 //	}
 //
-// A transaction that does too much (kv.TooMuch, errDivide) is run again with half as many items. One that took long halves those of the next. After some that
-// did well there are twice as many again. As in FoundationDB's Record Layer, conflicts call for less work too, after some attempts.
+// A transaction that does too much (kv.TooMuch, errDivide) is run again with half as many items. One that took long
+// halves those of the next. After some that did well there are twice as many again. As in FoundationDB's Record Layer,
+// conflicts call for less work too, after some attempts.
 
 const (
-	// readBudget is how many bytes a transaction reads before it takes no further items. The last one may pass it by any amount.
+	// readBudget is how many bytes a transaction reads before it takes no further items. The last one may pass it by
+	// any amount.
 	readBudget = 4_000_000
-	// slowPart is how long a transaction's work may take before the next one gets less: well below what a transaction lives.
+	// slowPart is how long a transaction's work may take before the next one gets less: well below what a transaction
+	// lives.
 	slowPart = time.Second
 	// growAfter is how many full transactions in a row have to do well before the next one gets more.
 	growAfter = 2
 )
 
-// portions is how many items of a batched operation one transaction takes. It belongs to one operation, and is not safe for concurrent use.
+// portions is how many items of a batched operation one transaction takes. It belongs to one operation, and is not safe
+// for concurrent use.
 type portions struct {
 	most    int // at most
 	now     int
@@ -45,7 +50,8 @@ type portions struct {
 
 func newPortions(most int) *portions { return &portions{most: most, now: most, wait: growAfter} }
 
-// lessen halves what a transaction takes, after one that was too much for n items, of which it tried some. It is false where there is nothing to halve.
+// lessen halves what a transaction takes, after one that was too much for n items, of which it tried some. It is false
+// where there is nothing to halve.
 func (p *portions) lessen(n, tried int) bool {
 	if n <= 1 {
 		return false
@@ -91,7 +97,8 @@ func (r *partRun) attempt(n int, fn func(n int) (int, error)) (int, error) {
 	return done, err
 }
 
-// run runs transactions over fewer and fewer items until one succeeds, or fails with a single item. items is how many there are, 0 where that is not known.
+// run runs transactions over fewer and fewer items until one succeeds, or fails with a single item. items is how many
+// there are, 0 where that is not known.
 func (p *portions) run(items int, transact func(o kv.TransactOptions, n int, r *partRun) (int, error)) (int, error) {
 	for {
 		n := p.now
@@ -110,9 +117,11 @@ func (p *portions) run(items int, transact func(o kv.TransactOptions, n int, r *
 	}
 }
 
-// writePart runs fn in one transaction with an id (transact), over as many of items as p allows: n. items 0 means that nobody knows how many there are. fn returns
-// how many it has done, with an error how many it has tried; so does writePart. What else fn finds out it assigns to variables, which an attempt overwrites.
-func writePart(ctx context.Context, d *Database, p *portions, items int, fn func(t *txn, n int) (int, error)) (int, kv.Committed, error) {
+// writePart runs fn in one transaction with an id (transact), over as many of items as p allows: n. items 0 means that
+// nobody knows how many there are. fn returns how many it has done, with an error how many it has tried; so does
+// writePart. What else fn finds out it assigns to variables, which an attempt overwrites.
+func writePart(ctx context.Context, d *Database, p *portions, items int,
+	fn func(t *txn, n int) (int, error)) (int, kv.Committed, error) {
 	var c kv.Committed
 	done, err := p.run(items, func(o kv.TransactOptions, n int, r *partRun) (done int, err error) {
 		done, c, err = transactWith(ctx, d, o, func(t *txn) (int, error) {
@@ -123,8 +132,10 @@ func writePart(ctx context.Context, d *Database, p *portions, items int, fn func
 	return done, c, err
 }
 
-// readPart is writePart for a transaction without an id: one that only reads, or that may be repeated after it was committed.
-func readPart(ctx context.Context, d *Database, p *portions, items int, fn func(t *txn, n int) (int, error)) (int, error) {
+// readPart is writePart for a transaction without an id: one that only reads, or that may be repeated after it was
+// committed.
+func readPart(ctx context.Context, d *Database, p *portions, items int,
+	fn func(t *txn, n int) (int, error)) (int, error) {
 	return p.run(items, func(o kv.TransactOptions, n int, r *partRun) (int, error) {
 		return readWith(ctx, d, o, func(t *txn) (int, error) {
 			return r.attempt(n, func(n int) (int, error) { return fn(t, n) })
@@ -132,9 +143,10 @@ func readPart(ctx context.Context, d *Database, p *portions, items int, fn func(
 	})
 }
 
-// repeatPart runs fn in transactions that may be repeated, each over at most so many items of a queue, until there are no more. fn returns how many it has done, and
-// whether there are more.
-func (d *Database) repeatPart(ctx context.Context, most int, fn func(t *txn, n int) (done int, more bool, err error)) error {
+// repeatPart runs fn in transactions that may be repeated, each over at most so many items of a queue, until there are
+// no more. fn returns how many it has done, and whether there are more.
+func (d *Database) repeatPart(ctx context.Context, most int,
+	fn func(t *txn, n int) (done int, more bool, err error)) error {
 	p := newPortions(most)
 	for more := true; more; {
 		_, err := readPart(ctx, d, p, 0, func(t *txn, n int) (done int, err error) {
@@ -149,7 +161,8 @@ func (d *Database) repeatPart(ctx context.Context, most int, fn func(t *txn, n i
 }
 
 // storePart is writePart for what belongs to no database.
-func storePart(ctx context.Context, s *Store, p *portions, items int, fn func(tx kv.Transaction, n int) (int, error)) (int, kv.Committed, error) {
+func storePart(ctx context.Context, s *Store, p *portions, items int,
+	fn func(tx kv.Transaction, n int) (int, error)) (int, kv.Committed, error) {
 	var c kv.Committed
 	done, err := p.run(items, func(o kv.TransactOptions, n int, r *partRun) (done int, err error) {
 		done, c, err = storeTransactWith(ctx, s, o, func(tx kv.Transaction) (int, error) {
@@ -166,7 +179,8 @@ var errDivide = errors.New("layer: more than one transaction can do")
 // tooMuch reports that a transaction was more than one can be: less may succeed.
 func tooMuch(err error) bool { return errors.Is(err, errDivide) || kv.TooMuch(err) }
 
-// explained gives an error of a transaction that did too much its words for the client. TooLarge where it had too much to write, Unavailable where it took too long.
+// explained gives an error of a transaction that did too much its words for the client. TooLarge where it had too much
+// to write, Unavailable where it took too long.
 func explained(err error) error {
 	var already *Error
 	switch {
@@ -180,5 +194,6 @@ func explained(err error) error {
 			Reason: "others write the same again and again; try again later"}
 	}
 	return &Error{Kind: Unavailable, Name: "transaction_too_long", Err: err,
-		Reason: "this was not done within the time that a transaction has, in several attempts, and cannot be divided further; it is too much, or the store is too busy: try again later"}
+		Reason: "this was not done within the time that a transaction has, in several attempts, and cannot be " +
+			"divided further; it is too much, or the store is too busy: try again later"}
 }

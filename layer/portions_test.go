@@ -8,7 +8,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// A transaction that is too much is run with fewer and fewer items, which later ones keep to, and one that does well lets later ones try more.
+// A transaction that is too much is run with fewer and fewer items, which later ones keep to, and one that does well
+// lets later ones try more.
 func TestPortions(t *testing.T) {
 	for _, fits := range []int{1, 7, 100, 499, 10_000} {
 		p := layer.NewPortions(500)
@@ -65,7 +66,8 @@ func TestPortions_ends(t *testing.T) {
 	}
 }
 
-// A transaction that has read enough says how many items it took, and the next one begins with as many. One that has tried only some of many halves those.
+// A transaction that has read enough says how many items it took, and the next one begins with as many. One that has
+// tried only some of many halves those.
 func TestPortions_tried(t *testing.T) {
 	p := layer.NewPortions(500)
 	if n, err := p.Run(500, func(int, bool) (int, error) { return 40, nil }); n != 40 || err != nil {

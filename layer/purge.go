@@ -17,8 +17,8 @@ const purgeRevs = 400
 // over, as in CouchDB. With the last leaf the document is gone without a trace in the feed; while others remain, the document moves to a new
 // sequence. The purge is noted in keyspace.Purges, for indexes to drop their rows.
 //
-// Up to purgeRevs leaves are removed at once, unless that is too much for a transaction. Of more, some are removed before others; after an error those returned
-// are gone.
+// Up to purgeRevs leaves are removed at once, unless that is too much for a transaction. Of more, some are removed
+// before others; after an error those returned are gone.
 func (d *Database) Purge(ctx context.Context, id string, revs []Rev) ([]Rev, error) {
 	var all []Rev
 	p := newPortions(purgeRevs)
@@ -86,8 +86,9 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 	return purged, t.index()
 }
 
-// purgeBodies removes all bodies but those of the branches that remain, also such as stemming has left for compaction, and then the attachments that nothing
-// refers to. Where no branch was stemmed, these are the bodies of what only branches that are gone had.
+// purgeBodies removes all bodies but those of the branches that remain, also such as stemming has left for compaction,
+// and then the attachments that nothing refers to. Where no branch was stemmed, these are the bodies of what only
+// branches that are gone had.
 func (t *txn) purgeBodies(id string, kept, gone []revtree.Branch) error {
 	var candidates []attachmentOf
 	drop := func(r Rev, first []byte) error {

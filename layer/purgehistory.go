@@ -63,7 +63,8 @@ func parsePurgeInfo(value []byte) (info PurgeInfo, err error) {
 	return info, nil
 }
 
-// dropPurges removes the oldest purges beyond the limit from the history, at most so many of them, but none that an index has not taken in yet.
+// dropPurges removes the oldest purges beyond the limit from the history, at most so many of them, but none that an
+// index has not taken in yet.
 func (t *txn) dropPurges(most int) (n int, more bool, err error) {
 	t.MakesRoom()
 	counts, err := countersOf(t, t.keys, counterPurges, counterPurgesDropped)

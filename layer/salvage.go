@@ -180,7 +180,8 @@ func (v *salvage) begin() error {
 		}
 	}
 	if x.s.cfg.stamp == nil {
-		return v.left(Left{Kind: "settings", What: "some or all of them are damaged; those are as in a new database, for admins only"})
+		return v.left(Left{Kind: "settings", What: "some or all of them are damaged; those are as in a new database, " +
+			"for admins only"})
 	}
 	return nil
 }
@@ -189,10 +190,12 @@ func (v *salvage) begin() error {
 // is missing.
 func (v *salvage) passedOver(keys kv.KeyRange) error {
 	for sub, l := range map[keyspace.Subspace]Left{
-		keyspace.Revisions: {Kind: "document", What: "rows of some of them are lost; they may be missing, or older than they were"},
-		keyspace.Local:     {Kind: "local document", What: "rows of some of them are lost; they may be missing, or older than they were"},
-		keyspace.Purges:    {Kind: "purges", What: "a part of the history is damaged"},
-		keyspace.Config:    {Kind: "settings", What: "some of them may be as in a new database, or older than they were"},
+		keyspace.Revisions: {Kind: "document",
+			What: "rows of some of them are lost; they may be missing, or older than they were"},
+		keyspace.Local: {Kind: "local document",
+			What: "rows of some of them are lost; they may be missing, or older than they were"},
+		keyspace.Purges: {Kind: "purges", What: "a part of the history is damaged"},
+		keyspace.Config: {Kind: "settings", What: "some of them may be as in a new database, or older than they were"},
 	} {
 		prefix := v.x.s.keys.sub(nil, sub)
 		in, ok := intersect(keys, prefixRange(prefix))

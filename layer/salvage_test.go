@@ -70,7 +70,8 @@ func storeToDamage(t *testing.T) (dir string, content map[string]map[string]stri
 			if _, err := d.Put(t.Context(), e, layer.WriteOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := d.PutLocal(t.Context(), edit(t, fmt.Sprintf(`{"_id":"_local/l%d","t":%q}`, i, randomText(r, 120_000)))); err != nil {
+			if _, err := d.PutLocal(t.Context(),
+				edit(t, fmt.Sprintf(`{"_id":"_local/l%d","t":%q}`, i, randomText(r, 120_000)))); err != nil {
 				t.Fatal(err)
 			}
 		}

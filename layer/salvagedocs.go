@@ -98,7 +98,8 @@ func (v *salvage) gap(gap kv.KeyRange, prefix []byte) error {
 	if err != nil || whole {
 		return err
 	}
-	return v.left(Left{Kind: "document", ID: first, Last: last, What: "those that neither their revisions nor their bodies tell of any more"})
+	return v.left(Left{Kind: "document", ID: first, Last: last, What: "those that neither their revisions nor their " +
+		"bodies tell of any more"})
 }
 
 // named calls try with the ids in a range that other lists than that of branches tell of; whole is whether all of those
@@ -298,7 +299,8 @@ func (o *salvaged) giveUp(e *exporting, body storedBody) (again bool, err error)
 		a := &body.attachments[i]
 		if !wholeAttachment(o.v.x.s.r, o.v.x.s.keys, o.id, a) {
 			o.without[a.ID] = true
-			return true, o.v.left(Left{Kind: "attachment", ID: o.id, What: a.Name + " is damaged; the document was kept without it"})
+			return true, o.v.left(Left{Kind: "attachment", ID: o.id, What: a.Name + " is damaged; the document was " +
+				"kept without it"})
 		}
 	}
 	return false, corrupt("attachment", errNoData)

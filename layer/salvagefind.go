@@ -47,8 +47,8 @@ func (s *Store) findDamaged(ctx context.Context, r kv.Reader, name string) (*cor
 			"if there was one, it is in what is lost", name)
 	}
 	return nil, errf(Unavailable, "store_damaged",
-		"the entry with the name %s is damaged. These databases have no name that can be read: %s. Export each by its number, "+
-			"and see which it is.", name, strings.Join(nameless, ", "))
+		"the entry with the name %s is damaged. These databases have no name that can be read: %s. Export each by "+
+			"its number, and see which it is.", name, strings.Join(nameless, ", "))
 }
 
 // namesDamaged reports whether names of databases may be missing, because reads pass over what is damaged.

@@ -93,7 +93,8 @@ func TestParseDesign_ExactNames(t *testing.T) {
 
 // A design document of a hundred thousand tiny functions is refused before they cost anything.
 func TestParseDesign_TooManyMembers(t *testing.T) {
-	for member, function := range map[string]string{"views": `{"map":"function (doc) {}"}`, "filters": `"x"`, "updates": `"x"`} {
+	for member, function := range map[string]string{"views": `{"map":"function (doc) {}"}`, "filters": `"x"`,
+		"updates": `"x"`} {
 		var b strings.Builder
 		for i := range 10_001 {
 			fmt.Fprintf(&b, `,"f%d":%s`, i, function)

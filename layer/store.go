@@ -24,11 +24,11 @@ type Options struct {
 	MaxDocument int
 	// MaxAttachment is the largest attachment in bytes. 0 means 1 GiB.
 	MaxAttachment int64
-	// Owner says that the engine is this process's own, as a store in a directory is. Uploads that were begun before it was opened are removed at once then.
-	// One that another process goes on with fails, and has to be sent again.
+	// Owner says that the engine is this process's own, as a store in a directory is. Uploads that were begun before it
+	// was opened are removed at once then. One that another process goes on with fails, and has to be sent again.
 	Owner bool
-	// ReadOnly is for an engine that takes no writes: nothing is made or brought up to date, and nothing is swept. Salvage opens the store also where what it says of
-	// itself is damaged.
+	// ReadOnly is for an engine that takes no writes: nothing is made or brought up to date, and nothing is swept.
+	// Salvage opens the store also where what it says of itself is damaged.
 	ReadOnly, Salvage bool
 	Logger            *slog.Logger
 	// ReduceTime bounds the JavaScript reductions of one query. 0 means 30 s.
@@ -132,7 +132,8 @@ func (s *Store) readFormat(ctx context.Context) error {
 	case version > keyspace.FormatVersion:
 		return unknownFormat("the store", version, keyspace.FormatVersion)
 	case version < keyspace.FormatVersion:
-		return errf(Unavailable, "", "the store has format %d; start a node on it once, which brings it to %d", version, keyspace.FormatVersion)
+		return errf(Unavailable, "", "the store has format %d; start a node on it once, which brings it to %d", version,
+			keyspace.FormatVersion)
 	}
 	return nil
 }
@@ -192,8 +193,8 @@ func (s *Store) Reach(ctx context.Context) error {
 // firstSweep is how long after the start keepHouse sweeps for the first time.
 const firstSweep = 10 * time.Minute
 
-// keepHouse clears transaction ids once a second, and once an hour what dead nodes left behind: for the first time some minutes after the start, when nobody waits
-// any more for the result of a commit from before it.
+// keepHouse clears transaction ids once a second, and once an hour what dead nodes left behind: for the first time some
+// minutes after the start, when nobody waits any more for the result of a commit from before it.
 func (s *Store) keepHouse(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -314,11 +315,13 @@ func counterValue(b []byte) int64 {
 }
 
 // storeTransact is transact for what belongs to no database.
-func storeTransact[T any](ctx context.Context, s *Store, fn func(tx kv.Transaction) (T, error)) (T, kv.Committed, error) {
+func storeTransact[T any](ctx context.Context, s *Store,
+	fn func(tx kv.Transaction) (T, error)) (T, kv.Committed, error) {
 	return storeTransactWith(ctx, s, kv.TransactOptions{}, fn)
 }
 
-func storeTransactWith[T any](ctx context.Context, s *Store, o kv.TransactOptions, fn func(tx kv.Transaction) (T, error)) (T, kv.Committed, error) {
+func storeTransactWith[T any](ctx context.Context, s *Store, o kv.TransactOptions,
+	fn func(tx kv.Transaction) (T, error)) (T, kv.Committed, error) {
 	o.TransactionID = s.ids.next()
 	r, c, err := kv.Transact(ctx, s.engine, o, fn)
 	s.clock.saw(c.Version)

@@ -8,8 +8,9 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// storeClock tells the time by the store's versions, which all nodes share and which grow by a million a second, on FoundationDB as on the embedded engine. Where nothing is
-// written versions may stand still, so the time since the newest one was first seen is added. On FoundationDB they jump ahead by some 100 s when the cluster recovers: what
+// storeClock tells the time by the store's versions, which all nodes share and which grow by a million a second, on
+// FoundationDB as on the embedded engine. Where nothing is written versions may stand still, so the time since the
+// newest one was first seen is added. On FoundationDB they jump ahead by some 100 s when the cluster recovers: what
 // goes by this clock may happen earlier by as much. No clock of another machine counts.
 type storeClock struct {
 	mu      sync.Mutex
@@ -63,8 +64,9 @@ type hours struct {
 	wall  int64 // by this node's
 }
 
-// wallHours is from where on an hour was counted from 1970 by a node's own clock, as Divan did before it went by the store's: no FoundationDB is as old as that. The
-// embedded engine's versions began as microseconds since 1970, so there both are the same.
+// wallHours is from where on an hour was counted from 1970 by a node's own clock, as Divan did before it went by the
+// store's: no FoundationDB is as old as that. The embedded engine's versions began as microseconds since 1970, so there
+// both are the same.
 const wallHours = 400_000
 
 func (s *Store) hours() hours {

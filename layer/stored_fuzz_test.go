@@ -23,7 +23,10 @@ var storedParsers = map[string]func(key, value []byte) error{
 	"upload":       func(key, _ []byte) error { _, err := parseUpload(key); return err },
 	"heartbeat":    func(_, value []byte) error { _, err := parseBeat(value); return err },
 	"view entry":   func(_, value []byte) error { _, err := parseViewEntry(value); return err },
-	"view row":     func(key, value []byte) error { _, err := parseRow(0, kv.KeyValue{Key: key, Value: value}); return err },
+	"view row": func(key, value []byte) error {
+		_, err := parseRow(0, kv.KeyValue{Key: key, Value: value})
+		return err
+	},
 	"view error": func(key, value []byte) error {
 		_, err := (&Index{design: &Design{Views: []ViewDef{{Name: "v"}}}}).parseError(0, kv.KeyValue{Key: key, Value: value})
 		return err
@@ -47,7 +50,8 @@ func FuzzStored(f *testing.F) {
 	whole := emission{rows: []emitted{{key: []byte(`"k"`)}, {key: []byte("2")}}}
 	f.Add([]byte{}, whole.appendEntry(nil))
 	f.Add(tuple.AppendInt(tuple.AppendString(nil, "doc"), -1), tuple.AppendString(nil, "TypeError"))
-	some := partial{rows: 7, first: partialKey{[]byte("1"), []byte{0x15, 1}}, last: partialKey{[]byte("9"), []byte{0x15, 9}}, state: []byte("30")}
+	some := partial{rows: 7, first: partialKey{[]byte("1"), []byte{0x15, 1}},
+		last: partialKey{[]byte("9"), []byte{0x15, 9}}, state: []byte("30")}
 	f.Add([]byte("position"), some.append(nil))
 	f.Add([]byte{}, buildPosition{scans: true, after: "doc"}.appendTuple(nil))
 	f.Fuzz(func(t *testing.T, key, value []byte) {
@@ -62,7 +66,8 @@ func FuzzStored(f *testing.F) {
 		}
 		if b, err := parseBody(value); err == nil {
 			same, err := parseBody(appendBody(nil, b.deleted, b.attachments, b.body))
-			if err != nil || !reflect.DeepEqual(same.attachments, b.attachments) || string(same.body) != string(b.body) || same.deleted != b.deleted {
+			if err != nil || !reflect.DeepEqual(same.attachments, b.attachments) ||
+				string(same.body) != string(b.body) || same.deleted != b.deleted {
 				t.Errorf("a body %+v is read back as %+v (%v)", b, same, err)
 			}
 		}
@@ -76,7 +81,8 @@ func FuzzParseSecurity(f *testing.F) {
 	f.Add([]byte(`{"members":{"names":null}}`))
 	f.Fuzz(func(t *testing.T, object []byte) {
 		s := ParseSecurity(object)
-		if _, err := readSecurity(object); err != nil && (s.IsPublic() || s.IsMember(UserCtx{Name: "a", Roles: []string{"x"}})) {
+		if _, err := readSecurity(object); err != nil &&
+			(s.IsPublic() || s.IsMember(UserCtx{Name: "a", Roles: []string{"x"}})) {
 			t.Errorf("%s cannot be read (%v) and is open", object, err)
 		}
 		if !s.IsMember(UserCtx{Roles: []string{AdminRole}}) {
@@ -87,7 +93,8 @@ func FuzzParseSecurity(f *testing.F) {
 
 // FuzzParseDesign: no design document makes its reader panic.
 func FuzzParseDesign(f *testing.F) {
-	f.Add([]byte(`{"views":{"v":{"map":"function(d){emit(1)}","reduce":"_sum"},"lib":{"a":"exports.x=1"}},"options":{"partitioned":false},"language":"javascript"}`))
+	f.Add([]byte(`{"views":{"v":{"map":"function(d){emit(1)}","reduce":"_sum"},"lib":{"a":"exports.x=1"}},
+		"options":{"partitioned":false},"language":"javascript"}`))
 	f.Add([]byte(`{"filters":{"f":"function(){}"},"validate_doc_update":"x","options":[],"views":[]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		d, err := ParseDesign("_design/d", Rev{Pos: 1, ID: "a"}, body)

@@ -101,8 +101,8 @@ func (s *stream) configure() error {
 	return errNoDatabase()
 }
 
-// renew goes on in a new transaction after cause (nil: there was none), if that is something a new transaction cures. A caller that gets no further asks a
-// kv.Patience about cause first.
+// renew goes on in a new transaction after cause (nil: there was none), if that is something a new transaction cures. A
+// caller that gets no further asks a kv.Patience about cause first.
 func (s *stream) renew(cause error) error {
 	if cause != nil && (s.exact() || !kv.Retryable(cause)) {
 		return explained(cause)

@@ -77,8 +77,8 @@ func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length
 	return u, nil
 }
 
-// fillPart fills buf, or reports that the stream has ended. It is not io.ReadFull, whose ErrUnexpectedEOF is the end here, and the error of a connection
-// that broke off in the middle.
+// fillPart fills buf, or reports that the stream has ended. It is not io.ReadFull, whose ErrUnexpectedEOF is the end
+// here, and the error of a connection that broke off in the middle.
 func fillPart(r io.Reader, buf []byte) (n int, last bool, err error) {
 	for n < len(buf) && err == nil {
 		var more int
@@ -119,7 +119,8 @@ func (d *Database) storePart(ctx context.Context, u *Upload, chunk int, data []b
 		} else if there, err := t.Get(entry).Wait(); err != nil {
 			return struct{}{}, err
 		} else if there == nil { // it was removed, and nobody would find the rest
-			return struct{}{}, errf(Unavailable, "", "The upload was removed when the store was started again. Send it once more.")
+			return struct{}{}, errf(Unavailable, "",
+				"The upload was removed when the store was started again. Send it once more.")
 		}
 		t.writeChunks(u.DocID, u.ID, chunk, data)
 		return struct{}{}, nil
@@ -154,8 +155,8 @@ func (d *Database) abandon(ctx context.Context, u *Upload) error {
 	return nil // or the caller knows why
 }
 
-// Discard removes the uploads of edits that were not written. One that a document has taken up all the same stays; what cannot be removed within
-// abandonTime is swept later.
+// Discard removes the uploads of edits that were not written. One that a document has taken up all the same stays; what
+// cannot be removed within abandonTime is swept later.
 func (d *Database) Discard(ctx context.Context, edits ...*Edit) {
 	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer cancel()

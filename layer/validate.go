@@ -98,8 +98,8 @@ func (p *pendingEdit) watched(t *txn, o WriteOptions) bool {
 	return o.User != nil && t.db.store.o.Validator != nil && len(t.cfg.watched) > 0 && !isDesign(p.e.ID)
 }
 
-// judgement is what the function of a design document said about an edit: nil, or its refusal. Attempts of a transaction share it, so that functions that take long
-// do not make each attempt long.
+// judgement is what the function of a design document said about an edit: nil, or its refusal. Attempts of a
+// transaction share it, so that functions that take long do not make each attempt long.
 type judgement struct {
 	design         string // id and revision
 	security       []byte
@@ -111,14 +111,16 @@ type judgement struct {
 func (p *pendingEdit) judgedBefore(design string, newDoc, oldDoc, security []byte) (said error, ok bool) {
 	for i := range p.judged {
 		j := &p.judged[i]
-		if j.design == design && bytes.Equal(j.newDoc, newDoc) && bytes.Equal(j.oldDoc, oldDoc) && bytes.Equal(j.security, security) {
+		if j.design == design && bytes.Equal(j.newDoc, newDoc) && bytes.Equal(j.oldDoc, oldDoc) &&
+			bytes.Equal(j.security, security) {
 			return j.err, true
 		}
 	}
 	return nil, false
 }
 
-// judge asks one design document, unless an earlier attempt has asked it. What depends on the moment, such as too many functions that run already, is asked again.
+// judge asks one design document, unless an earlier attempt has asked it. What depends on the moment, such as too many
+// functions that run already, is asked again.
 func (p *pendingEdit) judge(design string, newDoc, oldDoc, security []byte, ask func() error) error {
 	if said, ok := p.judgedBefore(design, newDoc, oldDoc, security); ok {
 		return said

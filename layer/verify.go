@@ -162,7 +162,8 @@ func (v *verifier) files() error {
 func (v *verifier) describeFaults() error {
 	for _, f := range v.faults {
 		if f.Harmless {
-			if err := v.damage(&Damage{File: f.File, What: f.What, Help: "nothing is lost with it; the disk may be failing"}); err != nil {
+			if err := v.damage(&Damage{File: f.File, What: f.What, Help: "nothing is lost with it; the disk may be " +
+				"failing"}); err != nil {
 				return err
 			}
 			continue

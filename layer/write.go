@@ -95,8 +95,9 @@ func (p *plan) winner() *leafKV {
 	return p.other
 }
 
-// writeEdits takes edits of different documents through all stages, and returns how many it took: where reading them takes more than readBudget, those after that are
-// left for another transaction, unless all have to be in one. The edits' errors are in err of each; the error returned is the engine's.
+// writeEdits takes edits of different documents through all stages, and returns how many it took: where reading them
+// takes more than readBudget, those after that are left for another transaction, unless all have to be in one. The
+// edits' errors are in err of each; the error returned is the engine's.
 func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error) {
 	if deletesOnly(ps) {
 		t.MakesRoom()
@@ -137,11 +138,12 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error
 	return len(ps), t.index()
 }
 
-// again makes an edit what it was before an attempt, but for what its functions said, which is the long part of an attempt.
+// again makes an edit what it was before an attempt, but for what its functions said, which is the long part of an
+// attempt.
 func (p *pendingEdit) again() { *p = pendingEdit{e: p.e, mapped: p.mapped, judged: p.judged} }
 
-// eachWithin is eachEdit for a stage that reads, up to the edit after which the stage has read enough for one transaction. It returns the edits that it has
-// come to.
+// eachWithin is eachEdit for a stage that reads, up to the edit after which the stage has read enough for one
+// transaction. It returns the edits that it has come to.
 func (t *txn) eachWithin(ps []pendingEdit, o WriteOptions, stage func(p *pendingEdit) error) ([]pendingEdit, error) {
 	if o.Atomic {
 		return ps, eachEdit(ps, stage)

@@ -30,7 +30,8 @@ func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Eng
 		if err != nil {
 			return nil, err
 		}
-		return remote.Open(ctx, s.Address, remote.Options{Secret: s.Secret, AcceptSecrets: s.AcceptSecrets, TLS: secure, Timeout: s.Timeout, Logger: log})
+		return remote.Open(ctx, s.Address, remote.Options{Secret: s.Secret, AcceptSecrets: s.AcceptSecrets, TLS: secure,
+			Timeout: s.Timeout, Logger: log})
 	default:
 		return nil, fmt.Errorf("storage.engine %s is not in this version", s.Engine)
 	}
@@ -132,7 +133,8 @@ func (n *Node) serveStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server, err := remote.Serve(l, n.engine, remote.Options{Secret: s.Secret, AcceptSecrets: s.AcceptSecrets, TLS: secure, Logger: n.log})
+	server, err := remote.Serve(l, n.engine,
+		remote.Options{Secret: s.Secret, AcceptSecrets: s.AcceptSecrets, TLS: secure, Logger: n.log})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -75,7 +75,8 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		n.makeData, n.openPorts, n.openStore, n.sweepBackups, n.serveStore, n.readAdmins, n.watchOpenDatabases, n.joinCluster, n.serveSQL, n.serveHTTP,
+		n.makeData, n.openPorts, n.openStore, n.sweepBackups, n.serveStore, n.readAdmins, n.watchOpenDatabases,
+		n.joinCluster, n.serveSQL, n.serveHTTP,
 		n.giveBackFirst,
 	} {
 		if err := step(ctx); err != nil {
@@ -88,7 +89,8 @@ func (n *Node) Start(ctx context.Context) (err error) {
 // Stop ends everything in the reverse order and returns when all has ended, or was cut off because ctx ended. It can be called after a failed Start
 // and twice.
 //
-//   - Before anything else, background jobs are given back: another node can go on with them while requests under way come to their end here.
+// - Before anything else, background jobs are given back: another node can go on with them while requests under way
+// come to their end here.
 //   - HTTP and SQL go first: what comes from outside has to end before what it uses.
 //   - Actors before the cluster: an actor that gives its work back does so while the others still know this node.
 //   - The store, and below it the engine, last. An engine that is not closed in time loses nothing: what was acknowledged is on disk.

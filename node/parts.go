@@ -85,7 +85,8 @@ func reachable(addr string) string {
 
 // OpenStore opens the store of a configuration for a command that works on it without a node. Closing it releases the data directory. An embedded store
 // that is not there is made.
-func OpenStore(ctx context.Context, c *config.Config, log *slog.Logger) (store *layer.Store, closeStore func(context.Context) error, err error) {
+func OpenStore(ctx context.Context, c *config.Config, log *slog.Logger) (store *layer.Store,
+	closeStore func(context.Context) error, err error) {
 	n := New(c, log)
 	for _, step := range []func(context.Context) error{n.makeData, n.openStore} {
 		if err := step(ctx); err != nil {
@@ -95,8 +96,9 @@ func OpenStore(ctx context.Context, c *config.Config, log *slog.Logger) (store *
 	return n.store, n.Stop, nil
 }
 
-// OpenStoreToRead is OpenStore for a command that only reads. An embedded store is not changed in any way, may be on a file system that is mounted read-only,
-// and has to be there. With salvage it is opened in spite of damage, as far as there is a way on.
+// OpenStoreToRead is OpenStore for a command that only reads. An embedded store is not changed in any way, may be on a
+// file system that is mounted read-only, and has to be there. With salvage it is opened in spite of damage, as far as
+// there is a way on.
 func OpenStoreToRead(ctx context.Context, c *config.Config, salvage bool, log *slog.Logger) (
 	store *layer.Store, closeStore func(context.Context) error, err error,
 ) {
@@ -113,7 +115,8 @@ func (n *Node) openStore(ctx context.Context) error {
 	switch {
 	case n.reading && n.cfg.Storage.Engine == config.EngineEmbedded:
 		n.engine, err = embedded.OpenReadOnly(
-			filepath.Join(n.cfg.Data, storeDir), embedded.Options{CacheBytes: int64(n.cfg.Storage.Cache), Logger: n.log}, n.salvage)
+			filepath.Join(n.cfg.Data, storeDir),
+			embedded.Options{CacheBytes: int64(n.cfg.Storage.Cache), Logger: n.log}, n.salvage)
 	default:
 		n.engine, err = openEngine(ctx, n.cfg, n.log)
 	}
@@ -177,7 +180,8 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	system := actors.NewActorSystem(n.log)
 	var err error
 	n.cluster, err = cluster.Start(ctx, cluster.Options{
-		System: system, Name: n.name, Gossip: c.Gossip, Remote: c.Remoting, Advertise: c.Advertise, Join: c.Join, Secret: c.Secret, AcceptSecrets: c.AcceptSecrets,
+		System: system, Name: n.name, Gossip: c.Gossip, Remote: c.Remoting, Advertise: c.Advertise, Join: c.Join,
+		Secret: c.Secret, AcceptSecrets: c.AcceptSecrets,
 		Store: n.store.UUID(), Reserve: n.reserveName,
 		HTTP: n.httpListener.Addr().String(), SQL: n.sqlListener.Addr().String(), Version: Version(),
 		Activate: later(&n.running, (*actors.System).Activate), Receive: n.receive, Logger: n.log,
@@ -198,7 +202,8 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	return nil
 }
 
-// giveBackFirst is the last part to start and the first to stop. A store that does not answer must not take the time of the others.
+// giveBackFirst is the last part to start and the first to stop. A store that does not answer must not take the time of
+// the others.
 func (n *Node) giveBackFirst(context.Context) error {
 	n.started("jobs", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, giveBackWithin)
@@ -212,7 +217,8 @@ func (n *Node) giveBackFirst(context.Context) error {
 const giveBackWithin = 300 * time.Millisecond
 
 // reserveName takes the node's name in the store.
-func (n *Node) reserveName(ctx context.Context, gossip string, alive func(gossip string) bool) (holder string, err error) {
+func (n *Node) reserveName(ctx context.Context, gossip string,
+	alive func(gossip string) bool) (holder string, err error) {
 	return n.store.TakeName(ctx, n.name, gossip, alive)
 }
 

@@ -14,8 +14,9 @@ const unfinishedPrefix = ".unfinished-"
 // errHeld is lockDir's where another process has the directory locked.
 var errHeld = errors.New("the directory is locked by another process")
 
-// makeUnfinished makes a directory for a backup in root. It is locked until close is called or the process ends, so that others can tell it from one that a
-// process left behind. Several nodes may write to root: those that use another one's store ask that one to.
+// makeUnfinished makes a directory for a backup in root. It is locked until close is called or the process ends, so
+// that others can tell it from one that a process left behind. Several nodes may write to root: those that use another
+// one's store ask that one to.
 func makeUnfinished(root string) (dir string, unlock func() error, err error) {
 	for range 3 {
 		if dir, err = os.MkdirTemp(root, unfinishedPrefix); err != nil {
@@ -24,7 +25,8 @@ func makeUnfinished(root string) (dir string, unlock func() error, err error) {
 		switch unlock, err = lockDir(dir); {
 		case err == nil:
 			return dir, unlock, nil
-		case !errors.Is(err, errHeld) && !errors.Is(err, os.ErrNotExist): // directories cannot be locked here, and nobody removes it
+		// directories cannot be locked here, and nobody removes it
+		case !errors.Is(err, errHeld) && !errors.Is(err, os.ErrNotExist):
 			return dir, func() error { return nil }, nil
 		}
 		// A node that starts was quicker, and removes it.

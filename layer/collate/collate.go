@@ -91,8 +91,8 @@ var (
 // (ErrSyntax, ErrDepth, ErrRange) dst comes back as it was. Space around the text is allowed.
 func AppendKey(dst, json []byte) ([]byte, error) { return appendKey(dst, json, &couchOrder, nil) }
 
-// AppendKeyStepping is AppendKey for a text that may be long. It calls step every now and then with the number of bytes it has read since,
-// and ends with its error.
+// AppendKeyStepping is AppendKey for a text that may be long. It calls step every now and then with the number of bytes
+// it has read since, and ends with its error.
 func AppendKeyStepping(dst, json []byte, step func(n int) error) ([]byte, error) {
 	return appendKey(dst, json, &couchOrder, step)
 }

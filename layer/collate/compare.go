@@ -12,8 +12,8 @@ import (
 // follows the first difference is not looked at.
 func Compare(a, b []byte) (int, error) { return CompareStepping(a, b, nil) }
 
-// CompareStepping is Compare for texts that may be long. It calls step every now and then with the number of bytes it has read since, and ends
-// with its error.
+// CompareStepping is Compare for texts that may be long. It calls step every now and then with the number of bytes it
+// has read since, and ends with its error.
 func CompareStepping(a, b []byte, step func(n int) error) (int, error) {
 	x, y := encoders.Get().(*encoder), encoders.Get().(*encoder)
 	defer encoders.Put(x)

@@ -23,7 +23,8 @@ const (
 	// Data holds the databases: (Data, prefix number, Subspace, ...).
 	Data Section = 3
 	// Transactions holds transaction ids of writes whose commit may have to be looked up (C4):
-	// (Transactions, hour, id 16 bytes) = versionstamp. The hour, of the store's versions (layer/storeclock.go), only serves the sweep of what a dead node left.
+	// (Transactions, hour, id 16 bytes) = versionstamp. The hour, of the store's versions (layer/storeclock.go), only
+	// serves the sweep of what a dead node left.
 	Transactions Section = 4
 	// Jobs holds background jobs (V3): (Jobs, type, ...). See layer/jobs*.go.
 	Jobs Section = 5
@@ -98,7 +99,8 @@ const (
 	LocalFormat = 1 // Local, chunk 0
 	ShardFormat = 1 // Config "changes_shards"
 	IndexFormat = 1 // Views
-	// IndexSeqFormat numbers what an index is as a whole. 1 had no ViewBefore: nodes that know only 1 would build on without it. Both are read; the first build writes 2.
+	// IndexSeqFormat numbers what an index is as a whole. 1 had no ViewBefore: nodes that know only 1 would build on
+	// without it. Both are read; the first build writes 2.
 	IndexSeqFormat = 2
 	// AggregateFormat numbers the layout of partial aggregates, of the reductions in them and of their marks. 1 had no epochs. Those of a lower one are thrown away by
 	// whoever comes first to write: they can be made anew.

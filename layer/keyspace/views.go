@@ -14,13 +14,15 @@ const (
 type ViewInfoKey int64
 
 const (
-	// ViewUpdateSeq: (.., signature) = (IndexSeqFormat, Incarnation, Versionstamp, collation version). Documents up to here are in the index.
+	// ViewUpdateSeq: (.., signature) = (IndexSeqFormat, Incarnation, Versionstamp, collation version). Documents up to
+	// here are in the index.
 	ViewUpdateSeq ViewInfoKey = 0
 	// ViewCreation: (.., signature) = (IndexFormat, Incarnation, Versionstamp) of the design document that made an interactive index (V4). Writes after it
 	// keep the index up to date; what was written before is indexed by a build. The index is ready from when ViewUpdateSeq is no less.
 	ViewCreation ViewInfoKey = 1
-	// ViewStatus: (.., signature) = (build token, Incarnation, Versionstamp of the goal, first, keeps) while a build is under way, else missing. first is 1
-	// where the index had nothing when the build began, keeps where the build writes ViewBefore and ViewPending.
+	// ViewStatus: (.., signature) = (build token, Incarnation, Versionstamp of the goal, first, keeps) while a build is
+	// under way, else missing. first is 1 where the index had nothing when the build began, keeps where the build
+	// writes ViewBefore and ViewPending.
 	ViewStatus ViewInfoKey = 2
 	// ViewRowCount: (.., signature, view id) = counter.
 	ViewRowCount ViewInfoKey = 3
@@ -36,8 +38,8 @@ const (
 	ViewAggregated ViewInfoKey = 7
 	// ViewDraining: (.., signature) = (epoch) while there may be marks of this epoch, which is the one before that of ViewAggregated.
 	ViewDraining ViewInfoKey = 8
-	// ViewPending: (.., signature, ViewRowCount or ViewSize or ViewErrorCount, view id) = counter by how much the build under way of an index that has
-	// readers changes that one, which stays what it was until the build ends.
+	// ViewPending: (.., signature, ViewRowCount or ViewSize or ViewErrorCount, view id) = counter by how much the build
+	// under way of an index that has readers changes that one, which stays what it was until the build ends.
 	ViewPending ViewInfoKey = 9
 )
 
@@ -66,8 +68,8 @@ const (
 	ViewPartials ViewRange = 4
 	// ViewHoles: (.., view id, position) = empty: from there on a partial of the second level may be missing; 8 the same for the third.
 	ViewHoles ViewRange = 7
-	// ViewBefore: (.., view id, position) = flags, value: what was at the position of ViewRows before the build under way. Flag 1: a row, of this value. Flag 2: there is
-	// one now. Empty but for positions that the build has changed.
+	// ViewBefore: (.., view id, position) = flags, value: what was at the position of ViewRows before the build under
+	// way. Flag 1: a row, of this value. Flag 2: there is one now. Empty but for positions that the build has changed.
 	ViewBefore ViewRange = 9
 	// ViewMarks: (.., view id, position) = counter by how many rows (-1, 0, 1) there are more at the position than the partial that covers it has
 	// counted. A position is what follows the view id in a row's key, or a beginning of it. These are the marks of epoch 0; those of epoch n are at the number that is

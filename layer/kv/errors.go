@@ -46,7 +46,8 @@ type Error struct {
 	Retry bool
 	// Maybe is the engine's own answer to "may the commit have happened all the same".
 	Maybe bool
-	// TooMuch is set by Transact where it gave up because of how much the transaction did, and not because of what went wrong.
+	// TooMuch is set by Transact where it gave up because of how much the transaction did, and not because of what went
+	// wrong.
 	TooMuch bool
 	// Err is the cause, or nil.
 	Err error
@@ -98,9 +99,10 @@ func MaybeCommitted(err error) bool {
 	return errors.As(err, &e) && e.Maybe
 }
 
-// TooMuch reports whether a transaction failed because it did more than fits one: it was too large, or Transact gave up on it since attempt after attempt was
-// too old or, where TransactOptions.Divisible is set, met conflicts. The same again would fail again; less may succeed. (The Record Layer of FoundationDB
-// has these codes as those that call for less work: transaction_too_old, transaction_timed_out, transaction_too_large, not_committed.)
+// TooMuch reports whether a transaction failed because it did more than fits one: it was too large, or Transact gave up
+// on it since attempt after attempt was too old or, where TransactOptions.Divisible is set, met conflicts. The same
+// again would fail again; less may succeed. (The Record Layer of FoundationDB has these codes as those that call for
+// less work: transaction_too_old, transaction_timed_out, transaction_too_large, not_committed.)
 func TooMuch(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.TooMuch || e.Code == CodeTransactionTooLarge)

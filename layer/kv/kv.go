@@ -58,7 +58,8 @@ type RetryLimiter interface {
 // Checkpointer is the optional ability of an engine to copy its store while it runs.
 type Checkpointer interface {
 	// Checkpoint makes dir, which must not exist, a store of its own with one consistent state, not older than the call: another node can be started
-	// on it. It blocks until the copy is on disk and has been read back: CodeFileCorrupt where the store is damaged. dir is a directory of the machine that has the store.
+	// on it. It blocks until the copy is on disk and has been read back: CodeFileCorrupt where the store is damaged.
+	// dir is a directory of the machine that has the store.
 	Checkpoint(ctx context.Context, dir string) error
 }
 
@@ -68,8 +69,8 @@ type Reclaimer interface {
 	Reclaim(ctx context.Context, r KeyRange) error
 }
 
-// Failer is the optional ability of an engine to say that its store takes no writes until it is opened again, because its disk has failed. A full disk that the
-// engine waits for is no such failure: see Degrader.
+// Failer is the optional ability of an engine to say that its store takes no writes until it is opened again, because
+// its disk has failed. A full disk that the engine waits for is no such failure: see Degrader.
 type Failer interface {
 	// Failed is the error that every commit gets until the store is opened again (CodeDiskFull or CodeIOError), or nil. It does not block, and knows what has
 	// happened to commits so far. What is stored may still be readable.

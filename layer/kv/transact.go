@@ -15,9 +15,10 @@ type TransactOptions struct {
 	TransactionID []byte
 	// MaxAttempts bounds the attempts; 0 is no bound but ctx, and the engine's where it is a RetryLimiter.
 	MaxAttempts int
-	// Divisible says that the caller can do the same in smaller parts, and would rather do so than try the whole again and again: Transact gives up after a
-	// few attempts that were too old or met conflicts, with an error of which TooMuch is true. Nothing was committed then, unless MaybeCommitted is true of
-	// it, which is only without a TransactionID.
+	// Divisible says that the caller can do the same in smaller parts, and would rather do so than try the whole again
+	// and again: Transact gives up after a few attempts that were too old or met conflicts, with an error of which
+	// TooMuch is true. Nothing was committed then, unless MaybeCommitted is true of it, which is only without a
+	// TransactionID.
 	Divisible bool
 }
 
@@ -39,8 +40,9 @@ const (
 	maxOldBackoff = 50 * time.Millisecond
 )
 
-// After how many attempts in a row that were too old Transact gives up. One may be an accident, such as a pause of the process. Of those that took about as long
-// as a transaction lives a few are enough; others, as after a broken connection, say less of the transaction, and cost little.
+// After how many attempts in a row that were too old Transact gives up. One may be an accident, such as a pause of the
+// process. Of those that took about as long as a transaction lives a few are enough; others, as after a broken
+// connection, say less of the transaction, and cost little.
 const (
 	divisibleOld       = 2
 	longOld            = 3
@@ -53,7 +55,8 @@ const (
 // jitter, until it commits, fn or the commit fails for good, or ctx ends. fn may run several times and must have no effect outside tx
 // but to overwrite what it returns. An error from fn ends the loop unless it wraps a retryable engine error.
 //
-// A transaction that is too old in each attempt is not tried for ever: the loop ends with an error of which TooMuch is true. It is for the caller to do less.
+// A transaction that is too old in each attempt is not tried for ever: the loop ends with an error of which TooMuch is
+// true. It is for the caller to do less.
 //
 // Where the loop ends with an engine error and an earlier commit may have happened, MaybeCommitted is true of it.
 func Transact[T any](ctx context.Context, e Engine, o TransactOptions, fn func(tx Transaction) (T, error)) (T, Committed, error) {
@@ -104,14 +107,16 @@ type excess struct {
 
 var excessAsked = excess{asked: true}
 
-// note takes notice of how an attempt ended, and reports whether that was one too many: most is how many may be too old.
+// note takes notice of how an attempt ended, and reports whether that was one too many: most is how many may be too
+// old.
 func (x *excess) note(err error, took time.Duration, most int, divisible bool) bool {
 	switch {
 	case IsCode(err, CodeTooOld) && Retryable(err):
 		x.conflicts = 0
 		x.old++
 		x.spent += took
-		return x.old >= most || divisible && x.old >= divisibleOld || x.old >= longOld && x.spent > longOld*TransactionSeconds*time.Second/2
+		return x.old >= most || divisible && x.old >= divisibleOld ||
+			x.old >= longOld && x.spent > longOld*TransactionSeconds*time.Second/2
 	case IsCode(err, CodeNotCommitted) && Retryable(err):
 		x.old, x.spent = 0, 0
 		x.conflicts++
@@ -121,14 +126,16 @@ func (x *excess) note(err error, took time.Duration, most int, divisible bool) b
 	return false
 }
 
-// Patience is for reads outside of Transact that go on in one transaction after another: it tells when the same reads have been too old so often that they will never
-// be there in time. The zero value is ready. Not safe for concurrent use.
+// Patience is for reads outside of Transact that go on in one transaction after another: it tells when the same reads
+// have been too old so often that they will never be there in time. The zero value is ready. Not safe for concurrent
+// use.
 type Patience struct {
 	excess excess
 	last   time.Time
 }
 
-// Tried takes an error of reads that got no further than those before, and returns it, as one of which TooMuch is true where patience is at an end.
+// Tried takes an error of reads that got no further than those before, and returns it, as one of which TooMuch is true
+// where patience is at an end.
 func (p *Patience) Tried(err error) error {
 	now, took := time.Now(), time.Duration(0)
 	if !p.last.IsZero() {
@@ -150,7 +157,8 @@ func tooMuch(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	out := &Error{Code: e.Code, Message: "the transaction does more than fits one", Maybe: e.Maybe, TooMuch: true, Err: err}
+	out := &Error{Code: e.Code, Message: "the transaction does more than fits one", Maybe: e.Maybe,
+		TooMuch: true, Err: err}
 	return out
 }
 

@@ -272,7 +272,8 @@ func TestTransact_backoff(t *testing.T) {
 	})
 }
 
-// old is an engine whose transactions are all too old when they commit, after they have lived for a time. What is committed is what was meant to be, or nothing.
+// old is an engine whose transactions are all too old when they commit, after they have lived for a time. What is
+// committed is what was meant to be, or nothing.
 type old struct {
 	kv.Engine
 	lives time.Duration
@@ -290,8 +291,8 @@ func (t oldTransaction) Commit() error {
 	return kv.NewError(kv.CodeTooOld, "old", nil)
 }
 
-// TestTransact_tooOld: a transaction that is too old in each attempt is given up: soon where it can be divided, after some attempts where not, the fewer the
-// longer they take.
+// TestTransact_tooOld: a transaction that is too old in each attempt is given up: soon where it can be divided, after
+// some attempts where not, the fewer the longer they take.
 func TestTransact_tooOld(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -306,7 +307,10 @@ func TestTransact_tooOld(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, c, err := kv.Transact(t.Context(), old{stub{}, tt.lives}, tt.o, func(tx kv.Transaction) (int, error) { return 7, nil })
+				_, c, err := kv.Transact(t.Context(), old{stub{}, tt.lives}, tt.o,
+					func(tx kv.Transaction) (int, error) {
+						return 7, nil
+					})
 				if !kv.IsCode(err, kv.CodeTooOld) || kv.MaybeCommitted(err) || c.Attempts != tt.want {
 					t.Errorf("%v after %d attempts, want %d", err, c.Attempts, tt.want)
 				}
@@ -327,20 +331,26 @@ func (stub) Begin(context.Context) kv.Transaction { return refused{} }
 func TestTransact_conflicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var begun []time.Time
-		_, c, err := kv.Transact(t.Context(), refusing{begun: &begun}, kv.TransactOptions{Divisible: true}, func(kv.Transaction) (int, error) { return 0, nil })
+		_, c, err := kv.Transact(t.Context(), refusing{begun: &begun}, kv.TransactOptions{Divisible: true},
+			func(kv.Transaction) (int, error) {
+				return 0, nil
+			})
 		if !kv.IsCode(err, kv.CodeNotCommitted) || !kv.TooMuch(err) || kv.Retryable(err) || c.Attempts < 3 {
 			t.Errorf("%v after %d attempts", err, c.Attempts)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, c, err = kv.Transact(ctx, refusing{begun: &begun}, kv.TransactOptions{}, func(kv.Transaction) (int, error) { return 0, nil })
+		_, c, err = kv.Transact(ctx, refusing{begun: &begun}, kv.TransactOptions{}, func(kv.Transaction) (int, error) {
+			return 0, nil
+		})
 		if !kv.IsCode(err, kv.CodeTimedOut) || kv.TooMuch(err) || c.Attempts < 50 {
 			t.Errorf("%v after %d attempts", err, c.Attempts)
 		}
 	})
 }
 
-// inDoubt says of its first commit that it may have happened, and does it or not. The next two transactions are too old for any read.
+// inDoubt says of its first commit that it may have happened, and does it or not. The next two transactions are too old
+// for any read.
 type inDoubt struct {
 	kv.Engine
 	made  bool
@@ -383,11 +393,12 @@ func TestTransact_tooOldInDoubt(t *testing.T) {
 	for _, made := range []bool{true, false} {
 		begun, calls := 0, 0
 		e := inDoubt{faulty(t, faultkv.Options{Rates: faultkv.Rates{Slow: 1e-9}}), made, &begun}
-		now, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id"), Divisible: true}, func(tx kv.Transaction) (string, error) {
-			calls++
-			tx.Set([]byte("a"), nil)
-			return "done", nil
-		})
+		now, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{TransactionID: []byte("id"), Divisible: true},
+			func(tx kv.Transaction) (string, error) {
+				calls++
+				tx.Set([]byte("a"), nil)
+				return "done", nil
+			})
 		switch {
 		case begun != 4 || calls != 1:
 			t.Errorf("%d transactions, of which %d did something", begun, calls)

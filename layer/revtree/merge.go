@@ -96,7 +96,8 @@ type merger struct {
 	branches []Branch
 	edit     Branch
 	limit    int
-	// parents are what the branches know, where there are more than fewBranches. Made when it is needed: where every branch goes back to its first revision, it is not.
+	// parents are what the branches know, where there are more than fewBranches. Made when it is needed: where every
+	// branch goes back to its first revision, it is not.
 	parents map[Rev]string
 }
 

@@ -269,7 +269,8 @@ func manyBranches(n int, stemmed bool) (bs []revtree.Branch) {
 	return bs
 }
 
-// TestMerge_linear holds that a merge into 32 times as many branches does not take a thousand times as long: the fastest of some, and with room for a busy machine.
+// TestMerge_linear holds that a merge into 32 times as many branches does not take a thousand times as long: the
+// fastest of some, and with room for a busy machine.
 func TestMerge_linear(t *testing.T) {
 	edit := revtree.Branch{Rev: revtree.Rev{Pos: 4, ID: "new"}, Ancestors: []string{fmt.Sprintf("%032x", 7), "b", "a"}}
 	for _, stemmed := range []bool{false, true} {

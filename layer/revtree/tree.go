@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// Tree is the branches of one document, prepared for many merges. A merge costs as much as the edit's history is long, whatever the number of branches. It
-// does what Merge does, and the model tests hold it to that.
+// Tree is the branches of one document, prepared for many merges. A merge costs as much as the edit's history is long,
+// whatever the number of branches. It does what Merge does, and the model tests hold it to that.
 //
-// The tree has every revision that some branch knows, once, with a pointer to its parent. A branch is a leaf and how many of its ancestors it knows.
+// The tree has every revision that some branch knows, once, with a pointer to its parent. A branch is a leaf and how
+// many of its ancestors it knows.
 type Tree struct {
 	limit int
 	fit   func(ancestors []string) int
-	// Deepen is how many ancestors the branches besides new ones may still learn. What one learns may have to be written, and there may be any number of them;
-	// those for which nothing is left learn by a later merge.
+	// Deepen is how many ancestors the branches besides new ones may still learn. What one learns may have to be
+	// written, and there may be any number of them; those for which nothing is left learn by a later merge.
 	Deepen int
 
 	nodes  []node
@@ -42,7 +43,8 @@ type branch struct {
 	root    int32
 }
 
-// NewTree makes a tree of no branches. limit is that of Merge. fit tells how many of a branch's ancestors, newest first, can be stored; nil is all.
+// NewTree makes a tree of no branches. limit is that of Merge. fit tells how many of a branch's ancestors, newest
+// first, can be stored; nil is all.
 func NewTree(limit int, fit func(ancestors []string) int) *Tree {
 	return &Tree{
 		limit: limit, fit: fit, Deepen: int(^uint(0) >> 1),

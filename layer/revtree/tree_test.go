@@ -36,7 +36,8 @@ func revsOf(bs []revtree.Branch) string {
 	return strings.Join(revs, " ")
 }
 
-// TestTree_model holds that a Tree does what Merge does, edit for edit, also where it was made from what is stored in between, under another limit or not.
+// TestTree_model holds that a Tree does what Merge does, edit for edit, also where it was made from what is stored in
+// between, under another limit or not.
 func TestTree_model(t *testing.T) {
 	for name, draw := range map[string]func(*rapid.T) []revtree.Branch{"histories": history, "hostile": hostile} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +69,8 @@ func TestTree_model(t *testing.T) {
 					for _, r := range got.Deepened {
 						deepened = append(deepened, revtree.Branch{Rev: r})
 					}
-					if got.Outcome != want.Outcome || revsOf(got.Replaced) != revsOf(want.Replaced) || revsOf(deepened) != revsOf(want.Deepened) {
+					if got.Outcome != want.Outcome || revsOf(got.Replaced) != revsOf(want.Replaced) ||
+						revsOf(deepened) != revsOf(want.Deepened) {
 						t.Fatalf("merging %v into %s: %+v, want %+v", e, before, got, want)
 					}
 					if tree.Len() != len(bs) {
@@ -84,7 +86,8 @@ func TestTree_model(t *testing.T) {
 func TestTree_fit(t *testing.T) {
 	tree := revtree.NewTree(1000, func(ids []string) int { return min(len(ids), 2) })
 	tree.Merge(revtree.Branch{Rev: revtree.Rev{Pos: 5, ID: "x"}, Ancestors: []string{"d", "c", "b", "a"}})
-	if b := tree.Branch(revtree.Rev{Pos: 5, ID: "x"}); len(b.Ancestors) != 2 || !tree.Partial() || tree.Known(revtree.Rev{Pos: 2, ID: "b"}) {
+	if b := tree.Branch(revtree.Rev{Pos: 5, ID: "x"}); len(b.Ancestors) != 2 || !tree.Partial() ||
+		tree.Known(revtree.Rev{Pos: 2, ID: "b"}) {
 		t.Errorf("%+v", b)
 	}
 	tree = revtree.NewTree(1000, nil)
@@ -92,7 +95,8 @@ func TestTree_fit(t *testing.T) {
 		tree.Add(revtree.Branch{Rev: revtree.Rev{Pos: 3, ID: fmt.Sprint(i)}, Ancestors: []string{"b"}})
 	}
 	tree.Deepen = 4
-	if m := tree.Merge(revtree.Branch{Rev: revtree.Rev{Pos: 3, ID: "x"}, Ancestors: []string{"b", "a"}}); len(m.Deepened) != 4 || m.Deepened[0].ID != "9" {
+	if m := tree.Merge(revtree.Branch{Rev: revtree.Rev{Pos: 3, ID: "x"},
+		Ancestors: []string{"b", "a"}}); len(m.Deepened) != 4 || m.Deepened[0].ID != "9" {
 		t.Errorf("%+v", m)
 	}
 }

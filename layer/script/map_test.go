@@ -154,13 +154,15 @@ func TestMaps_unrepeatable(t *testing.T) {
 	}
 }
 
-// TestMaps_unrepeatable_compile holds that a function which would keep the time at which it was compiled is refused, caught or not.
+// TestMaps_unrepeatable_compile holds that a function which would keep the time at which it was compiled is refused,
+// caught or not.
 func TestMaps_unrepeatable_compile(t *testing.T) {
 	s := open(t, script.Limits{})
 	for _, first := range []string{`var at = Date.now()`, `var at = 0; try { at = Math.random() } catch (e) { }`} {
 		f := script.Function{Name: "f", Source: `(function(){ ` + first + `; return function(doc){ emit(at) } })()`}
 		var wrong *script.CompileError
-		if _, err := s.Maps(t.Context(), nil, []script.Function{f}); !errors.As(err, &wrong) || !strings.Contains(wrong.Message, "depends on") {
+		if _, err := s.Maps(t.Context(), nil, []script.Function{f}); !errors.As(err, &wrong) ||
+			!strings.Contains(wrong.Message, "depends on") {
 			t.Errorf("%s: %v", first, err)
 		}
 		if _, err := s.Reduce(t.Context(), f); !errors.As(err, &wrong) {

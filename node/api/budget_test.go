@@ -33,7 +33,8 @@ func taking(ctx context.Context, l *lane, client string, n int64) *waiting {
 	return w
 }
 
-// A lane is given out in the order of asking; who waits for what the same client holds makes nobody else wait; who waits for too long is told so.
+// A lane is given out in the order of asking; who waits for what the same client holds makes nobody else wait; who
+// waits for too long is told so.
 func TestLane_take(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &newBudget(16 * mib).large
@@ -102,7 +103,8 @@ func (b *slowBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A body that comes slowly while others wait for its memory goes on in a file; where none can be made it keeps its memory, and comes whole all the same.
+// A body that comes slowly while others wait for its memory goes on in a file; where none can be made it keeps its
+// memory, and comes whole all the same.
 func TestIntake_spill(t *testing.T) {
 	for name, c := range map[string]struct {
 		dir    string

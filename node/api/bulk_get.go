@@ -133,7 +133,8 @@ type bulkPart struct {
 	first, last bool
 }
 
-// readBulk reads the entries and calls row for the parts of each, in order; faulty entries have one part without documents.
+// readBulk reads the entries and calls row for the parts of each, in order; faulty entries have one part without
+// documents.
 func (q *request) readBulk(refs []bulkRef, o layer.GetOptions, row func(bulkPart) error) error {
 	o.Large = true
 	wanted := make([]layer.DocRef, 0, len(refs))

@@ -96,7 +96,8 @@ func (f *feed) pass() (*layer.ChangesPass, error) {
 	c := f.c
 	o := layer.ChangesOptions{
 		Since: c.since, Shard: c.shard, Descending: c.descending, Limit: c.limit, AllLeaves: c.allLeaves, Match: f.match(),
-		IncludeDocs: c.includeDocs || f.filter.needsDocs(), Large: !f.filter.needsDocs() && c.render.fields == nil, Conflicts: c.conflicts && c.includeDocs,
+		IncludeDocs: c.includeDocs || f.filter.needsDocs(), Large: !f.filter.needsDocs() && c.render.fields == nil,
+		Conflicts: c.conflicts && c.includeDocs,
 	}
 	if !f.passed { // later ones are short
 		o.IDs, o.Only = f.filter.ids, f.filter.only

@@ -97,7 +97,8 @@ func TestDesignInfo_skipped(t *testing.T) {
 		rows, errors int
 		id, reason   string
 	}{
-		"year": {0, 2, "a", "depends on the clock"}, "caught": {1, 1, "b", "depends on random numbers"}, "fine": {2, 0, "", ""},
+		"year": {0, 2, "a", "depends on the clock"}, "caught": {1, 1, "b", "depends on random numbers"},
+		"fine": {2, 0, "", ""},
 	} {
 		got := info.ViewIndex.Views[view]
 		if got.Rows != want.rows || got.Errors != want.errors || (got.Skipped == nil) != (want.id == "") {
@@ -109,7 +110,8 @@ func TestDesignInfo_skipped(t *testing.T) {
 		}
 	}
 	var all struct{ Errors []struct{ ID, View string } }
-	if err := json.Unmarshal([]byte(s.must(t, "GET", "/db/_design/d/_errors", "")), &all); err != nil || len(all.Errors) != 3 {
+	if err := json.Unmarshal([]byte(s.must(t, "GET", "/db/_design/d/_errors", "")), &all); err != nil ||
+		len(all.Errors) != 3 {
 		t.Errorf("_errors: %+v, %v", all, err)
 	}
 }

@@ -109,7 +109,8 @@ func (q *request) sendPlain(doc *layer.Document, r *rendering) error {
 	return s.flush()
 }
 
-// aheadRevs is how many leaves are read before an answer begins, and aheadBytes how large they may be together: most errors are found by then.
+// aheadRevs is how many leaves are read before an answer begins, and aheadBytes how large they may be together: most
+// errors are found by then.
 const (
 	aheadRevs  = 1000
 	aheadBytes = 256 << 10

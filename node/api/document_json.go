@@ -55,8 +55,8 @@ func (s *stream) writeJSON(doc *layer.Document, attachment attachmentJSON) error
 	return s.full()
 }
 
-// putJSON appends a document to the buffer, in which its end stays. A body that was left in the store is copied from there, so that it costs a buffer however
-// large it is.
+// putJSON appends a document to the buffer, in which its end stays. A body that was left in the store is copied from
+// there, so that it costs a buffer however large it is.
 func (s *stream) putJSON(doc *layer.Document, attachment attachmentJSON) error {
 	if doc.Large == nil {
 		s.buf = doc.AppendJSONWith(s.buf, attachment)
@@ -97,7 +97,8 @@ func (r *rendering) appendEncoding(dst []byte, a *layer.Attachment) []byte {
 	return dst
 }
 
-// dataFollows renders attachments whose data comes in the parts of a multipart answer that follow, where data says so. It is for one rendering of the document.
+// dataFollows renders attachments whose data comes in the parts of a multipart answer that follow, where data says so.
+// It is for one rendering of the document.
 func dataFollows(data []bool) attachmentJSON {
 	shown := rendering{encodingInfo: true}
 	i := -1

@@ -12,15 +12,17 @@ import (
 	"testing"
 )
 
-// Documents of all sizes around those of the store's chunks are answered as they were written, whatever asks for them: their bodies are copied from the store in
-// pieces where they are large.
+// Documents of all sizes around those of the store's chunks are answered as they were written, whatever asks for them:
+// their bodies are copied from the store in pieces where they are large.
 func TestLargeDocuments(t *testing.T) {
 	s := serve(t, nil)
 	s.must(t, "PUT", "/db", "")
 	s.must(t, "PUT", "/db/_design/x", `{"views":{"v":{"map":"function (doc) { if (doc.n) emit(doc.n, null) }"}}}`)
 	want := map[string]string{}
-	for _, size := range []int{10, 99_900, 99_990, 100_000, 100_010, 199_990, 200_000, 400_000, 400_010, 500_000, 1_000_000} {
-		for name, form := range map[string]string{"plain": `{"n":%d,"text":"%s"}`, "wide": ` { "n" : %d , "text" : "%s" } `, "tail": `{"text":"%[2]s","n":%[1]d}`} {
+	for _, size := range []int{10, 99_900, 99_990, 100_000, 100_010, 199_990, 200_000, 400_000, 400_010,
+		500_000, 1_000_000} {
+		for name, form := range map[string]string{"plain": `{"n":%d,"text":"%s"}`,
+			"wide": ` { "n" : %d , "text" : "%s" } `, "tail": `{"text":"%[2]s","n":%[1]d}`} {
 			id := fmt.Sprintf("%s-%07d", name, size)
 			text := fmt.Sprintf(form, size, strings.Repeat("é\\n", size/4))
 			s.must(t, "PUT", "/db/"+id, text)
@@ -31,7 +33,8 @@ func TestLargeDocuments(t *testing.T) {
 	s.must(t, "PUT", "/db/spaces", spaces)
 	want["spaces"] = spaces
 	data := strings.Repeat("x", 1000)
-	s.must(t, "PUT", "/db/attached", `{"text":"`+strings.Repeat("y", 250_000)+`","_attachments":{"a":{"data":"`+base64.StdEncoding.EncodeToString([]byte(data))+`"}}}`)
+	s.must(t, "PUT", "/db/attached", `{"text":"`+strings.Repeat("y", 250_000)+
+		`","_attachments":{"a":{"data":"`+base64.StdEncoding.EncodeToString([]byte(data))+`"}}}`)
 
 	same := func(what string, doc map[string]any, id string) {
 		t.Helper()
@@ -98,7 +101,8 @@ func TestLargeDocuments(t *testing.T) {
 	// With data, as JSON and in parts.
 	for _, path := range []string{"/db/attached?attachments=true", `/db/attached?open_revs=all&attachments=true`} {
 		text := s.must(t, "GET", path, "")
-		if !json.Valid([]byte(text)) || !strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(data))) || strings.Count(text, "y") < 250_000 {
+		if !json.Valid([]byte(text)) || !strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(data))) ||
+			strings.Count(text, "y") < 250_000 {
 			t.Errorf("%s: %.300s", path, text)
 		}
 	}
@@ -145,7 +149,8 @@ func TestLargeDocuments_ManyLeaves(t *testing.T) {
 	s.must(t, "PUT", "/db", "")
 	const leaves = 90
 	for i := range leaves {
-		s.must(t, "PUT", "/db/doc?new_edits=false", fmt.Sprintf(`{"_rev":"1-%032x","text":"%s"}`, i+1, strings.Repeat("x", i%3*60_000)))
+		s.must(t, "PUT", "/db/doc?new_edits=false",
+			fmt.Sprintf(`{"_rev":"1-%032x","text":"%s"}`, i+1, strings.Repeat("x", i%3*60_000)))
 	}
 	s.must(t, "PUT", "/db/other", `{}`)
 	check := func(what string, docs []struct{ OK map[string]any }) {
@@ -177,11 +182,13 @@ func TestLargeDocuments_ManyLeaves(t *testing.T) {
 			Docs []struct{ OK, Error map[string]any }
 		}
 	}
-	text := s.must(t, "POST", "/db/_bulk_get", `{"docs":[{"id":"none"},{"id":"doc"},{"id":"_x"},{"id":"other"},{"id":"doc"}]}`)
+	text := s.must(t, "POST", "/db/_bulk_get",
+		`{"docs":[{"id":"none"},{"id":"doc"},{"id":"_x"},{"id":"other"},{"id":"doc"}]}`)
 	if err := json.Unmarshal([]byte(text), &bulk); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(bulk.Results); n != 5 || bulk.Results[0].Docs[0].Error == nil || bulk.Results[2].Docs[0].Error == nil || bulk.Results[3].Docs[0].OK["_id"] != "other" {
+	if n := len(bulk.Results); n != 5 || bulk.Results[0].Docs[0].Error == nil || bulk.Results[2].Docs[0].Error == nil ||
+		bulk.Results[3].Docs[0].OK["_id"] != "other" {
 		t.Fatalf("%d results: %.1000s", n, text)
 	}
 	for _, i := range []int{1, 4} {

@@ -17,7 +17,8 @@ import (
 func (q *request) sendRelated(doc *layer.Document, data []bool) error {
 	boundary := randomHex()
 	q.w.Header().Set("Content-Type", `multipart/related; boundary="`+boundary+`"`)
-	q.w.Header().Set("Content-Length", strconv.FormatInt(relatedLength(boundary, jsonLength(doc, dataFollows(data)), doc, data), 10))
+	q.w.Header().Set("Content-Length",
+		strconv.FormatInt(relatedLength(boundary, jsonLength(doc, dataFollows(data)), doc, data), 10))
 	q.w.Header()["Cache-Control"] = []string{"must-revalidate"}
 	s := q.stream(http.StatusOK)
 	defer s.drop()

@@ -14,7 +14,8 @@ import (
 // exportDatabase answers GET /{db}/_export?from=POSITION with a file that importDatabase takes. An answer that breaks off can be continued by who has
 // checked what came (layer.ReadExport); its rest is what comes from the position on.
 //
-// With skip_damaged=true it is all that can be read of a damaged database, which cannot be continued (layer.Store.Salvage).
+// With skip_damaged=true it is all that can be read of a damaged database, which cannot be continued
+// (layer.Store.Salvage).
 func (q *request) exportDatabase() error {
 	salvage := false
 	switch text := q.params.get("skip_damaged", "false"); text {

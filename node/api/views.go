@@ -240,7 +240,8 @@ func (w *rowWriter) viewRow(row *layer.ViewRow, r *rowsQuery) error {
 func (r *rowsQuery) viewQuery(view string) layer.ViewQuery {
 	o := layer.ViewQuery{
 		View: view, Partition: r.partition, StartDocID: r.startDocID, EndDocID: r.endDocID, ExcludeEnd: r.excludeEnd, Descending: r.descending,
-		Limit: r.limit, Skip: r.skip, IncludeDocs: r.includeDocs, Large: true, Conflicts: r.includeDocs && r.wantsConflicts(), WithOffset: true, Fresh: r.update == UpdateTrue,
+		Limit: r.limit, Skip: r.skip, IncludeDocs: r.includeDocs, Large: true,
+		Conflicts: r.includeDocs && r.wantsConflicts(), WithOffset: true, Fresh: r.update == UpdateTrue,
 		CurrentDocs: r.update != UpdateTrue,
 	}
 	if r.hasKeys {

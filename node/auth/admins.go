@@ -111,8 +111,8 @@ func (s *adminSet) get(name string) (Hash, bool) {
 	return h, ok
 }
 
-// rawSalts says that an admin's salt is 16 bytes of any kind, as `divan hash-password` made them once. Made up salts are of that form for half
-// the names then.
+// rawSalts says that an admin's salt is 16 bytes of any kind, as `divan hash-password` made them once. Made up salts
+// are of that form for half the names then.
 func (s *adminSet) rawSalts() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -78,8 +78,8 @@ func NewHash(password string, iterations int) Hash {
 	return newSCRAM(password, hexSalt(raw), iterations)
 }
 
-// hexSalt is a salt as CouchDB has them: the text of 16 bytes in hex. All salts that the SQL port shows look like it, so that they do not tell
-// users from admins, nor either from names that nobody has.
+// hexSalt is a salt as CouchDB has them: the text of 16 bytes in hex. All salts that the SQL port shows look like it,
+// so that they do not tell users from admins, nor either from names that nobody has.
 func hexSalt(raw []byte) []byte { return hex.AppendEncode(nil, raw[:16]) }
 
 func newSCRAM(password string, salt []byte, iterations int) Hash {

@@ -117,7 +117,8 @@ func TestLockout_Log(t *testing.T) {
 	for range 50 {
 		kindFrom(t, a, "10.0.0.1:1", "jan:wrong")
 	}
-	if failed, refused := strings.Count(log.String(), "authentication failed"), strings.Count(log.String(), "too many wrong passwords"); failed != 3 || refused != 1 {
+	if failed, refused := strings.Count(log.String(), "authentication failed"),
+		strings.Count(log.String(), "too many wrong passwords"); failed != 3 || refused != 1 {
 		t.Errorf("the log has %d failures and %d refusals:\n%s", failed, refused, &log)
 	}
 }

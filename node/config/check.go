@@ -217,7 +217,8 @@ func (s *settings) checkStorage() {
 func (s *settings) checkStoreTLS() {
 	st := s.cfg.Storage
 	if st.Engine == EngineEmbedded && st.Listen == "" {
-		for _, t := range []struct{ path, value string }{{"storage.tls.cert", st.TLS.Cert}, {"storage.tls.key", st.TLS.Key}, {"storage.tls.ca", st.TLS.CA}} {
+		for _, t := range []struct{ path, value string }{{"storage.tls.cert", st.TLS.Cert},
+			{"storage.tls.key", st.TLS.Key}, {"storage.tls.ca", st.TLS.CA}} {
 			if t.value != "" {
 				s.at(t.path, "is for storage.listen, and there is none")
 			}
@@ -228,8 +229,8 @@ func (s *settings) checkStoreTLS() {
 			s.at("storage.tls.ca", "says whose certificates nodes need, and there is no storage.tls.cert to begin TLS with")
 		}
 		if exposed(st.Listen) {
-			s.at("storage.listen", "%s can be reached from other machines, and all documents would go there as they are: set storage.tls.cert and storage.tls.key, "+
-				"or listen on 127.0.0.1", st.Listen)
+			s.at("storage.listen", "%s can be reached from other machines, and all documents would go there as they "+
+				"are: set storage.tls.cert and storage.tls.key, or listen on 127.0.0.1", st.Listen)
 		}
 	}
 	if st.Engine == EngineRemote && st.TLS.CA == "" {
@@ -237,8 +238,8 @@ func (s *settings) checkStoreTLS() {
 			s.at("storage.tls.cert", "is shown to the store, which is not asked for TLS without storage.tls.ca")
 		}
 		if st.Address != "" && exposed(st.Address) {
-			s.at("storage.address", "%s is on another machine, and all documents would go there as they are: set storage.tls.ca to the certificate of the store, "+
-				"or of who has signed it", st.Address)
+			s.at("storage.address", "%s is on another machine, and all documents would go there as they are: set "+
+				"storage.tls.ca to the certificate of the store, or of who has signed it", st.Address)
 		}
 	}
 }

@@ -215,15 +215,20 @@ func TestLoad_Faults(t *testing.T) {
 			"node.yaml:2: storage.listen: is for the engine embedded, and the engine is fdb",
 			"node.yaml:5: storage.address: is for the engine remote, and the engine is fdb",
 		}},
-		{name: "a store in the open", yaml: "storage:\n  listen: '0.0.0.0:1'\n  secret: s\n", args: []string{"-admin", "a:b"}, want: []string{
-			"node.yaml:2: storage.listen: 0.0.0.0:1 can be reached from other machines, and all documents would go there as they are: set storage.tls.cert and storage.tls.key"}},
+		{name: "a store in the open", yaml: "storage:\n  listen: '0.0.0.0:1'\n  secret: s\n",
+			args: []string{"-admin", "a:b"}, want: []string{
+				"node.yaml:2: storage.listen: 0.0.0.0:1 can be reached from other machines, and all documents would go " +
+					"there as they are: set storage.tls.cert and storage.tls.key"}},
 		{name: "a store far away", yaml: "storage:\n  engine: remote\n  address: '10.0.0.1:1'\n  secret: s\n", want: []string{
-			"node.yaml:3: storage.address: 10.0.0.1:1 is on another machine, and all documents would go there as they are: set storage.tls.ca"}},
+			"node.yaml:3: storage.address: 10.0.0.1:1 is on another machine, and all documents would go there as " +
+				"they are: set storage.tls.ca"}},
 		{name: "TLS for nothing", yaml: "storage:\n  tls:\n    cert: a\n    key: b\n    ca: c\n", want: []string{
-			"node.yaml:3: storage.tls.cert: is for storage.listen, and there is none", "node.yaml:4: storage.tls.key", "node.yaml:5: storage.tls.ca"}},
-		{name: "secrets to accept without one's own", yaml: "cluster:\n  accept_secrets: [a]\nstorage:\n  accept_secrets: ['']\n", want: []string{
-			"node.yaml:2: cluster.accept_secrets: is for the time while cluster.secret is being changed, and there is none",
-			"node.yaml:4: storage.accept_secrets: is for the time", "node.yaml:4: storage.accept_secrets: a secret is empty"}},
+			"node.yaml:3: storage.tls.cert: is for storage.listen, and there is none", "node.yaml:4: storage.tls.key",
+			"node.yaml:5: storage.tls.ca"}},
+		{name: "secrets to accept without one's own",
+			yaml: "cluster:\n  accept_secrets: [a]\nstorage:\n  accept_secrets: ['']\n", want: []string{
+				"node.yaml:2: cluster.accept_secrets: is for the time while cluster.secret is being changed, and there is none",
+				"node.yaml:4: storage.accept_secrets: is for the time", "node.yaml:4: storage.accept_secrets: a secret is empty"}},
 		{name: "half of TLS", yaml: "sql:\n  tls:\n    cert: a.pem\n", want: []string{"node.yaml:3: sql.tls.cert: TLS needs both cert and key"}},
 		{name: "CORS for nobody", yaml: "http: {cors: {enabled: true}}\n", want: []string{"http.cors.enabled: needs http.cors.origins"}},
 		{name: "CORS for all with credentials", yaml: "http: {cors: {enabled: true, origins: ['*'], credentials: true}}\n", want: []string{"http.cors.credentials: browsers send no credentials"}},

@@ -49,10 +49,11 @@ type Sources struct {
 	Jobs Source
 	// Shards is the changes shards that are watched: [{"database", "shard", "state", "seq", "listeners", "wakes", "error"}].
 	Shards Source
-	// Indexes is [{"database", "design", "views", "rows", "bytes", "errors", "skipped", "building", "current", "seq", "last_seq"}].
+	// Indexes is [{"database", "design", "views", "rows", "bytes", "errors", "skipped", "building", "current", "seq",
+	// "last_seq"}].
 	Indexes Source
-	// Scripts is the functions of design documents: {"runtimes", "idle", "most", "running", "paused", "waiting", "limits": {LIMIT: n}, "stopped",
-	// "refused", "databases": [{"database", "seconds", "waiting"}]}.
+	// Scripts is the functions of design documents: {"runtimes", "idle", "most", "running", "paused", "waiting",
+	// "limits": {LIMIT: n}, "stopped", "refused", "databases": [{"database", "seconds", "waiting"}]}.
 	Scripts Source
 	// Sessions is SQL sessions: [{"pid", "user", "database", "application", "state", "query", "since", "rows"}].
 	Sessions Source

@@ -121,7 +121,8 @@ func TestProgram_unfinishedBackups(t *testing.T) {
 	needEmbedded(t)
 	dir := t.TempDir()
 	backups := filepath.Join(dir, "data", "backups")
-	left, held, done := filepath.Join(backups, ".unfinished-1"), filepath.Join(backups, ".unfinished-2"), filepath.Join(backups, "monday")
+	left, held, done := filepath.Join(backups, ".unfinished-1"), filepath.Join(backups, ".unfinished-2"),
+		filepath.Join(backups, "monday")
 	for _, d := range []string{left, held, done} {
 		if err := os.MkdirAll(filepath.Join(d, "store"), 0o700); err != nil {
 			t.Fatal(err)

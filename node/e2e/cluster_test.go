@@ -80,7 +80,8 @@ func (c *clusterOf) start(i int) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		c.t.Fatal(err)
 	}
-	text := fmt.Sprintf("name: node%d\nstorage: %s\nhttp: {listen: '%s'}\nsql: {listen: '%s'}\ncluster: {gossip: '%s', join: [%s]%s}\n",
+	text := fmt.Sprintf("name: node%d\nstorage: %s\nhttp: {listen: '%s'}\nsql: {listen: '%s'}\ncluster: {gossip: "+
+		"'%s', join: [%s]%s}\n",
 		i, storage, ports["http"], ports["sql"], ports["gossip"], join, c.gossipSecret[i])
 	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte(text+c.more[i]), 0o600); err != nil {
 		c.t.Fatal(err)

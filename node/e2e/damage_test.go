@@ -61,8 +61,9 @@ func command(t *testing.T, dir string, status int, args ...string) (stdout, stde
 	return p.stdout.String(), stderr
 }
 
-// A block with a document is damaged while the node runs: the node says so, in the answer for this document alone, serves and writes everything else, makes no
-// backup, names the document, and saves the rest, also when it no longer runs, from a file system that is mounted read-only.
+// A block with a document is damaged while the node runs: the node says so, in the answer for this document alone,
+// serves and writes everything else, makes no backup, names the document, and saves the rest, also when it no longer
+// runs, from a file system that is mounted read-only.
 func TestProgram_DamagedBlock(t *testing.T) {
 	dir := t.TempDir()
 	p := startEmbedded(t, dir)
@@ -94,7 +95,8 @@ func TestProgram_DamagedBlock(t *testing.T) {
 	c = p.client()
 	flipIn(t, store, words["/alpha/doc123"])
 
-	if r := c.do("GET", "/alpha/doc123", ""); r.status != 500 || !strings.Contains(string(r.body), `"store_damaged"`) || !strings.Contains(string(r.body), "-skip-damaged") {
+	if r := c.do("GET", "/alpha/doc123", ""); r.status != 500 || !strings.Contains(string(r.body), `"store_damaged"`) ||
+		!strings.Contains(string(r.body), "-skip-damaged") {
 		t.Errorf("the damaged document: %d %s", r.status, r.body)
 	}
 	c.ok("GET", "/alpha/doc300", "")
@@ -106,14 +108,16 @@ func TestProgram_DamagedBlock(t *testing.T) {
 	if r := c.do("GET", "/_up", ""); r.status != 200 || !strings.Contains(string(r.body), "store_damaged: ") {
 		t.Errorf("/_up: %d %s", r.status, r.body)
 	}
-	if r := c.do("POST", "/_backup", `{"directory":"after"}`); r.status != 500 || !strings.Contains(string(r.body), ".sst: the block of") {
+	if r := c.do("POST", "/_backup", `{"directory":"after"}`); r.status != 500 ||
+		!strings.Contains(string(r.body), ".sst: the block of") {
 		t.Errorf("a backup of a damaged store: %d %s", r.status, r.body)
 	}
 	if left, err := os.ReadDir(filepath.Join(filepath.Dir(store), "backups")); err != nil || len(left) != 1 {
 		t.Errorf("after a backup that failed there are %v, %v", left, err)
 	}
 	out, _ := command(t, dir, 1, "verify", "-url", p.http())
-	if !strings.Contains(out, "database alpha: bodies of documents") || !strings.Contains(out, `"doc123"`) || strings.Contains(out, "beta") {
+	if !strings.Contains(out, "database alpha: bodies of documents") || !strings.Contains(out, `"doc123"`) ||
+		strings.Contains(out, "beta") {
 		t.Errorf("verify says %q", out)
 	}
 	if out, _ := command(t, dir, 0, "verify", "beta", "-url", p.http()); strings.Contains(out, "database beta") {
@@ -143,7 +147,8 @@ func checkOffline(t *testing.T, dir, data string) {
 	if !strings.Contains(out, "database alpha: bodies of documents") || !strings.Contains(out, `"doc123"`) {
 		t.Errorf("check -deep says %q", out)
 	}
-	if _, said := command(t, dir, 1, "export", "-data", data, "alpha", "whole.export"); !strings.Contains(said, "-skip-damaged") {
+	if _, said := command(t, dir, 1, "export", "-data", data, "alpha",
+		"whole.export"); !strings.Contains(said, "-skip-damaged") {
 		t.Errorf("export of a damaged database says %q", said)
 	}
 	out, _ = command(t, dir, 3, "export", "-skip-damaged", "-data", data, "alpha", "offline.export")
@@ -175,8 +180,8 @@ func readOnly(t *testing.T, dir string) {
 	}
 }
 
-// A log of a node that was killed is damaged: the node does not start, check -deep tells what of the store is damaged all
-// the same, and what an export has saved is never called whole.
+// A log of a node that was killed is damaged: the node does not start, check -deep tells what of the store is damaged
+// all the same, and what an export has saved is never called whole.
 func TestProgram_DamagedLog(t *testing.T) {
 	dir := t.TempDir()
 	p := startEmbedded(t, dir)
@@ -199,7 +204,8 @@ func TestProgram_DamagedLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := filepath.Base(logs[0])
-	if out, said := command(t, dir, 1, "check", "-deep"); !strings.Contains(out, name) || !strings.Contains(said, "1 databases") {
+	if out, said := command(t, dir, 1, "check", "-deep"); !strings.Contains(out, name) ||
+		!strings.Contains(said, "1 databases") {
 		t.Errorf("check -deep says %q, %q", out, said)
 	}
 	out, said := command(t, dir, 3, "export", "-skip-damaged", "-data", "data", "alpha", "saved.export")

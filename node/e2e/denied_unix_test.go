@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// A file of the store that this user may not read is not damage: whatever is asked says which file it is and what to do.
+// A file of the store that this user may not read is not damage: whatever is asked says which file it is and what to
+// do.
 func TestProgram_Denied(t *testing.T) {
 	dir := t.TempDir()
 	p := startEmbedded(t, dir)
@@ -36,14 +37,16 @@ func TestProgram_Denied(t *testing.T) {
 			}
 		}
 		commands := [][]string{
-			{"check", "-deep", "-data", "data"}, {"export", "-data", "data", "db", "x.export"}, {"export", "-skip-damaged", "-data", "data", "db", "x.export"},
+			{"check", "-deep", "-data", "data"}, {"export", "-data", "data", "db", "x.export"},
+			{"export", "-skip-damaged", "-data", "data", "db", "x.export"},
 		}
 		if pattern != "LOCK" { // without which a node reads, and waits until it may write
 			commands = append(commands, append([]string{"-data", "data"}, freePorts...))
 		}
 		for _, args := range commands {
 			said := asOther(t, dir, args...)
-			if !strings.Contains(said, "permission denied") || strings.Contains(said, "damaged:") || !strings.Contains(said, strings.Trim(pattern, "*-")) {
+			if !strings.Contains(said, "permission denied") || strings.Contains(said, "damaged:") ||
+				!strings.Contains(said, strings.Trim(pattern, "*-")) {
 				t.Errorf("without %s %q says\n%s", pattern, args, said)
 			}
 		}

@@ -73,7 +73,9 @@ func TestProgram_DiskFull(t *testing.T) {
 	full(remote.client())
 	// What it compacts may make room again: then there is more to write.
 	for _, client := range []*client{c, remote.client()} {
-		waitDegraded(t, client, "disk_full", func() { client.do("PUT", fmt.Sprintf("/scratch/x%d", time.Now().UnixNano()), `{}`) })
+		waitDegraded(t, client, "disk_full", func() {
+			client.do("PUT", fmt.Sprintf("/scratch/x%d", time.Now().UnixNano()), `{}`)
+		})
 	}
 	if !strings.Contains(p.stderr.String(), "writes are refused") {
 		t.Error("the log does not say it")
@@ -82,7 +84,8 @@ func TestProgram_DiskFull(t *testing.T) {
 		Rev string `json:"_rev"`
 	}
 	c.into("/scratch/doomed", &doomed)
-	// What was filled from outside may have taken up the ballast, too. With no more room than that, a deletion is possible.
+	// What was filled from outside may have taken up the ballast, too. With no more room than that, a deletion is
+	// possible.
 	info, err := os.Stat(outside)
 	if err != nil {
 		t.Fatal(err)
@@ -217,8 +220,8 @@ func writeUntilTaken(t *testing.T, c *client) {
 	}
 }
 
-// On a small disk that documents have filled, twice, the deletion of a database and that of documents with a compaction make room: writes go on in the same
-// process, and nothing else is missing.
+// On a small disk that documents have filled, twice, the deletion of a database and that of documents with a compaction
+// make room: writes go on in the same process, and nothing else is missing.
 func TestProgram_DiskFullMakesRoom(t *testing.T) {
 	needEmbedded(t)
 	for _, megabytes := range []int{32, 64} { // 32 is the least for which it is promised
@@ -236,7 +239,8 @@ func testMakesRoom(t *testing.T, megabytes int) {
 	for i := range 20 {
 		c.ok("PUT", fmt.Sprintf("/kept/d%d", i), fmt.Sprintf(`{"n":%d}`, i))
 	}
-	// fill writes until the store refuses, and at least a good part of what the disk holds: room comes back some seconds after it was made.
+	// fill writes until the store refuses, and at least a good part of what the disk holds: room comes back some
+	// seconds after it was made.
 	fill := func(db string) (revs map[string]string) {
 		t.Helper()
 		revs = map[string]string{}
@@ -270,7 +274,8 @@ func testMakesRoom(t *testing.T, megabytes int) {
 		t.Helper()
 		deadline := time.Now().Add(startTimeout)
 		for {
-			r := c.do("PUT", fmt.Sprintf("/kept/%d", time.Now().UnixNano()), fmt.Sprintf(`{"text":%q}`, strings.Repeat(how, 1000)))
+			r := c.do("PUT", fmt.Sprintf("/kept/%d", time.Now().UnixNano()),
+				fmt.Sprintf(`{"text":%q}`, strings.Repeat(how, 1000)))
 			if r.status == 201 {
 				return
 			}
@@ -323,8 +328,8 @@ func TestProgram_SmallDisk(t *testing.T) {
 	p.stop(syscall.SIGTERM)
 }
 
-// A node whose disk is mounted for reading starts, answers reads, refuses writes, and takes them when it is mounted for writing. Without a store there is
-// nothing to read, and it says why it does not start.
+// A node whose disk is mounted for reading starts, answers reads, refuses writes, and takes them when it is mounted for
+// writing. Without a store there is nothing to read, and it says why it does not start.
 func TestProgram_ReadOnlyDisk(t *testing.T) {
 	needEmbedded(t)
 	dir := t.TempDir()
@@ -333,7 +338,8 @@ func TestProgram_ReadOnlyDisk(t *testing.T) {
 	mountSmall(t, disk, 64<<20)
 	remount := func(flags uintptr) {
 		t.Helper()
-		if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT|flags, fmt.Sprintf("size=%d", 64<<20)); err != nil {
+		if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT|flags,
+			fmt.Sprintf("size=%d", 64<<20)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Indexes are being built by a node whose clock is an hour wrong, which is killed, or asked to stop: others take its jobs at once.
+// Indexes are being built by a node whose clock is an hour wrong, which is killed, or asked to stop: others take its
+// jobs at once.
 func TestJobs_GoOnElsewhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -46,7 +47,8 @@ func (c *clusterOf) jobsGoOn(n int, sig syscall.Signal, ahead string) {
 	one := c.nodes[0].client()
 	conn := connect(t, c.nodes[0], "db", "me")
 	held := func() (jobs int) {
-		err := conn.QueryRow(t.Context(), `SELECT count(*) FROM divan.jobs WHERE state = 'running' AND worker = 'node1'`).Scan(&jobs)
+		err := conn.QueryRow(t.Context(),
+			`SELECT count(*) FROM divan.jobs WHERE state = 'running' AND worker = 'node1'`).Scan(&jobs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,11 +57,14 @@ func (c *clusterOf) jobsGoOn(n int, sig syscall.Signal, ahead string) {
 	designs := map[string]string{} // by path, the revision
 	for working := false; !working; {
 		name := fmt.Sprintf("/db/_design/%d-%d-%d", n, sig, len(designs))
-		const slow = `{"views":{"v":{"map":"function (doc) { var x = '%s'.length; for (var i = 0; i < 200000; i++) x += i %% 7; emit(x, doc.n) }"}}}`
+		const slow = `{"views":{"v":{"map":"function (doc) { var x = '%s'.length; ` +
+			`for (var i = 0; i < 200000; i++) x += i %% 7; emit(x, doc.n) }"}}}`
 		designs[name] = one.object("PUT", name, fmt.Sprintf(slow, name))["rev"].(string)
 		one.ok("GET", name+"/_view/v?update=lazy", "")
 		eventually(t, "a node works on the job", 60*time.Second, func() (begun bool) {
-			err := conn.QueryRow(t.Context(), `SELECT count(*) >= $1, count(worker = 'node1' OR NULL) > 0 FROM divan.jobs WHERE state = 'running' AND progress IS NOT NULL`,
+			err := conn.QueryRow(t.Context(),
+				`SELECT count(*) >= $1, count(worker = 'node1' OR NULL) > 0 FROM divan.jobs
+					WHERE state = 'running' AND progress IS NOT NULL`,
 				len(designs)).Scan(&begun, &working)
 			if err != nil {
 				t.Fatal(err)

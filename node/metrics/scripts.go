@@ -8,7 +8,8 @@ import (
 
 var (
 	scriptRuntimes = desc("divan_script_runtimes", "JavaScript runtimes of design documents' functions, by state: busy or idle.", "state")
-	scriptMost     = desc("divan_script_runtimes_limit", "JavaScript runtimes that there may be at once; further calls wait.")
+	scriptMost     = desc("divan_script_runtimes_limit",
+		"JavaScript runtimes that there may be at once; further calls wait.")
 	scriptCalls    = desc("divan_script_calls", "Calls of design documents' functions under way, by state: running, paused for others, or waiting to begin.", "state")
 	scriptLimits   = desc("divan_script_limits_total", "Calls that were stopped at a limit.", "limit")
 	scriptStopped  = desc("divan_script_stopped_total", "Calls that were stopped to begin again later, so that others could run.")
@@ -25,7 +26,8 @@ type scriptCollector struct{ stats func() script.Stats }
 // Describe implements prometheus.Collector.
 func (c scriptCollector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		scriptRuntimes, scriptMost, scriptCalls, scriptLimits, scriptStopped, scriptRefused, scriptSeconds, scriptDatabase, scriptDatabaseWaiting,
+		scriptRuntimes, scriptMost, scriptCalls, scriptLimits, scriptStopped, scriptRefused, scriptSeconds,
+		scriptDatabase, scriptDatabaseWaiting,
 	} {
 		ch <- d
 	}

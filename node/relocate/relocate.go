@@ -30,7 +30,8 @@ type Salvage struct{ Salvager }
 // Export implements Source.
 func (s Salvage) Export(ctx context.Context, database string, w io.Writer, from *layer.ExportPosition) error {
 	if from != nil {
-		return &layer.Error{Kind: layer.Invalid, Reason: "an export that leaves out what is damaged cannot be continued; remove the partial file"}
+		return &layer.Error{Kind: layer.Invalid,
+			Reason: "an export that leaves out what is damaged cannot be continued; remove the partial file"}
 	}
 	return s.Salvage(ctx, database, w)
 }
@@ -123,7 +124,8 @@ func continueAt(partial *os.File, database string, p *Progress) (position *layer
 // Summary is a file in a line.
 func Summary(file string, x layer.ExportFile) string {
 	if x.LeftOut > 0 {
-		return fmt.Sprintf("%s is what can be read of %s: %d documents, %s; left out because of damage: %d", file, x.Name, x.Documents, size(x.Size), x.LeftOut)
+		return fmt.Sprintf("%s is what can be read of %s: %d documents, %s; left out because of damage: %d", file,
+			x.Name, x.Documents, size(x.Size), x.LeftOut)
 	}
 	return fmt.Sprintf("%s is a whole export of %s: %d documents, %s", file, x.Name, x.Documents, size(x.Size))
 }

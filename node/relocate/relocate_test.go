@@ -17,7 +17,8 @@ import (
 func TestExportFile_damaged(t *testing.T) {
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/_up" {
-			_, _ = io.WriteString(w, `{"status":"degraded","reasons":["disk_full: x","store_damaged: the file 000007.sst is damaged"]}`)
+			_, _ = io.WriteString(w,
+				`{"status":"degraded","reasons":["disk_full: x","store_damaged: the file 000007.sst is damaged"]}`)
 			return
 		}
 		w.Header().Set("Content-Length", "100")
@@ -30,7 +31,8 @@ func TestExportFile_damaged(t *testing.T) {
 	}
 	p := &relocate.Progress{Out: io.Discard, Every: time.Hour}
 	_, err = relocate.ExportFile(t.Context(), c, "db", filepath.Join(t.TempDir(), "file"), p)
-	if !layer.IsDamaged(err) || !strings.Contains(err.Error(), "000007.sst") || strings.Contains(err.Error(), "again to go on") {
+	if !layer.IsDamaged(err) || !strings.Contains(err.Error(), "000007.sst") ||
+		strings.Contains(err.Error(), "again to go on") {
 		t.Error(err)
 	}
 }

@@ -80,7 +80,8 @@ type Verifier interface {
 
 // TellVerified verifies a database, or all where none is named, and writes one line for each fault, or one line of what
 // was read where there is none. It returns the number of faults.
-func TellVerified(ctx context.Context, v Verifier, database string, out io.Writer, p *Progress) (faults int, err error) {
+func TellVerified(ctx context.Context, v Verifier, database string, out io.Writer,
+	p *Progress) (faults int, err error) {
 	var told time.Time
 	done, err := v.Verify(ctx, layer.VerifyOptions{
 		Database: database,
@@ -104,9 +105,11 @@ func TellVerified(ctx context.Context, v Verifier, database string, out io.Write
 	if err != nil {
 		return 0, err
 	}
-	read := fmt.Sprintf("read %d blocks (%s) and %d rows of %d databases", done.Blocks, size(done.Bytes), done.Rows, done.Databases)
+	read := fmt.Sprintf("read %d blocks (%s) and %d rows of %d databases", done.Blocks, size(done.Bytes),
+		done.Rows, done.Databases)
 	if !done.Files {
-		read = fmt.Sprintf("read %d rows of %d databases, and no files, which this node does not have", done.Rows, done.Databases)
+		read = fmt.Sprintf("read %d rows of %d databases, and no files, which this node does not have", done.Rows,
+			done.Databases)
 	}
 	if done.Faults > 0 {
 		p.Say("%s: %d faults", read, done.Faults)

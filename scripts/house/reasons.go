@@ -12,7 +12,8 @@ import (
 // reasonText begins what a method Degraded returns: a stable name, a colon and a space.
 var reasonText = regexp.MustCompile(`"([a-z]+(?:_[a-z]+)+): `)
 
-// Reasons finds the names of reasons why a node is degraded, sorted, in the lines of code of the files that are no tests.
+// Reasons finds the names of reasons why a node is degraded, sorted, in the lines of code of the files that are no
+// tests.
 func Reasons(root string, files []File) ([]string, error) {
 	var names []string
 	for _, f := range files {
@@ -39,7 +40,8 @@ func reasonsIn(text string) (names []string) {
 	return names
 }
 
-// Unlisted compares the names with the rows of the README's table of them, and says which of either have no counterpart.
+// Unlisted compares the names with the rows of the README's table of them, and says which of either have no
+// counterpart.
 func Unlisted(names []string, readme string) (faults []string) {
 	_, section, _ := strings.Cut(readme, "\n## What `/_up` says\n")
 	section, _, _ = strings.Cut(section, "\n## ")

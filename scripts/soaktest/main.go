@@ -211,7 +211,8 @@ func printTable(w io.Writer, kinds []trouble, tallies []*tally) {
 			fmt.Fprintf(out, "%s\t-\t\t\t\t\t\t\t\t\t\n", k.name)
 			continue
 		}
-		fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n", k.name, t.rounds, t.events, t.writes, t.unknown, t.refused,
+		fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n", k.name, t.rounds, t.events, t.writes,
+			t.unknown, t.refused,
 			t.lost, t.doubled, t.wrong, wait)
 	}
 	_ = out.Flush() // standard output

@@ -170,7 +170,8 @@ func (h *hosts) three(dir string) (*three, error) {
 			prefix: []string{"ip", "netns", "exec", h.ns(i + 1)}, admin: "soak:soak", env: []string{"DIVAN_AUTH_ITERATIONS=4096"},
 			transport: &http.Transport{DialContext: h.dial, MaxIdleConnsPerHost: 64},
 		}
-		storage := fmt.Sprintf("storage: {engine: remote, address: \"%s:7945\", secret: %q, tls: {ca: %q}}\n", host(1), secret, cert)
+		storage := fmt.Sprintf("storage: {engine: remote, address: \"%s:7945\", secret: %q, tls: {ca: %q}}\n",
+			host(1), secret, cert)
 		join := fmt.Sprintf("\"%s:7946\"", host(1))
 		if i == 0 {
 			storage = fmt.Sprintf("storage: {engine: embedded, listen: \"%s:7945\", secret: %q, tls: {cert: %q, key: %q}}\n",

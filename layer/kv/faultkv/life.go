@@ -9,24 +9,27 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// TimeVariable is the environment variable that makes a suite run on engines whose transactions live for a time of the engine's own, such as 50ms.
+// TimeVariable is the environment variable that makes a suite run on engines whose transactions live for a time of the
+// engine's own, such as 50ms.
 //
 //	DIVAN_TEST_TRANSACTION_TIME=50ms go test ./layer
 const TimeVariable = "DIVAN_TEST_TRANSACTION_TIME"
 
-// Short reports whether TimeVariable is set. A test whose transactions cannot be divided, or that counts them, skips itself then.
+// Short reports whether TimeVariable is set. A test whose transactions cannot be divided, or that counts them, skips
+// itself then.
 func Short() bool { return os.Getenv(TimeVariable) != "" }
 
-// What reads take of a transaction's life: some times what they take on the embedded engine, and the same on every machine, busy or not.
+// What reads take of a transaction's life: some times what they take on the embedded engine, and the same on every
+// machine, busy or not.
 const (
 	readTime = 20 * time.Microsecond // a Get, a GetKey, the beginning of a range
 	rowTime  = 2 * time.Microsecond
 	byteTime = 2 * time.Nanosecond
 )
 
-// WithLife is e with transactions that live for life of engine time: what they read takes of it, and after that further reads and the commit fail with
-// CodeTooOld. What is done beside reading, however long it takes, does not count, so that the same transaction always ends at the same place. Long
-// snapshots have no end.
+// WithLife is e with transactions that live for life of engine time: what they read takes of it, and after that further
+// reads and the commit fail with CodeTooOld. What is done beside reading, however long it takes, does not count, so
+// that the same transaction always ends at the same place. Long snapshots have no end.
 func WithLife(e kv.Engine, life time.Duration) kv.Engine {
 	m := mortal{e, life}
 	if s, ok := e.(kv.Snapshotter); ok {
@@ -53,7 +56,8 @@ func ShortInSuite(tb interface {
 
 type forever struct{}
 
-// Forever is ctx for transactions of a test itself, which looks at a whole store at once: they live for as long as those of the engine below.
+// Forever is ctx for transactions of a test itself, which looks at a whole store at once: they live for as long as
+// those of the engine below.
 func Forever(ctx context.Context) context.Context { return context.WithValue(ctx, forever{}, true) }
 
 type mortal struct {

@@ -77,8 +77,8 @@ func handshakeClient(nc net.Conn, secret string, name clientName, timeout time.D
 	return nc.SetDeadline(time.Time{})
 }
 
-// handshakeServer checks the client's proof, has admit end the client's earlier connections, and proves the server: by the one of the secrets that the client
-// has proved.
+// handshakeServer checks the client's proof, has admit end the client's earlier connections, and proves the server: by
+// the one of the secrets that the client has proved.
 func handshakeServer(nc net.Conn, secrets []string, admit func(clientName)) error {
 	if err := nc.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return err
@@ -93,7 +93,9 @@ func handshakeServer(nc net.Conn, secrets []string, admit func(clientName)) erro
 	}
 	end := len(theirs) - sha256.Size
 	said = append(said, theirs[:end]...)
-	i := slices.IndexFunc(secrets, func(secret string) bool { return hmac.Equal(theirs[end:], proof(secret, "client", said)) })
+	i := slices.IndexFunc(secrets, func(secret string) bool {
+		return hmac.Equal(theirs[end:], proof(secret, "client", said))
+	})
 	if !bytes.HasPrefix(theirs, []byte(magic)) || i < 0 {
 		_, err := nc.Write(make([]byte, sha256.Size))
 		return errors.Join(errSecret, err)

@@ -4,8 +4,8 @@
 // and what several goroutines send together goes out in one write. Transactions live at the server, as transactions of the engine there; the client
 // keeps their writes until the next read or the commit, and sends both together, so that a small transaction takes as many round trips as it waits.
 //
-// Both sides prove that they know a shared secret before anything else is said. Nothing is encrypted without Options.TLS: then the connection is for the loopback
-// interface.
+// Both sides prove that they know a shared secret before anything else is said. Nothing is encrypted without
+// Options.TLS: then the connection is for the loopback interface.
 //
 // # When the connection breaks
 //
@@ -27,7 +27,8 @@ import (
 type Options struct {
 	// Secret is known to both sides. It must not be empty, and should be long and random: who listens on the wire can try secrets out at leisure.
 	Secret string
-	// AcceptSecrets are accepted from clients beside Secret, while it is being changed from one to the other; and a client that is not let in with Secret tries them.
+	// AcceptSecrets are accepted from clients beside Secret, while it is being changed from one to the other; and a
+	// client that is not let in with Secret tries them.
 	AcceptSecrets []string
 	// TLS of the connections, where not nil: a server's for Serve, a client's for Open.
 	TLS *tls.Config

@@ -111,7 +111,9 @@ func (s *Server) add(sess *session) bool {
 func (s *Server) serve(sess *session) {
 	defer close(sess.done)
 	defer s.remove(sess)
-	err := handshakeServer(sess.nc, append([]string{s.o.Secret}, s.o.AcceptSecrets...), func(name clientName) { s.admit(sess, name) })
+	err := handshakeServer(sess.nc, append([]string{s.o.Secret}, s.o.AcceptSecrets...), func(name clientName) {
+		s.admit(sess, name)
+	})
 	<-s.strangers
 	if err != nil {
 		if errors.Is(err, errSecret) {

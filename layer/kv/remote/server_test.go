@@ -66,11 +66,13 @@ func TestOpen_acceptSecrets(t *testing.T) {
 		{secrets{"new", []string{"newer"}}, secrets{"old", []string{"older"}}, false},
 		{secrets{"new", nil}, secrets{"new", []string{""}}, false},
 	} {
-		s, err := remote.Serve(mustListen(t), e, remote.Options{Secret: c.server.own, AcceptSecrets: c.server.accept, Logger: quiet(t)})
+		s, err := remote.Serve(mustListen(t), e,
+			remote.Options{Secret: c.server.own, AcceptSecrets: c.server.accept, Logger: quiet(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := remote.Open(t.Context(), s.Addr().String(), remote.Options{Secret: c.client.own, AcceptSecrets: c.client.accept, Logger: quiet(t)})
+		r, err := remote.Open(t.Context(), s.Addr().String(),
+			remote.Options{Secret: c.client.own, AcceptSecrets: c.client.accept, Logger: quiet(t)})
 		if (err == nil) != c.want {
 			t.Errorf("%v at %v: %v", c.client, c.server, err)
 		}

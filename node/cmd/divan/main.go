@@ -24,7 +24,8 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"node", "run a node; the default", runNode},
-		{"check", "read the settings as a node would, and tell what is wrong with them; with -deep read the whole store too", check},
+		{"check", "read the settings as a node would, and tell what is wrong with them; with -deep read the whole " +
+			"store too", check},
 		{"verify", "have a node read its whole store, and tell what is damaged; -help tells more", verify},
 		{"export", "write a database to a file; -help tells more", exportDatabase},
 		{"import", "make a database of such a file", importDatabase},

@@ -40,7 +40,9 @@ const relocationUsage = `usage: divan %[1]s [-url URL | -data DIR | -config FILE
   -config FILE  the same, with the settings in FILE: the way to a FoundationDB that no node serves
 `
 
-const exportUsage = relocationUsage + `  -skip-damaged write what can be read of a damaged database, and list what is left out; the exit status is 3 then
+const exportUsage = relocationUsage +
+	`  -skip-damaged write what can be read of a damaged database, and list what is left out; the exit
+                status is 3 then
 `
 
 var errUsage = errors.New("usage")
@@ -98,7 +100,8 @@ type store interface {
 	relocate.Target
 }
 
-// open finds the other end, which has to be there already and is only read where it is existing. spool is where large things can be kept.
+// open finds the other end, which has to be there already and is only read where it is existing. spool is where large
+// things can be kept.
 func (r *relocation) open(ctx context.Context, existing bool) (s store, spool string, closeStore func() error, err error) {
 	if r.settings == nil {
 		client, err := relocate.NewClient(r.url)
@@ -178,7 +181,8 @@ var errLeftOut = errors.New("what is damaged was left out")
 
 // exportDatabase is `divan export`.
 func exportDatabase(args []string) int {
-	usage := fmt.Sprintf(exportUsage, "export", "Writes a database to FILE. Run again after it was broken off, it goes on where it was.", "output")
+	usage := fmt.Sprintf(exportUsage, "export",
+		"Writes a database to FILE. Run again after it was broken off, it goes on where it was.", "output")
 	return runRelocation(args, usage, true, func(ctx context.Context, r *relocation, s store, _ string, p *relocate.Progress) error {
 		stop := p.Run("exported")
 		defer stop()

@@ -62,7 +62,8 @@ func verify(args []string) int {
 	}
 	faults, err := relocate.TellVerified(ctx, client, database, os.Stdout, progress())
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		err = fmt.Errorf("%w (no node answers there: give its address with -url, or read its store with divan check -deep)", err)
+		err = fmt.Errorf("%w (no node answers there: give its address with -url, or read its store with divan check "+
+			"-deep)", err)
 	}
 	return verified(faults, err)
 }
