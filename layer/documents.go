@@ -111,7 +111,7 @@ type Upload struct {
 	Length, EncodedLength int64
 
 	encoding string
-	hour     int64 // when it began: the entry in keyspace.Uploads
+	hour     int64 // when it began, in the key of its entry
 }
 
 // WriteOptions of Put and Bulk.

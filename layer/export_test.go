@@ -13,6 +13,16 @@ func SweepUploads(ctx context.Context, d *Database, now time.Time) error {
 	return d.sweepUploads(ctx, d.store.hoursIn(time.Until(now)))
 }
 
+// RenewUploads renews a store's uploads as it will after a time.
+func RenewUploads(ctx context.Context, s *Store, after time.Duration) error {
+	return s.renewUploads(ctx, s.hoursIn(after).store)
+}
+
+// SweepStore runs the hourly sweep as it will be after a time.
+func SweepStore(ctx context.Context, s *Store, after time.Duration) error {
+	return s.sweep(ctx, s.hoursIn(after))
+}
+
 // ImportAbandoned imports a file and stops before the database gets its name, as a node that dies.
 func ImportAbandoned(ctx context.Context, s *Store, file io.ReadSeeker) error {
 	x, err := readExport(file)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -85,6 +87,7 @@ type Store struct {
 	// installation is written by Open alone.
 	installation installation
 	life         [16]byte // of this Store, in the entries of its uploads
+	uploads      liveUploads
 
 	stop context.CancelFunc
 	done sync.WaitGroup // the background loop
@@ -110,6 +113,8 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.done.Go(func() { s.keepHouse(background) })
+	s.done.Go(func() { s.keepSwept(background) })
+	s.done.Go(func() { s.keepUploads(background) })
 	return s, nil
 }
 
@@ -140,7 +145,7 @@ func (s *Store) readFormat(ctx context.Context) error {
 
 func (s *Store) checkFormat(ctx context.Context) error {
 	key := s.section(keyspace.Format)
-	_, _, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+	_, c, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
 		value, err := tx.Get(key).Wait()
 		if err != nil {
 			return struct{}{}, err
@@ -169,6 +174,7 @@ func (s *Store) checkFormat(ctx context.Context) error {
 		}
 		return struct{}{}, s.readInstallation(tx)
 	})
+	s.clock.saw(c.Version) // of a new store nothing could be read
 	return err
 }
 
@@ -193,28 +199,13 @@ func (s *Store) Reach(ctx context.Context) error {
 // firstSweep is how long after the start keepHouse sweeps for the first time.
 const firstSweep = 10 * time.Minute
 
-// keepHouse clears transaction ids once a second, and once an hour what dead nodes left behind: for the first time some
-// minutes after the start, when nobody waits any more for the result of a commit from before it.
+// keepHouse clears transaction ids, and forgets what was published too long ago, once a second.
 func (s *Store) keepHouse(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	swept := time.Now().Add(firstSweep - time.Hour)
-	left := s.o.Owner // uploads from before the start
 	for {
-		if left {
-			err := s.eachDatabase(ctx, s.removeLeftUploads)
-			if left = KindOf(err) == Full; err != nil && !left && ctx.Err() == nil {
-				s.o.Logger.Warn("uploads from before the start not removed", "error", err)
-			}
-		}
 		if err := s.ids.clear(ctx, s.engine); err != nil && ctx.Err() == nil {
 			s.o.Logger.Warn("transaction ids not cleared", "error", err)
-		}
-		if time.Since(swept) > time.Hour {
-			swept = time.Now()
-			if err := s.sweep(ctx, s.hours()); err != nil && ctx.Err() == nil {
-				s.o.Logger.Warn("sweep not finished", "error", err)
-			}
 		}
 		select {
 		case <-ctx.Done():
@@ -226,32 +217,64 @@ func (s *Store) keepHouse(ctx context.Context) {
 	}
 }
 
-// sweep removes what no one will come back for: transaction ids and uploads of more than an hour ago.
-func (s *Store) sweep(ctx context.Context, now hours) error {
-	if err := s.ids.sweep(ctx, s.engine, now); err != nil {
-		return err
+// keepSwept clears once an hour what dead nodes left behind: for the first time some minutes after the start, when nobody waits any more
+// for the result of a commit from before it. The owner of a store begins with the uploads from before the start.
+func (s *Store) keepSwept(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	swept := time.Now().Add(firstSweep - time.Hour)
+	left := s.o.Owner // uploads from before the start
+	for {
+		if left {
+			err := s.eachDatabase(ctx, s.removeLeftUploads)
+			if left = KindOf(err) == Full; err != nil && !left && ctx.Err() == nil {
+				s.o.Logger.Warn("uploads from before the start not removed", "error", err)
+			}
+		}
+		if time.Since(swept) > time.Hour {
+			swept = time.Now()
+			if err := s.sweep(ctx, s.hours()); err != nil && ctx.Err() == nil {
+				s.o.Logger.Warn("sweep not finished", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
-	if err := s.sweepImports(ctx, now); err != nil {
-		return err
-	}
-	return s.eachDatabase(ctx, func(ctx context.Context, d *Database) error { return d.sweepUploads(ctx, now) })
 }
 
-// eachDatabase does something with all databases that are there.
+// sweep removes what no one will come back for: transaction ids of some hours ago, and imports and uploads of dead nodes.
+func (s *Store) sweep(ctx context.Context, now hours) error {
+	return errors.Join(
+		s.ids.sweep(ctx, s.engine, now),
+		s.sweepImports(ctx, now),
+		s.eachDatabase(ctx, func(ctx context.Context, d *Database) error { return d.sweepUploads(ctx, now) }),
+	)
+}
+
+// eachDatabase does something with all databases that are there. It goes on past one where that fails, and returns the first of such
+// errors; a store that is full or does not answer ends it.
 func (s *Store) eachDatabase(ctx context.Context, do func(context.Context, *Database) error) error {
+	var first error
 	for name, err := range s.Names(ctx, NamesOptions{Limit: -1}) {
 		if err != nil {
-			return err
+			return errors.Join(first, err)
 		}
 		d, err := s.Database(ctx, name)
 		if err == nil {
 			err = do(ctx, d)
 		}
-		if err != nil && KindOf(err) != NotFound {
+		switch kind := KindOf(err); {
+		case err == nil || kind == NotFound:
+		case kind == Full || kind == Unavailable || ctx.Err() != nil:
 			return err
+		case first == nil:
+			first = fmt.Errorf("database %s: %w", name, err)
 		}
 	}
-	return nil
+	return first
 }
 
 // Database opens a database by name. NotFound (reason "Database does not exist.") if there is none. It costs no read when the database is in the

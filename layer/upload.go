@@ -11,15 +11,12 @@ import (
 	"time"
 
 	"github.com/divandb/divan/layer/keyspace"
-	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
 const (
 	// uploadBatch is how many chunks one transaction stores: just below 1 MB.
 	uploadBatch = 10
-	// uploadHours is how many full hours an upload waits for its document.
-	uploadHours = 1
 	// inlineLimit is how much attachment data one edit may carry in the transaction of its document; more is uploaded before.
 	inlineLimit = 500_000
 )
@@ -30,7 +27,7 @@ func newAttachmentID() (id [16]byte) {
 }
 
 // Upload streams attachment data into the store in transactions of bounded size, with flat memory. length < 0 is unknown; otherwise a shorter or longer
-// stream is Invalid. What no Edit takes up is swept after an hour. TooLarge past Options.MaxAttachment.
+// stream is Invalid. TooLarge past Options.MaxAttachment. The upload is kept as long as ctx lives; what no Edit has taken up then is swept within two hours.
 func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length int64, encoding string) (*Upload, error) {
 	switch encoding {
 	case "identity":
@@ -44,6 +41,7 @@ func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length
 		return nil, errAttachmentSize(limit)
 	}
 	u := &Upload{ID: newAttachmentID(), DocID: docID, encoding: encoding, hour: d.store.clock.hour()}
+	d.store.uploads.begin(ctx, d, u)
 	sum := md5.New()
 	count := newContentCounter(encoding, limit)
 	defer count.close()
@@ -115,7 +113,7 @@ func (d *Database) storePart(ctx context.Context, u *Upload, chunk int, data []b
 	_, err := read(ctx, d, func(t *txn) (struct{}, error) {
 		entry := t.close(t.keys.upload(t.open(), u))
 		if chunk == 0 {
-			t.Set(entry, d.store.life[:])
+			t.Set(entry, d.store.uploadEntry(u.hour))
 		} else if there, err := t.Get(entry).Wait(); err != nil {
 			return struct{}{}, err
 		} else if there == nil { // it was removed, and nobody would find the rest
@@ -143,6 +141,7 @@ const abandonTime = 5 * time.Second
 
 // abandon removes an upload that failed; what cannot be removed now is swept later.
 func (d *Database) abandon(ctx context.Context, u *Upload) error {
+	d.store.uploads.end(u)
 	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer cancel()
 	_, err := read(removing, d, func(t *txn) (struct{}, error) {
@@ -178,6 +177,7 @@ func (d *Database) Discard(ctx context.Context, edits ...*Edit) {
 }
 
 func (d *Database) discard(ctx context.Context, u *Upload) error {
+	d.store.uploads.end(u)
 	_, err := read(ctx, d, func(t *txn) (struct{}, error) {
 		there, err := t.Get(t.close(t.keys.upload(t.open(), u))).Wait()
 		if err == nil && there != nil {
@@ -192,89 +192,6 @@ func (t *txn) dropUpload(u *Upload) {
 	t.MakesRoom()
 	t.Clear(t.close(t.keys.upload(t.open(), u)))
 	t.ClearRange(prefixRange(t.keys.attachment(nil, u.DocID, u.ID)))
-}
-
-// sweepUploads removes uploads that no document took up.
-func (d *Database) sweepUploads(ctx context.Context, now hours) error {
-	const batch = 100
-	return d.repeatPart(ctx, batch, func(t *txn, most int) (n int, more bool, err error) {
-		prefix := t.keys.sub(nil, keyspace.Uploads)
-		for _, r := range now.ranges(prefix, uploadHours) {
-			if err := t.dropUploads(r, len(prefix), most, &n); err != nil {
-				return n, false, err
-			}
-		}
-		return n, n == most, nil
-	})
-}
-
-// removeLeftUploads removes the uploads that this Store has not begun.
-func (s *Store) removeLeftUploads(ctx context.Context, d *Database) error {
-	const batch = 100
-	var after, seen []byte // entries behind the prefix: the last of the batches before, and of this one
-	for {
-		n, err := read(ctx, d, func(t *txn) (n int, err error) {
-			prefix := t.keys.sub(nil, keyspace.Uploads)
-			r := prefixRange(prefix)
-			if after != nil {
-				r.Begin = append(append(append([]byte(nil), prefix...), after...), 0)
-			}
-			rows := t.GetRange(r, kv.RangeOptions{Limit: batch, Mode: kv.ModeExact})
-			defer rows.Close()
-			var last []byte
-			for ; rows.Next(); n++ {
-				row := rows.KeyValue()
-				last = append(last[:0], row.Key[len(prefix):]...)
-				if bytes.Equal(row.Value, s.life[:]) {
-					continue
-				}
-				u, err := parseUpload(last)
-				if err != nil {
-					return n, err
-				}
-				t.dropUpload(u)
-			}
-			seen = last
-			return n, rows.Err()
-		})
-		if err != nil || n < batch {
-			return err
-		}
-		after = seen
-	}
-}
-
-// dropUploads drops the uploads of some entries, limit at most together with those that n counts.
-func (t *txn) dropUploads(r kv.KeyRange, prefix, limit int, n *int) error {
-	if *n >= limit {
-		return nil
-	}
-	rows := t.GetRange(r, kv.RangeOptions{Limit: limit - *n, Mode: kv.ModeExact})
-	defer rows.Close()
-	for ; rows.Next(); *n++ {
-		u, err := parseUpload(rows.KeyValue().Key[prefix:])
-		if err != nil {
-			return err
-		}
-		t.dropUpload(u)
-	}
-	return rows.Err()
-}
-
-func parseUpload(key []byte) (*Upload, error) {
-	u := &Upload{}
-	var err error
-	if u.hour, key, err = tuple.TakeInt(key); err == nil {
-		if u.DocID, key, err = tuple.TakeString(key); err == nil {
-			var id tuple.UUID
-			id, _, err = tuple.TakeUUID(key)
-			u.ID = id
-		}
-	}
-	if err != nil {
-		return nil, corrupt("upload entry", err)
-	}
-	return u, nil
 }
 
 // uploadLarge uploads the data of an edit that carries too much for one transaction.

@@ -24,21 +24,24 @@ func (q *request) putDocument() error {
 		return err
 	}
 	var e layer.Edit
+	settle := func(e *layer.Edit) error {
+		if err := q.reconcileRev(e, d.get.Rev); err != nil {
+			return err
+		}
+		if d.replicated && e.Rev.IsZero() {
+			return errNoRevision
+		}
+		e.ID = id
+		return nil
+	}
 	if mediaType(q.r.Header.Get("Content-Type")) == "multipart/related" {
-		e, err = q.readRelated(id, d.replicated)
-	} else {
-		e, err = q.readEdit(d.replicated)
+		e, err = q.readRelated(d.replicated, settle)
+	} else if e, err = q.readEdit(d.replicated); err == nil {
+		err = settle(&e)
 	}
 	if err != nil {
 		return err
 	}
-	if err := q.reconcileRev(&e, d.get.Rev); err != nil {
-		return err
-	}
-	if d.replicated && e.Rev.IsZero() {
-		return errNoRevision
-	}
-	e.ID = id
 	if q.params.get("batch", "") == "ok" {
 		return q.putBatch(e, d.replicated)
 	}
@@ -101,6 +104,7 @@ func (q *request) write(e layer.Edit, replicated bool) (layer.Rev, error) {
 
 // writeLocal stores a _local document. They have no attachments; CouchDB drops what comes with one, and clients rely on the write.
 func (q *request) writeLocal(e layer.Edit) (layer.Rev, error) {
+	q.db.Discard(q.ctx(), &e)
 	e.Attachments = nil
 	return q.db.PutLocal(q.ctx(), e)
 }

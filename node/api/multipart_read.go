@@ -10,9 +10,9 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// readRelated reads a document whose attachments follow it: PUT with multipart/related. Each part is streamed into the store; nothing is written
-// to the document before all of them are there.
-func (q *request) readRelated(id string, replicated bool) (layer.Edit, error) {
+// readRelated reads a document whose attachments follow it: PUT with multipart/related. settle gives the edit its id and revision, or refuses
+// it. Each part is streamed into the store then; nothing is written to the document before all of them are there.
+func (q *request) readRelated(replicated bool, settle func(*layer.Edit) error) (layer.Edit, error) {
 	_, params, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
 	if err != nil || params["boundary"] == "" {
 		return layer.Edit{}, badRequest("Content-Type multipart/related needs a boundary")
@@ -30,10 +30,13 @@ func (q *request) readRelated(id string, replicated bool) (layer.Edit, error) {
 		return layer.Edit{}, brokenMultipart(err)
 	}
 	e, err := layer.ParseEdit(text, replicated)
+	if err == nil {
+		err = settle(&e)
+	}
 	if err != nil {
 		return layer.Edit{}, err
 	}
-	return e, q.takeParts(id, &e, parts)
+	return e, q.takeParts(e.ID, &e, parts)
 }
 
 // takeParts uploads the parts that hold the edit's attachments: by file name where a part has one, otherwise in the order of the document.
