@@ -9,13 +9,14 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A build of an index that has readers takes many transactions, and until the last one its rows are those of no sequence. So each transaction
-// of such a build leaves beside the rows, at the same positions, what was there before the build (keyspace.ViewBefore), and adds to counters
-// of its own. A reader who finds the build under way reads the rows with these laid over them, which makes them the rows of the index's
-// sequence again, on whatever node it is and whoever builds (viewoverlaid.go). The last transaction clears them all.
+// A build of an index that has readers takes many transactions, and until the last one its rows are those of no
+// sequence. So each transaction of such a build leaves beside the rows, at the same positions, what was there before
+// the build (keyspace.ViewBefore), and adds to counters of its own. A reader who finds the build under way reads the
+// rows with these laid over them, which makes them the rows of the index's sequence again, on whatever node it is and
+// whoever builds (viewoverlaid.go). The last transaction clears them all.
 //
-// Of all transactions of a build the first one at a position decides what was there. A build that takes over from another goes on with what
-// that one has left.
+// Of all transactions of a build the first one at a position decides what was there. A build that takes over from
+// another goes on with what that one has left.
 
 // beforeRow is the value of a ViewBefore key.
 type beforeRow struct {
@@ -74,8 +75,8 @@ type rowChange struct {
 	before   kv.Future[[]byte]
 }
 
-// changedRows are the positions at which a document's rows in a view are replaced, with the reads of what is there. No other transaction
-// writes rows of an index while a build does, so that these reads are without conflict.
+// changedRows are the positions at which a document's rows in a view are replaced, with the reads of what is there. No
+// other transaction writes rows of an index while a build does, so that these reads are without conflict.
 func changedRows(tx kv.Transaction, k *indexKeys, view int, removed, added []emitted) []rowChange {
 	if len(removed)+len(added) == 0 {
 		return nil
@@ -137,7 +138,8 @@ func keepBefore(tx kv.Transaction, k *indexKeys, view int, changes []rowChange) 
 	return changed, nil
 }
 
-// endBuild forgets the build under way, which ends with a Conflict if it still runs: the rows are as they stand, and so are the counters.
+// endBuild forgets the build under way, which ends with a Conflict if it still runs: the rows are as they stand, and so
+// are the counters.
 func endBuild(tx kv.Transaction, k *indexKeys) error {
 	tx.Clear(k.infoKey(keyspace.ViewStatus))
 	begin, end := tuple.Range(k.infoKey(keyspace.ViewProgress))

@@ -96,7 +96,8 @@ func TestBuild_scattered(t *testing.T) {
 	ix := db.Index(mustDesign(t, db, "d"))
 	for generation, most := range []struct{ gets, rows float64 }{
 		{0.1, 4.2}, // the winner, the body, the winner once more, as there is no snapshot, and the row for the aggregates
-		// The body, what the document has in the index, its row, and whether the build has been there; its entry in the feed, twice.
+		// The body, what the document has in the index, its row, and whether the build has been there; its entry in the
+		// feed, twice.
 		{4.2, 2.3},
 	} {
 		write(generation)

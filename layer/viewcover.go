@@ -82,7 +82,8 @@ func (c *cover) attempt(k *indexKeys, partials bool) (more bool, err error) {
 	}
 	c.marks = newMarkCursors(c.s.r, k.markPrefixes(c.view, now), c.left, c.reverse)
 	if c.s.overlaid { // partials with their marks stand for the rows that the build has written
-		c.marks = append(c.marks, &markCursor{r: c.s.r, prefix: k.beforePrefix(c.view), all: c.left, reverse: c.reverse, before: true})
+		c.marks = append(c.marks,
+			&markCursor{r: c.s.r, prefix: k.beforePrefix(c.view), all: c.left, reverse: c.reverse, before: true})
 	}
 	defer c.marks.close()
 	return c.walk(level, c.left, it)

@@ -118,7 +118,8 @@ func TestIndex_Aggregate_remains(t *testing.T) {
 			build(t, ix, 1, 50)
 			rewrite := func() {
 				for i := range c.docs {
-					save(t, db, fmt.Sprintf(`{"_id":"%04d","rows":[[["a",%d],6],[["b",%d],7],[["c",%d],8],[%d,9],["z",10]]}`, i, i, i, i, i))
+					save(t, db, fmt.Sprintf(`{"_id":"%04d",
+						"rows":[[["a",%[1]d],6],[["b",%[1]d],7],[["c",%[1]d],8],[%[1]d,9],["z",10]]}`, i))
 				}
 				build(t, ix, 2, 50)
 			}
@@ -280,7 +281,8 @@ func ageAggregates(tb testing.TB, engine kv.Engine) {
 			switch {
 			case inViewInfo(key, keyspace.ViewAggregated):
 				value = tuple.AppendInt(nil, 1)
-			case inViewRange(key, keyspace.ViewPartials), inViewRange(key, keyspace.ViewPartials+1), inViewRange(key, keyspace.ViewPartials+2):
+			case inViewRange(key, keyspace.ViewPartials), inViewRange(key, keyspace.ViewPartials+1),
+				inViewRange(key, keyspace.ViewPartials+2):
 				value[0]--
 				value[1]++ // rows
 			default:

@@ -7,8 +7,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// overlaidRows reads the rows of an index that is being built as they were before: what the build has left in ViewBefore is laid over them. Ranges
-// of rows have to be in one view; every other key reads as it is.
+// overlaidRows reads the rows of an index that is being built as they were before: what the build has left in
+// ViewBefore is laid over them. Ranges of rows have to be in one view; every other key reads as it is.
 type overlaidRows struct {
 	kv.Reader
 	rows, before []byte // prefixes of ViewRows and ViewBefore
@@ -19,7 +19,8 @@ func (s *stream) layOver(k *indexKeys) { s.r, s.overlaid = k.overlaid(s.r), true
 
 // overlaid is a reader of the index's rows as they were before the build under way.
 func (k *indexKeys) overlaid(r kv.Reader) kv.Reader {
-	return overlaidRows{Reader: r, rows: k.appendRange(nil, keyspace.ViewRows), before: k.appendRange(nil, keyspace.ViewBefore)}
+	return overlaidRows{Reader: r, rows: k.appendRange(nil, keyspace.ViewRows),
+		before: k.appendRange(nil, keyspace.ViewBefore)}
 }
 
 func (o overlaidRows) GetRange(r kv.Range, options kv.RangeOptions) kv.RangeIterator {
@@ -115,7 +116,8 @@ func (it *overlaidIterator) fill() bool {
 	return it.err == nil && (it.rows.have || it.before.have)
 }
 
-// order says which of the two rows comes next: take the store's, over the one that was there before. Both where they are at one position.
+// order says which of the two rows comes next: take the store's, over the one that was there before. Both where they
+// are at one position.
 func (it *overlaidIterator) order() (take, over bool) {
 	switch {
 	case !it.before.have:

@@ -30,7 +30,8 @@ func BeginEnsured[T any](ensure func() error, begin func() (T, error)) (T, error
 
 // overlay makes a query see one state where the engine holds no snapshots. What the index lacks at the version of the stream's transaction is applied in that
 // transaction, which is read through its own writes and never committed: rows are then those of the documents at that version, also while a build writes
-// some of them. Where too much is lacking, or the query does without documents, the rows are those of the index's sequence.
+// some of them. Where too much is lacking, or the query does without documents, the rows are those of the index's
+// sequence.
 type overlay struct {
 	ix   *Index
 	s    *stream

@@ -10,10 +10,11 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// An index is read as of one sequence (P8). While a build writes its rows, readers on every node lay over them what was there before (viewbefore.go).
-// The documents are newer than the rows whenever somebody writes. So where the engine holds long snapshots, this node keeps for the newest
-// sequences of an index the documents that its rows were made from, and, as that is read faster, the rows as they were before the build under
-// way began. It is a cache: a query takes what there is for the sequence that the store has. Where the engine holds no snapshots, see overlay.
+// An index is read as of one sequence (P8). While a build writes its rows, readers on every node lay over them what was
+// there before (viewbefore.go). The documents are newer than the rows whenever somebody writes. So where the engine
+// holds long snapshots, this node keeps for the newest sequences of an index the documents that its rows were made
+// from, and, as that is read faster, the rows as they were before the build under way began. It is a cache: a query
+// takes what there is for the sequence that the store has. Where the engine holds no snapshots, see overlay.
 //
 // What is kept is put here before the transaction that makes it needed is committed, so that no query comes between.
 
@@ -229,9 +230,11 @@ func (p *publishing) settle(committed, held bool) {
 
 // indexAt is what a reader needs to know of an index before it reads its rows.
 type indexAt struct {
-	seq         Seq
-	building    bool
-	kept        bool // while it is building: the rows of seq can be told from those that the build has written (viewbefore.go)
+	seq      Seq
+	building bool
+	// kept says of an index that is being built that the rows of seq can be told from those that the build has
+	// written (viewbefore.go).
+	kept        bool
 	interactive bool // rows and documents are of one version; while it is building, rows are of none
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// From is a bound item of FROM: *UserScan, *VirtualScan, *DerivedScan, *FuncScan or *Join.
+// From is a bound item of FROM: *UserScan, *VirtualScan, *DerivedScan, *WorkScan, *FuncScan or *Join.
 type From interface {
-	// span is the columns in the row buffer, from and to.
+	// Span is the columns in the row buffer, from and to.
 	Span() (from, to int)
 }
 
