@@ -1,0 +1,116 @@
+package bind
+
+import (
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+func (b *binder) join(n *ast.Join, sc *scope) (From, error) {
+	first := len(sc.rels)
+	left, err := b.fromItem(n.Left, sc)
+	if err != nil {
+		return nil, err
+	}
+	middle := len(sc.rels)
+	right, err := b.fromItem(n.Right, sc)
+	if err != nil {
+		return nil, err
+	}
+	j := &Join{Kind: string(n.Kind), Left: left, Right: right, Lateral: isLateral(right)}
+	if j.Kind == "cross" {
+		j.Kind = "inner"
+	}
+	if j.Lateral && (j.Kind == "right" || j.Kind == "full") {
+		return nil, sqlstate.New(sqlstate.InvalidColumnReference,
+			"the combining JOIN type must be INNER or LEFT for a LATERAL reference").At(n.Pos())
+	}
+	using := n.Using
+	if n.Natural {
+		using = commonColumns(sc.rels[first:middle], sc.rels[middle:])
+	}
+	for _, name := range using {
+		cond, err := b.usingColumn(name, j.Kind, sc.rels[first:middle], sc.rels[middle:], n.Pos())
+		if err != nil {
+			return nil, err
+		}
+		j.On = append(j.On, cond)
+	}
+	if n.On != nil {
+		// Only the two sides of this join are visible.
+		inner := &scope{parent: sc.parent, rels: sc.rels[first:], ctes: sc.ctes, query: sc.query,
+			seen: len(sc.rels) - first, noAggregates: "JOIN conditions"}
+		cond, err := b.condition(n.On, inner, "JOIN/ON")
+		if err != nil {
+			return nil, err
+		}
+		j.On = append(j.On, conjuncts(cond)...)
+	}
+	return j, nil
+}
+
+func commonColumns(left, right []*relation) []string {
+	var names []string
+	have := map[string]bool{}
+	for _, r := range right {
+		for _, c := range r.cols {
+			have[c.name] = have[c.name] || !c.hidden
+		}
+	}
+	for _, r := range left {
+		for _, c := range r.cols {
+			if !c.hidden && have[c.name] {
+				names = append(names, c.name)
+				have[c.name] = false
+			}
+		}
+	}
+	return names
+}
+
+// usingColumn makes the equality of a USING column and hides one of the two.
+func (b *binder) usingColumn(name, kind string, left, right []*relation, off int) (exec.Expr, error) {
+	find := func(rels []*relation, side string) (*relColumn, error) {
+		var found *relColumn
+		for _, r := range rels {
+			for i := range r.cols {
+				if c := &r.cols[i]; c.name == name && !c.hidden {
+					if found != nil {
+						return nil, sqlstate.New(sqlstate.AmbiguousColumn,
+							"common column name %q appears more than once in %s table", name, side).At(off)
+					}
+					found = c
+				}
+			}
+		}
+		if found == nil {
+			return nil, sqlstate.New(sqlstate.UndefinedColumn,
+				"column %q specified in USING clause does not exist in %s table", name, side).At(off)
+		}
+		return found, nil
+	}
+	l, err := find(left, "left")
+	if err != nil {
+		return nil, err
+	}
+	r, err := find(right, "right")
+	if err != nil {
+		return nil, err
+	}
+	lx := &exec.Col{Index: l.index, Typ: l.typ, Name: name, Collation: l.collation}
+	rx := &exec.Col{Index: r.index, Typ: r.typ, Name: name, Collation: r.collation}
+	switch kind {
+	case "right":
+		l.hidden = true
+	case "full":
+		both, typ, err := b.unify([]exec.Expr{lx, rx}, "JOIN/USING", off)
+		if err != nil {
+			return nil, err
+		}
+		l.merged = &exec.Coalesce{Op: "coalesce", Args: both, Typ: typ}
+		r.hidden = true
+	default:
+		r.hidden = true
+	}
+	return b.compare("=", lx, rx, off)
+}

@@ -1,0 +1,161 @@
+package bind
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
+	name := n.Name[len(n.Name)-1]
+	schema := ""
+	switch len(n.Name) {
+	case 1:
+		c, in, err := b.findCTE(sc, name)
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			return b.cteRef(n, c, in, sc)
+		}
+	case 2:
+		schema = n.Name[0]
+	case 3:
+		if n.Name[0] != b.r.DatabaseName() {
+			return nil, sqlstate.Unsupported(n.Pos(), "Connect to that database.",
+				"cross-database references are not implemented: %q", strings.Join(n.Name, "."))
+		}
+		schema = n.Name[1]
+	default:
+		return nil, syntaxError(n.Pos(), "improper relation name (too many dotted names): %s", strings.Join(n.Name, "."))
+	}
+	alias, shown := n.Alias.Name, ""
+	if alias == "" {
+		alias, shown = name, schema
+	}
+	rel := &relation{alias: alias, schema: shown}
+	if v := b.virtual(schema, name); v != nil {
+		if o, ok := v.(interface{ OID() int64 }); ok {
+			rel.oid = o.OID()
+		}
+		s := &VirtualScan{Rel: v, Base: sc.width, width: len(v.Columns())}
+		return s, b.addRelation(sc, rel, v.Columns(), n.Columns, n.Pos())
+	}
+	u, err := b.userRelation(schema, name, n.Pos())
+	if err != nil {
+		return nil, err
+	}
+	b.lookups = append(b.lookups, lookup{schema: schema, name: name, off: n.Pos(), found: *u})
+	u.Base, u.Off, u.Used, rel.user = sc.width, n.Pos(), make([]bool, len(u.Rel.Columns)), u
+	cols := make([]exec.Column, len(u.Rel.Columns))
+	for i, c := range u.Rel.Columns {
+		cols[i] = exec.Column{Name: c.Name, Type: c.Type, Mod: -1}
+	}
+	return u, b.addRelation(sc, rel, cols, n.Columns, n.Pos())
+}
+
+// virtual finds a made-up relation: pg_catalog before the search path, as PostgreSQL does.
+func (b *binder) virtual(schema, name string) exec.Relation {
+	if schema != "" {
+		return b.r.Relation(schema, name)
+	}
+	if v := b.r.Relation("pg_catalog", name); v != nil {
+		return v
+	}
+	for _, s := range b.r.SearchPath() {
+		if v := b.r.Relation(s, name); v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// userRelation finds a relation of the store.
+func (b *binder) userRelation(schema, name string, off int) (*UserScan, error) {
+	path := []string{schema}
+	if schema == "" {
+		path = b.r.SearchPath()
+	}
+	if !b.opened {
+		b.opened = true
+		db, err := b.r.Database(b.work.Ctx)
+		if err != nil {
+			return nil, err
+		}
+		b.db = db
+	}
+	missing := name
+	if schema != "" {
+		missing = schema + "." + name
+	}
+	notFound := sqlstate.New(sqlstate.UndefinedTable, "relation %q does not exist", missing).At(off)
+	if b.db == nil {
+		return nil, notFound.WithHint("The database %q has only the system schemas. Connect to another one to read "+
+			"documents.", b.r.DatabaseName())
+	}
+	for _, s := range path {
+		if s == "public" {
+			if rel := publicRelation(name); rel != nil {
+				return &UserScan{Rel: rel, Name: rel.Name}, nil
+			}
+			continue
+		}
+		if b.r.HasSchema(s) {
+			continue
+		}
+		d, err := b.db.Design(b.work.Ctx, s)
+		if err != nil {
+			if exec.KindOf(err) == exec.NotFound {
+				continue
+			}
+			return nil, exec.StoreError(err)
+		}
+		for _, v := range d.Views {
+			if v.Name == name {
+				return viewScan(s, v), nil
+			}
+		}
+	}
+	if schema == "" {
+		u, err := b.anyView(name, off)
+		if u != nil || err != nil {
+			return u, err
+		}
+	}
+	if schema != "" && schema != "public" && !b.r.HasSchema(schema) {
+		if _, err := b.db.Design(b.work.Ctx, schema); exec.KindOf(err) == exec.NotFound {
+			return nil, notFound.WithHint("There is no design document %q with views in this database.", "_design/"+schema)
+		}
+	}
+	return nil, notFound
+}
+
+// anyView finds a view by its bare name behind the search path, when only one design document has it.
+func (b *binder) anyView(name string, off int) (*UserScan, error) {
+	designs, err := b.db.Designs(b.work.Ctx)
+	if err != nil {
+		return nil, exec.StoreError(err)
+	}
+	var found *UserScan
+	for _, d := range designs {
+		for _, v := range d.Views {
+			if v.Name != name || b.r.HasSchema(d.Name) {
+				continue
+			}
+			if found != nil {
+				return nil, sqlstate.New(sqlstate.AmbiguousAlias, "view name %q is ambiguous", name).At(off).
+					WithHint("Design documents %q and %q both have it: write schema.%s.", found.Design, d.Name, name)
+			}
+			found = viewScan(d.Name, v)
+		}
+	}
+	return found, nil
+}
+
+func viewScan(design string, v exec.View) *UserScan {
+	rel := &UserRelation{Name: v.Name, Kind: exec.ReadView, Columns: ViewColumns}
+	return &UserScan{Rel: rel, Design: design, View: v.Name, Raw: v.RawCollation, Reduce: v.Reduce,
+		Name: design + "." + v.Name}
+}

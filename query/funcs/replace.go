@@ -1,0 +1,120 @@
+package funcs
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/types"
+)
+
+// replaces adds the functions that replace or repeat parts of a text, and those that fill it up.
+func replaces() {
+	textFamily.function("replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if a[1].S == "" {
+			return a[0], nil
+		}
+		if err := fitsText(env, len(a[0].S)+strings.Count(a[0].S, a[1].S)*(len(a[2].S)-len(a[1].S))); err != nil {
+			return types.Null, err
+		}
+		return types.NewText(strings.ReplaceAll(a[0].S, a[1].S, a[2].S)), nil
+	}, types.Text, types.Text, types.Text)
+	textFamily.function("repeat", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		n := max(a[1].I, 0)
+		if err := fitsText(env, int(n)*len(a[0].S)); err != nil {
+			return types.Null, err
+		}
+		return types.NewText(strings.Repeat(a[0].S, int(n))), nil
+	}, types.Text, types.Int4)
+	textFamily.function("translate", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		become, to := map[rune]rune{}, a[2].S
+		for _, f := range a[1].S {
+			t, n := rune(-1), 0
+			if to != "" {
+				t, n = utf8.DecodeRuneInString(to)
+				to = to[n:]
+			}
+			if _, known := become[f]; !known { // the first of two goes before
+				become[f] = t
+			}
+		}
+		translate := func(r rune) rune {
+			if t, ok := become[r]; ok {
+				return t
+			}
+			return r
+		}
+		n := 0
+		for _, r := range a[0].S {
+			n += max(utf8.RuneLen(translate(r)), 0)
+		}
+		if err := fitsText(env, n); err != nil {
+			return types.Null, err
+		}
+		return types.NewText(strings.Map(translate, a[0].S)), nil
+	}, types.Text, types.Text, types.Text)
+	replace := func(env *exec.CallEnv, a []types.Datum, flags string) (types.Datum, error) {
+		re, err := compile(env.State, posix(a[1].S, strings.Contains(flags, "i")), false)
+		if err == nil {
+			err = re.affordable(env.State, a[0].S)
+		}
+		if err != nil {
+			return types.Null, err
+		}
+		with := strings.ReplaceAll(a[2].S, "$", "$$")
+		for _, d := range "0123456789" {
+			with = strings.ReplaceAll(with, `\`+string(d), "${"+string(d)+"}")
+		}
+		with = strings.ReplaceAll(with, `\&`, "${0}")
+		times := 1
+		if strings.Contains(flags, "g") {
+			times = -1
+		}
+		return re.replace(env, a[0].S, with, times)
+	}
+	textFamily.function("regexp_replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return replace(env, a, "")
+	}, types.Text, types.Text, types.Text)
+	textFamily.function("regexp_replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return replace(env, a, a[3].S)
+	}, types.Text, types.Text, types.Text, types.Text)
+	pad := func(env *exec.CallEnv, a []types.Datum, fill string, left bool) (types.Datum, error) {
+		have, n := utf8.RuneCountInString(a[0].S), int(max(a[1].I, 0))
+		if have >= n || fill == "" {
+			for i := range a[0].S {
+				if n--; n < 0 {
+					return types.NewText(a[0].S[:i]), nil
+				}
+			}
+			return a[0], nil
+		}
+		more, letters := n-have, utf8.RuneCountInString(fill)
+		if err := fitsText(env, len(a[0].S)+(more/letters+1)*len(fill)); err != nil {
+			return types.Null, err
+		}
+		var b strings.Builder
+		if !left {
+			b.WriteString(a[0].S)
+		}
+		b.WriteString(strings.Repeat(fill, more/letters))
+		rest := more % letters
+		for _, r := range fill {
+			if rest--; rest < 0 {
+				break
+			}
+			b.WriteRune(r)
+		}
+		if left {
+			b.WriteString(a[0].S)
+		}
+		return types.NewText(b.String()), nil
+	}
+	for name, left := range map[string]bool{"lpad": true, "rpad": false} {
+		textFamily.function(name, types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return pad(env, a, " ", left)
+		}, types.Text, types.Int4)
+		textFamily.function(name, types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return pad(env, a, a[2].S, left)
+		}, types.Text, types.Int4, types.Text)
+	}
+}
