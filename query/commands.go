@@ -435,7 +435,7 @@ func (ss *session) execute(p *portal, s *ast.Execute) error {
 	p.start = func(ctx context.Context) (rowSource, error) {
 		state := ss.state(ctx, nil)
 		defer state.Close()
-		params, err := bind.Arguments(s, &resolver{ss: ss}, plan.Subquery, st.params, state)
+		params, err := bind.Arguments(s, &resolver{ss: ss}, plan.Subquery, st.params, st.loose, state)
 		if err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package query_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -23,10 +24,13 @@ import (
 //
 //	-- unordered: rows in any order
 //	-- differs: why only the SQLSTATE, or nothing, is the same
+//	-- parameters: a JSON array of texts, with which it goes by the extended protocol
+//
+// The documents of corpusDocs are in both.
 func TestCorpus_PostgreSQL(t *testing.T) {
 	theirs := connect(t, pgtest.URL(t)+" default_query_exec_mode=simple_protocol")
 	s := exectest.NewStore()
-	s.Create("postgres")
+	corpusDocs(t, s.Create("postgres"), theirs)
 	_, addr := start(t, s, nil)
 	ours := connect(t, "postgres://ann@"+addr+"/postgres?default_query_exec_mode=simple_protocol")
 	files, err := filepath.Glob("testdata/corpus/*.sql")
@@ -40,25 +44,45 @@ func TestCorpus_PostgreSQL(t *testing.T) {
 				t.Fatal(err)
 			}
 			var unordered, differs bool
+			var params []*string
 			for _, line := range strings.Split(string(text), "\n") {
 				if comment, ok := strings.CutPrefix(line, "-- "); ok || line == "" {
 					unordered = unordered || strings.HasPrefix(comment, "unordered")
 					differs = differs || strings.HasPrefix(comment, "differs")
+					if list, ok := strings.CutPrefix(comment, "parameters: "); ok {
+						if err := json.Unmarshal([]byte(list), &params); err != nil {
+							t.Fatalf("%s: %v", line, err)
+						}
+					}
 					continue
 				}
-				got, want := result(t.Context(), ours, line, unordered), result(t.Context(), theirs, line, unordered)
+				got := result(t.Context(), ours, line, params, unordered)
+				want := result(t.Context(), theirs, line, params, unordered)
 				if (got == want) == differs {
 					t.Errorf("%s\ngot\n%s\nwant\n%s", line, got, want)
 				}
-				unordered, differs = false, false
+				unordered, differs, params = false, false, nil
 			}
 		})
 	}
 }
 
 // result is what a statement answers, as a text.
-func result(ctx context.Context, conn *pgx.Conn, sql string, unordered bool) string {
-	results, err := conn.PgConn().Exec(ctx, sql).ReadAll()
+func result(ctx context.Context, conn *pgx.Conn, sql string, params []*string, unordered bool) string {
+	var results []*pgconn.Result
+	var err error
+	if params == nil {
+		results, err = conn.PgConn().Exec(ctx, sql).ReadAll()
+	} else {
+		raw := make([][]byte, len(params))
+		for i, p := range params {
+			if p != nil {
+				raw[i] = []byte(*p)
+			}
+		}
+		r := conn.PgConn().ExecParams(ctx, sql, raw, nil, nil, nil).Read()
+		results, err = []*pgconn.Result{r}, r.Err
+	}
 	var out []string
 	for _, r := range results {
 		if r.Err != nil {

@@ -241,7 +241,7 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 	}()
 	params := make([]types.Datum, len(b.Params))
 	for i, raw := range b.Params {
-		if params[i], err = ss.parameter(ctx, raw, st.params[i], formatOf(b.ParamFormats, i)); err != nil {
+		if params[i], err = ss.parameter(ctx, raw, st.params[i], st.loose(i), formatOf(b.ParamFormats, i)); err != nil {
 			return err
 		}
 	}
@@ -266,20 +266,25 @@ func formatOf(formats []int16, i int) int16 {
 	return 0
 }
 
+// loose says that a parameter is compared with jsonb.
+func (p *prepared) loose(i int) bool { return p.bound != nil && p.bound.Loose(i) }
+
 // parameter reads a parameter's value.
-func (ss *session) parameter(ctx context.Context, raw []byte, typ types.OID, format int16) (types.Datum, error) {
+func (ss *session) parameter(ctx context.Context, raw []byte, typ types.OID, loose bool, format int16) (types.Datum, error) {
 	if raw == nil {
 		return types.Null, nil
 	}
+	env := ss.types
+	env.LooseJSON = loose
 	if format == 1 {
-		return types.ParseBinary(raw, typ, &ss.types)
+		return types.ParseBinary(raw, typ, &env)
 	}
 	if types.IsOid(typ) && typ != types.Oid {
 		st := exec.NewState(ss.work(ctx), ss, nil, &ss.types)
 		defer st.Close()
 		return exec.CastDatum(&exec.Env{State: st}, types.NewText(string(raw)), types.Text, typ, -1)
 	}
-	return types.ParseText(string(raw), typ, &ss.types)
+	return types.ParseText(string(raw), typ, &env)
 }
 
 // Portal implements pgwire.Session.

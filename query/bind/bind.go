@@ -35,6 +35,8 @@ type Resolver interface {
 type Bound struct {
 	Query  *Query
 	Params []types.OID
+	// loose are the parameters that are compared with jsonb, which may be texts that are no JSON.
+	loose []bool
 	// Columns of the result.
 	Columns []exec.Column
 	Db      exec.Database
@@ -43,6 +45,9 @@ type Bound struct {
 	path    []string
 	lookups []lookup
 }
+
+// Loose says that a parameter is compared with jsonb: a value that is not valid JSON is the string that it spells.
+func (b *Bound) Loose(i int) bool { return i < len(b.loose) && b.loose[i] }
 
 // lookup is a relation of the store that a name was resolved to.
 type lookup struct {
@@ -126,6 +131,7 @@ type binder struct {
 	r          Resolver
 	plan       Planner
 	params     []types.OID           // 0 while unknown
+	loose      []bool                // as in Bound
 	paramNodes map[int][]*exec.Param // by index
 	literals   map[*exec.Const]int   // where they stand
 	columns    map[*exec.Col]int
@@ -165,8 +171,8 @@ func Bind(w *work.Work, q *ast.Query, r Resolver, plan Planner, given []types.OI
 			}
 		}
 	}
-	out := &Bound{Query: bq, Params: b.params, Columns: bq.Columns, Db: b.db, Update: r.UpdateMode(),
-		path: r.SearchPath(), lookups: b.lookups}
+	out := &Bound{Query: bq, Params: b.params, loose: b.loose, Columns: bq.Columns, Db: b.db,
+		Update: r.UpdateMode(), path: r.SearchPath(), lookups: b.lookups}
 	return out, nil
 }
 

@@ -202,35 +202,54 @@ func (b *binder) comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec
 	return x, y, err
 }
 
-// asJSON makes an operand of a comparison with jsonb a jsonb: a plain text or number is the JSON scalar of that value. A literal that
-// is itself written as a JSON string, '"Oslo"', is that string: it would be an odd text to look for.
+// asJSON makes an operand of a comparison with jsonb a jsonb. A literal or parameter is the JSON that it is, and where it
+// is not valid JSON the string that it spells, for which PostgreSQL has an error. A text that is computed is a string, a
+// number or boolean itself.
 func (b *binder) asJSON(e exec.Expr, op string, other types.OID, off int) (exec.Expr, error) {
 	t := e.Type()
+	switch n := e.(type) {
+	case *exec.Const:
+		if t == types.Unknown {
+			return looseConst(n, types.JSONB)
+		}
+	case *exec.Param:
+		if t == types.Unknown {
+			return n, b.looseParam(n, types.JSONB)
+		}
+		if types.IsString(t) {
+			return &exec.Call{Func: funcs.LooseJSON, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off, Hidden: true}, nil
+		}
+	}
 	switch {
 	case t == types.JSONB:
 		return e, nil
 	case t == types.JSON:
 		return &exec.CastExpr{X: e, To: types.JSONB, Mod: -1, Off: off, Hidden: true}, nil
-	}
-	if c, ok := e.(*exec.Const); ok && types.IsString(t) {
-		if c.D.IsNull() {
-			return exec.NullOf(types.JSONB), nil
-		}
-		if s := strings.TrimSpace(c.D.S); t == types.Unknown && len(s) > 1 && s[0] == '"' && s[len(s)-1] == '"' {
-			if d, err := types.ParseJSON(s, types.JSONB); err == nil {
-				return &exec.Const{D: d, Typ: types.JSONB}, nil
-			}
-		}
-		return &exec.Const{D: types.NewJSON(types.AppendJSONString(nil, c.D.S)), Typ: types.JSONB}, nil
-	}
-	if types.IsString(t) {
+	case types.IsString(t):
 		x, err := b.coerce(e, types.Text, types.Implicit, off)
 		return &exec.Call{Func: funcs.JSONString, Args: []exec.Expr{x}, Typ: types.JSONB, Off: off, Hidden: true}, err
-	}
-	if types.IsNumber(t) || t == types.Bool {
+	case types.IsNumber(t), t == types.Bool:
 		return &exec.Call{Func: funcs.JSONScalar, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off, Hidden: true}, nil
 	}
 	return nil, operandError(op, off, other, t)
+}
+
+// looseConst reads a literal that is compared with jsonb, as a jsonb or an array of them.
+func looseConst(n *exec.Const, to types.OID) (exec.Expr, error) {
+	if n.D.IsNull() {
+		return exec.NullOf(to), nil
+	}
+	d, err := types.Cast(n.D, types.Unknown, to, -1, &types.Env{LooseJSON: true})
+	return &exec.Const{D: d, Typ: to}, err
+}
+
+// looseParam makes a parameter one whose values are read as looseConst reads literals.
+func (b *binder) looseParam(p *exec.Param, to types.OID) error {
+	for len(b.loose) <= p.Index {
+		b.loose = append(b.loose, false)
+	}
+	b.loose[p.Index] = true
+	return b.setParam(p, to)
 }
 
 // resolveType finds a written type.

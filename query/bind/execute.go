@@ -19,8 +19,10 @@ func ParamTypes(p *ast.Prepare) ([]types.OID, error) {
 	return out, nil
 }
 
-// Arguments computes the arguments of EXECUTE as the types of the parameters.
-func Arguments(e *ast.Execute, r Resolver, plan Planner, want []types.OID, st *exec.State) ([]types.Datum, error) {
+// Arguments computes the arguments of EXECUTE as the types of the parameters; loose is Bound.Loose.
+func Arguments(
+	e *ast.Execute, r Resolver, plan Planner, want []types.OID, loose func(int) bool, st *exec.State,
+) ([]types.Datum, error) {
 	if len(e.Args) != len(want) {
 		return nil, sqlstate.New(sqlstate.SyntaxError, "wrong number of parameters for prepared statement %q", e.Name).
 			WithDetail("Expected %d parameters but got %d.", len(want), len(e.Args)).At(e.Pos())
@@ -29,6 +31,12 @@ func Arguments(e *ast.Execute, r Resolver, plan Planner, want []types.OID, st *e
 	out := make([]types.Datum, len(want))
 	for i, a := range e.Args {
 		x, err := b.expr(a, &scope{query: &Query{}, noAggregates: "EXECUTE"})
+		if err != nil {
+			return nil, err
+		}
+		if c, ok := x.(*exec.Const); ok && c.Typ == types.Unknown && loose(i) {
+			x, err = looseConst(c, want[i])
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -60,7 +60,7 @@ func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 	if s, ok := n.Y.(*ast.Subquery); ok && s.Kind == "scalar" {
 		return b.anyQuery(n, x, s, sc)
 	}
-	y, err := b.expr(n.Y, sc)
+	y, err := b.anyArray(n, x, sc)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 	if untyped(y) {
 		// An open array takes the type of the other side.
 		elem = x.Type()
-		if elem == types.Unknown || elem == types.JSONB {
+		if elem == types.Unknown {
 			elem = types.Text
 		}
 		if elem == types.Name {
@@ -92,6 +92,39 @@ func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 		y = &exec.CastExpr{X: y, To: types.ArrayOf(want), Mod: -1, Off: n.Pos(), Hidden: true}
 	}
 	return &exec.Any{X: any.x, Array: y, Op: any.fn, Symbol: n.Op, All: n.All}, nil
+}
+
+// anyArray binds the array of x op ANY (array). What is compared with jsonb are the literals and parameters in it.
+func (b *binder) anyArray(n *ast.Quantified, x exec.Expr, sc *scope) (exec.Expr, error) {
+	json := x.Type() == types.JSONB && funcs.Comparison(n.Op) != nil
+	if a, ok := n.Y.(*ast.Array); ok && json && len(a.Items) > 0 {
+		items, err := b.exprs(a.Items, sc)
+		if err != nil {
+			return nil, err
+		}
+		for i := range items {
+			if items[i], err = b.asJSON(items[i], n.Op, types.JSONB, a.Items[i].Pos()); err != nil {
+				return nil, err
+			}
+		}
+		return &exec.Array{Elem: types.JSONB, Items: items}, nil
+	}
+	y, err := b.expr(n.Y, sc)
+	if err != nil || !json {
+		return y, err
+	}
+	switch c := y.(type) {
+	case *exec.Const:
+		if c.Typ == types.Unknown {
+			y, err = looseConst(c, types.JSONBArray)
+			return y, sqlstate.Locate(err, n.Y.Pos())
+		}
+	case *exec.Param:
+		if c.Typ == types.Unknown {
+			return c, b.looseParam(c, types.JSONBArray)
+		}
+	}
+	return y, nil
 }
 
 // anyMatch is how x compares with the elements: after x and the elements have been brought to types.

@@ -126,11 +126,11 @@ func (e *Distinct) Eval(env *Env) (types.Datum, error) {
 	}
 	distinct := x.IsNull() != y.IsNull()
 	if !x.IsNull() && !y.IsNull() {
-		c, err := env.Compare(x, y)
+		same, err := env.Equal(x, y)
 		if err != nil {
 			return types.Null, err
 		}
-		distinct = c != 0
+		distinct = !same
 	}
 	return types.NewBool(distinct != e.Not), nil
 }
@@ -293,11 +293,11 @@ func (in *In) Eval(env *Env) (types.Datum, error) {
 				null = true
 				continue
 			}
-			c, err := env.Compare(x, d)
+			same, err := env.Equal(x, d)
 			if err != nil {
 				return types.Null, err
 			}
-			if c == 0 {
+			if same {
 				found = true
 				break
 			}

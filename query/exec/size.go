@@ -60,8 +60,14 @@ func (s *State) Hash(dst []byte, d types.Datum) ([]byte, error) {
 	return types.AppendHash(dst, d, s.Bytes)
 }
 
-// Compare is types.Compare.
+// Compare is types.Compare, the order for sorting; Equal and Collates are those of the operators = and <.
 func (s *State) Compare(a, b types.Datum) (int, error) { return types.CompareStepping(a, b, s.Bytes) }
+
+// Equal is types.Equal.
+func (s *State) Equal(a, b types.Datum) (bool, error) { return types.Equal(a, b, s.Bytes) }
+
+// Collates is types.Collates.
+func (s *State) Collates(a, b types.Datum) (int, error) { return types.Collates(a, b, s.Bytes) }
 
 // read counts the time that a function takes to read its arguments.
 func (s *State) read(args []types.Datum) error {

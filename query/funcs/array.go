@@ -135,7 +135,7 @@ func init() {
 				if it.IsNull() {
 					continue
 				}
-				if c, err := env.Compare(it, a[1]); err != nil || c == 0 {
+				if same, err := env.Equal(it, a[1]); err != nil || same {
 					return types.NewInt(int64(i + arr.Lower)), err
 				}
 			}
@@ -155,11 +155,10 @@ func init() {
 			for _, it := range arr.Items {
 				same := it.IsNull() && a[1].IsNull()
 				if !it.IsNull() && !a[1].IsNull() {
-					c, err := env.Compare(it, a[1])
-					if err != nil {
+					var err error
+					if same, err = env.Equal(it, a[1]); err != nil {
 						return types.Null, err
 					}
-					same = c == 0
 				}
 				if !same {
 					items = append(items, it)
@@ -207,11 +206,11 @@ func arrayOperators() {
 				if it.IsNull() || o.IsNull() {
 					continue
 				}
-				c, err := env.Compare(it, o)
+				same, err := env.Equal(it, o)
 				if err != nil {
 					return false, err
 				}
-				found = found || c == 0
+				found = found || same
 			}
 			if !found {
 				return false, nil

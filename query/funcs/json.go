@@ -237,7 +237,13 @@ func texts(d types.Datum) ([]string, bool) {
 	return out, true
 }
 
-// JSONString makes the JSON string of a text: what a plain literal compared with a jsonb value means here (see CONTRACT, SQL).
+// LooseJSON makes what a text means that is compared with jsonb: the JSON that it is, or the string that it spells.
+var LooseJSON = &exec.Func{Name: "to_jsonb", Args: []types.OID{types.Text}, Ret: types.JSONB,
+	Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.ParseText(a[0].S, types.JSONB, &types.Env{LooseJSON: true})
+	}}
+
+// JSONString makes the JSON string of a text: what a text that is computed means where it is compared with jsonb.
 var JSONString = &exec.Func{Name: "to_jsonb", Args: []types.OID{types.Text}, Ret: types.JSONB,
 	Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		raw, err := env.AppendJSONString(nil, a[0].S)

@@ -20,6 +20,14 @@ type limit struct {
 
 type interval struct{ low, high limit }
 
+// compare is the order of the read: of a view's keys the view's own.
+func compare(a, b types.Datum) (int, error) {
+	if a.K == types.KJSON && b.K == types.KJSON {
+		return types.CompareJSON(a.S, b.S)
+	}
+	return types.Compare(a, b)
+}
+
 // intervals are disjoint and sorted.
 type intervals []interval
 
@@ -31,7 +39,7 @@ func (iv interval) isPoint() bool {
 	if iv.low.inf || iv.high.inf || iv.low.open || iv.high.open {
 		return false
 	}
-	c, err := types.Compare(iv.low.val, iv.high.val)
+	c, err := compare(iv.low.val, iv.high.val)
 	return err == nil && c == 0
 }
 
@@ -46,7 +54,7 @@ func compareLow(a, b limit) int {
 	case b.inf:
 		return 1
 	}
-	c, _ := types.Compare(a.val, b.val)
+	c, _ := compare(a.val, b.val)
 	switch {
 	case c != 0 || a.open == b.open:
 		return c
@@ -65,7 +73,7 @@ func compareHigh(a, b limit) int {
 	case b.inf:
 		return -1
 	}
-	c, _ := types.Compare(a.val, b.val)
+	c, _ := compare(a.val, b.val)
 	switch {
 	case c != 0 || a.open == b.open:
 		return c
@@ -80,7 +88,7 @@ func (iv interval) empty() bool {
 	if iv.low.inf || iv.high.inf {
 		return false
 	}
-	c, _ := types.Compare(iv.low.val, iv.high.val)
+	c, _ := compare(iv.low.val, iv.high.val)
 	return c > 0 || c == 0 && (iv.low.open || iv.high.open)
 }
 
@@ -129,7 +137,7 @@ func touches(high, low limit) bool {
 	if high.inf || low.inf {
 		return true
 	}
-	c, _ := types.Compare(high.val, low.val)
+	c, _ := compare(high.val, low.val)
 	return c > 0 || c == 0 && !(high.open && low.open)
 }
 
@@ -145,6 +153,8 @@ func (s intervals) hull() intervals {
 type ordered struct {
 	index int
 	typ   types.OID
+	// groups says that reductions are read, which know no keys but in groups of those that a view holds equal.
+	groups bool
 }
 
 // isColumn says that e is the column itself, or for a jsonb key the text of its strings (asString).
@@ -210,13 +220,14 @@ func (o ordered) usable(d types.Datum) bool {
 	if d.IsNull() || d.K != types.KindOf(o.typ) {
 		return false
 	}
-	_, err := types.Compare(d, d)
+	_, err := compare(d, d)
 	return err == nil
 }
 
 // points are the intervals of a list of constants. A NULL among them is never equal.
 func (o ordered) points(list []exec.Expr) (intervals, bool) {
 	var all intervals
+	exact := true
 	for _, e := range list {
 		c, ok := e.(*exec.Const)
 		if !ok {
@@ -228,9 +239,10 @@ func (o ordered) points(list []exec.Expr) (intervals, bool) {
 		if !o.usable(c.D) {
 			return everything(), false
 		}
-		all = append(all, point(c.D))
+		iv, ex := o.equal(c.D)
+		all, exact = append(all, iv), exact && ex
 	}
-	return union(all), true
+	return union(all), exact
 }
 
 func (o ordered) anyPoints(c *exec.Const) (intervals, bool) {
@@ -282,7 +294,13 @@ func (o ordered) analyseCall(n *exec.Call) (intervals, bool) {
 	inf := limit{inf: true}
 	switch op {
 	case "=":
-		return intervals{point(c.D)}, true
+		iv, exact := o.equal(c.D)
+		return intervals{iv}, exact
+	}
+	if c.D.K == types.KJSON && leastEqual(c.D.S) != "" {
+		return everything(), false // members are in an order of their own there
+	}
+	switch op {
 	case "<", "<=":
 		return intervals{{inf, limit{val: c.D, open: op == "<"}}}, true
 	case ">", ">=":

@@ -27,7 +27,12 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 		}
 		calls[i] = exec.AggCall{Agg: agg, Args: []exec.Expr{value}, Text: c.Text}
 	}
-	set, rest := p.ranges(f, exec.FieldKey, where)
+	set, rest := p.ranges(f, exec.FieldKey, where, true)
+	for _, iv := range set {
+		if iv.isPoint() && !plain(iv.low.val.S) {
+			return nil // a group may hold keys that differ
+		}
+	}
 	// What ranges do not settle, and the groups, must be seen from the key that a reduction still has.
 	level := 0
 	keys := p.foldAll(q.Keys)

@@ -87,7 +87,7 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanWishes) (e
 	}
 	set, rest := everything(), conds
 	if !f.Raw {
-		set, rest = p.ranges(f, orderColumn(f.Rel.Kind), conds)
+		set, rest = p.ranges(f, orderColumn(f.Rel.Kind), conds, false)
 	}
 	desc := want.order != nil && want.order.desc
 	switch f.Rel.Kind {
@@ -128,10 +128,10 @@ func options(f *bind.UserScan, a *exec.Access, update exec.UpdateMode) {
 	a.View.Update = update
 }
 
-// ranges finds the intervals of the ordered column and the conditions that they do not settle.
-func (p *planning) ranges(f *bind.UserScan, field exec.Field, conds []exec.Expr) (intervals, []exec.Expr) {
+// ranges finds the intervals of the ordered column and the conditions that they do not settle. groups are to be read, not rows.
+func (p *planning) ranges(f *bind.UserScan, field exec.Field, conds []exec.Expr, groups bool) (intervals, []exec.Expr) {
 	i := slices.IndexFunc(f.Rel.Columns, func(c bind.UserColumn) bool { return c.Field == field })
-	col := ordered{f.Base + i, f.Rel.Columns[i].Type}
+	col := ordered{f.Base + i, f.Rel.Columns[i].Type, groups}
 	set := everything()
 	var rest []exec.Expr
 	for _, c := range conds {
@@ -288,7 +288,7 @@ func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Ex
 		a.Until, a.UntilOpen = high.val.S, high.open
 	}
 	i := slices.IndexFunc(f.Rel.Columns, func(c bind.UserColumn) bool { return c.Field == exec.FieldShard })
-	shards, left := p.ranges(f, exec.FieldShard, rest)
+	shards, left := p.ranges(f, exec.FieldShard, rest, false)
 	if names := pointTexts(shards); i >= 0 && len(names) == 1 && names[0] != "" {
 		a.Changes.Shard, rest = names[0], left
 	}

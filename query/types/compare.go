@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -29,7 +28,7 @@ func CompareStepping(a, b Datum, step Step) (int, error) {
 	case KText, KBytes:
 		return strings.Compare(a.S, b.S), nil
 	case KJSON:
-		return compareJSON(a.S, b.S, step)
+		return sortJSON(a.S, b.S, step)
 	case KInterval:
 		return a.Span().Cmp(b.Span()), nil
 	case KArray, KRecord:
@@ -134,14 +133,7 @@ func AppendHash(dst []byte, d Datum, step Step) ([]byte, error) {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(len(d.S)))
 		return append(dst, d.S...), nil
 	case KJSON:
-		out, err := collate.AppendKeyStepping(dst, bytesOf(d.S), step)
-		if err != nil {
-			if !badKey(err) {
-				return dst, err
-			}
-			return dst, &sqlstate.Error{Code: sqlstate.InvalidParameterValue, Message: "jsonb value cannot be grouped: " + err.Error(), Err: err}
-		}
-		return out, nil
+		return appendJSONHash(dst, d.S, 0, step)
 	case KInterval:
 		return binary.BigEndian.AppendUint64(dst, math.Float64bits(d.Span().total())), nil
 	case KArray, KRecord:

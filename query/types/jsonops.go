@@ -11,9 +11,9 @@ import (
 )
 
 // ParseJSON checks a JSON text and keeps it as it is.
-func ParseJSON(text string, typ OID) (Datum, error) {
+func ParseJSON(text string) (Datum, error) {
 	if !json.Valid(unsafe.Slice(unsafe.StringData(text), len(text))) || text == "" {
-		return Null, sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type %s", NameOf(typ)).
+		return Null, sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type json").
 			WithDetail("The text is not valid JSON: %s", excerpt(text))
 	}
 	return NewJSONText(strings.TrimSpace(text)), nil
@@ -26,7 +26,7 @@ func excerpt(s string) string {
 	return s
 }
 
-// CompareJSON orders two JSON texts by CouchDB's collation.
+// CompareJSON orders two JSON texts as a view does, by CouchDB's collation.
 func CompareJSON(a, b string) (int, error) { return compareJSON(a, b, nil) }
 
 func compareJSON(a, b string, step Step) (int, error) {
@@ -120,8 +120,7 @@ func jsonScalarEqual(a, b string) (bool, error) {
 	case k == JSONString:
 		return JSONUnquote(strings.TrimSpace(a)) == JSONUnquote(strings.TrimSpace(b)), nil
 	case k == JSONNumber:
-		c, err := CompareJSON(a, b)
-		return c == 0, err
+		return equalJSON(a, b, nil)
 	}
 	return strings.TrimSpace(a) == strings.TrimSpace(b), nil
 }

@@ -186,7 +186,10 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 		}
 		return NewNumeric(d), nil
 	case JSON, JSONB:
-		return ParseJSON(text, typ)
+		if d, err := ParseJSON(text); err == nil || env == nil || !env.LooseJSON {
+			return d, err
+		}
+		return NewJSON(AppendJSONString(nil, text)), nil
 	case Timestamp, TimestampTZ:
 		t, err := ParseTime(text, typ, env, time.Now())
 		return NewTime(t), err

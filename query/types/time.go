@@ -17,6 +17,8 @@ type Env struct {
 	Location *time.Location
 	// ByteaEscape selects bytea_output = escape.
 	ByteaEscape bool
+	// LooseJSON reads what is compared with a jsonb: a text that is not valid JSON is the string that it spells.
+	LooseJSON bool
 }
 
 func (e *Env) location() *time.Location {

@@ -1,0 +1,52 @@
+package query_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divandb/divan/query/exec/exectest"
+)
+
+// corpusValues are the members v of the documents of the corpus; the documents are d00, d01 and so on, with their number as i.
+var corpusValues = []string{
+	`0`, `1`, `2`, `-1`, `1.5`, `2990`, `2991`, `10`, `42`, `"0"`, `"1"`, `"42"`, `"0042"`, `"Oslo"`, `"2990"`, `"\"q\""`, `"true"`, `true`,
+	`false`, `null`, `[]`, `[1]`, `[1,2]`, `[2,1]`, `{"a":1,"b":2}`, `{"b":2,"a":1}`, `{"a":1}`, `{}`, `"é"`, `"e\u0301"`, `""`, `"null"`, `"[1]"`,
+	`"{\"a\":1}"`, `12345678901234567890`, `9007199254740993`, `9007199254740992`, `1e3`, `[1,{"a":1,"b":[{"c":1,"d":2}]}]`,
+	`[1,{"b":[{"d":2,"c":1}],"a":1}]`, `"Os\tlo"`, `1000.00`,
+}
+
+// corpusDocs puts the same documents into both: relation docs, and the views by.v, from v to i, and by.arr, from a name and i to i.
+func corpusDocs(t *testing.T, db *exectest.DB, theirs *pgx.Conn) {
+	t.Helper()
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := theirs.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A server that is there already may have had a corpus before.
+	exec(`DROP SCHEMA IF EXISTS by CASCADE; DROP TABLE IF EXISTS docs; CREATE SCHEMA by; CREATE TABLE docs (id text, rev text, doc jsonb);
+		CREATE TABLE by.v (id text, key jsonb, value jsonb); CREATE TABLE by.arr (id text, key jsonb, value jsonb)`)
+	for i, v := range corpusValues {
+		id := fmt.Sprintf("d%02d", i)
+		key := fmt.Sprintf(`["n%d",%d]`, i%5, i)
+		body := fmt.Sprintf(`{"v":%s,"i":%d,"key":%s,"nested":{"v":%s}}`, v, i, key, v)
+		rev := db.Put(id, body)
+		exec("INSERT INTO docs VALUES ($1, $2, jsonb_build_object('_id', $1, '_rev', $2) || $3)", id, rev, body)
+		exec("INSERT INTO by.v VALUES ($1, $2, to_jsonb($3::int))", id, v, i)
+		exec("INSERT INTO by.arr VALUES ($1, $2, to_jsonb($3::int))", id, key, i)
+	}
+	view := func(name, reduce, key string) {
+		db.AddView("by", name, reduce, func(_ string, doc json.RawMessage, emit func(k, v string)) {
+			var m map[string]json.RawMessage
+			if err := json.Unmarshal(doc, &m); err == nil && m[key] != nil {
+				emit(string(m[key]), string(m["i"]))
+			}
+		})
+	}
+	view("v", "_count", "v")
+	view("arr", "_sum", "key")
+}
