@@ -1,5 +1,5 @@
--- Statements for TestStatement_PostgreSQL, one in each line: good ones and bad ones, by feature. A parser and PostgreSQL 15 have to agree on which
--- are bad, with which words, and where.
+-- Statements for TestStatement_PostgreSQL, one in each line: good ones and bad ones, by feature. A parser and
+-- PostgreSQL 15 have to agree on which are bad, with which words, and where.
 
 -- tokens
 SELECT 'abc
