@@ -160,16 +160,16 @@ func engineInterrupt(_ *libc.TLS, _, id uintptr) int32 {
 // that large frames and deep recursion together must be bounded here.
 func frameSlots(compiled value) int {
 	most := 0
-	todo := []value{compiled}
-	for len(todo) > 0 {
-		v := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	pending := []value{compiled}
+	for len(pending) > 0 {
+		v := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
 		if tag(v) != js.EJS_TAG_FUNCTION_BYTECODE {
 			continue
 		}
 		f := at[js.TJSFunctionBytecode](uintptr(v.Fu.Fuint641))
 		most = max(most, int(f.Farg_count)+int(f.Fvar_count)+int(f.Fstack_size))
-		todo = append(todo, unsafe.Slice(at[value](f.Fcpool), f.Fcpool_count)...)
+		pending = append(pending, unsafe.Slice(at[value](f.Fcpool), f.Fcpool_count)...)
 	}
 	return most
 }
