@@ -113,16 +113,7 @@ func TestCompact_divided(t *testing.T) {
 			e.Rev = mustBulk(t, d, []layer.Edit{e}, layer.WriteOptions{})[0].Rev
 		}
 	}
-	s, err := layer.Open(t.Context(), faultkv.WithLife(below, time.Millisecond), layer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	far, err := s.Database(t.Context(), "db")
-	if err == nil {
-		err = far.Compact(t.Context())
-	}
-	if err != nil {
+	if err := openFar(t, faultkv.WithLife(below, time.Millisecond)).Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := countKeys(t, below, "documents"); n != docs {
@@ -205,15 +196,7 @@ func TestChanges_manyIDs(t *testing.T) {
 		}
 		moves++
 	}
-	s, err := layer.Open(t.Context(), e, layer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	far, err := s.Database(t.Context(), "db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	far := openFar(t, e)
 	for _, descending := range []bool{false, true} {
 		e.mu.Lock()
 		moves = 0

@@ -129,6 +129,25 @@ func mustBulk(t *testing.T, d *layer.Database, edits []layer.Edit, o layer.Write
 	return results
 }
 
+// openFar opens the database db as another node does, which has no trees in its cache.
+func openFar(t *testing.T, e kv.Engine) *layer.Database {
+	t.Helper()
+	s, err := layer.Open(t.Context(), e, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d, err := s.Database(t.Context(), "db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // Replicated edits of documents with many branches are divided by what is read for them, before a transaction is too
 // old.
 func TestBulk_dividedByReads(t *testing.T) {
@@ -142,15 +161,7 @@ func TestBulk_dividedByReads(t *testing.T) {
 
 	const document = branches * (depth*17 + 100) // bytes of its branches
 	m := &meter{Engine: faultkv.WithLife(below, 50*time.Millisecond)}
-	s, err := layer.Open(t.Context(), m, layer.Options{}) // another node, which knows no trees
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	far, err := s.Database(t.Context(), "db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	far := openFar(t, m)
 	m.forget()
 	mustBulk(t, far, more, layer.WriteOptions{Replicated: true})
 	t.Logf("%d transactions, %d too old; %d bytes read, %d at most in one", m.transactions.Load(), m.old.Load(),
@@ -198,16 +209,8 @@ func TestBulk_cannotBeDivided(t *testing.T) {
 	below := mustEngine(t)
 	d := mustCreate(t, mustStore(t, below, layer.Options{}), "db", layer.CreateOptions{})
 	huge := branchy(t, d, 1, 1000, 2)[0]
-	s, err := layer.Open(t.Context(), faultkv.WithLife(withoutSnapshots{below}, 2*time.Millisecond), layer.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	far, err := s.Database(t.Context(), "db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = far.Put(t.Context(), huge, layer.WriteOptions{Replicated: true})
+	far := openFar(t, faultkv.WithLife(withoutSnapshots{below}, 2*time.Millisecond))
+	_, err := far.Put(t.Context(), huge, layer.WriteOptions{Replicated: true})
 	if layer.KindOf(err) != layer.Unavailable || !strings.Contains(err.Error(), "transaction_too_long") ||
 		kv.MaybeCommitted(err) {
 		t.Errorf("alone: %v", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv/embedded"
 	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
+	"github.com/divandb/divan/layer/kv/kvtest"
 )
 
 // randomText does not compress, so that blocks of the store hold few rows.
@@ -229,27 +230,6 @@ func openDamaged(t *testing.T, dir string, running bool) (*embedded.Engine, *lay
 	return e, s
 }
 
-// faultyFile takes a file of a store away, cuts it in its middle, or changes a byte there.
-func faultyFile(t *testing.T, path, fault string) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	switch fault {
-	case "missing":
-		err = os.Remove(path)
-	case "cut":
-		err = os.WriteFile(path, b[:len(b)/2], 0o600)
-	case "changed":
-		b[len(b)/2] ^= 0x55
-		err = os.WriteFile(path, b, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Whatever file of a store is damaged: what is saved of each database is right, and what is
 // not there is listed.
 func TestStore_Salvage_files(t *testing.T) {
@@ -275,13 +255,13 @@ func TestStore_Salvage_files(t *testing.T) {
 		if name == "LOCK" || isTable && tables > 2 {
 			continue
 		}
-		for _, fault := range []string{"missing", "cut", "changed"} {
+		for _, fault := range kvtest.Spoilings {
 			if fault != "missing" && info.Size() == 0 {
 				continue
 			}
 			t.Run(name+" "+fault, func(t *testing.T) {
 				damaged := copyDir(t, dir)
-				faultyFile(t, filepath.Join(damaged, name), fault)
+				kvtest.Spoil(t, filepath.Join(damaged, name), fault)
 				e, s := openDamaged(t, damaged, false)
 				target := mustStore(t, mustEngine(t), layer.Options{})
 				for _, db := range salvageNames {

@@ -121,12 +121,8 @@ func part(field string, micros int64, typ, ret types.OID, env *exec.CallEnv) (ty
 	year, week := t.ISOWeek()
 	whole := func(n int64) (types.Datum, error) { return number(n, 0, ret), nil }
 	switch strings.ToLower(field) {
-	case "microseconds":
-		return whole(us)
-	case "milliseconds":
-		return number(us, 3, ret), nil
-	case "second", "seconds":
-		return number(us, 6, ret), nil
+	case "microseconds", "milliseconds", "second", "seconds":
+		return secondsIn(field, us, ret), nil
 	case "epoch":
 		return number(micros, 6, ret), nil
 	case "minute", "minutes":
@@ -172,16 +168,22 @@ func number(n int64, scale int, ret types.OID) types.Datum {
 	return types.NewFloat(float64(n) / math.Pow10(scale))
 }
 
-func intervalPart(field string, s types.Span, ret types.OID) (types.Datum, error) {
-	whole := func(n int64) (types.Datum, error) { return number(n, 0, ret), nil }
-	us := s.Micros % 60e6
+// secondsIn is microseconds within a minute in the unit that a field names.
+func secondsIn(field string, us int64, ret types.OID) types.Datum {
 	switch strings.ToLower(field) {
 	case "microseconds":
-		return whole(us)
+		return number(us, 0, ret)
 	case "milliseconds":
-		return number(us, 3, ret), nil
-	case "second", "seconds":
-		return number(us, 6, ret), nil
+		return number(us, 3, ret)
+	}
+	return number(us, 6, ret)
+}
+
+func intervalPart(field string, s types.Span, ret types.OID) (types.Datum, error) {
+	whole := func(n int64) (types.Datum, error) { return number(n, 0, ret), nil }
+	switch strings.ToLower(field) {
+	case "microseconds", "milliseconds", "second", "seconds":
+		return secondsIn(field, s.Micros%60e6, ret), nil
 	case "minute", "minutes":
 		return whole(s.Micros / 60e6 % 60)
 	case "hour", "hours":

@@ -2,7 +2,6 @@ package embedded_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/kv/kvtest"
 )
 
 // damagedRows is how many rows each of the prefixes a to f has in a store that is to be damaged.
@@ -92,20 +92,7 @@ func damageAll(t *testing.T, dir string, part float64) {
 }
 
 // damageAt changes a byte of a file in place, as others see it at once.
-func damageAt(t *testing.T, file string, at int64) {
-	t.Helper()
-	f, err := os.OpenFile(file, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := make([]byte, 1)
-	_, readErr := f.ReadAt(b, at)
-	b[0] ^= 0x10
-	_, writeErr := f.WriteAt(b, at)
-	if err := errors.Join(readErr, writeErr, f.Close()); err != nil {
-		t.Fatal(err)
-	}
-}
+var damageAt = kvtest.FlipAt
 
 // unreadable are the keys of a prefix that cannot be read. Those that can have the value of that turn.
 func unreadable(t *testing.T, e *embedded.Engine, prefix byte, turn int) (keys [][]byte) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/kv/kvtest"
 )
 
 // currentManifest is the path of the one that Pebble reads.
@@ -24,28 +25,6 @@ func currentManifest(t *testing.T, dir string) string {
 func mirrorOf(manifest string) string {
 	return filepath.Join(filepath.Dir(manifest), "copy-of-"+filepath.Base(manifest))
 }
-
-// spoil takes a file away, cuts it in its middle, or changes a byte there.
-func spoil(t *testing.T, path, fault string) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	switch fault {
-	case "missing":
-		err = os.Remove(path)
-	case "cut":
-		err = os.Truncate(path, int64(len(b)/2))
-	case "changed":
-		damageAt(t, path, int64(len(b)/2))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-var spoilings = []string{"missing", "cut", "changed"}
 
 // Where the list of tables is not what was written, its second copy is: nothing is lost, whether the store is opened or
 // only read, after a kill and after a close. Where both are not, nothing is advised that does not help.
@@ -76,14 +55,14 @@ func TestManifest_mirror(t *testing.T) {
 		}
 	}
 	for name, from := range map[string]string{"killed": crashedStore(t, 20), "closed": closed} {
-		for _, fault := range spoilings {
+		for _, fault := range kvtest.Spoilings {
 			t.Run(name+"/"+fault, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "store")
 				if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
 					t.Fatal(err)
 				}
 				manifest := currentManifest(t, dir)
-				spoil(t, mirrorOf(manifest), fault)
+				kvtest.Spoil(t, mirrorOf(manifest), fault)
 				e, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: quiet(t)}, false)
 				whole(t, e, err)
 				b, err := os.ReadFile(filepath.Join(from, filepath.Base(mirrorOf(manifest))))
@@ -94,7 +73,7 @@ func TestManifest_mirror(t *testing.T) {
 					t.Fatal(err)
 				}
 
-				spoil(t, manifest, fault)
+				kvtest.Spoil(t, manifest, fault)
 				before := files(t, dir)
 				for _, salvage := range []bool{false, true} {
 					e, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: quiet(t)}, salvage)
@@ -114,8 +93,8 @@ func TestManifest_mirror(t *testing.T) {
 				}
 
 				manifest = currentManifest(t, dir)
-				spoil(t, manifest, fault)
-				spoil(t, mirrorOf(manifest), "changed")
+				kvtest.Spoil(t, manifest, fault)
+				kvtest.Spoil(t, mirrorOf(manifest), "changed")
 				if _, err = embedded.Open(dir, embedded.Options{Logger: quiet(t)}); err == nil ||
 					!strings.Contains(err.Error(), filepath.Base(manifest)) ||
 					strings.Contains(err.Error(), "skip-damaged") {
@@ -129,7 +108,7 @@ func TestManifest_mirror(t *testing.T) {
 // A running store whose list of tables is spoiled takes writes, is mended by Verify and before a copy is made, and
 // starts again after a kill without either.
 func TestManifest_spoiledWhileOpen(t *testing.T) {
-	for _, fault := range spoilings {
+	for _, fault := range kvtest.Spoilings {
 		t.Run(fault, func(t *testing.T) {
 			dir := t.TempDir()
 			e := mustOpen(t, dir, embedded.Options{})
@@ -157,7 +136,7 @@ func TestManifest_spoiledWhileOpen(t *testing.T) {
 				}
 			}
 			flushed("a")
-			spoil(t, currentManifest(t, dir), fault)
+			kvtest.Spoil(t, currentManifest(t, dir), fault)
 			flushed("b")
 			opens(dir, "a", "b")
 			if faults, _ := verify(t, e); len(faults) > 0 {
@@ -165,13 +144,13 @@ func TestManifest_spoiledWhileOpen(t *testing.T) {
 			}
 			flushed("c")
 			opens(dir, "a", "b", "c")
-			spoil(t, currentManifest(t, dir), fault)
+			kvtest.Spoil(t, currentManifest(t, dir), fault)
 			to := filepath.Join(t.TempDir(), "copy")
 			if err := e.Checkpoint(t.Context(), to); err != nil {
 				t.Fatal(err)
 			}
 			opens(to, "a", "b", "c")
-			spoil(t, currentManifest(t, to), fault)
+			kvtest.Spoil(t, currentManifest(t, to), fault)
 			opens(to, "a", "b", "c")
 		})
 	}

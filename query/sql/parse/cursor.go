@@ -2,6 +2,7 @@ package parse
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -114,16 +115,20 @@ func (p *parser) countAhead() bool {
 	return t.Kind == tInteger || t.Kind == tNumber || t.op("-") || t.op("+")
 }
 
+// sign reads a sign, if there is one, and returns "-" or nothing.
+func (p *parser) sign() string {
+	t := p.peek()
+	if !t.op("-") && !t.op("+") {
+		return ""
+	}
+	p.take()
+	return strings.TrimPrefix(t.Text, "+")
+}
+
 // count reads an integer with a sign or without.
 func (p *parser) count(f *ast.Fetch) error {
+	sign := p.sign()
 	t := p.take()
-	sign := ""
-	if t.op("-") || t.op("+") {
-		if t.op("-") {
-			sign = "-"
-		}
-		t = p.take()
-	}
 	if !t.isInt() {
 		return p.unexpectedAt(t)
 	}

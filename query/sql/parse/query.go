@@ -12,13 +12,9 @@ func (p *parser) query() (*ast.Select, error) {
 	}
 	defer p.leave()
 	at := p.here()
-	var with []ast.CTE
-	recursive := false
-	if p.peek().word("with") {
-		var err error
-		if with, recursive, err = p.with(); err != nil {
-			return nil, err
-		}
+	with, recursive, err := p.with()
+	if err != nil {
+		return nil, err
 	}
 	return p.queryAfterWith(at, with, recursive)
 }
@@ -280,8 +276,11 @@ func (p *parser) locks(s *ast.Select) error {
 	return nil
 }
 
-// with reads WITH [RECURSIVE] and its queries.
+// with reads WITH [RECURSIVE] and its queries, if they are there.
 func (p *parser) with() (list []ast.CTE, recursive bool, err error) {
+	if !p.peek().word("with") {
+		return nil, false, nil
+	}
 	p.take()
 	recursive = p.acceptWord("recursive")
 	err = p.list(func() error {
@@ -375,13 +374,9 @@ func (p *parser) preparable() (ast.Statement, error) {
 	}
 	defer p.leave()
 	at := p.here()
-	var with []ast.CTE
-	recursive := false
-	if p.peek().word("with") {
-		var err error
-		if with, recursive, err = p.with(); err != nil {
-			return nil, err
-		}
+	with, recursive, err := p.with()
+	if err != nil {
+		return nil, err
 	}
 	switch t := p.peek(); t.Text {
 	case "insert", "update", "delete":

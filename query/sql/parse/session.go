@@ -144,20 +144,13 @@ func (p *parser) zone(s *ast.Set) error {
 
 // settingValue reads a number, a string or a word.
 func (p *parser) settingValue() (string, error) {
+	signed := p.peek().op("-") || p.peek().op("+")
+	sign := p.sign()
 	t := p.take()
-	sign := ""
-	if t.op("-") || t.op("+") {
-		if t.op("-") {
-			sign = "-"
-		}
-		t = p.take()
-		if t.Kind != tInteger && t.Kind != tNumber {
-			return "", p.unexpectedAt(t)
-		}
-	}
 	switch {
 	case t.Kind == tInteger, t.Kind == tNumber:
 		return sign + t.Text, nil
+	case signed:
 	case t.Kind == tString, t.isName(keyword.Unreserved, keyword.ColumnName, keyword.TypeFunctionName),
 		t.words("true", "false", "on"):
 		return t.Text, nil
