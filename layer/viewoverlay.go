@@ -102,13 +102,13 @@ func (ix *Index) readOverlaid(s *stream, q *ViewQuery, docs bool) (*indexReading
 	o := &overlay{ix: ix, s: s, docs: docs}
 	r := &indexReading{keys: ix.keys(s.keys), rows: s, docs: s, close: s.close}
 	building := false
-	stands := func() error {
+	r.stands = func() error {
 		at, err := ix.readAt(s, &r.keys, q.Current)
 		r.seq, r.empty, building = at.seq, at.seq.IsZero(), at.building
 		return err
 	}
 	if q.Current { // what is lacking is not for this query to make up for
-		if err := s.try(stands); err != nil {
+		if err := s.try(r.stands); err != nil {
 			return nil, err
 		}
 	}
@@ -121,7 +121,7 @@ func (ix *Index) readOverlaid(s *stream, q *ViewQuery, docs bool) (*indexReading
 			return nil, err
 		}
 	}
-	err := s.try(stands)
+	err := s.try(r.stands)
 	if err == nil && q.Fresh && o.behind {
 		err = errBehind()
 	}

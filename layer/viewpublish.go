@@ -296,6 +296,26 @@ type indexReading struct {
 	// decided says that the rows are all those of seq and no others, and stay so for as long as the query takes.
 	decided bool
 	close   func() // idempotent
+	// stands, where the engine holds no snapshots, finds seq and empty in the stream's present transaction.
+	stands func() error
+}
+
+// begin runs the reads that an answer begins with, all of them in one transaction, in which seq and empty are true. Where reading takes
+// longer than a transaction lives, they are of several in the end.
+func (r *indexReading) begin(reads func() error) error {
+	const attempts = 3
+	for attempt := 1; ; attempt++ {
+		turn := r.rows.turn
+		if err := reads(); err != nil {
+			return err
+		}
+		if turn == r.rows.turn || r.stands == nil || attempt == attempts {
+			return nil
+		}
+		if err := r.rows.try(r.stands); err != nil {
+			return err
+		}
+	}
 }
 
 // read begins a query, whose rows go with the documents where docs is set, and which otherwise reads documents as they are now.

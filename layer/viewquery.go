@@ -81,19 +81,17 @@ func (r *indexReading) query(view int, q ViewQuery) (*ViewResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := &ViewResult{Offset: -1, UpdateSeq: r.seq}
-	if r.empty {
-		ranges = nil
-	} else if err = r.rows.try(func() error {
-		result.TotalRows, err = waitCounter(r.rows.r.Get(r.keys.viewInfoKey(keyspace.ViewRowCount, view)))
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	if q.WithOffset {
-		if result.Offset, err = r.offset(view, &q, ranges, result.TotalRows); err != nil {
-			return nil, err
+	result := &ViewResult{Offset: -1}
+	all := ranges
+	err = r.begin(func() error {
+		result.UpdateSeq, ranges = r.seq, all
+		if r.empty {
+			ranges = nil
 		}
+		return r.countRows(view, &q, ranges, result)
+	})
+	if err != nil {
+		return nil, err
 	}
 	prefix := r.keys.rowPrefix(view)
 	head := len(r.keys.appendPartition(nil, q.Partition))
@@ -104,6 +102,20 @@ func (r *indexReading) query(view int, q ViewQuery) (*ViewResult, error) {
 		}
 	}
 	return result, nil
+}
+
+// countRows finds out how many rows the view has, and how many come before the answer's first one where that is wanted.
+func (r *indexReading) countRows(view int, q *ViewQuery, ranges []span, result *ViewResult) (err error) {
+	if !r.empty {
+		err = r.rows.try(func() error {
+			result.TotalRows, err = waitCounter(r.rows.r.Get(r.keys.viewInfoKey(keyspace.ViewRowCount, view)))
+			return err
+		})
+	}
+	if err == nil && q.WithOffset {
+		result.Offset, err = r.offset(view, q, ranges, result.TotalRows)
+	}
+	return err
 }
 
 // ranges of row keys that the query reads, one after the other.
