@@ -131,8 +131,8 @@ func (b *jobsBehavior) status() (string, any) {
 	return string(b.phase), b.facts
 }
 
-// worker is this node as one that takes jobs. It leaves a job that belongs on another node to that one for a moment.
-// The owner may be busy or dead, and placement may be in motion: after the grace anybody takes it.
+// worker describes this node to the queue of jobs. It leaves a job that belongs on another node to that node for a
+// grace period. After that it takes the job: the owner may be busy or dead, or the placement may be changing.
 func (s *System) worker(owns func(job string) bool) layer.Worker {
 	w := layer.Worker{Name: s.o.Node, Life: s.hub.life, Lease: s.o.Lease, Grace: func(job string) time.Duration {
 		if owns(job) {

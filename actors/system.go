@@ -44,8 +44,8 @@ type Options struct {
 	// Beat paces what nodes tell each other about changes shards: a node whose listeners hear of a shard from another one that has fallen silent watches by
 	// itself after three of them. 250 ms by default.
 	Beat time.Duration
-	// Lease is how long a job's worker may be silent before another node takes the job over: a killed node's jobs go on
-	// elsewhere after that time and a half at most. 1.6 s by default.
+	// Lease is how long a job's worker may be silent before another node takes the job over. The jobs of a killed node
+	// go on elsewhere after at most one and a half times that. 1.6 s by default.
 	Lease time.Duration
 	// OwnersGrace is how long a job waits for the node it belongs on before any other takes it. 200 ms by default.
 	OwnersGrace time.Duration
@@ -219,9 +219,9 @@ func (s *System) Stop(ctx context.Context) error {
 	}
 }
 
-// Drain stops the work of this node's jobs and gives them back, so that others go on with them at once, and takes no
-// more. What waits for an index here goes on waiting, for another node. It returns when they are given back or ctx has
-// ended; Stop waits for the rest.
+// Drain stops this node's jobs, gives them back, so that other nodes go on with them at once, and takes no new ones.
+// Who waits for an index here goes on waiting, for another node to build it. Drain returns when all jobs are given back
+// or ctx ends; Stop waits for the rest.
 func (s *System) Drain(ctx context.Context) {
 	s.draining.Store(true)
 	s.endWork()

@@ -105,8 +105,8 @@ func (w *batchWriter) write(ctx context.Context, ps []pendingEdit) error {
 	return nil
 }
 
-// refused is what becomes of an edit that alone is too much for a transaction: an error of its own, or, where the store
-// gets through with nothing, of all that follow.
+// refused returns the error of an edit that is too much for a transaction by itself. After maxStuck such edits in a row
+// it returns the error as all, for every edit that follows.
 func (w *batchWriter) refused(id string, err error) (own, all error) {
 	if KindOf(err) == TooLarge {
 		return errEditTooLarge(id), nil
@@ -148,8 +148,8 @@ func (d *Database) batches(edits []Edit, o WriteOptions) iter.Seq[[]int] {
 	}
 }
 
-// familiesTogether is the order in which edits are written, and the ids of documents of which there are several edits
-// that may be written together.
+// familiesTogether returns the order in which edits are written, and the ids of the documents that have several edits
+// which may be written together.
 func (d *Database) familiesTogether(edits []Edit, o WriteOptions) (order []int, families map[string]bool) {
 	order = make([]int, len(edits))
 	of := make(map[string][]int, len(edits))

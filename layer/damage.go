@@ -196,9 +196,9 @@ func (v *verifier) nameDocuments(d *Damage, c *core, sub keyspace.Subspace, pref
 	}
 }
 
-// lacks reports whether rows of a document cannot be read. Of bodies and attachments those count that its branches
-// name: a damaged block may hold others that nobody misses, and reading on from the rows of a neighbour meets it as
-// well.
+// lacks reports whether rows of a document cannot be read. Only the bodies and attachments that its branches name
+// count: a damaged block may hold others that nobody misses, and a read of a neighbour's rows may run into the block
+// too.
 func (v *verifier) lacks(c *core, sub keyspace.Subspace, id string) bool {
 	if sub == keyspace.Documents || sub == keyspace.Attachments {
 		n := len(c.keys.doc(nil, keyspace.Revisions, id))

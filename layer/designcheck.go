@@ -27,8 +27,7 @@ var designMembers = []designMember{
 	{"rewrites", []string{"string", "array"}, nil},
 }
 
-// Each view is compiled with its design document, and each function kept in memory with it: tiny ones by the hundred
-// thousand are not meant.
+// Each view is compiled and each function is kept in memory with its design document, so their number is limited.
 const (
 	maxViews     = 1000
 	maxFunctions = 10_000 // filters, and likewise updates, shows, lists

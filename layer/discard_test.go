@@ -28,8 +28,8 @@ func (e *deadlines) Begin(ctx context.Context) kv.Transaction {
 	return e.Engine.Begin(ctx)
 }
 
-// The uploads of edits that conflict are removed, and all of them together have the time of one: a store that does not
-// answer would otherwise keep the request for as many times as it has such edits.
+// The uploads of edits that conflict are removed, all of them within one time limit: otherwise a store that does not
+// answer would hold up the request once for each of them.
 func TestBulk_discardsUploads(t *testing.T) {
 	e := &deadlines{Engine: mustEngine(t)}
 	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})

@@ -90,11 +90,11 @@ func (r *meteredRows) Next() bool {
 	return true
 }
 
-// branchy pushes documents with so many branches of so long a history, and returns an edit for each that makes one
-// more.
+// branchy writes documents with that many branches, each with a history of depth revisions, and returns for each
+// document an edit that adds a branch.
 func branchy(t *testing.T, d *layer.Database, docs, branches, depth int) (more []layer.Edit) {
 	t.Helper()
-	// zero bytes would take twice the room
+	// A zero byte takes twice the room in a tuple.
 	hash := func(n int) string { return strings.ReplaceAll(fmt.Sprintf("%032d", n), "0", "f") }
 	var stem []layer.Rev
 	for pos := depth; pos > 0; pos-- {

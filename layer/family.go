@@ -23,8 +23,8 @@ type family struct {
 		plan(p *pendingEdit) error
 		// take does it.
 		take(p *pendingEdit)
-		// rest is the best of the stored leaves that still are leaves, with its history, and how many leaves there are;
-		// nil where there are none.
+		// rest returns the best of the stored leaves that are leaves still, with its history, or nil, and how many such
+		// leaves there are.
 		rest() (best *leafKV, branches int64)
 		// history is that of a leaf that was added or changed.
 		history(l *leafKV) []byte
@@ -125,8 +125,8 @@ func (f *family) edit(p *pendingEdit) error {
 	return nil
 }
 
-// issueAgain is for an edit whose parent is another one than it seemed, perhaps one of the family, whose body is not
-// stored yet.
+// issueAgain reads the parent of an edit anew, since the parent turned out to be another revision. That may be an edit
+// of the family whose body is not stored yet.
 func (f *family) issueAgain(p *pendingEdit) {
 	p.parent, p.own, p.uploads = bodyRead{}, bodyRead{}, nil
 	p.issueParent(f.t, f.o)

@@ -6,7 +6,7 @@ import (
 )
 
 // namedEdits are interactive edits of a family. Each names the leaf that it extends. The leaves that they name are
-// read, and as many of the best as are enough to know one that remains.
+// read, and enough of the best leaves to know one that remains.
 type namedEdits struct {
 	*family
 	named  map[Rev]*leafKV // live leaves that edits name

@@ -61,8 +61,8 @@ func (f *feed) chosen() (entries []entry, last Seq, err error) {
 // idsTogether is how many documents are looked up at once.
 const idsTogether = 256
 
-// entriesOfIDs reads the winners of some documents, each once. Documents that never were have none. Where that takes
-// several transactions, what has changed since the first is found in the feed.
+// entriesOfIDs reads the winner of each document once. A document that never existed has none. If that takes several
+// transactions, what changed since the first one is taken from the feed.
 func (f *feed) entriesOfIDs() (entries []entry, last Seq, err error) {
 	ids := slices.DeleteFunc(slices.Clone(f.o.IDs), func(id string) bool { return len(id) > maxIDLength })
 	slices.Sort(ids)
@@ -119,8 +119,8 @@ func (f *feed) lookUp(ids []string, entries []entry) ([]entry, error) {
 	return entries, nil
 }
 
-// chase reads what the feed has had since a sequence, and puts the entries of the documents with these ids in the place
-// of older ones. What it returns is as of the transaction in which it has come to the end.
+// chase reads the feed from a sequence on, and replaces the entries of the documents with these ids by newer ones. Its
+// result is as of the transaction that reached the end of the feed.
 func (f *feed) chase(ids []string, entries []entry, since Seq) ([]entry, Seq, error) {
 	moved := map[string]entry{}
 	var patience kv.Patience

@@ -7,9 +7,9 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// LargeBody is the body of a document that does not fit into one chunk, left in the store for who copies it to
-// somewhere. While the iterator runs that it came from, it is there as of the same version; afterwards as long as
-// nobody compacts it away. A revision's body never changes, so that reading it in several transactions gives one body.
+// LargeBody is the body of a document that does not fit into one chunk. It stays in the store until somebody copies it
+// out. While the iterator that it came from runs, it is read as of the same version; afterwards it is there until it is
+// compacted away. The body of a revision never changes, so it can be read in several transactions.
 type LargeBody struct {
 	from   largeReads
 	id     string
@@ -76,8 +76,8 @@ type largeReads struct {
 	snap kv.Snapshot // nil: in transactions of its own
 }
 
-// leave makes a LargeBody of what begins with a full first chunk; nil where it has to be read: an object whose first
-// member is not in the first chunk would be copied as if it had one.
+// leave makes a LargeBody of a body whose first chunk is full. It returns nil if the body has to be read: where the
+// first chunk does not have the whole first member, nobody can tell yet whether the object has members.
 func (l largeReads) leave(b *bodyRead, first []byte) (storedBody, *LargeBody) {
 	if l.d == nil {
 		return storedBody{}, nil

@@ -86,9 +86,9 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 	return purged, t.index()
 }
 
-// purgeBodies removes all bodies but those of the branches that remain, also such as stemming has left for compaction,
-// and then the attachments that nothing refers to. Where no branch was stemmed, these are the bodies of what only
-// branches that are gone had.
+// purgeBodies removes all bodies but those of the branches that remain, among them bodies that stemming has left for
+// compaction, and then the attachments that nothing refers to. If no branch was stemmed, it only has to look at the
+// revisions of the branches that are gone.
 func (t *txn) purgeBodies(id string, kept, gone []revtree.Branch) error {
 	var candidates []attachmentOf
 	drop := func(r Rev, first []byte) error {

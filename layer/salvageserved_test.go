@@ -40,8 +40,8 @@ func served(t *testing.T, d *layer.Database, id string) (string, error) {
 	return all, nil
 }
 
-// Wherever one block is damaged: a document that is served whole is saved whole, and Verify does not name it, though
-// the damaged block be the next one.
+// Whichever block is damaged, a document that is served whole is saved whole, and Verify does not name it, even if the
+// damaged block is the next one.
 func TestStore_Salvage_neighbours(t *testing.T) {
 	if fdbtest.Enabled() {
 		t.Skip("FoundationDB looks after its own files")

@@ -64,9 +64,9 @@ type hours struct {
 	wall  int64 // by this node's
 }
 
-// wallHours is from where on an hour was counted from 1970 by a node's own clock, as Divan did before it went by the
-// store's: no FoundationDB is as old as that. The embedded engine's versions began as microseconds since 1970, so there
-// both are the same.
+// wallHours divides hours of the store's clock from those that earlier versions of Divan wrote, which counted hours
+// since 1970 by a node's own clock. No FoundationDB is so many hours old. The versions of the embedded engine began as
+// microseconds since 1970, so there both are the same.
 const wallHours = 400_000
 
 func (s *Store) hours() hours {

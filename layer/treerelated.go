@@ -5,10 +5,10 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A tree of all branches of a document is not made where it would have more revisions than are ever kept: a batch of
-// edits would spend its transaction on making it, and so would the next one. Then the tree has the branches alone that
-// edits can have to do with: those that share a revision id with them. Of the others it matters which is the best, and
-// how many there are. They learn nothing of each other from such edits, as they have done from those that brought them.
+// A tree of all branches of a document is not made if it would have more revisions than the cache keeps: each batch of
+// edits would spend its transaction on making it again. Such a tree has only the branches that the edits can concern,
+// those that share a revision id with them. Of the other branches only the best one and their number matter. They learn
+// no ancestors from these edits.
 
 // relatedTree is the part of a document's tree that edits have to do with.
 type relatedTree struct {

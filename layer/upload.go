@@ -75,8 +75,8 @@ func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length
 	return u, nil
 }
 
-// fillPart fills buf, or reports that the stream has ended. It is not io.ReadFull, whose ErrUnexpectedEOF is the end
-// here, and the error of a connection that broke off in the middle.
+// fillPart fills buf, or reports that the stream has ended. It is not io.ReadFull, which returns ErrUnexpectedEOF both
+// at the end of the stream and for a connection that broke off.
 func fillPart(r io.Reader, buf []byte) (n int, last bool, err error) {
 	for n < len(buf) && err == nil {
 		var more int
@@ -154,8 +154,8 @@ func (d *Database) abandon(ctx context.Context, u *Upload) error {
 	return nil // or the caller knows why
 }
 
-// Discard removes the uploads of edits that were not written. One that a document has taken up all the same stays; what
-// cannot be removed within abandonTime is swept later.
+// Discard removes the uploads of edits that were not written. An upload that a document has taken up nevertheless
+// stays. What cannot be removed within abandonTime is swept later.
 func (d *Database) Discard(ctx context.Context, edits ...*Edit) {
 	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer cancel()

@@ -138,8 +138,7 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error
 	return len(ps), t.index()
 }
 
-// again makes an edit what it was before an attempt, but for what its functions said, which is the long part of an
-// attempt.
+// again resets an edit for another attempt. It keeps the results of functions, which take the most time of an attempt.
 func (p *pendingEdit) again() { *p = pendingEdit{e: p.e, mapped: p.mapped, judged: p.judged} }
 
 // eachWithin is eachEdit for a stage that reads, up to the edit after which the stage has read enough for one

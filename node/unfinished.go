@@ -14,9 +14,9 @@ const unfinishedPrefix = ".unfinished-"
 // errHeld is lockDir's where another process has the directory locked.
 var errHeld = errors.New("the directory is locked by another process")
 
-// makeUnfinished makes a directory for a backup in root. It is locked until close is called or the process ends, so
-// that others can tell it from one that a process left behind. Several nodes may write to root: those that use another
-// one's store ask that one to.
+// makeUnfinished makes a directory for a backup in root. The directory is locked until unlock is called or the process
+// ends, so that other processes can tell it from one that was left behind. Several nodes may make backups in root: a
+// node that uses another one's store asks that node to.
 func makeUnfinished(root string) (dir string, unlock func() error, err error) {
 	for range 3 {
 		if dir, err = os.MkdirTemp(root, unfinishedPrefix); err != nil {
@@ -25,7 +25,7 @@ func makeUnfinished(root string) (dir string, unlock func() error, err error) {
 		switch unlock, err = lockDir(dir); {
 		case err == nil:
 			return dir, unlock, nil
-		// directories cannot be locked here, and nobody removes it
+		// Directories cannot be locked here; sweepBackups leaves this one alone then.
 		case !errors.Is(err, errHeld) && !errors.Is(err, os.ErrNotExist):
 			return dir, func() error { return nil }, nil
 		}

@@ -40,8 +40,8 @@ const (
 	maxOldBackoff = 50 * time.Millisecond
 )
 
-// After how many attempts in a row that were too old Transact gives up. One may be an accident, such as a pause of the
-// process. Of those that took about as long as a transaction lives a few are enough; others, as after a broken
+// Transact gives up after so many attempts in a row that were too old. One may be an accident, such as a pause of the
+// process. A few are enough if they took about as long as a transaction lives. Shorter ones, as after a broken
 // connection, say less of the transaction, and cost little.
 const (
 	divisibleOld       = 2
@@ -107,7 +107,7 @@ type excess struct {
 
 var excessAsked = excess{asked: true}
 
-// note takes notice of how an attempt ended, and reports whether that was one too many: most is how many may be too
+// note counts how an attempt ended, and reports whether Transact gives up now. most is how many attempts may be too
 // old.
 func (x *excess) note(err error, took time.Duration, most int, divisible bool) bool {
 	switch {

@@ -13,8 +13,9 @@ import (
 type Tree struct {
 	limit int
 	fit   func(ancestors []string) int
-	// Deepen is how many ancestors the branches besides new ones may still learn. What one learns may have to be
-	// written, and there may be any number of them; those for which nothing is left learn by a later merge.
+	// Deepen is how many more ancestors the branches that are not new may learn, all together. A branch that learns
+	// some has to be written again, and there may be any number of branches; the others learn theirs from a later
+	// merge.
 	Deepen int
 
 	nodes  []node

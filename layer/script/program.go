@@ -25,8 +25,9 @@ type helpers struct{ freeze value }
 // program is what a runtime is loaded with. It does not change.
 type program struct {
 	functions []Function
-	// direct has for each function whether it is one that seldom needs the engine, nil for no such. A runtime compiles
-	// these when it first calls them: its memory is copied after each document.
+	// direct says of each function whether it seldom needs the engine; it is nil if none of them is like that. A
+	// runtime compiles such a function when it first calls it, since all compiled code is part of the memory that is
+	// restored after each document.
 	direct []bool
 	// live functions have the clock and random numbers.
 	live bool

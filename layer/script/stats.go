@@ -14,8 +14,8 @@ type Stats struct {
 	Running  int `json:"running"`  // calls that run
 	Paused   int `json:"paused"`   // calls that have run for long, and wait to go on
 	Waiting  int `json:"waiting"`  // calls that wait to begin
-	// Since the start: calls that were stopped at a limit, by limit; that were stopped to begin again later; that
-	// waited too long; seconds that all ran.
+	// Limits, Stopped, Refused and Seconds count since the start: calls that were stopped at a limit, by limit; calls
+	// that were stopped to begin again later; calls that waited too long; and for how long all calls ran.
 	Limits  map[string]int64 `json:"limits"`
 	Stopped int64            `json:"stopped"`
 	Refused int64            `json:"refused"`

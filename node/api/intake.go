@@ -110,9 +110,9 @@ func (t *intake) fill(size int64) error {
 	return nil
 }
 
-// spill moves what has come into a file, reads the rest into it without holding memory that others wait for, and comes
-// back when all is there. Where the disk has no room for it, the request waits with its memory (no file can be made) or
-// is told to try again later.
+// spill moves what has come so far to a file, reads the rest into the file without holding memory that others wait for,
+// and returns when all is there. If no file can be made, the request keeps its memory and goes on; if the disk fills up
+// later, the client is told to try again.
 func (t *intake) spill(size int64) (err error) {
 	if t.file, err = os.CreateTemp(t.q.srv.o.Spool, "body-*"); err != nil {
 		t.fixed = true

@@ -225,7 +225,7 @@ func (s *Server) failed(q *request, err error, id string) {
 		return
 	}
 	f := faultOf(err)
-	// the engine says once that its disk is full
+	// The engine itself logs once that its disk is full.
 	if f.status >= 500 && f != errBusy && f != errConnections && f.status != http.StatusNotImplemented &&
 		f.status != http.StatusInsufficientStorage {
 		s.log.Error("request failed", "id", id, "method", q.r.Method, "path", q.r.URL.Path, "status", f.status, "error", err)

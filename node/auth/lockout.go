@@ -71,8 +71,8 @@ func (c *failureCounts) attempt(from netip.Addr, name, salt string) attempt {
 	return digest(c.secret[:], from.String(), name, salt)
 }
 
-// reached reports whether the attempt has failed so often that it is refused, or warned of, according to the mode.
-// untold is true once in a lifetime: a flood of attempts does not flood the log.
+// reached reports whether an attempt has failed so often that it is refused, or only logged, depending on the mode.
+// untold is true once in each lifetime, so that a flood of attempts does not flood the log.
 func (c *failureCounts) reached(a attempt) (is, untold bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

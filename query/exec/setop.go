@@ -7,8 +7,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// SetOp is INTERSECT and EXCEPT. It counts the rows of the right side, which it holds in memory, and passes rows of the
-// left one by.
+// SetOp is INTERSECT and EXCEPT. It holds the rows of the right side in memory, each with its number, and then streams
+// the left side past them.
 type SetOp struct {
 	Left, Right Plan
 	// Width is how many columns of the rows count, from the first.

@@ -77,8 +77,8 @@ func handshakeClient(nc net.Conn, secret string, name clientName, timeout time.D
 	return nc.SetDeadline(time.Time{})
 }
 
-// handshakeServer checks the client's proof, has admit end the client's earlier connections, and proves the server: by
-// the one of the secrets that the client has proved.
+// handshakeServer checks the client's proof, calls admit, which ends the client's earlier connections, and proves the
+// server by the same secret that the client has proved.
 func handshakeServer(nc net.Conn, secrets []string, admit func(clientName)) error {
 	if err := nc.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return err

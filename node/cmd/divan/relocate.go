@@ -100,8 +100,8 @@ type store interface {
 	relocate.Target
 }
 
-// open finds the other end, which has to be there already and is only read where it is existing. spool is where large
-// things can be kept.
+// open opens the node or store that the flags name. If existing, the store has to be there already, and is only read.
+// spool is a directory for large files.
 func (r *relocation) open(ctx context.Context, existing bool) (s store, spool string, closeStore func() error, err error) {
 	if r.settings == nil {
 		client, err := relocate.NewClient(r.url)

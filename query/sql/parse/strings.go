@@ -10,8 +10,8 @@ import (
 
 // String constants and quoted names (PostgreSQL 15, section 4.1.2).
 
-// stringConstant reads from the opening quote, with continuation over a line break and, for E”, escapes. start is where
-// its token begins.
+// stringConstant reads from the opening quote, with continuation over a line break and, after E, with escapes. start is
+// where its token begins.
 func (l *lexer) stringConstant(start int, escapes bool, what string) (string, error) {
 	var out []byte
 	l.pos++
@@ -58,7 +58,7 @@ func (l *lexer) continued() bool {
 	return false
 }
 
-// escape reads a backslash escape of an E” string.
+// escape reads a backslash escape of a string that begins with E.
 func (l *lexer) escape(begin int, out []byte) ([]byte, error) {
 	start := l.pos
 	l.pos++
