@@ -41,11 +41,21 @@ func (b *binder) outer(x exec.Expr, sc, found *scope, depth int, off int) (exec.
 			s.query.Correlated = true
 		}
 	}
+	level := func(c *exec.Col) *exec.Col {
+		return &exec.Col{Depth: depth, Index: c.Index, Typ: c.Typ, Name: c.Name, Collation: c.Collation}
+	}
+	if row, ok := x.(*exec.RowExpr); ok {
+		out := &exec.RowExpr{Names: row.Names}
+		for _, it := range row.Items {
+			out.Items = append(out.Items, level(it.(*exec.Col)))
+		}
+		return out, nil
+	}
 	c, ok := x.(*exec.Col)
 	if !ok {
 		return nil, sqlstate.Unsupported(off, "Name the column of one side.", "a merged column of FULL JOIN USING inside a sub-query is not supported")
 	}
-	return &exec.Col{Depth: depth, Index: c.Index, Typ: c.Typ, Name: c.Name, Collation: c.Collation}, nil
+	return level(c), nil
 }
 
 // columnIn looks for a column among the relations of one scope; nil for not found.
@@ -151,6 +161,7 @@ func (r *relation) row() exec.Expr {
 	for _, c := range r.cols {
 		r.use(c.index)
 		e.Items = append(e.Items, &exec.Col{Index: c.index, Typ: c.typ, Name: c.name, Collation: c.collation})
+		e.Names = append(e.Names, c.name)
 	}
 	return e
 }

@@ -1,8 +1,6 @@
 package bind
 
 import (
-	"strconv"
-
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -56,7 +54,7 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 	var out []unfolded
 	if row, ok := x.(*exec.RowExpr); ok {
 		for i, it := range row.Items {
-			out = append(out, unfolded{name: "f" + strconv.Itoa(i+1), expr: it})
+			out = append(out, unfolded{name: types.FieldName(row.Names, i), expr: it})
 		}
 		return out, nil
 	}

@@ -403,8 +403,11 @@ func (a *Array) Eval(env *Env) (types.Datum, error) {
 
 func (a *Array) String() string { return "ARRAY[" + joinExprs(a.Items) + "]" }
 
-// RowExpr is ROW(...).
-type RowExpr struct{ Items []Expr }
+// RowExpr is ROW(...), or the whole row of a relation, which has names.
+type RowExpr struct {
+	Items []Expr
+	Names []string
+}
 
 func (r *RowExpr) Type() types.OID { return types.Record }
 
@@ -417,7 +420,7 @@ func (r *RowExpr) Eval(env *Env) (types.Datum, error) {
 	for i, e := range r.Items {
 		oids[i] = e.Type()
 	}
-	return types.NewRecord(oids, items), nil
+	return types.NewRecord(oids, r.Names, items), nil
 }
 
 func (r *RowExpr) String() string { return "ROW(" + joinExprs(r.Items) + ")" }

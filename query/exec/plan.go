@@ -469,11 +469,11 @@ func (c *SetCall) value(row []types.Datum) types.Datum {
 	for i, a := range c.Args {
 		argTypes[i] = a.Type()
 	}
-	oids := make([]types.OID, len(row))
+	oids, names := make([]types.OID, len(row)), make([]string, len(row))
 	for i, col := range c.Func.Columns(argTypes) {
-		oids[i] = col.Type
+		oids[i], names[i] = col.Type, col.Name
 	}
-	return types.NewRecord(oids, row)
+	return types.NewRecord(oids, names, row)
 }
 
 // unfold calls the functions for the current input row.

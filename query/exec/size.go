@@ -36,12 +36,12 @@ func (s *State) TextOf(d types.Datum, typ types.OID) (string, error) {
 	return types.TextOf(d, typ, s.Types), nil
 }
 
-// AppendJSON adds the JSON text of a value.
-func (s *State) AppendJSON(dst []byte, d types.Datum, typ types.OID) ([]byte, error) {
+// AppendJSON adds the JSON text of a value, as a json or jsonb has it.
+func (s *State) AppendJSON(dst []byte, d types.Datum, typ, as types.OID) ([]byte, error) {
 	if err := s.Room(int64(len(dst)) + types.JSONSize(d)); err != nil {
 		return dst, err
 	}
-	return types.ToJSON(dst, d, typ, s.Types)
+	return types.ToJSON(dst, d, typ, as, s.Types)
 }
 
 // AppendJSONString adds a text as a JSON string.

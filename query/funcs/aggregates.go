@@ -138,6 +138,7 @@ func (b *booler) Result(*exec.Env) (types.Datum, error) { return b.value, nil }
 type collector struct {
 	kind  string
 	types []types.OID
+	ret   types.OID // json or jsonb
 	items []types.Datum
 	// The text is full and then buf: a long one is kept in pieces, since growing a slice needs more than twice its
 	// room.
@@ -196,14 +197,17 @@ func (c *collector) Add(env *exec.Env, args []types.Datum) error {
 	}
 	if c.any {
 		c.buf = append(c.buf, ", "...)
+		if c.kind == "list" && c.ret == types.JSON && (value.K == types.KRecord || value.K == types.KArray) {
+			c.buf = append(c.buf, "\n "...)
+		}
 	}
 	c.any = true
 	var err error
 	if c.kind == "object" {
 		c.buf = types.AppendJSONString(c.buf, name)
-		c.buf = append(c.buf, ": "...)
+		c.buf = append(c.buf, colon(c.ret)...)
 	}
-	c.buf, err = types.ToJSON(c.buf, value, c.types[len(args)-1], env.Types)
+	c.buf, err = types.ToJSON(c.buf, value, c.types[len(args)-1], c.ret, env.Types)
 	if err == nil {
 		err = c.grow(env, 0)
 	}
@@ -271,6 +275,9 @@ func (c *collector) Result(env *exec.Env) (types.Datum, error) {
 	open, shut := "[", "]"
 	if c.kind == "object" {
 		open, shut = "{", "}"
+		if c.ret == types.JSON {
+			open, shut = "{ ", " }"
+		}
 	}
 	s, err := c.text(env, open, shut)
 	return types.NewJSONText(s), err
@@ -317,11 +324,11 @@ func init() {
 		New: func(a []types.OID) exec.Accumulator { return &collector{kind: "string", types: a} }})
 	for name, typ := range map[string]types.OID{"json_agg": types.JSON, "jsonb_agg": types.JSONB} {
 		add(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyValue}, Ret: typ, NullArgs: true,
-			New: func(a []types.OID) exec.Accumulator { return &collector{kind: "list", types: a} }})
+			New: func(a []types.OID) exec.Accumulator { return &collector{kind: "list", types: a, ret: typ} }})
 	}
 	for name, typ := range map[string]types.OID{"json_object_agg": types.JSON, "jsonb_object_agg": types.JSONB} {
 		add(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyValue, exec.AnyValue}, Ret: typ, NullArgs: true,
-			New: func(a []types.OID) exec.Accumulator { return &collector{kind: "object", types: a} }})
+			New: func(a []types.OID) exec.Accumulator { return &collector{kind: "object", types: a, ret: typ} }})
 	}
 }
 

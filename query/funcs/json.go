@@ -79,11 +79,24 @@ func init() {
 			return toJSON(env, a[0], env.ArgType(0))
 		}, exec.AnyValue)
 	}
+	for name, t := range map[string]types.OID{"row_to_json": types.Record, "array_to_json": types.AnyArray} {
+		jsonFamily.function(name, types.JSON, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return toJSON(env, a[0], env.ArgType(0))
+		}, t)
+	}
 }
 
 func toJSON(env *exec.CallEnv, d types.Datum, typ types.OID) (types.Datum, error) {
-	raw, err := env.AppendJSON(nil, d, typ)
+	raw, err := env.AppendJSON(nil, d, typ, env.Call.Typ)
 	return types.NewJSON(raw), err
+}
+
+// colon is what stands behind the names that functions write.
+func colon(t types.OID) string {
+	if t == types.JSON {
+		return " : "
+	}
+	return ": "
 }
 
 func jsonFuncs(prefix string, t types.OID) {
@@ -132,7 +145,7 @@ func jsonFuncs(prefix string, t types.OID) {
 				out = append(out, ", "...)
 			}
 			var err error
-			if out, err = env.AppendJSON(out, d, env.ArgType(i)); err != nil {
+			if out, err = env.AppendJSON(out, d, env.ArgType(i), t); err != nil {
 				return types.Null, err
 			}
 		}
@@ -157,8 +170,8 @@ func jsonFuncs(prefix string, t types.OID) {
 			if out, err = env.AppendJSONString(out, name); err != nil {
 				return types.Null, err
 			}
-			out = append(out, ": "...)
-			if out, err = env.AppendJSON(out, a[i+1], env.ArgType(i+1)); err != nil {
+			out = append(out, colon(t)...)
+			if out, err = env.AppendJSON(out, a[i+1], env.ArgType(i+1), t); err != nil {
 				return types.Null, err
 			}
 		}

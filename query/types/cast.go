@@ -24,6 +24,8 @@ func CastContext(from, to OID) Context {
 	switch {
 	case from == to, from == Unknown:
 		return Implicit
+	case from == Record && IsString(to):
+		return Assignment
 	case from == Record || to == Record:
 		return NoCast
 	}

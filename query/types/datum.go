@@ -37,6 +37,8 @@ type Datum struct {
 type Array struct {
 	Elem  OID
 	Types []OID // of a record
+	// Names are those of a record's fields; nil where they are f1, f2 and so on.
+	Names []string
 	Items []Datum
 	// Lower is the lower bound, 1 but for int2vector and oidvector.
 	Lower int
@@ -95,9 +97,9 @@ func NewVector(elem OID, items []Datum) Datum {
 	return Datum{K: KArray, p: unsafe.Pointer(&Array{Elem: elem, Items: items, Lower: 0})}
 }
 
-// NewRecord makes a record.
-func NewRecord(types []OID, items []Datum) Datum {
-	return Datum{K: KRecord, p: unsafe.Pointer(&Array{Types: types, Items: items, Lower: 1})}
+// NewRecord makes a record, with names as in Array.
+func NewRecord(types []OID, names []string, items []Datum) Datum {
+	return Datum{K: KRecord, p: unsafe.Pointer(&Array{Types: types, Names: names, Items: items, Lower: 1})}
 }
 
 // IsNull says that d is NULL.

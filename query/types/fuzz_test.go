@@ -25,7 +25,7 @@ func sizes(t *testing.T, d types.Datum, oid types.OID) {
 	if b, err := types.AppendBinary(nil, d, oid, nil); err == nil {
 		check("binary", b, types.TextSize(d))
 	}
-	if b, err := types.ToJSON(nil, d, oid, nil); err == nil {
+	if b, err := types.ToJSON(nil, d, oid, types.JSON, nil); err == nil {
 		check("JSON", b, types.JSONSize(d))
 	}
 	if b, err := types.AppendHash(nil, d, nil); err == nil {

@@ -144,47 +144,6 @@ func JSONHasKey(s, key string) bool {
 	return false
 }
 
-// ToJSON is to_jsonb: the JSON text of a value of a type.
-func ToJSON(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
-	switch d.K {
-	case KNull:
-		return append(dst, "null"...), nil
-	case KBool:
-		if d.I != 0 {
-			return append(dst, "true"...), nil
-		}
-		return append(dst, "false"...), nil
-	case KJSON:
-		return append(dst, d.S...), nil
-	case KInt:
-		if d.S == "" {
-			return AppendText(dst, d, typ, env), nil
-		}
-	case KFloat, KNumeric:
-		text := AppendText(nil, d, typ, env)
-		if c := text[len(text)-1]; c >= '0' && c <= '9' {
-			return append(dst, text...), nil
-		}
-		return AppendJSONString(dst, string(text)), nil // NaN and infinities, as PostgreSQL
-	case KArray:
-		a := d.Array()
-		dst = append(dst, '[')
-		for i, it := range a.Items {
-			if i > 0 {
-				dst = append(dst, ',', ' ')
-			}
-			var err error
-			if dst, err = ToJSON(dst, it, a.Elem, env); err != nil {
-				return dst, err
-			}
-		}
-		return append(dst, ']'), nil
-	case KTime:
-		return AppendJSONString(dst, string(appendTimeISO(nil, d.I, typ, env))), nil
-	}
-	return AppendJSONString(dst, string(AppendText(nil, d, typ, env))), nil
-}
-
 // JSONConcat is the operator || of jsonb: objects merge, anything else becomes one array. It asks room before it makes
 // a text of n bytes.
 func JSONConcat(a, b string, room func(n int) error) (string, error) {

@@ -66,10 +66,10 @@ func JSONSize(d Datum) int64 {
 		}
 		return n
 	case KRecord:
-		n := int64(8)
-		for _, it := range d.Array().Items {
-			// Quotes of the record are escaped once more.
-			if n += 8 + 2*max(quotedSize(it), JSONSize(it)); n > enough {
+		n := int64(2)
+		r := d.Array()
+		for i, it := range r.Items {
+			if n += 4 + JSONStringSize(FieldName(r.Names, i)) + JSONSize(it); n > enough {
 				break
 			}
 		}

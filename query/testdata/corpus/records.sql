@@ -1,0 +1,36 @@
+-- Records turn into JSON objects.
+SELECT to_jsonb(x) FROM (SELECT 1 AS a, 'b'::text AS b) x
+SELECT to_jsonb(x) FROM (SELECT 1 AS long, 'b'::text AS b, 2 AS a, NULL::int AS id) x
+SELECT to_jsonb(x) FROM (SELECT 1 AS a, 2 AS a) x
+SELECT to_json(x) FROM (SELECT 1 AS a, 2 AS a) x
+SELECT jsonb_agg(x) FROM (VALUES (1, 'a'), (2, 'b')) x(n, s)
+SELECT json_agg(x) FROM (VALUES (1, 'a'), (2, 'b')) x(n, s)
+SELECT json_agg(n), json_agg(ARRAY[n]), jsonb_agg(ARRAY[n, 7]) FROM (VALUES (1, 'a'), (2, 'b')) x(n, s)
+SELECT to_json(x) FROM (SELECT 1 AS a, 'b'::text AS b, NULL::int AS c, ARRAY[1,2] AS d, true AS e, 1.50 AS f, date '2020-01-02' AS g) x
+SELECT row_to_json(x), row_to_json(ROW(1, 'a'::text)) FROM (SELECT 1 AS a) x
+SELECT row_to_json(NULL), row_to_json(NULL::record)
+SELECT row_to_json(1)
+SELECT to_jsonb(ROW(1, 'a'::text, NULL)), to_json(ROW())
+SELECT to_jsonb(d) ->> 'id', to_jsonb(d) -> 'doc' -> 'i' FROM docs d WHERE id = 'd01'
+SELECT jsonb_build_object('x', x), json_build_object('x', x, 'y', ARRAY[1,2]) FROM (SELECT 1 AS a) x
+SELECT json_build_array(x, ROW(1)), jsonb_build_array(x, ROW(1), ARRAY[1,2]) FROM (SELECT 1 AS a) x
+SELECT jsonb_agg(to_jsonb(x)) FROM (SELECT 1 AS a) x
+SELECT json_agg(x ORDER BY a DESC) FROM (VALUES (1), (2)) x(a)
+SELECT to_jsonb(ARRAY[ROW(1,2)]), to_json(ARRAY[ROW(1,2), NULL])
+SELECT array_to_json(array_agg(x)), array_to_json(ARRAY[1,2]) FROM (SELECT 1 AS a) x
+SELECT jsonb_object_agg(a, x), json_object_agg(a, x) FROM (SELECT 1 AS a) x
+SELECT json_object_agg(a, b) FROM (VALUES (1, 'x'), (2, 'y')) x(a, b)
+SELECT to_jsonb(x) FROM (SELECT ROW(1,2) AS r, (SELECT y FROM (SELECT 5 AS q) y) AS s) x
+SELECT json_agg(x) FROM (SELECT id, doc->'i' AS i FROM docs WHERE id LIKE 'd%' ORDER BY id LIMIT 2) x
+SELECT to_jsonb(x) FROM generate_series(1, 2) x
+SELECT to_jsonb(x) FROM jsonb_each('{"a":1}') x
+SELECT to_jsonb(x) FROM jsonb_each('{"a":1}') WITH ORDINALITY x
+SELECT to_jsonb(x) FROM jsonb_each('{"a":1}') x(k, v)
+SELECT (SELECT to_jsonb(x)) FROM (SELECT 1 AS a, 2 AS b) x
+SELECT (SELECT jsonb_agg(y) FROM (SELECT x.a + n AS m FROM generate_series(1, 2) n) y) FROM (SELECT 1 AS a) x
+SELECT to_jsonb(c) -> 'relname' FROM pg_catalog.pg_class c WHERE c.relname = 'pg_class'
+SELECT concat(x), x::text, x FROM (SELECT 1 AS a, 'b c'::text AS b) x
+SELECT quote_ident(x::text) FROM (SELECT 1 AS a) x
+SELECT to_json('{"a" : 1}'::json), to_json(1.50), to_json('x'::text), to_json(date '2020-01-01'), to_json(timestamptz '2020-01-01'), to_jsonb(interval '1 day'), to_json('\x01'::bytea)
+SELECT to_json('NaN'::float8), to_json(float8 '1e20'), to_json(true), to_json(NULL::int), to_json(ARRAY['a"b', NULL]), to_json(date 'infinity')
+SELECT x.a FROM (SELECT 1 AS a) x WHERE to_jsonb(x) = '{"a": 1}'
