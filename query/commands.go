@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
@@ -28,6 +27,10 @@ func (ss *session) command(p *portal, st *prepared, params []types.Datum) error 
 	case *ast.Empty:
 		do("", func(context.Context) error { return nil })
 	case *ast.Set:
+		if s.Name == "constraints" {
+			do("SET CONSTRAINTS", func(context.Context) error { return ss.setConstraints() })
+			break
+		}
 		do("SET", func(context.Context) error { return ss.set(s) })
 	case *ast.Reset:
 		do("RESET", func(context.Context) error { return ss.reset(s) })
@@ -74,52 +77,6 @@ func (ss *session) command(p *portal, st *prepared, params []types.Datum) error 
 	return nil
 }
 
-func (ss *session) set(s *ast.Set) error {
-	value := strings.Join(s.Values, ", ")
-	if s.Default {
-		value = ss.vars.initial[s.Name]
-	}
-	if s.Name == "search_path" {
-		// Names given one by one are quoted where they need it, so that the list reads back.
-		quoted := make([]string, len(s.Values))
-		for i, v := range s.Values {
-			if quoted[i] = v; v != strings.ToLower(v) || strings.ContainsAny(v, `,"`) {
-				quoted[i] = `"` + strings.ReplaceAll(v, `"`, `""`) + `"`
-			}
-		}
-		if !s.Default {
-			value = strings.Join(quoted, ", ")
-		}
-	}
-	if s.Local && ss.status != 'T' {
-		ss.client.Notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET LOCAL can only be used in transaction blocks"))
-		return nil
-	}
-	return sqlstate.Locate(ss.setVariable(s.Name, value, s.Local), s.Pos())
-}
-
-func (ss *session) reset(s *ast.Reset) error {
-	if s.Name != "all" {
-		v, ok := ss.vars.initial[s.Name]
-		if !ok {
-			delete(ss.vars.value, s.Name)
-			return nil
-		}
-		return ss.setVariable(s.Name, v, false)
-	}
-	for name := range ss.vars.value {
-		v, ok := ss.vars.initial[name]
-		if !ok {
-			delete(ss.vars.value, name)
-			continue
-		}
-		if err := ss.setVariable(name, v, false); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (ss *session) showColumns(s *ast.Show) []pgwire.Column {
 	text := func(n string) exec.Column { return exec.Column{Name: n, Type: types.Text, Mod: -1} }
 	if s.Name == "all" {
@@ -134,9 +91,9 @@ func (ss *session) showColumns(s *ast.Show) []pgwire.Column {
 
 func (ss *session) show(s *ast.Show) (rowSource, error) {
 	if s.Name != "all" {
-		v, ok := ss.vars.value[s.Name]
+		v, ok := ss.Setting(s.Name)
 		if !ok {
-			return nil, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", s.Name).At(s.Pos())
+			return nil, unknownSetting(s.Name)
 		}
 		return &fixedRows{[][]types.Datum{{types.NewText(v)}}}, nil
 	}
@@ -159,63 +116,6 @@ func (ss *session) allSettings() [][3]string {
 	}
 	slices.SortFunc(out, func(a, b [3]string) int { return strings.Compare(strings.ToLower(a[0]), strings.ToLower(b[0])) })
 	return out
-}
-
-// transaction moves between idle, in a transaction, and in a failed one. Reads are not isolated by it: it only keeps cursors and SET
-// LOCAL alive.
-func (ss *session) transaction(s *ast.Transaction) (string, error) {
-	switch s.Verb {
-	case "begin", "start":
-		if ss.status != 'I' {
-			ss.client.Notice(sqlstate.New(sqlstate.ActiveTransaction, "there is already a transaction in progress"))
-		} else {
-			ss.status, ss.began = 'T', time.Now()
-		}
-		return map[string]string{"begin": "BEGIN", "start": "START TRANSACTION"}[s.Verb], nil
-	case "commit", "rollback":
-		tag := strings.ToUpper(s.Verb)
-		switch ss.status {
-		case 'I':
-			ss.client.Notice(sqlstate.New(sqlstate.NoActiveTransaction, "there is no transaction in progress"))
-		case 'E':
-			tag = "ROLLBACK"
-		}
-		open := ss.status != 'I'
-		ss.endTransaction()
-		if s.Chain && open {
-			ss.status, ss.began = 'T', time.Now()
-		}
-		return tag, nil
-	case "set", "set session":
-		return "SET", nil
-	}
-	if ss.status == 'I' {
-		return "", sqlstate.New(sqlstate.NoActiveTransaction, "%s can only be used in transaction blocks",
-			map[string]string{"savepoint": "SAVEPOINT", "release": "RELEASE SAVEPOINT", "rollback to": "ROLLBACK TO SAVEPOINT"}[s.Verb])
-	}
-	if s.Verb == "savepoint" {
-		if len(ss.savepoints) >= 10000 {
-			return "", sqlstate.New(sqlstate.ProgramLimitExceeded, "too many savepoints")
-		}
-		ss.savepoints = append(ss.savepoints, s.Name)
-		return "SAVEPOINT", nil
-	}
-	at := -1
-	for i, n := range ss.savepoints {
-		if n == s.Name {
-			at = i
-		}
-	}
-	if at < 0 {
-		return "", sqlstate.New(sqlstate.InvalidSavepoint, "savepoint %q does not exist", s.Name)
-	}
-	if s.Verb == "release" {
-		ss.savepoints = ss.savepoints[:at]
-		return "RELEASE", nil
-	}
-	ss.savepoints = ss.savepoints[:at+1]
-	ss.status = 'T'
-	return "ROLLBACK", nil
 }
 
 // declare opens a cursor.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +59,10 @@ func TestCorpus_PostgreSQL(t *testing.T) {
 				}
 				got := result(t.Context(), ours, line, params, unordered)
 				want := result(t.Context(), theirs, line, params, unordered)
+				if at, _, placeless := strings.Cut(want, " at 0: "); placeless && strings.HasPrefix(got, at+" at ") {
+					// We know the place of some errors for which PostgreSQL has none.
+					got = place.ReplaceAllString(got, "${1}0: ")
+				}
 				if (got == want) == differs {
 					t.Errorf("%s\ngot\n%s\nwant\n%s", line, got, want)
 				}
@@ -66,6 +71,8 @@ func TestCorpus_PostgreSQL(t *testing.T) {
 		})
 	}
 }
+
+var place = regexp.MustCompile(`(?m)^(ERROR ..... at )\d+: `)
 
 // result is what a statement answers, as a text.
 func result(ctx context.Context, conn *pgx.Conn, sql string, params []*string, unordered bool) string {

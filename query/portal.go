@@ -130,7 +130,7 @@ func (ss *session) portal(st *prepared, params []types.Datum, formats []int16) (
 func (ss *session) state(ctx context.Context, params []types.Datum) *exec.State {
 	st := exec.NewState(ss.work(ctx), ss, params, &ss.types)
 	if ss.status == 'T' {
-		st.Now = ss.began
+		st.Now, ss.queried = ss.began, true
 	}
 	return st
 }

@@ -44,8 +44,9 @@ type session struct {
 	snapshot *catalog.Snapshot
 
 	status     byte // 'I', 'T', 'E'
-	savepoints []string
+	savepoints []savepoint
 	began      time.Time // of the transaction
+	queried    bool      // the transaction has read something
 	statements map[string]*prepared
 	portals    map[string]*portal
 	cache      statementCache
@@ -79,11 +80,11 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 		ss.vars.value["is_superuser"], ss.vars.initial["is_superuser"] = "on", "on"
 	}
 	for name, value := range start.Settings {
-		v, err := ss.vars.set(name, value)
+		v, err := ss.vars.check(name, value)
 		if err != nil {
 			return nil, err
 		}
-		ss.vars.initial[name] = v
+		ss.vars.value[name], ss.vars.initial[name] = v, v
 		ss.applied(name)
 	}
 	ss.mu.state, ss.mu.since = 'I', start.Since
@@ -104,28 +105,6 @@ func (ss *session) applied(name string) {
 	}
 }
 
-// setVariable is SET: it checks, stores, and tells the client where the protocol wants it.
-func (ss *session) setVariable(name, value string, local bool) error {
-	if (name == "role" && value != "none" || name == "session_authorization") && value != ss.start.User && value != ss.vars.initial[name] {
-		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied to set %s %q", strings.ReplaceAll(name, "_", " "), value)
-	}
-	before, had := ss.vars.value[name]
-	v, err := ss.vars.set(name, value)
-	if err != nil {
-		return err
-	}
-	if local {
-		if _, saved := ss.vars.local[name]; !saved && had {
-			ss.vars.local[name] = before
-		}
-	}
-	ss.applied(name)
-	if s := findSetting(name); s != nil && s.report && v != before {
-		ss.client.ParameterStatus(s.label(), v)
-	}
-	return nil
-}
-
 // Parameters implements pgwire.Session.
 func (ss *session) Parameters() []pgwire.Parameter {
 	var out []pgwire.Parameter
@@ -139,6 +118,9 @@ func (ss *session) Parameters() []pgwire.Parameter {
 
 // Status implements pgwire.Session.
 func (ss *session) Status() byte {
+	if ss.status == 'I' {
+		ss.commitVariables()
+	}
 	ss.fresh = false
 	ss.round++
 	for _, p := range ss.portals {
@@ -152,8 +134,11 @@ func (ss *session) Status() byte {
 
 // Fail implements pgwire.Session: a transaction block has failed, and what was open in it is closed.
 func (ss *session) Fail() {
-	if ss.status == 'T' {
+	switch ss.status {
+	case 'T':
 		ss.status = 'E'
+	case 'I':
+		ss.rollBackVariables(0)
 	}
 	ss.closePortals(false)
 }
@@ -188,15 +173,15 @@ func (ss *session) closePortals(held bool) {
 	}
 }
 
-// endTransaction is COMMIT or ROLLBACK.
-func (ss *session) endTransaction() {
+// endTransaction is COMMIT, or ROLLBACK.
+func (ss *session) endTransaction(commit bool) {
 	ss.status, ss.savepoints = 'I', nil
 	ss.closePortals(false)
-	for name, v := range ss.vars.local {
-		// A value that was valid before is valid now.
-		_ = ss.setVariable(name, v, false)
+	if commit {
+		ss.commitVariables()
+	} else {
+		ss.rollBackVariables(0)
 	}
-	clear(ss.vars.local)
 }
 
 // mark notes for divan.sessions what the session is doing. A new statement sees a new catalogue.
@@ -308,12 +293,21 @@ func (ss *session) Remote() (string, int) {
 }
 
 func (ss *session) Setting(name string) (string, bool) {
-	v, ok := ss.vars.value[strings.ToLower(name)]
-	return v, ok
+	name = strings.ToLower(name)
+	if name == isolationSetting && ss.status == 'I' {
+		name = "default_" + name
+	}
+	return ss.vars.get(name)
 }
 
-func (ss *session) SetSetting(name, value string) error {
-	return ss.setVariable(strings.ToLower(name), value, false)
+// isolationSetting is the isolation level of the transaction.
+const isolationSetting = "transaction_isolation"
+
+func (ss *session) SetSetting(name, value string, local bool) error {
+	if name = strings.ToLower(name); name == isolationSetting {
+		return ss.setIsolation(value)
+	}
+	return ss.setVariable(name, &value, local)
 }
 
 // Cancel implements exec.Session.

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,8 +12,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// setting is a variable of the session: its default, and what it accepts. Variables whose effect does not exist here are accepted
-// with any value, as long as that is harmless: clients set them out of habit.
+// setting is a variable of the session: its default, and what it accepts. Those of PostgreSQL that have no effect here are in
+// postgres_settings.txt.
 type setting struct {
 	name    string // lower case
 	shown   string // as SHOW ALL and ParameterStatus write it
@@ -28,19 +29,27 @@ func oneOf(values ...string) func(string) (string, error) {
 		if i := slices.Index(values, strings.ToLower(v)); i >= 0 {
 			return values[i], nil
 		}
-		return "", sqlstate.New(sqlstate.InvalidParameterValue, "invalid value").WithHint("Available values: %s.", strings.Join(values, ", "))
+		c := *errInvalid
+		c.Hint = "Available values: " + strings.Join(values, ", ") + "."
+		return "", &c
 	}
 }
 
 func boolean(v string) (string, error) {
 	switch strings.ToLower(v) {
-	case "on", "true", "yes", "1", "t", "y":
+	case "on", "true", "tru", "tr", "t", "yes", "ye", "y", "1":
 		return "on", nil
-	case "off", "false", "no", "0", "f", "n":
+	case "off", "of", "false", "fals", "fal", "fa", "f", "no", "n", "0":
 		return "off", nil
 	}
-	return "", sqlstate.New(sqlstate.InvalidParameterValue, "parameter requires a Boolean value")
+	return "", errBoolean
 }
+
+// What errInvalid and errBoolean are about is added where the setting is known.
+var (
+	errInvalid = sqlstate.New(sqlstate.InvalidParameterValue, "invalid value")
+	errBoolean = sqlstate.New(sqlstate.InvalidParameterValue, "requires a Boolean value")
+)
 
 func utf8Only(v string) (string, error) {
 	// PostgreSQL reads over everything but letters and digits, and asyncpg sends quotes.
@@ -77,59 +86,54 @@ func location(v string) (*time.Location, string, error) {
 	return l, v, nil
 }
 
-// timeout reads milliseconds, or a number with a unit.
-func timeout(v string) (string, error) {
-	d, err := parseTimeout(v)
-	if err != nil {
-		return "", err
-	}
-	switch {
-	case d == 0:
-		return "0", nil
-	case d%time.Hour == 0:
-		return fmt.Sprintf("%dh", d/time.Hour), nil
-	case d%time.Minute == 0:
-		return fmt.Sprintf("%dmin", d/time.Minute), nil
-	case d%time.Second == 0:
-		return fmt.Sprintf("%ds", d/time.Second), nil
-	}
-	return fmt.Sprintf("%dms", d/time.Millisecond), nil
+// timeout checks a time in milliseconds, or with a unit.
+func timeout(name string) func(string) (string, error) {
+	return quantity{name: name, high: math.MaxInt32, unit: "ms", whole: true}.check
 }
 
-func parseTimeout(v string) (time.Duration, error) {
-	s := strings.TrimSpace(v)
-	n := len(s) - len(strings.TrimLeft(s, "0123456789."))
-	f, err := strconv.ParseFloat(s[:n], 64)
-	unit, ok := map[string]time.Duration{"": time.Millisecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second,
-		"min": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[strings.TrimSpace(s[n:])]
-	if err != nil || !ok {
-		return 0, sqlstate.New(sqlstate.InvalidParameterValue, "invalid value for a timeout: %q", v).
-			WithHint(`Valid units for this parameter are "us", "ms", "s", "min", "h", and "d".`)
+// parseTimeout reads what timeout has checked.
+func parseTimeout(v string) time.Duration {
+	n := len(v) - len(strings.TrimLeft(v, "0123456789"))
+	f, _ := strconv.ParseFloat(v[:n], 64)
+	i := slices.IndexFunc(timeUnits, func(u unit) bool { return u.name == v[n:] })
+	if i < 0 {
+		return 0 // "0" has no unit
 	}
-	d := f * float64(unit)
-	if d < 0 || d > float64(2147483647*time.Millisecond) {
-		return 0, sqlstate.New(sqlstate.InvalidParameterValue, "%q is outside the valid range for a timeout (0 .. 2147483647 ms)", v)
-	}
-	return time.Duration(d), nil
+	return time.Duration(f * timeUnits[i].n * float64(time.Microsecond))
 }
+
+// dateStyle takes ISO in any order: dates are written in it whatever the order.
+func dateStyle(v string) (string, error) {
+	for _, word := range strings.Split(strings.ToLower(v), ",") {
+		switch strings.TrimSpace(word) {
+		case "", "iso", "ymd", "dmy", "mdy", "us", "euro", "european", "noneuro", "noneuropean", "default":
+		case "sql", "postgres", "postgresql", "german":
+			return "", sqlstate.Unsupported(-1, "Use ISO.", "DateStyle %q is not supported", v)
+		default:
+			c := *errInvalid
+			c.Detail = fmt.Sprintf("Unrecognized key word: %q.", strings.TrimSpace(word))
+			return "", &c
+		}
+	}
+	return "ISO, MDY", nil
+}
+
+var isolationLevels = oneOf("serializable", "repeatable read", "read committed", "read uncommitted")
 
 var settings = []setting{
 	{name: "application_name", value: "", report: true, comment: "name of the client, for divan.sessions"},
 	{name: "bytea_output", value: "hex", check: oneOf("hex", "escape")},
 	{name: "client_encoding", value: "UTF8", report: true, check: utf8Only},
-	{name: "client_min_messages", value: "notice"},
-	{name: "datestyle", shown: "DateStyle", value: "ISO, MDY", report: true, check: func(v string) (string, error) {
-		if v == "" || strings.Contains(strings.ToLower(v), "iso") || !strings.ContainsAny(strings.ToLower(v), "sqg") {
-			return "ISO, MDY", nil
-		}
-		return "", sqlstate.Unsupported(-1, "Use ISO.", "DateStyle %q is not supported", v)
-	}},
-	{name: "default_transaction_isolation", value: "read committed"},
+	{name: "client_min_messages", value: "notice", check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice",
+		"warning", "error")},
+	{name: "datestyle", shown: "DateStyle", value: "ISO, MDY", report: true, check: dateStyle},
+	{name: "default_transaction_isolation", value: "read committed", check: isolationLevels},
 	{name: "default_transaction_read_only", value: "on", report: true},
 	{name: "divan.update", value: "true", check: oneOf("true", "false", "lazy"), comment: "how fresh views must be: CouchDB's parameter update"},
-	{name: "escape_string_warning", value: "on"},
-	{name: "extra_float_digits", value: "1"},
-	{name: "idle_in_transaction_session_timeout", value: "0", check: timeout},
+	{name: "escape_string_warning", value: "on", check: boolean},
+	{name: "extra_float_digits", value: "1",
+		check: quantity{name: "extra_float_digits", low: -15, high: 3, whole: true}.check},
+	{name: "idle_in_transaction_session_timeout", value: "0", check: timeout("idle_in_transaction_session_timeout")},
 	{name: "in_hot_standby", value: "off", report: true, fixed: true},
 	{name: "integer_datetimes", value: "on", report: true, fixed: true},
 	{name: "intervalstyle", shown: "IntervalStyle", value: "postgres", report: true, check: oneOf("postgres")},
@@ -140,11 +144,11 @@ var settings = []setting{
 	{name: "lc_monetary", value: "C"},
 	{name: "lc_numeric", value: "C"},
 	{name: "lc_time", value: "C"},
-	{name: "lock_timeout", value: "0", check: timeout},
+	{name: "lock_timeout", value: "0", check: timeout("lock_timeout")},
 	{name: "max_identifier_length", value: "63", fixed: true},
 	{name: "max_index_keys", value: "32", fixed: true},
 	{name: "role", value: "none"},
-	{name: "row_security", value: "on"},
+	{name: "row_security", value: "on", check: boolean},
 	{name: "search_path", value: `"$user", public`},
 	{name: "server_encoding", value: "UTF8", report: true, fixed: true},
 	{name: "server_version", value: ServerVersion, report: true, fixed: true},
@@ -157,9 +161,9 @@ var settings = []setting{
 		}
 		return b, err
 	}},
-	{name: "statement_timeout", value: "0", check: timeout},
+	{name: "statement_timeout", value: "0", check: timeout("statement_timeout")},
 	{name: "timezone", shown: "TimeZone", value: "UTC", report: true, check: zone},
-	{name: "transaction_isolation", value: "read committed"},
+	{name: "transaction_isolation", value: "read committed", check: isolationLevels},
 	{name: "transaction_read_only", value: "on"},
 }
 
@@ -169,7 +173,7 @@ func findSetting(name string) *setting {
 			return &settings[i]
 		}
 	}
-	return nil
+	return harmless[name]
 }
 
 func (s *setting) label() string {
@@ -177,52 +181,6 @@ func (s *setting) label() string {
 		return s.shown
 	}
 	return s.name
-}
-
-// variables are a session's settings. local holds what COMMIT and ROLLBACK undo.
-type variables struct {
-	value   map[string]string
-	initial map[string]string // what RESET goes back to
-	local   map[string]string // the value before SET LOCAL
-}
-
-func newVariables() variables {
-	v := variables{value: map[string]string{}, initial: map[string]string{}, local: map[string]string{}}
-	for _, s := range settings {
-		v.value[s.name], v.initial[s.name] = s.value, s.value
-	}
-	return v
-}
-
-// set checks and stores a value, and answers it in its canonical form.
-func (v *variables) set(name, value string) (string, error) {
-	s := findSetting(name)
-	if s == nil {
-		// A name with a point is somebody's own; others are accepted too, since nothing here depends on them.
-		if len(name) > 128 || len(v.value) > 1000 {
-			return "", sqlstate.New(sqlstate.ProgramLimitExceeded, "too many settings, or too long a name")
-		}
-		v.value[name] = value
-		return value, nil
-	}
-	if s.fixed && !strings.EqualFold(value, v.value[name]) {
-		return "", sqlstate.New(sqlstate.CantChangeParameter, "parameter %q cannot be changed", s.label())
-	}
-	if s.check != nil {
-		canonical, err := s.check(value)
-		if err != nil {
-			e := sqlstate.From(err)
-			if e.Message == "invalid value" || strings.HasPrefix(e.Message, "parameter requires") {
-				c := *e
-				c.Message = fmt.Sprintf("invalid value for parameter %q: %q", s.label(), value)
-				return "", &c
-			}
-			return "", err
-		}
-		value = canonical
-	}
-	v.value[name] = value
-	return value, nil
 }
 
 func (v *variables) updateMode() exec.UpdateMode {
@@ -236,8 +194,7 @@ func (v *variables) updateMode() exec.UpdateMode {
 }
 
 func (v *variables) statementTimeout() time.Duration {
-	d, _ := parseTimeout(v.value["statement_timeout"])
-	return d
+	return parseTimeout(v.value["statement_timeout"])
 }
 
 // searchPath is the setting as a list, with "$user" left out: users have no schemas here.

@@ -32,9 +32,9 @@ type Session interface {
 	PID() uint32
 	Started() time.Time
 	Remote() (host string, port int)
-	// Setting is current_setting; SetSetting is set_config.
+	// Setting is current_setting; SetSetting is set_config, local for the transaction alone.
 	Setting(name string) (string, bool)
-	SetSetting(name, value string) error
+	SetSetting(name, value string, local bool) error
 	// ObjectOID resolves a name to a catalogue OID, for casts to regclass and its kin. It answers false for a name that is not there.
 	ObjectOID(ctx context.Context, kind types.OID, name string) (int64, bool, error)
 	// ObjectName is the way back.

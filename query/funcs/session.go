@@ -56,7 +56,7 @@ func init() {
 		return types.NewText(v), nil
 	}, types.Text, types.Bool).Volatility = exec.Volatile
 	sessionFamily.function("set_config", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if err := env.Session.SetSetting(a[0].S, a[1].S); err != nil {
+		if err := env.Session.SetSetting(a[0].S, a[1].S, a[2].True()); err != nil {
 			return types.Null, err
 		}
 		v, _ := env.Session.Setting(a[0].S)

@@ -1,0 +1,230 @@
+package query
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// variables are a session's settings. What a transaction changes is undone where it ends with ROLLBACK, and what it changes by SET LOCAL
+// where it ends with COMMIT too. Outside of a transaction block all statements up to the next ReadyForQuery are one transaction.
+type variables struct {
+	value   map[string]string
+	initial map[string]string // what RESET goes back to
+	// after are the values that SET LOCAL hides up to the end of the transaction; nil for none.
+	after map[string]*string
+	// undo are the changes of the transaction, from marks on those of the savepoints.
+	undo []change
+	// held is what undo takes of the session's memory.
+	held int64
+}
+
+// change is what a setting was before it was changed.
+type change struct {
+	name     string
+	value    *string // nil for none
+	after    *string
+	hasAfter bool
+}
+
+// Bounds of the names and values that a client makes up.
+const (
+	maxVariables     = 1000
+	maxVariableName  = 128
+	maxVariableValue = 64 << 10
+)
+
+func newVariables() variables {
+	v := variables{value: map[string]string{}, initial: map[string]string{}, after: map[string]*string{}}
+	for _, s := range settings {
+		v.value[s.name], v.initial[s.name] = s.value, s.value
+	}
+	return v
+}
+
+// get is the value of a setting.
+func (v *variables) get(name string) (string, bool) {
+	if value, ok := v.value[name]; ok {
+		return value, true
+	}
+	if s := harmless[name]; s != nil {
+		return s.value, true
+	}
+	return "", false
+}
+
+// fallback is what RESET makes of a setting, nil where it is forgotten.
+func (v *variables) fallback(name string) *string {
+	if value, ok := v.initial[name]; ok {
+		return &value
+	}
+	return nil
+}
+
+var customName = regexp.MustCompile(`^[\pL_][\pL\d_$]*(\.[\pL_][\pL\d_$]*)+$`)
+
+func unknownSetting(name string) error {
+	return sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", name)
+}
+
+// check answers a value for a setting in its canonical form.
+func (v *variables) check(name, value string) (string, error) {
+	if len(value) > maxVariableValue {
+		return "", sqlstate.New(sqlstate.ProgramLimitExceeded, "a setting may have at most %d bytes", maxVariableValue)
+	}
+	s := findSetting(name)
+	if s == nil {
+		return value, v.checkCustom(name)
+	}
+	if s.fixed && !strings.EqualFold(value, v.value[name]) {
+		return "", sqlstate.New(sqlstate.CantChangeParameter, "parameter %q cannot be changed", s.label())
+	}
+	if s.check == nil {
+		return value, nil
+	}
+	canonical, err := s.check(value)
+	if err == nil {
+		return canonical, nil
+	}
+	c := *sqlstate.From(err)
+	switch c.Message {
+	case errInvalid.Message:
+		c.Message = fmt.Sprintf("invalid value for parameter %q: %q", s.label(), value)
+	case errBoolean.Message:
+		c.Message = fmt.Sprintf("parameter %q requires a Boolean value", s.label())
+	}
+	return "", &c
+}
+
+// checkCustom fails for a setting that is neither here nor in PostgreSQL, but for those of programs, whose names have a point.
+func (v *variables) checkCustom(name string) error {
+	switch {
+	case !strings.Contains(name, "."):
+		return unknownSetting(name)
+	case !customName.MatchString(name):
+		return sqlstate.New(sqlstate.InvalidName, "invalid configuration parameter name %q", name).
+			WithDetail("Custom parameter names must be two or more simple identifiers separated by dots.")
+	case strings.HasPrefix(name, "divan."):
+		return sqlstate.New(sqlstate.InvalidName, "invalid configuration parameter name %q", name).
+			WithDetail("%q is a reserved prefix.", "divan")
+	case len(name) > maxVariableName || len(v.value) > maxVariables:
+		return sqlstate.New(sqlstate.ProgramLimitExceeded, "too many settings, or too long a name")
+	}
+	return nil
+}
+
+// setVariable is SET and set_config, with a nil value RESET: it checks, stores, and tells the client where the protocol wants it.
+func (ss *session) setVariable(name string, value *string, local bool) error {
+	v := &ss.vars
+	if value == nil {
+		if value = v.fallback(name); value == nil && harmless[name] == nil {
+			if err := v.checkCustom(name); err != nil {
+				return err
+			}
+		}
+	} else {
+		if (name == "role" && *value != "none" || name == "session_authorization") &&
+			*value != ss.start.User && *value != v.initial[name] {
+			return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied to set %s %q", strings.ReplaceAll(name, "_", " "), *value)
+		}
+		canonical, err := v.check(name, *value)
+		if err != nil {
+			return err
+		}
+		value = &canonical
+	}
+	if err := ss.note(name); err != nil {
+		return err
+	}
+	if _, hidden := v.after[name]; !local {
+		delete(v.after, name)
+	} else if !hidden {
+		v.after[name] = v.now(name)
+	}
+	ss.put(name, value)
+	return nil
+}
+
+// now is the value that is stored for a setting, nil for none.
+func (v *variables) now(name string) *string {
+	if value, ok := v.value[name]; ok {
+		return &value
+	}
+	return nil
+}
+
+// note notes what a setting is, for ROLLBACK.
+func (ss *session) note(name string) error {
+	v := &ss.vars
+	mark := 0
+	if n := len(ss.savepoints); n > 0 {
+		mark = ss.savepoints[n-1].mark
+	}
+	for _, c := range v.undo[mark:] {
+		if c.name == name {
+			return nil
+		}
+	}
+	c := change{name: name, value: v.now(name)}
+	c.after, c.hasAfter = v.after[name]
+	n := int64(len(name)) + 64
+	for _, p := range []*string{c.value, c.after} {
+		if p != nil {
+			n += int64(len(*p))
+		}
+	}
+	if err := ss.memory.Grow(n); err != nil {
+		return err
+	}
+	v.undo, v.held = append(v.undo, c), v.held+n
+	return nil
+}
+
+// put stores a value, nil for none, and carries it to where it has its effect.
+func (ss *session) put(name string, value *string) {
+	before := ss.vars.value[name]
+	if value == nil {
+		delete(ss.vars.value, name)
+	} else {
+		ss.vars.value[name] = *value
+	}
+	ss.applied(name)
+	if s := findSetting(name); s != nil && s.report && value != nil && *value != before {
+		ss.client.ParameterStatus(s.label(), *value)
+	}
+}
+
+// rollBackVariables undoes what has been set since a mark.
+func (ss *session) rollBackVariables(mark int) {
+	v := &ss.vars
+	for i := len(v.undo) - 1; i >= mark; i-- {
+		c := v.undo[i]
+		delete(v.after, c.name)
+		if c.hasAfter {
+			v.after[c.name] = c.after
+		}
+		ss.put(c.name, c.value)
+	}
+	v.undo = v.undo[:mark]
+	if mark == 0 {
+		ss.forgetChanges()
+	}
+}
+
+// commitVariables ends a transaction that is kept: only SET LOCAL is undone.
+func (ss *session) commitVariables() {
+	for name, value := range ss.vars.after {
+		ss.put(name, value)
+	}
+	ss.forgetChanges()
+}
+
+func (ss *session) forgetChanges() {
+	v := &ss.vars
+	clear(v.after)
+	v.undo = nil
+	ss.memory.Shrink(v.held)
+	v.held = 0
+}
