@@ -1,10 +1,8 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -18,8 +16,6 @@ const (
 	troubleLasts = 30 * time.Second
 	// sayAgain is how often the log is told the same.
 	sayAgain = time.Minute
-	// namesakeAsks is how often another member with this one's name is asked whether it is there. Questions may get lost.
-	namesakeAsks = 4
 )
 
 // trouble is something that another node does.
@@ -179,95 +175,6 @@ func (c *Cluster) stranger(from string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.stranger = trouble{time.Now(), from}
-}
-
-// reserve takes the name in the store.
-func (c *Cluster) reserve(ctx context.Context) error {
-	if c.o.Reserve == nil {
-		return nil
-	}
-	holder, err := c.o.Reserve(ctx, c.Addr(), func(gossip string) bool { return c.namesakeLives(ctx, gossip) })
-	switch {
-	case err != nil:
-		c.o.Logger.Warn("the node's name was not taken in the store", "error", err)
-		return nil // the others say whether it is taken
-	case holder != "":
-		return c.nameTaken(holder)
-	}
-	return nil
-}
-
-func (c *Cluster) nameTaken(holder string) error {
-	return fmt.Errorf("cluster: another node is called %s and answers at %s: give this one a name of its own", c.o.Name, holder)
-}
-
-// refuseNamesake is an error where joining has found a living member of this one's name.
-func (c *Cluster) refuseNamesake(ctx context.Context) error {
-	if other := c.livingNamesake(ctx); other != "" {
-		return c.nameTaken(other)
-	}
-	return nil
-}
-
-// lookForNamesakes notes whether a namesake is alive, until ctx ends. It is apart from watch, as the answers take their time.
-func (c *Cluster) lookForNamesakes(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-c.namesakes:
-		}
-		other := c.livingNamesake(ctx)
-		if other == "" {
-			continue
-		}
-		c.mu.Lock()
-		c.mu.clash = trouble{time.Now(), other}
-		c.mu.Unlock()
-		if reason := clashReason(c.o.Name, other); c.said.first(reason) {
-			c.o.Logger.Error("two nodes have one name", "reason", reason)
-		}
-	}
-}
-
-// livingNamesake is the address of one of the others that were found with this one's name and are alive. One that was killed and has come back as this member is not.
-func (c *Cluster) livingNamesake(ctx context.Context) string {
-	c.mu.Lock()
-	list := c.mu.namesakes
-	c.mu.namesakes = nil
-	c.mu.Unlock()
-	slices.Sort(list)
-	for _, address := range slices.Compact(list) {
-		if address != c.Addr() && c.namesakeLives(ctx, address) {
-			return address
-		}
-	}
-	return ""
-}
-
-// namesakeLives asks whether a member of this one's name is there. It takes up to some probe intervals.
-func (c *Cluster) namesakeLives(ctx context.Context, gossip string) bool {
-	at, err := net.ResolveUDPAddr("udp", gossip)
-	if err != nil || gossip == c.Addr() {
-		return false
-	}
-	conn, err := (&net.Dialer{Timeout: c.o.ProbeInterval}).DialContext(ctx, "tcp", gossip)
-	if err != nil {
-		return false
-	}
-	_ = conn.Close() // it was only a knock
-	for range namesakeAsks {
-		if ctx.Err() != nil {
-			return false
-		}
-		// A member that has another name does not answer.
-		if _, err := c.gossip.Ping(c.o.Name, at); err == nil {
-			return true
-		}
-	}
-	// One with another secret does not either, and says so to whoever joins. It may well be the namesake: that its address was told is why it is asked.
-	_, err = c.gossip.Join([]string{gossip})
-	return err != nil && secretFault(err.Error()) != secretSame
 }
 
 // said keeps the log from being told the same again and again.

@@ -141,31 +141,18 @@ func TestCluster_NameClash(t *testing.T) {
 	a := started(t, options(t, "a"))
 	same := options(t, "a")
 	same.Join = []string{a.Addr()}
-	if c, err := cluster.Start(t.Context(), same); err == nil ||
-		!strings.Contains(err.Error(), "another node is called a and answers at "+a.Addr()) {
-		if err == nil {
-			c.Stop()
-		}
-		t.Errorf("a second member of the name: %v", err)
-	}
-	// They cannot reach each other when they start: the store knows.
-	same = options(t, "a")
-	same.Reserve = func(_ context.Context, gossip string, alive func(string) bool) (string, error) {
-		if alive(a.Addr()) && !alive(gossip) {
-			return a.Addr(), nil
-		}
-		return "", nil
-	}
-	if _, err := cluster.Start(t.Context(), same); err == nil ||
-		!strings.Contains(err.Error(), "another node is called a") {
-		t.Errorf("a second member of the name in the store: %v", err)
-	}
-	reserve := same.Reserve
-	same = options(t, "a")
-	same.Reserve, same.Secret = reserve, "another than a has, which has none"
-	if _, err := cluster.Start(t.Context(), same); err == nil ||
-		!strings.Contains(err.Error(), "another node is called a") {
-		t.Errorf("a second member of the name in the store, with another secret: %v", err)
+	refused(t, same, a.Addr())
+	// They do not see each other when they start, and the store says who has the name.
+	for secret, want := range map[string]bool{"": true, "another than a has, which has none": false} {
+		same = options(t, "a")
+		same.Secret = secret
+		same.Claim = claim{take: func(_ string, alive func(string) (bool, bool)) string {
+			if lives, sure := alive(a.Addr()); lives != want || sure != want {
+				t.Errorf("with the secret %q it is told %v, %v of a", secret, lives, sure)
+			}
+			return a.Addr()
+		}}
+		refused(t, same, a.Addr())
 	}
 	// They start far from each other, and meet later.
 	bridge := options(t, "b")

@@ -123,7 +123,7 @@ func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
 	}
 	d.c.mu.Lock()
 	defer d.c.mu.Unlock()
-	d.c.mu.namesakes = append(d.c.mu.namesakes, other.Address())
+	d.c.mu.namesakes = append(d.c.mu.namesakes, namesake{other.Address(), decodeMetadata(other.Meta).Store})
 	d.c.signal()
 }
 

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,10 +37,8 @@ type Options struct {
 	// Store names the store that the member uses. Degraded names members that use another one, and they get no actors
 	// from here. Empty: it does not matter.
 	Store string
-	// Reserve, where not nil, takes this member's name in the store, before it joins. alive reports whether a member of
-	// that name answers at a gossip address. holder is the address of another member that has the name and is alive,
-	// empty where there is none.
-	Reserve func(ctx context.Context, gossip string, alive func(gossip string) bool) (holder string, err error)
+	// Claim, where not nil, is how the store decides which node has this member's name.
+	Claim Claim
 
 	// HTTP and SQL are the addresses that clients of this member use, told to the others.
 	HTTP, SQL string

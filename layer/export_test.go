@@ -119,3 +119,6 @@ const ReadBudget = readBudget
 
 // PurgeRevs is how many revisions are purged in one transaction.
 const PurgeRevs = purgeRevs
+
+// SetPatience sets how long Take waits for the answer to a question in the store.
+func (n *NodeName) SetPatience(d time.Duration) { n.patience = d }

@@ -1,65 +1,226 @@
 package layer_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/divandb/divan/layer"
 )
 
-// A name is its last node's as long as that lives, and of those that want it at once one gets it.
-func TestStore_TakeName(t *testing.T) {
-	s := mustStore(t, mustEngine(t), layer.Options{})
-	take := func(gossip string, alive ...string) string {
-		t.Helper()
-		holder, err := s.TakeName(t.Context(), "n", gossip, func(gossip string) bool {
-			for _, a := range alive {
-				if a == gossip {
-					return true
-				}
-			}
-			return false
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return holder
+// Answers of nodes to those who ask whether they are there.
+func alive(string) (alive, sure bool)  { return true, true }
+func dead(string) (alive, sure bool)   { return false, true }
+func silent(string) (alive, sure bool) { return false, false }
+
+type askNode = func(string) (alive, sure bool)
+
+func takeName(t *testing.T, n *layer.NodeName, gossip string, ask askNode) (holder string) {
+	t.Helper()
+	holder, err := n.Take(t.Context(), gossip, ask)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return holder
+}
+
+// confirmed fails the test unless confirming names want.
+func confirmed(t *testing.T, n *layer.NodeName, want string) {
+	t.Helper()
+	if holder, err := n.Confirm(t.Context()); err != nil || holder != want {
+		t.Errorf("confirming names %q, %v; want %q", holder, err, want)
+	}
+}
+
+// held answers for a node until the test ends.
+func held(t *testing.T, n *layer.NodeName) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() {
+		if holder, err := n.Hold(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("holding ended with %q, %v", holder, err)
+		}
+	})
+	t.Cleanup(func() { cancel(); done.Wait() })
+}
+
+// A name is its last node's as long as that lives.
+func TestNodeName_Take(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
 	for i, c := range []struct {
 		gossip string
 		alive  []string
 		want   string
 	}{
 		{"a", nil, ""},
-		{"a", []string{"a"}, ""},
+		{"a", []string{"a"}, ""}, // it has the port of the one before
 		{"b", []string{"a"}, "a"},
 		{"b", nil, ""},
 		{"a", []string{"b"}, "b"},
 		{"b", []string{"a", "b"}, ""},
 	} {
-		if got := take(c.gossip, c.alive...); got != c.want {
+		got := takeName(t, s.NodeName("n"), c.gossip, func(gossip string) (bool, bool) {
+			for _, a := range c.alive {
+				if a == gossip {
+					return true, true
+				}
+			}
+			return false, true
+		})
+		if got != c.want {
 			t.Errorf("%d: %s is told of %q, want %q", i, c.gossip, got, c.want)
 		}
 	}
+}
+
+// Of nodes that want a name at once one gets it, whatever they hear of each other.
+func TestNodeName_atOnce(t *testing.T) {
+	for name, ask := range map[string]askNode{"they see each other": alive, "each takes the others for dead": dead} {
+		t.Run(name, func(t *testing.T) {
+			s := mustStore(t, mustEngine(t), layer.Options{})
+			takeName(t, s.NodeName("n"), "killed", dead)
+			var all, taken sync.WaitGroup
+			var mu sync.Mutex
+			got := 0
+			taken.Add(10)
+			for i := range 10 {
+				all.Go(func() {
+					n := s.NodeName("n")
+					holder, err := n.Take(t.Context(), fmt.Sprint(i), func(gossip string) (bool, bool) {
+						if gossip == "killed" {
+							return false, true
+						}
+						return ask(gossip)
+					})
+					taken.Done()
+					taken.Wait() // the worst case: nobody confirms before all have tried
+					if err == nil && holder == "" {
+						holder, err = n.Confirm(t.Context())
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					if err != nil {
+						t.Error(err)
+					}
+					if holder == "" {
+						got++
+					}
+				})
+			}
+			all.Wait()
+			if got != 1 {
+				t.Errorf("%d of ten have one name", got)
+			}
+		})
+	}
+}
+
+// A node that is taken for dead and does anything before its name is taken keeps it.
+func TestNodeName_Confirm(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	a, b := s.NodeName("n"), s.NodeName("n")
+	takeName(t, a, "a", dead)
+	asked := 0
+	holder := takeName(t, b, "b", func(gossip string) (bool, bool) {
+		asked++
+		if asked == 1 {
+			confirmed(t, a, "") // after b has read that a has the name, and before b takes it
+			return false, true
+		}
+		return true, true
+	})
+	if holder != "a" || asked != 2 {
+		t.Errorf("b is told of %q after %d questions", holder, asked)
+	}
+	// And one that does nothing loses it.
+	if holder := takeName(t, b, "b", dead); holder != "" {
+		t.Errorf("b is told of %q, which is dead", holder)
+	}
+	confirmed(t, a, "b")
+	confirmed(t, b, "")
+}
+
+// Nodes that do not reach each other ask through the store.
+func TestNodeName_Hold(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	a := s.NodeName("n")
+	takeName(t, a, "a", dead)
+	held(t, a)
+	var all sync.WaitGroup
+	for i := range 5 {
+		all.Go(func() {
+			n := s.NodeName("n")
+			n.SetPatience(time.Hour)
+			if holder, err := n.Take(t.Context(), fmt.Sprint(i), silent); err != nil || holder != "a" {
+				t.Errorf("%d is told of %q, %v", i, holder, err)
+			}
+		})
+	}
+	all.Wait()
+	confirmed(t, a, "")
+}
+
+func TestNodeName_Hold_silent(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	a := s.NodeName("n")
+	takeName(t, a, "a", dead)
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	got := 0
-	for i := range 10 {
+	var got []*layer.NodeName
+	for i := range 3 {
 		all.Go(func() {
-			holder, err := s.TakeName(t.Context(), "m", fmt.Sprint(i), func(string) bool { return true })
+			n := s.NodeName("n")
+			n.SetPatience(time.Millisecond)
+			holder, err := n.Take(t.Context(), fmt.Sprint(i), func(gossip string) (bool, bool) {
+				return gossip != "a", gossip != "a"
+			})
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
 				t.Error(err)
 			}
 			if holder == "" {
-				got++
+				got = append(got, n)
 			}
 		})
 	}
 	all.Wait()
-	if got != 1 {
-		t.Errorf("%d of ten have one name", got)
+	if len(got) != 1 {
+		t.Fatalf("%d of three have one name", len(got))
+	}
+	// The one that has lost its name learns of it.
+	holder, err := a.Hold(t.Context())
+	if err != nil || holder == "" || holder == "a" {
+		t.Errorf("a is told of %q, %v", holder, err)
+	}
+	// It gets it back when the other is gone.
+	if err := got[0].Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	confirmed(t, a, "")
+	if holder := takeName(t, s.NodeName("n"), "b", alive); holder != "a" {
+		t.Errorf("b is told of %q", holder)
+	}
+}
+
+// A name that was given up is free, and is given up only by the node that has it.
+func TestNodeName_Release(t *testing.T) {
+	s := mustStore(t, mustEngine(t), layer.Options{})
+	a, b, c := s.NodeName("n"), s.NodeName("n"), s.NodeName("n")
+	takeName(t, a, "a", dead)
+	if err := b.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if holder := takeName(t, b, "b", alive); holder != "a" {
+		t.Errorf("b is told of %q", holder)
+	}
+	if err := a.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if holder := takeName(t, c, "c", alive); holder != "" {
+		t.Errorf("c is told of %q", holder)
 	}
 }

@@ -182,7 +182,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	n.cluster, err = cluster.Start(ctx, cluster.Options{
 		System: system, Name: n.name, Gossip: c.Gossip, Remote: c.Remoting, Advertise: c.Advertise, Join: c.Join,
 		Secret: c.Secret, AcceptSecrets: c.AcceptSecrets,
-		Store: n.store.UUID(), Reserve: n.reserveName,
+		Store: n.store.UUID(), Claim: n.store.NodeName(n.name),
 		HTTP: n.httpListener.Addr().String(), SQL: n.sqlListener.Addr().String(), Version: Version(),
 		Activate: later(&n.running, (*actors.System).Activate), Receive: n.receive, Logger: n.log,
 	})
@@ -215,12 +215,6 @@ func (n *Node) giveBackFirst(context.Context) error {
 }
 
 const giveBackWithin = 300 * time.Millisecond
-
-// reserveName takes the node's name in the store.
-func (n *Node) reserveName(ctx context.Context, gossip string,
-	alive func(gossip string) bool) (holder string, err error) {
-	return n.store.TakeName(ctx, n.name, gossip, alive)
-}
 
 // receive passes other members' messages to the actors; before there are any, they are as good as lost on the way.
 func (n *Node) receive(from string, message []byte) {

@@ -32,7 +32,7 @@ const (
 
 	// PrefixWindows is the allocator of prefix numbers. See layer/prefixes.go.
 	PrefixWindows Section = 6
-	// Nodes holds which node took a name last: (Nodes, name) = JSON with its gossip address. See layer/nodenames.go.
+	// Nodes holds which node has a name: (Nodes, name) = JSON with its gossip address. See layer/nodenames.go.
 	Nodes Section = 7
 )
 

@@ -1,0 +1,139 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/cluster"
+	"github.com/hashicorp/memberlist"
+)
+
+// claim is a claim as a test wants it to go. What is not set does nothing.
+type claim struct {
+	take    func(gossip string, alive func(gossip string) (alive, sure bool)) (holder string)
+	confirm func() (holder string)
+	hold    func(ctx context.Context) (holder string)
+	release func()
+}
+
+func (c claim) Take(_ context.Context, gossip string, alive func(string) (bool, bool)) (string, error) {
+	return c.take(gossip, alive), nil
+}
+
+func (c claim) Confirm(context.Context) (string, error) {
+	if c.confirm == nil {
+		return "", nil
+	}
+	return c.confirm(), nil
+}
+
+func (c claim) Hold(ctx context.Context) (string, error) {
+	if c.hold == nil {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	return c.hold(ctx), ctx.Err()
+}
+
+func (c claim) Release(context.Context) error {
+	if c.release != nil {
+		c.release()
+	}
+	return nil
+}
+
+// refused starts a member that another of its name, at an address, does not let in.
+func refused(t testing.TB, o cluster.Options, by string) {
+	t.Helper()
+	c, err := cluster.Start(t.Context(), o)
+	if err == nil {
+		err = errors.Join(errors.New("none"), c.Stop())
+	}
+	want := "another node is called " + o.Name + " and answers at " + by + ": give this one a name of its own"
+	if err.Error() != "cluster: "+want {
+		t.Errorf("the error of a second member is %v, want %s", err, want)
+	}
+}
+
+// meta is what a memberlist tells of itself.
+type meta string
+
+func (m meta) NodeMeta(int) []byte           { return []byte(m) }
+func (meta) GetBroadcasts(int, int) [][]byte { return nil }
+func (meta) LocalState(bool) []byte          { return nil }
+func (meta) MergeRemoteState([]byte, bool)   {}
+func (meta) NotifyMsg([]byte)                {}
+
+// A member that has its name in the store starts, although it hears of another that is about to refuse: one that asks
+// whether it is there tells it of itself.
+func TestCluster_Name_askedWhileStarting(t *testing.T) {
+	conf := memberlist.DefaultLocalConfig()
+	conf.Name, conf.Label, conf.BindAddr, conf.BindPort, conf.LogOutput = "a", "divan", "127.0.0.1", 0, io.Discard
+	conf.Delegate = meta(`{"i":"other","r":"127.0.0.1:1","u":"store"}`)
+	other, err := memberlist.Create(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Shutdown()
+	o := options(t, "a")
+	o.Store = "store"
+	o.Claim = claim{take: func(gossip string, _ func(string) (bool, bool)) string {
+		at, err := net.ResolveUDPAddr("udp", gossip)
+		if err != nil {
+			t.Error(err)
+		}
+		for range 3 { // what it tells of itself is noted a moment after the answer
+			if _, err := other.Ping("a", at); err != nil {
+				t.Log(err)
+			}
+		}
+		return ""
+	}}
+	degraded(t, started(t, o))
+}
+
+// A member whose name was taken while it started refuses, and gives back nothing but its own.
+func TestCluster_Name_lost(t *testing.T) {
+	released := 0
+	o := options(t, "a")
+	o.Claim = claim{
+		take:    func(string, func(string) (bool, bool)) string { return "" },
+		confirm: func() string { return "127.0.0.1:1" },
+		release: func() { released++ },
+	}
+	refused(t, o, "127.0.0.1:1")
+	// One whose name is taken later says so.
+	lost := make(chan string)
+	holder := "" // used by one goroutine after the other
+	o = options(t, "a")
+	o.Claim = claim{
+		take: func(string, func(string) (bool, bool)) string { return holder },
+		hold: func(ctx context.Context) string {
+			select {
+			case <-ctx.Done():
+				return ""
+			case holder = <-lost:
+				return holder
+			}
+		},
+		release: func() { released++ },
+	}
+	c := mustStart(t, o)
+	degraded(t, c)
+	select {
+	case lost <- "127.0.0.1:1":
+	case <-time.After(30 * time.Second):
+		t.Fatal("nobody holds the name")
+	}
+	degraded(t, c, "name_clash: another node is called a too, and answers at 127.0.0.1:1")
+	if err := c.Stop(); err != nil {
+		t.Error(err)
+	}
+	if released != 2 {
+		t.Errorf("the name is given back %d times", released)
+	}
+}
