@@ -14,7 +14,7 @@ import (
 )
 
 // degraded waits until a member gives exactly these reasons, by their beginnings.
-func degraded(t testing.TB, c *cluster.Cluster, want ...string) {
+func degraded(t testing.TB, c interface{ Degraded() []string }, want ...string) {
 	t.Helper()
 	eventually(t, 20*time.Second, func() string {
 		got := c.Degraded()
@@ -25,7 +25,7 @@ func degraded(t testing.TB, c *cluster.Cluster, want ...string) {
 		if ok {
 			return ""
 		}
-		return fmt.Sprintf("%s is degraded by %q, not %q", c.Self().Name, got, want)
+		return fmt.Sprintf("a member is degraded by %q, not %q", got, want)
 	})
 }
 
@@ -43,15 +43,11 @@ func TestCluster_Degraded_secrets(t *testing.T) {
 			o := options(t, "a")
 			o.Secret = tc.there
 			a := started(t, o)
-			o = options(t, "b")
-			o.Secret, o.Join = tc.here, []string{a.Addr()}
-			b := started(t, o)
+			b := startProcess(t, memberSpec{Name: "b", Secret: tc.here, Join: []string{a.Addr()}})
 			degraded(t, b, strings.ReplaceAll(tc.want, "ADDR", a.Addr()))
 			degraded(t, a, "gossip_secret: somebody at ")
 			// With members of its own, a is not degraded by a stranger.
-			o = options(t, "c")
-			o.Secret, o.Join = tc.there, []string{a.Addr()}
-			started(t, o)
+			startProcess(t, memberSpec{Name: "c", Secret: tc.there, Join: []string{a.Addr()}})
 			degraded(t, a)
 		})
 	}
@@ -99,15 +95,13 @@ func TestCluster_AcceptSecrets(t *testing.T) {
 	steps := []step{{"old", nil}, {"old", []string{"new"}}, {"new", []string{"old"}}, {"new", nil}}
 	for i := range steps[1:] {
 		t.Run(fmt.Sprint("from step ", i), func(t *testing.T) {
-			var members []*cluster.Cluster
+			var members []*process
 			for j, s := range steps[i : i+2] {
-				o := options(t, fmt.Sprint("m", j))
-				o.Secret, o.AcceptSecrets = s.secret, s.accept
-				o.Activate = echo(o.System)
+				spec := memberSpec{Name: fmt.Sprint("m", j), Secret: s.secret, AcceptSecrets: s.accept}
 				if j > 0 {
-					o.Join = []string{members[0].Addr()}
+					spec.Join = []string{members[0].Addr()}
 				}
-				members = append(members, started(t, o))
+				members = append(members, startProcess(t, spec))
 			}
 			for _, m := range members {
 				sees(t, m, "m0=alive m1=alive")
@@ -125,20 +119,16 @@ func TestCluster_Degraded_joinFailed(t *testing.T) {
 	nobody := l.Addr().String()
 	l.Close()
 	a := started(t, options(t, "a"))
-	o := options(t, "b")
-	o.Join = []string{a.Addr(), nobody}
-	b := started(t, o)
+	b := startProcess(t, memberSpec{Name: "b", Join: []string{a.Addr(), nobody}})
 	degraded(t, b, "join_failed: no member answers at "+nobody)
 	degraded(t, a)
 	// Somebody is there after all.
-	o = options(t, "c")
-	o.Gossip = nobody
-	started(t, o)
+	startProcess(t, memberSpec{Name: "c", Gossip: nobody})
 	degraded(t, b)
 }
 
 func TestCluster_NameClash(t *testing.T) {
-	a := started(t, options(t, "a"))
+	a := startProcess(t, memberSpec{Name: "a"})
 	same := options(t, "a")
 	same.Join = []string{a.Addr()}
 	refused(t, same, a.Addr())
@@ -155,10 +145,8 @@ func TestCluster_NameClash(t *testing.T) {
 		refused(t, same, a.Addr())
 	}
 	// They start far from each other, and meet later.
-	bridge := options(t, "b")
-	far := started(t, options(t, "a"))
-	bridge.Join = []string{a.Addr(), far.Addr()}
-	started(t, bridge)
+	far := startProcess(t, memberSpec{Name: "a"})
+	startProcess(t, memberSpec{Name: "b", Join: []string{a.Addr(), far.Addr()}})
 	eventually(t, 20*time.Second, func() string {
 		if d := append(a.Degraded(), far.Degraded()...); len(d) == 0 ||
 			!strings.HasPrefix(d[0], "name_clash: another node is called a too") {
@@ -176,9 +164,7 @@ func TestCluster_KilledMemberStartsElsewhere(t *testing.T) {
 	sees(t, a, "a=alive b=alive")
 	before := find(t, a, "b")
 	b.kill()
-	o := options(t, "b")
-	o.Join = []string{a.Addr()}
-	again := started(t, o)
+	again := startProcess(t, memberSpec{Name: "b", Join: []string{a.Addr()}})
 	eventually(t, 30*time.Second, func() string {
 		if m := find(t, a, "b"); m.Gossip == before.Gossip || m.Status != cluster.Alive {
 			return fmt.Sprintf("a sees %+v", m)
@@ -190,11 +176,11 @@ func TestCluster_KilledMemberStartsElsewhere(t *testing.T) {
 }
 
 func TestCluster_OtherStore(t *testing.T) {
-	oa, ob, oc := options(t, "a"), options(t, "b"), options(t, "c")
-	oa.Store, ob.Store, oc.Store = "one", "one", "another"
-	a := started(t, oa)
-	ob.Join, oc.Join = []string{a.Addr()}, []string{a.Addr()}
-	b, c := started(t, ob), started(t, oc)
+	o := options(t, "a")
+	o.Store = "one"
+	a := started(t, o)
+	b := startProcess(t, memberSpec{Name: "b", Store: "one", Join: []string{a.Addr()}})
+	c := startProcess(t, memberSpec{Name: "c", Store: "another", Join: []string{a.Addr()}})
 	degraded(t, a, "other_store: c is in this cluster")
 	degraded(t, b, "other_store: c is in this cluster")
 	degraded(t, c, "other_store: a, b are in this cluster")

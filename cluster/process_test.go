@@ -35,14 +35,15 @@ func TestMain(m *testing.M) {
 // memberSpec is what a test says about a member process.
 type memberSpec struct {
 	Name, Gossip, Secret string
-	Join                 []string
+	AcceptSecrets, Join  []string
+	Store                string
 	ProbeInterval        time.Duration // 0: as options has it
 	TellWithin           time.Duration // 0: the default
 }
 
 // start starts the member.
 func (s *memberSpec) start(ctx context.Context, o cluster.Options) (*cluster.Cluster, error) {
-	o.Gossip, o.Secret, o.Join = s.Gossip, s.Secret, s.Join
+	o.Gossip, o.Secret, o.AcceptSecrets, o.Join, o.Store = s.Gossip, s.Secret, s.AcceptSecrets, s.Join, s.Store
 	if s.ProbeInterval != 0 {
 		o.ProbeInterval = s.ProbeInterval
 	}
@@ -134,6 +135,12 @@ func (k *Calls) Inbox(_ int, answer *[]string) error {
 // Members is Cluster.Members.
 func (k *Calls) Members(_ int, answer *[]cluster.Member) error {
 	*answer = k.c.Members()
+	return nil
+}
+
+// Degraded is Cluster.Degraded.
+func (k *Calls) Degraded(_ int, answer *[]string) error {
+	*answer = k.c.Degraded()
 	return nil
 }
 
@@ -235,6 +242,27 @@ func (p *process) Members() (m []cluster.Member) {
 		p.t.Fatal(err)
 	}
 	return m
+}
+
+// Degraded is Cluster.Degraded of that process.
+func (p *process) Degraded() (reasons []string) {
+	p.t.Helper()
+	if err := p.call("Degraded", 0, &reasons); err != nil {
+		p.t.Fatal(err)
+	}
+	return reasons
+}
+
+// Addr is Cluster.Addr of that process.
+func (p *process) Addr() string {
+	p.t.Helper()
+	for _, m := range p.Members() {
+		if m.Self {
+			return m.Gossip
+		}
+	}
+	p.t.Fatal("a member does not know itself")
+	return ""
 }
 
 func (p *process) owners(ids []string) (names []string) {

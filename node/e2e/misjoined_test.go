@@ -111,6 +111,35 @@ func TestMisjoined_Name(t *testing.T) {
 	}
 }
 
+// A node that gossip does not reach is asked through the store whether it is there. One that stands still for long loses
+// its name, says so when it goes on, and has it back when the other is gone.
+func TestMisjoined_Name_silent(t *testing.T) {
+	needEmbedded(t)
+	store := freeAddr(t)
+	first := readyNode(t, fmt.Sprintf("name: first\nstorage: {listen: '%s', secret: s}\ncluster: {gossip: '127.0.0.1:0'}", store))
+	twin := func(secret string) string {
+		return fmt.Sprintf("name: twin\nstorage: {engine: remote, address: '%s', secret: s}\n"+
+			"cluster: {gossip: '127.0.0.1:0', join: ['%s'], secret: '%s'}", store, first.ready["gossip"], secret)
+	}
+	one := readyNode(t, twin(""))
+	refuses(t, yamlNode(t, twin("another")))
+	signal := func(s os.Signal) {
+		if err := one.cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	two := readyNode(t, twin(""))
+	signal(syscall.SIGCONT)
+	degradedBy(t, one, "name_clash: another node is called twin too, and answers at "+two.ready["gossip"])
+	refuses(t, yamlNode(t, twin("")))
+	two.kill()
+	eventually(t, "the first one has its name back", 60*time.Second, func() bool {
+		return strings.Contains(string(one.client().do("GET", "/_up", "").body), `"ok"`)
+	})
+	refuses(t, yamlNode(t, twin("")))
+}
+
 // The store is used over TLS, with and without certificates of the nodes; beyond loopback never without.
 func TestStorageTLS(t *testing.T) {
 	needEmbedded(t)
