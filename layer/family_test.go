@@ -157,6 +157,14 @@ func TestFamily_model(t *testing.T) {
 					if got, want := everything(t, ds[0], ids), everything(t, ds[1], ids); got != want {
 						t.Fatalf("%s, edits %+v", difference(got, want), edits)
 					}
+					if rapid.IntRange(0, 4).Draw(t, "new limit") == 0 {
+						limit := rapid.SampledFrom([]int{1000, 3, 1}).Draw(t, "limit now")
+						for _, d := range ds {
+							if err := d.SetRevsLimit(ctx, limit); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
 					if rapid.IntRange(0, 3).Draw(t, "purge") == 0 {
 						leaves, err := ds[0].OpenRevs(ctx, "a", nil, layer.GetOptions{})
 						if err != nil {

@@ -2,7 +2,10 @@ package layer_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
@@ -83,4 +86,24 @@ func TestPortions_tried(t *testing.T) {
 	if err != nil || n != 5 || len(asked) != 2 || asked[0] != 40 || asked[1] != 5 {
 		t.Errorf("%d, %v: asked %v", n, err, asked)
 	}
+}
+
+// After a transaction whose work took long the next one takes half as many items.
+func TestPortions_slow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := layer.NewPortions(500)
+		var asked []int
+		for range 4 {
+			if _, err := p.Run(0, func(n int, _ bool) (int, error) {
+				asked = append(asked, n)
+				time.Sleep(time.Duration(n) * 10 * time.Millisecond)
+				return n, nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := []int{500, 250, 125, 62}; !slices.Equal(asked, want) {
+			t.Errorf("asked for %v items, want %v", asked, want)
+		}
+	})
 }

@@ -148,3 +148,18 @@ func BenchmarkTree_Merge(b *testing.B) {
 		})
 	}
 }
+
+// Of stored branches that contradict each other the first one stands.
+func TestTree_contradiction(t *testing.T) {
+	tree := revtree.NewTree(1000, nil)
+	tree.Add(revtree.Branch{Rev: revtree.Rev{Pos: 3, ID: "x"}, Ancestors: []string{"b", "a"}})
+	tree.Add(revtree.Branch{Rev: revtree.Rev{Pos: 3, ID: "y"}, Ancestors: []string{"b", "other"}})
+	for id, want := range map[string][]string{"x": {"b", "a"}, "y": {"b"}} {
+		if b := tree.Branch(revtree.Rev{Pos: 3, ID: id}); !slices.Equal(b.Ancestors, want) {
+			t.Errorf("%s has the ancestors %q, want %q", id, b.Ancestors, want)
+		}
+	}
+	if tree.Known(revtree.Rev{Pos: 1, ID: "other"}) {
+		t.Error("the tree has the ancestor that contradicts the first branch")
+	}
+}
