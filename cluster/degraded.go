@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// joinPatience is for how long an address of the join list may not answer before somebody is told: nodes that are started together need a moment.
+	// joinPatience is for how long an address of the join list may not answer before somebody is told: nodes that are
+	// started together need a moment.
 	joinPatience = 5 * time.Second
 	// troubleLasts is for how long something that others do counts after it was seen last.
 	troubleLasts = 30 * time.Second
@@ -62,11 +63,14 @@ func secretFault(text string) secretState {
 func (s secretState) reason(address string) string {
 	switch s {
 	case secretMissingHere:
-		return fmt.Sprintf("gossip_secret: the member at %s encrypts what it says, and this node has no secret: set the cluster's cluster.secret here and start again", address)
+		return fmt.Sprintf("gossip_secret: the member at %s encrypts what it says, and this node has no secret: set "+
+			"the cluster's cluster.secret here and start again", address)
 	case secretMissingThere:
-		return fmt.Sprintf("gossip_secret: this node has a cluster.secret, and what answers at %s has none: give all nodes the same, or correct the address in cluster.join if that is no gossip port", address)
+		return fmt.Sprintf("gossip_secret: this node has a cluster.secret, and what answers at %s has none: give all "+
+			"nodes the same, or correct the address in cluster.join if that is no gossip port", address)
 	}
-	return fmt.Sprintf("gossip_secret: the member at %s has another cluster.secret than this node, so they do not see each other: give all nodes the same", address)
+	return fmt.Sprintf("gossip_secret: the member at %s has another cluster.secret than this node, so they do not "+
+		"see each other: give all nodes the same", address)
 }
 
 // joined notes how an attempt to join ended, and tells the log what an operator has to know.
@@ -82,8 +86,8 @@ func (c *Cluster) joined(address string, known bool, err error) {
 	}
 }
 
-// noteJoin notes how an attempt to join ended. reason is for the log, empty where it has been told or there is nothing to tell; after says that a
-// failure that the log was told of is over.
+// noteJoin notes how an attempt to join ended. reason is for the log, empty where it has been told or there is nothing
+// to tell; after says that a failure that the log was told of is over.
 func (c *Cluster) noteJoin(address string, known bool, err error) (reason string, after bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +118,8 @@ func (f joinFailure) reason(address string, now time.Time) string {
 	case f.known, now.Sub(f.since) < joinPatience:
 		return ""
 	}
-	return fmt.Sprintf("join_failed: no member answers at %s, which is in cluster.join (%v): start it, or correct the address", address, f.err)
+	return fmt.Sprintf("join_failed: no member answers at %s, which is in cluster.join (%v): start it, or correct "+
+		"the address", address, f.err)
 }
 
 // shortError is the last of memberlist's wrapped lines.
@@ -126,7 +131,8 @@ func shortError(err error) error {
 	return fmt.Errorf("%s", strings.Join(strings.Fields(text), " "))
 }
 
-// Degraded says why this member does not see others as it should: "gossip_secret: ...", "join_failed: ...", "name_clash: ...", "other_store: ...". It does not block.
+// Degraded says why this member does not see others as it should: "gossip_secret: ...", "join_failed: ...",
+// "name_clash: ...", "other_store: ...". It does not block.
 func (c *Cluster) Degraded() []string {
 	now := time.Now()
 	c.mu.Lock()
@@ -138,7 +144,8 @@ func (c *Cluster) Degraded() []string {
 		}
 	}
 	if c.mu.stranger.lasts(now) && c.mu.view.others() == 0 && len(list) == 0 {
-		list = append(list, fmt.Sprintf("gossip_secret: somebody at %s calls this node with another cluster.secret, and it sees nobody else: give all nodes the same", c.mu.stranger.with))
+		list = append(list, fmt.Sprintf("gossip_secret: somebody at %s calls this node with another cluster.secret, "+
+			"and it sees nobody else: give all nodes the same", c.mu.stranger.with))
 	}
 	if c.mu.clash.lasts(now) {
 		list = append(list, clashReason(c.o.Name, c.mu.clash.with))
@@ -150,11 +157,13 @@ func (c *Cluster) Degraded() []string {
 }
 
 func clashReason(name, other string) string {
-	return fmt.Sprintf("name_clash: another node is called %s too, and answers at %s: stop one of them and give it a name of its own", name, other)
+	return fmt.Sprintf("name_clash: another node is called %s too, and answers at %s: stop one of them and give it a "+
+		"name of its own", name, other)
 }
 
 func elsewhereReason(names []string) string {
-	return fmt.Sprintf("other_store: %s in this cluster but not on this node's store, so they do not share databases: correct storage in the node.yaml of the one that is wrong, or keep the clusters apart",
+	return fmt.Sprintf("other_store: %s in this cluster but not on this node's store, so they do not share "+
+		"databases: correct storage in the node.yaml of the one that is wrong, or keep the clusters apart",
 		map[bool]string{true: names[0] + " is", false: strings.Join(names, ", ") + " are"}[len(names) == 1])
 }
 

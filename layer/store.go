@@ -217,8 +217,9 @@ func (s *Store) keepHouse(ctx context.Context) {
 	}
 }
 
-// keepSwept clears once an hour what dead nodes left behind: for the first time some minutes after the start, when nobody waits any more
-// for the result of a commit from before it. The owner of a store begins with the uploads from before the start.
+// keepSwept clears once an hour what dead nodes left behind: for the first time some minutes after the start, when
+// nobody waits any more for the result of a commit from before it. The owner of a store begins with the uploads from
+// before the start.
 func (s *Store) keepSwept(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -245,7 +246,8 @@ func (s *Store) keepSwept(ctx context.Context) {
 	}
 }
 
-// sweep removes what no one will come back for: transaction ids of some hours ago, and imports and uploads of dead nodes.
+// sweep removes what no one will come back for: transaction ids of some hours ago, and imports and uploads of dead
+// nodes.
 func (s *Store) sweep(ctx context.Context, now hours) error {
 	return errors.Join(
 		s.ids.sweep(ctx, s.engine, now),
@@ -254,8 +256,8 @@ func (s *Store) sweep(ctx context.Context, now hours) error {
 	)
 }
 
-// eachDatabase does something with all databases that are there. It goes on past one where that fails, and returns the first of such
-// errors; a store that is full or does not answer ends it.
+// eachDatabase does something with all databases that are there. It goes on past one where that fails, and returns the
+// first of such errors; a store that is full or does not answer ends it.
 func (s *Store) eachDatabase(ctx context.Context, do func(context.Context, *Database) error) error {
 	var first error
 	for name, err := range s.Names(ctx, NamesOptions{Limit: -1}) {

@@ -27,7 +27,8 @@ func newAttachmentID() (id [16]byte) {
 }
 
 // Upload streams attachment data into the store in transactions of bounded size, with flat memory. length < 0 is unknown; otherwise a shorter or longer
-// stream is Invalid. TooLarge past Options.MaxAttachment. The upload is kept as long as ctx lives; what no Edit has taken up then is swept within two hours.
+// stream is Invalid. TooLarge past Options.MaxAttachment. The upload is kept as long as ctx lives; what no Edit has
+// taken up then is swept within two hours.
 func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length int64, encoding string) (*Upload, error) {
 	switch encoding {
 	case "identity":

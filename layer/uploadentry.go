@@ -15,9 +15,9 @@ import (
 //
 //	(Uploads, hour, DocID, AttachmentID) = life, renewed
 //
-// hour is when it began, by the store's clock; life is the Store that began it. As long as its request lives, that Store
-// sets renewed to the present hour again and again, so an upload may take any time. An entry that was not renewed for an hour
-// belongs to nobody, and any node removes it.
+// hour is when it began, by the store's clock; life is the Store that began it. As long as its request lives, that
+// Store sets renewed to the present hour again and again, so an upload may take any time. An entry that was not renewed
+// for an hour belongs to nobody, and any node removes it.
 
 const (
 	// uploadHours is how many full hours an entry stays that is not renewed.
@@ -48,7 +48,8 @@ func parseUpload(key []byte) (*Upload, error) {
 	return u, nil
 }
 
-// renewedAt is the hour in which the entry of an upload was set. Entries of older releases have none: they are as old as the upload.
+// renewedAt is the hour in which the entry of an upload was set. Entries of older releases have none: they are as old
+// as the upload.
 func (u *Upload) renewedAt(value []byte) (int64, error) {
 	if len(value) <= len(u.ID) {
 		return u.hour, nil
@@ -200,8 +201,8 @@ func (d *Database) removeUploads(ctx context.Context, dead func(u *Upload, value
 	return nil
 }
 
-// removeUpload removes an upload if its entry is dead, and is still what was read in a snapshot: only then does it conflict
-// with others, who may take it up or renew it.
+// removeUpload removes an upload if its entry is dead, and is still what was read in a snapshot: only then does it
+// conflict with others, who may take it up or renew it.
 func (t *txn) removeUpload(entry []byte, row kv.KeyValue, dead func(u *Upload, value []byte) (bool, error)) error {
 	u, err := parseUpload(entry)
 	if err != nil {

@@ -99,7 +99,8 @@ func TestUpload_orphan(t *testing.T) {
 	}
 	cancel()
 	for hours := range 4 {
-		// What is to be done after the end of a request runs on a goroutine of its own: perhaps not before the first renewal.
+		// What is to be done after the end of a request runs on a goroutine of its own: perhaps not before the first
+		// renewal.
 		if err := layer.RenewUploads(t.Context(), s, time.Duration(hours)*time.Hour); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +126,8 @@ func TestSweep_pastBroken(t *testing.T) {
 		}
 		cancel()
 		if name == "b" {
-			broken = tuple.Tuple{int64(keyspace.Data), prefixesOf(t, e)["b"], int64(keyspace.Uploads), int64(0), "no upload"}.Pack()
+			broken = tuple.Tuple{int64(keyspace.Data), prefixesOf(t, e)["b"], int64(keyspace.Uploads), int64(0),
+				"no upload"}.Pack()
 		}
 	}
 	change := func(fn func(tx kv.Transaction)) {

@@ -1,15 +1,9 @@
 package layer_test
 
 import (
-	"context"
 	"fmt"
-	"maps"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +18,8 @@ import (
 // The view that tests of exact reads have: a row for each of a document's numbers.
 const exactDesign = `{"_id":"_design/d","views":{
 	"n":{"map":"function(doc) { (doc.n || []).forEach(function(n) { emit(n, doc.v); }); }","reduce":"_sum"},
-	"count":{"map":"function(doc) { (doc.n || []).forEach(function(n) { emit([n % 3, n], 1); }); }","reduce":"_count"}}}`
+	"count":{"map":"function(doc) { (doc.n || []).forEach(function(n) { emit([n % 3, n], 1); }); }",
+		"reduce":"_count"}}}`
 
 // exactDoc is what a test knows of a document.
 type exactDoc struct {
@@ -124,7 +119,8 @@ func (m *exactModel) write() {
 	if old, ok := m.now[id]; ok && rapid.Bool().Draw(m.t, "keeps its value") {
 		doc.v = old.v // some rows stay as they are
 	}
-	save(m.tb, m.db[m.node()], fmt.Sprintf(`{"_id":%q,"n":%s,"v":%d}`, id, strings.ReplaceAll(fmt.Sprint(doc.n), " ", ","), doc.v))
+	save(m.tb, m.db[m.node()],
+		fmt.Sprintf(`{"_id":%q,"n":%s,"v":%d}`, id, strings.ReplaceAll(fmt.Sprint(doc.n), " ", ","), doc.v))
 	m.note(id, &doc)
 }
 
@@ -263,8 +259,8 @@ func (m *exactModel) readPart(ix *layer.Index) {
 	if low > high {
 		low, high = high, low
 	}
-	q := layer.ViewQuery{View: "n", StartKey: fmt.Append(nil, low), EndKey: fmt.Append(nil, high), Limit: rapid.IntRange(0, 9).Draw(m.t, "limit"),
-		Skip: rapid.IntRange(0, 9).Draw(m.t, "skip"), WithOffset: true}
+	q := layer.ViewQuery{View: "n", StartKey: fmt.Append(nil, low), EndKey: fmt.Append(nil, high),
+		Limit: rapid.IntRange(0, 9).Draw(m.t, "limit"), Skip: rapid.IntRange(0, 9).Draw(m.t, "skip"), WithOffset: true}
 	result, err := ix.Query(m.tb.Context(), q)
 	if err != nil {
 		m.tb.Fatal(err)
@@ -314,7 +310,8 @@ func (m *exactModel) readReduced(ix *layer.Index, counts []string, sum int) {
 		}
 		return lines
 	}
-	if got := lines(layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "count"}, GroupLevel: 1}); !slices.Equal(got, counts) {
+	if got := lines(layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "count"},
+		GroupLevel: 1}); !slices.Equal(got, counts) {
 		m.t.Fatalf("counts %q, want %q", got, counts)
 	}
 	var want []string
@@ -335,7 +332,8 @@ func openPartials(tb testing.TB, engine kv.Engine, rows int) *layer.Store {
 			tb.Error(err)
 		}
 	})
-	store, err := layer.Open(tb.Context(), faultkv.InSuite(tb, engine), layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox), PartialRows: rows})
+	store, err := layer.Open(tb.Context(), faultkv.InSuite(tb, engine),
+		layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox), PartialRows: rows})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -347,8 +345,8 @@ func openPartials(tb testing.TB, engine kv.Engine, rows int) *layer.Store {
 	return store
 }
 
-// Whatever has been built of an index, on whichever node, and whoever took it over: every answer, on every node, is that of the documents at the sequence that it
-// names (P8).
+// Whatever has been built of an index, on whichever node, and whoever took it over: every answer, on every node, is
+// that of the documents at the sequence that it names (P8).
 func TestIndex_exactOnEveryNode(t *testing.T) {
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {
@@ -373,11 +371,18 @@ func TestIndex_exactOnEveryNode(t *testing.T) {
 					m.ix[i] = db.Index(mustDesign(t, db, "d"))
 				}
 				m.finish()
+				actions := map[string]func(){
+					"write": m.write, "remove": m.remove, "purge": m.purge, "reshard": m.reshard,
+					"start": m.start, "stop": m.stop, "step": m.step, "finish": m.finish,
+					"catch up": m.catchUp, "aggregate": m.aggregate, "read": m.read,
+				}
+				often := []string{
+					"write", "write", "write", "write", "remove", "purge", "reshard",
+					"start", "stop", "step", "step", "step", "step", "finish",
+					"catch up", "aggregate", "read", "read", "read",
+				}
 				for range rapid.IntRange(1, 60).Draw(rt, "actions") {
-					map[string]func(){"write": m.write, "remove": m.remove, "purge": m.purge, "reshard": m.reshard, "start": m.start, "stop": m.stop, "step": m.step,
-						"finish": m.finish, "catch up": m.catchUp, "aggregate": m.aggregate, "read": m.read}[rapid.SampledFrom([]string{"write", "write", "write",
-						"write", "remove", "purge", "reshard", "start", "stop", "step", "step", "step", "step", "finish", "catch up", "aggregate", "read", "read", "read"}).
-						Draw(rt, "action")]()
+					actions[rapid.SampledFrom(often).Draw(rt, "action")]()
 				}
 				m.read()
 				m.finish()
@@ -386,256 +391,4 @@ func TestIndex_exactOnEveryNode(t *testing.T) {
 			})
 		})
 	}
-}
-
-// exactHistory is what one writer has done, for readers beside it.
-type exactHistory struct {
-	mu     sync.Mutex // held while the writer writes
-	seqs   []layer.Seq
-	states []exactState
-}
-
-// write edits some documents in one transaction.
-func (h *exactHistory) write(tb testing.TB, db *layer.Database, ids []string, v int) {
-	edits := make([]layer.Edit, len(ids))
-	next := exactState{}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if n := len(h.states); n > 0 {
-		next = maps.Clone(h.states[n-1])
-	}
-	for i, id := range ids {
-		doc := exactDoc{n: []int{v % 13, 13 + (v+i)%7}, v: v}
-		edits[i] = layer.Edit{ID: id, Body: fmt.Appendf(nil, `{"n":[%d,%d],"v":%d}`, doc.n[0], doc.n[1], v)}
-		if old, err := db.Get(tb.Context(), id, layer.GetOptions{}); err == nil {
-			edits[i].Rev = old.Rev
-		}
-		next[id] = doc
-	}
-	if _, err := db.Bulk(tb.Context(), edits, layer.WriteOptions{Atomic: true}); err != nil {
-		tb.Error(err)
-		return
-	}
-	pass, err := db.Changes(tb.Context(), layer.ChangesOptions{Descending: true, Limit: 1})
-	if err != nil {
-		tb.Error(err)
-		return
-	}
-	for row, err := range pass.Rows {
-		if err != nil {
-			tb.Error(err)
-			return
-		}
-		h.seqs, h.states = append(h.seqs, row.Seq), append(h.states, next)
-	}
-}
-
-// at is the state at a sequence.
-func (h *exactHistory) at(seq layer.Seq) exactState {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i, s := range slices.Backward(h.seqs) {
-		if s.Compare(seq) <= 0 {
-			return h.states[i]
-		}
-	}
-	return exactState{}
-}
-
-// last is how far the writer has come.
-func (h *exactHistory) last() layer.Seq {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.seqs[len(h.seqs)-1]
-}
-
-// While a writer writes, builds of thousands of changes begin on one node, are given up half done and taken over by the other: readers on both, of the index as it
-// is (update=false, lazy) and brought up to date (true), get the rows of one sequence, the one that they are told. DIVAN_TEST_BUILD_SECONDS is for how long.
-func TestIndex_exactWhileBuilt(t *testing.T) {
-	seconds := 1.0
-	if s := os.Getenv("DIVAN_TEST_BUILD_SECONDS"); s != "" {
-		var err error
-		if seconds, err = strconv.ParseFloat(s, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
-		t.Run(name, func(t *testing.T) {
-			engine := mustEngineWith(t, snapshots)
-			if !snapshots {
-				engine = countsBegins{engine}
-			}
-			readWhileBuilt(t, engine, time.Duration(seconds*float64(time.Second)))
-		})
-	}
-}
-
-func readWhileBuilt(t *testing.T, engine kv.Engine, long time.Duration) {
-	const docs = 3000
-	var dbs [2]*layer.Database
-	var ixs [2]*layer.Index
-	for i := range dbs {
-		store := openPartials(t, engine, 100)
-		if i == 0 {
-			mustCreate(t, store, "db", layer.CreateOptions{Shards: 2})
-		}
-		var err error
-		if dbs[i], err = store.Database(t.Context(), "db"); err != nil {
-			t.Fatal(err)
-		}
-		if i == 0 {
-			save(t, dbs[i], exactDesign)
-		}
-		ixs[i] = dbs[i].Index(mustDesign(t, dbs[i], "d"))
-	}
-	ids := make([]string, docs)
-	for i := range ids {
-		ids[i] = fmt.Sprintf("%04d", i)
-	}
-	var h exactHistory
-	for part := range slices.Chunk(ids, 250) {
-		h.write(t, dbs[0], part, 0)
-	}
-	build(t, ixs[0], 1, 1000)
-
-	ctx, cancel := context.WithTimeout(t.Context(), long)
-	defer cancel()
-	var work sync.WaitGroup
-	work.Go(func() {
-		for v := 1; ctx.Err() == nil; v++ {
-			from := (v * 97) % (docs - 100)
-			h.write(t, dbs[v%2], ids[from:from+100], v)
-		}
-	})
-	var builds, given atomic.Int64
-	work.Go(func() {
-		for token := int64(2); ctx.Err() == nil; token++ {
-			done, err := buildSome(ctx, ixs[token/3%2], token, token%3 == 0)
-			if err != nil {
-				t.Errorf("build %d: %v", token, err)
-				return
-			}
-			if builds.Add(1); !done {
-				given.Add(1)
-			}
-		}
-	})
-	var answers [4]atomic.Int64
-	for i := range answers {
-		work.Go(func() {
-			for ctx.Err() == nil {
-				fresh := i >= 2 // update=true
-				var least layer.Seq
-				if fresh {
-					least = h.last()
-					if ok, err := ixs[i%2].CatchUp(t.Context(), 500); err != nil {
-						t.Error(err)
-						return
-					} else if !ok {
-						least = layer.Seq{}
-					}
-				}
-				if problem := wrongAnswer(t, ixs[i%2], &h, least); problem != "" {
-					t.Error(problem)
-					return
-				}
-				answers[i].Add(1)
-			}
-		})
-	}
-	work.Wait()
-	t.Logf("%d builds, %d of them given up; answers %d %d %d %d", builds.Load(), given.Load(), answers[0].Load(), answers[1].Load(), answers[2].Load(), answers[3].Load())
-}
-
-// buildSome begins a build, takes some steps, and ends it unless it is to be given up.
-func buildSome(ctx context.Context, ix *layer.Index, token int64, whole bool) (done bool, err error) {
-	b, err := ix.StartBuild(context.WithoutCancel(ctx), token)
-	if err != nil {
-		return false, err
-	}
-	defer b.Close()
-	for {
-		for _, shard := range b.Shards {
-			for steps := 0; ; steps++ {
-				if !whole && steps == 8 || ctx.Err() != nil {
-					return false, nil
-				}
-				r, err := b.Step(context.WithoutCancel(ctx), shard, 40)
-				if err != nil {
-					return false, err
-				}
-				if r.Done {
-					break
-				}
-			}
-		}
-		if done, err := b.Finish(context.WithoutCancel(ctx)); done || err != nil {
-			return done, err
-		}
-	}
-}
-
-// countsBegins counts the transactions of a context that noteBegins made.
-type countsBegins struct{ kv.Engine }
-
-type begins struct{}
-
-func noteBegins(ctx context.Context) (context.Context, *atomic.Int64) {
-	var n atomic.Int64
-	return context.WithValue(ctx, begins{}, &n), &n
-}
-
-func (e countsBegins) Begin(ctx context.Context) kv.Transaction {
-	if n, ok := ctx.Value(begins{}).(*atomic.Int64); ok {
-		n.Add(1)
-	}
-	return e.Engine.Begin(ctx)
-}
-
-// wrongAnswer says what is wrong with what an index answers. Where the engine holds no snapshots, and the transaction of an
-// answer ends before it does, what follows is of another sequence (C6): of such an answer nothing is said.
-func wrongAnswer(tb testing.TB, ix *layer.Index, h *exactHistory, least layer.Seq) string {
-	ctx, begun := noteBegins(tb.Context())
-	result, err := ix.Query(ctx, layer.ViewQuery{View: "n", Limit: -1})
-	if err != nil {
-		return err.Error()
-	}
-	began := begun.Load()
-	var got []string
-	for row, err := range result.Rows {
-		if err != nil {
-			return err.Error()
-		}
-		got = append(got, fmt.Sprintf("%s %s %s", row.ID, row.Key, row.Value))
-	}
-	state := h.at(result.UpdateSeq)
-	want := state.rows()
-	if whole := begun.Load() == began; whole && (!slices.Equal(got, want) || result.TotalRows != int64(len(want))) {
-		at := 0
-		for at < min(len(got), len(want)) && got[at] == want[at] {
-			at++
-		}
-		return fmt.Sprintf("at %s: %d rows, said to be %d, want %d; they differ from row %d on", result.UpdateSeq, len(got),
-			result.TotalRows, len(want), at)
-	}
-	if result.UpdateSeq.Compare(least) < 0 {
-		return fmt.Sprintf("as of %s, which is before %s", result.UpdateSeq, least)
-	}
-	reduced, err := ix.Reduce(ctx, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "count", Limit: -1}, GroupLevel: 1})
-	if err != nil {
-		return err.Error()
-	}
-	began = begun.Load()
-	var groups []string
-	for row, err := range reduced.Rows {
-		if err != nil {
-			return err.Error()
-		}
-		groups = append(groups, fmt.Sprintf("%s %s", row.Key, row.Value))
-	}
-	counts, _ := h.at(reduced.UpdateSeq).groups()
-	if whole := begun.Load() == began; whole && !slices.Equal(groups, counts) {
-		return fmt.Sprintf("at %s: %q, want %q", reduced.UpdateSeq, groups, counts)
-	}
-	return ""
 }

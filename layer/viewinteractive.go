@@ -48,7 +48,8 @@ func parseCreation(f kv.Future[[]byte]) (s Seq, err error) {
 	return s, err
 }
 
-// stampNow begins a value with (format, the sequence that the transaction's last entry gets), and returns where the versionstamp belongs.
+// stampNow begins a value with (format, the sequence that the transaction's last entry gets), and returns where the
+// versionstamp belongs.
 func (t *txn) stampNow(format int64) (value []byte, offset int) {
 	value = tuple.AppendInt(tuple.AppendInt(nil, format), t.cfg.incarnation)
 	return tuple.AppendVersionstamp(value, tuple.IncompleteVersionstamp(max(t.entries, 1)-1)), len(value) + 1
@@ -138,7 +139,8 @@ const (
 
 func errEditTooLarge(id string) error {
 	return errf(TooLarge, "transaction_too_large",
-		"the edit of %s, with what the document has and had in interactive indexes and in branches that change with it, is more than one transaction can hold", id)
+		"the edit of %s, with what the document has and had in interactive indexes and in branches that change with "+
+			"it, is more than one transaction can hold", id)
 }
 
 // indexWork is what a transaction writes into one interactive index.

@@ -61,7 +61,8 @@ func TestIndex_largeLag(t *testing.T) {
 		t.Fatal(err)
 	}
 	var behind *layer.Error
-	if _, err := ix.Query(t.Context(), layer.ViewQuery{View: "v", Limit: -1, IncludeDocs: true, Fresh: true}); !errors.As(err, &behind) || behind.Name != layer.IndexBehind {
+	if _, err := ix.Query(t.Context(), layer.ViewQuery{View: "v", Limit: -1, IncludeDocs: true,
+		Fresh: true}); !errors.As(err, &behind) || behind.Name != layer.IndexBehind {
 		t.Errorf("more than can be applied: %v", err)
 	}
 	if _, err := ix.Reduce(t.Context(), layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "v", Fresh: true}}); layer.KindOf(err) != layer.NotFound {

@@ -300,8 +300,8 @@ type indexReading struct {
 	stands func() error
 }
 
-// begin runs the reads that an answer begins with, all of them in one transaction, in which seq and empty are true. Where reading takes
-// longer than a transaction lives, they are of several in the end.
+// begin runs the reads that an answer begins with, all of them in one transaction, in which seq and empty are true.
+// Where reading takes longer than a transaction lives, they are of several in the end.
 func (r *indexReading) begin(reads func() error) error {
 	const attempts = 3
 	for attempt := 1; ; attempt++ {

@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// agesAt is an engine without snapshots. Of the transactions of one context, the one that makes the read of a number becomes too
-// old with it.
+// agesAt is an engine without snapshots. Of the transactions of one context, the one that makes the read of a number
+// becomes too old with it.
 type agesAt struct {
 	kv.Engine
 	of     context.Context
@@ -59,8 +59,8 @@ type tooOld struct{}
 
 func (tooOld) Wait() ([]byte, error) { return nil, kv.NewError(kv.CodeTooOld, "too old", nil) }
 
-// The rows, their number and the offset are those of the sequence that an answer names, whichever of its first reads finds its
-// transaction too old, and although the index has moved by then.
+// The rows, their number and the offset are those of the sequence that an answer names, whichever of its first reads
+// finds its transaction too old, and although the index has moved by then.
 func TestQuery_oneSequence(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("it has its own faults")

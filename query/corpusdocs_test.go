@@ -10,15 +10,18 @@ import (
 	"github.com/divandb/divan/query/exec/exectest"
 )
 
-// corpusValues are the members v of the documents of the corpus; the documents are d00, d01 and so on, with their number as i.
+// corpusValues are the members v of the documents of the corpus; the documents are d00, d01 and so on, with their
+// number as i.
 var corpusValues = []string{
-	`0`, `1`, `2`, `-1`, `1.5`, `2990`, `2991`, `10`, `42`, `"0"`, `"1"`, `"42"`, `"0042"`, `"Oslo"`, `"2990"`, `"\"q\""`, `"true"`, `true`,
-	`false`, `null`, `[]`, `[1]`, `[1,2]`, `[2,1]`, `{"a":1,"b":2}`, `{"b":2,"a":1}`, `{"a":1}`, `{}`, `"é"`, `"e\u0301"`, `""`, `"null"`, `"[1]"`,
-	`"{\"a\":1}"`, `12345678901234567890`, `9007199254740993`, `9007199254740992`, `1e3`, `[1,{"a":1,"b":[{"c":1,"d":2}]}]`,
+	`0`, `1`, `2`, `-1`, `1.5`, `2990`, `2991`, `10`, `42`, `"0"`, `"1"`, `"42"`, `"0042"`, `"Oslo"`, `"2990"`,
+	`"\"q\""`, `"true"`, `true`, `false`, `null`, `[]`, `[1]`, `[1,2]`, `[2,1]`, `{"a":1,"b":2}`, `{"b":2,"a":1}`,
+	`{"a":1}`, `{}`, `"é"`, `"e\u0301"`, `""`, `"null"`, `"[1]"`, `"{\"a\":1}"`, `12345678901234567890`,
+	`9007199254740993`, `9007199254740992`, `1e3`, `[1,{"a":1,"b":[{"c":1,"d":2}]}]`,
 	`[1,{"b":[{"d":2,"c":1}],"a":1}]`, `"Os\tlo"`, `1000.00`,
 }
 
-// corpusDocs puts the same documents into both: relation docs, and the views by.v, from v to i, and by.arr, from a name and i to i.
+// corpusDocs puts the same documents into both: relation docs, and the views by.v, from v to i, and by.arr, from a name
+// and i to i.
 func corpusDocs(t *testing.T, db *exectest.DB, theirs *pgx.Conn) {
 	t.Helper()
 	exec := func(sql string, args ...any) {
@@ -28,7 +31,8 @@ func corpusDocs(t *testing.T, db *exectest.DB, theirs *pgx.Conn) {
 		}
 	}
 	// A server that is there already may have had a corpus before.
-	exec(`DROP SCHEMA IF EXISTS by CASCADE; DROP TABLE IF EXISTS docs; CREATE SCHEMA by; CREATE TABLE docs (id text, rev text, doc jsonb);
+	exec(`DROP SCHEMA IF EXISTS by CASCADE; DROP TABLE IF EXISTS docs; CREATE SCHEMA by;
+		CREATE TABLE docs (id text, rev text, doc jsonb);
 		CREATE TABLE by.v (id text, key jsonb, value jsonb); CREATE TABLE by.arr (id text, key jsonb, value jsonb)`)
 	for i, v := range corpusValues {
 		id := fmt.Sprintf("d%02d", i)

@@ -10,7 +10,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// postgresSettings are those that a session of PostgreSQL may change and that have no effect here: clients set them out of habit.
+// postgresSettings are those that a session of PostgreSQL may change and that have no effect here: clients set them out
+// of habit.
 //
 //go:embed postgres_settings.txt
 var postgresSettings string
@@ -86,7 +87,8 @@ func (q quantity) check(v string) (string, error) {
 		if q.unit != "" {
 			space = " "
 		}
-		return "", sqlstate.New(sqlstate.InvalidParameterValue, "%s%s%s is outside the valid range for parameter %q (%s .. %s)",
+		return "", sqlstate.New(sqlstate.InvalidParameterValue,
+			"%s%s%s is outside the valid range for parameter %q (%s .. %s)",
 			number(f), space, q.unit, q.name, number(q.low), number(q.high))
 	}
 	if f <= 0 || q.unit == "" {

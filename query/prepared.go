@@ -270,7 +270,8 @@ func formatOf(formats []int16, i int) int16 {
 func (p *prepared) loose(i int) bool { return p.bound != nil && p.bound.Loose(i) }
 
 // parameter reads a parameter's value.
-func (ss *session) parameter(ctx context.Context, raw []byte, typ types.OID, loose bool, format int16) (types.Datum, error) {
+func (ss *session) parameter(ctx context.Context, raw []byte, typ types.OID, loose bool,
+	format int16) (types.Datum, error) {
 	if raw == nil {
 		return types.Null, nil
 	}

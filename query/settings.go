@@ -12,8 +12,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// setting is a variable of the session: its default, and what it accepts. Those of PostgreSQL that have no effect here are in
-// postgres_settings.txt.
+// setting is a variable of the session: its default, and what it accepts. Those of PostgreSQL that have no effect here
+// are in postgres_settings.txt.
 type setting struct {
 	name    string // lower case
 	shown   string // as SHOW ALL and ParameterStatus write it
@@ -124,8 +124,8 @@ var settings = []setting{
 	{name: "application_name", value: "", report: true, comment: "name of the client, for divan.sessions"},
 	{name: "bytea_output", value: "hex", check: oneOf("hex", "escape")},
 	{name: "client_encoding", value: "UTF8", report: true, check: utf8Only},
-	{name: "client_min_messages", value: "notice", check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice",
-		"warning", "error")},
+	{name: "client_min_messages", value: "notice",
+		check: oneOf("debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error")},
 	{name: "datestyle", shown: "DateStyle", value: "ISO, MDY", report: true, check: dateStyle},
 	{name: "default_transaction_isolation", value: "read committed", check: isolationLevels},
 	{name: "default_transaction_read_only", value: "on", report: true},

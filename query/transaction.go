@@ -45,7 +45,8 @@ func (ss *session) transaction(s *ast.Transaction) (string, error) {
 	}
 	if ss.status == 'I' {
 		return "", sqlstate.New(sqlstate.NoActiveTransaction, "%s can only be used in transaction blocks",
-			map[string]string{"savepoint": "SAVEPOINT", "release": "RELEASE SAVEPOINT", "rollback to": "ROLLBACK TO SAVEPOINT"}[s.Verb])
+			map[string]string{"savepoint": "SAVEPOINT", "release": "RELEASE SAVEPOINT",
+				"rollback to": "ROLLBACK TO SAVEPOINT"}[s.Verb])
 	}
 	if s.Verb == "savepoint" {
 		if len(ss.savepoints) >= 10000 {
@@ -89,7 +90,8 @@ func (ss *session) begin(level string) error {
 func (ss *session) setModes(s *ast.Transaction) error {
 	switch {
 	case s.Snapshot != "":
-		return sqlstate.Unsupported(s.Pos(), "Read AS OF a sequence in both sessions.", "snapshots cannot be shared between sessions")
+		return sqlstate.Unsupported(s.Pos(), "Read AS OF a sequence in both sessions.",
+			"snapshots cannot be shared between sessions")
 	case s.Modes.Isolation == "":
 		return nil
 	case s.Verb == "set session":
@@ -112,7 +114,8 @@ func (ss *session) setIsolation(level string) error {
 	case ss.queried:
 		return sqlstate.New(sqlstate.ActiveTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
 	case len(ss.savepoints) > 0:
-		return sqlstate.New(sqlstate.ActiveTransaction, "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction")
+		return sqlstate.New(sqlstate.ActiveTransaction,
+			"SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction")
 	}
 	return ss.setVariable(isolationSetting, &level, true)
 }

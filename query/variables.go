@@ -8,8 +8,9 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// variables are a session's settings. What a transaction changes is undone where it ends with ROLLBACK, and what it changes by SET LOCAL
-// where it ends with COMMIT too. Outside of a transaction block all statements up to the next ReadyForQuery are one transaction.
+// variables are a session's settings. What a transaction changes is undone where it ends with ROLLBACK, and what it
+// changes by SET LOCAL where it ends with COMMIT too. Outside of a transaction block all statements up to the next
+// ReadyForQuery are one transaction.
 type variables struct {
 	value   map[string]string
 	initial map[string]string // what RESET goes back to
@@ -98,7 +99,8 @@ func (v *variables) check(name, value string) (string, error) {
 	return "", &c
 }
 
-// checkCustom fails for a setting that is neither here nor in PostgreSQL, but for those of programs, whose names have a point.
+// checkCustom fails for a setting that is neither here nor in PostgreSQL, but for those of programs, whose names have a
+// point.
 func (v *variables) checkCustom(name string) error {
 	switch {
 	case !strings.Contains(name, "."):
@@ -115,7 +117,8 @@ func (v *variables) checkCustom(name string) error {
 	return nil
 }
 
-// setVariable is SET and set_config, with a nil value RESET: it checks, stores, and tells the client where the protocol wants it.
+// setVariable is SET and set_config, with a nil value RESET: it checks, stores, and tells the client where the protocol
+// wants it.
 func (ss *session) setVariable(name string, value *string, local bool) error {
 	v := &ss.vars
 	if value == nil {
@@ -127,7 +130,8 @@ func (ss *session) setVariable(name string, value *string, local bool) error {
 	} else {
 		if (name == "role" && *value != "none" || name == "session_authorization") &&
 			*value != ss.start.User && *value != v.initial[name] {
-			return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied to set %s %q", strings.ReplaceAll(name, "_", " "), *value)
+			return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied to set %s %q",
+				strings.ReplaceAll(name, "_", " "), *value)
 		}
 		canonical, err := v.check(name, *value)
 		if err != nil {

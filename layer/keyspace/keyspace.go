@@ -76,8 +76,8 @@ const (
 	Local Subspace = 9
 	// Attachments holds attachment data: (Attachments, DocID, AttachmentID 16 bytes, chunk) = bytes.
 	Attachments Subspace = 10
-	// Uploads lists attachments whose document is not yet written: (Uploads, hour, DocID, AttachmentID) = life 16 bytes, renewed.
-	// See layer/uploadentry.go.
+	// Uploads lists attachments whose document is not yet written: (Uploads, hour, DocID, AttachmentID) = life 16
+	// bytes, renewed. See layer/uploadentry.go.
 	Uploads Subspace = 11
 	// Counters are little-endian 64-bit integers changed by atomic add: (Counters, name). In a partitioned database those of documents
 	// and bodies are kept for each partition too: (Counters, name, partition).

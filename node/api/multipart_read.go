@@ -10,8 +10,9 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// readRelated reads a document whose attachments follow it: PUT with multipart/related. settle gives the edit its id and revision, or refuses
-// it. Each part is streamed into the store then; nothing is written to the document before all of them are there.
+// readRelated reads a document whose attachments follow it: PUT with multipart/related. settle gives the edit its id
+// and revision, or refuses it. Each part is streamed into the store then; nothing is written to the document before all
+// of them are there.
 func (q *request) readRelated(replicated bool, settle func(*layer.Edit) error) (layer.Edit, error) {
 	_, params, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
 	if err != nil || params["boundary"] == "" {

@@ -217,8 +217,8 @@ func TestLoad_Faults(t *testing.T) {
 		}},
 		{name: "a store in the open", yaml: "storage:\n  listen: '0.0.0.0:1'\n  secret: s\n",
 			args: []string{"-admin", "a:b"}, want: []string{
-				"node.yaml:2: storage.listen: 0.0.0.0:1 can be reached from other machines, and all documents would go " +
-					"there as they are: set storage.tls.cert and storage.tls.key"}},
+				"node.yaml:2: storage.listen: 0.0.0.0:1 can be reached from other machines, and all documents would " +
+					"go there as they are: set storage.tls.cert and storage.tls.key"}},
 		{name: "a store far away", yaml: "storage:\n  engine: remote\n  address: '10.0.0.1:1'\n  secret: s\n", want: []string{
 			"node.yaml:3: storage.address: 10.0.0.1:1 is on another machine, and all documents would go there as " +
 				"they are: set storage.tls.ca"}},

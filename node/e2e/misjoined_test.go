@@ -15,7 +15,8 @@ import (
 func yamlNode(t *testing.T, text string) *process {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "node.yaml"), []byte(text+"\nhttp: {listen: '127.0.0.1:0'}\nsql: {listen: '127.0.0.1:0'}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "node.yaml"),
+		[]byte(text+"\nhttp: {listen: '127.0.0.1:0'}\nsql: {listen: '127.0.0.1:0'}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return launch(t, dir)
@@ -34,14 +35,18 @@ func degradedBy(t *testing.T, p *process, reason string) {
 	name, _, _ := strings.Cut(reason, ":")
 	eventually(t, "the node is degraded by "+reason, 20*time.Second, func() bool {
 		r := p.client().do("GET", "/_up", "")
-		return r.status == 200 && strings.Contains(string(r.body), `"status":"degraded"`) && strings.Contains(string(r.body), reason)
+		return r.status == 200 && strings.Contains(string(r.body), `"status":"degraded"`) &&
+			strings.Contains(string(r.body), reason)
 	})
-	for path, want := range map[string]string{"/_dashboard/data": reason, "/metrics": `divan_degraded{reason="` + name + `"}`} {
+	for path, want := range map[string]string{"/_dashboard/data": reason,
+		"/metrics": `divan_degraded{reason="` + name + `"}`} {
 		if r := p.client().do("GET", path, ""); !strings.Contains(string(r.body), want) {
 			t.Errorf("%s does not say %s", path, want)
 		}
 	}
-	eventually(t, "the log says "+reason, 20*time.Second, func() bool { return strings.Contains(p.stderr.String(), name+": ") })
+	eventually(t, "the log says "+reason, 20*time.Second, func() bool {
+		return strings.Contains(p.stderr.String(), name+": ")
+	})
 }
 
 // refuses waits until a process has ended with status 1 and one line about its name.
@@ -61,14 +66,19 @@ func refuses(t *testing.T, p *process) {
 func TestMisjoined(t *testing.T) {
 	needEmbedded(t)
 	store := freeAddr(t)
-	first := readyNode(t, fmt.Sprintf("name: first\nstorage: {listen: '%s', secret: s}\ncluster: {gossip: '127.0.0.1:0', secret: one}", store))
+	first := readyNode(t, fmt.Sprintf("name: first\nstorage: {listen: '%s', secret: s}\ncluster: {gossip: "+
+		"'127.0.0.1:0', secret: one}", store))
 	join := first.ready["gossip"]
 	remote := fmt.Sprintf("storage: {engine: remote, address: '%s', secret: s}\n", store)
 	for name, tc := range map[string]struct{ text, reason string }{
-		"wrong secret":  {remote + fmt.Sprintf("cluster: {gossip: '127.0.0.1:0', secret: two, join: ['%s']}", join), "gossip_secret: the member at " + join + " has another cluster.secret"},
-		"no secret":     {remote + fmt.Sprintf("cluster: {gossip: '127.0.0.1:0', join: ['%s']}", join), "gossip_secret: the member at " + join + " encrypts what it says"},
-		"wrong address": {remote + "cluster: {gossip: '127.0.0.1:0', secret: one, join: ['127.0.0.1:1']}", "join_failed: no member answers at 127.0.0.1:1"},
-		"another store": {fmt.Sprintf("name: stranger\ncluster: {gossip: '127.0.0.1:0', secret: one, join: ['%s']}", join), "other_store: first is in this cluster"},
+		"wrong secret": {remote + fmt.Sprintf("cluster: {gossip: '127.0.0.1:0', secret: two, join: ['%s']}", join),
+			"gossip_secret: the member at " + join + " has another cluster.secret"},
+		"no secret": {remote + fmt.Sprintf("cluster: {gossip: '127.0.0.1:0', join: ['%s']}", join),
+			"gossip_secret: the member at " + join + " encrypts what it says"},
+		"wrong address": {remote + "cluster: {gossip: '127.0.0.1:0', secret: one, join: ['127.0.0.1:1']}",
+			"join_failed: no member answers at 127.0.0.1:1"},
+		"another store": {fmt.Sprintf("name: stranger\ncluster: {gossip: '127.0.0.1:0', secret: one, join: ['%s']}",
+			join), "other_store: first is in this cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := readyNode(t, tc.text)
@@ -76,7 +86,9 @@ func TestMisjoined(t *testing.T) {
 			p.stop(syscall.SIGTERM)
 		})
 	}
-	eventually(t, "the first node is well", 60*time.Second, func() bool { return strings.Contains(string(first.client().do("GET", "/_up", "").body), `"ok"`) })
+	eventually(t, "the first node is well", 60*time.Second, func() bool {
+		return strings.Contains(string(first.client().do("GET", "/_up", "").body), `"ok"`)
+	})
 }
 
 // Of nodes with one name exactly one starts, also where they start in the same instant. One that was killed starts
@@ -84,11 +96,14 @@ func TestMisjoined(t *testing.T) {
 func TestMisjoined_Name(t *testing.T) {
 	needEmbedded(t)
 	store := freeAddr(t)
-	first := readyNode(t, fmt.Sprintf("name: first\nstorage: {listen: '%s', secret: s}\ncluster: {gossip: '127.0.0.1:0'}", store))
-	twin := fmt.Sprintf("name: twin\nstorage: {engine: remote, address: '%s', secret: s}\ncluster: {gossip: '127.0.0.1:0', join: ['%s']}", store, first.ready["gossip"])
+	first := readyNode(t,
+		fmt.Sprintf("name: first\nstorage: {listen: '%s', secret: s}\ncluster: {gossip: '127.0.0.1:0'}", store))
+	twin := fmt.Sprintf("name: twin\nstorage: {engine: remote, address: '%s', secret: s}\ncluster: {gossip: "+
+		"'127.0.0.1:0', join: ['%s']}", store, first.ready["gossip"])
 	one := readyNode(t, twin)
 	refuses(t, yamlNode(t, twin))
-	refuses(t, yamlNode(t, strings.Replace(twin, first.ready["gossip"], "127.0.0.1:1", 1))) // it cannot reach the cluster, and the store knows
+	// It cannot reach the cluster, but the store knows the name.
+	refuses(t, yamlNode(t, strings.Replace(twin, first.ready["gossip"], "127.0.0.1:1", 1)))
 	for range 3 {
 		one.kill()
 		one = readyNode(t, twin) // elsewhere, before the others know
@@ -153,9 +168,11 @@ func TestStorageTLS(t *testing.T) {
 				server += fmt.Sprintf(", ca: %q", otherCert)
 				client += fmt.Sprintf(", cert: %q, key: %q", otherCert, otherKey)
 			}
-			first := readyNode(t, fmt.Sprintf("name: first\nstorage: {listen: '%s', secret: s, tls: {%s}}\ncluster: {gossip: '127.0.0.1:0'}", store, server))
+			first := readyNode(t, fmt.Sprintf("name: first\nstorage: {listen: '%s', secret: s, tls: {%s}}\ncluster: "+
+				"{gossip: '127.0.0.1:0'}", store, server))
 			node := func(tls string) string {
-				return fmt.Sprintf("storage: {engine: remote, address: '%s', secret: s, timeout: 1s, tls: {%s}}\ncluster: {gossip: '127.0.0.1:0', join: ['%s']}", store, tls, first.ready["gossip"])
+				return fmt.Sprintf("storage: {engine: remote, address: '%s', secret: s, timeout: 1s, tls: "+
+					"{%s}}\ncluster: {gossip: '127.0.0.1:0', join: ['%s']}", store, tls, first.ready["gossip"])
 			}
 			second := readyNode(t, node(client))
 			second.client().ok("PUT", "/db", "")
@@ -163,7 +180,9 @@ func TestStorageTLS(t *testing.T) {
 			if got := first.client().object("GET", "/db/doc", "")["_id"]; got != "doc" {
 				t.Errorf("the first node has %v", got)
 			}
-			for what, tls := range map[string]string{"no TLS": "", "another certificate": fmt.Sprintf("ca: %q", otherCert), "no certificate of its own": map[bool]string{true: fmt.Sprintf("ca: %q", cert)}[mutual]} {
+			for what, tls := range map[string]string{"no TLS": "",
+				"another certificate":       fmt.Sprintf("ca: %q", otherCert),
+				"no certificate of its own": map[bool]string{true: fmt.Sprintf("ca: %q", cert)}[mutual]} {
 				if p := yamlNode(t, node(tls)); p.wait(startTimeout) != 1 {
 					t.Errorf("with %s the node starts", what)
 				}
@@ -171,8 +190,10 @@ func TestStorageTLS(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{
-		"storage: {listen: '0.0.0.0:0', secret: s}":                           "storage.listen: 0.0.0.0:0 can be reached from other machines",
-		"storage: {engine: remote, address: 'store.example:7000', secret: s}": "storage.address: store.example:7000 is on another machine",
+		"storage: {listen: '0.0.0.0:0', secret: s}": "storage.listen: 0.0.0.0:0 can be " +
+			"reached from other machines",
+		"storage: {engine: remote, address: 'store.example:7000', secret: s}": "storage.address: store.example:7000 " +
+			"is on another machine",
 	} {
 		p := yamlNode(t, text+"\nadmins: {a: '"+hashOfSecret+"'}")
 		if code := p.wait(startTimeout); code != 2 || !strings.Contains(p.stderr.String(), want) {
@@ -184,7 +205,8 @@ func TestStorageTLS(t *testing.T) {
 // hashOfSecret is a password's.
 const hashOfSecret = "-pbkdf2-" + "0000000000000000000000000000000000000000,00000000000000000000000000000000,10"
 
-// Both secrets are changed on three nodes, one after the other, while they are written to and feeds are read: nobody loses sight of the others, and no feed misses a change.
+// Both secrets are changed on three nodes, one after the other, while they are written to and feeds are read: nobody
+// loses sight of the others, and no feed misses a change.
 func TestSecrets_Rotated(t *testing.T) {
 	needEmbedded(t)
 	if testing.Short() {
@@ -258,16 +280,19 @@ func TestSecrets_Rotated(t *testing.T) {
 			}
 			hear(what)
 			for i := range 3 {
-				if log := c.nodes[i].stderr.String(); strings.Contains(log, "gossip_secret") || strings.Contains(log, "other side has another") {
+				if log := c.nodes[i].stderr.String(); strings.Contains(log, "gossip_secret") ||
+					strings.Contains(log, "other side has another") {
 					t.Errorf("%s: the log of node%d says\n%s", what, i, log)
 				}
 			}
 		}
 	}
 	// The old one opens nothing any more.
-	p := readyNode(t, fmt.Sprintf("storage: {engine: remote, address: '%s', secret: 'storage new'}\ncluster: {gossip: '127.0.0.1:0', secret: old, join: ['%s']}", c.store, c.nodes[0].ready["gossip"]))
+	p := readyNode(t, fmt.Sprintf("storage: {engine: remote, address: '%s', secret: 'storage new'}\ncluster: "+
+		"{gossip: '127.0.0.1:0', secret: old, join: ['%s']}", c.store, c.nodes[0].ready["gossip"]))
 	degradedBy(t, p, "gossip_secret: ")
-	if q := yamlNode(t, fmt.Sprintf("storage: {engine: remote, address: '%s', secret: 'storage old', timeout: 1s}\ncluster: {gossip: '127.0.0.1:0'}", c.store)); q.wait(startTimeout) != 1 {
+	if q := yamlNode(t, fmt.Sprintf("storage: {engine: remote, address: '%s', secret: 'storage old', timeout: "+
+		"1s}\ncluster: {gossip: '127.0.0.1:0'}", c.store)); q.wait(startTimeout) != 1 {
 		t.Error("the store lets the old secret in")
 	}
 }

@@ -202,9 +202,9 @@ func (b *binder) comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec
 	return x, y, err
 }
 
-// asJSON makes an operand of a comparison with jsonb a jsonb. A literal or parameter is the JSON that it is, and where it
-// is not valid JSON the string that it spells, for which PostgreSQL has an error. A text that is computed is a string, a
-// number or boolean itself.
+// asJSON makes an operand of a comparison with jsonb a jsonb. A literal or parameter is the JSON that it is, and where
+// it is not valid JSON the string that it spells, for which PostgreSQL has an error. A text that is computed is a
+// string, a number or boolean itself.
 func (b *binder) asJSON(e exec.Expr, op string, other types.OID, off int) (exec.Expr, error) {
 	t := e.Type()
 	switch n := e.(type) {

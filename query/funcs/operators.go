@@ -34,14 +34,15 @@ func CollatedComparison(op string, c *types.Collation) *exec.Func {
 func init() {
 	for op, test := range comparisonTests {
 		equality := op == "=" || op == "<>"
-		comparisons[op] = &exec.Func{Name: op, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			if equality {
-				same, err := env.Equal(a[0], a[1])
-				return types.NewBool(err == nil && same == (op == "=")), err
-			}
-			c, err := env.Collates(a[0], a[1])
-			return types.NewBool(err == nil && test(c)), err
-		}}
+		comparisons[op] = &exec.Func{Name: op, Ret: types.Bool,
+			Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				if equality {
+					same, err := env.Equal(a[0], a[1])
+					return types.NewBool(err == nil && same == (op == "=")), err
+				}
+				c, err := env.Collates(a[0], a[1])
+				return types.NewBool(err == nil && test(c)), err
+			}}
 	}
 	arithmetic()
 	dates()

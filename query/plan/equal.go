@@ -6,8 +6,8 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// equal is where the values equal to d are. A view holds strings equal that SQL tells apart, and tells objects apart by the order of their
-// members, which SQL does not: what is read has to be compared again.
+// equal is where the values equal to d are. A view holds strings equal that SQL tells apart, and tells objects apart by
+// the order of their members, which SQL does not: what is read has to be compared again.
 func (o ordered) equal(d types.Datum) (iv interval, exact bool) {
 	if d.K != types.KJSON {
 		return point(d), true
@@ -25,8 +25,8 @@ func (o ordered) equal(d types.Datum) (iv interval, exact bool) {
 // noMembers is above all arrays and below all other objects.
 const noMembers = "{}"
 
-// leastEqual is a key that is not above any key equal to s, where s has an object with members in it; "" where it has none, and equal keys
-// stand together.
+// leastEqual is a key that is not above any key equal to s, where s has an object with members in it; "" where it has
+// none, and equal keys stand together.
 func leastEqual(s string) string {
 	switch types.JSONKindOf(s) {
 	case types.JSONObject:

@@ -128,7 +128,8 @@ func options(f *bind.UserScan, a *exec.Access, update exec.UpdateMode) {
 	a.View.Update = update
 }
 
-// ranges finds the intervals of the ordered column and the conditions that they do not settle. groups are to be read, not rows.
+// ranges finds the intervals of the ordered column and the conditions that they do not settle. groups are to be read,
+// not rows.
 func (p *planning) ranges(f *bind.UserScan, field exec.Field, conds []exec.Expr, groups bool) (intervals, []exec.Expr) {
 	i := slices.IndexFunc(f.Rel.Columns, func(c bind.UserColumn) bool { return c.Field == field })
 	col := ordered{f.Base + i, f.Rel.Columns[i].Type, groups}

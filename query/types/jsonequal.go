@@ -12,9 +12,10 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// Equality of jsonb is PostgreSQL's: members in any order, the last of one name, numbers by their value, strings by their characters.
-// The order of jsonb is that of views, which holds some strings equal that differ (é in one character and in two). So that sorting and
-// grouping agree, CompareStepping decides between such values by what equality looks at.
+// Equality of jsonb is PostgreSQL's: members in any order, the last of one name, numbers by their value, strings by
+// their characters. The order of jsonb is that of views, which holds some strings equal that differ (é in one character
+// and in two). So that sorting and grouping agree, CompareStepping decides between such values by what equality looks
+// at.
 
 // Equal tells whether two values of one type are equal, neither NULL.
 func Equal(a, b Datum, step Step) (bool, error) {
@@ -43,7 +44,8 @@ func equalJSON(a, b string, step Step) (bool, error) {
 	return bytes.Equal(x, y), err
 }
 
-// Collates orders two values by the operators < and >. It is CompareStepping, but for jsonb, whose order is that of views alone.
+// Collates orders two values by the operators < and >. It is CompareStepping, but for jsonb, whose order is that of
+// views alone.
 func Collates(a, b Datum, step Step) (int, error) {
 	if a.K != KJSON || b.K != KJSON {
 		return CompareStepping(a, b, step)
@@ -95,7 +97,8 @@ func sortedMembers(s string) []jsonMember {
 	return out
 }
 
-// sortedJSON is s with the members of objects in the order of their names, where that may matter for a comparison with other.
+// sortedJSON is s with the members of objects in the order of their names, where that may matter for a comparison with
+// other.
 func sortedJSON(s, other string, step Step) (string, error) {
 	if strings.IndexByte(s, '{') < 0 || strings.IndexByte(other, '{') < 0 {
 		return s, nil
@@ -144,8 +147,9 @@ func deeper(depth int) error {
 	if depth <= collate.MaxDepth {
 		return nil
 	}
-	return &sqlstate.Error{Code: sqlstate.InvalidParameterValue, Message: "jsonb value cannot be compared: " + collate.ErrDepth.Error(),
-		Err: collate.ErrDepth}
+	return &sqlstate.Error{Code: sqlstate.InvalidParameterValue,
+		Message: "jsonb value cannot be compared: " + collate.ErrDepth.Error(),
+		Err:     collate.ErrDepth}
 }
 
 // appendJSONHash adds bytes that are the same for equal values only, and do not begin those of another.

@@ -66,7 +66,8 @@ func FieldName(names []string, i int) string {
 	return names[i]
 }
 
-// appendRecordJSON makes a record an object. A jsonb has its members as PostgreSQL's, the short names first, and the last of one name.
+// appendRecordJSON makes a record an object. A jsonb has its members as PostgreSQL's, the short names first, and the
+// last of one name.
 func appendRecordJSON(dst []byte, r *Array, as OID, env *Env) ([]byte, error) {
 	order := make([]int, len(r.Items))
 	for i := range order {
