@@ -14,7 +14,6 @@ import (
 // becomes too old with it.
 type agesAt struct {
 	kv.Engine
-	of     context.Context
 	read   int
 	before func() // runs before that read
 	reads  int
