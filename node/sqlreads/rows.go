@@ -15,12 +15,13 @@ import (
 // A portal outlives the statement that opened it, so the read lives under a context of its own until Close; each Next lends it the
 // end of its context.
 type stream[R any] struct {
-	cancel context.CancelFunc
-	next   func() (R, error, bool)
-	stop   func()
-	fill   func(r R, row *exec.Row) (bool, error) // false leaves the row out
-	skip   int64
-	left   int64 // rows that may still come, below zero for no limit
+	cancel  context.CancelFunc
+	next    func() (R, error, bool)
+	stop    func()
+	fill    func(r R, row *exec.Row) (bool, error) // false leaves the row out
+	skip    int64
+	skipped int64
+	left    int64 // rows that may still come, below zero for no limit
 }
 
 // newStream opens a read and streams what fill makes of its rows. skip and limit are applied here, limit 0 being none.
@@ -75,12 +76,16 @@ func (s *stream[R]) Next(ctx context.Context, row *exec.Row) error {
 		}
 		if s.skip > 0 {
 			s.skip--
+			s.skipped++
 			continue
 		}
 		s.left--
 		return nil
 	}
 }
+
+// Skipped implements exec.Skipper.
+func (s *stream[R]) Skipped() int64 { return s.skipped }
 
 // Close implements exec.Rows.
 func (s *stream[R]) Close() error {

@@ -88,6 +88,9 @@ type Rows interface {
 	Close() error
 }
 
+// Skipper is an optional ability of Rows: it tells how many rows were read and dropped so far because of Skip.
+type Skipper interface{ Skipped() int64 }
+
 // DocsRead is a range of ids, or a set of them.
 type DocsRead struct {
 	// Low and High bound the ids by bytes: Low <= id < High. "" leaves that side open. The order of Low and High does not depend

@@ -76,6 +76,7 @@ type Scan struct {
 	row      Row
 	leading  bool // still at the rows of an excluded first key
 	examined int64
+	skipped  int64 // by reads that have ended
 }
 
 func (s *Scan) Open(env *Env) error {
@@ -85,9 +86,17 @@ func (s *Scan) Open(env *Env) error {
 
 func (s *Scan) Close() {
 	if s.rows != nil {
+		s.skipped += skipped(s.rows)
 		_ = s.rows.Close()
 		s.rows = nil
 	}
+}
+
+func skipped(rows Rows) int64 {
+	if k, ok := rows.(Skipper); ok {
+		return k.Skipped()
+	}
+	return 0
 }
 
 func (s *Scan) Next() (bool, error) {
@@ -270,7 +279,7 @@ func DatabaseError(name string, err error) error {
 
 // Describe shows the read and its bounds.
 func (s *Scan) Describe() *Description {
-	d := &Description{Rows: s.examined, Examined: s.examined}
+	d := &Description{Rows: s.examined, Examined: s.examined + s.skipped + skipped(s.rows)}
 	if len(s.Accesses) == 0 {
 		d.Node = "Nothing on " + s.Name
 		return d

@@ -213,8 +213,8 @@ func dates() {
 	}, types.Date, types.Date)
 	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
 		arithmeticFamily.operator("-", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			d := a[0].I - a[1].I
-			return types.NewInterval(types.Span{Days: int32(d / 86400e6), Micros: d % 86400e6}), nil
+			s, err := types.SubtractTimes(a[0].I, a[1].I)
+			return types.NewInterval(s), err
 		}, t, t)
 	}
 	scale := func(s types.Span, f float64) types.Datum { return types.NewInterval(s.Scale(f)) }

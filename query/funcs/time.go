@@ -30,17 +30,34 @@ func init() {
 	}).Volatility = exec.Stable
 	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
 		timeFamily.function("date_trunc", t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if types.Infinite(a[1]) {
+				return a[1], nil
+			}
 			m, err := truncate(a[0].S, a[1].I, types.LocationFor(t, env.Types))
 			return types.NewTime(m), err
 		}, types.Text, t)
 		for name, ret := range map[string]types.OID{"date_part": types.Float8, "extract": types.Numeric} {
 			timeFamily.function(name, ret, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				if types.Infinite(a[1]) {
+					return infinitePart(a[0].S, a[1].I > 0, t, ret)
+				}
 				return part(a[0].S, a[1].I, t, ret, env)
 			}, types.Text, t)
 		}
 	}
+	for _, t := range []types.OID{types.Date, types.Timestamp, types.TimestampTZ} {
+		timeFamily.function("isfinite", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return types.NewBool(!types.Infinite(a[0])), nil
+		}, t)
+	}
+	timeFamily.function("isfinite", types.Bool, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+		return types.NewBool(true), nil
+	}, types.Interval)
 	for name, ret := range map[string]types.OID{"date_part": types.Float8, "extract": types.Numeric} {
 		timeFamily.function(name, ret, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if types.Infinite(a[1]) {
+				return infinitePart(a[0].S, a[1].I > 0, types.Date, ret)
+			}
 			return part(a[0].S, a[1].I*86400e6, types.Timestamp, ret, env)
 		}, types.Text, types.Date)
 		timeFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -63,17 +80,42 @@ func init() {
 		return types.NewTime(int64(math.Round(f))), nil
 	}, types.Float8)
 	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return age(a[0].I, a[1].I), nil
+		return ageOf(a[0], a[1])
 	}, types.TimestampTZ, types.TimestampTZ)
 	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return age(a[0].I, a[1].I), nil
+		return ageOf(a[0], a[1])
 	}, types.Timestamp, types.Timestamp)
 	timeFamily.function("to_char", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return toChar(time.UnixMicro(a[0].I).In(types.LocationFor(types.TimestampTZ, env.Types)), a[1].S)
+		if types.Infinite(a[0]) {
+			return types.Null, nil
+		}
+		return toChar(clockOf(time.UnixMicro(a[0].I).In(types.LocationFor(types.TimestampTZ, env.Types)), true), a[1].S)
 	}, types.TimestampTZ, types.Text)
 	timeFamily.function("to_char", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return toChar(time.UnixMicro(a[0].I).UTC(), a[1].S)
+		if types.Infinite(a[0]) {
+			return types.Null, nil
+		}
+		return toChar(clockOf(time.UnixMicro(a[0].I).UTC(), false), a[1].S)
 	}, types.Timestamp, types.Text)
+	timeFamily.function("to_char", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return toChar(clockOfSpan(a[0].Span()), a[1].S)
+	}, types.Interval, types.Text)
+}
+
+// infinitePart is part of a time without a calendar: what grows with time is infinite, what repeats is NULL.
+func infinitePart(field string, positive bool, typ, ret types.OID) (types.Datum, error) {
+	switch strings.ToLower(field) {
+	case "year", "years", "decade", "century", "isoyear", "epoch":
+		text := "Infinity"
+		if !positive {
+			text = "-Infinity"
+		}
+		return types.ParseText(text, ret, nil)
+	case "microseconds", "milliseconds", "second", "seconds", "minute", "minutes", "hour", "hours", "day", "days", "month", "months",
+		"quarter", "week", "dow", "isodow", "doy", "timezone":
+		return types.Null, nil
+	}
+	return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unit %q not recognized for type %s", field, types.NameOf(typ))
 }
 
 // truncate is date_trunc.
@@ -202,6 +244,14 @@ func intervalPart(field string, s types.Span, ret types.OID) (types.Datum, error
 	return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unit %q not recognized for type interval", field)
 }
 
+// ageOf is age; of an infinite time there is none.
+func ageOf(a, b types.Datum) (types.Datum, error) {
+	if types.Infinite(a) || types.Infinite(b) {
+		return types.Null, sqlstate.New("22008", "timestamp out of range")
+	}
+	return age(a.I, b.I), nil
+}
+
 // age is the difference in years, months and days of the calendar.
 func age(a, b int64) types.Datum {
 	if a < b {
@@ -222,77 +272,4 @@ func age(a, b int64) types.Datum {
 		months--
 	}
 	return types.NewInterval(types.Span{Months: int32(months), Days: int32(days), Micros: micros})
-}
-
-// toCharFields are the patterns of to_char that are known, longest first. The rest of a format is copied.
-var toCharFields = []struct {
-	pattern string
-	layout  string
-}{
-	{"Month", "January"}, {"MONTH", ""}, {"month", ""}, {"HH24", "15"}, {"HH12", "03"}, {"YYYY", "2006"}, {"yyyy", "2006"}, {"Day", "Monday"},
-	{"Mon", "Jan"}, {"MON", ""}, {"mon", ""}, {"DDD", "002"}, {"MM", "01"}, {"mm", "01"}, {"MI", "04"}, {"mi", "04"}, {"SS", "05"}, {"ss", "05"},
-	{"DD", "02"}, {"dd", "02"}, {"YY", "06"}, {"Dy", "Mon"}, {"HH", "03"}, {"hh24", "15"}, {"hh", "03"}, {"AM", "PM"}, {"PM", "PM"}, {"am", "pm"}, {"pm", "pm"},
-	{"MS", "ms"}, {"US", "us"}, {"TZ", "MST"}, {"OF", "-07"},
-}
-
-// toChar is to_char. A letter of a format may become many.
-func toChar(t time.Time, format string) (types.Datum, error) {
-	const longest = 64 << 10
-	if len(format) > longest {
-		return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded,
-			"date format of %d bytes is longer than the limit of %d", len(format), longest)
-	}
-	return types.NewText(formatTime(t, format)), nil
-}
-
-// formatTime is to_char for the patterns that dashboards use.
-func formatTime(t time.Time, format string) string {
-	var b strings.Builder
-	for i := 0; i < len(format); {
-		if format[i] == '"' {
-			end := strings.IndexByte(format[i+1:], '"')
-			if end < 0 {
-				end = len(format) - i - 1
-			}
-			b.WriteString(format[i+1 : i+1+end])
-			i += end + 2
-			continue
-		}
-		matched := false
-		for _, f := range toCharFields {
-			if !strings.HasPrefix(format[i:], f.pattern) {
-				continue
-			}
-			b.WriteString(formatField(t, f.pattern, f.layout))
-			i += len(f.pattern)
-			matched = true
-			break
-		}
-		if !matched {
-			b.WriteByte(format[i])
-			i++
-		}
-	}
-	return b.String()
-}
-
-func formatField(t time.Time, pattern, layout string) string {
-	pad := func(s string) string { return s + strings.Repeat(" ", max(9-len(s), 0)) }
-	switch pattern {
-	case "MS":
-		return t.Format(".000")[1:]
-	case "US":
-		return t.Format(".000000")[1:]
-	case "Month", "Day":
-		return pad(t.Format(layout)) // names fill nine places
-	case "MONTH":
-		return pad(strings.ToUpper(t.Format("January")))
-	case "month":
-		return pad(strings.ToLower(t.Format("January")))
-	case "MON":
-		return strings.ToUpper(t.Format("Jan"))
-	case "mon":
-		return strings.ToLower(t.Format("Jan"))
-	}
-	return t.Format(layout)
 }

@@ -19,6 +19,8 @@ type planning struct {
 	root   *exec.Env
 	db     exec.Database
 	update exec.UpdateMode
+	// lastSeq is what 'now' means as a sequence, once it has been asked for.
+	lastSeq *string
 }
 
 // New makes a plan of a bound statement, to run once. The State has the values of the parameters.

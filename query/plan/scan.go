@@ -3,7 +3,6 @@ package plan
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
@@ -84,6 +83,10 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanWishes) (e
 		if f.Used[i] {
 			s.Targets = append(s.Targets, exec.Target{Field: c.Field, Index: f.Base + i})
 		}
+	}
+	conds, err := p.sequences(f, conds)
+	if err != nil {
+		return nil, scanGrants{}, err
 	}
 	set, rest := everything(), conds
 	if !f.Raw {
@@ -331,7 +334,7 @@ func sinceOf(l limit) (string, bool) {
 	if s == "" || s == "0" {
 		return "", true
 	}
-	if len(s) < 26 || len(s)%2 != 0 || strings.Trim(s, "0123456789abcdef") != "" {
+	if !isSequence(s) {
 		return "", false
 	}
 	if l.open {

@@ -107,6 +107,9 @@ func appendStamp(dst []byte, micros int64, typ OID, env *Env, sep byte, iso bool
 }
 
 // infinite reports whether a timestamp or a date is.
+// Infinite says that a timestamp or date is none of the calendar.
+func Infinite(d Datum) bool { return (d.K == KTime || d.K == KDate) && infinite(d.I) }
+
 func infinite(n int64) bool { return n == timeInfinity || n == timeNegInfinity }
 
 func appendDate(dst []byte, days int64) []byte {
@@ -440,11 +443,17 @@ func AddSpan(micros int64, s Span, loc *time.Location) int64 {
 
 // toWall turns a moment into the wall clock of the session's zone, fromWall back.
 func toWall(micros int64, env *Env) int64 {
+	if infinite(micros) {
+		return micros
+	}
 	_, off := time.UnixMicro(micros).In(env.location()).Zone()
 	return micros + int64(off)*1e6
 }
 
 func fromWall(micros int64, env *Env) int64 {
+	if infinite(micros) {
+		return micros
+	}
 	t := time.UnixMicro(micros).UTC()
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), env.location()).UnixMicro()
 }
@@ -463,6 +472,15 @@ func AddDays(days, n int64) int64 {
 		return days
 	}
 	return days + n
+}
+
+// SubtractTimes is the interval between two timestamps, an error where one is infinite.
+func SubtractTimes(a, b int64) (Span, error) {
+	if infinite(a) || infinite(b) {
+		return Span{}, sqlstate.New("22008", "cannot subtract infinite timestamps")
+	}
+	d := a - b
+	return Span{Days: int32(d / 86400e6), Micros: d % 86400e6}, nil
 }
 
 // SubtractDates is the number of days between two dates, an error where one is infinite.

@@ -239,7 +239,13 @@ func (d *doc) row(id string, withDoc bool) exec.Row {
 }
 
 // list is Rows over a slice.
-type list struct{ rows []exec.Row }
+type list struct {
+	rows    []exec.Row
+	skipped int64
+}
+
+// Skipped implements exec.Skipper.
+func (l *list) Skipped() int64 { return l.skipped }
 
 func (l *list) Next(ctx context.Context, row *exec.Row) error {
 	if err := ctx.Err(); err != nil {
@@ -273,15 +279,16 @@ func pick(all []exec.Row, r exec.DocsRead) exec.Rows {
 	if r.Descending {
 		slices.Reverse(out)
 	}
-	return &list{cut(out, r.Limit, r.Skip)}
+	return cut(out, r.Limit, r.Skip)
 }
 
-func cut(rows []exec.Row, limit, skip int64) []exec.Row {
-	rows = rows[min(skip, int64(len(rows))):]
+func cut(rows []exec.Row, limit, skip int64) *list {
+	skip = min(skip, int64(len(rows)))
+	rows = rows[skip:]
 	if limit > 0 && limit < int64(len(rows)) {
 		rows = rows[:limit]
 	}
-	return rows
+	return &list{rows: rows, skipped: skip}
 }
 
 // AllDocs implements exec.Database.
@@ -440,7 +447,7 @@ func (db *DB) View(_ context.Context, r exec.ViewRead) (exec.Rows, error) {
 	if r.Descending {
 		slices.Reverse(out)
 	}
-	return &list{cut(out, r.Limit, r.Skip)}, nil
+	return cut(out, r.Limit, r.Skip), nil
 }
 
 // Reduce implements exec.Reducer for the built-in functions.
@@ -481,7 +488,7 @@ func (db *DB) Reduce(ctx context.Context, r exec.ReduceRead) (exec.Rows, error) 
 		group = append(group, row)
 	}
 	flush()
-	return &list{out}, nil
+	return &list{rows: out}, nil
 }
 
 func prefix(key json.RawMessage, level int) json.RawMessage {

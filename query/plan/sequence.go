@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// now is a text that stands for the newest sequence, as over HTTP.
+const now = "now"
+
+// sequences gives what a feed's sequence is compared with its meaning: 'now' is the newest sequence at the statement's begin, and a text that
+// is no sequence is an error, as it would hide a mistake.
+func (p *planning) sequences(f *bind.UserScan, conds []exec.Expr) ([]exec.Expr, error) {
+	at := -1
+	for i, c := range f.Rel.Columns {
+		if c.Field == exec.FieldSeq {
+			at = f.Base + i
+		}
+	}
+	if at < 0 {
+		return conds, nil
+	}
+	isSeq := func(e exec.Expr) bool {
+		c, ok := bind.WithoutBytes(e).(*exec.Col)
+		return ok && c.Depth == 0 && c.Index == at
+	}
+	var failed error
+	meaning := func(e exec.Expr, off int) exec.Expr {
+		c, ok := e.(*exec.Const)
+		if !ok || failed != nil || c.D.K != types.KText {
+			return e
+		}
+		var seq string
+		if seq, failed = p.sequence(c.D.S); failed != nil {
+			failed = sqlstate.Locate(failed, off)
+		}
+		return &exec.Const{D: types.NewText(seq), Typ: c.Typ}
+	}
+	out := make([]exec.Expr, len(conds))
+	for i, cond := range conds {
+		out[i] = exec.Rewrite(cond, func(e exec.Expr) exec.Expr {
+			switch n := e.(type) {
+			case *exec.Call:
+				if funcs.Comparison(n.Op) == nil || len(n.Args) != 2 || !isSeq(n.Args[0]) && !isSeq(n.Args[1]) {
+					break
+				}
+				c := *n
+				c.Args = []exec.Expr{meaning(n.Args[0], n.Off), meaning(n.Args[1], n.Off)}
+				return &c
+			case *exec.In:
+				if !isSeq(n.X) {
+					break
+				}
+				list := make([]exec.Expr, len(n.List))
+				for i, x := range n.List {
+					list[i] = meaning(x, -1)
+				}
+				in, err := exec.NewIn(n.Not, n.X, list)
+				if err != nil {
+					failed = err
+					return e
+				}
+				return in
+			case *exec.Any:
+				arr, ok := n.Array.(*exec.Const)
+				if !ok || !isSeq(n.X) || funcs.Comparison(n.Symbol) == nil || arr.D.IsNull() {
+					break
+				}
+				a := arr.D.Array()
+				items := make([]types.Datum, len(a.Items))
+				for i, it := range a.Items {
+					items[i] = meaning(&exec.Const{D: it, Typ: a.Elem}, -1).(*exec.Const).D
+				}
+				c := *n
+				c.Array = &exec.Const{D: types.NewArray(a.Elem, items), Typ: arr.Typ}
+				return &c
+			}
+			return e
+		})
+	}
+	return out, failed
+}
+
+// sequence is what a text means as a sequence. "" and "0" are before everything.
+func (p *planning) sequence(text string) (string, error) {
+	switch {
+	case text == now:
+		return p.newest()
+	case text == "": // no bound, for the store
+		return "0", nil
+	case text == "0", isSequence(text):
+		return text, nil
+	}
+	return "", sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for a sequence: %q", types.Truncate(text, 100)).
+		WithHint("Sequences come from the column seq; 'now' is the newest, and '0' before the first.")
+}
+
+// isSequence says that a text has a sequence's form: lower-case hex of 26 digits or more.
+func isSequence(s string) bool {
+	return len(s) >= 26 && len(s) <= 42 && len(s)%2 == 0 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// newest is the sequence of the last change, once for the statement.
+func (p *planning) newest() (string, error) {
+	if p.lastSeq != nil {
+		return *p.lastSeq, nil
+	}
+	rows, err := p.db.Changes(p.st.Ctx, exec.ChangesRead{Descending: true, Limit: 1})
+	if err != nil {
+		return "", exec.StoreError(err)
+	}
+	defer func() { _ = rows.Close() }()
+	var row exec.Row
+	if err := rows.Next(p.st.Ctx, &row); err != nil && !errors.Is(err, io.EOF) {
+		return "", exec.StoreError(err)
+	}
+	p.lastSeq = &row.Seq
+	return row.Seq, nil
+}

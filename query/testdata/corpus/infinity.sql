@@ -1,0 +1,23 @@
+-- Infinite dates and timestamps.
+SELECT date 'infinity', date '-infinity', date 'infinity' > date '2020-01-01', date '-infinity' < date '4000-01-01 BC'
+SELECT date 'infinity' + 1, date 'infinity' - 1, date '-infinity' + 1
+SELECT date 'infinity' - date '2020-01-01'
+SELECT date '2020-01-01' - date '-infinity'
+SELECT date 'infinity'::timestamp, timestamp 'infinity'::date, timestamptz 'infinity'::date, date '-infinity'::timestamptz, timestamp '-infinity'::timestamptz, timestamptz 'infinity'::timestamp
+SELECT extract(year FROM date 'infinity'), extract(epoch FROM date 'infinity'), extract(year FROM timestamp '-infinity'), extract(isoyear FROM timestamptz 'infinity')
+SELECT extract(month FROM date 'infinity'), extract(day FROM timestamp '-infinity'), date_part('hour', timestamptz 'infinity'), date_part('century', timestamp '-infinity')
+SELECT extract(foo FROM timestamp 'infinity')
+SELECT date 'infinity' + interval '1 day', timestamp '-infinity' - interval '1 year', timestamptz 'infinity' + interval '3 months'
+SELECT date_trunc('day', timestamp 'infinity'), date_trunc('year', timestamptz '-infinity')
+SELECT isfinite(date 'infinity'), isfinite(timestamp 'infinity'), isfinite(interval '1 day'), isfinite(date '2020-01-01'), isfinite(timestamptz '-infinity')
+SELECT timestamp 'infinity' - timestamp '2020-01-01'
+SELECT timestamptz '2020-01-01' - timestamptz '-infinity'
+SELECT timestamp 'infinity' AT TIME ZONE 'Europe/Oslo', timestamptz '-infinity' AT TIME ZONE 'Europe/Oslo'
+SELECT to_json(date 'infinity'), to_jsonb(timestamp '-infinity'), date 'infinity'::text, to_jsonb(timestamptz 'infinity')
+SELECT greatest(date 'infinity', date '2020-01-01'), least(timestamp '-infinity', timestamp '2020-01-01')
+SELECT date ' InFinity ', timestamp ' -INFINITY'
+SELECT date '+infinity'
+SELECT max(d), min(d) FROM (VALUES (date 'infinity'), (date '-infinity'), (date '2020-01-01')) v(d)
+SELECT d FROM (VALUES (date 'infinity'), (date '-infinity'), (date '2020-01-01')) v(d) ORDER BY d
+SELECT date 'infinity' = date 'infinity', date 'infinity' = timestamp 'infinity', timestamp 'infinity' = timestamptz 'infinity'
+SELECT date 'today' = current_date, date 'epoch', date 'tomorrow' - date 'today', date 'yesterday' < date 'today'

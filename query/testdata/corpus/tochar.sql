@@ -1,0 +1,43 @@
+-- to_char of times.
+SELECT to_char(timestamp '2020-01-02 03:04:05.678', 'YYYY-MM-DD HH24:MI:SS.MS')
+SELECT to_char(timestamp '2020-01-02 03:04:05.678901', 'US FF1 FF2 FF3 FF4 FF5 FF6 ms us ff3')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'HH HH12 HH24 MI SS SSSS SSSSS AM PM am pm a.m. p.m. A.M. P.M.')
+SELECT to_char(timestamp '2020-01-02 03:04:05', 'hh hh12 hh24 mi ss ssss sssss AM PM am pm a.m. p.m. A.M. P.M.')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'Y,YYY YYYY YYY YY Y IYYY IYY IY I y,yyy yyyy yyy yy y iyyy iyy iy i')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'BC bc AD ad B.C. b.c. A.D. a.d.')
+SELECT to_char(timestamp '0044-03-15 13:04:05 BC', 'YYYY BC YY Y,YYY CC IYYY Y J DDD B.C.')
+SELECT to_char(timestamp '0001-01-01', 'YYYY CC IYYY IW J'), to_char(timestamp '2000-12-31', 'CC'), to_char(timestamp '2001-01-01', 'CC')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'MONTH|Month|month|MON|Mon|mon|MM|DAY|Day|day|DY|Dy|dy')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'FMMONTH|FMMonth|FMmonth|FMDAY|FMDay|FMday|FMDD|FMHH24|FMMI|FMDDD|FMMS|FMYYY|FMCC|FMRM')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'DDD IDDD DD D ID W WW IW CC J Q RM rm')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'ddd iddd dd d id w ww iw cc j q')
+SELECT to_char(timestamp '2020-12-31', 'IYYY-IW-ID WW W IDDD'), to_char(timestamp '2021-01-03', 'IYYY-IW-ID WW W D IDDD')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'TZ tz OF TZH TZM tzh tzm of')
+SELECT to_char(timestamptz '2020-01-02 13:04:05+00', 'TZ tz OF TZH:TZM FMOF')
+SET timezone = 'Asia/Kolkata'; SELECT to_char(timestamptz '2020-01-02 13:04:05+00', 'YYYY-MM-DD HH24:MI OF TZH:TZM'); RESET timezone
+SET timezone = 'America/St_Johns'; SELECT to_char(timestamptz '2020-01-02 13:04:05+00', 'HH24:MI TZ tz OF TZH:TZM'); RESET timezone
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'DDth DDTH MMth FMDDth HHth24 YYYYth Qth MSth RMth Monthth')
+SELECT to_char(timestamp '2020-01-11 11:12:13', 'DDth HHTH MIth SSth DDDth'), to_char(timestamp '2020-01-23 01:21:22', 'DDth HHTH MIth SSth')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'YYYY"year"MM"month \"q\" "DD')
+SELECT to_char(timestamp '2020-01-02 13:04:05', '\"YYYY\" \YYYY \\ "a\\b" "open')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'TMMonth TMDay TMMON TMDY TMDD tmmonth TM')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'DDSP FXYYYY fxDD FM fm FMx')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'hello world, Zürich, 年')
+SELECT to_char(timestamp '2020-01-02 13:04:05', 'Day, DD  HH12:MI:SS'), to_char(timestamp '2020-01-02 13:04:05', 'FMDay, FMDD  HH12:MI:SS')
+SELECT to_char(timestamp 'infinity', 'YYYY'), to_char(timestamptz '-infinity', 'YYYY'), to_char(date 'infinity', 'YYYY')
+SELECT to_char(date '2020-01-02', 'YYYY'), to_char(NULL::timestamp, 'YYYY'), to_char(timestamp '2020-01-02', NULL), to_char(timestamp '2020-01-02', '') IS NULL
+SELECT to_char(timestamp '12020-01-02', 'YYYY YYYYY Y,YYY YYY YY Y CC')
+SELECT to_char(timestamp '2020-01-02 00:04:05', 'HH HH12 FMHH yyyy-mm-dd hh24:mi:ss Mm mM Yyyy MonTH dAY SYYYY Tz Fm')
+-- to_char of intervals.
+SELECT to_char(interval '15h 2m 12s', 'HH24:MI:SS HH HH12 AM SSSS MS')
+SELECT to_char(interval '100h 2m 12s 3 days 2 years 3 mons', 'YYYY-MM-DD HH24:MI:SS DDD RM Q WW W CC YY Y,YYY')
+SELECT to_char(interval '-1 year -2 mons -3 days -04:05:06.7', 'YYYY YYY MM DD HH24 HH12 MI SS MS RM DDD')
+SELECT to_char(interval '0', 'YYYY MM DD RM Q|HH HH24'), to_char(interval '2 years', 'RM rm FMRM|'), to_char(interval '-2 years', 'RM')
+SELECT to_char(interval '1 year', 'Day')
+SELECT to_char(interval '1 year', 'D')
+SELECT to_char(interval '1 year', 'TZ')
+SELECT to_char(interval '1 year', 'Month')
+SELECT to_char(interval '1 year', 'BC')
+-- to_char of numbers is refused.
+-- differs: refused
+SELECT to_char(125, '999')
