@@ -184,9 +184,9 @@ func (r *recordReader) next() (recordType, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := binary.ReadUvarint(r.r)
-	if err != nil || n > maxRecord {
-		return 0, r.damaged(err)
+	n, err := r.length()
+	if err != nil {
+		return 0, err
 	}
 	if uint64(cap(r.payload)) < n {
 		r.payload = make([]byte, n)
@@ -207,6 +207,20 @@ func (r *recordReader) next() (recordType, error) {
 	r.records++
 	r.offset += int64(1 + uvarintLen(n) + int(n) + len(check))
 	return recordType(t), nil
+}
+
+// length reads the length of a payload.
+func (r *recordReader) length() (n uint64, err error) {
+	for shift := 0; n <= maxRecord && shift < 64; shift += 7 {
+		b, err := r.r.ReadByte()
+		if err != nil {
+			return 0, r.damaged(err)
+		}
+		if n |= uint64(b&0x7f) << shift; b < 0x80 && n <= maxRecord {
+			return n, nil
+		}
+	}
+	return 0, r.damaged(nil)
 }
 
 func (r *recordReader) damaged(err error) error {

@@ -3,6 +3,7 @@ package layer_test
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/divandb/divan/layer"
@@ -19,6 +20,7 @@ func FuzzReadExport(f *testing.F) {
 	f.Add(whole[:4000])
 	f.Add(whole[len(whole)-4000:])
 	f.Add([]byte{})
+	f.Add([]byte("divan export 1\n0" + strings.Repeat("\xf0", 9) + "0")) // a length that never ends
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if x, err := layer.ReadExport(bytes.NewReader(in)); err == nil && !bytes.Equal(in, whole) {
 			t.Fatalf("%d bytes are taken for an export of %+v", len(in), x)

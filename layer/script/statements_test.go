@@ -32,6 +32,7 @@ func FuzzMaps_Document(f *testing.F) {
 		f.Add(tc.doc)
 	}
 	f.Add(`{"a":[1,2,{"b":null}],"a":"\ud800"}`)
+	f.Add("{\"0\":0,\"\x800\":0,\"0\":1}")
 	s := open(f, script.Limits{})
 	m, err := s.Maps(f.Context(), nil, []script.Function{{Name: "f", Source: `function(doc){ emit(doc, JSON.stringify(doc)) }`}})
 	if err != nil {
