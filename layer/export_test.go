@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/revtree"
 )
 
 // SweepUploads runs the hourly sweep of one database as it will be at a time.
@@ -122,3 +123,21 @@ const PurgeRevs = purgeRevs
 
 // SetPatience sets how long Take waits for the answer to a question in the store.
 func (n *NodeName) SetPatience(d time.Duration) { n.patience = d }
+
+// TreeCache is a treeCache for tests.
+type TreeCache struct{ c treeCache }
+
+// CachedRevisions is how many revisions the trees of a treeCache have together at most.
+const CachedRevisions = cachedRevisions
+
+func (c *TreeCache) Put(key string, t *revtree.Tree) { c.c.put(key, cachedTree{tree: t}) }
+
+func (c *TreeCache) Has(key string) bool { return c.c.has(key) }
+
+// Size is how many revisions the trees have that are kept.
+func (c *TreeCache) Size() (n int) {
+	for _, t := range c.c.trees {
+		n += t.tree.Size()
+	}
+	return n
+}
