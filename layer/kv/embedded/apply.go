@@ -158,13 +158,16 @@ func (c *committer) clear(batch *pebble.Batch, ranges []span) (dropped []span, e
 			value := iter.LazyValue()
 			size += value.Len()
 		}
-		if n > fewRows || size >= worthReclaiming {
-			dropped = append(dropped, r)
-		}
-		if err := iter.Error(); err != nil && !isDamage(err) {
+		err := iter.Error()
+		if err != nil && !isDamage(err) {
 			return dropped, err
 		}
-		if n > fewRows || iter.Error() != nil { // what is damaged can still be cleared
+		// What is damaged can still be cleared, and is dead after it only where all of it was.
+		damaged := err != nil || c.e.damage.within(r)
+		if n > fewRows || size >= worthReclaiming || damaged {
+			dropped = append(dropped, r)
+		}
+		if n > fewRows || damaged {
 			_ = batch.DeleteRange(r.begin, r.end, nil)
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -25,6 +26,7 @@ import (
 // of its own, then reads the whole table once, and says in the log what of it is damaged.
 type damage struct {
 	some    atomic.Bool   // tables is not empty
+	cleared atomic.Bool   // a range with damage was cleared, see dropDead
 	waiting atomic.Int64  // compactions, see tableFile
 	wake    chan struct{} // one token while met is not empty
 
@@ -33,6 +35,8 @@ type damage struct {
 		met    []string
 		tables map[string]*damagedTable // by the name of the file
 		vital  map[string]string        // what is wrong with files without which the store does not open
+		turn   int                      // how often something about tables was found out
+		buried chan struct{}            // closed when faults are found to be dead
 	}
 	full atomic.Bool // writes wait because level 0 is full
 	// closing is closed by Close, for compactions that wait in tableFile.
@@ -48,6 +52,7 @@ type damagedTable struct {
 func (d *damage) init() {
 	d.wake, d.closing = make(chan struct{}, 1), make(chan struct{})
 	d.mu.tables, d.mu.vital = map[string]*damagedTable{}, map[string]string{}
+	d.mu.buried = make(chan struct{})
 }
 
 // setVital notes what is wrong with a file without which the store does not open; "" for nothing.
@@ -113,26 +118,122 @@ func (d *damage) takeMet() []string {
 	return met
 }
 
-// inspected replaces what is known of a table; no faults forget it.
+// inspected replaces what is known of a table; no faults forget it. What is dead stays dead: the file of a table does
+// not change.
 func (d *damage) inspected(name string, level int, faults []tableFault) {
 	slices.SortFunc(faults, func(a, b tableFault) int { return int(a.begin - b.begin) })
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.mu.turn++
 	if len(faults) == 0 {
 		delete(d.mu.tables, name)
 	} else {
+		if old := d.mu.tables[name]; old != nil {
+			for i := range old.faults {
+				if old.faults[i].empty != nil {
+					bury(faults, &old.faults[i])
+				}
+			}
+		}
 		d.mu.tables[name] = &damagedTable{faults: faults, level: level}
 	}
 	d.some.Store(len(d.mu.tables) > 0)
 }
 
-// known are the names of the damaged tables, in order.
+// bury makes the fault that is at the same place as dead as it is.
+func bury(faults []tableFault, dead *tableFault) {
+	for i := range faults {
+		if f := &faults[i]; f.begin == dead.begin && f.end == dead.end && f.rows {
+			f.empty = dead.empty
+		}
+	}
+}
+
+// bury notes faults of a table as dead, and has compactions that wait for them go on.
+func (d *damage) bury(name string, dead []tableFault) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.mu.tables[name]
+	if t == nil {
+		return
+	}
+	faults := slices.Clone(t.faults)
+	for i := range dead {
+		bury(faults, &dead[i])
+	}
+	d.mu.tables[name] = &damagedTable{faults: faults, level: t.level}
+	close(d.mu.buried)
+	d.mu.buried = make(chan struct{})
+}
+
+// alive are the faults of a table that are not known to be dead.
+func (d *damage) alive(name string, faults []tableFault) []tableFault {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if t := d.mu.tables[name]; t != nil {
+		for i := range t.faults {
+			if t.faults[i].empty != nil {
+				bury(faults, &t.faults[i])
+			}
+		}
+	}
+	return slices.DeleteFunc(faults, func(f tableFault) bool { return f.empty != nil })
+}
+
+// losses are the faults that may become dead, by table. turn differs from before where there may be others.
+func (d *damage) losses() (found map[string][]tableFault, turn int) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	found = map[string][]tableFault{}
+	for name, t := range d.mu.tables {
+		for i := range t.faults {
+			if f := &t.faults[i]; f.rows && f.empty == nil || f.vital {
+				found[name] = append(found[name], *f)
+			}
+		}
+	}
+	return found, d.mu.turn
+}
+
+// within reports whether there is damage in a range of keys.
+func (d *damage) within(r span) bool {
+	if !d.some.Load() {
+		return false
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, t := range d.mu.tables {
+		for i := range t.faults {
+			if k := t.faults[i].Keys; len(k.End) > 0 && r.startsBefore(spanOf(k)) && spanOf(k).startsBefore(r) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// nextBurial is closed when faults are found to be dead after now.
+func (d *damage) nextBurial() <-chan struct{} {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.mu.buried
+}
+
+// known are the names of the damaged tables, in order, without those where all that is damaged is dead.
 func (d *damage) known() (names []string, blocks int) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	for name, t := range d.mu.tables {
-		names = append(names, name)
-		blocks += len(t.faults)
+		alive := 0
+		for i := range t.faults {
+			if t.faults[i].empty == nil {
+				alive++
+			}
+		}
+		if alive > 0 || len(t.faults) == 0 {
+			names = append(names, name)
+			blocks += alive
+		}
 	}
 	slices.Sort(names)
 	return names, blocks
@@ -181,19 +282,33 @@ func (e *Engine) refuseStalled() {
 // inspect is the inspector.
 func (e *Engine) inspect() {
 	defer e.running.Done()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	e.running.Go(func() {
+		<-e.stop
+		cancel()
+	})
+	tick := time.NewTicker(inspectPeriod)
+	defer tick.Stop()
+	var dead deadTried
 	for {
 		select {
 		case <-e.stop:
 			return
 		case <-e.damage.wake:
+		case <-tick.C:
 		}
 		for _, name := range e.damage.takeMet() {
 			if err := e.inspectTable(name); err != nil && !e.closing.Load() {
 				e.log.Error("a table of the store is damaged and cannot be read", "table", name, "error", err)
 			}
 		}
+		dead.look(ctx, e)
 	}
 }
+
+// inspectPeriod is how often the inspector looks whether what is damaged was deleted meanwhile.
+const inspectPeriod = time.Second
 
 // inspectTable reads a table in which damage was met, and says what it found.
 func (e *Engine) inspectTable(name string) error {
@@ -217,19 +332,25 @@ func (e *Engine) inspectTable(name string) error {
 	}
 	if len(faults) == 0 {
 		e.log.Warn("a block of a table could not be read, and can be now: the disk, the memory or a cable may be failing", "table", name)
-	} else {
+		e.damage.inspected(name, 0, nil)
+		return nil
+	}
+	if faults, err = e.alive(&tables[i], faults); err != nil {
+		return err
+	}
+	if len(faults) > 0 {
 		e.log.Error("the store is damaged: what a block held cannot be read, everything else can", "table", name,
 			"what", faults[0].What, "blocks", len(faults), "hint", damageHint)
 	}
-	e.damage.inspected(name, tables[i].level, faults)
 	e.refuseStalled()
 	return nil
 }
 
 // damageHint is what an operator can do about damage.
 const damageHint = "`divan verify` names the databases and documents; `divan export -skip-damaged` saves all that " +
-	"can be read of a database. The blocks stay damaged, whatever is deleted: save all databases, and import them " +
-	"into a node with a new data directory, or start on a backup"
+	"can be read of a database. Delete the databases after that, and import them again: the store gets rid of a " +
+	"damaged block once all that it can have held is deleted. What is damaged still a minute later can hold something " +
+	"else, too: save all databases, and import them into a node with a new data directory, or start on a backup"
 
 // Degraded implements kv.Degrader.
 func (e *Engine) Degraded() []string {
@@ -244,6 +365,9 @@ func (e *Engine) Degraded() []string {
 		return reasons
 	}
 	names, blocks := e.damage.known()
+	if len(names) == 0 {
+		return reasons
+	}
 	what := fmt.Sprintf("%d files of the store in %s are damaged, the first is %s", len(names), e.dir, names[0])
 	if len(names) == 1 {
 		what = fmt.Sprintf("the file %s of the store in %s is damaged", names[0], e.dir)

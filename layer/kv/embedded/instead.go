@@ -6,8 +6,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable/block"
 	"github.com/cockroachdb/pebble/v2/sstable/colblk"
-
-	"github.com/divandb/divan/layer/kv"
 )
 
 // What Pebble is given to read in the place of a damaged block. It is never written to disk.
@@ -31,16 +29,15 @@ func passAll(n int, sum *block.Checksummer) []byte {
 	return seal(b, sum)
 }
 
-// withoutRows is a block of rows of n bytes with nothing but a deletion of the last key that could be in it; nil where
-// that cannot be made so long.
-func withoutRows(keys kv.KeyRange, n int, sum *block.Checksummer) []byte {
-	last := keys.End[:len(keys.End)-1] // keys.End is the key after it
+// withoutRows is a block of rows of n bytes with nothing but a deletion of a key; nil where that cannot be made so
+// long.
+func withoutRows(key []byte, seq pebble.SeqNum, n int, sum *block.Checksummer) []byte {
 	schema := colblk.DefaultKeySchema(pebble.DefaultComparer, keyBundle)
 	made := func(padding int) []byte {
 		var w colblk.DataBlockEncoder
 		w.Init(&schema)
-		w.Add(pebble.MakeInternalKey(last, 1, pebble.InternalKeyKindDelete), make([]byte, padding), 0,
-			w.KeyWriter.ComparePrev(last), false)
+		w.Add(pebble.MakeInternalKey(key, seq, pebble.InternalKeyKindDelete), make([]byte, padding), 0,
+			w.KeyWriter.ComparePrev(key), false)
 		b, _ := w.Finish(1, w.Size())
 		return b
 	}

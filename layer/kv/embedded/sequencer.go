@@ -316,6 +316,9 @@ func (c *committer) sync() {
 			for _, r := range g.requests {
 				if len(r.dropped) > 0 && r.err == nil {
 					c.e.reclaimer.note(g.version, false, r.dropped...)
+					if slices.ContainsFunc(r.dropped, c.e.damage.within) {
+						c.e.damage.cleared.Store(true)
+					}
 				}
 			}
 		} else if g.view != nil {

@@ -25,6 +25,9 @@ type table struct {
 	level             int
 	size              int64
 	smallest, largest []byte // keys, both in the table
+	virtual           bool   // the file has more than the table
+	newest            pebble.SeqNum
+	exclusive         bool // largest is the end of a cleared range, and not in the table
 }
 
 // keys is the range that a table's keys are in.
@@ -39,8 +42,13 @@ type tableFault struct {
 	kv.Fault
 	begin, end int64
 	vital      bool // nothing of the table can be read in a row without it
+	rows       bool // it is a block of rows
+	check      block.ChecksumType
 	// instead is what is as good as what was there, nil for nothing.
 	instead []byte
+	// empty makes a block without rows, for compactions alone, where all that was there is dead (see dead.go). Else it
+	// is nil.
+	empty func() []byte
 }
 
 // tablesOf lists the tables of a database. They may be replaced at any moment after.
@@ -61,6 +69,7 @@ func tablesOf(db *pebble.DB) ([]table, error) {
 			seen[name] = true
 			tables = append(tables, table{
 				name: name, level: level, size: int64(info.Size), smallest: info.Smallest.UserKey, largest: info.Largest.UserKey,
+				virtual: info.Virtual, newest: info.LargestSeqNum, exclusive: info.Largest.IsExclusiveSentinel(),
 			})
 		}
 	}
@@ -130,7 +139,7 @@ func (c *tableCheck) run(files vfs.FS, dir string) (err error) {
 		}
 	}
 	for _, h := range layout.ValueBlock {
-		if err := c.block(h, "values", whole, rowsBlock); err != nil {
+		if err := c.block(h, "values", whole, valuesBlock); err != nil {
 			return err
 		}
 	}
@@ -205,6 +214,7 @@ type blockUse int
 
 const (
 	rowsBlock   blockUse = iota
+	valuesBlock          // of older versions of rows, which Pebble is not asked to keep apart
 	filterBlock          // it saves reads, and can be done without
 	vitalBlock           // nothing of the table can be read in a row without it
 )
@@ -239,9 +249,11 @@ func (c *tableCheck) block(h block.Handle, what string, keys kv.KeyRange, use bl
 	fault := tableFault{
 		Fault: kv.Fault{File: c.t.name, What: fmt.Sprintf("the block of %d bytes at %d (%s)", n, h.Offset, what), Keys: keys},
 		begin: int64(h.Offset), end: int64(h.Offset) + int64(n), vital: use == vitalBlock,
+		rows: use == rowsBlock, check: c.r.BlockReader().ChecksumType(),
 	}
 	if use == rowsBlock && c.fill {
-		fault.instead = withoutRows(keys, int(h.Length), &sum)
+		last := keys.End[:len(keys.End)-1] // keys.End is the key after it
+		fault.instead = withoutRows(last, 1, int(h.Length), &sum)
 	}
 	if use == filterBlock {
 		fault.Keys, fault.Harmless, fault.instead = kv.KeyRange{}, true, passAll(int(h.Length), &sum)

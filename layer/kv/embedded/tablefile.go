@@ -66,19 +66,16 @@ type tableFile struct {
 //
 // A compaction from level 0 that fails would be picked again at once, and again: nothing else would leave level 0,
 // until writes wait for ever. It is kept waiting here instead, with the tables that it needs, and other compactions go
-// on with the others. It is let go now and then, since the files that it began with are not removed before.
+// on with the others. It is let go now and then, since the files that it began with are not removed before, and goes on
+// when the damaged block is found to be dead.
 func (f tableFile) ReadAt(p []byte, off int64) (int, error) {
-	if fault, level, found := f.d.hit(f.name, off, off+int64(len(p))); found {
-		if i := off - fault.begin; fault.instead != nil && i >= 0 && i+int64(len(p)) <= int64(len(fault.instead)) {
-			return copy(p, fault.instead[i:]), nil
+	if fault, found := f.meet(off, off+int64(len(p))); found {
+		instead := fault.instead
+		if fault.empty != nil && f.compaction {
+			instead = fault.empty()
 		}
-		if f.compaction && level == 0 {
-			f.d.waiting.Add(1)
-			select {
-			case <-f.d.closing:
-			case <-time.After(keepWaiting):
-			}
-			f.d.waiting.Add(-1)
+		if i := off - fault.begin; instead != nil && i >= 0 && i+int64(len(p)) <= int64(len(instead)) {
+			return copy(p, instead[i:]), nil
 		}
 		return 0, fmt.Errorf("%w: table %s: %s", pebble.ErrCorruption, f.name, fault.What)
 	}
@@ -87,4 +84,28 @@ func (f tableFile) ReadAt(p []byte, off int64) (int, error) {
 		err = fmt.Errorf("%w: table %s: %w", pebble.ErrCorruption, f.name, err)
 	}
 	return n, err
+}
+
+// meet is the damage in a part of the file, after a wait where the read is one that has to wait.
+func (f tableFile) meet(begin, end int64) (fault tableFault, found bool) {
+	var over <-chan time.Time
+	for {
+		buried := f.d.nextBurial()
+		fault, level, found := f.d.hit(f.name, begin, end)
+		if !found || fault.instead != nil || fault.empty != nil || !f.compaction || level > 0 {
+			return fault, found
+		}
+		if over == nil {
+			over = time.After(keepWaiting)
+			f.d.waiting.Add(1)
+			defer f.d.waiting.Add(-1)
+		}
+		select {
+		case <-buried:
+			continue
+		case <-f.d.closing:
+		case <-over:
+		}
+		return fault, true
+	}
 }

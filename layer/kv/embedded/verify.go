@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/divandb/divan/layer/kv"
@@ -127,7 +128,9 @@ func (v *verification) table(t *table) error {
 			return err
 		}
 		if !v.e.filled(t.name, faults) {
-			v.e.damage.inspected(t.name, t.level, faults)
+			if faults, err = v.e.alive(t, faults); err != nil {
+				return err
+			}
 		}
 	}
 	v.found.Files++
@@ -138,6 +141,18 @@ func (v *verification) table(t *table) error {
 		}
 	}
 	return nil
+}
+
+// alive notes the faults of a table, and leaves those that anybody could miss something of.
+func (e *Engine) alive(t *table, faults []tableFault) ([]tableFault, error) {
+	e.damage.inspected(t.name, t.level, slices.Clone(faults))
+	losses, _ := e.damage.losses()
+	if len(losses[t.name]) > 0 {
+		if _, err := e.findDead(map[string][]tableFault{t.name: losses[t.name]}); err != nil {
+			return nil, err
+		}
+	}
+	return e.damage.alive(t.name, faults), nil
 }
 
 // filled marks the faults that reads pass over, see fillGaps. It is false where there are none.

@@ -1,0 +1,242 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A damaged block is dead once nobody can read any more what was in it: its database was deleted. The store gets rid of
+// a dead block by itself. Compactions cannot read it; they are given a block without rows in its place (tableFile), and
+// write a table that has none of it.
+//
+// A block is dead where all keys that can be in it are covered by cleared ranges that
+//
+//   - are in tables above its own: Pebble has nothing there that is older than what lies below, for any key,
+//   - have higher sequence numbers than all that is in its table, and
+//   - can be seen by all snapshots that are open.
+//
+// It does not count whether a block reads as empty, since the rows that are seen to be gone may be gone because of
+// deletions in the damaged block itself. A cleared range hides what is below it whatever the block held, rows or
+// deletions of rows further down, and stays until a compaction has taken it and all below it to the bottom; for that
+// it has to pass through the damaged table. So what is dead once stays dead, and nothing of it needs to be on disk:
+// after a start it is found out again. Readers are given nothing in a dead block's place. Those that could need it have
+// an iterator from before the range was cleared, and get the error.
+
+// deadTried is what the inspector knew when it looked for dead blocks last.
+type deadTried struct {
+	turn  int
+	again bool // some snapshots still saw what was cleared, or it could not look
+}
+
+// look looks for damaged blocks that are dead now, unless nothing has changed.
+func (r *deadTried) look(ctx context.Context, e *Engine) {
+	if !e.damage.some.Load() || e.space.opening.Load() || e.Failed() != nil {
+		return
+	}
+	losses, turn := e.damage.losses()
+	changed := e.damage.cleared.Swap(false) || turn != r.turn
+	r.turn = turn
+	if len(losses) == 0 || !changed && !r.again {
+		r.again = false
+		return
+	}
+	var err error
+	if changed && e.reading == nil {
+		err = e.flush(ctx)
+	}
+	if err == nil {
+		r.again, err = e.findDead(losses)
+	}
+	if err != nil && ctx.Err() == nil {
+		r.turn, r.again = -1, true
+		e.log.Warn("it could not be found out whether damaged blocks are of what was deleted, and is tried again",
+			"error", err)
+	}
+}
+
+// findDead finds those of the faults that are dead, and has what was cleared there compacted. again is whether there
+// may be more once snapshots are closed.
+//
+// A table that is dead as a whole is removed by Pebble, which does not read it for that. All that it needs is that what
+// was cleared is in a table, too.
+func (e *Engine) findDead(losses map[string][]tableFault) (again bool, err error) {
+	db := e.db.Load()
+	tables, err := tablesOf(db)
+	if err != nil {
+		return false, err
+	}
+	// What is in a table can be in front of what a snapshot sees, for a moment. This one is the oldest then.
+	snap := db.NewSnapshot()
+	oldest := db.Metrics().Snapshots.EarliestSeqNum
+	if err := snap.Close(); err != nil {
+		return false, err
+	}
+	for i := range tables {
+		t := &tables[i]
+		if len(losses[t.name]) == 0 || t.virtual {
+			continue
+		}
+		c, err := e.clearedAbove(t, losses[t.name], tables, oldest)
+		if err != nil {
+			return again, err
+		}
+		again = again || c.unseen
+		var dead []tableFault
+		var cleared []span
+		for _, fault := range losses[t.name] {
+			s, ok := c.covers(blockSpan(&fault))
+			if ok && makeEmpty(t, &fault) {
+				dead = append(dead, fault)
+			}
+			if ok {
+				cleared = append(cleared, s)
+			}
+		}
+		if len(dead) > 0 {
+			e.damage.bury(t.name, dead)
+			e.log.Info("damaged blocks held nothing but what was deleted", "table", t.name, "blocks", len(dead))
+		}
+		if e.reading == nil {
+			e.reclaimer.note(0, true, joined(cleared)...)
+		}
+	}
+	return again, nil
+}
+
+// blockSpan is where a block's rows can be. Versions of the last row of the block before may be in it, too.
+func blockSpan(f *tableFault) span {
+	begin := f.Keys.Begin
+	if n := len(begin); n > 0 && begin[n-1] == 0 { // see keyAfter
+		begin = begin[:n-1]
+	}
+	return span{begin, f.Keys.End}
+}
+
+// makeEmpty gives a block what compactions read in its place. It is false where there is no such thing.
+//
+// The one key in it is the first that the block can have: it comes after all keys of the block before, and before all
+// of the next, and is in the table's range.
+func makeEmpty(t *table, f *tableFault) bool {
+	key, n := f.Keys.Begin, int(f.end-f.begin)-block.TrailerLen
+	if !f.rows || bytes.Compare(key, f.Keys.End) >= 0 {
+		return false // it has versions of one row alone
+	}
+	if c := bytes.Compare(key, t.largest); c > 0 || c == 0 && t.exclusive {
+		return false
+	}
+	var sum block.Checksummer
+	sum.Init(f.check)
+	if withoutRows(key, max(t.newest, 1), n, &sum) == nil {
+		return false
+	}
+	check, newest := f.check, t.newest
+	f.empty = func() []byte {
+		var sum block.Checksummer
+		sum.Init(check)
+		return withoutRows(key, max(newest, 1), n, &sum)
+	}
+	return true
+}
+
+// clearedRanges are cleared ranges above a table.
+type clearedRanges struct {
+	spans  []span // sorted and disjoint
+	unseen bool   // there are others, that some snapshots do not see
+}
+
+// covers reports whether all of s was cleared, and returns the whole cleared range around it.
+func (c *clearedRanges) covers(s span) (span, bool) {
+	for _, r := range c.spans {
+		if bytes.Compare(r.begin, s.begin) <= 0 && bytes.Compare(s.end, r.end) <= 0 {
+			return r, true
+		}
+	}
+	return span{}, false
+}
+
+// clearedAbove reads which ranges were cleared above a table, from the tables that have keys of the faults.
+func (e *Engine) clearedAbove(
+	t *table, faults []tableFault, tables []table, oldest pebble.SeqNum,
+) (c clearedRanges, err error) {
+	for i := range tables {
+		u := &tables[i]
+		above := u.level < t.level || u.level == 0 && t.level == 0
+		if !above || u.virtual || u.newest <= t.newest ||
+			!slices.ContainsFunc(faults, func(f tableFault) bool { return u.overlaps(f.Keys) }) {
+			continue
+		}
+		err := u.clearedRanges(e.o.fs, e.dir, func(begin, end []byte, seq pebble.SeqNum) {
+			switch {
+			case seq <= t.newest:
+			case seq >= oldest:
+				c.unseen = true
+			default:
+				c.spans = append(c.spans, span{bytes.Clone(begin), bytes.Clone(end)})
+			}
+		})
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			c.unseen = true // compacted meanwhile; what was cleared is in another table
+		case err != nil && !isDamage(err): // what is damaged clears nothing here
+			return c, err
+		}
+	}
+	c.spans = joined(c.spans)
+	return c, nil
+}
+
+// clearedRanges reads the ranges that a table clears.
+func (t *table) clearedRanges(files vfs.FS, dir string, found func(begin, end []byte, seq pebble.SeqNum)) (err error) {
+	f, err := files.Open(files.PathJoin(dir, t.name))
+	if err != nil {
+		return err
+	}
+	readable, err := sstable.NewSimpleReadable(f)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	r, err := sstable.NewReader(context.Background(), readable, sstable.ReaderOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	it, err := r.NewRawRangeDelIter(context.Background(), sstable.NoFragmentTransforms, sstable.NoReadEnv)
+	if err != nil || it == nil {
+		return err
+	}
+	defer it.Close()
+	s, err := it.First()
+	for ; s != nil && err == nil; s, err = it.Next() {
+		begin, end := maxKey(s.Start, t.smallest), s.End
+		if last := keyAfter(t.largest); bytes.Compare(last, end) < 0 {
+			end = last
+		}
+		for _, k := range s.Keys {
+			if bytes.Compare(begin, end) < 0 {
+				found(begin, end, k.SeqNum())
+			}
+		}
+	}
+	return err
+}
+
+// joined sorts spans with ends, and joins those that overlap or touch.
+func joined(spans []span) (out []span) {
+	slices.SortFunc(spans, func(a, b span) int { return bytes.Compare(a.begin, b.begin) })
+	for _, s := range spans {
+		if n := len(out); n > 0 && bytes.Compare(s.begin, out[n-1].end) <= 0 {
+			out[n-1].end = maxKey(out[n-1].end, s.end)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,235 @@
+package embedded_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded"
+)
+
+// deadModel is a store that is damaged again and again while rows are written and deleted in it, and what should be in
+// it. The rows from z on are never cleared.
+type deadModel struct {
+	t    *testing.T
+	rng  *rand.Rand
+	dir  string
+	e    *embedded.Engine
+	rows map[string]int // the turn in which each row was written
+	turn int
+	past []deadPast
+	hits int // bytes that were damaged
+	log  logged
+}
+
+// deadPast is a snapshot, and what was in the store when it was opened.
+type deadPast struct {
+	snap kv.Snapshot
+	rows map[string]int
+}
+
+const deadModelRows = 150
+
+func (m *deadModel) open() {
+	o := embedded.Options{Logger: slog.New(slog.NewTextHandler(&m.log, nil)), MemTableBytes: 1 << 20, CacheBytes: 1 << 20}
+	m.e = mustOpen(m.t, m.dir, o.WithTransactionTime(time.Second))
+}
+
+func (m *deadModel) prefix() byte { return "abcdz"[m.rng.IntN(5)] }
+
+// commit runs a transaction of writes, which no damage is in the way of.
+func (m *deadModel) commit(do func(tx kv.Transaction)) {
+	m.t.Helper()
+	_, _, err := kv.Transact(m.t.Context(), m.e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		do(tx)
+		return struct{}{}, nil
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// check reads rows, each of which must be as it was written, or cannot be read.
+func (m *deadModel) check(get func(key []byte) kv.Future[[]byte], rows map[string]int, prefix byte) (lost int) {
+	m.t.Helper()
+	for i := range deadModelRows {
+		key := rowKey(prefix, i)
+		v, err := get(key).Wait()
+		turn, there := rows[string(key)]
+		switch {
+		case kv.IsCode(err, kv.CodeFileCorrupt):
+			lost++
+		case err != nil:
+			m.t.Fatal(err)
+		case !there && v != nil:
+			m.t.Fatalf("%s was deleted, and is there", key)
+		case there && !bytes.Equal(v, rowValue(prefix, i, turn)):
+			m.t.Fatalf("%s has %d bytes that are not what was written", key, len(v))
+		}
+	}
+	return lost
+}
+
+func (m *deadModel) checkAll() {
+	m.t.Helper()
+	tx := m.e.Begin(m.t.Context())
+	defer tx.Cancel()
+	for _, p := range []byte("abcdz") {
+		m.check(tx.Snapshot().Get, m.rows, p)
+	}
+}
+
+func (m *deadModel) step() {
+	m.t.Helper()
+	p := m.prefix()
+	switch n := m.rng.IntN(20); {
+	case n < 6: // write some
+		m.turn++
+		from, to := m.rng.IntN(deadModelRows), m.rng.IntN(deadModelRows)
+		m.commit(func(tx kv.Transaction) {
+			for i := min(from, to); i <= max(from, to); i++ {
+				tx.Set(rowKey(p, i), rowValue(p, i, m.turn))
+				m.rows[string(rowKey(p, i))] = m.turn
+			}
+		})
+	case n < 8: // delete some one by one, which needs no reading
+		from := m.rng.IntN(deadModelRows)
+		if p != 'z' {
+			m.commit(func(tx kv.Transaction) {
+				for i := from; i < min(from+30, deadModelRows); i++ {
+					tx.Clear(rowKey(p, i))
+					delete(m.rows, string(rowKey(p, i)))
+				}
+			})
+		}
+	case n < 10: // delete a database, or a part of it
+		begin, end := []byte{p}, []byte{p + 1}
+		if m.rng.IntN(3) == 0 {
+			begin = rowKey(p, m.rng.IntN(deadModelRows))
+		}
+		if p != 'z' {
+			m.commit(func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: begin, End: end}) })
+			maps.DeleteFunc(m.rows, func(k string, _ int) bool { return k >= string(begin) && k < string(end) })
+		}
+	case n < 12:
+		if err := m.e.Pebble().Flush(); err != nil {
+			m.t.Fatal(err)
+		}
+	case n < 13:
+		ctx, cancel := context.WithTimeout(m.t.Context(), time.Second)
+		err := m.e.Pebble().Compact(ctx, []byte{p}, []byte{p + 1}, false)
+		cancel()
+		if err != nil && !pebble.IsCorruptionError(err) && !errors.Is(err, context.DeadlineExceeded) {
+			m.t.Fatal(err)
+		}
+	case n < 15:
+		m.damage()
+	case n < 16:
+		m.forget()
+		closeEngine(m.t, m.e)
+		m.open()
+	case n < 17:
+		snap, _, err := kv.OpenSnapshot(m.t.Context(), m.e)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		m.past = append(m.past, deadPast{snap, maps.Clone(m.rows)})
+	case n < 18 && len(m.past) > 0:
+		i := m.rng.IntN(len(m.past))
+		for _, p := range []byte("abcdz") {
+			m.check(m.past[i].snap.Get, m.past[i].rows, p)
+		}
+		m.past[i].snap.Close()
+		m.past = slices.Delete(m.past, i, i+1)
+	case n < 19:
+		verify(m.t, m.e)
+	default:
+		m.checkAll()
+	}
+}
+
+// damage changes a byte of a block of rows, not one of the store's own, which are last.
+func (m *deadModel) damage() {
+	tables, err := filepath.Glob(filepath.Join(m.dir, "*.sst"))
+	if err != nil || len(tables) == 0 {
+		return
+	}
+	table := tables[m.rng.IntN(len(tables))]
+	info, err := os.Stat(table)
+	if err != nil || info.Size() < 40_000 {
+		return
+	}
+	damageAt(m.t, table, m.rng.Int64N(info.Size()*8/10))
+	m.hits++
+}
+
+// forget closes all snapshots.
+func (m *deadModel) forget() {
+	for _, past := range m.past {
+		past.snap.Close()
+	}
+	m.past = nil
+}
+
+// mended clears all but z, and waits until nothing is damaged there.
+func (m *deadModel) mended() {
+	m.t.Helper()
+	m.commit(func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: []byte("a"), End: []byte("z")}) })
+	maps.DeleteFunc(m.rows, func(k string, _ int) bool { return k < "z" })
+	ctx, cancel := context.WithTimeout(m.t.Context(), time.Minute)
+	defer cancel()
+	for len(m.faults()) > 0 && ctx.Err() == nil {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if faults := m.faults(); len(faults) > 0 {
+		m.t.Errorf("still damaged: %v", faults)
+	}
+	m.checkAll()
+}
+
+// faults are those that have nothing of z.
+func (m *deadModel) faults() []kv.Fault {
+	all, _ := verify(m.t, m.e)
+	return slices.DeleteFunc(all, func(f kv.Fault) bool { return string(f.Keys.End) > "z" })
+}
+
+// Whatever is damaged and cleared, in whatever order: no row is lost that can be read, and none comes back. Once all is
+// cleared nothing is damaged any more.
+func TestEngine_deadBlocksModel(t *testing.T) {
+	dropped := 0
+	for seed := range uint64(rounds("DIVAN_DEAD_ROUNDS", 4)) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			m := &deadModel{t: t, rng: rand.New(rand.NewPCG(seed, 1)), dir: t.TempDir(), rows: map[string]int{}}
+			m.open()
+			for range 150 {
+				m.step()
+			}
+			m.forget()
+			m.mended()
+			closeEngine(t, m.e)
+			m.open()
+			if faults := m.faults(); len(faults) > 0 {
+				t.Errorf("damaged after a start: %v", faults)
+			}
+			m.checkAll()
+			closeEngine(t, m.e)
+			dropped += m.log.with("damaged blocks held nothing but what was deleted")
+		})
+	}
+	t.Logf("%d tables had dead blocks", dropped)
+	if dropped == 0 && !testing.Short() {
+		t.Error("no block was found to be dead")
+	}
+}
