@@ -62,9 +62,10 @@ type rowSource interface {
 
 // planRows runs a plan.
 type planRows struct {
-	plan exec.Plan
-	st   *exec.State
-	open bool
+	plan  exec.Plan
+	st    *exec.State
+	open  bool
+	unpin func()
 }
 
 func (r *planRows) next(ctx context.Context, noWait bool) ([]types.Datum, error) {
@@ -80,6 +81,7 @@ func (r *planRows) next(ctx context.Context, noWait bool) ([]types.Datum, error)
 
 func (r *planRows) close() {
 	r.plan.Close()
+	r.unpin()
 	r.st.Close()
 }
 
@@ -142,12 +144,12 @@ func (ss *session) run(ctx context.Context, p *prepared, params []types.Datum) (
 		st.Close()
 		return nil, err
 	}
-	root, err := plan.New(bound, st)
+	root, unpin, err := ss.plan(ctx, bound, st)
 	if err != nil {
 		st.Close()
 		return nil, err
 	}
-	return &planRows{plan: root, st: st}, nil
+	return &planRows{plan: root, st: st, unpin: unpin}, nil
 }
 
 // explain plans and, with ANALYZE, runs.
@@ -161,14 +163,15 @@ func (ss *session) explain(ctx context.Context, e *ast.Explain, p *prepared, par
 	if err != nil {
 		return nil, err
 	}
-	root, err := plan.New(bound, st)
+	root, unpin, err := ss.plan(ctx, bound, st)
 	if err != nil {
 		return nil, err
 	}
+	defer unpin()
 	var returned int64
 	began := time.Now()
 	if e.Analyze {
-		rows := &planRows{plan: root, st: st}
+		rows := &planRows{plan: root, st: st, unpin: func() {}}
 		for {
 			if _, err := rows.next(ctx, false); errors.Is(err, io.EOF) {
 				break

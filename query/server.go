@@ -44,6 +44,8 @@ type Options struct {
 	// Turns shares the processors between long statements; nil makes some for this server alone.
 	Turns *work.Turns
 	Log   *slog.Logger
+	// SnapshotIdle is for how long a REPEATABLE READ transaction keeps its snapshot without a message; 0 is 5 minutes.
+	SnapshotIdle time.Duration
 }
 
 // Server serves SQL sessions.

@@ -47,6 +47,7 @@ type session struct {
 	savepoints []savepoint
 	began      time.Time // of the transaction
 	queried    bool      // the transaction has read something
+	snap       *pinned   // of a transaction that reads one; nil before its first read
 	statements map[string]*prepared
 	portals    map[string]*portal
 	cache      statementCache
@@ -121,6 +122,7 @@ func (ss *session) Status() byte {
 	if ss.status == 'I' {
 		ss.commitVariables()
 	}
+	ss.idles()
 	ss.fresh = false
 	ss.round++
 	for _, p := range ss.portals {
@@ -159,6 +161,7 @@ func (ss *session) Shrink(n int64) { ss.memory.Shrink(n) }
 // Close implements pgwire.Session.
 func (ss *session) Close() {
 	ss.closePortals(true)
+	ss.unpin()
 	ss.memory.Close()
 	ss.srv.forget(ss)
 }
@@ -177,6 +180,7 @@ func (ss *session) closePortals(held bool) {
 func (ss *session) endTransaction(commit bool) {
 	ss.status, ss.savepoints = 'I', nil
 	ss.closePortals(false)
+	ss.unpin()
 	if commit {
 		ss.commitVariables()
 	} else {
@@ -188,6 +192,7 @@ func (ss *session) endTransaction(commit bool) {
 func (ss *session) mark(state byte, statement string) {
 	ss.snapshot = nil
 	if state == 'A' {
+		ss.works()
 		ss.srv.opts.Turns.Arrive()
 	}
 	ss.mu.Lock()

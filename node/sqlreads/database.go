@@ -23,6 +23,8 @@ type database struct {
 	// catalog is whose reads these are, of the database of that name.
 	catalog *Catalog
 	name    string
+	// pin is nil but for a snapshot's.
+	pin *pin
 }
 
 // Designs implements exec.Database.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"strings"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/query/exec"
@@ -20,9 +21,10 @@ func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, err
 		return nil, readError(err)
 	}
 	q := viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending)
-	q.Limit, q.IncludeDocs, q.Fresh = atMost(read.Limit, read.Skip), read.WithDoc, read.Update == exec.UpdateTrue
+	q.Limit, q.IncludeDocs = atMost(read.Limit, read.Skip), read.WithDoc
+	d.freshness(&q, read.Update)
 	open := func(ctx context.Context) (iter.Seq2[layer.ViewRow, error], error) {
-		result, err := layer.BeginEnsured(d.ensure(ctx, ix, read.Update), func() (*layer.ViewResult, error) { return ix.Query(ctx, q) })
+		result, err := begin(ctx, d, ix, read.Update, func() (*layer.ViewResult, error) { return ix.Query(ctx, q) })
 		if isEmptyRange(err) {
 			return nothing[layer.ViewRow], nil
 		}
@@ -50,9 +52,10 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 		return nil, readError(err)
 	}
 	q := layer.ReduceQuery{ViewQuery: viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending), GroupLevel: read.GroupLevel}
-	q.Limit, q.Fresh = atMost(read.Limit, read.Skip), read.Update == exec.UpdateTrue
+	q.Limit = atMost(read.Limit, read.Skip)
+	d.freshness(&q.ViewQuery, read.Update)
 	open := func(ctx context.Context) (iter.Seq2[layer.ReduceRow, error], error) {
-		result, err := layer.BeginEnsured(d.ensure(ctx, ix, read.Update), func() (*layer.ReduceResult, error) { return ix.Reduce(ctx, q) })
+		result, err := begin(ctx, d, ix, read.Update, func() (*layer.ReduceResult, error) { return ix.Reduce(ctx, q) })
 		if isEmptyRange(err) {
 			return nothing[layer.ReduceRow], nil
 		}
@@ -87,8 +90,37 @@ func (d *database) index(ctx context.Context, name string, mode exec.UpdateMode)
 	return ix, d.ensure(ctx, ix, mode)()
 }
 
+// ensure brings an index up to date. A snapshot's stays as it was.
 func (d *database) ensure(ctx context.Context, ix *layer.Index, mode exec.UpdateMode) func() error {
-	return func() error { return d.source.Ensure(ctx, d.db, ix.Design(), mode) }
+	return func() error {
+		if d.pin != nil {
+			return nil
+		}
+		return d.source.Ensure(ctx, d.db, ix.Design(), mode)
+	}
+}
+
+// freshness says which rows an answer may be of.
+func (d *database) freshness(q *layer.ViewQuery, mode exec.UpdateMode) {
+	if d.pin == nil {
+		q.Fresh = mode == exec.UpdateTrue
+	} else {
+		q.Current = mode == exec.UpdateTrue && d.pin.exact
+	}
+}
+
+// begin begins a query. Where a snapshot was taken before the index was up to date, it is brought up to date for the next one.
+func begin[R any](ctx context.Context, d *database, ix *layer.Index, mode exec.UpdateMode, query func() (R, error)) (R, error) {
+	if d.pin == nil {
+		return layer.BeginEnsured(d.ensure(ctx, ix, mode), query)
+	}
+	result, err := query()
+	var e *layer.Error
+	if errors.As(err, &e) && e.Name == layer.IndexBehind {
+		_ = d.source.Ensure(ctx, d.pin.live, ix.Design(), exec.UpdateLazy) // the error says what matters
+		err = stale(strings.TrimPrefix(ix.Design().ID, designPrefix))
+	}
+	return result, err
 }
 
 // viewQuery turns a range whose ends do not depend on the direction, or keys in the order of the read, into the layer's.

@@ -19,6 +19,12 @@ type State struct {
 	Now time.Time
 	// NoWait makes a read that follows return ErrIdle through the plan instead of waiting. The plan may be asked again afterwards.
 	NoWait bool
+	// Reads are those of the store that the plan makes.
+	Reads struct {
+		Count  int
+		Views  []ViewUse
+		Follow bool
+	}
 
 	subs    map[*Subquery]*subState
 	virtual map[string][][]types.Datum

@@ -63,6 +63,28 @@ type Reducer interface {
 	Reduce(ctx context.Context, read ReduceRead) (Rows, error)
 }
 
+// Snapshotter is an optional ability of a Database: to be read as it is at one moment, by any number of reads.
+type Snapshotter interface {
+	// Snapshot pins what is committed now. Before, it brings the views up to date that are to be, so that they are as of that moment too.
+	// Where writers are faster than that, exact makes it an error of kind Stale; otherwise these views are as of a moment between the call
+	// and the snapshot's. A read of another view, by an exact snapshot, is of kind Stale where its index lacked something at that moment.
+	// Kind Unsupported where the store cannot hold a moment for long.
+	Snapshot(ctx context.Context, views []ViewUse, exact bool) (Snapshot, error)
+}
+
+// Snapshot is a Database at one moment. A feed that follows is Unsupported.
+type Snapshot interface {
+	Database
+	// Close gives it up: reads fail from then on. Until then the store keeps what is overwritten. Idempotent, and safe for any goroutine.
+	Close()
+}
+
+// ViewUse is a view's design document and how fresh a statement wants it.
+type ViewUse struct {
+	Design string
+	Update UpdateMode
+}
+
 // Row is one row of any read. Fields that a read does not list are left at their zero value.
 type Row struct {
 	ID      string
@@ -203,6 +225,7 @@ const (
 	TooLarge                // 54000
 	Unsupported             // 0A000
 	Full                    // 53100: the disk of the store has no room
+	Stale                   // 40001: the store has moved on; the transaction can be tried again
 )
 
 // ReadError is an error of a read that the user may see.

@@ -262,7 +262,8 @@ func StoreError(err error) error {
 	}
 	code := map[Kind]sqlstate.Code{Internal: sqlstate.InternalError, NotFound: sqlstate.UndefinedTable, Forbidden: sqlstate.InsufficientPrivilege,
 		Invalid: sqlstate.InvalidParameterValue, Timeout: sqlstate.QueryCanceled, Unavailable: sqlstate.CannotConnectNow,
-		TooLarge: sqlstate.ProgramLimitExceeded, Unsupported: sqlstate.FeatureNotSupported, Full: sqlstate.DiskFull}[re.Kind]
+		TooLarge: sqlstate.ProgramLimitExceeded, Unsupported: sqlstate.FeatureNotSupported, Full: sqlstate.DiskFull,
+		Stale: sqlstate.SerializationFailure}[re.Kind]
 	return &sqlstate.Error{Code: code, Message: re.Error(), Err: err}
 }
 

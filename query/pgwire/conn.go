@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -90,7 +91,14 @@ func (c *conn) step() bool {
 			return false
 		}
 	}
+	patience := c.session.IdleTimeout()
+	if patience > 0 {
+		c.deadline(time.Now().Add(patience))
+	}
 	typ, body, err := c.in.next(maxMessage)
+	if patience > 0 {
+		c.deadline(time.Time{})
+	}
 	if err == nil {
 		if typ == 'X' {
 			return false
@@ -118,6 +126,8 @@ func (c *conn) step() bool {
 		c.fatal(sqlstate.New(sqlstate.ProtocolViolation, "%s", frame.what))
 	case c.isClosing():
 		c.fatal(errShutdown)
+	case patience > 0 && errors.Is(err, os.ErrDeadlineExceeded):
+		c.fatal(sqlstate.New(sqlstate.IdleInTransactionTimeout, "terminating connection due to idle-in-transaction timeout"))
 	case !isEOF(err):
 		c.log.Debug("sql connection lost", "err", err)
 	}

@@ -38,6 +38,7 @@ type fakeSession struct {
 	f          *fake
 	start      pgwire.Start
 	status     byte
+	idle       time.Duration
 	statements map[string]string
 	portals    map[string]*fakePortal
 }
@@ -46,6 +47,8 @@ func (s *fakeSession) Parameters() []pgwire.Parameter {
 	return []pgwire.Parameter{{Name: "server_version", Value: "15.8"}, {Name: "client_encoding", Value: "UTF8"}}
 }
 func (s *fakeSession) Status() byte { return s.status }
+
+func (s *fakeSession) IdleTimeout() time.Duration { return s.idle }
 func (s *fakeSession) Fail() {
 	if s.status == 'T' {
 		s.status = 'E'

@@ -87,6 +87,8 @@ type Session interface {
 	Parameters() []Parameter
 	// Status is the transaction status of ReadyForQuery: 'I', 'T' or 'E'.
 	Status() byte
+	// IdleTimeout is for how long the client may be silent now; 0 is for ever. Then the connection ends with 25P03.
+	IdleTimeout() time.Duration
 	// Fail is told of every error sent: an open transaction becomes a failed one.
 	Fail()
 	// Sync ends what the extended protocol has open: outside a transaction block all portals are closed.

@@ -26,6 +26,7 @@ type planning struct {
 // New makes a plan of a bound statement, to run once. The State has the values of the parameters.
 func New(b *bind.Bound, st *exec.State) (exec.Plan, error) {
 	p := &planning{st: st, root: &exec.Env{State: st}, db: b.Db, update: b.Update}
+	st.Reads.Count, st.Reads.Views, st.Reads.Follow = 0, nil, false
 	return p.build(b.Query)
 }
 

@@ -62,6 +62,7 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 		}
 		s.Accesses = append(s.Accesses, exec.Access{Kind: exec.ReadReduce, Reduce: r})
 	}
+	p.reads(f, len(s.Accesses))
 	var src exec.Source = s
 	if cond := exec.And(rest); cond != nil {
 		src = &exec.Filter{Input: s, Cond: cond}

@@ -108,6 +108,7 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanWishes) (e
 	for i := range s.Accesses {
 		options(f, &s.Accesses[i], p.update)
 	}
+	p.reads(f, len(s.Accesses))
 	got := scanGrants{ordered: want.order != nil}
 	cond := exec.And(rest)
 	if cond == nil && len(s.Accesses) == 1 {
@@ -117,6 +118,19 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanWishes) (e
 		return &exec.Filter{Input: s, Cond: cond}, got, nil
 	}
 	return s, got, nil
+}
+
+// reads notes which reads of the store the plan makes. Conflicts take several.
+func (p *planning) reads(f *bind.UserScan, n int) {
+	r := &p.st.Reads
+	if f.Rel.Kind == exec.ReadConflicts {
+		n++
+	}
+	r.Count += n
+	r.Follow = r.Follow || f.Rel.Follow
+	if f.Rel.Kind == exec.ReadView {
+		r.Views = append(r.Views, exec.ViewUse{Design: f.Design, Update: p.update})
+	}
 }
 
 var fieldNames = map[exec.Field]string{exec.FieldID: "id", exec.FieldKey: "key", exec.FieldSeq: "seq"}

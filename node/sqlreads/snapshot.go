@@ -1,0 +1,86 @@
+package sqlreads
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/query/exec"
+)
+
+// snapshotAttempts is how often the views of a snapshot are brought up to date anew where writers were faster.
+const snapshotAttempts = 5
+
+// snapshot is a database at one moment.
+type snapshot struct {
+	*database
+	release func()
+}
+
+// pin says of a database that it is one of a snapshot.
+type pin struct {
+	live  *layer.Database // for which indexes are built
+	exact bool
+}
+
+func (s snapshot) Close() { s.release() }
+
+// Snapshot implements exec.Snapshotter.
+func (d *database) Snapshot(ctx context.Context, views []exec.ViewUse, exact bool) (exec.Snapshot, error) {
+	for attempt := 1; ; attempt++ {
+		for _, v := range views {
+			if v.Update != exec.UpdateTrue {
+				continue
+			}
+			if _, err := d.index(ctx, v.Design, v.Update); err != nil {
+				return nil, readError(err)
+			}
+		}
+		store, release, ok, err := d.source.Store.Pin(ctx)
+		if err != nil {
+			return nil, readError(err)
+		}
+		if !ok {
+			return nil, &exec.ReadError{Kind: exec.Unsupported, Message: "the store holds no snapshots"}
+		}
+		s := snapshot{&database{source: d.source, catalog: d.catalog, name: d.name, pin: &pin{live: d.db, exact: exact}}, release}
+		behind := ""
+		if s.db, err = store.Database(ctx, d.name); err == nil {
+			behind, err = s.behind(ctx, views)
+		}
+		switch {
+		case err != nil:
+			release()
+			return nil, readError(err)
+		case behind == "" || !exact && attempt == snapshotAttempts:
+			return s, nil
+		}
+		release()
+		if attempt == snapshotAttempts {
+			return nil, stale(behind)
+		}
+	}
+}
+
+// behind is a design document whose index lacks something at the snapshot's moment; "" for none.
+func (s snapshot) behind(ctx context.Context, views []exec.ViewUse) (string, error) {
+	for _, v := range views {
+		if v.Update != exec.UpdateTrue {
+			continue
+		}
+		design, err := s.db.Design(ctx, designPrefix+v.Design)
+		if err != nil {
+			return "", err
+		}
+		at, err := s.db.Index(design).Standing(ctx)
+		if err != nil || !at.Current() {
+			return v.Design, err
+		}
+	}
+	return "", nil
+}
+
+func stale(design string) error {
+	return &exec.ReadError{Kind: exec.Stale, Message: fmt.Sprintf(
+		"the views of %q were not up to date when the transaction's snapshot was taken; try the transaction again", design)}
+}

@@ -1,0 +1,83 @@
+package exectest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/divandb/divan/query/exec"
+)
+
+// open counts the snapshots of all databases; zero is closed when there is none.
+var open struct {
+	sync.Mutex
+	n    int
+	zero chan struct{}
+}
+
+func opened(n int) {
+	open.Lock()
+	defer open.Unlock()
+	if open.n == 0 {
+		open.zero = make(chan struct{})
+	}
+	if open.n += n; open.n == 0 {
+		close(open.zero)
+	}
+}
+
+// AllClosed waits until no snapshot is open.
+func AllClosed(ctx context.Context) error {
+	open.Lock()
+	zero := open.zero
+	if open.n == 0 {
+		zero = nil
+	}
+	open.Unlock()
+	if zero == nil {
+		return nil
+	}
+	select {
+	case <-zero:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// frozen implements exec.Snapshot.
+type frozen struct {
+	*DB
+	closed atomic.Bool
+}
+
+// Snapshot implements exec.Snapshotter by a copy. Views are computed when they are read, so that they are as of its moment.
+func (db *DB) Snapshot(context.Context, []exec.ViewUse, bool) (exec.Snapshot, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	c := &DB{name: db.name, docs: map[string]*doc{}, designs: maps.Clone(db.designs), locals: slices.Clone(db.locals), seq: db.seq,
+		wake: make(chan struct{})}
+	for id, d := range db.docs {
+		one := *d
+		one.losers = slices.Clone(d.losers)
+		c.docs[id] = &one
+	}
+	opened(1)
+	return &frozen{DB: c}, nil
+}
+
+func (f *frozen) AllDocs(ctx context.Context, r exec.DocsRead) (exec.Rows, error) {
+	if f.closed.Load() {
+		return nil, &exec.ReadError{Kind: exec.Timeout, Message: "the snapshot is closed"}
+	}
+	return f.DB.AllDocs(ctx, r)
+}
+
+// Close implements exec.Snapshot.
+func (f *frozen) Close() {
+	if !f.closed.Swap(true) {
+		opened(-1)
+	}
+}
