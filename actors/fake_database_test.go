@@ -283,22 +283,22 @@ func (b *build) Reached(context.Context, layer.ShardID) (layer.StepResult, error
 	return layer.StepResult{}, &layer.Error{Kind: layer.Conflict, Reason: "not shared"}
 }
 
-func (b *build) Finish(context.Context) (bool, error) {
+func (b *build) Finish(context.Context) error {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
 	if b.token != b.d.token {
-		return false, &layer.Error{Kind: layer.Conflict, Reason: "lost"}
+		return &layer.Error{Kind: layer.Conflict, Reason: "lost"}
 	}
 	for shard, goal := range b.goal {
 		if b.reached[shard] != goal {
-			return false, fmt.Errorf("shard %s is at %d, not at %d", shard, b.reached[shard], goal)
+			return fmt.Errorf("shard %s is at %d, not at %d", shard, b.reached[shard], goal)
 		}
 		b.d.indexed[shard] = goal
 	}
 	b.d.building = false
 	b.d.finishes++
 	b.d.finishers = append(b.d.finishers, b.token)
-	return true, nil
+	return nil
 }
 
 func (b *build) Close() {

@@ -58,8 +58,7 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 		})
 	case finishBuild:
 		sh.do(func(ctx context.Context) any {
-			done, err := e.build.Finish(ctx)
-			return buildFinished{done, err}
+			return buildFinished{e.build.Finish(ctx)}
 		})
 	case renewLease:
 		sh.do(func(ctx context.Context) any {
@@ -120,11 +119,11 @@ func (o *openBuild) Step(ctx context.Context, shard layer.ShardID, n int) (layer
 }
 
 // Finish is the build's, while it is open.
-func (o *openBuild) Finish(ctx context.Context) (bool, error) {
+func (o *openBuild) Finish(ctx context.Context) error {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	if o.closed {
-		return false, ctx.Err()
+		return ctx.Err()
 	}
 	return o.Build.Finish(ctx)
 }

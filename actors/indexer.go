@@ -102,13 +102,10 @@ type (
 	stepAgain     struct{ shard layer.ShardID }
 	startAgain    struct{}
 	closeAgain    struct{}
-	buildFinished struct {
-		done bool // false: more has changed meanwhile
-		err  error
-	}
-	renewNow    struct{}
-	renewed     struct{ err error }
-	jobReported struct{ outcome error } // of the job
+	buildFinished struct{ err error }
+	renewNow      struct{}
+	renewed       struct{ err error }
+	jobReported   struct{ outcome error } // of the job
 )
 
 // Effects of an indexer.
@@ -275,19 +272,12 @@ func (b *indexerBehavior) count() {
 	}
 }
 
-// finished is the end, or where entries moved meanwhile another turn of all shards.
+// finished is the end.
 func (b *indexerBehavior) finished(m buildFinished) []effect {
 	if m.err != nil {
 		return b.failed(m.err, closeAgain{})
 	}
-	if m.done {
-		return b.report(nil)
-	}
-	b.phase = indexerBuilding
-	for _, t := range b.shards {
-		t.done = false
-	}
-	return b.next()
+	return b.report(nil)
 }
 
 // failed tries the start or the end of the build again later, or fails the job.

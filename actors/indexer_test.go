@@ -35,14 +35,14 @@ func TestIndexerBehavior(t *testing.T) {
 			{part("b", 50, time.Millisecond, true), "a:600"},
 			{part("c", 50, time.Millisecond, true), ""},
 			{part("a", 600, time.Millisecond, true), "finish"},
-			{buildFinished{done: true}, "report <nil>"},
+			{buildFinished{}, "report <nil>"},
 			{jobReported{}, "end <nil> stop"},
 			{renewNow{}, ""},
 		}},
 		{"nothing to do", 1, []turn{
 			{started{}, "begin pause"},
 			{buildStarted{}, "finish"},
-			{buildFinished{done: true}, "report <nil>"},
+			{buildFinished{}, "report <nil>"},
 		}},
 		{"a slow batch shrinks the next, and growth is careful from then on", 1, []turn{
 			{started{}, "begin pause"},
@@ -98,14 +98,6 @@ func TestIndexerBehavior(t *testing.T) {
 			{part("a", 100, time.Millisecond, false), ""},
 			{stepped{shard: "b", err: broken}, ""},
 			{jobReported{gone}, "end gone stop"},
-		}},
-		{"entries moved while it was finishing: another turn", 1, []turn{
-			{started{}, "begin pause"},
-			{buildStarted{plan: Plan{Shards: []layer.ShardID{"a"}}}, "a:100"},
-			{part("a", 10, time.Millisecond, true), "finish"},
-			{buildFinished{done: false}, "a:600"},
-			{part("a", 10, time.Millisecond, true), "finish"},
-			{buildFinished{done: true}, "report <nil>"},
 		}},
 		{"start and end are tried again", 1, []turn{
 			{started{}, "begin pause"},

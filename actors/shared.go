@@ -46,9 +46,9 @@ func (s *System) openBuild(ctx context.Context, t *task) (Build, error) {
 type partBuild struct{ Build }
 
 // Finish leaves the end to who began the build.
-func (partBuild) Finish(context.Context) (bool, error) { return true, nil }
+func (partBuild) Finish(context.Context) error { return nil }
 
-// sharedBuild is a build whose steps are other indexers', on this node and elsewhere. After the first attempt to close it, what little is left is done here.
+// sharedBuild is a build whose steps are other indexers', on this node and elsewhere.
 type sharedBuild struct {
 	Build
 	s     *System
@@ -57,7 +57,6 @@ type sharedBuild struct {
 
 	mu    sync.Mutex
 	parts map[layer.ShardID]*part
-	here  bool
 }
 
 // part is what is known of one shard's job. It is used by one Step at a time.
@@ -69,17 +68,14 @@ type part struct {
 
 // Step waits until somebody has made progress with the shard, and sees to it that there is a job for it. The result counts what has been done since the last
 // Step, here or elsewhere.
-func (b *sharedBuild) Step(ctx context.Context, shard layer.ShardID, n int) (layer.StepResult, error) {
+func (b *sharedBuild) Step(ctx context.Context, shard layer.ShardID, _ int) (layer.StepResult, error) {
 	b.mu.Lock()
-	here, p := b.here, b.parts[shard]
+	p := b.parts[shard]
 	if p == nil {
 		p = &part{}
 		b.parts[shard] = p
 	}
 	b.mu.Unlock()
-	if here {
-		return b.Build.Step(ctx, shard, n)
-	}
 	what := b.what
 	what.Shard, what.Build = shard, b.token
 	if !p.asked {
@@ -147,16 +143,13 @@ func (p *part) news(job *layer.Job, r *layer.StepResult) bool {
 	return true
 }
 
-// Finish closes the build, or finds that too much has changed since its beginning: the rest is done by this node alone. The shards' jobs are over either way.
-func (b *sharedBuild) Finish(ctx context.Context) (bool, error) {
-	b.mu.Lock()
-	b.here = true
-	b.mu.Unlock()
+// Finish closes the build, and ends the jobs of its shards.
+func (b *sharedBuild) Finish(ctx context.Context) error {
 	for shard := range b.parts { // no Step runs beside Finish
 		what := b.what
 		what.Shard = shard
 		if err := b.s.store.RemoveJob(ctx, shardJobs, what.id()); err != nil {
-			return false, err
+			return err
 		}
 	}
 	return b.Build.Finish(ctx)

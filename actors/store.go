@@ -62,7 +62,7 @@ type Build interface {
 	Step(ctx context.Context, shard layer.ShardID, n int) (layer.StepResult, error)
 	// Reached is how far a shard of a shared build has come, whoever steps on it.
 	Reached(ctx context.Context, shard layer.ShardID) (layer.StepResult, error)
-	Finish(ctx context.Context) (done bool, err error)
+	Finish(ctx context.Context) error
 	Close()
 }
 

@@ -26,6 +26,9 @@ func (p *pendingEdit) apply(t *txn) error {
 	t.entries++
 	p.entry = user
 	winner := pl.winner()
+	if err := t.keepEntry(p.e.ID, pl.before); err != nil {
+		return err
+	}
 	for _, l := range pl.replaced {
 		t.Clear(t.close(t.keys.revision(t.open(), p.e.ID, l.deleted, l.rev)))
 		t.supersede(p.e.ID, l.rev)
@@ -96,6 +99,7 @@ func (t *txn) supersede(id string, r Rev) {
 }
 
 // moveEntry writes the document's changes entry and clears the one before: no read, at most one clear, one set (C1).
+// While there is a cut, keepEntry goes before it.
 func (t *txn) moveEntry(id string, before, winner *leafKV, branches int64, user uint16) {
 	if before != nil {
 		t.Clear(t.close(t.keys.entry(t.open(), t.cfg.shardAt(id, before.seq), before.seq)))

@@ -17,6 +17,9 @@ const compactBatch = 100
 // Compact removes the bodies that are no leaf any more, and attachment data that no body refers to, in small transactions.
 // It is idempotent and may run while the database is written.
 func (d *Database) Compact(ctx context.Context) error {
+	if err := d.dropCuts(ctx); err != nil {
+		return err
+	}
 	if err := d.repeatPart(ctx, compactBatch, (*txn).compact); err != nil {
 		return err
 	}
@@ -101,9 +104,15 @@ func (t *txn) compactDocument(queue []supersededBody) error {
 	return t.dropAttachments(candidates)
 }
 
-// supersededBodies reads the head of the queue.
+// supersededBodies reads the head of the queue. What was superseded since a cut stays in it.
 func (t *txn) supersededBodies(most int) (queue []supersededBody, err error) {
-	rows := getRange(t, t.keys.sub(nil, keyspace.Superseded), kv.RangeOptions{Limit: most, Mode: kv.ModeExact})
+	prefix := t.keys.sub(nil, keyspace.Superseded)
+	in := prefixRange(prefix)
+	if len(t.cfg.cuts) > 0 {
+		oldest, _ := t.cfg.cutRange()
+		in.End = tuple.AppendVersionstamp(prefix, oldest.versionstamp())
+	}
+	rows := t.GetRange(in, kv.RangeOptions{Limit: most, Mode: kv.ModeExact})
 	defer rows.Close()
 	for rows.Next() {
 		row := rows.KeyValue()

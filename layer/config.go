@@ -19,6 +19,7 @@ const (
 	configPartitioned = "partitioned"
 	configShards      = "changes_shards"
 	configPurgesLimit = "purged_infos_limit"
+	configCuts        = "cuts"
 )
 
 const (
@@ -43,6 +44,7 @@ type config struct {
 	maps        []shardMap       // oldest first; the last is current
 	watched     []*watchedDesign // design documents that writes are validated by
 	interactive []designEntry    // those whose indexes writes keep up to date, one for each index
+	cuts        []cut            // as of which the feed is kept, one for each index that is built so
 }
 
 // current is the shard map that writers use.
@@ -168,6 +170,11 @@ func (c *config) set(key, value []byte) error {
 		var m shardMap
 		if m, err = parseShardMap(rest, value); err == nil {
 			c.maps = append(c.maps, m)
+		}
+	case configCuts:
+		var x cut
+		if x, err = parseCut(rest, value); err == nil {
+			c.cuts = append(c.cuts, x)
 		}
 	}
 	if err != nil {

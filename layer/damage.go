@@ -93,6 +93,7 @@ var parts = map[keyspace.Subspace]part{
 	keyspace.Designs:           {"the list of design documents", true, helpSalvage},
 	keyspace.Views:             {"an index", false, helpIndex},
 	keyspace.Purges:            {"the history of purges", false, helpSalvage},
+	keyspace.Moved:             {"what a build of an index goes by", false, helpSalvage},
 }
 
 const (
@@ -112,7 +113,7 @@ func (v *verifier) describe(keys kv.KeyRange, file, what string, report func(*Da
 		if !ok {
 			continue
 		}
-		for sub := keyspace.Stamp; sub <= keyspace.Purges; sub++ {
+		for sub := keyspace.Stamp; sub <= keyspace.Moved; sub++ {
 			prefix := c.keys.sub(nil, sub)
 			end, err := tuple.Strinc(prefix)
 			if err != nil {

@@ -174,6 +174,9 @@ func (f *family) write(ps []pendingEdit) error {
 	if !f.moved {
 		return nil
 	}
+	if err := t.keepEntry(f.id, f.before); err != nil {
+		return err
+	}
 	for _, l := range f.replaced {
 		t.Clear(t.close(t.keys.revision(t.open(), f.id, l.deleted, l.rev)))
 		t.supersede(f.id, l.rev)

@@ -14,6 +14,7 @@ type entry struct {
 	rev      Rev
 	branches int64
 	deleted  bool
+	moved    *movedEntry // where it is not in the feed any more (movedentries.go)
 }
 
 // parseEntry reads an entry; key is what follows its shard's prefix.

@@ -47,6 +47,11 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n := len(tree.leaves); n > 1 {
+		if err := t.keepEntry(id, &tree.leaves[n-1]); err != nil {
+			return nil, err
+		}
+	}
 	var purged []Rev
 	var kept, gone []revtree.Branch
 	var keptLeaves []leafKV

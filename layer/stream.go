@@ -51,6 +51,12 @@ func (d *Database) openStream(ctx context.Context) (*stream, error) {
 		}
 		return s, nil
 	}
+	return d.openTransactions(ctx)
+}
+
+// openTransactions is openStream of a stream that is stitched from transactions, whatever the engine holds.
+func (d *Database) openTransactions(ctx context.Context) (*stream, error) {
+	s := &stream{ctx: ctx, d: d}
 	if err := s.renew(nil); err != nil {
 		s.close()
 		return nil, err

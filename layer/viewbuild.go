@@ -2,6 +2,7 @@ package layer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -14,8 +15,8 @@ import (
 // shard until it is done, then Finish; Close in any case. Every transaction checks the fencing token, so that of two builds of one index
 // the older one stops with a Conflict.
 //
-// Where the engine can hold a snapshot, all steps read one, and the index ends as of exactly the goal. Elsewhere entries move while the build runs: steps chase
-// them, and Finish is one transaction that applies what is left at its own read version.
+// All steps read the feed as of the goal, and the index ends as of exactly that: from a snapshot where the engine can
+// hold one, and elsewhere with the help of a cut (cuts.go).
 type Build struct {
 	Index *Index
 	// Token is the fencing token of the job's lease.
@@ -23,28 +24,28 @@ type Build struct {
 	From   Seq
 	Goal   Seq
 	Shards []ShardID
-	// Changes is roughly how many entries the build processes, for showing progress; 0 where that is not known without counting them, which
-	// is when the index was built before.
+	// Changes is roughly how many entries the build processes, for showing progress; 0 where that is not known without
+	// counting them, which is when the index was built before.
 	Changes int64
 	// Shared: other nodes may do a shard's steps, after JoinBuild (viewshared.go).
 	Shared bool
 
-	space      space
-	keys       indexKeys
-	number     int64 // of the database
-	share      int64 // from how many changes on it is shared; 0: never
-	joined     bool  // by JoinBuild
-	keeps      bool  // what was there before is kept, for readers (viewbefore.go)
-	exact      bool  // the goal does not move: there was a snapshot at the start, or the index is interactive
-	reset      bool  // the start has cleared the index, and has to run again
-	publishing publishing
-	snapshot   kv.Snapshot                // nil where the engine holds none
-	cfg        *config                    // of the snapshot
-	progress   map[ShardID]*buildPosition // changed by Finish alone, beside which no step runs, so that steps of different shards may run at once
-	added      []ShardID                  // shards that resharding has added since the start
-	purged     Seq                        // purges up to here are in the index
-	// first says that the index had nothing when the build began, that the goal is still that of the start, and that no step has failed, which may have done part
-	// of its work: then the index has nothing of the documents that steps write. Also where entries move meanwhile: they move behind the goal.
+	space       space
+	keys        indexKeys
+	number      int64 // of the database
+	share       int64 // from how many changes on it is shared; 0: never
+	joined      bool  // by JoinBuild
+	keeps       bool  // what was there before is kept, for readers (viewbefore.go)
+	interactive bool  // writers keep the index
+	cutAt       Seq   // the cut as of which steps read the feed; zero: none
+	reset       bool  // the start has cleared the index, and has to run again
+	publishing  publishing
+	snapshot    kv.Snapshot                // nil where the engine holds none
+	cfg         *config                    // of the snapshot
+	progress    map[ShardID]*buildPosition // not changed as a map, so that steps of different shards may run at once
+	purged      Seq                        // purges up to here are in the index
+	// first says that the index had nothing when the build began, and that no step has failed, which may have done part
+	// of its work: then the index has nothing of the documents that steps write.
 	first     atomic.Bool
 	documents atomic.Int64 // that steps have processed
 }
@@ -52,20 +53,34 @@ type Build struct {
 // stepBytes bounds the rows of one transaction: FoundationDB is at its best below 1 MB.
 const stepBytes = 1_000_000
 
-// StartBuild fixes the goal and the shards, and takes the index over from an older build that did not finish; its progress is kept. Conflict where a
-// newer token has been here. The caller closes the build.
+// StartBuild fixes the goal and the shards, takes the index over from an older build that did not finish, whose
+// progress is kept, and takes out of it what was purged up to the goal. Conflict where a newer token has been here. The
+// caller closes the build.
 func (ix *Index) StartBuild(ctx context.Context, token int64) (*Build, error) {
 	return ix.StartSharedBuild(ctx, token, 0)
 }
 
-// StartSharedBuild is StartBuild of a build that other nodes may work on (see Build.Shared), where it has at least that many changes to process; never with 0.
+// StartSharedBuild is StartBuild of a build that other nodes may work on (see Build.Shared), where it has at least that
+// many changes to process; never with 0.
 func (ix *Index) StartSharedBuild(ctx context.Context, token, changes int64) (*Build, error) {
 	b := &Build{Index: ix, Token: token, share: changes}
-	_, _, err := transact(ctx, ix.db, func(t *txn) (struct{}, error) { return struct{}{}, b.start(t) })
-	b.publishing.settle(err == nil, true)
+	start := func() error {
+		_, _, err := transact(ctx, ix.db, func(t *txn) (struct{}, error) { return struct{}{}, b.start(t) })
+		b.publishing.settle(err == nil, true)
+		return err
+	}
+	err := start()
+	if errors.Is(err, errNoCut) {
+		if err = b.cut(ctx); err == nil {
+			err = start()
+		}
+	}
 	if err == nil && b.reset { // what it starts from is known now
 		b.reset = false
-		_, _, err = transact(ctx, ix.db, func(t *txn) (struct{}, error) { return struct{}{}, b.start(t) })
+		err = start()
+	}
+	if err == nil {
+		err = b.dropPurged(ctx)
 	}
 	if err != nil {
 		b.Close()
@@ -76,8 +91,10 @@ func (ix *Index) StartSharedBuild(ctx context.Context, token, changes int64) (*B
 
 func (b *Build) start(t *txn) error {
 	b.space, b.keys, b.number, b.cfg, b.Shared = t.keys, b.Index.keys(t.keys), t.core.number, t.cfg, false
+	b.interactive, b.cutAt = false, Seq{}
 	status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
 	state := t.Get(b.keys.infoKey(keyspace.ViewUpdateSeq))
+	purges := t.Get(b.keys.progressKey(purgedProgress))
 	old, err := parseStatus(status)
 	if err != nil {
 		return err
@@ -89,10 +106,6 @@ func (b *Build) start(t *txn) error {
 	if err := b.Index.pin(t.ctx, &b.snapshot); err != nil {
 		return err
 	}
-	goalReader := t.Snapshot()
-	if b.exact = b.snapshot != nil; b.exact {
-		goalReader = b.snapshot
-	}
 	at, stale, err := b.takeOver(t, old, state)
 	if err != nil {
 		return err
@@ -100,45 +113,92 @@ func (b *Build) start(t *txn) error {
 	if stale {
 		old = nil
 	}
-	b.From = at.seq
-	if old == nil && !b.From.IsZero() && b.exact { // readers stay with these rows until the end of the build
+	note, err := purges.Wait()
+	if err != nil {
+		return err
+	}
+	if old != nil && note == nil {
+		if at, stale = b.startOver(t, at); stale {
+			old = nil
+		}
+	}
+	unfinished := old != nil && note != nil
+	b.From, b.Shards = at.seq, shardsSince(t.cfg, at.seq)
+	if b.Changes, err = b.changes(t, at, old != nil); err != nil {
+		return err
+	}
+	if b.Shared = b.shareable(); b.Shared {
+		unpin(&b.snapshot) // others cannot read it
+	}
+	if old == nil && !b.From.IsZero() && b.snapshot != nil { // readers stay with these rows until the end of the build
 		var rows kv.Snapshot
 		if err := b.Index.pin(t.ctx, &rows); err != nil {
 			return err
 		}
 		b.publishing.offer(t, b.Index, b.From, nil, rows)
 	}
-	if b.Goal, err = readLastSeq(goalReader, t.keys, t.cfg)(); err != nil {
+	if err := b.aim(t, old != nil); err != nil {
 		return err
 	}
 	if b.keeps = !b.From.IsZero() && (old == nil || old.keeps); b.keeps {
 		setIndexSeq(t, &b.keys, b.From) // in the format that nodes without ViewBefore refuse
 	}
-	b.purged = b.From
 	b.first.Store(at.collation == 0 && old == nil)
-	if b.first.Load() {
-		b.purged = b.Goal // there are no rows of what was purged before
+	if !unfinished {
+		note = nil
 	}
-	if err := b.begin(t, at, old != nil); err != nil {
+	if err := b.beginPurges(t, note); err != nil {
 		return err
 	}
-	if b.From.IsZero() {
-		n, err := countersOf(goalReader, t.keys, counterDocs, counterDeleted)
-		if err != nil {
-			return err
-		}
-		if b.Changes = n[0]; !b.scansAll() { // a scan passes over deleted documents
-			b.Changes += n[1]
-		}
-	}
-	if b.shareable() { // others cannot read this node's snapshot: all chase the feed, and Finish closes the gap
-		unpin(&b.snapshot)
-		b.Shared, b.exact = true, false
-	}
-	return nil
+	return b.begin(t, at, unfinished)
 }
 
-// takeOver is where the index stands, which a newer build than this one may not have. Of rows in an order of the past nothing is left: the zero indexSeq.
+// startOver gives up the progress of a build by a version that took out last what was purged: its steps may have been
+// past documents that were purged and made anew, which are taken out first now. An index that has no sequence yet is
+// cleared: scans pass over deleted documents.
+func (b *Build) startOver(t *txn, at indexSeq) (_ indexSeq, cleared bool) {
+	if at.seq.IsZero() {
+		clearIndex(t, &b.keys)
+		return indexSeq{}, true
+	}
+	t.ClearRange(prefixRange(b.keys.infoKey(keyspace.ViewProgress)))
+	return at, false
+}
+
+// aim sets the goal: where the snapshot or the cut is. errNoCut where there is something to do, and neither of them.
+func (b *Build) aim(t *txn, unfinished bool) (err error) {
+	if b.snapshot != nil {
+		b.Goal, err = readLastSeq(b.snapshot, t.keys, t.cfg)()
+		return err
+	}
+	if at, ok := t.cfg.cutOf(b.keys.signature); ok && at.Compare(b.From) > 0 {
+		b.Goal, b.cutAt = at, at
+		return nil
+	}
+	b.Goal, err = readLastSeq(t.Snapshot(), t.keys, t.cfg)()
+	if err == nil && (unfinished || b.Goal != b.From) {
+		return errNoCut
+	}
+	return err
+}
+
+// changes is Build.Changes.
+func (b *Build) changes(t *txn, index indexSeq, unfinished bool) (int64, error) {
+	if !b.From.IsZero() {
+		return 0, nil
+	}
+	n, err := countersOf(t.Snapshot(), t.keys, counterDocs, counterDeleted)
+	if err != nil {
+		return 0, err
+	}
+	if index.collation == 0 && !unfinished && len(b.Shards) <= scanShards { // a scan passes over deleted documents
+		return n[0], nil
+	}
+	return n[0] + n[1], nil
+}
+
+// takeOver is where the index stands, which a newer build than this one may not have. Rows in an older collation are
+// removed: the zero indexSeq.
 func (b *Build) takeOver(t *txn, old *buildStatus, state kv.Future[[]byte]) (at indexSeq, stale bool, err error) {
 	if old != nil && old.token > b.Token {
 		return at, false, errf(Conflict, "job_lost", "a newer build of the index is under way")
@@ -150,12 +210,12 @@ func (b *Build) takeOver(t *txn, old *buildStatus, state kv.Future[[]byte]) (at 
 	return indexSeq{}, true, nil
 }
 
-// startInteractive begins a build up to the creation. Writers go on meanwhile, so that no snapshot is needed; each transaction looks whether its documents are
-// still where they were.
+// startInteractive begins a build up to the creation. Writers go on meanwhile, so that no snapshot is needed; each
+// transaction looks whether its documents are still where they were.
 func (b *Build) startInteractive(t *txn, old *buildStatus, state kv.Future[[]byte]) error {
 	unpin(&b.snapshot) // of an attempt that did not know yet that writers keep the index
 	b.first.Store(false)
-	b.keeps = false // readers wait
+	b.keeps, b.interactive = false, true // readers wait
 	b.publishing.settle(false, false)
 	at, stale, err := b.takeOver(t, old, state)
 	if err != nil {
@@ -165,7 +225,7 @@ func (b *Build) startInteractive(t *txn, old *buildStatus, state kv.Future[[]byt
 		b.reset = true
 		return t.createIndex(&b.keys)
 	}
-	b.exact, b.From = true, at.seq
+	b.From = at.seq
 	if b.Goal, err = parseCreation(t.Get(b.keys.infoKey(keyspace.ViewCreation))); err != nil {
 		return err
 	}
@@ -180,8 +240,8 @@ func (b *Build) startInteractive(t *txn, old *buildStatus, state kv.Future[[]byt
 	return b.begin(t, at, old != nil)
 }
 
-// begin notes the build's goal, and where each shard stands. Only an index that never had a sequence has nothing of what was written up to the goal: one that
-// writers stopped to maintain has rows, though as of none (retireIndex).
+// begin notes the build's goal, and where each shard stands. Only an index that never had a sequence has nothing of
+// what was written up to the goal: one that writers stopped to maintain has rows, though as of none (retireIndex).
 func (b *Build) begin(t *txn, index indexSeq, unfinished bool) error {
 	b.Shards = shardsSince(t.cfg, b.From)
 	b.progress = make(map[ShardID]*buildPosition, len(b.Shards))
@@ -215,16 +275,6 @@ func (b *Build) status() []byte {
 		value = tuple.AppendInt(value, n)
 	}
 	return value
-}
-
-// scansAll reports whether every shard begins with a scan.
-func (b *Build) scansAll() bool {
-	for _, at := range b.progress {
-		if !at.scans {
-			return false
-		}
-	}
-	return true
 }
 
 // shardProgress is where the shard's steps go on: behind what was done of the build before.

@@ -55,8 +55,8 @@ func TestBuild_cost(t *testing.T) {
 			t.Errorf("%s of a document: %.2f, at most %.2f", most.what, n, most.of)
 		}
 	}
-	if ok, err := b.Finish(t.Context()); !ok || err != nil {
-		t.Fatal(ok, err)
+	if err := b.Finish(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	if n := len(rows(t, ix, layer.ViewQuery{View: "path"})); n != docs {
 		t.Errorf("%d rows, want %d", n, docs)
@@ -167,8 +167,8 @@ func TestBuild_Step_inPart(t *testing.T) {
 	if err != nil || !last.Done || first.Documents+last.Documents < docs {
 		t.Fatalf("the last step: %+v, %v", last, err)
 	}
-	if ok, err := b.Finish(t.Context()); !ok || err != nil {
-		t.Fatal(ok, err)
+	if err := b.Finish(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	if n := len(rows(t, ix, layer.ViewQuery{View: "name"})); n != docs {
 		t.Errorf("%d rows, want %d", n, docs)
@@ -244,8 +244,8 @@ func TestBuild_Step_largeDocuments(t *testing.T) {
 	if r, err := b.Step(t.Context(), b.Shards[0], 1000); err != nil || !r.Done || r.Rows != docs {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if done, err := b.Finish(t.Context()); err != nil || !done {
-		t.Fatal(done, err)
+	if err := b.Finish(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	if n := len(rows(t, ix, layer.ViewQuery{View: "n"})); n != docs {
 		t.Errorf("%d rows of %d", n, docs)

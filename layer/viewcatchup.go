@@ -7,7 +7,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// CatchUp applies a small lag in one transaction, without tasks (V9): false where more than n documents are behind or a build is under way.
+// CatchUp applies a small lag in one transaction, without tasks (V9): false where more than n documents are behind or a
+// build is under way.
 func (ix *Index) CatchUp(ctx context.Context, n int) (bool, error) {
 	c := catchUp{ix: ix, n: n}
 	defer unpin(&c.docs)
@@ -42,7 +43,7 @@ func (c *catchUp) run(t *txn) (bool, error) {
 	if t.cfg.maintains(c.ix.design.Signature) {
 		return c.runInteractive(t, &keys, at, building != nil)
 	}
-	if building != nil {
+	if _, cut := t.cfg.cutOf(keys.signature); cut || building != nil { // a build is under way or about to begin
 		return false, nil
 	}
 	if err := c.ix.pin(t.ctx, &c.docs); err != nil {

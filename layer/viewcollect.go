@@ -37,19 +37,27 @@ const loadBytes = 8 << 20
 
 // collect reads a shard's changes in (from, goal], at most n, with their documents, and maps them. goal zero is the end. It writes nothing.
 func (ix *Index) collect(ctx context.Context, r kv.Reader, keys space, cfg *config, k *indexKeys, shard ShardID, from buildPosition, goal Seq, n int) (*batch, error) {
-	b, sources, err := ix.gather(r, keys, cfg, shard, from, goal, n)
+	b, sources, err := ix.gather(r, keys, cfg, shard, from, goal, Seq{}, n)
 	if err == nil {
 		b.docs, err = ix.mapAll(ctx, k, sources, 0)
 	}
 	return b, err
 }
 
-// gather is collect without mapping: sources are what there is to map.
-func (ix *Index) gather(r kv.Reader, keys space, cfg *config, shard ShardID, from buildPosition, goal Seq, n int) (*batch, []source, error) {
-	if from.scans {
-		return ix.gatherScanned(r, keys, cfg, shard, from, goal, n)
+// gather is collect without mapping: sources are what there is to map. at is the cut as of which the feed is read, zero
+// for as it is.
+func (ix *Index) gather(
+	r kv.Reader, keys space, cfg *config, shard ShardID, from buildPosition, goal, at Seq, n int,
+) (*batch, []source, error) {
+	switch {
+	case from.scans:
+		return ix.gatherScanned(r, keys, cfg, shard, from, goal, at, n)
+	case from.picks && !at.IsZero():
+		return ix.gatherMoved(r, keys, shard, from, goal, at, n)
 	}
-	entries, more, err := readEntries(r, keys, shard, from.seq, goal, n)
+	// In a snapshot what had moved comes again, behind the cut of the build before.
+	from.picks, from.picked = false, Seq{}
+	entries, more, err := readEntriesAt(r, keys, shard, at, from.seq, goal, n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,7 +75,9 @@ func (ix *Index) gather(r kv.Reader, keys space, cfg *config, shard ShardID, fro
 }
 
 // gatherScanned is gather for a shard that is scanned.
-func (ix *Index) gatherScanned(r kv.Reader, keys space, cfg *config, shard ShardID, from buildPosition, goal Seq, n int) (*batch, []source, error) {
+func (ix *Index) gatherScanned(
+	r kv.Reader, keys space, cfg *config, shard ShardID, from buildPosition, goal, at Seq, n int,
+) (*batch, []source, error) {
 	entries, upTo, err := scanEntries(r, keys, cfg, shard, from, n)
 	if err != nil {
 		return nil, nil, err
@@ -80,7 +90,35 @@ func (ix *Index) gatherScanned(r kv.Reader, keys space, cfg *config, shard Shard
 		upTo = from
 		upTo.after = sources[len(sources)-1].id
 	}
-	return &batch{upTo: upTo, done: !upTo.scans && upTo.seq.Compare(goal) >= 0}, sources, nil
+	upTo.picks = !upTo.scans && !at.IsZero()
+	return &batch{upTo: upTo, done: upTo.done(goal)}, sources, nil
+}
+
+// gatherMoved is gather for a shard that was scanned as of a cut: of what has moved since, the scan has met some before
+// they moved.
+func (ix *Index) gatherMoved(
+	r kv.Reader, keys space, shard ShardID, from buildPosition, goal, at Seq, n int,
+) (*batch, []source, error) {
+	entries, more, err := readMoved(r, keys, shard, at, from.picked, from.seq, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	upTo := buildPosition{seq: from.seq}
+	if more {
+		upTo.picks, upTo.picked = true, entries[len(entries)-1].seq
+	}
+	k := ix.keys(keys)
+	if entries, err = unindexed(r, &k, entries); err != nil {
+		return nil, nil, err
+	}
+	sources, err := ix.load(r, keys, entries)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(sources) < len(entries) {
+		upTo.picks, upTo.picked = true, sources[len(sources)-1].seq
+	}
+	return &batch{upTo: upTo, done: upTo.done(goal)}, sources, nil
 }
 
 // mapTime is how long a transaction may map: it has five seconds for everything.
@@ -91,7 +129,7 @@ const mapTime = 2 * time.Second
 func (ix *Index) collectAll(t *txn, r kv.Reader, k *indexKeys, from map[ShardID]Seq, purges, goal Seq, n int) (*batch, error) {
 	ctx, cancel := context.WithTimeout(script.Charge(t.ctx, ix.db.name, script.Query), mapTime)
 	defer cancel()
-	all, err := ix.purgedDocs(t, r, purges, goal, n)
+	all, err := ix.purgedDocs(t, r, purges, goal, n, false)
 	if err != nil || !all.done {
 		return all, err
 	}
@@ -139,7 +177,9 @@ func (ix *Index) load(r kv.Reader, keys space, entries []entry) ([]source, error
 			if arena, err = ix.appendDocument(arena, r, keys, e, &bodies[i]); err != nil {
 				return nil, err
 			}
-			s.json = arena[from:len(arena):len(arena)]
+			if len(arena) > from {
+				s.json = arena[from:len(arena):len(arena)]
+			}
 		}
 		sources = append(sources, s)
 		if len(arena) > loadBytes {
@@ -160,11 +200,18 @@ func (ix *Index) appendDocument(dst []byte, r kv.Reader, keys space, e *entry, b
 	if err != nil {
 		return nil, err
 	}
+	if !found && e.moved != nil {
+		return dst, nil // it was purged since the cut; what is left of the document has an entry behind it
+	}
 	if !found {
 		return nil, corrupt("body of "+e.id, errors.New("it is missing"))
 	}
 	doc := stored.document(e.id, e.rev)
-	if e.branches > 1 {
+	switch {
+	case e.branches == 1:
+	case e.moved != nil:
+		doc.Conflicts, doc.DeletedConflicts = e.moved.revs(false), e.moved.revs(true)
+	default:
 		if err := addConflicts(r, keys, doc); err != nil {
 			return nil, err
 		}

@@ -76,7 +76,7 @@ func keepConsistent(t *testing.T, db *layer.Database) {
 				}
 			}
 			if !giveUp {
-				if _, err := b.Finish(t.Context()); err != nil {
+				if err := b.Finish(t.Context()); err != nil {
 					t.Error(err)
 				}
 			}

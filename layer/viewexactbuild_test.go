@@ -184,25 +184,21 @@ func buildSome(ctx context.Context, ix *layer.Index, token int64, whole bool) (d
 		return false, err
 	}
 	defer b.Close()
-	for {
-		for _, shard := range b.Shards {
-			for steps := 0; ; steps++ {
-				if !whole && steps == 8 || ctx.Err() != nil {
-					return false, nil
-				}
-				r, err := b.Step(context.WithoutCancel(ctx), shard, 40)
-				if err != nil {
-					return false, err
-				}
-				if r.Done {
-					break
-				}
+	for _, shard := range b.Shards {
+		for steps := 0; ; steps++ {
+			if !whole && steps == 8 || ctx.Err() != nil {
+				return false, nil
+			}
+			r, err := b.Step(context.WithoutCancel(ctx), shard, 40)
+			if err != nil {
+				return false, err
+			}
+			if r.Done {
+				break
 			}
 		}
-		if done, err := b.Finish(context.WithoutCancel(ctx)); done || err != nil {
-			return done, err
-		}
 	}
+	return true, b.Finish(context.WithoutCancel(ctx))
 }
 
 // countsBegins counts the transactions of a context that noteBegins made.

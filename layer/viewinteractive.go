@@ -98,6 +98,7 @@ func (s *Store) settleIndexes(t *txn, database string) error {
 func (t *txn) createIndex(k *indexKeys) error {
 	value, offset := t.stampNow(keyspace.IndexFormat)
 	t.SetVersionstampedValue(k.infoKey(keyspace.ViewCreation), value, offset)
+	t.endCut(k.signature)
 	return endBuild(t, k)
 }
 

@@ -337,13 +337,27 @@ func (ix *Index) read(ctx context.Context, q *ViewQuery, docs bool) (*indexReadi
 		s.close()
 		return nil, err
 	}
+	r.seq, r.empty = at.seq, at.seq.IsZero()
 	if at.interactive {
-		r.seq, r.empty = at.seq, at.seq.IsZero()
 		return r, nil
 	}
-	r.seq, r.empty = at.seq, at.seq.IsZero()
 	all := &ix.db.store.published
 	held := all.take(publication{s.core.number, ix.design.Signature}, at.seq)
+	if docs && q.Fresh && !r.empty && (held == nil || held.docs == nil) {
+		newer, err := s.newerThan(at.seq)
+		if err != nil || newer {
+			if held != nil {
+				all.done(held)
+			}
+			s.close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if newer {
+			return ix.readInTransactions(ctx, q)
+		}
+	}
 	r.decided = !at.building || at.kept || held != nil && held.rows != nil
 	if at.kept && (held == nil || held.rows == nil) { // whoever builds
 		r.rows = s.at(s.snap)
@@ -368,6 +382,26 @@ func (ix *Index) read(ctx context.Context, q *ViewQuery, docs bool) (*indexReadi
 		end()
 	}
 	return r, nil
+}
+
+// readInTransactions is read where the documents of the index's sequence are not held: another node has built it. Then
+// the query itself brings the rows to where the documents are, as on engines without snapshots.
+func (ix *Index) readInTransactions(ctx context.Context, q *ViewQuery) (*indexReading, error) {
+	s, err := ix.db.openTransactions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := ix.readOverlaid(s, q, true)
+	if err != nil {
+		s.close()
+	}
+	return r, err
+}
+
+// newerThan reports whether the database was written after a sequence, as of the stream's version.
+func (s *stream) newerThan(seq Seq) (bool, error) {
+	last, err := readLastSeq(s.r, s.keys, s.cfg)()
+	return last.Compare(seq) > 0, err
 }
 
 // at is the stream at a snapshot that somebody else closes.

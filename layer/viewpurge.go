@@ -8,12 +8,13 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A document that was purged has no entry in the feed any more, so indexes learn of it from the purge history. The history says which documents to look
-// after and not what became of them: one that exists again has an entry, and is indexed from that.
+// A document that was purged has no entry in the feed any more, so indexes learn of it from the purge history. The
+// history says which documents to look after and not what became of them: one that exists again has an entry, and is
+// indexed from that.
 
-// purgedDocs reads the history in (from, goal], at most n notes, and has for each document that does not exist at the reader's version what takes its rows
-// out of the index. goal zero is the end.
-func (ix *Index) purgedDocs(t *txn, r kv.Reader, from, goal Seq, n int) (*batch, error) {
+// purgedDocs reads the history in (from, goal], at most n notes, and has for each document that does not exist at the
+// reader's version what takes its rows out of the index; with all for those that do exist too. goal zero is the end.
+func (ix *Index) purgedDocs(t *txn, r kv.Reader, from, goal Seq, n int, all bool) (*batch, error) {
 	b, keys := &batch{upTo: buildPosition{seq: goal}, done: true}, t.keys
 	if !goal.IsZero() && goal.Compare(from) <= 0 {
 		return b, nil
@@ -53,7 +54,7 @@ func (ix *Index) purgedDocs(t *txn, r kv.Reader, from, goal Seq, n int) (*batch,
 		if err := it.Err(); err != nil {
 			return nil, err
 		}
-		if !there && (ix.design.Options.IncludeDesign || !isDesign(ids[i])) {
+		if (!there || all) && (ix.design.Options.IncludeDesign || !isDesign(ids[i])) {
 			b.docs = append(b.docs, indexedDoc{id: ids[i], seq: b.upTo.seq, views: make([]emission, len(ix.design.Views)), purged: true})
 		}
 	}
@@ -90,42 +91,54 @@ func takePurgeSeq(key []byte, incarnation int64) (Seq, error) {
 	return s, err
 }
 
-// dropPurged takes out of the index what was purged up to the goal, or, where there is no snapshot, as much of it as leaves no more than a last
-// transaction's part. Of a document that is made anew meanwhile, the step that indexes it conflicts with this on what the document has in the index.
+// dropPurged takes out of the index what was purged up to the goal, before steps go there: those documents that were
+// made anew up to the goal have entries there. Where writers keep the index, a document that exists is left alone: its
+// writer has indexed it, or a step will. Of one that is made anew meanwhile, the writer conflicts with this on what the
+// document has in the index.
 func (b *Build) dropPurged(ctx context.Context) error {
-	notes := 500
-	for done := false; !done; {
-		upTo := b.purged
+	for notes := 500; b.purged.Compare(b.Goal) < 0; {
+		var upTo Seq
 		_, _, err := transact(ctx, b.Index.db, func(t *txn) (struct{}, error) {
-			from, goal := t.Snapshot(), Seq{}
-			if b.exact {
-				goal = b.Goal
-			}
-			if b.snapshot != nil {
-				from = b.snapshot
-			}
 			t.MakesRoom()
 			status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
-			batch, err := b.Index.purgedDocs(t, from, b.purged, goal, notes)
+			batch, err := b.Index.purgedDocs(t, t.Snapshot(), b.purged, b.Goal, notes, !b.interactive)
 			if err != nil {
 				return struct{}{}, err
 			}
 			if err := b.checkToken(status); err != nil {
 				return struct{}{}, err
 			}
-			done, upTo = batch.done, batch.upTo.seq
+			if upTo = batch.upTo.seq; batch.done {
+				upTo = b.Goal
+			}
+			t.Set(b.keys.progressKey(purgedProgress), buildPosition{seq: upTo}.appendTuple(nil))
 			return struct{}{}, replaceRows(t, &b.keys, batch.docs, b.keeps)
 		})
 		if tooMuch(err) && notes > 1 {
-			done, notes = false, notes/2
+			notes /= 2
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if !upTo.IsZero() {
-			b.purged = upTo
-		}
+		b.purged = upTo
 	}
+	return nil
+}
+
+// purgedProgress is in the place of a shard in ViewProgress: up to where purges are in an index that is being built.
+const purgedProgress ShardID = "purged"
+
+// beginPurges finds in the note of the build before, or notes, up to where purges are in the index.
+func (b *Build) beginPurges(t *txn, note []byte) error {
+	if note != nil {
+		at, err := parsePosition(note)
+		b.purged = at.seq
+		return err
+	}
+	if b.purged = b.From; b.first.Load() {
+		b.purged = b.Goal // there are no rows of what was purged before
+	}
+	t.Set(b.keys.progressKey(purgedProgress), buildPosition{seq: b.purged}.appendTuple(nil))
 	return nil
 }

@@ -91,10 +91,8 @@ func TestIndex_Purge(t *testing.T) {
 			}
 			purge(t, db, "07")
 			purge(t, db, "08")
-			for done := false; !done; {
-				if done, err = b.Finish(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+			if err := b.Finish(t.Context()); err != nil {
+				t.Fatal(err)
 			}
 			if ok, err := ix.CatchUp(t.Context(), 100); !ok || err != nil {
 				t.Fatal(ok, err)

@@ -45,25 +45,8 @@ func TestBuild_resharded(t *testing.T) {
 				}
 				save(t, db, `{"_id":"0003"}`)
 			}
-			for done := false; !done; {
-				for _, shard := range b.Shards {
-					for {
-						r, err := b.Step(t.Context(), shard, 500)
-						if err != nil {
-							t.Fatal(err)
-						}
-						if r.Done {
-							break
-						}
-					}
-				}
-				if done, err = b.Finish(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if snapshots {
-				build(t, ix, 2, 500)
-			}
+			finish(t, b, 500)
+			build(t, ix, 2, 500)
 			got := rows(t, ix, layer.ViewQuery{View: "n"})
 			if len(got) != 19+len(want) || !slices.Equal(got[19:], want) {
 				t.Errorf("%d rows, want %d", len(got), 19+len(want))

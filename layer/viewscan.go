@@ -16,27 +16,37 @@ const scanShards = 8
 // scanPassed is how many documents a batch passes over at most, most of which may be of other shards.
 const scanPassed = 4 * stepDocuments
 
-// buildPosition is how far a build has come in a shard: every change up to seq is in the index. While it scans, that is true of documents with ids up to after,
-// and of the others the index has nothing of up to seq.
+// buildPosition is how far a build has come in a shard: every change up to seq is in the index. While it scans, that is
+// true of documents with ids up to after, and of the others the index has nothing of up to seq. After a scan as of a
+// cut it picks up what had moved before the scan came to it: then that is true of documents that have not moved, and of
+// those that have and were at most at picked.
 type buildPosition struct {
-	seq   Seq
-	scans bool
-	after string
+	seq    Seq
+	scans  bool
+	after  string
+	picks  bool
+	picked Seq
 }
 
 // reached is up to where nothing is lacking.
 func (p buildPosition) reached() Seq {
-	if p.scans {
+	if p.scans || p.picks {
 		return Seq{} // no index that has a sequence is scanned for
 	}
 	return p.seq
 }
 
+// done reports whether nothing is lacking up to a goal.
+func (p buildPosition) done(goal Seq) bool { return !p.scans && !p.picks && p.seq.Compare(goal) >= 0 }
+
 // behind is the position once the document is done, which comes next.
 func (p buildPosition) behind(doc *indexedDoc) buildPosition {
-	if p.scans {
+	switch {
+	case p.scans:
 		p.after = doc.id
-	} else {
+	case p.picks:
+		p.picked = doc.seq
+	default:
 		p.seq = doc.seq
 	}
 	return p
@@ -44,8 +54,11 @@ func (p buildPosition) behind(doc *indexedDoc) buildPosition {
 
 func (p buildPosition) appendTuple(dst []byte) []byte {
 	dst = p.seq.appendTuple(dst)
-	if p.scans {
+	switch {
+	case p.scans:
 		dst = tuple.AppendString(dst, p.after)
+	case p.picks:
+		dst = p.picked.appendTuple(dst)
 	}
 	return dst
 }
@@ -53,8 +66,13 @@ func (p buildPosition) appendTuple(dst []byte) []byte {
 func parsePosition(value []byte) (p buildPosition, err error) {
 	seq, rest, err := takeSeq(value)
 	p.seq = seq
-	if p.scans = err == nil && len(rest) > 0; p.scans {
-		p.after, _, err = tuple.TakeString(rest)
+	if err == nil && len(rest) > 0 {
+		if picked, _, not := takeSeq(rest); not == nil {
+			p.picks, p.picked = true, picked
+		} else {
+			p.scans = true
+			p.after, _, err = tuple.TakeString(rest)
+		}
 	}
 	if err != nil {
 		return p, corrupt("progress of an index", err)
@@ -126,7 +144,7 @@ func unmovedWinners(t *txn, from buildPosition, docs []indexedDoc) ([]indexedDoc
 	}
 	in := behindID(t.keys, from.after)
 	in.End = prefixRange(t.keys.doc(nil, keyspace.Revisions, docs[len(docs)-1].id)).End
-	it := t.GetRange(in, kv.RangeOptions{Mode: kv.ModeWantAll})
+	it := t.Snapshot().GetRange(in, kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer it.Close()
 	kept, left := make([]indexedDoc, 0, len(docs)), docs
 	err := eachWinner(it, len(t.keys.sub(nil, keyspace.Revisions)), func(id string, w *leafKV) bool {
@@ -134,6 +152,7 @@ func unmovedWinners(t *txn, from buildPosition, docs []indexedDoc) ([]indexedDoc
 			left = left[1:] // it was purged
 		}
 		if len(left) > 0 && left[0].id == id && left[0].seq == w.seq {
+			t.stays(&left[0])
 			kept = append(kept, left[0])
 		}
 		return len(left) > 0

@@ -92,17 +92,7 @@ func (s *scanned) stepSome() {
 
 // finish steps to the end.
 func (s *scanned) finish() {
-	for done := false; !done; {
-		for _, shard := range s.b.Shards {
-			for !s.step(shard, 7) {
-				continue
-			}
-		}
-		var err error
-		if done, err = s.b.Finish(s.tb.Context()); err != nil {
-			s.tb.Fatal(err)
-		}
-	}
+	finish(s.tb, s.b, 7)
 	s.b.Close()
 }
 

@@ -7,13 +7,13 @@ import (
 	"github.com/divandb/divan/layer/keyspace"
 )
 
-// A build may be the work of several nodes (P8): one has started it and will finish it, and the steps of each shard are done by whoever joined for that shard. All
-// have the same goal. No snapshot can be read from several nodes, so that a shared build chases the feed as every build does where the engine holds none:
-// a step looks in its transaction whether its documents are still where it read them, and Finish applies at its own version what has moved meanwhile. Readers
-// have nothing before that, since only an index that was never built is built so.
+// A build may be the work of several nodes (P8): one has started it and will finish it, and the steps of each shard are
+// done by whoever joined for that shard. All have the same goal. No snapshot can be read from several nodes, so that a
+// shared build goes by a cut, as every build does where the engine holds none (cuts.go). Readers have nothing before
+// its end, since only an index that was never built is built so.
 //
-// The build's token fences it off from other builds. Within it a shard's progress does: of two that step on one shard, the one whose step was not the last
-// stops with a Conflict, so that a worker that stood still does no harm.
+// The build's token fences it off from other builds. Within it a shard's progress does: of two that step on one shard,
+// the one whose step was not the last stops with a Conflict, so that a worker that stood still does no harm.
 
 // shareable reports whether the build is worth the work of several nodes, and may be theirs.
 func (b *Build) shareable() bool {
@@ -21,8 +21,9 @@ func (b *Build) shareable() bool {
 	return b.share > 0 && b.From.IsZero() && len(b.Shards) > 1 && b.Changes >= b.share && !slices.Contains(b.Shards, "")
 }
 
-// JoinBuild takes part in a shared build, which another node may have started, for one shard: Step it until it is done, then Close. Finish is the starter's.
-// Conflict where the build of that token is over, NotFound where it has no such shard.
+// JoinBuild takes part in a shared build, which another node may have started, for one shard: Step it until it is done,
+// then Close. Finish is the starter's. Conflict where the build of that token is over, NotFound where it has no such
+// shard.
 func (ix *Index) JoinBuild(ctx context.Context, token int64, shard ShardID) (*Build, error) {
 	b := &Build{Index: ix, Token: token, Shared: true, joined: true, Shards: []ShardID{shard}}
 	_, err := read(ctx, ix.db, func(t *txn) (struct{}, error) {
@@ -40,6 +41,10 @@ func (ix *Index) JoinBuild(ctx context.Context, token int64, shard ShardID) (*Bu
 			return struct{}{}, err
 		}
 		b.From, b.Goal, b.keeps = at.seq, building.goal, building.keeps
+		b.cutAt = b.Goal
+		if err := b.checkCut(t.cfg); err != nil {
+			return struct{}{}, err
+		}
 		b.first.Store(building.first) // of the steps of others none is repeated, by a shard's progress
 		if t.cfg.mapOf(shard) < 0 {
 			return struct{}{}, errNoShard(shard)
@@ -61,29 +66,9 @@ func (b *Build) Reached(ctx context.Context, shard ShardID) (StepResult, error) 
 			return r, err
 		}
 		at, err := b.shardProgress(t, shard)
-		r.Seq, r.Done = at.reached(), !at.scans && at.seq.Compare(b.Goal) >= 0
+		r.Seq, r.Done = at.reached(), at.done(b.Goal)
 		return r, err
 	})
-}
-
-// learn takes in what others have done.
-func (b *Build) learn(ctx context.Context) error {
-	if !b.Shared {
-		return nil
-	}
-	_, err := read(ctx, b.Index.db, func(t *txn) (struct{}, error) {
-		if err := b.checkToken(t.Get(b.keys.infoKey(keyspace.ViewStatus))); err != nil {
-			return struct{}{}, err
-		}
-		for shard, at := range b.progress {
-			var err error
-			if *at, err = b.shardProgress(t, shard); err != nil {
-				return struct{}{}, err
-			}
-		}
-		return struct{}{}, nil
-	})
-	return err
 }
 
 // held reads a shard's progress in a step's transaction; what it returns says whether it is still this worker's.

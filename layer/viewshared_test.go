@@ -102,16 +102,25 @@ func TestBuild_shared(t *testing.T) {
 					t.Errorf("shard %s: %+v, %v", shard, r, err)
 				}
 			}
-			if done, err := b.Finish(t.Context()); err != nil || !done {
-				t.Fatalf("finish: %v, %v", done, err)
+			if err := b.Finish(t.Context()); err != nil {
+				t.Fatalf("finish: %v", err)
 			}
-			var want []string
+			var first, want []string // as of the start, and in the end
 			for i := range docs {
 				n := i
+				first = append(first, fmt.Sprintf("%04d %d null", i, n))
 				if i%7 == 0 && i < 1400 {
 					n = -1 - i/7
 				}
 				want = append(want, fmt.Sprintf("%04d %d null {\"n\":%d}", i, n, n))
+			}
+			for _, each := range []*layer.Index{ix, other} {
+				if got := rows(t, each, layer.ViewQuery{View: "n"}); !slices.Equal(got, first) {
+					t.Errorf("%d rows as of the start, want %d", len(got), len(first))
+				}
+			}
+			if ok, err := ix.CatchUp(t.Context(), 1000); !ok || err != nil {
+				t.Fatal(ok, err)
 			}
 			for _, each := range []*layer.Index{ix, other} {
 				got := rows(t, each, layer.ViewQuery{View: "n", IncludeDocs: true})
@@ -186,8 +195,8 @@ func TestBuild_sharedFences(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if done, err := next.Finish(t.Context()); err != nil || !done {
-		t.Fatalf("finish: %v, %v", done, err)
+	if err := next.Finish(t.Context()); err != nil {
+		t.Fatalf("finish: %v", err)
 	}
 	if got := rows(t, ix, layer.ViewQuery{View: "n"}); len(got) != 300 {
 		t.Errorf("%d rows", len(got))

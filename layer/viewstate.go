@@ -249,6 +249,7 @@ func (d *Database) CleanupViews(ctx context.Context) error {
 		for _, design := range designs {
 			used[design.Signature] = true
 		}
+		t.endCuts(func(signature string) bool { return !used[signature] })
 		return struct{}{}, clearUnused(t, t.keys, used)
 	})
 	return err

@@ -19,12 +19,13 @@ type StepResult struct {
 // stepDocuments is how many documents are mapped at a time: about as many as fit a transaction.
 const stepDocuments = 500
 
-// Step processes one batch of a shard's changes, at most n documents, in the order of ids while a first build scans (viewscan.go). Steps of different shards may run at the same time; those of one shard may not. The caller
-// adapts n by how long steps take. Conflict where another build has taken over. A step that did a part of its work says so without an error, which the
-// next one meets again.
+// Step processes one batch of a shard's changes, at most n documents, in the order of ids while a first build scans
+// (viewscan.go). Steps of different shards may run at the same time; those of one shard may not. The caller adapts n by
+// how long steps take. Conflict where another build has taken over. A step that did a part of its work says so without
+// an error, which the next one meets again.
 //
-// Documents are mapped outside of the transactions that write, so that these have the same length however slow the functions are, and while those before
-// them are written, so that neither processors nor the disk wait.
+// Documents are mapped outside of the transactions that write, so that these have the same length however slow the
+// functions are, and while those before them are written, so that neither processors nor the disk wait.
 func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	mapped := make(chan *batch, 1)
@@ -81,27 +82,26 @@ func (b *Build) collectParts(ctx context.Context, shard ShardID, n int, mapped c
 	return nil
 }
 
-// writeParts writes a batch in as many transactions as it takes.
+// writeParts writes a batch in as many transactions as it takes: smaller ones where they do not get through, and larger
+// ones again where they do.
 func (b *Build) writeParts(ctx context.Context, shard ShardID, batch *batch) error {
-	limit := stepBytes
+	p := newPortions(max(1, len(batch.docs)))
 	for docs := batch.docs; ; {
-		part, upTo := docs, batch.upTo
-		if cut := cutAt(&b.keys, docs, limit); cut < len(docs) {
-			part, upTo = docs[:cut], b.progress[shard].behind(&docs[cut-1])
-		}
-		_, _, err := transact(ctx, b.Index.db, func(t *txn) (struct{}, error) {
-			return struct{}{}, b.write(t, shard, part, upTo)
+		var upTo buildPosition
+		most := cutAt(&b.keys, docs, stepBytes)
+		done, _, err := writePart(ctx, b.Index.db, p, most, func(t *txn, n int) (int, error) {
+			n = min(n, len(docs))
+			if upTo = batch.upTo; n < len(docs) {
+				upTo = b.progress[shard].behind(&docs[n-1])
+			}
+			return n, b.write(t, shard, docs[:n], upTo)
 		})
-		if tooMuch(err) && len(part) > 1 {
-			limit = min(limit, costOf(&b.keys, part)) / 2 // what the documents had in the index before counts too
-			continue
-		}
 		if err != nil {
 			b.first.Store(false)
 			return err
 		}
 		*b.progress[shard] = upTo
-		if docs = docs[len(part):]; len(docs) == 0 {
+		if docs = docs[done:]; len(docs) == 0 {
 			return nil
 		}
 	}
@@ -115,7 +115,10 @@ func (b *Build) collect(ctx context.Context, shard ShardID, from buildPosition, 
 	}
 	var sources []source
 	batch, err := read(ctx, b.Index.db, func(t *txn) (batch *batch, err error) {
-		batch, sources, err = b.Index.gather(t.Snapshot(), t.keys, t.cfg, shard, from, b.Goal, n)
+		if err := b.checkCut(t.cfg); err != nil {
+			return nil, err
+		}
+		batch, sources, err = b.Index.gather(t.Snapshot(), t.keys, t.cfg, shard, from, b.Goal, b.cutAt, n)
 		return batch, err
 	})
 	if err != nil {
@@ -128,7 +131,7 @@ func (b *Build) collect(ctx context.Context, shard ShardID, from buildPosition, 
 func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo buildPosition) error {
 	status, progress := t.Get(b.keys.infoKey(keyspace.ViewStatus)), b.held(t, shard)
 	var err error
-	if b.snapshot == nil {
+	if b.interactive {
 		if docs, err = unmovedSince(t, shard, *b.progress[shard], upTo, docs); err != nil {
 			return err
 		}
@@ -140,7 +143,7 @@ func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo buildPositi
 		return err
 	}
 	t.Set(b.keys.progressKey(shard), upTo.appendTuple(nil))
-	first := b.first.Load()
+	first := b.first.Load() && !b.progress[shard].picks // the scan may have been there
 	for i := range docs {
 		docs[i].added = first
 	}
@@ -155,13 +158,15 @@ func unmovedSince(t *txn, shard ShardID, from, upTo buildPosition, docs []indexe
 	return unmoved(t, map[ShardID]Seq{shard: from.seq}, upTo.seq, docs)
 }
 
-// unmoved are the documents that have not changed since they were read: those whose entries are in their shards' feeds still, in (since, upTo], which docs have
-// all entries of. One that has changed comes again, later in the feed, or is indexed by its writer. The feed is read with conflict, as ranges: a read for each
-// entry would be most of what a build asks of a cluster.
+// unmoved are the documents that have not changed since they were read: those whose entries are in their shards' feeds
+// still, in (since, upTo], which docs have all entries of. It is for interactive indexes: one that has changed was
+// indexed by its writer. Other builds write documents as they were at the goal. The feed is read as ranges: a read for
+// each entry would be most of what a build asks of a cluster.
 func unmoved(t *txn, since map[ShardID]Seq, upTo Seq, docs []indexedDoc) ([]indexedDoc, error) {
 	feeds := make(map[ShardID]kv.RangeIterator, len(since))
 	for shard, from := range since {
-		feeds[shard] = t.GetRange(entryRange(t.keys, shard, from, upTo), kv.RangeOptions{Mode: kv.ModeWantAll})
+		in := entryRange(t.keys, shard, from, upTo)
+		feeds[shard] = t.Snapshot().GetRange(in, kv.RangeOptions{Mode: kv.ModeWantAll})
 	}
 	there := make(map[Seq]struct{}, len(docs))
 	for shard, it := range feeds {
@@ -181,19 +186,21 @@ func unmoved(t *txn, since map[ShardID]Seq, upTo Seq, docs []indexedDoc) ([]inde
 	}
 	kept := make([]indexedDoc, 0, len(docs))
 	for i := range docs {
-		if _, stays := there[docs[i].seq]; stays || docs[i].purged {
+		_, stays := there[docs[i].seq]
+		if stays {
+			t.stays(&docs[i])
+		}
+		if stays || docs[i].purged {
 			kept = append(kept, docs[i])
 		}
 	}
 	return kept, nil
 }
 
-func costOf(k *indexKeys, docs []indexedDoc) int {
-	sum := 0
-	for i := range docs {
-		sum += docs[i].cost(k)
-	}
-	return sum
+// stays has the transaction conflict with who writes a document, whose entry moves then.
+func (t *txn) stays(doc *indexedDoc) {
+	key := t.keys.entry(nil, t.cfg.shardAt(doc.id, doc.seq), doc.seq)
+	t.AddReadConflict(kv.KeyRange{Begin: key, End: append(key[:len(key):len(key)], 0)})
 }
 
 // cutAt is how many documents from the front cost at most limit bytes, at least one.

@@ -52,8 +52,10 @@ const (
 	// database. Whoever changes or clears it changes the store's metadata version too (kv.ChangeMetadataVersion): that is how a cached configuration is
 	// known to be current without reading the stamp.
 	Stamp Subspace = 0
-	// Config holds settings: (Config, name, ...) = value. Names: "uuid", "incarnation", "revs_limit", "security", "partitioned",
-	// "changes_shards" (followed by the Sequence from which the map is active, P3), "purged_infos_limit".
+	// Config holds settings: (Config, name, ...) = value. Names: "uuid", "incarnation", "revs_limit", "security",
+	// "partitioned", "changes_shards" (followed by the Sequence from which the map is active, P3),
+	// "purged_infos_limit", "cuts" (followed by the signature of an index: (CutFormat, Sequence) as of which its build
+	// reads the feed, see layer/cuts.go).
 	Config Subspace = 1
 	// Revisions (R1): (Revisions, DocID, NotDeleted, RevPosition, RevHash) =
 	// winner: (RevFormat, Sequence, BranchCount, [ancestors]); others: (RevFormat, [ancestors]).
@@ -89,6 +91,10 @@ const (
 	Views Subspace = 14
 	// Purges is the purge history: (Purges, Versionstamp) = (DocID, revisions).
 	Purges Subspace = 15
+	// Moved holds copies of entries of Changes from before a cut (Config "cuts") that have moved since: (Moved,
+	// ShardID, Incarnation, Versionstamp) = (Incarnation, Versionstamp of the move, then the value of the entry); with
+	// the number of a part, conflicts that the document had (layer/movedentries.go). Empty while there is no cut.
+	Moved Subspace = 16
 )
 
 // Value formats. Each is the first tuple element (or byte) of the value it describes; a reader that meets an unknown one refuses
@@ -99,6 +105,7 @@ const (
 	BodyFormat  = 1 // Documents, chunk 0
 	LocalFormat = 1 // Local, chunk 0
 	ShardFormat = 1 // Config "changes_shards"
+	CutFormat   = 1 // Config "cuts"
 	IndexFormat = 1 // Views
 	// IndexSeqFormat numbers what an index is as a whole. 1 had no ViewBefore: nodes that know only 1 would build on
 	// without it. Both are read; the first build writes 2.

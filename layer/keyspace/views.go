@@ -30,8 +30,10 @@ const (
 	ViewSize ViewInfoKey = 4
 	// ViewErrorCount: (.., signature, view id) = counter of documents that the view skipped.
 	ViewErrorCount ViewInfoKey = 5
-	// ViewProgress: (.., signature, ShardID) = (Incarnation, Versionstamp) or (Incarnation, Versionstamp, DocID): how far the build under way has come in the
-	// shard. With an id only the documents up to that one are in the index as of the sequence.
+	// ViewProgress: (.., signature, ShardID) = (Incarnation, Versionstamp) or (Incarnation, Versionstamp, DocID): how
+	// far the build under way has come in the shard. With an id only the documents up to that one are in the index as
+	// of the sequence; with another Incarnation and Versionstamp in its place those that have not moved since, and of
+	// Moved those up to there. In the place of the shard "purged": up to where purges are in the index.
 	ViewProgress ViewInfoKey = 6
 	// ViewAggregated: (.., signature) = (AggregateFormat, epoch) once the index has, or is about to have, partial aggregates: who writes rows leaves marks of this epoch
 	// from then on.

@@ -111,19 +111,14 @@ func (directIndexer) Ensure(ctx context.Context, db *layer.Database, design *lay
 		return err
 	}
 	defer b.Close()
-	for done := false; !done; {
-		for _, shard := range b.Shards {
-			for r := (layer.StepResult{}); !r.Done; {
-				if r, err = b.Step(ctx, shard, 1000); err != nil {
-					return err
-				}
+	for _, shard := range b.Shards {
+		for r := (layer.StepResult{}); !r.Done; {
+			if r, err = b.Step(ctx, shard, 1000); err != nil {
+				return err
 			}
 		}
-		if done, err = b.Finish(ctx); err != nil {
-			return err
-		}
 	}
-	return nil
+	return b.Finish(ctx)
 }
 
 // server is a running API over an embedded store of its own.
