@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -57,6 +58,36 @@ func TestServer_CachedStatements(t *testing.T) {
 				t.Errorf("%s rows, %s before", got, before)
 			}
 		})
+	}
+}
+
+// TestServer_CachedViews: a kept query is bound again where its view has another reduce function or is one of another
+// design document.
+func TestServer_CachedViews(t *testing.T) {
+	s := exectest.NewStore()
+	db := s.Create("db")
+	for i := range 3 {
+		db.Put(fmt.Sprint(i), `{}`)
+	}
+	emits := func(value string) exectest.Map {
+		return func(_ string, _ json.RawMessage, emit func(k, v string)) { emit(`"k"`, value) }
+	}
+	_, addr := start(t, s, nil)
+	conn := connect(t, "postgres://ann@"+addr+"/db?default_query_exec_mode=simple_protocol")
+	const query = "SELECT sum(value)::text FROM v"
+	for i, step := range []struct {
+		design, reduce, value, want string
+	}{{"a", "_sum", "1", "3"}, {"a", "", "2", "6"}, {"b", "", "4", "12"}, {"b", "_count", "5", "15"},
+		{"a", "_sum", "1", "3"}} {
+		db.DropViews("a")
+		db.DropViews("b")
+		db.AddView(step.design, "v", step.reduce, emits(step.value))
+		for range 2 {
+			var got string
+			if err := conn.QueryRow(t.Context(), query).Scan(&got); err != nil || got != step.want {
+				t.Errorf("step %d: %s, %v, want %s", i, got, err, step.want)
+			}
+		}
 	}
 }
 

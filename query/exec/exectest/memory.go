@@ -175,6 +175,13 @@ func (db *DB) AddView(design, name, reduce string, fn Map) {
 	slices.SortFunc(db.designs[design], func(a, b view) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// DropViews removes a design document with its views.
+func (db *DB) DropViews(design string) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	delete(db.designs, design)
+}
+
 func (db *DB) logf(format string, args ...any) { db.Log = append(db.Log, fmt.Sprintf(format, args...)) }
 
 // TakeLog returns what was read since the last call.
