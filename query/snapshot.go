@@ -13,11 +13,11 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// A statement reads the database at one moment: by itself where it makes one read, else by a snapshot. A transaction that is REPEATABLE READ or
-// SERIALIZABLE has one snapshot, which its first read takes.
+// A statement reads the database at one moment: by itself where it makes one read, else by a snapshot. A transaction
+// that is REPEATABLE READ or SERIALIZABLE has one snapshot, which its first read takes.
 
-// snapshotIdle is for how long a transaction's snapshot is kept without a message of the client: as long as it is open, the store keeps what is
-// overwritten. Options.SnapshotIdle changes it.
+// snapshotIdle is for how long a transaction's snapshot is kept without a message of the client: as long as it is open,
+// the store keeps what is overwritten. Options.SnapshotIdle changes it.
 const snapshotIdle = 5 * time.Minute
 
 // pinned is a snapshot of this session. Its last user closes it.
@@ -36,16 +36,19 @@ func (p *pinned) release() {
 	}
 }
 
-var errSnapshotLost = sqlstate.New(sqlstate.SnapshotTooOld, "the transaction was idle for too long, and its snapshot is not held any more").
+var errSnapshotLost = sqlstate.New(sqlstate.SnapshotTooOld,
+	"the transaction was idle for too long, and its snapshot is not held any more").
 	WithHint("Begin a new transaction.")
 
 // repeatable says that the transaction under way reads one snapshot.
 func (ss *session) repeatable() bool {
-	return ss.status == 'T' && slices.Contains([]string{"repeatable read", "serializable"}, ss.vars.value[isolationSetting])
+	return ss.status == 'T' &&
+		slices.Contains([]string{"repeatable read", "serializable"}, ss.vars.value[isolationSetting])
 }
 
 // plan makes the plan of a statement over the snapshot that it has to read, if it has to. release gives that up.
-func (ss *session) plan(ctx context.Context, bound *bind.Bound, st *exec.State) (root exec.Plan, release func(), err error) {
+func (ss *session) plan(ctx context.Context, bound *bind.Bound,
+	st *exec.State) (root exec.Plan, release func(), err error) {
 	release = func() {}
 	if ss.snap == nil || !ss.repeatable() {
 		if root, err = plan.New(bound, st); err != nil {
@@ -97,7 +100,8 @@ func (ss *session) pin(ctx context.Context, bound *bind.Bound, st *exec.State) (
 		if !repeatable {
 			return nil, nil
 		}
-		return nil, sqlstate.Unsupported(-1, "Use READ COMMITTED, in which each read is of one moment where the store can do that.",
+		return nil, sqlstate.Unsupported(-1,
+			"Use READ COMMITTED, in which each read is of one moment where the store can do that.",
 			"transaction isolation level %s is not supported: %s", ss.vars.value[isolationSetting], re.Message)
 	}
 	if err != nil {

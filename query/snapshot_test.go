@@ -81,8 +81,10 @@ func TestSnapshot_Closed(t *testing.T) {
 		begin + "COMMIT", begin + "ROLLBACK", begin + "SELECT id FROM docs; COMMIT", begin + "SAVEPOINT a; SELECT 1/0", begin,
 		"SELECT id FROM docs UNION ALL SELECT id FROM changes", "SELECT id FROM docs WHERE id < 'b' OR id > 'o' LIMIT 1",
 		"SELECT 1/length(id) FROM docs UNION ALL SELECT 1/0 FROM docs", "SELECT id FROM conflicts",
-		"EXPLAIN ANALYZE SELECT id FROM docs UNION ALL SELECT id FROM docs", "EXPLAIN SELECT id FROM docs UNION ALL SELECT id FROM docs",
-		begin + "DECLARE c CURSOR WITH HOLD FOR SELECT id FROM docs UNION ALL SELECT id FROM docs; FETCH 1 FROM c; COMMIT; FETCH 1 FROM c",
+		"EXPLAIN ANALYZE SELECT id FROM docs UNION ALL SELECT id FROM docs",
+		"EXPLAIN SELECT id FROM docs UNION ALL SELECT id FROM docs",
+		begin + "DECLARE c CURSOR WITH HOLD FOR SELECT id FROM docs UNION ALL SELECT id FROM docs; FETCH 1 FROM c; " +
+			"COMMIT; FETCH 1 FROM c",
 	} {
 		conn, err := pgx.Connect(t.Context(), "postgres://ann@"+addr+"/cities?default_query_exec_mode=simple_protocol")
 		if err != nil {

@@ -5,14 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// Pinned is an engine to read from that stands still: all its transactions and snapshots read one long snapshot. It takes no writes. It
-// lets what was written for one engine read, over many calls, what was committed at one moment.
+// Pinned is an engine to read from that stands still: all its transactions and snapshots read one long snapshot. It
+// takes no writes. It lets what was written for one engine read, over many calls, what was committed at one moment.
 type Pinned struct {
 	snap Snapshot
 	name string
 }
 
-// Pin opens a snapshot of e to read from. ok is false where e holds none. The caller closes it: every read fails from then on.
+// Pin opens a snapshot of e to read from. ok is false where e holds none. The caller closes it: every read fails from
+// then on.
 func Pin(ctx context.Context, e Engine) (p *Pinned, ok bool, err error) {
 	snap, ok, err := OpenSnapshot(context.WithoutCancel(ctx), e)
 	if !ok || err != nil {

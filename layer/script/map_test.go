@@ -391,8 +391,8 @@ func TestMaps_Each(t *testing.T) {
 	}
 }
 
-// checkRoundTrip holds what emit(doc, JSON.stringify(doc)) gave against encoding/json's reading of the same text. A text that is not UTF-8,
-// which the store does not keep, may be refused.
+// checkRoundTrip holds what emit(doc, JSON.stringify(doc)) gave against encoding/json's reading of the same text. A
+// text that is not UTF-8, which the store does not keep, may be refused.
 func checkRoundTrip(t *testing.T, doc string, r *script.Mapped) {
 	var want any
 	valid := json.Unmarshal([]byte(doc), &want) == nil && utf8.ValidString(doc)

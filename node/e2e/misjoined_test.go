@@ -126,12 +126,13 @@ func TestMisjoined_Name(t *testing.T) {
 	}
 }
 
-// A node that gossip does not reach is asked through the store whether it is there. One that stands still for long loses
-// its name, says so when it goes on, and has it back when the other is gone.
+// A node that gossip does not reach is asked through the store whether it is there. One that stands still for long
+// loses its name, says so when it goes on, and has it back when the other is gone.
 func TestMisjoined_Name_silent(t *testing.T) {
 	needEmbedded(t)
 	store := freeAddr(t)
-	first := readyNode(t, fmt.Sprintf("name: first\nstorage: {listen: '%s', secret: s}\ncluster: {gossip: '127.0.0.1:0'}", store))
+	first := readyNode(t,
+		fmt.Sprintf("name: first\nstorage: {listen: '%s', secret: s}\ncluster: {gossip: '127.0.0.1:0'}", store))
 	twin := func(secret string) string {
 		return fmt.Sprintf("name: twin\nstorage: {engine: remote, address: '%s', secret: s}\n"+
 			"cluster: {gossip: '127.0.0.1:0', join: ['%s'], secret: '%s'}", store, first.ready["gossip"], secret)

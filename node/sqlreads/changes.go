@@ -20,7 +20,8 @@ func (d *database) Changes(ctx context.Context, read exec.ChangesRead) (exec.Row
 	}
 	open := func(ctx context.Context) (iter.Seq2[layer.Change, error], error) { return d.present(ctx, o) }
 	if read.Follow && d.pin != nil {
-		return nil, &exec.ReadError{Kind: exec.Unsupported, Message: "a feed without an end cannot be read at one moment: use READ COMMITTED, or changes"}
+		return nil, &exec.ReadError{Kind: exec.Unsupported,
+			Message: "a feed without an end cannot be read at one moment: use READ COMMITTED, or changes"}
 	}
 	if read.Follow {
 		o.Limit = -1

@@ -43,7 +43,8 @@ func (d *database) Snapshot(ctx context.Context, views []exec.ViewUse, exact boo
 		if !ok {
 			return nil, &exec.ReadError{Kind: exec.Unsupported, Message: "the store holds no snapshots"}
 		}
-		s := snapshot{&database{source: d.source, catalog: d.catalog, name: d.name, pin: &pin{live: d.db, exact: exact}}, release}
+		s := snapshot{&database{source: d.source, catalog: d.catalog, name: d.name,
+			pin: &pin{live: d.db, exact: exact}}, release}
 		behind := ""
 		if s.db, err = store.Database(ctx, d.name); err == nil {
 			behind, err = s.behind(ctx, views)

@@ -28,7 +28,9 @@ func TestDatabase_Snapshot(t *testing.T) {
 			t.Fatal(err)
 		}
 		docs, err := d.AllDocs(t.Context(), exec.DocsRead{WithDoc: true})
-		text := fmt.Sprint(found, string(row.Doc), "\n", drain(t, docs, err, func(r exec.Row) string { return r.ID + r.Rev + string(r.Doc) }), "\n")
+		text := fmt.Sprint(found, string(row.Doc), "\n", drain(t, docs, err, func(r exec.Row) string {
+			return r.ID + r.Rev + string(r.Doc)
+		}), "\n")
 		changes, err := d.Changes(t.Context(), exec.ChangesRead{})
 		text += drain(t, changes, err, func(r exec.Row) string { return r.ID + r.Seq }) + "\n"
 		lost, err := d.Conflicts(t.Context(), exec.DocsRead{})
@@ -76,10 +78,12 @@ func TestDatabase_Snapshot(t *testing.T) {
 	}
 }
 
-// TestDatabase_SnapshotBehind: writers that are always faster than the index make an exact snapshot fail, and others go on.
+// TestDatabase_SnapshotBehind: writers that are always faster than the index make an exact snapshot fail, and others go
+// on.
 func TestDatabase_SnapshotBehind(t *testing.T) {
 	s := newSource(t)
-	db := create(t, s, "d", `{"_id":"_design/v","views":{"n":{"map":"function (doc) { emit(doc._id, doc.n) }"}}}`, `{"_id":"a","n":1}`)
+	db := create(t, s, "d", `{"_id":"_design/v","views":{"n":{"map":"function (doc) { emit(doc._id, doc.n) }"}}}`,
+		`{"_id":"a","n":1}`)
 	ensure, n := s.Ensure, 0
 	s.Ensure = func(ctx context.Context, d *layer.Database, design *layer.Design, mode exec.UpdateMode) error {
 		err := ensure(ctx, d, design, mode)

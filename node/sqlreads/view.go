@@ -109,8 +109,10 @@ func (d *database) freshness(q *layer.ViewQuery, mode exec.UpdateMode) {
 	}
 }
 
-// begin begins a query. Where a snapshot was taken before the index was up to date, it is brought up to date for the next one.
-func begin[R any](ctx context.Context, d *database, ix *layer.Index, mode exec.UpdateMode, query func() (R, error)) (R, error) {
+// begin begins a query. Where a snapshot was taken before the index was up to date, it is brought up to date for the
+// next one.
+func begin[R any](ctx context.Context, d *database, ix *layer.Index, mode exec.UpdateMode,
+	query func() (R, error)) (R, error) {
 	if d.pin == nil {
 		return layer.BeginEnsured(d.ensure(ctx, ix, mode), query)
 	}

@@ -68,7 +68,8 @@ func (b *binder) constant(n *exec.Const, to types.OID, mod int32, off int) (exec
 	}
 	switch {
 	case types.IsOid(to) && to != types.Oid, types.IsOid(types.ElemOf(to)), to == types.Timestamp, to == types.TimestampTZ, to == types.Date:
-		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Text}, To: to, Mod: mod, Off: b.literalOffset(n, off), Hidden: true}, nil
+		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Text}, To: to, Mod: mod, Off: b.literalOffset(n, off),
+			Hidden: true}, nil
 	}
 	d, err := types.Cast(n.D, types.Unknown, to, mod, nil)
 	if err != nil {

@@ -65,17 +65,19 @@ type Reducer interface {
 
 // Snapshotter is an optional ability of a Database: to be read as it is at one moment, by any number of reads.
 type Snapshotter interface {
-	// Snapshot pins what is committed now. Before, it brings the views up to date that are to be, so that they are as of that moment too.
-	// Where writers are faster than that, exact makes it an error of kind Stale; otherwise these views are as of a moment between the call
-	// and the snapshot's. A read of another view, by an exact snapshot, is of kind Stale where its index lacked something at that moment.
-	// Kind Unsupported where the store cannot hold a moment for long.
+	// Snapshot pins what is committed now. Before, it brings the views up to date that are to be, so that they are as
+	// of that moment too. Where writers are faster than that, exact makes it an error of kind Stale; otherwise these
+	// views are as of a moment between the call and the snapshot's. A read of another view, by an exact snapshot, is of
+	// kind Stale where its index lacked something at that moment. Kind Unsupported where the store cannot hold a moment
+	// for long.
 	Snapshot(ctx context.Context, views []ViewUse, exact bool) (Snapshot, error)
 }
 
 // Snapshot is a Database at one moment. A feed that follows is Unsupported.
 type Snapshot interface {
 	Database
-	// Close gives it up: reads fail from then on. Until then the store keeps what is overwritten. Idempotent, and safe for any goroutine.
+	// Close gives it up: reads fail from then on. Until then the store keeps what is overwritten. Idempotent, and safe
+	// for any goroutine.
 	Close()
 }
 

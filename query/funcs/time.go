@@ -111,11 +111,12 @@ func infinitePart(field string, positive bool, typ, ret types.OID) (types.Datum,
 			text = "-Infinity"
 		}
 		return types.ParseText(text, ret, nil)
-	case "microseconds", "milliseconds", "second", "seconds", "minute", "minutes", "hour", "hours", "day", "days", "month", "months",
-		"quarter", "week", "dow", "isodow", "doy", "timezone":
+	case "microseconds", "milliseconds", "second", "seconds", "minute", "minutes", "hour", "hours", "day", "days",
+		"month", "months", "quarter", "week", "dow", "isodow", "doy", "timezone":
 		return types.Null, nil
 	}
-	return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unit %q not recognized for type %s", field, types.NameOf(typ))
+	return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unit %q not recognized for type %s", field,
+		types.NameOf(typ))
 }
 
 // truncate is date_trunc.

@@ -60,7 +60,8 @@ type dateWord struct {
 	ordinal bool
 }
 
-// dateWords are in the order in which they are looked for, by their first character. init fills them: a table would refer to itself.
+// dateWords are in the order in which they are looked for, by their first character. init fills them: a table would
+// refer to itself.
 var dateWords map[byte][]dateWord
 
 // toChar is to_char. A letter of a format may become many.
@@ -91,7 +92,8 @@ func toChar(c *clock, format string) (types.Datum, error) {
 		}
 		i += len(p.word)
 		if c.span && p.calendar {
-			return types.Null, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid format specification for an interval value").
+			return types.Null, sqlstate.New(sqlstate.InvalidDatetimeFormat,
+				"invalid format specification for an interval value").
 				WithHint("Intervals are not tied to specific calendar dates.")
 		}
 		// TM takes names from the locale, which is C, and does not pad them.

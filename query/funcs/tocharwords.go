@@ -10,7 +10,9 @@ func init() {
 	dateWords = map[byte][]dateWord{}
 	add := func(p dateWord) { dateWords[p.word[0]] = append(dateWords[p.word[0]], p) }
 	number := func(word string, width int, f func(c *clock) int) dateWord {
-		return dateWord{word: word, ordinal: true, write: func(c *clock, fill bool) string { return digits(f(c), width, fill) }}
+		return dateWord{word: word, ordinal: true, write: func(c *clock, fill bool) string {
+			return digits(f(c), width, fill)
+		}}
 	}
 	// Both cases of a word mean the same for numbers. Longer words come before those that they begin with.
 	both := func(p dateWord) {

@@ -15,8 +15,8 @@ import (
 // now is a text that stands for the newest sequence, as over HTTP.
 const now = "now"
 
-// sequences gives what a feed's sequence is compared with its meaning: 'now' is the newest sequence at the statement's begin, and a text that
-// is no sequence is an error, as it would hide a mistake.
+// sequences gives what a feed's sequence is compared with its meaning: 'now' is the newest sequence at the statement's
+// begin, and a text that is no sequence is an error, as it would hide a mistake.
 func (p *planning) sequences(f *bind.UserScan, conds []exec.Expr) ([]exec.Expr, error) {
 	at := -1
 	for i, c := range f.Rel.Columns {
@@ -98,7 +98,8 @@ func (p *planning) sequence(text string) (string, error) {
 	case text == "0", isSequence(text):
 		return text, nil
 	}
-	return "", sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for a sequence: %q", types.Truncate(text, 100)).
+	return "", sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for a sequence: %q",
+		types.Truncate(text, 100)).
 		WithHint("Sequences come from the column seq; 'now' is the newest, and '0' before the first.")
 }
 

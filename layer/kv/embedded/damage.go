@@ -349,8 +349,9 @@ func (e *Engine) inspectTable(name string) error {
 // damageHint is what an operator can do about damage.
 const damageHint = "`divan verify` names the databases and documents; `divan export -skip-damaged` saves all that " +
 	"can be read of a database. Delete the databases after that, and import them again: the store gets rid of a " +
-	"damaged block once all that it can have held is deleted. What is damaged still a minute later can hold something " +
-	"else, too: save all databases, and import them into a node with a new data directory, or start on a backup"
+	"damaged block once all that it can have held is deleted. What is damaged still a minute later can hold " +
+	"something else, too: save all databases, and import them into a node with a new data directory, or start on " +
+	"a backup"
 
 // Degraded implements kv.Degrader.
 func (e *Engine) Degraded() []string {

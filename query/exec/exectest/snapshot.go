@@ -53,12 +53,13 @@ type frozen struct {
 	closed atomic.Bool
 }
 
-// Snapshot implements exec.Snapshotter by a copy. Views are computed when they are read, so that they are as of its moment.
+// Snapshot implements exec.Snapshotter by a copy. Views are computed when they are read, so that they are as of its
+// moment.
 func (db *DB) Snapshot(context.Context, []exec.ViewUse, bool) (exec.Snapshot, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	c := &DB{name: db.name, docs: map[string]*doc{}, designs: maps.Clone(db.designs), locals: slices.Clone(db.locals), seq: db.seq,
-		wake: make(chan struct{})}
+	c := &DB{name: db.name, docs: map[string]*doc{}, designs: maps.Clone(db.designs),
+		locals: slices.Clone(db.locals), seq: db.seq, wake: make(chan struct{})}
 	for id, d := range db.docs {
 		one := *d
 		one.losers = slices.Clone(d.losers)
