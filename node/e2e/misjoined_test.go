@@ -57,7 +57,8 @@ func refuses(t *testing.T, p *process) {
 	}
 	text := strings.TrimSpace(p.stderr.String())
 	last := text[strings.LastIndex(text, "\n")+1:]
-	if !regexp.MustCompile(`^divan: .*another node is called twin and answers at 127\.0\.0\.1:\d+: give this one a name of its own$`).MatchString(last) {
+	if !regexp.MustCompile(`^divan: .*another node is called twin and answers at 127\.0\.0\.1:\d+: ` +
+		`give this one a name of its own$`).MatchString(last) {
 		t.Errorf("it says %q", text)
 	}
 }
