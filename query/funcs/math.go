@@ -46,6 +46,7 @@ func init() {
 	}, types.Float8, types.Float8)
 	for _, name := range []string{"power", "pow"} {
 		mathFamily.function(name, types.Float8, power, types.Float8, types.Float8)
+		mathFamily.function(name, types.Numeric, numericPower, types.Numeric, types.Numeric)
 	}
 	mathFamily.function("width_bucket", types.Int4, widthBucket, types.Float8, types.Float8, types.Float8, types.Int4)
 }

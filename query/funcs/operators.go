@@ -96,6 +96,18 @@ func arithmetic() {
 		arithmeticFamily.operator("+", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return a[0], nil }, t)
 	}
 	arithmeticFamily.operator("^", types.Float8, power, types.Float8, types.Float8)
+	arithmeticFamily.operator("^", types.Numeric, numericPower, types.Numeric, types.Numeric)
+}
+
+// powerSteps is what a power of numerics costs, as against a row that is read.
+const powerSteps = 200
+
+func numericPower(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	if err := env.Step(powerSteps); err != nil {
+		return types.Null, err
+	}
+	d, err := a[0].Decimal().Pow(a[1].Decimal())
+	return types.NewNumeric(d), err
 }
 
 func power(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
