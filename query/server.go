@@ -53,6 +53,8 @@ type Server struct {
 	opts Options
 	wire *pgwire.Server
 	log  *slog.Logger
+	// snapshots are those of transactions.
+	snapshots heldSnapshots
 	// memory is what all sessions hold.
 	memory *work.Memory
 

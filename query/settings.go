@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/plan"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -118,6 +119,14 @@ func dateStyle(v string) (string, error) {
 	return "ISO, MDY", nil
 }
 
+// sequence takes one of a change, or none.
+func sequence(v string) (string, error) {
+	if v == "" || plan.IsSequence(v) {
+		return v, nil
+	}
+	return "", errInvalid
+}
+
 var isolationLevels = oneOf("serializable", "repeatable read", "read committed", "read uncommitted")
 
 var settings = []setting{
@@ -129,6 +138,7 @@ var settings = []setting{
 	{name: "datestyle", shown: "DateStyle", value: "ISO, MDY", report: true, check: dateStyle},
 	{name: "default_transaction_isolation", value: "read committed", check: isolationLevels},
 	{name: "default_transaction_read_only", value: "on", report: true},
+	{name: asOfSetting, value: "", check: sequence, comment: "the sequence as of which statements read; empty is none"},
 	{name: "divan.update", value: "true", check: oneOf("true", "false", "lazy"), comment: "how fresh views must be: CouchDB's parameter update"},
 	{name: "escape_string_warning", value: "on", check: boolean},
 	{name: "extra_float_digits", value: "1",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,20 +21,79 @@ import (
 // the store keeps what is overwritten. Options.SnapshotIdle changes it.
 const snapshotIdle = 5 * time.Minute
 
-// pinned is a snapshot of this session. Its last user closes it.
+// pinned is a snapshot that a session has taken. Its last user closes it.
 type pinned struct {
 	exec.Snapshot
-	users int
-	idle  *time.Timer
+	// database and seq say what it is of: seq is the newest sequence in it.
+	database, seq string
+	idle          *time.Timer
 	// lost says that it has been given up because the client was idle.
 	lost atomic.Bool
+
+	mu struct {
+		sync.Mutex
+		users int
+	}
+}
+
+// use adds a user. It answers false where the last one has gone.
+func (p *pinned) use() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mu.users == 0 || p.lost.Load() {
+		return false
+	}
+	p.mu.users++
+	return true
 }
 
 func (p *pinned) release() {
-	if p.users--; p.users == 0 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mu.users--; p.mu.users == 0 {
 		p.idle.Stop()
 		p.Close()
 	}
+}
+
+// heldSnapshots are those of the server's transactions, for statements that read as of a sequence.
+type heldSnapshots struct {
+	mu   sync.Mutex
+	list []*pinned
+}
+
+func (h *heldSnapshots) add(p *pinned) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list = append(h.list, p)
+}
+
+func (h *heldSnapshots) remove(p *pinned) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if i := slices.Index(h.list, p); i >= 0 {
+		h.list = slices.Delete(h.list, i, i+1)
+	}
+}
+
+// find is a snapshot of a database as of a sequence, for one more user; nil where no transaction holds one.
+func (h *heldSnapshots) find(database, seq string) *pinned {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range h.list {
+		if p.database == database && p.seq == seq && p.use() {
+			return p
+		}
+	}
+	return nil
+}
+
+// asOfSetting is the sequence as of which statements read; "" is none.
+const asOfSetting = "divan.as_of_seq"
+
+func errMovedOn(seq string) error {
+	return sqlstate.New(sqlstate.SnapshotTooOld, "the database has changed since the sequence %s, and no transaction holds a snapshot of it", seq).
+		WithHint("Read the sequence in a REPEATABLE READ transaction, and leave it open on this node.")
 }
 
 var errSnapshotLost = sqlstate.New(sqlstate.SnapshotTooOld,
@@ -76,46 +136,74 @@ func (ss *session) plan(ctx context.Context, bound *bind.Bound,
 
 // pin is the snapshot for a statement that has been planned, for one more user; nil where it needs none.
 func (ss *session) pin(ctx context.Context, bound *bind.Bound, st *exec.State) (*pinned, error) {
-	repeatable := ss.repeatable()
+	repeatable, asOf := ss.repeatable(), ss.vars.value[asOfSetting]
 	switch {
 	case bound.Db == nil || !bound.UsesStore():
 		return nil, nil
 	case repeatable && ss.snap != nil:
-		if ss.snap.lost.Load() {
+		if !ss.snap.use() {
 			return nil, errSnapshotLost
 		}
-		ss.snap.users++
+		if asOf != "" && ss.snap.seq != asOf {
+			ss.snap.release()
+			return nil, errMovedOn(asOf)
+		}
 		return ss.snap, nil
-	case !repeatable && (st.Reads.Count < 2 || st.Reads.Follow):
+	case !repeatable && asOf == "" && (st.Reads.Count < 2 || st.Reads.Follow):
 		return nil, nil
 	}
+	var p *pinned
+	if asOf != "" {
+		p = ss.srv.snapshots.find(ss.start.Database, asOf)
+	}
+	if p == nil {
+		var err error
+		if p, err = ss.snapshotNow(ctx, bound, st, repeatable || asOf != ""); p == nil || err != nil {
+			return nil, err
+		}
+		if asOf != "" && p.seq != asOf {
+			p.release()
+			return nil, errMovedOn(asOf)
+		}
+	}
+	if repeatable && p.use() {
+		ss.snap = p
+		ss.srv.snapshots.add(p)
+	}
+	return p, nil
+}
+
+// snapshotNow takes a snapshot of the database; nil where the store holds none and the statement does not insist on an exact one.
+func (ss *session) snapshotNow(ctx context.Context, bound *bind.Bound, st *exec.State, exact bool) (*pinned, error) {
 	db, ok := bound.Db.(exec.Snapshotter)
 	var snap exec.Snapshot
 	err := error(&exec.ReadError{Kind: exec.Unsupported, Message: "the store holds no snapshots"})
 	if ok {
-		snap, err = db.Snapshot(ctx, st.Reads.Views, repeatable)
+		snap, err = db.Snapshot(ctx, st.Reads.Views, exact)
 	}
 	var re *exec.ReadError
 	if errors.As(err, &re) && re.Kind == exec.Unsupported {
-		if !repeatable {
+		if !exact {
 			return nil, nil
 		}
-		return nil, sqlstate.Unsupported(-1,
-			"Use READ COMMITTED, in which each read is of one moment where the store can do that.",
-			"transaction isolation level %s is not supported: %s", ss.vars.value[isolationSetting], re.Message)
+		return nil, sqlstate.Unsupported(-1, "Use READ COMMITTED, without "+asOfSetting+".",
+			"reads of one moment are not supported: %s", re.Message)
 	}
 	if err != nil {
 		return nil, exec.StoreError(err)
 	}
-	p := &pinned{Snapshot: snap, users: 1}
+	p := &pinned{Snapshot: snap, database: ss.start.Database}
+	p.mu.users = 1
 	p.idle = time.AfterFunc(time.Hour, func() {
 		p.lost.Store(true)
 		p.Close()
 	})
 	p.idle.Stop()
-	if repeatable {
-		p.users++
-		ss.snap = p
+	if exact {
+		if p.seq, err = plan.Newest(ctx, p); err != nil {
+			p.release()
+			return nil, err
+		}
 	}
 	return p, nil
 }
@@ -123,6 +211,7 @@ func (ss *session) pin(ctx context.Context, bound *bind.Bound, st *exec.State) (
 // unpin gives up the transaction's snapshot.
 func (ss *session) unpin() {
 	if ss.snap != nil {
+		ss.srv.snapshots.remove(ss.snap)
 		ss.snap.release()
 		ss.snap = nil
 	}

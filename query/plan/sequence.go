@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -113,15 +114,26 @@ func (p *planning) newest() (string, error) {
 	if p.lastSeq != nil {
 		return *p.lastSeq, nil
 	}
-	rows, err := p.db.Changes(p.st.Ctx, exec.ChangesRead{Descending: true, Limit: 1})
+	seq, err := Newest(p.st.Ctx, p.db)
+	if err == nil {
+		p.lastSeq = &seq
+	}
+	return seq, err
+}
+
+// Newest is the sequence of a database's last change, "0" where there is none.
+func Newest(ctx context.Context, db exec.Database) (string, error) {
+	rows, err := db.Changes(ctx, exec.ChangesRead{Descending: true, Limit: 1})
 	if err != nil {
 		return "", exec.StoreError(err)
 	}
 	defer func() { _ = rows.Close() }()
-	var row exec.Row
-	if err := rows.Next(p.st.Ctx, &row); err != nil && !errors.Is(err, io.EOF) {
+	row := exec.Row{Seq: "0"}
+	if err := rows.Next(ctx, &row); err != nil && !errors.Is(err, io.EOF) {
 		return "", exec.StoreError(err)
 	}
-	p.lastSeq = &row.Seq
 	return row.Seq, nil
 }
+
+// IsSequence says that a text is the sequence of a change, or "0".
+func IsSequence(s string) bool { return s == "0" || isSequence(s) }
