@@ -118,6 +118,7 @@ type builds struct {
 		tasks   map[indexKey][]*task  // the first is worked on, others wait until it has ended
 		indexes map[indexKey]*waiting // only those that somebody waits for
 		used    map[indexKey]usedIndex
+		vain    map[indexKey]layer.Seq // where those stood that could not be caught up; only of indexes or used
 	}
 }
 
@@ -134,6 +135,7 @@ func newBuilds() *builds {
 	b.mu.tasks = map[indexKey][]*task{}
 	b.mu.indexes = map[indexKey]*waiting{}
 	b.mu.used = map[indexKey]usedIndex{}
+	b.mu.vain = map[indexKey]layer.Seq{}
 	return b
 }
 
@@ -199,7 +201,34 @@ func (b *builds) wait(key indexKey) (w *waiting, news chan error, cancel func())
 		delete(w.waiters, news)
 		if len(w.waiters) == 0 && b.mu.indexes[key] == w {
 			delete(b.mu.indexes, key)
+			b.forget(key)
 		}
+	}
+}
+
+// catchUp has do catch up an index, unless that was in vain from where the index stands: the lag was too large, or would
+// take too long to map. It has not become less, and trying again and again would take the processors from the builds.
+func (b *builds) catchUp(key indexKey, at layer.Seq, do func() (bool, error)) (done bool, err error) {
+	b.mu.Lock()
+	vain, known := b.mu.vain[key]
+	b.mu.Unlock()
+	if known && vain == at {
+		return false, nil
+	}
+	if done, err = do(); done || err != nil {
+		return done, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.mu.vain[key] = at
+	b.forget(key)
+	return false, nil
+}
+
+// forget forgets what was tried with an index that nobody asks for any more. The caller holds mu.
+func (b *builds) forget(key indexKey) {
+	if _, used := b.mu.used[key]; !used && b.mu.indexes[key] == nil {
+		delete(b.mu.vain, key)
 	}
 }
 
@@ -245,6 +274,7 @@ func (b *builds) unuse(db Database, except map[string]bool) {
 	for k := range b.mu.used {
 		if k.db == db && !except[k.signature] {
 			delete(b.mu.used, k)
+			b.forget(k)
 		}
 	}
 }
@@ -257,6 +287,7 @@ func (b *builds) usedIn(db Database, now time.Time) []usedIndex {
 	for k, ix := range b.mu.used {
 		if now.After(ix.until) {
 			delete(b.mu.used, k)
+			b.forget(k)
 			continue
 		}
 		if db == nil || k.db == db {

@@ -84,9 +84,12 @@ type database struct {
 	finishers  []int64 // the tokens of builds that finished
 	aggregated uint64  // commits that were indexed when aggregates were brought up to date last
 	catchUps   int
-	aggregates func() // called in the middle of Aggregate, without mu
-	stateFault func() error
-	gone       bool // the database was deleted
+
+	vainCatchUps int
+	beforeBegin  func() // called by Begin, without mu
+	aggregates   func() // called in the middle of Aggregate, without mu
+	stateFault   func() error
+	gone         bool // the database was deleted
 }
 
 // deleted is the answer of a database that is gone. The caller holds mu.
@@ -196,6 +199,7 @@ func (ix index) CatchUp(_ context.Context, n int) (bool, error) {
 	ix.d.mu.Lock()
 	defer ix.d.mu.Unlock()
 	if ix.d.building || sum(ix.d.version)-sum(ix.d.indexed) > uint64(n) {
+		ix.d.vainCatchUps++
 		return false, nil
 	}
 	for shard, v := range ix.d.version {
@@ -224,6 +228,9 @@ func (ix index) Aggregate(context.Context) error {
 
 func (ix index) Begin(_ context.Context, token, _ int64) (actors.Build, error) {
 	d := ix.d
+	if d.beforeBegin != nil {
+		d.beforeBegin()
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if token < d.token {

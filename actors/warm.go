@@ -245,7 +245,9 @@ func (s *System) updateIndexes(ctx context.Context, db Database, indexes []usedI
 		}
 		caught := false
 		if !state.Building {
-			if caught, err = index.CatchUp(ctx, catchUpDocuments); err != nil {
+			key := indexKey{db: db, signature: ix.design.Signature}
+			caught, err = s.builds.catchUp(key, state.Seq, func() (bool, error) { return index.CatchUp(ctx, catchUpDocuments) })
+			if err != nil {
 				return err
 			}
 		}

@@ -51,6 +51,37 @@ func TestWarm_FollowsTheFeedWithoutRequests(t *testing.T) {
 	}
 }
 
+// An index that has to wait for its build is not caught up in vain again and again meanwhile: that would take the processors
+// from the builds.
+func TestWarm_TriesOnce(t *testing.T) {
+	db := newDatabase("cities")
+	begin := make(chan struct{})
+	db.beforeBegin = func() { <-begin }
+	s := start(t, newStore(t, db), keepWarm)
+	commits(db, "a", 5000)
+	ensured := make(chan error, 3)
+	for range cap(ensured) {
+		go func() { ensured <- s.Ensure(t.Context(), db, db.design) }()
+	}
+	eventually(t, func() string {
+		if n := find(s.Tree(), "warm"); n == nil || n.Facts.(actors.WarmFacts).Updates < 10 {
+			return fmt.Sprintf("warm actor %+v", n)
+		}
+		return ""
+	})
+	db.set(func() {
+		if db.vainCatchUps > 2 { // a request's, and the actor's if it began before that ended
+			t.Errorf("%d times caught up in vain", db.vainCatchUps)
+		}
+	})
+	close(begin)
+	for range cap(ensured) {
+		if err := <-ensured; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Aggregates follow the rows, also where requests have caught the index up, while changes go on and when they have ended.
 func TestWarm_Aggregates(t *testing.T) {
 	db := newDatabase("cities")

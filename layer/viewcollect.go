@@ -124,31 +124,41 @@ func (ix *Index) gatherMoved(
 // mapTime is how long a transaction may map: it has five seconds for everything.
 const mapTime = 2 * time.Second
 
-// collectAll is collect for all that is left of several shards at one version, and of the purges; done is false where that is more than n documents, or takes
-// too long to map. goal zero is the end.
-func (ix *Index) collectAll(t *txn, r kv.Reader, k *indexKeys, from map[ShardID]Seq, purges, goal Seq, n int) (*batch, error) {
+// collectAll is collect for all that is left of several shards at one version, and of the purges. done is false, with no
+// documents, if that is more than n documents, which is found out before any is mapped, or if mapping takes too long. goal
+// zero is the end.
+func (ix *Index) collectAll(
+	t *txn, r kv.Reader, k *indexKeys, from map[ShardID]Seq, purges, goal Seq, n int,
+) (*batch, error) {
 	ctx, cancel := context.WithTimeout(script.Charge(t.ctx, ix.db.name, script.Query), mapTime)
 	defer cancel()
 	all, err := ix.purgedDocs(t, r, purges, goal, n, false)
 	if err != nil || !all.done {
-		return all, err
+		return &batch{}, err
 	}
+	var lists [][]entry
+	left := n - len(all.docs)
 	for shard, seq := range from {
-		b, err := ix.collect(ctx, r, t.keys, t.cfg, k, shard, buildPosition{seq: seq}, goal, n-len(all.docs))
+		entries, more, err := readEntries(r, t.keys, shard, seq, goal, left)
+		if err != nil || more {
+			return &batch{}, err
+		}
+		left -= len(entries)
+		lists = append(lists, entries)
+	}
+	for _, entries := range lists {
+		sources, err := ix.load(r, t.keys, entries)
+		if err != nil || len(sources) < len(entries) {
+			return &batch{}, err
+		}
+		docs, err := ix.mapAll(ctx, k, sources, 0)
 		if err != nil && ctx.Err() != nil && t.ctx.Err() == nil {
 			return &batch{}, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		all.docs = append(all.docs, b.docs...)
-		if b.upTo.seq.Compare(all.upTo.seq) > 0 {
-			all.upTo = b.upTo
-		}
-		if !b.done {
-			all.done = false
-			return all, nil
-		}
+		all.docs = append(all.docs, docs...)
 	}
 	slices.SortFunc(all.docs, func(a, b indexedDoc) int { return a.seq.Compare(b.seq) })
 	return all, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv/faultkv"
+	"github.com/divandb/divan/layer/script"
 )
 
 // Where the engine holds no snapshots, a query applies a large lag itself, also while a build has written half of it: each document once, with the body that
@@ -225,5 +226,39 @@ func TestIndex_Query_current(t *testing.T) {
 			}
 			check("built again", true)
 		})
+	}
+}
+
+// An index that is further behind than one transaction catches up maps no document before it says so.
+func TestIndex_CatchUpInVain(t *testing.T) {
+	if faultkv.Enabled() {
+		t.Skip("it counts what functions run")
+	}
+	sandbox := script.New(script.Options{})
+	t.Cleanup(func() {
+		if err := sandbox.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	store := mustStore(t, mustEngine(t), layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
+	db := mustCreate(t, store, "db", layer.CreateOptions{Shards: 3})
+	save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { emit(doc._id); }"}}}`)
+	ix := db.Index(mustDesign(t, db, "d"))
+	build(t, ix, 1, 10)
+	for i := range 60 {
+		save(t, db, fmt.Sprintf(`{"_id":"%d"}`, i))
+	}
+	before := sandbox.Stats().Seconds
+	if done, err := ix.CatchUp(t.Context(), 50); done || err != nil {
+		t.Fatal(done, err)
+	}
+	if after := sandbox.Stats().Seconds; after != before {
+		t.Errorf("functions ran for %g s", after-before)
+	}
+	if done, err := ix.CatchUp(t.Context(), 60); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	if sandbox.Stats().Seconds == before {
+		t.Error("no function ran")
 	}
 }
