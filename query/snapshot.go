@@ -92,7 +92,8 @@ func (h *heldSnapshots) find(database, seq string) *pinned {
 const asOfSetting = "divan.as_of_seq"
 
 func errMovedOn(seq string) error {
-	return sqlstate.New(sqlstate.SnapshotTooOld, "the database has changed since the sequence %s, and no transaction holds a snapshot of it", seq).
+	return sqlstate.New(sqlstate.SnapshotTooOld,
+		"the database has changed since the sequence %s, and no transaction holds a snapshot of it", seq).
 		WithHint("Read the sequence in a REPEATABLE READ transaction, and leave it open on this node.")
 }
 
@@ -173,7 +174,8 @@ func (ss *session) pin(ctx context.Context, bound *bind.Bound, st *exec.State) (
 	return p, nil
 }
 
-// snapshotNow takes a snapshot of the database; nil where the store holds none and the statement does not insist on an exact one.
+// snapshotNow takes a snapshot of the database; nil where the store holds none and the statement does not insist on an
+// exact one.
 func (ss *session) snapshotNow(ctx context.Context, bound *bind.Bound, st *exec.State, exact bool) (*pinned, error) {
 	db, ok := bound.Db.(exec.Snapshotter)
 	var snap exec.Snapshot

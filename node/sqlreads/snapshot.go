@@ -9,7 +9,7 @@ import (
 )
 
 // snapshotAttempts is how often the views of a snapshot are brought up to date anew where writers were faster.
-const snapshotAttempts = 5
+const snapshotAttempts = 30
 
 // snapshot is a database at one moment.
 type snapshot struct {

@@ -11,7 +11,8 @@ import (
 
 func TestDatabase_Snapshot(t *testing.T) {
 	s := newSource(t)
-	db := create(t, s, "d", `{"_id":"_design/v","views":{"n":{"map":"function (doc) { emit(doc._id, doc.n) }","reduce":"_sum"},
+	db := create(t, s, "d", `{"_id":"_design/v","views":{
+		"n":{"map":"function (doc) { emit(doc._id, doc.n) }","reduce":"_sum"},
 		"m":{"map":"function (doc) { emit(doc.n) }"}}}`, `{"_id":"a","n":1}`, `{"_id":"b","n":2}`)
 	put(t, db, `{"_id":"_design/other","views":{"o":{"map":"function (doc) { emit(doc._id) }"}}}`, false)
 	live := open(t, s, "d")
