@@ -57,6 +57,8 @@ var hostile = []struct{ name, sql, code string }{
 	{"merged sub-queries", nested(40, "SELECT id AS x FROM docs", "SELECT greatest(x, x) AS x FROM (QUERY) q"), ""},
 	{"nested sub-queries of growing texts", "SELECT length(x) FROM (" + nested(40, "SELECT repeat('x', 1000000) AS x",
 		"SELECT x||x AS x FROM (QUERY OFFSET 0) q") + ") q", "53200"},
+	{"many groups", `SELECT regexp_replace(repeat('a ',50000),'\y'||repeat('()',400),'','g') IS NULL`, "53200"},
+	{"growing replacement", "SELECT regexp_replace(repeat('a',5000000),'a',repeat('b',100000),'g') IS NULL", "53200"},
 	{"many WITH", "WITH " + numbered(3000, "c%d AS (SELECT 1)", ",") + " SELECT * FROM c2999", ""},
 	{"nullif", "SELECT " + strings.Repeat("nullif(", 80) + "x" + strings.Repeat(",2)", 80) + " FROM generate_series(1,2) x GROUP BY 1", ""},
 	{"operand of CASE", "SELECT " + strings.Repeat("CASE ", 60) + "x" + strings.Repeat(" WHEN 1 THEN 2 WHEN 2 THEN 3 WHEN 4 THEN 5 END", 60) +

@@ -74,8 +74,7 @@ func (s *State) count(d types.Datum) error {
 	return nil
 }
 
-// fits fails where a value of n bytes would not fit into the statement's memory. Functions whose value is much longer than their arguments ask
-// before they make it.
+// Fits fails if a value of n bytes would not fit into the statement's memory. See CallEnv.Making.
 func (s *State) Fits(n int64) error {
 	if err := s.Hold(n); err != nil {
 		return err

@@ -115,7 +115,8 @@ func (c *Call) Eval(env *Env) (types.Datum, error) {
 	if err := env.read(args); err != nil {
 		return types.Null, err
 	}
-	d, err := c.Func.Eval(&CallEnv{env, c}, args)
+	call := CallEnv{Env: env, Call: c}
+	d, err := call.eval(args)
 	if err == nil {
 		err = env.count(d)
 	}
@@ -146,6 +147,28 @@ func (c *Call) String() string {
 type CallEnv struct {
 	*Env
 	Call *Call
+	made int64 // bytes taken by Making
+}
+
+// eval calls the function.
+func (c *CallEnv) eval(args []types.Datum) (types.Datum, error) {
+	d, err := c.Call.Func.Eval(c, args)
+	c.Release(c.made)
+	c.made = 0
+	return d, err
+}
+
+// Making takes memory for what the call makes: n bytes in all so far. It is given back after the call, when the value is
+// counted. Functions whose value is much longer than their arguments ask before they make it.
+func (c *CallEnv) Making(n int64) error {
+	if n <= c.made {
+		return nil
+	}
+	if err := c.Hold(n - c.made); err != nil {
+		return err
+	}
+	c.made = n
+	return nil
 }
 
 // ArgType is the type of an argument of the call.

@@ -103,7 +103,7 @@ func (r *RowCompare) Eval(env *Env) (types.Datum, error) {
 		if pair[0].IsNull() || pair[1].IsNull() {
 			return types.Null, nil
 		}
-		apply := func(f *Func) (types.Datum, error) { return f.Eval(&CallEnv{env, &Call{Func: f}}, pair[:]) }
+		apply := func(f *Func) (types.Datum, error) { return (&CallEnv{Env: env, Call: &Call{Func: f}}).eval(pair[:]) }
 		if i == last {
 			return apply(r.Last)
 		}

@@ -347,7 +347,7 @@ func (a *Any) Eval(env *Env) (types.Datum, error) {
 // over applies the operator to every item.
 func (a *Any) over(env *Env, x types.Datum, items []types.Datum) (types.Datum, error) {
 	null := false
-	call, args := &CallEnv{env, &Call{Func: a.Op}}, make([]types.Datum, 2)
+	call, args := &CallEnv{Env: env, Call: &Call{Func: a.Op}}, make([]types.Datum, 2)
 	for _, it := range items {
 		if err := env.Step(1); err != nil {
 			return types.Null, err
@@ -360,7 +360,7 @@ func (a *Any) over(env *Env, x types.Datum, items []types.Datum) (types.Datum, e
 		if err := env.read(args); err != nil {
 			return types.Null, err
 		}
-		d, err := a.Op.Eval(call, args)
+		d, err := call.eval(args)
 		if err != nil {
 			return d, err
 		}

@@ -44,7 +44,8 @@ const (
 	maxPattern   = 64 << 10
 	manySteps    = 20_000_000
 	maxSteps     = 2_000_000_000
-	stepsPerStep = 64 // of the machine in one of the statement's
+	stepsPerStep = 64  // of the machine in one of the statement's
+	stepBytes    = 512 // of a text in one
 )
 
 // compile compiles a pattern in Go's syntax, by way of the cache. leftmostLongest is POSIX' rule of matching.
@@ -149,18 +150,15 @@ func (p *pattern) affordable(st *exec.State, s string) error {
 	return st.Step(1 + len(s)*p.size/stepsPerStep/256)
 }
 
-// each calls f for the first matches in s, at most times of them when that is not negative, in turn. Where the pattern does not look back
-// they are found one by one, so that their number needs no memory.
+// each calls f for the first matches in s, at most times of them when that is not negative, in turn. Where the pattern
+// does not look back they are found one by one, so that their number needs no memory.
 func (p *pattern) each(st *exec.State, s string, times int, f func(match []int) error) error {
 	if p.context {
-		n := times
-		if n < 0 || n > maxMatches {
-			n = maxMatches + 1
+		all, size, err := p.all(st, s, times)
+		if err != nil {
+			return err
 		}
-		all := p.re.FindAllStringSubmatchIndex(s, n)
-		if len(all) > maxMatches {
-			return sqlstate.New(sqlstate.ProgramLimitExceeded, "the regular expression has more than %d matches", maxMatches)
-		}
+		defer st.Release(size)
 		for _, m := range all {
 			if err := f(m); err != nil {
 				return err
@@ -198,17 +196,56 @@ func (p *pattern) each(st *exec.State, s string, times int, f func(match []int) 
 	return nil
 }
 
+// all finds the first matches in s together, at most times of them when that is not negative, and the memory that the
+// statement holds for them. They are counted before their groups are asked for, of which a pattern may have thousands.
+func (p *pattern) all(st *exec.State, s string, times int) (all [][]int, size int64, err error) {
+	const sliceSize, intSize = 24, 8
+	if times < 0 || times > maxMatches {
+		times = maxMatches + 1
+	}
+	all = p.re.FindAllStringIndex(s, times)
+	switch {
+	case len(all) > maxMatches:
+		return nil, 0, sqlstate.New(sqlstate.ProgramLimitExceeded, "the regular expression has more than %d matches", maxMatches)
+	case len(all) == 0:
+		return nil, 0, nil
+	}
+	times, size = len(all), int64(len(all))*(sliceSize+2*intSize*int64(p.re.NumSubexp()+1))
+	if err := st.Hold(size); err != nil {
+		return nil, 0, err
+	}
+	if p.re.NumSubexp() > 0 {
+		all = p.re.FindAllStringSubmatchIndex(s, times)
+	}
+	return all, size, nil
+}
+
 // replace puts with, in the syntax of Expand, in the place of matches.
 func (p *pattern) replace(env *exec.CallEnv, s, with string, times int) (types.Datum, error) {
-	var out []byte
+	out := &strings.Builder{}
+	var part []byte // what replaces the present match
 	done := 0
 	var used [10]int // how often the replacement names each group
 	for g := range used {
 		used[g] = strings.Count(with, "${"+strconv.Itoa(g)+"}")
 	}
+	// grow makes room for n bytes more. For a moment there are the text so far and a longer copy.
+	grow := func(n int) error {
+		if out.Cap()-out.Len() >= n {
+			return nil
+		}
+		n += out.Len() / 2
+		if err := fitsText(env, out.Cap()+out.Len()+n); err != nil {
+			return err
+		}
+		longer := &strings.Builder{}
+		longer.Grow(out.Len() + n)
+		longer.WriteString(out.String())
+		out = longer
+		return nil
+	}
 	err := p.each(env.State, s, times, func(m []int) error {
-		out = append(out, s[done:m[0]]...)
-		n := len(out) + len(with)
+		n := len(with)
 		for g, times := range used {
 			if 2*g+1 < len(m) && m[2*g] >= 0 {
 				n += times * (m[2*g+1] - m[2*g])
@@ -217,17 +254,26 @@ func (p *pattern) replace(env *exec.CallEnv, s, with string, times int) (types.D
 		if err := fitsText(env, n); err != nil {
 			return err
 		}
-		out = p.re.ExpandString(out, with, s, m)
+		part = p.re.ExpandString(part[:0], with, s, m)
+		if err := grow(m[0] - done + len(part)); err != nil {
+			return err
+		}
+		out.WriteString(s[done:m[0]])
+		out.Write(part)
 		done = m[1]
-		return nil
+		return env.Step(1 + len(part)/stepBytes)
 	})
 	if err != nil {
 		return types.Null, err
 	}
-	if done == 0 && out == nil {
+	if out.Len() == 0 && done == 0 {
 		return types.NewText(s), nil
 	}
-	return types.NewText(string(append(out, s[done:]...))), nil
+	if err := grow(len(s) - done); err != nil {
+		return types.Null, err
+	}
+	out.WriteString(s[done:])
+	return types.NewText(out.String()), nil
 }
 
 // split cuts s at the matches, as regexp.Split does.

@@ -131,10 +131,10 @@ func among(set string) func(rune) bool {
 // maxText is how long a text may be that a function makes, whatever memory the statement has.
 const maxText = 1 << 30
 
-// fitsText fails where a text of n bytes must not be made.
+// fitsText takes memory for a text of n bytes, or fails if it must not be made.
 func fitsText(env *exec.CallEnv, n int) error {
 	if n > maxText {
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "requested length too large")
 	}
-	return env.Fits(int64(n))
+	return env.Making(int64(n))
 }
