@@ -19,13 +19,13 @@ func (d *Database) SecuritySet(ctx context.Context) (bool, error) {
 	return read(ctx, d, func(t *txn) (bool, error) { return t.cfg.securitySet, nil })
 }
 
-// maxSecurity is the size of the largest _security object: it is read with every request.
-const maxSecurity = 1 << 20
+// MaxSecurity is the size of the largest _security object: it is read with every request.
+const MaxSecurity = 1 << 20
 
 // SetSecurity stores a JSON object. Invalid if members or admins have wrong shapes.
 func (d *Database) SetSecurity(ctx context.Context, object []byte) error {
-	if len(object) > maxSecurity {
-		return errf(TooLarge, "", "A security object has at most %d bytes.", maxSecurity)
+	if len(object) > MaxSecurity {
+		return errf(TooLarge, "", "A security object has at most %d bytes.", MaxSecurity)
 	}
 	if _, err := readSecurity(object); err != nil {
 		return err

@@ -39,9 +39,6 @@ func (q *request) putAttachment() error {
 	if err != nil {
 		return err
 	}
-	if q.r.ContentLength > q.srv.o.Limits.Attachment {
-		return &fault{status: http.StatusRequestEntityTooLarge, name: "attachment_too_large", reason: name}
-	}
 	if err := q.uploads(q.r.ContentLength); err != nil {
 		return err
 	}

@@ -27,25 +27,21 @@ func mediaType(contentType string) string {
 	return strings.ToLower(strings.TrimSpace(contentType))
 }
 
-// wholeBody reads the whole request body, decoded, at most Limits.Request bytes. The request's share of the memory for bodies is held until its end, or until
+// wholeBody reads the whole request body, decoded, at most as many bytes as the endpoint takes. The request's share of the memory for bodies is held until its end, or until
 // releaseBody.
 func (q *request) wholeBody() ([]byte, error) {
 	if q.r.ContentLength == 0 && q.r.Header.Get("Content-Length") == "" {
 		return nil, badRequest("Missing request body")
 	}
-	limit := q.srv.o.Limits.Request
-	if q.r.ContentLength > limit {
-		return nil, errTooLarge
-	}
 	switch encoding := strings.ToLower(q.r.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
-		return q.take(q.r.Body, q.r.ContentLength, limit)
+		return q.take(q.r.Body, q.r.ContentLength, q.most)
 	case "gzip":
 		unzipped, err := gzip.NewReader(q.r.Body)
 		if err != nil {
 			return nil, notGzipped(err)
 		}
-		text, err := q.take(unzipped, -1, limit)
+		text, err := q.take(unzipped, -1, q.most)
 		return text, notGzipped(err)
 	default:
 		return nil, badContentType(encoding + " is not a supported content encoding.")

@@ -109,9 +109,6 @@ func (q *request) writeLocal(e layer.Edit) (layer.Rev, error) {
 	return q.db.PutLocal(q.ctx(), e)
 }
 
-// maxUser is the size of the largest document of the users' database: it is read whole with each log-in.
-const maxUser = 1 << 20
-
 // admit checks what a user may write beside what validation functions say: design documents are for the database's admins, and the users' database has its
 // own rules.
 func (q *request) admit(e *layer.Edit) error {

@@ -1,5 +1,7 @@
 package api
 
+import "strings"
+
 // ParseBulk shows tests what parseBulk finds: the documents of a _bulk_docs body.
 func ParseBulk(text []byte) (docs [][]byte, err error) {
 	b, err := parseBulk(text, 100_000)
@@ -20,3 +22,21 @@ func ParseQuery(raw string) (list []string, ok bool) {
 
 // AppendString is the JSON string encoder.
 var AppendString = appendString
+
+// Bodies are the endpoints that may get a body, as METHOD TABLE/NAME/PATTERN.
+func Bodies() (list []string) {
+	for name, table := range map[string]map[string][]tail{"server": serverTable, "database": databaseTable, "design": designTable} {
+		for segment, tails := range table {
+			for _, t := range tails {
+				path := strings.Join(append([]string{name, segment}, t.pattern...), "/")
+				if t.put != nil {
+					list = append(list, "PUT "+path)
+				}
+				if t.post != nil {
+					list = append(list, "POST "+path)
+				}
+			}
+		}
+	}
+	return list
+}

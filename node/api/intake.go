@@ -29,7 +29,7 @@ type intake struct {
 	began  time.Time
 }
 
-// take reads in to its end. size is that of the body, or -1 where nobody knows it. errTooLarge past limit.
+// take reads in to its end. size is that of the body, or -1 where nobody knows it. The endpoint's tooLarge past limit.
 func (q *request) take(in io.Reader, size, limit int64) ([]byte, error) {
 	t := intake{q: q, in: in, limit: limit, began: time.Now()}
 	defer t.close()
@@ -58,7 +58,7 @@ func (q *request) take(in io.Reader, size, limit int64) ([]byte, error) {
 			return t.whole()
 		}
 	}
-	return nil, errTooLarge
+	return nil, q.tooLarge
 }
 
 // admit waits for the memory of a body of that size, and gives back what the request has for a smaller one.
@@ -159,7 +159,7 @@ func (s spool) Write(p []byte) (int, error) {
 // whole is the body in one piece.
 func (t *intake) whole() ([]byte, error) {
 	if t.n > t.limit {
-		return nil, errTooLarge
+		return nil, t.q.tooLarge
 	}
 	if t.n > freeBody {
 		t.q.body.share.shrink(costOf(t.n))

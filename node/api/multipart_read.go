@@ -26,7 +26,8 @@ func (q *request) readRelated(replicated bool, settle func(*layer.Edit) error) (
 	if mediaType(first.Header.Get("Content-Type")) != "application/json" {
 		return layer.Edit{}, badContentType("Content-Type must be application/json")
 	}
-	text, err := q.take(first, -1, q.srv.o.Limits.Request)
+	most, _ := q.documentLimit()
+	text, err := q.take(first, -1, most)
 	if err != nil {
 		return layer.Edit{}, brokenMultipart(err)
 	}

@@ -26,7 +26,7 @@ func nodeEndpoints() []tail {
 		{[]string{"*", "_config", "_reload"}, endpoint{allow: "POST", access: serverAdmin, post: here(func(q *request) error { return q.sendOK(http.StatusOK) })}},
 		{[]string{"*", "_config", "*"}, read(serverAdmin, (*request).configSection)},
 		{[]string{"*", "_config", "*", "*"}, endpoint{
-			allow: "GET,PUT,DELETE", access: serverAdmin,
+			allow: "GET,PUT,DELETE", access: serverAdmin, limit: atMost(maxConfigBody),
 			get: here((*request).configValue), put: here((*request).setConfigValue), delete: here((*request).deleteConfigValue),
 		}},
 		{[]string{"*", "_stats", "..."}, read(metricsReader, (*request).nodeStats)},
@@ -81,6 +81,11 @@ func (q *request) setConfigValue() error {
 	if err := q.openSection(); err != nil {
 		return err
 	}
+	section, key := q.part(3), q.part(4)
+	admin := section == "admins" && q.srv.o.Admins != nil
+	if !admin && !q.srv.o.Settings.Known(section, key) { // said before the body is asked for
+		return errUnknownSetting
+	}
 	body, err := q.jsonBody()
 	if err != nil {
 		return err
@@ -88,9 +93,9 @@ func (q *request) setConfigValue() error {
 	if body.Type != gjson.String {
 		return badRequest("a JSON string expected")
 	}
-	section, key, value := q.part(3), q.part(4), strings.TrimSpace(body.Str)
+	value := strings.TrimSpace(body.Str)
 	old, _ := q.configured()
-	if section == "admins" && q.srv.o.Admins != nil {
+	if admin {
 		if _, err := q.srv.o.Admins.SetAdmin(key, value); err != nil {
 			return err
 		}

@@ -24,6 +24,9 @@ type request struct {
 	began  time.Time
 	body   *clientBody // r's, which knows how much of it has come
 
+	most     int64 // bytes that the endpoint takes of a body
+	tooLarge error // what it says of more
+
 	parsed   []*share        // what the request holds beside its body
 	db       *layer.Database // of the endpoints under /{db}
 	security *layer.Security // of db; nil until someone asks

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/auth"
 )
 
 // endpoint is what can be asked under one path.
@@ -12,7 +13,8 @@ type endpoint struct {
 	access access
 	// login marks /_session and the probes: reachable whatever credentials a client brings.
 	login                        bool
-	tells                        bool // GET tells who the client is, so that wrong credentials are an error of it
+	tells                        bool      // GET tells who the client is, so that wrong credentials are an error of it
+	limit                        bodyLimit // of the bodies of PUT and POST; nil: Limits.Request
 	get, put, post, delete, copy handler
 	any                          handler // instead of all of them
 }
@@ -140,15 +142,15 @@ var serverTable, databaseTable, designTable map[string][]tail
 func init() {
 	welcome = endpoint{allow: "GET,HEAD", access: anyone, get: (*request).welcome}
 	database = endpoint{
-		allow: "DELETE,GET,HEAD,POST", access: databaseAccess,
+		allow: "DELETE,GET,HEAD,POST", access: databaseAccess, limit: (*request).documentLimit,
 		get: (*request).databaseInfo, put: (*request).createDatabase, delete: (*request).deleteDatabase, post: (*request).postDocument,
 	}
 	document = endpoint{
-		allow: "DELETE,GET,HEAD,PUT,COPY", access: databaseMember,
+		allow: "DELETE,GET,HEAD,PUT,COPY", access: databaseMember, limit: (*request).documentBodyLimit,
 		get: (*request).getDocument, put: (*request).putDocument, delete: (*request).deleteDocument, copy: (*request).copyDocument,
 	}
 	attachment = endpoint{
-		allow: "DELETE,GET,HEAD,PUT", access: databaseMember,
+		allow: "DELETE,GET,HEAD,PUT", access: databaseMember, limit: (*request).attachmentLimit,
 		get: (*request).getAttachment, put: (*request).putAttachment, delete: (*request).deleteAttachment,
 	}
 	serverTable = serverEndpoints()
@@ -180,15 +182,15 @@ func serverEndpoints() map[string][]tail {
 			allow: "GET,HEAD,POST", access: databaseLister, get: (*request).allDatabaseInfos, post: (*request).databaseInfos,
 		}),
 		"_session": only(endpoint{
-			allow: "GET,HEAD,POST,DELETE", access: anyone, login: true, tells: true,
+			allow: "GET,HEAD,POST,DELETE", access: anyone, login: true, tells: true, limit: atMost(auth.MaxLogin),
 			get: (*request).session, post: (*request).session, delete: (*request).session,
 		}),
 		"_membership":   only(endpoint{allow: "GET", access: serverAdmin, get: (*request).membership}),
 		"_members":      get(serverAdmin, (*request).members),
 		"_actors":       get(serverAdmin, (*request).actors),
 		"_active_tasks": get(serverAdmin, (*request).activeTasks),
-		"_backup":       only(endpoint{allow: "POST", access: serverAdmin, post: (*request).backup}),
-		"_verify":       only(endpoint{allow: "POST", access: serverAdmin, post: (*request).verify}),
+		"_backup":       only(endpoint{allow: "POST", access: serverAdmin, limit: atMost(maxCommand), post: (*request).backup}),
+		"_verify":       only(endpoint{allow: "POST", access: serverAdmin, limit: atMost(maxCommand), post: (*request).verify}),
 		"_dashboard":    {{[]string{"..."}, everyMethod(serverAdmin, (*request).dashboard)}},
 		"metrics":       get(metricsReader, (*request).metrics),
 		"_node":         nodeEndpoints(),
@@ -226,21 +228,30 @@ func databaseEndpoints() map[string][]tail {
 			{nil, endpoint{allow: "POST", access: databaseAdmin, post: (*request).compact}},
 			{[]string{"*"}, endpoint{allow: "POST", access: databaseAdmin, post: (*request).compactIndex}},
 		},
-		"_security":           only(endpoint{allow: "PUT,GET", access: databaseMember, get: (*request).getSecurity, put: (*request).putSecurity}),
-		"_revs_limit":         only(endpoint{allow: "PUT,GET", access: databaseMember, get: (*request).getRevsLimit, put: (*request).putRevsLimit}),
-		"_find":               missing(databaseMember),
-		"_index":              missing(databaseMember),
-		"_explain":            missing(databaseMember),
-		"_partition":          {{[]string{"..."}, everyMethod(databaseMember, (*request).partition)}},
-		"_purged_infos":       only(endpoint{allow: "GET", access: databaseMember, get: (*request).purgedInfos}),
-		"_purged_infos_limit": only(endpoint{allow: "PUT,GET", access: databaseMember, get: (*request).getPurgesLimit, put: (*request).putPurgesLimit}),
-		"_auto_purge":         missing(adminOfServer),
-		"_export":             only(endpoint{allow: "GET", access: adminOfServer, get: (*request).exportDatabase}),
-		"_import":             only(endpoint{allow: "POST", access: serverAdmin, post: (*request).importDatabase}),
+		"_security": only(endpoint{
+			allow: "PUT,GET", access: databaseMember, limit: atMost(layer.MaxSecurity),
+			get: (*request).getSecurity, put: (*request).putSecurity,
+		}),
+		"_revs_limit": only(endpoint{
+			allow: "PUT,GET", access: databaseMember, limit: atMost(maxCommand),
+			get: (*request).getRevsLimit, put: (*request).putRevsLimit,
+		}),
+		"_find":         missing(databaseMember),
+		"_index":        missing(databaseMember),
+		"_explain":      missing(databaseMember),
+		"_partition":    {{[]string{"..."}, everyMethod(databaseMember, (*request).partition)}},
+		"_purged_infos": only(endpoint{allow: "GET", access: databaseMember, get: (*request).purgedInfos}),
+		"_purged_infos_limit": only(endpoint{
+			allow: "PUT,GET", access: databaseMember, limit: atMost(maxCommand),
+			get: (*request).getPurgesLimit, put: (*request).putPurgesLimit,
+		}),
+		"_auto_purge": missing(adminOfServer),
+		"_export":     only(endpoint{allow: "GET", access: adminOfServer, get: (*request).exportDatabase}),
+		"_import":     only(endpoint{allow: "POST", access: serverAdmin, limit: unlimited, post: (*request).importDatabase}),
 		"_changes": {
 			{nil, endpoint{allow: "GET,POST,HEAD", access: databaseMember, get: (*request).changes, post: (*request).changes}},
 			{[]string{"_meta"}, endpoint{allow: "GET,HEAD", access: databaseMember, get: (*request).shardMaps}},
-			{[]string{"_reshard"}, endpoint{allow: "POST", access: databaseAdmin, post: (*request).reshard}},
+			{[]string{"_reshard"}, endpoint{allow: "POST", access: databaseAdmin, limit: atMost(maxCommand), post: (*request).reshard}},
 			{[]string{"*"}, endpoint{allow: "GET,POST,HEAD", access: databaseMember, get: (*request).changes, post: (*request).changes}},
 		},
 		"_shards": {

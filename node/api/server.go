@@ -201,6 +201,9 @@ func (q *request) reach(e *endpoint) error {
 	if handler == nil {
 		return methodNotAllowed(e.allow)
 	}
+	if err := q.bound(e); err != nil {
+		return err
+	}
 	return handler(q)
 }
 

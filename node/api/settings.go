@@ -70,13 +70,20 @@ func (s *Settings) Int(section, key string, absent int) int {
 	return absent
 }
 
+var errUnknownSetting = notFound("unknown_config_value")
+
+// Known reports whether anything heeds that option.
+func (s *Settings) Known(section, key string) bool {
+	return knownSettings[canonicalSection(section)+"/"+key] != nil
+}
+
 // Set stores a value and returns the former one, empty if none. It refuses what node.yaml would: values of the wrong kind, and origins that open the node to
 // every page of the web. NotFound, as CouchDB says of a value that is not there, where nothing would heed it.
 func (s *Settings) Set(section, key, value string) (old string, err error) {
 	section = canonicalSection(section)
 	check, known := knownSettings[section+"/"+key]
 	if !known {
-		return "", notFound("unknown_config_value")
+		return "", errUnknownSetting
 	}
 	if why := check(value); why != "" {
 		return "", badRequest("%s/%s: %s", section, key, why)

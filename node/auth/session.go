@@ -13,8 +13,14 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// maxLogin bounds the body of POST /_session.
-const maxLogin = 64 << 10
+// MaxLogin is how many bytes the body of POST /_session may have.
+const MaxLogin = 64 << 10
+
+// The types of that body.
+const (
+	typeForm = "application/x-www-form-urlencoded"
+	typeJSON = "application/json"
+)
 
 func badRequest(reason string) error {
 	return &layer.Error{Kind: layer.Invalid, Name: "bad_request", Reason: reason}
@@ -97,16 +103,20 @@ func (a *Authenticator) startSession(w http.ResponseWriter, r *http.Request) err
 
 // loginForm reads name (or username) and password from a form or a JSON object.
 func loginForm(w http.ResponseWriter, r *http.Request) (name, password string, err error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLogin))
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if kind != typeForm && kind != typeJSON { // said before the body is asked for
+		return "", "", &layer.Error{Kind: layer.Invalid, Name: "bad_content_type",
+			Reason: "Content-Type must be 'application/x-www-form-urlencoded' or 'application/json'"}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxLogin))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return "", "", &layer.Error{Kind: layer.TooLarge, Name: "too_large", Reason: "the request entity is too large"}
 	} else if err != nil {
 		return "", "", err
 	}
 	fields := map[string]string{}
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch kind {
-	case "application/x-www-form-urlencoded":
+	case typeForm:
 		form, err := url.ParseQuery(string(body))
 		if err != nil {
 			return "", "", badRequest("the request body is not a form")
@@ -114,13 +124,10 @@ func loginForm(w http.ResponseWriter, r *http.Request) (name, password string, e
 		for k := range form {
 			fields[k] = form.Get(k)
 		}
-	case "application/json":
+	case typeJSON:
 		if err := json.Unmarshal(body, &fields); err != nil {
 			return "", "", badRequest("invalid UTF-8 JSON")
 		}
-	default:
-		return "", "", &layer.Error{Kind: layer.Invalid, Name: "bad_content_type",
-			Reason: "Content-Type must be 'application/x-www-form-urlencoded' or 'application/json'"}
 	}
 	name, hasName := fields["name"]
 	username, hasUsername := fields["username"]
