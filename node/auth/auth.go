@@ -78,6 +78,7 @@ type Authenticator struct {
 	failures *failureCounts
 	slow     *turns      // at hashing, so that wrong passwords cannot take every CPU
 	known    *remembered // names that have logged in
+	suspects *remembered // addresses that have sent a wrong password
 	decoy    Hash        // hashed against when there is no such user, so that answers take the same time
 }
 
@@ -91,6 +92,7 @@ func New(o Options) (*Authenticator, error) {
 		verified: newRemembered(),
 		slow:     newTurns(max(1, runtime.GOMAXPROCS(0)/2)),
 		known:    newRemembered(),
+		suspects: newRemembered(),
 	}
 	always := map[string]Hash{}
 	for name, password := range o.AdminPasswords {
@@ -204,7 +206,7 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 	if a.verified.has(name, password, stored) {
 		return acc, nil
 	}
-	if err := a.slow.take(ctx, from, a.known.has(name)); err != nil {
+	if err := a.slow.take(ctx, from, a.standing(from, name)); err != nil {
 		return account{}, err
 	}
 	defer a.slow.give()
@@ -225,6 +227,17 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 	return acc, nil
 }
 
+// standing is what is known of a log-in before its password is looked at.
+func (a *Authenticator) standing(from netip.Addr, name string) standing {
+	switch {
+	case a.known.has(name):
+		return knownName
+	case a.suspects.has(from.String()):
+		return suspect
+	}
+	return newcomer
+}
+
 // lockedOut is the error for an attempt that has failed too often.
 func (a *Authenticator) lockedOut(at attempt, name string, from netip.Addr) error {
 	reached, untold := a.failures.reached(at)
@@ -242,6 +255,7 @@ func (a *Authenticator) lockedOut(at attempt, name string, from netip.Addr) erro
 
 func (a *Authenticator) wrongPassword(at attempt, name string, from netip.Addr) {
 	a.failures.add(at)
+	a.suspects.add(from.String())
 	a.o.Logger.Warn("authentication failed", "user", name, "from", from)
 }
 

@@ -11,9 +11,19 @@ type Turns struct{ t *turns }
 // NewTurns makes a queue for so many places.
 func NewTurns(places int) Turns { return Turns{newTurns(places)} }
 
+// Standing is what is known of a log-in.
+type Standing = standing
+
+// What is known of a log-in.
+const (
+	KnownName = knownName
+	Newcomer  = newcomer
+	Suspect   = suspect
+)
+
 // Take waits for a turn.
-func (t Turns) Take(ctx context.Context, from netip.Addr, known bool) error {
-	return t.t.take(ctx, from, known)
+func (t Turns) Take(ctx context.Context, from netip.Addr, is Standing) error {
+	return t.t.take(ctx, from, is)
 }
 
 // Give gives a turn back.
@@ -23,7 +33,11 @@ func (t Turns) Give() { t.t.give() }
 func (t Turns) Waiting() int {
 	t.t.mu.Lock()
 	defer t.t.mu.Unlock()
-	return t.t.mu.known.count + t.t.mu.others.count
+	n := 0
+	for i := range t.t.mu.lines {
+		n += t.t.mu.lines[i].count
+	}
+	return n
 }
 
 // MaxTurnsWaiting and MaxTurnWait are the bounds of the queue.
@@ -36,4 +50,9 @@ const (
 func (a *Authenticator) AdminIterations(name string) int {
 	h, _ := a.admins.get(name)
 	return h.iterations
+}
+
+// StandingOf is what is known of a log-in under a name from an address.
+func (a *Authenticator) StandingOf(from netip.Addr, name string) Standing {
+	return a.standing(from, name)
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -192,4 +193,25 @@ func TestAuthenticator_AdminPasswordIsAsSlow(t *testing.T) {
 	if n := a.AdminIterations("boss"); n != 5000 {
 		t.Errorf("%d iterations, want 5000", n)
 	}
+}
+
+// Names that have logged in are told from others, and so are addresses that have sent a wrong password.
+func TestAuthenticator_Standing(t *testing.T) {
+	a, _ := newAuth(t, nil)
+	good, bad := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
+	standing := func(from netip.Addr, name string, want auth.Standing) {
+		t.Helper()
+		if got := a.StandingOf(from, name); got != want {
+			t.Errorf("%s from %s: %d, want %d", name, from, got, want)
+		}
+	}
+	standing(bad, "jan", auth.Newcomer)
+	kindFrom(t, a, "10.0.0.2:1", "jan:wrong")
+	standing(bad, "jan", auth.Suspect)
+	standing(bad, "another", auth.Suspect)
+	standing(good, "jan", auth.Newcomer)
+	kindFrom(t, a, "10.0.0.1:1", "jan:relax")
+	standing(good, "jan", auth.KnownName)
+	standing(bad, "jan", auth.KnownName)
+	standing(good, "another", auth.Newcomer)
 }

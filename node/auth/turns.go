@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"sync"
@@ -13,10 +14,24 @@ import (
 const (
 	// maxTurnWait is how long a log-in waits for its password to be hashed before it is told to come again.
 	maxTurnWait = 10 * time.Second
+	// longWait is how long the oldest log-in from an address has waited when any of them may go first.
+	longWait = maxTurnWait / 2
 	// maxTurnsWaiting bounds the log-ins that wait.
 	maxTurnsWaiting = 256
 	// strangersShare: while both wait, one turn in so many goes to a name that has not logged in before.
 	strangersShare = 4
+	// suspectsShare is the same for addresses that have sent a wrong password.
+	suspectsShare = 16
+)
+
+// standing is what is known of a log-in before its password is.
+type standing int
+
+const (
+	knownName standing = iota // it has logged in before
+	newcomer
+	suspect // its address has sent a wrong password of late
+	standings
 )
 
 // ErrBusy is returned for a log-in that came while too many others waited.
@@ -27,21 +42,22 @@ var ErrBusy = &layer.Error{
 // turns hands out the few places in which passwords are hashed. Hashing is slow on purpose, so whoever sends wrong passwords could
 // otherwise keep everyone else waiting.
 //
-// Names that have logged in before go first. Addresses take turns. Of the log-ins from one address the newest goes first: under an
-// overload somebody has to wait too long, and it should not be everyone.
+// Names that have logged in before go first, and addresses that have sent wrong passwords last. Addresses take turns. Of the
+// log-ins from one address the oldest goes first, and any of them once the oldest has waited for long: under an overload
+// somebody has to wait too long, and it should not be everyone.
 type turns struct {
 	mu struct {
 		sync.Mutex
 		free    int
 		granted int
-		known   line // names that have logged in before
-		others  line
+		lines   [standings]line
 	}
 }
 
 // turn is one log-in that waits.
 type turn struct {
 	from    netip.Addr
+	since   time.Time
 	line    *line
 	granted chan error // receives once: nil, or ErrBusy for a turn that gave way to a newer one
 }
@@ -56,24 +72,21 @@ type line struct {
 func newTurns(places int) *turns {
 	t := &turns{}
 	t.mu.free = places
-	t.mu.known.waiting = map[netip.Addr][]*turn{}
-	t.mu.others.waiting = map[netip.Addr][]*turn{}
+	for i := range t.mu.lines {
+		t.mu.lines[i].waiting = map[netip.Addr][]*turn{}
+	}
 	return t
 }
 
-// take waits for a turn, which the caller gives back. known says whether the name has logged in before. The error is ErrBusy, or
-// ctx's.
-func (t *turns) take(ctx context.Context, from netip.Addr, known bool) error {
+// take waits for a turn, which the caller gives back. The error is ErrBusy, or ctx's.
+func (t *turns) take(ctx context.Context, from netip.Addr, is standing) error {
 	t.mu.Lock()
 	if t.mu.free > 0 {
 		t.mu.free--
 		t.mu.Unlock()
 		return nil
 	}
-	w := &turn{from: from, line: &t.mu.others, granted: make(chan error, 1)}
-	if known {
-		w.line = &t.mu.known
-	}
+	w := &turn{from: from, since: time.Now(), line: &t.mu.lines[is], granted: make(chan error, 1)}
 	w.line.add(w)
 	if w.line.count > maxTurnsWaiting {
 		w.line.dropOldest()
@@ -104,12 +117,15 @@ func (t *turns) take(ctx context.Context, from netip.Addr, known bool) error {
 func (t *turns) give() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	first, second := &t.mu.known, &t.mu.others
-	if t.mu.granted++; t.mu.granted%strangersShare == 0 {
-		first, second = second, first
+	order := [standings]standing{knownName, newcomer, suspect}
+	switch t.mu.granted++; {
+	case t.mu.granted%suspectsShare == 0:
+		order = [standings]standing{suspect, newcomer, knownName}
+	case t.mu.granted%strangersShare == 0:
+		order = [standings]standing{newcomer, suspect, knownName}
 	}
-	for _, l := range []*line{first, second} {
-		if w := l.next(); w != nil {
+	for _, is := range order {
+		if w := t.mu.lines[is].next(); w != nil {
 			w.granted <- nil
 			return
 		}
@@ -125,14 +141,17 @@ func (l *line) add(w *turn) {
 	l.count++
 }
 
-// next takes the newest turn of the next address out of the line, nil when nobody waits.
+// next takes a turn of the next address out of the line, nil when nobody waits.
 func (l *line) next() *turn {
 	if l.count == 0 {
 		return nil
 	}
 	from := l.addresses[0]
 	turns := l.waiting[from]
-	w := turns[len(turns)-1]
+	w := turns[0]
+	if time.Since(w.since) > longWait {
+		w = turns[rand.IntN(len(turns))]
+	}
 	l.remove(w)
 	if len(l.waiting[from]) > 0 { // its turn comes again after all others'
 		l.addresses = append(l.addresses[1:], from)

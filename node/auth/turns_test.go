@@ -19,14 +19,14 @@ func address(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, byte(i >>
 
 // turnOrder lets log-ins wait in the order given, while one place is taken, and returns the order in which they get it.
 func turnOrder(t *testing.T, waiting []struct {
-	name  string
-	from  int
-	known bool
+	name string
+	from int
+	is   auth.Standing
 },
 ) []string {
 	t.Helper()
 	turns := auth.NewTurns(1)
-	if err := turns.Take(t.Context(), address(0), false); err != nil {
+	if err := turns.Take(t.Context(), address(0), auth.Newcomer); err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
@@ -34,7 +34,7 @@ func turnOrder(t *testing.T, waiting []struct {
 	var all sync.WaitGroup
 	for _, w := range waiting {
 		all.Go(func() {
-			if err := turns.Take(t.Context(), address(w.from), w.known); err != nil {
+			if err := turns.Take(t.Context(), address(w.from), w.is); err != nil {
 				t.Errorf("%s: %v", w.name, err)
 				return
 			}
@@ -52,20 +52,26 @@ func turnOrder(t *testing.T, waiting []struct {
 
 func TestTurns_Order(t *testing.T) {
 	type waiting = []struct {
-		name  string
-		from  int
-		known bool
+		name string
+		from int
+		is   auth.Standing
 	}
+	const known, newcomer, suspect = auth.KnownName, auth.Newcomer, auth.Suspect
 	for _, c := range []struct {
 		name    string
 		waiting waiting
 		want    []string
 	}{
-		{"addresses take turns", waiting{{"a1", 1, false}, {"a2", 1, false}, {"a3", 1, false}, {"b1", 2, false}}, []string{"a3", "b1", "a2", "a1"}},
-		{"the newest of an address first", waiting{{"a1", 1, false}, {"a2", 1, false}}, []string{"a2", "a1"}},
+		{"addresses take turns",
+			waiting{{"a1", 1, newcomer}, {"a2", 1, newcomer}, {"a3", 1, newcomer}, {"b1", 2, newcomer}},
+			[]string{"a1", "b1", "a2", "a3"}},
+		{"the oldest of an address first", waiting{{"a1", 1, newcomer}, {"a2", 1, newcomer}}, []string{"a1", "a2"}},
 		{"known names first, but not all the time",
-			waiting{{"s1", 1, false}, {"s2", 1, false}, {"k1", 2, true}, {"k2", 3, true}, {"k3", 4, true}, {"k4", 5, true}},
-			[]string{"k1", "k2", "k3", "s2", "k4", "s1"}},
+			waiting{{"s1", 1, newcomer}, {"s2", 1, newcomer}, {"k1", 2, known}, {"k2", 3, known}, {"k3", 4, known}, {"k4", 5, known}},
+			[]string{"k1", "k2", "k3", "s1", "k4", "s2"}},
+		{"addresses that have sent wrong passwords last",
+			waiting{{"w1", 1, suspect}, {"w2", 2, suspect}, {"w3", 3, suspect}, {"n1", 4, newcomer}, {"k1", 5, known}},
+			[]string{"k1", "n1", "w1", "w2", "w3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -77,21 +83,67 @@ func TestTurns_Order(t *testing.T) {
 	}
 }
 
+// Of the log-ins from one address everyone gets a turn while that does not take long. Under a larger flood some do: those
+// who come again at once after each answer must not keep all others waiting until they are refused.
+func TestTurns_OneAddress(t *testing.T) {
+	for _, c := range []struct {
+		clients int
+		within  time.Duration
+		least   int // of a hundred get through
+	}{{20, 2200 * time.Millisecond, 100}, {200, auth.MaxTurnWait, 10}} {
+		t.Run(fmt.Sprint(c.clients), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				turns := auth.NewTurns(1)
+				login := func(ctx context.Context) error {
+					err := turns.Take(ctx, address(1), auth.Suspect)
+					if err == nil {
+						time.Sleep(100 * time.Millisecond) // as hashing
+						turns.Give()
+					}
+					return err
+				}
+				ctx, end := context.WithCancel(t.Context())
+				var flood sync.WaitGroup
+				for range c.clients {
+					flood.Go(func() {
+						for ctx.Err() == nil {
+							_ = login(ctx) // refused or not: it comes again
+						}
+					})
+				}
+				time.Sleep(time.Minute)
+				through := 0
+				for range 100 {
+					began := time.Now()
+					if login(t.Context()) == nil && time.Since(began) <= c.within {
+						through++
+					}
+				}
+				if through < c.least {
+					t.Errorf("%d of a hundred log-ins got through beside %d clients", through, c.clients)
+				}
+				end()
+				flood.Wait()
+			})
+		})
+	}
+}
+
 // A flood of one address neither grows the queue without bound nor drives out another address.
 func TestTurns_Flood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := auth.NewTurns(1)
-		if err := turns.Take(t.Context(), address(0), false); err != nil {
+		if err := turns.Take(t.Context(), address(0), auth.Newcomer); err != nil {
 			t.Fatal(err)
 		}
 		honest := make(chan error, 1)
-		go func() { honest <- turns.Take(t.Context(), address(2), false) }()
+		go func() { honest <- turns.Take(t.Context(), address(2), auth.Newcomer) }()
 		synctest.Wait()
 		const flood = 3 * auth.MaxTurnsWaiting
 		results := make(chan error, flood)
 		for range flood {
 			go func() {
-				err := turns.Take(t.Context(), address(1), false)
+				err := turns.Take(t.Context(), address(1), auth.Newcomer)
 				if err == nil {
 					turns.Give()
 				}
@@ -125,11 +177,11 @@ func TestTurns_Flood(t *testing.T) {
 func TestTurns_GiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := auth.NewTurns(1)
-		if err := turns.Take(t.Context(), address(0), false); err != nil {
+		if err := turns.Take(t.Context(), address(0), auth.Newcomer); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if err := turns.Take(t.Context(), address(1), false); !errors.Is(err, auth.ErrBusy) {
+		if err := turns.Take(t.Context(), address(1), auth.Newcomer); !errors.Is(err, auth.ErrBusy) {
 			t.Errorf("a turn that never comes: %v", err)
 		}
 		if waited := time.Since(began); waited != auth.MaxTurnWait {
@@ -137,7 +189,7 @@ func TestTurns_GiveUp(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := make(chan error, 1)
-		go func() { gone <- turns.Take(ctx, address(1), false) }()
+		go func() { gone <- turns.Take(ctx, address(1), auth.Newcomer) }()
 		synctest.Wait()
 		cancel()
 		if err := <-gone; !errors.Is(err, context.Canceled) {
@@ -148,7 +200,7 @@ func TestTurns_GiveUp(t *testing.T) {
 		}
 		turns.Give()
 		for i := range 3 { // the place is there, again and again
-			if err := turns.Take(t.Context(), address(i), false); err != nil {
+			if err := turns.Take(t.Context(), address(i), auth.Newcomer); err != nil {
 				t.Fatal(err)
 			}
 			turns.Give()
@@ -165,7 +217,7 @@ func TestTurns_Race(t *testing.T) {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%7)*100*time.Microsecond)
 			defer cancel()
-			if turns.Take(ctx, address(i%5), i%3 == 0) != nil {
+			if turns.Take(ctx, address(i%5), auth.Standing(i%3)) != nil {
 				return
 			}
 			select {
@@ -180,7 +232,7 @@ func TestTurns_Race(t *testing.T) {
 	}
 	all.Wait()
 	for range 2 {
-		if err := turns.Take(t.Context(), address(0), false); err != nil {
+		if err := turns.Take(t.Context(), address(0), auth.Newcomer); err != nil {
 			t.Fatal(fmt.Errorf("a place was lost: %w", err))
 		}
 	}

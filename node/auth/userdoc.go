@@ -48,7 +48,7 @@ func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byt
 	salt := hex.EncodeToString(raw) // CouchDB hashes the hex text, not what it stands for
 
 	// All documents wait as one address does, so that many of them do not hold up log-ins.
-	if err := a.slow.take(ctx, netip.Addr{}, false); err != nil {
+	if err := a.slow.take(ctx, netip.Addr{}, newcomer); err != nil {
 		return nil, err
 	}
 	key := derive(sha256.New, prepared(password), salt, a.o.Iterations, sha256.Size)
