@@ -52,7 +52,7 @@ func (s *Settings) corsRules() *corsRules {
 		rules.origins = append(rules.origins, strings.ToLower(origin))
 	}
 	if v, ok := section["methods"]; ok {
-		rules.methods = splitList(v)
+		rules.methods = splitList(strings.ToUpper(v))
 	}
 	if v, ok := section["headers"]; ok {
 		rules.headers = splitList(strings.ToLower(v))

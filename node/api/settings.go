@@ -93,7 +93,7 @@ func (s *Settings) Set(section, key, value string) (old string, err error) {
 	if section == "cors" {
 		next := maps.Clone(s.mu.sections["cors"])
 		next[key] = value
-		if setting, why := auth.CheckOrigins(splitList(next["origins"]), next["credentials"] == "true"); why != "" {
+		if setting, why := auth.CheckOrigins(members(next["origins"]), next["credentials"] == "true"); why != "" {
 			return "", badRequest("cors/%s: %s", setting, why)
 		}
 	}
@@ -167,7 +167,19 @@ func appendSection(dst []byte, values map[string]string) []byte {
 	return append(dst, '}')
 }
 
-// splitList cuts a comma-separated option.
+// members cuts a comma-separated option, and shows empty members too. An empty option has none.
+func members(v string) []string {
+	if strings.TrimSpace(v) == "" {
+		return nil
+	}
+	list := strings.Split(v, ",")
+	for i, one := range list {
+		list[i] = strings.TrimSpace(one)
+	}
+	return list
+}
+
+// splitList cuts a comma-separated option, and leaves empty members out.
 func splitList(v string) []string {
 	var list []string
 	for _, one := range strings.Split(v, ",") {

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/divandb/divan/node/auth"
 )
 
 // knownSettings are the options that something here heeds, each with what is wrong with a value; empty is nothing. Everything else is refused: whoever sets an option
@@ -66,24 +68,15 @@ func checkAlgorithm(v string) string {
 	return ""
 }
 
-func checkMethods(v string) string { return checkTokens(v, "method") }
-func checkHeaders(v string) string { return checkTokens(v, "header") }
+func checkMethods(v string) string { return checkList(v, auth.CheckMethods) }
+func checkHeaders(v string) string { return checkList(v, auth.CheckHeaders) }
 
-// checkTokens takes a list of names as HTTP has them.
-func checkTokens(v, what string) string {
+// checkList checks a comma-separated value as node.yaml's list of the same members is checked.
+func checkList(v string, check func([]string) string) string {
 	if why := checkText(v); why != "" {
 		return why
 	}
-	for _, one := range splitList(v) {
-		if strings.ContainsFunc(one, func(r rune) bool { return !isTokenRune(r) }) {
-			return strconv.Quote(one) + " is no " + what
-		}
-	}
-	return ""
-}
-
-func isTokenRune(r rune) bool {
-	return r < 0x7f && r > ' ' && !strings.ContainsRune(`()<>@,;:\"/[]?={}`, r)
+	return check(members(v))
 }
 
 // closedSections are those that CouchDB keeps from being changed over HTTP.

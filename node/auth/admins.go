@@ -194,7 +194,7 @@ func (a *Authenticator) Admins() map[string]string {
 }
 
 // SetAdmin adds or changes a server admin; it holds after a restart too. password is a clear password or a stored hash; the stored hash is
-// returned. Forbidden for a name that nobody could log in with.
+// returned. Forbidden for a name that nobody could log in with, Invalid for what begins like a hash and is none.
 func (a *Authenticator) SetAdmin(name, password string) (hash string, err error) {
 	if name == "" || strings.Contains(name, ":") {
 		return "", forbidden("An admin's name must not be empty or contain a colon.")
@@ -203,7 +203,11 @@ func (a *Authenticator) SetAdmin(name, password string) (hash string, err error)
 		return "", forbidden("An admin's password must not be empty.")
 	}
 	h, err := ParseHash(password)
-	if err != nil {
+	switch {
+	case err != nil && looksHashed(password):
+		// The same answer as node.yaml's. Nobody chooses such a password, and a damaged hash would let nobody in.
+		return "", badRequest(fmt.Sprintf("admins/%s: %v", name, err))
+	case err != nil:
 		h = NewHash(password, max(scramMinIterations, a.o.Iterations))
 	}
 	hash = h.String()

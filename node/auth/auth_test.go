@@ -523,6 +523,18 @@ func TestAuthenticator_AdminsAtRunTime(t *testing.T) {
 			t.Errorf("%v: %v", bad, err)
 		}
 	}
+	for _, broken := range []string{
+		"SCRAM-SHA-256$1:a$b:c", "SCRAM-SHA-256$", "-pbkdf2-zzz", "-pbkdf2:sha256-zzz,00,0", "-pbkdf2-00,00,999999999999",
+		"-pbkdf2foo", "-hashed-zz", "-pbkdf2sha256-" + strings.Repeat("00", 32) + ",00,10",
+	} {
+		_, err := a.SetAdmin("a", broken)
+		if layer.KindOf(err) != layer.Invalid || !strings.Contains(err.Error(), "not a password hash") {
+			t.Errorf("%s: %v", broken, err)
+		}
+		if _, err := auth.ParseHash(broken); err == nil { // what node.yaml asks
+			t.Errorf("node.yaml takes %s", broken)
+		}
+	}
 	for _, again := range []*auth.Authenticator{a, start(nil)} { // at once, and after a restart
 		if _, err := again.Authenticate(request(t, basic("root:sesame"))); err == nil {
 			t.Error("the deleted admin gets in")

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -116,7 +117,11 @@ func ParseHash(text string) (Hash, error) {
 	}
 	prf := schemeSHA1
 	if name != "" {
-		prf = scheme(strings.TrimPrefix(name, ":"))
+		given, colon := strings.CutPrefix(name, ":")
+		if !colon {
+			return Hash{}, ErrHash
+		}
+		prf = scheme(given)
 	}
 	parts := strings.Split(rest, ",")
 	if len(parts) != 3 {
@@ -127,6 +132,13 @@ func ParseHash(text string) (Hash, error) {
 		return Hash{}, fmt.Errorf("%w: the iterations are no number", ErrHash)
 	}
 	return newCouchHash(prf, parts[0], parts[1], iterations)
+}
+
+// looksHashed reports whether text begins like one of the notations that ParseHash reads.
+func looksHashed(text string) bool {
+	return slices.ContainsFunc([]string{"SCRAM-SHA-256$", "-hashed-", "-pbkdf2"}, func(prefix string) bool {
+		return strings.HasPrefix(text, prefix)
+	})
 }
 
 func parseSCRAM(text string) (Hash, error) {

@@ -339,4 +339,10 @@ func (s *settings) checkCORS() {
 	if setting, why := auth.CheckOrigins(c.Origins, c.Credentials); why != "" {
 		s.at("http.cors."+setting, "%s", why)
 	}
+	if why := auth.CheckMethods(c.Methods); why != "" {
+		s.at("http.cors.methods", "%s", why)
+	}
+	if why := auth.CheckHeaders(c.Headers); why != "" {
+		s.at("http.cors.headers", "%s", why)
+	}
 }
