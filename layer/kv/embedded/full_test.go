@@ -3,8 +3,12 @@ package embedded_test
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -180,5 +184,58 @@ func TestEngine_openOnFullDisk(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// fillingDisk is a file system with as many bytes free as free says.
+type fillingDisk struct {
+	vfs.FS
+	free *atomic.Uint64
+}
+
+func (d fillingDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	const total = 256 << 20
+	return vfs.DiskUsage{AvailBytes: d.free.Load(), TotalBytes: total, UsedBytes: total - d.free.Load()}, nil
+}
+
+func (d fillingDisk) Unwrap() vfs.FS { return d.FS }
+
+// A store that nobody writes to knows that its disk is full, and that there is room again.
+func TestEngine_fullDiskUnasked(t *testing.T) {
+	var free atomic.Uint64
+	free.Store(200 << 20)
+	disk := fillingDisk{vfs.NewMem(), &free}
+	e, err := embedded.Open("/store", embedded.Options{Logger: slog.New(slog.DiscardHandler)}.WithFS(disk))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := commit(t, e); err != nil {
+		t.Fatal(err)
+	}
+	until := func(full bool) {
+		t.Helper()
+		for is := !full; is != full; {
+			if t.Context().Err() != nil {
+				t.Fatalf("it says %v", e.Degraded())
+			}
+			is = slices.ContainsFunc(e.Degraded(), func(r string) bool { return strings.HasPrefix(r, "disk_full: ") })
+			runtime.Gosched()
+		}
+	}
+	until(false)
+	free.Store(24 << 20) // an eighth of the disk is 32 MB
+	until(true)
+	if err := commit(t, e); !kv.IsCode(err, kv.CodeDiskFull) {
+		t.Errorf("a commit on a full disk: %v", err)
+	}
+	free.Store(200 << 20)
+	until(false)
+	if err := commit(t, e); err != nil {
+		t.Error(err)
 	}
 }

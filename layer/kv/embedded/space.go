@@ -275,8 +275,13 @@ func (s *space) tend(n int) {
 		s.look()
 		free = s.left()
 	}
-	if free >= s.needed() && !s.hidden.Load() && s.refusing.CompareAndSwap(true, false) {
-		s.log.Info("there is room on the disk again; writes are taken", "directory", s.dir, "free", s.free.Load())
+	switch {
+	case free >= s.needed() && !s.hidden.Load():
+		if s.refusing.CompareAndSwap(true, false) {
+			s.log.Info("there is room on the disk again; writes are taken", "directory", s.dir, "free", s.free.Load())
+		}
+	case free < s.reserve && !s.opening.Load() && !s.isStalled.Load() && !s.worthWaiting(false):
+		s.refuse() // as a commit would find out: who looks at the node's health should know it before
 	}
 }
 
