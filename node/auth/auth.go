@@ -135,10 +135,16 @@ var (
 		Reason: "User document conflicts must be resolved before the document is used for authentication purposes."}
 	errCookie = &layer.Error{Kind: layer.Invalid, Name: "bad_request",
 		Reason: "Malformed AuthSession cookie. Please clear your cookies."}
+	errBase64 = &layer.Error{Kind: layer.Invalid, Name: "bad_request",
+		Reason: "Authorization header has invalid base64 value"}
+	errForged = &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized",
+		Reason: "The AuthSession cookie is not valid. Log in again."}
+	errOddity = &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized",
+		Reason: "The Authorization header names no user. Send Basic with the base64 of NAME:PASSWORD."}
 )
 
 // Authenticate tells who sent r: by its cookie, else by basic credentials, else anonymous. Errors are of kind Unauthorized for a
-// wrong name or password, Invalid for a cookie no node made, or those of the store. It may take as long as a password hash
+// wrong name or password, Invalid for a cookie no node made and for what is no base64, or those of the store. It may take as long as a password hash
 // when credentials are seen for the first time.
 func (a *Authenticator) Authenticate(r *http.Request) (UserCtx, error) {
 	u, err := a.recognise(r)
@@ -155,11 +161,14 @@ func (a *Authenticator) Authenticate(r *http.Request) (UserCtx, error) {
 }
 
 func (a *Authenticator) recognise(r *http.Request) (UserCtx, error) {
-	if u, ok, err := a.byCookie(r); ok || err != nil {
+	if u, ok, _, err := a.byCookie(r); ok || err != nil {
 		return u, err
 	}
-	name, password, ok := basicCredentials(r.Header.Get("Authorization"))
-	if !ok {
+	name, password, given, err := basicCredentials(r.Header.Values("Authorization"))
+	if err != nil {
+		return UserCtx{}, err
+	}
+	if given != credentials {
 		return anonymous(a.Open()), nil
 	}
 	acc, err := a.login(r.Context(), a.clientAddr(r), name, password)
@@ -169,22 +178,59 @@ func (a *Authenticator) recognise(r *http.Request) (UserCtx, error) {
 	return acc.userCtx("default"), nil
 }
 
-// basicCredentials reads an Authorization header. Other schemes, what is no base64 of NAME:PASSWORD, an empty name, and the pair
-// _:_ (with which browsers are made to forget a login) count as no credentials: clients do send them (FIELD-NOTES).
-func basicCredentials(header string) (name, password string, ok bool) {
+// given is what an Authorization header holds.
+type given int
+
+const (
+	nothing     given = iota
+	credentials       // a name and a password
+	oddity            // something that names nobody
+)
+
+// basicCredentials reads Authorization headers. What is no base64 is an error, as in CouchDB. Other schemes, an empty
+// name, and no colon are oddities: requests with them are anonymous, since clients do send them (FIELD-NOTES; PouchDB's
+// helper sends a lone colon), and GET /_session tells. The pair _:_, with which browsers are made to forget a login, is
+// nothing.
+func basicCredentials(headers []string) (name, password string, what given, err error) {
+	header := strings.TrimSpace(strings.Join(headers, ","))
+	if header == "" {
+		return "", "", nothing, nil
+	}
 	kind, encoded, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(kind, "Basic") {
-		return "", "", false
+		return "", "", oddity, nil
 	}
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
 	if err != nil {
-		return "", "", false
+		return "", "", oddity, errBase64
 	}
-	name, password, ok = strings.Cut(string(raw), ":")
-	if !ok || name == "" || (name == "_" && password == "_") {
-		return "", "", false
+	name, password, ok := strings.Cut(string(raw), ":")
+	switch {
+	case name == "_" && password == "_":
+		return "", "", nothing, nil
+	case !ok || name == "":
+		return "", "", oddity, nil
 	}
-	return name, password, true
+	return name, password, credentials, nil
+}
+
+// passedOver is the error for credentials that an anonymous request brought and that name nobody; nil where it brought
+// none, or a session that has ended.
+func (a *Authenticator) passedOver(r *http.Request) error {
+	_, _, forged, err := a.byCookie(r)
+	if err != nil {
+		return err
+	}
+	_, _, what, err := basicCredentials(r.Header.Values("Authorization"))
+	switch {
+	case err != nil:
+		return err
+	case forged:
+		return errForged
+	case what == oddity:
+		return errOddity
+	}
+	return nil
 }
 
 // login checks a password that came from an address. The slow hash runs once per credentials: they are remembered, bound to the

@@ -108,8 +108,6 @@ func TestAuthenticator_Basic(t *testing.T) {
 		{name: "no colon", header: basic("jan")},
 		{name: "scheme only", header: "Basic"},
 		{name: "scheme and space", header: "Basic "},
-		{name: "no base64", header: "Basic %%%"},
-		{name: "cut base64", header: "Basic x"},
 		{name: "the logged-out pair", header: basic("_:_")},
 		{name: "another scheme", header: "Bearer abc"},
 	} {
@@ -131,6 +129,95 @@ func TestAuthenticator_Basic(t *testing.T) {
 				t.Errorf("IsAdmin is %v", u.IsAdmin())
 			}
 		})
+	}
+}
+
+// GET /_session tells of credentials that name nobody, which elsewhere are passed over.
+func TestAuthenticator_SessionTells(t *testing.T) {
+	a, _ := newAuth(t, nil)
+	cookie := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+	login := httptest.NewRecorder()
+	post := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/_session", strings.NewReader(`{"name":"jan","password":"relax"}`))
+	post.Header.Set("Content-Type", "application/json")
+	if err := a.ServeSession(login, post, auth.UserCtx{}); err != nil {
+		t.Fatal(err)
+	}
+	good := login.Result().Cookies()[0].Value
+	fresh := fmt.Sprintf("%X", time.Now().Unix())
+	for name, c := range map[string]struct {
+		authorization, cookie string
+		session               layer.Kind // of GET /_session
+		passed                bool       // anonymous elsewhere
+		ok                    bool
+	}{
+		"nothing":                  {ok: true},
+		"an empty header":          {authorization: " ", ok: true},
+		"the logged-out pair":      {authorization: basic("_:_"), ok: true},
+		"scheme only":              {authorization: "Basic", session: layer.Unauthorized, passed: true},
+		"scheme and space":         {authorization: "Basic ", session: layer.Unauthorized, passed: true},
+		"no colon":                 {authorization: basic("jan"), session: layer.Unauthorized, passed: true},
+		"a lone colon":             {authorization: basic(":"), session: layer.Unauthorized, passed: true},
+		"no name":                  {authorization: basic(":x"), session: layer.Unauthorized, passed: true},
+		"no scheme":                {authorization: "foo", session: layer.Unauthorized, passed: true},
+		"Bearer":                   {authorization: "Bearer abc", session: layer.Unauthorized, passed: true},
+		"Digest":                   {authorization: `Digest username="jan"`, session: layer.Unauthorized, passed: true},
+		"a wrong password":         {authorization: basic("jan:x"), session: layer.Unauthorized},
+		"no base64":                {authorization: "Basic !!!", session: layer.Invalid},
+		"cut base64":               {authorization: "Basic x", session: layer.Invalid},
+		"an empty cookie":          {cookie: "AuthSession=", ok: true},
+		"an empty quoted cookie":   {cookie: `AuthSession=""; a=b`, ok: true},
+		"another cookie":           {cookie: `a="AuthSession=x"`, ok: true},
+		"a session":                {cookie: "a=b; AuthSession=" + good, ok: true},
+		"a quoted session":         {cookie: `AuthSession="` + good + `"`, ok: true},
+		"a session after an empty": {cookie: "AuthSession=; AuthSession=" + good, ok: true},
+		"half a quote":             {cookie: `AuthSession="x`, session: layer.Invalid},
+		"a lone quote":             {cookie: `AuthSession="`, session: layer.Invalid},
+		"a quote that goes on":     {cookie: `AuthSession="x; a=b"`, session: layer.Invalid},
+		"a backslash":              {cookie: `AuthSession=a\b`, session: layer.Invalid},
+		"no ASCII":                 {cookie: "AuthSession=\xe4", session: layer.Invalid},
+		"a second cookie":          {cookie: "AuthSession=; AuthSession=x", session: layer.Invalid},
+		"two parts":                {cookie: "AuthSession=" + cookie("jan:"+fresh), session: layer.Invalid},
+		"no time":                  {cookie: "AuthSession=" + cookie("jan:zz:x"), session: layer.Invalid},
+		"a forged cookie":          {cookie: "AuthSession=" + cookie("jan:"+fresh+":x"), session: layer.Unauthorized, passed: true},
+		"an old forged cookie":     {cookie: "AuthSession=" + cookie("jan:5F000000:x"), session: layer.Unauthorized, passed: true},
+		"a cookie of nobody":       {cookie: "AuthSession=" + cookie("nobody:"+fresh+":x"), session: layer.Unauthorized, passed: true},
+		"a forged one with basic":  {cookie: "AuthSession=" + cookie("jan:"+fresh+":x"), authorization: basic("jan:relax"), ok: true},
+	} {
+		r := request(t, c.authorization)
+		r.URL.Path = "/_session"
+		if c.cookie != "" {
+			r.Header.Set("Cookie", c.cookie)
+		}
+		w := httptest.NewRecorder()
+		u, err := a.Authenticate(r)
+		if (c.ok || c.passed) != (err == nil) {
+			t.Errorf("%s: elsewhere: %v", name, err)
+		}
+		if err == nil {
+			err = a.ServeSession(w, r, u)
+		}
+		if c.ok != (err == nil) || !c.ok && layer.KindOf(err) != c.session {
+			t.Errorf("%s: %v", name, err)
+		}
+		if cleared := strings.Contains(w.Header().Get("Set-Cookie"), "Max-Age=0"); cleared != (c.passed && c.cookie != "") {
+			t.Errorf("%s: the cookie is cleared: %v", name, cleared)
+		}
+	}
+	later, _ := newAuth(t, func(o *auth.Options) { o.Timeout = time.Nanosecond })
+	ended := request(t, "")
+	ended.URL.Path = "/_session"
+	ended.Header.Set("Cookie", "AuthSession="+good)
+	u, err := later.Authenticate(ended)
+	if err != nil || u.Name != "" {
+		t.Errorf("a session that has ended: %+v, %v", u, err)
+	}
+	if err := later.ServeSession(httptest.NewRecorder(), ended, u); err != nil {
+		t.Errorf("a session that has ended: %v", err)
+	}
+	two := request(t, basic("jan:relax"))
+	two.Header.Add("Authorization", basic("jan:relax"))
+	if _, err := a.Authenticate(two); layer.KindOf(err) != layer.Invalid {
+		t.Errorf("two headers: %v", err)
 	}
 }
 

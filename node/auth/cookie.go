@@ -15,38 +15,61 @@ const cookieName = "AuthSession"
 // A session cookie is base64url(NAME:TIME:MAC), TIME in hex seconds, MAC the HMAC-SHA-256 of NAME:TIME under the server's
 // secret and the user's salt, as CouchDB's. A new password has a new salt, which ends the sessions of the old one.
 
-func (a *Authenticator) byCookie(r *http.Request) (UserCtx, bool, error) {
-	c, _ := r.Cookie(cookieName) // its only error is that there is none
-	if c == nil || c.Value == "" {
-		return UserCtx{}, false, nil
+// sessionCookie is the value of the request's session cookie; empty where it has none. Of several it is the first that
+// says anything. net/http's reader leaves out what it takes for malformed, and a client would not hear of it.
+func sessionCookie(r *http.Request) string {
+	for _, header := range r.Header["Cookie"] {
+		for pair := range strings.SplitSeq(header, ";") {
+			name, value, _ := strings.Cut(pair, "=")
+			if strings.TrimSpace(name) != cookieName {
+				continue
+			}
+			value = strings.TrimSpace(value)
+			if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+				value = value[1 : len(value)-1]
+			}
+			if value != "" {
+				return value
+			}
+		}
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(c.Value, "="))
+	return ""
+}
+
+// byCookie finds the user of the session cookie. A cookie that has ended, or that this node's secret and users do not
+// bear out, is no credential, as in CouchDB: ok is false, and basic credentials may follow. forged tells the second
+// from the first.
+func (a *Authenticator) byCookie(r *http.Request) (u UserCtx, ok, forged bool, err error) {
+	value := sessionCookie(r)
+	if value == "" {
+		return UserCtx{}, false, false, nil
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(value, "="))
 	parts := strings.SplitN(string(raw), ":", 3)
 	if err != nil || len(parts) != 3 {
-		return UserCtx{}, false, errCookie
+		return UserCtx{}, false, false, errCookie
 	}
 	name, stamp, sum := parts[0], parts[1], parts[2]
-	// A cookie that has ended, or whose user is gone, is no credential; basic ones may follow.
 	issued, err := strconv.ParseInt(stamp, 16, 64)
 	if err != nil {
-		return UserCtx{}, false, nil //nolint:nilerr // see above
+		return UserCtx{}, false, false, errCookie
+	}
+	acc, found, err := a.account(r.Context(), name)
+	if err != nil {
+		return UserCtx{}, false, false, err
+	}
+	if !found || subtle.ConstantTimeCompare([]byte(sum), a.sessionMAC(acc, stamp)) != 1 {
+		return UserCtx{}, false, true, nil
 	}
 	left := time.Until(time.Unix(issued, 0).Add(a.o.Timeout))
 	if left <= 0 {
-		return UserCtx{}, false, nil
+		return UserCtx{}, false, false, nil
 	}
-	acc, found, err := a.account(r.Context(), name)
-	if err != nil || !found {
-		return UserCtx{}, false, err
-	}
-	if subtle.ConstantTimeCompare([]byte(sum), a.sessionMAC(acc, stamp)) != 1 {
-		return UserCtx{}, false, nil
-	}
-	u := acc.userCtx("cookie")
+	u = acc.userCtx("cookie")
 	if left < a.o.Timeout*9/10 {
 		u.renew = acc.hash.salt
 	}
-	return u, true, nil
+	return u, true, false, nil
 }
 
 func (a *Authenticator) sessionMAC(acc account, stamp string) []byte {

@@ -64,6 +64,14 @@ type sessionUser struct {
 }
 
 func (a *Authenticator) showSession(w http.ResponseWriter, r *http.Request, u UserCtx) error {
+	if u.Name == "" {
+		if err := a.passedOver(r); err != nil {
+			if errors.Is(err, errForged) {
+				a.clearCookie(w.Header(), r) // a browser's next request is anonymous
+			}
+			return err
+		}
+	}
 	if u.Name == "" && r.URL.Query().Get("basic") == "true" {
 		return &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized", Reason: "Please login."}
 	}
