@@ -132,6 +132,23 @@ func TestAuthenticator_Basic(t *testing.T) {
 	}
 }
 
+// nano's cookie jar keeps a session only where the cookie says when it ends (Expires); browsers would do with Max-Age.
+func TestAuthenticator_CookieExpires(t *testing.T) {
+	for _, persistent := range []bool{true, false} {
+		a, _ := newAuth(t, func(o *auth.Options) { o.PersistentCookies = persistent })
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/_session", strings.NewReader(`{"name":"jan","password":"relax"}`))
+		r.Header.Set("Content-Type", "application/json")
+		if err := a.ServeSession(w, r, auth.UserCtx{}); err != nil {
+			t.Fatal(err)
+		}
+		c := w.Result().Cookies()[0]
+		if (c.Expires.After(time.Now()) && c.MaxAge > 0) != persistent || c.Expires.IsZero() == persistent {
+			t.Errorf("persistent %v: %s", persistent, c.Raw)
+		}
+	}
+}
+
 // GET /_session tells of credentials that name nobody, which elsewhere are passed over.
 func TestAuthenticator_SessionTells(t *testing.T) {
 	a, _ := newAuth(t, nil)

@@ -89,6 +89,7 @@ func (a *Authenticator) setCookie(h http.Header, r *http.Request, acc account) {
 	c := a.cookie(r, base64.RawURLEncoding.EncodeToString([]byte(value)))
 	if a.o.PersistentCookies {
 		c.MaxAge = int(a.o.Timeout.Seconds())
+		c.Expires = time.Now().Add(a.o.Timeout) // as CouchDB; nano knows no other
 	}
 	h.Set("Set-Cookie", c.String())
 }
