@@ -30,6 +30,7 @@ func FuzzRequest(f *testing.F) {
 		{"PUT", "/db/_design/d", "application/json", `{"views":{"v":{"map":"function (d) { emit(d.a, 1) }","reduce":"_sum"}},"filters":{"f":"function () { return true }"}}`},
 		{"GET", "/db/_design/d/_view/v?startkey=[1&endkey={}&group_level=1", "", ""},
 		{"POST", "/db/_design/d/_view/v/queries", "application/json", `{"queries":[{"keys":[1]},{"startkey":{},"endkey":null}]}`},
+		{"PUT", "/db/x", "multipart/related; boundary=b", "--b \n0"},
 		{"PUT", "/db/_local/l", "application/json", `{"_rev":"0-1"}`}, {"PUT", "/db/a/att%2Fx?rev=1-a", "text/plain", "x"},
 		{"PUT", "/_node/_local/_config/cors/origins", "application/json", `"*"`}, {"PUT", "/db/_revs_limit", "application/json", "7"},
 		{"COPY", "/db/a", "", ""}, {"GET", "/db/_changes/_meta?since=0", "", ""}, {"POST", "/db/_changes/_reshard", "application/json", `{"shard_count":2}`},

@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"net/textproto"
 	"strings"
 
 	"github.com/divandb/divan/layer"
@@ -114,9 +115,12 @@ func drain(parts *multipart.Reader) error {
 func brokenMultipart(err error) error {
 	var e *layer.Error
 	var f *fault
+	var header textproto.ProtocolError
 	switch {
 	case errors.As(err, &e), errors.As(err, &f):
 		return err
+	case errors.As(err, &header):
+		return badRequest("Malformed header of a part of the multipart body")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return badRequest("attachment shorter than expected")
 	case strings.HasPrefix(err.Error(), "multipart:"):

@@ -66,6 +66,7 @@ func FuzzBinary(f *testing.F) {
 		f.Add([]byte{0, 1, 0, 0, 0, 0, 0, 0, 0, 1}, byte(i))
 		f.Add([]byte{1, '{', '}'}, byte(i))
 	}
+	f.Add([]byte("00001100\xb2000\xb2001"), byte('e')) // the longest text of an interval, but for one digit
 	f.Fuzz(func(t *testing.T, b []byte, kind byte) {
 		oid := oids[int(kind)%len(oids)]
 		d, err := types.ParseBinary(b, oid, nil)

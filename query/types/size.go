@@ -32,7 +32,7 @@ func TextSize(d Datum) int64 {
 		}
 		return n
 	}
-	return int64(len(d.S)) + 64
+	return int64(len(d.S)) + 80 // an interval takes at most 67
 }
 
 // quotedSize bounds the text of an item of an array or a record, where quotes and backslashes are escaped.
