@@ -41,6 +41,7 @@ func FuzzText(f *testing.F) {
 	} {
 		f.Add(s, byte(i))
 	}
+	f.Add("100000", byte('\u00e9')) // seconds of an interval: more than a day
 	f.Fuzz(func(t *testing.T, text string, kind byte) {
 		oid := oids[int(kind)%len(oids)]
 		d, err := types.ParseText(text, oid, nil)

@@ -249,13 +249,22 @@ func parseClock(s string) (int64, bool) {
 	if s == "" {
 		return 0, true
 	}
+	micros, ok := parseHours(s, 24)
+	return micros, ok && micros <= 86400e6
+}
+
+// maxHours is how many hours an interval's microseconds can hold.
+const maxHours = math.MaxInt64 / 3_600_000_000
+
+// parseHours reads hh:mm[:ss[.ffffff]] as microseconds, with so many hours at most.
+func parseHours(s string, most int64) (int64, bool) {
 	parts := strings.Split(s, ":")
 	if len(parts) < 2 || len(parts) > 3 {
 		return 0, false
 	}
-	h, err1 := strconv.ParseUint(parts[0], 10, 8)
+	h, err1 := strconv.ParseUint(parts[0], 10, 62)
 	m, err2 := strconv.ParseUint(parts[1], 10, 8)
-	if err1 != nil || err2 != nil || h > 24 || m > 59 {
+	if err1 != nil || err2 != nil || h > uint64(most) || m > 59 {
 		return 0, false
 	}
 	micros := (int64(h)*3600 + int64(m)*60) * 1e6
@@ -266,7 +275,7 @@ func parseClock(s string) (int64, bool) {
 		}
 		micros += int64(math.Round(f * 1e6))
 	}
-	return micros, micros <= 86400e6
+	return micros, micros >= 0
 }
 
 func parseZone(s string) (*time.Location, bool) {
@@ -363,23 +372,27 @@ func ParseInterval(text string) (Span, error) {
 	s := strings.ToLower(strings.TrimSpace(text))
 	s, ago := strings.CutSuffix(s, " ago")
 	var months, days, micros float64
+	var clock int64 // more digits than a float64 has
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
 		n := len(s) - len(strings.TrimLeft(s, "+-0123456789.:"))
 		number := s[:n]
 		s = strings.TrimLeft(s[n:], " ")
 		if strings.Contains(number, ":") {
-			sign := 1.0
+			sign := int64(1)
 			if number[0] == '-' || number[0] == '+' {
 				if number[0] == '-' {
 					sign = -1
 				}
 				number = number[1:]
 			}
-			us, ok := parseClock(number)
+			us, ok := parseHours(number, maxHours)
 			if !ok {
 				return Span{}, bad
 			}
-			micros += sign * float64(us)
+			clock += sign * us
+			if math.Abs(float64(clock)) > math.MaxInt64/2 {
+				return Span{}, sqlstate.New("22008", "interval out of range: %q", text)
+			}
 			continue
 		}
 		f, err := strconv.ParseFloat(number, 64)
@@ -414,7 +427,7 @@ func ParseInterval(text string) (Span, error) {
 	if math.Abs(whole) > math.MaxInt32 || math.Abs(wholeDays) > math.MaxInt32 || math.Abs(micros) > math.MaxInt64/2 {
 		return Span{}, sqlstate.New("22008", "interval out of range: %q", text)
 	}
-	r := Span{Months: int32(whole), Days: int32(wholeDays), Micros: int64(math.Round(micros))}
+	r := Span{Months: int32(whole), Days: int32(wholeDays), Micros: clock + int64(math.Round(micros))}
 	if ago {
 		r = r.Neg()
 	}
