@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -206,16 +207,16 @@ func (b *builds) wait(key indexKey) (w *waiting, news chan error, cancel func())
 	}
 }
 
-// catchUp has do catch up an index, unless that was in vain from where the index stands: the lag was too large, or would
-// take too long to map. It has not become less, and trying again and again would take the processors from the builds.
-func (b *builds) catchUp(key indexKey, at layer.Seq, do func() (bool, error)) (done bool, err error) {
+// catchUp catches up an index, unless that was in vain from where the index stands: the lag was too large, or would take
+// too long to map. It has not become less, and trying again and again would take the processors from the builds.
+func (b *builds) catchUp(ctx context.Context, key indexKey, at layer.Seq, index Index) (done bool, err error) {
 	b.mu.Lock()
 	vain, known := b.mu.vain[key]
 	b.mu.Unlock()
 	if known && vain == at {
 		return false, nil
 	}
-	if done, err = do(); done || err != nil {
+	if done, err = index.CatchUp(ctx, catchUpDocuments); done || err != nil {
 		return done, err
 	}
 	b.mu.Lock()

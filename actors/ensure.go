@@ -181,9 +181,7 @@ func (e *ensuring) catchUp(ctx context.Context, state layer.IndexState) (done bo
 	if state.Building {
 		return false, nil
 	}
-	return e.turn(func() (bool, error) {
-		return e.s.builds.catchUp(e.key, state.Seq, func() (bool, error) { return e.index.CatchUp(ctx, catchUpDocuments) })
-	})
+	return e.turn(func() (bool, error) { return e.s.builds.catchUp(ctx, e.key, state.Seq, e.index) })
 }
 
 // act catches up or enqueues.

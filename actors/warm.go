@@ -246,8 +246,7 @@ func (s *System) updateIndexes(ctx context.Context, db Database, indexes []usedI
 		caught := false
 		if !state.Building {
 			key := indexKey{db: db, signature: ix.design.Signature}
-			caught, err = s.builds.catchUp(key, state.Seq, func() (bool, error) { return index.CatchUp(ctx, catchUpDocuments) })
-			if err != nil {
+			if caught, err = s.builds.catchUp(ctx, key, state.Seq, index); err != nil {
 				return err
 			}
 		}

@@ -51,8 +51,8 @@ func TestWarm_FollowsTheFeedWithoutRequests(t *testing.T) {
 	}
 }
 
-// An index that has to wait for its build is not caught up in vain again and again meanwhile: that would take the processors
-// from the builds.
+// An index that has to wait for its build is not caught up in vain again and again meanwhile: that would take the
+// processors from the builds.
 func TestWarm_TriesOnce(t *testing.T) {
 	db := newDatabase("cities")
 	begin := make(chan struct{})

@@ -124,9 +124,9 @@ func (ix *Index) gatherMoved(
 // mapTime is how long a transaction may map: it has five seconds for everything.
 const mapTime = 2 * time.Second
 
-// collectAll is collect for all that is left of several shards at one version, and of the purges. done is false, with no
-// documents, if that is more than n documents, which is found out before any is mapped, or if mapping takes too long. goal
-// zero is the end.
+// collectAll is collect for all that is left of several shards at one version, and of the purges. done is false, with
+// no documents, if that is more than n documents, which is found out before any is mapped, or if mapping takes too
+// long. goal zero is the end.
 func (ix *Index) collectAll(
 	t *txn, r kv.Reader, k *indexKeys, from map[ShardID]Seq, purges, goal Seq, n int,
 ) (*batch, error) {

@@ -27,8 +27,8 @@ func mediaType(contentType string) string {
 	return strings.ToLower(strings.TrimSpace(contentType))
 }
 
-// wholeBody reads the whole request body, decoded, at most as many bytes as the endpoint takes. The request's share of the memory for bodies is held until its end, or until
-// releaseBody.
+// wholeBody reads the whole request body, decoded, at most as many bytes as the endpoint takes. The request's share of
+// the memory for bodies is held until its end, or until releaseBody.
 func (q *request) wholeBody() ([]byte, error) {
 	if q.r.ContentLength == 0 && q.r.Header.Get("Content-Length") == "" {
 		return nil, badRequest("Missing request body")

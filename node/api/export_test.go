@@ -25,7 +25,8 @@ var AppendString = appendString
 
 // Bodies are the endpoints that may get a body, as METHOD TABLE/NAME/PATTERN.
 func Bodies() (list []string) {
-	for name, table := range map[string]map[string][]tail{"server": serverTable, "database": databaseTable, "design": designTable} {
+	for name, table := range map[string]map[string][]tail{"server": serverTable, "database": databaseTable,
+		"design": designTable} {
 		for segment, tails := range table {
 			for _, t := range tails {
 				path := strings.Join(append([]string{name, segment}, t.pattern...), "/")

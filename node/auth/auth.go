@@ -144,8 +144,8 @@ var (
 )
 
 // Authenticate tells who sent r: by its cookie, else by basic credentials, else anonymous. Errors are of kind Unauthorized for a
-// wrong name or password, Invalid for a cookie no node made and for what is no base64, or those of the store. It may take as long as a password hash
-// when credentials are seen for the first time.
+// wrong name or password, Invalid for a cookie no node made and for what is no base64, or those of the store. It may
+// take as long as a password hash when credentials are seen for the first time.
 func (a *Authenticator) Authenticate(r *http.Request) (UserCtx, error) {
 	u, err := a.recognise(r)
 	if err != nil {

@@ -48,7 +48,8 @@ func CheckMethods(methods []string) (why string) {
 	return ""
 }
 
-// CheckHeaders says what is wrong with the headers that pages of other origins may send or read; empty where nothing is.
+// CheckHeaders says what is wrong with the headers that pages of other origins may send or read; empty where nothing
+// is.
 func CheckHeaders(headers []string) (why string) {
 	for _, h := range headers {
 		if h == "" || strings.ContainsFunc(h, func(r rune) bool { return !isTokenRune(r) }) {

@@ -42,9 +42,9 @@ var ErrBusy = &layer.Error{
 // turns hands out the few places in which passwords are hashed. Hashing is slow on purpose, so whoever sends wrong passwords could
 // otherwise keep everyone else waiting.
 //
-// Names that have logged in before go first, and addresses that have sent wrong passwords last. Addresses take turns. Of the
-// log-ins from one address the oldest goes first, and any of them once the oldest has waited for long: under an overload
-// somebody has to wait too long, and it should not be everyone.
+// Names that have logged in before go first, and addresses that have sent wrong passwords last. Addresses take turns.
+// Of the log-ins from one address the oldest goes first, and any of them once the oldest has waited for long: under an
+// overload somebody has to wait too long, and it should not be everyone.
 type turns struct {
 	mu struct {
 		sync.Mutex

@@ -67,7 +67,8 @@ func TestTurns_Order(t *testing.T) {
 			[]string{"a1", "b1", "a2", "a3"}},
 		{"the oldest of an address first", waiting{{"a1", 1, newcomer}, {"a2", 1, newcomer}}, []string{"a1", "a2"}},
 		{"known names first, but not all the time",
-			waiting{{"s1", 1, newcomer}, {"s2", 1, newcomer}, {"k1", 2, known}, {"k2", 3, known}, {"k3", 4, known}, {"k4", 5, known}},
+			waiting{{"s1", 1, newcomer}, {"s2", 1, newcomer}, {"k1", 2, known}, {"k2", 3, known}, {"k3", 4, known},
+				{"k4", 5, known}},
 			[]string{"k1", "k2", "k3", "s1", "k4", "s2"}},
 		{"addresses that have sent wrong passwords last",
 			waiting{{"w1", 1, suspect}, {"w2", 2, suspect}, {"w3", 3, suspect}, {"n1", 4, newcomer}, {"k1", 5, known}},
@@ -83,8 +84,8 @@ func TestTurns_Order(t *testing.T) {
 	}
 }
 
-// Of the log-ins from one address everyone gets a turn while that does not take long. Under a larger flood some do: those
-// who come again at once after each answer must not keep all others waiting until they are refused.
+// Of the log-ins from one address everyone gets a turn while that does not take long. Under a larger flood some do:
+// those who come again at once after each answer must not keep all others waiting until they are refused.
 func TestTurns_OneAddress(t *testing.T) {
 	for _, c := range []struct {
 		clients int

@@ -158,8 +158,8 @@ func (c *CallEnv) eval(args []types.Datum) (types.Datum, error) {
 	return d, err
 }
 
-// Making takes memory for what the call makes: n bytes in all so far. It is given back after the call, when the value is
-// counted. Functions whose value is much longer than their arguments ask before they make it.
+// Making takes memory for what the call makes: n bytes in all so far. It is given back after the call, when the value
+// is counted. Functions whose value is much longer than their arguments ask before they make it.
 func (c *CallEnv) Making(n int64) error {
 	if n <= c.made {
 		return nil

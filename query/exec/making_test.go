@@ -17,21 +17,22 @@ func TestCallEnv_Making(t *testing.T) {
 	defer w.Close()
 	st := exec.NewState(w, nil, nil, &types.Env{})
 	var failed error
-	call := &exec.Call{Typ: types.Text, Func: &exec.Func{Name: "make", Eval: func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
-		for _, n := range []int64{1 << 20, 4 << 20, 2 << 20} {
-			if err := env.Making(n); err != nil {
-				return types.Null, err
+	call := &exec.Call{Typ: types.Text,
+		Func: &exec.Func{Name: "make", Eval: func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+			for _, n := range []int64{1 << 20, 4 << 20, 2 << 20} {
+				if err := env.Making(n); err != nil {
+					return types.Null, err
+				}
 			}
-		}
-		if used := w.Used(); used != 4<<20 {
-			t.Errorf("%d bytes are held, want those of the longest", used)
-		}
-		if now, _ := node.Used(); now < 4<<20 {
-			t.Errorf("the node holds %d bytes", now)
-		}
-		failed = env.Making(9 << 20)
-		return types.NewText("made"), nil
-	}}}
+			if used := w.Used(); used != 4<<20 {
+				t.Errorf("%d bytes are held, want those of the longest", used)
+			}
+			if now, _ := node.Used(); now < 4<<20 {
+				t.Errorf("the node holds %d bytes", now)
+			}
+			failed = env.Making(9 << 20)
+			return types.NewText("made"), nil
+		}}}
 	for range 3 {
 		if d, err := call.Eval(&exec.Env{State: st}); err != nil || d.S != "made" {
 			t.Fatal(d, err)

@@ -206,7 +206,8 @@ func (p *pattern) all(st *exec.State, s string, times int) (all [][]int, size in
 	all = p.re.FindAllStringIndex(s, times)
 	switch {
 	case len(all) > maxMatches:
-		return nil, 0, sqlstate.New(sqlstate.ProgramLimitExceeded, "the regular expression has more than %d matches", maxMatches)
+		return nil, 0, sqlstate.New(sqlstate.ProgramLimitExceeded,
+			"the regular expression has more than %d matches", maxMatches)
 	case len(all) == 0:
 		return nil, 0, nil
 	}
