@@ -1,12 +1,15 @@
 package layer
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"time"
 
+	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/revtree"
+	"github.com/divandb/divan/layer/tuple"
 )
 
 // SweepUploads runs the hourly sweep of one database as it will be at a time.
@@ -140,4 +143,34 @@ func (c *TreeCache) Size() (n int) {
 		n += t.tree.Size()
 	}
 	return n
+}
+
+// IndexNumber is the number that an index has in its keys; 0: none.
+func IndexNumber(ctx context.Context, ix *Index) (int64, error) {
+	return read(ctx, ix.db, func(t *txn) (int64, error) {
+		k := ix.keys(t.keys)
+		err := k.find(t)()
+		return k.number, err
+	})
+}
+
+// SignIndex makes an index one that was written before indexes had numbers: its keys have the signature.
+func SignIndex(ctx context.Context, ix *Index) error {
+	_, err := read(ctx, ix.db, func(t *txn) (struct{}, error) {
+		k := ix.keys(t.keys)
+		if err := k.find(t)(); err != nil || k.number == 0 {
+			return struct{}{}, err
+		}
+		signed := tuple.AppendString(k.all, k.signature)
+		it := getRange(t, k.data, kv.RangeOptions{Mode: kv.ModeWantAll})
+		defer it.Close()
+		for it.Next() {
+			row := it.KeyValue()
+			t.Set(append(signed[:len(signed):len(signed)], row.Key[len(k.data):]...), bytes.Clone(row.Value))
+		}
+		t.ClearRange(prefixRange(k.data))
+		t.Clear(k.infoKey(keyspace.ViewNumber))
+		return struct{}{}, it.Err()
+	})
+	return err
 }

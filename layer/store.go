@@ -167,8 +167,10 @@ func (s *Store) checkFormat(ctx context.Context) error {
 			return struct{}{}, unknownFormat("the store", version, keyspace.FormatVersion)
 		}
 		if version < keyspace.FormatVersion {
-			if err := s.upgradePrefixes(tx); err != nil {
-				return struct{}{}, err
+			if version < 2 {
+				if err := s.upgradePrefixes(tx); err != nil {
+					return struct{}{}, err
+				}
 			}
 			tx.Set(key, tuple.AppendInt(nil, keyspace.FormatVersion))
 		}

@@ -75,10 +75,13 @@ func (ix *Index) aggregateView(ctx context.Context, view int, mended *atomic.Int
 // beginAggregates has writers of rows leave marks from now on, of another epoch where there are many. false where there is nothing to aggregate yet.
 func (ix *Index) beginAggregates(t *txn, closing bool) (bool, error) {
 	k := ix.keys(t.keys)
-	aggregated := getMarked(t, &k)
+	aggregated, found := getMarked(t, &k), k.find(t)
 	status, seq := t.Get(k.infoKey(keyspace.ViewStatus)), t.Get(k.infoKey(keyspace.ViewUpdateSeq))
 	now, err := aggregated()
 	if err != nil {
+		return false, err
+	}
+	if err := found(); err != nil {
 		return false, err
 	}
 	if now.on {
@@ -128,8 +131,12 @@ func (a *aggregation) run(t *txn, from []byte) ([]byte, error) {
 	a.attempts++
 	keys := a.ix.keys(t.keys)
 	a.k = &keys
-	now, err := getMarked(t, a.k)()
+	marked, found := getMarked(t, a.k), keys.find(t)
+	now, err := marked()
 	if !now.on || err != nil {
+		return nil, err
+	}
+	if err := found(); err != nil {
 		return nil, err
 	}
 	if a.level == 0 {

@@ -36,11 +36,11 @@ func (doc *indexedDoc) setError(tx kv.Transaction, key []byte, text string) {
 
 // cost is roughly what writing the document's rows adds to a transaction, in bytes.
 func (doc *indexedDoc) cost(k *indexKeys) int {
-	n := 0
+	n, prefix := 0, len(k.all)+16 // about, where the index has a number
 	for i := range doc.views {
-		n += 2*len(k.data) + 3*len(doc.id) + 64
+		n += 2*prefix + 3*len(doc.id) + 64
 		for _, r := range doc.views[i].rows {
-			n += 2*len(r.row) + 2*len(r.key) + len(r.value) + 32 // with its mark
+			n += 2*(prefix+len(r.position)) + 2*len(r.key) + len(r.value) + 32 // with its mark
 		}
 	}
 	return n
@@ -140,7 +140,8 @@ type rowsWriter struct {
 	partials aggregates
 	keeps    bool
 	sum      []viewDelta // by view
-	value    []byte      // to be written; used again
+	key      []byte      // to be written; used again, as the value is
+	value    []byte
 }
 
 // viewDelta is how a view's counters change.
@@ -155,14 +156,16 @@ func (w *rowsWriter) replace(doc *indexedDoc, view int, had *docRows) error {
 		if err != nil {
 			return err
 		}
-		removed, added = onlyChanged(k, view, removed, changed), onlyChanged(k, view, added, changed)
+		removed, added = onlyChanged(removed, changed), onlyChanged(added, changed)
 	}
 	if had.failed {
 		s.errors--
 		tx.Clear(k.errorKey(doc.id, view))
 	}
+	rows := k.rowPrefix(view)
 	for _, r := range removed {
-		tx.Clear(r.row)
+		w.key = append(append(w.key[:0], rows...), r.position...)
+		tx.Clear(w.key)
 	}
 	if w.partials.on {
 		markRows(tx, k, view, w.partials.epoch, removed, added)
@@ -184,17 +187,17 @@ func (w *rowsWriter) replace(doc *indexedDoc, view int, had *docRows) error {
 	}
 	for _, r := range added {
 		w.value = tuple.AppendBytes(tuple.AppendBytes(w.value[:0], r.key), r.value)
-		tx.Set(r.row, w.value)
+		w.key = append(append(w.key[:0], rows...), r.position...)
+		tx.Set(w.key, w.value)
 	}
 	return nil
 }
 
 // onlyChanged are the rows at positions that change.
-func onlyChanged(k *indexKeys, view int, rows []emitted, changed map[string]bool) []emitted {
-	prefix := len(k.rowPrefix(view))
+func onlyChanged(rows []emitted, changed map[string]bool) []emitted {
 	kept := make([]emitted, 0, len(rows))
 	for _, r := range rows {
-		if changed[string(r.row[prefix:])] {
+		if changed[string(r.position)] {
 			kept = append(kept, r)
 		}
 	}

@@ -81,27 +81,28 @@ func changedRows(tx kv.Transaction, k *indexKeys, view int, removed, added []emi
 	if len(removed)+len(added) == 0 {
 		return nil
 	}
-	r, prefix, before := tx.Snapshot(), len(k.rowPrefix(view)), k.beforePrefix(view)
+	r, rows, before := tx.Snapshot(), k.rowPrefix(view), k.beforePrefix(view)
 	changes := make([]rowChange, 0, len(removed)+len(added))
 	places := make(map[string]int, len(removed))
-	note := func(row []byte) *rowChange {
-		c := rowChange{position: row[prefix:], old: r.Get(row)}
-		c.before = r.Get(append(before[:len(before):len(before)], c.position...))
+	note := func(position []byte) *rowChange {
+		c := rowChange{position: position}
+		c.old = r.Get(append(rows[:len(rows):len(rows)], position...))
+		c.before = r.Get(append(before[:len(before):len(before)], position...))
 		changes = append(changes, c)
 		return &changes[len(changes)-1]
 	}
 	for i := range removed {
-		places[string(removed[i].row)] = len(changes)
-		note(removed[i].row)
+		places[string(removed[i].position)] = len(changes)
+		note(removed[i].position)
 	}
 	for i := range added {
 		e := &added[i]
 		value := tuple.AppendBytes(tuple.AppendBytes(nil, e.key), e.value)
-		if at, there := places[string(e.row)]; there {
+		if at, there := places[string(e.position)]; there {
 			changes[at].now = value
 			continue
 		}
-		note(e.row).now = value
+		note(e.position).now = value
 	}
 	return changes
 }

@@ -92,11 +92,15 @@ func (ix *Index) StartSharedBuild(ctx context.Context, token, changes int64) (*B
 func (b *Build) start(t *txn) error {
 	b.space, b.keys, b.number, b.cfg, b.Shared = t.keys, b.Index.keys(t.keys), t.core.number, t.cfg, false
 	b.interactive, b.cutAt = false, Seq{}
+	found := b.keys.find(t)
 	status := t.Get(b.keys.infoKey(keyspace.ViewStatus))
 	state := t.Get(b.keys.infoKey(keyspace.ViewUpdateSeq))
 	purges := t.Get(b.keys.progressKey(purgedProgress))
 	old, err := parseStatus(status)
 	if err != nil {
+		return err
+	}
+	if err := found(); err != nil {
 		return err
 	}
 	if t.cfg.maintains(b.Index.design.Signature) {
@@ -243,6 +247,9 @@ func (b *Build) startInteractive(t *txn, old *buildStatus, state kv.Future[[]byt
 // begin notes the build's goal, and where each shard stands. Only an index that never had a sequence has nothing of
 // what was written up to the goal: one that writers stopped to maintain has rows, though as of none (retireIndex).
 func (b *Build) begin(t *txn, index indexSeq, unfinished bool) error {
+	if err := b.keys.ensureNumber(t); err != nil {
+		return err
+	}
 	b.Shards = shardsSince(t.cfg, b.From)
 	b.progress = make(map[ShardID]*buildPosition, len(b.Shards))
 	for _, shard := range b.Shards {

@@ -31,6 +31,7 @@ type catchUp struct {
 
 func (c *catchUp) run(t *txn) (bool, error) {
 	keys := c.ix.keys(t.keys)
+	found := keys.find(t)
 	status, state := t.Get(keys.infoKey(keyspace.ViewStatus)), t.Get(keys.infoKey(keyspace.ViewUpdateSeq))
 	building, err := parseStatus(status)
 	if err != nil {
@@ -38,6 +39,9 @@ func (c *catchUp) run(t *txn) (bool, error) {
 	}
 	at, err := parseIndexSeq(state)
 	if err != nil || at.stale() {
+		return false, err
+	}
+	if err := found(); err != nil {
 		return false, err
 	}
 	if t.cfg.maintains(c.ix.design.Signature) {
@@ -64,6 +68,11 @@ func (c *catchUp) run(t *txn) (bool, error) {
 	batch, err := c.ix.collectAll(t, from, &keys, sinceOf(t.cfg, at.seq), at.seq, Seq{}, c.n)
 	if err != nil || !batch.done || cutAt(&keys, batch.docs, stepBytes) < len(batch.docs) {
 		return false, err
+	}
+	if at.collation == 0 {
+		if err := keys.ensureNumber(t); err != nil {
+			return false, err
+		}
 	}
 	if err := applyRows(t, &keys, batch.docs); err != nil {
 		return false, err

@@ -108,6 +108,9 @@ func (ix *Index) gatherMoved(
 		upTo.picks, upTo.picked = true, entries[len(entries)-1].seq
 	}
 	k := ix.keys(keys)
+	if err := k.find(r)(); err != nil {
+		return nil, nil, err
+	}
 	if entries, err = unindexed(r, &k, entries); err != nil {
 		return nil, nil, err
 	}

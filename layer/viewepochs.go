@@ -138,8 +138,12 @@ func (ix *Index) leaveEpoch(ctx context.Context, mended int64) error {
 	for {
 		begun, err := read(ctx, ix.db, func(t *txn) (bool, error) {
 			k := ix.keys(t.keys)
-			a, err := getMarked(t, &k)()
+			marked, found := getMarked(t, &k), k.find(t)
+			a, err := marked()
 			if !a.on || err != nil {
+				return false, err
+			}
+			if err := found(); err != nil {
 				return false, err
 			}
 			if a.draining {

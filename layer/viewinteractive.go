@@ -96,6 +96,9 @@ func (s *Store) settleIndexes(t *txn, database string) error {
 
 // createIndex also ends a build that began before writers knew of the index.
 func (t *txn) createIndex(k *indexKeys) error {
+	if err := k.ensureNumber(t); err != nil {
+		return err
+	}
 	value, offset := t.stampNow(keyspace.IndexFormat)
 	t.SetVersionstampedValue(k.infoKey(keyspace.ViewCreation), value, offset)
 	t.endCut(k.signature)
@@ -104,9 +107,13 @@ func (t *txn) createIndex(k *indexKeys) error {
 
 // retireIndex makes the index an ordinary one: as of now, if it is ready.
 func (t *txn) retireIndex(k *indexKeys) error {
+	found := k.find(t)
 	created, at := t.Get(k.infoKey(keyspace.ViewCreation)), t.Get(k.infoKey(keyspace.ViewUpdateSeq))
 	creation, err := parseCreation(created)
 	if err != nil {
+		return err
+	}
+	if err := found(); err != nil {
 		return err
 	}
 	seq, err := parseIndexSeq(at)
@@ -268,7 +275,11 @@ func (t *txn) mapInputs(inputs []mapInput) error {
 		}
 		ix := &Index{db: t.db, design: design}
 		w := indexWork{keys: ix.keys(t.keys), docs: make([]indexedDoc, len(inputs)), edits: make([]*pendingEdit, len(inputs))}
+		found := w.keys.find(t)
 		if err := ix.mapWritten(t, &w, inputs); err != nil {
+			return err
+		}
+		if err := found(); err != nil {
 			return err
 		}
 		t.indexing = append(t.indexing, w)

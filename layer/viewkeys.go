@@ -1,25 +1,30 @@
 package layer
 
 import (
+	"slices"
+
 	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// indexKeys builds the keys of one index (keyspace.Views). It is made once for each operation.
+// indexKeys builds the keys of one index (keyspace.Views). It is made once for each operation. Those of ViewData need
+// find (viewnumber.go) first.
 type indexKeys struct {
 	info      []byte // (.., Views, ViewInfo)
-	data      []byte // (.., Views, ViewData, signature)
+	all       []byte // (.., Views, ViewData)
+	data      []byte // (.., Views, ViewData, number or signature); nil before find
+	number    int64  // 0: the index has none
 	signature string
 	design    *Design
 }
 
 func newIndexKeys(views []byte, design *Design) indexKeys {
 	views = views[:len(views):len(views)]
-	data := tuple.AppendInt(views, int64(keyspace.ViewData))
 	return indexKeys{
 		info:      tuple.AppendInt(views, int64(keyspace.ViewInfo)),
-		data:      tuple.AppendString(data, design.Signature),
+		all:       slices.Clip(tuple.AppendInt(views, int64(keyspace.ViewData))),
 		signature: design.Signature,
 		design:    design,
 	}
@@ -41,6 +46,9 @@ func (k *indexKeys) progressKey(shard ShardID) []byte {
 }
 
 func (k *indexKeys) appendRange(dst []byte, r keyspace.ViewRange) []byte {
+	if k.data == nil {
+		panic("keys of an index whose number nobody has looked for")
+	}
 	return tuple.AppendInt(append(dst, k.data...), int64(r))
 }
 
@@ -54,11 +62,6 @@ func (k *indexKeys) idKey(docID string, view int) []byte {
 func (k *indexKeys) errorKey(docID string, view int) []byte {
 	key := k.appendRange(nil, keyspace.ViewErrors)
 	return tuple.AppendInt(tuple.AppendString(key, docID), int64(view))
-}
-
-// appendViewRows is what the keys of a view's rows begin with; in a partitioned index those of one partition's, so that they are one range.
-func (k *indexKeys) appendViewRows(dst []byte, view int, partition string) []byte {
-	return k.appendPartition(tuple.AppendInt(k.appendRange(dst, keyspace.ViewRows), int64(view)), partition)
 }
 
 func (k *indexKeys) appendPartition(dst []byte, partition string) []byte {
@@ -75,10 +78,19 @@ func (k *indexKeys) appendSortKey(dst []byte, view int, json []byte) ([]byte, er
 	return collate.AppendKey(dst, json)
 }
 
-// appendRowKey appends the key of the n-th row (from 0) with this sort key and document.
-func (k *indexKeys) appendRowKey(dst []byte, view int, sortKey []byte, docID string, n int) []byte {
-	dst = tuple.AppendBytes(k.appendViewRows(dst, view, partitionOf(docID)), sortKey)
+// appendPosition appends the position (see span) of the n-th row (from 0) with this sort key and document. In a
+// partitioned index the rows of a partition are one range.
+func (k *indexKeys) appendPosition(dst []byte, sortKey []byte, docID string, n int) []byte {
+	dst = tuple.AppendBytes(k.appendPartition(dst, partitionOf(docID)), sortKey)
 	return tuple.AppendInt(tuple.AppendString(dst, docID), int64(n))
+}
+
+// longestPosition is how long a position may be in a view. Whether the index has a number is no matter, so that the
+// same rows are too long in every index.
+func (k *indexKeys) longestPosition(view int) int {
+	head := tuple.AppendInt(nil, int64(keyspace.ViewRows))
+	head = tuple.AppendInt(tuple.AppendString(head, k.signature), int64(view))
+	return kv.MaxKeySize - len(k.all) - len(head)
 }
 
 // rowRange turns a query's bounds into a span of positions, in key order whatever the direction of the query.

@@ -20,21 +20,20 @@ func markRows(tx kv.Transaction, k *indexKeys, view int, epoch int64, removed, a
 	}
 	changes := make(map[string]change, len(removed)+len(added))
 	for i := range removed {
-		changes[string(removed[i].row)] = change{-1, removed[i].key, false}
+		changes[string(removed[i].position)] = change{-1, removed[i].key, false}
 	}
 	for i := range added {
-		c := changes[string(added[i].row)]
+		c := changes[string(added[i].position)]
 		c.delta++
 		c.another = c.delta == 0 && !bytes.Equal(c.key, added[i].key)
-		changes[string(added[i].row)] = c
+		changes[string(added[i].position)] = c
 	}
 	values := reduce.UsesValues(k.design.Views[view].Reduce)
 	prefix := k.markPrefix(view, epoch)
-	rows := len(k.rowPrefix(view))
 	key := make([]byte, 0, 256)
-	for row, c := range changes {
+	for position, c := range changes {
 		if c.delta != 0 || c.another || values {
-			key = append(append(key[:0], prefix...), row[rows:]...)
+			key = append(append(key[:0], prefix...), position...)
 			tx.Atomic(kv.AtomicAdd, key, littleEndian(c.delta))
 		}
 	}

@@ -29,7 +29,7 @@ func viewKeys(tb testing.TB, engine kv.Engine, r keyspace.ViewRange) (n int) {
 	return n
 }
 
-// inViewRange reports whether a key is (Data, database, Views, ViewData, signature, r, ...); those of marks are of any epoch.
+// inViewRange reports whether a key is (Data, database, Views, ViewData, index, r, ...); those of marks are of any epoch.
 func inViewRange(key []byte, r keyspace.ViewRange) bool {
 	var head [4]int64
 	var err error
@@ -41,7 +41,7 @@ func inViewRange(key []byte, r keyspace.ViewRange) bool {
 	if head[0] != int64(keyspace.Data) || head[2] != int64(keyspace.Views) || head[3] != int64(keyspace.ViewData) {
 		return false
 	}
-	if _, key, err = tuple.TakeString(key); err != nil {
+	if key, err = tuple.Skip(key); err != nil {
 		return false
 	}
 	at, _, err := tuple.TakeInt(key)

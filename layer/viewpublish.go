@@ -240,6 +240,16 @@ type indexAt struct {
 
 // readAt is where the index stands at the stream's version; current refuses one that lacks something (IndexBehind).
 func (ix *Index) readAt(s *stream, k *indexKeys, current bool) (indexAt, error) {
+	found := k.find(s.r)
+	at, err := ix.readSeq(s, k, current)
+	if err != nil {
+		return at, err
+	}
+	return at, found()
+}
+
+// readSeq is readAt without the index's number.
+func (ix *Index) readSeq(s *stream, k *indexKeys, current bool) (indexAt, error) {
 	if !s.cfg.maintains(ix.design.Signature) {
 		var lastSeq func() (Seq, error)
 		if current {

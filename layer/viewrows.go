@@ -30,7 +30,7 @@ type emission struct {
 
 type emitted struct {
 	key, value []byte // JSON
-	row        []byte // the row's key in the store
+	position   []byte // of the row: what follows the view's prefix in its key
 }
 
 // size is the bytes of emitted keys and values, as index sizes count them.
@@ -65,10 +65,10 @@ func (e *emission) fault(k *indexKeys, view int, docID string) string {
 	if keys, all := e.size(); keys > maxEmittedKeys || all > maxEmitted {
 		return fmt.Sprintf("emitted %d rows with %d bytes of keys and %d bytes in all; at most %d and %d", len(e.rows), keys, all, maxEmittedKeys, maxEmitted)
 	}
+	longest := k.longestPosition(view)
 	sizes := 0
-	prefix := len(k.data) + 16
 	for i := range e.rows {
-		sizes += prefix + 3*len(e.rows[i].key) + len(docID)
+		sizes += 16 + 3*len(e.rows[i].key) + len(docID)
 	}
 	arena := make([]byte, 0, sizes)
 	var sortKey []byte
@@ -78,11 +78,12 @@ func (e *emission) fault(k *indexKeys, view int, docID string) string {
 		if sortKey, err = k.appendSortKey(sortKey[:0], view, e.rows[i].key); err != nil {
 			return err.Error()
 		}
-		arena = k.appendRowKey(arena, view, sortKey, docID, 0)
-		if len(arena)-start > kv.MaxKeySize {
-			return fmt.Sprintf("emitted key of %d bytes has a sort key of %d bytes, more than a key of the store can hold", len(e.rows[i].key), len(arena)-start)
+		arena = k.appendPosition(arena, sortKey, docID, 0)
+		if n := len(arena) - start; n > longest {
+			return fmt.Sprintf("emitted key of %d bytes has a sort key of %d bytes, more than a key of the store can hold",
+				len(e.rows[i].key), n+kv.MaxKeySize-longest)
 		}
-		e.rows[i].row = arena[start:len(arena):len(arena)]
+		e.rows[i].position = arena[start:len(arena):len(arena)]
 	}
 	e.numberEqual()
 	return ""
@@ -97,22 +98,22 @@ func (e *emission) numberEqual() {
 	}
 	seen := make(map[string]int64, len(e.rows))
 	for i := range e.rows {
-		seen[string(e.rows[i].row)]++
+		seen[string(e.rows[i].position)]++
 	}
 	if len(seen) == len(e.rows) {
 		return
 	}
 	slices.SortStableFunc(e.rows, func(a, b emitted) int {
-		return cmp.Or(bytes.Compare(a.row, b.row), bytes.Compare(a.rawOrder(), b.rawOrder()))
+		return cmp.Or(bytes.Compare(a.position, b.position), bytes.Compare(a.rawOrder(), b.rawOrder()))
 	})
 	for i, n := 1, int64(0); i < len(e.rows); i++ {
-		stem := e.rows[i].row
-		if n++; !bytes.Equal(stem, e.rows[i-int(n)].row) {
+		stem := e.rows[i].position
+		if n++; !bytes.Equal(stem, e.rows[i-int(n)].position) {
 			n = 0
 			continue
 		}
 		stem = stem[:len(stem)-len(tuple.AppendInt(nil, 0))]
-		e.rows[i].row = tuple.AppendInt(slices.Clone(stem), n)
+		e.rows[i].position = tuple.AppendInt(slices.Clone(stem), n)
 	}
 }
 

@@ -28,8 +28,12 @@ func (ix *Index) JoinBuild(ctx context.Context, token int64, shard ShardID) (*Bu
 	b := &Build{Index: ix, Token: token, Shared: true, joined: true, Shards: []ShardID{shard}}
 	_, err := read(ctx, ix.db, func(t *txn) (struct{}, error) {
 		b.space, b.keys, b.number = t.keys, ix.keys(t.keys), t.core.number
+		found := b.keys.find(t)
 		status, state := t.Get(b.keys.infoKey(keyspace.ViewStatus)), t.Get(b.keys.infoKey(keyspace.ViewUpdateSeq))
 		if err := b.checkToken(status); err != nil {
+			return struct{}{}, err
+		}
+		if err := found(); err != nil {
 			return struct{}{}, err
 		}
 		building, err := parseStatus(status)

@@ -76,6 +76,7 @@ func (ix *Index) Standing(ctx context.Context) (IndexState, error) { return ix.s
 func (ix *Index) state(ctx context.Context, views int) (IndexState, error) {
 	return read(ctx, ix.db, func(t *txn) (IndexState, error) {
 		k := ix.keys(t.keys)
+		found := k.find(t)
 		state := IndexState{Views: make([]ViewState, views)}
 		status, at := t.Get(k.infoKey(keyspace.ViewStatus)), t.Get(k.infoKey(keyspace.ViewUpdateSeq))
 		counters := make([][3]kv.Future[[]byte], len(state.Views))
@@ -108,6 +109,9 @@ func (ix *Index) state(ctx context.Context, views int) (IndexState, error) {
 					return state, err
 				}
 			}
+		}
+		if err := found(); err != nil {
+			return state, err
 		}
 		if err := ix.sampleErrors(t, &k, state.Views); err != nil {
 			return state, err
@@ -225,16 +229,17 @@ func parseStatus(f kv.Future[[]byte]) (*buildStatus, error) {
 	return s, nil
 }
 
-// clearIndex removes all of an index.
+// clearIndex removes all of an index. Its number goes too: what comes after it gets one of its own.
 func clearIndex(tx kv.Transaction, k *indexKeys) {
 	begin, end := tuple.Range(k.data)
 	tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
-	for what := keyspace.ViewUpdateSeq; what <= keyspace.ViewPending; what++ {
+	for what := keyspace.ViewUpdateSeq; what <= keyspace.ViewNumber; what++ {
 		key := k.infoKey(what)
 		tx.Clear(key)
 		begin, end := tuple.Range(key)
 		tx.ClearRange(kv.KeyRange{Begin: begin, End: end})
 	}
+	k.setNumber(0)
 }
 
 // CleanupViews removes the indexes whose signature no design document has (V8). A build of such an index ends with a Conflict.
@@ -259,7 +264,7 @@ func (d *Database) CleanupViews(ctx context.Context) error {
 // rows from its creation on.
 func clearUnused(tx kv.Transaction, keys space, used map[string]bool) error {
 	k := newIndexKeys(keys.sub(nil, keyspace.Views), &Design{})
-	for _, what := range []keyspace.ViewInfoKey{keyspace.ViewUpdateSeq, keyspace.ViewStatus, keyspace.ViewCreation} {
+	for _, what := range indexSigns {
 		prefix := tuple.AppendInt(k.info[:len(k.info):len(k.info)], int64(what))
 		begin, end := tuple.Range(prefix)
 		it := tx.GetRange(kv.KeyRange{Begin: begin, End: end}, kv.RangeOptions{Mode: kv.ModeWantAll})
@@ -271,6 +276,10 @@ func clearUnused(tx kv.Transaction, keys space, used map[string]bool) error {
 			}
 			if !used[signature] {
 				gone := newIndexKeys(keys.sub(nil, keyspace.Views), &Design{Signature: signature})
+				if err := gone.find(tx)(); err != nil {
+					it.Close()
+					return err
+				}
 				clearIndex(tx, &gone)
 			}
 		}
@@ -320,11 +329,13 @@ func (ix *Index) Errors(ctx context.Context) iter.Seq2[IndexError, error] {
 		if err == nil {
 			defer s.close()
 			k := ix.keys(s.keys)
-			prefix := k.appendRange(nil, keyspace.ViewErrors)
-			err = s.scan(prefixRange(prefix), kv.RangeOptions{}, func(row kv.KeyValue) (bool, error) {
-				e, err := ix.parseError(len(prefix), row)
-				return err == nil && yield(e, nil), err
-			})
+			if err = k.find(s.r)(); err == nil {
+				prefix := k.appendRange(nil, keyspace.ViewErrors)
+				err = s.scan(prefixRange(prefix), kv.RangeOptions{}, func(row kv.KeyValue) (bool, error) {
+					e, err := ix.parseError(len(prefix), row)
+					return err == nil && yield(e, nil), err
+				})
+			}
 		}
 		if err != nil {
 			yield(IndexError{}, err)

@@ -41,7 +41,8 @@ const (
 //	1: the first layout.
 //	2: prefix numbers come from PrefixWindows instead of one counter, and a change of a Stamp changes the metadata version of the store too. The first
 //	   node that knows it makes a store of version 1 one of version 2, in which databases stay where they are. Stop the nodes that know only 1 first.
-const FormatVersion = 2
+//	3: indexes have numbers (ViewNumber). Those that there are keep their keys until they are built anew.
+const FormatVersion = 3
 
 // Subspace is the third tuple element of a key in Data.
 type Subspace int64
@@ -87,7 +88,7 @@ const (
 	// Designs lists design documents: (Designs, DocID) = (RevPosition, RevHash, flags, ...), so that none is searched among the documents. Flag 1: writes
 	// are validated by it (layer.Validator). Flag 2: writes keep its index up to date (V4); the signature follows.
 	Designs Subspace = 13
-	// Views holds indexes (V2): (Views, ViewSubspace, signature, ...). See layer/view*.go.
+	// Views holds indexes (V2): (Views, ViewSubspace, ...). See layer/view*.go.
 	Views Subspace = 14
 	// Purges is the purge history: (Purges, Versionstamp) = (DocID, revisions).
 	Purges Subspace = 15

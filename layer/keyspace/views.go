@@ -6,7 +6,8 @@ type ViewSubspace int64
 const (
 	// ViewInfo holds what is known of an index as a whole: (Views, ViewInfo, ViewInfoKey, signature, ...).
 	ViewInfo ViewSubspace = 0
-	// ViewData holds its rows: (Views, ViewData, signature, ViewRange, ...).
+	// ViewData holds its rows: (Views, ViewData, number of the index, ViewRange, ...). In an index that was begun before
+	// FormatVersion 3 the signature is in the place of the number.
 	ViewData ViewSubspace = 1
 )
 
@@ -43,6 +44,11 @@ const (
 	// ViewPending: (.., signature, ViewRowCount or ViewSize or ViewErrorCount, view id) = counter by how much the build
 	// under way of an index that has readers changes that one, which stays what it was until the build ends.
 	ViewPending ViewInfoKey = 9
+	// ViewNumber: (.., signature) = (IndexFormat, number of the index in ViewData). An index without one, of which there
+	// is anything, has its signature there.
+	ViewNumber ViewInfoKey = 10
+	// ViewLastNumber: (..) = the last number that an index of the database got. None is given a second time.
+	ViewLastNumber ViewInfoKey = 11
 )
 
 // ViewLevels is how many levels of partials there are.
@@ -51,7 +57,7 @@ const ViewLevels = 3
 // ViewEpochs is how many places there are for marks. Two epochs at most have any at a time; the others are there to be left alone for long.
 const ViewEpochs = 240
 
-// ViewRange is the tuple element after the signature in ViewData.
+// ViewRange is the tuple element after the number, or signature, in ViewData.
 type ViewRange int64
 
 const (
