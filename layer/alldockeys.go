@@ -55,7 +55,7 @@ func (a *allDocs) keysPart(ids []string) (more bool, err error) {
 			continue
 		}
 		answers[i].ID = id
-		if len(leaves) == 0 || a.o.Only == DesignOnly && !isDesign(id) {
+		if len(leaves) == 0 || a.o.Only == DesignOnly && !isDesign(id) || a.o.Only == WithoutDesigns && isDesign(id) {
 			answers[i].Err = errMissing()
 			continue
 		}

@@ -27,9 +27,10 @@ type Subset int
 
 // The subsets.
 const (
-	Everything Subset = iota
-	DesignOnly        // _design_docs
-	LocalOnly         // _local_docs
+	Everything     Subset = iota
+	DesignOnly            // _design_docs
+	LocalOnly             // _local_docs
+	WithoutDesigns        // all but _design_docs; TotalRows is 0
 )
 
 // AllDocsRow is one row. With Keys, Err is NotFound where there is no such document, and Deleted rows have their Rev.
@@ -167,13 +168,16 @@ func (a *allDocs) live() error {
 		r.End = maxKey(r.Begin, minKey(r.End, design.End))
 	}
 	return a.s.scan(r, kv.RangeOptions{Reverse: a.o.Descending}, func(kvp kv.KeyValue) (bool, error) {
-		wanted, more := a.counted()
-		if !wanted {
-			return true, nil
-		}
 		id, _, err := tuple.TakeString(kvp.Key[len(prefix):])
 		if err != nil {
 			return false, corrupt("list of documents", err)
+		}
+		if a.o.Only == WithoutDesigns && isDesign(id) {
+			return true, nil
+		}
+		wanted, more := a.counted()
+		if !wanted {
+			return true, nil
 		}
 		rev, err := parseRevPair(kvp.Value)
 		if err != nil {

@@ -20,6 +20,7 @@ type copier struct {
 	env    *types.Env
 	line   []byte
 	begun  bool
+	signed bool
 	ended  bool
 	rows   int64
 	buffer []byte
@@ -43,17 +44,13 @@ func (c *copier) binary() bool { return c.opts.Format == "binary" }
 // tag counts rows, not the header's lines.
 func (c *copier) tag(int64) string { return "COPY " + strconv.FormatInt(c.rows, 10) }
 
-// begin makes the header, if there is one and it was not sent yet.
+// begin makes the line of names, if there is to be one and it was not sent yet.
 func (c *copier) begin() bool {
 	if c.begun {
 		return false
 	}
 	c.begun = true
-	switch {
-	case c.binary():
-		c.line = append(c.line[:0], binarySignature...)
-		return true
-	case c.opts.Header:
+	if c.opts.Header && !c.binary() {
 		c.line = c.line[:0]
 		for i, n := range c.names {
 			if i > 0 {
@@ -71,13 +68,24 @@ func (c *copier) begin() bool {
 	return false
 }
 
+// signature adds the header of the binary format, which goes with what is first in it, as clients expect: the first row,
+// or the trailer.
+func (c *copier) signature() {
+	if c.binary() && !c.signed {
+		c.signed = true
+		c.line = append(c.line, binarySignature...)
+	}
+}
+
 // finish makes the trailer of the binary format.
 func (c *copier) finish() bool {
 	if c.ended || !c.binary() {
 		return false
 	}
 	c.ended = true
-	c.line = append(c.line[:0], 0xff, 0xff)
+	c.line = c.line[:0]
+	c.signature()
+	c.line = append(c.line, 0xff, 0xff)
 	return true
 }
 
@@ -107,6 +115,7 @@ func (c *copier) row(row []types.Datum) error {
 }
 
 func (c *copier) binaryRow(row []types.Datum) error {
+	c.signature()
 	c.line = binary.BigEndian.AppendUint16(c.line, uint16(len(row)))
 	for i, d := range row {
 		at := len(c.line)

@@ -36,6 +36,8 @@ func TestPlan_Reads(t *testing.T) {
 		{`SELECT id FROM docs WHERE false`, ``},
 		{`SELECT id FROM docs WHERE id = lower('OSLO')`, `document oslo doc=false`},
 		{`SELECT id FROM docs LIMIT 0`, ``},
+		{`SELECT id FROM docs WHERE id = '_design/x'`, ``},
+		{`SELECT id FROM docs WHERE id IN ('_design/x', 'oslo')`, `document oslo doc=false`},
 		{`SELECT id FROM design_docs`, `all_docs ["_design/","_design0") ids=[] desc=false limit=0 skip=0 doc=false`},
 		{`SELECT id FROM _all_docs WHERE id > 'x'`, `all_docs ["x\x00","") ids=[] desc=false limit=0 skip=0 doc=false`},
 		{`SELECT id FROM changes WHERE seq > '` + last + `'`, `changes since="` + last + `" shard="" desc=false limit=0 doc=false follow=false`},

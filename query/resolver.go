@@ -18,7 +18,7 @@ type resolver struct {
 }
 
 func (r *resolver) Database(ctx context.Context) (exec.Database, error) {
-	if r.ss.start.Database == systemDatabase {
+	if r.ss.virtual {
 		return nil, nil
 	}
 	cat, err := r.ss.allowed(ctx)
@@ -104,7 +104,11 @@ func (s *systemRelation) Rows(st *exec.State) ([][]types.Datum, error) {
 		}
 		return out, nil
 	}
-	for values, err := range cat.SystemRows(st.Ctx, s.table.Name, s.ss.start.Database) {
+	database := s.ss.start.Database
+	if s.ss.virtual {
+		database = systemDatabase
+	}
+	for values, err := range cat.SystemRows(st.Ctx, s.table.Name, database) {
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,10 @@ import (
 
 // systemDatabase is the virtual database that always exists and holds only the system schemas.
 const systemDatabase = "divan"
+
+// maintenance are names under which tools look for a database that is always there, and that is no template. Where there
+// is no database of such a name it is another name of the virtual one.
+var maintenance = []string{"postgres", "template1"}
 
 // Limits of one session.
 const (
@@ -40,6 +45,8 @@ type session struct {
 	types types.Env
 	// memory is what the session's statements, portals and messages hold.
 	memory *work.Memory
+	// virtual says that the session's database is the virtual one.
+	virtual bool
 	// snapshot is the catalogue as this statement sees it, made when first asked for.
 	snapshot *catalog.Snapshot
 
@@ -71,8 +78,10 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 	ss := &session{srv: srv, start: start, client: client, catalog: cat, vars: newVariables(), status: 'I',
 		memory:     srv.memory.NewSession(srv.opts.Memory.Session),
 		statements: map[string]*prepared{}, portals: map[string]*portal{}}
-	if start.Database != systemDatabase {
-		if _, err := cat.Database(ctx, start.Database); err != nil {
+	if ss.virtual = start.Database == systemDatabase; !ss.virtual {
+		_, err := cat.Database(ctx, start.Database)
+		ss.virtual = exec.KindOf(err) == exec.NotFound && slices.Contains(maintenance, start.Database)
+		if err != nil && !ss.virtual {
 			return nil, exec.DatabaseError(start.Database, err)
 		}
 	}
@@ -97,6 +106,8 @@ func (ss *session) applied(name string) {
 	switch name {
 	case "timezone":
 		ss.types.Location, _, _ = location(ss.vars.value[name])
+	case "intervalstyle":
+		ss.types.IntervalStyle = ss.vars.value[name]
 	case "bytea_output":
 		ss.types.ByteaEscape = ss.vars.value[name] == "escape"
 	case "application_name":

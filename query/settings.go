@@ -66,27 +66,6 @@ func utf8Only(v string) (string, error) {
 	return "", sqlstate.Unsupported(-1, "Use UTF8.", "client encoding %q is not supported", v)
 }
 
-func zone(v string) (string, error) {
-	_, name, err := location(v)
-	return name, err
-}
-
-// location finds a time zone by name or by hours east of UTC.
-func location(v string) (*time.Location, string, error) {
-	switch strings.ToLower(v) {
-	case "utc", "gmt", "z", "default", "local", "zulu", "etc/utc":
-		return time.UTC, strings.ToUpper(v[:1]) + v[1:], nil
-	}
-	if h, err := strconv.ParseFloat(v, 64); err == nil && h >= -15 && h <= 15 {
-		return time.FixedZone("", int(h*3600)), v, nil
-	}
-	l, err := time.LoadLocation(v)
-	if err != nil || strings.HasPrefix(v, "/") {
-		return nil, "", sqlstate.New(sqlstate.InvalidParameterValue, "invalid value for parameter \"TimeZone\": %q", v)
-	}
-	return l, v, nil
-}
-
 // timeout checks a time in milliseconds, or with a unit.
 func timeout(name string) func(string) (string, error) {
 	return quantity{name: name, high: math.MaxInt32, unit: "ms", whole: true}.check
@@ -146,7 +125,8 @@ var settings = []setting{
 	{name: "idle_in_transaction_session_timeout", value: "0", check: timeout("idle_in_transaction_session_timeout")},
 	{name: "in_hot_standby", value: "off", report: true, fixed: true},
 	{name: "integer_datetimes", value: "on", report: true, fixed: true},
-	{name: "intervalstyle", shown: "IntervalStyle", value: "postgres", report: true, check: oneOf("postgres")},
+	{name: "intervalstyle", shown: "IntervalStyle", value: "postgres", report: true,
+		check: oneOf("postgres", "postgres_verbose", "sql_standard", "iso_8601")},
 	{name: "is_superuser", value: "off", report: true, fixed: true},
 	{name: "lc_collate", value: "C", fixed: true},
 	{name: "lc_ctype", value: "C.UTF-8", fixed: true},

@@ -92,7 +92,11 @@ func (v *variables) check(name, value string) (string, error) {
 	c := *sqlstate.From(err)
 	switch c.Message {
 	case errInvalid.Message:
-		c.Message = fmt.Sprintf("invalid value for parameter %q: %q", s.label(), value)
+		label := s.label()
+		if strings.HasPrefix(c.Hint, "Available values") {
+			label = name // as in PostgreSQL
+		}
+		c.Message = fmt.Sprintf("invalid value for parameter %q: %q", label, value)
 	case errBoolean.Message:
 		c.Message = fmt.Sprintf("parameter %q requires a Boolean value", s.label())
 	}

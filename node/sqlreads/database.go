@@ -86,6 +86,9 @@ func (d *database) Document(ctx context.Context, id string, withDoc bool, row *e
 
 // AllDocs implements exec.Database.
 func (d *database) AllDocs(ctx context.Context, read exec.DocsRead) (exec.Rows, error) {
+	if read.NoDesigns {
+		return d.allDocs(ctx, read, layer.WithoutDesigns)
+	}
 	return d.allDocs(ctx, read, layer.Everything)
 }
 

@@ -143,6 +143,9 @@ func TestDatabase_AllDocs(t *testing.T) {
 	}{
 		{"all", exec.DocsRead{}, "_design/x a b c d"},
 		{"backwards", exec.DocsRead{Descending: true}, "d c b a _design/x"},
+		{"without designs", exec.DocsRead{NoDesigns: true, Skip: 1, Limit: 2}, "b c"},
+		{"without designs, backwards", exec.DocsRead{NoDesigns: true, Descending: true}, "d c b a"},
+		{"set without designs", exec.DocsRead{NoDesigns: true, IDs: []string{"_design/x", "a"}}, "a"},
 		{"range", exec.DocsRead{Low: "b", High: "d"}, "b c"},
 		{"range backwards", exec.DocsRead{Low: "b", High: "d", Descending: true}, "c b"},
 		{"range backwards, limited", exec.DocsRead{Low: "a", High: "d", Descending: true, Limit: 2}, "c b"},

@@ -13,7 +13,9 @@ type UserRelation struct {
 	Follow  bool
 	// IDPrefix restricts the relation to ids that begin so.
 	IDPrefix string
-	Comment  string
+	// NoDesigns leaves out design documents, which have a relation of their own.
+	NoDesigns bool
+	Comment   string
 }
 
 // UserColumn is a column and what it takes from a row of the read.
@@ -41,7 +43,8 @@ var PublicRelations = []UserRelation{
 	{Name: "changes_follow", Kind: exec.ReadChanges, Columns: changesColumns, Follow: true, Comment: "the change feed, without end"},
 	{Name: "conflicts", Kind: exec.ReadConflicts, Columns: []UserColumn{colID, colRev, colDeleted, colDoc}, Comment: "leaf revisions that are not the winner"},
 	{Name: "design_docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDoc}, IDPrefix: "_design/", Comment: "the design documents"},
-	{Name: "docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDoc}, Comment: "the live documents"},
+	{Name: "docs", Kind: exec.ReadAllDocs, Columns: []UserColumn{colID, colRev, colDoc}, NoDesigns: true,
+		Comment: "the live documents, without design documents"},
 	{Name: "local_docs", Kind: exec.ReadLocalDocs, Columns: []UserColumn{colID, colRev, colDoc}, IDPrefix: "_local/", Comment: "the local documents"},
 }
 

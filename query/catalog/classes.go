@@ -38,7 +38,7 @@ func init() {
 	fillers["pg_catalog.pg_type"] = typeRows
 	fillers["pg_catalog.pg_database"] = func(s *Snapshot, b *rows) {
 		for _, d := range s.DBs {
-			b.add(v{"oid": d.OID, "datname": d.Name, "datdba": oidOwner, "encoding": 6, "datlocprovider": "c", "datallowconn": true,
+			b.add(v{"oid": d.OID, "datname": d.Name, "datdba": oidOwner, "encoding": 6, "datlocprovider": "c", "datallowconn": true, "datistemplate": d.Template,
 				"datconnlimit": -1, "datcollate": "C", "datctype": "C.UTF-8", "dattablespace": 1663})
 		}
 	}

@@ -31,8 +31,10 @@ const ownerName = "divan"
 type Input struct {
 	Database  string
 	Databases []string
-	User      string
-	Superuser bool
+	// Maintenance are databases of tools, which have only the system schemas.
+	Maintenance []string
+	User        string
+	Superuser   bool
 	// Designs of the session's database; none in the virtual database.
 	Designs      []exec.Design
 	HasDatabase  bool // false in the virtual database, where public is empty
@@ -98,8 +100,9 @@ type Attribute struct {
 
 // Database is a row of pg_database.
 type Database struct {
-	OID  int64
-	Name string
+	OID      int64
+	Name     string
+	Template bool
 }
 
 // Role is a row of pg_roles.
@@ -179,6 +182,9 @@ func NewSnapshot(in Input) *Snapshot {
 	}
 	if in.HasDatabase {
 		for _, r := range bind.PublicRelations {
+			if r.Follow {
+				continue // a tool that shows the first rows of every relation would wait for ever
+			}
 			c := &Class{OID: ids.oid("class", "public", r.Name), Schema: public, Name: r.Name, Kind: "r", Comment: r.Comment}
 			for i, col := range r.Columns {
 				c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, i == 0})
@@ -210,9 +216,10 @@ func NewSnapshot(in Input) *Snapshot {
 			s.addClass(viewClass(ids, n, w))
 		}
 	}
-	for _, name := range slices.Concat(in.Databases, []string{"divan"}) {
+	for _, name := range slices.Concat(in.Databases, []string{"divan"}, in.Maintenance) {
 		if !slices.ContainsFunc(s.DBs, func(d Database) bool { return d.Name == name }) {
-			s.DBs = append(s.DBs, Database{ids.oid("database", "", name), name})
+			template := name == "template1" && !slices.Contains(in.Databases, name)
+			s.DBs = append(s.DBs, Database{ids.oid("database", "", name), name, template})
 		}
 	}
 	s.Roles = []Role{{oidOwner, ownerName, true}}

@@ -124,6 +124,8 @@ type DocsRead struct {
 	// skipped.
 	IDs        []string
 	Descending bool
+	// NoDesigns leaves design documents out, before Skip and Limit.
+	NoDesigns bool
 	// Limit ends the read after that many rows when it is above zero; Skip drops rows first.
 	Limit, Skip int64
 	// WithDoc asks for the bodies.

@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,8 @@ type conn struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	nc     net.Conn // replaced once, by TLS, under mu
+	// certificate is what TLS showed the client; nil without TLS.
+	certificate *tls.Certificate
 
 	mu struct {
 		sync.Mutex

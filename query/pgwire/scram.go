@@ -1,12 +1,17 @@
 package pgwire
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/xdg-go/scram"
@@ -14,7 +19,12 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-const mechanism = "SCRAM-SHA-256"
+// The mechanisms. A client that selects the second binds the log-in to the TLS connection: nobody in between can have
+// ended TLS and pass the log-in on.
+const (
+	mechanism     = "SCRAM-SHA-256"
+	mechanismPlus = "SCRAM-SHA-256-PLUS"
+)
 
 // mockIterations is what an unknown user is told; it is also what the node's own verifiers use unless configured otherwise.
 const mockIterations = 4096
@@ -83,14 +93,18 @@ func (c *conn) authenticate(ctx context.Context, user string) (admin bool, err e
 	if err != nil {
 		return false, fmt.Errorf("scram server: %w", err)
 	}
-	conversation := server.NewConversation()
-
-	first, err := c.saslFirst()
+	conversation, first, err := c.saslFirst(server)
 	if err != nil {
 		return false, err
 	}
 	challenge, err := conversation.Step(string(first))
 	if err != nil {
+		if challenge == scram.ErrServerDoesSupportChannelBinding && strings.HasPrefix(string(first), "y") {
+			return false, &sqlstate.Error{Code: sqlstate.InvalidAuthorization, Err: err,
+				Message: "SCRAM channel binding negotiation error",
+				Detail: "The client supports SCRAM channel binding but thinks the server does not.  " +
+					"However, this server does support channel binding."}
+		}
 		return false, malformedSASL(err)
 	}
 	final, err := c.saslNext(challenge)
@@ -98,6 +112,10 @@ func (c *conn) authenticate(ctx context.Context, user string) (admin bool, err e
 		return false, err
 	}
 	outcome, err := conversation.Step(string(final))
+	if err != nil && outcome == scram.ErrChannelBindingsDontMatch {
+		return false, &sqlstate.Error{Code: sqlstate.InvalidAuthorization, Err: err,
+			Message: "SCRAM channel binding check failed"}
+	}
 	if err != nil || !conversation.Valid() || !known {
 		if verifier.Failed != nil {
 			verifier.Failed()
@@ -112,21 +130,74 @@ func (c *conn) authenticate(ctx context.Context, user string) (admin bool, err e
 	return verifier.Admin, nil
 }
 
-// saslFirst offers the mechanism and receives the client's first message.
-func (c *conn) saslFirst() ([]byte, error) {
-	c.send(&pgproto3.AuthenticationSASL{AuthMechanisms: []string{mechanism}})
+// saslFirst offers the mechanisms, receives the client's first message, and makes the conversation that it begins.
+func (c *conn) saslFirst(server *scram.Server) (*scram.ServerConversation, []byte, error) {
+	binding := c.binding()
+	mechanisms := []string{mechanism}
+	if binding.IsSupported() {
+		mechanisms = []string{mechanismPlus, mechanism}
+	}
+	c.send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
 	body, err := c.password()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var first pgproto3.SASLInitialResponse
 	if err := first.Decode(body); err != nil {
-		return nil, malformedSASL(err)
+		return nil, nil, malformedSASL(err)
 	}
-	if first.AuthMechanism != mechanism {
-		return nil, sqlstate.New(sqlstate.ProtocolViolation, "client selected an invalid SASL authentication mechanism")
+	switch {
+	case !slices.Contains(mechanisms, first.AuthMechanism):
+		return nil, nil, sqlstate.New(sqlstate.ProtocolViolation, "client selected an invalid SASL authentication mechanism")
+	case first.AuthMechanism == mechanismPlus:
+		return server.NewConversationWithChannelBindingRequired(binding), first.Data, nil
+	case bytes.HasPrefix(first.Data, []byte("p")):
+		return nil, nil, malformedSASL(errors.New("channel binding without the mechanism for it"))
 	}
-	return first.Data, nil
+	return server.NewConversationWithChannelBinding(binding), first.Data, nil
+}
+
+// binding is what a client's SCRAM binds to: the hash of the server's certificate (tls-server-end-point, RFC 5929), the
+// one type that PostgreSQL has. It is empty without TLS, and for a certificate whose signature has no hash, as Ed25519.
+func (c *conn) binding() scram.ChannelBinding {
+	if c.certificate == nil {
+		return scram.ChannelBinding{}
+	}
+	leaf := c.certificate.Leaf
+	if leaf == nil {
+		var err error
+		if leaf, err = x509.ParseCertificate(c.certificate.Certificate[0]); err != nil {
+			return scram.ChannelBinding{}
+		}
+	}
+	b, err := scram.NewTLSServerEndpointBinding(&tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}})
+	if err != nil {
+		return scram.ChannelBinding{}
+	}
+	return b
+}
+
+// bindable is a configuration of TLS for this connection that notes which certificate the client gets to see. A resumed
+// session would show none.
+func (c *conn) bindable(from *tls.Config) *tls.Config {
+	t := from.Clone()
+	t.SessionTicketsDisabled = true
+	t.Certificates = nil // or GetCertificate would not be asked by clients without a server's name
+	t.GetCertificate = func(hello *tls.ClientHelloInfo) (cert *tls.Certificate, err error) {
+		if from.GetCertificate != nil {
+			if cert, err = from.GetCertificate(hello); err != nil {
+				return nil, err
+			}
+		}
+		for i := 0; cert == nil && i < len(from.Certificates); i++ {
+			if i == len(from.Certificates)-1 || hello.SupportsCertificate(&from.Certificates[i]) == nil {
+				cert = &from.Certificates[i]
+			}
+		}
+		c.certificate = cert
+		return cert, nil
+	}
+	return t
 }
 
 // saslNext sends the challenge and receives the client's final message.

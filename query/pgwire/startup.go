@@ -108,7 +108,7 @@ func (c *conn) negotiate() (params map[string]string, minor uint32, ok bool) {
 			if _, err := c.nc.Write([]byte{'S'}); err != nil {
 				return nil, 0, false
 			}
-			t := tls.Server(c.nc, c.srv.opts.TLS)
+			t := tls.Server(c.nc, c.bindable(c.srv.opts.TLS))
 			if err := t.HandshakeContext(c.ctx); err != nil {
 				c.log.Debug("sql tls handshake failed", "err", err)
 				return nil, 0, false

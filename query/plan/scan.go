@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
@@ -197,6 +198,8 @@ func grantLimit(a *exec.Access, want scanWishes) bool {
 	return false
 }
 
+const designPrefix = "_design/"
+
 // docAccesses turns intervals of ids into reads.
 func docAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
 	if f.Rel.IDPrefix != "" {
@@ -205,6 +208,12 @@ func docAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
 			intervals{{limit{val: types.NewText(f.Rel.IDPrefix)}, limit{val: types.NewText(high), open: true}}})
 	}
 	if ids := pointTexts(set); ids != nil {
+		if f.Rel.NoDesigns {
+			ids = slices.DeleteFunc(ids, func(id string) bool { return strings.HasPrefix(id, designPrefix) })
+		}
+		if len(ids) == 0 {
+			return nil
+		}
 		if len(ids) == 1 && f.Rel.Kind == exec.ReadAllDocs {
 			return []exec.Access{{Kind: exec.ReadDocument, ID: ids[0]}}
 		}
@@ -215,7 +224,7 @@ func docAccesses(f *bind.UserScan, set intervals, desc bool) []exec.Access {
 	}
 	var out []exec.Access
 	for _, iv := range set {
-		a := exec.Access{Kind: f.Rel.Kind, Docs: exec.DocsRead{Descending: desc}}
+		a := exec.Access{Kind: f.Rel.Kind, Docs: exec.DocsRead{Descending: desc, NoDesigns: f.Rel.NoDesigns}}
 		// The smallest text above s is s with a zero byte.
 		if !iv.low.inf {
 			if a.Docs.Low = iv.low.val.S; iv.low.open {

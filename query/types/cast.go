@@ -144,10 +144,7 @@ func castArray(d Datum, to OID, env *Env) (Datum, error) {
 	elem := ElemOf(to)
 	a := d.Array()
 	if elem == 0 || elem == a.Elem {
-		if a.Lower == 1 || to == AnyArray {
-			return d, nil
-		}
-		return NewArray(a.Elem, a.Items), nil
+		return d, nil // an int2vector goes on counting from 0
 	}
 	items := make([]Datum, len(a.Items))
 	for i, it := range a.Items {

@@ -3,7 +3,9 @@ package types
 import (
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +38,9 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 	case KText, KJSON:
 		return append(dst, d.S...)
 	case KBytes:
+		if env != nil && env.ByteaEscape {
+			return appendEscaped(dst, d.S)
+		}
 		dst = append(dst, '\\', 'x')
 		return hex.AppendEncode(dst, bytesOf(d.S))
 	case KTime:
@@ -43,11 +48,26 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 	case KDate:
 		return appendDate(dst, d.I)
 	case KInterval:
-		return appendInterval(dst, d.Span())
+		return appendInterval(dst, d.Span(), env.intervalStyle())
 	case KArray:
 		return appendArray(dst, d.Array(), typ, env)
 	case KRecord:
 		return appendRecord(dst, d.Array(), env)
+	}
+	return dst
+}
+
+// appendEscaped writes bytes as bytea_output = escape does.
+func appendEscaped(dst []byte, s string) []byte {
+	for i := range len(s) {
+		switch b := s[i]; {
+		case b == '\\':
+			dst = append(dst, '\\', '\\')
+		case b < 0x20 || b > 0x7e:
+			dst = append(dst, '\\', '0'+b>>6, '0'+b>>3&7, '0'+b&7)
+		default:
+			dst = append(dst, b)
+		}
 	}
 	return dst
 }
@@ -94,6 +114,9 @@ func appendArray(dst []byte, a *Array, typ OID, env *Env) []byte {
 			dst = AppendText(dst, it, a.Elem, env)
 		}
 		return dst
+	}
+	if n := len(a.Items); a.Lower != 1 && n > 0 {
+		dst = fmt.Appendf(dst, "[%d:%d]=", a.Lower, a.Lower+n-1)
 	}
 	dst = append(dst, '{')
 	for i, it := range a.Items {
@@ -347,6 +370,16 @@ func parseArray(text string, typ, elem OID, env *Env) (Datum, error) {
 		return Null, sqlstate.New(sqlstate.InvalidTextRepresentation, "malformed array literal: %q", excerpt(text))
 	}
 	s := strings.TrimSpace(text)
+	lower, upper := 1, -1
+	if m := arrayBounds.FindStringSubmatch(s); m != nil {
+		var low, high error
+		lower, low = strconv.Atoi(m[1])
+		upper, high = strconv.Atoi(m[2])
+		if low != nil || high != nil || upper < lower || upper > math.MaxInt32-1 || lower < math.MinInt32 {
+			return bad()
+		}
+		s = s[len(m[0]):]
+	}
 	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
 		return bad()
 	}
@@ -368,8 +401,16 @@ func parseArray(text string, typ, elem OID, env *Env) (Datum, error) {
 		}
 		items = append(items, d)
 	}
-	return NewArray(elem, items), nil
+	if upper >= lower && len(items) != upper-lower+1 {
+		return bad()
+	}
+	d := NewArray(elem, items)
+	d.Array().Lower = lower
+	return d, nil
 }
+
+// arrayBounds stand in front of an array that does not count from 1.
+var arrayBounds = regexp.MustCompile(`^\[([+-]?\d{1,10}):([+-]?\d{1,10})\]\s*=\s*`)
 
 // arrayWord reads the element that begins at i; next is after its comma, or past the end.
 func arrayWord(s string, i int) (word string, quoted bool, next int, ok bool) {

@@ -17,8 +17,17 @@ type Env struct {
 	Location *time.Location
 	// ByteaEscape selects bytea_output = escape.
 	ByteaEscape bool
+	// IntervalStyle is PostgreSQL's setting; "" is postgres.
+	IntervalStyle string
 	// LooseJSON reads what is compared with a jsonb: a text that is not valid JSON is the string that it spells.
 	LooseJSON bool
+}
+
+func (e *Env) intervalStyle() string {
+	if e == nil {
+		return ""
+	}
+	return e.IntervalStyle
 }
 
 func (e *Env) location() *time.Location {
@@ -308,51 +317,6 @@ func parseZone(s string) (*time.Location, bool) {
 	return l, err == nil
 }
 
-// appendInterval writes an interval in style postgres.
-func appendInterval(dst []byte, s Span) []byte {
-	start := len(dst)
-	// After a negative field, a positive one carries its sign.
-	negative := false
-	field := func(n int32, unit string) {
-		if n == 0 {
-			return
-		}
-		if len(dst) > start {
-			dst = append(dst, ' ')
-		}
-		sign := ""
-		if negative && n > 0 {
-			sign = "+"
-		}
-		plural := "s"
-		if n == 1 {
-			plural = ""
-		}
-		dst = fmt.Appendf(dst, "%s%d %s%s", sign, n, unit, plural)
-		negative = n < 0
-	}
-	field(s.Months/12, "year")
-	field(s.Months%12, "mon")
-	field(s.Days, "day")
-	if s.Micros != 0 || len(dst) == start {
-		if len(dst) > start {
-			dst = append(dst, ' ')
-		}
-		us := s.Micros
-		if us < 0 {
-			dst = append(dst, '-')
-			us = -us
-		} else if negative {
-			dst = append(dst, '+')
-		}
-		dst = fmt.Appendf(dst, "%02d:%02d:%02d", us/3600e6, us/60e6%60, us/1e6%60)
-		if f := us % 1e6; f != 0 {
-			dst = append(dst, strings.TrimRight(fmt.Sprintf(".%06d", f), "0")...)
-		}
-	}
-	return dst
-}
-
 var intervalUnits = map[string]struct {
 	months, days int32
 	micros       int64
@@ -370,6 +334,10 @@ func ParseInterval(text string) (Span, error) {
 		return Span{}, bad
 	}
 	s := strings.ToLower(strings.TrimSpace(text))
+	if strings.HasPrefix(s, "p") {
+		return parseISOInterval(s, bad)
+	}
+	s = strings.TrimPrefix(s, "@") // of style postgres_verbose
 	s, ago := strings.CutSuffix(s, " ago")
 	var months, days, micros float64
 	var clock int64 // more digits than a float64 has
@@ -419,7 +387,19 @@ func ParseInterval(text string) (Span, error) {
 	if text == "" {
 		return Span{}, bad
 	}
-	// A fraction of a month is days, a fraction of a day is time.
+	r, err := span(months, days, micros, text)
+	if err != nil {
+		return Span{}, err
+	}
+	r.Micros += clock
+	if ago {
+		r = r.Neg()
+	}
+	return r, nil
+}
+
+// span is an interval of fields with fractions: that of a month is days, that of a day is time.
+func span(months, days, micros float64, text string) (Span, error) {
 	whole, frac := math.Modf(months)
 	days += frac * 30
 	wholeDays, fracDays := math.Modf(days)
@@ -427,11 +407,7 @@ func ParseInterval(text string) (Span, error) {
 	if math.Abs(whole) > math.MaxInt32 || math.Abs(wholeDays) > math.MaxInt32 || math.Abs(micros) > math.MaxInt64/2 {
 		return Span{}, sqlstate.New("22008", "interval out of range: %q", text)
 	}
-	r := Span{Months: int32(whole), Days: int32(wholeDays), Micros: clock + int64(math.Round(micros))}
-	if ago {
-		r = r.Neg()
-	}
-	return r, nil
+	return Span{Months: int32(whole), Days: int32(wholeDays), Micros: int64(math.Round(micros))}, nil
 }
 
 // Neg returns -s.

@@ -276,6 +276,7 @@ func pick(all []exec.Row, r exec.DocsRead) exec.Rows {
 		if r.IDs != nil {
 			in = slices.Contains(r.IDs, row.ID)
 		}
+		in = in && !(r.NoDesigns && strings.HasPrefix(row.ID, "_design/"))
 		if in {
 			if !r.WithDoc {
 				row.Doc = nil

@@ -134,7 +134,7 @@ func (p *parser) zone(s *ast.Set) error {
 		if !ok {
 			return p.unexpected()
 		}
-		s.Values = []string{text.Text}
+		s.Values = []string{"INTERVAL '" + text.Text + "'"}
 		return nil
 	}
 	v, err := p.settingValue()
