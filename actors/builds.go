@@ -116,12 +116,20 @@ func (t *task) progress() (f IndexerFacts, updated time.Time) {
 type builds struct {
 	mu struct {
 		sync.Mutex
-		tasks   map[indexKey][]*task  // the first is worked on, others wait until it has ended
-		indexes map[indexKey]*waiting // only those that somebody waits for
-		used    map[indexKey]usedIndex
-		vain    map[indexKey]layer.Seq // where those stood that could not be caught up; only of indexes or used
+		of      map[Database]*indexWork // never empty ones; by database, as a node may have very many
+		running map[string]int          // tasks to work on, by type of jobs
+		indexes map[indexKey]*waiting   // only those that somebody waits for
+		vain    map[indexKey]layer.Seq  // where those stood that could not be caught up; only of indexes or used
 	}
 }
+
+// indexWork is the index work of one database.
+type indexWork struct {
+	tasks map[indexKey][]*task // the first is worked on, others wait until it has ended
+	used  map[indexKey]usedIndex
+}
+
+func (w *indexWork) empty() bool { return len(w.tasks) == 0 && len(w.used) == 0 }
 
 // waiting is who waits for one index.
 type waiting struct {
@@ -133,9 +141,9 @@ type waiting struct {
 
 func newBuilds() *builds {
 	b := &builds{}
-	b.mu.tasks = map[indexKey][]*task{}
+	b.mu.of = map[Database]*indexWork{}
+	b.mu.running = map[string]int{}
 	b.mu.indexes = map[indexKey]*waiting{}
-	b.mu.used = map[indexKey]usedIndex{}
 	b.mu.vain = map[indexKey]layer.Seq{}
 	return b
 }
@@ -145,44 +153,81 @@ func newBuilds() *builds {
 func (b *builds) add(t *task) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.mu.tasks[t.key] = append(b.mu.tasks[t.key], t)
+	tasks := b.work(t.key.db).tasks
+	if len(tasks[t.key]) == 0 {
+		b.mu.running[t.job.Type]++ // a key has jobs of one type
+	}
+	tasks[t.key] = append(tasks[t.key], t)
+}
+
+// work is the work of a database, made where there is none. The caller holds mu, and adds to it.
+func (b *builds) work(db Database) *indexWork {
+	w := b.mu.of[db]
+	if w == nil {
+		w = &indexWork{tasks: map[indexKey][]*task{}, used: map[indexKey]usedIndex{}}
+		b.mu.of[db] = w
+	}
+	return w
+}
+
+// drop drops a database without work. The caller holds mu.
+func (b *builds) drop(db Database) {
+	if w := b.mu.of[db]; w != nil && w.empty() {
+		delete(b.mu.of, db)
+	}
 }
 
 // remove ends a task.
 func (b *builds) remove(t *task) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	left := slices.DeleteFunc(b.mu.tasks[t.key], func(x *task) bool { return x == t })
-	if len(left) == 0 {
-		delete(b.mu.tasks, t.key)
+	w := b.mu.of[t.key.db]
+	if w == nil || len(w.tasks[t.key]) == 0 {
 		return
 	}
-	b.mu.tasks[t.key] = left
+	if left := slices.DeleteFunc(w.tasks[t.key], func(x *task) bool { return x == t }); len(left) > 0 {
+		w.tasks[t.key] = left
+		return
+	}
+	delete(w.tasks, t.key)
+	b.mu.running[t.job.Type]--
+	b.drop(t.key.db)
 }
 
-// list is the tasks to work on, of a database, or all with a nil database.
-func (b *builds) list(db Database) []*task {
+// list is the tasks to work on, of all databases.
+func (b *builds) list() []*task {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var list []*task
-	for k, tasks := range b.mu.tasks {
-		if db == nil || k.db == db {
-			list = append(list, tasks[0])
-		}
+	for _, w := range b.mu.of {
+		list = w.first(list)
+	}
+	return list
+}
+
+// listIn is those of one database.
+func (b *builds) listIn(db Database) []*task {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w := b.mu.of[db]; w != nil {
+		return w.first(nil)
+	}
+	return nil
+}
+
+// first appends the tasks to work on.
+func (w *indexWork) first(list []*task) []*task {
+	for _, tasks := range w.tasks {
+		list = append(list, tasks[0])
 	}
 	return list
 }
 
 // count is how many tasks there are of a type of jobs.
-func (b *builds) count(typ string) (n int) {
+func (b *builds) count(typ string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, tasks := range b.mu.tasks {
-		if tasks[0].job.Type == typ {
-			n++
-		}
-	}
-	return n
+	return b.mu.running[typ]
 }
 
 // wait registers somebody who waits for an index. news receives nil when its task ended well, or an error when it failed.
@@ -228,9 +273,15 @@ func (b *builds) catchUp(ctx context.Context, key indexKey, at layer.Seq, index 
 
 // forget forgets what was tried with an index that nobody asks for any more. The caller holds mu.
 func (b *builds) forget(key indexKey) {
-	if _, used := b.mu.used[key]; !used && b.mu.indexes[key] == nil {
-		delete(b.mu.vain, key)
+	if b.mu.indexes[key] != nil {
+		return
 	}
+	if w := b.mu.of[key.db]; w != nil {
+		if _, used := w.used[key]; used {
+			return
+		}
+	}
+	delete(b.mu.vain, key)
 }
 
 // waitingFor is how many wait for an index.
@@ -263,8 +314,9 @@ func (b *builds) tell(key indexKey, err error) {
 func (b *builds) use(key indexKey, ix usedIndex) (first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	_, known := b.mu.used[key]
-	b.mu.used[key] = ix
+	used := b.work(key.db).used
+	_, known := used[key]
+	used[key] = ix
 	return !known
 }
 
@@ -272,28 +324,77 @@ func (b *builds) use(key indexKey, ix usedIndex) (first bool) {
 func (b *builds) unuse(db Database, except map[string]bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for k := range b.mu.used {
-		if k.db == db && !except[k.signature] {
-			delete(b.mu.used, k)
+	w := b.mu.of[db]
+	if w == nil {
+		return
+	}
+	for k := range w.used {
+		if !except[k.signature] {
+			delete(w.used, k)
 			b.forget(k)
 		}
 	}
+	b.drop(db)
 }
 
-// usedIn is the indexes of a database, or of all with a nil one, that somebody asked for lately. It forgets the others.
-func (b *builds) usedIn(db Database, now time.Time) []usedIndex {
+// used is the indexes, of all databases, that somebody asked for lately. It forgets the others.
+func (b *builds) used(now time.Time) []usedIndex {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var list []usedIndex
-	for k, ix := range b.mu.used {
+	for db := range b.mu.of {
+		list = b.lately(db, now, list)
+	}
+	return list
+}
+
+// usedIn is used of one database.
+func (b *builds) usedIn(db Database, now time.Time) []usedIndex {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lately(db, now, nil)
+}
+
+// lately appends the indexes of a database that somebody asked for lately, and forgets its others. The caller holds mu.
+func (b *builds) lately(db Database, now time.Time, list []usedIndex) []usedIndex {
+	w := b.mu.of[db]
+	if w == nil {
+		return list
+	}
+	for k, ix := range w.used {
 		if now.After(ix.until) {
-			delete(b.mu.used, k)
+			delete(w.used, k)
 			b.forget(k)
 			continue
 		}
-		if db == nil || k.db == db {
-			list = append(list, ix)
+		list = append(list, ix)
+	}
+	b.drop(db)
+	return list
+}
+
+// databases is those with tasks or indexes that somebody asked for lately.
+func (b *builds) databases(now time.Time) []Database {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []Database
+	for db := range b.mu.of {
+		if b.concerns(db, now) {
+			list = append(list, db)
 		}
 	}
 	return list
+}
+
+// has reports whether a database is one of them.
+func (b *builds) has(db Database, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.concerns(db, now)
+}
+
+// concerns reports whether a database has tasks or indexes that somebody asked for lately. The caller holds mu.
+func (b *builds) concerns(db Database, now time.Time) bool {
+	w := b.mu.of[db]
+	return w != nil && (len(w.tasks) > 0 || len(b.lately(db, now, nil)) > 0)
 }

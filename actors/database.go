@@ -2,7 +2,6 @@ package actors
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -16,7 +15,8 @@ type (
 
 // databasesBehavior keeps an actor for each database that is in use.
 type databasesBehavior struct {
-	wanted func() []Database
+	all    func() []Database      // those in use
+	inUse  func(db Database) bool // whether one is; asked for each that changes, so it must not look at the others
 	spec   func(db Database) spec
 	open   map[string]Database // by child key
 	keys   map[Database]string
@@ -32,7 +32,7 @@ func (b *databasesBehavior) step(_ time.Time, message any) []effect {
 	switch m := message.(type) {
 	case started:
 		var e []effect
-		for _, db := range b.wanted() {
+		for _, db := range b.all() {
 			e = append(e, b.ensure(db)...)
 		}
 		return e
@@ -44,7 +44,7 @@ func (b *databasesBehavior) step(_ time.Time, message any) []effect {
 		db := b.open[m.key]
 		delete(b.open, m.key)
 		delete(b.keys, db)
-		if slices.Contains(b.wanted(), db) {
+		if b.inUse(db) {
 			return b.ensure(db)
 		}
 	}
@@ -56,7 +56,7 @@ func (b *databasesBehavior) changed(db Database) []effect {
 	if key, ok := b.keys[db]; ok {
 		return []effect{tell{key, lookAgain{}}}
 	}
-	if slices.Contains(b.wanted(), db) {
+	if b.inUse(db) {
 		return b.ensure(db)
 	}
 	return nil
@@ -80,25 +80,28 @@ func (b *databasesBehavior) status() (string, any) {
 
 func (s *System) databasesSpec() spec {
 	return spec{kind: "databases", make: func() behavior {
-		return &databasesBehavior{wanted: s.databasesInUse, spec: s.databaseSpec, open: map[string]Database{}, keys: map[Database]string{}}
+		return &databasesBehavior{all: s.databasesInUse, inUse: s.inUse, spec: s.databaseSpec,
+			open: map[string]Database{}, keys: map[Database]string{}}
 	}}
 }
 
 // databasesInUse is those that somebody listens to, or that have an index being built or kept warm.
 func (s *System) databasesInUse() []Database {
 	list := s.hub.databases()
-	for _, t := range s.builds.list(nil) {
-		if !slices.Contains(list, t.key.db) {
-			list = append(list, t.key.db)
-		}
+	there := make(map[Database]bool, len(list))
+	for _, db := range list {
+		there[db] = true
 	}
-	for _, ix := range s.builds.usedIn(nil, s.now()) {
-		if !slices.Contains(list, ix.db) {
-			list = append(list, ix.db)
+	for _, db := range s.builds.databases(s.now()) {
+		if !there[db] {
+			list = append(list, db)
 		}
 	}
 	return list
 }
+
+// inUse reports whether a database is one of them.
+func (s *System) inUse(db Database) bool { return s.hub.listened(db) || s.builds.has(db, s.now()) }
 
 // databaseBehavior keeps the actors of one database: one for each shard that somebody listens to, one for each index job this node has, and one that keeps
 // indexes warm. It ends when it has had none for a while.
@@ -158,7 +161,7 @@ func (s *System) databaseSpec(db Database) spec {
 			for shard := range s.hub.wanted(db) {
 				list = append(list, spawn{"shard " + string(shard), s.shardSpec(db, shard)})
 			}
-			for _, t := range s.builds.list(db) {
+			for _, t := range s.builds.listIn(db) {
 				list = append(list, spawn{"index " + t.key.signature + " " + string(t.key.shard), s.indexerSpec(t)})
 			}
 			if len(s.builds.usedIn(db, s.now())) > 0 {

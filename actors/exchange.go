@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ type exchange struct {
 		out    map[shardKey]*following
 		byKey  map[int64]*following
 		in     map[string]map[shardKey]guest // by member
+		inKeys map[string]map[int64]shardKey // the same by member and the number that it gave the shard
 		turn   int64
 		asked  []question // oldest first, only those that are not too old
 		serial int64      // the last key given
@@ -69,7 +71,7 @@ type question struct {
 func newExchange(every time.Duration, now time.Time) *exchange {
 	x := &exchange{every: every}
 	x.mu.out, x.mu.byKey = map[shardKey]*following{}, map[int64]*following{}
-	x.mu.in = map[string]map[shardKey]guest{}
+	x.mu.in, x.mu.inKeys = map[string]map[shardKey]guest{}, map[string]map[int64]shardKey{}
 	x.mu.serial = now.UnixMicro() // an earlier life's keys, in letters still under way, mean nothing
 	return x
 }
@@ -174,11 +176,8 @@ func (x *exchange) beat(now time.Time) (out []mail, gone []followerOf) {
 		for k, g := range shards {
 			if now.After(g.until) {
 				gone = append(gone, followerOf{member, k})
-				delete(shards, k)
+				x.lose(member, k)
 			}
-		}
-		if len(shards) == 0 {
-			delete(x.mu.in, member)
 		}
 	}
 	return out, gone
@@ -202,19 +201,32 @@ func (x *exchange) remember(member string, k shardKey, g guest) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.mu.in[member] == nil {
-		x.mu.in[member] = map[shardKey]guest{}
+		x.mu.in[member], x.mu.inKeys[member] = map[shardKey]guest{}, map[int64]shardKey{}
 	}
-	x.mu.in[member][k] = g
+	if old, ok := x.mu.in[member][k]; ok {
+		delete(x.mu.inKeys[member], old.key)
+	}
+	x.mu.in[member][k], x.mu.inKeys[member][g.key] = g, k
+}
+
+// lose ends that a member follows a shard. The caller holds mu.
+func (x *exchange) lose(member string, k shardKey) {
+	delete(x.mu.inKeys[member], x.mu.in[member][k].key)
+	delete(x.mu.in[member], k)
+	if len(x.mu.in[member]) == 0 {
+		delete(x.mu.in, member)
+		delete(x.mu.inKeys, member)
+	}
 }
 
 // forget ends that for the keys of a member, and says which shards they were.
 func (x *exchange) forget(member string, keys []int64) (list []shardKey) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for k, g := range x.mu.in[member] {
-		if slices.Contains(keys, g.key) {
+	for _, key := range keys {
+		if k, ok := x.mu.inKeys[member][key]; ok {
 			list = append(list, k)
-			delete(x.mu.in[member], k)
+			x.lose(member, k)
 		}
 	}
 	return list
@@ -237,10 +249,10 @@ func (x *exchange) answered(now time.Time, from string, l *letter) (wake, change
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var at time.Time
-	for _, q := range x.mu.asked {
-		if q.turn == l.Answer {
-			at = q.at
-		}
+	if i, ok := slices.BinarySearchFunc(x.mu.asked, l.Answer, func(q question, turn int64) int {
+		return cmp.Compare(q.turn, turn)
+	}); ok {
+		at = x.mu.asked[i].at
 	}
 	fresh := !at.IsZero() && now.Sub(at) <= doubtBeats*x.every
 	for _, st := range l.Standing {

@@ -82,6 +82,13 @@ func (h *hub) databases() []Database {
 	return list
 }
 
+// listened reports whether somebody wants to hear of a database.
+func (h *hub) listened(db Database) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.mu.audiences[db]) > 0
+}
+
 // Listen registers a listener for shards of a database (clause C7). After every commit of an entry in one of them that happens after Listen returned, and
 // after a reshard or the deletion of the database, woken receives a value; several wakes may be one, and a wake without reason is allowed. So read the
 // feed after Listen, then wait. While the store fails, woken receives values too, at growing pauses, for the reader to find out. The

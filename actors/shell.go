@@ -80,8 +80,9 @@ type shell struct {
 	end      context.CancelFunc
 	b        behavior
 	self     *actor.PID
-	children map[string]*actor.PID
-	context  actor.Context // of the message being received
+	children map[string]*actor.PID // by key
+	keys     map[string]string     // by the child's id, of children
+	context  actor.Context         // of the message being received
 }
 
 // fromLife is a message that the actor's own I/O or timer sent: it is dropped when the actor has been restarted since.
@@ -96,7 +97,7 @@ func (s *System) props(parent *record, sp spec) *actor.Props {
 	rec.live = sp.live
 	s.figures.spawned(sp.kind)
 	return actor.PropsFromProducer(func() actor.Actor {
-		return &shell{sys: s, spec: sp, rec: rec, children: map[string]*actor.PID{}}
+		return &shell{sys: s, spec: sp, rec: rec, children: map[string]*actor.PID{}, keys: map[string]string{}}
 	},
 		actor.WithMailbox(func() actor.Mailbox {
 			m := actor.Unbounded()()
@@ -140,11 +141,10 @@ func (s *shell) Receive(c actor.Context) {
 		s.rec.detach()
 		s.sys.figures.stopped(s.spec.kind)
 	case *actor.Terminated:
-		for key, pid := range s.children {
-			if pid.Equal(m.Who) {
-				delete(s.children, key)
-				s.step(childGone{key})
-			}
+		if key, ok := s.keys[m.Who.GetId()]; ok {
+			delete(s.keys, m.Who.GetId())
+			delete(s.children, key)
+			s.step(childGone{key})
 		}
 	case fromLife:
 		if m.life == s.life {
@@ -215,7 +215,7 @@ func (s *shell) spawn(e spawn) {
 	if err != nil {
 		panic(fmt.Errorf("start actor %s under %s: %w", name, s.rec.id, err))
 	}
-	s.children[e.key] = pid
+	s.children[e.key], s.keys[pid.GetId()] = pid, e.key
 }
 
 // do runs f in a goroutine that System.Stop waits for, and sends its answer to the actor, unless it is nil or the actor's life has ended. A panic in f

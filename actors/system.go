@@ -244,7 +244,7 @@ const giveBackWithin = 2 * time.Second
 // giveBack makes the jobs of this node due for others.
 func (s *System) giveBack(ctx context.Context) {
 	var all sync.WaitGroup
-	for _, t := range s.builds.list(nil) {
+	for _, t := range s.builds.list() {
 		all.Go(func() {
 			job := t.job
 			if err := s.store.GiveBack(ctx, &job); err != nil && layer.KindOf(err) != layer.Conflict {

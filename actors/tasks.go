@@ -30,7 +30,7 @@ type Task struct {
 // Tasks lists the index builds under way on this node, by database and design document.
 func (s *System) Tasks() []Task {
 	list := []Task{}
-	for _, t := range s.builds.list(nil) {
+	for _, t := range s.builds.list() {
 		facts, updated := t.progress()
 		progress := 0
 		if facts.Total > 0 {

@@ -291,7 +291,7 @@ type IndexInfo struct {
 // Indexes tells where the indexes stand that this node was asked for lately, by database and design document; those that cannot be read are left out.
 func (s *System) Indexes(ctx context.Context) ([]IndexInfo, error) {
 	list := []IndexInfo{}
-	for _, ix := range s.builds.usedIn(nil, s.now()) {
+	for _, ix := range s.builds.used(s.now()) {
 		state, err := ix.db.IndexOf(ix.design).State(ctx)
 		if err != nil {
 			if ctx.Err() != nil {

@@ -59,7 +59,6 @@ type core struct {
 	stampKey []byte
 	cached   atomic.Pointer[config]
 	counts   entryCounts
-	designs  compiled[*Design] // by id and revision
 	share    sync.Once
 	shared   *Database // see Database.Shared
 }

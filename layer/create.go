@@ -80,7 +80,7 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Data
 	if err != nil {
 		return nil, err
 	}
-	d := s.handle(s.remember(newCore(s.o.Root, name, number, c.Versionstamp)))
+	d := s.handle(s.known.remember(newCore(s.o.Root, name, number, c.Versionstamp)))
 	d.pinned.Store(true)
 	return d, nil
 }
@@ -165,7 +165,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 		s.ids.done(id)
 	}
 	if c != nil {
-		s.forget(c)
+		s.known.forget(c)
 	}
 	return err
 }

@@ -143,7 +143,9 @@ func attempt[T any](ctx context.Context, d *Database, tx kv.Transaction, fn func
 	}
 	cfg := c.cached.Load()
 	if cfg == nil {
-		if cfg, err = d.reload(c, tx); err != nil {
+		// One that another transaction has read does too: it is asked below whether it is current.
+		cfg, err = d.store.loading.do(ctx, c, func() (*config, error) { return d.reload(c, tx) })
+		if err != nil {
 			return zero, err
 		}
 	}
@@ -192,7 +194,7 @@ func (d *Database) reload(c *core, r kv.Reader) (*config, error) {
 		c.keep(cfg)
 		return cfg, nil
 	}
-	d.store.forget(c)
+	d.store.known.forget(c)
 	if d.pinned.Load() {
 		return nil, errNoDatabase()
 	}
@@ -276,7 +278,7 @@ func (s *Store) lookup(r kv.Reader, name string) (*core, error) {
 	if err != nil {
 		return nil, corrupt("database entry", err)
 	}
-	return s.remember(newCore(s.o.Root, name, number, created.Transaction)), nil
+	return s.known.remember(newCore(s.o.Root, name, number, created.Transaction)), nil
 }
 
 func (s *Store) nameKey(name string) []byte {

@@ -25,7 +25,7 @@ func (d *Database) Design(ctx context.Context, name string) (*Design, error) {
 		if err != nil {
 			return nil, err
 		}
-		return t.core.design(t.Snapshot(), t.cfg, name, e.rev)
+		return t.design(name, e.rev)
 	})
 }
 
@@ -42,7 +42,7 @@ func (t *txn) designs(r kv.Reader) ([]*Design, error) {
 	}
 	var designs []*Design
 	for _, e := range entries {
-		design, err := t.core.design(t.Snapshot(), t.cfg, e.id, e.rev)
+		design, err := t.design(e.id, e.rev)
 		switch {
 		case KindOf(err) == Invalid:
 			t.db.store.o.Logger.Warn("design document cannot be used", "database", t.db.name, "id", e.id, "error", err)
@@ -55,14 +55,22 @@ func (t *txn) designs(r kv.Reader) ([]*Design, error) {
 	return designs, nil
 }
 
+// designKey is one revision of a design document.
+type designKey struct {
+	database int64
+	id       string
+	rev      Rev
+}
+
 // design parses one revision of a design document, once.
-func (c *core) design(r kv.Reader, cfg *config, id string, rev Rev) (*Design, error) {
-	return c.designs.get(id+"\x00"+rev.String(), func() (*Design, error) {
-		doc, err := getRevision(r, c.keys, id, rev, largeReads{})
+func (t *txn) design(id string, rev Rev) (*Design, error) {
+	return t.db.store.designs.get(t.ctx, designKey{t.core.number, id, rev}, func() (*Design, int, error) {
+		doc, err := getRevision(t.Snapshot(), t.keys, id, rev, largeReads{})
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		return cfg.parseDesign(id, rev, doc.Body)
+		design, err := t.cfg.parseDesign(id, rev, doc.Body)
+		return design, len(doc.Body), err
 	})
 }
 

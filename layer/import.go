@@ -51,7 +51,7 @@ func (s *Store) Import(ctx context.Context, name string, r io.ReadSeeker) (*Data
 	if err != nil {
 		return nil, errors.Join(err, im.abandon())
 	}
-	d := s.handle(s.remember(newCore(s.o.Root, name, im.core.number, created)))
+	d := s.handle(s.known.remember(newCore(s.o.Root, name, im.core.number, created)))
 	d.pinned.Store(true)
 	return d, nil
 }

@@ -6,41 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/divandb/divan/layer/script"
 )
-
-// compiled keeps the compiled functions of design documents by what they were compiled from. It is dropped whole when it is full: compiling again takes milliseconds.
-type compiled[T any] struct {
-	mu      sync.Mutex
-	entries map[string]T
-}
-
-const maxCompiled = 256
-
-func (c *compiled[T]) get(key string, compile func() (T, error)) (T, error) {
-	c.mu.Lock()
-	v, ok := c.entries[key]
-	c.mu.Unlock()
-	if ok {
-		return v, nil
-	}
-	v, err := compile()
-	if err != nil {
-		return v, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.entries) >= maxCompiled {
-		c.entries = nil
-	}
-	if c.entries == nil {
-		c.entries = map[string]T{}
-	}
-	c.entries[key] = v
-	return v, nil
-}
 
 // compile returns the map functions of a design document, in the order of its views.
 func (s *Store) compile(ctx context.Context, design *Design) (*script.Maps, error) {
@@ -50,9 +18,13 @@ func (s *Store) compile(ctx context.Context, design *Design) (*script.Maps, erro
 	if design.Language != "javascript" {
 		return nil, errf(NotImplemented, "unknown_query_language", "%s", design.Language)
 	}
-	return s.maps.get(design.Signature, func() (*script.Maps, error) {
+	return s.maps.get(ctx, design.Signature, func() (*script.Maps, int, error) {
+		size := len(design.Lib)
+		for _, v := range design.Views {
+			size += len(v.Map)
+		}
 		maps, err := s.o.Scripts.Maps(ctx, design.Lib, mapFunctions(design))
-		return maps, compilation(err)
+		return maps, size, compilation(err)
 	})
 }
 
@@ -98,12 +70,17 @@ func compilationReason(c *script.CompileError) string {
 // scriptValidator is the Validator over the sandbox.
 type scriptValidator struct {
 	sandbox    *script.Sandbox
-	validators compiled[*script.Validate]
+	validators *cache[string, *script.Validate] // by content
 }
+
+// keptValidators is how much of validation functions is kept in memory at most, in bytes of their design documents.
+const keptValidators = 64 << 20
 
 // NewValidator returns a Validator that runs validate_doc_update functions in the sandbox, and refuses design documents whose functions do not
 // compile.
-func NewValidator(sandbox *script.Sandbox) Validator { return &scriptValidator{sandbox: sandbox} }
+func NewValidator(sandbox *script.Sandbox) Validator {
+	return &scriptValidator{sandbox, newCache[string, *script.Validate](keptValidators)}
+}
 
 // CheckDesign compiles what the store will run: map functions, and the validation function. Design documents in other languages are somebody
 // else's to run, and are stored as they are.
@@ -152,18 +129,25 @@ func (v *scriptValidator) Watches(doc []byte) bool {
 
 // Validate runs a validation function. What it throws as forbidden or unauthorized is the writer's error. Any other failure of it is FunctionFailed, as in
 // CouchDB: a document that could not be validated is not written, and nobody did anything wrong but the function's author.
-func (v *scriptValidator) Validate(ctx context.Context, key string, design, newDoc, oldDoc []byte, user *UserCtx, dbName string, security []byte) error {
-	run, err := v.validators.get(key, func() (*script.Validate, error) {
+func (v *scriptValidator) Validate(ctx context.Context, key string, load func() ([]byte, error),
+	newDoc, oldDoc []byte, user *UserCtx, dbName string, security []byte) error {
+	run, err := v.validators.get(ctx, key, func() (*script.Validate, int, error) {
+		design, err := load()
+		if err != nil {
+			return nil, 0, err
+		}
 		var d struct {
 			Validate string `json:"validate_doc_update"`
 		}
 		if err := UnmarshalExact(design, &d); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		return v.sandbox.Validate(ctx, design, script.Function{Name: "validate_doc_update", Source: d.Validate})
+		f := script.Function{Name: "validate_doc_update", Source: d.Validate}
+		run, err := v.sandbox.Validate(ctx, design, f)
+		return run, len(design), compilation(err)
 	})
 	if err != nil {
-		return compilation(err)
+		return err
 	}
 	if oldDoc == nil {
 		oldDoc = []byte("null")

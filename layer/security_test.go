@@ -114,3 +114,21 @@ func TestValidator_ExactNames(t *testing.T) {
 	_, err := d.Put(t.Context(), layer.Edit{ID: "doc", Body: []byte(`{}`)}, layer.WriteOptions{User: &layer.UserCtx{Name: "jan"}})
 	wantKind(t, err, layer.Forbidden)
 }
+
+// Two databases may have different documents with one id and revision: a replicator chooses both. Each is asked its own
+// function.
+func TestValidator_sameRevision(t *testing.T) {
+	s := openViewStore(t, mustEngine(t))
+	const design = `{"_id":"_design/x","_rev":"1-00000000000000000000000000000001",
+		"validate_doc_update":"function () { %s }"}`
+	open := mustCreate(t, s, "open", layer.CreateOptions{})
+	push(t, open, fmt.Sprintf(design, ""))
+	closed := mustCreate(t, s, "closed", layer.CreateOptions{})
+	push(t, closed, fmt.Sprintf(design, "throw({forbidden: 'no'})"))
+	as := layer.WriteOptions{User: &layer.UserCtx{Name: "jan"}}
+	if _, err := open.Put(t.Context(), edit(t, `{"_id":"doc"}`), as); err != nil {
+		t.Error(err)
+	}
+	_, err := closed.Put(t.Context(), edit(t, `{"_id":"doc"}`), as)
+	wantKind(t, err, layer.Forbidden)
+}

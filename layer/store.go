@@ -1,7 +1,6 @@
 package layer
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -71,15 +70,20 @@ func (o Options) withDefaults() Options {
 
 // Store is all databases in one engine. Safe for concurrent use. It does not own the engine: close the Store first, then the engine.
 type Store struct {
-	engine kv.Engine
-	o      Options
-	ids    *transactionIDs
-	clock  storeClock
-	beats  beats
-	wall   func() time.Time // what people are shown, and nothing is decided by
-	// What was compiled of design documents: map functions by signature, reduce functions by source.
-	maps    compiled[*script.Maps]
-	reduces compiled[*script.Reduce]
+	engine  kv.Engine
+	o       Options
+	ids     *transactionIDs
+	clock   storeClock
+	beats   beats
+	wall    func() time.Time // what people are shown, and nothing is decided by
+	known   *cores
+	opening flights[string, *core] // by name
+	loading flights[*core, *config]
+	// What was read and compiled of design documents: the parse by database and revision, map functions by signature,
+	// reduce functions by source.
+	designs *cache[designKey, *Design]
+	maps    *cache[string, *script.Maps]
+	reduces *cache[string, *script.Reduce]
 
 	trees     treeCache
 	published publications
@@ -91,17 +95,21 @@ type Store struct {
 
 	stop context.CancelFunc
 	done sync.WaitGroup // the background loop
-
-	mu struct {
-		sync.RWMutex
-		cores map[string]*core // by name; may be out of date
-	}
 }
+
+// What is kept in memory of design documents at most, in bytes of their text.
+const (
+	keptDesigns = 64 << 20
+	keptMaps    = 64 << 20
+	keptReduces = 32 << 20
+)
 
 // Open prepares an engine for use: writes the format version into an empty store, brings an older one up to it, refuses a newer one, starts the sweep of transaction ids.
 func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
-	s := &Store{engine: e, o: o.withDefaults(), wall: wallClock, life: newAttachmentID()}
-	s.mu.cores = map[string]*core{}
+	s := &Store{engine: e, o: o.withDefaults(), wall: wallClock, life: newAttachmentID(), known: newCores(keptCores)}
+	s.designs = newCache[designKey, *Design](keptDesigns)
+	s.maps = newCache[string, *script.Maps](keptMaps)
+	s.reduces = newCache[string, *script.Reduce](keptReduces)
 	s.ids = newTransactionIDs(s.section(keyspace.Transactions), &s.clock)
 	if s.o.ReadOnly {
 		s.stop = func() {}
@@ -284,13 +292,14 @@ func (s *Store) eachDatabase(ctx context.Context, do func(context.Context, *Data
 // Database opens a database by name. NotFound (reason "Database does not exist.") if there is none. It costs no read when the database is in the
 // Store's cache; the first transaction finds out whether it still is the one of that name.
 func (s *Store) Database(ctx context.Context, name string) (*Database, error) {
-	s.mu.RLock()
-	c := s.mu.cores[name]
-	s.mu.RUnlock()
+	c := s.known.find(name)
 	if c == nil {
 		var err error
-		c, _, err = kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (*core, error) {
-			return s.lookup(tx, name)
+		c, err = s.opening.do(ctx, name, func() (*core, error) {
+			c, _, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (*core, error) {
+				return s.lookup(tx, name)
+			})
+			return c, err
 		})
 		if err != nil {
 			return nil, err
@@ -303,30 +312,6 @@ func (s *Store) handle(c *core) *Database {
 	d := &Database{store: s, name: c.name}
 	d.core.Store(c)
 	return d
-}
-
-// remember caches a database just looked up and returns the cached one: there is one core for each database, so that caches are shared.
-func (s *Store) remember(c *core) *core {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if old := s.mu.cores[c.name]; old != nil {
-		switch bytes.Compare(old.created[:], c.created[:]) {
-		case 0:
-			return old
-		case 1:
-			return c // an old read version; the newer one stays cached
-		}
-	}
-	s.mu.cores[c.name] = c
-	return c
-}
-
-func (s *Store) forget(c *core) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.mu.cores[c.name] == c {
-		delete(s.mu.cores, c.name)
-	}
 }
 
 func littleEndian(n int64) []byte {

@@ -3,6 +3,7 @@ package layer
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"sync/atomic"
 
 	"github.com/divandb/divan/layer/kv"
@@ -16,16 +17,19 @@ type Validator interface {
 	CheckDesign(ctx context.Context, doc []byte) error
 	// Watches reports whether writes of other documents have to look at the design document: it has a validate_doc_update function.
 	Watches(doc []byte) bool
-	// Validate runs the validate_doc_update function of a design document. key names the revision that design has, for the Validator's cache. newDoc and
-	// oldDoc are JSON (oldDoc nil: none). An *Error of kind Forbidden or Unauthorized with the function's reason, or FunctionFailed.
-	Validate(ctx context.Context, key string, design, newDoc, oldDoc []byte, user *UserCtx, dbName string, security []byte) error
+	// Validate runs the validate_doc_update function of a design document. key stands for the document's content, in
+	// whatever database, for the Validator's cache, and load reads its JSON. newDoc and oldDoc are JSON (oldDoc nil:
+	// none). An *Error of kind Forbidden or Unauthorized with the function's reason, or FunctionFailed.
+	Validate(ctx context.Context, key string, load func() ([]byte, error), newDoc, oldDoc []byte, user *UserCtx,
+		dbName string, security []byte) error
 }
 
-// watchedDesign is a design document that writes have to look at. Its JSON is read by the first write that needs it.
+// watchedDesign is a design document that writes have to look at. Its JSON is read by the first write that needs it,
+// and is not kept: a node may have many databases open.
 type watchedDesign struct {
-	id   string
-	rev  Rev
-	json atomic.Pointer[[]byte]
+	id  string
+	rev Rev
+	key atomic.Pointer[string] // its id and a digest of its JSON
 }
 
 // designEntry is a value of keyspace.Designs. Only writes of design documents that writes have to look at change the stamp: others leave every node's cache
@@ -163,16 +167,15 @@ func (p *pendingEdit) validate(t *txn, o WriteOptions) error {
 		oldDoc = p.parentBody.document(p.e.ID, p.plan.parent).AppendJSON(nil)
 	}
 	for _, w := range t.cfg.watched {
-		design, err := w.load(t)
+		key, load, err := w.content(t)
 		if err != nil {
 			return err
 		}
-		if design == nil {
+		if key == "" {
 			continue
 		}
-		key := w.id + " " + w.rev.String()
 		err = p.judge(key, newDoc, oldDoc, t.cfg.security, func() error {
-			return v.Validate(ctx, key, design, newDoc, oldDoc, o.User, t.db.name, t.cfg.security)
+			return v.Validate(ctx, key, load, newDoc, oldDoc, o.User, t.db.name, t.cfg.security)
 		})
 		if err != nil {
 			return err
@@ -181,17 +184,34 @@ func (p *pendingEdit) validate(t *txn, o WriteOptions) error {
 	return nil
 }
 
-// load is the design document's JSON, read once for each configuration.
-func (w *watchedDesign) load(t *txn) ([]byte, error) {
-	if json := w.json.Load(); json != nil {
-		return *json, nil
+// content is the design document's key for the Validator, "" where there is none, and how to read its JSON.
+// The key is made of the content: a replicator may give another document the same id and revision elsewhere.
+func (w *watchedDesign) content(t *txn) (key string, load func() ([]byte, error), err error) {
+	if known := w.key.Load(); known != nil {
+		return *known, func() ([]byte, error) {
+			json, err := w.read(t)
+			if err == nil && json == nil {
+				err = corrupt("body of "+w.id, errNoBody) // or the design document is another one by now
+			}
+			return json, err
+		}, nil
 	}
+	json, err := w.read(t)
+	if err != nil || json == nil {
+		return "", nil, err
+	}
+	digest := sha256.Sum256(json)
+	key = w.id + " " + string(digest[:])
+	w.key.Store(&key)
+	return key, func() ([]byte, error) { return json, nil }, nil
+}
+
+// read is the design document's JSON; nil where there is none.
+func (w *watchedDesign) read(t *txn) ([]byte, error) {
 	r := readBody(t, t.keys, w.id, w.rev)
 	s, found, err := r.wait()
 	if err != nil || !found {
 		return nil, err
 	}
-	json := s.document(w.id, w.rev).AppendJSON(nil)
-	w.json.Store(&json)
-	return json, nil
+	return s.document(w.id, w.rev).AppendJSON(nil), nil
 }

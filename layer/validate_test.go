@@ -30,7 +30,12 @@ func (v *wordValidator) CheckDesign(_ context.Context, doc []byte) error {
 
 func (v *wordValidator) Watches(doc []byte) bool { return refused(doc) != nil }
 
-func (v *wordValidator) Validate(_ context.Context, key string, design, newDoc, oldDoc []byte, user *layer.UserCtx, dbName string, security []byte) error {
+func (v *wordValidator) Validate(_ context.Context, key string, load func() ([]byte, error),
+	newDoc, oldDoc []byte, user *layer.UserCtx, dbName string, security []byte) error {
+	design, err := load()
+	if err != nil {
+		return err
+	}
 	v.seen = append(v.seen, strings.Join([]string{key[:strings.Index(key, " ")], string(oldDoc), user.Name, dbName, string(security)}, "|"))
 	if bytes.Contains(newDoc, refused(design)) {
 		return &layer.Error{Kind: layer.Forbidden, Reason: "refused"}

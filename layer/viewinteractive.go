@@ -269,7 +269,7 @@ func (t *txn) mapInputs(inputs []mapInput) error {
 		}
 	}
 	for _, e := range t.cfg.interactive {
-		design, err := t.core.design(t.Snapshot(), t.cfg, e.id, e.rev)
+		design, err := t.design(e.id, e.rev)
 		if err != nil {
 			return err
 		}

@@ -316,9 +316,9 @@ func (ix *Index) reduction(ctx context.Context, def *ViewDef, anySize bool) (red
 		return nil, errf(NotImplemented, "unknown_query_language", "%s", ix.design.Language)
 	}
 	ctx = script.Charge(ctx, ix.db.name, script.Query)
-	f, err := s.reduces.get(def.Reduce, func() (*script.Reduce, error) {
+	f, err := s.reduces.get(ctx, def.Reduce, func() (*script.Reduce, int, error) {
 		f, err := s.o.Scripts.Reduce(ctx, script.Function{Name: "reduce", Source: def.Reduce})
-		return f, compilation(err)
+		return f, len(def.Reduce), compilation(err)
 	})
 	if err != nil {
 		return nil, err

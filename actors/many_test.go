@@ -1,0 +1,130 @@
+package actors
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+// numbered is a database of which nothing but its identity is asked.
+type numbered struct {
+	Database
+	n int
+}
+
+// However many databases a node has, a change of one asks about that one alone.
+func TestDatabasesBehavior_many(t *testing.T) {
+	const databases = 1000
+	all, asked := 0, map[Database]int{}
+	b := &databasesBehavior{
+		all: func() []Database { all++; return nil },
+		inUse: func(db Database) bool {
+			asked[db]++
+			return asked[db] < 2
+		},
+		spec: func(Database) spec { return spec{kind: "database"} },
+		open: map[string]Database{}, keys: map[Database]string{},
+	}
+	b.step(time.Time{}, started{})
+	for i := range databases {
+		e := b.step(time.Time{}, listenersChanged{numbered{n: i}})
+		if len(e) != 1 {
+			t.Fatalf("the actor of database %d was not started: %v", i, e)
+		}
+		b.step(time.Time{}, tasksChanged{numbered{n: i}})
+	}
+	if len(b.open) != databases {
+		t.Fatalf("%d databases are open", len(b.open))
+	}
+	for key := range b.open {
+		b.step(time.Time{}, childGone{key})
+	}
+	if len(b.open) != 0 || len(b.keys) != 0 {
+		t.Errorf("%d databases are left", len(b.open))
+	}
+	if all != 1 {
+		t.Errorf("all databases in use were listed %d times", all)
+	}
+	for db, n := range asked {
+		if n != 2 {
+			t.Errorf("it was asked %d times whether %v is in use", n, db)
+		}
+	}
+}
+
+// A look at the indexes of one database does not go through those of the others: what it would have forgotten of them
+// is there until they are looked at themselves.
+func TestBuilds_oneDatabase(t *testing.T) {
+	const databases = 100
+	b, now := newBuilds(), time.Now()
+	for i := range databases {
+		db := numbered{n: i}
+		key := indexKey{db: db, signature: "s"}
+		b.use(key, usedIndex{db: db, until: now})
+		b.add(&task{key: key, job: layer.Job{Type: indexJobs}})
+	}
+	later := now.Add(time.Second)
+	for i := range databases / 2 {
+		db := numbered{n: i}
+		if list := b.usedIn(db, later); len(list) != 0 {
+			t.Fatalf("an index that nobody uses is kept: %v", list)
+		}
+		if list := b.listIn(db); len(list) != 1 || list[0].key.db != db {
+			t.Fatalf("tasks of %v: %v", db, list)
+		}
+		if !b.has(db, later) {
+			t.Fatal("a database with a task is not in use")
+		}
+		b.remove(b.listIn(db)[0])
+		if b.has(db, later) {
+			t.Fatal("a database without work is in use")
+		}
+	}
+	if n := len(b.mu.of); n != databases/2 {
+		t.Errorf("%d databases are looked after", n)
+	}
+	for _, w := range b.mu.of {
+		if len(w.used) != 1 {
+			t.Fatal("a look at one database has gone through another one")
+		}
+	}
+	if n := b.count(indexJobs); n != databases/2 {
+		t.Errorf("%d tasks are counted", n)
+	}
+	if n := len(b.used(now)); n != databases/2 {
+		t.Errorf("%d indexes are used", n)
+	}
+	if n := len(b.databases(later)); n != databases/2 {
+		t.Errorf("%d databases are in use", n)
+	}
+}
+
+// Members tell by the numbers that they gave shards which they follow no more.
+func TestExchange_forget(t *testing.T) {
+	now := time.Now()
+	x := newExchange(time.Second, now)
+	shard := func(i int) shardKey { return shardKey{numbered{n: i}, "s"} }
+	for i := range 10 {
+		for _, member := range []string{"a", "b"} {
+			x.remember(member, shard(i), guest{int64(i), now.Add(time.Minute)})
+		}
+	}
+	x.remember("a", shard(3), guest{33, now.Add(time.Minute)}) // it began again
+	if list := x.forget("a", []int64{3, 99}); len(list) != 0 {
+		t.Errorf("forgotten by an old number: %v", list)
+	}
+	if list := x.forget("a", []int64{33, 4}); fmt.Sprint(list) != fmt.Sprint([]shardKey{shard(3), shard(4)}) {
+		t.Errorf("forgotten: %v", list)
+	}
+	if f := x.facts(); f.Followed != 18 || f.Members != 2 {
+		t.Errorf("%+v", f)
+	}
+	if _, gone := x.beat(now.Add(2 * time.Minute)); len(gone) != 18 {
+		t.Errorf("%d are gone", len(gone))
+	}
+	if len(x.mu.in)+len(x.mu.inKeys) != 0 {
+		t.Errorf("left: %v %v", x.mu.in, x.mu.inKeys)
+	}
+}

@@ -1,0 +1,217 @@
+package layer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/keyspace"
+)
+
+// A cache that is full loses one entry for one that comes, the one that was used longest ago.
+func TestCache_evictsOne(t *testing.T) {
+	const most = 100
+	c := layer.NewCache(most)
+	loads := 0
+	get := func(i int) {
+		t.Helper()
+		n, err := c.Get(t.Context(), fmt.Sprint(i), func() (int, error) {
+			loads++
+			return i, nil
+		})
+		if n != i || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	for i := range most {
+		get(i)
+	}
+	get(0) // used again
+	get(most)
+	if loads != most+1 {
+		t.Fatalf("%d loads of %d entries", loads, most+1)
+	}
+	for i := range most + 1 {
+		if i != 1 { // the one that had to go
+			get(i)
+		}
+	}
+	if loads != most+1 {
+		t.Errorf("one entry too many cost %d loads", loads-most-1)
+	}
+	if get(1); loads != most+2 {
+		t.Errorf("more is kept than the limit")
+	}
+}
+
+// Those who want the same thing at once get it from one load.
+func TestFlights_once(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f layer.Flights
+		var all sync.WaitGroup
+		loads, go_ := 0, make(chan struct{})
+		for range 10 {
+			all.Go(func() {
+				n, err := f.Do(t.Context(), "a", func() (int, error) {
+					loads++
+					<-go_
+					return 7, nil
+				})
+				if n != 7 || err != nil {
+					t.Error(n, err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(go_)
+		all.Wait()
+		if loads != 1 {
+			t.Errorf("%d loads", loads)
+		}
+	})
+}
+
+// The end of the caller that loads, and a load that fails, are not the end of those who wait for it.
+func TestFlights_failure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f layer.Flights
+		var all sync.WaitGroup
+		ctx, cancel := context.WithCancel(t.Context())
+		all.Go(func() {
+			_, err := f.Do(ctx, "a", func() (int, error) {
+				<-ctx.Done()
+				return 0, ctx.Err()
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		loads := 0
+		for range 10 {
+			all.Go(func() {
+				n, err := f.Do(t.Context(), "a", func() (int, error) {
+					loads++
+					return 7, nil
+				})
+				if n != 7 || err != nil {
+					t.Error(n, err)
+				}
+			})
+		}
+		gone, leave := context.WithCancel(t.Context())
+		all.Go(func() {
+			if _, err := f.Do(gone, "a", func() (int, error) { return 0, nil }); !errors.Is(err, context.Canceled) {
+				t.Errorf("who did not wait got %v", err)
+			}
+		})
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		cancel()
+		all.Wait()
+		if loads == 0 {
+			t.Error("nobody loaded it")
+		}
+	})
+}
+
+// What is wrong with the thing itself is told to all who wait.
+func TestFlights_invalid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f layer.Flights
+		var all sync.WaitGroup
+		loads, go_ := 0, make(chan struct{})
+		for range 10 {
+			all.Go(func() {
+				_, err := f.Do(t.Context(), "a", func() (int, error) {
+					loads++
+					<-go_
+					return 0, &layer.Error{Kind: layer.Invalid, Reason: "does not compile"}
+				})
+				if layer.KindOf(err) != layer.Invalid {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(go_)
+		all.Wait()
+		if loads != 1 {
+			t.Errorf("%d loads", loads)
+		}
+	})
+}
+
+// More design documents than a cache of them once held are not read again when they are used in turn.
+func TestDatabase_Design_manyInTurn(t *testing.T) {
+	e := &countingEngine{Engine: mustEngine(t)}
+	s, err := layer.Open(t.Context(), e, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	d := mustCreate(t, s, "db", layer.CreateOptions{})
+	const designs = 300
+	for i := range designs {
+		put(t, d, fmt.Sprintf(`{"_id": "_design/d%d", "language": "other"}`, i))
+	}
+	read := func() (bodies int) {
+		for i := range designs {
+			if _, err := d.Design(t.Context(), fmt.Sprintf("d%d", i)); err != nil {
+				t.Fatal(err)
+			}
+			e.mu.Lock()
+			bodies += e.counts.reads[keyspace.Documents]
+			e.mu.Unlock()
+		}
+		return bodies
+	}
+	if n := read(); n == 0 {
+		t.Fatal("no reads are counted")
+	}
+	if n := read(); n != 0 {
+		t.Errorf("%d bodies of design documents were read again", n)
+	}
+}
+
+// Databases that nobody uses are forgotten, the one used longest ago first. One that is used stays the same.
+func TestStore_Database_bounded(t *testing.T) {
+	e := mustEngine(t)
+	made := mustStore(t, e, layer.Options{})
+	const databases, kept = 50, 10
+	for i := range databases {
+		mustCreate(t, made, fmt.Sprintf("db%d", i), layer.CreateOptions{})
+	}
+	s, err := layer.Open(t.Context(), e, layer.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	layer.KeepDatabases(s, kept)
+	open := func(i int) *layer.Database {
+		t.Helper()
+		d, err := s.Database(t.Context(), fmt.Sprintf("db%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Shared()
+	}
+	used := open(0)
+	for i := range databases {
+		open(i)
+	}
+	for layer.KnownDatabases(s) > kept+1 { // the collector has to see that nobody has them
+		runtime.GC()
+		runtime.Gosched()
+	}
+	if open(0) != used {
+		t.Error("a database in use became another one")
+	}
+	runtime.KeepAlive(used)
+}

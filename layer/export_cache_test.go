@@ -1,0 +1,34 @@
+package layer
+
+import "context"
+
+// Flights is flights of numbers by name.
+type Flights struct{ f flights[string, int] }
+
+// Do is flights.do.
+func (f *Flights) Do(ctx context.Context, key string, load func() (int, error)) (int, error) {
+	return f.f.do(ctx, key, load)
+}
+
+// Cache is a cache of numbers by name, for as many as are given.
+type Cache struct{ c *cache[string, int] }
+
+// NewCache makes one.
+func NewCache(most int) *Cache { return &Cache{newCache[string, int](most * entryWeight)} }
+
+// Get is cache.get.
+func (c *Cache) Get(ctx context.Context, key string, load func() (int, error)) (int, error) {
+	return c.c.get(ctx, key, func() (int, int, error) {
+		n, err := load()
+		return n, 0, err
+	})
+}
+
+// KeepDatabases has a store keep so many databases in memory that nobody uses.
+func KeepDatabases(s *Store, most int) { s.known = newCores(most) }
+
+// KnownDatabases is how many databases a store has in memory.
+func KnownDatabases(s *Store) int {
+	all, _ := s.known.count()
+	return all
+}
