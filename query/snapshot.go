@@ -118,6 +118,9 @@ func (ss *session) plan(ctx context.Context, bound *bind.Bound,
 	}
 	p, err := ss.pin(ctx, bound, st)
 	if p == nil || err != nil {
+		if root == nil && err == nil {
+			root, err = plan.New(bound, st) // it does not read the store
+		}
 		return root, release, err
 	}
 	at := *bound

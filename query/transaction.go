@@ -21,7 +21,7 @@ func (ss *session) transaction(s *ast.Transaction) (string, error) {
 		if ss.status != 'I' {
 			ss.client.Notice(sqlstate.New(sqlstate.ActiveTransaction, "there is already a transaction in progress"))
 		} else {
-			if err := ss.begin(s.Modes.Isolation); err != nil {
+			if err := ss.begin(s.Modes.Isolation, deferrable[s.Modes.Deferrable]); err != nil {
 				return "", err
 			}
 		}
@@ -35,9 +35,10 @@ func (ss *session) transaction(s *ast.Transaction) (string, error) {
 			tag = "ROLLBACK"
 		}
 		open, level := ss.status != 'I', ss.vars.value[isolationSetting]
+		defers, _ := ss.vars.get("transaction_deferrable")
 		ss.endTransaction(tag == "COMMIT")
 		if s.Chain && open {
-			return tag, ss.begin(level)
+			return tag, ss.begin(level, defers)
 		}
 		return tag, nil
 	case "set", "set session":
@@ -74,10 +75,19 @@ func (ss *session) transaction(s *ast.Transaction) (string, error) {
 	return "ROLLBACK", nil
 }
 
-// begin opens a transaction block of an isolation level, "" for the default.
-func (ss *session) begin(level string) error {
+// deferrable is the mode as a value of the setting. It has no effect here: no snapshot is waited for.
+var deferrable = map[string]string{"deferrable": "on", "not deferrable": "off"}
+
+// begin opens a transaction block of an isolation level, and deferrable or not, "" for the default.
+func (ss *session) begin(level, defers string) error {
 	if level == "" {
 		level = ss.vars.value["default_"+isolationSetting]
+	}
+	if defers == "" {
+		defers, _ = ss.vars.get("default_transaction_deferrable")
+	}
+	if err := ss.setVariable("transaction_deferrable", &defers, true); err != nil {
+		return err
 	}
 	if err := ss.setVariable(isolationSetting, &level, true); err != nil {
 		return err
@@ -92,6 +102,17 @@ func (ss *session) setModes(s *ast.Transaction) error {
 	case s.Snapshot != "":
 		return sqlstate.Unsupported(s.Pos(), "Read AS OF a sequence in both sessions.",
 			"snapshots cannot be shared between sessions")
+	}
+	if d := deferrable[s.Modes.Deferrable]; d != "" {
+		name, local := "transaction_deferrable", true
+		if s.Verb == "set session" {
+			name, local = "default_"+name, false
+		}
+		if err := ss.setVariable(name, &d, local); err != nil {
+			return err
+		}
+	}
+	switch {
 	case s.Modes.Isolation == "":
 		return nil
 	case s.Verb == "set session":
