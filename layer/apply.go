@@ -63,7 +63,7 @@ func (p *pendingEdit) putBody(t *txn) (replaced []attachmentOf, err error) {
 			return nil, err
 		}
 	}
-	t.writeBody(p.e.ID, p.bodyRev(), p.stored)
+	t.writeBody(p.e.ID, p.bodyRev(), p.stored, p.attachments)
 	t.countFor(p.e.ID, counterBodies, int64(len(p.stored)))
 	p.takeUploads(t)
 	return replaced, nil

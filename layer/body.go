@@ -13,11 +13,16 @@ import (
 // A stored body is a header and the JSON text, cut into chunks of keyspace.BodyChunk bytes; only the last chunk is shorter. The header:
 // the byte BodyFormat, a byte of flags, the length of the text and the number of attachments as uvarints, and each attachment's fields as
 // tuple elements.
-const flagDeleted = 1
+const (
+	flagDeleted = 1
+	// flagCounted says that the body is counted for each of its attachments (attachmentrefs.go).
+	flagCounted = 2
+)
 
 // storedBody is a body as read.
 type storedBody struct {
 	deleted     bool
+	counted     bool // see flagCounted
 	attachments []Attachment
 	body        []byte
 	size        int        // bytes stored, header included
@@ -65,7 +70,7 @@ func parseHeader(b []byte) (s storedBody, length int, err error) {
 	if b[0] != keyspace.BodyFormat {
 		return s, 0, unknownFormat("a document's body", int64(b[0]), keyspace.BodyFormat)
 	}
-	s.deleted = b[1]&flagDeleted != 0
+	s.deleted, s.counted = b[1]&flagDeleted != 0, b[1]&flagCounted != 0
 	size, w1 := binary.Uvarint(b[2:])
 	if w1 <= 0 || size > math.MaxInt32 {
 		return s, 0, corrupt("body", errHeader)
@@ -113,8 +118,16 @@ func takeAttachment(a *Attachment, b []byte) (rest []byte, err error) {
 	return b, err
 }
 
-// writeBody stores a revision's body. The caller knows that the revision is new.
-func (t *txn) writeBody(id string, r Rev, stored []byte) {
+// markCounted sets flagCounted in the first chunk of a body.
+func markCounted(stored []byte) { stored[1] |= flagCounted }
+
+// writeBody stores a revision's body, which it marks, and counts its attachments. The caller knows that the revision
+// is new.
+func (t *txn) writeBody(id string, r Rev, stored []byte, attachments []Attachment) {
+	if len(attachments) > 0 {
+		markCounted(stored)
+		t.refer(id, attachments, 1)
+	}
 	for chunk := 0; ; chunk++ {
 		n := min(len(stored), keyspace.BodyChunk)
 		t.Set(t.close(t.keys.body(t.open(), id, r, chunk)), stored[:n])

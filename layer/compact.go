@@ -2,7 +2,9 @@ package layer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -11,26 +13,87 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// compactBatch is how many superseded bodies one transaction removes at most, and how many purges.
-const compactBatch = 100
+const (
+	// compactBatch is how many superseded bodies one transaction removes at most, and how many purges.
+	compactBatch = 500
+	// compactWindow is how many bodies are read at once: a first chunk may be as long as a value.
+	compactWindow = 32
+)
 
-// Compact removes the bodies that are no leaf any more, and attachment data that no body refers to, in small transactions.
-// It is idempotent and may run while the database is written.
+// Compacted is what compaction has done.
+type Compacted struct {
+	Bodies          int64 // superseded ones that were removed
+	BodyBytes       int64
+	AttachmentBytes int64
+	Purges          int64 // taken from the history of purges
+}
+
+func (c *Compacted) add(o Compacted) {
+	c.Bodies += o.Bodies
+	c.BodyBytes += o.BodyBytes
+	c.AttachmentBytes += o.AttachmentBytes
+	c.Purges += o.Purges
+}
+
+// Compact removes the bodies that are no leaf any more, and attachment data that no body refers to, in small
+// transactions, and has the engine give the room back to its disk. It is idempotent and may run while the database is
+// written. CompactSome is the same for what is old enough, at a pace.
 func (d *Database) Compact(ctx context.Context) error {
+	if err := d.CompactSome(ctx, CompactOptions{}); err != nil {
+		return err
+	}
+	return d.Reclaim(ctx)
+}
+
+// CompactOptions of CompactSome.
+type CompactOptions struct {
+	// Until is a version of the store: what was superseded later stays. 0 is no bound.
+	Until int64
+	// Done, where not nil, is called after every transaction with what it has done. Its error ends CompactSome. It may
+	// take its time.
+	Done func(Compacted) error
+}
+
+// CompactSome removes what was superseded up to a version.
+func (d *Database) CompactSome(ctx context.Context, o CompactOptions) error {
 	if err := d.dropCuts(ctx); err != nil {
 		return err
 	}
-	if err := d.repeatPart(ctx, compactBatch, (*txn).compact); err != nil {
-		return err
+	for _, step := range []func(t *txn, most int) (int, bool, error){
+		func(t *txn, most int) (int, bool, error) { return t.compact(most, o.Until) },
+		(*txn).checkAttachments,
+		(*txn).dropPurges,
+	} {
+		if err := d.compactStep(ctx, o, step); err != nil {
+			return err
+		}
 	}
-	if err := d.repeatPart(ctx, compactBatch, (*txn).dropPurges); err != nil {
-		return err
-	}
-	return d.reclaim(ctx)
+	return nil
 }
 
-// reclaim has the engine give the room of what was removed back to its disk.
-func (d *Database) reclaim(ctx context.Context) error {
+// compactStep repeats a step until there is no more. The transactions need no id: what one did is no longer there.
+func (d *Database) compactStep(ctx context.Context, o CompactOptions,
+	step func(t *txn, most int) (done int, more bool, err error)) error {
+	p := newPortions(compactBatch)
+	for more := true; more; {
+		var c Compacted
+		_, err := readPart(ctx, d, p, 0, func(t *txn, n int) (done int, err error) {
+			done, more, err = step(t, n)
+			c = Compacted{Bodies: t.removed, BodyBytes: t.dropped, AttachmentBytes: t.freed, Purges: t.forgotten}
+			return done, err
+		})
+		if err == nil && o.Done != nil {
+			err = o.Done(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reclaim has the engine give the room of what was removed back to its disk, where it does not do so by itself.
+func (d *Database) Reclaim(ctx context.Context) error {
 	r, ok := d.store.engine.(kv.Reclaimer)
 	if !ok {
 		return nil
@@ -52,15 +115,34 @@ type supersededBody struct {
 	body kv.Future[[]byte]
 }
 
-// compact takes the head of the queue, document by document. Its transaction needs no id: what it did is no longer in
-// the queue.
-func (t *txn) compact(most int) (done int, more bool, err error) {
+// compact takes the head of the queue, up to a version, document by document.
+func (t *txn) compact(most int, until int64) (done int, more bool, err error) {
 	t.MakesRoom()
-	queue, err := t.supersededBodies(most)
+	queue, err := t.supersededBodies(most, until)
 	if err != nil {
 		return len(queue), false, err
 	}
 	more = len(queue) == most
+	// One may be queued twice, since stemming forgets revisions, which then come again: those are neighbours now.
+	slices.SortFunc(queue, func(a, b supersededBody) int {
+		return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.rev.Pos, b.rev.Pos), strings.Compare(a.rev.ID, b.rev.ID))
+	})
+	var candidates []attachmentOf
+	for len(queue) > 0 && (done == 0 || t.spent < readBudget) {
+		window := queue[:min(len(queue), compactWindow)]
+		list, err := t.compactWindow(window)
+		if err != nil {
+			return done + len(window), false, err
+		}
+		candidates = append(candidates, list...)
+		queue, done = queue[len(window):], done+len(window)
+	}
+	t.count(counterSuperseded, int64(-done))
+	return done, more || len(queue) > 0, t.dropAttachments(candidates)
+}
+
+// compactWindow removes some bodies, and returns the attachments that they referred to.
+func (t *txn) compactWindow(queue []supersededBody) (candidates []attachmentOf, err error) {
 	for i := range queue {
 		s := &queue[i]
 		for j, deleted := range []bool{false, true} {
@@ -68,49 +150,43 @@ func (t *txn) compact(most int) (done int, more bool, err error) {
 		}
 		s.body = t.Get(t.close(t.keys.body(t.open(), s.id, s.rev, 0)))
 	}
-	// Those of one document together: which attachments it still has is read once.
-	slices.SortStableFunc(queue, func(a, b supersededBody) int { return strings.Compare(a.id, b.id) })
-	for len(queue) > 0 && (done == 0 || t.spent < readBudget) {
-		n := 1
-		for n < len(queue) && queue[n].id == queue[0].id {
-			n++
-		}
-		if err := t.compactDocument(queue[:n]); err != nil {
-			return done + n, false, err
-		}
-		queue, done = queue[n:], done+n
-	}
-	t.count(counterSuperseded, int64(-done))
-	return done, more || len(queue) > 0, nil
-}
-
-// compactDocument removes superseded bodies of one document.
-func (t *txn) compactDocument(queue []supersededBody) error {
-	dropped := make(map[Rev]bool, len(queue)) // one may be queued twice: stemming forgets revisions, which then come again
-	var candidates []attachmentOf
 	for i := range queue {
 		s := &queue[i]
 		t.Clear(s.key)
-		if dropped[s.rev] {
+		if i > 0 && s.id == queue[i-1].id && s.rev == queue[i-1].rev {
 			continue
 		}
-		dropped[s.rev] = true
-		attachments, err := t.dropSuperseded(s)
+		list, err := t.dropSuperseded(s)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		candidates = append(candidates, attachments...)
+		candidates = append(candidates, list...)
 	}
-	return t.dropAttachments(candidates)
+	return candidates, nil
 }
 
-// supersededBodies reads the head of the queue. What was superseded since a cut stays in it.
-func (t *txn) supersededBodies(most int) (queue []supersededBody, err error) {
-	prefix := t.keys.sub(nil, keyspace.Superseded)
+// supersededRanges are the parts of the queue, each in the order of versionstamps, by what their keys begin with.
+func (t *txn) supersededRanges() [][]byte {
+	return [][]byte{t.keys.sub(nil, keyspace.Superseded)}
+}
+
+// supersededBodies reads the heads of the queue. What was superseded since a cut, or after a version, stays in it.
+func (t *txn) supersededBodies(most int, until int64) (queue []supersededBody, err error) {
+	for _, prefix := range t.supersededRanges() {
+		if len(queue) == most {
+			break
+		}
+		if queue, err = t.supersededIn(prefix, most-len(queue), until, queue); err != nil {
+			return nil, err
+		}
+	}
+	return queue, nil
+}
+
+func (t *txn) supersededIn(prefix []byte, most int, until int64, queue []supersededBody) ([]supersededBody, error) {
 	in := prefixRange(prefix)
-	if len(t.cfg.cuts) > 0 {
-		oldest, _ := t.cfg.cutRange()
-		in.End = tuple.AppendVersionstamp(prefix, oldest.versionstamp())
+	if end := t.supersededEnd(prefix, until); end != nil {
+		in.End = end
 	}
 	rows := t.GetRange(in, kv.RangeOptions{Limit: most, Mode: kv.ModeExact})
 	defer rows.Close()
@@ -130,13 +206,29 @@ func (t *txn) supersededBodies(most int) (queue []supersededBody, err error) {
 	return queue, rows.Err()
 }
 
-// attachmentOf is an attachment that a removed body referred to.
-type attachmentOf struct {
-	docID string
-	a     Attachment
+// supersededEnd is where what may be removed ends in a part of the queue, nil where that is all of it.
+func (t *txn) supersededEnd(prefix []byte, until int64) (end []byte) {
+	if until > 0 {
+		end = tuple.AppendVersionstamp(bytes.Clone(prefix), firstStamp(until+1))
+	}
+	if len(t.cfg.cuts) == 0 {
+		return end
+	}
+	oldest, _ := t.cfg.cutRange()
+	atCut := tuple.AppendVersionstamp(bytes.Clone(prefix), oldest.versionstamp())
+	if end == nil || bytes.Compare(atCut, end) < 0 {
+		return atCut
+	}
+	return end
 }
 
-// dropSuperseded removes a body unless its revision is a leaf again.
+// firstStamp is the first versionstamp of a version.
+func firstStamp(version int64) (s tuple.Versionstamp) {
+	binary.BigEndian.PutUint64(s.Transaction[:], uint64(version))
+	return s
+}
+
+// dropSuperseded removes a body unless its revision is a leaf again, and returns the attachments that it referred to.
 func (t *txn) dropSuperseded(s *supersededBody) ([]attachmentOf, error) {
 	for _, f := range s.live {
 		if leaf, err := f.Wait(); err != nil || leaf != nil {
@@ -147,93 +239,27 @@ func (t *txn) dropSuperseded(s *supersededBody) ([]attachmentOf, error) {
 	if err != nil || first == nil {
 		return nil, err
 	}
+	t.removed++
 	return t.dropBody(s.id, s.rev, first)
 }
 
 // dropBody clears a body, of which the first chunk was read, and returns the attachments it referred to.
 func (t *txn) dropBody(id string, r Rev, first []byte) ([]attachmentOf, error) {
 	t.spent += len(first)
-	body, _, err := parseHeader(first)
-	if err != nil && len(first) >= keyspace.BodyChunk { // a list of attachments longer than a chunk
-		whole := readBody(t, t.keys, id, r)
-		body, _, err = whole.wait()
-	}
+	key := t.close(appendRev(t.keys.doc(t.open(), keyspace.Documents, id), r))
+	body, _, err := t.header(key, first)
 	if err != nil {
 		return nil, err
 	}
-	t.ClearRange(prefixRange(appendRev(t.keys.doc(nil, keyspace.Documents, id), r)))
+	t.ClearRange(prefixRange(key))
 	t.countFor(id, counterBodies, int64(-body.size))
+	t.dropped += int64(body.size)
+	if body.counted {
+		t.refer(id, body.attachments, -1)
+	}
 	var list []attachmentOf
 	for _, a := range body.attachments {
 		list = append(list, attachmentOf{id, a})
 	}
 	return list, nil
-}
-
-// dropAttachments clears those that no remaining body of their document refers to. Its reads of the bodies conflict with a writer that carries one
-// of them over.
-func (t *txn) dropAttachments(candidates []attachmentOf) error {
-	for len(candidates) > 0 {
-		id := candidates[0].docID
-		used, err := t.usedAttachments(id)
-		if err != nil {
-			return err
-		}
-		rest := candidates[:0]
-		for _, c := range candidates {
-			if c.docID != id {
-				rest = append(rest, c)
-				continue
-			}
-			if used[c.a.ID] {
-				continue
-			}
-			used[c.a.ID] = true // several removed bodies may share it
-			t.ClearRange(prefixRange(t.keys.attachment(nil, id, c.a.ID)))
-			t.countFor(id, counterStored, -c.a.EncodedLength)
-			t.countFor(id, counterContent, -c.a.Length)
-		}
-		candidates = rest
-	}
-	return nil
-}
-
-// usedAttachments are those that a document's stored bodies refer to, removals of this transaction regarded.
-func (t *txn) usedAttachments(id string) (map[[16]byte]bool, error) {
-	used := map[[16]byte]bool{}
-	prefix := t.keys.doc(nil, keyspace.Documents, id)
-	rows := getRange(t, prefix, kv.RangeOptions{Mode: kv.ModeWantAll})
-	defer rows.Close()
-	var whole []byte
-	note := func() error {
-		if whole == nil {
-			return nil
-		}
-		body, _, err := parseHeader(whole)
-		for _, a := range body.attachments {
-			used[a.ID] = true
-		}
-		return err
-	}
-	for rows.Next() {
-		row := rows.KeyValue()
-		t.spent += len(row.Value)
-		_, chunk, err := takeRev(row.Key[len(prefix):])
-		if err != nil {
-			return nil, corrupt("body key", err)
-		}
-		if n, _, err := tuple.TakeInt(chunk); err != nil {
-			return nil, corrupt("body key", err)
-		} else if n == 0 {
-			if err := note(); err != nil {
-				return nil, err
-			}
-			whole = nil
-		}
-		whole = append(whole, row.Value...)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return used, note()
 }

@@ -97,6 +97,9 @@ type keyDump struct {
 	allDocs     map[string]string
 	designs     map[string]string
 	bodies      map[string]int // by document and revision: bytes
+	heads       map[string][]byte
+	refs        map[string]int64 // by attachment
+	converted   map[string]bool  // documents of which all bodies are counted
 	counters    map[string]int64
 	maps        []mapKV // oldest first
 	queue       int64
@@ -107,7 +110,8 @@ type keyDump struct {
 
 func newKeyDump() *keyDump {
 	return &keyDump{branches: map[string][]branchKV{}, entries: map[string]entryKV{}, allDocs: map[string]string{}, designs: map[string]string{},
-		bodies: map[string]int{}, counters: map[string]int64{}, attachments: map[string]int64{}, uploads: map[string]bool{}}
+		bodies: map[string]int{}, counters: map[string]int64{}, attachments: map[string]int64{}, uploads: map[string]bool{},
+		heads: map[string][]byte{}, refs: map[string]int64{}, converted: map[string]bool{}}
 }
 
 func revText(pos, id any) string {
@@ -164,7 +168,15 @@ func (d *keyDump) add(tb testing.TB, sub keyspace.Subspace, key tuple.Tuple, val
 		v := unpack()
 		d.designs[key[0].(string)] = revText(v[0], v[1])
 	case keyspace.Documents:
-		d.bodies[key[0].(string)+" "+revText(key[1], key[2])] += len(value)
+		body := key[0].(string) + " " + revText(key[1], key[2])
+		d.bodies[body] += len(value)
+		d.heads[body] = append(d.heads[body], value...)
+	case keyspace.AttachmentRefs:
+		if len(key) == 1 {
+			d.converted[key[0].(string)] = true
+		} else {
+			d.refs[fmt.Sprint(key[0], key[1])] = int64(binary.LittleEndian.Uint64(value))
+		}
 	case keyspace.Superseded:
 		d.queue++
 	case keyspace.Attachments:
@@ -233,6 +245,7 @@ func (d *keyDump) check(tb testing.TB, name string) {
 		want[d.ofPartition(counter, id)]++
 	}
 	d.checkShards(tb, name)
+	d.checkRefs(tb, name)
 	if entries != 0 {
 		tb.Errorf("%s: %d more entries than documents", name, entries)
 	}
@@ -261,6 +274,55 @@ func (d *keyDump) check(tb testing.TB, name string) {
 		if d.counters[counter] != n {
 			tb.Errorf("%s: counter %s is %d, should be %d", name, counter, d.counters[counter], n)
 		}
+	}
+}
+
+// checkRefs: the counter of every attachment is how many counted bodies refer to it, and no data is there that nobody
+// refers to and nobody has to look for.
+func (d *keyDump) checkRefs(tb testing.TB, name string) {
+	tb.Helper()
+	counted, uncounted := map[string]int64{}, map[string]int64{}
+	for body, b := range d.heads {
+		id := body[:strings.LastIndexByte(body, ' ')]
+		flags := b[1]
+		_, w := binary.Uvarint(b[2:])
+		n, w2 := binary.Uvarint(b[2+w:])
+		for b = b[2+w+w2:]; n > 0; n-- {
+			for field := 0; ; field++ {
+				rest, err := tuple.Skip(b)
+				if err != nil {
+					tb.Fatalf("%s: body of %s: %v", name, body, err)
+				}
+				if field < 7 {
+					b = rest
+					continue
+				}
+				v, err := tuple.Unpack(b[:len(b)-len(rest)])
+				if err != nil {
+					tb.Fatalf("%s: body of %s: %v", name, body, err)
+				}
+				if b = rest; flags&2 != 0 {
+					counted[fmt.Sprint(id, v[0])]++
+				} else {
+					uncounted[fmt.Sprint(id, v[0])]++
+				}
+				break
+			}
+		}
+	}
+	for a, n := range d.refs {
+		if n > 1<<59 {
+			if n -= 1 << 60; uncounted[a] > 0 {
+				tb.Errorf("%s: attachment %s is said to be counted, and %d bodies are not", name, a, uncounted[a])
+			}
+		}
+		if n != counted[a] {
+			tb.Errorf("%s: attachment %s is counted %d times, and in %d bodies", name, a, n, counted[a])
+		}
+		delete(counted, a)
+	}
+	if len(counted) > 0 {
+		tb.Errorf("%s: attachments without counters: %v", name, counted)
 	}
 }
 

@@ -67,7 +67,10 @@ type txn struct {
 	restamp    bool // the configuration changes with this transaction
 	redesigned bool // the set of interactive indexes may
 	indexing   []indexWork
-	spent      int // bytes read by the stage under way, as far as they are counted (see portions.go)
+	refs       map[attachmentKey]refChange
+	// What compaction removes: superseded bodies, bytes of bodies, bytes of attachments, purges of the history.
+	removed, dropped, freed, forgotten int64
+	spent                              int // bytes read by the stage under way, as far as they are counted (see portions.go)
 }
 
 type touchedShard struct {
@@ -239,6 +242,7 @@ func (t *txn) finish() {
 		}
 	}
 	t.finishPartitions()
+	t.finishRefs()
 	for _, s := range t.touched {
 		t.setWake(s.id, s.last)
 	}

@@ -191,7 +191,7 @@ func (im *importer) branches(t *txn, doc *importedDoc, payload []byte) error {
 
 // body writes a leaf's body and counts it, and its attachments, as a writer would.
 func (doc *importedDoc) body(t *txn, l *exportedLeaf) {
-	t.writeBody(doc.id, l.rev, l.stored)
+	t.writeBody(doc.id, l.rev, l.stored, l.body.attachments)
 	t.countFor(doc.id, counterBodies, int64(len(l.stored)))
 	for _, a := range l.body.attachments {
 		if doc.attachments[a.ID] {
@@ -201,6 +201,7 @@ func (doc *importedDoc) body(t *txn, l *exportedLeaf) {
 			doc.attachments = map[[16]byte]bool{}
 		}
 		doc.attachments[a.ID] = true
+		t.bear(doc.id, &a)
 		t.countFor(doc.id, counterStored, a.EncodedLength)
 		t.countFor(doc.id, counterContent, a.Length)
 	}

@@ -143,23 +143,6 @@ func readPart(ctx context.Context, d *Database, p *portions, items int,
 	})
 }
 
-// repeatPart runs fn in transactions that may be repeated, each over at most so many items of a queue, until there are
-// no more. fn returns how many it has done, and whether there are more.
-func (d *Database) repeatPart(ctx context.Context, most int,
-	fn func(t *txn, n int) (done int, more bool, err error)) error {
-	p := newPortions(most)
-	for more := true; more; {
-		_, err := readPart(ctx, d, p, 0, func(t *txn, n int) (done int, err error) {
-			done, more, err = fn(t, n)
-			return done, err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // storePart is writePart for what belongs to no database.
 func storePart(ctx context.Context, s *Store, p *portions, items int,
 	fn func(tx kv.Transaction, n int) (int, error)) (int, kv.Committed, error) {

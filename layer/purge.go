@@ -115,7 +115,11 @@ func (t *txn) purgeBodies(id string, kept, gone []revtree.Branch) error {
 	if err != nil {
 		return err
 	}
-	return t.dropAttachments(candidates)
+	if err := t.dropAttachments(candidates); err != nil || len(kept) > 0 {
+		return err
+	}
+	t.Clear(t.close(t.keys.doc(t.open(), keyspace.AttachmentRefs, id)))
+	return nil
 }
 
 // eachBody calls f with the revision and the first chunk of every body of a document.

@@ -87,6 +87,7 @@ func (t *txn) dropPurges(most int) (n int, more bool, err error) {
 		n++
 	}
 	t.count(counterPurgesDropped, int64(n))
+	t.forgotten += int64(n)
 	return n, n == most, rows.Err()
 }
 

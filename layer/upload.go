@@ -237,6 +237,7 @@ func (p *pendingEdit) takeUploads(t *txn) {
 		} else {
 			t.writeChunks(p.e.ID, a.ID, 0, edit.Data)
 		}
+		t.bear(p.e.ID, a)
 		t.countFor(p.e.ID, counterStored, a.EncodedLength)
 		t.countFor(p.e.ID, counterContent, a.Length)
 	}

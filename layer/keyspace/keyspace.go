@@ -42,7 +42,9 @@ const (
 //	2: prefix numbers come from PrefixWindows instead of one counter, and a change of a Stamp changes the metadata version of the store too. The first
 //	   node that knows it makes a store of version 1 one of version 2, in which databases stay where they are. Stop the nodes that know only 1 first.
 //	3: indexes have numbers (ViewNumber). Those that there are keep their keys until they are built anew.
-const FormatVersion = 3
+//	4: bodies are counted for their attachments (AttachmentRefs). A node that knows only 3 would write and remove bodies without counting them, and
+//	   attachments would be removed that documents still have. Stop the nodes that know only 3 first. What is there is converted as compaction meets it.
+const FormatVersion = 4
 
 // Subspace is the third tuple element of a key in Data.
 type Subspace int64
@@ -96,6 +98,13 @@ const (
 	// ShardID, Incarnation, Versionstamp) = (Incarnation, Versionstamp of the move, then the value of the entry); with
 	// the number of a part, conflicts that the document had (layer/movedentries.go). Empty while there is no cut.
 	Moved Subspace = 16
+	// AttachmentRefs counts the bodies that refer to an attachment: (AttachmentRefs, DocID, AttachmentID) =
+	// little-endian counter; (AttachmentRefs, DocID) = empty. See layer/attachmentrefs.go.
+	AttachmentRefs Subspace = 21
+	// Compaction holds what compaction has to do, beside Superseded: (Compaction, 0) = a request, (Compaction, 1, DocID,
+	// AttachmentID) and (Compaction, 2, DocID): attachments to look for. See layer/compaction.go,
+	// layer/attachmentchecks.go.
+	Compaction Subspace = 22
 )
 
 // Value formats. Each is the first tuple element (or byte) of the value it describes; a reader that meets an unknown one refuses

@@ -1,0 +1,177 @@
+package layer
+
+import (
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// The data of an attachment is shared by the revisions of its document that carry it over. A counter says how many
+// stored bodies refer to it, so that removing a body costs the same however many others there are:
+//
+//	(AttachmentRefs, DocID, AttachmentID) = little-endian counter: bodies, and countsAll where it counts all of them
+//	(AttachmentRefs, DocID)               = empty: all bodies of the document are counted
+//
+// A body whose attachments are counted says so in its header (flagCounted). Bodies of stores of format 3 and below do
+// not. The data goes with the last body if all are counted; otherwise somebody has to look at the bodies
+// (attachmentchecks.go).
+//
+// Who writes a body adds to the counters without reading them, so that writers do not conflict with each other. This is
+// why data that a body refers to is never removed:
+//
+//   - A writer that carries an attachment over has read the body that it takes it from, its parent's, and conflicts with
+//     whoever removes that body. So at its commit the parent's reference is there, and the counter above zero.
+//   - Those that remove bodies of one document conflict with each other, by a read and a write conflict on the
+//     document's key. What one of them reads of a counter, at its read version, can at its commit only have grown. If it
+//     leaves something by what was read, it does.
+//   - One that leaves nothing, and so removes the data, conflicts with the counter too: then a writer between its read
+//     and its commit makes it fail.
+//   - A transaction of several edits of one document writes all their bodies before it looks what is left.
+//
+// So only the removal of the last body can be kept from committing by writers, and those carry over what that body has
+// only if they have read it as their parent: a document that is written all the time can be compacted.
+
+// countsAll is added to the counter of an attachment with its first body, if that body was counted. It is so large that
+// no number of bodies reaches it from either side.
+const countsAll = int64(1) << 60
+
+// attachmentKey names an attachment in a database.
+type attachmentKey struct {
+	docID string
+	id    [16]byte
+}
+
+// refChange is what a transaction does to the counter of an attachment.
+type refChange struct {
+	n     int64
+	freed bool // the attachment is gone
+}
+
+// refs is (AttachmentRefs, DocID, AttachmentID).
+func (s space) refs(dst []byte, id string, attachment [16]byte) []byte {
+	return tuple.AppendUUID(s.doc(dst, keyspace.AttachmentRefs, id), attachment)
+}
+
+// refer changes the count of bodies that refer to attachments.
+func (t *txn) refer(docID string, list []Attachment, n int64) {
+	for i := range list {
+		t.addRefs(attachmentKey{docID, list[i].ID}, n)
+	}
+}
+
+// bear says that an attachment is new: it has no bodies that are not counted.
+func (t *txn) bear(docID string, a *Attachment) { t.addRefs(attachmentKey{docID, a.ID}, countsAll) }
+
+func (t *txn) addRefs(k attachmentKey, n int64) {
+	if t.refs == nil {
+		t.refs = map[attachmentKey]refChange{}
+	}
+	c := t.refs[k]
+	c.n += n
+	t.refs[k] = c
+}
+
+// finishRefs writes what the transaction does to the counters.
+func (t *txn) finishRefs() {
+	for k, c := range t.refs {
+		if c.n != 0 && !c.freed {
+			t.Atomic(kv.AtomicAdd, t.close(t.keys.refs(t.open(), k.docID, k.id)), littleEndian(c.n))
+		}
+	}
+}
+
+// takeRefs divides the value of a counter.
+func takeRefs(n int64) (bodies int64, all bool) {
+	if n >= countsAll/2 {
+		return n - countsAll, true
+	}
+	return n, false
+}
+
+// attachmentOf is an attachment that a removed body referred to.
+type attachmentOf struct {
+	docID string
+	a     Attachment
+}
+
+// dropAttachments removes those that no body of their document refers to any more. What the transaction adds to the
+// document's bodies it has added before.
+func (t *txn) dropAttachments(candidates []attachmentOf) error {
+	for len(candidates) > 0 {
+		id := candidates[0].docID
+		var own []Attachment
+		rest := candidates[:0]
+		seen := map[[16]byte]bool{} // several removed bodies may share one
+		for _, c := range candidates {
+			switch {
+			case c.docID != id:
+				rest = append(rest, c)
+			case !seen[c.a.ID] && !t.refs[attachmentKey{id, c.a.ID}].freed:
+				seen[c.a.ID] = true
+				own = append(own, c.a)
+			}
+		}
+		if err := t.dropAttachmentsOf(id, own); err != nil {
+			return err
+		}
+		candidates = rest
+	}
+	return nil
+}
+
+func (t *txn) dropAttachmentsOf(id string, list []Attachment) error {
+	// See the argument above for why the counters are read without conflicts.
+	document := t.close(t.keys.doc(t.open(), keyspace.AttachmentRefs, id))
+	alone := singleKey(document)
+	t.AddReadConflict(alone)
+	t.AddWriteConflict(alone)
+	converted := t.Snapshot().Get(document)
+	keys := make([][]byte, len(list))
+	reads := make([]kv.Future[[]byte], len(list))
+	for i := range list {
+		keys[i] = t.close(t.keys.refs(t.open(), id, list[i].ID))
+		reads[i] = t.Snapshot().Get(keys[i])
+	}
+	marker, err := converted.Wait()
+	if err != nil {
+		return err
+	}
+	var unsure []Attachment
+	for i := range list {
+		value, err := reads[i].Wait()
+		if err != nil {
+			return err
+		}
+		n, all := takeRefs(counterValue(value) + t.refs[attachmentKey{id, list[i].ID}].n)
+		if n != 0 { // less than none is a wrong counter: the data stays, and verify tells
+			continue
+		}
+		t.AddReadConflict(singleKey(keys[i]))
+		if all || marker != nil {
+			t.freeAttachment(id, &list[i])
+		} else {
+			unsure = append(unsure, list[i])
+		}
+	}
+	if len(unsure) == 0 {
+		return nil
+	}
+	return t.dropUncounted(id, unsure)
+}
+
+// freeAttachment removes the data of an attachment.
+func (t *txn) freeAttachment(id string, a *Attachment) {
+	t.ClearRange(prefixRange(t.keys.attachment(nil, id, a.ID)))
+	t.Clear(t.close(t.keys.refs(t.open(), id, a.ID)))
+	t.Clear(t.close(t.keys.attachmentCheck(t.open(), id, a.ID)))
+	t.addRefs(attachmentKey{id, a.ID}, 0)
+	t.refs[attachmentKey{id, a.ID}] = refChange{freed: true}
+	t.countFor(id, counterStored, -a.EncodedLength)
+	t.countFor(id, counterContent, -a.Length)
+	t.freed += a.EncodedLength
+}
+
+// singleKey is the range of one key.
+func singleKey(key []byte) kv.KeyRange {
+	return kv.KeyRange{Begin: key, End: append(key[:len(key):len(key)], 0)}
+}

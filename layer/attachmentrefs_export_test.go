@@ -1,0 +1,53 @@
+package layer
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// ForgetRefs makes the bodies of a database those of a store of format 3, whose attachments are not counted.
+func ForgetRefs(ctx context.Context, d *Database) error {
+	_, err := read(ctx, d, func(t *txn) (struct{}, error) {
+		t.ClearRange(prefixRange(t.keys.sub(nil, keyspace.AttachmentRefs)))
+		rows := getRange(t, t.keys.sub(nil, keyspace.Documents), kv.RangeOptions{Mode: kv.ModeWantAll})
+		defer rows.Close()
+		for rows.Next() {
+			row := rows.KeyValue()
+			if b := bytes.Clone(row.Value); bytes.HasSuffix(row.Key, []byte{0x14}) && b[1]&flagCounted != 0 {
+				b[1] &^= flagCounted
+				t.Set(bytes.Clone(row.Key), b)
+			}
+		}
+		return struct{}{}, rows.Err()
+	})
+	return err
+}
+
+// LookRows is how many bodies of a document are looked through at once from now on, until the function that it returns
+// is called.
+func LookRows(n int) (restore func()) {
+	old := lookRows
+	lookRows = n
+	return func() { lookRows = old }
+}
+
+// StoredAttachments are the attachments of which there is data.
+func StoredAttachments(ctx context.Context, d *Database) (map[[16]byte]bool, error) {
+	return read(ctx, d, func(t *txn) (map[[16]byte]bool, error) {
+		ids := map[[16]byte]bool{}
+		rows := getRange(t, t.keys.sub(nil, keyspace.Attachments), kv.RangeOptions{Mode: kv.ModeWantAll})
+		defer rows.Close()
+		for rows.Next() {
+			key, err := tuple.Unpack(rows.KeyValue().Key)
+			if err != nil {
+				return nil, err
+			}
+			ids[key[4].(tuple.UUID)] = true
+		}
+		return ids, rows.Err()
+	})
+}
