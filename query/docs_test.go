@@ -72,7 +72,20 @@ func functionList() string {
 			add(fn.Name, "("+typeNames(fn.Args, fn.Variadic)+") → rows")
 		}
 		for _, a := range f.Aggregates {
-			add(a.Name, "("+typeNames(a.Args, false)+") → "+returns(a.Ret)+", aggregate")
+			s := ") → " + returns(a.Ret) + ", aggregate"
+			switch {
+			case a.Hypothetical:
+				s = "any, …) WITHIN GROUP (ORDER BY any, …" + s
+			case a.Ordered:
+				n := len(a.Args) - 1
+				s = typeNames(a.Args[:n], false) + ") WITHIN GROUP (ORDER BY " + typeName(a.Args[n]) + s
+			default:
+				s = typeNames(a.Args, false) + s
+			}
+			add(a.Name, "("+s)
+		}
+		for _, w := range f.Windows {
+			add(w.Name, "("+typeNames(w.Args, false)+") → "+typeName(w.Ret))
 		}
 		slices.Sort(names)
 		for _, n := range names {

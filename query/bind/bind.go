@@ -94,13 +94,19 @@ type Query struct {
 	Width int // of the row buffer
 	Where []exec.Expr
 	Keys  []exec.Expr // GROUP BY
-	Aggs  []exec.AggCall
+	// Sets are its grouping sets, as indexes of Keys; nil for one set of all keys.
+	Sets [][]int
+	Aggs []exec.AggCall
 	// aggKeys finds an aggregate that computes the same.
 	aggKeys map[string]int
 	Group   bool
-	Having  []exec.Expr
+	// grouping is a GROUPING() of this query.
+	grouping *ast.Call
+	Having   []exec.Expr
 	// windows come after grouping: their results stand behind its columns.
 	Windows []exec.WindowCall
+	// windowKeys finds a window function that computes the same.
+	windowKeys map[string]int
 	// targets are the select list and behind it what only ORDER BY needs; keep is how many are the select list.
 	Targets    []exec.Expr
 	SetReturn  []*SetFunc // by target, nil entries for plain ones; nil when there are none
@@ -186,8 +192,10 @@ type scope struct {
 	// windows are those of the WINDOW clause, by name.
 	windows map[string]*ast.Window
 	// inAggregate and the like forbid what may not nest.
-	noAggregates string // the clause's name where aggregates are forbidden
+	noAggregates string // the clause's name where aggregates and window functions are forbidden
+	noWindows    string // where window functions alone are
 	inAggregate  bool
+	inWindow     bool
 	// limit restricts which relations are seen: a LATERAL item sees those before it, others none.
 	seen int
 }
@@ -348,9 +356,11 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {
 	}
 	var having exec.Expr
 	if s.Having != nil {
+		sc.noWindows = "HAVING"
 		if having, err = b.condition(s.Having, sc, "HAVING"); err != nil {
 			return nil, err
 		}
+		sc.noWindows = ""
 		q.Group = true
 	}
 	order, err := b.orderBy(s, sc, targets, names)
@@ -358,6 +368,9 @@ func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {
 		return nil, err
 	}
 	q.Group = q.Group || len(q.Aggs) > 0
+	if q.grouping != nil && !q.Group {
+		return nil, sqlstate.Locate(errGrouping, q.grouping.Args[0].Pos())
+	}
 	if err := b.finish(s, sc, g, targets, names, having, order); err != nil {
 		return nil, err
 	}
@@ -393,9 +406,12 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 				return err
 			}
 		}
+		if err := g.direct(); err != nil {
+			return err
+		}
 	}
-	if err := g.placeWindows(targets, order); err != nil {
-		return err
+	for i := range targets {
+		targets[i] = g.place(targets[i])
 	}
 	q.Targets, q.Keep, q.Columns = targets, len(targets), names
 	q.Distinct = s.Distinct
@@ -413,7 +429,7 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 				}
 			}
 			i = len(q.Targets)
-			q.Targets = append(q.Targets, e)
+			q.Targets = append(q.Targets, g.place(e))
 		}
 		if t := q.Targets[i].Type(); t == types.JSON || t == types.Void {
 			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type %s",

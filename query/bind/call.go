@@ -23,12 +23,33 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if n.Over != nil {
 		return b.windowCall(n, sc)
 	}
-	if _, ok := funcs.Aggregates[name]; ok {
+	if _, ok := funcs.Aggregates[name]; ok && (n.Within || !onlyWindow(name)) {
 		return b.aggregate(n, sc)
 	}
-	if n.Filter != nil || n.Distinct || len(n.Order) > 0 {
-		return nil, sqlstate.New("42809", "FILTER, DISTINCT or ORDER BY specified, but %s is not an aggregate function",
-			name).At(n.Pos())
+	switch {
+	case n.Within:
+		return nil, b.notOrderedSet(n, sc)
+	case exec.WindowFuncs[name] != nil:
+		args, err := b.args(n, sc)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range exec.WindowFuncs[name] {
+			if _, ok := score(f.Args, false, args); ok {
+				return nil, sqlstate.New(sqlstate.WrongObjectType, "window function %s requires an OVER clause", name).
+					At(n.Pos())
+			}
+		}
+		return nil, noFunction(name, args, n.Pos())
+	case name == "grouping" && len(n.Name) == 1:
+		return b.groupingCall(n, sc)
+	}
+	for clause, there := range map[string]bool{"DISTINCT": n.Distinct, "ORDER BY": len(n.Order) > 0,
+		"FILTER": n.Filter != nil} {
+		if there {
+			return nil, sqlstate.New(sqlstate.WrongObjectType, "%s specified, but %s is not an aggregate function", clause,
+				name).At(n.Pos())
+		}
 	}
 	switch name {
 	case "coalesce", "greatest", "least":
@@ -110,17 +131,12 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 	}
 	fn, err := choose(candidates, args)
 	if err != nil || fn == nil {
-		oids := make([]string, len(args))
-		for i, a := range args {
-			oids[i] = types.NameOf(a.Type())
-		}
-		what := name + "(" + strings.Join(oids, ", ") + ")"
 		if err != nil {
-			return nil, sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique", what).At(n.Pos()).
+			return nil, sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique", signature(name, args)).
+				At(n.Pos()).
 				WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 		}
-		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", what).At(n.Pos()).
-			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
+		return nil, noFunction(name, args, n.Pos())
 	}
 	if n.Variadic && fn.Variadic {
 		return nil, sqlstate.Unsupported(n.Pos(), "Give the arguments one by one.", "VARIADIC is not supported")
@@ -137,6 +153,21 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 		return nil, err
 	}
 	return &exec.Call{Func: fn, Args: args, Typ: returnType(fn, args), Off: n.Pos()}, nil
+}
+
+// signature is a function with the types of its arguments.
+func signature(name string, args []exec.Expr) string {
+	oids := make([]string, len(args))
+	for i, a := range args {
+		oids[i] = types.NameOf(a.Type())
+	}
+	return name + "(" + strings.Join(oids, ", ") + ")"
+}
+
+// noFunction is the error where no function fits.
+func noFunction(name string, args []exec.Expr, off int) error {
+	return sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", signature(name, args)).At(off).
+		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 }
 
 // castCall is a type's name in call syntax: int4('5'), text(x), date(ts).

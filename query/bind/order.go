@@ -107,6 +107,13 @@ func outputColumn(e ast.Expr, targets []exec.Expr, names []exec.Column, clause s
 // distinctOn binds DISTINCT ON: its expressions must lead ORDER BY.
 func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 	q := sc.query
+	if s.Distinct && s.DistinctOn == nil {
+		for i, c := range q.Columns {
+			if c.Type == types.JSON {
+				return noEquality(s, i)
+			}
+		}
+	}
 	var keys map[string]int
 	for _, e := range s.DistinctOn {
 		if err := b.work.Spend(q.Keep); err != nil {
@@ -126,6 +133,7 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 					return err
 				}
 			}
+			x = g.place(x)
 			if keys == nil {
 				keys = keysOf(q.Targets)
 			}
@@ -137,6 +145,10 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 				keys[key] = i
 			}
 		}
+		if q.Targets[i].Type() == types.JSON {
+			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
+				At(startOf(e))
+		}
 		q.DistinctOn = append(q.DistinctOn, i)
 	}
 	for i := range min(len(q.Order), len(q.DistinctOn)) {
@@ -146,6 +158,33 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 		}
 	}
 	return nil
+}
+
+// noEquality is the error for a column whose values cannot be told apart.
+func noEquality(s *ast.Select, column int) error {
+	off := -1
+	if len(s.Targets) > column {
+		off = startOf(s.Targets[column].Expr)
+	}
+	return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").At(off)
+}
+
+// startOf is where the text of an expression begins.
+func startOf(e ast.Expr) int {
+	off := e.Pos()
+	switch n := e.(type) {
+	case *ast.Cast:
+		off = min(off, startOf(n.X))
+	case *ast.Operator:
+		off = min(off, startOf(n.Args[0]))
+	case *ast.Subscript:
+		off = min(off, startOf(n.X))
+	case *ast.Field:
+		off = min(off, startOf(n.X))
+	case *ast.Collate:
+		off = min(off, startOf(n.X))
+	}
+	return off
 }
 
 // limits binds LIMIT and OFFSET, which may not look at rows.

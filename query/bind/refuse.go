@@ -100,11 +100,6 @@ func refuseClauses(s *ast.Select) error {
 		return sqlstate.Unsupported(s.Locks[0].Pos(), "Documents are not locked; a write checks the revision.",
 			"row locks are not supported")
 	}
-	for _, e := range s.GroupBy {
-		if g, ok := e.(*ast.GroupingSet); ok && (g.Kind != "empty" || len(s.GroupBy) > 1) {
-			return sqlstate.Unsupported(g.Pos(), "Group by plain expressions.", "grouping sets are not supported")
-		}
-	}
 	for _, it := range s.OrderBy {
 		if err := refuseUsing(it); err != nil {
 			return err
@@ -138,9 +133,6 @@ func cteSelect(c *ast.CTE) (*ast.Select, error) {
 
 // refuseCall refuses what a function is given that nothing here can do.
 func refuseCall(n *ast.Call) error {
-	if n.Within {
-		return sqlstate.Unsupported(n.Pos(), "Use min, max, avg, sum or count.", "ordered-set aggregates are not supported")
-	}
 	for _, a := range n.Args {
 		if named, ok := a.(*ast.NamedArg); ok {
 			return sqlstate.Unsupported(named.Pos(), "Give the arguments by position.", "named arguments are not supported")
@@ -151,21 +143,8 @@ func refuseCall(n *ast.Call) error {
 			return err
 		}
 	}
-	if n.Over != nil && len(n.Order) > 0 {
-		return sqlstate.Unsupported(n.Over.Pos(), "", "aggregate ORDER BY is not implemented for window functions")
-	}
-	return nil
-}
-
-// refuseWindow refuses frames.
-func refuseWindow(w *ast.Window) error {
-	if w.Frame != nil {
-		return sqlstate.Unsupported(w.Frame.Pos(), "Leave out the frame.", "window frames are not supported")
-	}
-	for _, it := range w.Order {
-		if err := refuseUsing(it); err != nil {
-			return err
-		}
+	if n.Over != nil && len(n.Order) > 0 && !n.Within {
+		return sqlstate.Unsupported(n.Pos(), "", "aggregate ORDER BY is not implemented for window functions")
 	}
 	return nil
 }

@@ -1,8 +1,15 @@
 package bind
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
 )
 
 // windows resolves the WINDOW clause. A window may begin with one that was defined before it.
@@ -54,4 +61,193 @@ func (sc *scope) window(w *ast.Window) (*ast.Window, error) {
 		out.Order = base.Order
 	}
 	return &out, nil
+}
+
+// windowCall binds f(...) OVER (PARTITION BY ... ORDER BY ... frame).
+func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
+	name := n.Name[len(n.Name)-1]
+	switch {
+	case sc.noAggregates != "":
+		return nil, sqlstate.New(sqlstate.WindowingError, "window functions are not allowed in %s", sc.noAggregates).
+			At(n.Pos())
+	case sc.noWindows != "":
+		return nil, sqlstate.New(sqlstate.WindowingError, "window functions are not allowed in %s", sc.noWindows).
+			At(n.Pos())
+	case sc.inWindow:
+		return nil, sqlstate.New(sqlstate.WindowingError, "window function calls cannot be nested").At(n.Pos())
+	case sc.inAggregate:
+		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate function calls cannot contain window function calls").
+			At(n.Pos())
+	}
+	over, err := sc.window(n.Over)
+	if err != nil {
+		return nil, err
+	}
+	inner := *sc
+	inner.inWindow = true
+	w, typ, err := b.windowFunction(n, name, &inner)
+	if err != nil {
+		return nil, err
+	}
+	inner.noWindows = "window definitions"
+	if w.Partition, err = b.windowKeys(over.Partition, &inner); err != nil {
+		return nil, err
+	}
+	if err := b.windowOrder(over, w, &inner); err != nil {
+		return nil, err
+	}
+	if w.Frame, err = b.frame(over, w, &inner); err != nil {
+		return nil, err
+	}
+	coll, err := mergeCollations(n.Pos(), w.Args...)
+	if err != nil {
+		return nil, err
+	}
+	w.Text = name + "() OVER (...)"
+	q := sc.query
+	key := windowKey(w)
+	i, known := q.windowKeys[key]
+	if !known {
+		if i = len(q.Windows); q.windowKeys == nil {
+			q.windowKeys = map[string]int{}
+		}
+		q.windowKeys[key] = i
+		q.Windows = append(q.Windows, *w)
+	}
+	return &winRef{i, typ, w.Text, n.Pos(), coll}, nil
+}
+
+// windowKey is the same for two calls that compute the same.
+func windowKey(w *exec.WindowCall) string {
+	var k strings.Builder
+	if w.Agg != nil {
+		k.WriteString(aggKey(w.Agg))
+	} else {
+		k.WriteString(w.Func.Name)
+	}
+	for _, list := range [][]exec.Expr{w.Args, w.Partition, w.Order} {
+		k.WriteString("/")
+		for _, e := range list {
+			k.WriteString(exec.Key(e) + "|")
+		}
+	}
+	for _, o := range w.Keys {
+		fmt.Fprintf(&k, "%t %t %p|", o.Desc, o.NullsFirst, o.Collation)
+	}
+	if f := w.Frame; f != nil {
+		fmt.Fprintf(&k, "frame %d %d %d %d", f.Mode, f.Start.Kind, f.End.Kind, f.Exclude)
+		for _, o := range []exec.Expr{f.Start.Offset, f.End.Offset} {
+			if o != nil {
+				k.WriteString("|" + exec.Key(o))
+			}
+		}
+	}
+	return k.String()
+}
+
+// windowFunction finds the function or aggregate, and binds its arguments.
+func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*exec.WindowCall, types.OID, error) {
+	w := &exec.WindowCall{}
+	if n.Distinct {
+		return nil, 0, sqlstate.Unsupported(n.Pos(), "Compute it in a sub-query.",
+			"DISTINCT is not implemented for window functions")
+	}
+	if _, agg := funcs.Aggregates[name]; agg && (n.Within || !onlyWindow(name)) {
+		plain := *n
+		plain.Over = nil
+		c, typ, err := b.aggCall(&plain, sc)
+		if err != nil {
+			return nil, 0, err
+		}
+		if c.Agg.Ordered {
+			return nil, 0, sqlstate.Unsupported(n.Pos(), "Compute it in a sub-query.",
+				"OVER is not supported for ordered-set aggregate %s", name)
+		}
+		w.Agg, w.Args = c, c.Args
+		return w, typ, nil
+	}
+	candidates := exec.WindowFuncs[name]
+	if candidates == nil {
+		if len(funcs.Functions[name]) > 0 || len(funcs.TableFuncs[name]) > 0 {
+			return nil, 0, sqlstate.New(sqlstate.WrongObjectType,
+				"OVER specified, but %s is not a window function nor an aggregate function", name).At(n.Pos())
+		}
+	}
+	args, err := b.args(n, sc)
+	if err != nil {
+		return nil, 0, err
+	}
+	var best *exec.WindowFunc
+	for _, f := range candidates {
+		if _, ok := score(f.Args, false, args); ok {
+			best = f
+		}
+	}
+	if best == nil {
+		if onlyWindow(name) && len(funcs.Aggregates[name]) > 0 && len(args) > 0 {
+			return nil, 0, sqlstate.New(sqlstate.WrongObjectType,
+				"WITHIN GROUP is required for ordered-set aggregate %s", name).At(n.Pos())
+		}
+		return nil, 0, noFunction(name, args, n.Pos())
+	}
+	if n.Filter != nil {
+		return nil, 0, sqlstate.Unsupported(n.Pos(), "Use CASE in its argument.",
+			"FILTER is not implemented for non-aggregate window functions")
+	}
+	if w.Args, err = b.coerceArgs(args, best.Args, false, n.Pos()); err != nil {
+		return nil, 0, err
+	}
+	w.Func = best
+	oids := make([]types.OID, len(w.Args))
+	for i, a := range w.Args {
+		oids[i] = a.Type()
+	}
+	return w, best.RetOf(oids), nil
+}
+
+// windowKeys binds PARTITION BY.
+func (b *binder) windowKeys(list []ast.Expr, sc *scope) ([]exec.Expr, error) {
+	out, err := b.exprs(list, sc)
+	for i := range out {
+		if err == nil && untyped(out[i]) {
+			out[i], err = b.coerce(out[i], types.Text, types.Implicit, list[i].Pos())
+		}
+		if err == nil && out[i].Type() == types.JSON {
+			err = sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
+				At(startOf(list[i]))
+		}
+	}
+	return out, err
+}
+
+// windowOrder binds ORDER BY of a window.
+func (b *binder) windowOrder(over *ast.Window, w *exec.WindowCall, sc *scope) error {
+	for _, it := range over.Order {
+		if err := refuseUsing(it); err != nil {
+			return err
+		}
+		e, err := b.expr(it.Expr, sc)
+		if err != nil {
+			return err
+		}
+		if untyped(e) {
+			if e, err = b.coerce(e, types.Text, types.Implicit, it.Expr.Pos()); err != nil {
+				return err
+			}
+		}
+		if e.Type() == types.JSON {
+			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type json").
+				At(startOf(it.Expr)).WithHint("Use an explicit ordering operator or modify the query.")
+		}
+		coll, err := sortCollation(e, it.Expr.Pos())
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(w.Order, func(x exec.Expr) bool { return exec.Key(x) == exec.Key(e) }) {
+			continue
+		}
+		w.Order = append(w.Order, e)
+		w.Keys = append(w.Keys, exec.SortKey{Desc: it.Desc, NullsFirst: it.NullsFirst, Collation: coll})
+	}
+	return nil
 }

@@ -44,6 +44,11 @@ var procs = sync.OnceValues(func() ([]proc, map[int64]string) {
 			add(proc{name: name, args: a.Args, ret: a.Ret, kind: "a"})
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(exec.WindowFuncs)) {
+		for _, f := range exec.WindowFuncs[name] {
+			add(proc{name: name, args: f.Args, ret: f.Ret, kind: "w"})
+		}
+	}
 	var ioNames []string
 	for _, t := range types.All() {
 		ioNames = append(ioNames, ioNamesOf(&t)...)

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -16,7 +17,12 @@ type Aggregate struct {
 	RetOf func(args []types.OID) types.OID
 	// NullArgs says that rows with a NULL argument count too.
 	NullArgs bool
-	New      func(args []types.OID) Accumulator
+	// Sorted says that the order of what is added shows in the result, so that DISTINCT sorts it.
+	Sorted bool
+	// Ordered ones have WITHIN GROUP: Args are the direct ones and those that are sorted. Hypothetical ones have as
+	// many of each as they are given. Their accumulators are OrderedAccumulators.
+	Ordered, Hypothetical bool
+	New                   func(args []types.OID) Accumulator
 }
 
 // Accumulator is the state of an aggregate over one group.
@@ -25,10 +31,19 @@ type Accumulator interface {
 	Result(env *Env) (types.Datum, error)
 }
 
+// OrderedAccumulator is the state of an ordered-set aggregate. Its rows are added in their order.
+type OrderedAccumulator interface {
+	Accumulator
+	// Finish is Result with the direct arguments.
+	Finish(env *Env, call *AggCall, direct []types.Datum) (types.Datum, error)
+}
+
 // AggCall is one aggregate of a query.
 type AggCall struct {
-	Agg      *Aggregate
-	Args     []Expr
+	Agg  *Aggregate
+	Args []Expr
+	// Direct are the direct arguments of an ordered-set aggregate, over the output of the grouping.
+	Direct   []Expr
 	Distinct bool
 	Filter   Expr // or nil
 	// Order sorts the rows before they are added: expressions and how.
@@ -42,6 +57,9 @@ type Grouping struct {
 	Input Source
 	Width int // of the input's row buffer
 	Keys  []Expr
+	// Sets are the grouping sets, as indexes of Keys; nil for one of all. With them, the number of the set is the last
+	// column of the output.
+	Sets  [][]int
 	Calls []AggCall
 
 	env    *Env // of the output
@@ -52,11 +70,13 @@ type Grouping struct {
 	at     int
 	done   bool
 	buf    []byte
+	values []types.Datum // of the keys of the current row
 
 	scratch work.Scratch
 }
 
 type group struct {
+	set  int
 	keys []types.Datum
 	accs []aggState
 }
@@ -101,6 +121,9 @@ func (g *Grouping) Next() (bool, error) {
 		}
 		g.env.Row[len(grp.keys)+i] = d
 	}
+	if g.Sets != nil {
+		g.env.Row[len(grp.keys)+len(grp.accs)] = types.NewInt(int64(grp.set))
+	}
 	return true, g.env.Step(1)
 }
 
@@ -118,13 +141,18 @@ func (g *Grouping) result(c *AggCall, a *aggState) (types.Datum, error) {
 		}
 		a.rows = nil
 	}
+	if acc, ok := a.acc.(OrderedAccumulator); ok {
+		direct, err := evalAll(g.env, c.Direct)
+		if err != nil {
+			return types.Null, err
+		}
+		return acc.Finish(&g.in, c, direct)
+	}
 	return a.acc.Result(&g.in)
 }
 
 func (g *Grouping) fill() error {
-	if len(g.Keys) == 0 {
-		g.add(nil, "") // one group, also of no rows
-	}
+	g.empty()
 	for {
 		ok, err := g.Input.Next()
 		if err != nil {
@@ -145,9 +173,33 @@ func (g *Grouping) fill() error {
 	}
 }
 
-// row adds the current input row to its group.
+// row adds the current input row to its group, of each grouping set.
 func (g *Grouping) row() error {
-	grp, err := g.find()
+	g.values = g.values[:0]
+	for _, k := range g.Keys {
+		d, err := k.Eval(&g.in)
+		if err != nil {
+			return err
+		}
+		g.values = append(g.values, d)
+	}
+	if g.Sets == nil {
+		return g.into(0, nil)
+	}
+	for i, set := range g.Sets {
+		if err := g.into(i, set); err != nil {
+			return err
+		}
+		if err := g.env.Step(1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// into adds the current input row to its group of one set.
+func (g *Grouping) into(number int, set []int) error {
+	grp, err := g.find(number, set)
 	if err != nil {
 		return err
 	}
@@ -167,36 +219,59 @@ func (g *Grouping) accumulate(a *aggState, args []types.Datum) error {
 	return err
 }
 
-// find returns the group of the current input row.
-func (g *Grouping) find() (*group, error) {
-	if len(g.Keys) == 0 {
+// find returns the group of the current input row in a set.
+func (g *Grouping) find(number int, set []int) (*group, error) {
+	if len(g.Keys) == 0 && g.Sets == nil {
 		return g.groups[0], nil
 	}
-	keys := make([]types.Datum, len(g.Keys))
+	var err error
 	g.buf = g.buf[:0]
-	for i, k := range g.Keys {
-		d, err := k.Eval(&g.in)
-		if err != nil {
-			return nil, err
+	if g.Sets != nil {
+		g.buf = binary.AppendUvarint(g.buf, uint64(number))
+		for _, k := range set {
+			if g.buf, err = g.env.Hash(g.buf, g.values[k]); err != nil {
+				return nil, err
+			}
 		}
-		keys[i] = d
-		if g.buf, err = g.env.Hash(g.buf, d); err != nil {
-			return nil, err
+	} else {
+		for _, d := range g.values {
+			if g.buf, err = g.env.Hash(g.buf, d); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if grp := g.index[string(g.buf)]; grp != nil {
 		return grp, nil
+	}
+	keys := slices.Clone(g.values)
+	if g.Sets != nil {
+		keys = make([]types.Datum, len(g.values))
+		for _, k := range set {
+			keys[k] = g.values[k]
+		}
 	}
 	n := rowSize(keys) + int64(len(g.buf)) + 128*int64(1+len(g.Calls))
 	if err := g.env.Hold(n); err != nil {
 		return nil, err
 	}
 	g.held += n
-	return g.add(keys, string(g.buf)), nil
+	return g.add(number, keys, string(g.buf)), nil
 }
 
-func (g *Grouping) add(keys []types.Datum, hash string) *group {
-	grp := &group{keys: keys, accs: make([]aggState, len(g.Calls))}
+// empty makes the groups that there are also of no rows: one for each set without keys.
+func (g *Grouping) empty() {
+	if len(g.Keys) == 0 && g.Sets == nil {
+		g.add(0, nil, "")
+	}
+	for i, set := range g.Sets {
+		if len(set) == 0 {
+			g.add(i, make([]types.Datum, len(g.Keys)), string(binary.AppendUvarint(nil, uint64(i))))
+		}
+	}
+}
+
+func (g *Grouping) add(set int, keys []types.Datum, hash string) *group {
+	grp := &group{set: set, keys: keys, accs: make([]aggState, len(g.Calls))}
 	for i := range g.Calls {
 		c := &g.Calls[i]
 		oids := make([]types.OID, len(c.Args))
@@ -301,6 +376,9 @@ func (g *Grouping) Describe() *Description {
 			names[i] = k.String()
 		}
 		d.add("Group Key", names)
+	}
+	if g.Sets != nil {
+		d.add("Grouping Sets", int64(len(g.Sets)))
 	}
 	if len(g.Calls) > 0 {
 		names := make([]string, len(g.Calls))

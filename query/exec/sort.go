@@ -252,3 +252,15 @@ func (u *Unique) Close() {
 func (u *Unique) Describe() *Description {
 	return &Description{Node: "Unique", Rows: u.rows, Examined: -1, Children: []*Description{u.Input.Describe()}}
 }
+
+// CompareOrdered compares rows by keys whose columns are counted from base.
+func (s *State) CompareOrdered(a, b []types.Datum, keys []SortKey, base int) (int, error) {
+	var fail error
+	for _, k := range keys {
+		k.Index -= base
+		if c := s.compareRows(a, b, []SortKey{k}, &fail); c != 0 || fail != nil {
+			return c, fail
+		}
+	}
+	return 0, nil
+}

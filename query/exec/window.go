@@ -1,27 +1,28 @@
 package exec
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
 
-// WindowFuncs are the window functions that are not aggregates, with their types.
-var WindowFuncs = map[string]types.OID{"row_number": types.Int8, "rank": types.Int8, "dense_rank": types.Int8}
-
 // WindowCall is one f() OVER (...).
 type WindowCall struct {
-	Name      string
-	Agg       *AggCall // nil for one of WindowFuncs
+	Func      *WindowFunc // nil for an aggregate
+	Agg       *AggCall    // nil for one of WindowFuncs
 	Args      []Expr
 	Partition []Expr
 	Order     []Expr
 	Keys      []SortKey // one per Order; Index is filled in by Window
+	Frame     *Frame    // nil for the default: up to the last peer of the row
+	Text      string    // for EXPLAIN
 }
 
-// Window computes window functions: it holds all rows of its input, and gives them back in the order they came, with the results
-// behind the input's columns.
+// Window computes window functions: it holds all rows of its input, and gives them back in the order of the first
+// window, with the results behind the input's columns.
 type Window struct {
 	Input Source
 	Width int // columns of the input in env.Row
@@ -37,12 +38,14 @@ type Window struct {
 	scratch work.Scratch
 }
 
+// Open implements Source.
 func (w *Window) Open(env *Env) error {
 	w.free()
 	w.env, w.at, w.done = env, 0, false
 	return w.Input.Open(env)
 }
 
+// Next implements Source.
 func (w *Window) Next() (bool, error) {
 	if !w.done {
 		w.done = true
@@ -75,12 +78,36 @@ func (w *Window) fill() error {
 		w.held += n
 		w.rows = append(w.rows, row)
 	}
+	// Calls over the same rows in the same order share the sort. The first order is sorted by last, and that is how
+	// the rows are given back.
+	var orders []string
+	byOrder := map[string][]int{}
 	for i := range w.Calls {
-		if err := w.compute(&w.Calls[i], w.Width+i); err != nil {
+		key := w.Calls[i].orderKey()
+		if byOrder[key] == nil {
+			orders = append(orders, key)
+		}
+		byOrder[key] = append(byOrder[key], i)
+	}
+	for i := len(orders) - 1; i >= 0; i-- {
+		if err := w.compute(byOrder[orders[i]]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// orderKey is the same for two calls whose rows are divided and sorted in the same way.
+func (c *WindowCall) orderKey() string {
+	var b strings.Builder
+	for _, e := range c.Partition {
+		b.WriteString(Key(e) + "|")
+	}
+	for i, e := range c.Order {
+		k := c.Keys[i]
+		fmt.Fprintf(&b, "^%s %t %t %p", Key(e), k.Desc, k.NullsFirst, k.Collation)
+	}
+	return b.String()
 }
 
 // placed is a row with its partition and sort values.
@@ -89,13 +116,20 @@ type placed struct {
 	keys []types.Datum // partition, then order
 }
 
-// compute sorts the rows by partition and order, and walks each partition.
-func (w *Window) compute(c *WindowCall, at int) error {
-	// The sort keys and the aggregate live as long as this call.
+// compute sorts the rows by the partition and the order that some calls share, and walks each partition for each of
+// them.
+func (w *Window) compute(calls []int) error {
+	c := &w.Calls[calls[0]]
+	// The sort keys and the aggregates live as long as this.
 	before := w.env.Used()
 	defer func() { w.env.Release(w.env.Used() - before - w.results) }()
 	w.results = 0
+	saved := slices.Clone(w.env.Row)
+	defer copy(w.env.Row, saved)
 	all := make([]placed, len(w.rows))
+	if err := w.keys(c, all); err != nil {
+		return err
+	}
 	var keys []SortKey
 	for i := range c.Partition {
 		keys = append(keys, SortKey{Index: i})
@@ -105,13 +139,52 @@ func (w *Window) compute(c *WindowCall, at int) error {
 		k.Index = partition + i
 		keys = append(keys, k)
 	}
-	saved := slices.Clone(w.env.Row)
-	defer copy(w.env.Row, saved)
+	var fail error
+	if len(keys) > 0 {
+		slices.SortStableFunc(all, func(a, b placed) int { return w.env.compareRows(a.keys, b.keys, keys, &fail) })
+		if fail != nil {
+			return fail
+		}
+		for i := range all {
+			w.rows[i] = all[i].row
+		}
+	}
+	bounds := make([]frameOffsets, len(calls))
+	for i, at := range calls {
+		var err error
+		if bounds[i], err = w.Calls[at].Frame.offsets(w.env); err != nil && len(all) > 0 {
+			return err
+		}
+	}
+	for start := 0; start < len(all); {
+		end := start + 1
+		for end < len(all) && compareRows(all[start].keys, all[end].keys, keys[:partition], &fail) == 0 {
+			end++
+		}
+		p := &partitionRows{w: w, rows: all[start:end]}
+		if err := p.group(keys[partition:]); err != nil {
+			return err
+		}
+		for i, at := range calls {
+			p.c, p.offsets, p.at = &w.Calls[at], bounds[i], w.Width+at
+			if err := p.walk(); err != nil {
+				return err
+			}
+		}
+		start = end
+	}
+	w.held += w.results
+	return fail
+}
+
+// keys fills all with the rows and what they are divided and sorted by.
+func (w *Window) keys(c *WindowCall, all []placed) error {
+	exprs := append(slices.Clone(c.Partition), c.Order...)
 	for i, row := range w.rows {
 		copy(w.env.Row, row)
-		values, err := evalAll(w.env, append(slices.Clone(c.Partition), c.Order...))
+		values, err := evalAll(w.env, exprs)
 		if err == nil {
-			err = w.env.Hold(rowSize(values) + 48)
+			err = w.env.Hold(rowSize(values) + 64)
 		}
 		if err == nil {
 			err = w.env.Step(1)
@@ -121,101 +194,7 @@ func (w *Window) compute(c *WindowCall, at int) error {
 		}
 		all[i] = placed{row, values}
 	}
-	var fail error
-	slices.SortStableFunc(all, func(a, b placed) int { return w.env.compareRows(a.keys, b.keys, keys, &fail) })
-	if fail != nil {
-		return fail
-	}
-	for start := 0; start < len(all); {
-		end := start + 1
-		for end < len(all) && compareRows(all[start].keys, all[end].keys, keys[:partition], &fail) == 0 {
-			end++
-		}
-		if err := w.walk(c, at, all[start:end], keys, &fail); err != nil {
-			return err
-		}
-		start = end
-	}
-	w.held += w.results
-	return fail
-}
-
-// walk gives the rows of one partition their results. An aggregate with ORDER BY runs up to the last peer of the row, as the
-// default frame says.
-func (w *Window) walk(c *WindowCall, at int, rows []placed, keys []SortKey, fail *error) error {
-	var acc Accumulator
-	if c.Agg != nil {
-		oids := make([]types.OID, len(c.Args))
-		for i, a := range c.Args {
-			oids[i] = a.Type()
-		}
-		acc = c.Agg.Agg.New(oids)
-	}
-	dense := int64(0)
-	for start := 0; start < len(rows); {
-		end := start + 1
-		for end < len(rows) && compareRows(rows[start].keys, rows[end].keys, keys, fail) == 0 {
-			end++
-		}
-		if len(c.Order) == 0 {
-			end = len(rows)
-		}
-		dense++
-		for i := start; i < end && acc != nil; i++ {
-			if err := w.feed(c, acc, rows[i].row); err != nil {
-				return err
-			}
-		}
-		for i := start; i < end; i++ {
-			var d types.Datum
-			switch c.Name {
-			case "row_number":
-				d = types.NewInt(int64(i) + 1)
-			case "rank":
-				d = types.NewInt(int64(start) + 1)
-			case "dense_rank":
-				d = types.NewInt(dense)
-			default:
-				var err error
-				if d, err = acc.Result(w.env); err != nil {
-					return err
-				}
-				n := 64 + int64(len(d.S)) // arrays share their items
-				if err := w.env.Hold(n); err != nil {
-					return err
-				}
-				w.results += n
-			}
-			if err := w.env.Step(1); err != nil {
-				return err
-			}
-			rows[i].row[at] = d
-		}
-		start = end
-	}
-	return *fail
-}
-
-func (w *Window) feed(c *WindowCall, acc Accumulator, row []types.Datum) error {
-	copy(w.env.Row, row)
-	around := w.env.Enter(&w.scratch)
-	defer w.env.Leave(around)
-	if c.Agg.Filter != nil {
-		d, err := c.Agg.Filter.Eval(w.env)
-		if err != nil || !d.True() {
-			return err
-		}
-	}
-	args, err := evalAll(w.env, c.Args)
-	if err != nil {
-		return err
-	}
-	for _, a := range args {
-		if a.IsNull() && !c.Agg.Agg.NullArgs {
-			return nil
-		}
-	}
-	return acc.Add(w.env, args)
+	return nil
 }
 
 func (w *Window) free() {
@@ -226,11 +205,19 @@ func (w *Window) free() {
 	w.held, w.rows = 0, nil
 }
 
+// Close implements Source.
 func (w *Window) Close() {
 	w.Input.Close()
 	w.free()
 }
 
+// Describe implements Source.
 func (w *Window) Describe() *Description {
-	return &Description{Node: "WindowAgg", Rows: int64(w.at), Examined: -1, Children: []*Description{w.Input.Describe()}}
+	d := &Description{Node: "WindowAgg", Rows: int64(w.at), Examined: -1, Children: []*Description{w.Input.Describe()}}
+	names := make([]string, len(w.Calls))
+	for i, c := range w.Calls {
+		names[i] = c.Text
+	}
+	d.add("Functions", strings.Join(names, ", "))
+	return d
 }

@@ -1,8 +1,6 @@
 package funcs
 
 import (
-	"strings"
-
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -13,6 +11,7 @@ import (
 type counter struct{ n int64 }
 
 func (c *counter) Add(*exec.Env, []types.Datum) error    { c.n++; return nil }
+func (c *counter) Remove([]types.Datum) (bool, error)    { c.n--; return true, nil }
 func (c *counter) Result(*exec.Env) (types.Datum, error) { return types.NewInt(c.n), nil }
 
 // summer adds numbers: integers exactly, numerics exactly, floats as floats. avg divides at the end.
@@ -23,6 +22,9 @@ type summer struct {
 	i   int64 // of integers, until it would overflow
 	f   float64
 	d   *types.Decimal
+	// scale is the largest of the numerics, which the sum shows, and scaled how many of them have it.
+	scale  int32
+	scaled int64
 }
 
 func (s *summer) Add(_ *exec.Env, args []types.Datum) error {
@@ -50,8 +52,39 @@ func (s *summer) Add(_ *exec.Env, args []types.Datum) error {
 		s.i = x.I
 	case types.KNumeric:
 		s.addDecimal(x.Decimal())
+		switch scale := x.Decimal().Scale(); {
+		case scale > s.scale:
+			s.scale, s.scaled = scale, 1
+		case scale == s.scale:
+			s.scaled++
+		}
 	}
 	return nil
+}
+
+// Remove takes a number out again. A sum of floats would not be the one of those that are left, and a numeric shows the
+// digits of what was added to it.
+func (s *summer) Remove(args []types.Datum) (bool, error) {
+	switch x := args[0]; x.K {
+	case types.KInt:
+		if s.d != nil {
+			return false, nil
+		}
+		s.i -= x.I
+	case types.KNumeric:
+		d := x.Decimal()
+		if !d.IsFinite() || s.d == nil || !s.d.IsFinite() || d.Scale() == s.scale && s.scale > 0 && s.scaled == 1 {
+			return false, nil
+		}
+		if d.Scale() == s.scale {
+			s.scaled--
+		}
+		s.d = s.d.Sub(d)
+	default:
+		return false, nil
+	}
+	s.n--
+	return true, nil
 }
 
 func (s *summer) addDecimal(d *types.Decimal) {
@@ -134,155 +167,6 @@ func (b *booler) Add(_ *exec.Env, args []types.Datum) error {
 
 func (b *booler) Result(*exec.Env) (types.Datum, error) { return b.value, nil }
 
-// collector keeps what it is given, within the statement's memory: array_agg, string_agg, jsonb_agg, jsonb_object_agg.
-type collector struct {
-	kind  string
-	types []types.OID
-	ret   types.OID // json or jsonb
-	items []types.Datum
-	// The text is full and then buf: a long one is kept in pieces, since growing a slice needs more than twice its
-	// room.
-	full  [][]byte
-	total int // bytes of full
-	buf   []byte
-	held  int // bytes of both that are counted
-	any   bool
-}
-
-// piece is how long the pieces of a text are.
-const piece = 256 << 10
-
-func (c *collector) Add(env *exec.Env, args []types.Datum) error {
-	switch c.kind {
-	case "array":
-		if err := env.Hold(args[0].Size()); err != nil {
-			return err
-		}
-		c.items = append(c.items, args[0])
-		return nil
-	case "string":
-		if args[0].IsNull() {
-			return nil
-		}
-		n := len(args[0].S)
-		if c.any && len(args) > 1 {
-			n += len(args[1].S)
-		}
-		if err := c.grow(env, n); err != nil {
-			return err
-		}
-		if c.any && len(args) > 1 {
-			c.buf = append(c.buf, args[1].S...)
-		}
-		c.any = true
-		c.buf = append(c.buf, args[0].S...)
-		c.cut()
-		return nil
-	}
-	value := args[len(args)-1]
-	n := types.JSONSize(value)
-	var name string
-	if c.kind == "object" {
-		if args[0].IsNull() {
-			return sqlstate.New(sqlstate.InvalidParameterValue, "field name must not be null")
-		}
-		var err error
-		if name, err = env.TextOf(args[0], c.types[0]); err != nil {
-			return err
-		}
-		n += types.JSONStringSize(name)
-	}
-	if err := c.grow(env, int(n)); err != nil {
-		return err
-	}
-	if c.any {
-		c.buf = append(c.buf, ", "...)
-		if c.kind == "list" && c.ret == types.JSON && (value.K == types.KRecord || value.K == types.KArray) {
-			c.buf = append(c.buf, "\n "...)
-		}
-	}
-	c.any = true
-	var err error
-	if c.kind == "object" {
-		c.buf = types.AppendJSONString(c.buf, name)
-		c.buf = append(c.buf, colon(c.ret)...)
-	}
-	c.buf, err = types.ToJSON(c.buf, value, c.types[len(args)-1], c.ret, env.Types)
-	if err == nil {
-		err = c.grow(env, 0)
-	}
-	c.cut()
-	return err
-}
-
-// cut begins a new piece when one is full.
-func (c *collector) cut() {
-	if len(c.buf) >= piece {
-		c.full, c.total = append(c.full, c.buf), c.total+len(c.buf)
-		c.buf = make([]byte, 0, piece)
-	}
-}
-
-// text puts the pieces together.
-func (c *collector) text(env *exec.Env, open, shut string) (string, error) {
-	n := len(open) + c.total + len(c.buf) + len(shut)
-	if err := env.Fits(int64(n)); err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	b.Grow(n)
-	b.WriteString(open)
-	for _, p := range c.full {
-		b.Write(p)
-	}
-	b.Write(c.buf)
-	b.WriteString(shut)
-	return b.String(), nil
-}
-
-// grow counts the text as it will be with n more bytes.
-func (c *collector) grow(env *exec.Env, n int) error {
-	want := c.total + len(c.buf) + n
-	if want <= c.held {
-		return nil
-	}
-	// Slices grow by a quarter at least.
-	want += min(want/4, piece)
-	if err := env.Hold(int64(want - c.held)); err != nil {
-		return err
-	}
-	c.held = want
-	return nil
-}
-
-func (c *collector) Result(env *exec.Env) (types.Datum, error) {
-	switch c.kind {
-	case "array":
-		if len(c.items) == 0 {
-			return types.Null, nil
-		}
-		return types.NewArray(c.types[0], c.items), nil
-	case "string":
-		if !c.any {
-			return types.Null, nil
-		}
-		s, err := c.text(env, "", "")
-		return types.NewText(s), err
-	}
-	if !c.any {
-		return types.Null, nil
-	}
-	open, shut := "[", "]"
-	if c.kind == "object" {
-		open, shut = "{", "}"
-		if c.ret == types.JSON {
-			open, shut = "{ ", " }"
-		}
-	}
-	s, err := c.text(env, open, shut)
-	return types.NewJSONText(s), err
-}
-
 func init() {
 	add := aggregateFamily.aggregate
 	add(&exec.Aggregate{Name: "count", Ret: types.Int8, New: func([]types.OID) exec.Accumulator { return &counter{} }})
@@ -317,17 +201,20 @@ func init() {
 		add(&exec.Aggregate{Name: name, Args: []types.OID{types.Bool}, Ret: types.Bool,
 			New: func([]types.OID) exec.Accumulator { return &booler{or: name == "bool_or"} }})
 	}
-	add(&exec.Aggregate{Name: "array_agg", Args: []types.OID{exec.AnyElement}, NullArgs: true,
+	add(&exec.Aggregate{Name: "array_agg", Args: []types.OID{exec.AnyElement}, NullArgs: true, Sorted: true,
 		RetOf: func(args []types.OID) types.OID { return types.ArrayOf(args[0]) },
 		New:   func(a []types.OID) exec.Accumulator { return &collector{kind: "array", types: a} }})
-	add(&exec.Aggregate{Name: "string_agg", Args: []types.OID{types.Text, types.Text}, Ret: types.Text, NullArgs: true,
-		New: func(a []types.OID) exec.Accumulator { return &collector{kind: "string", types: a} }})
+	for _, t := range []types.OID{types.Text, types.Bytea} {
+		add(&exec.Aggregate{Name: "string_agg", Args: []types.OID{t, t}, Ret: t, NullArgs: true, Sorted: true,
+			New: func(a []types.OID) exec.Accumulator { return &collector{kind: "string", types: a, ret: t} }})
+	}
 	for name, typ := range map[string]types.OID{"json_agg": types.JSON, "jsonb_agg": types.JSONB} {
-		add(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyValue}, Ret: typ, NullArgs: true,
+		add(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyValue}, Ret: typ, NullArgs: true, Sorted: true,
 			New: func(a []types.OID) exec.Accumulator { return &collector{kind: "list", types: a, ret: typ} }})
 	}
 	for name, typ := range map[string]types.OID{"json_object_agg": types.JSON, "jsonb_object_agg": types.JSONB} {
-		add(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyValue, exec.AnyValue}, Ret: typ, NullArgs: true,
+		add(&exec.Aggregate{Name: name, Args: []types.OID{exec.AnyValue, exec.AnyValue}, Ret: typ,
+			NullArgs: true, Sorted: true,
 			New: func(a []types.OID) exec.Accumulator { return &collector{kind: "object", types: a, ret: typ} }})
 	}
 }

@@ -116,10 +116,30 @@ func logs() {
 			return types.NewFloat(r), nil
 		}, types.Float8)
 	}
-	positive := func(x float64) bool { return x > 0 || math.IsNaN(x) }
-	domain("ln", math.Log, positive, "2201E", "cannot take logarithm of a negative number")
-	domain("log", math.Log10, positive, "2201E", "cannot take logarithm of a negative number")
-	domain("log10", math.Log10, positive, "2201E", "cannot take logarithm of a negative number")
+	for name, f := range map[string]func(float64) float64{"ln": math.Log, "log": math.Log10, "log10": math.Log10} {
+		mathFamily.function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			switch x := a[0].Float(); {
+			case x == 0:
+				return types.Null, sqlstate.New("2201E", "cannot take logarithm of zero")
+			case x < 0:
+				return types.Null, sqlstate.New("2201E", "cannot take logarithm of a negative number")
+			}
+			return types.NewFloat(f(a[0].Float())), nil
+		}, types.Float8)
+	}
+	ten := types.DecimalFromInt(10)
+	common := func(d *types.Decimal) (*types.Decimal, error) { return d.Log(ten) }
+	for name, f := range map[string]func(*types.Decimal) (*types.Decimal, error){"sqrt": (*types.Decimal).Sqrt,
+		"ln": (*types.Decimal).Ln, "exp": (*types.Decimal).Exp, "log": common, "log10": common} {
+		mathFamily.function(name, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			d, err := f(a[0].Decimal())
+			return types.NewNumeric(d), err
+		}, types.Numeric)
+	}
+	mathFamily.function("log", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		d, err := a[1].Decimal().Log(a[0].Decimal())
+		return types.NewNumeric(d), err
+	}, types.Numeric, types.Numeric)
 	domain("sqrt", math.Sqrt, func(x float64) bool { return !(x < 0) }, "2201F", "cannot take square root of a negative number")
 	domain("exp", math.Exp, func(float64) bool { return true }, sqlstate.NumericOutOfRange, "")
 	inUnit := func(x float64) bool { return !(x < -1 || x > 1) }

@@ -229,18 +229,22 @@ func dates() {
 			return types.NewInterval(s), err
 		}, t, t)
 	}
-	scale := func(s types.Span, f float64) types.Datum { return types.NewInterval(s.Scale(f)) }
+	scale := func(s types.Span, f float64) (types.Datum, error) {
+		out, err := s.Scale(f)
+		return types.NewInterval(out), err
+	}
 	arithmeticFamily.operator("*", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return scale(a[0].Span(), a[1].Float()), nil
+		return scale(a[0].Span(), a[1].Float())
 	}, types.Interval, types.Float8)
 	arithmeticFamily.operator("*", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return scale(a[1].Span(), a[0].Float()), nil
+		return scale(a[1].Span(), a[0].Float())
 	}, types.Float8, types.Interval)
 	arithmeticFamily.operator("/", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[1].Float() == 0 {
 			return types.Null, errDivideByZero
 		}
-		return scale(a[0].Span(), 1/a[1].Float()), nil
+		out, err := a[0].Span().Divide(a[1].Float())
+		return types.NewInterval(out), err
 	}, types.Interval, types.Float8)
 	arithmeticFamily.operator("-", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewInterval(a[0].Span().Neg()), nil

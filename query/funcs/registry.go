@@ -4,6 +4,9 @@
 package funcs
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
 )
@@ -29,6 +32,7 @@ type Family struct {
 	Operators  []*exec.Func
 	Tables     []*exec.TableFunc
 	Aggregates []*exec.Aggregate
+	Windows    []*exec.WindowFunc
 }
 
 // Families are all families, in the order of the manual.
@@ -49,8 +53,15 @@ var (
 	jsonFamily       = NewFamily("JSON", "9.16", exec.Immutable)
 	arrayFamily      = NewFamily("Arrays", "9.19", exec.Immutable)
 	aggregateFamily  = NewFamily("Aggregates", "9.21", exec.Immutable)
+	windowFamily     = NewFamily("Window functions", "9.22", exec.Immutable)
 	sessionFamily    = NewFamily("Session and server", "9.26, 9.27", exec.Stable)
 )
+
+func init() {
+	for _, name := range slices.Sorted(maps.Keys(exec.WindowFuncs)) {
+		windowFamily.Windows = append(windowFamily.Windows, exec.WindowFuncs[name]...)
+	}
+}
 
 type evalFunc = func(*exec.CallEnv, []types.Datum) (types.Datum, error)
 

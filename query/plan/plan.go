@@ -186,7 +186,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 			src = &exec.Filter{Input: src, Cond: c}
 		}
 	case *bind.UserScan:
-		if q.Group {
+		if q.Group && q.Sets == nil {
 			if g := p.reduce(q, f, where); g != nil {
 				return p.behindGroups(q, g, limit, skip)
 			}
@@ -243,17 +243,19 @@ func (p *planning) finish(q *bind.Query, src exec.Source, sorted bool, limit, sk
 	if q.Group {
 		calls := slices.Clone(q.Aggs)
 		for i := range calls {
-			calls[i].Args, calls[i].Filter, calls[i].Order = p.foldAll(calls[i].Args), p.fold(calls[i].Filter), p.foldAll(calls[i].Order)
+			c := &calls[i]
+			c.Args, c.Filter, c.Order = p.foldAll(c.Args), p.fold(c.Filter), p.foldAll(c.Order)
+			c.Direct = p.foldAll(c.Direct)
 		}
-		return p.behindGroups(q, &exec.Grouping{Input: src, Width: q.Width, Keys: p.foldAll(q.Keys), Calls: calls},
-			limit, skip)
+		return p.behindGroups(q, &exec.Grouping{Input: src, Width: q.Width, Keys: p.foldAll(q.Keys), Sets: q.Sets,
+			Calls: calls}, limit, skip)
 	}
 	return p.behind(q, src, q.Width, sorted, limit, skip)
 }
 
 // behindGroups is finish from the grouping on.
 func (p *planning) behindGroups(q *bind.Query, src exec.Source, limit, skip int64) (exec.Plan, error) {
-	return p.behind(q, src, len(q.Keys)+len(q.Aggs), false, limit, skip)
+	return p.behind(q, src, q.GroupWidth(), false, limit, skip)
 }
 
 // behind puts HAVING, windows, the select list, DISTINCT, ORDER BY and LIMIT on a source of rows of a width.

@@ -446,3 +446,6 @@ func (d *Decimal) Scale() int32 { return d.scale }
 
 // IsFinite says that d is neither NaN nor infinite.
 func (d *Decimal) IsFinite() bool { return d.special == finite }
+
+// IsNaN says that d is no number.
+func (d *Decimal) IsNaN() bool { return d.special == nan }

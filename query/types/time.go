@@ -488,11 +488,38 @@ func LocationFor(typ OID, env *Env) *time.Location {
 	return time.UTC
 }
 
-// Scale multiplies an interval; fractions of months become days, fractions of days become time.
-func (s Span) Scale(f float64) Span {
-	months, monthFrac := math.Modf(float64(s.Months) * f)
-	days, dayFrac := math.Modf(float64(s.Days)*f + monthFrac*30)
-	return Span{Months: int32(months), Days: int32(days), Micros: int64(math.Round(float64(s.Micros)*f + dayFrac*86400e6))}
+// Scale multiplies an interval; fractions of months become days, fractions of days become time (interval_mul).
+func (s Span) Scale(f float64) (Span, error) {
+	return s.times(func(x float64) float64 { return x * f })
+}
+
+// Divide divides an interval in the same way (interval_div).
+func (s Span) Divide(f float64) (Span, error) {
+	return s.times(func(x float64) float64 { return x / f })
+}
+
+func (s Span) times(f func(float64) float64) (Span, error) {
+	const day = 86400.0
+	round := func(x float64) float64 { return math.RoundToEven(x*1e6) / 1e6 }
+	bad := sqlstate.New("22008", "interval out of range")
+	months, days := f(float64(s.Months)), f(float64(s.Days))
+	if !(math.Abs(months) < math.MaxInt32 && math.Abs(days) < math.MaxInt32) {
+		return Span{}, bad
+	}
+	out := Span{Months: int32(months), Days: int32(days)}
+	rest := round((months - float64(out.Months)) * 30)
+	secs := round((days - float64(out.Days) + rest - math.Trunc(rest)) * day)
+	if math.Abs(secs) >= day {
+		out.Days += int32(secs / day)
+		secs -= math.Trunc(secs/day) * day
+	}
+	out.Days += int32(rest)
+	micros := math.RoundToEven(f(float64(s.Micros)) + secs*1e6)
+	if !(micros >= math.MinInt64 && micros < math.MaxInt64) {
+		return Span{}, bad
+	}
+	out.Micros = int64(micros)
+	return out, nil
 }
 
 // InZone is AT TIME ZONE: a moment as the wall clock of a zone (toWall), or a wall clock of the zone as a moment.

@@ -1,0 +1,350 @@
+package bind
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// onlyWindow says that a name is an aggregate's only behind WITHIN GROUP, and a window function's elsewhere.
+func onlyWindow(name string) bool { return exec.WindowFuncs[name] != nil }
+
+// aggregate binds an aggregate over the rows of this query.
+func (b *binder) aggregate(n *ast.Call, sc *scope) (exec.Expr, error) {
+	switch {
+	case sc.inAggregate:
+		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate function calls cannot be nested").At(n.Pos())
+	case sc.noAggregates != "":
+		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate functions are not allowed in %s",
+			sc.noAggregates).At(n.Pos())
+	}
+	inner := *sc
+	inner.inAggregate = true
+	c, typ, err := b.aggCall(n, &inner)
+	if err != nil {
+		return nil, err
+	}
+	coll, err := mergeCollations(n.Pos(), c.Args...)
+	if err != nil {
+		return nil, err
+	}
+	key := aggKey(c)
+	if i, known := sc.query.aggKeys[key]; known && i < len(sc.query.Aggs) {
+		return &aggRef{i, typ, c.Text, n.Pos(), coll}, nil
+	}
+	if sc.query.aggKeys == nil {
+		sc.query.aggKeys = map[string]int{}
+	}
+	sc.query.aggKeys[key] = len(sc.query.Aggs)
+	sc.query.Aggs = append(sc.query.Aggs, *c)
+	return &aggRef{len(sc.query.Aggs) - 1, typ, c.Text, n.Pos(), coll}, nil
+}
+
+// aggCall resolves an aggregate's overload, arguments, filter and order. The scope is that of the arguments.
+func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, error) {
+	name := n.Name[len(n.Name)-1]
+	c := &exec.AggCall{Distinct: n.Distinct}
+	var err error
+	if n.Within {
+		err = b.orderedSet(n, c, sc)
+	} else {
+		err = b.plainAggregate(n, c, sc)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	oids := make([]types.OID, len(c.Args))
+	for i, a := range c.Args {
+		oids[i] = a.Type()
+	}
+	if name == "min" || name == "max" {
+		switch oids[0] {
+		case types.Bool, types.JSON, types.Record, types.UUID:
+			return nil, 0, noFunction(name, c.Args, n.Pos())
+		}
+		coll, err := comparisonCollation("<", n.Pos(), c.Args...)
+		if err != nil {
+			return nil, 0, err
+		}
+		if !coll.Bytes() {
+			c.Agg = funcs.Collated(c.Agg, coll)
+		}
+	}
+	typ := c.Agg.Ret
+	if c.Agg.RetOf != nil {
+		typ = c.Agg.RetOf(append(exprTypes(c.Direct), oids...))
+	}
+	if typ == 0 {
+		return nil, 0, sqlstate.New(sqlstate.UndefinedObject, "could not find array type for data type %s",
+			types.NameOf(oids[0])).At(n.Pos())
+	}
+	if n.Filter != nil {
+		within := *sc
+		within.inAggregate, within.noAggregates = false, "FILTER"
+		if c.Filter, err = b.condition(n.Filter, &within, "FILTER"); err != nil {
+			return nil, 0, err
+		}
+	}
+	if !n.Within {
+		if err := b.aggregateOrder(n, c, sc); err != nil {
+			return nil, 0, err
+		}
+	}
+	c.Text = aggText(name, n, c)
+	return c, typ, nil
+}
+
+func exprTypes(list []exec.Expr) []types.OID {
+	oids := make([]types.OID, len(list))
+	for i, e := range list {
+		oids[i] = e.Type()
+	}
+	return oids
+}
+
+func aggText(name string, n *ast.Call, c *exec.AggCall) string {
+	parts := make([]string, len(c.Args))
+	for i, a := range c.Args {
+		parts[i] = a.String()
+	}
+	text := name + "("
+	switch {
+	case n.Star:
+		return text + "*)"
+	case n.Distinct:
+		text += "DISTINCT "
+	}
+	text += strings.Join(parts, ", ") + ")"
+	if c.Filter != nil {
+		text += " FILTER (WHERE " + c.Filter.String() + ")"
+	}
+	return text
+}
+
+// plainAggregate finds an aggregate without WITHIN GROUP.
+func (b *binder) plainAggregate(n *ast.Call, c *exec.AggCall, sc *scope) error {
+	name := n.Name[len(n.Name)-1]
+	candidates := funcs.Aggregates[name]
+	var args []exec.Expr
+	var err error
+	switch {
+	case !n.Star:
+		if args, err = b.exprs(n.Args, sc); err != nil {
+			return err
+		}
+		if len(args) == 0 && slices.ContainsFunc(candidates, func(a *exec.Aggregate) bool { return len(a.Args) == 0 }) {
+			return sqlstate.New(sqlstate.WrongObjectType, "%s(*) must be used to call a parameterless aggregate function",
+				name).At(n.Pos())
+		}
+	case name != "count":
+		return sqlstate.New(sqlstate.UndefinedFunction, "function %s() does not exist", name).At(n.Pos()).
+			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
+	}
+	if c.Agg = chooseAggregate(candidates, args); c.Agg == nil {
+		return noFunction(name, args, n.Pos())
+	}
+	if c.Agg.Ordered {
+		return sqlstate.New(sqlstate.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", name).
+			At(n.Pos())
+	}
+	c.Args, err = b.coerceArgs(args, c.Agg.Args, false, n.Pos())
+	return err
+}
+
+func chooseAggregate(candidates []*exec.Aggregate, args []exec.Expr) *exec.Aggregate {
+	var best *exec.Aggregate
+	bestScore := -1
+	for _, a := range candidates {
+		if s, ok := score(a.Args, false, args); ok && s > bestScore {
+			best, bestScore = a, s
+		}
+	}
+	return best
+}
+
+// aggregateOrder binds ORDER BY within the brackets. DISTINCT sorts too: what it leaves comes in the order of the
+// arguments.
+func (b *binder) aggregateOrder(n *ast.Call, c *exec.AggCall, sc *scope) error {
+	var keys []string
+	for _, it := range n.Order {
+		e, err := b.expr(it.Expr, sc)
+		if err != nil {
+			return err
+		}
+		if untyped(e) {
+			if e, err = b.coerce(e, types.Text, types.Implicit, it.Expr.Pos()); err != nil {
+				return err
+			}
+		}
+		if err := b.addOrder(c, e, it); err != nil {
+			return err
+		}
+		keys = append(keys, exec.Key(e))
+	}
+	if !n.Distinct {
+		return nil
+	}
+	var args []string
+	for i, a := range c.Args {
+		if a.Type() == types.JSON {
+			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
+				At(startOf(n.Args[i]))
+		}
+		args = append(args, exec.Key(a))
+	}
+	for i, k := range keys {
+		if !slices.Contains(args, k) {
+			return sqlstate.New(sqlstate.InvalidColumnReference,
+				"in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list").At(n.Order[i].Expr.Pos())
+		}
+	}
+	for i, k := range args {
+		if _, constant := c.Args[i].(*exec.Const); !constant && c.Agg.Sorted && !slices.Contains(keys, k) {
+			if err := b.addOrder(c, c.Args[i], ast.OrderItem{Expr: n.Args[i]}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addOrder sorts what an aggregate is given by an expression.
+func (b *binder) addOrder(c *exec.AggCall, e exec.Expr, it ast.OrderItem) error {
+	if e.Type() == types.JSON {
+		return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type json").
+			At(startOf(it.Expr)).WithHint("Use an explicit ordering operator or modify the query.")
+	}
+	coll, err := sortCollation(e, it.Expr.Pos())
+	if err != nil {
+		return err
+	}
+	c.OrderKeys = append(c.OrderKeys, exec.SortKey{Index: len(c.Args) + len(c.Order), Desc: it.Desc,
+		NullsFirst: it.NullsFirst, Collation: coll})
+	c.Order = append(c.Order, e)
+	return nil
+}
+
+// orderedSet finds an aggregate with WITHIN GROUP: its arguments are direct ones, and those that are sorted.
+func (b *binder) orderedSet(n *ast.Call, c *exec.AggCall, sc *scope) error {
+	name := n.Name[len(n.Name)-1]
+	candidates := funcs.Aggregates[name]
+	if !candidates[0].Ordered {
+		return b.notOrderedSet(n, sc)
+	}
+	direct, err := b.exprs(n.Args, sc)
+	if err != nil {
+		return err
+	}
+	var sorted []exec.Expr
+	for _, it := range n.Order {
+		e, err := b.expr(it.Expr, sc)
+		if err != nil {
+			return err
+		}
+		sorted = append(sorted, e)
+	}
+	all := append(slices.Clone(direct), sorted...)
+	if candidates[0].Hypothetical {
+		if len(direct) != len(sorted) {
+			return noFunction(name, all, n.Pos())
+		}
+		for i := range direct {
+			both, _, err := b.unify([]exec.Expr{sorted[i], direct[i]}, "WITHIN GROUP", n.Args[i].Pos())
+			if err != nil {
+				return err
+			}
+			direct[i], sorted[i] = both[1], both[0]
+		}
+		c.Agg = candidates[0]
+	} else {
+		if c.Agg = chooseAggregate(candidates, all); c.Agg == nil || len(c.Agg.Args)-len(sorted) != len(direct) ||
+			len(sorted) != 1 {
+			return noFunction(name, all, n.Pos())
+		}
+		if all, err = b.coerceArgs(all, c.Agg.Args, false, n.Pos()); err != nil {
+			return err
+		}
+		direct, sorted = all[:len(direct)], all[len(direct):]
+	}
+	c.Direct, c.Args = direct, sorted
+	for i, e := range sorted {
+		if err := b.addOrder(c, e, n.Order[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notOrderedSet is the error for WITHIN GROUP behind something else: that there is no such function with the arguments
+// and what is sorted together, as PostgreSQL looks for one.
+func (b *binder) notOrderedSet(n *ast.Call, sc *scope) error {
+	args, err := b.exprs(n.Args, sc)
+	if err != nil {
+		return err
+	}
+	for _, it := range n.Order {
+		e, err := b.expr(it.Expr, sc)
+		if err != nil {
+			return err
+		}
+		args = append(args, e)
+	}
+	name := n.Name[len(n.Name)-1]
+	if chooseAggregate(funcs.Aggregates[name], args) != nil {
+		return sqlstate.New(sqlstate.WrongObjectType,
+			"%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", name).At(n.Pos())
+	}
+	if fn, _ := choose(funcs.Functions[name], args); fn != nil {
+		return sqlstate.New(sqlstate.WrongObjectType, "WITHIN GROUP specified, but %s is not an aggregate function",
+			name).At(n.Pos())
+	}
+	return noFunction(name, args, n.Pos())
+}
+
+// direct moves the direct arguments of ordered-set aggregates behind the grouping.
+func (g *grouper) direct() error {
+	for i := range g.q.Aggs {
+		list := g.q.Aggs[i].Direct
+		for j := range list {
+			var err error
+			if list[j], err = g.after(list[j]); err != nil {
+				return sqlstate.From(err).WithDetail(
+					"Direct arguments of an ordered-set aggregate must use only grouped columns.")
+			}
+		}
+	}
+	return nil
+}
+
+// aggKey is the same for two aggregates that compute the same.
+func aggKey(c *exec.AggCall) string {
+	var b strings.Builder
+	b.WriteString(c.Agg.Name)
+	if c.Distinct {
+		b.WriteString(" distinct")
+	}
+	for _, a := range c.Direct {
+		b.WriteString("!" + exec.Key(a))
+	}
+	for _, a := range c.Args {
+		b.WriteString("|" + exec.Key(a))
+	}
+	if c.Filter != nil {
+		b.WriteString("?" + exec.Key(c.Filter))
+	}
+	for i, o := range c.Order {
+		b.WriteString("^" + exec.Key(o))
+		if c.OrderKeys[i].Desc {
+			b.WriteString("-")
+		}
+		if c.OrderKeys[i].NullsFirst {
+			b.WriteString("0")
+		}
+	}
+	return b.String()
+}

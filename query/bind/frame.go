@@ -1,0 +1,85 @@
+package bind
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+var frameModes = map[string]exec.FrameMode{"range": exec.RangeFrame, "rows": exec.RowsFrame, "groups": exec.GroupsFrame}
+
+var exclusions = map[string]exec.Exclusion{"": exec.ExcludeNone, "current row": exec.ExcludeRow,
+	"group": exec.ExcludeGroup, "ties": exec.ExcludeTies}
+
+// frame binds the frame of a window, whose order has been bound (transformWindowDefinitions in parse_clause.c).
+func (b *binder) frame(over *ast.Window, w *exec.WindowCall, sc *scope) (*exec.Frame, error) {
+	f := over.Frame
+	if f == nil {
+		return nil, nil
+	}
+	offsets := f.Start.Offset != nil || f.End.Offset != nil
+	switch {
+	case f.Mode == "groups" && len(w.Order) == 0:
+		return nil, sqlstate.New(sqlstate.WindowingError, "GROUPS mode requires an ORDER BY clause").At(over.Pos())
+	case f.Mode == "range" && offsets && len(w.Order) != 1:
+		return nil, sqlstate.New(sqlstate.WindowingError,
+			"RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column").At(over.Pos())
+	}
+	out := &exec.Frame{Mode: frameModes[f.Mode], Exclude: exclusions[f.Exclude]}
+	var err error
+	if out.Start, err = b.frameBound(f, f.Start, w, sc); err == nil {
+		out.End, err = b.frameBound(f, f.End, w, sc)
+	}
+	return out, err
+}
+
+func (b *binder) frameBound(f *ast.Frame, bound ast.Bound, w *exec.WindowCall, sc *scope) (exec.FrameBound, error) {
+	out := exec.FrameBound{Kind: exec.BoundKind(bound.Kind)}
+	if bound.Offset == nil {
+		return out, nil
+	}
+	mode := strings.ToUpper(f.Mode)
+	inner := *sc
+	inner.noAggregates = "window " + mode
+	e, err := b.expr(bound.Offset, &inner)
+	if err != nil {
+		return out, err
+	}
+	at := bound.Offset.Pos()
+	exec.Walk(e, func(x exec.Expr) {
+		if c, ok := x.(*exec.Col); ok && c.Depth == 0 && err == nil {
+			err = sqlstate.Locate(sqlstate.New(sqlstate.InvalidColumnReference,
+				"argument of %s must not contain variables", mode), b.columns[c])
+		}
+	})
+	if err != nil {
+		return out, err
+	}
+	if f.Mode != "range" {
+		if types.CastContext(e.Type(), types.Int8) > types.Assignment {
+			return out, sqlstate.New(sqlstate.DatatypeMismatch, "argument of %s must be type bigint, not type %s", mode,
+				types.NameOf(e.Type())).At(at)
+		}
+		out.Offset, err = b.coerce(e, types.Int8, types.Assignment, at)
+		return out, err
+	}
+	column := w.Order[0].Type()
+	typ, in := funcs.InRange(column, e.Type())
+	if in == nil {
+		if typ, in := funcs.InRange(column, types.Unknown); in != nil {
+			return out, sqlstate.New(sqlstate.FeatureNotSupported,
+				"RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s and offset type %s",
+				types.NameOf(column), types.NameOf(e.Type())).At(at).
+				WithHint("Cast the offset value to an appropriate type, such as %s.", types.NameOf(typ))
+		}
+		return out, sqlstate.New(sqlstate.FeatureNotSupported,
+			"RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", types.NameOf(column)).At(at)
+	}
+	out.InRange = in
+	out.Offset, err = b.coerce(e, typ, types.Implicit, at)
+	return out, err
+}

@@ -1,0 +1,192 @@
+package exec
+
+import (
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// FrameMode says what the offsets of a frame count.
+type FrameMode uint8
+
+// The modes of frames.
+const (
+	RangeFrame  FrameMode = iota // values of the one ORDER BY expression
+	RowsFrame                    // rows
+	GroupsFrame                  // groups of peers
+)
+
+// BoundKind is the kind of a frame's end, in the order in which ends may follow each other.
+type BoundKind uint8
+
+// The kinds of ends.
+const (
+	UnboundedPreceding BoundKind = iota
+	Preceding
+	CurrentRow
+	Following
+	UnboundedFollowing
+)
+
+// FrameBound is an end of a frame.
+type FrameBound struct {
+	Kind   BoundKind
+	Offset Expr // of Preceding and Following; looks at no columns
+	// InRange compares with the value at an offset, for RangeFrame.
+	InRange InRange
+}
+
+// InRange says whether value is at most (less) or at least base + offset, or base - offset (sub).
+type InRange func(env *Env, value, base, offset types.Datum, sub, less bool) (bool, error)
+
+// Exclusion is which rows around the current one a frame leaves out.
+type Exclusion uint8
+
+// The exclusions.
+const (
+	ExcludeNone Exclusion = iota
+	ExcludeRow
+	ExcludeGroup
+	ExcludeTies
+)
+
+// Frame is which rows of a partition a window function looks at for a row.
+type Frame struct {
+	Mode       FrameMode
+	Start, End FrameBound
+	Exclude    Exclusion
+}
+
+// defaultFrame is that of a window that names none.
+var defaultFrame = &Frame{Start: FrameBound{Kind: UnboundedPreceding}, End: FrameBound{Kind: CurrentRow}}
+
+// invalidFrameSize is invalid_preceding_or_following_size.
+const invalidFrameSize sqlstate.Code = "22013"
+
+// ErrFrameSize is the error of a negative offset.
+var ErrFrameSize = sqlstate.New(invalidFrameSize, "invalid preceding or following size in window function")
+
+// frameOffsets are the values of a frame's offsets.
+type frameOffsets struct{ start, end types.Datum }
+
+// offsets computes the offsets, once for all rows.
+func (f *Frame) offsets(env *Env) (out frameOffsets, err error) {
+	if f == nil {
+		return out, nil
+	}
+	if out.start, err = f.offset(env, f.Start, "starting"); err == nil {
+		out.end, err = f.offset(env, f.End, "ending")
+	}
+	return out, err
+}
+
+func (f *Frame) offset(env *Env, b FrameBound, which string) (types.Datum, error) {
+	if b.Offset == nil {
+		return types.Null, nil
+	}
+	d, err := b.Offset.Eval(env)
+	switch {
+	case err != nil:
+		return d, err
+	case d.IsNull():
+		return d, sqlstate.New(sqlstate.NullNotAllowed, "frame %s offset must not be null", which)
+	case f.Mode != RangeFrame && d.I < 0:
+		return d, sqlstate.New(invalidFrameSize, "frame %s offset must not be negative", which)
+	}
+	return d, nil
+}
+
+// first is the index of the first row of the frame of row i. It does not fall from one row to the next.
+func (p *partitionRows) first(f *Frame, i int) (int, error) {
+	switch b := f.Start; b.Kind {
+	case UnboundedPreceding:
+		return 0, nil
+	case CurrentRow:
+		if f.Mode == RowsFrame {
+			return i, nil
+		}
+		return p.starts[p.peers[i]], nil
+	case Preceding, Following:
+		sub := b.Kind == Preceding
+		switch f.Mode {
+		case RowsFrame:
+			return clamp(i, p.offsets.start.I, sub, len(p.rows)), nil
+		case GroupsFrame:
+			return p.starts[clamp(int(p.peers[i]), p.offsets.start.I, sub, len(p.starts)-1)], nil
+		}
+		return p.search(p.head, i, b, p.offsets.start, sub, false)
+	}
+	return len(p.rows), nil
+}
+
+// last is the index behind the last row of the frame of row i. It does not fall from one row to the next.
+func (p *partitionRows) last(f *Frame, i int) (int, error) {
+	switch b := f.End; b.Kind {
+	case CurrentRow:
+		if f.Mode == RowsFrame {
+			return i + 1, nil
+		}
+		return p.starts[p.peers[i]+1], nil
+	case Preceding, Following:
+		sub := b.Kind == Preceding
+		switch f.Mode {
+		case RowsFrame:
+			return clamp(i+1, p.offsets.end.I, sub, len(p.rows)), nil
+		case GroupsFrame:
+			return p.starts[clamp(int(p.peers[i])+1, p.offsets.end.I, sub, len(p.starts)-1)], nil
+		}
+		return p.search(p.tail, i, b, p.offsets.end, sub, true)
+	case UnboundedFollowing:
+		return len(p.rows), nil
+	}
+	return 0, nil
+}
+
+// clamp is i - n (sub) or i + n, from 0 to most.
+func clamp(i int, n int64, sub bool, most int) int {
+	n = min(n, int64(most)+1)
+	if sub {
+		n = -n
+	}
+	return min(max(i+int(n), 0), most)
+}
+
+// search finds an end of a RANGE frame with an offset: it goes on from where it was for the row before. The rules for
+// NULLs are those of update_frameheadpos and update_frametailpos in PostgreSQL's nodeWindowAgg.c.
+func (p *partitionRows) search(at, i int, b FrameBound, offset types.Datum, sub, tail bool) (int, error) {
+	key := p.c.Keys[0]
+	less := tail
+	if key.Desc {
+		sub, less = !sub, !less
+	}
+	column := len(p.c.Partition)
+	base := p.rows[i].keys[column]
+	for ; at < len(p.rows); at++ {
+		value := p.rows[at].keys[column]
+		var stop bool
+		if value.IsNull() || base.IsNull() {
+			switch {
+			case tail && key.NullsFirst:
+				stop = !value.IsNull() && base.IsNull()
+			case tail:
+				stop = value.IsNull() && !base.IsNull()
+			case key.NullsFirst:
+				stop = !value.IsNull() || base.IsNull()
+			default:
+				stop = value.IsNull() || !base.IsNull()
+			}
+		} else {
+			in, err := b.InRange(p.w.env, value, base, offset, sub, less)
+			if err != nil {
+				return 0, err
+			}
+			stop = in != tail
+		}
+		if stop {
+			break
+		}
+		if err := p.w.env.Step(1); err != nil {
+			return 0, err
+		}
+	}
+	return at, nil
+}

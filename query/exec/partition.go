@@ -1,0 +1,227 @@
+package exec
+
+import (
+	"github.com/divandb/divan/query/types"
+)
+
+// partitionRows are the rows of one partition, sorted, while a window function walks them.
+type partitionRows struct {
+	w    *Window
+	rows []placed
+	// peers is the group of peers of each row; starts where each group begins, and behind the last one the end.
+	peers  []int32
+	starts []int
+
+	c       *WindowCall
+	at      int // column of the result
+	offsets frameOffsets
+	// head and tail are the ends of the frame of the row before.
+	head, tail int
+}
+
+// group finds the peers: the rows that the order does not tell apart.
+func (p *partitionRows) group(order []SortKey) error {
+	if err := p.w.env.Hold(int64(len(p.rows)) * 12); err != nil {
+		return err
+	}
+	var fail error
+	p.peers = make([]int32, len(p.rows))
+	for i := range p.rows {
+		if i == 0 || compareRows(p.rows[i-1].keys, p.rows[i].keys, order, &fail) != 0 {
+			p.starts = append(p.starts, i)
+		}
+		p.peers[i] = int32(len(p.starts) - 1)
+		if err := p.w.env.Step(1); err != nil {
+			return err
+		}
+	}
+	p.starts = append(p.starts, len(p.rows))
+	return fail
+}
+
+// walk gives the rows their results.
+func (p *partitionRows) walk() error {
+	p.head, p.tail = 0, 0
+	value := p.aggregate()
+	if p.c.Func != nil {
+		f := p.c.Func.New()
+		value = func(i int) (types.Datum, error) { return f(p, i) }
+	}
+	for i := range p.rows {
+		if err := p.w.env.Step(1); err != nil {
+			return err
+		}
+		d, err := value(i)
+		if err != nil {
+			return err
+		}
+		n := 64 + int64(len(d.S)) // arrays share their items
+		if err := p.w.env.Hold(n); err != nil {
+			return err
+		}
+		p.w.results += n
+		p.rows[i].row[p.at] = d
+	}
+	return nil
+}
+
+// move finds the frame of a row.
+func (p *partitionRows) move(i int) (first, end int, err error) {
+	f := p.c.Frame
+	if f == nil {
+		f = defaultFrame
+	}
+	if p.head, err = p.first(f, i); err == nil {
+		p.tail, err = p.last(f, i)
+	}
+	return p.head, max(p.tail, p.head), err
+}
+
+// excluded are the rows that the frame of row i leaves out: two ranges, which may be empty.
+func (p *partitionRows) excluded(i int) (a, b [2]int) {
+	if p.c.Frame == nil {
+		return a, b
+	}
+	from, to := p.starts[p.peers[i]], p.starts[p.peers[i]+1]
+	switch p.c.Frame.Exclude {
+	case ExcludeRow:
+		a = [2]int{i, i + 1}
+	case ExcludeGroup:
+		a = [2]int{from, to}
+	case ExcludeTies:
+		a, b = [2]int{from, i}, [2]int{i + 1, to}
+	}
+	return a, b
+}
+
+// arg computes an argument at a row.
+func (p *partitionRows) arg(n, row int) (types.Datum, error) {
+	copy(p.w.env.Row, p.rows[row].row)
+	return p.c.Args[n].Eval(p.w.env)
+}
+
+// Remover is an accumulator that can forget rows, so that a frame that moves need not be added up again for each row.
+type Remover interface {
+	Accumulator
+	// Remove undoes an Add. It answers false where that is not possible without another result.
+	Remove(args []types.Datum) (bool, error)
+}
+
+// frameState is an aggregate over the rows from first to end.
+type frameState struct {
+	p          *partitionRows
+	acc        Accumulator
+	first, end int
+	held       int64
+}
+
+func (s *frameState) reset(first int) {
+	s.p.w.env.Release(s.held)
+	oids := make([]types.OID, len(s.p.c.Args))
+	for i, a := range s.p.c.Args {
+		oids[i] = a.Type()
+	}
+	s.acc, s.first, s.end, s.held = s.p.c.Agg.Agg.New(oids), first, first, 0
+}
+
+// feed adds or removes a row.
+func (s *frameState) feed(row int, remove bool) (bool, error) {
+	w, agg := s.p.w, s.p.c.Agg
+	if err := w.env.Step(1); err != nil {
+		return false, err
+	}
+	copy(w.env.Row, s.p.rows[row].row)
+	around := w.env.Enter(&w.scratch)
+	defer w.env.Leave(around)
+	if agg.Filter != nil {
+		d, err := agg.Filter.Eval(w.env)
+		if err != nil || !d.True() {
+			return true, err
+		}
+	}
+	args, err := evalAll(w.env, s.p.c.Args)
+	if err != nil {
+		return false, err
+	}
+	for _, a := range args {
+		if a.IsNull() && !agg.Agg.NullArgs {
+			return true, nil
+		}
+	}
+	if remove {
+		return s.acc.(Remover).Remove(args)
+	}
+	before := w.env.Used()
+	err = s.acc.Add(w.env, args)
+	s.held += w.env.Used() - before
+	return true, err
+}
+
+// to moves the state to another frame.
+func (s *frameState) to(first, end int) error {
+	if first > s.first && first < s.end && end >= s.end {
+		_, ok := s.acc.(Remover)
+		for ok && s.first < first {
+			var err error
+			if ok, err = s.feed(s.first, true); err != nil {
+				return err
+			}
+			if ok {
+				s.first++
+			}
+		}
+	}
+	if first != s.first || end < s.end {
+		s.reset(first)
+	}
+	for ; s.end < end; s.end++ {
+		if _, err := s.feed(s.end, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aggregate computes an aggregate over the frame of each row.
+func (p *partitionRows) aggregate() func(i int) (types.Datum, error) {
+	if p.c.Agg == nil {
+		return nil
+	}
+	s := &frameState{p: p}
+	s.reset(0)
+	known, whole := false, true // the state is that of a frame of which nothing is left out
+	var last types.Datum
+	return func(i int) (types.Datum, error) {
+		first, end, err := p.move(i)
+		if err != nil {
+			return types.Null, err
+		}
+		a, b := p.excluded(i)
+		if a[0] < a[1] || b[0] < b[1] {
+			known, whole = false, false
+			s.reset(first)
+			for row := first; row < end; row++ {
+				if row >= a[0] && row < a[1] || row >= b[0] && row < b[1] {
+					continue
+				}
+				if _, err := s.feed(row, false); err != nil {
+					return types.Null, err
+				}
+			}
+			return s.acc.Result(p.w.env)
+		}
+		if known && first == s.first && end == s.end {
+			return last, nil
+		}
+		if !whole {
+			s.reset(first)
+			whole = true
+		}
+		if err := s.to(first, end); err != nil {
+			return types.Null, err
+		}
+		known = true
+		last, err = s.acc.Result(p.w.env)
+		return last, err
+	}
+}

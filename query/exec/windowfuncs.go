@@ -1,0 +1,166 @@
+package exec
+
+import (
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// WindowFunc is a window function that is no aggregate.
+type WindowFunc struct {
+	Name string
+	Args []types.OID
+	Ret  types.OID
+	// RetOf gives the result type where it depends on the arguments.
+	RetOf func(args []types.OID) types.OID
+	// New begins a partition, and gives what computes the value for row i.
+	New func() func(p *partitionRows, i int) (types.Datum, error)
+}
+
+// WindowFuncs are all of them, by name (PostgreSQL 15, section 9.22).
+var WindowFuncs = map[string][]*WindowFunc{}
+
+func addWindow(name string, ret types.OID, value func(p *partitionRows, i int) (types.Datum, error), args ...types.OID) {
+	WindowFuncs[name] = append(WindowFuncs[name], &WindowFunc{Name: name, Args: args, Ret: ret,
+		RetOf: func(args []types.OID) types.OID {
+			if ret == AnyElement {
+				return args[0]
+			}
+			return ret
+		},
+		New: func() func(*partitionRows, int) (types.Datum, error) { return value }})
+}
+
+func init() {
+	number := func(f func(p *partitionRows, i int) int) func(p *partitionRows, i int) (types.Datum, error) {
+		return func(p *partitionRows, i int) (types.Datum, error) { return types.NewInt(int64(f(p, i))), nil }
+	}
+	addWindow("row_number", types.Int8, number(func(_ *partitionRows, i int) int { return i + 1 }))
+	addWindow("rank", types.Int8, number(func(p *partitionRows, i int) int { return p.starts[p.peers[i]] + 1 }))
+	addWindow("dense_rank", types.Int8, number(func(p *partitionRows, i int) int { return int(p.peers[i]) + 1 }))
+	addWindow("percent_rank", types.Float8, func(p *partitionRows, i int) (types.Datum, error) {
+		if len(p.rows) < 2 {
+			return types.NewFloat(0), nil
+		}
+		return types.NewFloat(float64(p.starts[p.peers[i]]) / float64(len(p.rows)-1)), nil
+	})
+	addWindow("cume_dist", types.Float8, func(p *partitionRows, i int) (types.Datum, error) {
+		return types.NewFloat(float64(p.starts[p.peers[i]+1]) / float64(len(p.rows))), nil
+	})
+	WindowFuncs["ntile"] = []*WindowFunc{{Name: "ntile", Args: []types.OID{types.Int4}, Ret: types.Int4,
+		RetOf: func([]types.OID) types.OID { return types.Int4 }, New: ntile}}
+	for name, sign := range map[string]int64{"lag": -1, "lead": 1} {
+		f := shift(sign)
+		addWindow(name, AnyElement, f, AnyElement)
+		addWindow(name, AnyElement, f, AnyElement, types.Int4)
+		addWindow(name, AnyElement, f, AnyElement, types.Int4, AnyElement)
+	}
+	addWindow("first_value", AnyElement, func(p *partitionRows, i int) (types.Datum, error) {
+		return p.inFrame(i, 0, false)
+	}, AnyElement)
+	addWindow("last_value", AnyElement, func(p *partitionRows, i int) (types.Datum, error) {
+		return p.inFrame(i, 0, true)
+	}, AnyElement)
+	addWindow("nth_value", AnyElement, func(p *partitionRows, i int) (types.Datum, error) {
+		n, err := p.arg(1, i)
+		if err != nil || n.IsNull() {
+			return types.Null, err
+		}
+		if n.I <= 0 {
+			return types.Null, sqlstate.New("22016", "argument of nth_value must be greater than zero")
+		}
+		return p.inFrame(i, int(n.I)-1, false)
+	}, AnyElement, types.Int4)
+}
+
+// ntile divides the partition into buckets, the first ones one row longer where it does not come out even.
+func ntile() func(p *partitionRows, i int) (types.Datum, error) {
+	var n types.Datum
+	return func(p *partitionRows, i int) (types.Datum, error) {
+		if i == 0 {
+			var err error
+			if n, err = p.arg(0, 0); err != nil {
+				return types.Null, err
+			}
+		}
+		if n.IsNull() {
+			return n, nil
+		}
+		if n.I <= 0 {
+			return types.Null, sqlstate.New("22014", "argument of ntile must be greater than zero")
+		}
+		size, longer := int64(len(p.rows))/n.I, int64(len(p.rows))%n.I
+		at := int64(i)
+		if at < longer*(size+1) {
+			return types.NewInt(at/(size+1) + 1), nil
+		}
+		return types.NewInt((at-longer*(size+1))/max(size, 1) + longer + 1), nil
+	}
+}
+
+// shift is lag or lead: the value at a row before or behind this one, else the default.
+func shift(sign int64) func(p *partitionRows, i int) (types.Datum, error) {
+	return func(p *partitionRows, i int) (types.Datum, error) {
+		offset := types.NewInt(1)
+		if len(p.c.Args) > 1 {
+			var err error
+			if offset, err = p.arg(1, i); err != nil || offset.IsNull() {
+				return types.Null, err
+			}
+		}
+		if at := int64(i) + sign*offset.I; at >= 0 && at < int64(len(p.rows)) {
+			return p.arg(0, int(at))
+		}
+		if len(p.c.Args) > 2 {
+			return p.arg(2, i)
+		}
+		return types.Null, nil
+	}
+}
+
+// inFrame is the argument at the nth row of the frame of row i, counted from its end if back is set.
+func (p *partitionRows) inFrame(i, n int, back bool) (types.Datum, error) {
+	first, end, err := p.move(i)
+	if err != nil {
+		return types.Null, err
+	}
+	at, step := first, 1
+	if back {
+		at, step = end-1, -1
+	}
+	a, b := p.excluded(i)
+	in := func(r [2]int) bool { return at >= r[0] && at < r[1] }
+	for at >= first && at < end {
+		switch {
+		case in(a):
+			at = over(a, back)
+		case in(b):
+			at = over(b, back)
+		case n == 0:
+			return p.arg(0, at)
+		case a[0] == a[1] && b[0] == b[1]:
+			at, n = at+step*n, 0
+		default:
+			// Up to the next rows that are left out.
+			far := n
+			for _, r := range [][2]int{a, b} {
+				switch {
+				case r[0] == r[1]:
+				case !back && r[0] > at:
+					far = min(far, r[0]-at)
+				case back && r[1]-1 < at:
+					far = min(far, at-r[1]+1)
+				}
+			}
+			at, n = at+step*far, n-far
+		}
+	}
+	return types.Null, nil
+}
+
+// over is the row on the other side of rows that are left out.
+func over(r [2]int, back bool) int {
+	if back {
+		return r[0] - 1
+	}
+	return r[1]
+}

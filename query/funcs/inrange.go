@@ -1,0 +1,130 @@
+package funcs
+
+import (
+	"math"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// InRange is how a RANGE frame with an offset compares values of a type: offset is the type that the offset takes, 0
+// where there is none. given is the type of the offset as written, types.Unknown for a literal.
+func InRange(column, given types.OID) (offset types.OID, in exec.InRange) {
+	switch column {
+	case types.Int2, types.Int4, types.Int8:
+		switch given {
+		case types.Int2, types.Int4, types.Int8:
+			return given, intRange
+		case types.Unknown:
+			return column, intRange
+		}
+	case types.Numeric:
+		switch given {
+		case types.Int2, types.Int4, types.Int8, types.Numeric, types.Unknown:
+			return types.Numeric, numericRange
+		}
+	case types.Float4, types.Float8:
+		if types.IsNumber(given) || given == types.Unknown {
+			return types.Float8, floatRange
+		}
+	case types.Date, types.Timestamp, types.TimestampTZ, types.Interval, types.Time:
+		if given == types.Interval || given == types.Unknown {
+			return types.Interval, timeRange(column)
+		}
+	}
+	return 0, nil
+}
+
+func between(c int, less bool) bool {
+	if less {
+		return c <= 0
+	}
+	return c >= 0
+}
+
+func intRange(_ *exec.Env, value, base, offset types.Datum, sub, less bool) (bool, error) {
+	if offset.I < 0 {
+		return false, exec.ErrFrameSize
+	}
+	sum := base.I + offset.I
+	overflow := sum < base.I
+	if sub {
+		sum = base.I - offset.I
+		overflow = sum > base.I
+	}
+	if overflow {
+		return sub != less, nil
+	}
+	return less && value.I <= sum || !less && value.I >= sum, nil
+}
+
+func numericRange(_ *exec.Env, value, base, offset types.Datum, sub, less bool) (bool, error) {
+	v, b, o := value.Decimal(), base.Decimal(), offset.Decimal()
+	if o.IsNaN() || o.Sign() < 0 {
+		return false, exec.ErrFrameSize
+	}
+	switch {
+	case v.IsNaN() || b.IsNaN():
+		return between(v.Cmp(b), less), nil
+	case !o.IsFinite() && !b.IsFinite() && (b.Sign() > 0) == sub:
+		return true, nil // infinity less infinity, as in_range of PostgreSQL says
+	}
+	if sub {
+		o = o.Neg()
+	}
+	return between(v.Cmp(b.Add(o)), less), nil
+}
+
+func floatRange(_ *exec.Env, value, base, offset types.Datum, sub, less bool) (bool, error) {
+	v, b, o := value.Float(), base.Float(), offset.Float()
+	if math.IsNaN(o) || o < 0 {
+		return false, exec.ErrFrameSize
+	}
+	switch {
+	case math.IsNaN(v):
+		return math.IsNaN(b) || !less, nil
+	case math.IsNaN(b):
+		return less, nil
+	case math.IsInf(o, 0) && math.IsInf(b, 0) && (b > 0) == sub:
+		return true, nil
+	}
+	if sub {
+		o = -o
+	}
+	return less && v <= b+o || !less && v >= b+o, nil
+}
+
+// timeRange compares values of a type with an interval as the offset.
+func timeRange(column types.OID) exec.InRange {
+	return func(env *exec.Env, value, base, offset types.Datum, sub, less bool) (bool, error) {
+		span := offset.Span()
+		if span.Cmp(types.Span{}) < 0 {
+			return false, exec.ErrFrameSize
+		}
+		if sub {
+			span = span.Neg()
+		}
+		switch column {
+		case types.Interval:
+			b := base.Span()
+			sum := types.Span{Months: b.Months + span.Months, Days: b.Days + span.Days, Micros: b.Micros + span.Micros}
+			return between(value.Span().Cmp(sum), less), nil
+		case types.Time:
+			sum := base.I + span.Micros
+			return less && value.I <= sum || !less && value.I >= sum, nil
+		}
+		at := func(d types.Datum) int64 {
+			if d.K == types.KDate {
+				return types.DateMicros(d.I)
+			}
+			return d.I
+		}
+		b := at(base)
+		sum := types.AddSpan(b, span, types.LocationFor(column, env.Types))
+		if !types.Infinite(base) && sub != (sum <= b) && sum != b {
+			return false, sqlstate.New("22008", "timestamp out of range")
+		}
+		return less && at(value) <= sum || !less && at(value) >= sum, nil
+	}
+}
