@@ -284,9 +284,7 @@ func (s *Store) RemoveJob(ctx context.Context, typ, id string) error {
 			return struct{}{}, err
 		}
 		tx.MakesRoom()
-		tx.Clear(s.jobQueueKey(j))
-		tx.Clear(s.jobBeatKey(j))
-		tx.Clear(s.jobRecordKey(typ, id))
+		s.clearJob(tx, j)
 		return struct{}{}, nil
 	})
 	return err

@@ -229,12 +229,13 @@ func (s *Store) keepHouse(ctx context.Context) {
 
 // keepSwept clears once an hour what dead nodes left behind: for the first time some minutes after the start, when
 // nobody waits any more for the result of a commit from before it. The owner of a store begins with the uploads from
-// before the start.
+// before the start. Records of finished jobs are removed once a minute.
 func (s *Store) keepSwept(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	swept := time.Now().Add(firstSweep - time.Hour)
 	left := s.o.Owner // uploads from before the start
+	jobsSwept := time.Now()
 	for {
 		if left {
 			err := s.eachDatabase(ctx, s.removeLeftUploads)
@@ -246,6 +247,12 @@ func (s *Store) keepSwept(ctx context.Context) {
 			swept = time.Now()
 			if err := s.sweep(ctx, s.hours()); err != nil && ctx.Err() == nil {
 				s.o.Logger.Warn("sweep not finished", "error", err)
+			}
+		}
+		if time.Since(jobsSwept) > sweepJobsEvery {
+			jobsSwept = time.Now()
+			if err := s.sweepJobs(ctx, afterVersion(s.clock.now(), -finishedFor)); err != nil && ctx.Err() == nil {
+				s.o.Logger.Warn("finished jobs not removed", "error", err)
 			}
 		}
 		select {

@@ -1,6 +1,9 @@
 package layer
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Flights is flights of numbers by name.
 type Flights struct{ f flights[string, int] }
@@ -31,4 +34,9 @@ func KeepDatabases(s *Store, most int) { s.known = newCores(most) }
 func KnownDatabases(s *Store) int {
 	all, _ := s.known.count()
 	return all
+}
+
+// SweepJobs removes the records of finished jobs as the store will after a time.
+func SweepJobs(ctx context.Context, s *Store, after time.Duration) error {
+	return s.sweepJobs(ctx, afterVersion(s.clock.now(), after-finishedFor))
 }
