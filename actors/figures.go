@@ -112,15 +112,12 @@ func (f *figures) woke() {
 // Figures are the numbers of this moment.
 func (s *System) Figures() Figures {
 	running, mailbox := map[string]int{}, map[string]int{}
-	var walk func(n Node)
-	walk = func(n Node) {
-		running[n.Kind]++
-		mailbox[n.Kind] += n.Mailbox
-		for _, c := range n.Children {
-			walk(c)
+	s.tree.walk(func(r *record) {
+		running[r.kind]++
+		if r.mailbox != nil {
+			mailbox[r.kind] += r.mailbox.UserMessageCount()
 		}
-	}
-	walk(s.Tree())
+	})
 	f := s.figures
 	f.mu.Lock()
 	defer f.mu.Unlock()

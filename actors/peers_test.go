@@ -155,7 +155,7 @@ func (l listeners) wake(t testing.TB, what string) {
 }
 
 func state(s *actors.System, shard string) string {
-	for _, x := range s.Shards() {
+	for _, x := range s.Shards(100) {
 		if x.Shard == shard {
 			return x.State
 		}
@@ -282,10 +282,10 @@ func TestPeers_TheOwnerWatchesForOthers(t *testing.T) {
 	drain(ch)
 	db.commit("a")
 	receives(t, ch, "a commit")
-	if x := s1.Shards()[0]; x.Node != "n1" || x.Followers != 1 || x.Listeners != 0 {
+	if x := s1.Shards(100)[0]; x.Node != "n1" || x.Followers != 1 || x.Listeners != 0 {
 		t.Errorf("the owner's actor %+v", x)
 	}
-	if x := s2.Shards()[0]; x.Node != "n1" || x.Followers != 0 || x.Listeners != 1 || x.Wakes == 0 {
+	if x := s2.Shards(100)[0]; x.Node != "n1" || x.Followers != 0 || x.Listeners != 1 || x.Wakes == 0 {
 		t.Errorf("the follower's actor %+v", x)
 	}
 	cancel()

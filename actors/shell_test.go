@@ -107,7 +107,7 @@ func TestRecord_Failed(t *testing.T) {
 			t.Errorf("after %v: %d failures (%s), want %d", at, n, reason, want)
 		}
 	}
-	if n := r.snapshot(); n.Restarts != 21 || n.LastFailure != "later" || n.State != stateRestarting {
+	if n := r.snapshot(now, 0); n.Restarts != 21 || n.LastFailure != "later" || n.State != stateRestarting {
 		t.Errorf("snapshot %+v", n)
 	}
 }

@@ -256,8 +256,11 @@ func (s *System) giveBack(ctx context.Context) {
 }
 
 // Tree is the supervision tree at this moment.
-func (s *System) Tree() Node {
-	all := s.tree.snapshot().Children
+func (s *System) Tree() Node { return s.TreeOf(0) }
+
+// TreeOf is the same with no more than most children of each actor, those first that have failed of late.
+func (s *System) TreeOf(most int) Node {
+	all := s.tree.snapshot(s.now(), most).Children
 	if len(all) == 0 {
 		return Node{ID: "node", Kind: "node", State: stateStopping, Mailbox: 0}
 	}

@@ -57,7 +57,7 @@ func TestListen_OneWatchForManyListeners(t *testing.T) {
 	if f := s.Figures(); f.Listeners != 2000 {
 		t.Errorf("figures %+v", f)
 	}
-	for _, x := range s.Shards() {
+	for _, x := range s.Shards(100) {
 		if x.Database != "cities" || x.Listeners != 1000 || x.State != "watching" {
 			t.Errorf("shard %+v", x)
 		}

@@ -26,6 +26,22 @@ type Node struct {
 	LastFailure   string     `json:"last_failure,omitempty"`
 	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
 	Children      []Node     `json:"children,omitempty"`
+	// Hidden is how many children are left out (TreeOf).
+	Hidden int `json:"hidden,omitempty"`
+}
+
+// well reports whether nothing is wrong with the actor now: it is not restarting, and has not failed of late.
+func (r *record) well(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.state != stateRestarting && (len(r.mu.recent) == 0 || now.Sub(r.mu.recent[len(r.mu.recent)-1]) > failureWindow)
+}
+
+// wellBelow reports whether that holds for the actor and all below it.
+func (r *record) wellBelow(now time.Time) bool {
+	ok := r.well(now)
+	r.walk(func(c *record) { ok = ok && c.well(now) })
+	return ok
 }
 
 // The states that the shell gives; an actor's own come from its behavior.
@@ -130,7 +146,9 @@ func (r *record) failed(now time.Time, reason string) (pause time.Duration) {
 	return pause
 }
 
-func (r *record) snapshot() Node {
+// snapshot is the tree below an actor. Where it has more than most children those that are not well come first, then
+// the others by id, and the rest is left out; most is 0 for all.
+func (r *record) snapshot(now time.Time, most int) Node {
 	r.mu.Lock()
 	n := Node{ID: r.id, Kind: r.kind, Name: r.name, State: r.mu.state, Facts: r.mu.facts, Since: r.since,
 		Restarts: r.mu.restarts, LastFailure: r.mu.lastFailure}
@@ -150,8 +168,25 @@ func (r *record) snapshot() Node {
 		n.Mailbox = r.mailbox.UserMessageCount()
 	}
 	slices.SortFunc(children, func(a, b *record) int { return strings.Compare(a.id, b.id) })
+	if more := len(children) - most; most > 0 && more > 0 {
+		ill := make([]*record, 0, most)
+		for _, c := range children {
+			if len(ill) < most && !c.wellBelow(now) {
+				ill = append(ill, c)
+			}
+		}
+		for _, c := range children {
+			if len(ill) == most {
+				break
+			}
+			if !slices.Contains(ill, c) {
+				ill = append(ill, c)
+			}
+		}
+		children, n.Hidden = ill, more
+	}
 	for _, c := range children {
-		n.Children = append(n.Children, c.snapshot())
+		n.Children = append(n.Children, c.snapshot(now, most))
 	}
 	return n
 }

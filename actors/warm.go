@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/divandb/divan/layer"
@@ -288,10 +289,13 @@ type IndexInfo struct {
 	Current  bool     `json:"current"`
 }
 
-// Indexes tells where the indexes stand that this node was asked for lately, by database and design document; those that cannot be read are left out.
-func (s *System) Indexes(ctx context.Context) ([]IndexInfo, error) {
+// Indexes tells where the indexes stand that this node was asked for lately, by database and design document: of no more
+// than most, those that it was asked for last. Each costs some reads. Those that cannot be read are left out.
+func (s *System) Indexes(ctx context.Context, most int) ([]IndexInfo, error) {
 	list := []IndexInfo{}
-	for _, ix := range s.builds.used(s.now()) {
+	used := s.builds.used(s.now())
+	slices.SortFunc(used, func(a, b usedIndex) int { return b.until.Compare(a.until) })
+	for _, ix := range used[:min(len(used), most)] {
 		state, err := ix.db.IndexOf(ix.design).State(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -318,6 +322,9 @@ func (s *System) Indexes(ctx context.Context) ([]IndexInfo, error) {
 	return list, nil
 }
 
+// CountIndexes is how many indexes this node was asked for lately.
+func (s *System) CountIndexes() int { return len(s.builds.used(s.now())) }
+
 // ShardInfo is a changes shard that somebody listens to on this node.
 type ShardInfo struct {
 	Database string `json:"database"`
@@ -326,22 +333,47 @@ type ShardInfo struct {
 	ShardFacts
 }
 
-// Shards lists the changes shards that are watched on this node, by database.
-func (s *System) Shards() []ShardInfo {
+// Shards lists changes shards that are watched on this node, by database: no more than most, those first whose actors
+// have an error.
+func (s *System) Shards(most int) []ShardInfo {
+	all := s.shardRecords()
+	byName := func(a, b *record) int { return strings.Compare(a.id, b.id) }
+	slices.SortFunc(all, func(a, b *record) int {
+		if x, y := a.troubled(), b.troubled(); x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return byName(a, b)
+	})
+	shown := all[:min(len(all), most)]
+	slices.SortFunc(shown, byName)
 	list := []ShardInfo{}
-	var walk func(database string, n Node)
-	walk = func(database string, n Node) {
-		if n.Kind == "database" {
-			database = n.Name
-		}
-		if n.Kind == "shard" {
-			facts, _ := n.Facts.(ShardFacts) // none while it starts
-			list = append(list, ShardInfo{Database: database, Shard: n.Name, State: n.State, ShardFacts: facts})
-		}
-		for _, c := range n.Children {
-			walk(database, c)
-		}
+	for _, r := range shown {
+		n := r.snapshot(s.now(), 0)
+		facts, _ := n.Facts.(ShardFacts) // none while it starts
+		list = append(list, ShardInfo{Database: r.parent.name, Shard: n.Name, State: n.State, ShardFacts: facts})
 	}
-	walk("", s.Tree())
 	return list
+}
+
+// CountShards is how many changes shards are watched on this node.
+func (s *System) CountShards() int { return len(s.shardRecords()) }
+
+func (s *System) shardRecords() (all []*record) {
+	s.tree.walk(func(r *record) {
+		if r.kind == shardKind {
+			all = append(all, r)
+		}
+	})
+	return all
+}
+
+// troubled reports whether a shard's actor has an error.
+func (r *record) troubled() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	facts, ok := r.mu.facts.(ShardFacts)
+	return ok && facts.Error != ""
 }

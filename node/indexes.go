@@ -12,12 +12,15 @@ import (
 // lagTimeout bounds how long a scrape waits for the store.
 const lagTimeout = 2 * time.Second
 
-// indexLags is where the indexes stand that this node was asked for lately, for metrics. A scrape costs a few reads for each, and a bounded pass over the changes of
-// a database that has one which is behind.
+// maxIndexLags bounds the indexes that have metrics.
+const maxIndexLags = 500
+
+// indexLags is where the indexes stand that this node was asked for last, for metrics. A scrape costs a few reads for
+// each, and a bounded pass over the changes of a database that has one which is behind.
 func (n *Node) indexLags() []metrics.Index {
 	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
 	defer cancel()
-	used, err := n.actors.Indexes(ctx)
+	used, err := n.actors.Indexes(ctx, maxIndexLags)
 	if err != nil {
 		return nil // the store does not answer, which has a figure of its own
 	}

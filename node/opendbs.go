@@ -28,6 +28,8 @@ type openDatabases struct {
 	log    *slog.Logger
 	look   chan struct{} // capacity 1: look at all databases
 
+	unread []string // databases that could not be looked at; run's
+
 	mu struct {
 		sync.Mutex
 		names []string
@@ -76,7 +78,7 @@ func (o *openDatabases) run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			o.log.Warn("cannot find out which databases are open to everyone", "error", err)
 		}
-		if err != nil || len(o.list()) > 0 {
+		if err != nil || len(o.list())+len(o.unread) > 0 {
 			timer.Reset(openAgain)
 		}
 		if err != nil {
@@ -92,39 +94,48 @@ func (o *openDatabases) run(ctx context.Context) {
 
 // all looks at every database, and tells the log of those that are open.
 func (o *openDatabases) all(ctx context.Context) error {
-	var open []string
+	var open, unread []string
 	if o.closed() {
 		for name, err := range o.store.Names(ctx, layer.NamesOptions{Limit: -1}) {
 			if err != nil {
 				return err
 			}
 			is, err := o.isOpen(ctx, name)
-			if err != nil {
+			switch {
+			case layer.KindOf(err) == layer.Unavailable || ctx.Err() != nil:
 				return err
-			}
-			if is {
+			case err != nil: // one that is damaged is no reason to leave the others
+				unread = append(unread, name)
+				if len(unread) == 1 {
+					o.log.Warn("cannot find out whether a database is open to everyone", "database", name, "error", err)
+				}
+			case is:
 				open = append(open, name)
 			}
 		}
 	}
+	o.unread = unread
 	if before := o.keep(open); len(open) > 0 && !slices.Equal(before, open) {
 		o.log.Warn("databases made before there was an admin are open to everyone; set their _security", "count", len(open), "databases", shortList(open))
 	}
 	return nil
 }
 
-// known looks at the databases that were open.
+// known looks at the databases that were open or could not be looked at.
 func (o *openDatabases) known(ctx context.Context) error {
-	var open []string
-	for _, name := range o.list() {
+	var open, unread []string
+	for _, name := range slices.Sorted(slices.Values(slices.Concat(o.list(), o.unread))) {
 		is, err := o.isOpen(ctx, name)
-		if err != nil {
+		switch {
+		case layer.KindOf(err) == layer.Unavailable || ctx.Err() != nil:
 			return err
-		}
-		if is && o.closed() {
+		case err != nil:
+			unread = append(unread, name)
+		case is && o.closed():
 			open = append(open, name)
 		}
 	}
+	o.unread = unread
 	o.keep(open)
 	return nil
 }

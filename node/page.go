@@ -9,8 +9,9 @@ import (
 	"github.com/divandb/divan/node/dashboard"
 )
 
-// maxJobsShown bounds what the page lists of the job queue.
-const maxJobsShown = 200
+// maxShown bounds what the page lists of jobs, shards and indexes, and of the children of an actor: a node may have very
+// many databases.
+const maxShown = 200
 
 // page is the dashboard over this node's parts.
 func (n *Node) page() http.Handler {
@@ -23,12 +24,15 @@ func (n *Node) page() http.Handler {
 		Health:  n.healthShown,
 		Members: func(context.Context) (any, error) { return n.cluster.Members(), nil },
 		Actors: func(context.Context) (any, error) {
-			return map[string]any{"node": n.name, "tree": n.actors.Tree()}, nil
+			return map[string]any{"node": n.name, "tree": n.actors.TreeOf(maxShown)}, nil
 		},
-		Tasks:    func(context.Context) (any, error) { return n.actors.Tasks(), nil },
-		Jobs:     n.jobs,
-		Shards:   func(context.Context) (any, error) { return n.actors.Shards(), nil },
-		Indexes:  func(ctx context.Context) (any, error) { return n.actors.Indexes(ctx) },
+		Tasks:   func(context.Context) (any, error) { return n.actors.Tasks(), nil },
+		Jobs:    n.jobs,
+		Shards:  func(context.Context) (any, error) { return n.actors.Shards(maxShown), nil },
+		Indexes: func(ctx context.Context) (any, error) { return n.actors.Indexes(ctx, maxShown) },
+		Counts: func(context.Context) (any, error) {
+			return map[string]int{"shards": n.actors.CountShards(), "indexes": n.actors.CountIndexes()}, nil
+		},
 		Scripts:  func(context.Context) (any, error) { return n.scripts.Stats(), nil },
 		Sessions: n.sessionsShown,
 	})
@@ -64,7 +68,7 @@ func (n *Node) jobs(ctx context.Context) (any, error) {
 			continue
 		}
 		list = append(list, shownJob{j.Type, j.ID, j.State, j.Worker, j.Failures, j.Error, j.Updated})
-		if len(list) == maxJobsShown {
+		if len(list) == maxShown {
 			break
 		}
 	}

@@ -52,6 +52,8 @@ type Sources struct {
 	// Indexes is [{"database", "design", "views", "rows", "bytes", "errors", "skipped", "building", "current", "seq",
 	// "last_seq"}].
 	Indexes Source
+	// Counts is how many shards and indexes there are, of which their sections may list fewer: {"shards", "indexes"}.
+	Counts Source
 	// Scripts is the functions of design documents: {"runtimes", "idle", "most", "running", "paused", "waiting",
 	// "limits": {LIMIT: n}, "stopped", "refused", "databases": [{"database", "seconds", "waiting"}]}.
 	Scripts Source
@@ -109,7 +111,7 @@ func assemble() (page []byte, policy string) {
 // read asks all sources at once. One that fails or is slow costs its own section.
 func (s Sources) read(ctx context.Context) map[string]any {
 	sources := map[string]Source{"node": s.Node, "store": s.Store, "health": s.Health, "members": s.Members, "actors": s.Actors, "tasks": s.Tasks, "jobs": s.Jobs,
-		"shards": s.Shards, "indexes": s.Indexes, "scripts": s.Scripts, "sessions": s.Sessions}
+		"shards": s.Shards, "indexes": s.Indexes, "counts": s.Counts, "scripts": s.Scripts, "sessions": s.Sessions}
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()
 	var mu sync.Mutex

@@ -36,6 +36,11 @@
   const table = (caption, columns, rows) => el('table', { 'aria-label': caption },
     el('thead', {}, el('tr', {}, columns.map(c => el('th', { scope: 'col', class: c[2] }, c[0])))),
     el('tbody', {}, rows.map(r => el('tr', {}, columns.map(c => el('td', { class: c[2] }, c[1](r)))))));
+  let counts = {}; // of the lists that may leave some out
+  const listOf = (count, caption, columns, rows, none) => {
+    const t = list(caption, columns, rows, none);
+    return count > rows.length ? el('div', {}, el('p', { class: 'dim' }, `${number(rows.length)} of ${number(count)}`), t) : t;
+  };
   const list = (caption, columns, rows, none) =>
     Array.isArray(rows) && rows.length ? table(caption, columns, rows) : el('p', { class: 'none' }, none);
 
@@ -58,6 +63,7 @@
   const flatten = (n, depth, out) => {
     out.push([n, depth]);
     for (const c of n.children || []) flatten(c, depth + 1, out);
+    if (n.hidden) out.push([{ kind: '', name: `and ${number(n.hidden)} more`, mailbox: '', restarts: '' }, depth + 1]);
     return out;
   };
   const actors = v => {
@@ -95,7 +101,7 @@
     ['', t => t.error ? el('span', { class: 'failure' }, text(t.error)) : '', 'wide'],
   ], v, 'No index is being built.');
 
-  const shards = v => list('Changes shards', [
+  const shards = v => listOf(counts.shards, 'Changes shards', [
     ['Database', s => text(s.database)],
     ['Shard', s => text(s.shard)],
     ['Sequence', s => el('code', {}, text(s.seq)), 'wide'],
@@ -114,7 +120,7 @@
     if (!(s >= 0)) return 'never built';
     return s < 60 ? `${s.toFixed(1)} s behind` : s < 3600 ? `${Math.floor(s / 60)} min behind` : `${Math.floor(s / 3600)} h behind`;
   };
-  const indexes = v => list('Indexes', [
+  const indexes = v => listOf(counts.indexes, 'Indexes', [
     ['Database', i => text(i.database)],
     ['Design document', i => text(i.design)],
     ['Views', i => text(Array.isArray(i.views) ? i.views.join(', ') : i.views), 'wide'],
@@ -126,11 +132,11 @@
     ['', i => i.skipped ? el('span', { class: 'failure' }, text(i.skipped)) : '', 'wide'],
   ], v, 'No indexes.');
 
-  const counts = o => Object.entries(o || {}).map(([k, n]) => `${k} ${number(n)}`).join(', ');
+  const numbers = o => Object.entries(o || {}).map(([k, n]) => `${k} ${number(n)}`).join(', ');
   const scripts = v => {
     const of = [['Runtimes', `${number(v.runtimes - v.idle)} busy, ${number(v.idle)} idle, at most ${number(v.most)}`],
       ['Calls', `${number(v.running)} running, ${number(v.paused)} paused, ${number(v.waiting)} waiting`],
-      ['Stopped at a limit', counts(v.limits)], ['Refused', number(v.refused)], ['Begun again', number(v.stopped)]];
+      ['Stopped at a limit', numbers(v.limits)], ['Refused', number(v.refused)], ['Begun again', number(v.stopped)]];
     const facts = el('dl', {}, ...of.map(([k, x]) => el('div', {}, el('dt', {}, k), el('dd', {}, x))));
     return el('div', {}, facts, list('Databases that used JavaScript of late', [
       ['Database', d => text(d.database)],
@@ -191,11 +197,12 @@
     showNode(data.node);
     showStore(data.store);
     showHealth(data.health);
+    counts = data.counts || {};
     for (const [name, render] of Object.entries(sections)) {
       const section = document.getElementById(name), v = data[name];
       section.hidden = v === undefined;
       if (v === undefined) continue;
-      const now = JSON.stringify(v);
+      const now = JSON.stringify([v, counts[name]]);
       if (shown[name] === now) {
         section.querySelectorAll('time').forEach(t => { t.textContent = ago(t.getAttribute('datetime')); });
         continue;
