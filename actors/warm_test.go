@@ -172,7 +172,7 @@ func TestLayer_WarmIndexes(t *testing.T) {
 	current := func(want int64) {
 		t.Helper()
 		eventually(t, func() string {
-			list, err := s.Indexes(t.Context())
+			list, err := s.Indexes(t.Context(), 100)
 			if err != nil || len(list) != 1 || !list[0].Current || list[0].Rows != want {
 				return fmt.Sprintf("%+v, %v", list, err)
 			}
@@ -190,7 +190,7 @@ func TestLayer_WarmIndexes(t *testing.T) {
 	current(21)
 	shards := map[string]bool{}
 	eventually(t, func() string {
-		for _, x := range s.Shards() {
+		for _, x := range s.Shards(100) {
 			shards[x.Shard] = true
 			if x.Database != "cities" {
 				return fmt.Sprintf("%+v", x)
@@ -236,6 +236,12 @@ func TestWarm_EndsWithTheDesignDocument(t *testing.T) {
 						return ""
 					})
 				}
+				eventually(t, func() string {
+					if find(s.Tree(), "warm") == nil {
+						return "not kept warm yet"
+					}
+					return ""
+				})
 				db.set(func() { remove(db) })
 				commits(db, "a", 1)
 				eventually(t, func() string {

@@ -80,6 +80,7 @@ func TestValidate_keptOverAttempts(t *testing.T) {
 // Where the store gets through with nothing, a few edits are tried one by one, and not all of them: the request ends
 // with an error.
 func TestBulk_nothingGetsThrough(t *testing.T) {
+	oneGoroutine(t)
 	if faultkv.Enabled() {
 		t.Skip("it counts commits")
 	}
@@ -170,6 +171,7 @@ func (e *interrupted) Begin(ctx context.Context) kv.Transaction {
 // A pass over many documents takes as many transactions as it needs, and is as of one version all the same: documents
 // that move meanwhile come once, at their newest place, and nothing is missed by who goes on from there.
 func TestChanges_manyIDs(t *testing.T) {
+	oneGoroutine(t)
 	below := mustEngine(t)
 	d := mustCreate(t, mustStore(t, below, layer.Options{}), "db", layer.CreateOptions{Shards: 3})
 	const docs, asked = 300, 100_000

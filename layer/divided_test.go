@@ -151,6 +151,7 @@ func openFar(t *testing.T, e kv.Engine) *layer.Database {
 // Replicated edits of documents with many branches are divided by what is read for them, before a transaction is too
 // old.
 func TestBulk_dividedByReads(t *testing.T) {
+	oneGoroutine(t)
 	if faultkv.Enabled() || faultkv.Short() {
 		t.Skip("it counts transactions")
 	}
@@ -206,6 +207,7 @@ func TestBulk_dividedByBodies(t *testing.T) {
 
 // An edit that alone is more than a transaction can do is refused for a reason, and those beside it are written.
 func TestBulk_cannotBeDivided(t *testing.T) {
+	oneGoroutine(t)
 	below := mustEngine(t)
 	d := mustCreate(t, mustStore(t, below, layer.Options{}), "db", layer.CreateOptions{})
 	huge := branchy(t, d, 1, 1000, 2)[0]

@@ -111,6 +111,7 @@ func familyEdits(t *rapid.T, d *layer.Database, ids []string, isReplicated bool,
 // one: in results, leaves, histories, bodies, winners, counts, and in what is left for compaction. With and without
 // trees that are kept from one batch to the next, and with trees of no more than what the edits have to do with.
 func TestFamily_model(t *testing.T) {
+	oneGoroutine(t)
 	for _, c := range []struct {
 		name        string
 		kept, bytes int

@@ -146,7 +146,8 @@ func TestStore_Claim_heartbeat(t *testing.T) {
 		if err := s.Renew(t.Context(), j, nil); err != nil {
 			t.Fatal(err)
 		}
-		if next := look(); !next.At.After(time.Now().Add(-10*time.Millisecond)) && i > 0 {
+		before := time.Now() // a busy machine may stand still after the look
+		if next := look(); !next.At.After(before) && i > 0 {
 			t.Errorf("a job with a heartbeat is due since %v", next.At)
 		}
 		time.Sleep(time.Duration(i) * time.Millisecond)

@@ -27,6 +27,7 @@ func documentOf(id, rev string, n int) string {
 }
 
 func TestLimits_document(t *testing.T) {
+	oneGoroutine(t)
 	d := mustDatabase(t)
 	first := put(t, d, documentOf("large", "", largestDocument))
 	if _, err := d.Put(t.Context(), edit(t, documentOf("larger", "", largestDocument+1)), layer.WriteOptions{}); layer.KindOf(err) != layer.TooLarge {
@@ -76,6 +77,7 @@ func TestLimits_document(t *testing.T) {
 }
 
 func TestLimits_history(t *testing.T) {
+	oneGoroutine(t)
 	const revs = 4000
 	d := mustDatabase(t)
 	if err := d.SetRevsLimit(t.Context(), revs); err != nil {
@@ -121,6 +123,7 @@ func TestLimits_attachments(t *testing.T) {
 
 // The largest rows that a view may have, in batches of any size.
 func TestLimits_views(t *testing.T) {
+	oneGoroutine(t)
 	d := openViews(t, layer.CreateOptions{})
 	save(t, d, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { var k = 'k'.repeat(7000); for (var i = 0; i < 8; i++) emit([i, k], 'v'.repeat(60000)); }"}}}`)
 	const docs = 60 // 29 MB of rows

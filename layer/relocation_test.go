@@ -22,6 +22,7 @@ func move(tb testing.TB, s *layer.Store, d *layer.Database, name string) *layer.
 
 // What would not fit one transaction when it is taken up again: leaves of megabytes, many leaves with long histories, and attachments between them.
 func TestExport_large(t *testing.T) {
+	oneGoroutine(t)
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	d := mustCreate(t, s, "source", layer.CreateOptions{})
 	if err := d.SetRevsLimit(t.Context(), 4000); err != nil {

@@ -233,6 +233,7 @@ func openDamaged(t *testing.T, dir string, running bool) (*embedded.Engine, *lay
 // Whatever file of a store is damaged: what is saved of each database is right, and what is
 // not there is listed.
 func TestStore_Salvage_files(t *testing.T) {
+	oneGoroutine(t)
 	if fdbtest.Enabled() {
 		t.Skip("FoundationDB looks after its own files")
 	}
@@ -306,6 +307,7 @@ func TestStore_Salvage_files(t *testing.T) {
 // Whatever block of a store is damaged: Verify tells of it, what is saved of each database is right, and what is not
 // there is listed.
 func TestStore_Salvage(t *testing.T) {
+	oneGoroutine(t)
 	if fdbtest.Enabled() {
 		t.Skip("FoundationDB looks after its own files")
 	}

@@ -43,6 +43,7 @@ func served(t *testing.T, d *layer.Database, id string) (string, error) {
 // Whichever block is damaged, a document that is served whole is saved whole, and Verify does not name it, even if the
 // damaged block is the next one.
 func TestStore_Salvage_neighbours(t *testing.T) {
+	oneGoroutine(t)
 	if fdbtest.Enabled() {
 		t.Skip("FoundationDB looks after its own files")
 	}

@@ -98,6 +98,7 @@ func (r *ageingRows) Err() error {
 // C6: a response longer than a transaction goes on after the last row; one whose database was deleted meanwhile ends with an error, also where another of its
 // name is there now, whose rows it never shows.
 func TestStitched(t *testing.T) {
+	oneGoroutine(t)
 	const docs = 300
 	for name, open := range map[string]func(ctx context.Context, d *layer.Database) (func(yield func(id string, err error) bool), error){
 		"changes": func(ctx context.Context, d *layer.Database) (func(func(string, error) bool), error) {

@@ -366,6 +366,7 @@ func drawDocument(rt *rapid.T) string {
 // Whatever has been written, by builds, by requests or by both, whether partials have been brought up to date or not, whatever their shape: answers are what
 // the rows reduce to.
 func TestIndex_Aggregate_model(t *testing.T) {
+	oneGoroutine(t)
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {
 			engine := mustEngine(t)

@@ -95,6 +95,7 @@ func TestIndex_Aggregate_reads(t *testing.T) {
 // Where rows are counted by groups, partials with marks serve as well, as long as what was added is of their group. The keys are those of now, also where one that is
 // written otherwise has come in the same place.
 func TestIndex_Reduce_countsMarked(t *testing.T) {
+	oneGoroutine(t)
 	below := mustEngine(t)
 	e := &costEngine{Engine: below}
 	db := openAggregates(t, e, below, layer.CreateOptions{})

@@ -229,6 +229,7 @@ func TestBuild_Step_panic(t *testing.T) {
 
 // A step maps all of its documents, however few of them fit a part.
 func TestBuild_Step_largeDocuments(t *testing.T) {
+	oneGoroutine(t)
 	db := openViewsOn(t, mustEngine(t), layer.CreateOptions{})
 	const docs, size = 60, 700_000
 	for i := range docs {

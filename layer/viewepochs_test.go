@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/divandb/divan/layer"
@@ -23,13 +24,13 @@ type remains struct {
 	marks   map[string]bool // whether it is there still
 	stepped int
 
-	begun    int
+	begun    atomic.Int64
 	hook     func() // called as the second transaction begins
 	atCommit func() // called before the next transaction is committed that has to do with marks
 }
 
 func (e *remains) Begin(ctx context.Context) kv.Transaction {
-	if e.begun++; e.begun == 2 && e.hook != nil {
+	if e.begun.Add(1) == 2 && e.hook != nil {
 		e.hook()
 	}
 	return &remainsTransaction{Transaction: e.Engine.Begin(ctx), e: e}
@@ -124,7 +125,8 @@ func TestIndex_Aggregate_remains(t *testing.T) {
 				build(t, ix, 2, 50)
 			}
 			if c.while {
-				e.begun, e.hook = 0, rewrite
+				e.hook = rewrite
+				e.begun.Store(0)
 			} else {
 				rewrite()
 			}
@@ -184,6 +186,7 @@ func TestIndex_Aggregate_lateWriter(t *testing.T) {
 
 // The key of a row may be as long as a key of the store can be, and that of its mark is no longer, in whatever epoch.
 func TestIndex_Aggregate_longKeys(t *testing.T) {
+	oneGoroutine(t)
 	if fdbtest.Enabled() {
 		t.Skip("the suite's range takes a part of each key")
 	}
@@ -223,6 +226,7 @@ func TestIndex_Aggregate_longKeys(t *testing.T) {
 
 // Partials of an older format are neither used nor kept: writers take them away, or who makes new ones.
 func TestIndex_Aggregate_format(t *testing.T) {
+	oneGoroutine(t)
 	for name, written := range map[string]bool{"found by a writer": true, "found by Aggregate": false} {
 		t.Run(name, func(t *testing.T) {
 			below := mustEngine(t)

@@ -282,6 +282,7 @@ func checkInteractive(t *testing.T, db *layer.Database, ix *layer.Index) {
 
 // What emits too much for one transaction: bulk writes are divided, one document is refused with an error that says so, and nothing of it is written.
 func TestInteractive_size(t *testing.T) {
+	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})
 	design := `{"_id":"_design/d","options":{"interactive":true},"views":{`
 	const views = 12

@@ -13,6 +13,7 @@ import (
 // Where the engine holds no snapshots, a query applies a large lag itself, also while a build has written half of it: each document once, with the body that
 // its row was made from. What is more than that is refused where the query has to be fresh, and never answered wrongly.
 func TestIndex_largeLag(t *testing.T) {
+	oneGoroutine(t)
 	if faultkv.Enabled() || faultkv.Short() {
 		t.Skip("a query that applies thousands of documents meets a fault in every transaction")
 	}

@@ -107,6 +107,7 @@ func TestIndex_Purge(t *testing.T) {
 
 // More purges than one transaction applies are applied by a build.
 func TestBuild_manyPurges(t *testing.T) {
+	oneGoroutine(t)
 	db := openViewsOn(t, mustEngineWith(t, false), layer.CreateOptions{})
 	save(t, db, byN)
 	ix := db.Index(mustDesign(t, db, "d"))
@@ -139,6 +140,7 @@ func TestBuild_manyPurges(t *testing.T) {
 
 // Taking out what many documents had may be more than a transaction takes, though they have nothing now: builds write it in smaller parts.
 func TestBuild_manyOldRows(t *testing.T) {
+	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})
 	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { for (var i = 0; i < doc.n; i++) emit(i + 'x'.repeat(7000), null); }"}}}`)
 	ix := db.Index(mustDesign(t, db, "d"))

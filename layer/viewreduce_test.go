@@ -134,6 +134,7 @@ func TestIndex_Reduce_sumOverflow(t *testing.T) {
 
 // Many rows: the function sees them in batches, and then what it made of those.
 func TestIndex_Reduce_batches(t *testing.T) {
+	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})
 	save(t, db, `{"_id":"_design/g","views":{"v":{"map":"function(d){for (var i = 0; i < 10000; i++) emit(i)}",
 		"reduce":"function(keys, values, again) { return again ? sum(values) : keys.length; }"}}}`)

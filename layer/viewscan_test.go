@@ -123,6 +123,7 @@ func (s *scanned) expected() []string {
 // A first build goes through the documents in the order of ids, while they are written, deleted, purged, branched and resharded around it, and is taken over by
 // others at any place. Its rows are those of the documents in the end.
 func TestBuild_scans(t *testing.T) {
+	oneGoroutine(t)
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		for _, design := range []string{byN, `{"_id":"_design/d","options":{"interactive":true},"views":{"n":{"map":"function(doc) { if ('n' in doc) emit(doc.n, doc.v); }"}}}`} {
 			kind := map[bool]string{true: ""}[design == byN]

@@ -168,6 +168,7 @@ func codeOf(err error) string {
 }
 
 func TestServer_HostileStatements(t *testing.T) {
+	oneGoroutine(t)
 	s := exectest.NewStore()
 	cities(s)
 	srv, addr := start(t, s, nil)

@@ -85,6 +85,7 @@ func TestPlan_Reads(t *testing.T) {
 // TestPlan_PushdownKeepsTheResult runs random statements twice: as they are, and with every column hidden from the planner inside of
 // coalesce(), so that the gateway itself filters, sorts and limits. The rows must be the same.
 func TestPlan_PushdownKeepsTheResult(t *testing.T) {
+	oneGoroutine(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -181,6 +182,7 @@ func TestPlan_PushdownKeepsTheResult(t *testing.T) {
 
 // TestPlan_Reduce: what a view's reduce tells is what its rows tell.
 func TestPlan_Reduce(t *testing.T) {
+	oneGoroutine(t)
 	s := exectest.NewStore()
 	db := s.Create("r")
 	r := rand.New(rand.NewPCG(7, 7))

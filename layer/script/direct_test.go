@@ -37,6 +37,7 @@ func mapBoth(tb testing.TB, m *script.Maps, docs ...string) (as, engine []string
 
 // TestDirect_which holds which functions need no engine, and that those that do are not taken for others.
 func TestDirect_which(t *testing.T) {
+	oneGoroutine(t)
 	s := open(t, script.Limits{})
 	for source, want := range map[string]bool{
 		`function (doc) { if (doc.name) emit(doc.name, null) }`:                                                                             true,
@@ -185,6 +186,7 @@ func drawDirectExpression(t *rapid.T, depth int) string {
 
 // TestDirect holds that functions give the same rows and errors with and without the engine, whatever the document.
 func TestDirect(t *testing.T) {
+	oneGoroutine(t)
 	s := open(t, script.Limits{})
 	direct := 0
 	rapid.Check(t, func(rt *rapid.T) {

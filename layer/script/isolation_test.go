@@ -160,6 +160,7 @@ func mapTexts(tb testing.TB, m *script.Maps, docs ...string) (out []string) {
 // TestMaps_isolated holds that no document sees what another's call has left behind, in one call of Map, in
 // several, and whatever is beside it.
 func TestMaps_isolated(t *testing.T) {
+	oneGoroutine(t)
 	var docs []string
 	for n := range 9 {
 		docs = append(docs, fmt.Sprintf(`{"_id":"d%d","n":%d,"list":[1]}`, n, n))
@@ -197,6 +198,7 @@ func TestMaps_isolated(t *testing.T) {
 // some of them, fail at some, and take their runtime with them at some: the rows are always those of the document
 // alone.
 func TestMaps_isolated_model(t *testing.T) {
+	oneGoroutine(t)
 	s := open(t, script.Limits{})
 	sources := []script.Function{
 		{Name: "direct", Source: `function(doc){ if (doc.a) emit(doc.n, doc.a) }`},
@@ -240,6 +242,7 @@ func TestMaps_isolated_model(t *testing.T) {
 // TestMaps_compiledLate holds that functions which are compiled when a document needs it give the same rows as in a
 // runtime that has them, and see the document.
 func TestMaps_compiledLate(t *testing.T) {
+	oneGoroutine(t)
 	s := open(t, script.Limits{})
 	sources := []script.Function{
 		{Name: "first", Source: `function(doc){ if (doc.n) emit(doc.n, doc.list) }`},

@@ -95,6 +95,7 @@ var rowCases = []struct{ name, source, doc, want string }{
 }
 
 func TestMaps_Rows(t *testing.T) {
+	oneGoroutine(t)
 	s := open(t, script.Limits{})
 	for _, tc := range rowCases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -114,6 +115,7 @@ func TestMaps_Rows(t *testing.T) {
 // TestMaps_unrepeatable holds that a function which reads the clock or draws random numbers fails for its document, with an error that says why and that the
 // function cannot catch, and for no other document.
 func TestMaps_unrepeatable(t *testing.T) {
+	oneGoroutine(t)
 	s := open(t, script.Limits{})
 	for _, tc := range []struct{ source, what string }{
 		{`emit(new Date().getFullYear(), 1)`, "the clock"},
@@ -271,6 +273,7 @@ func TestMaps_Realms(t *testing.T) {
 }
 
 func TestMaps_Require(t *testing.T) {
+	oneGoroutine(t)
 	s := open(t, script.Limits{})
 	lib := `{
 		"plus": "exports.plus = function(a, b) { return a + b }",
@@ -313,6 +316,7 @@ func TestMaps_Require(t *testing.T) {
 }
 
 func TestMaps_CompileError(t *testing.T) {
+	oneGoroutine(t)
 	s := open(t, script.Limits{})
 	for _, tc := range []struct {
 		name, source, message string

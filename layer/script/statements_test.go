@@ -8,6 +8,7 @@ import (
 
 // FuzzMaps_Compile holds that no source, whole or broken, does more than fail.
 func FuzzMaps_Compile(f *testing.F) {
+	oneGoroutine(f)
 	for _, tc := range rowCases {
 		f.Add(tc.source)
 	}

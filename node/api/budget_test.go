@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http/httptest"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,14 +21,17 @@ const mib = 1 << 20
 type waiting struct {
 	share *share
 	err   error
-	done  bool
+	ended atomic.Bool
 }
+
+// done reports whether it has ended: share and err are set.
+func (w *waiting) done() bool { return w.ended.Load() }
 
 func taking(ctx context.Context, l *lane, client string, n int64) *waiting {
 	w := &waiting{}
 	go func() {
 		w.share, w.err = l.take(ctx, client, n)
-		w.done = true
+		w.ended.Store(true)
 	}()
 	synctest.Wait()
 	return w
@@ -41,12 +45,12 @@ func TestLane_take(t *testing.T) {
 		a := taking(t.Context(), l, "a", 9*mib) // as good as the 3 that it may have
 		again := taking(t.Context(), l, "a", mib)
 		b := taking(t.Context(), l, "b", 2*mib)
-		if !a.done || again.done || !b.done {
-			t.Fatalf("granted: %v, the same client again %v, another %v", a.done, again.done, b.done)
+		if !a.done() || again.done() || !b.done() {
+			t.Fatalf("granted: %v, the same client again %v, another %v", a.done(), again.done(), b.done())
 		}
 		c, d := taking(t.Context(), l, "c", 2*mib), taking(t.Context(), l, "d", mib)
-		if c.done || d.done {
-			t.Errorf("granted although there is too little: %v; before its turn: %v", c.done, d.done)
+		if c.done() || d.done() {
+			t.Errorf("granted although there is too little: %v; before its turn: %v", c.done(), d.done())
 		}
 		if _, err := l.try("e", 1); !errors.Is(err, errBusy) {
 			t.Errorf("a try beside those that wait: %v", err)
@@ -57,7 +61,7 @@ func TestLane_take(t *testing.T) {
 		b.share.release()
 		b.share.release()
 		synctest.Wait()
-		if !c.done || c.err != nil || !d.done || d.err != nil {
+		if !c.done() || c.err != nil || !d.done() || d.err != nil {
 			t.Errorf("after a release: %+v, %+v", c, d)
 		}
 		time.Sleep(budgetPatience)
@@ -121,32 +125,32 @@ func TestIntake_spill(t *testing.T) {
 				q := &request{srv: s, r: r, user: User{Name: "slow"}, body: &clientBody{of: r}}
 				var got []byte
 				var err error
-				taken := false
+				var taken atomic.Bool
 				go func() {
 					got, err = q.take(&slowBody{text: text, half: mib, after: 2 * spillAfter}, -1, 4*mib)
-					taken = true
+					taken.Store(true)
 				}()
 				synctest.Wait()
 				l := &s.budget.large
 				b := taking(t.Context(), l, "b", 3*mib)
 				other := taking(t.Context(), l, "c", 3*mib)
-				if !b.done || other.done {
-					t.Fatalf("granted before: %v, %v", b.done, other.done)
+				if !b.done() || other.done() {
+					t.Fatalf("granted before: %v, %v", b.done(), other.done())
 				}
 				time.Sleep(3 * spillAfter)
 				synctest.Wait()
-				if other.done != c.spills {
-					t.Errorf("another request has got the memory: %v", other.done)
+				if other.done() != c.spills {
+					t.Errorf("another request has got the memory: %v", other.done())
 				}
 				b.share.release()
 				synctest.Wait()
-				if !taken || err != nil || !bytes.Equal(got, text) {
-					t.Errorf("the body: taken %v, %d bytes, %v", taken, len(got), err)
+				if !taken.Load() || err != nil || !bytes.Equal(got, text) {
+					t.Errorf("the body: taken %v, %d bytes, %v", taken.Load(), len(got), err)
 				}
 				q.releaseBody()
 				synctest.Wait()
-				if !other.done || other.err != nil {
-					t.Errorf("the other request: %+v", other)
+				if !other.done() || other.err != nil {
+					t.Errorf("the other request: %v", other.err)
 				}
 			})
 		})

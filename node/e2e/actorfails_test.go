@@ -19,17 +19,25 @@ const promised = 8 * time.Second
 // faultyBinary builds the binary with actors that fail when they are told to (actors/fault_on.go).
 func faultyBinary(t *testing.T) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "divan-faults")
+	file, err := buildFaulty()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+var buildFaulty = sync.OnceValues(func() (string, error) {
+	file := filepath.Join(built, "divan-faults")
 	build := exec.Command("go", "build", "-tags", "faults", "-o", file, "../cmd/divan")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if testCluster != "" {
 		build = exec.Command("go", "build", "-tags", "faults,fdb", "-o", file, "../cmd/divan")
 	}
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
-	return file
-}
+	return file, nil
+})
 
 // ownedBy creates databases until one of them has its shard on node i.
 func (c *clusterOf) ownedBy(i int) (name string) {
@@ -116,6 +124,7 @@ func TestFeeds_TheActorFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
+	mostlyWaits(t)
 	c := newCluster(t, 3)
 	c.binary = faultyBinary(t)
 	for i := range 3 {
@@ -152,6 +161,7 @@ func TestFeeds_TheOwnersStoreIsOutOfReach(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
+	mostlyWaits(t)
 	c := newCluster(t, 3)
 	way := newBrokenWay(t, c.store)
 	c.storage = map[int]string{2: fmt.Sprintf("{engine: remote, address: '%s', secret: 'a shared secret', timeout: 1m}", way.addr())}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -20,6 +21,9 @@ func freeAddr(t *testing.T) string {
 	const first, behind = 10_000, 32_000 // Linux takes those from 32,768 on, others from 49,152
 	for range 100 {
 		addr := fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(behind-first))
+		if _, given := givenAddrs.LoadOrStore(addr, true); given {
+			continue // to a test that runs beside this one
+		}
 		if l, err := net.Listen("tcp", addr); err == nil {
 			l.Close()
 			return addr
@@ -28,6 +32,8 @@ func freeAddr(t *testing.T) string {
 	t.Fatal("no free port")
 	return ""
 }
+
+var givenAddrs sync.Map
 
 // clusterOf runs n nodes over the store of the first one.
 type clusterOf struct {
@@ -118,6 +124,7 @@ func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
+	mostlyWaits(t)
 	c := startCluster(t, 3)
 	const all = "node0 alive, node1 alive, node2 alive"
 	for i := range 3 {

@@ -68,6 +68,7 @@ func TestDashboard_ShowsWhatTheNodeDoes(t *testing.T) {
 
 // Two nodes find each other by gossip; one is killed, and the other says so within seconds.
 func TestMembers_KilledNode(t *testing.T) {
+	mostlyWaits(t)
 	one := start(t, t.TempDir(), "-name", "one")
 	two := start(t, t.TempDir(), "-name", "two", "-join", one.ready["gossip"])
 	sees := func(p *process, want ...string) {

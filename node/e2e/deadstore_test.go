@@ -32,6 +32,7 @@ func TestDeadStore_remote(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
+	mostlyWaits(t)
 	dir, store := t.TempDir(), freeAddr(t)
 	holder := func() *process {
 		t.Helper()

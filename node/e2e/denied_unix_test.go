@@ -15,6 +15,7 @@ import (
 // A file of the store that this user may not read is not damage: whatever is asked says which file it is and what to
 // do.
 func TestProgram_Denied(t *testing.T) {
+	mostlyWaits(t)
 	dir := t.TempDir()
 	p := startEmbedded(t, dir)
 	p.client().ok("PUT", "/db", "")

@@ -28,6 +28,7 @@ func mountSmall(t *testing.T, dir string, size int) {
 // asked; the node with the store also starts. With room they take writes again, without a restart, and every acknowledged document is there.
 func TestProgram_DiskFull(t *testing.T) {
 	needEmbedded(t)
+	mostlyWaits(t)
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
 	mountSmall(t, data, 64<<20)
@@ -224,6 +225,7 @@ func writeUntilTaken(t *testing.T, c *client) {
 // make room: writes go on in the same process, and nothing else is missing.
 func TestProgram_DiskFullMakesRoom(t *testing.T) {
 	needEmbedded(t)
+	mostlyWaits(t)
 	for _, megabytes := range []int{32, 64} { // 32 is the least for which it is promised
 		t.Run(fmt.Sprintf("%d MB", megabytes), func(t *testing.T) { testMakesRoom(t, megabytes) })
 	}

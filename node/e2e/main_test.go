@@ -3,30 +3,40 @@
 package e2e_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
 // divan is the program under test, built once by TestMain. DIVAN_TEST_BINARY names one that is built already.
 var divan string
 
+// built is where binaries are built.
+var built string
+
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
 func run(m *testing.M) int {
-	if divan = os.Getenv("DIVAN_TEST_BINARY"); divan != "" {
-		return m.Run()
-	}
 	dir, err := os.MkdirTemp("", "divan-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	built = dir
+	// Tests that wait most of the time may be more than processors.
+	if f := flag.Lookup("test.parallel"); f != nil {
+		_ = f.Value.Set(fmt.Sprint(max(waitAtOnce, runtime.GOMAXPROCS(0)))) // a number is always taken
+	}
+	if divan = os.Getenv("DIVAN_TEST_BINARY"); divan != "" {
+		return m.Run()
+	}
 	divan = filepath.Join(dir, "divan")
 	build := exec.Command("go", "build", "-o", divan, "../cmd/divan")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as CONTRACT.md promises
@@ -38,6 +48,18 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// waitAtOnce is how many tests that wait run at once.
+const waitAtOnce = 4
+
+// mostlyWaits says that a test waits for most of its time, for what nodes do after seconds, and takes little of the
+// processors: it runs beside others like it, after all that do not. On a FoundationDB that they would share it does not.
+func mostlyWaits(t *testing.T) {
+	t.Helper()
+	if testCluster == "" {
+		t.Parallel()
+	}
 }
 
 // need skips a test on a machine that lacks a program, or fails it where everything has to be there (CI sets DIVAN_TEST_ALL).

@@ -66,6 +66,7 @@ func refuses(t *testing.T, p *process) {
 // A node that does not see the others says why.
 func TestMisjoined(t *testing.T) {
 	needEmbedded(t)
+	mostlyWaits(t)
 	store := freeAddr(t)
 	first := readyNode(t, fmt.Sprintf("name: first\nstorage: {listen: '%s', secret: s}\ncluster: {gossip: "+
 		"'127.0.0.1:0', secret: one}", store))
@@ -131,6 +132,7 @@ func TestMisjoined_Name(t *testing.T) {
 // loses its name, says so when it goes on, and has it back when the other is gone.
 func TestMisjoined_Name_silent(t *testing.T) {
 	needEmbedded(t)
+	mostlyWaits(t)
 	store := freeAddr(t)
 	first := readyNode(t,
 		fmt.Sprintf("name: first\nstorage: {listen: '%s', secret: s}\ncluster: {gossip: '127.0.0.1:0'}", store))
@@ -160,6 +162,7 @@ func TestMisjoined_Name_silent(t *testing.T) {
 // The store is used over TLS, with and without certificates of the nodes; beyond loopback never without.
 func TestStorageTLS(t *testing.T) {
 	needEmbedded(t)
+	mostlyWaits(t)
 	cert, key, _ := certificate(t)
 	otherCert, otherKey, _ := certificate(t)
 	for name, mutual := range map[string]bool{"the store has a certificate": false, "the nodes have one too": true} {
@@ -214,6 +217,7 @@ func TestSecrets_Rotated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
+	mostlyWaits(t)
 	c := newCluster(t, 3)
 	secrets := func(i int, own string, accepted ...string) {
 		list, storageList := "", ""

@@ -40,6 +40,7 @@ func TestFeeds_WokenByAnotherNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")
 	}
+	mostlyWaits(t)
 	c := startCluster(t, 3)
 	for i := range 3 {
 		eventually(t, "every node sees every other", 20*time.Second, func() bool {

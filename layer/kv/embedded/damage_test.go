@@ -188,6 +188,7 @@ func (l *logged) with(text string) (n int) {
 // A store with damaged blocks takes writes for as long as it runs, whichever level they are in, and through all compactions; what can be read is right,
 // and Verify names the keys that cannot.
 func TestEngine_goesOnWithDamage(t *testing.T) {
+	oneGoroutine(t)
 	for _, c := range []struct {
 		name  string
 		turns int

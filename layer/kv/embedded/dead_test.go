@@ -342,6 +342,7 @@ func (d smallDisk) Unwrap() vfs.FS { return d.FS }
 
 // The power is cut again and again while a store gets rid of dead blocks.
 func TestCrash_deadBlocks(t *testing.T) {
+	oneGoroutine(t)
 	from := map[string]string{}
 	for _, c := range deadPlaces {
 		from[c.name] = damagedInside(t, bottomStore(t, c.turns, c.down), c.part, c.turns-1)

@@ -208,6 +208,7 @@ func (m *deadModel) faults() []kv.Fault {
 // Whatever is damaged and cleared, in whatever order: no row is lost that can be read, and none comes back. Once all is
 // cleared nothing is damaged any more.
 func TestEngine_deadBlocksModel(t *testing.T) {
+	oneGoroutine(t)
 	dropped := 0
 	for seed := range uint64(rounds("DIVAN_DEAD_ROUNDS", 4)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

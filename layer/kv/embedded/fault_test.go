@@ -62,6 +62,7 @@ func TestCrash_fault(t *testing.T) {
 
 // TestCrash_faultAtTableEnd flips bits where a table has its filter, its indexes, its properties and its footer: each could hide rows, and none may.
 func TestCrash_faultAtTableEnd(t *testing.T) {
+	oneGoroutine(t)
 	rng := rand.New(rand.NewPCG(rand.Uint64(), 0))
 	s := faultStore{dir: filepath.Join(t.TempDir(), "store")}
 	s.live(t, "65536", 2*faultKeys, false, rng.Uint64())

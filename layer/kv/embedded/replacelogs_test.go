@@ -95,6 +95,7 @@ func listing(t *testing.T, dir string) string {
 
 // A log that is damaged while the store is open is no loss once somebody looks: all that it held is in memory.
 func TestVerify_damagedLog(t *testing.T) {
+	oneGoroutine(t)
 	for _, fault := range []string{"changed", "cut", "missing"} {
 		for _, by := range []string{"Verify", "Checkpoint"} {
 			t.Run(fault+" "+by, func(t *testing.T) {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package layer_test
+
+const raceDetector = false
