@@ -154,7 +154,8 @@ func IndexNumber(ctx context.Context, ix *Index) (int64, error) {
 	})
 }
 
-// SignIndex makes an index one that was written before indexes had numbers: its keys have the signature.
+// SignIndex makes an index one that was written before indexes had numbers: its keys have the signature, and its entries
+// nothing of values.
 func SignIndex(ctx context.Context, ix *Index) error {
 	_, err := read(ctx, ix.db, func(t *txn) (struct{}, error) {
 		k := ix.keys(t.keys)
@@ -166,11 +167,29 @@ func SignIndex(ctx context.Context, ix *Index) error {
 		defer it.Close()
 		for it.Next() {
 			row := it.KeyValue()
-			t.Set(append(signed[:len(signed):len(signed)], row.Key[len(k.data):]...), bytes.Clone(row.Value))
+			key, value := append(signed[:len(signed):len(signed)], row.Key[len(k.data):]...), bytes.Clone(row.Value)
+			if bytes.HasPrefix(row.Key, k.appendRange(nil, keyspace.ViewIDs)) {
+				e, err := parseViewEntry(value)
+				if err != nil {
+					return struct{}{}, err
+				}
+				value = appendFirstEntry(nil, e)
+			}
+			t.Set(key, value)
 		}
 		t.ClearRange(prefixRange(k.data))
 		t.Clear(k.infoKey(keyspace.ViewNumber))
 		return struct{}{}, it.Err()
 	})
 	return err
+}
+
+// appendFirstEntry is appendEntry in the first format.
+func appendFirstEntry(dst []byte, e viewEntry) []byte {
+	dst = tuple.AppendInt(tuple.AppendInt(dst, 1), int64(len(e.keys)))
+	dst = tuple.AppendBool(tuple.AppendInt(dst, e.size), e.failed)
+	for _, key := range e.keys {
+		dst = tuple.AppendBytes(dst, key)
+	}
+	return dst
 }

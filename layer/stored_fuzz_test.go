@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"bytes"
 	"reflect"
 	"testing"
 
@@ -47,8 +48,10 @@ func FuzzStored(f *testing.F) {
 	attachments := []Attachment{{Name: "a", ContentType: "text/plain", RevPos: 1, Digest: "md5-x", Length: 3}}
 	f.Add([]byte{}, appendBody(nil, false, attachments, []byte(`{"n":1}`)))
 	f.Add(Seq{}.appendTuple(nil), (&shardMap{ShardMap: ShardMap{Shards: []ShardID{"0", "1"}}}).appendValue(nil))
-	whole := emission{rows: []emitted{{key: []byte(`"k"`)}, {key: []byte("2")}}}
+	long := bytes.Repeat([]byte("1"), entryDigest+1)
+	whole := emission{rows: []emitted{{key: []byte(`"k"`), value: []byte("null")}, {key: []byte("2"), value: long}}}
 	f.Add([]byte{}, whole.appendEntry(nil))
+	f.Add([]byte{}, appendFirstEntry(nil, viewEntry{size: 8, keys: [][]byte{[]byte(`"k"`), []byte("2")}}))
 	f.Add(tuple.AppendInt(tuple.AppendString(nil, "doc"), -1), tuple.AppendString(nil, "TypeError"))
 	some := partial{rows: 7, first: partialKey{[]byte("1"), []byte{0x15, 1}},
 		last: partialKey{[]byte("9"), []byte{0x15, 9}}, state: []byte("30")}

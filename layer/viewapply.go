@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/divandb/divan/layer/keyspace"
@@ -92,9 +93,10 @@ func replaceRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc, keeps bool)
 			return fmt.Errorf("index entry of %q: %w", docs[i/views].id, err)
 		}
 	}
-	if keeps { // all reads are issued before the first is waited for
-		for i := range had {
-			had[i].changes = changedRows(tx, k, i%views, had[i].rows, docs[i/views].views[i%views].rows)
+	for i := range had {
+		d := &had[i]
+		if d.removed, d.added = d.change(docs[i/views].views[i%views].rows); keeps { // all reads are issued first
+			d.changes = changedRows(tx, k, i%views, d.removed, d.added)
 		}
 	}
 	for i := range had {
@@ -105,31 +107,6 @@ func replaceRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc, keeps bool)
 	for v := range w.sum {
 		w.add(v)
 	}
-	return nil
-}
-
-// docRows is what a document had in a view.
-type docRows struct {
-	entry   []byte // as it is stored; nil: nothing
-	failed  bool
-	size    int64
-	rows    []emitted
-	changes []rowChange // where what was there is kept
-}
-
-func (d *docRows) parse(k *indexKeys, view int, docID string) error {
-	entry, err := parseViewEntry(d.entry)
-	if err != nil {
-		return err
-	}
-	was := emission{rows: make([]emitted, len(entry.keys))}
-	for i, key := range entry.keys {
-		was.rows[i].key = key
-	}
-	if fault := was.fault(k, view, docID); fault != "" {
-		return fmt.Errorf("rows that were written cannot be found again: %s", fault)
-	}
-	d.failed, d.size, d.rows = entry.failed, entry.size, was.rows
 	return nil
 }
 
@@ -147,10 +124,11 @@ type rowsWriter struct {
 // viewDelta is how a view's counters change.
 type viewDelta struct{ rows, size, errors int64 }
 
-// replace puts what a document emitted into a view in the place of what it had there.
+// replace puts what a document emitted into a view in the place of what it had there. What is the same stays unwritten;
+// that no other transaction changes it meanwhile is seen by the entry, which is read with conflict.
 func (w *rowsWriter) replace(doc *indexedDoc, view int, had *docRows) error {
 	tx, k, s, e := w.tx, w.k, &w.sum[view], &doc.views[view]
-	removed, added := had.rows, e.rows
+	removed, added := had.removed, had.added
 	if w.keeps {
 		changed, err := keepBefore(tx, k, view, had.changes)
 		if err != nil {
@@ -179,8 +157,9 @@ func (w *rowsWriter) replace(doc *indexedDoc, view int, had *docRows) error {
 		}
 		return nil
 	}
-	w.value = e.appendEntry(w.value[:0])
-	tx.Set(k.idKey(doc.id, view), w.value)
+	if w.value = e.appendEntry(w.value[:0]); had.entry == nil || !bytes.Equal(had.entry, w.value) {
+		tx.Set(k.idKey(doc.id, view), w.value)
+	}
 	if e.err != "" {
 		s.errors++
 		doc.setError(tx, k.errorKey(doc.id, view), e.err)

@@ -381,6 +381,7 @@ func (ix *Index) read(ctx context.Context, q *ViewQuery, docs bool) (*indexReadi
 	}
 	if held.rows != nil {
 		r.rows = s.at(held.rows)
+		err = r.keys.find(held.rows)() // it is of another version than what was read of the index
 	}
 	end := sync.OnceFunc(func() {
 		all.done(held)
@@ -390,6 +391,10 @@ func (ix *Index) read(ctx context.Context, q *ViewQuery, docs bool) (*indexReadi
 	r.close = func() {
 		stop()
 		end()
+	}
+	if err != nil {
+		r.close()
+		return nil, err
 	}
 	return r, nil
 }

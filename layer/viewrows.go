@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/layer/collate"
-	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
@@ -65,6 +64,15 @@ func (e *emission) fault(k *indexKeys, view int, docID string) string {
 	if keys, all := e.size(); keys > maxEmittedKeys || all > maxEmitted {
 		return fmt.Sprintf("emitted %d rows with %d bytes of keys and %d bytes in all; at most %d and %d", len(e.rows), keys, all, maxEmittedKeys, maxEmitted)
 	}
+	if fault := e.place(k, view, docID); fault != "" {
+		return fault
+	}
+	e.numberEqual()
+	return ""
+}
+
+// place computes the positions of the rows, as if each were the first with its sort key.
+func (e *emission) place(k *indexKeys, view int, docID string) (fault string) {
 	longest := k.longestPosition(view)
 	sizes := 0
 	for i := range e.rows {
@@ -85,13 +93,11 @@ func (e *emission) fault(k *indexKeys, view int, docID string) string {
 		}
 		e.rows[i].position = arena[start:len(arena):len(arena)]
 	}
-	e.numberEqual()
 	return ""
 }
 
 // numberEqual gives rows with the same sort key different numbers. As in CouchDB they follow the raw order of key and value, in whatever order they were
-// emitted. Keys that only sort alike (1 and 1.0) share a sequence of numbers too, since their row keys are the same up to it. Where the values
-// are not known, when rows are to be removed, the numbers fall on other rows, but are the same.
+// emitted. Keys that only sort alike (1 and 1.0) share a sequence of numbers too, since their row keys are the same up to it.
 func (e *emission) numberEqual() {
 	if len(e.rows) < 2 {
 		return
@@ -112,9 +118,14 @@ func (e *emission) numberEqual() {
 			n = 0
 			continue
 		}
-		stem = stem[:len(stem)-len(tuple.AppendInt(nil, 0))]
-		e.rows[i].position = tuple.AppendInt(slices.Clone(stem), n)
+		e.rows[i].number(n)
 	}
+}
+
+// number makes a row that was placed the n-th with its sort key.
+func (r *emitted) number(n int64) {
+	stem := r.position[:len(r.position)-len(tuple.AppendInt(nil, 0))]
+	r.position = tuple.AppendInt(slices.Clone(stem), n)
 }
 
 // rawOrder sorts as CouchDB sorts the rows of one document and one key.
@@ -127,53 +138,4 @@ func (r *emitted) rawOrder() []byte {
 		return nil
 	}
 	return order
-}
-
-// viewEntry is the value of an id key: what a document has in a view.
-type viewEntry struct {
-	size   int64
-	failed bool
-	keys   [][]byte // emitted keys, in the order of their rows
-}
-
-func (e *emission) appendEntry(dst []byte) []byte {
-	_, all := e.size()
-	dst = tuple.AppendInt(dst, keyspace.IndexFormat)
-	dst = tuple.AppendInt(dst, int64(len(e.rows)))
-	dst = tuple.AppendInt(dst, all)
-	dst = tuple.AppendBool(dst, e.err != "")
-	for _, r := range e.rows {
-		dst = tuple.AppendBytes(dst, r.key)
-	}
-	return dst
-}
-
-func parseViewEntry(value []byte) (e viewEntry, err error) {
-	format, rest, err := tuple.TakeInt(value)
-	if err != nil {
-		return e, err
-	}
-	if format != keyspace.IndexFormat {
-		return e, fmt.Errorf("view entry of format %d, this node knows %d", format, keyspace.IndexFormat)
-	}
-	n, rest, err := tuple.TakeInt(rest)
-	if err != nil {
-		return e, err
-	}
-	if e.size, rest, err = tuple.TakeInt(rest); err != nil {
-		return e, err
-	}
-	if e.failed, rest, err = tuple.TakeBool(rest); err != nil {
-		return e, err
-	}
-	if n < 0 || n > int64(len(rest)) {
-		return e, fmt.Errorf("view entry of %d bytes that names %d rows", len(value), n)
-	}
-	e.keys = make([][]byte, n)
-	for i := range e.keys {
-		if e.keys[i], rest, err = tuple.TakeBytes(rest); err != nil {
-			return e, err
-		}
-	}
-	return e, nil
 }

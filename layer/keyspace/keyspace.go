@@ -44,7 +44,8 @@ const (
 //	3: indexes have numbers (ViewNumber). Those that there are keep their keys until they are built anew.
 //	4: bodies are counted for their attachments (AttachmentRefs). A node that knows only 3 would write and remove bodies without counting them, and
 //	   attachments would be removed that documents still have. Stop the nodes that know only 3 first. What is there is converted as compaction meets it.
-const FormatVersion = 4
+//	5: entries by id have digests of values (EntryFormat 2). Those that there are stay until their document changes.
+const FormatVersion = 5
 
 // Subspace is the third tuple element of a key in Data.
 type Subspace int64
@@ -117,6 +118,7 @@ const (
 	ShardFormat = 1 // Config "changes_shards"
 	CutFormat   = 1 // Config "cuts"
 	IndexFormat = 1 // Views
+	EntryFormat = 2 // ViewIDs. 1 had nothing of values: it is read, and replaced when its document is indexed again
 	// IndexSeqFormat numbers what an index is as a whole. 1 had no ViewBefore: nodes that know only 1 would build on
 	// without it. Both are read; the first build writes 2.
 	IndexSeqFormat = 2

@@ -61,8 +61,9 @@ const ViewEpochs = 240
 type ViewRange int64
 
 const (
-	// ViewIDs: (.., document id, view id) = (IndexFormat, total keys, total size, error or nil, [(emitted key, how often), ...]): what the
-	// document has in the view, so that it can be taken out again.
+	// ViewIDs: (.., document id, view id) = EntryFormat, number of rows and whether there was an error, for each row the
+	// emitted key, and length and digest of the value: what the document has in the view, so that it can be taken out
+	// again, and what stays the same is left alone. In EntryFormat 1: (1, rows, total size, error, emitted keys...).
 	ViewIDs ViewRange = 0
 	// ViewRows: (.., view id, sort key, document id, number among equal keys of the document) = (emitted key, emitted value). The sort key is the
 	// bytes that layer/collate makes of the emitted key. A partitioned index has the partition after the view id.
