@@ -144,7 +144,7 @@ func (ss *session) declare(s *ast.Declare, st *prepared, params []types.Datum) e
 		return err
 	}
 	c.hold, c.held = s.Hold, st.size
-	ss.portals[s.Name] = c
+	ss.open(s.Name, c)
 	return nil
 }
 
@@ -371,6 +371,7 @@ func (ss *session) discard(s *ast.Discard) error {
 		return sqlstate.New(sqlstate.ActiveTransaction, "DISCARD ALL cannot run inside a transaction block")
 	}
 	ss.closeStatements()
-	ss.closePortals(true)
+	ss.closePortals(func(*portal) bool { return true })
+	ss.locks.UnlockAll()
 	return ss.reset(&ast.Reset{Name: "all"})
 }

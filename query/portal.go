@@ -31,7 +31,10 @@ type portal struct {
 	reads *bind.Bound // of a query
 	hold  bool
 	done  bool
-	row   []types.Datum
+	// ends says that the statement may end a failed transaction. opened is its number among the session's portals.
+	ends   bool
+	opened int64
+	row    []types.Datum
 	// Where the statement stands in what the client sent, for error positions.
 	query  string
 	offset int
@@ -104,7 +107,7 @@ func (ss *session) portal(st *prepared, params []types.Datum, formats []int16) (
 	if n := len(formats); n > 1 && n != len(st.columns) {
 		return nil, sqlstate.New(sqlstate.ProtocolViolation, "bind message has %d result formats but query has %d columns", n, len(st.columns))
 	}
-	p := &portal{ss: ss, columns: st.columns}
+	p := &portal{ss: ss, columns: st.columns, ends: endsTransaction(st.stmt)}
 	for i, c := range st.columns {
 		p.types = append(p.types, types.OID(c.OID))
 		p.formats = append(p.formats, formatOf(formats, i))

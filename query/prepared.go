@@ -30,6 +30,12 @@ type prepared struct {
 // errAborted is the answer to everything but the end of a failed transaction.
 var errAborted = sqlstate.New(sqlstate.InFailedTransaction, "current transaction is aborted, commands ignored until end of transaction block")
 
+// endsTransaction says that a statement may run in a failed transaction.
+func endsTransaction(s ast.Statement) bool {
+	t, ok := s.(*ast.Transaction)
+	return ok && (t.Verb == "rollback" || t.Verb == "commit" || t.Verb == "rollback to")
+}
+
 // prepare parses and binds one statement.
 func (ss *session) prepare(w *work.Work, text string, given []types.OID) (*prepared, error) {
 	if ss.status != 'E' {
@@ -41,10 +47,8 @@ func (ss *session) prepare(w *work.Work, text string, given []types.OID) (*prepa
 	if err != nil {
 		return nil, err
 	}
-	if ss.status == 'E' {
-		if t, ok := stmt.(*ast.Transaction); !ok || t.Verb != "rollback" && t.Verb != "commit" && t.Verb != "rollback to" {
-			return nil, errAborted
-		}
+	if ss.status == 'E' && !endsTransaction(stmt) {
+		return nil, errAborted
 	}
 	p := &prepared{text: text, stmt: stmt}
 	err = ss.bind(w, p, given)
@@ -208,10 +212,8 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 		return err
 	}
 	ss.mark('A', st.text)
-	if ss.status == 'E' {
-		if t, ok := st.stmt.(*ast.Transaction); !ok || t.Verb != "rollback" && t.Verb != "commit" && t.Verb != "rollback to" {
-			return errAborted
-		}
+	if ss.status == 'E' && !endsTransaction(st.stmt) {
+		return errAborted
 	}
 	if len(b.Params) != len(st.params) {
 		return sqlstate.New(sqlstate.ProtocolViolation, "bind message supplies %d parameters, but prepared statement %q requires %d",
@@ -250,7 +252,7 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 		return located(err, st.text, 0)
 	}
 	p.query, p.held, kept = st.text, held, true
-	ss.portals[b.Portal] = p
+	ss.open(b.Portal, p)
 	return nil
 }
 
@@ -293,6 +295,9 @@ func (ss *session) Portal(name string) (pgwire.Portal, error) {
 	p := ss.portals[name]
 	if p == nil {
 		return nil, sqlstate.New(sqlstate.InvalidCursorName, "portal %q does not exist", name)
+	}
+	if ss.status == 'E' && !p.ends {
+		return nil, errAborted
 	}
 	return p, nil
 }

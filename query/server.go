@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/divandb/divan/query/advisory"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/work"
@@ -55,6 +56,8 @@ type Server struct {
 	log  *slog.Logger
 	// snapshots are those of transactions.
 	snapshots heldSnapshots
+	// locks are the advisory locks of all sessions.
+	locks *advisory.Locks
 	// memory is what all sessions hold.
 	memory *work.Memory
 
@@ -70,7 +73,7 @@ func NewServer(opts Options) *Server {
 	if opts.Turns == nil {
 		opts.Turns = work.NewTurns(nil)
 	}
-	s := &Server{opts: opts, log: opts.Log, memory: work.NewNode(opts.Memory.Node)}
+	s := &Server{locks: advisory.New(), opts: opts, log: opts.Log, memory: work.NewNode(opts.Memory.Node)}
 	if s.log == nil {
 		s.log = slog.Default()
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/query/advisory"
 	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
@@ -55,9 +56,13 @@ type session struct {
 	began      time.Time // of the transaction
 	queried    bool      // the transaction has read something
 	snap       *pinned   // of a transaction that reads one; nil before its first read
+	locks      *advisory.Owner
+	exports    []string // names of snapshots that the transaction has exported
 	statements map[string]*prepared
-	portals    map[string]*portal
-	cache      statementCache
+	// opened counts the portals that the session has ever opened, beganAt those before the transaction.
+	opened, beganAt int64
+	portals         map[string]*portal
+	cache           statementCache
 
 	mu struct {
 		sync.Mutex
@@ -76,6 +81,7 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 		return nil, exec.DatabaseError(start.Database, err)
 	}
 	ss := &session{srv: srv, start: start, client: client, catalog: cat, vars: newVariables(), status: 'I',
+		locks:      srv.locks.NewOwner(),
 		memory:     srv.memory.NewSession(srv.opts.Memory.Session),
 		statements: map[string]*prepared{}, portals: map[string]*portal{}}
 	if ss.virtual = start.Database == systemDatabase; !ss.virtual {
@@ -132,6 +138,8 @@ func (ss *session) Parameters() []pgwire.Parameter {
 func (ss *session) Status() byte {
 	if ss.status == 'I' {
 		ss.commitVariables()
+		ss.locks.EndTransaction(0)
+		ss.beganAt = ss.opened
 	}
 	ss.idles()
 	ss.fresh = false
@@ -145,21 +153,24 @@ func (ss *session) Status() byte {
 	return ss.status
 }
 
-// Fail implements pgwire.Session: a transaction block has failed, and what was open in it is closed.
+// Fail implements pgwire.Session: a transaction block has failed. Its cursors wait for ROLLBACK or ROLLBACK TO a
+// savepoint, which may be younger than they are.
 func (ss *session) Fail() {
 	switch ss.status {
 	case 'T':
 		ss.status = 'E'
+		ss.ClosePortal("")
 	case 'I':
 		ss.rollBackVariables(0)
+		ss.locks.EndTransaction(0)
+		ss.closePortals(func(p *portal) bool { return !p.hold || p.opened > ss.beganAt })
 	}
-	ss.closePortals(false)
 }
 
 // Sync implements pgwire.Session.
 func (ss *session) Sync(context.Context) {
 	if ss.status == 'I' {
-		ss.closePortals(false)
+		ss.closePortals(notHeld)
 	}
 }
 
@@ -171,26 +182,45 @@ func (ss *session) Shrink(n int64) { ss.memory.Shrink(n) }
 
 // Close implements pgwire.Session.
 func (ss *session) Close() {
-	ss.closePortals(true)
+	ss.locks.End()
+	ss.closePortals(func(*portal) bool { return true })
+	ss.endExports()
 	ss.unpin()
 	ss.memory.Close()
 	ss.srv.forget(ss)
 }
 
-// closePortals closes all portals, but for cursors WITH HOLD unless held is set.
-func (ss *session) closePortals(held bool) {
+// notHeld is true of portals that end with their transaction, as all but cursors WITH HOLD do.
+func notHeld(p *portal) bool { return !p.hold }
+
+// closePortals closes the portals of which which is true.
+func (ss *session) closePortals(which func(*portal) bool) {
 	for name, p := range ss.portals {
-		if held || !p.hold {
+		if which(p) {
 			p.Close()
 			delete(ss.portals, name)
 		}
 	}
 }
 
+// open gives a portal its name.
+func (ss *session) open(name string, p *portal) {
+	ss.opened++
+	p.opened = ss.opened
+	ss.portals[name] = p
+}
+
 // endTransaction is COMMIT, or ROLLBACK.
 func (ss *session) endTransaction(commit bool) {
 	ss.status, ss.savepoints = 'I', nil
-	ss.closePortals(false)
+	ss.locks.EndTransaction(0)
+	if commit {
+		ss.closePortals(notHeld)
+	} else {
+		ss.closePortals(func(p *portal) bool { return !p.hold || p.opened > ss.beganAt })
+	}
+	ss.beganAt = ss.opened
+	ss.endExports()
 	ss.unpin()
 	if commit {
 		ss.commitVariables()

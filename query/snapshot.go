@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -60,6 +61,56 @@ func (p *pinned) release() {
 type heldSnapshots struct {
 	mu   sync.Mutex
 	list []*pinned
+	// exported are those of pg_export_snapshot, each with a use of its own.
+	exported map[string]*pinned
+	names    int64
+}
+
+// name makes a name for a snapshot, in the form of PostgreSQL's.
+func (h *heldSnapshots) name() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.names++
+	return fmt.Sprintf("%08X-%08X-1", h.names>>32, h.names&0xffffffff)
+}
+
+// export names a snapshot, whose use passes to the name.
+func (h *heldSnapshots) export(p *pinned) string {
+	id := h.name()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.exported == nil {
+		h.exported = map[string]*pinned{}
+	}
+	h.exported[id] = p
+	return id
+}
+
+func (h *heldSnapshots) unexport(id string) {
+	h.mu.Lock()
+	p := h.exported[id]
+	delete(h.exported, id)
+	h.mu.Unlock()
+	if p != nil {
+		p.release()
+	}
+}
+
+// imported is an exported snapshot of a database, for one more user.
+func (h *heldSnapshots) imported(id, database string) (*pinned, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := h.exported[id]
+	switch {
+	case p == nil:
+		return nil, sqlstate.New(sqlstate.InvalidParameterValue, "invalid snapshot identifier: %q", id).
+			WithHint("It is known to the node that exported it, until the transaction there ends.")
+	case p.database != database:
+		return nil, sqlstate.New(sqlstate.FeatureNotSupported, "cannot import a snapshot from a different database")
+	case !p.use():
+		return nil, errSnapshotLost
+	}
+	return p, nil
 }
 
 func (h *heldSnapshots) add(p *pinned) {
@@ -180,11 +231,16 @@ func (ss *session) pin(ctx context.Context, bound *bind.Bound, st *exec.State) (
 // snapshotNow takes a snapshot of the database; nil where the store holds none and the statement does not insist on an
 // exact one.
 func (ss *session) snapshotNow(ctx context.Context, bound *bind.Bound, st *exec.State, exact bool) (*pinned, error) {
-	db, ok := bound.Db.(exec.Snapshotter)
+	return ss.snapshotOf(ctx, bound.Db, st.Reads.Views, exact)
+}
+
+// snapshotOf is snapshotNow of a database and of the views that are to be up to date.
+func (ss *session) snapshotOf(ctx context.Context, of exec.Database, views []exec.ViewUse, exact bool) (*pinned, error) {
+	db, ok := of.(exec.Snapshotter)
 	var snap exec.Snapshot
 	err := error(&exec.ReadError{Kind: exec.Unsupported, Message: "the store holds no snapshots"})
 	if ok {
-		snap, err = db.Snapshot(ctx, st.Reads.Views, exact)
+		snap, err = db.Snapshot(ctx, views, exact)
 	}
 	var re *exec.ReadError
 	if errors.As(err, &re) && re.Kind == exec.Unsupported {

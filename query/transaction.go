@@ -12,6 +12,9 @@ import (
 type savepoint struct {
 	name string
 	mark int
+	// locks are the transaction's advisory locks before it, opened the portals that the session had ever opened.
+	locks  int
+	opened int64
 }
 
 // transaction moves between idle, in a transaction, and in a failed one.
@@ -53,7 +56,7 @@ func (ss *session) transaction(s *ast.Transaction) (string, error) {
 		if len(ss.savepoints) >= 10000 {
 			return "", sqlstate.New(sqlstate.ProgramLimitExceeded, "too many savepoints")
 		}
-		ss.savepoints = append(ss.savepoints, savepoint{s.Name, len(ss.vars.undo)})
+		ss.savepoints = append(ss.savepoints, savepoint{s.Name, len(ss.vars.undo), ss.locks.Mark(), ss.opened})
 		return "SAVEPOINT", nil
 	}
 	at := -1
@@ -71,6 +74,8 @@ func (ss *session) transaction(s *ast.Transaction) (string, error) {
 	}
 	ss.savepoints = ss.savepoints[:at+1]
 	ss.rollBackVariables(ss.savepoints[at].mark)
+	ss.locks.EndTransaction(ss.savepoints[at].locks)
+	ss.closePortals(func(p *portal) bool { return p.opened > ss.savepoints[at].opened })
 	ss.status = 'T'
 	return "ROLLBACK", nil
 }
@@ -100,8 +105,7 @@ func (ss *session) begin(level, defers string) error {
 func (ss *session) setModes(s *ast.Transaction) error {
 	switch {
 	case s.Snapshot != "":
-		return sqlstate.Unsupported(s.Pos(), "Read AS OF a sequence in both sessions.",
-			"snapshots cannot be shared between sessions")
+		return ss.importSnapshot(s.Snapshot)
 	}
 	if d := deferrable[s.Modes.Deferrable]; d != "" {
 		name, local := "transaction_deferrable", true

@@ -66,8 +66,6 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 		switch {
 		case strings.Contains(s.Verb, "prepare"):
 			return nil, sqlstate.Unsupported(s.Pos(), "Use COMMIT or ROLLBACK.", "two-phase commit is not supported")
-		case s.Snapshot != "":
-			return nil, sqlstate.Unsupported(s.Pos(), "Leave it out.", "SET TRANSACTION SNAPSHOT is not supported")
 		}
 	}
 	return nil, nil

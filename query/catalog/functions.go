@@ -182,7 +182,6 @@ func definitions() {
 	register("pg_relation_is_updatable", types.Int4, constant(types.NewInt(0)), types.RegClass, types.Bool)
 	register("pg_column_is_updatable", types.Bool, constant(types.NewBool(false)), types.RegClass, types.Int2, types.Bool)
 	register("row_security_active", types.Bool, constant(types.NewBool(false)), types.Oid)
-	register("pg_advisory_unlock_all", types.Void, constant(types.NewText("")))
 	register("pg_my_temp_schema", types.Oid, constant(types.NewInt(0)))
 	register("pg_is_other_temp_schema", types.Bool, constant(types.NewBool(false)), types.Oid)
 	register("_pg_truetypid", types.Oid, constant(types.Null), exec.AnyValue, exec.AnyValue)

@@ -79,6 +79,7 @@ const (
 	TooManyArguments          Code = "54023"
 	ObjectNotInPrerequisite   Code = "55000"
 	CantChangeParameter       Code = "55P02"
+	LockNotAvailable          Code = "55P03"
 	QueryCanceled             Code = "57014"
 	AdminShutdown             Code = "57P01"
 	CannotConnectNow          Code = "57P03"

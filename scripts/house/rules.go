@@ -81,6 +81,10 @@ var rules = []rule{
 		why: "what a statement may use of memory and processors is counted below everything that uses them",
 	},
 	{
+		room: "query/advisory", may: []string{"query/sqlstate"},
+		why: "locks on numbers know their owners and nothing of sessions",
+	},
+	{
 		room: "query/sqlstate",
 		why:  "error codes are words that every part of query shares",
 	},
