@@ -183,7 +183,7 @@ var rules = []rule{
 		why: "main handles the process; the program is node.Node",
 	},
 	{
-		room: "node/e2e", may: []string{"scripts/fixtures"},
+		room: "node/e2e", may: []string{"scripts/fixtures"}, testsMay: []string{"query/pgtest"},
 		why: "end-to-end tests use the built binary from outside, as a user does",
 	},
 	{

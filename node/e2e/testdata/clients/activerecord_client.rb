@@ -45,7 +45,7 @@ check('transaction') do
   end
 end
 check('types') do
-  r = C.select_rows("SELECT interval '1 year 2 months 3 days 04:05:06', 1.5::numeric, '{1,2}'::int[], '{a,b}'::text[], now() IS NULL, '\\x00ff'::bytea, date '2024-02-29', 5::oid, '{\"a\":1}'::jsonb")
+  r = C.select_rows("SELECT interval '1 year 2 months 3 days 04:05:06', 1.5::numeric, '{1,2}'::int[], '{a,b}'::text[], now() IS NULL, '\\x00ff'::bytea, date '2024-02-29', 5::oid, '{\"a\": 1}'::jsonb")
   [r, C.select_value("SELECT interval '26:00:00'"), C.select_value('SHOW intervalstyle'), C.select_all("SELECT interval '1 day' AS i, '{1,2}'::int[] AS a").to_a.map { |h| C.send(:build_result, columns: h.keys, rows: [h.values]).rows }]
 end
 check('typed') { Doc.select("id, interval '1 day 2 hours' AS i, 1.5 AS d, now() - now() AS z, '{1,2}'::int[] AS a").where(id: 'no-2294').map { |d| [d.i.inspect, d.d, d.z.inspect, d.a] } }

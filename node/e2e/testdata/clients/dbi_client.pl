@@ -17,7 +17,7 @@ sub check {
     print "$name\t", $json->encode($found), "\n";
 }
 
-check('parameters', sub { $d->selectall_arrayref('SELECT ?::int, ?::float8, ?::text, ?::text, ?::int[], ?::text[], ?::jsonb, ?::bool', undef, 1, 1.5, "it's é", undef, [1, 2], ['a', 'b,c'], '{"a":1}', 't') });
+check('parameters', sub { $d->selectall_arrayref('SELECT ?::int, ?::float8, ?::text, ?::text, ?::int[], ?::text[], ?::jsonb, ?::bool', undef, 1, 1.5, "it's é", undef, [1, 2], ['a', 'b,c'], '{"a": 1}', 't') });
 check('documents', sub { $d->selectall_arrayref("SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id = ANY(?) ORDER BY id", { Slice => {} }, ['no-2294', 'fr-1077']) });
 check('filters', sub {
     [map { my ($q, @v) = @$_; $d->selectall_arrayref($q, undef, @v) }

@@ -17,7 +17,7 @@ function all(PDO $d, string $q, array $v = [], int $how = PDO::FETCH_NUM) {
     return $s->fetchAll($how);
 }
 
-check('parameters', fn() => all($d, 'SELECT ?::int, ?::float8, ?::text, ?::text, ?::jsonb, ?::bool', [1, 1.5, "it's é", null, '{"a":"b"}', 'true']));
+check('parameters', fn() => all($d, 'SELECT ?::int, ?::float8, ?::text, ?::text, ?::jsonb, ?::bool', [1, 1.5, "it's é", null, '{"a": "b"}', 'true']));
 check('typed parameters', function () use ($d) {
     $s = $d->prepare('SELECT :i::int + 1 AS i, :b::bool AS b, :n::text AS n, :l::bytea AS l');
     $s->bindValue('i', 5, PDO::PARAM_INT); $s->bindValue('b', true, PDO::PARAM_BOOL); $s->bindValue('n', null, PDO::PARAM_NULL); $s->bindValue('l', "\x00\xff", PDO::PARAM_LOB);

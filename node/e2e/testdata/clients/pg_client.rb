@@ -40,16 +40,6 @@ check('copy') do
   end
   out
 end
-check('copy binary') do
-  dec = PG::BinaryDecoder::CopyRow.new
-  out = []
-  conn.copy_data('COPY (SELECT id, rev FROM docs WHERE id LIKE \'no-%\' ORDER BY id) TO STDOUT (FORMAT binary)', dec) do
-    while (row = conn.get_copy_data)
-      out << row[0]
-    end
-  end
-  out
-end
 check('transactions') do
   out = []
   conn.transaction { |c| out << c.exec('SELECT 1').values }

@@ -139,4 +139,4 @@ def notices():
 @check
 def information():
     i = conn.info
-    return i.encoding, i.server_version // 10000, i.timezone, i.dbname, i.user, str(i.transaction_status)
+    return i.encoding, i.server_version // 10000, i.timezone, i.dbname, str(i.transaction_status)
