@@ -176,6 +176,12 @@ func (d *database) Designs(context.Context) ([]*layer.Design, error) {
 	return []*layer.Design{d.design}, nil
 }
 
+func (d *database) CompactionState(context.Context) (s layer.CompactionState, err error) {
+	return s, nil
+}
+
+func (d *database) RunCompaction(context.Context, func(layer.Compacted) error) error { return nil }
+
 func (d *database) CleanupViews(context.Context) error { return nil }
 
 func (d *database) IndexOf(*layer.Design) actors.Index { return index{d} }

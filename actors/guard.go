@@ -95,6 +95,7 @@ func (s *System) Degraded() []string {
 				r.id, r.busy(now).Truncate(time.Second)))
 		}
 	})
+	list = append(list, s.compactions.degraded()...)
 	slices.Sort(list)
 	if more := len(list) - maxReasons; more > 0 {
 		list = append(list[:maxReasons], fmt.Sprintf("actor_failing: %d more actors fail", more))

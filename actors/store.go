@@ -36,6 +36,10 @@ type Database interface {
 	WatchShard(ctx context.Context, shard layer.ShardID) (w kv.Watch, seen layer.Seq, err error)
 	// Designs lists the design documents.
 	Designs(ctx context.Context) ([]*layer.Design, error)
+	// CompactionState is what there is to compact.
+	CompactionState(ctx context.Context) (layer.CompactionState, error)
+	// RunCompaction compacts the database, and calls done after every transaction, whose error ends it.
+	RunCompaction(ctx context.Context, done func(layer.Compacted) error) error
 	// CleanupViews removes the indexes that no design document has.
 	CleanupViews(ctx context.Context) error
 	// IndexOf is the index of a design. No I/O.

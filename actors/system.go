@@ -7,7 +7,7 @@
 // always read anew from where it is kept (the listeners, the job queue), never only told by a message, so that a restarted actor goes on where
 // the failed one was.
 //
-// The tree: node > databases > database > shard, indexer, warm; node > jobs; and where there are other nodes node > exchange, shard jobs.
+// The tree: node > databases > database > shard, indexer, warm; node > jobs, cleanup, compaction; and where there are other nodes node > exchange, shard jobs.
 package actors
 
 import (
@@ -57,6 +57,8 @@ type Options struct {
 	MaxShards int
 	// Batch is how many documents an indexer takes at first; it adapts. 100 by default (V6).
 	Batch int
+	// CompactionShare is how much of the time compaction may work on this node, in per cent. 20 by default.
+	CompactionShare int
 	// WarmFor is how long an index is kept warm after somebody asked for it. 1 h by default; negative: never.
 	WarmFor time.Duration
 	// WarmGather is how long changes are gathered before warm indexes are updated. 250 ms by default.
@@ -80,6 +82,7 @@ type System struct {
 	hub         *hub
 	exchange    *exchange
 	builds      *builds
+	compactions *compactions
 	probes      singleflight.Group
 	reached     atomic.Int64    // when the newest question that the store has answered was asked, in nanoseconds since began
 	began       time.Time       // the System
@@ -168,13 +171,16 @@ func Start(o Options) (*System, error) {
 	if o.Batch == 0 {
 		o.Batch = 100
 	}
+	if o.CompactionShare == 0 {
+		o.CompactionShare = 20
+	}
 	if o.WarmFor == 0 {
 		o.WarmFor = time.Hour
 	}
 	if o.WarmGather == 0 {
 		o.WarmGather = 250 * time.Millisecond
 	}
-	s := &System{o: o, store: o.Store, log: o.Logger, proto: o.System, hub: newHub(), builds: newBuilds(), figures: newFigures(o.System)}
+	s := &System{o: o, store: o.Store, log: o.Logger, proto: o.System, hub: newHub(), builds: newBuilds(), compactions: &compactions{}, figures: newFigures(o.System)}
 	s.began = s.now()
 	s.exchange, s.unsubscribe = newExchange(o.Beat, s.now()), func() {}
 	if o.Peers != nil {
@@ -290,7 +296,7 @@ func (s *System) now() time.Time { return time.Now() }
 func (s *System) rootSpec() spec {
 	ownsIndex := func(job string) bool { return s.o.Placer.Owns(indexJobs, job) }
 	children := []spawn{{databasesKey, s.databasesSpec()}, {jobsKey, s.jobsSpec("jobs", indexJobs, s.o.MaxIndexers, ownsIndex)},
-		{cleanupKey, s.cleanupSpec()}}
+		{cleanupKey, s.cleanupSpec()}, {compactionKey, s.compactionSpec()}}
 	if s.o.Peers != nil {
 		children = append(children, spawn{exchangeKey, s.exchangeSpec()},
 			spawn{shardJobsKey, s.jobsSpec("shard jobs", shardJobs, s.o.MaxShards, s.ownsShardJob)})
@@ -328,6 +334,9 @@ const (
 	databasesKey = "databases"
 	jobsKey      = "jobs"
 	cleanupKey   = "cleanup"
+
+	compactionKey = "compaction"
+
 	exchangeKey  = "exchange"
 	shardJobsKey = "shard jobs"
 )

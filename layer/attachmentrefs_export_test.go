@@ -51,3 +51,8 @@ func StoredAttachments(ctx context.Context, d *Database) (map[[16]byte]bool, err
 		return ids, rows.Err()
 	})
 }
+
+// LookNoted looks at the databases that were written, as a store does every few seconds; LookAll at all of them.
+func LookNoted(ctx context.Context, s *Store) error { return s.lookNoted(ctx) }
+
+func LookAll(ctx context.Context, s *Store) error { return s.eachDatabase(ctx, s.lookCompactable) }

@@ -22,6 +22,7 @@ const (
 
 // Compacted is what compaction has done.
 type Compacted struct {
+	Queued          int64 // entries of the queue, some of bodies that are gone or leaves again
 	Bodies          int64 // superseded ones that were removed
 	BodyBytes       int64
 	AttachmentBytes int64
@@ -29,6 +30,7 @@ type Compacted struct {
 }
 
 func (c *Compacted) add(o Compacted) {
+	c.Queued += o.Queued
 	c.Bodies += o.Bodies
 	c.BodyBytes += o.BodyBytes
 	c.AttachmentBytes += o.AttachmentBytes
@@ -79,7 +81,7 @@ func (d *Database) compactStep(ctx context.Context, o CompactOptions,
 		var c Compacted
 		_, err := readPart(ctx, d, p, 0, func(t *txn, n int) (done int, err error) {
 			done, more, err = step(t, n)
-			c = Compacted{Bodies: t.removed, BodyBytes: t.dropped, AttachmentBytes: t.freed, Purges: t.forgotten}
+			c = Compacted{Queued: t.unqueued, Bodies: t.removed, BodyBytes: t.dropped, AttachmentBytes: t.freed, Purges: t.forgotten}
 			return done, err
 		})
 		if err == nil && o.Done != nil {
@@ -138,6 +140,7 @@ func (t *txn) compact(most int, until int64) (done int, more bool, err error) {
 		queue, done = queue[len(window):], done+len(window)
 	}
 	t.count(counterSuperseded, int64(-done))
+	t.unqueued = int64(done)
 	return done, more || len(queue) > 0, t.dropAttachments(candidates)
 }
 
@@ -221,6 +224,9 @@ func (t *txn) supersededEnd(prefix []byte, until int64) (end []byte) {
 	}
 	return end
 }
+
+// versionOf is the version of a versionstamp.
+func versionOf(s tuple.Versionstamp) int64 { return int64(binary.BigEndian.Uint64(s.Transaction[:])) }
 
 // firstStamp is the first versionstamp of a version.
 func firstStamp(version int64) (s tuple.Versionstamp) {

@@ -68,9 +68,9 @@ type txn struct {
 	redesigned bool // the set of interactive indexes may
 	indexing   []indexWork
 	refs       map[attachmentKey]refChange
-	// What compaction removes: superseded bodies, bytes of bodies, bytes of attachments, purges of the history.
-	removed, dropped, freed, forgotten int64
-	spent                              int // bytes read by the stage under way, as far as they are counted (see portions.go)
+	// What compaction removes: entries of the queue, bodies, bytes of bodies, bytes of attachments, purges of the history.
+	unqueued, removed, dropped, freed, forgotten int64
+	spent                                        int // bytes read by the stage under way, as far as they are counted (see portions.go)
 }
 
 type touchedShard struct {
@@ -243,6 +243,9 @@ func (t *txn) finish() {
 	}
 	t.finishPartitions()
 	t.finishRefs()
+	if t.superseded > 0 {
+		t.db.store.noteCompactable(t.core, int64(t.superseded)) // also where the commit fails: it costs a look
+	}
 	for _, s := range t.touched {
 		t.setWake(s.id, s.last)
 	}

@@ -18,6 +18,8 @@ type Info struct {
 	Incarnation                int64
 	Shards                     int
 	SupersededBodies, RevLimit int64
+	// Compacting is whether a job compacts the database, or is going to because somebody asked for it.
+	Compacting bool
 }
 
 // Info reads the counters and the newest sequence at one read version.
@@ -28,7 +30,7 @@ func (d *Database) Info(ctx context.Context) (Info, error) {
 		for i, name := range names {
 			reads[i] = t.Snapshot().Get(t.close(t.keys.counter(t.open(), name)))
 		}
-		last := readLastSeq(t.Snapshot(), t.keys, t.cfg)
+		last, compacting := readLastSeq(t.Snapshot(), t.keys, t.cfg), t.compacting()
 		var n [len(names)]int64
 		for i, f := range reads {
 			value, err := f.Wait()
@@ -38,8 +40,13 @@ func (d *Database) Info(ctx context.Context) (Info, error) {
 			n[i] = counterValue(value)
 		}
 		seq, err := last()
+		if err != nil {
+			return Info{}, err
+		}
+		running, err := compacting()
 		return Info{
-			Name: d.name, UUID: t.cfg.uuid,
+			Compacting: running,
+			Name:       d.name, UUID: t.cfg.uuid,
 			DocCount: n[0], DocDelCount: n[1],
 			UpdateSeq:    seq,
 			ExternalSize: n[2] + n[4], ActiveSize: n[2] + n[3],

@@ -40,6 +40,8 @@ type Options struct {
 	// CleanupAfter is how long after a design document has changed the indexes that none has any more are removed, by a job (V8). 0 means that only
 	// CleanupViews does.
 	CleanupAfter time.Duration
+	// Compaction is when databases are compacted by themselves; the zero value is never.
+	Compaction Compaction
 	// Scripts runs the map functions of design documents; nil means that no index can be built. The caller closes it after the Store.
 	Scripts *script.Sandbox
 	// Validator runs what design documents say about writes; nil means that they say nothing.
@@ -92,6 +94,7 @@ type Store struct {
 	installation installation
 	life         [16]byte // of this Store, in the entries of its uploads
 	uploads      liveUploads
+	compactable  compactable
 
 	stop context.CancelFunc
 	done sync.WaitGroup // the background loop
@@ -123,6 +126,9 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	s.done.Go(func() { s.keepHouse(background) })
 	s.done.Go(func() { s.keepSwept(background) })
 	s.done.Go(func() { s.keepUploads(background) })
+	if s.o.Compaction.Auto {
+		s.done.Go(func() { s.keepCompacted(background) })
+	}
 	return s, nil
 }
 

@@ -33,8 +33,9 @@ func (n *Node) page() http.Handler {
 		Counts: func(context.Context) (any, error) {
 			return map[string]int{"shards": n.actors.CountShards(), "indexes": n.actors.CountIndexes()}, nil
 		},
-		Scripts:  func(context.Context) (any, error) { return n.scripts.Stats(), nil },
-		Sessions: n.sessionsShown,
+		Compaction: n.compactionShown,
+		Scripts:    func(context.Context) (any, error) { return n.scripts.Stats(), nil },
+		Sessions:   n.sessionsShown,
 	})
 }
 

@@ -144,9 +144,13 @@ func (n *Node) openStore(ctx context.Context) error {
 		Validator:     layer.NewValidator(n.scripts),
 		ReduceTime:    v.ReduceTimeout,
 		CleanupAfter:  v.CleanupAfter,
-		Owner:         n.cfg.Storage.Engine == config.EngineEmbedded,
-		ReadOnly:      n.reading,
-		Salvage:       n.salvage,
+		Compaction: layer.Compaction{
+			Auto: n.cfg.Compaction.Auto, Age: n.cfg.Compaction.Age, Latest: n.cfg.Compaction.Latest,
+			Bodies: int64(n.cfg.Compaction.Bodies), Bytes: int64(n.cfg.Compaction.Bytes),
+		},
+		Owner:    n.cfg.Storage.Engine == config.EngineEmbedded,
+		ReadOnly: n.reading,
+		Salvage:  n.salvage,
 	})
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
@@ -193,6 +197,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	n.actors, err = actors.Start(actors.Options{
 		System: system, Store: actors.FromLayer(n.store), Peers: peers{n.cluster}, Node: n.name, Logger: n.log,
 		MaxIndexers: n.cfg.Views.Workers, Batch: n.cfg.Views.Batch,
+		CompactionShare: n.cfg.Compaction.Share,
 	})
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func (s *Server) appendInfo(dst []byte, info *layer.Info) []byte {
 	dst = appendIntMember(dst, "doc_del_count", info.DocDelCount)
 	dst = appendStringMember(dst, "update_seq", info.UpdateSeq.String())
 	dst = appendStringMember(dst, "purge_seq", strconv.FormatInt(info.PurgeSeq, 10))
-	dst = appendBoolMember(dst, "compact_running", s.compactor.isRunning(info.UUID))
+	dst = appendBoolMember(dst, "compact_running", info.Compacting)
 	dst = append(dst, `,"sizes":{`...)
 	dst = appendIntMember(dst, "active", info.ActiveSize)
 	dst = appendIntMember(dst, "external", info.ExternalSize)
@@ -178,12 +178,15 @@ func (q *request) setLimit(noNumber error, set func(context.Context, int) error)
 	return q.sendOK(http.StatusOK)
 }
 
-// compact answers POST /{db}/_compact: the work goes on after the answer, as in CouchDB, and GET /{db} shows it.
+// compact answers POST /{db}/_compact: the work goes on after the answer, on a node that has time, and GET /{db} shows
+// it.
 func (q *request) compact() error {
 	if err := q.requireJSON(); err != nil {
 		return err
 	}
-	q.srv.compactor.start(q.db, q.srv.log)
+	if err := q.db.RequestCompaction(q.ctx()); err != nil {
+		return err
+	}
 	return q.sendOK(http.StatusAccepted)
 }
 

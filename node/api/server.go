@@ -70,16 +70,15 @@ type Options struct {
 
 // Server is the handler of the HTTP port.
 type Server struct {
-	o         Options
-	log       *slog.Logger
-	uuids     uuids
-	stats     stats
-	compactor compactor
-	tails     feedTails
-	budget    *budget
-	began     time.Time
-	closing   chan struct{} // closed by Close: feeds that wait end
-	once      sync.Once
+	o       Options
+	log     *slog.Logger
+	uuids   uuids
+	stats   stats
+	tails   feedTails
+	budget  *budget
+	began   time.Time
+	closing chan struct{} // closed by Close: feeds that wait end
+	once    sync.Once
 }
 
 // New makes the handler. Call Close before the HTTP server is shut down, so that waiting feeds end.
@@ -115,16 +114,13 @@ func New(o Options) *Server {
 		o.DefaultShards = 1
 	}
 	s := &Server{o: o, log: o.Logger, budget: newBudget(o.Limits.Bodies), began: time.Now(), closing: make(chan struct{})}
-	ctx, cancel := context.WithCancel(context.Background())
-	s.compactor.ctx, s.compactor.cancel = ctx, cancel //nolint:fatcontext // it is the first
 	return s
 }
 
-// Close ends the feeds that wait, stops compactions and waits for them. Requests under way go on (the HTTP server waits for them); new feeds end at the
-// first wait.
+// Close ends the feeds that wait. Requests under way go on (the HTTP server waits for them); new feeds end at the first
+// wait.
 func (s *Server) Close() error {
 	s.once.Do(func() { close(s.closing) })
-	s.compactor.stop()
 	return nil
 }
 

@@ -47,6 +47,7 @@ func (s *settings) check() {
 	s.within("views.batch", int64(c.Views.Batch), 1, maxBatch)
 	s.within("views.workers", int64(c.Views.Workers), 1, 1024)
 	s.within("views.map_memory", int64(c.Views.MapMemory), 1<<20, 4<<30)
+	s.checkCompaction()
 	s.within("limits.document", int64(c.Limits.Document), 1, maxDocument)
 	s.within("limits.attachment", int64(c.Limits.Attachment), 1, 1<<40)
 	s.within("limits.request", int64(c.Limits.Request), 1<<10, 4<<30)
@@ -345,4 +346,17 @@ func (s *settings) checkCORS() {
 	if why := auth.CheckHeaders(c.Headers); why != "" {
 		s.at("http.cors.headers", "%s", why)
 	}
+}
+
+func (s *settings) checkCompaction() {
+	c := s.cfg.Compaction
+	if c.Age < 0 {
+		s.at("compaction.age", "must not be negative")
+	}
+	if c.Latest < c.Age {
+		s.at("compaction.latest", "must not be less than compaction.age, which is %v", c.Age)
+	}
+	s.within("compaction.bodies", int64(c.Bodies), 1, 1<<40)
+	s.within("compaction.bytes", int64(c.Bytes), 1<<10, 1<<50)
+	s.within("compaction.share", int64(c.Share), 1, 100)
 }

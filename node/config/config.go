@@ -28,7 +28,9 @@ type Config struct {
 	Changes Changes           `yaml:"changes"`
 	Views   Views             `yaml:"views"`
 	Limits  Limits            `yaml:"limits"`
-	Log     Log               `yaml:"log"`
+	// Compaction is when what was superseded is removed.
+	Compaction Compaction `yaml:"compaction"`
+	Log        Log        `yaml:"log"`
 
 	// AdminPassword is the clear password of the single admin given by -admin or DIVAN_ADMIN, by name. It has no place in
 	// node.yaml: files keep hashes.
@@ -205,6 +207,21 @@ type Views struct {
 	CleanupAfter time.Duration `yaml:"cleanup_after"`
 }
 
+// Compaction removes superseded revisions, and attachments that no revision has any more.
+type Compaction struct {
+	// Auto is whether databases are compacted by themselves; otherwise only _compact does.
+	Auto bool `yaml:"auto"`
+	// Age is for how long a superseded revision stays readable at least.
+	Age time.Duration `yaml:"age"`
+	// Bodies and Bytes start the compaction of a database that has so many superseded revisions, or so many bytes of
+	// them. Less is removed once it is as old as Latest.
+	Bodies int           `yaml:"bodies"`
+	Bytes  Size          `yaml:"bytes"`
+	Latest time.Duration `yaml:"latest"`
+	// Share is how much of the time this node may work on it, in per cent of one thread.
+	Share int `yaml:"share"`
+}
+
 // Limits refuse what is larger (413).
 type Limits struct {
 	Document   Size `yaml:"document"`
@@ -251,6 +268,9 @@ func Default() *Config {
 			MapMemory:     64 << 20,
 			ReduceTimeout: 30 * time.Second,
 			Workers:       4,
+		},
+		Compaction: Compaction{
+			Auto: true, Age: 10 * time.Minute, Bodies: 1000, Bytes: 64 << 20, Latest: 24 * time.Hour, Share: 20,
 		},
 		Limits: Limits{Document: 8_000_000, Attachment: 1 << 30, Request: 64 << 20, Bulk: 100_000},
 		Log:    Log{Level: "info", Format: "auto"},

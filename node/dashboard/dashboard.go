@@ -47,6 +47,10 @@ type Sources struct {
 	Tasks Source
 	// Jobs is the job queue: [{"type", "id", "state", "worker", "failures", "error", "updated"}].
 	Jobs Source
+	// Compaction is {"auto", "runs", "failures", "bodies", "body_bytes", "attachment_bytes", "seconds", "last_error",
+	// "last_error_at", "last_error_database", "queue", "waiting", "databases": [{"database", "bodies", "bytes",
+	// "oldest_seconds", "asked"}]}.
+	Compaction Source
 	// Shards is the changes shards that are watched: [{"database", "shard", "state", "seq", "listeners", "wakes", "error"}].
 	Shards Source
 	// Indexes is [{"database", "design", "views", "rows", "bytes", "errors", "skipped", "building", "current", "seq",
@@ -111,7 +115,8 @@ func assemble() (page []byte, policy string) {
 // read asks all sources at once. One that fails or is slow costs its own section.
 func (s Sources) read(ctx context.Context) map[string]any {
 	sources := map[string]Source{"node": s.Node, "store": s.Store, "health": s.Health, "members": s.Members, "actors": s.Actors, "tasks": s.Tasks, "jobs": s.Jobs,
-		"shards": s.Shards, "indexes": s.Indexes, "counts": s.Counts, "scripts": s.Scripts, "sessions": s.Sessions}
+		"compaction": s.Compaction,
+		"shards":     s.Shards, "indexes": s.Indexes, "counts": s.Counts, "scripts": s.Scripts, "sessions": s.Sessions}
 	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
 	defer cancel()
 	var mu sync.Mutex

@@ -145,6 +145,24 @@
     ], v.databases || [], 'No function has run of late.'));
   };
 
+  const age = s => s < 90 ? `${Math.floor(s)} s` : s < 5400 ? `${Math.floor(s / 60)} min` : `${Math.floor(s / 3600)} h`;
+  const compaction = v => {
+    const of = [['By itself', v.auto ? 'on' : 'off'],
+      ['Runs', `${number(v.runs)}, ${number(v.failures)} failed`],
+      ['Removed', `${number(v.bodies)} bodies, ${bytes(v.body_bytes)}; attachments ${bytes(v.attachment_bytes)}`],
+      ['Superseded', `${number(v.queue)} bodies in ${number(v.waiting)} databases`]];
+    const facts = el('dl', {}, ...of.map(([k, x]) => el('div', {}, el('dt', {}, k), el('dd', {}, x))));
+    const error = v.last_error
+      ? el('p', {}, el('span', { class: 'failure' }, text(`${v.last_error_database}: ${v.last_error}`)), ' ', time(v.last_error_at)) : '';
+    return el('div', {}, facts, error, list('Databases with superseded revisions', [
+      ['Database', d => text(d.database)],
+      ['Bodies', d => number(d.bodies), 'n'],
+      ['About', d => bytes(d.bytes), 'n'],
+      ['Oldest', d => age(d.oldest_seconds), 'n'],
+      ['', d => d.asked ? el('span', { class: 'warn' }, 'asked for') : ''],
+    ], v.databases || [], 'Nothing is superseded.'));
+  };
+
   const jobs = v => list('Jobs', [
     ['Type', j => text(j.type)],
     ['Job', j => text(j.id), 'wide'],
@@ -166,7 +184,7 @@
     ['Statement', s => el('code', {}, text(s.query)), 'wide'],
   ], v, 'No session is open.');
 
-  const sections = { members, tasks, actors, shards, indexes, scripts, jobs, sessions };
+  const sections = { members, tasks, actors, shards, indexes, scripts, compaction, jobs, sessions };
   const shown = {}; // the text of what each section shows, to leave alone what has not changed
 
   const showNode = v => {

@@ -32,6 +32,8 @@ type Sources struct {
 	Indexes func() []Index
 	// Scripts are the figures of the JavaScript sandbox.
 	Scripts func() script.Stats
+	// Compaction is what this node's compactions have done, and what there is to do as it knows.
+	Compaction func() Compaction
 	// Sessions is how many SQL sessions there are.
 	Sessions func() int
 	// SQLMemory is what SQL statements hold, in bytes, and the most that they may.
@@ -96,6 +98,9 @@ func New(s Sources) *Metrics {
 	}
 	if s.Scripts != nil {
 		m.registry.MustRegister(scriptCollector{s.Scripts})
+	}
+	if s.Compaction != nil {
+		m.registry.MustRegister(compactionCollector{s.Compaction})
 	}
 	if s.Store != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(

@@ -1,0 +1,62 @@
+package actors_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
+)
+
+// A compaction that was asked for is done by one of the nodes, which counts what it removes, and is said to run until it
+// is done.
+func TestLayer_Compaction(t *testing.T) {
+	store := openLayer(t)
+	nodes := []*actors.System{startOn(t, store, "n1"), startOn(t, store, "n2")}
+	db := create(t, store, "cities", 2)
+	const revisions = 1200
+	write := func(rev layer.Rev) layer.Rev {
+		r, err := db.Put(t.Context(), layer.Edit{ID: "oslo", Rev: rev, Body: []byte("{}")}, layer.WriteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	rev := write(layer.Rev{})
+	for range revisions {
+		rev = write(rev)
+	}
+	if err := db.RequestCompaction(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		job, watch, err := store.Job(t.Context(), layer.CompactionJobs, "cities")
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := db.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !info.Compacting {
+			watch.Cancel()
+			if info.SupersededBodies != 0 {
+				t.Errorf("%d superseded bodies are left", info.SupersededBodies)
+			}
+			break
+		}
+		select {
+		case <-watch.Done():
+		case <-time.After(time.Minute):
+			t.Fatalf("still compacting: %+v", job)
+		}
+	}
+	var bodies, failures int64
+	for _, n := range nodes {
+		f := n.Compactions()
+		bodies, failures = bodies+f.Bodies, failures+f.Failures
+	}
+	if bodies != revisions || failures != 0 {
+		t.Errorf("%d bodies were removed, %d runs failed", bodies, failures)
+	}
+}

@@ -1,0 +1,157 @@
+package layer_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// supersede writes a document so often that it has n superseded bodies, and returns its first revision.
+func supersede(t *testing.T, d *layer.Database, id string, n int) layer.Rev {
+	t.Helper()
+	first := put(t, d, `{"_id":"`+id+`"}`)
+	for r := first; n > 0; n-- {
+		r = put(t, d, `{"_id":"`+id+`","_rev":"`+r.String()+`"}`)
+	}
+	return first
+}
+
+// readable reports whether a revision has its body.
+func readable(t *testing.T, d *layer.Database, id string, r layer.Rev) bool {
+	t.Helper()
+	_, err := d.Get(t.Context(), id, layer.GetOptions{Rev: r})
+	if err != nil && layer.KindOf(err) != layer.NotFound {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// openCompacting opens further stores on an engine that has one. They close before the first.
+func openCompacting(t *testing.T, e kv.Engine, c layer.Compaction) *layer.Store {
+	t.Helper()
+	s, err := layer.Open(t.Context(), e, layer.Options{Compaction: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// What was superseded lately stays readable, until it is as old as the settings say or somebody asks for compaction.
+func TestDatabase_RunCompaction(t *testing.T) {
+	e := mustEngine(t)
+	run := func(s *layer.Store) layer.Compacted {
+		t.Helper()
+		d, err := s.Database(t.Context(), "db")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all layer.Compacted
+		if err := d.RunCompaction(t.Context(), func(c layer.Compacted) error {
+			all.Bodies += c.Bodies
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	slow := mustStore(t, e, layer.Options{Compaction: layer.Compaction{Auto: true, Age: time.Hour, Bodies: 5, Bytes: 1 << 40}})
+	d := mustCreate(t, slow, "db", layer.CreateOptions{Shards: 3})
+	first := supersede(t, d, "a", 10)
+	if c := run(slow); c.Bodies != 0 || !readable(t, d, "a", first) {
+		t.Errorf("%+v was removed before its time", c)
+	}
+	off := openCompacting(t, e, layer.Compaction{})
+	if c := run(off); c.Bodies != 0 {
+		t.Errorf("%+v was removed where compaction is off", c)
+	}
+	compacting := func() bool {
+		info, err := d.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Compacting
+	}
+	if compacting() {
+		t.Error("it is said to be compacted")
+	}
+	if err := d.RequestCompaction(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	later := supersede(t, d, "b", 10)
+	if !compacting() {
+		t.Error("it is not said to be compacted")
+	}
+	job, err := slow.Claim(t.Context(), layer.CompactionJobs, layer.Worker{Name: "w", Life: "1", Lease: time.Minute})
+	if err != nil || job == nil || job.ID != "db" {
+		t.Fatalf("job %+v, %v", job, err)
+	}
+	if c := run(slow); c.Bodies != 10 || readable(t, d, "a", first) || !readable(t, d, "b", later) {
+		t.Errorf("%+v was removed after the request", c)
+	}
+	if !compacting() {
+		t.Error("it is not said to be compacted while the job runs")
+	}
+	if err := slow.Finish(t.Context(), job, nil); err != nil || compacting() {
+		t.Errorf("it is said to be compacted after that; %v", err)
+	}
+	eager := openCompacting(t, e, layer.Compaction{Auto: true, Bodies: 1, Bytes: 1 << 40})
+	if c := run(eager); c.Bodies != 10 || readable(t, d, "b", later) {
+		t.Errorf("%+v was removed", c)
+	}
+}
+
+// A database gets a job once it has enough that is superseded, to start when the oldest of it is old enough.
+func TestStore_LookCompactable(t *testing.T) {
+	e := mustEngine(t)
+	s := mustStore(t, e, layer.Options{Compaction: layer.Compaction{Auto: true, Bytes: 1 << 40,
+		Age: time.Hour, Bodies: 8, Latest: 100 * time.Hour}})
+	d := mustCreate(t, s, "db", layer.CreateOptions{})
+	look := func(s *layer.Store) (in time.Duration, due bool) {
+		t.Helper()
+		if err := layer.LookNoted(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		w, next, err := s.WatchJobs(t.Context(), layer.CompactionJobs, layer.Worker{Name: "w", Life: "1", Lease: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Cancel()
+		if next == nil {
+			return 0, false
+		}
+		return time.Until(next.At), true
+	}
+	supersede(t, d, "a", 6)
+	if in, due := look(s); due {
+		t.Errorf("six bodies are due in %v", in)
+	}
+	if seen := s.Compactable()["db"]; seen.Superseded != 6 || seen.Oldest <= 0 {
+		t.Errorf("seen: %+v", seen)
+	}
+	supersede(t, d, "b", 6)
+	if in, due := look(s); !due || in > time.Hour || in < 30*time.Minute {
+		t.Errorf("twelve bodies are due %t in %v, want an hour", due, in)
+	}
+	// What others have written, or a node that died, the hourly look at all databases finds.
+	mustCreate(t, s, "other", layer.CreateOptions{})
+	if err := s.RemoveJob(t.Context(), layer.CompactionJobs, "db"); err != nil {
+		t.Fatal(err)
+	}
+	old := openCompacting(t, e, layer.Compaction{Auto: true, Bytes: 1 << 40, Bodies: 1000, Latest: time.Nanosecond})
+	if err := layer.LookAll(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	if in, due := look(old); !due || in > 0 {
+		t.Errorf("what is old is due %t in %v", due, in)
+	}
+	if n := len(old.Compactable()); n != 1 {
+		t.Errorf("%d databases have something", n)
+	}
+}

@@ -1,0 +1,143 @@
+package layer
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Who supersedes bodies notes in memory how many there were in which database. Some seconds later those with enough of
+// them are looked at, and get a job where one is due. What a node that died has noted is found by a look at all
+// databases, once an hour. So a write costs nothing, and a database that nobody writes to costs a few reads an hour.
+
+const (
+	// compactionLook is how often databases that were written are looked at.
+	compactionLook = 5 * time.Second
+	// compactionSweep is how often all databases are.
+	compactionSweep = time.Hour
+)
+
+// compactable is the databases that may have something to compact. Safe for concurrent use.
+type compactable struct {
+	mu    sync.Mutex
+	noted map[*core]int64           // since they were looked at
+	found map[string]CompactionSeen // by name: those that had something when they were looked at
+}
+
+// CompactionSeen is what a database had to compact when this node looked at it last.
+type CompactionSeen struct {
+	CompactionState
+	At time.Time
+}
+
+// noteCompactable notes bodies that were superseded.
+func (s *Store) noteCompactable(c *core, n int64) {
+	if !s.o.Compaction.Auto || s.o.ReadOnly {
+		return
+	}
+	s.compactable.mu.Lock()
+	defer s.compactable.mu.Unlock()
+	if s.compactable.noted == nil {
+		s.compactable.noted = map[*core]int64{}
+	}
+	s.compactable.noted[c] += n
+}
+
+// take returns the databases of which at least so many bodies were noted.
+func (c *compactable) take(least int64) (list []*core) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for core, n := range c.noted {
+		if n >= least {
+			list = append(list, core)
+			delete(c.noted, core)
+		}
+	}
+	return list
+}
+
+// saw notes what a database has, nil that it has nothing or is gone.
+func (c *compactable) saw(name string, state *CompactionState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if state == nil || state.Superseded == 0 && state.Other == 0 && state.Requested == 0 {
+		delete(c.found, name)
+		return
+	}
+	if c.found == nil {
+		c.found = map[string]CompactionSeen{}
+	}
+	c.found[name] = CompactionSeen{*state, time.Now()}
+}
+
+// Compactable is what the databases have to compact, by name, as this node saw it: those that it writes to some seconds
+// ago, others within the last hour.
+func (s *Store) Compactable() map[string]CompactionSeen {
+	s.compactable.mu.Lock()
+	defer s.compactable.mu.Unlock()
+	all := make(map[string]CompactionSeen, len(s.compactable.found))
+	for name, x := range s.compactable.found {
+		all[name] = x
+	}
+	return all
+}
+
+// keepCompacted looks for databases to compact until ctx ends.
+func (s *Store) keepCompacted(ctx context.Context) {
+	tick := time.NewTicker(compactionLook)
+	defer tick.Stop()
+	swept := time.Now().Add(firstSweep - compactionSweep)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		var err error
+		if time.Since(swept) > compactionSweep {
+			swept = time.Now()
+			err = s.eachDatabase(ctx, s.lookCompactable)
+		} else {
+			err = s.lookNoted(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.o.Logger.Warn("cannot find out what there is to compact", "error", err)
+		}
+	}
+}
+
+// lookNoted looks at the databases that were written: at those with a quarter of what starts a compaction.
+func (s *Store) lookNoted(ctx context.Context) error {
+	var failed error
+	for _, c := range s.compactable.take(max(1, s.o.Compaction.Bodies/4)) {
+		if err := s.lookCompactable(ctx, s.handle(c)); err != nil && KindOf(err) != NotFound {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// lookCompactable looks at a database, and enqueues its job where it is due.
+func (s *Store) lookCompactable(ctx context.Context, d *Database) error {
+	state, err := d.CompactionState(ctx)
+	if err != nil {
+		if KindOf(err) == NotFound {
+			s.compactable.saw(d.name, nil)
+		}
+		return err
+	}
+	s.compactable.saw(d.name, &state)
+	in := state.due(s.o.Compaction)
+	if in < 0 {
+		return nil
+	}
+	job, w, err := s.Job(ctx, CompactionJobs, d.name)
+	if err != nil {
+		return err
+	}
+	w.Cancel()
+	if job != nil && job.State != JobFinished {
+		return nil // it looks again at its end; one that failed waits out its pause
+	}
+	return s.EnqueueAfter(ctx, CompactionJobs, d.name, nil, in)
+}
