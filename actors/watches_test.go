@@ -104,10 +104,10 @@ func openEngine(t testing.TB) *embedded.Engine {
 }
 
 // On the real layer and engine: three nodes with many listeners each on four shards are four watches in the store, and a commit costs one more, whichever
-// node it comes through; each node has three more watches, on the queues of jobs.
+// node it comes through; each node has four more watches, on the queues of jobs.
 func TestPeers_WatchesInTheStore(t *testing.T) {
 	counter := &watchCounter{Engine: openEngine(t), armed: map[*countedWatch]bool{}}
-	const nodes, each, shards, queue = 3, 100, 4, 3 * 3
+	const nodes, each, shards, queue = 3, 100, 4, 3 * 4
 	m, systems, stores := startNodes(t, counter, nodes, 0)
 	ids := shardsOf(t, create(t, stores[0], "cities", shards))
 	for i, id := range ids {
