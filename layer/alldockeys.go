@@ -69,7 +69,7 @@ func (a *allDocs) keysPart(ids []string) (more bool, err error) {
 		if !wanted {
 			continue
 		}
-		ok, err := a.push(row)
+		ok, err := a.push(row, nil)
 		if err != nil || !ok || !more {
 			return false, err
 		}

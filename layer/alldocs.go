@@ -74,20 +74,22 @@ func (d *Database) AllDocs(ctx context.Context, o AllDocsOptions) (*AllDocsResul
 	return res, nil
 }
 
-// allDocs is an all-docs read under way. Rows wait in a queue while their bodies are read.
+// allDocs is an all-docs read under way.
 type allDocs struct {
 	s     *stream
 	o     AllDocsOptions
 	yield func(AllDocsRow, error) bool
-	queue rowQueue[allDocsPending]
+	queue docPipe[allDocsPending]
 	skip  int
 	left  int // < 0: no limit
+	doc   Document
+	own   rawKeys
 }
 
-// allDocsPending is a row whose body or branches are on their way.
+// allDocsPending is a row and what it needs.
 type allDocsPending struct {
 	row   AllDocsRow
-	ahead ahead
+	needs docNeeds
 }
 
 // head reads what comes before the rows.
@@ -123,25 +125,21 @@ func (a *allDocs) run() error {
 	if a.left == 0 {
 		return nil
 	}
-	a.queue.size = 1
+	if a.o.Only == LocalOnly { // whose bodies are in the list
+		if a.o.Keys != nil {
+			return a.localKeys()
+		}
+		return a.locals()
+	}
+	a.queue = docPipe[allDocsPending]{s: a.s, emit: a.emit}
 	if a.o.IncludeDocs {
-		a.queue.size = bodyWindow
+		a.queue.needs = func(p *allDocsPending) *docNeeds { return &p.needs }
 	}
-	a.queue.emit = a.emit
-	var err error
-	switch {
-	case a.o.Keys != nil && a.o.Only == LocalOnly:
-		err = a.localKeys()
-	case a.o.Keys != nil:
-		err = a.keys()
-	case a.o.Only == LocalOnly:
-		err = a.locals()
-	default:
-		err = a.live()
+	produce, few := a.live, a.left > 0 && a.left <= pipeFew
+	if a.o.Keys != nil {
+		produce, few = a.keys, len(a.o.Keys) <= pipeFew
 	}
-	if err == nil {
-		_, err = a.queue.drain()
-	}
+	_, err := a.queue.run(!few, produce)
 	return err
 }
 
@@ -183,7 +181,11 @@ func (a *allDocs) live() error {
 		if err != nil {
 			return false, corrupt("list of documents", err)
 		}
-		ok, err := a.push(AllDocsRow{ID: id, Rev: rev})
+		var body []byte
+		if a.o.IncludeDocs {
+			body = a.s.keys.bodyOf(&a.own, kvp.Key[len(prefix):], kvp.Value)
+		}
+		ok, err := a.push(AllDocsRow{ID: id, Rev: rev}, body)
 		return ok && more, err
 	})
 }
@@ -202,33 +204,22 @@ func minKey(a, b []byte) []byte {
 	return b
 }
 
-// push starts what the row still needs and queues it.
-func (a *allDocs) push(row AllDocsRow) (more bool, err error) {
+// push queues a row, with what it needs. body is the key of its body, where that is known.
+func (a *allDocs) push(row AllDocsRow, body []byte) (more bool, err error) {
 	p := allDocsPending{row: row}
 	if a.o.IncludeDocs && row.Err == nil && !row.Deleted {
-		p.ahead = a.s.readAhead(row.ID, row.Rev, true, a.o.Conflicts)
+		p.needs = docNeeds{key: body, id: row.ID, rev: row.Rev, wantsBody: true, wantsTree: a.o.Conflicts}
 	}
-	return a.queue.push(p)
+	return a.queue.push(&p)
 }
 
-// emit yields a row when its reads are there.
+// emit yields a row that has what it needs.
 func (a *allDocs) emit(p *allDocsPending) (more bool, err error) {
-	if p.ahead.body.first != nil {
-		body, found, err := a.s.waitBody(&p.ahead)
-		if err != nil {
-			return false, err
+	if p.needs.found {
+		a.doc, p.row.Doc = *p.needs.body.document(p.row.ID, p.row.Rev), &a.doc
+		if p.needs.tree != nil {
+			p.row.Doc.Conflicts = p.needs.tree.conflicts(false)
 		}
-		a.queue.held(body.held())
-		if found {
-			p.row.Doc = body.document(p.row.ID, p.row.Rev)
-		}
-	}
-	if p.ahead.tree != nil && p.row.Doc != nil {
-		tree, err := a.s.waitTree(&p.ahead)
-		if err != nil {
-			return false, err
-		}
-		p.row.Doc.Conflicts = tree.conflicts(false)
 	}
 	return a.yield(p.row, nil), nil
 }

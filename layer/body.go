@@ -203,6 +203,6 @@ func (s *storedBody) held() int {
 }
 
 // document fills in what a body holds.
-func (s *storedBody) document(id string, r Rev) *Document {
+func (s *storedBody) document(id string, r Rev) *Document { // inlined, so that it need not be allocated
 	return &Document{ID: id, Rev: r, Deleted: s.deleted, Body: s.body, Large: s.large, Attachments: s.attachments}
 }

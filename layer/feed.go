@@ -106,7 +106,7 @@ type feed struct {
 	s     *stream
 	o     ChangesOptions
 	yield func(Change, error) bool
-	queue rowQueue[feedPending]
+	queue docPipe[feedPending]
 
 	// What is still to be read: since < seq <= until.
 	since, until Seq
@@ -116,17 +116,20 @@ type feed struct {
 	cut     bool // by Limit, or because nobody wanted more
 	refused bool // the last row was the last that was wanted: no error can be told after it
 
+	own rawKeys
+	doc Document // of the row that is yielded
+
 	last      Seq   // LastSeq
 	passed    int64 // entries up to last
 	total     int64 // entries in the feed, -1 where not asked
 	resharded *ShardMap
 }
 
-// feedPending is a row whose body or branches are on their way.
+// feedPending is a row and what it needs.
 type feedPending struct {
 	change  Change
 	scanned int64
-	ahead   ahead
+	needs   docNeeds
 }
 
 func (f *feed) run() error {
@@ -135,19 +138,21 @@ func (f *feed) run() error {
 		f.cut = true
 		return f.noteTotal()
 	}
-	f.queue = rowQueue[feedPending]{size: 1, emit: f.emit}
+	f.queue = docPipe[feedPending]{s: f.s, emit: f.emit}
 	if f.o.IncludeDocs || f.o.AllLeaves {
-		f.queue.size = bodyWindow
+		f.queue.needs = func(p *feedPending) *docNeeds { return &p.needs }
 	}
+	// Match is the caller's, who may not expect it beside the rows.
+	beside := f.o.IncludeDocs && f.o.Match == nil && (f.left < 0 || f.left > pipeFew)
 	if f.o.IDs != nil || f.o.Only != Everything {
 		return f.runChosen()
 	}
 	for {
-		turn, err := f.read()
-		if err != nil {
+		turn := 0
+		more, err := f.queue.run(beside, func() (err error) {
+			turn, err = f.read()
 			return err
-		}
-		more, err := f.queue.drain()
+		})
 		if err != nil {
 			return err
 		}
@@ -252,8 +257,12 @@ func (f *feed) take(e *entry) (more bool, err error) {
 	if f.o.Match != nil && !f.o.Match(&p.change) {
 		return true, nil
 	}
-	p.ahead = f.s.readAhead(e.id, e.rev, f.o.IncludeDocs, e.branches > 1 && (f.o.AllLeaves || f.o.IncludeDocs && f.o.Conflicts))
-	if more, err = f.queue.push(p); err != nil || !more {
+	p.needs = docNeeds{id: e.id, rev: e.rev, wantsBody: f.o.IncludeDocs,
+		wantsTree: e.branches > 1 && (f.o.AllLeaves || f.o.IncludeDocs && f.o.Conflicts)}
+	if p.needs.wantsBody && e.raw != nil {
+		p.needs.key = f.s.keys.bodyOf(&f.own, e.raw, nil)
+	}
+	if more, err = f.queue.push(&p); err != nil || !more {
 		return more, err
 	}
 	if f.left > 0 {
@@ -262,28 +271,17 @@ func (f *feed) take(e *entry) (more bool, err error) {
 	return f.left != 0, nil
 }
 
-// emit yields a row when its reads are there.
+// emit yields a row that has what it needs.
 func (f *feed) emit(p *feedPending) (more bool, err error) {
 	c := &p.change
-	size := 0
-	if p.ahead.body.first != nil {
-		body, found, err := f.s.waitBody(&p.ahead)
-		if err != nil {
-			return false, err
-		}
-		size = body.held()
-		if found {
-			c.Doc = body.document(c.ID, c.Rev)
-		}
+	if p.needs.found {
+		f.doc = *p.needs.body.document(c.ID, c.Rev)
+		c.Doc = &f.doc
 	}
 	var winner [1]Rev
 	winner[0] = c.Rev
 	c.Leaves = winner[:]
-	if p.ahead.tree != nil {
-		tree, err := f.s.waitTree(&p.ahead)
-		if err != nil {
-			return false, err
-		}
+	if tree := p.needs.tree; tree != nil {
 		if f.o.AllLeaves {
 			for i := len(tree.leaves) - 2; i >= 0; i-- {
 				c.Leaves = append(c.Leaves, tree.leaves[i].rev)
@@ -293,7 +291,6 @@ func (f *feed) emit(p *feedPending) (more bool, err error) {
 			c.Doc.Conflicts = tree.conflicts(false)
 		}
 	}
-	f.queue.held(size)
 	f.last, f.passed = c.Seq, p.scanned
 	f.refused = !f.yield(*c, nil)
 	return !f.refused, nil

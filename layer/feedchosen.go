@@ -26,16 +26,15 @@ func (f *feed) runChosen() error {
 		return a.seq.Compare(b.seq)
 	})
 	f.total = int64(len(entries))
-	for i := range entries {
-		more, err := f.take(&entries[i])
-		if err != nil {
-			return err
+	more, err := f.queue.run(false, func() error {
+		for i := range entries {
+			more, err := f.take(&entries[i])
+			if f.cut = !more; f.cut || err != nil {
+				return err
+			}
 		}
-		if f.cut = !more; f.cut {
-			break
-		}
-	}
-	more, err := f.queue.drain()
+		return nil
+	})
 	if f.cut = f.cut || !more; f.cut || err != nil {
 		return err
 	}

@@ -35,6 +35,12 @@ func (s space) body(dst []byte, id string, r Rev, chunk int) []byte {
 	return tuple.AppendInt(dst, int64(chunk))
 }
 
+// bodyOf is body for a document and a revision as keys and values have them, for chunk 0.
+func (s space) bodyOf(keys *rawKeys, id, rev []byte) []byte {
+	dst := append(append(s.sub(keys.open(), keyspace.Documents), id...), rev...)
+	return keys.close(tuple.AppendInt(dst, 0))
+}
+
 // feed is what the entries of a changes shard begin with. The shard "" is the deprecated subspace (P7).
 func (s space) feed(dst []byte, shard ShardID) []byte {
 	if shard == "" {
@@ -95,17 +101,18 @@ func appendRevID(dst []byte, id string) []byte {
 	}
 	var raw [16]byte
 	for i := range raw {
-		raw[i] = unhex(id[2*i])<<4 | unhex(id[2*i+1])
+		raw[i] = hexValue[id[2*i]]<<4 | hexValue[id[2*i+1]]
 	}
 	return tuple.AppendBytes(dst, raw[:])
 }
 
-func unhex(c byte) byte {
-	if c <= '9' {
-		return c - '0'
+// hexValue is what a hex digit stands for.
+var hexValue = func() (table [256]byte) {
+	for i := range hexDigits {
+		table[hexDigits[i]] = byte(i)
 	}
-	return c - 'a' + 10
-}
+	return table
+}()
 
 var errRevElement = errors.New("revision id is neither 16 bytes nor a string")
 

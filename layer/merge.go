@@ -14,7 +14,10 @@ type entry struct {
 	rev      Rev
 	branches int64
 	deleted  bool
-	moved    *movedEntry // where it is not in the feed any more (movedentries.go)
+	// raw are the document's id and revision as its keys have them, where the entry was read from the feed. It is valid
+	// until the next one is read.
+	raw   []byte
+	moved *movedEntry // where it is not in the feed any more (movedentries.go)
 }
 
 // parseEntry reads an entry; key is what follows its shard's prefix.
@@ -30,9 +33,11 @@ func parseEntry(e *entry, key, value []byte) error {
 	if format != keyspace.SeqFormat {
 		return unknownFormat("a changes entry", format, keyspace.SeqFormat)
 	}
+	e.raw = rest
 	e.id, rest, err = tuple.TakeString(rest)
 	if err == nil {
 		e.rev, rest, err = takeRev(rest)
+		e.raw = e.raw[:len(e.raw)-len(rest)]
 	}
 	if err == nil {
 		e.branches, rest, err = tuple.TakeInt(rest)

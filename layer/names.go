@@ -112,17 +112,23 @@ func scan(ctx context.Context, e kv.Engine, r kv.KeyRange, reverse bool, visit f
 func scanOnce(reader kv.Reader, r *kv.KeyRange, o kv.RangeOptions, visit func(kv.KeyValue) (bool, error)) (more bool, err error) {
 	rows := reader.GetRange(*r, o)
 	defer rows.Close()
+	var last []byte
+	defer func() {
+		switch {
+		case last == nil:
+		case o.Reverse:
+			r.End = last
+		default:
+			r.Begin = append(last, 0)
+		}
+	}()
 	for rows.Next() {
 		row := rows.KeyValue()
 		more, err := visit(row)
 		if err != nil || !more {
 			return false, err
 		}
-		if o.Reverse {
-			r.End = append([]byte(nil), row.Key...)
-		} else {
-			r.Begin = append(append([]byte(nil), row.Key...), 0)
-		}
+		last = append(last[:0], row.Key...)
 	}
 	return true, rows.Err()
 }

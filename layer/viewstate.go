@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync/atomic"
 
 	"github.com/divandb/divan/layer/collate"
 	"github.com/divandb/divan/layer/keyspace"
@@ -15,9 +14,9 @@ import (
 
 // Index is the stored index of a design document's views, shared by all design documents with the same signature (V1).
 type Index struct {
-	db        *Database
-	design    *Design
-	scattered atomic.Int32 // batches in a row whose bodies were not side by side (readBodies)
+	db     *Database
+	design *Design
+	bodies bodyScan // of readBodies
 }
 
 // Index of a design. It does no I/O; the index may be empty.

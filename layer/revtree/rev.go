@@ -81,13 +81,23 @@ func isHash(id string) bool {
 	if len(id) != 32 {
 		return false
 	}
-	for _, c := range []byte(id) {
+	bad := byte(0)
+	for i := range 32 {
+		bad |= noHexDigit[id[i]]
+	}
+	return bad == 0
+}
+
+// noHexDigit is 1 for each byte that is not a digit of a hash, and 0 for those that are: revisions are looked at so
+// often that a look at each costs.
+var noHexDigit = func() (table [256]byte) {
+	for c := range table {
 		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
+			table[c] = 1
 		}
 	}
-	return true
-}
+	return table
+}()
 
 // Compare orders revisions as their keys are ordered: by position, then hashes before other texts, then bytes.
 func (r Rev) Compare(s Rev) int {

@@ -15,17 +15,30 @@ import (
 // lean sends requests on a number of connections, one after the other on each, and costs as little as a client can: it shares the processors with
 // the node. request builds the i-th one.
 func (n *node) lean(ctx context.Context, connections, requests int, request func(i int) []byte) error {
-	conns := make([]*leanConn, connections)
-	for i := range conns {
+	conns, closing, err := n.leanConns(ctx, connections)
+	if err != nil {
+		return err
+	}
+	return errors.Join(each(connections, requests, func(i int) error { return conns[i%connections].do(request(i)) }), closing())
+}
+
+// leanConns opens connections for requests one after the other.
+func (n *node) leanConns(ctx context.Context, connections int) (conns []*leanConn, closing func() error, err error) {
+	closing = func() error {
+		for _, c := range conns {
+			_ = c.Close() // nothing is left to be sent
+		}
+		return nil
+	}
+	for range connections {
 		var d net.Dialer
 		c, err := d.DialContext(ctx, "tcp", strings.TrimPrefix(n.base, "http://"))
 		if err != nil {
-			return err
+			return nil, nil, errors.Join(err, closing())
 		}
-		defer func() { _ = c.Close() }() // nothing is left to be sent
-		conns[i] = &leanConn{Conn: c, r: bufio.NewReaderSize(c, 16<<10)}
+		conns = append(conns, &leanConn{Conn: c, r: bufio.NewReaderSize(c, 16<<10)})
 	}
-	return each(connections, requests, func(i int) error { return conns[i%connections].do(request(i)) })
+	return conns, closing, nil
 }
 
 func get(path string) []byte { return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: divan\r\n\r\n", path) }
@@ -41,13 +54,35 @@ func send(method, path string, body []byte) []byte {
 
 type leanConn struct {
 	net.Conn
-	r *bufio.Reader
+	r    *bufio.Reader
+	body []byte // of the last answer
 }
 
 var errAnswer = errors.New("no answer of HTTP")
 
 // do sends a request and reads the answer to its end.
-func (c *leanConn) do(request []byte) error {
+func (c *leanConn) do(request []byte) error { return c.read(request, nil) }
+
+// ask is do, and returns the answer's body, which is valid until the next.
+func (c *leanConn) ask(request []byte) ([]byte, error) {
+	c.body = c.body[:0]
+	err := c.read(request, func(n int) error {
+		from := len(c.body)
+		c.body = append(c.body, make([]byte, n)...)
+		_, err := io.ReadFull(c.r, c.body[from:])
+		return err
+	})
+	return c.body, err
+}
+
+// read sends a request and gives the parts of the answer's body, n bytes that are next to be read, to take.
+func (c *leanConn) read(request []byte, take func(n int) error) error {
+	if take == nil {
+		take = func(n int) error {
+			_, err := c.r.Discard(n)
+			return err
+		}
+	}
 	if _, err := c.Write(request); err != nil {
 		return err
 	}
@@ -92,13 +127,15 @@ func (c *leanConn) do(request []byte) error {
 		if _, err := fmt.Sscanf(string(line), "%x", &size); err != nil {
 			return errAnswer
 		}
-		if _, err := c.r.Discard(size + 2); err != nil {
+		if err := take(size); err != nil {
+			return err
+		}
+		if _, err := c.r.Discard(2); err != nil {
 			return err
 		}
 		if size == 0 {
 			return nil
 		}
 	}
-	_, err = c.r.Discard(length)
-	return err
+	return take(length)
 }

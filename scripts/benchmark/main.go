@@ -17,22 +17,26 @@ import (
 type benchmark struct {
 	name, about string
 	run         func(ctx context.Context, e *environment, t *table) error
+	pairs       bool // run measures the binary of -against by turns with the other one
 }
 
 // benchmarks are all there are; the first runs where none is named. Each has a file of its own.
 var benchmarks = []benchmark{
-	{"cities", "a node with 150,000 cities: load, index, read, write; a few minutes", runCities},
-	{"storage", "the embedded engine and the remote one against bare Pebble, as ratios, and their memory; two minutes", runStorage},
-	{"feeds", "change feeds: consumers of 1 to 8 shards, and the time from a write to a listener among 1,000 idle ones", runFeeds},
-	{"fdb", "a node on FoundationDB against a bare program with the same transactions; needs DIVAN_CLUSTER_FILE and the client library", runFDB},
-	{"views", "views of the cities: build, scan, single keys, grouped counts, fresh reads, each with the node's CPU", runViews},
-	{"million", "the same over 1,000,000 documents of 500 bytes; some ten minutes", runMillion},
-	{"builds", "an index built with 1, 2 and 4 shards on one node and on two, with the CPU it takes", runBuilds},
+	{name: "cities", about: "a node with 150,000 cities: load, index, read, write; a few minutes", run: runCities},
+	{name: "lists", about: "_all_docs and _changes of the cities from start to end, with and without bodies", run: runLists, pairs: true},
+	{name: "writes", about: "durable writes: batches of documents of 500 bytes, and documents that are read and updated", run: runWrites, pairs: true},
+	{name: "storage", about: "the embedded engine and the remote one against bare Pebble, as ratios, and their memory; two minutes", run: runStorage},
+	{name: "feeds", about: "change feeds: consumers of 1 to 8 shards, and the time from a write to a listener among 1,000 idle ones", run: runFeeds},
+	{name: "fdb", about: "a node on FoundationDB against a bare program with the same transactions; needs DIVAN_CLUSTER_FILE and the client library", run: runFDB},
+	{name: "views", about: "views of the cities: build, scan, single keys, grouped counts, fresh reads, each with the node's CPU", run: runViews},
+	{name: "million", about: "the same over 1,000,000 documents of 500 bytes; some ten minutes", run: runMillion},
+	{name: "builds", about: "an index built with 1, 2 and 4 shards on one node and on two, with the CPU it takes", run: runBuilds},
 }
 
 // environment is what a benchmark has to work with.
 type environment struct {
 	binary    string
+	against   string // an older binary to compare it with; may be empty
 	documents int    // of the cities
 	dir       string // for data; removed at the end unless the user named it
 	starts    int
@@ -40,6 +44,7 @@ type environment struct {
 
 func main() {
 	binary := flag.String("binary", "bin/divan", "the `FILE` to measure")
+	against := flag.String("against", "", "an older `FILE` to compare it with, measured by turns in the same run")
 	documents := flag.Int("documents", 150_000, "how many cities to load")
 	data := flag.String("data", "", "`DIR` for the data; empty: a temporary one, removed at the end")
 	flag.Usage = func() {
@@ -59,7 +64,7 @@ func main() {
 	}
 	chosen, err := choose(flag.Args())
 	if err == nil {
-		err = run(context.Background(), chosen, environment{binary: *binary, documents: *documents, dir: *data})
+		err = run(context.Background(), chosen, environment{binary: *binary, against: *against, documents: *documents, dir: *data})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "benchmark:", err)
@@ -97,7 +102,11 @@ func run(ctx context.Context, chosen []benchmark, e environment) (err error) {
 	for _, b := range chosen {
 		t := &table{}
 		began := time.Now()
-		if err := b.run(ctx, &e, t); err != nil {
+		measure := b.run
+		if e.against != "" && !b.pairs {
+			measure = func(ctx context.Context, e *environment, t *table) error { return e.runAgainst(ctx, b, t) }
+		}
+		if err := measure(ctx, &e, t); err != nil {
 			return fmt.Errorf("%s: %w", b.name, err)
 		}
 		fmt.Printf("%s (%.0f s)\n", b.name, time.Since(began).Seconds())

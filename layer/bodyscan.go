@@ -1,0 +1,172 @@
+package layer
+
+import (
+	"bytes"
+	"slices"
+	"sync/atomic"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// Documents that were written together are often stored side by side: an import in the order of ids, ids that count up;
+// and a list by id has them side by side always. Then a few range reads bring the bodies of a batch, at a fraction of
+// the cost of a read for each, in messages to a cluster as in searches of a local store.
+
+const (
+	// scanFrom is how many bodies are worth a range read.
+	scanFrom = 16
+	// scanGap is how many rows that are not wanted a range read passes over before the next one is begun behind them.
+	scanGap = 8
+	// scanGapBytes is how large they may be together.
+	scanGapBytes = 32 << 10
+	// scanRanges is how many range reads there are for a batch: they wait for each other, while reads of single keys do not.
+	scanRanges = 4
+	// scanFailures is how many batches in a row may be scattered until no more range reads are tried but now and then.
+	scanFailures = 3
+	// scanAgain is how many batches are left alone then before the next try.
+	scanAgain = 16
+)
+
+// wantedBody is a body to be read, by the key of its first chunk.
+type wantedBody struct {
+	key []byte
+	of  int // whose
+}
+
+// bodyScan reads bodies that lie close together, for one batch of documents after the other. Safe for concurrent use.
+type bodyScan struct {
+	scattered atomic.Int32 // batches in a row, or fewer than 0: batches to leave alone
+	singles   int          // together's, of a docPipe
+}
+
+// singlesFirst and singlesMost are how many bodies are read one by one at once.
+const (
+	singlesFirst = 8
+	singlesMost  = 64
+)
+
+// together is how many bodies are read one by one at once: fewer where they have been large.
+func (b *bodyScan) together() int {
+	if b.singles == 0 {
+		return singlesFirst
+	}
+	return b.singles
+}
+
+// took notes how many bytes n of them held.
+func (b *bodyScan) took(n, held int) {
+	b.singles = min(singlesMost, 2*n, max(1, n*pipeBytes/2/max(1, held)))
+}
+
+// worth reports whether the next batch is worth a range read.
+func (b *bodyScan) worth() bool {
+	n := b.scattered.Load()
+	if n < 0 {
+		b.scattered.Add(1)
+		return false
+	}
+	return n < scanFailures
+}
+
+// judge notes how many of the bodies of a batch were found.
+func (b *bodyScan) judge(found, wanted int) {
+	switch {
+	case 2*found >= wanted:
+		b.scattered.Store(0)
+	case b.scattered.Add(1) >= scanFailures:
+		b.scattered.Store(-scanAgain)
+	}
+}
+
+// read reads what it finds of the bodies close together, in the order of keys. found gets their first chunks, which are
+// valid until it returns; it may end the reading.
+func (b *bodyScan) read(r kv.Reader, wanted []wantedBody, found func(of int, first []byte) (more bool, err error)) error {
+	byKey := func(a, b wantedBody) int { return bytes.Compare(a.key, b.key) }
+	if !slices.IsSortedFunc(wanted, byKey) {
+		slices.SortFunc(wanted, byKey)
+	}
+	n, left := 0, wanted
+	for range scanRanges {
+		if len(left) < scanFrom {
+			break
+		}
+		from := len(left)
+		rest, more, err := scanWanted(r, left, found)
+		if left = rest; err != nil {
+			return err
+		}
+		if n += from - len(left); !more {
+			return nil
+		}
+	}
+	b.judge(n, len(wanted))
+	return nil
+}
+
+// scanWanted is one range read, up to a gap. It returns the bodies behind that.
+func scanWanted(r kv.Reader, wanted []wantedBody, found func(of int, first []byte) (more bool, err error)) (left []wantedBody, more bool, err error) {
+	end := append(bytes.Clone(wanted[len(wanted)-1].key), 0)
+	it := r.GetRange(kv.KeyRange{Begin: wanted[0].key, End: end}, kv.RangeOptions{Limit: 2*len(wanted) + scanGap, Mode: kv.ModeWantAll})
+	defer it.Close()
+	left = wanted
+	for gap, size := 0, 0; gap < scanGap && size < scanGapBytes && len(left) > 0 && it.Next(); {
+		row := it.KeyValue()
+		order := bytes.Compare(left[0].key, row.Key)
+		for order < 0 { // its own read tells that it is not there
+			if left = left[1:]; len(left) == 0 {
+				return left, true, nil
+			}
+			order = bytes.Compare(left[0].key, row.Key)
+		}
+		if order > 0 {
+			gap++
+			size += len(row.Value)
+			continue
+		}
+		if more, err := found(left[0].of, row.Value); err != nil || !more {
+			return left, false, err
+		}
+		left, gap, size = left[1:], 0, 0
+	}
+	return left, true, it.Err()
+}
+
+// load reads bodies of rows that lie close together, until they hold room bytes, and returns what they hold.
+func (b *bodyScan) load(s *stream, rows []*docNeeds, room int) (used int, err error) {
+	if !b.worth() {
+		return 0, nil
+	}
+	var keys rawKeys
+	wanted := make([]wantedBody, len(rows))
+	for i, row := range rows {
+		if wanted[i] = (wantedBody{row.key, i}); row.key == nil {
+			wanted[i].key = keys.close(s.keys.body(keys.open(), row.id, row.rev, 0))
+		}
+	}
+	arena := make([]byte, 0, 16<<10)
+	large := s.largeReads()
+	err = b.read(s.r, wanted, func(i int, first []byte) (more bool, err error) {
+		row := rows[i]
+		if len(first) >= keyspace.BodyChunk {
+			read := bodyRead{r: s.r, keys: s.keys, id: row.id, rev: row.rev}
+			if left, large := large.leave(&read, first); large != nil {
+				left.large = large
+				row.take(left, true)
+			}
+			return true, nil // otherwise it is read by itself
+		}
+		if cap(arena)-len(arena) < len(first) {
+			arena = make([]byte, 0, max(16<<10, len(first)))
+		}
+		from := len(arena)
+		arena = append(arena, first...)
+		body, err := parseBody(arena[from:len(arena):len(arena)])
+		if err == nil {
+			row.take(body, true)
+			used += len(first)
+		}
+		return used < room, err
+	})
+	return used, err
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+)
+
+// runWrites measures durable writes: batches of documents of 500 bytes, and documents that are read and updated.
+func runWrites(ctx context.Context, e *environment, t *table) error {
+	return e.compare(ctx, "writes", t, func(c *compared) error {
+		if err := c.bulk(ctx); err != nil {
+			return err
+		}
+		return c.readAndUpdate(ctx)
+	})
+}
+
+// bulk writes batches whose requests are made beforehand, so that the client takes little of the processors that it
+// shares with the node.
+func (c *compared) bulk(ctx context.Context) error {
+	const batches, size, rounds = 60, 500, 5
+	requests := make([][]byte, rounds*batches)
+	for i := range requests {
+		docs := make([]any, size)
+		for j := range docs {
+			docs[j] = syntheticDoc(i*size + j)
+		}
+		requests[i] = post("/bulk/_bulk_docs", mustJSON(map[string]any{"docs": docs}))
+	}
+	if err := c.all(func(n *node) error { return n.call(ctx, "PUT", "/bulk", nil, nil) }); err != nil {
+		return err
+	}
+	what := fmt.Sprintf("_bulk_docs of %d documents of 500 bytes, %d clients", size, connections)
+	return c.rounds(what, "docs", rounds, func(n *node, round int) (int, error) {
+		of := requests[round*batches:]
+		return batches * size, n.lean(ctx, connections, batches, func(i int) []byte { return of[i] })
+	})
+}
+
+// readAndUpdate has clients read a document and write it with one member more, each others' documents.
+func (c *compared) readAndUpdate(ctx context.Context) error {
+	const clients, updates, rounds, docs = 64, 8000, 5, 150_000
+	list, err := cities(docs)
+	if err != nil {
+		return err
+	}
+	if err := c.all(func(n *node) error { return loadCities(ctx, n, "/updates", list) }); err != nil {
+		return err
+	}
+	return c.rounds(fmt.Sprintf("read and update, %d clients", clients), "updates", rounds, func(n *node, round int) (int, error) {
+		conns, closing, err := n.leanConns(ctx, clients)
+		if err != nil {
+			return 0, err
+		}
+		err = each(clients, updates, func(i int) error {
+			path := "/updates/" + url.PathEscape(list[(round*updates+i)*7919%docs].ID)
+			c := conns[i%clients]
+			doc, err := c.ask(get(path))
+			if err != nil {
+				return err
+			}
+			if !json.Valid(doc) {
+				return errAnswer
+			}
+			doc = append(bytes.TrimSuffix(bytes.TrimSpace(doc), []byte("}")), fmt.Sprintf(`,"round":%d}`, round)...)
+			return c.do(put(path, doc))
+		})
+		return updates, errors.Join(err, closing())
+	})
+}
