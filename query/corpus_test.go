@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/divandb/divan/query/exec/exectest"
 	"github.com/divandb/divan/query/pgtest"
@@ -98,10 +100,18 @@ func result(ctx context.Context, conn *pgx.Conn, sql string, params []*string, u
 		var rows []string
 		for _, row := range r.Rows {
 			var fields []string
-			for _, v := range row {
-				if v == nil {
+			for i, v := range row {
+				switch {
+				case v == nil:
 					fields = append(fields, "NULL")
-				} else {
+				case r.FieldDescriptions[i].DataTypeOID == pgtype.JSONBOID:
+					// Ours keeps the blanks that it came with.
+					var b bytes.Buffer
+					if err := json.Compact(&b, v); err != nil {
+						b.WriteString("no JSON: " + string(v))
+					}
+					fields = append(fields, b.String())
+				default:
 					fields = append(fields, string(v))
 				}
 			}

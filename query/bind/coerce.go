@@ -305,7 +305,7 @@ func typmod(oid types.OID, n ast.TypeName) (int32, error) {
 			return bad()
 		}
 		return int32(values[0]<<16|scale&0x7ff) + 4, nil
-	case oid == types.Timestamp || oid == types.TimestampTZ || oid == types.Interval:
+	case oid == types.Timestamp || oid == types.TimestampTZ || oid == types.Interval || oid == types.Time:
 		if len(values) != 1 || values[0] < 0 || values[0] > 6 {
 			return bad()
 		}

@@ -95,9 +95,14 @@ func (b *binder) columnIn(n *ast.Column, s *scope) (exec.Expr, error) {
 		// A relation's name alone is its whole row.
 		if len(n.Parts) == 1 {
 			for _, r := range visible {
-				if r.alias == name {
-					return r.row(), nil
+				if r.alias != name {
+					continue
 				}
+				if r.scalar {
+					c := r.cols[0]
+					return &exec.Col{Index: c.index, Typ: c.typ, Name: name, Collation: c.collation}, nil
+				}
+				return r.row(), nil
 			}
 		}
 		return nil, nil

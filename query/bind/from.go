@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -168,7 +169,15 @@ func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (From, error) {
 		return nil, unsupportedCollation(n.Pos(), "an argument of a function in FROM")
 	}
 	var cols []exec.Column
-	if fn := b.tableFunc(c, args); fn != nil {
+	scalar := false
+	fn, err := b.record(n, c, args)
+	if err != nil {
+		return nil, err
+	}
+	if fn == nil {
+		fn = b.tableFunc(c, args)
+	}
+	if fn != nil {
 		f.Fn = fn
 		if f.Args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
 			return nil, err
@@ -178,23 +187,61 @@ func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (From, error) {
 			oids[i] = a.Type()
 		}
 		cols = append(cols, fn.Columns(oids)...)
-		// A function of one column calls it after its alias.
-		if len(cols) == 1 && n.Alias.Name != "" {
+		// A function whose one column has no name of its own calls it after its alias.
+		if len(cols) == 1 && n.Alias.Name != "" && cols[0].Name == fn.Name {
 			cols[0].Name = n.Alias.Name
 		}
+		scalar = len(cols) == 1 && !n.Ordinality
 	} else {
 		if f.Scalar, err = b.callWith(c, args, inner); err != nil {
 			return nil, err
 		}
 		cols = []exec.Column{{Name: alias, Type: f.Scalar.Type(), Mod: -1}}
 	}
-	if n.Types != nil || n.Calls[0].Types != nil {
-		return nil, sqlstate.Unsupported(n.Pos(), "Leave out the column definition list.",
-			"functions returning \"record\" are not supported")
+	if list := definitions(n); list != nil && f.Fn != nil && !recordFunction(name) {
+		return nil, syntaxError(list[0].Pos(), "a column definition list is only allowed for functions returning \"record\"")
 	}
 	f.Width = len(cols)
 	if n.Ordinality {
 		cols = append(cols, exec.Column{Name: "ordinality", Type: types.Int8, Mod: -1})
 	}
-	return f, b.addRelation(sc, &relation{alias: alias}, cols, n.Columns, n.Pos())
+	return f, b.addRelation(sc, &relation{alias: alias, scalar: scalar}, cols, n.Columns, n.Pos())
+}
+
+// definitions are the types of a column definition list.
+func definitions(n *ast.FuncTable) []ast.TypeName {
+	if n.Types != nil {
+		return n.Types
+	}
+	return n.Calls[0].Types
+}
+
+func recordFunction(name string) bool { return funcs.Records[name] != nil }
+
+// record makes a function that returns records one that returns the columns of its definition list.
+func (b *binder) record(n *ast.FuncTable, c *ast.Call, args []exec.Expr) (*exec.TableFunc, error) {
+	fn := funcs.Records[c.Name[len(c.Name)-1]]
+	if fn == nil {
+		return nil, nil
+	}
+	if _, ok := score(fn.Args, false, args); !ok {
+		return nil, nil
+	}
+	list, names := definitions(n), n.Columns
+	if list == nil {
+		return nil, syntaxError(c.Pos(), "a column definition list is required for functions returning \"record\"")
+	}
+	if n.Types == nil {
+		names = n.Calls[0].Columns
+	}
+	cols := make([]exec.Column, len(list))
+	for i, t := range list {
+		oid, mod, err := resolveType(t)
+		if err != nil {
+			return nil, err
+		}
+		cols[i] = exec.Column{Name: names[i], Type: oid, Mod: mod}
+	}
+	out := fn.Of(cols)
+	return out, nil
 }

@@ -81,9 +81,43 @@ func init() {
 	}
 	for name, t := range map[string]types.OID{"row_to_json": types.Record, "array_to_json": types.AnyArray} {
 		jsonFamily.function(name, types.JSON, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			d, err := toJSON(env, a[0], env.ArgType(0))
+			if err != nil || !a[1].True() {
+				return d, err
+			}
+			return types.NewJSON(linesOf(d.S)), nil
+		}, t, types.Bool)
+		jsonFamily.function(name, types.JSON, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return toJSON(env, a[0], env.ArgType(0))
 		}, t)
 	}
+}
+
+// linesOf puts each member or element of a value on a line of its own.
+func linesOf(s string) []byte {
+	var out []byte
+	open, shut := byte('['), byte(']')
+	if types.JSONKindOf(s) == types.JSONObject {
+		open, shut = '{', '}'
+	}
+	item := func(k, v string) bool {
+		if out == nil {
+			out = append(out, open)
+		} else {
+			out = append(out, ",\n "...)
+		}
+		if k != "" {
+			out = append(append(out, k...), ':')
+		}
+		out = append(out, v...)
+		return true
+	}
+	types.JSONMembers(s, item)
+	types.JSONElements(s, func(v string) bool { return item("", v) })
+	if out == nil {
+		out = append(out, open)
+	}
+	return append(out, shut)
 }
 
 func toJSON(env *exec.CallEnv, d types.Datum, typ types.OID) (types.Datum, error) {

@@ -40,8 +40,10 @@ func AppendBinary(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 		return be.AppendUint64(dst, uint64(d.I)), nil
 	case Numeric:
 		return appendNumericBinary(dst, d.Decimal()), nil
-	case JSONB:
-		dst = append(dst, 1) // the version of jsonb's binary form
+	case Time:
+		return be.AppendUint64(dst, uint64(d.I)), nil
+	case JSONB, JSONPathType:
+		dst = append(dst, 1) // the version of the binary form of both
 		return append(dst, d.S...), nil
 	case Bytea:
 		return append(dst, d.S...), nil
@@ -252,7 +254,15 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 		if size(16) {
 			return NewInterval(Span{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}), nil
 		}
-	case JSONB:
+	case Time:
+		if size(8) {
+			v := int64(be.Uint64(b))
+			if v < 0 || v > Day {
+				return Null, sqlstate.New("22008", "time out of range")
+			}
+			return NewClock(v), nil
+		}
+	case JSONB, JSONPathType:
 		if len(b) > 0 && b[0] == 1 {
 			return ParseText(string(b[1:]), typ, env)
 		}

@@ -74,6 +74,7 @@ var castTable = map[[2]OID]Context{
 	{JSONB, Float8}: Explicit, {JSONB, Numeric}: Explicit,
 	{Date, Timestamp}: Implicit, {Date, TimestampTZ}: Implicit, {Timestamp, TimestampTZ}: Implicit,
 	{TimestampTZ, Timestamp}: Assignment, {TimestampTZ, Date}: Assignment, {Timestamp, Date}: Assignment,
+	{Time, Interval}: Implicit, {Interval, Time}: Assignment, {Timestamp, Time}: Assignment, {TimestampTZ, Time}: Assignment,
 	{Int2Vector, Int2Array}: Implicit, {OidVector, OidArray}: Implicit,
 }
 
@@ -132,6 +133,10 @@ func convert(d Datum, from, to OID, env *Env) (Datum, error) {
 		}
 	case IsJSON(to) && d.K == KJSON:
 		return d, nil
+	case to == Time:
+		return toClock(d, from, env)
+	case to == Interval && d.K == KClock:
+		return NewInterval(Span{Micros: d.I}), nil
 	case to == Timestamp || to == TimestampTZ || to == Date:
 		return toTime(d, from, to, env)
 	case d.K == KArray:
@@ -304,6 +309,9 @@ func applyMod(d Datum, typ OID, mod int32) (Datum, error) {
 			return Null, err
 		}
 		return NewNumeric(r), nil
+	case Time:
+		unit := int64(math.Pow10(int(6 - min(mod, 6))))
+		return NewClock(floorDiv(d.I+unit/2, unit) * unit), nil
 	case Timestamp, TimestampTZ:
 		if mod < 6 && d.I != timeInfinity && d.I != timeNegInfinity {
 			unit := int64(math.Pow10(int(6 - mod)))

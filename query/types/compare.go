@@ -19,7 +19,7 @@ func CompareStepping(a, b Datum, step Step) (int, error) {
 		return compareMixed(a, b)
 	}
 	switch a.K {
-	case KBool, KInt, KTime, KDate:
+	case KBool, KInt, KTime, KDate, KClock:
 		return cmp.Compare(a.I, b.I), nil
 	case KFloat:
 		return compareFloat(a.Float(), b.Float()), nil
@@ -115,7 +115,7 @@ const itemBytes = 16
 func AppendHash(dst []byte, d Datum, step Step) ([]byte, error) {
 	dst = append(dst, byte(d.K))
 	switch d.K {
-	case KBool, KInt, KTime, KDate:
+	case KBool, KInt, KTime, KDate, KClock:
 		return binary.BigEndian.AppendUint64(dst, uint64(d.I)), nil
 	case KFloat:
 		f := d.Float()

@@ -23,6 +23,7 @@ const (
 	KInterval      // V
 	KArray         // A
 	KRecord        // A, elements of the types in A.Types
+	KClock         // I, microseconds since midnight
 )
 
 // Datum is one value. The zero Datum is NULL. What it points to is shared and never written to.
@@ -80,6 +81,9 @@ func NewNumeric(d *Decimal) Datum { return Datum{K: KNumeric, p: unsafe.Pointer(
 
 // NewTime makes a timestamp or timestamptz of microseconds since 1970.
 func NewTime(micros int64) Datum { return Datum{K: KTime, I: micros} }
+
+// NewClock makes a time of microseconds since midnight.
+func NewClock(micros int64) Datum { return Datum{K: KClock, I: micros} }
 
 // NewDate makes a date of days since 1970.
 func NewDate(days int64) Datum { return Datum{K: KDate, I: days} }

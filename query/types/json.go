@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Reading JSON text in place. The texts are valid: they were checked where they came in (a document at its write, a literal at its
@@ -343,4 +344,16 @@ func AppendJSONString(dst []byte, s string) []byte {
 		i++
 	}
 	return append(dst, '"')
+}
+
+// OffsetIn is where a text that was cut out of another begins in it; 0 for one that was not.
+func OffsetIn(whole, part string) int {
+	if whole == "" || part == "" {
+		return 0
+	}
+	n := uintptr(unsafe.Pointer(unsafe.StringData(part))) - uintptr(unsafe.Pointer(unsafe.StringData(whole)))
+	if n > uintptr(len(whole)) {
+		return 0
+	}
+	return int(n)
 }

@@ -8,48 +8,50 @@ type OID uint32
 
 // The types of expressions and results. Numbers are PostgreSQL's, fixed for ever.
 const (
-	Bool        OID = 16
-	Bytea       OID = 17
-	Char        OID = 18 // "char", one byte
-	Name        OID = 19
-	Int8        OID = 20
-	Int2        OID = 21
-	Int2Vector  OID = 22
-	Int4        OID = 23
-	RegProc     OID = 24
-	Text        OID = 25
-	Oid         OID = 26
-	Tid         OID = 27
-	Xid         OID = 28
-	OidVector   OID = 30
-	JSON        OID = 114
-	PgNodeTree  OID = 194
-	Float4      OID = 700
-	Float8      OID = 701
-	Unknown     OID = 705
-	BPChar      OID = 1042
-	VarChar     OID = 1043
-	Date        OID = 1082
-	Time        OID = 1083
-	Timestamp   OID = 1114
-	TimestampTZ OID = 1184
-	Interval    OID = 1186
-	Numeric     OID = 1700
-	RegProcedur OID = 2202
-	RegOper     OID = 2203
-	RegOperator OID = 2204
-	RegConfig   OID = 3734
-	RegColl     OID = 4191
-	RegClass    OID = 2205
-	RegType     OID = 2206
-	Record      OID = 2249
-	AnyArray    OID = 2277
-	Void        OID = 2278
-	UUID        OID = 2950
-	JSONB       OID = 3802
-	RegNS       OID = 4089
-	RegRole     OID = 4096
-	AclItem     OID = 1033
+	Bool       OID = 16
+	Bytea      OID = 17
+	Char       OID = 18 // "char", one byte
+	Name       OID = 19
+	Int8       OID = 20
+	Int2       OID = 21
+	Int2Vector OID = 22
+	Int4       OID = 23
+	RegProc    OID = 24
+	Text       OID = 25
+	Oid        OID = 26
+	Tid        OID = 27
+	Xid        OID = 28
+	OidVector  OID = 30
+	JSON       OID = 114
+	PgNodeTree OID = 194
+	Float4     OID = 700
+	Float8     OID = 701
+	Unknown    OID = 705
+	BPChar     OID = 1042
+	VarChar    OID = 1043
+	Date       OID = 1082
+	Time       OID = 1083
+	// JSONPathType is the type of SQL/JSON paths.
+	JSONPathType OID = 4072
+	Timestamp    OID = 1114
+	TimestampTZ  OID = 1184
+	Interval     OID = 1186
+	Numeric      OID = 1700
+	RegProcedur  OID = 2202
+	RegOper      OID = 2203
+	RegOperator  OID = 2204
+	RegConfig    OID = 3734
+	RegColl      OID = 4191
+	RegClass     OID = 2205
+	RegType      OID = 2206
+	Record       OID = 2249
+	AnyArray     OID = 2277
+	Void         OID = 2278
+	UUID         OID = 2950
+	JSONB        OID = 3802
+	RegNS        OID = 4089
+	RegRole      OID = 4096
+	AclItem      OID = 1033
 
 	BoolArray        OID = 1000
 	ByteaArray       OID = 1001
@@ -69,6 +71,7 @@ const (
 	JSONBArray       OID = 3807
 	NumericArray     OID = 1231
 	DateArray        OID = 1182
+	TimeArray        OID = 1183
 	TimestampArray   OID = 1115
 	TimestampTZArray OID = 1185
 	IntervalArray    OID = 1187
@@ -118,6 +121,7 @@ var infos = []Info{
 	{BPChar, "bpchar", "character", -1, 'S', false, KText, 0, BPCharArray, 'i', false},
 	{VarChar, "varchar", "character varying", -1, 'S', false, KText, 0, VarCharArray, 'i', false},
 	{Date, "date", "date", 4, 'D', false, KDate, 0, DateArray, 'i', true},
+	{Time, "time", "time without time zone", 8, 'D', false, KClock, 0, TimeArray, 'd', true},
 	{Timestamp, "timestamp", "timestamp without time zone", 8, 'D', false, KTime, 0, TimestampArray, 'd', true},
 	{TimestampTZ, "timestamptz", "timestamp with time zone", 8, 'D', true, KTime, 0, TimestampTZArray, 'd', true},
 	{Interval, "interval", "interval", 16, 'T', true, KInterval, 0, IntervalArray, 'd', false},
@@ -133,6 +137,7 @@ var infos = []Info{
 	{2283, "anyelement", "anyelement", 4, 'P', false, KText, 0, 0, 'i', true},
 	{3838, "event_trigger", "event_trigger", 4, 'P', false, KText, 0, 0, 'i', true},
 	{Void, "void", "void", 4, 'P', false, KText, 0, 0, 'i', true},
+	{JSONPathType, "jsonpath", "jsonpath", -1, 'U', false, KText, 0, 4073, 'i', false},
 	{UUID, "uuid", "uuid", 16, 'U', false, KText, 0, UUIDArray, 'c', false},
 	{JSONB, "jsonb", "jsonb", -1, 'U', false, KJSON, 0, JSONBArray, 'i', false},
 	{RegOper, "regoper", "regoper", 4, 'N', false, KInt, 0, 0, 'i', true},
@@ -164,7 +169,7 @@ func init() {
 	// Names that the SQL grammar knows beside those of pg_type.
 	for alias, oid := range map[string]OID{"boolean": Bool, "bigint": Int8, "smallint": Int2, "integer": Int4, "int": Int4, "real": Float4,
 		"double precision": Float8, "float": Float8, "decimal": Numeric, "dec": Numeric, "character varying": VarChar, "character": BPChar,
-		"timestamp with time zone": TimestampTZ, "timestamp without time zone": Timestamp} {
+		"timestamp with time zone": TimestampTZ, "timestamp without time zone": Timestamp, "time without time zone": Time} {
 		byName[alias] = oid
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/query/jsonpath"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -47,6 +48,8 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 		return appendTime(dst, d.I, typ, env)
 	case KDate:
 		return appendDate(dst, d.I)
+	case KClock:
+		return appendClock(dst, d.I)
 	case KInterval:
 		return appendInterval(dst, d.Span(), env.intervalStyle())
 	case KArray:
@@ -225,6 +228,15 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 			return Null, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type date: %q", excerpt(text))
 		}
 		return dateOf(t), nil
+	case Time:
+		us, err := parseTimeOfDay(text)
+		return NewClock(us), err
+	case JSONPathType:
+		p, err := jsonpath.Parse(text)
+		if err != nil {
+			return Null, err
+		}
+		return NewText(p.Text()), nil
 	case Interval:
 		s, err := ParseInterval(text)
 		return NewInterval(s), err

@@ -89,7 +89,15 @@ var rules = []rule{
 		why:  "error codes are words that every part of query shares",
 	},
 	{
-		room: "query/types", may: []string{"layer/collate", "query/sqlstate"},
+		room: "query/jsonpath", may: []string{"query/sqlstate"},
+		why: "a path is parsed without knowing what values it is for",
+	},
+	{
+		room: "query/jsonpath/run", may: []string{"query/jsonpath", "query/sqlstate", "query/types"},
+		why: "a path is evaluated over values; what calls it, and what bounds it, comes in through functions",
+	},
+	{
+		room: "query/types", may: []string{"layer/collate", "query/jsonpath", "query/sqlstate"},
 		why: "values are compared, cast and written in text and binary; where they come from does not matter",
 	},
 	{
@@ -115,7 +123,8 @@ var rules = []rule{
 		why:  "the key words are one table, for whoever reads or writes names",
 	},
 	{
-		room: "query/funcs", may: []string{"query/exec", "query/sql/keyword", "query/sqlstate", "query/types", "query/work"},
+		room: "query/funcs", may: []string{"query/exec", "query/jsonpath/...", "query/sql/keyword", "query/sqlstate",
+			"query/types", "query/work"},
 		why: "functions compute values of values; what calls them, and where from, does not matter",
 	},
 	{

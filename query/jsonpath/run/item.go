@@ -1,0 +1,71 @@
+package run
+
+import (
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/query/types"
+)
+
+// JSONTime is the kind of an item that is a date or time; others have that of their JSON value.
+const JSONTime types.JSONKind = 'd'
+
+// Item is a value in an evaluation.
+type Item struct {
+	Kind types.JSONKind
+	// Text is the JSON text, empty for numbers that were computed and for times.
+	Text string
+	num  *types.Decimal
+	// time is a date or time of type typ.
+	time types.Datum
+	typ  types.OID
+	zone *time.Location // that a timestamp with one was written with
+}
+
+// Raw is an item of a JSON text.
+func Raw(text string) Item {
+	text = strings.Trim(text, " \t\r\n")
+	return Item{Kind: types.JSONKindOf(text), Text: text}
+}
+
+// Bool, String and Number make items of values.
+func Bool(b bool) Item {
+	if b {
+		return Item{Kind: types.JSONBool, Text: "true"}
+	}
+	return Item{Kind: types.JSONBool, Text: "false"}
+}
+
+// String makes a string.
+func String(s string) Item {
+	return Item{Kind: types.JSONString, Text: string(types.AppendJSONString(nil, s))}
+}
+
+// Number makes a number.
+func Number(d *types.Decimal) Item { return Item{Kind: types.JSONNumber, num: d} }
+
+// Decimal is the value of a number.
+func (it Item) Decimal() (*types.Decimal, error) {
+	if it.num != nil {
+		return it.num, nil
+	}
+	return types.ParseDecimal(it.Text)
+}
+
+// str is the value of a string.
+func (it Item) str() string { return types.JSONUnquote(it.Text) }
+
+// JSON is the text of the item.
+func (it Item) JSON(env *types.Env) (string, error) {
+	switch {
+	case it.Kind == JSONTime:
+		if it.zone != nil {
+			env = &types.Env{Location: it.zone}
+		}
+		raw, err := types.ToJSON(nil, it.time, it.typ, types.JSONB, env)
+		return string(raw), err
+	case it.num != nil:
+		return it.num.String(), nil
+	}
+	return it.Text, nil
+}
