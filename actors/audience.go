@@ -9,6 +9,8 @@ import (
 
 // audience is who wants to hear of one shard: the listeners of this node, and other nodes. It goes when nobody is left.
 type audience struct {
+	key       shardKey
+	place     int // in hub.mu.round
 	mu        sync.Mutex
 	listeners map[chan struct{}]struct{} // capacity 1, never closed
 	followers map[string]*follower       // by member
@@ -65,7 +67,7 @@ func (h *hub) change(db Database, shard layer.ShardID, f func(a *audience)) (fir
 	shards := h.mu.audiences[db]
 	a := shards[shard]
 	if first = a == nil; first {
-		a = &audience{listeners: map[chan struct{}]struct{}{}, followers: map[string]*follower{}, wakes: h.serial.Add(1)}
+		a = &audience{key: shardKey{db, shard}, listeners: map[chan struct{}]struct{}{}, followers: map[string]*follower{}, wakes: h.serial.Add(1)}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,13 +79,29 @@ func (h *hub) change(db Database, shard layer.ShardID, f func(a *audience)) (fir
 			h.mu.audiences[db] = shards
 		}
 		shards[shard] = a
+		a.place = len(h.mu.round)
+		h.mu.round = append(h.mu.round, a)
 	case last && !first:
+		h.leaveRound(a)
 		delete(shards, shard)
 		if len(shards) == 0 {
 			delete(h.mu.audiences, db)
 		}
 	}
+	if !last {
+		h.mu.doubtful[a] = struct{}{} // until the guard has looked at it
+	}
 	return first && !last, last && !first
+}
+
+// leaveRound has the guard look after an audience no more. The caller holds mu.
+func (h *hub) leaveRound(a *audience) {
+	end := len(h.mu.round) - 1
+	moved := h.mu.round[end]
+	h.mu.round[a.place], moved.place = moved, a.place
+	h.mu.round[end] = nil
+	h.mu.round = h.mu.round[:end]
+	delete(h.mu.doubtful, a)
 }
 
 // wake wakes the listeners of a shard on this node and says which other nodes are to be told, with what.
@@ -109,9 +127,14 @@ func (h *hub) wake(db Database, shard layer.ShardID) map[string]standing {
 
 // vouch notes whether the actor of a shard watches the store, and says which other nodes are to be told, with what, by member and turn.
 func (h *hub) vouch(db Database, shard layer.ShardID, v vouching, by *record, now time.Time) map[string]letter {
-	a := h.audience(db, shard)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.mu.audiences[db][shard]
 	if a == nil {
 		return nil
+	}
+	if v != vouchWatched {
+		h.mu.doubtful[a] = struct{}{}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

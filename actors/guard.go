@@ -31,25 +31,60 @@ func (s *System) guard() {
 	}
 }
 
-// wakeUnheard wakes the listeners of this node whom nothing has been sure to wake for a time. elsewhere reports whether another node is.
-func (h *hub) wakeUnheard(now time.Time, patience time.Duration, elsewhere func(now time.Time, k shardKey) bool) {
+const (
+	// guardedAtOnce is how many audiences the guard looks at each time at least, and guardRounds in how many times it gets
+	// round all where there are more. Those whose shards' actors watch the store need it only when an actor hangs.
+	guardedAtOnce = 256
+	guardRounds   = 8
+)
+
+// wakeUnheard wakes the listeners of this node whom nothing has been sure to wake for a time: of the audiences in doubt,
+// and of the next ones of the round. elsewhere reports whether another node is. looked is how many audiences it looked
+// at.
+func (h *hub) wakeUnheard(now time.Time, patience time.Duration,
+	elsewhere func(now time.Time, k shardKey) bool) (looked int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for db, shards := range h.mu.audiences {
-		for shard, a := range shards {
-			a.mu.Lock()
-			switch {
-			case len(a.listeners) == 0, a.reliable(now), elsewhere(now, shardKey{db, shard}):
-				a.unheard = time.Time{}
-			case a.unheard.IsZero():
-				a.unheard = now
-			case now.Sub(a.unheard) >= patience:
-				a.unheard = now
-				a.wakeListeners()
-			}
-			a.mu.Unlock()
+	look := func(a *audience) {
+		looked++
+		if a.look(now, patience, elsewhere) {
+			delete(h.mu.doubtful, a)
+		} else {
+			h.mu.doubtful[a] = struct{}{}
 		}
 	}
+	for a := range h.mu.doubtful {
+		look(a)
+	}
+	all := len(h.mu.round)
+	for range min(all, max(guardedAtOnce, all/guardRounds)) {
+		h.mu.next = (h.mu.next + 1) % all
+		look(h.mu.round[h.mu.next])
+	}
+	return looked
+}
+
+// look wakes the listeners of one audience where that is due. sure says that something is sure to wake them, until
+// somebody says otherwise or the shard's actor hangs.
+func (a *audience) look(now time.Time, patience time.Duration, elsewhere func(time.Time, shardKey) bool) (sure bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case len(a.listeners) == 0:
+		a.unheard = time.Time{}
+		return true
+	case a.reliable(now):
+		a.unheard = time.Time{}
+		return a.unsureSince.IsZero()
+	case elsewhere(now, a.key):
+		a.unheard = time.Time{}
+	case a.unheard.IsZero():
+		a.unheard = now
+	case now.Sub(a.unheard) >= patience:
+		a.unheard = now
+		a.wakeListeners()
+	}
+	return false
 }
 
 // reaches reports whether the store has answered a question of this node that was asked within the last half of a beat. Where none was, it asks, and waits for the

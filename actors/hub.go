@@ -17,12 +17,17 @@ type hub struct {
 	mu     struct {
 		sync.Mutex
 		audiences map[Database]map[layer.ShardID]*audience // never empty ones
+		// The same for the guard, which goes round them in turn, but looks at the doubtful ones each time.
+		round    []*audience
+		next     int // of round
+		doubtful map[*audience]struct{}
 	}
 }
 
 func newHub() *hub {
 	h := &hub{life: rand.Text()[:8]}
 	h.mu.audiences = map[Database]map[layer.ShardID]*audience{}
+	h.mu.doubtful = map[*audience]struct{}{}
 	return h
 }
 

@@ -169,3 +169,51 @@ func TestTree_bounded(t *testing.T) {
 		t.Errorf("shards of %q are shown, of %d", names, s.CountShards())
 	}
 }
+
+// The guard looks at few of very many audiences each time, and all the same soon finds one whose actor hangs.
+func TestHub_guardsMany(t *testing.T) {
+	const databases = 4000
+	h, now := newHub(), time.Unix(1000, 0)
+	nobody := func(time.Time, shardKey) bool { return false }
+	tick := func() (looked int) {
+		now = now.Add(125 * time.Millisecond)
+		return h.wakeUnheard(now, 500*time.Millisecond, nobody)
+	}
+	channels := make([]chan struct{}, databases)
+	records := make([]*record, databases)
+	for i := range databases {
+		channels[i], records[i] = make(chan struct{}, 1), newRecord(nil, shardKind, "1", now)
+		h.add(numbered{n: i}, "1", channels[i])
+	}
+	if looked := tick(); looked < databases {
+		t.Fatalf("%d of %d audiences that nobody wakes were looked at", looked, databases)
+	}
+	for i := range databases {
+		h.vouch(numbered{n: i}, "1", vouchWatched, records[i], now)
+	}
+	tick()
+	if looked := tick(); looked > databases/guardRounds {
+		t.Errorf("%d of %d audiences were looked at, and nothing had changed", looked, databases)
+	}
+	hangs := databases / 3
+	records[hangs].begin(now)
+	woken := 0
+	for range 4 * guardRounds {
+		tick()
+		select {
+		case <-channels[hangs]:
+			woken++
+		default:
+		}
+	}
+	if woken < 3 {
+		t.Errorf("the listener of an actor that hangs was woken %d times in four seconds", woken)
+	}
+	for i := range databases {
+		h.remove(numbered{n: i}, "1", channels[i])
+	}
+	if n := len(h.mu.round) + len(h.mu.doubtful); n != 0 {
+		t.Errorf("%d audiences are guarded that are gone", n)
+	}
+	tick()
+}
