@@ -135,22 +135,30 @@ func (ps *publications) drop(p *published) {
 	}
 }
 
+// taken is what a reader has of a published sequence: the snapshots that there were when it took it. Others may be put
+// meanwhile.
+type taken struct {
+	of         *published
+	docs, rows kv.Snapshot
+}
+
 // take is what is held for an index at seq; nil if nothing is. The caller releases it with done.
-func (ps *publications) take(key publication, seq Seq) *published {
+func (ps *publications) take(key publication, seq Seq) *taken {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	p := ps.find(key, seq)
-	if p != nil {
-		p.users++
-		p.used = time.Now()
+	if p == nil {
+		return nil
 	}
-	return p
+	p.users++
+	p.used = time.Now()
+	return &taken{p, p.docs, p.rows}
 }
 
-func (ps *publications) done(p *published) {
+func (ps *publications) done(t *taken) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	ps.drop(p)
+	ps.drop(t.of)
 }
 
 // release lets what a build held expire.
