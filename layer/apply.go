@@ -90,12 +90,13 @@ func (p *pendingEdit) setLeaf(t *txn, l, winner *leafKV, user uint16) {
 
 // supersede queues a body that is no leaf's any more for compaction.
 func (t *txn) supersede(id string, r Rev) {
-	key := t.keys.sub(t.open(), keyspace.Superseded)
+	shard := t.cfg.shard(id)
+	key := t.keys.superseded(t.open(), shard)
 	offset := len(key) + 1
 	key = t.close(tuple.AppendVersionstamp(key, tuple.IncompleteVersionstamp(t.superseded)))
 	t.SetVersionstampedKey(key, offset, t.close(appendRev(tuple.AppendString(t.open(), id), r)))
 	t.superseded++
-	t.count(counterSuperseded, 1)
+	t.countIn(shard, counterSuperseded, 1)
 }
 
 // moveEntry writes the document's changes entry and clears the one before: no read, at most one clear, one set (C1).

@@ -111,6 +111,7 @@ func (d *Database) Reclaim(ctx context.Context) error {
 // supersededBody is one row of the queue.
 type supersededBody struct {
 	key  []byte
+	part supersededRange // that it is in
 	id   string
 	rev  Rev
 	live [2]kv.Future[[]byte] // the leaf that it may be again
@@ -139,7 +140,6 @@ func (t *txn) compact(most int, until int64) (done int, more bool, err error) {
 		candidates = append(candidates, list...)
 		queue, done = queue[len(window):], done+len(window)
 	}
-	t.count(counterSuperseded, int64(-done))
 	t.unqueued = int64(done)
 	return done, more || len(queue) > 0, t.dropAttachments(candidates)
 }
@@ -156,6 +156,7 @@ func (t *txn) compactWindow(queue []supersededBody) (candidates []attachmentOf, 
 	for i := range queue {
 		s := &queue[i]
 		t.Clear(s.key)
+		t.countQueued(s.part, -1)
 		if i > 0 && s.id == queue[i-1].id && s.rev == queue[i-1].rev {
 			continue
 		}
@@ -168,34 +169,62 @@ func (t *txn) compactWindow(queue []supersededBody) (candidates []attachmentOf, 
 	return candidates, nil
 }
 
-// supersededRanges are the parts of the queue, each in the order of versionstamps, by what their keys begin with.
-func (t *txn) supersededRanges() [][]byte {
-	return [][]byte{t.keys.sub(nil, keyspace.Superseded)}
+// supersededRange is a part of the queue, in the order of versionstamps: a shard's, or what was queued before there were
+// such parts.
+type supersededRange struct {
+	prefix []byte
+	shard  ShardID
+	old    bool
+}
+
+// supersededRanges are the parts of the queue.
+func (t *txn) supersededRanges() []supersededRange {
+	parts := []supersededRange{{prefix: t.keys.sub(nil, keyspace.Superseded), old: true}}
+	for i := range t.cfg.maps {
+		for _, id := range t.cfg.maps[i].subspaces() {
+			parts = append(parts, supersededRange{prefix: t.keys.superseded(nil, id), shard: id})
+		}
+	}
+	return parts
+}
+
+// countQueued changes the counter of a part of the queue.
+func (t *txn) countQueued(part supersededRange, n int64) {
+	if part.old {
+		t.count(counterSuperseded, n)
+	} else {
+		t.countIn(part.shard, counterSuperseded, n)
+	}
 }
 
 // supersededBodies reads the heads of the queue. What was superseded since a cut, or after a version, stays in it.
 func (t *txn) supersededBodies(most int, until int64) (queue []supersededBody, err error) {
-	for _, prefix := range t.supersededRanges() {
+	for _, part := range t.supersededRanges() {
 		if len(queue) == most {
 			break
 		}
-		if queue, err = t.supersededIn(prefix, most-len(queue), until, queue); err != nil {
+		if queue, err = t.supersededIn(part, most-len(queue), until, queue); err != nil {
 			return nil, err
 		}
 	}
 	return queue, nil
 }
 
-func (t *txn) supersededIn(prefix []byte, most int, until int64, queue []supersededBody) ([]supersededBody, error) {
-	in := prefixRange(prefix)
-	if end := t.supersededEnd(prefix, until); end != nil {
+// supersededIn appends the head of a part. Its rows are read with conflict one by one: of two who compact, one is
+// repeated, and writers, who append to the part, conflict with none.
+func (t *txn) supersededIn(part supersededRange, most int, until int64, queue []supersededBody) (
+	[]supersededBody, error,
+) {
+	in := prefixRange(part.prefix)
+	if end := t.supersededEnd(part.prefix, until); end != nil {
 		in.End = end
 	}
-	rows := t.GetRange(in, kv.RangeOptions{Limit: most, Mode: kv.ModeExact})
+	rows := t.Snapshot().GetRange(in, kv.RangeOptions{Limit: most, Mode: kv.ModeExact})
 	defer rows.Close()
 	for rows.Next() {
 		row := rows.KeyValue()
-		s := supersededBody{key: bytes.Clone(row.Key)}
+		s := supersededBody{key: bytes.Clone(row.Key), part: part}
+		t.AddReadConflict(kv.KeyRange{Begin: s.key, End: append(bytes.Clone(s.key), 0)})
 		id, rest, err := tuple.TakeString(row.Value)
 		if err == nil {
 			s.rev, _, err = takeRev(rest)

@@ -77,8 +77,8 @@ func (d *Database) CompactionState(ctx context.Context) (CompactionState, error)
 		checks := getRange(r, t.keys.compaction(nil, compactionCheck), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
 		defer checks.Close()
 		var heads []kv.RangeIterator
-		for _, prefix := range t.supersededRanges() {
-			heads = append(heads, getRange(r, prefix, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}))
+		for _, part := range t.supersededRanges() {
+			heads = append(heads, getRange(r, part.prefix, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}))
 		}
 		defer func() {
 			for _, h := range heads {
@@ -115,14 +115,14 @@ func (d *Database) CompactionState(ctx context.Context) (CompactionState, error)
 
 // oldestOf is the age of the oldest of the entries that the heads of the queue have.
 func (t *txn) oldestOf(heads []kv.RangeIterator, now int64) (oldest time.Duration, err error) {
-	for i, prefix := range t.supersededRanges() {
+	for i, part := range t.supersededRanges() {
 		if !heads[i].Next() {
 			if err := heads[i].Err(); err != nil {
 				return 0, err
 			}
 			continue
 		}
-		stamp, _, err := tuple.TakeVersionstamp(heads[i].KeyValue().Key[len(prefix):])
+		stamp, _, err := tuple.TakeVersionstamp(heads[i].KeyValue().Key[len(part.prefix):])
 		if err != nil {
 			return 0, corrupt("compaction queue", err)
 		}

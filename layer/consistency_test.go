@@ -103,6 +103,8 @@ type keyDump struct {
 	counters    map[string]int64
 	maps        []mapKV // oldest first
 	queue       int64
+	queued      map[string]int64 // of the queue, by shard
+	shardQueued map[string]int64 // as counted
 	attachments map[string]int64 // bytes
 	uploads     map[string]bool  // attachments that wait for their document
 	purges      int64
@@ -111,7 +113,8 @@ type keyDump struct {
 func newKeyDump() *keyDump {
 	return &keyDump{branches: map[string][]branchKV{}, entries: map[string]entryKV{}, allDocs: map[string]string{}, designs: map[string]string{},
 		bodies: map[string]int{}, counters: map[string]int64{}, attachments: map[string]int64{}, uploads: map[string]bool{},
-		heads: map[string][]byte{}, refs: map[string]int64{}, converted: map[string]bool{}}
+		heads: map[string][]byte{}, refs: map[string]int64{}, converted: map[string]bool{},
+		queued: map[string]int64{}, shardQueued: map[string]int64{}}
 }
 
 func revText(pos, id any) string {
@@ -179,6 +182,9 @@ func (d *keyDump) add(tb testing.TB, sub keyspace.Subspace, key tuple.Tuple, val
 		}
 	case keyspace.Superseded:
 		d.queue++
+	case keyspace.ShardSuperseded:
+		d.queued[key[0].(string)]++
+		d.queue++
 	case keyspace.Attachments:
 		d.attachments[fmt.Sprint(key[0], key[1])] += int64(len(value))
 	case keyspace.Uploads:
@@ -190,7 +196,13 @@ func (d *keyDump) add(tb testing.TB, sub keyspace.Subspace, key tuple.Tuple, val
 		if len(key) == 2 {
 			name += "/" + key[1].(string) // of a partition
 		}
-		d.counters[name] = int64(binary.LittleEndian.Uint64(value))
+		d.counters[name] += int64(binary.LittleEndian.Uint64(value))
+	case keyspace.ShardCounters:
+		shard, name, n := key[0].(string), key[1].(string), int64(binary.LittleEndian.Uint64(value))
+		d.counters[name] += n
+		if name == "superseded" {
+			d.shardQueued[shard] = n
+		}
 	case keyspace.Config:
 		d.partitioned = d.partitioned || key[0] == "partitioned" && unpack()[0].(bool)
 		if key[0] == "changes_shards" {
@@ -260,6 +272,11 @@ func (d *keyDump) check(tb testing.TB, name string) {
 		if id, _, _ := strings.Cut(a, " "); !d.uploads[a] {
 			want["attachment_bytes"] += n
 			want[d.ofPartition("attachment_bytes", id)] += n
+		}
+	}
+	for shard, n := range d.shardQueued {
+		if d.queued[shard] != n {
+			tb.Errorf("%s: %d superseded bodies in the queue of shard %s, should be %d", name, d.queued[shard], shard, n)
 		}
 	}
 	want["purges"] = d.purges + d.counters["purges_dropped"]

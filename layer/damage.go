@@ -94,7 +94,14 @@ var parts = map[keyspace.Subspace]part{
 	keyspace.Views:             {"an index", false, helpIndex},
 	keyspace.Purges:            {"the history of purges", false, helpSalvage},
 	keyspace.Moved:             {"what a build of an index goes by", false, helpSalvage},
+	keyspace.ShardSuperseded:   {"the queue for compaction", false, helpSalvage},
+	keyspace.ShardCounters:     {"counters", false, helpSalvage},
+	keyspace.AttachmentRefs:    {"counters of attachments", true, helpSalvage},
+	keyspace.Compaction:        {"the queue for compaction", false, helpSalvage},
 }
+
+// lastPart is the highest subspace of a database.
+const lastPart = keyspace.Compaction
 
 const (
 	// namedDocuments is how many documents a Damage names, and triedDocuments how many are tried for it.
@@ -113,7 +120,10 @@ func (v *verifier) describe(keys kv.KeyRange, file, what string, report func(*Da
 		if !ok {
 			continue
 		}
-		for sub := keyspace.Stamp; sub <= keyspace.Moved; sub++ {
+		for sub := keyspace.Stamp; sub <= lastPart; sub++ {
+			if parts[sub].name == "" {
+				continue // no such subspace
+			}
 			prefix := c.keys.sub(nil, sub)
 			end, err := tuple.Strinc(prefix)
 			if err != nil {

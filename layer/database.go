@@ -62,7 +62,7 @@ type txn struct {
 	superseded uint16
 	purges     uint16
 	touched    []touchedShard
-	counts     []counterDelta
+	counts     counterDeltas
 	partitions partitionDeltas
 	restamp    bool // the configuration changes with this transaction
 	redesigned bool // the set of interactive indexes may
@@ -76,11 +76,6 @@ type txn struct {
 type touchedShard struct {
 	id   ShardID
 	last uint16
-}
-
-type counterDelta struct {
-	name string
-	n    int64
 }
 
 // transact runs fn in transactions until one commits, under a transaction id (C4). fn may run several times. What is
@@ -209,20 +204,6 @@ func (d *Database) reload(c *core, r kv.Reader) (*config, error) {
 	return nil, errNewConfig()
 }
 
-// count changes a counter when the transaction ends.
-func (t *txn) count(name string, n int64) {
-	if n == 0 {
-		return
-	}
-	for i := range t.counts {
-		if t.counts[i].name == name {
-			t.counts[i].n += n
-			return
-		}
-	}
-	t.counts = append(t.counts, counterDelta{name, n})
-}
-
 // touch notes that entry user was written to a shard.
 func (t *txn) touch(shard ShardID, user uint16) {
 	for i := range t.touched {
@@ -236,11 +217,7 @@ func (t *txn) touch(shard ShardID, user uint16) {
 
 // finish writes what is written once for the whole transaction: counters, wake keys, stamp.
 func (t *txn) finish() {
-	for _, c := range t.counts {
-		if c.n != 0 {
-			t.Atomic(kv.AtomicAdd, t.close(t.keys.counter(t.open(), c.name)), littleEndian(c.n))
-		}
-	}
+	t.finishCounters()
 	t.finishPartitions()
 	t.finishRefs()
 	if t.superseded > 0 {

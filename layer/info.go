@@ -25,19 +25,11 @@ type Info struct {
 // Info reads the counters and the newest sequence at one read version.
 func (d *Database) Info(ctx context.Context) (Info, error) {
 	return read(ctx, d, func(t *txn) (Info, error) {
-		names := [...]string{counterDocs, counterDeleted, counterBodies, counterStored, counterContent, counterSuperseded, counterPurges}
-		var reads [len(names)]kv.Future[[]byte]
-		for i, name := range names {
-			reads[i] = t.Snapshot().Get(t.close(t.keys.counter(t.open(), name)))
-		}
 		last, compacting := readLastSeq(t.Snapshot(), t.keys, t.cfg), t.compacting()
-		var n [len(names)]int64
-		for i, f := range reads {
-			value, err := f.Wait()
-			if err != nil {
-				return Info{}, err
-			}
-			n[i] = counterValue(value)
+		n, err := countersOf(t.Snapshot(), t.keys, counterDocs, counterDeleted, counterBodies, counterStored,
+			counterContent, counterSuperseded, counterPurges)
+		if err != nil {
+			return Info{}, err
 		}
 		seq, err := last()
 		if err != nil {
@@ -131,21 +123,4 @@ func (d *Database) WatchShard(ctx context.Context, shard ShardID) (w kv.Watch, s
 
 func errNoShard(shard ShardID) error {
 	return errf(NotFound, "", "there is no changes shard %s", shard)
-}
-
-// countersOf reads some counters.
-func countersOf(r kv.Reader, keys space, names ...string) ([]int64, error) {
-	reads := make([]kv.Future[[]byte], len(names))
-	for i, name := range names {
-		reads[i] = r.Get(keys.counter(nil, name))
-	}
-	values := make([]int64, len(names))
-	for i, f := range reads {
-		value, err := f.Wait()
-		if err != nil {
-			return nil, err
-		}
-		values[i] = counterValue(value)
-	}
-	return values, nil
 }

@@ -74,6 +74,16 @@ func (s space) counter(dst []byte, name string) []byte {
 	return tuple.AppendString(s.sub(dst, keyspace.Counters), name)
 }
 
+// shardCounter is (ShardCounters, ShardID, name).
+func (s space) shardCounter(dst []byte, shard ShardID, name string) []byte {
+	return tuple.AppendString(tuple.AppendString(s.sub(dst, keyspace.ShardCounters), string(shard)), name)
+}
+
+// superseded is what the queue of a shard's superseded bodies begins with: (ShardSuperseded, ShardID).
+func (s space) superseded(dst []byte, shard ShardID) []byte {
+	return tuple.AppendString(s.sub(dst, keyspace.ShardSuperseded), string(shard))
+}
+
 // partitionCounter is (Counters, name, partition).
 func (s space) partitionCounter(dst []byte, partition, name string) []byte {
 	return tuple.AppendString(s.counter(dst, name), partition)

@@ -125,7 +125,7 @@ type partitionDelta struct {
 
 // countFor changes a counter of the database, and of the document's partition where it has one.
 func (t *txn) countFor(id, counter string, n int64) {
-	t.count(counter, n)
+	t.countIn(t.cfg.shard(id), counter, n)
 	if n == 0 || !t.cfg.partitioned || isDesign(id) {
 		return
 	}

@@ -2,7 +2,6 @@ package layer
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -325,18 +324,6 @@ func (s *Store) handle(c *core) *Database {
 	d := &Database{store: s, name: c.name}
 	d.core.Store(c)
 	return d
-}
-
-func littleEndian(n int64) []byte {
-	return binary.LittleEndian.AppendUint64(nil, uint64(n))
-}
-
-// counterValue reads a counter; a missing one is 0.
-func counterValue(b []byte) int64 {
-	if len(b) != 8 {
-		return 0
-	}
-	return int64(binary.LittleEndian.Uint64(b))
 }
 
 // storeTransact is transact for what belongs to no database.

@@ -55,6 +55,15 @@ func applyRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc) error {
 
 // replaceRows is applyRows; keeps says that what was there before the build is kept for readers (viewbefore.go).
 func replaceRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc, keeps bool) error {
+	return writeRows(tx, k, docs, rowsWriter{keeps: keeps})
+}
+
+// applyWritten is applyRows in the transaction that writes the documents: what it counts, it counts by changes shard.
+func (t *txn) applyWritten(k *indexKeys, docs []indexedDoc) error {
+	return writeRows(t, k, docs, rowsWriter{shard: t.cfg.shard})
+}
+
+func writeRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc, w rowsWriter) error {
 	if len(docs) == 0 {
 		return nil
 	}
@@ -77,7 +86,7 @@ func replaceRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc, keeps bool)
 	if partials.outdated { // nodes that can read them would not learn what is written here
 		dropAggregates(tx, k)
 	}
-	w := rowsWriter{tx: tx, k: k, partials: partials, keeps: keeps, sum: make([]viewDelta, views)}
+	w.tx, w.k, w.partials = tx, k, partials
 	had := make([]docRows, len(old))
 	for i := range had {
 		if old[i] == nil {
@@ -95,7 +104,7 @@ func replaceRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc, keeps bool)
 	}
 	for i := range had {
 		d := &had[i]
-		if d.removed, d.added = d.change(docs[i/views].views[i%views].rows); keeps { // all reads are issued first
+		if d.removed, d.added = d.change(docs[i/views].views[i%views].rows); w.keeps { // all reads are issued first
 			d.changes = changedRows(tx, k, i%views, d.removed, d.added)
 		}
 	}
@@ -104,9 +113,7 @@ func replaceRows(tx kv.Transaction, k *indexKeys, docs []indexedDoc, keeps bool)
 			return err
 		}
 	}
-	for v := range w.sum {
-		w.add(v)
-	}
+	w.count()
 	return nil
 }
 
@@ -116,18 +123,38 @@ type rowsWriter struct {
 	k        *indexKeys
 	partials aggregates
 	keeps    bool
-	sum      []viewDelta // by view
-	key      []byte      // to be written; used again, as the value is
+	shard    func(docID string) ShardID // nil: counts are of the index as a whole
+	sums     []viewDelta
+	key      []byte // to be written; used again, as the value is
 	value    []byte
 }
 
-// viewDelta is how a view's counters change.
-type viewDelta struct{ rows, size, errors int64 }
+// viewDelta is how a view's counters change, in one shard where they are counted by shard.
+type viewDelta struct {
+	view               int
+	shard              ShardID
+	rows, size, errors int64
+}
+
+// sum is where changes of a document's part of a view are counted.
+func (w *rowsWriter) sum(docID string, view int) *viewDelta {
+	var shard ShardID
+	if w.shard != nil {
+		shard = w.shard(docID)
+	}
+	for i := range w.sums {
+		if w.sums[i].view == view && w.sums[i].shard == shard {
+			return &w.sums[i]
+		}
+	}
+	w.sums = append(w.sums, viewDelta{view: view, shard: shard})
+	return &w.sums[len(w.sums)-1]
+}
 
 // replace puts what a document emitted into a view in the place of what it had there. What is the same stays unwritten;
 // that no other transaction changes it meanwhile is seen by the entry, which is read with conflict.
 func (w *rowsWriter) replace(doc *indexedDoc, view int, had *docRows) error {
-	tx, k, s, e := w.tx, w.k, &w.sum[view], &doc.views[view]
+	tx, k, s, e := w.tx, w.k, w.sum(doc.id, view), &doc.views[view]
 	removed, added := had.removed, had.added
 	if w.keeps {
 		changed, err := keepBefore(tx, k, view, had.changes)
@@ -183,18 +210,37 @@ func onlyChanged(rows []emitted, changed map[string]bool) []emitted {
 	return kept
 }
 
-// add counts what a view has become more or less.
-func (w *rowsWriter) add(view int) {
-	s := &w.sum[view]
-	for what, n := range map[keyspace.ViewInfoKey]int64{
-		keyspace.ViewRowCount: s.rows, keyspace.ViewSize: s.size, keyspace.ViewErrorCount: s.errors,
-	} {
-		key := w.k.viewInfoKey(what, view)
-		if w.keeps {
-			key = w.k.pendingKey(what, view)
+// count adds what the views have become more or less.
+func (w *rowsWriter) count() {
+	for i := range w.sums {
+		s := &w.sums[i]
+		for what, n := range map[keyspace.ViewInfoKey]int64{
+			keyspace.ViewRowCount: s.rows, keyspace.ViewSize: s.size, keyspace.ViewErrorCount: s.errors,
+		} {
+			key := w.k.viewInfoKey(what, s.view)
+			switch {
+			case w.keeps:
+				key = w.k.pendingKey(what, s.view)
+			case w.shard != nil:
+				key = tuple.AppendString(key, string(s.shard))
+			}
+			if n != 0 {
+				w.tx.Atomic(kv.AtomicAdd, key, littleEndian(n))
+			}
 		}
-		if n != 0 {
-			w.tx.Atomic(kv.AtomicAdd, key, littleEndian(n))
+	}
+}
+
+// viewCounter starts reading a counter of a view: what builds have counted, and what writers of each shard have. wait
+// has to be called.
+func (k *indexKeys) viewCounter(r kv.Reader, what keyspace.ViewInfoKey, view int) (wait func() (int64, error)) {
+	key := k.viewInfoKey(what, view)
+	rows := r.GetRange(kv.KeyRange{Begin: key, End: prefixRange(key).End}, kv.RangeOptions{Mode: kv.ModeWantAll})
+	return func() (n int64, err error) {
+		defer rows.Close()
+		for rows.Next() {
+			n += counterValue(rows.KeyValue().Value)
 		}
+		return n, rows.Err()
 	}
 }

@@ -373,7 +373,7 @@ func (t *txn) index() error {
 			doc.seq.Incarnation = t.cfg.incarnation
 			docs = append(docs, doc)
 		}
-		if err := applyRows(t, &w.keys, docs); err != nil {
+		if err := t.applyWritten(&w.keys, docs); err != nil {
 			return err
 		}
 	}

@@ -108,7 +108,7 @@ func (r *indexReading) query(view int, q ViewQuery) (*ViewResult, error) {
 func (r *indexReading) countRows(view int, q *ViewQuery, ranges []span, result *ViewResult) (err error) {
 	if !r.empty {
 		err = r.rows.try(func() error {
-			result.TotalRows, err = waitCounter(r.rows.r.Get(r.keys.viewInfoKey(keyspace.ViewRowCount, view)))
+			result.TotalRows, err = r.keys.viewCounter(r.rows.r, keyspace.ViewRowCount, view)()
 			return err
 		})
 	}

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -78,12 +79,6 @@ func (ix *Index) state(ctx context.Context, views int) (IndexState, error) {
 		found := k.find(t)
 		state := IndexState{Views: make([]ViewState, views)}
 		status, at := t.Get(k.infoKey(keyspace.ViewStatus)), t.Get(k.infoKey(keyspace.ViewUpdateSeq))
-		counters := make([][3]kv.Future[[]byte], len(state.Views))
-		for i := range counters {
-			for j, what := range []keyspace.ViewInfoKey{keyspace.ViewRowCount, keyspace.ViewSize, keyspace.ViewErrorCount} {
-				counters[i][j] = t.Get(k.viewInfoKey(what, i))
-			}
-		}
 		var err error
 		if state.LastSeq, err = readLastSeq(t, t.keys, t.cfg)(); err != nil {
 			return state, err
@@ -100,14 +95,8 @@ func (ix *Index) state(ctx context.Context, views int) (IndexState, error) {
 				return state, err
 			}
 		}
-		for i := range counters {
-			v := &state.Views[i]
-			v.Name = ix.design.Views[i].Name
-			for j, into := range []*int64{&v.Rows, &v.Bytes, &v.Errors} {
-				if *into, err = waitCounter(counters[i][j]); err != nil {
-					return state, err
-				}
-			}
+		if err := ix.countViews(t, &k, state.Views); err != nil {
+			return state, err
 		}
 		if err := found(); err != nil {
 			return state, err
@@ -298,6 +287,25 @@ type IndexError struct {
 
 // errorsSampled is how many skipped documents are looked at to find one for each view.
 const errorsSampled = 16
+
+// countViews reads the counters of some views.
+func (ix *Index) countViews(r kv.Reader, k *indexKeys, views []ViewState) (err error) {
+	counters := make([][3]func() (int64, error), len(views))
+	for i := range counters {
+		for j, what := range []keyspace.ViewInfoKey{keyspace.ViewRowCount, keyspace.ViewSize, keyspace.ViewErrorCount} {
+			counters[i][j] = k.viewCounter(r, what, i)
+		}
+	}
+	for i := range counters {
+		v := &views[i]
+		v.Name = ix.design.Views[i].Name
+		for j, into := range []*int64{&v.Rows, &v.Bytes, &v.Errors} {
+			n, failed := counters[i][j]()
+			*into, err = n, errors.Join(err, failed)
+		}
+	}
+	return err
+}
 
 // sampleErrors finds for views that skipped documents one of these.
 func (ix *Index) sampleErrors(r kv.Reader, k *indexKeys, views []ViewState) error {

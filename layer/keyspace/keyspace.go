@@ -45,7 +45,8 @@ const (
 //	4: bodies are counted for their attachments (AttachmentRefs). A node that knows only 3 would write and remove bodies without counting them, and
 //	   attachments would be removed that documents still have. Stop the nodes that know only 3 first. What is there is converted as compaction meets it.
 //	5: entries by id have digests of values (EntryFormat 2). Those that there are stay until their document changes.
-const FormatVersion = 5
+//	6: superseded bodies and counters are kept by changes shard. What there is stays where it is, and is read there too.
+const FormatVersion = 6
 
 // Subspace is the third tuple element of a key in Data.
 type Subspace int64
@@ -76,7 +77,8 @@ const (
 	Documents Subspace = 6
 	// AllDocs lists live documents: (AllDocs, DocID) = (RevPosition, RevHash).
 	AllDocs Subspace = 7
-	// Superseded queues bodies that are no leaf any more, until compaction removes them: (Superseded, Versionstamp) = (DocID, RevPosition, RevHash).
+	// Superseded is where ShardSuperseded was up to FormatVersion 5: (Superseded, Versionstamp), same value. Compaction
+	// drains it.
 	Superseded Subspace = 8
 	// Local holds _local documents: (Local, DocID, chunk) = bytes; chunk 0 begins with (LocalFormat, revision number).
 	Local Subspace = 9
@@ -85,8 +87,9 @@ const (
 	// Uploads lists attachments whose document is not yet written: (Uploads, hour, DocID, AttachmentID) = life 16
 	// bytes, renewed. See layer/uploadentry.go.
 	Uploads Subspace = 11
-	// Counters are little-endian 64-bit integers changed by atomic add: (Counters, name). In a partitioned database those of documents
-	// and bodies are kept for each partition too: (Counters, name, partition).
+	// Counters are little-endian 64-bit integers changed by atomic add: (Counters, name) for purges, and for what was
+	// counted up to FormatVersion 5, to which ShardCounters adds. In a partitioned database those of documents and bodies
+	// are kept for each partition too: (Counters, name, partition). A partition's documents share a changes shard.
 	Counters Subspace = 12
 	// Designs lists design documents: (Designs, DocID) = (RevPosition, RevHash, flags, ...), so that none is searched among the documents. Flag 1: writes
 	// are validated by it (layer.Validator). Flag 2: writes keep its index up to date (V4); the signature follows.
@@ -99,6 +102,12 @@ const (
 	// ShardID, Incarnation, Versionstamp) = (Incarnation, Versionstamp of the move, then the value of the entry); with
 	// the number of a part, conflicts that the document had (layer/movedentries.go). Empty while there is no cut.
 	Moved Subspace = 16
+	// ShardSuperseded queues bodies that are no leaf any more, until compaction removes them: (ShardSuperseded, ShardID,
+	// Versionstamp) = (DocID, RevPosition, RevHash). The shard is the one that new entries of the document went to.
+	ShardSuperseded Subspace = 17
+	// ShardCounters are counters by changes shard: (ShardCounters, ShardID, name). A database's is the sum over all
+	// shards, replaced ones too, and Counters.
+	ShardCounters Subspace = 18
 	// AttachmentRefs counts the bodies that refer to an attachment: (AttachmentRefs, DocID, AttachmentID) =
 	// little-endian counter; (AttachmentRefs, DocID) = empty. See layer/attachmentrefs.go.
 	AttachmentRefs Subspace = 21

@@ -25,7 +25,8 @@ const (
 	// under way, else missing. first is 1 where the index had nothing when the build began, keeps where the build
 	// writes ViewBefore and ViewPending.
 	ViewStatus ViewInfoKey = 2
-	// ViewRowCount: (.., signature, view id) = counter.
+	// ViewRowCount: (.., signature, view id) = counter. Writers of an interactive index count by changes shard: (..,
+	// signature, view id, ShardID) = counter; a view's is the sum. So it is with the next two.
 	ViewRowCount ViewInfoKey = 3
 	// ViewSize: (.., signature, view id) = counter of the bytes of emitted keys and values.
 	ViewSize ViewInfoKey = 4
