@@ -24,12 +24,7 @@ func (c *committer) add(g *group, r *commitRequest) error {
 	binary.BigEndian.PutUint64(r.stamp[:8], uint64(g.version))
 	binary.BigEndian.PutUint16(r.stamp[8:], uint16(g.applied))
 	r.fillStamps()
-	if len(r.cleared)+len(r.merges) > 0 {
-		if err := c.applyPending(g); err != nil { // complete reads it
-			return err
-		}
-	}
-	batch, err := c.complete(r)
+	batch, err := c.complete(g, r)
 	if kv.IsCode(err, kv.CodeFileCorrupt) { // it depends on what is damaged; others do not
 		r.err = err
 		return nil
@@ -38,7 +33,7 @@ func (c *committer) add(g *group, r *commitRequest) error {
 		return err
 	}
 	r.batch = nil
-	if err := c.e.rows.writeAll(batch, g.version); err != nil {
+	if err := c.e.rows.writeAll(batch, g.version, len(r.merges)); err != nil {
 		return err
 	}
 	if first {
@@ -96,9 +91,12 @@ func (r *commitRequest) fillStamps() {
 }
 
 // complete adds to r's batch what depends on what is stored: the rows to clear, which come first, and the merges.
-func (c *committer) complete(r *commitRequest) (*pebble.Batch, error) {
+func (c *committer) complete(g *group, r *commitRequest) (*pebble.Batch, error) {
 	batch := r.batch
 	if len(r.cleared) > 0 {
+		if err := c.applyPending(g); err != nil { // it is read
+			return nil, err
+		}
 		batch = c.e.db.Load().NewBatchWithSize(r.batch.Len() + 256)
 		var err error
 		if r.dropped, err = c.clear(batch, r.cleared); err != nil {
@@ -120,7 +118,7 @@ func (c *committer) complete(r *commitRequest) (*pebble.Batch, error) {
 		if w.kind == kindStamped {
 			copy(w.value[w.offset:], r.stamp[:])
 			stored = w.value
-		} else if stored, err = readCopy(c.e.db.Load(), w.key); err != nil {
+		} else if stored, err = c.stored(g, w.key); err != nil {
 			return nil, err
 		}
 		if value, exists := fold(w.ops, stored, stored != nil); exists {
@@ -130,6 +128,46 @@ func (c *committer) complete(r *commitRequest) (*pebble.Batch, error) {
 		}
 	}
 	return batch, nil
+}
+
+// stored is the value of a key as all before in the group have left it. It is mostly remembered: either from when the
+// key was written last, or by foresee. Then the sequencer, which all commits wait for, neither searches the tables nor
+// has what is pending applied for the sake of a search. (Pebble could merge operands by itself. But then each read of a
+// counter would add up all of them since the last flush, and a binary of before would join them in another way before
+// it finds out that the store is not for it.)
+func (c *committer) stored(g *group, key []byte) ([]byte, error) {
+	if value, known := c.e.rows.get(key, g.version); known {
+		return value, nil
+	}
+	if err := c.applyPending(g); err != nil {
+		return nil, err
+	}
+	return readCopy(c.e.db.Load(), key)
+}
+
+// foreseen is up to how many atomic operations of a transaction are looked after by foresee.
+const foreseen = 64
+
+// foresee reads, on the committing goroutine, what the request's atomic operations need and nothing remembers, so that
+// the sequencer need not. It is no more than a hint: who writes the key meanwhile is seen by the sequencer.
+func (e *Engine) foresee(r *commitRequest) {
+	if len(r.merges) > foreseen {
+		return
+	}
+	var v *view
+	for _, w := range r.merges {
+		if w.kind != kindOps || e.rows.knows(w.key) {
+			continue
+		}
+		if v == nil {
+			var err error
+			if v, err = e.views.acquire(); err != nil {
+				return
+			}
+			defer e.views.release(v)
+		}
+		_, _ = v.get(w.key) // an error is the sequencer's to meet
+	}
 }
 
 // fewRows is up to how many rows of a cleared range are deleted one by one. Pebble pays for every range deletion at every read near it until it

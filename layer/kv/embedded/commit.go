@@ -136,6 +136,7 @@ func (t *transaction) Commit() error {
 	t.finish(txCommitting) // what it has read is not held while it waits for room
 	t.mu.Unlock()
 
+	t.e.foresee(r)
 	err := t.e.space.admit(t.ctx, size, makesRoom, t.e.stop)
 	if err == nil {
 		err = t.e.commits.commit(t.ctx, r)

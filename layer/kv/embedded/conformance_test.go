@@ -11,3 +11,10 @@ import (
 func TestConformance(t *testing.T) {
 	kvtest.Run(t, func(tb testing.TB) kv.Engine { return mustOpen(tb, tb.TempDir(), embedded.Options{}) })
 }
+
+// TestAtomics_forgetful has so little memory that hardly a row is remembered.
+func TestAtomics_forgetful(t *testing.T) {
+	kvtest.RunAtomics(t, func(tb testing.TB) kv.Engine {
+		return mustOpen(tb, tb.TempDir(), embedded.Options{CacheBytes: 64 << 10})
+	})
+}

@@ -137,10 +137,24 @@ func (c *rows) clear(version int64) { c.cleared.Store(version) }
 
 var errBatch = errors.New("embedded: a batch cannot be read back")
 
-// writeAll is write for what a batch does.
-func (c *rows) writeAll(b *pebble.Batch, version int64) error {
+// knows reports whether the newest state of a key is remembered.
+func (c *rows) knows(key []byte) bool {
+	p, tag := c.place(key)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, s := p.find(key, tag)
+	return s != nil && s.since > c.cleared.Load()
+}
+
+// writeAll is write for what a batch does. The last of its writes, so many, are of atomic operations: those are mostly
+// of counters, which are wanted again.
+func (c *rows) writeAll(b *pebble.Batch, version int64, counters int) error {
 	keep := b.Count() <= fewWrites
-	for r := b.Reader(); ; {
+	left := int(b.Count())
+	for r := b.Reader(); ; left-- {
+		if left <= counters && counters <= fewWrites {
+			keep = true
+		}
 		kind, key, value, ok, err := r.Next()
 		switch {
 		case err != nil:

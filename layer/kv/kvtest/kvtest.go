@@ -29,6 +29,7 @@ func Run(t *testing.T, open func(tb testing.TB) kv.Engine) {
 		{"key selectors", testSelectors},
 		{"atomic operations", testAtomics},
 		{"atomic operations race", testAtomicRace},
+		{"blind transactions, replayed", testReplayed},
 		{"versionstamps", testVersionstamps},
 		{"versionstamped keys cannot be read", testUnreadable},
 		{"versionstamps are in commit order", testStampOrder},
@@ -51,6 +52,13 @@ func Run(t *testing.T, open func(tb testing.TB) kv.Engine) {
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, cleared(t, open)) })
 	}
+}
+
+// RunAtomics runs what the suite has on atomic operations, for engines in other circumstances.
+func RunAtomics(t *testing.T, open func(tb testing.TB) kv.Engine) {
+	t.Run("atomic operations", func(t *testing.T) { testAtomics(t, cleared(t, open)) })
+	t.Run("atomic operations race", func(t *testing.T) { testAtomicRace(t, cleared(t, open)) })
+	t.Run("blind transactions, replayed", func(t *testing.T) { testReplayed(t, cleared(t, open)) })
 }
 
 // cleared opens an engine and erases it.
