@@ -143,7 +143,7 @@ func (e *ensuring) round(ctx context.Context, news <-chan error) (done bool, err
 	if err := e.jobFailed(job); err != nil {
 		return false, err
 	}
-	if done, err := e.act(ctx, state); done || err != nil {
+	if done, err := e.act(ctx, state, job); done || err != nil {
 		return done, err
 	}
 	again := time.NewTimer(askAgain)
@@ -184,10 +184,15 @@ func (e *ensuring) catchUp(ctx context.Context, state layer.IndexState) (done bo
 	return e.turn(func() (bool, error) { return e.s.builds.catchUp(ctx, e.key, state.Seq, e.index) })
 }
 
-// act catches up or enqueues.
-func (e *ensuring) act(ctx context.Context, state layer.IndexState) (done bool, err error) {
+// act catches up or enqueues. A job that runs is waited for: when it has ended, what is lacking is mostly so little that
+// this request makes up for it. A job asked for meanwhile would follow at once and be in the way of that, and so on for
+// as long as somebody writes and reads: each request would wait for all transactions of a job, one after the other.
+func (e *ensuring) act(ctx context.Context, state layer.IndexState, job *layer.Job) (done bool, err error) {
 	if done, err := e.catchUp(ctx, state); done || err != nil {
 		return done, err
+	}
+	if job != nil && job.State == layer.JobRunning {
+		return false, nil
 	}
 	return e.turn(func() (bool, error) { return false, e.ask(ctx, state) })
 }

@@ -378,3 +378,51 @@ func TestActiveTasks(t *testing.T) {
 		return ""
 	})
 }
+
+// A request that comes while a job runs does not have another follow it: when the job has ended, what is lacking is
+// little, and the request makes up for that.
+func TestEnsure_WhileAJobRuns(t *testing.T) {
+	db := newDatabase("cities")
+	release := make(chan struct{})
+	db.stepFault = func(layer.ShardID) error {
+		<-release
+		return nil
+	}
+	st := newStore(t, db)
+	s := start(t, st, nil)
+	commits(db, "a", 5000)
+	var requests sync.WaitGroup
+	ensure := func(waiting int) {
+		requests.Go(func() {
+			if err := s.Ensure(t.Context(), db, db.design); err != nil {
+				t.Error(err)
+			}
+		})
+		eventually(t, func() string {
+			if find(s.Tree(), "indexer") == nil || s.Waiting(db, db.design) != waiting {
+				return fmt.Sprintf("%d requests wait for an indexer, want %d", s.Waiting(db, db.design), waiting)
+			}
+			return ""
+		})
+	}
+	ensure(1)
+	commits(db, "a", 3)
+	ensure(2)
+	close(release)
+	requests.Wait()
+	eventually(t, func() string {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		for _, j := range st.jobs {
+			if j.State != layer.JobFinished {
+				return fmt.Sprintf("job %s is %s", j.ID, j.State)
+			}
+		}
+		return ""
+	})
+	db.set(func() {
+		if st.claims != 1 || db.indexed["a"] != 5003 {
+			t.Errorf("%d runs of the job, indexed %v", st.claims, db.indexed)
+		}
+	})
+}

@@ -186,7 +186,7 @@ func (s *System) awaitChange(ctx context.Context, db Database, e awaitChange) an
 	seen := false
 	for {
 		for _, ix := range e.indexes {
-			state, err := db.IndexOf(ix.design).State(ctx)
+			state, err := db.IndexOf(ix.design).Standing(ctx)
 			if err != nil {
 				return changed{err}
 			}
@@ -237,7 +237,7 @@ func (s *System) updateIndexes(ctx context.Context, db Database, indexes []usedI
 			continue
 		}
 		index := db.IndexOf(ix.design)
-		state, err := index.State(ctx)
+		state, err := index.Standing(ctx)
 		if err != nil {
 			return err
 		}
@@ -254,12 +254,27 @@ func (s *System) updateIndexes(ctx context.Context, db Database, indexes []usedI
 		if caught {
 			continue
 		}
-		// Of a build under way this makes another follow it.
+		if running, err := s.jobRuns(ctx, jobOf(db, ix.design)); running || err != nil {
+			if err != nil {
+				return err
+			}
+			continue // what is lacking when it ends is another update, and mostly little
+		}
 		if err := s.enqueue(ctx, jobOf(db, ix.design)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// jobRuns reports whether a worker has the job.
+func (s *System) jobRuns(ctx context.Context, j indexJob) (bool, error) {
+	job, watch, err := s.store.Job(ctx, indexJobs, j.id())
+	if err != nil {
+		return false, err
+	}
+	watch.Cancel()
+	return job != nil && job.State == layer.JobRunning, nil
 }
 
 // behind reports whether there are changes that are neither in the index nor in the build under way.
