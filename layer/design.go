@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/divandb/divan/layer/reduce"
 )
@@ -28,7 +30,12 @@ type Design struct {
 	Partitioned bool
 	// Lib is views.lib, the modules that map functions may require, as JSON; nil if there is none.
 	Lib json.RawMessage
+
+	mapTime atomic.Int64 // that map functions took over a document last, in nanoseconds
 }
+
+// slow reports whether mapping a document took long the last time.
+func (d *Design) slow() bool { return time.Duration(d.mapTime.Load()) > slowMap }
 
 // ViewDef is one view of a design document.
 type ViewDef struct {

@@ -193,3 +193,12 @@ func appendFirstEntry(dst []byte, e viewEntry) []byte {
 	}
 	return dst
 }
+
+// MapsQuickly has a design's map functions not be known as slow.
+func MapsQuickly(d *Design) { d.mapTime.Store(0) }
+
+// MapsSlowly is the contrary.
+func MapsSlowly(d *Design) { d.mapTime.Store(int64(2 * slowMap)) }
+
+// AheadDocs is how many documents a query ahead of its index works out at most.
+const AheadDocs = aheadDocs

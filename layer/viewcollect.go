@@ -262,10 +262,13 @@ func (ix *Index) mapAll(ctx context.Context, k *indexKeys, sources []source, lim
 	workers := min(runtime.GOMAXPROCS(0), (len(live)+alone-1)/alone)
 	size := (len(live) + workers - 1) / workers
 	g, ctx := errgroup.WithContext(ctx)
+	began := time.Now()
 	for part := range slices.Chunk(live, size) {
 		g.Go(guarded(func() error { return mapSome(ctx, maps, k, sources, docs, part) }))
 	}
-	return docs, notNow(g.Wait())
+	err = g.Wait()
+	ix.design.mapTime.Store(int64(time.Since(began)) / int64(len(live)))
+	return docs, notNow(err)
 }
 
 // guarded makes an error of f's panic: on a goroutine of its own it would end the node.

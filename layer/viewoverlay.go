@@ -1,11 +1,18 @@
 package layer
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // overlayDocs and overlayBytes are how much of a lag a query applies itself. It is not committed, but has to fit a transaction's memory and time.
 const (
 	overlayDocs  = 10_000
 	overlayBytes = 6_000_000
+	// aheadDocs is that of a query with Ahead. Each that comes before the index is written maps them again, so that it is
+	// not worth it where mapping one takes longer than slowMap.
+	aheadDocs = 8
+	slowMap   = 100 * time.Microsecond
 )
 
 // IndexBehind is the Name of the error (Unavailable) of a Fresh query that finds more changes than it can apply itself, and of a Current one that finds any:
@@ -36,6 +43,7 @@ type overlay struct {
 	ix   *Index
 	s    *stream
 	docs bool // rows have to go with the documents
+	most int  // documents
 	// behind says that the rows are not those of the documents' version, for more was lacking than can be applied.
 	behind bool
 }
@@ -64,7 +72,7 @@ func (o *overlay) apply() error {
 	if err != nil {
 		return err
 	}
-	batch, err := o.ix.collectAll(t, s.tx.Snapshot(), &keys, since, at.seq, Seq{}, overlayDocs)
+	batch, err := o.ix.collectAll(t, s.tx.Snapshot(), &keys, since, at.seq, Seq{}, o.most)
 	if err != nil {
 		return err
 	}
@@ -77,6 +85,9 @@ func (o *overlay) apply() error {
 	}
 	setIndexSeq(t, &keys, upTo)
 	s.r, s.overlaid = s.tx.Snapshot(), false
+	if !at.building {
+		return nil
+	}
 	return endBuild(t, &keys) // for who reads this transaction
 }
 
@@ -99,21 +110,24 @@ func (o *overlay) reached(k *indexKeys, at indexAt) (map[ShardID]Seq, error) {
 
 // readOverlaid begins a query on an engine without snapshots.
 func (ix *Index) readOverlaid(s *stream, q *ViewQuery, docs bool) (*indexReading, error) {
-	o := &overlay{ix: ix, s: s, docs: docs}
+	o := &overlay{ix: ix, s: s, docs: docs, most: overlayDocs}
+	if q.Ahead {
+		o.most = aheadDocs
+	}
 	r := &indexReading{keys: ix.keys(s.keys), rows: s, docs: s, close: s.close}
 	building := false
 	r.stands = func() error {
-		at, err := ix.readAt(s, &r.keys, q.Current)
+		at, err := ix.readAt(s, &r.keys, q.Current || q.Ahead)
 		r.seq, r.empty, building = at.seq, at.seq.IsZero(), at.building
 		return err
 	}
-	if q.Current { // what is lacking is not for this query to make up for
+	if q.Current && !q.Ahead { // what is lacking is not for this query to make up for
 		if err := s.try(r.stands); err != nil {
 			return nil, err
 		}
 	}
 	s.prepare = o.apply
-	if q.Current && !building {
+	if q.Current && !q.Ahead && !building {
 		return r, nil
 	}
 	if err := s.prepare(); err != nil {

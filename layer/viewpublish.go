@@ -338,6 +338,12 @@ func (r *indexReading) begin(reads func() error) error {
 
 // read begins a query, whose rows go with the documents where docs is set, and which otherwise reads documents as they are now.
 func (ix *Index) read(ctx context.Context, q *ViewQuery, docs bool) (*indexReading, error) {
+	if q.Ahead && ix.design.slow() {
+		return nil, errBehind()
+	}
+	if q.Ahead {
+		return ix.readInTransactions(ctx, q)
+	}
 	s, err := ix.db.openStream(ctx)
 	if err != nil {
 		return nil, err

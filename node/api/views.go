@@ -138,8 +138,9 @@ func (s *stream) view(v *viewRequest, r *rowsQuery) error {
 	if query.Descending {
 		slices.Reverse(query.Keys) // the groups of a reduction keep their order, in CouchDB too
 	}
-	result, err := ensured(s.q, v, func(current bool) (*layer.ViewResult, error) {
-		query.Current = current
+	few := query.Limit >= 0 && query.Limit+query.Skip <= aheadRows
+	result, err := ensured(s.q, v, few, func(current, ahead bool) (*layer.ViewResult, error) {
+		query.Current, query.Ahead = current, ahead
 		return s.q.db.Index(v.design).Query(s.q.ctx(), query)
 	})
 	if err != nil {
@@ -165,16 +166,29 @@ func (q *request) ensure(v *viewRequest, mode UpdateMode) error {
 	return q.srv.o.Indexer.Ensure(q.ctx(), q.db, v.design, mode)
 }
 
+// aheadRows is up to how many rows a query is answered ahead of the index.
+const aheadRows = 100
+
 // ensured begins a query, at once where the index turns out to be current, and again where it is not, or has fallen behind too far meanwhile.
-func ensured[T any](q *request, v *viewRequest, begin func(current bool) (T, error)) (T, error) {
-	return layer.BeginEnsured(func() error { return q.ensure(v, UpdateTrue) }, func() (T, error) { return begin(!v.ensured) })
+// A query of few rows that finds the index a very little behind works out the rest for itself (layer.ViewQuery.Ahead):
+// that is sooner done than written, and the index is written once for several of them. Where others wait for the index
+// already, it waits with them.
+func ensured[T any](q *request, v *viewRequest, few bool, begin func(current, ahead bool) (T, error)) (T, error) {
+	ahead, tried := false, !few || v.ensured
+	return layer.BeginEnsured(func() error {
+		ahead = !tried && q.srv.o.Indexer.Waiting(q.db, v.design) == 0
+		if tried = true; ahead {
+			return nil
+		}
+		return q.ensure(v, UpdateTrue)
+	}, func() (T, error) { return begin(!v.ensured, ahead) })
 }
 
 // reducedView writes one reduced result.
 func (s *stream) reducedView(v *viewRequest, r *rowsQuery) error {
 	limit, _ := s.q.srv.o.Settings.Get("query_server_config", "reduce_limit")
 	query := layer.ReduceQuery{ViewQuery: r.viewQuery(v.def.Name), GroupLevel: r.level(), AnySize: limit == "false"}
-	result, err := ensured(s.q, v, func(current bool) (*layer.ReduceResult, error) {
+	result, err := ensured(s.q, v, false, func(current, _ bool) (*layer.ReduceResult, error) {
 		query.Current = current
 		return s.q.db.Index(v.design).Reduce(s.q.ctx(), query)
 	})
