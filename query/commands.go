@@ -67,10 +67,9 @@ func (ss *session) command(p *portal, st *prepared, params []types.Datum) error 
 	case *ast.Discard:
 		do("DISCARD "+strings.ToUpper(s.What), func(context.Context) error { return ss.discard(s) })
 	case *ast.Notify:
-		if s.Verb != "unlisten" {
-			return sqlstate.Unsupported(0, "Follow changes_follow instead.", "%s is not supported", strings.ToUpper(s.Verb))
-		}
-		do("UNLISTEN", func(context.Context) error { return nil })
+		do(strings.ToUpper(s.Verb), func(ctx context.Context) error { return ss.notify(ctx, s) })
+	case *ast.LockTable:
+		do("LOCK TABLE", func(ctx context.Context) error { return ss.lock(ctx, s) })
 	default:
 		return sqlstate.New(sqlstate.InternalError, "statement without a meaning")
 	}
@@ -373,5 +372,6 @@ func (ss *session) discard(s *ast.Discard) error {
 	ss.closeStatements()
 	ss.closePortals(func(*portal) bool { return true })
 	ss.locks.UnlockAll()
+	ss.unlisten("*")
 	return ss.reset(&ast.Reset{Name: "all"})
 }

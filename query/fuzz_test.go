@@ -22,6 +22,7 @@ type silent struct{}
 
 func (silent) Notice(*sqlstate.Error)         {}
 func (silent) ParameterStatus(string, string) {}
+func (silent) Wake()                          {}
 
 // openSession opens a session without a wire.
 func openSession(t testing.TB, s *exectest.Store, db string) pgwire.Session {

@@ -2,10 +2,14 @@ package query
 
 import (
 	"context"
+	"strings"
 
 	"github.com/divandb/divan/query/advisory"
 	"github.com/divandb/divan/query/catalog"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
 )
 
 var errLockTimeout = sqlstate.New(sqlstate.LockNotAvailable, "canceling statement due to lock timeout")
@@ -99,4 +103,26 @@ func (ss *session) endExports() {
 		ss.srv.snapshots.unexport(id)
 	}
 	ss.exports = nil
+}
+
+// lock is LOCK TABLE IN ACCESS SHARE MODE, as pg_dump says it: it keeps out what alters or drops a relation, of which SQL
+// here has nothing.
+func (ss *session) lock(ctx context.Context, s *ast.LockTable) error {
+	if ss.status != 'T' {
+		return sqlstate.New(sqlstate.NoActiveTransaction, "LOCK TABLE can only be used in transaction blocks")
+	}
+	for i, name := range s.Tables {
+		quoted := make([]string, len(name))
+		for j, part := range name {
+			quoted[j] = keyword.Quote(part)
+		}
+		_, ok, err := ss.ObjectOID(ctx, types.RegClass, strings.Join(quoted, "."))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return sqlstate.New(sqlstate.UndefinedTable, "relation %q does not exist", strings.Join(name, ".")).At(s.Places[i].Pos())
+		}
+	}
+	return nil
 }

@@ -58,6 +58,8 @@ type Server struct {
 	snapshots heldSnapshots
 	// locks are the advisory locks of all sessions.
 	locks *advisory.Locks
+	// notes passes NOTIFY on.
+	notes notifier
 	// memory is what all sessions hold.
 	memory *work.Memory
 

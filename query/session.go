@@ -57,6 +57,7 @@ type session struct {
 	queried    bool      // the transaction has read something
 	snap       *pinned   // of a transaction that reads one; nil before its first read
 	locks      *advisory.Owner
+	notes      notifyState
 	exports    []string // names of snapshots that the transaction has exported
 	statements map[string]*prepared
 	// opened counts the portals that the session has ever opened, beganAt those before the transaction.
@@ -138,6 +139,7 @@ func (ss *session) Parameters() []pgwire.Parameter {
 func (ss *session) Status() byte {
 	if ss.status == 'I' {
 		ss.commitVariables()
+		ss.commitNotify()
 		ss.locks.EndTransaction(0)
 		ss.beganAt = ss.opened
 	}
@@ -162,6 +164,7 @@ func (ss *session) Fail() {
 		ss.ClosePortal("")
 	case 'I':
 		ss.rollBackVariables(0)
+		ss.dropNotify(0)
 		ss.locks.EndTransaction(0)
 		ss.closePortals(func(p *portal) bool { return !p.hold || p.opened > ss.beganAt })
 	}
@@ -182,6 +185,8 @@ func (ss *session) Shrink(n int64) { ss.memory.Shrink(n) }
 
 // Close implements pgwire.Session.
 func (ss *session) Close() {
+	ss.dropNotify(0)
+	ss.unlisten("*")
 	ss.locks.End()
 	ss.closePortals(func(*portal) bool { return true })
 	ss.endExports()
@@ -224,8 +229,10 @@ func (ss *session) endTransaction(commit bool) {
 	ss.unpin()
 	if commit {
 		ss.commitVariables()
+		ss.commitNotify()
 	} else {
 		ss.rollBackVariables(0)
+		ss.dropNotify(0)
 	}
 }
 

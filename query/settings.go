@@ -106,6 +106,9 @@ func sequence(v string) (string, error) {
 	return "", errInvalid
 }
 
+// viewKindSetting is what the catalogue shows views as.
+const viewKindSetting = "divan.view_kind"
+
 var isolationLevels = oneOf("serializable", "repeatable read", "read committed", "read uncommitted")
 
 var settings = []setting{
@@ -119,6 +122,8 @@ var settings = []setting{
 	{name: "default_transaction_read_only", value: "on", report: true},
 	{name: asOfSetting, value: "", check: sequence, comment: "the sequence as of which statements read; empty is none"},
 	{name: "divan.update", value: "true", check: oneOf("true", "false", "lazy"), comment: "how fresh views must be: CouchDB's parameter update"},
+	{name: viewKindSetting, value: "view", check: oneOf("view", "table"),
+		comment: "what the catalogue shows views as; pg_dump takes the rows of tables alone"},
 	{name: "escape_string_warning", value: "on", check: boolean},
 	{name: "extra_float_digits", value: "1",
 		check: quantity{name: "extra_float_digits", low: -15, high: 3, whole: true}.check},

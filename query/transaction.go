@@ -15,6 +15,7 @@ type savepoint struct {
 	// locks are the transaction's advisory locks before it, opened the portals that the session had ever opened.
 	locks  int
 	opened int64
+	notes  int // notifications of the transaction before it
 }
 
 // transaction moves between idle, in a transaction, and in a failed one.
@@ -56,7 +57,7 @@ func (ss *session) transaction(s *ast.Transaction) (string, error) {
 		if len(ss.savepoints) >= 10000 {
 			return "", sqlstate.New(sqlstate.ProgramLimitExceeded, "too many savepoints")
 		}
-		ss.savepoints = append(ss.savepoints, savepoint{s.Name, len(ss.vars.undo), ss.locks.Mark(), ss.opened})
+		ss.savepoints = append(ss.savepoints, savepoint{s.Name, len(ss.vars.undo), ss.locks.Mark(), ss.opened, len(ss.notes.actions)})
 		return "SAVEPOINT", nil
 	}
 	at := -1
@@ -75,6 +76,7 @@ func (ss *session) transaction(s *ast.Transaction) (string, error) {
 	ss.savepoints = ss.savepoints[:at+1]
 	ss.rollBackVariables(ss.savepoints[at].mark)
 	ss.locks.EndTransaction(ss.savepoints[at].locks)
+	ss.dropNotify(ss.savepoints[at].notes)
 	ss.closePortals(func(p *portal) bool { return p.opened > ss.savepoints[at].opened })
 	ss.status = 'T'
 	return "ROLLBACK", nil

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/divandb/divan/query/sql/ast"
@@ -25,6 +26,10 @@ var writeHints = map[string]string{
 	"truncate": "Delete the documents over HTTP.",
 }
 
+// userHint says where users are. A verifier, which psql's \password sends, is no password that HTTP could check.
+const userHint = `Users are documents of _users: PUT yours over HTTP with a new "password". Administrators are settings: ` +
+	`"divan hash-password" makes what node.yaml holds.`
+
 func refuseWrite(verb string, off int) error {
 	hint := "SQL reads only; everything else is done over the HTTP API."
 	if h, ok := writeHints[verb]; ok {
@@ -48,6 +53,9 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 	case *ast.Delete:
 		return nil, refuseWrite("delete", s.Pos())
 	case *ast.Refused:
+		if slices.Contains([]string{"user", "role", "group"}, s.Object) {
+			return nil, sqlstate.Unsupported(s.Pos(), userHint, "%s %s is not supported", strings.ToUpper(s.Verb), strings.ToUpper(s.Object))
+		}
 		return nil, refuseWrite(s.Verb, s.Pos())
 	case *ast.Prepare:
 		return Readable(s.Statement)
@@ -62,9 +70,13 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 				"COPY to a file or program is not supported")
 		}
 		return Readable(s.Statement)
+	case *ast.LockTable:
+		if s.Mode != "access share" {
+			return nil, sqlstate.Unsupported(s.Pos(), "Writers are not locked out. Read in a REPEATABLE READ transaction, or use "+
+				"an advisory lock.", "LOCK TABLE in %s mode is not supported", strings.ToUpper(s.Mode))
+		}
 	case *ast.Transaction:
-		switch {
-		case strings.Contains(s.Verb, "prepare"):
+		if strings.Contains(s.Verb, "prepare") {
 			return nil, sqlstate.Unsupported(s.Pos(), "Use COMMIT or ROLLBACK.", "two-phase commit is not supported")
 		}
 	}

@@ -160,6 +160,9 @@ func (b *binder) subscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 		return b.operatorWith("->", []exec.Expr{x, idx}, n.Pos())
 	}
 	elem := types.ElemOf(t)
+	if t == types.Name && !n.Slice {
+		elem = types.Char
+	}
 	if elem == 0 {
 		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
 			"cannot subscript type %s because it does not support subscripting", types.NameOf(t)).At(n.Pos())
@@ -177,6 +180,9 @@ func (b *binder) subscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 	idx, err := part(n.Index)
 	if err != nil {
 		return nil, err
+	}
+	if t == types.Name {
+		return &exec.Call{Func: funcs.NameByte, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos()}, nil
 	}
 	if !n.Slice {
 		return &exec.Call{Func: funcs.ArrayItem, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos()}, nil

@@ -8,7 +8,12 @@ import (
 func init() {
 	fillers["pg_catalog.pg_namespace"] = func(s *Snapshot, b *rows) {
 		for _, n := range s.Schemas {
-			b.add(v{"oid": n.OID, "nspname": n.Name, "nspowner": n.Owner})
+			row := v{"oid": n.OID, "nspname": n.Name, "nspowner": n.Owner}
+			if n.OID == oidPublic {
+				// What it is in a new database of PostgreSQL: pg_dump writes down what differs from that.
+				row["nspacl"] = []string{ownerName + "=UC/" + ownerName, "=U/" + ownerName}
+			}
+			b.add(row)
 		}
 	}
 	fillers["pg_catalog.pg_class"] = func(s *Snapshot, b *rows) {

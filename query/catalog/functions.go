@@ -259,9 +259,6 @@ func privileges() {
 		},
 		Rows: noRows})
 	register("acldefault", types.AclItemArray, constant(types.NewArray(types.AclItem, nil)), types.Char, types.Oid)
-	family.AddTable(&exec.TableFunc{Name: "pg_listening_channels", Columns: func([]types.OID) []exec.Column {
-		return []exec.Column{{Name: "pg_listening_channels", Type: types.Text, Mod: -1}}
-	}, Rows: noRows})
 	family.AddTable(&exec.TableFunc{Name: "pg_options_to_table", Args: []types.OID{types.TextArray},
 		Columns: func([]types.OID) []exec.Column {
 			return []exec.Column{{Name: "option_name", Type: types.Text, Mod: -1},

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"hash/fnv"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
-	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -39,9 +39,11 @@ type Input struct {
 	Designs      []exec.Design
 	HasDatabase  bool // false in the virtual database, where public is empty
 	SystemTables []exec.SystemTable
-	SearchPath   []string
-	Settings     []Setting
-	Sessions     []Activity
+	// ViewsAsTables shows views as tables, whose rows pg_dump takes along.
+	ViewsAsTables bool
+	SearchPath    []string
+	Settings      []Setting
+	Sessions      []Activity
 }
 
 // Setting is a row of pg_settings.
@@ -213,7 +215,11 @@ func NewSnapshot(in Input) *Snapshot {
 		}
 		n := s.addSchema(&Schema{ids.oid("schema", "", d.Name), d.Name, "views of _design/" + d.Name, oidOwner})
 		for _, w := range d.Views {
-			s.addClass(viewClass(ids, n, w))
+			c := viewClass(ids, n, w)
+			if in.ViewsAsTables {
+				c.Kind, c.Definition = "r", ""
+			}
+			s.addClass(c)
 		}
 	}
 	for _, name := range slices.Concat(in.Databases, []string{"divan"}, in.Maintenance) {
@@ -246,8 +252,8 @@ func viewClass(ids assigner, n *Schema, w exec.View) *Class {
 	for _, col := range bind.ViewColumns {
 		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, false})
 	}
-	c.Definition = " SELECT id,\n    key,\n    value,\n    doc\n   FROM " + keyword.Quote(n.Name) + "." +
-		keyword.Quote(w.Name) + ";"
+	c.Definition = " SELECT /* the rows that the map function of _design/" + strings.ReplaceAll(n.Name, "*/", "* /") +
+		" emits */\n    NULL::text AS id,\n    NULL::jsonb AS key,\n    NULL::jsonb AS value,\n    NULL::jsonb AS doc\n  WHERE false;"
 	return c
 }
 

@@ -40,8 +40,20 @@ type conn struct {
 	// certificate is what TLS showed the client; nil without TLS.
 	certificate *tls.Certificate
 
+	// outside says that the last ReadyForQuery was outside of a transaction.
+	outside bool
+	// helpers are goroutines that send notifications.
+	helpers sync.WaitGroup
+	// idle is held while notifications are sent beside the connection's goroutine.
+	idle struct {
+		sync.Mutex
+		is bool
+	}
+
 	mu struct {
 		sync.Mutex
+		wake    chan struct{}           // there are notifications; nil before the first. Never closed
+		ended   bool                    // nothing is sent any more
 		running context.CancelCauseFunc // of the statement under way, or nil
 		closing bool                    // the server shuts down
 		evicted bool                    // it has to go before it has authenticated, for others
@@ -62,6 +74,7 @@ func newConn(s *Server, nc net.Conn) *conn {
 // run is the connection's goroutine.
 func (c *conn) run() {
 	defer c.srv.drop(c)
+	defer c.endHelpers()
 	defer c.cancel(errGone)
 	defer func() { _ = c.nc.Close() }()
 	// The last net: panics while a message is handled are caught nearer and do not end the connection.
@@ -89,6 +102,7 @@ func (c *conn) run() {
 // step receives and handles one message. It answers false at the end of the connection.
 func (c *conn) step() bool {
 	if c.in.r.Buffered() == 0 {
+		c.setIdle(true)
 		// Nothing more is known to come: let the client have what there is.
 		if c.out.Flush() != nil {
 			return false
@@ -99,6 +113,7 @@ func (c *conn) step() bool {
 		c.deadline(time.Now().Add(patience))
 	}
 	typ, body, err := c.in.next(maxMessage)
+	c.setIdle(false)
 	if patience > 0 {
 		c.deadline(time.Time{})
 	}
@@ -335,7 +350,11 @@ func (c *conn) linger() {
 }
 
 func (c *conn) ready() {
-	c.send(&pgproto3.ReadyForQuery{TxStatus: c.session.Status()})
+	status := c.session.Status()
+	if c.outside = status == 'I'; c.outside {
+		c.sendNotifications()
+	}
+	c.send(&pgproto3.ReadyForQuery{TxStatus: status})
 	_ = c.out.Flush()
 }
 

@@ -63,6 +63,8 @@ func (s *fakeSession) Grow(int64) error { return nil }
 func (s *fakeSession) Shrink(int64)     {}
 func (s *fakeSession) Close()           { s.f.closed.Add(1) }
 
+func (s *fakeSession) Notifications() []pgwire.Notification { return nil }
+
 func (s *fakeSession) Split(_ context.Context, query string) ([]pgwire.Piece, error) {
 	var out []pgwire.Piece
 	for _, p := range strings.Split(query, ";") {

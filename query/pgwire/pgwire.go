@@ -75,6 +75,9 @@ type Start struct {
 type Client interface {
 	Notice(n *sqlstate.Error)
 	ParameterStatus(name, value string)
+	// Wake says that the session has notifications. They are sent when the client is outside of a transaction and no
+	// statement runs. It does not wait. Any goroutine.
+	Wake()
 }
 
 // Parameter is a setting reported to the client at the start.
@@ -87,6 +90,8 @@ type Session interface {
 	Parameters() []Parameter
 	// Status is the transaction status of ReadyForQuery: 'I', 'T' or 'E'.
 	Status() byte
+	// Notifications takes what has come for the client, oldest first. Any goroutine; it does not wait.
+	Notifications() []Notification
 	// IdleTimeout is for how long the client may be silent now; 0 is for ever. Then the connection ends with 25P03.
 	IdleTimeout() time.Duration
 	// Fail is told of every error sent: an open transaction becomes a failed one.

@@ -140,9 +140,18 @@ type Notify struct {
 	Payload string
 }
 
+// LockTable is LOCK TABLE.
+type LockTable struct {
+	At
+	Tables [][]string
+	Places []At
+	Mode   string // "access share" and so on
+}
+
 // Empty is a statement without tokens.
 type Empty struct{}
 
+func (*LockTable) statement()   {}
 func (*Query) statement()       {}
 func (*Explain) statement()     {}
 func (*Copy) statement()        {}

@@ -75,7 +75,8 @@ func (*Delete) statement() {}
 // any further.
 type Refused struct {
 	At
-	Verb string // the first word, in lower case
+	Verb   string // the first word, in lower case
+	Object string // the word behind the verb, such as "table" or "user"
 }
 
 func (*Refused) statement() {}

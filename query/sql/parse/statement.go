@@ -10,7 +10,7 @@ import (
 // refused are the first words of statements that are not parsed any further.
 var refused = map[string]bool{
 	"alter": true, "analyse": true, "analyze": true, "call": true, "checkpoint": true, "cluster": true, "comment": true,
-	"create": true, "do": true, "drop": true, "grant": true, "import": true, "load": true, "lock": true, "merge": true,
+	"create": true, "do": true, "drop": true, "grant": true, "import": true, "load": true, "merge": true,
 	"reassign": true, "refresh": true, "reindex": true, "revoke": true, "security": true, "truncate": true,
 	"vacuum": true,
 }
@@ -27,12 +27,13 @@ func (p *parser) statement() (ast.Statement, error) {
 		return nil, p.unexpected()
 	}
 	if refused[t.Text] {
+		object := p.peekAt(1).Text
 		for p.peek().Kind != tEOF && !p.peek().is(";") {
 			if p.take().Kind == tBad {
 				return nil, p.failed
 			}
 		}
-		return &ast.Refused{At: ast.At(t.Off), Verb: t.Text}, nil
+		return &ast.Refused{At: ast.At(t.Off), Verb: t.Text, Object: object}, nil
 	}
 	switch t.Text {
 	case "select", "with", "values", "table", "insert", "update", "delete":
@@ -51,6 +52,8 @@ func (p *parser) statement() (ast.Statement, error) {
 		return p.cursor()
 	case "prepare", "execute", "deallocate", "discard":
 		return p.prepared()
+	case "lock":
+		return p.lock()
 	case "listen", "unlisten", "notify":
 		return p.notify()
 	}
@@ -205,6 +208,42 @@ func (p *parser) prepare(t token) (ast.Statement, error) {
 	}
 	s.Text = p.src[start.Off:p.toks[p.i-1].End]
 	return s, nil
+}
+
+// lockModes are those of LOCK TABLE, longest first.
+var lockModes = []string{"access share", "row share", "row exclusive", "share update exclusive", "share row exclusive",
+	"share", "exclusive", "access exclusive"}
+
+// lock reads LOCK [TABLE] [ONLY] names [IN mode MODE] [NOWAIT].
+func (p *parser) lock() (ast.Statement, error) {
+	l := &ast.LockTable{At: ast.At(p.take().Off), Mode: "access exclusive"}
+	p.acceptWord("table")
+	if err := p.list(func() error {
+		p.acceptWord("only")
+		at := p.here()
+		name, err := p.qualified()
+		if p.peek().op("*") {
+			p.take()
+		}
+		l.Tables, l.Places = append(l.Tables, name), append(l.Places, at)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if p.acceptWord("in") {
+		l.Mode = ""
+		for _, m := range lockModes {
+			if p.acceptWords(append(strings.Fields(m), "mode")...) {
+				l.Mode = m
+				break
+			}
+		}
+		if l.Mode == "" {
+			return nil, p.unexpected()
+		}
+	}
+	p.acceptWord("nowait")
+	return l, nil
 }
 
 // notify reads LISTEN name, UNLISTEN name|* and NOTIFY name [, payload].

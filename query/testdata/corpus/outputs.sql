@@ -36,3 +36,5 @@ SELECT ('1 2'::int2vector)[0], ('1 2'::int2vector)::int2[], array_lower('1 2'::i
 SELECT i.idx, i.v[i.idx] FROM (SELECT '3 5'::int2vector AS v, generate_subscripts('3 5'::int2vector, 1) AS idx) i ORDER BY 1
 SELECT '[0:1]={1,2}'::int2[]
 SELECT array_to_string('3 5'::int2vector, ','), 3 = ANY('3 5'::int2vector), unnest('3 5'::oidvector)
+-- A name is subscripted by its characters.
+SELECT ('abc'::name)[0], ('abc'::name)[2], ('abc'::name)[3], ('abc'::name)[-1], ('abc'::name)[64], ('abc'::name)[0] = 'a', ('_a'::name)[0] = '_'

@@ -1,0 +1,75 @@
+package pgwire
+
+import (
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// Notification is what LISTEN is told, or, where Notice is set, a notice that comes without a statement.
+type Notification struct {
+	PID              uint32
+	Channel, Payload string
+	Notice           *sqlstate.Error
+}
+
+// Wake implements Client. A goroutine of the connection's sends notifications while the client is silent, so that who
+// wakes never waits for a client.
+func (c *conn) Wake() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.ended {
+		return
+	}
+	if c.mu.wake == nil {
+		c.mu.wake = make(chan struct{}, 1)
+		wake := c.mu.wake
+		c.helpers.Go(func() {
+			for {
+				select {
+				case <-c.ctx.Done():
+					return
+				case <-wake:
+				}
+				c.idle.Lock()
+				if c.idle.is {
+					c.sendNotifications()
+					_ = c.out.Flush()
+				}
+				c.idle.Unlock()
+			}
+		})
+	}
+	select {
+	case c.mu.wake <- struct{}{}:
+	default:
+	}
+}
+
+// setIdle says whether the client may be told notifications at any time: between its messages, outside of transactions.
+func (c *conn) setIdle(on bool) {
+	c.idle.Lock()
+	defer c.idle.Unlock()
+	c.idle.is = on && c.outside
+	if c.idle.is {
+		c.sendNotifications()
+	}
+}
+
+func (c *conn) sendNotifications() {
+	for _, n := range c.session.Notifications() {
+		if n.Notice != nil {
+			c.Notice(n.Notice)
+			continue
+		}
+		c.send(&pgproto3.NotificationResponse{PID: n.PID, Channel: n.Channel, Payload: n.Payload})
+	}
+}
+
+// endHelpers waits for the connection's goroutines, once its context has ended and it is closed.
+func (c *conn) endHelpers() {
+	c.mu.Lock()
+	c.mu.ended = true
+	c.mu.Unlock()
+	c.helpers.Wait()
+}
