@@ -232,6 +232,7 @@ func (m *refsModel) round(t *rapid.T, ctx context.Context) {
 
 // A document with an attachment and many revisions costs what it has revisions, whether or not its bodies are counted.
 func TestCompact_sharedAttachment(t *testing.T) {
+	oneGoroutine(t)
 	for name, old := range map[string]bool{"counted": false, "of format 3": true} {
 		t.Run(name, func(t *testing.T) {
 			e := &costEngine{Engine: mustEngine(t)}

@@ -146,6 +146,7 @@ func export(tb testing.TB, d *layer.Database) []byte {
 
 // C8: a database moves to another store with its sequences and goes on with the next incarnation; its consumers go on from their old sequence.
 func TestExport_relocation(t *testing.T) {
+	oneGoroutine(t)
 	o := layer.Options{Validator: &wordValidator{}}
 	source := fullDatabase(t, mustStore(t, mustEngine(t), o))
 	file := export(t, source)
@@ -255,6 +256,7 @@ func (w *cutWriter) Write(p []byte) (int, error) {
 // An export that is cut again and again, while the database changes and documents are purged, is continued until it is whole, and is the state
 // at its end.
 func TestExport_continued(t *testing.T) {
+	oneGoroutine(t)
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	d := fullDatabase(t, s)
 	var file []byte

@@ -138,6 +138,7 @@ func rowsOfBefore(how string) int {
 // Whatever changes and stays of documents' emissions, an index that is brought up to date in any way has the rows of one
 // that is made anew, and its counters and reductions.
 func TestIndex_unchangedRowsModel(t *testing.T) {
+	oneGoroutine(t)
 	key := rapid.SampledFrom([]string{"1", "1.0", `"a"`, `"A"`, "[1]", "null"})
 	value := rapid.SampledFrom([]string{"1", "2", "12345678901234567", "12345678901234568", "1234567890123456"})
 	for _, how := range []string{"snapshots", "no snapshots", "interactive"} {

@@ -26,6 +26,7 @@ func purge(tb testing.TB, db *layer.Database, id string) {
 
 // A purged document leaves every index, whichever way the index is brought up to date, and one that was made anew is not taken for it.
 func TestIndex_Purge(t *testing.T) {
+	oneGoroutine(t)
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {
 			db := openViewsOn(t, mustEngineWith(t, snapshots), layer.CreateOptions{Shards: 2})

@@ -94,6 +94,7 @@ func TestIndex_Query_offsets(t *testing.T) {
 // A query for one key of an index that is up to date, with its offset, begins no transaction and reads a handful of keys and two short ranges, however large the
 // view is.
 func TestIndex_Query_cost(t *testing.T) {
+	oneGoroutine(t)
 	e := &snapshotCosts{costEngine{Engine: mustEngine(t)}}
 	if _, ok, err := kv.OpenSnapshot(t.Context(), e.Engine); !ok || err != nil {
 		t.Skip("the engine holds no snapshots")

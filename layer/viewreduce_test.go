@@ -31,6 +31,7 @@ func groups(tb testing.TB, ix *layer.Index, q layer.ReduceQuery) ([]string, erro
 
 // What CouchDB 3.5 answered to the same documents and queries; the rows of the JavaScript function it cuts into batches of its own.
 func TestIndex_Reduce(t *testing.T) {
+	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})
 	save(t, db, `{"_id":"_design/g","views":{
 		"sum":{"map":"function(d){emit(d.k,d.v)}","reduce":"_sum"},
@@ -104,6 +105,7 @@ func TestIndex_Reduce_level(t *testing.T) {
 
 // A sum over objects that has ever more members is an error of its group, from the rows and from stored partials; the view's other groups and ranges have their sums.
 func TestIndex_Reduce_sumOverflow(t *testing.T) {
+	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})
 	save(t, db, `{"_id":"_design/g","views":{"v":{"map":"function(d){for (var i = 0; i < 2000; i++) { var v = {same: 1}; v[d._id + i] = 1; emit(i, v) }}","reduce":"_sum"}}}`)
 	const doc = "0123456789abcdef0123456789abcdef"

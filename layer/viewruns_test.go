@@ -61,6 +61,7 @@ func (r *shortRange) Err() error {
 // What one document emits for one key comes in the order of the values in a descending query too, whatever is skipped of it, and where each transaction ends
 // after a few rows.
 func TestIndex_Query_descending(t *testing.T) {
+	oneGoroutine(t)
 	short := &shortReads{Engine: mustEngine(t)}
 	for name, engine := range map[string]kv.Engine{"snapshots": mustEngine(t), "none": mustEngineWith(t, false), "transactions that end": short} {
 		t.Run(name, func(t *testing.T) {

@@ -225,6 +225,7 @@ func TestIndex_EmitTwice(t *testing.T) {
 
 // A document that a view cannot take is skipped in that view alone, listed, and counted; when it is mended, all three end (V10).
 func TestIndex_Errors(t *testing.T) {
+	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})
 	save(t, db, `{"_id":"_design/d","views":{
 		"bad":{"map":"function(doc) { emit(doc._id, 1); if (doc.bad) throw new Error('no'); }"},
