@@ -114,7 +114,7 @@ func (t *txn) nextHeaders(prefix []byte, in kv.KeyRange, most, size int, r kv.Re
 		h.rows++
 		h.size += len(row.Value)
 		t.spent += len(row.Value)
-		body, _, err := t.header(row.Key[:len(row.Key)-len(chunk)], row.Value)
+		body, _, err := t.headerIn(r, row.Key[:len(row.Key)-len(chunk)], row.Value)
 		if err != nil {
 			return h, err
 		}
@@ -132,11 +132,15 @@ var errNoFirst = errors.New("its first chunk is missing")
 // header parses the header of a body of which the first chunk was read. A list of attachments that is longer than a
 // chunk is read to its end.
 func (t *txn) header(key, first []byte) (storedBody, int, error) {
+	return t.headerIn(t.Transaction, key, first)
+}
+
+func (t *txn) headerIn(r kv.Reader, key, first []byte) (storedBody, int, error) {
 	body, length, err := parseHeader(first)
 	if err == nil || len(first) < keyspace.BodyChunk {
 		return body, length, err
 	}
-	rows := t.GetRange(prefixRange(key), kv.RangeOptions{Mode: kv.ModeWantAll})
+	rows := r.GetRange(prefixRange(key), kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer rows.Close()
 	var whole []byte
 	for rows.Next() {

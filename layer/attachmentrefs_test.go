@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -206,6 +207,9 @@ func TestAttachmentRefs_model(t *testing.T) {
 		}
 		m.check(t, ctx)
 	})
+	if lines := verifyAll(t, stores[0], true); len(lines) > 0 {
+		t.Errorf("Verify says:\n%s", strings.Join(lines, "\n"))
+	}
 }
 
 // round runs some writers at once.

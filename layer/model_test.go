@@ -297,4 +297,7 @@ func TestDatabase_model(t *testing.T) {
 			t.Fatalf("not the same leaves:\n%s\n\n%s", a, b)
 		}
 	})
+	if lines := verifyAll(t, s, true); len(lines) > 0 {
+		t.Errorf("Verify says:\n%s", strings.Join(lines, "\n"))
+	}
 }

@@ -14,6 +14,8 @@ type VerifyOptions struct {
 	// Database, where not empty, narrows it to one database: NotFound. The files that it shares with others are read
 	// all the same.
 	Database string
+	// Digests is whether the data of attachments is compared with their digests.
+	Digests bool
 	// Progress, where set, is told now and then how much has been read.
 	Progress func(VerifyProgress) error
 	// Damage is told of each fault. An error of either ends Verify, which returns it.
@@ -40,7 +42,8 @@ type Verified struct {
 }
 
 // Verify reads every block of the store's files, where the engine can, and every row, and says what is damaged, for
-// each database. It does not compare rows with each other. The store stays in use meanwhile.
+// each database. Where nothing is damaged, it compares the rows with each other, and the indexes with the documents
+// (check.go). The store stays in use meanwhile.
 func (s *Store) Verify(ctx context.Context, o VerifyOptions) (done Verified, err error) {
 	v := &verifier{s: s, ctx: ctx, o: o}
 	end, err := v.open()
@@ -48,7 +51,7 @@ func (s *Store) Verify(ctx context.Context, o VerifyOptions) (done Verified, err
 		return done, err
 	}
 	defer end()
-	for _, step := range []func() error{v.find, v.files, v.findAll, v.describeFaults, v.rows} {
+	for _, step := range []func() error{v.find, v.files, v.findAll, v.describeFaults, v.rows, v.compare} {
 		if err := step(); err != nil {
 			return v.done, err
 		}
@@ -69,6 +72,7 @@ type verifier struct {
 	faults    []kv.Fault
 	bytes     int64 // of rows
 	told      int64
+	hurt      map[string]bool // databases of which faults were told; "" stands for the store
 }
 
 // open finds something to read from that lasts. Where the engine holds no snapshot, rows are read in transactions by
@@ -273,5 +277,11 @@ func (v *verifier) decode(row kv.KeyValue) error {
 // damage tells of one fault.
 func (v *verifier) damage(d *Damage) error {
 	v.done.Faults++
+	if v.hurt == nil {
+		v.hurt = map[string]bool{}
+	}
+	if d.Database != "" || d.Part != "" { // otherwise nothing is lost
+		v.hurt[d.Database] = true
+	}
 	return v.o.Damage(d)
 }

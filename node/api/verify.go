@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// verify answers POST /_verify {"database": NAME}, or {} for all: it reads every block of the store's files and every
-// row, which takes as long as that takes, and tells of it in lines. Each is an object with one member:
+// verify answers POST /_verify {"database": NAME, "digests": BOOL}, or {} for all: it reads every block of the store's
+// files and every row, compares them, which takes as long as that takes, and tells of it in lines. Each is an object with one member:
 //
 //	{"progress": {"bytes": .., "total": .., "rows": ..}}  now and then
 //	{"damage": {"what": .., "database": .., ..}}          for each fault (layer.Damage)
@@ -30,6 +30,7 @@ func (q *request) verify() error {
 		case name.Exists():
 			return badRequest("database has to be the name of a database")
 		}
+		o.Digests = member(body, "digests").Type == gjson.True
 	}
 	s := q.stream(http.StatusOK)
 	defer s.drop()

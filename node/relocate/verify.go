@@ -19,12 +19,12 @@ const maxVerifyLine = 4 << 20
 
 // Verify has the node verify its store, POST /_verify. It tells of everything as layer.Store's Verify does.
 func (c *Client) Verify(ctx context.Context, o layer.VerifyOptions) (done layer.Verified, err error) {
-	body, err := json.Marshal(map[string]string{"database": o.Database})
+	body, err := json.Marshal(struct {
+		Database string `json:"database,omitempty"`
+		Digests  bool   `json:"digests,omitempty"`
+	}{o.Database, o.Digests})
 	if err != nil {
 		return done, err
-	}
-	if o.Database == "" {
-		body = []byte("{}")
 	}
 	address := strings.TrimSuffix(c.base.String(), "/") + "/_verify"
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(string(body)))
@@ -80,11 +80,11 @@ type Verifier interface {
 
 // TellVerified verifies a database, or all where none is named, and writes one line for each fault, or one line of what
 // was read where there is none. It returns the number of faults.
-func TellVerified(ctx context.Context, v Verifier, database string, out io.Writer,
+func TellVerified(ctx context.Context, v Verifier, database string, digests bool, out io.Writer,
 	p *Progress) (faults int, err error) {
 	var told time.Time
 	done, err := v.Verify(ctx, layer.VerifyOptions{
-		Database: database,
+		Database: database, Digests: digests,
 		Progress: func(now layer.VerifyProgress) error {
 			if p.Every == 0 || time.Since(told) < p.Every {
 				return nil

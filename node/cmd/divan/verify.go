@@ -17,12 +17,14 @@ import (
 	"github.com/divandb/divan/node/relocate"
 )
 
-const verifyUsage = `usage: divan verify [-url URL] [DATABASE]
+const verifyUsage = `usage: divan verify [-url URL] [-digests] [DATABASE]
 
-Has a node read every block and every row of its store, or of one database, and tells what is damaged, one line for each
-fault. The exit status is 1 if anything is. The node stays in use meanwhile. For a store that no node has open there
-is divan check -deep.
+Has a node read every block and every row of its store, or of one database, and compare them: documents with the feed,
+the lists and the counters, and indexes with the documents. It tells what is wrong, one line for each fault. The exit
+status is 0 if nothing is, 1 if anything is, and 2 if that cannot be found out. The node stays in use meanwhile. For a
+store that no node has open there is divan check -deep.
 
+  -digests  compare the data of attachments with their digests too
   -url URL  the node's address, with an admin's name and password: http://anna:secret@127.0.0.1:5984
             [DIVAN_URL]; the default is ` + defaultURL + `
 `
@@ -32,6 +34,7 @@ func verify(args []string) int {
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	address := flags.String("url", "", "")
+	digests := flags.Bool("digests", false, "")
 	names, err := parseAnywhere(flags, args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -60,7 +63,7 @@ func verify(args []string) int {
 	if len(names) > 0 {
 		database = names[0]
 	}
-	faults, err := relocate.TellVerified(ctx, client, database, os.Stdout, progress())
+	faults, err := relocate.TellVerified(ctx, client, database, *digests, os.Stdout, progress())
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		err = fmt.Errorf("%w (no node answers there: give its address with -url, or read its store with divan check "+
 			"-deep)", err)
@@ -68,11 +71,12 @@ func verify(args []string) int {
 	return verified(faults, err)
 }
 
-// verified is the exit status after a verification.
+// verified is the exit status after a verification: 2 where it did not come to its end.
 func verified(faults int, err error) int {
 	switch {
 	case err != nil:
-		return failed(err)
+		failed(err)
+		return statusUsage
 	case faults > 0:
 		return statusFailed
 	}
@@ -95,7 +99,7 @@ func checkDeep(c *config.Config) int {
 		}
 		failed(refused) // what is damaged in the rest is told as well
 	}
-	faults, err := relocate.TellVerified(ctx, store, "", os.Stdout, progress())
+	faults, err := relocate.TellVerified(ctx, store, "", false, os.Stdout, progress())
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
 	return verified(faults, errors.Join(err, closeStore(stopping)))

@@ -1,0 +1,323 @@
+package layer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// indexes computes every index anew from the documents, some at a time, and compares. An index that is being built, or
+// that was never built, is left out; of one that is behind only the documents that it has as they are now are compared.
+func (x *checker) indexes() error {
+	d := x.v.s.handle(x.core)
+	designs, err := d.Designs(x.ctx)
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, design := range designs {
+		if len(design.Views) == 0 || seen[design.Signature] || x.v.s.o.Scripts == nil {
+			continue
+		}
+		seen[design.Signature] = true
+		c := &indexChecker{checker: x, ix: d.Index(design), k: newIndexKeys(x.keys.sub(nil, keyspace.Views), design)}
+		if err := c.run(); err != nil {
+			return fmt.Errorf("index of %s: %w", design.ID, err)
+		}
+	}
+	return nil
+}
+
+// indexChecker compares one index with the documents.
+type indexChecker struct {
+	*checker
+	ix      *Index
+	k       indexKeys
+	skip    bool // nothing can be said of it
+	seq     Seq  // up to which it is
+	current bool
+	rows    []int64 // by view, as its entries by id say
+}
+
+func (c *indexChecker) run() error {
+	if _, err := c.v.s.compile(c.ctx, c.ix.design); KindOf(err) == Invalid {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if c.exact {
+		if err := c.begin(); err != nil {
+			return err
+		}
+	}
+	c.rows = make([]int64, len(c.ix.design.Views))
+	for _, step := range []func() error{c.documents, c.entries, c.stored} {
+		if err := step(); err != nil || c.skip {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin finds out where the index stands at the moment of r.
+func (c *indexChecker) begin() error {
+	number, at := c.k.find(c.r), c.r.Get(c.k.infoKey(keyspace.ViewUpdateSeq))
+	status, last := c.r.Get(c.k.infoKey(keyspace.ViewStatus)), readLastSeq(c.r, c.keys, c.cfg)
+	if err := number(); err != nil {
+		return err
+	}
+	is, err := parseIndexSeq(at)
+	if err != nil {
+		return err
+	}
+	building, err := parseStatus(status)
+	if err != nil {
+		return err
+	}
+	now, err := last()
+	if err != nil {
+		return err
+	}
+	c.skip = is.seq.IsZero() || is.stale() || building != nil
+	c.seq, c.current = is.seq, is.seq.Compare(now) >= 0
+	return nil
+}
+
+func (c *indexChecker) bad(id, format string, args ...any) {
+	c.fault(keyspace.Views, id, "%s: %s", c.ix.design.ID, fmt.Sprintf(format, args...))
+}
+
+// documents maps the documents and compares what they emit with what the index has of them.
+func (c *indexChecker) documents() error {
+	prefix := c.keys.sub(nil, keyspace.Revisions)
+	var last leafKV
+	var docs []entry
+	return c.walk(walk{
+		in: prefixRange(prefix), of: behind(prefix), begin: c.begin,
+		row: func(_ string, rest []byte, row kv.KeyValue) error {
+			last = leafKV{}
+			if err := parseLeafKey(&last, rest); err != nil {
+				return err
+			}
+			return parseLeafValue(&last, row.Value, false)
+		},
+		end: func(id string) error {
+			if last.winner && (c.current || last.seq.Compare(c.seq) <= 0) {
+				docs = append(docs, entry{id: id, rev: last.rev, seq: last.seq, branches: last.branches, deleted: last.deleted})
+			}
+			return nil
+		},
+		flush: func() error {
+			defer func() { docs = docs[:0] }()
+			for rest := docs; len(rest) > 0 && !c.skip; {
+				n, err := c.compareSome(rest)
+				if err != nil {
+					return err
+				}
+				rest = rest[n:]
+			}
+			return nil
+		},
+		reset: func() error {
+			docs = docs[:0]
+			return nil
+		},
+	})
+}
+
+// compareSome compares as many of the documents as are mapped together.
+func (c *indexChecker) compareSome(docs []entry) (n int, err error) {
+	sources, err := c.ix.load(c.r, c.keys, docs)
+	var lost *corruptError
+	switch {
+	case errors.As(err, &lost) && len(docs) == 1:
+		return 1, nil // its body is told of already
+	case errors.As(err, &lost):
+		return c.compareSome(docs[:1])
+	case err != nil:
+		return 0, err
+	}
+	mapped, err := c.ix.mapAll(c.ctx, &c.k, sources, 0)
+	if err != nil {
+		return 0, err
+	}
+	for i := range mapped {
+		for v := range mapped[i].views {
+			if err := c.compareView(mapped[i].id, v, &mapped[i].views[v]); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(sources), nil
+}
+
+func (c *indexChecker) compareView(id string, view int, e *emission) error {
+	name := c.ix.design.Views[view].Name
+	value, err := c.r.Get(c.k.idKey(id, view)).Wait()
+	if err != nil {
+		return err
+	}
+	has := len(e.rows) > 0 || e.err != ""
+	switch {
+	case value == nil && has:
+		c.bad(id, "the view %s has nothing of the document", name)
+		return nil
+	case value == nil:
+		return nil
+	case !has:
+		c.bad(id, "the view %s has rows of the document, which emits none", name)
+		return nil
+	}
+	had := docRows{entry: value}
+	if err := had.parse(&c.k, view, id); err != nil {
+		c.bad(id, "the document's entry in the view %s cannot be read: %v", name, err)
+		return nil
+	}
+	if had.failed != (e.err != "") || len(had.rows) != len(e.rows) {
+		c.bad(id, "the view %s notes %d rows of the document, which emits %d", name, len(had.rows), len(e.rows))
+		return nil
+	}
+	prefix := c.k.rowPrefix(view)
+	reads := make([]kv.Future[[]byte], len(e.rows))
+	noted := make(map[string]bool, len(had.rows))
+	for i := range e.rows {
+		noted[string(had.rows[i].position)] = true
+		reads[i] = c.r.Get(append(prefix[:len(prefix):len(prefix)], e.rows[i].position...))
+	}
+	for i, r := range e.rows {
+		row, err := reads[i].Wait()
+		switch {
+		case err != nil:
+			return err
+		case !noted[string(r.position)]:
+			c.bad(id, "the view %s notes other rows than the document emits", name)
+			return nil
+		case row == nil:
+			c.bad(id, "the view %s lacks the row with the key %s", name, r.key)
+		case !bytes.Equal(row, tuple.AppendBytes(tuple.AppendBytes(nil, r.key), r.value)):
+			c.bad(id, "the view %s has another row with the key %s than the document emits", name, r.key)
+		}
+	}
+	return nil
+}
+
+// entries goes through the entries by id: their documents are there.
+func (c *indexChecker) entries() error {
+	if !c.exact { // the number of the index
+		if err := c.once(); err != nil || c.skip {
+			return err
+		}
+	}
+	prefix := c.k.appendRange(nil, keyspace.ViewIDs)
+	return c.walk(walk{
+		in: prefixRange(prefix), of: behind(prefix), begin: c.begin,
+		row: func(id string, rest []byte, row kv.KeyValue) error {
+			view, _, err := tuple.TakeInt(rest)
+			if err != nil || view < 0 || int(view) >= len(c.rows) {
+				c.bad(id, "there is an entry of a view that the design document does not have")
+				return nil //nolint:nilerr // it is told
+			}
+			e, err := parseViewEntry(row.Value)
+			if err != nil {
+				c.bad(id, "an entry cannot be read: %v", err)
+				return nil
+			}
+			c.count(fmt.Sprint("rows ", view), int64(len(e.keys)))
+			return nil
+		},
+		end: func(id string) error {
+			w, err := c.winner(id)
+			if err == nil && w == nil && c.current {
+				c.bad(id, "there are rows, and no such document")
+			}
+			return err
+		},
+	})
+}
+
+// once reads where the index stands in a transaction of its own.
+func (c *indexChecker) once() error {
+	_, _, err := kv.Transact(c.ctx, c.v.s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		c.r = tx.Snapshot()
+		if err := c.load(); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, c.begin()
+	})
+	return err
+}
+
+// stored goes through the rows: their documents have them. It compares their numbers with the counters.
+func (c *indexChecker) stored() error {
+	for view := range c.rows {
+		prefix := c.k.rowPrefix(view)
+		n := int64(0)
+		err := c.walk(walk{
+			in: prefixRange(prefix), of: single(prefix), begin: c.begin,
+			row: func(_ string, position []byte, _ kv.KeyValue) error {
+				n++
+				return c.row(view, position)
+			},
+		})
+		if err != nil {
+			return err
+		}
+		name := c.ix.design.Views[view].Name
+		if !c.exact {
+			continue // the rows are of no one moment
+		}
+		counter, err := c.r.Get(c.k.viewInfoKey(keyspace.ViewRowCount, view)).Wait()
+		if err != nil {
+			return err
+		}
+		if counterValue(counter) != n {
+			c.bad("", "the view %s counts %d rows, and has %d", name, counterValue(counter), n)
+		}
+		if noted := c.sums[fmt.Sprint("rows ", view)]; noted != n {
+			c.bad("", "the view %s has %d rows, and its documents note %d", name, n, noted)
+		}
+		delete(c.sums, fmt.Sprint("rows ", view))
+		if err := c.settle(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row looks for a row in the entry of its document.
+func (c *indexChecker) row(view int, position []byte) error {
+	name, rest := c.ix.design.Views[view].Name, position
+	var err error
+	if c.ix.design.Partitioned {
+		if rest, err = tuple.Skip(rest); err != nil {
+			c.bad("", "a row of the view %s has no partition", name)
+			return nil //nolint:nilerr // it is told
+		}
+	}
+	id, err := splitRowKey(rest)
+	if err != nil {
+		c.bad("", "a row of the view %s has no document", name)
+		return nil //nolint:nilerr // it is told
+	}
+	value, err := c.r.Get(c.k.idKey(id, view)).Wait()
+	if err != nil {
+		return err
+	}
+	if value != nil {
+		had := docRows{entry: value}
+		if err := had.parse(&c.k, view, id); err != nil {
+			return nil //nolint:nilerr // documents tells of it
+		}
+		for _, r := range had.rows {
+			if bytes.Equal(r.position, position) {
+				return nil
+			}
+		}
+	}
+	c.bad(id, "the view %s has a row that the document does not note", name)
+	return nil
+}
