@@ -192,7 +192,11 @@ func (ss *session) explain(ctx context.Context, e *ast.Explain, p *prepared, par
 		return &fixedRows{[][]types.Datum{{types.NewJSONText(plan.ExplainJSON(root, e, returned, took))}}}, nil
 	}
 	out := &fixedRows{}
-	for _, line := range plan.ExplainText(root, e, returned, took) {
+	lines := plan.ExplainText(root, e, returned, took)
+	if ss.vars.value[costsSetting] == "on" && !e.Analyze {
+		lines[0] += plan.Guess(root, bound.Columns)
+	}
+	for _, line := range lines {
 		out.rows = append(out.rows, []types.Datum{types.NewText(line)})
 	}
 	return out, nil

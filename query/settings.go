@@ -109,6 +109,9 @@ func sequence(v string) (string, error) {
 // viewKindSetting is what the catalogue shows views as.
 const viewKindSetting = "divan.view_kind"
 
+// costsSetting has EXPLAIN guess costs, in PostgreSQL's form.
+const costsSetting = "divan.explain_costs"
+
 var isolationLevels = oneOf("serializable", "repeatable read", "read committed", "read uncommitted")
 
 var settings = []setting{
@@ -122,6 +125,8 @@ var settings = []setting{
 	{name: "default_transaction_read_only", value: "on", report: true},
 	{name: asOfSetting, value: "", check: sequence, comment: "the sequence as of which statements read; empty is none"},
 	{name: "divan.update", value: "true", check: oneOf("true", "false", "lazy"), comment: "how fresh views must be: CouchDB's parameter update"},
+	{name: costsSetting, value: "off", check: boolean,
+		comment: "EXPLAIN guesses costs, for postgres_fdw with use_remote_estimate"},
 	{name: viewKindSetting, value: "view", check: oneOf("view", "table"),
 		comment: "what the catalogue shows views as; pg_dump takes the rows of tables alone"},
 	{name: "escape_string_warning", value: "on", check: boolean},

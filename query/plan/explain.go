@@ -54,6 +54,24 @@ func ExplainText(plan exec.Plan, e *ast.Explain, returned int64, took time.Durat
 	return lines
 }
 
+// Guess is costs, rows and width in PostgreSQL's form, for who must have some: a document is one row, anything else a
+// thousand, as nothing is known of rows before they are read.
+func Guess(plan exec.Plan, cols []exec.Column) string {
+	rows, width := 1000, 0
+	if strings.HasPrefix(plan.Describe().Node, "Document Read") {
+		rows = 1
+	}
+	for _, c := range cols {
+		switch c.Type {
+		case types.JSONB, types.JSON:
+			width += 500
+		default:
+			width += 32
+		}
+	}
+	return fmt.Sprintf("  (cost=1.00..%d.00 rows=%d width=%d)", 1+rows, rows, width)
+}
+
 // ExplainJSON is the plan in the form of PostgreSQL's FORMAT JSON.
 func ExplainJSON(plan exec.Plan, e *ast.Explain, returned int64, took time.Duration) string {
 	var w jsonWriter

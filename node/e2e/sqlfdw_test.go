@@ -1,0 +1,61 @@
+package e2e_test
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/divandb/divan/query/pgtest"
+)
+
+// A PostgreSQL reads a node's relations as foreign tables, beside its own.
+func TestSQL_ForeignTables(t *testing.T) {
+	theirs := pgtest.URL(t)
+	p := start(t, t.TempDir())
+	c := p.client()
+	c.ok("PUT", "/shop", "")
+	c.ok("PUT", "/shop/_design/by", `{"views":{"kind":{"map":"function (doc) { emit(doc.kind, doc.n) }","reduce":"_sum"}}}`)
+	for _, body := range []string{`{"_id":"a","kind":"x","n":1}`, `{"_id":"b","kind":"x","n":20}`, `{"_id":"c","kind":"y","n":3}`} {
+		c.ok("POST", "/shop", body)
+	}
+	host, port, err := net.SplitHostPort(p.ready["sql"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	run := func(sql string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	run("CREATE EXTENSION postgres_fdw; CREATE TABLE names (id text, name text); INSERT INTO names VALUES ('a', 'Anna'), ('c', 'Carl')")
+	for _, estimate := range []string{"", ", use_remote_estimate 'true', options '-c divan.explain_costs=on'"} {
+		run("CREATE SERVER shop FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '" + host + "', port '" + port + "', dbname 'shop', fetch_size '2'" + estimate + ")")
+		run("CREATE USER MAPPING FOR CURRENT_USER SERVER shop OPTIONS (user 'tester', password_required 'false')")
+		run(`CREATE SCHEMA f; IMPORT FOREIGN SCHEMA public FROM SERVER shop INTO f; IMPORT FOREIGN SCHEMA "by" FROM SERVER shop INTO f`)
+		for _, q := range []struct{ sql, want string }{
+			{"SELECT string_agg(id, ' ' ORDER BY id) FROM f.docs", "a b c"},
+			{"SELECT doc->>'kind' FROM f.docs WHERE id = 'b'", "x"},
+			{"SELECT count(*)::text FROM f.docs WHERE doc->>'kind' = 'x'", "2"},
+			{"SELECT count(*)::text FROM f.docs WHERE doc @> '{\"kind\":\"y\"}'", "1"},
+			{"SELECT string_agg(id, ' ') FROM f.docs WHERE doc->'n' > '2'", "b c"},
+			{`SELECT sum(value::int)::text FROM f.kind WHERE key = '"x"'`, "21"},
+			{"SELECT string_agg(name, ' ' ORDER BY name) FROM names JOIN f.docs USING (id)", "Anna Carl"},
+			{"SELECT max(id) || (SELECT count(*) FROM names) FROM f.docs", "c2"},
+			{"SELECT string_agg(id, ' ') FROM (SELECT id FROM f.docs ORDER BY id DESC LIMIT 2) x", "c b"},
+		} {
+			var got string
+			if err := conn.QueryRow(t.Context(), q.sql).Scan(&got); err != nil || got != q.want {
+				t.Errorf("%s: %q, %v, want %q (estimate %q)", q.sql, got, err, q.want, estimate)
+			}
+		}
+		run("DROP SERVER shop CASCADE; DROP SCHEMA f CASCADE")
+	}
+}
