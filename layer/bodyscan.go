@@ -34,10 +34,10 @@ type wantedBody struct {
 	of  int // whose
 }
 
-// bodyScan reads bodies that lie close together, for one batch of documents after the other. Safe for concurrent use.
+// bodyScan reads bodies that lie close together, for one batch of documents after the other.
 type bodyScan struct {
-	scattered atomic.Int32 // batches in a row, or fewer than 0: batches to leave alone
-	singles   int          // together's, of a docPipe
+	nearness
+	singles int // together's, of a docPipe
 }
 
 // singlesFirst and singlesMost are how many bodies are read one by one at once.
@@ -59,8 +59,13 @@ func (b *bodyScan) took(n, held int) {
 	b.singles = min(singlesMost, 2*n, max(1, n*pipeBytes/2/max(1, held)))
 }
 
+// nearness knows whether what is read together lies close together. Safe for concurrent use.
+type nearness struct {
+	scattered atomic.Int32 // batches in a row, or fewer than 0: batches to leave alone
+}
+
 // worth reports whether the next batch is worth a range read.
-func (b *bodyScan) worth() bool {
+func (b *nearness) worth() bool {
 	n := b.scattered.Load()
 	if n < 0 {
 		b.scattered.Add(1)
@@ -69,8 +74,8 @@ func (b *bodyScan) worth() bool {
 	return n < scanFailures
 }
 
-// judge notes how many of the bodies of a batch were found.
-func (b *bodyScan) judge(found, wanted int) {
+// judge notes how many of a batch were found.
+func (b *nearness) judge(found, wanted int) {
 	switch {
 	case 2*found >= wanted:
 		b.scattered.Store(0)

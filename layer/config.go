@@ -59,6 +59,7 @@ type core struct {
 	stampKey []byte
 	cached   atomic.Pointer[config]
 	counts   entryCounts
+	near     nearness // of the documents that are written together
 	share    sync.Once
 	shared   *Database // see Database.Shared
 }

@@ -71,6 +71,7 @@ type txn struct {
 	// What compaction removes: entries of the queue, bodies, bytes of bodies, bytes of attachments, purges of the history.
 	unqueued, removed, dropped, freed, forgotten int64
 	spent                                        int // bytes read by the stage under way, as far as they are counted (see portions.go)
+	leaves                                       leafScan
 }
 
 type touchedShard struct {

@@ -1,11 +1,11 @@
 package layer
 
 const (
-	// bodyWindow is how many bodies are read ahead of the row that is yielded, at most. What is read ahead of each is its first chunk.
+	// bodyWindow is how many rows a ring of an export has room for.
 	bodyWindow = 32
-	// firstWindow is how many before anything is known of their size.
+	// firstWindow is how many bodies are read ahead of the row that is yielded. What is read ahead of each is its first chunk.
 	firstWindow = 8
-	// windowBytes is roughly what the bodies read ahead may hold: an answer that its client does not read costs that and no more.
+	// windowBytes is roughly what the documents of a window of rows of a view may hold (docWindow).
 	windowBytes = 256 << 10
 )
 
@@ -14,7 +14,6 @@ type rowQueue[T any] struct {
 	size   int // of the window, at most
 	emit   func(*T) (more bool, err error)
 	window int // at present
-	mean   int // bytes that a row has held lately
 
 	rows    []T // a ring
 	head, n int
@@ -59,13 +58,4 @@ func (q *rowQueue[T]) first() (more bool, err error) {
 	var none T
 	*old = none
 	return true, nil
-}
-
-// held notes how many bytes an emitted row has held, and fits the window to that.
-func (q *rowQueue[T]) held(bytes int) {
-	if q.mean == 0 {
-		q.mean = bytes
-	}
-	q.mean = (7*q.mean + bytes) / 8
-	q.window = max(1, min(q.size, windowBytes/max(1, q.mean)))
 }

@@ -103,10 +103,15 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error
 		t.MakesRoom()
 	}
 	for i := range ps {
-		p := &ps[i]
-		p.again()
-		if p.err = t.checkEdit(p.e, o); p.err == nil {
-			p.issue(t, o)
+		ps[i].again()
+		ps[i].err = t.checkEdit(ps[i].e, o)
+	}
+	if err := t.scanLeaves(ps); err != nil {
+		return len(ps), err
+	}
+	for i := range ps {
+		if ps[i].err == nil {
+			ps[i].issue(t, o)
 		}
 	}
 	if ps, err = t.eachWithin(ps, o, func(p *pendingEdit) error { return p.resolve(t, o) }); err != nil {
@@ -223,13 +228,13 @@ func (p *pendingEdit) issue(t *txn, o WriteOptions) {
 	prefix := t.close(t.keys.doc(t.open(), keyspace.Revisions, p.e.ID))
 	switch {
 	case o.Replicated:
-		p.rows = getRange(t, prefix, kv.RangeOptions{Mode: kv.ModeWantAll})
+		p.rows = t.readLeaves(prefix, kv.RangeOptions{Mode: kv.ModeWantAll})
 	case p.e.Rev.IsZero():
-		p.rows = getRange(t, prefix, kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
+		p.rows = t.readLeaves(prefix, kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})
 	case p.e.Deleted:
-		p.rows = getRange(t, prefix, kv.RangeOptions{Reverse: true, Limit: 2, Mode: kv.ModeExact})
+		p.rows = t.readLeaves(prefix, kv.RangeOptions{Reverse: true, Limit: 2, Mode: kv.ModeExact})
 	default:
-		p.leaf = t.Get(t.close(t.keys.revision(t.open(), p.e.ID, false, p.e.Rev)))
+		p.leaf = t.readLeaf(p.e.ID, p.e.Rev)
 	}
 	if isDesign(p.e.ID) {
 		p.design = t.Get(t.close(t.keys.doc(t.open(), keyspace.Designs, p.e.ID)))

@@ -1,0 +1,147 @@
+package layer
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// A transaction that writes many documents reads the branches of each. Where their ids lie close together, as those of a
+// load do, one range read brings the branches of all, or shows that there are none: instead of a search of the store, or
+// a message to a cluster, for each.
+
+// leafScan is what range reads have brought for a batch: the rows of every document that it knows.
+type leafScan struct{ known map[string][]kv.KeyValue }
+
+// leafScanBytes bounds what is read ahead of a batch: histories may be long.
+const leafScanBytes = 1 << 20
+
+// scanLeaves reads what it finds close together of the branches of the documents that are to be written.
+func (t *txn) scanLeaves(ps []pendingEdit) error {
+	near := &t.core.near
+	if len(ps) < scanFrom || !near.worth() {
+		return nil
+	}
+	prefixes := make([][]byte, 0, len(ps))
+	for i := range ps {
+		if ps[i].err == nil {
+			prefixes = append(prefixes, t.close(t.keys.doc(t.open(), keyspace.Revisions, ps[i].e.ID)))
+		}
+	}
+	slices.SortFunc(prefixes, bytes.Compare)
+	t.leaves.known = make(map[string][]kv.KeyValue, len(prefixes))
+	left, room := prefixes, leafScanBytes
+	for range scanRanges {
+		if len(left) < scanFrom || room <= 0 {
+			break
+		}
+		var err error
+		if left, room, err = t.scanLeavesOnce(left, room); err != nil {
+			return err
+		}
+	}
+	near.judge(len(t.leaves.known), len(prefixes))
+	return nil
+}
+
+// scanLeavesOnce is one range read, up to a gap: rows of documents that are not to be written. It returns the documents
+// that are not known yet. The read has no conflicts: those are of the documents that use what it has brought.
+func (t *txn) scanLeavesOnce(prefixes [][]byte, room int) (left [][]byte, roomLeft int, err error) {
+	all := kv.KeyRange{Begin: prefixRange(prefixes[0]).Begin, End: prefixRange(prefixes[len(prefixes)-1]).End}
+	limit := 2*len(prefixes) + scanGap
+	it := t.Snapshot().GetRange(all, kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll})
+	defer it.Close()
+	left = prefixes
+	var rows []kv.KeyValue // of left[0]
+	next := func() {
+		t.leaves.known[string(left[0])] = rows
+		left, rows = left[1:], nil
+	}
+	n := 0
+	for gap := 0; it.Next(); n++ {
+		row := it.KeyValue()
+		for len(left) > 0 && bytes.Compare(prefixRange(left[0]).End, row.Key) <= 0 {
+			next()
+		}
+		if len(left) == 0 {
+			return left, room, nil
+		}
+		if !bytes.HasPrefix(row.Key, left[0]) {
+			if gap++; gap == scanGap {
+				return left, room, nil
+			}
+			continue
+		}
+		gap = 0
+		if room -= len(row.Key) + len(row.Value); room <= 0 {
+			return left, room, nil
+		}
+		rows = append(rows, kv.KeyValue{Key: bytes.Clone(row.Key), Value: bytes.Clone(row.Value)})
+	}
+	if err := it.Err(); err != nil || n == limit {
+		return left, room, err
+	}
+	for len(left) > 0 {
+		next()
+	}
+	return left, room, nil
+}
+
+// readLeaves reads the branches of a document as o says: from what was read ahead of the batch, where that has them.
+func (t *txn) readLeaves(prefix []byte, o kv.RangeOptions) kv.RangeIterator {
+	rows, known := t.leaves.known[string(prefix)]
+	if !known {
+		return getRange(t, prefix, o)
+	}
+	t.AddReadConflict(prefixRange(prefix))
+	if o.Reverse {
+		rows = slices.Clone(rows)
+		slices.Reverse(rows)
+	}
+	if o.Limit > 0 {
+		rows = rows[:min(o.Limit, len(rows))]
+	}
+	return &readRows{rows: rows}
+}
+
+// readLeaf reads one branch of a document.
+func (t *txn) readLeaf(id string, r Rev) kv.Future[[]byte] {
+	key := t.close(t.keys.revision(t.open(), id, false, r))
+	rows, known := t.leaves.known[string(t.close(t.keys.doc(t.open(), keyspace.Revisions, id)))]
+	if !known {
+		return t.Get(key)
+	}
+	t.AddReadConflict(singleKey(key))
+	for i := range rows {
+		if bytes.Equal(rows[i].Key, key) {
+			return haveRead(rows[i].Value)
+		}
+	}
+	return haveRead(nil)
+}
+
+// readRows are rows that have been read.
+type readRows struct {
+	rows []kv.KeyValue
+	at   int // of the next row
+}
+
+func (r *readRows) Next() bool {
+	if r.at > len(r.rows) {
+		return false
+	}
+	r.at++
+	return r.at <= len(r.rows)
+}
+
+func (r *readRows) KeyValue() kv.KeyValue {
+	if r.at == 0 || r.at > len(r.rows) {
+		return kv.KeyValue{}
+	}
+	return r.rows[r.at-1]
+}
+
+func (r *readRows) Err() error { return nil }
+func (r *readRows) Close()     {}

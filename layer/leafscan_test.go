@@ -1,0 +1,159 @@
+package layer_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/faultkv"
+)
+
+func numberedEdits(t *testing.T, from, n, step int, revs map[string]layer.Rev) (edits []layer.Edit) {
+	t.Helper()
+	for i := range n {
+		id := fmt.Sprintf("%06d", from+i*step)
+		text := fmt.Sprintf(`{"_id":%q,"n":%d}`, id, i)
+		if rev, ok := revs[id]; ok {
+			text = fmt.Sprintf(`{"_id":%q,"_rev":%q,"n":%d}`, id, rev, i)
+		}
+		edits = append(edits, edit(t, text))
+	}
+	return edits
+}
+
+// Documents that are written together and whose ids lie close together cost a few reads and not one each, as new ones, as
+// updates, as replicated ones and as deletions; those whose ids lie far apart cost no more than one each.
+func TestBulk_reads_together(t *testing.T) {
+	if faultkv.Enabled() {
+		t.Skip("what is done again after a fault counts too")
+	}
+	e := &costEngine{Engine: mustEngine(t)}
+	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
+	const docs = 400
+	revs := map[string]layer.Rev{}
+	write := func(what string, edits []layer.Edit, o layer.WriteOptions, most int64) {
+		t.Helper()
+		e.forget()
+		for i, res := range mustBulk(t, d, edits, o) {
+			if res.Err != nil {
+				t.Fatalf("%s: %s: %v", what, res.ID, res.Err)
+			}
+			revs[edits[i].ID] = res.Rev
+		}
+		n := e.gets.Load() + e.ranges.Load()
+		t.Logf("%s: %d reads of a key, %d ranges of %d rows", what, e.gets.Load(), e.ranges.Load(), e.rows.Load())
+		if n > most {
+			t.Errorf("%s: %d reads, want %d at most", what, n, most)
+		}
+	}
+	write("new", numberedEdits(t, 0, docs, 1, nil), layer.WriteOptions{}, 10)
+	write("updates", numberedEdits(t, 0, docs, 1, revs), layer.WriteOptions{}, 10)
+	var again []layer.Edit
+	for i := range docs {
+		again = append(again, replicated(t, fmt.Sprintf(`{"_id":"%06d","_revisions":{"start":5,"ids":["e","d","c","b","a"]}}`, i)))
+	}
+	write("replicated", again, layer.WriteOptions{Replicated: true}, 10)
+	// What was there before lies between what is written now.
+	write("more", numberedEdits(t, 1_000, 10*docs, 1, nil), layer.WriteOptions{}, 100)
+	write("scattered", numberedEdits(t, 100_000, docs, 100, nil), layer.WriteOptions{}, 10)
+	write("between scattered", numberedEdits(t, 100_050, docs, 100, nil), layer.WriteOptions{}, docs+20)
+	var deletions []layer.Edit
+	for i := range docs {
+		id := fmt.Sprintf("%06d", 1_000+i)
+		deletions = append(deletions, edit(t, fmt.Sprintf(`{"_id":%q,"_rev":%q,"_deleted":true}`, id, revs[id])))
+	}
+	write("deletions", deletions, layer.WriteOptions{}, 10)
+	if info, err := d.Info(t.Context()); err != nil || info.DocCount != docs+9*docs+2*docs || info.DocDelCount != docs {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// meeting is an engine of which commits wait until all of a number of transactions are at theirs.
+type meeting struct {
+	kv.Engine
+	at *sync.WaitGroup
+	mu sync.Mutex
+	n  int
+}
+
+func (e *meeting) Begin(ctx context.Context) kv.Transaction {
+	return &meetingTransaction{e.Engine.Begin(ctx), e}
+}
+
+type meetingTransaction struct {
+	kv.Transaction
+	e *meeting
+}
+
+func (t *meetingTransaction) Commit() error {
+	t.e.mu.Lock()
+	wait := t.e.n > 0
+	if wait {
+		t.e.n--
+	}
+	t.e.mu.Unlock()
+	if wait {
+		t.e.at.Done()
+		t.e.at.Wait()
+	}
+	return t.Transaction.Commit()
+}
+
+// Two writers of documents among each other's, who read their ranges at the same time, do not conflict; two writers of
+// the same documents do, and one of them is told so.
+func TestBulk_reads_together_conflicts(t *testing.T) {
+	if faultkv.Enabled() {
+		t.Skip("what is done again after a fault counts too")
+	}
+	for _, c := range []struct {
+		name      string
+		second    int // where the second writer's documents begin
+		conflicts int64
+		refused   int
+	}{
+		{"among each other", 1, 0, 0},
+		{"the same", 0, 1, 100},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := &meeting{Engine: mustEngine(t), at: new(sync.WaitGroup)}
+			e := &costEngine{Engine: h}
+			d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
+			if _, err := d.LastSeq(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			h.at.Add(2)
+			h.mu.Lock()
+			h.n = 2
+			h.mu.Unlock()
+			e.forget()
+			results := make([][]layer.EditResult, 2)
+			var wg sync.WaitGroup
+			for i, from := range []int{0, c.second} {
+				edits := numberedEdits(t, from, 100, 2, nil)
+				wg.Go(func() {
+					var err error
+					if results[i], err = d.Bulk(t.Context(), edits, layer.WriteOptions{}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			refused := 0
+			for _, rs := range results {
+				for _, r := range rs {
+					if layer.KindOf(r.Err) == layer.Conflict {
+						refused++
+					} else if r.Err != nil {
+						t.Error(r.Err)
+					}
+				}
+			}
+			if n := e.conflicts.Load(); n != c.conflicts || refused != c.refused {
+				t.Errorf("%d conflicts of transactions, %d of documents; want %d and %d", n, refused, c.conflicts, c.refused)
+			}
+		})
+	}
+}
