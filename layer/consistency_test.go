@@ -18,27 +18,15 @@ import (
 
 var parseRev = revtree.ParseRev
 
-// wholeStore reads a store as it is now, where the engine can for longer than a transaction lives: a busy machine takes
-// its time.
-func wholeStore(tb testing.TB, e kv.Engine) (r kv.Reader, end func()) {
-	tb.Helper()
-	ctx := faultkv.Forever(context.Background())
-	if snapshot, ok, err := kv.OpenSnapshot(ctx, e); ok && err == nil {
-		return snapshot, snapshot.Close
-	}
-	tx := e.Begin(ctx)
-	return tx, tx.Cancel
-}
-
 // checkStore reads a store's keys as any FoundationDB tool would, knowing only keyspace's documentation, and checks what must hold between
 // subspaces: every document has one entry in the feed, at its winner's sequence and in the right shard; lists and counters agree with
 // the branches; every leaf has a body; no transaction id is left.
 func checkStore(tb testing.TB, e kv.Engine) {
 	tb.Helper()
-	r, end := wholeStore(tb, e)
-	defer end()
+	tx := e.Begin(faultkv.Forever(context.Background()))
+	defer tx.Cancel()
 	databases := map[int64]*keyDump{}
-	for _, row := range dump(tb, r) {
+	for _, row := range dump(tb, tx) {
 		switch keyspace.Section(row.key[0].(int64)) {
 		case keyspace.Transactions:
 			tb.Errorf("transaction id %v is left", row.key)
@@ -425,9 +413,9 @@ func stampOf(tb testing.TB, e kv.Engine) string {
 // dumpOf is every key but transaction ids and the prefixes that were taken, which stay taken.
 func dumpOf(tb testing.TB, e kv.Engine) (rows []dumpRow) {
 	tb.Helper()
-	r, end := wholeStore(tb, e)
-	defer end()
-	for _, row := range dump(tb, r) {
+	tx := e.Begin(faultkv.Forever(context.Background()))
+	defer tx.Cancel()
+	for _, row := range dump(tb, tx) {
 		if row.key[0] != int64(keyspace.Transactions) && row.key[0] != int64(keyspace.PrefixWindows) {
 			rows = append(rows, row)
 		}

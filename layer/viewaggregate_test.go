@@ -428,9 +428,6 @@ func TestIndex_Aggregate_model(t *testing.T) {
 func TestIndex_Aggregate_concurrent(t *testing.T) {
 	for name, rates := range map[string]faultkv.Rates{"snapshots": {}, "faults": {UnknownLost: 0.02, UnknownCommitted: 0.02, Conflict: 0.02, TooOld: 0.02}} {
 		t.Run(name, func(t *testing.T) {
-			if raceDetector && name == "faults" {
-				t.Skip("so slow that transactions come to the end of their time beside the faults")
-			}
 			below := mustEngine(t)
 			engine := below
 			if rates != (faultkv.Rates{}) {

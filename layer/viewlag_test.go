@@ -232,7 +232,6 @@ func TestIndex_Query_current(t *testing.T) {
 
 // An index that is further behind than one transaction catches up maps no document before it says so.
 func TestIndex_CatchUpInVain(t *testing.T) {
-	oneGoroutine(t)
 	if faultkv.Enabled() {
 		t.Skip("it counts what functions run")
 	}

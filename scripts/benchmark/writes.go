@@ -20,25 +20,40 @@ func runWrites(ctx context.Context, e *environment, t *table) error {
 }
 
 // bulk writes batches whose requests are made beforehand, so that the client takes little of the processors that it
-// shares with the node.
+// shares with the node: with ids that count up, as those that the node gives, and with ids that jump about.
 func (c *compared) bulk(ctx context.Context) error {
 	const batches, size, rounds = 60, 500, 5
-	requests := make([][]byte, rounds*batches)
-	for i := range requests {
-		docs := make([]any, size)
-		for j := range docs {
-			docs[j] = syntheticDoc(i*size + j)
+	for _, ids := range []struct {
+		what string
+		of   func(i int) string
+	}{
+		{"ids that count up", func(i int) string { return fmt.Sprintf("%032x", i) }},
+		{"ids that jump about", func(i int) string { return fmt.Sprintf("%08x-%07d", uint32(i)*2654435761, i) }},
+	} {
+		db := fmt.Sprintf("/bulk-%d", len(ids.what))
+		requests := make([][]byte, rounds*batches)
+		for i := range requests {
+			docs := make([]any, size)
+			for j := range docs {
+				doc := syntheticDoc(i*size + j).(synthetic)
+				doc.ID = ids.of(i*size + j)
+				docs[j] = doc
+			}
+			requests[i] = post(db+"/_bulk_docs", mustJSON(map[string]any{"docs": docs}))
 		}
-		requests[i] = post("/bulk/_bulk_docs", mustJSON(map[string]any{"docs": docs}))
+		if err := c.all(func(n *node) error { return n.call(ctx, "PUT", db, nil, nil) }); err != nil {
+			return err
+		}
+		what := fmt.Sprintf("_bulk_docs of %d documents of 500 bytes, %d clients, %s", size, connections, ids.what)
+		err := c.rounds(what, "docs", rounds, func(n *node, round int) (int, error) {
+			of := requests[round*batches:]
+			return batches * size, n.lean(ctx, connections, batches, func(i int) []byte { return of[i] })
+		})
+		if err != nil {
+			return err
+		}
 	}
-	if err := c.all(func(n *node) error { return n.call(ctx, "PUT", "/bulk", nil, nil) }); err != nil {
-		return err
-	}
-	what := fmt.Sprintf("_bulk_docs of %d documents of 500 bytes, %d clients", size, connections)
-	return c.rounds(what, "docs", rounds, func(n *node, round int) (int, error) {
-		of := requests[round*batches:]
-		return batches * size, n.lean(ctx, connections, batches, func(i int) []byte { return of[i] })
-	})
+	return nil
 }
 
 // readAndUpdate has clients read a document and write it with one member more, each others' documents.

@@ -82,8 +82,11 @@ func onlyMarkdown(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if e.IsDir() || filepath.Ext(e.Name()) != ".md" {
-			t.Errorf("docs/%s is no Markdown", e.Name())
+		switch {
+		case e.IsDir():
+			onlyMarkdown(t, filepath.Join(dir, e.Name()))
+		case filepath.Ext(e.Name()) != ".md":
+			t.Errorf("%s is no Markdown", filepath.Join(dir, e.Name()))
 		}
 	}
 }

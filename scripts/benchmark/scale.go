@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// What FoundationDB publishes of itself (documentation "Performance", ServerKnobs.cpp of 7.3), the only figures here that
+// are not measured.
+const (
+	publishedWrites = 20_000      // sets a second of a storage process, ssd engine, small keys and values
+	publishedReads  = 55_000      // reads a second of the same
+	shardBytes      = 500_000_000 // a range of keys is divided when it is larger
+	shardWrites     = 1_000_000   // or when so many bytes are written to it in a second
+	replicas        = 3
+)
+
+// runScale prints what docs/design/scale.md is made of: what operations cost, the distribution of the keys of many
+// documents, and a simulation of where writes go.
+func runScale(ctx context.Context, e *environment, t *table) error {
+	list, err := cities(20_001)
+	if err != nil {
+		return err
+	}
+	edits := make([]layer.Edit, len(list))
+	for i := range list {
+		if edits[i], err = layer.ParseEdit(mustJSON(list[i]), false); err != nil {
+			return err
+		}
+	}
+	dir := filepath.Join(e.newDir("scale"), "store")
+	costs, err := costsOf(ctx, dir, edits, t)
+	if err != nil {
+		return err
+	}
+	measured, err := storedBytes(ctx, dir)
+	if err != nil {
+		return err
+	}
+	var model distribution
+	for _, doc := range edits[1:] {
+		model.add(doc.ID, len(doc.Body))
+	}
+	for _, s := range model.parts() {
+		t.row("check: "+s.name+" of 20,000 cities", "%d bytes by the generator, %.0f stored", s.bytes, measured[s.name])
+	}
+	const many = 10_000_000
+	var keys distribution
+	for i := range many {
+		keys.add(fmt.Sprintf("%08x-%07d", uint32(i)*2654435761, i), 0)
+	}
+	for _, s := range keys.parts() {
+		t.row(fmt.Sprintf("keys of %d documents without bodies: %s", many, s.name), "%.0f MB, %.1f bytes a document, %d ranges of %d MB",
+			float64(s.bytes)/1e6, float64(s.bytes)/many, (s.bytes+shardBytes-1)/shardBytes, shardBytes/1_000_000)
+	}
+	simulate(costs["insert"], t)
+	return nil
+}
+
+// distribution adds up the keys and values of documents as layer/keyspace lays them out. A test of the tree holds the
+// layout; runScale compares the sums with what the layer has stored.
+type distribution struct {
+	revisions, changes, documents, allDocs int
+	buf                                    []byte
+}
+
+func (d *distribution) add(id string, body int) {
+	prefix := tuple.AppendInt(tuple.AppendInt(d.buf[:0], int64(keyspace.Data)), 27)
+	sub := func(s keyspace.Subspace) []byte { return tuple.AppendInt(prefix[:len(prefix):len(prefix)], int64(s)) }
+	idLength := len(tuple.AppendString(nil, id))
+	const rev = 2 + 18 // position and hash; a zero byte in the hash takes one more, once in 256
+	const stamp, number = 13, 2
+	d.revisions += len(sub(keyspace.Revisions)) + idLength + 1 + rev + number + 1 + stamp + number + 2
+	d.changes += len(sub(keyspace.Changes)) + 3 + 1 + stamp + number + idLength + rev + number + 1
+	header := 3 + 1
+	if body >= 128 {
+		header++
+	}
+	d.documents += len(sub(keyspace.Documents)) + idLength + rev + 1 + header + body
+	d.allDocs += len(sub(keyspace.AllDocs)) + idLength + rev
+	d.buf = prefix[:0]
+}
+
+// part is what lies in one subspace.
+type part struct {
+	name  string
+	bytes int
+}
+
+func (d *distribution) parts() []part {
+	return []part{{"Revisions", d.revisions}, {"Changes", d.changes}, {"Documents", d.documents}, {"AllDocs", d.allDocs}}
+}
+
+// simulate tells how many inserts a second the storage servers take until the busiest one is at what a process is
+// published to do. Ranges that are written all over are divided by FoundationDB until they are even. Ranges that grow at
+// their end are not: whatever is divided, the next key comes behind the last one, to one team.
+func simulate(insert counts, t *table) {
+	type scenario struct {
+		what     string
+		servers  int
+		feeds    int // changes shards of all databases that are written
+		ordered  bool
+		together int // documents a transaction
+	}
+	for _, s := range []scenario{
+		{"one database, 1 shard, ids all over, single writes", 30, 1, false, 1},
+		{"one database, 1 shard, ids all over, 500 together", 30, 1, false, 500},
+		{"one database, 1 shard, ids that count up, 500 together", 30, 1, true, 500},
+		{"one database, 8 shards, ids all over, 500 together", 30, 8, false, 500},
+		{"one database, 64 shards, ids all over, 500 together", 30, 64, false, 500},
+		{"100 databases of 1 shard, ids all over, single writes", 30, 100, false, 1},
+		{"10,000 databases of 1 shard, ids all over, single writes", 30, 10_000, false, 1},
+		{"10,000 databases of 1 shard, ids that count up, single writes", 30, 10_000, true, 1},
+	} {
+		limits := make([]float64, 201)
+		even := 0.0
+		r := rand.New(rand.NewPCG(1, uint64(s.feeds)))
+		for i := range limits {
+			limits[i], even = saturates(r, insert, s.servers, s.feeds, s.ordered, s.together)
+		}
+		slices.Sort(limits)
+		t.row(fmt.Sprintf("simulated, %d storage servers: %s", s.servers, s.what), "%.0f inserts/s (%.0f to %.0f in nine of ten placements), %.0f%% of what they would take evenly",
+			limits[len(limits)/2], limits[len(limits)/20], limits[len(limits)*19/20], 100*limits[len(limits)/2]/even)
+	}
+}
+
+// saturates places the ranges that grow at their ends on random teams, and returns how many inserts a second the busiest
+// server takes, and how many it would if all were even.
+func saturates(r *rand.Rand, insert counts, servers, feeds int, ordered bool, together int) (limit, even float64) {
+	shared := float64(insert.hot) / float64(together) // counters and wake keys are written once a transaction
+	tail := float64(insert.tail)                      // the entry in the feed
+	byID := float64(insert.sets-insert.tail) - 1      // the wake key is among the sets
+	all := tail + shared + byID
+	load := make([]float64, servers) // sets of an insert
+	place := func(sets float64) {
+		for _, server := range r.Perm(servers)[:replicas] {
+			load[server] += sets
+		}
+	}
+	for range feeds {
+		place(tail / float64(feeds))
+		place(shared / float64(feeds))
+		if ordered { // the documents, their branches and the list by id grow at their ends too
+			for range 3 {
+				place(byID / 3 / float64(feeds))
+			}
+		}
+	}
+	if !ordered {
+		for i := range load {
+			load[i] += byID * replicas / float64(servers)
+		}
+	}
+	return publishedWrites / slices.Max(load), publishedWrites * float64(servers) / (all * replicas)
+}
