@@ -124,6 +124,7 @@ var settings = []setting{
 	{name: "default_transaction_isolation", value: "read committed", check: isolationLevels},
 	{name: "default_transaction_read_only", value: "on", report: true},
 	{name: asOfSetting, value: "", check: sequence, comment: "the sequence as of which statements read; empty is none"},
+	{name: exec.PartitionSetting, value: "", comment: "the partition in which views of partitioned design documents are read"},
 	{name: "divan.update", value: "true", check: oneOf("true", "false", "lazy"), comment: "how fresh views must be: CouchDB's parameter update"},
 	{name: costsSetting, value: "off", check: boolean,
 		comment: "EXPLAIN guesses costs, for postgres_fdw with use_remote_estimate"},

@@ -451,7 +451,8 @@ func TestCatalog_WhoMayRead(t *testing.T) {
 	}
 }
 
-// The rows of a partitioned view are in order within each partition only: such a view is refused rather than read in the wrong order.
+// The rows of a partitioned view are in order within each partition only: such a view is read in a partition that is
+// named, and refused without.
 func TestView_partitioned(t *testing.T) {
 	s := newSource(t)
 	db, err := s.Store.Create(t.Context(), "parts", layer.CreateOptions{Partitioned: true})
@@ -473,7 +474,15 @@ func TestView_partitioned(t *testing.T) {
 	if _, err := opened.(exec.Reducer).Reduce(t.Context(), exec.ReduceRead{Design: "own", View: "n"}); !errors.As(err, &refused) || refused.Kind != exec.Unsupported {
 		t.Errorf("a partitioned reduction: %v", err)
 	}
-	rows, err := opened.View(t.Context(), exec.ViewRead{Design: "whole", View: "n"})
+	rows, err := opened.View(t.Context(), exec.ViewRead{Design: "own", View: "n", Partition: "p"})
+	if got := drain(t, rows, err, id); got != "p:1" {
+		t.Errorf("partition p of a view has %s", got)
+	}
+	reduced, err := opened.(exec.Reducer).Reduce(t.Context(), exec.ReduceRead{Design: "own", View: "n", Partition: "q"})
+	if got := drain(t, reduced, err, func(r exec.Row) string { return string(r.Value) }); got != "1" {
+		t.Errorf("partition q of a view has the reduction %s", got)
+	}
+	rows, err = opened.View(t.Context(), exec.ViewRead{Design: "whole", View: "n", Partition: "p"})
 	if got := drain(t, rows, err, id); !strings.Contains(got, "p:1") || !strings.Contains(got, "q:1") {
 		t.Errorf("a view of the whole database has %s", got)
 	}

@@ -22,6 +22,9 @@ func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, err
 	}
 	q := viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending)
 	q.Limit, q.IncludeDocs = atMost(read.Limit, read.Skip), read.WithDoc
+	if err := d.partition(&q, ix, read.Partition); err != nil {
+		return nil, err
+	}
 	d.freshness(&q, read.Update)
 	open := func(ctx context.Context) (iter.Seq2[layer.ViewRow, error], error) {
 		result, err := begin(ctx, d, ix, read.Update, func() (*layer.ViewResult, error) { return ix.Query(ctx, q) })
@@ -53,6 +56,9 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 	}
 	q := layer.ReduceQuery{ViewQuery: viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending), GroupLevel: read.GroupLevel}
 	q.Limit = atMost(read.Limit, read.Skip)
+	if err := d.partition(&q.ViewQuery, ix, read.Partition); err != nil {
+		return nil, err
+	}
 	d.freshness(&q.ViewQuery, read.Update)
 	open := func(ctx context.Context) (iter.Seq2[layer.ReduceRow, error], error) {
 		result, err := begin(ctx, d, ix, read.Update, func() (*layer.ReduceResult, error) { return ix.Reduce(ctx, q) })
@@ -82,12 +88,21 @@ func (d *database) index(ctx context.Context, name string, mode exec.UpdateMode)
 	if err != nil {
 		return nil, err
 	}
-	if design.Partitioned {
-		return nil, &exec.ReadError{Kind: exec.Unsupported, Message: "the view is partitioned: its rows are in order within each partition only; " +
-			"options.partitioned = false in the design document makes a view of the whole database"}
-	}
 	ix := d.db.Index(design)
 	return ix, d.ensure(ctx, ix, mode)()
+}
+
+// partition names the partition that a view is read in, where its design document is partitioned.
+func (d *database) partition(q *layer.ViewQuery, ix *layer.Index, name string) error {
+	if !ix.Design().Partitioned {
+		return nil
+	}
+	if name == "" {
+		return &exec.ReadError{Kind: exec.Unsupported, Message: "the view is partitioned: SET divan.partition = '...' names " +
+			"the partition to read; options.partitioned = false in the design document makes a view of the whole database"}
+	}
+	q.Partition = name
+	return nil
 }
 
 // ensure brings an index up to date. A snapshot's stays as it was.

@@ -239,6 +239,8 @@ type relation struct {
 	alias  string
 	schema string // "" for anything with an alias or derived
 	cols   []relColumn
+	// outer says that an outer join may find no row of it.
+	outer bool
 	// scalar says that it is a function of one column, for which its name stands too.
 	scalar bool
 	// user is set for relations of the store; oid for those of the catalogue.

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
@@ -13,7 +14,8 @@ import (
 // call binds a function, an aggregate or a window function.
 func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 	name := n.Name[len(n.Name)-1]
-	if len(n.Name) > 1 && n.Name[0] != "pg_catalog" && n.Name[0] != "information_schema" {
+	if len(n.Name) > 1 && n.Name[0] != "pg_catalog" && n.Name[0] != "information_schema" &&
+		!(n.Name[0] == "divan" && name == "reduce") {
 		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist",
 			strings.Join(n.Name, ".")).At(n.Pos())
 	}
@@ -85,7 +87,56 @@ func (b *binder) args(n *ast.Call, sc *scope) ([]exec.Expr, error) {
 	if len(n.Args) > 100 {
 		return nil, sqlstate.New(sqlstate.TooManyArguments, "cannot pass more than 100 arguments to a function").At(n.Pos())
 	}
+	for _, a := range n.Args {
+		if _, ok := a.(*ast.NamedArg); ok {
+			return b.namedArgs(n, sc)
+		}
+	}
 	return b.exprs(n.Args, sc)
+}
+
+// namedArgs puts arguments that are given by name where they belong, and defaults in the place of others.
+func (b *binder) namedArgs(n *ast.Call, sc *scope) ([]exec.Expr, error) {
+	name := n.Name[len(n.Name)-1]
+	list := slices.Clone(funcs.Functions[name])
+	for _, f := range funcs.TableFuncs[name] {
+		list = append(list, &exec.Func{Args: f.Args, Names: f.Names, Defaults: f.Defaults})
+	}
+	i := slices.IndexFunc(list, func(f *exec.Func) bool { return f.Names != nil })
+	if i < 0 {
+		a := n.Args[len(n.Args)-1]
+		return nil, sqlstate.Unsupported(a.Pos(), "Give the arguments by position.",
+			"named arguments are not supported for function %s", name)
+	}
+	f := list[i]
+	out := make([]exec.Expr, len(f.Args))
+	for i, a := range n.Args {
+		var value ast.Expr = a
+		if named, ok := a.(*ast.NamedArg); ok {
+			value, i = named.Value, slices.Index(f.Names, named.Name)
+		}
+		if i < 0 || i >= len(out) || out[i] != nil {
+			return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s with these argument names does not exist", name).
+				At(n.Pos()).WithHint("Its arguments are %s.", strings.Join(f.Names, ", "))
+		}
+		x, err := b.expr(value, sc)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = x
+	}
+	without := len(f.Args) - len(f.Defaults)
+	for i := range out {
+		if out[i] != nil {
+			continue
+		}
+		if i < without {
+			return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s needs the argument %s", name, f.Names[i]).
+				At(n.Pos())
+		}
+		out[i] = &exec.Const{D: f.Defaults[i-without], Typ: f.Args[i]}
+	}
+	return out, nil
 }
 
 func (b *binder) nullIf(n *ast.Call, sc *scope) (exec.Expr, error) {

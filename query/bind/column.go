@@ -45,7 +45,7 @@ func (b *binder) outer(x exec.Expr, sc, found *scope, depth int, off int) (exec.
 		return &exec.Col{Depth: depth, Index: c.Index, Typ: c.Typ, Name: c.Name, Collation: c.Collation}
 	}
 	if row, ok := x.(*exec.RowExpr); ok {
-		out := &exec.RowExpr{Names: row.Names}
+		out := &exec.RowExpr{Names: row.Names, Outer: row.Outer}
 		for _, it := range row.Items {
 			out.Items = append(out.Items, level(it.(*exec.Col)))
 		}
@@ -162,7 +162,7 @@ func (r *relation) use(index int) {
 
 // row is the record of all columns.
 func (r *relation) row() exec.Expr {
-	e := &exec.RowExpr{}
+	e := &exec.RowExpr{Outer: r.outer}
 	for _, c := range r.cols {
 		r.use(c.index)
 		e.Items = append(e.Items, &exec.Col{Index: c.index, Typ: c.typ, Name: c.name, Collation: c.collation})

@@ -25,6 +25,10 @@ func (b *binder) join(n *ast.Join, sc *scope) (From, error) {
 		return nil, sqlstate.New(sqlstate.InvalidColumnReference,
 			"the combining JOIN type must be INNER or LEFT for a LATERAL reference").At(n.Pos())
 	}
+	for i, r := range sc.rels[first:] {
+		missing := map[bool]string{true: "right", false: "left"}[first+i < middle]
+		r.outer = r.outer || j.Kind == "full" || j.Kind == missing
+	}
 	using := n.Using
 	if n.Natural {
 		using = commonColumns(sc.rels[first:middle], sc.rels[middle:])

@@ -143,11 +143,6 @@ func cteSelect(c *ast.CTE) (*ast.Select, error) {
 
 // refuseCall refuses what a function is given that nothing here can do.
 func refuseCall(n *ast.Call) error {
-	for _, a := range n.Args {
-		if named, ok := a.(*ast.NamedArg); ok {
-			return sqlstate.Unsupported(named.Pos(), "Give the arguments by position.", "named arguments are not supported")
-		}
-	}
 	for _, it := range n.Order {
 		if err := refuseUsing(it); err != nil {
 			return err

@@ -25,6 +25,10 @@ type Func struct {
 	Ret      types.OID
 	// RetOf gives the result type where it depends on the arguments.
 	RetOf func(args []types.OID) types.OID
+	// Names are those of the arguments, where they may be given by name, and Defaults what those are that are not
+	// given; what has no default is not in it, from the front.
+	Names    []string
+	Defaults []types.Datum
 	// NullArgs says that the function wants to see NULLs; without it any NULL gives NULL.
 	NullArgs   bool
 	Volatility Volatility

@@ -407,6 +407,8 @@ func (a *Array) String() string { return "ARRAY[" + joinExprs(a.Items) + "]" }
 type RowExpr struct {
 	Items []Expr
 	Names []string
+	// Outer is the row of a relation that an outer join may have found nothing in: all NULL, it is NULL.
+	Outer bool
 }
 
 func (r *RowExpr) Type() types.OID { return types.Record }
@@ -417,8 +419,13 @@ func (r *RowExpr) Eval(env *Env) (types.Datum, error) {
 		return types.Null, err
 	}
 	oids := make([]types.OID, len(items))
+	empty := r.Outer
 	for i, e := range r.Items {
 		oids[i] = e.Type()
+		empty = empty && items[i].IsNull()
+	}
+	if empty {
+		return types.Null, nil
 	}
 	return types.NewRecord(oids, r.Names, items), nil
 }

@@ -170,6 +170,8 @@ type ViewRead struct {
 	Limit, Skip int64
 	WithDoc     bool
 	Update      UpdateMode
+	// Partition is the one that a view of a partitioned design document is read in; others have no such view.
+	Partition string
 }
 
 // ReduceRead is a reduce query: a ViewRead without documents.
@@ -182,6 +184,7 @@ type ReduceRead struct {
 	Descending  bool
 	Limit, Skip int64
 	Update      UpdateMode
+	Partition   string // as in ViewRead
 }
 
 // Design is a design document as the catalogue shows it.

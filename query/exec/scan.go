@@ -63,6 +63,9 @@ type Target struct {
 	Index int // in env.Row
 }
 
+// PartitionSetting is the session's setting of the partition that views of partitioned design documents are read in.
+const PartitionSetting = "divan.partition"
+
 // Scan reads a user relation.
 type Scan struct {
 	Name     string // of the relation, for EXPLAIN
@@ -198,13 +201,17 @@ func (s *Scan) open(a *Access) (err error) {
 		}
 		s.rows, err = s.DB.Changes(ctx, read)
 	case ReadView:
-		s.rows, err = s.DB.View(ctx, a.View)
+		read := a.View
+		read.Partition, _ = s.env.Session.Setting(PartitionSetting)
+		s.rows, err = s.DB.View(ctx, read)
 	case ReadReduce:
 		r, ok := s.DB.(Reducer)
 		if !ok {
 			return sqlstate.New(sqlstate.InternalError, "reduce read planned on a store without it")
 		}
-		s.rows, err = r.Reduce(ctx, a.Reduce)
+		read := a.Reduce
+		read.Partition, _ = s.env.Session.Setting(PartitionSetting)
+		s.rows, err = r.Reduce(ctx, read)
 	}
 	return err
 }

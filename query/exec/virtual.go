@@ -77,10 +77,15 @@ type TableFunc struct {
 	Args     []types.OID
 	Variadic bool
 	NullArgs bool
+	// Names and Defaults are as a Func's.
+	Names    []string
+	Defaults []types.Datum
 	Columns  func(args []types.OID) []Column
 	// Rows makes all rows. Stream instead makes one at a time, and nil at the end.
 	Rows   func(env *Env, argTypes []types.OID, args []types.Datum) ([][]types.Datum, error)
 	Stream func(args []types.Datum) (func() []types.Datum, error)
+	// StreamEnv is Stream for what depends on the session.
+	StreamEnv func(env *Env, args []types.Datum) (func() []types.Datum, error)
 }
 
 // setRows are the rows of one call of a TableFunc.
@@ -96,6 +101,10 @@ func (s *setRows) call(env *Env, f *TableFunc, oids []types.OID, args []types.Da
 	s.env = env
 	if f.Stream != nil {
 		s.stream, err = f.Stream(args)
+		return err
+	}
+	if f.StreamEnv != nil {
+		s.stream, err = f.StreamEnv(env, args)
 		return err
 	}
 	if s.rows, err = f.Rows(env, oids, args); err != nil {

@@ -90,7 +90,7 @@ func RewriteChildren(e Expr, f func(Expr) Expr) Expr {
 		}
 	case *RowExpr:
 		if items, changed := rewriteList(n.Items, f); changed {
-			return &RowExpr{items, n.Names}
+			return &RowExpr{items, n.Names, n.Outer}
 		}
 	case *Subquery:
 		if x := one(n.X); x != n.X {

@@ -104,25 +104,33 @@ func init() {
 		NullArgs: true, Eval: toString})
 	arrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text, types.Text},
 		Ret: types.Text, NullArgs: true, Eval: toString})
-	arrayFamily.function("string_to_array", types.TextArray,
-		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			if a[0].S == "" {
-				return types.NewArray(types.Text, nil), nil
+	toArray := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if a[0].IsNull() {
+			return types.Null, nil
+		}
+		if a[0].S == "" {
+			return types.NewArray(types.Text, nil), nil
+		}
+		sep := a[1].S
+		parts := []string{a[0].S}
+		if sep != "" || a[1].IsNull() {
+			// Without a separator each character is a part.
+			if err := env.Making(int64(strings.Count(a[0].S, sep)) * (exec.DatumSize + 16)); err != nil {
+				return types.Null, err
 			}
-			sep := a[1].S
-			parts := []string{a[0].S}
-			if sep != "" {
-				if err := env.Fits(int64(strings.Count(a[0].S, sep)) * (exec.DatumSize + 16)); err != nil {
-					return types.Null, err
-				}
-				parts = strings.Split(a[0].S, sep)
-			}
-			items := make([]types.Datum, len(parts))
-			for i, p := range parts {
+			parts = strings.Split(a[0].S, sep)
+		}
+		items := make([]types.Datum, len(parts))
+		for i, p := range parts {
+			if len(a) < 3 || a[2].IsNull() || p != a[2].S {
 				items[i] = types.NewText(p)
 			}
-			return types.NewArray(types.Text, items), nil
-		}, types.Text, types.Text)
+		}
+		return types.NewArray(types.Text, items), nil
+	}
+	for _, args := range [][]types.OID{{types.Text, types.Text}, {types.Text, types.Text, types.Text}} {
+		arrayFamily.function("string_to_array", types.TextArray, toArray, args...).NullArgs = true
+	}
 	same := func(args []types.OID) types.OID { return args[0] }
 	arrayFamily.Add(&exec.Func{Name: "array_append", Args: []types.OID{types.AnyArray, exec.AnyElement},
 		RetOf: same, NullArgs: true, Eval: arrayAppend})
@@ -326,20 +334,10 @@ func arrayTables() {
 		arrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t, t}, Columns: cols,
 			Stream: series})
 	}
-	for _, name := range []string{"regexp_split_to_table", "string_to_table"} {
+	for _, name := range []string{"string_to_table"} {
 		arrayFamily.AddTable(&exec.TableFunc{Name: name, Args: []types.OID{types.Text, types.Text},
 			Columns: func([]types.OID) []exec.Column { return []exec.Column{{Name: name, Type: types.Text, Mod: -1}} },
 			Rows: func(env *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
-				if name != "string_to_table" {
-					re, err := compile(env.State, posix(a[1].S, false), false)
-					if err == nil {
-						err = re.affordable(env.State, a[0].S)
-					}
-					if err != nil {
-						return nil, err
-					}
-					return re.split(env, a[0].S)
-				}
 				if err := env.Fits(int64(strings.Count(a[0].S, a[1].S)) * (exec.DatumSize + 40)); err != nil {
 					return nil, err
 				}

@@ -433,6 +433,12 @@ func edits() {
 		jsonFamily.function(name, types.JSONB, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return f(a, a[3].True())
 		}, four...)
+		last := jsonFamily.Functions[len(jsonFamily.Functions)-1]
+		last.Names, last.Defaults = []string{"jsonb_in", "path", "replacement", "create_if_missing"},
+			[]types.Datum{types.NewBool(true)}
+		if !byDefault {
+			last.Names[3], last.Defaults[0] = "insert_after", types.NewBool(false)
+		}
 	}
 	for _, args := range [][]types.OID{three, four, append(four[:4:4], types.Text)} {
 		f := jsonFamily.function("jsonb_set_lax", types.JSONB, setLax(set), args...)

@@ -143,6 +143,12 @@ func (c *pathCall) array(env *exec.CallEnv) (types.Datum, error) {
 	return types.NewJSON(append(out, ']')), nil
 }
 
+// The functions take their arguments by name too.
+var (
+	pathNames    = []string{"target", "path", "vars", "silent"}
+	pathDefaults = []types.Datum{types.NewJSONText("{}"), types.NewBool(false)}
+)
+
 func init() {
 	forms := [][]types.OID{
 		{types.JSONB, types.JSONPathType}, {types.JSONB, types.JSONPathType, types.JSONB},
@@ -180,11 +186,18 @@ func init() {
 				if zone {
 					f.Volatility = exec.Stable
 				}
+				if len(args) == len(pathNames) {
+					f.Names, f.Defaults = pathNames, pathDefaults
+				}
 			}
 		}
 		name := "jsonb_path_query" + suffix
 		for _, args := range forms {
-			jsonFamily.AddTable(&exec.TableFunc{Name: name, Args: args,
+			var names []string
+			if len(args) == len(pathNames) {
+				names = pathNames
+			}
+			jsonFamily.AddTable(&exec.TableFunc{Name: name, Args: args, Names: names, Defaults: pathDefaults,
 				Columns: func([]types.OID) []exec.Column { return []exec.Column{{Name: name, Type: types.JSONB, Mod: -1}} },
 				Rows: func(env *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 					c, err := newPathCall(env.State, a, zone)

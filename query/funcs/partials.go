@@ -14,6 +14,9 @@ import (
 func Partial(name, reduce string) *exec.Aggregate {
 	member := ""
 	switch {
+	case name == reduceName && reduce != "":
+		return &exec.Aggregate{Name: name, Args: []types.OID{types.JSONB}, Ret: types.JSONB,
+			New: func([]types.OID) exec.Accumulator { return &whole{} }}
 	case reduce == "_count" && name == "count", reduce == "_sum" && name == "sum":
 	case reduce == "_stats" && (name == "count" || name == "sum" || name == "min" || name == "max"):
 		member = name
@@ -36,6 +39,42 @@ func Partial(name, reduce string) *exec.Aggregate {
 	}
 	return agg
 }
+
+// reduceName is the aggregate divan.reduce, which is whatever the view's own reduction gives: that of a JavaScript
+// function, or of _approx_count_distinct, which nothing but the view can compute.
+const reduceName = "reduce"
+
+func init() {
+	sessionFamily.aggregate(&exec.Aggregate{Name: reduceName, Args: []types.OID{types.JSONB}, Ret: types.JSONB,
+		New: func([]types.OID) exec.Accumulator { return &whole{err: errNoReduction} }})
+}
+
+var (
+	errNoReduction = sqlstate.New(sqlstate.FeatureNotSupported, "divan.reduce() is not what a view's reduction can answer").
+			WithHint("Use divan.reduce(value) over a view with a reduce function, with conditions on key, and GROUP BY key or " +
+			"its leading parts: key->0, key->1.")
+	errSeveralReductions = sqlstate.New(sqlstate.FeatureNotSupported, "several reductions fall into one group").
+				WithHint("Only the view can put reductions together: group by key, or by key->0 and not key->>0, and use one range of keys.")
+)
+
+// whole is one reduction as it is.
+type whole struct {
+	value types.Datum
+	err   error
+}
+
+func (w *whole) Add(env *exec.Env, args []types.Datum) error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case !w.value.IsNull():
+		return errSeveralReductions
+	}
+	w.value = args[0]
+	return env.Hold(args[0].Large())
+}
+
+func (w *whole) Result(*exec.Env) (types.Datum, error) { return w.value, w.err }
 
 // reducedPart takes a member out of a reduction, or the reduction itself.
 func reducedPart(d types.Datum, member string) (types.Datum, error) {

@@ -54,7 +54,7 @@ func replaces() {
 		return types.NewText(strings.Map(translate, a[0].S)), nil
 	}, types.Text, types.Text, types.Text)
 	replace := func(env *exec.CallEnv, a []types.Datum, flags string) (types.Datum, error) {
-		re, err := compile(env.State, posix(a[1].S, strings.Contains(flags, "i")), false)
+		re, _, err := regexpFlags(env.State, a[1].S, flags)
 		if err == nil {
 			err = re.affordable(env.State, a[0].S)
 		}
@@ -78,6 +78,30 @@ func replaces() {
 	textFamily.function("regexp_replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return replace(env, a, a[3].S)
 	}, types.Text, types.Text, types.Text, types.Text)
+	from := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		n, start, flags := intAt(a, 4, 1), a[3].I, textAt(a, 5)
+		switch {
+		case start < 1:
+			return types.Null, badArgument("start", start)
+		case n < 0:
+			return types.Null, badArgument("n", n)
+		case strings.Contains(flags, "g") && len(a) < 5:
+			n = 0
+		}
+		at := 0
+		for ; start > 1 && at < len(a[0].S); start-- {
+			_, size := utf8.DecodeRuneInString(a[0].S[at:])
+			at += size
+		}
+		if start > 1 {
+			return a[0], nil
+		}
+		return replaceNth(env, a[0].S, at, a[1].S, a[2].S, n, flags)
+	}
+	for k := 4; k <= 6; k++ {
+		textFamily.function("regexp_replace", types.Text, from,
+			[]types.OID{types.Text, types.Text, types.Text, types.Int4, types.Int4, types.Text}[:k:k]...)
+	}
 	pad := func(env *exec.CallEnv, a []types.Datum, fill string, left bool) (types.Datum, error) {
 		have, n := utf8.RuneCountInString(a[0].S), int(max(a[1].I, 0))
 		if have >= n || fill == "" {

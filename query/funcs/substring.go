@@ -45,7 +45,7 @@ func characters() {
 		}, types.Text, types.Int4, types.Int4)
 	}
 	textFamily.function("substring", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		re, err := compile(env.State, posix(a[1].S, false), false)
+		re, _, err := regexpFlags(env.State, a[1].S, "")
 		if err == nil {
 			err = re.affordable(env.State, a[0].S)
 		}

@@ -75,6 +75,9 @@ func init() {
 		text, err := quoteLiteralIn(env, a[0].S)
 		return types.NewText(text), err
 	}, types.Text)
+	textFamily.operator("^@", types.Bool, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.NewBool(strings.HasPrefix(a[0].S, a[1].S)), nil
+	}, types.Text, types.Text)
 	trims()
 	characters()
 	replaces()

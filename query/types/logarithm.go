@@ -1,6 +1,7 @@
 package types
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 
@@ -190,4 +191,30 @@ func Variance(n int64, sum, squares *Decimal, sample, root bool) (*Decimal, erro
 		return r, err
 	}
 	return r.sqrt(r.scale), nil
+}
+
+// DecimalPower is n * 10^e.
+func DecimalPower(n int64, e int32) *Decimal { return decimalPower(n, e) }
+
+// Scientific is a finite number with one digit before the point, so many behind it, and an exponent.
+func (d *Decimal) Scientific(digits int) string {
+	exponent := 0
+	if d.coef.Sign() != 0 {
+		exponent = len(new(big.Int).Abs(&d.coef).String()) - 1 - int(d.scale)
+	}
+	for {
+		m := &Decimal{}
+		m.coef.Set(&d.coef)
+		if s := int(d.scale) + exponent; s >= 0 {
+			m.scale = int32(s)
+		} else {
+			m.coef.Mul(&m.coef, pow10(int32(-s)))
+		}
+		m = m.Round(int32(digits))
+		// Rounding may give one digit more.
+		if new(big.Int).Abs(m.rescaledDown(int32(digits))).Cmp(pow10(int32(digits)+1)) < 0 {
+			return fmt.Sprintf("%se%+03d", m.String(), exponent)
+		}
+		exponent++
+	}
 }

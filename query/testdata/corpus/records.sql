@@ -34,3 +34,9 @@ SELECT quote_ident(x::text) FROM (SELECT 1 AS a) x
 SELECT to_json('{"a" : 1}'::json), to_json(1.50), to_json('x'::text), to_json(date '2020-01-01'), to_json(timestamptz '2020-01-01'), to_jsonb(interval '1 day'), to_json('\x01'::bytea)
 SELECT to_json('NaN'::float8), to_json(float8 '1e20'), to_json(true), to_json(NULL::int), to_json(ARRAY['a"b', NULL]), to_json(date 'infinity')
 SELECT x.a FROM (SELECT 1 AS a) x WHERE to_jsonb(x) = '{"a": 1}'
+-- The row of an outer join's empty side is NULL.
+SELECT a.n, b, b IS NULL, to_jsonb(b), coalesce(to_jsonb(b), '0') FROM (VALUES (1), (2)) a(n) LEFT JOIN (VALUES (2, 'x')) b(n, t) ON a.n = b.n ORDER BY a.n
+SELECT a, b.n FROM (VALUES (1), (2)) a(n) RIGHT JOIN (VALUES (2, 'x'), (3, 'y')) b(n, t) ON a.n = b.n ORDER BY b.n
+SELECT to_jsonb(a), to_jsonb(b) FROM (VALUES (1), (2)) a(n) FULL JOIN (VALUES (2, 'x'), (3, 'y')) b(n, t) ON a.n = b.n ORDER BY a.n, b.n
+SELECT jsonb_agg(b ORDER BY a.n), count(b) FROM (VALUES (1), (2)) a(n) LEFT JOIN (VALUES (2, 'x')) b(n, t) ON a.n = b.n
+SELECT b FROM (VALUES (NULL::int)) b(n)

@@ -39,5 +39,4 @@ SELECT to_char(interval '1 year', 'TZ')
 SELECT to_char(interval '1 year', 'Month')
 SELECT to_char(interval '1 year', 'BC')
 -- to_char of numbers is refused.
--- differs: refused
 SELECT to_char(125, '999')

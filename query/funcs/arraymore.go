@@ -1,0 +1,160 @@
+package funcs
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+func init() {
+	same := func(args []types.OID) types.OID { return args[0] }
+	array, elem := types.AnyArray, exec.AnyElement
+	arrayFamily.Add(&exec.Func{Name: "array_positions", Args: []types.OID{array, elem}, Ret: types.Int4Array, NullArgs: true,
+		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if a[0].IsNull() {
+				return types.Null, nil
+			}
+			var items []types.Datum
+			for i, it := range a[0].Array().Items {
+				same, err := sameItem(env, it, a[1])
+				if err != nil {
+					return types.Null, err
+				}
+				if same {
+					items = append(items, types.NewInt(int64(i+a[0].Array().Lower)))
+				}
+			}
+			return types.NewArray(types.Int4, items), nil
+		}})
+	arrayFamily.Add(&exec.Func{Name: "array_replace", Args: []types.OID{array, elem, elem}, RetOf: same, NullArgs: true,
+		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if a[0].IsNull() {
+				return types.Null, nil
+			}
+			arr := a[0].Array()
+			if err := env.Making(int64(len(arr.Items)) * exec.DatumSize); err != nil {
+				return types.Null, err
+			}
+			items := make([]types.Datum, len(arr.Items))
+			for i, it := range arr.Items {
+				same, err := sameItem(env, it, a[1])
+				if err != nil {
+					return types.Null, err
+				}
+				if items[i] = it; same {
+					items[i] = a[2]
+				}
+			}
+			return types.NewArray(arr.Elem, items), nil
+		}})
+	arrayFamily.Add(&exec.Func{Name: "array_prepend", Args: []types.OID{elem, array},
+		RetOf: func(args []types.OID) types.OID { return args[1] }, NullArgs: true,
+		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			front := types.NewArray(env.ArgType(0), []types.Datum{a[0]})
+			return arrayCat(env, []types.Datum{front, a[1]})
+		}})
+	arrayFamily.Add(&exec.Func{Name: "trim_array", Args: []types.OID{array, types.Int4}, RetOf: same,
+		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			arr := a[0].Array()
+			if a[1].I < 0 || a[1].I > int64(len(arr.Items)) {
+				return types.Null, sqlstate.New("2202E", "number of elements to trim must be between 0 and %d", len(arr.Items))
+			}
+			return types.NewArray(arr.Elem, arr.Items[:len(arr.Items)-int(a[1].I)]), nil
+		}})
+	arrayFamily.Add(&exec.Func{Name: "array_dims", Args: []types.OID{array}, Ret: types.Text,
+		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			arr := a[0].Array()
+			if len(arr.Items) == 0 {
+				return types.Null, nil
+			}
+			return types.NewText(fmt.Sprintf("[%d:%d]", arr.Lower, arr.Lower+len(arr.Items)-1)), nil
+		}})
+	arrayFamily.Add(&exec.Func{Name: "array_ndims", Args: []types.OID{array}, Ret: types.Int4,
+		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if len(a[0].Array().Items) == 0 {
+				return types.Null, nil
+			}
+			return types.NewInt(1), nil
+		}})
+	arrayFamily.Add(&exec.Func{Name: "array_fill", Args: []types.OID{elem, types.Int4Array}, NullArgs: true,
+		RetOf: func(args []types.OID) types.OID { return types.ArrayOf(args[0]) }, Eval: fillArray})
+	textFamily.function("unistr", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		s, err := unescape(a[0].S)
+		return types.NewText(s), err
+	}, types.Text)
+}
+
+func sameItem(env *exec.CallEnv, a, b types.Datum) (bool, error) {
+	if a.IsNull() || b.IsNull() {
+		return a.IsNull() && b.IsNull(), nil
+	}
+	return env.Equal(a, b)
+}
+
+func fillArray(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	if a[1].IsNull() {
+		return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "dimension array or low bound array cannot be null")
+	}
+	dims := a[1].Array().Items
+	switch {
+	case len(dims) == 0:
+		return types.NewArray(env.ArgType(0), nil), nil
+	case len(dims) > 1:
+		return types.Null, sqlstate.New(sqlstate.FeatureNotSupported, "arrays of several dimensions are not supported").
+			WithHint("Use arrays of one dimension.")
+	case dims[0].IsNull():
+		return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "dimension values cannot be null")
+	case dims[0].I < 0 || dims[0].I > 100_000_000:
+		return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded, "array size exceeds the maximum allowed (134217727)")
+	}
+	n := int(dims[0].I)
+	if err := env.Making(int64(n) * exec.DatumSize); err != nil {
+		return types.Null, err
+	}
+	items := make([]types.Datum, n)
+	for i := range items {
+		items[i] = a[0]
+	}
+	return types.NewArray(env.ArgType(0), items), nil
+}
+
+// unescape is unistr: \XXXX, \+XXXXXX, \uXXXX and \UXXXXXXXX are characters by their number.
+func unescape(s string) (string, error) {
+	var out []rune
+	runes := []rune(s)
+	for i := 0; i < len(runes); i++ {
+		if runes[i] != '\\' {
+			out = append(out, runes[i])
+			continue
+		}
+		rest := runes[i+1:]
+		skip, n := 0, 4
+		switch {
+		case len(rest) > 0 && rest[0] == '\\':
+			out = append(out, '\\')
+			i++
+			continue
+		case len(rest) > 0 && rest[0] == '+':
+			skip, n = 1, 6
+		case len(rest) > 0 && rest[0] == 'u':
+			skip = 1
+		case len(rest) > 0 && rest[0] == 'U':
+			skip, n = 1, 8
+		}
+		bad := sqlstate.New(sqlstate.SyntaxError, "invalid Unicode escape").
+			WithHint(`Unicode escapes must be \XXXX, \+XXXXXX, \uXXXX, or \UXXXXXXXX.`)
+		if len(rest) < skip+n {
+			return "", bad
+		}
+		v, err := strconv.ParseUint(string(rest[skip:skip+n]), 16, 32)
+		if err != nil || v == 0 || v > 0x10FFFF {
+			return "", bad
+		}
+		out = append(out, rune(v))
+		i += skip + n
+	}
+	return string(out), nil
+}

@@ -1,0 +1,221 @@
+package funcs
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// Divisors, factorials, scales, and the functions of angles (PostgreSQL 15, tables 9.5 to 9.8).
+func init() {
+	for _, t := range []types.OID{types.Int4, types.Int8} {
+		mathFamily.function("gcd", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return narrow(gcd(big.NewInt(a[0].I), big.NewInt(a[1].I)), t)
+		}, t, t)
+		mathFamily.function("lcm", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			x, y := big.NewInt(a[0].I), big.NewInt(a[1].I)
+			if x.Sign() == 0 || y.Sign() == 0 {
+				return types.NewInt(0), nil
+			}
+			n := new(big.Int).Mul(x.Quo(x, gcd(x, y)), y)
+			return narrow(n.Abs(n), t)
+		}, t, t)
+	}
+	mathFamily.function("gcd", types.Numeric, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		d, err := numericGCD(env, a[0].Decimal(), a[1].Decimal())
+		return types.NewNumeric(d), err
+	}, types.Numeric, types.Numeric)
+	mathFamily.function("lcm", types.Numeric, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		x, y := a[0].Decimal(), a[1].Decimal()
+		scale := max(x.Scale(), y.Scale())
+		if x.Sign() == 0 || y.Sign() == 0 {
+			return types.NewNumeric(types.DecimalOf(0, scale)), nil
+		}
+		g, err := numericGCD(env, x, y)
+		if err != nil {
+			return types.Null, err
+		}
+		q, err := x.Div(g)
+		if err != nil {
+			return types.Null, err
+		}
+		d, err := q.Round(0).Mul(y)
+		if err != nil {
+			return types.Null, err
+		}
+		if d.Sign() < 0 {
+			d = d.Neg()
+		}
+		return types.NewNumeric(d.Round(scale)), nil
+	}, types.Numeric, types.Numeric)
+	mathFamily.function("factorial", types.Numeric, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		const most = 32177 // the largest that a numeric holds
+		switch n := a[0].I; {
+		case n < 0:
+			return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "factorial of a negative number is undefined")
+		case n > most:
+			return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "value overflows numeric format")
+		default:
+			if err := env.Step(int(1 + n*n/10_000)); err != nil {
+				return types.Null, err
+			}
+			d, err := types.ParseDecimal(new(big.Int).MulRange(1, max(n, 1)).String())
+			return types.NewNumeric(d), err
+		}
+	}, types.Int8)
+	whole := func(name string, ret types.OID, f func(d *types.Decimal) types.Datum) {
+		mathFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if !a[0].Decimal().IsFinite() {
+				if ret == types.Numeric {
+					return a[0], nil
+				}
+				return types.Null, nil
+			}
+			return f(a[0].Decimal()), nil
+		}, types.Numeric)
+	}
+	whole("scale", types.Int4, func(d *types.Decimal) types.Datum { return types.NewInt(int64(d.Scale())) })
+	whole("min_scale", types.Int4, func(d *types.Decimal) types.Datum { return types.NewInt(int64(minScale(d))) })
+	whole("trim_scale", types.Numeric, func(d *types.Decimal) types.Datum { return types.NewNumeric(d.Trunc(minScale(d))) })
+	angles()
+	mathFamily.Add(&exec.Func{Name: "width_bucket", Args: []types.OID{exec.AnyElement, types.AnyArray}, Ret: types.Int4,
+		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			n := int64(0)
+			for _, it := range a[1].Array().Items {
+				if it.IsNull() {
+					return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "thresholds array must not contain NULLs")
+				}
+				c, err := env.Compare(a[0], it)
+				if err != nil {
+					return types.Null, err
+				}
+				if c < 0 {
+					break
+				}
+				n++
+			}
+			return types.NewInt(n), nil
+		}})
+}
+
+func gcd(x, y *big.Int) *big.Int {
+	return new(big.Int).GCD(nil, nil, new(big.Int).Abs(x), new(big.Int).Abs(y))
+}
+
+func narrow(n *big.Int, t types.OID) (types.Datum, error) {
+	if !n.IsInt64() || t == types.Int4 && n.BitLen() > 31 {
+		return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "%s out of range", types.NameOf(t))
+	}
+	return types.NewInt(n.Int64()), nil
+}
+
+func numericGCD(env *exec.CallEnv, x, y *types.Decimal) (*types.Decimal, error) {
+	scale := max(x.Scale(), y.Scale())
+	for y.Sign() != 0 && y.IsFinite() && x.IsFinite() {
+		if err := env.Step(1); err != nil {
+			return nil, err
+		}
+		r, err := x.Mod(y)
+		if err != nil {
+			return nil, err
+		}
+		x, y = y, r
+	}
+	if x.Sign() < 0 {
+		x = x.Neg()
+	}
+	return x.Round(scale), nil
+}
+
+// minScale is how many digits behind the point are needed.
+func minScale(d *types.Decimal) int32 {
+	n := d.Scale()
+	for n > 0 && d.Trunc(n-1).Cmp(d) == 0 {
+		n--
+	}
+	return n
+}
+
+// angles are trigonometric functions in degrees, exact where PostgreSQL's are, and hyperbolic ones.
+func angles() {
+	one := func(name string, ok func(x float64) bool, f func(x float64) float64) {
+		mathFamily.function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			x := a[0].Float()
+			if !ok(x) {
+				return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "input is out of range")
+			}
+			return types.NewFloat(f(x)), nil
+		}, types.Float8)
+	}
+	all := func(float64) bool { return true }
+	finite := func(x float64) bool { return !math.IsInf(x, 0) }
+	unit := func(x float64) bool { return !(x < -1 || x > 1) }
+	one("sinh", all, math.Sinh)
+	one("cosh", all, math.Cosh)
+	one("tanh", all, math.Tanh)
+	one("asinh", all, math.Asinh)
+	one("acosh", func(x float64) bool { return !(x < 1) }, math.Acosh)
+	one("atanh", unit, math.Atanh)
+	one("cot", finite, func(x float64) float64 { return 1 / math.Tan(x) })
+	one("sind", finite, sind)
+	one("cosd", finite, cosd)
+	one("tand", finite, func(x float64) float64 { return sind(x) / cosd(x) })
+	one("cotd", finite, func(x float64) float64 { return cosd(x) / sind(x) })
+	one("asind", unit, func(x float64) float64 { return exactAngle(math.Asin(x)) })
+	one("acosd", unit, func(x float64) float64 { return exactAngle(math.Acos(x)) })
+	one("atand", all, func(x float64) float64 { return exactAngle(math.Atan(x)) })
+	mathFamily.function("atan2d", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.NewFloat(exactAngle(math.Atan2(a[0].Float(), a[1].Float()))), nil
+	}, types.Float8, types.Float8)
+}
+
+// exactAngle is radians as degrees, whole where they are but for the last bits.
+func exactAngle(radians float64) float64 {
+	d := degrees(radians)
+	if r := math.Round(d); math.Abs(d-r) < 1e-13*math.Max(1, math.Abs(r)) {
+		return r
+	}
+	return d
+}
+
+func sind(x float64) float64 {
+	x = math.Mod(x, 360)
+	switch math.Abs(x) {
+	case 0, 180:
+		return 0
+	case 30, 150:
+		return math.Copysign(0.5, x)
+	case 90:
+		return math.Copysign(1, x)
+	case 210, 330:
+		return math.Copysign(0.5, -x)
+	case 270:
+		return math.Copysign(1, -x)
+	case 45, 135:
+		return math.Copysign(math.Sqrt2/2, x)
+	case 225, 315:
+		return math.Copysign(math.Sqrt2/2, -x)
+	}
+	return math.Sin(radians(x))
+}
+
+func cosd(x float64) float64 {
+	switch x = math.Abs(math.Mod(x, 360)); x {
+	case 60, 300:
+		return 0.5
+	case 90, 270:
+		return 0
+	case 120, 240:
+		return -0.5
+	case 180:
+		return -1
+	case 45, 315:
+		return math.Sqrt2 / 2
+	case 135, 225:
+		return -math.Sqrt2 / 2
+	}
+	return math.Cos(radians(x))
+}

@@ -1,0 +1,58 @@
+-- Dates and times that are made.
+SELECT make_date(2024, 2, 29), make_date(-44, 3, 15), make_time(12, 34, 56.789), make_timestamp(2024, 2, 29, 23, 59, 59.5), make_timestamptz(2024, 2, 29, 12, 0, 0), make_timestamptz(2024, 7, 1, 12, 0, 0, 'Europe/Oslo'), make_time(24, 0, 0)
+SELECT make_date(2023, 2, 29)
+SELECT make_date(0, 1, 1)
+SELECT make_date(2024, 13, 1)
+SELECT make_time(25, 0, 0)
+SELECT make_timestamp(2024, 1, 1, 12, 60, 0)
+SELECT make_interval(), make_interval(1, 2, 3, 4, 5, 6, 7.5), make_interval(days => 10), make_interval(hours => 2, mins => 30), make_interval(1, weeks => 2), make_interval(secs => 0.001), make_interval(years => -1)
+SELECT make_interval(days => 10, days => 2)
+SELECT justify_hours('27 hours'), justify_days('35 days'), justify_interval('1 mon -1 hour'), justify_hours('-27 hours 1 day'), justify_days('-35 days 1 mon'), justify_interval('90 days 50 hours'), justify_interval('1 year -366 days')
+SELECT date_bin('15 minutes', timestamp '2024-02-11 15:44:17', timestamp '2001-01-01'), date_bin('1 day', timestamptz '2024-02-11 15:44:17+00', timestamptz '2001-01-01 03:00+00'), date_bin('2 hours', timestamp '2000-02-11 15:44:17', timestamp '2001-01-01'), date_bin('7 days', timestamp '2024-01-01', timestamp '2024-01-01')
+SELECT date_bin('1 month', timestamp '2024-02-11', timestamp '2001-01-01')
+SELECT date_bin('0', timestamp '2024-02-11', timestamp '2001-01-01')
+SELECT date_bin('-1 day', timestamp '2024-02-11', timestamp '2001-01-01')
+SELECT generate_series(timestamp '2024-01-31', '2024-05-01', '1 month')
+SELECT generate_series(timestamptz '2024-03-30 12:00+00', '2024-04-01 12:00+00', '1 day')
+SELECT g FROM generate_series(timestamp '2024-01-02', '2024-01-01', '-6 hours') g
+SELECT g::date FROM generate_series(date '2024-01-01', date '2024-01-03', interval '1 day') g
+SELECT generate_series(timestamp '2024-01-01', '2024-01-02', '0 days')
+SELECT count(*) FROM generate_series(timestamp '2024-01-01', '2024-01-01', '1 day')
+SELECT date_trunc('hour', interval '3 days 04:05:06.789'), date_trunc('month', interval '1 year 5 mons 3 days'), date_trunc('decade', interval '25 years'), date_trunc('day', timestamptz '2024-02-11 23:30+00', 'Europe/Oslo')
+SELECT date_trunc('week', interval '1 day')
+SELECT date_trunc('foo', interval '1 day')
+SELECT date_trunc('day', '2024-01-01')
+SELECT to_char('2020-01-02', 'YYYY')
+SELECT to_char(date '2020-01-02', 'YYYY')
+-- The type time.
+SELECT time '12:34:56', time '12:34', '12:34:56.789012'::time, time '123456', time '1:2:3', time '04:05 PM', time '12:00 am', time '24:00', '2024-01-01 10:11:12'::time, time 'allballs', time '10:00+02'
+SELECT time '25:00'
+SELECT time '12:60'
+SELECT time 'noon'
+SELECT ''::time
+SELECT time '12:00' + interval '90 minutes', time '23:00' + interval '2 hours', time '01:00' - interval '2 hours', interval '1 hour' + time '01:00', time '12:00' - time '10:30', date '2024-01-01' + time '12:30', time '12:30' + date '2024-01-01', 7 + date '2024-01-01'
+SELECT time '12:00' < time '13:00', time '12:00' = '12:00', max(t), min(t) FROM (VALUES (time '12:00'), ('10:00')) v(t) GROUP BY 1
+SELECT timestamp '2024-01-01 10:11:12.5'::time, timestamptz '2024-01-01 10:11:12+00'::time, interval '26 hours'::time, time '10:00'::interval, time '10:00'::text, '10:00'::text::time, time '12:34:56.789'::time(1), time(0) '12:34:56.5'
+SELECT extract(hour FROM time '12:34:56.5'), extract(minute FROM time '12:34:56.5'), extract(second FROM time '12:34:56.5'), extract(epoch FROM time '12:34:56.5'), date_part('microseconds', time '12:34:56.5')
+SELECT extract(day FROM time '12:34')
+SELECT extract(foo FROM time '12:34')
+SELECT to_char(time '12:34:56', 'HH24:MI'), to_json(time '12:34'), pg_typeof(time '12:34'), ARRAY[time '12:34'], '{12:34,01:02}'::time[]
+SELECT t FROM (VALUES (time '12:00'), ('10:00')) v(t) ORDER BY t DESC
+SELECT time '12:00' * 2
+-- Texts with a format.
+SELECT to_date('2024-02-29', 'YYYY-MM-DD'), to_date('29 Feb 2024', 'DD Mon YYYY'), to_date('20240229', 'YYYYMMDD'), to_date('February 29, 2024', 'Month DD, YYYY'), to_date('2024-060', 'YYYY-DDD'), to_date('2024-09-4', 'IYYY-IW-ID'), to_date('24-02-29', 'YY-MM-DD'), to_date('95-02-28', 'YY-MM-DD'), to_date('2024', 'YYYY'), to_date('44-03-15 BC', 'YYYY-MM-DD BC')
+SELECT to_timestamp('2024-02-29 12:34:56', 'YYYY-MM-DD HH24:MI:SS'), to_timestamp('2024-02-29 12:34:56.789', 'YYYY-MM-DD HH24:MI:SS.MS'), to_timestamp('02/29/2024 01:05 PM', 'MM/DD/YYYY HH12:MI AM'), to_timestamp('20240229T123456', 'YYYYMMDD"T"HH24MISS'), to_timestamp('2024-02-29 12:00 +02', 'YYYY-MM-DD HH24:MI TZH'), to_timestamp('2024-02-29 12:00+05:30', 'YYYY-MM-DD HH24:MITZH:TZM'), to_timestamp('12:34:56.123456', 'HH24:MI:SS.US'), to_timestamp('2024 45296', 'YYYY SSSS')
+SELECT to_date('2024/02/29', 'YYYY-MM-DD'), to_date('  2024  02  29', 'YYYY MM DD'), to_date('2024-2-9', 'YYYY-MM-DD'), to_date('2024-02-29abc', 'YYYY-MM-DD'), to_date('1st Jan 2024', 'DDth Mon YYYY'), to_date('IV 2024', 'RM YYYY'), to_date('Thursday 2024-02-29', 'Day YYYY-MM-DD'), to_date('2460370', 'J'), to_date('2024-W09', 'IYYY-"W"IW'), to_date('', 'YYYY'), to_date('2024-02', 'YYYY-MM-DD'), to_date('2,024-01', 'Y,YYY-MM')
+SELECT to_date('2024-02-30', 'YYYY-MM-DD')
+SELECT to_date('2024-13-01', 'YYYY-MM-DD')
+SELECT to_date('abcd-01-01', 'YYYY-MM-DD')
+SELECT to_date('2024-Foo-01', 'YYYY-Mon-DD')
+SELECT to_timestamp('2024-01-01 13:00', 'YYYY-MM-DD HH12:MI')
+SELECT to_timestamp('2024-01-01 25:00', 'YYYY-MM-DD HH24:MI')
+SELECT to_timestamp('2024-01-01 12:00 CET', 'YYYY-MM-DD HH24:MI TZ')
+SELECT to_date('2024 2025', 'YYYY YYYY')
+SELECT to_date('2024-01 09', 'YYYY-MM IW')
+SELECT to_date('2024-01-01', NULL), to_date(NULL, 'YYYY')
+SELECT to_timestamp(0), to_timestamp(1709208896.5), to_timestamp('1709208896')
+SELECT age(timestamp '2024-03-01', timestamp '2024-01-31'), age(timestamptz '2024-03-01', timestamptz '2000-02-29')
+SELECT interval '1 day' * 1.5, interval '1 month' / 2, interval '1 hour' / 3, 2.5 * interval '1 week', interval '1 year' * 0.33
