@@ -30,6 +30,7 @@ func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) 
 	w, news, cancel := s.builds.wait(e.key)
 	defer cancel()
 	e.waiting = w
+	defer e.leave()
 	// Most lags are small, and have nothing to do with jobs.
 	if done, err := e.catchUp(ctx, state); done || err != nil {
 		return err
@@ -117,6 +118,7 @@ type ensuring struct {
 	key     indexKey
 	waiting *waiting
 
+	owes     bool // the job: this request had the turn, did not get done, and has not asked for the job yet
 	seenJob  bool
 	failures int   // of the job before this call
 	finished int64 // the token of the last run of which this call saw the end
@@ -176,12 +178,24 @@ func (e *ensuring) turn(do func() (bool, error)) (done bool, err error) {
 	return do()
 }
 
+// leave ends the call. Others who came while it had the turn wait for what it would do next: if it does not do that,
+// because its client has gone, one of them has to.
+func (e *ensuring) leave() {
+	if e.owes {
+		e.s.builds.tell(e.key, nil)
+	}
+}
+
 // catchUp makes up for a small lag.
 func (e *ensuring) catchUp(ctx context.Context, state layer.IndexState) (done bool, err error) {
 	if state.Building {
 		return false, nil
 	}
-	return e.turn(func() (bool, error) { return e.s.builds.catchUp(ctx, e.key, state.Seq, e.index) })
+	return e.turn(func() (bool, error) {
+		done, err := e.s.builds.catchUp(ctx, e.key, state.Seq, e.index)
+		e.owes = !done && err == nil
+		return done, err
+	})
 }
 
 // act catches up or enqueues. A job that runs is waited for: when it has ended, what is lacking is mostly so little that
@@ -201,12 +215,14 @@ func (e *ensuring) act(ctx context.Context, state layer.IndexState, job *layer.J
 func (e *ensuring) ask(ctx context.Context, state layer.IndexState) error {
 	now := e.s.now()
 	if !e.waiting.askedAt.IsZero() && e.waiting.asked == state.Seq && now.Sub(e.waiting.askedAt) < askAgain {
+		e.owes = false
 		return nil // asked for already, and nothing has happened since
 	}
 	if err := e.s.enqueue(ctx, e.job); err != nil {
 		return err
 	}
 	e.waiting.asked, e.waiting.askedAt = state.Seq, now
+	e.owes = false
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/divandb/divan/actors"
@@ -423,6 +424,52 @@ func TestEnsure_WhileAJobRuns(t *testing.T) {
 	db.set(func() {
 		if st.claims != 1 || db.indexed["a"] != 5003 {
 			t.Errorf("%d runs of the job, indexed %v", st.claims, db.indexed)
+		}
+	})
+}
+
+// A request whose client has gone, after it had the turn in vain and before it asked for a job, leaves that to those who
+// came meanwhile: they do not wait until they would ask again by themselves.
+func TestEnsure_LeftInTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Second) }) // runs last: dead letters of the stop are counted in a goroutine that waits
+		db := newDatabase("cities")
+		st := newStore(t, db)
+		s := start(t, st, nil)
+		commits(db, "a", 5000)
+		ctx, goAway := context.WithCancel(t.Context())
+		hold := make(chan struct{})
+		var first, gone sync.Once
+		db.catchingUp = func() {
+			first.Do(func() {
+				<-hold
+				goAway()
+			})
+		}
+		st.fault = func(call string) (err error) {
+			if call == "job" && ctx.Err() != nil {
+				gone.Do(func() { err = ctx.Err() })
+			}
+			return err
+		}
+		var requests sync.WaitGroup
+		requests.Go(func() {
+			if err := s.Ensure(ctx, db, db.design); err == nil {
+				t.Error("a request without a client got done")
+			}
+		})
+		synctest.Wait() // it has the turn
+		requests.Go(func() {
+			if err := s.Ensure(t.Context(), db, db.design); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait() // and the other waits
+		begin := time.Now()
+		close(hold)
+		requests.Wait()
+		if took := time.Since(begin); took >= time.Second {
+			t.Errorf("the other request waited for %v", took)
 		}
 	})
 }

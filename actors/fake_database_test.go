@@ -86,6 +86,7 @@ type database struct {
 	catchUps   int
 
 	vainCatchUps int
+	catchingUp   func() // called by CatchUp, without mu
 	beforeBegin  func() // called by Begin, without mu
 	aggregates   func() // called in the middle of Aggregate, without mu
 	stateFault   func() error
@@ -202,6 +203,9 @@ func (ix index) State(context.Context) (layer.IndexState, error) {
 func (ix index) Standing(ctx context.Context) (layer.IndexState, error) { return ix.State(ctx) }
 
 func (ix index) CatchUp(_ context.Context, n int) (bool, error) {
+	if ix.d.catchingUp != nil {
+		ix.d.catchingUp()
+	}
 	ix.d.mu.Lock()
 	defer ix.d.mu.Unlock()
 	if ix.d.building || sum(ix.d.version)-sum(ix.d.indexed) > uint64(n) {
