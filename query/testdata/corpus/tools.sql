@@ -1,0 +1,25 @@
+-- What DuckDB's postgres extension asks when it attaches and scans, without OIDs, which differ from server to server.
+SELECT version() LIKE 'PostgreSQL 15%', (SELECT COUNT(*) FROM pg_settings WHERE name LIKE 'rds%')
+BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY
+SELECT relname, attname, pg_type.typname type_name, atttypmod type_modifier, pg_attribute.attndims ndim, attnum, NULL constraint_id, type_ns.nspname AS type_schema, col_desc.description AS column_comment FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid JOIN pg_attribute ON pg_class.oid=pg_attribute.attrelid JOIN pg_type ON atttypid=pg_type.oid JOIN pg_namespace type_ns ON pg_type.typnamespace = type_ns.oid LEFT JOIN pg_description col_desc ON col_desc.objoid=pg_class.oid AND col_desc.objsubid=pg_attribute.attnum WHERE attnum > 0 AND relkind IN ('r', 'v', 'm', 'f', 'p') AND pg_namespace.nspname IN ('public') AND relname='docs' UNION ALL SELECT relname, NULL attname, NULL type_name, NULL type_modifier, NULL ndim, NULL attnum, pg_constraint.oid AS constraint_id, NULL, NULL FROM pg_class JOIN pg_namespace ON relnamespace = pg_namespace.oid JOIN pg_constraint ON (pg_class.oid=pg_constraint.conrelid) WHERE relkind IN ('r', 'v', 'm', 'f', 'p') AND contype IN ('u') AND relname='docs' ORDER BY relname, attnum, constraint_id
+SELECT n.nspname, enumtypid, typname, enumlabel FROM pg_enum e JOIN pg_type t ON e.enumtypid = t.oid JOIN pg_namespace AS n ON (typnamespace=n.oid) WHERE n.nspname = 'public' ORDER BY n.oid, enumtypid, enumsortorder
+SELECT n.nspname, t.typname as type, pg_attribute.attname, sub_type.typname FROM pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace JOIN pg_class ON pg_class.oid = t.typrelid JOIN pg_attribute ON attrelid=t.typrelid JOIN pg_type sub_type ON (pg_attribute.atttypid=sub_type.oid) WHERE pg_class.relkind = 'c' AND t.typtype='c' AND n.nspname = 'public' ORDER BY n.oid, t.oid, attrelid, attnum
+SELECT indexname FROM pg_indexes JOIN pg_namespace ON (schemaname=nspname) WHERE nspname = 'nope' ORDER BY pg_namespace.oid
+SELECT pg_is_in_recovery(), length(pg_export_snapshot()) > 0, (select count(*) from pg_stat_wal_receiver)
+SELECT "id" FROM "public"."docs" ORDER BY id LIMIT 3
+COMMIT
+-- differs: there are no physical places of rows, and none are named by relpages, so that such a scan is not begun
+SELECT count(*) FROM "public"."docs" WHERE ctid BETWEEN '(0,0)'::tid AND '(4294967295,0)'::tid
+SELECT to_regclass('nope'), to_regclass('public.nope')
+SELECT nspname FROM pg_namespace WHERE oid = pg_my_temp_schema()
+-- Superset, Grafana and Metabase, beside what their drivers send.
+SELECT nspname FROM pg_namespace WHERE nspname IN ('public', 'by') ORDER BY nspname
+SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public' AND c.relkind in ('r', 'p') AND c.relname = 'docs'
+SELECT "source"."v" AS "v", COUNT(*) AS "count" FROM (SELECT "public"."docs"."doc" #>> array['nested', 'v']::text[] AS "v" FROM "public"."docs") AS "source" WHERE "source"."v" IN ('1', '2') GROUP BY "source"."v" ORDER BY "source"."v" ASC
+SET SESSION TIMEZONE TO 'Europe/Oslo'
+SELECT DATE_TRUNC('day', CAST('2024-03-31 12:00:00+00' AS timestamptz)), CAST('2024-03-31 12:00:00+00' AS timestamptz) AT TIME ZONE 'UTC'
+SET SESSION TIMEZONE TO 'UTC'
+SELECT date_trunc('month', timestamp '2024-03-31 12:00:00'), CAST(extract(dow from timestamp '2024-03-31 12:00:00') AS integer), floor(extract(epoch from timestamptz '2024-01-01 00:10:00Z')/300)*300
+SELECT 1 AS "_", has_table_privilege('public.docs', 'SELECT'), has_schema_privilege('public', 'USAGE'), has_database_privilege(current_database(), 'CONNECT')
+SHOW TRANSACTION ISOLATION LEVEL
+SELECT current_setting('server_version_num')::int / 10000, current_setting('TimeZone'), current_setting('nope', true)
