@@ -139,7 +139,8 @@ func (b *binder) plainAggregate(n *ast.Call, c *exec.AggCall, sc *scope) error {
 		}
 		if len(args) == 0 && slices.ContainsFunc(candidates, func(a *exec.Aggregate) bool { return len(a.Args) == 0 }) {
 			return sqlstate.New(sqlstate.WrongObjectType, "%s(*) must be used to call a parameterless aggregate function",
-				name).At(n.Pos())
+				name).
+				At(n.Pos())
 		}
 	case name != "count":
 		return sqlstate.New(sqlstate.UndefinedFunction, "function %s() does not exist", name).At(n.Pos()).
@@ -199,8 +200,10 @@ func (b *binder) aggregateOrder(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	}
 	for i, k := range keys {
 		if !slices.Contains(args, k) {
-			return sqlstate.New(sqlstate.InvalidColumnReference,
-				"in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list").At(n.Order[i].Expr.Pos())
+			return sqlstate.New(
+				sqlstate.InvalidColumnReference,
+				"in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
+			).At(n.Order[i].Expr.Pos())
 		}
 	}
 	for i, k := range args {

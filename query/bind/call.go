@@ -111,7 +111,7 @@ func (b *binder) namedArgs(n *ast.Call, sc *scope) ([]exec.Expr, error) {
 	f := list[i]
 	out := make([]exec.Expr, len(f.Args))
 	for i, a := range n.Args {
-		var value ast.Expr = a
+		value := a
 		if named, ok := a.(*ast.NamedArg); ok {
 			value, i = named.Value, slices.Index(f.Names, named.Name)
 		}

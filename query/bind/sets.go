@@ -74,7 +74,8 @@ func (g *grouper) keys(s *ast.Select, targets []exec.Expr, names []exec.Column) 
 }
 
 func tooManySets(e ast.Expr) error {
-	return sqlstate.New(sqlstate.StatementTooComplex, "too many grouping sets present (maximum %d)", maxSets).At(e.Pos())
+	return sqlstate.New(sqlstate.StatementTooComplex, "too many grouping sets present (maximum %d)", maxSets).
+		At(e.Pos())
 }
 
 // union is a set of the keys of both.

@@ -19,7 +19,12 @@ type WindowFunc struct {
 // WindowFuncs are all of them, by name (PostgreSQL 15, section 9.22).
 var WindowFuncs = map[string][]*WindowFunc{}
 
-func addWindow(name string, ret types.OID, value func(p *partitionRows, i int) (types.Datum, error), args ...types.OID) {
+func addWindow(
+	name string,
+	ret types.OID,
+	value func(p *partitionRows, i int) (types.Datum, error),
+	args ...types.OID,
+) {
 	WindowFuncs[name] = append(WindowFuncs[name], &WindowFunc{Name: name, Args: args, Ret: ret,
 		RetOf: func(args []types.OID) types.OID {
 			if ret == AnyElement {

@@ -12,23 +12,25 @@ import (
 func init() {
 	same := func(args []types.OID) types.OID { return args[0] }
 	array, elem := types.AnyArray, exec.AnyElement
-	arrayFamily.Add(&exec.Func{Name: "array_positions", Args: []types.OID{array, elem}, Ret: types.Int4Array, NullArgs: true,
-		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			if a[0].IsNull() {
-				return types.Null, nil
-			}
-			var items []types.Datum
-			for i, it := range a[0].Array().Items {
-				same, err := sameItem(env, it, a[1])
-				if err != nil {
-					return types.Null, err
+	arrayFamily.Add(
+		&exec.Func{Name: "array_positions", Args: []types.OID{array, elem}, Ret: types.Int4Array, NullArgs: true,
+			Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				if a[0].IsNull() {
+					return types.Null, nil
 				}
-				if same {
-					items = append(items, types.NewInt(int64(i+a[0].Array().Lower)))
+				var items []types.Datum
+				for i, it := range a[0].Array().Items {
+					same, err := sameItem(env, it, a[1])
+					if err != nil {
+						return types.Null, err
+					}
+					if same {
+						items = append(items, types.NewInt(int64(i+a[0].Array().Lower)))
+					}
 				}
-			}
-			return types.NewArray(types.Int4, items), nil
-		}})
+				return types.NewArray(types.Int4, items), nil
+			}},
+	)
 	arrayFamily.Add(&exec.Func{Name: "array_replace", Args: []types.OID{array, elem, elem}, RetOf: same, NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[0].IsNull() {
@@ -60,7 +62,11 @@ func init() {
 		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			arr := a[0].Array()
 			if a[1].I < 0 || a[1].I > int64(len(arr.Items)) {
-				return types.Null, sqlstate.New("2202E", "number of elements to trim must be between 0 and %d", len(arr.Items))
+				return types.Null, sqlstate.New(
+					"2202E",
+					"number of elements to trim must be between 0 and %d",
+					len(arr.Items),
+				)
 			}
 			return types.NewArray(arr.Elem, arr.Items[:len(arr.Items)-int(a[1].I)]), nil
 		}})
@@ -108,7 +114,10 @@ func fillArray(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	case dims[0].IsNull():
 		return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "dimension values cannot be null")
 	case dims[0].I < 0 || dims[0].I > 100_000_000:
-		return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded, "array size exceeds the maximum allowed (134217727)")
+		return types.Null, sqlstate.New(
+			sqlstate.ProgramLimitExceeded,
+			"array size exceeds the maximum allowed (134217727)",
+		)
 	}
 	n := int(dims[0].I)
 	if err := env.Making(int64(n) * exec.DatumSize); err != nil {

@@ -15,12 +15,33 @@ func clocks() {
 		return types.NewClock(((us % day) + day) % day)
 	}
 	op := func(symbol string, ret types.OID, f func(a []types.Datum) types.Datum, args ...types.OID) {
-		arithmeticFamily.operator(symbol, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return f(a), nil },
+		arithmeticFamily.operator(
+			symbol,
+			ret,
+			func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return f(a), nil },
 			args...)
 	}
-	op("+", types.Time, func(a []types.Datum) types.Datum { return wrap(a[0].I + a[1].Span().Micros) }, types.Time, types.Interval)
-	op("+", types.Time, func(a []types.Datum) types.Datum { return wrap(a[1].I + a[0].Span().Micros) }, types.Interval, types.Time)
-	op("-", types.Time, func(a []types.Datum) types.Datum { return wrap(a[0].I - a[1].Span().Micros) }, types.Time, types.Interval)
+	op(
+		"+",
+		types.Time,
+		func(a []types.Datum) types.Datum { return wrap(a[0].I + a[1].Span().Micros) },
+		types.Time,
+		types.Interval,
+	)
+	op(
+		"+",
+		types.Time,
+		func(a []types.Datum) types.Datum { return wrap(a[1].I + a[0].Span().Micros) },
+		types.Interval,
+		types.Time,
+	)
+	op(
+		"-",
+		types.Time,
+		func(a []types.Datum) types.Datum { return wrap(a[0].I - a[1].Span().Micros) },
+		types.Time,
+		types.Interval,
+	)
 	op("-", types.Interval, func(a []types.Datum) types.Datum {
 		return types.NewInterval(types.Span{Micros: a[0].I - a[1].I})
 	}, types.Time, types.Time)
@@ -32,8 +53,13 @@ func clocks() {
 	}
 	op("+", types.Timestamp, func(a []types.Datum) types.Datum { return at(a[0], a[1]) }, types.Date, types.Time)
 	op("+", types.Timestamp, func(a []types.Datum) types.Datum { return at(a[1], a[0]) }, types.Time, types.Date)
-	op("+", types.Date, func(a []types.Datum) types.Datum { return types.NewDate(types.AddDays(a[1].I, a[0].I)) }, types.Int4,
-		types.Date)
+	op(
+		"+",
+		types.Date,
+		func(a []types.Datum) types.Datum { return types.NewDate(types.AddDays(a[1].I, a[0].I)) },
+		types.Int4,
+		types.Date,
+	)
 	timeFamily.function("localtime", types.Time, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		return types.Cast(types.NewTime(env.Now.UnixMicro()), types.TimestampTZ, types.Time, -1, env.Types)
 	}).Volatility = exec.Stable
@@ -49,13 +75,34 @@ func clocks() {
 				return number(us/3600e6, 0, ret), nil
 			case "epoch":
 				return number(us, 6, ret), nil
-			case "day", "days", "month", "months", "year", "years", "week", "dow", "doy", "quarter", "century", "decade",
-				"isodow", "isoyear", "millennium", "timezone", "julian":
-				return types.Null, sqlstate.New(sqlstate.FeatureNotSupported, "unit %q not supported for type time without time zone",
-					strings.ToLower(a[0].S))
+			case "day",
+				"days",
+				"month",
+				"months",
+				"year",
+				"years",
+				"week",
+				"dow",
+				"doy",
+				"quarter",
+				"century",
+				"decade",
+				"isodow",
+				"isoyear",
+				"millennium",
+				"timezone",
+				"julian":
+				return types.Null, sqlstate.New(
+					sqlstate.FeatureNotSupported,
+					"unit %q not supported for type time without time zone",
+					strings.ToLower(a[0].S),
+				)
 			}
-			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unit %q not recognized for type time without time zone",
-				strings.ToLower(a[0].S))
+			return types.Null, sqlstate.New(
+				sqlstate.InvalidParameterValue,
+				"unit %q not recognized for type time without time zone",
+				strings.ToLower(a[0].S),
+			)
 		}, types.Text, types.Time)
 	}
 }
@@ -98,5 +145,9 @@ func truncateSpan(unit string, s types.Span) (types.Span, error) {
 		return s, sqlstate.New(sqlstate.FeatureNotSupported, "unit %q not supported for type interval", strings.ToLower(unit)).
 			WithDetail("Months usually have fractional weeks.")
 	}
-	return s, sqlstate.New(sqlstate.InvalidParameterValue, "unit %q not recognized for type interval", strings.ToLower(unit))
+	return s, sqlstate.New(
+		sqlstate.InvalidParameterValue,
+		"unit %q not recognized for type interval",
+		strings.ToLower(unit),
+	)
 }

@@ -26,9 +26,17 @@ func init() {
 		case n < 0:
 			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "character number must be positive")
 		case n > utf8.MaxRune:
-			return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded, "requested character too large for encoding: %d", n)
+			return types.Null, sqlstate.New(
+				sqlstate.ProgramLimitExceeded,
+				"requested character too large for encoding: %d",
+				n,
+			)
 		case !utf8.ValidRune(rune(n)):
-			return types.Null, sqlstate.New(sqlstate.ProgramLimitExceeded, "requested character not valid for encoding: %d", n)
+			return types.Null, sqlstate.New(
+				sqlstate.ProgramLimitExceeded,
+				"requested character not valid for encoding: %d",
+				n,
+			)
 		}
 		return types.NewText(string(rune(a[0].I))), nil
 	}, types.Int4)
@@ -133,7 +141,11 @@ func decodeHex(s string) (types.Datum, error) {
 		switch {
 		case !half && strings.ContainsRune(" \n\t\r", c):
 		case err != nil:
-			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "invalid hexadecimal digit: \"%s\"", string(c))
+			return types.Null, sqlstate.New(
+				sqlstate.InvalidParameterValue,
+				"invalid hexadecimal digit: \"%s\"",
+				string(c),
+			)
 		case half:
 			out, half = append(out, high<<4|byte(v)), false
 		default:
@@ -141,7 +153,10 @@ func decodeHex(s string) (types.Datum, error) {
 		}
 	}
 	if half {
-		return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "invalid hexadecimal data: odd number of digits")
+		return types.Null, sqlstate.New(
+			sqlstate.InvalidParameterValue,
+			"invalid hexadecimal data: odd number of digits",
+		)
 	}
 	return types.NewBytes(out), nil
 }
@@ -233,17 +248,22 @@ func byteFuncs() {
 		}
 		return types.ParseText(a[0].S, types.Text, nil)
 	}, types.Bytea, types.Name)
-	f := textFamily.function("quote_nullable", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if a[0].IsNull() {
-			return types.NewText("NULL"), nil
-		}
-		s, err := env.TextOf(a[0], env.ArgType(0))
-		if err != nil {
-			return types.Null, err
-		}
-		s, err = quoteLiteralIn(env, s)
-		return types.NewText(s), err
-	}, exec.AnyValue)
+	f := textFamily.function(
+		"quote_nullable",
+		types.Text,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			if a[0].IsNull() {
+				return types.NewText("NULL"), nil
+			}
+			s, err := env.TextOf(a[0], env.ArgType(0))
+			if err != nil {
+				return types.Null, err
+			}
+			s, err = quoteLiteralIn(env, s)
+			return types.NewText(s), err
+		},
+		exec.AnyValue,
+	)
 	f.NullArgs = true
 	overlay := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		runes := []rune(a[0].S)
@@ -268,5 +288,6 @@ func onlyUTF8(name string) error {
 	case "utf8", "utf-8", "unicode":
 		return nil
 	}
-	return sqlstate.New(sqlstate.FeatureNotSupported, "encoding \"%s\" is not supported", name).WithHint("Texts are in UTF8.")
+	return sqlstate.New(sqlstate.FeatureNotSupported, "encoding \"%s\" is not supported", name).
+		WithHint("Texts are in UTF8.")
 }

@@ -30,9 +30,17 @@ var readWords = []struct {
 }{
 	{"HH24", "hour", 2}, {"HH12", "hour12", 2}, {"HH", "hour12", 2}, {"IDDD", "isoday", 3}, {"IYYY", "isoyear", 4},
 	{"IYY", "isoyear", 3}, {"IY", "isoyear", 2}, {"IW", "isoweek", 2}, {"ID", "isodow", 1}, {"I", "isoyear", 1},
-	{"MI", "minute", 2}, {"MM", "month", 2}, {"SSSSS", "ssss", 5}, {"SSSS", "ssss", 5}, {"SS", "second", 2}, {"DDD", "doy", 3},
+	{
+		"MI",
+		"minute",
+		2,
+	}, {"MM", "month", 2}, {"SSSSS", "ssss", 5}, {"SSSS", "ssss", 5}, {"SS", "second", 2}, {"DDD", "doy", 3},
 	{"DD", "day", 2}, {"D", "dow", 1}, {"CC", "century", 2}, {"YYYY", "year", 4}, {"YYY", "year", 3}, {"YY", "year", 2},
-	{"Y", "year", 1}, {"WW", "week", 2}, {"W", "monthweek", 1}, {"J", "julian", 10}, {"Q", "quarter", 1}, {"TZH", "tzh", 2},
+	{
+		"Y",
+		"year",
+		1,
+	}, {"WW", "week", 2}, {"W", "monthweek", 1}, {"J", "julian", 10}, {"Q", "quarter", 1}, {"TZH", "tzh", 2},
 	{"TZM", "tzm", 2},
 }
 
@@ -73,7 +81,11 @@ const maxDateText = 4096
 
 func readDate(text, format string) (*dateReader, error) {
 	if len(text) > maxDateText || len(format) > maxDateText {
-		return nil, sqlstate.New(sqlstate.ProgramLimitExceeded, "date or format is longer than the limit of %d bytes", maxDateText)
+		return nil, sqlstate.New(
+			sqlstate.ProgramLimitExceeded,
+			"date or format is longer than the limit of %d bytes",
+			maxDateText,
+		)
 	}
 	r := &dateReader{text: text, format: format, whole: text, fields: map[string]int{}}
 	for r.format != "" {
@@ -148,7 +160,8 @@ func (r *dateReader) separator() {
 }
 
 func isSeparator(c rune) bool {
-	return c > 0x20 && c < 0x7f && !(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') || c == ' '
+	return c > 0x20 && c < 0x7f && !(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') ||
+		c == ' '
 }
 
 // pattern reads what the pattern that the format begins with asks for; false when it begins with none.
@@ -209,7 +222,11 @@ func (r *dateReader) pattern() (bool, error) {
 		return true, r.set(w.field, n, w.word)
 	}
 	if strings.HasPrefix(upper, "TZ") || strings.HasPrefix(upper, "OF") {
-		return true, sqlstate.New(sqlstate.FeatureNotSupported, "formatting field \"%s\" is only supported in to_char", upper[:2])
+		return true, sqlstate.New(
+			sqlstate.FeatureNotSupported,
+			"formatting field \"%s\" is only supported in to_char",
+			upper[:2],
+		)
 	}
 	return false, nil
 }

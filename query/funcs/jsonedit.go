@@ -166,8 +166,12 @@ func (e *pathEdit) setElement(s string, level int) error {
 	n := types.JSONLen(s)
 	parsed, err := strconv.ParseInt(strings.TrimSpace(e.path[level].S), 10, 32)
 	if err != nil {
-		return sqlstate.New(sqlstate.InvalidTextRepresentation, "path element at position %d is not an integer: %q", level+1,
-			e.path[level].S)
+		return sqlstate.New(
+			sqlstate.InvalidTextRepresentation,
+			"path element at position %d is not an integer: %q",
+			level+1,
+			e.path[level].S,
+		)
 	}
 	at, first := int(parsed), false
 	if at < 0 {
@@ -294,14 +298,19 @@ func init() {
 		out, err := prettyJSON(env, nil, a[0].S, 0)
 		return types.NewText(string(out)), err
 	}, types.JSONB)
-	jsonFamily.function("jsonb_strip_nulls", types.JSONB, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		w := &jsonWriter{}
-		if err := fitsText(env, 2*len(a[0].S)); err != nil {
-			return types.Null, err
-		}
-		err := w.normal(a[0].S, true, env.Bytes)
-		return types.NewJSON(w.buf), err
-	}, types.JSONB)
+	jsonFamily.function(
+		"jsonb_strip_nulls",
+		types.JSONB,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			w := &jsonWriter{}
+			if err := fitsText(env, 2*len(a[0].S)); err != nil {
+				return types.Null, err
+			}
+			err := w.normal(a[0].S, true, env.Bytes)
+			return types.NewJSON(w.buf), err
+		},
+		types.JSONB,
+	)
 	jsonFamily.function("json_strip_nulls", types.JSON, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		out, err := compact(nil, a[0].S, env.Bytes)
 		return types.NewJSON(out), err

@@ -158,8 +158,14 @@ func init() {
 		ret types.OID
 		f   func(c *pathCall, env *exec.CallEnv) (types.Datum, error)
 	}{
-		"jsonb_path_exists":      {types.Bool, func(c *pathCall, _ *exec.CallEnv) (types.Datum, error) { return c.exists() }},
-		"jsonb_path_match":       {types.Bool, func(c *pathCall, _ *exec.CallEnv) (types.Datum, error) { return c.match() }},
+		"jsonb_path_exists": {
+			types.Bool,
+			func(c *pathCall, _ *exec.CallEnv) (types.Datum, error) { return c.exists() },
+		},
+		"jsonb_path_match": {
+			types.Bool,
+			func(c *pathCall, _ *exec.CallEnv) (types.Datum, error) { return c.match() },
+		},
 		"jsonb_path_query_array": {types.JSONB, (*pathCall).array},
 		"jsonb_path_query_first": {types.JSONB, func(c *pathCall, env *exec.CallEnv) (types.Datum, error) {
 			list, err := c.items(env.State, 1)
@@ -176,13 +182,17 @@ func init() {
 		}
 		for name, s := range scalars {
 			for _, args := range forms {
-				f := jsonFamily.function(name+suffix, s.ret, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-					c, err := newPathCall(env.State, a, zone)
-					if err != nil {
-						return types.Null, err
-					}
-					return s.f(c, env)
-				}, args...)
+				f := jsonFamily.function(
+					name+suffix,
+					s.ret,
+					func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+						c, err := newPathCall(env.State, a, zone)
+						if err != nil {
+							return types.Null, err
+						}
+						return s.f(c, env)
+					},
+					args...)
 				if zone {
 					f.Volatility = exec.Stable
 				}

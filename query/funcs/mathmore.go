@@ -79,7 +79,11 @@ func init() {
 	}
 	whole("scale", types.Int4, func(d *types.Decimal) types.Datum { return types.NewInt(int64(d.Scale())) })
 	whole("min_scale", types.Int4, func(d *types.Decimal) types.Datum { return types.NewInt(int64(minScale(d))) })
-	whole("trim_scale", types.Numeric, func(d *types.Decimal) types.Datum { return types.NewNumeric(d.Trunc(minScale(d))) })
+	whole(
+		"trim_scale",
+		types.Numeric,
+		func(d *types.Decimal) types.Datum { return types.NewNumeric(d.Trunc(minScale(d))) },
+	)
 	angles()
 	mathFamily.Add(&exec.Func{Name: "width_bucket", Args: []types.OID{exec.AnyElement, types.AnyArray}, Ret: types.Int4,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {

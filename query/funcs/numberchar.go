@@ -22,7 +22,11 @@ func init() {
 		})
 	}
 	for t, digits := range map[types.OID]int{types.Float4: 6, types.Float8: 15} {
-		textFormat("to_char", t, func(d types.Datum, f *numberFormat) (string, error) { return floatChar(d.Float(), digits, f) })
+		textFormat(
+			"to_char",
+			t,
+			func(d types.Datum, f *numberFormat) (string, error) { return floatChar(d.Float(), digits, f) },
+		)
 	}
 	timeFamily.function("to_number", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		f, err := parseNumberFormat(a[1].S)

@@ -1,8 +1,8 @@
 package funcs
 
 import (
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -33,8 +33,28 @@ type numberFormat struct {
 }
 
 // numberWords are in the order in which they are looked for.
-var numberWords = []string{",", ".", "0", "9", "B", "C", "D", "EEEE", "FM", "G", "L", "MI", "PL", "PR", "RN", "SG", "SP", "S",
-	"TH", "V"}
+var numberWords = []string{
+	",",
+	".",
+	"0",
+	"9",
+	"B",
+	"C",
+	"D",
+	"EEEE",
+	"FM",
+	"G",
+	"L",
+	"MI",
+	"PL",
+	"PR",
+	"RN",
+	"SG",
+	"SP",
+	"S",
+	"TH",
+	"V",
+}
 
 const maxNumberFormat = 4096
 
@@ -44,8 +64,12 @@ func badFormat(format string, args ...any) error {
 
 func parseNumberFormat(s string) (*numberFormat, error) {
 	if len(s) > maxNumberFormat {
-		return nil, sqlstate.New(sqlstate.ProgramLimitExceeded, "number format of %d bytes is longer than the limit of %d", len(s),
-			maxNumberFormat)
+		return nil, sqlstate.New(
+			sqlstate.ProgramLimitExceeded,
+			"number format of %d bytes is longer than the limit of %d",
+			len(s),
+			maxNumberFormat,
+		)
 	}
 	f := &numberFormat{}
 	for i := 0; i < len(s); {
@@ -294,7 +318,8 @@ func (w *numberWriter) digit(word string) {
 	}
 	w.inNumber = false
 	pointLast := w.relevant >= 0 && w.ch(w.relevant) == '.'
-	if !w.signDone && (w.current >= w.preSpaces || w.zero && w.zeroStart == w.current) && (!w.leadingZero() || pointLast) {
+	if !w.signDone && (w.current >= w.preSpaces || w.zero && w.zeroStart == w.current) &&
+		(!w.leadingZero() || pointLast) {
 		switch {
 		case w.locale:
 			if w.sign == signBefore {
@@ -424,7 +449,8 @@ func (f *numberFormat) read(s string) string {
 				digits = append(digits, c)
 				i++
 			}
-			if len(digits) > 0 && !signed && i < len(s) && (f.sign == signBehind || f.sign == signBefore && f.pre == f.preSign) {
+			if len(digits) > 0 && !signed && i < len(s) &&
+				(f.sign == signBehind || f.sign == signBefore && f.pre == f.preSign) {
 				sign()
 			}
 		case ",", "G":
@@ -438,16 +464,13 @@ func (f *numberFormat) read(s string) string {
 		case "TH", "th", "Th", "tH":
 			i += min(2, len(s)-i)
 		case "", "L":
-			n := len(p.text)
+			n := 0
 			if p.word == "L" {
-				n = 0
 				if s[i] == '$' || s[i] == ' ' {
 					n = 1
 				}
-			} else if r := []rune(s[i:]); !slices.Contains([]rune("0123456789.,+-"), r[0]) {
-				n = len(string(r[:1]))
-			} else {
-				n = 0
+			} else if r, size := utf8.DecodeRuneInString(s[i:]); !strings.ContainsRune("0123456789.,+-", r) {
+				n = size
 			}
 			i += n
 		}

@@ -107,7 +107,11 @@ func percentiles(one func(o *orderedRows, f float64) (types.Datum, error)) func(
 				return d, nil
 			}
 			if f := d.Float(); f < 0 || f > 1 || math.IsNaN(f) {
-				return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "percentile value %g is not between 0 and 1", f)
+				return types.Null, sqlstate.New(
+					sqlstate.NumericOutOfRange,
+					"percentile value %g is not between 0 and 1",
+					f,
+				)
 			}
 			if len(o.rows) == 0 {
 				return types.Null, nil

@@ -42,7 +42,11 @@ func regexpFlags(st *exec.State, pattern, flags string) (p *pattern, global bool
 			expanded = false
 		case 'e', 'b':
 		default:
-			return nil, false, sqlstate.New(sqlstate.InvalidParameterValue, "invalid regular expression option: \"%s\"", string(c))
+			return nil, false, sqlstate.New(
+				sqlstate.InvalidParameterValue,
+				"invalid regular expression option: \"%s\"",
+				string(c),
+			)
 		}
 	}
 	if literalText {
@@ -250,7 +254,15 @@ func init() {
 			if end != 0 && end != 1 {
 				return types.Null, badArgument("endoption", end)
 			}
-			from, to, s, err := groupOf(env, "regexp_instr", a, intAt(a, 2, 1), intAt(a, 3, 1), intAt(a, 6, 0), textAt(a, 5))
+			from, to, s, err := groupOf(
+				env,
+				"regexp_instr",
+				a,
+				intAt(a, 2, 1),
+				intAt(a, 3, 1),
+				intAt(a, 6, 0),
+				textAt(a, 5),
+			)
 			if err != nil || from < 0 {
 				return types.NewInt(0), err
 			}
@@ -308,7 +320,13 @@ func splitText(env *exec.Env, name string, a []types.Datum) ([][]types.Datum, er
 }
 
 // groupOf is where a group of the nth match is, negative for none.
-func groupOf(env *exec.CallEnv, name string, a []types.Datum, start, n, sub int64, flags string) (from, to int, text string, err error) {
+func groupOf(
+	env *exec.CallEnv,
+	name string,
+	a []types.Datum,
+	start, n, sub int64,
+	flags string,
+) (from, to int, text string, err error) {
 	s, err := newSearch(env.State, name, a, start, flags)
 	switch {
 	case err != nil:

@@ -56,7 +56,13 @@ func init() {
 	add("make_date", types.Date, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		t, ok := madeDate(a[0].I, a[1].I, a[2].I)
 		if !ok {
-			return types.Null, sqlstate.New(timeRange22008, "date field value out of range: %d-%02d-%02d", a[0].I, a[1].I, a[2].I)
+			return types.Null, sqlstate.New(
+				timeRange22008,
+				"date field value out of range: %d-%02d-%02d",
+				a[0].I,
+				a[1].I,
+				a[2].I,
+			)
 		}
 		return types.NewDate(t.Unix() / 86400), nil
 	}, ints...)
@@ -113,7 +119,8 @@ func makeInterval(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	}
 	months, days := v[0]*12+v[1], v[2]*7+v[3]
 	micros := float64(v[4])*3600e6 + float64(v[5])*60e6 + math.RoundToEven(secs*1e6)
-	if int64(int32(months)) != months || int64(int32(days)) != days || math.IsNaN(micros) || math.Abs(micros) > math.MaxInt64/2 {
+	if int64(int32(months)) != months || int64(int32(days)) != days || math.IsNaN(micros) ||
+		math.Abs(micros) > math.MaxInt64/2 {
 		return types.Null, sqlstate.New(timeRange22008, "interval out of range")
 	}
 	return types.NewInterval(types.Span{Months: int32(months), Days: int32(days), Micros: int64(micros)}), nil

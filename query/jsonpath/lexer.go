@@ -215,12 +215,19 @@ func escape(out []byte, s string) ([]byte, int, error) {
 				return r, 4, err
 			}
 		}
-		return out, 0, sqlstate.New(sqlstate.SyntaxError, "invalid hexadecimal character sequence at or near %q of jsonpath input",
-			s[:2])
+		return out, 0, sqlstate.New(
+			sqlstate.SyntaxError,
+			"invalid hexadecimal character sequence at or near %q of jsonpath input",
+			s[:2],
+		)
 	case 'u':
 		r, n := unicodeEscape(s)
 		if n == 0 {
-			return out, 0, sqlstate.New(sqlstate.SyntaxError, "invalid Unicode escape sequence at or near %q of jsonpath input", s[:2])
+			return out, 0, sqlstate.New(
+				sqlstate.SyntaxError,
+				"invalid Unicode escape sequence at or near %q of jsonpath input",
+				s[:2],
+			)
 		}
 		if utf16.IsSurrogate(r) {
 			low, m := unicodeEscape(s[n:])

@@ -85,14 +85,19 @@ func double(x Item) (Item, error) {
 			return x, err
 		}
 		if f, err := strconv.ParseFloat(d.String(), 64); err != nil || math.IsInf(f, 0) {
-			return x, fail(errNonNumeric, "numeric argument of jsonpath item method .double() is out of range for type double precision")
+			return x, fail(
+				errNonNumeric,
+				"numeric argument of jsonpath item method .double() is out of range for type double precision",
+			)
 		}
 		return x, nil
 	case types.JSONString:
 		d, err := types.ParseText(x.str(), types.Float8, nil)
 		if err != nil || math.IsInf(d.Float(), 0) || math.IsNaN(d.Float()) {
-			return x, fail(errNonNumeric,
-				"string argument of jsonpath item method .double() is not a valid representation of a double precision number")
+			return x, fail(
+				errNonNumeric,
+				"string argument of jsonpath item method .double() is not a valid representation of a double precision number",
+			)
 		}
 		return Number(types.DecimalFromFloat(d.Float(), 15)), nil
 	}

@@ -374,7 +374,11 @@ const maxSequence = 1_000_000
 
 func (r *Run) few(list []Item) error {
 	if len(list) > maxSequence {
-		return sqlstate.New(sqlstate.ProgramLimitExceeded, "an operand of the jsonpath has more than %d items", maxSequence)
+		return sqlstate.New(
+			sqlstate.ProgramLimitExceeded,
+			"an operand of the jsonpath has more than %d items",
+			maxSequence,
+		)
 	}
 	return nil
 }
@@ -404,7 +408,8 @@ func (r *Run) levels(n *jsonpath.Node, x Item, f emit) error {
 		defer func() { r.depth-- }()
 		return r.members(x, func(it Item) error {
 			leaf := it.Kind != types.JSONList && it.Kind != types.JSONObject
-			if n.From != jsonpath.Unbounded && level >= n.From || n.From == jsonpath.Unbounded && n.To == jsonpath.Unbounded && leaf {
+			if n.From != jsonpath.Unbounded && level >= n.From ||
+				n.From == jsonpath.Unbounded && n.To == jsonpath.Unbounded && leaf {
 				if err := lenient(it); err != nil {
 					return err
 				}
@@ -437,7 +442,12 @@ func (r *Run) arithmetic(n *jsonpath.Node, x Item, f emit) error {
 	}
 	operand := func(list []Item, which string) (*types.Decimal, error) {
 		if len(list) != 1 || list[0].Kind != types.JSONNumber {
-			return nil, fail(errSingleton, "%s operand of jsonpath operator %s is not a single numeric value", which, n.Text)
+			return nil, fail(
+				errSingleton,
+				"%s operand of jsonpath operator %s is not a single numeric value",
+				which,
+				n.Text,
+			)
 		}
 		return list[0].Decimal()
 	}
