@@ -61,8 +61,12 @@ func (s countedSnapshot) Get(key []byte) kv.Future[[]byte] {
 
 func (s countedSnapshot) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	rows := s.Snapshot.GetRange(r, o)
-	if begin, _ := r.Selectors(); subspace(begin.Key) == entriesSubspace {
+	begin, _ := r.Selectors()
+	switch subspace(begin.Key) {
+	case entriesSubspace:
 		return countedRows{rows, &s.c.entries}
+	case bodiesSubspace: // of documents side by side, each of one row
+		return countedRows{rows, &s.c.bodies}
 	}
 	return rows
 }
@@ -130,7 +134,10 @@ func TestFeed_ReadsWhatItNeeds(t *testing.T) {
 			if rows := strings.Count(text, `"changes":[`); rows != test.rows {
 				t.Errorf("%d rows: %.300s", rows, text)
 			}
-			if bodies, entries := c.bodies.Load(), c.entries.Load(); bodies != test.bodies || entries > test.entries || (entries == 0) != (test.entries == 0) {
+			// Where many are read, as ranges, a few that lie between them are passed over.
+			bodies, entries := c.bodies.Load(), c.entries.Load()
+			if bodies < test.bodies || bodies > test.bodies+test.bodies/20 || entries > test.entries ||
+				(entries == 0) != (test.entries == 0) {
 				t.Errorf("%d bodies and %d entries were read, expected %d and %d", bodies, entries, test.bodies, test.entries)
 			}
 		})
