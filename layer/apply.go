@@ -103,7 +103,7 @@ func (t *txn) supersede(id string, r Rev) {
 // While there is a cut, keepEntry goes before it.
 func (t *txn) moveEntry(id string, before, winner *leafKV, branches int64, user uint16) {
 	if before != nil {
-		t.Clear(t.close(t.keys.entry(t.open(), t.cfg.shardAt(id, before.seq), before.seq)))
+		t.clearEntry(id, before.seq)
 	}
 	shard := t.cfg.shard(id)
 	key := tuple.AppendInt(t.keys.feed(t.open(), shard), t.cfg.incarnation)

@@ -58,8 +58,8 @@ type core struct {
 	keys     space
 	stampKey []byte
 	cached   atomic.Pointer[config]
-	counts   entryCounts
-	near     nearness // of the documents that are written together
+	written  atomic.Int64 // entries, since counts were last asked to be brought up
+	near     nearness     // of the documents that are written together
 	share    sync.Once
 	shared   *Database // see Database.Shared
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/faultkv"
@@ -103,10 +104,12 @@ type keyDump struct {
 	counters    map[string]int64
 	maps        []mapKV // oldest first
 	queue       int64
-	queued      map[string]int64 // of the queue, by shard
-	shardQueued map[string]int64 // as counted
-	attachments map[string]int64 // bytes
-	uploads     map[string]bool  // attachments that wait for their document
+	marks       map[string]uint64             // up to which leaf entries are counted, by shard and incarnation
+	counted     [3]map[string]map[int64]int64 // entries by block, of each level, by shard and incarnation
+	queued      map[string]int64              // of the queue, by shard
+	shardQueued map[string]int64              // as counted
+	attachments map[string]int64              // bytes
+	uploads     map[string]bool               // attachments that wait for their document
 	purges      int64
 }
 
@@ -114,7 +117,7 @@ func newKeyDump() *keyDump {
 	return &keyDump{branches: map[string][]branchKV{}, entries: map[string]entryKV{}, allDocs: map[string]string{}, designs: map[string]string{},
 		bodies: map[string]int{}, counters: map[string]int64{}, attachments: map[string]int64{}, uploads: map[string]bool{},
 		heads: map[string][]byte{}, refs: map[string]int64{}, converted: map[string]bool{},
-		queued: map[string]int64{}, shardQueued: map[string]int64{}}
+		queued: map[string]int64{}, shardQueued: map[string]int64{}, marks: map[string]uint64{}}
 }
 
 func revText(pos, id any) string {
@@ -185,6 +188,20 @@ func (d *keyDump) add(tb testing.TB, sub keyspace.Subspace, key tuple.Tuple, val
 	case keyspace.ShardSuperseded:
 		d.queued[key[0].(string)]++
 		d.queue++
+	case keyspace.FeedCounts:
+		of := fmt.Sprintf("%s/%d", key[1], key[2])
+		if key[0] == int64(0) {
+			d.marks[of] = uint64(unpack()[1].(int64))
+			break
+		}
+		level := key[0].(int64) - 1
+		if d.counted[level] == nil {
+			d.counted[level] = map[string]map[int64]int64{}
+		}
+		if d.counted[level][of] == nil {
+			d.counted[level][of] = map[int64]int64{}
+		}
+		d.counted[level][of][key[3].(int64)] = int64(binary.LittleEndian.Uint64(value))
 	case keyspace.Attachments:
 		d.attachments[fmt.Sprint(key[0], key[1])] += int64(len(value))
 	case keyspace.Uploads:
@@ -258,6 +275,7 @@ func (d *keyDump) check(tb testing.TB, name string) {
 	}
 	d.checkShards(tb, name)
 	d.checkRefs(tb, name)
+	d.checkCounts(tb, name, layer.DefaultFeedShape)
 	if entries != 0 {
 		tb.Errorf("%s: %d more entries than documents", name, entries)
 	}

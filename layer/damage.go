@@ -96,6 +96,7 @@ var parts = map[keyspace.Subspace]part{
 	keyspace.Moved:             {"what a build of an index goes by", false, helpSalvage},
 	keyspace.ShardSuperseded:   {"the queue for compaction", false, helpSalvage},
 	keyspace.ShardCounters:     {"counters", false, helpSalvage},
+	keyspace.FeedCounts:        {"the feed of changes", false, helpSalvage},
 	keyspace.AttachmentRefs:    {"counters of attachments", true, helpSalvage},
 	keyspace.Compaction:        {"the queue for compaction", false, helpSalvage},
 }

@@ -62,6 +62,7 @@ type txn struct {
 	superseded uint16
 	purges     uint16
 	touched    []touchedShard
+	cleared    []clearedEntry
 	counts     counterDeltas
 	partitions partitionDeltas
 	restamp    bool // the configuration changes with this transaction
@@ -166,6 +167,7 @@ func attempt[T any](ctx context.Context, d *Database, tx kv.Transaction, fn func
 		return zero, err
 	}
 	t.finish()
+	d.wroteEntries(c, int64(t.entries))
 	return r, nil
 }
 
@@ -220,6 +222,7 @@ func (t *txn) touch(shard ShardID, user uint16) {
 func (t *txn) finish() {
 	t.finishCounters()
 	t.finishPartitions()
+	t.finishCleared()
 	t.finishRefs()
 	if t.superseded > 0 {
 		t.db.store.noteCompactable(t.core, int64(t.superseded)) // also where the commit fails: it costs a look

@@ -326,9 +326,14 @@ func (x *exporter) config(turn int) (done bool, err error) {
 	}
 	var c exportConfig
 	err = x.s.try(func() error {
-		_, at, err := x.s.countEntries()
-		c = exportConfig{last: at.newest, revsLimit: x.s.cfg.revsLimit, purgesLimit: x.s.cfg.purgesLimit, partitioned: x.s.cfg.partitioned,
-			security: x.s.cfg.security, purges: at.purges, maps: x.s.cfg.maps}
+		newest := readLastSeq(x.s.r, x.s.keys, x.s.cfg)
+		purges, err := countersOf(x.s.r, x.s.keys, counterPurges)
+		if err != nil {
+			return err
+		}
+		last, err := newest()
+		c = exportConfig{last: last, revsLimit: x.s.cfg.revsLimit, purgesLimit: x.s.cfg.purgesLimit, partitioned: x.s.cfg.partitioned,
+			security: x.s.cfg.security, purges: purges[0], maps: x.s.cfg.maps}
 		return err
 	})
 	if err != nil {

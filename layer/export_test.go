@@ -202,3 +202,27 @@ func MapsSlowly(d *Design) { d.mapTime.Store(int64(2 * slowMap)) }
 
 // AheadDocs is how many documents a query ahead of its index works out at most.
 const AheadDocs = aheadDocs
+
+// FeedShape is how large the blocks are that changes are counted by.
+type FeedShape struct {
+	LeafBits, LevelBits int
+	Sparse              int64
+	Least               int
+}
+
+// DefaultFeedShape is the one of every store.
+var DefaultFeedShape = FeedShape{defaultShape.leafBits, defaultShape.levelBits, defaultShape.sparse, defaultShape.least}
+
+// SetFeedShape makes blocks so small that a test fills many. Before anything is written or counted.
+func SetFeedShape(s *Store, f FeedShape) {
+	s.shape = feedShape{leafBits: f.LeafBits, levelBits: f.LevelBits, sparse: f.Sparse, least: f.Least}
+}
+
+// CloseFeed has one transaction count so many entries of the feed.
+func CloseFeed(ctx context.Context, d *Database, most int) (more bool, err error) {
+	_, err = readPart(ctx, d, newPortions(most), 0, func(t *txn, n int) (done int, err error) {
+		done, more, err = t.closeSome(n)
+		return done, err
+	})
+	return more, err
+}

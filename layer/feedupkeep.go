@@ -1,0 +1,85 @@
+package layer
+
+import (
+	"context"
+	"sync"
+)
+
+// closingEvery is after how many entries that were written by this Store the counts of a database are brought up.
+const closingEvery = 4 * closingBatch
+
+// feedClosings are the databases whose counts of changes are to be brought up: by one goroutine of the Store, one database
+// after the other. Nothing waits for it.
+type feedClosings struct {
+	wake chan struct{} // capacity 1, never closed
+
+	mu struct {
+		sync.Mutex
+		due   []*Database
+		asked map[*Database]bool // those in due
+	}
+}
+
+// ask has a database's counts brought up soon.
+func (f *feedClosings) ask(d *Database) {
+	if f.wake == nil { // the store is only read
+		return
+	}
+	d = d.Shared()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.mu.asked[d] {
+		return
+	}
+	if f.mu.asked == nil {
+		f.mu.asked = map[*Database]bool{}
+	}
+	f.mu.asked[d] = true
+	f.mu.due = append(f.mu.due, d)
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next takes the first that is due, nil where there is none.
+func (f *feedClosings) next() *Database {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.mu.due) == 0 {
+		return nil
+	}
+	d := f.mu.due[0]
+	f.mu.due[0] = nil
+	f.mu.due = f.mu.due[1:]
+	delete(f.mu.asked, d)
+	return d
+}
+
+// keepFeeds brings up the counts of changes where that is asked for, until ctx ends. What fails is asked for again by who
+// writes or reads the feed next.
+func (s *Store) keepFeeds(ctx context.Context) {
+	for {
+		for d := s.closings.next(); d != nil; d = s.closings.next() {
+			err := d.closeFeed(ctx)
+			if kind := KindOf(err); err != nil && ctx.Err() == nil && kind != NotFound && kind != Full {
+				s.o.Logger.Warn("changes not counted", "database", d.name, "error", err)
+			}
+			if ctx.Err() != nil {
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.closings.wake:
+		}
+	}
+}
+
+// wroteEntries notes that an attempt of a transaction has written entries.
+func (d *Database) wroteEntries(c *core, n int64) {
+	if n > 0 && c.written.Add(n) >= closingEvery && c.written.Swap(0) > 0 {
+		d.store.closings.ask(d)
+	}
+}
