@@ -18,8 +18,11 @@ const (
 	compactionTurn = time.Minute
 	// longestCompactionPause bounds the pause after a transaction.
 	longestCompactionPause = 2 * time.Second
-	// requestedShare is the least share of the time for what was asked for, in per cent.
+	// requestedShare is the least share of the time, in per cent, for what was asked for, and where what was superseded
+	// has waited for lateCompaction: writers are faster than the share allows for.
 	requestedShare = 50
+	lateCompaction = time.Hour
+	lateBodies     = 100_000
 	// compactionFailing is how many runs in a row have to fail before the node says that it needs an operator.
 	compactionFailing = 3
 )
@@ -147,7 +150,7 @@ func (s *System) compact(ctx context.Context, name string) error {
 		return err
 	}
 	share := s.o.CompactionShare
-	if state.Requested > 0 {
+	if state.Requested > 0 || state.Oldest > lateCompaction && state.Superseded > lateBodies {
 		share = max(share, requestedShare)
 	}
 	c := s.compactions
