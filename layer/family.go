@@ -171,6 +171,9 @@ func (f *family) write(ps []pendingEdit) error {
 	if err := f.storeBodies(ps); err != nil {
 		return err
 	}
+	for _, r := range f.skipped { // also where nothing moves: a stemmed history may have known what replaced them
+		t.supersede(f.id, r)
+	}
 	if !f.moved {
 		return nil
 	}
@@ -180,9 +183,6 @@ func (f *family) write(ps []pendingEdit) error {
 	for _, l := range f.replaced {
 		t.Clear(t.close(t.keys.revision(t.open(), f.id, l.deleted, l.rev)))
 		t.supersede(f.id, l.rev)
-	}
-	for _, r := range f.skipped {
-		t.supersede(f.id, r)
 	}
 	whole := pendingEdit{e: f.last.e, body: f.last.body, plan: plan{before: f.before, branches: branches}}
 	user := f.last.entry
