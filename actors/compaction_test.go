@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
 // A compaction that was asked for is done by one of the nodes, which counts what it removes, and is said to run until it
@@ -56,7 +57,8 @@ func TestLayer_Compaction(t *testing.T) {
 		f := n.Compactions()
 		bodies, failures = bodies+f.Bodies, failures+f.Failures
 	}
-	if bodies != revisions || failures != 0 {
+	// What a transaction removed whose result was unknown is counted by nobody.
+	if bodies > revisions || bodies < revisions && !faultkv.Enabled() || failures != 0 {
 		t.Errorf("%d bodies were removed, %d runs failed", bodies, failures)
 	}
 }

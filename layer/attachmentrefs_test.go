@@ -264,7 +264,7 @@ func TestCompact_sharedAttachment(t *testing.T) {
 				return e.rows.Load() + e.gets.Load()
 			}
 			few, many := rows("few", 300), rows("many", 1200)
-			if many > 6*few {
+			if many > 6*few && !faultkv.Enabled() { // attempts that failed have read too
 				t.Errorf("%d reads for 300 revisions, %d for 1200", few, many)
 			}
 		})
