@@ -446,12 +446,14 @@ func TestEnsure_LeftInTheTurn(t *testing.T) {
 				goAway()
 			})
 		}
+		st.mu.Lock() // the node is at work already
 		st.fault = func(call string) (err error) {
 			if call == "job" && ctx.Err() != nil {
 				gone.Do(func() { err = ctx.Err() })
 			}
 			return err
 		}
+		st.mu.Unlock()
 		var requests sync.WaitGroup
 		requests.Go(func() {
 			if err := s.Ensure(ctx, db, db.design); err == nil {

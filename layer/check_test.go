@@ -224,10 +224,12 @@ func TestVerify_faults(t *testing.T) {
 				t.Parallel()
 				e := mustEngineWith(t, snapshots)
 				s := openToBreak(t, e)
-				tx := e.Begin(faultkv.Forever(context.Background()))
-				defer tx.Cancel()
-				c.plant(&planted{t, tx})
-				if err := tx.Commit(); err != nil {
+				_, _, err := kv.Transact(faultkv.Forever(context.Background()), e, kv.TransactOptions{},
+					func(tx kv.Transaction) (struct{}, error) {
+						c.plant(&planted{t, tx})
+						return struct{}{}, nil
+					})
+				if err != nil {
 					t.Fatal(err)
 				}
 				lines := verifyAll(t, s, true)
