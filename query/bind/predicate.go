@@ -184,3 +184,66 @@ func (b *binder) textOperand(x exec.Expr, op string, other types.OID, off int) (
 		return nil, operandError(op, off, t, other)
 	}
 }
+
+// compareRows compares (a, b) with (c, d) field by field.
+func (b *binder) compareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr, error) {
+	if len(l.Items) != len(r.Items) {
+		return nil, syntaxError(off, "unequal number of entries in row expressions")
+	}
+	var parts []exec.Expr
+	word := "and"
+	switch op {
+	case "<>":
+		word = "or"
+		fallthrough
+	case "=":
+		for i := range l.Items {
+			e, err := b.compare(op, l.Items[i], r.Items[i], off)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, e)
+		}
+		if len(parts) == 1 {
+			return parts[0], nil
+		}
+		return &exec.Logic{Op: word, Args: parts}, nil
+	}
+	if !Repeatable(l) || !Repeatable(r) {
+		return b.rowCompare(op, l, r, off)
+	}
+	// a < c or (a = c and (b < d or ...)), of which key ranges are made.
+	last := len(l.Items) - 1
+	e, err := b.compare(op, l.Items[last], r.Items[last], off)
+	for i := last - 1; i >= 0 && err == nil; i-- {
+		var strict, equal exec.Expr
+		if strict, err = b.compare(op[:1], l.Items[i], r.Items[i], off); err != nil {
+			break
+		}
+		if equal, err = b.compare("=", l.Items[i], r.Items[i], off); err != nil {
+			break
+		}
+		e = &exec.Logic{Op: "or", Args: []exec.Expr{strict, &exec.Logic{Op: "and", Args: []exec.Expr{equal, e}}}}
+	}
+	return e, err
+}
+
+// rowCompare is compareRows for fields that are computed once.
+func (b *binder) rowCompare(op string, l, r *exec.RowExpr, off int) (exec.Expr, error) {
+	out := &exec.RowCompare{Op: op}
+	for i := range l.Items {
+		x, y, err := b.comparable(op, l.Items[i], r.Items[i], off)
+		if err != nil {
+			return nil, err
+		}
+		coll, err := comparisonCollation(op[:1], off, x, y)
+		if err != nil {
+			return nil, err
+		}
+		out.X, out.Y = append(out.X, withoutCollate(x)), append(out.Y, withoutCollate(y))
+		out.Decide, out.Equal = append(out.Decide, funcs.CollatedComparison(op[:1], coll)),
+			append(out.Equal, funcs.CollatedComparison("=", nil))
+		out.Last = funcs.CollatedComparison(op, coll)
+	}
+	return out, nil
+}

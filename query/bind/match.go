@@ -1,0 +1,146 @@
+package bind
+
+import (
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// coerceArgs brings arguments to the declared types.
+func (b *binder) coerceArgs(args []exec.Expr, want []types.OID, variadic bool, off int) ([]exec.Expr, error) {
+	out := make([]exec.Expr, len(args))
+	elem, _ := polymorphic(args, want, variadic)
+	for i, a := range args {
+		w := argType(want, variadic, i)
+		switch {
+		case w == exec.AnyElement:
+			w = elem
+		case w == types.AnyArray && variadic && i >= len(want)-1 && !untyped(a):
+			w = a.Type()
+		case w == types.AnyArray:
+			w = types.ArrayOf(elem)
+		}
+		var err error
+		if out[i], err = b.coerce(a, w, types.Implicit, off); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// polymorphic is the one element type that the anyelement and anyarray arguments of a call agree on; false when they do not. The
+// arrays of a variadic function each have their own.
+func polymorphic(args []exec.Expr, want []types.OID, variadic bool) (types.OID, bool) {
+	elem := types.Unknown
+	for i, a := range args {
+		w, t := argType(want, variadic, i), a.Type()
+		switch {
+		case untyped(a), variadic && i >= len(want)-1:
+			continue
+		case w == types.AnyArray:
+			t = types.ElemOf(t)
+		case w != exec.AnyElement:
+			continue
+		}
+		if elem = commonType(elem, t); elem == 0 {
+			return 0, false
+		}
+	}
+	if elem == types.Unknown {
+		elem = types.Text
+	}
+	return elem, true
+}
+
+func argType(want []types.OID, variadic bool, i int) types.OID {
+	if i < len(want) {
+		return want[i]
+	}
+	if variadic {
+		return want[len(want)-1]
+	}
+	return 0
+}
+
+func (b *binder) tableFunc(n *ast.Call, args []exec.Expr) *exec.TableFunc {
+	var best *exec.TableFunc
+	bestScore := -1
+	for _, f := range funcs.TableFuncs[n.Name[len(n.Name)-1]] {
+		if s, ok := score(f.Args, f.Variadic, args); ok && s > bestScore {
+			best, bestScore = f, s
+		}
+	}
+	return best
+}
+
+// score says how well arguments fit declared types: more is better; false when they do not.
+func score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
+	if len(args) != len(want) && !(variadic && len(args) >= len(want)) {
+		return 0, false
+	}
+	if _, ok := polymorphic(args, want, variadic); !ok {
+		return 0, false
+	}
+	total := 0
+	for i, a := range args {
+		w, t := argType(want, variadic, i), a.Type()
+		switch {
+		case untyped(a):
+			// An open literal fits everywhere, best as a text, then as the type that its category prefers.
+			switch info := types.Lookup(w); {
+			case w == types.Text:
+				total += 3
+			case types.IsString(w):
+				total += 2
+			case info != nil && info.Prefer:
+				total++
+			}
+			continue
+		case w == t:
+			total += 10
+		case w == exec.AnyValue:
+			total++
+		case w == exec.AnyElement:
+			total += 2
+		case w == types.AnyArray:
+			if types.ElemOf(t) == 0 {
+				return 0, false
+			}
+			total += 2
+		case types.CastContext(t, w) == types.Implicit:
+			info := types.Lookup(w)
+			if info != nil && info.Prefer {
+				total += 3
+			}
+			// The nearer of two promotions wins.
+			if a, c := numericRank[t], numericRank[w]; a > 0 && c > 0 {
+				total += 6 - (c - a)
+			}
+		default:
+			return 0, false
+		}
+	}
+	return total, true
+}
+
+// choose picks the candidate that fits best; an error means that two fit equally well.
+func choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
+	var best *exec.Func
+	bestScore, ties := -1, 0
+	for _, f := range candidates {
+		s, ok := score(f.Args, f.Variadic, args)
+		switch {
+		case !ok:
+		case s > bestScore:
+			best, bestScore, ties = f, s, 0
+		case s == bestScore:
+			ties++
+		}
+	}
+	if ties > 0 {
+		return best, sqlstate.New(sqlstate.AmbiguousFunction, "ambiguous")
+	}
+	return best, nil
+}
