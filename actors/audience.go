@@ -67,7 +67,8 @@ func (h *hub) change(db Database, shard layer.ShardID, f func(a *audience)) (fir
 	shards := h.mu.audiences[db]
 	a := shards[shard]
 	if first = a == nil; first {
-		a = &audience{key: shardKey{db, shard}, listeners: map[chan struct{}]struct{}{}, followers: map[string]*follower{}, wakes: h.serial.Add(1)}
+		a = &audience{key: shardKey{db, shard}, listeners: map[chan struct{}]struct{}{},
+			followers: map[string]*follower{}, wakes: h.serial.Add(1)}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

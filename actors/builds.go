@@ -252,8 +252,8 @@ func (b *builds) wait(key indexKey) (w *waiting, news chan error, cancel func())
 	}
 }
 
-// catchUp catches up an index, unless that was in vain from where the index stands: the lag was too large, or would take
-// too long to map. It has not become less, and trying again and again would take the processors from the builds.
+// catchUp catches up an index, unless that was in vain from where the index stands: the lag was too large, or would
+// take too long to map. It has not become less, and trying again and again would take the processors from the builds.
 func (b *builds) catchUp(ctx context.Context, key indexKey, at layer.Seq, index Index) (done bool, err error) {
 	b.mu.Lock()
 	vain, known := b.mu.vain[key]

@@ -64,7 +64,8 @@ func (s *System) compactionSpec() spec {
 	return spec{
 		kind: "compaction",
 		make: func() behavior {
-			return &jobsBehavior{running: func() int { return 0 }, limit: 1, backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
+			return &jobsBehavior{running: func() int { return 0 }, limit: 1,
+				backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
 		},
 		perform: func(sh *shell, e effect) {
 			if _, claim := e.(claimJob); claim {
@@ -115,7 +116,8 @@ func (s *System) compactNext(ctx context.Context, worker layer.Worker) claimed {
 	}
 	s.compactions.ended(job.ID, err, job.Failures, s.now())
 	if err != nil {
-		s.log.Warn("compaction failed, and is tried again", "database", job.ID, "failures", job.Failures+1, "error", err)
+		s.log.Warn("compaction failed, and is tried again", "database", job.ID, "failures", job.Failures+1, "error",
+			err)
 	}
 	return claimed{err: s.store.Finish(ctx, &held, err)}
 }

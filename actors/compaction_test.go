@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// A compaction that was asked for is done by one of the nodes, which counts what it removes, and is said to run until it
-// is done.
+// A compaction that was asked for is done by one of the nodes, which counts what it removes, and is said to run until
+// it is done.
 func TestLayer_Compaction(t *testing.T) {
 	store := openLayer(t)
 	nodes := []*actors.System{startOn(t, store, "n1"), startOn(t, store, "n2")}

@@ -198,9 +198,10 @@ func (e *ensuring) catchUp(ctx context.Context, state layer.IndexState) (done bo
 	})
 }
 
-// act catches up or enqueues. A job that runs is waited for: when it has ended, what is lacking is mostly so little that
-// this request makes up for it. A job asked for meanwhile would follow at once and be in the way of that, and so on for
-// as long as somebody writes and reads: each request would wait for all transactions of a job, one after the other.
+// act catches up or enqueues. A job that runs is waited for: when it has ended, what is lacking is mostly so little
+// that this request makes up for it. A job asked for meanwhile would follow at once and be in the way of that, and so
+// on for as long as somebody writes and reads: each request would wait for all transactions of a job, one after the
+// other.
 func (e *ensuring) act(ctx context.Context, state layer.IndexState, job *layer.Job) (done bool, err error) {
 	if done, err := e.catchUp(ctx, state); done || err != nil {
 		return done, err

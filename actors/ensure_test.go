@@ -428,8 +428,8 @@ func TestEnsure_WhileAJobRuns(t *testing.T) {
 	})
 }
 
-// A request whose client has gone, after it had the turn in vain and before it asked for a job, leaves that to those who
-// came meanwhile: they do not wait until they would ask again by themselves.
+// A request whose client has gone, after it had the turn in vain and before it asked for a job, leaves that to those
+// who came meanwhile: they do not wait until they would ask again by themselves.
 func TestEnsure_LeftInTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Cleanup(func() { time.Sleep(time.Second) }) // runs last: dead letters of the stop are counted in a goroutine that waits

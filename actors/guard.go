@@ -32,15 +32,15 @@ func (s *System) guard() {
 }
 
 const (
-	// guardedAtOnce is how many audiences the guard looks at each time at least, and guardRounds in how many times it gets
-	// round all where there are more. Those whose shards' actors watch the store need it only when an actor hangs.
+	// guardedAtOnce is how many audiences the guard looks at each time at least, and guardRounds in how many times it
+	// gets round all where there are more. Those whose shards' actors watch the store need it only when an actor hangs.
 	guardedAtOnce = 256
 	guardRounds   = 8
 )
 
-// wakeUnheard wakes the listeners of this node whom nothing has been sure to wake for a time: of the audiences in doubt,
-// and of the next ones of the round. elsewhere reports whether another node is. looked is how many audiences it looked
-// at.
+// wakeUnheard wakes the listeners of this node whom nothing has been sure to wake for a time: of the audiences in
+// doubt, and of the next ones of the round. elsewhere reports whether another node is. looked is how many audiences it
+// looked at.
 func (h *hub) wakeUnheard(now time.Time, patience time.Duration,
 	elsewhere func(now time.Time, k shardKey) bool) (looked int) {
 	h.mu.Lock()

@@ -7,7 +7,8 @@
 // always read anew from where it is kept (the listeners, the job queue), never only told by a message, so that a restarted actor goes on where
 // the failed one was.
 //
-// The tree: node > databases > database > shard, indexer, warm; node > jobs, cleanup, compaction; and where there are other nodes node > exchange, shard jobs.
+// The tree: node > databases > database > shard, indexer, warm; node > jobs, cleanup, compaction; and where there are
+// other nodes node > exchange, shard jobs.
 package actors
 
 import (
@@ -180,7 +181,8 @@ func Start(o Options) (*System, error) {
 	if o.WarmGather == 0 {
 		o.WarmGather = 250 * time.Millisecond
 	}
-	s := &System{o: o, store: o.Store, log: o.Logger, proto: o.System, hub: newHub(), builds: newBuilds(), compactions: &compactions{}, figures: newFigures(o.System)}
+	s := &System{o: o, store: o.Store, log: o.Logger, proto: o.System, hub: newHub(), builds: newBuilds(),
+		compactions: &compactions{}, figures: newFigures(o.System)}
 	s.began = s.now()
 	s.exchange, s.unsubscribe = newExchange(o.Beat, s.now()), func() {}
 	if o.Peers != nil {

@@ -34,7 +34,8 @@ type Node struct {
 func (r *record) well(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.mu.state != stateRestarting && (len(r.mu.recent) == 0 || now.Sub(r.mu.recent[len(r.mu.recent)-1]) > failureWindow)
+	return r.mu.state != stateRestarting &&
+		(len(r.mu.recent) == 0 || now.Sub(r.mu.recent[len(r.mu.recent)-1]) > failureWindow)
 }
 
 // wellBelow reports whether that holds for the actor and all below it.

@@ -69,7 +69,8 @@ func (t *txn) dropUncounted(id string, list []Attachment) error {
 }
 
 // eachHeader calls f with the headers of a document's bodies behind a cursor, which is what follows the document's
-// prefix in a key. It ends after so many rows or bytes; last is the cursor to go on behind, done where there is nothing.
+// prefix in a key. It ends after so many rows or bytes; last is the cursor to go on behind, done where there is
+// nothing.
 func (t *txn) eachHeader(id string, after []byte, rows, size int, r kv.Reader,
 	f func(Rev, *storedBody)) (last []byte, done bool, err error) {
 	prefix := t.keys.doc(nil, keyspace.Documents, id)

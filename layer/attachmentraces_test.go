@@ -53,7 +53,8 @@ func TestCompact_races(t *testing.T) {
 			before: []string{root, `{"_id":"a","_revisions":{"start":2,"ids":["b","r"]},` + stub + `}`,
 				`{"_id":"a","_revisions":{"start":2,"ids":["c","r"]}}`},
 			do: func(d *layer.Database) {
-				if purged, err := d.Purge(t.Context(), "a", []layer.Rev{rev(t, "2-b")}); err != nil || len(purged) != 1 {
+				if purged, err := d.Purge(t.Context(), "a", []layer.Rev{rev(t, "2-b")}); err != nil ||
+					len(purged) != 1 {
 					t.Errorf("%v, %v", purged, err)
 				}
 			},

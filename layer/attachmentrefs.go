@@ -19,11 +19,11 @@ import (
 // Who writes a body adds to the counters without reading them, so that writers do not conflict with each other. This is
 // why data that a body refers to is never removed:
 //
-//   - A writer that carries an attachment over has read the body that it takes it from, its parent's, and conflicts with
-//     whoever removes that body. So at its commit the parent's reference is there, and the counter above zero.
+//   - A writer that carries an attachment over has read the body that it takes it from, its parent's, and conflicts
+//     with whoever removes that body. So at its commit the parent's reference is there, and the counter above zero.
 //   - Those that remove bodies of one document conflict with each other, by a read and a write conflict on the
-//     document's key. What one of them reads of a counter, at its read version, can at its commit only have grown. If it
-//     leaves something by what was read, it does.
+//     document's key. What one of them reads of a counter, at its read version, can at its commit only have grown. If
+//     it leaves something by what was read, it does.
 //   - One that leaves nothing, and so removes the data, conflicts with the counter too: then a writer between its read
 //     and its commit makes it fail.
 //   - A transaction of several edits of one document writes all their bodies before it looks what is left.

@@ -42,7 +42,8 @@ func drawRefsSteps(t *rapid.T) (steps []refsStep) {
 }
 
 // do does a step. No two edits have the same body: the same edit of a parent that was forgotten and came again would
-// make the same revision again, whose body may still be there, which interactive edits do not look for. Conflicts are a part of it: others write too.
+// make the same revision again, whose body may still be there, which interactive edits do not look for. Conflicts are a
+// part of it: others write too.
 func (m *refsModel) do(ctx context.Context, s refsStep) error {
 	d, id := m.dbs[s.store], fmt.Sprint("doc", s.doc)
 	name := fmt.Sprint("a", s.name)
@@ -51,7 +52,8 @@ func (m *refsModel) do(ctx context.Context, s refsStep) error {
 		return err
 	}
 	fresh := layer.AttachmentEdit{Name: name, Data: fmt.Appendf(nil, "%s of %s %d", name, id, s.leaf), Length: -1}
-	e := layer.Edit{ID: id, Body: fmt.Appendf(nil, `{"n":%d}`, m.edits.Add(1)), Attachments: []layer.AttachmentEdit{fresh}}
+	e := layer.Edit{ID: id, Body: fmt.Appendf(nil, `{"n":%d}`, m.edits.Add(1)),
+		Attachments: []layer.AttachmentEdit{fresh}}
 	if len(answers) == 0 || s.kind == 0 {
 		if len(answers) > 0 { // a branch
 			e.Rev = layer.Rev{Pos: 1, ID: fmt.Sprintf("%032x", s.leaf)}

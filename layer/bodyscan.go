@@ -20,7 +20,8 @@ const (
 	scanGap = 8
 	// scanGapBytes is how large they may be together.
 	scanGapBytes = 32 << 10
-	// scanRanges is how many range reads there are for a batch: they wait for each other, while reads of single keys do not.
+	// scanRanges is how many range reads there are for a batch: they wait for each other, while reads of single keys do
+	// not.
 	scanRanges = 4
 	// scanFailures is how many batches in a row may be scattered until no more range reads are tried but now and then.
 	scanFailures = 3
@@ -86,7 +87,8 @@ func (b *nearness) judge(found, wanted int) {
 
 // read reads what it finds of the bodies close together, in the order of keys. found gets their first chunks, which are
 // valid until it returns; it may end the reading.
-func (b *bodyScan) read(r kv.Reader, wanted []wantedBody, found func(of int, first []byte) (more bool, err error)) error {
+func (b *bodyScan) read(r kv.Reader, wanted []wantedBody,
+	found func(of int, first []byte) (more bool, err error)) error {
 	byKey := func(a, b wantedBody) int { return bytes.Compare(a.key, b.key) }
 	if !slices.IsSortedFunc(wanted, byKey) {
 		slices.SortFunc(wanted, byKey)
@@ -110,9 +112,11 @@ func (b *bodyScan) read(r kv.Reader, wanted []wantedBody, found func(of int, fir
 }
 
 // scanWanted is one range read, up to a gap. It returns the bodies behind that.
-func scanWanted(r kv.Reader, wanted []wantedBody, found func(of int, first []byte) (more bool, err error)) (left []wantedBody, more bool, err error) {
+func scanWanted(r kv.Reader, wanted []wantedBody,
+	found func(of int, first []byte) (more bool, err error)) (left []wantedBody, more bool, err error) {
 	end := append(bytes.Clone(wanted[len(wanted)-1].key), 0)
-	it := r.GetRange(kv.KeyRange{Begin: wanted[0].key, End: end}, kv.RangeOptions{Limit: 2*len(wanted) + scanGap, Mode: kv.ModeWantAll})
+	it := r.GetRange(kv.KeyRange{Begin: wanted[0].key, End: end},
+		kv.RangeOptions{Limit: 2*len(wanted) + scanGap, Mode: kv.ModeWantAll})
 	defer it.Close()
 	left = wanted
 	for gap, size := 0, 0; gap < scanGap && size < scanGapBytes && len(left) > 0 && it.Next(); {

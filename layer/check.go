@@ -243,7 +243,8 @@ func single(prefix []byte) func([]byte) (string, []byte, error) {
 type winnerRead struct{ rows kv.RangeIterator }
 
 func (x *checker) readWinner(id string) winnerRead {
-	return winnerRead{getRange(x.r, x.keys.doc(nil, keyspace.Revisions, id), kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})}
+	return winnerRead{getRange(x.r, x.keys.doc(nil, keyspace.Revisions, id),
+		kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})}
 }
 
 func (w winnerRead) wait(prefix int) (*leafKV, error) {
@@ -322,10 +323,11 @@ func (x *checker) queues() error {
 	}
 	for counter, list := range ranges {
 		for _, prefix := range list {
-			err := x.walk(walk{in: prefixRange(prefix), of: single(prefix), row: func(string, []byte, kv.KeyValue) error {
-				x.count(counter, 1)
-				return nil
-			}})
+			err := x.walk(walk{in: prefixRange(prefix), of: single(prefix),
+				row: func(string, []byte, kv.KeyValue) error {
+					x.count(counter, 1)
+					return nil
+				}})
 			if err != nil {
 				return err
 			}

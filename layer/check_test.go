@@ -301,7 +301,8 @@ func TestVerify_online(t *testing.T) {
 			}()
 			for range 5 {
 				if lines := verifyAll(t, s, false); len(lines) > 0 {
-					t.Errorf("%d faults where there are none:\n%s", len(lines), strings.Join(lines[:min(len(lines), 5)], "\n"))
+					t.Errorf("%d faults where there are none:\n%s", len(lines),
+						strings.Join(lines[:min(len(lines), 5)], "\n"))
 				}
 			}
 			close(stop)

@@ -38,7 +38,8 @@ func (x *checker) documents() error {
 		in: prefixRange(prefix), of: behind(prefix),
 		row: func(id string, rest []byte, row kv.KeyValue) error {
 			if at.leaves > 0 && at.last.winner {
-				x.fault(keyspace.Revisions, id, "the revision %s is marked the winner, and another one comes after it", at.last.rev)
+				x.fault(keyspace.Revisions, id, "the revision %s is marked the winner, and another one comes after it",
+					at.last.rev)
 			}
 			at.last = leafKV{}
 			if err := parseLeafKey(&at.last, rest); err != nil {
@@ -198,7 +199,8 @@ func (b *checkedBody) attachment(x *checker, a *Attachment) error {
 		return err
 	}
 	if int64(len(chunk)) != a.EncodedLength-last*keyspace.BodyChunk {
-		x.fault(keyspace.Attachments, b.id, "attachment %q of revision %s is not there in its length of %d bytes", a.Name,
+		x.fault(keyspace.Attachments, b.id, "attachment %q of revision %s is not there in its length of %d bytes",
+			a.Name,
 			b.rev, a.EncodedLength)
 	}
 	return nil

@@ -107,7 +107,8 @@ func (c *indexChecker) documents() error {
 		},
 		end: func(id string) error {
 			if last.winner && (c.current || last.seq.Compare(c.seq) <= 0) {
-				docs = append(docs, entry{id: id, rev: last.rev, seq: last.seq, branches: last.branches, deleted: last.deleted})
+				docs = append(docs, entry{id: id, rev: last.rev, seq: last.seq, branches: last.branches,
+					deleted: last.deleted})
 			}
 			return nil
 		},

@@ -193,9 +193,11 @@ func (x *checker) bodiesOf(id string, refs map[[16]byte]int64, taken map[[16]byt
 		n, all := takeRefs(counterValue(value))
 		switch {
 		case n != refs[a]:
-			x.fault(keyspace.AttachmentRefs, id, "attachment %q is counted %d times, and in %d bodies", at.Name, n, refs[a])
+			x.fault(keyspace.AttachmentRefs, id, "attachment %q is counted %d times, and in %d bodies", at.Name, n,
+				refs[a])
 		case all && uncounted[a]:
-			x.fault(keyspace.AttachmentRefs, id, "attachment %q is said to be counted in all bodies, and is not", at.Name)
+			x.fault(keyspace.AttachmentRefs, id, "attachment %q is said to be counted in all bodies, and is not",
+				at.Name)
 		}
 	}
 	return nil

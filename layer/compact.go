@@ -81,7 +81,8 @@ func (d *Database) compactStep(ctx context.Context, o CompactOptions,
 		var c Compacted
 		_, err := readPart(ctx, d, p, 0, func(t *txn, n int) (done int, err error) {
 			done, more, err = step(t, n)
-			c = Compacted{Queued: t.unqueued, Bodies: t.removed, BodyBytes: t.dropped, AttachmentBytes: t.freed, Purges: t.forgotten}
+			c = Compacted{Queued: t.unqueued, Bodies: t.removed, BodyBytes: t.dropped, AttachmentBytes: t.freed,
+				Purges: t.forgotten}
 			return done, err
 		})
 		if err == nil && o.Done != nil {
@@ -128,7 +129,8 @@ func (t *txn) compact(most int, until int64) (done int, more bool, err error) {
 	more = len(queue) == most
 	// One may be queued twice, since stemming forgets revisions, which then come again: those are neighbours now.
 	slices.SortFunc(queue, func(a, b supersededBody) int {
-		return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.rev.Pos, b.rev.Pos), strings.Compare(a.rev.ID, b.rev.ID))
+		return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.rev.Pos, b.rev.Pos),
+			strings.Compare(a.rev.ID, b.rev.ID))
 	})
 	var candidates []attachmentOf
 	for len(queue) > 0 && (done == 0 || t.spent < readBudget) {
@@ -169,8 +171,8 @@ func (t *txn) compactWindow(queue []supersededBody) (candidates []attachmentOf, 
 	return candidates, nil
 }
 
-// supersededRange is a part of the queue, in the order of versionstamps: a shard's, or what was queued before there were
-// such parts.
+// supersededRange is a part of the queue, in the order of versionstamps: a shard's, or what was queued before there
+// were such parts.
 type supersededRange struct {
 	prefix []byte
 	shard  ShardID

@@ -61,7 +61,8 @@ func TestDatabase_RunCompaction(t *testing.T) {
 		}
 		return all
 	}
-	slow := mustStore(t, e, layer.Options{Compaction: layer.Compaction{Auto: true, Age: time.Hour, Bodies: 5, Bytes: 1 << 40}})
+	slow := mustStore(t, e, layer.Options{Compaction: layer.Compaction{Auto: true, Age: time.Hour, Bodies: 5,
+		Bytes: 1 << 40}})
 	d := mustCreate(t, slow, "db", layer.CreateOptions{Shards: 3})
 	first := supersede(t, d, "a", 10)
 	if c := run(slow); c.Bodies != 0 || !readable(t, d, "a", first) {
@@ -118,7 +119,8 @@ func TestStore_LookCompactable(t *testing.T) {
 		if err := layer.LookNoted(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		w, next, err := s.WatchJobs(t.Context(), layer.CompactionJobs, layer.Worker{Name: "w", Life: "1", Lease: time.Hour})
+		w, next, err := s.WatchJobs(t.Context(), layer.CompactionJobs,
+			layer.Worker{Name: "w", Life: "1", Lease: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}

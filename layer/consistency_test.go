@@ -294,7 +294,8 @@ func (d *keyDump) check(tb testing.TB, name string) {
 	}
 	for shard, n := range d.shardQueued {
 		if d.queued[shard] != n {
-			tb.Errorf("%s: %d superseded bodies in the queue of shard %s, should be %d", name, d.queued[shard], shard, n)
+			tb.Errorf("%s: %d superseded bodies in the queue of shard %s, should be %d", name, d.queued[shard], shard,
+				n)
 		}
 	}
 	want["purges"] = d.purges + d.counters["purges_dropped"]

@@ -69,7 +69,8 @@ type txn struct {
 	redesigned bool // the set of interactive indexes may
 	indexing   []indexWork
 	refs       map[attachmentKey]refChange
-	// What compaction removes: entries of the queue, bodies, bytes of bodies, bytes of attachments, purges of the history.
+	// What compaction removes: entries of the queue, bodies, bytes of bodies, bytes of attachments, purges of the
+	// history.
 	unqueued, removed, dropped, freed, forgotten int64
 	spent                                        int // bytes read by the stage under way, as far as they are counted (see portions.go)
 	leaves                                       leafScan

@@ -7,8 +7,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Lists and feeds with documents read rows, then what each row needs: a body, branches. Both are done for many rows at a
-// time, and beside the goroutine that has the rows: while it encodes and sends one batch, the next is read.
+// Lists and feeds with documents read rows, then what each row needs: a body, branches. Both are done for many rows at
+// a time, and beside the goroutine that has the rows: while it encodes and sends one batch, the next is read.
 
 const (
 	// pipeRows is how many rows are read together, at most, and pipeRowsFirst how many at first: the first row is
@@ -178,7 +178,8 @@ func (q *docPipe[T]) flush() (more bool, err error) {
 	return true, nil
 }
 
-// handed are rows that have what they need; whole is the memory to be used again once these, the last in it, are emitted.
+// handed are rows that have what they need; whole is the memory to be used again once these, the last in it, are
+// emitted.
 type handed[T any] struct{ rows, whole []T }
 
 func (q *docPipe[T]) handOn(part handed[T]) (more bool, err error) {
@@ -211,8 +212,8 @@ func (n *docNeeds) take(body storedBody, found bool) {
 	n.body, n.found, n.hasBody = body, found, true
 }
 
-// load reads what rows need, up to so many of the first of them that their bodies hold pipeBytes: ready is how many have
-// all. It is at least 1. An error is that of the first.
+// load reads what rows need, up to so many of the first of them that their bodies hold pipeBytes: ready is how many
+// have all. It is at least 1. An error is that of the first.
 func (s *stream) load(rows []*docNeeds, scan *bodyScan) (ready int, err error) {
 	err = s.try(func() error {
 		err := s.loadBodies(rows, scan)

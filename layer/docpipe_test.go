@@ -89,7 +89,8 @@ func mixedDocuments(t *testing.T, d *layer.Database, n int) (live []string) {
 			}
 		case 1: // branches
 			for _, branch := range []string{"a", "b", "c"} {
-				push(t, d, fmt.Sprintf(`{"_id":%q,"branch":%q,"_revisions":{"start":2,"ids":["%s","r"]}}`, id, branch, branch))
+				push(t, d, fmt.Sprintf(`{"_id":%q,"branch":%q,"_revisions":{"start":2,"ids":["%s","r"]}}`, id, branch,
+					branch))
 			}
 		case 2:
 			rev := put(fmt.Sprintf(`{"_id":%q}`, id))
@@ -114,7 +115,11 @@ func docText(t *testing.T, doc *layer.Document) string {
 	}
 	text := doc.AppendHead(nil)
 	var body []byte
-	if err := doc.Large.Copy(t.Context(), func(part []byte) error { body = append(body, part...); return nil }); err != nil {
+	if err := doc.Large.Copy(t.Context(), func(part []byte) error {
+		body = append(body,
+			part...)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	text = append(append(text, ','), body[1:len(body)-1]...)
@@ -192,8 +197,8 @@ func TestDocuments_read_together(t *testing.T) {
 	}
 }
 
-// Reading a list or a feed with its documents costs a few range reads for hundreds of documents, and no read of a single
-// key, where they were written in the order of their ids: on FoundationDB each would be a message.
+// Reading a list or a feed with its documents costs a few range reads for hundreds of documents, and no read of a
+// single key, where they were written in the order of their ids: on FoundationDB each would be a message.
 func TestDocuments_read_together_cost(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
@@ -239,14 +244,15 @@ func TestDocuments_read_together_cost(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d", what, n, docs)
 		}
 		t.Logf("%s: %d reads of a key, %d ranges of %d rows", what, e.gets.Load(), e.ranges.Load(), e.rows.Load())
-		if gets, ranges, rows := e.gets.Load(), e.ranges.Load(), e.rows.Load(); gets > 40 || ranges > 20 || rows > 2*docs+200 {
+		if gets, ranges, rows := e.gets.Load(), e.ranges.Load(), e.rows.Load(); gets > 40 || ranges > 20 ||
+			rows > 2*docs+200 {
 			t.Errorf("%s: %d reads of a key, %d ranges of %d rows", what, gets, ranges, rows)
 		}
 	}
 }
 
-// An answer whose client does not read on holds a few batches, however large the documents are and wherever they begin to
-// be large; and nothing goes on reading after the client has gone.
+// An answer whose client does not read on holds a few batches, however large the documents are and wherever they begin
+// to be large; and nothing goes on reading after the client has gone.
 func TestDocuments_read_together_bounded(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")

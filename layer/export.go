@@ -332,8 +332,9 @@ func (x *exporter) config(turn int) (done bool, err error) {
 			return err
 		}
 		last, err := newest()
-		c = exportConfig{last: last, revsLimit: x.s.cfg.revsLimit, purgesLimit: x.s.cfg.purgesLimit, partitioned: x.s.cfg.partitioned,
-			security: x.s.cfg.security, purges: purges[0], maps: x.s.cfg.maps}
+		c = exportConfig{last: last, revsLimit: x.s.cfg.revsLimit, purgesLimit: x.s.cfg.purgesLimit,
+			partitioned: x.s.cfg.partitioned,
+			security:    x.s.cfg.security, purges: purges[0], maps: x.s.cfg.maps}
 		return err
 	})
 	if err != nil {

@@ -154,8 +154,8 @@ func IndexNumber(ctx context.Context, ix *Index) (int64, error) {
 	})
 }
 
-// SignIndex makes an index one that was written before indexes had numbers: its keys have the signature, and its entries
-// nothing of values.
+// SignIndex makes an index one that was written before indexes had numbers: its keys have the signature, and its
+// entries nothing of values.
 func SignIndex(ctx context.Context, ix *Index) error {
 	_, err := read(ctx, ix.db, func(t *txn) (struct{}, error) {
 		k := ix.keys(t.keys)

@@ -34,7 +34,8 @@ func TestBulk_stemmedFamily(t *testing.T) {
 	if err := d.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	results, err := d.Bulk(t.Context(), edits[1:3], layer.WriteOptions{Replicated: true}) // 2, which is forgotten, and 3
+	results, err := d.Bulk(t.Context(), edits[1:3],
+		layer.WriteOptions{Replicated: true}) // 2, which is forgotten, and 3
 	if err != nil || results[0].Err != nil || results[1].Err != nil {
 		t.Fatal(results, err)
 	}
@@ -46,7 +47,8 @@ func TestBulk_stemmedFamily(t *testing.T) {
 		t.Fatal(err)
 	}
 	leaves := leafRevs(t, d, "a")
-	if info.SupersededBodies != 0 || readable(t, d, "a", edits[1].Rev) && !strings.Contains(fmt.Sprint(leaves), edits[1].Rev.String()) {
+	if info.SupersededBodies != 0 || readable(t, d, "a", edits[1].Rev) &&
+		!strings.Contains(fmt.Sprint(leaves), edits[1].Rev.String()) {
 		t.Errorf("a body is left that nobody removes: leaves %v, %d superseded", leaves, info.SupersededBodies)
 	}
 }

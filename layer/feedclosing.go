@@ -77,7 +77,8 @@ func (t *txn) openIncarnation(shard ShardID, pos Seq, marks []feedMark) (incarna
 	shape, prefix := &t.db.store.shape, len(t.keys.feed(nil, shard))
 	for {
 		pos = shape.behind(pos, marks)
-		rows := t.Snapshot().GetRange(entryRange(t.keys, shard, pos, Seq{}), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+		rows := t.Snapshot().GetRange(entryRange(t.keys, shard, pos, Seq{}),
+			kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
 		if !rows.Next() {
 			rows.Close()
 			return 0, false, rows.Err()

@@ -17,8 +17,9 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// writeFeed writes the entries of many documents, and of the documents themselves only their number: what a database has
-// that was written at a rate until now. Its database has one shard and nothing else in it. It returns some sequences.
+// writeFeed writes the entries of many documents, and of the documents themselves only their number: what a database
+// has that was written at a rate until now. Its database has one shard and nothing else in it. It returns some
+// sequences.
 func writeFeed(tb testing.TB, e kv.Engine, d *layer.Database, entries, perSecond int) (seqs []layer.Seq) {
 	tb.Helper()
 	key := func(sub keyspace.Subspace, rest ...any) []byte {
@@ -63,7 +64,8 @@ func writeFeed(tb testing.TB, e kv.Engine, d *layer.Database, entries, perSecond
 }
 
 // feedPage reads a page of the feed, and what is pending behind it.
-func feedPage(ctx context.Context, d *layer.Database, o layer.ChangesOptions) (rows int, pending int64, last layer.Seq, err error) {
+func feedPage(ctx context.Context, d *layer.Database, o layer.ChangesOptions) (rows int, pending int64, last layer.Seq,
+	err error) {
 	pass, err := d.Changes(ctx, o)
 	if err != nil {
 		return 0, 0, last, err
@@ -103,12 +105,15 @@ func TestPending_costs(t *testing.T) {
 					t.Fatalf("%d rows, %d pending, %v; want %d", rows, pending, err, left)
 				}
 				// Besides the page: a leaf's entries at most, of a fifteenth of a second, and some rows of each level.
-				if n := e.rows.Load() + e.gets.Load(); n > limit+2_000 || e.ranges.Load() > 10 || e.transactions.Load() > 2 {
-					t.Fatalf("page %d reads %d rows of %d ranges in %d transactions", i, n, e.ranges.Load(), e.transactions.Load())
+				if n := e.rows.Load() + e.gets.Load(); n > limit+2_000 || e.ranges.Load() > 10 ||
+					e.transactions.Load() > 2 {
+					t.Fatalf("page %d reads %d rows of %d ranges in %d transactions", i, n, e.ranges.Load(),
+						e.transactions.Load())
 				}
 				since = last
 				if entries > 2_000 && i%10 == 0 && left > 10*limit { // not every page of a large feed
-					rows, pending, last, err = feedPage(t.Context(), d, layer.ChangesOptions{Since: since, Limit: 9 * limit})
+					rows, pending, last, err = feedPage(t.Context(), d,
+						layer.ChangesOptions{Since: since, Limit: 9 * limit})
 					if left -= 9 * limit; err != nil || rows != 9*limit || pending != left {
 						t.Fatalf("%d rows, %d pending, %v; want %d", rows, pending, err, left)
 					}
@@ -154,7 +159,8 @@ func BenchmarkChangesPage(b *testing.B) {
 					var revs [50]layer.Rev
 					for i := 0; ctx.Err() == nil; i++ {
 						id := fmt.Sprintf("w%d-%d", w, i%len(revs))
-						rev, err := d.Put(ctx, layer.Edit{ID: id, Rev: revs[i%len(revs)], Body: []byte(`{}`)}, layer.WriteOptions{})
+						rev, err := d.Put(ctx, layer.Edit{ID: id, Rev: revs[i%len(revs)], Body: []byte(`{}`)},
+							layer.WriteOptions{})
 						if err != nil && ctx.Err() == nil {
 							b.Error(err)
 							return
@@ -166,7 +172,8 @@ func BenchmarkChangesPage(b *testing.B) {
 			var times []time.Duration
 			for i := 0; b.Loop(); i++ {
 				began := time.Now()
-				if _, _, _, err := feedPage(b.Context(), d, layer.ChangesOptions{Since: seqs[i*7919%len(seqs)], Limit: 100}); err != nil {
+				if _, _, _, err := feedPage(b.Context(), d,
+					layer.ChangesOptions{Since: seqs[i*7919%len(seqs)], Limit: 100}); err != nil {
 					b.Fatal(err)
 				}
 				times = append(times, time.Since(began))

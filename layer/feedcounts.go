@@ -10,23 +10,24 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// How many entries of the feed lie between two sequences is known without reading them: entries are counted by blocks of
-// their commit version, in three levels. A block of the lowest level, a leaf, is 2^16 versions, a fifteenth of a second;
-// one of each higher level is 1024 of the level below, so about a minute and a day. Versions are microseconds on both
-// kinds of engine, and what has no entries has no rows, so time in which nothing is written costs nothing.
+// How many entries of the feed lie between two sequences is known without reading them: entries are counted by blocks
+// of their commit version, in three levels. A block of the lowest level, a leaf, is 2^16 versions, a fifteenth of a
+// second; one of each higher level is 1024 of the level below, so about a minute and a day. Versions are microseconds
+// on both kinds of engine, and what has no entries has no rows, so time in which nothing is written costs nothing.
 //
 // Each shard and incarnation has its own counts, and a mark up to which leaf they are closed:
 //
-//   - Entries only come behind the mark, since a version that can be read is behind all commits to come. Whoever clears an
-//     entry, by moving or purging it, adds -1 to its block of each level, without looking where the mark is.
+//   - Entries only come behind the mark, since a version that can be read is behind all commits to come. Whoever clears
+//     an entry, by moving or purging it, adds -1 to its block of each level, without looking where the mark is.
 //   - A closing (feedclosing.go) counts the entries of some leaves behind the mark, adds them to the blocks, takes back
 //     what was subtracted there before, and moves the mark. It only adds, too, so it conflicts with no writer.
 //   - So the rows of closed blocks are exact at every version. Those behind the mark are not, and nobody reads them.
 //   - Who counts (feedrank.go) adds up a few ranges of rows, and reads entries in one leaf and behind the mark.
 //
 // Where a closed block of a higher level has 1024 entries or fewer, they are read instead of the rows below it. It
-// never gets more of them, so those rows are garbage from then on. A closing does not write them, and some of those that
-// are there are removed with every closing. There are never many more rows than one for each leaf that has entries.
+// never gets more of them, so those rows are garbage from then on. A closing does not write them, and some of those
+// that are there are removed with every closing. There are never many more rows than one for each leaf that has
+// entries.
 //
 // The keys that writers share are those of the same shard's: like the shard's counters, a block of a higher level gets
 // one addition from every transaction that moves entries within it. Other rows are as many as there are leaves.
@@ -203,7 +204,8 @@ func (t *txn) finishCleared() {
 		return
 	}
 	slices.SortFunc(t.cleared, func(a, b clearedEntry) int {
-		return cmp.Or(cmp.Compare(a.shard, b.shard), cmp.Compare(a.incarnation, b.incarnation), cmp.Compare(a.leaf, b.leaf))
+		return cmp.Or(cmp.Compare(a.shard, b.shard), cmp.Compare(a.incarnation, b.incarnation),
+			cmp.Compare(a.leaf, b.leaf))
 	})
 	shape := &t.db.store.shape
 	for level := range feedLevels {

@@ -67,7 +67,8 @@ func (d *keyDump) checkCounts(tb testing.TB, name string, shape layer.FeedShape)
 					continue
 				}
 				if got, want := d.counted[level][of][b], want[level][of][b]; got != want {
-					tb.Errorf("%s, %s: block %d of level %d has %d entries, counted as %d", name, of, b, level, want, got)
+					tb.Errorf("%s, %s: block %d of level %d has %d entries, counted as %d", name, of, b, level, want,
+						got)
 				}
 			}
 		}
@@ -249,8 +250,10 @@ func TestPending_model(t *testing.T) {
 	cases := 0
 	rapid.Check(t, func(t *rapid.T) {
 		cases++
-		m := &feedModel{e: e, stores: stores, name: fmt.Sprintf("db%d", cases), revs: map[string]layer.Rev{}, gone: map[string]layer.Rev{}}
-		if _, err := stores[0].Create(context.Background(), m.name, layer.CreateOptions{Shards: rapid.IntRange(1, 2).Draw(t, "shards")}); err != nil {
+		m := &feedModel{e: e, stores: stores, name: fmt.Sprintf("db%d", cases), revs: map[string]layer.Rev{},
+			gone: map[string]layer.Rev{}}
+		if _, err := stores[0].Create(context.Background(), m.name,
+			layer.CreateOptions{Shards: rapid.IntRange(1, 2).Draw(t, "shards")}); err != nil {
 			t.Fatal(err)
 		}
 		for range rapid.IntRange(5, 40).Draw(t, "steps") {
@@ -344,7 +347,8 @@ func TestPending_underLoad(t *testing.T) {
 				var revs [10]layer.Rev
 				for n := range 300 {
 					id := fmt.Sprintf("%d-%d-%d", i, w, n%len(revs))
-					rev, err := d.Put(t.Context(), layer.Edit{ID: id, Rev: revs[n%len(revs)], Body: []byte("{}")}, layer.WriteOptions{})
+					rev, err := d.Put(t.Context(), layer.Edit{ID: id, Rev: revs[n%len(revs)], Body: []byte("{}")},
+						layer.WriteOptions{})
 					if err != nil {
 						t.Error(err)
 						return
@@ -386,7 +390,8 @@ func TestCloseFeed_conflictsWithNoWriter(t *testing.T) {
 	f := e.take()
 	for _, r := range f.reads {
 		key, err := tuple.Unpack(bytes.TrimSuffix(r.End, []byte{0}))
-		if err != nil || key[2] != int64(keyspace.Stamp) && (key[2] != int64(keyspace.FeedCounts) || key[3] != int64(0)) {
+		if err != nil || key[2] != int64(keyspace.Stamp) &&
+			(key[2] != int64(keyspace.FeedCounts) || key[3] != int64(0)) {
 			t.Errorf("%v is read with conflict, %v", key, err)
 		}
 	}

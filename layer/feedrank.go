@@ -225,8 +225,8 @@ func (s *stream) countFeed(since Seq) (n int64, err error) {
 	return n, err
 }
 
-// spansBehind are the entries behind a sequence, spansBefore the others. They are in the shards of the maps from the one
-// active at the sequence on, and of those up to there.
+// spansBehind are the entries behind a sequence, spansBefore the others. They are in the shards of the maps from the
+// one active at the sequence on, and of those up to there.
 func (c *config) spansBehind(since Seq) (spans []feedSpan) {
 	for _, m := range c.mapsFrom(since) {
 		for _, id := range m.subspaces() {

@@ -8,8 +8,8 @@ import (
 // closingEvery is after how many entries that were written by this Store the counts of a database are brought up.
 const closingEvery = 4 * closingBatch
 
-// feedClosings are the databases whose counts of changes are to be brought up: by one goroutine of the Store, one database
-// after the other. Nothing waits for it.
+// feedClosings are the databases whose counts of changes are to be brought up: by one goroutine of the Store, one
+// database after the other. Nothing waits for it.
 type feedClosings struct {
 	wake chan struct{} // capacity 1, never closed
 
@@ -56,8 +56,8 @@ func (f *feedClosings) next() *Database {
 	return d
 }
 
-// keepFeeds brings up the counts of changes where that is asked for, until ctx ends. What fails is asked for again by who
-// writes or reads the feed next.
+// keepFeeds brings up the counts of changes where that is asked for, until ctx ends. What fails is asked for again by
+// who writes or reads the feed next.
 func (s *Store) keepFeeds(ctx context.Context) {
 	for {
 		for d := s.closings.next(); d != nil; d = s.closings.next() {

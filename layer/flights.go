@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// flights has one of several callers who want the same thing at once make it for all of them. The one that makes it does
-// so in its own goroutine, under its own context and transaction. What makes it fail may be its own fault, so the others
-// do not take its failure for theirs: one of them makes the thing next. golang.org/x/sync/singleflight was rejected
-// since it hands the first caller's failure to everybody, and makes the thing in a goroutine that nobody waits for.
-// The zero value is ready. Safe for concurrent use.
+// flights has one of several callers who want the same thing at once make it for all of them. The one that makes it
+// does so in its own goroutine, under its own context and transaction. What makes it fail may be its own fault, so the
+// others do not take its failure for theirs: one of them makes the thing next. golang.org/x/sync/singleflight was
+// rejected since it hands the first caller's failure to everybody, and makes the thing in a goroutine that nobody waits
+// for. The zero value is ready. Safe for concurrent use.
 type flights[K comparable, V any] struct {
 	mu    sync.Mutex
 	under map[K]*flight[V]

@@ -182,13 +182,14 @@ func (r *footprintRows) Next() bool {
 	return more
 }
 
-// TestOperationCounts_written holds what writes cost in keys and bytes. A figure that falls is good news; one that grows
-// has to be worth it.
+// TestOperationCounts_written holds what writes cost in keys and bytes. A figure that falls is good news; one that
+// grows has to be worth it.
 //
 //	                     an insert   an update
 //	keys set             6           7: revision, body, entry, list, wake key, transaction id; what is superseded
 //	keys cleared         0           2: revision, entry
-//	counters added to    2           5: of documents, bodies; of superseded ones, and three that count entries of the feed
+//	counters added to    2           5: of documents, bodies; of superseded ones, and three that count entries of the
+//	feed
 func TestOperationCounts_written(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("attempts are counted")
@@ -220,17 +221,20 @@ func TestOperationCounts_written(t *testing.T) {
 	var rev layer.Rev
 	var revs []layer.Rev
 	history := func(n int) string {
-		return fmt.Sprintf(`{"_id":"doc-000","_revisions":{"start":%d,"ids":["%032d","%032d"]},"name":"somebody"}`, n, n, n-1)
+		return fmt.Sprintf(`{"_id":"doc-000","_revisions":{"start":%d,"ids":["%032d","%032d"]},"name":"somebody"}`, n,
+			n, n-1)
 	}
 	for _, c := range []struct {
 		name          string
 		before, write func(d *layer.Database)
 		want          writeCounts
 	}{
-		{"insert", nil, func(d *layer.Database) { insert(d) }, writeCounts{reads: 1, sets: 6, setBytes: 278, atomics: 2, atomicBytes: 57}},
+		{"insert", nil, func(d *layer.Database) { insert(d) },
+			writeCounts{reads: 1, sets: 6, setBytes: 278, atomics: 2, atomicBytes: 57}},
 		{
 			"update", func(d *layer.Database) { rev = insert(d) },
-			func(d *layer.Database) { put(t, d, fmt.Sprintf(leaf, rev)) }, writeCounts{reads: 2, sets: 7, setBytes: 347, cleared: 2, clearBytes: 59, atomics: 5, atomicBytes: 132},
+			func(d *layer.Database) { put(t, d, fmt.Sprintf(leaf, rev)) }, writeCounts{reads: 2, sets: 7, setBytes: 347,
+				cleared: 2, clearBytes: 59, atomics: 5, atomicBytes: 132},
 		},
 		{
 			"delete", func(d *layer.Database) { rev = insert(d) },
@@ -239,12 +243,15 @@ func TestOperationCounts_written(t *testing.T) {
 		},
 		{
 			"replicated edit", func(d *layer.Database) { push(t, d, history(2)) },
-			func(d *layer.Database) { push(t, d, history(3)) }, writeCounts{reads: 2, sets: 7, setBytes: 455, cleared: 2, clearBytes: 74, atomics: 5, atomicBytes: 132},
+			func(d *layer.Database) { push(t, d, history(3)) }, writeCounts{reads: 2, sets: 7, setBytes: 455,
+				cleared: 2, clearBytes: 74, atomics: 5, atomicBytes: 132},
 		},
-		{"100 inserts", nil, func(d *layer.Database) { bulk(d, nil) }, writeCounts{reads: 1, sets: 402, setBytes: 22256, atomics: 2, atomicBytes: 57}},
+		{"100 inserts", nil, func(d *layer.Database) { bulk(d, nil) },
+			writeCounts{reads: 1, sets: 402, setBytes: 22256, atomics: 2, atomicBytes: 57}},
 		{
 			"100 updates", func(d *layer.Database) { revs = bulk(d, nil) },
-			func(d *layer.Database) { bulk(d, revs) }, writeCounts{reads: 101, sets: 502, setBytes: 29156, cleared: 200, clearBytes: 5900, atomics: 5, atomicBytes: 132},
+			func(d *layer.Database) { bulk(d, revs) }, writeCounts{reads: 101, sets: 502, setBytes: 29156, cleared: 200,
+				clearBytes: 5900, atomics: 5, atomicBytes: 132},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -341,8 +348,8 @@ func shardOfLast(tb testing.TB, d *layer.Database) (shard layer.ShardID) {
 	return shard
 }
 
-// writeAll writes documents whose ids begin with one, or are in its partition, in every way there is but for a purge, of
-// which a database has one history.
+// writeAll writes documents whose ids begin with one, or are in its partition, in every way there is but for a purge,
+// of which a database has one history.
 func writeAll(t *testing.T, d *layer.Database, id string) {
 	t.Helper()
 	get := func() layer.Rev {
@@ -352,14 +359,16 @@ func writeAll(t *testing.T, d *layer.Database, id string) {
 		}
 		return doc.Rev
 	}
-	inline := fmt.Sprintf(`{"_id":%q,"_rev":%q,"_attachments":{"a":{"content_type":"text/plain","data":"YWJj"}}}`, id, get())
+	inline := fmt.Sprintf(`{"_id":%q,"_rev":%q,"_attachments":{"a":{"content_type":"text/plain","data":"YWJj"}}}`, id,
+		get())
 	put(t, d, inline)
 	u, err := d.Upload(t.Context(), id, bytes.NewReader(make([]byte, 1000)), 1000, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	put(t, d, fmt.Sprintf(`{"_id":%q,"_rev":%q}`, id, get()))
-	e := layer.Edit{ID: id, Rev: get(), Attachments: []layer.AttachmentEdit{{Name: "b", ContentType: "text/plain", Upload: u}}}
+	e := layer.Edit{ID: id, Rev: get(), Attachments: []layer.AttachmentEdit{{Name: "b", ContentType: "text/plain",
+		Upload: u}}}
 	if _, err := d.Put(t.Context(), e, layer.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}

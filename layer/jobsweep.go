@@ -41,8 +41,8 @@ func (s *Store) sweepJobs(ctx context.Context, before int64) error {
 	return errs
 }
 
-// endedBefore reports whether nothing was heard of the job since before a version of the store. Its token is the version
-// at which it was claimed, or more.
+// endedBefore reports whether nothing was heard of the job since before a version of the store. Its token is the
+// version at which it was claimed, or more.
 func (j *Job) endedBefore(version int64) bool { return j.State == JobFinished && j.Token < version }
 
 // removeFinished removes those of the jobs that are still as sweepJobs found them.

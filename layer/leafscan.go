@@ -8,9 +8,9 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// A transaction that writes many documents reads the branches of each. Where their ids lie close together, as those of a
-// load do, one range read brings the branches of all, or shows that there are none: instead of a search of the store, or
-// a message to a cluster, for each.
+// A transaction that writes many documents reads the branches of each. Where their ids lie close together, as those of
+// a load do, one range read brings the branches of all, or shows that there are none: instead of a search of the store,
+// or a message to a cluster, for each.
 
 // leafScan is what range reads have brought for a batch: the rows of every document that it knows.
 type leafScan struct{ known map[string][]kv.KeyValue }

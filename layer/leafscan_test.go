@@ -24,8 +24,8 @@ func numberedEdits(t *testing.T, from, n, step int, revs map[string]layer.Rev) (
 	return edits
 }
 
-// Documents that are written together and whose ids lie close together cost a few reads and not one each, as new ones, as
-// updates, as replicated ones and as deletions; those whose ids lie far apart cost no more than one each.
+// Documents that are written together and whose ids lie close together cost a few reads and not one each, as new ones,
+// as updates, as replicated ones and as deletions; those whose ids lie far apart cost no more than one each.
 func TestBulk_reads_together(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
@@ -152,7 +152,8 @@ func TestBulk_reads_together_conflicts(t *testing.T) {
 				}
 			}
 			if n := e.conflicts.Load(); n != c.conflicts || refused != c.refused {
-				t.Errorf("%d conflicts of transactions, %d of documents; want %d and %d", n, refused, c.conflicts, c.refused)
+				t.Errorf("%d conflicts of transactions, %d of documents; want %d and %d", n, refused, c.conflicts,
+					c.refused)
 			}
 		})
 	}

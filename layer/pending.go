@@ -6,8 +6,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// noteTotal reads, at the version of a pass from the beginning that was cut, how many entries the whole feed has: one for
-// each document.
+// noteTotal reads, at the version of a pass from the beginning that was cut, how many entries the whole feed has: one
+// for each document.
 func (f *feed) noteTotal() error {
 	f.total = -1
 	if f.o.Shard != "" || f.o.Descending || !f.o.Until.IsZero() || !f.o.Since.IsZero() {

@@ -3,7 +3,8 @@ package layer
 const (
 	// bodyWindow is how many rows a ring of an export has room for.
 	bodyWindow = 32
-	// firstWindow is how many bodies are read ahead of the row that is yielded. What is read ahead of each is its first chunk.
+	// firstWindow is how many bodies are read ahead of the row that is yielded. What is read ahead of each is its first
+	// chunk.
 	firstWindow = 8
 	// windowBytes is roughly what the documents of a window of rows of a view may hold (docWindow).
 	windowBytes = 256 << 10

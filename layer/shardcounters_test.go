@@ -133,7 +133,8 @@ func TestCompact_conflictsWithNoWriter(t *testing.T) {
 	queued := 0
 	for _, r := range e.take().reads {
 		key, err := tuple.Unpack(r.Begin)
-		if err == nil && len(key) > 2 && (key[2] == int64(keyspace.Superseded) || key[2] == int64(keyspace.ShardSuperseded)) {
+		if err == nil && len(key) > 2 &&
+			(key[2] == int64(keyspace.Superseded) || key[2] == int64(keyspace.ShardSuperseded)) {
 			queued++
 			if !bytes.Equal(r.End, append(bytes.Clone(r.Begin), 0)) {
 				t.Errorf("%v to %x is read with conflict", key, r.End)

@@ -135,8 +135,8 @@ func rowsOfBefore(how string) int {
 	return 6
 }
 
-// Whatever changes and stays of documents' emissions, an index that is brought up to date in any way has the rows of one
-// that is made anew, and its counters and reductions.
+// Whatever changes and stays of documents' emissions, an index that is brought up to date in any way has the rows of
+// one that is made anew, and its counters and reductions.
 func TestIndex_unchangedRowsModel(t *testing.T) {
 	oneGoroutine(t)
 	key := rapid.SampledFrom([]string{"1", "1.0", `"a"`, `"A"`, "[1]", "null"})

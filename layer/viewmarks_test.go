@@ -29,7 +29,8 @@ func viewKeys(tb testing.TB, engine kv.Engine, r keyspace.ViewRange) (n int) {
 	return n
 }
 
-// inViewRange reports whether a key is (Data, database, Views, ViewData, index, r, ...); those of marks are of any epoch.
+// inViewRange reports whether a key is (Data, database, Views, ViewData, index, r, ...); those of marks are of any
+// epoch.
 func inViewRange(key []byte, r keyspace.ViewRange) bool {
 	var head [4]int64
 	var err error

@@ -57,7 +57,8 @@ func TestIndexNumber(t *testing.T) {
 	if err := db.CleanupViews(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if rows, entries := viewKeys(t, engine, keyspace.ViewRows), viewKeys(t, engine, keyspace.ViewIDs); rows != 1 || entries != 1 {
+	if rows, entries := viewKeys(t, engine, keyspace.ViewRows), viewKeys(t, engine, keyspace.ViewIDs); rows != 1 ||
+		entries != 1 {
 		t.Fatalf("%d rows and %d entries are left", rows, entries)
 	}
 	save(t, db, numberedDesign("one", 1))
@@ -156,7 +157,8 @@ func TestIndexNumber_atOnce(t *testing.T) {
 			t.Fatalf("numbers %d", numbers)
 		}
 	}
-	if err := layer.ClearTransactionIDs(t.Context(), store); err != nil { // the other store looks for some when it closes
+	if err := layer.ClearTransactionIDs(t.Context(),
+		store); err != nil { // the other store looks for some when it closes
 		t.Fatal(err)
 	}
 }
@@ -176,7 +178,8 @@ func TestIndexNumber_none(t *testing.T) {
 				if n := indexNumber(t, ix); n != 0 {
 					t.Fatalf("%s: the index has number %d", what, n)
 				}
-				got := fmt.Sprint(reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "count", Limit: -1}}))
+				got := fmt.Sprint(reduceLines(t, ix, layer.ReduceQuery{ViewQuery: layer.ViewQuery{View: "count",
+					Limit: -1}}))
 				if want := fmt.Sprintf("[null %d]", count); got != want {
 					t.Fatalf("%s: %s, want %s", what, got, want)
 				}

@@ -9,8 +9,8 @@ import (
 const (
 	overlayDocs  = 10_000
 	overlayBytes = 6_000_000
-	// aheadDocs is that of a query with Ahead. Each that comes before the index is written maps them again, so that it is
-	// not worth it where mapping one takes longer than slowMap.
+	// aheadDocs is that of a query with Ahead. Each that comes before the index is written maps them again, so that it
+	// is not worth it where mapping one takes longer than slowMap.
 	aheadDocs = 8
 	slowMap   = 100 * time.Microsecond
 )

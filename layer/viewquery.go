@@ -33,9 +33,9 @@ type ViewQuery struct {
 	// Current refuses to answer, with the same error, where the index lacks anything that the database had when the query began: then bring it up to date first.
 	// Where it lacks nothing this is all that freshness costs, for a query knows where its index stands anyhow.
 	Current bool
-	// Ahead is for a query of a few rows: where the index lacks a few documents, it works out their rows for itself, as of
-	// the newest sequence, and does not wait for them to be written. The same error where more is lacking, or where the
-	// map functions take so long that it is better done once for all.
+	// Ahead is for a query of a few rows: where the index lacks a few documents, it works out their rows for itself, as
+	// of the newest sequence, and does not wait for them to be written. The same error where more is lacking, or where
+	// the map functions take so long that it is better done once for all.
 	Ahead      bool
 	WithOffset bool // wants ViewResult.Offset
 }

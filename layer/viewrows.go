@@ -97,7 +97,8 @@ func (e *emission) place(k *indexKeys, view int, docID string) (fault string) {
 }
 
 // numberEqual gives rows with the same sort key different numbers. As in CouchDB they follow the raw order of key and value, in whatever order they were
-// emitted. Keys that only sort alike (1 and 1.0) share a sequence of numbers too, since their row keys are the same up to it.
+// emitted. Keys that only sort alike (1 and 1.0) share a sequence of numbers too, since their row keys are the same up
+// to it.
 func (e *emission) numberEqual() {
 	if len(e.rows) < 2 {
 		return

@@ -42,8 +42,9 @@ const (
 //	2: prefix numbers come from PrefixWindows instead of one counter, and a change of a Stamp changes the metadata version of the store too. The first
 //	   node that knows it makes a store of version 1 one of version 2, in which databases stay where they are. Stop the nodes that know only 1 first.
 //	3: indexes have numbers (ViewNumber). Those that there are keep their keys until they are built anew.
-//	4: bodies are counted for their attachments (AttachmentRefs). A node that knows only 3 would write and remove bodies without counting them, and
-//	   attachments would be removed that documents still have. Stop the nodes that know only 3 first. What is there is converted as compaction meets it.
+//	4: bodies are counted for their attachments (AttachmentRefs). A node that knows only 3 would write and remove bodies
+//	   without counting them, and attachments would be removed that documents still have. Stop the nodes that know only
+//	   3 first. What is there is converted as compaction meets it.
 //	5: entries by id have digests of values (EntryFormat 2). Those that there are stay until their document changes.
 //	6: superseded bodies and counters are kept by changes shard. What there is stays where it is, and is read there too.
 //	7: entries of the feed are counted by blocks (FeedCounts). Those that there are count from when a node comes to it.
@@ -89,8 +90,9 @@ const (
 	// bytes, renewed. See layer/uploadentry.go.
 	Uploads Subspace = 11
 	// Counters are little-endian 64-bit integers changed by atomic add: (Counters, name) for purges, and for what was
-	// counted up to FormatVersion 5, to which ShardCounters adds. In a partitioned database those of documents and bodies
-	// are kept for each partition too: (Counters, name, partition). A partition's documents share a changes shard.
+	// counted up to FormatVersion 5, to which ShardCounters adds. In a partitioned database those of documents and
+	// bodies are kept for each partition too: (Counters, name, partition). A partition's documents share a changes
+	// shard.
 	Counters Subspace = 12
 	// Designs lists design documents: (Designs, DocID) = (RevPosition, RevHash, flags, ...), so that none is searched among the documents. Flag 1: writes
 	// are validated by it (layer.Validator). Flag 2: writes keep its index up to date (V4); the signature follows.
@@ -103,21 +105,22 @@ const (
 	// ShardID, Incarnation, Versionstamp) = (Incarnation, Versionstamp of the move, then the value of the entry); with
 	// the number of a part, conflicts that the document had (layer/movedentries.go). Empty while there is no cut.
 	Moved Subspace = 16
-	// ShardSuperseded queues bodies that are no leaf any more, until compaction removes them: (ShardSuperseded, ShardID,
-	// Versionstamp) = (DocID, RevPosition, RevHash). The shard is the one that new entries of the document went to.
+	// ShardSuperseded queues bodies that are no leaf any more, until compaction removes them: (ShardSuperseded,
+	// ShardID, Versionstamp) = (DocID, RevPosition, RevHash). The shard is the one that new entries of the document
+	// went to.
 	ShardSuperseded Subspace = 17
 	// ShardCounters are counters by changes shard: (ShardCounters, ShardID, name). A database's is the sum over all
 	// shards, replaced ones too, and Counters.
 	ShardCounters Subspace = 18
-	// FeedCounts counts the entries of Changes by blocks of their versions, as far as they are closed (layer/feedcounts.go):
-	// (FeedCounts, 1 + level, ShardID, Incarnation, block) = counter; (FeedCounts, 0, ShardID, Incarnation) =
-	// (FeedCountFormat, leaf up to which they are closed, where the sweep of each higher level goes on).
+	// FeedCounts counts the entries of Changes by blocks of their versions, as far as they are closed
+	// (layer/feedcounts.go): (FeedCounts, 1 + level, ShardID, Incarnation, block) = counter; (FeedCounts, 0, ShardID,
+	// Incarnation) = (FeedCountFormat, leaf up to which they are closed, where the sweep of each higher level goes on).
 	FeedCounts Subspace = 19
 	// AttachmentRefs counts the bodies that refer to an attachment: (AttachmentRefs, DocID, AttachmentID) =
 	// little-endian counter; (AttachmentRefs, DocID) = empty. See layer/attachmentrefs.go.
 	AttachmentRefs Subspace = 21
-	// Compaction holds what compaction has to do, beside Superseded: (Compaction, 0) = a request, (Compaction, 1, DocID,
-	// AttachmentID) and (Compaction, 2, DocID): attachments to look for. See layer/compaction.go,
+	// Compaction holds what compaction has to do, beside Superseded: (Compaction, 0) = a request, (Compaction, 1,
+	// DocID, AttachmentID) and (Compaction, 2, DocID): attachments to look for. See layer/compaction.go,
 	// layer/attachmentchecks.go.
 	Compaction Subspace = 22
 )

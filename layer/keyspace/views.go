@@ -6,8 +6,8 @@ type ViewSubspace int64
 const (
 	// ViewInfo holds what is known of an index as a whole: (Views, ViewInfo, ViewInfoKey, signature, ...).
 	ViewInfo ViewSubspace = 0
-	// ViewData holds its rows: (Views, ViewData, number of the index, ViewRange, ...). In an index that was begun before
-	// FormatVersion 3 the signature is in the place of the number.
+	// ViewData holds its rows: (Views, ViewData, number of the index, ViewRange, ...). In an index that was begun
+	// before FormatVersion 3 the signature is in the place of the number.
 	ViewData ViewSubspace = 1
 )
 
@@ -45,8 +45,8 @@ const (
 	// ViewPending: (.., signature, ViewRowCount or ViewSize or ViewErrorCount, view id) = counter by how much the build
 	// under way of an index that has readers changes that one, which stays what it was until the build ends.
 	ViewPending ViewInfoKey = 9
-	// ViewNumber: (.., signature) = (IndexFormat, number of the index in ViewData). An index without one, of which there
-	// is anything, has its signature there.
+	// ViewNumber: (.., signature) = (IndexFormat, number of the index in ViewData). An index without one, of which
+	// there is anything, has its signature there.
 	ViewNumber ViewInfoKey = 10
 	// ViewLastNumber: (..) = the last number that an index of the database got. None is given a second time.
 	ViewLastNumber ViewInfoKey = 11
@@ -62,9 +62,10 @@ const ViewEpochs = 240
 type ViewRange int64
 
 const (
-	// ViewIDs: (.., document id, view id) = EntryFormat, number of rows and whether there was an error, for each row the
-	// emitted key, and length and digest of the value: what the document has in the view, so that it can be taken out
-	// again, and what stays the same is left alone. In EntryFormat 1: (1, rows, total size, error, emitted keys...).
+	// ViewIDs: (.., document id, view id) = EntryFormat, number of rows and whether there was an error, for each row
+	// the emitted key, and length and digest of the value: what the document has in the view, so that it can be taken
+	// out again, and what stays the same is left alone. In EntryFormat 1: (1, rows, total size, error, emitted
+	// keys...).
 	ViewIDs ViewRange = 0
 	// ViewRows: (.., view id, sort key, document id, number among equal keys of the document) = (emitted key, emitted value). The sort key is the
 	// bytes that layer/collate makes of the emitted key. A partitioned index has the partition after the view id.

@@ -15,8 +15,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// runBytes tells what a document takes: in keys and values, which is what FoundationDB stores of it for each copy, and on
-// the disk of the embedded engine, which compresses.
+// runBytes tells what a document takes: in keys and values, which is what FoundationDB stores of it for each copy, and
+// on the disk of the embedded engine, which compresses.
 func runBytes(ctx context.Context, e *environment, t *table) error {
 	docs, err := cities(e.documents)
 	if err != nil {

@@ -124,7 +124,8 @@ func (e *environment) runAgainst(ctx context.Context, b benchmark, t *table) err
 	var tables [2][]*table
 	for range rounds {
 		for i, binary := range e.binaries() {
-			one := environment{binary: binary, documents: e.documents, dir: filepath.Join(e.dir, fmt.Sprintf("%s-%d", b.name, e.starts))}
+			one := environment{binary: binary, documents: e.documents,
+				dir: filepath.Join(e.dir, fmt.Sprintf("%s-%d", b.name, e.starts))}
 			e.starts++
 			made := &table{}
 			if err := b.run(ctx, &one, made); err != nil {

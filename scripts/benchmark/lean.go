@@ -19,7 +19,8 @@ func (n *node) lean(ctx context.Context, connections, requests int, request func
 	if err != nil {
 		return err
 	}
-	return errors.Join(each(connections, requests, func(i int) error { return conns[i%connections].do(request(i)) }), closing())
+	return errors.Join(each(connections, requests, func(i int) error { return conns[i%connections].do(request(i)) }),
+		closing())
 }
 
 // leanConns opens connections for requests one after the other.

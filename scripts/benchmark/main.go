@@ -23,7 +23,8 @@ type benchmark struct {
 // benchmarks are all there are; the first runs where none is named. Each has a file of its own.
 var benchmarks = []benchmark{
 	{name: "cities", about: "a node with 150,000 cities: load, index, read, write; a few minutes", run: runCities},
-	{name: "lists", about: "_all_docs and _changes of the cities from start to end, with and without bodies", run: runLists, pairs: true},
+	{name: "lists", about: "_all_docs and _changes of the cities from start to end, with and without bodies",
+		run: runLists, pairs: true},
 	{name: "writes", about: "durable writes: batches of documents of 500 bytes, and documents that are read and updated", run: runWrites, pairs: true},
 	{name: "pages", about: "_changes?limit=100 from the middle of a million changes, while documents are written; some minutes", run: runPages, pairs: true},
 	{name: "bytes", about: "what a document takes, in keys and values and on disk", run: runBytes, pairs: true},
@@ -33,7 +34,8 @@ var benchmarks = []benchmark{
 	{name: "fdb", about: "a node on FoundationDB against a bare program with the same transactions; needs DIVAN_CLUSTER_FILE and the client library", run: runFDB},
 	{name: "views", about: "views of the cities: build, scan, single keys, grouped counts, fresh reads, each with the node's CPU", run: runViews},
 	{name: "million", about: "the same over 1,000,000 documents of 500 bytes; some ten minutes", run: runMillion},
-	{name: "builds", about: "an index built with 1, 2 and 4 shards on one node and on two, with the CPU it takes", run: runBuilds},
+	{name: "builds", about: "an index built with 1, 2 and 4 shards on one node and on two, with the CPU it takes",
+		run: runBuilds},
 }
 
 // environment is what a benchmark has to work with.
@@ -67,7 +69,8 @@ func main() {
 	}
 	chosen, err := choose(flag.Args())
 	if err == nil {
-		err = run(context.Background(), chosen, environment{binary: *binary, against: *against, documents: *documents, dir: *data})
+		err = run(context.Background(), chosen,
+			environment{binary: *binary, against: *against, documents: *documents, dir: *data})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "benchmark:", err)

@@ -34,7 +34,8 @@ func runPages(ctx context.Context, e *environment, t *table) error {
 			var page struct {
 				LastSeq string `json:"last_seq"`
 			}
-			if err := n.call(ctx, "GET", fmt.Sprintf("/feed/_changes?limit=%d", docs/2), nil, decode(&page)); err != nil {
+			if err := n.call(ctx, "GET", fmt.Sprintf("/feed/_changes?limit=%d", docs/2), nil,
+				decode(&page)); err != nil {
 				return err
 			}
 			middles[i] = page.LastSeq
@@ -59,7 +60,8 @@ func runPages(ctx context.Context, e *environment, t *table) error {
 				at := min(int(of.part*float64(len(took[i]))), len(took[i])-1)
 				values[i] = float64(took[i][at].Microseconds()) / 1000
 			}
-			t.row(fmt.Sprintf("_changes?limit=100 from the middle of %d, with writes: %s", docs, of.what), "%s", told(values, "ms"))
+			t.row(fmt.Sprintf("_changes?limit=100 from the middle of %d, with writes: %s", docs, of.what), "%s",
+				told(values, "ms"))
 		}
 		return nil
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// What FoundationDB publishes of itself (documentation "Performance", ServerKnobs.cpp of 7.3), the only figures here that
-// are not measured.
+// What FoundationDB publishes of itself (documentation "Performance", ServerKnobs.cpp of 7.3), the only figures here
+// that are not measured.
 const (
 	publishedWrites = 20_000      // sets a second of a storage process, ssd engine, small keys and values
 	publishedReads  = 55_000      // reads a second of the same
@@ -57,7 +57,8 @@ func runScale(ctx context.Context, e *environment, t *table) error {
 		keys.add(fmt.Sprintf("%08x-%07d", uint32(i)*2654435761, i), 0)
 	}
 	for _, s := range keys.parts() {
-		t.row(fmt.Sprintf("keys of %d documents without bodies: %s", many, s.name), "%.0f MB, %.1f bytes a document, %d ranges of %d MB",
+		t.row(fmt.Sprintf("keys of %d documents without bodies: %s", many, s.name),
+			"%.0f MB, %.1f bytes a document, %d ranges of %d MB",
 			float64(s.bytes)/1e6, float64(s.bytes)/many, (s.bytes+shardBytes-1)/shardBytes, shardBytes/1_000_000)
 	}
 	simulate(costs["insert"], t)
@@ -95,12 +96,13 @@ type part struct {
 }
 
 func (d *distribution) parts() []part {
-	return []part{{"Revisions", d.revisions}, {"Changes", d.changes}, {"Documents", d.documents}, {"AllDocs", d.allDocs}}
+	return []part{{"Revisions", d.revisions}, {"Changes", d.changes}, {"Documents", d.documents},
+		{"AllDocs", d.allDocs}}
 }
 
 // simulate tells how many inserts a second the storage servers take until the busiest one is at what a process is
-// published to do. Ranges that are written all over are divided by FoundationDB until they are even. Ranges that grow at
-// their end are not: whatever is divided, the next key comes behind the last one, to one team.
+// published to do. Ranges that are written all over are divided by FoundationDB until they are even. Ranges that grow
+// at their end are not: whatever is divided, the next key comes behind the last one, to one team.
 func simulate(insert counts, t *table) {
 	type scenario struct {
 		what     string
@@ -126,13 +128,14 @@ func simulate(insert counts, t *table) {
 			limits[i], even = saturates(r, insert, s.servers, s.feeds, s.ordered, s.together)
 		}
 		slices.Sort(limits)
-		t.row(fmt.Sprintf("simulated, %d storage servers: %s", s.servers, s.what), "%.0f inserts/s (%.0f to %.0f in nine of ten placements), %.0f%% of what they would take evenly",
+		t.row(fmt.Sprintf("simulated, %d storage servers: %s", s.servers, s.what),
+			"%.0f inserts/s (%.0f to %.0f in nine of ten placements), %.0f%% of what they would take evenly",
 			limits[len(limits)/2], limits[len(limits)/20], limits[len(limits)*19/20], 100*limits[len(limits)/2]/even)
 	}
 }
 
-// saturates places the ranges that grow at their ends on random teams, and returns how many inserts a second the busiest
-// server takes, and how many it would if all were even.
+// saturates places the ranges that grow at their ends on random teams, and returns how many inserts a second the
+// busiest server takes, and how many it would if all were even.
 func saturates(r *rand.Rand, insert counts, servers, feeds int, ordered bool, together int) (limit, even float64) {
 	shared := float64(insert.hot) / float64(together) // counters and wake keys are written once a transaction
 	tail := float64(insert.tail)                      // the entry in the feed

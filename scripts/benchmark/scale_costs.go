@@ -233,9 +233,11 @@ func costsOf(ctx context.Context, dir string, docs []layer.Edit, t *table) (cost
 			return err
 		}},
 		{"_all_docs, a row", len(rest), func() error { return scan(layer.AllDocsOptions{Limit: -1}) }},
-		{"_all_docs with bodies, a row", len(rest), func() error { return scan(layer.AllDocsOptions{Limit: -1, IncludeDocs: true}) }},
+		{"_all_docs with bodies, a row", len(rest),
+			func() error { return scan(layer.AllDocsOptions{Limit: -1, IncludeDocs: true}) }},
 		{"_changes, a row", len(rest), func() error { return changes(layer.ChangesOptions{Limit: -1}) }},
-		{"_changes with bodies, a row", len(rest), func() error { return changes(layer.ChangesOptions{Limit: -1, IncludeDocs: true}) }},
+		{"_changes with bodies, a row", len(rest),
+			func() error { return changes(layer.ChangesOptions{Limit: -1, IncludeDocs: true}) }},
 	}
 	costs = map[string]counts{}
 	for _, o := range operations {

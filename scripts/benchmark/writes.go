@@ -66,24 +66,25 @@ func (c *compared) readAndUpdate(ctx context.Context) error {
 	if err := c.all(func(n *node) error { return loadCities(ctx, n, "/updates", list) }); err != nil {
 		return err
 	}
-	return c.rounds(fmt.Sprintf("read and update, %d clients", clients), "updates", rounds, func(n *node, round int) (int, error) {
-		conns, closing, err := n.leanConns(ctx, clients)
-		if err != nil {
-			return 0, err
-		}
-		err = each(clients, updates, func(i int) error {
-			path := "/updates/" + url.PathEscape(list[(round*updates+i)*7919%docs].ID)
-			c := conns[i%clients]
-			doc, err := c.ask(get(path))
+	return c.rounds(fmt.Sprintf("read and update, %d clients", clients), "updates", rounds,
+		func(n *node, round int) (int, error) {
+			conns, closing, err := n.leanConns(ctx, clients)
 			if err != nil {
-				return err
+				return 0, err
 			}
-			if !json.Valid(doc) {
-				return errAnswer
-			}
-			doc = append(bytes.TrimSuffix(bytes.TrimSpace(doc), []byte("}")), fmt.Sprintf(`,"round":%d}`, round)...)
-			return c.do(put(path, doc))
+			err = each(clients, updates, func(i int) error {
+				path := "/updates/" + url.PathEscape(list[(round*updates+i)*7919%docs].ID)
+				c := conns[i%clients]
+				doc, err := c.ask(get(path))
+				if err != nil {
+					return err
+				}
+				if !json.Valid(doc) {
+					return errAnswer
+				}
+				doc = append(bytes.TrimSuffix(bytes.TrimSpace(doc), []byte("}")), fmt.Sprintf(`,"round":%d}`, round)...)
+				return c.do(put(path, doc))
+			})
+			return updates, errors.Join(err, closing())
 		})
-		return updates, errors.Join(err, closing())
-	})
 }

@@ -200,7 +200,8 @@ var rules = []rule{
 		why: "node assembles everything, so nothing but its commands may import it",
 	},
 	{
-		room: "scripts/benchmark", may: []string{"scripts/...", "layer", "layer/tuple", "layer/keyspace", "layer/kv", "layer/kv/embedded", "layer/kv/remote"},
+		room: "scripts/benchmark", may: []string{"scripts/...", "layer", "layer/tuple", "layer/keyspace", "layer/kv",
+			"layer/kv/embedded", "layer/kv/remote"},
 		why: "it measures the built binary from outside, engines against what they stand on, and what the layer asks of an engine",
 	},
 	{

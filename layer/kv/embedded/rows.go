@@ -46,8 +46,8 @@ type rowPage struct {
 	head    uint16    // where in data the next row goes
 	first   uint8     // the oldest slot; they are a ring
 	count   uint8
-	// tags are of the hashes of the slots' keys, 0 for none. They are here, four in a word, and not with the rows, so that
-	// a search for a key that is not there, as for most that a load writes, stays within the processor's caches.
+	// tags are of the hashes of the slots' keys, 0 for none. They are here, four in a word, and not with the rows, so
+	// that a search for a key that is not there, as for most that a load writes, stays within the processor's caches.
 	tags [rowPageSlots / 4]uint64
 }
 
@@ -184,8 +184,8 @@ func (p *rowPage) oldest() *rowSlot { return &p.body.slots[p.first] }
 func (p *rowPage) find(key []byte, tag uint16) (int, *rowSlot) {
 	const ones = 0x0001_0001_0001_0001
 	for w, four := range p.tags {
-		// A tag of the four that is the one wanted becomes zero, and a zero among them sets its highest bit; that of one above
-		// it may be set too.
+		// A tag of the four that is the one wanted becomes zero, and a zero among them sets its highest bit; that of
+		// one above it may be set too.
 		x := four ^ uint64(tag)*ones
 		for hits := (x - ones) &^ x & (ones << 15); hits != 0; hits &= hits - 1 {
 			lane := bits.TrailingZeros64(hits) / 16

@@ -30,7 +30,8 @@ const replayedRows = 100
 // drawReplayed draws a transaction: few keys, so that most operations are on what others have just left.
 func drawReplayed(r *rand.Rand) (ops []replayedOp) {
 	keys := []string{"a", "b", "n", "n\x00", "z"}
-	operands := []string{"", "\x01", "\xff", "\x01\x00\x00", "\xff\xff\xff\xff\xff\xff\xff\xff", "a longer one than those"}
+	operands := []string{"", "\x01", "\xff", "\x01\x00\x00", "\xff\xff\xff\xff\xff\xff\xff\xff",
+		"a longer one than those"}
 	if r.IntN(20) == 0 {
 		for i := range replayedRows {
 			ops = append(ops, replayedOp{replayedSet, fmt.Sprintf("m%02d", i), "x"})
@@ -107,12 +108,13 @@ func testReplayed(t *testing.T, e kv.Engine) {
 			running.Go(func() {
 				for range 12 {
 					ops := drawReplayed(mine)
-					_, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
-						for _, op := range ops {
-							op.write(tx)
-						}
-						return struct{}{}, nil
-					})
+					_, c, err := kv.Transact(t.Context(), e, kv.TransactOptions{},
+						func(tx kv.Transaction) (struct{}, error) {
+							for _, op := range ops {
+								op.write(tx)
+							}
+							return struct{}{}, nil
+						})
 					if err != nil {
 						t.Error(err)
 						return
