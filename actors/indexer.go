@@ -10,13 +10,17 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Batches adapt by additive increase and multiplicative decrease, as CouchDB's did on FoundationDB: fast until the first slow one, careful
-// after it.
+// Batches adapt by additive increase and multiplicative decrease, as CouchDB's did on FoundationDB: fast until the first
+// slow one, careful after it. The first ones, which are small, grow faster: each begins with nothing read and ends with
+// nothing left to write, and beside writers a store may take long to answer.
 const (
 	maxBatch     = 5000
+	fastFactor   = 4 // where a batch took far less than slowBatch
 	fastIncrease = 500
 	slowIncrease = 100
-	slowBatch    = 500 * time.Millisecond // a longer one shrinks the next
+	// slowBatch is how long a batch may take before the next one is smaller. It is divided into transactions by the
+	// layer: only what is reported and the turns of shards go by batches, and short ones wait for the store more often.
+	slowBatch = 2 * time.Second
 
 	// maxLives is how often an indexer may crash over one job before the job counts as failed.
 	maxLives = 5
@@ -247,6 +251,8 @@ func (b *indexerBehavior) stepped(m stepped) []effect {
 		t.batch = max(1, t.batch*4/5)
 	case b.slow:
 		t.batch = min(maxBatch, t.batch+slowIncrease)
+	case m.took < slowBatch/8:
+		t.batch = min(maxBatch, fastFactor*t.batch)
 	default:
 		t.batch = min(maxBatch, t.batch+fastIncrease)
 	}

@@ -35,17 +35,8 @@ func (r *StepResult) add(b *batch) {
 // loadBytes bounds the JSON of the documents of one batch.
 const loadBytes = 8 << 20
 
-// collect reads a shard's changes in (from, goal], at most n, with their documents, and maps them. goal zero is the end. It writes nothing.
-func (ix *Index) collect(ctx context.Context, r kv.Reader, keys space, cfg *config, k *indexKeys, shard ShardID, from buildPosition, goal Seq, n int) (*batch, error) {
-	b, sources, err := ix.gather(r, keys, cfg, shard, from, goal, Seq{}, n)
-	if err == nil {
-		b.docs, err = ix.mapAll(ctx, k, sources, 0)
-	}
-	return b, err
-}
-
-// gather is collect without mapping: sources are what there is to map. at is the cut as of which the feed is read, zero
-// for as it is.
+// gather reads a shard's changes in (from, goal], at most n, with their documents: sources are what there is to map. goal
+// zero is the end. at is the cut as of which the feed is read, zero for as it is.
 func (ix *Index) gather(
 	r kv.Reader, keys space, cfg *config, shard ShardID, from buildPosition, goal, at Seq, n int,
 ) (*batch, []source, error) {
@@ -127,7 +118,7 @@ func (ix *Index) gatherMoved(
 // mapTime is how long a transaction may map: it has five seconds for everything.
 const mapTime = 2 * time.Second
 
-// collectAll is collect for all that is left of several shards at one version, and of the purges. done is false, with
+// collectAll reads and maps all that is left of several shards at one version, and of the purges. done is false, with
 // no documents, if that is more than n documents, which is found out before any is mapped, or if mapping takes too
 // long. goal zero is the end.
 func (ix *Index) collectAll(

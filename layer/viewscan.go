@@ -16,6 +16,10 @@ const scanShards = 8
 // scanPassed is how many documents a batch passes over at most, most of which may be of other shards.
 const scanPassed = 4 * stepDocuments
 
+// scanAllFrom is from how many documents on a scan asks a cluster for large batches of branches at once: growing ones
+// would be several messages, one after the other.
+const scanAllFrom = 100
+
 // buildPosition is how far a build has come in a shard: every change up to seq is in the index. While it scans, that is
 // true of documents with ids up to after, and of the others the index has nothing of up to seq. After a scan as of a
 // cut it picks up what had moved before the scan came to it: then that is true of documents that have not moved, and of
@@ -118,7 +122,11 @@ func (c *config) entryOf(id string, w *leafKV) entry {
 
 // scanEntries reads the next entries of a shard from a scan, n at most and no deleted ones, of which the index has nothing; upTo is behind them.
 func scanEntries(r kv.Reader, keys space, cfg *config, shard ShardID, from buildPosition, n int) (entries []entry, upTo buildPosition, err error) {
-	it := r.GetRange(behindID(keys, from.after), kv.RangeOptions{Mode: kv.ModeIterator})
+	o := kv.RangeOptions{Mode: kv.ModeIterator}
+	if n >= scanAllFrom {
+		o.Mode = kv.ModeWantAll
+	}
+	it := r.GetRange(behindID(keys, from.after), o)
 	defer it.Close()
 	upTo, upTo.scans = from, false
 	passed := 0

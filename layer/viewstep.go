@@ -5,7 +5,6 @@ import (
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
-	"github.com/divandb/divan/layer/script"
 )
 
 // StepResult is the progress of one shard after a batch.
@@ -24,22 +23,19 @@ const stepDocuments = 500
 // how long steps take. Conflict where another build has taken over. A step that did a part of its work says so without
 // an error, which the next one meets again.
 //
-// Documents are mapped outside of the transactions that write, so that these have the same length however slow the
-// functions are, and while those before them are written, so that neither processors nor the disk wait.
+// Documents are read ahead of those that are mapped, and mapped outside of the transactions that write, so that these
+// have the same length however slow the functions are. So neither processors nor the disk nor a cluster wait for each
+// other, and what a slow commit has kept waiting is written together (viewpipe.go).
 func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, error) {
 	ctx, stop := context.WithCancel(ctx)
-	mapped := make(chan *batch, 1)
-	var failed error // of mapping; read once mapped is closed
-	go func() {
-		defer close(mapped)
-		failed = guarded(func() error { return b.collectParts(ctx, shard, n, mapped) })()
-	}()
+	p := b.pipe(ctx, shard, n)
 	var result StepResult
 	var err error
-	for part := range mapped {
+	for part := range p.mapped {
 		if err != nil {
 			continue
 		}
+		part = b.together(part, *b.progress[shard], p.mapped)
 		if err = b.writeParts(ctx, shard, part); err != nil {
 			stop()
 			continue
@@ -47,7 +43,7 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 		result.add(part)
 	}
 	stop()
-	if err == nil {
+	if failed := p.wait(); err == nil {
 		err = failed
 	}
 	if result.Documents > 0 {
@@ -55,31 +51,6 @@ func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, err
 		return result, nil
 	}
 	return result, err
-}
-
-// collectParts reads and maps up to n documents of a shard, and hands them on in order.
-func (b *Build) collectParts(ctx context.Context, shard ShardID, n int, mapped chan<- *batch) error {
-	most := stepDocuments
-	for from := *b.progress[shard]; n > 0; {
-		asked := min(n, most)
-		part, err := b.collect(ctx, shard, from, asked)
-		if err != nil {
-			return err
-		}
-		if most = stepDocuments; len(part.docs) < asked { // they are large: no more are read than are likely to be mapped
-			most = min(2*max(len(part.docs), 1), stepDocuments)
-		}
-		from, n = part.upTo, n-len(part.docs)
-		if part.done {
-			n = 0
-		}
-		select {
-		case mapped <- part:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
 }
 
 // writeParts writes a batch in as many transactions as it takes: smaller ones where they do not get through, and larger
@@ -105,27 +76,6 @@ func (b *Build) writeParts(ctx context.Context, shard ShardID, batch *batch) err
 			return nil
 		}
 	}
-}
-
-// collect reads and maps a batch of what follows a position, from the snapshot or from the store as it is now.
-func (b *Build) collect(ctx context.Context, shard ShardID, from buildPosition, n int) (*batch, error) {
-	ctx = script.Charge(ctx, b.Index.db.name, script.Background)
-	if b.snapshot != nil {
-		return b.Index.collect(ctx, b.snapshot, b.space, b.cfg, &b.keys, shard, from, b.Goal, n)
-	}
-	var sources []source
-	batch, err := read(ctx, b.Index.db, func(t *txn) (batch *batch, err error) {
-		if err := b.checkCut(t.cfg); err != nil {
-			return nil, err
-		}
-		batch, sources, err = b.Index.gather(t.Snapshot(), t.keys, t.cfg, shard, from, b.Goal, b.cutAt, n)
-		return batch, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	batch.docs, err = b.Index.mapAll(ctx, &b.keys, sources, 0)
-	return batch, err
 }
 
 func (b *Build) write(t *txn, shard ShardID, docs []indexedDoc, upTo buildPosition) error {
