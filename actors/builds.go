@@ -137,6 +137,7 @@ type waiting struct {
 	turn    chan struct{}           // capacity 1: held by the one that catches the index up or enqueues its job
 	asked   layer.Seq               // where the index stood when its job was enqueued last
 	askedAt time.Time
+	missed  bool // somebody who knows the index elsewhere found the turn taken
 }
 
 func newBuilds() *builds {
@@ -249,6 +250,43 @@ func (b *builds) wait(key indexKey) (w *waiting, news chan error, cancel func())
 			delete(b.mu.indexes, key)
 			b.forget(key)
 		}
+	}
+}
+
+// ask notes that the job of an index was enqueued.
+func (b *builds) ask(w *waiting, at layer.Seq, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w.asked, w.askedAt = at, now
+}
+
+// asked reports whether it was lately, and nothing has happened to the index since.
+func (b *builds) asked(w *waiting, at layer.Seq, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !w.askedAt.IsZero() && w.asked == at && now.Sub(w.askedAt) < askAgain
+}
+
+// missed notes that somebody who knows the index to stand at a sequence found the turn taken. It is false where the job
+// was asked for from there: the end of that is waited for.
+func (b *builds) missed(w *waiting, at layer.Seq) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !w.askedAt.IsZero() && w.asked == at {
+		return false
+	}
+	w.missed = true
+	return true
+}
+
+// tellMissed has those who wait look again, where somebody missed the turn.
+func (b *builds) tellMissed(key indexKey, w *waiting) {
+	b.mu.Lock()
+	missed := w.missed
+	w.missed = false
+	b.mu.Unlock()
+	if missed {
+		b.tell(key, nil)
 	}
 }
 

@@ -162,20 +162,38 @@ func (e *ensuring) round(ctx context.Context, news <-chan error) (done bool, err
 	}
 }
 
-// turn has one request at a time for each index do something; the others wait for what it achieves.
-func (e *ensuring) turn(do func() (bool, error)) (done bool, err error) {
-	select {
-	case e.waiting.turn <- struct{}{}:
-	default:
+// turn has one request at a time for each index do something, which knows the index to stand at a sequence; the others
+// wait for what it achieves.
+func (e *ensuring) turn(at layer.Seq, do func() (bool, error)) (done bool, err error) {
+	if !e.takeTurn(at) {
 		return false, nil
 	}
 	defer func() {
 		<-e.waiting.turn
-		if done || err != nil {
-			e.s.builds.tell(e.key, nil) // they have it too, or one of them has to do it
+		switch {
+		case done || err != nil: // they have it too, or one of them has to do it
+			e.s.builds.tell(e.key, nil)
+		case !e.owes: // what was asked for may be too little for one that came meanwhile, and knows more
+			e.s.builds.tellMissed(e.key, e.waiting)
 		}
 	}()
 	return do()
+}
+
+// takeTurn takes the turn where nobody has it. Who does not get it, and does not wait for the job that was asked for
+// last, leaves word: the one that has it may find nothing to do, and then nobody would.
+func (e *ensuring) takeTurn(at layer.Seq) bool {
+	for range 2 { // it may have been given back before there was word
+		select {
+		case e.waiting.turn <- struct{}{}:
+			return true
+		default:
+		}
+		if !e.s.builds.missed(e.waiting, at) {
+			return false
+		}
+	}
+	return false
 }
 
 // leave ends the call. Others who came while it had the turn wait for what it would do next: if it does not do that,
@@ -191,7 +209,7 @@ func (e *ensuring) catchUp(ctx context.Context, state layer.IndexState) (done bo
 	if state.Building {
 		return false, nil
 	}
-	return e.turn(func() (bool, error) {
+	return e.turn(state.Seq, func() (bool, error) {
 		done, err := e.s.builds.catchUp(ctx, e.key, state.Seq, e.index)
 		e.owes = !done && err == nil
 		return done, err
@@ -209,20 +227,20 @@ func (e *ensuring) act(ctx context.Context, state layer.IndexState, job *layer.J
 	if job != nil && job.State == layer.JobRunning {
 		return false, nil
 	}
-	return e.turn(func() (bool, error) { return false, e.ask(ctx, state) })
+	return e.turn(state.Seq, func() (bool, error) { return false, e.ask(ctx, state) })
 }
 
 // ask puts the job into the queue.
 func (e *ensuring) ask(ctx context.Context, state layer.IndexState) error {
 	now := e.s.now()
-	if !e.waiting.askedAt.IsZero() && e.waiting.asked == state.Seq && now.Sub(e.waiting.askedAt) < askAgain {
+	if e.s.builds.asked(e.waiting, state.Seq, now) {
 		e.owes = false
 		return nil // asked for already, and nothing has happened since
 	}
 	if err := e.s.enqueue(ctx, e.job); err != nil {
 		return err
 	}
-	e.waiting.asked, e.waiting.askedAt = state.Seq, now
+	e.s.builds.ask(e.waiting, state.Seq, now)
 	e.owes = false
 	return nil
 }
