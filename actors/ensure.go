@@ -82,9 +82,12 @@ func (e *ensuring) soon(ctx context.Context, state layer.IndexState) {
 	w, _, cancel := e.s.builds.wait(e.key)
 	defer cancel()
 	e.waiting = w
+	defer e.leave()
 	done, err := e.catchUp(ctx, state)
 	if !done && err == nil {
-		err = e.s.enqueue(ctx, e.job)
+		if err = e.s.enqueue(ctx, e.job); err == nil {
+			e.owes = false
+		}
 	}
 	if err != nil && ctx.Err() == nil {
 		e.s.log.Warn("index not brought up to date", "database", e.job.Database, "design", e.job.Design, "error", err)

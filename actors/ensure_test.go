@@ -475,3 +475,41 @@ func TestEnsure_LeftInTheTurn(t *testing.T) {
 		}
 	})
 }
+
+// A job that could not be asked for by who had the turn, and does not wait, is asked for by those who came meanwhile and
+// do.
+func TestEnsureSoon_FailsAfterTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Second) }) // as above
+		db := newDatabase("cities")
+		st := newStore(t, db)
+		s := start(t, st, nil)
+		commits(db, "a", 5000)
+		hold := make(chan struct{})
+		var first, refused sync.Once
+		db.catchingUp = func() { first.Do(func() { <-hold }) }
+		st.fault = func(call string) (err error) {
+			if call == "enqueue" {
+				refused.Do(func() { err = errors.New("not now") })
+			}
+			return err
+		}
+		if err := s.EnsureSoon(t.Context(), db, db.design); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // it has the turn
+		var requests sync.WaitGroup
+		requests.Go(func() {
+			if err := s.Ensure(t.Context(), db, db.design); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait() // and the request waits
+		begin := time.Now()
+		close(hold)
+		requests.Wait()
+		if took := time.Since(begin); took >= time.Second {
+			t.Errorf("the request waited for %v", took)
+		}
+	})
+}
