@@ -61,7 +61,7 @@ func runScale(ctx context.Context, e *environment, t *table) error {
 			"%.0f MB, %.1f bytes a document, %d ranges of %d MB",
 			float64(s.bytes)/1e6, float64(s.bytes)/many, (s.bytes+shardBytes-1)/shardBytes, shardBytes/1_000_000)
 	}
-	simulate(costs["insert"], t)
+	simulate(costs, t)
 	return nil
 }
 
@@ -100,48 +100,51 @@ func (d *distribution) parts() []part {
 		{"AllDocs", d.allDocs}}
 }
 
-// simulate tells how many inserts a second the storage servers take until the busiest one is at what a process is
+// simulate tells how many writes a second the storage servers take until the busiest one is at what a process is
 // published to do. Ranges that are written all over are divided by FoundationDB until they are even. Ranges that grow
 // at their end are not: whatever is divided, the next key comes behind the last one, to one team.
-func simulate(insert counts, t *table) {
+func simulate(costs map[string]counts, t *table) {
 	type scenario struct {
 		what     string
 		servers  int
 		feeds    int // changes shards of all databases that are written
 		ordered  bool
 		together int // documents a transaction
+		of       string
 	}
 	for _, s := range []scenario{
-		{"one database, 1 shard, ids all over, single writes", 30, 1, false, 1},
-		{"one database, 1 shard, ids all over, 500 together", 30, 1, false, 500},
-		{"one database, 1 shard, ids that count up, 500 together", 30, 1, true, 500},
-		{"one database, 8 shards, ids all over, 500 together", 30, 8, false, 500},
-		{"one database, 64 shards, ids all over, 500 together", 30, 64, false, 500},
-		{"100 databases of 1 shard, ids all over, single writes", 30, 100, false, 1},
-		{"10,000 databases of 1 shard, ids all over, single writes", 30, 10_000, false, 1},
-		{"10,000 databases of 1 shard, ids that count up, single writes", 30, 10_000, true, 1},
+		{"one database, 1 shard, ids all over, single writes", 30, 1, false, 1, "insert"},
+		{"one database, 1 shard, ids all over, single writes", 30, 1, false, 1, "update"},
+		{"one database, 8 shards, ids all over, single writes", 30, 8, false, 1, "update"},
+		{"one database, 1 shard, ids all over, 500 together", 30, 1, false, 500, "insert"},
+		{"one database, 1 shard, ids that count up, 500 together", 30, 1, true, 500, "insert"},
+		{"one database, 8 shards, ids all over, 500 together", 30, 8, false, 500, "insert"},
+		{"one database, 64 shards, ids all over, 500 together", 30, 64, false, 500, "insert"},
+		{"100 databases of 1 shard, ids all over, single writes", 30, 100, false, 1, "insert"},
+		{"10,000 databases of 1 shard, ids all over, single writes", 30, 10_000, false, 1, "insert"},
+		{"10,000 databases of 1 shard, ids that count up, single writes", 30, 10_000, true, 1, "insert"},
 	} {
 		limits := make([]float64, 201)
 		even := 0.0
 		r := rand.New(rand.NewPCG(1, uint64(s.feeds)))
 		for i := range limits {
-			limits[i], even = saturates(r, insert, s.servers, s.feeds, s.ordered, s.together)
+			limits[i], even = saturates(r, costs[s.of], s.servers, s.feeds, s.ordered, s.together)
 		}
 		slices.Sort(limits)
 		t.row(fmt.Sprintf("simulated, %d storage servers: %s", s.servers, s.what),
-			"%.0f inserts/s (%.0f to %.0f in nine of ten placements), %.0f%% of what they would take evenly",
-			limits[len(limits)/2], limits[len(limits)/20], limits[len(limits)*19/20], 100*limits[len(limits)/2]/even)
+			"%.0f %ss/s (%.0f to %.0f in nine of ten placements), %.0f%% of what they would take evenly",
+			limits[len(limits)/2], s.of, limits[len(limits)/20], limits[len(limits)*19/20], 100*limits[len(limits)/2]/even)
 	}
 }
 
-// saturates places the ranges that grow at their ends on random teams, and returns how many inserts a second the
-// busiest server takes, and how many it would if all were even.
-func saturates(r *rand.Rand, insert counts, servers, feeds int, ordered bool, together int) (limit, even float64) {
-	shared := float64(insert.hot) / float64(together) // counters and wake keys are written once a transaction
-	tail := float64(insert.tail)                      // the entry in the feed
-	byID := float64(insert.sets-insert.tail) - 1      // the wake key is among the sets
+// saturates places the ranges that grow at their ends on random teams, and returns how many writes a second the busiest
+// server takes, and how many it would if all were even. What is cleared lies all over.
+func saturates(r *rand.Rand, write counts, servers, feeds int, ordered bool, together int) (limit, even float64) {
+	shared := float64(write.hot) / float64(together)                      // counters and wake keys are written once a transaction
+	tail := float64(write.tail)                                           // the entry in the feed
+	byID := float64(write.sets+write.clears+write.cleared-write.tail) - 1 // the wake key is among the sets
 	all := tail + shared + byID
-	load := make([]float64, servers) // sets of an insert
+	load := make([]float64, servers) // sets of a write
 	place := func(sets float64) {
 		for _, server := range r.Perm(servers)[:replicas] {
 			load[server] += sets
