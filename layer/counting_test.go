@@ -154,6 +154,7 @@ func (r *countingRows) Next() bool {
 
 // The operation counts of R3 (rfc-001, summary of the performance profile) and C1. That the database is there, and configured as before, costs nothing: the metadata version comes with the read version.
 func TestOperationCounts(t *testing.T) {
+	oneGoroutine(t)
 	leaf := func(ids string) string {
 		return fmt.Sprintf(`{"_id":"x","_revisions":{"start":%d,"ids":[%s]}}`, 1+strings.Count(ids, ","), ids)
 	}

@@ -185,6 +185,7 @@ func TestBulk_dividedByReads(t *testing.T) {
 
 // Bodies of parents, which an edit keeps attachments of, are divided by their bytes too.
 func TestBulk_dividedByBodies(t *testing.T) {
+	oneGoroutine(t)
 	if faultkv.Enabled() || faultkv.Short() {
 		t.Skip("it counts bytes")
 	}

@@ -200,6 +200,7 @@ func TestDocuments_read_together(t *testing.T) {
 // Reading a list or a feed with its documents costs a few range reads for hundreds of documents, and no read of a
 // single key, where they were written in the order of their ids: on FoundationDB each would be a message.
 func TestDocuments_read_together_cost(t *testing.T) {
+	oneGoroutine(t)
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
 	}

@@ -197,6 +197,7 @@ func TestFamily_model(t *testing.T) {
 // TestFamily_cost holds that a batch of edits of one document reads its branches once, or not at all where the tree is
 // kept, whatever their number; and that what answers many revisions reads them once too.
 func TestFamily_cost(t *testing.T) {
+	oneGoroutine(t)
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
 	}

@@ -82,6 +82,7 @@ func feedPage(ctx context.Context, d *layer.Database, o layer.ChangesOptions) (r
 
 // A page of a large feed costs what one of a small feed costs, wherever it is, and whatever else is written.
 func TestPending_costs(t *testing.T) {
+	oneGoroutine(t)
 	const limit = 100
 	for _, entries := range []int{2_000, 50_000} {
 		t.Run(strconv.Itoa(entries), func(t *testing.T) {

@@ -104,6 +104,7 @@ func TestLimits_history(t *testing.T) {
 }
 
 func TestLimits_attachments(t *testing.T) {
+	oneGoroutine(t)
 	d := mustDatabase(t)
 	data := make([]byte, 20_000_000)
 	r := rand.NewChaCha8([32]byte{})

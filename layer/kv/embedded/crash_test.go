@@ -289,6 +289,7 @@ func TestFailure_disk(t *testing.T) {
 
 // TestOpen_damage: a torn tail of the log is repaired in silence, other damage is reported and never read as data.
 func TestOpen_damage(t *testing.T) {
+	oneGoroutine(t)
 	write := func(t *testing.T, dir string, flush bool) *embedded.Engine {
 		e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)})
 		if err != nil {

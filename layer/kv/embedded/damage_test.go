@@ -251,6 +251,7 @@ func TestEngine_goesOnWithDamage(t *testing.T) {
 
 // Nothing can leave level 0 where a table in it has lost its index: when it is full, writes are refused, and do not wait for ever.
 func TestEngine_refusesWithoutIndex(t *testing.T) {
+	oneGoroutine(t)
 	dir := writtenStore(t, 1)
 	damageIndex(t, dir)
 	var log logged

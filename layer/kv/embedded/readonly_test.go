@@ -33,6 +33,7 @@ func files(t *testing.T, dir string) map[string]string {
 
 // A store is read without a change to any of its files, those of its log included; nothing can be written, and no engine opens it for writing meanwhile.
 func TestOpenReadOnly(t *testing.T) {
+	oneGoroutine(t)
 	dir := writtenStore(t, 1)
 	e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)})
 	if err != nil {
@@ -86,6 +87,7 @@ func TestOpenReadOnly(t *testing.T) {
 // What is in front of the damage in a log and behind it can be saved, though the store does not open any more, and what
 // is lost is told of.
 func TestOpenReadOnly_salvagesLogs(t *testing.T) {
+	oneGoroutine(t)
 	dir := writtenStore(t, 1)
 	e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t)})
 	if err != nil {
@@ -145,6 +147,7 @@ func TestOpenReadOnly_salvagesLogs(t *testing.T) {
 
 // Pebble's record of its options holds no data: a damaged one keeps nobody from the store.
 func TestOpen_damagedOptions(t *testing.T) {
+	oneGoroutine(t)
 	dir := writtenStore(t, 1)
 	for _, open := range []func() (*embedded.Engine, error){
 		func() (*embedded.Engine, error) {

@@ -140,6 +140,7 @@ func TestVerify_damagedLog(t *testing.T) {
 
 // Verify tells of files that only the next start needs, and the store is degraded until they are back.
 func TestVerify_vitalFiles(t *testing.T) {
+	oneGoroutine(t)
 	for _, pattern := range []string{"MANIFEST-*", "marker.manifest.*", "marker.format-version.*"} {
 		t.Run(pattern, func(t *testing.T) {
 			e, dir, _ := openWithLog(t)

@@ -146,6 +146,7 @@ func TestEngine_tooManyWatches(t *testing.T) {
 // TestEngine_windowBytes: whatever is written within the time of a transaction, what is remembered of it stays below the promised 64 MB, also while runs are merged. The
 // time is an hour here: on a slow machine little is written within five seconds.
 func TestEngine_windowBytes(t *testing.T) {
+	oneGoroutine(t)
 	e := mustOpen(t, t.TempDir(), embedded.Options{}.WithTransactionTime(time.Hour))
 	most := int64(0)
 	key := bytes.Repeat([]byte("k"), 200)
