@@ -85,6 +85,9 @@ type account struct {
 	resumed []*turn
 	waiting int
 	place   int // in turns.mu.waiting
+	// passed is since when others are preferred to it: a second of that counts as much as one of used. Else a stream of
+	// databases that are used for the first time would keep out all others for as long as it lasts.
+	passed int64
 }
 
 // decaying is a sum that fades.

@@ -8,15 +8,16 @@ import (
 
 // The methods here are called with turns.mu held, but for those that say otherwise.
 
-func (s *turns) enqueue(t *turn, resumes bool) {
+func (s *turns) enqueue(t *turn, resumes bool, n int64) {
 	a := t.account
-	t.queued = now()
+	t.queued = n
 	if resumes {
 		a.resumed = append(a.resumed, t)
 	} else {
 		a.queues[t.class] = append(a.queues[t.class], t)
 	}
 	if a.waiting++; a.waiting == 1 {
+		a.passed = n
 		a.place = len(s.mu.waiting)
 		s.mu.waiting = append(s.mu.waiting, a)
 	}
@@ -61,7 +62,7 @@ func (s *turns) dispatch(n int64) {
 			if long && (s.mu.slow >= s.slow || !resumes && !s.room(a, n)) {
 				continue
 			}
-			used := a.used.value(n) + handicap[t.class]
+			used := a.used.value(n) + handicap[t.class] - float64(n-a.passed)/1e9
 			if !resumes && !s.ready(t, n) {
 				used += startHandicap
 			}
@@ -132,6 +133,7 @@ func (s *turns) hasIdle(program [32]byte, more int) {
 // grant gives the turn to t, which waits.
 func (s *turns) grant(t *turn, n int64) {
 	a := t.account
+	a.passed = n
 	s.dequeue(t)
 	if s.mu.idle[t.program] == 0 {
 		s.mu.made = n

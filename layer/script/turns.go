@@ -13,7 +13,8 @@ import (
 //
 // A call begins as a short one. If it has run for a slice it is a long one. Fewer long calls run at once than there are processors, so that short calls and
 // the rest of the node go on whatever functions do. The engine asks for interrupts often; there a long call gives its turn to a call of another database and
-// waits, with its runtime, until it is next. The turn always goes to the database that has used least of late. Calls of a database whose long calls have
+// waits, with its runtime, until it is next. The turn goes to the database that has used least of late, less the time
+// for which others were preferred to it. Calls of a database whose long calls have
 // used much begin as long ones.
 //
 // What a call holds while it waits is bounded too: only so many long calls may have begun, in all and for each database. One too many is stopped and begins
@@ -129,8 +130,9 @@ func (t *turn) begin() error {
 	s := t.turns
 	s.mu.Lock()
 	t.stopped = false
-	s.enqueue(t, false)
-	s.dispatch(now())
+	n := now()
+	s.enqueue(t, false, n)
+	s.dispatch(n)
 	s.mu.Unlock()
 	if err := t.wait(); err != nil {
 		return err
@@ -260,7 +262,7 @@ func (t *turn) ask(r *runtime) error {
 		return nil // its time was over just now
 	}
 	s.halt(t)
-	s.enqueue(t, true)
+	s.enqueue(t, true, n)
 	s.dispatch(n)
 	s.mu.Unlock()
 	err := t.wait()

@@ -1,0 +1,35 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// A database that has used some time is served beside any number of others that have used none.
+func TestTurns_fresh(t *testing.T) {
+	s := newTurns(1, 4, time.Minute, nil)
+	open := func(name string) *turn {
+		return s.open(Charge(context.Background(), name, Interactive), [32]byte{})
+	}
+	n := now()
+	used := open("used")
+	used.account.used.add(n, 0.1)
+	s.enqueue(used, false, n)
+	for i := range 100 { // a second, in which little of that is forgotten
+		fresh := open(fmt.Sprint("fresh ", i))
+		s.enqueue(fresh, false, n)
+		s.dispatch(n)
+		if used.runs {
+			return
+		}
+		if !fresh.runs {
+			t.Fatal("nobody has the turn")
+		}
+		<-fresh.granted
+		s.halt(fresh)
+		n += int64(slice)
+	}
+	t.Error("it still waits")
+}
