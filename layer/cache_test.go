@@ -49,31 +49,38 @@ func TestCache_evictsOne(t *testing.T) {
 	}
 }
 
-// Those who want the same thing at once get it from one load.
+// Those who want the same thing at once get it from one load, and are all told what is wrong with the thing itself.
 func TestFlights_once(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var f layer.Flights
-		var all sync.WaitGroup
-		loads, go_ := 0, make(chan struct{})
-		for range 10 {
-			all.Go(func() {
-				n, err := f.Do(t.Context(), "a", func() (int, error) {
-					loads++
-					<-go_
-					return 7, nil
-				})
-				if n != 7 || err != nil {
-					t.Error(n, err)
+	for name, wrong := range map[string]error{
+		"loaded":  nil,
+		"invalid": &layer.Error{Kind: layer.Invalid, Reason: "does not compile"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var f layer.Flights
+				var all sync.WaitGroup
+				loads, loaded := 0, make(chan struct{})
+				for range 10 {
+					all.Go(func() {
+						n, err := f.Do(t.Context(), "a", func() (int, error) {
+							loads++
+							<-loaded
+							return 7, wrong
+						})
+						if !errors.Is(err, wrong) || err == nil && n != 7 {
+							t.Error(n, err)
+						}
+					})
+				}
+				synctest.Wait()
+				close(loaded)
+				all.Wait()
+				if loads != 1 {
+					t.Errorf("%d loads", loads)
 				}
 			})
-		}
-		synctest.Wait()
-		close(go_)
-		all.Wait()
-		if loads != 1 {
-			t.Errorf("%d loads", loads)
-		}
-	})
+		})
+	}
 }
 
 // The end of the caller that loads, and a load that fails, are not the end of those who wait for it.
@@ -117,33 +124,6 @@ func TestFlights_failure(t *testing.T) {
 		all.Wait()
 		if loads == 0 {
 			t.Error("nobody loaded it")
-		}
-	})
-}
-
-// What is wrong with the thing itself is told to all who wait.
-func TestFlights_invalid(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var f layer.Flights
-		var all sync.WaitGroup
-		loads, go_ := 0, make(chan struct{})
-		for range 10 {
-			all.Go(func() {
-				_, err := f.Do(t.Context(), "a", func() (int, error) {
-					loads++
-					<-go_
-					return 0, &layer.Error{Kind: layer.Invalid, Reason: "does not compile"}
-				})
-				if layer.KindOf(err) != layer.Invalid {
-					t.Error(err)
-				}
-			})
-		}
-		synctest.Wait()
-		close(go_)
-		all.Wait()
-		if loads != 1 {
-			t.Errorf("%d loads", loads)
 		}
 	})
 }

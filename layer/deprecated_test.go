@@ -56,14 +56,19 @@ func writeRaw(tb testing.TB, e kv.Engine, name string, age byte, shard string) {
 	}
 }
 
-func TestDeprecatedSubspace(t *testing.T) {
-	e := mustEngine(t)
-	writeDeprecated(t, e, "old")
-	s := mustStore(t, e, layer.Options{})
-	d, err := s.Database(t.Context(), "old")
+// openDeprecated opens a store on e whose database "old" is that of writeDeprecated.
+func openDeprecated(tb testing.TB, e kv.Engine) *layer.Database {
+	tb.Helper()
+	writeDeprecated(tb, e, "old")
+	d, err := mustStore(tb, e, layer.Options{}).Database(tb.Context(), "old")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
+	return d
+}
+
+func TestDeprecatedSubspace(t *testing.T) {
+	d := openDeprecated(t, mustEngine(t))
 	rows, pass := feedOf(t, d, layer.ChangesOptions{IncludeDocs: true})
 	want(t, rows, `a 1 {"v":1}`, `b 1 {"v":1}`)
 	since := pass.LastSeq()
@@ -92,13 +97,7 @@ func TestDeprecatedSubspace(t *testing.T) {
 
 // A feed that waits finds a shard to wait on, although nobody has written since.
 func TestDeprecatedSubspace_waiting(t *testing.T) {
-	e := mustEngine(t)
-	writeDeprecated(t, e, "old")
-	s := mustStore(t, e, layer.Options{})
-	d, err := s.Database(t.Context(), "old")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := openDeprecated(t, mustEngine(t))
 	maps, err := d.ShardMaps(t.Context(), layer.Seq{})
 	if err != nil || len(maps[len(maps)-1].Shards) != 1 {
 		t.Fatalf("%+v, %v", maps, err)

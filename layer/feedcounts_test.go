@@ -403,12 +403,7 @@ func TestCloseFeed_conflictsWithNoWriter(t *testing.T) {
 // The feed of a database from before there were shards is counted too.
 func TestPending_deprecated(t *testing.T) {
 	e := mustEngine(t)
-	writeDeprecated(t, e, "old")
-	s := mustStore(t, e, layer.Options{})
-	d, err := s.Database(t.Context(), "old")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := openDeprecated(t, e)
 	pending := func(o layer.ChangesOptions, want int64) (last layer.Seq) {
 		t.Helper()
 		_, n, last, err := feedPage(t.Context(), d, o)
