@@ -337,17 +337,12 @@ func TestOpen_damage(t *testing.T) {
 		}
 	}
 	t.Run("torn tail", func(t *testing.T) {
-		open, dir, longer := t.TempDir(), t.TempDir(), t.TempDir()
-		crashed := func(dir string) {
-			if err := os.CopyFS(dir, os.DirFS(open)); err != nil { // as a crash leaves it
-				t.Fatal(err)
-			}
-		}
+		open := t.TempDir()
 		e := write(t, open, false)
 		defer func() { _ = e.Close() }()
-		crashed(dir)
+		dir := copyOf(t, open)
 		set(t, e, "k050", strings.Repeat("v", 3000))
-		crashed(longer)
+		longer := copyOf(t, open)
 		damage(t, newest(t, dir, "*.log"), func(b []byte) []byte { // what was on its way when the power went
 			more, err := os.ReadFile(newest(t, longer, "*.log"))
 			if err != nil {
@@ -371,10 +366,7 @@ func TestOpen_damage(t *testing.T) {
 			set(t, e, fmt.Sprintf("k%03d", i), strings.Repeat("v", 100))
 		}
 		for _, before := range []int{6000, 3000, 1000, 1} { // the log's end
-			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS(open)); err != nil {
-				t.Fatal(err)
-			}
+			dir := copyOf(t, open)
 			flip := func(b []byte) []byte { b[len(b)-before] ^= 1; return b }
 			damage(t, newest(t, dir, "*.log"), flip)
 			refused(t, dir)

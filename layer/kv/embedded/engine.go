@@ -366,17 +366,38 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	case ctx.Err() != nil:
 		return contextError(ctx)
 	}
+	for left := checkpointAttempts; ; left-- {
+		before, spoiled, err := e.copyFiles(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if !spoiled || left == 1 {
+			if err := e.horizon.copyTo(dir, before); err != nil {
+				return err
+			}
+			return e.checkCopy(ctx, dir)
+		}
+		if err := e.o.fs.RemoveAll(dir); err != nil {
+			return fmt.Errorf("embedded: %w", err)
+		}
+	}
+}
+
+// checkpointAttempts is how often Checkpoint copies while the manifest is spoiled time and again.
+const checkpointAttempts = 3
+
+// copyFiles has Pebble copy the store. spoiled is whether the manifest was not what was written by then, which may have
+// been copied: what Pebble writes while replaceLogs looks is not looked at there.
+func (e *Engine) copyFiles(ctx context.Context, dir string) (before mark, spoiled bool, err error) {
 	if err := e.replaceLogs(ctx); err != nil {
-		return err
+		return before, false, err
 	}
-	before := e.horizon.mark()
+	before = e.horizon.mark()
 	if err := e.db.Load().Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
-		return fmt.Errorf("embedded: checkpoint: %w", err)
+		return before, false, fmt.Errorf("embedded: checkpoint: %w", err)
 	}
-	if err := e.horizon.copyTo(dir, before); err != nil {
-		return err
-	}
-	return e.checkCopy(ctx, dir)
+	spoiled, err = e.manifestMended()
+	return before, spoiled, err
 }
 
 // Begin implements kv.Engine.

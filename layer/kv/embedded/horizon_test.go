@@ -19,15 +19,12 @@ import (
 
 // crashedStore is a store as a kill leaves it, with so many keys.
 func crashedStore(t *testing.T, keys int) (dir string) {
-	open, dir := t.TempDir(), t.TempDir()
+	open := t.TempDir()
 	e := mustOpen(t, open, embedded.Options{})
 	for i := range keys {
 		set(t, e, fmt.Sprintf("k%03d", i), strings.Repeat("v", 1000))
 	}
-	if err := os.CopyFS(dir, os.DirFS(open)); err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	return copyOf(t, open)
 }
 
 // TestHorizon_torn: a power cut may tear every mark that was not synced, and one that was being synced. With none of those left the file is damaged.
@@ -90,7 +87,7 @@ func TestHorizon_torn(t *testing.T) {
 // TestHorizon_firstFormat: a store of a program that wrote the file's first format, or none yet, opens, and is protected from then on.
 func TestHorizon_firstFormat(t *testing.T) {
 	crashedStore := func(t *testing.T) (dir string) {
-		open, dir := t.TempDir(), t.TempDir()
+		open := t.TempDir()
 		e := mustOpen(t, open, embedded.Options{})
 		if err := e.Pebble().Delete(embedded.HorizonKey, pebble.Sync); err != nil { // the key had no meaning then
 			t.Fatal(err)
@@ -98,10 +95,7 @@ func TestHorizon_firstFormat(t *testing.T) {
 		for i := range 20 {
 			set(t, e, fmt.Sprintf("k%03d", i), strings.Repeat("v", 1000))
 		}
-		if err := os.CopyFS(dir, os.DirFS(open)); err != nil {
-			t.Fatal(err)
-		}
-		return dir
+		return copyOf(t, open)
 	}
 	old := func(t *testing.T, dir string, version uint64) []byte {
 		manifests, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))

@@ -142,17 +142,17 @@ func (h *horizon) rewrite(name string, b []byte) error {
 	return syncDir(h.fs, h.dir)
 }
 
-// manifestMended is mendManifest for a store that is open or about to be.
-func (e *Engine) manifestMended() error {
+// manifestMended is mendManifest for a store that is open or about to be. It reports whether there was anything to do.
+func (e *Engine) manifestMended() (bool, error) {
 	what, err := e.horizon.mendManifest()
 	if err != nil {
-		return explainDenied(err)
+		return false, explainDenied(err)
 	}
 	if what != "" {
 		e.log.Error("the list of the store's tables was not what was written, and was written anew from its second "+
 			"copy: the disk may be failing", "what", what)
 	}
-	return nil
+	return what != "", nil
 }
 
 // removeOldMirrors removes those whose manifests a crash has outlived.

@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"errors"
 	"log/slog"
 	"maps"
 	"os"
@@ -156,11 +157,20 @@ func TestManifest_spoiledWhileOpen(t *testing.T) {
 	}
 }
 
-func copyOf(t *testing.T, dir string) string {
+// copyOf copies an open store to which nobody writes, as a kill leaves it. Pebble compacts in the background meanwhile:
+// a copy during which files came or went, or grew, is of several moments, and is made again.
+func copyOf(t *testing.T, dir string) (to string) {
 	t.Helper()
-	to := filepath.Join(t.TempDir(), "store")
-	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
+	to = filepath.Join(t.TempDir(), "store")
+	for before, after := "", "?"; before != after; {
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
+		before = listing(t, dir)
+		if err := os.CopyFS(to, os.DirFS(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		after = listing(t, dir)
 	}
 	return to
 }

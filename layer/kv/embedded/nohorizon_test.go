@@ -40,13 +40,11 @@ func TestHorizon_missing(t *testing.T) {
 	}
 	for name, patterns := range tests {
 		t.Run(name, func(t *testing.T) {
-			open, dir := t.TempDir(), t.TempDir()
+			open := t.TempDir()
 			e := mustOpen(t, open, embedded.Options{})
 			set(t, e, "k", "v")
 			set(t, e, "l", "v")
-			if err := os.CopyFS(dir, os.DirFS(open)); err != nil { // as a kill leaves it
-				t.Fatal(err)
-			}
+			dir := copyOf(t, open)
 			removeAll(t, dir, patterns...)
 			before := files(t, dir)
 			refused := func(e *embedded.Engine, err error) {
@@ -103,7 +101,8 @@ func TestHorizon_missing(t *testing.T) {
 func TestHorizon_removedWhileOpen(t *testing.T) {
 	for _, how := range []string{"verify", "close"} {
 		t.Run(how, func(t *testing.T) {
-			open, dir := t.TempDir(), t.TempDir()
+			open := t.TempDir()
+			dir := open
 			l := &logged{}
 			e, err := embedded.Open(open, embedded.Options{Logger: slog.New(slog.NewTextHandler(l, nil))})
 			if err != nil {
@@ -116,13 +115,10 @@ func TestHorizon_removedWhileOpen(t *testing.T) {
 					t.Errorf("%v", faults)
 				}
 				set(t, e, "l", "v")
-				err = os.CopyFS(dir, os.DirFS(open)) // as a kill leaves it
+				dir = copyOf(t, open)
 			}
-			if err = errors.Join(err, e.Close()); err != nil {
+			if err := e.Close(); err != nil {
 				t.Fatal(err)
-			}
-			if how == "close" {
-				dir = open
 			}
 			if l.with("written anew") != 1 {
 				t.Error("nothing was said")

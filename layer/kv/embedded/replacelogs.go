@@ -20,7 +20,7 @@ func (e *Engine) replaceLogs(ctx context.Context) error {
 	if err := e.restoreHorizon(); err != nil {
 		return err
 	}
-	if err := e.manifestMended(); err != nil {
+	if _, err := e.manifestMended(); err != nil {
 		return err
 	}
 	damaged := map[string]string{}

@@ -45,19 +45,7 @@ func openWithLog(t *testing.T) (e *embedded.Engine, dir, log string) {
 // killed opens the store as it would be found after a kill, and looks for the rows.
 func killed(t *testing.T, dir string, prefixes ...byte) {
 	t.Helper()
-	copied := t.TempDir()
-	// a copy of several moments, while files come and go, is not what a kill leaves
-	for before, after := "", "?"; before != after; {
-		if err := os.RemoveAll(copied); err != nil {
-			t.Fatal(err)
-		}
-		before = listing(t, dir)
-		if err := os.CopyFS(copied, os.DirFS(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-		after = listing(t, dir)
-	}
-	e, err := embedded.Open(copied, embedded.Options{Logger: quiet(t)})
+	e, err := embedded.Open(copyOf(t, dir), embedded.Options{Logger: quiet(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

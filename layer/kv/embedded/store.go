@@ -109,7 +109,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	if err := e.horizon.verify(); err != nil {
 		return nil, err
 	}
-	if err := e.manifestMended(); err != nil {
+	if _, err := e.manifestMended(); err != nil {
 		return nil, err
 	}
 	db, err := e.openOrStandBy(dir, po)
