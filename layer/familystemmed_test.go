@@ -52,3 +52,72 @@ func TestBulk_stemmedFamily(t *testing.T) {
 		t.Errorf("a body is left that nobody removes: leaves %v, %d superseded", leaves, info.SupersededBodies)
 	}
 }
+
+// An edit that makes a revision again, of a parent that stemming had forgotten and that came again, takes the place of
+// the body that is still there, with its attachment. Alone or with others, and also where the revision is a leaf, with
+// which the edit conflicts.
+func TestPut_stemmedAgain(t *testing.T) {
+	for name, others := range map[string][]string{
+		"alone": nil, "with others": {"b", "c"}, "in a family": {"a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := mustEngine(t)
+			d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
+			if err := d.SetRevsLimit(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			const attachment = `"_attachments":{"f":{"data":"aGVsbG8="}}`
+			first := put(t, d, `{"_id":"a","n":1}`)
+			again := edit(t, fmt.Sprintf(`{"_id":"a","_rev":"%s","n":2,%s}`, first, attachment))
+			bulk := func(e layer.Edit) (layer.Rev, error) {
+				t.Helper()
+				edits := []layer.Edit{e}
+				for _, id := range others {
+					other := edit(t, fmt.Sprintf(`{"_id":"%s","other":true}`, id))
+					if id == "a" {
+						other.Rev = layer.Rev{Pos: 7, ID: "0123456789abcdef0123456789abcdef"} // a conflict
+					}
+					edits = append(edits, other)
+				}
+				results, err := d.Bulk(t.Context(), edits, layer.WriteOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return results[0].Rev, results[0].Err
+			}
+			second, err := bulk(again)
+			if err != nil {
+				t.Fatal(err)
+			}
+			come := func() { push(t, d, fmt.Sprintf(`{"_id":"a","_rev":"%s","n":1}`, first)) }
+			come()
+			if _, err := bulk(again); layer.KindOf(err) != layer.Conflict {
+				t.Errorf("an edit that makes another leaf again: %v", err)
+			}
+			if n := len(leafRevs(t, d, "a")); n != 2 {
+				t.Errorf("%d leaves", n)
+			}
+			put(t, d, fmt.Sprintf(`{"_id":"a","_rev":"%s","n":3}`, second))
+			if r, err := bulk(again); err != nil || r != second {
+				t.Errorf("%s was made again as %s, %v", second, r, err)
+			}
+			if err := d.Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if a := get(t, d, "a", layer.GetOptions{Rev: second}); !strings.Contains(a, `"f"`) {
+				t.Errorf("%s is %s", second, a)
+			}
+			put(t, d, fmt.Sprintf(`{"_id":"a","_rev":"%s","n":4}`, second))
+			if err := d.Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			info, err := d.Info(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if readable(t, d, "a", second) || info.SupersededBodies != 0 || countKeys(t, e, "attachments") > 0 {
+				t.Errorf("something is left of %s: %+v", second, info)
+			}
+		})
+	}
+}
