@@ -120,7 +120,7 @@ func (ss *session) allSettings() [][3]string {
 // declare opens a cursor.
 func (ss *session) declare(s *ast.Declare, st *prepared, params []types.Datum) error {
 	switch {
-	case ss.status == 'I' && !s.Hold:
+	case ss.status == 'I' && !s.Hold && !ss.implicit:
 		return sqlstate.New(sqlstate.NoActiveTransaction, "DECLARE CURSOR can only be used in transaction blocks")
 	case ss.portals[s.Name] != nil:
 		return sqlstate.New(sqlstate.DuplicateCursor, "cursor %q already exists", s.Name).At(s.Pos())
@@ -366,7 +366,7 @@ func (ss *session) discard(s *ast.Discard) error {
 	if s.What != "all" {
 		return nil
 	}
-	if ss.status != 'I' {
+	if ss.status != 'I' || ss.implicit {
 		return sqlstate.New(sqlstate.ActiveTransaction, "DISCARD ALL cannot run inside a transaction block")
 	}
 	ss.closeStatements()

@@ -37,7 +37,7 @@ func (ss *session) UnlockAdvisory(number int64, pair, shared bool) bool {
 		if shared {
 			kind = "ShareLock"
 		}
-		ss.client.Notice(sqlstate.New(sqlstate.Warning, "you don't own a lock of type %s", kind))
+		ss.notice(sqlstate.New(sqlstate.Warning, "you don't own a lock of type %s", kind))
 	}
 	return ok
 }

@@ -128,7 +128,7 @@ func (ss *session) listen(a notifyAction) {
 	switch {
 	case known:
 	case full:
-		ss.client.Notice(sqlstate.New(sqlstate.Warning, "a session may listen to at most %d channels", maxListening))
+		ss.notice(sqlstate.New(sqlstate.Warning, "a session may listen to at most %d channels", maxListening))
 	case a.channel != feedChannel:
 		ss.srv.notes.join(ss, a.channel)
 	case !ss.virtual:

@@ -19,6 +19,7 @@ import (
 
 // portal is a statement ready to run, or running.
 type portal struct {
+	name    string
 	ss      *session
 	columns []pgwire.Column
 	formats []int16
@@ -31,6 +32,7 @@ type portal struct {
 	reads *bind.Bound // of a query
 	hold  bool
 	done  bool
+	ended bool // the end was told: a command is not run again
 	// ends says that the statement may end a failed transaction. opened is its number among the session's portals.
 	ends   bool
 	opened int64
@@ -245,6 +247,10 @@ func (p *portal) release() {
 // Next implements pgwire.Portal.
 func (p *portal) Next(ctx context.Context) error {
 	if p.done {
+		if p.ended && (p.copy != nil || p.columns == nil && p.tag(0) != "") {
+			return sqlstate.New(sqlstate.ObjectNotInPrerequisite, "portal %q cannot be run", p.name)
+		}
+		p.ended = true
 		return io.EOF
 	}
 	if p.sent > 0 {
@@ -279,6 +285,7 @@ func (p *portal) Next(ctx context.Context) error {
 	if errors.Is(err, io.EOF) && p.copy != nil && p.copy.finish() {
 		return nil
 	}
+	p.ended = true
 	return err
 }
 

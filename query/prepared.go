@@ -202,6 +202,9 @@ func (ss *session) DescribeStatement(_ context.Context, name string) ([]uint32, 
 	if _, isCopy := p.stmt.(*ast.Copy); isCopy {
 		return oids, nil, nil
 	}
+	if ss.status == 'E' && p.columns != nil {
+		return nil, nil, errAborted
+	}
 	return oids, p.columns, nil
 }
 

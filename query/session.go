@@ -52,6 +52,7 @@ type session struct {
 	snapshot *catalog.Snapshot
 
 	status     byte // 'I', 'T', 'E'
+	implicit   bool // several statements came in one simple query: they are a transaction, of a kind
 	savepoints []savepoint
 	began      time.Time // of the transaction
 	queried    bool      // the transaction has read something
@@ -129,6 +130,7 @@ func (ss *session) Parameters() []pgwire.Parameter {
 	var out []pgwire.Parameter
 	for i := range settings {
 		if s := &settings[i]; s.report {
+			ss.vars.reported[s.name] = ss.vars.value[s.name]
 			out = append(out, pgwire.Parameter{Name: s.label(), Value: ss.vars.value[s.name]})
 		}
 	}
@@ -141,8 +143,11 @@ func (ss *session) Status() byte {
 		ss.commitVariables()
 		ss.commitNotify()
 		ss.locks.EndTransaction(0)
+		ss.closePortals(notHeld)
 		ss.beganAt = ss.opened
 	}
+	ss.implicit = false
+	ss.report()
 	ss.idles()
 	ss.fresh = false
 	ss.round++
@@ -162,6 +167,11 @@ func (ss *session) Fail() {
 	case 'T':
 		ss.status = 'E'
 		ss.ClosePortal("")
+		mark := 0
+		if n := len(ss.savepoints); n > 0 {
+			mark = ss.savepoints[n-1].mark
+		}
+		ss.rollBackVariables(mark)
 	case 'I':
 		ss.rollBackVariables(0)
 		ss.dropNotify(0)
@@ -211,7 +221,7 @@ func (ss *session) closePortals(which func(*portal) bool) {
 // open gives a portal its name.
 func (ss *session) open(name string, p *portal) {
 	ss.opened++
-	p.opened = ss.opened
+	p.name, p.opened = name, ss.opened
 	ss.portals[name] = p
 }
 
@@ -271,6 +281,10 @@ func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, err
 	if err != nil {
 		return nil, located(err, query, 0)
 	}
+	// A simple query replaces what has no name.
+	ss.CloseStatement("")
+	ss.ClosePortal("")
+	ss.implicit = len(texts) > 1
 	pieces := make([]pgwire.Piece, len(texts))
 	for i := range texts {
 		pieces[i] = pgwire.Piece{Text: texts[i], Query: query, Offset: offsets[i]}
@@ -288,7 +302,8 @@ func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Porta
 	st, err := ss.prepare(w, piece.Text, nil)
 	w.Pause() // the portal works by itself
 	if err == nil && len(st.params) > 0 {
-		err = sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $1")
+		number, at := parse.FirstParam(w, piece.Text)
+		err = sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $%s", number).At(at)
 	}
 	var p *portal
 	if err == nil {
@@ -384,7 +399,7 @@ func (ss *session) Terminate(ctx context.Context, pid uint32) (bool, error) {
 // signalled warns of a process id that nobody has.
 func (ss *session) signalled(pid uint32, found bool) bool {
 	if !found {
-		ss.client.Notice(sqlstate.New(sqlstate.Warning, "PID %d is not a PostgreSQL backend process", int32(pid)))
+		ss.notice(sqlstate.New(sqlstate.Warning, "PID %d is not a PostgreSQL backend process", int32(pid)))
 	}
 	return found
 }
@@ -401,6 +416,13 @@ func (ss *session) maySignal(ctx context.Context, pid uint32, admins, others str
 		return sqlstate.New(sqlstate.InsufficientPrivilege, "%s", admins)
 	}
 	return sqlstate.New(sqlstate.InsufficientPrivilege, "%s", others)
+}
+
+// notice tells the client something, unless client_min_messages is above it.
+func (ss *session) notice(n *sqlstate.Error) {
+	if ss.vars.value["client_min_messages"] != "error" {
+		ss.client.Notice(n)
+	}
 }
 
 // owns says that a session of a user is the own user's.

@@ -21,8 +21,8 @@ func (ss *session) set(s *ast.Set) error {
 		}
 		value = strings.Join(quoted, ", ")
 	}
-	if s.Local && ss.status != 'T' {
-		ss.client.Notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET LOCAL can only be used in transaction blocks"))
+	if s.Local && ss.status != 'T' && !ss.implicit {
+		ss.notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET LOCAL can only be used in transaction blocks"))
 	}
 	switch {
 	case s.Name == "catalog":
@@ -38,7 +38,7 @@ func (ss *session) set(s *ast.Set) error {
 // setConstraints is SET CONSTRAINTS. There are none.
 func (ss *session) setConstraints() error {
 	if ss.status != 'T' {
-		ss.client.Notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET CONSTRAINTS can only be used in transaction blocks"))
+		ss.notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET CONSTRAINTS can only be used in transaction blocks"))
 	}
 	return nil
 }

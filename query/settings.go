@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,10 @@ var (
 	errBoolean = sqlstate.New(sqlstate.InvalidParameterValue, "requires a Boolean value")
 )
 
+// encodings are the names of the others that PostgreSQL has.
+var encodings = regexp.MustCompile(`(?i)^["']?(abc|alt|big5|euc|gb18030|gbk|iso|johab|koi8|latin|mskanji|mule|shift|sjis|sql|` +
+	`tcvn|uhc|vscii|win)[a-z0-9_ -]*["']?$`)
+
 func utf8Only(v string) (string, error) {
 	// PostgreSQL reads over everything but letters and digits, and asyncpg sends quotes.
 	switch strings.ToLower(strings.Map(func(r rune) rune {
@@ -62,6 +67,9 @@ func utf8Only(v string) (string, error) {
 	}, v)) {
 	case "utf8", "unicode":
 		return "UTF8", nil
+	}
+	if !encodings.MatchString(v) {
+		return "", errInvalid
 	}
 	return "", sqlstate.Unsupported(-1, "Use UTF8.", "client encoding %q is not supported", v)
 }

@@ -23,7 +23,7 @@ func (ss *session) transaction(s *ast.Transaction) (string, error) {
 	switch s.Verb {
 	case "begin", "start":
 		if ss.status != 'I' {
-			ss.client.Notice(sqlstate.New(sqlstate.ActiveTransaction, "there is already a transaction in progress"))
+			ss.notice(sqlstate.New(sqlstate.ActiveTransaction, "there is already a transaction in progress"))
 		} else {
 			if err := ss.begin(s.Modes.Isolation, deferrable[s.Modes.Deferrable]); err != nil {
 				return "", err
@@ -34,7 +34,7 @@ func (ss *session) transaction(s *ast.Transaction) (string, error) {
 		tag := strings.ToUpper(s.Verb)
 		switch ss.status {
 		case 'I':
-			ss.client.Notice(sqlstate.New(sqlstate.NoActiveTransaction, "there is no transaction in progress"))
+			ss.notice(sqlstate.New(sqlstate.NoActiveTransaction, "there is no transaction in progress"))
 		case 'E':
 			tag = "ROLLBACK"
 		}
@@ -134,7 +134,7 @@ func (ss *session) setIsolation(level string) error {
 	case err != nil:
 		return err
 	case ss.status != 'T':
-		ss.client.Notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks"))
+		ss.notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks"))
 		return nil
 	case level == ss.vars.value[isolationSetting]:
 		return nil

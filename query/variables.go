@@ -14,6 +14,9 @@ import (
 type variables struct {
 	value   map[string]string
 	initial map[string]string // what RESET goes back to
+	// reported is what the client was told of those that are reported, unreported that one of them may have changed.
+	reported   map[string]string
+	unreported bool
 	// after are the values that SET LOCAL hides up to the end of the transaction; nil for none.
 	after map[string]*string
 	// undo are the changes of the transaction, from marks on those of the savepoints.
@@ -38,7 +41,8 @@ const (
 )
 
 func newVariables() variables {
-	v := variables{value: map[string]string{}, initial: map[string]string{}, after: map[string]*string{}}
+	v := variables{value: map[string]string{}, initial: map[string]string{}, reported: map[string]string{},
+		after: map[string]*string{}}
 	for _, s := range settings {
 		v.value[s.name], v.initial[s.name] = s.value, s.value
 	}
@@ -121,8 +125,7 @@ func (v *variables) checkCustom(name string) error {
 	return nil
 }
 
-// setVariable is SET and set_config, with a nil value RESET: it checks, stores, and tells the client where the protocol
-// wants it.
+// setVariable is SET and set_config, with a nil value RESET: it checks and stores.
 func (ss *session) setVariable(name string, value *string, local bool) error {
 	v := &ss.vars
 	if value == nil {
@@ -192,15 +195,29 @@ func (ss *session) note(name string) error {
 
 // put stores a value, nil for none, and carries it to where it has its effect.
 func (ss *session) put(name string, value *string) {
-	before := ss.vars.value[name]
 	if value == nil {
 		delete(ss.vars.value, name)
 	} else {
 		ss.vars.value[name] = *value
 	}
 	ss.applied(name)
-	if s := findSetting(name); s != nil && s.report && value != nil && *value != before {
-		ss.client.ParameterStatus(s.label(), *value)
+	if s := findSetting(name); s != nil && s.report {
+		ss.vars.unreported = true
+	}
+}
+
+// report tells the client of the settings that have changed, once before each ReadyForQuery, as PostgreSQL does.
+func (ss *session) report() {
+	if !ss.vars.unreported {
+		return
+	}
+	ss.vars.unreported = false
+	for i := range settings {
+		s := &settings[i]
+		if value := ss.vars.value[s.name]; s.report && value != ss.vars.reported[s.name] {
+			ss.vars.reported[s.name] = value
+			ss.client.ParameterStatus(s.label(), value)
+		}
 	}
 }
 

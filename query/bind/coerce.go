@@ -75,7 +75,7 @@ func (b *binder) constant(n *exec.Const, to types.OID, mod int32, off int) (exec
 	if err != nil {
 		return nil, sqlstate.Locate(err, b.literalOffset(n, off))
 	}
-	return &exec.Const{D: d, Typ: to}, nil
+	return &exec.Const{D: d, Typ: to, Mod: mod + 1}, nil
 }
 
 // literalOffset is where the literal stands, if that is known.

@@ -200,6 +200,8 @@ func modOf(e exec.Expr, sc *scope) int32 {
 		}
 	case *exec.CastExpr:
 		return n.Mod
+	case *exec.Const:
+		return n.Mod - 1
 	}
 	return -1
 }
@@ -272,10 +274,6 @@ func figureName(e ast.Expr) (string, int) {
 		return "array", 2
 	case *ast.Row:
 		return "row", 2
-	case *ast.Literal:
-		if n.Kind == ast.Boolean {
-			return "bool", 1
-		}
 	case *ast.Subquery:
 		switch n.Kind {
 		case ast.Exists:

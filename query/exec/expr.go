@@ -22,6 +22,7 @@ type Expr interface {
 type Const struct {
 	D   types.Datum
 	Typ types.OID
+	Mod int32 // the type modifier and one; 0 for none
 }
 
 // NullOf is the NULL of a type.

@@ -251,7 +251,7 @@ func foldLogic(n *Logic, env *Env) Expr {
 			if c.D.IsNull() {
 				return c
 			}
-			return &Const{types.NewBool(!c.D.True()), types.Bool}
+			return &Const{D: types.NewBool(!c.D.True()), Typ: types.Bool}
 		}
 		return n
 	}
@@ -268,7 +268,7 @@ func foldLogic(n *Logic, env *Env) Expr {
 	}
 	switch len(rest) {
 	case 0:
-		return &Const{types.NewBool(!decides), types.Bool}
+		return &Const{D: types.NewBool(!decides), Typ: types.Bool}
 	case 1:
 		return rest[0]
 	case len(n.Args):

@@ -28,10 +28,16 @@ func (c *conn) dispatch(ctx context.Context, typ byte, body []byte) error {
 		return c.close(body)
 	case 'S':
 		c.discard = false
+		if len(body) > 0 {
+			return sqlstate.New(sqlstate.ProtocolViolation, "invalid message format")
+		}
 		c.session.Sync(ctx)
 		c.ready()
 		return nil
 	case 'H':
+		if len(body) > 0 {
+			return sqlstate.New(sqlstate.ProtocolViolation, "invalid message format")
+		}
 		return c.flush()
 	case 'F':
 		return sqlstate.Unsupported(-1, "Call the function in a SELECT.", "function call messages are not supported")
@@ -98,7 +104,7 @@ func (c *conn) bind(ctx context.Context, body []byte) error {
 	for _, formats := range [][]int16{m.ParameterFormatCodes, m.ResultFormatCodes} {
 		for _, f := range formats {
 			if f != 0 && f != 1 {
-				return sqlstate.New(sqlstate.ProtocolViolation, "unsupported format code: %d", f)
+				return sqlstate.New(sqlstate.InvalidParameterValue, "unsupported format code: %d", f)
 			}
 		}
 	}

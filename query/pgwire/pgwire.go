@@ -88,7 +88,8 @@ type Parameter struct{ Name, Value string }
 type Session interface {
 	// Parameters are reported once, before the first ReadyForQuery.
 	Parameters() []Parameter
-	// Status is the transaction status of ReadyForQuery: 'I', 'T' or 'E'.
+	// Status is the transaction status of ReadyForQuery, 'I', 'T' or 'E', which is sent next: what has changed of the
+	// reported settings is told to the Client now.
 	Status() byte
 	// Notifications takes what has come for the client, oldest first. Any goroutine; it does not wait.
 	Notifications() []Notification

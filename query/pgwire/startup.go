@@ -36,6 +36,7 @@ func (c *conn) startup() bool {
 	c.attach()
 	start, err := c.login(params, minor)
 	if err == nil {
+		c.send(&pgproto3.AuthenticationOk{})
 		c.session, err = c.srv.opts.Handler.Open(c.ctx, start, c)
 	}
 	if err != nil {
@@ -57,7 +58,6 @@ func (c *conn) startup() bool {
 		c.fatal(e)
 		return false
 	}
-	c.send(&pgproto3.AuthenticationOk{})
 	for _, p := range c.session.Parameters() {
 		c.ParameterStatus(p.Name, p.Value)
 	}

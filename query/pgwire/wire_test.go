@@ -109,7 +109,7 @@ func TestServer_Startup(t *testing.T) {
 		{"too long", binary.BigEndian.AppendUint32(nil, 1<<30), "E"},
 		{"too short", binary.BigEndian.AppendUint32(nil, 4), "E"},
 		{"HTTP", []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "E"},
-		{"forbidden", raw(3<<16, "user\x00ann\x00database\x00forbidden\x00\x00"), "E"},
+		{"forbidden", raw(3<<16, "user\x00ann\x00database\x00forbidden\x00\x00"), "R"},
 		{"SSLRequest", raw(80877103, ""), "N"},
 		{"GSSEncRequest", raw(80877104, ""), "N"},
 		{"cancel of nothing", raw(80877102, "\x00\x00\x00\x01\x00\x00\x00\x02"), ""},
@@ -315,7 +315,7 @@ func TestConn_Malformed(t *testing.T) {
 		{"E", "\x00", "E:08P01"},
 		{"C", "Zx\x00", "E:08P01"},
 		{"p", "secret\x00", "E:08P01"},
-		{"B", "\x00\x00\x00\x01\x00\x07\x00\x00\x00\x00", "E:08P01"},
+		{"B", "\x00\x00\x00\x01\x00\x07\x00\x00\x00\x00", "E:22023"},
 	} {
 		t.Run(c.typ+c.body, func(t *testing.T) {
 			_, addr := serve(t, &fake{}, nil)

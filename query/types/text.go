@@ -191,8 +191,8 @@ func outOfRange(typ OID, text string) error {
 func ParseText(text string, typ OID, env *Env) (Datum, error) {
 	switch typ {
 	case Text, VarChar, BPChar, Unknown, PgNodeTree, AclItem, Void:
-		if !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0 {
-			return Null, sqlstate.New(sqlstate.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`)
+		if err := sqlstate.CheckUTF8(text); err != nil {
+			return Null, err
 		}
 		return NewText(text), nil
 	case Name:

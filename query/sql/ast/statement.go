@@ -27,6 +27,7 @@ type Copy struct {
 	TargetPos At
 
 	Format    string // "text", "csv", "binary"
+	FormatAt  int    // where the option stands
 	Delimiter string
 	Null      string
 	Header    bool

@@ -105,7 +105,7 @@ func (p *parser) copyOption(c *ast.Copy) error {
 	on := value != "off" && value != "false" && value != "0"
 	switch t.Text {
 	case "format":
-		c.Format = value
+		c.Format, c.FormatAt = value, t.Off
 	case "delimiter":
 		c.Delimiter = value
 	case "null":
@@ -203,7 +203,7 @@ func checkCopy(c *ast.Copy) error {
 	switch c.Format {
 	case "text", "csv", "binary":
 	default:
-		return sqlstate.New(sqlstate.InvalidParameterValue, "COPY format %q not recognized", c.Format).At(c.Pos())
+		return sqlstate.New(sqlstate.InvalidParameterValue, "COPY format %q not recognized", c.Format).At(c.FormatAt)
 	}
 	def := func(p *string, text, csv string) {
 		if *p == "" {
@@ -220,9 +220,15 @@ func checkCopy(c *ast.Copy) error {
 	if c.Null == "\x00" {
 		c.Null = ""
 	}
-	if len(c.Delimiter) != 1 || len(c.Quote) != 1 || len(c.Escape) != 1 || strings.ContainsAny(c.Delimiter, "\n\r") {
-		return sqlstate.New(sqlstate.FeatureNotSupported,
-			"COPY delimiter, quote and escape must be single one-byte characters").At(c.Pos())
+	switch {
+	case len(c.Delimiter) != 1:
+		return sqlstate.New(sqlstate.FeatureNotSupported, "COPY delimiter must be a single one-byte character")
+	case strings.ContainsAny(c.Delimiter, "\n\r"):
+		return sqlstate.New(sqlstate.InvalidParameterValue, "COPY delimiter cannot be newline or carriage return")
+	case len(c.Quote) != 1:
+		return sqlstate.New(sqlstate.FeatureNotSupported, "COPY quote must be a single one-byte character")
+	case len(c.Escape) != 1:
+		return sqlstate.New(sqlstate.FeatureNotSupported, "COPY escape must be a single one-byte character")
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package parse
 import (
 	"errors"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/divandb/divan/query/sql/keyword"
 	"github.com/divandb/divan/query/sqlstate"
@@ -32,8 +31,8 @@ func lex(w *work.Work, src string) (tokens []token, failed *sqlstate.Error, err 
 		return nil, nil, sqlstate.New(sqlstate.ProgramLimitExceeded,
 			"statement of %d bytes is longer than the limit of %d", len(src), MaxStatement)
 	}
-	if i := strings.IndexByte(src, 0); i >= 0 || !utf8.ValidString(src) {
-		return nil, nil, sqlstate.New(sqlstate.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`)
+	if err := sqlstate.CheckUTF8(src); err != nil {
+		return nil, nil, err
 	}
 	l := &lexer{src: src}
 	tokens = make([]token, 0, min(len(src)/4+2, lexAhead))

@@ -27,10 +27,7 @@ func (l *lexer) stringConstant(start int, escapes bool, what string) (string, er
 		case c == '\'':
 			l.pos++
 			if !l.continued() {
-				if !utf8.Valid(out) || strings.IndexByte(string(out), 0) >= 0 {
-					return "", sqlstate.New(sqlstate.CharacterNotInRepertoire, `invalid byte sequence for encoding "UTF8"`)
-				}
-				return string(out), nil
+				return string(out), sqlstate.CheckUTF8(string(out))
 			}
 		case c == '\\' && escapes:
 			var err error

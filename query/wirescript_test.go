@@ -1,0 +1,369 @@
+package query_test
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/divandb/divan/query/exec/exectest"
+	"github.com/divandb/divan/query/pgtest"
+)
+
+// TestWire_PostgreSQL holds conversations of testdata/wire with this server and with a live PostgreSQL 15: both answer
+// with the same messages. A file has conversations, each on a connection of its own, with lines
+//
+//	== its name
+//	differs: why the answers are not the same; then follow the messages that are only in one of them:
+//	ours: what a message of ours begins with
+//	theirs: what one of PostgreSQL's begins with
+//	startup {"user": "postgres", ...}  logs in and reads up to ReadyForQuery; without one it is the first thing done
+//	hello {"user": "postgres", ...}    sends the start-up message alone; hello 3.2 {...} another version of the protocol
+//	ssl, gss                           asks for encryption and reads the answer, one byte
+//	Q statement                        messages, by their letters: arguments are words and JSON texts
+//	P name "statement" oid...          "-" is the unnamed statement and portal
+//	B portal statement [formats of parameters] [parameters] [formats of results]
+//	D S name, D P name, E portal limit, C S name, C P name, S, H, F oid, d data, c, f message, X
+//	raw hex...                         bytes as they are
+//	read Z                             sends what was said so far at once, and reads up to a message of that type
+//	read 2Z                            up to the second one; read end: until the connection ends
+//	cancel                             sends requests to cancel until the server answers with an error
+//
+// Parameters are JSON: texts, null for NULL, and {"hex": "00ff"}. Masked are process ids and keys, the version of the
+// server, and of errors the file, line and routine; hints are not compared, as there are more of ours.
+func TestWire_PostgreSQL(t *testing.T) {
+	url := pgtest.URL(t)
+	theirs := connect(t, url+" default_query_exec_mode=simple_protocol")
+	// Transactions only read, here and there.
+	if _, err := theirs.PgConn().Exec(t.Context(), "DROP DATABASE IF EXISTS wire").ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{"CREATE DATABASE wire", "ALTER DATABASE wire SET default_transaction_read_only = on"} {
+		if _, err := theirs.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := exectest.NewStore()
+	s.Create("wire")
+	_, addr := start(t, s, nil)
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, their := pgconn.NetworkAddress(cfg.Host, cfg.Port)
+	files, err := filepath.Glob("testdata/wire/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, part := range strings.Split("\n"+string(text), "\n== ") {
+			name, body, _ := strings.Cut(part, "\n")
+			if i == 0 {
+				continue // the comment on top
+			}
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				talk := parseTalk(t, body)
+				got := talk.hold(t, "tcp", addr)
+				want := talk.hold(t, network, their)
+				talk.compare(t, got, want)
+			})
+		}
+	}
+}
+
+// talk is a conversation: what is done, and where the answers differ.
+type talk struct {
+	lines        []string
+	ours, theirs []string
+	differs      bool
+}
+
+func parseTalk(t *testing.T, text string) *talk {
+	t.Helper()
+	k := &talk{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		head, rest, _ := strings.Cut(line, " ")
+		switch head {
+		case "", "#":
+		case "differs:":
+			k.differs = true
+		case "ours:":
+			k.ours = append(k.ours, rest)
+		case "theirs:":
+			k.theirs = append(k.theirs, rest)
+		default:
+			k.lines = append(k.lines, line)
+		}
+	}
+	if k.differs != (len(k.ours)+len(k.theirs) > 0) {
+		t.Fatal("what differs has a reason, and ours or theirs")
+	}
+	first, _, _ := strings.Cut(k.lines[0], " ")
+	if !strings.Contains(" hello ssl gss raw startup ", " "+first+" ") {
+		k.lines = append([]string{`startup {"user": "postgres"}`}, k.lines...)
+	}
+	return k
+}
+
+// compare holds the messages of both against each other.
+func (k *talk) compare(t *testing.T, got, want []string) {
+	t.Helper()
+	lines, ours, theirs := messageDiff(described(got), described(want))
+	if !startEach(ours, k.ours) || !startEach(theirs, k.theirs) {
+		t.Errorf("ours (-) and PostgreSQL's (+):\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+func startEach(lines, heads []string) bool {
+	return slices.EqualFunc(lines, heads, strings.HasPrefix)
+}
+
+var wirePlace = regexp.MustCompile(`^(E [A-Z]+ .....) at \d+: `)
+
+// sameMessage allows for the place of errors for which PostgreSQL has none and we have one.
+func sameMessage(got, want string) bool {
+	return got == want || wirePlace.ReplaceAllString(got, "$1: ") == want
+}
+
+// described leaves out the description of a result that fails at once: PostgreSQL computes what is constant before it
+// describes a result.
+func described(list []string) (out []string) {
+	for i, m := range list {
+		if !strings.HasPrefix(m, "T ") || i == len(list)-1 || !strings.HasPrefix(list[i+1], "E ") {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// messageDiff is the longest common sequence, with what is only in got (-) and only in want (+).
+func messageDiff(got, want []string) (lines, ours, theirs []string) {
+	common := make([][]int, len(got)+1)
+	for i := range common {
+		common[i] = make([]int, len(want)+1)
+	}
+	for i := len(got) - 1; i >= 0; i-- {
+		for j := len(want) - 1; j >= 0; j-- {
+			if common[i][j] = max(common[i+1][j], common[i][j+1]); sameMessage(got[i], want[j]) {
+				common[i][j] = common[i+1][j+1] + 1
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(got) || j < len(want); {
+		switch {
+		case i < len(got) && j < len(want) && sameMessage(got[i], want[j]):
+			lines = append(lines, "  "+got[i])
+			i, j = i+1, j+1
+		case j == len(want) || i < len(got) && common[i+1][j] >= common[i][j+1]:
+			lines, ours = append(lines, "- "+got[i]), append(ours, got[i])
+			i++
+		default:
+			lines, theirs = append(lines, "+ "+want[j]), append(theirs, want[j])
+			j++
+		}
+	}
+	return lines, ours, theirs
+}
+
+// hold has the conversation with a server and returns its messages as texts.
+func (k *talk) hold(t *testing.T, network, addr string) []string {
+	t.Helper()
+	w := dialWire(t, network, addr)
+	for _, line := range k.lines {
+		w.do(line)
+	}
+	return w.heard
+}
+
+// do carries out one line.
+func (w *wireConn) do(line string) {
+	w.t.Helper()
+	head, rest, _ := strings.Cut(line, " ")
+	switch head {
+	case "startup":
+		w.hello(rest)
+		w.read("Z")
+		w.heard = nil // startup.txt has what it is
+	case "hello":
+		w.hello(rest)
+	case "ssl":
+		w.bytes(binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, 80877103))
+		w.letter()
+	case "gss":
+		w.bytes(binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8}, 80877104))
+		w.letter()
+	case "raw":
+		b, err := hex.DecodeString(strings.ReplaceAll(rest, " ", ""))
+		if err != nil {
+			w.t.Fatalf("%s: %v", line, err)
+		}
+		w.bytes(b)
+	case "read":
+		w.read(rest)
+	case "cancel":
+		w.cancel()
+	default:
+		w.say(frontendMessage(w.t, head, rest))
+	}
+}
+
+func (w *wireConn) hello(text string) {
+	w.t.Helper()
+	version := uint32(pgproto3.ProtocolVersion30)
+	if number, rest, ok := strings.Cut(text, " {"); ok {
+		major, minor, _ := strings.Cut(number, ".")
+		a, _ := strconv.Atoi(major)
+		b, _ := strconv.Atoi(minor)
+		version, text = uint32(a<<16|b), "{"+rest
+	}
+	params := map[string]string{}
+	if err := json.Unmarshal([]byte(text), &params); err != nil {
+		w.t.Fatalf("%s: %v", text, err)
+	}
+	if params["user"] != "" && params["database"] == "" {
+		params["database"] = "wire"
+	}
+	// Any version: pgproto3 knows two.
+	packet := binary.BigEndian.AppendUint32(make([]byte, 4), version)
+	for _, name := range []string{"user", "database", "options", "application_name", "DateStyle", "TimeZone", "client_encoding", "nope",
+		"_pq_.a", "_pq_.b"} {
+		if value, ok := params[name]; ok {
+			packet = append(packet, name+"\x00"+value+"\x00"...)
+			delete(params, name)
+		}
+	}
+	if len(params) > 0 {
+		w.t.Fatalf("parameters of which the order is not known: %v", params)
+	}
+	packet = append(packet, 0)
+	binary.BigEndian.PutUint32(packet, uint32(len(packet)))
+	w.bytes(packet)
+}
+
+// frontendMessage makes a message of its letter and its arguments.
+func frontendMessage(t *testing.T, letter, text string) pgproto3.FrontendMessage {
+	t.Helper()
+	args := wireArguments(t, text)
+	word := func(i int) string {
+		if i >= len(args) || args[i] == "-" {
+			return ""
+		}
+		return args[i]
+	}
+	number := func(s string) uint32 {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			t.Fatalf("%s %s: %v", letter, text, err)
+		}
+		return uint32(n)
+	}
+	switch letter {
+	case "Q":
+		return &pgproto3.Query{String: strings.ReplaceAll(text, `\n`, "\n")}
+	case "P":
+		m := &pgproto3.Parse{Name: word(0), Query: word(1)}
+		for _, oid := range args[2:] {
+			m.ParameterOIDs = append(m.ParameterOIDs, number(oid))
+		}
+		return m
+	case "B":
+		return bindMessage(t, word(0), word(1), args[2:])
+	case "D":
+		return &pgproto3.Describe{ObjectType: args[0][0], Name: word(1)}
+	case "C":
+		return &pgproto3.Close{ObjectType: args[0][0], Name: word(1)}
+	case "E":
+		return &pgproto3.Execute{Portal: word(0), MaxRows: number(args[1])}
+	case "S":
+		return &pgproto3.Sync{}
+	case "H":
+		return &pgproto3.Flush{}
+	case "F":
+		return &pgproto3.FunctionCall{Function: number(args[0])}
+	case "d":
+		return &pgproto3.CopyData{Data: []byte(text)}
+	case "c":
+		return &pgproto3.CopyDone{}
+	case "f":
+		return &pgproto3.CopyFail{Message: text}
+	case "X":
+		return &pgproto3.Terminate{}
+	}
+	t.Fatalf("no message %q", letter)
+	return nil
+}
+
+func bindMessage(t *testing.T, portal, statement string, lists []string) *pgproto3.Bind {
+	t.Helper()
+	m := &pgproto3.Bind{DestinationPortal: portal, PreparedStatement: statement}
+	decode := func(i int, into any) {
+		if i < len(lists) {
+			if err := json.Unmarshal([]byte(lists[i]), into); err != nil {
+				t.Fatalf("%s: %v", lists[i], err)
+			}
+		}
+	}
+	var values []any
+	decode(0, &m.ParameterFormatCodes)
+	decode(1, &values)
+	decode(2, &m.ResultFormatCodes)
+	for _, v := range values {
+		switch v := v.(type) {
+		case nil:
+			m.Parameters = append(m.Parameters, nil)
+		case string:
+			m.Parameters = append(m.Parameters, []byte(v))
+		case map[string]any:
+			b, err := hex.DecodeString(strings.ReplaceAll(fmt.Sprint(v["hex"]), " ", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Parameters = append(m.Parameters, b)
+		default:
+			t.Fatalf("parameter %v", v)
+		}
+	}
+	return m
+}
+
+// wireArguments cuts a line into words, JSON texts and lists.
+func wireArguments(t *testing.T, text string) []string {
+	t.Helper()
+	var out []string
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		if text[0] != '"' && text[0] != '[' {
+			word, rest, _ := strings.Cut(text, " ")
+			out, text = append(out, word), rest
+			continue
+		}
+		d := json.NewDecoder(strings.NewReader(text))
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return append(out, text) // of a statement, which is taken whole
+		}
+		text = text[d.InputOffset():]
+		var s string
+		if json.Unmarshal(raw, &s) != nil {
+			s = string(raw)
+		}
+		out = append(out, s)
+	}
+	return out
+}
