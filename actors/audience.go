@@ -173,14 +173,41 @@ const (
 // reached says that the store has answered this node just now: a watch in a store that is out of reach is worth nothing.
 func (h *hub) follow(db Database, shard layer.ShardID, member string, f follower, reached bool, now time.Time) (st standing, first bool) {
 	st.Key = f.key
-	h.change(db, shard, func(a *audience) {
-		old := a.followers[member]
-		first = old == nil
+	stands := func(a *audience) {
 		f.told = reached && a.reliable(now)
-		a.followers[member] = &f
 		st.Watched, st.Tally = f.told, h.tally(a.wakes)
+	}
+	if h.again(db, shard, member, func(a *audience, old *follower) {
+		stands(a)
+		*old = f
+	}) {
+		return st, false
+	}
+	h.change(db, shard, func(a *audience) {
+		first = a.followers[member] == nil
+		stands(a)
+		a.followers[member] = &f
 	})
 	return st, first
+}
+
+// again is for a member that follows a shard already, and says so every beat: nothing changes for the listeners of this
+// node, and the guard need not look. It is false where the member does not.
+func (h *hub) again(db Database, shard layer.ShardID, member string, f func(a *audience, old *follower)) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := h.mu.audiences[db][shard]
+	if a == nil {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	old := a.followers[member]
+	if old == nil {
+		return false
+	}
+	f(a, old)
+	return true
 }
 
 // unfollow ends that; last is true where no other node follows the shard any more.

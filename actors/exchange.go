@@ -203,10 +203,15 @@ func (x *exchange) remember(member string, k shardKey, g guest) {
 	if x.mu.in[member] == nil {
 		x.mu.in[member], x.mu.inKeys[member] = map[shardKey]guest{}, map[int64]shardKey{}
 	}
-	if old, ok := x.mu.in[member][k]; ok {
+	old, known := x.mu.in[member][k]
+	x.mu.in[member][k] = g
+	if known && old.key == g.key {
+		return
+	}
+	if known {
 		delete(x.mu.inKeys[member], old.key)
 	}
-	x.mu.in[member][k], x.mu.inKeys[member][g.key] = g, k
+	x.mu.inKeys[member][g.key] = k
 }
 
 // lose ends that a member follows a shard. The caller holds mu.

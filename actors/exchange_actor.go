@@ -177,7 +177,7 @@ func (s *System) wake(db Database, shard layer.ShardID) {
 	for member, st := range s.hub.wake(db, shard) {
 		s.o.Peers.Send(member, (&letter{Wake: []standing{st}}).encode())
 	}
-	s.figures.woke()
+	s.figures.woke(1)
 }
 
 // send sends letters.

@@ -103,10 +103,11 @@ func (f *figures) received(kind string, d time.Duration) {
 	})
 }
 
-func (f *figures) woke() {
+// woke counts how often listeners of a shard were woken, for a reason or because nothing else was sure to.
+func (f *figures) woke(times int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.mu.wakes++
+	f.mu.wakes += int64(times)
 }
 
 // Figures are the numbers of this moment.

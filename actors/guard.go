@@ -27,7 +27,8 @@ func (s *System) guard() {
 		for _, k := range s.exchange.lapse(now) {
 			s.toDatabases(listenersChanged{k.db})
 		}
-		s.hub.wakeUnheard(now, lookBeats*s.o.Beat, s.exchange.heard)
+		_, woken := s.hub.wakeUnheard(now, lookBeats*s.o.Beat, s.exchange.heard)
+		s.figures.woke(woken)
 	}
 }
 
@@ -40,14 +41,18 @@ const (
 
 // wakeUnheard wakes the listeners of this node whom nothing has been sure to wake for a time: of the audiences in
 // doubt, and of the next ones of the round. elsewhere reports whether another node is. looked is how many audiences it
-// looked at.
+// looked at, woken of how many it woke the listeners.
 func (h *hub) wakeUnheard(now time.Time, patience time.Duration,
-	elsewhere func(now time.Time, k shardKey) bool) (looked int) {
+	elsewhere func(now time.Time, k shardKey) bool) (looked, woken int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	look := func(a *audience) {
 		looked++
-		if a.look(now, patience, elsewhere) {
+		sure, woke := a.look(now, patience, elsewhere)
+		if woke {
+			woken++
+		}
+		if sure {
 			delete(h.mu.doubtful, a)
 		} else {
 			h.mu.doubtful[a] = struct{}{}
@@ -61,21 +66,22 @@ func (h *hub) wakeUnheard(now time.Time, patience time.Duration,
 		h.mu.next = (h.mu.next + 1) % all
 		look(h.mu.round[h.mu.next])
 	}
-	return looked
+	return looked, woken
 }
 
 // look wakes the listeners of one audience where that is due. sure says that something is sure to wake them, until
 // somebody says otherwise or the shard's actor hangs.
-func (a *audience) look(now time.Time, patience time.Duration, elsewhere func(time.Time, shardKey) bool) (sure bool) {
+func (a *audience) look(now time.Time, patience time.Duration,
+	elsewhere func(time.Time, shardKey) bool) (sure, woke bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case len(a.listeners) == 0:
 		a.unheard = time.Time{}
-		return true
+		return true, false
 	case a.reliable(now):
 		a.unheard = time.Time{}
-		return a.unsureSince.IsZero()
+		return a.unsureSince.IsZero(), false
 	case elsewhere(now, a.key):
 		a.unheard = time.Time{}
 	case a.unheard.IsZero():
@@ -83,8 +89,9 @@ func (a *audience) look(now time.Time, patience time.Duration, elsewhere func(ti
 	case now.Sub(a.unheard) >= patience:
 		a.unheard = now
 		a.wakeListeners()
+		return false, true
 	}
-	return false
+	return false, false
 }
 
 // reaches reports whether the store has answered a question of this node that was asked within the last half of a beat. Where none was, it asks, and waits for the

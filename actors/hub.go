@@ -2,7 +2,7 @@ package actors
 
 import (
 	"crypto/rand"
-	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -31,7 +31,7 @@ func newHub() *hub {
 	return h
 }
 
-func (h *hub) tally(wakes int64) string { return fmt.Sprintf("%s-%d", h.life, wakes) }
+func (h *hub) tally(wakes int64) string { return h.life + "-" + strconv.FormatInt(wakes, 10) }
 
 // add makes ch a listener of a shard. first is true where nobody wanted to hear of it before.
 func (h *hub) add(db Database, shard layer.ShardID, ch chan struct{}) (first bool) {

@@ -175,9 +175,12 @@ func TestHub_guardsMany(t *testing.T) {
 	const databases = 4000
 	h, now := newHub(), time.Unix(1000, 0)
 	nobody := func(time.Time, shardKey) bool { return false }
+	wakes := 0
 	tick := func() (looked int) {
 		now = now.Add(125 * time.Millisecond)
-		return h.wakeUnheard(now, 500*time.Millisecond, nobody)
+		looked, woken := h.wakeUnheard(now, 500*time.Millisecond, nobody)
+		wakes += woken
+		return looked
 	}
 	channels := make([]chan struct{}, databases)
 	records := make([]*record, databases)
@@ -206,8 +209,8 @@ func TestHub_guardsMany(t *testing.T) {
 		default:
 		}
 	}
-	if woken < 3 {
-		t.Errorf("the listener of an actor that hangs was woken %d times in four seconds", woken)
+	if woken < 3 || wakes < woken {
+		t.Errorf("the listener of an actor that hangs was woken %d times in four seconds, %d were counted", woken, wakes)
 	}
 	for i := range databases {
 		h.remove(numbered{n: i}, "1", channels[i])
@@ -216,4 +219,42 @@ func TestHub_guardsMany(t *testing.T) {
 		t.Errorf("%d audiences are guarded that are gone", n)
 	}
 	tick()
+}
+
+// What a member says again every beat, that it follows very many shards, gives the guard nothing to look at, and is
+// answered as the first time.
+func TestHub_followedAgain(t *testing.T) {
+	const databases = 1000
+	h, now := newHub(), time.Unix(1000, 0)
+	nobody := func(time.Time, shardKey) bool { return false }
+	follow := func(i, turn int) {
+		t.Helper()
+		f := follower{key: int64(i), turn: int64(turn)}
+		st, first := h.follow(numbered{n: i}, "1", "n2", f, true, now)
+		if !st.Watched || st.Key != f.key || st.Tally == "" || first != (turn == 1) {
+			t.Fatalf("turn %d of shard %d: %+v, first: %v", turn, i, st, first)
+		}
+	}
+	for i := range databases {
+		h.add(numbered{n: i}, "1", make(chan struct{}, 1))
+		h.vouch(numbered{n: i}, "1", vouchWatched, newRecord(nil, shardKind, "1", now), now)
+		follow(i, 1)
+	}
+	h.wakeUnheard(now, time.Second, nobody)
+	for turn := range 3 {
+		for i := range databases {
+			follow(i, turn+2)
+		}
+		if n := len(h.mu.doubtful); n != 0 {
+			t.Fatalf("%d audiences are in doubt", n)
+		}
+	}
+	// It is answered as of its newest turn where that changes, and is forgotten when it says so.
+	tell := h.vouch(numbered{n: 5}, "1", vouchNothing, nil, now)
+	if l := tell["n2"]; l.Answer != 4 || len(l.Standing) != 1 || l.Standing[0].Watched {
+		t.Errorf("told %+v", tell)
+	}
+	if !h.unfollow(numbered{n: 5}, "1", "n2") || h.followers(numbered{n: 5}, "1") != 0 {
+		t.Error("it follows still")
+	}
 }
