@@ -46,14 +46,20 @@ type BusyError struct {
 	Database string
 	// Waited is how long the call waited in all.
 	Waited time.Duration
+	// Others says that the database has used little of late: the functions of others keep the processors busy.
+	Others bool
 }
 
 func (e *BusyError) Error() string {
 	if e.Database == "" {
 		return fmt.Sprintf("a function waited %v for a processor; try again later", e.Waited.Round(time.Millisecond))
 	}
-	return fmt.Sprintf("a function of %s waited %v for a processor, since functions of this database run for long; try again later",
-		e.Database, e.Waited.Round(time.Millisecond))
+	why := "functions of this database run for long"
+	if e.Others {
+		why = "the functions of many databases have to run"
+	}
+	return fmt.Sprintf("a function of %s waited %v for a processor, since %s; try again later",
+		e.Database, e.Waited.Round(time.Millisecond), why)
 }
 
 // maxInteractiveWait is less than a transaction of FoundationDB lasts.

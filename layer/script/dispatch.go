@@ -369,6 +369,14 @@ func (s *turns) prune(n int64) {
 	}
 }
 
+// spares reports whether an account has used little of late. It locks turns.mu.
+func (s *turns) spares(a *account) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := now()
+	return a.longs == 0 && !a.heavy(n) && a.used.value(n) < heavyAfter
+}
+
 // overLimit counts a call that was stopped at a limit. It locks turns.mu.
 func (s *turns) overLimit(limit string) {
 	s.mu.Lock()

@@ -2,7 +2,9 @@ package script
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -32,4 +34,26 @@ func TestTurns_fresh(t *testing.T) {
 		n += int64(slice)
 	}
 	t.Error("it still waits")
+}
+
+// A call that waits too long says whose functions it waited for.
+func TestTurns_whoIsBusy(t *testing.T) {
+	for _, c := range []struct {
+		used float64
+		want string
+	}{{0.01, "many databases"}, {10, "this database"}} {
+		s := newTurns(1, 4, 10*time.Millisecond, nil)
+		open := func(name string) *turn {
+			return s.open(Charge(context.Background(), name, Query), [32]byte{})
+		}
+		n := now()
+		s.enqueue(open("running"), false, n)
+		s.dispatch(n)
+		waits := open("waits")
+		waits.account.used.add(n, c.used)
+		var busy *BusyError
+		if err := waits.begin(); !errors.As(err, &busy) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("after %v s: %v", c.used, err)
+		}
+	}
 }

@@ -197,7 +197,7 @@ func (t *turn) wait() error {
 	case <-t.turns.closed:
 		err = ErrClosed
 	case <-late:
-		err = &BusyError{Database: t.account.name, Waited: t.turns.waits[t.class]}
+		err = &BusyError{Database: t.account.name, Waited: t.turns.waits[t.class], Others: t.turns.spares(t.account)}
 	}
 	t.waited += now() - began
 	if err != nil {
