@@ -310,3 +310,21 @@ func TestVerify_online(t *testing.T) {
 		})
 	}
 }
+
+// Writers of an interactive index count its rows by shards, and a build counts those of documents from before it.
+func TestVerify_interactive(t *testing.T) {
+	s := openViewStore(t, mustEngine(t))
+	d := mustCreate(t, s, "db", layer.CreateOptions{Shards: 3})
+	for i := range 10 {
+		put(t, d, fmt.Sprintf(`{"_id":"before%d","n":%d}`, i, i))
+	}
+	save(t, d, `{"_id":"_design/i","options":{"interactive":true},"views":{"n":{"map":"function(doc) { emit(doc.n) }"}}}`)
+	build(t, d.Index(mustDesign(t, d, "i")), 1, 5)
+	for i := range 20 {
+		r := put(t, d, fmt.Sprintf(`{"_id":"after%d","n":%d}`, i, i))
+		put(t, d, fmt.Sprintf(`{"_id":"after%d","_rev":%q,"_deleted":%v}`, i, r, i%2 == 0))
+	}
+	if lines := verifyAll(t, s, true); len(lines) > 0 {
+		t.Errorf("%q", lines)
+	}
+}

@@ -271,12 +271,12 @@ func (c *indexChecker) stored() error {
 		if !c.exact {
 			continue // the rows are of no one moment
 		}
-		counter, err := c.r.Get(c.k.viewInfoKey(keyspace.ViewRowCount, view)).Wait()
+		counted, err := c.k.viewCounter(c.r, keyspace.ViewRowCount, view)()
 		if err != nil {
 			return err
 		}
-		if counterValue(counter) != n {
-			c.bad("", "the view %s counts %d rows, and has %d", name, counterValue(counter), n)
+		if counted != n {
+			c.bad("", "the view %s counts %d rows, and has %d", name, counted, n)
 		}
 		if noted := c.sums[fmt.Sprint("rows ", view)]; noted != n {
 			c.bad("", "the view %s has %d rows, and its documents note %d", name, n, noted)
