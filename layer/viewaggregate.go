@@ -18,6 +18,9 @@ const (
 	// where somebody writes there.
 	aggregatePartials = 32
 	aggregateBytes    = 1 << 20
+	// closingPartials is how many times as much one takes at the end of a build, where nobody else writes rows and
+	// somebody waits: each makes a chain of reads, which takes long where a store is busy with writers.
+	closingPartials = 8
 	// cautiousFrom and givesUpFrom are the attempts of a transaction from which on it does only one range, and leaves that to a later call.
 	cautiousFrom = 3
 	givesUpFrom  = 6
@@ -41,7 +44,7 @@ func (ix *Index) aggregate(ctx context.Context, closing bool) error {
 	}
 	var mended atomic.Int64
 	for view := range ix.design.Views {
-		g.Go(guarded(func() error { return ix.aggregateView(within, view, &mended) }))
+		g.Go(guarded(func() error { return ix.aggregateView(within, view, closing, &mended) }))
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -50,9 +53,13 @@ func (ix *Index) aggregate(ctx context.Context, closing bool) error {
 }
 
 // aggregateView brings all levels of a view up to date, the lowest first. It adds to mended how many ranges had marks of the newest epoch.
-func (ix *Index) aggregateView(ctx context.Context, view int, mended *atomic.Int64) error {
+func (ix *Index) aggregateView(ctx context.Context, view int, closing bool, mended *atomic.Int64) error {
 	for level := range keyspace.ViewLevels {
-		a := aggregation{ix: ix, view: view, level: level, size: ix.db.store.o.PartialRows, raw: ix.design.Views[view].Raw}
+		a := aggregation{ix: ix, view: view, level: level, partials: aggregatePartials,
+			size: ix.db.store.o.PartialRows, raw: ix.design.Views[view].Raw}
+		if closing {
+			a.partials *= closingPartials
+		}
 		if a.function = reduce.New(ix.design.Views[view].Reduce); a.function != nil {
 			if _, ok := a.function.(reduce.Counter); ok {
 				a.function = nil // how many rows there are is kept in any case
@@ -111,6 +118,7 @@ type aggregation struct {
 	view     int
 	level    int
 	raw      bool
+	partials int              // that one transaction reads the items of
 	size     int              // of a partial, in items
 	function reduce.Aggregate // nil where only rows are counted
 	attempts int              // of the transaction under way
@@ -124,7 +132,7 @@ type aggregation struct {
 }
 
 // most is how many items a transaction reads.
-func (a *aggregation) most() int { return aggregatePartials * a.size }
+func (a *aggregation) most() int { return a.partials * a.size }
 
 // run mends what is lacking from a position on, as much as fits a transaction, and returns where to go on; nil at the end.
 func (a *aggregation) run(t *txn, from []byte) ([]byte, error) {
@@ -144,7 +152,8 @@ func (a *aggregation) run(t *txn, from []byte) ([]byte, error) {
 	} else {
 		a.holes = [][]byte{a.k.holePrefix(a.view, a.level)}
 	}
-	for left := a.most(); left > 0; {
+	// No more ranges than small ones would fill a transaction with: each is a chain of reads.
+	for left, ranges := a.most(), aggregatePartials; left > 0 && ranges > 0; ranges-- {
 		hole, err := a.hole(t, from)
 		if hole == nil || err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
 // Tasks of several shards write rows of the same views, and marks for the same partials, and do not conflict.
@@ -120,5 +121,39 @@ func TestIndex_Reduce_countsMarked(t *testing.T) {
 	}
 	if n := e.rows.Load(); n > 300 { // 130 marks, and what is between the groups
 		t.Errorf("%d rows were read", n)
+	}
+}
+
+// The end of a first build brings the aggregates of many rows up to date in few transactions, each of which is a chain of
+// reads: beside writers who make a cluster slow to answer they are a good part of a build.
+func TestBuild_Finish_transactions(t *testing.T) {
+	if faultkv.Enabled() {
+		t.Skip("what is done again after a fault counts too")
+	}
+	below := mustEngine(t)
+	e := &costEngine{Engine: below}
+	db := openAggregates(t, e, below, layer.CreateOptions{})
+	const docs = 4000
+	fillFor(t, db, docs)
+	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { emit(doc.n, 1) }","reduce":"_sum"}}}`)
+	ix := db.Index(mustDesign(t, db, "d"))
+	b, err := ix.StartBuild(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for done := false; !done; {
+		r, err := b.Step(t.Context(), b.Shards[0], docs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done = r.Done
+	}
+	e.forget()
+	if err := b.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, rows := e.transactions.Load(), e.rows.Load(); n > 12 || rows > 2*docs {
+		t.Errorf("%d transactions, %d rows read", n, rows)
 	}
 }
