@@ -28,6 +28,9 @@ type Compaction struct {
 	// database is compacted. One that has fewer is once they are as old as Latest.
 	Bodies, Bytes int64
 	Latest        time.Duration
+	// FirstLook is how long after a store was opened it looks for the first time at all databases, for those that a
+	// node which died left with something to remove. 0 is 30 seconds.
+	FirstLook time.Duration
 }
 
 // RequestCompaction asks for a compaction of all that is superseded now, to begin as soon as a node has time.

@@ -157,3 +157,26 @@ func TestStore_LookCompactable(t *testing.T) {
 		t.Errorf("%d databases have something", n)
 	}
 }
+
+// What a node that died has left to compact, the next start finds soon, whoever writes.
+func TestStore_LookCompactable_start(t *testing.T) {
+	e := mustEngine(t)
+	supersede(t, mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{}), "a", 6)
+	s := openCompacting(t, e, layer.Compaction{Auto: true, Bytes: 1 << 40, Bodies: 5, Age: time.Hour,
+		FirstLook: time.Millisecond})
+	for {
+		job, w, err := s.Job(t.Context(), layer.CompactionJobs, "db")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job != nil {
+			w.Cancel()
+			return
+		}
+		select {
+		case <-w.Done():
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		}
+	}
+}

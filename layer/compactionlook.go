@@ -8,13 +8,15 @@ import (
 
 // Who supersedes bodies notes in memory how many there were in which database. Some seconds later those with enough of
 // them are looked at, and get a job where one is due. What a node that died has noted is found by a look at all
-// databases, once an hour. So a write costs nothing, and a database that nobody writes to costs a few reads an hour.
+// databases, soon after a node starts and once an hour. So a write costs nothing, and a database that nobody writes to costs a few reads an hour.
 
 const (
 	// compactionLook is how often databases that were written are looked at.
 	compactionLook = 5 * time.Second
-	// compactionSweep is how often all databases are.
+	// compactionSweep is how often all databases are, after the first time.
 	compactionSweep = time.Hour
+	// firstCompactionLook is when that is, where the options do not say.
+	firstCompactionLook = 30 * time.Second
 )
 
 // compactable is the databases that may have something to compact. Safe for concurrent use.
@@ -86,19 +88,25 @@ func (s *Store) Compactable() map[string]CompactionSeen {
 func (s *Store) keepCompacted(ctx context.Context) {
 	tick := time.NewTicker(compactionLook)
 	defer tick.Stop()
-	swept := time.Now().Add(firstSweep - compactionSweep)
+	first := s.o.Compaction.FirstLook
+	if first == 0 {
+		first = firstCompactionLook
+	}
+	sweep := time.NewTimer(first)
+	defer sweep.Stop()
 	for {
+		var err error
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		}
-		var err error
-		if time.Since(swept) > compactionSweep {
-			swept = time.Now()
-			err = s.eachDatabase(ctx, s.lookCompactable)
-		} else {
 			err = s.lookNoted(ctx)
+		case <-sweep.C:
+			next := compactionSweep
+			if err = s.eachDatabase(ctx, s.lookCompactable); err != nil {
+				next = firstCompactionLook
+			}
+			sweep.Reset(next)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.o.Logger.Warn("cannot find out what there is to compact", "error", err)
