@@ -28,7 +28,7 @@ func (n *Node) serveSQL(context.Context) error {
 		Catalog: func(ctx context.Context, who query.Principal) (exec.Catalog, error) {
 			return n.catalog(ctx, source, who)
 		},
-		Credentials: sqlCredentials{n.auth}, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
+		Credentials: sqlCredentials{n.auth}, SetPassword: n.setPassword, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
 		Turns: n.turns, Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory), Statement: int64(n.cfg.SQL.StatementMemory)},
 	})
 	source.System = source.SystemTables(sqlreads.Node{

@@ -68,6 +68,8 @@ func (ss *session) command(p *portal, st *prepared, params []types.Datum) error 
 		do("DISCARD "+strings.ToUpper(s.What), func(context.Context) error { return ss.discard(s) })
 	case *ast.Notify:
 		do(strings.ToUpper(s.Verb), func(ctx context.Context) error { return ss.notify(ctx, s) })
+	case *ast.AlterPassword:
+		do("ALTER ROLE", func(ctx context.Context) error { return ss.alterPassword(ctx, s) })
 	case *ast.LockTable:
 		do("LOCK TABLE", func(ctx context.Context) error { return ss.lock(ctx, s) })
 	default:

@@ -242,8 +242,8 @@ func (w *wireConn) hello(text string) {
 	}
 	// Any version: pgproto3 knows two.
 	packet := binary.BigEndian.AppendUint32(make([]byte, 4), version)
-	for _, name := range []string{"user", "database", "options", "application_name", "DateStyle", "TimeZone", "client_encoding", "nope",
-		"_pq_.a", "_pq_.b"} {
+	for _, name := range []string{"user", "database", "options", "application_name", "DateStyle", "TimeZone",
+		"client_encoding", "nope", "_pq_.a", "_pq_.b"} {
 		if value, ok := params[name]; ok {
 			packet = append(packet, name+"\x00"+value+"\x00"...)
 			delete(params, name)

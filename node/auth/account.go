@@ -46,6 +46,7 @@ type userDocument struct {
 	Iterations     int      `json:"iterations"`
 	DerivedKey     string   `json:"derived_key"`
 	PasswordSHA    string   `json:"password_sha"`
+	Verifier       string   `json:"scram_verifier"`
 }
 
 func (a *Authenticator) user(ctx context.Context, name string) (acc account, found bool, err error) {
@@ -87,6 +88,8 @@ func (doc userDocument) hash() (Hash, error) {
 			prf = schemeSHA1
 		}
 		return newCouchHash(prf, doc.DerivedKey, doc.Salt, doc.Iterations)
+	case schemeVerifier:
+		return ParseHash(doc.Verifier)
 	case "simple", "":
 		return newCouchHash(schemeSimple, doc.PasswordSHA, doc.Salt, 1)
 	}

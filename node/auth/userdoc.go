@@ -20,6 +20,42 @@ const UsersDatabase = "_users"
 // passwordMembers of a user document are written by HashUserDocument alone when a password comes.
 var passwordMembers = []string{
 	"derived_key", "iterations", "password", "password_scheme", "password_sha", "preserve_salt", "pbkdf2_prf", "salt",
+	"scram_verifier",
+}
+
+// schemeVerifier is the password_scheme of a document whose scram_verifier is what SQL's ALTER USER was given. CouchDB
+// does not know it.
+const schemeVerifier = "scram-sha-256"
+
+// IsVerifier says that a secret is a SCRAM-SHA-256 verifier, or begins like a stored hash and is none: then it is no
+// password either.
+func IsVerifier(secret string) (yes bool, err error) {
+	if !looksHashed(secret) {
+		return false, nil
+	}
+	h, err := ParseHash(secret)
+	if err == nil && h.scheme != schemeSCRAM {
+		err = ErrHash
+	}
+	return err == nil, err
+}
+
+// WithSecret is a user document with another password: a verifier, which is stored as it is, or a text, which
+// HashUserDocument hashes afterwards. The other members keep their text.
+func WithSecret(doc []byte, secret string) ([]byte, error) {
+	verifier, err := IsVerifier(secret)
+	if err != nil {
+		return nil, err
+	}
+	first := map[string]string{"password": secret}
+	if verifier {
+		first = map[string]string{"password_scheme": schemeVerifier, "scram_verifier": secret}
+	}
+	head, err := json.Marshal(first)
+	if err != nil {
+		return nil, err
+	}
+	return replacePassword(doc, head)
 }
 
 // HashUserDocument replaces the clear "password" of a user document by password_scheme, pbkdf2_prf, salt, iterations and derived_key,
@@ -64,8 +100,13 @@ func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byt
 	if err != nil {
 		return nil, err
 	}
+	return replacePassword(doc, head)
+}
+
+// replacePassword puts the members of head, an object, in the place of a document's that are about the password.
+func replacePassword(doc, head []byte) ([]byte, error) {
 	out := bytes.NewBuffer(head[:len(head)-1])
-	err = eachMember(doc, func(name string, value json.RawMessage) error {
+	err := eachMember(doc, func(name string, value json.RawMessage) error {
 		if slices.Contains(passwordMembers, name) {
 			return nil
 		}
@@ -171,6 +212,7 @@ func checkUserShape(id string, body []byte, doc *userDocument) error {
 		Scheme     any `json:"password_scheme"`
 		Iterations any `json:"iterations"`
 		Key        any `json:"derived_key"`
+		Verifier   any `json:"scram_verifier"`
 	}
 	if err := layer.UnmarshalExact(body, &shape); err != nil {
 		return badRequest("Document must be a JSON object")
@@ -192,7 +234,9 @@ func checkUserShape(id string, body []byte, doc *userDocument) error {
 		return forbidden("doc.roles can only contain strings")
 	case id != UserPrefix+name:
 		return forbidden("Doc ID must be of the form org.couchdb.user:name")
-	case shape.Scheme != nil && shape.Scheme != "simple" && shape.Scheme != "pbkdf2":
+	case shape.Scheme == schemeVerifier && !goodVerifier(shape.Verifier):
+		return forbidden("scram_verifier must be SCRAM-SHA-256$ITERATIONS:SALT$STOREDKEY:SERVERKEY.")
+	case shape.Scheme != nil && shape.Scheme != "simple" && shape.Scheme != "pbkdf2" && shape.Scheme != schemeVerifier:
 		return forbidden("Password scheme is not supported.")
 	case shape.Scheme == "pbkdf2" && !iterationsOK:
 		return forbidden("iterations must be a number.")
@@ -210,6 +254,12 @@ func checkUserShape(id string, body []byte, doc *userDocument) error {
 		return forbidden("Users with password_sha must have a salt.")
 	}
 	return nil
+}
+
+func goodVerifier(v any) bool {
+	text, _ := v.(string)
+	yes, _ := IsVerifier(text)
+	return yes
 }
 
 func sameSet(a, b []string) bool {

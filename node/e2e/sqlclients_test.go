@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,6 +62,7 @@ var sqlClients = []sqlClient{
 	{script: "pdo_client.php", probe: []string{"php", "-r", "exit(extension_loaded('pdo_pgsql') ? 0 : 1);"}, packages: "php-cli php-pgsql",
 		differs: map[string]string{"scrolled": "cursors cannot be scrolled (0A000)"}},
 	nodeClient("pg"), nodeClient("postgresjs"), nodeClient("knex"), nodeClient("sequelize"), nodeClient("typeorm"), nodeClient("drizzle"),
+	nodeClient("prisma"),
 }
 
 func TestSQL_Clients(t *testing.T) {
@@ -68,7 +70,9 @@ func TestSQL_Clients(t *testing.T) {
 		t.Skip("takes half a minute")
 	}
 	theirs := pgtest.URL(t)
-	p := start(t, t.TempDir())
+	cert, key, _ := certificate(t)
+	p := start(t, t.TempDir(), "-admin", "tester:sesame", "-config",
+		writeYAML(t, fmt.Sprintf("auth: {iterations: 4096}\nsql: {tls: {cert: %q, key: %q}}\n", cert, key)))
 	sqlClientCities(t, p, theirs)
 	host, port, err := net.SplitHostPort(p.ready["sql"])
 	if err != nil {
@@ -79,10 +83,25 @@ func TestSQL_Clients(t *testing.T) {
 		t.Fatal(err)
 	}
 	servers := [2][]string{
-		{"PGHOST=" + host, "PGPORT=" + port, "PGUSER=tester"},
-		{"PGHOST=" + cfg.Host, "PGPORT=" + strconv.Itoa(int(cfg.Port)), "PGUSER=" + cfg.User},
+		{"PGHOST=" + host, "PGPORT=" + port, "PGUSER=tester", "PGPASSWORD=sesame", "PGDATABASE=cities"},
+		{"PGHOST=" + cfg.Host, "PGPORT=" + strconv.Itoa(int(cfg.Port)), "PGUSER=" + cfg.User, "PGDATABASE=cities",
+			"PGSSLMODE=disable"},
 	}
-	for _, c := range sqlClients {
+	t.Run("lib/pq", func(t *testing.T) {
+		t.Parallel()
+		mine := fmt.Sprintf("host=%s port=%s user=tester password=sesame dbname=cities sslmode=verify-full sslrootcert=%s",
+			host, port, cert)
+		his := fmt.Sprintf("host=%s port=%d user=%s dbname=cities sslmode=disable", cfg.Host, cfg.Port, cfg.User)
+		(&sqlClient{}).compare(t, libpq(t, mine), libpq(t, his))
+	})
+	for i, c := range sqlClients {
+		// All log in with a password, and the clients take turns in how: in the clear, over TLS, over TLS with the
+		// certificate checked and the log-in bound to it.
+		mode := [][]string{
+			{"PGSSLMODE=verify-full", "PGSSLROOTCERT=" + cert, "NODE_EXTRA_CA_CERTS=" + cert, "PGCHANNELBINDING=require"},
+			{"PGSSLMODE=require", "NODE_EXTRA_CA_CERTS=" + cert},
+			{"PGSSLMODE=disable"},
+		}[i%3]
 		t.Run(c.script, func(t *testing.T) {
 			t.Parallel()
 			if err := exec.CommandContext(t.Context(), c.probe[0], c.probe[1:]...).Run(); err != nil {
@@ -91,7 +110,10 @@ func TestSQL_Clients(t *testing.T) {
 			var found [2][]string
 			var wg sync.WaitGroup
 			for i, env := range servers {
-				wg.Go(func() { found[i] = c.run(t, append(env, "PGDATABASE=cities", "PGSSLMODE=disable")) })
+				if i == 0 {
+					env = slices.Concat(env, mode)
+				}
+				wg.Go(func() { found[i] = c.run(t, env) })
 			}
 			wg.Wait()
 			c.compare(t, found[0], found[1])
@@ -138,8 +160,8 @@ func (c *sqlClient) compare(t *testing.T, got, want []string) {
 	}
 }
 
-// sqlClientCities puts some thousand cities and four views into a database of the node, and the same rows into tables of
-// a database of a PostgreSQL.
+// sqlClientCities puts some thousand cities and four views into a database of the node, with partitions and shards, and
+// the same rows into tables of a database of a PostgreSQL.
 func sqlClientCities(t *testing.T, p *process, theirs string) {
 	t.Helper()
 	all := cities(t)
@@ -148,15 +170,15 @@ func sqlClientCities(t *testing.T, p *process, theirs string) {
 		c, n := all[i], i/50
 		lat, _ := strconv.ParseFloat(c.Lat, 64)
 		lng, _ := strconv.ParseFloat(c.Lng, 64)
-		docs = append(docs, map[string]any{"_id": fmt.Sprintf("%s-%d", strings.ToLower(c.Country), n), "name": c.Name, "country": c.Country,
+		docs = append(docs, map[string]any{"_id": fmt.Sprintf("%s:%d", strings.ToLower(c.Country), n), "name": c.Name, "country": c.Country,
 			"admin1": c.Admin1, "lat": lat, "lng": lng, "n": n, "big": n%7 == 0, "tags": []any{c.Country, n % 5},
 			"nested": map[string]any{"a": map[string]any{"b": n % 10}, "s": fmt.Sprintf("x%d", n%3)}})
 	}
-	docs = append(docs, map[string]any{"_id": "odd-1", "n": nil, "s": "a \"quoted\" \\ back\nline\ttab", "u": "é😀"},
-		map[string]any{"_id": "odd-2", "n": 1e100, "arr": []any{}, "obj": map[string]any{}},
-		map[string]any{"_id": `odd-'q"`, "at": "2024-01-01T00:00:00Z"})
-	client := p.client().patient()
-	client.ok("PUT", "/cities", "")
+	docs = append(docs, map[string]any{"_id": "odd:1", "n": nil, "s": "a \"quoted\" \\ back\nline\ttab", "u": "é😀"},
+		map[string]any{"_id": "odd:2", "n": 1e100, "arr": []any{}, "obj": map[string]any{}},
+		map[string]any{"_id": `odd:'q"`, "at": "2024-01-01T00:00:00Z"})
+	client := p.as("tester:sesame").patient()
+	client.ok("PUT", "/cities?partitioned=true&changes_shards=3", "")
 	if err := load(t, client, "cities", docs, func(row bulkRow) {
 		if row.Error != "" {
 			t.Errorf("%s: %s", row.ID, row.Reason)
@@ -170,7 +192,8 @@ func sqlClientCities(t *testing.T, p *process, theirs string) {
 		"place":   map[string]any{"map": "function (doc) { if (doc.country) emit([doc.country, doc.admin1, doc.name], {lat: doc.lat, lng: doc.lng}) }", "reduce": "_count"},
 		"n":       map[string]any{"map": "function (doc) { emit(doc.n, doc._id) }", "reduce": "_stats"},
 	}
-	client.ok("PUT", "/cities/_design/by", encode(t, map[string]any{"views": views}))
+	client.ok("PUT", "/cities/_design/by", encode(t, map[string]any{"views": views,
+		"options": map[string]any{"partitioned": false}}))
 
 	admin, err := pgx.Connect(t.Context(), theirs)
 	if err != nil {

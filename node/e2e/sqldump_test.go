@@ -22,7 +22,7 @@ func TestSQL_Dump(t *testing.T) {
 	restore := need(t, "psql", "install Debian's postgresql-client")
 	p := start(t, t.TempDir())
 	c := p.client()
-	c.ok("PUT", "/shop?partitioned=true", "")
+	c.ok("PUT", "/shop?partitioned=true&changes_shards=3", "")
 	c.ok("PUT", "/shop/_design/by", `{"options":{"partitioned":false},"views":{"kind":{"map":"function (doc) { emit(doc.kind, doc.n) }","reduce":"_sum"},`+
 		`"it's \"odd\"":{"map":"function (doc) { emit([doc.n], null) }"}}}`)
 	c.ok("PUT", "/shop/_local/checkpoint", `{"at":1}`)

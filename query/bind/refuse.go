@@ -26,9 +26,13 @@ var writeHints = map[string]string{
 	"truncate": "Delete the documents over HTTP.",
 }
 
-// userHint says where users are. A verifier, which psql's \password sends, is no password that HTTP could check.
-const userHint = `Users are documents of _users: PUT yours over HTTP with a new "password". Administrators are settings: ` +
-	`"divan hash-password" makes what node.yaml holds.`
+// userHint says where users are.
+const userHint = `Users are documents of _users, written over HTTP. ALTER USER name PASSWORD 'text' changes a password.`
+
+// RefuseUser is the refusal of a statement about users.
+func RefuseUser(verb, object string, off int) error {
+	return sqlstate.Unsupported(off, userHint, "%s %s is not supported", strings.ToUpper(verb), strings.ToUpper(object))
+}
 
 func refuseWrite(verb string, off int) error {
 	hint := "SQL reads only; everything else is done over the HTTP API."
@@ -54,7 +58,7 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 		return nil, refuseWrite("delete", s.Pos())
 	case *ast.Refused:
 		if slices.Contains([]string{"user", "role", "group"}, s.Object) {
-			return nil, sqlstate.Unsupported(s.Pos(), userHint, "%s %s is not supported", strings.ToUpper(s.Verb), strings.ToUpper(s.Object))
+			return nil, RefuseUser(s.Verb, s.Object, s.Pos())
 		}
 		return nil, refuseWrite(s.Verb, s.Pos())
 	case *ast.Prepare:

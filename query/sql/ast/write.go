@@ -80,3 +80,12 @@ type Refused struct {
 }
 
 func (*Refused) statement() {}
+
+// AlterPassword is ALTER USER name PASSWORD 'secret', as psql's \password sends it.
+type AlterPassword struct {
+	At
+	User   string // empty for the session's own
+	Secret string // a password, or a verifier
+}
+
+func (*AlterPassword) statement() {}

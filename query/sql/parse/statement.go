@@ -26,6 +26,9 @@ func (p *parser) statement() (ast.Statement, error) {
 	if t.Kind != tIdent {
 		return nil, p.unexpected()
 	}
+	if s := p.alterPassword(); s != nil {
+		return s, nil
+	}
 	if refused[t.Text] {
 		object := p.peekAt(1).Text
 		for p.peek().Kind != tEOF && !p.peek().is(";") {

@@ -23,3 +23,9 @@ SELECT date_trunc('month', timestamp '2024-03-31 12:00:00'), CAST(extract(dow fr
 SELECT 1 AS "_", has_table_privilege('public.docs', 'SELECT'), has_schema_privilege('public', 'USAGE'), has_database_privilege(current_database(), 'CONNECT')
 SHOW TRANSACTION ISOLATION LEVEL
 SELECT current_setting('server_version_num')::int / 10000, current_setting('TimeZone'), current_setting('nope', true)
+-- pgAdmin's properties of a server, of tables and of functions.
+SELECT CASE WHEN usesuper THEN pg_is_in_recovery() ELSE FALSE END as inrecovery, CASE WHEN usesuper AND pg_is_in_recovery() THEN pg_is_wal_replay_paused() ELSE FALSE END as isreplaypaused FROM pg_user WHERE usename=current_user
+SELECT pg_is_wal_replay_paused()
+SELECT name, setting FROM pg_show_all_settings() WHERE name IN ('standard_conforming_strings', 'integer_datetimes') ORDER BY name
+SELECT rel.relname, (CASE WHEN length(spc.spcname) > 0 THEN spc.spcname ELSE (SELECT sp.spcname FROM pg_database dtb JOIN pg_tablespace sp ON dtb.dattablespace = sp.oid WHERE dtb.datname = current_database()) END) AS spcname, (SELECT count(*) FROM pg_trigger WHERE tgrelid = rel.oid AND tgisinternal = FALSE) AS triggercount, (substring(array_to_string(rel.reloptions, ',') FROM 'fillfactor=([0-9]*)')) AS fillfactor, (CASE WHEN (SELECT setting FROM pg_show_all_settings() WHERE name = 'nope') IS NULL THEN 'unset' END) AS autovacuum FROM pg_class rel LEFT OUTER JOIN pg_tablespace spc ON spc.oid = rel.reltablespace WHERE rel.relkind IN ('r', 's', 't', 'p') AND rel.relname = 'docs' AND rel.relnamespace = 'public'::regnamespace
+SELECT oidvectortypes('23 25'::oidvector), oidvectortypes(''::oidvector), (SELECT count(*) FROM pg_available_extensions() WHERE name = 'nope')

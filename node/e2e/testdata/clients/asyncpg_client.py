@@ -37,7 +37,7 @@ async def parameters():
 
 @check
 async def documents():
-    rows = await conn.fetch("SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id = ANY($1) ORDER BY id", ["no-2294", "fr-1077"])
+    rows = await conn.fetch("SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id = ANY($1) ORDER BY id", ["no:2294", "fr:1077"])
     return [tuple(r) for r in rows]
 
 
@@ -60,7 +60,7 @@ async def json_filters():
 async def codecs():
     # Looks the type up in the catalogue.
     await conn.set_type_codec("jsonb", encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
-    doc = await conn.fetchval("SELECT doc->'nested' FROM docs WHERE id = $1", "no-2294")
+    doc = await conn.fetchval("SELECT doc->'nested' FROM docs WHERE id = $1", "no:2294")
     n = await conn.fetchval("SELECT count(*) FROM docs WHERE doc @> $1", {"country": "NO"})
     await conn.reset_type_codec("jsonb", schema="pg_catalog")
     return doc, n

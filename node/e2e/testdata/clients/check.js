@@ -31,6 +31,8 @@ exports.checks = async (list) => {
   }
 }
 exports.sqlstate = sqlstate
-const { PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE } = process.env
+const { PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSSLMODE } = process.env
 exports.url = `postgres://${PGUSER}${PGPASSWORD ? ':' + PGPASSWORD : ''}@${PGHOST}:${PGPORT}/${PGDATABASE}`
+// node-postgres takes the mode of TLS from the environment; postgres.js is told.
+exports.ssl = { disable: false, require: 'require', 'verify-full': 'verify-full' }[PGSSLMODE]
 exports.env = { host: PGHOST, port: +PGPORT, user: PGUSER, password: PGPASSWORD, database: PGDATABASE }

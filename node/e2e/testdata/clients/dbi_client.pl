@@ -18,14 +18,14 @@ sub check {
 }
 
 check('parameters', sub { $d->selectall_arrayref('SELECT ?::int, ?::float8, ?::text, ?::text, ?::int[], ?::text[], ?::jsonb, ?::bool', undef, 1, 1.5, "it's é", undef, [1, 2], ['a', 'b,c'], '{"a": 1}', 't') });
-check('documents', sub { $d->selectall_arrayref("SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id = ANY(?) ORDER BY id", { Slice => {} }, ['no-2294', 'fr-1077']) });
+check('documents', sub { $d->selectall_arrayref("SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id = ANY(?) ORDER BY id", { Slice => {} }, ['no:2294', 'fr:1077']) });
 check('filters', sub {
     [map { my ($q, @v) = @$_; $d->selectall_arrayref($q, undef, @v) }
         ["SELECT count(*) FROM docs WHERE doc->>'country' = ?", 'NO'], ['SELECT count(*) FROM docs WHERE doc @> ?', '{"country":"NO"}'],
         ["SELECT count(*) FROM docs WHERE doc->'n' > ?", 3420], ['SELECT count(*) FROM docs WHERE doc \? ?', 'tags'],
         ['SELECT count(*), min(id) FROM "by".country WHERE key = ?', '"NO"'], ['SELECT id FROM docs ORDER BY id LIMIT ? OFFSET ?', 2, 3]]
 });
-check('prepared', sub { my $s = $d->prepare('SELECT id FROM docs WHERE id = $1'); [map { $s->execute($_); $s->fetchrow_array } qw(no-2294 x fr-1077)] });
+check('prepared', sub { my $s = $d->prepare('SELECT id FROM docs WHERE id = $1'); [map { $s->execute($_); $s->fetchrow_array } qw(no:2294 x fr:1077)] });
 check('described', sub { my $s = $d->prepare('SELECT id, doc, 1 AS a, 1.5 AS b, true AS c FROM docs LIMIT 1'); $s->execute; [$s->{NAME}, $s->{pg_type}, $s->{TYPE}, $s->{NULLABLE}] });
 check('binary parameter', sub { my $s = $d->prepare('SELECT ?::bytea'); $s->bind_param(1, "\x00\xff", { pg_type => PG_BYTEA }); $s->execute; unpack 'H*', ($s->fetchrow_array)[0] });
 check('tables', sub { [map { [@$_[1, 2, 3]] } grep { $_->[2] eq 'docs' } @{ $d->table_info('', 'public', '%', 'TABLE')->fetchall_arrayref }] });

@@ -72,15 +72,15 @@ def introspection():
 @check
 def lookups():
     return [
-        Doc.objects.get(pk="no-2294").doc["name"],
-        Doc.objects.filter(pk__in=["no-2294", "fr-1077", "x"]).count(),
-        Doc.objects.filter(pk="nope").exists(), Doc.objects.filter(pk="no-2294").exists(),
+        Doc.objects.get(pk="no:2294").doc["name"],
+        Doc.objects.filter(pk__in=["no:2294", "fr:1077", "x"]).count(),
+        Doc.objects.filter(pk="nope").exists(), Doc.objects.filter(pk="no:2294").exists(),
         list(Doc.objects.filter(id__startswith="no-").order_by("-id").values_list("id", flat=True)[2:5]),
-        list(Doc.objects.filter(id__iexact="NO-2294").values_list("id", flat=True)),
+        list(Doc.objects.filter(id__iexact="NO:2294").values_list("id", flat=True)),
         list(Doc.objects.filter(id__icontains="O-229").order_by("id").values_list("id", flat=True)),
-        list(Doc.objects.filter(id__regex=r"^no-229\d$").order_by("id").values_list("id", flat=True)),
+        list(Doc.objects.filter(id__regex=r"^no:229\d$").order_by("id").values_list("id", flat=True)),
         list(Doc.objects.filter(id__gt="zw").order_by("id").values_list("id", flat=True)),
-        Doc.objects.filter(Q(id="fr-1077") | Q(id="no-2294")).count(),
+        Doc.objects.filter(Q(id="fr:1077") | Q(id="no:2294")).count(),
     ]
 
 
@@ -146,7 +146,7 @@ def transactions():
 @check
 def raw():
     with connection.cursor() as c:
-        c.execute("SELECT id, doc->'n' FROM docs WHERE id = %s AND doc->>'country' = %s", ["no-2294", "NO"])
+        c.execute("SELECT id, doc->'n' FROM docs WHERE id = %s AND doc->>'country' = %s", ["no:2294", "NO"])
         return c.fetchall(), [d[0] for d in c.description], connection.queries_logged is not None
 
 

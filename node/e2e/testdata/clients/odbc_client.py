@@ -27,7 +27,7 @@ def run(prefix, conn):
 
     @check
     def documents():
-        return [tuple(r) for r in cur.execute("SELECT id, doc->>'name', doc->'n' FROM docs WHERE id IN (?, ?) ORDER BY id", "no-2294", "fr-1077")]
+        return [tuple(r) for r in cur.execute("SELECT id, doc->>'name', doc->'n' FROM docs WHERE id IN (?, ?) ORDER BY id", "no:2294", "fr:1077")]
 
     @check
     def filters():
@@ -63,7 +63,7 @@ def run(prefix, conn):
 
     @check
     def described():
-        cur.execute("SELECT id, doc, 1 AS a, 1.5::float8 AS b, true AS c, now() AS d FROM docs WHERE id = 'no-2294'")
+        cur.execute("SELECT id, doc, 1 AS a, 1.5::float8 AS b, true AS c, now() AS d FROM docs WHERE id = 'no:2294'")
         return [(d[0], d[1].__name__) for d in cur.description]
 
     @check

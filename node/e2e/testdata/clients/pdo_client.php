@@ -26,7 +26,7 @@ check('typed parameters', function () use ($d) {
     $r['l'] = bin2hex(is_resource($r['l']) ? stream_get_contents($r['l']) : $r['l']);
     return $r;
 });
-check('documents', fn() => all($d, "SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id IN (?, ?) ORDER BY id", ['no-2294', 'fr-1077'], PDO::FETCH_ASSOC));
+check('documents', fn() => all($d, "SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id IN (?, ?) ORDER BY id", ['no:2294', 'fr:1077'], PDO::FETCH_ASSOC));
 check('filters', fn() => array_map(fn($q) => all($d, $q[0], $q[1]), [
     ["SELECT count(*) FROM docs WHERE doc->>'country' = ?", ['NO']], ['SELECT count(*) FROM docs WHERE doc @> ?', ['{"country":"NO"}']],
     ["SELECT count(*) FROM docs WHERE doc->'n' > ?", [3420]], ['SELECT count(*) FROM docs WHERE doc ?? ?', ['tags']],
@@ -75,8 +75,8 @@ check('notification', fn() => $d->pgsqlGetNotify(PDO::FETCH_ASSOC, 0));
 check('attributes', fn() => [(int) $d->getAttribute(PDO::ATTR_SERVER_VERSION), $d->quote("it's"), $d->pgsqlGetPid() > 0]);
 
 $c = pg_connect(sprintf('host=%s port=%s dbname=%s user=%s%s', getenv('PGHOST'), getenv('PGPORT'), getenv('PGDATABASE'), getenv('PGUSER'), getenv('PGPASSWORD') ? ' password=' . getenv('PGPASSWORD') : ''));
-check('pg_query_params', fn() => pg_fetch_all(pg_query_params($c, 'SELECT id FROM docs WHERE id = $1', ['no-2294'])));
+check('pg_query_params', fn() => pg_fetch_all(pg_query_params($c, 'SELECT id FROM docs WHERE id = $1', ['no:2294'])));
 check('pg_meta_data', fn() => pg_meta_data($c, 'docs'));
 check('pg_field_type', fn() => [pg_field_type($r = pg_query($c, 'SELECT id, doc, now() FROM docs LIMIT 1'), 0), pg_field_type($r, 1), pg_field_type($r, 2)]);
 check('pg_copy_to', fn() => pg_copy_to($c, '(SELECT id FROM docs ORDER BY id LIMIT 2)'));
-check('pg_select', fn() => pg_select($c, 'docs', ['id' => 'no-2294']) ? 'row' : 'none');
+check('pg_select', fn() => pg_select($c, 'docs', ['id' => 'no:2294']) ? 'row' : 'none');

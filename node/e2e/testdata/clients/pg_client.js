@@ -15,7 +15,7 @@ const main = async () => {
     parameters: () => rows('SELECT $1::int, $2::int8, $3::float8, $4::numeric, $5::text, $6::bool, $7::text, $8::date::text, $9::timestamptz, $10::int[], $11::text[], $12::jsonb, $13::bytea',
       [1, 2 ** 40, 1.5, '12.340', "it's \\ é", true, null, '2024-02-29', new Date(0), [1, 2, null], ['a', 'b,c'], { a: [1, null] }, Buffer.from([0, 255])]),
     untyped: () => rows('SELECT $1, $2', ['x', 5]),
-    documents: () => rows("SELECT id, doc->>'name', doc->'n', doc->'nested' FROM docs WHERE id = ANY($1) ORDER BY id", [['no-2294', 'fr-1077']]),
+    documents: () => rows("SELECT id, doc->>'name', doc->'n', doc->'nested' FROM docs WHERE id = ANY($1) ORDER BY id", [['no:2294', 'fr:1077']]),
     filters: async () => {
       const out = []
       for (const [q, v] of [
@@ -33,7 +33,7 @@ const main = async () => {
     },
     named: async () => {
       const out = []
-      for (const id of ['no-2294', 'fr-1077', 'nope']) out.push((await c.query({ name: 'by-id', text: 'SELECT id FROM docs WHERE id = $1', values: [id] })).rows)
+      for (const id of ['no:2294', 'fr:1077', 'nope']) out.push((await c.query({ name: 'by-id', text: 'SELECT id FROM docs WHERE id = $1', values: [id] })).rows)
       return out
     },
     fields: async () => (await c.query('SELECT id, doc, 1 AS a, 1.5 AS b, now() AS c, true AS d FROM docs LIMIT 1')).fields.map((f) => [f.name, f.dataTypeID, f.format]),

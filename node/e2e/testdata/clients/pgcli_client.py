@@ -34,7 +34,7 @@ def functions():
 
 @check
 def statements():
-    return ran("SELECT id, doc->'n' AS n FROM docs WHERE id = 'no-2294'; SELECT count(*) FROM docs"), ran("BEGIN"), ran("ROLLBACK")
+    return ran("SELECT id, doc->'n' AS n FROM docs WHERE id = 'no:2294'; SELECT count(*) FROM docs"), ran("BEGIN"), ran("ROLLBACK")
 
 
 @check

@@ -1,12 +1,12 @@
 const postgres = require('postgres')
-const { checks, env } = require('./check')
+const { checks, env, ssl } = require('./check')
 
 const notices = []
-const sql = postgres({ ...env, username: env.user, max: 2, onnotice: (n) => notices.push([n.severity, n.code, n.message]) })
+const sql = postgres({ ...env, username: env.user, ssl, max: 2, onnotice: (n) => notices.push([n.severity, n.code, n.message]) })
 const plain = (rows) => rows.map((r) => ({ ...r }))
 checks({
   parameters: async () => plain(await sql`SELECT ${1}::int AS a, ${'2'}::int8 AS b, ${1.5}::float8 AS c, ${"it's é"}::text AS d, ${true}::bool AS e, ${null}::text AS f, ${new Date(0)}::timestamptz AS g, ${[1, 2]}::int[] AS h, ${['a', 'b,c']}::text[] AS i, ${sql.json({ a: [1, null] })}::jsonb AS j, ${Buffer.from([0, 255])}::bytea AS k`),
-  documents: async () => plain(await sql`SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id IN ${sql(['no-2294', 'fr-1077'])} ORDER BY id`),
+  documents: async () => plain(await sql`SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id IN ${sql(['no:2294', 'fr:1077'])} ORDER BY id`),
   filters: async () => {
     const out = []
     for (const q of [
@@ -16,7 +16,7 @@ checks({
       sql`SELECT count(*) FROM docs WHERE doc->'n' = ${100}`,
       sql`SELECT count(*) FROM docs WHERE doc ? ${'tags'}`,
       sql`SELECT count(*), min(id) FROM ${sql('by.country')} WHERE key = ${sql.json('NO')}`,
-      sql`SELECT count(*) FROM docs WHERE id = ANY(${['no-2294', 'x']})`,
+      sql`SELECT count(*) FROM docs WHERE id = ANY(${['no:2294', 'x']})`,
       sql`SELECT ${sql('id', 'rev')} IS NOT NULL AS x FROM docs WHERE id = ${'nope'}`
     ]) out.push(await q.then(plain, (e) => e.code))
     return out

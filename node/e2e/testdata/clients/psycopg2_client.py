@@ -35,7 +35,7 @@ def more_parameters():
 
 @check
 def documents():
-    cur.execute("SELECT id, doc->>'name', doc->'n' FROM docs WHERE id = ANY(%s) ORDER BY id", (["no-2294", "fr-1077", "nope"],))
+    cur.execute("SELECT id, doc->>'name', doc->'n' FROM docs WHERE id = ANY(%s) ORDER BY id", (["no:2294", "fr:1077", "nope"],))
     return cur.fetchall()
 
 
@@ -60,7 +60,7 @@ def json_filters():
 @check
 def dictionaries():
     with conn.cursor(cursor_factory=psycopg2.extras.RealDictCursor) as c:
-        c.execute("SELECT id, doc FROM docs WHERE id = %s", ("odd-1",))
+        c.execute("SELECT id, doc FROM docs WHERE id = %s", ("odd:1",))
         row = c.fetchone()
         row["doc"].pop("_id", None), row["doc"].pop("_rev", None)
         return dict(row)

@@ -30,7 +30,7 @@ def parameters():
 @check
 def documents():
     cur = conn.cursor(row_factory=dict_row)
-    rows = cur.execute("SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id = ANY(%s) ORDER BY id", (["no-2294", "fr-1077"],))
+    rows = cur.execute("SELECT id, doc->>'name' AS name, doc->'n' AS n FROM docs WHERE id = ANY(%s) ORDER BY id", (["no:2294", "fr:1077"],))
     return rows.fetchall()
 
 
@@ -94,7 +94,7 @@ def copies():
 def pipelines():
     with conn.pipeline():
         a = conn.execute("SELECT %s::int", (1,))
-        b = conn.execute("SELECT id FROM docs WHERE id = %s", ("fr-1077",))
+        b = conn.execute("SELECT id FROM docs WHERE id = %s", ("fr:1077",))
         c = conn.execute("SELECT 3")
     out = [a.fetchall(), b.fetchall(), c.fetchall()]
     try:

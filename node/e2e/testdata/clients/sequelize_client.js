@@ -13,10 +13,10 @@ checks({
   indexes: async () => (await seq.getQueryInterface().showIndex('docs')).map((i) => [i.primary, i.unique, i.fields.map((f) => f.attribute)]),
   constraints: async () => seq.getQueryInterface().getForeignKeyReferencesForTable('docs'),
   finders: async () => [
-    (await Doc.findByPk('no-2294')).doc.name, await Doc.findByPk('nope'), await Doc.count(),
-    (await Doc.findAll({ where: { id: ['no-2294', 'fr-1077'] }, order: [['id', 'DESC']] })).map((d) => d.id),
+    (await Doc.findByPk('no:2294')).doc.name, await Doc.findByPk('nope'), await Doc.count(),
+    (await Doc.findAll({ where: { id: ['no:2294', 'fr:1077'] }, order: [['id', 'DESC']] })).map((d) => d.id),
     (await Doc.findAndCountAll({ where: { id: { [Op.startsWith]: 'no-' } }, limit: 2, offset: 1, order: ['id'] })).count,
-    (await Doc.findAll({ attributes: ['id', [seq.json('doc.name'), 'name']], where: { id: 'no-2294' } })).map((d) => d.get())
+    (await Doc.findAll({ attributes: ['id', [seq.json('doc.name'), 'name']], where: { id: 'no:2294' } })).map((d) => d.get())
   ],
   json: async () => {
     const out = []
@@ -35,7 +35,7 @@ checks({
   views: async () => [await Country.count({ where: { key: JSON.stringify('NO') } }).catch(sqlstate), (await Country.findAll({ where: { value: { [Op.gt]: 3420 } }, order: ['id'] }).catch(sqlstate))],
   aggregates: async () => [await Doc.max('id'), await Doc.min('id'),
     await Doc.findAll({ raw: true, where: real, attributes: [[seq.json('doc.country'), 'c'], [seq.fn('COUNT', seq.col('id')), 'n']], group: [seq.json('doc.country')], having: seq.where(seq.fn('COUNT', seq.col('id')), Op.gt, 150), order: [[seq.literal('n'), 'DESC'], [seq.literal('c'), 'ASC']] })],
-  raw: async () => [await seq.query('SELECT id FROM docs WHERE id = :id', { replacements: { id: 'no-2294' }, type: QueryTypes.SELECT }), await seq.query("SELECT id FROM docs WHERE doc->>'country' = $1 ORDER BY id LIMIT 2", { bind: ['NO'], type: QueryTypes.SELECT })],
+  raw: async () => [await seq.query('SELECT id FROM docs WHERE id = :id', { replacements: { id: 'no:2294' }, type: QueryTypes.SELECT }), await seq.query("SELECT id FROM docs WHERE doc->>'country' = $1 ORDER BY id LIMIT 2", { bind: ['NO'], type: QueryTypes.SELECT })],
   transaction: async () => seq.transaction({ isolationLevel: 'REPEATABLE READ', readOnly: true }, async (t) => {
     const n = await Doc.count({ transaction: t })
     const sp = await seq.transaction({ transaction: t }, (s) => seq.query('SELECT 1/0', { transaction: s })).catch(sqlstate)

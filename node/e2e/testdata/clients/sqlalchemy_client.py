@@ -68,7 +68,7 @@ class Country(Base):
 @check
 def orm():
     with Session(engine) as s:
-        d = s.get(Doc, "no-2294")
+        d = s.get(Doc, "no:2294")
         one = s.execute(select(Doc).where(Doc.doc["country"].astext == "NO").order_by(Doc.id).limit(1)).scalar_one()
         return d.doc["name"], one.id
 

@@ -21,8 +21,8 @@ const main = async () => {
       return out
     },
     finders: async () => [
-      (await docs.findOneBy({ id: 'no-2294' })).doc.name, await docs.findOneBy({ id: 'nope' }), await docs.count(), await docs.countBy({ id: 'fr-1077' }),
-      (await docs.find({ where: { id: In(['no-2294', 'fr-1077']) }, order: { id: 'DESC' }, select: { id: true } })),
+      (await docs.findOneBy({ id: 'no:2294' })).doc.name, await docs.findOneBy({ id: 'nope' }), await docs.count(), await docs.countBy({ id: 'fr:1077' }),
+      (await docs.find({ where: { id: In(['no:2294', 'fr:1077']) }, order: { id: 'DESC' }, select: { id: true } })),
       (await docs.findAndCount({ where: { id: Like('no-%') }, order: { id: 'ASC' }, skip: 1, take: 2 })).map((x) => Array.isArray(x) ? x.map((d) => d.id) : x),
       (await docs.find({ where: [{ id: MoreThan('zm') }, { id: ILike('IS-%') }], order: { id: 'ASC' }, select: { id: true } })).length
     ],
@@ -36,7 +36,7 @@ const main = async () => {
     },
     builder: async () => [
       await docs.createQueryBuilder('d').select("d.doc->>'country'", 'c').addSelect('COUNT(*)', 'n').where("d.id NOT LIKE 'odd%'").groupBy('c').having('COUNT(*) > :m', { m: 150 }).orderBy('n', 'DESC').addOrderBy('c').getRawMany(),
-      await docs.createQueryBuilder('d').where('d.id = :id', { id: 'no-2294' }).getCount(),
+      await docs.createQueryBuilder('d').where('d.id = :id', { id: 'no:2294' }).getCount(),
       await docs.createQueryBuilder('d').where("d.doc @> :j", { j: { country: 'IS' } }).orderBy('d.id').limit(2).offset(1).getMany().then((l) => l.map((d) => d.id)),
       await ds.getRepository('Country').createQueryBuilder('c').where('c.key = :k', { k: '"IS"' }).orderBy('c.id').select('c.id').getMany()
     ],

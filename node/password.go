@@ -1,0 +1,70 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/api"
+	"github.com/divandb/divan/node/auth"
+	"github.com/divandb/divan/query"
+)
+
+// setPassword is SQL's ALTER USER ... PASSWORD: of an admin among this node's settings, as
+// PUT /_node/_local/_config/admins does it, or in the user's document.
+func (n *Node) setPassword(ctx context.Context, who query.Principal, user, secret string) error {
+	by := layer.UserCtx{Name: who.User, Roles: []string{auth.AdminRole}}
+	if who.Authenticated {
+		var err error
+		if by, err = n.auth.User(ctx, who.User); err != nil {
+			return err
+		}
+	} else if !n.auth.Open() {
+		return query.ErrNotYours
+	}
+	admin := slices.Contains(by.Roles, auth.AdminRole)
+	if user != by.Name && !admin {
+		return query.ErrNotYours
+	}
+	if _, err := auth.IsVerifier(secret); err != nil {
+		return errors.Join(query.ErrBadSecret, err)
+	}
+	if _, ok := n.auth.Admins()[user]; ok {
+		if _, err := n.auth.SetAdmin(user, secret); err != nil {
+			return fmt.Errorf("set the password of an admin: %w", err)
+		}
+		return nil
+	}
+	return n.setUserPassword(ctx, by, admin, user, secret)
+}
+
+// setUserPassword writes the document of a user as if it had come over HTTP.
+func (n *Node) setUserPassword(ctx context.Context, by layer.UserCtx, admin bool, user, secret string) error {
+	db, err := n.store.Database(ctx, auth.UsersDatabase)
+	var doc *layer.Document
+	if err == nil {
+		doc, err = db.Get(ctx, auth.UserPrefix+user, layer.GetOptions{})
+	}
+	if k := layer.KindOf(err); k == layer.NotFound || k == layer.Invalid {
+		return query.ErrNoUser
+	}
+	if err != nil {
+		return fmt.Errorf("read the user: %w", err)
+	}
+	body, err := auth.WithSecret(doc.Body, secret)
+	if err != nil {
+		return errors.Join(query.ErrBadSecret, err)
+	}
+	edit := layer.Edit{ID: doc.ID, Rev: doc.Rev, Body: body, KeepAttachments: true}
+	rules := userRules{store: n.store, auth: n.auth}
+	if err := rules.BeforeWrite(ctx, api.User{Name: by.Name, Roles: by.Roles}, admin, &edit); err != nil {
+		return err
+	}
+	_, err = db.Put(ctx, edit, layer.WriteOptions{User: &by})
+	if layer.KindOf(err) == layer.Conflict {
+		return query.ErrChangedMeanwhile
+	}
+	return err
+}

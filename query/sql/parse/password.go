@@ -1,0 +1,26 @@
+package parse
+
+import "github.com/divandb/divan/query/sql/ast"
+
+// alterPassword reads ALTER USER name [WITH] [ENCRYPTED] PASSWORD 'secret', nil where the statement is another one.
+// Other ALTERs are refused unread.
+func (p *parser) alterPassword() *ast.AlterPassword {
+	if !p.ahead("alter", "user") && !p.ahead("alter", "role") {
+		return nil
+	}
+	name := p.peekAt(2)
+	i := 3
+	for p.peekAt(i).words("with", "encrypted") {
+		i++
+	}
+	secret, end := p.peekAt(i+1), p.peekAt(i+2)
+	if name.Kind != tIdent || !p.peekAt(i).word("password") || secret.Kind != tString || end.Kind != tEOF && !end.is(";") {
+		return nil
+	}
+	s := &ast.AlterPassword{At: p.here(), User: name.Text, Secret: secret.Text}
+	if name.words("current_user", "current_role", "session_user") {
+		s.User = ""
+	}
+	p.i += i + 2
+	return s
+}
