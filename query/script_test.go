@@ -18,7 +18,7 @@ import (
 
 // TestScripts runs the text scripts of testdata/scripts, each over a fresh connection to the database of cities. A script is blocks of
 //
-//	query [JSON array of parameters]
+//	query [JSON array of parameters] [-- differs: why PostgreSQL answers otherwise, see TestScripts_PostgreSQL]
 //	statement
 //	----
 //	what it answers: a line of column names, the rows, the command tags, notices and errors
@@ -31,12 +31,56 @@ func TestScripts(t *testing.T) {
 		t.Fatalf("no scripts: %v", err)
 	}
 	s := exectest.NewStore()
-	db := cities(s)
-	db.Local("checkpoint", `{"_id":"_local/checkpoint","_rev":"0-1","seq":1}`)
-	db.Conflict("oslo", "1-old", `{"_id":"oslo","_rev":"1-old","name":"Kristiania"}`)
+	scriptCities(s)
 	_, addr := start(t, s, nil)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { script(t, addr, file) })
+	}
+}
+
+// scriptCities are the documents of the scripts.
+func scriptCities(s *exectest.Store) {
+	db := cities(s)
+	db.Local("checkpoint", `{"_id":"_local/checkpoint","_rev":"0-1","seq":1}`)
+	db.Conflict("oslo", "1-old", `{"_id":"oslo","_rev":"1-old","name":"Kristiania"}`)
+}
+
+// scriptBlock is a statement of a script and what it answers.
+type scriptBlock struct {
+	directive, src, want string
+	params               []any
+	differs              string
+}
+
+func parseBlock(t *testing.T, block string) scriptBlock {
+	t.Helper()
+	var b scriptBlock
+	var head string
+	head, b.want, _ = strings.Cut(block, "\n----\n")
+	b.directive, b.src, _ = strings.Cut(strings.TrimSuffix(head, "\n----"), "\n")
+	list, remark, _ := strings.Cut(strings.TrimPrefix(b.directive, "query"), " -- ")
+	b.differs = strings.TrimPrefix(remark, "differs: ")
+	if list = strings.TrimSpace(list); list != "" {
+		if err := json.Unmarshal([]byte(list), &b.params); err != nil {
+			t.Fatalf("%s: %v", b.directive, err)
+		}
+	}
+	return b
+}
+
+func scriptBlocks(t *testing.T, text string) (out []scriptBlock) {
+	t.Helper()
+	for _, block := range strings.Split(strings.TrimRight(text, "\n"), "\n\n") {
+		if strings.HasPrefix(block, "query") {
+			out = append(out, parseBlock(t, block))
+		}
+	}
+	return out
+}
+
+func noteIn(list *[]string) func(*pgconn.PgConn, *pgconn.Notice) {
+	return func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		*list = append(*list, fmt.Sprintf("%s %s: %s", n.Severity, n.Code, n.Message))
 	}
 }
 
@@ -50,9 +94,7 @@ func script(t *testing.T, addr, file string) {
 		t.Fatal(err)
 	}
 	var notices []string
-	cfg.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
-		notices = append(notices, fmt.Sprintf("%s %s: %s", n.Severity, n.Code, n.Message))
-	}
+	cfg.OnNotice = noteIn(&notices)
 	conn, err := pgconn.ConnectConfig(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -64,24 +106,18 @@ func script(t *testing.T, addr, file string) {
 			out.WriteString(block + "\n\n")
 			continue
 		}
-		head, want, _ := strings.Cut(block, "\n----\n")
-		directive, src, _ := strings.Cut(strings.TrimSuffix(head, "\n----"), "\n")
-		var params []any
-		if list := strings.TrimSpace(strings.TrimPrefix(directive, "query")); list != "" {
-			if err := json.Unmarshal([]byte(list), &params); err != nil {
-				t.Fatalf("%s: %v", directive, err)
-			}
-		}
+		b := parseBlock(t, block)
+		src := b.src
 		notices = nil
 		began := time.Now()
-		got := strings.TrimRight(ask(t, conn, src, params, &notices), "\n")
+		got := strings.TrimRight(ask(t, conn, src, b.params, &notices), "\n")
 		if d := time.Since(began); d > 2*time.Second {
 			t.Errorf("took %v:\n%s", d, src)
 		}
-		if got != want && !*update {
-			t.Errorf("%s\n got:\n%s\nwant:\n%s", src, got, want)
+		if got != b.want && !*update {
+			t.Errorf("%s\n got:\n%s\nwant:\n%s", src, got, b.want)
 		}
-		out.WriteString(directive + "\n" + src + "\n----\n" + got + "\n\n")
+		out.WriteString(b.directive + "\n" + src + "\n----\n" + got + "\n\n")
 	}
 	if *update {
 		if err := os.WriteFile(file, []byte(strings.TrimRight(out.String(), "\n")+"\n"), 0o644); err != nil {
@@ -92,7 +128,9 @@ func script(t *testing.T, addr, file string) {
 
 var (
 	durations = regexp.MustCompile(`\d+(\.\d+)? ms`)
-	execTime  = regexp.MustCompile(`("Execution Time": )[\d.]+`)
+	// scriptPlace is the place of an error.
+	scriptPlace = regexp.MustCompile(`^((?:ERROR|FATAL) .....) at \d+: `)
+	execTime    = regexp.MustCompile(`("Execution Time": )[\d.]+`)
 )
 
 // maxShown is how many rows of a result a script shows.
