@@ -221,7 +221,18 @@ func (f *fetchRows) next(ctx context.Context, _ bool) ([]types.Datum, error) {
 			f.left--
 		}
 	}
-	return row, err
+	return row, placeless(err)
+}
+
+// placeless takes the place from an error of a statement that is not the one that the client has sent.
+func placeless(err error) error {
+	var e *sqlstate.Error
+	if !errors.As(err, &e) || e.Pos == 0 {
+		return err
+	}
+	c := *e
+	c.Pos = 0
+	return &c
 }
 
 // begin works out how many rows to give, and passes over those in front of an absolute or relative place.
@@ -344,6 +355,7 @@ func (ss *session) execute(p *portal, s *ast.Execute) error {
 		if err != nil {
 			return nil, err
 		}
+		p.elsewhere = true
 		return inner.start(ctx)
 	}
 	return nil

@@ -32,7 +32,9 @@ type portal struct {
 	reads *bind.Bound // of a query
 	hold  bool
 	done  bool
-	ended bool // the end was told: a command is not run again
+	// elsewhere says that the statement that runs was sent before, so that its places are not those of this one.
+	elsewhere bool
+	ended     bool // the end was told: a command is not run again
 	// ends says that the statement may end a failed transaction. opened is its number among the session's portals.
 	ends   bool
 	opened int64
@@ -278,6 +280,9 @@ func (p *portal) Next(ctx context.Context) error {
 	if !errors.Is(err, io.EOF) {
 		if call.Err() != nil {
 			err = context.Cause(call)
+		}
+		if p.elsewhere {
+			err = placeless(err)
 		}
 		err = located(err, p.query, p.offset)
 	}

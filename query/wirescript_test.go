@@ -38,6 +38,7 @@ import (
 //	raw hex...                         bytes as they are
 //	read Z                             sends what was said so far at once, and reads up to a message of that type
 //	read 2Z                            up to the second one; read end: until the connection ends
+//	exact:                             places of errors are compared too, where PostgreSQL has none
 //	cancel                             sends requests to cancel until the server answers with an error
 //
 // Parameters are JSON: texts, null for NULL, and {"hex": "00ff"}. Masked are process ids and keys, the version of the
@@ -92,6 +93,7 @@ type talk struct {
 	lines        []string
 	ours, theirs []string
 	differs      bool
+	exact        bool
 }
 
 func parseTalk(t *testing.T, text string) *talk {
@@ -106,6 +108,8 @@ func parseTalk(t *testing.T, text string) *talk {
 			k.differs = true
 		case "ours:":
 			k.ours = append(k.ours, rest)
+		case "exact:":
+			k.exact = true
 		case "theirs:":
 			k.theirs = append(k.theirs, rest)
 		default:
@@ -125,7 +129,7 @@ func parseTalk(t *testing.T, text string) *talk {
 // compare holds the messages of both against each other.
 func (k *talk) compare(t *testing.T, got, want []string) {
 	t.Helper()
-	lines, ours, theirs := messageDiff(described(got), described(want))
+	lines, ours, theirs := k.diff(described(got), described(want))
 	if !startEach(ours, k.ours) || !startEach(theirs, k.theirs) {
 		t.Errorf("ours (-) and PostgreSQL's (+):\n%s", strings.Join(lines, "\n"))
 	}
@@ -137,9 +141,9 @@ func startEach(lines, heads []string) bool {
 
 var wirePlace = regexp.MustCompile(`^(E [A-Z]+ .....) at \d+: `)
 
-// sameMessage allows for the place of errors for which PostgreSQL has none and we have one.
-func sameMessage(got, want string) bool {
-	return got == want || wirePlace.ReplaceAllString(got, "$1: ") == want
+// same allows for the place of errors for which PostgreSQL has none and we have one.
+func (k *talk) same(got, want string) bool {
+	return got == want || !k.exact && wirePlace.ReplaceAllString(got, "$1: ") == want
 }
 
 // described leaves out the description of a result that fails at once: PostgreSQL computes what is constant before it
@@ -153,22 +157,22 @@ func described(list []string) (out []string) {
 	return out
 }
 
-// messageDiff is the longest common sequence, with what is only in got (-) and only in want (+).
-func messageDiff(got, want []string) (lines, ours, theirs []string) {
+// diff is the longest common sequence, with what is only in got (-) and only in want (+).
+func (k *talk) diff(got, want []string) (lines, ours, theirs []string) {
 	common := make([][]int, len(got)+1)
 	for i := range common {
 		common[i] = make([]int, len(want)+1)
 	}
 	for i := len(got) - 1; i >= 0; i-- {
 		for j := len(want) - 1; j >= 0; j-- {
-			if common[i][j] = max(common[i+1][j], common[i][j+1]); sameMessage(got[i], want[j]) {
+			if common[i][j] = max(common[i+1][j], common[i][j+1]); k.same(got[i], want[j]) {
 				common[i][j] = common[i+1][j+1] + 1
 			}
 		}
 	}
 	for i, j := 0, 0; i < len(got) || j < len(want); {
 		switch {
-		case i < len(got) && j < len(want) && sameMessage(got[i], want[j]):
+		case i < len(got) && j < len(want) && k.same(got[i], want[j]):
 			lines = append(lines, "  "+got[i])
 			i, j = i+1, j+1
 		case j == len(want) || i < len(got) && common[i+1][j] >= common[i][j+1]:
