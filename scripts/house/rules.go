@@ -261,6 +261,7 @@ var thirdParties = map[string]home{
 	"golang.org/x/sync": {rooms: []string{"layer", "layer/...", "actors", "query", "node", "node/..."}, tests: true,
 		why: "it is all but the standard library"},
 	"go.uber.org/goleak": {tests: true, why: "it finds goroutines that tests leave behind"},
+	"github.com/lib/pq":  {tests: true, why: "it is another client of the SQL gateway"},
 	"pgregory.net/rapid": {tests: true, why: "it makes up test cases"},
 }
 
