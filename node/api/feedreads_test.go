@@ -134,9 +134,15 @@ func TestFeed_ReadsWhatItNeeds(t *testing.T) {
 			if rows := strings.Count(text, `"changes":[`); rows != test.rows {
 				t.Errorf("%d rows: %.300s", rows, text)
 			}
-			// Where many are read, as ranges, a few that lie between them are passed over.
+			// Few bodies are read one by one, and no other. All are read as ranges. Those pass over the body of the branch
+			// of 000 that lost, and, since 000 has moved to the end of the feed, over eight that are behind it, before they
+			// go on with those that are wanted (scanGap of the layer).
+			passed := int64(0)
+			if test.bodies == all {
+				passed = 9
+			}
 			bodies, entries := c.bodies.Load(), c.entries.Load()
-			if bodies < test.bodies || bodies > test.bodies+test.bodies/20 || entries > test.entries ||
+			if bodies < test.bodies || bodies > test.bodies+passed || entries > test.entries ||
 				(entries == 0) != (test.entries == 0) {
 				t.Errorf("%d bodies and %d entries were read, expected %d and %d", bodies, entries, test.bodies, test.entries)
 			}
