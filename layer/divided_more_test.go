@@ -254,3 +254,61 @@ func changesOf(t *testing.T, d *layer.Database, o layer.ChangesOptions) (rows []
 	}
 	return rows, pass.LastSeq()
 }
+
+// fullDisk is an engine whose disk has room for so many commits.
+type fullDisk struct {
+	kv.Engine
+	room atomic.Int64
+}
+
+func (e *fullDisk) Begin(ctx context.Context) kv.Transaction {
+	return fullDiskTransaction{e.Engine.Begin(ctx), e}
+}
+
+type fullDiskTransaction struct {
+	kv.Transaction
+	e *fullDisk
+}
+
+func (t fullDiskTransaction) Commit() error {
+	if t.Wrote() && t.e.room.Add(-1) < 0 {
+		return kv.NewError(kv.CodeDiskFull, "the disk is full", nil)
+	}
+	return t.Transaction.Commit()
+}
+
+// Compaction that meets a full disk, wherever that is, ends with an error that says so. Nothing is lost with it, and
+// with room it removes the rest.
+func TestCompact_fullDisk(t *testing.T) {
+	below := mustEngine(t)
+	d := mustCreate(t, mustStore(t, below, layer.Options{}), "db", layer.CreateOptions{Shards: 2})
+	const docs, edits = 40, 8
+	for i := range docs {
+		for n := range edits {
+			save(t, d, fmt.Sprintf(`{"_id":"%d","n":%d,"x":"%020000d","_attachments":{"f":{"data":"aGVsbG8="}}}`, i, n, n))
+		}
+	}
+	e := &fullDisk{Engine: below}
+	far := openFar(t, e)
+	for commits, full := int64(0), true; full; commits++ {
+		e.room.Store(commits)
+		err := far.Compact(t.Context())
+		if full = err != nil; full && layer.KindOf(err) != layer.Full {
+			t.Fatalf("with room for %d commits: %v", commits, err)
+		}
+		if !full && commits < 2 {
+			t.Errorf("compaction took %d commits", commits)
+		}
+		for i := range docs {
+			doc, err := d.Get(t.Context(), fmt.Sprint(i), layer.GetOptions{})
+			if err != nil || len(doc.Attachments) != 1 || doc.Rev.Pos != edits {
+				t.Fatalf("with room for %d commits, document %d: %v, %v", commits, i, doc, err)
+			}
+		}
+	}
+	bodies, data := countKeys(t, below, "documents"), countKeys(t, below, "attachments")
+	if bodies != docs || data != docs {
+		t.Errorf("%d bodies and %d attachments of %d documents are left", bodies, data, docs)
+	}
+	e.room.Store(1 << 30) // for the store to close
+}
