@@ -314,6 +314,11 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 	}
 	switch n := f.(type) {
 	case *bind.Join:
+		if n.Kind == "inner" {
+			if s, err := p.chain(n, conds); s != nil || err != nil {
+				return s, err
+			}
+		}
 		return p.join(n, conds)
 	case *bind.UserScan:
 		s, _, err := p.scan(n, conds, scanWishes{limit: -1})
