@@ -3,6 +3,7 @@ package layer
 import (
 	"bytes"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/divandb/divan/layer/keyspace"
@@ -65,6 +66,12 @@ type nearness struct {
 	scattered atomic.Int32 // batches in a row, or fewer than 0: batches to leave alone
 }
 
+// worthOf is worth, of bodies that r reads: for an engine that reads many ranges together they need not lie close.
+func (b *bodyScan) worthOf(r kv.Reader) bool {
+	_, picks := r.(kv.RangesReader)
+	return picks || b.worth()
+}
+
 // worth reports whether the next batch is worth a range read.
 func (b *nearness) worth() bool {
 	n := b.scattered.Load()
@@ -93,6 +100,9 @@ func (b *bodyScan) read(r kv.Reader, wanted []wantedBody,
 	if !slices.IsSortedFunc(wanted, byKey) {
 		slices.SortFunc(wanted, byKey)
 	}
+	if it, ok := kv.GetRanges(r, keyRanges(wanted)); ok {
+		return pickWanted(it, wanted, found)
+	}
 	n, left := 0, wanted
 	for range scanRanges {
 		if len(left) < scanFrom {
@@ -109,6 +119,40 @@ func (b *bodyScan) read(r kv.Reader, wanted []wantedBody,
 	}
 	b.judge(n, len(wanted))
 	return nil
+}
+
+// keyRanges are ranges of the keys of bodies' first chunks alone.
+func keyRanges(wanted []wantedBody) []kv.KeyRange {
+	size := 0
+	for i := range wanted {
+		size += len(wanted[i].key) + 1
+	}
+	all, ranges := make([]byte, 0, size), make([]kv.KeyRange, len(wanted))
+	for i := range wanted {
+		from := len(all)
+		all = append(append(all, wanted[i].key...), 0)
+		ranges[i] = kv.KeyRange{Begin: all[from : len(all)-1 : len(all)-1], End: all[from:len(all):len(all)]}
+	}
+	return ranges
+}
+
+// pickWanted reads bodies whose rows come in the order of keys. Those that are not stored are passed over.
+func pickWanted(it kv.RangeIterator, wanted []wantedBody,
+	found func(of int, first []byte) (more bool, err error)) error {
+	defer it.Close()
+	for it.Next() {
+		row := it.KeyValue()
+		for len(wanted) > 0 && bytes.Compare(wanted[0].key, row.Key) < 0 {
+			wanted = wanted[1:]
+		}
+		for len(wanted) > 0 && bytes.Equal(wanted[0].key, row.Key) {
+			if more, err := found(wanted[0].of, row.Value); err != nil || !more {
+				return err
+			}
+			wanted = wanted[1:]
+		}
+	}
+	return it.Err()
 }
 
 // scanWanted is one range read, up to a gap. It returns the bodies behind that.
@@ -141,9 +185,9 @@ func scanWanted(r kv.Reader, wanted []wantedBody,
 	return left, true, it.Err()
 }
 
-// load reads bodies of rows that lie close together, until they hold room bytes, and returns what they hold.
+// load reads bodies of rows together, until they hold room bytes, and returns what they hold.
 func (b *bodyScan) load(s *stream, rows []*docNeeds, room int) (used int, err error) {
-	if !b.worth() {
+	if !b.worthOf(s.r) {
 		return 0, nil
 	}
 	var keys rawKeys
@@ -153,6 +197,33 @@ func (b *bodyScan) load(s *stream, rows []*docNeeds, room int) (used int, err er
 			wanted[i].key = keys.close(s.keys.body(keys.open(), row.id, row.rev, 0))
 		}
 	}
+	byKey := func(a, b wantedBody) int { return bytes.Compare(a.key, b.key) }
+	if slices.IsSortedFunc(wanted, byKey) {
+		return b.loadPart(s, rows, wanted, room)
+	}
+	slices.SortFunc(wanted, byKey)
+	_, picks := s.r.(kv.RangesReader)
+	if !picks || s.snap == nil || len(wanted) < 2*scanFrom {
+		return b.loadPart(s, rows, wanted, room)
+	}
+	// They are searched for one by one: a second processor takes half of that.
+	var (
+		wg        sync.WaitGroup
+		half      = len(wanted) / 2
+		usedOther int
+		errOther  error
+	)
+	wg.Go(func() { usedOther, errOther = b.loadPart(s, rows, wanted[half:], room/2) })
+	used, err = b.loadPart(s, rows, wanted[:half], room/2)
+	wg.Wait()
+	if err == nil {
+		err = errOther
+	}
+	return used + usedOther, err
+}
+
+// loadPart is load for some of the bodies, in the order of keys.
+func (b *bodyScan) loadPart(s *stream, rows []*docNeeds, wanted []wantedBody, room int) (used int, err error) {
 	arena := make([]byte, 0, 16<<10)
 	large := s.largeReads()
 	err = b.read(s.r, wanted, func(i int, first []byte) (more bool, err error) {

@@ -20,8 +20,12 @@ const leafScanBytes = 1 << 20
 
 // scanLeaves reads what it finds close together of the branches of the documents that are to be written.
 func (t *txn) scanLeaves(ps []pendingEdit) error {
+	if len(ps) < scanFrom {
+		return nil
+	}
 	near := &t.core.near
-	if len(ps) < scanFrom || !near.worth() {
+	_, picks := t.Snapshot().(kv.RangesReader)
+	if !picks && !near.worth() {
 		return nil
 	}
 	prefixes := make([][]byte, 0, len(ps))
@@ -30,8 +34,16 @@ func (t *txn) scanLeaves(ps []pendingEdit) error {
 			prefixes = append(prefixes, t.close(t.keys.doc(t.open(), keyspace.Revisions, ps[i].e.ID)))
 		}
 	}
+	if len(prefixes) == 0 {
+		return nil
+	}
 	slices.SortFunc(prefixes, bytes.Compare)
 	t.leaves.known = make(map[string][]kv.KeyValue, len(prefixes))
+	if picks {
+		if picked, err := t.pickLeaves(slices.CompactFunc(prefixes, bytes.Equal)); picked || err != nil {
+			return err
+		}
+	}
 	left, room := prefixes, leafScanBytes
 	for range scanRanges {
 		if len(left) < scanFrom || room <= 0 {
@@ -44,6 +56,45 @@ func (t *txn) scanLeaves(ps []pendingEdit) error {
 	}
 	near.judge(len(t.leaves.known), len(prefixes))
 	return nil
+}
+
+// pickLeaves reads the branches of all documents together, wherever they lie, up to leafScanBytes. picked is false
+// where the engine does not do that. Damage is told by the reads of the documents that have it.
+func (t *txn) pickLeaves(prefixes [][]byte) (picked bool, err error) {
+	ranges := make([]kv.KeyRange, len(prefixes))
+	for i, prefix := range prefixes {
+		ranges[i] = prefixRange(prefix)
+	}
+	it, ok := kv.GetRanges(t.Snapshot(), ranges)
+	if !ok {
+		return false, nil
+	}
+	defer it.Close()
+	var rows []kv.KeyValue // of prefixes[0]
+	next := func() {
+		t.leaves.known[string(prefixes[0])] = rows
+		prefixes, ranges, rows = prefixes[1:], ranges[1:], nil
+	}
+	for room := leafScanBytes; it.Next(); {
+		row := it.KeyValue()
+		for bytes.Compare(ranges[0].End, row.Key) <= 0 {
+			next()
+		}
+		if room -= len(row.Key) + len(row.Value); room <= 0 {
+			return true, nil
+		}
+		rows = append(rows, kv.KeyValue{Key: bytes.Clone(row.Key), Value: bytes.Clone(row.Value)})
+	}
+	if err := it.Err(); err != nil {
+		if kv.Retryable(err) {
+			return true, err
+		}
+		return true, nil
+	}
+	for len(prefixes) > 0 {
+		next()
+	}
+	return true, nil
 }
 
 // scanLeavesOnce is one range read, up to a gap: rows of documents that are not to be written. It returns the documents

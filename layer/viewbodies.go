@@ -14,7 +14,7 @@ func (ix *Index) readBodies(r kv.Reader, keys space, entries []entry) ([]bodyRea
 			wanted = append(wanted, wantedBody{keys.body(nil, e.id, e.rev, 0), i})
 		}
 	}
-	if len(wanted) >= scanFrom && ix.bodies.worth() {
+	if len(wanted) >= scanFrom && ix.bodies.worthOf(r) {
 		var arena []byte
 		err := ix.bodies.read(r, wanted, func(i int, first []byte) (bool, error) {
 			from := len(arena)

@@ -120,6 +120,23 @@ type Reader interface {
 	ReadVersion() Future[int64]
 }
 
+// RangesReader is the optional ability of a Reader to read many small ranges together, for much less than a read of each
+// costs. Use it through GetRanges: callers have a second way.
+type RangesReader interface {
+	// GetRanges reads the rows of ranges, which ascend and do not overlap, in their order and without read conflicts.
+	// ok is false where this reader cannot do that now.
+	GetRanges(ranges []KeyRange) (rows RangeIterator, ok bool)
+}
+
+// GetRanges reads many ranges together where the reader can do that.
+func GetRanges(r Reader, ranges []KeyRange) (rows RangeIterator, ok bool) {
+	rr, ok := r.(RangesReader)
+	if !ok || len(ranges) == 0 {
+		return nil, false
+	}
+	return rr.GetRanges(ranges)
+}
+
 // KeyValue is one row of a range. The slices belong to the iterator: they are valid until its next Next; copy what you keep.
 type KeyValue struct{ Key, Value []byte }
 

@@ -12,7 +12,8 @@ type cursor struct {
 	iter    *pebble.Iterator
 	view    *view // where that has to stay open for as long as the cursor
 	reverse bool
-	r       span // end is not nil
+	r       span          // end is not nil
+	picked  *pickedRanges // where not all rows of r are wanted
 
 	// The transaction's own writes, laid over the rows of the store.
 	writes  writeTable
@@ -87,6 +88,9 @@ func (c *cursor) close() error {
 func (c *cursor) next() bool {
 	if c.err != nil {
 		return false
+	}
+	if c.picked != nil {
+		return c.nextPicked()
 	}
 	c.moveBase()
 	if c.writes.len() == 0 && len(c.cleared.spans) == 0 && !c.walled {
