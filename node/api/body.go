@@ -98,19 +98,3 @@ func member(object gjson.Result, name string) (found gjson.Result) {
 
 // elements is how many elements an array has, or a little more: memory for them is asked for before they are parsed.
 func elements(array gjson.Result) int { return strings.Count(array.Raw, ",") + 1 }
-
-// stringsOf returns an array's members if all of them are strings.
-func stringsOf(array gjson.Result) (list []string, ok bool) {
-	if !array.IsArray() {
-		return nil, false
-	}
-	ok = true
-	list = make([]string, 0, elements(array))
-	array.ForEach(func(_, v gjson.Result) bool {
-		if ok = v.Type == gjson.String; ok {
-			list = append(list, v.Str)
-		}
-		return ok
-	})
-	return list, ok
-}

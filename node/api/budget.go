@@ -11,7 +11,8 @@ import (
 
 // All bodies of requests under way, and what is made of them, share one budget of memory (Limits.Bodies). It has lanes, so that large requests never
 // make small ones wait, and each lane is given out in the order of asking, at most half of it to one client. A request asks in the order of the lanes and waits in one of them at a time: small or large
-// for its body, then parts for what it is parsed into. Whoever holds parts asks for nothing more, so requests cannot wait for each other in a ring.
+// for its body, then parts for what it is parsed into, then held for what a feed keeps for as long as it waits. Nobody
+// asks for a lane before the one that it holds, so requests cannot wait for each other in a ring.
 
 const (
 	// freeBody is the size of bodies that are outside of the budget. Their number is bounded by that of connections.
@@ -42,6 +43,7 @@ func newBudget(size int64) *budget {
 		l.free, l.queue, l.clients = l.size, list.New(), map[string]int64{}
 	}
 	b.uploads.most = b.uploads.size // they are slow, and each takes little
+	b.held.leaves = true
 	return b
 }
 
@@ -61,6 +63,7 @@ func (s *Server) Bodies() (held, refused int64) {
 // lane is a part of the budget.
 type lane struct {
 	size, most int64 // all of it, and what one client may hold
+	leaves     bool  // a client gets no more than it leaves for others, so that any number of them cannot take all
 	mu         sync.Mutex
 	free       int64
 	refused    int64            // requests that have waited in vain
@@ -129,7 +132,7 @@ func (l *lane) take(ctx context.Context, client string, n int64) (*share, error)
 func (l *lane) try(client string, n int64) (*share, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.queue.Len() > 0 || l.free < n || l.clients[client]+n > l.most {
+	if l.queue.Len() > 0 || l.free < n || !l.may(client, n) {
 		l.refused++
 		return nil, errBusy
 	}
@@ -141,7 +144,7 @@ func (l *lane) try(client string, n int64) (*share, error) {
 func (l *lane) grant() {
 	for place := l.queue.Front(); place != nil; {
 		w, next := place.Value.(*waiter), place.Next()
-		if l.clients[w.client]+w.n <= l.most {
+		if l.may(w.client, w.n) {
 			if l.free < w.n {
 				return
 			}
@@ -151,6 +154,12 @@ func (l *lane) grant() {
 		}
 		place = next
 	}
+}
+
+// may reports whether a client may hold n bytes more, where they are free. The lock is held.
+func (l *lane) may(client string, n int64) bool {
+	holds := l.clients[client] + n
+	return holds <= l.most && (!l.leaves || holds <= l.free-n)
 }
 
 // hold notes n bytes more, or less where n is negative. The lock is held.

@@ -156,3 +156,42 @@ func TestIntake_spill(t *testing.T) {
 		})
 	}
 }
+
+// Clients that hold memory for long leave some of it for others, however many of them there are.
+func TestLane_leaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &newBudget(128 * mib).held
+		if l.size != 16*mib {
+			t.Fatalf("the lane has %d bytes", l.size)
+		}
+		granted := func(client string) (list []*share) {
+			for {
+				s, err := l.try(client, mib)
+				if err != nil {
+					return list
+				}
+				list = append(list, s)
+			}
+		}
+		a, b, c := granted("a"), granted("b"), granted("c")
+		if len(a) != 8 || len(b) != 4 || len(c) != 2 {
+			t.Fatalf("three clients have got %d, %d and %d MiB", len(a), len(b), len(c))
+		}
+		more, other := taking(t.Context(), l, "a", mib), taking(t.Context(), l, "d", mib)
+		if more.done() || !other.done() {
+			t.Errorf("the first has got more: %v; a fourth has got some: %v", more.done(), other.done())
+		}
+		for _, s := range append(append(b, c...), other.share) {
+			s.release()
+		}
+		synctest.Wait()
+		if more.done() {
+			t.Error("the first has got more than half")
+		}
+		a[0].release()
+		synctest.Wait()
+		if !more.done() || more.err != nil {
+			t.Errorf("the first gets no share in place of another: %v", more.err)
+		}
+	})
+}

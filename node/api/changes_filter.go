@@ -55,31 +55,33 @@ func (q *request) changesFilter(c *changesQuery) (f *changeFilter, err error) {
 	return f, err
 }
 
-// keep has the request hold n bytes for what its filter keeps of the body, whose own memory is given back. A feed may live for hours, so that what it keeps comes
-// from another part of the budget than what others wait for.
+// keep has the request hold no more than the n bytes that its filter keeps. A feed that waits may live for hours, so
+// that what it keeps comes from a lane of its own.
 func (q *request) keep(c *changesQuery, n int64) error {
-	defer q.releaseBody()
-	if !c.waits() {
-		return q.parts(n)
+	for _, s := range q.parsed {
+		s.shrink(n)
 	}
-	if n <= freeBody {
+	if !c.waits() {
 		return nil
 	}
 	if n > q.srv.budget.held.most {
 		return errTooMany
 	}
-	s, err := q.srv.budget.held.try(q.client(), n)
-	if err == nil {
-		q.parsed = append(q.parsed, s)
+	var held []*share
+	if n > freeBody {
+		s, err := q.srv.budget.held.take(q.ctx(), q.client(), n)
+		if err != nil {
+			return err
+		}
+		held = append(held, s)
 	}
-	return err
+	q.releaseParts()
+	q.parsed = held
+	return nil
 }
 
 // fewIDs is how many documents are rather looked up than searched for in the feed.
 const fewIDs = 1000
-
-// idCost is what an id takes in a filter, beside its text.
-const idCost = 80
 
 func (q *request) docIDsFilter(c *changesQuery) (*changeFilter, error) {
 	var list gjson.Result
@@ -92,24 +94,20 @@ func (q *request) docIDsFilter(c *changesQuery) (*changeFilter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := q.keep(c, int64(len(list.Raw)+idCost*elements(list))); err != nil {
+	if err := q.parts(idSetCost(list)); err != nil {
 		return nil, err
 	}
-	ids, ok := stringsOf(list)
+	wanted, ok := newIDSet(list)
 	if !ok {
 		return nil, badRequest("`doc_ids` filter parameter is not a list of doc ids.")
 	}
-	wanted := make(map[string]struct{}, len(ids))
-	for i := range ids {
-		ids[i] = strings.Clone(ids[i]) // the body is not kept
-		wanted[ids[i]] = struct{}{}
+	q.releaseBody()
+	if err := q.keep(c, wanted.size()); err != nil {
+		return nil, err
 	}
-	f := &changeFilter{match: func(c *layer.Change) bool {
-		_, ok := wanted[c.ID]
-		return ok
-	}}
-	if len(ids) <= fewIDs {
-		f.ids = ids
+	f := &changeFilter{match: func(c *layer.Change) bool { return wanted.has(c.ID) }}
+	if wanted.len() <= fewIDs {
+		f.ids = wanted.list()
 	}
 	return f, nil
 }
@@ -132,13 +130,13 @@ func (q *request) selectorFilter(c *changesQuery) (*changeFilter, error) {
 	if len(body.Raw) > maxSelector {
 		return nil, &layer.Error{Kind: layer.TooLarge}
 	}
-	body = gjson.Parse(strings.Clone(body.Raw))
-	if err := q.keep(c, selectorCost*int64(len(body.Raw))); err != nil {
-		return nil, err
-	}
 	text := member(body, "selector")
 	if !text.IsObject() {
 		return nil, badRequest("Selector error: expected a JSON object")
+	}
+	cost := selectorCost * int64(len(body.Raw))
+	if err := q.parts(cost); err != nil {
+		return nil, err
 	}
 	parsed, err := selector.Parse([]byte(text.Raw))
 	if fields := member(body, "fields"); err == nil && fields.Exists() {
@@ -148,7 +146,11 @@ func (q *request) selectorFilter(c *changesQuery) (*changeFilter, error) {
 	if errors.As(err, &wrong) {
 		return nil, badRequest("%s", wrong.Reason)
 	}
-	return &changeFilter{selector: parsed}, err
+	if err != nil {
+		return nil, err
+	}
+	q.releaseBody()
+	return &changeFilter{selector: parsed}, q.keep(c, cost)
 }
 
 // viewFilter shows the documents for which a view's map function emits.

@@ -104,13 +104,18 @@ func (b *clientBody) hold() {
 // release gives back the memory that the request holds. It may be called twice.
 func (q *request) release() {
 	q.body.share.release()
+	q.releaseParts()
+	if c := q.conn(); c != nil {
+		c.holds = nil
+	}
+}
+
+// releaseParts gives back what the request holds beside its body.
+func (q *request) releaseParts() {
 	for _, s := range q.parsed {
 		s.release()
 	}
 	q.parsed = nil
-	if c := q.conn(); c != nil {
-		c.holds = nil
-	}
 }
 
 // unreadable is an error of reading a request's body.
