@@ -213,3 +213,30 @@ func TestProgram_DamagedLog(t *testing.T) {
 		t.Errorf("export says %q, %q", out, said)
 	}
 }
+
+// A store without one of the empty files by whose names Pebble finds the others has nothing damaged in it, but no node
+// starts on it: a check of any depth fails.
+func TestProgram_CheckMarkers(t *testing.T) {
+	dir := t.TempDir()
+	p := startEmbedded(t, dir)
+	p.client().ok("PUT", "/alpha", "")
+	p.stop(syscall.SIGTERM)
+	for _, marker := range []string{"format-version", "manifest"} {
+		files, err := filepath.Glob(filepath.Join(dir, "data", "store", "marker."+marker+".*"))
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		if err := os.Rename(files[0], filepath.Join(dir, marker)); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"check"}, {"check", "-deep"}} {
+			if _, said := command(t, dir, 1, args...); !strings.Contains(said, "marker."+marker) {
+				t.Errorf("%v without the marker of the %s says %q", args, marker, said)
+			}
+		}
+		if err := os.Rename(filepath.Join(dir, marker), files[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(t, dir, 0, "check", "-deep")
+}

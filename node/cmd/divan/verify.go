@@ -89,11 +89,11 @@ func checkDeep(c *config.Config) int {
 	defer release()
 	log := node.NewLogger(os.Stderr, c.Log)
 	store, closeStore, err := node.OpenStoreToRead(ctx, c, false, log)
+	refused := err
 	if err != nil {
 		if strings.Contains(err.Error(), "in use by another process") {
 			return failed(fmt.Errorf("%w: ask the node that has it open with divan verify", err))
 		}
-		refused := err
 		if store, closeStore, err = node.OpenStoreToRead(ctx, c, true, slog.New(slog.DiscardHandler)); err != nil {
 			return failed(refused)
 		}
@@ -102,7 +102,11 @@ func checkDeep(c *config.Config) int {
 	faults, err := relocate.TellVerified(ctx, store, "", false, os.Stdout, progress())
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
-	return verified(faults, errors.Join(err, closeStore(stopping)))
+	status := verified(faults, errors.Join(err, closeStore(stopping)))
+	if refused != nil && status == statusOK {
+		return statusFailed // nothing is wrong with the rest, but no node starts on it
+	}
+	return status
 }
 
 // failed says what went wrong in a line.
