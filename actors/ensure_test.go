@@ -513,3 +513,29 @@ func TestEnsureSoon_FailsAfterTheTurn(t *testing.T) {
 		}
 	})
 }
+
+// An index that is built without that anybody asked this node for it, as after a restart, is among those that it tells
+// of while it is built.
+func TestIndexes_Building(t *testing.T) {
+	db := newDatabase("cities")
+	begin := make(chan struct{})
+	db.beforeBegin = func() { <-begin }
+	s := start(t, newStore(t, db), nil) // which forgets at once what it was asked for
+	commits(db, "a", 5000)
+	if err := s.EnsureSoon(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	told := func(want int) {
+		t.Helper()
+		eventually(t, func() string {
+			list, err := s.Indexes(t.Context(), 10)
+			if err != nil || len(list) != want || want > 0 && (list[0].Design != "_design/by" || list[0].Current) {
+				return fmt.Sprintf("%+v, %v", list, err)
+			}
+			return ""
+		})
+	}
+	told(1)
+	close(begin)
+	told(0)
+}

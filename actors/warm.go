@@ -304,11 +304,11 @@ type IndexInfo struct {
 	Current  bool     `json:"current"`
 }
 
-// Indexes tells where the indexes stand that this node was asked for lately, by database and design document: of no
-// more than most, those that it was asked for last. Each costs some reads. Those that cannot be read are left out.
+// Indexes tells where the indexes stand that this node builds, or was asked for lately, by database and design document:
+// of no more than most, those that are built and those that it was asked for last. Each costs some reads. Those that cannot be read are left out.
 func (s *System) Indexes(ctx context.Context, most int) ([]IndexInfo, error) {
 	list := []IndexInfo{}
-	used := s.builds.used(s.now())
+	used := s.used(ctx)
 	slices.SortFunc(used, func(a, b usedIndex) int { return b.until.Compare(a.until) })
 	for _, ix := range used[:min(len(used), most)] {
 		state, err := ix.db.IndexOf(ix.design).State(ctx)
@@ -335,6 +335,27 @@ func (s *System) Indexes(ctx context.Context, most int) ([]IndexInfo, error) {
 		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Design, b.Design))
 	})
 	return list, nil
+}
+
+// used is the indexes that somebody asked for lately, and those that are built without that: after a restart, or for
+// another node. Those that cannot be read are left out.
+func (s *System) used(ctx context.Context) []usedIndex {
+	list := s.builds.used(s.now())
+	known := map[indexKey]bool{}
+	for _, ix := range list {
+		known[indexKey{db: ix.db, signature: ix.design.Signature}] = true
+	}
+	for _, t := range s.builds.list() {
+		key := indexKey{db: t.key.db, signature: t.key.signature} // of all shards of a shared build
+		if known[key] {
+			continue
+		}
+		if design, err := designOf(ctx, key.db, key.signature); err == nil {
+			known[key] = true
+			list = append(list, usedIndex{db: key.db, design: design, until: s.now().Add(s.o.WarmFor)})
+		}
+	}
+	return list
 }
 
 // CountIndexes is how many indexes this node was asked for lately.

@@ -15,8 +15,8 @@ const lagTimeout = 2 * time.Second
 // maxIndexLags bounds the indexes that have metrics.
 const maxIndexLags = 500
 
-// indexLags is where the indexes stand that this node was asked for last, for metrics. A scrape costs a few reads for
-// each, and a bounded pass over the changes of a database that has one which is behind.
+// indexLags is where the indexes stand that this node builds or was asked for last, for metrics. A scrape costs a few
+// reads for each.
 func (n *Node) indexLags() []metrics.Index {
 	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
 	defer cancel()

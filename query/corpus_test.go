@@ -122,12 +122,7 @@ func result(ctx context.Context, conn *pgx.Conn, sql string, params []*string, u
 		}
 		var head []string
 		for _, f := range r.FieldDescriptions {
-			// The OIDs of relations differ, the places of columns in them do not.
-			of := ""
-			if f.TableOID != 0 {
-				of = fmt.Sprintf(" column %d", f.TableAttributeNumber)
-			}
-			head = append(head, fmt.Sprintf("%s %d%s", f.Name, f.DataTypeOID, of))
+			head = append(head, fmt.Sprintf("%s %d", f.Name, f.DataTypeOID))
 		}
 		out = append(append(out, strings.Join(head, "|")), rows...)
 		out = append(out, r.CommandTag.String())

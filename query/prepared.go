@@ -126,8 +126,7 @@ func (ss *session) current(w *work.Work, st *prepared) (*bind.Bound, error) {
 func describe(cols []exec.Column) []pgwire.Column {
 	out := make([]pgwire.Column, len(cols))
 	for i, c := range cols {
-		out[i] = pgwire.Column{Name: c.Name, OID: uint32(c.Type), Size: -1, Mod: c.Mod,
-			Table: uint32(c.Origin.Relation), Number: uint16(c.Origin.Column)}
+		out[i] = pgwire.Column{Name: c.Name, OID: uint32(c.Type), Size: -1, Mod: c.Mod}
 		if t := types.Lookup(c.Type); t != nil {
 			out[i].Size = t.Len
 		}

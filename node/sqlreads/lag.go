@@ -6,14 +6,11 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// lagCounted bounds how many changes are counted to find a lag: what lies further behind is shown as this many.
-const lagCounted = 10_000
-
 // Index is one design document's index, for divan.indexes and the dashboard.
 type Index struct {
 	Design *layer.Design
 	State  layer.IndexState
-	// Lag is how many changes are not in it yet, up to lagCounted.
+	// Lag is how many changes are not in it yet.
 	Lag int64
 }
 
@@ -21,12 +18,12 @@ type Index struct {
 type Shard struct {
 	ID    layer.ShardID
 	Since layer.Seq
-	// Lag is how many changes of the shard are not in every index yet, up to lagCounted in all.
+	// Lag is how many changes of the shard are not in every index yet.
 	Lag int64
 }
 
-// Standing reads where a database's indexes and current shards stand. Where all indexes are up to date it costs a few reads each; where one is behind, also
-// a bounded pass over the changes since.
+// Standing reads where a database's indexes and current shards stand: a few reads for each index, and a few more for
+// each that is behind, however far.
 func Standing(ctx context.Context, db *layer.Database) (indexes []Index, shards []Shard, err error) {
 	maps, err := db.ShardMaps(ctx, layer.Seq{})
 	if err != nil {
@@ -62,26 +59,42 @@ func Standing(ctx context.Context, db *layer.Database) (indexes []Index, shards 
 	return indexes, shards, err
 }
 
-// count adds up the lags by one pass from the sequence of the index that is furthest behind.
-func count(ctx context.Context, db *layer.Database, from layer.Seq, indexes []Index, shards []Shard) error {
-	pass, err := db.Changes(ctx, layer.ChangesOptions{Since: from, Limit: lagCounted})
-	if err != nil {
-		return err
+// count finds the lags. oldest is where the index is that is furthest behind.
+func count(ctx context.Context, db *layer.Database, oldest layer.Seq, indexes []Index, shards []Shard) (err error) {
+	known := map[layer.Seq]int64{} // indexes that are built at once stand at one sequence
+	for i := range indexes {
+		ix := &indexes[i]
+		if ix.State.Current() {
+			continue
+		}
+		lag, ok := known[ix.State.Seq]
+		if !ok {
+			if lag, err = behind(ctx, db, layer.ChangesOptions{Since: ix.State.Seq}); err != nil {
+				return err
+			}
+			known[ix.State.Seq] = lag
+		}
+		ix.Lag = lag
 	}
-	for change, err := range pass.Rows {
+	for i := range shards {
+		shards[i].Lag, err = behind(ctx, db, layer.ChangesOptions{Since: oldest, Shard: shards[i].ID})
 		if err != nil {
 			return err
 		}
-		for i := range indexes {
-			if change.Seq.Compare(indexes[i].State.Seq) > 0 {
-				indexes[i].Lag++
-			}
-		}
-		for i := range shards {
-			if shards[i].ID == change.Shard {
-				shards[i].Lag++
-			}
-		}
 	}
 	return nil
+}
+
+// behind is how many entries a pass with these options would find, which the store knows without reading them.
+func behind(ctx context.Context, db *layer.Database, o layer.ChangesOptions) (int64, error) {
+	pass, err := db.Changes(ctx, o) // of no entries
+	if err != nil {
+		return 0, err
+	}
+	for _, err := range pass.Rows {
+		if err != nil {
+			return 0, err
+		}
+	}
+	return pass.Pending(ctx)
 }

@@ -66,17 +66,32 @@ func clocks() {
 	for name, ret := range map[string]types.OID{"date_part": types.Float8, "extract": types.Numeric} {
 		timeFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			us := a[1].I
-			switch unitOf(a[0].S) {
-			case "microseconds", "milliseconds", "second":
+			switch strings.ToLower(a[0].S) {
+			case "microseconds", "milliseconds", "second", "seconds":
 				return secondsIn(a[0].S, us%60e6, ret), nil
-			case "minute":
+			case "minute", "minutes":
 				return number(us/60e6%60, 0, ret), nil
-			case "hour":
+			case "hour", "hours":
 				return number(us/3600e6, 0, ret), nil
 			case "epoch":
 				return number(us, 6, ret), nil
-			case "day", "month", "year", "week", "dow", "doy", "quarter", "century", "decade", "isodow", "isoyear",
-				"millennium", "timezone", "julian":
+			case "day",
+				"days",
+				"month",
+				"months",
+				"year",
+				"years",
+				"week",
+				"dow",
+				"doy",
+				"quarter",
+				"century",
+				"decade",
+				"isodow",
+				"isoyear",
+				"millennium",
+				"timezone",
+				"julian":
 				return types.Null, sqlstate.New(
 					sqlstate.FeatureNotSupported,
 					"unit %q not supported for type time without time zone",
@@ -100,33 +115,33 @@ func truncateSpan(unit string, s types.Span) (types.Span, error) {
 		s.Micros = cut(s.Micros, by)
 		return s, nil
 	}
-	switch unitOf(unit) {
-	case "millennium":
+	switch strings.ToLower(unit) {
+	case "millennium", "millennia":
 		return months(12000)
-	case "century":
+	case "century", "centuries":
 		return months(1200)
-	case "decade":
+	case "decade", "decades":
 		return months(120)
-	case "year":
+	case "year", "years":
 		return months(12)
-	case "quarter":
+	case "quarter", "quarters":
 		return months(3)
-	case "month":
+	case "month", "months":
 		return months(1)
-	case "day":
+	case "day", "days":
 		s.Micros = 0
 		return s, nil
-	case "hour":
+	case "hour", "hours":
 		return clock(3600e6)
-	case "minute":
+	case "minute", "minutes":
 		return clock(60e6)
-	case "second":
+	case "second", "seconds":
 		return clock(1e6)
-	case "milliseconds":
+	case "milliseconds", "millisecond":
 		return clock(1e3)
-	case "microseconds":
+	case "microseconds", "microsecond":
 		return s, nil
-	case "week":
+	case "week", "weeks":
 		return s, sqlstate.New(sqlstate.FeatureNotSupported, "unit %q not supported for type interval", strings.ToLower(unit)).
 			WithDetail("Months usually have fractional weeks.")
 	}
