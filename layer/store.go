@@ -136,6 +136,24 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	return s, nil
 }
 
+// FormatOf is the format of the store that lies in an engine under a root, 0 where there is none yet. It changes
+// nothing. A store in an older format than keyspace.FormatVersion is brought to that by Open, for good.
+func FormatOf(ctx context.Context, e kv.Engine, root []byte) (int64, error) {
+	key := (&Store{o: Options{Root: root}}).section(keyspace.Format)
+	version, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (int64, error) {
+		value, err := tx.Get(key).Wait()
+		if err != nil || value == nil {
+			return 0, err
+		}
+		version, _, err := tuple.TakeInt(value)
+		if err != nil {
+			return 0, corrupt("format version", err)
+		}
+		return version, nil
+	})
+	return version, err
+}
+
 // readFormat is checkFormat for a store that is only read.
 func (s *Store) readFormat(ctx context.Context) error {
 	value, _, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/embedded"
 	"github.com/divandb/divan/layer/kv/fdb"
@@ -67,7 +69,7 @@ func DescribeStorage(ctx context.Context, c *config.Config) (string, error) {
 	case config.EngineRemote:
 		return "engine remote, at " + s.Address, nil
 	case config.EngineEmbedded:
-		return describeEmbedded(filepath.Join(c.Data, storeDir))
+		return describeEmbedded(ctx, filepath.Join(c.Data, storeDir))
 	case config.EngineFDB:
 	default:
 		return fmt.Sprintf("engine %s, data in %s", s.Engine, c.Data), nil
@@ -96,7 +98,7 @@ func DescribeStorage(ctx context.Context, c *config.Config) (string, error) {
 }
 
 // describeEmbedded says what is in the directory of a store. It changes nothing there.
-func describeEmbedded(dir string) (string, error) {
+func describeEmbedded(ctx context.Context, dir string) (string, error) {
 	found, err := embedded.Inspect(dir)
 	what := "which is not there yet: the node makes it"
 	switch {
@@ -112,9 +114,28 @@ func describeEmbedded(dir string) (string, error) {
 			what += fmt.Sprintf(", in use by process %d", found.Holder)
 		case found.HolderKnown:
 			what += ", not in use"
+			if err == nil {
+				what += olderFormat(ctx, dir)
+			}
 		}
 	}
 	return fmt.Sprintf("engine embedded, store in %s, %s; %.1f GB free", dir, what, float64(found.FreeBytes)/1e9), err
+}
+
+// olderFormat says that a store has the layout of an earlier Divan, which a node changes when it starts. A store that
+// cannot be opened is not this check's to describe, but that of check -deep.
+func olderFormat(ctx context.Context, dir string) string {
+	e, err := embedded.OpenReadOnly(dir, embedded.Options{Logger: slog.New(slog.DiscardHandler)}, false)
+	if err != nil {
+		return ""
+	}
+	defer e.Close()
+	version, err := layer.FormatOf(ctx, e, nil)
+	if err != nil || version == 0 || version >= keyspace.FormatVersion {
+		return ""
+	}
+	return fmt.Sprintf(", of an earlier Divan: a start brings its layout from %d to %d, after which that Divan "+
+		"refuses it", version, keyspace.FormatVersion)
 }
 
 const describeTimeout = 3 * time.Second
