@@ -7,18 +7,20 @@ import (
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
-	"github.com/divandb/divan/layer/tuple"
 )
 
 // After all rows were read, Verify compares them: whether what one says is what the others say. It goes through each
 // part of a database document by document, in both directions, with a bounded number of them in memory. Whatever is
 // compared is read at one moment: from a snapshot, or where the engine holds none, in one of many transactions, each
-// about some documents. So what others write meanwhile is no fault. Sums over a whole database are compared with its
-// counters where there is a snapshot, or nobody has written meanwhile.
+// about some documents. So what others write meanwhile is no fault. Sums over a whole database or partition are
+// compared with its counters where there is a snapshot, or nobody has written meanwhile.
 
 const (
-	// checkWindow is how many documents are looked at together.
+	// checkWindow is how many documents are looked at together. Where the engine holds no snapshot these are fewer
+	// after a transaction that became too old.
 	checkWindow = 64
+	// maxDoubts is how many differences are kept that may be others' writing.
+	maxDoubts = 1000
 	// checkRows, checkBytes and checkTime bound a transaction where the engine holds no snapshot.
 	checkRows  = 2000
 	checkBytes = 4_000_000
@@ -37,6 +39,11 @@ type checker struct {
 	found []Damage  // not told of yet
 	sums  map[string]int64
 	added map[string]int64 // to sums, by the documents at work
+
+	doubts     []Damage // faults, if nobody has written since
+	partitions partitionSums
+	miscounted map[string]int64 // by how much counters are too high for what is told of
+	window     int
 }
 
 // compare compares the rows of all databases in which nothing is damaged. What is damaged is told of already.
@@ -45,7 +52,8 @@ func (v *verifier) compare() error {
 		if v.hurt[""] || v.hurt[c.name] {
 			continue
 		}
-		x := &checker{v: v, ctx: v.ctx, core: c, keys: c.keys, sums: map[string]int64{}, added: map[string]int64{}}
+		x := &checker{v: v, ctx: v.ctx, core: c, keys: c.keys, sums: map[string]int64{}, added: map[string]int64{},
+			partitions: newPartitionSums(), miscounted: map[string]int64{}, window: checkWindow}
 		err := x.run()
 		if KindOf(err) == NotFound {
 			continue // deleted meanwhile
@@ -73,15 +81,44 @@ func (x *checker) run() error {
 	if err != nil {
 		return err
 	}
-	for _, step := range []func() error{x.documents, x.feeds, x.lists, x.bodies, x.attachments, x.queues} {
-		if err := step(); err != nil {
+	for _, step := range []struct {
+		name string
+		run  func() error
+	}{
+		{"documents", x.documents},
+		{"feeds", x.feeds},
+		{"feeds", x.feedCounts},
+		{"lists", x.lists},
+		{"queues", x.queues},
+		{"bodies", x.bodies},
+		{"attachments", x.references},
+		{"attachments", x.attachments},
+		{"counters", x.emptyPartitions},
+		{"counters", func() error { return x.counters(before) }},
+		{"indexes", x.indexRows},
+		{"indexes", x.indexes},
+	} {
+		x.v.step = step.name
+		if err := step.run(); err != nil {
 			return err
 		}
 	}
-	if err := x.counters(before); err != nil {
-		return err
+	return nil
+}
+
+// at calls f, which reads r, once more where that was too late.
+func (x *checker) at(f func() error) error {
+	if x.exact {
+		return f()
 	}
-	return x.indexes()
+	_, _, err := kv.Transact(x.ctx, x.v.s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		x.r, x.found = tx.Snapshot(), x.found[:0]
+		if err := x.load(); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, f()
+	})
+	return err
 }
 
 // load reads the configuration at the moment of r.
@@ -94,8 +131,25 @@ func (x *checker) load() (err error) {
 
 // fault notes a fault, which is told of once what was looked at is done with.
 func (x *checker) fault(sub keyspace.Subspace, id, format string, args ...any) {
+	x.faultWith(sub, id, parts[sub].help, format, args...)
+}
+
+func (x *checker) faultWith(sub keyspace.Subspace, id, help, format string, args ...any) {
 	x.found = append(x.found, Damage{Database: x.core.name, Part: parts[sub].name, First: id, Last: id,
-		What: fmt.Sprintf(format, args...), Help: parts[sub].help})
+		What: fmt.Sprintf(format, args...), Help: help})
+}
+
+// doubt is fault for what may be others' writing where the engine holds no snapshot: counters tells of it.
+func (x *checker) doubt(sub keyspace.Subspace, id, format string, args ...any) {
+	kept := len(x.found)
+	x.fault(sub, id, format, args...)
+	if x.exact {
+		return
+	}
+	if len(x.doubts) < maxDoubts {
+		x.doubts = append(x.doubts, x.found[kept])
+	}
+	x.found = x.found[:kept]
 }
 
 func (x *checker) count(counter string, n int64) { x.added[counter] += n }
@@ -112,131 +166,15 @@ func (x *checker) settle() error {
 		x.sums[name] += n
 	}
 	clear(x.added)
+	x.partitions.keep()
 	return nil
 }
 
-// walk goes through a range, in which neighbouring rows belong together, such as those of a document.
-type walk struct {
-	in kv.KeyRange
-	// of is what a row's key says that it belongs to, and what follows in the key.
-	of  func(key []byte) (id string, rest []byte, err error)
-	row func(id string, rest []byte, row kv.KeyValue) error
-	// end is called after the last row of each. flush does what was put off, and reset forgets it: all since flush is
-	// looked at again.
-	end          func(id string) error
-	flush, reset func() error
-	begin        func() error // in every transaction, may be nil
-}
-
-func (x *checker) walk(w walk) error {
-	nothing := func() error { return nil }
-	if w.end == nil {
-		w.end = func(string) error { return nil }
-	}
-	if w.flush == nil {
-		w.flush = nothing
-	}
-	if w.reset == nil {
-		w.reset = nothing
-	}
-	var patience kv.Patience
-	for {
-		next, err := x.walkOnce(&w)
-		if err == nil && next == nil {
-			return nil
-		}
-		if next != nil {
-			w.in.Begin = next
-			patience.Progress()
-		}
-		if err == nil {
-			continue
-		}
-		x.found = x.found[:0]
-		clear(x.added)
-		if err := w.reset(); err != nil {
-			return err
-		}
-		if err = patience.Tried(err); !kv.Retryable(err) || x.exact || x.ctx.Err() != nil {
-			return err
-		}
-	}
-}
-
-// walkOnce walks in one transaction, or the snapshot. next is where to go on, nil at the end or, with an error, at the
-// same place.
-func (x *checker) walkOnce(w *walk) (next []byte, err error) {
-	if !x.exact {
-		tx := x.v.s.engine.Begin(x.ctx)
-		defer tx.Cancel()
-		x.r = tx.Snapshot()
-		if err := x.load(); err != nil {
-			return nil, err
-		}
-		if w.begin != nil {
-			if err := w.begin(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	rows := x.r.GetRange(w.in, kv.RangeOptions{})
-	defer rows.Close()
-	began, n, size, groups := time.Now(), 0, 0, 0
-	at, some := "", false
-	for rows.Next() {
-		row := rows.KeyValue()
-		id, rest, err := w.of(row.Key)
-		if err != nil {
-			return next, corrupt("key", err)
-		}
-		if some && id != at {
-			if err := w.end(at); err != nil {
-				return next, err
-			}
-			groups++
-			full := !x.exact && (n > checkRows || size > checkBytes || time.Since(began) > checkTime)
-			if full || groups%checkWindow == 0 {
-				if err := x.done(w); err != nil {
-					return next, err
-				}
-				next = append(next[:0:0], row.Key...)
-			}
-			if full {
-				return next, nil
-			}
-		}
-		at, some = id, true
-		n, size = n+1, size+len(row.Value)
-		if err := w.row(id, rest, row); err != nil {
-			return next, err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return next, err
-	}
-	if some {
-		if err := w.end(at); err != nil {
-			return next, err
-		}
-	}
-	return nil, x.done(w)
-}
-
-func (x *checker) done(w *walk) error {
-	if err := w.flush(); err != nil {
-		return err
-	}
-	return x.settle()
-}
-
-// behind is walk.of for keys that go on with an id behind a prefix.
-func behind(prefix []byte) func([]byte) (string, []byte, error) {
-	return func(key []byte) (string, []byte, error) { return tuple.TakeString(key[len(prefix):]) }
-}
-
-// single is walk.of for rows of which each is by itself.
-func single(prefix []byte) func([]byte) (string, []byte, error) {
-	return func(key []byte) (string, []byte, error) { return string(key[len(prefix):]), key[len(prefix):], nil }
+// forgetWork drops what was found out in a transaction that has to be repeated.
+func (x *checker) forgetWork() {
+	x.found = x.found[:0]
+	clear(x.added)
+	clear(x.partitions.added)
 }
 
 // winner is a document's winner as r has it; nil where there is no such document.
@@ -278,16 +216,7 @@ func (x *checker) state() (s checkedState, err error) {
 		s.last, err = last()
 		return err
 	}
-	if x.exact {
-		return s, read(x.r)
-	}
-	_, _, err = kv.Transact(x.ctx, x.v.s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
-		x.r = tx.Snapshot()
-		if err := x.load(); err != nil {
-			return struct{}{}, err
-		}
-		return struct{}{}, read(x.r)
-	})
+	err = x.at(func() error { return read(x.r) })
 	return s, err
 }
 
@@ -306,32 +235,11 @@ func (x *checker) counters(before checkedState) error {
 		}
 	}
 	x.sums[counterPurges] += now.counters[7] // those that are no longer in the history
+	x.found, x.doubts = append(x.found, x.doubts...), nil
 	for i, name := range checkedCounters[:7] {
-		if n := x.sums[name]; n != now.counters[i] {
+		if n := x.sums[name]; n+x.miscounted[name] != now.counters[i] {
 			x.fault(keyspace.Counters, "", "the counter %s is %d, and there are %d", name, now.counters[i], n)
 		}
 	}
 	return x.settle()
-}
-
-// queues counts the rows of which there is nothing else to say.
-func (x *checker) queues() error {
-	ranges := map[string][][]byte{counterPurges: {x.keys.sub(nil, keyspace.Purges)}}
-	t := &txn{keys: x.keys, cfg: x.cfg}
-	for _, part := range t.supersededRanges() {
-		ranges[counterSuperseded] = append(ranges[counterSuperseded], part.prefix)
-	}
-	for counter, list := range ranges {
-		for _, prefix := range list {
-			err := x.walk(walk{in: prefixRange(prefix), of: single(prefix),
-				row: func(string, []byte, kv.KeyValue) error {
-					x.count(counter, 1)
-					return nil
-				}})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +25,7 @@ func verifyAll(t *testing.T, s *layer.Store, digests bool) (lines []string) {
 	_, err := s.Verify(t.Context(), layer.VerifyOptions{Digests: digests, Damage: func(d *layer.Damage) error {
 		lines = append(lines, d.String())
 		return nil
-	}})
+	}}.RememberFew(4))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +36,12 @@ func verifyAll(t *testing.T, s *layer.Store, digests bool) (lines []string) {
 func openToBreak(t *testing.T, e kv.Engine) *layer.Store {
 	t.Helper()
 	sandbox := script.New(script.Options{Limits: script.Limits{Time: time.Minute}})
-	s, err := layer.Open(t.Context(), e, layer.Options{Scripts: sandbox})
+	s, err := layer.Open(t.Context(), e, layer.Options{Scripts: sandbox, PartialRows: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Blocks of 64 microseconds, and 4 in one of the next level: each level has some.
+	layer.SetFeedShape(s, layer.FeedShape{LeafBits: 6, LevelBits: 2, Sparse: 2, Least: 1})
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -47,9 +51,19 @@ func openToBreak(t *testing.T, e kv.Engine) *layer.Store {
 		}
 	})
 	d := mustCreate(t, s, "db", layer.CreateOptions{Shards: 3})
-	put(t, d, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { emit(doc.n, doc._id); emit(-doc.n, 1) }","reduce":"_count"}}}`)
-	for i := range 150 {
-		put(t, d, fmt.Sprintf(`{"_id":"doc%03d","n":%d}`, i, i))
+	put(t, d, `{"_id":"_design/d","views":{
+		"n":{"map":"function(doc) { emit(doc.n, doc._id); emit(-doc.n, 1) }","reduce":"_count"},
+		"s":{"map":"function(doc) { if (doc.n > 147) throw 'too many'; emit([doc.n % 3, doc.n], doc.n / 4) }",
+			"reduce":"_sum"}}}`)
+	for part := range 3 { // each at one version
+		var edits []layer.Edit
+		for i := range 50 {
+			i += 50 * part
+			edits = append(edits, edit(t, fmt.Sprintf(`{"_id":"doc%03d","n":%d}`, i, i)))
+		}
+		if _, err := d.Bulk(t.Context(), edits, layer.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, leaf := range []string{"a", "b", "c"} {
 		push(t, d, `{"_id":"x","n":7,"_revisions":{"start":2,"ids":["`+leaf+`","r"]}}`)
@@ -68,13 +82,34 @@ func openToBreak(t *testing.T, e kv.Engine) *layer.Store {
 		}
 		build(t, d.Index(design), int64(token+1), 50)
 	}
+	// Superseded bodies, and rows of the index that its sums do not have yet.
+	for i := range 12 {
+		save(t, d, fmt.Sprintf(`{"_id":"doc%03d","n":%d}`, i+20, 2*i))
+	}
+	design, err := d.Design(t.Context(), "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if caught, err := d.Index(design).CatchUp(t.Context(), 1000); err != nil || !caught {
+		t.Fatal(caught, err)
+	}
+	p := mustCreate(t, s, "parts", layer.CreateOptions{Partitioned: true})
+	for i := range 90 {
+		put(t, p, fmt.Sprintf(`{"_id":"%c:%d","_attachments":{"f":{"data":"aGVsbG8="}}}`, 'a'+i/30, i))
+	}
+	for _, d := range []*layer.Database{d, p} {
+		if _, err := layer.CloseFeed(t.Context(), d, 10_000); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return s
 }
 
 // planted is a store's keys, to break one.
 type planted struct {
 	t  *testing.T
-	tx kv.Transaction
+	tx *planter
+	db int64 // the number of the database
 }
 
 // rows are those of a subspace whose keys begin with some elements.
@@ -85,7 +120,8 @@ func (p *planted) rows(sub keyspace.Subspace, begin ...any) (rows []kv.KeyValue)
 	for it.Next() {
 		row := it.KeyValue()
 		key, err := tuple.Unpack(row.Key)
-		if err != nil || len(key) < 3+len(begin) || key[0] != int64(keyspace.Data) || key[2] != int64(sub) ||
+		if err != nil || len(key) < 3+len(begin) || key[0] != int64(keyspace.Data) || key[1] != p.db ||
+			key[2] != int64(sub) ||
 			fmt.Sprint(key[3:3+len(begin)]) != fmt.Sprint(tuple.Tuple(begin)) {
 			continue
 		}
@@ -111,6 +147,101 @@ func TestVerify_faults(t *testing.T) {
 		plant func(p *planted)
 		want  string
 	}{
+		"superseded and not queued": {func(p *planted) {
+			row := p.rows(keyspace.ShardSuperseded)[7]
+			p.tx.Clear(row.Key)
+			shard := p.element(row, 3)
+			for _, counter := range p.rows(keyspace.ShardCounters, shard, "superseded") {
+				p.tx.Set(counter.Key, add(counter, -1))
+			}
+		}, `is that of no leaf, and compaction does not know of it`},
+		"counter of the queue": {func(p *planted) {
+			for _, row := range p.rows(keyspace.ShardCounters) {
+				if p.element(row, 4) == "superseded" {
+					p.tx.Set(row.Key, add(row, 1))
+					break
+				}
+			}
+		}, `the queue for compaction of shard`},
+		"unreadable queue": {func(p *planted) {
+			row := p.rows(keyspace.ShardSuperseded)[7]
+			p.tx.Set(append(bytes.Clone(row.Key[:len(row.Key)-1]), 0xee), []byte{0xff})
+			for _, counter := range p.rows(keyspace.ShardCounters, p.element(row, 3), "superseded") {
+				p.tx.Set(counter.Key, add(counter, 1))
+			}
+		}, `the queue for compaction: an entry cannot be read`},
+		"partition's documents": {func(p *planted) {
+			row := p.rows(keyspace.Counters, "doc_count", "b")[0]
+			p.tx.Set(row.Key, add(row, 1))
+		}, `database parts: counters: the counter doc_count of partition b is 31, and there are 30`},
+		"partition's bytes": {func(p *planted) {
+			row := p.rows(keyspace.Counters, "attachment_bytes", "c")[0]
+			p.tx.Set(row.Key, add(row, 5))
+		}, `database parts: counters: the counter attachment_bytes of partition c is 155, and there are 150`},
+		"partition of nobody": {func(p *planted) {
+			row := p.rows(keyspace.Counters, "doc_count", "b")[0]
+			p.tx.Set(p.other(row, "b", "bb"), add(row, -29))
+		}, `database parts: counters: the counter doc_count of partition bb is 1, and it has no documents`},
+		"leaf of the feed": {func(p *planted) {
+			row := p.feedCount(0)
+			p.tx.Set(row.Key, add(row, 1))
+		}, `of level 0 counts`},
+		"block of the feed": {func(p *planted) {
+			row := p.feedCount(1)
+			p.tx.Set(row.Key, add(row, 2))
+		}, `of level 1 counts`},
+		"block of blocks of the feed": {func(p *planted) {
+			row := p.feedCount(2)
+			p.tx.Set(row.Key, add(row, -1))
+		}, `of level 2 counts`},
+		"leaf of the feed gone": {func(p *planted) {
+			p.tx.Clear(p.feedCount(0).Key)
+		}, `of level 0 counts`},
+		"sum's rows": {func(p *planted) {
+			row := p.partial(0, 1, 3)
+			row.Value[1]++
+			p.tx.Set(row.Key, row.Value)
+		}, `a sum of the view s, of level 0, counts`},
+		"sum": {func(p *planted) {
+			row := p.partial(0, 1, -1)
+			row.Value[len(row.Value)-1] ^= 1
+			p.tx.Set(row.Key, row.Value)
+		}, `a sum of the view s, of level 0, from`},
+		"sum of sums": {func(p *planted) {
+			row := p.partial(1, 1, 0)
+			row.Value[len(row.Value)-1] ^= 1
+			p.tx.Set(row.Key, row.Value)
+		}, `a sum of the view s, of level 1, from`},
+		"unreadable sum": {func(p *planted) {
+			p.tx.Set(p.partial(0, 0, 0).Key, []byte{9})
+		}, `a sum of the view n, of level 0, cannot be read`},
+		"mark gone": {func(p *planted) {
+			for _, row := range p.rows(keyspace.Views, int64(keyspace.ViewData)) {
+				if at := p.element(row, 5); at.(int64) >= int64(keyspace.ViewMarks) && row.Value[0] == 1 {
+					p.tx.Clear(row.Key)
+					return
+				}
+			}
+			p.t.Fatal("no mark")
+		}, `, of level 0, counts`},
+		"attachment's count of nobody": {func(p *planted) {
+			row := p.rows(keyspace.AttachmentRefs, "att")
+			last := row[len(row)-1]
+			p.tx.Set(p.other(last, "att", "doc001"), last.Value)
+		}, `times, and no revision has it`},
+		"index of nobody": {func(p *planted) {
+			row := p.viewRow(keyspace.ViewRows, 20)
+			old := tuple.AppendInt(tuple.AppendInt(nil, int64(keyspace.ViewData)), 1)
+			other := tuple.AppendInt(tuple.AppendInt(nil, int64(keyspace.ViewData)), 77)
+			p.tx.Set(bytes.Replace(row.Key, old, other, 1), row.Value)
+		}, `there are rows of an index that there is not`},
+		"skipped and not listed": {func(p *planted) {
+			p.tx.Clear(p.viewRow(keyspace.ViewErrors, 0).Key)
+		}, `the view s has skipped the document, and does not list it`},
+		"listed and not skipped": {func(p *planted) {
+			row := p.viewRow(keyspace.ViewErrors, 0)
+			p.tx.Set(p.other(row, p.element(row, 6).(string), "doc003"), row.Value)
+		}, `it is listed as skipped, and is not`},
 		"nothing": {func(*planted) {}, ""},
 		"no winner": {func(p *planted) {
 			row := p.rows(keyspace.Revisions, "doc007")[0]
@@ -218,32 +349,188 @@ func TestVerify_faults(t *testing.T) {
 			p.tx.Clear(p.viewRow(keyspace.ViewIDs, 20).Key)
 		}, `has nothing of the document`},
 	}
+	follows := map[string]bool{}
+	for _, name := range []string{
+		"no winner", "branch count", "no entry", "wrong entry", "second entry", "entry of no document", "no body",
+		"body of no document", "attachment gone", "attachment changed", "index row gone", "index row changed",
+		"index entry gone",
+	} {
+		follows[name] = true
+	}
 	for _, snapshots := range []bool{true, false} {
-		for name, c := range cases {
-			t.Run(fmt.Sprint(name, map[bool]string{true: "", false: ", no snapshots"}[snapshots]), func(t *testing.T) {
-				t.Parallel()
-				e := mustEngineWith(t, snapshots)
-				s := openToBreak(t, e)
+		t.Run(map[bool]string{true: "snapshots", false: "no snapshots"}[snapshots], func(t *testing.T) {
+			t.Parallel()
+			e := mustEngineWith(t, snapshots)
+			s := openToBreak(t, e)
+			transact := func(f func(tx kv.Transaction)) {
+				t.Helper()
 				_, _, err := kv.Transact(faultkv.Forever(context.Background()), e, kv.TransactOptions{},
 					func(tx kv.Transaction) (struct{}, error) {
-						c.plant(&planted{t, tx})
+						f(tx)
 						return struct{}{}, nil
 					})
 				if err != nil {
 					t.Fatal(err)
 				}
-				lines := verifyAll(t, s, true)
-				said := strings.Join(lines, "\n")
-				if c.want == "" && said != "" || !strings.Contains(said, c.want) {
-					t.Errorf("Verify says:\n%s\nwant %q", said, c.want)
-				}
-				// What follows from the fault may be told beside it, such as what counters say.
-				if n := strings.Count(said, c.want); c.want != "" && n != 1 {
-					t.Errorf("it is told %d times:\n%s", n, said)
-				}
-			})
+			}
+			for name, c := range cases {
+				t.Run(name, func(t *testing.T) {
+					in := "db"
+					if strings.HasPrefix(name, "partition") {
+						in = "parts"
+					}
+					d, err := s.Database(t.Context(), in)
+					if err != nil {
+						t.Fatal(err)
+					}
+					p := &planted{t: t, db: d.Number()}
+					transact(func(tx kv.Transaction) {
+						p.tx = &planter{Transaction: tx, t: t, was: map[string][]byte{}}
+						c.plant(p)
+					})
+					lines := verifyAll(t, s, true)
+					transact(p.tx.mend)
+					said := strings.Join(lines, "\n")
+					if c.want == "" && said != "" || !strings.Contains(said, c.want) {
+						t.Errorf("Verify says:\n%s\nwant %q", said, c.want)
+					}
+					// What follows may be told beside it, where a row is gone or a document is another one.
+					n := strings.Count(said, c.want)
+					if c.want != "" && n != 1 || len(lines) > 1 && !follows[name] {
+						t.Errorf("it is told %d times:\n%s", n, said)
+					}
+				})
+			}
+			if lines := verifyAll(t, s, true); len(lines) > 0 {
+				t.Errorf("what was mended has faults:\n%s", strings.Join(lines, "\n"))
+			}
+		})
+	}
+}
+
+// planter is a transaction that remembers what it changes.
+type planter struct {
+	kv.Transaction
+	t   *testing.T
+	was map[string][]byte
+}
+
+func (p *planter) note(key []byte) {
+	p.t.Helper()
+	if _, known := p.was[string(key)]; known {
+		return
+	}
+	value, err := p.Get(key).Wait()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.was[string(key)] = value
+}
+
+func (p *planter) Set(key, value []byte) {
+	p.note(key)
+	p.Transaction.Set(key, value)
+}
+
+func (p *planter) Clear(key []byte) {
+	p.note(key)
+	p.Transaction.Clear(key)
+}
+
+// mend puts back what there was.
+func (p *planter) mend(tx kv.Transaction) {
+	for key, value := range p.was {
+		if value == nil {
+			tx.Clear([]byte(key))
+		} else {
+			tx.Set([]byte(key), value)
 		}
 	}
+}
+
+// element is one of a row's key.
+func (p *planted) element(row kv.KeyValue, n int) any {
+	p.t.Helper()
+	key, err := tuple.Unpack(row.Key)
+	if err != nil || len(key) <= n {
+		p.t.Fatal(key, err)
+	}
+	return key[n]
+}
+
+// feedCount is a row of a level that counts, and is closed.
+func (p *planted) feedCount(level int) kv.KeyValue {
+	p.t.Helper()
+	marks := map[any]int64{}
+	for _, row := range p.rows(keyspace.FeedCounts, int64(0)) {
+		value, err := tuple.Unpack(row.Value)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		marks[p.element(row, 4)] = value[1].(int64)
+	}
+	counts := func(level int, shard any, block int64) int64 {
+		for _, row := range p.rows(keyspace.FeedCounts, int64(level+1), shard) {
+			if p.element(row, 6) == block {
+				return int64(binary.LittleEndian.Uint64(row.Value))
+			}
+		}
+		return 0
+	}
+	for _, row := range p.rows(keyspace.FeedCounts, int64(level+1)) {
+		shard, block, ok := p.element(row, 4), p.element(row, 6).(int64), true
+		closed := func(level int, block int64) bool { return (block+1)<<(2*level) <= marks[shard] }
+		for l, b := level, block; l < 3; l, b = l+1, b>>2 {
+			ok = ok && (l == level && closed(l, b) || l > level && (!closed(l, b) || counts(l, shard, b) > 2))
+		}
+		if ok && binary.LittleEndian.Uint64(row.Value) > 0 {
+			return row
+		}
+	}
+	p.t.Fatal("no block of this level counts")
+	return kv.KeyValue{}
+}
+
+// partial is the nth partial aggregate of a level of a view, of those with rows; -1 is the last. Of the lowest level it
+// is one that no mark concerns.
+func (p *planted) partial(level, view, n int) kv.KeyValue {
+	p.t.Helper()
+	rows := p.rows(keyspace.Views, int64(keyspace.ViewData))
+	behind := func(row kv.KeyValue) string { // the position
+		key := tuple.Tuple{int64(keyspace.Data), p.db, int64(keyspace.Views), int64(keyspace.ViewData),
+			p.element(row, 4), p.element(row, 5), int64(view)}.Pack()
+		return string(bytes.TrimPrefix(row.Key, key))
+	}
+	var all []kv.KeyValue
+	var marks []string
+	for _, row := range rows {
+		if key, err := tuple.Unpack(row.Key); err == nil && key[5].(int64) >= int64(keyspace.ViewMarks) &&
+			key[6] == int64(view) {
+			marks = append(marks, behind(row))
+		}
+	}
+	prefix := tuple.Tuple{int64(keyspace.Data), p.db, int64(keyspace.Views), int64(keyspace.ViewData), int64(1),
+		int64(keyspace.ViewPartials) + int64(level), int64(view)}.Pack()
+	it := p.tx.GetRange(kv.KeyRange{Begin: prefix, End: append(bytes.Clone(prefix), 0xff)},
+		kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer it.Close()
+	for it.Next() {
+		row := kv.KeyValue{Key: bytes.Clone(it.KeyValue().Key), Value: bytes.Clone(it.KeyValue().Value)}
+		_, n := binary.Uvarint(row.Value[1:])
+		size, m := binary.Uvarint(row.Value[1+n:])
+		begin, end := string(row.Key[len(prefix):]), string(row.Value[1+n+m:1+n+m+int(size)])
+		marked := slices.ContainsFunc(marks, func(m string) bool { return begin <= m && m < end })
+		if row.Value[1] > 0 && (level > 0 || !marked) {
+			all = append(all, row)
+		}
+	}
+	if n < 0 {
+		n += len(all)
+	}
+	if n >= len(all) {
+		p.t.Fatalf("%d partials", len(all))
+	}
+	return all[n]
 }
 
 // viewRow is the nth row of a part of the index.
@@ -260,7 +547,8 @@ func (p *planted) viewRow(part keyspace.ViewRange, n int) kv.KeyValue {
 	return kv.KeyValue{}
 }
 
-// While documents are written, purged and compacted, and the index is built and caught up, nothing is said to be wrong.
+// While documents are written, deleted, purged and compacted, moved to other shards and counted there, and the index is
+// built, caught up and summed up, nothing is said to be wrong.
 func TestVerify_online(t *testing.T) {
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {
@@ -273,32 +561,66 @@ func TestVerify_online(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stop, done := make(chan struct{}), make(chan struct{})
-			go func() {
-				defer close(done)
-				for i := 0; ; i++ {
-					select {
-					case <-stop:
-						return
-					default:
+			stop := make(chan struct{})
+			var writers sync.WaitGroup
+			again := func(f func(i int) error) {
+				writers.Go(func() {
+					for i := 0; ; i++ {
+						select {
+						case <-stop:
+							return
+						default:
+						}
+						if err := f(i); err != nil {
+							t.Error(err)
+							return
+						}
 					}
-					id := fmt.Sprintf("doc%03d", i%150)
-					switch i % 20 {
-					case 7:
-						_, err = d.Purge(t.Context(), id, leafRevs(t, d, id))
-					case 11:
-						err = d.Compact(t.Context())
-					case 13:
-						_, err = d.Index(design).CatchUp(t.Context(), 1000)
-					default:
-						save(t, d, fmt.Sprintf(`{"_id":"%s","n":%d,"_attachments":{"f":{"data":"aGVsbG8="}}}`, id, i))
+				})
+			}
+			again(func(i int) error {
+				id := fmt.Sprintf("doc%03d", i%150)
+				switch i % 20 {
+				case 7:
+					_, err := d.Purge(t.Context(), id, leafRevs(t, d, id))
+					return err
+				case 11:
+					return d.Compact(t.Context())
+				case 13:
+					_, err := d.Index(design).CatchUp(t.Context(), 1000)
+					return err
+				case 17:
+					if revs := leafRevs(t, d, id); len(revs) > 0 {
+						_, err := d.Put(t.Context(), layer.Edit{ID: id, Rev: revs[0], Deleted: true}, layer.WriteOptions{})
+						if layer.KindOf(err) != layer.Conflict { // it may be deleted
+							return err
+						}
 					}
-					if err != nil {
-						t.Error(err)
-						return
-					}
+					return nil
 				}
-			}()
+				save(t, d, fmt.Sprintf(`{"_id":"%s","n":%d,"_attachments":{"f":{"data":"aGVsbG8="}}}`, id, i))
+				return nil
+			})
+			parts, err := s.Database(t.Context(), "parts")
+			if err != nil {
+				t.Fatal(err)
+			}
+			again(func(i int) error {
+				save(t, parts, fmt.Sprintf(`{"_id":"%c:%d","n":%d}`, 'a'+i%5, i%40, i))
+				switch i % 30 {
+				case 3:
+					return d.Index(design).Aggregate(t.Context())
+				case 13:
+					_, err := layer.CloseFeed(t.Context(), d, 100)
+					return err
+				case 23:
+					_, err := d.Reshard(t.Context(), 1+i/30%3)
+					return err
+				case 29:
+					return parts.Compact(t.Context())
+				}
+				return nil
+			})
 			for range 5 {
 				if lines := verifyAll(t, s, false); len(lines) > 0 {
 					t.Errorf("%d faults where there are none:\n%s", len(lines),
@@ -306,7 +628,10 @@ func TestVerify_online(t *testing.T) {
 				}
 			}
 			close(stop)
-			<-done
+			writers.Wait()
+			if lines := verifyAll(t, s, true); len(lines) > 0 {
+				t.Errorf("%d faults afterwards:\n%s", len(lines), strings.Join(lines[:min(len(lines), 5)], "\n"))
+			}
 		})
 	}
 }

@@ -34,7 +34,7 @@ func (x *checker) documents() error {
 		return nil
 	}
 	prefix := x.keys.sub(nil, keyspace.Revisions)
-	return x.walk(walk{
+	return x.overPartitions([]string{counterDeleted, counterDocs}, walk{
 		in: prefixRange(prefix), of: behind(prefix),
 		row: func(id string, rest []byte, row kv.KeyValue) error {
 			if at.leaves > 0 && at.last.winner {
@@ -91,9 +91,9 @@ func (d *checkedDoc) issue(x *checker) {
 func (d *checkedDoc) check(x *checker) error {
 	w := &d.last
 	if w.deleted {
-		x.count(counterDeleted, 1)
+		x.countFor(d.id, counterDeleted, 1)
 	} else {
-		x.count(counterDocs, 1)
+		x.countFor(d.id, counterDocs, 1)
 	}
 	if err := d.checkListed(x); err != nil {
 		return err

@@ -41,7 +41,18 @@ type indexChecker struct {
 	seq     Seq  // up to which it is
 	current bool
 	rows    []int64 // by view, as its entries by id say
+
+	many     map[string]map[string]bool // positions of documents with many rows in the view at work, by id
+	manyRows int
 }
+
+const (
+	// manyRows is from how many rows on the positions of a document are kept: its entry is long, and would be parsed for
+	// each of them.
+	manyRows = 64
+	// maxManyRows is how many positions are kept, of all documents.
+	maxManyRows = 200_000
+)
 
 func (c *indexChecker) run() error {
 	if _, err := c.v.s.compile(c.ctx, c.ix.design); KindOf(err) == Invalid {
@@ -55,7 +66,7 @@ func (c *indexChecker) run() error {
 		}
 	}
 	c.rows = make([]int64, len(c.ix.design.Views))
-	for _, step := range []func() error{c.documents, c.entries, c.stored} {
+	for _, step := range []func() error{c.documents, c.entries, c.stored, c.failures, c.aggregates} {
 		if err := step(); err != nil || c.skip {
 			return err
 		}
@@ -65,6 +76,7 @@ func (c *indexChecker) run() error {
 
 // begin finds out where the index stands at the moment of r.
 func (c *indexChecker) begin() error {
+	c.forgetMany()
 	number, at := c.k.find(c.r), c.r.Get(c.k.infoKey(keyspace.ViewUpdateSeq))
 	status, last := c.r.Get(c.k.infoKey(keyspace.ViewStatus)), readLastSeq(c.r, c.keys, c.cfg)
 	if err := number(); err != nil {
@@ -173,6 +185,15 @@ func (c *indexChecker) compareView(id string, view int, e *emission) error {
 		c.bad(id, "the view %s has rows of the document, which emits none", name)
 		return nil
 	}
+	if e.err != "" {
+		listed, err := c.r.Get(c.k.errorKey(id, view)).Wait()
+		if err != nil {
+			return err
+		}
+		if listed == nil {
+			c.bad(id, "the view %s has skipped the document, and does not list it", name)
+		}
+	}
 	had := docRows{entry: value}
 	if err := had.parse(&c.k, view, id); err != nil {
 		c.bad(id, "the document's entry in the view %s cannot be read: %v", name, err)
@@ -228,6 +249,10 @@ func (c *indexChecker) entries() error {
 				return nil
 			}
 			c.count(fmt.Sprint("rows ", view), int64(len(e.keys)))
+			c.count(fmt.Sprint("size ", view), e.size)
+			if e.failed {
+				c.count(fmt.Sprint("errors ", view), 1)
+			}
 			return nil
 		},
 		end: func(id string) error {
@@ -250,75 +275,4 @@ func (c *indexChecker) once() error {
 		return struct{}{}, c.begin()
 	})
 	return err
-}
-
-// stored goes through the rows: their documents have them. It compares their numbers with the counters.
-func (c *indexChecker) stored() error {
-	for view := range c.rows {
-		prefix := c.k.rowPrefix(view)
-		n := int64(0)
-		err := c.walk(walk{
-			in: prefixRange(prefix), of: single(prefix), begin: c.begin,
-			row: func(_ string, position []byte, _ kv.KeyValue) error {
-				n++
-				return c.row(view, position)
-			},
-		})
-		if err != nil {
-			return err
-		}
-		name := c.ix.design.Views[view].Name
-		if !c.exact {
-			continue // the rows are of no one moment
-		}
-		counted, err := c.k.viewCounter(c.r, keyspace.ViewRowCount, view)()
-		if err != nil {
-			return err
-		}
-		if counted != n {
-			c.bad("", "the view %s counts %d rows, and has %d", name, counted, n)
-		}
-		if noted := c.sums[fmt.Sprint("rows ", view)]; noted != n {
-			c.bad("", "the view %s has %d rows, and its documents note %d", name, n, noted)
-		}
-		delete(c.sums, fmt.Sprint("rows ", view))
-		if err := c.settle(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// row looks for a row in the entry of its document.
-func (c *indexChecker) row(view int, position []byte) error {
-	name, rest := c.ix.design.Views[view].Name, position
-	var err error
-	if c.ix.design.Partitioned {
-		if rest, err = tuple.Skip(rest); err != nil {
-			c.bad("", "a row of the view %s has no partition", name)
-			return nil //nolint:nilerr // it is told
-		}
-	}
-	id, err := splitRowKey(rest)
-	if err != nil {
-		c.bad("", "a row of the view %s has no document", name)
-		return nil //nolint:nilerr // it is told
-	}
-	value, err := c.r.Get(c.k.idKey(id, view)).Wait()
-	if err != nil {
-		return err
-	}
-	if value != nil {
-		had := docRows{entry: value}
-		if err := had.parse(&c.k, view, id); err != nil {
-			return nil //nolint:nilerr // documents tells of it
-		}
-		for _, r := range had.rows {
-			if bytes.Equal(r.position, position) {
-				return nil
-			}
-		}
-	}
-	c.bad(id, "the view %s has a row that the document does not note", name)
-	return nil
 }

@@ -1,11 +1,6 @@
 package layer
 
 import (
-	"crypto/md5"
-	"encoding/base64"
-	"hash"
-	"slices"
-
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
@@ -111,9 +106,25 @@ func (x *checker) lists() error {
 	return nil
 }
 
-// bodies goes through all stored bodies: they can be read, their documents are there, and the counters of attachments
-// are what they refer to.
+// bodies goes through all stored bodies: they can be read, their documents are there, the counters of attachments are
+// what they refer to, and those that are no leaf's are in the queue for compaction.
 func (x *checker) bodies() error {
+	queued := x.newQueuedBodies(x.sums[counterSuperseded])
+	if err := queued.beginWith(0); err != nil {
+		return err
+	}
+	if err := x.readBodies(queued); err != nil {
+		return err
+	}
+	for pass := uint64(1); pass < queued.passes; pass++ {
+		if err := queued.again(pass); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *checker) readBodies(queued *queuedBodies) error {
 	prefix := x.keys.sub(nil, keyspace.Documents)
 	refs, taken := map[[16]byte]int64{}, map[[16]byte]Attachment{}
 	uncounted := map[[16]byte]bool{}
@@ -121,6 +132,7 @@ func (x *checker) bodies() error {
 		clear(refs)
 		clear(taken)
 		clear(uncounted)
+		queued.looks = queued.looks[:0]
 		return nil
 	}
 	var body []byte // of which the list of attachments goes on
@@ -134,11 +146,12 @@ func (x *checker) bodies() error {
 			}
 		}
 	}
-	return x.walk(walk{
+	return x.overPartitions([]string{counterBodies, counterStored, counterContent}, walk{
 		in: prefixRange(prefix), of: behind(prefix),
+		begin: func() error { return queued.readOn(x.r, 0) }, flush: queued.flush,
 		row: func(id string, rest []byte, row kv.KeyValue) error {
-			x.count(counterBodies, int64(len(row.Value)))
-			_, chunk, err := takeRev(rest)
+			x.countFor(id, counterBodies, int64(len(row.Value)))
+			rev, chunk, err := takeRev(rest)
 			if err != nil {
 				return corrupt("body key", err)
 			}
@@ -149,6 +162,9 @@ func (x *checker) bodies() error {
 			switch {
 			case n == 0:
 				body = nil
+				if err := queued.body(id, rev); err != nil {
+					return err
+				}
 			case body == nil:
 				return nil
 			}
@@ -167,28 +183,34 @@ func (x *checker) bodies() error {
 			return nil
 		},
 		end: func(id string) error {
-			defer clearAll() //nolint:errcheck // it has none
-			return x.bodiesOf(id, refs, taken, uncounted)
+			there, err := x.bodiesOf(id, refs, taken, uncounted)
+			if !there {
+				queued.forget(id) // that they are no leaf's is told with that
+			}
+			clear(refs)
+			clear(taken)
+			clear(uncounted)
+			return err
 		},
 		reset: clearAll,
 	})
 }
 
 func (x *checker) bodiesOf(id string, refs map[[16]byte]int64, taken map[[16]byte]Attachment,
-	uncounted map[[16]byte]bool) error {
+	uncounted map[[16]byte]bool) (there bool, err error) {
 	w, err := x.winner(id)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if w == nil {
 		x.fault(keyspace.Documents, id, "there are bodies, and no such document")
 	}
 	for a, at := range taken {
-		x.count(counterStored, at.EncodedLength)
-		x.count(counterContent, at.Length)
+		x.countFor(id, counterStored, at.EncodedLength)
+		x.countFor(id, counterContent, at.Length)
 		value, err := x.r.Get(x.keys.refs(nil, id, a)).Wait()
 		if err != nil {
-			return err
+			return false, err
 		}
 		n, all := takeRefs(counterValue(value))
 		switch {
@@ -200,118 +222,5 @@ func (x *checker) bodiesOf(id string, refs map[[16]byte]int64, taken map[[16]byt
 				at.Name)
 		}
 	}
-	return nil
-}
-
-// attachments goes through the data of attachments: it has no gaps, and something refers to it.
-func (x *checker) attachments() error {
-	prefix := x.keys.sub(nil, keyspace.Attachments)
-	var next int64
-	var short, gap bool
-	var sum hash.Hash
-	return x.walk(walk{
-		in: prefixRange(prefix),
-		of: func(key []byte) (string, []byte, error) {
-			rest, err := tuple.Skip(key[len(prefix):])
-			if err == nil {
-				rest, err = tuple.Skip(rest)
-			}
-			return string(key[len(prefix) : len(key)-len(rest)]), rest, err
-		},
-		row: func(of string, rest []byte, row kv.KeyValue) error {
-			n, _, err := tuple.TakeInt(rest)
-			if err != nil {
-				return corrupt("key of an attachment", err)
-			}
-			if next == 0 && sum == nil && x.v.o.Digests {
-				sum = md5.New()
-			}
-			gap = gap || n != next || short
-			next, short = n+1, len(row.Value) < keyspace.BodyChunk
-			if sum != nil {
-				sum.Write(row.Value)
-			}
-			return nil
-		},
-		end: func(of string) error {
-			id, rest, err := tuple.TakeString([]byte(of))
-			if err != nil {
-				return corrupt("key of an attachment", err)
-			}
-			u, _, err := tuple.TakeUUID(rest)
-			if err != nil {
-				return corrupt("key of an attachment", err)
-			}
-			if gap {
-				x.fault(keyspace.Attachments, id, "the data of an attachment has gaps")
-			}
-			digest := ""
-			if sum != nil {
-				digest = "md5-" + base64.StdEncoding.EncodeToString(sum.Sum(nil))
-			}
-			next, short, gap, sum = 0, false, false, nil
-			return x.attachmentOf(id, u, digest)
-		},
-		reset: func() error {
-			next, short, gap, sum = 0, false, false, nil
-			return nil
-		},
-	})
-}
-
-// attachmentOf looks for a body that refers to an attachment, or an upload that is not done.
-func (x *checker) attachmentOf(id string, attachment [16]byte, digest string) error {
-	value, err := x.r.Get(x.keys.refs(nil, id, attachment)).Wait()
-	if err != nil {
-		return err
-	}
-	if n, _ := takeRefs(counterValue(value)); n > 0 && digest == "" {
-		return nil // that the counter is right bodies looks at
-	}
-	t := &txn{keys: x.keys, cfg: x.cfg}
-	found, wrong := false, ""
-	var after []byte
-	for done := false; !done && !found; {
-		after, done, err = t.eachHeader(id, after, checkRows, checkBytes, x.r, func(r Rev, b *storedBody) {
-			i := slices.IndexFunc(b.attachments, func(a Attachment) bool { return a.ID == attachment })
-			if i < 0 || found {
-				return
-			}
-			found = true
-			if digest != "" && b.attachments[i].Digest != digest {
-				wrong = b.attachments[i].Name
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if wrong != "" {
-		x.fault(keyspace.Attachments, id, "the data of attachment %q does not have its digest", wrong)
-	}
-	if found {
-		return nil
-	}
-	uploading := false
-	prefix := x.keys.sub(nil, keyspace.Uploads)
-	rows := getRange(x.r, prefix, kv.RangeOptions{})
-	defer rows.Close()
-	for rows.Next() && !uploading {
-		u, err := parseUpload(rows.KeyValue().Key[len(prefix):])
-		if err != nil {
-			return err
-		}
-		uploading = u.DocID == id && u.ID == attachment
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	check, err := x.r.Get(x.keys.attachmentCheck(nil, id, attachment)).Wait()
-	if err != nil {
-		return err
-	}
-	if !uploading && check == nil {
-		x.fault(keyspace.Attachments, id, "there is data of an attachment that no revision has")
-	}
-	return nil
+	return w != nil, nil
 }

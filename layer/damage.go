@@ -70,6 +70,7 @@ const (
 	helpExport  = "divan export -skip-damaged saves the rest; restore these from a backup"
 	helpSalvage = "divan export -skip-damaged saves the documents; import them into a node with a new data directory"
 	helpIndex   = "an index is made of documents: change the view's function by a space, which makes a new one"
+	helpLeft    = "nothing is lost with it, it takes room: divan export and divan import leave it behind"
 	helpStore   = "start on a backup, or save each database with divan export -skip-damaged"
 )
 

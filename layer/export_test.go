@@ -226,3 +226,9 @@ func CloseFeed(ctx context.Context, d *Database, most int) (more bool, err error
 	})
 	return more, err
 }
+
+// RememberFew is o for a check that goes through the bodies for every few of those that were superseded.
+func (o VerifyOptions) RememberFew(most int64) VerifyOptions {
+	o.remember = most
+	return o
+}

@@ -1,6 +1,7 @@
 package layer_test
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"sync/atomic"
@@ -95,7 +96,8 @@ func TestChanges_newerBody(t *testing.T) {
 func (r oldReader) GetRange(keys kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	rows := r.Reader.GetRange(keys, o)
 	begin, _ := keys.Selectors()
-	if t, err := tuple.Unpack(begin.Key[:len(begin.Key)-1]); err == nil && len(t) > 2 && t[0] == int64(keyspace.Data) && t[2] == int64(keyspace.Local) {
+	t, err := tuple.Unpack(bytes.TrimSuffix(begin.Key, []byte{0}))
+	if err == nil && len(t) > 2 && t[0] == int64(keyspace.Data) && t[2] == int64(keyspace.Local) {
 		return &oldRows{RangeIterator: rows, e: r.e}
 	}
 	return rows

@@ -1,11 +1,16 @@
 package layer_test
 
 import (
+	"context"
+	"errors"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/faultkv"
+	"github.com/divandb/divan/layer/script"
 )
 
 // mustStore opens a store that is closed after the test and then checked: every database consistent, no transaction id left.
@@ -23,8 +28,32 @@ func mustStore(tb testing.TB, e kv.Engine, o layer.Options) *layer.Store {
 			e = faulty.below
 		}
 		checkStore(tb, e)
+		verifyInSuite(tb, e)
 	})
 	return s
+}
+
+// verifyVariable has Verify look at every store that tests leave: none of them has faults.
+const verifyVariable = "DIVAN_TEST_VERIFY"
+
+func verifyInSuite(tb testing.TB, e kv.Engine) {
+	tb.Helper()
+	if os.Getenv(verifyVariable) == "" {
+		return
+	}
+	sandbox := script.New(script.Options{Limits: script.Limits{Time: time.Minute}})
+	s, err := layer.Open(context.Background(), e, layer.Options{Scripts: sandbox})
+	if err != nil {
+		tb.Error(err)
+		return
+	}
+	_, err = s.Verify(context.Background(), layer.VerifyOptions{Damage: func(d *layer.Damage) error {
+		tb.Errorf("Verify says: %s", d)
+		return nil
+	}})
+	if err = errors.Join(err, s.Close(), sandbox.Close()); err != nil {
+		tb.Error(err)
+	}
 }
 
 // mustDatabase makes a database in a new store.

@@ -20,6 +20,8 @@ type VerifyOptions struct {
 	Progress func(VerifyProgress) error
 	// Damage is told of each fault. An error of either ends Verify, which returns it.
 	Damage func(*Damage) error
+
+	remember int64 // how many superseded bodies are remembered at a time; 0 is maxQueued
 }
 
 // VerifyProgress is how far Verify is: it reads the files first, and then the rows.
@@ -27,6 +29,9 @@ type VerifyProgress struct {
 	Bytes int64 `json:"bytes"`
 	Total int64 `json:"total,omitempty"` // bytes of the files, 0 while rows are read
 	Rows  int64 `json:"rows,omitempty"`
+	// Step is what is compared, of one database, once all rows were read: "documents", "feeds", "lists", "queues",
+	// "bodies", "attachments", "counters" or "indexes". Rows and Bytes are those that were gone through.
+	Step string `json:"step,omitempty"`
 }
 
 // Verified is how much Verify has read, and how many faults it has told of.
@@ -72,6 +77,8 @@ type verifier struct {
 	faults    []kv.Fault
 	bytes     int64 // of rows
 	told      int64
+	step      string          // of what is compared
+	rest      VerifyProgress  // what was compared, of all databases
 	hurt      map[string]bool // databases of which faults were told; "" stands for the store
 }
 
@@ -229,6 +236,20 @@ func (v *verifier) row(row kv.KeyValue) error {
 
 // verifyEvery is after how many bytes of rows Verify tells how far it is.
 const verifyEvery = 16 << 20
+
+// compared counts a row that is compared with others.
+func (v *verifier) compared(row kv.KeyValue) error {
+	v.rest.Rows++
+	v.rest.Bytes += int64(len(row.Key) + len(row.Value))
+	if v.o.Progress == nil || v.rest.Rows%comparedEvery != 0 && v.rest.Step == v.step {
+		return nil
+	}
+	v.rest.Step = v.step
+	return v.o.Progress(v.rest)
+}
+
+// comparedEvery is after how many rows that are compared Verify tells how far it is.
+const comparedEvery = 50_000
 
 // decode looks whether a row makes sense by itself.
 func (v *verifier) decode(row kv.KeyValue) error {

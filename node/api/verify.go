@@ -12,9 +12,9 @@ import (
 // verify answers POST /_verify {"database": NAME, "digests": BOOL}, or {} for all: it reads every block of the store's
 // files and every row, compares them, which takes as long as that takes, and tells of it in lines. Each is an object with one member:
 //
-//	{"progress": {"bytes": .., "total": .., "rows": ..}}  now and then
-//	{"damage": {"what": .., "database": .., ..}}          for each fault (layer.Damage)
-//	{"done": {"files": .., "rows": .., "faults": ..}}     the last one, where all was read (layer.Verified)
+//	{"progress": {"bytes": .., "total": .., "rows": .., "step": ..}}  now and then
+//	{"damage": {"what": .., "database": .., ..}}                      for each fault (layer.Damage)
+//	{"done": {"files": .., "rows": .., "faults": ..}}                 the last one, where all was read (layer.Verified)
 //
 // An answer without the last line broke off: what comes in its place is an error object, where there is one.
 func (q *request) verify() error {

@@ -90,9 +90,12 @@ func TellVerified(ctx context.Context, v Verifier, database string, digests bool
 				return nil
 			}
 			told = time.Now()
-			if now.Total > 0 {
+			switch {
+			case now.Total > 0:
 				p.Say("read %s of %s of files", size(now.Bytes), size(now.Total))
-			} else {
+			case now.Step != "":
+				p.Say("compared %d rows, %s", now.Rows, now.Step)
+			default:
 				p.Say("read %d rows", now.Rows)
 			}
 			return nil

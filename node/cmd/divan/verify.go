@@ -20,9 +20,10 @@ import (
 const verifyUsage = `usage: divan verify [-url URL] [-digests] [DATABASE]
 
 Has a node read every block and every row of its store, or of one database, and compare them: documents with the feed,
-the lists and the counters, and indexes with the documents. It tells what is wrong, one line for each fault. The exit
-status is 0 if nothing is, 1 if anything is, and 2 if that cannot be found out. The node stays in use meanwhile. For a
-store that no node has open there is divan check -deep.
+the lists, the queue for compaction and the counters, and indexes and their sums with what the documents emit. It tells
+what is wrong, and what belongs to nobody any more, one line for each fault. The exit status is 0 if there is none, 1 if
+there is any, and 2 if that cannot be found out. The node stays in use meanwhile. For a store that no node has open
+there is divan check -deep.
 
   -digests  compare the data of attachments with their digests too
   -url URL  the node's address, with an admin's name and password: http://anna:secret@127.0.0.1:5984

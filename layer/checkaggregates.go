@@ -1,0 +1,253 @@
+package layer
+
+import (
+	"bytes"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/reduce"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// aggregateChecker compares the partial aggregates of one level of a view (viewpartials.go) with what they stand for:
+// those of the lowest level with the rows, to which the marks say what has changed since, and higher ones with those of
+// the level below, which are cleared together with them. A partial that is not there is no fault.
+type aggregateChecker struct {
+	*indexChecker
+	view, level int
+	function    reduce.Aggregate // nil where only rows are counted
+	now         aggregates
+	until       []byte // where the partial before ends
+	wrong       []span // of the level below, and of this one: what stands for them is wrong too
+	found       []span
+}
+
+// maxWrongPartials is how many wrong partials of a level are told of.
+const maxWrongPartials = 1000
+
+func (c *indexChecker) aggregates() error {
+	for view := range c.ix.design.Views {
+		var wrong []span
+		for level := range keyspace.ViewLevels {
+			a := &aggregateChecker{indexChecker: c, view: view, level: level, wrong: wrong}
+			if a.function = reduce.New(c.ix.design.Views[view].Reduce); a.function != nil {
+				if _, ok := a.function.(reduce.Counter); ok {
+					a.function = nil
+				}
+			}
+			if err := a.run(); err != nil || c.skip {
+				return err
+			}
+			wrong = a.found
+		}
+	}
+	return nil
+}
+
+func (a *aggregateChecker) run() error {
+	if a.exact {
+		if err := a.begin(); err != nil || !a.now.on {
+			return err
+		}
+	} else if err := a.once(); err != nil || a.skip { // the number of the index
+		return err
+	}
+	prefix := a.k.partialPrefix(a.view, a.level)
+	return a.walk(walk{
+		in: prefixRange(prefix), of: single(prefix), begin: a.begin,
+		row: func(_ string, position []byte, row kv.KeyValue) error {
+			if a.skip || !a.now.on {
+				return nil
+			}
+			return a.partial(position, row.Value)
+		},
+		reset: func() error {
+			a.until = nil
+			return nil
+		},
+	})
+}
+
+// begin finds out what there is at the moment of r.
+func (a *aggregateChecker) begin() (err error) {
+	if !a.exact {
+		if err := a.indexChecker.begin(); err != nil {
+			return err
+		}
+	}
+	a.until = nil
+	a.now, err = getMarked(a.r, &a.k)()
+	return err
+}
+
+func (a *aggregateChecker) bad(format string, args ...any) {
+	name := a.ix.design.Views[a.view].Name
+	a.indexChecker.bad("", "a sum of the view %s, of level %d, "+format, append([]any{name, a.level}, args...)...)
+}
+
+func (a *aggregateChecker) partial(position, value []byte) error {
+	var p partial
+	if err := parsePartial(&p, bytes.Clone(position), bytes.Clone(value)); err != nil {
+		a.bad("cannot be read: %v", err)
+		return nil
+	}
+	if bytes.Compare(p.begin, p.end) >= 0 || bytes.Compare(p.begin, a.until) < 0 {
+		a.bad("begins before that before it ends")
+		a.note(p.span)
+		return nil
+	}
+	a.until = p.end
+	for _, w := range a.wrong {
+		if bytes.Compare(w.begin, p.end) < 0 && bytes.Compare(p.begin, w.end) < 0 {
+			a.note(p.span)
+			return nil
+		}
+	}
+	is, known, err := a.sum(&p)
+	if err != nil || !known {
+		return err
+	}
+	marks := newMarkCursors(a.r, a.k.markPrefixes(a.view, a.now), p.span, false)
+	defer marks.close()
+	var delta int64
+	stale := false
+	if a.level == 0 {
+		if stale, err = marks.any(p.span); err == nil && stale {
+			delta, _, err = marks.sum(p.span, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case is.rows != p.rows+delta:
+		a.bad("counts %d rows and %d since, and there are %d", p.rows, delta, is.rows)
+	case stale || is.rows == 0:
+		return nil
+	case !is.first.equal(p.first) || !is.last.equal(p.last):
+		a.bad("from %s to %s has rows from %s to %s", p.first.json, p.last.json, is.first.json, is.last.json)
+	case a.function != nil && !a.same(is.state, p.state):
+		a.bad("from %s to %s is not that of its rows", p.first.json, p.last.json)
+	default:
+		return nil
+	}
+	a.note(p.span)
+	return nil
+}
+
+func (a *aggregateChecker) note(s span) {
+	if len(a.found) < maxWrongPartials {
+		a.found = append(a.found, span{bytes.Clone(s.begin), bytes.Clone(s.end)})
+	}
+}
+
+func (k partialKey) equal(o partialKey) bool {
+	return bytes.Equal(k.json, o.json) && bytes.Equal(k.sort, o.sort)
+}
+
+// same compares two reductions by what they say: there are several ways to write some down.
+func (a *aggregateChecker) same(one, other []byte) bool {
+	if one == nil || other == nil {
+		return one == nil && other == nil
+	}
+	says := func(state []byte) string {
+		a.function.Reset()
+		if err := a.function.Merge(state); err != nil {
+			return "error: " + err.Error()
+		}
+		return string(a.function.AppendJSON(nil))
+	}
+	return says(one) == says(other)
+}
+
+// sum makes a partial anew. known is false where not all of what it was made of is there.
+func (a *aggregateChecker) sum(p *partial) (is partial, known bool, err error) {
+	is.span = p.span
+	if a.function != nil {
+		a.function.Reset()
+	}
+	reduces := a.function != nil
+	if a.level == 0 {
+		known, err = true, a.sumRows(&is, &reduces)
+	} else {
+		known, err = a.sumPartials(&is, &reduces)
+	}
+	if reduces && is.rows > 0 {
+		if state, ok := a.function.AppendState(nil); ok && len(state) <= maxState {
+			is.state = state
+		}
+	}
+	return is, known, err
+}
+
+// add takes in rows, without their values.
+func (a *aggregateChecker) add(is *partial, first, last partialKey, rows int64) {
+	keep := func(k partialKey) partialKey { return partialKey{bytes.Clone(k.json), bytes.Clone(k.sort)} }
+	if is.rows == 0 {
+		is.first = keep(first)
+	}
+	is.last.json = append(is.last.json[:0], last.json...)
+	is.last.sort = append(is.last.sort[:0], last.sort...)
+	is.rows += rows
+}
+
+// sumRows adds up rows. It sets reduces to false where they cannot be reduced.
+func (a *aggregateChecker) sumRows(is *partial, reduces *bool) error {
+	prefix := a.k.rowPrefix(a.view)
+	rows := a.r.GetRange(is.at(prefix), kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer rows.Close()
+	for rows.Next() {
+		row := rows.KeyValue()
+		rest := row.Key[len(prefix):]
+		var key partialKey
+		var err error
+		if a.ix.design.Partitioned {
+			if rest, err = tuple.Skip(rest); err != nil {
+				return corrupt("view row", err)
+			}
+		}
+		if key.sort, _, err = tuple.TakeBytes(rest); err != nil {
+			return corrupt("view row", err)
+		}
+		if key.json, rest, err = tuple.TakeBytes(row.Value); err != nil {
+			return corrupt("view row", err)
+		}
+		a.add(is, key, key, 1)
+		if !*reduces {
+			continue
+		}
+		value, _, err := tuple.TakeBytes(rest)
+		if err != nil {
+			return corrupt("view row", err)
+		}
+		*reduces = a.function.Add(key.json, value) == nil
+	}
+	return rows.Err()
+}
+
+// sumPartials is sumRows for the partials of the level below.
+func (a *aggregateChecker) sumPartials(is *partial, reduces *bool) (known bool, err error) {
+	prefix := a.k.partialPrefix(a.view, a.level-1)
+	rows := a.r.GetRange(is.at(prefix), kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer rows.Close()
+	at := is.begin
+	for rows.Next() {
+		row := rows.KeyValue()
+		var p partial
+		if err := parsePartial(&p, row.Key[len(prefix):], row.Value); err != nil {
+			return false, nil //nolint:nilerr // it was told with its level
+		}
+		if !bytes.Equal(p.begin, at) {
+			return false, nil
+		}
+		at = bytes.Clone(p.end)
+		if p.rows == 0 {
+			continue
+		}
+		a.add(is, p.first, p.last, p.rows)
+		if *reduces {
+			*reduces = p.state != nil && a.function.Merge(p.state) == nil
+		}
+	}
+	return bytes.Equal(at, is.end), rows.Err()
+}

@@ -1,0 +1,141 @@
+package layer
+
+import (
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// The documents of a partition lie side by side, so the counters of one can be compared once a walk over documents, or
+// over bodies, has left it: what is summed up is of one or two partitions at a time, however many there are.
+
+// partitionSums are sums of the partitions that a walk is in.
+type partitionSums struct {
+	counters []string // that the walk sums up
+	sums     map[string]map[string]int64
+	added    map[string]map[string]int64 // by the documents at work
+	current  string
+}
+
+func newPartitionSums() partitionSums {
+	return partitionSums{sums: map[string]map[string]int64{}, added: map[string]map[string]int64{}}
+}
+
+// add is for a document of a partition.
+func (p *partitionSums) add(partition, counter string, n int64) {
+	of := p.added[partition]
+	if of == nil {
+		of = map[string]int64{}
+		p.added[partition] = of
+	}
+	of[counter] += n
+	p.current = partition
+}
+
+func (p *partitionSums) keep() {
+	for partition, of := range p.added {
+		sums := p.sums[partition]
+		if sums == nil {
+			p.sums[partition] = of
+			continue
+		}
+		for counter, n := range of {
+			sums[counter] += n
+		}
+	}
+	clear(p.added)
+}
+
+// countFor counts for the database, and for the partition of a document.
+func (x *checker) countFor(id, counter string, n int64) {
+	x.count(counter, n)
+	if x.cfg.partitioned && !isDesign(id) {
+		x.partitions.add(partitionOf(id), counter, n)
+	}
+}
+
+// overPartitions is a walk that sums up counters of partitions.
+func (x *checker) overPartitions(counters []string, w walk) error {
+	x.partitions = newPartitionSums()
+	x.partitions.counters = counters
+	if err := x.walk(w); err != nil {
+		return err
+	}
+	x.partitions.current = ""
+	if err := x.at(x.leftPartitions); err != nil {
+		return err
+	}
+	return x.settle()
+}
+
+// leftPartitions compares the counters of the partitions that the walk has left.
+func (x *checker) leftPartitions() error {
+	for partition, sums := range x.partitions.sums {
+		if _, under := x.partitions.added[partition]; under || partition == x.partitions.current {
+			continue
+		}
+		counted, kept, err := x.partitionCounters(partition)
+		if err != nil {
+			return err
+		}
+		for _, counter := range x.partitions.counters {
+			if n := counted[counter]; kept && n != sums[counter] {
+				x.doubt(keyspace.Counters, "", "the counter %s of partition %s is %d, and there are %d", counter,
+					partition, n, sums[counter])
+			}
+		}
+		delete(x.partitions.sums, partition)
+	}
+	return nil
+}
+
+// partitionCounters reads the counters of a partition. kept is false where there are none: its documents are from before
+// partitions were counted.
+func (x *checker) partitionCounters(partition string) (counted map[string]int64, kept bool, err error) {
+	counted = map[string]int64{}
+	for _, counter := range partitionCounters {
+		value, err := x.r.Get(x.keys.partitionCounter(nil, partition, counter)).Wait()
+		if err != nil {
+			return nil, false, err
+		}
+		counted[counter], kept = counterValue(value), kept || value != nil
+	}
+	return counted, kept, nil
+}
+
+// emptyPartitions goes through the counters of partitions: those that are not zero have documents. Whether they are
+// right documents and bodies look at.
+func (x *checker) emptyPartitions() error {
+	if !x.cfg.partitioned {
+		return nil
+	}
+	for _, counter := range partitionCounters {
+		prefix := x.keys.counter(nil, counter)
+		err := x.walk(walk{
+			in: prefixRange(prefix), of: behind(prefix),
+			row: func(partition string, _ []byte, row kv.KeyValue) error {
+				n := counterValue(row.Value)
+				if n == 0 {
+					return nil
+				}
+				// A string's encoding without its end is what those begin with that go on.
+				begin := tuple.AppendString(x.keys.sub(nil, keyspace.Revisions), partition+":")
+				begin = begin[:len(begin)-1]
+				end, err := tuple.Strinc(begin)
+				if err != nil {
+					return err
+				}
+				first, err := firstRow(x.r, kv.KeyRange{Begin: begin, End: end}, false)
+				if err == nil && first == nil {
+					x.fault(keyspace.Counters, "", "the counter %s of partition %s is %d, and it has no documents", counter,
+						partition, n)
+				}
+				return err
+			},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
