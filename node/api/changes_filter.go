@@ -150,7 +150,7 @@ func (q *request) selectorFilter(c *changesQuery) (*changeFilter, error) {
 		return nil, err
 	}
 	q.releaseBody()
-	return &changeFilter{selector: parsed}, q.keep(c, cost)
+	return &changeFilter{selector: parsed}, q.keep(c, cost+int64(parsed.Extra()))
 }
 
 // viewFilter shows the documents for which a view's map function emits.

@@ -1,30 +1,71 @@
 package selector
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/tidwall/gjson"
 )
 
+// compiler counts what of a tree's memory is not in proportion to its text, while it is made: paths are copied to all
+// conditions below them, and short regular expressions may be large programs.
+type compiler struct{ used, most int }
+
+const (
+	// extraPerByte is how many bytes of that there may be for each of the text, extra how many in any case.
+	extraPerByte = 8
+	extra        = 1 << 20
+	// instruction is about what one of a regular expression's takes.
+	instruction = 100
+)
+
+var errLarge = &Error{"invalid_selector", "The selector takes too much memory: its paths are too long for so many " +
+	"conditions below them, or its regular expressions repeat too much."}
+
+// take counts n bytes more.
+func (c *compiler) take(n int) error {
+	if c.used += n; c.used > c.most {
+		return errLarge
+	}
+	return nil
+}
+
+// expression compiles a regular expression.
+func (c *compiler) expression(text string) (*regexp.Regexp, error) {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	if err := c.take(instruction * len(program.Inst)); err != nil {
+		return nil, err
+	}
+	return regexp.Compile(text)
+}
+
 // compile turns a selector, or a condition under a path, into a tree. Paths are pushed down to the operators, and so are negations: not greater is less or
 // equal, so that a negated condition still wants its field to be there.
-func compile(v gjson.Result, path []string, negated bool) (node, error) {
+func (c *compiler) compile(v gjson.Result, path []string, negated bool) (node, error) {
 	if !v.IsObject() {
-		return terminal("$eq", v, path, negated)
+		return c.terminal("$eq", v, path, negated)
 	}
 	members := membersOf(v)
 	switch len(members) {
 	case 0:
-		return terminal("$eq", v, path, negated)
+		return c.terminal("$eq", v, path, negated)
 	case 1:
-		return compileMember(members[0], path, negated)
+		return c.compileMember(members[0], path, negated)
 	}
 	list := make([]node, len(members))
 	for i, m := range members {
 		var err error
-		if list[i], err = compileMember(m, path, negated); err != nil {
+		if list[i], err = c.compileMember(m, path, negated); err != nil {
 			return nil, err
 		}
 	}
@@ -39,31 +80,34 @@ func combine(list []node, all bool) node {
 	return some(list)
 }
 
-func compileMember(m pair, path []string, negated bool) (node, error) {
+func (c *compiler) compileMember(m pair, path []string, negated bool) (node, error) {
 	if !strings.HasPrefix(m.name, "$") {
 		more, err := parsePath(m.name)
 		if err != nil {
 			return nil, err
 		}
-		return compile(m.value, append(path[:len(path):len(path)], more...), negated)
+		if err := c.take(16 * (len(path) + len(more))); err != nil {
+			return nil, err
+		}
+		return c.compile(m.value, append(path[:len(path):len(path)], more...), negated)
 	}
 	switch m.name {
 	case "$and":
-		return compileList(m, path, negated, !negated)
+		return c.compileList(m, path, negated, !negated)
 	case "$or":
-		return compileList(m, path, negated, negated)
+		return c.compileList(m, path, negated, negated)
 	case "$nor":
-		return compileList(m, path, !negated, !negated)
+		return c.compileList(m, path, !negated, !negated)
 	case "$not":
 		if !m.value.IsObject() {
 			return nil, badArgument(m.name, m.value)
 		}
-		return compile(m.value, path, !negated)
+		return c.compile(m.value, path, !negated)
 	}
-	return terminal(m.name, m.value, path, negated)
+	return c.terminal(m.name, m.value, path, negated)
 }
 
-func compileList(m pair, path []string, negated, all bool) (node, error) {
+func (c *compiler) compileList(m pair, path []string, negated, all bool) (node, error) {
 	if !m.value.IsArray() {
 		return nil, badArgument(m.name, m.value)
 	}
@@ -71,7 +115,7 @@ func compileList(m pair, path []string, negated, all bool) (node, error) {
 	var err error
 	m.value.ForEach(func(_, v gjson.Result) bool {
 		var n node
-		n, err = compile(v, path, negated)
+		n, err = c.compile(v, path, negated)
 		list = append(list, n)
 		return err == nil
 	})
@@ -79,13 +123,13 @@ func compileList(m pair, path []string, negated, all bool) (node, error) {
 }
 
 // terminal is an operator on the value at path.
-func terminal(operator string, arg gjson.Result, path []string, negated bool) (node, error) {
+func (c *compiler) terminal(operator string, arg gjson.Result, path []string, negated bool) (node, error) {
 	if negated {
 		if opposite, ok := opposites[operator]; ok {
 			operator, negated = opposite, false
 		}
 	}
-	cond, err := operation(operator, arg, negated)
+	cond, err := c.operation(operator, arg, negated)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +144,7 @@ var opposites = map[string]string{
 }
 
 // operation makes the condition of an operator.
-func operation(operator string, arg gjson.Result, negated bool) (condition, error) {
+func (c *compiler) operation(operator string, arg gjson.Result, negated bool) (condition, error) {
 	switch operator {
 	case "$lt", "$lte", "$eq", "$ne", "$gte", "$gt":
 		return comparison{operator, []byte(arg.Raw)}, nil
@@ -114,7 +158,7 @@ func operation(operator string, arg gjson.Result, negated bool) (condition, erro
 		}
 	case "$elemMatch", "$allMatch", "$keyMapMatch":
 		if arg.IsObject() {
-			sub, err := compile(arg, nil, false)
+			sub, err := c.compile(arg, nil, false)
 			return elements{operator, sub}, err
 		}
 	case "$type", "$beginsWith":
@@ -138,8 +182,12 @@ func operation(operator string, arg gjson.Result, negated bool) (condition, erro
 		}
 	case "$regex":
 		if arg.Type == gjson.String {
-			if re, err := regexp.Compile(arg.Str); err == nil {
+			re, err := c.expression(arg.Str)
+			if err == nil {
 				return expression{re}, nil
+			}
+			if errors.Is(err, errLarge) {
+				return nil, err
 			}
 		}
 	case "$text", "$where", "$geoWithin", "$geoIntersects", "$near", "$nearSphere":

@@ -20,8 +20,12 @@ func (e *Error) Error() string { return e.Name + ": " + e.Reason }
 
 // Selector is a parsed selector. It is immutable and safe for concurrent use.
 type Selector struct {
-	root node
+	root  node
+	extra int
 }
+
+// Extra is the memory in bytes that it takes beside what is in proportion to its text.
+func (s *Selector) Extra() int { return s.extra }
 
 // Parse reads a selector: a JSON object, already known to be valid JSON of bounded depth. The error is an *Error.
 func Parse(text []byte) (*Selector, error) {
@@ -33,14 +37,15 @@ func Parse(text []byte) (*Selector, error) {
 	if len(members) == 0 {
 		return &Selector{root: every(nil)}, nil
 	}
-	root, err := compile(v, nil, false)
+	c := &compiler{most: max(extra, extraPerByte*len(text))}
+	root, err := c.compile(v, nil, false)
 	if err != nil {
 		return nil, err
 	}
 	if f, ok := root.(*field); ok && len(f.path) == 0 {
 		return nil, &Error{"invalid_selector", "One or more conditions is missing a field name."}
 	}
-	return &Selector{root: root}, nil
+	return &Selector{root: root, extra: c.used}, nil
 }
 
 // Match reports whether a document, a valid JSON object, fulfils the selector.

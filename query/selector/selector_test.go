@@ -3,6 +3,8 @@ package selector_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/divandb/divan/query/selector"
@@ -160,4 +162,32 @@ func FuzzParse(f *testing.F) {
 			s.Match([]byte(doc))
 		}
 	})
+}
+
+// A selector whose tree would take far more memory than its text is refused, not compiled.
+func TestParse_Large(t *testing.T) {
+	numbered := func(n int, format string) string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf(format, i)
+		}
+		return strings.Join(list, ",")
+	}
+	long := strings.Repeat("a.", 20_000) + "a"
+	for name, c := range map[string]struct {
+		text string
+		ok   bool
+	}{
+		"a long path":                 {`{"` + long + `":1}`, true},
+		"many conditions":             {`{"a":{` + numbered(20_000, `"%d":1`) + `}}`, true},
+		"many below a long path":      {`{"` + long + `":{` + numbered(20_000, `"%d":1`) + `}}`, false},
+		"operators below a long path": {`{"` + long + `":{"$or":[` + numbered(20_000, `%d`) + `]}}`, true},
+		"an expression":               {`{"a":{"$regex":"(x{10}){100}"}}`, true},
+		"expressions that repeat":     {`{"$or":[` + numbered(2000, `{"a%d":{"$regex":"(x{10}){100}"}}`) + `]}`, false},
+		"one that is too large":       {`{"a":{"$regex":"` + strings.Repeat("x{1000}", 20) + `"}}`, false},
+	} {
+		if s, err := selector.Parse([]byte(c.text)); (err == nil) != c.ok || s != nil && s.Extra() > 2<<20 {
+			t.Errorf("%s: %.100v", name, err)
+		}
+	}
 }
