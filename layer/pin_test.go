@@ -1,27 +1,30 @@
 package layer_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/divandb/divan/layer"
-	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
 )
 
 // TestStore_Pin: a pinned store is read as it was, and takes no writes.
 func TestStore_Pin(t *testing.T) {
-	s := mustStore(t, mustEngineWith(t, true), layer.Options{})
+	for _, snapshots := range []bool{true, false} {
+		for _, moves := range []bool{false, true} {
+			t.Run(fmt.Sprintf("snapshots=%v,moves=%v", snapshots, moves), func(t *testing.T) {
+				pins(t, mustStore(t, mustEngineWith(t, snapshots), layer.Options{}), layer.PinOptions{Moves: moves})
+			})
+		}
+	}
+}
+
+func pins(t *testing.T, s *layer.Store, o layer.PinOptions) {
 	if _, err := s.Create(t.Context(), "before", layer.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	pinned, release, ok, err := s.Pin(t.Context())
-	if fdbtest.Enabled() { // which holds no snapshots
-		if ok || err != nil {
-			t.Errorf("%v, %v", ok, err)
-		}
-		return
-	}
-	if err != nil || !ok {
-		t.Fatalf("%v, %v", ok, err)
+	pinned, release, err := s.Pin(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if _, err := s.Create(t.Context(), "after", layer.CreateOptions{}); err != nil {
 		t.Fatal(err)

@@ -122,7 +122,12 @@ func result(ctx context.Context, conn *pgx.Conn, sql string, params []*string, u
 		}
 		var head []string
 		for _, f := range r.FieldDescriptions {
-			head = append(head, fmt.Sprintf("%s %d", f.Name, f.DataTypeOID))
+			// The OIDs of relations differ, the places of columns in them do not.
+			of := ""
+			if f.TableOID != 0 {
+				of = fmt.Sprintf(" column %d", f.TableAttributeNumber)
+			}
+			head = append(head, fmt.Sprintf("%s %d%s", f.Name, f.DataTypeOID, of))
 		}
 		out = append(append(out, strings.Join(head, "|")), rows...)
 		out = append(out, r.CommandTag.String())

@@ -57,6 +57,7 @@ var hostile = []struct{ name, sql, code string }{
 	{"merged sub-queries", nested(40, "SELECT id AS x FROM docs", "SELECT greatest(x, x) AS x FROM (QUERY) q"), ""},
 	{"nested sub-queries of growing texts", "SELECT length(x) FROM (" + nested(40, "SELECT repeat('x', 1000000) AS x",
 		"SELECT x||x AS x FROM (QUERY OFFSET 0) q") + ") q", "53200"},
+	{"pretty brackets", "SELECT jsonb_pretty((repeat('[',3900)||repeat(']',3900))::jsonb)", "53200"},
 	{"many groups", `SELECT regexp_replace(repeat('a ',50000),'\y'||repeat('()',400),'','g') IS NULL`, "53200"},
 	{"growing replacement", "SELECT regexp_replace(repeat('a',5000000),'a',repeat('b',100000),'g') IS NULL", "53200"},
 	{"many WITH", "WITH " + numbered(3000, "c%d AS (SELECT 1)", ",") + " SELECT * FROM c2999", ""},

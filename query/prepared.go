@@ -126,7 +126,8 @@ func (ss *session) current(w *work.Work, st *prepared) (*bind.Bound, error) {
 func describe(cols []exec.Column) []pgwire.Column {
 	out := make([]pgwire.Column, len(cols))
 	for i, c := range cols {
-		out[i] = pgwire.Column{Name: c.Name, OID: uint32(c.Type), Size: -1, Mod: c.Mod}
+		out[i] = pgwire.Column{Name: c.Name, OID: uint32(c.Type), Size: -1, Mod: c.Mod,
+			Table: uint32(c.Origin.Relation), Number: uint16(c.Origin.Column)}
 		if t := types.Lookup(c.Type); t != nil {
 			out[i].Size = t.Len
 		}

@@ -36,6 +36,8 @@ func (r *resolver) DatabaseName() string        { return r.ss.start.Database }
 func (r *resolver) SearchPath() []string        { return r.ss.vars.searchPath() }
 func (r *resolver) UpdateMode() exec.UpdateMode { return r.ss.vars.updateMode() }
 
+func (r *resolver) RelationOID(schema, name string) int64 { return catalog.ClassOID(schema, name) }
+
 func (r *resolver) HasSchema(schema string) bool {
 	return schema == "divan" || catalog.HasSchema(schema)
 }
@@ -61,6 +63,9 @@ type systemRelation struct {
 	table exec.SystemTable
 	own   func(cat exec.Catalog) [][]any // rows of this package's own tables
 }
+
+// OID is its own in the catalogue.
+func (s *systemRelation) OID() int64 { return catalog.ClassOID("divan", s.table.Name) }
 
 func (s *systemRelation) Name() string { return "divan." + s.table.Name }
 

@@ -114,6 +114,8 @@ func (ss *session) applied(name string) {
 	switch name {
 	case "timezone":
 		ss.types.Location, _, _ = location(ss.vars.value[name])
+	case "datestyle":
+		ss.types.DateOrder = strings.TrimPrefix(ss.vars.value[name], "ISO, ")
 	case "intervalstyle":
 		ss.types.IntervalStyle = ss.vars.value[name]
 	case "bytea_output":

@@ -90,11 +90,18 @@ func parseTimeout(v string) time.Duration {
 	return time.Duration(f * timeUnits[i].n * float64(time.Microsecond))
 }
 
-// dateStyle takes ISO in any order: dates are written in it whatever the order.
+// dateStyle takes ISO in any order, which is for dates that are read.
 func dateStyle(v string) (string, error) {
+	order := "MDY"
 	for _, word := range strings.Split(strings.ToLower(v), ",") {
-		switch strings.TrimSpace(word) {
-		case "", "iso", "ymd", "dmy", "mdy", "us", "euro", "european", "noneuro", "noneuropean", "default":
+		switch word = strings.TrimSpace(word); word {
+		case "", "iso":
+		case "ymd", "dmy", "mdy":
+			order = strings.ToUpper(word)
+		case "euro", "european":
+			order = "DMY"
+		case "us", "noneuro", "noneuropean", "default":
+			order = "MDY"
 		case "sql", "postgres", "postgresql", "german":
 			return "", sqlstate.Unsupported(-1, "Use ISO.", "DateStyle %q is not supported", v)
 		default:
@@ -103,7 +110,7 @@ func dateStyle(v string) (string, error) {
 			return "", &c
 		}
 	}
-	return "ISO, MDY", nil
+	return "ISO, " + order, nil
 }
 
 // sequence takes one of a change, or none.

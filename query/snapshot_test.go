@@ -135,6 +135,45 @@ func TestSnapshot_Refused(t *testing.T) {
 	}
 }
 
+// forgetful is a Catalog of databases whose snapshots cannot be read any more.
+type forgetful struct{ exec.Catalog }
+
+type forgetfulDatabase struct{ exec.Database }
+
+type forgetfulSnapshot struct{ exec.Snapshot }
+
+func (f forgetful) Database(ctx context.Context, name string) (exec.Database, error) {
+	db, err := f.Catalog.Database(ctx, name)
+	return forgetfulDatabase{db}, err
+}
+
+func (d forgetfulDatabase) Snapshot(ctx context.Context, views []exec.ViewUse, exact bool) (exec.Snapshot, error) {
+	s, err := d.Database.(exec.Snapshotter).Snapshot(ctx, views, exact)
+	return forgetfulSnapshot{s}, err
+}
+
+func (forgetfulSnapshot) AllDocs(context.Context, exec.DocsRead) (exec.Rows, error) {
+	return nil, &exec.ReadError{Kind: exec.Expired, Message: "snapshot too old"}
+}
+
+// A store that holds a moment for a few seconds says so.
+func TestSnapshot_Expired(t *testing.T) {
+	s := exectest.NewStore()
+	cities(s)
+	_, addr := start(t, s, func(o *query.Options) {
+		o.Catalog = func(context.Context, query.Principal) (exec.Catalog, error) { return forgetful{s}, nil }
+	})
+	conn := connect(t, "postgres://ann@"+addr+"/cities?default_query_exec_mode=simple_protocol")
+	_, err := conn.Exec(t.Context(), "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT id FROM docs")
+	var pe *pgconn.PgError
+	if !errors.As(err, &pe) || pe.Code != "72000" || pe.Hint == "" {
+		t.Errorf("a read of a moment that is held no more: %#v", err)
+	}
+	if _, err := conn.Exec(t.Context(), "ROLLBACK; SELECT id FROM docs"); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
 func TestSnapshot_Idle(t *testing.T) {
 	s := exectest.NewStore()
 	cities(s)

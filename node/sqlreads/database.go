@@ -53,7 +53,7 @@ func (d *database) Design(ctx context.Context, name string) (exec.Design, error)
 }
 
 func design(p *layer.Design) exec.Design {
-	d := exec.Design{Name: strings.TrimPrefix(p.ID, designPrefix)}
+	d := exec.Design{Name: strings.TrimPrefix(p.ID, designPrefix), Partitioned: p.Partitioned}
 	for _, v := range p.Views {
 		reduce := strings.TrimSpace(v.Reduce)
 		if reduce != "" && !strings.HasPrefix(reduce, "_") {

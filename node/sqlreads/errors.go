@@ -27,6 +27,10 @@ func readError(err error) error {
 	if err == nil {
 		return nil
 	}
+	if layer.SnapshotLost(err) {
+		return &exec.ReadError{Kind: exec.Expired, Err: err,
+			Message: "snapshot too old: the store holds the moment that the transaction reads no more"}
+	}
 	kind, ok := kinds[layer.KindOf(err)]
 	if !ok {
 		return err

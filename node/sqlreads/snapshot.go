@@ -36,12 +36,9 @@ func (d *database) Snapshot(ctx context.Context, views []exec.ViewUse, exact boo
 				return nil, readError(err)
 			}
 		}
-		store, release, ok, err := d.source.Store.Pin(ctx)
+		store, release, err := d.source.Store.Pin(ctx, layer.PinOptions{Moves: !exact})
 		if err != nil {
 			return nil, readError(err)
-		}
-		if !ok {
-			return nil, &exec.ReadError{Kind: exec.Unsupported, Message: "the store holds no snapshots"}
 		}
 		s := snapshot{&database{source: d.source, catalog: d.catalog, name: d.name,
 			pin: &pin{live: d.db, exact: exact}}, release}

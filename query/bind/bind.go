@@ -27,6 +27,8 @@ type Resolver interface {
 	HasSchema(schema string) bool
 	// SearchPath is where unqualified names are looked for, pg_catalog aside.
 	SearchPath() []string
+	// RelationOID is that of a relation of the database, in the catalogue.
+	RelationOID(schema, name string) int64
 	// UpdateMode is how fresh views must be in this session.
 	UpdateMode() exec.UpdateMode
 }
@@ -108,8 +110,10 @@ type Query struct {
 	// windowKeys finds a window function that computes the same.
 	windowKeys map[string]int
 	// targets are the select list and behind it what only ORDER BY needs; keep is how many are the select list.
-	Targets    []exec.Expr
-	SetReturn  []*SetFunc // by target, nil entries for plain ones; nil when there are none
+	Targets   []exec.Expr
+	SetReturn []*SetFunc // by target, nil entries for plain ones; nil when there are none
+	// Nested are those within expressions of the select list, which find their values behind the columns of the windows.
+	Nested     []*SetFunc
 	Keep       int
 	Columns    []exec.Column
 	Distinct   bool
@@ -194,6 +198,8 @@ type scope struct {
 	// inAggregate and the like forbid what may not nest.
 	noAggregates string // the clause's name where aggregates and window functions are forbidden
 	noWindows    string // where window functions alone are
+	inTargets    bool   // in the select list, which may have functions that return rows,
+	noSets       string // but not here
 	inAggregate  bool
 	inWindow     bool
 	// limit restricts which relations are seen: a LATERAL item sees those before it, others none.
@@ -257,6 +263,7 @@ type relColumn struct {
 	// merged is the COALESCE of a FULL JOIN USING.
 	merged exec.Expr
 	fields []exec.Column // of a record
+	origin exec.Origin
 	// collation that the column was made with in a sub-query; nil for the default.
 	collation *types.Collation
 }
@@ -390,10 +397,6 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 	q := sc.query
 	var err error
 	if q.Group {
-		if q.SetReturn != nil {
-			return sqlstate.Unsupported(s.Pos(), "Call it in FROM.",
-				"functions that return rows together with GROUP BY are not supported")
-		}
 		for i := range targets {
 			if targets[i], err = g.after(targets[i]); err != nil {
 				return err
@@ -413,6 +416,9 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 		if err := g.direct(); err != nil {
 			return err
 		}
+	}
+	if err := g.moveSets(); err != nil {
+		return err
 	}
 	for i := range targets {
 		targets[i] = g.place(targets[i])

@@ -55,6 +55,9 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 	}
 	switch name {
 	case "coalesce", "greatest", "least":
+		if name == "coalesce" {
+			defer sc.withoutSets("COALESCE")()
+		}
 		args, err := b.exprs(n.Args, sc)
 		if err != nil {
 			return nil, err
@@ -176,8 +179,7 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 			return e, err
 		}
 		if fn := b.tableFunc(n, args); fn != nil {
-			return nil, sqlstate.Unsupported(n.Pos(), "Call it in FROM, or alone in the select list.",
-				"the set-returning function %s is not supported here", name)
+			return b.nestedSet(n, fn, args, sc)
 		}
 	}
 	fn, err := choose(candidates, args)

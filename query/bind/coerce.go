@@ -176,6 +176,16 @@ func (b *binder) compare(op string, x, y exec.Expr, off int) (exec.Expr, error) 
 	return &exec.Call{Func: fn, Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off, Op: op}, nil
 }
 
+// comparedType is the type as which two operands are compared: the common one, but that PostgreSQL compares a real with
+// any other number as double precision.
+func comparedType(a, c types.OID) types.OID {
+	t := commonType(a, c)
+	if t == types.Float4 && a != c && numericRank[a] > 0 && numericRank[c] > 0 {
+		return types.Float8
+	}
+	return t
+}
+
 // comparable brings two operands to a type that compares.
 func (b *binder) comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec.Expr, error) {
 	a, c := x.Type(), y.Type()
@@ -189,7 +199,7 @@ func (b *binder) comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec
 		}
 		return x, y, err
 	}
-	t := commonType(a, c)
+	t := comparedType(a, c)
 	switch {
 	case t == 0, t == types.JSON, t == types.Void:
 		return nil, nil, operandError(op, off, a, c)
@@ -199,6 +209,10 @@ func (b *binder) comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec
 	var err error
 	if x, err = b.coerce(x, t, types.Implicit, off); err == nil {
 		y, err = b.coerce(y, t, types.Implicit, off)
+	}
+	if t == types.BPChar && err == nil { // the blanks at the end do not count
+		x = &exec.CastExpr{X: x, To: types.Text, Mod: -1, Off: off, Hidden: true}
+		y = &exec.CastExpr{X: y, To: types.Text, Mod: -1, Off: off, Hidden: true}
 	}
 	return x, y, err
 }

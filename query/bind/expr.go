@@ -54,6 +54,10 @@ func (b *binder) expr(e ast.Expr, sc *scope) (exec.Expr, error) {
 			if args[i], err = b.condition(a, sc, strings.ToUpper(n.Op)); err != nil {
 				return nil, err
 			}
+			if hasSets(args[i]) {
+				return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of %s must not return a set",
+					strings.ToUpper(n.Op)).At(startOf(a))
+			}
 		}
 		return &exec.Logic{Op: n.Op, Args: args}, nil
 	case *ast.IsTest:

@@ -116,7 +116,7 @@ func (b *binder) addRelation(sc *scope, rel *relation, cols []exec.Column, names
 			c.Name = names[i]
 		}
 		rel.cols = append(rel.cols, relColumn{name: c.Name, typ: c.Type, mod: c.Mod, index: sc.width + i,
-			fields: c.Fields, collation: c.Collation})
+			fields: c.Fields, collation: c.Collation, origin: c.Origin})
 	}
 	sc.width += len(cols)
 	sc.rels = append(sc.rels, rel)
@@ -226,6 +226,10 @@ func (b *binder) record(n *ast.FuncTable, c *ast.Call, args []exec.Expr) (*exec.
 	}
 	if _, ok := score(fn.Args, false, args); !ok {
 		return nil, nil
+	}
+	if len(args) == 2 && untyped(args[0]) {
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
+			"could not determine polymorphic type because input has type unknown").At(c.Pos())
 	}
 	list, names := definitions(n), n.Columns
 	if list == nil {

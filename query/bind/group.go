@@ -87,7 +87,7 @@ func (g *grouper) rewrite(e exec.Expr, bad *error) exec.Expr {
 		return g.grouping(n, bad)
 	case *aggRef:
 		return &exec.Col{Index: len(g.q.Keys) + n.index, Typ: n.typ, Name: n.text}
-	case *winRef, *exec.Const, *exec.Param:
+	case *winRef, *setRef, *exec.Const, *exec.Param:
 		return e
 	case *exec.Col:
 		if n.Depth == 0 && *bad == nil {
@@ -121,15 +121,19 @@ func (g *grouper) window(w *exec.WindowCall) error {
 	return err
 }
 
-// place gives the window functions of an expression their columns, behind those of FROM or of the grouping.
+// place gives the window functions of an expression their columns, behind those of FROM or of the grouping, and
+// functions that return rows theirs behind them.
 func (g *grouper) place(e exec.Expr) exec.Expr {
 	base := g.sc.width
 	if g.q.Group {
 		base = g.q.GroupWidth()
 	}
 	return exec.Rewrite(e, func(x exec.Expr) exec.Expr {
-		if w, ok := x.(*winRef); ok {
-			return &exec.Col{Index: base + w.index, Typ: w.typ, Name: w.text}
+		switch n := x.(type) {
+		case *winRef:
+			return &exec.Col{Index: base + n.index, Typ: n.typ, Name: n.text}
+		case *setRef:
+			return &exec.Col{Index: base + len(g.q.Windows) + n.index, Typ: n.typ, Name: n.name}
 		}
 		return x
 	})

@@ -41,6 +41,14 @@ func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, 
 		if e, done, err := b.specialOperator(op, args, off); done || err != nil {
 			return e, err
 		}
+		for i := range args {
+			if op == "+" && untyped(args[i]) && args[1-i].Type() == types.Date {
+				e := operandError(op, off, args[0].Type(), args[1].Type())
+				e.Code, e.Message = sqlstate.AmbiguousFunction, strings.Replace(e.Message, "does not exist", "is not unique", 1)
+				e.Hint = "Could not choose a best candidate operator. You might need to add explicit type casts."
+				return nil, e
+			}
+		}
 		// An open operand takes the type of the other, if there is an operator for that.
 		for i := range args {
 			if t := args[1-i].Type(); untyped(args[i]) && !untyped(args[1-i]) {
@@ -49,6 +57,15 @@ func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, 
 						return b.applyOperator(f, op, args, off)
 					}
 				}
+			}
+		}
+	}
+	if len(args) == 2 {
+		// PostgreSQL's operators of a real and another number are those of double precision.
+		for i := range args {
+			if _, number := numericRank[args[1-i].Type()]; number && args[i].Type() == types.Float4 &&
+				args[1-i].Type() != types.Float4 && strings.Contains("+-*/", op) {
+				args[i] = &exec.CastExpr{X: args[i], To: types.Float8, Mod: -1, Off: off, Hidden: true}
 			}
 		}
 	}

@@ -65,6 +65,13 @@ func (b *binder) inList(n *ast.InList, sc *scope) (exec.Expr, error) {
 		}
 		return exec.NewIn(n.Not, x, list)
 	}
+	if len(list) == 1 && comparedType(x.Type(), list[0].Type()) != commonType(x.Type(), list[0].Type()) {
+		op := "="
+		if n.Not {
+			op = "<>"
+		}
+		return b.compare(op, x, list[0], n.Pos())
+	}
 	typ := x.Type()
 	for i, e := range list {
 		t := commonType(typ, e.Type())
@@ -88,6 +95,9 @@ func (b *binder) between(n *ast.Between, sc *scope) (exec.Expr, error) {
 	parts, err := b.exprs([]ast.Expr{n.X, n.Low, n.High}, sc)
 	if err != nil {
 		return nil, err
+	}
+	if slices.ContainsFunc(parts, hasSets) {
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of AND must not return a set").At(startOf(n.X))
 	}
 	// What is looked at twice is computed once: the operand, and the bounds of a symmetric one.
 	twice := 1

@@ -232,6 +232,10 @@ func (g *grouper) keyExpr(e ast.Expr) (exec.Expr, error) {
 		return nil, err
 	}
 	if i >= 0 {
+		if g.q.SetReturn != nil && g.q.SetReturn[i] != nil || hasSets(g.targets[i]) {
+			return nil, sqlstate.Unsupported(e.Pos(), "Call it in FROM, and group by its column.",
+				"groups of a set-returning function's rows are not supported")
+		}
 		return g.targets[i], nil
 	}
 	before := len(g.q.Aggs)

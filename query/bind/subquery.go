@@ -140,7 +140,7 @@ func (b *binder) anyOp(n *ast.Quantified, x exec.Expr, elem types.OID) (*anyMatc
 			// Plain texts are JSON strings here too.
 			return &anyMatch{x, elem, funcs.JSONStringCompare(n.Op)}, nil
 		}
-		t := commonType(x.Type(), elem)
+		t := comparedType(x.Type(), elem)
 		if t == 0 {
 			return nil, operandError(n.Op, n.Pos(), x.Type(), elem)
 		}

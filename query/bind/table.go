@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
@@ -41,7 +42,7 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 			rel.oid = o.OID()
 		}
 		s := &VirtualScan{Rel: v, Base: sc.width, width: len(v.Columns())}
-		return s, b.addRelation(sc, rel, v.Columns(), n.Columns, n.Pos())
+		return s, b.addRelation(sc, rel, originate(v.Columns(), rel.oid), n.Columns, n.Pos())
 	}
 	u, err := b.userRelation(schema, name, n.Pos())
 	if err != nil {
@@ -53,7 +54,23 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 	for i, c := range u.Rel.Columns {
 		cols[i] = exec.Column{Name: c.Name, Type: c.Type, Mod: -1}
 	}
-	return u, b.addRelation(sc, rel, cols, n.Columns, n.Pos())
+	in, called := "public", u.Rel.Name
+	if u.Design != "" {
+		in, called = u.Design, u.View
+	}
+	return u, b.addRelation(sc, rel, originate(cols, b.r.RelationOID(in, called)), n.Columns, n.Pos())
+}
+
+// originate says of columns that they are those of a relation, whose OID is 0 where it has none.
+func originate(cols []exec.Column, relation int64) []exec.Column {
+	if relation == 0 {
+		return cols
+	}
+	out := slices.Clone(cols)
+	for i := range out {
+		out[i].Origin = exec.Origin{Relation: relation, Column: int16(i + 1)}
+	}
+	return out
 }
 
 // virtual finds a made-up relation: pg_catalog before the search path, as PostgreSQL does.

@@ -44,6 +44,8 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 		out = append(out, e)
 		names = append(names, exec.Column{Name: name, Type: e.Type(), Mod: mod})
 	}
+	sc.inTargets = true
+	defer func() { sc.inTargets = false }()
 	for _, t := range s.Targets {
 		if c, ok := t.Expr.(*ast.Column); ok && c.Star {
 			cols, err := b.star(c, sc)
@@ -57,6 +59,9 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 				}
 				add(e, rc.name, rc.mod)
 				names[len(names)-1].Fields, names[len(names)-1].Collation = rc.fields, rc.collation
+				if rc.merged == nil {
+					names[len(names)-1].Origin = rc.origin
+				}
 			}
 			continue
 		}
@@ -98,8 +103,15 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 				return nil, nil, err
 			}
 		}
-		add(e, pick(t.Alias, targetName(t.Expr)), modOf(e, sc))
-		names[len(names)-1].Fields = fieldsOf(e, sc)
+		mod := modOf(e, sc)
+		if c, ok := t.Expr.(*ast.Cast); ok && mod < 0 {
+			// A constant of the type does not say so any more.
+			if _, mod, err = resolveType(c.Type); err != nil {
+				return nil, nil, err
+			}
+		}
+		add(e, pick(t.Alias, targetName(t.Expr)), mod)
+		names[len(names)-1].Fields, names[len(names)-1].Origin = fieldsOf(e, sc), originOf(e, sc)
 		if names[len(names)-1].Collation, err = columnCollation(e, t.Expr.Pos()); err != nil {
 			return nil, nil, err
 		}
@@ -142,6 +154,9 @@ func (b *binder) setFunc(e ast.Expr, sc *scope) (*SetFunc, error) {
 	}
 	if slices.ContainsFunc(args, hasLocale) {
 		return nil, unsupportedCollation(e.Pos(), "an argument of a function that returns rows")
+	}
+	if err := refuseSetsOfSets(args, c.Pos()); err != nil {
+		return nil, err
 	}
 	if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
 		return nil, err
@@ -204,6 +219,20 @@ func modOf(e exec.Expr, sc *scope) int32 {
 		return n.Mod - 1
 	}
 	return -1
+}
+
+// originOf is the column of a relation that an expression is.
+func originOf(e exec.Expr, sc *scope) exec.Origin {
+	if c, ok := e.(*exec.Col); ok && c.Depth == 0 {
+		for _, r := range sc.rels {
+			for _, rc := range r.cols {
+				if rc.index == c.Index {
+					return rc.origin
+				}
+			}
+		}
+	}
+	return exec.Origin{}
 }
 
 // fieldsOf are the fields of a record that is a column.

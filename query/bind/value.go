@@ -12,6 +12,7 @@ import (
 )
 
 func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
+	defer sc.withoutSets("CASE")()
 	out := &exec.Case{}
 	var operand exec.Expr
 	wrap := func(body exec.Expr) exec.Expr { return body }
@@ -77,6 +78,9 @@ func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
 			return nil, err
 		}
 	}
+	if a, ok := operand.(*ast.Array); ok && len(a.Items) == 0 && types.ElemOf(to) != 0 {
+		return &exec.Array{Elem: types.ElemOf(to)}, nil
+	}
 	x, err := b.expr(operand, sc)
 	if err != nil {
 		return nil, err
@@ -92,10 +96,6 @@ func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
 				return nil, sqlstate.Locate(err, n.Pos())
 			}
 			return c, nil
-		}
-	case *exec.Array:
-		if elem := types.ElemOf(to); elem != 0 && len(c.Items) == 0 {
-			return &exec.Array{Elem: elem}, nil
 		}
 	}
 	if types.CastContext(x.Type(), to) == types.NoCast {
@@ -123,7 +123,8 @@ func intervalText(n *ast.Cast) (ast.Expr, error) {
 
 func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {
 	if len(n.Items) == 0 {
-		return &exec.Array{Elem: types.Text}, nil
+		return nil, sqlstate.New(sqlstate.IndeterminateDatatype, "cannot determine type of empty array").At(n.Pos()).
+			WithHint("Explicitly cast to the desired type, for example ARRAY[]::integer[].")
 	}
 	for _, it := range n.Items {
 		if _, nested := it.(*ast.Array); nested {

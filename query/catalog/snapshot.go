@@ -39,8 +39,10 @@ type Input struct {
 	Designs      []exec.Design
 	HasDatabase  bool // false in the virtual database, where public is empty
 	SystemTables []exec.SystemTable
-	// ViewsAsTables shows views as tables, whose rows pg_dump takes along.
+	// ViewsAsTables shows views as tables, whose rows pg_dump takes along. One of a partitioned design document stays a
+	// view where the session names no Partition, without which it cannot be read.
 	ViewsAsTables bool
+	Partition     string
 	SearchPath    []string
 	Settings      []Setting
 	Sessions      []Activity
@@ -134,16 +136,23 @@ type Snapshot struct {
 type assigner map[int64]bool
 
 func (a assigner) oid(kind, schema, name string) int64 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(kind + "\x00" + schema + "\x00" + name))
-	// Positive as a signed int: some clients read OIDs so.
-	n := int64(h.Sum32()&0x7fffffff) | firstOID
+	n := hashOID(kind, schema, name)
 	for a[n] {
 		n = (n+1)&0x7fffffff | firstOID
 	}
 	a[n] = true
 	return n
 }
+
+func hashOID(kind, schema, name string) int64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(kind + "\x00" + schema + "\x00" + name))
+	// Positive as a signed int: some clients read OIDs so.
+	return int64(h.Sum32()&0x7fffffff) | firstOID
+}
+
+// ClassOID is the OID of a relation of a database, without a look at the others: not so where two have the same hash.
+func ClassOID(schema, name string) int64 { return hashOID("class", schema, name) }
 
 // builtins are the schemas and relations of the catalogue itself, the same in every snapshot.
 var builtins = sync.OnceValues(func() ([]*Schema, []*Class) {
@@ -216,7 +225,7 @@ func NewSnapshot(in Input) *Snapshot {
 		n := s.addSchema(&Schema{ids.oid("schema", "", d.Name), d.Name, "views of _design/" + d.Name, oidOwner})
 		for _, w := range d.Views {
 			c := viewClass(ids, n, w)
-			if in.ViewsAsTables {
+			if in.ViewsAsTables && (!d.Partitioned || in.Partition != "") {
 				c.Kind, c.Definition = "r", ""
 			}
 			s.addClass(c)

@@ -42,7 +42,8 @@ func (p *partitionRows) group(order []SortKey) error {
 // walk gives the rows their results.
 func (p *partitionRows) walk() error {
 	p.head, p.tail = 0, 0
-	value := p.aggregate()
+	value, done := p.aggregate()
+	defer done()
 	if p.c.Func != nil {
 		f := p.c.Func.New()
 		value = func(i int) (types.Datum, error) { return f(p, i) }
@@ -113,6 +114,8 @@ type frameState struct {
 	acc        Accumulator
 	first, end int
 	held       int64
+	// tree answers for a Folder, from the first frame on that does not just grow at its end.
+	tree *frameTree
 }
 
 func (s *frameState) reset(first int) {
@@ -126,27 +129,16 @@ func (s *frameState) reset(first int) {
 
 // feed adds or removes a row.
 func (s *frameState) feed(row int, remove bool) (bool, error) {
-	w, agg := s.p.w, s.p.c.Agg
+	w := s.p.w
 	if err := w.env.Step(1); err != nil {
 		return false, err
 	}
 	copy(w.env.Row, s.p.rows[row].row)
 	around := w.env.Enter(&w.scratch)
 	defer w.env.Leave(around)
-	if agg.Filter != nil {
-		d, err := agg.Filter.Eval(w.env)
-		if err != nil || !d.True() {
-			return true, err
-		}
-	}
-	args, err := evalAll(w.env, s.p.c.Args)
-	if err != nil {
-		return false, err
-	}
-	for _, a := range args {
-		if a.IsNull() && !agg.Agg.NullArgs {
-			return true, nil
-		}
+	args, err := s.args()
+	if args == nil || err != nil {
+		return true, err
 	}
 	if remove {
 		return s.acc.(Remover).Remove(args)
@@ -155,6 +147,95 @@ func (s *frameState) feed(row int, remove bool) (bool, error) {
 	err = s.acc.Add(w.env, args)
 	s.held += w.env.Used() - before
 	return true, err
+}
+
+// args are the aggregate's arguments at the current row, nil where the row does not count.
+func (s *frameState) args() ([]types.Datum, error) {
+	env, agg := s.p.w.env, s.p.c.Agg
+	if agg.Filter != nil {
+		d, err := agg.Filter.Eval(env)
+		if err != nil || !d.True() {
+			return nil, err
+		}
+	}
+	args, err := evalAll(env, s.p.c.Args)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range args {
+		if a.IsNull() && !agg.Agg.NullArgs {
+			return nil, nil
+		}
+	}
+	if args == nil {
+		args = []types.Datum{}
+	}
+	return args, nil
+}
+
+// without is the result over the frame but for the rows of a and b. It takes rows out and puts them back where the
+// accumulator can.
+func (s *frameState) without(first, end int, a, b [2]int) (d types.Datum, known bool, err error) {
+	if _, ok := s.acc.(Remover); !ok || a[1]-a[0]+b[1]-b[0] > end-first {
+		return types.Null, false, nil
+	}
+	if err := s.to(first, end); err != nil {
+		return types.Null, false, err
+	}
+	out := make([]int, 0, 1)
+	for _, r := range [][2]int{a, b} {
+		for row := max(r[0], first); row < min(r[1], end); row++ {
+			ok, err := s.feed(row, true)
+			if err != nil {
+				return types.Null, false, err
+			}
+			if !ok {
+				s.reset(first) // the caller computes it anew
+				return types.Null, false, nil
+			}
+			out = append(out, row)
+		}
+	}
+	if d, err = s.acc.Result(s.p.w.env); err != nil {
+		return types.Null, false, err
+	}
+	for _, row := range out {
+		if _, err := s.feed(row, false); err != nil {
+			return types.Null, false, err
+		}
+	}
+	return d, true, nil
+}
+
+// folded is the result over the frame but for the rows of a and b, by the tree.
+func (s *frameState) folded(first, end int, a, b [2]int) (d types.Datum, err error) {
+	if s.tree == nil {
+		if s.tree, err = newFrameTree(s, s.acc.(Folder)); err != nil {
+			return types.Null, err
+		}
+	}
+	at := first
+	for _, r := range [][2]int{a, b} {
+		if r[0] >= r[1] || r[1] <= at || r[0] >= end {
+			continue
+		}
+		part, err := s.tree.over(at, max(r[0], at))
+		if err == nil {
+			d, err = s.tree.fold(d, part)
+		}
+		if err != nil {
+			return types.Null, err
+		}
+		at = r[1]
+	}
+	if at < end {
+		part, err := s.tree.over(at, end)
+		if err != nil {
+			return types.Null, err
+		}
+		return s.tree.fold(d, part)
+	}
+	return d, nil
 }
 
 // to moves the state to another frame.
@@ -182,23 +263,42 @@ func (s *frameState) to(first, end int) error {
 	return nil
 }
 
-// aggregate computes an aggregate over the frame of each row.
-func (p *partitionRows) aggregate() func(i int) (types.Datum, error) {
+// aggregate computes an aggregate over the frame of each row. done gives back what that has held.
+func (p *partitionRows) aggregate() (value func(i int) (types.Datum, error), done func()) {
 	if p.c.Agg == nil {
-		return nil
+		return nil, func() {}
 	}
 	s := &frameState{p: p}
 	s.reset(0)
 	known, whole := false, true // the state is that of a frame of which nothing is left out
 	var last types.Datum
+	done = func() {
+		p.w.env.Release(s.held)
+		if s.tree != nil {
+			p.w.env.Release(s.tree.held)
+		}
+	}
 	return func(i int) (types.Datum, error) {
 		first, end, err := p.move(i)
 		if err != nil {
 			return types.Null, err
 		}
 		a, b := p.excluded(i)
-		if a[0] < a[1] || b[0] < b[1] {
-			known, whole = false, false
+		some := a[0] < a[1] || b[0] < b[1]
+		if _, folds := s.acc.(Folder); folds && (s.tree != nil || some || first > s.first && s.first < s.end || end < s.end) {
+			return s.folded(first, end, a, b)
+		}
+		if !whole {
+			s.reset(first)
+			whole = true
+		}
+		if some {
+			known = false
+			d, ok, err := s.without(first, end, a, b)
+			if ok || err != nil {
+				return d, err
+			}
+			whole = false
 			s.reset(first)
 			for row := first; row < end; row++ {
 				if row >= a[0] && row < a[1] || row >= b[0] && row < b[1] {
@@ -213,15 +313,11 @@ func (p *partitionRows) aggregate() func(i int) (types.Datum, error) {
 		if known && first == s.first && end == s.end {
 			return last, nil
 		}
-		if !whole {
-			s.reset(first)
-			whole = true
-		}
 		if err := s.to(first, end); err != nil {
 			return types.Null, err
 		}
 		known = true
 		last, err = s.acc.Result(p.w.env)
 		return last, err
-	}
+	}, done
 }

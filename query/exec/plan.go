@@ -17,6 +17,14 @@ type Column struct {
 	Fields []Column
 	// Collation of texts, where it is not the default.
 	Collation *types.Collation
+	// Origin is the column of a relation that it is, through sub-queries; zero for what is computed.
+	Origin Origin
+}
+
+// Origin is a column of a relation: the relation's OID, and the column's number from 1.
+type Origin struct {
+	Relation int64
+	Column   int16
 }
 
 // Plan yields the rows of a query. It is made for one execution and may be opened several times (a correlated sub-query).
@@ -389,19 +397,22 @@ type ProjectSet struct {
 	Width int
 	Exprs []Expr
 	Sets  []*SetCall // by column; nil for plain expressions
-	env   Env
-	plain []types.Datum
-	sets  []setRows
-	open  bool // the functions were called for the current input row
-	rows  int64
+	// Nested are functions within the expressions, which find their values behind the input's columns.
+	Nested []*SetCall
+	env    Env
+	plain  []types.Datum
+	sets   []setRows
+	open   bool // the functions were called for the current input row
+	rows   int64
 
 	scratch work.Scratch
+	result  work.Scratch // of a row's expressions with functions in them
 }
 
 func (p *ProjectSet) Open(outer *Env) error {
-	p.env = Env{Row: make([]types.Datum, p.Width), Outer: outer, State: outer.State}
+	p.env = Env{Row: make([]types.Datum, p.Width+len(p.Nested)), Outer: outer, State: outer.State}
 	p.close()
-	p.plain, p.sets = make([]types.Datum, len(p.Exprs)), make([]setRows, len(p.Exprs))
+	p.plain, p.sets = make([]types.Datum, len(p.Exprs)), make([]setRows, len(p.Exprs)+len(p.Nested))
 	return p.Input.Open(&p.env)
 }
 
@@ -427,8 +438,9 @@ func (p *ProjectSet) Next() ([]types.Datum, error) {
 			return nil, err
 		}
 		out, any := make([]types.Datum, len(p.Exprs)), false
-		for i := range out {
-			if p.Sets[i] == nil {
+		for i := range p.sets {
+			s := p.call(i)
+			if s == nil {
 				out[i] = p.plain[i]
 				continue
 			}
@@ -436,17 +448,51 @@ func (p *ProjectSet) Next() ([]types.Datum, error) {
 			if err != nil {
 				return nil, err
 			}
+			d := types.Null
 			if row != nil {
-				any = true
-				out[i] = p.Sets[i].value(row)
+				any, d = true, s.value(row)
+			}
+			if i < len(out) {
+				out[i] = d
+			} else {
+				p.env.Row[p.Width+i-len(out)] = d
 			}
 		}
-		if any {
-			p.rows++
-			return out, nil
+		if !any {
+			p.close()
+			continue
 		}
-		p.close()
+		if len(p.Nested) > 0 {
+			if err := p.compute(out); err != nil {
+				return nil, err
+			}
+		}
+		p.rows++
+		return out, nil
 	}
+}
+
+// call is the i-th function: those of columns, and behind them those within expressions; nil for a plain column.
+func (p *ProjectSet) call(i int) *SetCall {
+	if i < len(p.Sets) {
+		return p.Sets[i]
+	}
+	return p.Nested[i-len(p.Sets)]
+}
+
+// compute gives the plain columns of a row their values, now that the functions within them have theirs.
+func (p *ProjectSet) compute(out []types.Datum) error {
+	around := p.env.Enter(&p.result)
+	defer p.env.Leave(around)
+	for i, e := range p.Exprs {
+		if p.Sets[i] == nil {
+			var err error
+			if out[i], err = e.Eval(&p.env); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // close forgets the rows of the functions for the current input row.
@@ -478,12 +524,14 @@ func (c *SetCall) value(row []types.Datum) types.Datum {
 
 // unfold calls the functions for the current input row.
 func (p *ProjectSet) unfold() error {
-	for i, e := range p.Exprs {
-		s := p.Sets[i]
+	for i := range p.sets {
+		s := p.call(i)
 		if s == nil {
-			var err error
-			if p.plain[i], err = e.Eval(&p.env); err != nil {
-				return err
+			if len(p.Nested) == 0 {
+				var err error
+				if p.plain[i], err = p.Exprs[i].Eval(&p.env); err != nil {
+					return err
+				}
 			}
 			continue
 		}
@@ -511,6 +559,7 @@ func (p *ProjectSet) Close() {
 	p.close()
 	if p.env.State != nil {
 		p.env.Drop(&p.scratch)
+		p.env.Drop(&p.result)
 	}
 }
 

@@ -68,8 +68,8 @@ type Snapshotter interface {
 	// Snapshot pins what is committed now. Before, it brings the views up to date that are to be, so that they are as
 	// of that moment too. Where writers are faster than that, exact makes it an error of kind Stale; otherwise these
 	// views are as of a moment between the call and the snapshot's. A read of another view, by an exact snapshot, is of
-	// kind Stale where its index lacked something at that moment. Kind Unsupported where the store cannot hold a moment
-	// for long.
+	// kind Stale where its index lacked something at that moment. A store that cannot hold a moment for
+	// long lets later reads of an exact snapshot fail with kind Expired, and has the others go on at a later moment.
 	Snapshot(ctx context.Context, views []ViewUse, exact bool) (Snapshot, error)
 }
 
@@ -191,6 +191,8 @@ type ReduceRead struct {
 type Design struct {
 	Name  string // without "_design/"
 	Views []View // in byte order of their names
+	// Partitioned says that its views are read in one partition at a time.
+	Partitioned bool
 }
 
 // View is one view of a design document.
@@ -233,6 +235,7 @@ const (
 	Unsupported             // 0A000
 	Full                    // 53100: the disk of the store has no room
 	Stale                   // 40001: the store has moved on; the transaction can be tried again
+	Expired                 // 72000: the store does not hold the moment any more that a Snapshot reads
 )
 
 // ReadError is an error of a read that the user may see.

@@ -270,8 +270,13 @@ func StoreError(err error) error {
 	code := map[Kind]sqlstate.Code{Internal: sqlstate.InternalError, NotFound: sqlstate.UndefinedTable, Forbidden: sqlstate.InsufficientPrivilege,
 		Invalid: sqlstate.InvalidParameterValue, Timeout: sqlstate.QueryCanceled, Unavailable: sqlstate.CannotConnectNow,
 		TooLarge: sqlstate.ProgramLimitExceeded, Unsupported: sqlstate.FeatureNotSupported, Full: sqlstate.DiskFull,
-		Stale: sqlstate.SerializationFailure}[re.Kind]
-	return &sqlstate.Error{Code: code, Message: re.Error(), Err: err}
+		Stale: sqlstate.SerializationFailure, Expired: sqlstate.SnapshotTooOld}[re.Kind]
+	e := &sqlstate.Error{Code: code, Message: re.Error(), Err: err}
+	if re.Kind == Expired {
+		e.Hint = "The store keeps one moment for a few seconds (FoundationDB for five). Begin a new transaction that " +
+			"reads less, or one that is READ COMMITTED."
+	}
+	return e
 }
 
 // DatabaseError is StoreError for opening a database, where what is not found is the database.

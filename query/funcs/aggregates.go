@@ -27,17 +27,26 @@ type summer struct {
 	scaled int64
 }
 
+// number is a value to add, NULL for JSON's null.
+func (s *summer) number(x types.Datum) (types.Datum, error) {
+	if x.K != types.KJSON {
+		return x, nil
+	}
+	if types.JSONKindOf(x.S) == types.JSONNull {
+		return types.Null, nil
+	}
+	d, err := types.Cast(x, types.JSONB, types.Numeric, -1, nil)
+	if err != nil {
+		return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot add a jsonb %s", types.JSONKindOf(x.S)).
+			WithHint("Filter with jsonb_typeof(value) = 'number'.")
+	}
+	return d, nil
+}
+
 func (s *summer) Add(_ *exec.Env, args []types.Datum) error {
-	x := args[0]
-	if x.K == types.KJSON {
-		if types.JSONKindOf(x.S) == types.JSONNull {
-			return nil
-		}
-		var err error
-		if x, err = types.Cast(x, types.JSONB, types.Numeric, -1, nil); err != nil {
-			return sqlstate.New(sqlstate.InvalidParameterValue, "cannot add a jsonb %s", types.JSONKindOf(args[0].S)).
-				WithHint("Filter with jsonb_typeof(value) = 'number'.")
-		}
+	x, err := s.number(args[0])
+	if x.IsNull() || err != nil {
+		return err
 	}
 	s.n++
 	switch x.K {
@@ -65,7 +74,11 @@ func (s *summer) Add(_ *exec.Env, args []types.Datum) error {
 // Remove takes a number out again. A sum of floats would not be the one of those that are left, and a numeric shows the
 // digits of what was added to it.
 func (s *summer) Remove(args []types.Datum) (bool, error) {
-	switch x := args[0]; x.K {
+	x, err := s.number(args[0])
+	if x.IsNull() || err != nil {
+		return true, err
+	}
+	switch x.K {
 	case types.KInt:
 		if s.d != nil {
 			return false, nil
@@ -128,6 +141,7 @@ func (s *summer) Result(*exec.Env) (types.Datum, error) {
 	return types.NewNumeric(q), err
 }
 
+// extreme is min and max: of those that are equal the last one, as in PostgreSQL, which shows in 1.0 and 1.00.
 type extreme struct {
 	max       bool
 	collation *types.Collation // of texts; nil for their bytes
@@ -137,7 +151,7 @@ type extreme struct {
 func (e *extreme) Add(env *exec.Env, args []types.Datum) error {
 	if !e.best.IsNull() {
 		c, err := types.CompareCollated(args[0], e.best, e.collation)
-		if err != nil || c == 0 || (c > 0) != e.max {
+		if err != nil || c != 0 && (c > 0) != e.max {
 			return err
 		}
 	}
@@ -148,6 +162,15 @@ func (e *extreme) Add(env *exec.Env, args []types.Datum) error {
 	}
 	e.best = args[0]
 	return nil
+}
+
+// Fold implements exec.Folder.
+func (e *extreme) Fold(x, y types.Datum) (types.Datum, error) {
+	c, err := types.CompareCollated(y, x, e.collation)
+	if err != nil || c != 0 && (c > 0) != e.max {
+		return x, err
+	}
+	return y, nil
 }
 
 func (e *extreme) Result(*exec.Env) (types.Datum, error) { return e.best, nil }
@@ -163,6 +186,14 @@ func (b *booler) Add(_ *exec.Env, args []types.Datum) error {
 		b.value = args[0]
 	}
 	return nil
+}
+
+// Fold implements exec.Folder.
+func (b *booler) Fold(x, y types.Datum) (types.Datum, error) {
+	if x.True() == b.or {
+		return x, nil
+	}
+	return y, nil
 }
 
 func (b *booler) Result(*exec.Env) (types.Datum, error) { return b.value, nil }

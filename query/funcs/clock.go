@@ -66,32 +66,17 @@ func clocks() {
 	for name, ret := range map[string]types.OID{"date_part": types.Float8, "extract": types.Numeric} {
 		timeFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			us := a[1].I
-			switch strings.ToLower(a[0].S) {
-			case "microseconds", "milliseconds", "second", "seconds":
+			switch unitOf(a[0].S) {
+			case "microseconds", "milliseconds", "second":
 				return secondsIn(a[0].S, us%60e6, ret), nil
-			case "minute", "minutes":
+			case "minute":
 				return number(us/60e6%60, 0, ret), nil
-			case "hour", "hours":
+			case "hour":
 				return number(us/3600e6, 0, ret), nil
 			case "epoch":
 				return number(us, 6, ret), nil
-			case "day",
-				"days",
-				"month",
-				"months",
-				"year",
-				"years",
-				"week",
-				"dow",
-				"doy",
-				"quarter",
-				"century",
-				"decade",
-				"isodow",
-				"isoyear",
-				"millennium",
-				"timezone",
-				"julian":
+			case "day", "month", "year", "week", "dow", "doy", "quarter", "century", "decade", "isodow", "isoyear",
+				"millennium", "timezone", "julian":
 				return types.Null, sqlstate.New(
 					sqlstate.FeatureNotSupported,
 					"unit %q not supported for type time without time zone",
@@ -115,33 +100,33 @@ func truncateSpan(unit string, s types.Span) (types.Span, error) {
 		s.Micros = cut(s.Micros, by)
 		return s, nil
 	}
-	switch strings.ToLower(unit) {
-	case "millennium", "millennia":
+	switch unitOf(unit) {
+	case "millennium":
 		return months(12000)
-	case "century", "centuries":
+	case "century":
 		return months(1200)
-	case "decade", "decades":
+	case "decade":
 		return months(120)
-	case "year", "years":
+	case "year":
 		return months(12)
-	case "quarter", "quarters":
+	case "quarter":
 		return months(3)
-	case "month", "months":
+	case "month":
 		return months(1)
-	case "day", "days":
+	case "day":
 		s.Micros = 0
 		return s, nil
-	case "hour", "hours":
+	case "hour":
 		return clock(3600e6)
-	case "minute", "minutes":
+	case "minute":
 		return clock(60e6)
-	case "second", "seconds":
+	case "second":
 		return clock(1e6)
-	case "milliseconds", "millisecond":
+	case "milliseconds":
 		return clock(1e3)
-	case "microseconds", "microsecond":
+	case "microseconds":
 		return s, nil
-	case "week", "weeks":
+	case "week":
 		return s, sqlstate.New(sqlstate.FeatureNotSupported, "unit %q not supported for type interval", strings.ToLower(unit)).
 			WithDetail("Months usually have fractional weeks.")
 	}

@@ -247,56 +247,10 @@ func (w *jsonWriter) normal(s string, strip bool, step types.Step) error {
 	return err
 }
 
-// prettyJSON writes a value with a line for each member and element.
-func prettyJSON(env *exec.CallEnv, dst []byte, s string, level int) ([]byte, error) {
-	if err := fitsText(env, cap(dst)+len(s)+4*level); err != nil {
-		return dst, err
-	}
-	if err := env.Bytes(len(s)); err != nil {
-		return dst, err
-	}
-	line := func(level int) {
-		dst = append(dst, '\n')
-		for range level {
-			dst = append(dst, "    "...)
-		}
-	}
-	some := false
-	var err error
-	item := func(k, v string) bool {
-		if some {
-			dst = append(dst, ',')
-		}
-		some = true
-		line(level + 1)
-		if k != "" {
-			dst = append(append(dst, k...), ": "...)
-		}
-		dst, err = prettyJSON(env, dst, v, level+1)
-		return err == nil
-	}
-	switch types.JSONKindOf(s) {
-	case types.JSONObject:
-		dst = append(dst, '{')
-		types.JSONMembers(s, item)
-		line(level)
-		dst = append(dst, '}')
-	case types.JSONList:
-		dst = append(dst, '[')
-		types.JSONElements(s, func(v string) bool { return item("", v) })
-		line(level)
-		dst = append(dst, ']')
-	default:
-		dst = append(dst, strings.TrimSpace(s)...)
-	}
-	return dst, err
-}
-
 func init() {
 	edits()
 	jsonFamily.function("jsonb_pretty", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		out, err := prettyJSON(env, nil, a[0].S, 0)
-		return types.NewText(string(out)), err
+		return prettyJSON(env, a[0].S)
 	}, types.JSONB)
 	jsonFamily.function(
 		"jsonb_strip_nulls",

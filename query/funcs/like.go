@@ -168,20 +168,6 @@ func LikePrefix(p string) (prefix string, exact, plain bool) {
 	return string(out), false, true
 }
 
-// posix turns the head of a PostgreSQL regular expression into Go's: options in front, and case folding. Go's engine
-// runs in linear time, so that no pattern can hang the gateway; back references and lookaround are refused by it.
-func posix(p string, fold bool) string {
-	p = strings.TrimPrefix(p, "***:")
-	if rest, ok := strings.CutPrefix(p, "***="); ok {
-		p = regexp.QuoteMeta(rest)
-	}
-	p = strings.NewReplacer(`\m`, `\b`, `\M`, `\b`, `\y`, `\b`, `\Y`, `\B`, `\Z`, `\z`).Replace(p)
-	if fold {
-		return "(?is)" + p
-	}
-	return "(?s)" + p
-}
-
 // similar turns a SIMILAR TO pattern into a regular expression.
 func similar(p string, esc rune) string {
 	var b strings.Builder

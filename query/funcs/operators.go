@@ -69,6 +69,11 @@ func arithmetic() {
 				return types.NewInt(f(a[0].I, a[1].I)), nil
 			}, t, t)
 		}
+		for _, op := range []string{"<<", ">>"} {
+			arithmeticFamily.operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				return types.NewInt(shift(a[0].I, a[1].I, op == "<<", t)), nil
+			}, t, types.Int4)
+		}
 	}
 	for _, t := range []types.OID{types.Float4, types.Float8} {
 		for _, op := range []string{"+", "-", "*", "/"} {
@@ -249,4 +254,22 @@ func dates() {
 	arithmeticFamily.operator("-", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewInterval(a[0].Span().Neg()), nil
 	}, types.Interval)
+}
+
+// shift moves bits as PostgreSQL's processors do: by as many as the width of the type leaves of n.
+func shift(x, n int64, left bool, t types.OID) int64 {
+	by := uint(n) & 31
+	if t == types.Int8 {
+		by = uint(n) & 63
+	}
+	if !left {
+		return x >> by
+	}
+	switch x <<= by; t {
+	case types.Int2:
+		return int64(int16(x))
+	case types.Int4:
+		return int64(int32(x))
+	}
+	return x
 }

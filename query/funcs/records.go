@@ -1,6 +1,8 @@
 package funcs
 
 import (
+	"slices"
+
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -30,18 +32,75 @@ func init() {
 					Columns: func([]types.OID) []exec.Column { return cols },
 					Rows: func(env *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 						if set {
-							return recordset(env, name, a[0], cols)
+							return recordset(env, name, a[0], cols, nil)
 						}
-						row, err := recordOf(env, a[0], cols)
+						row, err := recordOf(env, a[0], cols, nil)
 						return [][]types.Datum{row}, err
 					}}
 			}}
 			jsonFamily.Tables = append(jsonFamily.Tables, &exec.TableFunc{Name: name, Args: args})
+			populate(prefix, t, set)
 		}
 	}
 }
 
-func recordset(env *exec.Env, name string, d types.Datum, cols []exec.Column) ([][]types.Datum, error) {
+// populate adds json_populate_record and its kin, whose first argument is a record: null::record, or one of as many
+// fields, which stand where the object has none.
+func populate(prefix string, t types.OID, set bool) {
+	name := prefix + "_populate_record"
+	if set {
+		name += "set"
+	}
+	args := []types.OID{types.Record, t}
+	Records[name] = &Record{Name: name, Args: args, Of: func(cols []exec.Column) *exec.TableFunc {
+		return &exec.TableFunc{Name: name, Args: args, NullArgs: true,
+			Columns: func([]types.OID) []exec.Column { return cols },
+			Rows: func(env *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
+				base, err := baseOf(a[0], cols)
+				if err != nil {
+					return nil, err
+				}
+				named := cols
+				if base != nil { // the names are the record's
+					named = slices.Clone(cols)
+					for i := range named {
+						named[i].Name = types.FieldName(a[0].Array().Names, i)
+					}
+				}
+				if set {
+					return recordset(env, name, a[1], named, base)
+				}
+				row, err := recordOf(env, a[1], named, base)
+				return [][]types.Datum{row}, err
+			}}
+	}}
+	jsonFamily.Tables = append(jsonFamily.Tables, &exec.TableFunc{Name: name, Args: args})
+}
+
+// baseOf are the values of a record for columns; nil where it is NULL.
+func baseOf(record types.Datum, cols []exec.Column) ([]types.Datum, error) {
+	if record.IsNull() {
+		return nil, nil
+	}
+	a := record.Array()
+	if len(a.Items) != len(cols) {
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
+			"function return row and query-specified return row do not match").
+			WithDetail("Returned row contains %d attributes, but query expects %d.", len(a.Items), len(cols))
+	}
+	for i, c := range cols {
+		if i < len(a.Types) && a.Types[i] != c.Type {
+			return nil, sqlstate.New(sqlstate.DatatypeMismatch,
+				"function return row and query-specified return row do not match").
+				WithDetail("Returned type %s at ordinal position %d, but query expects %s.", types.NameOf(a.Types[i]), i+1,
+					types.NameOf(c.Type))
+		}
+	}
+	return a.Items, nil
+}
+
+func recordset(env *exec.Env, name string, d types.Datum, cols []exec.Column,
+	base []types.Datum) ([][]types.Datum, error) {
 	if d.IsNull() {
 		return nil, nil
 	}
@@ -57,7 +116,7 @@ func recordset(env *exec.Env, name string, d types.Datum, cols []exec.Column) ([
 			return false
 		}
 		var row []types.Datum
-		if row, err = recordOf(env, types.NewJSONText(v), cols); err == nil {
+		if row, err = recordOf(env, types.NewJSONText(v), cols, base); err == nil {
 			n := int64(len(cols))*exec.DatumSize + 24
 			if err = env.Hold(n); err == nil {
 				held += n
@@ -70,9 +129,10 @@ func recordset(env *exec.Env, name string, d types.Datum, cols []exec.Column) ([
 	return rows, err
 }
 
-// recordOf is an object as a row of columns. What it has not is NULL.
-func recordOf(env *exec.Env, d types.Datum, cols []exec.Column) ([]types.Datum, error) {
+// recordOf is an object as a row of columns. What it has not is that of base, or NULL without one.
+func recordOf(env *exec.Env, d types.Datum, cols []exec.Column, base []types.Datum) ([]types.Datum, error) {
 	row := make([]types.Datum, len(cols))
+	copy(row, base)
 	if d.IsNull() {
 		return row, nil
 	}

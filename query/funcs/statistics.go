@@ -15,18 +15,22 @@ type exactSpread struct {
 	sample, root bool
 	n            int64
 	sum, squares *types.Decimal
+	// scale is the largest of the numbers, which the result shows, and scaled how many of them have it.
+	scale  int32
+	scaled int64
 }
 
 func (s *exactSpread) Add(_ *exec.Env, args []types.Datum) error {
-	var d *types.Decimal
-	if args[0].K == types.KInt {
-		d = types.DecimalFromInt(args[0].I)
-	} else {
-		d = args[0].Decimal()
-	}
+	d := decimalOf(args[0])
 	square, err := d.Mul(d)
 	if err != nil {
 		return err
+	}
+	switch scale := d.Scale(); {
+	case scale > s.scale || s.n == 0:
+		s.scale, s.scaled = scale, 1
+	case scale == s.scale:
+		s.scaled++
 	}
 	if s.n++; s.n == 1 {
 		s.sum, s.squares = d, square
@@ -34,6 +38,32 @@ func (s *exactSpread) Add(_ *exec.Env, args []types.Datum) error {
 	}
 	s.sum, s.squares = s.sum.Add(d), s.squares.Add(square)
 	return nil
+}
+
+// Remove implements exec.Remover.
+func (s *exactSpread) Remove(args []types.Datum) (bool, error) {
+	d := decimalOf(args[0])
+	if !s.sum.IsFinite() || !d.IsFinite() || d.Scale() == s.scale && s.scale > 0 && s.scaled == 1 {
+		return false, nil
+	}
+	square, err := d.Mul(d)
+	if err != nil {
+		return false, err
+	}
+	if d.Scale() == s.scale {
+		s.scaled--
+	}
+	s.n--
+	s.sum, s.squares = s.sum.Sub(d), s.squares.Sub(square)
+	return true, nil
+}
+
+// decimalOf is an integer or numeric as a decimal.
+func decimalOf(d types.Datum) *types.Decimal {
+	if d.K == types.KInt {
+		return types.DecimalFromInt(d.I)
+	}
+	return d.Decimal()
 }
 
 func (s *exactSpread) Result(*exec.Env) (types.Datum, error) {
@@ -209,6 +239,13 @@ func (b *bits) Add(_ *exec.Env, args []types.Datum) error {
 		b.value.I ^= args[0].I
 	}
 	return nil
+}
+
+// Fold implements exec.Folder.
+func (b *bits) Fold(x, y types.Datum) (types.Datum, error) {
+	one := bits{op: b.op, value: x}
+	err := one.Add(nil, []types.Datum{y})
+	return one.value, err
 }
 
 func (b *bits) Result(*exec.Env) (types.Datum, error) { return b.value, nil }

@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,10 +56,22 @@ func init() {
 	}, types.Interval)
 	for name, ret := range map[string]types.OID{"date_part": types.Float8, "extract": types.Numeric} {
 		timeFamily.function(name, ret, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			unit := unitOf(a[0].S)
+			if ret == types.Numeric && slices.Contains(notOfDates, unit) {
+				return types.Null, sqlstate.New(sqlstate.FeatureNotSupported, "unit %q not supported for type date",
+					strings.ToLower(a[0].S))
+			}
+			typ := types.Timestamp
+			if ret == types.Numeric {
+				typ = types.Date
+			}
 			if types.Infinite(a[1]) {
 				return infinitePart(a[0].S, a[1].I > 0, types.Date, ret)
 			}
-			return part(a[0].S, a[1].I*86400e6, types.Timestamp, ret, env)
+			if ret == types.Numeric && unit == "julian" {
+				return number(a[1].I+2440588, 0, ret), nil
+			}
+			return part(a[0].S, a[1].I*86400e6, typ, ret, env)
 		}, types.Text, types.Date)
 		timeFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return intervalPart(a[0].S, a[1].Span(), ret)
@@ -79,8 +92,8 @@ func init() {
 		}
 		return types.NewTime(int64(math.Round(f))), nil
 	}, types.Float8)
-	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return ageOf(a[0], a[1])
+	timeFamily.function("age", types.Interval, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return ageOf(types.NewTime(types.WallClock(a[0].I, env.Types)), types.NewTime(types.WallClock(a[1].I, env.Types)))
 	}, types.TimestampTZ, types.TimestampTZ)
 	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return ageOf(a[0], a[1])
@@ -104,15 +117,15 @@ func init() {
 
 // infinitePart is part of a time without a calendar: what grows with time is infinite, what repeats is NULL.
 func infinitePart(field string, positive bool, typ, ret types.OID) (types.Datum, error) {
-	switch strings.ToLower(field) {
-	case "year", "years", "decade", "century", "isoyear", "epoch":
+	switch unitOf(field) {
+	case "year", "decade", "century", "millennium", "julian", "isoyear", "epoch":
 		text := "Infinity"
 		if !positive {
 			text = "-Infinity"
 		}
 		return types.ParseText(text, ret, nil)
-	case "microseconds", "milliseconds", "second", "seconds", "minute", "minutes", "hour", "hours", "day", "days",
-		"month", "months", "quarter", "week", "dow", "isodow", "doy", "timezone":
+	case "microseconds", "milliseconds", "second", "minute", "hour", "day", "month", "quarter", "week", "dow", "isodow",
+		"doy", "timezone":
 		return types.Null, nil
 	}
 	return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unit %q not recognized for type %s", field,
@@ -123,37 +136,41 @@ func infinitePart(field string, positive bool, typ, ret types.OID) (types.Datum,
 func truncate(unit string, micros int64, loc *time.Location) (int64, error) {
 	t := time.UnixMicro(micros).In(loc)
 	y, m, d := t.Date()
-	h, mi, s := t.Clock()
-	at := func(y int, m time.Month, d, h, mi, s, us int) (int64, error) {
-		return time.Date(y, m, d, h, mi, s, us*1000, loc).UnixMicro(), nil
+	_, mi, s := t.Clock()
+	day := func(y int, m time.Month, d int) (int64, error) {
+		return types.Instant(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).UnixMicro(), loc), nil
 	}
-	switch strings.ToLower(unit) {
-	case "microseconds", "microsecond":
+	us := int64(t.Nanosecond() / 1000) // what is less than a second, a minute and an hour does not change zones
+	switch unitOf(unit) {
+	case "microseconds":
 		return micros, nil
-	case "milliseconds", "millisecond":
-		return at(y, m, d, h, mi, s, t.Nanosecond()/1e6*1000)
-	case "second", "seconds":
-		return at(y, m, d, h, mi, s, 0)
-	case "minute", "minutes":
-		return at(y, m, d, h, mi, 0, 0)
-	case "hour", "hours":
-		return at(y, m, d, h, 0, 0, 0)
-	case "day", "days":
-		return at(y, m, d, 0, 0, 0, 0)
-	case "week", "weeks":
-		return at(y, m, d-(int(t.Weekday())+6)%7, 0, 0, 0, 0)
-	case "month", "months":
-		return at(y, m, 1, 0, 0, 0, 0)
-	case "quarter", "quarters":
-		return at(y, (m-1)/3*3+1, 1, 0, 0, 0, 0)
-	case "year", "years":
-		return at(y, 1, 1, 0, 0, 0, 0)
+	case "milliseconds":
+		return micros - us%1000, nil
+	case "second":
+		return micros - us, nil
+	case "minute":
+		return micros - us - int64(s)*1e6, nil
+	case "hour":
+		return micros - us - int64(mi*60+s)*1e6, nil
+	case "day":
+		return day(y, m, d)
+	case "week":
+		return day(y, m, d-(int(t.Weekday())+6)%7)
+	case "month":
+		return day(y, m, 1)
+	case "quarter":
+		return day(y, (m-1)/3*3+1, 1)
+	case "year":
+		return day(y, 1, 1)
 	case "decade":
-		return at(y-y%10, 1, 1, 0, 0, 0, 0)
+		return day(y-((y%10)+10)%10, 1, 1)
 	case "century":
-		return at((y-1)/100*100+1, 1, 1, 0, 0, 0, 0)
+		return day(floorDiv(y-1, 100)*100+1, 1, 1)
+	case "millennium":
+		return day(floorDiv(y-1, 1000)*1000+1, 1, 1)
 	}
-	return 0, sqlstate.New(sqlstate.InvalidParameterValue, "unit %q not recognized for type timestamp", unit)
+	return 0, sqlstate.New(sqlstate.InvalidParameterValue,
+		"unit %q not recognized for type timestamp without time zone", unit)
 }
 
 // part is date_part (float8) and extract (numeric).
@@ -163,27 +180,35 @@ func part(field string, micros int64, typ, ret types.OID, env *exec.CallEnv) (ty
 	us := int64(t.Second())*1e6 + int64(t.Nanosecond()/1000)
 	year, week := t.ISOWeek()
 	whole := func(n int64) (types.Datum, error) { return number(n, 0, ret), nil }
-	switch strings.ToLower(field) {
-	case "microseconds", "milliseconds", "second", "seconds":
+	switch unitOf(field) {
+	case "microseconds", "milliseconds", "second":
 		return secondsIn(field, us, ret), nil
 	case "epoch":
 		return number(micros, 6, ret), nil
-	case "minute", "minutes":
+	case "minute":
 		return whole(int64(t.Minute()))
-	case "hour", "hours":
+	case "hour":
 		return whole(int64(t.Hour()))
-	case "day", "days":
+	case "day":
 		return whole(int64(t.Day()))
-	case "month", "months":
+	case "month":
 		return whole(int64(t.Month()))
 	case "quarter":
 		return whole(int64(t.Month()-1)/3 + 1)
-	case "year", "years":
-		return whole(int64(t.Year()))
+	case "year":
+		y := t.Year()
+		if y <= 0 {
+			y-- // there is no year 0
+		}
+		return whole(int64(y))
 	case "decade":
 		return whole(int64(math.Floor(float64(t.Year()) / 10)))
 	case "century":
-		return whole(int64(math.Floor(float64(t.Year()-1)/100)) + 1)
+		return whole(int64(era(t.Year(), 100)))
+	case "millennium":
+		return whole(int64(era(t.Year(), 1000)))
+	case "julian":
+		return julian(t, ret)
 	case "dow":
 		return whole(int64(t.Weekday()))
 	case "isodow":
@@ -199,9 +224,55 @@ func part(field string, micros int64, typ, ret types.OID, env *exec.CallEnv) (ty
 			_, off := t.Zone()
 			return whole(int64(off))
 		}
+	case "timezone_hour", "timezone_h":
+		if typ == types.TimestampTZ {
+			_, off := t.Zone()
+			return whole(int64(off / 3600))
+		}
+	case "timezone_minute", "timezone_m":
+		if typ == types.TimestampTZ {
+			_, off := t.Zone()
+			return whole(int64(off % 3600 / 60))
+		}
 	}
 	return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unit %q not recognized for type %s", field, types.NameOf(typ))
 }
+
+func floorDiv(a, b int) int {
+	if a < 0 {
+		return (a - b + 1) / b
+	}
+	return a / b
+}
+
+// era is the century or millennium that a year is in. There is none of the number 0.
+func era(year, years int) int {
+	if year > 0 {
+		return (year + years - 1) / years
+	}
+	return -((years - 1 - (year - 1)) / years)
+}
+
+// julian is the day since 4713 BC, and how much of it has passed.
+func julian(t time.Time, ret types.OID) (types.Datum, error) {
+	const epoch = 2440588 // of 1970
+	h, m, s := t.Clock()
+	us := int64((h*60+m)*60+s)*1e6 + int64(t.Nanosecond()/1000)
+	y, month, d := t.Date()
+	day := time.Date(y, month, d, 0, 0, 0, 0, time.UTC).Unix()/86400 + epoch
+	if ret == types.Float8 {
+		return types.NewFloat(float64(day) + float64(us)/86400e6), nil
+	}
+	part, err := types.DecimalFromInt(us).Div(types.DecimalFromInt(86400e6))
+	if err != nil {
+		return types.Null, err
+	}
+	return types.NewNumeric(types.DecimalFromInt(day).Add(part)), nil
+}
+
+// notOfDates are what extract does not take of a date. date_part takes them for those of its midnight.
+var notOfDates = []string{"microseconds", "milliseconds", "second", "minute", "hour", "timezone", "timezone_hour",
+	"timezone_minute", "timezone_h", "timezone_m"}
 
 // number is n / 10^scale as the type that the function returns.
 func number(n int64, scale int, ret types.OID) types.Datum {
@@ -213,7 +284,7 @@ func number(n int64, scale int, ret types.OID) types.Datum {
 
 // secondsIn is microseconds within a minute in the unit that a field names.
 func secondsIn(field string, us int64, ret types.OID) types.Datum {
-	switch strings.ToLower(field) {
+	switch unitOf(field) {
 	case "microseconds":
 		return number(us, 0, ret)
 	case "milliseconds":
@@ -224,25 +295,38 @@ func secondsIn(field string, us int64, ret types.OID) types.Datum {
 
 func intervalPart(field string, s types.Span, ret types.OID) (types.Datum, error) {
 	whole := func(n int64) (types.Datum, error) { return number(n, 0, ret), nil }
-	switch strings.ToLower(field) {
-	case "microseconds", "milliseconds", "second", "seconds":
+	switch unitOf(field) {
+	case "microseconds", "milliseconds", "second":
 		return secondsIn(field, s.Micros%60e6, ret), nil
-	case "minute", "minutes":
+	case "minute":
 		return whole(s.Micros / 60e6 % 60)
-	case "hour", "hours":
+	case "hour":
 		return whole(s.Micros / 3600e6)
-	case "day", "days":
+	case "day":
 		return whole(int64(s.Days))
-	case "month", "months":
+	case "month":
 		return whole(int64(s.Months % 12))
-	case "year", "years":
+	case "year":
 		return whole(int64(s.Months / 12))
+	case "quarter":
+		return whole(int64(s.Months%12/3 + 1))
+	case "decade":
+		return whole(int64(s.Months / 120))
+	case "century":
+		return whole(int64(s.Months / 1200))
+	case "millennium":
+		return whole(int64(s.Months / 12000))
 	case "epoch":
 		// A year counts as 365.25 days, a month as 30.
 		secs := int64(s.Months/12)*31557600 + int64(s.Months%12)*2592000 + int64(s.Days)*86400
 		return number(secs*1e6+s.Micros, 6, ret), nil
 	}
-	return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unit %q not recognized for type interval", field)
+	code, what := sqlstate.InvalidParameterValue, "recognized"
+	switch unitOf(field) {
+	case "week", "dow", "isodow", "doy", "isoyear", "julian", "timezone":
+		code, what = sqlstate.FeatureNotSupported, "supported"
+	}
+	return types.Null, sqlstate.New(code, "unit %q not %s for type interval", strings.ToLower(field), what)
 }
 
 // ageOf is age; of an infinite time there is none.

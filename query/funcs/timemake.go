@@ -242,10 +242,15 @@ func bins() {
 		if err != nil {
 			return types.Null, err
 		}
-		if wall, err = truncate(a[0].S, wall, time.UTC); err != nil {
+		cut, err := truncate(a[0].S, wall, time.UTC)
+		if err != nil {
 			return types.Null, err
 		}
-		m, err := types.InZone(wall, a[2].S, false)
+		switch unitOf(a[0].S) {
+		case "hour", "minute", "second", "milliseconds", "microseconds":
+			return types.NewTime(a[1].I - (wall - cut)), nil // it stays before or behind a change of the clocks
+		}
+		m, err := types.InZone(cut, a[2].S, false)
 		return types.NewTime(m), err
 	}, types.Text, types.TimestampTZ, types.Text)
 	timeFamily.function("date_trunc", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {

@@ -286,7 +286,7 @@ func rowDescription(columns []Column, formats []int16) *pgproto3.RowDescription 
 	fields := make([]pgproto3.FieldDescription, len(columns))
 	for i, col := range columns {
 		fields[i] = pgproto3.FieldDescription{Name: []byte(col.Name), DataTypeOID: col.OID, DataTypeSize: col.Size,
-			TypeModifier: col.Mod, Format: formats[i]}
+			TypeModifier: col.Mod, Format: formats[i], TableOID: col.Table, TableAttributeNumber: col.Number}
 	}
 	return &pgproto3.RowDescription{Fields: fields}
 }

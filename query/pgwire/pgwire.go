@@ -144,6 +144,9 @@ type Column struct {
 	OID  uint32
 	Size int16 // typlen
 	Mod  int32 // typmod, -1 for none
+	// Table is the OID of the relation that the column is of, and Number its number there; 0 for what is computed.
+	Table  uint32
+	Number uint16
 }
 
 // CopyOut says that a portal sends its rows by COPY TO STDOUT.

@@ -26,6 +26,7 @@ func mergeable(q *bind.Query, d *bind.DerivedScan) bool {
 	switch {
 	case d.Cte != nil && d.Cte.ComputedOnce(), len(in.Ctes) > 0, d.Lateral, in.From == nil, in.Left != nil,
 		in.Values != nil, in.Work != nil, in.Group, len(in.Windows) > 0, in.SetReturn != nil,
+		in.Nested != nil, q.Nested != nil,
 		in.Distinct, in.DistinctOn != nil, len(in.Order) > 0, in.Limit != nil, in.Skip != nil, len(q.Windows) > 0 && !q.Group:
 		return false
 	}

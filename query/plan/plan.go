@@ -176,7 +176,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		k, ok := c.(*exec.Const)
 		return ok && k.D.True()
 	})
-	plain := !q.Group && len(q.Windows) == 0 && q.SetReturn == nil
+	plain := !q.Group && len(q.Windows) == 0 && q.SetReturn == nil && q.Nested == nil
 	var src exec.Source = &exec.One{}
 	sorted := false
 	var err error
@@ -290,7 +290,7 @@ func (p *planning) behind(q *bind.Query, src exec.Source, width int, sorted bool
 
 func (p *planning) project(q *bind.Query, src exec.Source, width int) exec.Plan {
 	exprs := p.foldAll(q.Targets)
-	if q.SetReturn == nil {
+	if q.SetReturn == nil && q.Nested == nil {
 		return &exec.Project{Input: src, Width: width, Exprs: exprs}
 	}
 	sets := make([]*exec.SetCall, len(q.Targets))
@@ -299,7 +299,11 @@ func (p *planning) project(q *bind.Query, src exec.Source, width int) exec.Plan 
 			sets[i] = &exec.SetCall{Func: s.Fn, Args: p.foldAll(s.Args), Field: s.Field}
 		}
 	}
-	return &exec.ProjectSet{Input: src, Width: width, Exprs: exprs, Sets: sets}
+	nested := make([]*exec.SetCall, len(q.Nested))
+	for i, s := range q.Nested {
+		nested[i] = &exec.SetCall{Func: s.Fn, Args: p.foldAll(s.Args), Field: s.Field}
+	}
+	return &exec.ProjectSet{Input: src, Width: width, Exprs: exprs, Sets: sets, Nested: nested}
 }
 
 // source plans an item of FROM with the conditions that apply to it; all of conds is applied.
@@ -310,6 +314,11 @@ func (p *planning) source(f bind.From, conds []exec.Expr) (exec.Source, error) {
 	}
 	switch n := f.(type) {
 	case *bind.Join:
+		if n.Kind == "inner" {
+			if s, err := p.chain(n, conds); s != nil || err != nil {
+				return s, err
+			}
+		}
 		return p.join(n, conds)
 	case *bind.UserScan:
 		s, _, err := p.scan(n, conds, scanWishes{limit: -1})

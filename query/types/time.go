@@ -17,6 +17,8 @@ type Env struct {
 	Location *time.Location
 	// ByteaEscape selects bytea_output = escape.
 	ByteaEscape bool
+	// DateOrder is how 1/2/2024 is read: "MDY", which "" is too, "DMY", or "YMD", in which it is no date.
+	DateOrder string
 	// IntervalStyle is PostgreSQL's setting; "" is postgres.
 	IntervalStyle string
 	// LooseJSON reads what is compared with a jsonb: a text that is not valid JSON is the string that it spells.
@@ -171,7 +173,7 @@ func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
 	case "tomorrow":
 		return midnight.AddDate(0, 0, 1).UnixMicro(), nil
 	}
-	t, ok := parseStamp(s, loc, typ == TimestampTZ)
+	t, ok := parseStamp(s, loc, typ == TimestampTZ, env)
 	if !ok {
 		if fieldShape.MatchString(s) {
 			return 0, sqlstate.New("22008", "date/time field value out of range: %q", text)
@@ -197,10 +199,13 @@ func LocalMicros(t time.Time, typ OID, env *Env) int64 {
 }
 
 // parseStamp cuts a text into date, time and zone.
-func parseStamp(s string, loc *time.Location, zoned bool) (time.Time, bool) {
+func parseStamp(s string, loc *time.Location, zoned bool, env *Env) (time.Time, bool) {
 	bc := false
 	if t, found := strings.CutSuffix(s, " BC"); found {
 		s, bc = t, true
+	}
+	if iso, ok := isoDate(s, env); ok {
+		s = iso
 	}
 	date, rest := s, ""
 	if i := strings.IndexAny(s, "T "); i > 0 {
@@ -230,7 +235,8 @@ func parseStamp(s string, loc *time.Location, zoned bool) (time.Time, bool) {
 			loc = l
 		}
 	}
-	return time.Date(y, time.Month(m), d, 0, 0, 0, 0, loc).Add(time.Duration(micros) * time.Microsecond), true
+	wall := time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC).UnixMicro() + micros
+	return time.UnixMicro(instant(wall, loc)).In(loc), true
 }
 
 func parseYMD(s string) (y, m, d int, ok bool) {
@@ -313,6 +319,12 @@ func parseZone(s string) (*time.Location, bool) {
 		}
 		return time.FixedZone("", off), true
 	}
+	if hours, ok := zoneOffsets[strings.ToLower(s)]; ok {
+		return time.FixedZone("", hours*3600), true
+	}
+	if strings.EqualFold(s, "local") {
+		return nil, false // the machine's, to Go
+	}
 	l, err := time.LoadLocation(s)
 	return l, err == nil
 }
@@ -324,7 +336,28 @@ var intervalUnits = map[string]struct {
 	"microsecond": {0, 0, 1}, "us": {0, 0, 1}, "usec": {0, 0, 1}, "millisecond": {0, 0, 1000}, "ms": {0, 0, 1000}, "msec": {0, 0, 1000},
 	"second": {0, 0, 1e6}, "sec": {0, 0, 1e6}, "s": {0, 0, 1e6}, "minute": {0, 0, 60e6}, "min": {0, 0, 60e6}, "m": {0, 0, 60e6},
 	"hour": {0, 0, 3600e6}, "hr": {0, 0, 3600e6}, "h": {0, 0, 3600e6}, "day": {0, 1, 0}, "d": {0, 1, 0}, "week": {0, 7, 0}, "w": {0, 7, 0},
-	"month": {1, 0, 0}, "mon": {1, 0, 0}, "year": {12, 0, 0}, "yr": {12, 0, 0}, "y": {12, 0, 0}, "decade": {120, 0, 0}, "century": {1200, 0, 0},
+	"month": {1, 0, 0}, "mon": {1, 0, 0}, "year": {12, 0, 0}, "yr": {12, 0, 0}, "y": {12, 0, 0},
+	"decade": {120, 0, 0}, "dec": {120, 0, 0}, "century": {1200, 0, 0}, "centurie": {1200, 0, 0}, "cent": {1200, 0, 0},
+	"c": {1200, 0, 0}, "millennium": {12000, 0, 0}, "millennia": {12000, 0, 0}, "mil": {12000, 0, 0},
+}
+
+// yearsMonths is an interval in the form of SQL's standard, and clockNext what makes the number before it one of days.
+var (
+	yearsMonths = regexp.MustCompile(`^([+-]?)(\d{1,9})-(\d{1,9})$`)
+	clockNext   = regexp.MustCompile(`^[+-]?\d+:`)
+)
+
+func parseYearsMonths(sign, years, months string) (float64, bool) {
+	y, _ := strconv.Atoi(years)
+	m, _ := strconv.Atoi(months)
+	if m > 11 {
+		return 0, false
+	}
+	n := float64(y)*12 + float64(m)
+	if sign == "-" {
+		n = -n
+	}
+	return n, true
 }
 
 // ParseInterval reads "1 day 02:03:04", "-3 hours", "1h30m", "2 weeks ago".
@@ -341,10 +374,19 @@ func ParseInterval(text string) (Span, error) {
 	s, ago := strings.CutSuffix(s, " ago")
 	var months, days, micros float64
 	var clock int64 // more digits than a float64 has
+	bare := false   // there was a number without a unit
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
 		n := len(s) - len(strings.TrimLeft(s, "+-0123456789.:"))
 		number := s[:n]
 		s = strings.TrimLeft(s[n:], " ")
+		if p := yearsMonths.FindStringSubmatch(number); p != nil {
+			m, ok := parseYearsMonths(p[1], p[2], p[3])
+			if !ok {
+				return Span{}, sqlstate.New("22015", "interval field value out of range: %q", text)
+			}
+			months += m
+			continue
+		}
 		if strings.Contains(number, ":") {
 			sign := int64(1)
 			if number[0] == '-' || number[0] == '+' {
@@ -374,8 +416,13 @@ func ParseInterval(text string) (Span, error) {
 		if !ok {
 			unit, ok = intervalUnits[strings.TrimSuffix(name, "s")]
 		}
-		if name == "" {
-			unit, ok = intervalUnits["second"], true
+		switch {
+		case name == "" && clockNext.MatchString(s):
+			unit, ok = intervalUnits["day"], true
+		case name == "" && bare:
+			return Span{}, bad
+		case name == "":
+			unit, ok, bare = intervalUnits["second"], true, true
 		}
 		if !ok {
 			return Span{}, bad
@@ -418,16 +465,19 @@ func AddSpan(micros int64, s Span, loc *time.Location) int64 {
 	if infinite(micros) {
 		return micros
 	}
-	t := time.UnixMicro(micros).In(loc)
+	if s.Months == 0 && s.Days == 0 {
+		return micros + s.Micros
+	}
+	// On the wall clock, which is taken for one of UTC.
+	_, off := time.UnixMicro(micros).In(loc).Zone()
+	t := time.UnixMicro(micros + int64(off)*1e6).UTC()
 	if s.Months != 0 {
-		first := time.Date(t.Year(), t.Month()+time.Month(s.Months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), loc)
-		last := time.Date(first.Year(), first.Month()+1, 0, 0, 0, 0, 0, loc).Day()
+		first := time.Date(t.Year(), t.Month()+time.Month(s.Months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(),
+			time.UTC)
+		last := time.Date(first.Year(), first.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 		t = first.AddDate(0, 0, min(t.Day(), last)-1)
 	}
-	if s.Days != 0 {
-		t = t.AddDate(0, 0, int(s.Days))
-	}
-	return t.UnixMicro() + s.Micros
+	return instant(t.AddDate(0, 0, int(s.Days)).UnixMicro(), loc) + s.Micros
 }
 
 // toWall turns a moment into the wall clock of the session's zone, fromWall back.
@@ -439,12 +489,17 @@ func toWall(micros int64, env *Env) int64 {
 	return micros + int64(off)*1e6
 }
 
+// WallClock is a moment as the wall clock of the session's zone, and Instant the way back.
+func WallClock(micros int64, env *Env) int64 { return toWall(micros, env) }
+
+// Instant is the moment at which the clocks of a zone show a wall clock.
+func Instant(wall int64, loc *time.Location) int64 { return instant(wall, loc) }
+
 func fromWall(micros int64, env *Env) int64 {
 	if infinite(micros) {
 		return micros
 	}
-	t := time.UnixMicro(micros).UTC()
-	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), env.location()).UnixMicro()
+	return instant(micros, env.location())
 }
 
 // DateMicros is midnight of a date, as a timestamp.

@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(tb testing.TB) kv.Engine) {
 		{"watches", testWatches},
 		{"watches under load", testWatchStorm},
 		{"long snapshots", testSnapshots},
+		{"a pinned engine", testPinned},
 		{"the time limit", testTimeLimit},
 		{"one transaction, many goroutines", testShared},
 		{"random transactions one by one", testModel},

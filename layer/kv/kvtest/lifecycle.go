@@ -221,6 +221,7 @@ func testTimeLimit(t *testing.T, e kv.Engine) {
 		t.Fatal(err)
 	}
 	put(t, e, "b=3.5")
+	pinned, held := mustPin(t, plain{e}), mustPin(t, e)
 	time.Sleep(kv.TransactionSeconds*time.Second + 500*time.Millisecond)
 	put(t, e, "b=4")
 
@@ -231,7 +232,11 @@ func testTimeLimit(t *testing.T, e kv.Engine) {
 	wantStored(t, e, "w", none)
 	if long {
 		wantValue(t, snap, "b", "3")
+		wantValue(t, begin(t, held), "b", "3.5")
 		snap.Close()
+	}
+	if err := held.Close(); err != nil {
+		t.Error(err)
 	}
 	eventually(t, "a new transaction at an old version fails", func() bool {
 		put(t, e, "d=1") // time moves with commits
@@ -247,4 +252,12 @@ func testTimeLimit(t *testing.T, e kv.Engine) {
 	isCode(t, "a range past the limit", scan(reader, everything, kv.RangeOptions{}), kv.CodeTooOld)
 	fails(t, reader.Snapshot().Get(key("b")), kv.CodeTooOld)
 	fails(t, reader.Get(key("b")), kv.CodeTooOld)
+	eventually(t, "a moment is held for as long as transactions live", func() bool {
+		put(t, e, "d=1")
+		at := pinned.Begin(t.Context())
+		defer at.Cancel() // an engine may hold what is read
+		_, err := at.Get(key("b")).Wait()
+		return errors.Is(err, kv.ErrSnapshotLost)
+	})
+	wantLost(t, pinned)
 }

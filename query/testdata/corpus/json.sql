@@ -133,3 +133,6 @@ EXECUTE loose('"1"')
 -- differs: PostgreSQL has 22P02
 EXECUTE loose('Oslo')
 DEALLOCATE loose
+-- a scalar is a list of one to ->
+SELECT '"n"'::jsonb->>0, '"n"'::jsonb->0, '5'::jsonb->-1, '5'::jsonb->1, 'null'::jsonb->0, 'null'::jsonb->>0
+SELECT '"n"'::json->>0, '5'::jsonb #> '{0}', '5'::jsonb #>> '{0}', '5'::jsonb->'a', '{"a":1}'::jsonb->0

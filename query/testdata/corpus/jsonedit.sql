@@ -62,3 +62,4 @@ SELECT k FROM jsonb_object_keys('{"a": 1, "b": 2}') AS k
 SELECT n.n FROM generate_series(1, 2) AS n
 SELECT jsonb_array_elements('[1, 2]') AS a, jsonb_array_elements('[3]') AS b
 SELECT value FROM (SELECT jsonb_array_elements('[1, 2]') AS value) x
+SELECT jsonb_pretty('{"a":[1,{"b":[]},"x,y:{"],"c":{},"d":"\"}"}'), jsonb_pretty('[]'), jsonb_pretty('1')

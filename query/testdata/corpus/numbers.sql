@@ -27,3 +27,9 @@ SELECT gcd(0, 0), lcm(0, 5), gcd(12.5, 5.0), lcm(1.5, 2)
 SELECT asind(0.5), acosd(0.5), atand(1), atan2d(1, 1), asinh(1), acosh(1), atanh(0.5), cotd(45)
 SELECT acosh(0.5)
 SELECT width_bucket(5.35, 0.024, 10.06, 5), width_bucket(5, ARRAY[1, 3, 4, 10])
+-- a real and another number
+SELECT 1/3::float4, 2.5 * 2::real, 1::real + 1, 3::bigint - 1.5::real, 2::smallint * 1.5::real, 1.5::real / 2
+SELECT 0.1::real = 0.1, 0.5::real = 0.5, 1::real = 1, 0.1::real < 0.1::float8
+SELECT 0.1::real IN (0.1), 0.1::real IN (0.1, 0.2), 0.1::real = ANY(array[0.1]), 0.1::real BETWEEN 0.1 AND 0.1
+SELECT CASE 0.1::real WHEN 0.1 THEN 'y' ELSE 'n' END, nullif(0.1::real, 0.1) IS NULL, 0.1::real NOT IN (0.1)
+SELECT 1 << 4, 16 >> 2, 1::bigint << 40, (-8) >> 1, 1::smallint << 15, 1 << 31, 1 << 32, 1::bigint << 63, 5 << -1

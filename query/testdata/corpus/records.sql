@@ -40,3 +40,15 @@ SELECT a, b.n FROM (VALUES (1), (2)) a(n) RIGHT JOIN (VALUES (2, 'x'), (3, 'y'))
 SELECT to_jsonb(a), to_jsonb(b) FROM (VALUES (1), (2)) a(n) FULL JOIN (VALUES (2, 'x'), (3, 'y')) b(n, t) ON a.n = b.n ORDER BY a.n, b.n
 SELECT jsonb_agg(b ORDER BY a.n), count(b) FROM (VALUES (1), (2)) a(n) LEFT JOIN (VALUES (2, 'x')) b(n, t) ON a.n = b.n
 SELECT b FROM (VALUES (NULL::int)) b(n)
+-- records that are populated
+SELECT * FROM jsonb_populate_record(null::record, '{"a":1,"b":"x","c":[1,2]}') AS x(a int, b text, c int[], d date)
+SELECT * FROM jsonb_populate_recordset(null::record, '[{"a":1},{"a":"2","b":null}]') AS x(a int, b text)
+SELECT * FROM jsonb_populate_record(row(1,'z'::text), '{"b":"x","f1":7}') AS x(a int, b text)
+SELECT * FROM json_populate_recordset(row(5,'z'::text), '[{"f1":1},{"f2":null}]') AS x(a int, b text)
+SELECT * FROM jsonb_populate_record(row(1,2), '{"b":"x"}') AS x(a int, b text)
+SELECT * FROM jsonb_populate_record(row(1), '{"b":"x"}') AS x(a int, b text)
+SELECT * FROM jsonb_populate_record(null, '{"b":"x"}') AS x(a int, b text)
+SELECT * FROM jsonb_populate_record(null::record, null) AS x(a int, b text)
+SELECT * FROM jsonb_populate_record(row(1,'z'::text), null) AS x(a int, b text)
+SELECT * FROM jsonb_populate_record(null::record, '[1]') AS x(a int, b text)
+SELECT v.id, x.* FROM (VALUES (1, '{"a":5}'::jsonb)) v(id, j), jsonb_populate_record(null::record, v.j) AS x(a int)

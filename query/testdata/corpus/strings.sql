@@ -31,3 +31,13 @@ SELECT substring('abcdef' from 2 for 3), substr('abc', 0, 2), substring('abc', -
 SELECT substr('abc', 1, -1)
 SELECT unistr('\0041\+000042'), string_to_table('a,b', ',')
 SELECT array_positions(ARRAY[1, 2, 1], 1), array_replace(ARRAY[1, 2], 1, 9), array_prepend(0, ARRAY[1]), trim_array(ARRAY[1, 2, 3], 1), array_dims(ARRAY[1, 2]), array_ndims(ARRAY[1]), array_fill(7, ARRAY[3]), array_position(ARRAY['a', 'b'], 'b'), array_remove(ARRAY[1, NULL, 2], NULL), cardinality(ARRAY[1, 2]), array_upper(ARRAY[1, 2], 1)
+-- blanks at the end of char(n) do not count
+SELECT 'a '::char(3) = 'a', 'a'::char(3) = 'a  '::text, 'a'::char(3) < 'b', 'a'::char(3) <> 'a  '
+SELECT substring('\x010203'::bytea from 2 for 1), substr('\x010203'::bytea, 0, 2), substr('\x010203'::bytea, 5)
+SELECT position('\x02'::bytea in '\x0102'::bytea), set_byte('\x00',0,5), bit_count('\xff'::bytea)
+SELECT substring('\x0102'::bytea from 1 for -1)
+SELECT set_byte('\x00',1,5)
+-- constants keep the modifier of their type
+SELECT '1.5'::numeric(5,2), 'abc'::varchar(5), 1.23456::numeric(10,3), cast('x' as char(4))
+SELECT array[]::int[], cast(array[] as text[]), array[1] || array[]::int[], 1 = ANY(array[]::int[])
+SELECT array[]

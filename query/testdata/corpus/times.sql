@@ -56,3 +56,62 @@ SELECT to_date('2024-01-01', NULL), to_date(NULL, 'YYYY')
 SELECT to_timestamp(0), to_timestamp(1709208896.5), to_timestamp('1709208896')
 SELECT age(timestamp '2024-03-01', timestamp '2024-01-31'), age(timestamptz '2024-03-01', timestamptz '2000-02-29')
 SELECT interval '1 day' * 1.5, interval '1 month' / 2, interval '1 hour' / 3, 2.5 * interval '1 week', interval '1 year' * 0.33
+-- parts by all their names
+SELECT extract(julian from date '2024-12-30'), extract(millennium from date '2024-12-30'), extract(qtr from now()) > 0
+SELECT extract(julian from timestamp '2024-12-30 12:00'), date_part('julian', timestamp '2024-12-30 06:00')
+SELECT date_part('hour', date '2024-01-01'), date_part('mon', date '2024-01-01'), extract(msec from time '00:00:01.5')
+SELECT extract(year from date '0044-03-15 BC'), extract(century from date '0044-03-15 BC')
+SELECT extract(decade from date '0044-03-15 BC'), extract(millennium from date '0044-03-15 BC')
+SELECT extract(timezone_hour from timestamptz '2024-01-01'), extract(timezone_minute from timestamptz '2024-01-01')
+SELECT extract(quarter from interval '14 months'), extract(decade from interval '25 years')
+SELECT date_trunc('mon', timestamp '2024-03-31 10:00'), date_trunc('decade', timestamp '2024-02-29')
+SELECT date_trunc('c', timestamp '2024-02-29'), date_trunc('millennium', timestamp '2024-02-29')
+SELECT date_trunc('century', timestamp '0044-03-15 BC'), date_trunc('decade', timestamp '0044-03-15 BC')
+SELECT extract(hour from date '2024-01-01')
+SELECT extract(fortnight from date '2024-01-01')
+SELECT extract(dow from interval '1 day')
+SELECT date_trunc('fortnight', timestamp '2024-01-01')
+-- intervals in the form of SQL's standard
+SELECT interval '1-2', interval '-1-2', interval '1-2 3 4:05:06', interval '1 2:03:04', interval '3 4:05'
+SELECT interval '1-12'
+SELECT interval '1 2'
+SELECT interval '2 centuries', interval '1 millennium', interval '5 decs'
+-- dates that are not in ISO 8601's form, and zones by their abbreviation
+SELECT date '01/02/2024', date 'January 8, 1999', date '1999-Jan-08', date '20240101', date '8 Jan 1999'
+SELECT date 'Jan-08-1999', date '08-Jan-1999', date 'Feb 3 2020', timestamp '01/02/2024 10:20'
+SELECT timestamp 'January 8, 1999 04:05:06', timestamptz '1/8/1999 10:00+02'
+SELECT date 'Foo 8, 1999'
+SELECT timestamptz '2024-07-01 12:00:00 PST', timestamptz '2024-01-01 12:00 CET', timestamp '2024-01-01 12:00 PST'
+SELECT timestamp '2024-01-01 12:00' AT TIME ZONE 'PST', timestamptz '2024-01-01 12:00+00' AT TIME ZONE 'CEST'
+-- when the clocks are changed
+SELECT timestamptz '2024-11-03 01:30 America/New_York', timestamp '2024-11-03 01:30' AT TIME ZONE 'America/New_York'
+SELECT timestamp '2024-03-10 02:30' AT TIME ZONE 'America/New_York', timestamptz '2024-03-31 02:30 Europe/Oslo'
+SELECT make_timestamptz(2024,11,3,1,30,0,'America/New_York'), timestamptz '2024-10-27 03:00 Europe/Oslo'
+SELECT timestamptz '2024-10-27 02:30 Europe/Oslo', timestamptz '2024-10-27 01:59 Europe/Oslo'
+SELECT date_trunc('hour', timestamptz '2024-10-27 00:30+00', 'Europe/Oslo')
+SELECT date_trunc('day', timestamptz '2024-10-27 12:30+00', 'Europe/Oslo')
+SET TIME ZONE 'Europe/Oslo'
+SELECT timestamptz '2024-10-27 00:30+00', date_trunc('hour', timestamptz '2024-10-27 00:30+00')
+SELECT date_trunc('hour', timestamptz '2024-10-27 01:30+00'), timestamptz '2024-10-26 02:30' + interval '1 day'
+SELECT timestamptz '2024-10-27 02:30', timestamp '2024-10-27 02:30'::timestamptz, date '2024-10-27'::timestamptz
+SELECT generate_series(timestamptz '2024-10-26 12:00', timestamptz '2024-10-28 12:00', interval '1 day')
+SELECT timestamptz '2024-10-27 12:00' - timestamptz '2024-10-26 12:00'
+SELECT extract(epoch from timestamptz '2024-10-27 02:30')
+SELECT age(timestamptz '2024-10-28', timestamptz '2024-10-26'), date_trunc('week', timestamptz '2024-10-27 12:00')
+SELECT timestamptz '2024-01-31 12:00' + interval '1 month', timestamptz '2024-03-30 02:30' + interval '1 day 1 hour'
+RESET TIME ZONE
+-- spans that overlap, and zones that are intervals
+SELECT (date '2024-01-01', interval '10 days') OVERLAPS (date '2024-01-05', interval '1 day')
+SELECT (date '2024-01-01', date '2024-01-02') OVERLAPS (date '2024-01-02', date '2024-01-03')
+SELECT (time '10:00', time '12:00') OVERLAPS (time '11:00', time '13:00')
+SELECT (timestamptz '2024-01-01', timestamptz '2024-01-03') OVERLAPS (timestamptz '2024-01-02', interval '1 day')
+SELECT (null::date, date '2024-01-02') OVERLAPS (date '2024-01-01', date '2024-01-03')
+SELECT (timestamp '2024-01-01', null) OVERLAPS (timestamp '2024-01-01', timestamp '2024-01-02')
+SELECT (date '2024-01-05', date '2024-01-01') OVERLAPS (date '2024-01-02', date '2024-01-02')
+SELECT timestamptz '2024-01-01' AT TIME ZONE interval '2 hours', timestamp '2024-01-01' AT TIME ZONE interval '-02:30'
+SELECT timestamptz '2024-01-01' AT TIME ZONE interval '1 month'
+SELECT date '2024-01-01' + '1'
+SET datestyle = 'ISO, DMY'
+SHOW datestyle
+SELECT '01/02/2024'::date, timestamp '13/02/2024 10:00', date 'January 8, 1999', date '2024-03-04'
+RESET datestyle

@@ -102,3 +102,6 @@ SELECT doc->'key'->>0 AS k, id, rank() OVER (PARTITION BY doc->'key'->>0 ORDER B
 SELECT n, stddev(n) OVER w, var_pop(n) OVER w, bool_and(n > 1) OVER w, bit_or(n) OVER w FROM generate_series(1, 5) n WINDOW w AS (ORDER BY n ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) ORDER BY n
 SELECT row_number() OVER (ORDER BY n DESC), n FROM generate_series(1, 4) n
 SELECT i, sum(i) OVER (ORDER BY i ROWS 1 PRECEDING), avg(i) OVER (ORDER BY i ROWS 1 PRECEDING) FROM (VALUES (interval '1 hour'), ('90 minutes'), ('3 hours')) v(i) ORDER BY i
+-- of values that are equal the last one
+SELECT max(x), min(x) FROM (VALUES (1.0),(1.00)) v(x)
+SELECT max(x), min(x) FROM (VALUES (1.00),(1.0)) v(x)

@@ -1,0 +1,95 @@
+package kvtest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// plain is an engine without its optional abilities.
+type plain struct{ kv.Engine }
+
+// testPinned reads one moment, by a snapshot where the engine holds them, and by a version that transactions set.
+func testPinned(t *testing.T, e kv.Engine) {
+	for _, of := range []struct {
+		name string
+		e    kv.Engine
+	}{{"snapshots", e}, {"versions", plain{e}}} {
+		t.Run(of.name, func(t *testing.T) {
+			update(t, e, func(tx kv.Transaction) { tx.ClearRange(everything) })
+			put(t, e, "a=1", "b=2")
+			p := mustPin(t, of.e)
+			before := begin(t, p)
+			snap, ok, err := kv.OpenSnapshot(t.Context(), p)
+			if !ok || err != nil {
+				t.Fatalf("a pinned engine opens no snapshot: %v, %v", ok, err)
+			}
+			defer snap.Close()
+			update(t, e, func(tx kv.Transaction) {
+				tx.Set(key("a"), []byte("3"))
+				tx.Clear(key("b"))
+				tx.Set(key("c"), nil)
+			})
+			for name, r := range map[string]kv.Reader{"before": before, "after": begin(t, p), "a snapshot": snap,
+				"its snapshot": begin(t, p).Snapshot(), "moving": begin(t, p.Moving())} {
+				wantValue(t, r, "a", "1")
+				wantRows(t, r, everything, kv.RangeOptions{}, "a=1 b=2")
+				if got := string(must(t, r.GetKey(kv.FirstGreaterThan(key("b"))))); got != "\xff" {
+					t.Errorf("%s: the key after b is %q", name, got)
+				}
+				if v := must(t, r.ReadVersion()); v != snap.Version() {
+					t.Errorf("%s: read version %d, not %d", name, v, snap.Version())
+				}
+			}
+			tx := begin(t, p)
+			tx.Set(key("d"), nil)
+			wantCommit(t, "a write to a pinned engine", tx, kv.CodeClientInvalid)
+			wantCommit(t, "a pinned engine, read only", begin(t, p), 0)
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+			fails(t, before.Get(key("a")), kv.CodeCancelled)
+			fails(t, begin(t, p).Get(key("a")), kv.CodeCancelled)
+			isCode(t, "a range of a closed one", scan(begin(t, p), everything, kv.RangeOptions{}), kv.CodeCancelled)
+		})
+	}
+}
+
+func mustPin(t *testing.T, e kv.Engine) *kv.Pinned {
+	t.Helper()
+	p, err := kv.Pin(t.Context(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// wantLost checks what is read of a moment that the engine has let go of, where b was 2 and is now 4.
+func wantLost(t *testing.T, p *kv.Pinned) {
+	t.Helper()
+	_, err := begin(t, p).Get(key("b")).Wait()
+	snap, _, _ := kv.OpenSnapshot(t.Context(), p)
+	defer snap.Close()
+	for what, err := range map[string]error{"a key": err, "a range": scan(begin(t, p), everything, kv.RangeOptions{}),
+		"a range of a snapshot": scan(snap, everything, kv.RangeOptions{})} {
+		if !errors.Is(err, kv.ErrSnapshotLost) || kv.Retryable(err) {
+			t.Errorf("%s at a moment that is lost: %v", what, err)
+		}
+	}
+	moving := p.Moving()
+	if _, ok, _ := kv.OpenSnapshot(t.Context(), moving); ok {
+		t.Error("an engine that moves on opens snapshots")
+	}
+	got, _, err := kv.Transact(t.Context(), moving, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) {
+		return tx.Get(key("b")).Wait()
+	})
+	if err != nil || string(got) != "4" {
+		t.Errorf("an engine that moves on reads %q, %v", got, err)
+	}
+}

@@ -1,0 +1,100 @@
+package exec
+
+import (
+	"github.com/divandb/divan/query/types"
+)
+
+// Folder is an accumulator whose result is put together from its arguments in pairs, in whatever way the pairs are
+// chosen: min, max, bool_and, bit_or. Its aggregate has one argument.
+type Folder interface {
+	Accumulator
+	// Fold puts two values together, which are not NULL, a of rows before those of b.
+	Fold(a, b types.Datum) (types.Datum, error)
+}
+
+// frameTree answers a Folder for any rows of a partition in as many steps as their number has digits. Where a frame
+// moves its start, nothing can be taken out of a maximum, and computing it anew for each row would be quadratic.
+type frameTree struct {
+	f Folder
+	// nodes are two for each row: node i is of the nodes 2i and 2i+1, and those of the rows are the last half.
+	nodes []types.Datum
+	held  int64
+}
+
+// newFrameTree evaluates the aggregate's argument for all rows of the partition.
+func newFrameTree(s *frameState, f Folder) (*frameTree, error) {
+	n, env := len(s.p.rows), s.p.w.env
+	t := &frameTree{f: f, held: 2 * DatumSize * int64(n)}
+	if err := env.Hold(t.held); err != nil {
+		return nil, err
+	}
+	t.nodes = make([]types.Datum, 2*n)
+	for row := range n {
+		d, err := s.leaf(row)
+		if err != nil {
+			return nil, err
+		}
+		if err := env.Hold(d.Large()); err != nil {
+			return nil, err
+		}
+		t.held += d.Large()
+		t.nodes[n+row] = d
+	}
+	for i := n - 1; i > 0; i-- {
+		if err := env.Step(1); err != nil {
+			return nil, err
+		}
+		var err error
+		if t.nodes[i], err = t.fold(t.nodes[2*i], t.nodes[2*i+1]); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// leaf is the argument at a row, NULL where the row does not count.
+func (s *frameState) leaf(row int) (types.Datum, error) {
+	w := s.p.w
+	if err := w.env.Step(1); err != nil {
+		return types.Null, err
+	}
+	copy(w.env.Row, s.p.rows[row].row)
+	around := w.env.Enter(&w.scratch)
+	defer w.env.Leave(around)
+	args, err := s.args()
+	if args == nil || err != nil {
+		return types.Null, err
+	}
+	return args[0], nil
+}
+
+func (t *frameTree) fold(a, b types.Datum) (types.Datum, error) {
+	switch {
+	case a.IsNull():
+		return b, nil
+	case b.IsNull():
+		return a, nil
+	}
+	return t.f.Fold(a, b)
+}
+
+// over is the result over the rows from first to end.
+func (t *frameTree) over(first, end int) (types.Datum, error) {
+	n := len(t.nodes) / 2
+	var left, right types.Datum
+	var err error
+	for lo, hi := first+n, end+n; lo < hi && err == nil; lo, hi = lo/2, hi/2 {
+		if lo%2 == 1 {
+			left, err = t.fold(left, t.nodes[lo])
+			lo++
+		}
+		if hi%2 == 1 && err == nil {
+			hi--
+			right, err = t.fold(t.nodes[hi], right)
+		}
+	}
+	if err != nil {
+		return types.Null, err
+	}
+	return t.fold(left, right)
+}

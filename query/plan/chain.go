@@ -1,0 +1,186 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/types"
+)
+
+// maxChain is up to how many items of FROM are put into another order.
+const maxChain = 32
+
+// chain plans inner joins of three items and more in an order in which each is joined by an equality, where the order in
+// which they were written would multiply rows: FROM pg_attribute a, pg_attribute b, pg_index i WHERE a.x = i.x AND
+// b.y = i.y, as drivers write it. It answers nil where the written order will do. The columns of a row stay where they
+// are, whatever the order.
+func (p *planning) chain(j *bind.Join, conds []exec.Expr) (exec.Source, error) {
+	leaves, on := innerLeaves(j, nil, nil)
+	if len(leaves) < 3 || len(leaves) > maxChain {
+		return nil, nil
+	}
+	conds = append(p.foldAll(on), conds...)
+	if written := newJoined(leaves[0]); written.allKeyed(leaves[1:], conds) {
+		return nil, nil
+	}
+	// The first is one that a condition of its own makes small.
+	first := max(slices.IndexFunc(leaves, func(f bind.From) bool { return newJoined(f).own(conds) > 0 }), 0)
+	set := newJoined(leaves[first])
+	mine, conds := set.take(conds)
+	src, err := p.source(leaves[first], mine)
+	if err != nil {
+		return nil, err
+	}
+	for leaves = slices.Delete(leaves, first, first+1); len(leaves) > 0; {
+		next := max(slices.IndexFunc(leaves, func(f bind.From) bool { return set.keyed(f, conds) }), 0)
+		leaf := leaves[next]
+		leaves = slices.Delete(leaves, next, next+1)
+		if src, conds, err = p.link(src, set, leaf, conds, len(leaves) == 0); err != nil {
+			return nil, err
+		}
+	}
+	return src, nil
+}
+
+// link joins one more item to those of set, with the conditions that can be judged then; last takes all that are left.
+func (p *planning) link(src exec.Source, set *joined, leaf bind.From, conds []exec.Expr, last bool) (exec.Source,
+	[]exec.Expr, error) {
+	rf, rt := leaf.Span()
+	own, conds := newJoined(leaf).take(conds)
+	out := &exec.Join{Kind: "inner", Left: src, LeftFrom: set.from[0], LeftTo: set.to[0], RightFrom: rf, RightTo: rt}
+	before := &joined{from: slices.Clone(set.from), to: slices.Clone(set.to)}
+	set.add(leaf)
+	now, conds := set.take(conds)
+	if last {
+		now, conds = append(now, conds...), nil
+	}
+	var rest []exec.Expr
+	for _, c := range now {
+		if l, r := before.equality(c, rf, rt); l != nil {
+			out.LeftKeys, out.RightKeys = append(out.LeftKeys, l), append(out.RightKeys, r)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	out.On = exec.And(rest)
+	var err error
+	out.Right, err = p.source(leaf, own)
+	return out, conds, err
+}
+
+// innerLeaves are the items of a tree of inner joins that do not look at each other, and the conditions of the joins.
+func innerLeaves(f bind.From, leaves []bind.From, on []exec.Expr) ([]bind.From, []exec.Expr) {
+	j, ok := f.(*bind.Join)
+	if !ok || j.Kind != "inner" || j.Lateral {
+		return append(leaves, f), on
+	}
+	leaves, on = innerLeaves(j.Left, leaves, on)
+	leaves, on = innerLeaves(j.Right, leaves, on)
+	return leaves, append(on, j.On...)
+}
+
+// joined is a set of items of FROM, by the columns that they fill.
+type joined struct{ from, to []int }
+
+func newJoined(f bind.From) *joined {
+	s := &joined{}
+	s.add(f)
+	return s
+}
+
+func (s *joined) add(f bind.From) {
+	from, to := f.Span()
+	s.from, s.to = append(s.from, from), append(s.to, to)
+}
+
+// sees says whether e looks only at columns of the set.
+func (s *joined) sees(e exec.Expr) bool {
+	in := true
+	exec.Walk(e, func(x exec.Expr) {
+		switch n := x.(type) {
+		case *exec.Col:
+			in = in && (n.Depth != 0 || s.has(n.Index))
+		case *exec.Subquery:
+			in = in && !n.Correlated
+		}
+	})
+	return in
+}
+
+func (s *joined) has(column int) bool {
+	for i := range s.from {
+		if column >= s.from[i] && column < s.to[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// take divides conditions into those that the set can judge and the others.
+func (s *joined) take(conds []exec.Expr) (mine, others []exec.Expr) {
+	for _, c := range conds {
+		if s.sees(c) {
+			mine = append(mine, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return mine, others
+}
+
+// own counts the conditions that the set can judge.
+func (s *joined) own(conds []exec.Expr) int {
+	mine, _ := s.take(conds)
+	return len(mine)
+}
+
+// keyed says whether an equality joins an item to the set.
+func (s *joined) keyed(f bind.From, conds []exec.Expr) bool {
+	from, to := f.Span()
+	return slices.ContainsFunc(conds, func(c exec.Expr) bool {
+		l, _ := s.equality(c, from, to)
+		return l != nil
+	})
+}
+
+// allKeyed says whether an equality joins each item to those before it.
+func (s *joined) allKeyed(leaves []bind.From, conds []exec.Expr) bool {
+	for _, f := range leaves {
+		if !s.keyed(f, conds) {
+			return false
+		}
+		s.add(f)
+	}
+	return true
+}
+
+// equality takes "left = right" apart as equality does, where one operand looks at the set and one at columns from..to.
+func (s *joined) equality(e exec.Expr, from, to int) (l, r exec.Expr) {
+	c, ok := e.(*exec.Call)
+	if !ok || c.Op != "=" || len(c.Args) != 2 {
+		return nil, nil
+	}
+	x, y := c.Args[0], c.Args[1]
+	switch {
+	case types.KindOf(x.Type()) != types.KindOf(y.Type()):
+		return nil, nil
+	case !looks(x) || !looks(y):
+		return nil, nil
+	case s.sees(x) && columnsIn(y, from, to):
+		return x, y
+	case s.sees(y) && columnsIn(x, from, to):
+		return y, x
+	}
+	return nil, nil
+}
+
+// looks says whether e looks at a column of the row at all.
+func looks(e exec.Expr) bool {
+	found := false
+	exec.Walk(e, func(x exec.Expr) {
+		c, ok := x.(*exec.Col)
+		found = found || ok && c.Depth == 0
+	})
+	return found
+}
