@@ -38,7 +38,8 @@ func TestScripts_PostgreSQL(t *testing.T) {
 	as := func(user string) string { return strings.Replace(theirs, "user=postgres", "user="+user, 1) }
 	copyRelations(t, ours,
 		connect(t, as("divan")+" default_query_exec_mode=simple_protocol options='-c default_transaction_read_only=off'"))
-	for _, name := range []string{"jdbc", "tools", "asyncpg", "django", "knex", "pgcli", "sqlalchemy"} {
+	for _, name := range []string{"jdbc", "tools", "asyncpg", "django", "knex", "pgcli", "sqlalchemy", "grafana", "metabase",
+		"superset", "duckdb", "npgsql", "dbeaver"} {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("testdata", "scripts", name+".txt"))
 			if err != nil {
@@ -148,5 +149,13 @@ func copyRelations(t *testing.T, from, to *pgx.Conn) {
 		exec("COMMENT ON " + kind + " " + full + " IS " + quote(r.About))
 		exec("COMMENT ON SCHEMA " + pgx.Identifier{r.Schema}.Sanitize() + " IS " + quote(r.SchemaAbout))
 	}
-	exec("ALTER TABLE docs ADD CONSTRAINT docs_pkey PRIMARY KEY (id)")
+	var keys []string
+	if err := from.QueryRow(t.Context(), `
+		SELECT array_agg(format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname,
+			pg_get_constraintdef(oid)) ORDER BY conname) FROM pg_constraint WHERE contype = 'p'`).Scan(&keys); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range keys {
+		exec(key)
+	}
 }

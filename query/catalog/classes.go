@@ -44,7 +44,7 @@ func init() {
 	fillers["pg_catalog.pg_database"] = func(s *Snapshot, b *rows) {
 		for _, d := range s.DBs {
 			b.add(v{"oid": d.OID, "datname": d.Name, "datdba": oidOwner, "encoding": 6, "datlocprovider": "c", "datallowconn": true, "datistemplate": d.Template,
-				"datconnlimit": -1, "datcollate": "C", "datctype": "C.UTF-8", "dattablespace": 1663})
+				"datconnlimit": -1, "datcollate": "C", "datctype": "C.UTF-8", "dattablespace": oidDefaultSpace})
 		}
 	}
 	roles := func(s *Snapshot, f func(r Role)) {
@@ -70,7 +70,8 @@ func init() {
 		b.add(v{"oid": oidBtree, "amname": "btree", "amtype": "i"})
 	}
 	fillers["pg_catalog.pg_tablespace"] = func(_ *Snapshot, b *rows) {
-		b.add(v{"oid": 1663, "spcname": "pg_default", "spcowner": oidOwner})
+		b.add(v{"oid": oidDefaultSpace, "spcname": "pg_default", "spcowner": oidOwner})
+		b.add(v{"oid": oidGlobalSpace, "spcname": "pg_global", "spcowner": oidOwner})
 	}
 	fillers["pg_catalog.pg_collation"] = func(_ *Snapshot, b *rows) {
 		for _, c := range types.Collations() {

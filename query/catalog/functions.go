@@ -137,13 +137,20 @@ func visibility() {
 func definitions() {
 	null := func(name string, args ...types.OID) { register(name, types.Text, constant(types.Null), args...) }
 	for _, name := range []string{"pg_get_triggerdef", "pg_get_ruledef", "pg_get_partkeydef",
-		"pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_functiondef", "pg_get_function_sqlbody", "pg_tablespace_location",
+		"pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_functiondef", "pg_get_function_sqlbody",
 		"pg_get_partition_constraintdef"} {
 		null(name, types.Oid)
 	}
 	for _, name := range []string{"pg_get_triggerdef", "pg_get_ruledef"} {
 		null(name, types.Oid, types.Bool)
 	}
+	register("pg_tablespace_location", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		switch a[0].I {
+		case 0, oidDefaultSpace, oidGlobalSpace: // 0 is the one of the database.
+			return types.NewText(""), nil
+		}
+		return types.Null, nil
+	}, types.Oid)
 	keyDefinitions()
 	for _, args := range [][]types.OID{{types.PgNodeTree, types.Oid}, {types.PgNodeTree, types.Oid, types.Bool}} {
 		null("pg_get_expr", args...)

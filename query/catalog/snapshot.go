@@ -14,14 +14,16 @@ import (
 
 // OIDs that PostgreSQL has given out for ever.
 const (
-	oidPgCatalog = 11
-	oidPgToast   = 99
-	oidPublic    = 2200
-	oidOwner     = 10
-	oidHeap      = 2 // pg_am: heap
-	oidBtree     = 403
-	firstOID     = 16384 // user objects begin here
-	classPgClass = 1259
+	oidPgCatalog    = 11
+	oidPgToast      = 99
+	oidPublic       = 2200
+	oidOwner        = 10
+	oidHeap         = 2 // pg_am: heap
+	oidBtree        = 403
+	oidDefaultSpace = 1663
+	oidGlobalSpace  = 1664
+	firstOID        = 16384 // user objects begin here
+	classPgClass    = 1259
 )
 
 // ownerName is the role that owns everything.

@@ -35,3 +35,5 @@ SELECT a.g, b.g, c.g FROM generate_series(1, 300) a(g), generate_series(1, 300) 
 SELECT a.v, b.v, c.v, d.v FROM (VALUES (1), (2), (3)) a(v), (VALUES (2), (3), (NULL)) b(v) LEFT JOIN (VALUES (3), (NULL)) d(v) ON d.v = b.v, (VALUES (2), (3), (4)) c(v) WHERE a.v = c.v AND b.v = c.v AND 1 = 1 AND EXISTS (SELECT 1 WHERE a.v > 1) ORDER BY 1
 SELECT count(*) FROM (VALUES (1), (2)) a(v), (VALUES (1), (3)) b(v), (VALUES (1), (2), (3)) c(v) WHERE a.v + b.v = c.v OR c.v = 1
 SELECT * FROM (VALUES (1, 'a')) a(v, w), (VALUES (2, 'b')) b(v, w), (VALUES (1, 2)) c(x, y) WHERE c.x = a.v AND c.y = b.v
+-- Npgsql, as it resets a connection of its pool.
+SET SESSION AUTHORIZATION DEFAULT;RESET ALL;CLOSE ALL;UNLISTEN *;SELECT pg_advisory_unlock_all();DISCARD SEQUENCES;DISCARD TEMP
