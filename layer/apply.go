@@ -113,15 +113,6 @@ func (t *txn) moveEntry(id string, before, winner *leafKV, branches int64, user 
 	t.touch(shard, user)
 }
 
-// appendEntryValue encodes (SeqFormat, DocID, RevPosition, RevHash, BranchCount, NotDeleted) (C1).
-func appendEntryValue(dst []byte, id string, r Rev, branches int64, deleted bool) []byte {
-	dst = tuple.AppendInt(dst, keyspace.SeqFormat)
-	dst = tuple.AppendString(dst, id)
-	dst = appendRev(dst, r)
-	dst = tuple.AppendInt(dst, branches)
-	return tuple.AppendBool(dst, !deleted)
-}
-
 // listDocument keeps AllDocs, Designs and the document counters.
 func (p *pendingEdit) listDocument(t *txn, winner *leafKV) error {
 	before := p.plan.before

@@ -170,8 +170,3 @@ func (t *txn) freeAttachment(id string, a *Attachment) {
 	t.countFor(id, counterContent, -a.Length)
 	t.freed += a.EncodedLength
 }
-
-// singleKey is the range of one key.
-func singleKey(key []byte) kv.KeyRange {
-	return kv.KeyRange{Begin: key, End: append(key[:len(key):len(key)], 0)}
-}

@@ -2,6 +2,8 @@ package layer
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"io"
 
@@ -84,4 +86,11 @@ func (r *attachmentReader) fill() error {
 	r.buf = chunks[skip:]
 	r.off += int64(len(r.buf))
 	return nil
+}
+
+func digestOf(md5 []byte) string { return "md5-" + base64.StdEncoding.EncodeToString(md5) }
+
+func newAttachmentID() (id [16]byte) {
+	rand.Read(id[:])
+	return id
 }

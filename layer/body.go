@@ -206,3 +206,6 @@ func (s *storedBody) held() int {
 func (s *storedBody) document(id string, r Rev) *Document { // inlined, so that it need not be allocated
 	return &Document{ID: id, Rev: r, Deleted: s.deleted, Body: s.body, Large: s.large, Attachments: s.attachments}
 }
+
+// haveRead is a read that is done.
+type haveRead []byte

@@ -2,7 +2,6 @@ package layer
 
 import (
 	"crypto/md5"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 
@@ -264,5 +263,3 @@ func (edit *AttachmentEdit) contentType() string {
 	}
 	return edit.ContentType
 }
-
-func digestOf(md5 []byte) string { return "md5-" + base64.StdEncoding.EncodeToString(md5) }

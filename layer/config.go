@@ -2,6 +2,7 @@ package layer
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -181,4 +182,46 @@ func (c *config) set(key, value []byte) error {
 		return corrupt("configuration "+name, err)
 	}
 	return nil
+}
+
+// defaultPurgesLimit is CouchDB's.
+const defaultPurgesLimit = 1000
+
+// cut is the sequence as of which the feed is kept, for the build of an index.
+type cut struct {
+	signature string
+	seq       Seq
+}
+
+// parseCut reads a row of Config "cuts"; key is what follows the name: the signature.
+func parseCut(key, value []byte) (c cut, err error) {
+	if c.signature, _, err = tuple.TakeString(key); err != nil {
+		return c, err
+	}
+	format, rest, err := tuple.TakeInt(value)
+	if err != nil {
+		return c, err
+	}
+	if format != keyspace.CutFormat {
+		return c, unknownFormat("a cut of the feed", format, keyspace.CutFormat)
+	}
+	c.seq, _, err = takeSeq(rest)
+	return c, err
+}
+
+// cutOf is the cut for an index.
+func (c *config) cutOf(signature string) (seq Seq, ok bool) {
+	for _, x := range c.cuts {
+		if x.signature == signature {
+			return x.seq, true
+		}
+	}
+	return Seq{}, false
+}
+
+// cutRange is the sequences of the oldest cut and of the newest. There has to be one.
+func (c *config) cutRange() (oldest, newest Seq) {
+	least := slices.MinFunc(c.cuts, func(a, b cut) int { return a.seq.Compare(b.seq) })
+	most := slices.MaxFunc(c.cuts, func(a, b cut) int { return a.seq.Compare(b.seq) })
+	return least.seq, most.seq
 }

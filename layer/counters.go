@@ -143,3 +143,21 @@ func counterValue(b []byte) int64 {
 	}
 	return int64(binary.LittleEndian.Uint64(b))
 }
+
+// Counters of keyspace.Counters.
+const (
+	counterDocs       = "doc_count"
+	counterDeleted    = "doc_del_count"
+	counterBodies     = "body_bytes"       // of all bodies stored
+	counterStored     = "attachment_bytes" // of all attachments taken up, as stored
+	counterContent    = "content_bytes"    // of all attachments taken up, decoded
+	counterSuperseded = "superseded"       // bodies that Compact may remove
+	counterPurges     = "purges"
+	// counterPurgesDropped counts purges that are no longer in the history.
+	counterPurgesDropped = "purges_dropped"
+)
+
+func waitCounter(f kv.Future[[]byte]) (int64, error) {
+	value, err := f.Wait()
+	return counterValue(value), err
+}

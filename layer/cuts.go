@@ -2,7 +2,6 @@ package layer
 
 import (
 	"context"
-	"slices"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/tuple"
@@ -24,45 +23,6 @@ import (
 // A node of a version that knows no cuts, in a cluster that is upgraded node by node, leaves no copies. An index that
 // is built meanwhile lacks the documents that such a node has moved, or has them as they were before; it is put right
 // by the next build or by the query that asks for them, since their entries are behind the cut.
-
-// cut is the sequence as of which the feed is kept, for the build of an index.
-type cut struct {
-	signature string
-	seq       Seq
-}
-
-// cutOf is the cut for an index.
-func (c *config) cutOf(signature string) (seq Seq, ok bool) {
-	for _, x := range c.cuts {
-		if x.signature == signature {
-			return x.seq, true
-		}
-	}
-	return Seq{}, false
-}
-
-// cutRange is the sequences of the oldest cut and of the newest. There has to be one.
-func (c *config) cutRange() (oldest, newest Seq) {
-	least := slices.MinFunc(c.cuts, func(a, b cut) int { return a.seq.Compare(b.seq) })
-	most := slices.MaxFunc(c.cuts, func(a, b cut) int { return a.seq.Compare(b.seq) })
-	return least.seq, most.seq
-}
-
-// parseCut reads a row of Config "cuts"; key is what follows the name: the signature.
-func parseCut(key, value []byte) (c cut, err error) {
-	if c.signature, _, err = tuple.TakeString(key); err != nil {
-		return c, err
-	}
-	format, rest, err := tuple.TakeInt(value)
-	if err != nil {
-		return c, err
-	}
-	if format != keyspace.CutFormat {
-		return c, unknownFormat("a cut of the feed", format, keyspace.CutFormat)
-	}
-	c.seq, _, err = takeSeq(rest)
-	return c, err
-}
 
 func (t *txn) cutKey(signature string) []byte {
 	return tuple.AppendString(t.keys.config(nil, configCuts), signature)

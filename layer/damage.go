@@ -256,16 +256,3 @@ func readable(r kv.Reader, keys kv.KeyRange) bool {
 func overlap(a, b kv.KeyRange) bool {
 	return bytes.Compare(a.Begin, b.End) < 0 && bytes.Compare(b.Begin, a.End) < 0
 }
-
-func intersect(a, b kv.KeyRange) (kv.KeyRange, bool) {
-	if !overlap(a, b) {
-		return a, false
-	}
-	if bytes.Compare(a.Begin, b.Begin) < 0 {
-		a.Begin = b.Begin
-	}
-	if bytes.Compare(b.End, a.End) < 0 {
-		a.End = b.End
-	}
-	return a, true
-}

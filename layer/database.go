@@ -277,3 +277,10 @@ func (s *Store) nameKey(name string) []byte {
 func (s *Store) section(n keyspace.Section) []byte {
 	return tuple.AppendInt(append([]byte(nil), s.o.Root...), int64(n))
 }
+
+// stampNow begins a value with (format, the sequence that the transaction's last entry gets), and returns where the
+// versionstamp belongs.
+func (t *txn) stampNow(format int64) (value []byte, offset int) {
+	value = tuple.AppendInt(tuple.AppendInt(nil, format), t.cfg.incarnation)
+	return tuple.AppendVersionstamp(value, tuple.IncompleteVersionstamp(max(t.entries, 1)-1)), len(value) + 1
+}

@@ -124,12 +124,6 @@ type WriteOptions struct {
 	Atomic bool
 }
 
-// UserCtx is the user that validate functions and security see.
-type UserCtx struct {
-	Name  string // empty: anonymous
-	Roles []string
-}
-
 // EditResult answers one Edit of Bulk.
 type EditResult struct {
 	ID  string

@@ -8,9 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv/faultkv"
-	"pgregory.net/rapid"
 )
 
 // everything is what a reader sees of some documents: all leaves with histories and bodies, the winners, and the

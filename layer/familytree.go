@@ -26,16 +26,6 @@ func fittingIDs(ids []string) int {
 	return n
 }
 
-// treeOf prepares branches, winner last, for many merges.
-func treeOf(branches []revtree.Branch, limit int) *revtree.Tree {
-	tree := revtree.NewTree(limit, fittingIDs)
-	tree.Deepen = deepenIDs
-	for i := range branches {
-		tree.Add(branches[i])
-	}
-	return tree
-}
-
 // treeEdits are replicated edits of a family: all branches are read once.
 type treeEdits struct {
 	*family

@@ -4,7 +4,9 @@ import (
 	"context"
 	"iter"
 
+	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
 )
 
 // ChangesOptions of Changes.
@@ -87,18 +89,6 @@ func (d *Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass,
 
 func (s *stream) checkSince(since Seq) error {
 	return s.try(func() error { return s.cfg.checkSince(s.r, s.keys, since) })
-}
-
-// checkSince refuses a sequence that the database has not reached: it is another database's, or of an incarnation still to come.
-func (c *config) checkSince(r kv.Reader, keys space, since Seq) error {
-	if since.IsZero() {
-		return nil
-	}
-	last, err := readLastSeq(r, keys, c)()
-	if err == nil && since.Compare(last) > 0 {
-		err = errf(Invalid, "bad_request", "the sequence in 'since' is not one of this database, which is at %s", last)
-	}
-	return err
 }
 
 // feed is a pass under way.
@@ -323,4 +313,18 @@ func (f *feed) atEnd(last Seq, err error) error {
 		}
 	}
 	return nil
+}
+
+// appendEntryValue encodes (SeqFormat, DocID, RevPosition, RevHash, BranchCount, NotDeleted) (C1).
+func appendEntryValue(dst []byte, id string, r Rev, branches int64, deleted bool) []byte {
+	dst = tuple.AppendInt(dst, keyspace.SeqFormat)
+	dst = tuple.AppendString(dst, id)
+	dst = appendRev(dst, r)
+	dst = tuple.AppendInt(dst, branches)
+	return tuple.AppendBool(dst, !deleted)
+}
+
+// entryOf is the entry that a winner has in the feed.
+func (c *config) entryOf(id string, w *leafKV) entry {
+	return entry{seq: w.seq, shard: c.shardAt(id, w.seq), id: id, rev: w.rev, branches: w.branches, deleted: w.deleted}
 }

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -180,8 +181,8 @@ func unknownFormat(what string, got, known int64) error {
 	return errf(Internal, "", "%s has format %d; this version of Divan knows up to %d", what, got, known)
 }
 
-// rawKeys builds keys and values in blocks, so that a transaction with thousands of them allocates a few times. The engine copies what it is
-// given to write, but futures of reads may hold their keys: blocks are never reused.
+// rawKeys builds keys and values in blocks, so that a transaction with thousands of them allocates a few times. The
+// engine copies what it is given to write, but futures of reads may hold their keys: blocks are never reused.
 type rawKeys struct{ block []byte }
 
 // open returns an empty slice to append a key to; close ends it. Only one can be open.
@@ -200,4 +201,34 @@ func (r *rawKeys) close(key []byte) []byte {
 		r.block = r.block[:n+len(key)]
 	}
 	return key[:len(key):len(key)]
+}
+
+// singleKey is the range of one key.
+func singleKey(key []byte) kv.KeyRange {
+	return kv.KeyRange{Begin: key, End: append(key[:len(key):len(key)], 0)}
+}
+
+// intersect is what two ranges have in common, if anything.
+func intersect(a, b kv.KeyRange) (kv.KeyRange, bool) {
+	if !overlap(a, b) {
+		return a, false
+	}
+	if bytes.Compare(a.Begin, b.Begin) < 0 {
+		a.Begin = b.Begin
+	}
+	if bytes.Compare(b.End, a.End) < 0 {
+		a.End = b.End
+	}
+	return a, true
+}
+
+// firstRow is the first row of a range, or the last; nil if it is empty. The caller may keep it.
+func firstRow(r kv.Reader, in kv.KeyRange, reverse bool) (*kv.KeyValue, error) {
+	it := r.GetRange(in, kv.RangeOptions{Limit: 1, Reverse: reverse, Mode: kv.ModeExact})
+	defer it.Close()
+	if !it.Next() {
+		return nil, it.Err()
+	}
+	row := it.KeyValue()
+	return &kv.KeyValue{Key: bytes.Clone(row.Key), Value: bytes.Clone(row.Value)}, nil
 }

@@ -9,9 +9,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/revtree"
-	"pgregory.net/rapid"
 )
 
 // docModel is what a database should hold: the branches of each document. revtree has its own model test; here the layer's keys are held to it.

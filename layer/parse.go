@@ -11,9 +11,6 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// maxIDLength is the longest document id in bytes (CONTRACT.md).
-const maxIDLength = 512
-
 // ParseEdit turns a client's JSON document into an Edit: validates the JSON, splits off the underscore members (_id, _rev, _deleted, _attachments,
 // _revisions; those that only answers have are ignored, unknown ones are Invalid with name doc_validation, as CouchDB), and keeps the rest as it came, but for
 // line breaks between tokens: they would break a feed's lines. The Edit may share doc's memory. replicated selects how _rev and _revisions are
@@ -392,23 +389,3 @@ func ValidateAttachmentName(name string) error {
 	}
 	return nil
 }
-
-// ValidateID refuses what CouchDB refuses as a document id: empty, over 512 bytes, invalid UTF-8, a leading underscore that is not _design/ or _local/.
-func ValidateID(id string) error {
-	switch {
-	case id == "":
-		return errf(Invalid, "illegal_docid", "Document id must not be empty")
-	case id == "_design/", id == "_local/":
-		return errf(Invalid, "illegal_docid", "Illegal document id `%s`", id)
-	case len(id) > maxIDLength:
-		return errf(Invalid, "illegal_docid", "Document id is too long")
-	case !utf8.ValidString(id):
-		return errf(Invalid, "illegal_docid", "Document id must be valid UTF-8")
-	case id[0] == '_' && !isDesign(id) && !isLocal(id):
-		return errf(Invalid, "illegal_docid", "Only reserved document ids may start with underscore.")
-	}
-	return nil
-}
-
-func isDesign(id string) bool { return strings.HasPrefix(id, "_design/") }
-func isLocal(id string) bool  { return strings.HasPrefix(id, "_local/") }

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/divandb/divan/layer"
 	"pgregory.net/rapid"
+
+	"github.com/divandb/divan/layer"
 )
 
 func TestParseEdit(t *testing.T) {

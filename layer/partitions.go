@@ -2,50 +2,12 @@ package layer
 
 import (
 	"context"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/divandb/divan/layer/kv"
 )
 
 // In a partitioned database a document's id is PARTITION:ID. The documents of a partition share a changes shard (P2), lie side by side in the list of
 // documents and in the indexes, and are counted by themselves.
-
-// partitionOf is the partition of a document of a partitioned database.
-func partitionOf(id string) string {
-	partition, _, _ := strings.Cut(id, ":")
-	return partition
-}
-
-// ValidatePartition refuses what can be no partition's name, with CouchDB's words: Invalid (illegal_partition).
-func ValidatePartition(name string) error {
-	switch {
-	case name == "":
-		return errf(Invalid, "illegal_partition", "Partition must not be empty")
-	case name[0] == '_':
-		return errf(Invalid, "illegal_partition", "Partition must not start with an underscore")
-	case !utf8.ValidString(name):
-		return errf(Invalid, "illegal_partition", "Partition must be valid UTF-8")
-	case strings.Contains(name, ":"):
-		return errf(Invalid, "illegal_partition", "Partition must not contain a colon")
-	}
-	return nil
-}
-
-// checkID refuses the ids that a partitioned database cannot have. ValidateID was asked before.
-func (c *config) checkID(id string) error {
-	if !c.partitioned || isDesign(id) || isLocal(id) {
-		return nil
-	}
-	partition, rest, ok := strings.Cut(id, ":")
-	if !ok {
-		return errf(Invalid, "illegal_docid", "Doc id must be of form partition:id")
-	}
-	if err := ValidatePartition(partition); err != nil {
-		return err
-	}
-	return ValidateID(rest)
-}
 
 // CheckID refuses an id that no document of the database can have: Invalid (illegal_docid, illegal_partition). ValidateID is asked before. It is for requests
 // about many documents, which one such id refuses as a whole.
@@ -88,9 +50,6 @@ type PartitionInfo struct {
 	ExternalSize, ActiveSize int64
 }
 
-// partitionCounters are kept for each partition.
-var partitionCounters = [...]string{counterDocs, counterDeleted, counterBodies, counterStored, counterContent}
-
 // Partition reads the counters of a partition: of one without documents they are zero. Invalid where the name is none, or the database has no partitions.
 func (d *Database) Partition(ctx context.Context, name string) (PartitionInfo, error) {
 	if err := ValidatePartition(name); err != nil {
@@ -116,60 +75,6 @@ func (d *Database) Partition(ctx context.Context, name string) (PartitionInfo, e
 }
 
 func errNoPartitions() error { return errf(Invalid, "bad_request", "database is not partitioned") }
-
-// partitionDelta is how a partition's counters change in a transaction.
-type partitionDelta struct {
-	name string
-	n    [len(partitionCounters)]int64
-}
-
-// countFor changes a counter of the database, and of the document's partition where it has one.
-func (t *txn) countFor(id, counter string, n int64) {
-	t.countIn(t.cfg.shard(id), counter, n)
-	if n == 0 || !t.cfg.partitioned || isDesign(id) {
-		return
-	}
-	p := t.partitions.find(partitionOf(id))
-	for i, name := range partitionCounters {
-		if name == counter {
-			p.n[i] += n
-		}
-	}
-}
-
-// partitionDeltas are those of all partitions that a transaction writes to, in the order of their first document.
-type partitionDeltas struct {
-	list []partitionDelta
-	at   map[string]int
-}
-
-func (d *partitionDeltas) find(name string) *partitionDelta {
-	if n := len(d.list); n > 0 && d.list[n-1].name == name {
-		return &d.list[n-1]
-	}
-	i, ok := d.at[name]
-	if !ok {
-		if d.at == nil {
-			d.at = map[string]int{}
-		}
-		i = len(d.list)
-		d.at[name] = i
-		d.list = append(d.list, partitionDelta{name: name})
-	}
-	return &d.list[i]
-}
-
-// finishPartitions writes the counters of partitions.
-func (t *txn) finishPartitions() {
-	for i := range t.partitions.list {
-		p := &t.partitions.list[i]
-		for c, name := range partitionCounters {
-			if p.n[c] != 0 {
-				t.Atomic(kv.AtomicAdd, t.close(t.keys.partitionCounter(t.open(), p.name, name)), littleEndian(p.n[c]))
-			}
-		}
-	}
-}
 
 // inPartitionedDatabase decides what the design document leaves open. The index has another layout, and so another signature.
 func (d *Design) inPartitionedDatabase() {

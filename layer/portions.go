@@ -3,6 +3,8 @@ package layer
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/divandb/divan/layer/kv"
@@ -179,4 +181,16 @@ func explained(err error) error {
 	return &Error{Kind: Unavailable, Name: "transaction_too_long", Err: err,
 		Reason: "this was not done within the time that a transaction has, in several attempts, and cannot be " +
 			"divided further; it is too much, or the store is too busy: try again later"}
+}
+
+// guarded makes an error of f's panic: on a goroutine of its own it would end the node.
+func guarded(f func() error) func() error {
+	return func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic over an index: %v\n%s", p, debug.Stack())
+			}
+		}()
+		return f()
+	}
 }

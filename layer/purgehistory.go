@@ -9,9 +9,6 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// defaultPurgesLimit is CouchDB's.
-const defaultPurgesLimit = 1000
-
 // PurgeInfo is one purge that the database remembers.
 type PurgeInfo struct {
 	ID   string

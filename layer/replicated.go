@@ -74,9 +74,6 @@ func (p *pendingEdit) merge(limit int) error {
 	return nil
 }
 
-// fewBranches is up to how many branches Merge costs less than to prepare them in a Tree.
-const fewBranches = 8
-
 // mergeMany is the rest of merge for a document with many branches.
 func (p *pendingEdit) mergeMany(edit revtree.Branch, limit int) error {
 	tree, err := treeFor(p.leaves, limit, p.e)

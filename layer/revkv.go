@@ -163,3 +163,37 @@ func cutHistory(ancestors []byte, n, size int) []byte {
 	}
 	return ancestors[:end]
 }
+
+// sizeOf is how many bytes leaves were read from, roughly.
+func sizeOf(leaves []leafKV) int {
+	n := leafOverhead * len(leaves)
+	for i := range leaves {
+		n += len(leaves[i].ancestors)
+	}
+	return n
+}
+
+// fewBranches is up to how many branches Merge costs less than to prepare them in a Tree.
+const fewBranches = 8
+
+// eachWinner calls take with the winner of each document in a range of branches, in the order of ids, until that is false. prefix is the length of (Revisions).
+func eachWinner(it kv.RangeIterator, prefix int, take func(id string, w *leafKV) bool) error {
+	for it.Next() {
+		row := it.KeyValue()
+		id, suffix, err := tuple.TakeString(row.Key[prefix:])
+		if err != nil {
+			return corrupt("revision key", err)
+		}
+		var l leafKV
+		if err := parseLeafKey(&l, suffix); err != nil {
+			return err
+		}
+		if err := parseLeafValue(&l, row.Value, false); err != nil {
+			return err
+		}
+		if l.winner && !take(id, &l) {
+			return nil
+		}
+	}
+	return it.Err()
+}

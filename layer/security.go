@@ -14,7 +14,8 @@ func (d *Database) Security(ctx context.Context) ([]byte, error) {
 	return read(ctx, d, func(t *txn) ([]byte, error) { return t.cfg.security, nil })
 }
 
-// SecuritySet reports whether anybody has ever set the database's _security object. Who makes a database says what it is at first; without an admin nobody does.
+// SecuritySet reports whether anybody has ever set the database's _security object. Who makes a database says what it
+// is at first; without an admin nobody does.
 func (d *Database) SecuritySet(ctx context.Context) (bool, error) {
 	return read(ctx, d, func(t *txn) (bool, error) { return t.cfg.securitySet, nil })
 }
@@ -62,15 +63,16 @@ const AdminRole = "_admin"
 // Security says who may use a database: a _security object, read. HTTP and SQL both decide by it.
 type Security struct {
 	admins, members group
-	// closed says that the object could not be read, so that it is for server admins alone. Only versions before the check let such objects in.
+	// closed says that the object could not be read, so that it is for server admins alone. Only versions before the
+	// check let such objects in.
 	closed bool
 }
 
 // group is the names and roles that a _security object lists for admins or members.
 type group struct{ names, roles []string }
 
-// ParseSecurity reads a stored _security object. Names of members are taken as they are written, and of the same member twice the last one counts, as CouchDB
-// reads JSON. What cannot be read is closed to everyone but server admins.
+// ParseSecurity reads a stored _security object. Names of members are taken as they are written, and of the same member
+// twice the last one counts, as CouchDB reads JSON. What cannot be read is closed to everyone but server admins.
 func ParseSecurity(object []byte) Security {
 	s, err := readSecurity(object)
 	if err != nil {
@@ -159,4 +161,10 @@ func isStringArray(b []byte) bool {
 		}
 	}
 	return true
+}
+
+// UserCtx is the user that validate functions and security see.
+type UserCtx struct {
+	Name  string // empty: anonymous
+	Roles []string
 }

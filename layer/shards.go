@@ -5,7 +5,9 @@ import (
 	"strconv"
 
 	"github.com/cespare/xxhash/v2"
+
 	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
@@ -189,4 +191,16 @@ func (d *Database) shardMaps(ctx context.Context, since Seq) ([]ShardMap, error)
 		}
 		return maps, nil
 	})
+}
+
+// checkSince refuses a sequence that the database has not reached: it is another database's, or of an incarnation still to come.
+func (c *config) checkSince(r kv.Reader, keys space, since Seq) error {
+	if since.IsZero() {
+		return nil
+	}
+	last, err := readLastSeq(r, keys, c)()
+	if err == nil && since.Compare(last) > 0 {
+		err = errf(Invalid, "bad_request", "the sequence in 'since' is not one of this database, which is at %s", last)
+	}
+	return err
 }

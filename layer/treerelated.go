@@ -117,3 +117,13 @@ func revIDs(edits []*Edit) map[string]struct{} {
 	}
 	return ids
 }
+
+// treeOf prepares branches, winner last, for many merges.
+func treeOf(branches []revtree.Branch, limit int) *revtree.Tree {
+	tree := revtree.NewTree(limit, fittingIDs)
+	tree.Deepen = deepenIDs
+	for i := range branches {
+		tree.Add(branches[i])
+	}
+	return tree
+}

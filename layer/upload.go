@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/md5"
-	"crypto/rand"
 	"errors"
 	"io"
 	"time"
@@ -20,11 +19,6 @@ const (
 	// inlineLimit is how much attachment data one edit may carry in the transaction of its document; more is uploaded before.
 	inlineLimit = 500_000
 )
-
-func newAttachmentID() (id [16]byte) {
-	rand.Read(id[:])
-	return id
-}
 
 // Upload streams attachment data into the store in transactions of bounded size, with flat memory. length < 0 is unknown; otherwise a shorter or longer
 // stream is Invalid. TooLarge past Options.MaxAttachment. The upload is kept as long as ctx lives; what no Edit has

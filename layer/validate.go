@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"sync/atomic"
 
-	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/layer/tuple"
 )
@@ -22,24 +20,6 @@ type Validator interface {
 	// none). An *Error of kind Forbidden or Unauthorized with the function's reason, or FunctionFailed.
 	Validate(ctx context.Context, key string, load func() ([]byte, error), newDoc, oldDoc []byte, user *UserCtx,
 		dbName string, security []byte) error
-}
-
-// watchedDesign is a design document that writes have to look at. Its JSON is read by the first write that needs it,
-// and is not kept: a node may have many databases open.
-type watchedDesign struct {
-	id  string
-	rev Rev
-	key atomic.Pointer[string] // its id and a digest of its JSON
-}
-
-// designEntry is a value of keyspace.Designs. Only writes of design documents that writes have to look at change the stamp: others leave every node's cache
-// as it is (FIELD-NOTES, #2952).
-type designEntry struct {
-	id      string // the key's
-	rev     Rev
-	watched bool // it has a validate_doc_update
-	// interactive is the signature of an index that writes have to keep up to date (V4), "" if none.
-	interactive string
 }
 
 const (
@@ -61,40 +41,6 @@ func (e *designEntry) appendValue(dst []byte) []byte {
 		return tuple.AppendInt(dst, flags)
 	}
 	return tuple.AppendString(tuple.AppendInt(dst, flags|interactiveFlag), e.interactive)
-}
-
-func parseDesignEntry(value []byte) (e designEntry, err error) {
-	var rest []byte
-	if e.rev, rest, err = takeRev(value); err != nil {
-		return e, corrupt("design document entry", err)
-	}
-	flags, rest, err := tuple.TakeInt(rest)
-	if err == nil && flags&interactiveFlag != 0 {
-		e.interactive, _, err = tuple.TakeString(rest)
-	}
-	if err != nil {
-		return e, corrupt("design document entry", err)
-	}
-	e.watched = flags&watchedFlag != 0
-	return e, nil
-}
-
-// readDesignEntries collects a range read of Designs. prefixLen is the length of the subspace's prefix.
-func readDesignEntries(rows kv.RangeIterator, prefixLen int) ([]designEntry, error) {
-	defer rows.Close()
-	var entries []designEntry
-	for rows.Next() {
-		row := rows.KeyValue()
-		e, err := parseDesignEntry(row.Value)
-		if err != nil {
-			return nil, err
-		}
-		if e.id, _, err = tuple.TakeString(row.Key[prefixLen:]); err != nil {
-			return nil, corrupt("design document entry", err)
-		}
-		entries = append(entries, e)
-	}
-	return entries, rows.Err()
 }
 
 // watched reports whether design documents have a say in the edit. As in CouchDB they have none in design documents.

@@ -198,17 +198,6 @@ func (a *aggregation) hole(t *txn, from []byte) (first []byte, err error) {
 	return first, nil
 }
 
-// firstRow is the first row of a range, or the last; nil if it is empty. The caller may keep it.
-func firstRow(r kv.Reader, in kv.KeyRange, reverse bool) (*kv.KeyValue, error) {
-	it := r.GetRange(in, kv.RangeOptions{Limit: 1, Reverse: reverse, Mode: kv.ModeExact})
-	defer it.Close()
-	if !it.Next() {
-		return nil, it.Err()
-	}
-	row := it.KeyValue()
-	return &kv.KeyValue{Key: bytes.Clone(row.Key), Value: bytes.Clone(row.Value)}, nil
-}
-
 // gap is the range around a hole that has to be mended: of the partial that covers it, or up to those on both sides.
 func (a *aggregation) gap(t *txn, hole []byte) (span, error) {
 	before, err := a.last(t, a.level, append(bytes.Clone(hole), 0))

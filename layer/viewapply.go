@@ -230,17 +230,3 @@ func (w *rowsWriter) count() {
 		}
 	}
 }
-
-// viewCounter starts reading a counter of a view: what builds have counted, and what writers of each shard have. wait
-// has to be called.
-func (k *indexKeys) viewCounter(r kv.Reader, what keyspace.ViewInfoKey, view int) (wait func() (int64, error)) {
-	key := k.viewInfoKey(what, view)
-	rows := r.GetRange(kv.KeyRange{Begin: key, End: prefixRange(key).End}, kv.RangeOptions{Mode: kv.ModeWantAll})
-	return func() (n int64, err error) {
-		defer rows.Close()
-		for rows.Next() {
-			n += counterValue(rows.KeyValue().Value)
-		}
-		return n, rows.Err()
-	}
-}

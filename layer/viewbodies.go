@@ -34,7 +34,4 @@ func (ix *Index) readBodies(r kv.Reader, keys space, entries []entry) ([]bodyRea
 	return bodies, nil
 }
 
-// haveRead is a read that is done.
-type haveRead []byte
-
 func (h haveRead) Wait() ([]byte, error) { return h, nil }

@@ -3,9 +3,7 @@ package layer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -260,18 +258,6 @@ func (ix *Index) mapAll(ctx context.Context, k *indexKeys, sources []source, lim
 	err = g.Wait()
 	ix.design.mapTime.Store(int64(time.Since(began)) / int64(len(live)))
 	return docs, notNow(err)
-}
-
-// guarded makes an error of f's panic: on a goroutine of its own it would end the node.
-func guarded(f func() error) func() error {
-	return func() (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panic over an index: %v\n%s", p, debug.Stack())
-			}
-		}()
-		return f()
-	}
 }
 
 // mapSome maps the sources at the given places and computes the keys of their rows.

@@ -46,8 +46,3 @@ func addConflicts(r kv.Reader, keys space, doc *Document) error {
 	doc.Conflicts, doc.DeletedConflicts = tree.conflicts(false), tree.conflicts(true)
 	return nil
 }
-
-func waitCounter(f kv.Future[[]byte]) (int64, error) {
-	value, err := f.Wait()
-	return counterValue(value), err
-}

@@ -48,13 +48,6 @@ func parseCreation(f kv.Future[[]byte]) (s Seq, err error) {
 	return s, err
 }
 
-// stampNow begins a value with (format, the sequence that the transaction's last entry gets), and returns where the
-// versionstamp belongs.
-func (t *txn) stampNow(format int64) (value []byte, offset int) {
-	value = tuple.AppendInt(tuple.AppendInt(nil, format), t.cfg.incarnation)
-	return tuple.AppendVersionstamp(value, tuple.IncompleteVersionstamp(max(t.entries, 1)-1)), len(value) + 1
-}
-
 // settleIndexes notes which interactive indexes the transaction creates and which it retires. Design documents have been written.
 func (s *Store) settleIndexes(t *txn, database string) error {
 	prefix := t.keys.sub(nil, keyspace.Designs)

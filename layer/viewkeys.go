@@ -152,3 +152,41 @@ func splitRowKey(rest []byte) (docID string, err error) {
 	}
 	return docID, nil
 }
+
+// span is a range of positions in a view. A position is what follows the view's prefix in the key of a row, or a
+// beginning of it.
+type span struct{ begin, end []byte }
+
+// whole is all of a view.
+var whole = span{[]byte{0x00}, []byte{0xff}}
+
+// at is the span as keys under a prefix.
+func (s span) at(prefix []byte) kv.KeyRange {
+	s = s.behind(prefix)
+	return kv.KeyRange{Begin: s.begin, End: s.end}
+}
+
+// behind is the span of what follows a beginning in it.
+func (s span) behind(head []byte) span {
+	n := len(head)
+	return span{append(head[:n:n], s.begin...), append(head[:n:n], s.end...)}
+}
+
+// rowPrefix is what the keys of all rows of a view begin with, whatever their partition.
+func (k *indexKeys) rowPrefix(view int) []byte {
+	return tuple.AppendInt(k.appendRange(nil, keyspace.ViewRows), int64(view))
+}
+
+// viewCounter starts reading a counter of a view: what builds have counted, and what writers of each shard have. wait
+// has to be called.
+func (k *indexKeys) viewCounter(r kv.Reader, what keyspace.ViewInfoKey, view int) (wait func() (int64, error)) {
+	key := k.viewInfoKey(what, view)
+	rows := r.GetRange(kv.KeyRange{Begin: key, End: prefixRange(key).End}, kv.RangeOptions{Mode: kv.ModeWantAll})
+	return func() (n int64, err error) {
+		defer rows.Close()
+		for rows.Next() {
+			n += counterValue(rows.KeyValue().Value)
+		}
+		return n, rows.Err()
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/divandb/divan/layer/keyspace"
-	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
@@ -29,29 +28,6 @@ import (
 
 // maxState is the longest reduction that is kept, in bytes: a partial is one value of the store, with its keys.
 const maxState = 30_000
-
-// span is a range of positions in a view. A position is what follows the view's prefix in the key of a row, or a beginning of it.
-type span struct{ begin, end []byte }
-
-// whole is all of a view.
-var whole = span{[]byte{0x00}, []byte{0xff}}
-
-// at is the span as keys under a prefix.
-func (s span) at(prefix []byte) kv.KeyRange {
-	s = s.behind(prefix)
-	return kv.KeyRange{Begin: s.begin, End: s.end}
-}
-
-// behind is the span of what follows a beginning in it.
-func (s span) behind(head []byte) span {
-	n := len(head)
-	return span{append(head[:n:n], s.begin...), append(head[:n:n], s.end...)}
-}
-
-// rowPrefix is what the keys of all rows of a view begin with, whatever their partition.
-func (k *indexKeys) rowPrefix(view int) []byte {
-	return tuple.AppendInt(k.appendRange(nil, keyspace.ViewRows), int64(view))
-}
 
 func (k *indexKeys) partialPrefix(view, level int) []byte {
 	return tuple.AppendInt(k.appendRange(nil, keyspace.ViewPartials+keyspace.ViewRange(level)), int64(view))

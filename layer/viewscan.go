@@ -93,33 +93,6 @@ func behindID(keys space, id string) kv.KeyRange {
 	return r
 }
 
-// eachWinner calls take with the winner of each document in a range of branches, in the order of ids, until that is false. prefix is the length of (Revisions).
-func eachWinner(it kv.RangeIterator, prefix int, take func(id string, w *leafKV) bool) error {
-	for it.Next() {
-		row := it.KeyValue()
-		id, suffix, err := tuple.TakeString(row.Key[prefix:])
-		if err != nil {
-			return corrupt("revision key", err)
-		}
-		var l leafKV
-		if err := parseLeafKey(&l, suffix); err != nil {
-			return err
-		}
-		if err := parseLeafValue(&l, row.Value, false); err != nil {
-			return err
-		}
-		if l.winner && !take(id, &l) {
-			return nil
-		}
-	}
-	return it.Err()
-}
-
-// entryOf is the entry that a winner has in the feed.
-func (c *config) entryOf(id string, w *leafKV) entry {
-	return entry{seq: w.seq, shard: c.shardAt(id, w.seq), id: id, rev: w.rev, branches: w.branches, deleted: w.deleted}
-}
-
 // scanEntries reads the next entries of a shard from a scan, n at most and no deleted ones, of which the index has nothing; upTo is behind them.
 func scanEntries(r kv.Reader, keys space, cfg *config, shard ShardID, from buildPosition, n int) (entries []entry, upTo buildPosition, err error) {
 	o := kv.RangeOptions{Mode: kv.ModeIterator}

@@ -17,19 +17,6 @@ import (
 //	map      what interactive indexes get
 //	apply    the writes
 
-// Counters of keyspace.Counters.
-const (
-	counterDocs       = "doc_count"
-	counterDeleted    = "doc_del_count"
-	counterBodies     = "body_bytes"       // of all bodies stored
-	counterStored     = "attachment_bytes" // of all attachments taken up, as stored
-	counterContent    = "content_bytes"    // of all attachments taken up, decoded
-	counterSuperseded = "superseded"       // bodies that Compact may remove
-	counterPurges     = "purges"
-	// counterPurgesDropped counts purges that are no longer in the history.
-	counterPurgesDropped = "purges_dropped"
-)
-
 // pendingEdit is an edit on its way through the stages of one transaction.
 type pendingEdit struct {
 	e   *Edit
@@ -256,15 +243,6 @@ func (p *pendingEdit) takeRows(t *txn) error {
 
 // leafOverhead is what a leaf takes in its row beside its history, roughly.
 const leafOverhead = 64
-
-// sizeOf is how many bytes leaves were read from, roughly.
-func sizeOf(leaves []leafKV) int {
-	n := leafOverhead * len(leaves)
-	for i := range leaves {
-		n += len(leaves[i].ancestors)
-	}
-	return n
-}
 
 // resolve decides what the edit does to the document's branches, or starts one more read.
 func (p *pendingEdit) resolve(t *txn, o WriteOptions) error {

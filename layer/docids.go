@@ -1,0 +1,67 @@
+package layer
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// maxIDLength is the longest document id in bytes (CONTRACT.md).
+const maxIDLength = 512
+
+// ValidateID refuses what CouchDB refuses as a document id: empty, over 512 bytes, invalid UTF-8, a leading underscore
+// that is not _design/ or _local/.
+func ValidateID(id string) error {
+	switch {
+	case id == "":
+		return errf(Invalid, "illegal_docid", "Document id must not be empty")
+	case id == "_design/", id == "_local/":
+		return errf(Invalid, "illegal_docid", "Illegal document id `%s`", id)
+	case len(id) > maxIDLength:
+		return errf(Invalid, "illegal_docid", "Document id is too long")
+	case !utf8.ValidString(id):
+		return errf(Invalid, "illegal_docid", "Document id must be valid UTF-8")
+	case id[0] == '_' && !isDesign(id) && !isLocal(id):
+		return errf(Invalid, "illegal_docid", "Only reserved document ids may start with underscore.")
+	}
+	return nil
+}
+
+func isDesign(id string) bool { return strings.HasPrefix(id, "_design/") }
+
+func isLocal(id string) bool { return strings.HasPrefix(id, "_local/") }
+
+// partitionOf is the partition of a document of a partitioned database.
+func partitionOf(id string) string {
+	partition, _, _ := strings.Cut(id, ":")
+	return partition
+}
+
+// ValidatePartition refuses what can be no partition's name, with CouchDB's words: Invalid (illegal_partition).
+func ValidatePartition(name string) error {
+	switch {
+	case name == "":
+		return errf(Invalid, "illegal_partition", "Partition must not be empty")
+	case name[0] == '_':
+		return errf(Invalid, "illegal_partition", "Partition must not start with an underscore")
+	case !utf8.ValidString(name):
+		return errf(Invalid, "illegal_partition", "Partition must be valid UTF-8")
+	case strings.Contains(name, ":"):
+		return errf(Invalid, "illegal_partition", "Partition must not contain a colon")
+	}
+	return nil
+}
+
+// checkID refuses the ids that a partitioned database cannot have. ValidateID was asked before.
+func (c *config) checkID(id string) error {
+	if !c.partitioned || isDesign(id) || isLocal(id) {
+		return nil
+	}
+	partition, rest, ok := strings.Cut(id, ":")
+	if !ok {
+		return errf(Invalid, "illegal_docid", "Doc id must be of form partition:id")
+	}
+	if err := ValidatePartition(partition); err != nil {
+		return err
+	}
+	return ValidateID(rest)
+}
