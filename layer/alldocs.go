@@ -22,17 +22,6 @@ type AllDocsOptions struct {
 	Only        Subset
 }
 
-// Subset narrows AllDocs.
-type Subset int
-
-// The subsets.
-const (
-	Everything     Subset = iota
-	DesignOnly            // _design_docs
-	LocalOnly             // _local_docs
-	WithoutDesigns        // all but _design_docs; TotalRows is 0
-)
-
 // AllDocsRow is one row. With Keys, Err is NotFound where there is no such document, and Deleted rows have their Rev.
 type AllDocsRow struct {
 	ID      string

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
@@ -61,35 +60,10 @@ func (b *bodyScan) took(n, held int) {
 	b.singles = min(singlesMost, 2*n, max(1, n*pipeBytes/2/max(1, held)))
 }
 
-// nearness knows whether what is read together lies close together. Safe for concurrent use.
-type nearness struct {
-	scattered atomic.Int32 // batches in a row, or fewer than 0: batches to leave alone
-}
-
 // worthOf is worth, of bodies that r reads: for an engine that reads many ranges together they need not lie close.
 func (b *bodyScan) worthOf(r kv.Reader) bool {
 	_, picks := r.(kv.RangesReader)
 	return picks || b.worth()
-}
-
-// worth reports whether the next batch is worth a range read.
-func (b *nearness) worth() bool {
-	n := b.scattered.Load()
-	if n < 0 {
-		b.scattered.Add(1)
-		return false
-	}
-	return n < scanFailures
-}
-
-// judge notes how many of a batch were found.
-func (b *nearness) judge(found, wanted int) {
-	switch {
-	case 2*found >= wanted:
-		b.scattered.Store(0)
-	case b.scattered.Add(1) >= scanFailures:
-		b.scattered.Store(-scanAgain)
-	}
 }
 
 // read reads what it finds of the bodies close together, in the order of keys. found gets their first chunks, which are

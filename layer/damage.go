@@ -252,7 +252,3 @@ func readable(r kv.Reader, keys kv.KeyRange) bool {
 	}
 	return rows.Err() == nil
 }
-
-func overlap(a, b kv.KeyRange) bool {
-	return bytes.Compare(a.Begin, b.End) < 0 && bytes.Compare(b.Begin, a.End) < 0
-}

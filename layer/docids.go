@@ -3,6 +3,8 @@ package layer
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/divandb/divan/layer/revtree"
 )
 
 // maxIDLength is the longest document id in bytes (CONTRACT.md).
@@ -65,3 +67,17 @@ func (c *config) checkID(id string) error {
 	}
 	return ValidateID(rest)
 }
+
+// Rev is a revision id, "POS-HASH".
+type Rev = revtree.Rev
+
+// Subset narrows AllDocs.
+type Subset int
+
+// The subsets.
+const (
+	Everything     Subset = iota
+	DesignOnly            // _design_docs
+	LocalOnly             // _local_docs
+	WithoutDesigns        // all but _design_docs; TotalRows is 0
+)

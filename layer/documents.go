@@ -1,10 +1,5 @@
 package layer
 
-import "github.com/divandb/divan/layer/revtree"
-
-// Rev is a revision id, "POS-HASH".
-type Rev = revtree.Rev
-
 // Document is one revision of a document. Body and attachments are as stored; fields beyond are filled only when asked for (R7).
 type Document struct {
 	ID      string

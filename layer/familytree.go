@@ -6,26 +6,6 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// deepenIDs bounds how many ancestors the stored branches of a document may learn in one transaction: each of those
-// branches is written again.
-const deepenIDs = 50_000
-
-// fittingIDs is how many of a branch's ancestors can be stored with it.
-func fittingIDs(ids []string) int {
-	const longest = 2*revtree.MaxTextID + 3 // of an encoded id
-	if len(ids)*longest <= maxHistory {
-		return len(ids)
-	}
-	n := 0
-	for rest := encodeHistory(ids); len(rest) > 0; n++ {
-		var err error
-		if _, rest, err = takeRevID(rest); err != nil {
-			break
-		}
-	}
-	return n
-}
-
 // treeEdits are replicated edits of a family: all branches are read once.
 type treeEdits struct {
 	*family

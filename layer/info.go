@@ -56,46 +56,6 @@ func (d *Database) LastSeq(ctx context.Context) (Seq, error) {
 	return read(ctx, d, func(t *txn) (Seq, error) { return readLastSeq(t.Snapshot(), t.keys, t.cfg)() })
 }
 
-// readLastSeq starts reading the newest sequence: the newest of the current shards' wake keys, or the one that their map began with. Unlike the last
-// entry it never goes back, not even after a purge.
-func readLastSeq(r kv.Reader, keys space, cfg *config) func() (Seq, error) {
-	m := cfg.current()
-	shards := m.subspaces()
-	reads := make([]kv.Future[[]byte], len(shards))
-	for i, id := range shards {
-		reads[i] = r.Get(keys.wake(nil, id))
-	}
-	return func() (Seq, error) {
-		last := m.Since
-		for _, f := range reads {
-			value, err := f.Wait()
-			if err != nil {
-				return last, err
-			}
-			seq, err := parseWake(value)
-			if err != nil {
-				return last, err
-			}
-			if seq.Compare(last) > 0 {
-				last = seq
-			}
-		}
-		return last, nil
-	}
-}
-
-// parseWake reads a wake key's value; none is the zero Seq.
-func parseWake(value []byte) (Seq, error) {
-	if value == nil {
-		return Seq{}, nil
-	}
-	seq, _, err := takeSeq(value)
-	if err != nil {
-		return Seq{}, corrupt("wake key", err)
-	}
-	return seq, nil
-}
-
 // WatchShard arms a watch on the shard's wake key (C7). It fires after the next commit of an entry in the shard, after a reshard and after the deletion of
 // the database. seen is the newest sequence of the shard at the moment the watch was armed: read from it on, then wait. NotFound for a shard that never was.
 func (d *Database) WatchShard(ctx context.Context, shard ShardID) (w kv.Watch, seen Seq, err error) {
@@ -119,8 +79,4 @@ func (d *Database) WatchShard(ctx context.Context, shard ShardID) (w kv.Watch, s
 		return armed{t.Watch(key), seq}, nil
 	})
 	return a.w, a.seen, err
-}
-
-func errNoShard(shard ShardID) error {
-	return errf(NotFound, "", "there is no changes shard %s", shard)
 }

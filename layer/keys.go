@@ -60,13 +60,6 @@ func (s space) attachment(dst []byte, id string, attachment [16]byte) []byte {
 	return tuple.AppendUUID(s.doc(dst, keyspace.Attachments, id), attachment)
 }
 
-// upload is (Uploads, hour, DocID, AttachmentID).
-func (s space) upload(dst []byte, u *Upload) []byte {
-	dst = tuple.AppendInt(s.sub(dst, keyspace.Uploads), u.hour)
-	dst = tuple.AppendString(dst, u.DocID)
-	return tuple.AppendUUID(dst, u.ID)
-}
-
 func (s space) config(dst []byte, name string) []byte {
 	return tuple.AppendString(s.sub(dst, keyspace.Config), name)
 }
@@ -231,4 +224,8 @@ func firstRow(r kv.Reader, in kv.KeyRange, reverse bool) (*kv.KeyValue, error) {
 	}
 	row := it.KeyValue()
 	return &kv.KeyValue{Key: bytes.Clone(row.Key), Value: bytes.Clone(row.Value)}, nil
+}
+
+func overlap(a, b kv.KeyRange) bool {
+	return bytes.Compare(a.Begin, b.End) < 0 && bytes.Compare(b.Begin, a.End) < 0
 }

@@ -2,7 +2,6 @@ package layer
 
 import (
 	"context"
-	"errors"
 
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
@@ -51,18 +50,3 @@ func (t *txn) reshard(n int) shardMap {
 
 // shardsKey opens a key that begins with (Config, "changes_shards").
 func (t *txn) shardsKey() []byte { return t.keys.config(t.open(), configShards) }
-
-// errDeprecated is a writer's answer to a database whose current map is the deprecated subspace.
-var errDeprecated = errors.New("layer: the database was written before sharding")
-
-// leaveDeprecated gives a database that was written before sharding its first map with a shard (P7). What the deprecated subspace holds stays
-// there until its documents change.
-func (d *Database) leaveDeprecated(ctx context.Context) error {
-	_, _, err := transactOnce(ctx, d, kv.TransactOptions{}, func(t *txn) (struct{}, error) {
-		if t.cfg.current().Scheme == "" {
-			t.reshard(1)
-		}
-		return struct{}{}, nil
-	})
-	return err
-}

@@ -7,7 +7,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// leafKV is the KV of one edit branch (R1). Its ancestors stay encoded until someone needs them: an interactive edit carries them over.
+// leafKV is the KV of one edit branch (R1). Its ancestors stay encoded until someone needs them: an interactive edit
+// carries them over.
 type leafKV struct {
 	rev     Rev
 	deleted bool
@@ -50,8 +51,8 @@ func parseLeafKey(l *leafKV, suffix []byte) error {
 	return nil
 }
 
-// parseLeafValue reads (RevFormat, Incarnation, Versionstamp, BranchCount, [ancestors]) of a winner or (RevFormat, [ancestors]) of another branch.
-// withHistory keeps the ancestors.
+// parseLeafValue reads (RevFormat, Incarnation, Versionstamp, BranchCount, [ancestors]) of a winner or (RevFormat,
+// [ancestors]) of another branch. withHistory keeps the ancestors.
 func parseLeafValue(l *leafKV, value []byte, withHistory bool) error {
 	format, rest, err := tuple.TakeInt(value)
 	if err != nil {
@@ -81,7 +82,8 @@ func parseLeafValue(l *leafKV, value []byte, withHistory bool) error {
 
 var nestedCode = tuple.BeginNested(nil)[0]
 
-// readLeaves collects a range read of one document's branches, in the order that the read has. prefixLen is the length of (Revisions, DocID).
+// readLeaves collects a range read of one document's branches, in the order that the read has. prefixLen is the length
+// of (Revisions, DocID).
 func readLeaves(it kv.RangeIterator, prefixLen int, withHistory bool, dst []leafKV) ([]leafKV, error) {
 	defer it.Close()
 	for it.Next() {
@@ -126,7 +128,8 @@ func appendHistory(dst, ancestors []byte) []byte {
 	return tuple.EndNested(dst)
 }
 
-// maxHistory bounds the encoded ancestors, so that a value stays below kv.MaxValueSize also with long text ids or hashes full of zero bytes.
+// maxHistory bounds the encoded ancestors, so that a value stays below kv.MaxValueSize also with long text ids or
+// hashes full of zero bytes.
 const maxHistory = 96_000
 
 // extendHistory encodes the ancestors of a child of l, at most limit-1 of them (R5).
@@ -176,7 +179,8 @@ func sizeOf(leaves []leafKV) int {
 // fewBranches is up to how many branches Merge costs less than to prepare them in a Tree.
 const fewBranches = 8
 
-// eachWinner calls take with the winner of each document in a range of branches, in the order of ids, until that is false. prefix is the length of (Revisions).
+// eachWinner calls take with the winner of each document in a range of branches, in the order of ids, until that is
+// false. prefix is the length of (Revisions).
 func eachWinner(it kv.RangeIterator, prefix int, take func(id string, w *leafKV) bool) error {
 	for it.Next() {
 		row := it.KeyValue()
@@ -197,3 +201,6 @@ func eachWinner(it kv.RangeIterator, prefix int, take func(id string, w *leafKV)
 	}
 	return it.Err()
 }
+
+// leafOverhead is what a leaf takes in its row beside its history, roughly.
+const leafOverhead = 64

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/cespare/xxhash/v2"
@@ -25,8 +26,8 @@ type ShardMap struct {
 // shardMap is a ShardMap with the shard id that routing yields for the deprecated subspace.
 type shardMap struct{ ShardMap }
 
-// schemeJump is the default hashing scheme: jump consistent hashing (Lamping and Veach, 2014) on the xxHash64 of the partition key.
-// With it a map with one shard more would move the fewest documents, and it needs no table.
+// schemeJump is the default hashing scheme: jump consistent hashing (Lamping and Veach, 2014) on the xxHash64 of the
+// partition key. With it a map with one shard more would move the fewest documents, and it needs no table.
 const schemeJump = "xxh64-jump"
 
 // subspaces are the map's shards, as keys know them: the deprecated subspace is the shard "".
@@ -66,7 +67,8 @@ func (c *config) partitionKey(id string) string {
 	return id
 }
 
-// shardAt computes where the entry of a document written at seq is: from partition key and sequence, as it is not stored (P2).
+// shardAt computes where the entry of a document written at seq is: from partition key and sequence, as it is not
+// stored (P2).
 func (c *config) shardAt(id string, seq Seq) ShardID {
 	i := len(c.maps) - 1
 	for i > 0 && c.maps[i].Since.Compare(seq) >= 0 {
@@ -168,8 +170,8 @@ func (m *shardMap) clone() ShardMap {
 	return c
 }
 
-// ShardMaps lists the maps from the one active at since on, oldest first; the last is current. A database whose current map is the
-// deprecated subspace gets a map with one shard first. Invalid where the database has not reached since.
+// ShardMaps lists the maps from the one active at since on, oldest first; the last is current. A database whose current
+// map is the deprecated subspace gets a map with one shard first. Invalid where the database has not reached since.
 func (d *Database) ShardMaps(ctx context.Context, since Seq) ([]ShardMap, error) {
 	maps, err := d.shardMaps(ctx, since)
 	if err == nil && maps[len(maps)-1].Scheme == "" {
@@ -193,7 +195,8 @@ func (d *Database) shardMaps(ctx context.Context, since Seq) ([]ShardMap, error)
 	})
 }
 
-// checkSince refuses a sequence that the database has not reached: it is another database's, or of an incarnation still to come.
+// checkSince refuses a sequence that the database has not reached: it is another database's, or of an incarnation still
+// to come.
 func (c *config) checkSince(r kv.Reader, keys space, since Seq) error {
 	if since.IsZero() {
 		return nil
@@ -202,5 +205,64 @@ func (c *config) checkSince(r kv.Reader, keys space, since Seq) error {
 	if err == nil && since.Compare(last) > 0 {
 		err = errf(Invalid, "bad_request", "the sequence in 'since' is not one of this database, which is at %s", last)
 	}
+	return err
+}
+
+// readLastSeq starts reading the newest sequence: the newest of the current shards' wake keys, or the one that their
+// map began with. Unlike the last entry it never goes back, not even after a purge.
+func readLastSeq(r kv.Reader, keys space, cfg *config) func() (Seq, error) {
+	m := cfg.current()
+	shards := m.subspaces()
+	reads := make([]kv.Future[[]byte], len(shards))
+	for i, id := range shards {
+		reads[i] = r.Get(keys.wake(nil, id))
+	}
+	return func() (Seq, error) {
+		last := m.Since
+		for _, f := range reads {
+			value, err := f.Wait()
+			if err != nil {
+				return last, err
+			}
+			seq, err := parseWake(value)
+			if err != nil {
+				return last, err
+			}
+			if seq.Compare(last) > 0 {
+				last = seq
+			}
+		}
+		return last, nil
+	}
+}
+
+// parseWake reads a wake key's value; none is the zero Seq.
+func parseWake(value []byte) (Seq, error) {
+	if value == nil {
+		return Seq{}, nil
+	}
+	seq, _, err := takeSeq(value)
+	if err != nil {
+		return Seq{}, corrupt("wake key", err)
+	}
+	return seq, nil
+}
+
+func errNoShard(shard ShardID) error {
+	return errf(NotFound, "", "there is no changes shard %s", shard)
+}
+
+// errDeprecated is a writer's answer to a database whose current map is the deprecated subspace.
+var errDeprecated = errors.New("layer: the database was written before sharding")
+
+// leaveDeprecated gives a database that was written before sharding its first map with a shard (P7). What the
+// deprecated subspace holds stays there until its documents change.
+func (d *Database) leaveDeprecated(ctx context.Context) error {
+	_, _, err := transactOnce(ctx, d, kv.TransactOptions{}, func(t *txn) (struct{}, error) {
+		if t.cfg.current().Scheme == "" {
+			t.reshard(1)
+		}
+		return struct{}{}, nil
+	})
 	return err
 }

@@ -348,20 +348,3 @@ func (s *Store) handle(c *core) *Database {
 	d.core.Store(c)
 	return d
 }
-
-// storeTransact is transact for what belongs to no database.
-func storeTransact[T any](ctx context.Context, s *Store,
-	fn func(tx kv.Transaction) (T, error)) (T, kv.Committed, error) {
-	return storeTransactWith(ctx, s, kv.TransactOptions{}, fn)
-}
-
-func storeTransactWith[T any](ctx context.Context, s *Store, o kv.TransactOptions,
-	fn func(tx kv.Transaction) (T, error)) (T, kv.Committed, error) {
-	o.TransactionID = s.ids.next()
-	r, c, err := kv.Transact(ctx, s.engine, o, fn)
-	s.clock.saw(c.Version)
-	if c.Version >= 0 || err != nil && (kv.MaybeCommitted(err) || ctx.Err() != nil) {
-		s.ids.done(o.TransactionID)
-	}
-	return r, c, explained(err)
-}

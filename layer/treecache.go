@@ -8,12 +8,6 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// cachedRevisions bounds the revisions of all trees that are kept; each takes some 150 bytes.
-const cachedRevisions = 500_000
-
-// cachedBranches is from how many branches on a document's tree is kept. Tests change it.
-var cachedBranches = 256
-
 // treeCache keeps the trees of documents with many branches between two batches of replicated edits. A tree is right
 // for as long as the document's winner has the sequence that it had: every change of a branch moves the document. The
 // zero value is empty. Safe for concurrent use.

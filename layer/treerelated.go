@@ -127,3 +127,29 @@ func treeOf(branches []revtree.Branch, limit int) *revtree.Tree {
 	}
 	return tree
 }
+
+// deepenIDs bounds how many ancestors the stored branches of a document may learn in one transaction: each of those
+// branches is written again.
+const deepenIDs = 50_000
+
+// fittingIDs is how many of a branch's ancestors can be stored with it.
+func fittingIDs(ids []string) int {
+	const longest = 2*revtree.MaxTextID + 3 // of an encoded id
+	if len(ids)*longest <= maxHistory {
+		return len(ids)
+	}
+	n := 0
+	for rest := encodeHistory(ids); len(rest) > 0; n++ {
+		var err error
+		if _, rest, err = takeRevID(rest); err != nil {
+			break
+		}
+	}
+	return n
+}
+
+// cachedRevisions bounds the revisions of all trees that are kept; each takes some 150 bytes.
+const cachedRevisions = 500_000
+
+// cachedBranches is from how many branches on a document's tree is kept. Tests change it.
+var cachedBranches = 256

@@ -16,13 +16,14 @@ import (
 const (
 	// uploadBatch is how many chunks one transaction stores: just below 1 MB.
 	uploadBatch = 10
-	// inlineLimit is how much attachment data one edit may carry in the transaction of its document; more is uploaded before.
+	// inlineLimit is how much attachment data one edit may carry in the transaction of its document; more is uploaded
+	// before.
 	inlineLimit = 500_000
 )
 
-// Upload streams attachment data into the store in transactions of bounded size, with flat memory. length < 0 is unknown; otherwise a shorter or longer
-// stream is Invalid. TooLarge past Options.MaxAttachment. The upload is kept as long as ctx lives; what no Edit has
-// taken up then is swept within two hours.
+// Upload streams attachment data into the store in transactions of bounded size, with flat memory. length < 0 is
+// unknown; otherwise a shorter or longer stream is Invalid. TooLarge past Options.MaxAttachment. The upload is kept as
+// long as ctx lives; what no Edit has taken up then is swept within two hours.
 func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length int64, encoding string) (*Upload, error) {
 	switch encoding {
 	case "identity":
@@ -253,7 +254,8 @@ type contentCounter struct {
 	done chan error // capacity 1; one value when the decoder has ended
 }
 
-// newContentCounter starts a decoder where the encoding needs one. It stops where the content is absurdly larger than limit.
+// newContentCounter starts a decoder where the encoding needs one. It stops where the content is absurdly larger than
+// limit.
 func newContentCounter(encoding string, limit int64) *contentCounter {
 	c := &contentCounter{}
 	if encoding == "" {
@@ -326,4 +328,11 @@ func contentLength(data []byte, encoding string) (int64, error) {
 		return 0, err
 	}
 	return c.total()
+}
+
+// upload is (Uploads, hour, DocID, AttachmentID).
+func (s space) upload(dst []byte, u *Upload) []byte {
+	dst = tuple.AppendInt(s.sub(dst, keyspace.Uploads), u.hour)
+	dst = tuple.AppendString(dst, u.DocID)
+	return tuple.AppendUUID(dst, u.ID)
 }

@@ -2,33 +2,11 @@ package layer
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/layer/tuple"
 )
-
-// Validator runs what design documents say about writes. layer/script has one; node plugs it in. Safe for concurrent use.
-type Validator interface {
-	// CheckDesign refuses a design document that cannot be compiled: an *Error of kind Invalid (compilation_error). doc is its JSON.
-	CheckDesign(ctx context.Context, doc []byte) error
-	// Watches reports whether writes of other documents have to look at the design document: it has a validate_doc_update function.
-	Watches(doc []byte) bool
-	// Validate runs the validate_doc_update function of a design document. key stands for the document's content, in
-	// whatever database, for the Validator's cache, and load reads its JSON. newDoc and oldDoc are JSON (oldDoc nil:
-	// none). An *Error of kind Forbidden or Unauthorized with the function's reason, or FunctionFailed.
-	Validate(ctx context.Context, key string, load func() ([]byte, error), newDoc, oldDoc []byte, user *UserCtx,
-		dbName string, security []byte) error
-}
-
-const (
-	watchedFlag     = 1
-	interactiveFlag = 2
-)
-
-// concernsWrites reports whether writes of other documents have to look at the design document.
-func (e *designEntry) concernsWrites() bool { return e.watched || e.interactive != "" }
 
 // appendValue encodes (RevPosition, RevHash, flags), and the signature of an interactive index.
 func (e *designEntry) appendValue(dst []byte) []byte {

@@ -241,9 +241,6 @@ func (p *pendingEdit) takeRows(t *txn) error {
 	return err
 }
 
-// leafOverhead is what a leaf takes in its row beside its history, roughly.
-const leafOverhead = 64
-
 // resolve decides what the edit does to the document's branches, or starts one more read.
 func (p *pendingEdit) resolve(t *txn, o WriteOptions) error {
 	switch {
