@@ -103,8 +103,8 @@ func (s *Store) keepCompacted(ctx context.Context) {
 			err = s.lookNoted(ctx)
 		case <-sweep.C:
 			next := compactionSweep
-			if err = s.eachDatabase(ctx, s.lookCompactable); err != nil {
-				next = firstCompactionLook
+			if err = s.eachDatabase(ctx, s.lookCompactable); KindOf(err) == Unavailable {
+				next = firstCompactionLook // the others were not looked at
 			}
 			sweep.Reset(next)
 		}
