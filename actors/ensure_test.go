@@ -488,12 +488,14 @@ func TestEnsureSoon_FailsAfterTheTurn(t *testing.T) {
 		hold := make(chan struct{})
 		var first, refused sync.Once
 		db.catchingUp = func() { first.Do(func() { <-hold }) }
+		st.mu.Lock()
 		st.fault = func(call string) (err error) {
 			if call == "enqueue" {
 				refused.Do(func() { err = errors.New("not now") })
 			}
 			return err
 		}
+		st.mu.Unlock()
 		if err := s.EnsureSoon(t.Context(), db, db.design); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/embedded"
@@ -15,7 +16,7 @@ import (
 // apart, empty ones, such as have many rows, and such as end where the next begins; single keys, remembered and not;
 // for snapshots and transactions.
 func TestGetRanges(t *testing.T) {
-	e := mustOpen(t, t.TempDir(), embedded.Options{MemTableBytes: 1 << 20})
+	e := mustOpen(t, t.TempDir(), embedded.Options{MemTableBytes: 1 << 20}.WithTransactionTime(time.Hour))
 	random := rand.New(rand.NewPCG(1, 2))
 	name := func(i int) string { return fmt.Sprintf("row%06d", i) }
 	for range 40 {
