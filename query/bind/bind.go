@@ -110,10 +110,12 @@ type Query struct {
 	// windowKeys finds a window function that computes the same.
 	windowKeys map[string]int
 	// targets are the select list and behind it what only ORDER BY needs; keep is how many are the select list.
-	Targets   []exec.Expr
-	SetReturn []*SetFunc // by target, nil entries for plain ones; nil when there are none
-	// Nested are those within expressions of the select list, which find their values behind the columns of the windows.
-	Nested     []*SetFunc
+	Targets []exec.Expr
+	// SetFuncs are the functions that return rows in the select list and ORDER BY, whose values stand behind the columns
+	// of the windows; GroupFuncs those of GROUP BY, whose values stand behind the columns of FROM.
+	SetFuncs, GroupFuncs []*SetFunc
+	// setKeys finds a function that gives the same rows.
+	setKeys    map[string]int
 	Keep       int
 	Columns    []exec.Column
 	Distinct   bool
@@ -198,7 +200,7 @@ type scope struct {
 	// inAggregate and the like forbid what may not nest.
 	noAggregates string // the clause's name where aggregates and window functions are forbidden
 	noWindows    string // where window functions alone are
-	inTargets    bool   // in the select list, which may have functions that return rows,
+	sets         bool   // where functions that return rows may be called: the select list, GROUP BY and ORDER BY,
 	noSets       string // but not here
 	inAggregate  bool
 	inWindow     bool
@@ -402,6 +404,14 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 				return err
 			}
 		}
+		for i, o := range order {
+			if o.index >= 0 {
+				continue
+			}
+			if order[i].expr, err = g.after(o.expr); err != nil {
+				return err
+			}
+		}
 		if having != nil {
 			if having, err = g.after(having); err != nil {
 				return err
@@ -417,7 +427,7 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 			return err
 		}
 	}
-	if err := g.moveSets(); err != nil {
+	if err := g.moveSets(targets, order); err != nil {
 		return err
 	}
 	for i := range targets {
@@ -432,14 +442,8 @@ func (b *binder) finish(s *ast.Select, sc *scope, g *grouper, targets []exec.Exp
 				return sqlstate.New(sqlstate.InvalidColumnReference,
 					"for SELECT DISTINCT, ORDER BY expressions must appear in select list").At(o.item.Expr.Pos())
 			}
-			e := o.expr
-			if q.Group {
-				if e, err = g.after(e); err != nil {
-					return err
-				}
-			}
 			i = len(q.Targets)
-			q.Targets = append(q.Targets, g.place(e))
+			q.Targets = append(q.Targets, g.place(o.expr))
 		}
 		if t := q.Targets[i].Type(); t == types.JSON || t == types.Void {
 			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type %s",

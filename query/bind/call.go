@@ -179,7 +179,7 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 			return e, err
 		}
 		if fn := b.tableFunc(n, args); fn != nil {
-			return b.nestedSet(n, fn, args, sc)
+			return b.setCall(n, fn, args, sc)
 		}
 	}
 	fn, err := choose(candidates, args)

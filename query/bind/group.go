@@ -53,6 +53,8 @@ type grouper struct {
 	// targets and names are the select list.
 	targets []exec.Expr
 	names   []exec.Column
+	// moved is where a function that returns rows stands now that those that nothing needs are gone.
+	moved []int
 }
 
 // qualified is the name of a column with its relation.
@@ -133,7 +135,8 @@ func (g *grouper) place(e exec.Expr) exec.Expr {
 		case *winRef:
 			return &exec.Col{Index: base + n.index, Typ: n.typ, Name: n.text}
 		case *setRef:
-			return &exec.Col{Index: base + len(g.q.Windows) + n.index, Typ: n.typ, Name: n.name}
+			return &exec.Col{Index: base + len(g.q.Windows) + g.q.SetFuncs[g.moved[n.index]].slot(n.field), Typ: n.typ,
+				Name: n.text}
 		}
 		return x
 	})

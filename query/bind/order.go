@@ -21,6 +21,7 @@ type boundOrder struct {
 func (b *binder) orderBy(s *ast.Select, sc *scope, targets []exec.Expr, names []exec.Column) ([]boundOrder, error) {
 	var out []boundOrder
 	var keys map[string]int
+	defer sc.withSets()()
 	for _, it := range s.OrderBy {
 		if err := b.work.Spend(len(names)); err != nil {
 			return nil, err

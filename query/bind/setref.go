@@ -10,18 +10,35 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// setRef stands for a function that returns rows within an expression of the select list, such as date '2024-01-01' +
-// generate_series(0, 6), until the width of the rows is known behind which its values stand.
+// SetFunc is a function that returns rows, called in a select list, GROUP BY or ORDER BY.
+type SetFunc struct {
+	Fn   *exec.TableFunc
+	Args []exec.Expr
+	// Fields are the columns of it that are wanted; -1 is the only column, or the record of all.
+	Fields []int
+	// Level is 0, or 1 more than that of the functions whose rows it is called with.
+	Level int
+	// At is the place of its first value, behind the columns of the row that it is called with.
+	At int
+}
+
+// columns are those that the function returns.
+func (s *SetFunc) columns() []exec.Column { return s.Fn.Columns(exprTypes(s.Args)) }
+
+// slot is the place of a column's value, behind the columns of the row.
+func (s *SetFunc) slot(field int) int { return s.At + slices.Index(s.Fields, field) }
+
+// setRef stands for a column of a function that returns rows, such as in date '2024-01-01' + generate_series(0, 6),
+// until the width of the rows is known behind which its values stand.
 type setRef struct {
-	index int
-	typ   types.OID
-	name  string
+	index, field int
+	typ          types.OID
+	text         string
+	fields       []exec.Column // of a record
 }
 
 func (s *setRef) Type() types.OID { return s.typ }
-
-// String tells calls apart: each goes through its rows by itself.
-func (s *setRef) String() string { return fmt.Sprintf("%s#s%d", s.name, s.index) }
+func (s *setRef) String() string  { return s.text }
 
 func (s *setRef) Eval(*exec.Env) (types.Datum, error) {
 	return types.Null, sqlstate.New(sqlstate.InternalError, "a function that returns rows outside of a select list")
@@ -30,59 +47,11 @@ func (s *setRef) Eval(*exec.Env) (types.Datum, error) {
 // moveSet is PostgreSQL's hint.
 const moveSet = "You might be able to move the set-returning function into a LATERAL FROM item."
 
-// nestedSet binds a function that returns rows within an expression. Only the select list has them, and there no
-// expression that may leave its operands out.
-func (b *binder) nestedSet(n *ast.Call, fn *exec.TableFunc, args []exec.Expr, sc *scope) (exec.Expr, error) {
-	name := n.Name[len(n.Name)-1]
-	where := pick(sc.noSets, sc.noAggregates)
-	switch {
-	case sc.inAggregate && !sc.inWindow:
-		return nil, sqlstate.Unsupported(n.Pos(), moveSet,
-			"aggregate function calls cannot contain set-returning function calls")
-	case sc.inWindow:
-		return nil, sqlstate.Unsupported(n.Pos(), moveSet,
-			"window function calls cannot contain set-returning function calls")
-	case where != "":
-		return nil, sqlstate.Unsupported(n.Pos(), moveSet,
-			"set-returning functions are not allowed in %s", where)
-	case !sc.inTargets:
-		return nil, sqlstate.Unsupported(n.Pos(), "Call it in FROM, or in the select list.",
-			"the set-returning function %s is not supported here", name)
-	}
-	if slices.ContainsFunc(args, hasLocale) {
-		return nil, unsupportedCollation(n.Pos(), "an argument of a function that returns rows")
-	}
-	if err := refuseSetsOfSets(args, n.Pos()); err != nil {
-		return nil, err
-	}
-	args, err := b.coerceArgs(args, fn.Args, fn.Variadic, n.Pos())
-	if err != nil {
-		return nil, err
-	}
-	set := &SetFunc{fn, args, -1}
-	col := set.column()
-	if col.Fields != nil {
-		return nil, sqlstate.Unsupported(n.Pos(), "Call it in FROM.",
-			"the set-returning function %s, which returns records, is not supported here", name)
-	}
-	b.volatile++ // it must not be computed twice
-	q := sc.query
-	q.Nested = append(q.Nested, set)
-	return &setRef{len(q.Nested) - 1, col.Type, name}, nil
-}
-
-// refuseSetsOfSets refuses arguments that are rows of functions themselves.
-func refuseSetsOfSets(args []exec.Expr, off int) error {
-	if slices.ContainsFunc(args, hasSets) {
-		return sqlstate.Unsupported(off, "Call one of them in FROM.",
-			"a set-returning function of another one's rows is not supported")
-	}
-	return nil
-}
-
-// hasSets says that an expression holds a function that returns rows.
-func hasSets(e exec.Expr) bool {
-	return Holds(e, func(x exec.Expr) bool { _, ok := x.(*setRef); return ok })
+// withSets allows functions that return rows until the function that it returns is called.
+func (sc *scope) withSets() func() {
+	saved := sc.sets
+	sc.sets = true
+	return func() { sc.sets = saved }
 }
 
 // withoutSets has functions that return rows refused until the function that it returns is called.
@@ -92,20 +61,184 @@ func (sc *scope) withoutSets(where string) func() {
 	return func() { sc.noSets = saved }
 }
 
-// moveSets moves the arguments of the functions that return rows behind the grouping and the windows.
-func (g *grouper) moveSets() error {
-	for _, s := range append(g.q.SetReturn[:len(g.q.SetReturn):len(g.q.SetReturn)], g.q.Nested...) {
-		if s == nil {
+// refuseSet refuses a function that returns rows where none may be: outside of the select list, GROUP BY and ORDER BY,
+// and in expressions that may leave their operands out.
+func refuseSet(n *ast.Call, sc *scope) error {
+	where := pick(sc.noSets, sc.noWindows)
+	if where == "" && sc.noAggregates != "GROUP BY" {
+		where = sc.noAggregates
+	}
+	switch {
+	case sc.inAggregate && !sc.inWindow:
+		return sqlstate.Unsupported(n.Pos(), moveSet,
+			"aggregate function calls cannot contain set-returning function calls")
+	case sc.inWindow:
+		return sqlstate.Unsupported(n.Pos(), moveSet,
+			"window function calls cannot contain set-returning function calls")
+	case where != "":
+		return sqlstate.Unsupported(n.Pos(), moveSet, "set-returning functions are not allowed in %s", where)
+	case !sc.sets:
+		return sqlstate.Unsupported(n.Pos(), "Call it in FROM, or in the select list.",
+			"the set-returning function %s is not supported here", n.Name[len(n.Name)-1])
+	}
+	return nil
+}
+
+// setCall binds a call of a function that returns rows. Calls of the same function with the same arguments are one.
+func (b *binder) setCall(n *ast.Call, fn *exec.TableFunc, args []exec.Expr, sc *scope) (exec.Expr, error) {
+	if err := refuseSet(n, sc); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(args, hasLocale) {
+		return nil, unsupportedCollation(n.Pos(), "an argument of a function that returns rows")
+	}
+	args, err := b.coerceArgs(args, fn.Args, fn.Variadic, n.Pos())
+	if err != nil {
+		return nil, err
+	}
+	q := sc.query
+	set := &SetFunc{Fn: fn, Args: args}
+	text, volatile := fn.Name, false
+	for _, a := range args {
+		text += "," + exec.Key(a)
+		exec.Walk(a, func(x exec.Expr) {
+			switch n := x.(type) {
+			case *setRef:
+				set.Level = max(set.Level, q.SetFuncs[n.index].Level+1)
+			case *exec.Call:
+				volatile = volatile || n.Func.Volatility == exec.Volatile
+			}
+		})
+	}
+	index, known := q.setKeys[text]
+	if !known || volatile {
+		if volatile {
+			text = fmt.Sprintf("%s#%d", text, len(q.SetFuncs))
+		}
+		if q.setKeys == nil {
+			q.setKeys = map[string]int{}
+		}
+		index = len(q.SetFuncs)
+		q.setKeys[text] = index
+		q.SetFuncs = append(q.SetFuncs, set)
+	}
+	ref := &setRef{index: index, text: text}
+	if cols := set.columns(); len(cols) == 1 {
+		ref.typ = cols[0].Type
+	} else {
+		ref.typ, ref.fields = types.Record, cols
+	}
+	return q.column(ref, -1), nil
+}
+
+// column is a column of the rows of a function.
+func (q *Query) column(ref *setRef, field int) *setRef {
+	s := q.SetFuncs[ref.index]
+	if !slices.Contains(s.Fields, field) {
+		s.Fields = append(s.Fields, field)
+	}
+	out := *ref
+	if out.field = field; field >= 0 {
+		out.typ, out.text, out.fields = ref.fields[field].Type, fmt.Sprintf("%s.%d", ref.text, field), nil
+	}
+	return &out
+}
+
+// hasSets says that an expression holds a function that returns rows.
+func hasSets(e exec.Expr) bool {
+	return Holds(e, func(x exec.Expr) bool { _, ok := x.(*setRef); return ok })
+}
+
+// unfoldKeys has the functions that return rows of the keys called before the grouping, over the rows of FROM.
+func (g *grouper) unfoldKeys() {
+	q := g.q
+	var moved map[int]*SetFunc
+	var move func(e exec.Expr) exec.Expr
+	move = func(e exec.Expr) exec.Expr {
+		return exec.Rewrite(e, func(x exec.Expr) exec.Expr {
+			ref, ok := x.(*setRef)
+			if !ok {
+				return x
+			}
+			set := moved[ref.index]
+			if set == nil {
+				c := *q.SetFuncs[ref.index]
+				c.Args = slices.Clone(c.Args)
+				for i := range c.Args {
+					c.Args[i] = move(c.Args[i])
+				}
+				if moved == nil {
+					moved = map[int]*SetFunc{}
+				}
+				moved[ref.index], set = &c, &c
+				c.At = setWidth(q.GroupFuncs)
+				q.GroupFuncs = append(q.GroupFuncs, &c)
+			}
+			return &exec.Col{Index: g.sc.width + set.slot(ref.field), Typ: ref.typ, Name: ref.text}
+		})
+	}
+	for i := range q.Keys {
+		q.Keys[i] = move(q.Keys[i])
+	}
+}
+
+// setWidth is how many values functions have.
+func setWidth(list []*SetFunc) int {
+	n := 0
+	for _, s := range list {
+		n += len(s.Fields)
+	}
+	return n
+}
+
+// moveSets moves the arguments of the functions that return rows behind the grouping and the windows, and leaves those
+// out that are keys of the grouping.
+func (g *grouper) moveSets(targets []exec.Expr, order []boundOrder) error {
+	all := g.q.SetFuncs
+	if all == nil {
+		return nil
+	}
+	needed := make([]bool, len(all))
+	need := func(e exec.Expr) {
+		exec.Walk(e, func(x exec.Expr) {
+			if ref, ok := x.(*setRef); ok {
+				needed[ref.index] = true
+			}
+		})
+	}
+	for _, e := range targets {
+		need(e)
+	}
+	for _, o := range order {
+		if o.index < 0 {
+			need(o.expr)
+		}
+	}
+	// Those that a function is called with stand before it.
+	for i := len(all) - 1; i >= 0; i-- {
+		if !needed[i] {
 			continue
 		}
-		for i := range s.Args {
+		for j, a := range all[i].Args {
 			if g.q.Group {
 				var err error
-				if s.Args[i], err = g.after(s.Args[i]); err != nil {
+				if a, err = g.after(a); err != nil {
 					return err
 				}
+				all[i].Args[j] = a
 			}
-			s.Args[i] = g.place(s.Args[i])
+			need(a)
+		}
+	}
+	g.q.SetFuncs, g.moved = nil, make([]int, len(all))
+	for i, s := range all {
+		if !needed[i] {
+			continue
+		}
+		s.At, g.moved[i] = setWidth(g.q.SetFuncs), len(g.q.SetFuncs)
+		g.q.SetFuncs = append(g.q.SetFuncs, s)
+		for j := range s.Args {
+			s.Args[j] = g.place(s.Args[j])
 		}
 	}
 	return nil

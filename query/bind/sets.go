@@ -57,6 +57,7 @@ func (g *grouper) keys(s *ast.Select, targets []exec.Expr, names []exec.Column) 
 		}
 		all = product
 	}
+	g.unfoldKeys()
 	if plain || len(all) == 1 && len(all[0]) == len(g.q.Keys) {
 		return nil
 	}
@@ -232,15 +233,12 @@ func (g *grouper) keyExpr(e ast.Expr) (exec.Expr, error) {
 		return nil, err
 	}
 	if i >= 0 {
-		if g.q.SetReturn != nil && g.q.SetReturn[i] != nil || hasSets(g.targets[i]) {
-			return nil, sqlstate.Unsupported(e.Pos(), "Call it in FROM, and group by its column.",
-				"groups of a set-returning function's rows are not supported")
-		}
 		return g.targets[i], nil
 	}
 	before := len(g.q.Aggs)
 	saved := g.sc.noAggregates
 	g.sc.noAggregates = "GROUP BY"
+	defer g.sc.withSets()()
 	key, err := g.b.expr(e, g.sc)
 	g.sc.noAggregates = saved
 	g.q.Aggs = g.q.Aggs[:before]

@@ -1,10 +1,8 @@
 package bind
 
 import (
-	"slices"
 
 	"github.com/divandb/divan/query/exec"
-	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -12,29 +10,6 @@ import (
 
 // maxTargets is PostgreSQL's limit of columns in a result.
 const maxTargets = 1664
-
-// SetFunc is a function that returns rows, called in a select list.
-type SetFunc struct {
-	Fn    *exec.TableFunc
-	Args  []exec.Expr
-	Field int // the column that is wanted; -1 for all
-}
-
-// column describes what the select list shows of it.
-func (s *SetFunc) column() exec.Column {
-	oids := make([]types.OID, len(s.Args))
-	for i, a := range s.Args {
-		oids[i] = a.Type()
-	}
-	cols := s.Fn.Columns(oids)
-	switch {
-	case s.Field >= 0:
-		return cols[s.Field]
-	case len(cols) == 1:
-		return cols[0]
-	}
-	return exec.Column{Type: types.Record, Mod: -1, Fields: cols}
-}
 
 // targets binds the select list: * unfolds, and every column gets its name.
 func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, error) {
@@ -44,8 +19,7 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 		out = append(out, e)
 		names = append(names, exec.Column{Name: name, Type: e.Type(), Mod: mod})
 	}
-	sc.inTargets = true
-	defer func() { sc.inTargets = false }()
+	defer sc.withSets()()
 	for _, t := range s.Targets {
 		if c, ok := t.Expr.(*ast.Column); ok && c.Star {
 			cols, err := b.star(c, sc)
@@ -65,33 +39,14 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 			}
 			continue
 		}
-		addSet := func(set *SetFunc, name string) {
-			for len(sc.query.SetReturn) < len(out) {
-				sc.query.SetReturn = append(sc.query.SetReturn, nil)
-			}
-			sc.query.SetReturn = append(sc.query.SetReturn, set)
-			col := set.column()
-			add(exec.NullOf(col.Type), name, -1)
-			names[len(names)-1].Fields = col.Fields
-		}
 		if f, ok := t.Expr.(*ast.Field); ok && f.Name == "*" {
 			parts, err := b.unfold(f, sc)
 			if err != nil {
 				return nil, nil, err
 			}
 			for _, p := range parts {
-				if p.set != nil {
-					addSet(p.set, p.name)
-				} else {
-					add(p.expr, p.name, -1)
-				}
+				add(p.expr, p.name, -1)
 			}
-			continue
-		}
-		if set, err := b.setFunc(t.Expr, sc); err != nil {
-			return nil, nil, err
-		} else if set != nil {
-			addSet(set, pick(t.Alias, targetName(t.Expr)))
 			continue
 		}
 		e, err := b.expr(t.Expr, sc)
@@ -119,11 +74,6 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 	if len(out) > maxTargets {
 		return nil, nil, sqlstate.New(sqlstate.TooManyColumns, "target lists can have at most %d entries", maxTargets)
 	}
-	if sc.query.SetReturn != nil {
-		for len(sc.query.SetReturn) < len(out) {
-			sc.query.SetReturn = append(sc.query.SetReturn, nil)
-		}
-	}
 	return out, names, nil
 }
 
@@ -132,43 +82,6 @@ func pick(alias, name string) string {
 		return alias
 	}
 	return name
-}
-
-// setFunc recognises a set-returning function as a whole item of the select list, also as (f(x)).column.
-func (b *binder) setFunc(e ast.Expr, sc *scope) (*SetFunc, error) {
-	name := ""
-	if f, ok := e.(*ast.Field); ok {
-		name, e = f.Name, f.X
-	}
-	c, ok := e.(*ast.Call)
-	if !ok || len(funcs.TableFuncs[c.Name[len(c.Name)-1]]) == 0 || c.Over != nil || c.Star {
-		return nil, nil
-	}
-	args, err := b.args(c, sc)
-	if err != nil {
-		return nil, err
-	}
-	fn := b.tableFunc(c, args)
-	if fn == nil {
-		return nil, nil
-	}
-	if slices.ContainsFunc(args, hasLocale) {
-		return nil, unsupportedCollation(e.Pos(), "an argument of a function that returns rows")
-	}
-	if err := refuseSetsOfSets(args, c.Pos()); err != nil {
-		return nil, err
-	}
-	if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
-		return nil, err
-	}
-	out := &SetFunc{fn, args, -1}
-	if name != "" {
-		cols := out.column().Fields
-		if out.Field = slices.IndexFunc(cols, func(c exec.Column) bool { return c.Name == name }); out.Field < 0 {
-			return nil, sqlstate.New(sqlstate.UndefinedColumn, "column %q not found in data type record", name).At(e.Pos())
-		}
-	}
-	return out, nil
 }
 
 func (b *binder) star(c *ast.Column, sc *scope) ([]relColumn, error) {
@@ -237,6 +150,9 @@ func originOf(e exec.Expr, sc *scope) exec.Origin {
 
 // fieldsOf are the fields of a record that is a column.
 func fieldsOf(e exec.Expr, sc *scope) []exec.Column {
+	if set, ok := e.(*setRef); ok {
+		return set.fields
+	}
 	c, ok := e.(*exec.Col)
 	if !ok || c.Typ != types.Record {
 		return nil

@@ -11,7 +11,6 @@ import (
 type unfolded struct {
 	name string
 	expr exec.Expr
-	set  *SetFunc // in place of expr
 }
 
 // unfold makes (x).* the columns of x: a relation, a function that returns rows, a row, or a record whose fields are
@@ -26,21 +25,6 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 		for _, rc := range cols {
 			out = append(out, unfolded{name: rc.name,
 				expr: &exec.Col{Index: rc.index, Typ: rc.typ, Name: rc.name, Collation: rc.collation}})
-		}
-		return out, nil
-	}
-	set, err := b.setFunc(f.X, sc)
-	if err != nil {
-		return nil, err
-	}
-	if set != nil {
-		col := set.column()
-		if col.Fields == nil {
-			return nil, notComposite(col.Type)
-		}
-		var out []unfolded
-		for i, c := range col.Fields {
-			out = append(out, unfolded{name: c.Name, set: &SetFunc{set.Fn, set.Args, i}})
 		}
 		return out, nil
 	}
@@ -62,6 +46,10 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 		return nil, notComposite(x.Type())
 	}
 	for i, c := range fieldsOf(x, sc) {
+		if set, ok := x.(*setRef); ok {
+			out = append(out, unfolded{name: c.Name, expr: sc.query.column(set, i)})
+			continue
+		}
 		idx := &exec.Const{D: types.NewInt(int64(i)), Typ: types.Int4}
 		out = append(out, unfolded{name: c.Name,
 			expr: &exec.Call{Func: exec.RecordField, Args: []exec.Expr{x, idx}, Typ: c.Type, Off: f.Pos()}})

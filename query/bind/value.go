@@ -212,9 +212,16 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 	}
 	for i, f := range fieldsOf(x, sc) {
 		if f.Name == n.Name {
+			if set, ok := x.(*setRef); ok {
+				return sc.query.column(set, i), nil
+			}
 			idx := &exec.Const{D: types.NewInt(int64(i)), Typ: types.Int4}
 			return &exec.Call{Func: exec.RecordField, Args: []exec.Expr{x, idx}, Typ: f.Type, Off: n.Pos()}, nil
 		}
+	}
+	if set, ok := x.(*setRef); ok && set.fields != nil {
+		return nil, sqlstate.New(sqlstate.UndefinedColumn, "could not identify column %q in record data type", n.Name).
+			At(startOf(n.X))
 	}
 	return nil, sqlstate.Unsupported(n.Pos(), "Call the function in FROM, and name its columns.",
 		"the field %q of this expression is not supported", n.Name)

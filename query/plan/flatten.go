@@ -25,8 +25,7 @@ func mergeable(q *bind.Query, d *bind.DerivedScan) bool {
 	in := d.Query
 	switch {
 	case d.Cte != nil && d.Cte.ComputedOnce(), len(in.Ctes) > 0, d.Lateral, in.From == nil, in.Left != nil,
-		in.Values != nil, in.Work != nil, in.Group, len(in.Windows) > 0, in.SetReturn != nil,
-		in.Nested != nil, q.Nested != nil,
+		in.Values != nil, in.Work != nil, in.Group, len(in.Windows) > 0, in.SetFuncs != nil,
 		in.Distinct, in.DistinctOn != nil, len(in.Order) > 0, in.Limit != nil, in.Skip != nil, len(q.Windows) > 0 && !q.Group:
 		return false
 	}
@@ -37,15 +36,13 @@ func mergeable(q *bind.Query, d *bind.DerivedScan) bool {
 	for _, c := range q.Aggs {
 		outer = append(slices.Concat(outer, c.Args, c.Order), c.Filter)
 	}
-	for _, s := range q.SetReturn {
-		if s != nil {
-			outer = slices.Concat(outer, s.Args)
-		}
+	for _, s := range calledOverFrom(q) {
+		outer = slices.Concat(outer, s.Args)
 	}
 	uses, grown := make([]int, len(in.Targets)), 0
 	for _, e := range outer {
 		if e != nil && bind.Holds(e, func(x exec.Expr) bool {
-			if c, ok := x.(*exec.Col); ok && c.Depth == 0 {
+			if c, ok := x.(*exec.Col); ok && c.Depth == 0 && c.Index < q.Width {
 				uses[c.Index-d.Base]++
 			}
 			s, ok := x.(*exec.Subquery)
@@ -86,10 +83,16 @@ func merge(q *bind.Query, d *bind.DerivedScan) *bind.Query {
 	in := d.Query
 	one := func(e exec.Expr) exec.Expr {
 		return exec.Rewrite(e, func(x exec.Expr) exec.Expr {
-			if c, ok := x.(*exec.Col); ok && c.Depth == 0 {
+			c, ok := x.(*exec.Col)
+			if !ok || c.Depth > 0 {
+				return x
+			}
+			if c.Index < q.Width {
 				return in.Targets[c.Index-d.Base]
 			}
-			return x
+			behind := *c // a value of a function that returns rows
+			behind.Index += in.Width - q.Width
+			return &behind
 		})
 	}
 	all := func(list []exec.Expr) []exec.Expr {
@@ -112,13 +115,26 @@ func merge(q *bind.Query, d *bind.DerivedScan) *bind.Query {
 	if !q.Group {
 		out.Targets, out.Having = all(q.Targets), all(q.Having)
 	}
-	if q.SetReturn != nil {
-		out.SetReturn = slices.Clone(q.SetReturn)
-		for i, s := range out.SetReturn {
-			if s != nil {
-				out.SetReturn[i] = &bind.SetFunc{Fn: s.Fn, Args: all(s.Args), Field: s.Field}
-			}
+	sets := func(list []*bind.SetFunc) []*bind.SetFunc {
+		list = slices.Clone(list)
+		for i, s := range list {
+			c := *s
+			c.Args = all(c.Args)
+			list[i] = &c
 		}
+		return list
+	}
+	out.GroupFuncs = sets(q.GroupFuncs)
+	if !q.Group {
+		out.SetFuncs = sets(q.SetFuncs)
 	}
 	return &out
+}
+
+// calledOverFrom are the functions that return rows whose arguments are over the rows of FROM.
+func calledOverFrom(q *bind.Query) []*bind.SetFunc {
+	if q.Group {
+		return q.GroupFuncs
+	}
+	return q.SetFuncs
 }

@@ -176,7 +176,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 		k, ok := c.(*exec.Const)
 		return ok && k.D.True()
 	})
-	plain := !q.Group && len(q.Windows) == 0 && q.SetReturn == nil && q.Nested == nil
+	plain := !q.Group && len(q.Windows) == 0 && q.SetFuncs == nil
 	var src exec.Source = &exec.One{}
 	sorted := false
 	var err error
@@ -186,7 +186,7 @@ func (p *planning) sel(q *bind.Query, limit, skip int64) (exec.Plan, error) {
 			src = &exec.Filter{Input: src, Cond: c}
 		}
 	case *bind.UserScan:
-		if q.Group && q.Sets == nil {
+		if q.Group && q.Sets == nil && q.GroupFuncs == nil {
 			if g := p.reduce(q, f, where); g != nil {
 				return p.behindGroups(q, g, limit, skip)
 			}
@@ -247,7 +247,8 @@ func (p *planning) finish(q *bind.Query, src exec.Source, sorted bool, limit, sk
 			c.Args, c.Filter, c.Order = p.foldAll(c.Args), p.fold(c.Filter), p.foldAll(c.Order)
 			c.Direct = p.foldAll(c.Direct)
 		}
-		return p.behindGroups(q, &exec.Grouping{Input: src, Width: q.Width, Keys: p.foldAll(q.Keys), Sets: q.Sets,
+		src, width := p.unfold(q.GroupFuncs, src, q.Width)
+		return p.behindGroups(q, &exec.Grouping{Input: src, Width: width, Keys: p.foldAll(q.Keys), Sets: q.Sets,
 			Calls: calls}, limit, skip)
 	}
 	return p.behind(q, src, q.Width, sorted, limit, skip)
@@ -290,20 +291,28 @@ func (p *planning) behind(q *bind.Query, src exec.Source, width int, sorted bool
 
 func (p *planning) project(q *bind.Query, src exec.Source, width int) exec.Plan {
 	exprs := p.foldAll(q.Targets)
-	if q.SetReturn == nil && q.Nested == nil {
-		return &exec.Project{Input: src, Width: width, Exprs: exprs}
-	}
-	sets := make([]*exec.SetCall, len(q.Targets))
-	for i, s := range q.SetReturn {
-		if s != nil {
-			sets[i] = &exec.SetCall{Func: s.Fn, Args: p.foldAll(s.Args), Field: s.Field}
+	src, width = p.unfold(q.SetFuncs, src, width)
+	return &exec.Project{Input: src, Width: width, Exprs: exprs}
+}
+
+// unfold calls functions that return rows, those first whose rows others are called with. It answers the width of its
+// rows too.
+func (p *planning) unfold(list []*bind.SetFunc, src exec.Source, width int) (exec.Source, int) {
+	all := width
+	for level, done := 0, 0; done < len(list); level++ {
+		u := &exec.Unfold{Input: src}
+		for _, s := range list {
+			if s.Level == level {
+				u.Sets = append(u.Sets, &exec.SetCall{Func: s.Fn, Args: p.foldAll(s.Args), Fields: s.Fields, At: width + s.At})
+				all += len(s.Fields)
+				done++
+			}
+		}
+		if len(u.Sets) > 0 {
+			src = u
 		}
 	}
-	nested := make([]*exec.SetCall, len(q.Nested))
-	for i, s := range q.Nested {
-		nested[i] = &exec.SetCall{Func: s.Fn, Args: p.foldAll(s.Args), Field: s.Field}
-	}
-	return &exec.ProjectSet{Input: src, Width: width, Exprs: exprs, Sets: sets, Nested: nested}
+	return src, all
 }
 
 // source plans an item of FROM with the conditions that apply to it; all of conds is applied.

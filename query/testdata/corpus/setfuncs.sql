@@ -23,8 +23,50 @@ SELECT coalesce(generate_series(1,2), 0)
 SELECT sum(generate_series(1,2))
 SELECT 1 WHERE generate_series(1,2) = 1
 SELECT unnest(array[1,2]) = 1 OR false
--- differs: groups of their rows are refused
-SELECT generate_series(1,3) % 2 AS k, count(*) GROUP BY k
--- differs: a function of another one's rows is refused
-SELECT generate_series(1,generate_series(1,3))
 SELECT n BETWEEN 1 AND generate_series(0,2) FROM (VALUES (1)) v(n)
+-- Groups of their rows.
+-- unordered
+SELECT generate_series(1,3) % 2 AS k, count(*) GROUP BY k
+-- unordered
+SELECT jsonb_object_keys(doc) AS k, count(*) FROM docs GROUP BY k
+SELECT jsonb_object_keys(doc) AS k, count(*) FROM docs GROUP BY k ORDER BY count(*) DESC, k LIMIT 3
+SELECT jsonb_object_keys(doc), count(*), max(id) FROM docs GROUP BY 1 ORDER BY 1
+SELECT upper(jsonb_object_keys(doc)) AS k, min(id) FROM docs GROUP BY jsonb_object_keys(doc) ORDER BY 1
+SELECT count(*) FROM docs GROUP BY jsonb_object_keys(doc) ORDER BY jsonb_object_keys(doc)
+SELECT jsonb_object_keys(doc) AS k, count(*) FROM docs GROUP BY k HAVING count(*) > 3 ORDER BY k
+SELECT DISTINCT jsonb_object_keys(doc) AS k FROM docs ORDER BY k
+SELECT DISTINCT jsonb_object_keys(doc) FROM docs ORDER BY jsonb_object_keys(doc) DESC
+SELECT (jsonb_each(doc)).key, count(*) FROM docs GROUP BY 1 ORDER BY 1
+SELECT (jsonb_each_text(doc - 'key' - '_rev' - 'nested')).key AS k, (jsonb_each_text(doc - 'key' - '_rev' - 'nested')).value AS v, count(*) FROM docs WHERE id < 'd05' GROUP BY k, v ORDER BY 1, 2, 3
+SELECT upper((jsonb_each_text('{"a":"x","b":"y"}')).key) || (jsonb_each_text('{"a":"x","b":"y"}')).value AS kv
+SELECT (jsonb_each('{"a":1,"b":2}')).*, generate_series(1,3) ORDER BY 3 DESC
+SELECT (jsonb_each('{"a":1,"b":2}')).nosuch
+SELECT jsonb_each('{"a":1,"b":2}'), jsonb_each_text('{"a":1}')
+SELECT g.id, unnest(g.a) AS x, count(*) FROM (VALUES (1, array[1,1,2]), (2, array[2,3])) g(id, a) GROUP BY g.id, x ORDER BY 1, 2
+SELECT unnest(a), generate_series(1,2) AS g, count(*) FROM (VALUES (array[1,1,2]), (array[2,3])) v(a) GROUP BY 1, 2 ORDER BY 1, 2
+SELECT unnest(a) AS x, generate_series(1,2) AS g, count(*) FROM (VALUES (array[1,1,2]), (array[2,3])) v(a) GROUP BY x ORDER BY 1, 2
+SELECT generate_series(1,2) AS k, generate_series(1,2) AS j, generate_series(1,2) + 10, count(*) GROUP BY k ORDER BY 1
+SELECT generate_series(1,2) AS k, count(*) GROUP BY ROLLUP (k) ORDER BY 1
+-- differs: window functions over them are refused
+SELECT generate_series(1,3) AS k, sum(count(*)) OVER (ORDER BY generate_series(1,3)) GROUP BY k
+SELECT generate_series(1,3) AS k, count(*) GROUP BY upper(k::text)
+SELECT k, count(*) FROM (SELECT unnest(a) AS k FROM (VALUES (array[1,1,2])) v(a)) x GROUP BY k ORDER BY k
+SELECT (SELECT count(*) FROM (SELECT unnest(a) AS e GROUP BY e) y) FROM (VALUES (array[1,1,2]), (array[5])) v(a)
+SELECT a, (SELECT string_agg(e::text, ',' ORDER BY e) FROM (SELECT unnest(a) AS e GROUP BY e) y) FROM (VALUES (array[1,1,2]), (array[5])) v(a)
+SELECT unnest(array[3,1,2]) AS x ORDER BY x
+SELECT unnest(array[3,1,2]) ORDER BY unnest(array[3,1,2]) DESC
+SELECT n FROM (VALUES (1),(2)) v(n) ORDER BY generate_series(1, n) DESC, n
+SELECT DISTINCT n FROM (VALUES (1),(2)) v(n) ORDER BY generate_series(1, n)
+SELECT DISTINCT ON (x) unnest(array[1,1,2]) AS x, generate_series(1,3) AS y ORDER BY x, y DESC
+SELECT 1 FROM (VALUES (1)) v(n) HAVING generate_series(1,2) > 0
+SELECT 1 LIMIT generate_series(1,2)
+-- Functions of each other's rows: in lockstep with those of their level.
+SELECT generate_series(1,generate_series(1,3))
+SELECT generate_series(1,2), generate_series(1,generate_series(1,3))
+SELECT unnest(string_to_array(unnest(array['a,b','c']), ','))
+SELECT generate_series(1,generate_series(1,3)) AS k, count(*) GROUP BY k ORDER BY k
+SELECT jsonb_object_keys(jsonb_array_elements('[{"a":1,"b":2},{"c":3}]'))
+SELECT jsonb_object_keys(jsonb_array_elements('[{"a":1,"b":2},{"a":3}]')) AS k, count(*) GROUP BY 1 ORDER BY 1
+-- What stands beside them is computed for each of their rows.
+SELECT count(DISTINCT r) FROM (SELECT random() AS r, generate_series(1,5)) x
+SELECT x.n, x.g FROM (SELECT n, generate_series(1,n) AS g FROM (SELECT id AS d, length(id) AS n FROM docs WHERE id < 'd03') q) x ORDER BY 1, 2
