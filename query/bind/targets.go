@@ -1,7 +1,6 @@
 package bind
 
 import (
-
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"

@@ -262,7 +262,7 @@ func jsonTables(prefix string, t types.OID) {
 			if !ok {
 				return nil
 			}
-			return []types.Datum{types.NewText(types.JSONUnquote(k)), value(v, asText)}
+			return []types.Datum{types.NewText(types.JSONStringText(k)), value(v, asText)}
 		})
 	}
 	keys := []exec.Column{{Name: prefix + "object_keys", Type: types.Text, Mod: -1}}
@@ -271,7 +271,7 @@ func jsonTables(prefix string, t types.OID) {
 		if !ok {
 			return nil
 		}
-		return []types.Datum{types.NewText(types.JSONUnquote(k))}
+		return []types.Datum{types.NewText(types.JSONStringText(k))}
 	})
 }
 

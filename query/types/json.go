@@ -238,9 +238,21 @@ func JSONText(s string) (string, bool) {
 	case JSONNull:
 		return "", false
 	case JSONString:
-		return JSONUnquote(strings.TrimSpace(s)), true
+		return JSONStringText(strings.TrimSpace(s)), true
 	}
 	return strings.TrimSpace(s), true
+}
+
+// JSONStringText is the text that a raw JSON string spells.
+func JSONStringText(raw string) string { return withoutZeros(JSONUnquote(raw)) }
+
+// withoutZeros puts U+FFFD in the place of U+0000, which JSON's strings and ids of documents may have, but no text:
+// clients take it for the end.
+func withoutZeros(s string) string {
+	if strings.IndexByte(s, 0) < 0 {
+		return s
+	}
+	return strings.ReplaceAll(s, "\x00", string(utf8.RuneError))
 }
 
 // jsonStringIs compares a raw JSON string with a text without decoding it where there is nothing to decode.
@@ -251,7 +263,7 @@ func jsonStringIs(raw, text string) bool {
 	return JSONUnquote(raw) == text
 }
 
-// JSONUnquote decodes a raw JSON string. Lone surrogates become U+FFFD.
+// JSONUnquote decodes a raw JSON string, which may have zero bytes then. Lone surrogates become U+FFFD.
 func JSONUnquote(raw string) string {
 	if len(raw) < 2 {
 		return ""

@@ -15,7 +15,7 @@ func TextSize(d Datum) int64 {
 	case KNull:
 		return 0
 	case KText, KJSON:
-		return int64(len(d.S)) + 1
+		return int64(len(d.S)+zeros(d)) + 1
 	case KBytes:
 		return 2*int64(len(d.S)) + 2
 	case KNumeric:
@@ -35,11 +35,14 @@ func TextSize(d Datum) int64 {
 	return int64(len(d.S)) + 80 // an interval takes at most 67
 }
 
+// zeros is by how much a text is longer without zero bytes.
+func zeros(d Datum) int { return 2 * strings.Count(d.S, "\x00") }
+
 // quotedSize bounds the text of an item of an array or a record, where quotes and backslashes are escaped.
 func quotedSize(d Datum) int64 {
 	switch d.K {
 	case KText, KJSON:
-		return int64(len(d.S) + strings.Count(d.S, `"`) + strings.Count(d.S, `\`))
+		return int64(len(d.S) + strings.Count(d.S, `"`) + strings.Count(d.S, `\`) + zeros(d))
 	case KBytes:
 		return TextSize(d) + 1
 	case KArray, KRecord:

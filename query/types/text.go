@@ -36,7 +36,9 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 		return appendFloat(dst, d.Float(), bits)
 	case KNumeric:
 		return d.Decimal().append(dst)
-	case KText, KJSON:
+	case KText:
+		return append(dst, withoutZeros(d.S)...)
+	case KJSON:
 		return append(dst, d.S...)
 	case KBytes:
 		if env != nil && env.ByteaEscape {
@@ -77,7 +79,10 @@ func appendEscaped(dst []byte, s string) []byte {
 
 // TextOf is AppendText as a string; "" for NULL.
 func TextOf(d Datum, typ OID, env *Env) string {
-	if d.K == KText || d.K == KJSON {
+	switch d.K {
+	case KText:
+		return withoutZeros(d.S)
+	case KJSON:
 		return d.S
 	}
 	return string(AppendText(nil, d, typ, env))

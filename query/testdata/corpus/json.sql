@@ -136,3 +136,15 @@ DEALLOCATE loose
 -- a scalar is a list of one to ->
 SELECT '"n"'::jsonb->>0, '"n"'::jsonb->0, '5'::jsonb->-1, '5'::jsonb->1, 'null'::jsonb->0, 'null'::jsonb->>0
 SELECT '"n"'::json->>0, '5'::jsonb #> '{0}', '5'::jsonb #>> '{0}', '5'::jsonb->'a', '{"a":1}'::jsonb->0
+-- U+0000 is in no text. Here JSON may have it, and a text has U+FFFD in its place.
+-- differs: a literal of jsonb with it is refused
+SELECT '{"a":"\u0000"}'::jsonb->>'a'
+-- differs: a text that json cannot give is refused
+SELECT '{"a":"\u0000"}'::json->>'a'
+SELECT '{"a":"\u0000"}'::json
+SELECT chr(0)
+SELECT convert_from('\x6100'::bytea, 'UTF8')
+SELECT E'a\000b'
+SELECT E'a\u0000b'
+SELECT U&'a\0000b'
+SELECT length('\x006100'::bytea), '\x006100'::bytea, encode('\x006100', 'escape')
