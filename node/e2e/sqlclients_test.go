@@ -26,6 +26,10 @@ import (
 // the views in tables, but for what differs names.
 type sqlClient struct {
 	script string
+	// args stand before the script.
+	args []string
+	// onlyTCP is of a client that cannot use a socket in a directory, where PostgreSQL listens.
+	onlyTCP bool
 	// probe is a command that fails where the client is not installed, which packages of Debian do.
 	probe    []string
 	packages string
@@ -36,6 +40,7 @@ type sqlClient struct {
 var (
 	debianPython = "/usr/bin/python3"
 	debianRuby   = "/usr/bin/ruby"
+	pgjdbc       = "/usr/share/java/postgresql.jar"
 )
 
 func pythonClient(name, module string) sqlClient {
@@ -62,6 +67,9 @@ var sqlClients = []sqlClient{
 		differs: map[string]string{"scrolled": "cursors cannot be scrolled (0A000)"}},
 	nodeClient("pg"), nodeClient("postgresjs"), nodeClient("knex"), nodeClient("sequelize"), nodeClient("typeorm"), nodeClient("drizzle"),
 	nodeClient("prisma"),
+	{script: "JdbcClient.java", onlyTCP: true, args: []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", pgjdbc},
+		probe:    []string{"java", "-m", "jdk.jdeps/com.sun.tools.javap.Main", "-cp", pgjdbc, "org.postgresql.Driver"},
+		packages: "default-jdk-headless libpostgresql-jdbc-java"},
 }
 
 func TestSQL_Clients(t *testing.T) {
@@ -111,6 +119,9 @@ func TestSQL_Clients(t *testing.T) {
 			for i, env := range servers {
 				if i == 0 {
 					env = slices.Concat(env, mode)
+				} else if c.onlyTCP {
+					host, port := overTCP(t, cfg.Host, cfg.Port)
+					env = slices.Concat(env, []string{"PGHOST=" + host, "PGPORT=" + port})
 				}
 				wg.Go(func() { found[i] = c.run(t, env) })
 			}
@@ -124,7 +135,7 @@ func TestSQL_Clients(t *testing.T) {
 func (c *sqlClient) run(t *testing.T, env []string) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.probe[0], c.script)
+	cmd := exec.CommandContext(ctx, c.probe[0], append(slices.Clone(c.args), c.script)...)
 	cmd.Dir = filepath.Join("testdata", "clients")
 	cmd.Env = append(append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1"), env...)
 	if c.probe[0] == "node" {
