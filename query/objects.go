@@ -24,8 +24,8 @@ func (ss *session) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, erro
 		return nil, exec.StoreError(err)
 	}
 	in := catalog.Input{Database: ss.start.Database, Databases: names, Maintenance: maintenance,
-		ViewsAsTables: ss.vars.value[viewKindSetting] == "table", Partition: ss.vars.value[exec.PartitionSetting],
-		User: ss.start.User, Superuser: cat.Admin(),
+		ViewsAsTables: ss.vars.value[viewKindSetting] == "table",
+		User:          ss.start.User, Superuser: cat.Admin(),
 		SystemTables: ss.systemTables(), SearchPath: ss.vars.searchPath()}
 	db, err := (&resolver{ss: ss}).Database(ctx)
 	if err != nil {

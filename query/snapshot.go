@@ -240,6 +240,12 @@ func (ss *session) snapshotOf(ctx context.Context, of exec.Database, views []exe
 	var snap exec.Snapshot
 	err := error(&exec.ReadError{Kind: exec.Unsupported, Message: "the store holds no snapshots"})
 	if ok {
+		if exact && ss.vars.value[viewKindSetting] == "table" {
+			// pg_dump will read all views in this transaction.
+			if views, err = allViews(ctx, of, (&resolver{ss: ss}).UpdateMode()); err != nil {
+				return nil, exec.StoreError(err)
+			}
+		}
 		snap, err = db.Snapshot(ctx, views, exact)
 	}
 	var re *exec.ReadError
@@ -267,6 +273,19 @@ func (ss *session) snapshotOf(ctx context.Context, of exec.Database, views []exe
 		}
 	}
 	return p, nil
+}
+
+// allViews are the views of a database.
+func allViews(ctx context.Context, db exec.Database, update exec.UpdateMode) ([]exec.ViewUse, error) {
+	designs, err := db.Designs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]exec.ViewUse, len(designs))
+	for i, d := range designs {
+		out[i] = exec.ViewUse{Design: d.Name, Update: update}
+	}
+	return out, nil
 }
 
 // unpin gives up the transaction's snapshot.

@@ -25,6 +25,7 @@ func TestSQL_Dump(t *testing.T) {
 	c.ok("PUT", "/shop?partitioned=true&changes_shards=3", "")
 	c.ok("PUT", "/shop/_design/by", `{"options":{"partitioned":false},"views":{"kind":{"map":"function (doc) { emit(doc.kind, doc.n) }","reduce":"_sum"},`+
 		`"it's \"odd\"":{"map":"function (doc) { emit([doc.n], null) }"}}}`)
+	c.ok("PUT", "/shop/_design/within", `{"views":{"n":{"map":"function (doc) { emit(doc.n) }"}}}`)
 	c.ok("PUT", "/shop/_local/checkpoint", `{"at":1}`)
 	bodies := map[string]string{"a:1": `{"kind":"x","n":1,"t":"tab\tquote'\"back\\ é 😀\nline"}`, "a:2": `{"kind":null,"n":1.50}`, "b:3": `{"n":12345678901234567890}`}
 	for id, body := range bodies {
@@ -69,7 +70,8 @@ func TestSQL_Dump(t *testing.T) {
 			}
 		}
 		for sql, want := range map[string]int{
-			"SELECT count(*) FROM docs": len(bodies), "SELECT count(*) FROM design_docs": 1, "SELECT count(*) FROM changes": len(bodies) + 1,
+			"SELECT count(*) FROM docs": len(bodies), "SELECT count(*) FROM design_docs": 2, "SELECT count(*) FROM changes": len(bodies) + 2,
+			`SELECT count(*) FROM "within".n`: kind.rows,
 			"SELECT count(*) FROM local_docs": 1, `SELECT count(*) FROM "by".kind`: kind.rows, `SELECT count(*) FROM "by"."it's ""odd"""`: kind.rows,
 			"SELECT count(*) FROM pg_namespace WHERE nspname = 'divan'": 0, "SELECT count(*) FROM pg_index WHERE indrelid = 'docs'::regclass AND indisprimary": 1,
 		} {

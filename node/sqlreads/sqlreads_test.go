@@ -451,8 +451,8 @@ func TestCatalog_WhoMayRead(t *testing.T) {
 	}
 }
 
-// The rows of a partitioned view are in order within each partition only: such a view is read in a partition that is
-// named, and refused without.
+// The rows of a partitioned view are in order within each partition: it is read in the one that is named, or in all of
+// them, one after the other.
 func TestView_partitioned(t *testing.T) {
 	s := newSource(t)
 	db, err := s.Store.Create(t.Context(), "parts", layer.CreateOptions{Partitioned: true})
@@ -460,26 +460,43 @@ func TestView_partitioned(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, doc := range []string{
-		`{"_id":"p:1","n":1}`, `{"_id":"q:1","n":1}`,
+		`{"_id":"p:1","n":1}`, `{"_id":"q:1","n":1}`, `{"_id":"q:2","n":0}`, `{"_id":"q-:3","n":2}`, `{"_id":"Z:4","n":1}`,
 		`{"_id":"_design/own","views":{"n":{"map":"function (doc) { emit(doc.n) }","reduce":"_count"}}}`,
 		`{"_id":"_design/whole","options":{"partitioned":false},"views":{"n":{"map":"function (doc) { emit(doc.n) }","reduce":"_count"}}}`,
 	} {
 		put(t, db, doc, false)
 	}
+	put(t, db, `{"_id":"gone:1","_rev":"1-0123456789abcdef0123456789abcdef","_deleted":true}`, true)
 	opened := open(t, s, "parts")
-	var refused *exec.ReadError
-	if _, err := opened.View(t.Context(), exec.ViewRead{Design: "own", View: "n"}); !errors.As(err, &refused) || refused.Kind != exec.Unsupported {
-		t.Errorf("a partitioned view: %v", err)
+	for _, c := range []struct {
+		read exec.ViewRead
+		want string
+	}{
+		{exec.ViewRead{}, "Z:4 p:1 q-:3 q:2 q:1"},
+		{exec.ViewRead{Limit: 2}, "Z:4 p:1"},
+		{exec.ViewRead{Limit: 2, Skip: 2}, "q-:3 q:2"},
+		{exec.ViewRead{Skip: 4}, "q:1"},
+		{exec.ViewRead{Descending: true, Low: []byte("1")}, "Z:4 p:1 q-:3 q:1"},
+		{exec.ViewRead{Keys: []json.RawMessage{[]byte("0"), []byte("2")}}, "q-:3 q:2"},
+		{exec.ViewRead{Low: []byte("3")}, ""},
+		{exec.ViewRead{Partition: "q", Limit: 1}, "q:2"},
+	} {
+		c.read.Design, c.read.View = "own", "n"
+		rows, err := opened.View(t.Context(), c.read)
+		if got := drain(t, rows, err, id); got != c.want {
+			t.Errorf("%+v: %s, not %s", c.read, got, c.want)
+		}
 	}
-	if _, err := opened.(exec.Reducer).Reduce(t.Context(), exec.ReduceRead{Design: "own", View: "n"}); !errors.As(err, &refused) || refused.Kind != exec.Unsupported {
-		t.Errorf("a partitioned reduction: %v", err)
+	counts, err := opened.(exec.Reducer).Reduce(t.Context(), exec.ReduceRead{Design: "own", View: "n"})
+	if got := drain(t, counts, err, func(r exec.Row) string { return string(r.Value) }); got != "1 1 1 2" {
+		t.Errorf("reductions of all partitions: %s", got)
 	}
 	rows, err := opened.View(t.Context(), exec.ViewRead{Design: "own", View: "n", Partition: "p"})
 	if got := drain(t, rows, err, id); got != "p:1" {
 		t.Errorf("partition p of a view has %s", got)
 	}
 	reduced, err := opened.(exec.Reducer).Reduce(t.Context(), exec.ReduceRead{Design: "own", View: "n", Partition: "q"})
-	if got := drain(t, reduced, err, func(r exec.Row) string { return string(r.Value) }); got != "1" {
+	if got := drain(t, reduced, err, func(r exec.Row) string { return string(r.Value) }); got != "2" {
 		t.Errorf("partition q of a view has the reduction %s", got)
 	}
 	rows, err = opened.View(t.Context(), exec.ViewRead{Design: "whole", View: "n", Partition: "p"})

@@ -20,11 +20,17 @@ func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, err
 	if err != nil {
 		return nil, readError(err)
 	}
+	if whole(ix, read.Partition) {
+		return newPartitions(d, read.Skip, read.Limit,
+			func(ctx context.Context, name string, limit int64, first bool) (exec.Rows, error) {
+				in := read
+				in.Partition, in.Skip, in.Limit, in.Update = name, 0, limit, onceUpdated(read.Update, first)
+				return d.View(ctx, in)
+			}), nil
+	}
 	q := viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending)
 	q.Limit, q.IncludeDocs = atMost(read.Limit, read.Skip), read.WithDoc
-	if err := d.partition(&q, ix, read.Partition); err != nil {
-		return nil, err
-	}
+	inPartition(&q, ix, read.Partition)
 	d.freshness(&q, read.Update)
 	open := func(ctx context.Context) (iter.Seq2[layer.ViewRow, error], error) {
 		result, err := begin(ctx, d, ix, read.Update, func() (*layer.ViewResult, error) { return ix.Query(ctx, q) })
@@ -54,11 +60,17 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 	if err != nil {
 		return nil, readError(err)
 	}
+	if whole(ix, read.Partition) {
+		return newPartitions(d, read.Skip, read.Limit,
+			func(ctx context.Context, name string, limit int64, first bool) (exec.Rows, error) {
+				in := read
+				in.Partition, in.Skip, in.Limit, in.Update = name, 0, limit, onceUpdated(read.Update, first)
+				return d.Reduce(ctx, in)
+			}), nil
+	}
 	q := layer.ReduceQuery{ViewQuery: viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending), GroupLevel: read.GroupLevel}
 	q.Limit = atMost(read.Limit, read.Skip)
-	if err := d.partition(&q.ViewQuery, ix, read.Partition); err != nil {
-		return nil, err
-	}
+	inPartition(&q.ViewQuery, ix, read.Partition)
 	d.freshness(&q.ViewQuery, read.Update)
 	open := func(ctx context.Context) (iter.Seq2[layer.ReduceRow, error], error) {
 		result, err := begin(ctx, d, ix, read.Update, func() (*layer.ReduceResult, error) { return ix.Reduce(ctx, q) })
@@ -92,17 +104,22 @@ func (d *database) index(ctx context.Context, name string, mode exec.UpdateMode)
 	return ix, d.ensure(ctx, ix, mode)()
 }
 
-// partition names the partition that a view is read in, where its design document is partitioned.
-func (d *database) partition(q *layer.ViewQuery, ix *layer.Index, name string) error {
-	if !ix.Design().Partitioned {
-		return nil
+// whole says that a view is read in all partitions, one after the other.
+func whole(ix *layer.Index, partition string) bool { return ix.Design().Partitioned && partition == "" }
+
+// inPartition names the partition that a view is read in, where its design document is partitioned.
+func inPartition(q *layer.ViewQuery, ix *layer.Index, name string) {
+	if ix.Design().Partitioned {
+		q.Partition = name
 	}
-	if name == "" {
-		return &exec.ReadError{Kind: exec.Unsupported, Message: "the view is partitioned: SET divan.partition = '...' names " +
-			"the partition to read; options.partitioned = false in the design document makes a view of the whole database"}
+}
+
+// onceUpdated is the mode for one of several reads of a view, the first of which brings it up to date.
+func onceUpdated(mode exec.UpdateMode, first bool) exec.UpdateMode {
+	if first {
+		return mode
 	}
-	q.Partition = name
-	return nil
+	return exec.UpdateFalse
 }
 
 // ensure brings an index up to date. A snapshot's stays as it was.

@@ -82,7 +82,8 @@ func (b *Bound) Refreshed(w *work.Work, r Resolver) (*Bound, error) {
 			return nil, err
 		}
 		if now.Rel.Name != l.found.Rel.Name || now.Rel.Kind != l.found.Rel.Kind || now.Design != l.found.Design ||
-			now.View != l.found.View || now.Reduce != l.found.Reduce || now.Raw != l.found.Raw {
+			now.View != l.found.View || now.Reduce != l.found.Reduce || now.Raw != l.found.Raw ||
+			now.Partitioned != l.found.Partitioned {
 			return nil, nil
 		}
 	}

@@ -14,6 +14,7 @@ type UserScan struct {
 	Design, View string // of a view
 	Reduce       string // its built-in reduce function, if it has one
 	Raw          bool   // options.collation is raw: no order to rely on
+	Partitioned  bool   // in the order of keys within each partition only
 	Name         string // for EXPLAIN
 	Base         int
 	Used         []bool // columns that the query looks at

@@ -131,7 +131,7 @@ func (b *binder) userRelation(schema, name string, off int) (*UserScan, error) {
 		}
 		for _, v := range d.Views {
 			if v.Name == name {
-				return viewScan(s, v), nil
+				return viewScan(d, v), nil
 			}
 		}
 	}
@@ -165,14 +165,14 @@ func (b *binder) anyView(name string, off int) (*UserScan, error) {
 				return nil, sqlstate.New(sqlstate.AmbiguousAlias, "view name %q is ambiguous", name).At(off).
 					WithHint("Design documents %q and %q both have it: write schema.%s.", found.Design, d.Name, name)
 			}
-			found = viewScan(d.Name, v)
+			found = viewScan(d, v)
 		}
 	}
 	return found, nil
 }
 
-func viewScan(design string, v exec.View) *UserScan {
+func viewScan(d exec.Design, v exec.View) *UserScan {
 	rel := &UserRelation{Name: v.Name, Kind: exec.ReadView, Columns: ViewColumns}
-	return &UserScan{Rel: rel, Design: design, View: v.Name, Raw: v.RawCollation, Reduce: v.Reduce,
-		Name: design + "." + v.Name}
+	return &UserScan{Rel: rel, Design: d.Name, View: v.Name, Raw: v.RawCollation, Reduce: v.Reduce,
+		Partitioned: d.Partitioned, Name: d.Name + "." + v.Name}
 }

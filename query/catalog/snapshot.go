@@ -41,10 +41,8 @@ type Input struct {
 	Designs      []exec.Design
 	HasDatabase  bool // false in the virtual database, where public is empty
 	SystemTables []exec.SystemTable
-	// ViewsAsTables shows views as tables, whose rows pg_dump takes along. One of a partitioned design document stays a
-	// view where the session names no Partition, without which it cannot be read.
+	// ViewsAsTables shows views as tables, whose rows pg_dump takes along.
 	ViewsAsTables bool
-	Partition     string
 	SearchPath    []string
 	Settings      []Setting
 	Sessions      []Activity
@@ -227,7 +225,7 @@ func NewSnapshot(in Input) *Snapshot {
 		n := s.addSchema(&Schema{ids.oid("schema", "", d.Name), d.Name, "views of _design/" + d.Name, oidOwner})
 		for _, w := range d.Views {
 			c := viewClass(ids, n, w)
-			if in.ViewsAsTables && (!d.Partitioned || in.Partition != "") {
+			if in.ViewsAsTables {
 				c.Kind, c.Definition = "r", ""
 			}
 			s.addClass(c)

@@ -170,7 +170,8 @@ type ViewRead struct {
 	Limit, Skip int64
 	WithDoc     bool
 	Update      UpdateMode
-	// Partition is the one that a view of a partitioned design document is read in; others have no such view.
+	// Partition is the one that a view of a partitioned design document is read in; others have no such view. "" reads
+	// all partitions one after the other, each in the order of keys.
 	Partition string
 }
 
@@ -191,7 +192,7 @@ type ReduceRead struct {
 type Design struct {
 	Name  string // without "_design/"
 	Views []View // in byte order of their names
-	// Partitioned says that its views are read in one partition at a time.
+	// Partitioned says that its views are in the order of keys within each partition only.
 	Partitioned bool
 }
 

@@ -72,6 +72,10 @@ type Scan struct {
 	DB       Database
 	Accesses []Access
 	Targets  []Target
+	// Partitioned says that the relation is a view of a partitioned design document; Partition is the one that it is
+	// read in, or "" for one after the other.
+	Partitioned bool
+	Partition   string
 
 	env      *Env
 	rows     Rows
@@ -163,6 +167,8 @@ func (s *Scan) within(a *Access) (use, end bool, err error) {
 	case ReadView:
 		first, last := a.View.Low, a.View.High
 		firstOpen, lastOpen := a.LowOpen, a.HighOpen
+		// Each of several partitions begins and ends with those keys.
+		several := s.Partitioned && s.Partition == ""
 		if a.View.Descending {
 			first, last, firstOpen, lastOpen = last, first, lastOpen, firstOpen
 		}
@@ -170,11 +176,11 @@ func (s *Scan) within(a *Access) (use, end bool, err error) {
 			if c, err := types.CompareJSON(text(s.row.Key), text(first)); err != nil || c == 0 {
 				return false, false, err
 			}
-			s.leading = false
+			s.leading = several
 		}
 		if lastOpen && last != nil {
 			c, err := types.CompareJSON(text(s.row.Key), text(last))
-			return c != 0, c == 0, err
+			return c != 0, c == 0 && !several, err
 		}
 	}
 	return true, false, nil
@@ -202,7 +208,7 @@ func (s *Scan) open(a *Access) (err error) {
 		s.rows, err = s.DB.Changes(ctx, read)
 	case ReadView:
 		read := a.View
-		read.Partition, _ = s.env.Session.Setting(PartitionSetting)
+		read.Partition = s.Partition
 		s.rows, err = s.DB.View(ctx, read)
 	case ReadReduce:
 		r, ok := s.DB.(Reducer)
@@ -210,7 +216,7 @@ func (s *Scan) open(a *Access) (err error) {
 			return sqlstate.New(sqlstate.InternalError, "reduce read planned on a store without it")
 		}
 		read := a.Reduce
-		read.Partition, _ = s.env.Session.Setting(PartitionSetting)
+		read.Partition = s.Partition
 		s.rows, err = r.Reduce(ctx, read)
 	}
 	return err
@@ -314,6 +320,13 @@ func (s *Scan) Describe() *Description {
 	}
 	if len(bounds) > 0 {
 		d.add("Range", strings.Join(bounds, " or "))
+	}
+	if s.Partitioned {
+		partition := "each, in the order of their names"
+		if s.Partition != "" {
+			partition = quote(s.Partition)
+		}
+		d.add("Partition", partition)
 	}
 	desc, limit, skip, doc := a.options()
 	if desc {

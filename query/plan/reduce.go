@@ -47,8 +47,8 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 			level = max(level, n)
 		}
 	}
-	s := &exec.Scan{Name: f.Name, DB: p.db,
-		Targets: []exec.Target{{Field: exec.FieldKey, Index: keyAt}, {Field: exec.FieldValue, Index: valueAt}}}
+	s := p.newScan(f)
+	s.Targets = []exec.Target{{Field: exec.FieldKey, Index: keyAt}, {Field: exec.FieldValue, Index: valueAt}}
 	for _, iv := range set {
 		if iv.low.open || iv.high.open {
 			return nil // a reduction cannot be narrowed afterwards

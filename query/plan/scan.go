@@ -43,7 +43,7 @@ func orderColumn(k exec.AccessKind) exec.Field {
 
 // scanOrder says in which direction the read gives the order that the query wants; nil when it does not.
 func (p *planning) scanOrder(q *bind.Query, f *bind.UserScan) *scanDirection {
-	if len(q.Order) == 0 || f.Raw {
+	if len(q.Order) == 0 || f.Raw || f.Partitioned && p.partition() == "" {
 		return nil
 	}
 	field := func(k exec.SortKey) (exec.Field, bool) {
@@ -79,7 +79,7 @@ func (p *planning) scanOrder(q *bind.Query, f *bind.UserScan) *scanDirection {
 
 // scan plans the read of a relation of the store under all of conds.
 func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanWishes) (exec.Source, scanGrants, error) {
-	s := &exec.Scan{Name: f.Name, DB: p.db}
+	s := p.newScan(f)
 	for i, c := range f.Rel.Columns {
 		if f.Used[i] {
 			s.Targets = append(s.Targets, exec.Target{Field: c.Field, Index: f.Base + i})
@@ -121,10 +121,25 @@ func (p *planning) scan(f *bind.UserScan, conds []exec.Expr, want scanWishes) (e
 	return s, got, nil
 }
 
-// reads notes which reads of the store the plan makes. Conflicts take several.
+// newScan begins the read of a relation.
+func (p *planning) newScan(f *bind.UserScan) *exec.Scan {
+	s := &exec.Scan{Name: f.Name, DB: p.db, Partitioned: f.Partitioned}
+	if f.Partitioned {
+		s.Partition = p.partition()
+	}
+	return s
+}
+
+// partition is the one that views of partitioned design documents are read in; "" for all.
+func (p *planning) partition() string {
+	name, _ := p.st.Session.Setting(exec.PartitionSetting)
+	return name
+}
+
+// reads notes which reads of the store the plan makes. Conflicts take several, and so do all partitions.
 func (p *planning) reads(f *bind.UserScan, n int) {
 	r := &p.st.Reads
-	if f.Rel.Kind == exec.ReadConflicts {
+	if f.Rel.Kind == exec.ReadConflicts || f.Partitioned && p.partition() == "" {
 		n++
 	}
 	r.Count += n

@@ -94,13 +94,14 @@ type doc struct {
 
 // DB is a database in memory.
 type DB struct {
-	name    string
-	mu      sync.Mutex
-	docs    map[string]*doc
-	designs map[string][]view
-	locals  []exec.Row
-	seq     int
-	wake    chan struct{} // closed at the next write
+	name        string
+	mu          sync.Mutex
+	docs        map[string]*doc
+	designs     map[string][]view
+	partitioned map[string]bool // design documents
+	locals      []exec.Row
+	seq         int
+	wake        chan struct{} // closed at the next write
 
 	// Log has a line per read.
 	Log []string
@@ -175,6 +176,16 @@ func (db *DB) AddView(design, name, reduce string, fn Map) {
 	slices.SortFunc(db.designs[design], func(a, b view) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// PartitionViews makes a design document one whose views have their rows by partitions.
+func (db *DB) PartitionViews(design string) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.partitioned == nil {
+		db.partitioned = map[string]bool{}
+	}
+	db.partitioned[design] = true
+}
+
 // DropViews removes a design document with its views.
 func (db *DB) DropViews(design string) {
 	db.mu.Lock()
@@ -217,7 +228,7 @@ func (db *DB) Design(_ context.Context, name string) (exec.Design, error) {
 	if !ok {
 		return exec.Design{}, &exec.ReadError{Kind: exec.NotFound, Message: "missing"}
 	}
-	d := exec.Design{Name: name}
+	d := exec.Design{Name: name, Partitioned: db.partitioned[name]}
 	for _, v := range views {
 		d.Views = append(d.Views, v.View)
 	}
@@ -436,7 +447,17 @@ func (db *DB) View(_ context.Context, r exec.ViewRead) (exec.Rows, error) {
 		}
 		return c
 	}
+	partition := func(row exec.Row) string {
+		name, _, _ := strings.Cut(row.ID, ":")
+		return name
+	}
+	if !db.partitioned[r.Design] {
+		partition = func(exec.Row) string { return r.Partition }
+	}
 	slices.SortStableFunc(all, func(a, b exec.Row) int {
+		if c := strings.Compare(partition(a), partition(b)); c != 0 {
+			return c
+		}
 		if c := compare(a.Key, b.Key); c != 0 {
 			return c
 		}
@@ -448,7 +469,7 @@ func (db *DB) View(_ context.Context, r exec.ViewRead) (exec.Rows, error) {
 		if r.Keys != nil {
 			in = slices.ContainsFunc(r.Keys, func(k json.RawMessage) bool { return compare(k, row.Key) == 0 })
 		}
-		if in {
+		if in && (r.Partition == "" || partition(row) == r.Partition) {
 			out = append(out, row)
 		}
 	}
@@ -460,7 +481,8 @@ func (db *DB) View(_ context.Context, r exec.ViewRead) (exec.Rows, error) {
 
 // Reduce implements exec.Reducer for the built-in functions.
 func (db *DB) Reduce(ctx context.Context, r exec.ReduceRead) (exec.Rows, error) {
-	rows, err := db.View(ctx, exec.ViewRead{Design: r.Design, View: r.View, Low: r.Low, High: r.High, Keys: r.Keys})
+	rows, err := db.View(ctx, exec.ViewRead{Design: r.Design, View: r.View, Low: r.Low, High: r.High, Keys: r.Keys,
+		Partition: r.Partition})
 	if err != nil {
 		return nil, err
 	}
