@@ -113,6 +113,7 @@ func randomElement(r *rand.Rand, depth int) (any, any) {
 	case 11:
 		var stamp [10]byte
 		copy(stamp[:], randomBytes(r))
+		stamp[0] &= 0x7f // ten bytes of 0xff are a versionstamp that is not there yet, which Pack refuses
 		user := uint16(r.Uint32())
 		return tuple.Versionstamp{Transaction: stamp, User: user}, apple.Versionstamp{TransactionVersion: stamp, UserVersion: user}
 	}
