@@ -98,37 +98,9 @@ func (p *pendingEdit) compose(t *txn, o WriteOptions) error {
 	}
 	if !o.Replicated {
 		pl.added.rev.ID = p.newRevID(t)
-		if err := p.lookForAdded(t); err != nil {
-			return err
-		}
+		p.issueAdded(t)
 	}
 	p.stored = t.close(appendBody(t.open(), p.e.Deleted, p.attachments, p.body))
-	return nil
-}
-
-// lookForAdded looks whether the revision that an interactive edit adds has been there before. That is so where its
-// parent was history once, was forgotten by stemming, and came again as a leaf; then what came of it is another branch.
-// So documents with one branch are not looked at. A purge leaves no bodies of branches that are gone.
-func (p *pendingEdit) lookForAdded(t *txn) error {
-	pl := &p.plan
-	if pl.before == nil || pl.before.branches < 2 {
-		return nil
-	}
-	r := pl.added.rev
-	first, err := t.Get(t.close(t.keys.body(t.open(), p.e.ID, r, 0))).Wait()
-	if err != nil || first == nil {
-		return err
-	}
-	p.oldChunk = first
-	for _, deleted := range []bool{false, true} {
-		leaf, err := t.Get(t.close(t.keys.revision(t.open(), p.e.ID, deleted, r))).Wait()
-		if err != nil {
-			return err
-		}
-		if leaf != nil {
-			return errConflict() // it is another branch
-		}
-	}
 	return nil
 }
 

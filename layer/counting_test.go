@@ -164,7 +164,7 @@ func TestOperationCounts(t *testing.T) {
 	// Of the revisions: KVs read, round trips of the whole transaction, KVs set and cleared. Of the feed: entries cleared and set.
 	// Where a document has several branches, an interactive edit looks in a round trip of its own whether the body of the
 	// revision that it makes is there already. That cannot be asked before the name of the revision is known, and not
-	// asking costs a branch that is counted twice (pendingEdit.lookForAdded).
+	// asking costs a branch that is counted twice (txn.lookForAdded).
 	type counts struct{ reads, trips, set, cleared, entriesCleared, entriesSet int }
 	for _, c := range []struct {
 		name       string

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/divandb/divan/layer/keyspace"
@@ -37,6 +38,7 @@ type family struct {
 	bodies      map[Rev]*pendingEdit // the edits by the revision that they bring
 	overwritten []*pendingEdit       // edits whose bodies later ones have written again
 	last        *pendingEdit         // the last that had an effect
+	inTurn      bool                 // each edit waits for what it reads (errRemade)
 	moved       bool                 // branches change
 }
 
@@ -61,8 +63,19 @@ func inFamily(e *Edit, o WriteOptions) bool {
 // writeFamily takes edits of one document through the stages of writeEdits, and returns how many it took. written is
 // called when the transaction is committed.
 func (t *txn) writeFamily(ps []pendingEdit, o WriteOptions) (taken int, written func(kv.Committed), err error) {
+	taken, written, err = t.writeFamilyOnce(ps, o, false)
+	if errors.Is(err, errRemade) { // before anything was written
+		t.spent = 0
+		taken, written, err = t.writeFamilyOnce(ps, o, true)
+	}
+	return taken, written, err
+}
+
+func (t *txn) writeFamilyOnce(
+	ps []pendingEdit, o WriteOptions, inTurn bool,
+) (taken int, written func(kv.Committed), err error) {
 	f := &family{t: t, o: o, id: ps[0].e.ID, added: map[Rev]*leafKV{}, changed: map[Rev]*leafKV{},
-		bodies: map[Rev]*pendingEdit{}}
+		bodies: map[Rev]*pendingEdit{}, inTurn: inTurn}
 	f.edits = &namedEdits{family: f}
 	written = func(kv.Committed) {}
 	if o.Replicated {
@@ -83,7 +96,10 @@ func (t *txn) writeFamily(ps []pendingEdit, o WriteOptions) (taken int, written 
 			p.issueParent(t, o)
 		}
 	}
-	if ps, err = t.eachWithin(ps, o, f.edit); err != nil {
+	if ps, err = t.eachWithin(ps, o, f.edit); err == nil && !inTurn {
+		err = noneRemade(ps)
+	}
+	if err != nil {
 		return len(ps), nil, err
 	}
 	return len(ps), written, f.write(ps)
@@ -104,6 +120,11 @@ func (f *family) edit(p *pendingEdit) error {
 	}
 	if err := p.compose(f.t, f.o); err != nil {
 		return err
+	}
+	if f.inTurn {
+		if err := p.waitForAdded(f.t); err != nil {
+			return err
+		}
 	}
 	if f.o.User != nil && f.t.db.store.o.Validator != nil {
 		if err := p.validate(f.t, f.o); err != nil {

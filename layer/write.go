@@ -28,6 +28,7 @@ type pendingEdit struct {
 	design kv.Future[[]byte]
 	parent bodyRead // of plan.parent
 	own    bodyRead // of the edit's revision, which may be stored already
+	remade remade
 
 	more   func() error // rest of resolve, after one more read
 	leaves []leafKV     // read so far
@@ -109,6 +110,9 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error
 	}
 	if err == nil {
 		ps, err = t.eachWithin(ps, o, func(p *pendingEdit) error { return p.compose(t, o) })
+	}
+	if err == nil {
+		err = t.lookForAdded(ps)
 	}
 	if err == nil && o.User != nil && t.db.store.o.Validator != nil {
 		err = eachEdit(ps, func(p *pendingEdit) error { return p.validate(t, o) })
