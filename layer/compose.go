@@ -49,8 +49,8 @@ func (p *pendingEdit) needsParent() bool {
 	return false
 }
 
-// issueParent starts the reads that composing and validating need: the parent's body, the entries of uploads, the body of a known
-// ancestor. Most edits need none (R7).
+// issueParent starts the reads that composing and validating need: the parent's body, the entries of uploads, the body
+// of a known ancestor. Most edits need none (R7).
 func (p *pendingEdit) issueParent(t *txn, o WriteOptions) {
 	pl := &p.plan
 	if !pl.parent.IsZero() && (p.needsParent() || p.watched(t, o)) {
@@ -104,8 +104,8 @@ func (p *pendingEdit) compose(t *txn, o WriteOptions) error {
 	return nil
 }
 
-// newRevID is the hash that names a new revision. It depends on nothing but what the revision is, so that the same edit made on two
-// databases is the same revision.
+// newRevID is the hash that names a new revision. It depends on nothing but what the revision is, so that the same edit
+// made on two databases is the same revision.
 func (p *pendingEdit) newRevID(t *txn) string {
 	b := t.open()
 	b = append(b, keyspace.BodyFormat, 0)
@@ -133,7 +133,8 @@ func appendSized(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// composeAttachments resolves stubs against the parent and gives data its id. Where nothing refers to the parent, no attachment survives.
+// composeAttachments resolves stubs against the parent and gives data its id. Where nothing refers to the parent, no
+// attachment survives.
 func (p *pendingEdit) composeAttachments(t *txn, o WriteOptions) error {
 	if len(p.e.Attachments) == 0 && !p.e.KeepAttachments {
 		return nil
@@ -179,7 +180,8 @@ func (e *Edit) has(attachment string) bool {
 	return false
 }
 
-// resolveStub finds what a stub stands for. Its revpos and digest, where given, have to be those of the parent's attachment.
+// resolveStub finds what a stub stands for. Its revpos and digest, where given, have to be those of the parent's
+// attachment.
 func (p *pendingEdit) resolveStub(edit *AttachmentEdit) (Attachment, error) {
 	for _, a := range p.parentBody.attachments { // none without a parent
 		if a.Name != edit.Name {
@@ -206,8 +208,8 @@ func (p *pendingEdit) takeUpload(edit *AttachmentEdit, entry interface{ Wait() (
 	if edit.Digest != "" && edit.Digest != u.Digest {
 		return Attachment{}, errDigest()
 	}
-	return Attachment{Name: edit.Name, ContentType: edit.contentType(), RevPos: edit.RevPos, Digest: u.Digest, Length: u.Length,
-		Encoding: u.encoding, EncodedLength: u.EncodedLength, ID: u.ID}, nil
+	return Attachment{Name: edit.Name, ContentType: edit.contentType(), RevPos: edit.RevPos, Digest: u.Digest,
+		Length: u.Length, Encoding: u.encoding, EncodedLength: u.EncodedLength, ID: u.ID}, nil
 }
 
 func errDigest() error {
@@ -225,8 +227,8 @@ func inlineAttachment(edit *AttachmentEdit) (Attachment, error) {
 	if err != nil {
 		return Attachment{}, err
 	}
-	return Attachment{Name: edit.Name, ContentType: edit.contentType(), RevPos: edit.RevPos, Digest: digest, Length: length,
-		Encoding: edit.Encoding, EncodedLength: int64(len(edit.Data)), ID: newAttachmentID()}, nil
+	return Attachment{Name: edit.Name, ContentType: edit.contentType(), RevPos: edit.RevPos, Digest: digest,
+		Length: length, Encoding: edit.Encoding, EncodedLength: int64(len(edit.Data)), ID: newAttachmentID()}, nil
 }
 
 func (edit *AttachmentEdit) contentType() string {

@@ -7,8 +7,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// This file and its neighbours (interactive.go, replicated.go, compose.go, apply.go) write documents. A transaction takes its edits through
-// stages together, so that the reads of each stage share one round trip:
+// This file and its neighbours (interactive.go, replicated.go, compose.go, apply.go) write documents. A transaction
+// takes its edits through stages together, so that the reads of each stage share one round trip:
 //
 //	issue    the reads that the edit alone calls for (rfc-001, Update Path)
 //	resolve  which branch is extended, or a conflict; perhaps one more read
@@ -59,7 +59,8 @@ type plan struct {
 	hasAdded bool
 	// ancestor is set where the edit's revision is in the history of a leaf, and its body may be missing.
 	ancestor bool
-	// leftover is set where the added revision may have been there before: a history was stemmed, and compaction has not yet removed the bodies.
+	// leftover is set where the added revision may have been there before: a history was stemmed, and compaction has
+	// not yet removed the bodies.
 	leftover bool
 	// replaced are leaves that are history now.
 	replaced []*leafKV
@@ -179,8 +180,8 @@ func deletesOnly(ps []pendingEdit) bool {
 	return true
 }
 
-// eachEdit runs a stage for every edit that still has something to write. An *Error that the stage returns belongs to that edit; any other
-// ends the transaction.
+// eachEdit runs a stage for every edit that still has something to write. An *Error that the stage returns belongs to
+// that edit; any other ends the transaction.
 func eachEdit(ps []pendingEdit, stage func(p *pendingEdit) error) error {
 	for i := range ps {
 		p := &ps[i]
