@@ -18,6 +18,7 @@ type batch struct {
 	docs []indexedDoc  // in the order of their sequences, or of a scan
 	upTo buildPosition // every change up to here is in docs
 	done bool          // there was nothing behind upTo
+	cost int           // of docs together, in a pipeline
 }
 
 // add counts a batch that follows those before.

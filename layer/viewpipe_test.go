@@ -2,8 +2,12 @@ package layer_test
 
 import (
 	"context"
+	"fmt"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
@@ -77,5 +81,103 @@ func TestBuild_Step_slowCommits(t *testing.T) {
 	finish(t, b, 1000)
 	if n := len(rows(t, ix, layer.ViewQuery{View: "n"})); n != parts*500 {
 		t.Errorf("%d rows", n)
+	}
+}
+
+// What is mapped ahead of the writes of a step is bounded by what it costs: of documents that several views emit as a
+// whole one part waits, and of small ones a few.
+func TestBuild_Step_mappedAhead(t *testing.T) {
+	for name, c := range map[string]struct{ size, ahead int }{
+		"large documents": {60_000, 1}, // of which parts cost 5 MB
+		"small documents": {100, 4},    // three that wait, and one that would
+	} {
+		t.Run(name, func(t *testing.T) {
+			const parts, docs = 6, 30
+			db := openViewsOn(t, mustEngine(t), layer.CreateOptions{})
+			edits := make([]layer.Edit, parts*docs)
+			for i := range edits {
+				text := fmt.Sprintf(`{"_id":"%d","n":%d,"pad":%q}`, i, i, strings.Repeat("x", c.size))
+				edits[i] = edit(t, text)
+			}
+			mustBulk(t, db, edits, layer.WriteOptions{})
+			const view = `{"map":"function(doc) { emit(doc.n, doc) }"}`
+			save(t, db, `{"_id":"_design/d","views":{"a":`+view+`,"b":`+view+`,"c":`+view+`}}`)
+			b, err := db.Index(mustDesign(t, db, "d")).StartBuild(t.Context(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			m, err := b.ReadParts(t.Context(), b.Shards[0], parts, docs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan error)
+				go func() { ended <- m.Map(t.Context()) }()
+				for taken := range parts {
+					synctest.Wait()
+					if got, want := m.Mapped(), min(taken+c.ahead, parts); got != want {
+						t.Errorf("%d parts are mapped when %d were taken, want %d", got, taken, want)
+					}
+					m.Take()
+				}
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// panicking is an engine on which large commits panic.
+type panicking struct {
+	kv.Engine
+	on atomic.Bool
+}
+
+func (p *panicking) Begin(ctx context.Context) kv.Transaction {
+	return &panickingTransaction{p.Engine.Begin(ctx), p}
+}
+
+type panickingTransaction struct {
+	kv.Transaction
+	p *panicking
+}
+
+func (t *panickingTransaction) Commit() error {
+	if t.p.on.Load() && t.Size() >= 10_000 {
+		panic("a large commit")
+	}
+	return t.Transaction.Commit()
+}
+
+// A step whose writing panics has nobody read or map on behind it: the caller closes the build, and with it what they
+// read.
+func TestBuild_Step_panics(t *testing.T) {
+	e := &panicking{Engine: mustEngine(t)}
+	db := openViewsOn(t, e, layer.CreateOptions{})
+	fillFor(t, db, 5000)
+	save(t, db, `{"_id":"_design/d","views":{"n":{"map":"function(doc) { emit(doc.n, null) }"}}}`)
+	b, err := db.Index(mustDesign(t, db, "d")).StartBuild(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	e.on.Store(true)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the step did not panic")
+			}
+		}()
+		_, _ = b.Step(t.Context(), b.Shards[0], 5000)
+	}()
+	e.on.Store(false)
+	stacks := make([]byte, 4<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	for _, f := range []string{"gatherParts", "mapParts"} {
+		if strings.Contains(string(stacks), f) {
+			t.Errorf("%s goes on", f)
+		}
 	}
 }

@@ -29,13 +29,18 @@ const stepDocuments = 500
 func (b *Build) Step(ctx context.Context, shard ShardID, n int) (StepResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	p := b.pipe(ctx, shard, n)
+	defer func() { // also after a panic: they read the build's snapshot
+		stop()
+		_ = p.wait()
+	}()
 	var result StepResult
 	var err error
 	for part := range p.mapped {
+		p.took(part)
 		if err != nil {
 			continue
 		}
-		part = b.together(part, *b.progress[shard], p.mapped)
+		part = b.together(part, *b.progress[shard], p)
 		if err = b.writeParts(ctx, shard, part); err != nil {
 			stop()
 			continue
