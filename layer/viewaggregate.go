@@ -14,25 +14,32 @@ import (
 )
 
 const (
-	// aggregatePartials and aggregateBytes bound what one transaction of Aggregate reads, in partials' worth of items: it has to be short, since it begins again
-	// where somebody writes there.
+	// aggregatePartials and aggregateBytes bound what one transaction of Aggregate reads: as many partials as have so
+	// many items, and so many bytes, which the last partial may pass. It has to be short, since it begins again where
+	// somebody writes there.
 	aggregatePartials = 32
 	aggregateBytes    = 1 << 20
-	// closingPartials is how many times as much one takes at the end of a build, where nobody else writes rows and
-	// somebody waits: each makes a chain of reads, which takes long where a store is busy with writers.
+	// closingPartials is how many times as many partials one takes at the end of a build of which nobody else writes
+	// rows, while somebody waits: each makes a chain of reads, which takes long where a store is busy with writers.
 	closingPartials = 8
-	// cautiousFrom and givesUpFrom are the attempts of a transaction from which on it does only one range, and leaves that to a later call.
+	// cautiousFrom and givesUpFrom are the attempts of a transaction from which on it does only one range, and leaves
+	// that to a later call.
 	cautiousFrom = 3
 	givesUpFrom  = 6
+	// attemptShare is what share an attempt takes of what the one before it took.
+	attemptShare = 4
 )
 
-// Aggregate brings the partial aggregates of the index up to date with its rows, in small transactions (see viewpartials.go). It may run at any time, beside
-// writers and other calls: it gives way to them, and what they keep it from stays for the next call. It does nothing to an index that there is not, nor to one
-// that is built for the first time: its rows would be marked one by one, and the end of the build aggregates them all.
-func (ix *Index) Aggregate(ctx context.Context) error { return ix.aggregate(ctx, false) }
+// Aggregate brings the partial aggregates of the index up to date with its rows, in small transactions (see
+// viewpartials.go). It may run at any time, beside writers and other calls: it gives way to them, and what they keep it
+// from stays for the next call. It does nothing to an index that there is not, nor to one that is built for the first
+// time: its rows would be marked one by one, and the end of the build aggregates them all.
+func (ix *Index) Aggregate(ctx context.Context) error {
+	return ix.aggregate(ctx, false, aggregatePartials)
+}
 
-// aggregate is Aggregate; closing says that a build is about to end.
-func (ix *Index) aggregate(ctx context.Context, closing bool) error {
+// aggregate is Aggregate, in transactions of so many partials; closing says that a build is about to end.
+func (ix *Index) aggregate(ctx context.Context, closing bool, partials int) error {
 	on, err := read(ctx, ix.db, func(t *txn) (bool, error) { return ix.beginAggregates(t, closing) })
 	if !on || err != nil {
 		return err
@@ -44,7 +51,7 @@ func (ix *Index) aggregate(ctx context.Context, closing bool) error {
 	}
 	var mended atomic.Int64
 	for view := range ix.design.Views {
-		g.Go(guarded(func() error { return ix.aggregateView(within, view, closing, &mended) }))
+		g.Go(guarded(func() error { return ix.aggregateView(within, view, partials, &mended) }))
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -52,23 +59,26 @@ func (ix *Index) aggregate(ctx context.Context, closing bool) error {
 	return ix.leaveEpoch(ctx, mended.Load())
 }
 
-// aggregateView brings all levels of a view up to date, the lowest first. It adds to mended how many ranges had marks of the newest epoch.
-func (ix *Index) aggregateView(ctx context.Context, view int, closing bool, mended *atomic.Int64) error {
+// aggregateView brings all levels of a view up to date, the lowest first, in transactions of at most so many partials.
+// It adds to mended how many ranges had marks of the newest epoch. What the store does not get through with in the
+// smallest of transactions is left to a later call.
+func (ix *Index) aggregateView(ctx context.Context, view, partials int, mended *atomic.Int64) error {
+	p := newPortions(partials)
 	for level := range keyspace.ViewLevels {
-		a := aggregation{ix: ix, view: view, level: level, partials: aggregatePartials,
-			size: ix.db.store.o.PartialRows, raw: ix.design.Views[view].Raw}
-		if closing {
-			a.partials *= closingPartials
-		}
+		a := aggregation{ix: ix, view: view, level: level, size: ix.db.store.o.PartialRows,
+			raw: ix.design.Views[view].Raw}
 		if a.function = reduce.New(ix.design.Views[view].Reduce); a.function != nil {
 			if _, ok := a.function.(reduce.Counter); ok {
 				a.function = nil // how many rows there are is kept in any case
 			}
 		}
-		for from := whole.begin; from != nil; {
+		for from := whole.begin; from != nil; from = a.next {
 			a.attempts = 0
-			var err error
-			if from, err = read(ctx, ix.db, func(t *txn) ([]byte, error) { return a.run(t, from) }); err != nil {
+			_, err := readPart(ctx, ix.db, p, 0, func(t *txn, n int) (int, error) { return a.run(t, from, n) })
+			switch {
+			case tooMuch(err):
+				return nil
+			case err != nil:
 				return err
 			}
 		}
@@ -79,7 +89,8 @@ func (ix *Index) aggregateView(ctx context.Context, view int, closing bool, mend
 	return nil
 }
 
-// beginAggregates has writers of rows leave marks from now on, of another epoch where there are many. false where there is nothing to aggregate yet.
+// beginAggregates has writers of rows leave marks from now on, of another epoch where there are many. false where there
+// is nothing to aggregate yet.
 func (ix *Index) beginAggregates(t *txn, closing bool) (bool, error) {
 	k := ix.keys(t.keys)
 	aggregated, found := getMarked(t, &k), k.find(t)
@@ -118,10 +129,12 @@ type aggregation struct {
 	view     int
 	level    int
 	raw      bool
-	partials int              // that one transaction reads the items of
 	size     int              // of a partial, in items
 	function reduce.Aggregate // nil where only rows are counted
 	attempts int              // of the transaction under way
+	tried    int              // partials that the last of them read
+	most     int              // items that the next range read may bring
+	next     []byte           // where to go on after the transaction; nil at the end
 
 	k        *indexKeys
 	holes    [][]byte // where is listed what the level lacks: marks for the lowest. New ones go into the first
@@ -131,21 +144,29 @@ type aggregation struct {
 	complete bool // items are all there are in the gap
 }
 
-// most is how many items a transaction reads.
-func (a *aggregation) most() int { return a.partials * a.size }
-
-// run mends what is lacking from a position on, as much as fits a transaction, and returns where to go on; nil at the end.
-func (a *aggregation) run(t *txn, from []byte) ([]byte, error) {
-	a.attempts++
+// run mends what is lacking from a position on, as much as n partials have, and sets next. It returns how many partials
+// it has read. Later attempts do less, and so do the transactions after them, until some have done well (portions).
+func (a *aggregation) run(t *txn, from []byte, n int) (done int, err error) {
+	if a.attempts++; a.attempts > 1 {
+		n = max(1, min(n, a.tried/attemptShare))
+	}
+	a.items = a.items[:0]
+	defer func() {
+		a.tried = done
+		if err != nil {
+			a.tried += len(a.items)/a.size + 1
+			done = a.tried
+		}
+	}()
 	keys := a.ix.keys(t.keys)
-	a.k = &keys
+	a.k, a.next = &keys, nil
 	marked, found := getMarked(t, a.k), keys.find(t)
 	now, err := marked()
 	if !now.on || err != nil {
-		return nil, err
+		return 0, err
 	}
 	if err := found(); err != nil {
-		return nil, err
+		return 0, err
 	}
 	if a.level == 0 {
 		a.holes = a.k.markPrefixes(a.view, now)
@@ -153,28 +174,33 @@ func (a *aggregation) run(t *txn, from []byte) ([]byte, error) {
 		a.holes = [][]byte{a.k.holePrefix(a.view, a.level)}
 	}
 	// No more ranges than small ones would fill a transaction with: each is a chain of reads.
-	for left, ranges := a.most(), aggregatePartials; left > 0 && ranges > 0; ranges-- {
+	for ranges := 0; done < n && ranges < aggregatePartials && t.spent < aggregateBytes; ranges++ {
 		hole, err := a.hole(t, from)
 		if hole == nil || err != nil {
-			return nil, err
+			a.next = nil
+			if a.attempts == 1 {
+				done = n // there is no more
+			}
+			return done, err
 		}
 		gap, err := a.gap(t, hole)
 		if err != nil {
-			return nil, err
+			return done, err
 		}
 		if a.attempts >= givesUpFrom {
-			a.attempts = 0
-			from = gap.end
-			continue
+			a.next = gap.end
+			break
 		}
+		a.most = max(2, n-done) * a.size // so many have a cut between them
 		if from, err = a.mend(t, gap); err != nil {
-			return nil, err
+			return done, err
 		}
-		if left -= max(len(a.items), a.size); a.attempts >= cautiousFrom {
+		a.next = from
+		if done += max(1, len(a.items)/a.size); a.attempts >= cautiousFrom {
 			break
 		}
 	}
-	return from, nil
+	return min(done, n), nil
 }
 
 // hole is the first position, from one on, at which something is lacking; nil if there is none.
@@ -219,7 +245,8 @@ func (a *aggregation) gap(t *txn, hole []byte) (span, error) {
 	return gap, err
 }
 
-// last is the last partial of a level that begins before a position. It is read with conflict, so that one that comes to be there meanwhile is not missed.
+// last is the last partial of a level that begins before a position. It is read with conflict, so that one that comes
+// to be there meanwhile is not missed.
 func (a *aggregation) last(t *txn, level int, before []byte) (*partial, error) {
 	prefix := a.k.partialPrefix(a.view, level)
 	row, err := firstRow(t, span{whole.begin, before}.at(prefix), true)
