@@ -81,14 +81,7 @@ func TestSQL_Clients(t *testing.T) {
 	p := start(t, t.TempDir(), "-admin", "tester:sesame", "-config",
 		writeYAML(t, fmt.Sprintf("auth: {iterations: 4096}\nsql: {tls: {cert: %q, key: %q}}\n", cert, key)))
 	sqlClientCities(t, p, theirs)
-	host, port, err := net.SplitHostPort(p.ready["sql"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := pgx.ParseConfig(theirs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	host, port, cfg := sqlServers(t, p, theirs)
 	servers := [2][]string{
 		{"PGHOST=" + host, "PGPORT=" + port, "PGUSER=tester", "PGPASSWORD=sesame", "PGDATABASE=cities"},
 		{"PGHOST=" + cfg.Host, "PGPORT=" + strconv.Itoa(int(cfg.Port)), "PGUSER=" + cfg.User, "PGDATABASE=cities",
@@ -111,9 +104,7 @@ func TestSQL_Clients(t *testing.T) {
 		}[i%3]
 		t.Run(c.script, func(t *testing.T) {
 			t.Parallel()
-			if err := exec.CommandContext(t.Context(), c.probe[0], c.probe[1:]...).Run(); err != nil {
-				skip(t, "%s: %v; install Debian's %s", c.probe[0], err, c.packages)
-			}
+			c.installed(t)
 			var found [2][]string
 			var wg sync.WaitGroup
 			for i, env := range servers {
@@ -128,6 +119,27 @@ func TestSQL_Clients(t *testing.T) {
 			wg.Wait()
 			c.compare(t, found[0], found[1])
 		})
+	}
+}
+
+// sqlServers says where the gateway of a node listens, and a PostgreSQL.
+func sqlServers(t *testing.T, p *process, theirs string) (host, port string, cfg *pgx.ConnConfig) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(p.ready["sql"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg, err = pgx.ParseConfig(theirs); err != nil {
+		t.Fatal(err)
+	}
+	return host, port, cfg
+}
+
+// installed skips the test where the client is not.
+func (c *sqlClient) installed(t *testing.T) {
+	t.Helper()
+	if err := exec.CommandContext(t.Context(), c.probe[0], c.probe[1:]...).Run(); err != nil {
+		skip(t, "%s: %v; install Debian's %s", c.probe[0], err, c.packages)
 	}
 }
 

@@ -2,11 +2,10 @@ package e2e_test
 
 import (
 	"context"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -22,23 +21,7 @@ func TestSQL_Dump(t *testing.T) {
 	restore := need(t, "psql", "install Debian's postgresql-client")
 	p := start(t, t.TempDir())
 	c := p.client()
-	c.ok("PUT", "/shop?partitioned=true&changes_shards=3", "")
-	c.ok("PUT", "/shop/_design/by", `{"options":{"partitioned":false},"views":{"kind":{"map":"function (doc) { emit(doc.kind, doc.n) }","reduce":"_sum"},`+
-		`"it's \"odd\"":{"map":"function (doc) { emit([doc.n], null) }"}}}`)
-	c.ok("PUT", "/shop/_design/within", `{"views":{"n":{"map":"function (doc) { emit(doc.n) }"}}}`)
-	c.ok("PUT", "/shop/_local/checkpoint", `{"at":1}`)
-	bodies := map[string]string{"a:1": `{"kind":"x","n":1,"t":"tab\tquote'\"back\\ é 😀\nline"}`, "a:2": `{"kind":null,"n":1.50}`, "b:3": `{"n":12345678901234567890}`}
-	for id, body := range bodies {
-		c.ok("PUT", "/shop/"+id, body)
-	}
-	host, port, err := net.SplitHostPort(p.ready["sql"])
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := pgx.ParseConfig(theirs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	host, port, cfg := sqlServers(t, p, theirs)
 	run := func(env []string, program string, args ...string) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), program, args...)
@@ -47,44 +30,79 @@ func TestSQL_Dump(t *testing.T) {
 			t.Fatalf("%s %q: %v\n%s", program, args, err, out)
 		}
 	}
-	for _, kind := range []struct {
-		name string
-		rows int
-	}{{"view", 0}, {"table", 3}} {
-		file := filepath.Join(t.TempDir(), "dump.sql")
-		run([]string{"PGOPTIONS=-c divan.view_kind=" + kind.name}, dump, "--no-owner", "-h", host, "-p", port, "-U", "tester", "-f", file, "shop")
-		run(nil, restore, "-X", "-q", "-h", cfg.Host, "-U", cfg.User, "-d", "postgres", "-c", "CREATE DATABASE "+kind.name+"s")
-		run(nil, restore, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", cfg.Host, "-U", cfg.User, "-d", kind.name+"s", "-f", file)
-
-		to := cfg.Copy()
-		to.Database = kind.name + "s"
-		conn, err := pgx.ConnectConfig(t.Context(), to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(context.Background())
+	bodies := map[string]string{
+		"a:1": `{"kind":"x","n":1,"t":"tab\tquote'\"back\\ é 😀\nline"}`,
+		"a:2": `{"kind":null,"n":1.50}`,
+		"b:3": `{"n":12345678901234567890}`,
+	}
+	for _, db := range []struct {
+		name, query, options string
+	}{
+		{"plain", "", ""},
+		{"shop", "?partitioned=true&changes_shards=3", `"options":{"partitioned":false},`},
+		{"parts", "?partitioned=true&changes_shards=2", ""},
+	} {
+		c.ok("PUT", "/"+db.name+db.query, "")
+		c.ok("PUT", "/"+db.name+"/_design/by", `{`+db.options+`"views":{
+			"kind":{"map":"function (doc) { emit(doc.kind, doc.n) }","reduce":"_sum"},
+			"it's \"odd\"":{"map":"function (doc) { emit([doc.n], null) }"}}}`)
+		c.ok("PUT", "/"+db.name+"/_local/checkpoint", `{"at":1}`)
 		for id, body := range bodies {
-			var same bool
-			if err := conn.QueryRow(t.Context(), "SELECT doc - '_id' - '_rev' = $2::jsonb AND doc->>'_rev' = rev FROM docs WHERE id = $1", id, body).Scan(&same); err != nil || !same {
-				t.Errorf("%s of the dump is not %s: %v", id, body, err)
-			}
+			c.ok("PUT", "/"+db.name+"/"+id, body)
 		}
-		for sql, want := range map[string]int{
-			"SELECT count(*) FROM docs": len(bodies), "SELECT count(*) FROM design_docs": 2, "SELECT count(*) FROM changes": len(bodies) + 2,
-			`SELECT count(*) FROM "within".n`: kind.rows,
-			"SELECT count(*) FROM local_docs": 1, `SELECT count(*) FROM "by".kind`: kind.rows, `SELECT count(*) FROM "by"."it's ""odd"""`: kind.rows,
-			"SELECT count(*) FROM pg_namespace WHERE nspname = 'divan'": 0, "SELECT count(*) FROM pg_index WHERE indrelid = 'docs'::regclass AND indisprimary": 1,
-		} {
-			var n int
-			if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil || n != want {
-				t.Errorf("%s, views as %ss: %d, %v, want %d", sql, kind.name, n, err, want)
-			}
+		for _, kind := range []struct {
+			name string
+			rows int
+		}{{"view", 0}, {"table", 3}} {
+			to := cfg.Copy()
+			to.Database = db.name + "_" + kind.name
+			file := filepath.Join(t.TempDir(), "dump.sql")
+			run([]string{"PGOPTIONS=-c divan.view_kind=" + kind.name}, dump, "--no-owner", "-h", host,
+				"-p", port, "-U", "tester", "-f", file, db.name)
+			psql := []string{"-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", cfg.Host, "-U", cfg.User, "-d"}
+			run(nil, restore, append(slices.Clone(psql), "postgres", "-c", "CREATE DATABASE "+to.Database)...)
+			run(nil, restore, append(slices.Clone(psql), to.Database, "-f", file)...)
+			restored(t, to, bodies, kind.rows)
+		}
+		// Several connections read one snapshot.
+		out := filepath.Join(t.TempDir(), "dir")
+		run(nil, dump, "-Fd", "-j", "2", "-h", host, "-p", port, "-U", "tester", "-f", out, db.name)
+		files, err := os.ReadDir(out)
+		if err != nil || len(files) < 5 || files[len(files)-1].Name() != "toc.dat" {
+			t.Errorf("a dump of %s into a directory: %v, %v", db.name, files, err)
 		}
 	}
-	// Several connections read one snapshot.
-	out := filepath.Join(t.TempDir(), "dir")
-	run(nil, dump, "-Fd", "-j", "2", "-h", host, "-p", port, "-U", "tester", "-f", out, "shop")
-	if files, err := os.ReadDir(out); err != nil || len(files) < 5 || !strings.HasSuffix(files[len(files)-1].Name(), "toc.dat") {
-		t.Errorf("a dump into a directory: %v, %v", files, err)
+}
+
+// restored looks at a database that a dump was restored into.
+func restored(t *testing.T, to *pgx.ConnConfig, bodies map[string]string, viewRows int) {
+	t.Helper()
+	conn, err := pgx.ConnectConfig(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	for id, body := range bodies {
+		var same bool
+		err := conn.QueryRow(t.Context(),
+			"SELECT doc - '_id' - '_rev' = $2::jsonb AND doc->>'_rev' = rev FROM docs WHERE id = $1", id, body).Scan(&same)
+		if err != nil || !same {
+			t.Errorf("%s: %s of the dump is not %s: %v", to.Database, id, body, err)
+		}
+	}
+	for sql, want := range map[string]int{
+		"SELECT count(*) FROM docs":                                                        len(bodies),
+		"SELECT count(*) FROM design_docs":                                                 1,
+		"SELECT count(*) FROM changes":                                                     len(bodies) + 1,
+		"SELECT count(*) FROM local_docs":                                                  1,
+		`SELECT count(*) FROM "by".kind`:                                                   viewRows,
+		`SELECT count(*) FROM "by"."it's ""odd"""`:                                         viewRows,
+		"SELECT count(*) FROM pg_namespace WHERE nspname = 'divan'":                        0,
+		"SELECT count(*) FROM pg_index WHERE indrelid = 'docs'::regclass AND indisprimary": 1,
+	} {
+		var n int
+		if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil || n != want {
+			t.Errorf("%s: %s: %d, %v, want %d", to.Database, sql, n, err, want)
+		}
 	}
 }
