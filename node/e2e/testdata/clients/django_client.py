@@ -29,25 +29,24 @@ class Doc(models.Model):
         db_table = "docs"
 
 
-class Country(models.Model):
+class Row(models.Model):
     id = models.TextField(primary_key=True)
     key = models.JSONField()
     value = models.JSONField()
 
     class Meta:
+        abstract = True
         managed = False
         app_label = "cities"
+
+
+class Country(Row):
+    class Meta(Row.Meta):
         db_table = 'by"."country'
 
 
-class Place(models.Model):
-    id = models.TextField(primary_key=True)
-    key = models.JSONField()
-    value = models.JSONField()
-
-    class Meta:
-        managed = False
-        app_label = "cities"
+class Place(Row):
+    class Meta(Row.Meta):
         db_table = 'by"."place'
 
 
