@@ -12,7 +12,18 @@ import (
 )
 
 func (b *binder) isTest(n *ast.IsTest, sc *scope) (exec.Expr, error) {
-	if n.What == "document" || n.What == "normalized" {
+	if n.What == "normalized" {
+		call := &ast.Call{At: n.At, Name: []string{"is_normalized"}, Args: []ast.Expr{n.X}}
+		if n.Y != nil {
+			call.Args = append(call.Args, n.Y)
+		}
+		x, err := b.call(call, sc)
+		if n.Not && err == nil {
+			x = &exec.Logic{Op: "not", Args: []exec.Expr{x}}
+		}
+		return x, err
+	}
+	if n.What == "document" {
 		return nil, sqlstate.Unsupported(n.Pos(), "Use IS NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM.",
 			"IS %s is not supported", strings.ToUpper(n.What))
 	}

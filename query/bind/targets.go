@@ -214,6 +214,10 @@ func figureName(e ast.Expr) (string, int) {
 			}
 		}
 		return "case", 1
+	case *ast.IsTest:
+		if n.What == "normalized" && !n.Not {
+			return "is_normalized", 2
+		}
 	case *ast.Array:
 		return "array", 2
 	case *ast.Row:

@@ -10,6 +10,8 @@ import (
 // Dates that are not in ISO 8601's forms: 1/8/1999 in the order of DateStyle, 8 Jan 1999, January 8, 1999 and
 // 1999-Jan-08.
 var (
+	// basicDate is ISO 8601's form without marks, 20240101T101112.
+	basicDate = regexp.MustCompile(`^(\d{4})(\d\d)(\d\d)[T ](\d\d)(\d\d)(\d\d)?((?:\.\d+)?\s*(?:[-+Zz].*)?)$`)
 	slashDate = regexp.MustCompile(`^(\d{1,2})[/-](\d{1,2})[/-](\d{4})$`)
 	wordDates = []*regexp.Regexp{
 		regexp.MustCompile(`^(?P<m>[a-z]{3,9})\.?[ -]*(?P<d>\d{1,2})(?:,? +|-)(?P<y>\d{4})$`),
@@ -24,6 +26,12 @@ var (
 func isoDate(s string, env *Env) (iso string, ok bool) {
 	if len(s) > 5 && s[4] == '-' && s[5] >= '0' && s[5] <= '9' {
 		return "", false // nearly all are, and need no look at the forms below
+	}
+	if p := basicDate.FindStringSubmatch(s); p != nil {
+		if p[6] == "" {
+			p[6] = "00"
+		}
+		return p[1] + "-" + p[2] + "-" + p[3] + " " + p[4] + ":" + p[5] + ":" + p[6] + p[7], true
 	}
 	rest := ""
 	if at := clockAfter.FindStringIndex(s); at != nil {

@@ -175,7 +175,7 @@ func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
 	}
 	t, ok := parseStamp(s, loc, typ == TimestampTZ, env)
 	if !ok {
-		if fieldShape.MatchString(s) {
+		if fieldShape.MatchString(s) || basicDate.MatchString(s) {
 			return 0, sqlstate.New("22008", "date/time field value out of range: %q", text)
 		}
 		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", NameOf(typ), text)

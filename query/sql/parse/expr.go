@@ -234,7 +234,7 @@ func (p *parser) is(left ast.Expr, simple bool) (_ ast.Expr, open bool, err erro
 		n.What = w.Text
 		return n, false, nil
 	case w.words("nfc", "nfd", "nfkc", "nfkd"):
-		n.What = "normalized"
+		n.What, n.Y = "normalized", &ast.Literal{At: ast.At(w.Off), Kind: ast.String, Text: w.Text}
 		return n, false, p.expectWords("normalized")
 	case w.word("distinct"):
 		if err := p.expectWords("from"); err != nil {

@@ -41,3 +41,15 @@ SELECT set_byte('\x00',1,5)
 SELECT '1.5'::numeric(5,2), 'abc'::varchar(5), 1.23456::numeric(10,3), cast('x' as char(4))
 SELECT array[]::int[], cast(array[] as text[]), array[1] || array[]::int[], 1 = ANY(array[]::int[])
 SELECT array[]
+-- Unicode's normal forms.
+SELECT normalize(U&'\0061\0308bc', NFC) = U&'\00E4bc', length(normalize(U&'\00E4bc', NFD)), normalize(U&'\FB01\2460', NFKC), normalize(null), normalize('', nfkd)
+SELECT U&'\0061\0308' IS NORMALIZED, U&'\0061\0308' IS NFD NORMALIZED, U&'\00E4' IS NOT NFKD NORMALIZED, NULL IS NORMALIZED
+SELECT normalize(id) = id FROM docs WHERE id < 'd03' ORDER BY 1
+SELECT normalize('a', 'NFC')
+SELECT normalize('a', nope)
+-- A char(n) has no spaces at its end.
+-- differs: they are counted
+SELECT octet_length('ab'::char(5))
+-- differs: a pattern has to match them
+SELECT 'ab'::char(5) LIKE 'ab'
+SELECT length('ab'::char(5)), 'ab'::char(5) LIKE 'ab%', 'ab'::char(5) || 'x', 'ab   '::char(5) = 'ab'

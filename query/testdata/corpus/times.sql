@@ -115,3 +115,7 @@ SET datestyle = 'ISO, DMY'
 SHOW datestyle
 SELECT '01/02/2024'::date, timestamp '13/02/2024 10:00', date 'January 8, 1999', date '2024-03-04'
 RESET datestyle
+-- ISO 8601's forms without marks.
+SELECT timestamp '20240101T101112', timestamp '20240101T101112.5', timestamptz '20240101T101112Z', timestamptz '20240101T101112+02', timestamp '20240101 1011', date '20240101', timestamp '20240101T1011'
+SELECT timestamp '20241301T101112'
+SELECT '20240229T235959'::timestamp, '20230229T000000'::timestamp
