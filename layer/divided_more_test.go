@@ -96,7 +96,8 @@ func TestBulk_nothingGetsThrough(t *testing.T) {
 	if layer.KindOf(err) != layer.Unavailable || !kv.TooMuch(err) || kv.MaybeCommitted(err) {
 		t.Errorf("%v", err)
 	}
-	if tried := commits - e.commits.Swap(0); tried > 200 {
+	// The store's upkeep in the background is among them.
+	if tried := commits - e.commits.Swap(0); tried > 250 {
 		t.Errorf("%d commits were tried", tried)
 	}
 	mustBulk(t, d, edits, layer.WriteOptions{}) // none was written

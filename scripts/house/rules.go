@@ -231,6 +231,8 @@ var thirdParties = map[string]home{
 		why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
 	"modernc.org/libc":  {rooms: []string{"layer/script"}, why: "it comes with the JavaScript engine"},
 	"golang.org/x/text": {rooms: []string{"layer/collate"}, why: "the order of strings is decided in one place"},
+	"golang.org/x/text/unicode/norm": {rooms: []string{"layer/collate", "query/funcs"},
+		why: "normal forms are a part of the order of strings, and a function of SQL"},
 	"github.com/tidwall/gjson": {rooms: []string{"layer", "layer/reduce", "layer/script", "node/api", "query/selector"},
 		why: "JSON is looked at where it comes in, without decoding it"},
 	"github.com/jackc/pgx/v5/pgproto3": {rooms: []string{"query/pgwire"}, tests: true,
