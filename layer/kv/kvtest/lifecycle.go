@@ -148,12 +148,14 @@ func testContext(t *testing.T, e kv.Engine) {
 // eventually waits for what an engine may do a moment later.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	// An engine may hold a version for as long as transactions live, from when it was not the newest any more.
+	const patience = 4 * kv.TransactionSeconds * time.Second
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if ok() {
 			return
 		}
 	}
-	t.Errorf("not so after 5 seconds: %s", what)
+	t.Errorf("not so after %v: %s", patience, what)
 }
 
 func testSnapshots(t *testing.T, e kv.Engine) {
