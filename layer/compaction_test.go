@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
 // supersede writes a document so often that it has n superseded bodies, and returns its first revision.
@@ -93,7 +94,9 @@ func TestDatabase_RunCompaction(t *testing.T) {
 	if err != nil || job == nil || job.ID != "db" {
 		t.Fatalf("job %+v, %v", job, err)
 	}
-	if c := run(slow); c.Bodies != 10 || readable(t, d, "a", first) || !readable(t, d, "b", later) {
+	// What a transaction has removed whose result got lost is not counted.
+	counted := func(c layer.Compacted) bool { return c.Bodies == 10 || faultkv.Enabled() && c.Bodies < 10 }
+	if c := run(slow); !counted(c) || readable(t, d, "a", first) || !readable(t, d, "b", later) {
 		t.Errorf("%+v was removed after the request", c)
 	}
 	if !compacting() {
@@ -103,7 +106,7 @@ func TestDatabase_RunCompaction(t *testing.T) {
 		t.Errorf("it is said to be compacted after that; %v", err)
 	}
 	eager := openCompacting(t, e, layer.Compaction{Auto: true, Bodies: 1, Bytes: 1 << 40})
-	if c := run(eager); c.Bodies != 10 || readable(t, d, "b", later) {
+	if c := run(eager); !counted(c) || readable(t, d, "b", later) {
 		t.Errorf("%+v was removed", c)
 	}
 }
