@@ -10,9 +10,9 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Batches adapt by additive increase and multiplicative decrease, as CouchDB's did on FoundationDB: fast until the first
-// slow one, careful after it. The first ones, which are small, grow faster: each begins with nothing read and ends with
-// nothing left to write, and beside writers a store may take long to answer.
+// Batches adapt by additive increase and multiplicative decrease, as CouchDB's did on FoundationDB: fast until the
+// first slow one, careful after it. The first ones, which are small, grow faster: each begins with nothing read and
+// ends with nothing left to write, and beside writers a store may take long to answer.
 const (
 	maxBatch     = 5000
 	fastFactor   = 4 // where a batch took far less than slowBatch

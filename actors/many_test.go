@@ -210,7 +210,8 @@ func TestHub_guardsMany(t *testing.T) {
 		}
 	}
 	if woken < 3 || wakes < woken {
-		t.Errorf("the listener of an actor that hangs was woken %d times in four seconds, %d were counted", woken, wakes)
+		t.Errorf("the listener of an actor that hangs was woken %d times in four seconds, %d were counted", woken,
+			wakes)
 	}
 	for i := range databases {
 		h.remove(numbered{n: i}, "1", channels[i])

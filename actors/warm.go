@@ -304,8 +304,9 @@ type IndexInfo struct {
 	Current  bool     `json:"current"`
 }
 
-// Indexes tells where the indexes stand that this node builds, or was asked for lately, by database and design document:
-// of no more than most, those that are built and those that it was asked for last. Each costs some reads. Those that cannot be read are left out.
+// Indexes tells where the indexes stand that this node builds, or was asked for lately, by database and design
+// document: of no more than most, those that are built and those that it was asked for last. Each costs some reads.
+// Those that cannot be read are left out.
 func (s *System) Indexes(ctx context.Context, most int) ([]IndexInfo, error) {
 	list := []IndexInfo{}
 	used := s.used(ctx)

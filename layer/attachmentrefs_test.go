@@ -40,8 +40,8 @@ func drawRefsSteps(t *rapid.T) (steps []refsStep) {
 	return steps
 }
 
-// do does a step. Conflicts are a part of it: others write too. Edits have few bodies, so that some make a revision again
-// that was forgotten.
+// do does a step. Conflicts are a part of it: others write too. Edits have few bodies, so that some make a revision
+// again that was forgotten.
 func (m *refsModel) do(ctx context.Context, s refsStep) error {
 	d, id := m.dbs[s.store], fmt.Sprint("doc", s.doc)
 	name := fmt.Sprint("a", s.name)

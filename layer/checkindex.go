@@ -47,8 +47,8 @@ type indexChecker struct {
 }
 
 const (
-	// manyRows is from how many rows on the positions of a document are kept: its entry is long, and would be parsed for
-	// each of them.
+	// manyRows is from how many rows on the positions of a document are kept: its entry is long, and would be parsed
+	// for each of them.
 	manyRows = 64
 	// maxManyRows is how many positions are kept, of all documents.
 	maxManyRows = 200_000

@@ -89,8 +89,8 @@ func (x *checker) leftPartitions() error {
 	return nil
 }
 
-// partitionCounters reads the counters of a partition. kept is false where there are none: its documents are from before
-// partitions were counted.
+// partitionCounters reads the counters of a partition. kept is false where there are none: its documents are from
+// before partitions were counted.
 func (x *checker) partitionCounters(partition string) (counted map[string]int64, kept bool, err error) {
 	counted = map[string]int64{}
 	for _, counter := range partitionCounters {
@@ -127,7 +127,8 @@ func (x *checker) emptyPartitions() error {
 				}
 				first, err := firstRow(x.r, kv.KeyRange{Begin: begin, End: end}, false)
 				if err == nil && first == nil {
-					x.fault(keyspace.Counters, "", "the counter %s of partition %s is %d, and it has no documents", counter,
+					x.fault(keyspace.Counters, "", "the counter %s of partition %s is %d, and it has no documents",
+						counter,
 						partition, n)
 				}
 				return err

@@ -8,7 +8,8 @@ import (
 
 // Who supersedes bodies notes in memory how many there were in which database. Some seconds later those with enough of
 // them are looked at, and get a job where one is due. What a node that died has noted is found by a look at all
-// databases, soon after a node starts and once an hour. So a write costs nothing, and a database that nobody writes to costs a few reads an hour.
+// databases, soon after a node starts and once an hour. So a write costs nothing, and a database that nobody writes to
+// costs a few reads an hour.
 
 const (
 	// compactionLook is how often databases that were written are looked at.

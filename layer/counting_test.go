@@ -162,9 +162,9 @@ func TestOperationCounts(t *testing.T) {
 	behind := []string{leaf(`"a","r"`), leaf(`"w","v","u","r"`)} // the winner is far ahead
 	tombstone := func(ids string) string { return strings.Replace(leaf(ids), "{", `{"_deleted":true,`, 1) }
 	// Of the revisions: KVs read, round trips of the whole transaction, KVs set and cleared. Of the feed: entries cleared and set.
-	// Where a document has several branches, an interactive edit looks in a round trip of its own whether the body of the
-	// revision that it makes is there already. That cannot be asked before the name of the revision is known, and not
-	// asking costs a branch that is counted twice (txn.lookForAdded).
+	// Where a document has several branches, an interactive edit looks in a round trip of its own whether the body of
+	// the revision that it makes is there already. That cannot be asked before the name of the revision is known, and
+	// not asking costs a branch that is counted twice (txn.lookForAdded).
 	type counts struct{ reads, trips, set, cleared, entriesCleared, entriesSet int }
 	for _, c := range []struct {
 		name       string
@@ -178,13 +178,16 @@ func TestOperationCounts(t *testing.T) {
 		{"extend the only branch", three[:1], `{"_id":"x","_rev":"2-a"}`, false, counts{1, 1, 1, 1, 1, 1}},
 		{"delete winner", three, `{"_id":"x","_rev":"2-c","_deleted":true}`, false, counts{2, 2, 2, 1, 1, 1}},
 		{"delete the only branch", three[:1], `{"_id":"x","_rev":"2-a","_deleted":true}`, false, counts{1, 1, 1, 1, 1, 1}},
-		{"delete the only live branch", append([]string{tombstone(`"d","r"`)}, three[0]), `{"_id":"x","_rev":"2-a","_deleted":true}`, false, counts{2, 2, 1, 1, 1, 1}},
+		{"delete the only live branch", append([]string{tombstone(`"d","r"`)}, three[0]),
+			`{"_id":"x","_rev":"2-a","_deleted":true}`, false, counts{2, 2, 1, 1, 1, 1}},
 		{"extend a losing branch, which wins", three, `{"_id":"x","_rev":"2-a"}`, false, counts{2, 3, 2, 1, 1, 1}},
 		{"extend a losing branch, which loses", behind, `{"_id":"x","_rev":"2-a"}`, false, counts{2, 3, 2, 1, 1, 1}},
-		{"delete the second branch", three, `{"_id":"x","_rev":"2-b","_deleted":true}`, false, counts{2, 2, 2, 1, 1, 1}},
+		{"delete the second branch", three, `{"_id":"x","_rev":"2-b","_deleted":true}`, false,
+			counts{2, 2, 2, 1, 1, 1}},
 		{"delete the third branch", three, `{"_id":"x","_rev":"2-a","_deleted":true}`, false, counts{3, 3, 2, 1, 1, 1}},
 		{"recreate", []string{tombstone(`"a","r"`)}, `{"_id":"x"}`, false, counts{1, 1, 1, 1, 1, 1}},
-		{"recreate over two", []string{tombstone(`"a","r"`), tombstone(`"b","r"`)}, `{"_id":"x"}`, false, counts{1, 2, 1, 1, 1, 1}},
+		{"recreate over two", []string{tombstone(`"a","r"`), tombstone(`"b","r"`)}, `{"_id":"x"}`, false,
+			counts{1, 2, 1, 1, 1, 1}},
 		{"conflict", three[:1], `{"_id":"x","_rev":"1-r"}`, false, counts{1, 1, 0, 0, 0, 0}},
 		{"conflict of an insert", three, `{"_id":"x"}`, false, counts{1, 1, 0, 0, 0, 0}},
 		{"conflict with a deleted leaf", []string{tombstone(`"a","r"`)}, `{"_id":"x","_rev":"2-a"}`, false, counts{1, 1, 0, 0, 0, 0}},
@@ -233,7 +236,8 @@ func TestOperationCounts(t *testing.T) {
 				c.want.entriesSet > 0 {
 				bodies = 1
 			}
-			if n.metadata != 1 || n.reads[keyspace.Stamp] != 0 || n.reads[keyspace.Changes] != 0 || n.reads[keyspace.Documents] != bodies || n.reads[keyspace.Config] != 0 {
+			if n.metadata != 1 || n.reads[keyspace.Stamp] != 0 || n.reads[keyspace.Changes] != 0 ||
+				n.reads[keyspace.Documents] != bodies || n.reads[keyspace.Config] != 0 {
 				t.Errorf("other reads: %v", n.reads)
 			}
 			if c.name == "insert" && (len(n.ranges) != 1 || n.ranges[0] != kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact}) {

@@ -286,7 +286,8 @@ func TestCompact_fullDisk(t *testing.T) {
 	const docs, edits = 40, 8
 	for i := range docs {
 		for n := range edits {
-			save(t, d, fmt.Sprintf(`{"_id":"%d","n":%d,"x":"%020000d","_attachments":{"f":{"data":"aGVsbG8="}}}`, i, n, n))
+			save(t, d, fmt.Sprintf(`{"_id":"%d","n":%d,"x":"%020000d","_attachments":{"f":{"data":"aGVsbG8="}}}`, i, n,
+				n))
 		}
 	}
 	e := &fullDisk{Engine: below}

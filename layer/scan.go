@@ -55,10 +55,11 @@ func scan(ctx context.Context, e kv.Engine, r kv.KeyRange, reverse bool, visit f
 	var patience kv.Patience
 	for {
 		tx := e.Begin(ctx)
-		more, err := scanOnce(tx.Snapshot(), &r, kv.RangeOptions{Reverse: reverse}, func(row kv.KeyValue) (bool, error) {
-			patience.Progress()
-			return visit(row)
-		})
+		more, err := scanOnce(tx.Snapshot(), &r, kv.RangeOptions{Reverse: reverse},
+			func(row kv.KeyValue) (bool, error) {
+				patience.Progress()
+				return visit(row)
+			})
 		tx.Cancel()
 		if err = patience.Tried(err); err == nil || !more || !kv.Retryable(err) {
 			return err
@@ -72,7 +73,8 @@ func scan(ctx context.Context, e kv.Engine, r kv.KeyRange, reverse bool, visit f
 }
 
 // scanOnce narrows r to what is still to be read. more is false where visit ended it, with or without an error.
-func scanOnce(reader kv.Reader, r *kv.KeyRange, o kv.RangeOptions, visit func(kv.KeyValue) (bool, error)) (more bool, err error) {
+func scanOnce(reader kv.Reader, r *kv.KeyRange, o kv.RangeOptions, visit func(kv.KeyValue) (bool, error)) (more bool,
+	err error) {
 	rows := reader.GetRange(*r, o)
 	defer rows.Close()
 	var last []byte

@@ -124,8 +124,8 @@ func TestIndex_Reduce_countsMarked(t *testing.T) {
 	}
 }
 
-// The end of a first build brings the aggregates of many rows up to date in few transactions, each of which is a chain of
-// reads: beside writers who make a cluster slow to answer they are a good part of a build.
+// The end of a first build brings the aggregates of many rows up to date in few transactions, each of which is a chain
+// of reads: beside writers who make a cluster slow to answer they are a good part of a build.
 func TestBuild_Finish_transactions(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")

@@ -34,8 +34,8 @@ func (r *StepResult) add(b *batch) {
 // loadBytes bounds the JSON of the documents of one batch.
 const loadBytes = 8 << 20
 
-// gather reads a shard's changes in (from, goal], at most n, with their documents: sources are what there is to map. goal
-// zero is the end. at is the cut as of which the feed is read, zero for as it is.
+// gather reads a shard's changes in (from, goal], at most n, with their documents: sources are what there is to map.
+// goal zero is the end. at is the cut as of which the feed is read, zero for as it is.
 func (ix *Index) gather(
 	r kv.Reader, keys space, cfg *config, shard ShardID, from buildPosition, goal, at Seq, n int,
 ) (*batch, []source, error) {

@@ -16,8 +16,8 @@ const (
 	// aheadParts is how many parts that are mapped may wait to be written. Small ones are written together (see
 	// together), others by some transactions each.
 	aheadParts = 3
-	// aheadBytes is from how much on that cost what waits no more is mapped. One part may cost many times as much, where
-	// several views emit whole documents, and as many shards as there are processors have steps at the same time.
+	// aheadBytes is from how much on that cost what waits no more is mapped. One part may cost many times as much,
+	// where several views emit whole documents, and as many shards as there are processors have steps at the same time.
 	aheadBytes = 4 * stepBytes
 )
 

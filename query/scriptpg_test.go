@@ -38,7 +38,8 @@ func TestScripts_PostgreSQL(t *testing.T) {
 	as := func(user string) string { return strings.Replace(theirs, "user=postgres", "user="+user, 1) }
 	copyRelations(t, ours,
 		connect(t, as("divan")+" default_query_exec_mode=simple_protocol options='-c default_transaction_read_only=off'"))
-	for _, name := range []string{"jdbc", "tools", "asyncpg", "django", "knex", "pgcli", "sqlalchemy", "grafana", "metabase",
+	for _, name := range []string{"jdbc", "tools", "asyncpg", "django", "knex", "pgcli", "sqlalchemy", "grafana",
+		"metabase",
 		"superset", "duckdb", "npgsql", "dbeaver"} {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("testdata", "scripts", name+".txt"))

@@ -35,9 +35,9 @@ type Options struct {
 	Catalog func(ctx context.Context, who Principal) (exec.Catalog, error)
 	// Credentials are the users who may log in, by SCRAM-SHA-256. nil lets everybody in.
 	Credentials pgwire.Credentials
-	// SetPassword changes a user's password, to a text or to a SCRAM-SHA-256 verifier in PostgreSQL's notation. It checks
-	// that who may do that, and answers with one of ErrNoUser, ErrNotYours, ErrBadSecret, ErrChangedMeanwhile where it is
-	// not done. nil refuses ALTER USER.
+	// SetPassword changes a user's password, to a text or to a SCRAM-SHA-256 verifier in PostgreSQL's notation. It
+	// checks that who may do that, and answers with one of ErrNoUser, ErrNotYours, ErrBadSecret, ErrChangedMeanwhile
+	// where it is not done. nil refuses ALTER USER.
 	SetPassword func(ctx context.Context, who Principal, user, secret string) error
 	// TLS, when not nil, is offered; RequireTLS insists on it.
 	TLS        *tls.Config

@@ -173,7 +173,8 @@ func (w *wireConn) describe(m pgproto3.BackendMessage) string {
 	case *pgproto3.RowDescription:
 		var out []string
 		for _, f := range m.Fields {
-			out = append(out, fmt.Sprintf("%s:%d:%d:%d:%d", f.Name, f.DataTypeOID, f.DataTypeSize, f.TypeModifier, f.Format))
+			out = append(out, fmt.Sprintf("%s:%d:%d:%d:%d", f.Name, f.DataTypeOID, f.DataTypeSize, f.TypeModifier,
+				f.Format))
 		}
 		return "T " + strings.Join(out, " ")
 	case *pgproto3.DataRow:

@@ -51,9 +51,11 @@ func TestTexts_HaveNoZeroBytes(t *testing.T) {
 			}
 		}
 	}
-	for _, copied := range []string{"COPY (SELECT id, doc->>'a' FROM docs) TO STDOUT", "COPY docs TO STDOUT (FORMAT csv)"} {
+	for _, copied := range []string{"COPY (SELECT id, doc->>'a' FROM docs) TO STDOUT",
+		"COPY docs TO STDOUT (FORMAT csv)"} {
 		var out bytes.Buffer
-		if _, err := conn.PgConn().CopyTo(t.Context(), &out, copied); err != nil || bytes.IndexByte(out.Bytes(), 0) >= 0 {
+		if _, err := conn.PgConn().CopyTo(t.Context(), &out, copied); err != nil ||
+			bytes.IndexByte(out.Bytes(), 0) >= 0 {
 			t.Errorf("%s: %v, %q", copied, err, out.Bytes())
 		}
 	}

@@ -120,8 +120,8 @@ type Reader interface {
 	ReadVersion() Future[int64]
 }
 
-// RangesReader is the optional ability of a Reader to read many small ranges together, for much less than a read of each
-// costs. Use it through GetRanges: callers have a second way.
+// RangesReader is the optional ability of a Reader to read many small ranges together, for much less than a read of
+// each costs. Use it through GetRanges: callers have a second way.
 type RangesReader interface {
 	// GetRanges reads the rows of ranges, which ascend and do not overlap, in their order and without read conflicts.
 	// ok is false where this reader cannot do that now.

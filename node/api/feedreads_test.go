@@ -134,9 +134,9 @@ func TestFeed_ReadsWhatItNeeds(t *testing.T) {
 			if rows := strings.Count(text, `"changes":[`); rows != test.rows {
 				t.Errorf("%d rows: %.300s", rows, text)
 			}
-			// Few bodies are read one by one, and no other. All are read as ranges. Those pass over the body of the branch
-			// of 000 that lost, and, since 000 has moved to the end of the feed, over eight that are behind it, before they
-			// go on with those that are wanted (scanGap of the layer).
+			// Few bodies are read one by one, and no other. All are read as ranges. Those pass over the body of the
+			// branch of 000 that lost, and, since 000 has moved to the end of the feed, over eight that are behind it,
+			// before they go on with those that are wanted (scanGap of the layer).
 			passed := int64(0)
 			if test.bodies == all {
 				passed = 9

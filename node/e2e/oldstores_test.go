@@ -30,7 +30,8 @@ func TestProgram_OldStores(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			unpack(t, store, filepath.Join(dir, "data"))
-			if out, _ := command(t, dir, 0, "check", "-data", "data"); !strings.Contains(out, "a start brings its layout") {
+			if out, _ := command(t, dir, 0, "check", "-data", "data"); !strings.Contains(out,
+				"a start brings its layout") {
 				t.Errorf("check says %q", out)
 			}
 			p := startEmbedded(t, dir)

@@ -67,7 +67,8 @@ var sqlClients = []sqlClient{
 		differs: map[string]string{"scrolled": "cursors cannot be scrolled (0A000)"}},
 	nodeClient("pg"), nodeClient("postgresjs"), nodeClient("knex"), nodeClient("sequelize"), nodeClient("typeorm"), nodeClient("drizzle"),
 	nodeClient("prisma"),
-	{script: "JdbcClient.java", onlyTCP: true, args: []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", pgjdbc},
+	{script: "JdbcClient.java", onlyTCP: true,
+		args:     []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", pgjdbc},
 		probe:    []string{"java", "-m", "jdk.jdeps/com.sun.tools.javap.Main", "-cp", pgjdbc, "org.postgresql.Driver"},
 		packages: "default-jdk-headless libpostgresql-jdbc-java"},
 }
@@ -98,7 +99,8 @@ func TestSQL_Clients(t *testing.T) {
 		// All log in with a password, and the clients take turns in how: in the clear, over TLS, over TLS with the
 		// certificate checked and the log-in bound to it.
 		mode := [][]string{
-			{"PGSSLMODE=verify-full", "PGSSLROOTCERT=" + cert, "NODE_EXTRA_CA_CERTS=" + cert, "PGCHANNELBINDING=require"},
+			{"PGSSLMODE=verify-full", "PGSSLROOTCERT=" + cert, "NODE_EXTRA_CA_CERTS=" + cert,
+				"PGCHANNELBINDING=require"},
 			{"PGSSLMODE=require", "NODE_EXTRA_CA_CERTS=" + cert},
 			{"PGSSLMODE=disable"},
 		}[i%3]
@@ -192,8 +194,9 @@ func sqlClientCities(t *testing.T, p *process, theirs string) {
 		c, n := all[i], i/50
 		lat, _ := strconv.ParseFloat(c.Lat, 64)
 		lng, _ := strconv.ParseFloat(c.Lng, 64)
-		docs = append(docs, map[string]any{"_id": fmt.Sprintf("%s:%d", strings.ToLower(c.Country), n), "name": c.Name, "country": c.Country,
-			"admin1": c.Admin1, "lat": lat, "lng": lng, "n": n, "big": n%7 == 0, "tags": []any{c.Country, n % 5},
+		docs = append(docs, map[string]any{"_id": fmt.Sprintf("%s:%d", strings.ToLower(c.Country), n), "name": c.Name,
+			"country": c.Country,
+			"admin1":  c.Admin1, "lat": lat, "lng": lng, "n": n, "big": n%7 == 0, "tags": []any{c.Country, n % 5},
 			"nested": map[string]any{"a": map[string]any{"b": n % 10}, "s": fmt.Sprintf("x%d", n%3)}})
 	}
 	docs = append(docs, map[string]any{"_id": "odd:1", "n": nil, "s": "a \"quoted\" \\ back\nline\ttab", "u": "é😀"},

@@ -265,7 +265,8 @@ func TestDatabase_View(t *testing.T) {
 	}
 
 	designs, err := db.Designs(t.Context())
-	if err != nil || len(designs) != 1 || fmt.Sprint(designs[0]) != "{by [{j javascript false} {n  false} {r _count false}] false}" {
+	if err != nil || len(designs) != 1 ||
+		fmt.Sprint(designs[0]) != "{by [{j javascript false} {n  false} {r _count false}] false}" {
 		t.Errorf("designs %v, %v", designs, err)
 	}
 	if one, err := db.Design(t.Context(), "by"); err != nil || fmt.Sprint(one) != fmt.Sprint(designs[0]) {

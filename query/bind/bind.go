@@ -112,8 +112,8 @@ type Query struct {
 	windowKeys map[string]int
 	// targets are the select list and behind it what only ORDER BY needs; keep is how many are the select list.
 	Targets []exec.Expr
-	// SetFuncs are the functions that return rows in the select list and ORDER BY, whose values stand behind the columns
-	// of the windows; GroupFuncs those of GROUP BY, whose values stand behind the columns of FROM.
+	// SetFuncs are the functions that return rows in the select list and ORDER BY, whose values stand behind the
+	// columns of the windows; GroupFuncs those of GROUP BY, whose values stand behind the columns of FROM.
 	SetFuncs, GroupFuncs []*SetFunc
 	// setKeys finds a function that gives the same rows.
 	setKeys    map[string]int

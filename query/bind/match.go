@@ -30,8 +30,8 @@ func (b *binder) coerceArgs(args []exec.Expr, want []types.OID, variadic bool, o
 	return out, nil
 }
 
-// polymorphic is the one element type that the anyelement and anyarray arguments of a call agree on; false when they do not. The
-// arrays of a variadic function each have their own.
+// polymorphic is the one element type that the anyelement and anyarray arguments of a call agree on; false when they do
+// not. The arrays of a variadic function each have their own.
 func polymorphic(args []exec.Expr, want []types.OID, variadic bool) (types.OID, bool) {
 	elem := types.Unknown
 	for i, a := range args {

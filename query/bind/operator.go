@@ -44,7 +44,8 @@ func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, 
 		for i := range args {
 			if op == "+" && untyped(args[i]) && args[1-i].Type() == types.Date {
 				e := operandError(op, off, args[0].Type(), args[1].Type())
-				e.Code, e.Message = sqlstate.AmbiguousFunction, strings.Replace(e.Message, "does not exist", "is not unique", 1)
+				e.Code, e.Message = sqlstate.AmbiguousFunction, strings.Replace(e.Message, "does not exist",
+					"is not unique", 1)
 				e.Hint = "Could not choose a best candidate operator. You might need to add explicit type casts."
 				return nil, e
 			}
@@ -130,7 +131,8 @@ func (b *binder) specialOperator(op string, args []exec.Expr, off int) (exec.Exp
 		if err := casingCollation(op, off, x, y); err != nil {
 			return nil, true, err
 		}
-		return &exec.Call{Func: funcs.LikeFunc(op), Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off, Op: op}, true, nil
+		return &exec.Call{Func: funcs.LikeFunc(op), Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off,
+			Op: op}, true, nil
 	case "->", "->>":
 		// A small integer constant is an index, also when it is wider than int4.
 		if types.IsJSON(l) && (r == types.Int8 || r == types.Int2) {
@@ -154,7 +156,8 @@ func (b *binder) specialOperator(op string, args []exec.Expr, off int) (exec.Exp
 	return nil, false, nil
 }
 
-// concat: arrays with arrays or elements, jsonb with jsonb, else texts, where one side may be anything that is not text.
+// concat: arrays with arrays or elements, jsonb with jsonb, else texts, where one side may be anything that is not
+// text.
 func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, bool, error) {
 	le, re := types.ElemOf(l), types.ElemOf(r)
 	text := func(e exec.Expr) (exec.Expr, error) {
@@ -201,7 +204,8 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 			return nil, true, err
 		}
 		y, err := text(args[1])
-		return &exec.Call{Func: funcs.TextConcat, Args: []exec.Expr{x, y}, Typ: types.Text, Off: off, Op: "||"}, true, err
+		return &exec.Call{Func: funcs.TextConcat, Args: []exec.Expr{x, y}, Typ: types.Text, Off: off,
+			Op: "||"}, true, err
 	}
 	return nil, false, nil
 }

@@ -285,7 +285,8 @@ func (p *partitionRows) aggregate() (value func(i int) (types.Datum, error), don
 		}
 		a, b := p.excluded(i)
 		some := a[0] < a[1] || b[0] < b[1]
-		if _, folds := s.acc.(Folder); folds && (s.tree != nil || some || first > s.first && s.first < s.end || end < s.end) {
+		if _, folds := s.acc.(Folder); folds &&
+			(s.tree != nil || some || first > s.first && s.first < s.end || end < s.end) {
 			return s.folded(first, end, a, b)
 		}
 		if !whole {

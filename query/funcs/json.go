@@ -35,7 +35,8 @@ func init() {
 				return give(types.JSONField(a[0].S, a[1].S))
 			}, t, types.Text)
 			jsonFamily.operator(op, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-				if kind := types.JSONKindOf(a[0].S); t == types.JSONB && kind != types.JSONList && kind != types.JSONObject &&
+				if kind := types.JSONKindOf(a[0].S); t == types.JSONB && kind != types.JSONList &&
+					kind != types.JSONObject &&
 					(a[1].I == 0 || a[1].I == -1) {
 					return give(a[0].S, true) // PostgreSQL keeps a scalar as a list of one
 				}

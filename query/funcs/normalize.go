@@ -16,7 +16,8 @@ type normalForm struct {
 	grows int
 }
 
-var normalForms = map[string]normalForm{"NFC": {norm.NFC, 3}, "NFD": {norm.NFD, 3}, "NFKC": {norm.NFKC, 11}, "NFKD": {norm.NFKD, 11}}
+var normalForms = map[string]normalForm{"NFC": {norm.NFC, 3}, "NFD": {norm.NFD, 3}, "NFKC": {norm.NFKC, 11},
+	"NFKD": {norm.NFKD, 11}}
 
 // formOf is the form that the arguments behind the text name.
 func formOf(a []types.Datum) (normalForm, error) {

@@ -16,22 +16,23 @@ func init() {
 					args[2*i+1] = types.Interval
 				}
 			}
-			f := timeFamily.function("overlaps", types.Bool, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-				a = append([]types.Datum{}, a...)
-				for i, span := range spans {
-					if begin, by := a[2*i], &a[2*i+1]; span && begin.IsNull() {
-						*by = types.Null
-					} else if span && !by.IsNull() {
-						end := types.AddSpan(begin.I, by.Span(), types.LocationFor(t, env.Types))
-						if t == types.Time {
-							const day = 86400e6
-							end = ((begin.I+by.Span().Micros)%day + day) % day
+			f := timeFamily.function("overlaps", types.Bool,
+				func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+					a = append([]types.Datum{}, a...)
+					for i, span := range spans {
+						if begin, by := a[2*i], &a[2*i+1]; span && begin.IsNull() {
+							*by = types.Null
+						} else if span && !by.IsNull() {
+							end := types.AddSpan(begin.I, by.Span(), types.LocationFor(t, env.Types))
+							if t == types.Time {
+								const day = 86400e6
+								end = ((begin.I+by.Span().Micros)%day + day) % day
+							}
+							*by = types.Datum{K: begin.K, I: end}
 						}
-						*by = types.Datum{K: begin.K, I: end}
 					}
-				}
-				return overlap(a), nil
-			}, args...)
+					return overlap(a), nil
+				}, args...)
 			f.NullArgs = true
 		}
 	}

@@ -9,7 +9,8 @@ import (
 var embedded = regexp.MustCompile(`^\(\?([bceimnpqstwx]+)\)`)
 
 // posix turns a regular expression of PostgreSQL into Go's: options in front, case folding, escapes and classes. Go's
-// engine runs in linear time, so that no pattern can hang the gateway; back references and lookaround are refused by it.
+// engine runs in linear time, so that no pattern can hang the gateway; back references and lookaround are refused by
+// it.
 func posix(p string, fold bool) string {
 	if rest, ok := strings.CutPrefix(p, "***="); ok {
 		p = regexp.QuoteMeta(rest)

@@ -92,7 +92,8 @@ func baseOf(record types.Datum, cols []exec.Column) ([]types.Datum, error) {
 		if i < len(a.Types) && a.Types[i] != c.Type {
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch,
 				"function return row and query-specified return row do not match").
-				WithDetail("Returned type %s at ordinal position %d, but query expects %s.", types.NameOf(a.Types[i]), i+1,
+				WithDetail("Returned type %s at ordinal position %d, but query expects %s.", types.NameOf(a.Types[i]),
+					i+1,
 					types.NameOf(c.Type))
 		}
 	}

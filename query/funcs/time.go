@@ -93,7 +93,8 @@ func init() {
 		return types.NewTime(int64(math.Round(f))), nil
 	}, types.Float8)
 	timeFamily.function("age", types.Interval, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return ageOf(types.NewTime(types.WallClock(a[0].I, env.Types)), types.NewTime(types.WallClock(a[1].I, env.Types)))
+		return ageOf(types.NewTime(types.WallClock(a[0].I, env.Types)),
+			types.NewTime(types.WallClock(a[1].I, env.Types)))
 	}, types.TimestampTZ, types.TimestampTZ)
 	timeFamily.function("age", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return ageOf(a[0], a[1])

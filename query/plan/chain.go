@@ -11,8 +11,8 @@ import (
 // maxChain is up to how many items of FROM are put into another order.
 const maxChain = 32
 
-// chain plans inner joins of three items and more in an order in which each is joined by an equality, where the order in
-// which they were written would multiply rows: FROM pg_attribute a, pg_attribute b, pg_index i WHERE a.x = i.x AND
+// chain plans inner joins of three items and more in an order in which each is joined by an equality, where the order
+// in which they were written would multiply rows: FROM pg_attribute a, pg_attribute b, pg_index i WHERE a.x = i.x AND
 // b.y = i.y, as drivers write it. It answers nil where the written order will do. The columns of a row stay where they
 // are, whatever the order.
 func (p *planning) chain(j *bind.Join, conds []exec.Expr) (exec.Source, error) {

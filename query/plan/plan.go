@@ -303,7 +303,8 @@ func (p *planning) unfold(list []*bind.SetFunc, src exec.Source, width int) (exe
 		u := &exec.Unfold{Input: src}
 		for _, s := range list {
 			if s.Level == level {
-				u.Sets = append(u.Sets, &exec.SetCall{Func: s.Fn, Args: p.foldAll(s.Args), Fields: s.Fields, At: width + s.At})
+				u.Sets = append(u.Sets, &exec.SetCall{Func: s.Fn, Args: p.foldAll(s.Args), Fields: s.Fields,
+					At: width + s.At})
 				all += len(s.Fields)
 				done++
 			}

@@ -472,7 +472,8 @@ func AddSpan(micros int64, s Span, loc *time.Location) int64 {
 	_, off := time.UnixMicro(micros).In(loc).Zone()
 	t := time.UnixMicro(micros + int64(off)*1e6).UTC()
 	if s.Months != 0 {
-		first := time.Date(t.Year(), t.Month()+time.Month(s.Months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(),
+		first := time.Date(t.Year(), t.Month()+time.Month(s.Months), 1, t.Hour(), t.Minute(), t.Second(),
+			t.Nanosecond(),
 			time.UTC)
 		last := time.Date(first.Year(), first.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
 		t = first.AddDate(0, 0, min(t.Day(), last)-1)

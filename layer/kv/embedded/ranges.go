@@ -41,7 +41,8 @@ func (s snapshotReads) GetRanges(ranges []kv.KeyRange) (kv.RangeIterator, bool) 
 // startRanges is startRange for several ranges: one of Pebble's iterators goes through all of them. Making one costs
 // more than moving it on. Between beginRead and endRead.
 func startRanges(it *rangeIterator, v *view, ranges []kv.KeyRange) kv.RangeIterator {
-	all, err := boundsOf(kv.FirstGreaterOrEqual(ranges[0].Begin), kv.FirstGreaterOrEqual(ranges[len(ranges)-1].End), nil)
+	all, err := boundsOf(kv.FirstGreaterOrEqual(ranges[0].Begin), kv.FirstGreaterOrEqual(ranges[len(ranges)-1].End),
+		nil)
 	if err != nil || all.empty() {
 		return failedRange{err}
 	}

@@ -62,7 +62,8 @@ func TestGetRanges(t *testing.T) {
 				t.Fatalf("reader %d does not read ranges together", which)
 			}
 			if got := allRows(t, rows); !slices.Equal(got, want) {
-				t.Fatalf("round %d, reader %d, %d ranges: %d rows, want %d", round, which, len(ranges), len(got), len(want))
+				t.Fatalf("round %d, reader %d, %d ranges: %d rows, want %d", round, which, len(ranges), len(got),
+					len(want))
 			}
 		}
 	}

@@ -58,8 +58,9 @@ type frozen struct {
 func (db *DB) Snapshot(context.Context, []exec.ViewUse, bool) (exec.Snapshot, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	c := &DB{name: db.name, docs: map[string]*doc{}, designs: maps.Clone(db.designs), partitioned: maps.Clone(db.partitioned),
-		locals: slices.Clone(db.locals), seq: db.seq, wake: make(chan struct{})}
+	c := &DB{name: db.name, docs: map[string]*doc{}, designs: maps.Clone(db.designs),
+		partitioned: maps.Clone(db.partitioned),
+		locals:      slices.Clone(db.locals), seq: db.seq, wake: make(chan struct{})}
 	for id, d := range db.docs {
 		one := *d
 		one.losers = slices.Clone(d.losers)

@@ -14,7 +14,8 @@ func (p *parser) alterPassword() *ast.AlterPassword {
 		i++
 	}
 	secret, end := p.peekAt(i+1), p.peekAt(i+2)
-	if name.Kind != tIdent || !p.peekAt(i).word("password") || secret.Kind != tString || end.Kind != tEOF && !end.is(";") {
+	if name.Kind != tIdent || !p.peekAt(i).word("password") || secret.Kind != tString || end.Kind != tEOF &&
+		!end.is(";") {
 		return nil
 	}
 	s := &ast.AlterPassword{At: p.here(), User: name.Text, Secret: secret.Text}
