@@ -79,7 +79,8 @@ func (v *view) close() { v.closer.push(v.snap) }
 // no business of the transaction that happened to be the last. It closes many at a time, for which Pebble looks once.
 type snapshotCloser struct {
 	open sync.WaitGroup // snapshots that are not closed yet
-	wake chan struct{}  // one token while there are enough to close, or some are overdue; closed by stop
+	wake chan struct{}  // one token while there are enough to close, or some are overdue
+	quit chan struct{}  // closed by stop. Not wake: a push may signal after its snapshot was closed
 	done chan struct{}  // closed when the goroutine has ended
 
 	mu struct {
@@ -93,7 +94,7 @@ type snapshotCloser struct {
 const closeTogether = 32
 
 func (c *snapshotCloser) start() {
-	c.wake, c.done = make(chan struct{}, 1), make(chan struct{})
+	c.wake, c.quit, c.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
 	go c.run()
 }
 
@@ -117,7 +118,12 @@ func (c *snapshotCloser) signal() {
 
 func (c *snapshotCloser) run() {
 	defer close(c.done)
-	for range c.wake {
+	for {
+		select {
+		case <-c.wake:
+		case <-c.quit:
+			return
+		}
 		c.mu.Lock()
 		waiting := c.mu.waiting
 		c.mu.waiting = nil
@@ -137,7 +143,7 @@ func (c *snapshotCloser) stop() {
 	c.mu.Unlock()
 	c.signal()
 	c.open.Wait()
-	close(c.wake)
+	close(c.quit)
 	<-c.done
 }
 
