@@ -73,7 +73,7 @@ func (p *Pinned) Begin(ctx context.Context) Transaction {
 
 // OpenSnapshot implements Snapshotter.
 func (p *Pinned) OpenSnapshot(ctx context.Context) (Snapshot, error) {
-	return p.lend(ctx), nil
+	return p.lend(ctx).snapshot(), nil
 }
 
 // Name implements Engine.
@@ -110,6 +110,26 @@ type lent struct {
 	tx     Transaction // its own; nil of a snapshot
 	ctx    context.Context
 	closed atomic.Bool
+}
+
+// snapshot is the reader, which reads ranges together where the engine's does.
+func (l *lent) snapshot() Snapshot {
+	if _, ok := l.r.(RangesReader); ok {
+		return lentRanges{l}
+	}
+	return l
+}
+
+// lentRanges is a lent whose engine reads ranges together.
+type lentRanges struct{ *lent }
+
+// GetRanges implements RangesReader.
+func (l lentRanges) GetRanges(ranges []KeyRange) (RangeIterator, bool) {
+	rows, ok := GetRanges(l.r, ranges)
+	if !ok {
+		return nil, false
+	}
+	return &lentRange{RangeIterator: rows, l: l.lent}, true
 }
 
 func (l *lent) Version() int64 { return l.p.version }
@@ -209,7 +229,7 @@ type pinnedTransaction struct {
 
 var errPinned = NewError(CodeClientInvalid, "a pinned engine takes no writes", nil)
 
-func (t *pinnedTransaction) Snapshot() Reader                          { return t.lent }
+func (t *pinnedTransaction) Snapshot() Reader                          { return t.snapshot() }
 func (t *pinnedTransaction) Set(_, _ []byte)                           { t.wrote.Store(true) }
 func (t *pinnedTransaction) Clear([]byte)                              { t.wrote.Store(true) }
 func (t *pinnedTransaction) ClearRange(KeyRange)                       { t.wrote.Store(true) }

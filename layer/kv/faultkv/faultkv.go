@@ -1,14 +1,15 @@
-// Package faultkv wraps any kv.Engine and makes it fail as a real cluster does: conflicts, transactions that are too old, future versions, commits of
-// unknown result that did happen and that did not, slowness, watches that fire for nothing, and a process that is killed. Code above an engine is right
-// when it gives the same results on both:
+// Package faultkv wraps any kv.Engine and makes it fail as a real cluster does: conflicts, transactions that are too
+// old, future versions, commits of unknown result that did happen and that did not, slowness, watches that fire for
+// nothing, and a process that is killed. Code above an engine is right when it gives the same results on both:
 //
 //	e := faultkv.New(engine, faultkv.Options{Seed: 1}) // every fault now and then
 //	e := faultkv.New(engine, faultkv.Options{Seed: 1, Rates: faultkv.Rates{UnknownCommitted: 0.3}})
 //	...
 //	if e.Injected()[faultkv.UnknownCommitted] == 0 { t.Error("the test met no fault") }
 //
-// Only failures that FoundationDB's semantics allow are injected. Whatever is written once in spite of a fault reported by a commit that
-// kv.MaybeCommitted denies, or twice after one that it affirms, is a bug of the code under test.
+// Only failures that FoundationDB's semantics allow are injected. Whatever is written once in spite of a fault
+// reported by a commit that kv.MaybeCommitted denies, or twice after one that it affirms, is a bug of the code under
+// test.
 package faultkv
 
 import (
@@ -45,7 +46,8 @@ const (
 	faults
 )
 
-var names = [faults]string{"conflict", "too old", "future version", "unknown and lost", "unknown and committed", "slow", "spurious", "killed"}
+var names = [faults]string{"conflict", "too old", "future version", "unknown and lost", "unknown and committed", "slow",
+	"spurious", "killed"}
 
 func (f Fault) String() string { return names[f] }
 
@@ -55,7 +57,8 @@ type Rates struct {
 }
 
 // DefaultRates make most transactions of a few calls succeed and every kind of fault turn up in a hundred of them.
-var DefaultRates = Rates{Conflict: 0.05, TooOld: 0.01, FutureVersion: 0.02, UnknownLost: 0.04, UnknownCommitted: 0.04, Slow: 0.05, Spurious: 0.1}
+var DefaultRates = Rates{Conflict: 0.05, TooOld: 0.01, FutureVersion: 0.02, UnknownLost: 0.04, UnknownCommitted: 0.04,
+	Slow: 0.05, Spurious: 0.1}
 
 // Options of New.
 type Options struct {
@@ -67,11 +70,13 @@ type Options struct {
 	Delay time.Duration
 }
 
-// Engine is an engine with faults. It is a kv.Snapshotter if the engine below is one; long snapshots have no faults but Slow and Killed.
+// Engine is an engine with faults. It is a kv.Snapshotter if the engine below is one; long snapshots have no faults
+// but Slow and Killed.
 type Engine interface {
 	kv.Engine
-	// Kill makes the engine fail like a process that died: every call, also of transactions under way, fails with CodeCancelled, and every commit
-	// under way with CodeUnknownResult whether or not it was made. Watches end with CodeCancelled.
+	// Kill makes the engine fail like a process that died: every call, also of transactions under way, fails with
+	// CodeCancelled, and every commit under way with CodeUnknownResult whether or not it was made. Watches end with
+	// CodeCancelled.
 	Kill()
 	// Revive ends Kill for new transactions. Those that were open when it was called stay dead.
 	Revive()
@@ -206,7 +211,12 @@ func (s snapshotting) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return snapshot{snap, reader{snap, s.slowOnly(s.life.Load())}}, nil
+	check := s.slowOnly(s.life.Load())
+	long := snapshot{snap, reader{snap, check}}
+	if _, ok := snap.(kv.RangesReader); ok {
+		return rangesSnapshot{long, rangesReader{reader{snap, check}}}, nil
+	}
+	return long, nil
 }
 
 // slowOnly is the check before a long snapshot's calls.
@@ -231,4 +241,10 @@ func (s snapshot) GetKey(sel kv.KeySelector) kv.Future[[]byte] { return s.reader
 func (s snapshot) ReadVersion() kv.Future[int64]               { return s.reader.ReadVersion() }
 func (s snapshot) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	return s.reader.GetRange(r, o)
+}
+
+// rangesSnapshot is a snapshot that reads ranges together.
+type rangesSnapshot struct {
+	snapshot
+	kv.RangesReader
 }

@@ -103,6 +103,16 @@ func TestNew_reads(t *testing.T) {
 					}
 					return it.Err()
 				},
+				"GetRanges": func(tx kv.Transaction) error {
+					it, ok := kv.GetRanges(tx.Snapshot(), []kv.KeyRange{everything})
+					if !ok {
+						return nil
+					}
+					defer it.Close()
+					for it.Next() {
+					}
+					return it.Err()
+				},
 			} {
 				tx := e.Begin(t.Context())
 				for range 2 { // the failure is final
@@ -179,6 +189,10 @@ func TestEngine_Kill(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	ranges, ok := kv.GetRanges(snap, []kv.KeyRange{{End: []byte{0xff}}})
+	if !ok || ranges.Next() || !kv.IsCode(ranges.Err(), kv.CodeCancelled) {
+		t.Errorf("ranges of a snapshot of a killed engine: %t", ok)
+	}
 	e.Revive()
 	if got := stored(t, e, "a"); got != "" {
 		t.Errorf("a dead transaction wrote %q", got)
@@ -214,6 +228,50 @@ func TestNew_sameSeed(t *testing.T) {
 	}
 	if !differs {
 		t.Error("another seed made no difference")
+	}
+}
+
+// Ranges that are read together fail in the middle like those that are read one by one.
+func TestNew_rangesTogether(t *testing.T) {
+	e := open(t, faultkv.Options{Seed: 1, Rates: faultkv.Rates{TooOld: 0.3}})
+	var ranges []kv.KeyRange
+	for i := range 200 {
+		ranges = append(ranges, kv.KeyRange{Begin: []byte{'a', byte(i)}, End: []byte{'a', byte(i), 0}})
+	}
+	_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		for _, r := range ranges {
+			tx.Set(r.Begin, nil)
+		}
+		return struct{}{}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken, whole := 0, 0
+	for range 100 {
+		tx := e.Begin(t.Context())
+		it, ok := kv.GetRanges(tx.Snapshot(), ranges)
+		if !ok {
+			t.Fatal("the engine below reads ranges together, and this one does not")
+		}
+		n := 0
+		for it.Next() {
+			n++
+		}
+		if err := it.Err(); err == nil {
+			if whole++; n != len(ranges) {
+				t.Errorf("%d rows of %d", n, len(ranges))
+			}
+		} else if broken++; n == len(ranges) || !kv.IsCode(err, kv.CodeTooOld) {
+			t.Errorf("%d rows, %v", n, err)
+		} else if n > 0 && n%16 != 0 {
+			t.Errorf("broken off after %d rows", n)
+		}
+		it.Close()
+		tx.Cancel()
+	}
+	if broken == 0 || e.Injected()[faultkv.TooOld] < broken {
+		t.Errorf("%d whole, %d broken, injected %v", whole, broken, e.Injected())
 	}
 }
 

@@ -111,7 +111,13 @@ func (t *mortalTransaction) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIter
 	return mortalReader{t.Transaction, t}.GetRange(r, o)
 }
 
-func (t *mortalTransaction) Snapshot() kv.Reader { return mortalReader{t.Transaction.Snapshot(), t} }
+func (t *mortalTransaction) Snapshot() kv.Reader {
+	below := t.Transaction.Snapshot()
+	if _, ok := below.(kv.RangesReader); ok {
+		return mortalRanges{mortalReader{below, t}}
+	}
+	return mortalReader{below, t}
+}
 
 func (t *mortalTransaction) Commit() error {
 	if err := t.spend(0); err != nil {
@@ -160,6 +166,21 @@ func (r mortalReader) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator 
 }
 
 // done is a read that is over.
+// mortalRanges reads ranges together. Each of them takes what a row takes, as it is looked for.
+type mortalRanges struct{ mortalReader }
+
+func (r mortalRanges) GetRanges(ranges []kv.KeyRange) (kv.RangeIterator, bool) {
+	rows, ok := kv.GetRanges(r.below, ranges)
+	if !ok {
+		return nil, false
+	}
+	if err := r.t.spend(readTime + time.Duration(len(ranges))*rowTime); err != nil {
+		rows.Close()
+		return &iterator{err: err}, true
+	}
+	return &mortalRows{RangeIterator: rows, t: r.t}, true
+}
+
 type done[T any] struct {
 	value T
 	err   error

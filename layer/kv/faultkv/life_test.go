@@ -73,6 +73,26 @@ func TestWithLife_rows(t *testing.T) {
 	if n, err := count(tx); n == 0 || n > 500 || !kv.IsCode(err, kv.CodeTooOld) {
 		t.Errorf("%d rows, %v", n, err)
 	}
+	together := func(ranges []kv.KeyRange) (n int, err error) {
+		tx := e.Begin(t.Context())
+		defer tx.Cancel()
+		it, ok := kv.GetRanges(tx.Snapshot(), ranges)
+		if !ok {
+			t.Fatal("the engine below reads ranges together, and this one does not")
+		}
+		defer it.Close()
+		for it.Next() {
+			n++
+		}
+		return n, it.Err()
+	}
+	all := kv.KeyRange{Begin: []byte("a"), End: []byte("b")}
+	if n, err := together([]kv.KeyRange{all}); n == 0 || n > 500 || !kv.IsCode(err, kv.CodeTooOld) {
+		t.Errorf("%d rows of ranges, %v", n, err)
+	}
+	if n, err := together(make([]kv.KeyRange, 1000)); n != 0 || !kv.IsCode(err, kv.CodeTooOld) {
+		t.Errorf("%d rows of many ranges without rows, %v", n, err)
+	}
 	snap, ok, err := kv.OpenSnapshot(t.Context(), e)
 	if err != nil || !ok {
 		t.Fatal(ok, err)

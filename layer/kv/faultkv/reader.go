@@ -12,6 +12,29 @@ type reader struct {
 	check func() error
 }
 
+// newReader makes a reader that reads ranges together where the one below does.
+func newReader(below kv.Reader, check func() error) kv.Reader {
+	r := reader{below, check}
+	if _, ok := below.(kv.RangesReader); ok {
+		return rangesReader{r}
+	}
+	return r
+}
+
+// rangesReader is a reader over one that reads ranges together.
+type rangesReader struct{ reader }
+
+func (r rangesReader) GetRanges(ranges []kv.KeyRange) (kv.RangeIterator, bool) {
+	if err := r.check(); err != nil {
+		return &iterator{err: err}, true
+	}
+	below, ok := kv.GetRanges(r.below, ranges)
+	if !ok {
+		return nil, false
+	}
+	return &iterator{below: below, check: r.check}, true
+}
+
 func (r reader) Get(key []byte) kv.Future[[]byte] {
 	if err := r.check(); err != nil {
 		return failed[[]byte]{err}

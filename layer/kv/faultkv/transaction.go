@@ -77,7 +77,7 @@ func (t *transaction) ReadVersion() kv.Future[int64] { return t.reader(t.Transac
 func (t *transaction) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	return t.reader(t.Transaction).GetRange(r, o)
 }
-func (t *transaction) Snapshot() kv.Reader { return t.reader(t.Transaction.Snapshot()) }
+func (t *transaction) Snapshot() kv.Reader { return newReader(t.Transaction.Snapshot(), t.checkRead) }
 
 func (t *transaction) Commit() error {
 	t.e.dawdle()

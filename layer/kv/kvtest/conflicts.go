@@ -32,6 +32,9 @@ func testConflicts(t *testing.T, e kv.Engine) {
 		{"last key up to", func(tx kv.Transaction) error { return getKey(tx, kv.LastLessOrEqual(key("c"))) }, "c"},
 		{"no key after", func(tx kv.Transaction) error { return getKey(tx, kv.FirstGreaterThan(key("d"))) }, "e"},
 		{"no key before", func(tx kv.Transaction) error { return getKey(tx, kv.LastLessThan(key("a"))) }, ""},
+		{"snapshot ranges together", func(tx kv.Transaction) error {
+			return scanTogether(tx.Snapshot(), keyRange("a", "b"), keyRange("c", "z"))
+		}, ""},
 		{"snapshot key", func(tx kv.Transaction) error { return getKey(tx.Snapshot(), kv.FirstGreaterThan(key("a"))) }, ""},
 		{"explicit", func(tx kv.Transaction) error {
 			tx.AddReadConflict(keyRange("b", "c\x00"))

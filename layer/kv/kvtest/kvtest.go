@@ -25,6 +25,7 @@ func Run(t *testing.T, open func(tb testing.TB) kv.Engine) {
 		{"point reads and writes", testPoints},
 		{"read your writes", testReadYourWrites},
 		{"ranges", testRanges},
+		{"ranges read together", testRangesTogether},
 		{"reads see the moment of issue", testIssue},
 		{"key selectors", testSelectors},
 		{"atomic operations", testAtomics},

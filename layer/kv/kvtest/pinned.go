@@ -38,10 +38,20 @@ func testPinned(t *testing.T, e kv.Engine) {
 				if got := string(must(t, r.GetKey(kv.FirstGreaterThan(key("b"))))); got != "\xff" {
 					t.Errorf("%s: the key after b is %q", name, got)
 				}
+				if rows, ok := kv.GetRanges(r, []kv.KeyRange{keyRange("a", "b"), keyRange("c", "z")}); ok {
+					if got, err := drain(rows); err != nil || got != "a=1" {
+						t.Errorf("%s: ranges read together have %q, %v", name, got, err)
+					}
+				}
 				if v := must(t, r.ReadVersion()); v != snap.Version() {
 					t.Errorf("%s: read version %d, not %d", name, v, snap.Version())
 				}
 			}
+			_, together := begin(t, of.e).Snapshot().(kv.RangesReader)
+			if _, passed := begin(t, p).Snapshot().(kv.RangesReader); passed != together {
+				t.Errorf("a pinned engine reads ranges together: %t, and its engine: %t", passed, together)
+			}
+			closed := begin(t, p).Snapshot()
 			tx := begin(t, p)
 			tx.Set(key("d"), nil)
 			wantCommit(t, "a write to a pinned engine", tx, kv.CodeClientInvalid)
@@ -51,6 +61,10 @@ func testPinned(t *testing.T, e kv.Engine) {
 			}
 			fails(t, before.Get(key("a")), kv.CodeCancelled)
 			fails(t, begin(t, p).Get(key("a")), kv.CodeCancelled)
+			if rows, ok := kv.GetRanges(closed, []kv.KeyRange{everything}); ok {
+				_, err := drain(rows)
+				isCode(t, "ranges of a closed one", err, kv.CodeCancelled)
+			}
 			isCode(t, "a range of a closed one", scan(begin(t, p), everything, kv.RangeOptions{}), kv.CodeCancelled)
 		})
 	}
