@@ -543,3 +543,51 @@ func TestIndexes_Building(t *testing.T) {
 	close(begin)
 	told(0)
 }
+
+// Of the databases whose indexes are built those alone are read that are shown.
+func TestIndexes_ReadsWhatIsShown(t *testing.T) {
+	begin := make(chan struct{})
+	var all []*database
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		db := newDatabase(name)
+		db.beforeBegin = func() { <-begin }
+		all = append(all, db)
+	}
+	s := start(t, newStore(t, all...), func(o *actors.Options) { o.MaxIndexers = len(all) })
+	defer close(begin)
+	for _, db := range all {
+		commits(db, "a", 5000)
+		if err := s.EnsureSoon(t.Context(), db, db.design); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := func(most int) (names []string) {
+		list, err := s.Indexes(t.Context(), most)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, ix := range list {
+			names = append(names, ix.Database)
+		}
+		return names
+	}
+	eventually(t, func() string {
+		if n := len(shown(len(all))); n != len(all) {
+			return fmt.Sprintf("%d indexes are built", n)
+		}
+		return ""
+	})
+	reads := func() (n int) {
+		for _, db := range all {
+			db.set(func() { n += db.designs })
+		}
+		return n
+	}
+	before := reads()
+	if names := shown(2); !slices.Equal(names, []string{"a", "b"}) {
+		t.Errorf("of %v two are shown", names)
+	}
+	if n := reads() - before; n > 2 {
+		t.Errorf("the designs of %d databases were read to show two", n)
+	}
+}

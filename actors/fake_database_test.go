@@ -63,8 +63,8 @@ func (x *watch) Cancel() {
 	}
 }
 
-// database is a database of shards with one number each: a commit makes it larger. It has one design document with one index, which is one number: how
-// many commits it has seen of each shard.
+// database is a database of shards with one number each: a commit makes it larger. It has one design document with one
+// index, which is one number: how many commits it has seen of each shard.
 type database struct {
 	name    string
 	number  int64
@@ -84,6 +84,7 @@ type database struct {
 	finishers  []int64 // the tokens of builds that finished
 	aggregated uint64  // commits that were indexed when aggregates were brought up to date last
 	catchUps   int
+	designs    int // how often the design documents were read
 
 	vainCatchUps int
 	catchingUp   func() // called by CatchUp, without mu
@@ -171,6 +172,7 @@ func (d *database) Shards(context.Context) ([]layer.ShardID, error) {
 func (d *database) Designs(context.Context) ([]*layer.Design, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.designs++
 	if d.design == nil || d.gone {
 		return nil, d.deleted()
 	}
@@ -197,7 +199,8 @@ func (ix index) State(context.Context) (layer.IndexState, error) {
 			return layer.IndexState{}, err
 		}
 	}
-	return layer.IndexState{Seq: sequence(sum(ix.d.indexed)), LastSeq: sequence(sum(ix.d.version)), Building: ix.d.building, Goal: ix.d.goal}, nil
+	return layer.IndexState{Seq: sequence(sum(ix.d.indexed)), LastSeq: sequence(sum(ix.d.version)),
+		Building: ix.d.building, Goal: ix.d.goal}, nil
 }
 
 func (ix index) Standing(ctx context.Context) (layer.IndexState, error) { return ix.State(ctx) }

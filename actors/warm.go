@@ -11,9 +11,10 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// warmBehavior keeps the indexes of one database warm (clause V9): those that somebody asked this node for lately. When the database has changed, it
-// gathers changes for a moment and then brings the indexes up to date, as a request would: a small lag at once, a larger one by a job. Now and then, and when
-// changes have ended, it brings their aggregates up to date too, whoever has written the rows.
+// warmBehavior keeps the indexes of one database warm (clause V9): those that somebody asked this node for lately.
+// When the database has changed, it gathers changes for a moment and then brings the indexes up to date, as a request
+// would: a small lag at once, a larger one by a job. Now and then, and when changes have ended, it brings their
+// aggregates up to date too, whoever has written the rows.
 type warmBehavior struct {
 	used   func() []usedIndex
 	gather time.Duration
@@ -30,8 +31,8 @@ type warmBehavior struct {
 	facts WarmFacts
 }
 
-// restsFor is how many times as long as it took aggregates are left as they are while changes go on: bringing them up to date is a part of the work then, and not
-// most of it, and a query reads some more rows.
+// restsFor is how many times as long as it took aggregates are left as they are while changes go on: bringing them up
+// to date is a part of the work then, and not most of it, and a query reads some more rows.
 const restsFor = 3
 
 type warmPhase string
@@ -107,7 +108,8 @@ func (b *warmBehavior) step(now time.Time, message any) []effect {
 		}
 		b.succeeded()
 		took := now.Sub(b.aggregating)
-		b.stale, b.rested = took > b.settle, now.Add(max(b.settle, restsFor*took)) // rows may have been written behind one that takes long
+		b.stale = took > b.settle // rows may have been written behind one that takes long
+		b.rested = now.Add(max(b.settle, restsFor*took))
 		return b.wait(now)
 	}
 	return nil
@@ -150,7 +152,8 @@ func (s *System) warmSpec(db Database) spec {
 	return spec{
 		kind: "warm", name: db.Name(),
 		make: func() behavior {
-			return &warmBehavior{used: func() []usedIndex { return s.builds.usedIn(db, s.now()) }, gather: s.o.WarmGather, every: s.o.WarmFor / 4, settle: 8 * s.o.WarmGather,
+			used := func() []usedIndex { return s.builds.usedIn(db, s.now()) }
+			return &warmBehavior{used: used, gather: s.o.WarmGather, every: s.o.WarmFor / 4, settle: 8 * s.o.WarmGather,
 				pause: newBackoff(100*time.Millisecond, 10*time.Second)}
 		},
 		perform: func(sh *shell, e effect) {
@@ -305,13 +308,28 @@ type IndexInfo struct {
 }
 
 // Indexes tells where the indexes stand that this node builds, or was asked for lately, by database and design
-// document: of no more than most, those that are built and those that it was asked for last. Each costs some reads.
-// Those that cannot be read are left out.
+// document: of no more than most, those that are built and those that it was asked for last. Each costs some reads;
+// the others cost none. Those that cannot be read are left out.
 func (s *System) Indexes(ctx context.Context, most int) ([]IndexInfo, error) {
 	list := []IndexInfo{}
-	used := s.used(ctx)
-	slices.SortFunc(used, func(a, b usedIndex) int { return b.until.Compare(a.until) })
+	used := s.used()
+	designs := map[Database][]*layer.Design{} // of what is built alone
 	for _, ix := range used[:min(len(used), most)] {
+		if ix.design == nil {
+			of, read := designs[ix.db]
+			if !read {
+				var err error
+				if of, err = ix.db.Designs(ctx); err != nil && ctx.Err() != nil {
+					return nil, err
+				}
+				designs[ix.db] = of
+			}
+			at := slices.IndexFunc(of, func(d *layer.Design) bool { return d.Signature == ix.signature })
+			if at < 0 {
+				continue
+			}
+			ix.design = of[at]
+		}
 		state, err := ix.db.IndexOf(ix.design).State(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -338,24 +356,32 @@ func (s *System) Indexes(ctx context.Context, most int) ([]IndexInfo, error) {
 	return list, nil
 }
 
+// shownIndex is an index that Indexes may show.
+type shownIndex struct {
+	usedIndex // without its design where it is only built
+	signature string
+}
+
 // used is the indexes that somebody asked for lately, and those that are built without that: after a restart, or for
-// another node. Those that cannot be read are left out.
-func (s *System) used(ctx context.Context) []usedIndex {
-	list := s.builds.used(s.now())
+// another node. Those come first that were asked for last. It reads nothing: there may be many more than are shown.
+func (s *System) used() (list []shownIndex) {
 	known := map[indexKey]bool{}
-	for _, ix := range list {
+	for _, ix := range s.builds.used(s.now()) {
 		known[indexKey{db: ix.db, signature: ix.design.Signature}] = true
+		list = append(list, shownIndex{ix, ix.design.Signature})
 	}
+	until := s.now().Add(s.o.WarmFor)
 	for _, t := range s.builds.list() {
 		key := indexKey{db: t.key.db, signature: t.key.signature} // of all shards of a shared build
-		if known[key] {
-			continue
-		}
-		if design, err := designOf(ctx, key.db, key.signature); err == nil {
+		if !known[key] {
 			known[key] = true
-			list = append(list, usedIndex{db: key.db, design: design, until: s.now().Add(s.o.WarmFor)})
+			list = append(list, shownIndex{usedIndex{db: key.db, until: until}, key.signature})
 		}
 	}
+	slices.SortFunc(list, func(a, b shownIndex) int {
+		return cmp.Or(b.until.Compare(a.until), cmp.Compare(a.db.Name(), b.db.Name()),
+			cmp.Compare(a.signature, b.signature))
+	})
 	return list
 }
 

@@ -177,7 +177,7 @@ func (x *checker) forgetWork() {
 	clear(x.partitions.added)
 }
 
-// winner is a document's winner as r has it; nil where there is no such document.
+// winnerRead is a read of a document's winner that has been issued, and is waited for by wait.
 type winnerRead struct{ rows kv.RangeIterator }
 
 func (x *checker) readWinner(id string) winnerRead {
@@ -185,6 +185,8 @@ func (x *checker) readWinner(id string) winnerRead {
 		kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})}
 }
 
+// wait returns the winner as the reader has it; nil where there is no such document. prefix is how long the part of the
+// key is that names the document.
 func (w winnerRead) wait(prefix int) (*leafKV, error) {
 	leaves, err := readLeaves(w.rows, prefix, false, nil)
 	if err != nil || len(leaves) == 0 {

@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// All bodies of requests under way, and what is made of them, share one budget of memory (Limits.Bodies). It has lanes, so that large requests never
-// make small ones wait, and each lane is given out in the order of asking, at most half of it to one client. A request asks in the order of the lanes and waits in one of them at a time: small or large
-// for its body, then parts for what it is parsed into, then held for what a feed keeps for as long as it waits. Nobody
-// asks for a lane before the one that it holds, so requests cannot wait for each other in a ring.
+// All bodies of requests under way, and what is made of them, share one budget of memory (Limits.Bodies). It has
+// lanes, so that large requests never make small ones wait, and each lane is given out in the order of asking, at most
+// half of it to one client. A request asks in the order of the lanes and waits in one of them at a time: small or
+// large for its body, then parts for what it is parsed into, then held for what a feed keeps for as long as it waits.
+// Nobody asks for a lane before the one that it holds, so requests cannot wait for each other in a ring.
 
 const (
 	// freeBody is the size of bodies that are outside of the budget. Their number is bounded by that of connections.
@@ -87,11 +88,13 @@ type share struct {
 
 var errBusy = &fault{
 	status: http.StatusServiceUnavailable, name: "service unavailable",
-	reason: "Requests under way hold all the memory for request bodies (http.bodies of the node's settings). Try again later.",
+	reason: "Requests under way hold all the memory for request bodies (http.bodies of the node's settings). " +
+		"Try again later.",
 	header: http.Header{"Retry-After": {retryAfter}},
 }
 
-// take waits until n bytes are free for the client and it is this request's turn. What is more than a client may have is as good as all of that.
+// take waits until n bytes are free for the client and it is this request's turn. What is more than a client may have
+// is as good as all of that.
 func (l *lane) take(ctx context.Context, client string, n int64) (*share, error) {
 	w := &waiter{client: client, n: min(n, l.most), granted: make(chan struct{})}
 	got := &share{l, client, w.n}

@@ -17,7 +17,8 @@ import (
 type changeFilter struct {
 	// match sees an entry before anything is read for it.
 	match func(*layer.Change) bool
-	// ids and only name the documents that can match, where they are few: what is old of them is found without reading the feed.
+	// ids and only name the documents that can match, where they are few: what is old of them is found without reading
+	// the feed.
 	ids  []string
 	only layer.Subset
 	// selector and function see documents; at most one of them is set.
@@ -171,7 +172,8 @@ func (q *request) viewFilter() (*changeFilter, error) {
 	if !ok {
 		return nil, notFound("missing json key: " + view)
 	}
-	f, err := q.srv.o.Scripts.FilterByView(q.charged(), source, script.Function{Name: "views." + view + ".map", Source: def.Map})
+	function := script.Function{Name: "views." + view + ".map", Source: def.Map}
+	f, err := q.srv.o.Scripts.FilterByView(q.charged(), source, function)
 	return q.compiled(f, err)
 }
 
@@ -306,7 +308,8 @@ func (f *changeFilter) filterLeaves(q *request, c *layer.Change) (bool, error) {
 	return len(leaves) > 0, nil
 }
 
-// requestObject is the request as functions of design documents see it (chttpd_external:json_req_obj), as far as a function can use it.
+// requestObject is the request as functions of design documents see it (chttpd_external:json_req_obj), as far as a
+// function can use it.
 func (q *request) requestObject() []byte {
 	b := appendStringMember([]byte{'{'}, "method", q.r.Method)
 	b = appendStrings(appendMember(b, "path"), q.path)

@@ -17,7 +17,8 @@ import (
 // UsersDatabase is the database of user documents.
 const UsersDatabase = "_users"
 
-// passwordMembers of a user document are written by HashUserDocument alone when a password comes.
+// passwordMembers of a user document say what its password is: a new one, set by HashUserDocument or WithSecret,
+// replaces all of them. A client may store them as well, hashed already.
 var passwordMembers = []string{
 	"derived_key", "iterations", "password", "password_scheme", "password_sha", "preserve_salt", "pbkdf2_prf", "salt",
 	"scram_verifier",
@@ -58,9 +59,9 @@ func WithSecret(doc []byte, secret string) ([]byte, error) {
 	return replacePassword(doc, head)
 }
 
-// HashUserDocument replaces the clear "password" of a user document by password_scheme, pbkdf2_prf, salt, iterations and derived_key,
-// as CouchDB 3.5 writes them, before the members that were there. A document without a password is returned as it is. doc is a JSON object; the
-// other members keep their text. It takes as long as a password hash.
+// HashUserDocument replaces the clear "password" of a user document by password_scheme, pbkdf2_prf, salt, iterations
+// and derived_key, as CouchDB 3.5 writes them, before the members that were there. A document without a password is
+// returned as it is. doc is a JSON object; the other members keep their text. It takes as long as a password hash.
 func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byte, error) {
 	var clear json.RawMessage
 	err := eachMember(doc, func(name string, value json.RawMessage) error {
@@ -165,8 +166,8 @@ type UserUpdate struct {
 	DatabaseAdmin bool
 }
 
-// CheckUserUpdate holds the rules of CouchDB's _design/_auth: shape and name of user documents, who may write which, and that roles are
-// given by admins alone. Design documents are not its business. Errors are of kind Forbidden.
+// CheckUserUpdate holds the rules of CouchDB's _design/_auth: shape and name of user documents, who may write which,
+// and that roles are given by admins alone. Design documents are not its business. Errors are of kind Forbidden.
 func CheckUserUpdate(up UserUpdate) error {
 	var old, doc userDocument
 	if up.Old != nil {
@@ -267,8 +268,8 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// CheckUserRead holds CouchDB's rules for reading a document of _users: users see their own, nobody but admins sees design
-// documents, and any other document is as if it were not there. It comes on top of the database's _security.
+// CheckUserRead holds CouchDB's rules for reading a document of _users: users see their own, nobody but admins sees
+// design documents, and any other document is as if it were not there. It comes on top of the database's _security.
 func CheckUserRead(id string, by layer.UserCtx, databaseAdmin bool) error {
 	switch {
 	case databaseAdmin || (by.Name != "" && id == UserPrefix+by.Name):

@@ -85,9 +85,10 @@ func count(ctx context.Context, db *layer.Database, oldest layer.Seq, indexes []
 	return nil
 }
 
-// behind is how many entries a pass with these options would find, which the store knows without reading them.
+// behind is how many entries a pass with these options would find. The store adds up what it has counted of them, and
+// reads only those in a few blocks and behind its last count, so the cost does not grow with the lag.
 func behind(ctx context.Context, db *layer.Database, o layer.ChangesOptions) (int64, error) {
-	pass, err := db.Changes(ctx, o) // of no entries
+	pass, err := db.Changes(ctx, o) // a limit of 0: it yields no rows
 	if err != nil {
 		return 0, err
 	}
