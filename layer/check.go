@@ -1,7 +1,9 @@
 package layer
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -44,25 +46,76 @@ type checker struct {
 	partitions partitionSums
 	miscounted map[string]int64 // by how much counters are too high for what is told of
 	window     int
+
+	beside, besideBytes int // rows that were read beside those of the walk, in the transaction under way
 }
 
-// compare compares the rows of all databases in which nothing is damaged. What is damaged is told of already.
+// most is how many rows are read in a transaction where the engine holds no snapshot, about.
+func (x *checker) most() int { return cmp.Or(x.v.o.rows, checkRows) }
+
+// maxFailures is how many databases, one after the other, may fail to be compared before the rest is left alone.
+const maxFailures = 10
+
+// compare compares the rows of all databases in which nothing is damaged. What is damaged is told of already. Where one
+// cannot be compared, the others are all the same: it returns an errNotCompared at the end.
 func (v *verifier) compare() error {
-	for _, c := range v.databases {
+	var failed notCompared
+	for i, c := range v.databases {
 		if v.hurt[""] || v.hurt[c.name] {
 			continue
 		}
 		x := &checker{v: v, ctx: v.ctx, core: c, keys: c.keys, sums: map[string]int64{}, added: map[string]int64{},
 			partitions: newPartitionSums(), miscounted: map[string]int64{}, window: checkWindow}
 		err := x.run()
-		if KindOf(err) == NotFound {
-			continue // deleted meanwhile
-		}
-		if err != nil {
-			return fmt.Errorf("database %s: %w", c.name, err)
+		switch {
+		case v.stopped != nil || v.ctx.Err() != nil:
+			return err
+		case err == nil || KindOf(err) == NotFound: // deleted meanwhile
+			failed.row = 0
+		case failed.add(c.name, err) == maxFailures:
+			failed.left = len(v.databases) - i - 1
+			return failed.err()
 		}
 	}
-	return nil
+	return failed.err()
+}
+
+// notCompared is the databases that could not be compared.
+type notCompared struct {
+	row   int // how many of them there were one after the other
+	n     int
+	left  int     // databases that were not tried
+	first []error // no more than maxFailures
+}
+
+func (f *notCompared) add(database string, err error) (row int) {
+	if len(f.first) < maxFailures {
+		f.first = append(f.first, fmt.Errorf("%s: %w", database, err))
+	}
+	f.n++
+	f.row++
+	return f.row
+}
+
+// err is nil where there are none.
+func (f *notCompared) err() error {
+	if f.n == 0 {
+		return nil
+	}
+	reason := fmt.Sprintf("%d databases could not be compared", f.n)
+	if f.n == 1 {
+		reason = "1 database could not be compared"
+	}
+	if f.left > 0 {
+		reason += fmt.Sprintf(", and %d more were not tried after them", f.left)
+	}
+	for _, err := range f.first {
+		reason += "; " + err.Error()
+	}
+	if more := f.n - len(f.first); more > 0 {
+		reason += fmt.Sprintf("; and %d more", more)
+	}
+	return &Error{Kind: Unavailable, Name: "not_compared", Reason: reason, Err: errors.Join(f.first...)}
 }
 
 func (x *checker) run() error {

@@ -20,7 +20,12 @@ type aggregateChecker struct {
 	until       []byte // where the partial before ends
 	wrong       []span // of the level below, and of this one: what stands for them is wrong too
 	found       []span
+
+	read, readBytes int // of rows and marks of the partial at work
 }
+
+// maxPartialBytes is how many bytes are read for a partial where the engine holds no snapshot. checkRows bounds the rows.
+const maxPartialBytes = 4 * checkBytes
 
 // maxWrongPartials is how many wrong partials of a level are told of.
 const maxWrongPartials = 1000
@@ -113,7 +118,10 @@ func (a *aggregateChecker) partial(position, value []byte) error {
 	stale := false
 	if a.level == 0 {
 		if stale, err = marks.any(p.span); err == nil && stale {
-			delta, _, err = marks.sum(p.span, nil)
+			var some bool
+			if delta, some, err = marks.sum(p.span, func(mark []byte, _ int64) bool { return a.room(len(mark)) }); err == nil && !some {
+				return nil
+			}
 		}
 		if err != nil {
 			return err
@@ -160,15 +168,25 @@ func (a *aggregateChecker) same(one, other []byte) bool {
 	return says(one) == says(other)
 }
 
-// sum makes a partial anew. known is false where not all of what it was made of is there.
+// room counts a row that is read for a partial, and reports whether there may be more of them. Usually a partial stands
+// for few rows. But one that has come to be over an empty view stands for all that are written until the next
+// Index.Aggregate, and those may be more than a transaction reads in its time.
+func (a *aggregateChecker) room(size int) bool {
+	a.beside, a.besideBytes = a.beside+1, a.besideBytes+size
+	a.read, a.readBytes = a.read+1, a.readBytes+size
+	return a.exact || a.read <= a.most() && a.readBytes <= maxPartialBytes
+}
+
+// sum makes a partial anew. known is false where not all of what it was made of is there, or where that is too much for
+// a transaction.
 func (a *aggregateChecker) sum(p *partial) (is partial, known bool, err error) {
-	is.span = p.span
+	is.span, a.read, a.readBytes = p.span, 0, 0
 	if a.function != nil {
 		a.function.Reset()
 	}
 	reduces := a.function != nil
 	if a.level == 0 {
-		known, err = true, a.sumRows(&is, &reduces)
+		known, err = a.sumRows(&is, &reduces)
 	} else {
 		known, err = a.sumPartials(&is, &reduces)
 	}
@@ -191,38 +209,40 @@ func (a *aggregateChecker) add(is *partial, first, last partialKey, rows int64) 
 	is.rows += rows
 }
 
-// sumRows adds up rows. It sets reduces to false where they cannot be reduced.
-func (a *aggregateChecker) sumRows(is *partial, reduces *bool) error {
+// sumRows adds up rows. It sets reduces to false where they cannot be reduced. known is false where there are too many.
+func (a *aggregateChecker) sumRows(is *partial, reduces *bool) (known bool, err error) {
 	prefix := a.k.rowPrefix(a.view)
 	rows := a.r.GetRange(is.at(prefix), kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer rows.Close()
 	for rows.Next() {
 		row := rows.KeyValue()
+		if !a.room(len(row.Key) + len(row.Value)) {
+			return false, nil
+		}
 		rest := row.Key[len(prefix):]
 		var key partialKey
-		var err error
 		if a.ix.design.Partitioned {
 			if rest, err = tuple.Skip(rest); err != nil {
-				return corrupt("view row", err)
+				return false, corrupt("view row", err)
 			}
 		}
 		if key.sort, _, err = tuple.TakeBytes(rest); err != nil {
-			return corrupt("view row", err)
+			return false, corrupt("view row", err)
 		}
 		if key.json, rest, err = tuple.TakeBytes(row.Value); err != nil {
-			return corrupt("view row", err)
+			return false, corrupt("view row", err)
 		}
 		a.add(is, key, key, 1)
 		if !*reduces {
 			continue
 		}
-		value, _, err := tuple.TakeBytes(rest)
-		if err != nil {
-			return corrupt("view row", err)
+		var value []byte
+		if value, _, err = tuple.TakeBytes(rest); err != nil {
+			return false, corrupt("view row", err)
 		}
 		*reduces = a.function.Add(key.json, value) == nil
 	}
-	return rows.Err()
+	return true, rows.Err()
 }
 
 // sumPartials is sumRows for the partials of the level below.
@@ -233,6 +253,9 @@ func (a *aggregateChecker) sumPartials(is *partial, reduces *bool) (known bool, 
 	at := is.begin
 	for rows.Next() {
 		row := rows.KeyValue()
+		if !a.room(len(row.Key) + len(row.Value)) {
+			return false, nil
+		}
 		var p partial
 		if err := parsePartial(&p, row.Key[len(prefix):], row.Value); err != nil {
 			return false, nil //nolint:nilerr // it was told with its level

@@ -68,13 +68,18 @@ func (x *checker) overPartitions(counters []string, w walk) error {
 	return x.settle()
 }
 
-// leftPartitions compares the counters of the partitions that the walk has left.
+// leftPartitions compares the counters of the partitions that the walk has left. All reads are issued before the first
+// is waited for.
 func (x *checker) leftPartitions() error {
-	for partition, sums := range x.partitions.sums {
-		if _, under := x.partitions.added[partition]; under || partition == x.partitions.current {
-			continue
+	reads := map[string]partitionRead{}
+	for partition := range x.partitions.sums {
+		if _, under := x.partitions.added[partition]; !under && partition != x.partitions.current {
+			reads[partition] = x.readPartition(partition)
 		}
-		counted, kept, err := x.partitionCounters(partition)
+	}
+	for partition, read := range reads {
+		sums := x.partitions.sums[partition]
+		counted, kept, err := read.wait()
 		if err != nil {
 			return err
 		}
@@ -89,12 +94,21 @@ func (x *checker) leftPartitions() error {
 	return nil
 }
 
-// partitionCounters reads the counters of a partition. kept is false where there are none: its documents are from
-// before partitions were counted.
-func (x *checker) partitionCounters(partition string) (counted map[string]int64, kept bool, err error) {
+// partitionRead is a read of the counters of a partition.
+type partitionRead [len(partitionCounters)]kv.Future[[]byte]
+
+func (x *checker) readPartition(partition string) (reads partitionRead) {
+	for i, counter := range partitionCounters {
+		reads[i] = x.r.Get(x.keys.partitionCounter(nil, partition, counter))
+	}
+	return reads
+}
+
+// wait returns the counters. kept is false where there are none: its documents are from before partitions were counted.
+func (p partitionRead) wait() (counted map[string]int64, kept bool, err error) {
 	counted = map[string]int64{}
-	for _, counter := range partitionCounters {
-		value, err := x.r.Get(x.keys.partitionCounter(nil, partition, counter)).Wait()
+	for i, counter := range partitionCounters {
+		value, err := p[i].Wait()
 		if err != nil {
 			return nil, false, err
 		}
@@ -110,33 +124,60 @@ func (x *checker) emptyPartitions() error {
 		return nil
 	}
 	for _, counter := range partitionCounters {
-		prefix := x.keys.counter(nil, counter)
-		err := x.walk(walk{
-			in: prefixRange(prefix), of: behind(prefix),
-			row: func(partition string, _ []byte, row kv.KeyValue) error {
-				n := counterValue(row.Value)
-				if n == 0 {
-					return nil
-				}
-				// A string's encoding without its end is what those begin with that go on.
-				begin := tuple.AppendString(x.keys.sub(nil, keyspace.Revisions), partition+":")
-				begin = begin[:len(begin)-1]
-				end, err := tuple.Strinc(begin)
-				if err != nil {
-					return err
-				}
-				first, err := firstRow(x.r, kv.KeyRange{Begin: begin, End: end}, false)
-				if err == nil && first == nil {
-					x.fault(keyspace.Counters, "", "the counter %s of partition %s is %d, and it has no documents",
-						counter,
-						partition, n)
-				}
-				return err
-			},
-		})
-		if err != nil {
+		if err := x.emptyPartitionsOf(counter); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (x *checker) emptyPartitionsOf(counter string) error {
+	// look is a search for a document of a partition, under way.
+	type look struct {
+		partition string
+		n         int64
+		first     kv.RangeIterator
+	}
+	var looks []look
+	reset := func() error {
+		for _, l := range looks {
+			l.first.Close()
+		}
+		looks = looks[:0]
+		return nil
+	}
+	prefix := x.keys.counter(nil, counter)
+	return x.walk(walk{
+		in: prefixRange(prefix), of: behind(prefix),
+		row: func(partition string, _ []byte, row kv.KeyValue) error {
+			n := counterValue(row.Value)
+			if n == 0 {
+				return nil
+			}
+			// A string's encoding without its end is what those begin with that go on.
+			begin := tuple.AppendString(x.keys.sub(nil, keyspace.Revisions), partition+":")
+			begin = begin[:len(begin)-1]
+			end, err := tuple.Strinc(begin)
+			if err != nil {
+				return err
+			}
+			first := x.r.GetRange(kv.KeyRange{Begin: begin, End: end}, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+			looks = append(looks, look{partition, n, first})
+			return nil
+		},
+		flush: func() error {
+			for _, l := range looks {
+				if l.first.Next() {
+					continue
+				}
+				if err := l.first.Err(); err != nil {
+					return err
+				}
+				x.fault(keyspace.Counters, "", "the counter %s of partition %s is %d, and it has no documents", counter,
+					l.partition, l.n)
+			}
+			return reset()
+		},
+		reset: reset,
+	})
 }

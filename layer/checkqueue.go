@@ -44,15 +44,28 @@ func (x *checker) newQueuedBodies(queued int64) *queuedBodies {
 func (q *queuedBodies) beginWith(pass uint64) error {
 	q.pass, q.hashes, q.read, q.looks = pass, map[uint64]struct{}{}, map[string][]byte{}, nil
 	if q.checked.exact {
-		return q.readOn(q.checked.r, 0)
+		_, err := q.readOn(q.checked.r, 0)
+		return err
 	}
-	for known := -1; known < len(q.hashes); {
-		known = len(q.hashes)
-		if err := q.checked.at(func() error { return q.readOn(q.checked.r, 4*checkRows) }); err != nil {
+	for all := false; !all; {
+		err := q.checked.at(func() (err error) {
+			all, err = q.readOn(q.checked.r, q.checked.most())
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// begin is walk.begin: it reads what the queue has got since, in as many transactions as that takes.
+func (q *queuedBodies) begin() error {
+	all, err := q.readOn(q.checked.r, q.checked.most())
+	if err == nil && !all {
+		err = errBeginAgain
+	}
+	return err
 }
 
 // again goes through the bodies for another pass.
@@ -64,7 +77,7 @@ func (q *queuedBodies) again(pass uint64) error {
 	prefix := x.keys.sub(nil, keyspace.Documents)
 	return x.walk(walk{
 		in: prefixRange(prefix), of: behind(prefix),
-		begin: func() error { return q.readOn(x.r, 0) }, flush: q.flush,
+		begin: q.begin, flush: q.flush,
 		row: func(id string, rest []byte, _ kv.KeyValue) error {
 			rev, chunk, err := takeRev(rest)
 			if err != nil {
@@ -100,26 +113,63 @@ func (q *queuedBodies) take(id string, rev Rev) (hash uint64, taken bool) {
 	return hash, hash%q.passes == q.pass
 }
 
-// readOn reads what the queue has got since it was read last, up to so many rows of each part. At the end of it
-// everything is known that the queue has at the moment of r; what compaction has taken from it stays known.
-func (q *queuedBodies) readOn(r kv.Reader, limit int) error {
+// readOn reads what the queue has got since it was read last, up to so many rows of all its parts; 0 is no limit. Where
+// it has read all, everything is known that the queue has at the moment of r; what compaction has taken from it stays
+// known.
+func (q *queuedBodies) readOn(r kv.Reader, limit int) (all bool, err error) {
 	t := &txn{keys: q.checked.keys, cfg: q.checked.cfg}
-	for _, part := range t.supersededRanges() {
-		in, name := prefixRange(part.prefix), string(part.prefix)
-		if last := q.read[name]; last != nil {
-			in.Begin = append(last[:len(last):len(last)], 0)
+	more := t.supersededRanges()
+	left := limit
+	if limit > 0 { // a share of each part in one round trip; what is left of the limit is for those that have more
+		share := max(1, limit/len(more))
+		reads := make([]kv.RangeIterator, len(more))
+		for i, part := range more {
+			reads[i] = q.readPart(r, part, share)
+			defer reads[i].Close()
 		}
-		if err := q.readPart(r, in, name, limit); err != nil {
-			return err
+		full := more[:0:0]
+		for i, part := range more {
+			n, err := q.remember(part, reads[i])
+			if err != nil {
+				return false, err
+			}
+			if left -= n; n == share {
+				full = append(full, part)
+			}
 		}
+		more = full
 	}
-	return nil
+	for _, part := range more {
+		if limit > 0 && left <= 0 {
+			return false, nil
+		}
+		rows := q.readPart(r, part, left)
+		n, err := q.remember(part, rows)
+		rows.Close()
+		if err != nil {
+			return false, err
+		}
+		if limit > 0 && n == left {
+			return false, nil
+		}
+		left -= n
+	}
+	return true, nil
 }
 
-func (q *queuedBodies) readPart(r kv.Reader, in kv.KeyRange, name string, limit int) error {
-	rows := r.GetRange(in, kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll})
-	defer rows.Close()
-	for rows.Next() {
+// readPart begins to read a part of the queue behind what was read of it.
+func (q *queuedBodies) readPart(r kv.Reader, part supersededRange, limit int) kv.RangeIterator {
+	in := prefixRange(part.prefix)
+	if last := q.read[string(part.prefix)]; last != nil {
+		in.Begin = append(last[:len(last):len(last)], 0)
+	}
+	return r.GetRange(in, kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll})
+}
+
+// remember takes in rows of a part of the queue, and says how many there were.
+func (q *queuedBodies) remember(part supersededRange, rows kv.RangeIterator) (n int, err error) {
+	name := string(part.prefix)
+	for ; rows.Next(); n++ {
 		row := rows.KeyValue()
 		id, rev, err := parseSuperseded(row.Value)
 		q.read[name] = append(q.read[name][:0], row.Key...)
@@ -130,7 +180,7 @@ func (q *queuedBodies) readPart(r kv.Reader, in kv.KeyRange, name string, limit 
 			q.hashes[hash] = struct{}{}
 		}
 	}
-	return rows.Err()
+	return n, rows.Err()
 }
 
 func parseSuperseded(value []byte) (id string, rev Rev, err error) {

@@ -148,7 +148,7 @@ func (x *checker) readBodies(queued *queuedBodies) error {
 	}
 	return x.overPartitions([]string{counterBodies, counterStored, counterContent}, walk{
 		in: prefixRange(prefix), of: behind(prefix),
-		begin: func() error { return queued.readOn(x.r, 0) }, flush: queued.flush,
+		begin: queued.begin, flush: queued.flush,
 		row: func(id string, rest []byte, row kv.KeyValue) error {
 			x.countFor(id, counterBodies, int64(len(row.Value)))
 			rev, chunk, err := takeRev(rest)

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"errors"
 	"time"
 
 	"github.com/divandb/divan/layer/kv"
@@ -19,6 +20,10 @@ type walk struct {
 	flush, reset func() error
 	begin        func() error // in every transaction, may be nil
 }
+
+// errBeginAgain is the error of a walk.begin that has to be called in another transaction, since it read enough in this
+// one: it got further, and will come to an end.
+var errBeginAgain = errors.New("to be begun again")
 
 func (x *checker) walk(w walk) error {
 	nothing := func() error { return nil }
@@ -67,7 +72,11 @@ func (x *checker) walkOnce(w *walk) (next []byte, err error) {
 			return nil, err
 		}
 		if w.begin != nil {
-			if err := w.begin(); err != nil {
+			err := w.begin()
+			if errors.Is(err, errBeginAgain) {
+				return w.in.Begin, nil
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -75,6 +84,7 @@ func (x *checker) walkOnce(w *walk) (next []byte, err error) {
 	rows := x.r.GetRange(w.in, kv.RangeOptions{})
 	defer rows.Close()
 	began, n, size, groups := time.Now(), 0, 0, 0
+	x.beside, x.besideBytes = 0, 0
 	at, some := "", false
 	for rows.Next() {
 		row := rows.KeyValue()
@@ -87,7 +97,8 @@ func (x *checker) walkOnce(w *walk) (next []byte, err error) {
 				return next, err
 			}
 			groups++
-			full := !x.exact && (n > checkRows || size > checkBytes || time.Since(began) > checkTime)
+			full := !x.exact && (n+x.beside > x.most() || size+x.besideBytes > checkBytes ||
+				time.Since(began) > checkTime)
 			if full || groups%x.window == 0 {
 				if err := x.done(w); err != nil {
 					return next, err

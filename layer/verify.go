@@ -22,6 +22,7 @@ type VerifyOptions struct {
 	Damage func(*Damage) error
 
 	remember int64 // how many superseded bodies are remembered at a time; 0 is maxQueued
+	rows     int   // how many rows are compared in a transaction without snapshots; 0 is checkRows
 }
 
 // VerifyProgress is how far Verify is: it reads the files first, and then the rows.
@@ -48,7 +49,8 @@ type Verified struct {
 
 // Verify reads every block of the store's files, where the engine can, and every row, and says what is damaged, for
 // each database. Where nothing is damaged, it compares the rows with each other, and the indexes with the documents
-// (check.go). The store stays in use meanwhile.
+// (check.go). Where a database cannot be compared, the others are, and an error of the name not_compared tells of it at
+// the end. The store stays in use meanwhile.
 func (s *Store) Verify(ctx context.Context, o VerifyOptions) (done Verified, err error) {
 	v := &verifier{s: s, ctx: ctx, o: o}
 	end, err := v.open()
@@ -79,6 +81,7 @@ type verifier struct {
 	told      int64
 	step      string          // of what is compared
 	rest      VerifyProgress  // what was compared, of all databases
+	stopped   error           // of Progress or Damage
 	hurt      map[string]bool // databases of which faults were told; "" stands for the store
 }
 
@@ -245,7 +248,8 @@ func (v *verifier) compared(row kv.KeyValue) error {
 		return nil
 	}
 	v.rest.Step = v.step
-	return v.o.Progress(v.rest)
+	v.stopped = v.o.Progress(v.rest)
+	return v.stopped
 }
 
 // comparedEvery is after how many rows that are compared Verify tells how far it is.
@@ -304,5 +308,6 @@ func (v *verifier) damage(d *Damage) error {
 	if d.Database != "" || d.Part != "" { // otherwise nothing is lost
 		v.hurt[d.Database] = true
 	}
-	return v.o.Damage(d)
+	v.stopped = v.o.Damage(d)
+	return v.stopped
 }
