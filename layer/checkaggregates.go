@@ -119,7 +119,8 @@ func (a *aggregateChecker) partial(position, value []byte) error {
 	if a.level == 0 {
 		if stale, err = marks.any(p.span); err == nil && stale {
 			var some bool
-			if delta, some, err = marks.sum(p.span, func(mark []byte, _ int64) bool { return a.room(len(mark)) }); err == nil && !some {
+			fits := func(mark []byte, _ int64) bool { return a.room(len(mark)) }
+			if delta, some, err = marks.sum(p.span, fits); err == nil && !some {
 				return nil
 			}
 		}

@@ -126,7 +126,10 @@ func (x *checker) walkOnce(w *walk) (next []byte, err error) {
 			return next, err
 		}
 	}
-	return nil, x.done(w)
+	if err := x.done(w); err != nil {
+		return next, err // what is before it was settled, and must not be counted again
+	}
+	return nil, nil
 }
 
 func (x *checker) done(w *walk) error {
