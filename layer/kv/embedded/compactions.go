@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -12,6 +13,8 @@ import (
 // second. It implements pebble.CompactionScheduler.
 type compactions struct {
 	db pebble.DBForCompaction // set by Register
+	// held is how many wait for a damaged block, see tableFile. They are not in the way of others.
+	held *atomic.Int64
 
 	mu struct {
 		sync.Mutex
@@ -69,7 +72,15 @@ func (c *compactions) room() int {
 	if c.mu.ended || time.Now().Before(c.mu.paused) {
 		return 0
 	}
-	return c.db.GetAllowedWithoutPermission() - c.mu.running
+	// Pebble counts what it allows when tables have changed, and none may have since one began to wait.
+	return max(c.db.GetAllowedWithoutPermission(), 1+int(c.held.Load())) - c.mu.running
+}
+
+// allHeld reports whether all that run wait for damaged blocks, and another could begin if there were one.
+func (c *compactions) allHeld() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.running > 0 && int(c.held.Load()) >= c.mu.running && c.room() > 0 && !c.mu.granting
 }
 
 // pause is called when a compaction has failed over damage, before it is done.

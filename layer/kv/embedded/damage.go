@@ -279,6 +279,27 @@ func (e *Engine) refuseStalled() {
 	}
 }
 
+// refuseHeld refuses writes where level 0 is full and every compaction waits for a damaged block. Nothing can be flushed
+// then, so that no clearing that is still to come makes the block dead. The inspector calls it after it has looked for
+// dead blocks; held is whether the last call found it so, too, and no snapshot can still make a block dead. Once does
+// not count, since a compaction may be about to begin.
+func (e *Engine) refuseHeld(held bool) bool {
+	if !e.damage.full.Load() || !e.compactions.allHeld() {
+		return false
+	}
+	if held {
+		e.failHeld()
+	}
+	return true
+}
+
+// failHeld refuses writes because level 0 is full and cannot be compacted.
+func (e *Engine) failHeld() {
+	names, _ := e.damage.known()
+	e.fail(fmt.Errorf("level 0 is full, and its compaction needs what is damaged in %s; %s",
+		strings.Join(names, ", "), damageHint))
+}
+
 // inspect is the inspector.
 func (e *Engine) inspect() {
 	defer e.running.Done()
@@ -291,12 +312,15 @@ func (e *Engine) inspect() {
 	tick := time.NewTicker(inspectPeriod)
 	defer tick.Stop()
 	var dead deadTried
+	held := false
 	for {
+		ticked := false
 		select {
 		case <-e.stop:
 			return
 		case <-e.damage.wake:
 		case <-tick.C:
+			ticked = true
 		}
 		for _, name := range e.damage.takeMet() {
 			if err := e.inspectTable(name); err != nil && !e.closing.Load() {
@@ -304,6 +328,9 @@ func (e *Engine) inspect() {
 			}
 		}
 		dead.look(ctx, e)
+		if ticked {
+			held = e.refuseHeld(held && !dead.again)
+		}
 	}
 }
 

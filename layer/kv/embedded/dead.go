@@ -32,8 +32,9 @@ import (
 
 // deadTried is what the inspector knew when it looked for dead blocks last.
 type deadTried struct {
-	turn  int
-	again bool // some snapshots still saw what was cleared, or it could not look
+	turn      int
+	again     bool // some snapshots still saw what was cleared, or it could not look
+	unflushed bool // what was cleared may be in memory alone
 }
 
 // look looks for damaged blocks that are dead now, unless nothing has changed.
@@ -44,13 +45,17 @@ func (r *deadTried) look(ctx context.Context, e *Engine) {
 	losses, turn := e.damage.losses()
 	changed := e.damage.cleared.Swap(false) || turn != r.turn
 	r.turn = turn
-	if len(losses) == 0 || !changed && !r.again {
+	r.unflushed = len(losses) > 0 && e.reading == nil && (r.unflushed || changed)
+	flush := r.unflushed && e.mayFlush()
+	if len(losses) == 0 || !changed && !r.again && !flush {
 		r.again = false
 		return
 	}
 	var err error
-	if changed && e.reading == nil {
-		err = e.flush(ctx)
+	if flush {
+		if err = e.flush(ctx); err == nil {
+			r.unflushed = false
+		}
 	}
 	if err == nil {
 		r.again, err = e.findDead(losses)

@@ -133,7 +133,7 @@ func (m *deadModel) step() {
 			m.commit(func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: begin, End: end}) })
 			maps.DeleteFunc(m.rows, func(k string, _ int) bool { return k >= string(begin) && k < string(end) })
 		}
-	case n < 12:
+	case n < 12 && m.roomy():
 		if err := m.e.Pebble().Flush(); err != nil {
 			m.t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func (m *deadModel) step() {
 		}
 	case n < 15:
 		m.damage()
-	case n < 16:
+	case n < 16 && m.roomy():
 		m.forget()
 		closeEngine(m.t, m.e)
 		m.open()
@@ -168,6 +168,11 @@ func (m *deadModel) step() {
 	default:
 		m.checkAll()
 	}
+}
+
+// roomy reports whether level 0 has room for more. A store that is full there, and damaged, refuses writes.
+func (m *deadModel) roomy() bool {
+	return m.e.Pebble().Metrics().Levels[0].Sublevels < embedded.StopWrites*3/4
 }
 
 // damage changes a byte of a block of rows, not one of the store's own, which are last.

@@ -297,6 +297,9 @@ func (e *Engine) Close() error {
 	e.closeOnce.Do(func() {
 		e.closing.Store(true)
 		e.commits.queue.close()
+		if e.damage.full.Load() && e.damage.waiting.Load() > 0 {
+			e.failHeld() // what waits for level 0 would not come to an end
+		}
 		close(e.stop)
 		close(e.damage.closing)
 		e.watches.close()

@@ -17,6 +17,24 @@ func (o Options) WithTransactionTime(d time.Duration) Options { o.transactionTim
 // Pebble is the store below, for comparing with it.
 func (e *Engine) Pebble() *pebble.DB { return e.db.Load() }
 
+// HoldCompactions lets no compaction begin until ReleaseCompactions is called.
+func (e *Engine) HoldCompactions() {
+	e.compactions.mu.Lock()
+	defer e.compactions.mu.Unlock()
+	e.compactions.mu.paused = time.Now().Add(time.Hour)
+}
+
+// ReleaseCompactions lets compactions begin again.
+func (e *Engine) ReleaseCompactions() {
+	e.compactions.mu.Lock()
+	e.compactions.mu.paused = time.Time{}
+	e.compactions.mu.Unlock()
+	e.compactions.grant()
+}
+
+// StopWrites is how many tables lie above each other in level 0, at most.
+const StopWrites = stopWrites
+
 // HorizonKey is what stores of programs that knew no horizon lack.
 var HorizonKey = horizonKey
 

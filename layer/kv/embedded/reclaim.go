@@ -168,6 +168,10 @@ func (e *Engine) reclaimOnce(ctx context.Context) error {
 	if len(ready) == 0 {
 		return nil
 	}
+	if !e.mayFlush() {
+		e.reclaimer.putBack(ready, false)
+		return nil
+	}
 	worth, err := e.worthReclaiming(ready)
 	if err == nil && worth {
 		e.snapshots.signal()
@@ -229,6 +233,12 @@ func (e *Engine) reclaimSpans(ctx context.Context, ranges []clearedSpan) error {
 func (e *Engine) roomMade() bool {
 	e.measureOnce()
 	return e.space.room.waiting.Load() == 0
+}
+
+// mayFlush reports whether level 0 has room for a flush that no write asks for. Where the store is damaged a compaction
+// of level 0 may wait until the inspector finds a block dead, which must not wait for room there in turn.
+func (e *Engine) mayFlush() bool {
+	return !e.damage.some.Load() || e.db.Load().Metrics().Levels[0].Sublevels < stopWrites-2
 }
 
 // flush brings what is in memory into tables.

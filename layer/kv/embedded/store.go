@@ -37,6 +37,9 @@ const storeFormat = 1
 // pebbleFormat is the format of Pebble's files.
 const pebbleFormat = pebble.FormatValueSeparation
 
+// stopWrites is how many tables lie above each other in level 0, at most. Writes wait for compaction then.
+const stopWrites = 24
+
 // syncInLog and syncLater are Pebble's write options under the names of what they mean here.
 var (
 	syncInLog = pebble.Sync
@@ -79,7 +82,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		// half of the CPU of bulk work such as an index's first build. Reads find the two more through their filters.
 		L0CompactionThreshold: 8,
 		// On a full disk compactions may have to wait, and what makes room must not.
-		L0StopWritesThreshold: 24,
+		L0StopWritesThreshold: stopWrites,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { e.backgroundError(err) },
 			ManifestCreated: func(info pebble.ManifestCreateInfo) {
@@ -97,6 +100,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	e.space.fit(po)
 	e.damage.listen(po.EventListener)
 	e.space.listen(po.EventListener)
+	e.compactions.held = &e.damage.waiting
 	po.Experimental.CompactionScheduler = &e.compactions
 	tellCompactions(po)
 	for i := range po.Levels {

@@ -1,0 +1,76 @@
+package embedded_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded"
+)
+
+// heldUp is a store with a damaged block of rows of b to e, with tables above it in level 0 until that is nearly full.
+// Its compaction takes them all, since none began before.
+func heldUp(t *testing.T, clear bool) *embedded.Engine {
+	t.Helper()
+	dir := damagedInside(t, writtenStore(t, 1), 0.4, 0)
+	e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t), MemTableBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.HoldCompactions()
+	if clear {
+		clearRange(t, e, "b", "f")
+	}
+	for level0(e) < embedded.StopWrites-1 {
+		writeTable(t, e)
+	}
+	e.ReleaseCompactions()
+	return e
+}
+
+func level0(e *embedded.Engine) int { return int(e.Pebble().Metrics().Levels[0].Sublevels) }
+
+// writeTable writes rows in front of and behind those that are damaged, and brings them into a table.
+func writeTable(t *testing.T, e *embedded.Engine) {
+	t.Helper()
+	_, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		tx.Set([]byte("a/"), []byte("1"))
+		tx.Set([]byte("g/"), []byte("1"))
+		return struct{}{}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Pebble().Flush(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Where level 0 is full and its compaction waits for a damaged block, writes are refused, and do not wait for ever.
+func TestEngine_refusesHeldUp(t *testing.T) {
+	oneGoroutine(t)
+	e := heldUp(t, false)
+	defer func() { _ = e.Close() }() // it says what failed
+	var err error
+	for turn := 0; err == nil && turn < 100; turn++ {
+		err = writeRows(t, e, 'g', turn)
+	}
+	if err == nil || e.Failed() == nil || !strings.Contains(e.Failed().Error(), "level 0 is full") {
+		t.Fatalf("writes end with %v, the store with %v", err, e.Failed())
+	}
+}
+
+// Where what was damaged is cleared in tables already, writes go on after a while.
+func TestEngine_goesOnHeldUp(t *testing.T) {
+	oneGoroutine(t)
+	e := heldUp(t, true)
+	for turn := range 10 {
+		if err := writeRows(t, e, 'g', turn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	healed(t, e)
+	hasNone(t, e, "bcde")
+	hasRows(t, e, "af", 0)
+	closeEngine(t, e)
+}
