@@ -401,11 +401,9 @@ func TestOpen_damage(t *testing.T) {
 	t.Run("table", func(t *testing.T) {
 		dir := t.TempDir()
 		fill(t, dir, true)
-		damage(t, newest(t, dir, "*.sst"), func(b []byte) []byte { copy(b[len(b)/3:], "damaged"); return b })
-		e, err := embedded.Open(dir, embedded.Options{Logger: slogDiscard()})
-		if err != nil {
-			return // that is early enough too
-		}
+		file, at := rowsBlock(t, dir, "k")
+		damage(t, file, func(b []byte) []byte { copy(b[at:], "damaged"); return b })
+		e := mustOpen(t, dir, embedded.Options{Logger: slogDiscard()})
 		defer func() { _ = e.Close() }()
 		tx := e.Begin(t.Context())
 		defer tx.Cancel()

@@ -91,6 +91,28 @@ func damageAll(t *testing.T, dir string, part float64) {
 	}
 }
 
+// rowsBlock is where the first block of rows with a prefix lies, in the newest table that has one.
+func rowsBlock(t *testing.T, dir, prefix string) (file string, at int64) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range slices.Backward(files) {
+		blocks, err := embedded.RowsBlocks(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range blocks {
+			if bytes.HasPrefix(b.Last, []byte(prefix)) {
+				return file, b.At
+			}
+		}
+	}
+	t.Fatalf("no table has rows of %s", prefix)
+	return "", 0
+}
+
 // damageAt changes a byte of a file in place, as others see it at once.
 var damageAt = kvtest.FlipAt
 

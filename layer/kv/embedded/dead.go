@@ -46,7 +46,7 @@ func (r *deadTried) look(ctx context.Context, e *Engine) {
 	changed := e.damage.cleared.Swap(false) || turn != r.turn
 	r.turn = turn
 	r.unflushed = len(losses) > 0 && e.reading == nil && (r.unflushed || changed)
-	flush := r.unflushed && e.mayFlush()
+	flush := r.unflushed && e.mayFlush(stopWrites)
 	if len(losses) == 0 || !changed && !r.again && !flush {
 		r.again = false
 		return

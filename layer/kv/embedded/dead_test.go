@@ -247,19 +247,29 @@ func TestEngine_keepsDamagedDeletions(t *testing.T) {
 	hasRows(t, e, "abdef", 0)
 }
 
-// damageNewest damages the newest table.
+// damageNewest damages the newest table with rows of users.
 func damageNewest(t *testing.T, dir string, part float64) {
 	t.Helper()
 	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
-	if err != nil || len(tables) == 0 {
-		t.Fatal(tables, err)
-	}
-	table := slices.Max(tables) // the names have leading zeros
-	info, err := os.Stat(table)
 	if err != nil {
 		t.Fatal(err)
 	}
-	damageAt(t, table, int64(float64(info.Size())*part))
+	for _, table := range slices.Backward(tables) { // the names have leading zeros
+		blocks, err := embedded.RowsBlocks(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(blocks) == 0 || blocks[0].Last[0] == 0xff {
+			continue // it has no rows, or the store's own
+		}
+		info, err := os.Stat(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damageAt(t, table, int64(float64(info.Size())*part))
+		return
+	}
+	t.Fatal("no table has rows")
 }
 
 // Rows that were written after their range was cleared are not dead, whether or not the two are in one table.

@@ -103,8 +103,11 @@ func (m *deadModel) checkAll() {
 
 func (m *deadModel) step() {
 	m.t.Helper()
-	p := m.prefix()
-	switch n := m.rng.IntN(20); {
+	p, n := m.prefix(), m.rng.IntN(20)
+	if n >= 8 && n < 16 && !m.roomy() {
+		n = 16 + n%4 // read
+	}
+	switch {
 	case n < 6: // write some
 		m.turn++
 		from, to := m.rng.IntN(deadModelRows), m.rng.IntN(deadModelRows)
@@ -133,7 +136,7 @@ func (m *deadModel) step() {
 			m.commit(func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: begin, End: end}) })
 			maps.DeleteFunc(m.rows, func(k string, _ int) bool { return k >= string(begin) && k < string(end) })
 		}
-	case n < 12 && m.roomy():
+	case n < 12:
 		if err := m.e.Pebble().Flush(); err != nil {
 			m.t.Fatal(err)
 		}
@@ -146,7 +149,7 @@ func (m *deadModel) step() {
 		}
 	case n < 15:
 		m.damage()
-	case n < 16 && m.roomy():
+	case n < 16:
 		m.forget()
 		closeEngine(m.t, m.e)
 		m.open()
@@ -175,7 +178,7 @@ func (m *deadModel) roomy() bool {
 	return m.e.Pebble().Metrics().Levels[0].Sublevels < embedded.StopWrites*3/4
 }
 
-// damage changes a byte of a block of rows, not one of the store's own, which are last.
+// damage changes a byte of a table of rows, not of one of the store's own, which are small.
 func (m *deadModel) damage() {
 	tables, err := filepath.Glob(filepath.Join(m.dir, "*.sst"))
 	if err != nil || len(tables) == 0 {

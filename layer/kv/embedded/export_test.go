@@ -1,10 +1,18 @@
 package embedded
 
 import (
-	"github.com/divandb/divan/layer/kv"
+	"bytes"
+	"context"
+	"errors"
 	"time"
 
+	"github.com/divandb/divan/layer/kv"
+
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/sstable/block"
+	"github.com/cockroachdb/pebble/v2/sstable/block/blockkind"
+	"github.com/cockroachdb/pebble/v2/sstable/colblk"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -158,4 +166,50 @@ func (e *Engine) SmallRanges() (n int) {
 		}
 	}
 	return n
+}
+
+// RowsBlock is a block of rows: where it is in its file, and a key that none of its rows comes after.
+type RowsBlock struct {
+	At   int64
+	Last []byte
+}
+
+// RowsBlocks lists the blocks of rows of a table.
+func RowsBlocks(file string) (blocks []RowsBlock, err error) {
+	f, err := vfs.Default.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	readable, err := sstable.NewSimpleReadable(f)
+	if err != nil {
+		return nil, err
+	}
+	r, err := sstable.NewReader(context.Background(), readable, sstable.ReaderOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	layout, err := r.Layout()
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range layout.Index {
+		index, err := r.BlockReader().Read(context.Background(), block.NoReadEnv, nil, h, blockkind.SSTableIndex, asItIs)
+		if err != nil {
+			return nil, err
+		}
+		defer index.Release()
+		var it colblk.IndexIter
+		if err := it.Init(pebble.DefaultComparer, index.BlockData(), block.NoTransforms); err != nil {
+			return nil, err
+		}
+		for ok := it.First(); ok; ok = it.Next() {
+			h, err := it.BlockHandleWithProperties()
+			if err != nil {
+				return nil, err
+			}
+			blocks = append(blocks, RowsBlock{At: int64(h.Offset), Last: bytes.Clone(it.Separator())})
+		}
+	}
+	return blocks, nil
 }

@@ -168,7 +168,7 @@ func (e *Engine) reclaimOnce(ctx context.Context) error {
 	if len(ready) == 0 {
 		return nil
 	}
-	if !e.mayFlush() {
+	if !e.mayFlush(stopWrites - 2) {
 		e.reclaimer.putBack(ready, false)
 		return nil
 	}
@@ -235,10 +235,11 @@ func (e *Engine) roomMade() bool {
 	return e.space.room.waiting.Load() == 0
 }
 
-// mayFlush reports whether level 0 has room for a flush that no write asks for. Where the store is damaged a compaction
-// of level 0 may wait until the inspector finds a block dead, which must not wait for room there in turn.
-func (e *Engine) mayFlush() bool {
-	return !e.damage.some.Load() || e.db.Load().Metrics().Levels[0].Sublevels < stopWrites-2
+// mayFlush reports whether fewer tables than limit lie above each other in level 0, for a flush that no write asks for.
+// Where the store is damaged a compaction of level 0 may wait until the inspector finds a block dead, which must not
+// wait for room there in turn.
+func (e *Engine) mayFlush(limit int32) bool {
+	return !e.damage.some.Load() || e.db.Load().Metrics().Levels[0].Sublevels < limit
 }
 
 // flush brings what is in memory into tables.

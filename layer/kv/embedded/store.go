@@ -11,7 +11,6 @@ import (
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/bloom"
 
 	"github.com/divandb/divan/layer/kv"
 )
@@ -103,10 +102,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	e.compactions.held = &e.damage.waiting
 	po.Experimental.CompactionScheduler = &e.compactions
 	tellCompactions(po)
-	for i := range po.Levels {
-		// Point reads of keys that do not exist are common: does this document, this revision exist yet?
-		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
-	}
+	setTables(po)
 	if err := e.horizon.read(); err != nil {
 		return nil, err
 	}
