@@ -24,7 +24,11 @@ const storeDir = "store"
 func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Engine, error) {
 	switch s := c.Storage; s.Engine {
 	case config.EngineEmbedded:
-		return embedded.Open(filepath.Join(c.Data, storeDir), embedded.Options{CacheBytes: int64(s.Cache), BallastBytes: int64(s.Ballast), Logger: log})
+		o := embedded.Options{CacheBytes: int64(s.Cache), BallastBytes: int64(s.Ballast), Logger: log}
+		if s.Compression == config.CompressDense {
+			o.Compression = embedded.CompressDense
+		}
+		return embedded.Open(filepath.Join(c.Data, storeDir), o)
 	case config.EngineFDB:
 		return openFDB(s)
 	case config.EngineRemote:

@@ -55,6 +55,7 @@ func (s *settings) check() {
 	s.checkHTTP()
 	s.within("storage.cache", int64(c.Storage.Cache), 1<<20, 1<<40)
 	s.within("storage.ballast", int64(c.Storage.Ballast), 0, 1<<40)
+	s.oneOf("storage.compression", c.Storage.Compression, CompressFast, CompressDense)
 	s.within("auth.iterations", int64(c.Auth.Iterations), minIterations, maxIterations)
 	s.oneOf("auth.lockout.mode", c.Auth.Lockout.Mode, auth.LockoutEnforce, auth.LockoutWarn, auth.LockoutOff)
 	s.within("auth.lockout.threshold", int64(c.Auth.Lockout.Threshold), 1, 1_000_000)

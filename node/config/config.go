@@ -113,6 +113,12 @@ const (
 	EngineRemote   = "remote"
 )
 
+// Values of storage.compression.
+const (
+	CompressFast  = "fast"
+	CompressDense = "dense"
+)
+
 // Storage chooses the engine.
 type Storage struct {
 	Engine string `yaml:"engine"`
@@ -152,6 +158,8 @@ type Storage struct {
 	Cache Size `yaml:"cache"`
 	// Ballast is how much of the disk the embedded store holds for when something else has filled it, in bytes; 0 is none.
 	Ballast Size `yaml:"ballast"`
+	// Compression is how densely the embedded store is written: fast or dense.
+	Compression string `yaml:"compression"`
 	// Backups is the directory below which POST /_backup makes its copies; empty: backups in Data.
 	Backups string `yaml:"backups"`
 }
@@ -254,7 +262,10 @@ func Default() *Config {
 		},
 		SQL:     SQL{Listen: "127.0.0.1:5433", MaxConnections: 200, Memory: 512 << 20, SessionMemory: 256 << 20, StatementMemory: 128 << 20},
 		Cluster: Cluster{Gossip: "127.0.0.1:7946"},
-		Storage: Storage{Engine: EngineEmbedded, Directory: "divan", Timeout: 5 * time.Second, Cache: 128 << 20, Ballast: 64 << 20},
+		Storage: Storage{
+			Engine: EngineEmbedded, Directory: "divan", Timeout: 5 * time.Second, Cache: 128 << 20, Ballast: 64 << 20,
+			Compression: CompressFast,
+		},
 		Auth: Auth{
 			Timeout:           10 * time.Minute,
 			PersistentCookies: true,

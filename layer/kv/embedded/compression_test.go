@@ -3,6 +3,8 @@ package embedded_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -80,4 +82,56 @@ func ownTables(t *testing.T, db *pebble.DB) map[string]bool {
 		}
 	}
 	return own
+}
+
+// A store that is compressed densely takes less room, and is read under either setting.
+func TestTables_dense(t *testing.T) {
+	row := func(i int) (key, value string) {
+		hash := sha256.Sum256([]byte{byte(i), byte(i >> 8)})
+		return fmt.Sprintf("city/%06d", i), fmt.Sprintf(`{"country":"AD","name":"%x","lat":"42.5%d"}`, hash[:6], i)
+	}
+	const rows = 20_000
+	write := func(c embedded.Compression) (dir string, size uint64) {
+		dir = t.TempDir()
+		e := mustOpen(t, dir, embedded.Options{Logger: quiet(t), Compression: c})
+		// Two tables with the same keys, or one would be moved as it is.
+		for range 2 {
+			for i := 0; i < rows; i += 1000 {
+				var pairs []string
+				for j := range 1000 {
+					key, value := row(i + j)
+					pairs = append(pairs, key, value)
+				}
+				set(t, e, pairs...)
+			}
+			if err := e.Pebble().Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := e.Pebble().Compact(t.Context(), []byte("a"), []byte("z"), false); err != nil {
+			t.Fatal(err)
+		}
+		levels, err := e.Pebble().SSTables()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range levels[len(levels)-1] {
+			size += table.Size
+		}
+		closeEngine(t, e)
+		return dir, size
+	}
+	_, fast := write(embedded.CompressFast)
+	dir, dense := write(embedded.CompressDense)
+	if dense > fast*9/10 {
+		t.Errorf("%d bytes, and %d when they are dense", fast, dense)
+	}
+	e := mustOpen(t, dir, embedded.Options{Logger: quiet(t)})
+	for i := range rows {
+		key, value := row(i)
+		if got := get(t, e, key); got != value {
+			t.Fatalf("%s is %q, want %q", key, got, value)
+		}
+	}
+	closeEngine(t, e)
 }

@@ -38,6 +38,8 @@ type Options struct {
 	// BallastBytes is the size of a file that takes room, to be given up when something else has filled the disk: the store then can still delete and
 	// compact. It is at most a thirty-second part of the disk. 0 is none.
 	BallastBytes int64
+	// Compression is how densely the store is written. The zero value is CompressFast.
+	Compression Compression
 	// MaxWatches bounds the watches that wait at one time. 0 is 100,000.
 	MaxWatches int
 	// Logger gets what the operator should know. nil is slog.Default().

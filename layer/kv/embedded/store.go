@@ -102,7 +102,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	e.compactions.held = &e.damage.waiting
 	po.Experimental.CompactionScheduler = &e.compactions
 	tellCompactions(po)
-	setTables(po)
+	setTables(po, o.Compression)
 	if err := e.horizon.read(); err != nil {
 		return nil, err
 	}
