@@ -172,7 +172,7 @@ func (n *Node) readAdmins(context.Context) error {
 	n.auth, err = auth.New(auth.Options{
 		Admins: n.cfg.Admins, AdminPasswords: n.cfg.AdminPassword, Dir: n.cfg.Data, Exposed: n.cfg.Exposed(),
 		Users: userDocuments{n.store}, Secret: secret, Timeout: a.Timeout, PersistentCookies: a.PersistentCookies, SameSite: a.SameSite,
-		RequireUser: a.RequireUser, Iterations: a.Iterations, Logger: n.log,
+		RequireUser: a.RequireUser, Iterations: a.Iterations, SQLIterations: a.SQLIterations, Logger: n.log,
 		Lockout: auth.Lockout(a.Lockout), Proxies: proxies,
 	})
 	return err

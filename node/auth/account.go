@@ -15,6 +15,8 @@ type account struct {
 	name  string
 	roles []string
 	hash  Hash
+	// sealed is the sql_verifier of a user document, and derivedKey what it belongs to; empty where hash serves both ports.
+	sealed, derivedKey string
 }
 
 func (acc account) userCtx(handler string) UserCtx {
@@ -47,6 +49,7 @@ type userDocument struct {
 	DerivedKey     string   `json:"derived_key"`
 	PasswordSHA    string   `json:"password_sha"`
 	Verifier       string   `json:"scram_verifier"`
+	Sealed         string   `json:"sql_verifier"`
 }
 
 func (a *Authenticator) user(ctx context.Context, name string) (acc account, found bool, err error) {
@@ -76,6 +79,9 @@ func (a *Authenticator) user(ctx context.Context, name string) (acc account, fou
 	if err != nil {
 		a.o.Logger.Warn("user document has no usable password", "user", name, "err", err)
 		return acc, false, nil
+	}
+	if doc.PasswordScheme == "pbkdf2" {
+		acc.sealed, acc.derivedKey = doc.Sealed, doc.DerivedKey
 	}
 	return acc, true, nil
 }

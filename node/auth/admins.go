@@ -208,7 +208,7 @@ func (a *Authenticator) SetAdmin(name, password string) (hash string, err error)
 		// The same answer as node.yaml's. Nobody chooses such a password, and a damaged hash would let nobody in.
 		return "", badRequest(fmt.Sprintf("admins/%s: %v", name, err))
 	case err != nil:
-		h = NewHash(password, max(scramMinIterations, a.o.Iterations))
+		h = NewHash(password, a.o.sqlIterations())
 	}
 	hash = h.String()
 	return hash, a.admins.change(name, &hash)

@@ -4,6 +4,7 @@ package auth
 
 import (
 	"context"
+	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -62,11 +63,23 @@ type Options struct {
 	RequireUser bool
 	// Iterations of PBKDF2 for new passwords (HashUserDocument).
 	Iterations int
+	// SQLIterations are those of a SCRAM verifier for the SQL port: of admins, whose hash serves both ports, and of users
+	// beside the hash of Iterations. Zero, or not fewer than Iterations, is one hash for both.
+	SQLIterations int
 	// Lockout refuses log-ins after several wrong passwords. The zero value refuses none.
 	Lockout Lockout
 	// Proxies are believed when they say in X-Forwarded-For where a request comes from.
 	Proxies []netip.Prefix
 	Logger  *slog.Logger
+}
+
+// sqlIterations is of the verifiers that this node makes for the SQL port.
+func (o Options) sqlIterations() int {
+	n := o.Iterations
+	if o.SQLIterations > 0 {
+		n = min(n, o.SQLIterations)
+	}
+	return max(scramMinIterations, n)
 }
 
 // Authenticator is safe for concurrent use.
@@ -80,6 +93,7 @@ type Authenticator struct {
 	known    *remembered // names that have logged in
 	suspects *remembered // addresses that have sent a wrong password
 	decoy    Hash        // hashed against when there is no such user, so that answers take the same time
+	sealer   cipher.AEAD // of the SCRAM verifiers in user documents
 }
 
 // New reads and checks the admins.
@@ -96,12 +110,14 @@ func New(o Options) (*Authenticator, error) {
 	}
 	always := map[string]Hash{}
 	for name, password := range o.AdminPasswords {
-		// As many iterations as for any other name: a wrong password that is refused sooner would tell which names are admins.
 		// The salt depends on nothing but secrets, so that nodes with the same secret and admin accept each other's sessions.
 		salt := hexSalt(mac(o.Secret, "admin "+name+":"+password))
-		always[name] = newSCRAM(password, salt, max(scramMinIterations, o.Iterations))
+		always[name] = newSCRAM(password, salt, o.sqlIterations())
 	}
 	var err error
+	if a.sealer, err = sealKey(o.Secret); err != nil {
+		return nil, err
+	}
 	if a.failures, err = newFailureCounts(o.Lockout); err != nil {
 		return nil, err
 	}
@@ -264,7 +280,7 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 		return account{}, err
 	}
 	if !h.Matches(password) || !found {
-		h.delay(a.decoy)
+		h.delay(a.decoy, password)
 		a.wrongPassword(attempt, name, from)
 		return account{}, errWrongPassword
 	}
@@ -340,7 +356,7 @@ func (a *Authenticator) SCRAM(ctx context.Context, name string, remote net.Addr)
 
 func (a *Authenticator) scramKeys(acc account, found bool, name string) SCRAMKeys {
 	if found {
-		if keys, ok := acc.hash.SCRAM(); ok {
+		if keys, ok := a.sqlHash(acc).SCRAM(); ok {
 			return keys
 		}
 		a.o.Logger.Warn("user cannot log in over sql: the stored password is not hashed with sha256; set it again", "user", name)
@@ -351,9 +367,15 @@ func (a *Authenticator) scramKeys(acc account, found bool, name string) SCRAMKey
 	} else {
 		salt = hexSalt(salt)
 	}
+	// Passwords that were set before there was SQLIterations, or elsewhere, have Iterations. Half of the made up ones have
+	// too, so that neither number tells who exists.
+	iterations := a.o.sqlIterations()
+	if mac(a.o.Secret, "iterations "+name)[0]&1 == 0 {
+		iterations = max(scramMinIterations, a.o.Iterations)
+	}
 	return SCRAMKeys{
 		Salt:       salt,
-		Iterations: max(scramMinIterations, a.o.Iterations),
+		Iterations: iterations,
 		StoredKey:  mac(a.o.Secret, "stored "+name),
 		ServerKey:  mac(a.o.Secret, "server "+name),
 	}

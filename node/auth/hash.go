@@ -217,10 +217,14 @@ func (h Hash) Matches(password string) bool {
 	return ok
 }
 
-// delay spends the time that a hash like other takes longer than h, so that the time of a refusal does not tell names with fewer
-// iterations from names that do not exist.
-func (h Hash) delay(other Hash) {
-	if more := other.iterations - h.iterations; more > 0 {
+// delay spends the time that it takes longer to match password with a hash like other than with h, so that the time of a
+// refusal does not tell names with fewer iterations from names that do not exist.
+func (h Hash) delay(other Hash, password string) {
+	more := other.iterations - h.iterations
+	if prepared(password) != password {
+		more *= 2 // as Matches tries both
+	}
+	if more > 0 {
 		derive(sha256.New, "", other.salt, more, sha256.Size)
 	}
 }

@@ -21,7 +21,7 @@ const UsersDatabase = "_users"
 // replaces all of them. A client may store them as well, hashed already.
 var passwordMembers = []string{
 	"derived_key", "iterations", "password", "password_scheme", "password_sha", "preserve_salt", "pbkdf2_prf", "salt",
-	"scram_verifier",
+	"scram_verifier", "sql_verifier",
 }
 
 // schemeVerifier is the password_scheme of a document whose scram_verifier is what SQL's ALTER USER was given. CouchDB
@@ -60,13 +60,16 @@ func WithSecret(doc []byte, secret string) ([]byte, error) {
 }
 
 // HashUserDocument replaces the clear "password" of a user document by password_scheme, pbkdf2_prf, salt, iterations
-// and derived_key, as CouchDB 3.5 writes them, before the members that were there. A document without a password is
-// returned as it is. doc is a JSON object; the other members keep their text. It takes as long as a password hash.
+// and derived_key, as CouchDB 3.5 writes them, before the members that were there, and by sql_verifier, a sealed SCRAM
+// verifier, where the SQL port has iterations of its own. A document without a password is returned as it is. doc is a JSON object; the other members keep their text. It takes as long as a password hash.
 func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byte, error) {
-	var clear json.RawMessage
+	var clear, user json.RawMessage
 	err := eachMember(doc, func(name string, value json.RawMessage) error {
-		if name == "password" {
+		switch name {
+		case "password":
 			clear = value
+		case "name":
+			user = value
 		}
 		return nil
 	})
@@ -88,7 +91,12 @@ func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byt
 	if err := a.slow.take(ctx, netip.Addr{}, newcomer); err != nil {
 		return nil, err
 	}
-	key := derive(sha256.New, prepared(password), salt, a.o.Iterations, sha256.Size)
+	key := hex.EncodeToString(derive(sha256.New, prepared(password), salt, a.o.Iterations, sha256.Size))
+	sealed := ""
+	var name string
+	if n := a.o.sqlIterations(); n < a.o.Iterations && json.Unmarshal(user, &name) == nil {
+		sealed = a.seal(NewHash(password, n), name, key)
+	}
 	a.slow.give()
 
 	head, err := json.Marshal(struct {
@@ -97,7 +105,8 @@ func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byt
 		Salt       string `json:"salt"`
 		Iterations int    `json:"iterations"`
 		Key        string `json:"derived_key"`
-	}{"pbkdf2", "sha256", salt, a.o.Iterations, hex.EncodeToString(key)})
+		Sealed     string `json:"sql_verifier,omitempty"`
+	}{"pbkdf2", "sha256", salt, a.o.Iterations, key, sealed})
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,14 @@ const (
 	maxTag        = 16 // FoundationDB's limit, in bytes
 )
 
+// CheckIterations says what is wrong with a number of PBKDF2's rounds.
+func CheckIterations(n int) error {
+	if n < minIterations || n > maxIterations {
+		return fmt.Errorf("%d is not between %d and %d", n, minIterations, maxIterations)
+	}
+	return nil
+}
+
 // check finds what no single value shows. It runs over the defaults where a value could not be read, so that one fault does
 // not hide another.
 func (s *settings) check() {
@@ -57,6 +65,7 @@ func (s *settings) check() {
 	s.within("storage.ballast", int64(c.Storage.Ballast), 0, 1<<40)
 	s.oneOf("storage.compression", c.Storage.Compression, CompressFast, CompressDense)
 	s.within("auth.iterations", int64(c.Auth.Iterations), minIterations, maxIterations)
+	s.within("auth.sql_iterations", int64(c.Auth.SQLIterations), minIterations, maxIterations)
 	s.oneOf("auth.lockout.mode", c.Auth.Lockout.Mode, auth.LockoutEnforce, auth.LockoutWarn, auth.LockoutOff)
 	s.within("auth.lockout.threshold", int64(c.Auth.Lockout.Threshold), 1, 1_000_000)
 	s.within("auth.lockout.max_objects", int64(c.Auth.Lockout.MaxObjects), 1, 10_000_000)

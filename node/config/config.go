@@ -177,8 +177,10 @@ type Auth struct {
 	// RequireUser refuses anonymous requests, but for logging in and /_up.
 	RequireUser bool `yaml:"require_user"`
 	// Iterations of PBKDF2 for new passwords of the _users database.
-	Iterations int     `yaml:"iterations"`
-	Lockout    Lockout `yaml:"lockout"`
+	Iterations int `yaml:"iterations"`
+	// SQLIterations are those of the SCRAM verifier by which users and admins log in over SQL.
+	SQLIterations int     `yaml:"sql_iterations"`
+	Lockout       Lockout `yaml:"lockout"`
 }
 
 // Lockout refuses log-ins from an address under a name after several wrong passwords, as CouchDB's [chttpd_auth_lockout].
@@ -270,6 +272,7 @@ func Default() *Config {
 			Timeout:           10 * time.Minute,
 			PersistentCookies: true,
 			Iterations:        600_000,
+			SQLIterations:     100_000,
 			Lockout:           Lockout{Mode: auth.LockoutEnforce, Threshold: 5, Lifetime: 5 * time.Minute, MaxObjects: 10_000},
 		},
 		Changes: Changes{MaxShards: 64, DefaultShards: 1},

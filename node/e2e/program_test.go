@@ -163,8 +163,17 @@ func writeYAML(t *testing.T, text string) string {
 
 func TestProgram_Commands(t *testing.T) {
 	hash := strings.TrimSpace(output(t, "relax\n", 0, "hash-password"))
-	if !strings.HasPrefix(hash, "SCRAM-SHA-256$600000:") {
+	if !strings.HasPrefix(hash, "SCRAM-SHA-256$100000:") {
 		t.Errorf("hash-password prints %q", hash)
+	}
+	slow := output(t, "relax\n", 0, "hash-password", "-iterations", "600000")
+	if !strings.HasPrefix(slow, "SCRAM-SHA-256$600000:") {
+		t.Errorf("hash-password prints %q", slow)
+	}
+	for _, bad := range [][]string{{"-iterations", "4095"}, {"-iterations", "many"}, {"relax"}, {"-rounds", "5"}} {
+		if out := output(t, "relax\n", 2, append([]string{"hash-password"}, bad...)...); out != "" {
+			t.Errorf("hash-password %s prints %q", bad, out)
+		}
 	}
 	if out := output(t, "", 2, "hash-password"); out != "" {
 		t.Errorf("without a password it prints %q", out)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -61,8 +62,20 @@ func check(args []string) int {
 
 // hashPassword takes the password from standard input, not from an argument, which everybody on the machine could read.
 func hashPassword(args []string) int {
-	if len(args) > 0 {
+	flags := flag.NewFlagSet("hash-password", flag.ContinueOnError)
+	iterations := flags.Int("iterations", config.Default().Auth.SQLIterations,
+		"`rounds` of PBKDF2; more are stronger, and some clients of the SQL port refuse more than 100000")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return statusOK
+	case err != nil:
+		return statusUsage
+	case flags.NArg() > 0:
 		fmt.Fprintln(os.Stderr, "divan: hash-password takes no arguments: the password comes from standard input")
+		return statusUsage
+	}
+	if err := config.CheckIterations(*iterations); err != nil {
+		fmt.Fprintln(os.Stderr, "divan: -iterations:", err)
 		return statusUsage
 	}
 	password, err := readPassword()
@@ -73,7 +86,7 @@ func hashPassword(args []string) int {
 		fmt.Fprintln(os.Stderr, "divan:", err)
 		return statusUsage
 	}
-	fmt.Println(auth.NewHash(password, config.Default().Auth.Iterations))
+	fmt.Println(auth.NewHash(password, *iterations))
 	return statusOK
 }
 
