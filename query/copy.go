@@ -103,7 +103,11 @@ func (c *copier) row(row []types.Datum) error {
 			c.line = append(c.line, c.opts.Null...)
 			continue
 		}
-		c.buffer = types.AppendText(c.buffer[:0], d, c.types[i], c.env)
+		if d.K == types.KJSON {
+			c.buffer = append(c.buffer[:0], d.S...) // a document's own text
+		} else {
+			c.buffer = types.AppendText(c.buffer[:0], d, c.types[i], c.env)
+		}
 		if c.opts.Format == "csv" {
 			c.line = c.csv(c.line, string(c.buffer), c.force[i])
 		} else {

@@ -17,7 +17,7 @@ var corpusValues = []string{
 	`"\"q\""`, `"true"`, `true`, `false`, `null`, `[]`, `[1]`, `[1,2]`, `[2,1]`, `{"a":1,"b":2}`, `{"b":2,"a":1}`,
 	`{"a":1}`, `{}`, `"é"`, `"e\u0301"`, `""`, `"null"`, `"[1]"`, `"{\"a\":1}"`, `12345678901234567890`,
 	`9007199254740993`, `9007199254740992`, `1e3`, `[1,{"a":1,"b":[{"c":1,"d":2}]}]`,
-	`[1,{"b":[{"d":2,"c":1}],"a":1}]`, `"Os\tlo"`, `1000.00`,
+	`[1,{"b":[{"d":2,"c":1}],"a":1}]`, `"Os\tlo"`, `1000.00`, `{"long":1.50,"b":[1E+2, -0.0],"long":2e-3,"é":"\u00e9"}`,
 }
 
 // corpusDocs puts the same documents into both: relation docs, and the views by.v, from v to i, and by.arr, from a name

@@ -354,6 +354,9 @@ func (p *portal) Append(dst []byte, i int) ([]byte, bool, error) {
 		dst, err := types.AppendBinary(dst, d, p.types[i], &p.ss.types)
 		return dst, false, err
 	}
+	if d.K == types.KJSON {
+		return append(dst, d.S...), false, nil // a document's own text
+	}
 	return types.AppendText(dst, d, p.types[i], &p.ss.types), false, nil
 }
 

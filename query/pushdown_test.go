@@ -52,7 +52,7 @@ func TestPlan_Reads(t *testing.T) {
 		{`SELECT value FROM city WHERE key > 'A' AND key < 'P' LIMIT 5`, `view by/city ["A","P"] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
 		{`SELECT value FROM city WHERE key >= 'A' AND key <= 'P' LIMIT 5`, `view by/city ["A","P"] keys=[] desc=false limit=5 skip=0 doc=false update=0`},
 		{`SELECT doc FROM city WHERE key IN ('Paris', 'Oslo') ORDER BY key DESC`, `view by/city [,] keys=["Paris" "Oslo"] desc=true limit=0 skip=0 doc=true update=0`},
-		{`SELECT id FROM country WHERE key = '["NO","Oslo"]'::jsonb`, `view by/country [["NO","Oslo"],["NO","Oslo"]] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
+		{`SELECT id FROM country WHERE key = '["NO","Oslo"]'::jsonb`, `view by/country [["NO", "Oslo"],["NO", "Oslo"]] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
 		{`SELECT id FROM city WHERE key LIKE 'Os%'`, `view by/city ["Os","Os` + "\ufff0" + `"] keys=[] desc=false limit=0 skip=0 doc=false update=0`},
 		{`SELECT id FROM city ORDER BY key DESC, id DESC LIMIT 1`, `view by/city [,] keys=[] desc=true limit=1 skip=0 doc=false update=0`},
 		{`SELECT id FROM city WHERE id = 'oslo'`, `view by/city [,] keys=[] desc=false limit=0 skip=0 doc=false update=0`},

@@ -157,5 +157,10 @@ func (c *collector) Result(env *exec.Env) (types.Datum, error) {
 		}
 	}
 	s, err := c.text(env, open, shut)
+	if err == nil && c.kind == "object" && c.ret == types.JSONB {
+		if err = env.Fits(int64(len(s))); err == nil {
+			s, err = types.PrintJSONB(s, env.Bytes)
+		}
+	}
 	return types.NewJSONText(s), err
 }

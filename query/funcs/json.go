@@ -19,7 +19,7 @@ func init() {
 		}
 		asText := func(s string, ok bool) (types.Datum, error) {
 			if ok {
-				s, ok = types.JSONText(s)
+				s, ok = jsonText(t)(s)
 			}
 			if !ok {
 				return types.Null, nil
@@ -130,6 +130,43 @@ func toJSON(env *exec.CallEnv, d types.Datum, typ types.OID) (types.Datum, error
 	return types.NewJSON(raw), err
 }
 
+// jsonText is the operator ->> of a type on a value itself.
+func jsonText(t types.OID) func(string) (string, bool) {
+	if t == types.JSONB {
+		return types.JSONBText
+	}
+	return types.JSONText
+}
+
+// parts are functions that give a part of their argument, which keeps its text.
+var parts = map[string]bool{
+	"->": true, "#>": true, "jsonb_extract_path": true, "jsonb_path_query_first": true, "jsonb_path_query_first_tz": true,
+}
+
+// printing has what makes a jsonb print it as PostgreSQL does.
+func printing(fn *exec.Func) {
+	if fn.Ret != types.JSONB || parts[fn.Name] {
+		return
+	}
+	eval := fn.Eval
+	fn.Eval = func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		d, err := eval(env, a)
+		if err != nil || d.IsNull() {
+			return d, err
+		}
+		return printJSONB(env, d)
+	}
+}
+
+func printJSONB(env *exec.CallEnv, d types.Datum) (types.Datum, error) {
+	// A colon and a comma may get a space each, and a member has five bytes at least.
+	if err := fitsText(env, len(d.S)*7/5); err != nil {
+		return types.Null, err
+	}
+	s, err := types.PrintJSONB(d.S, env.Bytes)
+	return types.NewJSONText(s), err
+}
+
 // colon is what stands behind the names that functions write.
 func colon(t types.OID) string {
 	if t == types.JSON {
@@ -160,7 +197,7 @@ func jsonFuncs(prefix string, t types.OID) {
 			}
 			s, ok := types.JSONPath(a[0].S, steps)
 			if ok && asText {
-				s, ok = types.JSONText(s)
+				s, ok = jsonText(t)(s)
 			}
 			switch {
 			case !ok:
@@ -200,7 +237,11 @@ func jsonFuncs(prefix string, t types.OID) {
 				out = append(out, ", "...)
 			}
 			if a[i].IsNull() {
-				return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "argument %d cannot be null", i+1)
+				if t == types.JSONB {
+					return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "argument %d: key must not be null", i+1)
+				}
+				return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "argument %d cannot be null", i+1).
+					WithHint("Object keys should be text.")
 			}
 			name, err := env.TextOf(a[i], env.ArgType(i))
 			if err != nil {
@@ -232,6 +273,9 @@ func jsonTables(prefix string, t types.OID) {
 					return nil, sqlstate.New(sqlstate.InvalidParameterValue, "cannot %s a %s", what, k)
 				}
 				c := types.NewJSONCursor(a[0].S)
+				if t == types.JSONB {
+					c = types.NewJSONBCursor(a[0].S)
+				}
 				return func() []types.Datum { return next(&c) }, nil
 			}})
 	}
@@ -239,7 +283,7 @@ func jsonTables(prefix string, t types.OID) {
 		if !asText {
 			return types.NewJSONText(v)
 		}
-		if s, ok := types.JSONText(v); ok {
+		if s, ok := jsonText(t)(v); ok {
 			return types.NewText(s)
 		}
 		return types.Null

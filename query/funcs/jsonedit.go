@@ -250,7 +250,11 @@ func (w *jsonWriter) normal(s string, strip bool, step types.Step) error {
 func init() {
 	edits()
 	jsonFamily.function("jsonb_pretty", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return prettyJSON(env, a[0].S)
+		d, err := printJSONB(env, a[0])
+		if err != nil {
+			return types.Null, err
+		}
+		return prettyJSON(env, d.S)
 	}, types.JSONB)
 	jsonFamily.function(
 		"jsonb_strip_nulls",

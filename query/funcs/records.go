@@ -32,9 +32,9 @@ func init() {
 					Columns: func([]types.OID) []exec.Column { return cols },
 					Rows: func(env *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 						if set {
-							return recordset(env, name, a[0], cols, nil)
+							return recordset(env, name, t, a[0], cols, nil)
 						}
-						row, err := recordOf(env, a[0], cols, nil)
+						row, err := recordOf(env, t, a[0], cols, nil)
 						return [][]types.Datum{row}, err
 					}}
 			}}
@@ -68,9 +68,9 @@ func populate(prefix string, t types.OID, set bool) {
 					}
 				}
 				if set {
-					return recordset(env, name, a[1], named, base)
+					return recordset(env, name, t, a[1], named, base)
 				}
-				row, err := recordOf(env, a[1], named, base)
+				row, err := recordOf(env, t, a[1], named, base)
 				return [][]types.Datum{row}, err
 			}}
 	}}
@@ -100,7 +100,7 @@ func baseOf(record types.Datum, cols []exec.Column) ([]types.Datum, error) {
 	return a.Items, nil
 }
 
-func recordset(env *exec.Env, name string, d types.Datum, cols []exec.Column,
+func recordset(env *exec.Env, name string, t types.OID, d types.Datum, cols []exec.Column,
 	base []types.Datum) ([][]types.Datum, error) {
 	if d.IsNull() {
 		return nil, nil
@@ -117,7 +117,7 @@ func recordset(env *exec.Env, name string, d types.Datum, cols []exec.Column,
 			return false
 		}
 		var row []types.Datum
-		if row, err = recordOf(env, types.NewJSONText(v), cols, base); err == nil {
+		if row, err = recordOf(env, t, types.NewJSONText(v), cols, base); err == nil {
 			n := int64(len(cols))*exec.DatumSize + 24
 			if err = env.Hold(n); err == nil {
 				held += n
@@ -131,7 +131,8 @@ func recordset(env *exec.Env, name string, d types.Datum, cols []exec.Column,
 }
 
 // recordOf is an object as a row of columns. What it has not is that of base, or NULL without one.
-func recordOf(env *exec.Env, d types.Datum, cols []exec.Column, base []types.Datum) ([]types.Datum, error) {
+func recordOf(env *exec.Env, t types.OID, d types.Datum, cols []exec.Column,
+	base []types.Datum) ([]types.Datum, error) {
 	row := make([]types.Datum, len(cols))
 	copy(row, base)
 	if d.IsNull() {
@@ -153,15 +154,15 @@ func recordOf(env *exec.Env, d types.Datum, cols []exec.Column, base []types.Dat
 			continue
 		}
 		var err error
-		if row[i], err = valueOf(env, v, c.Type, c.Mod); err != nil {
+		if row[i], err = valueOf(env, t, v, c.Type, c.Mod); err != nil {
 			return nil, err
 		}
 	}
 	return row, nil
 }
 
-// valueOf is a JSON value as a type: by way of its text, but for arrays and json itself.
-func valueOf(env *exec.Env, v string, typ types.OID, mod int32) (types.Datum, error) {
+// valueOf is a value of json or jsonb as a type: by way of its text, but for arrays and json itself.
+func valueOf(env *exec.Env, from types.OID, v string, typ types.OID, mod int32) (types.Datum, error) {
 	kind := types.JSONKindOf(v)
 	if types.IsJSON(typ) {
 		return types.NewJSONText(v), nil
@@ -177,13 +178,13 @@ func valueOf(env *exec.Env, v string, typ types.OID, mod int32) (types.Datum, er
 		var err error
 		types.JSONElements(v, func(e string) bool {
 			var d types.Datum
-			d, err = valueOf(env, e, elem, -1)
+			d, err = valueOf(env, from, e, elem, -1)
 			items = append(items, d)
 			return err == nil
 		})
 		return types.NewArray(elem, items), err
 	}
-	text, _ := types.JSONText(v)
+	text, _ := jsonText(from)(v)
 	d, err := exec.CastDatum(env, types.NewText(text), types.Unknown, typ, mod)
 	return d, err
 }

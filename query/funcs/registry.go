@@ -78,11 +78,13 @@ func (f *Family) operator(symbol string, ret types.OID, eval evalFunc, args ...t
 // Add adds a scalar function and returns it.
 func (f *Family) Add(fn *exec.Func) *exec.Func {
 	fn.Volatility = max(fn.Volatility, f.Volatility)
+	printing(fn)
 	f.Functions, Functions[fn.Name] = append(f.Functions, fn), append(Functions[fn.Name], fn)
 	return fn
 }
 
 func (f *Family) addOperator(fn *exec.Func) *exec.Func {
+	printing(fn)
 	f.Operators, Operators[fn.Name] = append(f.Operators, fn), append(Operators[fn.Name], fn)
 	return fn
 }

@@ -132,7 +132,7 @@ func convert(d Datum, from, to OID, env *Env) (Datum, error) {
 			return jsonToBool(d.S)
 		}
 	case IsJSON(to) && d.K == KJSON:
-		return d, nil
+		return NewJSONText(jsonText(d, JSONB)), nil // to jsonb, or the text of one
 	case to == Time:
 		return toClock(d, from, env)
 	case to == Interval && d.K == KClock:

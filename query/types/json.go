@@ -114,16 +114,22 @@ func skipValue(s string, i int) int {
 
 // JSONCursor walks the members of an object or the elements of an array. The zero value is at the end.
 type JSONCursor struct {
-	s  string
-	at int
+	s      string
+	at     int
+	sorted []rawMember // those that are left, where they do not come in the order of the text
 }
+
+type rawMember struct{ key, value string }
 
 // NewJSONCursor starts at the first member or element of a value that is an object or an array, as the caller has found
 // out.
-func NewJSONCursor(s string) JSONCursor { return JSONCursor{s, skipSpace(s, skipSpace(s, 0)+1)} }
+func NewJSONCursor(s string) JSONCursor { return JSONCursor{s: s, at: skipSpace(s, skipSpace(s, 0)+1)} }
 
 // Member returns the raw key (a JSON string) and the raw value of the next member; ok is false at the end.
 func (c *JSONCursor) Member() (key, value string, ok bool) {
+	if c.sorted != nil {
+		return c.next()
+	}
 	if c.at >= len(c.s) || c.s[c.at] != '"' {
 		return "", "", false
 	}

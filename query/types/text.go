@@ -39,7 +39,7 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 	case KText:
 		return append(dst, withoutZeros(d.S)...)
 	case KJSON:
-		return append(dst, d.S...)
+		return append(dst, jsonText(d, typ)...)
 	case KBytes:
 		if env != nil && env.ByteaEscape {
 			return appendEscaped(dst, d.S)
@@ -83,9 +83,21 @@ func TextOf(d Datum, typ OID, env *Env) string {
 	case KText:
 		return withoutZeros(d.S)
 	case KJSON:
-		return d.S
+		return jsonText(d, typ)
 	}
 	return string(AppendText(nil, d, typ, env))
+}
+
+// jsonText is a json as it is, and a jsonb as PostgreSQL prints it.
+func jsonText(d Datum, typ OID) string {
+	if typ != JSONB {
+		return d.S
+	}
+	s, err := PrintJSONB(d.S, nil)
+	if err != nil {
+		return d.S // never: there is no step that fails
+	}
+	return s
 }
 
 // appendFloat is the shortest text that reads back, in PostgreSQL's form (extra_float_digits 1).
@@ -217,7 +229,11 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 		}
 		return NewNumeric(d), nil
 	case JSON, JSONB:
-		if d, err := ParseJSON(text); err == nil || env == nil || !env.LooseJSON {
+		d, err := ParseJSON(text)
+		switch {
+		case err == nil:
+			return NewJSONText(jsonText(d, typ)), nil
+		case env == nil || !env.LooseJSON:
 			return d, err
 		}
 		return NewJSON(AppendJSONString(nil, text)), nil

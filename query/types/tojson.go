@@ -18,7 +18,10 @@ func ToJSON(dst []byte, d Datum, typ, as OID, env *Env) ([]byte, error) {
 		}
 		return append(dst, "false"...), nil
 	case KJSON:
-		return append(dst, d.S...), nil
+		if typ == JSON && as == JSON {
+			return append(dst, d.S...), nil
+		}
+		return append(dst, jsonText(d, JSONB)...), nil
 	case KInt:
 		if d.S == "" {
 			return AppendText(dst, d, typ, env), nil

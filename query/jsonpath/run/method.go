@@ -111,7 +111,7 @@ func (r *Run) keyValue(n *jsonpath.Node, x Item, f emit) error {
 		return fail(errObjectNotFound, "jsonpath item method .keyvalue() can only be applied to an object")
 	}
 	id := types.OffsetIn(r.Root, x.Text)
-	c := types.NewJSONCursor(x.Text)
+	c := types.NewJSONBCursor(x.Text)
 	for k, v, ok := c.Member(); ok; k, v, ok = c.Member() {
 		if err := r.Step(len(k) + len(v)); err != nil {
 			return err

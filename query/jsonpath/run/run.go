@@ -128,7 +128,7 @@ func (r *Run) members(x Item, f emit) error {
 	if x.Kind == types.JSONList {
 		return r.elements(x, f)
 	}
-	c := types.NewJSONCursor(x.Text)
+	c := types.NewJSONBCursor(x.Text)
 	for _, v, ok := c.Member(); ok; _, v, ok = c.Member() {
 		if err := r.Step(1 + len(v)); err != nil {
 			return err
