@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/divandb/divan/layer"
@@ -24,13 +23,12 @@ type remains struct {
 	marks   map[string]bool // whether it is there still
 	stepped int
 
-	begun    atomic.Int64
-	hook     func() // called as the second transaction begins
+	hook     func() // called as the second transaction of a context of noteBegins begins
 	atCommit func() // called before the next transaction is committed that has to do with marks
 }
 
 func (e *remains) Begin(ctx context.Context) kv.Transaction {
-	if e.begun.Add(1) == 2 && e.hook != nil {
+	if n := notedBegins(ctx); n != nil && n.Add(1) == 2 && e.hook != nil {
 		e.hook()
 	}
 	return &remainsTransaction{Transaction: e.Engine.Begin(ctx), e: e}
@@ -126,11 +124,11 @@ func TestIndex_Aggregate_remains(t *testing.T) {
 			}
 			if c.while {
 				e.hook = rewrite
-				e.begun.Store(0)
 			} else {
 				rewrite()
 			}
-			if err := ix.Aggregate(t.Context()); err != nil {
+			ctx, _ := noteBegins(t.Context())
+			if err := ix.Aggregate(ctx); err != nil {
 				t.Fatal(err)
 			}
 			if n := viewKeys(t, below, keyspace.ViewMarks); n > 0 || len(e.marks) < 20*c.docs { // five in each of four views that use values

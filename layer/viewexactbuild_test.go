@@ -211,8 +211,15 @@ func noteBegins(ctx context.Context) (context.Context, *atomic.Int64) {
 	return context.WithValue(ctx, begins{}, &n), &n
 }
 
+// notedBegins is nil where noteBegins has not made the context: that of a store's upkeep, which may begin a transaction
+// at any time.
+func notedBegins(ctx context.Context) *atomic.Int64 {
+	n, _ := ctx.Value(begins{}).(*atomic.Int64)
+	return n
+}
+
 func (e countsBegins) Begin(ctx context.Context) kv.Transaction {
-	if n, ok := ctx.Value(begins{}).(*atomic.Int64); ok {
+	if n := notedBegins(ctx); n != nil {
 		n.Add(1)
 	}
 	return e.Engine.Begin(ctx)
