@@ -11,9 +11,9 @@ import (
 
 // All bodies of requests under way, and what is made of them, share one budget of memory (Limits.Bodies). It has
 // lanes, so that large requests never make small ones wait, and each lane is given out in the order of asking, at most
-// half of it to one client. A request asks in the order of the lanes and waits in one of them at a time: small or
-// large for its body, then parts for what it is parsed into, then held for what a feed keeps for as long as it waits.
-// Nobody asks for a lane before the one that it holds, so requests cannot wait for each other in a ring.
+// half of it to one client. A request asks in the order of the lanes and waits in one of them at a time: held for what
+// a feed keeps for as long as it waits, then small or large for its body, then parts for what it is parsed into. Nobody
+// waits for a lane before the one that it holds, so requests cannot wait for each other in a ring.
 
 const (
 	// freeBody is the size of bodies that are outside of the budget. Their number is bounded by that of connections.
@@ -41,10 +41,10 @@ func newBudget(size int64) *budget {
 	b.held.size = size * 2 / 16
 	for _, l := range b.lanes() {
 		l.most = l.size / 2
-		l.free, l.queue, l.clients = l.size, list.New(), map[string]int64{}
+		l.free, l.queue, l.clients, l.busy = l.size, list.New(), map[string]int64{}, errBusy
 	}
 	b.uploads.most = b.uploads.size // they are slow, and each takes little
-	b.held.leaves = true
+	b.held.leaves, b.held.busy = true, errFeedsHold
 	return b
 }
 
@@ -65,6 +65,7 @@ func (s *Server) Bodies() (held, refused int64) {
 type lane struct {
 	size, most int64 // all of it, and what one client may hold
 	leaves     bool  // a client gets no more than it leaves for others, so that any number of them cannot take all
+	busy       error // what is said of memory that others hold
 	mu         sync.Mutex
 	free       int64
 	refused    int64            // requests that have waited in vain
@@ -109,7 +110,7 @@ func (l *lane) take(ctx context.Context, client string, n int64) (*share, error)
 	}
 	timer := time.NewTimer(budgetPatience)
 	defer timer.Stop()
-	err := error(errBusy)
+	err := l.busy
 	select {
 	case <-w.granted:
 		return got, nil
@@ -137,7 +138,7 @@ func (l *lane) try(client string, n int64) (*share, error) {
 	defer l.mu.Unlock()
 	if l.queue.Len() > 0 || l.free < n || !l.may(client, n) {
 		l.refused++
-		return nil, errBusy
+		return nil, l.busy
 	}
 	l.hold(client, n)
 	return &share{l, client, n}, nil
@@ -184,6 +185,23 @@ func (s *share) pressed() bool {
 }
 
 func (s *share) holds() bool { return s != nil && s.n > 0 }
+
+// grow makes it n bytes, ahead of those that wait, if they are free.
+func (s *share) grow(n int64) error {
+	l, more := s.lane, n-s.n
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if more <= 0 {
+		return nil
+	}
+	if l.free < more || !l.may(s.client, more) {
+		l.refused++
+		return l.busy
+	}
+	l.hold(s.client, more)
+	s.n = n
+	return nil
+}
 
 // shrink gives back what is more than n.
 func (s *share) shrink(n int64) {

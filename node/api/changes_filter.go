@@ -56,42 +56,12 @@ func (q *request) changesFilter(c *changesQuery) (f *changeFilter, err error) {
 	return f, err
 }
 
-// keep has the request hold no more than the n bytes that its filter keeps. A feed that waits may live for hours, so
-// that what it keeps comes from a lane of its own.
-func (q *request) keep(c *changesQuery, n int64) error {
-	for _, s := range q.parsed {
-		s.shrink(n)
-	}
-	if !c.waits() {
-		return nil
-	}
-	if n > q.srv.budget.held.most {
-		return errTooMany
-	}
-	var held []*share
-	if n > freeBody {
-		s, err := q.srv.budget.held.take(q.ctx(), q.client(), n)
-		if err != nil {
-			return err
-		}
-		held = append(held, s)
-	}
-	q.releaseParts()
-	q.parsed = held
-	return nil
-}
-
 // fewIDs is how many documents are rather looked up than searched for in the feed.
 const fewIDs = 1000
 
 func (q *request) docIDsFilter(c *changesQuery) (*changeFilter, error) {
-	var list gjson.Result
-	body, err := q.postedBody()
-	if err == nil {
-		if list = member(body, "doc_ids"); q.method != http.MethodPost {
-			list, err = q.params.json("doc_ids")
-		}
-	}
+	q.willKeep(c, idSetGuess)
+	list, err := q.docIDs()
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +83,19 @@ func (q *request) docIDsFilter(c *changesQuery) (*changeFilter, error) {
 	return f, nil
 }
 
+// docIDs is the list of ids, from the body of a POST and from the parameters of others.
+func (q *request) docIDs() (gjson.Result, error) {
+	if q.method == http.MethodPost {
+		body, err := q.postedBody()
+		return member(body, "doc_ids"), err
+	}
+	list, err := q.params.json("doc_ids")
+	if err != nil {
+		return list, err
+	}
+	return list, q.reserve(int64(len(list.Raw)))
+}
+
 // maxSelector is the size of the largest selector, in bytes. Parsed, it takes up to selectorCost times its size.
 const (
 	maxSelector  = 1 << 20
@@ -124,6 +107,7 @@ func (q *request) selectorFilter(c *changesQuery) (*changeFilter, error) {
 	if q.method != http.MethodPost {
 		return nil, badRequest("Selector must be specified in POST payload")
 	}
+	q.willKeep(c, func(size int64) int64 { return selectorCost * min(size, maxSelector) })
 	body, err := q.postedBody()
 	if err != nil {
 		return nil, err

@@ -23,6 +23,9 @@ func idSetCost(array gjson.Result) int64 {
 	return int64(len(array.Raw) + 4*n + 4*tableSize(n))
 }
 
+// idSetGuess is what a set comes to of a body of that size, about. Sets of very short ids take more.
+func idSetGuess(size int64) int64 { return 2 * size }
+
 // tableSize is the least power of two that n ids leave a quarter of.
 func tableSize(n int) int {
 	size := 4

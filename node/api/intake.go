@@ -34,6 +34,9 @@ func (q *request) take(in io.Reader, size, limit int64) ([]byte, error) {
 	t := intake{q: q, in: in, limit: limit, began: time.Now()}
 	defer t.close()
 	if size >= 0 {
+		if err := q.reserve(size); err != nil {
+			return nil, err
+		}
 		if err := t.admit(size); err != nil {
 			return nil, err
 		}
@@ -46,7 +49,7 @@ func (q *request) take(in io.Reader, size, limit int64) ([]byte, error) {
 		}
 		return t.whole()
 	}
-	for _, upTo := range []int64{freeBody, smallBody, limit + 1} {
+	for i, upTo := range []int64{freeBody, smallBody, limit + 1} {
 		upTo = min(upTo, limit+1)
 		if err := t.admit(upTo); err != nil {
 			return nil, err
@@ -54,11 +57,28 @@ func (q *request) take(in io.Reader, size, limit int64) ([]byte, error) {
 		if err := t.fill(upTo); err != nil {
 			return nil, err
 		}
+		if i == 0 {
+			if err := t.measure(); err != nil {
+				return nil, err
+			}
+		}
 		if t.end {
 			return t.whole()
 		}
 	}
 	return nil, q.tooLarge
+}
+
+// measure has a feed that keeps something of its body find out how large that is, before it holds memory that others
+// wait for.
+func (t *intake) measure() error {
+	switch {
+	case !t.q.keeps.asks():
+		return nil
+	case t.end:
+		return t.q.reserve(t.n)
+	}
+	return t.spill(t.limit + 1)
 }
 
 // admit waits for the memory of a body of that size, and gives back what the request has for a smaller one.
@@ -136,6 +156,12 @@ func (t *intake) spill(size int64) (err error) {
 	}
 	if t.n += n; t.n < size {
 		t.end = true
+	}
+	if t.n > t.limit {
+		return t.q.tooLarge
+	}
+	if err := t.q.reserve(t.n); err != nil {
+		return err
 	}
 	share, err := t.q.srv.budget.large.take(t.q.ctx(), t.q.client(), costOf(t.n))
 	if err != nil {

@@ -105,6 +105,7 @@ func (b *clientBody) hold() {
 func (q *request) release() {
 	q.body.share.release()
 	q.releaseParts()
+	q.keeps.share.release()
 	if c := q.conn(); c != nil {
 		c.holds = nil
 	}

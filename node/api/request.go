@@ -28,6 +28,7 @@ type request struct {
 	tooLarge error // what it says of more
 
 	parsed   []*share        // what the request holds beside its body
+	keeps    reservation     // what it holds for as long as it waits, if it is a feed
 	db       *layer.Database // of the endpoints under /{db}
 	security *layer.Security // of db; nil until someone asks
 }
