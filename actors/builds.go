@@ -67,7 +67,8 @@ type task struct {
 		crash    string // what ended the last life
 		progress IndexerFacts
 		updated  time.Time
-		reported string // the progress that the store has been told last
+		reported string       // the progress that the store has been told last
+		most     IndexerFacts // the furthest progress, of this run or the one before it, whichever node that was on
 	}
 }
 
@@ -100,7 +101,23 @@ func (t *task) setProgress(now time.Time, f IndexerFacts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.mu.progress, t.mu.updated = f, now
+	if f.Documents >= t.mu.most.Documents {
+		t.mu.most = f
+	}
 }
+
+// resume is how far an earlier run of the build was. Where there was none, it is nothing, and is forgotten.
+func (t *task) resume(resumed bool) IndexerFacts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !resumed {
+		t.mu.most = IndexerFacts{}
+	}
+	return t.mu.most
+}
+
+// furthest is the job's progress for whoever takes it up again.
+func (t *task) furthest() []byte { return t.resume(true).encode() }
 
 func (t *task) progress() (f IndexerFacts, updated time.Time) {
 	t.mu.Lock()

@@ -380,6 +380,71 @@ func TestActiveTasks(t *testing.T) {
 	})
 }
 
+// A build that is taken up again, after a restart or by another node, says what was done of it before.
+func TestActiveTasks_TakenUp(t *testing.T) {
+	db := newDatabase("cities")
+	commits(db, "a", 5000)
+	// stops has steps fail after the next n; those wait for the end of the test's look, that is, for open to be closed.
+	stops := func(n int) (stuck <-chan struct{}, open chan struct{}) {
+		at, look := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		db.stepFault = func(layer.ShardID) error {
+			if n--; n >= 0 {
+				return nil
+			}
+			once.Do(func() { close(at) })
+			<-look
+			return errors.New("the store fails")
+		}
+		return at, look
+	}
+	shows := func(s *actors.System, want string) {
+		t.Helper()
+		eventually(t, func() string {
+			list, err := s.ActiveTasks(t.Context())
+			if err != nil || len(list) != 1 || !strings.Contains(string(list[0]), want) {
+				return fmt.Sprintf("%s, %v, without %s", list, err, want)
+			}
+			return ""
+		})
+	}
+	st := newStore(t, db)
+	stuck, open := stops(1)
+	first := start(t, st, nil)
+	if err := first.EnsureSoon(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck
+	shows(first, `"changes_done":100,"total_changes":5000,"rows":100`)
+	close(open)
+	if err := first.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stuck, open = stops(0)
+	second := start(t, st, nil)
+	shows(second, `"changes_done":100,"total_changes":5000,"rows":100`)
+	<-stuck // not before its first step does a build know whether there was another one
+	shows(second, `"changes_done":100,"total_changes":5000,"rows":100`)
+	db.mu.Lock()
+	db.stepFault = nil
+	db.mu.Unlock()
+	close(open)
+	if err := second.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	// The next build begins at nothing.
+	commits(db, "a", 5000)
+	stuck, open = stops(0)
+	defer close(open)
+	if err := second.EnsureSoon(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck
+	shows(second, `"changes_done":0,"total_changes":5000,"rows":0`)
+}
+
 // A request that comes while a job runs does not have another follow it: when the job has ended, what is lacking is
 // little, and the request makes up for that.
 func TestEnsure_WhileAJobRuns(t *testing.T) {

@@ -75,6 +75,7 @@ type database struct {
 	fault   func() error // of WatchShard
 
 	indexed    map[layer.ShardID]uint64 // visible to readers
+	built      map[layer.ShardID]uint64 // by the build that is under way
 	token      int64                    // of the newest build
 	building   bool
 	goal       layer.Seq
@@ -249,11 +250,13 @@ func (ix index) Begin(_ context.Context, token, _ int64) (actors.Build, error) {
 	if token < d.token {
 		return nil, &layer.Error{Kind: layer.Conflict, Reason: "lost"}
 	}
-	d.token, d.building = token, true
+	b := &build{d: d, token: token, resumed: d.building, goal: map[layer.ShardID]uint64{}, reached: map[layer.ShardID]uint64{}}
+	if d.token, d.building = token, true; !b.resumed {
+		d.built = maps.Clone(d.indexed)
+	}
 	d.open++
-	b := &build{d: d, token: token, goal: map[layer.ShardID]uint64{}, reached: map[layer.ShardID]uint64{}}
 	for shard, v := range d.version {
-		b.goal[shard], b.reached[shard] = v, d.indexed[shard]
+		b.goal[shard], b.reached[shard] = v, d.built[shard]
 	}
 	d.goal = sequence(sum(b.goal))
 	return b, nil
@@ -263,13 +266,14 @@ type build struct {
 	d             *database
 	token         int64
 	goal, reached map[layer.ShardID]uint64
+	resumed       bool
 	closed        bool
 }
 
 func (b *build) Plan() actors.Plan {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
-	p := actors.Plan{Goal: sequence(sum(b.goal)), Changes: int64(sum(b.goal) - sum(b.reached))}
+	p := actors.Plan{Goal: sequence(sum(b.goal)), Changes: int64(sum(b.goal) - sum(b.reached)), Resumed: b.resumed}
 	for shard := range b.goal {
 		p.Shards = append(p.Shards, shard)
 	}
@@ -296,6 +300,7 @@ func (b *build) Step(_ context.Context, shard layer.ShardID, n int) (layer.StepR
 	left := b.goal[shard] - b.reached[shard]
 	take := min(left, uint64(n))
 	b.reached[shard] += take
+	b.d.built[shard] = b.reached[shard]
 	return layer.StepResult{Documents: int(take), Rows: int(take), Done: take == left}, nil
 }
 

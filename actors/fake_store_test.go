@@ -169,7 +169,7 @@ func (s *store) GiveBack(_ context.Context, j *layer.Job) error {
 	if err != nil {
 		return err
 	}
-	now.State, now.due = layer.JobPending, time.Now()
+	now.State, now.due, now.Progress = layer.JobPending, time.Now(), j.Progress
 	s.changed(now)
 	return nil
 }

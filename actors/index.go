@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"encoding/json"
 	"runtime"
 	"strings"
 	"sync"
@@ -20,7 +19,7 @@ func (s *System) indexerSpec(t *task) spec {
 		kind: "indexer", name: strings.TrimSpace(t.what.Design + " " + string(t.what.Shard)),
 		make: func() behavior {
 			lives, crash := t.begin()
-			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), first: s.o.Batch,
+			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), first: s.o.Batch, facts: t.resume(true),
 				renewEvery: s.o.Lease / renewals, part: t.what.Shard != "",
 				backoff: newBackoff(20*time.Millisecond, 2*time.Second), setProgress: func(f IndexerFacts) { t.setProgress(s.now(), f) }}
 		},
@@ -42,7 +41,8 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 				<-ctx.Done()
 				o.close()
 			})
-			return buildStarted{build: o, plan: b.Plan()}
+			plan := b.Plan()
+			return buildStarted{build: o, plan: plan, done: t.resume(plan.Resumed)}
 		})
 	case stepShard:
 		sh.do(func(ctx context.Context) any {
@@ -62,15 +62,11 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 		})
 	case renewLease:
 		sh.do(func(ctx context.Context) any {
-			progress, err := json.Marshal(e.progress)
-			if err != nil {
-				panic(err) // numbers and strings
-			}
 			if _, err := designOf(ctx, t.key.db, t.key.signature); layer.KindOf(err) == layer.NotFound {
 				return renewed{err}
 			}
 			job := t.job
-			err = s.store.Renew(ctx, &job, t.unreported(progress))
+			err := s.store.Renew(ctx, &job, t.unreported(e.progress.encode()))
 			if err != nil {
 				t.unreported(nil)
 			}

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,6 +49,7 @@ type indexerBehavior struct {
 	slow     bool // a batch was slow once
 	failures int  // of start or end, in a row
 	facts    IndexerFacts
+	earlier  shardTask // what was done of shards that there are no more
 }
 
 type indexerPhase string
@@ -87,7 +89,17 @@ type IndexerFacts struct {
 type IndexShardFacts struct {
 	Shard     layer.ShardID `json:"shard"`
 	Documents int64         `json:"changes_done"`
+	Rows      int64         `json:"rows"`
 	Done      bool          `json:"done"`
+}
+
+// encode is the progress of the job.
+func (f IndexerFacts) encode() []byte {
+	b, err := json.Marshal(f)
+	if err != nil {
+		panic(err) // numbers and strings
+	}
+	return b
 }
 
 // Messages of an indexer.
@@ -95,6 +107,7 @@ type (
 	buildStarted struct {
 		build Build
 		plan  Plan
+		done  IndexerFacts // of it, by an earlier run
 		err   error
 	}
 	stepped struct {
@@ -179,6 +192,9 @@ func (b *indexerBehavior) begun(m buildStarted) []effect {
 	}
 	b.failures, b.phase, b.build = 0, indexerBuilding, m.build
 	b.facts.Total = m.plan.Changes
+	if m.done.Total > 0 {
+		b.facts.Total = m.done.Total // of the same documents; those that were deleted are not counted twice
+	}
 	b.order = slices.Clone(m.plan.Shards)
 	if m.plan.Shared && !b.part {
 		b.parallel = len(b.order)
@@ -187,7 +203,21 @@ func (b *indexerBehavior) begun(m buildStarted) []effect {
 	for _, id := range b.order {
 		b.shards[id] = &shardTask{batch: b.first, backoff: b.backoff}
 	}
+	b.resume(m.done)
 	return b.next()
+}
+
+// resume takes what was done of the build by an earlier run.
+func (b *indexerBehavior) resume(done IndexerFacts) {
+	b.earlier.documents, b.earlier.rows = done.Documents, done.Rows
+	for _, shard := range done.Shards {
+		if t := b.shards[shard.Shard]; t != nil {
+			t.documents, t.rows = shard.Documents, shard.Rows
+			b.earlier.documents -= t.documents
+			b.earlier.rows -= t.rows
+		}
+	}
+	b.count()
 }
 
 // next starts as many batches as may run at once, of shards that are not done; when all are, it closes the build.
@@ -265,13 +295,13 @@ func (b *indexerBehavior) stepped(m stepped) []effect {
 
 // count adds the shards' figures up.
 func (b *indexerBehavior) count() {
-	b.facts.Documents, b.facts.Rows = 0, 0
+	b.facts.Documents, b.facts.Rows = b.earlier.documents, b.earlier.rows
 	b.facts.Shards = make([]IndexShardFacts, 0, len(b.shards))
 	for _, id := range slices.SortedFunc(maps.Keys(b.shards), func(x, y layer.ShardID) int { return strings.Compare(string(x), string(y)) }) {
 		t := b.shards[id]
 		b.facts.Documents += t.documents
 		b.facts.Rows += t.rows
-		b.facts.Shards = append(b.facts.Shards, IndexShardFacts{Shard: id, Documents: t.documents, Done: t.done})
+		b.facts.Shards = append(b.facts.Shards, IndexShardFacts{Shard: id, Documents: t.documents, Rows: t.rows, Done: t.done})
 	}
 	if b.facts.Total > 0 {
 		b.facts.Total = max(b.facts.Total, b.facts.Documents)

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/divandb/divan/layer"
@@ -263,7 +264,12 @@ func (s *System) prepare(ctx context.Context, job *layer.Job) (*task, error) {
 		return nil, err
 	}
 	what.Design = d.ID
-	return &task{key: key, what: what, job: *job, index: db.IndexOf(d), since: s.now()}, nil
+	t := &task{key: key, what: what, job: *job, index: db.IndexOf(d), since: s.now()}
+	if json.Unmarshal(job.Progress, &t.mu.most) != nil { // of no run before, or of a version that wrote something else
+		t.mu.most = IndexerFacts{}
+	}
+	t.mu.progress = t.mu.most
+	return t, nil
 }
 
 // designOf finds a design document that has an index. NotFound where there is none, or no database.

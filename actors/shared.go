@@ -39,7 +39,11 @@ func (s *System) openBuild(ctx context.Context, t *task) (Build, error) {
 	if err != nil || !b.Plan().Shared {
 		return b, err
 	}
-	return &sharedBuild{Build: b, s: s, what: t.what, token: t.job.Token, parts: map[layer.ShardID]*part{}}, nil
+	shared := &sharedBuild{Build: b, s: s, what: t.what, token: t.job.Token, parts: map[layer.ShardID]*part{}}
+	for _, shard := range t.resume(b.Plan().Resumed).Shards {
+		shared.parts[shard.Shard] = &part{seen: IndexerFacts{Documents: shard.Documents, Rows: shard.Rows}}
+	}
+	return shared, nil
 }
 
 // partBuild is one shard's part of a shared build: it has no end of its own.

@@ -76,6 +76,7 @@ type Plan struct {
 	Shards  []layer.ShardID
 	Changes int64 // to process, roughly; 0 where that is not known
 	Shared  bool  // other nodes may join
+	Resumed bool  // it goes on with what an earlier run of the same build has done
 }
 
 // FromLayer makes a Store of the layer's.
@@ -133,5 +134,6 @@ func (ix layerIndex) Join(ctx context.Context, token int64, shard layer.ShardID)
 type layerBuild struct{ *layer.Build }
 
 func (b layerBuild) Plan() Plan {
-	return Plan{Goal: b.Goal, Shards: b.Build.Shards, Changes: b.Build.Changes, Shared: b.Build.Shared}
+	return Plan{Goal: b.Goal, Shards: b.Build.Shards, Changes: b.Build.Changes, Shared: b.Build.Shared,
+		Resumed: b.Build.Resumed}
 }

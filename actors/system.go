@@ -255,6 +255,7 @@ func (s *System) giveBack(ctx context.Context) {
 	for _, t := range s.builds.list() {
 		all.Go(func() {
 			job := t.job
+			job.Progress = t.furthest()
 			if err := s.store.GiveBack(ctx, &job); err != nil && layer.KindOf(err) != layer.Conflict {
 				s.log.Warn("index job not given back", "job", t.job.ID, "error", err)
 			}

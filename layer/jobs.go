@@ -34,7 +34,8 @@ type Job struct {
 	Type string `json:"type"`
 	// ID is unique within Type. Enqueueing it again while it waits is one job; while it runs, the run is followed by another.
 	ID string `json:"id"`
-	// Data is the worker's input, Progress its last report: JSON, opaque to the queue.
+	// Data is the worker's input, Progress its last report: JSON, opaque to the queue. The next run finds the report of
+	// the one before, and has to know itself whether it goes on with that.
 	Data     json.RawMessage `json:"data,omitempty"`
 	Progress json.RawMessage `json:"progress,omitempty"`
 	State    JobState        `json:"state"`
@@ -132,6 +133,8 @@ func (s *Store) enqueue(tx kv.Transaction, typ, id string, data []byte, delay ti
 		return nil
 	case j.State == JobPending:
 		tx.Clear(s.jobQueueKey(j))
+	case j.State == JobFinished:
+		j.Progress = nil
 	}
 	j.Data = data
 	s.queueJob(tx, j, version, delay)
@@ -171,7 +174,7 @@ func (s *Store) Claim(ctx context.Context, typ string, w Worker) (*Job, error) {
 			}
 			tx.Clear(due.key)
 			// Read versions never go back, so the token also grows past that of a removed job of the same name.
-			j.State, j.Worker, j.Again, j.Progress, j.Token = JobRunning, w.Name, false, nil, max(j.Token+1, version)
+			j.State, j.Worker, j.Again, j.Token = JobRunning, w.Name, false, max(j.Token+1, version)
 			j.At, j.Due = 0, s.wall()
 			s.writeBeat(tx, j, beat{Token: j.Token, Count: 1, Lease: w.Lease, Worker: w.Name, Life: w.Life})
 			s.writeJob(tx, j)
@@ -239,10 +242,13 @@ func (s *Store) Finish(ctx context.Context, j *Job, runErr error) error {
 	})
 }
 
-// GiveBack ends a run that has not come to its end, for another worker to begin at once, without grace. Conflict where
-// one has taken the job over already.
+// GiveBack ends a run that has not come to its end, for another worker to begin at once, without grace. j.Progress is
+// its last report, nil leaves that. Conflict where one has taken the job over already.
 func (s *Store) GiveBack(ctx context.Context, j *Job) error {
 	return s.updateHeld(ctx, j, func(tx kv.Transaction, now *Job, version int64) {
+		if j.Progress != nil {
+			now.Progress = j.Progress
+		}
 		s.queueJob(tx, now, version, -pastGrace)
 	})
 }

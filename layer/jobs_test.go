@@ -46,6 +46,13 @@ func TestStore_Jobs(t *testing.T) {
 	}
 	enqueue(t, s, "a") // while it runs: it runs again afterwards
 	token := a.Token
+	if err := s.GiveBack(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	if a = claim(t, s, time.Minute); a == nil || string(a.Progress) != `{"done":1}` {
+		t.Fatalf("taken up again: %+v", a)
+	}
+	enqueue(t, s, "a")
 	if err := s.Finish(t.Context(), a, nil); err != nil {
 		t.Fatal(err)
 	}

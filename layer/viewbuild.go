@@ -29,6 +29,8 @@ type Build struct {
 	Changes int64
 	// Shared: other nodes may do a shard's steps, after JoinBuild (viewshared.go).
 	Shared bool
+	// Resumed says that it goes on with what an earlier run of the same build has done.
+	Resumed bool
 
 	space       space
 	keys        indexKeys
@@ -250,6 +252,7 @@ func (b *Build) begin(t *txn, index indexSeq, unfinished bool) error {
 	if err := b.keys.ensureNumber(t); err != nil {
 		return err
 	}
+	b.Resumed = unfinished
 	b.Shards = shardsSince(t.cfg, b.From)
 	b.progress = make(map[ShardID]*buildPosition, len(b.Shards))
 	for _, shard := range b.Shards {
@@ -259,7 +262,7 @@ func (b *Build) begin(t *txn, index indexSeq, unfinished bool) error {
 		case unfinished: // of a shard that was added since, the index has the documents that were in others before
 			at, err = b.shardProgress(t, shard)
 		case index.collation == 0 && !b.Goal.IsZero() && len(b.Shards) <= scanShards:
-			at = buildPosition{seq: b.Goal, scans: true}
+			at = b.beginning()
 			t.Set(b.keys.progressKey(shard), at.appendTuple(nil))
 		}
 		if err != nil {
@@ -270,6 +273,9 @@ func (b *Build) begin(t *txn, index indexSeq, unfinished bool) error {
 	t.Set(b.keys.infoKey(keyspace.ViewStatus), b.status())
 	return nil
 }
+
+// beginning is where a scan begins.
+func (b *Build) beginning() buildPosition { return buildPosition{seq: b.Goal, scans: true} }
 
 // status is the value of ViewStatus.
 func (b *Build) status() []byte {

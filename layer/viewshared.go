@@ -55,6 +55,7 @@ func (ix *Index) JoinBuild(ctx context.Context, token int64, shard ShardID) (*Bu
 		}
 		from, err := b.shardProgress(t, shard)
 		b.progress = map[ShardID]*buildPosition{shard: &from}
+		b.Resumed = from != b.beginning() && from != buildPosition{seq: b.From}
 		return struct{}{}, err
 	})
 	if err != nil {
