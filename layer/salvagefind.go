@@ -67,7 +67,10 @@ func (s *Store) nameless(ctx context.Context, r kv.Reader) (names []string, err 
 	if err != nil {
 		return nil, err
 	}
-	cores, err := s.cores(r, h, func(*Damage) error { return nil })
+	scan := func(keys kv.KeyRange, visit func(kv.KeyValue) error, lost func(kv.KeyRange) error) error {
+		return h.scan(r, keys, visit, lost)
+	}
+	cores, err := s.cores(scan, func(*Damage) error { return nil })
 	if err != nil {
 		return nil, err
 	}

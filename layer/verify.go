@@ -3,6 +3,7 @@ package layer
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
@@ -53,11 +54,10 @@ type Verified struct {
 // the end. The store stays in use meanwhile.
 func (s *Store) Verify(ctx context.Context, o VerifyOptions) (done Verified, err error) {
 	v := &verifier{s: s, ctx: ctx, o: o}
-	end, err := v.open()
-	if err != nil {
+	if err := v.open(); err != nil {
 		return done, err
 	}
-	defer end()
+	defer func() { v.end() }()
 	for _, step := range []func() error{v.find, v.files, v.findAll, v.describeFaults, v.rows, v.compare} {
 		if err := step(); err != nil {
 			return v.done, err
@@ -72,6 +72,7 @@ type verifier struct {
 	ctx       context.Context
 	o         VerifyOptions
 	r         kv.Reader
+	end       func() // of r
 	done      Verified
 	databases []*core
 	only      *core // the one that was asked for
@@ -85,20 +86,20 @@ type verifier struct {
 	hurt      map[string]bool // databases of which faults were told; "" stands for the store
 }
 
-// open finds something to read from that lasts. Where the engine holds no snapshot, rows are read in transactions by
-// rows itself.
-func (v *verifier) open() (end func(), err error) {
+// open finds something to read from that lasts. Where the engine holds no snapshot, rows are read in one transaction
+// after the other.
+func (v *verifier) open() error {
 	snap, ok, err := kv.OpenSnapshot(v.ctx, v.s.engine)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if ok {
-		v.r = snap
-		return snap.Close, nil
+		v.r, v.end = snap, snap.Close
+		return nil
 	}
 	tx := v.s.engine.Begin(v.ctx)
-	v.r = tx.Snapshot()
-	return tx.Cancel, nil
+	v.r, v.end = tx.Snapshot(), tx.Cancel
+	return nil
 }
 
 // find finds the database that was asked for.
@@ -106,11 +107,33 @@ func (v *verifier) find() error {
 	if v.o.Database == "" {
 		return nil
 	}
-	c, err := v.s.lookup(v.r, v.o.Database)
-	if err != nil {
+	var patience kv.Patience
+	for {
+		c, err := v.s.lookup(v.r, v.o.Database)
+		if err == nil {
+			v.only, v.databases = c, []*core{c}
+			return nil
+		}
+		if err := v.again(&patience, err); err != nil {
+			return err
+		}
+	}
+}
+
+// again begins the next transaction, after an error that says that the same reads may succeed in that; it returns
+// others.
+func (v *verifier) again(patience *kv.Patience, err error) error {
+	if err = patience.Tried(err); !kv.Retryable(err) {
 		return err
 	}
-	v.only, v.databases = c, []*core{c}
+	select {
+	case <-v.ctx.Done():
+		return v.ctx.Err()
+	case <-time.After(time.Millisecond):
+	}
+	v.end()
+	tx := v.s.engine.Begin(v.ctx)
+	v.r, v.end = tx.Snapshot(), tx.Cancel
 	return nil
 }
 
@@ -118,7 +141,7 @@ func (v *verifier) find() error {
 func (v *verifier) findAll() error {
 	if v.only == nil {
 		var err error
-		if v.databases, err = v.s.cores(v.r, v.holes, v.damage); err != nil {
+		if v.databases, err = v.s.cores(v.scan, v.damage); err != nil {
 			return err
 		}
 	}
@@ -126,10 +149,13 @@ func (v *verifier) findAll() error {
 	return nil
 }
 
+// rowScan is holes.scan of some reader.
+type rowScan func(keys kv.KeyRange, visit func(kv.KeyValue) error, lost func(kv.KeyRange) error) error
+
 // cores lists the databases whose names can be read. Of names in holes nobody is told here.
-func (s *Store) cores(r kv.Reader, h holes, damage func(*Damage) error) (all []*core, err error) {
+func (s *Store) cores(scan rowScan, damage func(*Damage) error) (all []*core, err error) {
 	prefix := s.section(keyspace.Databases)
-	err = h.scan(r, prefixRange(prefix), func(row kv.KeyValue) error {
+	err = scan(prefixRange(prefix), func(row kv.KeyValue) error {
 		name, _, err := tuple.TakeString(row.Key[len(prefix):])
 		if err != nil {
 			return damage(&Damage{What: "a name that makes no sense", Part: partNames, Help: helpStore})
@@ -204,19 +230,25 @@ func (v *verifier) rows() error {
 		}
 		return v.describe(gap, "", "rows that cannot be read", v.damage)
 	}
+	return v.scan(keys, v.row, lost)
+}
+
+// scan reads a range row by row as holes.scan does. On an engine without snapshots one transaction after the other goes
+// on behind the last row.
+func (v *verifier) scan(keys kv.KeyRange, visit func(kv.KeyValue) error, lost func(kv.KeyRange) error) error {
 	var patience kv.Patience
 	for {
 		err := v.holes.scan(v.r, keys, func(row kv.KeyValue) error {
 			patience.Progress()
 			keys.Begin = append(append(keys.Begin[:0:0], row.Key...), 0)
-			return v.row(row)
+			return visit(row)
 		}, lost)
-		if err = patience.Tried(err); !kv.Retryable(err) || v.ctx.Err() != nil {
+		if err == nil {
+			return nil
+		}
+		if err := v.again(&patience, err); err != nil {
 			return err
 		}
-		tx := v.s.engine.Begin(v.ctx) // an engine without snapshots: the next transaction goes on
-		defer tx.Cancel()             //nolint:gocritic // a handful for each minute, which hold nothing any more
-		v.r = tx.Snapshot()
 	}
 }
 
