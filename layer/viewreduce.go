@@ -26,6 +26,30 @@ type ReduceQuery struct {
 	GroupLevel int
 	// AnySize lets results of a JavaScript function be as large as what they are made from, which is an error of their group otherwise (CouchDB's reduce_limit).
 	AnySize bool
+	// Ranges, where it is not nil, has the start and end keys of several ranges, in the order of the query and without
+	// common keys, in the place of StartKey and EndKey. Rows of several ranges may be of one group.
+	Ranges []KeyRange
+}
+
+// KeyRange is a range of keys, both JSON and inclusive; nil leaves a side open.
+type KeyRange struct{ StartKey, EndKey []byte }
+
+// spans are the ranges that the query reads.
+func (q *ReduceQuery) spans(k *indexKeys, view int) ([]span, error) {
+	if q.Ranges == nil {
+		return q.ranges(k, view)
+	}
+	var all []span
+	for _, r := range q.Ranges {
+		one := q.ViewQuery
+		one.Keys, one.StartKey, one.EndKey = nil, r.StartKey, r.EndKey
+		spans, err := one.ranges(k, view)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, spans...)
+	}
+	return all, nil
 }
 
 // ReduceRow is one group. Valid until the next one.
@@ -63,7 +87,7 @@ func (ix *Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, erro
 	if err != nil {
 		return nil, err
 	}
-	ranges, err := q.ranges(&r.keys, id)
+	ranges, err := q.spans(&r.keys, id)
 	if err == nil {
 		err = q.CheckPartition(ix.design)
 	}
@@ -106,8 +130,8 @@ func (g *grouping) rows(from *indexReading, ranges []span) iter.Seq2[ReduceRow, 
 				c.alike = g.alike
 			}
 			more, err := c.run(&from.keys, r, g.function.merges())
-			if err == nil && more {
-				more, err = g.end() // ranges are grouped by themselves, as CouchDB does for keys
+			if err == nil && more && g.q.Ranges == nil {
+				more, err = g.end() // the rows of each key are grouped by themselves, as CouchDB does
 			}
 			if err != nil {
 				yield(ReduceRow{}, err)
@@ -116,6 +140,9 @@ func (g *grouping) rows(from *indexReading, ranges []span) iter.Seq2[ReduceRow, 
 			if !more {
 				return
 			}
+		}
+		if _, err := g.end(); err != nil {
+			yield(ReduceRow{}, err)
 		}
 	}
 }

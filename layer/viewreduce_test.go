@@ -90,6 +90,57 @@ func TestIndex_Reduce(t *testing.T) {
 	}
 }
 
+// Rows of several ranges are reduced together, by the stored partials as by a function, and where a group goes on in the
+// next range.
+func TestIndex_Reduce_ranges(t *testing.T) {
+	oneGoroutine(t)
+	db := openViews(t, layer.CreateOptions{})
+	save(t, db, `{"_id":"_design/g","views":{
+		"sum":{"map":"function(d){emit([d.n % 3, d.n], d.n)}","reduce":"_sum"},
+		"js":{"map":"function(d){emit([d.n % 3, d.n], d.n)}","reduce":"function(k,v,r){return sum(v)}"},
+		"distinct":{"map":"function(d){emit(d.n % 5)}","reduce":"_approx_count_distinct"}}}`)
+	for n := range 60 {
+		save(t, db, fmt.Sprintf(`{"_id":"d%02d","n":%d}`, n, n))
+	}
+	ix := db.Index(mustDesign(t, db, "g"))
+	build(t, ix, 61, 100)
+	between := func(pairs ...string) (ranges []layer.KeyRange) {
+		for i := 0; i < len(pairs); i += 2 {
+			r := layer.KeyRange{StartKey: []byte(pairs[i]), EndKey: []byte(pairs[i+1])}
+			if pairs[i+1] == "" {
+				r.EndKey = nil
+			}
+			ranges = append(ranges, r)
+		}
+		return ranges
+	}
+	parts := between(`[0,3]`, `[0,6]`, `[0,57]`, `[1,1]`, `[2,50]`, ``) // 3, 6 and 57, 1 and 50, 53, 56, 59
+	for _, c := range []struct {
+		view   string
+		level  int
+		ranges []layer.KeyRange
+		want   string
+	}{
+		{"sum", 0, parts, `null 285`},
+		{"js", 0, parts, `null 285`},
+		{"sum", 1, parts, `[0] 66; [1] 1; [2] 218`},
+		{"js", 1, parts, `[0] 66; [1] 1; [2] 218`},
+		{"js", layer.GroupExact, parts[:2], `[0,3] 3; [0,6] 6; [0,57] 57; [1,1] 1`},
+		{"distinct", 0, between(`0`, `1`, `3`, `3`), `null 3`},
+		{"distinct", 0, between(`7`, `8`, `9`, `9`), ``},
+		{"sum", 0, []layer.KeyRange{}, ``},
+	} {
+		got, err := groups(t, ix, layer.ReduceQuery{GroupLevel: c.level, Ranges: c.ranges, ViewQuery: layer.ViewQuery{View: c.view}})
+		if err != nil || strings.Join(got, "; ") != c.want {
+			t.Errorf("%s by level %d: %s %v, want %s", c.view, c.level, strings.Join(got, "; "), err, c.want)
+		}
+	}
+	got, err := groups(t, ix, layer.ReduceQuery{GroupLevel: 1, Ranges: parts, ViewQuery: layer.ViewQuery{View: "js", Skip: 1, Limit: 1}})
+	if err != nil || !slices.Equal(got, []string{`[1] 1`}) {
+		t.Errorf("the second group: %q %v", got, err)
+	}
+}
+
 // An array that ends at the level is in the group of the longer ones that begin with it.
 func TestIndex_Reduce_level(t *testing.T) {
 	db := openViews(t, layer.CreateOptions{})

@@ -300,6 +300,10 @@ func TestDatabase_Reduce(t *testing.T) {
 		{"range", exec.ReduceRead{Low: []byte(`["a",2]`), High: []byte(`["b",{}]`)}, "=3"},
 		{"range, backwards", exec.ReduceRead{Low: []byte(`["a",2]`), High: []byte(`["b",{}]`), Descending: true}, "=3"},
 		{"range from end to start", exec.ReduceRead{Low: []byte(`["b"]`), High: []byte(`["a"]`)}, ""},
+		{"ranges", exec.ReduceRead{Ranges: []exec.KeyRange{{High: []byte(`["a",1]`)}, {Low: []byte(`["c"]`)}}}, "=2"},
+		{"ranges, level 1", exec.ReduceRead{GroupLevel: 1,
+			Ranges: []exec.KeyRange{{High: []byte(`["a",1]`)}, {Low: []byte(`["a",2]`), High: []byte(`["b",{}]`)}}},
+			`["a"]=3 ["b"]=1`},
 		{"keys", exec.ReduceRead{Keys: []json.RawMessage{[]byte(`["a",2]`), []byte(`["x"]`)}, GroupLevel: -1}, `["a",2]=2`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -70,6 +70,9 @@ func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows,
 	}
 	q := layer.ReduceQuery{ViewQuery: viewQuery(read.View, read.Low, read.High, read.Keys, read.Descending), GroupLevel: read.GroupLevel}
 	q.Limit = atMost(read.Limit, read.Skip)
+	for _, r := range read.Ranges {
+		q.Ranges = append(q.Ranges, layer.KeyRange{StartKey: r.Low, EndKey: r.High})
+	}
 	inPartition(&q.ViewQuery, ix, read.Partition)
 	d.freshness(&q.ViewQuery, read.Update)
 	open := func(ctx context.Context) (iter.Seq2[layer.ReduceRow, error], error) {

@@ -180,6 +180,9 @@ type ReduceRead struct {
 	Design, View string
 	Low, High    json.RawMessage // as in ViewRead
 	Keys         []json.RawMessage
+	// Ranges, when not nil, replaces the range: rows of several ranges, in the order of keys and without common ones,
+	// which may be of one group.
+	Ranges []KeyRange
 	// GroupLevel 0 is one row for all (none at all when the range is empty), n the leading n parts of array keys, -1 whole keys.
 	GroupLevel  int
 	Descending  bool
@@ -187,6 +190,9 @@ type ReduceRead struct {
 	Update      UpdateMode
 	Partition   string // as in ViewRead
 }
+
+// KeyRange is a range of keys with bounds as ViewRead has them.
+type KeyRange struct{ Low, High json.RawMessage }
 
 // Design is a design document as the catalogue shows it.
 type Design struct {

@@ -379,6 +379,14 @@ func (a *Access) bounds() string {
 	case ReadView:
 		return a.keyBounds()
 	case ReadReduce:
+		var ranges []string
+		for _, r := range a.Reduce.Ranges {
+			inner := Access{View: ViewRead{Low: r.Low, High: r.High}}
+			ranges = append(ranges, inner.keyBounds())
+		}
+		if ranges != nil {
+			return strings.Join(ranges, " or ")
+		}
 		inner := Access{View: ViewRead{Low: a.Reduce.Low, High: a.Reduce.High, Keys: a.Reduce.Keys}}
 		return inner.keyBounds()
 	}

@@ -44,6 +44,9 @@ func Partial(name, reduce string) *exec.Aggregate {
 // function, or of _approx_count_distinct, which nothing but the view can compute.
 const reduceName = "reduce"
 
+// IsWhole says that an aggregate is divan.reduce.
+func IsWhole(a *exec.Aggregate) bool { return a.Name == reduceName }
+
 func init() {
 	sessionFamily.aggregate(&exec.Aggregate{Name: reduceName, Args: []types.OID{types.JSONB}, Ret: types.JSONB,
 		New: func([]types.OID) exec.Accumulator { return &whole{err: errNoReduction} }})
@@ -54,7 +57,7 @@ var (
 			WithHint("Use divan.reduce(value) over a view with a reduce function, with conditions on key, and GROUP BY key or " +
 			"its leading parts: key->0, key->1.")
 	errSeveralReductions = sqlstate.New(sqlstate.FeatureNotSupported, "several reductions fall into one group").
-				WithHint("Only the view can put reductions together: group by key, or by key->0 and not key->>0, and use one range of keys.")
+				WithHint("Only the view can put reductions together: group by key, or by key->0 and not key->>0.")
 )
 
 // whole is one reduction as it is.

@@ -49,18 +49,30 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 	}
 	s := p.newScan(f)
 	s.Targets = []exec.Target{{Field: exec.FieldKey, Index: keyAt}, {Field: exec.FieldValue, Index: valueAt}}
+	var ranges []exec.KeyRange
 	for _, iv := range set {
 		if iv.low.open || iv.high.open {
 			return nil // a reduction cannot be narrowed afterwards
 		}
-		r := exec.ReduceRead{Design: f.Design, View: f.View, GroupLevel: level, Update: p.update}
+		var r exec.KeyRange
 		if !iv.low.inf {
 			r.Low = json.RawMessage(iv.low.val.S)
 		}
 		if !iv.high.inf {
 			r.High = json.RawMessage(iv.high.val.S)
 		}
-		s.Accesses = append(s.Accesses, exec.Access{Kind: exec.ReadReduce, Reduce: r})
+		ranges = append(ranges, r)
+	}
+	read := exec.ReduceRead{Design: f.Design, View: f.View, GroupLevel: level, Update: p.update}
+	if len(ranges) > 1 && slices.ContainsFunc(q.Aggs, func(c exec.AggCall) bool { return funcs.IsWhole(c.Agg) }) {
+		// Only the view can put the reductions of several ranges together.
+		read.Ranges = ranges
+		s.Accesses = []exec.Access{{Kind: exec.ReadReduce, Reduce: read}}
+	} else {
+		for _, r := range ranges {
+			read.Low, read.High = r.Low, r.High
+			s.Accesses = append(s.Accesses, exec.Access{Kind: exec.ReadReduce, Reduce: read})
+		}
 	}
 	p.reads(f, len(s.Accesses))
 	var src exec.Source = s

@@ -481,14 +481,24 @@ func (db *DB) View(_ context.Context, r exec.ViewRead) (exec.Rows, error) {
 
 // Reduce implements exec.Reducer for the built-in functions.
 func (db *DB) Reduce(ctx context.Context, r exec.ReduceRead) (exec.Rows, error) {
-	rows, err := db.View(ctx, exec.ViewRead{Design: r.Design, View: r.View, Low: r.Low, High: r.High, Keys: r.Keys,
-		Partition: r.Partition})
-	if err != nil {
-		return nil, err
+	ranges := r.Ranges
+	if ranges == nil {
+		ranges = []exec.KeyRange{{Low: r.Low, High: r.High}}
+	}
+	rows := &list{}
+	for _, k := range ranges {
+		some, err := db.View(ctx, exec.ViewRead{Design: r.Design, View: r.View, Low: k.Low, High: k.High, Keys: r.Keys,
+			Partition: r.Partition})
+		if err != nil {
+			return nil, err
+		}
+		rows.rows = append(rows.rows, some.(*list).rows...)
+		db.mu.Lock()
+		db.Log = db.Log[:len(db.Log)-1]
+		db.logf("reduce %s/%s [%s,%s] keys=%s level=%d", r.Design, r.View, k.Low, k.High, r.Keys, r.GroupLevel)
+		db.mu.Unlock()
 	}
 	db.mu.Lock()
-	db.Log = db.Log[:len(db.Log)-1]
-	db.logf("reduce %s/%s [%s,%s] keys=%s level=%d", r.Design, r.View, r.Low, r.High, r.Keys, r.GroupLevel)
 	views := db.designs[r.Design]
 	fn := views[slices.IndexFunc(views, func(v view) bool { return v.Name == r.View })].Reduce
 	db.mu.Unlock()
