@@ -8,10 +8,11 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// apply writes what the plan says. It reads only for design documents, and where a body is replaced.
+// apply writes what the plan says. It reads only for design documents, where a body is replaced, and where there may be
+// bodies that no branch knows (dropForgotten).
 func (p *pendingEdit) apply(t *txn) error {
 	pl := &p.plan
-	if p.stored != nil {
+	if p.stored != nil || pl.known != nil {
 		if err := p.storeBody(t); err != nil {
 			return err
 		}
@@ -47,13 +48,20 @@ func (p *pendingEdit) apply(t *txn) error {
 	return p.listDocument(t, winner)
 }
 
-// storeBody writes the edit's body and takes up its attachments.
+// storeBody writes the edit's body, if it brings one, takes up its attachments, and removes bodies that no branch knows.
 func (p *pendingEdit) storeBody(t *txn) error {
-	replaced, err := p.putBody(t)
+	var replaced, forgotten []attachmentOf
+	var err error
+	if p.stored != nil {
+		replaced, err = p.putBody(t)
+	}
+	if err == nil && p.plan.known != nil {
+		forgotten, err = t.dropForgotten(p.e.ID, p.plan.known, p.plan.others)
+	}
 	if err != nil {
 		return err
 	}
-	return t.dropAttachments(replaced)
+	return t.dropAttachments(append(replaced, forgotten...))
 }
 
 // putBody is storeBody but for the attachments of a body that it replaces.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
@@ -44,6 +46,36 @@ func checkStore(tb testing.TB, e kv.Engine) {
 	}
 }
 
+// checkDatabase is checkStore for one database.
+func checkDatabase(tb rapid.TB, e kv.Engine, d *layer.Database) *keyDump {
+	tb.Helper()
+	tx := e.Begin(faultkv.Forever(context.Background()))
+	defer tx.Cancel()
+	keys := newKeyDump()
+	for _, row := range dumpRange(tb, tx, layer.KeysOf(d)) {
+		keys.add(tb, keyspace.Subspace(row.key[2].(int64)), row.key[3:], row.value)
+	}
+	keys.check(tb, d.Name())
+	if tb.Failed() {
+		tb.FailNow()
+	}
+	return keys
+}
+
+// checkCompacted holds that a database that was compacted has the bodies of its leaves, and no others.
+func checkCompacted(tb rapid.TB, e kv.Engine, d *layer.Database) {
+	tb.Helper()
+	keys := checkDatabase(tb, e, d)
+	for id, branches := range keys.branches {
+		for _, b := range branches {
+			delete(keys.bodies, id+" "+b.rev)
+		}
+	}
+	if len(keys.bodies) > 0 || keys.queue > 0 {
+		tb.Errorf("%s: bodies that nobody removes: %v; %d in the queue", d.Name(), keys.bodies, keys.queue)
+	}
+}
+
 type dumpRow struct {
 	key   tuple.Tuple
 	value []byte
@@ -51,7 +83,12 @@ type dumpRow struct {
 
 func dump(tb testing.TB, r kv.Reader) []dumpRow {
 	tb.Helper()
-	rows := r.GetRange(kv.KeyRange{End: []byte{0xff}}, kv.RangeOptions{Mode: kv.ModeWantAll})
+	return dumpRange(tb, r, kv.KeyRange{End: []byte{0xff}})
+}
+
+func dumpRange(tb rapid.TB, r kv.Reader, in kv.KeyRange) []dumpRow {
+	tb.Helper()
+	rows := r.GetRange(in, kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer rows.Close()
 	var all []dumpRow
 	for rows.Next() {
@@ -132,7 +169,7 @@ func seqText(incarnation, stamp any) string {
 	return fmt.Sprintf("%d/%x%04x", incarnation, v.Transaction, v.User)
 }
 
-func (d *keyDump) add(tb testing.TB, sub keyspace.Subspace, key tuple.Tuple, value []byte) {
+func (d *keyDump) add(tb rapid.TB, sub keyspace.Subspace, key tuple.Tuple, value []byte) {
 	tb.Helper()
 	unpack := func() tuple.Tuple {
 		v, err := tuple.Unpack(value)
@@ -233,7 +270,7 @@ func (d *keyDump) add(tb testing.TB, sub keyspace.Subspace, key tuple.Tuple, val
 	}
 }
 
-func (d *keyDump) check(tb testing.TB, name string) {
+func (d *keyDump) check(tb rapid.TB, name string) {
 	tb.Helper()
 	if !d.stamped {
 		tb.Errorf("%s has keys and no stamp", name)
@@ -315,7 +352,7 @@ func (d *keyDump) check(tb testing.TB, name string) {
 
 // checkRefs: the counter of every attachment is how many counted bodies refer to it, and no data is there that nobody
 // refers to and nobody has to look for.
-func (d *keyDump) checkRefs(tb testing.TB, name string) {
+func (d *keyDump) checkRefs(tb rapid.TB, name string) {
 	tb.Helper()
 	counted, uncounted := map[string]int64{}, map[string]int64{}
 	for body, b := range d.heads {
@@ -373,7 +410,7 @@ func (d *keyDump) ofPartition(counter, id string) string {
 
 // checkShards: every entry is in a shard of the map that was active at its sequence (P3, P4), every map but the last is marked, and no shard id
 // is used twice (P1).
-func (d *keyDump) checkShards(tb testing.TB, name string) {
+func (d *keyDump) checkShards(tb rapid.TB, name string) {
 	tb.Helper()
 	used := map[string]bool{}
 	for i, m := range d.maps {

@@ -238,3 +238,6 @@ func (o VerifyOptions) RememberFew(most int64) VerifyOptions {
 	o.remember = most
 	return o
 }
+
+// KeysOf are the keys of a database.
+func KeysOf(d *Database) kv.KeyRange { return prefixRange(d.core.Load().keys.prefix) }

@@ -29,6 +29,8 @@ type family struct {
 		rest() (best *leafKV, branches int64)
 		// history is that of a leaf that was added or changed.
 		history(l *leafKV) []byte
+		// dropForgotten removes bodies that no branch knows, and returns the attachments that they referred to.
+		dropForgotten() ([]attachmentOf, error)
 	}
 	before      *leafKV              // the winner so far
 	added       map[Rev]*leafKV      // leaves that the edits made, and no later one has replaced
@@ -250,7 +252,11 @@ func (f *family) storeBodies(ps []pendingEdit) error {
 			f.t.supersede(f.id, p.e.Rev)
 		}
 	}
-	return f.t.dropAttachments(replaced)
+	forgotten, err := f.edits.dropForgotten()
+	if err != nil {
+		return err
+	}
+	return f.t.dropAttachments(append(replaced, forgotten...))
 }
 
 // index maps the document that the edits make for interactive indexes, before anything is written, and takes its

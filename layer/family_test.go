@@ -108,6 +108,44 @@ func familyEdits(t *rapid.T, d *layer.Database, ids []string, isReplicated bool,
 	return edits
 }
 
+var revsLimits = []int{1000, 3, 2, 1}
+
+// betweenBatches does to databases what changes what later edits find: a new limit of revisions, a purge, a compaction.
+func betweenBatches(t *rapid.T, ds []*layer.Database, ids []string) {
+	ctx := context.Background()
+	each := func(do func(d *layer.Database) error) {
+		for _, d := range ds {
+			if err := do(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if rapid.IntRange(0, 4).Draw(t, "new limit") == 0 {
+		limit := rapid.SampledFrom(revsLimits).Draw(t, "limit now")
+		each(func(d *layer.Database) error { return d.SetRevsLimit(ctx, limit) })
+	}
+	if rapid.IntRange(0, 3).Draw(t, "purge") == 0 {
+		id := rapid.SampledFrom(ids).Draw(t, "purged")
+		leaves, err := ds[0].OpenRevs(ctx, id, nil, layer.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var revs []layer.Rev
+		for _, l := range leaves {
+			if len(revs) == 0 || rapid.Bool().Draw(t, "purge it too") {
+				revs = append(revs, l.Rev)
+			}
+		}
+		each(func(d *layer.Database) error {
+			_, err := d.Purge(ctx, id, revs)
+			return err
+		})
+	}
+	if rapid.IntRange(0, 4).Draw(t, "compaction") == 0 {
+		each(func(d *layer.Database) error { return d.Compact(ctx) })
+	}
+}
+
 // TestFamily_model holds that a Bulk, which writes edits of one document together, does what the same edits do one by
 // one: in results, leaves, histories, bodies, winners, counts, and in what is left for compaction. With and without
 // trees that are kept from one batch to the next, and with trees of no more than what the edits have to do with.
@@ -120,16 +158,18 @@ func TestFamily_model(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			defer layer.CacheTreesFrom(c.kept)()
 			defer layer.TreesOf(c.bytes)()
-			s := mustStore(t, mustEngine(t), layer.Options{Validator: &wordValidator{}})
+			engine := mustEngine(t)
+			s := mustStore(t, engine, layer.Options{Validator: &wordValidator{}})
 			var databases atomic.Int64
 			rapid.Check(t, func(t *rapid.T) {
 				ctx := context.Background()
-				ids := []string{"a", "b", "c"}
-				limit := rapid.SampledFrom([]int{1000, 3, 1}).Draw(t, "limit")
+				ids := []string{"p:a", "p:b", "q:c"}
+				limit := rapid.SampledFrom(revsLimits).Draw(t, "limit")
 				validated := rapid.Bool().Draw(t, "validated")
+				create := layer.CreateOptions{Partitioned: rapid.Bool().Draw(t, "partitioned")}
 				var ds [2]*layer.Database
 				for i := range ds {
-					d, err := s.Create(ctx, fmt.Sprintf("db%d", databases.Add(1)), layer.CreateOptions{})
+					d, err := s.Create(ctx, fmt.Sprintf("db%d", databases.Add(1)), create)
 					if err == nil {
 						err = d.SetRevsLimit(ctx, limit)
 					}
@@ -159,33 +199,16 @@ func TestFamily_model(t *testing.T) {
 					if got, want := everything(t, ds[0], ids), everything(t, ds[1], ids); got != want {
 						t.Fatalf("%s, edits %+v", difference(got, want), edits)
 					}
-					if rapid.IntRange(0, 4).Draw(t, "new limit") == 0 {
-						limit := rapid.SampledFrom([]int{1000, 3, 1}).Draw(t, "limit now")
-						for _, d := range ds {
-							if err := d.SetRevsLimit(ctx, limit); err != nil {
-								t.Fatal(err)
-							}
-						}
+					for _, d := range ds {
+						checkDatabase(t, engine, d)
 					}
-					if rapid.IntRange(0, 3).Draw(t, "purge") == 0 {
-						leaves, err := ds[0].OpenRevs(ctx, "a", nil, layer.GetOptions{})
-						if err != nil {
-							t.Fatal(err)
-						}
-						for _, d := range ds {
-							if len(leaves) == 0 {
-								break
-							}
-							if _, err := d.Purge(ctx, "a", []layer.Rev{leaves[0].Rev}); err != nil {
-								t.Fatal(err)
-							}
-						}
-					}
+					betweenBatches(t, ds[:], ids)
 				}
 				for _, d := range ds {
 					if err := d.Compact(ctx); err != nil {
 						t.Fatal(err)
 					}
+					checkCompacted(t, engine, d)
 				}
 				if got, want := everything(t, ds[0], ids), everything(t, ds[1], ids); got != want {
 					t.Fatalf("compacted: %s", difference(got, want))

@@ -94,3 +94,6 @@ func (e *namedEdits) rest() (*leafKV, int64) {
 }
 
 func (e *namedEdits) history(l *leafKV) []byte { return l.ancestors }
+
+// dropForgotten has nothing to do: these edits bring no histories.
+func (e *namedEdits) dropForgotten() ([]attachmentOf, error) { return nil, nil }

@@ -121,3 +121,93 @@ func TestPut_stemmedAgain(t *testing.T) {
 		})
 	}
 }
+
+// A client may bring a history that is not what happened, where stemming has forgotten it. The bodies of what did
+// happen are known to no branch then, though every branch goes back to a first revision. They are not counted twice
+// when their revisions come again, in whatever way, and a purge leaves none of them.
+func TestPut_anotherHistory(t *testing.T) {
+	again := `{"_id":"a","_rev":"1-a","n":2,"_attachments":{"f":{"data":"aGVsbG8="}}}`
+	for name, do := range map[string]func(t *testing.T, d *layer.Database){
+		"alone": func(t *testing.T, d *layer.Database) { push(t, d, again) },
+		"a purge": func(t *testing.T, d *layer.Database) {
+			leaf := leafRevs(t, d, "a")[0]
+			push(t, d, `{"_id":"a","_rev":"1-c","n":2}`)
+			if _, err := d.Purge(t.Context(), "a", []layer.Rev{leaf}); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.SetRevsLimit(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			push(t, d, again)
+		},
+		"with another": func(t *testing.T, d *layer.Database) {
+			o := layer.WriteOptions{Replicated: true}
+			edits := []layer.Edit{replicated(t, again), replicated(t, `{"_id":"a","_rev":"1-b","n":3}`)}
+			results, err := d.Bulk(t.Context(), edits, o)
+			if err != nil || results[0].Err != nil || results[1].Err != nil {
+				t.Fatal(results, err)
+			}
+		},
+	} {
+		for _, together := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, together %t", name, together), func(t *testing.T) {
+				e := mustEngine(t)
+				d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
+				if err := d.SetRevsLimit(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				push(t, d, `{"_id":"a","_rev":"1-a","n":1,"_attachments":{"f":{"data":"Z29uZQ=="}}}`)
+				push(t, d, `{"_id":"a","_revisions":{"start":2,"ids":["b","a"]}}`)
+				if err := d.SetRevsLimit(t.Context(), 1000); err != nil {
+					t.Fatal(err)
+				}
+				edits := []layer.Edit{replicated(t, `{"_id":"a","_revisions":{"start":3,"ids":["c","b","other"]}}`)}
+				if together {
+					edits = append(edits, replicated(t, `{"_id":"a","_revisions":{"start":4,"ids":["d","c"]}}`))
+				}
+				results, err := d.Bulk(t.Context(), edits, layer.WriteOptions{Replicated: true})
+				if err != nil || results[0].Err != nil {
+					t.Fatal(results, err)
+				}
+				checkDatabase(t, e, d)
+				do(t, d)
+				checkDatabase(t, e, d)
+				if err := d.Compact(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				checkCompacted(t, e, d)
+			})
+		}
+	}
+}
+
+// Branches that share no revision with an edit learn what others know, as they do in a document with few: where they
+// know less because the limit of revisions was lower.
+func TestBulk_relatedBranchesLearn(t *testing.T) {
+	defer layer.CacheTreesFrom(1000)()
+	defer layer.TreesOf(0)()
+	d := mustDatabase(t)
+	if err := d.SetRevsLimit(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	push(t, d, `{"_id":"a","_revisions":{"start":6,"ids":["f","e","d","c","b","a"]}}`)
+	push(t, d, `{"_id":"a","_revisions":{"start":5,"ids":["p","d","c"]}}`)
+	push(t, d, `{"_id":"a","_revisions":{"start":4,"ids":["q","c","b"]}}`)
+	push(t, d, `{"_id":"a","_revisions":{"start":3,"ids":["r","b","a"]}}`)
+	if err := d.SetRevsLimit(t.Context(), 1000); err != nil {
+		t.Fatal(err)
+	}
+	edits := []layer.Edit{replicated(t, `{"_id":"a","_rev":"1-x"}`), replicated(t, `{"_id":"a","_rev":"1-y"}`)}
+	if _, err := d.Bulk(t.Context(), edits, layer.WriteOptions{Replicated: true}); err != nil {
+		t.Fatal(err)
+	}
+	leaves, err := d.OpenRevs(t.Context(), "a", nil, layer.GetOptions{Revs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range leaves {
+		if got := int64(len(l.Doc.Revs)); got != l.Rev.Pos {
+			t.Errorf("%v knows %v", l.Rev, l.Doc.Revs)
+		}
+	}
+}

@@ -11,6 +11,8 @@ type treeEdits struct {
 	*family
 	tree *relatedTree
 	edit revtree.Branch // planned last
+	// partial is set once a branch did not know its whole history.
+	partial bool
 }
 
 func (e *treeEdits) read(ps []pendingEdit) error {
@@ -62,7 +64,8 @@ func (e *treeEdits) plan(p *pendingEdit) error {
 	}
 	p.plan.parent = knownParent(e.tree.Tree, p.e.Ancestors)
 	p.plan.old = p.plan.parent
-	p.plan.leftover = p.plan.hasAdded && e.tree.Partial()
+	e.partial = e.partial || e.tree.Partial()
+	p.plan.leftover = p.plan.hasAdded && e.partial
 	return nil
 }
 
@@ -107,6 +110,13 @@ func (e *treeEdits) rest() (*leafKV, int64) {
 	}
 	l.ancestors = e.history(l)
 	return l, n
+}
+
+func (e *treeEdits) dropForgotten() ([]attachmentOf, error) {
+	if !e.partial || e.tree.Partial() {
+		return nil, nil
+	}
+	return e.t.dropForgotten(e.id, e.tree.Known, e.tree.knows)
 }
 
 func (e *treeEdits) history(l *leafKV) []byte { return encodeHistory(e.tree.Branch(l.rev).Ancestors) }

@@ -20,7 +20,7 @@ import (
 )
 
 // checkCounts compares the counts of entries by blocks with the entries.
-func (d *keyDump) checkCounts(tb testing.TB, name string, shape layer.FeedShape) {
+func (d *keyDump) checkCounts(tb rapid.TB, name string, shape layer.FeedShape) {
 	tb.Helper()
 	want := [3]map[string]map[int64]int64{{}, {}, {}}
 	for seq, e := range d.entries {

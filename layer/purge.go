@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -125,26 +126,42 @@ func (t *txn) purgeBodies(id string, kept, gone []revtree.Branch) error {
 // eachBody calls f with the revision and the first chunk of every body of a document.
 func (t *txn) eachBody(id string, f func(r Rev, first []byte) error) error {
 	prefix := t.keys.doc(nil, keyspace.Documents, id)
-	rows := getRange(t, prefix, kv.RangeOptions{Mode: kv.ModeWantAll})
+	in := prefixRange(prefix)
+	for in.Begin != nil {
+		var err error
+		if in.Begin, err = t.bodiesIn(in, len(prefix), f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bodiesIn is eachBody up to the first body of several chunks. It returns where the next one begins, nil at the end.
+func (t *txn) bodiesIn(in kv.KeyRange, prefix int, f func(r Rev, first []byte) error) (next []byte, err error) {
+	rows := t.GetRange(in, kv.RangeOptions{Mode: kv.ModeIterator})
 	defer rows.Close()
 	for rows.Next() {
 		row := rows.KeyValue()
-		r, chunk, err := takeRev(row.Key[len(prefix):])
+		r, chunk, err := takeRev(row.Key[prefix:])
 		if err != nil {
-			return corrupt("body key", err)
+			return nil, corrupt("body key", err)
 		}
 		n, _, err := tuple.TakeInt(chunk)
 		if err != nil {
-			return corrupt("body key", err)
+			return nil, corrupt("body key", err)
 		}
 		if n > 0 {
 			continue
 		}
-		if err := f(r, row.Value); err != nil {
-			return err
+		of := row.Key[:len(row.Key)-len(chunk)]
+		if len(row.Value) == keyspace.BodyChunk {
+			next = prefixRange(bytes.Clone(of)).End
+		}
+		if err := f(r, row.Value); err != nil || next != nil {
+			return next, err
 		}
 	}
-	return rows.Err()
+	return nil, rows.Err()
 }
 
 // isPartial reports whether a branch does not know its whole history: bodies of what it does not know may be left.

@@ -8,8 +8,8 @@ import (
 
 // An interactive edit may make a revision that has been there before: its parent was history once, was forgotten by
 // stemming, and came again as a leaf. What came of it is another branch then, so documents with one branch are not
-// looked at. A purge leaves no bodies of branches that are gone. The name of the revision is known after compose, so
-// the reads of all edits of a transaction are a round trip of their own there.
+// looked at. A purge leaves no bodies of branches that are gone (forgotten.go). The name of the revision is known after
+// compose, so the reads of all edits of a transaction are a round trip of their own there.
 
 // remade are the reads that tell whether the revision of an edit has been there before.
 type remade struct {

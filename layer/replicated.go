@@ -70,6 +70,9 @@ func (p *pendingEdit) merge(limit int) error {
 	if p.settled = m.Outcome == revtree.KnownLeaf && !m.Changed(); p.settled {
 		return nil
 	}
+	if completes(branches, m.Branches) {
+		p.plan.known = func(r Rev) bool { return revtree.Find(m.Branches, r) >= 0 }
+	}
 	p.mergePlan(&m)
 	return nil
 }
@@ -90,6 +93,9 @@ func (p *pendingEdit) mergeMany(edit revtree.Branch, limit int) error {
 	p.plan.leftover = p.plan.hasAdded && partial
 	if p.settled = m.Outcome == revtree.KnownLeaf && len(m.Replaced) == 0 && len(m.Deepened) == 0; p.settled {
 		return nil
+	}
+	if partial && !tree.Partial() {
+		p.plan.known, p.plan.others = tree.Known, tree.knows
 	}
 	stored := make(map[Rev]*leafKV, len(p.leaves))
 	for i := range p.leaves {

@@ -6,9 +6,9 @@ import (
 )
 
 // A tree of all branches of a document is not made if it would have more revisions than the cache keeps: each batch of
-// edits would spend its transaction on making it again. Such a tree has only the branches that the edits can concern,
-// those that share a revision id with them. Of the other branches only the best one and their number matter. They learn
-// no ancestors from these edits.
+// edits would spend its transaction on making it again. Such a tree has only the branches that the edits can concern:
+// those that share a revision id with them, and those that can learn from another (treelearners.go). Of the other
+// branches only the best one and their number matter. They learn no ancestors from these edits.
 
 // relatedTree is the part of a document's tree that edits have to do with.
 type relatedTree struct {
@@ -34,22 +34,31 @@ func treeFor(leaves []leafKV, limit int, edits ...*Edit) (*relatedTree, error) {
 	r := &relatedTree{}
 	related := leaves
 	if histories := historiesOf(leaves); histories != nil {
-		related = nil
 		ids := revIDs(edits)
+		picked := make([]bool, len(leaves))
 		for i := range leaves {
 			l := &leaves[i]
-			h := histories[string(l.ancestors)]
+			h := histories.of(l)
 			if h.seen == nil {
 				if err := h.look(l.ancestors, ids); err != nil {
 					return nil, err
 				}
 			}
-			if _, own := ids[string(appendRevID(nil, l.rev.ID))]; own || *h.seen {
+			_, own := ids[string(appendRevID(nil, l.rev.ID))]
+			picked[i] = own || *h.seen
+		}
+		if err := pickLearners(leaves, histories, picked, limit); err != nil {
+			return nil, err
+		}
+		related = nil
+		for i := range leaves {
+			l := &leaves[i]
+			if picked[i] {
 				related = append(related, *l)
 				continue
 			}
 			r.others = append(r.others, *l)
-			r.partial = r.partial || h.length < l.rev.Pos-1
+			r.partial = r.partial || histories.of(l).length < l.rev.Pos-1
 		}
 	}
 	branches, err := branchesOf(related)
@@ -63,11 +72,22 @@ func treeFor(leaves []leafKV, limit int, edits ...*Edit) (*relatedTree, error) {
 // history is one that some leaves have.
 type history struct {
 	length int64
-	seen   *bool // whether it has an id that was looked for; nil before
+	root   string // the id of the oldest revision as stored
+	seen   *bool  // whether it has an id that was looked for; nil before
 }
 
+// histories are the different ones of a document's leaves, by the position of the leaf and the ids as stored.
+type histories map[historyKey]*history
+
+type historyKey struct {
+	pos int64
+	ids string
+}
+
+func (h histories) of(l *leafKV) *history { return h[historyKey{l.rev.Pos, string(l.ancestors)}] }
+
 // historiesOf are the different histories of leaves, nil where they are not too many bytes.
-func historiesOf(leaves []leafKV) map[string]*history {
+func historiesOf(leaves []leafKV) histories {
 	sum := 0
 	for i := range leaves {
 		sum += len(leaves[i].ancestors)
@@ -76,11 +96,11 @@ func historiesOf(leaves []leafKV) map[string]*history {
 		return nil
 	}
 	sum = 0
-	all := map[string]*history{}
+	all := histories{}
 	for i := range leaves {
-		if all[string(leaves[i].ancestors)] == nil {
-			all[string(leaves[i].ancestors)] = &history{}
-			sum += len(leaves[i].ancestors)
+		if l := &leaves[i]; all.of(l) == nil {
+			all[historyKey{l.rev.Pos, string(l.ancestors)}] = &history{}
+			sum += len(l.ancestors)
 		}
 	}
 	if sum <= maxTreeBytes {
@@ -100,7 +120,9 @@ func (h *history) look(ancestors []byte, ids map[string]struct{}) error {
 		if _, ok := ids[string(ancestors[:len(ancestors)-len(rest)])]; ok {
 			*h.seen = true
 		}
-		h.length++
+		if h.length++; len(rest) == 0 {
+			h.root = string(ancestors)
+		}
 		ancestors = rest
 	}
 	return nil

@@ -62,6 +62,10 @@ type plan struct {
 	// leftover is set where the added revision may have been there before: a history was stemmed, and compaction has
 	// not yet removed the bodies.
 	leftover bool
+	// known is set where the edit has every branch know its whole history, and one did not: it tells which revisions
+	// some branch knows, and others take out of a set those that it does not look at (dropForgotten).
+	known  func(Rev) bool
+	others func(map[Rev]bool) error
 	// replaced are leaves that are history now.
 	replaced []*leafKV
 	// other is the best leaf besides added and replaced, where it matters: it may win, or have won until now.
