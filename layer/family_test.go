@@ -67,17 +67,41 @@ func difference(together, alone string) string {
 	return "one has more lines"
 }
 
-// familyEdits draws edits, most of them of one document. They name the leaves that d has, revisions of a small world,
-// or those of edits before them.
-func familyEdits(t *rapid.T, d *layer.Database, ids []string, isReplicated bool, n *int) []layer.Edit {
+// familyWorld is what edits are drawn from: the documents, and the branches that they have had.
+type familyWorld struct {
+	ids   []string
+	edits int
+	paths map[string][][]layer.Rev // of documents
+}
+
+// remember takes up the branches that d has.
+func (w *familyWorld) remember(t *rapid.T, d *layer.Database) {
+	for _, id := range w.ids {
+		leaves, err := d.OpenRevs(context.Background(), id, nil, layer.GetOptions{Revs: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range leaves {
+			w.paths[id] = append(w.paths[id], l.Doc.Revs)
+		}
+	}
+}
+
+// draw draws edits, most of them of one document. They name the leaves that d has, revisions of a small world, those of
+// edits before them, or some that there were.
+func (w *familyWorld) draw(t *rapid.T, d *layer.Database, isReplicated bool) []layer.Edit {
+	ids := w.ids
 	hashes := []string{"x", "y", "z", "00000000000000000000000000000000"}
 	edits := make([]layer.Edit, rapid.IntRange(1, 12).Draw(t, "edits"))
 	for i := range edits {
-		*n++
+		w.edits++
 		e := &edits[i]
 		e.ID = ids[max(0, rapid.IntRange(-4, len(ids)-1).Draw(t, "id"))]
 		e.Deleted = rapid.IntRange(0, 2).Draw(t, "deleted") == 0
-		e.Body = fmt.Appendf(nil, `{"n":%d}`, *n)
+		e.Body = fmt.Appendf(nil, `{"n":%d}`, w.edits)
+		if rapid.IntRange(0, 2).Draw(t, "same") == 0 {
+			e.Body = []byte(`{}`) // makes a revision again if its parent comes again
+		}
 		if rapid.IntRange(0, 9).Draw(t, "refused") == 0 {
 			e.Body = []byte(`{"n":"refused"}`)
 		}
@@ -90,6 +114,12 @@ func familyEdits(t *rapid.T, d *layer.Database, ids []string, isReplicated bool,
 			e.KeepAttachments = true
 		}
 		if isReplicated {
+			if had := w.paths[e.ID]; len(had) > 0 && rapid.IntRange(0, 2).Draw(t, "again") == 0 {
+				path := rapid.SampledFrom(had).Draw(t, "path")
+				path = path[rapid.IntRange(0, len(path)-1).Draw(t, "of path"):]
+				e.Rev, e.Ancestors = path[0], path[1:1+rapid.IntRange(0, len(path)-1).Draw(t, "known")]
+				continue
+			}
 			pos := rapid.Int64Range(1, 5).Draw(t, "pos")
 			e.Rev = layer.Rev{Pos: pos, ID: rapid.SampledFrom(hashes).Draw(t, "hash")}
 			for p := pos - 1; p > 0 && rapid.IntRange(0, 9).Draw(t, "cut") > 0; p-- {
@@ -181,11 +211,11 @@ func TestFamily_model(t *testing.T) {
 					}
 					ds[i] = d
 				}
-				n := 0
+				w := familyWorld{ids: ids, paths: map[string][][]layer.Rev{}}
 				for range rapid.IntRange(1, 5).Draw(t, "batches") {
 					o := layer.WriteOptions{Replicated: rapid.IntRange(0, 2).Draw(t, "replicated") > 0,
 						User: &layer.UserCtx{Name: "u"}}
-					edits := familyEdits(t, ds[0], ids, o.Replicated, &n)
+					edits := w.draw(t, ds[0], o.Replicated)
 					together, err := ds[0].Bulk(ctx, slices.Clone(edits), o)
 					if err != nil {
 						t.Fatal(err)
@@ -202,6 +232,7 @@ func TestFamily_model(t *testing.T) {
 					for _, d := range ds {
 						checkDatabase(t, engine, d)
 					}
+					w.remember(t, ds[0])
 					betweenBatches(t, ds[:], ids)
 				}
 				for _, d := range ds {
