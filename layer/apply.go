@@ -169,7 +169,7 @@ func (p *pendingEdit) listDesign(t *txn, winner *leafKV) error {
 		if err != nil {
 			return err
 		}
-		if now, err = t.db.store.designEntry(t, t.db.name, &Document{ID: p.e.ID, Rev: winner.rev, Body: body}); err != nil {
+		if now, err = writeOf(t.db.store).designEntry(t, &Document{ID: p.e.ID, Rev: winner.rev, Body: body}); err != nil {
 			return err
 		}
 		t.Set(key, now.appendValue(nil))
@@ -177,10 +177,10 @@ func (p *pendingEdit) listDesign(t *txn, winner *leafKV) error {
 	t.restamp = t.restamp || old.concernsWrites() || now.concernsWrites()
 	t.redesigned = t.redesigned || old.interactive != now.interactive
 	s := t.db.store
-	if value == nil || s.o.CleanupAfter == 0 {
+	if value == nil || writeOf(s).cleanupAfter == 0 {
 		return nil
 	}
-	return s.enqueue(t, CleanupJobs, t.db.name, nil, s.o.CleanupAfter)
+	return s.enqueue(t, CleanupJobs, t.db.name, nil, writeOf(s).cleanupAfter)
 }
 
 // winnerBody is the edit's or has to be read.
@@ -197,16 +197,17 @@ func (p *pendingEdit) winnerBody(t *txn, winner *leafKV) ([]byte, error) {
 }
 
 // designEntry is what is listed of a design document. One that cannot be used is listed as none that concerns writes.
-func (s *Store) designEntry(t *txn, database string, doc *Document) (designEntry, error) {
+func (w *writeState) designEntry(t *txn, doc *Document) (designEntry, error) {
 	e := designEntry{id: doc.ID, rev: doc.Rev}
-	if v := s.o.Validator; v != nil {
+	if v := w.validator; v != nil {
 		e.watched = v.Watches(doc.AppendJSON(nil))
 	}
 	design, err := t.cfg.parseDesign(doc.ID, doc.Rev, doc.Body)
-	if err != nil || !design.interactive() || s.o.Scripts == nil {
+	designs := designOf(t.db.store)
+	if err != nil || !design.interactive() || designs.scripts == nil {
 		return e, nil //nolint:nilerr // it has no views then
 	}
-	_, err = s.compile(script.Charge(t.ctx, database, script.Interactive), design)
+	_, err = designs.compile(script.Charge(t.ctx, t.db.name, script.Interactive), design)
 	if KindOf(err) == Invalid {
 		return e, nil
 	}

@@ -27,7 +27,7 @@ func (x *checker) feedCounts() error {
 	}
 	for _, list := range marks {
 		for _, m := range list {
-			c := &feedChecker{checker: x, shape: &x.v.s.shape, mark: m}
+			c := &feedChecker{checker: x, shape: &feedOf(x.v.s).shape, mark: m}
 			if _, _, err := c.blocks(feedLevels-1, 0, c.shape.in(feedLevels-1, c.shape.end()-1)+1); err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ func (x *checker) indexes() error {
 	}
 	seen := map[string]bool{}
 	for _, design := range designs {
-		if len(design.Views) == 0 || seen[design.Signature] || x.v.s.o.Scripts == nil {
+		if len(design.Views) == 0 || seen[design.Signature] || designOf(x.v.s).scripts == nil {
 			continue
 		}
 		seen[design.Signature] = true
@@ -55,7 +55,7 @@ const (
 )
 
 func (c *indexChecker) run() error {
-	if _, err := c.v.s.compile(c.ctx, c.ix.design); KindOf(err) == Invalid {
+	if _, err := designOf(c.v.s).compile(c.ctx, c.ix.design); KindOf(err) == Invalid {
 		return nil
 	} else if err != nil {
 		return err

@@ -171,7 +171,7 @@ func (x *checker) readBodies(queued *queuedBodies) error {
 			whole := append(body, row.Value...)
 			body = nil
 			b, _, err := parseHeader(whole)
-			if err != nil && len(row.Value) >= keyspace.BodyChunk && len(whole) < x.v.s.o.MaxDocument*2 {
+			if err != nil && len(row.Value) >= keyspace.BodyChunk && len(whole) < writeOf(x.v.s).maxDocument*2 {
 				body = whole
 				return nil
 			}

@@ -169,8 +169,8 @@ func (d *Database) RunCompaction(ctx context.Context, done func(Compacted) error
 		if run.requested, err = readRequest(t.Get(t.keys.compaction(nil, compactionRequest))); err != nil {
 			return run, err
 		}
-		if d.store.o.Compaction.Auto {
-			run.until = afterVersion(d.store.clock.at(version), -d.store.o.Compaction.Age)
+		if attachOf(d.store).compaction.Auto {
+			run.until = afterVersion(d.store.clock.at(version), -attachOf(d.store).compaction.Age)
 		}
 		run.until = max(1, run.until, run.requested)
 		return run, nil
@@ -211,7 +211,8 @@ func (d *Database) endRun(ctx context.Context, run compactRun, all *Compacted) e
 	if err != nil {
 		return err
 	}
-	d.store.noteCompactable(d.core.Load(), d.store.o.Compaction.Bodies) // what is left is looked at
+	a := attachOf(d.store)
+	a.noteCompactable(d.core.Load(), a.compaction.Bodies) // what is left is looked at
 	if removed := all.BodyBytes + all.AttachmentBytes; run.requested > 0 || removed > left/reclaimPart {
 		return d.Reclaim(ctx)
 	}

@@ -34,16 +34,16 @@ type CompactionSeen struct {
 }
 
 // noteCompactable notes bodies that were superseded.
-func (s *Store) noteCompactable(c *core, n int64) {
-	if !s.o.Compaction.Auto || s.o.ReadOnly {
+func (a *attachState) noteCompactable(c *core, n int64) {
+	if !a.compaction.Auto {
 		return
 	}
-	s.compactable.mu.Lock()
-	defer s.compactable.mu.Unlock()
-	if s.compactable.noted == nil {
-		s.compactable.noted = map[*core]int64{}
+	a.compactable.mu.Lock()
+	defer a.compactable.mu.Unlock()
+	if a.compactable.noted == nil {
+		a.compactable.noted = map[*core]int64{}
 	}
-	s.compactable.noted[c] += n
+	a.compactable.noted[c] += n
 }
 
 // take returns the databases of which at least so many bodies were noted.
@@ -76,10 +76,11 @@ func (c *compactable) saw(name string, state *CompactionState) {
 // Compactable is what the databases have to compact, by name, as this node saw it: those that it writes to some seconds
 // ago, others within the last hour.
 func (s *Store) Compactable() map[string]CompactionSeen {
-	s.compactable.mu.Lock()
-	defer s.compactable.mu.Unlock()
-	all := make(map[string]CompactionSeen, len(s.compactable.found))
-	for name, x := range s.compactable.found {
+	c := &attachOf(s).compactable
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make(map[string]CompactionSeen, len(c.found))
+	for name, x := range c.found {
 		all[name] = x
 	}
 	return all
@@ -89,7 +90,8 @@ func (s *Store) Compactable() map[string]CompactionSeen {
 func (s *Store) keepCompacted(ctx context.Context) {
 	tick := time.NewTicker(compactionLook)
 	defer tick.Stop()
-	first := s.o.Compaction.FirstLook
+	a := attachOf(s)
+	first := a.compaction.FirstLook
 	if first == 0 {
 		first = firstCompactionLook
 	}
@@ -110,7 +112,7 @@ func (s *Store) keepCompacted(ctx context.Context) {
 			sweep.Reset(next)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("cannot find out what there is to compact", "error", err)
+			a.log.Warn("cannot find out what there is to compact", "error", err)
 		}
 	}
 }
@@ -118,7 +120,8 @@ func (s *Store) keepCompacted(ctx context.Context) {
 // lookNoted looks at the databases that were written: at those with a quarter of what starts a compaction.
 func (s *Store) lookNoted(ctx context.Context) error {
 	var failed error
-	for _, c := range s.compactable.take(max(1, s.o.Compaction.Bodies/4)) {
+	a := attachOf(s)
+	for _, c := range a.compactable.take(max(1, a.compaction.Bodies/4)) {
 		if err := s.lookCompactable(ctx, s.handle(c)); err != nil && KindOf(err) != NotFound {
 			failed = err
 		}
@@ -128,15 +131,16 @@ func (s *Store) lookNoted(ctx context.Context) error {
 
 // lookCompactable looks at a database, and enqueues its job where it is due.
 func (s *Store) lookCompactable(ctx context.Context, d *Database) error {
+	a := attachOf(s)
 	state, err := d.CompactionState(ctx)
 	if err != nil {
 		if KindOf(err) == NotFound {
-			s.compactable.saw(d.name, nil)
+			a.compactable.saw(d.name, nil)
 		}
 		return err
 	}
-	s.compactable.saw(d.name, &state)
-	in := state.due(s.o.Compaction)
+	a.compactable.saw(d.name, &state)
+	in := state.due(a.compaction)
 	if in < 0 {
 		return nil
 	}

@@ -18,7 +18,7 @@ func (t *txn) checkEdit(e *Edit, o WriteOptions) error {
 	if isLocal(e.ID) {
 		return errf(Invalid, "illegal_docid", "_local documents have no revisions")
 	}
-	if len(e.Body) > t.db.store.o.MaxDocument {
+	if len(e.Body) > writeOf(t.db.store).maxDocument {
 		return errf(TooLarge, "document_too_large", "%s", e.ID)
 	}
 	if err := t.cfg.checkID(e.ID); err != nil {

@@ -59,7 +59,7 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Data
 	if o.Shards == 0 {
 		o.Shards = 1
 	}
-	if err := s.checkShards(o.Shards); err != nil {
+	if err := feedOf(s).checkShards(o.Shards); err != nil {
 		return nil, err
 	}
 	if o.Partitioned && isSystemDatabase(name) {
@@ -80,7 +80,7 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Data
 	if err != nil {
 		return nil, err
 	}
-	d := s.handle(s.known.remember(newCore(s.o.Root, name, number, c.Versionstamp)))
+	d := s.handle(s.known.remember(newCore(s.root, name, number, c.Versionstamp)))
 	d.pinned.Store(true)
 	return d, nil
 }
@@ -92,7 +92,7 @@ func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number 
 	}
 	s.setName(tx, name, number)
 
-	keys := newCore(s.o.Root, name, number, kv.Versionstamp{}).keys
+	keys := newCore(s.root, name, number, kv.Versionstamp{}).keys
 	tx.SetVersionstampedValue(keys.sub(nil, keyspace.Stamp), make([]byte, len(kv.Versionstamp{})), 0)
 	var uuid [16]byte
 	rand.Read(uuid[:])

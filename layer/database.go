@@ -226,7 +226,7 @@ func (t *txn) finish() {
 	t.finishCleared()
 	t.finishRefs()
 	if t.superseded > 0 {
-		t.db.store.noteCompactable(t.core, int64(t.superseded)) // also where the commit fails: it costs a look
+		attachOf(t.db.store).noteCompactable(t.core, int64(t.superseded)) // also where the commit fails: it costs a look
 	}
 	for _, s := range t.touched {
 		t.setWake(s.id, s.last)
@@ -267,7 +267,7 @@ func (s *Store) lookup(r kv.Reader, name string) (*core, error) {
 	if err != nil {
 		return nil, corrupt("database entry", err)
 	}
-	return s.known.remember(newCore(s.o.Root, name, number, created.Transaction)), nil
+	return s.known.remember(newCore(s.root, name, number, created.Transaction)), nil
 }
 
 func (s *Store) nameKey(name string) []byte {
@@ -275,7 +275,7 @@ func (s *Store) nameKey(name string) []byte {
 }
 
 func (s *Store) section(n keyspace.Section) []byte {
-	return tuple.AppendInt(append([]byte(nil), s.o.Root...), int64(n))
+	return tuple.AppendInt(append([]byte(nil), s.root...), int64(n))
 }
 
 // stampNow begins a value with (format, the sequence that the transaction's last entry gets), and returns where the

@@ -2,10 +2,12 @@ package layer
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/script"
 )
 
 // Design reads and parses a design document; name is with or without "_design/". NotFound. The parse is cached by revision.
@@ -45,7 +47,7 @@ func (t *txn) designs(r kv.Reader) ([]*Design, error) {
 		design, err := t.design(e.id, e.rev)
 		switch {
 		case KindOf(err) == Invalid:
-			t.db.store.o.Logger.Warn("design document cannot be used", "database", t.db.name, "id", e.id, "error", err)
+			designOf(t.db.store).log.Warn("design document cannot be used", "database", t.db.name, "id", e.id, "error", err)
 		case err != nil:
 			return nil, err
 		default:
@@ -54,6 +56,25 @@ func (t *txn) designs(r kv.Reader) ([]*Design, error) {
 	}
 	return designs, nil
 }
+
+// designState is what is remembered of design documents: the parse by database and revision, map functions by
+// signature.
+type designState struct {
+	scripts *script.Sandbox // nil: this node runs no functions
+	designs *cache[designKey, *Design]
+	maps    *cache[string, *script.Maps]
+	log     *slog.Logger
+}
+
+// What is kept in memory of design documents at most, in bytes of their text.
+const (
+	keptDesigns = 64 << 20
+	keptMaps    = 64 << 20
+)
+
+var designSlot = newSlot[designState]()
+
+func designOf(s *Store) *designState { return designSlot.of(s) }
 
 // designKey is one revision of a design document.
 type designKey struct {
@@ -64,7 +85,7 @@ type designKey struct {
 
 // design parses one revision of a design document, once.
 func (t *txn) design(id string, rev Rev) (*Design, error) {
-	return t.db.store.designs.get(t.ctx, designKey{t.core.number, id, rev}, func() (*Design, int, error) {
+	return designOf(t.db.store).designs.get(t.ctx, designKey{t.core.number, id, rev}, func() (*Design, int, error) {
 		doc, err := getRevision(t.Snapshot(), t.keys, id, rev, largeReads{})
 		if err != nil {
 			return nil, 0, err

@@ -19,7 +19,7 @@ func SweepUploads(ctx context.Context, d *Database, now time.Time) error {
 
 // RenewUploads renews a store's uploads as it will after a time.
 func RenewUploads(ctx context.Context, s *Store, after time.Duration) error {
-	return s.renewUploads(ctx, s.hoursIn(after).store)
+	return attachOf(s).renewUploads(ctx, s.hoursIn(after).store)
 }
 
 // SweepStore runs the hourly sweep as it will be after a time.
@@ -215,7 +215,7 @@ var DefaultFeedShape = FeedShape{defaultShape.leafBits, defaultShape.levelBits, 
 
 // SetFeedShape makes blocks so small that a test fills many. Before anything is written or counted.
 func SetFeedShape(s *Store, f FeedShape) {
-	s.shape = feedShape{leafBits: f.LeafBits, levelBits: f.LevelBits, sparse: f.Sparse, least: f.Least}
+	feedOf(s).shape = feedShape{leafBits: f.LeafBits, levelBits: f.LevelBits, sparse: f.Sparse, least: f.Least}
 }
 
 // CloseFeed has one transaction count so many entries of the feed.

@@ -54,7 +54,7 @@ func (d *Database) isFamily(ps []pendingEdit, o WriteOptions) bool {
 
 func (d *Database) knowsTree(id string, o WriteOptions) bool {
 	c := d.core.Load()
-	return o.Replicated && c != nil && d.store.trees.has(treeKey(c.keys, id))
+	return o.Replicated && c != nil && writeOf(d.store).trees.has(treeKey(c.keys, id))
 }
 
 // inFamily reports whether an edit may be one of several in a transaction. One without a parent depends on who wins.
@@ -128,7 +128,7 @@ func (f *family) edit(p *pendingEdit) error {
 			return err
 		}
 	}
-	if f.o.User != nil && f.t.db.store.o.Validator != nil {
+	if f.o.User != nil && writeOf(f.t.db.store).validator != nil {
 		if err := p.validate(f.t, f.o); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ type treeEdits struct {
 
 func (e *treeEdits) read(ps []pendingEdit) error {
 	t := e.t
-	if cached, ok := t.db.store.trees.take(treeKey(t.keys, e.id)); ok && cached.limit == t.cfg.revsLimit {
+	if cached, ok := writeOf(t.db.store).trees.take(treeKey(t.keys, e.id)); ok && cached.limit == t.cfg.revsLimit {
 		prefix := t.keys.doc(nil, keyspace.Revisions, e.id)
 		// What the winner's sequence says of all branches, the conflict with its key does.
 		rows := getRange(t, prefix, kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})

@@ -42,7 +42,7 @@ func (t *txn) closeSome(most int) (done int, more bool, err error) {
 	if err != nil {
 		return 0, false, err
 	}
-	shape := &t.db.store.shape
+	shape := &feedOf(t.db.store).shape
 	for i := range t.cfg.maps {
 		for _, shard := range t.cfg.maps[i].subspaces() {
 			for pos, open := (Seq{}), true; open; pos = (Seq{Incarnation: pos.Incarnation + 1}) {
@@ -74,7 +74,7 @@ func (t *txn) closeSome(most int) (done int, more bool, err error) {
 
 // openIncarnation is the first incarnation of a shard, from a position on, that has entries behind its mark.
 func (t *txn) openIncarnation(shard ShardID, pos Seq, marks []feedMark) (incarnation int64, open bool, err error) {
-	shape, prefix := &t.db.store.shape, len(t.keys.feed(nil, shard))
+	shape, prefix := &feedOf(t.db.store).shape, len(t.keys.feed(nil, shard))
 	for {
 		pos = shape.behind(pos, marks)
 		rows := t.Snapshot().GetRange(entryRange(t.keys, shard, pos, Seq{}),

@@ -195,7 +195,7 @@ type clearedEntry struct {
 func (t *txn) clearEntry(id string, seq Seq) {
 	shard := t.cfg.shardAt(id, seq)
 	t.Clear(t.close(t.keys.entry(t.open(), shard, seq)))
-	t.cleared = append(t.cleared, clearedEntry{shard, seq.Incarnation, t.db.store.shape.leaf(seq)})
+	t.cleared = append(t.cleared, clearedEntry{shard, seq.Incarnation, feedOf(t.db.store).shape.leaf(seq)})
 }
 
 // finishCleared writes what cleared entries take from the counts.
@@ -207,7 +207,7 @@ func (t *txn) finishCleared() {
 		return cmp.Or(cmp.Compare(a.shard, b.shard), cmp.Compare(a.incarnation, b.incarnation),
 			cmp.Compare(a.leaf, b.leaf))
 	})
-	shape := &t.db.store.shape
+	shape := &feedOf(t.db.store).shape
 	for level := range feedLevels {
 		n := int64(0)
 		for i := range t.cleared {

@@ -32,7 +32,7 @@ func (s *stream) countSpans(spans []feedSpan) (n int64, err error) {
 
 // countClosed counts what is closed of spans, at the stream's version, and returns what is not.
 func (s *stream) countClosed(spans []feedSpan, marks map[ShardID][]feedMark) (n int64, open []feedSpan, err error) {
-	ranks, open := s.d.store.shape.divide(spans, marks)
+	ranks, open := feedOf(s.d.store).shape.divide(spans, marks)
 	n, err = countRanks(s.r, s.keys, ranks)
 	return n, open, err
 }
@@ -50,7 +50,7 @@ func (s *stream) countOpen(open []feedSpan) (n int64, err error) {
 		}
 	}
 	if n > int64(2*closingBatch+defaultShape.least*len(open)) {
-		s.d.store.closings.ask(s.d)
+		feedOf(s.d.store).closings.ask(s.d)
 	}
 	return n, nil
 }
@@ -260,7 +260,7 @@ func (c *config) spansBefore(since Seq) (spans []feedSpan) {
 func (s *stream) openVersions(spans []feedSpan, marks map[ShardID][]feedMark, last Seq) (n uint64) {
 	created := Seq{Incarnation: s.cfg.incarnation} // nothing of this incarnation is older than the database
 	copy(created.Stamp[:], s.core.created[:])
-	_, open := s.d.store.shape.divide(spans, marks)
+	_, open := feedOf(s.d.store).shape.divide(spans, marks)
 	for _, o := range open {
 		if o.until.IsZero() {
 			o.until = last

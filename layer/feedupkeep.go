@@ -2,11 +2,24 @@ package layer
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 )
 
 // closingEvery is after how many entries that were written by this Store the counts of a database are brought up.
 const closingEvery = 4 * closingBatch
+
+// feedState is what the feed remembers of a Store.
+type feedState struct {
+	shape     feedShape
+	closings  feedClosings
+	maxShards int // of a database
+	log       *slog.Logger
+}
+
+var feedSlot = newSlot[feedState]()
+
+func feedOf(s *Store) *feedState { return feedSlot.of(s) }
 
 // feedClosings are the databases whose counts of changes are to be brought up: by one goroutine of the Store, one
 // database after the other. Nothing waits for it.
@@ -56,14 +69,14 @@ func (f *feedClosings) next() *Database {
 	return d
 }
 
-// keepFeeds brings up the counts of changes where that is asked for, until ctx ends. What fails is asked for again by
+// keep brings up the counts of changes where that is asked for, until ctx ends. What fails is asked for again by
 // who writes or reads the feed next.
-func (s *Store) keepFeeds(ctx context.Context) {
+func (f *feedState) keep(ctx context.Context) {
 	for {
-		for d := s.closings.next(); d != nil; d = s.closings.next() {
+		for d := f.closings.next(); d != nil; d = f.closings.next() {
 			err := d.closeFeed(ctx)
 			if kind := KindOf(err); err != nil && ctx.Err() == nil && kind != NotFound && kind != Full {
-				s.o.Logger.Warn("changes not counted", "database", d.name, "error", err)
+				f.log.Warn("changes not counted", "database", d.name, "error", err)
 			}
 			if ctx.Err() != nil {
 				return
@@ -72,7 +85,7 @@ func (s *Store) keepFeeds(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.closings.wake:
+		case <-f.closings.wake:
 		}
 	}
 }
@@ -80,6 +93,6 @@ func (s *Store) keepFeeds(ctx context.Context) {
 // wroteEntries notes that an attempt of a transaction has written entries.
 func (d *Database) wroteEntries(c *core, n int64) {
 	if n > 0 && c.written.Add(n) >= closingEvery && c.written.Swap(0) > 0 {
-		d.store.closings.ask(d)
+		feedOf(d.store).closings.ask(d)
 	}
 }

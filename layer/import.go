@@ -51,7 +51,7 @@ func (s *Store) Import(ctx context.Context, name string, r io.ReadSeeker) (*Data
 	if err != nil {
 		return nil, errors.Join(err, im.abandon())
 	}
-	d := s.handle(s.known.remember(newCore(s.o.Root, name, im.core.number, created)))
+	d := s.handle(s.known.remember(newCore(s.root, name, im.core.number, created)))
 	d.pinned.Store(true)
 	return d, nil
 }
@@ -101,7 +101,7 @@ func (im *importer) reserved(ctx context.Context, tx kv.Transaction, fn func(t *
 	if now := tuple.AppendInt(nil, im.s.clock.hour()); string(now) != string(hour) {
 		tx.Set(im.marker, now)
 	}
-	t := &txn{Transaction: tx, ctx: ctx, core: im.core, keys: im.core.keys, cfg: im.cfg}
+	t := &txn{Transaction: tx, ctx: ctx, db: im.s.handle(im.core), core: im.core, keys: im.core.keys, cfg: im.cfg}
 	n, err := fn(t)
 	if err == nil {
 		t.finish()
@@ -122,7 +122,7 @@ func (im *importer) reserve(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	im.core = newCore(im.s.o.Root, name, number, kv.Versionstamp{})
+	im.core = newCore(im.s.root, name, number, kv.Versionstamp{})
 	im.marker = im.s.importKey(number)
 	im.cfg = &config{maps: im.config.maps, partitioned: im.config.partitioned, incarnation: max(im.header.incarnation, im.config.last.Incarnation) + 1}
 	return nil
@@ -183,7 +183,7 @@ func (s *Store) dropImport(ctx context.Context, number int64) error {
 		if err != nil || there == nil {
 			return struct{}{}, err // published, or dropped
 		}
-		prefix := newCore(s.o.Root, "", number, kv.Versionstamp{}).keys.prefix
+		prefix := newCore(s.root, "", number, kv.Versionstamp{}).keys.prefix
 		end, err := tuple.Strinc(prefix)
 		if err != nil {
 			return struct{}{}, err

@@ -218,7 +218,7 @@ func (im *importer) winner(t *txn, doc *importedDoc, w *exportedLeaf) error {
 	}
 	t.Set(t.close(t.keys.doc(t.open(), keyspace.AllDocs, doc.id)), t.close(appendRev(t.open(), w.rev)))
 	if isDesign(doc.id) {
-		e, err := im.s.designEntry(t, im.core.name, &Document{ID: doc.id, Rev: w.rev, Body: w.body.body})
+		e, err := writeOf(im.s).designEntry(t, &Document{ID: doc.id, Rev: w.rev, Body: w.body.body})
 		if err != nil {
 			return err
 		}

@@ -57,6 +57,10 @@ const (
 	longestLook = 3
 )
 
+var beatsSlot = newSlot[beats]()
+
+func beatsOf(s *Store) *beats { return beatsSlot.of(s) }
+
 // beats is what this process has seen of heartbeats, and for how long each has stood still since. It goes by this
 // process's monotonic clock alone.
 type beats struct {

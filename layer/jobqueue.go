@@ -140,7 +140,7 @@ func (s *Store) firstSilent(typ string, beats, old kv.RangeIterator, prefix int,
 	if err := old.Err(); err != nil {
 		return nil, err
 	}
-	look := s.beats.look(typ, begun) // only now: it locks, and the store may be slow
+	look := beatsOf(s).look(typ, begun) // only now: it locks, and the store may be slow
 	defer look.end()
 	for _, x := range seen {
 		x.job.At = look.at(x.job.ID, x.value, x.lease, x.gone)

@@ -65,7 +65,7 @@ func (d *Database) PutLocal(ctx context.Context, e Edit) (Rev, error) {
 	if err := ValidateID(e.ID); err != nil {
 		return Rev{}, err
 	}
-	if len(e.Body) > d.store.o.MaxDocument {
+	if len(e.Body) > writeOf(d.store).maxDocument {
 		return Rev{}, errf(TooLarge, "document_too_large", "%s", e.ID)
 	}
 	if len(e.Attachments) > 0 {

@@ -21,7 +21,7 @@ func (s *Store) findDamaged(ctx context.Context, r kv.Reader, name string) (*cor
 		if err != nil {
 			return nil, errNoDatabase()
 		}
-		c := newCore(s.o.Root, name, n, kv.Versionstamp{})
+		c := newCore(s.root, name, n, kv.Versionstamp{})
 		rows := r.GetRange(prefixRange(c.keys.prefix), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
 		defer rows.Close()
 		if !rows.Next() && rows.Err() == nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // compile returns the map functions of a design document, in the order of its views.
-func (s *Store) compile(ctx context.Context, design *Design) (*script.Maps, error) {
-	if s.o.Scripts == nil {
+func (s *designState) compile(ctx context.Context, design *Design) (*script.Maps, error) {
+	if s.scripts == nil {
 		return nil, errf(NotImplemented, "", "this node runs no design functions")
 	}
 	if design.Language != "javascript" {
@@ -23,7 +23,7 @@ func (s *Store) compile(ctx context.Context, design *Design) (*script.Maps, erro
 		for _, v := range design.Views {
 			size += len(v.Map)
 		}
-		maps, err := s.o.Scripts.Maps(ctx, design.Lib, mapFunctions(design))
+		maps, err := s.scripts.Maps(ctx, design.Lib, mapFunctions(design))
 		return maps, size, compilation(err)
 	})
 }

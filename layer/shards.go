@@ -266,3 +266,26 @@ func (d *Database) leaveDeprecated(ctx context.Context) error {
 	})
 	return err
 }
+
+// reshard adds the new map under the commit's own sequence, marks the old one, and wakes who waits at the old shards' ends.
+func (t *txn) reshard(n int) shardMap {
+	old := *t.cfg.current()
+	old.Tombstone = true
+	t.Set(t.close(old.Since.appendTuple(t.shardsKey())), t.close(old.appendValue(t.open())))
+	for _, id := range old.subspaces() {
+		t.setWake(id, 0)
+	}
+	m := shardMap{ShardMap{Since: Seq{Incarnation: t.cfg.incarnation}, Scheme: schemeJump, Shards: t.cfg.nextShards(n)}}
+	for _, id := range m.Shards { // so that a watch on a shard that is never written sees the database's deletion
+		t.setWake(id, 0)
+	}
+	key := tuple.AppendInt(t.shardsKey(), m.Since.Incarnation)
+	offset := len(key) + 1
+	key = t.close(tuple.AppendVersionstamp(key, tuple.IncompleteVersionstamp(0)))
+	t.SetVersionstampedKey(key, offset, m.appendValue(nil))
+	t.restamp = true
+	return m
+}
+
+// shardsKey opens a key that begins with (Config, "changes_shards").
+func (t *txn) shardsKey() []byte { return t.keys.config(t.open(), configShards) }

@@ -72,49 +72,26 @@ func (o Options) withDefaults() Options {
 // Store is all databases in one engine. Safe for concurrent use. It does not own the engine: close the Store first, then the engine.
 type Store struct {
 	engine  kv.Engine
+	root    []byte // what all keys begin with
 	o       Options
 	ids     *transactionIDs
 	clock   storeClock
-	beats   beats
 	wall    func() time.Time // what people are shown, and nothing is decided by
 	known   *cores
 	opening flights[string, *core] // by name
 	loading flights[*core, *config]
-	// What was read and compiled of design documents: the parse by database and revision, map functions by signature,
-	// reduce functions by source.
-	designs *cache[designKey, *Design]
-	maps    *cache[string, *script.Maps]
-	reduces *cache[string, *script.Reduce]
-
-	trees     treeCache
-	published publications
-	ranks     ranks
 	// installation is written by Open alone.
 	installation installation
-	life         [16]byte // of this Store, in the entries of its uploads
-	uploads      liveUploads
-	compactable  compactable
-	closings     feedClosings
-	shape        feedShape
+	slots        [slots]any // what the parts of the layer remember of the Store
 
 	stop context.CancelFunc
 	done sync.WaitGroup // the background loop
 }
 
-// What is kept in memory of design documents at most, in bytes of their text.
-const (
-	keptDesigns = 64 << 20
-	keptMaps    = 64 << 20
-	keptReduces = 32 << 20
-)
-
 // Open prepares an engine for use: writes the format version into an empty store, brings an older one up to it, refuses a newer one, starts the sweep of transaction ids.
 func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
-	s := &Store{engine: e, o: o.withDefaults(), wall: wallClock, life: newAttachmentID(), known: newCores(keptCores)}
-	s.shape = defaultShape
-	s.designs = newCache[designKey, *Design](keptDesigns)
-	s.maps = newCache[string, *script.Maps](keptMaps)
-	s.reduces = newCache[string, *script.Reduce](keptReduces)
+	s := &Store{engine: e, root: o.Root, o: o.withDefaults(), wall: wallClock, known: newCores(keptCores)}
+	s.fillSlots()
 	s.ids = newTransactionIDs(s.section(keyspace.Transactions), &s.clock)
 	if s.o.ReadOnly {
 		s.stop = func() {}
@@ -123,23 +100,45 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	if err := s.checkFormat(ctx); err != nil {
 		return nil, err
 	}
-	s.closings.wake = make(chan struct{}, 1)
+	feedOf(s).closings.wake = make(chan struct{}, 1)
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.done.Go(func() { s.keepHouse(background) })
 	s.done.Go(func() { s.keepSwept(background) })
-	s.done.Go(func() { s.keepUploads(background) })
+	s.done.Go(func() { keepUploads(background, s) })
 	if s.o.Compaction.Auto {
 		s.done.Go(func() { s.keepCompacted(background) })
 	}
-	s.done.Go(func() { s.keepFeeds(background) })
+	s.done.Go(func() { feedOf(s).keep(background) })
 	return s, nil
+}
+
+// fillSlots gives every part of the layer what it has of the options, and its caches.
+func (s *Store) fillSlots() {
+	o := &s.o
+	beatsSlot.fill(s, &beats{})
+	feedSlot.fill(s, &feedState{shape: defaultShape, maxShards: o.MaxShards, log: o.Logger})
+	designSlot.fill(s, &designState{
+		scripts: o.Scripts, log: o.Logger,
+		designs: newCache[designKey, *Design](keptDesigns), maps: newCache[string, *script.Maps](keptMaps),
+	})
+	attach := &attachState{max: o.MaxAttachment, life: newAttachmentID(), compaction: o.Compaction, log: o.Logger}
+	if o.ReadOnly {
+		attach.compaction = Compaction{}
+	}
+	attachSlot.fill(s, attach)
+	writeSlot.fill(s, &writeState{validator: o.Validator, maxDocument: o.MaxDocument, cleanupAfter: o.CleanupAfter})
+	publishedSlot.fill(s, &publications{})
+	aggregateSlot.fill(s, &aggregateState{partialRows: o.PartialRows})
+	querySlot.fill(s, &queryState{
+		scripts: o.Scripts, reduces: newCache[string, *script.Reduce](keptReduces), reduceTime: o.ReduceTime,
+	})
 }
 
 // FormatOf is the format of the store that lies in an engine under a root, 0 where there is none yet. It changes
 // nothing. A store in an older format than keyspace.FormatVersion is brought to that by Open, for good.
 func FormatOf(ctx context.Context, e kv.Engine, root []byte) (int64, error) {
-	key := (&Store{o: Options{Root: root}}).section(keyspace.Format)
+	key := (&Store{root: root}).section(keyspace.Format)
 	version, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (int64, error) {
 		value, err := tx.Get(key).Wait()
 		if err != nil || value == nil {
@@ -220,7 +219,7 @@ func (s *Store) checkFormat(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.stop()
 	s.done.Wait()
-	s.published.close()
+	publishedOf(s).close()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	return s.ids.clear(ctx, s.engine)
@@ -249,7 +248,7 @@ func (s *Store) keepHouse(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			s.published.expire(now)
+			publishedOf(s).expire(now)
 		case <-s.ids.full:
 		}
 	}
@@ -266,7 +265,7 @@ func (s *Store) keepSwept(ctx context.Context) {
 	jobsSwept := time.Now()
 	for {
 		if left {
-			err := s.eachDatabase(ctx, s.removeLeftUploads)
+			err := s.eachDatabase(ctx, attachOf(s).removeLeftUploads)
 			if left = KindOf(err) == Full; err != nil && !left && ctx.Err() == nil {
 				s.o.Logger.Warn("uploads from before the start not removed", "error", err)
 			}

@@ -3,10 +3,25 @@ package layer
 import (
 	"encoding/binary"
 	"sync"
+	"time"
 
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/revtree"
 )
+
+// writeState is what the writing of documents remembers of a Store.
+type writeState struct {
+	validator   Validator // nil: design documents say nothing about writes
+	maxDocument int       // bytes of a body
+	// cleanupAfter is how long after a design document has changed a job removes the indexes that none has any more; 0
+	// is never.
+	cleanupAfter time.Duration
+	trees        treeCache
+}
+
+var writeSlot = newSlot[writeState]()
+
+func writeOf(s *Store) *writeState { return writeSlot.of(s) }
 
 // treeCache keeps the trees of documents with many branches between two batches of replicated edits. A tree is right
 // for as long as the document's winner has the sequence that it had: every change of a branch moves the document. The
@@ -93,5 +108,5 @@ func (e *treeEdits) written(c kv.Committed) {
 		seq.Incarnation = e.t.cfg.incarnation
 		binary.BigEndian.PutUint16(seq.Stamp[copy(seq.Stamp[:], c.Versionstamp[:]):], e.last.entry)
 	}
-	e.t.db.store.trees.put(treeKey(e.t.keys, e.id), cachedTree{e.tree.Tree, seq, e.t.cfg.revsLimit})
+	writeOf(e.t.db.store).trees.put(treeKey(e.t.keys, e.id), cachedTree{e.tree.Tree, seq, e.t.cfg.revsLimit})
 }

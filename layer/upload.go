@@ -32,12 +32,12 @@ func (d *Database) Upload(ctx context.Context, docID string, r io.Reader, length
 	default:
 		return nil, errf(Invalid, "bad_content_type", "Only gzip and identity content-encodings are supported")
 	}
-	limit := d.store.o.MaxAttachment
+	limit := attachOf(d.store).max
 	if length > limit {
 		return nil, errAttachmentSize(limit)
 	}
 	u := &Upload{ID: newAttachmentID(), DocID: docID, encoding: encoding, hour: d.store.clock.hour()}
-	d.store.uploads.begin(ctx, d, u)
+	attachOf(d.store).uploads.begin(ctx, d, u)
 	sum := md5.New()
 	count := newContentCounter(encoding, limit)
 	defer count.close()
@@ -109,7 +109,7 @@ func (d *Database) storePart(ctx context.Context, u *Upload, chunk int, data []b
 	_, err := read(ctx, d, func(t *txn) (struct{}, error) {
 		entry := t.close(t.keys.upload(t.open(), u))
 		if chunk == 0 {
-			t.Set(entry, d.store.uploadEntry(u.hour))
+			t.Set(entry, attachOf(d.store).uploadEntry(u.hour))
 		} else if there, err := t.Get(entry).Wait(); err != nil {
 			return struct{}{}, err
 		} else if there == nil { // it was removed, and nobody would find the rest
@@ -137,7 +137,7 @@ const abandonTime = 5 * time.Second
 
 // abandon removes an upload that failed; what cannot be removed now is swept later.
 func (d *Database) abandon(ctx context.Context, u *Upload) error {
-	d.store.uploads.end(u)
+	attachOf(d.store).uploads.end(u)
 	removing, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTime)
 	defer cancel()
 	_, err := read(removing, d, func(t *txn) (struct{}, error) {
@@ -163,7 +163,7 @@ func (d *Database) Discard(ctx context.Context, edits ...*Edit) {
 			}
 			err := d.discard(removing, u)
 			if err != nil && KindOf(err) != NotFound {
-				d.store.o.Logger.Warn("an upload that failed is removed later", "database", d.name, "error", err)
+				attachOf(d.store).log.Warn("an upload that failed is removed later", "database", d.name, "error", err)
 			}
 			if removing.Err() != nil {
 				return
@@ -173,7 +173,7 @@ func (d *Database) Discard(ctx context.Context, edits ...*Edit) {
 }
 
 func (d *Database) discard(ctx context.Context, u *Upload) error {
-	d.store.uploads.end(u)
+	attachOf(d.store).uploads.end(u)
 	_, err := read(ctx, d, func(t *txn) (struct{}, error) {
 		there, err := t.Get(t.close(t.keys.upload(t.open(), u))).Wait()
 		if err == nil && there != nil {

@@ -3,6 +3,7 @@ package layer
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -27,8 +28,8 @@ const (
 )
 
 // uploadEntry is the value of an entry that this Store renewed in an hour.
-func (s *Store) uploadEntry(renewed int64) []byte {
-	return tuple.AppendInt(append([]byte(nil), s.life[:]...), renewed)
+func (a *attachState) uploadEntry(renewed int64) []byte {
+	return tuple.AppendInt(append([]byte(nil), a.life[:]...), renewed)
 }
 
 // parseUpload reads the key of an entry behind the prefix of its subspace.
@@ -60,6 +61,20 @@ func (u *Upload) renewedAt(value []byte) (int64, error) {
 	}
 	return hour, nil
 }
+
+// attachState is what this part remembers of a Store.
+type attachState struct {
+	max         int64    // bytes of an attachment
+	life        [16]byte // of this Store, in the entries of its uploads
+	uploads     liveUploads
+	compaction  Compaction
+	compactable compactable
+	log         *slog.Logger
+}
+
+var attachSlot = newSlot[attachState]()
+
+func attachOf(s *Store) *attachState { return attachSlot.of(s) }
 
 // liveUploads are the uploads of this Store whose requests live. Safe for concurrent use.
 type liveUploads struct {
@@ -111,8 +126,9 @@ func (l *liveUploads) renewed(u *Upload, hour int64) {
 	}
 }
 
-// keepUploads renews the entries of this Store's uploads until ctx ends.
-func (s *Store) keepUploads(ctx context.Context) {
+// keepUploads renews the entries of a Store's uploads until ctx ends.
+func keepUploads(ctx context.Context, s *Store) {
+	a := attachOf(s)
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
 	for {
@@ -121,24 +137,24 @@ func (s *Store) keepUploads(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if err := s.renewUploads(ctx, s.clock.hour()); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("uploads not renewed", "error", err)
+		if err := a.renewUploads(ctx, s.clock.hour()); err != nil && ctx.Err() == nil {
+			a.log.Warn("uploads not renewed", "error", err)
 		}
 	}
 }
 
 // renewUploads renews the entries of this Store's uploads that are due in an hour.
-func (s *Store) renewUploads(ctx context.Context, hour int64) error {
+func (a *attachState) renewUploads(ctx context.Context, hour int64) error {
 	var failed error
-	for u, d := range s.uploads.due(hour) {
+	for u, d := range a.uploads.due(hour) {
 		there, err := d.renewUpload(ctx, u, hour)
 		switch {
 		case err != nil && KindOf(err) != NotFound:
 			failed = err // the next may be in a database that can be written
 		case there:
-			s.uploads.renewed(u, hour)
+			a.uploads.renewed(u, hour)
 		default: // taken up or removed
-			s.uploads.end(u)
+			a.uploads.end(u)
 		}
 	}
 	return failed
@@ -151,7 +167,7 @@ func (d *Database) renewUpload(ctx context.Context, u *Upload, hour int64) (ther
 		if err != nil || value == nil {
 			return false, err
 		}
-		t.Set(key, d.store.uploadEntry(hour))
+		t.Set(key, attachOf(d.store).uploadEntry(hour))
 		return true, nil
 	})
 }
@@ -165,9 +181,9 @@ func (d *Database) sweepUploads(ctx context.Context, now hours) error {
 }
 
 // removeLeftUploads removes the uploads that this Store has not begun.
-func (s *Store) removeLeftUploads(ctx context.Context, d *Database) error {
+func (a *attachState) removeLeftUploads(ctx context.Context, d *Database) error {
 	return d.removeUploads(ctx, func(_ *Upload, value []byte) (bool, error) {
-		return !bytes.HasPrefix(value, s.life[:]), nil
+		return !bytes.HasPrefix(value, a.life[:]), nil
 	})
 }
 

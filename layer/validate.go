@@ -23,7 +23,7 @@ func (e *designEntry) appendValue(dst []byte) []byte {
 
 // watched reports whether design documents have a say in the edit. As in CouchDB they have none in design documents.
 func (p *pendingEdit) watched(t *txn, o WriteOptions) bool {
-	return o.User != nil && t.db.store.o.Validator != nil && len(t.cfg.watched) > 0 && !isDesign(p.e.ID)
+	return o.User != nil && writeOf(t.db.store).validator != nil && len(t.cfg.watched) > 0 && !isDesign(p.e.ID)
 }
 
 // judgement is what the function of a design document said about an edit: nil, or its refusal. Attempts of a
@@ -68,7 +68,7 @@ func (p *pendingEdit) validate(t *txn, o WriteOptions) error {
 	if p.stored == nil {
 		return nil
 	}
-	v := t.db.store.o.Validator
+	v := writeOf(t.db.store).validator
 	doc := Document{ID: p.e.ID, Rev: p.plan.parent, Deleted: p.e.Deleted, Body: p.body, Attachments: p.attachments}
 	if o.Replicated {
 		doc.Rev = p.e.Rev

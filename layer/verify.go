@@ -168,7 +168,7 @@ func (s *Store) cores(scan rowScan, damage func(*Damage) error) (all []*core, er
 		if err != nil {
 			return damage(&Damage{What: "the entry of a database", Part: partNames, Database: name, Help: helpStore})
 		}
-		all = append(all, newCore(s.o.Root, name, number, created.Transaction))
+		all = append(all, newCore(s.root, name, number, created.Transaction))
 		return nil
 	}, func(kv.KeyRange) error { return nil })
 	return all, err
@@ -217,9 +217,9 @@ func (v *verifier) describeFaults() error {
 
 // rows reads all rows, and looks whether those that are more than text and numbers can be decoded.
 func (v *verifier) rows() error {
-	keys := kv.KeyRange{Begin: v.s.o.Root, End: []byte{0xff}}
-	if len(v.s.o.Root) > 0 {
-		keys = prefixRange(v.s.o.Root)
+	keys := kv.KeyRange{Begin: v.s.root, End: []byte{0xff}}
+	if len(v.s.root) > 0 {
+		keys = prefixRange(v.s.root)
 	}
 	if v.only != nil {
 		keys = prefixRange(v.only.keys.prefix)

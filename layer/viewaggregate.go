@@ -65,7 +65,7 @@ func (ix *Index) aggregate(ctx context.Context, closing bool, partials int) erro
 func (ix *Index) aggregateView(ctx context.Context, view, partials int, mended *atomic.Int64) error {
 	p := newPortions(partials)
 	for level := range keyspace.ViewLevels {
-		a := aggregation{ix: ix, view: view, level: level, size: ix.db.store.o.PartialRows,
+		a := aggregation{ix: ix, view: view, level: level, size: aggregateOf(ix.db.store).partialRows,
 			raw: ix.design.Views[view].Raw}
 		if a.function = reduce.New(ix.design.Views[view].Reduce); a.function != nil {
 			if _, ok := a.function.(reduce.Counter); ok {
@@ -122,6 +122,17 @@ func (ix *Index) beginAggregates(t *txn, closing bool) (bool, error) {
 	}
 	return true, nil
 }
+
+// aggregateState is what partial aggregates remember of a Store.
+type aggregateState struct {
+	// partialRows is how many rows a partial aggregate stands for at most, and how many partials one of a higher level.
+	partialRows int
+	ranks       ranks
+}
+
+var aggregateSlot = newSlot[aggregateState]()
+
+func aggregateOf(s *Store) *aggregateState { return aggregateSlot.of(s) }
 
 // aggregation is the work on one level of a view.
 type aggregation struct {

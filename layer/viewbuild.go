@@ -316,5 +316,5 @@ func (b *Build) Close() {
 	if b.joined {
 		return
 	}
-	b.Index.db.store.published.release(publication{b.number, b.Index.design.Signature}, b.From)
+	publishedOf(b.Index.db.store).release(publication{b.number, b.Index.design.Signature}, b.From)
 }

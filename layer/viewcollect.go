@@ -241,7 +241,7 @@ func (ix *Index) mapAll(ctx context.Context, k *indexKeys, sources []source, lim
 	if len(live) == 0 {
 		return docs, nil
 	}
-	maps, err := ix.db.store.compile(ctx, ix.design)
+	maps, err := designOf(ix.db.store).compile(ctx, ix.design)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ type cover struct {
 }
 
 // directRows is how many rows are read before partials are looked for: most ranges are short.
-func (s *stream) directRows() int { return s.d.store.o.PartialRows / 2 }
+func (s *stream) directRows() int { return aggregateOf(s.d.store).partialRows / 2 }
 
 // run reads a range, by rows alone where partials is not set. more is false where one of the functions wanted no more.
 func (c *cover) run(k *indexKeys, s span, partials bool) (more bool, err error) {
@@ -98,7 +98,7 @@ func (c *cover) top() int {
 	if c.total == 0 {
 		return level
 	}
-	size := int64(c.s.d.store.o.PartialRows)
+	size := int64(aggregateOf(c.s.d.store).partialRows)
 	for covers := size * size * size; level > 0 && covers > c.total/2; covers /= size {
 		level--
 	}

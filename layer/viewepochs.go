@@ -18,10 +18,10 @@ import (
 // begin does not leave a mark in the one before, but is repeated. That the draining has ended does not concern them, and has a key of its own.
 
 // crowded is how many marks of a view are a reason to begin a new epoch before they are cleared. Each that begins has the writers of that moment repeated.
-func (ix *Index) crowded() int { return ix.db.store.o.PartialRows }
+func (ix *Index) crowded() int { return aggregateOf(ix.db.store).partialRows }
 
 // worn is how many ranges with marks of the newest epoch Aggregate mends, since they were written while it ran, before it begins another one.
-func (ix *Index) worn() int64 { return 16 * int64(ix.db.store.o.PartialRows) }
+func (ix *Index) worn() int64 { return 16 * int64(aggregateOf(ix.db.store).partialRows) }
 
 // marksBefore is where marks were before there were epochs; all that there is of partials is from there on.
 const marksBefore keyspace.ViewRange = 3

@@ -38,6 +38,10 @@ type publications struct {
 	closed  bool
 }
 
+var publishedSlot = newSlot[publications]()
+
+func publishedOf(s *Store) *publications { return publishedSlot.of(s) }
+
 type publication struct {
 	database  int64
 	signature string
@@ -224,7 +228,7 @@ type publishing struct {
 // offer puts snapshots for the attempt under way, in the place of those of an earlier attempt. Call it before the commit that makes them needed.
 func (p *publishing) offer(t *txn, ix *Index, seq Seq, docs, rows kv.Snapshot) {
 	p.settle(false, false)
-	p.ps, p.key, p.seq, p.put = &ix.db.store.published, publication{t.core.number, ix.design.Signature}, seq, true
+	p.ps, p.key, p.seq, p.put = publishedOf(ix.db.store), publication{t.core.number, ix.design.Signature}, seq, true
 	p.ps.put(p.key, seq, docs, rows)
 }
 
@@ -365,7 +369,7 @@ func (ix *Index) read(ctx context.Context, q *ViewQuery, docs bool) (*indexReadi
 	if at.interactive {
 		return r, nil
 	}
-	all := &ix.db.store.published
+	all := publishedOf(ix.db.store)
 	held := all.take(publication{s.core.number, ix.design.Signature}, at.seq)
 	if docs && q.Fresh && !r.empty && (held == nil || held.docs == nil) {
 		newer, err := s.newerThan(at.seq)

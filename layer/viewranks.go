@@ -156,7 +156,7 @@ func (r *indexReading) rank(view int, position []byte, total int64) (n int64, ok
 	if !r.decided {
 		return 0, false, nil
 	}
-	all, key := &r.rows.d.store.ranks, rankedView{publication{r.rows.core.number, r.keys.signature}, view}
+	all, key := &aggregateOf(r.rows.d.store).ranks, rankedView{publication{r.rows.core.number, r.keys.signature}, view}
 	table, first := all.find(key, r.seq, total)
 	if first {
 		if table, err = r.rankTable(view, total); err != nil {
@@ -182,7 +182,7 @@ func (r *indexReading) rank(view int, position []byte, total int64) (n int64, ok
 func (r *indexReading) rankTable(view int, total int64) (*rankTable, error) {
 	t := new(rankTable)
 	var n, read, since int64
-	size := int64(r.rows.d.store.o.PartialRows)
+	size := int64(aggregateOf(r.rows.d.store).partialRows)
 	c := cover{s: r.rows, view: view, counts: true, large: true, lowest: true,
 		partial: func(p *partial) (taken, more bool, err error) {
 			t.add(p.begin, n)

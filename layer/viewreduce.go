@@ -333,18 +333,32 @@ type reduction interface {
 	result(dst []byte) ([]byte, error)
 }
 
+// queryState is what queries remember of a Store.
+type queryState struct {
+	scripts    *script.Sandbox                // nil: this node runs no functions
+	reduces    *cache[string, *script.Reduce] // by source
+	reduceTime time.Duration                  // of the JavaScript reductions of one query
+}
+
+// keptReduces is what is kept in memory of reduce functions at most, in bytes of their text.
+const keptReduces = 32 << 20
+
+var querySlot = newSlot[queryState]()
+
+func queryOf(s *Store) *queryState { return querySlot.of(s) }
+
 // reduction is the view's reduce function.
 func (ix *Index) reduction(ctx context.Context, def *ViewDef, anySize bool) (reduction, error) {
 	if a := reduce.New(def.Reduce); a != nil {
 		return builtin{a}, nil
 	}
-	s := ix.db.store
-	if s.o.Scripts == nil || ix.design.Language != "javascript" {
+	q := queryOf(ix.db.store)
+	if q.scripts == nil || ix.design.Language != "javascript" {
 		return nil, errf(NotImplemented, "unknown_query_language", "%s", ix.design.Language)
 	}
 	ctx = script.Charge(ctx, ix.db.name, script.Query)
-	f, err := s.reduces.get(ctx, def.Reduce, func() (*script.Reduce, int, error) {
-		f, err := s.o.Scripts.Reduce(ctx, script.Function{Name: "reduce", Source: def.Reduce})
+	f, err := q.reduces.get(ctx, def.Reduce, func() (*script.Reduce, int, error) {
+		f, err := q.scripts.Reduce(ctx, script.Function{Name: "reduce", Source: def.Reduce})
 		return f, len(def.Reduce), compilation(err)
 	})
 	if err != nil {
@@ -353,7 +367,7 @@ func (ix *Index) reduction(ctx context.Context, def *ViewDef, anySize bool) (red
 	if anySize {
 		f = f.AnySize()
 	}
-	return &scripted{ctx: ctx, f: f, until: time.Now().Add(s.o.ReduceTime)}, nil
+	return &scripted{ctx: ctx, f: f, until: time.Now().Add(q.reduceTime)}, nil
 }
 
 type builtin struct{ reduce.Aggregate }

@@ -119,7 +119,7 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error
 	if err == nil {
 		err = t.lookForAdded(ps)
 	}
-	if err == nil && o.User != nil && t.db.store.o.Validator != nil {
+	if err == nil && o.User != nil && writeOf(t.db.store).validator != nil {
 		err = eachEdit(ps, func(p *pendingEdit) error { return p.validate(t, o) })
 	}
 	if err == nil && len(t.cfg.interactive) > 0 {
