@@ -75,7 +75,7 @@ func (c *compactable) saw(name string, state *CompactionState) {
 
 // Compactable is what the databases have to compact, by name, as this node saw it: those that it writes to some seconds
 // ago, others within the last hour.
-func (s *Store) Compactable() map[string]CompactionSeen {
+func (s *dbStore) Compactable() map[string]CompactionSeen {
 	c := &attachOf(s).compactable
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +87,7 @@ func (s *Store) Compactable() map[string]CompactionSeen {
 }
 
 // keepCompacted looks for databases to compact until ctx ends.
-func (s *Store) keepCompacted(ctx context.Context) {
+func (s *dbStore) keepCompacted(ctx context.Context) {
 	tick := time.NewTicker(compactionLook)
 	defer tick.Stop()
 	a := attachOf(s)
@@ -118,7 +118,7 @@ func (s *Store) keepCompacted(ctx context.Context) {
 }
 
 // lookNoted looks at the databases that were written: at those with a quarter of what starts a compaction.
-func (s *Store) lookNoted(ctx context.Context) error {
+func (s *dbStore) lookNoted(ctx context.Context) error {
 	var failed error
 	a := attachOf(s)
 	for _, c := range a.compactable.take(max(1, a.compaction.Bodies/4)) {
@@ -130,7 +130,7 @@ func (s *Store) lookNoted(ctx context.Context) error {
 }
 
 // lookCompactable looks at a database, and enqueues its job where it is due.
-func (s *Store) lookCompactable(ctx context.Context, d *Database) error {
+func (s *dbStore) lookCompactable(ctx context.Context, d *Database) error {
 	a := attachOf(s)
 	state, err := d.CompactionState(ctx)
 	if err != nil {

@@ -52,14 +52,14 @@ func isSystemDatabase(name string) bool {
 }
 
 // Create makes a database. Exists if there is one; Invalid (name illegal_database_name) for a name CouchDB would refuse.
-func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Database, error) {
+func (s *dbStore) Create(ctx context.Context, name string, o CreateOptions) (*Database, error) {
 	if err := ValidateName(name); err != nil {
 		return nil, err
 	}
 	if o.Shards == 0 {
 		o.Shards = 1
 	}
-	if err := feedOf(s).checkShards(o.Shards); err != nil {
+	if err := s.checkShards(o.Shards); err != nil {
 		return nil, err
 	}
 	if o.Partitioned && isSystemDatabase(name) {
@@ -86,7 +86,7 @@ func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Data
 }
 
 // create takes a prefix number and writes the first configuration.
-func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number int64, err error) {
+func (s *dbStore) create(tx kv.Transaction, name string, o CreateOptions) (number int64, err error) {
 	if number, err = s.freshPrefix(tx, name); err != nil {
 		return 0, err
 	}
@@ -112,7 +112,7 @@ func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number 
 }
 
 // freshPrefix takes a prefix number for a database of that name. Exists where there is one.
-func (s *Store) freshPrefix(tx kv.Transaction, name string) (int64, error) {
+func (s *dbStore) freshPrefix(tx kv.Transaction, name string) (int64, error) {
 	taken, window := tx.Get(s.nameKey(name)), s.startPrefix(tx)
 	old, err := taken.Wait()
 	if err == nil && old != nil {
@@ -130,7 +130,7 @@ func errExists() error {
 }
 
 // setName makes a prefix number the database of a name.
-func (s *Store) setName(tx kv.Transaction, name string, number int64) {
+func (s *dbStore) setName(tx kv.Transaction, name string, number int64) {
 	entry := tuple.AppendInt(nil, number)
 	offset := len(entry) + 1
 	tx.SetVersionstampedValue(s.nameKey(name), tuple.AppendVersionstamp(entry, tuple.IncompleteVersionstamp(0)), offset)
@@ -138,12 +138,12 @@ func (s *Store) setName(tx kv.Transaction, name string, number int64) {
 }
 
 // namesChanged moves what WatchNames watches.
-func (s *Store) namesChanged(tx kv.Transaction) {
+func (s *dbStore) namesChanged(tx kv.Transaction) {
 	tx.SetVersionstampedValue(s.section(keyspace.Databases), make([]byte, len(kv.Versionstamp{})), 0)
 }
 
 // Delete removes a database and everything in it in one short transaction. NotFound.
-func (s *Store) Delete(ctx context.Context, name string) error {
+func (s *dbStore) Delete(ctx context.Context, name string) error {
 	id := s.ids.next()
 	c, committed, err := kv.Transact(ctx, s.engine, kv.TransactOptions{TransactionID: id}, func(tx kv.Transaction) (*core, error) {
 		c, err := s.lookup(tx, name)

@@ -13,7 +13,7 @@ import (
 // Database is one open database. Handles are cheap and need no closing; all methods are safe for concurrent use and return an error of
 // kind NotFound once the database was deleted, also when one of the same name was created since.
 type Database struct {
-	store *Store
+	store *dbStore
 	name  string
 	core  atomic.Pointer[core]
 	// pinned is set by the first transaction that found the database there. Until then the handle came from a cache, and a database
@@ -251,7 +251,7 @@ func getRange(r kv.Reader, prefix []byte, o kv.RangeOptions) kv.RangeIterator {
 }
 
 // lookup finds a database by name and caches it. NotFound.
-func (s *Store) lookup(r kv.Reader, name string) (*core, error) {
+func (s *dbStore) lookup(r kv.Reader, name string) (*core, error) {
 	value, err := r.Get(s.nameKey(name)).Wait()
 	if err != nil {
 		return nil, err
@@ -270,11 +270,11 @@ func (s *Store) lookup(r kv.Reader, name string) (*core, error) {
 	return s.known.remember(newCore(s.root, name, number, created.Transaction)), nil
 }
 
-func (s *Store) nameKey(name string) []byte {
+func (s *dbStore) nameKey(name string) []byte {
 	return tuple.AppendString(s.section(keyspace.Databases), name)
 }
 
-func (s *Store) section(n keyspace.Section) []byte {
+func (s *dbStore) section(n keyspace.Section) []byte {
 	return tuple.AppendInt(append([]byte(nil), s.root...), int64(n))
 }
 

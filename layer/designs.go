@@ -74,7 +74,7 @@ const (
 
 var designSlot = newSlot[designState]()
 
-func designOf(s *Store) *designState { return designSlot.of(s) }
+func designOf(s *dbStore) *designState { return designSlot.of(s) }
 
 // designKey is one revision of a design document.
 type designKey struct {

@@ -19,7 +19,7 @@ func SweepUploads(ctx context.Context, d *Database, now time.Time) error {
 
 // RenewUploads renews a store's uploads as it will after a time.
 func RenewUploads(ctx context.Context, s *Store, after time.Duration) error {
-	return attachOf(s).renewUploads(ctx, s.hoursIn(after).store)
+	return attachOf(s.dbStore).renewUploads(ctx, s.hoursIn(after).store)
 }
 
 // SweepStore runs the hourly sweep as it will be after a time.
@@ -36,7 +36,7 @@ func ImportAbandoned(ctx context.Context, s *Store, file io.ReadSeeker) error {
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	im := newImporter(s, x)
+	im := newImporter(s.dbStore, x)
 	if err := im.reserve(ctx, "abandoned"); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func SweepTransactionIDs(ctx context.Context, s *Store) error {
 }
 
 // hoursIn is the present as it will be.
-func (s *Store) hoursIn(d time.Duration) hours {
+func (s *dbStore) hoursIn(d time.Duration) hours {
 	h := s.hours()
 	return hours{store: h.store + int64(d/time.Hour), wall: h.wall + int64(d/time.Hour)}
 }
@@ -71,7 +71,7 @@ func SetWall(s *Store, by time.Duration) {
 
 // OldJob writes a job as Divan did before it had heartbeats, due by the clock of whoever wrote it.
 func OldJob(ctx context.Context, s *Store, j Job) error {
-	_, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
+	_, _, err := storeTransact(ctx, s.dbStore, func(tx kv.Transaction) (struct{}, error) {
 		s.writeJob(tx, &j)
 		tx.Set(s.jobQueueKey(&j), nil)
 		return struct{}{}, nil
@@ -215,7 +215,7 @@ var DefaultFeedShape = FeedShape{defaultShape.leafBits, defaultShape.levelBits, 
 
 // SetFeedShape makes blocks so small that a test fills many. Before anything is written or counted.
 func SetFeedShape(s *Store, f FeedShape) {
-	feedOf(s).shape = feedShape{leafBits: f.LeafBits, levelBits: f.LevelBits, sparse: f.Sparse, least: f.Least}
+	feedOf(s.dbStore).shape = feedShape{leafBits: f.LeafBits, levelBits: f.LevelBits, sparse: f.Sparse, least: f.Least}
 }
 
 // CloseFeed has one transaction count so many entries of the feed.

@@ -11,15 +11,14 @@ const closingEvery = 4 * closingBatch
 
 // feedState is what the feed remembers of a Store.
 type feedState struct {
-	shape     feedShape
-	closings  feedClosings
-	maxShards int // of a database
-	log       *slog.Logger
+	shape    feedShape
+	closings feedClosings
+	log      *slog.Logger
 }
 
 var feedSlot = newSlot[feedState]()
 
-func feedOf(s *Store) *feedState { return feedSlot.of(s) }
+func feedOf(s *dbStore) *feedState { return feedSlot.of(s) }
 
 // feedClosings are the databases whose counts of changes are to be brought up: by one goroutine of the Store, one
 // database after the other. Nothing waits for it.

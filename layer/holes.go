@@ -13,7 +13,7 @@ type holes []kv.KeyRange
 
 // findHoles has the engine read all its files that have keys in a range, and reports what is damaged. known is false
 // where the engine does not look into files.
-func (s *Store) findHoles(
+func (s *dbStore) findHoles(
 	ctx context.Context, keys kv.KeyRange, progress func(read, total int64), fault func(kv.Fault) error,
 ) (h holes, read kv.Verified, known bool, err error) {
 	v, ok := s.engine.(kv.Verifier)

@@ -26,7 +26,7 @@ const (
 //
 // The whole file is checked before anything is written: Invalid (name bad_export) where it is damaged, incomplete or none. The database appears when
 // it is complete; of an import that fails nothing stays, at the latest after some hours. Exists where there is a database of that name.
-func (s *Store) Import(ctx context.Context, name string, r io.ReadSeeker) (*Database, error) {
+func (s *dbStore) Import(ctx context.Context, name string, r io.ReadSeeker) (*Database, error) {
 	if err := ValidateName(name); err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Store) Import(ctx context.Context, name string, r io.ReadSeeker) (*Data
 
 // importer fills a database that has no name yet.
 type importer struct {
-	s      *Store
+	s      *dbStore
 	header exportHeader
 	config exportConfig
 	core   *core
@@ -70,7 +70,7 @@ type importer struct {
 	portions *portions // of records
 }
 
-func newImporter(s *Store, x *exportReading) *importer {
+func newImporter(s *dbStore, x *exportReading) *importer {
 	return &importer{s: s, header: x.header, config: x.config, infos: x.infos, portions: newPortions(importRows)}
 }
 
@@ -129,7 +129,7 @@ func (im *importer) reserve(ctx context.Context, name string) error {
 }
 
 // importKey is (DatabasePrefixes, number) = the hour of an import's last step.
-func (s *Store) importKey(number int64) []byte {
+func (s *dbStore) importKey(number int64) []byte {
 	return tuple.AppendInt(s.section(keyspace.DatabasePrefixes), number)
 }
 
@@ -177,7 +177,7 @@ func (im *importer) abandon() error {
 	return im.s.dropImport(ctx, im.core.number)
 }
 
-func (s *Store) dropImport(ctx context.Context, number int64) error {
+func (s *dbStore) dropImport(ctx context.Context, number int64) error {
 	_, _, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
 		there, err := tx.Get(s.importKey(number)).Wait()
 		if err != nil || there == nil {
@@ -197,7 +197,7 @@ func (s *Store) dropImport(ctx context.Context, number int64) error {
 }
 
 // sweepImports removes what imports left behind whose node has died.
-func (s *Store) sweepImports(ctx context.Context, now hours) error {
+func (s *dbStore) sweepImports(ctx context.Context, now hours) error {
 	prefix := s.section(keyspace.DatabasePrefixes)
 	var old []int64
 	err := scan(ctx, s.engine, prefixRange(prefix), false, func(row kv.KeyValue) (bool, error) {

@@ -19,13 +19,13 @@ const (
 type installation [uuidSize + secretSize]byte
 
 // UUID names the store for its clients, 32 hex digits: PouchDB keeps checkpoints by it, so that every node must answer the same.
-func (s *Store) UUID() string { return hex.EncodeToString(s.installation[:uuidSize]) }
+func (s *dbStore) UUID() string { return hex.EncodeToString(s.installation[:uuidSize]) }
 
 // Secret is 32 random bytes for what the nodes on this store sign for each other, such as session cookies. Do not show it, and do not write to it.
-func (s *Store) Secret() []byte { return s.installation[uuidSize:] }
+func (s *dbStore) Secret() []byte { return s.installation[uuidSize:] }
 
 // readInstallation reads it, or makes it in a store that has none.
-func (s *Store) readInstallation(tx kv.Transaction) error {
+func (s *dbStore) readInstallation(tx kv.Transaction) error {
 	key := tuple.AppendString(s.section(keyspace.Format), "installation")
 	value, err := tx.Get(key).Wait()
 	if err != nil {

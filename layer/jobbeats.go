@@ -15,14 +15,14 @@ type beat struct {
 	Worker, Life string
 }
 
-func (s *Store) writeBeat(tx kv.Transaction, j *Job, b beat) {
+func (s *dbStore) writeBeat(tx kv.Transaction, j *Job, b beat) {
 	tx.MakesRoom() // as the job's record does
 	value := tuple.AppendInt(tuple.AppendInt(tuple.AppendInt(nil, b.Token), b.Count), b.Lease.Milliseconds())
 	tx.Set(s.jobBeatKey(j), tuple.AppendString(tuple.AppendString(value, b.Worker), b.Life))
 }
 
 // readBeat is nil where the job does not run.
-func (s *Store) readBeat(tx kv.Reader, j *Job) (*beat, error) {
+func (s *dbStore) readBeat(tx kv.Reader, j *Job) (*beat, error) {
 	value, err := tx.Get(s.jobBeatKey(j)).Wait()
 	if value == nil || err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ const (
 
 var beatsSlot = newSlot[beats]()
 
-func beatsOf(s *Store) *beats { return beatsSlot.of(s) }
+func beatsOf(s *dbStore) *beats { return beatsSlot.of(s) }
 
 // beats is what this process has seen of heartbeats, and for how long each has stood still since. It goes by this
 // process's monotonic clock alone.

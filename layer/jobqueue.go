@@ -40,7 +40,7 @@ const oldLease = 6 * time.Second
 
 // firstDue is read at snapshot isolation: two workers that see the same job conflict on its record, and others do not.
 // nil where there is none.
-func (s *Store) firstDue(tx kv.Transaction, typ string, w Worker) (*DueJob, error) {
+func (s *dbStore) firstDue(tx kv.Transaction, typ string, w Worker) (*DueJob, error) {
 	begun := time.Now()
 	snapshot := tx.Snapshot()
 	read := func(part int64, mode kv.RangeOptions) (kv.RangeIterator, int) {
@@ -79,7 +79,7 @@ func (s *Store) firstDue(tx kv.Transaction, typ string, w Worker) (*DueJob, erro
 }
 
 // firstWaiting is the first of the queue.
-func (s *Store) firstWaiting(rows kv.RangeIterator, prefix int, w Worker) (first *DueJob, err error) {
+func (s *dbStore) firstWaiting(rows kv.RangeIterator, prefix int, w Worker) (first *DueJob, err error) {
 	now := time.Now()
 	for rows.Next() {
 		j := &DueJob{key: rows.KeyValue().Key}
@@ -106,7 +106,7 @@ func (s *Store) firstWaiting(rows kv.RangeIterator, prefix int, w Worker) (first
 
 // firstSilent is the first of the jobs that run whose worker has fallen silent, or when to look at their heartbeats
 // again.
-func (s *Store) firstSilent(typ string, beats, old kv.RangeIterator, prefix int, w Worker,
+func (s *dbStore) firstSilent(typ string, beats, old kv.RangeIterator, prefix int, w Worker,
 	begun time.Time) (first *DueJob, err error) {
 	var seen []seenJob
 	for beats.Next() {
@@ -159,7 +159,7 @@ type seenJob struct {
 	gone  bool // its worker is known to have ended
 }
 
-func (s *Store) readJob(tx kv.Reader, typ, id string) (*Job, error) {
+func (s *dbStore) readJob(tx kv.Reader, typ, id string) (*Job, error) {
 	value, err := tx.Get(s.jobRecordKey(typ, id)).Wait()
 	if value == nil || err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (s *Store) readJob(tx kv.Reader, typ, id string) (*Job, error) {
 }
 
 // writeJob writes the record of a job, which is small and may be of one that makes room.
-func (s *Store) writeJob(tx kv.Transaction, j *Job) {
+func (s *dbStore) writeJob(tx kv.Transaction, j *Job) {
 	tx.MakesRoom()
 	j.Updated = s.wall().UTC()
 	j.Due = j.Due.UTC()
@@ -183,27 +183,29 @@ func (s *Store) writeJob(tx kv.Transaction, j *Job) {
 	tx.Set(s.jobRecordKey(j.Type, j.ID), value)
 }
 
-func (s *Store) jobKey(typ string, part int64) []byte {
+func (s *dbStore) jobKey(typ string, part int64) []byte {
 	return tuple.AppendInt(tuple.AppendString(s.section(keyspace.Jobs), typ), part)
 }
 
-func (s *Store) jobRecordKey(typ, id string) []byte {
+func (s *dbStore) jobRecordKey(typ, id string) []byte {
 	return tuple.AppendString(s.jobKey(typ, jobRecord), id)
 }
 
 // jobQueueKey is the entry of a job that waits, or an old record's, which has it while it runs too.
-func (s *Store) jobQueueKey(j *Job) []byte {
+func (s *dbStore) jobQueueKey(j *Job) []byte {
 	if j.At == 0 {
 		return tuple.AppendString(tuple.AppendInt(s.jobKey(j.Type, jobDue), j.Due.UnixMilli()), j.ID)
 	}
 	return tuple.AppendString(tuple.AppendInt(s.jobKey(j.Type, jobQueue), j.At), j.ID)
 }
 
-func (s *Store) jobBeatKey(j *Job) []byte { return tuple.AppendString(s.jobKey(j.Type, jobBeat), j.ID) }
+func (s *dbStore) jobBeatKey(j *Job) []byte {
+	return tuple.AppendString(s.jobKey(j.Type, jobBeat), j.ID)
+}
 
 // Jobs streams all jobs, by type and id. Where the engine holds no long snapshot it is stitched from several
 // transactions.
-func (s *Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
+func (s *dbStore) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
 		section := s.section(keyspace.Jobs)
 		rest := prefixRange(section)
@@ -237,7 +239,7 @@ func (s *Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 
 // jobsFrom yields records in one transaction. last is the last key that it passed; done says that the caller wants no
 // more.
-func (s *Store) jobsFrom(ctx context.Context, prefix int, r kv.KeyRange,
+func (s *dbStore) jobsFrom(ctx context.Context, prefix int, r kv.KeyRange,
 	yield func(Job, error) bool) (last []byte, done bool, err error) {
 	tx := s.engine.Begin(ctx)
 	defer tx.Cancel()

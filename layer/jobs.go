@@ -98,19 +98,19 @@ type Worker struct {
 }
 
 // Enqueue adds a job that may start at once, or resubmits it. A failed job that waits out its pause starts at once too.
-func (s *Store) Enqueue(ctx context.Context, typ, id string, data []byte) error {
+func (s *dbStore) Enqueue(ctx context.Context, typ, id string, data []byte) error {
 	return s.EnqueueAfter(ctx, typ, id, data, 0)
 }
 
 // EnqueueAfter adds a job that may start after a while. One that waits already starts at the earlier of both times.
-func (s *Store) EnqueueAfter(ctx context.Context, typ, id string, data []byte, delay time.Duration) error {
+func (s *dbStore) EnqueueAfter(ctx context.Context, typ, id string, data []byte, delay time.Duration) error {
 	_, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
 		return struct{}{}, s.enqueue(tx, typ, id, data, delay)
 	})
 	return err
 }
 
-func (s *Store) enqueue(tx kv.Transaction, typ, id string, data []byte, delay time.Duration) error {
+func (s *dbStore) enqueue(tx kv.Transaction, typ, id string, data []byte, delay time.Duration) error {
 	j, err := s.readJob(tx, typ, id)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (s *Store) enqueue(tx kv.Transaction, typ, id string, data []byte, delay ti
 }
 
 // queueJob makes a job wait, and tells those who wait for jobs.
-func (s *Store) queueJob(tx kv.Transaction, j *Job, version int64, delay time.Duration) {
+func (s *dbStore) queueJob(tx kv.Transaction, j *Job, version int64, delay time.Duration) {
 	j.State, j.Worker, j.At, j.Due = JobPending, "", afterVersion(s.clock.at(version), delay), s.wall().Add(delay)
 	tx.Set(s.jobQueueKey(j), nil)
 	tx.SetVersionstampedValue(s.jobKey(j.Type, jobWake), make([]byte, len(kv.Versionstamp{})), 0)
@@ -151,7 +151,7 @@ func (s *Store) queueJob(tx kv.Transaction, j *Job, version int64, delay time.Du
 
 // Claim takes the job of a type that this worker may start first, one whose worker has fallen silent included; nil
 // where it may start none now.
-func (s *Store) Claim(ctx context.Context, typ string, w Worker) (*Job, error) {
+func (s *dbStore) Claim(ctx context.Context, typ string, w Worker) (*Job, error) {
 	j, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (*Job, error) {
 		for {
 			due, err := s.firstDue(tx, typ, w)
@@ -186,7 +186,7 @@ func (s *Store) Claim(ctx context.Context, typ string, w Worker) (*Job, error) {
 
 // Renew says that the worker is at work, and stores progress (nil leaves it): one small write where there is none.
 // Conflict where another worker has taken the job over: stop at once.
-func (s *Store) Renew(ctx context.Context, j *Job, progress []byte) error {
+func (s *dbStore) Renew(ctx context.Context, j *Job, progress []byte) error {
 	// Without a transaction id: another count too many does no harm.
 	_, c, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
 		b, err := s.readBeat(tx, j)
@@ -225,7 +225,7 @@ func jobLost(j *Job) error {
 
 // Finish ends a run, with its error or nil. A failed job waits again, for a pause that doubles with each failure; one that was enqueued while
 // it ran waits again at once. Conflict where another worker has taken the job over.
-func (s *Store) Finish(ctx context.Context, j *Job, runErr error) error {
+func (s *dbStore) Finish(ctx context.Context, j *Job, runErr error) error {
 	return s.updateHeld(ctx, j, func(tx kv.Transaction, now *Job, version int64) {
 		again := now.Again
 		now.State, now.Worker, now.Error, now.Full, now.Again = JobFinished, "", "", false, false
@@ -244,7 +244,7 @@ func (s *Store) Finish(ctx context.Context, j *Job, runErr error) error {
 
 // GiveBack ends a run that has not come to its end, for another worker to begin at once, without grace. j.Progress is
 // its last report, nil leaves that. Conflict where one has taken the job over already.
-func (s *Store) GiveBack(ctx context.Context, j *Job) error {
+func (s *dbStore) GiveBack(ctx context.Context, j *Job) error {
 	return s.updateHeld(ctx, j, func(tx kv.Transaction, now *Job, version int64) {
 		if j.Progress != nil {
 			now.Progress = j.Progress
@@ -257,7 +257,7 @@ func (s *Store) GiveBack(ctx context.Context, j *Job) error {
 const pastGrace = 10 * time.Second
 
 // updateHeld ends the run of a job that the caller holds, and brings j up to it.
-func (s *Store) updateHeld(ctx context.Context, j *Job, change func(tx kv.Transaction, now *Job, version int64)) error {
+func (s *dbStore) updateHeld(ctx context.Context, j *Job, change func(tx kv.Transaction, now *Job, version int64)) error {
 	now, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (*Job, error) {
 		now, err := s.readJob(tx, j.Type, j.ID)
 		if err != nil {
@@ -283,7 +283,7 @@ func (s *Store) updateHeld(ctx context.Context, j *Job, change func(tx kv.Transa
 }
 
 // RemoveJob takes a job out of the queue, whatever its state. A worker that runs it finds out at its next Renew.
-func (s *Store) RemoveJob(ctx context.Context, typ, id string) error {
+func (s *dbStore) RemoveJob(ctx context.Context, typ, id string) error {
 	_, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
 		j, err := s.readJob(tx, typ, id)
 		if j == nil || err != nil {
@@ -298,7 +298,7 @@ func (s *Store) RemoveJob(ctx context.Context, typ, id string) error {
 
 // WatchJobs becomes ready when a job of the type is enqueued or waits again. next is the job that this worker may start
 // first, or should look at again, nil where there is none: claim or look again at its time.
-func (s *Store) WatchJobs(ctx context.Context, typ string, worker Worker) (w kv.Watch, next *DueJob, err error) {
+func (s *dbStore) WatchJobs(ctx context.Context, typ string, worker Worker) (w kv.Watch, next *DueJob, err error) {
 	_, _, err = storeTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
 		if w != nil {
 			w.Cancel() // of an attempt that has to be repeated
@@ -316,7 +316,7 @@ func (s *Store) WatchJobs(ctx context.Context, typ string, worker Worker) (w kv.
 }
 
 // Job reads one job; nil where there is none. The watch becomes ready when its record changes; the caller cancels it.
-func (s *Store) Job(ctx context.Context, typ, id string) (j *Job, w kv.Watch, err error) {
+func (s *dbStore) Job(ctx context.Context, typ, id string) (j *Job, w kv.Watch, err error) {
 	j, _, err = storeTransact(ctx, s, func(tx kv.Transaction) (*Job, error) {
 		if w != nil {
 			w.Cancel()

@@ -20,7 +20,7 @@ const (
 
 // sweepJobs removes the records of jobs that were claimed before a version of the store and are finished. Several nodes
 // may do so at once, and jobs may be enqueued again meanwhile.
-func (s *Store) sweepJobs(ctx context.Context, before int64) error {
+func (s *dbStore) sweepJobs(ctx context.Context, before int64) error {
 	var old []Job
 	var errs error
 	for j, err := range s.Jobs(ctx) {
@@ -46,7 +46,7 @@ func (s *Store) sweepJobs(ctx context.Context, before int64) error {
 func (j *Job) endedBefore(version int64) bool { return j.State == JobFinished && j.Token < version }
 
 // removeFinished removes those of the jobs that are still as sweepJobs found them.
-func (s *Store) removeFinished(ctx context.Context, jobs []Job, before int64) error {
+func (s *dbStore) removeFinished(ctx context.Context, jobs []Job, before int64) error {
 	_, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (struct{}, error) {
 		tx.MakesRoom()
 		for i := range jobs {
@@ -64,7 +64,7 @@ func (s *Store) removeFinished(ctx context.Context, jobs []Job, before int64) er
 }
 
 // clearJob removes a job from the queue, whatever its state.
-func (s *Store) clearJob(tx kv.Transaction, j *Job) {
+func (s *dbStore) clearJob(tx kv.Transaction, j *Job) {
 	tx.Clear(s.jobQueueKey(j))
 	tx.Clear(s.jobBeatKey(j))
 	tx.Clear(s.jobRecordKey(j.Type, j.ID))

@@ -18,7 +18,7 @@ type NamesOptions struct {
 }
 
 // Names streams the names of all databases in byte order from Start to End; with Descending from the higher Start down.
-func (s *Store) Names(ctx context.Context, o NamesOptions) iter.Seq2[string, error] {
+func (s *dbStore) Names(ctx context.Context, o NamesOptions) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if o.Limit == 0 {
 			return
@@ -45,7 +45,7 @@ func (s *Store) Names(ctx context.Context, o NamesOptions) iter.Seq2[string, err
 }
 
 // WatchNames becomes ready when a database is created or deleted (_db_updates, SQL catalogue caches).
-func (s *Store) WatchNames(ctx context.Context) (kv.Watch, error) {
+func (s *dbStore) WatchNames(ctx context.Context) (kv.Watch, error) {
 	w, _, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (kv.Watch, error) {
 		return tx.Watch(s.section(keyspace.Databases)), nil
 	})

@@ -29,7 +29,7 @@ type nodeName struct {
 // has the name. A node may look dead to others and be alive: it keeps the name if it does anything in the store
 // before they take it.
 type NodeName struct {
-	store    *Store
+	store    *dbStore
 	key      []byte
 	life     string
 	gossip   string // set by the first Take
@@ -37,7 +37,7 @@ type NodeName struct {
 }
 
 // NodeName returns a claim to a name. Nothing is taken yet: call Take first. The other methods may run at once.
-func (s *Store) NodeName(name string) *NodeName {
+func (s *dbStore) NodeName(name string) *NodeName {
 	key := tuple.AppendString(s.section(keyspace.Nodes), name)
 	return &NodeName{store: s, key: key, life: rand.Text()[:16], patience: nodeNamePatience}
 }

@@ -146,7 +146,7 @@ func readPart(ctx context.Context, d *Database, p *portions, items int,
 }
 
 // storePart is writePart for what belongs to no database.
-func storePart(ctx context.Context, s *Store, p *portions, items int,
+func storePart(ctx context.Context, s *dbStore, p *portions, items int,
 	fn func(tx kv.Transaction, n int) (int, error)) (int, kv.Committed, error) {
 	var c kv.Committed
 	done, err := p.run(items, func(o kv.TransactOptions, n int, r *partRun) (done int, err error) {

@@ -35,12 +35,12 @@ func prefixWindow(first int64) int64 {
 }
 
 // startPrefix issues the first read of nextPrefix, so that it shares a round trip with the caller's.
-func (s *Store) startPrefix(tx kv.Transaction) kv.RangeIterator {
+func (s *dbStore) startPrefix(tx kv.Transaction) kv.RangeIterator {
 	return tx.Snapshot().GetRange(prefixRange(s.prefixKey(prefixCounters)), kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact})
 }
 
 // nextPrefix takes a number that no database had and none will have if tx commits.
-func (s *Store) nextPrefix(tx kv.Transaction, window kv.RangeIterator) (int64, error) {
+func (s *dbStore) nextPrefix(tx kv.Transaction, window kv.RangeIterator) (int64, error) {
 	first, taken, err := s.currentWindow(window)
 	if err != nil {
 		return 0, err
@@ -68,7 +68,7 @@ func (s *Store) nextPrefix(tx kv.Transaction, window kv.RangeIterator) (int64, e
 }
 
 // currentWindow is the first window where there is none yet.
-func (s *Store) currentWindow(window kv.RangeIterator) (first, taken int64, err error) {
+func (s *dbStore) currentWindow(window kv.RangeIterator) (first, taken int64, err error) {
 	defer window.Close()
 	if !window.Next() {
 		return 0, 0, window.Err()
@@ -81,7 +81,7 @@ func (s *Store) currentWindow(window kv.RangeIterator) (first, taken int64, err 
 	return first, counterValue(row.Value), nil
 }
 
-func (s *Store) prefixKey(part int64) []byte {
+func (s *dbStore) prefixKey(part int64) []byte {
 	return tuple.AppendInt(s.section(keyspace.PrefixWindows), part)
 }
 
@@ -90,7 +90,7 @@ func (s *Store) prefixKey(part int64) []byte {
 const retiredPrefixes = 1 << 40
 
 // upgradePrefixes lets the windows begin behind the numbers that a store of format 1 has given away.
-func (s *Store) upgradePrefixes(tx kv.Transaction) error {
+func (s *dbStore) upgradePrefixes(tx kv.Transaction) error {
 	old := s.section(keyspace.DatabasePrefixes)
 	next, err := tx.Get(old).Wait()
 	if err != nil {

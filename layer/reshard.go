@@ -9,7 +9,7 @@ import (
 // Reshard replaces the current map by one with n new shards (P3, P4) and returns it. Invalid where n is not 1 to Options.MaxShards. It conflicts with every
 // write under way through the stamp; those run again and go to the new shards.
 func (d *Database) Reshard(ctx context.Context, n int) (ShardMap, error) {
-	if err := feedOf(d.store).checkShards(n); err != nil {
+	if err := d.store.checkShards(n); err != nil {
 		return ShardMap{}, err
 	}
 	m, c, err := transactOnce(ctx, d, kv.TransactOptions{}, func(t *txn) (shardMap, error) { return t.reshard(n), nil })
@@ -18,11 +18,4 @@ func (d *Database) Reshard(ctx context.Context, n int) (ShardMap, error) {
 	}
 	copy(m.Since.Stamp[:], c.Versionstamp[:])
 	return m.clone(), nil
-}
-
-func (f *feedState) checkShards(n int) error {
-	if n < 1 || n > f.maxShards {
-		return errf(Invalid, "bad_request", "the number of changes shards must be between 1 and %d", f.maxShards)
-	}
-	return nil
 }

@@ -38,7 +38,7 @@ func (l *Left) String() string {
 //
 // A database whose name is lost goes by "#" and its number. NotFound; NotImplemented where the engine does not look
 // after its own files.
-func (s *Store) Salvage(ctx context.Context, name string, w io.Writer) error {
+func (s *dbStore) Salvage(ctx context.Context, name string, w io.Writer) error {
 	snap, ok, err := kv.OpenSnapshot(ctx, s.engine)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 
 // findDamaged finds a database by name, also where the block with its name is damaged: it then goes by "#" and its
 // number.
-func (s *Store) findDamaged(ctx context.Context, r kv.Reader, name string) (*core, error) {
+func (s *dbStore) findDamaged(ctx context.Context, r kv.Reader, name string) (*core, error) {
 	if number, ok := strings.CutPrefix(name, "#"); ok {
 		n, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) findDamaged(ctx context.Context, r kv.Reader, name string) (*cor
 }
 
 // namesDamaged reports whether names of databases may be missing, because reads pass over what is damaged.
-func (s *Store) namesDamaged(ctx context.Context) (damaged bool, err error) {
+func (s *dbStore) namesDamaged(ctx context.Context) (damaged bool, err error) {
 	names := prefixRange(s.section(keyspace.Databases))
 	_, _, _, err = s.findHoles(ctx, names, nil, func(f kv.Fault) error {
 		damaged = damaged || f.LeftOut && (len(f.Keys.End) == 0 || overlap(f.Keys, names))
@@ -62,7 +62,7 @@ func (s *Store) namesDamaged(ctx context.Context) (damaged bool, err error) {
 }
 
 // nameless are the databases whose names cannot be read, as "#" and their numbers.
-func (s *Store) nameless(ctx context.Context, r kv.Reader) (names []string, err error) {
+func (s *dbStore) nameless(ctx context.Context, r kv.Reader) (names []string, err error) {
 	h, _, _, err := s.findHoles(ctx, kv.KeyRange{}, nil, nil)
 	if err != nil {
 		return nil, err

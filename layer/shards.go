@@ -289,3 +289,11 @@ func (t *txn) reshard(n int) shardMap {
 
 // shardsKey opens a key that begins with (Config, "changes_shards").
 func (t *txn) shardsKey() []byte { return t.keys.config(t.open(), configShards) }
+
+// checkShards refuses a number of shards that no database may have.
+func (s *dbStore) checkShards(n int) error {
+	if n < 1 || n > s.maxShards {
+		return errf(Invalid, "bad_request", "the number of changes shards must be between 1 and %d", s.maxShards)
+	}
+	return nil
+}

@@ -15,7 +15,7 @@ var slotsTaken atomic.Int32
 func newSlot[T any]() slot[T] { return slot[T]{slotsTaken.Add(1) - 1} }
 
 // fill is called before anything else uses the Store.
-func (n slot[T]) fill(s *Store, state *T) { s.slots[n.number] = state }
+func (n slot[T]) fill(s *dbStore, state *T) { s.slots[n.number] = state }
 
 // of returns the part's state of a Store.
-func (n slot[T]) of(s *Store) *T { return s.slots[n.number].(*T) }
+func (n slot[T]) of(s *dbStore) *T { return s.slots[n.number].(*T) }

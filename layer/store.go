@@ -3,7 +3,6 @@ package layer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -71,28 +70,17 @@ func (o Options) withDefaults() Options {
 
 // Store is all databases in one engine. Safe for concurrent use. It does not own the engine: close the Store first, then the engine.
 type Store struct {
-	engine  kv.Engine
-	root    []byte // what all keys begin with
-	o       Options
-	ids     *transactionIDs
-	clock   storeClock
-	wall    func() time.Time // what people are shown, and nothing is decided by
-	known   *cores
-	opening flights[string, *core] // by name
-	loading flights[*core, *config]
-	// installation is written by Open alone.
-	installation installation
-	slots        [slots]any // what the parts of the layer remember of the Store
-
+	*dbStore
+	o    Options
 	stop context.CancelFunc
-	done sync.WaitGroup // the background loop
+	done sync.WaitGroup // the background loops
 }
 
 // Open prepares an engine for use: writes the format version into an empty store, brings an older one up to it, refuses a newer one, starts the sweep of transaction ids.
 func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
-	s := &Store{engine: e, root: o.Root, o: o.withDefaults(), wall: wallClock, known: newCores(keptCores)}
+	o = o.withDefaults()
+	s := &Store{dbStore: newDBStore(e, o.Root, o.MaxShards), o: o}
 	s.fillSlots()
-	s.ids = newTransactionIDs(s.section(keyspace.Transactions), &s.clock)
 	if s.o.ReadOnly {
 		s.stop = func() {}
 		return s, s.readFormat(ctx)
@@ -100,25 +88,25 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	if err := s.checkFormat(ctx); err != nil {
 		return nil, err
 	}
-	feedOf(s).closings.wake = make(chan struct{}, 1)
+	feedOf(s.dbStore).closings.wake = make(chan struct{}, 1)
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.done.Go(func() { s.keepHouse(background) })
 	s.done.Go(func() { s.keepSwept(background) })
-	s.done.Go(func() { keepUploads(background, s) })
+	s.done.Go(func() { keepUploads(background, s.dbStore) })
 	if s.o.Compaction.Auto {
 		s.done.Go(func() { s.keepCompacted(background) })
 	}
-	s.done.Go(func() { feedOf(s).keep(background) })
+	s.done.Go(func() { feedOf(s.dbStore).keep(background) })
 	return s, nil
 }
 
 // fillSlots gives every part of the layer what it has of the options, and its caches.
 func (s *Store) fillSlots() {
 	o := &s.o
-	beatsSlot.fill(s, &beats{})
-	feedSlot.fill(s, &feedState{shape: defaultShape, maxShards: o.MaxShards, log: o.Logger})
-	designSlot.fill(s, &designState{
+	beatsSlot.fill(s.dbStore, &beats{})
+	feedSlot.fill(s.dbStore, &feedState{shape: defaultShape, log: o.Logger})
+	designSlot.fill(s.dbStore, &designState{
 		scripts: o.Scripts, log: o.Logger,
 		designs: newCache[designKey, *Design](keptDesigns), maps: newCache[string, *script.Maps](keptMaps),
 	})
@@ -126,11 +114,11 @@ func (s *Store) fillSlots() {
 	if o.ReadOnly {
 		attach.compaction = Compaction{}
 	}
-	attachSlot.fill(s, attach)
-	writeSlot.fill(s, &writeState{validator: o.Validator, maxDocument: o.MaxDocument, cleanupAfter: o.CleanupAfter})
-	publishedSlot.fill(s, &publications{})
-	aggregateSlot.fill(s, &aggregateState{partialRows: o.PartialRows})
-	querySlot.fill(s, &queryState{
+	attachSlot.fill(s.dbStore, attach)
+	writeSlot.fill(s.dbStore, &writeState{validator: o.Validator, maxDocument: o.MaxDocument, cleanupAfter: o.CleanupAfter})
+	publishedSlot.fill(s.dbStore, &publications{})
+	aggregateSlot.fill(s.dbStore, &aggregateState{partialRows: o.PartialRows})
+	querySlot.fill(s.dbStore, &queryState{
 		scripts: o.Scripts, reduces: newCache[string, *script.Reduce](keptReduces), reduceTime: o.ReduceTime,
 	})
 }
@@ -138,7 +126,7 @@ func (s *Store) fillSlots() {
 // FormatOf is the format of the store that lies in an engine under a root, 0 where there is none yet. It changes
 // nothing. A store in an older format than keyspace.FormatVersion is brought to that by Open, for good.
 func FormatOf(ctx context.Context, e kv.Engine, root []byte) (int64, error) {
-	key := (&Store{root: root}).section(keyspace.Format)
+	key := (&dbStore{root: root}).section(keyspace.Format)
 	version, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (int64, error) {
 		value, err := tx.Get(key).Wait()
 		if err != nil || value == nil {
@@ -219,18 +207,10 @@ func (s *Store) checkFormat(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.stop()
 	s.done.Wait()
-	publishedOf(s).close()
+	publishedOf(s.dbStore).close()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	return s.ids.clear(ctx, s.engine)
-}
-
-// Reach returns when the engine has answered a question that was asked after the call. It costs one read version.
-func (s *Store) Reach(ctx context.Context) error {
-	tx := s.engine.Begin(ctx)
-	defer tx.Cancel()
-	_, err := tx.ReadVersion().Wait()
-	return err
 }
 
 // firstSweep is how long after the start keepHouse sweeps for the first time.
@@ -248,7 +228,7 @@ func (s *Store) keepHouse(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			publishedOf(s).expire(now)
+			publishedOf(s.dbStore).expire(now)
 		case <-s.ids.full:
 		}
 	}
@@ -265,7 +245,7 @@ func (s *Store) keepSwept(ctx context.Context) {
 	jobsSwept := time.Now()
 	for {
 		if left {
-			err := s.eachDatabase(ctx, attachOf(s).removeLeftUploads)
+			err := s.eachDatabase(ctx, attachOf(s.dbStore).removeLeftUploads)
 			if left = KindOf(err) == Full; err != nil && !left && ctx.Err() == nil {
 				s.o.Logger.Warn("uploads from before the start not removed", "error", err)
 			}
@@ -298,52 +278,4 @@ func (s *Store) sweep(ctx context.Context, now hours) error {
 		s.sweepImports(ctx, now),
 		s.eachDatabase(ctx, func(ctx context.Context, d *Database) error { return d.sweepUploads(ctx, now) }),
 	)
-}
-
-// eachDatabase does something with all databases that are there. It goes on past one where that fails, and returns the
-// first of such errors; a store that is full or does not answer ends it.
-func (s *Store) eachDatabase(ctx context.Context, do func(context.Context, *Database) error) error {
-	var first error
-	for name, err := range s.Names(ctx, NamesOptions{Limit: -1}) {
-		if err != nil {
-			return errors.Join(first, err)
-		}
-		d, err := s.Database(ctx, name)
-		if err == nil {
-			err = do(ctx, d)
-		}
-		switch kind := KindOf(err); {
-		case err == nil || kind == NotFound:
-		case kind == Full || kind == Unavailable || ctx.Err() != nil:
-			return err
-		case first == nil:
-			first = fmt.Errorf("database %s: %w", name, err)
-		}
-	}
-	return first
-}
-
-// Database opens a database by name. NotFound (reason "Database does not exist.") if there is none. It costs no read when the database is in the
-// Store's cache; the first transaction finds out whether it still is the one of that name.
-func (s *Store) Database(ctx context.Context, name string) (*Database, error) {
-	c := s.known.find(name)
-	if c == nil {
-		var err error
-		c, err = s.opening.do(ctx, name, func() (*core, error) {
-			c, _, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (*core, error) {
-				return s.lookup(tx, name)
-			})
-			return c, err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return s.handle(c), nil
-}
-
-func (s *Store) handle(c *core) *Database {
-	d := &Database{store: s, name: c.name}
-	d.core.Store(c)
-	return d
 }

@@ -69,7 +69,7 @@ type hours struct {
 // microseconds since 1970, so there both are the same.
 const wallHours = 400_000
 
-func (s *Store) hours() hours {
+func (s *dbStore) hours() hours {
 	return hours{store: s.clock.hour(), wall: s.wall().Unix() / 3600}
 }
 

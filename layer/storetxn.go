@@ -7,12 +7,12 @@ import (
 )
 
 // storeTransact is transact for what belongs to no database.
-func storeTransact[T any](ctx context.Context, s *Store,
+func storeTransact[T any](ctx context.Context, s *dbStore,
 	fn func(tx kv.Transaction) (T, error)) (T, kv.Committed, error) {
 	return storeTransactWith(ctx, s, kv.TransactOptions{}, fn)
 }
 
-func storeTransactWith[T any](ctx context.Context, s *Store, o kv.TransactOptions,
+func storeTransactWith[T any](ctx context.Context, s *dbStore, o kv.TransactOptions,
 	fn func(tx kv.Transaction) (T, error)) (T, kv.Committed, error) {
 	o.TransactionID = s.ids.next()
 	r, c, err := kv.Transact(ctx, s.engine, o, fn)

@@ -21,7 +21,7 @@ type writeState struct {
 
 var writeSlot = newSlot[writeState]()
 
-func writeOf(s *Store) *writeState { return writeSlot.of(s) }
+func writeOf(s *dbStore) *writeState { return writeSlot.of(s) }
 
 // treeCache keeps the trees of documents with many branches between two batches of replicated edits. A tree is right
 // for as long as the document's winner has the sequence that it had: every change of a branch moves the document. The

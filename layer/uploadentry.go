@@ -74,7 +74,7 @@ type attachState struct {
 
 var attachSlot = newSlot[attachState]()
 
-func attachOf(s *Store) *attachState { return attachSlot.of(s) }
+func attachOf(s *dbStore) *attachState { return attachSlot.of(s) }
 
 // liveUploads are the uploads of this Store whose requests live. Safe for concurrent use.
 type liveUploads struct {
@@ -127,7 +127,7 @@ func (l *liveUploads) renewed(u *Upload, hour int64) {
 }
 
 // keepUploads renews the entries of a Store's uploads until ctx ends.
-func keepUploads(ctx context.Context, s *Store) {
+func keepUploads(ctx context.Context, s *dbStore) {
 	a := attachOf(s)
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()

@@ -52,7 +52,7 @@ type Verified struct {
 // each database. Where nothing is damaged, it compares the rows with each other, and the indexes with the documents
 // (check.go). Where a database cannot be compared, the others are, and an error of the name not_compared tells of it at
 // the end. The store stays in use meanwhile.
-func (s *Store) Verify(ctx context.Context, o VerifyOptions) (done Verified, err error) {
+func (s *dbStore) Verify(ctx context.Context, o VerifyOptions) (done Verified, err error) {
 	v := &verifier{s: s, ctx: ctx, o: o}
 	if err := v.open(); err != nil {
 		return done, err
@@ -68,7 +68,7 @@ func (s *Store) Verify(ctx context.Context, o VerifyOptions) (done Verified, err
 
 // verifier is one run of Verify.
 type verifier struct {
-	s         *Store
+	s         *dbStore
 	ctx       context.Context
 	o         VerifyOptions
 	r         kv.Reader
@@ -153,7 +153,7 @@ func (v *verifier) findAll() error {
 type rowScan func(keys kv.KeyRange, visit func(kv.KeyValue) error, lost func(kv.KeyRange) error) error
 
 // cores lists the databases whose names can be read. Of names in holes nobody is told here.
-func (s *Store) cores(scan rowScan, damage func(*Damage) error) (all []*core, err error) {
+func (s *dbStore) cores(scan rowScan, damage func(*Damage) error) (all []*core, err error) {
 	prefix := s.section(keyspace.Databases)
 	err = scan(prefixRange(prefix), func(row kv.KeyValue) error {
 		name, _, err := tuple.TakeString(row.Key[len(prefix):])

@@ -132,7 +132,7 @@ type aggregateState struct {
 
 var aggregateSlot = newSlot[aggregateState]()
 
-func aggregateOf(s *Store) *aggregateState { return aggregateSlot.of(s) }
+func aggregateOf(s *dbStore) *aggregateState { return aggregateSlot.of(s) }
 
 // aggregation is the work on one level of a view.
 type aggregation struct {

@@ -49,7 +49,7 @@ func parseCreation(f kv.Future[[]byte]) (s Seq, err error) {
 }
 
 // settleIndexes notes which interactive indexes the transaction creates and which it retires. Design documents have been written.
-func (s *Store) settleIndexes(t *txn, database string) error {
+func (s *dbStore) settleIndexes(t *txn, database string) error {
 	prefix := t.keys.sub(nil, keyspace.Designs)
 	entries, err := readDesignEntries(t.GetRange(prefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll}), len(prefix))
 	if err != nil {

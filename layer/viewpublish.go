@@ -40,7 +40,7 @@ type publications struct {
 
 var publishedSlot = newSlot[publications]()
 
-func publishedOf(s *Store) *publications { return publishedSlot.of(s) }
+func publishedOf(s *dbStore) *publications { return publishedSlot.of(s) }
 
 type publication struct {
 	database  int64

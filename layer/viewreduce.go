@@ -345,7 +345,7 @@ const keptReduces = 32 << 20
 
 var querySlot = newSlot[queryState]()
 
-func queryOf(s *Store) *queryState { return querySlot.of(s) }
+func queryOf(s *dbStore) *queryState { return querySlot.of(s) }
 
 // reduction is the view's reduce function.
 func (ix *Index) reduction(ctx context.Context, def *ViewDef, anySize bool) (reduction, error) {
