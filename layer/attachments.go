@@ -94,3 +94,17 @@ func newAttachmentID() (id [16]byte) {
 	rand.Read(id[:])
 	return id
 }
+
+// wholeAttachment reports whether all of an attachment can be read. It does not look at what is behind it.
+func wholeAttachment(r kv.Reader, keys space, id string, a *Attachment) bool {
+	if a.EncodedLength == 0 {
+		return true
+	}
+	rows := r.GetRange(prefixRange(keys.attachment(nil, id, a.ID)), kv.RangeOptions{})
+	defer rows.Close()
+	var n int64
+	for n < a.EncodedLength && rows.Next() {
+		n += int64(len(rows.KeyValue().Value))
+	}
+	return n == a.EncodedLength
+}

@@ -225,3 +225,8 @@ func (c *config) cutRange() (oldest, newest Seq) {
 	most := slices.MaxFunc(c.cuts, func(a, b cut) int { return a.seq.Compare(b.seq) })
 	return least.seq, most.seq
 }
+
+// maintains reports whether writes keep the index of a signature up to date.
+func (c *config) maintains(signature string) bool {
+	return slices.ContainsFunc(c.interactive, func(e designEntry) bool { return e.interactive == signature })
+}

@@ -34,6 +34,9 @@ type Design struct {
 	mapTime atomic.Int64 // that map functions took over a document last, in nanoseconds
 }
 
+// slowMap is how long mapping a document takes where it is not worth mapping it for each query again.
+const slowMap = 100 * time.Microsecond
+
 // slow reports whether mapping a document took long the last time.
 func (d *Design) slow() bool { return time.Duration(d.mapTime.Load()) > slowMap }
 
@@ -176,4 +179,16 @@ func (d *Design) View(name string) (id int, v ViewDef, ok bool) {
 		return 0, ViewDef{}, false
 	}
 	return i, d.Views[i], true
+}
+
+// interactive reports whether the design asks for an index that writes keep up to date. A sequence is known only when its transaction is committed, so
+// none that maps sequences can be.
+func (d *Design) interactive() bool {
+	return d.Options.Interactive && !d.Options.LocalSeq && len(d.Views) > 0 && d.Language == "javascript"
+}
+
+// inPartitionedDatabase decides what the design document leaves open. The index has another layout, and so another signature.
+func (d *Design) inPartitionedDatabase() {
+	d.Partitioned = d.Options.Partitioned == nil || *d.Options.Partitioned
+	d.Signature = d.sign()
 }

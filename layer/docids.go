@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"context"
 	"strings"
 	"unicode/utf8"
 
@@ -81,3 +82,23 @@ const (
 	LocalOnly             // _local_docs
 	WithoutDesigns        // all but _design_docs; TotalRows is 0
 )
+
+// CheckID refuses an id that no document of the database can have: Invalid (illegal_docid, illegal_partition). ValidateID is asked before. It is for requests
+// about many documents, which one such id refuses as a whole.
+func (d *Database) CheckID(ctx context.Context, id string) error {
+	partitioned, err := d.IsPartitioned(ctx)
+	if err != nil || !partitioned {
+		return err
+	}
+	return (&config{partitioned: true}).checkID(id)
+}
+
+// IsPartitioned reports whether the database was created with partitions. It never changes.
+func (d *Database) IsPartitioned(ctx context.Context) (bool, error) {
+	if c := d.core.Load(); c != nil {
+		if cfg := c.cached.Load(); cfg != nil {
+			return cfg.partitioned, nil
+		}
+	}
+	return read(ctx, d, func(t *txn) (bool, error) { return t.cfg.partitioned, nil })
+}

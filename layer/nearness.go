@@ -26,3 +26,19 @@ func (b *nearness) judge(found, wanted int) {
 		b.scattered.Store(-scanAgain)
 	}
 }
+
+const (
+	// scanFrom is how many bodies are worth a range read.
+	scanFrom = 16
+	// scanGap is how many rows that are not wanted a range read passes over before the next one is begun behind them.
+	scanGap = 8
+	// scanGapBytes is how large they may be together.
+	scanGapBytes = 32 << 10
+	// scanRanges is how many range reads there are for a batch: they wait for each other, while reads of single keys do
+	// not.
+	scanRanges = 4
+	// scanFailures is how many batches in a row may be scattered until no more range reads are tried but now and then.
+	scanFailures = 3
+	// scanAgain is how many batches are left alone then before the next try.
+	scanAgain = 16
+)

@@ -9,26 +9,6 @@ import (
 // In a partitioned database a document's id is PARTITION:ID. The documents of a partition share a changes shard (P2), lie side by side in the list of
 // documents and in the indexes, and are counted by themselves.
 
-// CheckID refuses an id that no document of the database can have: Invalid (illegal_docid, illegal_partition). ValidateID is asked before. It is for requests
-// about many documents, which one such id refuses as a whole.
-func (d *Database) CheckID(ctx context.Context, id string) error {
-	partitioned, err := d.IsPartitioned(ctx)
-	if err != nil || !partitioned {
-		return err
-	}
-	return (&config{partitioned: true}).checkID(id)
-}
-
-// IsPartitioned reports whether the database was created with partitions. It never changes.
-func (d *Database) IsPartitioned(ctx context.Context) (bool, error) {
-	if c := d.core.Load(); c != nil {
-		if cfg := c.cached.Load(); cfg != nil {
-			return cfg.partitioned, nil
-		}
-	}
-	return read(ctx, d, func(t *txn) (bool, error) { return t.cfg.partitioned, nil })
-}
-
 // Partition narrows the range to the documents of one partition.
 func (o *AllDocsOptions) Partition(name string) {
 	low, high := name+":", name+";" // the next character: no id of the partition sorts behind it, and it is none itself
@@ -75,12 +55,6 @@ func (d *Database) Partition(ctx context.Context, name string) (PartitionInfo, e
 }
 
 func errNoPartitions() error { return errf(Invalid, "bad_request", "database is not partitioned") }
-
-// inPartitionedDatabase decides what the design document leaves open. The index has another layout, and so another signature.
-func (d *Design) inPartitionedDatabase() {
-	d.Partitioned = d.Options.Partitioned == nil || *d.Options.Partitioned
-	d.Signature = d.sign()
-}
 
 // CheckPartition refuses a query of a partitioned index that names no partition, and one of another index that does: Invalid (query_parse_error).
 func (q *ViewQuery) CheckPartition(design *Design) error {

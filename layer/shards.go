@@ -3,6 +3,7 @@ package layer
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/cespare/xxhash/v2"
@@ -296,4 +297,16 @@ func (s *dbStore) checkShards(n int) error {
 		return errf(Invalid, "bad_request", "the number of changes shards must be between 1 and %d", s.maxShards)
 	}
 	return nil
+}
+
+// shardsSince are the shards that may hold entries after a sequence: those of every map that was active from then on.
+func shardsSince(c *config, since Seq) []ShardID {
+	var shards []ShardID
+	for _, m := range c.mapsFrom(since) {
+		if len(m.Shards) == 0 {
+			shards = append(shards, "") // the deprecated subspace
+		}
+		shards = append(shards, m.Shards...)
+	}
+	return slices.Compact(shards)
 }

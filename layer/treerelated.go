@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/revtree"
 	"github.com/divandb/divan/layer/tuple"
 )
@@ -175,3 +176,13 @@ const cachedRevisions = 500_000
 
 // cachedBranches is from how many branches on a document's tree is kept. Tests change it.
 var cachedBranches = 256
+
+// addConflicts reads the leaves besides the winner.
+func addConflicts(r kv.Reader, keys space, doc *Document) error {
+	tree, err := waitTree(readTree(r, keys, doc.ID), keys, doc.ID)
+	if err != nil {
+		return err
+	}
+	doc.Conflicts, doc.DeletedConflicts = tree.conflicts(false), tree.conflicts(true)
+	return nil
+}

@@ -21,17 +21,6 @@ import (
 //	ready     ViewUpdateSeq has reached ViewCreation
 //	retired   the last design document with the signature is gone: it is an ordinary index as of this sequence
 
-// interactive reports whether the design asks for an index that writes keep up to date. A sequence is known only when its transaction is committed, so
-// none that maps sequences can be.
-func (d *Design) interactive() bool {
-	return d.Options.Interactive && !d.Options.LocalSeq && len(d.Views) > 0 && d.Language == "javascript"
-}
-
-// maintains reports whether writes keep the index of a signature up to date.
-func (c *config) maintains(signature string) bool {
-	return slices.ContainsFunc(c.interactive, func(e designEntry) bool { return e.interactive == signature })
-}
-
 // parseCreation reads ViewCreation: zero where the index has none.
 func parseCreation(f kv.Future[[]byte]) (s Seq, err error) {
 	value, err := f.Wait()

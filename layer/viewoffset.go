@@ -6,9 +6,6 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// countedRows is how many rows are read at most to find out an offset. It takes less than two partials' where all partials are there.
-const countedRows = 20_000
-
 // offset is how many rows come before the first one of a query, as CouchDB counts them: those before its range, or before the first of its keys that there is,
 // and those it skips. -1 where finding out would take reading too many rows.
 func (r *indexReading) offset(view int, q *ViewQuery, ranges []span, total int64) (int64, error) {

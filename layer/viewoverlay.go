@@ -2,7 +2,6 @@ package layer
 
 import (
 	"errors"
-	"time"
 )
 
 // overlayDocs and overlayBytes are how much of a lag a query applies itself. It is not committed, but has to fit a transaction's memory and time.
@@ -12,7 +11,6 @@ const (
 	// aheadDocs is that of a query with Ahead. Each that comes before the index is written maps them again, so that it
 	// is not worth it where mapping one takes longer than slowMap.
 	aheadDocs = 8
-	slowMap   = 100 * time.Microsecond
 )
 
 // IndexBehind is the Name of the error (Unavailable) of a Fresh query that finds more changes than it can apply itself, and of a Current one that finds any:
