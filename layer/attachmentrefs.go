@@ -3,7 +3,6 @@ package layer
 import (
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
-	"github.com/divandb/divan/layer/tuple"
 )
 
 // The data of an attachment is shared by the revisions of its document that carry it over. A counter says how many
@@ -31,55 +30,6 @@ import (
 // So only the removal of the last body can be kept from committing by writers, and those carry over what that body has
 // only if they have read it as their parent: a document that is written all the time can be compacted.
 
-// countsAll is added to the counter of an attachment with its first body, if that body was counted. It is so large that
-// no number of bodies reaches it from either side.
-const countsAll = int64(1) << 60
-
-// attachmentKey names an attachment in a database.
-type attachmentKey struct {
-	docID string
-	id    [16]byte
-}
-
-// refChange is what a transaction does to the counter of an attachment.
-type refChange struct {
-	n     int64
-	freed bool // the attachment is gone
-}
-
-// refs is (AttachmentRefs, DocID, AttachmentID).
-func (s space) refs(dst []byte, id string, attachment [16]byte) []byte {
-	return tuple.AppendUUID(s.doc(dst, keyspace.AttachmentRefs, id), attachment)
-}
-
-// refer changes the count of bodies that refer to attachments.
-func (t *txn) refer(docID string, list []Attachment, n int64) {
-	for i := range list {
-		t.addRefs(attachmentKey{docID, list[i].ID}, n)
-	}
-}
-
-// bear says that an attachment is new: it has no bodies that are not counted.
-func (t *txn) bear(docID string, a *Attachment) { t.addRefs(attachmentKey{docID, a.ID}, countsAll) }
-
-func (t *txn) addRefs(k attachmentKey, n int64) {
-	if t.refs == nil {
-		t.refs = map[attachmentKey]refChange{}
-	}
-	c := t.refs[k]
-	c.n += n
-	t.refs[k] = c
-}
-
-// finishRefs writes what the transaction does to the counters.
-func (t *txn) finishRefs() {
-	for k, c := range t.refs {
-		if c.n != 0 && !c.freed {
-			t.Atomic(kv.AtomicAdd, t.close(t.keys.refs(t.open(), k.docID, k.id)), littleEndian(c.n))
-		}
-	}
-}
-
 // takeRefs divides the value of a counter.
 func takeRefs(n int64) (bodies int64, all bool) {
 	if n >= countsAll/2 {
@@ -106,7 +56,7 @@ func (t *txn) dropAttachments(candidates []attachmentOf) error {
 			switch {
 			case c.docID != id:
 				rest = append(rest, c)
-			case !seen[c.a.ID] && !t.refs[attachmentKey{id, c.a.ID}].freed:
+			case !seen[c.a.ID] && !gather[attachmentRefs](t).of[attachmentKey{id, c.a.ID}].freed:
 				seen[c.a.ID] = true
 				own = append(own, c.a)
 			}
@@ -142,7 +92,7 @@ func (t *txn) dropAttachmentsOf(id string, list []Attachment) error {
 		if err != nil {
 			return err
 		}
-		n, all := takeRefs(counterValue(value) + t.refs[attachmentKey{id, list[i].ID}].n)
+		n, all := takeRefs(counterValue(value) + gather[attachmentRefs](t).of[attachmentKey{id, list[i].ID}].n)
 		if n != 0 { // less than none is a wrong counter: the data stays, and verify tells
 			continue
 		}
@@ -165,7 +115,7 @@ func (t *txn) freeAttachment(id string, a *Attachment) {
 	t.Clear(t.close(t.keys.refs(t.open(), id, a.ID)))
 	t.Clear(t.close(t.keys.attachmentCheck(t.open(), id, a.ID)))
 	t.addRefs(attachmentKey{id, a.ID}, 0)
-	t.refs[attachmentKey{id, a.ID}] = refChange{freed: true}
+	gather[attachmentRefs](t).set(attachmentKey{id, a.ID}, refChange{freed: true})
 	t.countFor(id, counterStored, -a.EncodedLength)
 	t.countFor(id, counterContent, -a.Length)
 	t.freed += a.EncodedLength

@@ -46,6 +46,14 @@ func (a *attachState) noteCompactable(c *core, n int64) {
 	a.compactable.noted[c] += n
 }
 
+// noteSuperseded notes the bodies that an attempt of a transaction has superseded: one that is not committed costs a
+// look.
+func noteSuperseded(t *txn) {
+	if t.superseded > 0 {
+		attachOf(t.db.store).noteCompactable(t.core, int64(t.superseded))
+	}
+}
+
 // take returns the databases of which at least so many bodies were noted.
 func (c *compactable) take(least int64) (list []*core) {
 	c.mu.Lock()

@@ -62,18 +62,35 @@ type txn struct {
 	superseded uint16
 	purges     uint16
 	touched    []touchedShard
-	cleared    []clearedEntry
 	counts     counterDeltas
 	partitions partitionDeltas
 	restamp    bool // the configuration changes with this transaction
 	redesigned bool // the set of interactive indexes may
 	indexing   []indexWork
-	refs       map[attachmentKey]refChange
+	gatherings []gathering
 	// What compaction removes: entries of the queue, bodies, bytes of bodies, bytes of attachments, purges of the
 	// history.
 	unqueued, removed, dropped, freed, forgotten int64
 	spent                                        int // bytes read by the stage under way, as far as they are counted (see portions.go)
 	leaves                                       leafScan
+}
+
+// gathering is what a part of the layer gathers in a transaction and writes once, at its end.
+type gathering interface{ finish(t *txn) }
+
+// gather is what of type T the transaction has gathered.
+func gather[T any, P interface {
+	*T
+	gathering
+}](t *txn) P {
+	for _, g := range t.gatherings {
+		if p, ok := g.(P); ok {
+			return p
+		}
+	}
+	p := P(new(T))
+	t.gatherings = append(t.gatherings, p)
+	return p
 }
 
 type touchedShard struct {
@@ -168,7 +185,9 @@ func attempt[T any](ctx context.Context, d *Database, tx kv.Transaction, fn func
 		return zero, err
 	}
 	t.finish()
-	d.wroteEntries(c, int64(t.entries))
+	for _, observe := range d.store.observers {
+		observe(&t)
+	}
 	return r, nil
 }
 
@@ -221,13 +240,11 @@ func (t *txn) touch(shard ShardID, user uint16) {
 
 // finish writes what is written once for the whole transaction: counters, wake keys, stamp.
 func (t *txn) finish() {
+	for _, g := range t.gatherings {
+		g.finish(t)
+	}
 	t.finishCounters()
 	t.finishPartitions()
-	t.finishCleared()
-	t.finishRefs()
-	if t.superseded > 0 {
-		attachOf(t.db.store).noteCompactable(t.core, int64(t.superseded)) // also where the commit fails: it costs a look
-	}
 	for _, s := range t.touched {
 		t.setWake(s.id, s.last)
 	}

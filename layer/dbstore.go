@@ -25,6 +25,9 @@ type dbStore struct {
 	// installation is written by Open alone.
 	installation installation
 	slots        [slots]any // what the parts of the layer remember of the Store
+	// observers are told of every attempt of a transaction on a database, when it is about to be committed. They do not
+	// block. Written by Open alone.
+	observers []func(*txn)
 }
 
 func newDBStore(e kv.Engine, root []byte, maxShards int) *dbStore {

@@ -191,30 +191,32 @@ type clearedEntry struct {
 	leaf        uint64
 }
 
+// clearedEntries are those of a transaction.
+type clearedEntries struct{ list []clearedEntry }
+
 // clearEntry clears a document's entry in the feed, and takes it from the counts when the transaction ends.
 func (t *txn) clearEntry(id string, seq Seq) {
 	shard := t.cfg.shardAt(id, seq)
 	t.Clear(t.close(t.keys.entry(t.open(), shard, seq)))
-	t.cleared = append(t.cleared, clearedEntry{shard, seq.Incarnation, feedOf(t.db.store).shape.leaf(seq)})
+	c := gather[clearedEntries](t)
+	c.list = append(c.list, clearedEntry{shard, seq.Incarnation, feedOf(t.db.store).shape.leaf(seq)})
 }
 
-// finishCleared writes what cleared entries take from the counts.
-func (t *txn) finishCleared() {
-	if len(t.cleared) == 0 {
-		return
-	}
-	slices.SortFunc(t.cleared, func(a, b clearedEntry) int {
+// finish writes what cleared entries take from the counts.
+func (cleared *clearedEntries) finish(t *txn) {
+	list := cleared.list
+	slices.SortFunc(list, func(a, b clearedEntry) int {
 		return cmp.Or(cmp.Compare(a.shard, b.shard), cmp.Compare(a.incarnation, b.incarnation),
 			cmp.Compare(a.leaf, b.leaf))
 	})
 	shape := &feedOf(t.db.store).shape
 	for level := range feedLevels {
 		n := int64(0)
-		for i := range t.cleared {
-			c := t.cleared[i]
+		for i := range list {
+			c := list[i]
 			n--
-			if i+1 < len(t.cleared) {
-				next := t.cleared[i+1]
+			if i+1 < len(list) {
+				next := list[i+1]
 				if next.shard == c.shard && next.incarnation == c.incarnation &&
 					shape.in(level, next.leaf) == shape.in(level, c.leaf) {
 					continue

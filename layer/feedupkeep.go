@@ -89,9 +89,9 @@ func (f *feedState) keep(ctx context.Context) {
 	}
 }
 
-// wroteEntries notes that an attempt of a transaction has written entries.
-func (d *Database) wroteEntries(c *core, n int64) {
-	if n > 0 && c.written.Add(n) >= closingEvery && c.written.Swap(0) > 0 {
-		feedOf(d.store).closings.ask(d)
+// noteEntries notes the entries that an attempt of a transaction has written.
+func noteEntries(t *txn) {
+	if n := int64(t.entries); n > 0 && t.core.written.Add(n) >= closingEvery && t.core.written.Swap(0) > 0 {
+		feedOf(t.db.store).closings.ask(t.db)
 	}
 }

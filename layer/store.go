@@ -81,6 +81,7 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{dbStore: newDBStore(e, o.Root, o.MaxShards), o: o}
 	s.fillSlots()
+	s.observers = []func(*txn){noteEntries, noteSuperseded}
 	if s.o.ReadOnly {
 		s.stop = func() {}
 		return s, s.readFormat(ctx)
