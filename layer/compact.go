@@ -279,24 +279,3 @@ func (t *txn) dropSuperseded(s *supersededBody) ([]attachmentOf, error) {
 	t.removed++
 	return t.dropBody(s.id, s.rev, first)
 }
-
-// dropBody clears a body, of which the first chunk was read, and returns the attachments it referred to.
-func (t *txn) dropBody(id string, r Rev, first []byte) ([]attachmentOf, error) {
-	t.spent += len(first)
-	key := t.close(appendRev(t.keys.doc(t.open(), keyspace.Documents, id), r))
-	body, _, err := t.header(key, first)
-	if err != nil {
-		return nil, err
-	}
-	t.ClearRange(prefixRange(key))
-	t.countFor(id, counterBodies, int64(-body.size))
-	t.dropped += int64(body.size)
-	if body.counted {
-		t.refer(id, body.attachments, -1)
-	}
-	var list []attachmentOf
-	for _, a := range body.attachments {
-		list = append(list, attachmentOf{id, a})
-	}
-	return list, nil
-}

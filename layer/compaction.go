@@ -169,8 +169,8 @@ func (d *Database) RunCompaction(ctx context.Context, done func(Compacted) error
 		if run.requested, err = readRequest(t.Get(t.keys.compaction(nil, compactionRequest))); err != nil {
 			return run, err
 		}
-		if attachOf(d.store).compaction.Auto {
-			run.until = afterVersion(d.store.clock.at(version), -attachOf(d.store).compaction.Age)
+		if compactOf(d.store).compaction.Auto {
+			run.until = afterVersion(d.store.clock.at(version), -compactOf(d.store).compaction.Age)
 		}
 		run.until = max(1, run.until, run.requested)
 		return run, nil
@@ -211,8 +211,8 @@ func (d *Database) endRun(ctx context.Context, run compactRun, all *Compacted) e
 	if err != nil {
 		return err
 	}
-	a := attachOf(d.store)
-	a.noteCompactable(d.core.Load(), a.compaction.Bodies) // what is left is looked at
+	c := compactOf(d.store)
+	c.noteCompactable(d.core.Load(), c.compaction.Bodies) // what is left is looked at
 	if removed := all.BodyBytes + all.AttachmentBytes; run.requested > 0 || removed > left/reclaimPart {
 		return d.Reclaim(ctx)
 	}

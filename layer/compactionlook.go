@@ -2,6 +2,7 @@ package layer
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -27,6 +28,17 @@ type compactable struct {
 	found map[string]CompactionSeen // by name: those that had something when they were looked at
 }
 
+// compactState is what compaction remembers of a Store.
+type compactState struct {
+	compaction  Compaction
+	compactable compactable
+	log         *slog.Logger
+}
+
+var compactSlot = newSlot[compactState]()
+
+func compactOf(s *dbStore) *compactState { return compactSlot.of(s) }
+
 // CompactionSeen is what a database had to compact when this node looked at it last.
 type CompactionSeen struct {
 	CompactionState
@@ -34,23 +46,23 @@ type CompactionSeen struct {
 }
 
 // noteCompactable notes bodies that were superseded.
-func (a *attachState) noteCompactable(c *core, n int64) {
-	if !a.compaction.Auto {
+func (c *compactState) noteCompactable(of *core, n int64) {
+	if !c.compaction.Auto {
 		return
 	}
-	a.compactable.mu.Lock()
-	defer a.compactable.mu.Unlock()
-	if a.compactable.noted == nil {
-		a.compactable.noted = map[*core]int64{}
+	c.compactable.mu.Lock()
+	defer c.compactable.mu.Unlock()
+	if c.compactable.noted == nil {
+		c.compactable.noted = map[*core]int64{}
 	}
-	a.compactable.noted[c] += n
+	c.compactable.noted[of] += n
 }
 
 // noteSuperseded notes the bodies that an attempt of a transaction has superseded: one that is not committed costs a
 // look.
 func noteSuperseded(t *txn) {
 	if t.superseded > 0 {
-		attachOf(t.db.store).noteCompactable(t.core, int64(t.superseded))
+		compactOf(t.db.store).noteCompactable(t.core, int64(t.superseded))
 	}
 }
 
@@ -84,7 +96,7 @@ func (c *compactable) saw(name string, state *CompactionState) {
 // Compactable is what the databases have to compact, by name, as this node saw it: those that it writes to some seconds
 // ago, others within the last hour.
 func (s *dbStore) Compactable() map[string]CompactionSeen {
-	c := &attachOf(s).compactable
+	c := &compactOf(s).compactable
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := make(map[string]CompactionSeen, len(c.found))
@@ -98,8 +110,8 @@ func (s *dbStore) Compactable() map[string]CompactionSeen {
 func (s *dbStore) keepCompacted(ctx context.Context) {
 	tick := time.NewTicker(compactionLook)
 	defer tick.Stop()
-	a := attachOf(s)
-	first := a.compaction.FirstLook
+	c := compactOf(s)
+	first := c.compaction.FirstLook
 	if first == 0 {
 		first = firstCompactionLook
 	}
@@ -120,7 +132,7 @@ func (s *dbStore) keepCompacted(ctx context.Context) {
 			sweep.Reset(next)
 		}
 		if err != nil && ctx.Err() == nil {
-			a.log.Warn("cannot find out what there is to compact", "error", err)
+			c.log.Warn("cannot find out what there is to compact", "error", err)
 		}
 	}
 }
@@ -128,9 +140,9 @@ func (s *dbStore) keepCompacted(ctx context.Context) {
 // lookNoted looks at the databases that were written: at those with a quarter of what starts a compaction.
 func (s *dbStore) lookNoted(ctx context.Context) error {
 	var failed error
-	a := attachOf(s)
-	for _, c := range a.compactable.take(max(1, a.compaction.Bodies/4)) {
-		if err := s.lookCompactable(ctx, s.handle(c)); err != nil && KindOf(err) != NotFound {
+	c := compactOf(s)
+	for _, written := range c.compactable.take(max(1, c.compaction.Bodies/4)) {
+		if err := s.lookCompactable(ctx, s.handle(written)); err != nil && KindOf(err) != NotFound {
 			failed = err
 		}
 	}
@@ -139,16 +151,16 @@ func (s *dbStore) lookNoted(ctx context.Context) error {
 
 // lookCompactable looks at a database, and enqueues its job where it is due.
 func (s *dbStore) lookCompactable(ctx context.Context, d *Database) error {
-	a := attachOf(s)
+	c := compactOf(s)
 	state, err := d.CompactionState(ctx)
 	if err != nil {
 		if KindOf(err) == NotFound {
-			a.compactable.saw(d.name, nil)
+			c.compactable.saw(d.name, nil)
 		}
 		return err
 	}
-	a.compactable.saw(d.name, &state)
-	in := state.due(a.compaction)
+	c.compactable.saw(d.name, &state)
+	in := state.due(c.compaction)
 	if in < 0 {
 		return nil
 	}

@@ -55,14 +55,3 @@ func (d *Database) Partition(ctx context.Context, name string) (PartitionInfo, e
 }
 
 func errNoPartitions() error { return errf(Invalid, "bad_request", "database is not partitioned") }
-
-// CheckPartition refuses a query of a partitioned index that names no partition, and one of another index that does: Invalid (query_parse_error).
-func (q *ViewQuery) CheckPartition(design *Design) error {
-	switch {
-	case design.Partitioned && q.Partition == "":
-		return errf(Invalid, "query_parse_error", "`partition` parameter is mandatory for queries to this view.")
-	case !design.Partitioned && q.Partition != "":
-		return errf(Invalid, "query_parse_error", "`partition` parameter is not supported in this design doc")
-	}
-	return nil
-}

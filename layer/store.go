@@ -111,11 +111,12 @@ func (s *Store) fillSlots() {
 		scripts: o.Scripts, log: o.Logger,
 		designs: newCache[designKey, *Design](keptDesigns), maps: newCache[string, *script.Maps](keptMaps),
 	})
-	attach := &attachState{max: o.MaxAttachment, life: newAttachmentID(), compaction: o.Compaction, log: o.Logger}
+	attachSlot.fill(s.dbStore, &attachState{max: o.MaxAttachment, life: newAttachmentID(), log: o.Logger})
+	compact := &compactState{compaction: o.Compaction, log: o.Logger}
 	if o.ReadOnly {
-		attach.compaction = Compaction{}
+		compact.compaction = Compaction{}
 	}
-	attachSlot.fill(s.dbStore, attach)
+	compactSlot.fill(s.dbStore, compact)
 	writeSlot.fill(s.dbStore, &writeState{validator: o.Validator, maxDocument: o.MaxDocument, cleanupAfter: o.CleanupAfter})
 	publishedSlot.fill(s.dbStore, &publications{})
 	aggregateSlot.fill(s.dbStore, &aggregateState{partialRows: o.PartialRows})

@@ -64,12 +64,10 @@ func (u *Upload) renewedAt(value []byte) (int64, error) {
 
 // attachState is what this part remembers of a Store.
 type attachState struct {
-	max         int64    // bytes of an attachment
-	life        [16]byte // of this Store, in the entries of its uploads
-	uploads     liveUploads
-	compaction  Compaction
-	compactable compactable
-	log         *slog.Logger
+	max     int64    // bytes of an attachment
+	life    [16]byte // of this Store, in the entries of its uploads
+	uploads liveUploads
+	log     *slog.Logger
 }
 
 var attachSlot = newSlot[attachState]()

@@ -230,3 +230,14 @@ func (w *rowsWriter) count() {
 		}
 	}
 }
+
+// cutAt is how many documents from the front cost at most limit bytes, at least one.
+func cutAt(k *indexKeys, docs []indexedDoc, limit int) int {
+	sum := 0
+	for i := range docs {
+		if sum += docs[i].cost(k); sum > limit && i > 0 {
+			return i
+		}
+	}
+	return len(docs)
+}

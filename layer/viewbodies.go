@@ -35,3 +35,8 @@ func (ix *Index) readBodies(r kv.Reader, keys space, entries []entry) ([]bodyRea
 }
 
 func (h haveRead) Wait() ([]byte, error) { return h, nil }
+
+// maps reports whether the entry's document is given to the map functions.
+func (ix *Index) maps(e *entry) bool {
+	return !e.deleted && (!isDesign(e.id) || ix.design.Options.IncludeDesign && !ix.design.Partitioned)
+}

@@ -192,11 +192,6 @@ func (ix *Index) load(r kv.Reader, keys space, entries []entry) ([]source, error
 	return sources, nil
 }
 
-// maps reports whether the entry's document is given to the map functions.
-func (ix *Index) maps(e *entry) bool {
-	return !e.deleted && (!isDesign(e.id) || ix.design.Options.IncludeDesign && !ix.design.Partitioned)
-}
-
 // appendDocument renders a document as map functions see it: with conflicts, where there are any, as in CouchDB.
 func (ix *Index) appendDocument(dst []byte, r kv.Reader, keys space, e *entry, body *bodyRead) ([]byte, error) {
 	stored, found, err := body.wait()

@@ -21,22 +21,6 @@ import (
 //	ready     ViewUpdateSeq has reached ViewCreation
 //	retired   the last design document with the signature is gone: it is an ordinary index as of this sequence
 
-// parseCreation reads ViewCreation: zero where the index has none.
-func parseCreation(f kv.Future[[]byte]) (s Seq, err error) {
-	value, err := f.Wait()
-	if value == nil || err != nil {
-		return s, err
-	}
-	format, rest, err := tuple.TakeInt(value)
-	if err == nil && format != keyspace.IndexFormat {
-		err = unknownFormat("the creation of an index", format, keyspace.IndexFormat)
-	}
-	if err == nil {
-		s, _, err = takeSeq(rest)
-	}
-	return s, err
-}
-
 // settleIndexes notes which interactive indexes the transaction creates and which it retires. Design documents have been written.
 func (s *dbStore) settleIndexes(t *txn, database string) error {
 	prefix := t.keys.sub(nil, keyspace.Designs)
@@ -110,11 +94,6 @@ func (t *txn) retireIndex(k *indexKeys) error {
 	}
 	t.Clear(k.infoKey(keyspace.ViewCreation))
 	return endBuild(t, k)
-}
-
-// ready reports whether everything that was written before the creation is in the index.
-func (s indexSeq) ready(creation Seq) bool {
-	return !creation.IsZero() && !s.stale() && s.seq.Compare(creation) >= 0
 }
 
 // mapTimeInWrites is how long a map function may take over a document in the transaction that writes it: that has five seconds for everything.

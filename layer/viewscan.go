@@ -3,7 +3,6 @@ package layer
 import (
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
-	"github.com/divandb/divan/layer/tuple"
 )
 
 // An index that has nothing of a shard yet is built in the order of document ids, not in that of the feed: where ids are random, the bodies of documents that were
@@ -19,70 +18,6 @@ const scanPassed = 4 * stepDocuments
 // scanAllFrom is from how many documents on a scan asks a cluster for large batches of branches at once: growing ones
 // would be several messages, one after the other.
 const scanAllFrom = 100
-
-// buildPosition is how far a build has come in a shard: every change up to seq is in the index. While it scans, that is
-// true of documents with ids up to after, and of the others the index has nothing of up to seq. After a scan as of a
-// cut it picks up what had moved before the scan came to it: then that is true of documents that have not moved, and of
-// those that have and were at most at picked.
-type buildPosition struct {
-	seq    Seq
-	scans  bool
-	after  string
-	picks  bool
-	picked Seq
-}
-
-// reached is up to where nothing is lacking.
-func (p buildPosition) reached() Seq {
-	if p.scans || p.picks {
-		return Seq{} // no index that has a sequence is scanned for
-	}
-	return p.seq
-}
-
-// done reports whether nothing is lacking up to a goal.
-func (p buildPosition) done(goal Seq) bool { return !p.scans && !p.picks && p.seq.Compare(goal) >= 0 }
-
-// behind is the position once the document is done, which comes next.
-func (p buildPosition) behind(doc *indexedDoc) buildPosition {
-	switch {
-	case p.scans:
-		p.after = doc.id
-	case p.picks:
-		p.picked = doc.seq
-	default:
-		p.seq = doc.seq
-	}
-	return p
-}
-
-func (p buildPosition) appendTuple(dst []byte) []byte {
-	dst = p.seq.appendTuple(dst)
-	switch {
-	case p.scans:
-		dst = tuple.AppendString(dst, p.after)
-	case p.picks:
-		dst = p.picked.appendTuple(dst)
-	}
-	return dst
-}
-
-func parsePosition(value []byte) (p buildPosition, err error) {
-	seq, rest, err := takeSeq(value)
-	p.seq = seq
-	if err == nil && len(rest) > 0 {
-		if picked, _, not := takeSeq(rest); not == nil {
-			p.picks, p.picked = true, picked
-		} else {
-			p.scans = true
-			p.after, _, err = tuple.TakeString(rest)
-		}
-	}
-	if err != nil {
-		return p, corrupt("progress of an index", err)
-	}
-	return p, nil
-}
 
 // behindID is the range of the branches of the documents behind an id.
 func behindID(keys space, id string) kv.KeyRange {

@@ -368,3 +368,24 @@ func (ix *Index) parseError(prefix int, row kv.KeyValue) (e IndexError, err erro
 	e.Seq, _, err = takeSeq(rest)
 	return e, err
 }
+
+// ready reports whether everything that was written before the creation is in the index.
+func (s indexSeq) ready(creation Seq) bool {
+	return !creation.IsZero() && !s.stale() && s.seq.Compare(creation) >= 0
+}
+
+// parseCreation reads ViewCreation: zero where the index has none.
+func parseCreation(f kv.Future[[]byte]) (s Seq, err error) {
+	value, err := f.Wait()
+	if value == nil || err != nil {
+		return s, err
+	}
+	format, rest, err := tuple.TakeInt(value)
+	if err == nil && format != keyspace.IndexFormat {
+		err = unknownFormat("the creation of an index", format, keyspace.IndexFormat)
+	}
+	if err == nil {
+		s, _, err = takeSeq(rest)
+	}
+	return s, err
+}

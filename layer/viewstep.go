@@ -68,7 +68,7 @@ func (b *Build) writeParts(ctx context.Context, shard ShardID, batch *batch) err
 		done, _, err := writePart(ctx, b.Index.db, p, most, func(t *txn, n int) (int, error) {
 			n = min(n, len(docs))
 			if upTo = batch.upTo; n < len(docs) {
-				upTo = b.progress[shard].behind(&docs[n-1])
+				upTo = b.progress[shard].behind(docs[n-1].id, docs[n-1].seq)
 			}
 			return n, b.write(t, shard, docs[:n], upTo)
 		})
@@ -156,15 +156,4 @@ func unmoved(t *txn, since map[ShardID]Seq, upTo Seq, docs []indexedDoc) ([]inde
 func (t *txn) stays(doc *indexedDoc) {
 	key := t.keys.entry(nil, t.cfg.shardAt(doc.id, doc.seq), doc.seq)
 	t.AddReadConflict(kv.KeyRange{Begin: key, End: append(key[:len(key):len(key)], 0)})
-}
-
-// cutAt is how many documents from the front cost at most limit bytes, at least one.
-func cutAt(k *indexKeys, docs []indexedDoc, limit int) int {
-	sum := 0
-	for i := range docs {
-		if sum += docs[i].cost(k); sum > limit && i > 0 {
-			return i
-		}
-	}
-	return len(docs)
 }
