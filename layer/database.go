@@ -66,7 +66,6 @@ type txn struct {
 	partitions partitionDeltas
 	restamp    bool // the configuration changes with this transaction
 	redesigned bool // the set of interactive indexes may
-	indexing   []indexWork
 	gatherings []gathering
 	// What compaction removes: entries of the queue, bodies, bytes of bodies, bytes of attachments, purges of the
 	// history.

@@ -42,6 +42,7 @@ type family struct {
 	last        *pendingEdit         // the last that had an effect
 	inTurn      bool                 // each edit waits for what it reads (errRemade)
 	moved       bool                 // branches change
+	mapped      indexing             // nil: no index is kept up to date
 }
 
 // isFamily reports whether the edits are several of one document, or one of a document whose tree is known.
@@ -187,7 +188,7 @@ func (f *family) write(ps []pendingEdit) error {
 	}
 	f.moved = len(f.added) > 0 || len(f.replaced) > 0 || len(f.changed) > 0
 	if f.moved {
-		if err := f.index(ps, winner, branches); err != nil {
+		if err := f.mapDocument(ps, winner, branches); err != nil {
 			return err
 		}
 	}
@@ -226,7 +227,7 @@ func (f *family) write(ps []pendingEdit) error {
 	if err := whole.listDocument(t, winner); err != nil {
 		return err
 	}
-	return t.index()
+	return writeOf(t.db.store).indexes.write(t, f.mapped)
 }
 
 // storeBodies writes the bodies, and only then drops the attachments that none of them refers to.
@@ -259,37 +260,33 @@ func (f *family) storeBodies(ps []pendingEdit) error {
 	return f.t.dropAttachments(append(replaced, forgotten...))
 }
 
-// index maps the document that the edits make for interactive indexes, before anything is written, and takes its
+// mapDocument maps the document that the edits make for interactive indexes, before anything is written, and takes its
 // changes entry.
-func (f *family) index(ps []pendingEdit, winner *leafKV, branches int64) error {
+func (f *family) mapDocument(ps []pendingEdit, winner *leafKV, branches int64) error {
 	t := f.t
 	f.last.entry = t.entries
 	t.entries++
 	if len(t.cfg.interactive) == 0 {
 		return nil
 	}
-	in := mapInput{edit: f.last, id: f.id, rev: winner.rev}
+	out := &outcome{id: f.id, rev: winner.rev, memo: &f.last.memo, entry: f.last.entry}
 	if !winner.deleted {
 		if p := f.bodies[winner.rev]; p != nil {
-			in.doc = &Document{ID: f.id, Rev: winner.rev, Body: p.body, Attachments: p.attachments}
+			out.doc = &Document{ID: f.id, Rev: winner.rev, Body: p.body, Attachments: p.attachments}
 		} else {
 			body := readBody(t, t.keys, f.id, winner.rev)
-			in.body = &body
+			out.body = &body
 		}
 		if branches > 1 {
 			rows := readTree(t, t.keys, f.id)
-			in.leaves = func() ([]leafKV, error) { return f.leavesAfter(rows) }
+			out.leaves = func() ([]leafKV, error) { return f.leavesAfter(rows) }
 		}
 	}
-	if err := t.mapInputs([]mapInput{in}); err != nil {
+	var err error
+	if f.mapped, err = writeOf(t.db.store).indexes.mapOutcomes(t, []*outcome{out}); err != nil {
 		return err
 	}
-	size := 0
-	for i := range t.indexing {
-		for j := range t.indexing[i].docs {
-			size += t.indexing[i].docs[j].cost(&t.indexing[i].keys)
-		}
-	}
+	size := f.mapped.size(0)
 	for i := range ps {
 		size += ps[i].e.size()
 	}

@@ -76,7 +76,8 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 	if err := t.purgeBodies(id, kept, gone); err != nil {
 		return nil, err
 	}
-	if err := t.mapKept(id, keptLeaves); err != nil {
+	left, mapped, err := t.mapKept(id, keptLeaves)
+	if err != nil {
 		return nil, err
 	}
 	before := &tree.leaves[len(tree.leaves)-1]
@@ -89,7 +90,8 @@ func (t *txn) purge(id string, revs []Rev) ([]Rev, error) {
 		t.touch(t.cfg.shard(id), t.entries)
 		t.entries++
 	}
-	return purged, t.index()
+	left.entry = max(t.entries, 1) - 1
+	return purged, writeOf(t.db.store).indexes.write(t, mapped)
 }
 
 // purgeBodies removes all bodies but those of the branches that remain, among them bodies that stemming has left for

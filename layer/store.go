@@ -117,7 +117,9 @@ func (s *Store) fillSlots() {
 		compact.compaction = Compaction{}
 	}
 	compactSlot.fill(s.dbStore, compact)
-	writeSlot.fill(s.dbStore, &writeState{validator: o.Validator, maxDocument: o.MaxDocument, cleanupAfter: o.CleanupAfter})
+	writeSlot.fill(s.dbStore, &writeState{
+		indexes: interactiveIndexes{}, validator: o.Validator, maxDocument: o.MaxDocument, cleanupAfter: o.CleanupAfter,
+	})
 	publishedSlot.fill(s.dbStore, &publications{})
 	aggregateSlot.fill(s.dbStore, &aggregateState{partialRows: o.PartialRows})
 	querySlot.fill(s.dbStore, &queryState{

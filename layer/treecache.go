@@ -11,6 +11,7 @@ import (
 
 // writeState is what the writing of documents remembers of a Store.
 type writeState struct {
+	indexes     indexes
 	validator   Validator // nil: design documents say nothing about writes
 	maxDocument int       // bytes of a body
 	// cleanupAfter is how long after a design document has changed a job removes the indexes that none has any more; 0

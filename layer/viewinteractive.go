@@ -99,194 +99,75 @@ func (t *txn) retireIndex(k *indexKeys) error {
 // mapTimeInWrites is how long a map function may take over a document in the transaction that writes it: that has five seconds for everything.
 const mapTimeInWrites = time.Second
 
-// maxIndexedBytes is what the rows of interactive indexes may add to a transaction of several edits before these are divided. maxIndexedEdit is what one
-// document's may: a transaction ends at 10 MB.
-const (
-	maxIndexedBytes = 4_000_000
-	maxIndexedEdit  = 8_500_000
-)
-
-func errEditTooLarge(id string) error {
-	return errf(TooLarge, "transaction_too_large",
-		"the edit of %s, with what the document has and had in interactive indexes and in branches that change with "+
-			"it, is more than one transaction can hold", id)
-}
+// interactiveIndexes is the indexes interface of writes.
+type interactiveIndexes struct{}
 
 // indexWork is what a transaction writes into one interactive index.
 type indexWork struct {
-	keys  indexKeys
-	docs  []indexedDoc
-	edits []*pendingEdit // that the documents come from; nil where it is a purge
+	keys indexKeys
+	docs []indexedDoc // by outcome
 }
 
-// mapInput is what map functions see of a document after an edit.
-type mapInput struct {
-	edit *pendingEdit // nil for a purge
-	id   string
-	rev  Rev
-	json []byte // nil where it is deleted
-
-	doc    *Document
-	body   *bodyRead // of doc, where it has to be read
-	leaves func() ([]leafKV, error)
+// indexWorks is what a transaction writes into all of them.
+type indexWorks struct {
+	outcomes []*outcome
+	works    []indexWork
 }
 
-// mappedEdit is a document as one index has it. Attempts of a transaction share it: mapping is the long part.
-type mappedEdit struct {
+// mappedOutcome is a document as one index has it. Attempts of a transaction share it: mapping is the long part.
+type mappedOutcome struct {
 	signature string
 	json      []byte
 	views     []emission
 }
 
-// mapEdits maps the documents that the edits make, for every interactive index. It runs before anything is written.
-func (t *txn) mapEdits(ps []pendingEdit, o WriteOptions) error {
-	var inputs []mapInput
-	for i := range ps {
-		p := &ps[i]
-		if p.err == nil && !p.settled && (p.plan.hasAdded || len(p.plan.replaced) > 0 || len(p.plan.changed) > 0) {
-			inputs = append(inputs, p.mapInput(t))
-		}
-	}
-	if err := t.mapInputs(inputs); err != nil {
-		return err
-	}
-	sum, sizes := 0, make(map[*pendingEdit]int, len(inputs))
-	for i := range t.indexing {
-		w := &t.indexing[i]
-		for j := range w.docs {
-			n := w.docs[j].cost(&w.keys)
-			sizes[w.edits[j]] += n
-			sum += n
-		}
-	}
-	if sum > maxIndexedBytes && len(inputs) > 1 && !o.Atomic {
-		return errDivide
-	}
-	for p, n := range sizes {
-		if n+p.e.size() > maxIndexedEdit {
-			p.err = errEditTooLarge(p.e.ID)
-		}
-	}
-	return nil
-}
-
-// mapInput is the winner after the edit, with conflicts, where there are any. Its reads are issued, and not waited for.
-func (p *pendingEdit) mapInput(t *txn) mapInput {
-	w := p.plan.winner()
-	in := mapInput{edit: p, id: p.e.ID, rev: w.rev}
-	if w.deleted {
-		return in
-	}
-	if w == &p.plan.added {
-		in.doc = &Document{ID: p.e.ID, Rev: w.rev, Body: p.body, Attachments: p.attachments}
-	} else {
-		body := readBody(t, t.keys, p.e.ID, w.rev)
-		in.body = &body
-	}
-	if p.plan.branches > 1 {
-		rows := readTree(t, t.keys, p.e.ID)
-		in.leaves = func() ([]leafKV, error) {
-			tree, err := waitTree(rows, t.keys, p.e.ID)
-			if err != nil {
-				return nil, err
-			}
-			return p.leavesAfter(tree.leaves), nil
-		}
-	}
-	return in
-}
-
-// leavesAfter is what the edit makes of a document's leaves, winner last.
-func (p *pendingEdit) leavesAfter(leaves []leafKV) []leafKV {
-	after := slices.DeleteFunc(leaves, func(l leafKV) bool {
-		return slices.ContainsFunc(p.plan.replaced, func(r *leafKV) bool { return r.rev == l.rev })
-	})
-	if p.plan.hasAdded {
-		after = append(after, p.plan.added)
-	}
-	slices.SortFunc(after, func(a, b leafKV) int { return a.order(&b) })
-	return after
-}
-
-// mapKept maps what a purge leaves of a document, for every interactive index. kept are its leaves, winner last.
-func (t *txn) mapKept(id string, kept []leafKV) error {
-	if len(t.cfg.interactive) == 0 {
-		return nil
-	}
-	in := mapInput{id: id}
-	if n := len(kept); n > 0 && !kept[n-1].deleted {
-		body := readBody(t, t.keys, id, kept[n-1].rev)
-		in.rev, in.body = kept[n-1].rev, &body
-		in.leaves = func() ([]leafKV, error) { return kept, nil }
-	}
-	return t.mapInputs([]mapInput{in})
-}
-
-// mapInputs fills t.indexing.
-func (t *txn) mapInputs(inputs []mapInput) error {
-	for i := range inputs {
-		if err := inputs[i].render(); err != nil {
-			return err
+func (interactiveIndexes) mapOutcomes(t *txn, outcomes []*outcome) (indexing, error) {
+	all := &indexWorks{outcomes: outcomes}
+	documents := make([][]byte, len(outcomes)) // as JSON; nil where it is deleted
+	for i, o := range outcomes {
+		var err error
+		if documents[i], err = o.render(); err != nil {
+			return nil, err
 		}
 	}
 	for _, e := range t.cfg.interactive {
 		design, err := t.design(e.id, e.rev)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		ix := &Index{db: t.db, design: design}
-		w := indexWork{keys: ix.keys(t.keys), docs: make([]indexedDoc, len(inputs)), edits: make([]*pendingEdit, len(inputs))}
+		w := indexWork{keys: ix.keys(t.keys), docs: make([]indexedDoc, len(outcomes))}
 		found := w.keys.find(t)
-		if err := ix.mapWritten(t, &w, inputs); err != nil {
-			return err
+		if err := ix.mapWritten(t, &w, outcomes, documents); err != nil {
+			return nil, err
 		}
 		if err := found(); err != nil {
-			return err
+			return nil, err
 		}
-		t.indexing = append(t.indexing, w)
+		all.works = append(all.works, w)
 	}
-	return nil
+	return all, nil
 }
 
-// render waits for the input's reads.
-func (in *mapInput) render() error {
-	if in.body != nil {
-		stored, found, err := in.body.wait()
-		if err != nil {
-			return err
-		}
-		if !found {
-			return corrupt("body of "+in.id, errNoBody)
-		}
-		in.doc = stored.document(in.id, in.rev)
+func (all *indexWorks) size(i int) (n int) {
+	for j := range all.works {
+		w := &all.works[j]
+		n += w.docs[i].cost(&w.keys)
 	}
-	if in.doc == nil {
-		return nil
-	}
-	if in.leaves != nil {
-		leaves, err := in.leaves()
-		if err != nil {
-			return err
-		}
-		tree := documentTree{leaves: leaves}
-		in.doc.Conflicts, in.doc.DeletedConflicts = tree.conflicts(false), tree.conflicts(true)
-	}
-	in.json = in.doc.AppendJSON(nil)
-	return nil
+	return n
 }
 
-// mapWritten maps the inputs, but for those that an earlier attempt of the transaction has mapped.
-func (ix *Index) mapWritten(t *txn, w *indexWork, inputs []mapInput) error {
+// mapWritten maps the outcomes, but for those that an earlier attempt of the transaction has mapped.
+func (ix *Index) mapWritten(t *txn, w *indexWork, outcomes []*outcome, documents [][]byte) error {
 	var sources []source
 	var places []int
-	for i := range inputs {
-		in := &inputs[i]
-		s := source{id: in.id, json: in.json}
-		if !ix.maps(&entry{id: in.id}) {
+	for i, o := range outcomes {
+		s := source{id: o.id, json: documents[i]}
+		if !ix.maps(&entry{id: o.id}) {
 			s.json = nil
 		}
-		w.docs[i], w.edits[i] = indexedDoc{id: in.id, fresh: true}, in.edit
-		if views := in.edit.mappedBefore(ix.design.Signature, s.json); views != nil {
+		w.docs[i] = indexedDoc{id: o.id, fresh: true}
+		if views := mappedBefore(o.memo, ix.design.Signature, s.json); views != nil {
 			w.docs[i].views = views
 			continue
 		}
@@ -298,48 +179,47 @@ func (ix *Index) mapWritten(t *txn, w *indexWork, inputs []mapInput) error {
 	}
 	for j, i := range places {
 		w.docs[i].views = docs[j].views
-		if p := inputs[i].edit; p != nil {
-			p.mapped = append(p.mapped, mappedEdit{ix.design.Signature, sources[j].json, docs[j].views})
+		if memo := outcomes[i].memo; memo != nil {
+			*memo = append(*memo, mappedOutcome{ix.design.Signature, sources[j].json, docs[j].views})
 		}
 	}
 	return nil
 }
 
 // mappedBefore is what an earlier attempt made of the same document, nil if none did.
-func (p *pendingEdit) mappedBefore(signature string, json []byte) []emission {
-	if p == nil {
+func mappedBefore(memo *indexMemo, signature string, json []byte) []emission {
+	if memo == nil {
 		return nil
 	}
-	for i := range p.mapped {
-		if m := &p.mapped[i]; m.signature == signature && string(m.json) == string(json) {
+	for _, kept := range *memo {
+		if m := kept.(mappedOutcome); m.signature == signature && string(m.json) == string(json) {
 			return m.views
 		}
 	}
 	return nil
 }
 
-// index writes what was mapped. Documents have been written.
-func (t *txn) index() error {
-	for i := range t.indexing {
-		w := &t.indexing[i]
-		docs := w.docs[:0]
-		for j, doc := range w.docs {
-			doc.entry = max(t.entries, 1) - 1
-			if p := w.edits[j]; p != nil {
-				if p.err != nil {
-					continue
-				}
-				doc.entry = p.entry
+func (interactiveIndexes) write(t *txn, mapped indexing) error {
+	if all, ok := mapped.(*indexWorks); ok {
+		for i := range all.works {
+			if err := all.works[i].write(t, all.outcomes); err != nil {
+				return err
 			}
-			doc.seq.Incarnation = t.cfg.incarnation
-			docs = append(docs, doc)
-		}
-		if err := t.applyWritten(&w.keys, docs); err != nil {
-			return err
 		}
 	}
 	if t.redesigned {
 		return t.db.store.settleIndexes(t, t.db.name)
 	}
 	return nil
+}
+
+func (w *indexWork) write(t *txn, outcomes []*outcome) error {
+	docs := w.docs[:0]
+	for i, doc := range w.docs {
+		if o := outcomes[i]; !o.refused {
+			doc.entry, doc.seq.Incarnation = o.entry, t.cfg.incarnation
+			docs = append(docs, doc)
+		}
+	}
+	return t.applyWritten(&w.keys, docs)
 }

@@ -13,10 +13,6 @@ const (
 	aheadDocs = 8
 )
 
-// IndexBehind is the Name of the error (Unavailable) of a Fresh query that finds more changes than it can apply itself, and of a Current one that finds any:
-// have the index brought up to date, and query again.
-const IndexBehind = "index_behind"
-
 // BeginEnsured begins a Fresh query, and begins it again after ensure has brought the index up to date where begin answers IndexBehind: writers may be faster
 // than a query for a while. It gives up after some attempts, with that error.
 func BeginEnsured[T any](ensure func() error, begin func() (T, error)) (T, error) {
@@ -138,8 +134,4 @@ func (ix *Index) readOverlaid(s *stream, q *ViewQuery, docs bool) (*indexReading
 		err = errBehind()
 	}
 	return r, err
-}
-
-func errBehind() error {
-	return errf(Unavailable, IndexBehind, "the index has fallen behind by more than a query makes up for")
 }

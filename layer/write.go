@@ -44,7 +44,8 @@ type pendingEdit struct {
 	uploads     []kv.Future[[]byte] // the upload entries of e.Attachments that have one
 	stored      []byte              // body as stored
 	entry       uint16              // user bytes of the changes entry
-	mapped      []mappedEdit        // for interactive indexes; kept over attempts
+	memo        indexMemo           // of interactive indexes; kept over attempts
+	outcome     *outcome            // for interactive indexes; nil where nothing is mapped
 	judged      []judgement         // by design documents; kept over attempts
 	body        []byte
 }
@@ -122,8 +123,9 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error
 	if err == nil && o.User != nil && writeOf(t.db.store).validator != nil {
 		err = eachEdit(ps, func(p *pendingEdit) error { return p.validate(t, o) })
 	}
+	var mapped indexing
 	if err == nil && len(t.cfg.interactive) > 0 {
-		err = t.mapEdits(ps, o)
+		mapped, err = t.mapEdits(ps, o)
 	}
 	if err != nil {
 		return len(ps), err
@@ -136,11 +138,11 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error
 	if err := eachEdit(ps, func(p *pendingEdit) error { return p.apply(t) }); err != nil {
 		return len(ps), err
 	}
-	return len(ps), t.index()
+	return len(ps), t.writeIndexes(ps, mapped)
 }
 
 // again resets an edit for another attempt. It keeps the results of functions, which take the most time of an attempt.
-func (p *pendingEdit) again() { *p = pendingEdit{e: p.e, mapped: p.mapped, judged: p.judged} }
+func (p *pendingEdit) again() { *p = pendingEdit{e: p.e, memo: p.memo, judged: p.judged} }
 
 // eachWithin is eachEdit for a stage that reads, up to the edit after which the stage has read enough for one
 // transaction. It returns the edits that it has come to.
