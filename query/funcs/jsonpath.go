@@ -6,6 +6,7 @@ import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/jsonpath"
 	"github.com/divandb/divan/query/jsonpath/run"
+	"github.com/divandb/divan/query/regex"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -53,8 +54,8 @@ func newPathCall(st *exec.State, a []types.Datum, zone bool) (*pathCall, error) 
 		return nil, err
 	}
 	c := &pathCall{run: &run.Run{Path: p, Root: a[0].S, Zone: zone, Env: st.Types, Step: st.Bytes,
-		Match: func(pattern, text string) (bool, error) {
-			re, err := compile(st, pattern, false)
+		Match: func(pattern string, flags regex.Flags, text string) (bool, error) {
+			re, err := compile(st, pattern, flags)
 			if err != nil {
 				return false, err
 			}

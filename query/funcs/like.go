@@ -1,11 +1,11 @@
 package funcs
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/regex"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -37,15 +37,7 @@ func matcher(op string) func(env *exec.CallEnv, a []types.Datum) (bool, error) {
 		if len(a) < 3 {
 			return '\\', nil
 		}
-		r, n := utf8.DecodeRuneInString(a[2].S)
-		if n != len(a[2].S) {
-			return 0, sqlstate.New(sqlstate.InvalidEscapeSequence, "invalid escape string").
-				WithHint("Escape string must be empty or one character.")
-		}
-		if n == 0 {
-			return -1, nil
-		}
-		return r, nil
+		return escapeOf(a[2].S)
 	}
 	switch op {
 	case "~~", "~~*":
@@ -66,7 +58,7 @@ func matcher(op string) func(env *exec.CallEnv, a []types.Datum) (bool, error) {
 			if err != nil {
 				return false, err
 			}
-			re, err := compile(env.State, "^(?:"+similar(a[1].S, esc)+")$", true)
+			re, err := similarPattern(env.State, a[1].S, esc)
 			if err != nil {
 				return false, err
 			}
@@ -74,7 +66,7 @@ func matcher(op string) func(env *exec.CallEnv, a []types.Datum) (bool, error) {
 		}
 	}
 	return func(env *exec.CallEnv, a []types.Datum) (bool, error) {
-		re, err := compile(env.State, posix(a[1].S, op == "~*"), false)
+		re, err := compile(env.State, a[1].S, regex.Flags{Fold: op == "~*"})
 		if err != nil {
 			return false, err
 		}
@@ -166,35 +158,4 @@ func LikePrefix(p string) (prefix string, exact, plain bool) {
 		}
 	}
 	return string(out), false, true
-}
-
-// similar turns a SIMILAR TO pattern into a regular expression.
-func similar(p string, esc rune) string {
-	var b strings.Builder
-	in := false // a bracket expression
-	for i := 0; i < len(p); {
-		r, n := utf8.DecodeRuneInString(p[i:])
-		i += n
-		switch {
-		case r == esc && esc >= 0 && i < len(p):
-			e, m := utf8.DecodeRuneInString(p[i:])
-			i += m
-			b.WriteString(regexp.QuoteMeta(string(e)))
-		case in:
-			in = r != ']'
-			b.WriteRune(r)
-		case r == '[':
-			in = true
-			b.WriteRune(r)
-		case r == '%':
-			b.WriteString("(?s:.*)")
-		case r == '_':
-			b.WriteString("(?s:.)")
-		case strings.ContainsRune(`.^$\`, r):
-			b.WriteString(regexp.QuoteMeta(string(r)))
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

@@ -1,104 +1,32 @@
 package funcs
 
 import (
-	"regexp"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/regex"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
 // The functions of regular expressions (PostgreSQL 15, section 9.7.3).
 
-// lazy finds a quantifier that prefers little. Without one the longest match is the one, as POSIX says.
-var lazy = regexp.MustCompile(`[*+?}]\?`)
-
 // regexpFlags compiles a pattern with PostgreSQL's flags; global says whether g is among them.
 func regexpFlags(st *exec.State, pattern, flags string) (p *pattern, global bool, err error) {
-	fold, lines, dots, literalText, expanded := false, false, true, false, false
-	for _, c := range flags {
-		switch c {
-		case 'g':
+	var f regex.Flags
+	for i, c := range flags {
+		switch {
+		case c == 'g':
 			global = true
-		case 'i':
-			fold = true
-		case 'c':
-			fold = false
-		case 'm', 'n':
-			lines, dots = true, false
-		case 'p':
-			lines, dots = false, false
-		case 's':
-			lines, dots = false, true
-		case 'w':
-			lines, dots = true, true
-		case 'q':
-			literalText = true
-		case 'x':
-			expanded = true
-		case 't':
-			expanded = false
-		case 'e', 'b':
-		default:
-			return nil, false, sqlstate.New(
-				sqlstate.InvalidParameterValue,
-				"invalid regular expression option: \"%s\"",
-				string(c),
-			)
+		case c == 'e':
+			f.Syntax = regex.Basic // not Extended, in PostgreSQL too
+		case c > 127 || f.Option(flags[i]) != nil:
+			return nil, false, sqlstate.New(sqlstate.InvalidParameterValue,
+				"invalid regular expression option: \"%s\"", string(c))
 		}
 	}
-	if literalText {
-		pattern = regexp.QuoteMeta(pattern)
-	} else if expanded {
-		pattern = withoutBlanks(pattern)
-	}
-	text := strings.TrimPrefix(posix(pattern, false), "(?s)")
-	mode := ""
-	for flag, on := range map[string]bool{"i": fold, "m": lines, "s": dots} {
-		if on {
-			mode += flag
-		}
-	}
-	if mode != "" {
-		text = "(?" + sorted(mode) + ")" + text
-	}
-	if p, err = compile(st, text, !lazy.MatchString(pattern)); err != nil {
-		return nil, false, err
-	}
-	return p, global, nil
-}
-
-// sorted puts the letters of a short text in order, so that the cache finds it.
-func sorted(s string) string {
-	out := ""
-	for _, c := range "ims" {
-		if strings.ContainsRune(s, c) {
-			out += string(c)
-		}
-	}
-	return out
-}
-
-// withoutBlanks takes blanks and comments out of an expanded pattern.
-func withoutBlanks(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '\\' && i+1 < len(s):
-			b.WriteString(s[i : i+2])
-			i++
-		case c == '#':
-			for i < len(s) && s[i] != '\n' {
-				i++
-			}
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
+	p, err = compile(st, pattern, f)
+	return p, global, err
 }
 
 // search is a call of one of the functions.
@@ -124,9 +52,6 @@ func newSearch(st *exec.State, name string, a []types.Datum, start int64, flags 
 		}
 		return nil, e
 	}
-	if err := re.affordable(st, a[0].S); err != nil {
-		return nil, err
-	}
 	s := &search{re: re, s: a[0].S, global: global}
 	for ; start > 1 && s.base < len(s.s); start-- {
 		_, n := utf8.DecodeRuneInString(s.s[s.base:])
@@ -142,19 +67,9 @@ func badArgument(name string, value int64) error {
 	return sqlstate.New(sqlstate.InvalidParameterValue, "invalid value for parameter \"%s\": %d", name, value)
 }
 
-// each calls f for the first matches; offsets are those in the whole text.
-func (s *search) each(st *exec.State, times int, f func(m []int) error) error {
-	if s.base > len(s.s) {
-		return nil
-	}
-	return s.re.each(st, s.s[s.base:], times, func(m []int) error {
-		for i := range m {
-			if m[i] >= 0 {
-				m[i] += s.base
-			}
-		}
-		return f(m)
-	})
+// each calls f for the first matches.
+func (s *search) each(st *exec.State, times int64, f func(m []int) error) error {
+	return s.re.each(st, s.s, s.base, times, f)
 }
 
 // groups are the texts of the groups of a match, or of the whole where there are none.
@@ -176,9 +91,9 @@ func (s *search) groups(m []int) types.Datum {
 // nth is the nth match, nil for none.
 func (s *search) nth(st *exec.State, n int64) (found []int, err error) {
 	left := n
-	err = s.each(st, int(min(n, maxMatches+1)), func(m []int) error {
+	err = s.each(st, n, func(m []int) error {
 		if left--; left == 0 {
-			found = append([]int{}, m...)
+			found = m
 		}
 		return nil
 	})
@@ -291,7 +206,7 @@ func init() {
 				if err != nil {
 					return nil, err
 				}
-				times := 1
+				times := int64(1)
 				if s.global {
 					times = -1
 				}
@@ -316,7 +231,30 @@ func splitText(env *exec.Env, name string, a []types.Datum) ([][]types.Datum, er
 	if err != nil {
 		return nil, err
 	}
-	return s.re.split(env, s.s)
+	return s.split(env)
+}
+
+// split cuts the text at the matches, but for empty ones at its ends or right behind another match.
+func (s *search) split(env *exec.Env) ([][]types.Datum, error) {
+	var rows [][]types.Datum
+	done, last := 0, 0 // where the part begins, and where the match before has ended
+	add := func(part string) error {
+		rows = append(rows, []types.Datum{types.NewText(part)})
+		return env.Fits(int64(len(rows)) * (exec.DatumSize + 40))
+	}
+	err := s.each(env.State, -1, func(m []int) error {
+		behind := last
+		if last = m[1]; m[0] == len(s.s) || m[1] <= behind {
+			return nil
+		}
+		part := s.s[done:m[0]]
+		done = m[1]
+		return add(part)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, add(s.s[done:])
 }
 
 // groupOf is where a group of the nth match is, negative for none.
@@ -341,45 +279,4 @@ func groupOf(
 		return -1, 0, "", err
 	}
 	return m[2*sub], m[2*sub+1], s.s, nil
-}
-
-// replaceNth replaces the nth match behind a place, or all of them for 0.
-func replaceNth(env *exec.CallEnv, s string, at int, expr, with string, n int64, flags string) (types.Datum, error) {
-	re, _, err := regexpFlags(env.State, expr, flags)
-	if err == nil {
-		err = re.affordable(env.State, s)
-	}
-	if err != nil {
-		return types.Null, err
-	}
-	with = expansion(with)
-	if n == 0 {
-		d, err := re.replace(env, s[at:], with, -1)
-		if err != nil || at == 0 {
-			return d, err
-		}
-		if err := fitsText(env, len(d.S)+at); err != nil {
-			return types.Null, err
-		}
-		return types.NewText(s[:at] + d.S), nil
-	}
-	r := &search{re: re, s: s, base: at}
-	m, err := r.nth(env.State, n)
-	if m == nil || err != nil {
-		return types.NewText(s), err
-	}
-	if err := fitsText(env, len(s)+len(with)+strings.Count(with, "$")*(m[1]-m[0])); err != nil {
-		return types.Null, err
-	}
-	out := re.re.ExpandString([]byte(s[:m[0]]), with, s, m)
-	return types.NewText(string(out) + s[m[1]:]), nil
-}
-
-// expansion is a replacement in the syntax of Expand.
-func expansion(with string) string {
-	with = strings.ReplaceAll(with, "$", "$$")
-	for _, d := range "0123456789" {
-		with = strings.ReplaceAll(with, `\`+string(d), "${"+string(d)+"}")
-	}
-	return strings.ReplaceAll(with, `\&`, "${0}")
 }

@@ -54,23 +54,15 @@ func replaces() {
 		return types.NewText(strings.Map(translate, a[0].S)), nil
 	}, types.Text, types.Text, types.Text)
 	replace := func(env *exec.CallEnv, a []types.Datum, flags string) (types.Datum, error) {
-		re, _, err := regexpFlags(env.State, a[1].S, flags)
-		if err == nil {
-			err = re.affordable(env.State, a[0].S)
-		}
+		re, global, err := regexpFlags(env.State, a[1].S, flags)
 		if err != nil {
 			return types.Null, err
 		}
-		with := strings.ReplaceAll(a[2].S, "$", "$$")
-		for _, d := range "0123456789" {
-			with = strings.ReplaceAll(with, `\`+string(d), "${"+string(d)+"}")
+		n := int64(1)
+		if global {
+			n = 0
 		}
-		with = strings.ReplaceAll(with, `\&`, "${0}")
-		times := 1
-		if strings.Contains(flags, "g") {
-			times = -1
-		}
-		return re.replace(env, a[0].S, with, times)
+		return re.replace(env, a[0].S, 0, n, a[2].S)
 	}
 	textFamily.function("regexp_replace", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return replace(env, a, "")
@@ -96,7 +88,11 @@ func replaces() {
 		if start > 1 {
 			return a[0], nil
 		}
-		return replaceNth(env, a[0].S, at, a[1].S, a[2].S, n, flags)
+		re, _, err := regexpFlags(env.State, a[1].S, flags)
+		if err != nil {
+			return types.Null, err
+		}
+		return re.replace(env, a[0].S, at, n, a[2].S)
 	}
 	for k := 4; k <= 6; k++ {
 		textFamily.function("regexp_replace", types.Text, from,

@@ -44,20 +44,6 @@ func characters() {
 			return substr(a[0].S, a[1].I, a[2].I, true)
 		}, types.Text, types.Int4, types.Int4)
 	}
-	textFamily.function("substring", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		re, _, err := regexpFlags(env.State, a[1].S, "")
-		if err == nil {
-			err = re.affordable(env.State, a[0].S)
-		}
-		if err != nil {
-			return types.Null, err
-		}
-		m := re.re.FindStringSubmatch(a[0].S)
-		if m == nil {
-			return types.Null, nil
-		}
-		return types.NewText(m[min(1, len(m)-1)]), nil
-	}, types.Text, types.Text)
 	textFamily.function("left", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		n := a[1].I
 		if n < 0 {

@@ -1,11 +1,11 @@
 package jsonpath
 
 import (
-	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/divandb/divan/query/regex"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -213,8 +213,8 @@ func (p *parser) likeRegex(left *Node) (*Node, error) {
 			}
 		}
 	}
-	if _, err := syntax.Parse(n.Regexp(), syntax.Perl); err != nil {
-		return nil, sqlstate.New(sqlstate.InvalidRegularExpression, "invalid regular expression: %s", n.Text)
+	if _, err := regex.Compile(n.Regexp()); err != nil {
+		return nil, sqlstate.New(sqlstate.InvalidRegularExpression, "invalid regular expression: %s", err)
 	}
 	return n, nil
 }
@@ -476,31 +476,11 @@ func (p *parser) index() (*Node, error) {
 	}
 }
 
-// Regexp is the pattern of like_regex in Go's syntax.
-func (n *Node) Regexp() string {
-	text := n.Text
-	if strings.Contains(n.Flags, "q") {
-		text = quoteRegexp(text)
+// Regexp is the pattern of like_regex and its flags.
+func (n *Node) Regexp() (string, regex.Flags) {
+	has := func(flag string) bool { return strings.Contains(n.Flags, flag) }
+	if has("q") {
+		return n.Text, regex.Flags{Syntax: regex.Literal, Fold: has("i")}
 	}
-	flags := ""
-	for flag, name := range map[string]string{"i": "i", "s": "s", "m": "m"} {
-		if strings.Contains(n.Flags, flag) {
-			flags += name
-		}
-	}
-	if flags != "" {
-		return "(?" + flags + ")" + text
-	}
-	return text
-}
-
-func quoteRegexp(text string) string {
-	var b strings.Builder
-	for _, c := range text {
-		if strings.ContainsRune(`\.+*?()|[]{}^$`, c) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
+	return n.Text, regex.Flags{Fold: has("i"), NewlineStop: !has("s"), NewlineAnchors: has("m")}
 }

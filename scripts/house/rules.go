@@ -89,11 +89,16 @@ var rules = []rule{
 		why:  "error codes are words that every part of query shares",
 	},
 	{
-		room: "query/jsonpath", may: []string{"query/sqlstate"},
+		room: "query/regex", testsMay: []string{"query/pgtest"},
+		why: "regular expressions are patterns and texts, wherever they come from",
+	},
+	{
+		room: "query/jsonpath", may: []string{"query/regex", "query/sqlstate"},
 		why: "a path is parsed without knowing what values it is for",
 	},
 	{
-		room: "query/jsonpath/run", may: []string{"query/jsonpath", "query/sqlstate", "query/types"},
+		room: "query/jsonpath/run", may: []string{"query/jsonpath", "query/regex", "query/sqlstate",
+			"query/types"},
 		why: "a path is evaluated over values; what calls it, and what bounds it, comes in through functions",
 	},
 	{
@@ -123,8 +128,8 @@ var rules = []rule{
 		why:  "the key words are one table, for whoever reads or writes names",
 	},
 	{
-		room: "query/funcs", may: []string{"query/exec", "query/jsonpath/...", "query/sql/keyword", "query/sqlstate",
-			"query/types", "query/work"},
+		room: "query/funcs", may: []string{"query/exec", "query/jsonpath/...", "query/regex", "query/sql/keyword",
+			"query/sqlstate", "query/types", "query/work"},
 		why: "functions compute values of values; what calls them, and where from, does not matter",
 	},
 	{

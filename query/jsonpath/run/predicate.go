@@ -94,7 +94,8 @@ func (r *Run) predicate(n *jsonpath.Node, x Item) (truth, error) {
 			if a.Kind != types.JSONString {
 				return unknown, nil
 			}
-			ok, err := r.Match(n.Regexp(), a.str())
+			pattern, flags := n.Regexp()
+			ok, err := r.Match(pattern, flags, a.str())
 			return truthOf(ok), err
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/divandb/divan/query/jsonpath"
+	"github.com/divandb/divan/query/regex"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -19,8 +20,8 @@ type Run struct {
 	Env  *types.Env
 	// Step is called for every step with the bytes that it reads.
 	Step func(n int) error
-	// Match says whether a text matches a regular expression in Go's syntax.
-	Match func(pattern, text string) (bool, error)
+	// Match says whether a text matches a regular expression.
+	Match func(pattern string, flags regex.Flags, text string) (bool, error)
 
 	current    Item
 	arraySize  int // of the innermost array whose subscripts are computed; -1 for none

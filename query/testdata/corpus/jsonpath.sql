@@ -92,7 +92,6 @@ SELECT '"abc'::jsonpath
 SELECT '1a'::jsonpath
 SELECT '01'::jsonpath
 SELECT '1e'::jsonpath
--- differs: what is wrong is said in other words
 SELECT '$ ? (@ like_regex "(")'::jsonpath
 SELECT '$ ? (@ like_regex "a" flag "z")'::jsonpath
 SELECT '$ ? (@ like_regex "a" flag "x")'::jsonpath

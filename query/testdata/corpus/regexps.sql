@@ -5,7 +5,6 @@ SELECT regexp_matches('foo', 'x')
 SELECT regexp_matches('abab', 'a')
 SELECT m[1] FROM regexp_matches('a1b2c3', '[a-z](\d)', 'g') m
 SELECT regexp_match('abc', 'a', 'g')
--- differs: what is wrong is said in other words
 SELECT regexp_match('abc', '(')
 SELECT regexp_match('abc', 'a', 'z')
 SELECT regexp_count('ABCABCAXYaxy', 'A.'), regexp_count('ABCABCAXYaxy', 'A.', 1, 'i'), regexp_count('abcabc', 'b', 3), regexp_count('abc', ''), regexp_count('abc', 'x'), regexp_count('aaa', 'a', 99)
@@ -37,9 +36,82 @@ SELECT 'é' ~ '\W', 'é' ~ '[^\w]', '٣' ~ '\d', '٣' ~ '\w', '—' ~ '[[:punct:
 SELECT '²' ~ '\w', 'ª' ~ '\w', '_' ~ '[[:alnum:]]', '漢' ~ '\w', '😀' ~ '\w', 'Ⅷ' ~ '\w', '½' ~ '\w', 'é' ~* 'É'
 SELECT regexp_replace('Zoë Ångström', '\w+', 'x', 'g'), regexp_split_to_array('naïve café', '\W+')
 SELECT regexp_replace('déjà', '[^[:alnum:]]', '', 'g'), regexp_matches('über-cool', '\w+')
--- differs: boundaries of words are those of ASCII letters
+-- words have all letters
 SELECT 'aé' ~ '\yé', 'é' ~ '\yé\y'
 -- options in front, brackets and escapes
 SELECT E'a\nb' ~ '^b', E'a\nb' ~ '(?n)^b', E'a\nb' ~ '(?w)^b', 'AB' ~ '(?i)ab', 'a b' ~ '(?x) a \s b', E'a\nb' ~ '(?n)a.b'
 SELECT 'AB' ~* '(?c)ab', 'a.c' ~ '(?q)a.c', 'abc' ~ '(?q)a.c', 'a\mb' ~ 'a\\mb', 'a]b' ~ '[]]', 'a^' ~ '[\^]'
 SELECT 'x' ~ '[^[:alpha:]]', 'a1_' ~ '^[[:alnum:]_]+$', 'foo bar' ~ '\mbar\M', regexp_replace('x[y]', '[][]', '', 'g')
+-- what parts match, SIMILAR TO, places in front of the search, and what is wrong with patterns
+SELECT regexp_match('abcd','(a|ab)(c|bcd)(d*)')
+SELECT regexp_replace('foobar','foo|foobar','X')
+SELECT regexp_replace('xaby','(a|ab)(b?)','<\1,\2>')
+SELECT regexp_match('aaa','a+?')
+SELECT regexp_match('aaa','(a+?)(a*)')
+SELECT regexp_match('<b>x</b><b>y</b>','<b>(.*?)</b>')
+SELECT regexp_replace('<b>x</b><b>y</b>','<b>(.*?)</b>','[\1]','g')
+SELECT regexp_match('foo123bar','^(.+?)(\d+)')
+SELECT regexp_match('key=val;k2=v2','(\w+?)=(\w+)')
+SELECT regexp_split_to_array('a1b22c333d','\d+?')
+SELECT regexp_match('ABC','[a-c]+','i')
+SELECT regexp_match(e'line1\nline2','^line2$','n')
+SELECT regexp_match(e'line1\nline2','^line2$')
+SELECT regexp_match(e'line1\nline2','.*')
+SELECT regexp_match(e'line1\nline2','1$')
+SELECT e'a\n' ~ 'a$'
+SELECT regexp_match('x.y','x[.]y')
+SELECT 'a\b' ~ 'a\\b'
+SELECT 'ab' ~ 'a\u0062'
+SELECT '中文' ~ '^\w+$'
+SELECT 'a_b' ~ '[[:punct:]]'
+SELECT 'ab c' ~ '[[:<:]]c[[:>:]]'
+SELECT regexp_replace('hello','l','$1','g')
+SELECT regexp_replace('hello','(l)','\0','g')
+SELECT regexp_replace('hello','(l)','\\1','g')
+SELECT regexp_replace('hello','(l)','\2','g')
+SELECT regexp_replace('a.b.c','.','-','g')
+SELECT regexp_replace('a.b.c','\.','-')
+SELECT regexp_replace('  x ','^\s+|\s+$','','g')
+SELECT regexp_replace('abc','$','X')
+SELECT regexp_replace('aXbX','x','-','gi')
+SELECT regexp_matches('aXbX','(x)','gi')
+SELECT regexp_split_to_table('one  two','\s')
+SELECT regexp_split_to_array('abc','b*')
+SELECT regexp_count('abababa','aba')
+SELECT regexp_count('','')
+SELECT regexp_instr('abc','')
+SELECT regexp_substr('2024-01-02','\d+',1,3)
+SELECT substring('foobar' similar '%#"o_b#"%' escape '#'), substring('foobar' from '%#"o_b#"%' for '#'), substring('foobar' similar '#"o_b#"%' escape '#'), substring('abcdefg' similar 'a#"%#"g' escape '#'),substring('abcdefg' similar 'a#"%#"x|g' escape '#')
+SELECT substring('foobar' similar '%#"o_#"b#"%' escape '#')
+SELECT substring('foobar' similar '%oo%' escape '##')
+SELECT substring('foobar' similar null escape '#'), substring('foobar' similar '%' escape null), 'abc' similar to 'a%' escape null
+SELECT 'abc' similar to '%(b|d)%', 'abc' similar to '(b|c)%', 'a.c' similar to 'a.c', 'abc' similar to 'a.c', 'abc' similar to 'a[b-d]c', 'abbc' similar to 'ab{2}c', 'abc' similar to 'a\wc', 'a%c' similar to 'a#%c' escape '#', 'abc' not similar to 'x%', 'aXc' similar to 'a_c', 'ab' similar to 'a|b', E'a\nb' similar to 'a_b'
+SELECT 'abc' similar to 'abc\', 'x' similar to '('
+SELECT regexp_replace('abc','b','\'), regexp_replace('abc','b','\\'), regexp_replace('abc','b','\x'), regexp_replace('abc','(b)','[\1\2\0\&]'), regexp_replace('abc','b','$1${1}')
+SELECT regexp_match('abc','b',null), regexp_replace('abc','b',null), regexp_match(null,'x')
+SELECT regexp_instr('abcabc','^a',2), regexp_count('abab','^a',1), regexp_substr('xabc','^a',2), regexp_replace('xab','^a','Y',2), regexp_count(E'a\na','^a',1,'n'), regexp_substr('abc','\mc',3)
+SELECT regexp_matches('foobarbequebazilbarfbonk','(b[^b]+)(b[^b]+)','g')
+SELECT regexp_matches('abc','','g')
+SELECT regexp_split_to_array('the quick brown fox','\s*'), regexp_split_to_table('ab','')
+SELECT 'a' ~ 'a{256}'
+SELECT 'a' ~ 'a{1'
+SELECT 'a' ~ 'a{1,0}'
+SELECT 'a' ~ '[b-a]'
+SELECT 'a' ~ '[[:foo:]]'
+SELECT 'a' ~ '[[.foo.]]'
+SELECT 'a' ~ '\'
+SELECT 'a' ~ '(?z)a'
+SELECT 'a' ~ '***?a'
+SELECT 'a' ~ '(a'
+SELECT 'a' ~ 'a)'
+SELECT 'a' ~ '[a'
+SELECT 'a' ~ '*a'
+SELECT 'a' ~ '\q'
+SELECT 'a' ~ '(?=(a))\1'
+SELECT 'a' ~ '\x110000'
+SELECT 'a' ~ '(((a{100}){100}){100})'
+SELECT regexp_match('a','a','gi')
+SELECT regexp_replace('a','a','b','ü')
+SELECT 'A' ~ '(?i)[[:lower:]]', 'ß' ~* 'ẞ', 'ſ' ~* 's', 'K' ~* 'k', 'Σ' ~* 'ς', 'İ' ~* 'i', 'ǅ' ~* 'ǆ'
+SELECT '{"a":"ab\ncd"}'::jsonb @? '$.a ? (@ like_regex "b.c")', '{"a":"ab\ncd"}'::jsonb @? '$.a ? (@ like_regex "b.c" flag "s")', '"abab"'::jsonb @@ '$ like_regex "(ab)\\1"', '"A.B"'::jsonb @@ '$ like_regex "a.b" flag "iq"'
+SELECT position('b' in 'abc'), strpos('ab','b'), regexp_substr('foo bar','\w+',1,2)

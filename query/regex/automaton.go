@@ -1,0 +1,352 @@
+package regex
+
+import (
+	"slices"
+	"unicode/utf8"
+)
+
+// automaton is a part of the program as a machine of which one state is left for each text that has been read. States
+// are made when they are met, and forgotten when there are too many.
+type automaton struct {
+	place
+	anywhere bool // a match may begin at every character
+	states   map[string]*state
+	start    *state
+}
+
+// state is a set of instructions that a text has led to.
+type state struct {
+	seeds []int32 // in order
+	// closed is what can be reached from them without a character, by what the place is like.
+	closed [1 << contextBits]*closure
+}
+
+type closure struct {
+	sets    []int32  // instructions that take a character
+	matches bool     // the exit is among what can be reached
+	next    []*state // by the class of the next character, nil where it is not known yet
+}
+
+// What is around a place.
+const (
+	atTextBegin = 1 << iota
+	atTextEnd
+	behindNewline
+	beforeNewline
+	behindWord
+	beforeWord
+	contextBits = iota
+)
+
+// machine matches a text. It belongs to one call at a time.
+type machine struct {
+	re       *Regexp
+	s        string
+	step     func(n int) error
+	pending  int   // work that step has not been told of
+	err      error // of step
+	automata map[place]*automaton
+	searcher *automaton
+	held     int // bytes of states
+	seen     map[lookedAt]bool
+	marks    []*marks // by how many looks there are around
+	depth    int
+	key      []byte
+	groups   []int
+}
+
+// marks are for going through instructions.
+type marks struct {
+	met   []uint32 // by instruction, the last round that has met it
+	round uint32
+	stack []int32
+}
+
+func (m *machine) marksFor(n int) *marks {
+	for len(m.marks) <= m.depth {
+		m.marks = append(m.marks, &marks{})
+	}
+	k := m.marks[m.depth]
+	if k.round++; len(k.met) < n || k.round == 0 {
+		k.met, k.round = make([]uint32, n), 1
+	}
+	return k
+}
+
+type lookedAt struct {
+	look int32
+	at   int
+}
+
+// How much a machine may keep of states, of places where looks have been answered, and how much work passes until the
+// caller hears of it.
+const (
+	maxHeld = 256 << 10
+
+	stateSize, closureSize = 640, 64
+	maxSeen                = 4096
+	maxWork                = 8192
+)
+
+// work counts n steps, and says whether to go on.
+func (m *machine) work(n int) bool {
+	if m.pending += n; m.pending >= maxWork && m.err == nil {
+		m.err = m.step(m.pending)
+		m.pending = 0
+	}
+	return m.err == nil
+}
+
+func (m *machine) automaton(at place) *automaton {
+	a := m.automata[at]
+	if a == nil {
+		a = &automaton{place: at}
+		m.automata[at] = a
+	}
+	return a
+}
+
+// first is the state in which a begins.
+func (m *machine) first(a *automaton) *state {
+	if a.start == nil {
+		a.start = m.state(a, []int32{a.entry})
+	}
+	return a.start
+}
+
+// state is the state of seeds, which are in order and become the state's own.
+func (m *machine) state(a *automaton, seeds []int32) *state {
+	m.key = m.key[:0]
+	for _, s := range seeds {
+		m.key = append(m.key, byte(s), byte(s>>8), byte(s>>16), byte(s>>24))
+	}
+	if st := a.states[string(m.key)]; st != nil {
+		return st
+	}
+	if a.states == nil {
+		a.states = map[string]*state{}
+	}
+	st := &state{seeds: slices.Clone(seeds)}
+	m.hold(stateSize + 8*len(seeds))
+	a.states[string(m.key)] = st
+	return st
+}
+
+// hold counts what states take, and forgets all of them where that is too much.
+func (m *machine) hold(n int) {
+	if m.held += n; m.held <= maxHeld {
+		return
+	}
+	m.held = n
+	m.work(len(m.automata))
+	for _, a := range m.automata {
+		a.states, a.start = nil, nil
+	}
+	if m.searcher != nil {
+		m.searcher.states, m.searcher.start = nil, nil
+	}
+}
+
+// context says what is around a place, as far as a program asks.
+func (m *machine) context(p *program, at int) int {
+	if !p.asserts {
+		return 0
+	}
+	c := 0
+	if at == 0 {
+		c |= atTextBegin
+	} else {
+		r, _ := utf8.DecodeLastRuneInString(m.s[:at])
+		if r == '\n' {
+			c |= behindNewline
+		}
+		if classes["word"].has(r) {
+			c |= behindWord
+		}
+	}
+	if at == len(m.s) {
+		return c | atTextEnd
+	}
+	r, _ := utf8.DecodeRuneInString(m.s[at:])
+	if r == '\n' {
+		c |= beforeNewline
+	}
+	if classes["word"].has(r) {
+		c |= beforeWord
+	}
+	return c
+}
+
+func (a assertion) holds(c int) bool {
+	behind, before := c&behindWord != 0, c&beforeWord != 0
+	switch a {
+	case textBegin:
+		return c&atTextBegin != 0
+	case textEnd:
+		return c&atTextEnd != 0
+	case lineBegin:
+		return c&(atTextBegin|behindNewline) != 0
+	case lineEnd:
+		return c&(atTextEnd|beforeNewline) != 0
+	case wordBegin:
+		return !behind && before
+	case wordEnd:
+		return behind && !before
+	case wordEdge:
+		return behind != before
+	}
+	return behind == before
+}
+
+// close finds what can be reached at a place from a state.
+func (m *machine) close(a *automaton, st *state, at int) *closure {
+	c := m.context(a.prog, at)
+	if cl := st.closed[c]; cl != nil {
+		return cl
+	}
+	k, cl := m.marksFor(len(a.prog.inst)), &closure{}
+	stack := append(k.stack[:0], st.seeds...)
+	for len(stack) > 0 {
+		pc := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if k.met[pc] == k.round {
+			continue
+		}
+		k.met[pc] = k.round
+		if pc == a.exit {
+			cl.matches = true
+			continue
+		}
+		switch in := a.prog.inst[pc]; in.op {
+		case instSet:
+			cl.sets = append(cl.sets, pc)
+		case instSplit:
+			stack = append(stack, in.x, pc+1)
+		case instJump:
+			stack = append(stack, in.x)
+		case instAssert:
+			if assertion(in.x).holds(c) {
+				stack = append(stack, pc+1)
+			}
+		case instLook:
+			if m.looks(in.x, at) {
+				stack = append(stack, pc+1)
+			}
+		}
+	}
+	k.stack = stack
+	m.work(len(st.seeds) + len(cl.sets))
+	if !a.prog.looks {
+		cl.next = make([]*state, m.re.alphabet.classes)
+		st.closed[c] = cl
+		m.hold(closureSize + 8*(len(cl.sets)+len(cl.next)))
+	}
+	return cl
+}
+
+// looks answers a look at a place.
+func (m *machine) looks(number int32, at int) bool {
+	key := lookedAt{number, at}
+	if found, ok := m.seen[key]; ok {
+		return found
+	}
+	l := m.re.looks[number]
+	a := m.automaton(place{l.prog, 0, int32(len(l.prog.inst) - 1)})
+	m.depth++
+	found := m.reaches(a, at) != l.negative
+	m.depth--
+	if m.seen == nil || len(m.seen) >= maxSeen {
+		m.seen = map[lookedAt]bool{}
+	}
+	m.seen[key] = found
+	return found
+}
+
+// next is the state behind a character of a class.
+func (m *machine) next(a *automaton, cl *closure, class uint16) *state {
+	if cl.next != nil && cl.next[class] != nil {
+		return cl.next[class]
+	}
+	var seeds []int32
+	for _, pc := range cl.sets {
+		if m.re.alphabet.members[a.prog.inst[pc].x][class] {
+			seeds = append(seeds, pc+1)
+		}
+	}
+	if a.anywhere {
+		seeds = append(seeds, a.entry)
+	}
+	slices.Sort(seeds)
+	seeds = slices.Compact(seeds)
+	m.work(len(cl.sets))
+	st := m.state(a, seeds)
+	if cl.next != nil {
+		cl.next[class] = st
+	}
+	return st
+}
+
+// reaches says whether a, which may go backwards, matches something that begins at a place.
+func (m *machine) reaches(a *automaton, at int) bool {
+	st := m.first(a)
+	for len(st.seeds) > 0 {
+		cl := m.close(a, st, at)
+		if cl.matches || !m.work(1) {
+			return cl.matches
+		}
+		var r rune
+		var n int
+		if a.prog.behind {
+			r, n = utf8.DecodeLastRuneInString(m.s[:at])
+			n = -n
+		} else {
+			r, n = utf8.DecodeRuneInString(m.s[at:])
+		}
+		if n == 0 {
+			return false
+		}
+		st = m.next(a, cl, m.re.alphabet.of(r))
+		at += n
+	}
+	return false
+}
+
+// longest is where the longest match of a that begins at from ends, at limit or before it; negative for none.
+func (m *machine) longest(a *automaton, from, limit int) int {
+	end := -1
+	st := m.first(a)
+	for at := from; len(st.seeds) > 0; {
+		cl := m.close(a, st, at)
+		if cl.matches {
+			end = at
+		}
+		if at >= limit || !m.work(1) {
+			break
+		}
+		r, n := rune(m.s[at]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(m.s[at:])
+		}
+		st = m.next(a, cl, m.re.alphabet.of(r))
+		at += n
+	}
+	return end
+}
+
+// shortest is where the shortest match of a that begins at from ends, not before least and not behind limit.
+func (m *machine) shortest(a *automaton, from, least, limit int) int {
+	st := m.first(a)
+	for at := from; len(st.seeds) > 0; {
+		cl := m.close(a, st, at)
+		if cl.matches && at >= least {
+			return at
+		}
+		if at >= limit || !m.work(1) {
+			break
+		}
+		r, n := utf8.DecodeRuneInString(m.s[at:])
+		st = m.next(a, cl, m.re.alphabet.of(r))
+		at += n
+	}
+	return -1
+}

@@ -1,0 +1,230 @@
+package regex
+
+import "unicode/utf8"
+
+// search finds where the match that ends first behind from ends, and before which place no match begins.
+func (m *machine) search(from int) (open, end int, err error) {
+	a := m.searcher
+	if a == nil {
+		a = &automaton{place: m.re.tree.at, anywhere: true}
+		m.searcher = a
+	}
+	st := m.first(a)
+	open = from
+	for at := from; ; {
+		if len(st.seeds) == 1 && st.seeds[0] == a.entry {
+			open = at
+		}
+		cl := m.close(a, st, at)
+		if cl.matches {
+			return open, at, m.err
+		}
+		if at == len(m.s) || !m.work(1) {
+			return 0, -1, m.err
+		}
+		r, n := rune(m.s[at]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(m.s[at:])
+		}
+		st = m.next(a, cl, m.re.alphabet.of(r))
+		at += n
+	}
+}
+
+// find finds the first match behind from, with its groups.
+func (m *machine) find(from int) ([]int, error) {
+	root := m.automaton(m.re.tree.at)
+	short := m.re.tree.flags&shorter != 0
+	for {
+		open, close, err := m.search(from)
+		if close < 0 || err != nil {
+			return nil, err
+		}
+		for begin := open; begin <= close; begin = m.after(begin) {
+			found, err := m.from(root, begin, short)
+			if found != nil || err != nil {
+				return found, err
+			}
+			if begin == len(m.s) {
+				return nil, nil
+			}
+		}
+		// Only with back references is what the automaton finds none.
+		from = m.after(close)
+	}
+}
+
+// from finds the match that begins at a place.
+func (m *machine) from(root *automaton, begin int, short bool) ([]int, error) {
+	least, limit := begin, len(m.s)
+	for {
+		var end int
+		if short {
+			end = m.shortest(root, begin, least, limit)
+		} else {
+			end = m.longest(root, begin, limit)
+		}
+		if end < 0 || m.err != nil {
+			return nil, m.err
+		}
+		m.groups = make([]int, 2*m.re.groups+2)
+		for i := range m.groups {
+			m.groups[i] = -1
+		}
+		m.groups[0], m.groups[1] = begin, end
+		if m.dissect(m.re.tree, begin, end) {
+			return m.groups, m.err
+		}
+		// The next longer or shorter one.
+		if short {
+			if end == limit {
+				return nil, m.err
+			}
+			least = m.after(end)
+		} else {
+			if end == begin {
+				return nil, m.err
+			}
+			limit = m.before(end)
+		}
+	}
+}
+
+func (m *machine) after(at int) int {
+	if at >= len(m.s) {
+		return at + 1
+	}
+	_, n := utf8.DecodeRuneInString(m.s[at:])
+	return at + n
+}
+
+func (m *machine) before(at int) int {
+	_, n := utf8.DecodeLastRuneInString(m.s[:at])
+	return at - n
+}
+
+// dissect finds what the groups of a node have of a text that its automaton matches. It answers false where back
+// references do not hold, or where the search has been ended.
+func (m *machine) dissect(n *node, begin, end int) bool {
+	if !m.work(1) {
+		return false
+	}
+	ok := true
+	switch n.kind {
+	case concat:
+		ok = m.concat(n, begin, end)
+	case alternate:
+		ok = false
+		for _, kid := range n.kids {
+			if ok = m.whole(kid, begin, end) && m.dissect(kid, begin, end); ok || m.err != nil {
+				break
+			}
+			m.forget(kid)
+		}
+	case iterate:
+		ok = m.iterate(n, begin, end)
+	case reference:
+		ok = m.refers(n, begin, end)
+	case wrapper:
+		ok = m.dissect(n.kids[0], begin, end)
+	}
+	if ok && n.capture > 0 {
+		m.groups[2*n.capture], m.groups[2*n.capture+1] = begin, end
+	}
+	return ok && m.err == nil
+}
+
+// whole says whether a node's automaton matches exactly a text.
+func (m *machine) whole(n *node, begin, end int) bool {
+	return m.longest(m.automaton(n.at), begin, end) == end
+}
+
+// forget takes back what the groups of a node have.
+func (m *machine) forget(n *node) {
+	if n.flags&captures == 0 {
+		return
+	}
+	if n.capture > 0 {
+		m.groups[2*n.capture], m.groups[2*n.capture+1] = -1, -1
+	}
+	for _, kid := range n.kids {
+		m.forget(kid)
+	}
+}
+
+// concat divides a text between two kids. The first one takes as much, or as little, as it can.
+func (m *machine) concat(n *node, begin, end int) bool {
+	left, right := n.kids[0], n.kids[1]
+	a := m.automaton(left.at)
+	short := left.flags&shorter != 0
+	least, limit := begin, end
+	for {
+		mid := -1
+		if short {
+			mid = m.shortest(a, begin, least, limit)
+		} else {
+			mid = m.longest(a, begin, limit)
+		}
+		if mid < 0 || m.err != nil {
+			return false
+		}
+		if m.whole(right, mid, end) && m.dissect(left, begin, mid) && m.dissect(right, mid, end) {
+			return true
+		}
+		if short {
+			if mid == end {
+				return false
+			}
+			least = m.after(mid)
+		} else {
+			if mid == begin {
+				return false
+			}
+			limit = m.before(mid)
+		}
+		m.forget(left)
+		m.forget(right)
+	}
+}
+
+// refers says whether a text is what a group has matched, as often as the node allows.
+func (m *machine) refers(n *node, begin, end int) bool {
+	from, to := m.groups[2*n.group], m.groups[2*n.group+1]
+	switch {
+	case from < 0:
+		return false
+	case from == to:
+		return begin == end
+	case begin == end:
+		return n.min == 0
+	}
+	text, times := m.s[from:to], 0
+	for at := begin; at < end; times++ {
+		n := m.same(text, at)
+		if n < 0 || at+n > end || !m.work(1+len(text)/16) {
+			return false
+		}
+		at += n
+	}
+	return times >= n.min && (n.max < 0 || times <= n.max)
+}
+
+// same is how many bytes at a place are the same characters as text, where letters are folded in either case; negative
+// for none.
+func (m *machine) same(text string, at int) int {
+	if !m.re.fold {
+		if len(m.s)-at < len(text) || m.s[at:at+len(text)] != text {
+			return -1
+		}
+		return len(text)
+	}
+	from := at
+	for _, want := range text {
+		r, n := utf8.DecodeRuneInString(m.s[at:])
+		if n == 0 || r != want && lower(r) != lower(want) {
+			return -1
+		}
+		at += n
+	}
+	return at - from
+}
