@@ -310,6 +310,18 @@ func TestVerify_faults(t *testing.T) {
 			}
 			p.tx.Set(row.Key, tuple.AppendBytes(tuple.AppendBytes(nil, key), []byte(`"?"`)))
 		}, `has another row with the key`},
+		"rows of a view": {func(p *planted) {
+			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewRowCount))[0]
+			p.tx.Set(row.Key, add(row, 2))
+		}, ` rows, and has `},
+		"bytes of a view": {func(p *planted) {
+			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewSize))[0]
+			p.tx.Set(row.Key, add(row, -3))
+		}, ` bytes, and has `},
+		"skipped documents of a view": {func(p *planted) {
+			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewErrorCount))[0]
+			p.tx.Set(row.Key, add(row, 1))
+		}, ` documents that it skipped, and has `},
 		"index entry gone": {func(p *planted) {
 			p.tx.Clear(p.viewRow(keyspace.ViewIDs, 20).Key)
 		}, `has nothing of the document`},

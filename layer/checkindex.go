@@ -39,6 +39,7 @@ type indexChecker struct {
 	k       indexKeys
 	skip    bool // nothing can be said of it
 	seq     Seq  // up to which it is
+	last    Seq  // of the database
 	current bool
 	rows    []int64 // by view, as its entries by id say
 
@@ -66,7 +67,16 @@ func (c *indexChecker) run() error {
 		}
 	}
 	c.rows = make([]int64, len(c.ix.design.Views))
-	for _, step := range []func() error{c.documents, c.entries, c.stored, c.failures, c.aggregates} {
+	c.forgetSums()
+	var before indexCounts
+	count := func() (err error) { // finds out the number of the index, too
+		before, err = c.counts()
+		return err
+	}
+	counters := func() error { return c.counters(before) }
+	for _, step := range []func() error{
+		c.documents, count, c.entries, c.stored, counters, c.failures, c.aggregates,
+	} {
 		if err := step(); err != nil || c.skip {
 			return err
 		}
@@ -95,7 +105,7 @@ func (c *indexChecker) begin() error {
 		return err
 	}
 	c.skip = is.seq.IsZero() || is.stale() || building != nil
-	c.seq, c.current = is.seq, is.seq.Compare(now) >= 0
+	c.seq, c.last, c.current = is.seq, now, is.seq.Compare(now) >= 0
 	return nil
 }
 
@@ -229,11 +239,6 @@ func (c *indexChecker) compareView(id string, view int, e *emission) error {
 
 // entries goes through the entries by id: their documents are there.
 func (c *indexChecker) entries() error {
-	if !c.exact { // the number of the index
-		if err := c.once(); err != nil || c.skip {
-			return err
-		}
-	}
 	prefix := c.k.appendRange(nil, keyspace.ViewIDs)
 	return c.walk(walk{
 		in: prefixRange(prefix), of: behind(prefix), begin: c.begin,

@@ -3,68 +3,105 @@ package layer
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// stored goes through the rows: their documents have them. It compares their numbers with the counters.
+// stored goes through the rows: their documents have them.
 func (c *indexChecker) stored() error {
 	for view := range c.rows {
 		c.forgetMany()
 		prefix := c.k.rowPrefix(view)
-		n := int64(0)
 		err := c.walk(walk{
 			in: prefixRange(prefix), of: single(prefix), begin: c.begin,
 			row: func(_ string, position []byte, _ kv.KeyValue) error {
-				n++
+				c.count(fmt.Sprint("stored ", view), 1)
 				return c.row(view, position)
 			},
 		})
 		if err != nil {
 			return err
 		}
-		if !c.exact {
-			continue // the rows are of no one moment
-		}
-		if err := c.counters(view, n); err != nil {
-			return err
-		}
 	}
 	return nil
 }
 
-// counters compares what a view counts with what there is.
-func (c *indexChecker) counters(view int, rows int64) error {
-	name := c.ix.design.Views[view].Name
-	sum := func(what string) int64 {
-		key := fmt.Sprint(what, " ", view)
-		n := c.sums[key]
-		delete(c.sums, key)
-		return n
-	}
-	if noted := sum("rows"); noted != rows {
-		c.bad("", "the view %s has %d rows, and its documents note %d", name, rows, noted)
-	}
-	for _, counter := range []struct {
-		what  keyspace.ViewInfoKey
-		name  string
-		there int64
-	}{
-		{keyspace.ViewRowCount, "rows", rows},
-		{keyspace.ViewSize, "bytes", sum("size")},
-		{keyspace.ViewErrorCount, "documents that it skipped", sum("errors")},
-	} {
-		n, err := c.k.viewCounter(c.r, counter.what, view)()
-		if err != nil {
+// viewCounters are the counters that each view has.
+var viewCounters = []struct {
+	what keyspace.ViewInfoKey
+	name string
+	sum  string // of what entries goes through, or stored
+}{
+	{keyspace.ViewRowCount, "rows", "stored"},
+	{keyspace.ViewSize, "bytes", "size"},
+	{keyspace.ViewErrorCount, "documents that it skipped", "errors"},
+}
+
+// indexCounts are the counters of an index, view by view, and what tells whether its rows have changed.
+type indexCounts struct {
+	seq, last Seq
+	counters  []int64
+}
+
+func (c *indexChecker) counts() (is indexCounts, err error) {
+	err = c.at(func() error {
+		if err := c.begin(); err != nil {
 			return err
 		}
-		if n != counter.there {
-			c.bad("", "the view %s counts %d %s, and has %d", name, n, counter.name, counter.there)
+		var waits []func() (int64, error)
+		for view := range c.rows {
+			for _, counter := range viewCounters {
+				waits = append(waits, c.k.viewCounter(c.r, counter.what, view))
+			}
+		}
+		is = indexCounts{seq: c.seq, last: c.last}
+		for _, wait := range waits {
+			n, err := wait()
+			if err != nil {
+				return err
+			}
+			is.counters = append(is.counters, n)
+		}
+		return nil
+	})
+	return is, err
+}
+
+// counters compares what views count with what entries and stored have gone through, unless that was of several
+// moments, and others have written meanwhile.
+func (c *indexChecker) counters(before indexCounts) error {
+	now, err := c.counts()
+	if err != nil {
+		return err
+	}
+	if c.skip || now.seq != before.seq || now.last != before.last || !slices.Equal(now.counters, before.counters) {
+		return nil
+	}
+	for view := range c.rows {
+		name := c.ix.design.Views[view].Name
+		sum := func(what string) int64 { return c.sums[fmt.Sprint(what, " ", view)] }
+		if noted, rows := sum("rows"), sum("stored"); noted != rows {
+			c.bad("", "the view %s has %d rows, and its documents note %d", name, rows, noted)
+		}
+		for i, counter := range viewCounters {
+			if n, there := now.counters[view*len(viewCounters)+i], sum(counter.sum); n != there {
+				c.bad("", "the view %s counts %d %s, and has %d", name, n, counter.name, there)
+			}
 		}
 	}
 	return c.settle()
+}
+
+// forgetSums forgets what was summed up of the index before.
+func (c *indexChecker) forgetSums() {
+	for view := range c.rows {
+		for _, what := range []string{"rows", "size", "errors", "stored"} {
+			delete(c.sums, fmt.Sprint(what, " ", view))
+		}
+	}
 }
 
 // failures goes through the documents that views have skipped: each says so in its entry, and those are all.
