@@ -45,7 +45,7 @@ func (ss *session) command(p *portal, st *prepared, params []types.Datum) error 
 			return nil, err
 		}
 	case *ast.Declare:
-		do("DECLARE CURSOR", func(ctx context.Context) error { return ss.declare(s, st, params) })
+		do("DECLARE CURSOR", func(ctx context.Context) error { return ss.declare(s, st, params, p.query) })
 	case *ast.Fetch:
 		return ss.fetch(p, s)
 	case *ast.CloseCursor:
@@ -55,7 +55,7 @@ func (ss *session) command(p *portal, st *prepared, params []types.Datum) error 
 		}
 		do(tag, func(context.Context) error { return ss.closeCursor(s) })
 	case *ast.Prepare:
-		do("PREPARE", func(ctx context.Context) error { return ss.sqlPrepare(ctx, s) })
+		do("PREPARE", func(ctx context.Context) error { return ss.sqlPrepare(ctx, s, p.query) })
 	case *ast.Execute:
 		return ss.execute(p, s)
 	case *ast.Deallocate:
@@ -108,19 +108,19 @@ func (ss *session) show(s *ast.Show) (rowSource, error) {
 // allSettings lists name, value and description, by name.
 func (ss *session) allSettings() [][3]string {
 	var out [][3]string
-	for name, v := range ss.vars.value {
-		row := [3]string{name, v, ""}
+	for _, name := range ss.settingNames() {
+		value, _ := ss.vars.get(name)
+		row := [3]string{name, value, ""}
 		if d := findSetting(name); d != nil {
 			row[0], row[2] = d.label(), d.comment
 		}
 		out = append(out, row)
 	}
-	slices.SortFunc(out, func(a, b [3]string) int { return strings.Compare(strings.ToLower(a[0]), strings.ToLower(b[0])) })
 	return out
 }
 
 // declare opens a cursor.
-func (ss *session) declare(s *ast.Declare, st *prepared, params []types.Datum) error {
+func (ss *session) declare(s *ast.Declare, st *prepared, params []types.Datum, text string) error {
 	switch {
 	case ss.status == 'I' && !s.Hold && !ss.implicit:
 		return sqlstate.New(sqlstate.NoActiveTransaction, "DECLARE CURSOR can only be used in transaction blocks")
@@ -144,7 +144,7 @@ func (ss *session) declare(s *ast.Declare, st *prepared, params []types.Datum) e
 	if err := ss.memory.Grow(st.size); err != nil {
 		return err
 	}
-	c.hold, c.held = s.Hold, st.size
+	c.hold, c.held, c.text, c.declared = s.Hold, st.size, text, true
 	ss.open(s.Name, c)
 	return nil
 }
@@ -313,7 +313,7 @@ func (ss *session) closeCursor(s *ast.CloseCursor) error {
 }
 
 // sqlPrepare is PREPARE name AS query.
-func (ss *session) sqlPrepare(ctx context.Context, s *ast.Prepare) error {
+func (ss *session) sqlPrepare(ctx context.Context, s *ast.Prepare, text string) error {
 	if ss.statements[s.Name] != nil {
 		return sqlstate.New(sqlstate.DuplicateStatement, "prepared statement %q already exists", s.Name)
 	}
@@ -324,7 +324,7 @@ func (ss *session) sqlPrepare(ctx context.Context, s *ast.Prepare) error {
 	if err != nil {
 		return err
 	}
-	p := &prepared{text: s.Text, stmt: s.Statement}
+	p := &prepared{text: s.Text, stmt: s.Statement, fromSQL: text}
 	w := ss.work(ctx)
 	defer w.Close()
 	if err := w.Hold(int64(len(s.Text))); err != nil {
@@ -356,6 +356,7 @@ func (ss *session) execute(p *portal, s *ast.Execute) error {
 			return nil, err
 		}
 		p.elsewhere = true
+		st.ran()
 		return inner.start(ctx)
 	}
 	return nil

@@ -23,15 +23,17 @@ var harmless = func() map[string]*setting {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
-		f := append(strings.Split(line, "|"), "", "", "")
-		s := &setting{name: f[0], value: f[2]}
+		f := append(strings.Split(line, "|"), "", "", "", "")
+		s := &setting{name: f[0], value: f[2], kind: &settingKind{vartype: f[1], unit: f[4], context: f[5]}}
 		switch f[1] {
 		case "bool":
 			s.check = boolean
 		case "enum":
-			s.check = oneOf(strings.Split(f[3], ",")...)
+			s.kind.values = strings.Split(f[3], ",")
+			s.check = oneOf(s.kind.values...)
 		case "int", "real":
 			lowest, highest, _ := strings.Cut(f[3], "..")
+			s.kind.low, s.kind.high = lowest, highest
 			low, _ := strconv.ParseFloat(lowest, 64)
 			high, _ := strconv.ParseFloat(highest, 64)
 			s.check = quantity{name: f[0], low: low, high: high, unit: f[4], whole: f[1] == "int"}.check

@@ -37,9 +37,7 @@ func (ss *session) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, erro
 			return nil, exec.StoreError(err)
 		}
 	}
-	for _, row := range ss.allSettings() {
-		in.Settings = append(in.Settings, catalog.Setting{Name: row[0], Value: row[1], Default: ss.vars.initial[strings.ToLower(row[0])], Comment: row[2]})
-	}
+	in.Settings, in.Prepared, in.Cursors = ss.describedSettings, ss.preparedStatements, ss.openCursors
 	for _, a := range ss.srv.Sessions() {
 		act := catalog.Activity{PID: int64(a.PID), User: a.User, Database: a.Database, Application: a.Application, Client: a.Remote,
 			State: a.State, Statement: a.Statement, Since: a.Since.UnixMicro(), Hidden: !cat.Admin() && !ss.owns(a.User)}

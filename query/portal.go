@@ -32,6 +32,10 @@ type portal struct {
 	reads *bind.Bound // of a query
 	hold  bool
 	done  bool
+	// text is what opened it, at when, and declared that it is a cursor.
+	text     string
+	at       time.Time
+	declared bool
 	// elsewhere says that the statement that runs was sent before, so that its places are not those of this one.
 	elsewhere bool
 	ended     bool // the end was told: a command is not run again

@@ -1,8 +1,10 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
@@ -25,6 +27,22 @@ type prepared struct {
 	size    int64           // in memory, about
 	held    int64           // of the session's memory
 	round   int64           // of messages, in which it was bound
+	at      time.Time       // since when it has its name
+	fromSQL string          // the PREPARE that made it
+	// generic counts executions without parameters, custom those with.
+	generic, custom int64
+}
+
+// source is the text that made the statement.
+func (p *prepared) source() string { return cmp.Or(p.fromSQL, p.text) }
+
+// ran counts an execution.
+func (p *prepared) ran() {
+	if len(p.params) > 0 {
+		p.custom++
+	} else {
+		p.generic++
+	}
 }
 
 // errAborted is the answer to everything but the end of a failed transaction.
@@ -174,7 +192,7 @@ func (ss *session) keep(name string, p *prepared, w *work.Work) error {
 	if err := ss.memory.Grow(n); err != nil {
 		return err
 	}
-	p.held = n
+	p.held, p.at = n, time.Now()
 	ss.statements[name] = p
 	return nil
 }
@@ -256,6 +274,7 @@ func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
 		return located(err, st.text, 0)
 	}
 	p.query, p.held, kept = st.text, held, true
+	st.ran()
 	ss.open(b.Portal, p)
 	return nil
 }

@@ -19,7 +19,10 @@ import (
 )
 
 // ServerVersion is what clients are told. psql and drivers choose their catalogue statements by its number.
-const ServerVersion = "15.8 (Divan)"
+const (
+	ServerVersion       = "15.8 (Divan)"
+	serverVersionNumber = "150008"
+)
 
 // Principal is who a session acts for.
 type Principal struct {

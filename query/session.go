@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"slices"
@@ -94,8 +95,8 @@ func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgw
 		}
 	}
 	ss.vars.value["session_authorization"], ss.vars.initial["session_authorization"] = start.User, start.User
-	if cat.Admin() {
-		ss.vars.value["is_superuser"], ss.vars.initial["is_superuser"] = "on", "on"
+	for name, value := range srv.fixedSettings(cat.Admin()) {
+		ss.vars.value[name], ss.vars.initial[name] = value, value
 	}
 	for name, value := range start.Settings {
 		v, err := ss.vars.check(name, value)
@@ -223,7 +224,7 @@ func (ss *session) closePortals(which func(*portal) bool) {
 // open gives a portal its name.
 func (ss *session) open(name string, p *portal) {
 	ss.opened++
-	p.name, p.opened = name, ss.opened
+	p.name, p.opened, p.at, p.text = name, ss.opened, time.Now(), cmp.Or(p.text, p.query)
 	ss.portals[name] = p
 }
 

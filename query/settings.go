@@ -24,6 +24,7 @@ type setting struct {
 	fixed   bool   // 55P02 when set to anything else
 	check   func(v string) (string, error)
 	comment string
+	kind    *settingKind // nil: that of settingKinds, or a text
 }
 
 func oneOf(values ...string) func(string) (string, error) {
@@ -130,6 +131,14 @@ const costsSetting = "divan.explain_costs"
 var isolationLevels = oneOf("serializable", "repeatable read", "read committed", "read uncommitted")
 
 var settings = []setting{
+	{name: "archive_mode", value: "off", fixed: true},
+	{name: "block_size", value: "8192", fixed: true},
+	{name: "debug_assertions", value: "off", fixed: true},
+	{name: "max_connections", value: "0", fixed: true, comment: "sql.max_connections of the node"},
+	{name: "max_function_args", value: "100", fixed: true},
+	{name: "max_prepared_transactions", value: "0", fixed: true},
+	{name: "ssl", value: "off", fixed: true},
+	{name: "superuser_reserved_connections", value: "0", fixed: true, comment: "those of max_connections for admins"},
 	{name: "application_name", value: "", report: true, comment: "name of the client, for divan.sessions"},
 	{name: "bytea_output", value: "hex", check: oneOf("hex", "escape")},
 	{name: "client_encoding", value: "UTF8", report: true, check: utf8Only},
@@ -168,7 +177,7 @@ var settings = []setting{
 	{name: "search_path", value: `"$user", public`},
 	{name: "server_encoding", value: "UTF8", report: true, fixed: true},
 	{name: "server_version", value: ServerVersion, report: true, fixed: true},
-	{name: "server_version_num", value: "150008", fixed: true},
+	{name: "server_version_num", value: serverVersionNumber, fixed: true},
 	{name: "session_authorization", value: "", report: true},
 	{name: "standard_conforming_strings", value: "on", report: true, check: func(v string) (string, error) {
 		b, err := boolean(v)

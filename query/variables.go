@@ -84,6 +84,13 @@ func (v *variables) check(name, value string) (string, error) {
 		return value, v.checkCustom(name)
 	}
 	if s.fixed && !strings.EqualFold(value, v.value[name]) {
+		switch s.about().context {
+		case "postmaster":
+			return "", sqlstate.New(sqlstate.CantChangeParameter,
+				"parameter %q cannot be changed without restarting the server", s.label())
+		case "sighup":
+			return "", sqlstate.New(sqlstate.CantChangeParameter, "parameter %q cannot be changed now", s.label())
+		}
 		return "", sqlstate.New(sqlstate.CantChangeParameter, "parameter %q cannot be changed", s.label())
 	}
 	if s.check == nil {

@@ -92,7 +92,7 @@ func init() {
 	}
 	fillers["pg_catalog.pg_language"] = func(_ *Snapshot, b *rows) {
 		b.add(v{"oid": 12, "lanname": "internal", "lanowner": oidOwner})
-		b.add(v{"oid": 14, "lanname": "sql", "lanowner": oidOwner})
+		b.add(v{"oid": 14, "lanname": "sql", "lanowner": oidOwner, "lanpltrusted": true})
 	}
 	fillers["pg_catalog.pg_description"] = func(s *Snapshot, b *rows) {
 		for _, c := range s.Classes {
@@ -133,7 +133,7 @@ func storage(t *types.Info) string {
 // collation is the default collation for the types that have one; names are always in C.
 func collation(t types.OID) int {
 	switch t {
-	case types.Text, types.VarChar, types.BPChar, types.TextArray, types.VarCharArray:
+	case types.Text, types.VarChar, types.BPChar, types.TextArray, types.VarCharArray, types.BPCharArray, types.PgNodeTree:
 		return 100
 	case types.Name, types.NameArray:
 		return 950
@@ -147,10 +147,17 @@ func typeRows(s *Snapshot, b *rows) {
 		if t.Category == 'P' || t.OID == types.Unknown || t.OID == types.RecordArray {
 			typtype = "p"
 		}
+		category, elem := t.Category, t.Elem
+		switch t.OID {
+		case types.RecordArray:
+			category = 'P'
+		case types.Name:
+			elem = types.Char // PostgreSQL's name is an array of char, of 64 bytes
+		}
 		p := typeProcs(&t)
 		b.add(v{"oid": t.OID, "typname": t.Name, "typnamespace": oidPgCatalog, "typowner": oidOwner, "typlen": int(t.Len), "typbyval": t.ByVal,
-			"typtype": typtype, "typcategory": string(t.Category), "typispreferred": t.Prefer, "typisdefined": true, "typdelim": ",",
-			"typelem": t.Elem, "typarray": t.Array, "typalign": string(align(&t)), "typstorage": storage(&t), "typtypmod": -1,
+			"typtype": typtype, "typcategory": string(category), "typispreferred": t.Prefer, "typisdefined": true, "typdelim": ",",
+			"typelem": elem, "typarray": t.Array, "typalign": string(align(&t)), "typstorage": storage(&t), "typtypmod": -1,
 			"typcollation": collation(t.OID), "typinput": p[0], "typoutput": p[1], "typreceive": p[2], "typsend": p[3]})
 	}
 	for _, c := range s.Classes {

@@ -31,12 +31,16 @@ var procs = sync.OnceValues(func() ([]proc, map[int64]string) {
 	add := func(p proc) { all = append(all, p) }
 	for _, name := range slices.Sorted(maps.Keys(funcs.Functions)) {
 		for _, f := range funcs.Functions[name] {
-			add(proc{name: name, args: f.Args, ret: f.Ret, kind: "f", variadic: f.Variadic, volatility: f.Volatility})
+			ret := f.Ret
+			if ret == 0 && f.RetOf != nil && slices.Contains(f.Args, types.AnyArray) {
+				ret = f.RetOf(f.Args)
+			}
+			add(proc{name: name, args: f.Args, ret: ret, kind: "f", variadic: f.Variadic, volatility: f.Volatility})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(funcs.TableFuncs)) {
 		for _, f := range funcs.TableFuncs[name] {
-			add(proc{name: name, args: f.Args, ret: types.Record, kind: "f", set: true})
+			add(proc{name: name, args: f.Args, ret: rowOf(f), kind: "f", set: true})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(funcs.Aggregates)) {
@@ -67,6 +71,17 @@ var procs = sync.OnceValues(func() ([]proc, map[int64]string) {
 	}
 	return all, names
 })
+
+// rowOf is the type of a function's rows: that of its column, or record where it has several.
+func rowOf(f *exec.TableFunc) types.OID {
+	if slices.Contains(f.Args, types.AnyArray) && f.Variadic {
+		return exec.AnyElement
+	}
+	if cols := f.Columns(f.Args); len(cols) == 1 {
+		return cols[0].Type
+	}
+	return types.Record
+}
 
 func ioNamesOf(t *types.Info) []string {
 	base := t.Name

@@ -44,12 +44,43 @@ type Input struct {
 	// ViewsAsTables shows views as tables, whose rows pg_dump takes along.
 	ViewsAsTables bool
 	SearchPath    []string
-	Settings      []Setting
 	Sessions      []Activity
+	// What the session has at the moment; statements of one message change it. nil is nothing.
+	Settings func() []Setting
+	Prepared func() []PreparedStatement
+	Cursors  func() []Cursor
 }
 
-// Setting is a row of pg_settings.
-type Setting struct{ Name, Value, Default, Comment string }
+// now is what a session has at the moment.
+func now[T any](list func() []T) []T {
+	if list == nil {
+		return nil
+	}
+	return list()
+}
+
+// Setting is a row of pg_settings. Value, Default and Initial are in Unit.
+type Setting struct {
+	Name, Value, Default, Initial, Comment string
+	Type, Unit, Low, High, Context         string
+	Values                                 []string
+}
+
+// PreparedStatement is a row of pg_prepared_statements.
+type PreparedStatement struct {
+	Name, Text      string
+	At              int64 // microseconds since 1970
+	Parameters      []types.OID
+	FromSQL         bool
+	Generic, Custom int64 // how often it ran without parameters, and with
+}
+
+// Cursor is a row of pg_cursors.
+type Cursor struct {
+	Name, Text   string
+	At           int64 // microseconds since 1970
+	Hold, Binary bool
+}
 
 // Activity is a row of pg_stat_activity.
 type Activity struct {

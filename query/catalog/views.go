@@ -7,9 +7,42 @@ import (
 // The views of pg_catalog that people and monitoring read.
 func init() {
 	fillers["pg_catalog.pg_settings"] = func(s *Snapshot, b *rows) {
-		for _, x := range s.Settings {
-			b.add(v{"name": x.Name, "setting": x.Value, "category": "Divan", "short_desc": x.Comment, "context": "user", "vartype": "string",
-				"source": "default", "boot_val": x.Default, "reset_val": x.Default, "pending_restart": false})
+		for _, x := range now(s.Settings) {
+			row := v{"name": x.Name, "setting": x.Value, "category": "Divan", "short_desc": x.Comment, "context": x.Context,
+				"vartype": x.Type, "source": "default", "boot_val": x.Default, "reset_val": x.Initial, "pending_restart": false}
+			switch {
+			case x.Value != x.Initial:
+				row["source"] = "session"
+			case x.Initial != x.Default:
+				row["source"] = "client"
+			}
+			for name, text := range map[string]string{"unit": x.Unit, "min_val": x.Low, "max_val": x.High} {
+				if text != "" {
+					row[name] = text
+				}
+			}
+			if x.Values != nil {
+				row["enumvals"] = x.Values
+			}
+			b.add(row)
+		}
+	}
+	fillers["pg_catalog.pg_prepared_statements"] = func(s *Snapshot, b *rows) {
+		for _, p := range now(s.Prepared) {
+			params := make([]types.Datum, len(p.Parameters))
+			for i, oid := range p.Parameters {
+				params[i] = types.NewInt(int64(oid))
+				params[i].S, _ = s.Name(types.RegType, int64(oid))
+			}
+			b.add(v{"name": p.Name, "statement": p.Text, "prepare_time": types.NewTime(p.At),
+				"parameter_types": types.NewArray(types.RegType, params), "from_sql": p.FromSQL,
+				"generic_plans": p.Generic, "custom_plans": p.Custom})
+		}
+	}
+	fillers["pg_catalog.pg_cursors"] = func(s *Snapshot, b *rows) {
+		for _, c := range now(s.Cursors) {
+			b.add(v{"name": c.Name, "statement": c.Text, "is_holdable": c.Hold, "is_binary": c.Binary, "is_scrollable": false,
+				"creation_time": types.NewTime(c.At)})
 		}
 	}
 	fillers["pg_catalog.pg_tables"] = func(s *Snapshot, b *rows) {

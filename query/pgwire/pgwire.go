@@ -28,9 +28,20 @@ const (
 	startupTimeout   = 10 * time.Second
 	lingerTime       = time.Second // for a client that was refused to read why
 	maxStarting      = 128         // connections in start-up; one more, and the oldest of them has to go
-	adminSlots       = 3           // of MaxConnections, kept for admins (PostgreSQL's superuser_reserved_connections)
-	maxStartupTries  = 4           // SSLRequest, GSSEncRequest, start-up, and one to spare
+	adminSlots       = AdminConnections
+	maxStartupTries  = 4 // SSLRequest, GSSEncRequest, start-up, and one to spare
 )
+
+// AdminConnections are those of MaxConnections that are kept for admins (PostgreSQL's superuser_reserved_connections).
+const AdminConnections = 3
+
+// MaxConnections is what Options.MaxConnections means.
+func MaxConnections(option int) int {
+	if option <= 0 {
+		return 256
+	}
+	return option
+}
 
 // Options configure a Server. Handler is required.
 type Options struct {

@@ -43,9 +43,7 @@ type Server struct {
 
 // NewServer makes a server that is not listening yet.
 func NewServer(opts Options) *Server {
-	if opts.MaxConnections <= 0 {
-		opts.MaxConnections = 256
-	}
+	opts.MaxConnections = MaxConnections(opts.MaxConnections)
 	if opts.StartupTimeout <= 0 {
 		opts.StartupTimeout = startupTimeout
 	}

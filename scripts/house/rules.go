@@ -144,7 +144,7 @@ var rules = []rule{
 	},
 	{
 		room: "query/catalog", may: []string{"query/bind", "query/exec", "query/funcs", "query/sql/keyword",
-			"query/sqlstate", "query/types"}, testsMay: []string{"query/exec/exectest"},
+			"query/sqlstate", "query/types"}, testsMay: []string{"query/exec/exectest", "query/pgtest"},
 		why: "the catalogue is rows about databases and views, seen through the same declared reads",
 	},
 	{

@@ -1,0 +1,178 @@
+package query
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/divandb/divan/query/catalog"
+	"github.com/divandb/divan/query/pgwire"
+)
+
+// settingKind is what pg_settings tells of a setting.
+type settingKind struct {
+	vartype   string // bool, int, real, enum; else a text
+	unit      string
+	low, high string
+	values    []string
+	context   string // who may change it, and when; "" is anybody
+}
+
+// settingKinds are those of the settings in the list of this package. What is fixed may be changed by nobody.
+var settingKinds = func() map[string]*settingKind {
+	kinds := map[string]*settingKind{
+		"archive_mode":    {vartype: "enum", values: []string{"always", "on", "off"}, context: "postmaster"},
+		"bytea_output":    {vartype: "enum", values: []string{"escape", "hex"}},
+		"max_connections": {vartype: "int", low: "1", high: "262143", context: "postmaster"},
+		"client_min_messages": {vartype: "enum", values: []string{"debug5", "debug4", "debug3", "debug2", "debug1", "log",
+			"notice", "warning", "error"}},
+		"extra_float_digits":             {vartype: "int", low: "-15", high: "3"},
+		"intervalstyle":                  {vartype: "enum", values: []string{"postgres", "postgres_verbose", "sql_standard", "iso_8601"}},
+		"max_prepared_transactions":      {vartype: "int", low: "0", high: "262143", context: "postmaster"},
+		"server_version_num":             {vartype: "int", low: serverVersionNumber, high: serverVersionNumber},
+		"ssl":                            {vartype: "bool", context: "sighup"},
+		"superuser_reserved_connections": {vartype: "int", low: "0", high: "262143", context: "postmaster"},
+		viewKindSetting:                  {vartype: "enum", values: []string{"view", "table"}},
+		"divan.update":                   {vartype: "enum", values: []string{"true", "false", "lazy"}},
+		"lc_messages":                    {context: "superuser"},
+	}
+	for _, name := range []string{"debug_assertions", "default_transaction_read_only", costsSetting, "escape_string_warning",
+		"in_hot_standby", "integer_datetimes", "is_superuser", "row_security", "standard_conforming_strings",
+		"transaction_read_only"} {
+		kinds[name] = &settingKind{vartype: "bool"}
+	}
+	for _, name := range []string{"idle_in_transaction_session_timeout", "lock_timeout", "statement_timeout"} {
+		kinds[name] = &settingKind{vartype: "int", unit: "ms", low: "0", high: "2147483647"}
+	}
+	for name, value := range map[string]string{"block_size": "8192", "max_function_args": "100", "max_index_keys": "32",
+		"max_identifier_length": "63"} {
+		kinds[name] = &settingKind{vartype: "int", low: value, high: value}
+	}
+	for _, name := range []string{"default_transaction_isolation", "transaction_isolation"} {
+		kinds[name] = &settingKind{vartype: "enum",
+			values: []string{"serializable", "repeatable read", "read committed", "read uncommitted"}}
+	}
+	return kinds
+}()
+
+// about is the kind of a setting, whole.
+func (s *setting) about() settingKind {
+	k := s.kind
+	if k == nil {
+		k = settingKinds[s.name]
+	}
+	if k == nil {
+		k = &settingKind{}
+	}
+	out := *k
+	switch out.vartype {
+	case "":
+		out.vartype = "string"
+	case "int":
+		out.vartype = "integer"
+	case "text":
+		out.vartype = "string"
+	}
+	switch {
+	case out.context != "":
+	case s.fixed:
+		out.context = "internal"
+	default:
+		out.context = "user"
+	}
+	return out
+}
+
+// inUnit is a value as pg_settings has it: a number without a unit.
+func (k settingKind) inUnit(value string) string {
+	if k.unit == "" {
+		return value
+	}
+	n := len(value) - len(strings.TrimLeft(value, "0123456789.-"))
+	f, err := strconv.ParseFloat(value[:n], 64)
+	units, base := quantity{unit: k.unit}.units()
+	i := slices.IndexFunc(units, func(u unit) bool { return u.name == value[n:] })
+	if err != nil || i < 0 {
+		return value
+	}
+	return number(f * units[i].n / base)
+}
+
+// fixedSettings are those that say what this server is.
+func (srv *Server) fixedSettings(admin bool) map[string]string {
+	onOff := func(on bool) string {
+		if on {
+			return "on"
+		}
+		return "off"
+	}
+	return map[string]string{
+		"is_superuser": onOff(admin), "ssl": onOff(srv.opts.TLS != nil),
+		"max_connections":                strconv.Itoa(pgwire.MaxConnections(srv.opts.MaxSessions)),
+		"superuser_reserved_connections": strconv.Itoa(pgwire.AdminConnections),
+	}
+}
+
+// settingNames are those of all settings, by name as it is shown.
+func (ss *session) settingNames() []string {
+	names := maps.Clone(ss.vars.value)
+	for name := range harmless {
+		names[name] = ""
+	}
+	label := func(name string) string {
+		if s := findSetting(name); s != nil {
+			name = s.label()
+		}
+		return strings.ToLower(name)
+	}
+	return slices.SortedFunc(maps.Keys(names), func(a, b string) int { return strings.Compare(label(a), label(b)) })
+}
+
+// describedSettings are the rows of pg_settings.
+func (ss *session) describedSettings() []catalog.Setting {
+	var out []catalog.Setting
+	for _, name := range ss.settingNames() {
+		value, _ := ss.vars.get(name)
+		d := findSetting(name)
+		if d == nil {
+			d = &setting{name: name}
+		}
+		k := d.about()
+		initial := d.value
+		if v := ss.vars.fallback(name); v != nil {
+			initial = *v
+		}
+		boot := d.value
+		if d.fixed {
+			boot = initial
+		}
+		out = append(out, catalog.Setting{Name: d.label(), Value: k.inUnit(value), Default: k.inUnit(boot),
+			Initial: k.inUnit(initial), Comment: d.comment, Type: k.vartype, Unit: k.unit, Low: k.low, High: k.high,
+			Context: k.context, Values: k.values})
+	}
+	return out
+}
+
+// preparedStatements are the rows of pg_prepared_statements: those with a name.
+func (ss *session) preparedStatements() []catalog.PreparedStatement {
+	var out []catalog.PreparedStatement
+	for _, name := range slices.Sorted(maps.Keys(ss.statements)) {
+		if p := ss.statements[name]; name != "" {
+			out = append(out, catalog.PreparedStatement{Name: name, Text: p.source(), At: p.at.UnixMicro(),
+				Parameters: p.params, FromSQL: p.fromSQL != "", Generic: p.generic, Custom: p.custom})
+		}
+	}
+	return out
+}
+
+// openCursors are the rows of pg_cursors: the portals, but the one of the simple protocol.
+func (ss *session) openCursors() []catalog.Cursor {
+	var out []catalog.Cursor
+	for _, name := range slices.Sorted(maps.Keys(ss.portals)) {
+		p := ss.portals[name]
+		out = append(out, catalog.Cursor{Name: name, Text: p.text, At: p.at.UnixMicro(), Hold: p.hold,
+			Binary: p.declared && len(p.formats) > 0 && p.formats[0] == 1})
+	}
+	return out
+}
