@@ -125,7 +125,7 @@ func (f *family) edit(p *pendingEdit) error {
 		return err
 	}
 	if f.inTurn {
-		if err := p.waitForAdded(f.t); err != nil {
+		if err := p.waitForAdded(f); err != nil {
 			return err
 		}
 	}
@@ -279,7 +279,10 @@ func (f *family) mapDocument(ps []pendingEdit, winner *leafKV, branches int64) e
 		}
 		if branches > 1 {
 			rows := readTree(t, t.keys, f.id)
-			out.leaves = func() ([]leafKV, error) { return f.leavesAfter(rows) }
+			out.leaves = func() ([]leafKV, error) {
+				leaves, err := readLeaves(rows, len(t.keys.doc(nil, keyspace.Revisions, f.id)), false, nil)
+				return f.leavesAfter(leaves), err
+			}
 		}
 	}
 	var err error
@@ -296,12 +299,8 @@ func (f *family) mapDocument(ps []pendingEdit, winner *leafKV, branches int64) e
 	return nil
 }
 
-// leavesAfter are the document's leaves after the edits, winner last. rows are those stored.
-func (f *family) leavesAfter(rows kv.RangeIterator) ([]leafKV, error) {
-	leaves, err := readLeaves(rows, len(f.t.keys.doc(nil, keyspace.Revisions, f.id)), false, nil)
-	if err != nil {
-		return nil, err
-	}
+// leavesAfter are the document's leaves after the edits so far, winner last. leaves are those stored.
+func (f *family) leavesAfter(leaves []leafKV) []leafKV {
 	gone := make(map[Rev]bool, len(f.replaced))
 	for _, l := range f.replaced {
 		gone[l.rev] = true
@@ -311,5 +310,5 @@ func (f *family) leavesAfter(rows kv.RangeIterator) ([]leafKV, error) {
 		leaves = append(leaves, *l)
 	}
 	slices.SortFunc(leaves, func(a, b leafKV) int { return a.order(&b) })
-	return leaves, nil
+	return leaves
 }

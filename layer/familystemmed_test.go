@@ -211,3 +211,47 @@ func TestBulk_relatedBranchesLearn(t *testing.T) {
 		}
 	}
 }
+
+// An edit does not make a revision again that another branch has in its history, which would be a leaf and none. Where
+// its body is gone nobody can tell without reading all branches: it is made, and a purge leaves it to compaction.
+func TestPut_stemmedAgainInHistory(t *testing.T) {
+	for _, compacted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("compacted %t", compacted), func(t *testing.T) {
+			e := mustEngine(t)
+			d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
+			if err := d.SetRevsLimit(t.Context(), 2); err != nil {
+				t.Fatal(err)
+			}
+			first := put(t, d, `{"_id":"a","n":1}`)
+			again := edit(t, fmt.Sprintf(`{"_id":"a","_rev":"%s","n":2}`, first))
+			second, err := d.Put(t.Context(), again, layer.WriteOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, d, fmt.Sprintf(`{"_id":"a","_rev":"%s","n":3}`, second))
+			push(t, d, fmt.Sprintf(`{"_id":"a","_rev":"%s","n":1}`, first))
+			if compacted {
+				if err := d.Compact(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for n := range 2 { // alone, and in a family
+				edits := []layer.Edit{again, edit(t, `{"_id":"a","_rev":"9-x"}`)}[:1+n]
+				results, err := d.Bulk(t.Context(), edits, layer.WriteOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := results[0].Err; !compacted && layer.KindOf(err) != layer.Conflict {
+					t.Errorf("one of %d edits makes %s again: %v", n+1, second, err)
+				}
+			}
+			if _, err := d.Purge(t.Context(), "a", []layer.Rev{second}); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			checkCompacted(t, e, d)
+		})
+	}
+}

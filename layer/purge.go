@@ -105,7 +105,13 @@ func (t *txn) purgeBodies(id string, kept, gone []revtree.Branch) error {
 		return err
 	}
 	var err error
-	if tree := treeOf(kept, t.cfg.revsLimit); len(kept) == 0 || tree.Partial() || slices.ContainsFunc(gone, isPartial) {
+	tree := treeOf(kept, t.cfg.revsLimit)
+	for _, b := range gone {
+		if tree.Known(b.Rev) {
+			t.supersede(id, b.Rev) // an edit has made it again, and another branch had it (remade.go)
+		}
+	}
+	if len(kept) == 0 || tree.Partial() || slices.ContainsFunc(gone, isPartial) {
 		err = t.eachBody(id, func(r Rev, first []byte) error {
 			if tree.Known(r) {
 				return nil

@@ -3,7 +3,9 @@ package layer
 import (
 	"errors"
 
+	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/revtree"
 )
 
 // An interactive edit may make a revision that has been there before: its parent was history once, was forgotten by
@@ -13,8 +15,8 @@ import (
 
 // remade are the reads that tell whether the revision of an edit has been there before.
 type remade struct {
-	body   kv.Future[[]byte]    // its first chunk; nil where nothing has to be read
-	leaves [2]kv.Future[[]byte] // it as a leaf, live or deleted, where it has a body
+	body     kv.Future[[]byte] // its first chunk; nil where nothing has to be read
+	branches kv.RangeIterator  // of the document, where it has a body
 }
 
 // issueAdded asks for the body of the revision that the edit adds.
@@ -30,11 +32,11 @@ func (t *txn) lookForAdded(ps []pendingEdit) error {
 	if err != nil {
 		return err
 	}
-	return eachEdit(ps, (*pendingEdit).refuseLeaf)
+	return eachEdit(ps, func(p *pendingEdit) error { return p.refuseKnown(t, nil) })
 }
 
-// findAdded takes the body of a revision that has been there before, which the edit's replaces, and asks whether it is
-// a leaf.
+// findAdded takes the body of a revision that has been there before, which the edit's replaces, and asks for the
+// branches, which may have it.
 func (p *pendingEdit) findAdded(t *txn) error {
 	if p.remade.body == nil {
 		return nil
@@ -44,33 +46,42 @@ func (p *pendingEdit) findAdded(t *txn) error {
 		return err
 	}
 	p.oldChunk = first
-	for i, deleted := range []bool{false, true} {
-		p.remade.leaves[i] = t.Get(t.close(t.keys.revision(t.open(), p.e.ID, deleted, p.plan.added.rev)))
-	}
+	p.remade.branches = readTree(t, t.keys, p.e.ID)
 	return nil
 }
 
-// refuseLeaf is the conflict of an edit whose revision is another branch.
-func (p *pendingEdit) refuseLeaf() error {
-	for _, read := range p.remade.leaves {
-		if read == nil {
-			continue
-		}
-		if leaf, err := read.Wait(); err != nil {
-			return err
-		} else if leaf != nil {
-			return errConflict()
-		}
+// refuseKnown is the conflict of an edit whose revision is another branch, or in the history of one. Those are the
+// stored ones, or what edits of the family before have made of them.
+func (p *pendingEdit) refuseKnown(t *txn, of *family) error {
+	rows := p.remade.branches
+	if rows == nil {
+		return nil
 	}
-	return nil
-}
-
-// waitForAdded is lookForAdded for one edit.
-func (p *pendingEdit) waitForAdded(t *txn) error {
-	if err := p.findAdded(t); err != nil {
+	p.remade.branches = nil
+	leaves, err := readLeaves(rows, len(t.keys.doc(t.open(), keyspace.Revisions, p.e.ID)), true, nil)
+	if err != nil {
 		return err
 	}
-	return p.refuseLeaf()
+	t.spent += sizeOf(leaves)
+	if of != nil {
+		leaves = of.leavesAfter(leaves)
+	}
+	branches, err := branchesOf(leaves)
+	if err != nil {
+		return err
+	}
+	if revtree.Find(branches, p.plan.added.rev) >= 0 {
+		return errConflict()
+	}
+	return nil
+}
+
+// waitForAdded is lookForAdded for one edit of a family.
+func (p *pendingEdit) waitForAdded(of *family) error {
+	if err := p.findAdded(of.t); err != nil {
+		return err
+	}
+	return p.refuseKnown(of.t, of)
 }
 
 // errRemade ends the first pass over a family of which an edit makes a revision that has been there before: what it
