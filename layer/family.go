@@ -99,6 +99,7 @@ func (t *txn) writeFamilyOnce(
 			p.issueParent(t, o)
 		}
 	}
+	t.spent = 0
 	if ps, err = t.eachWithin(ps, o, f.edit); err == nil && !inTurn {
 		err = noneRemade(ps)
 	}

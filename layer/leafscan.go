@@ -13,7 +13,10 @@ import (
 // or a message to a cluster, for each.
 
 // leafScan is what range reads have brought for a batch: the rows of every document that it knows.
-type leafScan struct{ known map[string][]kv.KeyValue }
+type leafScan struct {
+	known map[string][]kv.KeyValue
+	read  int // bytes, those between the documents' rows included
+}
 
 // leafScanBytes bounds what is read ahead of a batch: histories may be long.
 const leafScanBytes = 1 << 20
@@ -28,6 +31,8 @@ func (t *txn) scanLeaves(ps []pendingEdit) error {
 	if !picks && !near.worth() {
 		return nil
 	}
+	t.leaves.read = 0
+	defer func() { t.spent += t.leaves.read }()
 	prefixes := make([][]byte, 0, len(ps))
 	for i := range ps {
 		if ps[i].err == nil {
@@ -43,14 +48,17 @@ func (t *txn) scanLeaves(ps []pendingEdit) error {
 		if picked, err := t.pickLeaves(slices.CompactFunc(prefixes, bytes.Equal)); picked || err != nil {
 			return err
 		}
+		if !near.worth() { // it can do that, but not now
+			return nil
+		}
 	}
-	left, room := prefixes, leafScanBytes
+	left := prefixes
 	for range scanRanges {
-		if len(left) < scanFrom || room <= 0 {
+		if len(left) < scanFrom || t.leaves.read >= leafScanBytes {
 			break
 		}
 		var err error
-		if left, room, err = t.scanLeavesOnce(left, room); err != nil {
+		if left, err = t.scanLeavesOnce(left); err != nil {
 			return err
 		}
 	}
@@ -75,12 +83,13 @@ func (t *txn) pickLeaves(prefixes [][]byte) (picked bool, err error) {
 		t.leaves.known[string(prefixes[0])] = rows
 		prefixes, ranges, rows = prefixes[1:], ranges[1:], nil
 	}
-	for room := leafScanBytes; it.Next(); {
+	for it.Next() {
 		row := it.KeyValue()
 		for bytes.Compare(ranges[0].End, row.Key) <= 0 {
 			next()
 		}
-		if room -= len(row.Key) + len(row.Value); room <= 0 {
+		t.leaves.read += len(row.Key) + len(row.Value)
+		if t.leaves.read >= leafScanBytes {
 			return true, nil
 		}
 		rows = append(rows, kv.KeyValue{Key: bytes.Clone(row.Key), Value: bytes.Clone(row.Value)})
@@ -99,7 +108,7 @@ func (t *txn) pickLeaves(prefixes [][]byte) (picked bool, err error) {
 
 // scanLeavesOnce is one range read, up to a gap: rows of documents that are not to be written. It returns the documents
 // that are not known yet. The read has no conflicts: those are of the documents that use what it has brought.
-func (t *txn) scanLeavesOnce(prefixes [][]byte, room int) (left [][]byte, roomLeft int, err error) {
+func (t *txn) scanLeavesOnce(prefixes [][]byte) (left [][]byte, err error) {
 	all := kv.KeyRange{Begin: prefixRange(prefixes[0]).Begin, End: prefixRange(prefixes[len(prefixes)-1]).End}
 	limit := 2*len(prefixes) + scanGap
 	it := t.Snapshot().GetRange(all, kv.RangeOptions{Limit: limit, Mode: kv.ModeWantAll})
@@ -113,31 +122,29 @@ func (t *txn) scanLeavesOnce(prefixes [][]byte, room int) (left [][]byte, roomLe
 	n := 0
 	for gap := 0; it.Next(); n++ {
 		row := it.KeyValue()
+		t.leaves.read += len(row.Key) + len(row.Value)
 		for len(left) > 0 && bytes.Compare(prefixRange(left[0]).End, row.Key) <= 0 {
 			next()
 		}
-		if len(left) == 0 {
-			return left, room, nil
+		if len(left) == 0 || t.leaves.read >= leafScanBytes {
+			return left, nil
 		}
 		if !bytes.HasPrefix(row.Key, left[0]) {
 			if gap++; gap == scanGap {
-				return left, room, nil
+				return left, nil
 			}
 			continue
 		}
 		gap = 0
-		if room -= len(row.Key) + len(row.Value); room <= 0 {
-			return left, room, nil
-		}
 		rows = append(rows, kv.KeyValue{Key: bytes.Clone(row.Key), Value: bytes.Clone(row.Value)})
 	}
 	if err := it.Err(); err != nil || n == limit {
-		return left, room, err
+		return left, err
 	}
 	for len(left) > 0 {
 		next()
 	}
-	return left, room, nil
+	return left, nil
 }
 
 // readLeaves reads the branches of a document as o says: from what was read ahead of the batch, where that has them.

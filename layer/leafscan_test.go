@@ -3,6 +3,7 @@ package layer_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -68,6 +69,76 @@ func TestBulk_reads_together(t *testing.T) {
 	write("deletions", deletions, layer.WriteOptions{}, 10)
 	if info, err := d.Info(t.Context()); err != nil || info.DocCount != docs+9*docs+2*docs || info.DocDelCount != docs {
 		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// notNow is an engine that reads many ranges together, but not now, as the embedded one in a transaction that has
+// written.
+type notNow struct{ *costEngine }
+
+func (e notNow) Begin(ctx context.Context) kv.Transaction {
+	return notNowTransaction{e.costEngine.Begin(ctx)}
+}
+
+type notNowTransaction struct{ kv.Transaction }
+
+func (t notNowTransaction) Snapshot() kv.Reader { return notNowReader{t.Transaction.Snapshot()} }
+
+type notNowReader struct{ kv.Reader }
+
+func (notNowReader) GetRanges([]kv.KeyRange) (kv.RangeIterator, bool) { return nil, false }
+
+// Batches whose ids jump about stop reading together after some of them, also on an engine that could read them
+// wherever they lie at other times.
+func TestBulk_reads_together_brake(t *testing.T) {
+	if faultkv.Enabled() {
+		t.Skip("what is done again after a fault counts too")
+	}
+	e := &costEngine{Engine: mustEngine(t)}
+	d := mustCreate(t, mustStore(t, notNow{e}, layer.Options{}), "db", layer.CreateOptions{})
+	edits := numberedEdits(t, 0, 4000, 1, nil)
+	revs := map[string]layer.Rev{}
+	for i, r := range mustBulk(t, d, edits, layer.WriteOptions{}) {
+		revs[edits[i].ID] = r.Rev
+	}
+	ranges := make([]int64, 6)
+	for i := range ranges {
+		e.forget()
+		mustBulk(t, d, numberedEdits(t, i, 40, 100, revs), layer.WriteOptions{})
+		ranges[i] = e.ranges.Load()
+	}
+	if first, last := ranges[0], ranges[len(ranges)-1]; last >= first {
+		t.Errorf("batches read %v ranges", ranges)
+	}
+}
+
+// What lies between the documents of a batch counts as read: long histories there end the reading together.
+func TestBulk_reads_together_bytes(t *testing.T) {
+	if faultkv.Enabled() {
+		t.Skip("what is done again after a fault counts too")
+	}
+	e := &costEngine{Engine: mustEngine(t)}
+	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
+	history := make([]string, 800)
+	for i := range history {
+		history[i] = fmt.Sprintf(`"%032x"`, len(history)-i)
+	}
+	const docs, between = 100, 7
+	var long, edits []layer.Edit
+	for i := range docs {
+		for j := range between {
+			long = append(long, replicated(t, fmt.Sprintf(`{"_id":"%06d-%d","_revisions":{"start":%d,"ids":[%s]}}`, i, j,
+				len(history), strings.Join(history, ","))))
+		}
+		r := put(t, d, fmt.Sprintf(`{"_id":"%06d-a"}`, i))
+		edits = append(edits, edit(t, fmt.Sprintf(`{"_id":"%06d-a","_rev":%q}`, i, r)))
+	}
+	mustBulk(t, d, long, layer.WriteOptions{Replicated: true})
+	e.forget()
+	mustBulk(t, d, edits, layer.WriteOptions{})
+	const most = 100 // of more than 12 KB
+	if n := e.rows.Load(); n > most {
+		t.Errorf("a batch of %d documents among long histories has read %d rows, want %d at most", docs, n, most)
 	}
 }
 

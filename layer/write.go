@@ -100,6 +100,7 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error
 		ps[i].again()
 		ps[i].err = t.checkEdit(ps[i].e, o)
 	}
+	t.spent = 0
 	if err := t.scanLeaves(ps); err != nil {
 		return len(ps), err
 	}
@@ -115,6 +116,7 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error
 		err = eachEdit(ps, func(p *pendingEdit) error { p.issueParent(t, o); return nil })
 	}
 	if err == nil {
+		t.spent = 0
 		ps, err = t.eachWithin(ps, o, func(p *pendingEdit) error { return p.compose(t, o) })
 	}
 	if err == nil {
@@ -144,13 +146,12 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error
 // again resets an edit for another attempt. It keeps the results of functions, which take the most time of an attempt.
 func (p *pendingEdit) again() { *p = pendingEdit{e: p.e, memo: p.memo, judged: p.judged} }
 
-// eachWithin is eachEdit for a stage that reads, up to the edit after which the stage has read enough for one
-// transaction. It returns the edits that it has come to.
+// eachWithin is eachEdit for a stage that reads, up to the edit after which it has read enough for one transaction, in
+// t.spent, which the caller sets to what was read ahead. It returns the edits that it has come to.
 func (t *txn) eachWithin(ps []pendingEdit, o WriteOptions, stage func(p *pendingEdit) error) ([]pendingEdit, error) {
 	if o.Atomic {
 		return ps, eachEdit(ps, stage)
 	}
-	t.spent = 0
 	for i := range ps {
 		if t.spent > readBudget {
 			for j := range ps[i:] {
@@ -247,8 +248,10 @@ func (p *pendingEdit) takeRows(t *txn) error {
 	}
 	var err error
 	p.leaves, err = readLeaves(p.rows, prefixLen, true, p.leaves)
+	if _, ahead := p.rows.(*readRows); !ahead { // those are counted
+		t.spent += sizeOf(p.leaves)
+	}
 	p.rows = nil
-	t.spent += sizeOf(p.leaves)
 	return err
 }
 
