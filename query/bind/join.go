@@ -25,6 +25,11 @@ func (b *binder) join(n *ast.Join, sc *scope) (From, error) {
 		return nil, sqlstate.New(sqlstate.InvalidColumnReference,
 			"the combining JOIN type must be INNER or LEFT for a LATERAL reference").At(n.Pos())
 	}
+	for side, kind := range map[From]string{left: "right", right: "left"} {
+		if w := ownRows(side); w != nil && (j.Kind == "full" || j.Kind == kind) {
+			return nil, recursionError(w.Work.Name, "must not appear within an outer join").At(w.Off)
+		}
+	}
 	for i, r := range sc.rels[first:] {
 		missing := map[bool]string{true: "right", false: "left"}[first+i < middle]
 		r.outer = r.outer || j.Kind == "full" || j.Kind == missing

@@ -198,6 +198,8 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 		return array(funcs.ArrayPrepend, typ, item, arr)
 	case l == types.JSONB && (r == types.JSONB || untyped(args[1])), r == types.JSONB && untyped(args[0]):
 		return nil, false, nil
+	case l == types.Bytea && (r == types.Bytea || untyped(args[1])), r == types.Bytea && untyped(args[0]):
+		return nil, false, nil
 	case types.IsString(l) || types.IsString(r):
 		x, err := text(args[0])
 		if err != nil {

@@ -41,6 +41,7 @@ type DerivedScan struct {
 type WorkScan struct {
 	Work        *exec.WorkTable
 	Base, Width int
+	Off         int // where it is named
 }
 
 // FuncScan reads the rows of a function: of Fn, or the one row of Scalar.

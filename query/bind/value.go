@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -168,9 +169,9 @@ func (b *binder) subscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
 			"cannot subscript type %s because it does not support subscripting", types.NameOf(t)).At(n.Pos())
 	}
-	part := func(e ast.Expr) (exec.Expr, error) {
+	part := func(e ast.Expr, none int64) (exec.Expr, error) {
 		if e == nil {
-			return exec.NullOf(types.Int4), nil
+			return &exec.Const{D: types.NewInt(none), Typ: types.Int4}, nil
 		}
 		i, err := b.expr(e, sc)
 		if err != nil {
@@ -178,7 +179,7 @@ func (b *binder) subscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 		}
 		return b.coerce(i, types.Int4, types.Assignment, e.Pos())
 	}
-	idx, err := part(n.Index)
+	idx, err := part(n.Index, math.MaxInt32)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +189,7 @@ func (b *binder) subscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 	if !n.Slice {
 		return &exec.Call{Func: funcs.ArrayItem, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos()}, nil
 	}
-	low, err := part(n.Low)
+	low, err := part(n.Low, math.MinInt32)
 	return &exec.Call{Func: funcs.ArraySlice, Args: []exec.Expr{x, low, idx}, Typ: t, Off: n.Pos()}, err
 }
 

@@ -30,7 +30,10 @@ func (b *binder) cteRef(n *ast.Table, c *CTE, in, sc *scope) (From, error) {
 		names = c.columns
 	}
 	if c.work != nil {
-		w := &WorkScan{Work: c.work, Base: sc.width, Width: len(c.result)}
+		if c.refs++; c.refs > 1 {
+			return nil, recursionError(c.name, "must not appear more than once").At(n.Pos())
+		}
+		w := &WorkScan{Work: c.work, Base: sc.width, Width: len(c.result), Off: n.Pos()}
 		return w, b.addRelation(sc, &relation{alias: alias}, c.result, names, n.Pos())
 	}
 	c.refs++
@@ -47,6 +50,25 @@ func (b *binder) cteRef(n *ast.Table, c *CTE, in, sc *scope) (From, error) {
 	}
 	d := &DerivedScan{Query: c.Query, Cte: c, Name: alias, Base: sc.width}
 	return d, b.addRelation(sc, &relation{alias: alias}, c.Query.Columns, names, n.Pos())
+}
+
+// recursionError is the error for a query that names itself where it may not.
+func recursionError(name, what string) *sqlstate.Error {
+	return sqlstate.New(sqlstate.InvalidRecursion, "recursive reference to query %q %s", name, what)
+}
+
+// ownRows finds the rows of a recursive query's last round among the items of a join.
+func ownRows(f From) *WorkScan {
+	switch n := f.(type) {
+	case *WorkScan:
+		return n
+	case *Join:
+		if w := ownRows(n.Left); w != nil {
+			return w
+		}
+		return ownRows(n.Right)
+	}
+	return nil
 }
 
 // cteQuery binds the query of a common table expression; of a recursive one first the part that does not name itself.
@@ -71,6 +93,10 @@ func (b *binder) cteQuery(c *CTE) (*Query, error) {
 	b.steps--
 	if err != nil {
 		return nil, err
+	}
+	if len(step.Aggs) > 0 {
+		return nil, sqlstate.New(sqlstate.InvalidRecursion,
+			"aggregate functions are not allowed in a recursive query's recursive term").At(s.Right.Pos())
 	}
 	if len(first.Columns) != len(step.Columns) {
 		return nil, syntaxError(s.Right.Pos(), "each UNION query must have the same number of columns")

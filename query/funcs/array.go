@@ -18,20 +18,11 @@ var (
 		}
 		return arr.Items[i], nil
 	}}
-	ArraySlice = &exec.Func{Name: "array_slice", NullArgs: true,
+	ArraySlice = &exec.Func{Name: "array_slice",
 		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			if a[0].IsNull() {
-				return types.Null, nil
-			}
 			arr := a[0].Array()
-			n := int64(len(arr.Items))
-			from, to := int64(0), n
-			if !a[1].IsNull() {
-				from = max(a[1].I-int64(arr.Lower), 0)
-			}
-			if !a[2].IsNull() {
-				to = min(a[2].I-int64(arr.Lower)+1, n)
-			}
+			from := max(a[1].I-int64(arr.Lower), 0)
+			to := min(a[2].I-int64(arr.Lower)+1, int64(len(arr.Items)))
 			if from >= to {
 				return types.NewArray(arr.Elem, nil), nil
 			}
@@ -46,6 +37,9 @@ var (
 	ArrayPrepend = &exec.Func{Name: "array_prepend", NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			front := types.NewArray(types.ElemOf(env.ArgType(1)), []types.Datum{a[0]})
+			if !a[1].IsNull() && len(a[1].Array().Items) > 0 {
+				front.Array().Lower = a[1].Array().Lower
+			}
 			return arrayCat(env, []types.Datum{front, a[1]})
 		}}
 )
@@ -172,7 +166,7 @@ func init() {
 					items = append(items, it)
 				}
 			}
-			return types.NewArray(arr.Elem, items), nil
+			return arrayFrom(arr.Lower, arr.Elem, items), nil
 		}})
 	arrayOperators()
 	arrayTables()
@@ -190,7 +184,20 @@ func arrayCat(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.Null, err
 	}
 	items := append(append(make([]types.Datum, 0, len(x.Items)+len(y.Items)), x.Items...), y.Items...)
-	return types.NewArray(x.Elem, items), nil
+	lower := x.Lower
+	if len(x.Items) == 0 {
+		lower = y.Lower
+	}
+	return arrayFrom(lower, x.Elem, items), nil
+}
+
+// arrayFrom is an array that counts from lower.
+func arrayFrom(lower int, elem types.OID, items []types.Datum) types.Datum {
+	d := types.NewArray(elem, items)
+	if len(items) > 0 {
+		d.Array().Lower = lower
+	}
+	return d
 }
 
 // arrayAppend adds an item at the end of an array, which may be NULL.
@@ -199,7 +206,11 @@ func arrayAppend(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewArray(types.ElemOf(env.ArgType(0)), []types.Datum{a[1]}), nil
 	}
 	arr := a[0].Array()
-	return types.NewArray(arr.Elem, append(append(make([]types.Datum, 0, len(arr.Items)+1), arr.Items...), a[1])), nil
+	lower := arr.Lower
+	if len(arr.Items) == 0 {
+		lower = 1
+	}
+	return arrayFrom(lower, arr.Elem, append(append(make([]types.Datum, 0, len(arr.Items)+1), arr.Items...), a[1])), nil
 }
 
 func arrayOperators() {

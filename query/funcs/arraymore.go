@@ -50,7 +50,7 @@ func init() {
 					items[i] = a[2]
 				}
 			}
-			return types.NewArray(arr.Elem, items), nil
+			return arrayFrom(arr.Lower, arr.Elem, items), nil
 		}})
 	arrayFamily.Add(&exec.Func{Name: "array_prepend", Args: []types.OID{elem, array},
 		RetOf: func(args []types.OID) types.OID { return args[1] }, NullArgs: true,

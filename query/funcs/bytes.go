@@ -23,6 +23,12 @@ func init() {
 		start = min(max(start, 1), size+1)
 		return types.NewBytes([]byte(s[start-1 : max(end, start)-1])), nil
 	}
+	textFamily.operator("||", types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if err := fitsText(env, len(a[0].S)+len(a[1].S)); err != nil {
+			return types.Null, err
+		}
+		return types.Datum{K: types.KBytes, S: a[0].S + a[1].S}, nil
+	}, types.Bytea, types.Bytea)
 	for _, name := range []string{"substr", "substring"} {
 		textFamily.function(name, types.Bytea, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return part(a[0].S, a[1].I, 0, false)

@@ -158,7 +158,9 @@ func castArray(d Datum, to OID, env *Env) (Datum, error) {
 			return Null, err
 		}
 	}
-	return NewArray(elem, items), nil
+	out := NewArray(elem, items)
+	out.Array().Lower = a.Lower
+	return out, nil
 }
 
 // dateOf is the date of a timestamp.

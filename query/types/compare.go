@@ -32,7 +32,11 @@ func CompareStepping(a, b Datum, step Step) (int, error) {
 	case KInterval:
 		return a.Span().Cmp(b.Span()), nil
 	case KArray, KRecord:
-		return compareItems(a.Array().Items, b.Array().Items, step)
+		c, err := compareItems(a.Array().Items, b.Array().Items, step)
+		if c == 0 && err == nil && a.K == KArray && len(a.Array().Items) > 0 {
+			c = cmp.Compare(a.Array().Lower, b.Array().Lower)
+		}
+		return c, err
 	}
 	return 0, nil
 }
@@ -139,6 +143,9 @@ func AppendHash(dst []byte, d Datum, step Step) ([]byte, error) {
 	case KArray, KRecord:
 		items := d.Array().Items
 		dst = binary.BigEndian.AppendUint64(dst, uint64(len(items)))
+		if d.K == KArray && len(items) > 0 {
+			dst = binary.BigEndian.AppendUint32(dst, uint32(d.Array().Lower))
+		}
 		var err error
 		for _, it := range items {
 			if err = step.took(itemBytes); err != nil {
