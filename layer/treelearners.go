@@ -1,6 +1,10 @@
 package layer
 
-import "github.com/divandb/divan/layer/tuple"
+import (
+	"bytes"
+
+	"github.com/divandb/divan/layer/tuple"
+)
 
 // A branch may know less of its history than others do: it was made when the limit of revisions was lower. It learns
 // the rest with the next merge, whatever that brings. So a tree of some branches of a document has to have those that
@@ -95,6 +99,9 @@ func (h histories) teachers(leaves []leafKV, of map[storedRev]bool) (map[storedR
 			continue
 		}
 		seen[own] = true
+		if len(of) <= fewBranches && !containsAny(l.ancestors, of) {
+			continue // a search for bytes costs much less than to go through a long history
+		}
 		oldest := l.rev.Pos - own.length
 		err := eachAncestor(l, func(pos int64, id []byte) {
 			if of[storedRev{pos, string(id)}] {
@@ -106,6 +113,15 @@ func (h histories) teachers(leaves []leafKV, of map[storedRev]bool) (map[storedR
 		}
 	}
 	return found, nil
+}
+
+func containsAny(ancestors []byte, of map[storedRev]bool) bool {
+	for r := range of {
+		if bytes.Contains(ancestors, []byte(r.id)) {
+			return true
+		}
+	}
+	return false
 }
 
 // eachAncestor goes through the history of a branch as it is stored.
