@@ -71,6 +71,9 @@ func (e *treeEdits) plan(p *pendingEdit) error {
 
 func (e *treeEdits) take(p *pendingEdit) {
 	m := e.tree.Merge(e.edit)
+	if e.partial && !e.tree.Partial() {
+		e.t.spent += readBudget + 1 // later edits must not find the bodies that dropForgotten is going to remove
+	}
 	for _, b := range m.Replaced {
 		e.replace(b.Rev, func() *leafKV { return &leafKV{rev: b.Rev, deleted: b.Deleted} })
 	}
