@@ -202,15 +202,15 @@ func (w *writeState) designEntry(t *txn, doc *Document) (designEntry, error) {
 	if v := w.validator; v != nil {
 		e.watched = v.Watches(doc.AppendJSON(nil))
 	}
-	design, err := t.cfg.parseDesign(doc.ID, doc.Rev, doc.Body)
+	parsed, err := t.cfg.parseDesign(doc.ID, doc.Rev, doc.Body)
 	designs := designOf(t.db.store)
-	if err != nil || !design.interactive() || designs.scripts == nil {
+	if err != nil || !parsed.interactive() || designs.scripts == nil {
 		return e, nil //nolint:nilerr // it has no views then
 	}
-	_, err = designs.compile(script.Charge(t.ctx, t.db.name, script.Interactive), design)
+	_, err = designs.compile(script.Charge(t.ctx, t.db.name, script.Interactive), parsed)
 	if KindOf(err) == Invalid {
 		return e, nil
 	}
-	e.interactive = design.Signature
+	e.interactive = parsed.Signature
 	return e, err
 }

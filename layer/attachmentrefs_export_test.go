@@ -55,4 +55,6 @@ func StoredAttachments(ctx context.Context, d *Database) (map[[16]byte]bool, err
 // LookNoted looks at the databases that were written, as a store does every few seconds; LookAll at all of them.
 func LookNoted(ctx context.Context, s *Store) error { return s.lookNoted(ctx) }
 
-func LookAll(ctx context.Context, s *Store) error { return s.eachDatabase(ctx, s.lookCompactable) }
+func LookAll(ctx context.Context, s *Store) error {
+	return s.eachDatabase(ctx, func(ctx context.Context, d *Database) error { return s.lookCompactable(ctx, d) })
+}

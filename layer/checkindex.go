@@ -19,14 +19,14 @@ func (x *checker) indexes() error {
 		return err
 	}
 	seen := map[string]bool{}
-	for _, design := range designs {
-		if len(design.Views) == 0 || seen[design.Signature] || designOf(x.v.s).scripts == nil {
+	for _, of := range designs {
+		if len(of.Views) == 0 || seen[of.Signature] || designOf(x.v.s).scripts == nil {
 			continue
 		}
-		seen[design.Signature] = true
-		c := &indexChecker{checker: x, ix: d.Index(design), k: newIndexKeys(x.keys.sub(nil, keyspace.Views), design)}
+		seen[of.Signature] = true
+		c := &indexChecker{checker: x, ix: d.Index(of), k: newIndexKeys(x.keys.sub(nil, keyspace.Views), of)}
 		if err := c.run(); err != nil {
-			return fmt.Errorf("index of %s: %w", design.ID, err)
+			return fmt.Errorf("index of %s: %w", of.ID, err)
 		}
 	}
 	return nil

@@ -151,7 +151,7 @@ func (x *checker) readBodies(queued *queuedBodies) error {
 		begin: queued.begin, flush: queued.flush,
 		row: func(id string, rest []byte, row kv.KeyValue) error {
 			x.countFor(id, counterBodies, int64(len(row.Value)))
-			rev, chunk, err := takeRev(rest)
+			r, chunk, err := takeRev(rest)
 			if err != nil {
 				return corrupt("body key", err)
 			}
@@ -162,7 +162,7 @@ func (x *checker) readBodies(queued *queuedBodies) error {
 			switch {
 			case n == 0:
 				body = nil
-				if err := queued.body(id, rev); err != nil {
+				if err := queued.body(id, r); err != nil {
 					return err
 				}
 			case body == nil:

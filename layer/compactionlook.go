@@ -126,7 +126,8 @@ func (s *dbStore) keepCompacted(ctx context.Context) {
 			err = s.lookNoted(ctx)
 		case <-sweep.C:
 			next := compactionSweep
-			if err = s.eachDatabase(ctx, s.lookCompactable); KindOf(err) == Unavailable {
+			look := func(ctx context.Context, d *Database) error { return s.lookCompactable(ctx, d) }
+			if err = s.eachDatabase(ctx, look); KindOf(err) == Unavailable {
 				next = firstCompactionLook // the others were not looked at
 			}
 			sweep.Reset(next)

@@ -84,13 +84,13 @@ type designKey struct {
 }
 
 // design parses one revision of a design document, once.
-func (t *txn) design(id string, rev Rev) (*Design, error) {
-	return designOf(t.db.store).designs.get(t.ctx, designKey{t.core.number, id, rev}, func() (*Design, int, error) {
-		doc, err := getRevision(t.Snapshot(), t.keys, id, rev, largeReads{})
+func (t *txn) design(id string, r Rev) (*Design, error) {
+	return designOf(t.db.store).designs.get(t.ctx, designKey{t.core.number, id, r}, func() (*Design, int, error) {
+		doc, err := getRevision(t.Snapshot(), t.keys, id, r, largeReads{})
 		if err != nil {
 			return nil, 0, err
 		}
-		design, err := t.cfg.parseDesign(id, rev, doc.Body)
+		design, err := t.cfg.parseDesign(id, r, doc.Body)
 		return design, len(doc.Body), err
 	})
 }

@@ -125,3 +125,12 @@ type EditResult struct {
 	Rev Rev
 	Err error
 }
+
+// Held is roughly what the edit takes in memory beside the text that it was parsed from and the body.
+func (e *Edit) Held() int {
+	n := revSize*len(e.Ancestors) + attachmentSize*len(e.Attachments)
+	for i := range e.Attachments {
+		n += len(e.Attachments[i].Data)
+	}
+	return n
+}

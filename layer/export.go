@@ -172,9 +172,9 @@ func (x *exporter) changed(what string, err error) error {
 	return nil
 }
 
-func (x *exporter) body(id string, rev Rev) (body storedBody, found bool, err error) {
+func (x *exporter) body(id string, r Rev) (body storedBody, found bool, err error) {
 	err = x.s.try(func() (err error) {
-		read := readBody(x.s.r, x.s.keys, id, rev)
+		read := readBody(x.s.r, x.s.keys, id, r)
 		body, found, err = read.wait()
 		return err
 	})

@@ -53,27 +53,3 @@ func (t *txn) dropForgotten(id string, known func(Rev) bool, rest func(map[Rev]b
 func completes(before, after []revtree.Branch) bool {
 	return slices.ContainsFunc(before, isPartial) && !slices.ContainsFunc(after, isPartial)
 }
-
-// knows tells of revisions that the tree does not know whether the other branches do.
-func (r *relatedTree) knows(unknown map[Rev]bool) error {
-	byID := make(map[string][]Rev, len(unknown))
-	for rev := range unknown {
-		id := string(appendRevID(nil, rev.ID))
-		byID[id] = append(byID[id], rev)
-	}
-	for i := range r.others {
-		l := &r.others[i]
-		delete(unknown, l.rev)
-		err := eachAncestor(l, func(pos int64, id []byte) {
-			for _, rev := range byID[string(id)] {
-				if rev.Pos == pos {
-					delete(unknown, rev)
-				}
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -250,15 +250,6 @@ func listed(size, text int) error {
 	return nil
 }
 
-// Held is roughly what the edit takes in memory beside the text that it was parsed from and the body.
-func (e *Edit) Held() int {
-	n := revSize*len(e.Ancestors) + attachmentSize*len(e.Attachments)
-	for i := range e.Attachments {
-		n += len(e.Attachments[i].Data)
-	}
-	return n
-}
-
 // parseAttachments reads an _attachments object.
 func parseAttachments(value []byte) (edits []AttachmentEdit, err error) {
 	names := map[string]struct{}{}

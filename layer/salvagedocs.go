@@ -154,7 +154,7 @@ func (v *salvage) newestBody(id string) error {
 	prefix := x.s.keys.doc(nil, keyspace.Documents, id)
 	var newest *leafKV
 	err := v.holes.scan(x.s.r, prefixRange(prefix), func(row kv.KeyValue) error {
-		rev, rest, err := takeRev(row.Key[len(prefix):])
+		r, rest, err := takeRev(row.Key[len(prefix):])
 		if err != nil {
 			return nil //nolint:nilerr // a key that makes no sense
 		}
@@ -162,8 +162,8 @@ func (v *salvage) newestBody(id string) error {
 		if err != nil || chunk != 0 {
 			return nil //nolint:nilerr // as above
 		}
-		if body, found, err := v.body(id, rev); err == nil && found && (newest == nil || newest.rev.Pos <= rev.Pos) {
-			newest = &leafKV{rev: rev, deleted: body.deleted, winner: true, seq: v.nextSeq(), branches: 1}
+		if body, found, err := v.body(id, r); err == nil && found && (newest == nil || newest.rev.Pos <= r.Pos) {
+			newest = &leafKV{rev: r, deleted: body.deleted, winner: true, seq: v.nextSeq(), branches: 1}
 		}
 		return nil
 	}, func(kv.KeyRange) error { return nil })
@@ -180,8 +180,8 @@ func (v *salvage) newestBody(id string) error {
 	return v.document(id, []leafKV{*newest})
 }
 
-func (v *salvage) body(id string, rev Rev) (storedBody, bool, error) {
-	read := readBody(v.x.s.r, v.x.s.keys, id, rev)
+func (v *salvage) body(id string, r Rev) (storedBody, bool, error) {
+	read := readBody(v.x.s.r, v.x.s.keys, id, r)
 	return read.wait()
 }
 

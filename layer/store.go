@@ -112,11 +112,11 @@ func (s *Store) fillSlots() {
 		designs: newCache[designKey, *Design](keptDesigns), maps: newCache[string, *script.Maps](keptMaps),
 	})
 	attachSlot.fill(s.dbStore, &attachState{max: o.MaxAttachment, life: newAttachmentID(), log: o.Logger})
-	compact := &compactState{compaction: o.Compaction, log: o.Logger}
+	compacting := &compactState{compaction: o.Compaction, log: o.Logger}
 	if o.ReadOnly {
-		compact.compaction = Compaction{}
+		compacting.compaction = Compaction{}
 	}
-	compactSlot.fill(s.dbStore, compact)
+	compactSlot.fill(s.dbStore, compacting)
 	writeSlot.fill(s.dbStore, &writeState{
 		indexes: interactiveIndexes{}, validator: o.Validator, maxDocument: o.MaxDocument, cleanupAfter: o.CleanupAfter,
 	})

@@ -39,10 +39,10 @@ var storedParsers = map[string]func(key, value []byte) error{
 
 // FuzzStored: bytes of a damaged store or of another version of the program are an error or values, and never a panic.
 func FuzzStored(f *testing.F) {
-	rev := Rev{Pos: 2, ID: "0123456789abcdef0123456789abcdef"}
+	r := Rev{Pos: 2, ID: "0123456789abcdef0123456789abcdef"}
 	f.Add([]byte{}, []byte{})
-	f.Add(tuple.AppendBool(nil, true), appendRev(nil, rev))
-	f.Add(appendRev(tuple.AppendBool(nil, false), rev), []byte(nil))
+	f.Add(tuple.AppendBool(nil, true), appendRev(nil, r))
+	f.Add(appendRev(tuple.AppendBool(nil, false), r), []byte(nil))
 	winner, _ := appendWinnerValue(nil, 1, 0, 3, nil)
 	f.Add([]byte{}, winner)
 	attachments := []Attachment{{Name: "a", ContentType: "text/plain", RevPos: 1, Digest: "md5-x", Length: 3}}

@@ -186,3 +186,27 @@ func addConflicts(r kv.Reader, keys space, doc *Document) error {
 	doc.Conflicts, doc.DeletedConflicts = tree.conflicts(false), tree.conflicts(true)
 	return nil
 }
+
+// knows tells of revisions that the tree does not know whether the other branches do.
+func (r *relatedTree) knows(unknown map[Rev]bool) error {
+	byID := make(map[string][]Rev, len(unknown))
+	for rev := range unknown {
+		id := string(appendRevID(nil, rev.ID))
+		byID[id] = append(byID[id], rev)
+	}
+	for i := range r.others {
+		l := &r.others[i]
+		delete(unknown, l.rev)
+		err := eachAncestor(l, func(pos int64, id []byte) {
+			for _, rev := range byID[string(id)] {
+				if rev.Pos == pos {
+					delete(unknown, rev)
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -34,8 +34,6 @@ func (ix *Index) readBodies(r kv.Reader, keys space, entries []entry) ([]bodyRea
 	return bodies, nil
 }
 
-func (h haveRead) Wait() ([]byte, error) { return h, nil }
-
 // maps reports whether the entry's document is given to the map functions.
 func (ix *Index) maps(e *entry) bool {
 	return !e.deleted && (!isDesign(e.id) || ix.design.Options.IncludeDesign && !ix.design.Partitioned)

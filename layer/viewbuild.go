@@ -248,7 +248,7 @@ func (b *Build) startInteractive(t *txn, old *buildStatus, state kv.Future[[]byt
 
 // begin notes the build's goal, and where each shard stands. Only an index that never had a sequence has nothing of
 // what was written up to the goal: one that writers stopped to maintain has rows, though as of none (retireIndex).
-func (b *Build) begin(t *txn, index indexSeq, unfinished bool) error {
+func (b *Build) begin(t *txn, stands indexSeq, unfinished bool) error {
 	if err := b.keys.ensureNumber(t); err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (b *Build) begin(t *txn, index indexSeq, unfinished bool) error {
 		switch {
 		case unfinished: // of a shard that was added since, the index has the documents that were in others before
 			at, err = b.shardProgress(t, shard)
-		case index.collation == 0 && !b.Goal.IsZero() && len(b.Shards) <= scanShards:
+		case stands.collation == 0 && !b.Goal.IsZero() && len(b.Shards) <= scanShards:
 			at = b.beginning()
 			t.Set(b.keys.progressKey(shard), at.appendTuple(nil))
 		}
