@@ -71,7 +71,11 @@ type txn struct {
 	// history.
 	unqueued, removed, dropped, freed, forgotten int64
 	spent                                        int // bytes read by the stage under way, as far as they are counted (see portions.go)
-	leaves                                       leafScan
+	// ahead is what was read of a batch's documents before their edits (leafscan.go).
+	ahead struct {
+		rows map[string][]kv.KeyValue // branches, by document
+		read int                      // bytes, those between the documents' rows included
+	}
 }
 
 // gathering is what a part of the layer gathers in a transaction and writes once, at its end.

@@ -126,6 +126,12 @@ type EditResult struct {
 	Err error
 }
 
+// What a revision and an attachment of an edit take in memory, roughly, in bytes.
+const (
+	revSize        = 40
+	attachmentSize = 200
+)
+
 // Held is roughly what the edit takes in memory beside the text that it was parsed from and the body.
 func (e *Edit) Held() int {
 	n := revSize*len(e.Ancestors) + attachmentSize*len(e.Attachments)

@@ -12,38 +12,30 @@ import (
 // a load do, one range read brings the branches of all, or shows that there are none: instead of a search of the store,
 // or a message to a cluster, for each.
 
-// leafScan is what range reads have brought for a batch: the rows of every document that it knows.
-type leafScan struct {
-	known map[string][]kv.KeyValue
-	read  int // bytes, those between the documents' rows included
-}
-
 // leafScanBytes bounds what is read ahead of a batch: histories may be long.
 const leafScanBytes = 1 << 20
 
-// scanLeaves reads what it finds close together of the branches of the documents that are to be written.
-func (t *txn) scanLeaves(ps []pendingEdit) error {
-	if len(ps) < scanFrom {
+// scansLeaves reports whether scanLeaves is worth its while for so many documents.
+func (t *txn) scansLeaves(documents int) bool {
+	if documents < scanFrom {
+		return false
+	}
+	_, picks := t.Snapshot().(kv.RangesReader)
+	return picks || t.core.near.worth()
+}
+
+// scanLeaves reads what it finds close together of the branches of documents that are to be written, by the prefixes of
+// their branches.
+func (t *txn) scanLeaves(prefixes [][]byte) error {
+	if len(prefixes) == 0 {
 		return nil
 	}
 	near := &t.core.near
 	_, picks := t.Snapshot().(kv.RangesReader)
-	if !picks && !near.worth() {
-		return nil
-	}
-	t.leaves.read = 0
-	defer func() { t.spent += t.leaves.read }()
-	prefixes := make([][]byte, 0, len(ps))
-	for i := range ps {
-		if ps[i].err == nil {
-			prefixes = append(prefixes, t.close(t.keys.doc(t.open(), keyspace.Revisions, ps[i].e.ID)))
-		}
-	}
-	if len(prefixes) == 0 {
-		return nil
-	}
+	t.ahead.read = 0
+	defer func() { t.spent += t.ahead.read }()
 	slices.SortFunc(prefixes, bytes.Compare)
-	t.leaves.known = make(map[string][]kv.KeyValue, len(prefixes))
+	t.ahead.rows = make(map[string][]kv.KeyValue, len(prefixes))
 	if picks {
 		if picked, err := t.pickLeaves(slices.CompactFunc(prefixes, bytes.Equal)); picked || err != nil {
 			return err
@@ -54,7 +46,7 @@ func (t *txn) scanLeaves(ps []pendingEdit) error {
 	}
 	left := prefixes
 	for range scanRanges {
-		if len(left) < scanFrom || t.leaves.read >= leafScanBytes {
+		if len(left) < scanFrom || t.ahead.read >= leafScanBytes {
 			break
 		}
 		var err error
@@ -62,7 +54,7 @@ func (t *txn) scanLeaves(ps []pendingEdit) error {
 			return err
 		}
 	}
-	near.judge(len(t.leaves.known), len(prefixes))
+	near.judge(len(t.ahead.rows), len(prefixes))
 	return nil
 }
 
@@ -80,7 +72,7 @@ func (t *txn) pickLeaves(prefixes [][]byte) (picked bool, err error) {
 	defer it.Close()
 	var rows []kv.KeyValue // of prefixes[0]
 	next := func() {
-		t.leaves.known[string(prefixes[0])] = rows
+		t.ahead.rows[string(prefixes[0])] = rows
 		prefixes, ranges, rows = prefixes[1:], ranges[1:], nil
 	}
 	for it.Next() {
@@ -88,8 +80,8 @@ func (t *txn) pickLeaves(prefixes [][]byte) (picked bool, err error) {
 		for bytes.Compare(ranges[0].End, row.Key) <= 0 {
 			next()
 		}
-		t.leaves.read += len(row.Key) + len(row.Value)
-		if t.leaves.read >= leafScanBytes {
+		t.ahead.read += len(row.Key) + len(row.Value)
+		if t.ahead.read >= leafScanBytes {
 			return true, nil
 		}
 		rows = append(rows, kv.KeyValue{Key: bytes.Clone(row.Key), Value: bytes.Clone(row.Value)})
@@ -116,17 +108,17 @@ func (t *txn) scanLeavesOnce(prefixes [][]byte) (left [][]byte, err error) {
 	left = prefixes
 	var rows []kv.KeyValue // of left[0]
 	next := func() {
-		t.leaves.known[string(left[0])] = rows
+		t.ahead.rows[string(left[0])] = rows
 		left, rows = left[1:], nil
 	}
 	n := 0
 	for gap := 0; it.Next(); n++ {
 		row := it.KeyValue()
-		t.leaves.read += len(row.Key) + len(row.Value)
+		t.ahead.read += len(row.Key) + len(row.Value)
 		for len(left) > 0 && bytes.Compare(prefixRange(left[0]).End, row.Key) <= 0 {
 			next()
 		}
-		if len(left) == 0 || t.leaves.read >= leafScanBytes {
+		if len(left) == 0 || t.ahead.read >= leafScanBytes {
 			return left, nil
 		}
 		if !bytes.HasPrefix(row.Key, left[0]) {
@@ -149,7 +141,7 @@ func (t *txn) scanLeavesOnce(prefixes [][]byte) (left [][]byte, err error) {
 
 // readLeaves reads the branches of a document as o says: from what was read ahead of the batch, where that has them.
 func (t *txn) readLeaves(prefix []byte, o kv.RangeOptions) kv.RangeIterator {
-	rows, known := t.leaves.known[string(prefix)]
+	rows, known := t.ahead.rows[string(prefix)]
 	if !known {
 		return getRange(t, prefix, o)
 	}
@@ -167,7 +159,7 @@ func (t *txn) readLeaves(prefix []byte, o kv.RangeOptions) kv.RangeIterator {
 // readLeaf reads one branch of a document.
 func (t *txn) readLeaf(id string, r Rev) kv.Future[[]byte] {
 	key := t.close(t.keys.revision(t.open(), id, false, r))
-	rows, known := t.leaves.known[string(t.close(t.keys.doc(t.open(), keyspace.Revisions, id)))]
+	rows, known := t.ahead.rows[string(t.close(t.keys.doc(t.open(), keyspace.Revisions, id)))]
 	if !known {
 		return t.Get(key)
 	}

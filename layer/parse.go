@@ -238,8 +238,6 @@ func (p *editParser) ids2revs() []Rev {
 // mean a document.
 const (
 	listFree       = 64 << 10
-	revSize        = 40
-	attachmentSize = 200
 	maxAttachments = 50_000 // of a document
 )
 

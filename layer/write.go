@@ -101,7 +101,7 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error
 		ps[i].err = t.checkEdit(ps[i].e, o)
 	}
 	t.spent = 0
-	if err := t.scanLeaves(ps); err != nil {
+	if err := t.readLeavesAhead(ps); err != nil {
 		return len(ps), err
 	}
 	for i := range ps {
@@ -141,6 +141,20 @@ func (t *txn) writeEdits(ps []pendingEdit, o WriteOptions) (taken int, err error
 		return len(ps), err
 	}
 	return len(ps), t.writeIndexes(ps, mapped)
+}
+
+// readLeavesAhead reads the branches of the edits' documents together, where that is worth it.
+func (t *txn) readLeavesAhead(ps []pendingEdit) error {
+	if !t.scansLeaves(len(ps)) {
+		return nil
+	}
+	prefixes := make([][]byte, 0, len(ps))
+	for i := range ps {
+		if ps[i].err == nil {
+			prefixes = append(prefixes, t.close(t.keys.doc(t.open(), keyspace.Revisions, ps[i].e.ID)))
+		}
+	}
+	return t.scanLeaves(prefixes)
 }
 
 // again resets an edit for another attempt. It keeps the results of functions, which take the most time of an attempt.
