@@ -135,7 +135,7 @@ func (interactiveIndexes) mapOutcomes(t *txn, outcomes []*outcome) (indexing, er
 		if err != nil {
 			return nil, err
 		}
-		ix := &Index{db: t.db, design: design}
+		ix := t.db.Index(design)
 		w := indexWork{keys: ix.keys(t.keys), docs: make([]indexedDoc, len(outcomes))}
 		found := w.keys.find(t)
 		if err := ix.mapWritten(t, &w, outcomes, documents); err != nil {
