@@ -159,7 +159,7 @@ func (m *machine) concat(n *node, begin, end int) bool {
 	short := left.flags&shorter != 0
 	least, limit := begin, end
 	for {
-		mid := -1
+		var mid int
 		if short {
 			mid = m.shortest(a, begin, least, limit)
 		} else {
