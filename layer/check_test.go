@@ -20,10 +20,11 @@ import (
 // verifyAll is what Verify says of a store, without files.
 func verifyAll(t *testing.T, s *layer.Store, digests bool) (lines []string) {
 	t.Helper()
-	_, err := s.Verify(t.Context(), layer.VerifyOptions{Digests: digests, Damage: func(d *layer.Damage) error {
+	o := layer.VerifyOptions{Digests: digests, Damage: func(d *layer.Damage) error {
 		lines = append(lines, d.String())
 		return nil
-	}}.RememberFew(4))
+	}}
+	_, err := s.Verify(t.Context(), layer.RememberFew(o, 4))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,10 +164,11 @@ func (r *verifyRows) Err() error {
 func verifyFew(t *testing.T, s *layer.Store, rows int) (lines []string, err error) {
 	t.Helper()
 	for {
-		_, err = s.Verify(t.Context(), layer.VerifyOptions{Damage: func(d *layer.Damage) error {
+		o := layer.VerifyOptions{Damage: func(d *layer.Damage) error {
 			lines = append(lines, d.String())
 			return nil
-		}}.RememberFew(50).ReadFew(rows))
+		}}
+		_, err = s.Verify(t.Context(), layer.ReadFew(layer.RememberFew(o, 50), rows))
 		if !kv.Retryable(err) {
 			return lines, err
 		}

@@ -228,13 +228,13 @@ func CloseFeed(ctx context.Context, d *Database, most int) (more bool, err error
 }
 
 // ReadFew is o for a check that reads few rows in a transaction, where the engine holds no snapshot.
-func (o VerifyOptions) ReadFew(rows int) VerifyOptions {
+func ReadFew(o VerifyOptions, rows int) VerifyOptions {
 	o.rows = rows
 	return o
 }
 
 // RememberFew is o for a check that goes through the bodies for every few of those that were superseded.
-func (o VerifyOptions) RememberFew(most int64) VerifyOptions {
+func RememberFew(o VerifyOptions, most int64) VerifyOptions {
 	o.remember = most
 	return o
 }

@@ -107,7 +107,7 @@ func TestBuild_Step_mappedAhead(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			m, err := b.ReadParts(t.Context(), b.Shards[0], parts, docs)
+			m, err := layer.ReadParts(t.Context(), b, b.Shards[0], parts, docs)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,7 @@ type MappedAhead struct {
 }
 
 // ReadParts reads n parts of some documents each.
-func (b *Build) ReadParts(ctx context.Context, shard ShardID, n, docs int) (*MappedAhead, error) {
+func ReadParts(ctx context.Context, b *Build, shard ShardID, n, docs int) (*MappedAhead, error) {
 	m := &MappedAhead{b: b}
 	from := *b.progress[shard]
 	for range n {
