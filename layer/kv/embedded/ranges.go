@@ -115,7 +115,7 @@ func (c *cursor) nextPicked() bool {
 				}
 			}
 			p.patience = max(0, p.patience-1)
-			if !p.step(c.iter.SeekGE(r.Begin)) {
+			if !p.step(seek(c.iter, r.Begin)) {
 				return c.end()
 			}
 			if alone && !p.remember(c, r.Begin) {
@@ -130,6 +130,14 @@ func (c *cursor) nextPicked() bool {
 		return c.take()
 	}
 	return false
+}
+
+// seek moves to the first row from a key on. The empty key is none to Pebble's own checks.
+func seek(iter *pebble.Iterator, key []byte) bool {
+	if len(key) == 0 {
+		return iter.First()
+	}
+	return iter.SeekGE(key)
 }
 
 // before reports whether the iterator's row is before a range, or has been given out.
