@@ -14,6 +14,7 @@ import (
 	"github.com/divandb/divan/query/advisory"
 	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
@@ -45,6 +46,7 @@ type session struct {
 	round int64
 	vars  variables
 	types types.Env
+	seed  *funcs.Seed // of setseed; nil without one
 	// memory is what the session's statements, portals and messages hold.
 	memory *work.Memory
 	// virtual says that the session's database is the virtual one.
@@ -349,9 +351,13 @@ func located(err error, query string, offset int) error {
 
 // The rest makes session an exec.Session.
 
-func (ss *session) User() string       { return ss.start.User }
-func (ss *session) Database() string   { return ss.start.Database }
-func (ss *session) PID() uint32        { return ss.start.PID }
+func (ss *session) User() string     { return ss.start.User }
+func (ss *session) Database() string { return ss.start.Database }
+func (ss *session) PID() uint32      { return ss.start.PID }
+
+// Seed is where setseed keeps its state.
+func (ss *session) Seed() **funcs.Seed { return &ss.seed }
+
 func (ss *session) Started() time.Time { return ss.start.Since }
 
 func (ss *session) Remote() (string, int) {

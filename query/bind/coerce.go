@@ -303,6 +303,8 @@ func typmod(oid types.OID, n ast.TypeName) (int32, error) {
 		values[i] = v
 	}
 	switch {
+	case len(values) == 0 && oid == types.Interval:
+		return types.IntervalMod(n.Fields, -1), nil
 	case len(values) == 0:
 		return -1, nil
 	case oid == types.VarChar || oid == types.BPChar:
@@ -322,6 +324,9 @@ func typmod(oid types.OID, n ast.TypeName) (int32, error) {
 	case oid == types.Timestamp || oid == types.TimestampTZ || oid == types.Interval || oid == types.Time:
 		if len(values) != 1 || values[0] < 0 || values[0] > 6 {
 			return bad()
+		}
+		if oid == types.Interval {
+			return types.IntervalMod(n.Fields, int32(values[0])), nil
 		}
 		return int32(values[0]), nil
 	}

@@ -99,6 +99,11 @@ func (b *binder) inList(n *ast.InList, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	all = withoutCollates(all)
+	if all[0].Type() == types.BPChar { // the blanks at the end do not count
+		for i := range all {
+			all[i] = &exec.CastExpr{X: all[i], To: types.Text, Mod: -1, Off: n.Pos(), Hidden: true}
+		}
+	}
 	return exec.NewIn(n.Not, all[0], all[1:])
 }
 
@@ -199,6 +204,8 @@ func (b *binder) textOperand(x exec.Expr, op string, other types.OID, off int) (
 	switch t := x.Type(); {
 	case t == types.JSONB:
 		return &exec.Call{Func: funcs.JSONStringText, Args: []exec.Expr{x}, Typ: types.Text, Off: off, Hidden: true}, nil
+	case t == types.BPChar: // with the blanks at its end
+		return &exec.Call{Func: funcs.Padded, Args: []exec.Expr{x}, Typ: types.Text, Off: off, Hidden: true}, nil
 	case types.IsString(t), t == types.Unknown:
 		return b.coerce(x, types.Text, types.Implicit, off)
 	default:

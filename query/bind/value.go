@@ -2,8 +2,6 @@ package bind
 
 import (
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
@@ -74,10 +72,8 @@ func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	operand := n.X
-	if n.Type.Fields != "" {
-		if operand, err = intervalText(n); err != nil {
-			return nil, err
-		}
+	if l, ok := operand.(*ast.Literal); ok && n.Type.Fields != "" && l.Kind == ast.String {
+		operand = &ast.Literal{At: l.At, Kind: ast.String, Text: types.IntervalText(l.Text, n.Type.Fields)}
 	}
 	if a, ok := operand.(*ast.Array); ok && len(a.Items) == 0 && types.ElemOf(to) != 0 {
 		return &exec.Array{Elem: types.ElemOf(to)}, nil
@@ -106,20 +102,6 @@ func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
 		return x, nil
 	}
 	return &exec.CastExpr{X: x, To: to, Mod: mod, Off: n.Pos()}, nil
-}
-
-// intervalText is the constant of INTERVAL '1' DAY with its unit. Where the constant has units of its own, the fields
-// would cut it.
-func intervalText(n *ast.Cast) (ast.Expr, error) {
-	l, ok := n.X.(*ast.Literal)
-	if ok && l.Kind == ast.String {
-		if _, err := strconv.ParseFloat(strings.TrimSpace(l.Text), 64); err == nil {
-			words := strings.Fields(n.Type.Fields)
-			return &ast.Literal{At: l.At, Kind: ast.String, Text: l.Text + " " + words[len(words)-1]}, nil
-		}
-	}
-	return nil, sqlstate.Unsupported(n.Type.Pos(), "Leave out the fields, and write units into the text.",
-		"the fields of an interval are supported for a single number only")
 }
 
 func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {

@@ -51,7 +51,9 @@ func (s *summer) Add(_ *exec.Env, args []types.Datum) error {
 	s.n++
 	switch x.K {
 	case types.KFloat:
-		s.f += x.Float()
+		if s.f += x.Float(); s.typ == types.Float4 && !s.avg {
+			s.f = float64(float32(s.f)) // a sum of reals is one after each
+		}
 	case types.KInt:
 		if sum := s.i + x.I; (sum > s.i) == (x.I > 0) {
 			s.i = sum

@@ -2,7 +2,6 @@ package funcs
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
@@ -35,9 +34,6 @@ func init() {
 	}
 	signs()
 	logs()
-	mathFamily.function("random", types.Float8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
-		return types.NewFloat(rand.Float64()), nil
-	}).Volatility = exec.Volatile
 	mathFamily.function("pi", types.Float8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
 		return types.NewFloat(math.Pi), nil
 	})
@@ -112,6 +108,9 @@ func logs() {
 			r := f(x)
 			if math.IsInf(r, 0) && !math.IsInf(x, 0) {
 				return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "value out of range: overflow")
+			}
+			if name == "exp" && r == 0 && !math.IsInf(x, 0) {
+				return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "value out of range: underflow")
 			}
 			return types.NewFloat(r), nil
 		}, types.Float8)

@@ -116,9 +116,20 @@ func numericPower(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 }
 
 func power(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-	r := math.Pow(a[0].Float(), a[1].Float())
-	if math.IsInf(r, 0) || math.IsNaN(r) {
+	x, y := a[0].Float(), a[1].Float()
+	switch {
+	case x == 0 && y < 0:
+		return types.Null, sqlstate.New("2201F", "zero raised to a negative power is undefined")
+	case x < 0 && !math.IsInf(x, 0) && !math.IsInf(y, 0) && y != math.Trunc(y):
+		return types.Null, sqlstate.New("2201F",
+			"a negative number raised to a non-integer power yields a complex result")
+	}
+	r := math.Pow(x, y)
+	switch finite := !math.IsInf(x, 0) && !math.IsInf(y, 0); {
+	case math.IsInf(r, 0) && finite:
 		return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "value out of range: overflow")
+	case r == 0 && x != 0 && finite:
+		return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "value out of range: underflow")
 	}
 	return types.NewFloat(r), nil
 }

@@ -71,6 +71,9 @@ func init() {
 			if ret == types.Numeric && unit == "julian" {
 				return number(a[1].I+2440588, 0, ret), nil
 			}
+			if ret == types.Numeric && unit == "epoch" {
+				return number(a[1].I*86400, 0, ret), nil
+			}
 			return part(a[0].S, a[1].I*86400e6, typ, ret, env)
 		}, types.Text, types.Date)
 		timeFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -87,6 +90,9 @@ func init() {
 	}, types.Text, types.Timestamp)
 	timeFamily.function("to_timestamp", types.TimestampTZ, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		f := a[0].Float() * 1e6
+		if math.IsInf(f, 0) && math.IsInf(a[0].Float(), 0) {
+			return types.InfiniteTime(f > 0), nil
+		}
 		if math.IsNaN(f) || math.Abs(f) > 9e18 {
 			return types.Null, sqlstate.New("22008", "timestamp out of range")
 		}

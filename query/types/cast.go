@@ -264,6 +264,13 @@ func toInt(d Datum, to OID) (Datum, error) {
 	case KBool, KInt:
 		v = d.I
 	case KNumeric:
+		if !d.Decimal().IsFinite() {
+			what := "infinity"
+			if d.Decimal().special == nan {
+				what = "NaN"
+			}
+			return Null, sqlstate.New(sqlstate.FeatureNotSupported, "cannot convert %s to %s", what, NameOf(to))
+		}
 		v, ok = d.Decimal().Int64()
 	case KFloat:
 		f := math.RoundToEven(d.Float())
@@ -311,6 +318,8 @@ func applyMod(d Datum, typ OID, mod int32) (Datum, error) {
 			return Null, err
 		}
 		return NewNumeric(r), nil
+	case Interval:
+		return NewInterval(d.Span().cut(mod)), nil
 	case Time:
 		unit := int64(math.Pow10(int(6 - min(mod, 6))))
 		return NewClock(floorDiv(d.I+unit/2, unit) * unit), nil

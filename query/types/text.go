@@ -333,8 +333,12 @@ func parseFloat(text string, typ OID) (Datum, error) {
 	if typ == Float4 {
 		bits = 32
 	}
-	if strings.ContainsAny(s, "xXpP_") {
+	if strings.Contains(s, "_") {
 		return Null, badText(typ, text)
+	}
+	// Hexadecimal numbers need an exponent in Go.
+	if strings.ContainsAny(s, "xX") && !strings.ContainsAny(s, "pP") {
+		s += "p0"
 	}
 	f, err := strconv.ParseFloat(s, bits)
 	if err != nil {
@@ -342,6 +346,9 @@ func parseFloat(text string, typ OID) (Datum, error) {
 			return Null, sqlstate.New(sqlstate.NumericOutOfRange, "%q is out of range for type %s", excerpt(text), NameOf(typ))
 		}
 		return Null, badText(typ, text)
+	}
+	if f == 0 && strings.Trim(strings.TrimLeft(strings.SplitN(strings.ToLower(s), "e", 2)[0], "+-0.x"), "0.") != "" {
+		return Null, sqlstate.New(sqlstate.NumericOutOfRange, "%q is out of range for type %s", excerpt(text), NameOf(typ))
 	}
 	return NewFloat(f), nil
 }

@@ -117,9 +117,16 @@ func appendStamp(dst []byte, micros int64, typ OID, env *Env, sep byte, iso bool
 	return dst
 }
 
-// infinite reports whether a timestamp or a date is.
 // Infinite says that a timestamp or date is none of the calendar.
 func Infinite(d Datum) bool { return (d.K == KTime || d.K == KDate) && infinite(d.I) }
+
+// InfiniteTime is the timestamp behind all others, or in front of them.
+func InfiniteTime(behind bool) Datum {
+	if behind {
+		return NewTime(timeInfinity)
+	}
+	return NewTime(timeNegInfinity)
+}
 
 func infinite(n int64) bool { return n == timeInfinity || n == timeNegInfinity }
 
@@ -175,6 +182,9 @@ func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
 	}
 	t, ok := parseStamp(s, loc, typ == TimestampTZ, env)
 	if !ok {
+		t, ok = parseFields(s, loc, typ == TimestampTZ, env)
+	}
+	if !ok {
 		if fieldShape.MatchString(s) || basicDate.MatchString(s) {
 			return 0, sqlstate.New("22008", "date/time field value out of range: %q", text)
 		}
@@ -187,7 +197,7 @@ func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
 }
 
 // fieldShape tells a date that does not exist from a text that is no date.
-var fieldShape = regexp.MustCompile(`^\d{3,6}[-/]\d{1,2}[-/]\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?$`)
+var fieldShape = regexp.MustCompile(`(?i)^\d{1,6}[-/.]\d{1,2}[-/.]\d{1,6}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?)?$`)
 
 // LocalMicros is a moment as a timestamptz, or as the wall clock of the session's zone for a timestamp.
 func LocalMicros(t time.Time, typ OID, env *Env) int64 {
@@ -219,7 +229,7 @@ func parseStamp(s string, loc *time.Location, zoned bool, env *Env) (time.Time, 
 		y = 1 - y
 	}
 	clock, zone := rest, ""
-	if i := strings.IndexAny(rest, "+-Zz "); i >= 0 {
+	if i := strings.IndexAny(rest, "+-Zz "); i >= 0 && !halfDay.MatchString(rest) {
 		clock, zone = rest[:i], strings.TrimSpace(rest[i:])
 	}
 	micros, ok := parseClock(clock)
@@ -253,7 +263,7 @@ func parseYMD(s string) (y, m, d int, ok bool) {
 			return 0, 0, 0, false
 		}
 	}
-	if m < 1 || m > 12 || d < 1 || d > time.Date(y, time.Month(m)+1, 0, 0, 0, 0, 0, time.UTC).Day() {
+	if y > maxYear || m < 1 || m > 12 || d < 1 || d > time.Date(y, time.Month(m)+1, 0, 0, 0, 0, 0, time.UTC).Day() {
 		return 0, 0, 0, false
 	}
 	return y, m, d, true

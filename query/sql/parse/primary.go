@@ -146,22 +146,29 @@ var sessionValues = map[string]bool{
 	"current_schema": false,
 }
 
+// sessionTypes are the types that the precision of a session's value is for.
+var sessionTypes = map[string]string{"current_time": "timetz", "current_timestamp": "timestamptz", "localtime": "time",
+	"localtimestamp": "timestamp"}
+
 func (p *parser) sessionValue(precise bool) (ast.Expr, error) {
 	t := p.take()
 	c := &ast.Call{At: ast.At(t.Off), Name: []string{t.Text}}
-	if precise && p.peek().is("(") {
-		err := p.inBrackets(func() error {
-			n := p.take()
-			if !n.isInt() {
-				return p.unexpectedAt(n)
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+	if !precise || !p.peek().is("(") {
+		return c, nil
 	}
-	return c, nil
+	typ := ast.TypeName{At: ast.At(t.Off), Parts: []string{"pg_catalog", sessionTypes[t.Text]}}
+	err := p.inBrackets(func() error {
+		n := p.take()
+		if !n.isInt() {
+			return p.unexpectedAt(n)
+		}
+		typ.Mods = []string{n.Text}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &ast.Cast{At: ast.At(t.Off), X: c, Type: typ}, nil
 }
 
 // isInt says that t is an integer of 32 bits, PostgreSQL's ICONST.

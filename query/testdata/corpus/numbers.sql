@@ -33,3 +33,109 @@ SELECT 0.1::real = 0.1, 0.5::real = 0.5, 1::real = 1, 0.1::real < 0.1::float8
 SELECT 0.1::real IN (0.1), 0.1::real IN (0.1, 0.2), 0.1::real = ANY(array[0.1]), 0.1::real BETWEEN 0.1 AND 0.1
 SELECT CASE 0.1::real WHEN 0.1 THEN 'y' ELSE 'n' END, nullif(0.1::real, 0.1) IS NULL, 0.1::real NOT IN (0.1)
 SELECT 1 << 4, 16 >> 2, 1::bigint << 40, (-8) >> 1, 1::smallint << 15, 1 << 31, 1 << 32, 1::bigint << 63, 5 << -1
+-- operators, ranges, and what is wrong with numbers
+SELECT |/ 16
+SELECT |/ 2.0
+SELECT |/ (-1)
+SELECT @ -5
+SELECT @ -5.50
+SELECT @ '-5'::float8
+SELECT @ -5::smallint
+SELECT @ -2 + 1
+SELECT |/ 4 + 5
+SELECT 5 # 3, 5 & 3, 5 | 3, ~5, 1 << 4, -16 >> 2
+SELECT 5::bigint # 3, 5::smallint & 3::smallint, ~5::bigint, 1::bigint << 40
+SELECT 5.0 & 3
+SELECT 5 !
+SELECT !! 5
+SELECT 5 ^ 2 ^ 2
+SELECT abs(-5), abs(-5.5), abs('-5'::float8), abs(-5::real)
+SELECT sum(x::float4) from (values (1.1),(2.2),(3.3)) v(x)
+SELECT sum(x::float4), avg(x::float4), pg_typeof(sum(x::float4)) from generate_series(1,10) x
+SELECT sum(x::float4/3) over (order by x) from generate_series(1,5) x
+SELECT 1.1::real = 1.1, 1.1::real < 1.1::numeric, 1.1::real + 1.1::numeric, pg_typeof(1.1::real+1.1::numeric), 1.1::real = 1.1::float8, 0.1::real::numeric, 0.1::real::float8, 1.1::real * 2, pg_typeof(1::real*2)
+SELECT 123456.789::real, 1e10::real, 1e-10::real, 3.4e38::real, '1e40'::real
+SELECT 16777217::real, 16777217::real::int, 1.5::real::int, 2.5::real::int, 2.5::float8::int, -2.5::float8::int, 2.5::numeric::int
+SELECT exp(-1000.0::float8)
+SELECT exp(1000.0::float8)
+SELECT power(0,-1)
+SELECT power(0.0,-1.0)
+SELECT power(-8, 1.0/3)
+SELECT power(-8::float8, 1.5::float8)
+SELECT sqrt(-1)
+SELECT sqrt(-1.0)
+SELECT ln(0)
+SELECT ln(0.0)
+SELECT ln(-1.0)
+SELECT log(-1)
+SELECT log(0.0)
+SELECT log(2.0, 64.0), log(10, 100), log(100), log10(100.0), ln(2.0), ln(2::float8)
+SELECT 1/0
+SELECT 1.0/0
+SELECT 1::float8/0
+SELECT 5 % 0
+SELECT mod(5,0)
+SELECT 'nan'::numeric::int
+SELECT 'inf'::numeric::int
+SELECT 'nan'::float8::int
+SELECT 'inf'::float8::bigint
+SELECT 'nan'::numeric::float8, 'inf'::numeric::real, 'nan'::float8::numeric, 'infinity'::float8::numeric
+SELECT '0x10'::float8
+SELECT ' 12 '::int, '+5'::int, '-0'::float8, '1e3'::numeric, '.5'::numeric, '5.'::numeric, ' nan '::numeric, '1_000'::int
+SELECT '0x1F'::int
+SELECT '1e400'::float8
+SELECT '1e-400'::float8
+SELECT 1e400::float8
+SELECT 99999999999::int
+SELECT 40000::smallint
+SELECT 1.5::numeric(2,2)
+SELECT 1.555::numeric(3,2), 1234.5::numeric(5), 99.995::numeric(4,1), 12345::numeric(3,-2), 0.0012::numeric(2,4), 123::numeric(5,2)
+SELECT 12345::numeric(2,-2)
+SELECT 1::numeric(1001,0)
+SELECT 1::numeric(0)
+SELECT 1::numeric(5,2000)
+SELECT round(2.5), round(-2.5), round(2.567,2), round(1234.5,-2), round(2.5::float8), round(3.5::float8), trunc(2.567,1), trunc(-2.5), ceil(-1.5), ceiling(1.2), floor(-1.5), sign(-3), sign(-3.5), sign(0::float8)
+SELECT div(7,2), div(-7.5,2), mod(-7,2), mod(7.5,2), 7 % -2, -7.5 % 2
+SELECT width_bucket(5.35, 0.024, 10.06, 5), width_bucket(5::float8, 0, 10, 5), width_bucket(11,0,10,5), width_bucket(-1,0,10,5), width_bucket(5,10,0,5)
+SELECT width_bucket(5,0,0,5)
+SELECT width_bucket(5,0,10,0)
+SELECT sinh(1), cosh(1), tanh(1), asinh(1), acosh(1), atanh(0.5)
+SELECT acos(2)
+SELECT acosh(0.5)
+SELECT atanh(1)
+SELECT atanh(2)
+SELECT factorial(5), factorial(20), gcd(12,18), lcm(4,6), gcd(1.2,0.9), lcm(1.2,0.9), scale(1.230), min_scale(1.230), trim_scale(1.230)
+SELECT factorial(-1)
+SELECT num_nulls(1,null,2), num_nonnulls(1,null,'a',null), num_nulls(null), num_nonnulls(1.5,true)
+SELECT num_nulls()
+SELECT num_nonnulls()
+SELECT setseed(2)
+SELECT setseed('nan')
+SELECT random() between 0 and 1
+SELECT greatest(1,2.5,3), least(1,null,2), greatest(null,null)
+SELECT 10 / 4, 10 / 4.0, 10 / -4, -10 % 3, 2 ^ 0.5, 2 ^ -1, 2.0 ^ 3, (-2) ^ 3
+SELECT 9223372036854775807 + 1
+SELECT -9223372036854775808
+SELECT 2147483647 + 1
+SELECT -(-2147483648)::int
+SELECT abs((-2147483648)::int)
+SELECT 1.0::float8 / 3, 1::real / 3, 1.0 / 3, 2.0/3, 1e-20/3, 1e20/3
+SELECT 0.1::float8 + 0.2::float8, 1e15::float8, 1e16::float8, 123456789012345678::float8, 1e-5::float8, 0.0001::float8
+SELECT to_hex(255), to_hex(-1), to_hex(255::bigint)
+SELECT bit_count('\x1234567890'::bytea)
+SELECT numeric '1e-16383', 1e131071 > 0
+SELECT 1e131072
+SELECT exp(1.0), exp(0), exp(2.5), exp(5000.0) > 0, exp(-50.0)
+SELECT exp(1000000.0)
+SELECT 0.1::numeric = 0.1::float8, 1 = 1.0, 1::real = 1, 'NaN'::float8 = 'NaN'::float8, 'NaN'::numeric > 1e100, 'NaN'::float8 > 'inf'::float8
+SELECT int2 '5' + int4 '5', pg_typeof(int2 '5' + int4 '5'), pg_typeof(int8 '5' * int2 '5'), pg_typeof(1 + 1.0), pg_typeof(1 + 1::real), pg_typeof(1.0+1::real), pg_typeof(2^2), pg_typeof(-5::smallint), pg_typeof(abs(5::smallint)), pg_typeof(round(1.5)), pg_typeof(round(1)), pg_typeof(ceil(1)), pg_typeof(sqrt(4)), pg_typeof(sqrt(4.0))
+SELECT generate_series(1,10,3), generate_series(5,1,-2)
+SELECT generate_series(1.0,2.0,0.5)
+SELECT * from generate_series(0,1,0.25)
+SELECT generate_series(1,2,0)
+SELECT to_char(1234.5,'9,999.99'), to_char(-1,'S9'), to_char(12,'RN'), to_char(0.1,'0.99'), to_char(1234,'9.99EEEE'), to_char(1e10,'99'), to_char(5,'9th'), to_char(-5,'9PR'), to_char(485,'L999'), to_char(12,'099V99')
+SELECT to_number('1,234.5','9,999.9'), to_number('-5','S9'), to_number('12<','99PR')
+SELECT setseed(0.5)
+SELECT random(), random()
+SELECT setseed(-1)
+SELECT random() FROM generate_series(1,3)

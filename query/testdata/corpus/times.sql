@@ -119,3 +119,59 @@ RESET datestyle
 SELECT timestamp '20240101T101112', timestamp '20240101T101112.5', timestamptz '20240101T101112Z', timestamptz '20240101T101112+02', timestamp '20240101 1011', date '20240101', timestamp '20240101T1011'
 SELECT timestamp '20241301T101112'
 SELECT '20240229T235959'::timestamp, '20230229T000000'::timestamp
+-- forms of dates, times and intervals, their fields and digits, and what is wrong with them; char(n)
+SELECT 'a'::char(3) in ('a','b')
+SELECT 'a'::char(3) = 'a  '::char(5), 'a '::char(3) < 'b', 'a'::char(3) <> 'a', 'a'::char(3) between 'a' and 'a', 'a'::char(3) = any(array['a'])
+SELECT 'ab'::char(1), 'ab'::varchar(1), cast('abc' as char), cast('abc' as varchar(2)), length('ab '::char(5)), octet_length('ab'::char(5)), 'ab'::char(5)||'x'
+SELECT 'a'::char(3) like 'a', 'a'::char(3) like 'a  ', 'a'::char(3) ~ 'a$', 'a'::char(3) similar to 'a'
+SELECT count(*) from (values ('a'::char(3))) v(x) join (values ('a')) w(y) on x=y
+SELECT 'a'::char(0)
+SELECT 'a'::varchar(0)
+SELECT 'abc'::char(3)::char(2), 'abc'::varchar(10)::char(5)||'|', 'é'::char(2)
+SELECT interval '1.6 s'::interval(0), interval(0) '1.6 s', '1.6 sec'::interval(0), interval(3) '1.23456 s', '1.5'::interval(0), cast('1.26 s' as interval(1)), '-1.5 s'::interval(0)
+SELECT interval '5' day, interval '3' month, interval '1 2' day to hour, interval '1:30' minute to second, interval '1-2' year to month, interval '1 2:03:04.567' day to second(1), interval '100' second(2), interval '1' year
+SELECT '1 day 1.999 s'::interval second(1), '1 year 2 mon 3 day 04:05:06.789'::interval year, '1 year 2 mon 3 day 04:05:06.789'::interval month, '1 year 2 mon 3 day 04:05:06.789'::interval day, '1 year 2 mon 3 day 04:05:06.789'::interval hour, '1 year 2 mon 3 day 04:05:06.789'::interval minute, '1 year 2 mon 3 day 04:05:06.789'::interval second, '1 year 2 mon 3 day 04:05:06.789'::interval day to minute, '1 year 2 mon 3 day 04:05:06.789'::interval hour to second(0), '1 year 2 mon 3 day 04:05:06.789'::interval year to month
+SELECT interval '1' hour to minute, interval '1:2' hour to minute, interval '1:2' day to minute, interval '1 2:3' day to minute, interval '5' minute, interval '5.5' minute, interval '1.5' day, interval '2' hour, interval '10' hour to second, interval '1:2:3' minute, interval '1 day' hour
+SELECT interval 'infinity'
+SELECT interval 'foo'
+SELECT interval '1 foo'
+SELECT interval ''
+SELECT interval '1:2:3:4'
+SELECT date '2024-02-30'
+SELECT date '2024-13-01'
+SELECT date 'foo'
+SELECT date ''
+SELECT date '13/13/2024'
+SELECT date '4714-11-23 BC'
+SELECT date '2024-01'
+SELECT date 'today' - current_date, date 'tomorrow' - current_date, date 'epoch', date 'infinity', date '-infinity'
+SELECT timestamp '2024-01-05 04:05:06.789 PM', timestamp '20240105T040506', timestamp 'Fri Jan 05 04:05:06 2024', timestamp '2024-01-05 24:00:00', timestamp '2024-01-05 23:59:60', timestamp '2024-01-05T04:05', timestamp '2024-01-05 04', timestamp 'Jan 5 2024 4:05 am', timestamp '2024-01-05 4:05:06', timestamp '2024-01-05 040506', timestamp '2024-01-05 04:05:06.123456789', timestamp '2024-01-05 12:00 AM', timestamp 'Jan 5 04:05:06 2024 PST', timestamp '2024-01-05 04:05:06 America/New_York'
+SELECT timestamp '2024-01-05 25:00'
+SELECT timestamp '2024-01-05 04:60'
+SELECT timestamp '2024-01-05 13:00 PM'
+SELECT timestamp '294277-01-01'
+SELECT time '04:05:06.789', time '040506', time '4:05 PM', time(2) '04:05:06.789', time '24:00', time '23:59:60', time '0405', time '04:05:06 PST', time 'allballs', time '12:00 am', time '12:30 pm', '04:05'::time + '1 h', time '2024-01-05 04:05:06'
+SELECT time '25:00'
+SELECT time '04:60'
+SELECT time 'foo'
+SELECT time '04:05:06.9999999'
+SELECT timestamp(0) '2024-01-05 04:05:06.789', timestamp(2) '2024-01-05 04:05:06.785', '2024-01-05 04:05:06.789'::timestamptz(1), '23:59:59.9'::time(0), timestamp(3) '2024-01-05 04:05:06.7895', cast(timestamp '2024-01-05 04:05:06.789' as timestamp(0)), now()::timestamp(0) = localtimestamp(0)
+SELECT timestamptz '2024-01-01' at time zone 'Nowhere'
+SELECT extract(epoch from date '2024-01-01'), extract(epoch from timestamp '2024-01-01'), extract(epoch from timestamptz '2024-01-01'), extract(epoch from interval '1 day'), extract(epoch from time '01:00'), extract(century from date '2000-12-31'), extract(julian from date '2024-01-01'), extract(julian from timestamp '2024-01-01 12:00'), extract(isoyear from date '2024-12-31'), extract(dow from date '2024-01-07'), extract(isodow from date '2024-01-07'), extract(milliseconds from time '01:02:03.5'), extract(microseconds from interval '1.5 s'), extract(year from interval '14 months'), extract(quarter from interval '5 months'), date_part('epoch',date '2024-01-01')
+SELECT extract(hour from date '2024-01-01')
+SELECT extract(foo from date '2024-01-01')
+SELECT extract(day from time '01:00')
+SELECT extract(timezone from timestamptz '2024-01-01'), extract(timezone_hour from timestamptz '2024-01-01')
+SELECT date_trunc('week',timestamp '2024-01-05'), date_trunc('quarter',timestamp '2024-05-05'), date_trunc('decade',timestamp '2024-05-05'), date_trunc('century',timestamp '2024-05-05'), date_trunc('milliseconds',timestamp '2024-05-05 01:02:03.456789'), date_trunc('hour',interval '1 day 2:03:04'), date_trunc('month',interval '14 months 5 days'), date_trunc('day',timestamptz '2024-01-01 20:00+00','Asia/Tokyo')
+SELECT date_trunc('foo',timestamp '2024-01-05')
+SELECT date_trunc('week',interval '1 day')
+SELECT to_timestamp('Infinity'::float8), to_timestamp(0), to_timestamp(1704067200.5), to_timestamp('-infinity'::float8)
+SELECT to_timestamp('nan'::float8)
+SELECT to_timestamp(1e20)
+SELECT to_date('2024-036','YYYY-DDD'), to_date('20240105','YYYYMMDD'), to_timestamp('2024-02-29 13:05:09.5','YYYY-MM-DD HH24:MI:SS.MS'), to_timestamp('1:05 PM','HH12:MI PM'), to_timestamp('2024-01-01 05+02','YYYY-MM-DD HH24TZH')
+SELECT age(timestamp '2024-03-01', timestamp '2023-01-31'), age(timestamp '2023-01-31', timestamp '2024-03-01'), age(date '2024-01-01', date '2023-01-01'), justify_hours(interval '30 hours'), justify_days(interval '40 days'), justify_interval(interval '1 mon -1 hour')
+SELECT date '2024-01-31' + interval '1 month', date '2024-01-01' + 5, date '2024-01-01' + time '05:00', time '05:00' + date '2024-01-01', date '2024-01-05' - date '2024-01-01', timestamp '2024-01-05' - timestamp '2024-01-01 05:00', time '05:00' - time '03:00', time '23:00' + interval '2 hours', interval '1 hour' * 1.5, interval '1 day' / 3, 5 * interval '1 hour', interval '1 month' * 0.5, interval '1 day' - interval '1 hour', - interval '1 day', 1 + date '2024-01-01'
+SELECT isfinite(date 'infinity'), isfinite(timestamp '2024-01-01'), isfinite(interval '1 day')
+SELECT (date '2024-01-01', date '2024-02-01') overlaps (date '2024-01-15', date '2024-03-01'), (timestamp '2024-01-01', interval '1 day') overlaps (timestamp '2024-01-01 12:00', interval '1 day')
+SELECT interval '1 day' = interval '24 hours', interval '1 month' = interval '30 days', interval '1 day' < interval '25 hours', date '2024-01-01' < timestamp '2024-01-01 00:00:01', date '2024-01-01' = timestamptz '2024-01-01'
+SELECT to_char(timestamp '2024-01-05 13:14:15.678','YYYY-MM-DD HH24:MI:SS.MS US'), to_char(interval '1 day 2:03:04','DD HH24:MI:SS'), to_char(timestamptz '2024-07-01 00:00+00','TZ OF tz TZH TZM'), to_char(date '2024-01-05','FMDay, FMDDth FMMonth YYYY'), to_char(date '2024-01-05','IYYY-IW-ID J Q WW W CC')
