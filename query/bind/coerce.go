@@ -289,11 +289,18 @@ func resolveType(n ast.TypeName) (types.OID, int32, error) {
 	return oid, mod, nil
 }
 
+// The largest modifiers that PostgreSQL takes: of char and varchar, and of numeric.
+const (
+	maxChars  = 10485760
+	maxDigits = 1000
+)
+
 // typmod encodes the modifiers of a type as PostgreSQL does.
 func typmod(oid types.OID, n ast.TypeName) (int32, error) {
-	bad := func() (int32, error) {
-		return 0, sqlstate.New(sqlstate.InvalidParameterValue, "invalid type modifier").At(n.Pos())
+	refuse := func(format string, args ...any) (int32, error) {
+		return 0, sqlstate.New(sqlstate.InvalidParameterValue, format, args...).At(n.Pos())
 	}
+	bad := func() (int32, error) { return refuse("invalid type modifier") }
 	values := make([]int64, len(n.Mods))
 	for i, m := range n.Mods {
 		v, err := strconv.ParseInt(m, 10, 32)
@@ -308,8 +315,14 @@ func typmod(oid types.OID, n ast.TypeName) (int32, error) {
 	case len(values) == 0:
 		return -1, nil
 	case oid == types.VarChar || oid == types.BPChar:
-		if len(values) != 1 || values[0] < 1 || values[0] > 10485760 {
+		name := map[types.OID]string{types.VarChar: "varchar", types.BPChar: "char"}[oid]
+		switch {
+		case len(values) != 1:
 			return bad()
+		case values[0] < 1:
+			return refuse("length for type %s must be at least 1", name)
+		case values[0] > maxChars:
+			return refuse("length for type %s cannot exceed %d", name, maxChars)
 		}
 		return int32(values[0]) + 4, nil
 	case oid == types.Numeric:
@@ -317,8 +330,13 @@ func typmod(oid types.OID, n ast.TypeName) (int32, error) {
 		if len(values) > 1 {
 			scale = values[1]
 		}
-		if len(values) > 2 || values[0] < 1 || values[0] > 1000 || scale < -1000 || scale > 1000 {
+		switch {
+		case len(values) > 2:
 			return bad()
+		case values[0] < 1 || values[0] > maxDigits:
+			return refuse("NUMERIC precision %d must be between 1 and %d", values[0], maxDigits)
+		case scale < -maxDigits || scale > maxDigits:
+			return refuse("NUMERIC scale %d must be between -%d and %d", scale, maxDigits, maxDigits)
 		}
 		return int32(values[0]<<16|scale&0x7ff) + 4, nil
 	case oid == types.Timestamp || oid == types.TimestampTZ || oid == types.Interval || oid == types.Time:

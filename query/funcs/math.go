@@ -148,8 +148,19 @@ func logs() {
 
 func widthBucket(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	x, low, high, n := a[0].Float(), a[1].Float(), a[2].Float(), a[3].I
-	if n <= 0 || low == high || math.IsNaN(x) || math.IsNaN(low+high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
-		return types.Null, sqlstate.New("2201G", "invalid bounds or count for width_bucket")
+	refused := ""
+	switch {
+	case n <= 0:
+		refused = "count must be greater than zero"
+	case math.IsNaN(x) || math.IsNaN(low) || math.IsNaN(high):
+		refused = "operand, lower bound, and upper bound cannot be NaN"
+	case math.IsInf(low, 0) || math.IsInf(high, 0):
+		refused = "lower and upper bounds must be finite"
+	case low == high:
+		refused = "lower bound cannot equal upper bound"
+	}
+	if refused != "" {
+		return types.Null, sqlstate.New("2201G", "%s", refused)
 	}
 	if low > high {
 		x, low, high = -x, -low, -high

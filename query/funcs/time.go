@@ -93,8 +93,11 @@ func init() {
 		if math.IsInf(f, 0) && math.IsInf(a[0].Float(), 0) {
 			return types.InfiniteTime(f > 0), nil
 		}
-		if math.IsNaN(f) || math.Abs(f) > 9e18 {
-			return types.Null, sqlstate.New("22008", "timestamp out of range")
+		switch {
+		case math.IsNaN(f):
+			return types.Null, sqlstate.New("22008", "timestamp cannot be NaN")
+		case math.Abs(f) > 9e18:
+			return types.Null, sqlstate.New("22008", "timestamp out of range: \"%g\"", a[0].Float())
 		}
 		return types.NewTime(int64(math.Round(f))), nil
 	}, types.Float8)

@@ -220,7 +220,8 @@ func toNumber(d Datum, from, to OID) (Datum, error) {
 		case KNumeric:
 			f = d.Decimal().Float64()
 			if math.IsInf(f, 0) && d.Decimal().special == finite {
-				return Null, sqlstate.New(sqlstate.NumericOutOfRange, "value is out of range for type %s", NameOf(to))
+				return Null, sqlstate.New(sqlstate.NumericOutOfRange, "\"%s\" is out of range for type %s",
+					d.Decimal().String(), NameOf(to))
 			}
 		default:
 			return Null, CannotCast(from, to)

@@ -241,12 +241,9 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 		t, err := ParseTime(text, typ, env, time.Now())
 		return NewTime(t), err
 	case Date:
-		t, err := ParseTime(text, Timestamp, env, time.Now())
+		t, err := ParseTime(text, Date, env, time.Now())
 		if err != nil {
-			if sqlstate.From(err).Code != sqlstate.InvalidDatetimeFormat {
-				return Null, err
-			}
-			return Null, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type date: %q", excerpt(text))
+			return Null, err
 		}
 		return dateOf(t), nil
 	case Time:

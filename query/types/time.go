@@ -150,11 +150,11 @@ func appendDate(dst []byte, days int64) []byte {
 // hundred bytes.
 const maxTimeText = 1 << 10
 
-// ParseTime reads a timestamp or timestamptz in ISO 8601's forms (a space or T between date and time, any precision, Z, an offset
+// ParseTime reads a timestamp, timestamptz or date in ISO 8601's forms (a space or T between date and time, any precision, Z, an offset
 // or a zone's name), "epoch", "infinity", "now", "today", "yesterday", "tomorrow".
 func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
 	if len(text) > maxTimeText {
-		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", NameOf(typ),
+		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", inputName(typ),
 			excerpt(text))
 	}
 	s := strings.TrimSpace(text)
@@ -186,14 +186,36 @@ func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
 	}
 	if !ok {
 		if fieldShape.MatchString(s) || basicDate.MatchString(s) {
+			if year, _, _ := strings.Cut(s, "-"); len(year) == 6 && year > strconv.Itoa(maxYear) {
+				return 0, timeOutOfRange(typ, text)
+			}
 			return 0, sqlstate.New("22008", "date/time field value out of range: %q", text)
 		}
-		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", NameOf(typ), text)
+		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", inputName(typ), excerpt(text))
 	}
 	if t.Year() < minYear || t.Year() > maxYear {
-		return 0, sqlstate.New("22008", "timestamp out of range: %q", text)
+		return 0, timeOutOfRange(typ, text)
 	}
 	return t.UnixMicro(), nil
+}
+
+// inputName is what PostgreSQL calls a type of times where it cannot read one.
+func inputName(typ OID) string {
+	switch typ {
+	case Timestamp:
+		return "timestamp"
+	case Time:
+		return "time"
+	}
+	return NameOf(typ)
+}
+
+func timeOutOfRange(typ OID, text string) error {
+	what := "timestamp"
+	if typ == Date {
+		what = "date"
+	}
+	return sqlstate.New("22008", "%s out of range: %q", what, text)
 }
 
 // fieldShape tells a date that does not exist from a text that is no date.

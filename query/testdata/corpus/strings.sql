@@ -47,9 +47,7 @@ SELECT U&'\0061\0308' IS NORMALIZED, U&'\0061\0308' IS NFD NORMALIZED, U&'\00E4'
 SELECT normalize(id) = id FROM docs WHERE id < 'd03' ORDER BY 1
 SELECT normalize('a', 'NFC')
 SELECT normalize('a', nope)
--- A char(n) has no spaces at its end.
--- differs: they are counted
+-- The spaces at the end of a char(n) are counted, and a pattern has to match them.
 SELECT octet_length('ab'::char(5))
--- differs: a pattern has to match them
 SELECT 'ab'::char(5) LIKE 'ab'
 SELECT length('ab'::char(5)), 'ab'::char(5) LIKE 'ab%', 'ab'::char(5) || 'x', 'ab   '::char(5) = 'ab'
