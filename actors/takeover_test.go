@@ -1,0 +1,119 @@
+package actors_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
+)
+
+// A node dies with a job: another takes it over when the lease has ended. Here the node does not even know that it is dead, and goes on.
+func TestIndexer_TakeOver(t *testing.T) {
+	db := newDatabase("cities")
+	st := newStore(t, db)
+	blocked, stuck := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	db.stepFault = func(layer.ShardID) error {
+		first := false
+		once.Do(func() { first = true })
+		if first {
+			close(stuck)
+			<-blocked
+		}
+		return nil
+	}
+	dead := start(t, st, func(o *actors.Options) { o.Node, o.Lease, o.MaxIndexers = "dead", time.Hour, 1 })
+	commits(db, "a", 5000)
+	if err := dead.EnsureSoon(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck
+	if n := find(dead.Tree(), "indexer"); n == nil || n.State != "building" || n.Name != "_design/by" {
+		t.Errorf("indexer %+v", n)
+	}
+	var stale int64
+	db.set(func() { stale = db.token })
+	other := start(t, st, func(o *actors.Options) { o.Node = "other" })
+	st.steal()
+	if err := other.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	// The other may run the job twice: because it took it over, and again where it was asked after it had begun.
+	db.set(func() {
+		if len(db.finishers) == 0 {
+			t.Error("the index is not built")
+		}
+	})
+	close(blocked)
+	eventually(t, func() string {
+		if n := find(dead.Tree(), "indexer"); n != nil {
+			return fmt.Sprintf("the dead node still has %+v", n)
+		}
+		return ""
+	})
+	db.set(func() {
+		if slices.Contains(db.finishers, stale) {
+			t.Errorf("builds with tokens %v finished, and %d is that of the dead node", db.finishers, stale)
+		}
+	})
+}
+
+// A node that stops in good order gives its jobs back: nobody waits for the end of the lease.
+func TestIndexer_GivesBack(t *testing.T) {
+	db := newDatabase("cities")
+	st := newStore(t, db)
+	stuck := make(chan struct{}, 1)
+	db.stepFault = func(layer.ShardID) error {
+		select {
+		case stuck <- struct{}{}:
+		default:
+		}
+		return errInjected // the build gets nowhere
+	}
+	first := start(t, st, func(o *actors.Options) { o.Node, o.Lease = "first", time.Hour })
+	commits(db, "a", 5000)
+	if err := first.EnsureSoon(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck
+	if err := first.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db.set(func() { db.stepFault = nil })
+	second := start(t, st, func(o *actors.Options) { o.Node = "second" })
+	if err := second.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A node loses its lease, claims the job again and only then notices that the first run is void.
+func TestIndexer_OwnJobAgain(t *testing.T) {
+	db := newDatabase("cities")
+	st := newStore(t, db)
+	blocked, stuck := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	db.stepFault = func(layer.ShardID) error {
+		first := false
+		once.Do(func() { first = true })
+		if first {
+			close(stuck)
+			<-blocked
+		}
+		return nil
+	}
+	s := start(t, st, func(o *actors.Options) { o.Lease = 100 * time.Millisecond })
+	defer close(blocked)
+	commits(db, "a", 5000)
+	if err := s.EnsureSoon(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+	<-stuck
+	st.steal()
+	if err := s.Ensure(t.Context(), db, db.design); err != nil {
+		t.Fatal(err)
+	}
+}
