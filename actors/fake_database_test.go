@@ -250,7 +250,8 @@ func (ix index) Begin(_ context.Context, token, _ int64) (actors.Build, error) {
 	if token < d.token {
 		return nil, &layer.Error{Kind: layer.Conflict, Reason: "lost"}
 	}
-	b := &build{d: d, token: token, resumed: d.building, goal: map[layer.ShardID]uint64{}, reached: map[layer.ShardID]uint64{}}
+	b := &build{d: d, token: token, resumed: d.building, goal: map[layer.ShardID]uint64{},
+		reached: map[layer.ShardID]uint64{}}
 	if d.token, d.building = token, true; !b.resumed {
 		d.built = maps.Clone(d.indexed)
 	}

@@ -19,7 +19,8 @@ func (s *System) indexerSpec(t *task) spec {
 		kind: "indexer", name: strings.TrimSpace(t.what.Design + " " + string(t.what.Shard)),
 		make: func() behavior {
 			lives, crash := t.begin()
-			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), first: s.o.Batch, facts: t.resume(true),
+			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), first: s.o.Batch,
+				facts:      t.resume(true),
 				renewEvery: s.o.Lease / renewals, part: t.what.Shard != "",
 				backoff: newBackoff(20*time.Millisecond, 2*time.Second), setProgress: func(f IndexerFacts) { t.setProgress(s.now(), f) }}
 		},

@@ -301,7 +301,8 @@ func (b *indexerBehavior) count() {
 		t := b.shards[id]
 		b.facts.Documents += t.documents
 		b.facts.Rows += t.rows
-		b.facts.Shards = append(b.facts.Shards, IndexShardFacts{Shard: id, Documents: t.documents, Rows: t.rows, Done: t.done})
+		b.facts.Shards = append(b.facts.Shards,
+			IndexShardFacts{Shard: id, Documents: t.documents, Rows: t.rows, Done: t.done})
 	}
 	if b.facts.Total > 0 {
 		b.facts.Total = max(b.facts.Total, b.facts.Documents)

@@ -11,7 +11,8 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// A node dies with a job: another takes it over when the lease has ended. Here the node does not even know that it is dead, and goes on.
+// A node dies with a job: another takes it over when the lease has ended. Here the node does not even know that it is
+// dead, and goes on.
 func TestIndexer_TakeOver(t *testing.T) {
 	db := newDatabase("cities")
 	st := newStore(t, db)

@@ -34,7 +34,8 @@ func TestActiveTasks(t *testing.T) {
 		if err != nil || len(list) != 1 {
 			return fmt.Sprintf("%s, %v", list, err)
 		}
-		for _, want := range []string{`"type":"indexer"`, `"database":"cities"`, `"design_document":"_design/by"`, `"changes_done":100`,
+		for _, want := range []string{`"type":"indexer"`, `"database":"cities"`, `"design_document":"_design/by"`,
+			`"changes_done":100`,
 			`"total_changes":5000`, `"progress":2`, `"node":"n1"`, `"started_on":`, `"updated_on":`, `"pid":"`} {
 			if !strings.Contains(string(list[0]), want) {
 				return fmt.Sprintf("%s has no %s", list[0], want)

@@ -48,7 +48,8 @@ func (p *pendingEdit) apply(t *txn) error {
 	return p.listDocument(t, winner)
 }
 
-// storeBody writes the edit's body, if it brings one, takes up its attachments, and removes bodies that no branch knows.
+// storeBody writes the edit's body, if it brings one, takes up its attachments, and removes bodies that no branch
+// knows.
 func (p *pendingEdit) storeBody(t *txn) error {
 	var replaced, forgotten []attachmentOf
 	var err error
@@ -169,7 +170,8 @@ func (p *pendingEdit) listDesign(t *txn, winner *leafKV) error {
 		if err != nil {
 			return err
 		}
-		if now, err = writeOf(t.db.store).designEntry(t, &Document{ID: p.e.ID, Rev: winner.rev, Body: body}); err != nil {
+		if now, err = writeOf(t.db.store).designEntry(t,
+			&Document{ID: p.e.ID, Rev: winner.rev, Body: body}); err != nil {
 			return err
 		}
 		t.Set(key, now.appendValue(nil))

@@ -24,7 +24,8 @@ type aggregateChecker struct {
 	read, readBytes int // of rows and marks of the partial at work
 }
 
-// maxPartialBytes is how many bytes are read for a partial where the engine holds no snapshot. checkRows bounds the rows.
+// maxPartialBytes is how many bytes are read for a partial where the engine holds no snapshot. checkRows bounds the
+// rows.
 const maxPartialBytes = 4 * checkBytes
 
 // maxWrongPartials is how many wrong partials of a level are told of.

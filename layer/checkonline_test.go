@@ -106,7 +106,8 @@ func TestVerify_interactive(t *testing.T) {
 	for i := range 10 {
 		put(t, d, fmt.Sprintf(`{"_id":"before%d","n":%d}`, i, i))
 	}
-	save(t, d, `{"_id":"_design/i","options":{"interactive":true},"views":{"n":{"map":"function(doc) { emit(doc.n) }"}}}`)
+	save(t, d, `{"_id":"_design/i","options":{"interactive":true},
+		"views":{"n":{"map":"function(doc) { emit(doc.n) }"}}}`)
 	build(t, d.Index(mustDesign(t, d, "i")), 1, 5)
 	for i := range 20 {
 		r := put(t, d, fmt.Sprintf(`{"_id":"after%d","n":%d}`, i, i))

@@ -34,14 +34,17 @@ func (t *txn) dropPurges(most int) (n int, more bool, err error) {
 	return n, n == most, rows.Err()
 }
 
-// purgesSeen is the part of the history that every index has taken in: up to the one that is furthest behind, and nothing while one is being built.
+// purgesSeen is the part of the history that every index has taken in: up to the one that is furthest behind, and
+// nothing while one is being built.
 func (t *txn) purgesSeen() (kv.KeyRange, error) {
 	seen := prefixRange(t.keys.sub(nil, keyspace.Purges))
 	none := kv.KeyRange{Begin: seen.Begin, End: seen.Begin}
 	k := newIndexKeys(t.keys.sub(nil, keyspace.Views), &Design{})
-	building := getRange(t, tuple.AppendInt(k.info[:len(k.info):len(k.info)], int64(keyspace.ViewStatus)), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+	building := getRange(t, tuple.AppendInt(k.info[:len(k.info):len(k.info)], int64(keyspace.ViewStatus)),
+		kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
 	defer building.Close()
-	built := getRange(t, tuple.AppendInt(k.info[:len(k.info):len(k.info)], int64(keyspace.ViewUpdateSeq)), kv.RangeOptions{Mode: kv.ModeWantAll})
+	built := getRange(t, tuple.AppendInt(k.info[:len(k.info):len(k.info)], int64(keyspace.ViewUpdateSeq)),
+		kv.RangeOptions{Mode: kv.ModeWantAll})
 	defer built.Close()
 	if building.Next() {
 		return none, nil

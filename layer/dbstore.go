@@ -67,8 +67,8 @@ func (s *dbStore) eachDatabase(ctx context.Context, do func(context.Context, *Da
 	return first
 }
 
-// Database opens a database by name. NotFound (reason "Database does not exist.") if there is none. It costs no read when the database is in the
-// Store's cache; the first transaction finds out whether it still is the one of that name.
+// Database opens a database by name. NotFound (reason "Database does not exist.") if there is none. It costs no read
+// when the database is in the Store's cache; the first transaction finds out whether it still is the one of that name.
 func (s *dbStore) Database(ctx context.Context, name string) (*Database, error) {
 	c := s.known.find(name)
 	if c == nil {

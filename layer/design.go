@@ -181,13 +181,14 @@ func (d *Design) View(name string) (id int, v ViewDef, ok bool) {
 	return i, d.Views[i], true
 }
 
-// interactive reports whether the design asks for an index that writes keep up to date. A sequence is known only when its transaction is committed, so
-// none that maps sequences can be.
+// interactive reports whether the design asks for an index that writes keep up to date. A sequence is known only when
+// its transaction is committed, so none that maps sequences can be.
 func (d *Design) interactive() bool {
 	return d.Options.Interactive && !d.Options.LocalSeq && len(d.Views) > 0 && d.Language == "javascript"
 }
 
-// inPartitionedDatabase decides what the design document leaves open. The index has another layout, and so another signature.
+// inPartitionedDatabase decides what the design document leaves open. The index has another layout, and so another
+// signature.
 func (d *Design) inPartitionedDatabase() {
 	d.Partitioned = d.Options.Partitioned == nil || *d.Options.Partitioned
 	d.Signature = d.sign()

@@ -47,7 +47,8 @@ func (t *txn) designs(r kv.Reader) ([]*Design, error) {
 		design, err := t.design(e.id, e.rev)
 		switch {
 		case KindOf(err) == Invalid:
-			designOf(t.db.store).log.Warn("design document cannot be used", "database", t.db.name, "id", e.id, "error", err)
+			designOf(t.db.store).log.Warn("design document cannot be used", "database", t.db.name, "id", e.id, "error",
+				err)
 		case err != nil:
 			return nil, err
 		default:

@@ -83,8 +83,8 @@ const (
 	WithoutDesigns        // all but _design_docs; TotalRows is 0
 )
 
-// CheckID refuses an id that no document of the database can have: Invalid (illegal_docid, illegal_partition). ValidateID is asked before. It is for requests
-// about many documents, which one such id refuses as a whole.
+// CheckID refuses an id that no document of the database can have: Invalid (illegal_docid, illegal_partition).
+// ValidateID is asked before. It is for requests about many documents, which one such id refuses as a whole.
 func (d *Database) CheckID(ctx context.Context, id string) error {
 	partitioned, err := d.IsPartitioned(ctx)
 	if err != nil || !partitioned {

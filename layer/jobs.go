@@ -257,7 +257,8 @@ func (s *dbStore) GiveBack(ctx context.Context, j *Job) error {
 const pastGrace = 10 * time.Second
 
 // updateHeld ends the run of a job that the caller holds, and brings j up to it.
-func (s *dbStore) updateHeld(ctx context.Context, j *Job, change func(tx kv.Transaction, now *Job, version int64)) error {
+func (s *dbStore) updateHeld(ctx context.Context, j *Job,
+	change func(tx kv.Transaction, now *Job, version int64)) error {
 	now, _, err := storeTransact(ctx, s, func(tx kv.Transaction) (*Job, error) {
 		now, err := s.readJob(tx, j.Type, j.ID)
 		if err != nil {

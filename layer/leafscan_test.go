@@ -127,7 +127,8 @@ func TestBulk_reads_together_bytes(t *testing.T) {
 	var long, edits []layer.Edit
 	for i := range docs {
 		for j := range between {
-			long = append(long, replicated(t, fmt.Sprintf(`{"_id":"%06d-%d","_revisions":{"start":%d,"ids":[%s]}}`, i, j,
+			long = append(long, replicated(t, fmt.Sprintf(`{"_id":"%06d-%d","_revisions":{"start":%d,"ids":[%s]}}`, i,
+				j,
 				len(history), strings.Join(history, ","))))
 		}
 		r := put(t, d, fmt.Sprintf(`{"_id":"%06d-a"}`, i))

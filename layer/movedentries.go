@@ -168,8 +168,10 @@ func readEntriesAt(r kv.Reader, keys space, shard ShardID, at, from, goal Seq, n
 	return entries, more || others, nil
 }
 
-// readEntries reads a shard's changes in (from, goal], n at most; goal zero is the end. more says that there are others behind.
-func readEntries(r kv.Reader, keys space, shard ShardID, from, goal Seq, n int) (entries []entry, more bool, err error) {
+// readEntries reads a shard's changes in (from, goal], n at most; goal zero is the end. more says that there are others
+// behind.
+func readEntries(r kv.Reader, keys space, shard ShardID, from, goal Seq, n int) (entries []entry, more bool,
+	err error) {
 	prefix := len(keys.feed(nil, shard))
 	it := r.GetRange(entryRange(keys, shard, from, goal), kv.RangeOptions{Limit: n + 1, Mode: kv.ModeExact})
 	defer it.Close()

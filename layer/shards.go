@@ -268,7 +268,8 @@ func (d *Database) leaveDeprecated(ctx context.Context) error {
 	return err
 }
 
-// reshard adds the new map under the commit's own sequence, marks the old one, and wakes who waits at the old shards' ends.
+// reshard adds the new map under the commit's own sequence, marks the old one, and wakes who waits at the old shards'
+// ends.
 func (t *txn) reshard(n int) shardMap {
 	old := *t.cfg.current()
 	old.Tombstone = true

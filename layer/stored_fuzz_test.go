@@ -29,7 +29,8 @@ var storedParsers = map[string]func(key, value []byte) error{
 		return err
 	},
 	"view error": func(key, value []byte) error {
-		_, err := (*Database)(nil).Index(&Design{Views: []ViewDef{{Name: "v"}}}).parseError(0, kv.KeyValue{Key: key, Value: value})
+		_, err := (*Database)(nil).Index(&Design{Views: []ViewDef{{Name: "v"}}}).parseError(0,
+			kv.KeyValue{Key: key, Value: value})
 		return err
 	},
 	"partial":        func(key, value []byte) error { return parsePartial(&partial{}, key, value) },

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// read begins a query, whose rows go with the documents where docs is set, and which otherwise reads documents as they are now.
+// read begins a query, whose rows go with the documents where docs is set, and which otherwise reads documents as they
+// are now.
 func (ix *Index) read(ctx context.Context, q *ViewQuery, docs bool) (*indexReading, error) {
 	if q.Ahead && ix.design.slow() {
 		return nil, errBehind()

@@ -207,5 +207,6 @@ func (r *indexReading) rankTable(view int, total int64) (*rankTable, error) {
 	return t, nil
 }
 
-// countedRows is how many rows are read at most to find out an offset. It takes less than two partials' where all partials are there.
+// countedRows is how many rows are read at most to find out an offset. It takes less than two partials' where all
+// partials are there.
 const countedRows = 20_000

@@ -120,6 +120,6 @@ func errBehind() error {
 	return errf(Unavailable, IndexBehind, "the index has fallen behind by more than a query makes up for")
 }
 
-// IndexBehind is the Name of the error (Unavailable) of a Fresh query that finds more changes than it can apply itself, and of a Current one that finds any:
-// have the index brought up to date, and query again.
+// IndexBehind is the Name of the error (Unavailable) of a Fresh query that finds more changes than it can apply itself,
+// and of a Current one that finds any: have the index brought up to date, and query again.
 const IndexBehind = "index_behind"

@@ -90,8 +90,8 @@ func TestIndex_Reduce(t *testing.T) {
 	}
 }
 
-// Rows of several ranges are reduced together, by the stored partials as by a function, and where a group goes on in the
-// next range.
+// Rows of several ranges are reduced together, by the stored partials as by a function, and where a group goes on in
+// the next range.
 func TestIndex_Reduce_ranges(t *testing.T) {
 	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})
@@ -130,12 +130,14 @@ func TestIndex_Reduce_ranges(t *testing.T) {
 		{"distinct", 0, between(`7`, `8`, `9`, `9`), ``},
 		{"sum", 0, []layer.KeyRange{}, ``},
 	} {
-		got, err := groups(t, ix, layer.ReduceQuery{GroupLevel: c.level, Ranges: c.ranges, ViewQuery: layer.ViewQuery{View: c.view}})
+		got, err := groups(t, ix, layer.ReduceQuery{GroupLevel: c.level, Ranges: c.ranges,
+			ViewQuery: layer.ViewQuery{View: c.view}})
 		if err != nil || strings.Join(got, "; ") != c.want {
 			t.Errorf("%s by level %d: %s %v, want %s", c.view, c.level, strings.Join(got, "; "), err, c.want)
 		}
 	}
-	got, err := groups(t, ix, layer.ReduceQuery{GroupLevel: 1, Ranges: parts, ViewQuery: layer.ViewQuery{View: "js", Skip: 1, Limit: 1}})
+	got, err := groups(t, ix, layer.ReduceQuery{GroupLevel: 1, Ranges: parts,
+		ViewQuery: layer.ViewQuery{View: "js", Skip: 1, Limit: 1}})
 	if err != nil || !slices.Equal(got, []string{`[1] 1`}) {
 		t.Errorf("the second group: %q %v", got, err)
 	}

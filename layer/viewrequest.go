@@ -14,14 +14,15 @@ type ViewQuery struct {
 	IncludeDocs          bool
 	Conflicts            bool
 	Large                bool // with IncludeDocs: leave large bodies in the store: Doc.Large
-	// CurrentDocs has IncludeDocs show the documents as they are now, as CouchDB does beside rows that may be old (update=false); without it they are those that
-	// the rows were made from.
+	// CurrentDocs has IncludeDocs show the documents as they are now, as CouchDB does beside rows that may be old
+	// (update=false); without it they are those that the rows were made from.
 	CurrentDocs bool
-	// Fresh refuses to answer from rows that are not those of one version: an error named IndexBehind, where the engine holds no snapshots and the index has
-	// fallen behind by more than a query can apply itself.
+	// Fresh refuses to answer from rows that are not those of one version: an error named IndexBehind, where the engine
+	// holds no snapshots and the index has fallen behind by more than a query can apply itself.
 	Fresh bool
-	// Current refuses to answer, with the same error, where the index lacks anything that the database had when the query began: then bring it up to date first.
-	// Where it lacks nothing this is all that freshness costs, for a query knows where its index stands anyhow.
+	// Current refuses to answer, with the same error, where the index lacks anything that the database had when the
+	// query began: then bring it up to date first. Where it lacks nothing this is all that freshness costs, for a query
+	// knows where its index stands anyhow.
 	Current bool
 	// Ahead is for a query of a few rows: where the index lacks a few documents, it works out their rows for itself, as
 	// of the newest sequence, and does not wait for them to be written. The same error where more is lacking, or where
@@ -34,7 +35,8 @@ type ViewQuery struct {
 type ViewRow struct {
 	ID         string
 	Key, Value []byte
-	// Doc, with IncludeDocs, is the row's document, or the one that the value's _id (and _rev) names; nil where it is gone.
+	// Doc, with IncludeDocs, is the row's document, or the one that the value's _id (and _rev) names; nil where it is
+	// gone.
 	Doc *Document
 }
 
@@ -56,7 +58,8 @@ func (c *viewCursor) rest(s span, reverse bool) span {
 	return span{append(c.after[:len(c.after):len(c.after)], 0), s.end}
 }
 
-// CheckPartition refuses a query of a partitioned index that names no partition, and one of another index that does: Invalid (query_parse_error).
+// CheckPartition refuses a query of a partitioned index that names no partition, and one of another index that does:
+// Invalid (query_parse_error).
 func (q *ViewQuery) CheckPartition(design *Design) error {
 	switch {
 	case design.Partitioned && q.Partition == "":

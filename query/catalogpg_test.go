@@ -34,33 +34,41 @@ func TestCatalog_PostgreSQL(t *testing.T) {
 		zero []string
 	}{
 		{name: "pg_type", all: true, least: 60, sql: `
-			SELECT oid, typname, typnamespace::regnamespace, typlen, typbyval, typtype, typcategory, typispreferred, typisdefined,
-			       typdelim, typrelid, typelem, typarray, typalign, typnotnull, typbasetype, typtypmod, typndims, typcollation
+			SELECT oid, typname, typnamespace::regnamespace, typlen, typbyval, typtype, typcategory, typispreferred,
+			       typisdefined,
+			       typdelim, typrelid, typelem, typarray, typalign, typnotnull, typbasetype, typtypmod,
+			       typndims, typcollation
 			FROM pg_type WHERE oid < 10000`, zero: []string{"typarray"}},
 		{name: "pg_attribute of the catalogue", all: true, least: 500, sql: `
-			SELECT attrelid::regclass || '.' || attname, atttypid::regtype, attnum, attnotnull, attlen, atttypmod, attbyval, attalign,
+			SELECT attrelid::regclass || '.' ||
+				attname, atttypid::regtype, attnum, attnotnull, attlen, atttypmod, attbyval, attalign,
 			       attisdropped, attidentity, attgenerated, attndims >= 0
 			FROM pg_attribute WHERE attrelid < 10000 AND attnum > 0
-			AND attname NOT IN ('stxddependencies', 'stxdexpr', 'stxdmcv', 'stxdndistinct', 'subskiplsn', 'srsublsn') -- of types that we have not`},
+			AND attname NOT IN ('stxddependencies', 'stxdexpr', 'stxdmcv', 'stxdndistinct', 'subskiplsn',
+				'srsublsn') -- of types that we have not`},
 		{name: "pg_class of the catalogue", all: true, least: 60, sql: `
-			SELECT oid, relname, relnamespace::regnamespace, relkind, relnatts, relpersistence, relispartition, relrowsecurity
+			SELECT oid, relname, relnamespace::regnamespace, relkind, relnatts, relpersistence, relispartition,
+			       relrowsecurity
 			FROM pg_class WHERE oid < 10000 AND relkind = 'r'`},
 		{name: "pg_namespace", least: 2, sql: `SELECT nspname, oid < 10000 FROM pg_namespace`},
 		{name: "pg_am", least: 1, all: true, sql: `SELECT oid, amname, amtype FROM pg_am`},
 		{name: "pg_language", sql: `SELECT lanname, lanispl, lanpltrusted FROM pg_language`},
-		{name: "pg_collation", least: 1, sql: `SELECT oid, collname, collprovider, collisdeterministic FROM pg_collation WHERE oid < 10000`},
+		{name: "pg_collation", least: 1, sql: `
+			SELECT oid, collname, collprovider, collisdeterministic FROM pg_collation WHERE oid < 10000`},
 		{name: "pg_attribute of docs", least: 3, all: true, sql: `
 			SELECT attname, atttypid::regtype, attnum, attlen, atttypmod, attisdropped, atthasdef
 			FROM pg_attribute WHERE attrelid = 'docs'::regclass AND attnum > 0`},
 		{name: "information_schema.columns of docs", least: 3, all: true, sql: `
-			SELECT column_name, ordinal_position, data_type, udt_schema, udt_name, character_maximum_length, numeric_precision,
+			SELECT column_name, ordinal_position, data_type, udt_schema, udt_name, character_maximum_length,
+			       numeric_precision,
 			       datetime_precision, is_identity, is_generated, column_default
 			FROM information_schema.columns WHERE table_name = 'docs' AND table_schema = 'public'`},
 		{name: "information_schema.columns of the catalogue", least: 900, all: true, sql: `
 			SELECT table_schema || '.' || table_name || '.' || column_name, ordinal_position, is_nullable
 			FROM information_schema.columns WHERE table_schema IN ('pg_catalog', 'information_schema')`},
 		{name: "pg_proc", least: 200, sql: `
-			SELECT proname || '(' || pg_get_function_identity_arguments(oid) || ')', prorettype::regtype, proretset, prokind
+			SELECT proname || '(' || pg_get_function_identity_arguments(oid) ||
+				')', prorettype::regtype, proretset, prokind
 			FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace`, but: map[string]string{
 			`"inet_client_addr()" prorettype`: "there is no inet"}},
 		{name: "pg_settings", least: 150, sql: `

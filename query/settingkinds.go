@@ -25,10 +25,12 @@ var settingKinds = func() map[string]*settingKind {
 		"archive_mode":    {vartype: "enum", values: []string{"always", "on", "off"}, context: "postmaster"},
 		"bytea_output":    {vartype: "enum", values: []string{"escape", "hex"}},
 		"max_connections": {vartype: "int", low: "1", high: "262143", context: "postmaster"},
-		"client_min_messages": {vartype: "enum", values: []string{"debug5", "debug4", "debug3", "debug2", "debug1", "log",
-			"notice", "warning", "error"}},
-		"extra_float_digits":             {vartype: "int", low: "-15", high: "3"},
-		"intervalstyle":                  {vartype: "enum", values: []string{"postgres", "postgres_verbose", "sql_standard", "iso_8601"}},
+		"client_min_messages": {vartype: "enum",
+			values: []string{"debug5", "debug4", "debug3", "debug2", "debug1", "log",
+				"notice", "warning", "error"}},
+		"extra_float_digits": {vartype: "int", low: "-15", high: "3"},
+		"intervalstyle": {vartype: "enum",
+			values: []string{"postgres", "postgres_verbose", "sql_standard", "iso_8601"}},
 		"max_prepared_transactions":      {vartype: "int", low: "0", high: "262143", context: "postmaster"},
 		"server_version_num":             {vartype: "int", low: serverVersionNumber, high: serverVersionNumber},
 		"ssl":                            {vartype: "bool", context: "sighup"},
@@ -37,7 +39,8 @@ var settingKinds = func() map[string]*settingKind {
 		"divan.update":                   {vartype: "enum", values: []string{"true", "false", "lazy"}},
 		"lc_messages":                    {context: "superuser"},
 	}
-	for _, name := range []string{"debug_assertions", "default_transaction_read_only", costsSetting, "escape_string_warning",
+	for _, name := range []string{"debug_assertions", "default_transaction_read_only", costsSetting,
+		"escape_string_warning",
 		"in_hot_standby", "integer_datetimes", "is_superuser", "row_security", "standard_conforming_strings",
 		"transaction_read_only"} {
 		kinds[name] = &settingKind{vartype: "bool"}

@@ -41,7 +41,8 @@ func follow(s *Server, user string, text []byte, declared bool) *begunFeed {
 	if declared {
 		r.ContentLength = int64(len(text))
 	}
-	f := &begunFeed{q: &request{srv: s, r: r, method: "POST", user: User{Name: user}, most: 64 * mib, tooLarge: errTooLarge}}
+	f := &begunFeed{q: &request{srv: s, r: r, method: "POST", user: User{Name: user}, most: 64 * mib,
+		tooLarge: errTooLarge}}
 	f.q.body = &clientBody{of: r}
 	r.Body = io.NopCloser(bytes.NewReader(text))
 	go func() {
@@ -84,7 +85,8 @@ func TestFeed_reserves(t *testing.T) {
 				}
 				for _, l := range s.budget.lanes() {
 					if l != &s.budget.held && l.free != l.size {
-						t.Errorf("feeds that wait hold %d of the %d bytes of a lane that others use", l.size-l.free, l.size)
+						t.Errorf("feeds that wait hold %d of the %d bytes of a lane that others use", l.size-l.free,
+							l.size)
 					}
 				}
 				time.Sleep(budgetPatience)

@@ -225,7 +225,8 @@ func (s *Server) failed(q *request, err error, id string) {
 	}
 	f := faultOf(err)
 	// The engine itself logs once that its disk is full.
-	if f.status >= 500 && f != errBusy && f != errFeedsHold && f != errConnections && f.status != http.StatusNotImplemented &&
+	if f.status >= 500 && f != errBusy && f != errFeedsHold && f != errConnections &&
+		f.status != http.StatusNotImplemented &&
 		f.status != http.StatusInsufficientStorage {
 		s.log.Error("request failed", "id", id, "method", q.r.Method, "path", q.r.URL.Path, "status", f.status, "error", err)
 	}

@@ -15,7 +15,8 @@ type account struct {
 	name  string
 	roles []string
 	hash  Hash
-	// sealed is the sql_verifier of a user document, and derivedKey what it belongs to; empty where hash serves both ports.
+	// sealed is the sql_verifier of a user document, and derivedKey what it belongs to; empty where hash serves both
+	// ports.
 	sealed, derivedKey string
 }
 

@@ -63,8 +63,8 @@ type Options struct {
 	RequireUser bool
 	// Iterations of PBKDF2 for new passwords (HashUserDocument).
 	Iterations int
-	// SQLIterations are those of a SCRAM verifier for the SQL port: of admins, whose hash serves both ports, and of users
-	// beside the hash of Iterations. Zero, or not fewer than Iterations, is one hash for both.
+	// SQLIterations are those of a SCRAM verifier for the SQL port: of admins, whose hash serves both ports, and of
+	// users beside the hash of Iterations. Zero, or not fewer than Iterations, is one hash for both.
 	SQLIterations int
 	// Lockout refuses log-ins after several wrong passwords. The zero value refuses none.
 	Lockout Lockout
@@ -367,8 +367,8 @@ func (a *Authenticator) scramKeys(acc account, found bool, name string) SCRAMKey
 	} else {
 		salt = hexSalt(salt)
 	}
-	// Passwords that were set before there was SQLIterations, or elsewhere, have Iterations. Half of the made up ones have
-	// too, so that neither number tells who exists.
+	// Passwords that were set before there was SQLIterations, or elsewhere, have Iterations. Half of the made up ones
+	// have too, so that neither number tells who exists.
 	iterations := a.o.sqlIterations()
 	if mac(a.o.Secret, "iterations "+name)[0]&1 == 0 {
 		iterations = max(scramMinIterations, a.o.Iterations)

@@ -217,8 +217,8 @@ func (h Hash) Matches(password string) bool {
 	return ok
 }
 
-// delay spends the time that it takes longer to match password with a hash like other than with h, so that the time of a
-// refusal does not tell names with fewer iterations from names that do not exist.
+// delay spends the time that it takes longer to match password with a hash like other than with h, so that the time of
+// a refusal does not tell names with fewer iterations from names that do not exist.
 func (h Hash) delay(other Hash, password string) {
 	more := other.iterations - h.iterations
 	if prepared(password) != password {

@@ -61,7 +61,8 @@ func WithSecret(doc []byte, secret string) ([]byte, error) {
 
 // HashUserDocument replaces the clear "password" of a user document by password_scheme, pbkdf2_prf, salt, iterations
 // and derived_key, as CouchDB 3.5 writes them, before the members that were there, and by sql_verifier, a sealed SCRAM
-// verifier, where the SQL port has iterations of its own. A document without a password is returned as it is. doc is a JSON object; the other members keep their text. It takes as long as a password hash.
+// verifier, where the SQL port has iterations of its own. A document without a password is returned as it is. doc is a
+// JSON object; the other members keep their text. It takes as long as a password hash.
 func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byte, error) {
 	var clear, user json.RawMessage
 	err := eachMember(doc, func(name string, value json.RawMessage) error {

@@ -85,7 +85,8 @@ func restored(t *testing.T, to *pgx.ConnConfig, bodies map[string]string, viewRo
 	for id, body := range bodies {
 		var same bool
 		err := conn.QueryRow(t.Context(),
-			"SELECT doc - '_id' - '_rev' = $2::jsonb AND doc->>'_rev' = rev FROM docs WHERE id = $1", id, body).Scan(&same)
+			"SELECT doc - '_id' - '_rev' = $2::jsonb AND doc->>'_rev' = rev FROM docs WHERE id = $1",
+			id, body).Scan(&same)
 		if err != nil || !same {
 			t.Errorf("%s: %s of the dump is not %s: %v", to.Database, id, body, err)
 		}

@@ -22,11 +22,13 @@ var (
 	feedListeners  = desc("divan_feed_listeners", "Change feeds that wait on this node.")
 	feedWakes      = desc("divan_feed_wakes_total", "How often shards woke their listeners.")
 	indexLag       = desc("divan_index_lag_changes",
-		"Changes that are not in the index yet; of the 500 indexes that are built here or were used last.", "database", "design")
+		"Changes that are not in the index yet; of the 500 indexes that are built here or were used last.",
+		"database", "design")
 	indexBuilding = desc("divan_index_building", "1 while the index is built.", "database", "design")
 	indexErrors   = desc("divan_index_skipped_documents", "Documents whose map functions failed.", "database", "design")
-	degraded      = desc("divan_degraded", "Reasons why this node needs an operator although it serves, by name; none when all is well.", "reason")
-	members       = desc("divan_members", "Members of the cluster as this node sees them.", "status")
+	degraded      = desc("divan_degraded", "Reasons why this node needs an operator although it serves, by name; none when all is well.",
+		"reason")
+	members = desc("divan_members", "Members of the cluster as this node sees them.", "status")
 )
 
 // actorCollector publishes actors.Figures.

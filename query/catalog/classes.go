@@ -133,7 +133,8 @@ func storage(t *types.Info) string {
 // collation is the default collation for the types that have one; names are always in C.
 func collation(t types.OID) int {
 	switch t {
-	case types.Text, types.VarChar, types.BPChar, types.TextArray, types.VarCharArray, types.BPCharArray, types.PgNodeTree:
+	case types.Text, types.VarChar, types.BPChar, types.TextArray, types.VarCharArray, types.BPCharArray,
+		types.PgNodeTree:
 		return 100
 	case types.Name, types.NameArray:
 		return 950
@@ -156,8 +157,10 @@ func typeRows(s *Snapshot, b *rows) {
 		}
 		p := typeProcs(&t)
 		b.add(v{"oid": t.OID, "typname": t.Name, "typnamespace": oidPgCatalog, "typowner": oidOwner, "typlen": int(t.Len), "typbyval": t.ByVal,
-			"typtype": typtype, "typcategory": string(category), "typispreferred": t.Prefer, "typisdefined": true, "typdelim": ",",
-			"typelem": elem, "typarray": t.Array, "typalign": string(align(&t)), "typstorage": storage(&t), "typtypmod": -1,
+			"typtype": typtype, "typcategory": string(category), "typispreferred": t.Prefer, "typisdefined": true,
+			"typdelim": ",",
+			"typelem":  elem, "typarray": t.Array, "typalign": string(align(&t)), "typstorage": storage(&t),
+			"typtypmod":    -1,
 			"typcollation": collation(t.OID), "typinput": p[0], "typoutput": p[1], "typreceive": p[2], "typsend": p[3]})
 	}
 	for _, c := range s.Classes {

@@ -22,7 +22,8 @@ func TestRelations_PostgreSQL(t *testing.T) {
 	}
 	defer conn.Close(t.Context())
 	rows, err := conn.Query(t.Context(), `
-		SELECT n.nspname || '.' || c.relname, c.oid::text, c.relkind::text, a.attname::text, a.attnotnull, t.typname::text,
+		SELECT n.nspname || '.' ||
+			c.relname, c.oid::text, c.relkind::text, a.attname::text, a.attnotnull, t.typname::text,
 		       coalesce(b.typname, '')::text
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
 		JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype

@@ -8,8 +8,10 @@ import (
 func init() {
 	fillers["pg_catalog.pg_settings"] = func(s *Snapshot, b *rows) {
 		for _, x := range now(s.Settings) {
-			row := v{"name": x.Name, "setting": x.Value, "category": "Divan", "short_desc": x.Comment, "context": x.Context,
-				"vartype": x.Type, "source": "default", "boot_val": x.Default, "reset_val": x.Initial, "pending_restart": false}
+			row := v{"name": x.Name, "setting": x.Value, "category": "Divan", "short_desc": x.Comment,
+				"context": x.Context,
+				"vartype": x.Type, "source": "default", "boot_val": x.Default, "reset_val": x.Initial,
+				"pending_restart": false}
 			switch {
 			case x.Value != x.Initial:
 				row["source"] = "session"
@@ -41,7 +43,8 @@ func init() {
 	}
 	fillers["pg_catalog.pg_cursors"] = func(s *Snapshot, b *rows) {
 		for _, c := range now(s.Cursors) {
-			b.add(v{"name": c.Name, "statement": c.Text, "is_holdable": c.Hold, "is_binary": c.Binary, "is_scrollable": false,
+			b.add(v{"name": c.Name, "statement": c.Text, "is_holdable": c.Hold, "is_binary": c.Binary,
+				"is_scrollable": false,
 				"creation_time": types.NewTime(c.At)})
 		}
 	}

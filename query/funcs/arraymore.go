@@ -85,7 +85,8 @@ func init() {
 			}
 			return types.NewInt(1), nil
 		}})
-	arrayFamily.Add(&exec.Func{Name: "array_fill", Args: []types.OID{elem, types.Int4Array}, NullArgs: true, Ret: types.AnyArray,
+	arrayFamily.Add(&exec.Func{Name: "array_fill", Args: []types.OID{elem, types.Int4Array}, NullArgs: true,
+		Ret:   types.AnyArray,
 		RetOf: func(args []types.OID) types.OID { return types.ArrayOf(args[0]) }, Eval: fillArray})
 	textFamily.function("unistr", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		s, err := unescape(a[0].S)

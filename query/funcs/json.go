@@ -140,7 +140,8 @@ func jsonText(t types.OID) func(string) (string, bool) {
 
 // parts are functions that give a part of their argument, which keeps its text.
 var parts = map[string]bool{
-	"->": true, "#>": true, "jsonb_extract_path": true, "jsonb_path_query_first": true, "jsonb_path_query_first_tz": true,
+	"->": true, "#>": true, "jsonb_extract_path": true, "jsonb_path_query_first": true,
+	"jsonb_path_query_first_tz": true,
 }
 
 // printing has what makes a jsonb print it as PostgreSQL does.
@@ -238,7 +239,8 @@ func jsonFuncs(prefix string, t types.OID) {
 			}
 			if a[i].IsNull() {
 				if t == types.JSONB {
-					return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "argument %d: key must not be null", i+1)
+					return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "argument %d: key must not be null",
+						i+1)
 				}
 				return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "argument %d cannot be null", i+1).
 					WithHint("Object keys should be text.")

@@ -43,7 +43,8 @@ func init() {
 		f := a[0].Float()
 		if !(f >= -1 && f <= 1) {
 			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue,
-				"setseed parameter %s is out of allowed range [-1,1]", types.AppendText(nil, a[0], types.Float8, env.Types))
+				"setseed parameter %s is out of allowed range [-1,1]", types.AppendText(nil, a[0], types.Float8,
+					env.Types))
 		}
 		s, ok := env.Session.(seeded)
 		if !ok {

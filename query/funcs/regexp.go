@@ -94,7 +94,8 @@ func steps(st *exec.State, s string) func(n int) error {
 }
 
 func tooComplex(s string) error {
-	return sqlstate.New(sqlstate.StatementTooComplex, "the regular expression is too complex for a text of %d bytes", len(s))
+	return sqlstate.New(sqlstate.StatementTooComplex, "the regular expression is too complex for a text of %d bytes",
+		len(s))
 }
 
 // matched is err of a match in s, as the statement has it.

@@ -39,7 +39,8 @@ func theirs(t *testing.T, conn *pgx.Conn, pattern, text, flags string) string {
 	var groups []*string
 	var at, end, n int
 	err := conn.QueryRow(t.Context(), `SELECT regexp_match($1, $2, $3), regexp_instr($1, $2, 1, 1, 0, $3),
-		regexp_instr($1, $2, 1, 1, 1, $3), regexp_count($1, $2, 1, $3)`, text, pattern, flags).Scan(&groups, &at, &end, &n)
+		regexp_instr($1, $2, 1, 1, 1, $3), regexp_count($1, $2, 1,
+			$3)`, text, pattern, flags).Scan(&groups, &at, &end, &n)
 	if err != nil {
 		_, message, _ := strings.Cut(err.Error(), "invalid regular expression: ")
 		message, _, _ = strings.Cut(message, " (SQLSTATE")
@@ -120,7 +121,8 @@ func (m maker) alternation(depth int) string {
 func (m maker) branch(depth int) string {
 	out := ""
 	for range m.IntN(4) + 1 {
-		out += m.atom(depth) + m.of("", "", "", "", "", "", "", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{1,2}?",
+		out += m.atom(depth) + m.of("", "", "", "", "", "", "", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}",
+			"{1,2}?",
 			"{0,1}", "{2}?", "{1,1}", "{1,1}?", "{0}", "{,2}", "{1,}", "{2,}?")
 	}
 	return out
@@ -141,6 +143,7 @@ func (m maker) atom(depth int) string {
 	case n < 97:
 		return m.of(`\1`, `\2`, `(a)\1`, `(b|a)\1`)
 	}
-	return m.of("[[:<:]]", `\x61`, `\u0062`, "(?#x)", `\n`, `\`, "[", "(", "{", "}", "]", ")", "*", "[b-a]", "[[.a.]]", "[[=b=]]",
+	return m.of("[[:<:]]", `\x61`, `\u0062`, "(?#x)", `\n`, `\`, "[", "(", "{", "}", "]", ")", "*", "[b-a]", "[[.a.]]",
+		"[[=b=]]",
 		`\D`, `[\W]`, "[a-]", "[]a]", "[^]a]", "a{2,1}", "a{300}", `\8`, `\07`, `\q`)
 }

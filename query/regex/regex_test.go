@@ -73,7 +73,8 @@ func TestRegexp_Bombs(t *testing.T) {
 		pattern string
 		ends    bool // by itself
 	}{
-		{`(a*)*b`, true}, {`(a|a)*b`, true}, {`((a+)+)+$b`, true}, {`(a|aa)+d`, true}, {`(.*)(.*)(.*)(.*)(.*)[^ac]`, true},
+		{`(a*)*b`, true}, {`(a|a)*b`, true}, {`((a+)+)+$b`, true}, {`(a|aa)+d`, true}, {`(.*)(.*)(.*)(.*)(.*)[^ac]`,
+			true},
 		{`^(a+)(a+)(a+)\1\2\3c`, false}, {`^((a+)(a+))*\1\2\1c`, false},
 	} {
 		re, err := regex.Compile(c.pattern, regex.Flags{})

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The forms of dates and timestamps that are fields in nearly any order: Fri Jan 05 04:05:06 2024 PST, 1/8/99, 8-Jan-99,
-// 1.2.2024, 2024.036, J2451187, 990108, 04:05 PM, BC (PostgreSQL 15, appendix B.1).
+// The forms of dates and timestamps that are fields in nearly any order: Fri Jan 05 04:05:06 2024 PST, 1/8/99,
+// 8-Jan-99, 1.2.2024, 2024.036, J2451187, 990108, 04:05 PM, BC (PostgreSQL 15, appendix B.1).
 
 // halfDay says that a time of day ends with AM or PM.
 var halfDay = regexp.MustCompile(`(?i)\d\s*[ap]m\b`)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The modifier of an interval has the fields that it is cut to in its upper half, as bits, and the digits of its seconds
-// in the lower one (PostgreSQL's utils/timestamp.h).
+// The modifier of an interval has the fields that it is cut to in its upper half, as bits, and the digits of its
+// seconds in the lower one (PostgreSQL's utils/timestamp.h).
 const (
 	allFields = 0x7fff
 	allDigits = 0xffff

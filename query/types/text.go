@@ -345,7 +345,8 @@ func parseFloat(text string, typ OID) (Datum, error) {
 		return Null, badText(typ, text)
 	}
 	if f == 0 && strings.Trim(strings.TrimLeft(strings.SplitN(strings.ToLower(s), "e", 2)[0], "+-0.x"), "0.") != "" {
-		return Null, sqlstate.New(sqlstate.NumericOutOfRange, "%q is out of range for type %s", excerpt(text), NameOf(typ))
+		return Null, sqlstate.New(sqlstate.NumericOutOfRange, "%q is out of range for type %s", excerpt(text),
+			NameOf(typ))
 	}
 	return NewFloat(f), nil
 }

@@ -14,8 +14,8 @@ import (
 // hundred bytes.
 const maxTimeText = 1 << 10
 
-// ParseTime reads a timestamp, timestamptz or date in ISO 8601's forms (a space or T between date and time, any precision, Z, an offset
-// or a zone's name), "epoch", "infinity", "now", "today", "yesterday", "tomorrow".
+// ParseTime reads a timestamp, timestamptz or date in ISO 8601's forms (a space or T between date and time, any
+// precision, Z, an offset or a zone's name), "epoch", "infinity", "now", "today", "yesterday", "tomorrow".
 func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
 	if len(text) > maxTimeText {
 		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", inputName(typ),
@@ -55,7 +55,8 @@ func ParseTime(text string, typ OID, env *Env, now time.Time) (int64, error) {
 			}
 			return 0, sqlstate.New("22008", "date/time field value out of range: %q", text)
 		}
-		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", inputName(typ), excerpt(text))
+		return 0, sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: %q", inputName(typ),
+			excerpt(text))
 	}
 	if t.Year() < minYear || t.Year() > maxYear {
 		return 0, timeOutOfRange(typ, text)
@@ -83,7 +84,8 @@ func timeOutOfRange(typ OID, text string) error {
 }
 
 // fieldShape tells a date that does not exist from a text that is no date.
-var fieldShape = regexp.MustCompile(`(?i)^\d{1,6}[-/.]\d{1,2}[-/.]\d{1,6}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?)?$`)
+var fieldShape = regexp.MustCompile(`(?i)^\d{1,6}[-/.]\d{1,2}[-/.]\d{1,6}` +
+	`([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?)?$`)
 
 // LocalMicros is a moment as a timestamptz, or as the wall clock of the session's zone for a timestamp.
 func LocalMicros(t time.Time, typ OID, env *Env) int64 {

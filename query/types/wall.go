@@ -52,7 +52,8 @@ func fromWall(micros int64, env *Env) int64 {
 	return instant(micros, env.location())
 }
 
-// LocationFor is the zone in which days and months are added to a type: the session's for timestamptz, none for timestamp.
+// LocationFor is the zone in which days and months are added to a type: the session's for timestamptz, none for
+// timestamp.
 func LocationFor(typ OID, env *Env) *time.Location {
 	if typ == TimestampTZ {
 		return env.location()

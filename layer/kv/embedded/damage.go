@@ -279,10 +279,10 @@ func (e *Engine) refuseStalled() {
 	}
 }
 
-// refuseHeld refuses writes where level 0 is full and every compaction waits for a damaged block. Nothing can be flushed
-// then, so that no clearing that is still to come makes the block dead. The inspector calls it after it has looked for
-// dead blocks; held is whether the last call found it so, too, and no snapshot can still make a block dead. Once does
-// not count, since a compaction may be about to begin.
+// refuseHeld refuses writes where level 0 is full and every compaction waits for a damaged block. Nothing can be
+// flushed then, so that no clearing that is still to come makes the block dead. The inspector calls it after it has
+// looked for dead blocks; held is whether the last call found it so, too, and no snapshot can still make a block dead.
+// Once does not count, since a compaction may be about to begin.
 func (e *Engine) refuseHeld(held bool) bool {
 	if !e.damage.full.Load() || !e.compactions.allHeld() {
 		return false

@@ -194,7 +194,8 @@ func RowsBlocks(file string) (blocks []RowsBlock, err error) {
 		return nil, err
 	}
 	for _, h := range layout.Index {
-		index, err := r.BlockReader().Read(context.Background(), block.NoReadEnv, nil, h, blockkind.SSTableIndex, asItIs)
+		index, err := r.BlockReader().Read(context.Background(), block.NoReadEnv, nil, h, blockkind.SSTableIndex,
+			asItIs)
 		if err != nil {
 			return nil, err
 		}
