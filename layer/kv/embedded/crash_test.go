@@ -42,7 +42,7 @@ func TestCrash_powerCut(t *testing.T) {
 	}
 	t.Logf("DIVAN_CRASH_SEED=%d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	fs := vfs.NewCrashableMem()
+	fs := newCrashDisk()
 	l := newLedger(4)
 	// Small memtables: many crashes then fall into flushes and compactions.
 	options := embedded.Options{Logger: quiet(t), MemTableBytes: 64 << 10}
@@ -96,11 +96,11 @@ func TestCrash_powerCutInOpen(t *testing.T) {
 	}
 	t.Logf("DIVAN_CRASH_SEED=%d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
-	cut := func(fs *vfs.MemFS) *vfs.MemFS {
+	cut := func(fs *crashDisk) *crashDisk {
 		return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 0, 50, 90, 100}[rng.IntN(5)], RNG: rng})
 	}
 	options := embedded.Options{Logger: quiet(t), MemTableBytes: 64 << 10}
-	fs := vfs.NewCrashableMem()
+	fs := newCrashDisk()
 	written := 0
 	for round := range rounds("DIVAN_CRASH_ROUNDS", 300) {
 		opened := make(chan *embedded.Engine, 1)
@@ -241,7 +241,7 @@ func TestFailure_disk(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			disk := vfs.NewCrashableMem()
+			disk := newCrashDisk()
 			var broken errorfs.Toggle
 			broken.Injector = errorfs.InjectorFunc(func(op errorfs.Op) error {
 				if tt.fails(op) {

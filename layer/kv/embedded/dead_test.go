@@ -360,7 +360,7 @@ func TestCrash_deadBlocks(t *testing.T) {
 	for round := range rounds("DIVAN_DEAD_ROUNDS", 8) {
 		c := deadPlaces[round%len(deadPlaces)]
 		rng := rand.New(rand.NewPCG(uint64(round), 2))
-		fs := vfs.NewCrashableMem()
+		fs := newCrashDisk()
 		if _, err := vfs.Clone(vfs.Default, fs, from[c.name], "/store", vfs.CloneSync); err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func TestEngine_fullDisk(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			disk := vfs.NewCrashableMem()
+			disk := newCrashDisk()
 			var full errorfs.Toggle
 			full.Injector = errorfs.InjectorFunc(func(op errorfs.Op) error {
 				if tt.fails(op) {
