@@ -319,6 +319,8 @@ func (e *Engine) inspect() {
 		case <-e.stop:
 			return
 		case <-e.damage.wake:
+		case err := <-dead.ended():
+			dead.flushed(ctx, e, err)
 		case <-tick.C:
 			ticked = true
 		}
@@ -329,7 +331,7 @@ func (e *Engine) inspect() {
 		}
 		dead.look(ctx, e)
 		if ticked {
-			held = e.refuseHeld(held && !dead.again)
+			held = e.refuseHeld(held && !dead.hopeful())
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
@@ -33,9 +34,27 @@ import (
 // deadTried is what the inspector knew when it looked for dead blocks last.
 type deadTried struct {
 	turn      int
-	again     bool // some snapshots still saw what was cleared, or it could not look
-	unflushed bool // what was cleared may be in memory alone
+	again     bool       // some snapshots still saw what was cleared, or it could not look
+	unflushed bool       // what was cleared may be in memory alone
+	flush     *deadFlush // a flush that is under way, nil without one
 }
+
+// deadFlush is a flush of what was cleared.
+type deadFlush struct {
+	begun atomic.Bool // it does not wait for level 0 any more
+	done  chan error
+}
+
+// ended is where the end of a flush that is under way is told.
+func (r *deadTried) ended() <-chan error {
+	if r.flush == nil {
+		return nil
+	}
+	return r.flush.done
+}
+
+// hopeful reports whether a damaged block can still be found dead while nothing else is flushed.
+func (r *deadTried) hopeful() bool { return r.again || r.flush != nil && r.flush.begun.Load() }
 
 // look looks for damaged blocks that are dead now, unless nothing has changed.
 func (r *deadTried) look(ctx context.Context, e *Engine) {
@@ -46,20 +65,43 @@ func (r *deadTried) look(ctx context.Context, e *Engine) {
 	changed := e.damage.cleared.Swap(false) || turn != r.turn
 	r.turn = turn
 	r.unflushed = len(losses) > 0 && e.reading == nil && (r.unflushed || changed)
-	flush := r.unflushed && e.mayFlush(stopWrites)
+	flush := r.unflushed && r.flush == nil && e.mayFlush(stopWrites)
 	if len(losses) == 0 || !changed && !r.again && !flush {
 		r.again = false
 		return
 	}
-	var err error
 	if flush {
-		if err = e.flush(ctx); err == nil {
-			r.unflushed = false
+		r.beginFlush(ctx, e)
+	}
+	var err error
+	r.again, err = e.findDead(losses)
+	r.failed(ctx, e, err)
+}
+
+// beginFlush begins to flush. The inspector does not wait for it: another flush can fill level 0 meanwhile, and this one
+// then waits for a compaction that may wait for the inspector in turn.
+func (r *deadTried) beginFlush(ctx context.Context, e *Engine) {
+	f := &deadFlush{done: make(chan error, 1)}
+	r.flush, r.unflushed = f, false
+	e.running.Go(func() {
+		if e.o.beforeFlush != nil {
+			e.o.beforeFlush()
 		}
+		f.done <- e.flush(ctx, func() { f.begun.Store(true) })
+	})
+}
+
+// flushed has the next look find what was flushed.
+func (r *deadTried) flushed(ctx context.Context, e *Engine, err error) {
+	r.flush, r.again = nil, true
+	if err != nil {
+		r.unflushed = true
+		r.failed(ctx, e, err)
 	}
-	if err == nil {
-		r.again, err = e.findDead(losses)
-	}
+}
+
+// failed has the next look try again after an error.
+func (r *deadTried) failed(ctx context.Context, e *Engine, err error) {
 	if err != nil && ctx.Err() == nil {
 		r.turn, r.again = -1, true
 		e.log.Warn("it could not be found out whether damaged blocks are of what was deleted, and is tried again",

@@ -51,6 +51,8 @@ type Options struct {
 	fs vfs.FS
 	// lockFileOnly has the store locked as where directories cannot be.
 	lockFileOnly bool
+	// beforeFlush is called in tests before the inspector's flush asks for room in level 0.
+	beforeFlush func()
 }
 
 func (o Options) withDefaults() Options {

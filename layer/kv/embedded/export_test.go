@@ -22,6 +22,9 @@ func (o Options) WithFS(fs vfs.FS) Options { o.fs = fs; return o }
 // WithTransactionTime is o with another limit than five seconds.
 func (o Options) WithTransactionTime(d time.Duration) Options { o.transactionTime = d; return o }
 
+// WithBeforeFlush is o with a call before the inspector's flush asks for room in level 0.
+func (o Options) WithBeforeFlush(f func()) Options { o.beforeFlush = f; return o }
+
 // Pebble is the store below, for comparing with it.
 func (e *Engine) Pebble() *pebble.DB { return e.db.Load() }
 

@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/divandb/divan/layer/kv"
@@ -12,11 +13,25 @@ import (
 // Its compaction takes them all, since none began before.
 func heldUp(t *testing.T, clear bool) *embedded.Engine {
 	t.Helper()
-	dir := damagedInside(t, writtenStore(t, 1), 0.4, 0)
-	e, err := embedded.Open(dir, embedded.Options{Logger: quiet(t), MemTableBytes: 1 << 20})
+	e := openDamaged(t, embedded.Options{})
+	nearlyFull(t, e, clear)
+	return e
+}
+
+// openDamaged opens a store with a damaged block, which may fail later.
+func openDamaged(t *testing.T, o embedded.Options) *embedded.Engine {
+	t.Helper()
+	o.Logger, o.MemTableBytes = quiet(t), 1<<20
+	e, err := embedded.Open(damagedInside(t, writtenStore(t, 1), 0.4, 0), o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return e
+}
+
+// nearlyFull leaves room for one table in level 0, and lets its compaction begin then.
+func nearlyFull(t *testing.T, e *embedded.Engine, clear bool) {
+	t.Helper()
 	e.HoldCompactions()
 	if clear {
 		clearRange(t, e, "b", "f")
@@ -25,7 +40,6 @@ func heldUp(t *testing.T, clear bool) *embedded.Engine {
 		writeTable(t, e)
 	}
 	e.ReleaseCompactions()
-	return e
 }
 
 func level0(e *embedded.Engine) int { return int(e.Pebble().Metrics().Levels[0].Sublevels) }
@@ -50,6 +64,32 @@ func writeTable(t *testing.T, e *embedded.Engine) {
 func TestEngine_refusesHeldUp(t *testing.T) {
 	oneGoroutine(t)
 	e := heldUp(t, false)
+	refuses(t, e)
+}
+
+// The inspector does not wait for room in level 0, even where that was there when it looked.
+func TestEngine_refusesHeldUpInspector(t *testing.T) {
+	oneGoroutine(t)
+	var e *embedded.Engine
+	filled := make(chan struct{})
+	fill := sync.OnceFunc(func() {
+		if err := e.Pebble().Set([]byte("g/"), nil, nil); err != nil {
+			t.Error(err)
+		}
+		if err := e.Pebble().Flush(); err != nil {
+			t.Error(err)
+		}
+		close(filled)
+	})
+	e = openDamaged(t, embedded.Options{}.WithBeforeFlush(func() { fill() }))
+	nearlyFull(t, e, false)
+	<-filled // a compaction has met the damaged block
+	refuses(t, e)
+}
+
+// refuses has writes refused because level 0 is full.
+func refuses(t *testing.T, e *embedded.Engine) {
+	t.Helper()
 	defer func() { _ = e.Close() }() // it says what failed
 	var err error
 	for turn := 0; err == nil && turn < 100; turn++ {

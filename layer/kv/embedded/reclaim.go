@@ -175,7 +175,7 @@ func (e *Engine) reclaimOnce(ctx context.Context) error {
 	worth, err := e.worthReclaiming(ready)
 	if err == nil && worth {
 		e.snapshots.signal()
-		if err = e.flush(ctx); err == nil {
+		if err = e.flush(ctx, nil); err == nil {
 			err = e.reclaimSpans(ctx, ready)
 		}
 	}
@@ -242,11 +242,15 @@ func (e *Engine) mayFlush(limit int32) bool {
 	return !e.damage.some.Load() || e.db.Load().Metrics().Levels[0].Sublevels < limit
 }
 
-// flush brings what is in memory into tables.
-func (e *Engine) flush(ctx context.Context) error {
+// flush brings what is in memory into tables. It calls begun, which may be nil, once it does not wait any more for room
+// in level 0.
+func (e *Engine) flush(ctx context.Context, begun func()) error {
 	flushed, err := e.db.Load().AsyncFlush()
 	if err != nil {
 		return err
+	}
+	if begun != nil {
+		begun()
 	}
 	select {
 	case <-flushed:
