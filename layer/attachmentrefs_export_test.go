@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/divandb/divan/layer/internal/attach"
+	"github.com/divandb/divan/layer/internal/compact"
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/rev"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
@@ -11,14 +15,14 @@ import (
 
 // ForgetRefs makes the bodies of a database those of a store of format 3, whose attachments are not counted.
 func ForgetRefs(ctx context.Context, d *Database) error {
-	_, err := read(ctx, d, func(t *txn) (struct{}, error) {
-		t.ClearRange(prefixRange(t.keys.sub(nil, keyspace.AttachmentRefs)))
-		rows := getRange(t, t.keys.sub(nil, keyspace.Documents), kv.RangeOptions{Mode: kv.ModeWantAll})
+	_, err := db.Read(ctx, d.Database, func(t *db.Txn) (struct{}, error) {
+		t.ClearRange(db.PrefixRange(t.Keys.Sub(nil, keyspace.AttachmentRefs)))
+		rows := db.GetRange(t, t.Keys.Sub(nil, keyspace.Documents), kv.RangeOptions{Mode: kv.ModeWantAll})
 		defer rows.Close()
 		for rows.Next() {
 			row := rows.KeyValue()
-			if b := bytes.Clone(row.Value); bytes.HasSuffix(row.Key, []byte{0x14}) && b[1]&flagCounted != 0 {
-				b[1] &^= flagCounted
+			if b := bytes.Clone(row.Value); bytes.HasSuffix(row.Key, []byte{0x14}) && b[1]&rev.FlagCounted != 0 {
+				b[1] &^= rev.FlagCounted
 				t.Set(bytes.Clone(row.Key), b)
 			}
 		}
@@ -30,16 +34,16 @@ func ForgetRefs(ctx context.Context, d *Database) error {
 // LookRows is how many bodies of a document are looked through at once from now on, until the function that it returns
 // is called.
 func LookRows(n int) (restore func()) {
-	old := lookRows
-	lookRows = n
-	return func() { lookRows = old }
+	old := attach.LookRows
+	attach.LookRows = n
+	return func() { attach.LookRows = old }
 }
 
 // StoredAttachments are the attachments of which there is data.
 func StoredAttachments(ctx context.Context, d *Database) (map[[16]byte]bool, error) {
-	return read(ctx, d, func(t *txn) (map[[16]byte]bool, error) {
+	return db.Read(ctx, d.Database, func(t *db.Txn) (map[[16]byte]bool, error) {
 		ids := map[[16]byte]bool{}
-		rows := getRange(t, t.keys.sub(nil, keyspace.Attachments), kv.RangeOptions{Mode: kv.ModeWantAll})
+		rows := db.GetRange(t, t.Keys.Sub(nil, keyspace.Attachments), kv.RangeOptions{Mode: kv.ModeWantAll})
 		defer rows.Close()
 		for rows.Next() {
 			key, err := tuple.Unpack(rows.KeyValue().Key)
@@ -53,8 +57,8 @@ func StoredAttachments(ctx context.Context, d *Database) (map[[16]byte]bool, err
 }
 
 // LookNoted looks at the databases that were written, as a store does every few seconds; LookAll at all of them.
-func LookNoted(ctx context.Context, s *Store) error { return s.lookNoted(ctx) }
+func LookNoted(ctx context.Context, s *Store) error { return compact.LookNoted(ctx, s.Store) }
 
 func LookAll(ctx context.Context, s *Store) error {
-	return s.eachDatabase(ctx, func(ctx context.Context, d *Database) error { return s.lookCompactable(ctx, d) })
+	return s.EachDatabase(ctx, func(ctx context.Context, d *db.Database) error { return compact.LookCompactable(ctx, s.Store, d) })
 }

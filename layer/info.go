@@ -3,6 +3,8 @@ package layer
 import (
 	"context"
 
+	"github.com/divandb/divan/layer/internal/compact"
+	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/kv"
 )
 
@@ -11,7 +13,7 @@ import (
 type Info struct {
 	Name, UUID                 string
 	DocCount, DocDelCount      int64
-	UpdateSeq                  Seq
+	UpdateSeq                  db.Seq
 	PurgeSeq                   int64
 	ExternalSize, ActiveSize   int64
 	Partitioned                bool
@@ -24,10 +26,10 @@ type Info struct {
 
 // Info reads the counters and the newest sequence at one read version.
 func (d *Database) Info(ctx context.Context) (Info, error) {
-	return read(ctx, d, func(t *txn) (Info, error) {
-		last, compacting := readLastSeq(t.Snapshot(), t.keys, t.cfg), t.compacting()
-		n, err := countersOf(t.Snapshot(), t.keys, counterDocs, counterDeleted, counterBodies, counterStored,
-			counterContent, counterSuperseded, counterPurges)
+	return db.Read(ctx, d.Database, func(t *db.Txn) (Info, error) {
+		last, compacting := db.ReadLastSeq(t.Snapshot(), t.Keys, t.Cfg), compact.Compacting(t)
+		n, err := db.CountersOf(t.Snapshot(), t.Keys, db.CounterDocs, db.CounterDeleted, db.CounterBodies, db.CounterStored,
+			db.CounterContent, db.CounterSuperseded, db.CounterPurges)
 		if err != nil {
 			return Info{}, err
 		}
@@ -38,41 +40,41 @@ func (d *Database) Info(ctx context.Context) (Info, error) {
 		running, err := compacting()
 		return Info{
 			Compacting: running,
-			Name:       d.name, UUID: t.cfg.uuid,
+			Name:       d.Name(), UUID: t.Cfg.Uuid,
 			DocCount: n[0], DocDelCount: n[1],
 			UpdateSeq:    seq,
 			ExternalSize: n[2] + n[4], ActiveSize: n[2] + n[3],
 			SupersededBodies: n[5], PurgeSeq: n[6],
-			Partitioned: t.cfg.partitioned,
-			Incarnation: t.cfg.incarnation,
-			Shards:      len(t.cfg.current().Shards),
-			RevLimit:    int64(t.cfg.revsLimit),
+			Partitioned: t.Cfg.Partitioned,
+			Incarnation: t.Cfg.Incarnation,
+			Shards:      len(t.Cfg.Current().Shards),
+			RevLimit:    int64(t.Cfg.RevsLimit),
 		}, err
 	})
 }
 
 // LastSeq is the newest sequence of the database (since=now).
-func (d *Database) LastSeq(ctx context.Context) (Seq, error) {
-	return read(ctx, d, func(t *txn) (Seq, error) { return readLastSeq(t.Snapshot(), t.keys, t.cfg)() })
+func (d *Database) LastSeq(ctx context.Context) (db.Seq, error) {
+	return db.Read(ctx, d.Database, func(t *db.Txn) (db.Seq, error) { return db.ReadLastSeq(t.Snapshot(), t.Keys, t.Cfg)() })
 }
 
 // WatchShard arms a watch on the shard's wake key (C7). It fires after the next commit of an entry in the shard, after a reshard and after the deletion of
 // the database. seen is the newest sequence of the shard at the moment the watch was armed: read from it on, then wait. NotFound for a shard that never was.
-func (d *Database) WatchShard(ctx context.Context, shard ShardID) (w kv.Watch, seen Seq, err error) {
+func (d *Database) WatchShard(ctx context.Context, shard db.ShardID) (w kv.Watch, seen db.Seq, err error) {
 	type armed struct {
 		w    kv.Watch
-		seen Seq
+		seen db.Seq
 	}
-	a, err := read(ctx, d, func(t *txn) (armed, error) {
-		if t.cfg.mapOf(shard) < 0 {
-			return armed{}, errNoShard(shard)
+	a, err := db.Read(ctx, d.Database, func(t *db.Txn) (armed, error) {
+		if t.Cfg.MapOf(shard) < 0 {
+			return armed{}, db.ErrNoShard(shard)
 		}
-		key := t.close(t.keys.wake(t.open(), shard))
+		key := t.Close(t.Keys.Wake(t.Open(), shard))
 		value, err := t.Get(key).Wait()
 		if err != nil {
 			return armed{}, err
 		}
-		seq, err := parseWake(value)
+		seq, err := db.ParseWake(value)
 		if err != nil {
 			return armed{}, err
 		}

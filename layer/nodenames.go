@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
@@ -29,7 +30,7 @@ type nodeName struct {
 // has the name. A node may look dead to others and be alive: it keeps the name if it does anything in the store
 // before they take it.
 type NodeName struct {
-	store    *dbStore
+	store    *db.Store
 	key      []byte
 	life     string
 	gossip   string // set by the first Take
@@ -37,9 +38,9 @@ type NodeName struct {
 }
 
 // NodeName returns a claim to a name. Nothing is taken yet: call Take first. The other methods may run at once.
-func (s *dbStore) NodeName(name string) *NodeName {
-	key := tuple.AppendString(s.section(keyspace.Nodes), name)
-	return &NodeName{store: s, key: key, life: rand.Text()[:16], patience: nodeNamePatience}
+func (s *Store) NodeName(name string) *NodeName {
+	key := tuple.AppendString(s.Section(keyspace.Nodes), name)
+	return &NodeName{store: s.Store, key: key, life: rand.Text()[:16], patience: nodeNamePatience}
 }
 
 // Take takes the name for the node at a gossip address, unless another node has it and is alive: holder is the gossip
@@ -206,7 +207,7 @@ func (n *NodeName) Release(ctx context.Context) error {
 
 // change replaces the value by what f makes of it, and returns that. The zero value means no row.
 func (n *NodeName) change(ctx context.Context, f func(now nodeName) nodeName) (nodeName, error) {
-	after, _, err := storeTransact(ctx, n.store, func(tx kv.Transaction) (nodeName, error) {
+	after, _, err := db.StoreTransact(ctx, n.store, func(tx kv.Transaction) (nodeName, error) {
 		before, err := n.read(tx)
 		if err != nil {
 			return nodeName{}, err
@@ -232,7 +233,7 @@ func (n *NodeName) change(ctx context.Context, f func(now nodeName) nodeName) (n
 
 // look reads the value. The watch becomes ready when the value changes. The caller cancels it.
 func (n *NodeName) look(ctx context.Context) (now nodeName, w kv.Watch, err error) {
-	now, _, err = storeTransact(ctx, n.store, func(tx kv.Transaction) (nodeName, error) {
+	now, _, err = db.StoreTransact(ctx, n.store, func(tx kv.Transaction) (nodeName, error) {
 		if w != nil {
 			w.Cancel() // of an attempt that has to be repeated
 		}
@@ -253,7 +254,7 @@ func (n *NodeName) read(tx kv.Transaction) (nodeName, error) {
 		return now, err
 	}
 	if err := json.Unmarshal(value, &now); err != nil {
-		return now, corrupt("name of a node", err)
+		return now, db.Corrupt("name of a node", err)
 	}
 	return now, nil
 }

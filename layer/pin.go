@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/kv"
 )
 
@@ -19,9 +20,9 @@ type PinOptions struct {
 // engine that holds no snapshots keeps it for kv.TransactionSeconds at most, and of later errors SnapshotLost is true.
 // Indexes are as they stand; nothing is brought up to date.
 func (s *Store) Pin(ctx context.Context, po PinOptions) (pinned *Store, release func(), err error) {
-	p, err := kv.Pin(ctx, s.engine)
+	p, err := kv.Pin(ctx, s.Engine)
 	if err != nil {
-		return nil, nil, explained(err)
+		return nil, nil, db.Explained(err)
 	}
 	o, e := s.o, kv.Engine(p)
 	if po.Moves {
@@ -30,7 +31,7 @@ func (s *Store) Pin(ctx context.Context, po PinOptions) (pinned *Store, release 
 	o.ReadOnly, o.Owner = true, false
 	if pinned, err = Open(ctx, e, o); err != nil {
 		_ = e.Close()
-		return nil, nil, explained(err)
+		return nil, nil, db.Explained(err)
 	}
 	return pinned, func() { _ = e.Close() }, nil
 }

@@ -7,6 +7,21 @@ import (
 	"sync"
 	"time"
 
+	"github.com/divandb/divan/layer/internal/aggregate"
+	"github.com/divandb/divan/layer/internal/attach"
+	"github.com/divandb/divan/layer/internal/build"
+	"github.com/divandb/divan/layer/internal/cache"
+	"github.com/divandb/divan/layer/internal/check"
+	"github.com/divandb/divan/layer/internal/compact"
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/design"
+	"github.com/divandb/divan/layer/internal/export"
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/internal/feed"
+	"github.com/divandb/divan/layer/internal/index"
+	"github.com/divandb/divan/layer/internal/jobs"
+	"github.com/divandb/divan/layer/internal/query"
+	"github.com/divandb/divan/layer/internal/write"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/script"
@@ -39,11 +54,11 @@ type Options struct {
 	// CleanupViews does.
 	CleanupAfter time.Duration
 	// Compaction is when databases are compacted by themselves; the zero value is never.
-	Compaction Compaction
+	Compaction compact.Compaction
 	// Scripts runs the map functions of design documents; nil means that no index can be built. The caller closes it after the Store.
 	Scripts *script.Sandbox
 	// Validator runs what design documents say about writes; nil means that they say nothing.
-	Validator Validator
+	Validator db.Validator
 }
 
 func (o Options) withDefaults() Options {
@@ -70,7 +85,12 @@ func (o Options) withDefaults() Options {
 
 // Store is all databases in one engine. Safe for concurrent use. It does not own the engine: close the Store first, then the engine.
 type Store struct {
-	*dbStore
+	*db.Store
+	jobStore
+	compactStore
+	checkStore
+	exportStore
+
 	o    Options
 	stop context.CancelFunc
 	done sync.WaitGroup // the background loops
@@ -79,9 +99,13 @@ type Store struct {
 // Open prepares an engine for use: writes the format version into an empty store, brings an older one up to it, refuses a newer one, starts the sweep of transaction ids.
 func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	o = o.withDefaults()
-	s := &Store{dbStore: newDBStore(e, o.Root, o.MaxShards), o: o}
+	base := db.NewStore(e, o.Root, o.MaxShards)
+	s := &Store{
+		Store: base, jobStore: jobs.OfStore(base), compactStore: compact.OfStore(base), checkStore: check.OfStore(base),
+		exportStore: export.OfStore(base), o: o,
+	}
 	s.fillSlots()
-	s.observers = []func(*txn){noteEntries, noteSuperseded}
+	s.Observers = []func(*db.Txn){feed.NoteEntries, compact.NoteSuperseded}
 	if s.o.ReadOnly {
 		s.stop = func() {}
 		return s, s.readFormat(ctx)
@@ -89,48 +113,48 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	if err := s.checkFormat(ctx); err != nil {
 		return nil, err
 	}
-	feedOf(s.dbStore).closings.wake = make(chan struct{}, 1)
+	feed.StateOf(s.Store).Closings.Wake = make(chan struct{}, 1)
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.done.Go(func() { s.keepHouse(background) })
 	s.done.Go(func() { s.keepSwept(background) })
-	s.done.Go(func() { keepUploads(background, s.dbStore) })
+	s.done.Go(func() { attach.KeepUploads(background, s.Store) })
 	if s.o.Compaction.Auto {
-		s.done.Go(func() { s.keepCompacted(background) })
+		s.done.Go(func() { compact.KeepCompacted(background, s.Store) })
 	}
-	s.done.Go(func() { feedOf(s.dbStore).keep(background) })
+	s.done.Go(func() { feed.StateOf(s.Store).Keep(background) })
 	return s, nil
 }
 
 // fillSlots gives every part of the layer what it has of the options, and its caches.
 func (s *Store) fillSlots() {
 	o := &s.o
-	beatsSlot.fill(s.dbStore, &beats{})
-	feedSlot.fill(s.dbStore, &feedState{shape: defaultShape, log: o.Logger})
-	designSlot.fill(s.dbStore, &designState{
-		scripts: o.Scripts, log: o.Logger,
-		designs: newCache[designKey, *Design](keptDesigns), maps: newCache[string, *script.Maps](keptMaps),
+	jobs.BeatsSlot.Fill(s.Store, &jobs.Beats{})
+	feed.Slot.Fill(s.Store, &feed.State{Shape: feed.DefaultShape, Log: o.Logger})
+	design.Slot.Fill(s.Store, &design.State{
+		Scripts: o.Scripts, Log: o.Logger,
+		Designs: cache.New[design.Key, *design.Design](design.KeptDesigns), Maps: cache.New[string, *script.Maps](design.KeptMaps),
 	})
-	attachSlot.fill(s.dbStore, &attachState{max: o.MaxAttachment, life: newAttachmentID(), log: o.Logger})
-	compacting := &compactState{compaction: o.Compaction, log: o.Logger}
+	attach.Slot.Fill(s.Store, &attach.State{Max: o.MaxAttachment, Life: attach.NewAttachmentID(), Log: o.Logger})
+	compacting := &compact.State{Compaction: o.Compaction, Log: o.Logger}
 	if o.ReadOnly {
-		compacting.compaction = Compaction{}
+		compacting.Compaction = compact.Compaction{}
 	}
-	compactSlot.fill(s.dbStore, compacting)
-	writeSlot.fill(s.dbStore, &writeState{
-		indexes: interactiveIndexes{}, validator: o.Validator, maxDocument: o.MaxDocument, cleanupAfter: o.CleanupAfter,
+	compact.Slot.Fill(s.Store, compacting)
+	write.Slot.Fill(s.Store, &write.State{
+		Indexes: build.InteractiveIndexes{}, Validator: o.Validator, MaxDocument: o.MaxDocument, CleanupAfter: o.CleanupAfter,
 	})
-	publishedSlot.fill(s.dbStore, &publications{})
-	aggregateSlot.fill(s.dbStore, &aggregateState{partialRows: o.PartialRows})
-	querySlot.fill(s.dbStore, &queryState{
-		scripts: o.Scripts, reduces: newCache[string, *script.Reduce](keptReduces), reduceTime: o.ReduceTime,
+	index.PublishedSlot.Fill(s.Store, &index.Publications{})
+	aggregate.Slot.Fill(s.Store, &aggregate.State{PartialRows: o.PartialRows})
+	query.Slot.Fill(s.Store, &query.State{
+		Scripts: o.Scripts, Reduces: cache.New[string, *script.Reduce](query.KeptReduces), ReduceTime: o.ReduceTime,
 	})
 }
 
 // FormatOf is the format of the store that lies in an engine under a root, 0 where there is none yet. It changes
 // nothing. A store in an older format than keyspace.FormatVersion is brought to that by Open, for good.
 func FormatOf(ctx context.Context, e kv.Engine, root []byte) (int64, error) {
-	key := (&dbStore{root: root}).section(keyspace.Format)
+	key := (&db.Store{Root: root}).Section(keyspace.Format)
 	version, _, err := kv.Transact(ctx, e, kv.TransactOptions{}, func(tx kv.Transaction) (int64, error) {
 		value, err := tx.Get(key).Wait()
 		if err != nil || value == nil {
@@ -138,7 +162,7 @@ func FormatOf(ctx context.Context, e kv.Engine, root []byte) (int64, error) {
 		}
 		version, _, err := tuple.TakeInt(value)
 		if err != nil {
-			return 0, corrupt("format version", err)
+			return 0, db.Corrupt("format version", err)
 		}
 		return version, nil
 	})
@@ -147,8 +171,8 @@ func FormatOf(ctx context.Context, e kv.Engine, root []byte) (int64, error) {
 
 // readFormat is checkFormat for a store that is only read.
 func (s *Store) readFormat(ctx context.Context) error {
-	value, _, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) {
-		return tx.Get(s.section(keyspace.Format)).Wait()
+	value, _, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) ([]byte, error) {
+		return tx.Get(s.Section(keyspace.Format)).Wait()
 	})
 	if (kv.IsCode(err, kv.CodeFileCorrupt) || err == nil && value == nil) && s.o.Salvage {
 		s.o.Logger.Warn("the store's format cannot be read, and is taken for the present one")
@@ -160,19 +184,19 @@ func (s *Store) readFormat(ctx context.Context) error {
 	version, _, err := tuple.TakeInt(value)
 	switch {
 	case err != nil:
-		return corrupt("format version", err)
+		return db.Corrupt("format version", err)
 	case version > keyspace.FormatVersion:
-		return unknownFormat("the store", version, keyspace.FormatVersion)
+		return db.UnknownFormat("the store", version, keyspace.FormatVersion)
 	case version < keyspace.FormatVersion:
-		return errf(Unavailable, "", "the store has format %d; start a node on it once, which brings it to %d", version,
+		return fault.Errf(fault.Unavailable, "", "the store has format %d; start a node on it once, which brings it to %d", version,
 			keyspace.FormatVersion)
 	}
 	return nil
 }
 
 func (s *Store) checkFormat(ctx context.Context) error {
-	key := s.section(keyspace.Format)
-	_, c, err := kv.Transact(ctx, s.engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+	key := s.Section(keyspace.Format)
+	_, c, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
 		value, err := tx.Get(key).Wait()
 		if err != nil {
 			return struct{}{}, err
@@ -181,29 +205,29 @@ func (s *Store) checkFormat(ctx context.Context) error {
 		if err != nil {
 			return struct{}{}, err
 		}
-		s.clock.saw(at)
+		s.Clock.Saw(at)
 		if value == nil {
 			tx.Set(key, tuple.AppendInt(nil, keyspace.FormatVersion))
-			return struct{}{}, s.readInstallation(tx)
+			return struct{}{}, s.ReadInstallation(tx)
 		}
 		version, _, err := tuple.TakeInt(value)
 		if err != nil {
-			return struct{}{}, corrupt("format version", err)
+			return struct{}{}, db.Corrupt("format version", err)
 		}
 		if version > keyspace.FormatVersion {
-			return struct{}{}, unknownFormat("the store", version, keyspace.FormatVersion)
+			return struct{}{}, db.UnknownFormat("the store", version, keyspace.FormatVersion)
 		}
 		if version < keyspace.FormatVersion {
 			if version < 2 {
-				if err := s.upgradePrefixes(tx); err != nil {
+				if err := s.UpgradePrefixes(tx); err != nil {
 					return struct{}{}, err
 				}
 			}
 			tx.Set(key, tuple.AppendInt(nil, keyspace.FormatVersion))
 		}
-		return struct{}{}, s.readInstallation(tx)
+		return struct{}{}, s.ReadInstallation(tx)
 	})
-	s.clock.saw(c.Version) // of a new store nothing could be read
+	s.Clock.Saw(c.Version) // of a new store nothing could be read
 	return err
 }
 
@@ -211,10 +235,10 @@ func (s *Store) checkFormat(ctx context.Context) error {
 func (s *Store) Close() error {
 	s.stop()
 	s.done.Wait()
-	publishedOf(s.dbStore).close()
+	index.PublishedOf(s.Store).Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	return s.ids.clear(ctx, s.engine)
+	return s.Ids.Clear(ctx, s.Engine)
 }
 
 // firstSweep is how long after the start keepHouse sweeps for the first time.
@@ -225,15 +249,15 @@ func (s *Store) keepHouse(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		if err := s.ids.clear(ctx, s.engine); err != nil && ctx.Err() == nil {
+		if err := s.Ids.Clear(ctx, s.Engine); err != nil && ctx.Err() == nil {
 			s.o.Logger.Warn("transaction ids not cleared", "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
-			publishedOf(s.dbStore).expire(now)
-		case <-s.ids.full:
+			index.PublishedOf(s.Store).Expire(now)
+		case <-s.Ids.Full:
 		}
 	}
 }
@@ -249,20 +273,20 @@ func (s *Store) keepSwept(ctx context.Context) {
 	jobsSwept := time.Now()
 	for {
 		if left {
-			err := s.eachDatabase(ctx, attachOf(s.dbStore).removeLeftUploads)
-			if left = KindOf(err) == Full; err != nil && !left && ctx.Err() == nil {
+			err := s.EachDatabase(ctx, attach.StateOf(s.Store).RemoveLeftUploads)
+			if left = fault.KindOf(err) == fault.Full; err != nil && !left && ctx.Err() == nil {
 				s.o.Logger.Warn("uploads from before the start not removed", "error", err)
 			}
 		}
 		if time.Since(swept) > time.Hour {
 			swept = time.Now()
-			if err := s.sweep(ctx, s.hours()); err != nil && ctx.Err() == nil {
+			if err := s.sweep(ctx, s.Hours()); err != nil && ctx.Err() == nil {
 				s.o.Logger.Warn("sweep not finished", "error", err)
 			}
 		}
-		if time.Since(jobsSwept) > sweepJobsEvery {
+		if time.Since(jobsSwept) > jobs.SweepJobsEvery {
 			jobsSwept = time.Now()
-			if err := s.sweepJobs(ctx, afterVersion(s.clock.now(), -finishedFor)); err != nil && ctx.Err() == nil {
+			if err := jobs.SweepJobs(ctx, s.Store, db.AfterVersion(s.Clock.Now(), -jobs.FinishedFor)); err != nil && ctx.Err() == nil {
 				s.o.Logger.Warn("finished jobs not removed", "error", err)
 			}
 		}
@@ -276,10 +300,10 @@ func (s *Store) keepSwept(ctx context.Context) {
 
 // sweep removes what no one will come back for: transaction ids of some hours ago, and imports and uploads of dead
 // nodes.
-func (s *Store) sweep(ctx context.Context, now hours) error {
+func (s *Store) sweep(ctx context.Context, now db.Hours) error {
 	return errors.Join(
-		s.ids.sweep(ctx, s.engine, now),
-		s.sweepImports(ctx, now),
-		s.eachDatabase(ctx, func(ctx context.Context, d *Database) error { return d.sweepUploads(ctx, now) }),
+		s.Ids.Sweep(ctx, s.Engine, now),
+		export.SweepImports(ctx, s.Store, now),
+		s.EachDatabase(ctx, func(ctx context.Context, d *db.Database) error { return attach.SweepUploads(ctx, d, now) }),
 	)
 }

@@ -23,14 +23,14 @@ const (
 	// Data holds the databases: (Data, prefix number, Subspace, ...).
 	Data Section = 3
 	// Transactions holds transaction ids of writes whose commit may have to be looked up (C4):
-	// (Transactions, hour, id 16 bytes) = versionstamp. The hour, of the store's versions (layer/storeclock.go), only
+	// (Transactions, hour, id 16 bytes) = versionstamp. The hour, of the store's versions (layer/internal/db/storeclock.go), only
 	// serves the sweep of what a dead node left.
 	Transactions Section = 4
 	// Jobs holds background jobs (V3): (Jobs, type, ...). See layer/jobs*.go.
 	Jobs Section = 5
 	// Users holds nothing in the store itself: users are documents of the database _users.
 
-	// PrefixWindows is the allocator of prefix numbers. See layer/prefixes.go.
+	// PrefixWindows is the allocator of prefix numbers. See layer/internal/db/prefixes.go.
 	PrefixWindows Section = 6
 	// Nodes holds which node has a name: (Nodes, name) = JSON with its gossip address. See layer/nodenames.go.
 	Nodes Section = 7
@@ -62,7 +62,7 @@ const (
 	// Config holds settings: (Config, name, ...) = value. Names: "uuid", "incarnation", "revs_limit", "security",
 	// "partitioned", "changes_shards" (followed by the Sequence from which the map is active, P3),
 	// "purged_infos_limit", "cuts" (followed by the signature of an index: (CutFormat, Sequence) as of which its build
-	// reads the feed, see layer/cuts.go).
+	// reads the feed, see layer/internal/feed/cuts.go).
 	Config Subspace = 1
 	// Revisions (R1): (Revisions, DocID, NotDeleted, RevPosition, RevHash) =
 	// winner: (RevFormat, Sequence, BranchCount, [ancestors]); others: (RevFormat, [ancestors]).
@@ -87,7 +87,7 @@ const (
 	// Attachments holds attachment data: (Attachments, DocID, AttachmentID 16 bytes, chunk) = bytes.
 	Attachments Subspace = 10
 	// Uploads lists attachments whose document is not yet written: (Uploads, hour, DocID, AttachmentID) = life 16
-	// bytes, renewed. See layer/uploadentry.go.
+	// bytes, renewed. See layer/internal/attach/uploadentry.go.
 	Uploads Subspace = 11
 	// Counters are little-endian 64-bit integers changed by atomic add: (Counters, name) for purges, and for what was
 	// counted up to FormatVersion 5, to which ShardCounters adds. In a partitioned database those of documents and
@@ -103,7 +103,7 @@ const (
 	Purges Subspace = 15
 	// Moved holds copies of entries of Changes from before a cut (Config "cuts") that have moved since: (Moved,
 	// ShardID, Incarnation, Versionstamp) = (Incarnation, Versionstamp of the move, then the value of the entry); with
-	// the number of a part, conflicts that the document had (layer/movedentries.go). Empty while there is no cut.
+	// the number of a part, conflicts that the document had (layer/internal/feed/movedentries.go). Empty while there is no cut.
 	Moved Subspace = 16
 	// ShardSuperseded queues bodies that are no leaf any more, until compaction removes them: (ShardSuperseded,
 	// ShardID, Versionstamp) = (DocID, RevPosition, RevHash). The shard is the one that new entries of the document
@@ -113,15 +113,15 @@ const (
 	// shards, replaced ones too, and Counters.
 	ShardCounters Subspace = 18
 	// FeedCounts counts the entries of Changes by blocks of their versions, as far as they are closed
-	// (layer/feedcounts.go): (FeedCounts, 1 + level, ShardID, Incarnation, block) = counter; (FeedCounts, 0, ShardID,
+	// (layer/internal/feed/counts.go): (FeedCounts, 1 + level, ShardID, Incarnation, block) = counter; (FeedCounts, 0, ShardID,
 	// Incarnation) = (FeedCountFormat, leaf up to which they are closed, where the sweep of each higher level goes on).
 	FeedCounts Subspace = 19
 	// AttachmentRefs counts the bodies that refer to an attachment: (AttachmentRefs, DocID, AttachmentID) =
-	// little-endian counter; (AttachmentRefs, DocID) = empty. See layer/attachmentrefs.go.
+	// little-endian counter; (AttachmentRefs, DocID) = empty. See layer/internal/attach/refs.go.
 	AttachmentRefs Subspace = 21
 	// Compaction holds what compaction has to do, beside Superseded: (Compaction, 0) = a request, (Compaction, 1,
-	// DocID, AttachmentID) and (Compaction, 2, DocID): attachments to look for. See layer/compaction.go,
-	// layer/attachmentchecks.go.
+	// DocID, AttachmentID) and (Compaction, 2, DocID): attachments to look for. See layer/internal/compact/compaction.go,
+	// layer/internal/attach/checks.go.
 	Compaction Subspace = 22
 )
 

@@ -1,0 +1,216 @@
+package alldocs
+
+import (
+	"context"
+	"iter"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/rev"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// AllDocsOptions of AllDocs. Keys, where not nil, names documents and excludes the range.
+type AllDocsOptions struct {
+	Keys        []string
+	Start, End  *string // ids, inclusive unless ExcludeEnd; with Descending Start is the higher one. Compared as bytes (CouchDB's _all_docs order is raw)
+	ExcludeEnd  bool
+	Descending  bool
+	Limit, Skip int // Limit < 0 is none
+	IncludeDocs bool
+	Large       bool // with IncludeDocs: leave large bodies in the store: Doc.Large
+	Conflicts   bool // with IncludeDocs: Doc.Conflicts
+	Only        db.Subset
+}
+
+// AllDocsRow is one row. With Keys, Err is NotFound where there is no such document, and Deleted rows have their Rev.
+type AllDocsRow struct {
+	ID      string
+	Rev     db.Rev
+	Deleted bool
+	Doc     *rev.Document // IncludeDocs; nil for a deleted one
+	Err     error
+}
+
+// AllDocsResult is an all-docs response under way.
+type AllDocsResult struct {
+	TotalRows int64
+	Offset    int64 // rows before the first one, -1 where it is not known cheaply
+	UpdateSeq db.Seq
+	Rows      iter.Seq2[AllDocsRow, error] // once
+}
+
+// AllDocs streams rows at one snapshot where the engine holds one, otherwise across transactions. Rows are valid until the next one. The snapshot ends with
+// Rows, or with ctx where Rows is not used.
+func (d Database) AllDocs(ctx context.Context, o AllDocsOptions) (*AllDocsResult, error) {
+	s, err := rev.OpenStream(ctx, d.Database)
+	if err != nil {
+		return nil, err
+	}
+	s.LeaveLarge = o.Large
+	a := &AllDocs{S: s, O: o}
+	res := &AllDocsResult{Offset: -1}
+	if err := s.Try(func() error { return a.head(res) }); err != nil {
+		s.Close()
+		return nil, err
+	}
+	res.Rows = func(yield func(AllDocsRow, error) bool) {
+		defer s.Close()
+		a.Yield = yield
+		if err := a.Run(); err != nil {
+			yield(AllDocsRow{}, err)
+		}
+	}
+	return res, nil
+}
+
+// AllDocs is an all-docs read under way.
+type AllDocs struct {
+	S     *rev.Stream
+	O     AllDocsOptions
+	Yield func(AllDocsRow, error) bool
+	queue rev.DocPipe[allDocsPending]
+	skip  int
+	left  int // < 0: no limit
+	doc   rev.Document
+	own   db.RawKeys
+}
+
+// allDocsPending is a row and what it needs.
+type allDocsPending struct {
+	row   AllDocsRow
+	needs rev.DocNeeds
+}
+
+// head reads what comes before the rows.
+func (a *AllDocs) head(res *AllDocsResult) (err error) {
+	last := db.ReadLastSeq(a.S.R, a.S.Keys, a.S.Cfg)
+	switch a.O.Only {
+	case db.Everything:
+		n, err := db.CountersOf(a.S.R, a.S.Keys, db.CounterDocs)
+		if err != nil {
+			return err
+		}
+		res.TotalRows = n[0]
+	case db.DesignOnly:
+		res.TotalRows = 0
+		rows := db.GetRange(a.S.R, a.S.Keys.Sub(nil, keyspace.Designs), kv.RangeOptions{Mode: kv.ModeWantAll})
+		defer rows.Close()
+		for rows.Next() {
+			res.TotalRows++
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+	}
+	if a.O.Keys == nil && a.O.Start == nil && a.O.Only != db.LocalOnly {
+		res.Offset = min(int64(a.O.Skip), res.TotalRows)
+	}
+	res.UpdateSeq, err = last()
+	return err
+}
+
+func (a *AllDocs) Run() error {
+	a.skip, a.left = a.O.Skip, a.O.Limit
+	if a.left == 0 {
+		return nil
+	}
+	if a.O.Only == db.LocalOnly { // whose bodies are in the list
+		if a.O.Keys != nil {
+			return a.localKeys()
+		}
+		return a.locals()
+	}
+	a.queue = rev.DocPipe[allDocsPending]{S: a.S, Emit: a.emit}
+	if a.O.IncludeDocs {
+		a.queue.Needs = func(p *allDocsPending) *rev.DocNeeds { return &p.needs }
+	}
+	produce, few := a.live, a.left > 0 && a.left <= rev.PipeFew
+	if a.O.Keys != nil {
+		produce, few = a.keys, len(a.O.Keys) <= rev.PipeFew
+	}
+	_, err := a.queue.Run(!few, produce)
+	return err
+}
+
+// counted applies skip and limit: whether the row is wanted, and whether there are more after it.
+func (a *AllDocs) counted() (wanted, more bool) {
+	if a.skip > 0 {
+		a.skip--
+		return false, true
+	}
+	if a.left > 0 {
+		a.left--
+	}
+	return true, a.left != 0
+}
+
+// live walks the list of live documents.
+func (a *AllDocs) live() error {
+	prefix := a.S.Keys.Sub(nil, keyspace.AllDocs)
+	r := db.IdRange(prefix, db.IdBounds{Start: a.O.Start, End: a.O.End, ExcludeEnd: a.O.ExcludeEnd, Descending: a.O.Descending})
+	if a.O.Only == db.DesignOnly {
+		first, end := "_design/", "_design0"
+		design := db.IdRange(prefix, db.IdBounds{Start: &first, End: &end, ExcludeEnd: true})
+		r.Begin = maxKey(r.Begin, design.Begin)
+		r.End = maxKey(r.Begin, minKey(r.End, design.End))
+	}
+	return a.S.Scan(r, kv.RangeOptions{Reverse: a.O.Descending}, func(kvp kv.KeyValue) (bool, error) {
+		id, _, err := tuple.TakeString(kvp.Key[len(prefix):])
+		if err != nil {
+			return false, db.Corrupt("list of documents", err)
+		}
+		if a.O.Only == db.WithoutDesigns && db.IsDesign(id) {
+			return true, nil
+		}
+		wanted, more := a.counted()
+		if !wanted {
+			return true, nil
+		}
+		rev, err := db.ParseRevPair(kvp.Value)
+		if err != nil {
+			return false, db.Corrupt("list of documents", err)
+		}
+		var body []byte
+		if a.O.IncludeDocs {
+			body = a.S.Keys.BodyOf(&a.own, kvp.Key[len(prefix):], kvp.Value)
+		}
+		ok, err := a.push(AllDocsRow{ID: id, Rev: rev}, body)
+		return ok && more, err
+	})
+}
+
+func maxKey(a, b []byte) []byte {
+	if string(a) > string(b) {
+		return a
+	}
+	return b
+}
+
+func minKey(a, b []byte) []byte {
+	if string(a) < string(b) {
+		return a
+	}
+	return b
+}
+
+// push queues a row, with what it needs. body is the key of its body, where that is known.
+func (a *AllDocs) push(row AllDocsRow, body []byte) (more bool, err error) {
+	p := allDocsPending{row: row}
+	if a.O.IncludeDocs && row.Err == nil && !row.Deleted {
+		p.needs = rev.DocNeeds{Key: body, Id: row.ID, Rev: row.Rev, WantsBody: true, WantsTree: a.O.Conflicts}
+	}
+	return a.queue.Push(&p)
+}
+
+// emit yields a row that has what it needs.
+func (a *AllDocs) emit(p *allDocsPending) (more bool, err error) {
+	if p.needs.Found {
+		a.doc, p.row.Doc = *p.needs.Body.Document(p.row.ID, p.row.Rev), &a.doc
+		if p.needs.Tree != nil {
+			p.row.Doc.Conflicts = p.needs.Tree.Conflicts(false)
+		}
+	}
+	return a.Yield(p.row, nil), nil
+}

@@ -1,0 +1,145 @@
+package attach
+
+import (
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/rev"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// The data of an attachment is shared by the revisions of its document that carry it over. A counter says how many
+// stored bodies refer to it, so that removing a body costs the same however many others there are:
+//
+//	(AttachmentRefs, DocID, AttachmentID) = little-endian counter: bodies, and CountsAll where it counts all of them
+//	(AttachmentRefs, DocID)               = empty: all bodies of the document are counted
+//
+// A body whose attachments are counted says so in its header (FlagCounted). Bodies of stores of format 3 and below do
+// not. The data goes with the last body if all are counted; otherwise somebody has to look at the bodies
+// (checks.go).
+//
+// Who writes a body adds to the counters without reading them, so that writers do not conflict with each other. This is
+// why data that a body refers to is never removed:
+//
+//   - A writer that carries an attachment over has read the body that it takes it from, its parent's, and conflicts
+//     with whoever removes that body. So at its commit the parent's reference is there, and the counter above zero.
+//   - Those that remove bodies of one document conflict with each other, by a read and a write conflict on the
+//     document's key. What one of them reads of a counter, at its read version, can at its commit only have grown. If
+//     it leaves something by what was read, it does.
+//   - One that leaves nothing, and so removes the data, conflicts with the counter too: then a writer between its read
+//     and its commit makes it fail.
+//   - A transaction of several edits of one document writes all their bodies before it looks what is left.
+//
+// So only the removal of the last body can be kept from committing by writers, and those carry over what that body has
+// only if they have read it as their parent: a document that is written all the time can be compacted.
+
+// TakeRefs divides the value of a counter.
+func TakeRefs(n int64) (bodies int64, all bool) {
+	if n >= rev.CountsAll/2 {
+		return n - rev.CountsAll, true
+	}
+	return n, false
+}
+
+// AttachmentOf is an attachment that a removed body referred to.
+type AttachmentOf struct {
+	DocID string
+	A     rev.Attachment
+}
+
+// DropAttachments removes those that no body of their document refers to any more. What the transaction adds to the
+// document's bodies it has added before.
+func DropAttachments(t *db.Txn, candidates []AttachmentOf) error {
+	for len(candidates) > 0 {
+		id := candidates[0].DocID
+		var own []rev.Attachment
+		rest := candidates[:0]
+		seen := map[[16]byte]bool{} // several removed bodies may share one
+		for _, c := range candidates {
+			switch {
+			case c.DocID != id:
+				rest = append(rest, c)
+			case !seen[c.A.ID] && !db.Gather[rev.AttachmentRefs](t).Of[rev.AttachmentKey{DocID: id, Id: c.A.ID}].Freed:
+				seen[c.A.ID] = true
+				own = append(own, c.A)
+			}
+		}
+		if err := dropAttachmentsOf(t, id, own); err != nil {
+			return err
+		}
+		candidates = rest
+	}
+	return nil
+}
+
+func dropAttachmentsOf(t *db.Txn, id string, list []rev.Attachment) error {
+	// See the argument above for why the counters are read without conflicts.
+	document := t.Close(t.Keys.Doc(t.Open(), keyspace.AttachmentRefs, id))
+	alone := db.SingleKey(document)
+	t.AddReadConflict(alone)
+	t.AddWriteConflict(alone)
+	converted := t.Snapshot().Get(document)
+	keys := make([][]byte, len(list))
+	reads := make([]kv.Future[[]byte], len(list))
+	for i := range list {
+		keys[i] = t.Close(rev.Refs(t.Keys, t.Open(), id, list[i].ID))
+		reads[i] = t.Snapshot().Get(keys[i])
+	}
+	marker, err := converted.Wait()
+	if err != nil {
+		return err
+	}
+	var unsure []rev.Attachment
+	for i := range list {
+		value, err := reads[i].Wait()
+		if err != nil {
+			return err
+		}
+		n, all := TakeRefs(db.CounterValue(value) + db.Gather[rev.AttachmentRefs](t).Of[rev.AttachmentKey{DocID: id, Id: list[i].ID}].N)
+		if n != 0 { // less than none is a wrong counter: the data stays, and verify tells
+			continue
+		}
+		t.AddReadConflict(db.SingleKey(keys[i]))
+		if all || marker != nil {
+			freeAttachment(t, id, &list[i])
+		} else {
+			unsure = append(unsure, list[i])
+		}
+	}
+	if len(unsure) == 0 {
+		return nil
+	}
+	return dropUncounted(t, id, unsure)
+}
+
+// freeAttachment removes the data of an attachment.
+func freeAttachment(t *db.Txn, id string, a *rev.Attachment) {
+	t.ClearRange(db.PrefixRange(t.Keys.Attachment(nil, id, a.ID)))
+	t.Clear(t.Close(rev.Refs(t.Keys, t.Open(), id, a.ID)))
+	t.Clear(t.Close(AttachmentCheck(t.Keys, t.Open(), id, a.ID)))
+	rev.AddRefs(t, rev.AttachmentKey{DocID: id, Id: a.ID}, 0)
+	db.Gather[rev.AttachmentRefs](t).Set(rev.AttachmentKey{DocID: id, Id: a.ID}, rev.RefChange{Freed: true})
+	t.CountFor(id, db.CounterStored, -a.EncodedLength)
+	t.CountFor(id, db.CounterContent, -a.Length)
+	t.Freed += a.EncodedLength
+}
+
+// DropBody clears a body, of which the first chunk was read, and returns the attachments it referred to.
+func DropBody(t *db.Txn, id string, r db.Rev, first []byte) ([]AttachmentOf, error) {
+	t.Spent += len(first)
+	key := t.Close(db.AppendRev(t.Keys.Doc(t.Open(), keyspace.Documents, id), r))
+	body, _, err := header(t, key, first)
+	if err != nil {
+		return nil, err
+	}
+	t.ClearRange(db.PrefixRange(key))
+	t.CountFor(id, db.CounterBodies, int64(-body.Size))
+	t.Dropped += int64(body.Size)
+	if body.Counted {
+		rev.Refer(t, id, body.Attachments, -1)
+	}
+	var list []AttachmentOf
+	for _, a := range body.Attachments {
+		list = append(list, AttachmentOf{id, a})
+	}
+	return list, nil
+}

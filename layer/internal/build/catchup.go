@@ -1,0 +1,128 @@
+package build
+
+import (
+	"context"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/index"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// CatchUp applies a small lag in one transaction, without tasks (V9): false where more than n documents are behind or a
+// build is under way.
+func (ix Index) CatchUp(ctx context.Context, n int) (bool, error) {
+	c := catchUp{ix: ix.Index, n: n}
+	defer index.Unpin(&c.docs)
+	done, _, err := db.Transact(ctx, ix.Db, c.run)
+	c.publishing.Settle(done && err == nil, false)
+	if db.TooMuch(err) {
+		return false, nil // what the documents had in the index before is more than one transaction takes out
+	}
+	return done, err
+}
+
+// catchUp is one call of CatchUp and what its last attempt found.
+type catchUp struct {
+	ix   *index.Index
+	n    int
+	docs kv.Snapshot // what is applied comes from here, where the engine holds snapshots
+
+	publishing index.Publishing
+}
+
+func (c *catchUp) run(t *db.Txn) (bool, error) {
+	keys := c.ix.Keys(t.Keys)
+	found := keys.Find(t)
+	status, state := t.Get(keys.InfoKey(keyspace.ViewStatus)), t.Get(keys.InfoKey(keyspace.ViewUpdateSeq))
+	building, err := index.ParseStatus(status)
+	if err != nil {
+		return false, err
+	}
+	at, err := index.ParseIndexSeq(state)
+	if err != nil || at.Stale() {
+		return false, err
+	}
+	if err := found(); err != nil {
+		return false, err
+	}
+	if t.Cfg.Maintains(c.ix.Design().Signature) {
+		return c.runInteractive(t, &keys, at, building != nil)
+	}
+	if _, cut := t.Cfg.CutOf(keys.Signature); cut || building != nil { // a build is under way or about to begin
+		return false, nil
+	}
+	if err := c.ix.Pin(t.Ctx, &c.docs); err != nil {
+		return false, err
+	}
+	from := t.Snapshot()
+	if c.docs != nil {
+		from = c.docs
+	}
+	upTo, err := db.ReadLastSeq(from, t.Keys, t.Cfg)()
+	if err != nil {
+		return false, err
+	}
+	if upTo == at.Seq && at.Collation != 0 {
+		c.publish(t, upTo)
+		return true, nil
+	}
+	batch, err := CollectAll(c.ix, t, from, &keys, sinceOf(t.Cfg, at.Seq), at.Seq, db.Seq{}, c.n)
+	if err != nil || !batch.Done || CutAt(&keys, batch.Docs, stepBytes) < len(batch.Docs) {
+		return false, err
+	}
+	if at.Collation == 0 {
+		if err := keys.EnsureNumber(t); err != nil {
+			return false, err
+		}
+	}
+	if err := ApplyRows(t, &keys, batch.Docs); err != nil {
+		return false, err
+	}
+	index.SetIndexSeq(t, &keys, upTo)
+	c.publish(t, upTo)
+	return true, nil
+}
+
+// runInteractive makes an interactive index ready. Writers have kept it up to date since its creation.
+func (c *catchUp) runInteractive(t *db.Txn, keys *index.Keys, at index.IndexSeq, building bool) (bool, error) {
+	c.publishing.Settle(false, false) // of an attempt that did not know yet that writers keep the index
+	creation, err := index.ParseCreation(t.Get(keys.InfoKey(keyspace.ViewCreation)))
+	if err != nil || at.Ready(creation) {
+		return err == nil, err
+	}
+	if building {
+		return false, nil
+	}
+	since := sinceOf(t.Cfg, at.Seq)
+	batch, err := CollectAll(c.ix, t, t.Snapshot(), keys, since, at.Seq, creation, c.n)
+	if err != nil || !batch.Done || CutAt(keys, batch.Docs, stepBytes) < len(batch.Docs) {
+		return false, err
+	}
+	docs, err := unmoved(t, since, creation, batch.Docs)
+	if err != nil {
+		return false, err
+	}
+	if err := ApplyRows(t, keys, docs); err != nil {
+		return false, err
+	}
+	index.SetIndexSeq(t, keys, creation)
+	return true, nil
+}
+
+// sinceOf is where a pass over the feed from seq on begins in each shard.
+func sinceOf(cfg *db.Config, seq db.Seq) map[db.ShardID]db.Seq {
+	since := make(map[db.ShardID]db.Seq)
+	for _, shard := range db.ShardsSince(cfg, seq) {
+		since[shard] = seq
+	}
+	return since
+}
+
+// publish keeps the documents that the rows are made from.
+func (c *catchUp) publish(t *db.Txn, seq db.Seq) {
+	if c.docs != nil {
+		c.publishing.Offer(t, c.ix, seq, c.docs, nil)
+		c.docs = nil
+	}
+}

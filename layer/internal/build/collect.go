@@ -1,0 +1,305 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/design"
+	"github.com/divandb/divan/layer/internal/feed"
+	"github.com/divandb/divan/layer/internal/index"
+	"github.com/divandb/divan/layer/internal/rev"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/script"
+)
+
+// Batch is a part of a shard's changes, mapped and ready to be written.
+type Batch struct {
+	Docs []indexedDoc        // in the order of their sequences, or of a scan
+	UpTo index.BuildPosition // every change up to here is in docs
+	Done bool                // there was nothing behind upTo
+	cost int                 // of docs together, in a pipeline
+}
+
+// add counts a batch that follows those before.
+func (r *StepResult) add(b *Batch) {
+	r.Documents, r.Seq, r.Done = r.Documents+len(b.Docs), b.UpTo.Reached(), b.Done
+	for i := range b.Docs {
+		for v := range b.Docs[i].Views {
+			r.Rows += len(b.Docs[i].Views[v].Rows)
+		}
+	}
+}
+
+// loadBytes bounds the JSON of the documents of one batch.
+const loadBytes = 8 << 20
+
+// gather reads a shard's changes in (from, goal], at most n, with their documents: sources are what there is to map.
+// goal zero is the end. at is the cut as of which the feed is read, zero for as it is.
+func gather(ix *index.Index,
+	r kv.Reader, keys db.Space, cfg *db.Config, shard db.ShardID, from index.BuildPosition, goal, at db.Seq, n int,
+) (*Batch, []source, error) {
+	switch {
+	case from.Scans:
+		return gatherScanned(ix, r, keys, cfg, shard, from, goal, at, n)
+	case from.Picks && !at.IsZero():
+		return gatherMoved(ix, r, keys, shard, from, goal, at, n)
+	}
+	// In a snapshot what had moved comes again, behind the cut of the build before.
+	from.Picks, from.Picked = false, db.Seq{}
+	entries, more, err := feed.ReadEntriesAt(r, keys, shard, at, from.Seq, goal, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	sources, err := Load(ix, r, keys, entries)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := &Batch{UpTo: index.BuildPosition{Seq: goal}, Done: !more && len(sources) == len(entries)}
+	if len(sources) > 0 && (!b.Done || goal.IsZero()) {
+		b.UpTo.Seq = sources[len(sources)-1].seq
+	} else if goal.IsZero() {
+		b.UpTo = from
+	}
+	return b, sources, nil
+}
+
+// gatherScanned is gather for a shard that is scanned.
+func gatherScanned(ix *index.Index,
+	r kv.Reader, keys db.Space, cfg *db.Config, shard db.ShardID, from index.BuildPosition, goal, at db.Seq, n int,
+) (*Batch, []source, error) {
+	entries, upTo, err := scanEntries(r, keys, cfg, shard, from, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	sources, err := Load(ix, r, keys, entries)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(sources) < len(entries) {
+		upTo = from
+		upTo.After = sources[len(sources)-1].id
+	}
+	upTo.Picks = !upTo.Scans && !at.IsZero()
+	return &Batch{UpTo: upTo, Done: upTo.Done(goal)}, sources, nil
+}
+
+// gatherMoved is gather for a shard that was scanned as of a cut: of what has moved since, the scan has met some before
+// they moved.
+func gatherMoved(ix *index.Index,
+	r kv.Reader, keys db.Space, shard db.ShardID, from index.BuildPosition, goal, at db.Seq, n int,
+) (*Batch, []source, error) {
+	entries, more, err := feed.ReadMoved(r, keys, shard, at, from.Picked, from.Seq, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	upTo := index.BuildPosition{Seq: from.Seq}
+	if more {
+		upTo.Picks, upTo.Picked = true, entries[len(entries)-1].Seq
+	}
+	k := ix.Keys(keys)
+	if err := k.Find(r)(); err != nil {
+		return nil, nil, err
+	}
+	if entries, err = unindexed(r, &k, entries); err != nil {
+		return nil, nil, err
+	}
+	sources, err := Load(ix, r, keys, entries)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(sources) < len(entries) {
+		upTo.Picks, upTo.Picked = true, sources[len(sources)-1].seq
+	}
+	return &Batch{UpTo: upTo, Done: upTo.Done(goal)}, sources, nil
+}
+
+// mapTime is how long a transaction may map: it has five seconds for everything.
+const mapTime = 2 * time.Second
+
+// CollectAll reads and maps all that is left of several shards at one version, and of the purges. done is false, with
+// no documents, if that is more than n documents, which is found out before any is mapped, or if mapping takes too
+// long. goal zero is the end.
+func CollectAll(ix *index.Index,
+	t *db.Txn, r kv.Reader, k *index.Keys, from map[db.ShardID]db.Seq, purges, goal db.Seq, n int,
+) (*Batch, error) {
+	ctx, cancel := context.WithTimeout(script.Charge(t.Ctx, ix.Db.Name(), script.Query), mapTime)
+	defer cancel()
+	all, err := purgedDocs(ix, t, r, purges, goal, n, false)
+	if err != nil || !all.Done {
+		return &Batch{}, err
+	}
+	var lists [][]feed.Entry
+	left := n - len(all.Docs)
+	for shard, seq := range from {
+		entries, more, err := feed.ReadEntries(r, t.Keys, shard, seq, goal, left)
+		if err != nil || more {
+			return &Batch{}, err
+		}
+		left -= len(entries)
+		lists = append(lists, entries)
+	}
+	for _, entries := range lists {
+		sources, err := Load(ix, r, t.Keys, entries)
+		if err != nil || len(sources) < len(entries) {
+			return &Batch{}, err
+		}
+		docs, err := MapAll(ctx, ix, k, sources, 0)
+		if err != nil && ctx.Err() != nil && t.Ctx.Err() == nil {
+			return &Batch{}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all.Docs = append(all.Docs, docs...)
+	}
+	slices.SortFunc(all.Docs, func(a, b indexedDoc) int { return a.seq.Compare(b.seq) })
+	return all, nil
+}
+
+// source is a document to be mapped: its JSON, or nil where it has no rows because it is deleted.
+type source struct {
+	id   string
+	seq  db.Seq
+	json []byte
+}
+
+// Load reads the documents of entries, as many as fit loadBytes (at least one).
+func Load(ix *index.Index, r kv.Reader, keys db.Space, entries []feed.Entry) ([]source, error) {
+	bodies, err := ix.ReadBodies(r, keys, entries)
+	if err != nil {
+		return nil, err
+	}
+	sources := make([]source, 0, len(entries))
+	var arena []byte
+	for i := range entries {
+		e := &entries[i]
+		s := source{id: e.Id, seq: e.Seq}
+		if ix.Maps(e) {
+			from := len(arena)
+			if arena, err = appendDocument(ix, arena, r, keys, e, &bodies[i]); err != nil {
+				return nil, err
+			}
+			if len(arena) > from {
+				s.json = arena[from:len(arena):len(arena)]
+			}
+		}
+		sources = append(sources, s)
+		if len(arena) > loadBytes {
+			break
+		}
+	}
+	return sources, nil
+}
+
+// appendDocument renders a document as map functions see it: with conflicts, where there are any, as in CouchDB.
+func appendDocument(ix *index.Index, dst []byte, r kv.Reader, keys db.Space, e *feed.Entry, body *rev.BodyRead) ([]byte, error) {
+	stored, found, err := body.Wait()
+	if err != nil {
+		return nil, err
+	}
+	if !found && e.Moved != nil {
+		return dst, nil // it was purged since the cut; what is left of the document has an entry behind it
+	}
+	if !found {
+		return nil, db.Corrupt("body of "+e.Id, errors.New("it is missing"))
+	}
+	doc := stored.Document(e.Id, e.Rev)
+	switch {
+	case e.Branches == 1:
+	case e.Moved != nil:
+		doc.Conflicts, doc.DeletedConflicts = e.Moved.Revs(false), e.Moved.Revs(true)
+	default:
+		if err := rev.AddConflicts(r, keys, doc); err != nil {
+			return nil, err
+		}
+	}
+	if ix.Design().Options.LocalSeq {
+		doc.LocalSeq = e.Seq
+	}
+	return doc.AppendJSON(dst), nil
+}
+
+// MapAll runs the map functions over the sources, on all processors where there are many. limit, where not zero, is how long a function may take over a
+// document at most.
+func MapAll(ctx context.Context, ix *index.Index, k *index.Keys, sources []source, limit time.Duration) ([]indexedDoc, error) {
+	docs := make([]indexedDoc, len(sources))
+	live := make([]int, 0, len(sources))
+	views := make([]index.Emission, len(sources)*len(ix.Design().Views))
+	for i, s := range sources {
+		n := len(ix.Design().Views)
+		docs[i] = indexedDoc{Id: s.id, seq: s.seq, Views: views[i*n : (i+1)*n : (i+1)*n]}
+		if s.json != nil {
+			live = append(live, i)
+		}
+	}
+	if len(live) == 0 {
+		return docs, nil
+	}
+	maps, err := design.StateOf(ix.Db.Store).Compile(ctx, ix.Design())
+	if err != nil {
+		return nil, err
+	}
+	if limit > 0 {
+		maps = maps.Within(limit)
+	}
+	const alone = 50 // documents that are not worth another goroutine
+	workers := min(runtime.GOMAXPROCS(0), (len(live)+alone-1)/alone)
+	size := (len(live) + workers - 1) / workers
+	g, ctx := errgroup.WithContext(ctx)
+	began := time.Now()
+	for part := range slices.Chunk(live, size) {
+		g.Go(db.Guarded(func() error { return mapSome(ctx, maps, k, sources, docs, part) }))
+	}
+	err = g.Wait()
+	ix.Design().MapTime.Store(int64(time.Since(began)) / int64(len(live)))
+	return docs, design.NotNow(err)
+}
+
+// mapSome maps the sources at the given places and computes the keys of their rows.
+func mapSome(ctx context.Context, maps *script.Maps, k *index.Keys, sources []source, docs []indexedDoc, places []int) error {
+	texts := make([][]byte, len(places))
+	for i, at := range places {
+		texts[i] = sources[at].json
+	}
+	return maps.Map(ctx, texts, func(i int, result *script.Mapped) error {
+		doc := &docs[places[i]]
+		for v := range doc.Views {
+			e := &doc.Views[v]
+			if err := result.Errs[v]; err != nil {
+				e.Err = err.Error()
+			} else {
+				e.Rows = keepRows(result.Rows[v])
+			}
+			e.Prepare(k, v, doc.Id)
+		}
+		return nil
+	})
+}
+
+// keepRows copies rows out of the sandbox's memory.
+func keepRows(rows []script.Row) []index.Emitted {
+	if len(rows) == 0 {
+		return nil
+	}
+	size := 0
+	for _, r := range rows {
+		size += len(r.Key) + len(r.Value)
+	}
+	arena := make([]byte, 0, size)
+	kept := make([]index.Emitted, len(rows))
+	for i, r := range rows {
+		from := len(arena)
+		arena = append(arena, r.Key...)
+		kept[i].Key = arena[from:len(arena):len(arena)]
+		from = len(arena)
+		arena = append(arena, r.Value...)
+		kept[i].Value = arena[from:len(arena):len(arena)]
+	}
+	return kept
+}

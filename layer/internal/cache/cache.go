@@ -1,0 +1,79 @@
+package cache
+
+import (
+	"context"
+	"math"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// Cache keeps what can be loaded again, up to a weight in bytes. When it is full, what was used longest ago goes, and
+// nothing else. Those who want the same thing at once load it once. Safe for concurrent use.
+type Cache[K comparable, V any] struct {
+	most    int // bytes
+	flights Flights[K, V]
+
+	mu struct {
+		sync.Mutex
+		kept   *simplelru.LRU[K, weighed[V]]
+		weight int
+	}
+}
+
+type weighed[V any] struct {
+	value  V
+	weight int
+}
+
+// EntryWeight is what an entry is taken to weigh beside the text that it was made of.
+const EntryWeight = 2 << 10
+
+func New[K comparable, V any](most int) *Cache[K, V] {
+	c := &Cache[K, V]{most: most}
+	kept, err := simplelru.NewLRU(math.MaxInt, func(_ K, e weighed[V]) { c.mu.weight -= e.weight })
+	if err != nil {
+		panic(err) // only of a size below one
+	}
+	c.mu.kept = kept
+	return c
+}
+
+// Get returns what is kept for the key, or what load makes: its value and the bytes of the text that it was made of.
+func (c *Cache[K, V]) Get(ctx context.Context, key K, load func() (V, int, error)) (V, error) {
+	if v, ok := c.find(key); ok {
+		return v, nil
+	}
+	return c.flights.Do(ctx, key, func() (V, error) {
+		if v, ok := c.find(key); ok { // another caller was faster
+			return v, nil
+		}
+		v, size, err := load()
+		if err == nil {
+			c.put(key, v, size)
+		}
+		return v, err
+	})
+}
+
+func (c *Cache[K, V]) find(key K) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.mu.kept.Get(key)
+	return e.value, ok
+}
+
+func (c *Cache[K, V]) put(key K, v V, size int) {
+	e := weighed[V]{v, size + EntryWeight}
+	if e.weight > c.most {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.kept.Remove(key)
+	c.mu.kept.Add(key, e)
+	c.mu.weight += e.weight
+	for c.mu.weight > c.most {
+		c.mu.kept.RemoveOldest()
+	}
+}

@@ -1,0 +1,303 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/internal/rev"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// After all rows were read, Verify compares them: whether what one says is what the others say. It goes through each
+// part of a database document by document, in both directions, with a bounded number of them in memory. Whatever is
+// compared is read at one moment: from a snapshot, or where the engine holds none, in one of many transactions, each
+// about some documents. So what others write meanwhile is no fault. Sums over a whole database or partition are
+// compared with its counters where there is a snapshot, or nobody has written meanwhile.
+
+const (
+	// checkWindow is how many documents are looked at together. Where the engine holds no snapshot these are fewer
+	// after a transaction that became too old.
+	checkWindow = 64
+	// maxDoubts is how many differences are kept that may be others' writing.
+	maxDoubts = 1000
+	// checkRows, checkBytes and checkTime bound a transaction where the engine holds no snapshot.
+	checkRows  = 2000
+	checkBytes = 4_000_000
+	checkTime  = time.Second
+)
+
+// checker compares the rows of one database.
+type checker struct {
+	v     *verifier
+	ctx   context.Context
+	core  *db.Core
+	keys  db.Space
+	exact bool       // r is a snapshot
+	r     kv.Reader  // of the transaction under way
+	cfg   *db.Config // as r has it
+	found []Damage   // not told of yet
+	sums  map[string]int64
+	added map[string]int64 // to sums, by the documents at work
+
+	doubts     []Damage // faults, if nobody has written since
+	partitions partitionSums
+	miscounted map[string]int64 // by how much counters are too high for what is told of
+	window     int
+
+	beside, besideBytes int // rows that were read beside those of the walk, in the transaction under way
+}
+
+// most is how many rows are read in a transaction where the engine holds no snapshot, about.
+func (x *checker) most() int { return cmp.Or(x.v.o.Rows, checkRows) }
+
+// maxFailures is how many databases, one after the other, may fail to be compared before the rest is left alone.
+const maxFailures = 10
+
+// compare compares the rows of all databases in which nothing is damaged. What is damaged is told of already. Where one
+// cannot be compared, the others are all the same: it returns an errNotCompared at the end.
+func (v *verifier) compare() error {
+	var failed notCompared
+	for i, c := range v.databases {
+		if v.hurt[""] || v.hurt[c.Name] {
+			continue
+		}
+		x := &checker{v: v, ctx: v.ctx, core: c, keys: c.Keys, sums: map[string]int64{}, added: map[string]int64{},
+			partitions: newPartitionSums(), miscounted: map[string]int64{}, window: checkWindow}
+		err := x.run()
+		switch {
+		case v.stopped != nil || v.ctx.Err() != nil:
+			return err
+		case err == nil || fault.KindOf(err) == fault.NotFound: // deleted meanwhile
+			failed.row = 0
+		case failed.add(c.Name, err) == maxFailures:
+			failed.left = len(v.databases) - i - 1
+			return failed.err()
+		}
+	}
+	return failed.err()
+}
+
+// notCompared is the databases that could not be compared.
+type notCompared struct {
+	row   int // how many of them there were one after the other
+	n     int
+	left  int     // databases that were not tried
+	first []error // no more than maxFailures
+}
+
+func (f *notCompared) add(database string, err error) (row int) {
+	if len(f.first) < maxFailures {
+		f.first = append(f.first, fmt.Errorf("%s: %w", database, err))
+	}
+	f.n++
+	f.row++
+	return f.row
+}
+
+// err is nil where there are none.
+func (f *notCompared) err() error {
+	if f.n == 0 {
+		return nil
+	}
+	reason := fmt.Sprintf("%d databases could not be compared", f.n)
+	if f.n == 1 {
+		reason = "1 database could not be compared"
+	}
+	if f.left > 0 {
+		reason += fmt.Sprintf(", and %d more were not tried after them", f.left)
+	}
+	for _, err := range f.first {
+		reason += "; " + err.Error()
+	}
+	if more := f.n - len(f.first); more > 0 {
+		reason += fmt.Sprintf("; and %d more", more)
+	}
+	return &fault.Error{Kind: fault.Unavailable, Name: "not_compared", Reason: reason, Err: errors.Join(f.first...)}
+}
+
+func (x *checker) run() error {
+	snap, ok, err := kv.OpenSnapshot(x.ctx, x.v.s.Engine)
+	if err != nil {
+		return err
+	}
+	if ok {
+		defer snap.Close()
+		x.r, x.exact = snap, true
+		if err := x.load(); err != nil {
+			return err
+		}
+	}
+	before, err := x.state()
+	if err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		name string
+		run  func() error
+	}{
+		{"documents", x.documents},
+		{"feeds", x.feeds},
+		{"feeds", x.feedCounts},
+		{"lists", x.lists},
+		{"queues", x.queues},
+		{"bodies", x.bodies},
+		{"attachments", x.references},
+		{"attachments", x.attachments},
+		{"counters", x.emptyPartitions},
+		{"counters", func() error { return x.counters(before) }},
+		{"indexes", x.indexRows},
+		{"indexes", x.indexes},
+	} {
+		x.v.step = step.name
+		if err := step.run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// at calls f, which reads r, once more where that was too late.
+func (x *checker) at(f func() error) error {
+	if x.exact {
+		return f()
+	}
+	_, _, err := kv.Transact(x.ctx, x.v.s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		x.r, x.found = tx.Snapshot(), x.found[:0]
+		if err := x.load(); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, f()
+	})
+	return err
+}
+
+// load reads the configuration at the moment of r.
+func (x *checker) load() (err error) {
+	if x.cfg, err = x.core.Load(x.r); err == nil && x.cfg == nil {
+		err = db.ErrNoDatabase()
+	}
+	return err
+}
+
+// fault notes a fault, which is told of once what was looked at is done with.
+func (x *checker) fault(sub keyspace.Subspace, id, format string, args ...any) {
+	x.faultWith(sub, id, Parts[sub].help, format, args...)
+}
+
+func (x *checker) faultWith(sub keyspace.Subspace, id, help, format string, args ...any) {
+	x.found = append(x.found, Damage{Database: x.core.Name, Part: Parts[sub].name, First: id, Last: id,
+		What: fmt.Sprintf(format, args...), Help: help})
+}
+
+// doubt is fault for what may be others' writing where the engine holds no snapshot: counters tells of it.
+func (x *checker) doubt(sub keyspace.Subspace, id, format string, args ...any) {
+	kept := len(x.found)
+	x.fault(sub, id, format, args...)
+	if x.exact {
+		return
+	}
+	if len(x.doubts) < maxDoubts {
+		x.doubts = append(x.doubts, x.found[kept])
+	}
+	x.found = x.found[:kept]
+}
+
+func (x *checker) count(counter string, n int64) { x.added[counter] += n }
+
+// settle tells of the faults, and keeps the sums, of what was looked at.
+func (x *checker) settle() error {
+	for i := range x.found {
+		if err := x.v.damage(&x.found[i]); err != nil {
+			return err
+		}
+	}
+	x.found = x.found[:0]
+	for name, n := range x.added {
+		x.sums[name] += n
+	}
+	clear(x.added)
+	x.partitions.keep()
+	return nil
+}
+
+// forgetWork drops what was found out in a transaction that has to be repeated.
+func (x *checker) forgetWork() {
+	x.found = x.found[:0]
+	clear(x.added)
+	clear(x.partitions.added)
+}
+
+// winnerRead is a read of a document's winner that has been issued, and is waited for by wait.
+type winnerRead struct{ rows kv.RangeIterator }
+
+func (x *checker) readWinner(id string) winnerRead {
+	return winnerRead{db.GetRange(x.r, x.keys.Doc(nil, keyspace.Revisions, id),
+		kv.RangeOptions{Reverse: true, Limit: 1, Mode: kv.ModeExact})}
+}
+
+// wait returns the winner as the reader has it; nil where there is no such document. prefix is how long the part of the
+// key is that names the document.
+func (w winnerRead) wait(prefix int) (*rev.LeafKV, error) {
+	leaves, err := rev.ReadLeaves(w.rows, prefix, false, nil)
+	if err != nil || len(leaves) == 0 {
+		return nil, err
+	}
+	return &leaves[0], nil
+}
+
+func (x *checker) winner(id string) (*rev.LeafKV, error) {
+	return x.readWinner(id).wait(len(x.keys.Doc(nil, keyspace.Revisions, id)))
+}
+
+// checkedCounters are the counters that are compared with what there is.
+var checkedCounters = []string{db.CounterDocs, db.CounterDeleted, db.CounterBodies, db.CounterStored, db.CounterContent,
+	db.CounterSuperseded, db.CounterPurges, db.CounterPurgesDropped}
+
+// checkedState is what tells whether anybody has written.
+type checkedState struct {
+	counters []int64
+	last     db.Seq
+}
+
+func (x *checker) state() (s checkedState, err error) {
+	read := func(r kv.Reader) error {
+		last := db.ReadLastSeq(r, x.keys, x.cfg)
+		if s.counters, err = db.CountersOf(r, x.keys, checkedCounters...); err != nil {
+			return err
+		}
+		s.last, err = last()
+		return err
+	}
+	err = x.at(func() error { return read(x.r) })
+	return s, err
+}
+
+// counters compares the sums with the counters.
+func (x *checker) counters(before checkedState) error {
+	now, err := x.state()
+	if err != nil {
+		return err
+	}
+	if now.last != before.last {
+		return nil // the sums are of no one moment
+	}
+	for i := range checkedCounters {
+		if now.counters[i] != before.counters[i] {
+			return nil
+		}
+	}
+	x.sums[db.CounterPurges] += now.counters[7] // those that are no longer in the history
+	x.found, x.doubts = append(x.found, x.doubts...), nil
+	for i, name := range checkedCounters[:7] {
+		if n := x.sums[name]; n+x.miscounted[name] != now.counters[i] {
+			x.fault(keyspace.Counters, "", "the counter %s is %d, and there are %d", name, now.counters[i], n)
+		}
+	}
+	return x.settle()
+}

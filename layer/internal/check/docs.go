@@ -1,0 +1,210 @@
+package check
+
+import (
+	"bytes"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/feed"
+	"github.com/divandb/divan/layer/internal/rev"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// checkedDoc is a document whose branches are being looked at.
+type checkedDoc struct {
+	id     string
+	leaves int64
+	last   rev.LeafKV
+	entry  kv.Future[[]byte]
+	listed kv.Future[[]byte]
+	design kv.Future[[]byte]
+}
+
+// documents goes through the branches of all documents: the winner, what is noted of it, and that leaves have bodies
+// and those their attachments.
+func (x *checker) documents() error {
+	var docs []checkedDoc
+	var at checkedDoc
+	var bodies []checkedBody
+	checkBodies := func() error {
+		for i := range bodies {
+			if err := bodies[i].check(x); err != nil {
+				return err
+			}
+		}
+		bodies = bodies[:0]
+		return nil
+	}
+	prefix := x.keys.Sub(nil, keyspace.Revisions)
+	return x.overPartitions([]string{db.CounterDeleted, db.CounterDocs}, walk{
+		in: db.PrefixRange(prefix), of: behind(prefix),
+		row: func(id string, rest []byte, row kv.KeyValue) error {
+			if at.leaves > 0 && at.last.Winner {
+				x.fault(keyspace.Revisions, id, "the revision %s is marked the winner, and another one comes after it",
+					at.last.Rev)
+			}
+			at.last = rev.LeafKV{}
+			if err := rev.ParseLeafKey(&at.last, rest); err != nil {
+				return err
+			}
+			if err := rev.ParseLeafValue(&at.last, row.Value, false); err != nil {
+				return err
+			}
+			at.leaves++
+			bodies = append(bodies, x.readLeafBody(id, at.last.Rev))
+			if len(bodies) >= 2*checkWindow { // a document with many branches
+				return checkBodies()
+			}
+			return nil
+		},
+		end: func(id string) error {
+			at.id = id
+			at.issue(x)
+			docs = append(docs, at)
+			at = checkedDoc{}
+			return nil
+		},
+		flush: func() error {
+			for i := range docs {
+				if err := docs[i].check(x); err != nil {
+					return err
+				}
+			}
+			docs = docs[:0]
+			return checkBodies()
+		},
+		reset: func() error {
+			docs, bodies, at = docs[:0], bodies[:0], checkedDoc{}
+			return nil
+		},
+	})
+}
+
+func (d *checkedDoc) issue(x *checker) {
+	if d.last.Winner {
+		d.entry = x.r.Get(x.keys.Entry(nil, x.cfg.ShardAt(d.id, d.last.Seq), d.last.Seq))
+	}
+	d.listed = x.r.Get(x.keys.Doc(nil, keyspace.AllDocs, d.id))
+	if db.IsDesign(d.id) {
+		d.design = x.r.Get(x.keys.Doc(nil, keyspace.Designs, d.id))
+	}
+}
+
+func (d *checkedDoc) check(x *checker) error {
+	w := &d.last
+	if w.Deleted {
+		x.countFor(d.id, db.CounterDeleted, 1)
+	} else {
+		x.countFor(d.id, db.CounterDocs, 1)
+	}
+	if err := d.checkListed(x); err != nil {
+		return err
+	}
+	if !w.Winner {
+		x.fault(keyspace.Revisions, d.id, "the winning revision %s is not marked", w.Rev)
+		return nil
+	}
+	if w.Branches != d.leaves {
+		x.fault(keyspace.Revisions, d.id, "%d branches are noted, and there are %d", w.Branches, d.leaves)
+	}
+	entry, err := d.entry.Wait()
+	if err != nil {
+		return err
+	}
+	want := feed.AppendEntryValue(nil, d.id, w.Rev, w.Branches, w.Deleted)
+	switch {
+	case entry == nil:
+		x.fault(keyspace.Changes, d.id, "the document has no entry at its sequence %s", w.Seq)
+	case !bytes.Equal(entry, want):
+		x.fault(keyspace.Changes, d.id, "the entry at %s is not that of revision %s", w.Seq, w.Rev)
+	}
+	return nil
+}
+
+// checkListed looks at the lists of documents and of design documents.
+func (d *checkedDoc) checkListed(x *checker) error {
+	listed, err := d.listed.Wait()
+	if err != nil {
+		return err
+	}
+	d.checkIn(x, keyspace.AllDocs, listed)
+	if d.design == nil {
+		return nil
+	}
+	if listed, err = d.design.Wait(); err == nil {
+		d.checkIn(x, keyspace.Designs, listed)
+	}
+	return err
+}
+
+func (d *checkedDoc) checkIn(x *checker, list keyspace.Subspace, value []byte) {
+	w := &d.last
+	switch {
+	case w.Deleted && value != nil:
+		x.fault(list, d.id, "the document is deleted, and listed")
+	case !w.Deleted && value == nil:
+		x.fault(list, d.id, "the document is not listed")
+	case !w.Deleted:
+		if r, err := db.ParseRevPair(value); err != nil || r != w.Rev {
+			x.fault(list, d.id, "revision %s is listed, and %s is the winner", r, w.Rev)
+		}
+	}
+}
+
+// checkedBody is the body of a leaf on its way.
+type checkedBody struct {
+	id    string
+	rev   db.Rev
+	first kv.Future[[]byte]
+}
+
+func (x *checker) readLeafBody(id string, r db.Rev) checkedBody {
+	return checkedBody{id, r, x.r.Get(x.keys.Body(nil, id, r, 0))}
+}
+
+// check looks whether a body is there in full length, and has its attachments.
+func (b *checkedBody) check(x *checker) error {
+	first, err := b.first.Wait()
+	if err != nil {
+		return err
+	}
+	if first == nil {
+		x.fault(keyspace.Documents, b.id, "the leaf %s has no body", b.rev)
+		return nil
+	}
+	read := rev.ReadBody(x.r, x.keys, b.id, b.rev)
+	read.First = rev.HaveRead(first)
+	body, _, err := read.Wait()
+	if err != nil {
+		if kv.Retryable(err) || x.ctx.Err() != nil {
+			return err
+		}
+		x.fault(keyspace.Documents, b.id, "the body of the leaf %s cannot be read: %v", b.rev, err)
+		return nil
+	}
+	for i := range body.Attachments {
+		if err := b.attachment(x, &body.Attachments[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attachment looks at the last chunk of an attachment. Those before it attachments looks at.
+func (b *checkedBody) attachment(x *checker, a *rev.Attachment) error {
+	if a.EncodedLength == 0 {
+		return nil
+	}
+	last := (a.EncodedLength - 1) / keyspace.BodyChunk
+	chunk, err := x.r.Get(tuple.AppendInt(x.keys.Attachment(nil, b.id, a.ID), last)).Wait()
+	if err != nil {
+		return err
+	}
+	if int64(len(chunk)) != a.EncodedLength-last*keyspace.BodyChunk {
+		x.fault(keyspace.Attachments, b.id, "attachment %q of revision %s is not there in its length of %d bytes",
+			a.Name,
+			b.rev, a.EncodedLength)
+	}
+	return nil
+}

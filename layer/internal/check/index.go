@@ -1,0 +1,290 @@
+package check
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/divandb/divan/layer/internal/build"
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/design"
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/internal/feed"
+	"github.com/divandb/divan/layer/internal/index"
+	"github.com/divandb/divan/layer/internal/rev"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// indexes computes every index anew from the documents, some at a time, and compares. An index that is being built, or
+// that was never built, is left out; of one that is behind only the documents that it has as they are now are compared.
+func (x *checker) indexes() error {
+	d := x.v.s.Handle(x.core)
+	designs, err := design.Of(d).Designs(x.ctx)
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, of := range designs {
+		if len(of.Views) == 0 || seen[of.Signature] || design.StateOf(x.v.s).Scripts == nil {
+			continue
+		}
+		seen[of.Signature] = true
+		c := &indexChecker{checker: x, ix: index.Of(d).Index(of), k: index.NewKeys(x.keys.Sub(nil, keyspace.Views), of)}
+		if err := c.run(); err != nil {
+			return fmt.Errorf("index of %s: %w", of.ID, err)
+		}
+	}
+	return nil
+}
+
+// indexChecker compares one index with the documents.
+type indexChecker struct {
+	*checker
+	ix      *index.Index
+	k       index.Keys
+	skip    bool   // nothing can be said of it
+	seq     db.Seq // up to which it is
+	last    db.Seq // of the database
+	current bool
+	rows    []int64 // by view, as its entries by id say
+
+	many     map[string]map[string]bool // positions of documents with many rows in the view at work, by id
+	manyRows int
+}
+
+const (
+	// manyRows is from how many rows on the positions of a document are kept: its entry is long, and would be parsed
+	// for each of them.
+	manyRows = 64
+	// maxManyRows is how many positions are kept, of all documents.
+	maxManyRows = 200_000
+)
+
+func (c *indexChecker) run() error {
+	if _, err := design.StateOf(c.v.s).Compile(c.ctx, c.ix.Design()); fault.KindOf(err) == fault.Invalid {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if c.exact {
+		if err := c.begin(); err != nil {
+			return err
+		}
+	}
+	c.rows = make([]int64, len(c.ix.Design().Views))
+	c.forgetSums()
+	var before indexCounts
+	count := func() (err error) { // finds out the number of the index, too
+		before, err = c.counts()
+		return err
+	}
+	counters := func() error { return c.counters(before) }
+	for _, step := range []func() error{
+		c.documents, count, c.entries, c.stored, counters, c.failures, c.aggregates,
+	} {
+		if err := step(); err != nil || c.skip {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin finds out where the index stands at the moment of r.
+func (c *indexChecker) begin() error {
+	c.forgetMany()
+	number, at := c.k.Find(c.r), c.r.Get(c.k.InfoKey(keyspace.ViewUpdateSeq))
+	status, last := c.r.Get(c.k.InfoKey(keyspace.ViewStatus)), db.ReadLastSeq(c.r, c.keys, c.cfg)
+	if err := number(); err != nil {
+		return err
+	}
+	is, err := index.ParseIndexSeq(at)
+	if err != nil {
+		return err
+	}
+	building, err := index.ParseStatus(status)
+	if err != nil {
+		return err
+	}
+	now, err := last()
+	if err != nil {
+		return err
+	}
+	c.skip = is.Seq.IsZero() || is.Stale() || building != nil
+	c.seq, c.last, c.current = is.Seq, now, is.Seq.Compare(now) >= 0
+	return nil
+}
+
+func (c *indexChecker) bad(id, format string, args ...any) {
+	c.fault(keyspace.Views, id, "%s: %s", c.ix.Design().ID, fmt.Sprintf(format, args...))
+}
+
+// documents maps the documents and compares what they emit with what the index has of them.
+func (c *indexChecker) documents() error {
+	prefix := c.keys.Sub(nil, keyspace.Revisions)
+	var last rev.LeafKV
+	var docs []feed.Entry
+	return c.walk(walk{
+		in: db.PrefixRange(prefix), of: behind(prefix), begin: c.begin,
+		row: func(_ string, rest []byte, row kv.KeyValue) error {
+			last = rev.LeafKV{}
+			if err := rev.ParseLeafKey(&last, rest); err != nil {
+				return err
+			}
+			return rev.ParseLeafValue(&last, row.Value, false)
+		},
+		end: func(id string) error {
+			if last.Winner && (c.current || last.Seq.Compare(c.seq) <= 0) {
+				docs = append(docs, feed.Entry{Id: id, Rev: last.Rev, Seq: last.Seq, Branches: last.Branches,
+					Deleted: last.Deleted})
+			}
+			return nil
+		},
+		flush: func() error {
+			defer func() { docs = docs[:0] }()
+			for rest := docs; len(rest) > 0 && !c.skip; {
+				n, err := c.compareSome(rest)
+				if err != nil {
+					return err
+				}
+				rest = rest[n:]
+			}
+			return nil
+		},
+		reset: func() error {
+			docs = docs[:0]
+			return nil
+		},
+	})
+}
+
+// compareSome compares as many of the documents as are mapped together.
+func (c *indexChecker) compareSome(docs []feed.Entry) (n int, err error) {
+	sources, err := build.Load(c.ix, c.r, c.keys, docs)
+	var lost *db.CorruptError
+	switch {
+	case errors.As(err, &lost) && len(docs) == 1:
+		return 1, nil // its body is told of already
+	case errors.As(err, &lost):
+		return c.compareSome(docs[:1])
+	case err != nil:
+		return 0, err
+	}
+	mapped, err := build.MapAll(c.ctx, c.ix, &c.k, sources, 0)
+	if err != nil {
+		return 0, err
+	}
+	for i := range mapped {
+		for v := range mapped[i].Views {
+			if err := c.compareView(mapped[i].Id, v, &mapped[i].Views[v]); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return len(sources), nil
+}
+
+func (c *indexChecker) compareView(id string, view int, e *index.Emission) error {
+	name := c.ix.Design().Views[view].Name
+	value, err := c.r.Get(c.k.IdKey(id, view)).Wait()
+	if err != nil {
+		return err
+	}
+	has := len(e.Rows) > 0 || e.Err != ""
+	switch {
+	case value == nil && has:
+		c.bad(id, "the view %s has nothing of the document", name)
+		return nil
+	case value == nil:
+		return nil
+	case !has:
+		c.bad(id, "the view %s has rows of the document, which emits none", name)
+		return nil
+	}
+	if e.Err != "" {
+		listed, err := c.r.Get(c.k.ErrorKey(id, view)).Wait()
+		if err != nil {
+			return err
+		}
+		if listed == nil {
+			c.bad(id, "the view %s has skipped the document, and does not list it", name)
+		}
+	}
+	had := index.DocRows{Entry: value}
+	if err := had.Parse(&c.k, view, id); err != nil {
+		c.bad(id, "the document's entry in the view %s cannot be read: %v", name, err)
+		return nil
+	}
+	if had.Failed != (e.Err != "") || len(had.Rows) != len(e.Rows) {
+		c.bad(id, "the view %s notes %d rows of the document, which emits %d", name, len(had.Rows), len(e.Rows))
+		return nil
+	}
+	prefix := c.k.RowPrefix(view)
+	reads := make([]kv.Future[[]byte], len(e.Rows))
+	noted := make(map[string]bool, len(had.Rows))
+	for i := range e.Rows {
+		noted[string(had.Rows[i].Position)] = true
+		reads[i] = c.r.Get(append(prefix[:len(prefix):len(prefix)], e.Rows[i].Position...))
+	}
+	for i, r := range e.Rows {
+		row, err := reads[i].Wait()
+		switch {
+		case err != nil:
+			return err
+		case !noted[string(r.Position)]:
+			c.bad(id, "the view %s notes other rows than the document emits", name)
+			return nil
+		case row == nil:
+			c.bad(id, "the view %s lacks the row with the key %s", name, r.Key)
+		case !bytes.Equal(row, tuple.AppendBytes(tuple.AppendBytes(nil, r.Key), r.Value)):
+			c.bad(id, "the view %s has another row with the key %s than the document emits", name, r.Key)
+		}
+	}
+	return nil
+}
+
+// entries goes through the entries by id: their documents are there.
+func (c *indexChecker) entries() error {
+	prefix := c.k.AppendRange(nil, keyspace.ViewIDs)
+	return c.walk(walk{
+		in: db.PrefixRange(prefix), of: behind(prefix), begin: c.begin,
+		row: func(id string, rest []byte, row kv.KeyValue) error {
+			view, _, err := tuple.TakeInt(rest)
+			if err != nil || view < 0 || int(view) >= len(c.rows) {
+				c.bad(id, "there is an entry of a view that the design document does not have")
+				return nil //nolint:nilerr // it is told
+			}
+			e, err := index.ParseViewEntry(row.Value)
+			if err != nil {
+				c.bad(id, "an entry cannot be read: %v", err)
+				return nil
+			}
+			c.count(fmt.Sprint("rows ", view), int64(len(e.Keys)))
+			c.count(fmt.Sprint("size ", view), e.Size)
+			if e.Failed {
+				c.count(fmt.Sprint("errors ", view), 1)
+			}
+			return nil
+		},
+		end: func(id string) error {
+			w, err := c.winner(id)
+			if err == nil && w == nil && c.current {
+				c.bad(id, "there are rows, and no such document")
+			}
+			return err
+		},
+	})
+}
+
+// once reads where the index stands in a transaction of its own.
+func (c *indexChecker) once() error {
+	_, _, err := kv.Transact(c.ctx, c.v.s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		c.r = tx.Snapshot()
+		if err := c.load(); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, c.begin()
+	})
+	return err
+}

@@ -1,0 +1,188 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/index"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// stored goes through the rows: their documents have them.
+func (c *indexChecker) stored() error {
+	for view := range c.rows {
+		c.forgetMany()
+		prefix := c.k.RowPrefix(view)
+		err := c.walk(walk{
+			in: db.PrefixRange(prefix), of: single(prefix), begin: c.begin,
+			row: func(_ string, position []byte, _ kv.KeyValue) error {
+				c.count(fmt.Sprint("stored ", view), 1)
+				return c.row(view, position)
+			},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// viewCounters are the counters that each view has.
+var viewCounters = []struct {
+	what keyspace.ViewInfoKey
+	name string
+	sum  string // of what entries goes through, or stored
+}{
+	{keyspace.ViewRowCount, "rows", "stored"},
+	{keyspace.ViewSize, "bytes", "size"},
+	{keyspace.ViewErrorCount, "documents that it skipped", "errors"},
+}
+
+// indexCounts are the counters of an index, view by view, and what tells whether its rows have changed.
+type indexCounts struct {
+	seq, last db.Seq
+	counters  []int64
+}
+
+func (c *indexChecker) counts() (is indexCounts, err error) {
+	err = c.at(func() error {
+		if err := c.begin(); err != nil {
+			return err
+		}
+		var waits []func() (int64, error)
+		for view := range c.rows {
+			for _, counter := range viewCounters {
+				waits = append(waits, c.k.ViewCounter(c.r, counter.what, view))
+			}
+		}
+		is = indexCounts{seq: c.seq, last: c.last}
+		for _, wait := range waits {
+			n, err := wait()
+			if err != nil {
+				return err
+			}
+			is.counters = append(is.counters, n)
+		}
+		return nil
+	})
+	return is, err
+}
+
+// counters compares what views count with what entries and stored have gone through, unless that was of several
+// moments, and others have written meanwhile.
+func (c *indexChecker) counters(before indexCounts) error {
+	now, err := c.counts()
+	if err != nil {
+		return err
+	}
+	if c.skip || now.seq != before.seq || now.last != before.last || !slices.Equal(now.counters, before.counters) {
+		return nil
+	}
+	for view := range c.rows {
+		name := c.ix.Design().Views[view].Name
+		sum := func(what string) int64 { return c.sums[fmt.Sprint(what, " ", view)] }
+		if noted, rows := sum("rows"), sum("stored"); noted != rows {
+			c.bad("", "the view %s has %d rows, and its documents note %d", name, rows, noted)
+		}
+		for i, counter := range viewCounters {
+			if n, there := now.counters[view*len(viewCounters)+i], sum(counter.sum); n != there {
+				c.bad("", "the view %s counts %d %s, and has %d", name, n, counter.name, there)
+			}
+		}
+	}
+	return c.settle()
+}
+
+// forgetSums forgets what was summed up of the index before.
+func (c *indexChecker) forgetSums() {
+	for view := range c.rows {
+		for _, what := range []string{"rows", "size", "errors", "stored"} {
+			delete(c.sums, fmt.Sprint(what, " ", view))
+		}
+	}
+}
+
+// failures goes through the documents that views have skipped: each says so in its entry, and those are all.
+func (c *indexChecker) failures() error {
+	prefix := c.k.AppendRange(nil, keyspace.ViewErrors)
+	return c.walk(walk{
+		in: db.PrefixRange(prefix), of: behind(prefix), begin: c.begin,
+		row: func(id string, rest []byte, _ kv.KeyValue) error {
+			view, _, err := tuple.TakeInt(rest)
+			if err != nil {
+				return db.Corrupt("error of a view", err)
+			}
+			value, err := c.r.Get(c.k.IdKey(id, int(view))).Wait()
+			if err != nil {
+				return err
+			}
+			if e, err := index.ParseViewEntry(value); value == nil || err == nil && !e.Failed {
+				c.bad(id, "it is listed as skipped, and is not")
+			}
+			return nil
+		},
+	})
+}
+
+// row looks for a row in the entry of its document.
+func (c *indexChecker) row(view int, position []byte) error {
+	name, rest := c.ix.Design().Views[view].Name, position
+	var err error
+	if c.ix.Design().Partitioned {
+		if rest, err = tuple.Skip(rest); err != nil {
+			c.bad("", "a row of the view %s has no partition", name)
+			return nil //nolint:nilerr // it is told
+		}
+	}
+	id, err := index.SplitRowKey(rest)
+	if err != nil {
+		c.bad("", "a row of the view %s has no document", name)
+		return nil //nolint:nilerr // it is told
+	}
+	if known := c.many[id]; known != nil {
+		if !known[string(position)] {
+			c.bad(id, "the view %s has a row that the document does not note", name)
+		}
+		return nil
+	}
+	value, err := c.r.Get(c.k.IdKey(id, view)).Wait()
+	if err != nil {
+		return err
+	}
+	if value != nil {
+		had := index.DocRows{Entry: value}
+		if err := had.Parse(&c.k, view, id); err != nil {
+			return nil //nolint:nilerr // documents tells of it
+		}
+		c.keepMany(id, had.Rows)
+		for _, r := range had.Rows {
+			if bytes.Equal(r.Position, position) {
+				return nil
+			}
+		}
+	}
+	c.bad(id, "the view %s has a row that the document does not note", name)
+	return nil
+}
+
+// keepMany keeps the positions of a document that has many.
+func (c *indexChecker) keepMany(id string, rows []index.Emitted) {
+	if len(rows) < manyRows {
+		return
+	}
+	if c.manyRows += len(rows); c.manyRows > maxManyRows {
+		c.forgetMany()
+		c.manyRows = len(rows)
+	}
+	positions := make(map[string]bool, len(rows))
+	for i := range rows {
+		positions[string(rows[i].Position)] = true
+	}
+	c.many[id] = positions
+}
+
+func (c *indexChecker) forgetMany() { c.many, c.manyRows = map[string]map[string]bool{}, 0 }

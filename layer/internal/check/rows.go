@@ -1,0 +1,231 @@
+package check
+
+import (
+	"github.com/divandb/divan/layer/internal/attach"
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/feed"
+	"github.com/divandb/divan/layer/internal/rev"
+	"github.com/divandb/divan/layer/internal/write"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// feeds goes through the entries of all shards that there were: each is its document's only one.
+func (x *checker) feeds() error {
+	shards := map[db.ShardID]bool{}
+	for _, m := range x.cfg.Maps {
+		for _, id := range m.Subspaces() {
+			shards[id] = true
+		}
+	}
+	for id := range shards {
+		if err := x.feed(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *checker) feed(shard db.ShardID) error {
+	prefix := x.keys.Feed(nil, shard)
+	type read struct {
+		e      feed.Entry
+		winner winnerRead
+	}
+	var entries []read
+	return x.walk(walk{
+		in: db.PrefixRange(prefix), of: single(prefix),
+		row: func(_ string, rest []byte, row kv.KeyValue) error {
+			e := feed.Entry{Shard: shard}
+			if err := feed.ParseEntry(&e, rest, row.Value); err != nil {
+				x.fault(keyspace.Changes, "", "an entry of shard %q cannot be read: %v", shard, err)
+				return nil
+			}
+			entries = append(entries, read{e, x.readWinner(e.Id)})
+			return nil
+		},
+		flush: func() error {
+			for i := range entries {
+				e := &entries[i].e
+				w, err := entries[i].winner.wait(len(x.keys.Doc(nil, keyspace.Revisions, e.Id)))
+				switch {
+				case err != nil:
+					return err
+				case w == nil:
+					x.fault(keyspace.Changes, e.Id, "there is an entry at %s, and no such document", e.Seq)
+				case w.Winner && w.Seq != e.Seq:
+					x.fault(keyspace.Changes, e.Id, "there is an entry at %s beside that at %s", e.Seq, w.Seq)
+				case w.Winner && x.cfg.ShardAt(e.Id, e.Seq) != shard:
+					x.fault(keyspace.Changes, e.Id, "the entry at %s is in shard %q, and not in %q", e.Seq, shard,
+						x.cfg.ShardAt(e.Id, e.Seq))
+				}
+			}
+			entries = entries[:0]
+			return nil
+		},
+		reset: func() error {
+			entries = nil
+			return nil
+		},
+	})
+}
+
+// lists goes through the lists of documents: each of these is there. That all are listed documents looks at.
+func (x *checker) lists() error {
+	for _, sub := range []keyspace.Subspace{keyspace.AllDocs, keyspace.Designs} {
+		prefix := x.keys.Sub(nil, sub)
+		type read struct {
+			id     string
+			winner winnerRead
+		}
+		var ids []read
+		err := x.walk(walk{
+			in: db.PrefixRange(prefix), of: behind(prefix),
+			row: func(id string, _ []byte, _ kv.KeyValue) error {
+				ids = append(ids, read{id, x.readWinner(id)})
+				return nil
+			},
+			flush: func() error {
+				for _, r := range ids {
+					w, err := r.winner.wait(len(x.keys.Doc(nil, keyspace.Revisions, r.id)))
+					if err != nil {
+						return err
+					}
+					if w == nil {
+						x.fault(sub, r.id, "it is listed, and there is no such document")
+					}
+				}
+				ids = ids[:0]
+				return nil
+			},
+			reset: func() error {
+				ids = nil
+				return nil
+			},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bodies goes through all stored bodies: they can be read, their documents are there, the counters of attachments are
+// what they refer to, and those that are no leaf's are in the queue for compaction.
+func (x *checker) bodies() error {
+	queued := x.newQueuedBodies(x.sums[db.CounterSuperseded])
+	if err := queued.beginWith(0); err != nil {
+		return err
+	}
+	if err := x.readBodies(queued); err != nil {
+		return err
+	}
+	for pass := uint64(1); pass < queued.passes; pass++ {
+		if err := queued.again(pass); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *checker) readBodies(queued *queuedBodies) error {
+	prefix := x.keys.Sub(nil, keyspace.Documents)
+	refs, taken := map[[16]byte]int64{}, map[[16]byte]rev.Attachment{}
+	uncounted := map[[16]byte]bool{}
+	clearAll := func() error {
+		clear(refs)
+		clear(taken)
+		clear(uncounted)
+		queued.looks = queued.looks[:0]
+		return nil
+	}
+	var body []byte // of which the list of attachments goes on
+	note := func(id string, b *rev.StoredBody) {
+		for _, a := range b.Attachments {
+			taken[a.ID] = a
+			if b.Counted {
+				refs[a.ID]++
+			} else {
+				uncounted[a.ID] = true
+			}
+		}
+	}
+	return x.overPartitions([]string{db.CounterBodies, db.CounterStored, db.CounterContent}, walk{
+		in: db.PrefixRange(prefix), of: behind(prefix),
+		begin: queued.begin, flush: queued.flush,
+		row: func(id string, rest []byte, row kv.KeyValue) error {
+			x.countFor(id, db.CounterBodies, int64(len(row.Value)))
+			r, chunk, err := db.TakeRev(rest)
+			if err != nil {
+				return db.Corrupt("body key", err)
+			}
+			n, _, err := tuple.TakeInt(chunk)
+			if err != nil {
+				return db.Corrupt("body key", err)
+			}
+			switch {
+			case n == 0:
+				body = nil
+				if err := queued.body(id, r); err != nil {
+					return err
+				}
+			case body == nil:
+				return nil
+			}
+			whole := append(body, row.Value...)
+			body = nil
+			b, _, err := rev.ParseHeader(whole)
+			if err != nil && len(row.Value) >= keyspace.BodyChunk && len(whole) < write.StateOf(x.v.s).MaxDocument*2 {
+				body = whole
+				return nil
+			}
+			if err != nil {
+				x.fault(keyspace.Documents, id, "a body cannot be read: %v", err)
+				return nil
+			}
+			note(id, &b)
+			return nil
+		},
+		end: func(id string) error {
+			there, err := x.bodiesOf(id, refs, taken, uncounted)
+			if !there {
+				queued.forget(id) // that they are no leaf's is told with that
+			}
+			clear(refs)
+			clear(taken)
+			clear(uncounted)
+			return err
+		},
+		reset: clearAll,
+	})
+}
+
+func (x *checker) bodiesOf(id string, refs map[[16]byte]int64, taken map[[16]byte]rev.Attachment,
+	uncounted map[[16]byte]bool) (there bool, err error) {
+	w, err := x.winner(id)
+	if err != nil {
+		return false, err
+	}
+	if w == nil {
+		x.fault(keyspace.Documents, id, "there are bodies, and no such document")
+	}
+	for a, at := range taken {
+		x.countFor(id, db.CounterStored, at.EncodedLength)
+		x.countFor(id, db.CounterContent, at.Length)
+		value, err := x.r.Get(rev.Refs(x.keys, nil, id, a)).Wait()
+		if err != nil {
+			return false, err
+		}
+		n, all := attach.TakeRefs(db.CounterValue(value))
+		switch {
+		case n != refs[a]:
+			x.fault(keyspace.AttachmentRefs, id, "attachment %q is counted %d times, and in %d bodies", at.Name, n,
+				refs[a])
+		case all && uncounted[a]:
+			x.fault(keyspace.AttachmentRefs, id, "attachment %q is said to be counted in all bodies, and is not",
+				at.Name)
+		}
+	}
+	return w != nil, nil
+}

@@ -1,0 +1,240 @@
+package compact
+
+import (
+	"context"
+	"time"
+
+	"github.com/divandb/divan/layer/internal/attach"
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/jobs"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Databases are compacted by jobs of the store's queue, one for each database, which any node takes. A job is enqueued
+// when a database has enough to remove, by whoever finds out (look.go), or because somebody asked for it. It
+// removes what was superseded some time ago, by the store's clock: revisions stay readable for a while, as in CouchDB.
+// What was asked for is removed however new it is:
+//
+//	(Compaction, CompactionRequest) = version of the store up to which everything superseded is to be removed
+
+// CompactionJobs is the type of jobs that compact a database; their ids are names of databases.
+const CompactionJobs = "compaction"
+
+// Compaction is when databases are compacted by themselves.
+type Compaction struct {
+	// Auto is whether they are. Without it only requests are followed.
+	Auto bool
+	// Age is how old something superseded is before it is removed.
+	Age time.Duration
+	// Bodies and Bytes are from how many superseded bodies on, or from how many bytes of them on, by an estimate, a
+	// database is compacted. One that has fewer is once they are as old as Latest.
+	Bodies, Bytes int64
+	Latest        time.Duration
+	// FirstLook is how long after a store was opened it looks for the first time at all databases, for those that a
+	// node which died left with something to remove. 0 is 30 seconds.
+	FirstLook time.Duration
+}
+
+// RequestCompaction asks for a compaction of all that is superseded now, to begin as soon as a node has time.
+func (d Database) RequestCompaction(ctx context.Context) error {
+	_, err := db.Read(ctx, d.Database, func(t *db.Txn) (struct{}, error) {
+		version, err := t.ReadVersion().Wait()
+		if err != nil {
+			return struct{}{}, err
+		}
+		t.MakesRoom()
+		t.Set(t.Close(attach.Compaction(t.Keys, t.Open(), attach.CompactionRequest)), tuple.AppendInt(nil, version))
+		return struct{}{}, jobs.Enqueue(d.Store, t, CompactionJobs, d.Name(), nil, 0)
+	})
+	return err
+}
+
+// readRequest is the version up to which compaction was asked for, 0 where it was not.
+func readRequest(f kv.Future[[]byte]) (int64, error) {
+	value, err := f.Wait()
+	if err != nil || value == nil {
+		return 0, err
+	}
+	version, _, err := tuple.TakeInt(value)
+	if err != nil {
+		return 0, db.Corrupt("request for compaction", err)
+	}
+	return version, nil
+}
+
+// CompactionState is what there is to compact.
+type CompactionState struct {
+	Superseded int64 // bodies in the queue
+	Bytes      int64 // of them, estimated: as large as an average body with its attachments
+	// Oldest is for how long the oldest of them has been there; 0 where there is none.
+	Oldest time.Duration
+	// Requested is up to which version of the store compaction was asked for, 0 where it was not.
+	Requested int64
+	// Other is how much there is beside bodies: purges beyond the limit, attachments to look for.
+	Other int64
+}
+
+// CompactionState reads what there is to compact: a few reads, and one for each changes shard.
+func (d Database) CompactionState(ctx context.Context) (CompactionState, error) {
+	return db.Read(ctx, d.Database, func(t *db.Txn) (s CompactionState, err error) {
+		r := t.Snapshot()
+		version, request := r.ReadVersion(), r.Get(attach.Compaction(t.Keys, nil, attach.CompactionRequest))
+		checks := db.GetRange(r, attach.Compaction(t.Keys, nil, attach.CompactionCheck), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+		defer checks.Close()
+		var heads []kv.RangeIterator
+		for _, part := range SupersededRanges(t) {
+			heads = append(heads, db.GetRange(r, part.Prefix, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}))
+		}
+		defer func() {
+			for _, h := range heads {
+				h.Close()
+			}
+		}()
+		n, err := db.CountersOf(r, t.Keys, db.CounterSuperseded, db.CounterDocs, db.CounterDeleted, db.CounterBodies, db.CounterStored,
+			db.CounterPurges, db.CounterPurgesDropped)
+		if err != nil {
+			return s, err
+		}
+		s.Superseded = n[0]
+		if all := n[0] + n[1] + n[2]; all > 0 {
+			s.Bytes = int64(float64(n[3]+n[4]) / float64(all) * float64(n[0]))
+		}
+		s.Other = max(0, n[5]-n[6]-int64(t.Cfg.PurgesLimit))
+		if checks.Next() {
+			s.Other++
+		}
+		if err := checks.Err(); err != nil {
+			return s, err
+		}
+		if s.Requested, err = readRequest(request); err != nil {
+			return s, err
+		}
+		at, err := version.Wait()
+		if err != nil {
+			return s, err
+		}
+		s.Oldest, err = oldestOf(t, heads, t.Db.Store.Clock.At(at))
+		return s, err
+	})
+}
+
+// oldestOf is the age of the oldest of the entries that the heads of the queue have.
+func oldestOf(t *db.Txn, heads []kv.RangeIterator, now int64) (oldest time.Duration, err error) {
+	for i, part := range SupersededRanges(t) {
+		if !heads[i].Next() {
+			if err := heads[i].Err(); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		stamp, _, err := tuple.TakeVersionstamp(heads[i].KeyValue().Key[len(part.Prefix):])
+		if err != nil {
+			return 0, db.Corrupt("compaction queue", err)
+		}
+		age := time.Duration(max(1, now-versionOf(stamp))) * time.Second / db.VersionsPerSecond
+		oldest = max(oldest, age)
+	}
+	return oldest, nil
+}
+
+// due is in how long a database is to be compacted, negative where nothing says that it has to be.
+func (s *CompactionState) due(c Compaction) time.Duration {
+	switch {
+	case s.Requested > 0:
+		return 0
+	case !c.Auto:
+		return -1
+	case s.Superseded >= c.Bodies || s.Bytes >= c.Bytes && s.Superseded > 0:
+		return max(0, c.Age-s.Oldest)
+	case s.Other > 0:
+		return c.Age
+	case s.Superseded > 0 && s.Oldest+compactionSweep >= c.Latest:
+		return max(0, c.Latest-s.Oldest)
+	}
+	return -1
+}
+
+// compactRun is one run of a database's job.
+type compactRun struct {
+	until     int64
+	requested int64
+}
+
+// RunCompaction does what a database's job is there for, and says to done what every transaction has done. Its error
+// ends the run, which the next one goes on with.
+func (d Database) RunCompaction(ctx context.Context, done func(Compacted) error) error {
+	run, err := db.Read(ctx, d.Database, func(t *db.Txn) (run compactRun, err error) {
+		version, err := t.ReadVersion().Wait()
+		if err != nil {
+			return run, err
+		}
+		if run.requested, err = readRequest(t.Get(attach.Compaction(t.Keys, nil, attach.CompactionRequest))); err != nil {
+			return run, err
+		}
+		if StateOf(d.Store).Compaction.Auto {
+			run.until = db.AfterVersion(d.Store.Clock.At(version), -StateOf(d.Store).Compaction.Age)
+		}
+		run.until = max(1, run.until, run.requested)
+		return run, nil
+	})
+	if err != nil {
+		return err
+	}
+	var all Compacted
+	err = d.CompactSome(ctx, Options{Until: run.until, Done: func(c Compacted) error {
+		all.add(c)
+		return done(c)
+	}})
+	if err != nil {
+		return err
+	}
+	return endRun(ctx, d.Database, run, &all)
+}
+
+// endRun ends the request that a run has followed, unless there was another one since, and gives the room back where
+// that is worth reading the database.
+func endRun(ctx context.Context, d *db.Database, run compactRun, all *Compacted) error {
+	left, err := db.Read(ctx, d, func(t *db.Txn) (int64, error) {
+		t.MakesRoom()
+		key := t.Close(attach.Compaction(t.Keys, t.Open(), attach.CompactionRequest))
+		now, err := readRequest(t.Get(key))
+		if err != nil {
+			return 0, err
+		}
+		if now != 0 && now == run.requested {
+			t.Clear(key)
+		}
+		n, err := db.CountersOf(t.Snapshot(), t.Keys, db.CounterBodies, db.CounterStored)
+		if err != nil {
+			return 0, err
+		}
+		return n[0] + n[1], nil
+	})
+	if err != nil {
+		return err
+	}
+	c := StateOf(d.Store)
+	c.noteCompactable(d.Core.Load(), c.Compaction.Bodies) // what is left is looked at
+	if removed := all.BodyBytes + all.AttachmentBytes; run.requested > 0 || removed > left/reclaimPart {
+		return Of(d).Reclaim(ctx)
+	}
+	return nil
+}
+
+// reclaimPart is which part of a database's bytes a run has to remove before the engine is asked to give the room back,
+// for which it writes the database again. What is less it gives back when it compacts anyway.
+const reclaimPart = 4
+
+// Compacting reports whether a job of the database runs, or is going to because somebody asked for it.
+func Compacting(t *db.Txn) func() (bool, error) {
+	request := t.Snapshot().Get(t.Close(attach.Compaction(t.Keys, t.Open(), attach.CompactionRequest)))
+	s := t.Db.Store
+	return func() (bool, error) {
+		if version, err := readRequest(request); err != nil || version > 0 {
+			return version > 0, err
+		}
+		job, err := jobs.ReadJob(s, t.Snapshot(), CompactionJobs, t.Db.Name())
+		return job != nil && job.State == jobs.JobRunning, err
+	}
+}

@@ -1,0 +1,235 @@
+package db
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Names of keyspace.Config.
+const (
+	ConfigUUID        = "uuid"
+	ConfigIncarnation = "incarnation"
+	ConfigRevsLimit   = "revs_limit"
+	ConfigSecurity    = "security"
+	ConfigPartitioned = "partitioned"
+	ConfigShards      = "changes_shards"
+	ConfigPurgesLimit = "purged_infos_limit"
+	ConfigCuts        = "cuts"
+)
+
+const (
+	DefaultRevsLimit = 1000
+	maxRevsLimit     = 4000 // R5: what fits one value
+)
+
+// Config is a database's configuration as of one stamp. Immutable but for seen.
+type Config struct {
+	Stamp []byte // value of keyspace.Stamp
+	// seen is a metadata version of the store at which the stamp was this one. Every change of a stamp changes the metadata version too, so the
+	// configuration is current in all transactions that find that version: they need not read the stamp, which would be a key that every request of the
+	// database asks one storage server for.
+	seen        atomic.Pointer[string]
+	Uuid        string
+	Incarnation int64
+	RevsLimit   int
+	PurgesLimit int
+	Security    []byte
+	securitySet bool
+	Partitioned bool
+	Maps        []Routing        // oldest first; the last is current
+	Watched     []*WatchedDesign // design documents that writes are validated by
+	Interactive []DesignEntry    // those whose indexes writes keep up to date, one for each index
+	Cuts        []cut            // as of which the feed is kept, one for each index that is built so
+}
+
+// Current is the shard map that writers use.
+func (c *Config) Current() *Routing { return &c.Maps[len(c.Maps)-1] }
+
+// Core is what all handles of one database share: its keys and the cached configuration.
+type Core struct {
+	Name     string
+	Number   int64 // never reused
+	Created  kv.Versionstamp
+	Keys     Space
+	stampKey []byte
+	Cached   atomic.Pointer[Config]
+	Written  atomic.Int64 // entries, since counts were last asked to be brought up
+	Near     Nearness     // of the documents that are written together
+	share    sync.Once
+	shared   *Database // see Database.Shared
+	keeping  sync.Once
+	kept     any // see Database.Kept
+}
+
+func NewCore(root []byte, name string, number int64, created kv.Versionstamp) *Core {
+	prefix := tuple.AppendInt(append([]byte(nil), root...), int64(keyspace.Data))
+	c := &Core{Name: name, Number: number, Created: created, Keys: Space{Prefix: tuple.AppendInt(prefix, number)}}
+	c.stampKey = c.Keys.Sub(nil, keyspace.Stamp)
+	return c
+}
+
+// keep caches a configuration unless a newer one is there: stamps are versionstamps.
+func (c *Core) keep(cfg *Config) {
+	for {
+		old := c.Cached.Load()
+		if old != nil && bytes.Compare(old.Stamp, cfg.Stamp) >= 0 || c.Cached.CompareAndSwap(old, cfg) {
+			return
+		}
+	}
+}
+
+// Current reports whether cfg is the database's configuration as r sees it. It costs a read where something in the store has changed since it was last
+// asked, by whomever; metadata is r's.
+func (c *Core) Current(r kv.Reader, cfg *Config, metadata kv.Future[[]byte]) (bool, error) {
+	now, err := metadata.Wait()
+	if err != nil {
+		return false, err
+	}
+	if seen := cfg.seen.Load(); seen != nil && *seen == string(now) {
+		return true, nil
+	}
+	stamp, err := r.Get(c.stampKey).Wait()
+	if err != nil || !bytes.Equal(stamp, cfg.Stamp) {
+		return false, err
+	}
+	seen := string(now)
+	cfg.seen.Store(&seen)
+	return true, nil
+}
+
+// Load reads the configuration; nil where the database is deleted.
+func (c *Core) Load(r kv.Reader) (*Config, error) {
+	metadata, stamp := kv.MetadataVersion(r), r.Get(c.stampKey)
+	prefix := c.Keys.Sub(nil, keyspace.Config)
+	rows := r.GetRange(PrefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer rows.Close()
+	designs := r.GetRange(PrefixRange(c.Keys.Sub(nil, keyspace.Designs)), kv.RangeOptions{Mode: kv.ModeWantAll})
+
+	cfg := &Config{RevsLimit: DefaultRevsLimit, PurgesLimit: DefaultPurgesLimit, Security: []byte("{}")}
+	var err error
+	if cfg.Stamp, err = stamp.Wait(); err != nil || cfg.Stamp == nil {
+		return nil, err
+	}
+	seen, err := metadata.Wait()
+	if err != nil {
+		return nil, err
+	}
+	version := string(seen)
+	cfg.seen.Store(&version)
+	for rows.Next() {
+		row := rows.KeyValue()
+		if err := cfg.Set(row.Key[len(prefix):], row.Value); err != nil {
+			return nil, err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if len(cfg.Maps) == 0 {
+		return nil, fault.Errf(fault.Internal, "", "database %s has no map of changes shards", c.Name)
+	}
+	entries, err := ReadDesignEntries(designs, len(c.Keys.Sub(nil, keyspace.Designs)))
+	for _, e := range entries {
+		if e.Watched {
+			cfg.Watched = append(cfg.Watched, &WatchedDesign{Id: e.Id, Rev: e.Rev})
+		}
+		if e.Interactive != "" && !cfg.Maintains(e.Interactive) {
+			cfg.Interactive = append(cfg.Interactive, e)
+		}
+	}
+	return cfg, err
+}
+
+// Set takes one row of Config. key is what follows the subspace.
+func (c *Config) Set(key, value []byte) error {
+	name, rest, err := tuple.TakeString(key)
+	if err != nil {
+		return Corrupt("configuration", err)
+	}
+	switch name {
+	case ConfigUUID:
+		c.Uuid = string(value)
+	case ConfigIncarnation:
+		c.Incarnation, _, err = tuple.TakeInt(value)
+	case ConfigRevsLimit:
+		var n int64
+		n, _, err = tuple.TakeInt(value)
+		c.RevsLimit = int(n)
+	case ConfigPurgesLimit:
+		var n int64
+		n, _, err = tuple.TakeInt(value)
+		c.PurgesLimit = int(n)
+	case ConfigSecurity:
+		c.Security, c.securitySet = append([]byte(nil), value...), true
+	case ConfigPartitioned:
+		c.Partitioned, _, err = tuple.TakeBool(value)
+	case ConfigShards:
+		var m Routing
+		if m, err = ParseShardMap(rest, value); err == nil {
+			c.Maps = append(c.Maps, m)
+		}
+	case ConfigCuts:
+		var x cut
+		if x, err = parseCut(rest, value); err == nil {
+			c.Cuts = append(c.Cuts, x)
+		}
+	}
+	if err != nil {
+		return Corrupt("configuration "+name, err)
+	}
+	return nil
+}
+
+// DefaultPurgesLimit is CouchDB's.
+const DefaultPurgesLimit = 1000
+
+// cut is the sequence as of which the feed is kept, for the build of an index.
+type cut struct {
+	Signature string
+	seq       Seq
+}
+
+// parseCut reads a row of Config "cuts"; key is what follows the name: the signature.
+func parseCut(key, value []byte) (c cut, err error) {
+	if c.Signature, _, err = tuple.TakeString(key); err != nil {
+		return c, err
+	}
+	format, rest, err := tuple.TakeInt(value)
+	if err != nil {
+		return c, err
+	}
+	if format != keyspace.CutFormat {
+		return c, UnknownFormat("a cut of the feed", format, keyspace.CutFormat)
+	}
+	c.seq, _, err = TakeSeq(rest)
+	return c, err
+}
+
+// CutOf is the cut for an index.
+func (c *Config) CutOf(signature string) (seq Seq, ok bool) {
+	for _, x := range c.Cuts {
+		if x.Signature == signature {
+			return x.seq, true
+		}
+	}
+	return Seq{}, false
+}
+
+// CutRange is the sequences of the oldest cut and of the newest. There has to be one.
+func (c *Config) CutRange() (oldest, newest Seq) {
+	least := slices.MinFunc(c.Cuts, func(a, b cut) int { return a.seq.Compare(b.seq) })
+	most := slices.MaxFunc(c.Cuts, func(a, b cut) int { return a.seq.Compare(b.seq) })
+	return least.seq, most.seq
+}
+
+// Maintains reports whether writes keep the index of a signature up to date.
+func (c *Config) Maintains(signature string) bool {
+	return slices.ContainsFunc(c.Interactive, func(e DesignEntry) bool { return e.Interactive == signature })
+}

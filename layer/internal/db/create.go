@@ -1,0 +1,172 @@
+package db
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"regexp"
+	"strings"
+
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// CreateOptions of a database.
+type CreateOptions struct {
+	Shards      int  // changes shards, 0 means 1 (P5)
+	Partitioned bool // ids are partition:id, and a partition shares a shard (P2)
+	// Security is the _security object from the first moment on; nil means `{}`. Written in the creating transaction, so that no database
+	// is open to everyone for a moment.
+	Security []byte
+}
+
+var (
+	plainName = regexp.MustCompile(`^[a-z][a-z0-9_$()+/-]*$`)
+	// systemNames may be used as the last part of a longer name too, as in CouchDB.
+	systemNames = map[string]bool{"_users": true, "_replicator": true, "_global_changes": true, "_dbs": true, "_nodes": true, "_metadata": true}
+)
+
+const maxNameLength = 238 // CouchDB's default
+
+// ValidateName refuses what CouchDB refuses as a database's name.
+func ValidateName(name string) error {
+	dir, last := "", name
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		dir, last = name[:i], name[i+1:]
+	}
+	switch {
+	case len(name) > maxNameLength:
+		return fault.Errf(fault.Invalid, "database_name_too_long", "At least one path segment of `%s` is too long.", name)
+	case plainName.MatchString(name):
+		return nil
+	case systemNames[last] && (dir == "" && last == name || plainName.MatchString(dir)):
+		return nil
+	}
+	return fault.Errf(fault.Invalid, "illegal_database_name", "Name: '%s'. Only lowercase characters (a-z), digits (0-9), and any of the characters _, $, (, ), +, -, and / are allowed. Must begin with a letter.", name)
+}
+
+// isSystemDatabase reports whether the name, or its last part, is one that the system itself uses.
+func isSystemDatabase(name string) bool {
+	return systemNames[name[strings.LastIndexByte(name, '/')+1:]]
+}
+
+// Create makes a database. Exists if there is one; Invalid (name illegal_database_name) for a name CouchDB would refuse.
+func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Database, error) {
+	if err := ValidateName(name); err != nil {
+		return nil, err
+	}
+	if o.Shards == 0 {
+		o.Shards = 1
+	}
+	if err := s.CheckShards(o.Shards); err != nil {
+		return nil, err
+	}
+	if o.Partitioned && isSystemDatabase(name) {
+		return nil, fault.Errf(fault.Invalid, "bad_request", "Cannot partition a system database")
+	}
+	if o.Security != nil {
+		if _, err := ReadSecurity(o.Security); err != nil {
+			return nil, err
+		}
+	}
+	id := s.Ids.next()
+	number, c, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{TransactionID: id}, func(tx kv.Transaction) (int64, error) {
+		return s.create(tx, name, o)
+	})
+	if c.Version >= 0 || err != nil {
+		s.Ids.done(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := s.Handle(s.Known.Remember(NewCore(s.Root, name, number, c.Versionstamp)))
+	d.Pinned.Store(true)
+	return d, nil
+}
+
+// create takes a prefix number and writes the first configuration.
+func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number int64, err error) {
+	if number, err = s.FreshPrefix(tx, name); err != nil {
+		return 0, err
+	}
+	s.SetName(tx, name, number)
+
+	keys := NewCore(s.Root, name, number, kv.Versionstamp{}).Keys
+	tx.SetVersionstampedValue(keys.Sub(nil, keyspace.Stamp), make([]byte, len(kv.Versionstamp{})), 0)
+	var uuid [16]byte
+	rand.Read(uuid[:])
+	tx.Set(keys.Config(nil, ConfigUUID), []byte(hex.EncodeToString(uuid[:])))
+	if o.Partitioned {
+		tx.Set(keys.Config(nil, ConfigPartitioned), tuple.AppendBool(nil, true))
+	}
+	if o.Security != nil {
+		tx.Set(keys.Config(nil, ConfigSecurity), o.Security)
+	}
+	first := Routing{ShardMap{Scheme: SchemeJump, Shards: new(Config).NextShards(o.Shards)}}
+	tx.Set(first.Since.AppendTuple(keys.Config(nil, ConfigShards)), first.AppendValue(nil))
+	for _, shard := range first.Shards { // a watch sees the deletion only of a key that is there
+		tx.Set(keys.Wake(nil, shard), first.Since.AppendTuple(nil))
+	}
+	return number, nil
+}
+
+// FreshPrefix takes a prefix number for a database of that name. Exists where there is one.
+func (s *Store) FreshPrefix(tx kv.Transaction, name string) (int64, error) {
+	taken, window := tx.Get(s.NameKey(name)), s.startPrefix(tx)
+	old, err := taken.Wait()
+	if err == nil && old != nil {
+		err = ErrExists()
+	}
+	if err != nil {
+		window.Close()
+		return 0, err
+	}
+	return s.nextPrefix(tx, window)
+}
+
+func ErrExists() error {
+	return fault.Errf(fault.Exists, "", "The database could not be created, the file already exists.")
+}
+
+// SetName makes a prefix number the database of a name.
+func (s *Store) SetName(tx kv.Transaction, name string, number int64) {
+	entry := tuple.AppendInt(nil, number)
+	offset := len(entry) + 1
+	tx.SetVersionstampedValue(s.NameKey(name), tuple.AppendVersionstamp(entry, tuple.IncompleteVersionstamp(0)), offset)
+	s.namesChanged(tx)
+}
+
+// namesChanged moves what WatchNames watches.
+func (s *Store) namesChanged(tx kv.Transaction) {
+	tx.SetVersionstampedValue(s.Section(keyspace.Databases), make([]byte, len(kv.Versionstamp{})), 0)
+}
+
+// Delete removes a database and everything in it in one short transaction. NotFound.
+func (s *Store) Delete(ctx context.Context, name string) error {
+	id := s.Ids.next()
+	c, committed, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{TransactionID: id}, func(tx kv.Transaction) (*Core, error) {
+		c, err := s.Lookup(tx, name)
+		if err != nil {
+			return nil, err
+		}
+		tx.MakesRoom()
+		tx.Clear(s.NameKey(name))
+		s.namesChanged(tx)
+		kv.ChangeMetadataVersion(tx)
+		end, err := tuple.Strinc(c.Keys.Prefix)
+		if err != nil {
+			return nil, err
+		}
+		tx.ClearRange(kv.KeyRange{Begin: c.Keys.Prefix, End: end})
+		return c, nil
+	})
+	if committed.Version >= 0 || err != nil {
+		s.Ids.done(id)
+	}
+	if c != nil {
+		s.Known.forget(c)
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+package db
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/revtree"
+)
+
+// MaxIDLength is the longest document id in bytes (CONTRACT.md).
+const MaxIDLength = 512
+
+// ValidateID refuses what CouchDB refuses as a document id: empty, over 512 bytes, invalid UTF-8, a leading underscore
+// that is not _design/ or _local/.
+func ValidateID(id string) error {
+	switch {
+	case id == "":
+		return fault.Errf(fault.Invalid, "illegal_docid", "Document id must not be empty")
+	case id == "_design/", id == "_local/":
+		return fault.Errf(fault.Invalid, "illegal_docid", "Illegal document id `%s`", id)
+	case len(id) > MaxIDLength:
+		return fault.Errf(fault.Invalid, "illegal_docid", "Document id is too long")
+	case !utf8.ValidString(id):
+		return fault.Errf(fault.Invalid, "illegal_docid", "Document id must be valid UTF-8")
+	case id[0] == '_' && !IsDesign(id) && !IsLocal(id):
+		return fault.Errf(fault.Invalid, "illegal_docid", "Only reserved document ids may start with underscore.")
+	}
+	return nil
+}
+
+func IsDesign(id string) bool { return strings.HasPrefix(id, "_design/") }
+
+func IsLocal(id string) bool { return strings.HasPrefix(id, "_local/") }
+
+// PartitionOf is the partition of a document of a partitioned database.
+func PartitionOf(id string) string {
+	partition, _, _ := strings.Cut(id, ":")
+	return partition
+}
+
+// ValidatePartition refuses what can be no partition's name, with CouchDB's words: Invalid (illegal_partition).
+func ValidatePartition(name string) error {
+	switch {
+	case name == "":
+		return fault.Errf(fault.Invalid, "illegal_partition", "Partition must not be empty")
+	case name[0] == '_':
+		return fault.Errf(fault.Invalid, "illegal_partition", "Partition must not start with an underscore")
+	case !utf8.ValidString(name):
+		return fault.Errf(fault.Invalid, "illegal_partition", "Partition must be valid UTF-8")
+	case strings.Contains(name, ":"):
+		return fault.Errf(fault.Invalid, "illegal_partition", "Partition must not contain a colon")
+	}
+	return nil
+}
+
+// CheckID refuses the ids that a partitioned database cannot have. ValidateID was asked before.
+func (c *Config) CheckID(id string) error {
+	if !c.Partitioned || IsDesign(id) || IsLocal(id) {
+		return nil
+	}
+	partition, rest, ok := strings.Cut(id, ":")
+	if !ok {
+		return fault.Errf(fault.Invalid, "illegal_docid", "Doc id must be of form partition:id")
+	}
+	if err := ValidatePartition(partition); err != nil {
+		return err
+	}
+	return ValidateID(rest)
+}
+
+// Rev is a revision id, "POS-HASH".
+type Rev = revtree.Rev
+
+// Subset narrows AllDocs.
+type Subset int
+
+// The subsets.
+const (
+	Everything     Subset = iota
+	DesignOnly            // _design_docs
+	LocalOnly             // _local_docs
+	WithoutDesigns        // all but _design_docs; TotalRows is 0
+)
+
+// CheckID refuses an id that no document of the database can have: Invalid (illegal_docid, illegal_partition).
+// ValidateID is asked before. It is for requests about many documents, which one such id refuses as a whole.
+func (d *Database) CheckID(ctx context.Context, id string) error {
+	partitioned, err := d.IsPartitioned(ctx)
+	if err != nil || !partitioned {
+		return err
+	}
+	return (&Config{Partitioned: true}).CheckID(id)
+}
+
+// IsPartitioned reports whether the database was created with partitions. It never changes.
+func (d *Database) IsPartitioned(ctx context.Context) (bool, error) {
+	if c := d.Core.Load(); c != nil {
+		if cfg := c.Cached.Load(); cfg != nil {
+			return cfg.Partitioned, nil
+		}
+	}
+	return Read(ctx, d, func(t *Txn) (bool, error) { return t.Cfg.Partitioned, nil })
+}

@@ -1,0 +1,53 @@
+package db
+
+import (
+	"context"
+	"iter"
+
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// NamesOptions as _all_dbs has them.
+type NamesOptions struct {
+	Start, End  string // inclusive; empty is open
+	ExcludeEnd  bool
+	Descending  bool
+	Limit, Skip int // Limit < 0 is none
+}
+
+// Names streams the names of all databases in byte order from Start to End; with Descending from the higher Start down.
+func (s *Store) Names(ctx context.Context, o NamesOptions) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if o.Limit == 0 {
+			return
+		}
+		prefix := s.Section(keyspace.Databases)
+		bounds := IdRange(prefix, IdBounds{Start: textOrNil(o.Start), End: textOrNil(o.End), ExcludeEnd: o.ExcludeEnd, Descending: o.Descending})
+		skip, left := o.Skip, o.Limit
+		err := Scan(ctx, s.Engine, bounds, o.Descending, func(row kv.KeyValue) (bool, error) {
+			name, _, err := tuple.TakeString(row.Key[len(prefix):])
+			if err != nil {
+				return false, Corrupt("database name", err)
+			}
+			if skip > 0 {
+				skip--
+				return true, nil
+			}
+			left--
+			return yield(name, nil) && left != 0, nil
+		})
+		if err != nil {
+			yield("", err)
+		}
+	}
+}
+
+// WatchNames becomes ready when a database is created or deleted (_db_updates, SQL catalogue caches).
+func (s *Store) WatchNames(ctx context.Context) (kv.Watch, error) {
+	w, _, err := kv.Transact(ctx, s.Engine, kv.TransactOptions{}, func(tx kv.Transaction) (kv.Watch, error) {
+		return tx.Watch(s.Section(keyspace.Databases)), nil
+	})
+	return w, err
+}

@@ -1,0 +1,172 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/jsontext"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Security is the database's _security object as it was stored, `{}` by default.
+func (d *Database) Security(ctx context.Context) ([]byte, error) {
+	return Read(ctx, d, func(t *Txn) ([]byte, error) { return t.Cfg.Security, nil })
+}
+
+// SecuritySet reports whether anybody has ever set the database's _security object. Who makes a database says what it
+// is at first; without an admin nobody does.
+func (d *Database) SecuritySet(ctx context.Context) (bool, error) {
+	return Read(ctx, d, func(t *Txn) (bool, error) { return t.Cfg.securitySet, nil })
+}
+
+// MaxSecurity is the size of the largest _security object: it is read with every request.
+const MaxSecurity = 1 << 20
+
+// SetSecurity stores a JSON object. Invalid if members or admins have wrong shapes.
+func (d *Database) SetSecurity(ctx context.Context, object []byte) error {
+	if len(object) > MaxSecurity {
+		return fault.Errf(fault.TooLarge, "", "A security object has at most %d bytes.", MaxSecurity)
+	}
+	if _, err := ReadSecurity(object); err != nil {
+		return err
+	}
+	return d.SetConfig(ctx, ConfigSecurity, object)
+}
+
+// RevsLimit is how many revisions of a branch are kept: 1 to 4000, default 1000 (R5).
+func (d *Database) RevsLimit(ctx context.Context) (int, error) {
+	return Read(ctx, d, func(t *Txn) (int, error) { return t.Cfg.RevsLimit, nil })
+}
+
+// SetRevsLimit applies to later edits; existing histories are stemmed when next written. Invalid unless 1 to 4000.
+func (d *Database) SetRevsLimit(ctx context.Context, n int) error {
+	if n < 1 || n > maxRevsLimit {
+		return fault.Errf(fault.Invalid, "bad_request", "`_revs_limit` must be between 1 and %d", maxRevsLimit)
+	}
+	return d.SetConfig(ctx, ConfigRevsLimit, tuple.AppendInt(nil, int64(n)))
+}
+
+// SetConfig stores one setting and moves the stamp, so that every node sees it from its next transaction on.
+func (d *Database) SetConfig(ctx context.Context, name string, value []byte) error {
+	_, _, err := Transact(ctx, d, func(t *Txn) (struct{}, error) {
+		t.Set(t.Close(t.Keys.Config(t.Open(), name)), value)
+		t.Restamp = true
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// AdminRole is the role of server admins.
+const AdminRole = "_admin"
+
+// Security says who may use a database: a _security object, read. HTTP and SQL both decide by it.
+type Security struct {
+	admins, members group
+	// closed says that the object could not be read, so that it is for server admins alone. Only versions before the
+	// check let such objects in.
+	closed bool
+}
+
+// group is the names and roles that a _security object lists for admins or members.
+type group struct{ names, roles []string }
+
+// ParseSecurity reads a stored _security object. Names of members are taken as they are written, and of the same member
+// twice the last one counts, as CouchDB reads JSON. What cannot be read is closed to everyone but server admins.
+func ParseSecurity(object []byte) Security {
+	s, err := ReadSecurity(object)
+	if err != nil {
+		return Security{closed: true}
+	}
+	return s
+}
+
+// ReadSecurity checks the shapes of admins and members, with CouchDB's words.
+func ReadSecurity(object []byte) (s Security, err error) {
+	members, err := jsontext.ExactMembers(object, "admins", "members", "readers")
+	if errors.Is(err, jsontext.ErrNotObject) {
+		return s, fault.Errf(fault.Invalid, "bad_request", "Request body must be a JSON object")
+	}
+	if err != nil {
+		return s, fault.Errf(fault.Invalid, "bad_request", "%s", err)
+	}
+	if s.admins, err = readGroup(members[0]); err != nil {
+		return s, err
+	}
+	of := members[1]
+	if of == nil {
+		of = members[2] // what members was called before CouchDB 1.2
+	}
+	s.members, err = readGroup(of)
+	return s, err
+}
+
+// readGroup reads one of the two; nil is an absent one.
+func readGroup(object []byte) (g group, err error) {
+	if object == nil {
+		return g, nil
+	}
+	lists := []struct {
+		name string
+		to   *[]string
+	}{{"names", &g.names}, {"roles", &g.roles}}
+	members, err := jsontext.ExactMembers(object, lists[0].name, lists[1].name)
+	if err != nil {
+		return g, fault.Errf(fault.Invalid, "bad_request", "admins or members must be a JSON list of strings")
+	}
+	for i, list := range lists {
+		if text := members[i]; text != nil && (!isStringArray(text) || json.Unmarshal(text, list.to) != nil) {
+			return g, fault.Errf(fault.Invalid, "bad_request", "%s must be a JSON list of strings", list.name)
+		}
+	}
+	return g, nil
+}
+
+func (g *group) includes(u UserCtx) bool {
+	return u.Name != "" && slices.Contains(g.names, u.Name) ||
+		slices.ContainsFunc(u.Roles, func(role string) bool { return slices.Contains(g.roles, role) })
+}
+
+// IsAdmin reports whether u administers the database: server admins do, and those the object names.
+func (s *Security) IsAdmin(u UserCtx) bool {
+	return slices.Contains(u.Roles, AdminRole) || s.admins.includes(u)
+}
+
+// IsMember reports whether u may read the database: its admins may, its members, and everybody where there are none.
+func (s *Security) IsMember(u UserCtx) bool {
+	return s.IsPublic() || s.IsAdmin(u) || s.members.includes(u)
+}
+
+// IsPublic reports whether everybody may read the database.
+func (s *Security) IsPublic() bool {
+	return !s.closed && len(s.members.names)+len(s.members.roles) == 0
+}
+
+// isStringArray takes valid JSON.
+func isStringArray(b []byte) bool {
+	if b[0] != '[' {
+		return false
+	}
+	s := jsontext.JsonScanner{B: b, I: 1}
+	for s.Space(); s.Peek() != ']'; s.Space() {
+		switch s.Peek() {
+		case '"':
+			if _, err := s.Str(); err != nil {
+				return false
+			}
+		case ',':
+			s.I++
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// UserCtx is the user that validate functions and security see.
+type UserCtx struct {
+	Name  string // empty: anonymous
+	Roles []string
+}

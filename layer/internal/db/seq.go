@@ -1,0 +1,94 @@
+package db
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Seq is a sequence: the incarnation, then a 12-byte versionstamp (C2). The zero Seq is before everything ("0").
+type Seq struct {
+	Incarnation int64
+	Stamp       [12]byte
+}
+
+// IsZero reports whether s is before everything.
+func (s Seq) IsZero() bool { return s == Seq{} }
+
+// String is lower-case hex: the tuple-encoded incarnation and the versionstamp, 26 characters for incarnation 0; strings sort as sequences. The zero
+// Seq is "0".
+func (s Seq) String() string {
+	var b [48]byte
+	return string(s.Append(b[:0]))
+}
+
+// Append appends String's form.
+func (s Seq) Append(dst []byte) []byte {
+	if s.IsZero() {
+		return append(dst, '0')
+	}
+	var b [24]byte
+	raw := tuple.AppendInt(b[:0], s.Incarnation)
+	raw = append(raw, s.Stamp[:]...)
+	return hex.AppendEncode(dst, raw)
+}
+
+// ParseSeq reads String's form and "0". "now" is not a sequence: ask LastSeq. Invalid otherwise.
+func ParseSeq(s string) (Seq, error) {
+	if s == "0" {
+		return Seq{}, nil
+	}
+	malformed := fault.Errf(fault.Invalid, "bad_request", "Malformed sequence supplied in 'since' parameter.")
+	if len(s) < 26 || len(s) > 42 {
+		return Seq{}, malformed
+	}
+	raw, err := hex.DecodeString(s)
+	if err != nil {
+		return Seq{}, malformed
+	}
+	incarnation, rest, err := tuple.TakeInt(raw)
+	if err != nil || incarnation < 0 || len(rest) != 12 {
+		return Seq{}, malformed
+	}
+	seq := Seq{Incarnation: incarnation, Stamp: [12]byte(rest)}
+	if seq.String() != s {
+		return Seq{}, malformed // upper case and longer forms of the incarnation do not sort
+	}
+	return seq, nil
+}
+
+// Compare orders sequences.
+func (s Seq) Compare(t Seq) int {
+	if c := cmp.Compare(s.Incarnation, t.Incarnation); c != 0 {
+		return c
+	}
+	return bytes.Compare(s.Stamp[:], t.Stamp[:])
+}
+
+// AppendTuple appends the two elements that stand for a sequence in keys and values: incarnation, versionstamp.
+func (s Seq) AppendTuple(dst []byte) []byte {
+	dst = tuple.AppendInt(dst, s.Incarnation)
+	return tuple.AppendVersionstamp(dst, s.Versionstamp())
+}
+
+func (s Seq) Versionstamp() tuple.Versionstamp {
+	return tuple.Versionstamp{Transaction: [10]byte(s.Stamp[:10]), User: binary.BigEndian.Uint16(s.Stamp[10:])}
+}
+
+// TakeSeq reads what AppendTuple wrote.
+func TakeSeq(b []byte) (s Seq, rest []byte, err error) {
+	if s.Incarnation, rest, err = tuple.TakeInt(b); err != nil {
+		return s, nil, err
+	}
+	v, rest, err := tuple.TakeVersionstamp(rest)
+	if err != nil {
+		return s, nil, err
+	}
+	copy(s.Stamp[:], v.Transaction[:])
+	binary.BigEndian.PutUint16(s.Stamp[10:], v.User)
+	return s, rest, nil
+}

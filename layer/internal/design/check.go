@@ -1,0 +1,90 @@
+package design
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/layer/internal/fault"
+)
+
+// designMember is what a member of a design document may be; members that are not listed may be anything. The list is that of CouchDB's validation.
+type designMember struct {
+	name  string
+	types []string
+	// values are the types of its members, where it is an object; nil is any.
+	values []string
+}
+
+var designMembers = []designMember{
+	{"language", []string{"string"}, nil},
+	{"options", []string{"object", "array"}, nil}, // the array is rfc-008's
+	{"views", []string{"object"}, []string{"object"}},
+	{"validate_doc_update", []string{"string"}, nil},
+	{"filters", []string{"object"}, []string{"string", "object"}},
+	{"updates", []string{"object"}, []string{"string", "object"}},
+	{"shows", []string{"object"}, []string{"string", "object"}},
+	{"lists", []string{"object"}, []string{"string", "object"}},
+	{"rewrites", []string{"string", "array"}, nil},
+}
+
+// Each view is compiled and each function is kept in memory with its design document, so their number is limited.
+const (
+	maxViews     = 1000
+	maxFunctions = 10_000 // filters, and likewise updates, shows, lists
+)
+
+// checkDesignMembers refuses a design document with a member of the wrong type: Invalid (invalid_design_doc), worded as CouchDB does.
+func checkDesignMembers(body []byte) error {
+	doc := gjson.ParseBytes(body)
+	if !doc.IsObject() {
+		return fault.Errf(fault.Invalid, "invalid_design_doc", "design document must be an object")
+	}
+	var err error
+	doc.ForEach(func(name, value gjson.Result) bool {
+		i := slices.IndexFunc(designMembers, func(m designMember) bool { return m.name == name.Str })
+		if i < 0 {
+			return true
+		}
+		m := &designMembers[i]
+		if err = checkType(m.name, value, m.types); err != nil || m.values == nil {
+			return err == nil
+		}
+		count, most := 0, maxFunctions
+		if m.name == "views" {
+			most = maxViews
+		}
+		value.ForEach(func(key, inner gjson.Result) bool {
+			if count++; count > most {
+				err = fault.Errf(fault.Invalid, "invalid_design_doc", "`%s` field must have at most %d members", m.name, most)
+				return false
+			}
+			err = checkType(m.name+"."+key.Str, inner, m.values)
+			return err == nil
+		})
+		return err == nil
+	})
+	return err
+}
+
+func checkType(path string, value gjson.Result, types []string) error {
+	if slices.Contains(types, jsonType(value)) {
+		return nil
+	}
+	return fault.Errf(fault.Invalid, "invalid_design_doc", "`%s` field must have %s type", path, strings.Join(slices.DeleteFunc(slices.Clone(types), func(t string) bool {
+		return t == "array" && path == "options"
+	}), " or "))
+}
+
+func jsonType(value gjson.Result) string {
+	switch {
+	case value.IsObject():
+		return "object"
+	case value.IsArray():
+		return "array"
+	case value.Type == gjson.String:
+		return "string"
+	}
+	return strings.ToLower(value.Type.String())
+}

@@ -1,0 +1,198 @@
+package design
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/jsontext"
+	"github.com/divandb/divan/layer/reduce"
+)
+
+// Design is what a design document says about indexing, filters and validation.
+type Design struct {
+	ID       string // with "_design/"
+	Rev      db.Rev
+	Language string
+	// Signature is the hex md5 of views, options and language: the index's name in the store. Design documents with the same signature share
+	// one index (V1).
+	Signature string
+	// Views by name, in byte order. A view's position is its view id.
+	Views    []ViewDef
+	Options  Options
+	Filters  map[string]string
+	Validate string
+	// Partitioned says that the index keeps the rows of each partition together, and is asked for one partition at a time: so it is in a partitioned database
+	// unless options.partitioned is false. ParseDesign does not know the database and leaves it false.
+	Partitioned bool
+	// Lib is views.lib, the modules that map functions may require, as JSON; nil if there is none.
+	Lib json.RawMessage
+
+	MapTime atomic.Int64 // that map functions took over a document last, in nanoseconds
+}
+
+// SlowMap is how long mapping a document takes where it is not worth mapping it for each query again.
+const SlowMap = 100 * time.Microsecond
+
+// Slow reports whether mapping a document took long the last time.
+func (d *Design) Slow() bool { return time.Duration(d.MapTime.Load()) > SlowMap }
+
+// ViewDef is one view of a design document.
+type ViewDef struct {
+	Name, Map, Reduce string
+	// Raw says that keys sort by Erlang's term order instead of CouchDB's usual one: the view's own options.collation is "raw", as CouchDB documents it, or
+	// that of the whole design document.
+	Raw bool
+}
+
+// Options are the members of "options" that change an index.
+type Options struct {
+	Interactive   bool  `json:"interactive"`
+	LocalSeq      bool  `json:"local_seq"`
+	IncludeDesign bool  `json:"include_design"`
+	Partitioned   *bool `json:"partitioned"`
+	// Collation is "raw" or anything else for CouchDB's order.
+	Collation string `json:"collation"`
+}
+
+// designText is a design document as a user writes it.
+type designText struct {
+	Language string                     `json:"language"`
+	Views    map[string]json.RawMessage `json:"views"`
+	Options  json.RawMessage            `json:"options"`
+	Filters  map[string]json.RawMessage `json:"filters"`
+	Validate string                     `json:"validate_doc_update"`
+}
+
+// ParseDesign reads a design document's body. Invalid (invalid_design_doc) where a member has a type that CouchDB refuses. It does not compile
+// the functions.
+func ParseDesign(id string, rev db.Rev, body []byte) (*Design, error) {
+	if err := checkDesignMembers(body); err != nil {
+		return nil, err
+	}
+	var text designText
+	if err := jsontext.UnmarshalExact(body, &text); err != nil {
+		return nil, &fault.Error{Kind: fault.Invalid, Name: "invalid_design_doc", Reason: "design document must be an object", Err: err}
+	}
+	d := &Design{ID: id, Rev: rev, Language: text.Language, Validate: text.Validate}
+	if text.Filters != nil {
+		d.Filters = map[string]string{}
+	}
+	for name, source := range text.Filters {
+		var f string
+		if json.Unmarshal(source, &f) == nil {
+			d.Filters[name] = f
+		}
+	}
+	if d.Language == "" {
+		d.Language = "javascript"
+	}
+	if err := d.parseOptions(text.Options); err != nil {
+		return nil, err
+	}
+	for name, raw := range text.Views {
+		if name == "lib" {
+			d.Lib = raw
+			continue
+		}
+		v, err := parseView(name, raw)
+		if err != nil {
+			return nil, err
+		}
+		v.Raw = v.Raw || d.Options.Collation == "raw"
+		d.Views = append(d.Views, v)
+	}
+	slices.SortFunc(d.Views, func(a, b ViewDef) int { return strings.Compare(a.Name, b.Name) })
+	d.Signature = d.sign()
+	return d, nil
+}
+
+// parseOptions accepts the object that CouchDB documents and the list of objects of rfc-008's example.
+func (d *Design) parseOptions(raw json.RawMessage) error {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	objects := []json.RawMessage{raw}
+	if raw[0] == '[' {
+		if err := json.Unmarshal(raw, &objects); err != nil {
+			return fault.Errf(fault.Invalid, "invalid_design_doc", "`options` field must have object type")
+		}
+	}
+	for _, o := range objects {
+		if err := jsontext.UnmarshalExact(o, &d.Options); err != nil {
+			return fault.Errf(fault.Invalid, "invalid_design_doc", "`options` field must have an object value with known types")
+		}
+	}
+	return nil
+}
+
+func parseView(name string, raw json.RawMessage) (ViewDef, error) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil || members == nil {
+		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "`views.%s` field must have object type", name)
+	}
+	v := ViewDef{Name: name}
+	for member, into := range map[string]*string{"map": &v.Map, "reduce": &v.Reduce} {
+		text, ok := members[member]
+		if ok && (string(text) == "null" || json.Unmarshal(text, into) != nil) {
+			return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "`views.%s.%s` field must have string type", name, member)
+		}
+	}
+	if _, ok := members["map"]; !ok {
+		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "View `%s` must contain map function", name)
+	}
+	var options Options
+	if text, ok := members["options"]; ok && jsontext.UnmarshalExact(text, &options) != nil {
+		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "`views.%s.options` field must have object type", name)
+	}
+	v.Raw = options.Collation == "raw"
+	if strings.HasPrefix(v.Reduce, "_") && reduce.New(v.Reduce) == nil {
+		return ViewDef{}, fault.Errf(fault.Invalid, "invalid_design_doc", "`%s` is not a supported reduce function.", v.Reduce)
+	}
+	return v, nil
+}
+
+// sign hashes what decides the rows of the index. Reduce functions are part of it, as in CouchDB.
+func (d *Design) sign() string {
+	text, err := json.Marshal(struct {
+		Language string
+		Options  Options
+		Views    []ViewDef
+		Lib      json.RawMessage
+		// In other databases the options alone decide, as they did before there were partitions.
+		Partitioned bool `json:",omitempty"`
+	}{d.Language, d.Options, d.Views, d.Lib, d.Partitioned})
+	if err != nil {
+		panic(err) // Lib was parsed before
+	}
+	sum := md5.Sum(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// View finds a view by name; ok is false if there is none.
+func (d *Design) View(name string) (id int, v ViewDef, ok bool) {
+	i, ok := slices.BinarySearchFunc(d.Views, name, func(v ViewDef, name string) int { return strings.Compare(v.Name, name) })
+	if !ok {
+		return 0, ViewDef{}, false
+	}
+	return i, d.Views[i], true
+}
+
+// Interactive reports whether the design asks for an index that writes keep up to date. A sequence is known only when
+// its transaction is committed, so none that maps sequences can be.
+func (d *Design) Interactive() bool {
+	return d.Options.Interactive && !d.Options.LocalSeq && len(d.Views) > 0 && d.Language == "javascript"
+}
+
+// inPartitionedDatabase decides what the design document leaves open. The index has another layout, and so another
+// signature.
+func (d *Design) inPartitionedDatabase() {
+	d.Partitioned = d.Options.Partitioned == nil || *d.Options.Partitioned
+	d.Signature = d.sign()
+}

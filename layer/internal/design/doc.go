@@ -1,0 +1,2 @@
+// Package design parses design documents, and compiles their functions once.
+package design

@@ -1,0 +1,213 @@
+package design
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/divandb/divan/layer/internal/cache"
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/jsontext"
+	"github.com/divandb/divan/layer/script"
+)
+
+// Compile returns the map functions of a design document, in the order of its views.
+func (s *State) Compile(ctx context.Context, design *Design) (*script.Maps, error) {
+	if s.Scripts == nil {
+		return nil, fault.Errf(fault.NotImplemented, "", "this node runs no design functions")
+	}
+	if design.Language != "javascript" {
+		return nil, fault.Errf(fault.NotImplemented, "unknown_query_language", "%s", design.Language)
+	}
+	return s.Maps.Get(ctx, design.Signature, func() (*script.Maps, int, error) {
+		size := len(design.Lib)
+		for _, v := range design.Views {
+			size += len(v.Map)
+		}
+		maps, err := s.Scripts.Maps(ctx, design.Lib, mapFunctions(design))
+		return maps, size, Compilation(err)
+	})
+}
+
+func mapFunctions(design *Design) []script.Function {
+	functions := make([]script.Function, len(design.Views))
+	for i, v := range design.Views {
+		functions[i] = script.Function{Name: "views." + v.Name + ".map", Source: v.Map}
+	}
+	return functions
+}
+
+// Compilation makes a source that cannot be compiled the client's error.
+func Compilation(err error) error {
+	var c *script.CompileError
+	if errors.As(err, &c) {
+		return &fault.Error{Kind: fault.Invalid, Name: "compilation_error", Reason: compilationReason(c), Err: err}
+	}
+	return NotNow(err)
+}
+
+// NotNow is the error of a function that did not get a processor in time: nothing is wrong with the request.
+func NotNow(err error) error {
+	var busy *script.BusyError
+	if errors.As(err, &busy) {
+		return &fault.Error{Kind: fault.Unavailable, Name: "functions_busy", Reason: busy.Error(), Err: err}
+	}
+	return err
+}
+
+// compilationReason words the error as CouchDB does, and tells the line.
+func compilationReason(c *script.CompileError) string {
+	what := "`" + c.Function + "`"
+	if parts := strings.Split(c.Function, "."); len(parts) >= 3 {
+		what = fmt.Sprintf("the %s function in the '%s' view", parts[len(parts)-1], strings.Join(parts[1:len(parts)-1], "."))
+	}
+	reason := fmt.Sprintf("Compilation of %s failed: %s", what, c.Message)
+	if c.Line > 0 {
+		reason += fmt.Sprintf(" (line %d)", c.Line)
+	}
+	return reason
+}
+
+// scriptValidator is the Validator over the sandbox.
+type scriptValidator struct {
+	sandbox    *script.Sandbox
+	validators *cache.Cache[string, *script.Validate] // by content
+}
+
+// keptValidators is how much of validation functions is kept in memory at most, in bytes of their design documents.
+const keptValidators = 64 << 20
+
+// NewValidator returns a Validator that runs validate_doc_update functions in the sandbox, and refuses design documents whose functions do not
+// compile.
+func NewValidator(sandbox *script.Sandbox) db.Validator {
+	return &scriptValidator{sandbox, cache.New[string, *script.Validate](keptValidators)}
+}
+
+// CheckDesign compiles what the store will run: map functions, and the validation function. Design documents in other languages are somebody
+// else's to run, and are stored as they are.
+func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
+	var id struct {
+		ID string `json:"_id"`
+	}
+	if err := jsontext.UnmarshalExact(doc, &id); err != nil {
+		return fault.Errf(fault.Invalid, "bad_request", "%s", err)
+	}
+	design, err := ParseDesign(id.ID, db.Rev{}, doc)
+	if err != nil || design.Language != "javascript" {
+		return err
+	}
+	if design.Options.Interactive && design.Options.LocalSeq {
+		return fault.Errf(fault.Invalid, "invalid_design_doc", "options.interactive and options.local_seq exclude each other: a document's sequence is not known while it is written")
+	}
+	if len(design.Views) > 0 {
+		if _, err := v.sandbox.Maps(ctx, design.Lib, mapFunctions(design)); err != nil {
+			return Compilation(err)
+		}
+	}
+	for _, view := range design.Views {
+		if view.Reduce == "" || strings.HasPrefix(view.Reduce, "_") {
+			continue
+		}
+		if _, err := v.sandbox.Reduce(ctx, script.Function{Name: "views." + view.Name + ".reduce", Source: view.Reduce}); err != nil {
+			return Compilation(err)
+		}
+	}
+	if design.Validate != "" {
+		_, err = v.sandbox.Validate(ctx, doc, script.Function{Name: "validate_doc_update", Source: design.Validate})
+	}
+	return Compilation(err)
+}
+
+// Watches reports whether the document has a validation function.
+func (v *scriptValidator) Watches(doc []byte) bool {
+	var d struct {
+		Validate string `json:"validate_doc_update"`
+		Language string `json:"language"`
+	}
+	err := jsontext.UnmarshalExact(doc, &d)
+	return err == nil && d.Validate != "" && (d.Language == "" || d.Language == "javascript")
+}
+
+// Validate runs a validation function. What it throws as forbidden or unauthorized is the writer's error. Any other failure of it is FunctionFailed, as in
+// CouchDB: a document that could not be validated is not written, and nobody did anything wrong but the function's author.
+func (v *scriptValidator) Validate(ctx context.Context, key string, load func() ([]byte, error),
+	newDoc, oldDoc []byte, user *db.UserCtx, dbName string, security []byte) error {
+	run, err := v.validators.Get(ctx, key, func() (*script.Validate, int, error) {
+		design, err := load()
+		if err != nil {
+			return nil, 0, err
+		}
+		var d struct {
+			Validate string `json:"validate_doc_update"`
+		}
+		if err := jsontext.UnmarshalExact(design, &d); err != nil {
+			return nil, 0, err
+		}
+		f := script.Function{Name: "validate_doc_update", Source: d.Validate}
+		run, err := v.sandbox.Validate(ctx, design, f)
+		return run, len(design), Compilation(err)
+	})
+	if err != nil {
+		return err
+	}
+	if oldDoc == nil {
+		oldDoc = []byte("null")
+	}
+	userCtx, err := userJSON(user, dbName)
+	if err != nil {
+		return err
+	}
+	return rejection(run.Validate(ctx, newDoc, oldDoc, userCtx, security))
+}
+
+func rejection(err error) error {
+	var r *script.Rejection
+	if !errors.As(err, &r) {
+		return functionFailed(err)
+	}
+	kind := fault.Forbidden
+	if r.Unauthorized {
+		kind = fault.Unauthorized
+	}
+	return &fault.Error{Kind: kind, Reason: r.Reason}
+}
+
+// functionFailed names the error as CouchDB does: by its class, where it has one.
+func functionFailed(err error) error {
+	var run *script.RuntimeError
+	var limit *script.LimitError
+	switch {
+	case errors.As(err, &limit):
+		return &fault.Error{Kind: fault.FunctionFailed, Name: "os_process_error", Reason: limit.Error(), Err: err}
+	case errors.As(err, &run):
+		e := &fault.Error{Kind: fault.FunctionFailed, Name: run.Name, Reason: run.Message, Err: err}
+		if e.Name == "" {
+			e.Name = "unknown_error"
+		} else if run.Line > 0 {
+			e.Reason = fmt.Sprintf("%s (%s line %d)", run.Message, run.Function, run.Line)
+		}
+		return e
+	}
+	return NotNow(err)
+}
+
+// userJSON is the user as functions see it: CouchDB's userCtx.
+func userJSON(u *db.UserCtx, dbName string) ([]byte, error) {
+	object := struct {
+		DB    string   `json:"db"`
+		Name  *string  `json:"name"`
+		Roles []string `json:"roles"`
+	}{DB: dbName, Roles: []string{}}
+	if u != nil {
+		if u.Name != "" {
+			object.Name = &u.Name
+		}
+		if u.Roles != nil {
+			object.Roles = u.Roles
+		}
+	}
+	return json.Marshal(object)
+}

@@ -1,0 +1,15 @@
+package export
+
+import "github.com/divandb/divan/layer/internal/db"
+
+// Store is what this room adds to db.Store.
+type Store struct{ *db.Store }
+
+// OfStore returns what this room adds to s.
+func OfStore(s *db.Store) Store { return Store{s} }
+
+// Database is what this room adds to db.Database.
+type Database struct{ *db.Database }
+
+// Of returns what this room adds to d.
+func Of(d *db.Database) Database { return Database{d} }

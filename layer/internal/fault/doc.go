@@ -1,0 +1,3 @@
+// Package fault has the errors that the edges tell clients: a kind, a name and a reason. Errors of an engine that reach an
+// edge get a kind here too.
+package fault

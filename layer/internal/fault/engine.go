@@ -1,0 +1,24 @@
+package fault
+
+import (
+	"context"
+	"errors"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// engineKind classifies an error that no domain code has classified.
+func engineKind(err error) Kind {
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return Timeout
+	case kv.IsCode(err, kv.CodeDiskFull), kv.IsCode(err, kv.CodeUnwritable):
+		return Full
+	case kv.IsCode(err, kv.CodeTransactionTooLarge), kv.IsCode(err, kv.CodeKeyTooLarge), kv.IsCode(err, kv.CodeValueTooLarge):
+		return TooLarge
+	case kv.IsCode(err, kv.CodeUnreachable), kv.IsCode(err, kv.CodeIOError), kv.IsCode(err, kv.CodeFileCorrupt),
+		kv.Retryable(err), kv.TooMuch(err):
+		return Unavailable
+	}
+	return Internal
+}

@@ -1,0 +1,332 @@
+package feed
+
+import (
+	"context"
+	"iter"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/rev"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// ChangesOptions of Changes.
+type ChangesOptions struct {
+	// Since: entries after it, also with Descending.
+	Since db.Seq
+	// Until, where not zero, ends the pass after that sequence.
+	Until db.Seq
+	// Shard restricts the pass to one shard, also a replaced one (P5). NotFound where it never existed.
+	Shard       db.ShardID
+	Descending  bool
+	Limit       int // < 0 is none
+	IncludeDocs bool
+	Large       bool // with IncludeDocs: leave large bodies in the store: Doc.Large
+	Conflicts   bool // with IncludeDocs: Doc.Conflicts
+	AllLeaves   bool // style=all_docs: Leaves of every row; no extra read where BranchCount is 1 (C5)
+	// IDs, where not nil, and Only narrow the pass to some documents (DesignOnly is the one subset that has a feed). Their entries are found by id and not by reading
+	// the feed, which is what makes a pass over a large one cheap; Pending counts them alone.
+	IDs  []string
+	Only db.Subset
+	// Match, where not nil, is asked before a row's body or leaves are read; the rows it refuses are not yielded but advance LastSeq.
+	Match func(c *Change) bool
+}
+
+// Change is one entry of the feed.
+type Change struct {
+	Seq     db.Seq
+	Shard   db.ShardID // "" in the deprecated subspace (P7)
+	ID      string
+	Rev     db.Rev // winner
+	Deleted bool
+	Leaves  []db.Rev      // winner first; with AllLeaves all, otherwise the winner alone
+	Doc     *rev.Document // IncludeDocs
+}
+
+// ChangesPass is one reading of the feed up to the present. Rows are valid until the next one.
+type ChangesPass struct {
+	Rows iter.Seq2[Change, error] // once
+	// LastSeq, after Rows ended: where the next pass goes on. Never before the last row, and at the read version's end for a pass that was not cut by Limit.
+	LastSeq func() db.Seq
+	// Pending, after Rows ended: how many entries are left behind a Limit; 0 where the end was reached.
+	Pending func(ctx context.Context) (int64, error)
+	// Resharded, after Rows ended: the newer map where Shard was replaced and its end has been reached (P5), else nil.
+	Resharded func() *db.ShardMap
+	// Shards are those that new entries go to, as of the pass's read version: what a reader who waits has to watch.
+	Shards func() []db.ShardID
+}
+
+// Changes opens one pass over the feed: the merged shards in total order (P6), or one Shard. At one snapshot where the engine holds one, otherwise
+// stitched from several transactions (C6). The snapshot ends with Rows, or with ctx where Rows is not used.
+func (d Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass, error) {
+	s, err := rev.OpenStream(ctx, d.Database)
+	if err != nil {
+		return nil, err
+	}
+	if o.Shard != "" && s.Cfg.MapOf(o.Shard) < 0 {
+		s.Close()
+		return nil, db.ErrNoShard(o.Shard)
+	}
+	if err := CheckSince(s, o.Since); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.LeaveLarge = o.Large
+	f := &Feed{S: s, O: o, Since: o.Since, until: o.Until, Last: o.Since}
+	return &ChangesPass{
+		Rows: func(yield func(Change, error) bool) {
+			defer s.Close()
+			f.Yield = yield
+			if err := f.Run(); err != nil && !f.refused {
+				yield(Change{}, err)
+			}
+		},
+		LastSeq:   func() db.Seq { return f.Last },
+		Pending:   f.pending,
+		Resharded: func() *db.ShardMap { return f.resharded },
+		Shards:    func() []db.ShardID { return s.Cfg.Current().Shards },
+	}, nil
+}
+
+func CheckSince(s *rev.Stream, since db.Seq) error {
+	return s.Try(func() error { return s.Cfg.CheckSince(s.R, s.Keys, since) })
+}
+
+// Feed is a pass under way.
+type Feed struct {
+	S     *rev.Stream
+	O     ChangesOptions
+	Yield func(Change, error) bool
+	queue rev.DocPipe[feedPending]
+
+	// What is still to be read: since < seq <= until.
+	Since, until db.Seq
+
+	left    int // rows wanted, < 0: no limit
+	scanned int64
+	cut     bool // by Limit, or because nobody wanted more
+	refused bool // the last row was the last that was wanted: no error can be told after it
+
+	own db.RawKeys
+	doc rev.Document // of the row that is yielded
+
+	Last      db.Seq // LastSeq
+	passed    int64  // entries up to last
+	total     int64  // entries in the feed, -1 where not asked
+	resharded *db.ShardMap
+}
+
+// feedPending is a row and what it needs.
+type feedPending struct {
+	change  Change
+	scanned int64
+	needs   rev.DocNeeds
+}
+
+func (f *Feed) Run() error {
+	f.left = f.O.Limit
+	if f.left == 0 {
+		f.cut = true
+		return f.noteTotal()
+	}
+	f.queue = rev.DocPipe[feedPending]{S: f.S, Emit: f.emit}
+	if f.O.IncludeDocs || f.O.AllLeaves {
+		f.queue.Needs = func(p *feedPending) *rev.DocNeeds { return &p.needs }
+	}
+	// Match is the caller's, who may not expect it beside the rows.
+	beside := f.O.IncludeDocs && f.O.Match == nil && (f.left < 0 || f.left > rev.PipeFew)
+	if f.O.IDs != nil || f.O.Only != db.Everything {
+		return f.runChosen()
+	}
+	for {
+		turn := 0
+		more, err := f.queue.Run(beside, func() (err error) {
+			turn, err = f.read()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if f.cut = f.cut || !more; f.cut {
+			return f.noteTotal()
+		}
+		if turn == f.S.Turn {
+			return f.atEnd(db.ReadLastSeq(f.S.R, f.S.Keys, f.S.Cfg)())
+		}
+		// The last rows' bodies were read in a newer transaction: its newest sequence stands for entries that have not been read.
+	}
+}
+
+// read walks the maps of shards one after the other: all entries of a map are older than those of the next. turn is the stream's, in which the end
+// was reached.
+func (f *Feed) read() (turn int, err error) {
+	var patience kv.Patience
+	for {
+		turn, since, until := f.S.Turn, f.Since, f.until
+		err := f.readMaps()
+		if since != f.Since || until != f.until {
+			patience.Progress()
+		}
+		switch {
+		case err == nil && (f.cut || turn == f.S.Turn):
+			return turn, nil
+		case err == nil: // the end is that of a transaction that is over
+		case turn != f.S.Turn && f.S.Ctx.Err() == nil && (kv.Retryable(err) || kv.IsCode(err, kv.CodeCancelled)):
+			// a body was read again in a new transaction, and the rows' own is gone
+		default:
+			if err := f.S.Renew(patience.Tried(err)); err != nil {
+				return turn, err
+			}
+		}
+	}
+}
+
+func (f *Feed) readMaps() error {
+	if f.O.Shard != "" {
+		_, err := f.readMap([]db.ShardID{f.O.Shard})
+		return err
+	}
+	maps := f.S.Cfg.MapsFrom(f.Since)
+	for i := range maps {
+		m := &maps[i]
+		if f.O.Descending {
+			m = &maps[len(maps)-1-i]
+		}
+		if more, err := f.readMap(m.Subspaces()); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// readMap reads what is left in some shards.
+func (f *Feed) readMap(shards []db.ShardID) (more bool, err error) {
+	m := openMerge(f.S.R, f.S.Keys, shards, f.Since, f.until, f.O.Descending)
+	defer m.close()
+	if err := m.start(); err != nil {
+		return false, err
+	}
+	for c := m.least(); c != nil; c = m.least() {
+		more, err := f.take(&c.next)
+		if err != nil {
+			return false, err
+		}
+		if f.O.Descending {
+			f.until = before(c.next.Seq)
+		} else {
+			f.Since = c.next.Seq
+		}
+		if !more {
+			f.cut = true
+			return false, nil
+		}
+		if f.S.Old() {
+			return false, kv.NewError(kv.CodeTooOld, "the transaction has been read for long enough", nil)
+		}
+		if err := c.advance(); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// before is the last sequence before s.
+func before(s db.Seq) db.Seq {
+	for i := len(s.Stamp) - 1; i >= 0; i-- {
+		s.Stamp[i]--
+		if s.Stamp[i] != 0xff {
+			break
+		}
+	}
+	return s
+}
+
+// take queues an entry, or passes over it.
+func (f *Feed) take(e *Entry) (more bool, err error) {
+	f.scanned++
+	p := feedPending{change: Change{Seq: e.Seq, Shard: e.Shard, ID: e.Id, Rev: e.Rev, Deleted: e.Deleted}, scanned: f.scanned}
+	if f.O.Match != nil && !f.O.Match(&p.change) {
+		return true, nil
+	}
+	p.needs = rev.DocNeeds{Id: e.Id, Rev: e.Rev, WantsBody: f.O.IncludeDocs,
+		WantsTree: e.Branches > 1 && (f.O.AllLeaves || f.O.IncludeDocs && f.O.Conflicts)}
+	if p.needs.WantsBody && e.raw != nil {
+		p.needs.Key = f.S.Keys.BodyOf(&f.own, e.raw, nil)
+	}
+	if more, err = f.queue.Push(&p); err != nil || !more {
+		return more, err
+	}
+	if f.left > 0 {
+		f.left--
+	}
+	return f.left != 0, nil
+}
+
+// emit yields a row that has what it needs.
+func (f *Feed) emit(p *feedPending) (more bool, err error) {
+	c := &p.change
+	if p.needs.Found {
+		f.doc = *p.needs.Body.Document(c.ID, c.Rev)
+		c.Doc = &f.doc
+	}
+	var winner [1]db.Rev
+	winner[0] = c.Rev
+	c.Leaves = winner[:]
+	if tree := p.needs.Tree; tree != nil {
+		if f.O.AllLeaves {
+			for i := len(tree.Leaves) - 2; i >= 0; i-- {
+				c.Leaves = append(c.Leaves, tree.Leaves[i].Rev)
+			}
+		}
+		if f.O.Conflicts && c.Doc != nil {
+			c.Doc.Conflicts = tree.Conflicts(false)
+		}
+	}
+	f.Last, f.passed = c.Seq, p.scanned
+	f.refused = !f.Yield(*c, nil)
+	return !f.refused, nil
+}
+
+// atEnd notes what a pass that reached the end knows: the newest sequence at its read version, and whether its shard was replaced.
+func (f *Feed) atEnd(last db.Seq, err error) error {
+	if f.O.Descending {
+		return nil
+	}
+	if err != nil {
+		if f.S.Exact() || !kv.Retryable(err) {
+			return err
+		}
+		return nil // the last row's sequence is right too
+	}
+	if !f.O.Until.IsZero() && f.O.Until.Compare(last) < 0 {
+		last = f.O.Until
+	}
+	if last.Compare(f.Last) > 0 {
+		f.Last = last
+	}
+	if f.O.Shard == "" {
+		return nil
+	}
+	if i := f.S.Cfg.MapOf(f.O.Shard); i+1 < len(f.S.Cfg.Maps) {
+		next := f.S.Cfg.Maps[i+1].Clone()
+		if f.O.Until.IsZero() || f.O.Until.Compare(next.Since) >= 0 {
+			f.resharded = &next
+		}
+	}
+	return nil
+}
+
+// AppendEntryValue encodes (SeqFormat, DocID, RevPosition, RevHash, BranchCount, NotDeleted) (C1).
+func AppendEntryValue(dst []byte, id string, r db.Rev, branches int64, deleted bool) []byte {
+	dst = tuple.AppendInt(dst, keyspace.SeqFormat)
+	dst = tuple.AppendString(dst, id)
+	dst = db.AppendRev(dst, r)
+	dst = tuple.AppendInt(dst, branches)
+	return tuple.AppendBool(dst, !deleted)
+}
+
+// EntryOf is the entry that a winner has in the feed.
+func EntryOf(c *db.Config, id string, w *rev.LeafKV) Entry {
+	return Entry{Seq: w.Seq, Shard: c.ShardAt(id, w.Seq), Id: id, Rev: w.Rev, Branches: w.Branches, Deleted: w.Deleted}
+}

@@ -1,0 +1,3 @@
+// Package index knows the rows of indexes: their keys and values, the entries that say which rows a document has, where
+// an index stands, and how it is read as of one sequence while a build writes it (clause P8).
+package index

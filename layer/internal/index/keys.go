@@ -1,0 +1,195 @@
+package index
+
+import (
+	"slices"
+
+	"github.com/divandb/divan/layer/collate"
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/design"
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// Keys builds the keys of one index (keyspace.Views). It is made once for each operation. Those of ViewData need
+// find (number.go) first.
+type Keys struct {
+	Info      []byte // (.., Views, ViewInfo)
+	All       []byte // (.., Views, ViewData)
+	Data      []byte // (.., Views, ViewData, number or signature); nil before find
+	Number    int64  // 0: the index has none
+	Signature string
+	Design    *design.Design
+}
+
+func NewKeys(views []byte, design *design.Design) Keys {
+	views = views[:len(views):len(views)]
+	return Keys{
+		Info:      tuple.AppendInt(views, int64(keyspace.ViewInfo)),
+		All:       slices.Clip(tuple.AppendInt(views, int64(keyspace.ViewData))),
+		Signature: design.Signature,
+		Design:    design,
+	}
+}
+
+func (k *Keys) InfoKey(what keyspace.ViewInfoKey) []byte {
+	key := make([]byte, 0, len(k.Info)+len(k.Signature)+16)
+	key = tuple.AppendInt(append(key, k.Info...), int64(what))
+	return tuple.AppendString(key, k.Signature)
+}
+
+// ViewInfoKey is a counter of one view.
+func (k *Keys) ViewInfoKey(what keyspace.ViewInfoKey, view int) []byte {
+	return tuple.AppendInt(k.InfoKey(what), int64(view))
+}
+
+func (k *Keys) ProgressKey(shard db.ShardID) []byte {
+	return tuple.AppendString(k.InfoKey(keyspace.ViewProgress), string(shard))
+}
+
+func (k *Keys) AppendRange(dst []byte, r keyspace.ViewRange) []byte {
+	if k.Data == nil {
+		panic("keys of an index whose number nobody has looked for")
+	}
+	return tuple.AppendInt(append(dst, k.Data...), int64(r))
+}
+
+// IdKey is where a document's rows in a view are listed, ErrorKey where it is listed as skipped.
+func (k *Keys) IdKey(docID string, view int) []byte {
+	key := make([]byte, 0, len(k.Data)+len(docID)+8)
+	key = k.AppendRange(key, keyspace.ViewIDs)
+	return tuple.AppendInt(tuple.AppendString(key, docID), int64(view))
+}
+
+func (k *Keys) ErrorKey(docID string, view int) []byte {
+	key := k.AppendRange(nil, keyspace.ViewErrors)
+	return tuple.AppendInt(tuple.AppendString(key, docID), int64(view))
+}
+
+func (k *Keys) AppendPartition(dst []byte, partition string) []byte {
+	if k.Design.Partitioned {
+		dst = tuple.AppendString(dst, partition)
+	}
+	return dst
+}
+
+func (k *Keys) appendSortKey(dst []byte, view int, json []byte) ([]byte, error) {
+	if k.Design.Views[view].Raw {
+		return collate.AppendRawKey(dst, json)
+	}
+	return collate.AppendKey(dst, json)
+}
+
+// appendPosition appends the position (see span) of the n-th row (from 0) with this sort key and document. In a
+// partitioned index the rows of a partition are one range.
+func (k *Keys) appendPosition(dst []byte, sortKey []byte, docID string, n int) []byte {
+	dst = tuple.AppendBytes(k.AppendPartition(dst, db.PartitionOf(docID)), sortKey)
+	return tuple.AppendInt(tuple.AppendString(dst, docID), int64(n))
+}
+
+// longestPosition is how long a position may be in a view. Whether the index has a number is no matter, so that the
+// same rows are too long in every index.
+func (k *Keys) longestPosition(view int) int {
+	head := tuple.AppendInt(nil, int64(keyspace.ViewRows))
+	head = tuple.AppendInt(tuple.AppendString(head, k.Signature), int64(view))
+	return kv.MaxKeySize - len(k.All) - len(head)
+}
+
+// RowRange turns a query's bounds into a span of positions, in key order whatever the direction of the query.
+func (k *Keys) RowRange(view int, q *ViewQuery) (Span, error) {
+	low, high := bound{q.StartKey, q.StartDocID}, bound{q.EndKey, q.EndDocID}
+	lowOpen, highOpen := false, q.ExcludeEnd
+	if q.Key != nil {
+		low.key, high.key = q.Key, q.Key
+	}
+	if q.Descending {
+		low, high = high, low
+		lowOpen, highOpen = highOpen, lowOpen
+	}
+	head := k.AppendPartition(nil, q.Partition)
+	r := Whole.behind(head)
+	var err error
+	if low.key != nil {
+		if r.Begin, err = k.position(view, head, low, lowOpen); err != nil {
+			return r, err
+		}
+	}
+	if high.key != nil {
+		if r.End, err = k.position(view, head, high, !highOpen); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// bound is one end of a query. A document id counts only together with a key, as in CouchDB.
+type bound struct {
+	key   []byte
+	docID string
+}
+
+// position is that of the first row at the bound, or of the first one behind all rows of the bound.
+func (k *Keys) position(view int, head []byte, b bound, behind bool) ([]byte, error) {
+	sortKey, err := k.appendSortKey(nil, view, b.key)
+	if err != nil {
+		return nil, fault.Errf(fault.Invalid, "query_parse_error", "invalid key: %v", err)
+	}
+	position := tuple.AppendBytes(head[:len(head):len(head)], sortKey)
+	if b.docID != "" {
+		position = tuple.AppendString(position, b.docID)
+	}
+	if behind {
+		position = append(position, 0xff) // above every type code of a tuple
+	}
+	return position, nil
+}
+
+// SplitRowKey reads the document id of a row key behind the view's prefix.
+func SplitRowKey(rest []byte) (docID string, err error) {
+	if rest, err = tuple.Skip(rest); err == nil {
+		docID, _, err = tuple.TakeString(rest)
+	}
+	if err != nil {
+		return "", db.Corrupt("view row", err)
+	}
+	return docID, nil
+}
+
+// Span is a range of positions in a view. A position is what follows the view's prefix in the key of a row, or a
+// beginning of it.
+type Span struct{ Begin, End []byte }
+
+// Whole is all of a view.
+var Whole = Span{[]byte{0x00}, []byte{0xff}}
+
+// At is the span as keys under a prefix.
+func (s Span) At(prefix []byte) kv.KeyRange {
+	s = s.behind(prefix)
+	return kv.KeyRange{Begin: s.Begin, End: s.End}
+}
+
+// behind is the span of what follows a beginning in it.
+func (s Span) behind(head []byte) Span {
+	n := len(head)
+	return Span{append(head[:n:n], s.Begin...), append(head[:n:n], s.End...)}
+}
+
+// RowPrefix is what the keys of all rows of a view begin with, whatever their partition.
+func (k *Keys) RowPrefix(view int) []byte {
+	return tuple.AppendInt(k.AppendRange(nil, keyspace.ViewRows), int64(view))
+}
+
+// ViewCounter starts reading a counter of a view: what builds have counted, and what writers of each shard have. wait
+// has to be called.
+func (k *Keys) ViewCounter(r kv.Reader, what keyspace.ViewInfoKey, view int) (wait func() (int64, error)) {
+	key := k.ViewInfoKey(what, view)
+	rows := r.GetRange(kv.KeyRange{Begin: key, End: db.PrefixRange(key).End}, kv.RangeOptions{Mode: kv.ModeWantAll})
+	return func() (n int64, err error) {
+		defer rows.Close()
+		for rows.Next() {
+			n += db.CounterValue(rows.KeyValue().Value)
+		}
+		return n, rows.Err()
+	}
+}

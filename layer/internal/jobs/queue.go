@@ -1,0 +1,269 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// DueJob is the job of a type that a worker may start first, or look at again, now or later.
+type DueJob struct {
+	ID string
+	At time.Time // by this process's clock, with the worker's grace
+
+	key    []byte // of its entry in the queue, or of its heartbeat
+	at     int64  // of the entry
+	token  int64  // of the heartbeat
+	millis int64  // of an old entry
+}
+
+// concerns reports whether the entry or heartbeat is the record's, and not left from before.
+func (d *DueJob) concerns(j *Job) bool {
+	switch {
+	case d.at != 0:
+		return j.State == JobPending && j.At == d.at
+	case d.token != 0:
+		return j.State == JobRunning && j.Token == d.token
+	}
+	return j.State != JobFinished && j.At == 0 && j.Due.UnixMilli() == d.millis
+}
+
+// OldLease is how long an entry of an earlier version of Divan is left alone while nobody changes it: longer than its
+// worker's lease was.
+const OldLease = 6 * time.Second
+
+// firstDue is read at snapshot isolation: two workers that see the same job conflict on its record, and others do not.
+// nil where there is none.
+func firstDue(s *db.Store, tx kv.Transaction, typ string, w Worker) (*DueJob, error) {
+	begun := time.Now()
+	snapshot := tx.Snapshot()
+	read := func(part int64, mode kv.RangeOptions) (kv.RangeIterator, int) {
+		prefix := jobKey(s, typ, part)
+		begin, end := tuple.Range(prefix)
+		return snapshot.GetRange(kv.KeyRange{Begin: begin, End: end}, mode), len(prefix)
+	}
+	version := tx.ReadVersion()
+	o := kv.RangeOptions{Mode: kv.ModeIterator}
+	if w.Grace == nil {
+		o = kv.RangeOptions{Limit: 1, Mode: kv.ModeExact}
+	}
+	queue, n := read(jobQueue, o)
+	defer queue.Close()
+	beats, _ := read(jobBeat, kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer beats.Close()
+	old, _ := read(jobDue, kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer old.Close()
+	v, err := version.Wait()
+	if err != nil {
+		return nil, err
+	}
+	s.Clock.Saw(v)
+	first, err := firstWaiting(s, queue, n, w)
+	if err != nil {
+		return nil, fmt.Errorf("queue of %s jobs: %w", typ, err)
+	}
+	silent, err := firstSilent(s, typ, beats, old, n, w, begun)
+	if err != nil {
+		return nil, fmt.Errorf("heartbeats of %s jobs: %w", typ, err)
+	}
+	if first == nil || silent != nil && silent.At.Before(first.At) {
+		return silent, nil
+	}
+	return first, nil
+}
+
+// firstWaiting is the first of the queue.
+func firstWaiting(s *db.Store, rows kv.RangeIterator, prefix int, w Worker) (first *DueJob, err error) {
+	now := time.Now()
+	for rows.Next() {
+		j := &DueJob{key: rows.KeyValue().Key}
+		rest := j.key[prefix:]
+		if j.at, rest, err = tuple.TakeInt(rest); err != nil {
+			return nil, err
+		}
+		if j.ID, _, err = tuple.TakeString(rest); err != nil {
+			return nil, err
+		}
+		j.At = now.Add(s.Clock.Until(j.at))
+		if first != nil && !j.At.Before(first.At) {
+			return first, nil // and so are all behind it
+		}
+		if w.Grace != nil {
+			j.At = j.At.Add(w.Grace(j.ID))
+		}
+		if first == nil || j.At.Before(first.At) {
+			first = j
+		}
+	}
+	return first, rows.Err()
+}
+
+// firstSilent is the first of the jobs that run whose worker has fallen silent, or when to look at their heartbeats
+// again.
+func firstSilent(s *db.Store, typ string, beats, old kv.RangeIterator, prefix int, w Worker,
+	begun time.Time) (first *DueJob, err error) {
+	var seen []seenJob
+	for beats.Next() {
+		row := beats.KeyValue()
+		j := &DueJob{key: row.Key}
+		if j.ID, _, err = tuple.TakeString(row.Key[prefix:]); err != nil {
+			return nil, err
+		}
+		b, err := ParseBeat(row.Value)
+		if err != nil {
+			return nil, err
+		}
+		j.token = b.Token
+		gone := b.Worker == w.Name && b.Life != w.Life || w.Gone != nil && w.Gone(b.Worker)
+		seen = append(seen, seenJob{j, string(row.Value), b.Lease, gone})
+	}
+	if err := beats.Err(); err != nil {
+		return nil, err
+	}
+	for old.Next() {
+		j := &DueJob{key: old.KeyValue().Key}
+		rest := j.key[prefix:]
+		if j.millis, rest, err = tuple.TakeInt(rest); err != nil {
+			return nil, err
+		}
+		if j.ID, _, err = tuple.TakeString(rest); err != nil {
+			return nil, err
+		}
+		seen = append(seen, seenJob{j, fmt.Sprint("due ", j.millis), OldLease, false})
+	}
+	if err := old.Err(); err != nil {
+		return nil, err
+	}
+	look := beatsOf(s).look(typ, begun) // only now: it locks, and the store may be slow
+	defer look.end()
+	for _, x := range seen {
+		x.job.At = look.at(x.job.ID, x.value, x.lease, x.gone)
+		if first == nil || x.job.At.Before(first.At) {
+			first = x.job
+		}
+	}
+	return first, nil
+}
+
+// seenJob is a heartbeat that was read.
+type seenJob struct {
+	job   *DueJob
+	value string
+	lease time.Duration
+	gone  bool // its worker is known to have ended
+}
+
+func ReadJob(s *db.Store, tx kv.Reader, typ, id string) (*Job, error) {
+	value, err := tx.Get(jobRecordKey(s, typ, id)).Wait()
+	if value == nil || err != nil {
+		return nil, err
+	}
+	j := new(Job)
+	if err := json.Unmarshal(value, j); err != nil {
+		return nil, fmt.Errorf("job %s %q: %w", typ, id, err)
+	}
+	return j, nil
+}
+
+// WriteJob writes the record of a job, which is small and may be of one that makes room.
+func WriteJob(s *db.Store, tx kv.Transaction, j *Job) {
+	tx.MakesRoom()
+	j.Updated = s.Wall().UTC()
+	j.Due = j.Due.UTC()
+	value, err := json.Marshal(j)
+	if err != nil {
+		panic(err) // raw messages that are no JSON: the caller's mistake
+	}
+	tx.Set(jobRecordKey(s, j.Type, j.ID), value)
+}
+
+func jobKey(s *db.Store, typ string, part int64) []byte {
+	return tuple.AppendInt(tuple.AppendString(s.Section(keyspace.Jobs), typ), part)
+}
+
+func jobRecordKey(s *db.Store, typ, id string) []byte {
+	return tuple.AppendString(jobKey(s, typ, jobRecord), id)
+}
+
+// JobQueueKey is the entry of a job that waits, or an old record's, which has it while it runs too.
+func JobQueueKey(s *db.Store, j *Job) []byte {
+	if j.At == 0 {
+		return tuple.AppendString(tuple.AppendInt(jobKey(s, j.Type, jobDue), j.Due.UnixMilli()), j.ID)
+	}
+	return tuple.AppendString(tuple.AppendInt(jobKey(s, j.Type, jobQueue), j.At), j.ID)
+}
+
+func jobBeatKey(s *db.Store, j *Job) []byte {
+	return tuple.AppendString(jobKey(s, j.Type, jobBeat), j.ID)
+}
+
+// Jobs streams all jobs, by type and id. Where the engine holds no long snapshot it is stitched from several
+// transactions.
+func (s Store) Jobs(ctx context.Context) iter.Seq2[Job, error] {
+	return func(yield func(Job, error) bool) {
+		section := s.Section(keyspace.Jobs)
+		rest := db.PrefixRange(section)
+		var patience kv.Patience
+		for {
+			last, done, err := jobsFrom(ctx, s.Store, len(section), rest, yield)
+			if done || err == nil {
+				return
+			}
+			if last == nil {
+				err = patience.Tried(err)
+			} else {
+				patience.Progress()
+			}
+			if !kv.Retryable(err) {
+				yield(Job{}, err)
+				return
+			}
+			if last != nil {
+				rest.Begin = append(last, 0)
+			}
+			select {
+			case <-ctx.Done():
+				yield(Job{}, ctx.Err())
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+	}
+}
+
+// jobsFrom yields records in one transaction. last is the last key that it passed; done says that the caller wants no
+// more.
+func jobsFrom(ctx context.Context, s *db.Store, prefix int, r kv.KeyRange,
+	yield func(Job, error) bool) (last []byte, done bool, err error) {
+	tx := s.Engine.Begin(ctx)
+	defer tx.Cancel()
+	tx.CausalReadRisky() // a list for people, who read it seconds later
+	it := tx.GetRange(r, kv.RangeOptions{})
+	defer it.Close()
+	for it.Next() {
+		row := it.KeyValue()
+		last = append(last[:0], row.Key...)
+		rest, err := tuple.Skip(row.Key[prefix:])
+		if err != nil {
+			return last, false, db.Corrupt("job", err)
+		}
+		if part, _, err := tuple.TakeInt(rest); err != nil || part != jobRecord {
+			continue
+		}
+		var j Job
+		if err := json.Unmarshal(row.Value, &j); err != nil {
+			return last, false, db.Corrupt("job", err)
+		}
+		if !yield(j, nil) {
+			return last, true, nil
+		}
+	}
+	return last, false, it.Err()
+}

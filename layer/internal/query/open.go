@@ -1,0 +1,101 @@
+package query
+
+import (
+	"context"
+	"sync"
+
+	"github.com/divandb/divan/layer/internal/index"
+	"github.com/divandb/divan/layer/internal/rev"
+)
+
+// read begins a query, whose rows go with the documents where docs is set, and which otherwise reads documents as they
+// are now.
+func read(ctx context.Context, ix *index.Index, q *index.ViewQuery, docs bool) (*index.Reading, error) {
+	if q.Ahead && ix.Design().Slow() {
+		return nil, index.ErrBehind()
+	}
+	if q.Ahead {
+		return readInTransactions(ctx, ix, q)
+	}
+	s, err := rev.OpenStream(ctx, ix.Db)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Exact() {
+		r, err := readOverlaid(ix, s, q, docs)
+		if err != nil {
+			s.Close()
+		}
+		return r, err
+	}
+	r := &index.Reading{Keys: ix.Keys(s.Keys), Rows: s, Docs: s, Close: s.Close}
+	at, err := ix.ReadAt(s, &r.Keys, q.Current)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	r.Seq, r.Empty = at.Seq, at.Seq.IsZero()
+	if at.Interactive {
+		return r, nil
+	}
+	all := index.PublishedOf(ix.Db.Store)
+	held := all.Take(index.Publication{Database: s.Core.Number, Signature: ix.Design().Signature}, at.Seq)
+	if docs && q.Fresh && !r.Empty && (held == nil || held.Docs == nil) {
+		newer, err := index.NewerThan(s, at.Seq)
+		if err != nil || newer {
+			if held != nil {
+				all.Done(held)
+			}
+			s.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if newer {
+			return readInTransactions(ctx, ix, q)
+		}
+	}
+	r.Decided = !at.Building || at.Kept || held != nil && held.Rows != nil
+	if at.Kept && (held == nil || held.Rows == nil) { // whoever builds
+		r.Rows = index.At(s, s.Snap)
+		index.LayOver(r.Rows, &r.Keys)
+	}
+	if held == nil {
+		return r, nil
+	}
+	if docs && held.Docs != nil {
+		r.Docs = index.At(s, held.Docs)
+	}
+	if held.Rows != nil {
+		r.Rows = index.At(s, held.Rows)
+		err = r.Keys.Find(held.Rows)() // it is of another version than what was read of the index
+	}
+	end := sync.OnceFunc(func() {
+		all.Done(held)
+		s.Close()
+	})
+	stop := context.AfterFunc(ctx, end)
+	r.Close = func() {
+		stop()
+		end()
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// readInTransactions is read where the documents of the index's sequence are not held: another node has built it. Then
+// the query itself brings the rows to where the documents are, as on engines without snapshots.
+func readInTransactions(ctx context.Context, ix *index.Index, q *index.ViewQuery) (*index.Reading, error) {
+	s, err := rev.OpenTransactions(ctx, ix.Db)
+	if err != nil {
+		return nil, err
+	}
+	r, err := readOverlaid(ix, s, q, true)
+	if err != nil {
+		s.Close()
+	}
+	return r, err
+}

@@ -1,0 +1,204 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"iter"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/internal/index"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// ViewResult is a view response under way.
+type ViewResult struct {
+	TotalRows int64
+	// Offset is the number of rows before the first one, with WithOffset; -1 where finding out would take reading many of them, which is where an index has
+	// no partial aggregates yet.
+	Offset    int64
+	UpdateSeq db.Seq                          // of the index
+	Rows      iter.Seq2[index.ViewRow, error] // once
+}
+
+// Query streams rows of the index as it stands: freshness is the caller's business. NotFound (missing_named_view) for an unknown view, Invalid
+// (query_parse_error) for a query that can have no rows.
+func (ix Index) Query(ctx context.Context, q index.ViewQuery) (*ViewResult, error) {
+	id, _, ok := ix.Design().View(q.View)
+	if !ok {
+		return nil, fault.Errf(fault.NotFound, "", "missing_named_view")
+	}
+	r, err := read(ctx, ix.Index, &q, q.IncludeDocs && !q.CurrentDocs)
+	if err != nil {
+		return nil, err
+	}
+	result, err := query(r, id, q)
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return result, nil
+}
+
+func query(r *index.Reading, view int, q index.ViewQuery) (*ViewResult, error) {
+	if err := q.CheckPartition(r.Keys.Design); err != nil {
+		return nil, err
+	}
+	ranges, err := ranges(&q, &r.Keys, view)
+	if err != nil {
+		return nil, err
+	}
+	result := &ViewResult{Offset: -1}
+	all := ranges
+	err = r.Begin(func() error {
+		result.UpdateSeq, ranges = r.Seq, all
+		if r.Empty {
+			ranges = nil
+		}
+		return countRows(r, view, &q, ranges, result)
+	})
+	if err != nil {
+		return nil, err
+	}
+	prefix := r.Keys.RowPrefix(view)
+	head := len(r.Keys.AppendPartition(nil, q.Partition))
+	result.Rows = func(yield func(index.ViewRow, error) bool) {
+		defer r.Close()
+		if err := yieldRows(r, view, prefix, head, ranges, q, yield); err != nil {
+			yield(index.ViewRow{}, err)
+		}
+	}
+	return result, nil
+}
+
+// countRows finds out how many rows the view has, and how many come before the answer's first one where that is wanted.
+func countRows(r *index.Reading, view int, q *index.ViewQuery, ranges []index.Span, result *ViewResult) (err error) {
+	if !r.Empty {
+		err = r.Rows.Try(func() error {
+			result.TotalRows, err = r.Keys.ViewCounter(r.Rows.R, keyspace.ViewRowCount, view)()
+			return err
+		})
+	}
+	if err == nil && q.WithOffset {
+		result.Offset, err = offset(r, view, q, ranges, result.TotalRows)
+	}
+	return err
+}
+
+// ranges of row keys that the query reads, one after the other.
+func ranges(q *index.ViewQuery, k *index.Keys, view int) ([]index.Span, error) {
+	if q.Keys == nil {
+		r, err := k.RowRange(view, q)
+		if err != nil {
+			return nil, err
+		}
+		// Within one key the ids may be the wrong way round: that is empty, in CouchDB too.
+		if q.StartKey != nil && q.EndKey != nil && !bytes.Equal(q.StartKey, q.EndKey) && bytes.Compare(r.Begin, r.End) > 0 {
+			return nil, fault.Errf(fault.Invalid, "query_parse_error", "No rows can match your key range, reverse your start_key and end_key or set descending=%v", !q.Descending)
+		}
+		if bytes.Compare(r.Begin, r.End) >= 0 {
+			return nil, nil
+		}
+		return []index.Span{r}, nil
+	}
+	ranges := make([]index.Span, len(q.Keys))
+	for i, key := range q.Keys {
+		one := index.ViewQuery{Key: key, Partition: q.Partition, StartDocID: q.StartDocID, EndDocID: q.EndDocID, ExcludeEnd: q.ExcludeEnd, Descending: q.Descending}
+		r, err := k.RowRange(view, &one)
+		if err != nil {
+			return nil, err
+		}
+		ranges[i] = r
+	}
+	return ranges, nil
+}
+
+// yieldRows counts skip and limit over all ranges. Rows go with the documents of the transaction that read them (apache/couchdb #3381): where that ends, those
+// that were not yielded yet are read again in the next one.
+func yieldRows(r *index.Reading, view int, prefix []byte, head int, ranges []index.Span, q index.ViewQuery, yield func(index.ViewRow, error) bool) error {
+	answered := index.ViewCursor{Skip: q.Skip, Left: q.Limit}
+	var patience kv.Patience
+	for {
+		left := answered.Left
+		err := yieldOnce(r, view, prefix, head, ranges, &q, &answered, yield)
+		if err == nil {
+			return nil
+		}
+		if answered.Left != left {
+			patience.Progress()
+		}
+		if err := r.Rows.Renew(patience.Tried(err)); err != nil {
+			return err
+		}
+	}
+}
+
+// yieldOnce goes on behind what was answered, in one transaction, and notes how far it has come.
+func yieldOnce(r *index.Reading, view int, prefix []byte, head int, ranges []index.Span, q *index.ViewQuery, answered *index.ViewCursor, yield func(index.ViewRow, error) bool) error {
+	turn := r.Rows.Turn
+	r.Docs.LeaveLarge = q.Large
+	docs := index.NewDocWindow(r.Docs, q.IncludeDocs, q.Conflicts, answered)
+	run := index.Runs{Head: len(prefix) + head}
+	more := true
+	for now := *answered; now.Part < len(ranges) && now.Left != 0 && more; now.Part, now.After = now.Part+1, nil {
+		part := now.Rest(ranges[now.Part], q.Descending)
+		run.Anywhere = now.After != nil || now.Skip > 0
+		var err error
+		if part, now.Skip, err = skip(r, view, part, q.Descending, now.Skip); err != nil {
+			return err
+		}
+		if turn != r.Rows.Turn && docs.Holds() { // skip has renewed the transaction
+			return yieldOnce(r, view, prefix, head, ranges, q, answered, yield)
+		}
+		turn = r.Rows.Turn
+		o := kv.RangeOptions{Reverse: q.Descending, Mode: kv.ModeIterator}
+		if now.Left > 0 {
+			o.Limit = now.Skip + now.Left
+		}
+		in := part.At(prefix)
+		run.R = r.Rows.R
+		_, err = db.ScanOnce(r.Rows.R, &in, o, func(row kv.KeyValue) (bool, error) {
+			if now.Skip > 0 {
+				now.Skip--
+				return true, nil
+			}
+			now.Left--
+			if !r.Rows.Exact() {
+				now.After = bytes.Clone(row.Key[len(prefix):])
+			}
+			if q.Descending {
+				if row, err = run.At(row); err != nil {
+					return false, err
+				}
+			}
+			out, err := ParseRow(len(prefix)+head, row)
+			if err != nil {
+				return false, err
+			}
+			more, err = docs.Push(out, now, yield)
+			return more && now.Left != 0, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !more {
+		return nil
+	}
+	_, err := docs.Flush(yield)
+	return err
+}
+
+func ParseRow(prefix int, row kv.KeyValue) (out index.ViewRow, err error) {
+	if out.ID, err = index.SplitRowKey(row.Key[prefix:]); err != nil {
+		return out, err
+	}
+	rest := row.Value
+	if out.Key, rest, err = tuple.TakeBytes(rest); err != nil {
+		return out, err
+	}
+	out.Value, _, err = tuple.TakeBytes(rest)
+	return out, err
+}

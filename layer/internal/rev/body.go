@@ -1,0 +1,214 @@
+package rev
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// A stored body is a header and the JSON text, cut into chunks of keyspace.BodyChunk bytes; only the last chunk is shorter. The header:
+// the byte BodyFormat, a byte of flags, the length of the text and the number of attachments as uvarints, and each attachment's fields as
+// tuple elements.
+const (
+	flagDeleted = 1
+	// FlagCounted says that the body is counted for each of its attachments (attach/refs.go).
+	FlagCounted = 2
+)
+
+// StoredBody is a body as read.
+type StoredBody struct {
+	Deleted     bool
+	Counted     bool // see FlagCounted
+	Attachments []Attachment
+	Body        []byte
+	Size        int        // bytes stored, header included
+	large       *LargeBody // instead of body, where that was left in the store
+}
+
+func AppendBody(dst []byte, deleted bool, attachments []Attachment, body []byte) []byte {
+	var flags byte
+	if deleted {
+		flags |= flagDeleted
+	}
+	dst = append(dst, keyspace.BodyFormat, flags)
+	dst = binary.AppendUvarint(dst, uint64(len(body)))
+	dst = binary.AppendUvarint(dst, uint64(len(attachments)))
+	for i := range attachments {
+		a := &attachments[i]
+		dst = tuple.AppendString(dst, a.Name)
+		dst = tuple.AppendString(dst, a.ContentType)
+		dst = tuple.AppendInt(dst, a.RevPos)
+		dst = tuple.AppendString(dst, a.Digest)
+		dst = tuple.AppendInt(dst, a.Length)
+		dst = tuple.AppendString(dst, a.Encoding)
+		dst = tuple.AppendInt(dst, a.EncodedLength)
+		dst = tuple.AppendUUID(dst, a.ID)
+	}
+	return append(dst, body...)
+}
+
+var errHeader = errors.New("bad header")
+
+// ParseBody reads a whole stored body.
+func ParseBody(b []byte) (StoredBody, error) {
+	s, length, err := ParseHeader(b)
+	if err == nil && len(s.Body) != length {
+		err = db.Corrupt("body", errHeader)
+	}
+	return s, err
+}
+
+// ParseHeader reads the header; length is the text's, of which s.body may be the beginning alone.
+func ParseHeader(b []byte) (s StoredBody, length int, err error) {
+	if len(b) < 4 {
+		return s, 0, db.Corrupt("body", errHeader)
+	}
+	if b[0] != keyspace.BodyFormat {
+		return s, 0, db.UnknownFormat("a document's body", int64(b[0]), keyspace.BodyFormat)
+	}
+	s.Deleted, s.Counted = b[1]&flagDeleted != 0, b[1]&FlagCounted != 0
+	size, w1 := binary.Uvarint(b[2:])
+	if w1 <= 0 || size > math.MaxInt32 {
+		return s, 0, db.Corrupt("body", errHeader)
+	}
+	n, w2 := binary.Uvarint(b[2+w1:])
+	if w2 <= 0 || n > uint64(len(b)) {
+		return s, 0, db.Corrupt("body", errHeader)
+	}
+	s.Body = b[2+w1+w2:]
+	if n > 0 {
+		s.Attachments = make([]Attachment, n)
+	}
+	for i := range s.Attachments {
+		if s.Body, err = takeAttachment(&s.Attachments[i], s.Body); err != nil {
+			return s, 0, db.Corrupt("attachment list", err)
+		}
+	}
+	s.Size = len(b) - len(s.Body) + int(size)
+	return s, int(size), nil
+}
+
+func takeAttachment(a *Attachment, b []byte) (rest []byte, err error) {
+	text := func(to *string) {
+		if err == nil {
+			*to, b, err = tuple.TakeString(b)
+		}
+	}
+	number := func(to *int64) {
+		if err == nil {
+			*to, b, err = tuple.TakeInt(b)
+		}
+	}
+	text(&a.Name)
+	text(&a.ContentType)
+	number(&a.RevPos)
+	text(&a.Digest)
+	number(&a.Length)
+	text(&a.Encoding)
+	number(&a.EncodedLength)
+	if err != nil {
+		return nil, err
+	}
+	id, b, err := tuple.TakeUUID(b)
+	a.ID = id
+	return b, err
+}
+
+// MarkCounted sets FlagCounted in the first chunk of a body.
+func MarkCounted(stored []byte) { stored[1] |= FlagCounted }
+
+// WriteBody stores a revision's body, which it marks, and counts its attachments. The caller knows that the revision
+// is new.
+func WriteBody(t *db.Txn, id string, r db.Rev, stored []byte, attachments []Attachment) {
+	if len(attachments) > 0 {
+		MarkCounted(stored)
+		Refer(t, id, attachments, 1)
+	}
+	for chunk := 0; ; chunk++ {
+		n := min(len(stored), keyspace.BodyChunk)
+		t.Set(t.Close(t.Keys.Body(t.Open(), id, r, chunk)), stored[:n])
+		stored = stored[n:]
+		if n < keyspace.BodyChunk {
+			return
+		}
+	}
+}
+
+// BodyRead is a body on its way.
+type BodyRead struct {
+	R     kv.Reader
+	Keys  db.Space
+	Id    string
+	Rev   db.Rev
+	First kv.Future[[]byte]
+	Large LargeReads
+}
+
+// ReadBody issues the read of a revision's body.
+func ReadBody(r kv.Reader, keys db.Space, id string, rev db.Rev) BodyRead {
+	return BodyRead{R: r, Keys: keys, Id: id, Rev: rev, First: r.Get(keys.Body(nil, id, rev, 0))}
+}
+
+// Wait returns the body; found is false where it is not stored (any more).
+func (b *BodyRead) Wait() (s StoredBody, found bool, err error) {
+	first, err := b.First.Wait()
+	if err != nil || first == nil {
+		return s, false, err
+	}
+	whole := first
+	if len(first) >= keyspace.BodyChunk {
+		if left, large := b.Large.leave(b, first); large != nil {
+			left.large = large
+			return left, true, nil
+		}
+		if whole, err = b.rest(first); err != nil {
+			return s, false, err
+		}
+	}
+	s, err = ParseBody(whole)
+	return s, err == nil, err
+}
+
+// rest reads the chunks after a full first one.
+func (b *BodyRead) rest(first []byte) ([]byte, error) {
+	r := db.PrefixRange(db.AppendRev(b.Keys.Doc(nil, keyspace.Documents, b.Id), b.Rev))
+	r.Begin = b.Keys.Body(nil, b.Id, b.Rev, 1)
+	rows := b.R.GetRange(r, kv.RangeOptions{Mode: kv.ModeWantAll})
+	defer rows.Close()
+	size := len(first)
+	if s, _, err := ParseHeader(first); err == nil {
+		size = s.Size
+	}
+	whole := append(make([]byte, 0, size), first...)
+	for rows.Next() {
+		chunk := rows.KeyValue().Value
+		whole = append(whole, chunk...)
+		if len(chunk) < keyspace.BodyChunk {
+			return whole, nil // the last: what is behind it, which may be damaged, is not looked at
+		}
+	}
+	return whole, rows.Err()
+}
+
+// Held is how much of a body was read.
+func (s *StoredBody) Held() int {
+	if s.large != nil {
+		return keyspace.BodyChunk
+	}
+	return len(s.Body)
+}
+
+// Document fills in what a body holds.
+func (s *StoredBody) Document(id string, r db.Rev) *Document { // inlined, so that it need not be allocated
+	return &Document{ID: id, Rev: r, Deleted: s.Deleted, Body: s.Body, Large: s.large, Attachments: s.Attachments}
+}
+
+// HaveRead is a read that is done.
+type HaveRead []byte
+
+func (h HaveRead) Wait() ([]byte, error) { return h, nil }

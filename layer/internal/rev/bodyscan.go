@@ -1,0 +1,211 @@
+package rev
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+)
+
+// Documents that were written together are often stored side by side: an import in the order of ids, ids that count up;
+// and a list by id has them side by side always. Then a few range reads bring the bodies of a batch, at a fraction of
+// the cost of a read for each, in messages to a cluster as in searches of a local store.
+
+// WantedBody is a body to be read, by the key of its first chunk.
+type WantedBody struct {
+	Key []byte
+	Of  int // whose
+}
+
+// BodyScan reads bodies that lie close together, for one batch of documents after the other.
+type BodyScan struct {
+	db.Nearness
+	singles int // together's, of a DocPipe
+}
+
+// singlesFirst and singlesMost are how many bodies are read one by one at once.
+const (
+	singlesFirst = 8
+	singlesMost  = 64
+)
+
+// together is how many bodies are read one by one at once: fewer where they have been large.
+func (b *BodyScan) together() int {
+	if b.singles == 0 {
+		return singlesFirst
+	}
+	return b.singles
+}
+
+// took notes how many bytes n of them held.
+func (b *BodyScan) took(n, held int) {
+	b.singles = min(singlesMost, 2*n, max(1, n*pipeBytes/2/max(1, held)))
+}
+
+// WorthOf is worth, of bodies that r reads: for an engine that reads many ranges together they need not lie close.
+func (b *BodyScan) WorthOf(r kv.Reader) bool {
+	_, picks := r.(kv.RangesReader)
+	return picks || b.Worth()
+}
+
+// Read reads what it finds of the bodies close together, in the order of keys. found gets their first chunks, which are
+// valid until it returns; it may end the reading.
+func (b *BodyScan) Read(r kv.Reader, wanted []WantedBody,
+	found func(of int, first []byte) (more bool, err error)) error {
+	byKey := func(a, b WantedBody) int { return bytes.Compare(a.Key, b.Key) }
+	if !slices.IsSortedFunc(wanted, byKey) {
+		slices.SortFunc(wanted, byKey)
+	}
+	if it, ok := kv.GetRanges(r, keyRanges(wanted)); ok {
+		return pickWanted(it, wanted, found)
+	}
+	n, left := 0, wanted
+	for range db.ScanRanges {
+		if len(left) < db.ScanFrom {
+			break
+		}
+		from := len(left)
+		rest, more, err := scanWanted(r, left, found)
+		if left = rest; err != nil {
+			return err
+		}
+		if n += from - len(left); !more {
+			return nil
+		}
+	}
+	b.Judge(n, len(wanted))
+	return nil
+}
+
+// keyRanges are ranges of the keys of bodies' first chunks alone.
+func keyRanges(wanted []WantedBody) []kv.KeyRange {
+	size := 0
+	for i := range wanted {
+		size += len(wanted[i].Key) + 1
+	}
+	all, ranges := make([]byte, 0, size), make([]kv.KeyRange, len(wanted))
+	for i := range wanted {
+		from := len(all)
+		all = append(append(all, wanted[i].Key...), 0)
+		ranges[i] = kv.KeyRange{Begin: all[from : len(all)-1 : len(all)-1], End: all[from:len(all):len(all)]}
+	}
+	return ranges
+}
+
+// pickWanted reads bodies whose rows come in the order of keys. Those that are not stored are passed over.
+func pickWanted(it kv.RangeIterator, wanted []WantedBody,
+	found func(of int, first []byte) (more bool, err error)) error {
+	defer it.Close()
+	for it.Next() {
+		row := it.KeyValue()
+		for len(wanted) > 0 && bytes.Compare(wanted[0].Key, row.Key) < 0 {
+			wanted = wanted[1:]
+		}
+		for len(wanted) > 0 && bytes.Equal(wanted[0].Key, row.Key) {
+			if more, err := found(wanted[0].Of, row.Value); err != nil || !more {
+				return err
+			}
+			wanted = wanted[1:]
+		}
+	}
+	return it.Err()
+}
+
+// scanWanted is one range read, up to a gap. It returns the bodies behind that.
+func scanWanted(r kv.Reader, wanted []WantedBody,
+	found func(of int, first []byte) (more bool, err error)) (left []WantedBody, more bool, err error) {
+	end := append(bytes.Clone(wanted[len(wanted)-1].Key), 0)
+	it := r.GetRange(kv.KeyRange{Begin: wanted[0].Key, End: end},
+		kv.RangeOptions{Limit: 2*len(wanted) + db.ScanGap, Mode: kv.ModeWantAll})
+	defer it.Close()
+	left = wanted
+	for gap, size := 0, 0; gap < db.ScanGap && size < db.ScanGapBytes && len(left) > 0 && it.Next(); {
+		row := it.KeyValue()
+		order := bytes.Compare(left[0].Key, row.Key)
+		for order < 0 { // its own read tells that it is not there
+			if left = left[1:]; len(left) == 0 {
+				return left, true, nil
+			}
+			order = bytes.Compare(left[0].Key, row.Key)
+		}
+		if order > 0 {
+			gap++
+			size += len(row.Value)
+			continue
+		}
+		if more, err := found(left[0].Of, row.Value); err != nil || !more {
+			return left, false, err
+		}
+		left, gap, size = left[1:], 0, 0
+	}
+	return left, true, it.Err()
+}
+
+// load reads bodies of rows together, until they hold room bytes, and returns what they hold.
+func (b *BodyScan) load(s *Stream, rows []*DocNeeds, room int) (used int, err error) {
+	if !b.WorthOf(s.R) {
+		return 0, nil
+	}
+	var keys db.RawKeys
+	wanted := make([]WantedBody, len(rows))
+	for i, row := range rows {
+		if wanted[i] = (WantedBody{row.Key, i}); row.Key == nil {
+			wanted[i].Key = keys.Close(s.Keys.Body(keys.Open(), row.Id, row.Rev, 0))
+		}
+	}
+	byKey := func(a, b WantedBody) int { return bytes.Compare(a.Key, b.Key) }
+	if slices.IsSortedFunc(wanted, byKey) {
+		return b.loadPart(s, rows, wanted, room)
+	}
+	slices.SortFunc(wanted, byKey)
+	_, picks := s.R.(kv.RangesReader)
+	if !picks || s.Snap == nil || len(wanted) < 2*db.ScanFrom {
+		return b.loadPart(s, rows, wanted, room)
+	}
+	// They are searched for one by one: a second processor takes half of that.
+	var (
+		wg        sync.WaitGroup
+		half      = len(wanted) / 2
+		usedOther int
+		errOther  error
+	)
+	wg.Go(func() { usedOther, errOther = b.loadPart(s, rows, wanted[half:], room/2) })
+	used, err = b.loadPart(s, rows, wanted[:half], room/2)
+	wg.Wait()
+	if err == nil {
+		err = errOther
+	}
+	return used + usedOther, err
+}
+
+// loadPart is load for some of the bodies, in the order of keys.
+func (b *BodyScan) loadPart(s *Stream, rows []*DocNeeds, wanted []WantedBody, room int) (used int, err error) {
+	arena := make([]byte, 0, 16<<10)
+	large := s.LargeReads()
+	err = b.Read(s.R, wanted, func(i int, first []byte) (more bool, err error) {
+		row := rows[i]
+		if len(first) >= keyspace.BodyChunk {
+			read := BodyRead{R: s.R, Keys: s.Keys, Id: row.Id, Rev: row.Rev}
+			if left, large := large.leave(&read, first); large != nil {
+				left.large = large
+				row.take(left, true)
+			}
+			return true, nil // otherwise it is read by itself
+		}
+		if cap(arena)-len(arena) < len(first) {
+			arena = make([]byte, 0, max(16<<10, len(first)))
+		}
+		from := len(arena)
+		arena = append(arena, first...)
+		body, err := ParseBody(arena[from:len(arena):len(arena)])
+		if err == nil {
+			row.take(body, true)
+			used += len(first)
+		}
+		return used < room, err
+	})
+	return used, err
+}

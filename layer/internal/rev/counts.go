@@ -1,0 +1,65 @@
+package rev
+
+import (
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/tuple"
+)
+
+// CountsAll is added to the counter of an attachment with its first body, if that body was counted. It is so large that
+// no number of bodies reaches it from either side.
+const CountsAll = int64(1) << 60
+
+// AttachmentKey names an attachment in a database.
+type AttachmentKey struct {
+	DocID string
+	Id    [16]byte
+}
+
+// RefChange is what a transaction does to the counter of an attachment.
+type RefChange struct {
+	N     int64
+	Freed bool // the attachment is gone
+}
+
+// AttachmentRefs is what a transaction does to the counters of attachments.
+type AttachmentRefs struct{ Of map[AttachmentKey]RefChange }
+
+func (refs *AttachmentRefs) Set(k AttachmentKey, c RefChange) {
+	if refs.Of == nil {
+		refs.Of = map[AttachmentKey]RefChange{}
+	}
+	refs.Of[k] = c
+}
+
+// Finish writes what the transaction does to the counters.
+func (refs *AttachmentRefs) Finish(t *db.Txn) {
+	for k, c := range refs.Of {
+		if c.N != 0 && !c.Freed {
+			t.Atomic(kv.AtomicAdd, t.Close(Refs(t.Keys, t.Open(), k.DocID, k.Id)), db.LittleEndian(c.N))
+		}
+	}
+}
+
+// Refs is (AttachmentRefs, DocID, AttachmentID).
+func Refs(s db.Space, dst []byte, id string, attachment [16]byte) []byte {
+	return tuple.AppendUUID(s.Doc(dst, keyspace.AttachmentRefs, id), attachment)
+}
+
+// Refer changes the count of bodies that refer to attachments.
+func Refer(t *db.Txn, docID string, list []Attachment, n int64) {
+	for i := range list {
+		AddRefs(t, AttachmentKey{docID, list[i].ID}, n)
+	}
+}
+
+// Bear says that an attachment is new: it has no bodies that are not counted.
+func Bear(t *db.Txn, docID string, a *Attachment) { AddRefs(t, AttachmentKey{docID, a.ID}, CountsAll) }
+
+func AddRefs(t *db.Txn, k AttachmentKey, n int64) {
+	refs := db.Gather[AttachmentRefs](t)
+	c := refs.Of[k]
+	c.N += n
+	refs.Set(k, c)
+}

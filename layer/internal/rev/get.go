@@ -1,0 +1,229 @@
+package rev
+
+import (
+	"context"
+	"slices"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/keyspace"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/revtree"
+)
+
+// Get reads one document. NotFound with reason "missing" or "deleted" (a deleted winner asked for without Rev); Invalid for an
+// id that a partitioned database cannot have.
+//
+// The revision tree is read only where o asks for what is in it (R7): the winner's id comes from AllDocs.
+func (d Database) Get(ctx context.Context, id string, o GetOptions) (*Document, error) {
+	return db.Read(ctx, d.Database, func(t *db.Txn) (*Document, error) {
+		if err := t.Cfg.CheckID(id); err != nil {
+			return nil, err
+		}
+		r := t.Snapshot()
+		switch {
+		case o.wantsTree() || o.Latest && !o.Rev.IsZero():
+			return getWithTree(r, t.Keys, id, o, largeReads(t, o))
+		case !o.Rev.IsZero():
+			return GetRevision(r, t.Keys, id, o.Rev, largeReads(t, o))
+		}
+		value, err := r.Get(t.Close(t.Keys.Doc(t.Open(), keyspace.AllDocs, id))).Wait()
+		if err != nil {
+			return nil, err
+		}
+		if value == nil {
+			return nil, Missing(r, t.Keys, id)
+		}
+		rev, err := db.ParseRevPair(value)
+		if err != nil {
+			return nil, db.Corrupt("list of documents", err)
+		}
+		return GetRevision(r, t.Keys, id, rev, largeReads(t, o))
+	})
+}
+
+func largeReads(t *db.Txn, o GetOptions) LargeReads {
+	if !o.Large {
+		return LargeReads{}
+	}
+	return LargeReads{d: t.Db, core: t.Core}
+}
+
+func (o *GetOptions) wantsTree() bool {
+	return o.Revs || o.RevsInfo || o.Conflicts || o.DeletedConflicts || o.LocalSeq
+}
+
+func ErrMissing() error { return fault.Errf(fault.NotFound, "", "missing") }
+
+// Missing says why a document without a live revision cannot be read.
+func Missing(r kv.Reader, keys db.Space, id string) error {
+	rows := db.GetRange(r, keys.Doc(nil, keyspace.Revisions, id), kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+	defer rows.Close()
+	if rows.Next() {
+		return fault.Errf(fault.NotFound, "", "deleted")
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return ErrMissing()
+}
+
+func GetRevision(r kv.Reader, keys db.Space, id string, rev db.Rev, large LargeReads) (*Document, error) {
+	b := ReadBody(r, keys, id, rev)
+	b.Large = large
+	s, found, err := b.Wait()
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, ErrMissing()
+	}
+	return s.Document(id, rev), nil
+}
+
+// DocumentTree is a document's branches, winner last.
+type DocumentTree struct {
+	Leaves   []LeafKV
+	Branches []revtree.Branch
+}
+
+// WaitTree reads what GetRange(revisions of id) has started.
+func WaitTree(rows kv.RangeIterator, keys db.Space, id string) (DocumentTree, error) {
+	leaves, err := ReadLeaves(rows, len(keys.Doc(nil, keyspace.Revisions, id)), true, nil)
+	tree := DocumentTree{Leaves: leaves}
+	if err == nil {
+		tree.Branches, err = BranchesOf(leaves)
+	}
+	return tree, err
+}
+
+// BranchesOf are the branches of leaves. Those with the same history, as children of one revision, share it.
+func BranchesOf(leaves []LeafKV) ([]revtree.Branch, error) {
+	branches := make([]revtree.Branch, len(leaves))
+	var histories map[string][]string
+	if len(leaves) > FewBranches {
+		histories = map[string][]string{}
+	}
+	for i := range leaves {
+		l := &leaves[i]
+		if ids, ok := histories[string(l.Ancestors)]; ok {
+			branches[i] = revtree.Branch{Rev: l.Rev, Deleted: l.Deleted, Ancestors: ids}
+			continue
+		}
+		var err error
+		if branches[i], err = l.Branch(); err != nil {
+			return nil, err
+		}
+		if histories != nil {
+			histories[string(l.Ancestors)] = slices.Clip(branches[i].Ancestors)
+		}
+	}
+	return branches, nil
+}
+
+// ReadTree starts reading all branches of a document.
+func ReadTree(r kv.Reader, keys db.Space, id string) kv.RangeIterator {
+	return db.GetRange(r, keys.Doc(nil, keyspace.Revisions, id), kv.RangeOptions{Mode: kv.ModeWantAll})
+}
+
+func getWithTree(r kv.Reader, keys db.Space, id string, o GetOptions, large LargeReads) (*Document, error) {
+	tree, err := WaitTree(ReadTree(r, keys, id), keys, id)
+	if err != nil {
+		return nil, err
+	}
+	n := len(tree.Leaves)
+	if n == 0 {
+		return nil, ErrMissing()
+	}
+	rev := o.Rev
+	if rev.IsZero() {
+		if rev = tree.Leaves[n-1].Rev; tree.Leaves[n-1].Deleted {
+			return nil, fault.Errf(fault.NotFound, "", "deleted")
+		}
+	}
+	i := revtree.Find(tree.Branches, rev)
+	if i < 0 {
+		return nil, ErrMissing()
+	}
+	if o.Latest {
+		for j := range tree.Branches { // the best of those that descend from it
+			if tree.Branches[j].Contains(rev) {
+				i = j
+			}
+		}
+		rev = tree.Branches[i].Rev
+	}
+	doc, err := GetRevision(r, keys, id, rev, large)
+	if err != nil {
+		return nil, err
+	}
+	return doc, tree.fill(r, keys, doc, i, o)
+}
+
+// fill adds what the tree knows; doc's revision is in branch i.
+func (tree *DocumentTree) fill(r kv.Reader, keys db.Space, doc *Document, i int, o GetOptions) error {
+	if o.Revs || o.RevsInfo {
+		path := tree.Branches[i].Path()
+		path = path[path[0].Pos-doc.Rev.Pos:]
+		if o.Revs {
+			doc.Revs = path
+		}
+		if o.RevsInfo {
+			info, err := revsInfo(r, keys, doc.ID, path)
+			if err != nil {
+				return err
+			}
+			doc.RevsInfo = info
+		}
+	}
+	if o.Conflicts {
+		doc.Conflicts = tree.Conflicts(false)
+	}
+	if o.DeletedConflicts {
+		doc.DeletedConflicts = tree.Conflicts(true)
+	}
+	if o.LocalSeq {
+		doc.LocalSeq = tree.Leaves[len(tree.Leaves)-1].Seq
+	}
+	return nil
+}
+
+// Conflicts are the leaves besides the winner, best first.
+func (tree *DocumentTree) Conflicts(deleted bool) []db.Rev {
+	var revs []db.Rev
+	for i := len(tree.Leaves) - 2; i >= 0; i-- {
+		if tree.Leaves[i].Deleted == deleted {
+			revs = append(revs, tree.Leaves[i].Rev)
+		}
+	}
+	return revs
+}
+
+// revsInfo asks which bodies of a path are still there, a hundred at a time.
+func revsInfo(r kv.Reader, keys db.Space, id string, path []db.Rev) ([]Info, error) {
+	const window = 100
+	info := make([]Info, 0, len(path))
+	for len(path) > 0 {
+		part := path[:min(window, len(path))]
+		path = path[len(part):]
+		reads := make([]kv.Future[[]byte], len(part))
+		for i, rev := range part {
+			reads[i] = r.Get(keys.Body(nil, id, rev, 0))
+		}
+		for i, rev := range part {
+			first, err := reads[i].Wait()
+			if err != nil {
+				return nil, err
+			}
+			status := "available"
+			switch {
+			case first == nil:
+				status = "missing"
+			case len(first) > 1 && first[1]&flagDeleted != 0:
+				status = "deleted"
+			}
+			info = append(info, Info{rev, status})
+		}
+	}
+	return info, nil
+}

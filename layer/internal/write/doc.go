@@ -1,0 +1,3 @@
+// Package write writes documents: it takes edits through stages, several of one transaction together, and purges them.
+// Indexes that writes keep up to date take part through the interface that outcomes.go declares.
+package write

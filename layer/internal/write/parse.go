@@ -1,0 +1,384 @@
+package write
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/fault"
+	"github.com/divandb/divan/layer/internal/rev"
+	"github.com/divandb/divan/layer/jsontext"
+	"github.com/divandb/divan/layer/revtree"
+)
+
+// ParseEdit turns a client's JSON document into an Edit: validates the JSON, splits off the underscore members (_id, _rev, _deleted, _attachments,
+// _revisions; those that only answers have are ignored, unknown ones are Invalid with name doc_validation, as CouchDB), and keeps the rest as it came, but for
+// line breaks between tokens: they would break a feed's lines. The Edit may share doc's memory. replicated selects how _rev and _revisions are
+// read (new_edits=false).
+func ParseEdit(doc []byte, replicated bool) (rev.Edit, error) {
+	p := editParser{doc: doc, replicated: replicated, from: -1}
+	s, begin, end, err := jsontext.ScanMembers(doc, p.member)
+	if err != nil {
+		return rev.Edit{}, fault.Errf(fault.Invalid, "bad_request", "%s", err)
+	}
+	if p.err != nil {
+		return rev.Edit{}, p.err
+	}
+	if err := p.revisions(); err != nil {
+		return rev.Edit{}, err
+	}
+	if p.body == nil {
+		p.e.Body = doc[begin:end]
+	} else {
+		p.join()
+		p.e.Body = append(p.body, '}')
+	}
+	if s.Newlines {
+		p.e.Body = jsontext.CompactJSON(make([]byte, 0, len(p.e.Body)), p.e.Body)
+	}
+	return p.e, nil
+}
+
+// editParser collects the underscore members, and the others as they came. It keeps no list of members: there may be millions.
+type editParser struct {
+	doc        []byte
+	err        error  // the first that is wrong with a member; the JSON as a whole comes first
+	body       []byte // what stays, so far; nil where everything did
+	from, to   int    // of doc: members that stay and were not copied yet; from is -1 where there are none
+	replicated bool
+	e          rev.Edit
+	rev        db.Rev // _rev
+	start      int64
+	ids        []string // _revisions
+	hasIDs     bool
+}
+
+// member takes up a member. Neighbours that stay are copied together with what is between them.
+func (p *editParser) member(m jsontext.JsonMember) {
+	special, err := p.special(&m)
+	if err != nil && p.err == nil {
+		p.err = err
+	}
+	switch {
+	case !special && p.from < 0:
+		p.from, p.to = m.Key, m.End
+	case !special:
+		p.to = m.End
+	case p.body == nil:
+		p.body = append(make([]byte, 0, min(len(p.doc), listFree)), '{') // of a large one most may be attachments
+		p.join()
+	default:
+		p.join()
+	}
+}
+
+// join copies what stays.
+func (p *editParser) join() {
+	if p.from < 0 {
+		return
+	}
+	if len(p.body) > 1 {
+		p.body = append(p.body, ',')
+	}
+	p.body = append(p.body, p.doc[p.from:p.to]...)
+	p.from = -1
+}
+
+// special takes up an underscore member; false for a member of the body.
+func (p *editParser) special(m *jsontext.JsonMember) (underscore bool, err error) {
+	key := p.doc[m.Key+1 : m.KeyEnd-1]
+	if m.Escaped {
+		s, _ := jsontext.Unquote(p.doc[m.Key:m.KeyEnd])
+		key = []byte(s)
+	}
+	if len(key) == 0 || key[0] != '_' {
+		return false, nil
+	}
+	if p.err != nil {
+		return true, nil //nolint:nilerr // the first error is kept, and told at the end
+	}
+	value := p.doc[m.Value:m.End]
+	switch string(key) {
+	case "_id":
+		id, ok := jsontext.Unquote(value)
+		if !ok {
+			return true, fault.Errf(fault.Invalid, "illegal_docid", "Document id must be a string")
+		}
+		p.e.ID = id
+		return true, db.ValidateID(id)
+	case "_rev":
+		s, _ := jsontext.Unquote(value)
+		if p.rev, err = revtree.ParseRev(s); err != nil {
+			return true, fault.Errf(fault.Invalid, "bad_request", "%s", err)
+		}
+	case "_deleted":
+		switch string(value) {
+		case "true":
+			p.e.Deleted = true
+		case "false":
+			p.e.Deleted = false
+		default:
+			return true, badMember(key)
+		}
+	case "_attachments":
+		p.e.Attachments, err = parseAttachments(value)
+	case "_revisions":
+		err = p.history(value)
+	case "_revs_info", "_local_seq", "_conflicts", "_deleted_conflicts":
+	case "_access", "_replication_state", "_replication_state_time", "_replication_state_reason", "_replication_id", "_replication_stats":
+		return false, nil // CouchDB keeps these in the body
+	default:
+		return true, badMember(key)
+	}
+	return true, err
+}
+
+func badMember(key []byte) error {
+	return fault.Errf(fault.Invalid, "doc_validation", "Bad special document member: %s", key)
+}
+
+// history reads {"start": N, "ids": [..]}.
+func (p *editParser) history(value []byte) error {
+	p.start, p.ids, p.hasIDs = 0, nil, true
+	startOK, idsOK := false, false
+	var idsErr error
+	_, _, _, err := jsontext.ScanMembers(value, func(m jsontext.JsonMember) {
+		v := value[m.Value:m.End]
+		switch string(value[m.Key:m.KeyEnd]) {
+		case `"start"`:
+			var err error
+			p.start, err = strconv.ParseInt(string(v), 10, 64)
+			startOK = err == nil && p.start >= 0
+		case `"ids"`:
+			if idsOK = v[0] == '['; idsOK && idsErr == nil {
+				p.ids, idsErr = parseIDs(v)
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		return badMember([]byte("_revisions"))
+	case idsErr != nil:
+		return idsErr
+	case !startOK:
+		return fault.Errf(fault.Invalid, "doc_validation", "_revisions.start isn't an integer.")
+	case !idsOK:
+		return fault.Errf(fault.Invalid, "doc_validation", "_revisions.ids isn't a array.")
+	case int64(len(p.ids)) > max(p.start, 1): // a _local document's only revision is at 0
+		return fault.Errf(fault.Invalid, "doc_validation", "_revisions has more ids than revisions up to start.")
+	}
+	return nil
+}
+
+// parseIDs reads an array of strings, valid as JSON.
+func parseIDs(array []byte) ([]string, error) {
+	s := jsontext.JsonScanner{B: array, I: 1}
+	n := bytes.Count(array, []byte{','}) + 1
+	if err := listed(n*rev.RevSize, len(array)); err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, n)
+	all := string(array) // which the ids share
+	for s.I < len(array) {
+		switch s.Space(); s.Peek() {
+		case ']', 0:
+			return ids, nil
+		case ',':
+			s.I++
+		default:
+			from := s.I
+			if err := s.Value(0); err != nil {
+				return nil, err
+			}
+			text := all[from:s.I]
+			if text[0] != '"' {
+				return nil, fault.Errf(fault.Invalid, "doc_validation", "RevId isn't a string")
+			}
+			if text = text[1 : len(text)-1]; strings.Contains(text, `\`) {
+				text, _ = jsontext.Unquote(array[from:s.I])
+			}
+			id, err := revtree.ParseID(text)
+			if err != nil {
+				return nil, fault.Errf(fault.Invalid, "doc_validation", "RevId isn't a valid hexadecimal")
+			}
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// revisions decides between _rev and _revisions: where both are there, _revisions stands.
+func (p *editParser) revisions() error {
+	if !p.hasIDs {
+		p.e.Rev = p.rev
+		return nil
+	}
+	if len(p.ids) == 0 {
+		return nil
+	}
+	p.e.Rev = db.Rev{Pos: p.start, ID: p.ids[0]}
+	if p.replicated {
+		p.e.Ancestors = p.ids2revs()
+	}
+	return nil
+}
+
+func (p *editParser) ids2revs() []db.Rev {
+	if len(p.ids) == 1 {
+		return nil
+	}
+	revs := make([]db.Rev, len(p.ids)-1)
+	for i, id := range p.ids[1:] {
+		revs[i] = db.Rev{Pos: p.start - int64(i) - 1, ID: id}
+	}
+	return revs
+}
+
+// What a list in a document is parsed into may take listFree bytes, and twice what its text does: a client that sends lists of tiny things does not
+// mean a document.
+const (
+	listFree       = 64 << 10
+	maxAttachments = 50_000 // of a document
+)
+
+func listed(size, text int) error {
+	if size > 2*text+listFree {
+		return fault.Errf(fault.TooLarge, "", "The document lists too many things for its size.")
+	}
+	return nil
+}
+
+// parseAttachments reads an _attachments object.
+func parseAttachments(value []byte) (edits []rev.AttachmentEdit, err error) {
+	names := map[string]struct{}{}
+	add := func(m jsontext.JsonMember) error {
+		name, _ := jsontext.Unquote(value[m.Key:m.KeyEnd])
+		if err := ValidateAttachmentName(name); err != nil {
+			return err
+		}
+		if _, twice := names[name]; twice {
+			return fault.Errf(fault.Invalid, "bad_request", "Duplicate attachments")
+		}
+		names[name] = struct{}{}
+		if len(names) > maxAttachments {
+			return fault.Errf(fault.TooLarge, "", "The document has more than %d attachments.", maxAttachments)
+		}
+		a, err := parseAttachment(name, value[m.Value:m.End])
+		edits = append(edits, a)
+		return err
+	}
+	_, _, _, scanErr := jsontext.ScanMembers(value, func(m jsontext.JsonMember) {
+		if err == nil {
+			err = add(m)
+		}
+	})
+	if scanErr != nil {
+		return nil, badMember([]byte("_attachments"))
+	}
+	return edits, err
+}
+
+func parseAttachment(name string, value []byte) (rev.AttachmentEdit, error) {
+	a := rev.AttachmentEdit{Name: name, ContentType: "application/octet-stream", Length: -1}
+	var data []byte
+	var length, encodedLength int64 = -1, -1
+	var wrong error
+	_, _, _, err := jsontext.ScanMembers(value, func(m jsontext.JsonMember) {
+		v := value[m.Value:m.End]
+		switch string(value[m.Key:m.KeyEnd]) {
+		case `"content_type"`:
+			var ok bool
+			if a.ContentType, ok = jsontext.Unquote(v); !ok && wrong == nil {
+				wrong = fault.Errf(fault.Invalid, "bad_request", "Invalid content_type of attachment %s", name)
+			}
+		case `"stub"`:
+			a.Stub = string(v) == "true"
+		case `"follows"`:
+			a.Follows = string(v) == "true"
+		case `"digest"`:
+			a.Digest, _ = jsontext.Unquote(v)
+		case `"revpos"`:
+			var err error
+			a.RevPos, err = strconv.ParseInt(string(v), 10, 64)
+			if (err != nil || a.RevPos < 0) && wrong == nil {
+				wrong = fault.Errf(fault.Invalid, "bad_request", "Invalid revpos of attachment %s", name)
+			}
+		case `"encoding"`:
+			a.Encoding, _ = jsontext.Unquote(v)
+		case `"length"`:
+			length = attachmentLength(v)
+		case `"encoded_length"`:
+			encodedLength = attachmentLength(v)
+		case `"data"`:
+			data = v
+		}
+	})
+	if err != nil {
+		return a, badMember([]byte("_attachments"))
+	}
+	if wrong != nil {
+		return a, wrong
+	}
+	if a.Encoding != "" && a.Encoding != "gzip" && a.Encoding != "identity" {
+		return a, fault.Errf(fault.Invalid, "bad_request", "Only gzip and identity content-encodings are supported")
+	}
+	if a.Encoding == "identity" {
+		a.Encoding = ""
+	}
+	switch {
+	case a.Stub:
+		a.Follows = false
+	case a.Follows:
+		a.Length = length
+		if a.Encoding != "" && encodedLength >= 0 {
+			a.Length = encodedLength
+		}
+	default:
+		// Inline data is always the content itself, and the digest of what a client believes it to be is not checked: CouchDB does neither.
+		a.Encoding, a.Digest = "", ""
+		if a.Data, err = decodeData(data); err != nil {
+			return a, fault.Errf(fault.Invalid, "bad_request", "Invalid attachment data for %s", name)
+		}
+		a.Length = int64(len(a.Data))
+	}
+	return a, nil
+}
+
+func attachmentLength(v []byte) int64 {
+	n, err := strconv.ParseInt(string(v), 10, 64)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+func decodeData(quoted []byte) ([]byte, error) {
+	if len(quoted) < 2 || quoted[0] != '"' {
+		return nil, errors.New("no data")
+	}
+	text := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		s, _ := jsontext.Unquote(quoted)
+		text = []byte(s)
+	}
+	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(data, text)
+	return data[:n], err
+}
+
+// ValidateAttachmentName refuses what CouchDB refuses as an attachment's name.
+func ValidateAttachmentName(name string) error {
+	switch {
+	case name == "":
+		return fault.Errf(fault.Invalid, "bad_request", "Attachment name can't be empty")
+	case name[0] == '_':
+		return fault.Errf(fault.Invalid, "bad_request", "Attachment name '%s' starts with prohibited character '_'", name)
+	case !utf8.ValidString(name):
+		return fault.Errf(fault.Invalid, "bad_request", "Attachment name is not UTF-8 encoded")
+	}
+	return nil
+}

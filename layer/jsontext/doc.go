@@ -1,0 +1,2 @@
+// Package jsontext reads and writes JSON texts without decoding them.
+package jsontext

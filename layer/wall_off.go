@@ -1,8 +1,0 @@
-//go:build !faults
-
-package layer
-
-import "time"
-
-// wallClock is this machine's.
-func wallClock() time.Time { return time.Now() }
