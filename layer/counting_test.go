@@ -152,7 +152,8 @@ func (r *countingRows) Next() bool {
 	return true
 }
 
-// The operation counts of R3 (rfc-001, summary of the performance profile) and C1. That the database is there, and configured as before, costs nothing: the metadata version comes with the read version.
+// The operation counts of R3 (rfc-001, summary of the performance profile) and C1. That the database is there, and
+// configured as before, costs nothing: the metadata version comes with the read version.
 func TestOperationCounts(t *testing.T) {
 	oneGoroutine(t)
 	leaf := func(ids string) string {

@@ -29,7 +29,7 @@ func leavesOf(tb testing.TB, d *layer.Database, id string) string {
 	return strings.Join(out, " ")
 }
 
-// Every shape of new_edits=false that issue 4 names, each in a document of its own, as a script: edits in order, and the leaves
+// Every shape of new_edits=false, each in a document of its own, as a script: edits in order, and the leaves
 // that must be there at the end.
 func TestPut_replicated(t *testing.T) {
 	d := mustDatabase(t)

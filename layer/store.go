@@ -32,7 +32,7 @@ import (
 type Options struct {
 	// Root is the prefix of all keys, from the operator's directory in FoundationDB; empty in the embedded engine.
 	Root []byte
-	// MaxShards caps the changes shards of one database (CONTRACT.md, changes.max_shards). 0 means 64.
+	// MaxShards caps the changes shards of one database (P5; changes.max_shards). 0 means 64.
 	MaxShards int
 	// MaxDocument is the largest document body in bytes. 0 means 8,000,000.
 	MaxDocument int

@@ -122,7 +122,7 @@ func (n *Node) started(name string, stop func(ctx context.Context) error) {
 	n.parts = append(n.parts, part{name, stop})
 }
 
-// ReadyLine is what the program prints when every port answers (CONTRACT.md, "Program").
+// ReadyLine is what the program prints when every port answers (docs/clauses.md, "Program").
 func (n *Node) ReadyLine() string {
 	return fmt.Sprintf("divan ready name=%s http=%s sql=%s gossip=%s data=%s engine=%s",
 		n.name, n.httpListener.Addr(), n.sqlListener.Addr(), n.cluster.Addr(), n.cfg.Data, n.engine.Name())

@@ -26,7 +26,7 @@ const (
 	// (Transactions, hour, id 16 bytes) = versionstamp. The hour, of the store's versions (layer/internal/db/storeclock.go), only
 	// serves the sweep of what a dead node left.
 	Transactions Section = 4
-	// Jobs holds background jobs (V3): (Jobs, type, ...). See layer/jobs*.go.
+	// Jobs holds background jobs (V3): (Jobs, type, ...). See layer/internal/jobs.
 	Jobs Section = 5
 	// Users holds nothing in the store itself: users are documents of the database _users.
 
@@ -97,7 +97,7 @@ const (
 	// Designs lists design documents: (Designs, DocID) = (RevPosition, RevHash, flags, ...), so that none is searched among the documents. Flag 1: writes
 	// are validated by it (layer.Validator). Flag 2: writes keep its index up to date (V4); the signature follows.
 	Designs Subspace = 13
-	// Views holds indexes (V2): (Views, ViewSubspace, ...). See layer/view*.go.
+	// Views holds indexes (V2): (Views, ViewSubspace, ...). See layer/internal/index.
 	Views Subspace = 14
 	// Purges is the purge history: (Purges, Versionstamp) = (DocID, revisions).
 	Purges Subspace = 15

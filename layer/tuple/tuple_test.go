@@ -20,7 +20,7 @@ func bigInt(s string) *big.Int {
 	return n
 }
 
-// TestTuple_Pack has the published examples of design/tuple.md, and the edges of each type.
+// TestTuple_Pack has the published examples of apple/foundationdb's design/tuple.md, and the edges of each type.
 func TestTuple_Pack(t *testing.T) {
 	tests := map[string]struct {
 		in   tuple.Tuple

@@ -73,7 +73,7 @@ func (s *server) state(t *testing.T, db string) string {
 	return b.String()
 }
 
-// The wrong input that issue 5 names: each has a 400-class answer of CouchDB's form, and nothing changes, not even the sequence.
+// Wrong input: each has a 400-class answer of CouchDB's form, and nothing changes, not even the sequence.
 func TestBadInput(t *testing.T) {
 	s := serve(t, nil)
 	s.member(t, "", "PUT", "/db?changes_shards=2", "")

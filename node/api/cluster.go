@@ -44,7 +44,7 @@ func appendStrings(dst []byte, list []string) []byte {
 	return append(dst, ']')
 }
 
-// members answers GET /_members (CONTRACT.md).
+// members answers GET /_members (docs/clauses.md, "HTTP").
 func (q *request) members() error {
 	list := slices.Clone(q.memberList())
 	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })

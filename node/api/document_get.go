@@ -197,8 +197,8 @@ func (q *request) openRevs(id string, d *docQuery) error {
 	return s.end()
 }
 
-// accepts reports whether the client names a media type in Accept. A client that names nothing, or only */*, gets JSON (CONTRACT.md): unlike CouchDB, which
-// sends multipart to curl.
+// accepts reports whether the client names a media type in Accept. A client that names nothing, or only */*, gets JSON
+// (docs/clauses.md, "HTTP"): unlike CouchDB, which sends multipart to curl.
 func (q *request) accepts(typ, subtype string) bool {
 	for _, header := range q.r.Header["Accept"] {
 		for _, one := range strings.Split(header, ",") {

@@ -89,7 +89,7 @@ type Indexer interface {
 	Waiting(db *layer.Database, design *layer.Design) int
 }
 
-// Member is a node as this one sees it (CONTRACT.md, GET /_members).
+// Member is a node as this one sees it (docs/clauses.md, "HTTP").
 type Member struct {
 	Name    string   `json:"name"`
 	Status  string   `json:"status"` // alive, suspect or left

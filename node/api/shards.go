@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// The parallel changes feed's own endpoints (CONTRACT.md; rfc-parallel).
+// The parallel changes feed's own endpoints (P5; docs/clauses.md, "HTTP").
 
 func appendShardMap(dst []byte, m *layer.ShardMap) []byte {
 	dst = append(m.Since.Append(append(dst, `{"since":"`...)), '"')

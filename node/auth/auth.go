@@ -204,8 +204,8 @@ const (
 )
 
 // basicCredentials reads Authorization headers. What is no base64 is an error, as in CouchDB. Other schemes, an empty
-// name, and no colon are oddities: requests with them are anonymous, since clients do send them (FIELD-NOTES; PouchDB's
-// helper sends a lone colon), and GET /_session tells. The pair _:_, with which browsers are made to forget a login, is
+// name, and no colon are oddities: requests with them are anonymous, since clients do send them (PouchDB's helper
+// sends a lone colon), and GET /_session tells. The pair _:_, with which browsers are made to forget a login, is
 // nothing.
 func basicCredentials(headers []string) (name, password string, what given, err error) {
 	header := strings.TrimSpace(strings.Join(headers, ","))

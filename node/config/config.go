@@ -1,7 +1,7 @@
 // Package config turns flags, environment variables and node.yaml into one checked Config.
 //
 // Precedence, highest first: flag, environment (DIVAN_...), node.yaml, built-in default. Every fault in every source is
-// found before anything is reported, each with the line it stands on (CONTRACT.md, "Program").
+// found before anything is reported, each with the line it stands on (docs/clauses.md, "Program").
 package config
 
 import (

@@ -39,7 +39,7 @@ func run(m *testing.M) int {
 	}
 	divan = filepath.Join(dir, "divan")
 	build := exec.Command("go", "build", "-o", divan, "../cmd/divan")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as CONTRACT.md promises
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as docs/clauses.md promises, "Program"
 	if testCluster != "" {
 		build = exec.Command("go", "build", "-tags", "fdb", "-o", divan, "../cmd/divan")
 	}

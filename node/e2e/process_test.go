@@ -16,7 +16,7 @@ import (
 
 const (
 	startTimeout = 20 * time.Second // of a loaded machine; what is promised is measured by scripts/bench
-	stopTimeout  = 5 * time.Second  // promised (CONTRACT.md, "Program")
+	stopTimeout  = 5 * time.Second  // promised (docs/clauses.md, "Program")
 )
 
 // process is a running divan.

@@ -74,7 +74,7 @@ func TestProgram_Environment(t *testing.T) {
 	p.stop(syscall.SIGTERM)
 }
 
-// What keeps a node from starting is one clear line, and the exit status of CONTRACT.md.
+// What keeps a node from starting is one clear line, and the exit status of docs/clauses.md.
 func TestProgram_RefusesToStart(t *testing.T) {
 	dir := t.TempDir()
 	running := start(t, dir)

@@ -32,8 +32,8 @@ type Session struct {
 	Rows                                             int64
 }
 
-// SystemTables are the relations of schema divan (CONTRACT.md, "SQL"). What shows other people's work is for server admins; of databases and what is in them
-// everybody sees what he may read.
+// SystemTables are the relations of schema divan (docs/clauses.md, "SQL"). What shows other people's work is for server
+// admins; of databases and what is in them everybody sees what he may read.
 func (s *Source) SystemTables(n Node) []Table {
 	return []Table{
 		table("members", "the cluster's members, as this node sees them", adminsOnly(n.members),

@@ -149,6 +149,17 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// write makes a file, and the folders that it lies in.
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Files are read whatever their build tags; testdata is not ours to judge.
 func TestReadTree(t *testing.T) {
 	dir := t.TempDir()
@@ -157,13 +168,7 @@ func TestReadTree(t *testing.T) {
 		"layer/testdata/b.go": "package b\n\nimport \"nowhere\"\n",
 		".git/c.go":           "no Go at all",
 	} {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(dir, name), text)
 	}
 	files, err := house.ReadTree(dir)
 	if err != nil {

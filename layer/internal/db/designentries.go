@@ -17,7 +17,7 @@ type WatchedDesign struct {
 }
 
 // DesignEntry is a value of keyspace.Designs. Only writes of design documents that writes have to look at change the
-// stamp: others leave every node's cache as it is (FIELD-NOTES, #2952).
+// stamp: others leave every node's cache as it is (https://github.com/apache/couchdb/issues/2952).
 type DesignEntry struct {
 	Id      string // the key's
 	Rev     Rev

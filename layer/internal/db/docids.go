@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// MaxIDLength is the longest document id in bytes (CONTRACT.md).
+// MaxIDLength is the longest document id in bytes (docs/clauses.md, "HTTP").
 const MaxIDLength = 512
 
 // ValidateID refuses what CouchDB refuses as a document id: empty, over 512 bytes, invalid UTF-8, a leading underscore

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The exit statuses of CONTRACT.md.
+// The exit statuses of docs/clauses.md, "Program".
 const (
 	statusOK      = 0
 	statusFailed  = 1 // a port in use, an unreadable data directory ...

@@ -1,0 +1,116 @@
+package house
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// ClausesPage is the page of the clauses that comments cite.
+const ClausesPage = "docs/clauses.md"
+
+var (
+	// citedClause is how a comment cites a clause: a group and a number, "R3".
+	citedClause = regexp.MustCompile(`\b[RCPVNQMTS](?:1[0-9]|[1-9])\b`)
+	// clauseHeading begins a clause in ClausesPage.
+	clauseHeading = regexp.MustCompile(`^\*\*([A-Z][0-9]+)\*\* `)
+	citedDesign   = regexp.MustCompile(`\brfc-[0-9a-z]+\b`)
+	// designLink says in ClausesPage where such a document is public.
+	designLink   = regexp.MustCompile(`^\[(rfc-[0-9a-z]+)\]: https://`)
+	citedTest    = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
+	declaredTest = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
+	// citedPage is the name of a page of Markdown, citedPrivate what only those who wrote Divan have read.
+	citedPage    = regexp.MustCompile(`[\w./:@-]+\.md\b`)
+	citedPrivate = regexp.MustCompile(`\b(?:MISSION|CONTRACT|FIELD-NOTES)\b|\bshared/[A-Z]|\b[Ii]ssue [0-9]+\b`)
+)
+
+// elsewhere are pages of others that comments name, and whose they are.
+var elsewhere = map[string]string{
+	"design/tuple.md": "apple/foundationdb",
+}
+
+// Citations returns a sentence for each clause and each design document that the prose cites and ClausesPage lacks.
+func Citations(prose []Prose, clauses string) []string {
+	known := map[string]bool{}
+	for line := range strings.Lines(clauses) {
+		for _, found := range [][]string{clauseHeading.FindStringSubmatch(line), designLink.FindStringSubmatch(line)} {
+			if found != nil {
+				known[found[1]] = true
+			}
+		}
+	}
+	return eachLine(prose, func(_ string, line string) (faults []string) {
+		for _, cited := range slices.Concat(citedClause.FindAllString(line, -1), citedDesign.FindAllString(line, -1)) {
+			if !known[cited] {
+				faults = append(faults, "cites "+cited+", which "+ClausesPage+" does not have")
+			}
+		}
+		return faults
+	})
+}
+
+// Tests returns a sentence for each test that ClausesPage names and no file declares.
+func Tests(root string, files []File, clauses string) ([]string, error) {
+	missing := map[string]bool{}
+	for _, found := range citedTest.FindAllStringSubmatch(clauses, -1) {
+		missing[found[1]] = true
+	}
+	for _, f := range files {
+		if !f.Test() {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, f.Name))
+		if err != nil {
+			return nil, fmt.Errorf("house: %w", err)
+		}
+		for _, found := range declaredTest.FindAllStringSubmatch(string(text), -1) {
+			delete(missing, found[1])
+		}
+	}
+	var faults []string
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		faults = append(faults, ClausesPage+" names "+name+", which no file declares")
+	}
+	return faults, nil
+}
+
+// Documents returns a sentence for each document that the prose refers to and the repository does not have. A page is
+// named from the root or from the folder of the file that names it.
+func Documents(root string, prose []Prose) []string {
+	return eachLine(prose, func(name, line string) (faults []string) {
+		for _, cited := range citedPage.FindAllString(line, -1) {
+			if strings.Contains(cited, "://") || elsewhere[cited] != "" && strings.Contains(line, elsewhere[cited]) {
+				continue
+			}
+			if !exists(root, cited) && !exists(root, path.Join(path.Dir(name), cited)) {
+				faults = append(faults, "refers to "+cited+", which is not there")
+			}
+		}
+		for _, cited := range citedPrivate.FindAllString(line, -1) {
+			faults = append(faults, "refers to "+cited+", which is not in the repository; refer to docs/")
+		}
+		return faults
+	})
+}
+
+func exists(root, name string) bool {
+	_, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
+	return err == nil
+}
+
+// eachLine collects the faults of all lines, each with its place.
+func eachLine(prose []Prose, check func(name, line string) []string) (faults []string) {
+	for _, p := range prose {
+		for _, line := range p.Lines {
+			for _, fault := range check(p.Name, line.Text) {
+				faults = append(faults, fmt.Sprintf("%s:%d %s", p.Name, line.Number, fault))
+			}
+		}
+	}
+	return faults
+}
