@@ -16,7 +16,8 @@
 // TypeError in strict code), so a function that changes its document disturbs neither the next function nor the next document.
 // Each map function has global variables of its own.
 //
-// Map functions that only look at members of the document and emit them are evaluated over its text, without the engine, to the same rows (direct.go).
+// Map functions that only look at members of the document and emit them are evaluated over its text, without the engine,
+// to the same rows (direct.go; docs/design/direct-evaluation.md).
 //
 // Processors are shared fairly between databases ([Charge], turns.go).
 //

@@ -1,5 +1,6 @@
-// Package relocate carries databases out of one store and into another (C8): what `divan export` and `divan import` do, through a node over HTTP or
-// in a store that no node has open.
+// Package relocate carries databases out of one store and into another (C8): what `divan export` and `divan import` do,
+// through a node over HTTP or in a store that no node has open. What such a file has in it is the layer's business
+// (layer/internal/export).
 package relocate
 
 import (

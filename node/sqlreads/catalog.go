@@ -1,4 +1,5 @@
-// Package sqlreads is query's reads over the layer: it turns what a plan asks for into calls of the layer, as a user may make them.
+// Package sqlreads is query's reads over the layer: it turns what a plan asks for into calls of the layer, as a user may
+// make them. What SQL means, and which reads answer a statement, is decided in query.
 package sqlreads
 
 import (

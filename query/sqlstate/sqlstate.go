@@ -1,4 +1,5 @@
 // Package sqlstate holds the error that the whole query gateway speaks, and the codes it uses: PostgreSQL 15, Appendix A.
+// Which code a fault has is decided where it is found; package pgwire sends it.
 package sqlstate
 
 import (

@@ -1,5 +1,8 @@
-// Command benchmark measures a built divan from outside, over HTTP, and prints tables. scripts/bench runs it. Figures depend on the machine and on what else
-// runs there, so nothing is asserted: compare runs on the same machine.
+// Command benchmark measures a built divan from outside, over HTTP, and prints tables. scripts/bench runs it. Figures
+// depend on the machine and on what else runs there, so nothing is asserted: compare runs on the same machine. Go
+// benchmarks of single packages stand beside what they measure.
+//
+// docs/design/scale.md says what some of the figures mean for large databases.
 package main
 
 import (

@@ -1,2 +1,3 @@
-// Package design parses design documents, and compiles their functions once.
+// Package design parses design documents, and compiles their functions once. Running map functions over documents is
+// in package build, and validations in package write.
 package design

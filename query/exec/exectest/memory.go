@@ -1,4 +1,5 @@
-// Package exectest has an in-memory implementation of the reads of package exec, for tests.
+// Package exectest has an in-memory implementation of the reads of package exec, for tests. Those of a node are in
+// node/sqlreads.
 package exectest
 
 import (

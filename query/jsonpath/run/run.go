@@ -1,4 +1,5 @@
-// Package run evaluates SQL/JSON paths over JSON texts, as PostgreSQL 15 does (jsonpath_exec.c).
+// Package run evaluates SQL/JSON paths over JSON texts, as PostgreSQL 15 does (jsonpath_exec.c). The functions of SQL
+// that take paths are in package funcs.
 package run
 
 import (

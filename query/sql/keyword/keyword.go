@@ -1,5 +1,5 @@
 // Package keyword has the key words of PostgreSQL 15's SQL and where each may stand for a name (appendix C, and
-// src/include/parser/kwlist.h).
+// src/include/parser/kwlist.h). What statements they make is in package parse.
 package keyword
 
 import (

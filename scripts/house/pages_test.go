@@ -1,0 +1,88 @@
+package house_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/divandb/divan/scripts/house"
+)
+
+// packageComments are those of the tree or of another one, by folder and in one list.
+func packageComments(t *testing.T, root string) (map[string][]house.PackageComment, []string) {
+	files, err := house.ReadTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byFolder, err := house.PackageComments(root, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, comments := range byFolder {
+		for _, c := range comments {
+			all = append(all, c.Text)
+		}
+	}
+	return byFolder, all
+}
+
+// Whoever opens a package reads first what lives there and what does not.
+func TestTree_PackageComments(t *testing.T) {
+	comments, _ := packageComments(t, root)
+	if len(comments) < 40 {
+		t.Fatalf("read %d packages: this is not the tree", len(comments))
+	}
+	for _, fault := range house.Uncommented(comments) {
+		t.Error(fault)
+	}
+}
+
+// Whoever follows a link arrives, and no page lies where nobody finds it.
+func TestTree_Pages(t *testing.T) {
+	prose := readProse(t)
+	_, comments := packageComments(t, root)
+	for _, fault := range slices.Concat(house.Links(root, prose), house.Unlinked(prose, comments)) {
+		t.Error(fault)
+	}
+}
+
+// The checks themselves, on a tree that is made up.
+func TestPages(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"README.md": "# A `node`'s title\n[a](docs/a.md#the-end), [b](docs/b.md), [gone](gone.md) and `[code](gone.md)`\n" +
+			"[web](https://example.com/x.md), [self](#a-nodes-title), [bad](docs/a.md#gone)\n```\n[code](gone.md)\n```\n" +
+			"[r]: docs/gone.md\n",
+		"docs/a.md":        "## The end\n",
+		"docs/b.md":        "[me](b.md)\n",
+		"docs/c.md":        "[me](c.md), docs/c.md\n",
+		"docs/design/d.md": "",
+		"docs/design/e.md": "",
+		"layer/a.go":       "// Package layer has things. See docs/design/d.md.\npackage layer\n",
+		"layer/b/b.go":     "// Package b is small.\npackage b\n\n// See docs/design/e.md.\n",
+		"layer/c/c.go":     "package c\n",
+		"layer/d/d.go":     "// Package d has one. And two.\npackage d\n",
+		"layer/d/doc.go":   "// Package d has one. And two.\npackage d\n",
+		"layer/e/e.go":     "// This is a comment. It is lost.\npackage e\n",
+		"node/cmd/f/f.go":  "// Command f does things:\n//\n//\tf now\n//\n// It does no others.\npackage main\n",
+	} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	prose, err := house.ReadProse(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byFolder, comments := packageComments(t, dir)
+	got := slices.Concat(house.Links(dir, prose), house.Unlinked(prose, comments), house.Uncommented(byFolder))
+	want := []string{
+		"README.md:2 links to gone.md, ", "README.md:3 links to docs/a.md#gone, ", "README.md:7 links to docs/gone.md, ",
+		"docs/c.md is linked from nowhere", "docs/design/e.md is not named ",
+		"layer/b/b.go says what lives ", "layer/c has no package comment", "layer/d has package comments in ",
+		"layer/e/e.go has a package comment that does not begin ",
+	}
+	if !slices.EqualFunc(got, want, strings.HasPrefix) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
