@@ -1,25 +1,13 @@
 package script
 
-// Arena opens the allocator to its test.
-type Arena = arena
+import "github.com/divandb/divan/layer/script/internal/direct"
 
-// NewArena is newArena.
-func NewArena(size int) (*Arena, error) { return newArena(size) }
-
-// Alloc, Free, Realloc, Size, Bytes, Used and Close are the arena's.
-func (a *arena) Alloc(n uint64) uintptr              { return a.alloc(n) }
-func (a *arena) Free(p uintptr)                      { a.free(p) }
-func (a *arena) Realloc(p uintptr, n uint64) uintptr { return a.realloc(p, n) }
-func (a *arena) Bytes(p uintptr, n int) []byte       { return a.bytes(p, n) }
-func (a *arena) Used() int                           { return a.used * unit }
-func (a *arena) Close() error                        { return a.close() }
-
-// Indirect is m with every function run by the engine. Direct reports whether its function is run without.
+// Indirect is m with every function run by the engine.
 func (m *Maps) Indirect() *Maps {
 	n := *m
-	n.direct = &direct{functions: make([]*directFunction, len(m.direct.functions))}
+	n.direct = direct.Parse(make([]string, len(m.p.Functions)))
 	return &n
 }
 
 // Direct reports whether a function is run without the engine.
-func (m *Maps) Direct(function int) bool { return m.direct.functions[function] != nil }
+func (m *Maps) Direct(function int) bool { return m.direct.Has(function) }

@@ -3,7 +3,7 @@ package script
 import (
 	"context"
 
-	js "modernc.org/libquickjs"
+	"github.com/divandb/divan/layer/script/internal/engine"
 )
 
 // Filter decides which documents a changes feed shows. Safe for concurrent use.
@@ -15,7 +15,7 @@ type Filter struct {
 // Filter compiles a filter function. ddoc is the JSON of its design document, which is `this` in the function and where
 // require looks.
 func (s *Sandbox) Filter(ctx context.Context, ddoc []byte, f Function) (*Filter, error) {
-	h, err := s.checked(ctx, &program{functions: []Function{f}, live: true, root: ddoc})
+	h, err := s.checked(ctx, &engine.Program{Functions: []Function{f}, Live: true, Root: ddoc})
 	if err != nil {
 		return nil, err
 	}
@@ -38,17 +38,17 @@ func (f *Filter) Filter(ctx context.Context, docs [][]byte, req []byte) ([]bool,
 	out := make([]bool, len(docs))
 	next := 0
 	for next < len(docs) {
-		err := f.with(ctx, func(r *runtime) error {
+		err := f.with(ctx, func(r *engine.Runtime) error {
 			for next < len(docs) {
-				err := r.limited(0, f.s.limits.Time, func(r *runtime, fn *realm) (err error) {
-					out[next], err = f.one(r, fn, docs[next], req)
+				err := r.Limited(0, f.s.limits.Time, func(fn *engine.Func) (err error) {
+					out[next], err = fn.Show(docs[next], req, f.byView)
 					return err
 				})
 				if err != nil {
 					return err
 				}
-				r.reset()
-				if next++; r.dead || r.turn.Load().spent() {
+				r.Reset()
+				if next++; r.Call().Dead() || r.Call().Turn().Spent() {
 					return nil
 				}
 			}
@@ -57,39 +57,6 @@ func (f *Filter) Filter(ctx context.Context, docs [][]byte, req []byte) ([]bool,
 		if err != nil {
 			return nil, err
 		}
-	}
-	return out, nil
-}
-
-func (f *Filter) one(r *runtime, fn *realm, doc, req []byte) (bool, error) {
-	args, err := r.documents(fn, doc, req)
-	if err != nil {
-		return false, err
-	}
-	this := r.root
-	if f.byView {
-		this = r.global(fn.ctx)
-	}
-	ret := r.invoke(fn.ctx, fn.fn, this, args...)
-	if isException(ret) {
-		return false, r.failure(fn.ctx, fn.name)
-	}
-	show := js.XJS_ToBool(r.tls, fn.ctx, ret) > 0
-	if f.byView {
-		show = len(r.emitted) > 0
-	}
-	return show, nil
-}
-
-// documents turns JSON texts into arguments of fn that it may change.
-func (r *runtime) documents(fn *realm, texts ...[]byte) ([]value, error) {
-	out := make([]value, 0, len(texts))
-	for _, text := range texts {
-		v, err := r.document(text, false)
-		if err != nil {
-			return nil, r.documentError(err, fn.name)
-		}
-		out = append(out, v)
 	}
 	return out, nil
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
-	js "modernc.org/libquickjs"
+	"github.com/divandb/divan/layer/script/internal/direct"
+	"github.com/divandb/divan/layer/script/internal/engine"
+	"github.com/divandb/divan/layer/script/internal/jstext"
 )
 
 // Row is one call of emit: two JSON texts.
@@ -23,7 +25,7 @@ type Mapped struct {
 // use; each call of Map works alone.
 type Maps struct {
 	handle
-	direct   *direct
+	direct   *direct.Functions
 	patience *patience
 	most     time.Duration // for one document and function, where not zero
 }
@@ -37,10 +39,14 @@ func (s *Sandbox) Maps(ctx context.Context, lib []byte, functions []Function) (*
 	} else {
 		root = []byte(`{"views":{}}`)
 	}
-	direct := newDirect(functions)
-	p := &program{functions: functions, root: root, direct: make([]bool, len(functions))}
-	for i, f := range direct.functions {
-		p.direct[i] = f != nil
+	sources := make([]string, len(functions))
+	for i, f := range functions {
+		sources[i] = f.Source
+	}
+	direct := direct.Parse(sources)
+	p := &engine.Program{Functions: functions, Root: root, Direct: make([]bool, len(functions))}
+	for i := range functions {
+		p.Direct[i] = direct.Has(i)
 	}
 	h, err := s.checked(ctx, p)
 	if err != nil {
@@ -67,9 +73,9 @@ func (m *Maps) limit(function int) time.Duration {
 // each with the result, in the order of docs. The memory of the result is used again once each returns. An error of each ends the
 // call and is returned as it is; so does the end of ctx. While each runs, the call may hold a runtime.
 func (m *Maps) Map(ctx context.Context, docs [][]byte, each func(doc int, result *Mapped) error) error {
-	b := batch{maps: m, docs: docs, each: each}
-	b.result.Rows = make([][]Row, len(m.p.functions))
-	b.result.Errs = make([]error, len(m.p.functions))
+	b := batch{maps: m, docs: docs, each: each, plain: direct.New(m.direct)}
+	b.result.Rows = make([][]Row, len(m.p.Functions))
+	b.result.Errs = make([]error, len(m.p.Functions))
 	if m.s.closing() {
 		return ErrClosed
 	}
@@ -78,7 +84,7 @@ func (m *Maps) Map(ctx context.Context, docs [][]byte, each func(doc int, result
 			return err
 		}
 		// A function that is stopped at a limit takes its runtime with it; the next one goes on where it was.
-		if err := m.with(ctx, b.run); err != nil {
+		if err := m.with(ctx, func(r *engine.Runtime) error { return b.run(ctx, r) }); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -96,37 +102,34 @@ type batch struct {
 	doc      int
 	function int // the next function for docs[doc]
 	result   Mapped
-	out      []byte
-	spans    []span
-	plain    evaluation // of docs[doc], by direct functions
+	rows     jstext.Rows
+	plain    direct.Evaluation // of docs[doc], by direct functions
 }
-
-// span is a row within out; out may move while it grows.
-type span struct{ function, key, value, end int }
 
 // forget drops the rows that the current function has so far.
 func (b *batch) forget() {
-	for len(b.spans) > 0 && b.spans[len(b.spans)-1].function == b.function {
-		b.spans = b.spans[:len(b.spans)-1]
+	rows := &b.rows.Rows
+	for len(*rows) > 0 && (*rows)[len(*rows)-1].Function == b.function {
+		*rows = (*rows)[:len(*rows)-1]
 	}
 }
 
 // run works through the documents with one runtime until the last, or until the runtime is dead.
-func (b *batch) run(r *runtime) error {
+func (b *batch) run(ctx context.Context, r *engine.Runtime) error {
 	for b.doc < len(b.docs) {
-		if err := b.runDirect(r.ctx); err != nil || b.doc == len(b.docs) {
+		if err := b.runDirect(ctx); err != nil || b.doc == len(b.docs) {
 			return err
 		}
 		if err := b.document(r); err != nil {
 			return err
 		}
-		if b.function == len(r.functions) {
+		if b.function == len(b.result.Rows) {
 			if err := b.finish(); err != nil {
 				return err
 			}
 		}
-		r.reset()
-		if r.dead || r.turn.Load().spent() {
+		r.Reset()
+		if r.Call().Dead() || r.Call().Turn().Spent() {
 			return nil
 		}
 	}
@@ -134,28 +137,21 @@ func (b *batch) run(r *runtime) error {
 }
 
 // document runs the functions that are left for the current document, as far as the runtime lives. The error is one that ends the batch.
-func (b *batch) document(r *runtime) error {
-	var doc value
-	ready := false
-	for ; b.function < len(r.functions) && !r.dead; b.function++ {
-		if b.callDirect() {
+func (b *batch) document(r *engine.Runtime) error {
+	doc := engine.Document{Text: b.docs[b.doc]}
+	for ; b.function < len(b.result.Rows) && !r.Call().Dead(); b.function++ {
+		if b.plain.Run(b.function, &b.rows) {
 			continue
 		}
-		if !r.has(b.function) {
-			ready = false
-			if err := b.compile(r); err != nil || r.dead {
+		if !r.Has(b.function) {
+			doc = engine.Document{Text: b.docs[b.doc]}
+			err := r.AddLate(b.maps.p, b.function, b.maps.s.compileTime())
+			if err != nil || r.Call().Dead() {
 				return err // where it is dead, the next runtime takes the function up
 			}
 		}
-		err := r.limited(b.function, b.maps.limit(b.function), func(r *runtime, fn *realm) error {
-			if !ready {
-				var err error
-				if doc, err = r.document(b.docs[b.doc], true); err != nil {
-					return r.documentError(err, fn.name)
-				}
-				ready = true
-			}
-			return b.call(r, fn, doc)
+		err := r.Limited(b.function, b.maps.limit(b.function), func(f *engine.Func) error {
+			return f.Map(&doc, b.function, &b.rows)
 		})
 		var thrown *RuntimeError
 		var limit *LimitError
@@ -176,92 +172,21 @@ func (b *batch) document(r *runtime) error {
 	return nil
 }
 
-// compile adds the current function, a direct one, to the runtime.
-func (b *batch) compile(r *runtime) error {
-	r.reset()
-	if r.dead {
-		return nil
-	}
-	if err := r.add(b.maps.p, b.function, b.maps.s.compileTime()); err != nil {
-		return err
-	}
-	r.take()
-	return nil
-}
-
-// documentError makes the function's error of one over its document.
-func (r *runtime) documentError(err error, function string) error {
-	if r.ended != nil {
-		return r.ended
-	}
-	var limit *LimitError
-	if errors.As(err, &limit) {
-		return &LimitError{Function: function, Limit: limit.Limit}
-	}
-	return &RuntimeError{Function: function, Message: err.Error()}
-}
-
-// call runs one function over the document and writes down its rows.
-func (b *batch) call(r *runtime, f *realm, doc value) error {
-	from := len(b.out)
-	ret := r.invoke(f.ctx, f.fn, r.global(f.ctx), doc)
-	if isException(ret) {
-		err := r.failure(f.ctx, f.name)
-		if !r.dead {
-			r.dropEmitted()
-		}
-		return err
-	}
-	r.free(ret)
-	for _, e := range r.emitted {
-		s := span{function: b.function, key: len(b.out)}
-		var err error
-		if b.out, err = r.appendJSON(b.out, f.ctx, e.key, f.name); err == nil {
-			s.value = len(b.out)
-			b.out, err = r.appendEmitted(b.out, f.ctx, e.value, f.name)
-		}
-		if err == nil && len(b.out)-from > maxOutput {
-			err = &LimitError{Function: f.name, Limit: "rows"}
-		}
-		if err != nil {
-			if !r.dead {
-				r.dropEmitted()
-			}
-			return err
-		}
-		s.end = len(b.out)
-		b.spans = append(b.spans, s)
-	}
-	r.dropEmitted()
-	return nil
-}
-
-// appendEmitted writes an emitted value: an Error object as its name and message.
-func (r *runtime) appendEmitted(dst []byte, ctx uintptr, v value, function string) ([]byte, error) {
-	if tag(v) != js.EJS_TAG_OBJECT || js.XJS_IsError(r.tls, ctx, v) == 0 {
-		return r.appendJSON(dst, ctx, v, function)
-	}
-	dst = append(dst, `{"error":`...)
-	dst = appendQuoted(dst, []byte(r.errorText(ctx, v, "name")))
-	dst = append(dst, `,"message":`...)
-	dst = appendQuoted(dst, []byte(r.errorText(ctx, v, "message")))
-	return append(dst, '}'), nil
-}
-
 // finish hands out the result of the current document and moves on.
 func (b *batch) finish() error {
 	for i := range b.result.Rows {
 		b.result.Rows[i] = b.result.Rows[i][:0]
 	}
-	for _, s := range b.spans {
-		rows := &b.result.Rows[s.function]
-		*rows = append(*rows, Row{b.out[s.key:s.value:s.value], b.out[s.value:s.end:s.end]})
+	text := b.rows.Text
+	for _, r := range b.rows.Rows {
+		rows := &b.result.Rows[r.Function]
+		*rows = append(*rows, Row{text[r.Key:r.Value:r.Value], text[r.Value:r.End:r.End]})
 	}
 	if err := b.each(b.doc, &b.result); err != nil {
 		return err
 	}
 	clear(b.result.Errs)
-	b.out, b.spans = b.out[:0], b.spans[:0]
+	b.rows.Cut(jstext.Mark{})
 	b.doc++
 	b.begin()
 	return nil
@@ -271,14 +196,14 @@ func (b *batch) finish() error {
 func (b *batch) begin() {
 	b.function = 0
 	if b.doc < len(b.docs) {
-		b.plain.begin(b.docs[b.doc])
+		b.plain.Begin(b.docs[b.doc])
 	}
 }
 
 // runDirect works through the documents as far as direct functions can.
 func (b *batch) runDirect(ctx context.Context) error {
 	for b.doc < len(b.docs) {
-		for b.function < len(b.result.Rows) && b.callDirect() {
+		for b.function < len(b.result.Rows) && b.plain.Run(b.function, &b.rows) {
 			b.function++
 		}
 		if b.function < len(b.result.Rows) {
@@ -292,28 +217,4 @@ func (b *batch) runDirect(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// callDirect runs the current function without the engine and writes down its rows; false where it cannot.
-func (b *batch) callDirect() bool {
-	f := b.maps.direct.functions[b.function]
-	if f == nil || !b.plain.run(b.maps.direct, f) {
-		return false
-	}
-	out, spans := len(b.out), len(b.spans)
-	for _, e := range b.plain.emits {
-		s := span{function: b.function, key: len(b.out)}
-		var ok bool
-		if b.out, ok = b.plain.append(b.out, e.key); ok {
-			s.value = len(b.out)
-			b.out, ok = b.plain.append(b.out, e.value)
-		}
-		if !ok || len(b.out)-out > maxDirectBytes {
-			b.out, b.spans = b.out[:out], b.spans[:spans]
-			return false
-		}
-		s.end = len(b.out)
-		b.spans = append(b.spans, s)
-	}
-	return true
 }

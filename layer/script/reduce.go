@@ -3,6 +3,8 @@ package script
 import (
 	"context"
 	"fmt"
+
+	"github.com/divandb/divan/layer/script/internal/engine"
 )
 
 // Reduce is one reduce function. Safe for concurrent use.
@@ -16,7 +18,7 @@ func (f *Reduce) AnySize() *Reduce { return &Reduce{f.handle, true} }
 
 // Reduce compiles a reduce function. As in CouchDB it has no require.
 func (s *Sandbox) Reduce(ctx context.Context, f Function) (*Reduce, error) {
-	h, err := s.checked(ctx, &program{functions: []Function{f}})
+	h, err := s.checked(ctx, &engine.Program{Functions: []Function{f}})
 	if err != nil {
 		return nil, err
 	}
@@ -27,37 +29,22 @@ func (s *Sandbox) Reduce(ctx context.Context, f Function) (*Reduce, error) {
 // result is JSON text of the caller's. A *RuntimeError or *LimitError says that the function failed: where it threw, CouchDB shows
 // null; where the result is too large, which has the Name ReduceOverflow, it shows the error.
 func (f *Reduce) Reduce(ctx context.Context, keys, values [][]byte) ([]byte, error) {
-	return f.call(ctx, inputSize(keys, values), func(r *runtime) ([]value, error) {
-		k, err := r.document(list(keys), false)
-		if err != nil {
-			return nil, err
-		}
-		v, err := r.document(list(values), false)
-		if err != nil {
-			return nil, err
-		}
-		return []value{k, v, boolValue(false)}, nil
-	})
+	return f.call(ctx, inputSize(keys, values), list(keys), list(values))
 }
 
 // Rereduce calls the function with results of earlier calls.
 func (f *Reduce) Rereduce(ctx context.Context, values [][]byte) ([]byte, error) {
-	return f.call(ctx, inputSize(nil, values), func(r *runtime) ([]value, error) {
-		v, err := r.document(list(values), false)
-		if err != nil {
-			return nil, err
-		}
-		return []value{null, v, boolValue(true)}, nil
-	})
+	return f.call(ctx, inputSize(nil, values), nil, list(values))
 }
 
-func (f *Reduce) call(ctx context.Context, size int, args func(*runtime) ([]value, error)) (out []byte, err error) {
-	err = f.once(ctx, func(r *runtime, fn *realm) (err error) {
-		out, err = r.result(fn, args)
+// call gives the function lists of keys and values, as JSON texts. size is what CouchDB would count them as.
+func (f *Reduce) call(ctx context.Context, size int, keys, values []byte) (out []byte, err error) {
+	err = f.once(ctx, func(fn *engine.Func) (err error) {
+		out, err = fn.Reduce(keys, values)
 		return err
 	})
 	if answer := len(out) + len("[]"); err == nil && !f.anySize && answer > overflowFrom && 2*answer > size {
-		err = &RuntimeError{Function: f.p.functions[0].Name, Name: ReduceOverflow,
+		err = &RuntimeError{Function: f.p.Functions[0].Name, Name: ReduceOverflow,
 			Message: fmt.Sprintf("Reduce output must shrink more rapidly: input size: %d output size: %d", size, answer)}
 	}
 	if err != nil {
@@ -71,19 +58,6 @@ const ReduceOverflow = "reduce_overflow_error"
 
 // overflowFrom is the size in bytes from which the result of a reduction has to be less than half of what went in, as by CouchDB's default (reduce_limit).
 const overflowFrom = 4096
-
-// result calls a function with arguments made for it, and returns what it returned as JSON.
-func (r *runtime) result(f *realm, args func(*runtime) ([]value, error)) ([]byte, error) {
-	in, err := args(r)
-	if err != nil {
-		return nil, r.documentError(err, f.name)
-	}
-	ret := r.invoke(f.ctx, f.fn, r.global(f.ctx), in...)
-	if isException(ret) {
-		return nil, r.failure(f.ctx, f.name)
-	}
-	return r.appendJSON(nil, f.ctx, ret, f.name)
-}
 
 // inputSize is how many bytes CouchDB would send to its query server, without the source.
 func inputSize(keys, values [][]byte) int {

@@ -2,19 +2,20 @@ package script
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	goruntime "runtime"
 	"sync"
 	"time"
+
+	"github.com/divandb/divan/layer/script/internal/engine"
+	"github.com/divandb/divan/layer/script/internal/turns"
 )
 
 // Sandbox owns the JavaScript runtimes of a node. Safe for concurrent use.
 type Sandbox struct {
 	limits Limits
 	log    func(string)
-	turns  *turns
+	turns  *turns.Turns
 	// slots holds one token for each runtime that may still be started.
 	slots chan struct{}
 	// done is closed by Close.
@@ -25,7 +26,7 @@ type Sandbox struct {
 		sync.Mutex
 		closed   bool
 		programs map[[32]byte]*pool
-		all      map[*runtime]struct{}
+		all      map[*engine.Runtime]struct{}
 		// idle is closed and replaced when a runtime becomes idle, to wake those who wait for one.
 		idle chan struct{}
 	}
@@ -34,8 +35,14 @@ type Sandbox struct {
 // pool is the idle runtimes of one program. Under Sandbox.mu.
 type pool struct {
 	key     [32]byte
-	program *program
-	idle    []*runtime
+	program *engine.Program
+	idle    []idle
+}
+
+// idle is a runtime that nobody uses, and since when.
+type idle struct {
+	*engine.Runtime
+	since time.Time
 }
 
 // Options are settings of a Sandbox; the zero value has the defaults.
@@ -48,13 +55,13 @@ type Options struct {
 // New starts a sandbox. Close ends it.
 func New(options Options) *Sandbox {
 	s := &Sandbox{limits: options.Limits.withDefaults(), log: options.Log, done: make(chan struct{})}
-	s.turns = newTurns(goruntime.GOMAXPROCS(0), s.limits.Runtimes, s.limits.Wait, s.done)
+	s.turns = turns.New(goruntime.GOMAXPROCS(0), s.limits.Runtimes, s.limits.Wait, s.done)
 	s.slots = make(chan struct{}, s.limits.Runtimes)
 	for range s.limits.Runtimes {
 		s.slots <- struct{}{}
 	}
 	s.mu.programs = make(map[[32]byte]*pool)
-	s.mu.all = make(map[*runtime]struct{})
+	s.mu.all = make(map[*engine.Runtime]struct{})
 	s.mu.idle = make(chan struct{})
 	s.watched.Add(1)
 	go s.watch()
@@ -71,17 +78,17 @@ func (s *Sandbox) Close() error {
 	}
 	s.mu.closed = true
 	close(s.done)
-	var idle []*runtime
+	var unused []idle
 	for _, p := range s.mu.programs {
-		idle = append(idle, p.idle...)
+		unused = append(unused, p.idle...)
 		p.idle = nil
 	}
 	for r := range s.mu.all {
-		r.hurry()
+		r.Call().Hurry()
 	}
 	s.mu.Unlock()
-	for _, r := range idle {
-		s.discard(r)
+	for _, r := range unused {
+		s.discard(r.Runtime)
 	}
 	for range s.limits.Runtimes {
 		<-s.slots
@@ -134,27 +141,28 @@ func (s *Sandbox) running() int {
 }
 
 // stale kills calls that do not end, and takes out the runtimes that were idle for too long at t. calls says that there are calls under way.
-func (s *Sandbox) stale(t time.Time) (out []*runtime, calls bool) {
+func (s *Sandbox) stale(t time.Time) (out []*engine.Runtime, calls bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var turns []*turn
-	owners := map[*turn]*runtime{}
+	var running []*turns.Turn
+	owners := map[*turns.Turn]*engine.Call{}
 	for r := range s.mu.all {
-		r.killIfStuck()
-		if turn := r.turn.Load(); turn != nil {
-			turns = append(turns, turn)
-			owners[turn] = r
+		call := r.Call()
+		call.KillIfStuck()
+		if turn := call.Turn(); turn != nil {
+			running = append(running, turn)
+			owners[turn] = call
 		}
 	}
-	for _, turn := range s.turns.watch(now(), turns) {
-		owners[turn].killFor(turn)
+	for _, turn := range s.turns.Watch(turns.Now(), running) {
+		owners[turn].KillFor(turn)
 	}
 	for key, p := range s.mu.programs {
 		keep := p.idle[:0]
 		for _, r := range p.idle {
-			if t.Sub(r.idleSince) > s.limits.Idle {
-				out = append(out, r)
-				s.turns.hasIdle(key, -1)
+			if t.Sub(r.since) > s.limits.Idle {
+				out = append(out, r.Runtime)
+				s.turns.HasIdle(key, -1)
 				continue
 			}
 			keep = append(keep, r)
@@ -164,35 +172,13 @@ func (s *Sandbox) stale(t time.Time) (out []*runtime, calls bool) {
 			delete(s.mu.programs, key)
 		}
 	}
-	return out, len(turns) > 0
-}
-
-// key names a program by what it is made of.
-func (p *program) key() [32]byte {
-	h := sha256.New()
-	field := func(s string) {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
-		h.Write(n[:])
-		h.Write([]byte(s))
-	}
-	for _, f := range p.functions {
-		field(f.Name)
-		field(f.Source)
-	}
-	field(string(p.root))
-	if p.root == nil {
-		field("")
-	}
-	if p.live {
-		field("live")
-	}
-	return [32]byte(h.Sum(nil))
+	return out, len(running) > 0
 }
 
 // acquire returns a runtime loaded with the program for a call that has the turn: an idle one, or a new one as soon as there may be one. The caller
 // gives it back with release.
-func (s *Sandbox) acquire(ctx context.Context, t *turn, key [32]byte, p *program) (*runtime, error) {
+func (s *Sandbox) acquire(ctx context.Context, t *turns.Turn, key [32]byte, p *engine.Program) (*engine.Runtime,
+	error) {
 	for {
 		s.mu.Lock()
 		if s.mu.closed {
@@ -201,12 +187,11 @@ func (s *Sandbox) acquire(ctx context.Context, t *turn, key [32]byte, p *program
 		}
 		if pool := s.mu.programs[key]; pool != nil && len(pool.idle) > 0 {
 			last := len(pool.idle) - 1
-			r := pool.idle[last]
+			r := pool.idle[last].Runtime
 			pool.idle = pool.idle[:last]
-			s.turns.hasIdle(key, -1)
+			s.turns.HasIdle(key, -1)
 			s.mu.Unlock()
-			r.ctx = ctx //nolint:fatcontext // the runtime changes hands, contexts are not nested
-			r.turn.Store(t)
+			r.Lend(ctx, t)
 			return r, nil
 		}
 		wake := s.mu.idle
@@ -220,7 +205,7 @@ func (s *Sandbox) acquire(ctx context.Context, t *turn, key [32]byte, p *program
 			s.discard(r)
 			continue
 		}
-		s.turns.yieldRuntime()
+		s.turns.YieldRuntime()
 		select {
 		case <-s.slots:
 			return s.start(ctx, t, p)
@@ -234,15 +219,14 @@ func (s *Sandbox) acquire(ctx context.Context, t *turn, key [32]byte, p *program
 }
 
 // start makes a runtime for p with a slot that the caller has taken.
-func (s *Sandbox) start(ctx context.Context, t *turn, p *program) (*runtime, error) {
+func (s *Sandbox) start(ctx context.Context, t *turns.Turn, p *engine.Program) (*engine.Runtime, error) {
 	began := time.Now()
-	r, err := newRuntime(s.limits, s.log)
+	r, err := engine.New(s.limits.Memory, s.log, s.done)
 	if err != nil {
 		s.slots <- struct{}{}
 		return nil, err
 	}
-	s.turns.started(time.Since(began))
-	r.closing = s.done
+	s.turns.Started(time.Since(began))
 	s.mu.Lock()
 	closed := s.mu.closed
 	s.mu.all[r] = struct{}{}
@@ -251,13 +235,12 @@ func (s *Sandbox) start(ctx context.Context, t *turn, p *program) (*runtime, err
 		s.discard(r)
 		return nil, ErrClosed
 	}
-	r.ctx = ctx
-	r.turn.Store(t)
-	if err := r.load(p, s.compileTime()); err != nil {
+	r.Lend(ctx, t)
+	if err := r.Load(p, s.compileTime()); err != nil {
 		s.discard(r)
 		return nil, err
 	}
-	if err := r.preload(p, s.limits.Time); err != nil {
+	if err := r.Preload(p, s.limits.Time); err != nil {
 		s.discard(r)
 		return nil, err
 	}
@@ -268,58 +251,55 @@ func (s *Sandbox) start(ctx context.Context, t *turn, p *program) (*runtime, err
 func (s *Sandbox) compileTime() time.Duration { return max(s.limits.Time, minCompile) }
 
 // evict takes the runtime that was idle for longest, of whatever program; nil if all are busy.
-func (s *Sandbox) evict() *runtime {
+func (s *Sandbox) evict() *engine.Runtime {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var oldest *pool
 	for _, p := range s.mu.programs {
-		if len(p.idle) > 0 && (oldest == nil || p.idle[0].idleSince.Before(oldest.idle[0].idleSince)) {
+		if len(p.idle) > 0 && (oldest == nil || p.idle[0].since.Before(oldest.idle[0].since)) {
 			oldest = p
 		}
 	}
 	if oldest == nil {
 		return nil
 	}
-	r := oldest.idle[0]
+	r := oldest.idle[0].Runtime
 	oldest.idle = oldest.idle[1:]
-	s.turns.hasIdle(oldest.key, -1)
+	s.turns.HasIdle(oldest.key, -1)
 	return r
 }
 
 // release gives a runtime back: to the idle ones if it is whole.
-func (s *Sandbox) release(key [32]byte, p *program, r *runtime) {
-	r.ctx = nil
-	r.turn.Store(nil)
-	r.reset()
+func (s *Sandbox) release(key [32]byte, p *engine.Program, r *engine.Runtime) {
+	r.Return()
 	s.mu.Lock()
-	if r.dead || s.mu.closed {
+	if r.Call().Dead() || s.mu.closed {
 		s.mu.Unlock()
 		s.discard(r)
 		return
 	}
-	r.idleSince = time.Now()
 	if s.mu.programs[key] == nil {
 		s.mu.programs[key] = &pool{key: key, program: p}
 	}
-	s.mu.programs[key].idle = append(s.mu.programs[key].idle, r)
-	s.turns.hasIdle(key, 1)
+	s.mu.programs[key].idle = append(s.mu.programs[key].idle, idle{r, time.Now()})
+	s.turns.HasIdle(key, 1)
 	close(s.mu.idle)
 	s.mu.idle = make(chan struct{})
 	s.mu.Unlock()
 }
 
-func (s *Sandbox) discard(r *runtime) {
+func (s *Sandbox) discard(r *engine.Runtime) {
 	s.mu.Lock()
 	delete(s.mu.all, r)
 	s.mu.Unlock()
-	r.close()
+	r.Close()
 	s.slots <- struct{}{}
 }
 
 // checked compiles p once, so that errors in its sources are seen when a handle is made and not at the first document.
-func (s *Sandbox) checked(ctx context.Context, p *program) (handle, error) {
-	h := handle{s: s, p: p, key: p.key()}
-	if err := h.with(ctx, func(r *runtime) error { return r.check(p, s.compileTime()) }); err != nil {
+func (s *Sandbox) checked(ctx context.Context, p *engine.Program) (handle, error) {
+	h := handle{s: s, p: p, key: p.Key()}
+	if err := h.with(ctx, func(r *engine.Runtime) error { return r.Check(p, s.compileTime()) }); err != nil {
 		return handle{}, err
 	}
 	return h, nil
@@ -328,43 +308,43 @@ func (s *Sandbox) checked(ctx context.Context, p *program) (handle, error) {
 // handle is a program in its sandbox.
 type handle struct {
 	s   *Sandbox
-	p   *program
+	p   *engine.Program
 	key [32]byte
 }
 
 // with runs f with a runtime of the program, and runs it again where it was stopped for others. Where f leaves the runtime dead, it is thrown away. f guards
 // what it does in the engine.
-func (h handle) with(ctx context.Context, f func(r *runtime) error) error {
-	t := h.s.turns.open(ctx, h.key)
-	defer t.close()
+func (h handle) with(ctx context.Context, f func(r *engine.Runtime) error) error {
+	t := h.s.turns.Open(ctx, h.key)
+	defer t.Close()
 	for {
-		if err := h.attempt(ctx, t, f); !errors.Is(err, errStopped) {
+		if err := h.attempt(ctx, t, f); !errors.Is(err, turns.ErrStopped) {
 			return err
 		}
 	}
 }
 
-func (h handle) attempt(ctx context.Context, t *turn, f func(r *runtime) error) error {
-	if err := t.begin(); err != nil {
+func (h handle) attempt(ctx context.Context, t *turns.Turn, f func(r *engine.Runtime) error) error {
+	if err := t.Begin(); err != nil {
 		return err
 	}
-	defer t.end()
+	defer t.End()
 	r, err := h.s.acquire(ctx, t, h.key, h.p)
 	if err != nil {
 		return err
 	}
 	defer h.s.release(h.key, h.p, r)
-	t.loaded()
+	t.Loaded()
 	err = f(r)
-	if r.dead && h.s.closing() {
+	if r.Call().Dead() && h.s.closing() {
 		return ErrClosed
 	}
 	return err
 }
 
 // once runs one call of the program's first function with a runtime, guarded and within the time limit.
-func (h handle) once(ctx context.Context, f func(r *runtime, fn *realm) error) error {
-	return h.with(ctx, func(r *runtime) error { return r.limited(0, h.s.limits.Time, f) })
+func (h handle) once(ctx context.Context, f func(f *engine.Func) error) error {
+	return h.with(ctx, func(r *engine.Runtime) error { return r.Limited(0, h.s.limits.Time, f) })
 }
 
 func (s *Sandbox) closing() bool {

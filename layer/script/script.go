@@ -16,10 +16,11 @@
 // TypeError in strict code), so a function that changes its document disturbs neither the next function nor the next document.
 // Each map function has global variables of its own.
 //
-// Map functions that only look at members of the document and emit them are evaluated over its text, without the engine,
-// to the same rows (direct.go; docs/design/direct-evaluation.md).
+// Map functions that only look at members of the document and emit them are evaluated over its text, without the
+// engine, to the same rows (internal/direct; docs/design/direct-evaluation.md). What runs in the engine, and how it is
+// bounded, is internal/engine's.
 //
-// Processors are shared fairly between databases ([Charge], turns.go).
+// Processors are shared fairly between databases ([Charge], internal/turns).
 //
 // Errors are of five kinds. [*CompileError]: the source is wrong; refuse the design document. [*RuntimeError]: the
 // function threw, or gave what is no JSON; that document is skipped. [*LimitError]: it was stopped at a limit; likewise.
@@ -27,9 +28,11 @@
 package script
 
 import (
-	"errors"
-	"fmt"
+	"context"
 	"time"
+
+	"github.com/divandb/divan/layer/script/internal/engine"
+	"github.com/divandb/divan/layer/script/internal/turns"
 )
 
 // Limits bound what one call of one function may use.
@@ -59,18 +62,6 @@ const (
 	minCompile = 2 * time.Second
 	// minMemory is what a runtime with a few functions needs to start.
 	minMemory = 4 << 20
-	// maxSource is the longest source text of one function or module.
-	maxSource = 1 << 20
-	// maxEval is the longest text that a function may give to eval or new Function.
-	maxEval = 16 << 10
-	// maxRows is how many rows one function may emit for one document.
-	maxRows = 100_000
-	// maxOutput is how many bytes of JSON these rows may have together. An index takes far less (clause V6).
-	maxOutput = 16 << 20
-	// maxLogged is how many messages of one call reach Options.Log.
-	maxLogged = 100
-	// maxFrame is how many arguments, variables and temporary values one function may have.
-	maxFrame = 2048
 )
 
 func (l Limits) withDefaults() Limits {
@@ -94,60 +85,41 @@ func (l Limits) withDefaults() Limits {
 }
 
 // ErrClosed is what every call fails with once the Sandbox is closed.
-var ErrClosed = errors.New("script: the sandbox is closed")
+var ErrClosed = turns.ErrClosed
 
 // CompileError says that a function's source cannot be used.
-type CompileError struct {
-	// Function is the name that the caller gave, such as "views.by_city.map".
-	Function string
-	// Message is the engine's, for the author of the function.
-	Message string
-	// Line is counted from 1 in that function's source; 0 if unknown.
-	Line int
-}
-
-func (e *CompileError) Error() string {
-	if e.Line > 0 {
-		return fmt.Sprintf("compilation of %s failed at line %d: %s", e.Function, e.Line, e.Message)
-	}
-	return fmt.Sprintf("compilation of %s failed: %s", e.Function, e.Message)
-}
+type CompileError = engine.CompileError
 
 // RuntimeError says that a function threw, or returned or emitted what cannot be written as JSON.
-type RuntimeError struct {
-	Function string
-	// Name is the class of the error ("TypeError"), or "" where something else was thrown.
-	Name string
-	// Message is what was thrown, as text.
-	Message string
-	// Line is where in the source of the function, from 1; 0 if unknown.
-	Line int
-}
-
-func (e *RuntimeError) Error() string {
-	s := e.Message
-	if e.Name != "" {
-		s = e.Name + ": " + s
-	}
-	if e.Line > 0 {
-		return fmt.Sprintf("%s (%s line %d)", s, e.Function, e.Line)
-	}
-	return fmt.Sprintf("%s (%s)", s, e.Function)
-}
+type RuntimeError = engine.RuntimeError
 
 // LimitError says that a function was stopped at a limit.
-type LimitError struct {
-	Function string
-	// Limit is "time", "memory", "stack" or "rows".
-	Limit string
-}
+type LimitError = engine.LimitError
 
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s: stopped at the %s limit", e.Function, e.Limit)
-}
+// BusyError says that a call waited too long for its turn. Nothing is known of the function or its document.
+type BusyError = turns.BusyError
+
+// Rejection says that validate_doc_update refuses a document: it threw an object with one of CouchDB's two names.
+type Rejection = engine.Rejection
+
+// Unrepeatable is the Name of the error of a map or reduce function that reads the clock or draws random numbers.
+const Unrepeatable = engine.Unrepeatable
 
 // Function names one source text. Name appears in errors.
-type Function struct {
-	Name   string
-	Source string
+type Function = engine.Function
+
+// Class says what a call of a function is for. Within one database the higher class goes first.
+type Class = turns.Class
+
+// The classes of calls.
+const (
+	Background  = turns.Background  // builds of indexes
+	Query       = turns.Query       // somebody waits: filters, reductions, an index that a query brings up to date
+	Interactive = turns.Interactive // a write waits: validations, indexes that writes keep up to date, design documents
+)
+
+// Charge returns a context whose calls of functions are the database's. Databases share the processors fairly, whatever
+// their functions do. Calls without a charge share among themselves, as Query.
+func Charge(ctx context.Context, database string, class Class) context.Context {
+	return turns.Charge(ctx, database, class)
 }

@@ -1,68 +1,29 @@
 package script
 
-import (
-	"cmp"
-	"maps"
-	"slices"
-)
+import "github.com/divandb/divan/layer/script/internal/turns"
 
 // Stats are the sandbox's figures at one moment.
 type Stats struct {
 	Runtimes int `json:"runtimes"` // that exist
 	Idle     int `json:"idle"`     // those of them that nobody uses
 	Most     int `json:"most"`     // that may exist
-	Running  int `json:"running"`  // calls that run
-	Paused   int `json:"paused"`   // calls that have run for long, and wait to go on
-	Waiting  int `json:"waiting"`  // calls that wait to begin
-	// Limits, Stopped, Refused and Seconds count since the start: calls that were stopped at a limit, by limit; calls
-	// that were stopped to begin again later; calls that waited too long; and for how long all calls ran.
-	Limits  map[string]int64 `json:"limits"`
-	Stopped int64            `json:"stopped"`
-	Refused int64            `json:"refused"`
-	Seconds float64          `json:"seconds"`
-	// Databases are those that used most of late, at most shownDatabases.
-	Databases []DatabaseStats `json:"databases"`
+	CallStats
 }
+
+// CallStats are the figures of calls of functions.
+type CallStats = turns.Stats
 
 // DatabaseStats are the figures of one database. What is longer ago counts less and less: half after five seconds.
-type DatabaseStats struct {
-	Database string  `json:"database"`
-	Seconds  float64 `json:"seconds"`
-	Waiting  int     `json:"waiting"` // calls that wait, to begin or to go on
-}
-
-const shownDatabases = 20
+type DatabaseStats = turns.DatabaseStats
 
 // Stats does not block, and costs little.
 func (s *Sandbox) Stats() Stats {
-	out := s.turns.stats(now())
+	out := Stats{CallStats: s.turns.Stats()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out.Runtimes, out.Most = len(s.mu.all), s.limits.Runtimes
 	for _, p := range s.mu.programs {
 		out.Idle += len(p.idle)
 	}
-	return out
-}
-
-func (s *turns) stats(n int64) Stats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := &s.mu.counts
-	out := Stats{Running: s.mu.running, Limits: maps.Clone(c.limits), Stopped: c.stopped, Refused: c.refused, Seconds: c.used}
-	for _, a := range s.mu.waiting {
-		out.Paused += len(a.resumed)
-		out.Waiting += a.waiting - len(a.resumed)
-	}
-	for _, a := range s.mu.accounts {
-		d := DatabaseStats{a.name, a.used.value(n), a.waiting}
-		if d.Seconds > 0 || d.Waiting > 0 {
-			out.Databases = append(out.Databases, d)
-		}
-	}
-	slices.SortFunc(out.Databases, func(a, b DatabaseStats) int {
-		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Database, b.Database))
-	})
-	out.Databases = out.Databases[:min(len(out.Databases), shownDatabases)]
 	return out
 }

@@ -45,9 +45,12 @@ func TestMetrics(t *testing.T) {
 		SQLMemory:   func() (held, limit int64) { return 1 << 20, 512 << 20 },
 		Scripts: func() script.Stats {
 			return script.Stats{
-				Runtimes: 5, Idle: 2, Most: 16, Running: 1, Paused: 6, Waiting: 7, Limits: map[string]int64{"time": 8},
-				Stopped: 9, Refused: 10, Seconds: 1.5,
-				Databases: []script.DatabaseStats{{Database: "cities", Seconds: .5, Waiting: 3}},
+				Runtimes: 5, Idle: 2, Most: 16,
+				CallStats: script.CallStats{
+					Running: 1, Paused: 6, Waiting: 7, Limits: map[string]int64{"time": 8},
+					Stopped: 9, Refused: 10, Seconds: 1.5,
+					Databases: []script.DatabaseStats{{Database: "cities", Seconds: .5, Waiting: 3}},
+				},
 			}
 		},
 		Indexes: func() []metrics.Index {

@@ -63,8 +63,25 @@ var rules = []rule{
 		why: "the built-in reductions work on JSON values; where partial ones are kept is the layer's business",
 	},
 	{
-		room: "layer/script", testsMay: []string{"layer/collate"},
+		room: "layer/script", may: []string{"layer/script/internal/..."}, testsMay: []string{"layer/collate"},
 		why: "the sandbox runs functions over JSON; it must not be able to reach a store",
+	},
+	{
+		room: "layer/script/internal/jstext",
+		why:  "texts are read and written as JavaScript does without running any",
+	},
+	{
+		room: "layer/script/internal/direct", may: []string{"layer/script/internal/jstext"},
+		why: "functions are evaluated over a document's text without an engine, and without knowing that there is one",
+	},
+	{
+		room: "layer/script/internal/turns",
+		why:  "processors are shared among calls, whatever these do",
+	},
+	{
+		room: "layer/script/internal/engine", may: []string{"layer/script/internal/jstext",
+			"layer/script/internal/turns"},
+		why: "an engine runs the functions of one program and pauses in turns; who has runtimes, and which, is the sandbox's",
 	},
 	{
 		room: "layer/jsontext",
@@ -333,13 +350,13 @@ var thirdParties = map[string]home{
 		why: "the resolver's and a transaction's ordered sets"},
 	"github.com/axiomhq/hyperloglog": {rooms: []string{"layer/reduce"},
 		why: "it counts distinct keys for _approx_count_distinct"},
-	"modernc.org/libquickjs": {rooms: []string{"layer/script"},
+	"modernc.org/libquickjs": {rooms: []string{"layer/script/internal/engine"},
 		why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
-	"modernc.org/libc":  {rooms: []string{"layer/script"}, why: "it comes with the JavaScript engine"},
+	"modernc.org/libc":  {rooms: []string{"layer/script/internal/engine"}, why: "it comes with the JavaScript engine"},
 	"golang.org/x/text": {rooms: []string{"layer/collate"}, why: "the order of strings is decided in one place"},
 	"golang.org/x/text/unicode/norm": {rooms: []string{"layer/collate", "query/funcs"},
 		why: "normal forms are a part of the order of strings, and a function of SQL"},
-	"github.com/tidwall/gjson": {rooms: []string{"layer/internal/...", "layer/reduce", "layer/script", "node/api",
+	"github.com/tidwall/gjson": {rooms: []string{"layer/internal/...", "layer/reduce", "node/api",
 		"query/selector"},
 		why: "JSON is looked at where it comes in, without decoding it"},
 	"github.com/jackc/pgx/v5/pgproto3": {rooms: []string{"query/pgwire"}, tests: true,
@@ -383,8 +400,9 @@ var bannedStandard = map[string]struct {
 	testsMay bool
 	reason   string
 }{
-	"C":              {but: []string{"layer/kv/fdb", generator}, reason: "the binary builds without cgo, but for FoundationDB"},
-	"unsafe":         {but: []string{"layer/script", "query/types", generator}, reason: "nothing here is worth a memory fault in somebody's only copy of their data"},
+	"C": {but: []string{"layer/kv/fdb", generator}, reason: "the binary builds without cgo, but for FoundationDB"},
+	"unsafe": {but: []string{"layer/script/internal/engine", "layer/script/internal/turns", "query/types", generator},
+		reason: "nothing here is worth a memory fault in somebody's only copy of their data"},
 	"net/http":       {but: []string{"node", "node/...", "scripts/..."}, testsMay: true, reason: "HTTP is spoken in node alone"},
 	"database/sql":   {testsMay: true, reason: "Divan is a server of SQL, not a client"},
 	"log":            {but: []string{generator, "cluster"}, reason: "the log is for the operator: log/slog, with keys"},

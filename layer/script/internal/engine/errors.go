@@ -1,0 +1,71 @@
+package engine
+
+import "fmt"
+
+// CompileError says that a function's source cannot be used.
+type CompileError struct {
+	// Function is the name that the caller gave, such as "views.by_city.map".
+	Function string
+	// Message is the engine's, for the author of the function.
+	Message string
+	// Line is counted from 1 in that function's source; 0 if unknown.
+	Line int
+}
+
+func (e *CompileError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("compilation of %s failed at line %d: %s", e.Function, e.Line, e.Message)
+	}
+	return fmt.Sprintf("compilation of %s failed: %s", e.Function, e.Message)
+}
+
+// RuntimeError says that a function threw, or returned or emitted what cannot be written as JSON.
+type RuntimeError struct {
+	Function string
+	// Name is the class of the error ("TypeError"), or "" where something else was thrown.
+	Name string
+	// Message is what was thrown, as text.
+	Message string
+	// Line is where in the source of the function, from 1; 0 if unknown.
+	Line int
+}
+
+func (e *RuntimeError) Error() string {
+	s := e.Message
+	if e.Name != "" {
+		s = e.Name + ": " + s
+	}
+	if e.Line > 0 {
+		return fmt.Sprintf("%s (%s line %d)", s, e.Function, e.Line)
+	}
+	return fmt.Sprintf("%s (%s)", s, e.Function)
+}
+
+// LimitError says that a function was stopped at a limit.
+type LimitError struct {
+	Function string
+	// Limit is "time", "memory", "stack" or "rows".
+	Limit string
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%s: stopped at the %s limit", e.Function, e.Limit)
+}
+
+// Unrepeatable is the Name of the error of a map or reduce function that reads the clock or draws random numbers.
+const Unrepeatable = "unrepeatable"
+
+// Rejection says that validate_doc_update refuses a document: it threw an object with one of CouchDB's two names.
+type Rejection struct {
+	// Unauthorized is true for {unauthorized: ...} (401), false for {forbidden: ...} (403).
+	Unauthorized bool
+	// Reason is the text that was thrown; JSON where it was no text.
+	Reason string
+}
+
+func (e *Rejection) Error() string {
+	if e.Unauthorized {
+		return "unauthorized: " + e.Reason
+	}
+	return "forbidden: " + e.Reason
+}

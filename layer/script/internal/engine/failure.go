@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"strings"
+
+	js "modernc.org/libquickjs"
+)
+
+// failure takes the pending exception and makes it an error of the function.
+func (f *Func) failure() error {
+	r, m := f.r, f.r.m
+	e := js.XJS_GetException(m.tls, f.ctx)
+	defer js.XFreeValue(m.tls, f.ctx, e)
+	if err := r.call.stopped(f.name); err != nil {
+		r.call.dead = true
+		return err
+	}
+	out := &RuntimeError{Function: f.name}
+	if tag(e) == js.EJS_TAG_OBJECT && js.XJS_IsError(m.tls, f.ctx, e) != 0 {
+		out.Name, out.Message = m.errorText(f.ctx, e, "name"), m.errorText(f.ctx, e, "message")
+		out.Line = lineOf(m.errorText(f.ctx, e, "stack"), f.name)
+		if out.Name == "InternalError" {
+			// The engine ran out of stack or memory. What is left of its state is not to be relied on.
+			r.call.dead = true
+			switch {
+			case strings.Contains(out.Message, "stack overflow"):
+				return &LimitError{Function: f.name, Limit: "stack"}
+			case strings.Contains(out.Message, "string too long"): // 2^30, not yet built in full
+				return &LimitError{Function: f.name, Limit: "memory"}
+			}
+		}
+		return out
+	}
+	out.Message = f.describe(e)
+	return out
+}
+
+// describe is what was thrown, as text: JSON where it is an object.
+func (f *Func) describe(v value) string {
+	if t := tag(v); t == js.EJS_TAG_STRING || t == js.EJS_TAG_STRING_ROPE {
+		return f.r.m.string(f.ctx, v)
+	}
+	out, err := f.appendJSON(nil, v)
+	if err != nil {
+		return "an object that cannot be shown"
+	}
+	return string(out)
+}
+
+// lineOf finds the line of the innermost frame of a stack that lies in the named function's source.
+func lineOf(stack, function string) int {
+	for line := range strings.Lines(stack) {
+		_, rest, ok := strings.Cut(line, function+":")
+		if !ok {
+			continue
+		}
+		n := 0
+		for _, c := range rest {
+			if c < '0' || c > '9' {
+				break
+			}
+			n = n*10 + int(c-'0')
+		}
+		return n
+	}
+	return 0
+}

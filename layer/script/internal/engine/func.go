@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"errors"
+
+	js "modernc.org/libquickjs"
+
+	"github.com/divandb/divan/layer/script/internal/jstext"
+)
+
+// Func is one function of a runtime, in a realm of its own: a global object with its own built-ins. Its methods are
+// called within Runtime.Limited. All but the values that they return are of the runtime's memory.
+type Func struct {
+	r    *Runtime
+	ctx  uintptr
+	fn   value
+	name string
+}
+
+// Document is the document that functions of one runtime map. It is parsed for the first of them, and is good until the
+// runtime is reset.
+type Document struct {
+	Text  []byte
+	value value
+	ready bool
+}
+
+// Map calls the function, which is the program's number, over the document, and adds its rows to rows. Where it returns
+// an error, rows may have some of them.
+func (f *Func) Map(doc *Document, number int, rows *jstext.Rows) error {
+	r, m := f.r, f.r.m
+	if !doc.ready {
+		var err error
+		if doc.value, err = f.document(doc.Text, true); err != nil {
+			return err
+		}
+		doc.ready = true
+	}
+	from := rows.Mark()
+	ret := m.invoke(f.ctx, f.fn, m.global(f.ctx), doc.value)
+	if isException(ret) {
+		err := f.failure()
+		if !r.call.dead {
+			r.dropEmitted()
+		}
+		return err
+	}
+	m.free(ret)
+	for _, e := range r.emitted {
+		row := jstext.Row{Function: number, Key: len(rows.Text)}
+		var err error
+		if rows.Text, err = f.appendJSON(rows.Text, e.key); err == nil {
+			row.Value = len(rows.Text)
+			rows.Text, err = f.appendEmitted(rows.Text, e.value)
+		}
+		if err == nil && rows.Since(from) > maxOutput {
+			err = &LimitError{Function: f.name, Limit: "rows"}
+		}
+		if err != nil {
+			if !r.call.dead {
+				r.dropEmitted()
+			}
+			return err
+		}
+		row.End = len(rows.Text)
+		rows.Rows = append(rows.Rows, row)
+	}
+	r.dropEmitted()
+	return nil
+}
+
+// Show calls a filter over a document and a request: whether the document passes. A map function as a filter passes
+// those for which it emits.
+func (f *Func) Show(doc, req []byte, byView bool) (bool, error) {
+	r, m := f.r, f.r.m
+	args, err := f.documents(doc, req)
+	if err != nil {
+		return false, err
+	}
+	this := r.root
+	if byView {
+		this = m.global(f.ctx)
+	}
+	ret := m.invoke(f.ctx, f.fn, this, args...)
+	if isException(ret) {
+		return false, f.failure()
+	}
+	show := js.XJS_ToBool(m.tls, f.ctx, ret) > 0
+	if byView {
+		show = len(r.emitted) > 0
+	}
+	return show, nil
+}
+
+// Reduce calls a reduce function with lists of keys and values, as JSON texts; keys is nil where values are results of
+// earlier calls. The result is JSON.
+func (f *Func) Reduce(keys, values []byte) ([]byte, error) {
+	k, rereduce := null, keys == nil
+	if !rereduce {
+		var err error
+		if k, err = f.document(keys, false); err != nil {
+			return nil, err
+		}
+	}
+	v, err := f.document(values, false)
+	if err != nil {
+		return nil, err
+	}
+	m := f.r.m
+	ret := m.invoke(f.ctx, f.fn, m.global(f.ctx), k, v, boolValue(rereduce))
+	if isException(ret) {
+		return nil, f.failure()
+	}
+	return f.appendJSON(nil, ret)
+}
+
+// Validate calls a function with documents as its arguments. An error may be a *Rejection.
+func (f *Func) Validate(texts ...[]byte) error {
+	args, err := f.documents(texts...)
+	if err != nil {
+		return err
+	}
+	ret := f.r.m.invoke(f.ctx, f.fn, f.r.root, args...)
+	if isException(ret) {
+		return f.rejection()
+	}
+	return nil
+}
+
+// rejection looks at what validate_doc_update threw.
+func (f *Func) rejection() error {
+	m := f.r.m
+	if f.r.call.stopped(f.name) != nil {
+		return f.failure()
+	}
+	thrown := js.XJS_GetException(m.tls, f.ctx)
+	if tag(thrown) == js.EJS_TAG_OBJECT && js.XJS_IsError(m.tls, f.ctx, thrown) == 0 {
+		for _, name := range []string{"forbidden", "unauthorized"} {
+			reason := m.property(f.ctx, thrown, name)
+			if isException(reason) {
+				m.dropException(f.ctx, reason)
+				continue
+			}
+			if tag(reason) != js.EJS_TAG_UNDEFINED {
+				out := &Rejection{Unauthorized: name == "unauthorized", Reason: f.describe(reason)}
+				m.free(reason)
+				m.free(thrown)
+				return out
+			}
+		}
+	}
+	js.XJS_Throw(m.tls, f.ctx, thrown) // it is no rejection: as any other error
+	return f.failure()
+}
+
+// documents turns JSON texts into arguments that the function may change.
+func (f *Func) documents(texts ...[]byte) ([]value, error) {
+	out := make([]value, 0, len(texts))
+	for _, text := range texts {
+		v, err := f.document(text, false)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// document turns a JSON text into a value. The error is the function's.
+func (f *Func) document(text []byte, frozen bool) (value, error) {
+	v, err := f.r.document(text, frozen)
+	if err == nil {
+		return v, nil
+	}
+	if f.r.call.ended != nil {
+		return v, f.r.call.ended
+	}
+	var limit *LimitError
+	if errors.As(err, &limit) {
+		return v, &LimitError{Function: f.name, Limit: limit.Limit}
+	}
+	return v, &RuntimeError{Function: f.name, Message: err.Error()}
+}

@@ -1,0 +1,235 @@
+package engine
+
+import (
+	"errors"
+	"strconv"
+
+	js "modernc.org/libquickjs"
+
+	"github.com/divandb/divan/layer/script/internal/jstext"
+)
+
+// parser builds values from text that lies in the arena.
+type parser struct {
+	jstext.Scan
+	m      *machine
+	frozen bool
+}
+
+func (p *parser) value(depth int) (value, error) {
+	if depth > maxDocumentDepth {
+		return undefined, errDocument
+	}
+	switch p.Space() {
+	case '{':
+		return p.object(depth)
+	case '[':
+		return p.array(depth)
+	case '"':
+		b, addr, err := p.string()
+		if err != nil {
+			return undefined, err
+		}
+		return p.check(js.XJS_NewStringLen(p.m.tls, p.m.main, addr, js.Tsize_t(len(b))))
+	case 't':
+		return p.word("true", boolValue(true))
+	case 'f':
+		return p.word("false", boolValue(false))
+	case 'n':
+		return p.word("null", null)
+	}
+	return p.number()
+}
+
+// check turns the engine's only failure while it builds values, no room, into an error.
+func (p *parser) check(v value) (value, error) {
+	if isException(v) {
+		p.m.dropException(p.m.main, v)
+		return undefined, &LimitError{Limit: "memory"}
+	}
+	return v, nil
+}
+
+func (p *parser) word(w string, v value) (value, error) {
+	if !p.Word(w) {
+		return undefined, errDocument
+	}
+	return v, nil
+}
+
+func (p *parser) number() (value, error) {
+	text, _ := p.Number()
+	if n, ok := jstext.SmallInt(text); ok {
+		return intValue(n), nil
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return undefined, errDocument
+	}
+	return floatValue(f), nil
+}
+
+func (p *parser) array(depth int) (value, error) {
+	m := p.m
+	arr, err := p.check(js.XJS_NewArray(m.tls, m.main))
+	if err != nil {
+		return undefined, err
+	}
+	p.Pos++
+	if p.Space() == ']' {
+		p.Pos++
+		return arr, p.sealArray(arr)
+	}
+	for i := uint32(0); ; i++ {
+		v, err := p.value(depth + 1)
+		if err != nil {
+			m.free(arr)
+			return undefined, err
+		}
+		if js.XJS_DefinePropertyValueUint32(m.tls, m.main, arr, i, v, p.flags()) < 0 {
+			m.free(arr)
+			return p.check(exception)
+		}
+		switch p.Space() {
+		case ',':
+			p.Pos++
+		case ']':
+			p.Pos++
+			return arr, p.sealArray(arr)
+		default:
+			m.free(arr)
+			return undefined, errDocument
+		}
+	}
+}
+
+// flags are the attributes of members: a frozen document's cannot be changed.
+func (p *parser) flags() int32 {
+	if p.frozen {
+		return js.MJS_PROP_ENUMERABLE
+	}
+	return js.MJS_PROP_C_W_E
+}
+
+func (p *parser) sealArray(arr value) error {
+	if !p.frozen {
+		return nil
+	}
+	m := p.m
+	if js.XJS_DefineProperty(m.tls, m.main, arr, js.EJS_ATOM_length, undefined, undefined, undefined,
+		js.MJS_PROP_HAS_WRITABLE) < 0 || js.XJS_PreventExtensions(m.tls, m.main, arr) < 0 {
+		m.free(arr)
+		_, err := p.check(exception)
+		return err
+	}
+	return nil
+}
+
+func (p *parser) object(depth int) (value, error) {
+	m := p.m
+	obj, err := p.check(js.XJS_NewObject(m.tls, m.main))
+	if err != nil {
+		return undefined, err
+	}
+	p.Pos++
+	if p.Space() == '}' {
+		p.Pos++
+		return p.sealObject(obj)
+	}
+	for {
+		if err := p.member(obj, depth); err != nil {
+			m.free(obj)
+			return undefined, err
+		}
+		switch p.Space() {
+		case ',':
+			p.Pos++
+		case '}':
+			p.Pos++
+			return p.sealObject(obj)
+		default:
+			m.free(obj)
+			return undefined, errDocument
+		}
+	}
+}
+
+func (p *parser) sealObject(obj value) (value, error) {
+	if p.frozen && js.XJS_PreventExtensions(p.m.tls, p.m.main, obj) < 0 {
+		p.m.free(obj)
+		return p.check(exception)
+	}
+	return obj, nil
+}
+
+func (p *parser) member(obj value, depth int) error {
+	m := p.m
+	if p.Space() != '"' {
+		return errDocument
+	}
+	name, addr, err := p.string()
+	if err != nil {
+		return err
+	}
+	atom := m.atom(name, addr)
+	if atom == 0 {
+		_, err := p.check(exception)
+		return err
+	}
+	if !m.keepsAtom(name) {
+		defer js.XJS_FreeAtom(m.tls, m.main, atom)
+	}
+	if p.Space() != ':' {
+		return errDocument
+	}
+	p.Pos++
+	v, err := p.value(depth + 1)
+	if err != nil {
+		return err
+	}
+	switch js.XJS_DefinePropertyValue(m.tls, m.main, obj, atom, v, p.flags()) {
+	case 0:
+		return errRepeated
+	case -1:
+		_, err := p.check(exception)
+		return err
+	}
+	return nil
+}
+
+// string takes a string and returns its UTF-8 and where that lies: in the text itself, or where it is escaped in a
+// buffer that the next string overwrites.
+func (p *parser) string() ([]byte, uintptr, error) {
+	from := p.Pos + 1
+	i := from
+	for i < len(p.Text) && p.Text[i] != '"' && p.Text[i] != '\\' {
+		i++
+	}
+	if i >= len(p.Text) {
+		return nil, 0, errDocument
+	}
+	if p.Text[i] == '"' {
+		p.Pos = i + 1
+		return p.Text[from:i], p.m.input.addr + uintptr(from), nil
+	}
+	end := i
+	for end < len(p.Text) && p.Text[end] != '"' {
+		if p.Text[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	if end >= len(p.Text) {
+		return nil, 0, errDocument
+	}
+	room := p.m.escape.room(p.m.arena, end-from)
+	if room == nil {
+		return nil, 0, &LimitError{Limit: "memory"}
+	}
+	out, ok := jstext.Unescape(room[:0], p.Text[from:end])
+	if !ok {
+		return nil, 0, errDocument
+	}
+	p.Pos = end + 1
+	return out, p.m.escape.addr, nil
+}

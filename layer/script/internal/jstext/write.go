@@ -1,0 +1,119 @@
+package jstext
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// AppendFloat writes a number as JavaScript does.
+func AppendFloat(dst []byte, f float64) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return append(dst, "null"...)
+	}
+	if f == 0 {
+		return append(dst, '0')
+	}
+	abs := math.Abs(f)
+	if abs >= 1e-6 && abs < 1e21 {
+		return strconv.AppendFloat(dst, f, 'f', -1, 64)
+	}
+	dst = strconv.AppendFloat(dst, f, 'e', -1, 64)
+	if n := len(dst); n >= 4 && dst[n-4] == 'e' && dst[n-2] == '0' { // e-07 is e-7 in JavaScript
+		dst[n-2] = dst[n-1]
+		dst = dst[:n-1]
+	}
+	return dst
+}
+
+const hexDigits = "0123456789abcdef"
+
+// AppendQuoted writes s as a JSON string as JSON.stringify does.
+func AppendQuoted(dst, s []byte) []byte {
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= 0x20 && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			_, n := utf8.DecodeRune(s[i:])
+			if n > 1 {
+				i += n
+				continue
+			}
+			// Only a lone surrogate, three bytes, is no UTF-8 here.
+			dst = append(append(dst, s[from:i]...), "\uFFFD"...)
+			i += min(3, len(s)-i)
+			from = i
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\b':
+			dst = append(dst, '\\', 'b')
+		case '\f':
+			dst = append(dst, '\\', 'f')
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+		i++
+		from = i
+	}
+	return append(append(dst, s[from:]...), '"')
+}
+
+// AppendStringified appends what JSON.stringify made. It writes lone surrogates, and only them, as \ud800 to \udfff:
+// such a text is UTF-8, but no JSON that others take, so they become U+FFFD.
+func AppendStringified(dst, s []byte) []byte {
+	from := len(dst)
+	dst = append(dst, s...)
+	out := dst[from:]
+	for {
+		i := bytes.Index(out, []byte(`\ud`))
+		if i < 0 {
+			return dst
+		}
+		back := i
+		for back > 0 && out[back-1] == '\\' {
+			back--
+		}
+		if (i-back)%2 == 0 && i+6 <= len(out) && bytes.IndexByte([]byte("89abcdef"), out[i+3]) >= 0 {
+			copy(out[i:], `\ufffd`)
+		}
+		out = out[i+3:]
+	}
+}
+
+// SmallInt reads up to nine digits with an optional sign; -0 is a double in JavaScript.
+func SmallInt(text []byte) (int32, bool) {
+	digits, minus := text, false
+	if len(digits) > 0 && digits[0] == '-' {
+		digits, minus = digits[1:], true
+	}
+	if len(digits) == 0 || len(digits) > 9 {
+		return 0, false
+	}
+	var n int32
+	for _, c := range digits {
+		if c-'0' >= 10 {
+			return 0, false
+		}
+		n = n*10 + int32(c-'0')
+	}
+	if minus {
+		return -n, n != 0
+	}
+	return n, true
+}

@@ -1,0 +1,387 @@
+package turns
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// The methods here are called with Turns.mu held, but for those that say otherwise.
+
+func (s *Turns) enqueue(t *Turn, resumes bool, n int64) {
+	a := t.account
+	t.queued = n
+	if resumes {
+		a.resumed = append(a.resumed, t)
+	} else {
+		a.queues[t.class] = append(a.queues[t.class], t)
+	}
+	if a.waiting++; a.waiting == 1 {
+		a.passed = n
+		a.place = len(s.mu.waiting)
+		s.mu.waiting = append(s.mu.waiting, a)
+	}
+}
+
+// dequeue reports whether t was waiting.
+func (s *Turns) dequeue(t *Turn) bool {
+	a := t.account
+	queue := &a.queues[t.class]
+	i := slices.Index(*queue, t)
+	if i < 0 {
+		queue = &a.resumed
+		if i = slices.Index(*queue, t); i < 0 {
+			return false
+		}
+	}
+	*queue = slices.Delete(*queue, i, i+1)
+	if a.waiting--; a.waiting == 0 {
+		last := len(s.mu.waiting) - 1
+		s.mu.waiting[a.place] = s.mu.waiting[last]
+		s.mu.waiting[a.place].place = a.place
+		s.mu.waiting[last] = nil
+		s.mu.waiting = s.mu.waiting[:last]
+	}
+	return true
+}
+
+// dispatch gives turns to those that wait, as many as may run.
+func (s *Turns) dispatch(n int64) {
+	pressing := false
+	for {
+		var best *Turn
+		var least float64
+		pressing = false
+		for _, a := range s.mu.waiting {
+			t, resumes := s.next(a, n)
+			long := resumes || t.long.Load() || a.heavy(n)
+			if s.mu.running >= s.width {
+				pressing = pressing || !long
+				continue
+			}
+			if long && (s.mu.slow >= s.slow || !resumes && !s.room(a, n)) {
+				continue
+			}
+			used := a.used.value(n) + handicap[t.class] - float64(n-a.passed)/1e9
+			if !resumes && !s.ready(t, n) {
+				used += startHandicap
+			}
+			if best == nil || used < least {
+				best, least = t, used
+			}
+		}
+		if best == nil {
+			break
+		}
+		s.grant(best, n)
+	}
+	s.pressing.Store(pressing)
+}
+
+// next is the turn of the account that would go first; resumes says that it goes on with a long call.
+func (s *Turns) next(a *account, n int64) (t *Turn, resumes bool) {
+	for class := classes - 1; class >= 0; class-- {
+		for _, t := range a.resumed {
+			if t.class == class {
+				return t, true
+			}
+		}
+		q := a.queues[class]
+		for _, t := range q[:min(len(q), 100)] {
+			if s.ready(t, n) {
+				return t, false
+			}
+		}
+		if len(q) > 0 {
+			return q[0], false
+		}
+	}
+	return nil, false
+}
+
+// ready reports whether there is a runtime for the call, or one should be made before others use theirs again: that
+// takes far longer than most calls do, and is done at the cost of another's.
+func (s *Turns) ready(t *Turn, n int64) bool {
+	return s.mu.idle[t.program] > 0 || n-max(t.queued, s.mu.made) > s.mu.patience
+}
+
+// startHandicap is how much less processor time, in seconds, a database with an idle runtime for its call counts as
+// having used.
+const startHandicap = 0.05
+
+// Started notes how long it took to make a runtime: the longer, the longer calls wait rather than have one made in the
+// place of another. It locks Turns.mu.
+func (s *Turns) Started(took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.patience = int64(max(leastStartWait, min(20*took, mostStartWait)))
+}
+
+const (
+	leastStartWait = 50 * time.Millisecond
+	mostStartWait  = 2 * time.Second
+)
+
+// HasIdle counts runtimes that become idle, or no longer are. It locks Turns.mu.
+func (s *Turns) HasIdle(program [32]byte, more int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.idle[program] += more; s.mu.idle[program] == 0 {
+		delete(s.mu.idle, program)
+	}
+}
+
+// grant gives the turn to t, which waits.
+func (s *Turns) grant(t *Turn, n int64) {
+	a := t.account
+	a.passed = n
+	s.dequeue(t)
+	if s.mu.idle[t.program] == 0 {
+		s.mu.made = n
+	}
+	t.runs = true
+	s.mu.running++
+	if a.heavy(n) {
+		t.long.Store(true)
+	}
+	if t.long.Load() {
+		t.slow = true
+		s.mu.slow++
+		if !t.begun {
+			s.makeRoom(a, n)
+			t.count()
+		}
+	}
+	t.thread = 0 // until it starts
+	t.since.Store(n)
+	t.granted <- struct{}{}
+}
+
+// count counts a long call that begins.
+func (t *Turn) count() {
+	t.begun = true
+	t.account.longs++
+	t.turns.mu.longs++
+}
+
+// forget is for a call that has ended.
+func (t *Turn) forget() {
+	if t.begun {
+		t.begun = false
+		t.account.longs--
+		t.turns.mu.longs--
+	}
+}
+
+// halt is for a call that runs no longer.
+func (t *Turn) halt() {
+	if t.runs {
+		t.turns.mu.running--
+	}
+	if t.slow {
+		t.turns.mu.slow--
+	}
+	t.runs, t.slow, t.stuck = false, false, false
+}
+
+// charge adds what t has run since it was charged last.
+func (s *Turns) charge(t *Turn, n int64) {
+	if t.thread == 0 || !t.runs && !t.stuck {
+		return
+	}
+	used := threadTime(t.thread)
+	seconds := float64(used-t.charged) / 1e9
+	t.account.used.add(n, seconds)
+	if t.begun {
+		t.account.spent.add(n, seconds)
+	}
+	s.mu.counts.used += seconds
+	calls := t.calls.Load()
+	if calls == t.counted || calls == 1 {
+		t.ran += used - t.charged
+	} else {
+		t.ran = 0 // the call under way began at some time since
+	}
+	t.account.calls.add(n, float64(calls-t.counted))
+	t.charged, t.counted = used, calls
+	t.since.Store(n)
+}
+
+// beginLong makes the call, which runs, a long one. It reports whether there may be one more.
+func (s *Turns) beginLong(t *Turn, n int64) bool {
+	t.markLong(n)
+	if !s.room(t.account, n) {
+		return false
+	}
+	s.makeRoom(t.account, n)
+	t.count()
+	t.slow = true
+	s.mu.slow++
+	return true
+}
+
+func (t *Turn) markLong(n int64) {
+	if t.long.Load() {
+		return
+	}
+	t.long.Store(true)
+	t.account.spent.add(n, float64(t.ran)/1e9)
+	t.account.long.add(n, 1)
+}
+
+// room reports whether the account may begin one more long call, be it at the cost of another's.
+func (s *Turns) room(a *account, n int64) bool {
+	return a.longs < s.share && (s.mu.longs < s.most || s.heaviest(a, n) != nil)
+}
+
+// heaviest is the account that has used most and has a paused call, if it has used more than a.
+func (s *Turns) heaviest(a *account, n int64) (found *account) {
+	most := 0.0
+	if a != nil {
+		most = a.used.value(n)
+	}
+	for _, other := range s.mu.waiting {
+		if len(other.resumed) == 0 || other == a {
+			continue
+		}
+		if used := other.used.value(n); used > most || found == nil && a == nil {
+			found, most = other, used
+		}
+	}
+	return found
+}
+
+// makeRoom stops a paused call where there are as many as may have begun.
+func (s *Turns) makeRoom(a *account, n int64) {
+	if s.mu.longs < s.most {
+		return
+	}
+	if other := s.heaviest(a, n); other != nil {
+		s.stopPaused(other)
+	}
+}
+
+// stopPaused stops the call of an account that paused last.
+func (s *Turns) stopPaused(a *account) {
+	t := a.resumed[len(a.resumed)-1]
+	s.dequeue(t)
+	t.forget()
+	t.stopped = true
+	s.mu.counts.stopped++
+	t.granted <- struct{}{}
+}
+
+// YieldRuntime stops a paused call, of the database that has used most, so that its runtime is given back. It locks
+// Turns.mu.
+func (s *Turns) YieldRuntime() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a := s.heaviest(nil, Now()); a != nil {
+		s.stopPaused(a)
+	}
+}
+
+// leave gives up the wait of t because of err. It locks Turns.mu.
+func (s *Turns) leave(t *Turn, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var busy *BusyError
+	if errors.As(err, &busy) {
+		s.mu.counts.refused++
+	}
+	if !s.dequeue(t) {
+		<-t.granted // given just now
+		t.halt()
+	}
+	t.forget()
+	s.dispatch(Now())
+}
+
+// Watch looks at the turns that runtimes have, lets others go on beside the stuck ones, and returns those that have to
+// be stopped by force. It locks Turns.mu.
+func (s *Turns) Watch(n int64, running []*Turn) (stop []*Turn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var stuck []*Turn
+	excess := s.mu.slow - s.slow
+	for _, t := range running {
+		switch {
+		case t.stopped && t.stuck:
+			excess--
+		case t.stuck:
+			s.charge(t, n)
+			stuck = append(stuck, t)
+		case t.runs && t.thread != 0 && t.silent(n):
+			t.becomeStuck(n)
+		}
+	}
+	if excess > 0 {
+		slices.SortFunc(stuck, func(a, b *Turn) int {
+			if a.account.used.value(n) > b.account.used.value(n) {
+				return -1
+			}
+			return 1
+		})
+		stop = stuck[:min(excess, len(stuck))]
+		for _, t := range stop {
+			t.stopped = true
+			s.mu.counts.stopped++
+		}
+	}
+	s.dispatch(n)
+	s.prune(n)
+	return stop
+}
+
+// silent reports whether the call runs without asking: it would have done so several times since it was charged last.
+func (t *Turn) silent(n int64) bool {
+	wall := n - t.since.Load()
+	if wall < int64(stuckAfter) {
+		return false
+	}
+	ran := threadTime(t.thread) - t.charged
+	return ran > int64(stuckAfter) || ran > int64(slice) && wall > 4*int64(stuckAfter)
+}
+
+func (t *Turn) becomeStuck(n int64) {
+	t.turns.charge(t, n)
+	if !t.begun {
+		t.markLong(n)
+		t.count()
+	}
+	if !t.slow {
+		t.slow = true
+		t.turns.mu.slow++
+	}
+	t.turns.mu.running--
+	t.runs, t.stuck = false, true
+}
+
+// prune forgets accounts that do nothing, once a second.
+func (s *Turns) prune(n int64) {
+	const often, least = 1e9, 0.001
+	if n-s.mu.pruned < often {
+		return
+	}
+	s.mu.pruned = n
+	for name, a := range s.mu.accounts {
+		if a.held == 0 && a.used.value(n) < least && a.spent.value(n) < least {
+			delete(s.mu.accounts, name)
+		}
+	}
+}
+
+// spares reports whether an account has used little of late. It locks Turns.mu.
+func (s *Turns) spares(a *account) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := Now()
+	return a.longs == 0 && !a.heavy(n) && a.used.value(n) < heavyAfter
+}
+
+// OverLimit counts a call that was stopped at a limit. It locks Turns.mu.
+func (t *Turn) OverLimit(limit string) {
+	t.turns.mu.Lock()
+	defer t.turns.mu.Unlock()
+	t.turns.mu.counts.limits[limit]++
+}
