@@ -49,6 +49,7 @@ type checker struct {
 	partitions partitionSums
 	miscounted map[string]int64 // by how much counters are too high for what is told of
 	window     int
+	looks      []winnerLook // under way
 
 	beside, besideBytes int // rows that were read beside those of the walk, in the transaction under way
 }
@@ -231,6 +232,10 @@ func (x *checker) forgetWork() {
 	x.found = x.found[:0]
 	clear(x.added)
 	clear(x.partitions.added)
+	for _, l := range x.looks {
+		l.read.rows.Close()
+	}
+	x.looks = nil
 }
 
 // winnerRead is a read of a document's winner that has been issued, and is waited for by wait.
@@ -251,8 +256,32 @@ func (w winnerRead) wait(prefix int) (*rev.LeafKV, error) {
 	return &leaves[0], nil
 }
 
-func (x *checker) winner(id string) (*rev.LeafKV, error) {
-	return x.readWinner(id).wait(len(x.keys.Doc(nil, keyspace.Revisions, id)))
+// winnerLook is a document whose winner is being read, and what to do with it.
+type winnerLook struct {
+	id   string
+	read winnerRead
+	then func(w *rev.LeafKV) error
+}
+
+// look reads the winner of a document together with those of others: then is called by flushLooks.
+func (x *checker) look(id string, then func(w *rev.LeafKV) error) {
+	x.looks = append(x.looks, winnerLook{id, x.readWinner(id), then})
+}
+
+func (x *checker) flushLooks() error {
+	for len(x.looks) > 0 {
+		l := x.looks[0]
+		x.looks = x.looks[1:]
+		w, err := l.read.wait(len(x.keys.Doc(nil, keyspace.Revisions, l.id)))
+		if err == nil {
+			err = l.then(w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	x.looks = nil
+	return nil
 }
 
 // checkedCounters are the counters that are compared with what there is.

@@ -50,6 +50,7 @@ type indexChecker struct {
 	current bool
 	rows    []int64 // by view, as its entries by id say
 
+	stores   []rowLook                  // under way
 	many     map[string]map[string]bool // positions of documents with many rows in the view at work, by id
 	manyRows int
 }
@@ -175,19 +176,55 @@ func (c *indexChecker) compareSome(docs []feed.Entry) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for i := range mapped {
-		for v := range mapped[i].Views {
-			if err := c.compareView(mapped[i].Id, v, &mapped[i].Views[v]); err != nil {
-				return 0, err
+	var reads []viewRead
+	compare := func() error {
+		for i := range reads {
+			if err := c.compareView(&reads[i]); err != nil {
+				return err
 			}
 		}
+		reads = reads[:0]
+		return nil
 	}
-	return len(sources), nil
+	under := 0
+	for i := range mapped {
+		for v := range mapped[i].Views {
+			e := &mapped[i].Views[v]
+			if under += 1 + len(e.Rows); under > checkRows {
+				if err := compare(); err != nil {
+					return 0, err
+				}
+				under = 1 + len(e.Rows)
+			}
+			reads = append(reads, c.readView(mapped[i].Id, v, e))
+		}
+	}
+	return len(sources), compare()
 }
 
-func (c *indexChecker) compareView(id string, view int, e *index.Emission) error {
+// viewRead is what a view has of a document, on its way, and what the document emits.
+type viewRead struct {
+	id    string
+	view  int
+	emits *index.Emission
+	entry kv.Future[[]byte]
+	rows  []kv.Future[[]byte] // by row that is emitted
+}
+
+func (c *indexChecker) readView(id string, view int, e *index.Emission) viewRead {
+	r := viewRead{id: id, view: view, emits: e, entry: c.r.Get(c.k.IdKey(id, view)),
+		rows: make([]kv.Future[[]byte], len(e.Rows))}
+	prefix := c.k.RowPrefix(view)
+	for i := range e.Rows {
+		r.rows[i] = c.r.Get(append(prefix[:len(prefix):len(prefix)], e.Rows[i].Position...))
+	}
+	return r
+}
+
+func (c *indexChecker) compareView(read *viewRead) error {
+	id, view, e := read.id, read.view, read.emits
 	name := c.ix.Design().Views[view].Name
-	value, err := c.r.Get(c.k.IdKey(id, view)).Wait()
+	value, err := read.entry.Wait()
 	if err != nil {
 		return err
 	}
@@ -220,15 +257,12 @@ func (c *indexChecker) compareView(id string, view int, e *index.Emission) error
 		c.bad(id, "the view %s notes %d rows of the document, which emits %d", name, len(had.Rows), len(e.Rows))
 		return nil
 	}
-	prefix := c.k.RowPrefix(view)
-	reads := make([]kv.Future[[]byte], len(e.Rows))
 	noted := make(map[string]bool, len(had.Rows))
-	for i := range e.Rows {
+	for i := range had.Rows {
 		noted[string(had.Rows[i].Position)] = true
-		reads[i] = c.r.Get(append(prefix[:len(prefix):len(prefix)], e.Rows[i].Position...))
 	}
 	for i, r := range e.Rows {
-		row, err := reads[i].Wait()
+		row, err := read.rows[i].Wait()
 		switch {
 		case err != nil:
 			return err
@@ -268,11 +302,13 @@ func (c *indexChecker) entries() error {
 			return nil
 		},
 		end: func(id string) error {
-			w, err := c.winner(id)
-			if err == nil && w == nil && c.current {
-				c.bad(id, "there are rows, and no such document")
-			}
-			return err
+			c.look(id, func(w *rev.LeafKV) error {
+				if w == nil && c.current {
+					c.bad(id, "there are rows, and no such document")
+				}
+				return nil
+			})
+			return nil
 		},
 	})
 }

@@ -23,6 +23,11 @@ func (c *indexChecker) stored() error {
 				c.count(fmt.Sprint("stored ", view), 1)
 				return c.row(view, position)
 			},
+			flush: func() error { return c.compareRows(view) },
+			reset: func() error {
+				c.stores = nil
+				return nil
+			},
 		})
 		if err != nil {
 			return err
@@ -128,7 +133,14 @@ func (c *indexChecker) failures() error {
 	})
 }
 
-// row looks for a row in the entry of its document.
+// rowLook is a row whose document's entry is on its way.
+type rowLook struct {
+	id       string
+	position []byte
+	entry    kv.Future[[]byte] // shared by rows of the same document; nil where it is known already
+}
+
+// row looks for a row in the entry of its document, together with others: compareRows compares them.
 func (c *indexChecker) row(view int, position []byte) error {
 	name, rest := c.ix.Design().Views[view].Name, position
 	var err error
@@ -143,30 +155,50 @@ func (c *indexChecker) row(view int, position []byte) error {
 		c.bad("", "a row of the view %s has no document", name)
 		return nil //nolint:nilerr // it is told
 	}
-	if known := c.many[id]; known != nil {
-		if !known[string(position)] {
-			c.bad(id, "the view %s has a row that the document does not note", name)
-		}
-		return nil
-	}
-	value, err := c.r.Get(c.k.IdKey(id, view)).Wait()
-	if err != nil {
-		return err
-	}
-	if value != nil {
-		had := index.DocRows{Entry: value}
-		if err := had.Parse(&c.k, view, id); err != nil {
-			return nil //nolint:nilerr // documents tells of it
-		}
-		c.keepMany(id, had.Rows)
-		for _, r := range had.Rows {
-			if bytes.Equal(r.Position, position) {
-				return nil
-			}
+	l := rowLook{id: id, position: bytes.Clone(position)}
+	if c.many[id] == nil {
+		if i := slices.IndexFunc(c.stores, func(l rowLook) bool { return l.id == id }); i >= 0 {
+			l.entry = c.stores[i].entry
+		} else {
+			l.entry = c.r.Get(c.k.IdKey(id, view))
 		}
 	}
-	c.bad(id, "the view %s has a row that the document does not note", name)
+	c.stores = append(c.stores, l)
 	return nil
+}
+
+func (c *indexChecker) compareRows(view int) error {
+	for i := range c.stores {
+		noted, err := c.notes(view, &c.stores[i])
+		if err != nil {
+			return err
+		}
+		if !noted {
+			c.bad(c.stores[i].id, "the view %s has a row that the document does not note", c.ix.Design().Views[view].Name)
+		}
+	}
+	c.stores = c.stores[:0]
+	return nil
+}
+
+// notes reports whether a document's entry has a row.
+func (c *indexChecker) notes(view int, l *rowLook) (bool, error) {
+	if known := c.many[l.id]; known != nil {
+		return known[string(l.position)], nil
+	}
+	if l.entry == nil { // it was known, and has been forgotten
+		l.entry = c.r.Get(c.k.IdKey(l.id, view))
+	}
+	value, err := l.entry.Wait()
+	if value == nil || err != nil {
+		return false, err
+	}
+	had := index.DocRows{Entry: value}
+	if err := had.Parse(&c.k, view, l.id); err != nil {
+		return true, nil //nolint:nilerr // documents tells of it
+	}
+	c.keepMany(l.id, had.Rows)
+	return slices.ContainsFunc(had.Rows, func(r index.Emitted) bool { return bytes.Equal(r.Position, l.position) }), nil
 }
 
 // keepMany keeps the positions of a document that has many.

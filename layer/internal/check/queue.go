@@ -3,9 +3,11 @@ package check
 import (
 	"cmp"
 	"hash/maphash"
+	"slices"
 
 	"github.com/divandb/divan/layer/internal/compact"
 	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/rev"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
@@ -91,11 +93,13 @@ func (q *queuedBodies) again(pass uint64) error {
 			return q.body(id, rev)
 		},
 		end: func(id string) error {
-			w, err := x.winner(id)
-			if err == nil && w == nil {
-				q.forget(id)
-			}
-			return err
+			x.look(id, func(w *rev.LeafKV) error {
+				if w == nil {
+					q.forget(id)
+				}
+				return nil
+			})
+			return nil
 		},
 		reset: func() error {
 			q.looks = q.looks[:0]
@@ -211,12 +215,13 @@ func (q *queuedBodies) body(id string, rev db.Rev) error {
 
 // forget gives up the looks of a document, of which something else is told.
 func (q *queuedBodies) forget(id string) {
-	for len(q.looks) > 0 && q.looks[len(q.looks)-1].id == id {
-		q.looks = q.looks[:len(q.looks)-1]
-	}
+	q.looks = slices.DeleteFunc(q.looks, func(l leafLook) bool { return l.id == id })
 }
 
 func (q *queuedBodies) flush() error {
+	if err := q.checked.flushLooks(); err != nil { // documents that are not there are forgotten first
+		return err
+	}
 	defer func() { q.looks = q.looks[:0] }()
 	for i := range q.looks {
 		l := &q.looks[i]

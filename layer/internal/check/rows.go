@@ -188,44 +188,58 @@ func (x *checker) readBodies(queued *queuedBodies) error {
 			return nil
 		},
 		end: func(id string) error {
-			there, err := x.bodiesOf(id, refs, taken, uncounted)
-			if !there {
-				queued.forget(id) // that they are no leaf's is told with that
-			}
+			counted := x.readRefs(id, refs, taken, uncounted)
 			clear(refs)
 			clear(taken)
 			clear(uncounted)
-			return err
+			x.look(id, func(w *rev.LeafKV) error {
+				if w == nil {
+					x.fault(keyspace.Documents, id, "there are bodies, and no such document")
+					queued.forget(id) // that they are no leaf's is told with that
+				}
+				for i := range counted {
+					if err := counted[i].check(x, id); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			return nil
 		},
 		reset: clearAll,
 	})
 }
 
-func (x *checker) bodiesOf(id string, refs map[[16]byte]int64, taken map[[16]byte]rev.Attachment,
-	uncounted map[[16]byte]bool) (there bool, err error) {
-	w, err := x.winner(id)
-	if err != nil {
-		return false, err
-	}
-	if w == nil {
-		x.fault(keyspace.Documents, id, "there are bodies, and no such document")
-	}
+// refsRead is how often an attachment is counted, on its way, and what bodies say.
+type refsRead struct {
+	name      string
+	value     kv.Future[[]byte]
+	refs      int64
+	uncounted bool // by some body
+}
+
+// readRefs counts the attachments of a document's bodies, and reads their counters.
+func (x *checker) readRefs(id string, refs map[[16]byte]int64, taken map[[16]byte]rev.Attachment,
+	uncounted map[[16]byte]bool) (all []refsRead) {
 	for a, at := range taken {
 		x.countFor(id, db.CounterStored, at.EncodedLength)
 		x.countFor(id, db.CounterContent, at.Length)
-		value, err := x.r.Get(rev.Refs(x.keys, nil, id, a)).Wait()
-		if err != nil {
-			return false, err
-		}
-		n, all := attach.TakeRefs(db.CounterValue(value))
-		switch {
-		case n != refs[a]:
-			x.fault(keyspace.AttachmentRefs, id, "attachment %q is counted %d times, and in %d bodies", at.Name, n,
-				refs[a])
-		case all && uncounted[a]:
-			x.fault(keyspace.AttachmentRefs, id, "attachment %q is said to be counted in all bodies, and is not",
-				at.Name)
-		}
+		all = append(all, refsRead{at.Name, x.r.Get(rev.Refs(x.keys, nil, id, a)), refs[a], uncounted[a]})
 	}
-	return w != nil, nil
+	return all
+}
+
+func (r *refsRead) check(x *checker, id string) error {
+	value, err := r.value.Wait()
+	if err != nil {
+		return err
+	}
+	n, all := attach.TakeRefs(db.CounterValue(value))
+	switch {
+	case n != r.refs:
+		x.fault(keyspace.AttachmentRefs, id, "attachment %q is counted %d times, and in %d bodies", r.name, n, r.refs)
+	case all && r.uncounted:
+		x.fault(keyspace.AttachmentRefs, id, "attachment %q is said to be counted in all bodies, and is not", r.name)
+	}
+	return nil
 }

@@ -15,8 +15,8 @@ type walk struct {
 	// of is what a row's key says that it belongs to, and what follows in the key.
 	of  func(key []byte) (id string, rest []byte, err error)
 	row func(id string, rest []byte, row kv.KeyValue) error
-	// end is called after the last row of each. flush does what was put off, and reset forgets it: all since flush is
-	// looked at again.
+	// end is called after the last row of each. flush does what was put off, beside the looks of the checker, and reset
+	// forgets it: all since flush is looked at again.
 	end          func(id string) error
 	flush, reset func() error
 	begin        func() error // in every transaction, may be nil
@@ -134,6 +134,9 @@ func (x *checker) walkOnce(w *walk) (next []byte, err error) {
 }
 
 func (x *checker) done(w *walk) error {
+	if err := x.flushLooks(); err != nil {
+		return err
+	}
 	if err := w.flush(); err != nil {
 		return err
 	}
