@@ -74,6 +74,9 @@ func openToBreak(t *testing.T, e kv.Engine) *layer.Store {
 	if purged, err := d.Purge(t.Context(), "doc009", leafRevs(t, d, "doc009")); err != nil || len(purged) != 1 {
 		t.Fatal(purged, err)
 	}
+	if _, err := d.PutLocal(t.Context(), edit(t, `{"_id":"_local/l","n":1}`)); err != nil {
+		t.Fatal(err)
+	}
 	for token, name := range []string{"d"} {
 		design, err := d.Design(t.Context(), name)
 		if err != nil {
@@ -209,6 +212,64 @@ func TestVerify_faults(t *testing.T) {
 			p.tx.Set(p.other(row, p.element(row, 6).(string), "doc003"), row.Value)
 		}, `it is listed as skipped, and is not`},
 		"nothing": {func(*planted) {}, ""},
+		"reduction of a sum that counts": {func(p *planted) {
+			row := p.partial(0, 0, 3)
+			row.Value[len(row.Value)-1] ^= 1
+			p.tx.Set(row.Key, row.Value)
+		}, `a sum of the view n, of level 0, from`},
+		"sum of sums that counts": {func(p *planted) {
+			row := p.partial(1, 0, 1)
+			row.Value[len(row.Value)-1] ^= 0x80
+			p.tx.Set(row.Key, row.Value)
+		}, `is not as a sum is written`},
+		"value that an entry notes": {func(p *planted) {
+			row := p.viewRow(keyspace.ViewIDs, 20)
+			row.Value[len(row.Value)-1] ^= 1
+			p.tx.Set(row.Key, row.Value)
+		}, `notes another key or value of the row`},
+		"unreadable row of a view": {func(p *planted) {
+			p.tx.Set(p.viewRow(keyspace.ViewRows, 20).Key, []byte{9})
+		}, `an index: _design/d: view row cannot be read`},
+		"unreadable reason": {func(p *planted) {
+			row := p.viewRow(keyspace.ViewErrors, 0)
+			p.tx.Set(row.Key, row.Value[1:])
+		}, `why it was skipped cannot be read`},
+		"unreadable number of an index": {func(p *planted) {
+			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewNumber))[0]
+			p.tx.Set(row.Key, []byte{9})
+		}, `an index: number of an index cannot be read`},
+		"unreadable purge": {func(p *planted) {
+			row := p.rows(keyspace.Purges)[0]
+			p.tx.Set(row.Key, row.Value[:len(row.Value)-1])
+		}, `the history of purges: an entry cannot be read`},
+		"unreadable _local document": {func(p *planted) {
+			row := p.rows(keyspace.Local)[0]
+			p.tx.Set(row.Key, row.Value[:len(row.Value)-1])
+		}, `_local documents "_local/l": `},
+		"unreadable history": {func(p *planted) {
+			row := p.rows(keyspace.Revisions, "doc003")[0]
+			p.tx.Set(row.Key, row.Value[:len(row.Value)-1])
+		}, `revisions of documents ["doc003"]: a row that cannot be decoded`},
+		"unreadable mark of the feed": {func(p *planted) {
+			p.tx.Set(p.rows(keyspace.FeedCounts, int64(0))[0].Key, []byte{9})
+		}, `the feed of changes: mark of counts cannot be read`},
+		"unreadable settings": {func(p *planted) {
+			row := p.rows(keyspace.Config, "changes_shards")[0]
+			p.tx.Set(row.Key, row.Value[:len(row.Value)-1])
+		}, `settings: configuration changes_shards cannot be read`},
+		"unreadable wake key": {func(p *planted) {
+			p.tx.Set(p.rows(keyspace.Wake)[0].Key, []byte{9})
+		}, `the feed of changes: wake key cannot be read`},
+		"body that is no JSON": {func(p *planted) {
+			row := p.rows(keyspace.Documents, "doc010")[0]
+			row.Value[len(row.Value)-1] ^= 1
+			p.tx.Set(row.Key, row.Value)
+		}, `bodies of documents "doc010": the body of the leaf`},
+		"body of a deletion": {func(p *planted) {
+			row := p.rows(keyspace.Documents, "doc010")[0]
+			row.Value[1] ^= 1
+			p.tx.Set(row.Key, row.Value)
+		}, `says otherwise whether it is deleted`},
 		"no winner": {func(p *planted) {
 			row := p.rows(keyspace.Revisions, "doc007")[0]
 			value, err := tuple.Unpack(row.Value)
@@ -331,7 +392,7 @@ func TestVerify_faults(t *testing.T) {
 	for _, name := range []string{
 		"no winner", "branch count", "no entry", "wrong entry", "second entry", "entry of no document", "no body",
 		"body of no document", "attachment gone", "attachment changed", "index row gone", "index row changed",
-		"index entry gone",
+		"index entry gone", "unreadable row of a view", "body that is no JSON",
 	} {
 		follows[name] = true
 	}

@@ -330,3 +330,43 @@ func TestVerify_notCompared(t *testing.T) {
 		t.Errorf("an error of who is told: %v", err)
 	}
 }
+
+// The row of a database's name that cannot be read is told of, and the other databases are compared.
+func TestVerify_unreadableName(t *testing.T) {
+	e := &verifyEngine{Engine: mustEngine(t)}
+	e.forget()
+	s := openViewStore(t, e)
+	for _, name := range []string{"a", "b", "c"} {
+		put(t, mustCreate(t, s, name, layer.CreateOptions{}), `{"_id":"x"}`)
+	}
+	c, err := s.Database(t.Context(), "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plantIn(t, e, c, func(p *planted) { p.tx.Clear(p.rows(keyspace.AllDocs)[0].Key) })
+	name := tuple.Tuple{int64(keyspace.Databases), "b"}.Pack()
+	_, _, err = kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
+		tx.Set(name, []byte{9})
+		return struct{}{}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := verifyFew(t, s, 0)
+	if err != nil {
+		t.Error(err)
+	}
+	told := strings.Join(lines, "\n")
+	for _, want := range []string{"database b: the names of databases: ", `database c: the list of documents "x": `} {
+		if strings.Count(told, want) != 1 {
+			t.Errorf("Verify says %q, want %q once", lines, want)
+		}
+	}
+	_, err = s.Verify(t.Context(), layer.VerifyOptions{Database: "b", Damage: func(d *layer.Damage) error {
+		lines = append(lines, d.String())
+		return nil
+	}})
+	if err != nil || !strings.HasPrefix(lines[len(lines)-1], "database b: the names of databases: ") {
+		t.Errorf("Verify of b says %q, %v", lines, err)
+	}
+}

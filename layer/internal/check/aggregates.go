@@ -100,6 +100,11 @@ func (a *aggregateChecker) partial(position, value []byte) error {
 		a.bad("cannot be read: %v", err)
 		return nil
 	}
+	if !bytes.Equal(p.Append(nil), value) {
+		a.bad("from %s to %s is not as a sum is written", p.First.Json, p.Last.Json)
+		a.note(p.Span)
+		return nil
+	}
 	if bytes.Compare(p.Begin, p.End) >= 0 || bytes.Compare(p.Begin, a.until) < 0 {
 		a.bad("begins before that before it ends")
 		a.note(p.Span)
@@ -135,7 +140,9 @@ func (a *aggregateChecker) partial(position, value []byte) error {
 	switch {
 	case is.Rows != p.Rows+delta:
 		a.bad("counts %d rows and %d since, and there are %d", p.Rows, delta, is.Rows)
-	case stale || is.Rows == 0:
+	case a.function == nil && p.State != nil:
+		a.bad("from %s to %s has a reduction, and only counts", p.First.Json, p.Last.Json)
+	case stale:
 		return nil
 	case !equal(is.First, p.First) || !equal(is.Last, p.Last):
 		a.bad("from %s to %s has rows from %s to %s", p.First.Json, p.Last.Json, is.First.Json, is.Last.Json)

@@ -38,10 +38,11 @@ type checker struct {
 	ctx   context.Context
 	core  *db.Core
 	keys  db.Space
-	exact bool       // r is a snapshot
-	r     kv.Reader  // of the transaction under way
-	cfg   *db.Config // as r has it
-	found []Damage   // not told of yet
+	exact bool            // r is a snapshot
+	r     kv.Reader       // of the transaction under way
+	cfg   *db.Config      // as r has it
+	found []Damage        // not told of yet
+	lost  map[string]bool // what of the database cannot be read, and was told of
 	sums  map[string]int64
 	added map[string]int64 // to sums, by the documents at work
 
@@ -65,11 +66,11 @@ const maxFailures = 10
 func (v *verifier) compare() error {
 	var failed notCompared
 	for i, c := range v.databases {
-		if v.hurt[""] || v.hurt[c.Name] {
+		if v.hurt[c.Name] {
 			continue
 		}
 		x := &checker{v: v, ctx: v.ctx, core: c, keys: c.Keys, sums: map[string]int64{}, added: map[string]int64{},
-			partitions: newPartitionSums(), miscounted: map[string]int64{}, window: checkWindow}
+			partitions: newPartitionSums(), miscounted: map[string]int64{}, lost: map[string]bool{}, window: checkWindow}
 		err := x.run()
 		switch {
 		case v.stopped != nil || v.ctx.Err() != nil:
@@ -130,37 +131,61 @@ func (x *checker) run() error {
 	if ok {
 		defer snap.Close()
 		x.r, x.exact = snap, true
-		if err := x.load(); err != nil {
-			return err
-		}
 	}
-	before, err := x.state()
-	if err != nil {
-		return err
-	}
+	var before checkedState
 	for _, step := range []struct {
 		name string
+		of   keyspace.Subspace // where what cannot be read is
+		sums bool              // of all that the steps before have gone through
 		run  func() error
 	}{
-		{"documents", x.documents},
-		{"feeds", x.feeds},
-		{"feeds", x.feedCounts},
-		{"lists", x.lists},
-		{"queues", x.queues},
-		{"bodies", x.bodies},
-		{"attachments", x.references},
-		{"attachments", x.attachments},
-		{"counters", x.emptyPartitions},
-		{"counters", func() error { return x.counters(before) }},
-		{"indexes", x.indexRows},
-		{"indexes", x.indexes},
+		{"documents", keyspace.Config, false, func() error { return x.at(x.load) }},
+		{"documents", keyspace.Wake, false, func() (err error) {
+			before, err = x.state()
+			return err
+		}},
+		{"documents", keyspace.Revisions, false, x.documents},
+		{"feeds", keyspace.Changes, false, x.feeds},
+		{"feeds", keyspace.FeedCounts, false, x.feedCounts},
+		{"lists", keyspace.AllDocs, false, x.lists},
+		{"lists", keyspace.Local, false, x.locals},
+		{"queues", keyspace.ShardSuperseded, false, x.queues},
+		{"bodies", keyspace.Documents, false, x.bodies},
+		{"attachments", keyspace.AttachmentRefs, false, x.references},
+		{"attachments", keyspace.Attachments, false, x.attachments},
+		{"counters", keyspace.Counters, true, x.emptyPartitions},
+		{"counters", keyspace.Counters, true, func() error { return x.counters(before) }},
+		{"indexes", keyspace.Views, false, x.indexRows},
+		{"indexes", keyspace.Views, false, x.indexes},
 	} {
 		x.v.step = step.name
-		if err := step.run(); err != nil {
+		if step.sums && len(x.lost) > 0 {
+			continue
+		}
+		if err := x.unlessLost(step.of, "", step.run()); err != nil {
 			return err
+		}
+		if x.cfg == nil {
+			return nil // it says what to look at
 		}
 	}
 	return nil
+}
+
+// unlessLost tells of what cannot be read, where that is what err says: what does not need it is compared all the same.
+// What was found out since is forgotten.
+func (x *checker) unlessLost(of keyspace.Subspace, where string, err error) error {
+	var lost *db.CorruptError
+	if !errors.As(err, &lost) {
+		return err
+	}
+	x.forgetWork()
+	if x.lost[lost.Error()] {
+		return nil
+	}
+	x.lost[lost.Error()] = true
+	x.fault(of, "", "%s%s", where, lost.What())
+	return x.settle()
 }
 
 // at calls f, which reads r, once more where that was too late.

@@ -6,6 +6,7 @@ import (
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/feed"
 	"github.com/divandb/divan/layer/internal/rev"
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/tuple"
@@ -52,7 +53,7 @@ func (x *checker) documents() error {
 				return err
 			}
 			at.leaves++
-			bodies = append(bodies, x.readLeafBody(id, at.last.Rev))
+			bodies = append(bodies, x.readLeafBody(id, &at.last))
 			if len(bodies) >= 2*checkWindow { // a document with many branches
 				return checkBodies()
 			}
@@ -154,16 +155,17 @@ func (d *checkedDoc) checkIn(x *checker, list keyspace.Subspace, value []byte) {
 
 // checkedBody is the body of a leaf on its way.
 type checkedBody struct {
-	id    string
-	rev   db.Rev
-	first kv.Future[[]byte]
+	id      string
+	rev     db.Rev
+	deleted bool
+	first   kv.Future[[]byte]
 }
 
-func (x *checker) readLeafBody(id string, r db.Rev) checkedBody {
-	return checkedBody{id, r, x.r.Get(x.keys.Body(nil, id, r, 0))}
+func (x *checker) readLeafBody(id string, l *rev.LeafKV) checkedBody {
+	return checkedBody{id, l.Rev, l.Deleted, x.r.Get(x.keys.Body(nil, id, l.Rev, 0))}
 }
 
-// check looks whether a body is there in full length, and has its attachments.
+// check looks whether a body is there in full length, is JSON, and has its attachments.
 func (b *checkedBody) check(x *checker) error {
 	first, err := b.first.Wait()
 	if err != nil {
@@ -182,6 +184,12 @@ func (b *checkedBody) check(x *checker) error {
 		}
 		x.fault(keyspace.Documents, b.id, "the body of the leaf %s cannot be read: %v", b.rev, err)
 		return nil
+	}
+	switch _, _, _, err := jsontext.ScanMembers(body.Body, func(jsontext.JsonMember) {}); {
+	case err != nil:
+		x.fault(keyspace.Documents, b.id, "the body of the leaf %s: %v", b.rev, err)
+	case body.Deleted != b.deleted:
+		x.fault(keyspace.Documents, b.id, "the body of the leaf %s says otherwise whether it is deleted", b.rev)
 	}
 	for i := range body.Attachments {
 		if err := b.attachment(x, &body.Attachments[i]); err != nil {

@@ -32,7 +32,7 @@ func (x *checker) indexes() error {
 		}
 		seen[of.Signature] = true
 		c := &indexChecker{checker: x, ix: index.Of(d).Index(of), k: index.NewKeys(x.keys.Sub(nil, keyspace.Views), of)}
-		if err := c.run(); err != nil {
+		if err := x.unlessLost(keyspace.Views, of.ID+": ", c.run()); err != nil {
 			return fmt.Errorf("index of %s: %w", of.ID, err)
 		}
 	}
@@ -257,18 +257,21 @@ func (c *indexChecker) compareView(read *viewRead) error {
 		c.bad(id, "the view %s notes %d rows of the document, which emits %d", name, len(had.Rows), len(e.Rows))
 		return nil
 	}
-	noted := make(map[string]bool, len(had.Rows))
+	noted := make(map[string]int, len(had.Rows))
 	for i := range had.Rows {
-		noted[string(had.Rows[i].Position)] = true
+		noted[string(had.Rows[i].Position)] = i
 	}
 	for i, r := range e.Rows {
 		row, err := read.rows[i].Wait()
+		at, known := noted[string(r.Position)]
 		switch {
 		case err != nil:
 			return err
-		case !noted[string(r.Position)]:
+		case !known:
 			c.bad(id, "the view %s notes other rows than the document emits", name)
 			return nil
+		case !had.Notes(at, &e.Rows[i]):
+			c.bad(id, "the view %s notes another key or value of the row with the key %s", name, r.Key)
 		case row == nil:
 			c.bad(id, "the view %s lacks the row with the key %s", name, r.Key)
 		case !bytes.Equal(row, tuple.AppendBytes(tuple.AppendBytes(nil, r.Key), r.Value)):

@@ -116,10 +116,13 @@ func (c *indexChecker) failures() error {
 	prefix := c.k.AppendRange(nil, keyspace.ViewErrors)
 	return c.walk(walk{
 		in: db.PrefixRange(prefix), of: behind(prefix), begin: c.begin,
-		row: func(id string, rest []byte, _ kv.KeyValue) error {
+		row: func(id string, rest []byte, row kv.KeyValue) error {
 			view, _, err := tuple.TakeInt(rest)
 			if err != nil {
 				return db.Corrupt("error of a view", err)
+			}
+			if _, err := c.ix.ParseError(len(prefix), row); err != nil {
+				c.bad(id, "why it was skipped cannot be read: %v", err)
 			}
 			value, err := c.r.Get(c.k.IdKey(id, int(view))).Wait()
 			if err != nil {

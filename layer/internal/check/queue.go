@@ -262,7 +262,16 @@ func (x *checker) queues() error {
 		})
 		return n, err
 	}
-	n, err := count(x.keys.Sub(nil, keyspace.Purges), func([]byte) error { return nil })
+	n, err := count(x.keys.Sub(nil, keyspace.Purges), func(value []byte) error {
+		_, rest, err := tuple.TakeString(value)
+		if err == nil {
+			_, _, err = tuple.TakeNested(rest)
+		}
+		if err != nil {
+			x.fault(keyspace.Purges, "", "an entry cannot be read: %v", err)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}

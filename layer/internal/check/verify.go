@@ -1,7 +1,9 @@
 package check
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -61,7 +63,9 @@ func (s Store) Verify(ctx context.Context, o VerifyOptions) (done Verified, err 
 	}
 	defer func() { v.end() }()
 	for _, step := range []func() error{v.find, v.files, v.findAll, v.describeFaults, v.rows, v.compare} {
-		if err := step(); err != nil {
+		if err := step(); errors.Is(err, ErrEnough) {
+			break
+		} else if err != nil {
 			return v.done, err
 		}
 	}
@@ -104,7 +108,8 @@ func (v *verifier) open() error {
 	return nil
 }
 
-// find finds the database that was asked for.
+// find finds the database that was asked for. Where what is stored of its name cannot be read, there is no more to do:
+// ErrEnough.
 func (v *verifier) find() error {
 	if v.o.Database == "" {
 		return nil
@@ -115,6 +120,10 @@ func (v *verifier) find() error {
 		if err == nil {
 			v.only, v.databases = c, []*db.Core{c}
 			return nil
+		}
+		var lost *db.CorruptError
+		if errors.As(err, &lost) {
+			return cmp.Or(v.damage(entryDamage(v.o.Database)), error(ErrEnough))
 		}
 		if err := v.again(&patience, err); err != nil {
 			return err
@@ -168,12 +177,16 @@ func Cores(s *db.Store, scan rowScan, damage func(*Damage) error) (all []*db.Cor
 			created, _, err = tuple.TakeVersionstamp(rest)
 		}
 		if err != nil {
-			return damage(&Damage{What: "the entry of a database", Part: partNames, Database: name, Help: helpStore})
+			return damage(entryDamage(name))
 		}
 		all = append(all, db.NewCore(s.Root, name, number, created.Transaction))
 		return nil
 	}, func(kv.KeyRange) error { return nil })
 	return all, err
+}
+
+func entryDamage(name string) *Damage {
+	return &Damage{What: "the entry of a database", Part: partNames, Database: name, Help: helpStore}
 }
 
 // files has the engine read its files.
@@ -312,7 +325,7 @@ func (v *verifier) decode(row kv.KeyValue) error {
 		if err := rev.ParseLeafKey(&l, rest); err != nil {
 			return err
 		}
-		return rev.ParseLeafValue(&l, row.Value, false)
+		return rev.ParseLeafValue(&l, row.Value, true)
 	case keyspace.Documents:
 		if _, rest, err = tuple.TakeString(rest); err != nil {
 			return err

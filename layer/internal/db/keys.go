@@ -171,6 +171,9 @@ func (e *CorruptError) Error() string {
 }
 func (e *CorruptError) Unwrap() error { return e.err }
 
+// What says what cannot be read and why, to go on a sentence.
+func (e *CorruptError) What() string { return fmt.Sprintf("%s cannot be read: %v", e.what, e.err) }
+
 // UnknownFormat refuses a value format that this version does not know (R8).
 func UnknownFormat(what string, got, known int64) error {
 	return fault.Errf(fault.Internal, "", "%s has format %d; this version of Divan knows up to %d", what, got, known)

@@ -165,6 +165,12 @@ func (e *Emission) numberInOrder() {
 	}
 }
 
+// Notes reports whether the entry has a row in place i, with the key and, where it tells, the value of another.
+func (d *DocRows) Notes(i int, r *Emitted) bool {
+	return bytes.Equal(d.Rows[i].Key, r.Key) &&
+		(len(d.values) == 0 || bytes.Equal(d.values[i], appendDigest(nil, r.Value)))
+}
+
 // Change tells apart which of the rows that a document had go, and which of those that it has now come, in place of
 // others or not: the rest stays as it is.
 func (d *DocRows) Change(now []Emitted) (removed, added []Emitted) {
