@@ -255,3 +255,41 @@ func TestPut_stemmedAgainInHistory(t *testing.T) {
 		})
 	}
 }
+
+// An edit that completes the histories of a document drops the bodies that no branch knew. Where later edits of the same
+// request bring such a revision back into a history, and then itself, it has the body that it came with.
+func TestBulk_againBehindCompletedHistories(t *testing.T) {
+	for _, trees := range []int{1, 1000} { // kept from one batch to the next, and not
+		t.Run(fmt.Sprintf("trees kept from %d branches", trees), func(t *testing.T) {
+			defer layer.CacheTreesFrom(trees)()
+			e := mustEngine(t)
+			d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})
+			if err := d.SetRevsLimit(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			push(t, d, `{"_id":"a","_rev":"1-a","_deleted":true,"_attachments":{"f":{"data":"Z29uZQ=="}}}`)
+			push(t, d, `{"_id":"a","_revisions":{"start":2,"ids":["b","a"]}}`)
+			if err := d.SetRevsLimit(t.Context(), 1000); err != nil {
+				t.Fatal(err)
+			}
+			edits := []layer.Edit{
+				replicated(t, `{"_id":"a","_revisions":{"start":3,"ids":["c","b","other"]}}`),
+				replicated(t, `{"_id":"a","_revisions":{"start":2,"ids":["d","a"]}}`),
+				replicated(t, `{"_id":"a","_rev":"1-a","n":2}`),
+			}
+			results, err := d.Bulk(t.Context(), edits, layer.WriteOptions{Replicated: true})
+			if err != nil || results[0].Err != nil || results[1].Err != nil || results[2].Err != nil {
+				t.Fatal(results, err)
+			}
+			again := get(t, d, "a", layer.GetOptions{Rev: edits[2].Rev})
+			if want := `{"_id":"a","_rev":"1-a","n":2}`; again != want {
+				t.Errorf("the revision that came again is %s, want %s", again, want)
+			}
+			checkDatabase(t, e, d)
+			if err := d.Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			checkCompacted(t, e, d)
+		})
+	}
+}
