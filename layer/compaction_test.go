@@ -183,3 +183,21 @@ func TestStore_LookCompactable_start(t *testing.T) {
 		}
 	}
 }
+
+// What is damaged in one database keeps the sweeps over all of them from none of the others.
+func TestStore_sweepsPastDamage(t *testing.T) {
+	e := faultkv.NewDamaged(mustEngine(t))
+	s := mustStore(t, e, layer.Options{})
+	var all []*layer.Database
+	for _, name := range []string{"a", "b", "c"} {
+		d := mustCreate(t, s, name, layer.CreateOptions{})
+		supersede(t, d, "x", 1)
+		all = append(all, d)
+	}
+	e.Damage(layer.KeysOf(all[1]))
+	err := layer.LookAll(t.Context(), s)
+	if found := s.Compactable(); !layer.Local(err) || found["a"].Superseded != 1 || found["c"].Superseded != 1 {
+		t.Errorf("the sweep finds %+v, and fails by %v", found, err)
+	}
+	e.Damage(kv.KeyRange{})
+}

@@ -49,6 +49,12 @@ func KindOf(err error) Kind {
 	return fault.KindOf(err)
 }
 
+// Local reports whether an error says nothing about the rest of the store: what was asked for is damaged on disk, or is
+// too much for a transaction.
+func Local(err error) bool {
+	return fault.Local(err)
+}
+
 // Of jsontext.
 
 // UnmarshalExact is json.Unmarshal into a struct whose fields have tags, by the exact names of members. Other members cost nothing.

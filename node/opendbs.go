@@ -102,7 +102,7 @@ func (o *openDatabases) all(ctx context.Context) error {
 			}
 			is, err := o.isOpen(ctx, name)
 			switch {
-			case layer.KindOf(err) == layer.Unavailable || ctx.Err() != nil:
+			case layer.KindOf(err) == layer.Unavailable && !layer.Local(err) || ctx.Err() != nil:
 				return err
 			case err != nil: // one that is damaged is no reason to leave the others
 				unread = append(unread, name)
@@ -127,7 +127,7 @@ func (o *openDatabases) known(ctx context.Context) error {
 	for _, name := range slices.Sorted(slices.Values(slices.Concat(o.list(), o.unread))) {
 		is, err := o.isOpen(ctx, name)
 		switch {
-		case layer.KindOf(err) == layer.Unavailable || ctx.Err() != nil:
+		case layer.KindOf(err) == layer.Unavailable && !layer.Local(err) || ctx.Err() != nil:
 			return err
 		case err != nil:
 			unread = append(unread, name)

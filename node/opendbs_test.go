@@ -9,16 +9,25 @@ import (
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/kv/faultkv"
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A database that cannot be read does not keep the watch from the others, and is looked at again.
+// A database that cannot be read, because a row makes no sense or its block is damaged, does not keep the watch from the
+// others, and is looked at again.
 func TestOpenDatabases_oneIsBroken(t *testing.T) {
-	engine, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
+	for name, damaged := range map[string]bool{"a row that makes no sense": false, "a damaged block": true} {
+		t.Run(name, func(t *testing.T) { testOneIsBroken(t, damaged) })
+	}
+}
+
+func testOneIsBroken(t *testing.T, damaged bool) {
+	below, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer engine.Close()
+	defer below.Close()
+	engine := faultkv.NewDamaged(below)
 	open := func() *layer.Store {
 		store, err := layer.Open(t.Context(), engine, layer.Options{})
 		if err != nil {
@@ -49,7 +58,14 @@ func TestOpenDatabases_oneIsBroken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(func(tx kv.Transaction) { tx.Set(key, []byte("no number")) })
+	mend := func() { write(func(tx kv.Transaction) { tx.Clear(key) }) }
+	if damaged {
+		settings := tuple.Tuple{int64(keyspace.Data), broken, int64(keyspace.Config)}.Pack()
+		engine.Damage(kv.KeyRange{Begin: settings, End: append(settings[:len(settings):len(settings)], 0xff)})
+		mend = func() { engine.Damage(kv.KeyRange{}) }
+	} else {
+		write(func(tx kv.Transaction) { tx.Set(key, []byte("no number")) })
+	}
 	o := &openDatabases{store: open(), closed: func() bool { return true }, log: slog.New(slog.DiscardHandler)}
 	if err := o.all(t.Context()); err != nil {
 		t.Fatal(err)
@@ -57,7 +73,7 @@ func TestOpenDatabases_oneIsBroken(t *testing.T) {
 	if want := []string{"a", "c"}; !slices.Equal(o.list(), want) || !slices.Equal(o.unread, []string{"b"}) {
 		t.Errorf("open are %q, and not read %q", o.list(), o.unread)
 	}
-	write(func(tx kv.Transaction) { tx.Clear(key) })
+	mend()
 	if err := o.known(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func KeepCompacted(ctx context.Context, s *db.Store) {
 		case <-sweep.C:
 			next := compactionSweep
 			look := func(ctx context.Context, d *db.Database) error { return LookCompactable(ctx, s, d) }
-			if err = s.EachDatabase(ctx, look); fault.KindOf(err) == fault.Unavailable {
+			if err = s.EachDatabase(ctx, look); fault.KindOf(err) == fault.Unavailable && !fault.Local(err) {
 				next = firstCompactionLook // the others were not looked at
 			}
 			sweep.Reset(next)

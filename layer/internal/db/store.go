@@ -47,7 +47,7 @@ func (s *Store) Reach(ctx context.Context) error {
 }
 
 // EachDatabase does something with all databases that are there. It goes on past one where that fails, and returns the
-// first of such errors; a store that is full or does not answer ends it.
+// first of such errors; a store that is full or does not answer ends it. What is damaged in one database does not.
 func (s *Store) EachDatabase(ctx context.Context, do func(context.Context, *Database) error) error {
 	var first error
 	for name, err := range s.Names(ctx, NamesOptions{Limit: -1}) {
@@ -60,7 +60,7 @@ func (s *Store) EachDatabase(ctx context.Context, do func(context.Context, *Data
 		}
 		switch kind := fault.KindOf(err); {
 		case err == nil || kind == fault.NotFound:
-		case kind == fault.Full || kind == fault.Unavailable || ctx.Err() != nil:
+		case kind == fault.Full || kind == fault.Unavailable && !fault.Local(err) || ctx.Err() != nil:
 			return err
 		case first == nil:
 			first = fmt.Errorf("database %s: %w", name, err)

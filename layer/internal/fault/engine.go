@@ -22,3 +22,9 @@ func engineKind(err error) Kind {
 	}
 	return Internal
 }
+
+// Local reports whether an error says nothing about the rest of the store: what was asked for is damaged on disk, or is
+// too much for a transaction. Work on many databases goes on with the next one.
+func Local(err error) bool {
+	return kv.IsCode(err, kv.CodeFileCorrupt) || kv.IsCode(err, kv.CodeIOError) || kv.TooMuch(err)
+}
