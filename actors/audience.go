@@ -14,14 +14,16 @@ type audience struct {
 	mu        sync.Mutex
 	listeners map[chan struct{}]struct{} // capacity 1, never closed
 	followers map[string]*follower       // by member
-	// watched says that the shard's actor watches the store: what is committed from now on wakes everybody. While it arms its next watch that holds too, but
-	// not for longer than armingLimit after unsureSince.
+	// watched says that the shard's actor watches the store: what is committed from now on wakes everybody. While it
+	// arms its next watch that holds too, but not for longer than armingLimit after unsureSince.
 	watched     bool
 	unsureSince time.Time
-	by          *record   // of the actor that watches
-	unheard     time.Time // since when nothing was sure to wake the listeners, or when they were last woken for that; zero where all is well
-	wakes       int64     // another number after every wake, on this node
-	woken       int64     // how often
+	by          *record // of the actor that watches
+	// unheard is since when nothing was sure to wake the listeners, or when they were last woken for that; zero where
+	// all is well.
+	unheard time.Time
+	wakes   int64 // another number after every wake, on this node
+	woken   int64 // how often
 }
 
 // follower is another node that follows a shard.
@@ -31,18 +33,20 @@ type follower struct {
 	told bool  // that the shard is watched
 }
 
-// armingLimit is how long the actor of a shard may need to arm its next watch before other nodes watch by themselves: the store may be out of this node's
-// reach and within theirs.
+// armingLimit is how long the actor of a shard may need to arm its next watch before other nodes watch by themselves:
+// the store may be out of this node's reach and within theirs.
 const armingLimit = 300 * time.Millisecond
 
 func (a *audience) empty() bool { return len(a.listeners) == 0 && len(a.followers) == 0 }
 
-// reliable reports whether the shard's actor on this node will wake everybody after the next commit. One that is busy for longer than armingLimit will not.
+// reliable reports whether the shard's actor on this node will wake everybody after the next commit. One that is busy
+// for longer than armingLimit will not.
 func (a *audience) reliable(now time.Time) bool {
 	return a.watched && (a.unsureSince.IsZero() || now.Sub(a.unsureSince) < armingLimit) && a.by.busy(now) < armingLimit
 }
 
-// wakeListeners wakes those of this node. One that has not looked since the last wake is not woken twice. The caller holds mu.
+// wakeListeners wakes those of this node. One that has not looked since the last wake is not woken twice. The caller
+// holds mu.
 func (a *audience) wakeListeners() {
 	for ch := range a.listeners {
 		select {
@@ -59,8 +63,8 @@ func (h *hub) audience(db Database, shard layer.ShardID) *audience {
 	return h.mu.audiences[db][shard]
 }
 
-// change changes the audience of a shard under its lock, made where there is none, and drops it where it is empty then. first is true where there was none,
-// last where there is none now.
+// change changes the audience of a shard under its lock, made where there is none, and drops it where it is empty then.
+// first is true where there was none, last where there is none now.
 func (h *hub) change(db Database, shard layer.ShardID, f func(a *audience)) (first, last bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -126,7 +130,8 @@ func (h *hub) wake(db Database, shard layer.ShardID) map[string]standing {
 	return tell
 }
 
-// vouch notes whether the actor of a shard watches the store, and says which other nodes are to be told, with what, by member and turn.
+// vouch notes whether the actor of a shard watches the store, and says which other nodes are to be told, with what, by
+// member and turn.
 func (h *hub) vouch(db Database, shard layer.ShardID, v vouching, by *record, now time.Time) map[string]letter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -155,7 +160,10 @@ func (h *hub) vouch(db Database, shard layer.ShardID, v vouching, by *record, no
 		if tell == nil {
 			tell = map[string]letter{}
 		}
-		tell[member] = letter{Answer: f.turn, Standing: []standing{{Key: f.key, Watched: a.watched, Tally: h.tally(a.wakes)}}}
+		tell[member] = letter{
+			Answer:   f.turn,
+			Standing: []standing{{Key: f.key, Watched: a.watched, Tally: h.tally(a.wakes)}},
+		}
 	}
 	return tell
 }
@@ -169,9 +177,10 @@ const (
 	vouchWatched
 )
 
-// follow notes that a member follows a shard, and answers how this node stands to it now.
-// reached says that the store has answered this node just now: a watch in a store that is out of reach is worth nothing.
-func (h *hub) follow(db Database, shard layer.ShardID, member string, f follower, reached bool, now time.Time) (st standing, first bool) {
+// follow notes that a member follows a shard, and answers how this node stands to it now. reached says that the store
+// has answered this node just now: a watch in a store that is out of reach is worth nothing.
+func (h *hub) follow(db Database, shard layer.ShardID, member string, f follower, reached bool,
+	now time.Time) (st standing, first bool) {
 	st.Key = f.key
 	stands := func(a *audience) {
 		f.told = reached && a.reliable(now)
@@ -228,7 +237,8 @@ func (h *hub) followers(db Database, shard layer.ShardID) int {
 	return n
 }
 
-// figures are how many other nodes follow a shard, how many of this node listen to it, and how often they were woken since somebody does.
+// figures are how many other nodes follow a shard, how many of this node listen to it, and how often they were woken
+// since somebody does.
 func (h *hub) figures(db Database, shard layer.ShardID) (followers, listeners int, woken int64) {
 	a := h.audience(db, shard)
 	if a == nil {

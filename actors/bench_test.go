@@ -20,7 +20,13 @@ func BenchmarkEnsure_Build(b *testing.B) {
 			for i := range b.N {
 				// Another signature each time is another index.
 				name := fmt.Sprint("by", i)
-				put(b, db, fmt.Sprintf(`{"_id":"_design/%s","views":{"country":{"map":"function (doc) { if (doc.country) emit(doc.country, %d); }"}}}`, name, i))
+				put(
+					b,
+					db,
+					fmt.Sprintf(
+						`{"_id":"_design/%s","views":{"country":{"map":"function (doc) { if (doc.country) emit(doc.country, %d); }"}}}`,
+						name, i),
+				)
 				design, err := db.Design(b.Context(), name)
 				if err != nil {
 					b.Fatal(err)

@@ -2,37 +2,31 @@ package actors
 
 import (
 	"context"
-	"time"
 
 	"github.com/divandb/divan/layer"
 )
 
-// cleanupSpec is the actor that removes indexes which no design document has any more (clause V8), one database at a time. Its jobs are enqueued by the
-// transactions that write design documents, where the settings ask for it, and are due a while later.
-func (s *System) cleanupSpec() spec {
-	worker := s.worker(func(job string) bool { return s.o.Placer.Owns(layer.CleanupJobs, job) })
-	return spec{
-		kind: "cleanup",
-		make: func() behavior {
-			return &jobsBehavior{running: func() int { return 0 }, limit: 1, backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
-		},
-		perform: func(sh *shell, e effect) {
-			if _, claim := e.(claimJob); claim {
-				sh.do(func(ctx context.Context) any { return s.cleanUp(ctx, worker) })
-				return
-			}
-			s.performQueue(sh, layer.CleanupJobs, worker, e)
-		},
-	}
+// cleanup removes indexes that no design document has any more (clause V8), one database at a time. Its jobs are
+// enqueued by the transactions that write design documents, where the settings ask for it, and are due a while later.
+type cleanup struct{ queue *queue }
+
+func newCleanup(q *queue) *cleanup { return &cleanup{queue: q} }
+
+// cleanupKey is the root's child that does it.
+const cleanupKey = "cleanup"
+
+// spec is that actor.
+func (c *cleanup) spec() spec {
+	return c.queue.spec(taker{kind: "cleanup", typ: layer.CleanupJobs, limit: 1, claim: c.next})
 }
 
-// cleanUp claims a job and does it.
-func (s *System) cleanUp(ctx context.Context, worker layer.Worker) claimed {
-	job, err := s.store.Claim(ctx, layer.CleanupJobs, worker)
+// next claims a job and does it.
+func (c *cleanup) next(ctx context.Context, worker layer.Worker) claimed {
+	job, err := c.queue.store.Claim(ctx, layer.CleanupJobs, worker)
 	if err != nil || job == nil {
 		return claimed{none: job == nil, err: err}
 	}
-	db, err := s.store.Database(ctx, job.ID)
+	db, err := c.queue.store.Database(ctx, job.ID)
 	if err == nil {
 		err = db.CleanupViews(ctx)
 	}
@@ -40,7 +34,7 @@ func (s *System) cleanUp(ctx context.Context, worker layer.Worker) claimed {
 	case layer.KindOf(err) == layer.NotFound:
 		err = nil // with the database its indexes are gone
 	case err != nil:
-		s.log.Warn("unused indexes not removed", "database", job.ID, "error", err)
+		c.queue.tree.log.Warn("unused indexes not removed", "database", job.ID, "error", err)
 	}
-	return claimed{err: s.store.Finish(ctx, job, err)}
+	return claimed{err: c.queue.store.Finish(ctx, job, err)}
 }

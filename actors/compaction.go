@@ -10,9 +10,6 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// compactionJobs is the kind by which the cluster places the jobs that compact databases.
-const compactionJobs = layer.CompactionJobs
-
 const (
 	// compactionTurn is how long a run may take before the job goes behind the others that wait.
 	compactionTurn = time.Minute
@@ -40,13 +37,21 @@ type CompactionFacts struct {
 	LastDatabase    string    `json:"last_error_database,omitempty"`
 }
 
-// compactions is what is known of this node's compactions. Safe for concurrent use.
-type compactions struct {
+// compactor compacts databases, one at a time. It works for a share of the time: after a transaction that took some
+// time it pauses for as much longer as the share is smaller than the whole. Where requests make the node slow its
+// transactions take longer, and so do its pauses. Safe for concurrent use.
+type compactor struct {
+	queue *queue
+	share int // of the time, in per cent
+
 	mu      sync.Mutex
 	facts   CompactionFacts
 	running *compaction
 	failing map[string]string // by database: the error of its last run, of which several in a row have failed
 }
+
+// newCompactor makes one that works for a share of the time, in per cent.
+func newCompactor(q *queue, share int) *compactor { return &compactor{queue: q, share: share} }
 
 // compaction is one run.
 type compaction struct {
@@ -56,57 +61,41 @@ type compaction struct {
 	done           int64
 }
 
-// compactionSpec is the actor that compacts databases, one at a time. It works for a share of the time: after a
-// transaction that took some time it pauses for as much longer as the share is smaller than the whole. Where requests
-// make the node slow its transactions take longer, and so do its pauses.
-func (s *System) compactionSpec() spec {
-	worker := s.worker(func(job string) bool { return s.o.Placer.Owns(compactionJobs, job) })
-	return spec{
-		kind: "compaction",
-		make: func() behavior {
-			return &jobsBehavior{running: func() int { return 0 }, limit: 1,
-				backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
-		},
-		perform: func(sh *shell, e effect) {
-			if _, claim := e.(claimJob); claim {
-				sh.do(func(ctx context.Context) any { return s.compactNext(ctx, worker) })
-				return
-			}
-			s.performQueue(sh, compactionJobs, worker, e)
-		},
-	}
+// compactionKey is the root's child that compacts.
+const compactionKey = "compaction"
+
+// spec is that actor.
+func (c *compactor) spec() spec {
+	return c.queue.spec(taker{kind: "compaction", typ: layer.CompactionJobs, limit: 1, claim: c.next})
 }
 
-// compactNext claims a job and does it, for a turn.
-func (s *System) compactNext(ctx context.Context, worker layer.Worker) claimed {
-	if s.draining.Load() {
-		return claimed{none: true}
-	}
-	job, err := s.store.Claim(ctx, compactionJobs, worker)
+// next claims a job and does it, for a turn.
+func (c *compactor) next(ctx context.Context, worker layer.Worker) claimed {
+	job, err := c.queue.store.Claim(ctx, layer.CompactionJobs, worker)
 	if err != nil || job == nil {
 		return claimed{none: job == nil, err: err}
 	}
 	run, stop := context.WithCancel(ctx)
 	defer stop()
-	defer context.AfterFunc(s.work, stop)()
+	defer context.AfterFunc(c.queue.work, stop)()
 	beating := make(chan struct{})
 	go func() {
 		defer close(beating)
-		s.renewUntil(run, job, stop)
+		c.queue.renewUntil(run, job, stop)
 	}()
 	held := *job // the other goroutine's changes
-	err = s.compact(run, job.ID)
+	err = c.compact(run, job.ID)
 	stop()
 	<-beating
 	switch {
-	case ctx.Err() != nil || s.work.Err() != nil:
+	case ctx.Err() != nil || c.queue.work.Err() != nil:
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackWithin)
 		defer cancel()
-		return claimed{err: s.store.GiveBack(within, &held)}
+		return claimed{err: c.queue.store.GiveBack(within, &held)}
 	case errors.Is(err, errCompactionTurn):
 		// It runs again, behind the jobs that are due by now.
-		if err := s.store.Enqueue(ctx, compactionJobs, job.ID, nil); err != nil {
-			return claimed{err: errors.Join(err, s.store.GiveBack(ctx, &held))}
+		if err := c.queue.store.Enqueue(ctx, layer.CompactionJobs, job.ID, nil); err != nil {
+			return claimed{err: errors.Join(err, c.queue.store.GiveBack(ctx, &held))}
 		}
 		err = nil
 	case errors.Is(err, context.Canceled): // another worker has the job
@@ -114,36 +103,19 @@ func (s *System) compactNext(ctx context.Context, worker layer.Worker) claimed {
 	case layer.KindOf(err) == layer.NotFound:
 		err = nil // with the database all is gone
 	}
-	s.compactions.ended(job.ID, err, job.Failures, s.now())
+	c.ended(job.ID, err, job.Failures, c.queue.tree.now())
 	if err != nil {
-		s.log.Warn("compaction failed, and is tried again", "database", job.ID, "failures", job.Failures+1, "error",
-			err)
+		c.queue.tree.log.Warn("compaction failed, and is tried again", "database", job.ID, "failures", job.Failures+1,
+			"error", err)
 	}
-	return claimed{err: s.store.Finish(ctx, &held, err)}
-}
-
-// renewUntil keeps a job until ctx ends. It calls lost where another worker has it.
-func (s *System) renewUntil(ctx context.Context, job *layer.Job, lost func()) {
-	tick := time.NewTicker(s.o.Lease / 4)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := s.store.Renew(ctx, job, nil); layer.KindOf(err) == layer.Conflict {
-			lost()
-			return
-		}
-	}
+	return claimed{err: c.queue.store.Finish(ctx, &held, err)}
 }
 
 var errCompactionTurn = errors.New("actors: the turn of a compaction is over")
 
 // compact works on a database at its pace.
-func (s *System) compact(ctx context.Context, name string) error {
-	db, err := s.store.Database(ctx, name)
+func (c *compactor) compact(ctx context.Context, name string) error {
+	db, err := c.queue.store.Database(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -151,16 +123,15 @@ func (s *System) compact(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	share := s.o.CompactionShare
+	share := c.share
 	if state.Requested > 0 || state.Oldest > lateCompaction && state.Superseded > lateBodies {
 		share = max(share, requestedShare)
 	}
-	c := s.compactions
-	c.begin(name, state.Superseded, s.now())
+	c.begin(name, state.Superseded, c.queue.tree.now())
 	defer c.end()
-	began, last := s.now(), s.now()
+	began, last := c.queue.tree.now(), c.queue.tree.now()
 	return db.RunCompaction(ctx, func(done layer.Compacted) error {
-		now := s.now()
+		now := c.queue.tree.now()
 		took := now.Sub(last)
 		c.did(done, took, now)
 		if now.Sub(began) > compactionTurn {
@@ -174,18 +145,18 @@ func (s *System) compact(ctx context.Context, name string) error {
 			return ctx.Err()
 		case <-timer.C:
 		}
-		last = s.now()
+		last = c.queue.tree.now()
 		return nil
 	})
 }
 
-func (c *compactions) begin(database string, total int64, now time.Time) {
+func (c *compactor) begin(database string, total int64, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running = &compaction{database: database, began: now, updated: now, total: total}
 }
 
-func (c *compactions) did(done layer.Compacted, took time.Duration, now time.Time) {
+func (c *compactor) did(done layer.Compacted, took time.Duration, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.facts.Bodies += done.Bodies
@@ -198,14 +169,14 @@ func (c *compactions) did(done layer.Compacted, took time.Duration, now time.Tim
 	}
 }
 
-func (c *compactions) end() {
+func (c *compactor) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.running = nil
 }
 
 // ended counts a run. failures is how many before it have failed.
-func (c *compactions) ended(database string, err error, failures int, now time.Time) {
+func (c *compactor) ended(database string, err error, failures int, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.facts.Runs++
@@ -224,37 +195,48 @@ func (c *compactions) ended(database string, err error, failures int, now time.T
 }
 
 // degraded says of which databases compaction fails again and again.
-func (c *compactions) degraded() (list []string) {
+func (c *compactor) degraded() (list []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for database, reason := range c.failing {
-		list = append(list, fmt.Sprintf("compaction_failing: compaction of the database %s fails again and again (%s); "+
-			"what was superseded stays. Run \"divan verify %s\".", database, reason, database))
+		list = append(list, fmt.Sprintf("compaction_failing: compaction of the database %s fails again and again "+
+			"(%s); what was superseded stays. Run \"divan verify %s\".", database, reason, database))
 	}
 	return list
 }
 
-// task is the run under way, as a task of CouchDB's; nil where there is none.
-func (c *compactions) task(node string) *Task {
+// task is the run under way, as a task of CouchDB's; ok is false where there is none.
+func (c *compactor) task() (t CompactionTask, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.running
 	if r == nil {
-		return nil
+		return t, false
 	}
-	total := max(r.total, r.done)
-	progress := 0
-	if total > 0 {
-		progress = int(100 * r.done / total)
+	t = CompactionTask{
+		Database: r.database,
+		Done:     r.done,
+		Total:    max(r.total, r.done),
+		Began:    r.began,
+		Updated:  r.updated,
 	}
-	return &Task{Type: "database_compaction", Node: node, PID: "compaction:" + r.database, Database: r.database,
-		Phase: "superseded_revisions", Progress: progress, IndexerFacts: IndexerFacts{Documents: r.done, Total: total},
-		StartedOn: r.began.Unix(), UpdatedOn: r.updated.Unix()}
+	if t.Total > 0 {
+		t.Progress = int(100 * t.Done / t.Total)
+	}
+	return t, true
 }
 
-// Compactions are the figures of this node's compactions.
-func (s *System) Compactions() CompactionFacts {
-	s.compactions.mu.Lock()
-	defer s.compactions.mu.Unlock()
-	return s.compactions.facts
+// CompactionTask is a compaction under way.
+type CompactionTask struct {
+	Database       string
+	Done, Total    int64 // bodies in the queue
+	Progress       int   // per cent
+	Began, Updated time.Time
+}
+
+// metrics are the figures of this node's compactions.
+func (c *compactor) metrics() CompactionFacts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.facts
 }

@@ -2,16 +2,13 @@ package actors
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
-// Messages to the databases actor, which passes them on.
-type (
-	// listenersChanged says that somebody began or ceased to listen.
-	listenersChanged struct{ db Database }
-	// tasksChanged says that this node took on an index job, or an index to keep warm.
-	tasksChanged struct{ db Database }
-)
+// databaseChanged tells the databases actor that somebody began or ceased to listen to a database, or that this node
+// took on an index job of it, or an index to keep warm, or has done with one.
+type databaseChanged struct{ db Database }
 
 // databasesBehavior keeps an actor for each database that is in use.
 type databasesBehavior struct {
@@ -36,9 +33,7 @@ func (b *databasesBehavior) step(_ time.Time, message any) []effect {
 			e = append(e, b.ensure(db)...)
 		}
 		return e
-	case listenersChanged:
-		return b.changed(m.db)
-	case tasksChanged:
+	case databaseChanged:
 		return b.changed(m.db)
 	case childGone:
 		db := b.open[m.key]
@@ -62,8 +57,8 @@ func (b *databasesBehavior) changed(db Database) []effect {
 	return nil
 }
 
-// ensure starts a database's actor where there is none. Keys are numbered, since a database of the same name can take over while the actor of
-// a deleted one is ending.
+// ensure starts a database's actor where there is none. Keys are numbered, since a database of the same name can take
+// over while the actor of a deleted one is ending.
 func (b *databasesBehavior) ensure(db Database) []effect {
 	if _, ok := b.keys[db]; ok {
 		return nil
@@ -78,39 +73,37 @@ func (b *databasesBehavior) status() (string, any) {
 	return "running", DatabasesFacts{Open: len(b.open)}
 }
 
-func (s *System) databasesSpec() spec {
+// databasesSpec is the actor of the databases that somebody listens to, or that have an index being built or kept warm.
+func databasesSpec(f *feeds, x *indexing, linger time.Duration) spec {
 	return spec{kind: "databases", make: func() behavior {
-		return &databasesBehavior{all: s.databasesInUse, inUse: s.inUse, spec: s.databaseSpec,
-			open: map[string]Database{}, keys: map[Database]string{}}
+		return &databasesBehavior{
+			all: func() []Database {
+				list := append(f.databases(), x.databases()...)
+				there := make(map[Database]bool, len(list))
+				return slices.DeleteFunc(list, func(db Database) bool {
+					known := there[db]
+					there[db] = true
+					return known
+				})
+			},
+			inUse: func(db Database) bool { return f.listened(db) || x.concerns(db) },
+			spec:  func(db Database) spec { return databaseSpec(db, f, x, linger) },
+			open:  map[string]Database{}, keys: map[Database]string{},
+		}
 	}}
 }
 
-// databasesInUse is those that somebody listens to, or that have an index being built or kept warm.
-func (s *System) databasesInUse() []Database {
-	list := s.hub.databases()
-	there := make(map[Database]bool, len(list))
-	for _, db := range list {
-		there[db] = true
-	}
-	for _, db := range s.builds.databases(s.now()) {
-		if !there[db] {
-			list = append(list, db)
-		}
-	}
-	return list
-}
-
-// inUse reports whether a database is one of them.
-func (s *System) inUse(db Database) bool { return s.hub.listened(db) || s.builds.has(db, s.now()) }
-
-// databaseBehavior keeps the actors of one database: one for each shard that somebody listens to, one for each index job this node has, and one that keeps
-// indexes warm. It ends when it has had none for a while.
+// databaseBehavior keeps the actors of one database: one for each shard that somebody listens to, one for each index
+// job this node has, and one that keeps indexes warm. It ends when it has had none for a while.
 type databaseBehavior struct {
 	wanted   func() []spawn // keys do not change
 	linger   time.Duration
 	running  map[string]bool // by key
 	idleTurn int
 }
+
+// lingered says that the time has passed for which a database without actors is kept.
+type lingered struct{ turn int }
 
 // DatabaseFacts are the figures of a database actor.
 type DatabaseFacts struct {
@@ -124,7 +117,7 @@ func (b *databaseBehavior) step(_ time.Time, message any) []effect {
 	case childGone:
 		delete(b.running, m.key)
 		return b.reconcile()
-	case idleOver:
+	case lingered:
 		if m.turn == b.idleTurn && len(b.running) == 0 {
 			return []effect{stopSelf{}}
 		}
@@ -146,7 +139,7 @@ func (b *databaseBehavior) reconcile() []effect {
 	}
 	b.idleTurn++
 	if len(b.running) == 0 {
-		e = append(e, after{b.linger, idleOver{b.idleTurn}})
+		e = append(e, after{b.linger, lingered{b.idleTurn}})
 	}
 	return e
 }
@@ -155,19 +148,9 @@ func (b *databaseBehavior) status() (string, any) {
 	return "open", DatabaseFacts{Actors: len(b.running)}
 }
 
-func (s *System) databaseSpec(db Database) spec {
+func databaseSpec(db Database, f *feeds, x *indexing, linger time.Duration) spec {
 	return spec{kind: "database", name: db.Name(), make: func() behavior {
-		return &databaseBehavior{linger: s.o.Linger, running: map[string]bool{}, wanted: func() (list []spawn) {
-			for shard := range s.hub.wanted(db) {
-				list = append(list, spawn{"shard " + string(shard), s.shardSpec(db, shard)})
-			}
-			for _, t := range s.builds.listIn(db) {
-				list = append(list, spawn{"index " + t.key.signature + " " + string(t.key.shard), s.indexerSpec(t)})
-			}
-			if len(s.builds.usedIn(db, s.now())) > 0 {
-				list = append(list, spawn{"warm", s.warmSpec(db)})
-			}
-			return list
-		}}
+		return &databaseBehavior{linger: linger, running: map[string]bool{},
+			wanted: func() []spawn { return append(f.children(db), x.children(db)...) }}
 	}}
 }

@@ -15,11 +15,9 @@ const (
 	askAgain = 2 * time.Second
 )
 
-// Ensure blocks until the index of a design reflects everything that was committed to the database before the call (clause V3). A small lag is caught up
-// here; for a larger one a job is put into the queue, which a worker on any node takes. Ensure returns early with an error when the job fails, also
-// because its indexer kept crashing, and with Timeout when ctx ends; the job goes on then.
-func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) error {
-	e := s.ensuring(db, design)
+// ensure is System.Ensure.
+func (x *indexing) ensure(ctx context.Context, db Database, design *layer.Design) error {
+	e := x.ensuring(db, design)
 	state, err := e.index.Standing(ctx)
 	if err != nil {
 		return err
@@ -27,7 +25,7 @@ func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) 
 	if e.until = state.LastSeq; e.reached(state) {
 		return nil
 	}
-	w, news, cancel := s.builds.wait(e.key)
+	w, news, cancel := x.builds.wait(e.key)
 	defer cancel()
 	e.waiting = w
 	defer e.leave()
@@ -43,69 +41,77 @@ func (s *System) Ensure(ctx context.Context, db Database, design *layer.Design) 
 	}
 }
 
-// Waiting is how many requests to this node wait for an index to be brought up to date.
-func (s *System) Waiting(db Database, design *layer.Design) int {
-	return s.builds.waitingFor(indexKey{db: db, signature: design.Signature})
+// waiting is how many requests to this node wait for an index to be brought up to date.
+func (x *indexing) waiting(db Database, design *layer.Design) int {
+	return x.builds.waitingFor(indexKey{db: db, signature: design.Signature})
 }
 
-// EnsureSoon has the index brought up to date and does not wait for it (update=lazy).
-func (s *System) EnsureSoon(ctx context.Context, db Database, design *layer.Design) error {
-	e := s.ensuring(db, design)
+// ensureSoon has the index brought up to date and does not wait for it (update=lazy).
+func (x *indexing) ensureSoon(ctx context.Context, db Database, design *layer.Design) error {
+	e := x.ensuring(db, design)
 	state, err := e.index.Standing(ctx)
 	if err != nil || state.Current() {
 		return err
 	}
 	if state.Building {
-		return s.enqueue(ctx, e.job)
+		return x.enqueue(ctx, e.job)
 	}
-	if s.running.Err() == nil {
-		s.io.Go(func() {
-			crash := guarded(s.running, func(ctx context.Context) any {
+	if x.tree.running.Err() == nil {
+		x.tree.run(func() {
+			crash := guarded(x.tree.running, func(ctx context.Context) any {
 				e.soon(ctx, state)
 				return nil
 			})
 			if crash != nil {
-				s.log.Error("panic while an index was brought up to date", "database", e.job.Database, "design", e.job.Design, "crash", crash)
+				x.tree.log.Error("panic while an index was brought up to date",
+					"database", e.job.Database, "design", e.job.Design, "crash", crash)
 			}
 		})
 	}
 	return nil
 }
 
-func (s *System) ensuring(db Database, design *layer.Design) ensuring {
-	s.Use(db, design)
-	return ensuring{s: s, index: db.IndexOf(design), job: jobOf(db, design), key: indexKey{db: db, signature: design.Signature}}
+func (x *indexing) ensuring(db Database, design *layer.Design) ensuring {
+	x.use(db, design)
+	return ensuring{
+		x:     x,
+		index: db.IndexOf(design),
+		job:   jobOf(db, design),
+		key:   indexKey{db: db, signature: design.Signature},
+	}
 }
 
 // soon makes up for a small lag, and leaves a larger one to a job.
 func (e *ensuring) soon(ctx context.Context, state layer.IndexState) {
-	w, _, cancel := e.s.builds.wait(e.key)
+	w, _, cancel := e.x.builds.wait(e.key)
 	defer cancel()
 	e.waiting = w
 	defer e.leave()
 	done, err := e.catchUp(ctx, state)
 	if !done && err == nil {
-		if err = e.s.enqueue(ctx, e.job); err == nil {
+		if err = e.x.enqueue(ctx, e.job); err == nil {
 			e.owes = false
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		e.s.log.Warn("index not brought up to date", "database", e.job.Database, "design", e.job.Design, "error", err)
+		e.x.tree.log.Warn("index not brought up to date", "database", e.job.Database, "design", e.job.Design, "error",
+			err)
 	}
 }
 
-// Use keeps an index warm for a while (clause V9). It does not block.
-func (s *System) Use(db Database, design *layer.Design) {
-	if s.o.WarmFor < 0 {
+// use keeps an index warm for a while (clause V9). It does not block.
+func (x *indexing) use(db Database, design *layer.Design) {
+	if x.warmFor < 0 {
 		return
 	}
-	if s.builds.use(indexKey{db: db, signature: design.Signature}, usedIndex{db: db, design: design, until: s.now().Add(s.o.WarmFor)}) {
-		s.toDatabases(tasksChanged{db})
+	ix := usedIndex{db: db, design: design, until: x.tree.now().Add(x.warmFor)}
+	if x.builds.use(indexKey{db: db, signature: design.Signature}, ix) {
+		x.changed(db)
 	}
 }
 
-func (s *System) enqueue(ctx context.Context, j indexJob) error {
-	return s.store.Enqueue(ctx, indexJobs, j.id(), j.encode())
+func (x *indexing) enqueue(ctx context.Context, j indexJob) error {
+	return x.store.Enqueue(ctx, indexJobs, j.id(), j.encode())
 }
 
 func jobOf(db Database, design *layer.Design) indexJob {
@@ -114,7 +120,7 @@ func jobOf(db Database, design *layer.Design) indexJob {
 
 // ensuring is one call of Ensure.
 type ensuring struct {
-	s       *System
+	x       *indexing
 	index   Index
 	until   layer.Seq
 	job     indexJob
@@ -130,10 +136,11 @@ type ensuring struct {
 
 func (e *ensuring) reached(state layer.IndexState) bool { return state.Seq.Compare(e.until) >= 0 }
 
-// round looks where the index and its job stand, does what this request can do about it, and waits for something to happen.
+// round looks where the index and its job stand, does what this request can do about it, and waits for something to
+// happen.
 func (e *ensuring) round(ctx context.Context, news <-chan error) (done bool, err error) {
 	// The watch first: what happens to the job after it was armed ends this round.
-	job, watch, err := e.s.store.Job(ctx, indexJobs, e.job.id())
+	job, watch, err := e.x.store.Job(ctx, indexJobs, e.job.id())
 	if err != nil {
 		return false, err
 	}
@@ -175,9 +182,9 @@ func (e *ensuring) turn(at layer.Seq, do func() (bool, error)) (done bool, err e
 		<-e.waiting.turn
 		switch {
 		case done || err != nil: // they have it too, or one of them has to do it
-			e.s.builds.tell(e.key, nil)
+			e.x.builds.tell(e.key, nil)
 		case !e.owes: // what was asked for may be too little for one that came meanwhile, and knows more
-			e.s.builds.tellMissed(e.key, e.waiting)
+			e.x.builds.tellMissed(e.key, e.waiting)
 		}
 	}()
 	return do()
@@ -192,7 +199,7 @@ func (e *ensuring) takeTurn(at layer.Seq) bool {
 			return true
 		default:
 		}
-		if !e.s.builds.missed(e.waiting, at) {
+		if !e.x.builds.missed(e.waiting, at) {
 			return false
 		}
 	}
@@ -203,7 +210,7 @@ func (e *ensuring) takeTurn(at layer.Seq) bool {
 // because its client has gone, one of them has to.
 func (e *ensuring) leave() {
 	if e.owes {
-		e.s.builds.tell(e.key, nil)
+		e.x.builds.tell(e.key, nil)
 	}
 }
 
@@ -213,7 +220,7 @@ func (e *ensuring) catchUp(ctx context.Context, state layer.IndexState) (done bo
 		return false, nil
 	}
 	return e.turn(state.Seq, func() (bool, error) {
-		done, err := e.s.builds.catchUp(ctx, e.key, state.Seq, e.index)
+		done, err := e.x.builds.catchUp(ctx, e.key, state.Seq, e.index)
 		e.owes = !done && err == nil
 		return done, err
 	})
@@ -235,15 +242,15 @@ func (e *ensuring) act(ctx context.Context, state layer.IndexState, job *layer.J
 
 // ask puts the job into the queue.
 func (e *ensuring) ask(ctx context.Context, state layer.IndexState) error {
-	now := e.s.now()
-	if e.s.builds.asked(e.waiting, state.Seq, now) {
+	now := e.x.tree.now()
+	if e.x.builds.asked(e.waiting, state.Seq, now) {
 		e.owes = false
 		return nil // asked for already, and nothing has happened since
 	}
-	if err := e.s.enqueue(ctx, e.job); err != nil {
+	if err := e.x.enqueue(ctx, e.job); err != nil {
 		return err
 	}
-	e.s.builds.ask(e.waiting, state.Seq, now)
+	e.x.builds.ask(e.waiting, state.Seq, now)
 	e.owes = false
 	return nil
 }
@@ -260,12 +267,20 @@ func (e *ensuring) jobFailed(job *layer.Job) error {
 			return &layer.Error{Kind: layer.Full, Reason: "the index could not be built: the disk of the store is full",
 				Err: job.Failure()}
 		}
-		return &layer.Error{Kind: layer.Unavailable, Reason: "the index could not be built: " + job.Error, Err: job.Failure()}
+		return &layer.Error{
+			Kind:   layer.Unavailable,
+			Reason: "the index could not be built: " + job.Error,
+			Err:    job.Failure(),
+		}
 	case job.State == layer.JobFinished && job.Token > e.finished:
-		// It was done and the index is not where it should be: begun before this request, or there is no design document for it any more.
+		// It was done and the index is not where it should be: begun before this request, or there is no design
+		// document for it any more.
 		e.finished = job.Token
 		if e.runs++; e.runs > 2 {
-			return &layer.Error{Kind: layer.NotFound, Reason: fmt.Sprintf("no design document has the index of %s any more", e.job.Design)}
+			return &layer.Error{
+				Kind:   layer.NotFound,
+				Reason: fmt.Sprintf("no design document has the index of %s any more", e.job.Design),
+			}
 		}
 	}
 	e.seenJob = true

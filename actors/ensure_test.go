@@ -120,7 +120,8 @@ func TestEnsure_FailuresReachTheRequest(t *testing.T) {
 		}
 		s := start(t, newStore(t, db), nil)
 		commits(db, "a", 5000)
-		if err := s.Ensure(t.Context(), db, db.design); err == nil || !strings.Contains(err.Error(), "exceed a transaction") {
+		if err := s.Ensure(t.Context(), db, db.design); err == nil ||
+			!strings.Contains(err.Error(), "exceed a transaction") {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -141,7 +142,8 @@ func TestEnsure_FailuresReachTheRequest(t *testing.T) {
 		s := start(t, newStore(t, db), nil)
 		commits(db, "a", 5000)
 		begin := time.Now()
-		if err := s.Ensure(t.Context(), db, db.design); err == nil || !strings.Contains(err.Error(), "an injected bug") {
+		if err := s.Ensure(t.Context(), db, db.design); err == nil ||
+			!strings.Contains(err.Error(), "an injected bug") {
 			t.Errorf("error %v", err)
 		}
 		t.Logf("told after %v", time.Since(begin))
@@ -180,7 +182,8 @@ func TestEnsure_FailuresReachTheRequest(t *testing.T) {
 		commits(db, "a", 5000)
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		if err := s.Ensure(ctx, db, db.design); !errors.Is(err, context.DeadlineExceeded) || layer.KindOf(err) != layer.Timeout {
+		if err := s.Ensure(ctx, db, db.design); !errors.Is(err, context.DeadlineExceeded) ||
+			layer.KindOf(err) != layer.Timeout {
 			t.Errorf("error %v", err)
 		}
 		// The job goes on without it.
@@ -284,7 +287,8 @@ func TestEnsure_WhileAJobRuns(t *testing.T) {
 // who came meanwhile: they do not wait until they would ask again by themselves.
 func TestEnsure_LeftInTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		t.Cleanup(func() { time.Sleep(time.Second) }) // runs last: dead letters of the stop are counted in a goroutine that waits
+		// It runs last: dead letters of the stop are counted in a goroutine that waits.
+		t.Cleanup(func() { time.Sleep(time.Second) })
 		db := newDatabase("cities")
 		st := newStore(t, db)
 		s := start(t, st, nil)

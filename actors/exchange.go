@@ -10,12 +10,14 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// exchange is what this node has agreed with others about changes shards: which it follows, and who follows it. A shard is watched in the store by the node
-// that its actor is placed on; the others follow that one and are woken by a message each (clauses C7, N1). Like the hub it outlives the actors.
+// exchange is what this node has agreed with others about changes shards: which it follows, and who follows it. A shard
+// is watched in the store by the node that its actor is placed on; the others follow that one and are woken by a
+// message each (clauses C7, N1). Like the hub it outlives the actors.
 //
-// Nothing is lost for long, whatever happens to messages and nodes: the follower says every beat what it follows, and the answer has a tally that differs where
-// a wake was lost. Without an answer to a question younger than doubtBeats the follower watches the store by itself, until there is one. The one that is
-// followed forgets followers that it has not heard of for lapseBeats. It answers that it watches only if its actor is at work and the store has answered it
+// Nothing is lost for long, whatever happens to messages and nodes: the follower says every beat what it follows, and
+// the answer has a tally that differs where a wake was lost. Without an answer to a question younger than doubtBeats
+// the follower watches the store by itself, until there is one. The one that is followed forgets followers that it has
+// not heard of for lapseBeats. It answers that it watches only if its actor is at work and the store has answered it
 // after the question came (System.reaches).
 type exchange struct {
 	every time.Duration // a beat
@@ -82,7 +84,8 @@ type mail struct {
 	letter
 }
 
-// covered reports whether owner can be relied on for a shard now. It goes by the time, so that it also holds where nobody paces the exchange.
+// covered reports whether owner can be relied on for a shard now. It goes by the time, so that it also holds where
+// nobody paces the exchange.
 func (x *exchange) covered(now time.Time, k shardKey, owner string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -158,7 +161,8 @@ func (x *exchange) nextTurn(now time.Time) int64 {
 	return x.mu.turn
 }
 
-// beat says again what this node follows, and notices who has been silent: gone are shards that a member no longer follows here.
+// beat says again what this node follows, and notices who has been silent: gone are shards that a member no longer
+// follows here.
 func (x *exchange) beat(now time.Time) (out []mail, gone []followerOf) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -248,8 +252,8 @@ func (x *exchange) facts() ExchangeFacts {
 	return f
 }
 
-// answered takes how a member stands to shards that this node follows, as an answer to a turn: wake are those of which a wake was lost, changed those that
-// the member can now be relied on for, or not any more.
+// answered takes how a member stands to shards that this node follows, as an answer to a turn: wake are those of which
+// a wake was lost, changed those that the member can now be relied on for, or not any more.
 func (x *exchange) answered(now time.Time, from string, l *letter) (wake, changed []shardKey) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -3,11 +3,10 @@ package actors
 import (
 	"context"
 	"time"
-
-	"github.com/divandb/divan/layer"
 )
 
-// exchangeBehavior paces the exchange: a beat while there is somebody to follow or who follows, and a look of every shard after each change of placement.
+// exchangeBehavior paces the exchange: a beat while there is somebody to follow or who follows, and a look of every
+// shard after each change of placement.
 type exchangeBehavior struct {
 	every time.Duration
 	idle  func() bool
@@ -19,7 +18,7 @@ type exchangeBehavior struct {
 // ExchangeFacts are the figures of the exchange.
 type ExchangeFacts struct {
 	Following int `json:"following"` // shards that this node hears of from others
-	Followed  int `json:"followed"`  // shards that others hear of from this node; one that two nodes follow counts twice
+	Followed  int `json:"followed"`  // shards that others hear of from this node, once for each of them
 	Members   int `json:"members"`   // those others
 }
 
@@ -75,29 +74,29 @@ func (b *exchangeBehavior) status() (string, any) {
 	return "idle", b.facts()
 }
 
-func (s *System) exchangeSpec() spec {
+func (f *feeds) exchangeSpec() spec {
 	return spec{
 		kind: "exchange",
 		make: func() behavior {
-			return &exchangeBehavior{every: s.o.Beat, idle: s.exchange.idle, facts: s.exchange.facts}
+			return &exchangeBehavior{every: f.beat, idle: f.exchange.idle, facts: f.exchange.facts}
 		},
-		live: func(any) any { return s.exchange.facts() },
+		live: func(any) any { return f.exchange.facts() },
 		perform: func(sh *shell, e effect) {
 			switch e := e.(type) {
 			case sayAgain:
-				s.sayAgain()
+				f.sayAgain()
 			case answerLetter:
-				sh.do(func(ctx context.Context) any { return s.answer(ctx, e.from, e.letter) })
+				sh.do(func(ctx context.Context) any { return f.answer(ctx, e.from, e.letter) })
 			case lookEverywhere:
-				for _, db := range s.hub.databases() {
-					s.toDatabases(listenersChanged{db})
+				for _, db := range f.hub.databases() {
+					f.changed(db)
 				}
 			case awaitPlacement:
 				sh.do(func(ctx context.Context) any {
 					select {
 					case <-ctx.Done():
 						return nil
-					case <-s.placement:
+					case <-f.placement:
 						return placementChanged{}
 					}
 				})
@@ -107,82 +106,44 @@ func (s *System) exchangeSpec() spec {
 }
 
 // sayAgain is a beat.
-func (s *System) sayAgain() {
-	out, gone := s.exchange.beat(s.now())
-	s.send(out)
+func (f *feeds) sayAgain() {
+	out, gone := f.exchange.beat(f.tree.now())
+	f.send(out)
 	for _, g := range gone {
-		if s.hub.unfollow(g.db, g.shard, g.member) {
-			s.toDatabases(listenersChanged{g.db})
+		if f.hub.unfollow(g.db, g.shard, g.member) {
+			f.changed(g.db)
 		}
 	}
 }
 
-// answer notes what a member follows here and tells it how this node stands to that. It opens databases that this node may not have used yet; of those
-// that it cannot open it says nothing, and the member watches by itself.
-func (s *System) answer(ctx context.Context, from string, l *letter) any {
-	reached := len(l.Follow) > 0 && s.reaches(ctx)
-	now := s.now()
-	for _, k := range s.exchange.forget(from, l.Unfollow) {
-		if s.hub.unfollow(k.db, k.shard, from) {
-			s.toDatabases(listenersChanged{k.db})
+// answer notes what a member follows here and tells it how this node stands to that. It opens databases that this node
+// may not have used yet; of those that it cannot open it says nothing, and the member watches by itself.
+func (f *feeds) answer(ctx context.Context, from string, l *letter) any {
+	reached := len(l.Follow) > 0 && f.reaches(ctx)
+	now := f.tree.now()
+	for _, k := range f.exchange.forget(from, l.Unfollow) {
+		if f.hub.unfollow(k.db, k.shard, from) {
+			f.changed(k.db)
 		}
 	}
 	a := letter{Answer: l.Turn}
 	for _, q := range l.Follow {
-		db, err := s.store.Database(ctx, q.Database)
+		db, err := f.store.Database(ctx, q.Database)
 		if err != nil || db.Number() != q.Number {
 			continue
 		}
-		s.exchange.remember(from, shardKey{db, q.Shard}, guest{q.Key, now.Add(lapseBeats * s.o.Beat)})
-		st, first := s.hub.follow(db, q.Shard, from, follower{key: q.Key, turn: l.Turn}, reached, now)
+		f.exchange.remember(from, shardKey{db, q.Shard}, guest{q.Key, now.Add(lapseBeats * f.beat)})
+		st, first := f.hub.follow(db, q.Shard, from, follower{key: q.Key, turn: l.Turn}, reached, now)
 		a.Standing = append(a.Standing, st)
 		if first {
-			s.toDatabases(listenersChanged{db})
+			f.changed(db)
 		}
 	}
 	if len(a.Standing) > 0 {
-		s.o.Peers.Send(from, a.encode())
+		f.peers.Send(from, a.encode())
 	}
 	return beatAgain{}
 }
 
-// Receive takes what another member's System sent by Peers.Send. It does not block.
-func (s *System) Receive(from string, message []byte) {
-	if s.o.Peers == nil {
-		return
-	}
-	l, err := decodeLetter(message)
-	if err != nil {
-		s.log.Warn("a member's message cannot be read", "member", from, "error", err)
-		return
-	}
-	// Wakes take no way through actors: they are what listeners wait for.
-	for _, k := range s.exchange.woken(from, l.Wake) {
-		s.wake(k.db, k.shard)
-	}
-	wake, changed := s.exchange.answered(s.now(), from, l)
-	for _, k := range wake {
-		s.wake(k.db, k.shard)
-	}
-	for _, k := range changed {
-		s.toDatabases(listenersChanged{k.db})
-	}
-	if len(l.Follow) > 0 || len(l.Unfollow) > 0 {
-		s.toExchange(letterCame{from, l})
-	}
-}
-
-// wake wakes the listeners of a shard: those of this node, and by one message each the nodes that follow it here.
-func (s *System) wake(db Database, shard layer.ShardID) {
-	for member, st := range s.hub.wake(db, shard) {
-		s.o.Peers.Send(member, (&letter{Wake: []standing{st}}).encode())
-	}
-	s.figures.woke(1)
-}
-
-// send sends letters.
-func (s *System) send(list []mail) {
-	for _, m := range list {
-		s.o.Peers.Send(m.to, m.encode())
-	}
-}
+// exchangeKey is the root's child that paces the exchange.
+const exchangeKey = "exchange"

@@ -14,7 +14,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// sickStore is a store as one node sees it whose way to the store, or whose actor, has a fault. Other nodes use the store itself.
+// sickStore is a store as one node sees it whose way to the store, or whose actor, has a fault. Other nodes use the
+// store itself.
 type sickStore struct {
 	*store
 	db    *sickDatabase
@@ -169,7 +170,8 @@ func TestSystem_Degraded(t *testing.T) {
 		receives(t, ch, "a commit")
 	}
 	eventually(t, func() string {
-		if d := s.Degraded(); len(d) != 1 || !strings.HasPrefix(d[0], "actor_failing: ") || !strings.Contains(d[0], "shard:a") ||
+		if d := s.Degraded(); len(d) != 1 || !strings.HasPrefix(d[0], "actor_failing: ") ||
+			!strings.Contains(d[0], "shard:a") ||
 			!strings.Contains(d[0], "an injected bug") {
 			return fmt.Sprintf("reasons %q", d)
 		}

@@ -240,7 +240,13 @@ func start(t testing.TB, s *store, change func(*actors.Options)) *actors.System 
 
 func startStore(t testing.TB, s actors.Store, change func(*actors.Options)) *actors.System {
 	t.Helper()
-	o := actors.Options{Store: s, Node: "n1", WarmFor: -1, Linger: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
+	o := actors.Options{
+		Store:   s,
+		Node:    "n1",
+		WarmFor: -1,
+		Linger:  50 * time.Millisecond,
+		Logger:  slog.New(slog.DiscardHandler),
+	}
 	if change != nil {
 		change(&o)
 	}

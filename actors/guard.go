@@ -1,34 +1,32 @@
 package actors
 
 import (
-	"context"
-	"fmt"
-	"slices"
 	"time"
 )
 
-// The guard looks after listeners whose wakes nothing vouches for. It is no actor: it is there for the time when actors fail, do not run or are stuck. Where neither
-// this node's actor of a shard nor another node can be relied on, it wakes the listeners of this node every lookBeats, and they look for themselves.
+// The guard looks after listeners whose wakes nothing vouches for. It is no actor: it is there for the time when actors
+// fail, do not run or are stuck. Where neither this node's actor of a shard nor another node can be relied on, it wakes
+// the listeners of this node every lookBeats, and they look for themselves.
 
 // lookBeats is how often that is, in beats.
 const lookBeats = 2
 
-// guard runs until the System stops.
-func (s *System) guard() {
-	tick := time.NewTicker(s.o.Beat / 2)
+// guard runs until the tree ends.
+func (f *feeds) guard() {
+	tick := time.NewTicker(f.beat / 2)
 	defer tick.Stop()
 	for {
 		select {
-		case <-s.running.Done():
+		case <-f.tree.running.Done():
 			return
 		case <-tick.C:
 		}
-		now := s.now()
-		for _, k := range s.exchange.lapse(now) {
-			s.toDatabases(listenersChanged{k.db})
+		now := f.tree.now()
+		for _, k := range f.exchange.lapse(now) {
+			f.changed(k.db)
 		}
-		_, woken := s.hub.wakeUnheard(now, lookBeats*s.o.Beat, s.exchange.heard)
-		s.figures.woke(woken)
+		_, woken := f.hub.wakeUnheard(now, lookBeats*f.beat, f.exchange.heard)
+		f.wakes.Add(int64(woken))
 	}
 }
 
@@ -92,81 +90,4 @@ func (a *audience) look(now time.Time, patience time.Duration,
 		return false, true
 	}
 	return false, false
-}
-
-// reaches reports whether the store has answered a question of this node that was asked within the last half of a beat. Where none was, it asks, and waits for the
-// answer no longer than two beats. Watches go the same way as the question: where it is broken, who follows this node had better watch by itself.
-func (s *System) reaches(ctx context.Context) bool {
-	if last := s.reached.Load(); last != 0 && s.now().Sub(s.began)-time.Duration(last) < s.o.Beat/2 {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookBeats*s.o.Beat)
-	defer cancel()
-	_, err, _ := s.probes.Do("", func() (any, error) {
-		asked := s.now().Sub(s.began)
-		if err := s.store.Reach(ctx); err != nil {
-			return nil, err
-		}
-		s.reached.Store(max(1, int64(asked)))
-		return nil, nil
-	})
-	return err == nil
-}
-
-const (
-	// failingFrom is how many failures within failureWindow make an actor a failing one.
-	failingFrom = 3
-	// stuckFrom is how long an actor may be at work on one message.
-	stuckFrom = 10 * time.Second
-	// maxReasons bounds the actors that Degraded names.
-	maxReasons = 10
-)
-
-// Degraded says which actors fail again and again, or are stuck: "actor_failing: ...", by id; nil where all is well, as it is again a while after the last failure.
-// It does no I/O.
-func (s *System) Degraded() []string {
-	var list []string
-	now := s.now()
-	s.tree.walk(func(r *record) {
-		switch n, reason := r.failures(now); {
-		case n >= failingFrom:
-			list = append(list, fmt.Sprintf("actor_failing: %s has failed %d times within a minute (%s) and is started again each time; what it does comes late. "+
-				"The log has the stack under \"actor failed\": please report it.", r.id, n, reason))
-		case r.busy(now) > stuckFrom:
-			list = append(list, fmt.Sprintf("actor_failing: %s has been busy with one message for %v; what it does comes late. Restart the node if this stays, and please report it.",
-				r.id, r.busy(now).Truncate(time.Second)))
-		}
-	})
-	list = append(list, s.compactions.degraded()...)
-	slices.Sort(list)
-	if more := len(list) - maxReasons; more > 0 {
-		list = append(list[:maxReasons], fmt.Sprintf("actor_failing: %d more actors fail", more))
-	}
-	return list
-}
-
-// walk visits the records below r.
-func (r *record) walk(visit func(*record)) {
-	r.mu.Lock()
-	children := make([]*record, 0, len(r.mu.children))
-	for _, c := range r.mu.children {
-		children = append(children, c)
-	}
-	r.mu.Unlock()
-	for _, c := range children {
-		visit(c)
-		c.walk(visit)
-	}
-}
-
-// failures is how often the actor has failed within failureWindow, and why it did last.
-func (r *record) failures(now time.Time) (n int, reason string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, at := range r.mu.recent {
-		if now.Sub(at) <= failureWindow {
-			n++
-		}
-	}
-	return n, r.mu.lastFailure
 }

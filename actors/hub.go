@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"crypto/rand"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -9,8 +8,8 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// hub is who wants to hear of what on this node. It outlives the actors: a shard actor that restarts finds its audience here. It is also what the database and
-// shard actors go by to know which of them are wanted.
+// hub is who wants to hear of what on this node. It outlives the actors: a shard actor that restarts finds its audience
+// here. It is also what the database and shard actors go by to know which of them are wanted.
 type hub struct {
 	life   string       // of this node's hub: tallies of another one are not comparable
 	serial atomic.Int64 // of wakes
@@ -24,8 +23,8 @@ type hub struct {
 	}
 }
 
-func newHub() *hub {
-	h := &hub{life: rand.Text()[:8]}
+func newHub(life string) *hub {
+	h := &hub{life: life}
 	h.mu.audiences = map[Database]map[layer.ShardID]*audience{}
 	h.mu.doubtful = map[*audience]struct{}{}
 	return h
@@ -92,35 +91,4 @@ func (h *hub) listened(db Database) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.mu.audiences[db]) > 0
-}
-
-// Listen registers a listener for shards of a database (clause C7). After every commit of an entry in one of them that happens after Listen returned, and
-// after a reshard or the deletion of the database, woken receives a value; several wakes may be one, and a wake without reason is allowed. So read the
-// feed after Listen, then wait. While the store fails, woken receives values too, at growing pauses, for the reader to find out. The
-// channel is never closed. Call cancel when done, once or more.
-//
-// However many listen, on however many nodes, there is one watch in the store per shard, by the node that the shard's actor is placed on; other nodes are
-// woken by it. Where that node fails without a word, a wake may be late by the time it takes to notice (Options.Beat). While nothing can be relied on to wake a
-// listener, because actors fail or are stuck, it is woken twice a second.
-func (s *System) Listen(db Database, shards ...layer.ShardID) (woken <-chan struct{}, cancel func()) {
-	ch := make(chan struct{}, 1)
-	first := false
-	for _, shard := range shards {
-		first = s.hub.add(db, shard, ch) || first
-	}
-	if first {
-		s.toDatabases(listenersChanged{db})
-	}
-	var once sync.Once
-	return ch, func() {
-		once.Do(func() {
-			last := false
-			for _, shard := range shards {
-				last = s.hub.remove(db, shard, ch) || last
-			}
-			if last {
-				s.toDatabases(listenersChanged{db})
-			}
-		})
-	}
 }

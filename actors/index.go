@@ -10,35 +10,33 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// renewals is how often a worker renews a heartbeat in the time after which a job is taken from it.
-const renewals = 4
-
 // indexerSpec is the actor of one index job.
-func (s *System) indexerSpec(t *task) spec {
+func (x *indexing) indexerSpec(t *task) spec {
 	return spec{
 		kind: "indexer", name: strings.TrimSpace(t.what.Design + " " + string(t.what.Shard)),
 		make: func() behavior {
 			lives, crash := t.begin()
-			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), first: s.o.Batch,
+			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), first: x.batch,
 				facts:      t.resume(true),
-				renewEvery: s.o.Lease / renewals, part: t.what.Shard != "",
-				backoff: newBackoff(20*time.Millisecond, 2*time.Second), setProgress: func(f IndexerFacts) { t.setProgress(s.now(), f) }}
+				renewEvery: x.queue.lease / renewals, part: t.what.Shard != "",
+				backoff:     newBackoff(20*time.Millisecond, 2*time.Second),
+				setProgress: func(f IndexerFacts) { t.setProgress(x.tree.now(), f) }}
 		},
 		failed:  t.crashed,
-		perform: func(sh *shell, e effect) { s.performIndexing(sh, t, e) },
+		perform: func(sh *shell, e effect) { x.performIndexing(sh, t, e) },
 	}
 }
 
-func (s *System) performIndexing(sh *shell, t *task, e effect) {
+func (x *indexing) performIndexing(sh *shell, t *task, e effect) {
 	switch e := e.(type) {
 	case startBuild:
 		sh.do(func(ctx context.Context) any {
-			b, err := s.openBuild(ctx, t)
+			b, err := x.openBuild(ctx, t)
 			if err != nil {
 				return buildStarted{err: err}
 			}
 			o := &openBuild{Build: b}
-			s.io.Go(func() {
+			x.tree.run(func() {
 				<-ctx.Done()
 				o.close()
 			})
@@ -49,13 +47,13 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 		sh.do(func(ctx context.Context) any {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
-			defer context.AfterFunc(s.work, cancel)()
-			begin := s.now()
+			defer context.AfterFunc(x.queue.work, cancel)()
+			begin := x.tree.now()
 			r, err := e.build.Step(ctx, e.shard, e.n)
-			if s.work.Err() != nil {
+			if x.queue.work.Err() != nil {
 				return nil // the job is being given back
 			}
-			return stepped{shard: e.shard, result: r, took: s.now().Sub(begin), err: err}
+			return stepped{shard: e.shard, result: r, took: x.tree.now().Sub(begin), err: err}
 		})
 	case finishBuild:
 		sh.do(func(ctx context.Context) any {
@@ -67,7 +65,7 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 				return renewed{err}
 			}
 			job := t.job
-			err := s.store.Renew(ctx, &job, t.unreported(e.progress.encode()))
+			err := x.store.Renew(ctx, &job, t.unreported(e.progress.encode()))
 			if err != nil {
 				t.unreported(nil)
 			}
@@ -75,30 +73,34 @@ func (s *System) performIndexing(sh *shell, t *task, e effect) {
 		})
 	case reportJob:
 		if e.err != nil {
-			s.log.Error("index build failed", "database", t.what.Database, "design", t.what.Design, "error", e.err)
+			x.tree.log.Error("index build failed", "database", t.what.Database, "design", t.what.Design, "error", e.err)
 		}
 		sh.do(func(ctx context.Context) any {
 			job := t.job
-			switch err := s.store.Finish(ctx, &job, e.err); {
+			switch err := x.store.Finish(ctx, &job, e.err); {
 			case err == nil:
-			case t.what.Shard != "" && layer.KindOf(err) == layer.Conflict: // the build was closed before its worker had said that it is done
+			case t.what.Shard != "" && layer.KindOf(err) == layer.Conflict:
+				// The build was closed before its worker had said that it is done.
 			case layer.KindOf(err) == layer.Conflict:
-				s.log.Debug("index job was taken over before it was reported", "job", t.job.ID)
+				x.tree.log.Debug("index job was taken over before it was reported", "job", t.job.ID)
 			default:
-				s.log.Warn("index job not reported", "job", t.job.ID, "error", err)
+				x.tree.log.Warn("index job not reported", "job", t.job.ID, "error", err)
 			}
 			return jobReported{e.outcome}
 		})
 	case endTask:
-		s.builds.remove(t)
-		s.builds.tell(t.key, e.outcome)
-		s.toDatabases(tasksChanged{t.key.db})
-		s.toJobs(lookAgain{})
-		s.toShardJobs(lookAgain{})
+		x.builds.remove(t)
+		x.builds.tell(t.key, e.outcome)
+		x.changed(t.key.db)
+		x.tree.tell(jobsKey, lookAgain{})
+		if x.company != nil {
+			x.tree.tell(shardJobsKey, lookAgain{})
+		}
 	}
 }
 
-// openBuild is a build that is closed when its indexer's life ends, whichever way, but not under a step that is still running.
+// openBuild is a build that is closed when its indexer's life ends, whichever way, but not under a step that is still
+// running.
 type openBuild struct {
 	Build
 	mu     sync.RWMutex // read: a step runs

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/divandb/divan/layer"
@@ -25,18 +24,19 @@ const (
 
 	// maxLives is how often an indexer may crash over one job before the job counts as failed.
 	maxLives = 5
-	// maxFailures is how often in a row a batch, or the start or end of a build, may fail before the job counts as failed.
+	// maxFailures is how often in a row a batch, or the start or end of a build, may fail before the job counts as
+	// failed.
 	maxFailures = 8
 )
 
-// indexerBehavior drives one index job (clauses V3, P8): it fixes the goal, runs one task per changes shard in batches until all are there, and closes
-// the job. The lease is renewed all the while; the work stops when another worker has it. The store checks the lease in every
-// transaction, so an indexer that does not know yet does no harm.
+// indexerBehavior drives one index job (clauses V3, P8): it fixes the goal, runs one task per changes shard in batches
+// until all are there, and closes the job. The lease is renewed all the while; the work stops when another worker has
+// it. The store checks the lease in every transaction, so an indexer that does not know yet does no harm.
 type indexerBehavior struct {
 	lives       int    // how often the job was begun on this node, this time included
 	crash       string // how the life before ended
 	parallel    int    // shards at a time; all of a shared build's, which others step on
-	part        bool   // the job is one shard of a build that another indexer, perhaps elsewhere, has begun and will close
+	part        bool   // the job is one shard of a build that another indexer has begun and will close
 	first       int    // documents in the first batch
 	renewEvery  time.Duration
 	backoff     backoff
@@ -147,7 +147,8 @@ func (b *indexerBehavior) step(_ time.Time, message any) []effect {
 	}
 	if b.phase == indexerReporting {
 		if m, ok := message.(jobReported); ok {
-			// Where the report failed, the lease runs out and somebody does the rest of the job, which is nothing or the same failure.
+			// Where the report failed, the lease runs out and somebody does the rest of the job, which is nothing or
+			// the same failure.
 			return b.end(m.outcome)
 		}
 		return nil // what was under way comes too late
@@ -297,7 +298,7 @@ func (b *indexerBehavior) stepped(m stepped) []effect {
 func (b *indexerBehavior) count() {
 	b.facts.Documents, b.facts.Rows = b.earlier.documents, b.earlier.rows
 	b.facts.Shards = make([]IndexShardFacts, 0, len(b.shards))
-	for _, id := range slices.SortedFunc(maps.Keys(b.shards), func(x, y layer.ShardID) int { return strings.Compare(string(x), string(y)) }) {
+	for _, id := range slices.Sorted(maps.Keys(b.shards)) {
 		t := b.shards[id]
 		b.facts.Documents += t.documents
 		b.facts.Rows += t.rows

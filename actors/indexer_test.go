@@ -64,7 +64,8 @@ func TestIndexerBehavior(t *testing.T) {
 			{buildStarted{plan: Plan{Shards: []layer.ShardID{"a"}}}, "a:100"},
 		}, append(func() (list []turn) {
 			for n, i := 50, 0; i < maxFailures; n, i = max(1, n/2), i+1 {
-				list = append(list, turn{stepped{shard: "a", err: broken}, "pause"}, turn{stepAgain{"a"}, fmt.Sprintf("a:%d", n)})
+				list = append(list, turn{stepped{shard: "a", err: broken}, "pause"},
+					turn{stepAgain{"a"}, fmt.Sprintf("a:%d", n)})
 			}
 			return list
 		}(), turn{stepped{shard: "a", err: broken}, "report shard a: broken"}, turn{jobReported{broken}, "end broken stop"})...)},
@@ -158,14 +159,22 @@ func renderIndexing(effects []effect) string {
 }
 
 func TestIndexerBehavior_Progress(t *testing.T) {
-	b := &indexerBehavior{lives: 1, parallel: 4, first: 100, backoff: newBackoff(1, 1), setProgress: func(IndexerFacts) {}}
+	b := &indexerBehavior{
+		lives:       1,
+		parallel:    4,
+		first:       100,
+		backoff:     newBackoff(1, 1),
+		setProgress: func(IndexerFacts) {},
+	}
 	b.step(time.Time{}, started{})
 	b.step(time.Time{}, buildStarted{plan: Plan{Shards: []layer.ShardID{"b", "a"}, Changes: 150}})
 	b.step(time.Time{}, stepped{shard: "b", result: layer.StepResult{Documents: 100, Rows: 250}})
 	b.step(time.Time{}, stepped{shard: "a", result: layer.StepResult{Documents: 30, Done: true}})
 	_, facts := b.status()
 	f := facts.(IndexerFacts)
-	if f.Documents != 130 || f.Total != 150 || f.Rows != 250 || len(f.Shards) != 2 || f.Shards[0].Shard != "a" || !f.Shards[0].Done || f.Shards[1].Documents != 100 {
+	if f.Documents != 130 || f.Total != 150 || f.Rows != 250 || len(f.Shards) != 2 || f.Shards[0].Shard != "a" ||
+		!f.Shards[0].Done ||
+		f.Shards[1].Documents != 100 {
 		t.Errorf("facts %+v", f)
 	}
 }

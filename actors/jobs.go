@@ -1,17 +1,15 @@
 package actors
 
 import (
-	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
 )
 
-// jobsBehavior claims jobs of a type from the queue, as many as this node works on at once, and hands them to the actors of their databases. It
-// takes what is due, then waits until something is announced or the next one is due. While jobs run it looks at their
-// heartbeats some times per lease; one whose worker has fallen silent is due.
+// jobsBehavior claims jobs of a type from the queue, as many as this node works on at once, and hands them to the
+// actors of their databases. It takes what is due, then waits until something is announced or the next one is due.
+// While jobs run it looks at their heartbeats some times per lease; one whose worker has fallen silent is due.
 type jobsBehavior struct {
 	running func() int // tasks of this node
 	limit   int
@@ -47,8 +45,8 @@ type (
 	}
 	queueChanged struct{}
 	claimed      struct {
-		task *task // nil where there was no job, or it was void
-		none bool  // there was no job
+		task any  // to hand over; nil where there was no job, or its claim has done it
+		none bool // there was no job
 		err  error
 	}
 )
@@ -60,9 +58,9 @@ type (
 		watch kv.Watch
 		until time.Time // zero: for ever
 	}
-	dropWatch struct{ watch kv.Watch }
+	dropQueue struct{ watch kv.Watch }
 	claimJob  struct{}
-	handOver  struct{ task *task }
+	handOver  struct{ task any }
 )
 
 func (b *jobsBehavior) step(now time.Time, message any) []effect {
@@ -99,7 +97,7 @@ func (b *jobsBehavior) armed(now time.Time, m queueArmed) []effect {
 	if m.next != nil {
 		if due = m.next.At; !due.After(now) {
 			b.phase = jobsClaiming
-			return []effect{dropWatch{m.watch}, claimJob{}}
+			return []effect{dropQueue{m.watch}, claimJob{}}
 		}
 	}
 	b.backoff.reset()
@@ -130,158 +128,4 @@ func (b *jobsBehavior) retry(err error) []effect {
 func (b *jobsBehavior) status() (string, any) {
 	b.facts.Running = b.running()
 	return string(b.phase), b.facts
-}
-
-// worker describes this node to the queue of jobs. It leaves a job that belongs on another node to that node for a
-// grace period. After that it takes the job: the owner may be busy or dead, or the placement may be changing.
-func (s *System) worker(owns func(job string) bool) layer.Worker {
-	w := layer.Worker{Name: s.o.Node, Life: s.hub.life, Lease: s.o.Lease, Grace: func(job string) time.Duration {
-		if owns(job) {
-			return 0
-		}
-		return s.o.OwnersGrace
-	}}
-	if s.o.Peers != nil {
-		w.Gone = s.o.Peers.Left
-	}
-	return w
-}
-
-// jobsSpec is the actor that claims jobs of a type.
-func (s *System) jobsSpec(kind, typ string, limit int, owns func(job string) bool) spec {
-	worker := s.worker(owns)
-	return spec{
-		kind: kind,
-		make: func() behavior {
-			return &jobsBehavior{running: func() int { return s.builds.count(typ) }, limit: limit, backoff: newBackoff(20*time.Millisecond, 5*time.Second)}
-		},
-		perform: func(sh *shell, e effect) { s.performJobs(sh, typ, worker, e) },
-	}
-}
-
-func (s *System) performJobs(sh *shell, typ string, worker layer.Worker, e effect) {
-	switch e := e.(type) {
-	case claimJob:
-		sh.do(func(ctx context.Context) any { return s.claim(ctx, typ, worker) })
-	case handOver:
-		s.builds.add(e.task)
-		s.toDatabases(tasksChanged{e.task.key.db})
-		if s.draining.Load() { // it was claimed meanwhile
-			sh.do(func(ctx context.Context) any {
-				s.giveBack(ctx)
-				return nil
-			})
-		}
-	default:
-		s.performQueue(sh, typ, worker, e)
-	}
-}
-
-// performQueue is what actors that take jobs of a type have in common.
-func (s *System) performQueue(sh *shell, typ string, worker layer.Worker, e effect) {
-	switch e := e.(type) {
-	case watchQueue:
-		sh.do(func(ctx context.Context) any {
-			w, next, err := s.store.WatchJobs(ctx, typ, worker)
-			if err != nil {
-				return queueArmed{err: err}
-			}
-			return queueArmed{watch: s.hold(ctx, w), next: next}
-		})
-	case dropWatch:
-		e.watch.Cancel()
-	case awaitQueue:
-		sh.do(func(ctx context.Context) any {
-			defer e.watch.Cancel()
-			var due <-chan time.Time
-			if !e.until.IsZero() {
-				t := time.NewTimer(e.until.Sub(s.now()))
-				defer t.Stop()
-				due = t.C
-			}
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-due:
-			case <-e.watch.Done():
-			}
-			return queueChanged{}
-		})
-	}
-}
-
-// prepareAttempts is how often a node tries to open what it has claimed before it gives the job back.
-const prepareAttempts = 5
-
-// claim takes a job and finds out what it is about. One that is void, because its database or design document is gone, is finished at once.
-func (s *System) claim(ctx context.Context, typ string, worker layer.Worker) claimed {
-	if s.draining.Load() {
-		return claimed{none: true}
-	}
-	job, err := s.store.Claim(ctx, typ, worker)
-	if err != nil || job == nil {
-		return claimed{none: job == nil, err: err}
-	}
-	pause := newBackoff(10*time.Millisecond, time.Second)
-	for attempt := 1; ; attempt++ {
-		t, err := s.prepare(ctx, job)
-		if err == nil {
-			return claimed{task: t}
-		}
-		if void := layer.KindOf(err) == layer.NotFound; void || attempt == prepareAttempts {
-			if void {
-				s.log.Debug("index job dropped: nobody wants it any more", "job", job.ID, "reason", err)
-				err = nil
-			} else {
-				s.log.Warn("index job not begun", "job", job.ID, "error", err)
-			}
-			return claimed{err: s.store.Finish(ctx, job, err)}
-		}
-		select {
-		case <-ctx.Done():
-			return claimed{err: ctx.Err()}
-		case <-time.After(pause.next()):
-		}
-	}
-}
-
-// prepare opens what a job is about. NotFound where the job is void.
-func (s *System) prepare(ctx context.Context, job *layer.Job) (*task, error) {
-	what, err := decodeIndexJob(job.Data)
-	if err != nil {
-		return nil, err
-	}
-	db, err := s.store.Database(ctx, what.Database)
-	if err != nil {
-		return nil, err
-	}
-	key := indexKey{db, what.Signature, what.Shard}
-	d, err := designOf(ctx, db, what.Signature)
-	if err != nil {
-		if layer.KindOf(err) == layer.NotFound {
-			s.builds.tell(key, err)
-		}
-		return nil, err
-	}
-	what.Design = d.ID
-	t := &task{key: key, what: what, job: *job, index: db.IndexOf(d), since: s.now()}
-	if json.Unmarshal(job.Progress, &t.mu.most) != nil { // of no run before, or of a version that wrote something else
-		t.mu.most = IndexerFacts{}
-	}
-	t.mu.progress = t.mu.most
-	return t, nil
-}
-
-// designOf finds a design document that has an index. NotFound where there is none, or no database.
-func designOf(ctx context.Context, db Database, signature string) (*layer.Design, error) {
-	designs, err := db.Designs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range designs {
-		if d.Signature == signature {
-			return d, nil
-		}
-	}
-	return nil, &layer.Error{Kind: layer.NotFound, Reason: "no design document has this index any more"}
 }

@@ -60,7 +60,11 @@ func TestJobsBehavior(t *testing.T) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			running := 0
-			b := &jobsBehavior{running: func() int { return running }, limit: 2, backoff: newBackoff(time.Millisecond, time.Second)}
+			b := &jobsBehavior{
+				running: func() int { return running },
+				limit:   2,
+				backoff: newBackoff(time.Millisecond, time.Second),
+			}
 			for i, turn := range tc.turns {
 				running = turn.running
 				effects := b.step(start.Add(turn.at), turn.message)
@@ -78,7 +82,7 @@ func renderJobs(effects []effect, start time.Time) string {
 		switch e := e.(type) {
 		case watchQueue:
 			list = append(list, "look")
-		case dropWatch:
+		case dropQueue:
 			list = append(list, "drop")
 		case claimJob:
 			list = append(list, "claim")

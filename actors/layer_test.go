@@ -66,7 +66,8 @@ func putMany(t testing.TB, db *layer.Database, n int) {
 	for i := 0; i < n; i += 1000 {
 		var edits []layer.Edit
 		for j := i; j < min(n, i+1000); j++ {
-			e, err := layer.ParseEdit(fmt.Appendf(nil, `{"_id":"doc-%06d","country":"c%02d","n":%d}`, j, j%50, j), false)
+			e, err := layer.ParseEdit(fmt.Appendf(nil, `{"_id":"doc-%06d","country":"c%02d","n":%d}`, j, j%50, j),
+				false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +104,8 @@ func TestLayer_InteractiveIndexIsBuilt(t *testing.T) {
 	startOn(t, store, "n1")
 	db := create(t, store, "cities", 2)
 	putMany(t, db, 3000)
-	put(t, db, `{"_id":"_design/d","options":{"interactive":true},"views":{"n":{"map":"function (doc) { emit(doc.n) }"}}}`)
+	put(t, db,
+		`{"_id":"_design/d","options":{"interactive":true},"views":{"n":{"map":"function (doc) { emit(doc.n) }"}}}`)
 	put(t, db, `{"_id":"late","n":-1}`)
 	design, err := db.Design(t.Context(), "d")
 	if err != nil {
@@ -111,7 +113,8 @@ func TestLayer_InteractiveIndexIsBuilt(t *testing.T) {
 	}
 	job := layer.IndexJob{Database: "cities", Design: "_design/d", Signature: design.Signature}
 	awaitJob(t, store, layer.IndexJobs, job.ID())
-	if state, err := db.Index(design).State(t.Context()); err != nil || !state.Current() || state.Views[0].Rows != 3001 {
+	if state, err := db.Index(design).State(t.Context()); err != nil || !state.Current() ||
+		state.Views[0].Rows != 3001 {
 		t.Errorf("state %+v, %v", state, err)
 	}
 }
@@ -136,7 +139,8 @@ func awaitJob(t *testing.T, store *layer.Store, typ, id string) {
 	}
 }
 
-// Where the settings ask for it, an index that no design document has any more is removed, a while after the last one was changed (V8).
+// Where the settings ask for it, an index that no design document has any more is removed, a while after the last one
+// was changed (V8).
 func TestLayer_UnusedIndexesAreRemoved(t *testing.T) {
 	store := openLayerWith(t, layer.Options{CleanupAfter: 100 * time.Millisecond})
 	s := startOn(t, store, "n1")
@@ -161,7 +165,8 @@ func TestLayer_UnusedIndexesAreRemoved(t *testing.T) {
 	}
 	awaitJob(t, store, layer.CleanupJobs, "cities")
 	for design, rows := range map[*layer.Design]int64{was: 0, now: 100} {
-		if state, err := db.Index(design).State(t.Context()); err != nil || state.Views[0].Rows != rows || state.Seq.IsZero() != (rows == 0) {
+		if state, err := db.Index(design).State(t.Context()); err != nil || state.Views[0].Rows != rows ||
+			state.Seq.IsZero() != (rows == 0) {
 			t.Errorf("%s: %+v, %v", design.Rev, state, err)
 		}
 	}
@@ -201,11 +206,12 @@ func TestLayer_ListenersAreWoken(t *testing.T) {
 	receives(t, woken, "the deletion of the database")
 }
 
-// wokenTimes waits until listeners were woken so often in all. Watches that fire without reason, as some do with faults, wake them more often.
+// wokenTimes waits until listeners were woken so often in all. Watches that fire without reason, as some do with
+// faults, wake them more often.
 func wokenTimes(t *testing.T, s *actors.System, want int64, what string) {
 	t.Helper()
 	eventually(t, func() string {
-		if w := s.Figures().Wakes; w < want || w > want && !faultkv.Enabled() {
+		if w := s.Metrics().Wakes; w < want || w > want && !faultkv.Enabled() {
 			return fmt.Sprintf("%d %s, not %d", w, what, want)
 		}
 		return ""

@@ -7,23 +7,20 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// Peers is the other nodes, as actors need them; the cluster's. All methods are safe for concurrent use and do not block.
-type Peers interface {
-	Placer
-	// Owner names the member that the actor of a kind and id belongs on, at the moment and in this node's view: this node's name where it is this one.
+// peers is the other nodes, as feeds needs them. Its methods do not block.
+type peers interface {
+	// Owner names the member that the actor of a kind and id belongs on, at the moment and in this node's view: this
+	// node's name where it is this one.
 	Owner(kind, id string) string
-	// Company reports whether there are other members now.
-	Company() bool
-	// Left reports whether a member is known to have left the cluster, or to have been given up.
-	Left(member string) bool
-	// Send sends a message to a member's System.Receive: at most once, perhaps late, perhaps never, and nobody is told.
+	// Send sends a message to a member's feeds: at most once, perhaps late, perhaps never, and nobody is told.
 	Send(member string, message []byte)
 	// Subscribe returns a channel that receives after each change of placement. Call cancel when done.
 	Subscribe() (changed <-chan struct{}, cancel func())
 }
 
-// letter is what two nodes' exchanges write to each other: one node follows shards that the other one watches in the store. JSON, since nodes of different
-// versions run together while a cluster is upgraded: what is not known is passed over.
+// letter is what two nodes' exchanges write to each other: one node follows shards that the other one watches in the
+// store. JSON, since nodes of different versions run together while a cluster is upgraded: what is not known is passed
+// over.
 type letter struct {
 	// Turn numbers the sender's letters that ask. An answer repeats it, so that it is known how old the question was.
 	Turn int64 `json:"turn,omitempty"`
@@ -76,11 +73,3 @@ func decodeLetter(b []byte) (*letter, error) {
 const shardKind = "shard"
 
 func shardPlace(db Database, shard layer.ShardID) string { return db.Name() + "/" + string(shard) }
-
-// Owner names the node that the actor of a database's shard belongs on, in this node's view.
-func (s *System) Owner(db Database, shard layer.ShardID) string {
-	if s.o.Peers == nil {
-		return s.o.Node
-	}
-	return s.o.Peers.Owner(shardKind, shardPlace(db, shard))
-}

@@ -12,7 +12,8 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// mesh is some nodes in one process, with a network between them that can lose messages. It is what the cluster is to actors.
+// mesh is some nodes in one process, with a network between them that can lose messages. It is what the cluster is to
+// actors.
 type mesh struct {
 	mu      sync.Mutex
 	nodes   map[string]*meshNode
@@ -41,7 +42,13 @@ func newMesh() *mesh {
 // startNode starts a node on a store.
 func (m *mesh) startNode(t testing.TB, s actors.Store, name string) *actors.System {
 	t.Helper()
-	n := &meshNode{m: m, name: name, in: make(chan [2]string, 1000), changed: make(chan struct{}, 1), view: map[string]string{}}
+	n := &meshNode{
+		m:       m,
+		name:    name,
+		in:      make(chan [2]string, 1000),
+		changed: make(chan struct{}, 1),
+		view:    map[string]string{},
+	}
 	n.system = startStore(t, s, func(o *actors.Options) {
 		o.Node, o.Peers, o.Beat, o.ShareFrom, o.OwnersGrace = name, n, m.beat, 1000, m.grace
 	})
@@ -179,7 +186,8 @@ func settled(t testing.TB, db *database, watches int, want map[*actors.System]st
 	})
 }
 
-// Listeners on three nodes, one watch in the store: the others are woken by one message each, and go on when the owner, the network or the placement does not.
+// Listeners on three nodes, one watch in the store: the others are woken by one message each, and go on when the owner,
+// the network or the placement does not.
 func TestPeers_OneWatchForAllNodes(t *testing.T) {
 	db := newDatabase("cities")
 	store := newStore(t, db)
@@ -294,7 +302,8 @@ func TestPeers_TheOwnerWatchesForOthers(t *testing.T) {
 	settled(t, db, 0, map[*actors.System]string{s1: "none", s2: "none"})
 }
 
-// A database that was deleted and created again is another one: who follows the old one is not told of the new one's commits as if they were its own.
+// A database that was deleted and created again is another one: who follows the old one is not told of the new one's
+// commits as if they were its own.
 func TestPeers_AnotherDatabaseOfTheName(t *testing.T) {
 	old, now := newDatabase("cities"), newDatabase("cities")
 	now.number = 2

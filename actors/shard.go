@@ -7,21 +7,24 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Under a stream of commits, listeners get the entries of a gap in one reading. The gap between two wakes grows with the listeners: each of them has work, and
-// together they are not to take the processors from the writers. A commit after a gap without any wakes at once.
+// Under a stream of commits, listeners get the entries of a gap in one reading. The gap between two wakes grows with
+// the listeners: each of them has work, and together they are not to take the processors from the writers. A commit
+// after a gap without any wakes at once.
 const (
 	minWakeGap     = time.Millisecond
 	maxWakeGap     = 20 * time.Millisecond
 	gapPerListener = 3 * time.Microsecond
 )
 
-// shardBehavior hears of one shard and wakes those who want to (clause C7). Where the shard's actor is placed on this node, it watches the store. Where it is placed
-// on another one it follows that: the exchange says whether that one watches, and wakes come from there; while there is doubt it watches by itself.
-// A node that others follow watches in any case, so that two nodes that disagree on the placement never wait for each other.
+// shardBehavior hears of one shard and wakes those who want to (clause C7). Where the shard's actor is placed on this
+// node, it watches the store. Where it is placed on another one it follows that: the exchange says whether that one
+// watches, and wakes come from there; while there is doubt it watches by itself. A node that others follow watches in
+// any case, so that two nodes that disagree on the placement never wait for each other.
 //
-// The order of a watch is: it fires, a new one is armed, then the listeners are woken. What is committed before the new watch saw the shard is found by
-// the listeners' reading, which begins later; what is committed after it fires it. So nothing is missed and each listener is woken once. After every change of
-// whom to hear from, the listeners are woken and look for themselves.
+// The order of a watch is: it fires, a new one is armed, then the listeners are woken. What is committed before the new
+// watch saw the shard is found by the listeners' reading, which begins later; what is committed after it fires it. So
+// nothing is missed and each listener is woken once. After every change of whom to hear from, the listeners are woken
+// and look for themselves.
 type shardBehavior struct {
 	wanted func() bool // whether somebody wants to hear of the shard
 	// elsewhere is the node to follow, empty where this one is to watch, and whether that one can be relied on now.
@@ -82,8 +85,6 @@ type (
 	armNow struct{ epoch int }
 	// askedLong says that the owner had its time to answer.
 	askedLong struct{ epoch int }
-	// lookAgain says that somebody came or went, or that it may have changed whom to hear from.
-	lookAgain struct{}
 	idleOver  struct{ turn int }
 )
 
@@ -94,7 +95,8 @@ type (
 		epoch int
 		watch kv.Watch
 	}
-	wakeThem struct{}
+	wakeThem  struct{}
+	dropWatch struct{ watch kv.Watch }
 	// follow and unfollow another node.
 	follow   struct{ owner string }
 	unfollow struct{}

@@ -150,9 +150,13 @@ func TestShardBehavior(t *testing.T) {
 			listening := true
 			var owner string
 			crowd := crowded(1)
-			b := &shardBehavior{wanted: func() bool { return listening }, linger: time.Second, backoff: newBackoff(time.Millisecond, time.Second),
+			b := &shardBehavior{
+				wanted:    func() bool { return listening },
+				linger:    time.Second,
+				backoff:   newBackoff(time.Millisecond, time.Second),
 				listeners: func() int { return int(crowd) },
-				elsewhere: func() (string, bool) { return strings.TrimSuffix(owner, "!"), strings.HasSuffix(owner, "!") }}
+				elsewhere: func() (string, bool) { return strings.TrimSuffix(owner, "!"), strings.HasSuffix(owner, "!") },
+			}
 			start := time.Unix(1000, 0)
 			for i, turn := range tc.turns {
 				listening, owner = !turn.nobody, turn.owner
@@ -161,7 +165,8 @@ func TestShardBehavior(t *testing.T) {
 				}
 				got := names(b.step(start.Add(turn.at), ofEpoch(turn.message, b.epoch)))
 				if phase, _ := b.status(); got != turn.want || phase != string(turn.phase) {
-					t.Fatalf("turn %d, %T: %q in phase %q, want %q in %q", i, turn.message, got, phase, turn.want, turn.phase)
+					t.Fatalf("turn %d, %T: %q in phase %q, want %q in %q", i, turn.message, got, phase, turn.want,
+						turn.phase)
 				}
 			}
 		})
@@ -192,3 +197,10 @@ func ofEpoch(message any, epoch int) any {
 	}
 	return message
 }
+
+// never is a watch that does not fire.
+type never struct{}
+
+func (never) Done() <-chan struct{} { return nil }
+func (never) Err() error            { return nil }
+func (never) Cancel()               {}

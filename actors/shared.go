@@ -11,19 +11,20 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// A large first build of an index is shared where there are other nodes (clause P8): its indexer begins it and puts a job for each changes shard into the queue, which
-// has its own lease and fencing token. Any node takes them, first the one that the shard's actor is placed on; a dead one's is taken over when its lease has
-// run out, and goes on where its last transaction was. The indexer waits for all shards to be at the goal and closes the build. How far a shard is, is read from
-// the index; jobs only say who works.
+// A large first build of an index is shared where there are other nodes (clause P8): its indexer begins it and puts a
+// job for each changes shard into the queue, which has its own lease and fencing token. Any node takes them, first the
+// one that the shard's actor is placed on; a dead one's is taken over when its lease has run out, and goes on where its
+// last transaction was. The indexer waits for all shards to be at the goal and closes the build. How far a shard is, is
+// read from the index; jobs only say who works.
 
 // ownsShardJob reports whether the actor of a job's shard belongs on this node.
-func (s *System) ownsShardJob(job string) bool {
+func (x *indexing) ownsShardJob(job string) bool {
 	i := strings.LastIndexByte(job, '/') // before the signature
-	return i < 0 || s.o.Placer.Owns(shardKind, job[:i])
+	return i < 0 || x.ownsShard(job[:i])
 }
 
 // openBuild begins what a task is about.
-func (s *System) openBuild(ctx context.Context, t *task) (Build, error) {
+func (x *indexing) openBuild(ctx context.Context, t *task) (Build, error) {
 	if t.what.Shard != "" {
 		b, err := t.index.Join(ctx, t.what.Build, t.what.Shard)
 		if err != nil {
@@ -31,15 +32,15 @@ func (s *System) openBuild(ctx context.Context, t *task) (Build, error) {
 		}
 		return partBuild{b}, nil
 	}
-	share := s.o.ShareFrom
-	if s.o.Peers == nil || !s.o.Peers.Company() {
+	share := x.shareFrom
+	if x.company == nil || !x.company() {
 		share = 0
 	}
 	b, err := t.index.Begin(ctx, t.job.Token, share)
 	if err != nil || !b.Plan().Shared {
 		return b, err
 	}
-	shared := &sharedBuild{Build: b, s: s, what: t.what, token: t.job.Token, parts: map[layer.ShardID]*part{}}
+	shared := &sharedBuild{Build: b, store: x.store, what: t.what, token: t.job.Token, parts: map[layer.ShardID]*part{}}
 	for _, shard := range t.resume(b.Plan().Resumed).Shards {
 		shared.parts[shard.Shard] = &part{seen: IndexerFacts{Documents: shard.Documents, Rows: shard.Rows}}
 	}
@@ -55,7 +56,7 @@ func (partBuild) Finish(context.Context) error { return nil }
 // sharedBuild is a build whose steps are other indexers', on this node and elsewhere.
 type sharedBuild struct {
 	Build
-	s     *System
+	store Store
 	what  indexJob
 	token int64
 
@@ -70,8 +71,8 @@ type part struct {
 	seen     IndexerFacts // when it was reported last
 }
 
-// Step waits until somebody has made progress with the shard, and sees to it that there is a job for it. The result counts what has been done since the last
-// Step, here or elsewhere.
+// Step waits until somebody has made progress with the shard, and sees to it that there is a job for it. The result
+// counts what has been done since the last Step, here or elsewhere.
 func (b *sharedBuild) Step(ctx context.Context, shard layer.ShardID, _ int) (layer.StepResult, error) {
 	b.mu.Lock()
 	p := b.parts[shard]
@@ -83,7 +84,7 @@ func (b *sharedBuild) Step(ctx context.Context, shard layer.ShardID, _ int) (lay
 	what := b.what
 	what.Shard, what.Build = shard, b.token
 	if !p.asked {
-		if err := b.s.store.Enqueue(ctx, shardJobs, what.id(), what.encode()); err != nil {
+		if err := b.store.Enqueue(ctx, shardJobs, what.id(), what.encode()); err != nil {
 			return layer.StepResult{}, err
 		}
 		p.asked = true
@@ -98,7 +99,7 @@ func (b *sharedBuild) Step(ctx context.Context, shard layer.ShardID, _ int) (lay
 
 // look sees how far the shard is, and waits for news where there are none. again is true where there were none.
 func (b *sharedBuild) look(ctx context.Context, what indexJob, p *part) (r layer.StepResult, again bool, err error) {
-	job, watch, err := b.s.store.Job(ctx, shardJobs, what.id())
+	job, watch, err := b.store.Job(ctx, shardJobs, what.id())
 	if err != nil {
 		return r, false, err
 	}
@@ -130,7 +131,8 @@ func (b *sharedBuild) look(ctx context.Context, what indexJob, p *part) (r layer
 	return r, true, nil
 }
 
-// news counts what the worker has reported since the last time, and reports whether that is anything. A worker that took over counts from where it began.
+// news counts what the worker has reported since the last time, and reports whether that is anything. A worker that
+// took over counts from where it began.
 func (p *part) news(job *layer.Job, r *layer.StepResult) bool {
 	if job == nil || job.Progress == nil {
 		return false
@@ -152,7 +154,7 @@ func (b *sharedBuild) Finish(ctx context.Context) error {
 	for shard := range b.parts { // no Step runs beside Finish
 		what := b.what
 		what.Shard = shard
-		if err := b.s.store.RemoveJob(ctx, shardJobs, what.id()); err != nil {
+		if err := b.store.RemoveJob(ctx, shardJobs, what.id()); err != nil {
 			return err
 		}
 	}

@@ -30,9 +30,10 @@ func workers(ctx context.Context, t *testing.T, store *layer.Store) map[string]s
 	return by
 }
 
-// cityNodes starts nodes over one store with 20,000 cities in four shards, which are not yet indexed. The shards' actors are placed on n1 and n2 by turns. Who
-// a shard's job belongs on has it alone for the grace.
-func cityNodes(t *testing.T, nodes int, grace time.Duration) (systems []*actors.System, stores []*layer.Store, db *layer.Database, design *layer.Design) {
+// cityNodes starts nodes over one store with 20,000 cities in four shards, which are not yet indexed. The shards'
+// actors are placed on n1 and n2 by turns. Who a shard's job belongs on has it alone for the grace.
+func cityNodes(t *testing.T, nodes int,
+	grace time.Duration) (systems []*actors.System, stores []*layer.Store, db *layer.Database, design *layer.Design) {
 	t.Helper()
 	m, systems, stores := startNodes(t, openEngine(t), nodes, grace)
 	db = create(t, stores[0], "cities", 4)
@@ -50,7 +51,8 @@ func cityNodes(t *testing.T, nodes int, grace time.Duration) (systems []*actors.
 
 const cityCount = 20_000
 
-// A first build is shared: each shard is indexed on the node that its actor is placed on, not where it is asked for, and the index has every document.
+// A first build is shared: each shard is indexed on the node that its actor is placed on, not where it is asked for,
+// and the index has every document.
 func TestShared_EachShardOnItsNode(t *testing.T) {
 	systems, stores, db, design := cityNodes(t, 3, time.Minute)
 	ctx, stop := context.WithCancel(t.Context())

@@ -4,15 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/divandb/divan/layer/kv"
 )
 
-// behavior is an actor's logic: a state machine that takes one message at a time and answers what is to be done. It starts no goroutine, does
-// no I/O and reads no clock, so that a test or a simulation can drive it without protoactor. A new one is made for every (re)start.
+// behavior is an actor's logic: a state machine that takes one message at a time and answers what is to be done. It
+// starts no goroutine, does no I/O and reads no clock, so that a test or a simulation can drive it without protoactor.
+// A new one is made for every (re)start.
 type behavior interface {
 	// step takes a message. The first one is always started.
 	step(now time.Time, message any) []effect
@@ -27,6 +26,8 @@ type effect any
 type (
 	// started is the first message of each life.
 	started struct{}
+	// lookAgain says that what the actor goes by, which is kept elsewhere, may have changed.
+	lookAgain struct{}
 	// childGone says that a child has stopped, by itself or because it was told to.
 	childGone struct{ key string }
 )
@@ -59,12 +60,13 @@ type spec struct {
 	kind, name string
 	// make makes the behavior of a new life.
 	make func() behavior
-	// perform does the effects of the kind. It runs on the actor's goroutine and must not block: it uses shell.do for I/O. nil where the kind
-	// has none.
+	// perform does the effects of the kind. It runs on the actor's goroutine and must not block: it uses shell.do for
+	// I/O. nil where the kind has none.
 	perform func(s *shell, e effect)
 	// failed, where not nil, is told about each failure.
 	failed func(reason string)
-	// ended, where not nil, is told that the actor has failed or stopped, by its own goroutine: what it has promised does not hold any more.
+	// ended, where not nil, is told that the actor has failed or stopped, by its own goroutine: what it has promised
+	// does not hold any more.
 	ended func()
 	// live, where not nil, brings the behavior's facts up to the moment when somebody looks; from any goroutine.
 	live func(facts any) any
@@ -72,7 +74,7 @@ type spec struct {
 
 // shell runs a behavior as a protoactor actor.
 type shell struct {
-	sys  *System
+	tree *tree
 	spec spec
 	rec  *record
 
@@ -91,13 +93,14 @@ type fromLife struct {
 	message any
 }
 
-// props makes an actor of the spec under a parent record. The record is attached when the actor is spawned and detached when it has stopped.
-func (s *System) props(parent *record, sp spec) *actor.Props {
-	rec := newRecord(parent, sp.kind, sp.name, s.now())
+// props makes an actor of the spec under a parent record. The record is attached when the actor is spawned and detached
+// when it has stopped.
+func (t *tree) props(parent *record, sp spec) *actor.Props {
+	rec := newRecord(parent, sp.kind, sp.name, t.now())
 	rec.live = sp.live
-	s.figures.spawned(sp.kind)
+	t.kinds.spawned(sp.kind)
 	return actor.PropsFromProducer(func() actor.Actor {
-		return &shell{sys: s, spec: sp, rec: rec, children: map[string]*actor.PID{}, keys: map[string]string{}}
+		return &shell{tree: t, spec: sp, rec: rec, children: map[string]*actor.PID{}, keys: map[string]string{}}
 	},
 		actor.WithMailbox(func() actor.Mailbox {
 			m := actor.Unbounded()()
@@ -105,18 +108,18 @@ func (s *System) props(parent *record, sp spec) *actor.Props {
 			rec.attach() // before the actor runs, and not before the mailbox is set
 			return m
 		}),
-		actor.WithSupervisor(s.supervision))
+		actor.WithSupervisor(&supervision{t}))
 }
 
 // Receive is called by protoactor, one message at a time.
 func (s *shell) Receive(c actor.Context) {
-	begin := s.sys.now()
+	begin := s.tree.now()
 	s.rec.begin(begin)
 	s.context = c
 	defer func() {
 		s.context = nil
 		s.rec.end()
-		s.sys.figures.received(s.spec.kind, s.sys.now().Sub(begin))
+		s.tree.kinds.received(s.spec.kind, s.tree.now().Sub(begin))
 		if p := recover(); p != nil {
 			s.fail(c, recovered(p))
 		}
@@ -124,7 +127,7 @@ func (s *shell) Receive(c actor.Context) {
 	switch m := c.Message().(type) {
 	case *actor.Started:
 		s.self = c.Self()
-		s.life, s.end = context.WithCancel(s.sys.running)
+		s.life, s.end = context.WithCancel(s.tree.running)
 		s.b = s.spec.make()
 		s.step(started{})
 	case *actor.Restarting:
@@ -139,7 +142,7 @@ func (s *shell) Receive(c actor.Context) {
 			s.spec.ended()
 		}
 		s.rec.detach()
-		s.sys.figures.stopped(s.spec.kind)
+		s.tree.kinds.stopped(s.spec.kind)
 	case *actor.Terminated:
 		if key, ok := s.keys[m.Who.GetId()]; ok {
 			delete(s.keys, m.Who.GetId())
@@ -164,7 +167,7 @@ func (s *shell) step(message any) {
 		return // stopping
 	}
 	inject(s.spec.kind)
-	effects := s.b.step(s.sys.now(), message)
+	effects := s.b.step(s.tree.now(), message)
 	state, facts := s.b.status()
 	s.rec.set(state, facts)
 	for _, e := range effects {
@@ -210,22 +213,22 @@ func (s *shell) spawn(e spawn) {
 		panic(fmt.Sprintf("actor %s has a child %q already", s.rec.id, e.key))
 	}
 	// protoactor frees a name only after the parent has heard that its bearer is gone, so the name is new each time.
-	name := fmt.Sprintf("%s-%d", url.PathEscape(e.spec.kind+":"+e.spec.name), s.sys.serial.Add(1))
-	pid, err := s.context.SpawnNamed(s.sys.props(s.rec, e.spec), name)
+	name := fmt.Sprintf("%s-%d", url.PathEscape(e.spec.kind+":"+e.spec.name), s.tree.serial.Add(1))
+	pid, err := s.context.SpawnNamed(s.tree.props(s.rec, e.spec), name)
 	if err != nil {
 		panic(fmt.Errorf("start actor %s under %s: %w", name, s.rec.id, err))
 	}
 	s.children[e.key], s.keys[pid.GetId()] = pid, e.key
 }
 
-// do runs f in a goroutine that System.Stop waits for, and sends its answer to the actor, unless it is nil or the actor's life has ended. A panic in f
-// is the actor's panic.
+// do runs f in a goroutine that the tree's end waits for, and sends its answer to the actor, unless it is nil or the
+// actor's life has ended. A panic in f is the actor's panic.
 func (s *shell) do(f func(ctx context.Context) any) {
 	life, self := s.life, s.self
-	s.sys.io.Go(func() {
+	s.tree.run(func() {
 		message := guarded(life, f)
 		if message != nil && life.Err() == nil {
-			s.sys.proto.Root.Send(self, fromLife{life, message})
+			s.tree.proto.Root.Send(self, fromLife{life, message})
 		}
 	})
 }
@@ -239,10 +242,11 @@ func guarded(ctx context.Context, f func(ctx context.Context) any) (message any)
 	return f(ctx)
 }
 
-// fail logs a panic where its stack is known and hands it to the supervisor. Who waits for an answer gets the error now.
+// fail logs a panic where its stack is known and hands it to the supervisor. Who waits for an answer gets the error
+// now.
 func (s *shell) fail(c actor.Context, p crash) {
 	reason := fmt.Sprint(p.value)
-	s.sys.log.Error("actor failed", "actor", s.rec.id, "error", reason, "stack", string(p.stack))
+	s.tree.log.Error("actor failed", "actor", s.rec.id, "error", reason, "stack", string(p.stack))
 	if c.Sender() != nil {
 		c.Respond(&FailureError{Actor: s.rec.id, Reason: reason})
 	}
@@ -259,35 +263,3 @@ func (s *shell) fail(c actor.Context, p crash) {
 type FailureError struct{ Actor, Reason string }
 
 func (e *FailureError) Error() string { return "actor " + e.Actor + " failed: " + e.Reason }
-
-// hold makes sure that a watch is cancelled when the life ends in which it was armed, also where the message that carries it is lost then. Called in
-// shell.do. Cancel the held one when it has served.
-func (s *System) hold(life context.Context, w kv.Watch) kv.Watch {
-	s.io.Add(1)
-	stop := context.AfterFunc(life, func() {
-		defer s.io.Done()
-		w.Cancel()
-	})
-	gone := make(chan struct{})
-	return heldWatch{w, gone, sync.OnceFunc(func() {
-		close(gone)
-		if stop() {
-			s.io.Done()
-		}
-	})}
-}
-
-type heldWatch struct {
-	kv.Watch
-	gone chan struct{} // closed by Cancel
-	let  func()        // idempotent
-}
-
-// Cancel releases the watch. Idempotent.
-func (h heldWatch) Cancel() {
-	h.let()
-	h.Watch.Cancel()
-}
-
-// released is closed when a held watch is cancelled.
-func released(w kv.Watch) <-chan struct{} { return w.(heldWatch).gone }

@@ -35,17 +35,18 @@ func (b *clumsy) status() (string, any) { return "clumsy", nil }
 
 // What asks an actor that fails over the question is told so at once; and the actor answers the next one.
 func TestShell_RequesterHearsOfAFailure(t *testing.T) {
-	s, err := Start(Options{Store: idleStore{}, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
+	tree := newTree(NewActorSystem(slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
+	if err := tree.start(rootSpec("n1", nil)); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := s.Stop(t.Context()); err != nil {
+		if err := tree.end(); err != nil {
 			t.Error(err)
 		}
 	}()
 	lives := 0
-	pid := s.proto.Root.Spawn(s.props(s.tree, spec{kind: "clumsy", make: func() behavior { return &clumsy{&lives} },
+	pid := tree.proto.Root.Spawn(tree.props(tree.top, spec{
+		kind: "clumsy", make: func() behavior { return &clumsy{&lives} },
 		perform: func(sh *shell, e effect) {
 			switch e.(type) {
 			case panicIO:
@@ -53,10 +54,11 @@ func TestShell_RequesterHearsOfAFailure(t *testing.T) {
 			case answerMe:
 				sh.context.Respond(answer{lives})
 			}
-		}}))
+		},
+	}))
 	ask := func(message any) any {
 		t.Helper()
-		reply, err := s.proto.Root.RequestFuture(pid, message, 5*time.Second).Result()
+		reply, err := tree.proto.Root.RequestFuture(pid, message, 5*time.Second).Result()
 		if err != nil {
 			t.Fatalf("%T: %v", message, err)
 		}
@@ -72,14 +74,14 @@ func TestShell_RequesterHearsOfAFailure(t *testing.T) {
 	if got := ask(answerMe{}); got != (answer{2}) {
 		t.Errorf("answer %v", got)
 	}
-	s.proto.Root.Send(pid, panicIO{})
+	tree.proto.Root.Send(pid, panicIO{})
 	deadline := time.Now().Add(5 * time.Second)
 	for ask(answerMe{}) != (answer{3}) {
 		if time.Now().After(deadline) {
 			t.Fatal("no restart after a panic in its I/O")
 		}
 	}
-	if err := s.proto.Root.StopFuture(pid).Wait(); err != nil {
+	if err := tree.proto.Root.StopFuture(pid).Wait(); err != nil {
 		t.Error(err)
 	}
 }
@@ -120,52 +122,3 @@ func recordWith(failures int) *record {
 	}
 	return r
 }
-
-// An actor that is at work on one message for long keeps no promise, and the listeners look by themselves meanwhile.
-func TestHub_AStuckActor(t *testing.T) {
-	db, start := namedDatabase{}, time.Unix(1000, 0)
-	h := newHub()
-	r := newRecord(nil, "shard", "a", start)
-	ch := make(chan struct{}, 1)
-	h.add(db, "a", ch)
-	h.vouch(db, "a", vouchWatched, r, start)
-	nobody := func(time.Time, shardKey) bool { return false }
-	woken := func(at time.Duration) bool {
-		h.wakeUnheard(start.Add(at), time.Second, nobody)
-		select {
-		case <-ch:
-			return true
-		default:
-			return false
-		}
-	}
-	told := func(at time.Duration, reached bool) bool {
-		st, _ := h.follow(db, "a", "n2", follower{key: 1}, reached, start.Add(at))
-		return st.Watched
-	}
-	if !told(time.Second, true) || told(time.Second, false) {
-		t.Error("a follower is told otherwise than that the actor watches where the store can be reached")
-	}
-	r.begin(start.Add(10 * time.Second))
-	if !told(10*time.Second+armingLimit/2, true) || told(11*time.Second, true) {
-		t.Error("a follower is told that a stuck actor watches")
-	}
-	for at, want := range []bool{10: false, 11: false, 12: true, 13: true} {
-		if got := at >= 10 && woken(time.Duration(at)*time.Second); got != want {
-			t.Errorf("woken at %d s: %v", at, got)
-		}
-	}
-	r.end()
-	if !told(14*time.Second, true) || woken(14*time.Second) || woken(16*time.Second) {
-		t.Error("the actor is not relied on any more after it went on")
-	}
-	h.vouch(db, "a", vouchNothing, nil, start.Add(20*time.Second))
-	if told(20*time.Second, true) || woken(20*time.Second) || !woken(21*time.Second) {
-		t.Error("the promise of an actor that failed holds")
-	}
-}
-
-// namedDatabase is a database that has nothing but a name.
-type namedDatabase struct{ Database }
-
-func (namedDatabase) Name() string { return "cities" }

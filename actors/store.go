@@ -26,7 +26,8 @@ type Store interface {
 	WatchJobs(ctx context.Context, typ string, worker layer.Worker) (w kv.Watch, next *layer.DueJob, err error)
 }
 
-// Database is what actors need of a layer.Database: Of. Values are compared, to tell a database from one of the same name that came after it.
+// Database is what actors need of a layer.Database: Of. Values are compared, to tell a database from one of the same
+// name that came after it.
 type Database interface {
 	Name() string
 	// Number tells it from every other database of the store, also one of the same name before or after it.
@@ -54,7 +55,8 @@ type Index interface {
 	CatchUp(ctx context.Context, n int) (bool, error)
 	// Aggregate brings what is stored of the reductions up to date with the rows.
 	Aggregate(ctx context.Context) error
-	// Begin begins a build that other nodes may join where it has that many changes to process (layer.Index.StartSharedBuild); never with 0.
+	// Begin begins a build that other nodes may join where it has that many changes to process
+	// (layer.Index.StartSharedBuild); never with 0.
 	Begin(ctx context.Context, token, share int64) (Build, error)
 	// Join takes part in one.
 	Join(ctx context.Context, token int64, shard layer.ShardID) (Build, error)

@@ -16,22 +16,23 @@ type failure struct {
 func (f failure) String() string { return f.reason }
 
 // supervision restarts a failed child, alone, at once or after a pause (record.failed). Meanwhile its messages wait.
-type supervision struct{ sys *System }
+type supervision struct{ tree *tree }
 
 var _ actor.SupervisorStrategy = (*supervision)(nil)
 
 // HandleFailure is called by the parent's goroutine, or by protoactor's guardian for the root.
-func (v *supervision) HandleFailure(_ *actor.ActorSystem, parent actor.Supervisor, child *actor.PID, _ *actor.RestartStatistics, reason, _ any) {
-	s := v.sys
+func (v *supervision) HandleFailure(_ *actor.ActorSystem, parent actor.Supervisor, child *actor.PID,
+	_ *actor.RestartStatistics, reason, _ any) {
+	t := v.tree
 	f, ok := reason.(failure)
 	if !ok {
 		// A panic outside the shell, in protoactor itself.
-		s.log.Error("actor failed outside its logic", "actor", child.GetId(), "error", reason)
+		t.log.Error("actor failed outside its logic", "actor", child.GetId(), "error", reason)
 		parent.RestartChildren(child)
 		return
 	}
-	pause := f.rec.failed(s.now(), f.reason)
-	s.figures.restarted(f.rec.kind)
+	pause := f.rec.failed(t.now(), f.reason)
+	t.kinds.restarted(f.rec.kind)
 	if f.notify != nil {
 		f.notify(f.reason)
 	}
@@ -39,13 +40,13 @@ func (v *supervision) HandleFailure(_ *actor.ActorSystem, parent actor.Superviso
 		parent.RestartChildren(child)
 		return
 	}
-	s.io.Go(func() {
-		t := time.NewTimer(pause)
-		defer t.Stop()
+	t.run(func() {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
 		select {
-		case <-s.running.Done():
+		case <-t.running.Done():
 			// The tree is being stopped; a suspended actor heeds that too.
-		case <-t.C:
+		case <-timer.C:
 			parent.RestartChildren(child)
 		}
 	})

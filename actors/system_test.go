@@ -39,7 +39,7 @@ func TestListen_OneWatchForManyListeners(t *testing.T) {
 	}
 	// Each shard wakes those who came before its watch was armed.
 	eventually(t, func() string {
-		if n, w := db.armed(), s.Figures().Wakes; n != 2 || w != 2 {
+		if n, w := db.armed(), s.Metrics().Wakes; n != 2 || w != 2 {
 			return fmt.Sprintf("%d watches and %d wakes for two shards", n, w)
 		}
 		return ""
@@ -55,7 +55,7 @@ func TestListen_OneWatchForManyListeners(t *testing.T) {
 		receives(t, ch, "a commit")
 	}
 	silent(t, channels[0], 20*time.Millisecond, "without a commit")
-	if f := s.Figures(); f.Listeners != 2000 {
+	if f := s.Metrics(); f.Listeners != 2000 {
 		t.Errorf("figures %+v", f)
 	}
 	for _, x := range s.Shards(100) {
@@ -138,13 +138,14 @@ func TestSupervision_PanicRestartsTheActor(t *testing.T) {
 	defer cancel()
 	receives(t, ch, "after the restarts")
 	n := find(s.Tree(), "shard")
-	if n.Restarts != 3 || !strings.Contains(n.LastFailure, "an injected bug") || n.LastFailureAt == nil || n.State != "watching" {
+	if n.Restarts != 3 || !strings.Contains(n.LastFailure, "an injected bug") || n.LastFailureAt == nil ||
+		n.State != "watching" {
 		t.Errorf("shard actor %+v", n)
 	}
 	if up := find(s.Tree(), "database"); up.Restarts != 0 {
 		t.Errorf("its parent restarted: %+v", up)
 	}
-	for _, k := range s.Figures().Kinds {
+	for _, k := range s.Metrics().Kinds {
 		if k.Kind == "shard" && (k.Restarted != 3 || k.Spawned != 1 || k.Running != 1) {
 			t.Errorf("figures %+v", k)
 		}

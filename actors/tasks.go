@@ -1,11 +1,6 @@
 package actors
 
 import (
-	"cmp"
-	"context"
-	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/divandb/divan/layer"
@@ -28,37 +23,21 @@ type Task struct {
 	UpdatedOn int64 `json:"updated_on"`
 }
 
-// Tasks lists the index builds and the compaction under way on this node, by database and design document.
-func (s *System) Tasks() []Task {
+// tasks lists the index builds under way on this node.
+func (x *indexing) tasks() []Task {
 	list := []Task{}
-	for _, t := range s.builds.list() {
+	for _, t := range x.builds.list() {
 		facts, updated := t.progress()
 		progress := 0
 		if facts.Total > 0 {
 			progress = int(100 * facts.Documents / facts.Total)
 		}
-		list = append(list, Task{Type: "indexer", Node: s.o.Node, PID: "indexer:" + strings.TrimSuffix(t.what.Database+"/"+t.what.Design+"/"+string(t.what.Shard), "/"),
-			Database: t.what.Database, Design: t.what.Design, Signature: t.what.Signature, Shard: t.what.Shard, Progress: progress, IndexerFacts: facts,
-			StartedOn: t.since.Unix(), UpdatedOn: updated.Unix()})
+		name := strings.TrimSuffix(t.what.Database+"/"+t.what.Design+"/"+string(t.what.Shard), "/")
+		list = append(list, Task{
+			Type: "indexer", Node: x.queue.node, PID: "indexer:" + name,
+			Database: t.what.Database, Design: t.what.Design, Signature: t.what.Signature, Shard: t.what.Shard,
+			Progress: progress, IndexerFacts: facts, StartedOn: t.since.Unix(), UpdatedOn: updated.Unix(),
+		})
 	}
-	if c := s.compactions.task(s.o.Node); c != nil {
-		list = append(list, *c)
-	}
-	slices.SortFunc(list, func(a, b Task) int {
-		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Design, b.Design), cmp.Compare(a.Shard, b.Shard))
-	})
 	return list
-}
-
-// ActiveTasks is Tasks as JSON objects (GET /_active_tasks).
-func (s *System) ActiveTasks(context.Context) ([][]byte, error) {
-	var list [][]byte
-	for _, t := range s.Tasks() {
-		b, err := json.Marshal(t)
-		if err != nil {
-			return nil, fmt.Errorf("actors: render a task: %w", err)
-		}
-		list = append(list, b)
-	}
-	return list, nil
 }

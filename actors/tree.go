@@ -1,9 +1,9 @@
 package actors
 
 import (
-	"runtime/debug"
-	"slices"
-	"strings"
+	"context"
+	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,197 +11,110 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Node is an actor in the supervision tree, with everything below it (GET /_actors, SQL's divan.actors).
-type Node struct {
-	ID    string `json:"id"`   // unique on this node, the path from the root
-	Kind  string `json:"kind"` // node, databases, database, shard, jobs, indexer ...
-	Name  string `json:"name"` // of the database, the shard, the index
-	State string `json:"state"`
-	// Facts are the actor's own figures, by kind; see the facts types.
-	Facts    any       `json:"facts,omitempty"`
-	Since    time.Time `json:"since"` // of the first start
-	Mailbox  int       `json:"mailbox"`
-	Restarts int       `json:"restarts"`
-	// LastFailure is what made it restart last, empty if nothing did.
-	LastFailure   string     `json:"last_failure,omitempty"`
-	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
-	Children      []Node     `json:"children,omitempty"`
-	// Hidden is how many children are left out (TreeOf).
-	Hidden int `json:"hidden,omitempty"`
+// tree is the supervision tree of a node, and what its actors run on: protoactor, the goroutines of their I/O, what is
+// known of each, and what is counted by kind. Safe for concurrent use.
+type tree struct {
+	log   *slog.Logger
+	proto *actor.ActorSystem
+	kinds *kinds
+
+	running context.Context // ends when the tree begins to end
+	stop    context.CancelFunc
+	io      sync.WaitGroup // goroutines of actors, and others that work for them
+	top     *record        // holds the root, is not shown
+	root    *actor.PID
+	serial  atomic.Int64 // makes process names new
 }
 
-// well reports whether nothing is wrong with the actor now: it is not restarting, and has not failed of late.
-func (r *record) well(now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.mu.state != stateRestarting &&
-		(len(r.mu.recent) == 0 || now.Sub(r.mu.recent[len(r.mu.recent)-1]) > failureWindow)
+func newTree(proto *actor.ActorSystem, log *slog.Logger) *tree {
+	t := &tree{log: log, proto: proto, kinds: newKinds(proto)}
+	t.running, t.stop = context.WithCancel(context.Background())
+	t.top = newRecord(nil, "system", "", t.now())
+	return t
 }
 
-// wellBelow reports whether that holds for the actor and all below it.
-func (r *record) wellBelow(now time.Time) bool {
-	ok := r.well(now)
-	r.walk(func(c *record) { ok = ok && c.well(now) })
-	return ok
-}
-
-// The states that the shell gives; an actor's own come from its behavior.
-const (
-	stateStarting   = "starting"
-	stateRestarting = "restarting"
-	stateStopping   = "stopping"
-)
-
-// record is what is known of one actor over its restarts. Actors write it, snapshots read it.
-type record struct {
-	id, kind, name string
-	parent         *record
-	since          time.Time
-	mailbox        actor.Mailbox       // set before the actor runs
-	live           func(facts any) any // spec.live
-	begun          atomic.Int64        // when the message that the actor is at work on came to it, in nanoseconds since the first start; 0: none
-
-	mu struct {
-		sync.Mutex
-		state       string
-		facts       any
-		restarts    int
-		lastFailure string
-		lastAt      time.Time
-		recent      []time.Time // failures within failureWindow, oldest first
-		children    map[string]*record
+// start starts the root, which starts the others.
+func (t *tree) start(root spec) error {
+	props := t.props(t.top, root).Configure(actor.WithGuardian(&supervision{t}))
+	t.root = t.proto.NewLocalPID("divan") // before its children run, which send to it
+	if _, err := t.proto.Root.SpawnNamed(props, t.root.Id); err != nil {
+		t.stop()
+		t.kinds.close()
+		return fmt.Errorf("actors: start the root: %w", err)
 	}
+	return nil
 }
 
-// failureWindow is how long a failure counts towards the pause before the next restart.
-const failureWindow = time.Minute
-
-func newRecord(parent *record, kind, name string, now time.Time) *record {
-	id := kind
-	if name != "" {
-		id += ":" + name
-	}
-	if parent != nil && parent.parent != nil {
-		id = parent.id + "/" + id
-	}
-	r := &record{id: id, kind: kind, name: name, parent: parent, since: now}
-	r.mu.state = stateStarting
-	r.mu.children = map[string]*record{}
-	return r
+// end ends all actors and waits for them and their I/O. stop may come before.
+func (t *tree) end() error {
+	t.stop()
+	err := t.proto.Root.StopFuture(t.root).Wait()
+	t.io.Wait()
+	t.kinds.close()
+	return err
 }
 
-// attach makes r visible under its parent, detach removes it.
-func (r *record) attach() {
-	if p := r.parent; p != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.mu.children[r.id] = r
-	}
+func (t *tree) now() time.Time { return time.Now() }
+
+// run runs f in a goroutine that end waits for.
+func (t *tree) run(f func()) { t.io.Go(f) }
+
+// toChild is passed on by the root to one of its children.
+type toChild struct {
+	key     string
+	message any
 }
 
-func (r *record) detach() {
-	if p := r.parent; p != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.mu.children[r.id] == r {
-			delete(p.mu.children, r.id)
+// tell sends a message to a child of the root. Before it is up the message waits in the root's mailbox; after the end
+// of the tree it is lost.
+func (t *tree) tell(key string, message any) { t.proto.Root.Send(t.root, toChild{key, message}) }
+
+// snapshot is the tree at this moment, with no more than most children of each actor, those first that have failed of
+// late; most is 0 for all.
+func (t *tree) snapshot(most int) Node {
+	all := t.top.snapshot(t.now(), most).Children
+	if len(all) == 0 {
+		return Node{ID: "node", Kind: "node", State: stateStopping, Mailbox: 0}
+	}
+	return all[0]
+}
+
+// rootBehavior starts its children and keeps them.
+type rootBehavior struct{ children []spawn }
+
+// rootSpec is the top of the tree: the actors that every node has are its children, under their keys.
+func rootSpec(node string, children []spawn) spec {
+	return spec{kind: "node", name: node, make: func() behavior { return &rootBehavior{children: children} }}
+}
+
+func (b *rootBehavior) step(_ time.Time, message any) []effect {
+	switch m := message.(type) {
+	case started:
+		var e []effect
+		for _, c := range b.children {
+			e = append(e, c)
 		}
-	}
-}
-
-// begin and end note that the actor is at work on a message. The time since the first start is monotonic.
-func (r *record) begin(now time.Time) { r.begun.Store(max(1, int64(now.Sub(r.since)))) }
-func (r *record) end()                { r.begun.Store(0) }
-
-// busy is for how long the actor has been at work on one message.
-func (r *record) busy(now time.Time) time.Duration {
-	if r == nil {
-		return 0
-	}
-	begun := r.begun.Load()
-	if begun == 0 {
-		return 0
-	}
-	return now.Sub(r.since) - time.Duration(begun)
-}
-
-func (r *record) set(state string, facts any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.mu.state, r.mu.facts = state, facts
-}
-
-// failed notes a failure and answers how long to wait before the restart: not at all after the first one in a while, then longer and longer. An actor is
-// never given up: what it does has to be done, and its parent could do no better.
-func (r *record) failed(now time.Time, reason string) (pause time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.mu.state = stateRestarting
-	r.mu.restarts++
-	r.mu.lastFailure, r.mu.lastAt = reason, now
-	r.mu.recent = slices.DeleteFunc(r.mu.recent, func(t time.Time) bool { return now.Sub(t) > failureWindow })
-	r.mu.recent = append(r.mu.recent, now)
-	if n := len(r.mu.recent); n > 1 {
-		pause = min(10*time.Millisecond<<min(n-2, 10), 5*time.Second)
-	}
-	return pause
-}
-
-// snapshot is the tree below an actor. Where it has more than most children those that are not well come first, then
-// the others by id, and the rest is left out; most is 0 for all.
-func (r *record) snapshot(now time.Time, most int) Node {
-	r.mu.Lock()
-	n := Node{ID: r.id, Kind: r.kind, Name: r.name, State: r.mu.state, Facts: r.mu.facts, Since: r.since,
-		Restarts: r.mu.restarts, LastFailure: r.mu.lastFailure}
-	if !r.mu.lastAt.IsZero() {
-		at := r.mu.lastAt
-		n.LastFailureAt = &at
-	}
-	children := make([]*record, 0, len(r.mu.children))
-	for _, c := range r.mu.children {
-		children = append(children, c)
-	}
-	r.mu.Unlock()
-	if r.live != nil && n.Facts != nil {
-		n.Facts = r.live(n.Facts)
-	}
-	if r.mailbox != nil {
-		n.Mailbox = r.mailbox.UserMessageCount()
-	}
-	slices.SortFunc(children, func(a, b *record) int { return strings.Compare(a.id, b.id) })
-	if more := len(children) - most; most > 0 && more > 0 {
-		ill := make([]*record, 0, most)
-		for _, c := range children {
-			if len(ill) < most && !c.wellBelow(now) {
-				ill = append(ill, c)
+		return e
+	case childGone:
+		for _, c := range b.children {
+			if c.key == m.key {
+				return []effect{c}
 			}
 		}
-		for _, c := range children {
-			if len(ill) == most {
-				break
-			}
-			if !slices.Contains(ill, c) {
-				ill = append(ill, c)
-			}
+	case toChild:
+		return []effect{tell(m)}
+	}
+	return nil
+}
+
+func (b *rootBehavior) status() (string, any) { return "running", nil }
+
+// ofKind lists the actors of a kind.
+func (t *tree) ofKind(kind string) (all []*record) {
+	t.top.walk(func(r *record) {
+		if r.kind == kind {
+			all = append(all, r)
 		}
-		children, n.Hidden = ill, more
-	}
-	for _, c := range children {
-		n.Children = append(n.Children, c.snapshot(now, most))
-	}
-	return n
-}
-
-// crash is a panic that happened in an actor's I/O, with the stack of that place.
-type crash struct {
-	value any
-	stack []byte
-}
-
-// recovered turns a recovered panic into a crash.
-func recovered(p any) crash {
-	if c, ok := p.(crash); ok {
-		return c
-	}
-	return crash{value: p, stack: debug.Stack()}
+	})
+	return all
 }

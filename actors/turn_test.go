@@ -25,17 +25,17 @@ func TestEnsuring_missedTurn(t *testing.T) {
 		{name: "no job", at: before, told: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &System{builds: newBuilds()}
+			x := &indexing{builds: newBuilds()}
 			key := indexKey{signature: "of the index"}
 			join := func() (*ensuring, chan error) {
-				w, news, cancel := s.builds.wait(key)
+				w, news, cancel := x.builds.wait(key)
 				t.Cleanup(cancel)
-				return &ensuring{s: s, key: key, waiting: w}, news
+				return &ensuring{x: x, key: key, waiting: w}, news
 			}
 			first, _ := join()
 			second, news := join()
 			if c.asked {
-				s.builds.ask(first.waiting, before, time.Now())
+				x.builds.ask(first.waiting, before, time.Now())
 			}
 			take := func(owes bool, meanwhile func()) {
 				_, err := first.turn(before, func() (bool, error) {

@@ -82,7 +82,8 @@ func TestWarm_TriesOnce(t *testing.T) {
 	}
 }
 
-// Aggregates follow the rows, also where requests have caught the index up, while changes go on and when they have ended.
+// Aggregates follow the rows, also where requests have caught the index up, while changes go on and when they have
+// ended.
 func TestWarm_Aggregates(t *testing.T) {
 	db := newDatabase("cities")
 	s := start(t, newStore(t, db), keepWarm)
@@ -131,7 +132,8 @@ func TestWarm_ChangesDuringABuild(t *testing.T) {
 
 func TestWarm_EndsWhenTheIndexIsNotUsed(t *testing.T) {
 	db := newDatabase("cities")
-	s := start(t, newStore(t, db), func(o *actors.Options) { o.WarmFor, o.WarmGather = 50*time.Millisecond, time.Millisecond })
+	s := start(t, newStore(t, db),
+		func(o *actors.Options) { o.WarmFor, o.WarmGather = 50*time.Millisecond, time.Millisecond })
 	commits(db, "a", 5)
 	if err := s.Ensure(t.Context(), db, db.design); err != nil {
 		t.Fatal(err)
@@ -205,7 +207,8 @@ func TestLayer_WarmIndexes(t *testing.T) {
 	})
 }
 
-// An index is not kept warm any more when its design document or its database is deleted: no job, no rows, nothing in the log, and a build under way ends.
+// An index is not kept warm any more when its design document or its database is deleted: no job, no rows, nothing in
+// the log, and a build under way ends.
 func TestWarm_EndsWithTheDesignDocument(t *testing.T) {
 	for _, large := range []bool{false, true} {
 		for what, remove := range map[string]func(d *database){

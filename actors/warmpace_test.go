@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/actors"
 )
 
-// The times of an actor that keeps indexes warm here: it gathers changes for 100 ms, leaves aggregates as they are for 800 ms, and looks every 15 minutes whether
-// the indexes are still used.
+// The times of an actor that keeps indexes warm here: it gathers changes for 100 ms, leaves aggregates as they are for
+// 800 ms, and looks every 15 minutes whether the indexes are still used.
 const (
 	gathers = 100 * time.Millisecond
 	settles = 8 * gathers
@@ -28,11 +28,14 @@ type pace struct {
 	starts, ends []time.Duration
 }
 
-// warmed is a system that keeps an index of five commits warm, with all work on them done, and the beginning of the pace of what follows.
+// warmed is a system that keeps an index of five commits warm, with all work on them done, and the beginning of the
+// pace of what follows.
 func warmed(t *testing.T, taken time.Duration) *pace {
 	p := &pace{db: newDatabase("cities"), taken: taken}
-	t.Cleanup(func() { time.Sleep(time.Second) }) // runs last: dead letters of the stop are counted in a goroutine that waits
-	s := start(t, newStore(t, p.db), func(o *actors.Options) { o.WarmFor, o.WarmGather, o.Linger = time.Hour, gathers, time.Minute })
+	// It runs last: dead letters of the stop are counted in a goroutine that waits.
+	t.Cleanup(func() { time.Sleep(time.Second) })
+	s := start(t, newStore(t, p.db),
+		func(o *actors.Options) { o.WarmFor, o.WarmGather, o.Linger = time.Hour, gathers, time.Minute })
 	p.ask = func() {
 		if err := s.Ensure(t.Context(), p.db, p.db.design); err != nil {
 			t.Error(err)
@@ -104,7 +107,8 @@ func (p *pace) commitFor(d time.Duration) {
 	}
 }
 
-// A change is in the index as soon as changes have been gathered, and not sooner; while changes go on, the index is brought up to date once for each gathering.
+// A change is in the index as soon as changes have been gathered, and not sooner; while changes go on, the index is
+// brought up to date once for each gathering.
 func TestWarm_PaceOfUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := warmed(t, 0)
@@ -138,8 +142,8 @@ func TestWarm_PaceOfUpdates(t *testing.T) {
 	})
 }
 
-// While changes go on, aggregates are brought up to date again and again, but in a bounded part of the time: they rest for three times as long as that took, and for
-// the settling time at least.
+// While changes go on, aggregates are brought up to date again and again, but in a bounded part of the time: they rest
+// for three times as long as that took, and for the settling time at least.
 func TestWarm_PaceOfAggregates(t *testing.T) {
 	for taken, rest := range map[time.Duration]time.Duration{0: settles, 200 * time.Millisecond: settles, time.Second: 3 * time.Second, 10 * time.Second: 30 * time.Second} {
 		t.Run(fmt.Sprint(taken), func(t *testing.T) {
@@ -160,8 +164,9 @@ func TestWarm_PaceOfAggregates(t *testing.T) {
 	}
 }
 
-// When changes have ended, aggregates need not rest: they are brought up to date soon after nothing was heard for the settling time (the last change may be heard
-// once more), also what was written behind an Aggregate that took long; and then nothing more is done.
+// When changes have ended, aggregates need not rest: they are brought up to date soon after nothing was heard for the
+// settling time (the last change may be heard once more), also what was written behind an Aggregate that took long; and
+// then nothing more is done.
 func TestWarm_PaceWhenChangesEnd(t *testing.T) {
 	for _, taken := range []time.Duration{0, time.Second, 10 * time.Second} {
 		t.Run(fmt.Sprint(taken), func(t *testing.T) {
@@ -177,11 +182,13 @@ func TestWarm_PaceWhenChangesEnd(t *testing.T) {
 				before, _ := p.aggregated()
 				time.Sleep(2*(gathers+settles) + taken + time.Millisecond)
 				if p.behind() != "" {
-					t.Errorf("%v after the last change, with aggregates that take %v: %s", p.now()-last, taken, p.behind())
+					t.Errorf("%v after the last change, with aggregates that take %v: %s", p.now()-last, taken,
+						p.behind())
 				}
 				time.Sleep(10 * time.Minute)
 				if after, _ := p.aggregated(); len(after) > len(before)+1 {
-					t.Errorf("aggregates were brought up to date at %v after the last change at %v", after[len(before):], last)
+					t.Errorf("aggregates were brought up to date at %v after the last change at %v",
+						after[len(before):], last)
 				}
 				p.db.commit("a") // and one change alone, after a long time
 				time.Sleep(2*(gathers+settles) + taken + time.Millisecond)
@@ -193,8 +200,8 @@ func TestWarm_PaceWhenChangesEnd(t *testing.T) {
 	}
 }
 
-// Where requests bring the index up to date, nothing is behind when the actor looks: it hears that there were changes, or takes it that there may have been
-// some behind an Aggregate that took long.
+// Where requests bring the index up to date, nothing is behind when the actor looks: it hears that there were changes,
+// or takes it that there may have been some behind an Aggregate that took long.
 func TestWarm_PaceBesideRequests(t *testing.T) {
 	for _, taken := range []time.Duration{0, 10 * time.Second} {
 		t.Run(fmt.Sprint(taken), func(t *testing.T) {
@@ -214,7 +221,8 @@ func TestWarm_PaceBesideRequests(t *testing.T) {
 	}
 }
 
-// A store that fails is asked again at growing intervals, ten seconds at most, and at once at the usual pace when it answers again.
+// A store that fails is asked again at growing intervals, ten seconds at most, and at once at the usual pace when it
+// answers again.
 func TestWarm_PaceOfRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := warmed(t, 0)

@@ -66,7 +66,8 @@ func (w *watchCounter) counts() (armed, total int) {
 }
 
 // startNodes starts nodes n0, n1, ... over one engine, with a store each, as processes have.
-func startNodes(t *testing.T, engine kv.Engine, count int, grace time.Duration) (m *mesh, systems []*actors.System, stores []*layer.Store) {
+func startNodes(t *testing.T, engine kv.Engine, count int,
+	grace time.Duration) (m *mesh, systems []*actors.System, stores []*layer.Store) {
 	t.Helper()
 	m = newMesh()
 	m.beat, m.grace = time.Second, grace // a busy machine is no reason for doubt here
@@ -103,8 +104,8 @@ func openEngine(t testing.TB) *embedded.Engine {
 	return engine
 }
 
-// On the real layer and engine: three nodes with many listeners each on four shards are four watches in the store, and a commit costs one more, whichever
-// node it comes through; each node has four more watches, on the queues of jobs.
+// On the real layer and engine: three nodes with many listeners each on four shards are four watches in the store, and
+// a commit costs one more, whichever node it comes through; each node has four more watches, on the queues of jobs.
 func TestPeers_WatchesInTheStore(t *testing.T) {
 	counter := &watchCounter{Engine: openEngine(t), armed: map[*countedWatch]bool{}}
 	const nodes, each, shards, queue = 3, 100, 4, 3 * 4

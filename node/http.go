@@ -32,7 +32,7 @@ func (n *Node) serveHTTP(context.Context) error {
 	var handler *api.Server
 	conns := api.NewListener(n.httpListener, api.ConnLimits{Max: n.maxConnections(), Write: n.cfg.HTTP.AnswerTimeout})
 	figures := metrics.New(metrics.Sources{
-		Version: Version(), Actors: n.actors.Figures, Members: n.countMembers, Store: n.Ready, Degraded: n.degradedCounts, Indexes: n.indexLags, Compaction: n.compactionFigures, FreeBytes: n.freeBytes(),
+		Version: Version(), Actors: n.actors.Metrics, Members: n.countMembers, Store: n.Ready, Degraded: n.degradedCounts, Indexes: n.indexLags, Compaction: n.compactionFigures, FreeBytes: n.freeBytes(),
 		Sessions: func() int { return len(n.sql.Sessions()) },
 		SQLMemory: func() (held, limit int64) {
 			held, _, limit = n.sql.Memory()

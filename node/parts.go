@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/divandb/divan/actors"
@@ -188,7 +187,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 		Secret: c.Secret, AcceptSecrets: c.AcceptSecrets,
 		Store: n.store.UUID(), Claim: n.store.NodeName(n.name),
 		HTTP: n.httpListener.Addr().String(), SQL: n.sqlListener.Addr().String(), Version: Version(),
-		Activate: later(&n.running, (*actors.System).Activate), Receive: n.receive, Logger: n.log,
+		Receive: n.receive, Logger: n.log,
 	})
 	if err != nil {
 		return err
@@ -253,15 +252,4 @@ func (p peers) Company() bool {
 		}
 	}
 	return alive > 1
-}
-
-// later lets the cluster ask for actors that start only after it. It is generic so as not to name protoactor's type, which is at home elsewhere.
-func later[T any](system *atomic.Pointer[actors.System], f func(*actors.System, string, string) (T, error)) func(kind, id string) (T, error) {
-	return func(kind, id string) (T, error) {
-		if s := system.Load(); s != nil {
-			return f(s, kind, id)
-		}
-		var none T
-		return none, errors.New("this node is still starting")
-	}
 }

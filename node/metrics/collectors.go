@@ -31,8 +31,8 @@ var (
 	members = desc("divan_members", "Members of the cluster as this node sees them.", "status")
 )
 
-// actorCollector publishes actors.Figures.
-type actorCollector struct{ figures func() actors.Figures }
+// actorCollector publishes actors.Metrics.
+type actorCollector struct{ figures func() actors.Metrics }
 
 // Describe implements prometheus.Collector.
 func (c actorCollector) Describe(ch chan<- *prometheus.Desc) {

@@ -19,7 +19,7 @@ import (
 // Sources are asked at every scrape; any may be nil. They must not block for long.
 type Sources struct {
 	Version string
-	Actors  func() actors.Figures
+	Actors  func() actors.Metrics
 	// Members counts the cluster's members by status: alive, suspect, left.
 	Members func() map[string]int
 	// Store is nil where the store answers.

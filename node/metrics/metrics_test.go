@@ -28,9 +28,9 @@ func TestMetrics(t *testing.T) {
 	m := metrics.New(metrics.Sources{
 		Version: "1.2",
 		Store:   func(context.Context) error { return errors.New("gone") },
-		Actors: func() actors.Figures {
-			return actors.Figures{
-				Kinds: []actors.KindFigures{{
+		Actors: func() actors.Metrics {
+			return actors.Metrics{
+				Kinds: []actors.KindMetrics{{
 					Kind: "shard", Running: 3, Mailbox: 2, Spawned: 5, Stopped: 2, Restarted: 1,
 					Durations: actors.Histogram{Bounds: []float64{.1, 1}, Counts: []int64{4, 2}, Count: 7, Sum: 9.5},
 				}},

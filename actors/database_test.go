@@ -1,0 +1,52 @@
+package actors
+
+import (
+	"testing"
+	"time"
+)
+
+// numbered is a database of which nothing but its identity is asked.
+type numbered struct {
+	Database
+	n int
+}
+
+// However many databases a node has, a change of one asks about that one alone.
+func TestDatabasesBehavior_many(t *testing.T) {
+	const databases = 1000
+	all, asked := 0, map[Database]int{}
+	b := &databasesBehavior{
+		all: func() []Database { all++; return nil },
+		inUse: func(db Database) bool {
+			asked[db]++
+			return asked[db] < 2
+		},
+		spec: func(Database) spec { return spec{kind: "database"} },
+		open: map[string]Database{}, keys: map[Database]string{},
+	}
+	b.step(time.Time{}, started{})
+	for i := range databases {
+		e := b.step(time.Time{}, databaseChanged{numbered{n: i}})
+		if len(e) != 1 {
+			t.Fatalf("the actor of database %d was not started: %v", i, e)
+		}
+		b.step(time.Time{}, databaseChanged{numbered{n: i}})
+	}
+	if len(b.open) != databases {
+		t.Fatalf("%d databases are open", len(b.open))
+	}
+	for key := range b.open {
+		b.step(time.Time{}, childGone{key})
+	}
+	if len(b.open) != 0 || len(b.keys) != 0 {
+		t.Errorf("%d databases are left", len(b.open))
+	}
+	if all != 1 {
+		t.Errorf("all databases in use were listed %d times", all)
+	}
+	for db, n := range asked {
+		if n != 2 {
+			t.Errorf("it was asked %d times whether %v is in use", n, db)
+		}
+	}
+}
