@@ -1,8 +1,6 @@
 package cluster_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -13,15 +11,24 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-	"github.com/asynkron/protoactor-go/remote"
+
 	"github.com/divandb/divan/cluster"
 )
 
 func options(t testing.TB, name string) cluster.Options {
 	quiet := slog.New(slog.DiscardHandler)
 	system := actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }))
-	return cluster.Options{System: system, Name: name, Gossip: "127.0.0.1:0", HTTP: "127.0.0.1:5984", SQL: "127.0.0.1:5433",
-		Version: "test", Roles: []string{"data"}, ProbeInterval: 100 * time.Millisecond, Logger: quiet}
+	return cluster.Options{
+		System:        system,
+		Name:          name,
+		Gossip:        "127.0.0.1:0",
+		HTTP:          "127.0.0.1:5984",
+		SQL:           "127.0.0.1:5433",
+		Version:       "test",
+		Roles:         []string{"data"},
+		ProbeInterval: 100 * time.Millisecond,
+		Logger:        quiet,
+	}
 }
 
 func mustStart(t testing.TB, o cluster.Options) *cluster.Cluster {
@@ -96,7 +103,9 @@ func TestStart_AloneIsQuick(t *testing.T) {
 	c := mustStart(t, o)
 	up := time.Since(begin)
 	m := c.Self()
-	if m.Status != cluster.Alive || !m.Self || m.HTTP != o.HTTP || m.SQL != o.SQL || m.Version != "test" || m.Gossip != c.Addr() || m.Remote == "" {
+	if m.Status != cluster.Alive || !m.Self || m.HTTP != o.HTTP || m.SQL != o.SQL || m.Version != "test" ||
+		m.Gossip != c.Addr() ||
+		m.Remote == "" {
 		t.Errorf("self is %+v", m)
 	}
 	if !c.Owns("database", "x") {
@@ -137,7 +146,11 @@ func TestStart_Refuses(t *testing.T) {
 		want   string
 	}{
 		{"gossip port in use", func(o *cluster.Options) { o.Gossip = taken.Addr().String() }, "address already in use"},
-		{"remoting port in use", func(o *cluster.Options) { o.Remote = taken.Addr().String() }, "address already in use"},
+		{
+			"remoting port in use",
+			func(o *cluster.Options) { o.Remote = taken.Addr().String() },
+			"address already in use",
+		},
 		{"no name", func(o *cluster.Options) { o.Name = "" }, "no name"},
 		{"no port", func(o *cluster.Options) { o.Gossip = "127.0.0.1" }, "missing port"},
 		{"port too high", func(o *cluster.Options) { o.Gossip = "127.0.0.1:70000" }, "not a number from 0 to 65535"},
@@ -223,7 +236,8 @@ func TestCluster_JoinsWhenTheOtherComesLater(t *testing.T) {
 
 func TestCluster_Secret(t *testing.T) {
 	o := options(t, "a")
-	o.Secret, o.Activate = "sesame", echo(o.System)
+	here := &inbox{}
+	o.Secret, o.Receive = "sesame", here.add
 	a := started(t, o)
 	b := startProcess(t, memberSpec{Name: "b", Secret: "sesame", Join: []string{a.Addr()}})
 	stranger := startProcess(t, memberSpec{Name: "s", Secret: "guess", Join: []string{a.Addr()}})
@@ -232,47 +246,18 @@ func TestCluster_Secret(t *testing.T) {
 	sees(t, b, "a=alive b=alive")
 	sees(t, stranger, "s=alive")
 	sees(t, open, "o=alive")
-	crossRequest(t, a, b)
-}
-
-func TestCluster_RequestFindsTheActor(t *testing.T) {
-	o := options(t, "a")
-	o.Activate = echo(o.System)
-	a := started(t, o)
-	b := startProcess(t, memberSpec{Name: "b", Join: []string{a.Addr()}})
-	sees(t, a, "a=alive b=alive")
-	sees(t, b, "a=alive b=alive")
-	crossRequest(t, a, b)
-
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := a.Request(ctx, "silent", "x", &remote.Ping{}); err == nil {
-		t.Error("an actor that never answers gave an answer")
-	}
-}
-
-// crossRequest asks both members for actors that live on either.
-func crossRequest(t *testing.T, a *cluster.Cluster, b *process) {
-	t.Helper()
-	home := map[string]string{"a": find(t, a, "a").Remote, "b": find(t, a, "b").Remote}
-	ids := manyIDs()[:20]
-	eventually(t, 5*time.Second, func() string {
-		where := owners(a, ids)
-		if !slices.Contains(where, "a") || !slices.Contains(where, "b") {
-			return fmt.Sprint("owners ", where)
+	// Messages go both ways. Who is there is who actors are placed on, which is known a moment later.
+	eventually(t, 10*time.Second, func() string {
+		a.Send("b", []byte("hello"))
+		if err := b.call("Send", [2]string{"a", "hello"}, new(int)); err != nil {
+			return err.Error()
 		}
-		for i, id := range ids {
-			here, err := askEcho(t.Context(), a, id)
-			if err != nil {
-				return err.Error()
-			}
-			there, err := b.echo(id)
-			if err != nil {
-				return err.Error()
-			}
-			if here != home[where[i]] || there != here {
-				return fmt.Sprintf("%s of %s answered %s from %s and %s from %s", id, where[i], "a", here, "b", there)
-			}
+		var there []string
+		if err := b.call("Inbox", 0, &there); err != nil {
+			return err.Error()
+		}
+		if !slices.Contains(there, "a: hello") || !slices.Contains(here.list(), "b: hello") {
+			return fmt.Sprintf("b has received %q, and a %q", there, here.list())
 		}
 		return ""
 	})
@@ -311,7 +296,8 @@ func TestCluster_KilledMember(t *testing.T) {
 	}
 }
 
-// A process that stands still is given up; when it goes on, it must come back under a new id, since the others placed its actors elsewhere.
+// A process that stands still is given up; when it goes on, it must come back under a new id, since the others placed
+// its actors elsewhere.
 func TestCluster_PausedMember(t *testing.T) {
 	a := started(t, options(t, "a"))
 	p := startProcess(t, memberSpec{Name: "p", Join: []string{a.Addr()}})
@@ -327,20 +313,4 @@ func TestCluster_PausedMember(t *testing.T) {
 		}
 		return ""
 	})
-}
-
-// echo activates actors that answer with their node's address.
-func echo(system *actor.ActorSystem) func(kind, id string) (*actor.PID, error) {
-	return func(kind, id string) (*actor.PID, error) {
-		props := actor.PropsFromFunc(func(ctx actor.Context) {
-			if m, ok := ctx.Message().(*remote.ActorPidRequest); ok && kind == "echo" {
-				ctx.Respond(&remote.ActorPidRequest{Name: m.Name, Kind: system.Address()})
-			}
-		})
-		pid, err := system.Root.SpawnNamed(props, kind+"/"+id)
-		if errors.Is(err, actor.ErrNameExists) {
-			err = nil
-		}
-		return pid, err
-	}
 }

@@ -31,17 +31,19 @@ func (l *loud) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// unprobed is a probe interval longer than these tests: nobody finds out by himself that a member has gone, or complains of a slow machine.
+// unprobed is a probe interval longer than these tests: nobody finds out by himself that a member has gone, or
+// complains of a slow machine.
 const unprobed = 20 * time.Second
 
-// Members that stop at the same time do not wait for each other to hear their goodbyes, and say nothing of it. A goodbye may take a minute here, so that
-// one that waits for nobody is found out on the slowest machine.
+// Members that stop at the same time do not wait for each other to hear their goodbyes, and say nothing of it. A
+// goodbye may take a minute here, so that one that waits for nobody is found out on the slowest machine.
 func TestStop_together(t *testing.T) {
 	for _, n := range []int{2, 3} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			o, said := options(t, "m0"), &loud{}
 			o.Logger = said.logger()
-			c, err := (&memberSpec{Gossip: "127.0.0.1:0", ProbeInterval: unprobed, TellWithin: time.Minute}).start(t.Context(), o)
+			c, err := (&memberSpec{Gossip: "127.0.0.1:0", ProbeInterval: unprobed, TellWithin: time.Minute}).start(
+				t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +54,8 @@ func TestStop_together(t *testing.T) {
 			}}
 			for i := range n - 1 {
 				name := fmt.Sprint("m", i+1)
-				p := startProcess(t, memberSpec{Name: name, Join: []string{c.Addr()}, ProbeInterval: unprobed, TellWithin: time.Minute})
+				p := startProcess(t,
+					memberSpec{Name: name, Join: []string{c.Addr()}, ProbeInterval: unprobed, TellWithin: time.Minute})
 				members, all = append(members, p), all+" "+name+"=alive"
 				stops = append(stops, func() (said string, err error) {
 					err = p.call("Stop", 0, &said)
@@ -86,7 +89,8 @@ func TestStop_saysGoodbye(t *testing.T) {
 	o := options(t, "a")
 	o.ProbeInterval = unprobed
 	stays := started(t, o)
-	leaves := startProcess(t, memberSpec{Name: "b", Join: []string{stays.Addr()}, ProbeInterval: unprobed, TellWithin: time.Minute})
+	leaves := startProcess(t,
+		memberSpec{Name: "b", Join: []string{stays.Addr()}, ProbeInterval: unprobed, TellWithin: time.Minute})
 	sees(t, stays, "a=alive b=alive")
 	sees(t, leaves, "a=alive b=alive")
 	var said string

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -44,71 +45,87 @@ type namesake struct {
 	store  string // empty if it did not say
 }
 
-// claimName takes the name in the store, and holds it until running ends.
-func (c *Cluster) claimName(ctx, running context.Context) error {
-	if c.o.Claim == nil {
-		return nil
+// naming sees to it that this member's name is its own. Safe for concurrent use.
+type naming struct {
+	o      *Options
+	gossip *gossip
+	said   *said
+	asked  chan struct{} // capacity 1: mu.namesakes may have some; never closed
+
+	mu struct {
+		sync.Mutex
+		namesakes []namesake // others with this member's name, to be looked at
+		clash     trouble    // one of them is alive
+		claimed   bool       // the store says that the name is this member's
 	}
-	holder, err := c.takeName(ctx)
-	if holder != "" {
-		return c.nameTaken(holder)
-	}
-	if err != nil {
-		c.o.Logger.Warn("the node's name was not taken in the store", "error", err) // gossip says whether it is taken
-	}
-	c.done.Go(func() { c.holdName(running, err == nil) })
-	return nil
 }
 
-// takeName notes whether the name is this member's.
-func (c *Cluster) takeName(ctx context.Context) (holder string, err error) {
-	holder, err = c.o.Claim.Take(ctx, c.Addr(), func(gossip string) (bool, bool) {
-		return c.namesakeLives(ctx, gossip)
+func newNaming(o *Options, g *gossip, s *said) *naming {
+	return &naming{o: o, gossip: g, said: s, asked: make(chan struct{}, 1)}
+}
+
+// claim takes the name in the store. It is an error where another member has it; where the store does not say, the name
+// is not claimed, and gossip says whether it is taken.
+func (n *naming) claim(ctx context.Context) (claimed bool, err error) {
+	holder, err := n.take(ctx)
+	if holder != "" {
+		return false, n.taken(holder)
+	}
+	if err != nil {
+		n.o.Logger.Warn("the node's name was not taken in the store", "error", err)
+	}
+	return err == nil, nil
+}
+
+// take notes whether the name is this member's.
+func (n *naming) take(ctx context.Context) (holder string, err error) {
+	holder, err = n.o.Claim.Take(ctx, n.gossip.addr(), func(gossip string) (bool, bool) {
+		return n.lives(ctx, gossip)
 	})
 	if err == nil && holder == "" {
-		c.mu.Lock()
-		c.mu.claimed, c.mu.clash = true, trouble{}
-		c.mu.Unlock()
+		n.mu.Lock()
+		n.mu.claimed, n.mu.clash = true, trouble{}
+		n.mu.Unlock()
 	}
 	return holder, err
 }
 
-// confirmName is an error if another member has taken the name, because this one did not answer for a while.
-func (c *Cluster) confirmName(ctx context.Context) error {
-	c.mu.Lock()
-	claimed := c.mu.claimed
-	c.mu.Unlock()
+// confirm is an error if another member has taken the name, because this one did not answer for a while.
+func (n *naming) confirm(ctx context.Context) error {
+	n.mu.Lock()
+	claimed := n.mu.claimed
+	n.mu.Unlock()
 	if !claimed {
 		return nil
 	}
-	switch holder, err := c.o.Claim.Confirm(ctx); {
+	switch holder, err := n.o.Claim.Confirm(ctx); {
 	case err != nil:
-		c.o.Logger.Warn("the node's name was not confirmed in the store", "error", err)
+		n.o.Logger.Warn("the node's name was not confirmed in the store", "error", err)
 	case holder != "":
-		return c.nameTaken(holder)
+		return n.taken(holder)
 	}
 	return nil
 }
 
-// holdName keeps the name until ctx ends, or tries to take it if it is not claimed. It notes when another member has
+// hold keeps the name until ctx ends, or tries to take it if it is not claimed. It notes when another member has
 // it.
-func (c *Cluster) holdName(ctx context.Context, claimed bool) {
+func (n *naming) hold(ctx context.Context, claimed bool) {
 	for {
 		var holder string
 		var err error
 		if claimed {
-			holder, err = c.o.Claim.Hold(ctx)
+			holder, err = n.o.Claim.Hold(ctx)
 		} else {
-			holder, err = c.takeName(ctx)
+			holder, err = n.take(ctx)
 		}
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			c.o.Logger.Debug("could not look at the node's name in the store", "error", err)
+			n.o.Logger.Debug("could not look at the node's name in the store", "error", err)
 		case holder != "":
 			claimed = false
-			c.noteClash(holder, true)
+			n.noteClash(holder, true)
 		default:
 			claimed = true
 			continue
@@ -123,88 +140,88 @@ func (c *Cluster) holdName(ctx context.Context, claimed bool) {
 	}
 }
 
-// releaseName lets others have the name at once, without asking whether this member is there.
-func (c *Cluster) releaseName(ctx context.Context) {
-	if c.o.Claim == nil {
+// release lets others have the name at once, without asking whether this member is there.
+func (n *naming) release(ctx context.Context) {
+	if n.o.Claim == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, releaseWithin)
 	defer cancel()
-	if err := c.o.Claim.Release(ctx); err != nil {
-		c.o.Logger.Debug("the node's name was not released in the store", "error", err)
+	if err := n.o.Claim.Release(ctx); err != nil {
+		n.o.Logger.Debug("the node's name was not released in the store", "error", err)
 	}
 }
 
-func (c *Cluster) nameTaken(holder string) error {
+func (n *naming) taken(holder string) error {
 	return fmt.Errorf("cluster: another node is called %s and answers at %s: give this one a name of its own",
-		c.o.Name, holder)
+		n.o.Name, holder)
 }
 
-// refuseNamesake is an error if joining has found a living member of this one's name.
-func (c *Cluster) refuseNamesake(ctx context.Context) error {
-	if other := c.livingNamesake(ctx); other != "" {
-		return c.nameTaken(other)
+// refuse is an error if joining has found a living member of this one's name.
+func (n *naming) refuse(ctx context.Context) error {
+	if other := n.living(ctx); other != "" {
+		return n.taken(other)
 	}
 	return nil
 }
 
-// lookForNamesakes notes whether a namesake is alive, until ctx ends. It is apart from watch, as the answers take their
+// look notes whether a namesake is alive, until ctx ends. It is apart from watch, as the answers take their
 // time.
-func (c *Cluster) lookForNamesakes(ctx context.Context) {
+func (n *naming) look(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.namesakes:
+		case <-n.asked:
 		}
-		if other := c.livingNamesake(ctx); other != "" {
-			c.noteClash(other, false)
+		if other := n.living(ctx); other != "" {
+			n.noteClash(other, false)
 		}
 	}
 }
 
 // noteClash notes that another member has this one's name, and tells the log. lost says that the store gives the name
 // to that one.
-func (c *Cluster) noteClash(other string, lost bool) {
-	c.mu.Lock()
-	c.mu.clash = trouble{time.Now(), other}
-	c.mu.claimed = c.mu.claimed && !lost
-	c.mu.Unlock()
-	if reason := clashReason(c.o.Name, other); c.said.first(reason) {
-		c.o.Logger.Error("two nodes have one name", "reason", reason)
+func (n *naming) noteClash(other string, lost bool) {
+	n.mu.Lock()
+	n.mu.clash = trouble{time.Now(), other}
+	n.mu.claimed = n.mu.claimed && !lost
+	n.mu.Unlock()
+	if reason := clashReason(n.o.Name, other); n.said.first(reason) {
+		n.o.Logger.Error("two nodes have one name", "reason", reason)
 	}
 }
 
-// livingNamesake is the address of one of the others that were found with this one's name and are alive. One that was
+// living is the address of one of the others that were found with this one's name and are alive. One that was
 // killed and has come back as this member is not. Of members that share the store one has the name: if it is this one,
 // the others refuse, or know that they have lost it.
-func (c *Cluster) livingNamesake(ctx context.Context) string {
-	c.mu.Lock()
-	list, claimed := c.mu.namesakes, c.mu.claimed
-	c.mu.namesakes = nil
-	c.mu.Unlock()
+func (n *naming) living(ctx context.Context) string {
+	n.mu.Lock()
+	list, claimed := n.mu.namesakes, n.mu.claimed
+	n.mu.namesakes = nil
+	n.mu.Unlock()
 	slices.SortFunc(list, func(a, b namesake) int {
 		return strings.Compare(a.gossip+" "+a.store, b.gossip+" "+b.store)
 	})
-	for _, n := range slices.Compact(list) {
-		if claimed && n.store != "" && n.store == c.o.Store {
+	for _, x := range slices.Compact(list) {
+		if claimed && x.store != "" && x.store == n.o.Store {
 			continue
 		}
-		if lives, _ := c.namesakeLives(ctx, n.gossip); lives {
-			return n.gossip
+		if lives, _ := n.lives(ctx, x.gossip); lives {
+			return x.gossip
 		}
 	}
 	return ""
 }
 
-// namesakeLives asks whether a member of this one's name is there. It is sure that it is if it answers, and that it is
+// lives asks whether a member of this one's name is there. It is sure that it is if it answers, and that it is
 // not if nobody has the port. It takes up to some probe intervals.
-func (c *Cluster) namesakeLives(ctx context.Context, gossip string) (alive, sure bool) {
+func (n *naming) lives(ctx context.Context, gossip string) (alive, sure bool) {
 	at, err := net.ResolveUDPAddr("udp", gossip)
-	if err != nil || gossip == c.Addr() {
+	if err != nil || gossip == n.gossip.addr() {
 		return false, true
 	}
-	conn, err := (&net.Dialer{Timeout: c.o.ProbeInterval}).DialContext(ctx, "tcp", gossip)
+	conn, err := (&net.Dialer{Timeout: n.o.ProbeInterval}).DialContext(ctx, "tcp", gossip)
 	if err != nil {
 		return false, errors.Is(err, syscall.ECONNREFUSED)
 	}
@@ -214,9 +231,31 @@ func (c *Cluster) namesakeLives(ctx context.Context, gossip string) (alive, sure
 			return false, false
 		}
 		// A member that has another name, or another secret, does not answer.
-		if _, err := c.gossip.Ping(c.o.Name, at); err == nil {
+		if _, err := n.gossip.list.Ping(n.o.Name, at); err == nil {
 			return true, true
 		}
 	}
 	return false, false
+}
+
+// found notes another member with this one's name. It does not block.
+func (n *naming) found(gossip, store string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.mu.namesakes = append(n.mu.namesakes, namesake{gossip, store})
+}
+
+// ask has look look at those that were found.
+func (n *naming) ask() {
+	select {
+	case n.asked <- struct{}{}:
+	default: // it is asked for already
+	}
+}
+
+// clashes is the other member with this one's name, where one is alive or was lately.
+func (n *naming) clashes(now time.Time) (other string, ok bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.mu.clash.with, n.mu.clash.lasts(now)
 }

@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/divandb/divan/cluster"
 	"github.com/hashicorp/memberlist"
+
+	"github.com/divandb/divan/cluster"
 )
 
 // claim is a claim as a test wants it to go. What is not set does nothing.

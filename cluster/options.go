@@ -14,8 +14,8 @@ import (
 
 // Options of Start.
 type Options struct {
-	// System is the actor system that remoting is set up on. Required, and no actor of it may run yet: remoting changes the
-	// address that new process ids carry.
+	// System is the actor system that remoting is set up on. Required, and no actor of it may run yet: remoting changes
+	// the address that new process ids carry.
 	System *actor.ActorSystem
 
 	// Name of this member. Required, unique in the cluster, and the same again after a restart.
@@ -24,12 +24,15 @@ type Options struct {
 	Gossip string
 	// Remote is the address of actor remoting, TCP. Empty: the port after Gossip's, or a free one where that is taken.
 	Remote string
-	// Advertise is the IP that other members reach this one by; needed only where Gossip's host is a wildcard and the guess
+	// Advertise is the IP that other members reach this one by; needed only where Gossip's host is a wildcard and the
+	// guess
 	// (the first private address) is wrong.
 	Advertise string
-	// Join is gossip addresses of other members. It does not matter which of them are up now: joining goes on in the background.
+	// Join is gossip addresses of other members. It does not matter which of them are up now: joining goes on in the
+	// background.
 	Join []string
-	// Secret, shared by all members, encrypts gossip and authenticates and encrypts remoting. Required unless Gossip is on loopback.
+	// Secret, shared by all members, encrypts gossip and authenticates and encrypts remoting. Required unless Gossip is
+	// on loopback.
 	Secret string
 	// AcceptSecrets are taken from others beside Secret, while it is being changed from one to the other. They need
 	// Secret.
@@ -46,10 +49,8 @@ type Options struct {
 	Version string
 	Roles   []string
 
-	// Activate starts, or finds, the local actor of a kind and id, for members that ask for it. It must not block for long.
-	// nil refuses all.
-	Activate func(kind, id string) (*actor.PID, error)
-	// Receive takes what other members Send; calls come one at a time, and must not block for long. The message is the callee's. nil takes nothing.
+	// Receive takes what other members Send; calls come one at a time, and must not block for long. The message is the
+	// callee's. nil takes nothing.
 	Receive func(from string, message []byte)
 
 	// ProbeInterval paces failure detection: a killed member is seen as left after 4 to 8 of them. 0 means 500 ms.
@@ -74,7 +75,8 @@ func (o Options) withDefaults() (Options, error) {
 	if err != nil {
 		faults = append(faults, fmt.Errorf("gossip address %q: %w", o.Gossip, err))
 	} else if !gossip.IP.IsLoopback() && o.Secret == "" {
-		faults = append(faults, fmt.Errorf("gossip address %q is not on loopback, and there is no shared secret: whoever reaches it could command the actors", o.Gossip))
+		faults = append(faults, fmt.Errorf("gossip address %q is not on loopback, and there is no shared secret: "+
+			"whoever reaches it could command the actors", o.Gossip))
 	}
 	if o.Secret == "" && len(o.AcceptSecrets) > 0 {
 		faults = append(faults, errors.New("there are secrets to accept and none of this member's own"))

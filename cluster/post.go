@@ -20,61 +20,79 @@ type letter struct {
 	message []byte
 }
 
-// Send sends a message to another member, which gets it by Options.Receive: at most once, in order while the connection holds, and perhaps never; nobody is
-// told. It does not block and owns the message from then on. A member that is unknown, or is this one, gets nothing.
-func (c *Cluster) Send(member string, message []byte) {
-	if c.post == nil {
+// post sends messages to other members, and takes theirs. nil takes and sends nothing.
+type post struct {
+	o       *Options
+	members *members
+	letters chan letter // for deliver; never closed
+	pid     *actor.PID
+}
+
+// newPost begins to take messages from other members.
+func newPost(o *Options, m *members) (*post, error) {
+	if o.Receive == nil {
+		return nil, nil
+	}
+	p := &post{o: o, members: m, letters: make(chan letter, postQueue)}
+	props := actor.PropsFromFunc(func(ctx actor.Context) {
+		b, ok := ctx.Message().(*wrapperspb.BytesValue)
+		if !ok || ctx.Sender() == nil {
+			return
+		}
+		if from, ok := p.memberAt(ctx.Sender().Address); ok {
+			o.Receive(from, b.Value)
+		}
+	})
+	var err error
+	if p.pid, err = o.System.Root.SpawnNamed(props, postName); err != nil {
+		return nil, fmt.Errorf("cluster: start the post: %w", err)
+	}
+	return p, nil
+}
+
+// send is Cluster.Send.
+func (p *post) send(member string, message []byte) {
+	if p == nil {
 		return
 	}
-	for _, m := range *c.placed.Load() {
+	for _, m := range *p.members.placed.Load() {
 		if m.Name != member || m.Self {
 			continue
 		}
 		select {
-		case c.letters <- letter{m.Remote, message}:
+		case p.letters <- letter{m.Remote, message}:
 		default: // as good as lost on the way
 		}
 		return
 	}
 }
 
-// startPost takes messages from other members.
-func (c *Cluster) startPost() error {
-	if c.o.Receive == nil {
-		return nil
+// deliver hands letters to remoting, until ctx ends. Its first message to a member waits for remoting to make an
+// endpoint, hence not in send.
+func (p *post) deliver(ctx context.Context) {
+	if p == nil {
+		return
 	}
-	props := actor.PropsFromFunc(func(ctx actor.Context) {
-		m, ok := ctx.Message().(*wrapperspb.BytesValue)
-		if !ok || ctx.Sender() == nil {
-			return
-		}
-		if from, ok := c.memberAt(ctx.Sender().Address); ok {
-			c.o.Receive(from, m.Value)
-		}
-	})
-	pid, err := c.o.System.Root.SpawnNamed(props, postName)
-	if err != nil {
-		return fmt.Errorf("cluster: start the post: %w", err)
-	}
-	c.post = pid
-	return nil
-}
-
-// deliver hands letters to remoting, until ctx ends. Its first message to a member waits for remoting to make an endpoint, hence not in Send.
-func (c *Cluster) deliver(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case l := <-c.letters:
-			c.o.System.Root.RequestWithCustomSender(actor.NewPID(l.to, postName), wrapperspb.Bytes(l.message), c.post)
+		case l := <-p.letters:
+			p.o.System.Root.RequestWithCustomSender(actor.NewPID(l.to, postName), wrapperspb.Bytes(l.message), p.pid)
 		}
 	}
 }
 
+// stop takes no more messages.
+func (p *post) stop() {
+	if p != nil {
+		p.o.System.Root.Stop(p.pid)
+	}
+}
+
 // memberAt is the member with a remoting address.
-func (c *Cluster) memberAt(remote string) (name string, ok bool) {
-	for _, m := range *c.placed.Load() {
+func (p *post) memberAt(remote string) (name string, ok bool) {
+	for _, m := range *p.members.placed.Load() {
 		if m.Remote == remote {
 			return m.Name, true
 		}

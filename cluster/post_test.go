@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Messages arrive in order with their sender's name; none waits for a member that is not there, and they arrive again when it is back.
+// Messages arrive in order with their sender's name; none waits for a member that is not there, and they arrive again
+// when it is back.
 func TestSend(t *testing.T) {
 	o := options(t, "one")
 	o.Secret = "a shared secret of members"

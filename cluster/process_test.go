@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/asynkron/protoactor-go/remote"
 	"github.com/divandb/divan/cluster"
 )
 
-// The tests run one member in their own process and the others as processes of the same binary. A process can be killed and stopped; and two
-// members in one process trip the race detector, because protoactor sets gRPC's global logger whenever remoting starts.
+// The tests run one member in their own process and the others as processes of the same binary. A process can be killed
+// and stopped; and two members in one process trip the race detector, because protoactor sets gRPC's global logger
+// whenever remoting starts.
 
 // TestMain is a member where a test asks for one.
 func TestMain(m *testing.M) {
@@ -61,7 +61,6 @@ func runMember(text string) error {
 		return err
 	}
 	o := options(nil, s.Name)
-	o.Activate = echo(o.System)
 	inbox, said := &inbox{}, &loud{}
 	o.Receive, o.Logger = inbox.add, said.logger()
 	c, err := s.start(context.Background(), o)
@@ -150,25 +149,11 @@ func (k *Calls) Owners(ids []string, answer *[]string) error {
 	return nil
 }
 
-// Echo asks an actor where it lives.
-func (k *Calls) Echo(id string, answer *string) (err error) {
-	*answer, err = askEcho(context.Background(), k.c, id)
-	return err
-}
-
 func owners(c *cluster.Cluster, ids []string) (names []string) {
 	for _, id := range ids {
 		names = append(names, c.Owner("echo", id).Name)
 	}
 	return names
-}
-
-func askEcho(ctx context.Context, c *cluster.Cluster, id string) (string, error) {
-	answer, err := c.Request(ctx, "echo", id, &remote.ActorPidRequest{Name: "hello"})
-	if err != nil {
-		return "", err
-	}
-	return answer.(*remote.ActorPidRequest).Kind, nil
 }
 
 // process is a member in a process of its own.
@@ -271,9 +256,4 @@ func (p *process) owners(ids []string) (names []string) {
 		p.t.Fatal(err)
 	}
 	return names
-}
-
-func (p *process) echo(id string) (address string, err error) {
-	err = p.call("Echo", id, &address)
-	return address, err
 }

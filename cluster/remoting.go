@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,26 +14,34 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// listenRemote starts actor remoting and returns its advertised address. It listens next to gossip where nothing else was asked for: a
-// neighbouring port that is taken is no reason not to start, since the address travels in the metadata.
-func (c *Cluster) listenRemote(gossip *net.TCPAddr) error {
-	if c.o.Remote != "" {
-		at, err := resolve(c.o.Remote)
-		if err != nil {
-			return fmt.Errorf("cluster: remoting address %q: %w", c.o.Remote, err)
-		}
-		return c.tryRemote(at)
-	}
-	if gossip.Port < 65535 {
-		if err := c.tryRemote(&net.TCPAddr{IP: gossip.IP, Port: gossip.Port + 1}); err == nil {
-			return nil
-		}
-	}
-	return c.tryRemote(&net.TCPAddr{IP: gossip.IP})
+// remoting is protoactor's: the connections that messages to other members take.
+type remoting struct {
+	o      *Options
+	remote *remote.Remote
 }
 
-func (c *Cluster) tryRemote(at *net.TCPAddr) error {
-	options, err := c.remoteOptions()
+// listenRemote starts actor remoting, reached by others under an address. It listens next to gossip where nothing else
+// was asked for: a neighbouring port that is taken is no reason not to start, since the address travels in the
+// metadata.
+func listenRemote(o *Options, advertise net.IP, gossip *net.TCPAddr) (*remoting, error) {
+	r := &remoting{o: o}
+	if o.Remote != "" {
+		at, err := resolve(o.Remote)
+		if err != nil {
+			return nil, fmt.Errorf("cluster: remoting address %q: %w", o.Remote, err)
+		}
+		return r, r.listen(advertise, at)
+	}
+	if gossip.Port < 65535 {
+		if err := r.listen(advertise, &net.TCPAddr{IP: gossip.IP, Port: gossip.Port + 1}); err == nil {
+			return r, nil
+		}
+	}
+	return r, r.listen(advertise, &net.TCPAddr{IP: gossip.IP})
+}
+
+func (r *remoting) listen(advertise net.IP, at *net.TCPAddr) error {
+	options, err := r.options()
 	if err != nil {
 		return err
 	}
@@ -43,64 +52,85 @@ func (c *Cluster) tryRemote(at *net.TCPAddr) error {
 				return err
 			}
 		}
-		options = append(options, remote.WithAdvertisedHost(net.JoinHostPort(c.advertise.String(), strconv.Itoa(at.Port))))
+		options = append(options,
+			remote.WithAdvertisedHost(net.JoinHostPort(advertise.String(), strconv.Itoa(at.Port))))
 	}
 	host := at.IP.String()
 	if at.IP.To4() == nil {
 		host = "[" + host + "]"
 	}
-	r, err := startRemote(c, remote.Configure(host, at.Port, options...))
-	if err != nil {
+	if err := r.start(remote.Configure(host, at.Port, options...)); err != nil {
 		return fmt.Errorf("cluster: actor remoting on %s: %w", at, err)
 	}
-	c.remote = r
 	return nil
 }
 
-func (c *Cluster) remoteOptions() ([]remote.ConfigOption, error) {
+func (r *remoting) options() ([]remote.ConfigOption, error) {
 	creds, serverCreds := insecure.NewCredentials(), insecure.NewCredentials()
-	if c.o.Secret != "" {
-		config, err := remotingTLS(c.o.Secret, c.o.AcceptSecrets...)
+	if r.o.Secret != "" {
+		config, err := remotingTLS(r.o.Secret, r.o.AcceptSecrets...)
 		if err != nil {
 			return nil, fmt.Errorf("cluster: %w", err)
 		}
 		creds, serverCreds = credentials.NewTLS(config), credentials.NewTLS(config.Clone())
 	}
 	one := func(config *remote.Config) {
-		// A failed attempt sleeps 2 s and leaks its connection when there is another: one attempt, and the sender tries again.
+		// A failed attempt sleeps 2 s and leaks its connection when there is another: one attempt, and the sender tries
+		// again.
 		config.MaxRetryCount = 1
 	}
 	return []remote.ConfigOption{
 		remote.WithDialOptions(grpc.WithTransportCredentials(creds),
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second})),
 		// Stop is to leave nothing running.
-		remote.WithServerOptions(grpc.Creds(serverCreds), grpc.WaitForHandlers(true),
-			grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true})),
+		remote.WithServerOptions(
+			grpc.Creds(serverCreds),
+			grpc.WaitForHandlers(true),
+			grpc.KeepaliveEnforcementPolicy(
+				keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true},
+			),
+		),
 		one,
 	}, nil
 }
 
-// startRemote is remote.Start with errors: protoactor panics where it cannot listen.
-func startRemote(c *Cluster, config *remote.Config) (r *remote.Remote, err error) {
+// start is remote.Start with errors: protoactor panics where it cannot listen.
+func (r *remoting) start(config *remote.Config) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r, err = nil, fmt.Errorf("%v", p)
+			err = fmt.Errorf("%v", p)
 		}
 	}()
-	r = remote.NewRemote(c.o.System, config)
-	r.Start()
-	return r, nil
+	started := remote.NewRemote(r.o.System, config)
+	started.Start()
+	r.remote = started
+	return nil
 }
 
-// stopRemote closes the connections to the other members and the server. protoactor's graceful way waits up to 10 s for streams that peers keep
-// open, and clears fields that its goroutines still read; who sends to a member that leaves sees a broken connection either way.
-func (c *Cluster) stopRemote() {
-	for _, m := range c.Members() {
-		if !m.Self && m.Remote != "" {
-			c.o.System.EventStream.Publish(&remote.EndpointTerminatedEvent{Address: m.Remote})
+// left closes the connections to members that are placed on no more.
+func (r *remoting) left(before, after []Member) {
+	for _, m := range before {
+		if !m.Self && !slices.ContainsFunc(after, func(x Member) bool { return x.ID == m.ID }) {
+			r.close(m)
 		}
 	}
-	c.remote.Shutdown(false)
+}
+
+// close closes the connection to a member.
+func (r *remoting) close(m Member) {
+	r.o.System.EventStream.Publish(&remote.EndpointTerminatedEvent{Address: m.Remote})
+}
+
+// stop closes the connections to the other members and the server. protoactor's graceful way waits up to 10 s for
+// streams that peers keep open, and clears fields that its goroutines still read; who sends to a member that leaves
+// sees a broken connection either way.
+func (r *remoting) stop(members []Member) {
+	for _, m := range members {
+		if !m.Self && m.Remote != "" {
+			r.close(m)
+		}
+	}
+	r.remote.Shutdown(false)
 }
 
 func freePort(ip net.IP) (int, error) {

@@ -49,8 +49,8 @@ type metadata struct {
 	Store string `json:"u,omitempty"`
 }
 
-// decodeMetadata reads another member's metadata. What is not understood (another version, a foreign program) gives the zero metadata:
-// such a member is shown but gets no actors.
+// decodeMetadata reads another member's metadata. What is not understood (another version, a foreign program) gives the
+// zero metadata: such a member is shown but gets no actors.
 func decodeMetadata(b []byte) metadata {
 	var m metadata
 	if json.Unmarshal(b, &m) != nil {
@@ -62,7 +62,8 @@ func decodeMetadata(b []byte) metadata {
 // keepLeft is how long a member that left stays listed.
 const keepLeft = 24 * time.Hour
 
-// view is what this node knows about the members. It is told what happened and when, and has no clock and no lock of its own.
+// view is what this node knows about the members. It is told what happened and when, and has no clock and no lock of
+// its own.
 type view struct {
 	self          string // name
 	probeInterval time.Duration
@@ -82,8 +83,8 @@ func newView(self string, probeInterval time.Duration) *view {
 	return &view{self: self, probeInterval: probeInterval, entries: map[string]*entry{}}
 }
 
-// joined records that a member is up. stale is true where it had been given up and comes back as if nothing had happened: it does not know
-// that its actors were placed elsewhere, and has to be told.
+// joined records that a member is up. stale is true where it had been given up and comes back as if nothing had
+// happened: it does not know that its actors were placed elsewhere, and has to be told.
 func (v *view) joined(now time.Time, name, gossip string, meta metadata) (stale bool) {
 	e := v.entries[name]
 	if e == nil {
@@ -109,7 +110,8 @@ func (v *view) answered(now time.Time, name string) {
 	}
 }
 
-// patience is the longest silence between two probes of one member when all is well: memberlist probes one member per interval, in turn.
+// patience is the longest silence between two probes of one member when all is well: memberlist probes one member per
+// interval, in turn.
 func (v *view) patience() time.Duration {
 	return time.Duration(v.others()+1)*v.probeInterval + v.probeInterval/2
 }
@@ -145,8 +147,8 @@ func (v *view) members(now time.Time) []Member {
 	return list
 }
 
-// placeable lists the members that actors may be placed on, by name. A suspect keeps its place: moving actors at every hiccup costs
-// more than waiting for the verdict.
+// placeable lists the members that actors may be placed on, by name. A suspect keeps its place: moving actors at every
+// hiccup costs more than waiting for the verdict.
 func (v *view) placeable() []Member {
 	var list []Member
 	for name, e := range v.entries {
@@ -185,8 +187,8 @@ func (v *view) seen(gossip string) bool {
 	return false
 }
 
-// lost lists the gossip addresses of members that went without goodbye: they may come back when a network heals, and nobody else
-// will try, since memberlist stops gossiping to the dead.
+// lost lists the gossip addresses of members that went without goodbye: they may come back when a network heals, and
+// nobody else will try, since memberlist stops gossiping to the dead.
 func (v *view) lost(now time.Time) []string {
 	var list []string
 	for _, e := range v.entries {
@@ -212,6 +214,16 @@ func (e *entry) member(s Status, self bool) Member {
 	if roles == nil {
 		roles = []string{}
 	}
-	return Member{Name: e.name, Status: s, Self: self, HTTP: e.meta.HTTP, SQL: e.meta.SQL, Gossip: e.gossip, Remote: e.meta.Remote,
-		Version: e.meta.Version, Roles: roles, ID: e.meta.ID}
+	return Member{
+		Name:    e.name,
+		Status:  s,
+		Self:    self,
+		HTTP:    e.meta.HTTP,
+		SQL:     e.meta.SQL,
+		Gossip:  e.gossip,
+		Remote:  e.meta.Remote,
+		Version: e.meta.Version,
+		Roles:   roles,
+		ID:      e.meta.ID,
+	}
 }

@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// delegate is what memberlist calls, from its own goroutines, partly with its lock held: nothing here calls it back.
+type delegate struct{ g *gossip }
+
+var (
+	_ memberlist.Delegate         = delegate{}
+	_ memberlist.EventDelegate    = delegate{}
+	_ memberlist.PingDelegate     = delegate{}
+	_ memberlist.ConflictDelegate = delegate{}
+)
+
+func (d delegate) NodeMeta(limit int) []byte { return d.g.members.encodeMetadata() }
+
+func (d delegate) NotifyJoin(n *memberlist.Node) {
+	d.g.members.observe(func(v *view, now time.Time) {
+		meta := decodeMetadata(n.Meta)
+		if v.joined(now, n.Name, n.Address(), meta) {
+			d.g.members.mu.stale = append(d.g.members.mu.stale, staleMember{node: *n, id: meta.ID})
+		}
+	})
+}
+
+func (d delegate) NotifyUpdate(n *memberlist.Node) {
+	d.g.members.observe(func(v *view, now time.Time) { v.joined(now, n.Name, n.Address(), decodeMetadata(n.Meta)) })
+}
+
+func (d delegate) NotifyLeave(n *memberlist.Node) {
+	d.g.members.observe(func(v *view, now time.Time) { v.gone(now, n.Name) })
+}
+
+func (d delegate) NotifyPingComplete(n *memberlist.Node, rtt time.Duration, payload []byte) {
+	d.g.members.ask(func(v *view) { v.answered(time.Now(), n.Name) })
+}
+
+func (d delegate) AckPayload() []byte { return nil }
+
+func (d delegate) NotifyConflict(existing, other *memberlist.Node) {
+	if existing.Name != d.g.o.Name {
+		// One of them is told by itself, or it was killed and has come back somewhere else before anybody has noticed.
+		if d.g.said.first(existing.Name + existing.Address() + other.Address()) {
+			d.g.o.Logger.Warn("a member's name comes from another address too", "member", existing.Name,
+				"known_at", existing.Address(), "refused", other.Address())
+		}
+		return
+	}
+	d.g.namesake(other.Address(), decodeMetadata(other.Meta).Store)
+	d.g.members.signal()
+}
+
+// givenUp is the one message that members send through gossip beside membership: the others had given up the member
+// with this id.
+type givenUp struct {
+	ID string `json:"given_up"`
+}
+
+func (d delegate) NotifyMsg(b []byte) {
+	var m givenUp
+	if json.Unmarshal(b, &m) != nil || m.ID == "" {
+		return
+	}
+	d.g.members.mu.Lock()
+	mine := m.ID == d.g.members.mu.meta.ID
+	d.g.members.mu.Unlock()
+	if mine {
+		d.g.members.givenUp()
+	}
+}
+
+// GetBroadcasts is called for each packet of gossip, behind what memberlist has to say. It has nothing to add, and
+// counts.
+func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
+	m := d.g.members
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.packets++
+	if m.mu.meta.Leaving {
+		m.signal()
+	}
+	return nil
+}
+
+func (d delegate) LocalState(join bool) []byte            { return nil }
+func (d delegate) MergeRemoteState(buf []byte, join bool) {}

@@ -1,0 +1,198 @@
+package cluster
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// members is who is there, as this member sees it, what it tells about itself, and where actors are placed. Safe for
+// concurrent use.
+type members struct {
+	name string // of this member
+	log  *slog.Logger
+
+	placed atomic.Pointer[[]Member] // the members that actors are placed on, by name; never modified
+	wake   chan struct{}            // capacity 1: there is something to look at in mu; never closed
+
+	mu struct {
+		sync.Mutex
+		view        *view
+		meta        metadata // what this member tells about itself
+		stale       []staleMember
+		packets     int  // of gossip, sent so far
+		renew       bool // this member was given up by others and needs a new id
+		subscribers map[chan struct{}]bool
+	}
+}
+
+// staleMember came back without knowing that it had been given up.
+type staleMember struct {
+	node memberlist.Node
+	id   string
+}
+
+func newMembers(o *Options) *members {
+	m := &members{name: o.Name, log: o.Logger, wake: make(chan struct{}, 1)}
+	m.mu.view = newView(o.Name, o.ProbeInterval)
+	m.mu.subscribers = map[chan struct{}]bool{}
+	m.placed.Store(&[]Member{})
+	return m
+}
+
+// tells sets what this member tells about itself.
+func (m *members) tells(meta metadata) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.meta = meta
+}
+
+// list lists all members that are known, this one included, by name: also those that left, for a day.
+func (m *members) list() []Member {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.mu.view.members(time.Now())
+}
+
+// self is this member.
+func (m *members) self() Member {
+	for _, x := range m.list() {
+		if x.Self {
+			return x
+		}
+	}
+	return Member{Name: m.name, Self: true}
+}
+
+// subscribe returns a channel that receives after each change of placement.
+func (m *members) subscribe() (changed <-chan struct{}, cancel func()) {
+	ch := make(chan struct{}, 1)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.subscribers[ch] = true
+	return ch, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.mu.subscribers, ch)
+	}
+}
+
+// ask asks the view something under its lock.
+func (m *members) ask(f func(v *view)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f(m.mu.view)
+}
+
+// observe changes the view under its lock and has the cluster look at it.
+func (m *members) observe(f func(v *view, now time.Time)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f(m.mu.view, time.Now())
+	m.signal()
+}
+
+// signal has the cluster look.
+func (m *members) signal() {
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (m *members) encodeMetadata() []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, err := json.Marshal(m.mu.meta)
+	if err != nil {
+		panic(err) // strings and a bool
+	}
+	return b
+}
+
+// takeStale returns the members that came back without knowing that they had been given up, once.
+func (m *members) takeStale() []staleMember {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := m.mu.stale
+	m.mu.stale = nil
+	return list
+}
+
+// givenUp notes that the others have given this member up, or are likely to have.
+func (m *members) givenUp() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.renew = true
+	m.signal()
+}
+
+// takeNewID gives this member a new id where the others have given it up.
+func (m *members) takeNewID() (renewed bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	renewed, m.mu.renew = m.mu.renew, false
+	if renewed {
+		m.mu.meta.ID = newID()
+	}
+	return renewed
+}
+
+// leaving has this member tell that it leaves.
+func (m *members) leaving() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.meta.Leaving = true
+}
+
+// sent is how many packets of gossip were sent so far, and how many other members there are.
+func (m *members) sent() (packets, others int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.mu.packets, m.mu.view.others()
+}
+
+// publish makes the present members those that actors are placed on, and tells who wants to know, if they are others
+// than before.
+func (m *members) publish() (before, after []Member, changed bool) {
+	before = *m.placed.Load()
+	m.mu.Lock()
+	after = m.mu.view.placeable()
+	subscribers := make([]chan struct{}, 0, len(m.mu.subscribers))
+	for ch := range m.mu.subscribers {
+		subscribers = append(subscribers, ch)
+	}
+	m.mu.Unlock()
+	if sameMembers(before, after) {
+		return before, after, false
+	}
+	m.placed.Store(&after)
+	names := make([]string, len(after))
+	for i, x := range after {
+		names[i] = x.Name
+	}
+	m.log.Info("members changed", "members", names)
+	for _, ch := range subscribers {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+	return before, after, true
+}
+
+// newID names one life of a member.
+func newID() string { return rand.Text()[:16] }
+
+// sameMembers compares what placement and connections depend on.
+func sameMembers(a, b []Member) bool {
+	return slices.EqualFunc(a, b, func(x, y Member) bool {
+		return x.ID == y.ID && x.Name == y.Name && x.Remote == y.Remote
+	})
+}
