@@ -18,7 +18,7 @@ type audience struct {
 	// arms its next watch that holds too, but not for longer than armingLimit after unsureSince.
 	watched     bool
 	unsureSince time.Time
-	by          *record // of the actor that watches
+	busy        busy // of the actor that watches
 	// unheard is since when nothing was sure to wake the listeners, or when they were last woken for that; zero where
 	// all is well.
 	unheard time.Time
@@ -42,7 +42,7 @@ func (a *audience) empty() bool { return len(a.listeners) == 0 && len(a.follower
 // reliable reports whether the shard's actor on this node will wake everybody after the next commit. One that is busy
 // for longer than armingLimit will not.
 func (a *audience) reliable(now time.Time) bool {
-	return a.watched && (a.unsureSince.IsZero() || now.Sub(a.unsureSince) < armingLimit) && a.by.busy(now) < armingLimit
+	return a.watched && (a.unsureSince.IsZero() || now.Sub(a.unsureSince) < armingLimit) && a.busy.of(now) < armingLimit
 }
 
 // wakeListeners wakes those of this node. One that has not looked since the last wake is not woken twice. The caller
@@ -132,7 +132,7 @@ func (h *hub) wake(db Database, shard layer.ShardID) map[string]standing {
 
 // vouch notes whether the actor of a shard watches the store, and says which other nodes are to be told, with what, by
 // member and turn.
-func (h *hub) vouch(db Database, shard layer.ShardID, v vouching, by *record, now time.Time) map[string]letter {
+func (h *hub) vouch(db Database, shard layer.ShardID, v vouching, b busy, now time.Time) map[string]letter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a := h.mu.audiences[db][shard]
@@ -150,7 +150,7 @@ func (h *hub) vouch(db Database, shard layer.ShardID, v vouching, by *record, no
 		}
 		return nil
 	}
-	a.watched, a.unsureSince, a.by = v == vouchWatched, time.Time{}, by
+	a.watched, a.unsureSince, a.busy = v == vouchWatched, time.Time{}, b
 	var tell map[string]letter
 	for member, f := range a.followers {
 		if f.told == a.watched {
@@ -166,6 +166,16 @@ func (h *hub) vouch(db Database, shard layer.ShardID, v vouching, by *record, no
 		}
 	}
 	return tell
+}
+
+// busy is for how long an actor has been at work on one message; nil: there is none.
+type busy func(now time.Time) time.Duration
+
+func (b busy) of(now time.Time) time.Duration {
+	if b == nil {
+		return 0
+	}
+	return b(now)
 }
 
 // vouching is what an actor says about its watch.

@@ -7,20 +7,26 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
+// indexed is a database of which nothing but its identity is asked.
+type indexed struct {
+	Database
+	n int
+}
+
 // A look at the indexes of one database does not go through those of the others: what it would have forgotten of them
 // is there until they are looked at themselves.
 func TestBuilds_oneDatabase(t *testing.T) {
 	const databases = 100
 	b, now := newBuilds(), time.Now()
 	for i := range databases {
-		db := numbered{n: i}
+		db := indexed{n: i}
 		key := indexKey{db: db, signature: "s"}
 		b.use(key, usedIndex{db: db, until: now})
 		b.add(&task{key: key, job: layer.Job{Type: indexJobs}})
 	}
 	later := now.Add(time.Second)
 	for i := range databases / 2 {
-		db := numbered{n: i}
+		db := indexed{n: i}
 		if list := b.usedIn(db, later); len(list) != 0 {
 			t.Fatalf("an index that nobody uses is kept: %v", list)
 		}

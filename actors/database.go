@@ -25,7 +25,7 @@ type DatabasesFacts struct {
 	Open int `json:"open"`
 }
 
-func (b *databasesBehavior) step(_ time.Time, message any) []effect {
+func (b *databasesBehavior) Step(_ time.Time, message any) []effect {
 	switch m := message.(type) {
 	case started:
 		var e []effect
@@ -69,7 +69,7 @@ func (b *databasesBehavior) ensure(db Database) []effect {
 	return []effect{spawn{key, b.spec(db)}}
 }
 
-func (b *databasesBehavior) status() (string, any) {
+func (b *databasesBehavior) Status() (string, any) {
 	return "running", DatabasesFacts{Open: len(b.open)}
 }
 
@@ -110,7 +110,7 @@ type DatabaseFacts struct {
 	Actors int `json:"actors"`
 }
 
-func (b *databaseBehavior) step(_ time.Time, message any) []effect {
+func (b *databaseBehavior) Step(_ time.Time, message any) []effect {
 	switch m := message.(type) {
 	case started, lookAgain:
 		return b.reconcile()
@@ -144,7 +144,7 @@ func (b *databaseBehavior) reconcile() []effect {
 	return e
 }
 
-func (b *databaseBehavior) status() (string, any) {
+func (b *databaseBehavior) Status() (string, any) {
 	return "open", DatabaseFacts{Actors: len(b.running)}
 }
 

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// numbered is a database of which nothing but its identity is asked.
-type numbered struct {
+// openDatabase is a database of which nothing but its identity is asked.
+type openDatabase struct {
 	Database
 	n int
 }
@@ -24,19 +24,19 @@ func TestDatabasesBehavior_many(t *testing.T) {
 		spec: func(Database) spec { return spec{kind: "database"} },
 		open: map[string]Database{}, keys: map[Database]string{},
 	}
-	b.step(time.Time{}, started{})
+	b.Step(time.Time{}, started{})
 	for i := range databases {
-		e := b.step(time.Time{}, databaseChanged{numbered{n: i}})
+		e := b.Step(time.Time{}, databaseChanged{openDatabase{n: i}})
 		if len(e) != 1 {
 			t.Fatalf("the actor of database %d was not started: %v", i, e)
 		}
-		b.step(time.Time{}, databaseChanged{numbered{n: i}})
+		b.Step(time.Time{}, databaseChanged{openDatabase{n: i}})
 	}
 	if len(b.open) != databases {
 		t.Fatalf("%d databases are open", len(b.open))
 	}
 	for key := range b.open {
-		b.step(time.Time{}, childGone{key})
+		b.Step(time.Time{}, childGone{key})
 	}
 	if len(b.open) != 0 || len(b.keys) != 0 {
 		t.Errorf("%d databases are left", len(b.open))

@@ -42,7 +42,7 @@ type (
 	answerLetter   letterCame
 )
 
-func (b *exchangeBehavior) step(_ time.Time, message any) []effect {
+func (b *exchangeBehavior) Step(_ time.Time, message any) []effect {
 	switch m := message.(type) {
 	case started:
 		return append([]effect{awaitPlacement{}}, b.again()...)
@@ -67,7 +67,7 @@ func (b *exchangeBehavior) again() []effect {
 	return []effect{after{b.every, beatNow{}}}
 }
 
-func (b *exchangeBehavior) status() (string, any) {
+func (b *exchangeBehavior) Status() (string, any) {
 	if b.beating {
 		return "beating", b.facts()
 	}

@@ -131,6 +131,9 @@ func (f *feeds) wake(db Database, shard layer.ShardID) {
 	f.wakes.Add(1)
 }
 
+// metrics are how many listeners there are, and how often shards woke theirs.
+func (f *feeds) metrics() (listeners int, wakes int64) { return f.hub.count(), f.wakes.Load() }
+
 // send sends letters.
 func (f *feeds) send(list []mail) {
 	for _, m := range list {

@@ -18,23 +18,23 @@ func TestHub_guardsMany(t *testing.T) {
 		return looked
 	}
 	channels := make([]chan struct{}, databases)
-	records := make([]*record, databases)
+	hang := make([]time.Time, databases) // since when an actor is at work on one message
 	for i := range databases {
-		channels[i], records[i] = make(chan struct{}, 1), newRecord(nil, shardKind, "1", now)
+		channels[i] = make(chan struct{}, 1)
 		h.add(numbered{n: i}, "1", channels[i])
 	}
 	if looked := tick(); looked < databases {
 		t.Fatalf("%d of %d audiences that nobody wakes were looked at", looked, databases)
 	}
 	for i := range databases {
-		h.vouch(numbered{n: i}, "1", vouchWatched, records[i], now)
+		h.vouch(numbered{n: i}, "1", vouchWatched, since(&hang[i]), now)
 	}
 	tick()
 	if looked := tick(); looked > databases/guardRounds {
 		t.Errorf("%d of %d audiences were looked at, and nothing had changed", looked, databases)
 	}
 	hangs := databases / 3
-	records[hangs].begin(now)
+	hang[hangs] = now
 	woken := 0
 	for range 4 * guardRounds {
 		tick()
@@ -73,7 +73,7 @@ func TestHub_followedAgain(t *testing.T) {
 	}
 	for i := range databases {
 		h.add(numbered{n: i}, "1", make(chan struct{}, 1))
-		h.vouch(numbered{n: i}, "1", vouchWatched, newRecord(nil, shardKind, "1", now), now)
+		h.vouch(numbered{n: i}, "1", vouchWatched, nil, now)
 		follow(i, 1)
 	}
 	h.wakeUnheard(now, time.Second, nobody)
@@ -99,10 +99,10 @@ func TestHub_followedAgain(t *testing.T) {
 func TestHub_AStuckActor(t *testing.T) {
 	db, start := namedDatabase{}, time.Unix(1000, 0)
 	h := newHub("life")
-	r := newRecord(nil, "shard", "a", start)
+	var hangs time.Time // since when the actor is at work on one message
 	ch := make(chan struct{}, 1)
 	h.add(db, "a", ch)
-	h.vouch(db, "a", vouchWatched, r, start)
+	h.vouch(db, "a", vouchWatched, since(&hangs), start)
 	nobody := func(time.Time, shardKey) bool { return false }
 	woken := func(at time.Duration) bool {
 		h.wakeUnheard(start.Add(at), time.Second, nobody)
@@ -120,7 +120,7 @@ func TestHub_AStuckActor(t *testing.T) {
 	if !told(time.Second, true) || told(time.Second, false) {
 		t.Error("a follower is told otherwise than that the actor watches where the store can be reached")
 	}
-	r.begin(start.Add(10 * time.Second))
+	hangs = start.Add(10 * time.Second)
 	if !told(10*time.Second+armingLimit/2, true) || told(11*time.Second, true) {
 		t.Error("a follower is told that a stuck actor watches")
 	}
@@ -129,7 +129,7 @@ func TestHub_AStuckActor(t *testing.T) {
 			t.Errorf("woken at %d s: %v", at, got)
 		}
 	}
-	r.end()
+	hangs = time.Time{}
 	if !told(14*time.Second, true) || woken(14*time.Second) || woken(16*time.Second) {
 		t.Error("the actor is not relied on any more after it went on")
 	}
@@ -137,6 +137,22 @@ func TestHub_AStuckActor(t *testing.T) {
 	if told(20*time.Second, true) || woken(20*time.Second) || !woken(21*time.Second) {
 		t.Error("the promise of an actor that failed holds")
 	}
+}
+
+// since is for how long an actor has been at work, where begun is not zero.
+func since(begun *time.Time) busy {
+	return func(now time.Time) time.Duration {
+		if begun.IsZero() {
+			return 0
+		}
+		return now.Sub(*begun)
+	}
+}
+
+// numbered is a database of which nothing but its identity is asked.
+type numbered struct {
+	Database
+	n int
 }
 
 // namedDatabase is a database that has nothing but a name.

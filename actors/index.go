@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -16,7 +15,7 @@ func (x *indexing) indexerSpec(t *task) spec {
 		kind: "indexer", name: strings.TrimSpace(t.what.Design + " " + string(t.what.Shard)),
 		make: func() behavior {
 			lives, crash := t.begin()
-			return &indexerBehavior{lives: lives, crash: crash, parallel: runtime.GOMAXPROCS(0), first: x.batch,
+			return &indexerBehavior{lives: lives, crash: crash, parallel: x.parallel, first: x.batch,
 				facts:      t.resume(true),
 				renewEvery: x.queue.lease / renewals, part: t.what.Shard != "",
 				backoff:     newBackoff(20*time.Millisecond, 2*time.Second),

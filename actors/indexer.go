@@ -141,7 +141,7 @@ type (
 	endTask struct{ outcome error }
 )
 
-func (b *indexerBehavior) step(_ time.Time, message any) []effect {
+func (b *indexerBehavior) Step(_ time.Time, message any) []effect {
 	if b.phase == indexerDone {
 		return nil
 	}
@@ -367,7 +367,7 @@ func (b *indexerBehavior) end(outcome error) []effect {
 	return []effect{endTask{outcome}, stopSelf{}}
 }
 
-func (b *indexerBehavior) status() (string, any) {
+func (b *indexerBehavior) Status() (string, any) {
 	b.setProgress(b.facts)
 	return string(b.phase), b.facts
 }

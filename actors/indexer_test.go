@@ -118,8 +118,8 @@ func TestIndexerBehavior(t *testing.T) {
 			b := &indexerBehavior{lives: tc.lives, crash: "a bug", parallel: 2, first: 100, renewEvery: time.Second,
 				backoff: newBackoff(time.Millisecond, time.Second), setProgress: func(IndexerFacts) {}}
 			for i, turn := range tc.turns {
-				effects := b.step(time.Unix(1000, 0), turn.message)
-				b.status()
+				effects := b.Step(time.Unix(1000, 0), turn.message)
+				b.Status()
 				if got := renderIndexing(effects); got != turn.want {
 					t.Fatalf("turn %d, %+v: %q, want %q", i, turn.message, got, turn.want)
 				}
@@ -166,11 +166,11 @@ func TestIndexerBehavior_Progress(t *testing.T) {
 		backoff:     newBackoff(1, 1),
 		setProgress: func(IndexerFacts) {},
 	}
-	b.step(time.Time{}, started{})
-	b.step(time.Time{}, buildStarted{plan: Plan{Shards: []layer.ShardID{"b", "a"}, Changes: 150}})
-	b.step(time.Time{}, stepped{shard: "b", result: layer.StepResult{Documents: 100, Rows: 250}})
-	b.step(time.Time{}, stepped{shard: "a", result: layer.StepResult{Documents: 30, Done: true}})
-	_, facts := b.status()
+	b.Step(time.Time{}, started{})
+	b.Step(time.Time{}, buildStarted{plan: Plan{Shards: []layer.ShardID{"b", "a"}, Changes: 150}})
+	b.Step(time.Time{}, stepped{shard: "b", result: layer.StepResult{Documents: 100, Rows: 250}})
+	b.Step(time.Time{}, stepped{shard: "a", result: layer.StepResult{Documents: 30, Done: true}})
+	_, facts := b.Status()
 	f := facts.(IndexerFacts)
 	if f.Documents != 130 || f.Total != 150 || f.Rows != 250 || len(f.Shards) != 2 || f.Shards[0].Shard != "a" ||
 		!f.Shards[0].Done ||

@@ -25,6 +25,7 @@ type indexingOptions struct {
 	shareFrom   int64
 	maxShards   int
 	batch       int
+	parallel    int // shards of one build at a time
 	warmFor     time.Duration
 	warmGather  time.Duration
 	// changed is told that this node took on an index job, or an index to keep warm, or has done with one.
@@ -64,7 +65,7 @@ func (x *indexing) jobsSpec(kind, typ string, limit int, owns func(job string) b
 			t := claimed.(*task)
 			x.builds.add(t)
 			x.changed(t.key.db)
-			if x.queue.draining.Load() { // it was claimed meanwhile
+			if x.queue.drains() { // it was claimed meanwhile
 				sh.do(func(ctx context.Context) any {
 					x.giveBack(ctx)
 					return nil
@@ -91,9 +92,6 @@ func (x *indexing) databases() []Database { return x.builds.databases(x.tree.now
 
 // concerns reports whether a database is one of them.
 func (x *indexing) concerns(db Database) bool { return x.builds.has(db, x.tree.now()) }
-
-// giveBackWithin is how long a node may take to give its jobs back.
-const giveBackWithin = 2 * time.Second
 
 // giveBack makes the jobs of this node due for others.
 func (x *indexing) giveBack(ctx context.Context) {

@@ -63,7 +63,7 @@ type (
 	handOver  struct{ task any }
 )
 
-func (b *jobsBehavior) step(now time.Time, message any) []effect {
+func (b *jobsBehavior) Step(now time.Time, message any) []effect {
 	switch m := message.(type) {
 	case started, queueChanged:
 		return b.look()
@@ -125,7 +125,7 @@ func (b *jobsBehavior) retry(err error) []effect {
 	return []effect{after{b.backoff.next(), queueChanged{}}}
 }
 
-func (b *jobsBehavior) status() (string, any) {
+func (b *jobsBehavior) Status() (string, any) {
 	b.facts.Running = b.running()
 	return string(b.phase), b.facts
 }

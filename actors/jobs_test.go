@@ -28,10 +28,10 @@ func TestJobsBehavior(t *testing.T) {
 		{"what is due is claimed, then the queue is looked at again, up to the limit", []turn{
 			{0, started{}, 0, "look"},
 			{0, due("mine-1", 0), 0, "drop claim"},
-			{0, claimed{task: &task{}}, 0, "hand over, then look"},
+			{0, claimed{task: "a job"}, 0, "hand over, then look"},
 			{0, queueChanged{}, 1, "look"},
 			{0, due("mine-2", -time.Second), 1, "drop claim"},
-			{0, claimed{task: &task{}}, 1, "hand over, then look"},
+			{0, claimed{task: "a job"}, 1, "hand over, then look"},
 			{0, queueChanged{}, 2, ""},
 			{0, lookAgain{}, 2, ""},
 			{0, lookAgain{}, 1, "look"},
@@ -67,7 +67,7 @@ func TestJobsBehavior(t *testing.T) {
 			}
 			for i, turn := range tc.turns {
 				running = turn.running
-				effects := b.step(start.Add(turn.at), turn.message)
+				effects := b.Step(start.Add(turn.at), turn.message)
 				if got := renderJobs(effects, start); got != turn.want {
 					t.Fatalf("turn %d, %+v: %q, want %q", i, turn.message, got, turn.want)
 				}

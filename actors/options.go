@@ -56,9 +56,6 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	if o.System == nil {
-		o.System = NewActorSystem(o.Logger)
-	}
 	if o.Placer == nil && o.Peers != nil {
 		o.Placer = o.Peers
 	}
@@ -87,7 +84,7 @@ func (o Options) withDefaults() Options {
 		o.ShareFrom = 10_000
 	}
 	if o.MaxShards == 0 {
-		o.MaxShards = runtime.GOMAXPROCS(0)
+		o.MaxShards = processors()
 	}
 	if o.Batch == 0 {
 		o.Batch = 100
@@ -132,3 +129,6 @@ type Peers interface {
 	// Subscribe returns a channel that receives after each change of placement. Call cancel when done.
 	Subscribe() (changed <-chan struct{}, cancel func())
 }
+
+// processors is how many goroutines run at once.
+func processors() int { return runtime.GOMAXPROCS(0) }

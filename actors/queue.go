@@ -43,6 +43,9 @@ func (q *queue) drain() {
 	q.endWork()
 }
 
+// drains reports whether the node takes no more jobs.
+func (q *queue) drains() bool { return q.draining.Load() }
+
 // worker describes this node to the queue of jobs. It leaves a job that belongs on another node to that node for a
 // grace period. After that it takes the job: the owner may be busy or dead, or the placement may be changing.
 func (q *queue) worker(owns func(job string) bool) layer.Worker {
@@ -96,7 +99,7 @@ func (q *queue) spec(k taker) spec {
 			switch e := e.(type) {
 			case claimJob:
 				sh.do(func(ctx context.Context) any {
-					if q.draining.Load() {
+					if q.drains() {
 						return claimed{none: true}
 					}
 					return k.claim(ctx, worker)
@@ -166,3 +169,6 @@ func (q *queue) renewUntil(ctx context.Context, job *layer.Job, lost func()) {
 
 // renewals is how often a worker renews a heartbeat in the time after which a job is taken from it.
 const renewals = 4
+
+// giveBackWithin is how long a node may take to give its jobs back.
+const giveBackWithin = 2 * time.Second

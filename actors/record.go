@@ -117,9 +117,6 @@ func (r *record) end()                { r.begun.Store(0) }
 
 // busy is for how long the actor has been at work on one message.
 func (r *record) busy(now time.Time) time.Duration {
-	if r == nil {
-		return 0
-	}
 	begun := r.begun.Load()
 	if begun == 0 {
 		return 0

@@ -104,7 +104,7 @@ type (
 	vouch struct{ vouching }
 )
 
-func (b *shardBehavior) step(now time.Time, message any) []effect {
+func (b *shardBehavior) Step(now time.Time, message any) []effect {
 	switch m := message.(type) {
 	case started:
 		if owner, _ := b.elsewhere(); owner == "" {
@@ -268,4 +268,4 @@ func (b *shardBehavior) look() []effect {
 	return []effect{after{b.linger, idleOver{b.idleTurn}}}
 }
 
-func (b *shardBehavior) status() (string, any) { return string(b.phase), b.facts }
+func (b *shardBehavior) Status() (string, any) { return string(b.phase), b.facts }

@@ -77,13 +77,13 @@ func (f *feeds) performShard(sh *shell, k shardKey, e effect) {
 	case unfollow:
 		f.send(f.exchange.unfollow(k))
 	case vouch:
-		f.vouch(k, e.vouching, sh.rec)
+		f.vouch(k, e.vouching, sh.busy)
 	}
 }
 
 // vouch notes whether the actor of a shard watches, and tells those who follow it here.
-func (f *feeds) vouch(k shardKey, v vouching, by *record) {
-	for member, l := range f.hub.vouch(k.db, k.shard, v, by, f.tree.now()) {
+func (f *feeds) vouch(k shardKey, v vouching, b busy) {
+	for member, l := range f.hub.vouch(k.db, k.shard, v, b, f.tree.now()) {
 		f.peers.Send(member, l.encode())
 	}
 }

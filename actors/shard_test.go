@@ -163,8 +163,8 @@ func TestShardBehavior(t *testing.T) {
 				if n, ok := turn.message.(crowded); ok {
 					crowd = n
 				}
-				got := names(b.step(start.Add(turn.at), ofEpoch(turn.message, b.epoch)))
-				if phase, _ := b.status(); got != turn.want || phase != string(turn.phase) {
+				got := names(b.Step(start.Add(turn.at), ofEpoch(turn.message, b.epoch)))
+				if phase, _ := b.Status(); got != turn.want || phase != string(turn.phase) {
 					t.Fatalf("turn %d, %T: %q in phase %q, want %q in %q", i, turn.message, got, phase, turn.want,
 						turn.phase)
 				}

@@ -13,10 +13,10 @@ import (
 // starts no goroutine, does no I/O and reads no clock, so that a test or a simulation can drive it without protoactor.
 // A new one is made for every (re)start.
 type behavior interface {
-	// step takes a message. The first one is always started.
-	step(now time.Time, message any) []effect
-	// status is what the supervision tree shows: a word, and the actor's figures.
-	status() (state string, facts any)
+	// Step takes a message. The first one is always started.
+	Step(now time.Time, message any) []effect
+	// Status is what the supervision tree shows: a word, and the actor's figures.
+	Status() (state string, facts any)
 }
 
 // effect is something that a behavior wants done: one of those below, or a kind's own, which its spec performs.
@@ -167,8 +167,8 @@ func (s *shell) step(message any) {
 		return // stopping
 	}
 	inject(s.spec.kind)
-	effects := s.b.step(s.tree.now(), message)
-	state, facts := s.b.status()
+	effects := s.b.Step(s.tree.now(), message)
+	state, facts := s.b.Status()
 	s.rec.set(state, facts)
 	for _, e := range effects {
 		s.apply(e)
@@ -263,3 +263,6 @@ func (s *shell) fail(c actor.Context, p crash) {
 type FailureError struct{ Actor, Reason string }
 
 func (e *FailureError) Error() string { return "actor " + e.Actor + " failed: " + e.Reason }
+
+// busy is for how long the actor has been at work on one message.
+func (s *shell) busy(now time.Time) time.Duration { return s.rec.busy(now) }

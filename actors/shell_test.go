@@ -19,7 +19,7 @@ type (
 	answer   struct{ lives int }
 )
 
-func (b *clumsy) step(_ time.Time, message any) []effect {
+func (b *clumsy) Step(_ time.Time, message any) []effect {
 	switch message.(type) {
 	case started:
 		*b.lives++
@@ -31,7 +31,7 @@ func (b *clumsy) step(_ time.Time, message any) []effect {
 	return nil
 }
 
-func (b *clumsy) status() (string, any) { return "clumsy", nil }
+func (b *clumsy) Status() (string, any) { return "clumsy", nil }
 
 // What asks an actor that fails over the question is told so at once; and the actor answers the next one.
 func TestShell_RequesterHearsOfAFailure(t *testing.T) {
@@ -84,41 +84,4 @@ func TestShell_RequesterHearsOfAFailure(t *testing.T) {
 	if err := tree.proto.Root.StopFuture(pid).Wait(); err != nil {
 		t.Error(err)
 	}
-}
-
-// The pauses before restarts grow while failures follow each other, and are forgotten after a while.
-func TestRecord_Failed(t *testing.T) {
-	r := newRecord(nil, "x", "", time.Unix(0, 0))
-	now := time.Unix(1000, 0)
-	var last time.Duration
-	for i := range 20 {
-		pause := r.failed(now.Add(time.Duration(i)*time.Second), "again")
-		switch {
-		case i == 0 && pause != 0:
-			t.Errorf("the first failure waits %v", pause)
-		case i > 0 && (pause < last || pause == 0 || pause > 5*time.Second):
-			t.Errorf("failure %d waits %v after %v", i, pause, last)
-		}
-		last = pause
-	}
-	if pause := r.failed(now.Add(time.Hour), "later"); pause != 0 {
-		t.Errorf("a failure an hour later waits %v", pause)
-	}
-	for at, want := range map[time.Duration]int{19 * time.Second: 20, failureWindow + 9*time.Second: 11, failureWindow + time.Minute: 0} {
-		if n, reason := recordWith(20).failures(now.Add(at)); n != want || reason != "again" {
-			t.Errorf("after %v: %d failures (%s), want %d", at, n, reason, want)
-		}
-	}
-	if n := r.snapshot(now, 0); n.Restarts != 21 || n.LastFailure != "later" || n.State != stateRestarting {
-		t.Errorf("snapshot %+v", n)
-	}
-}
-
-// recordWith is an actor that has failed so many times, once a second.
-func recordWith(failures int) *record {
-	r := newRecord(nil, "x", "", time.Unix(0, 0))
-	for i := range failures {
-		r.failed(time.Unix(1000+int64(i), 0), "again")
-	}
-	return r
 }

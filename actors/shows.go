@@ -135,7 +135,8 @@ type Metrics struct {
 
 // Metrics are the numbers of this moment.
 func (s *System) Metrics() Metrics {
-	m := Metrics{Listeners: s.feeds.hub.count(), Wakes: s.feeds.wakes.Load()}
+	m := Metrics{}
+	m.Listeners, m.Wakes = s.feeds.metrics()
 	m.Kinds, m.DeadLetters = s.tree.metrics()
 	return m
 }

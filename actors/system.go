@@ -33,6 +33,9 @@ func Start(o Options) (*System, error) {
 		return nil, fmt.Errorf("actors: no store")
 	}
 	o = o.withDefaults()
+	if o.System == nil {
+		o.System = NewActorSystem(o.Logger)
+	}
 	life := rand.Text()[:8] // another one after every start
 	t := newTree(o.System, o.Logger)
 	changed := func(db Database) { t.tell(databasesKey, databaseChanged{db}) }
@@ -48,7 +51,7 @@ func Start(o Options) (*System, error) {
 		owns: o.Placer.Owns, left: left})
 	s.indexing = newIndexing(t, s.queue, indexingOptions{
 		ownsShard: func(shard string) bool { return o.Placer.Owns(shardKind, shard) }, company: company,
-		maxIndexers: o.MaxIndexers, shareFrom: o.ShareFrom, maxShards: o.MaxShards, batch: o.Batch,
+		maxIndexers: o.MaxIndexers, shareFrom: o.ShareFrom, maxShards: o.MaxShards, batch: o.Batch, parallel: processors(),
 		warmFor: o.WarmFor, warmGather: o.WarmGather, changed: changed, listen: s.feeds.listen,
 	})
 	s.compactor = newCompactor(s.queue, o.CompactionShare)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -273,4 +274,31 @@ func (d *namelessDatabase) Name() string {
 		panic("no name")
 	}
 	return "bad"
+}
+
+// A list of shards for people shows no more than it is asked for, those with an error first, and says how many there
+// are.
+func TestShards_bounded(t *testing.T) {
+	const databases = 30
+	var all []*database
+	for i := range databases {
+		all = append(all, newDatabase(fmt.Sprintf("db%02d", i)))
+	}
+	ill := all[databases-2]
+	ill.fault = func() error { return errInjected }
+	s := start(t, newStore(t, all...), nil)
+	for _, db := range all {
+		_, cancel := s.Listen(db, "a")
+		defer cancel()
+	}
+	eventually(t, func() string {
+		var names []string
+		for _, x := range s.Shards(2) {
+			names = append(names, x.Database)
+		}
+		if want := []string{"db00", ill.name}; !slices.Equal(names, want) || s.CountShards() != databases {
+			return fmt.Sprintf("shards of %q are shown, of %d", names, s.CountShards())
+		}
+		return ""
+	})
 }

@@ -87,7 +87,7 @@ func rootSpec(node string, children []spawn) spec {
 	return spec{kind: "node", name: node, make: func() behavior { return &rootBehavior{children: children} }}
 }
 
-func (b *rootBehavior) step(_ time.Time, message any) []effect {
+func (b *rootBehavior) Step(_ time.Time, message any) []effect {
 	switch m := message.(type) {
 	case started:
 		var e []effect
@@ -107,7 +107,7 @@ func (b *rootBehavior) step(_ time.Time, message any) []effect {
 	return nil
 }
 
-func (b *rootBehavior) status() (string, any) { return "running", nil }
+func (b *rootBehavior) Status() (string, any) { return "running", nil }
 
 // ofKind lists the actors of a kind.
 func (t *tree) ofKind(kind string) (all []*record) {

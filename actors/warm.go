@@ -71,7 +71,7 @@ type (
 	aggregateIndexes struct{ indexes []usedIndex }
 )
 
-func (b *warmBehavior) step(now time.Time, message any) []effect {
+func (b *warmBehavior) Step(now time.Time, message any) []effect {
 	switch m := message.(type) {
 	case started:
 		b.stale, b.rested = true, now.Add(b.settle) // they may be from before there were aggregates
@@ -143,7 +143,7 @@ func (b *warmBehavior) succeeded() {
 	b.facts.Error = ""
 }
 
-func (b *warmBehavior) status() (string, any) { return string(b.phase), b.facts }
+func (b *warmBehavior) Status() (string, any) { return string(b.phase), b.facts }
 
 // warmer does the I/O of the actor that keeps the indexes of a database warm.
 type warmer struct {
