@@ -41,39 +41,39 @@ func cacheKey(text string, given []types.OID) string {
 
 // cached finds a query and looks at its names again. It answers nil where there is none, or where it has to be bound
 // again.
-func (ss *session) cached(w *work.Work, text string, given []types.OID) *prepared {
-	if ss.cache.lru == nil {
+func (sts *statements) cached(w *work.Work, text string, given []types.OID) *prepared {
+	if sts.cache.lru == nil {
 		return nil
 	}
 	key := cacheKey(text, given)
-	p, ok := ss.cache.lru.Get(key)
+	p, ok := sts.cache.lru.Get(key)
 	if !ok {
 		return nil
 	}
-	bound, err := p.bound.Refreshed(w, &resolver{ss: ss})
+	bound, err := p.bound.Refreshed(w, sts.names)
 	if err != nil || bound == nil || w.Hold(p.size) != nil {
 		// Whoever binds it again finds what is wrong, and where.
-		ss.cache.lru.Remove(key)
+		sts.cache.lru.Remove(key)
 		return nil
 	}
 	again := *p
-	again.bound, again.round = bound, ss.round
+	again.bound, again.round = bound, sts.round
 	return &again
 }
 
 // remember keeps a query that has been bound, where there is room.
-func (ss *session) remember(p *prepared, given []types.OID) {
+func (sts *statements) remember(p *prepared, given []types.OID) {
 	if p.bound == nil || p.size > largestCached {
 		return
 	}
-	if now, _ := ss.srv.memory.Used(); now > ss.srv.memory.Limit()/2 || ss.memory.Grow(p.size) != nil {
+	if now, _ := sts.node.Used(); now > sts.node.Limit()/2 || sts.memory.Grow(p.size) != nil {
 		return
 	}
-	c := &ss.cache
+	c := &sts.cache
 	if c.lru == nil {
 		c.lru, _ = simplelru.NewLRU(maxCached, func(_ string, old *prepared) { // its only error is a size below 1
 			c.size -= old.size
-			ss.memory.Shrink(old.size)
+			sts.memory.Shrink(old.size)
 		})
 	}
 	own := *p
@@ -88,8 +88,8 @@ func (ss *session) remember(p *prepared, given []types.OID) {
 }
 
 // forgetCached empties the cache.
-func (ss *session) forgetCached() {
-	if ss.cache.lru != nil {
-		ss.cache.lru.Purge()
+func (sts *statements) forgetCached() {
+	if sts.cache.lru != nil {
+		sts.cache.lru.Purge()
 	}
 }

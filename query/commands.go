@@ -18,67 +18,70 @@ import (
 )
 
 // command makes the portal of a statement that is no query: its work is done when it is executed, not before.
-func (ss *session) command(p *portal, st *prepared, params []types.Datum) error {
+func (e *execution) command(p *portal) error {
 	do := func(tag string, f func(ctx context.Context) error) {
 		p.tag = func(int64) string { return tag }
 		p.start = func(ctx context.Context) (rowSource, error) { return nil, f(ctx) }
 	}
-	switch s := st.stmt.(type) {
+	switch s := e.st.stmt.(type) {
 	case *ast.Empty:
 		do("", func(context.Context) error { return nil })
 	case *ast.Set:
 		if s.Name == "constraints" {
-			do("SET CONSTRAINTS", func(context.Context) error { return ss.setConstraints() })
+			do("SET CONSTRAINTS", func(context.Context) error { return e.setConstraints() })
 			break
 		}
-		do("SET", func(context.Context) error { return ss.set(s) })
+		do("SET", func(context.Context) error { return e.set(s) })
 	case *ast.Reset:
-		do("RESET", func(context.Context) error { return ss.reset(s) })
+		do("RESET", func(context.Context) error { return e.reset(s) })
 	case *ast.Show:
 		p.tag = func(int64) string { return "SHOW" }
-		p.start = func(context.Context) (rowSource, error) { return ss.show(s) }
+		p.start = func(context.Context) (rowSource, error) { return e.show(s) }
 	case *ast.Transaction:
 		var tag string
 		p.tag = func(int64) string { return tag }
 		p.start = func(context.Context) (_ rowSource, err error) {
-			tag, err = ss.transaction(s)
+			tag, err = e.ss.tx.do(s)
 			return nil, err
 		}
 	case *ast.Declare:
-		do("DECLARE CURSOR", func(ctx context.Context) error { return ss.declare(s, st, params, p.query) })
+		do("DECLARE CURSOR", func(ctx context.Context) error { return e.declare(s, p.query) })
 	case *ast.Fetch:
-		return ss.fetch(p, s)
+		return e.fetch(p, s)
 	case *ast.CloseCursor:
 		tag := "CLOSE CURSOR"
 		if s.Name == "" {
 			tag += " ALL"
 		}
-		do(tag, func(context.Context) error { return ss.closeCursor(s) })
+		do(tag, func(context.Context) error { return e.closeCursor(s) })
 	case *ast.Prepare:
-		do("PREPARE", func(ctx context.Context) error { return ss.sqlPrepare(ctx, s, p.query) })
+		do("PREPARE", func(ctx context.Context) error { return e.sqlPrepare(ctx, s, p.query) })
 	case *ast.Execute:
-		return ss.execute(p, s)
+		return e.execute(p, s)
 	case *ast.Deallocate:
 		tag := "DEALLOCATE"
 		if s.Name == "" {
 			tag += " ALL"
 		}
-		do(tag, func(context.Context) error { return ss.deallocate(s) })
+		do(tag, func(context.Context) error { return e.deallocate(s) })
 	case *ast.Discard:
-		do("DISCARD "+strings.ToUpper(s.What), func(context.Context) error { return ss.discard(s) })
+		do("DISCARD "+strings.ToUpper(s.What), func(context.Context) error { return e.discard(s) })
 	case *ast.Notify:
-		do(strings.ToUpper(s.Verb), func(ctx context.Context) error { return ss.notify(ctx, s) })
+		do(strings.ToUpper(s.Verb), func(ctx context.Context) error {
+			return e.ss.notes.want(ctx, s.Verb, s.Channel,
+				s.Payload)
+		})
 	case *ast.AlterPassword:
-		do("ALTER ROLE", func(ctx context.Context) error { return ss.alterPassword(ctx, s) })
+		do("ALTER ROLE", func(ctx context.Context) error { return e.alterPassword(ctx, s) })
 	case *ast.LockTable:
-		do("LOCK TABLE", func(ctx context.Context) error { return ss.lock(ctx, s) })
+		do("LOCK TABLE", func(ctx context.Context) error { return e.lock(ctx, s) })
 	default:
 		return sqlstate.New(sqlstate.InternalError, "statement without a meaning")
 	}
 	return nil
 }
 
-func (ss *session) showColumns(s *ast.Show) []pgwire.Column {
+func showColumns(s *ast.Show) []pgwire.Column {
 	text := func(n string) exec.Column { return exec.Column{Name: n, Type: types.Text, Mod: -1} }
 	if s.Name == "all" {
 		return describe([]exec.Column{text("name"), text("setting"), text("description")})
@@ -90,54 +93,42 @@ func (ss *session) showColumns(s *ast.Show) []pgwire.Column {
 	return describe([]exec.Column{text(name)})
 }
 
-func (ss *session) show(s *ast.Show) (rowSource, error) {
+func (e *execution) show(s *ast.Show) (rowSource, error) {
 	if s.Name != "all" {
-		v, ok := ss.Setting(s.Name)
+		v, ok := e.ss.host.Setting(s.Name)
 		if !ok {
 			return nil, unknownSetting(s.Name)
 		}
 		return &fixedRows{[][]types.Datum{{types.NewText(v)}}}, nil
 	}
 	out := &fixedRows{}
-	for _, v := range ss.allSettings() {
+	for _, v := range e.ss.vars.all() {
 		out.rows = append(out.rows, []types.Datum{types.NewText(v[0]), types.NewText(v[1]), types.NewText(v[2])})
 	}
 	return out, nil
 }
 
-// allSettings lists name, value and description, by name.
-func (ss *session) allSettings() [][3]string {
-	var out [][3]string
-	for _, name := range ss.settingNames() {
-		value, _ := ss.vars.get(name)
-		row := [3]string{name, value, ""}
-		if d := findSetting(name); d != nil {
-			row[0], row[2] = d.label(), d.comment
-		}
-		out = append(out, row)
-	}
-	return out
-}
-
 // declare opens a cursor.
-func (ss *session) declare(s *ast.Declare, st *prepared, params []types.Datum, text string) error {
+func (e *execution) declare(s *ast.Declare, text string) error {
+	ss, st := e.ss, e.st
 	switch {
-	case ss.status == 'I' && !s.Hold && !ss.implicit:
+	case !ss.tx.inBlock() && !s.Hold:
 		return sqlstate.New(sqlstate.NoActiveTransaction, "DECLARE CURSOR can only be used in transaction blocks")
-	case ss.portals[s.Name] != nil:
+	case ss.portals.byName[s.Name] != nil:
 		return sqlstate.New(sqlstate.DuplicateCursor, "cursor %q already exists", s.Name).At(s.Pos())
 	case s.Scroll:
 		return sqlstate.Unsupported(s.Pos(), "Declare it without SCROLL and fetch forward.",
 			"scrollable cursors are not supported")
-	case len(ss.portals) >= maxPortals:
-		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d open cursors", maxPortals)
+	}
+	if err := ss.portals.room("cursors"); err != nil {
+		return err
 	}
 	formats := []int16{0}
 	if s.IsBinary {
 		formats[0] = 1
 	}
 	inner := &prepared{text: st.text, stmt: s.Query, bound: st.bound, params: st.params, columns: describe(st.bound.Columns), round: st.round}
-	c, err := ss.portal(inner, params, formats)
+	c, err := ss.execution(inner, e.params).portal(formats)
 	if err != nil {
 		return err
 	}
@@ -145,13 +136,13 @@ func (ss *session) declare(s *ast.Declare, st *prepared, params []types.Datum, t
 		return err
 	}
 	c.hold, c.held, c.text, c.declared = s.Hold, st.size, text, true
-	ss.open(s.Name, c)
+	ss.portals.open(s.Name, c)
 	return nil
 }
 
 // fetch makes a portal that draws rows from a cursor.
-func (ss *session) fetch(p *portal, s *ast.Fetch) error {
-	c := ss.portals[s.Cursor]
+func (e *execution) fetch(p *portal, s *ast.Fetch) error {
+	c := e.ss.portals.byName[s.Cursor]
 	if c == nil {
 		return sqlstate.New(sqlstate.InvalidCursorName, "cursor %q does not exist", s.Cursor).At(s.Pos())
 	}
@@ -295,30 +286,26 @@ func (f *fetchRows) draw(ctx context.Context, noWait bool) ([]types.Datum, error
 // close leaves the cursor open.
 func (f *fetchRows) close() {}
 
-func (ss *session) closeCursor(s *ast.CloseCursor) error {
+func (e *execution) closeCursor(s *ast.CloseCursor) error {
 	if s.Name == "" {
-		for name, p := range ss.portals {
-			if name != "" {
-				p.Close()
-				delete(ss.portals, name)
-			}
-		}
+		e.ss.portals.closeThose(func(p *portal) bool { return p.name != "" })
 		return nil
 	}
-	if ss.portals[s.Name] == nil {
+	if e.ss.portals.byName[s.Name] == nil {
 		return sqlstate.New(sqlstate.InvalidCursorName, "cursor %q does not exist", s.Name).At(s.Pos())
 	}
-	ss.ClosePortal(s.Name)
+	e.ss.portals.close(s.Name)
 	return nil
 }
 
 // sqlPrepare is PREPARE name AS query.
-func (ss *session) sqlPrepare(ctx context.Context, s *ast.Prepare, text string) error {
-	if ss.statements[s.Name] != nil {
+func (e *execution) sqlPrepare(ctx context.Context, s *ast.Prepare, text string) error {
+	ss := e.ss
+	if ss.statements.byName[s.Name] != nil {
 		return sqlstate.New(sqlstate.DuplicateStatement, "prepared statement %q already exists", s.Name)
 	}
-	if len(ss.statements) >= maxStatements {
-		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d prepared statements", maxStatements)
+	if err := ss.statements.room(); err != nil {
+		return err
 	}
 	given, err := bind.ParamTypes(s)
 	if err != nil {
@@ -330,28 +317,29 @@ func (ss *session) sqlPrepare(ctx context.Context, s *ast.Prepare, text string) 
 	if err := w.Hold(int64(len(s.Text))); err != nil {
 		return err
 	}
-	if err := ss.bind(w, p, given); err != nil {
+	if err := ss.statements.bind(w, p, given); err != nil {
 		return err
 	}
 	p.size = w.Used()
-	return ss.keep(s.Name, p, w)
+	return ss.statements.keep(s.Name, p, w)
 }
 
 // execute makes the portal of EXECUTE name(arguments).
-func (ss *session) execute(p *portal, s *ast.Execute) error {
-	st, err := ss.statement(s.Name)
+func (e *execution) execute(p *portal, s *ast.Execute) error {
+	ss := e.ss
+	st, err := ss.statements.get(s.Name)
 	if err != nil {
 		return sqlstate.Locate(err, s.Pos())
 	}
 	p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
 	p.start = func(ctx context.Context) (rowSource, error) {
-		state := ss.state(ctx, nil)
+		state := e.state(ctx, nil)
 		defer state.Close()
-		params, err := bind.Arguments(s, &resolver{ss: ss}, plan.Subquery, st.params, st.loose, state)
+		params, err := bind.Arguments(s, ss.names, plan.Subquery, st.params, st.loose, state)
 		if err != nil {
 			return nil, err
 		}
-		inner, err := ss.portal(st, params, nil)
+		inner, err := ss.execution(st, params).portal(nil)
 		if err != nil {
 			return nil, err
 		}
@@ -362,31 +350,33 @@ func (ss *session) execute(p *portal, s *ast.Execute) error {
 	return nil
 }
 
-func (ss *session) deallocate(s *ast.Deallocate) error {
+func (e *execution) deallocate(s *ast.Deallocate) error {
+	ss := e.ss
 	if s.Name == "" {
-		ss.closeStatements()
+		ss.statements.closeAll()
 		return nil
 	}
-	if _, err := ss.statement(s.Name); err != nil {
+	if _, err := ss.statements.get(s.Name); err != nil {
 		return sqlstate.Locate(err, s.Pos())
 	}
-	ss.CloseStatement(s.Name)
+	ss.statements.close(s.Name)
 	return nil
 }
 
-func (ss *session) discard(s *ast.Discard) error {
+func (e *execution) discard(s *ast.Discard) error {
+	ss := e.ss
 	if s.What == "all" || s.What == "plans" {
-		ss.forgetCached()
+		ss.statements.forgetCached()
 	}
 	if s.What != "all" {
 		return nil
 	}
-	if ss.status != 'I' || ss.implicit {
+	if ss.tx.inBlock() {
 		return sqlstate.New(sqlstate.ActiveTransaction, "DISCARD ALL cannot run inside a transaction block")
 	}
-	ss.closeStatements()
-	ss.closePortals(func(*portal) bool { return true })
+	ss.statements.closeAll()
+	ss.portals.closeThose(func(*portal) bool { return true })
 	ss.locks.UnlockAll()
-	ss.unlisten("*")
-	return ss.reset(&ast.Reset{Name: "all"})
+	ss.notes.unlisten("*")
+	return e.reset(&ast.Reset{Name: "all"})
 }

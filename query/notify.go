@@ -3,13 +3,13 @@ package query
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/plan"
-	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -31,7 +31,7 @@ const (
 // notifier passes messages on between sessions.
 type notifier struct {
 	mu       sync.Mutex
-	channels map[channelKey]map[*session]struct{}
+	channels map[channelKey]map[*notifications]struct{}
 }
 
 type channelKey struct{ database, name string }
@@ -43,8 +43,15 @@ type notifyAction struct {
 	since string
 }
 
-// notifyState is a session's side.
-type notifyState struct {
+// notifications are a session's side.
+type notifications struct {
+	hub    *notifier
+	client pgwire.Client
+	pid    uint32
+	access *access
+	log    *slog.Logger
+	notice func(*sqlstate.Error)
+
 	actions []notifyAction // of the transaction; the connection's goroutine's
 	stop    func()         // ends following the feed, and waits for it; nil while it is not followed
 
@@ -53,17 +60,8 @@ type notifyState struct {
 	pending   []pgwire.Notification
 }
 
-// notify carries out a statement: it has its effect when the transaction is committed.
-func (ss *session) notify(ctx context.Context, s *ast.Notify) error {
-	return ss.addNotify(ctx, s.Verb, s.Channel, s.Payload)
-}
-
-// Notify implements catalog.Notifier: pg_notify.
-func (ss *session) Notify(ctx context.Context, channel, payload string) error {
-	return ss.addNotify(ctx, "notify", channel, payload)
-}
-
-func (ss *session) addNotify(ctx context.Context, verb, channel, payload string) error {
+// want notes what is to be done when the transaction is committed.
+func (n *notifications) want(ctx context.Context, verb, channel, payload string) error {
 	a := notifyAction{verb: verb, channel: channel, payload: payload}
 	switch {
 	case channel == "":
@@ -72,15 +70,15 @@ func (ss *session) addNotify(ctx context.Context, verb, channel, payload string)
 		return sqlstate.New(sqlstate.InvalidParameterValue, "channel name too long")
 	case len(payload) >= maxPayload:
 		return sqlstate.New(sqlstate.InvalidParameterValue, "payload string too long")
-	case len(ss.notes.actions) >= maxPending:
+	case len(n.actions) >= maxPending:
 		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a transaction may have at most %d notifications", maxPending)
 	case verb == "notify" && channel == feedChannel:
 		return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied for channel %q", channel).
 			WithHint("It tells of changes of documents. Choose another name for messages of your own.")
-	case verb == "notify" && slices.Contains(ss.notes.actions, a):
+	case verb == "notify" && slices.Contains(n.actions, a):
 		return nil // as in PostgreSQL, the same message once in a transaction
-	case verb == "listen" && channel == feedChannel && !ss.virtual:
-		db, err := (&resolver{ss: ss}).Database(ctx)
+	case verb == "listen" && channel == feedChannel && !n.access.virtual:
+		db, err := n.access.open(ctx)
 		if err != nil {
 			return err
 		}
@@ -88,33 +86,32 @@ func (ss *session) addNotify(ctx context.Context, verb, channel, payload string)
 			return err
 		}
 	}
-	ss.notes.actions = append(ss.notes.actions, a)
+	n.actions = append(n.actions, a)
 	return nil
 }
 
-// dropNotify forgets what a transaction that is rolled back wanted, from a mark on.
-func (ss *session) dropNotify(mark int) {
-	ss.notes.actions = ss.notes.actions[:mark]
+// drop forgets what a transaction that is rolled back wanted, from a mark on.
+func (n *notifications) drop(mark int) {
+	n.actions = n.actions[:mark]
 }
 
-// commitNotify does what the transaction wanted.
-func (ss *session) commitNotify() {
-	actions := ss.notes.actions
-	ss.notes.actions = nil
+// commit does what the transaction wanted.
+func (n *notifications) commit() {
+	actions := n.actions
+	n.actions = nil
 	for _, a := range actions {
 		switch a.verb {
 		case "listen":
-			ss.listen(a)
+			n.listen(a)
 		case "unlisten":
-			ss.unlisten(a.channel)
+			n.unlisten(a.channel)
 		default:
-			ss.srv.notes.send(ss, a)
+			n.hub.send(n, a)
 		}
 	}
 }
 
-func (ss *session) listen(a notifyAction) {
-	n := &ss.notes
+func (n *notifications) listen(a notifyAction) {
 	n.mu.Lock()
 	known := n.listening[a.channel]
 	full := len(n.listening) >= maxListening
@@ -128,23 +125,22 @@ func (ss *session) listen(a notifyAction) {
 	switch {
 	case known:
 	case full:
-		ss.notice(sqlstate.New(sqlstate.Warning, "a session may listen to at most %d channels", maxListening))
+		n.notice(sqlstate.New(sqlstate.Warning, "a session may listen to at most %d channels", maxListening))
 	case a.channel != feedChannel:
-		ss.srv.notes.join(ss, a.channel)
-	case !ss.virtual:
+		n.hub.join(n, a.channel)
+	case !n.access.virtual:
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{}) // closed when the feed is left
 		go func() {
 			defer close(done)
-			ss.followFeed(ctx, a.since)
+			n.followFeed(ctx, a.since)
 		}()
 		n.stop = func() { cancel(); <-done }
 	}
 }
 
 // unlisten leaves a channel, "*" for all.
-func (ss *session) unlisten(channel string) {
-	n := &ss.notes
+func (n *notifications) unlisten(channel string) {
 	n.mu.Lock()
 	var left []string
 	for name := range n.listening {
@@ -155,7 +151,7 @@ func (ss *session) unlisten(channel string) {
 	}
 	n.mu.Unlock()
 	for _, name := range left {
-		ss.srv.notes.leave(ss, name)
+		n.hub.leave(n, name)
 		if name == feedChannel && n.stop != nil {
 			n.stop()
 			n.stop = nil
@@ -164,12 +160,11 @@ func (ss *session) unlisten(channel string) {
 }
 
 // followFeed tells of changes until ctx ends. The read waits for commits; nothing is asked again and again.
-func (ss *session) followFeed(ctx context.Context, since string) {
-	err := ss.readFeed(ctx, since)
+func (n *notifications) followFeed(ctx context.Context, since string) {
+	err := n.readFeed(ctx, since)
 	if ctx.Err() != nil {
 		return
 	}
-	n := &ss.notes
 	n.mu.Lock()
 	delete(n.listening, feedChannel)
 	n.mu.Unlock()
@@ -178,15 +173,15 @@ func (ss *session) followFeed(ctx context.Context, since string) {
 		message = sqlstate.From(exec.StoreError(err)).Message
 	}
 	n.add(pgwire.Notification{Notice: sqlstate.New(sqlstate.Warning, "LISTEN %s has ended: %s", feedChannel, message)})
-	ss.client.Wake()
+	n.client.Wake()
 }
 
-func (ss *session) readFeed(ctx context.Context, since string) error {
-	cat, err := ss.srv.opts.Catalog(ctx, ss.principal())
+func (n *notifications) readFeed(ctx context.Context, since string) error {
+	cat, err := n.access.of(ctx, n.access.who)
 	if err != nil {
 		return err
 	}
-	db, err := cat.Database(ctx, ss.start.Database)
+	db, err := cat.Database(ctx, n.access.database)
 	if err != nil {
 		return err
 	}
@@ -210,15 +205,15 @@ func (ss *session) readFeed(ctx context.Context, since string) error {
 			return err
 		}
 		if newest != "" {
-			ss.notes.changed(newest)
-			ss.client.Wake()
+			n.changed(newest)
+			n.client.Wake()
 			newest = ""
 		}
 	}
 }
 
 // changed puts a sequence into the message of the feed that waits, or makes one.
-func (n *notifyState) changed(seq string) {
+func (n *notifications) changed(seq string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for i := range n.pending {
@@ -231,7 +226,7 @@ func (n *notifyState) changed(seq string) {
 }
 
 // add puts a message behind those that wait. It answers false where there are too many.
-func (n *notifyState) add(m pgwire.Notification) bool {
+func (n *notifications) add(m pgwire.Notification) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.pending) >= maxPending && m.Notice == nil {
@@ -241,9 +236,8 @@ func (n *notifyState) add(m pgwire.Notification) bool {
 	return true
 }
 
-// Notifications implements pgwire.Session.
-func (ss *session) Notifications() []pgwire.Notification {
-	n := &ss.notes
+// take takes those that wait.
+func (n *notifications) take() []pgwire.Notification {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	out := n.pending
@@ -251,9 +245,8 @@ func (ss *session) Notifications() []pgwire.Notification {
 	return out
 }
 
-// Listening implements catalog.Notifier: pg_listening_channels.
-func (ss *session) Listening() []string {
-	n := &ss.notes
+// channels are those that the session listens to.
+func (n *notifications) channels() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var out []string
@@ -264,24 +257,24 @@ func (ss *session) Listening() []string {
 	return out
 }
 
-func (h *notifier) join(ss *session, channel string) {
+func (h *notifier) join(n *notifications, channel string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	key := channelKey{ss.start.Database, channel}
+	key := channelKey{n.access.database, channel}
 	if h.channels == nil {
-		h.channels = map[channelKey]map[*session]struct{}{}
+		h.channels = map[channelKey]map[*notifications]struct{}{}
 	}
 	if h.channels[key] == nil {
-		h.channels[key] = map[*session]struct{}{}
+		h.channels[key] = map[*notifications]struct{}{}
 	}
-	h.channels[key][ss] = struct{}{}
+	h.channels[key][n] = struct{}{}
 }
 
-func (h *notifier) leave(ss *session, channel string) {
+func (h *notifier) leave(n *notifications, channel string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	key := channelKey{ss.start.Database, channel}
-	delete(h.channels[key], ss)
+	key := channelKey{n.access.database, channel}
+	delete(h.channels[key], n)
 	if len(h.channels[key]) == 0 {
 		delete(h.channels, key)
 	}
@@ -289,15 +282,15 @@ func (h *notifier) leave(ss *session, channel string) {
 
 // send gives a message to all who listen, the sender too. A listener that does not read loses those that come while
 // maxPending wait.
-func (h *notifier) send(from *session, a notifyAction) {
+func (h *notifier) send(from *notifications, a notifyAction) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for ss := range h.channels[channelKey{from.start.Database, a.channel}] {
-		m := pgwire.Notification{PID: from.start.PID, Channel: a.channel, Payload: a.payload}
-		if !ss.notes.add(m) {
-			ss.srv.log.Warn("sql notification dropped", "pid", ss.start.PID)
+	for n := range h.channels[channelKey{from.access.database, a.channel}] {
+		m := pgwire.Notification{PID: from.pid, Channel: a.channel, Payload: a.payload}
+		if !n.add(m) {
+			n.log.Warn("sql notification dropped", "pid", n.pid)
 			continue
 		}
-		ss.client.Wake()
+		n.client.Wake()
 	}
 }

@@ -23,7 +23,8 @@ var (
 )
 
 // alterPassword is ALTER USER ... PASSWORD. It is not undone by ROLLBACK, and so refused in a transaction block.
-func (ss *session) alterPassword(ctx context.Context, s *ast.AlterPassword) error {
+func (e *execution) alterPassword(ctx context.Context, s *ast.AlterPassword) error {
+	ss := e.ss
 	// The statement is shown to admins while it runs, and after.
 	ss.mark('A', "ALTER USER ... PASSWORD")
 	user := s.User
@@ -33,13 +34,13 @@ func (ss *session) alterPassword(ctx context.Context, s *ast.AlterPassword) erro
 	switch {
 	case ss.srv.opts.SetPassword == nil:
 		return bind.RefuseUser("alter", "user", s.Pos())
-	case ss.status != 'I' || ss.implicit:
+	case ss.tx.inBlock():
 		return sqlstate.New(sqlstate.ActiveTransaction, "ALTER USER ... PASSWORD cannot run inside a transaction block")
 	case s.Secret == "" || strings.HasPrefix(s.Secret, "md5") && len(s.Secret) == 35:
 		return sqlstate.New(sqlstate.InvalidParameterValue, "the password must be a text or a SCRAM-SHA-256 verifier").
 			WithHint("Empty passwords and MD5 are not supported.")
 	}
-	err := ss.srv.opts.SetPassword(ctx, ss.principal(), user, s.Secret)
+	err := ss.srv.opts.SetPassword(ctx, ss.access.who, user, s.Secret)
 	switch {
 	case errors.Is(err, ErrNoUser):
 		return sqlstate.New(sqlstate.UndefinedObject, "role %q does not exist", user).At(s.Pos())

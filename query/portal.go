@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/pgwire"
-	"github.com/divandb/divan/query/plan"
-	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
@@ -110,106 +107,6 @@ func (r *fixedRows) next(context.Context, bool) ([]types.Datum, error) {
 
 func (r *fixedRows) close() {}
 
-// portal makes a portal of a statement and its parameters.
-func (ss *session) portal(st *prepared, params []types.Datum, formats []int16) (*portal, error) {
-	if n := len(formats); n > 1 && n != len(st.columns) {
-		return nil, sqlstate.New(sqlstate.ProtocolViolation, "bind message has %d result formats but query has %d columns", n, len(st.columns))
-	}
-	p := &portal{ss: ss, columns: st.columns, ends: endsTransaction(st.stmt)}
-	for i, c := range st.columns {
-		p.types = append(p.types, types.OID(c.OID))
-		p.formats = append(p.formats, formatOf(formats, i))
-	}
-	switch s := st.stmt.(type) {
-	case *ast.Query:
-		p.reads = st.bound
-		p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
-		p.start = func(ctx context.Context) (rowSource, error) { return ss.run(ctx, st, params) }
-	case *ast.Copy:
-		p.tag = func(rows int64) string { return "COPY " + strconv.FormatInt(rows, 10) }
-		p.start = func(ctx context.Context) (rowSource, error) { return ss.run(ctx, st, params) }
-		p.copy = newCopier(s, st.columns, &ss.types)
-		p.tag = p.copy.tag
-	case *ast.Explain:
-		p.tag = func(int64) string { return "EXPLAIN" }
-		p.start = func(ctx context.Context) (rowSource, error) { return ss.explain(ctx, s, st, params) }
-	default:
-		return p, ss.command(p, st, params)
-	}
-	return p, nil
-}
-
-// state makes the state of one execution.
-func (ss *session) state(ctx context.Context, params []types.Datum) *exec.State {
-	st := exec.NewState(ss.work(ctx), ss, params, &ss.types)
-	if ss.status == 'T' {
-		st.Now, ss.queried = ss.began, true
-	}
-	return st
-}
-
-func (ss *session) run(ctx context.Context, p *prepared, params []types.Datum) (rowSource, error) {
-	st := ss.state(ctx, params)
-	bound, err := ss.current(st.Work, p)
-	if err != nil {
-		st.Close()
-		return nil, err
-	}
-	root, unpin, err := ss.plan(ctx, bound, st)
-	if err != nil {
-		st.Close()
-		return nil, err
-	}
-	return &planRows{plan: root, st: st, unpin: unpin}, nil
-}
-
-// explain plans and, with ANALYZE, runs.
-func (ss *session) explain(ctx context.Context, e *ast.Explain, p *prepared, params []types.Datum) (rowSource, error) {
-	for len(params) < len(p.params) {
-		params = append(params, types.Null)
-	}
-	st := ss.state(ctx, params)
-	defer st.Close()
-	bound, err := ss.current(st.Work, p)
-	if err != nil {
-		return nil, err
-	}
-	root, unpin, err := ss.plan(ctx, bound, st)
-	if err != nil {
-		return nil, err
-	}
-	defer unpin()
-	var returned int64
-	began := time.Now()
-	if e.Analyze {
-		rows := &planRows{plan: root, st: st, unpin: func() {}}
-		for {
-			if _, err := rows.next(ctx, false); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				rows.close()
-				return nil, err
-			}
-			returned++
-		}
-		// Closing would forget what EXPLAIN is about to show.
-		defer rows.close()
-	}
-	took := time.Since(began)
-	if e.Format == "json" {
-		return &fixedRows{[][]types.Datum{{types.NewJSONText(plan.ExplainJSON(root, e, returned, took))}}}, nil
-	}
-	out := &fixedRows{}
-	lines := plan.ExplainText(root, e, returned, took)
-	if ss.vars.value[costsSetting] == "on" && !e.Analyze {
-		lines[0] += plan.Guess(root, bound.Columns)
-	}
-	for _, line := range lines {
-		out.rows = append(out.rows, []types.Datum{types.NewText(line)})
-	}
-	return out, nil
-}
-
 // Columns implements pgwire.Portal.
 func (p *portal) Columns() []pgwire.Column { return p.columns }
 
@@ -303,7 +200,7 @@ func (p *portal) recheck(ctx context.Context) error {
 	if p.rows == nil || p.reads == nil || !p.reads.UsesStore() {
 		return nil
 	}
-	return p.ss.recheck(ctx)
+	return p.ss.access.recheck(ctx)
 }
 
 func (p *portal) advance(ctx context.Context) (err error) {

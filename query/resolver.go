@@ -12,29 +12,18 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// resolver answers package sql's questions about names for one statement.
+// resolver answers package bind's questions about names.
 type resolver struct {
-	ss *session
+	access *access
+	vars   *variables
+	srv    *Server
 }
 
-func (r *resolver) Database(ctx context.Context) (exec.Database, error) {
-	if r.ss.virtual {
-		return nil, nil
-	}
-	cat, err := r.ss.allowed(ctx)
-	if err != nil {
-		return nil, err
-	}
-	db, err := cat.Database(ctx, r.ss.start.Database)
-	if err != nil {
-		return nil, exec.DatabaseError(r.ss.start.Database, err)
-	}
-	return db, nil
-}
+func (r *resolver) Database(ctx context.Context) (exec.Database, error) { return r.access.open(ctx) }
 
-func (r *resolver) DatabaseName() string        { return r.ss.start.Database }
-func (r *resolver) SearchPath() []string        { return r.ss.vars.searchPath() }
-func (r *resolver) UpdateMode() exec.UpdateMode { return r.ss.vars.updateMode() }
+func (r *resolver) DatabaseName() string        { return r.access.database }
+func (r *resolver) SearchPath() []string        { return r.vars.searchPath() }
+func (r *resolver) UpdateMode() exec.UpdateMode { return r.vars.updateMode() }
 
 func (r *resolver) RelationOID(schema, name string) int64 { return catalog.ClassOID(schema, name) }
 
@@ -44,13 +33,13 @@ func (r *resolver) HasSchema(schema string) bool {
 
 func (r *resolver) Relation(schema, name string) exec.Relation {
 	if schema == "divan" {
-		for _, t := range r.ss.catalog.SystemTables() {
+		for _, t := range r.access.catalog.SystemTables() {
 			if t.Name == name {
-				return &systemRelation{ss: r.ss, table: t}
+				return &systemRelation{access: r.access, table: t}
 			}
 		}
 		if name == sessionsTable.Name {
-			return &systemRelation{ss: r.ss, table: sessionsTable, own: r.ss.sessionRows}
+			return &systemRelation{access: r.access, table: sessionsTable, own: r.sessionRows}
 		}
 		return nil
 	}
@@ -59,9 +48,9 @@ func (r *resolver) Relation(schema, name string) exec.Relation {
 
 // systemRelation is a relation of schema divan.
 type systemRelation struct {
-	ss    *session
-	table exec.SystemTable
-	own   func(cat exec.Catalog) [][]any // rows of this package's own tables
+	access *access
+	table  exec.SystemTable
+	own    func(cat exec.Catalog) [][]any // rows of this package's own tables
 }
 
 // OID is its own in the catalogue.
@@ -97,7 +86,7 @@ func (s *systemRelation) Rows(st *exec.State) ([][]types.Datum, error) {
 		out = append(out, row)
 		return nil
 	}
-	cat, err := s.ss.allowed(st.Ctx)
+	cat, err := s.access.allowed(st.Ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +98,8 @@ func (s *systemRelation) Rows(st *exec.State) ([][]types.Datum, error) {
 		}
 		return out, nil
 	}
-	database := s.ss.start.Database
-	if s.ss.virtual {
+	database := s.access.database
+	if s.access.virtual {
 		database = systemDatabase
 	}
 	for values, err := range cat.SystemRows(st.Ctx, s.table.Name, database) {
@@ -160,10 +149,10 @@ var sessionsTable = exec.SystemTable{Name: "sessions", Comment: "SQL sessions of
 	{Name: "statement", Type: "text"}, {Name: "statement_started", Type: "timestamptz"}, {Name: "rows_sent", Type: "int8"}}}
 
 // sessionRows are the sessions that the user may see: his own, and all for an admin.
-func (ss *session) sessionRows(cat exec.Catalog) [][]any {
+func (r *resolver) sessionRows(cat exec.Catalog) [][]any {
 	var out [][]any
-	for _, s := range ss.srv.Sessions() {
-		if !cat.Admin() && !ss.owns(s.User) {
+	for _, s := range r.srv.Sessions() {
+		if !cat.Admin() && s.User != r.access.who.User {
 			continue
 		}
 		out = append(out, []any{int64(s.PID), s.User, s.Database, s.Application, s.Remote, s.TLS, s.Since, s.State, s.Statement,
@@ -173,8 +162,8 @@ func (ss *session) sessionRows(cat exec.Catalog) [][]any {
 }
 
 // systemTables are the node's and this package's own, by name.
-func (ss *session) systemTables() []exec.SystemTable {
-	tables := slices.Clone(ss.catalog.SystemTables())
+func (r *resolver) systemTables() []exec.SystemTable {
+	tables := slices.Clone(r.access.catalog.SystemTables())
 	if !slices.ContainsFunc(tables, func(t exec.SystemTable) bool { return t.Name == sessionsTable.Name }) {
 		tables = append(tables, sessionsTable)
 	}

@@ -1,77 +1,43 @@
 package query
 
 import (
-	"cmp"
 	"context"
-	"net"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/divandb/divan/query/advisory"
-	"github.com/divandb/divan/query/catalog"
-	"github.com/divandb/divan/query/exec"
-	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/pgwire"
-	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
 
-// systemDatabase is the virtual database that always exists and holds only the system schemas.
-const systemDatabase = "divan"
-
-// maintenance are names under which tools look for a database that is always there, and that is no template. Where there
-// is no database of such a name it is another name of the virtual one.
-var maintenance = []string{"postgres", "template1"}
-
-// Limits of one session.
-const (
-	maxStatements = 1000
-	maxPortals    = 1000
-)
-
-// session is one client's state. All of it belongs to the connection's goroutine but for mu.
+// session is one client's state. All of it belongs to the connection's goroutine but for mu. Its methods are what the
+// client's messages ask of it.
 type session struct {
-	srv     *Server
-	start   pgwire.Start
-	client  pgwire.Client
-	catalog exec.Catalog
-	// fresh says that catalog is of this round of messages. Statements use allowed, which sees to it; descriptions need not.
-	fresh bool
-	round int64
-	vars  variables
-	types types.Env
-	seed  *funcs.Seed // of setseed; nil without one
+	srv    *Server
+	start  pgwire.Start
+	client pgwire.Client
 	// memory is what the session's statements, portals and messages hold.
 	memory *work.Memory
-	// virtual says that the session's database is the virtual one.
-	virtual bool
-	// snapshot is the catalogue as this statement sees it, made when first asked for.
-	snapshot *catalog.Snapshot
+	types  types.Env
 
-	status     byte // 'I', 'T', 'E'
-	implicit   bool // several statements came in one simple query: they are a transaction, of a kind
-	savepoints []savepoint
-	began      time.Time // of the transaction
-	queried    bool      // the transaction has read something
-	snap       *pinned   // of a transaction that reads one; nil before its first read
+	access     *access
+	vars       *variables
 	locks      *advisory.Owner
-	notes      notifyState
-	exports    []string // names of snapshots that the transaction has exported
-	statements map[string]*prepared
-	// opened counts the portals that the session has ever opened, beganAt those before the transaction.
-	opened, beganAt int64
-	portals         map[string]*portal
-	cache           statementCache
+	notes      *notifications
+	reads      *reads
+	portals    *portals
+	tx         *transaction
+	names      *resolver
+	statements *statements
+	host       host
 
 	mu struct {
 		sync.Mutex
-		state     byte // as status, or 'A' while active
+		state     byte // as the transaction's status, or 'A' while active
 		statement string
 		since     time.Time
 		app       string
@@ -80,32 +46,33 @@ type session struct {
 }
 
 func newSession(ctx context.Context, srv *Server, start pgwire.Start, client pgwire.Client) (*session, error) {
-	who := Principal{User: start.User, Authenticated: start.Authenticated}
-	cat, err := srv.opts.Catalog(ctx, who)
+	access, err := newAccess(ctx, srv, Principal{User: start.User, Authenticated: start.Authenticated}, start.Database)
 	if err != nil {
-		return nil, exec.DatabaseError(start.Database, err)
+		return nil, err
 	}
-	ss := &session{srv: srv, start: start, client: client, catalog: cat, vars: newVariables(), status: 'I',
-		locks:      srv.locks.NewOwner(),
-		memory:     srv.memory.NewSession(srv.opts.Memory.Session),
-		statements: map[string]*prepared{}, portals: map[string]*portal{}}
-	if ss.virtual = start.Database == systemDatabase; !ss.virtual {
-		_, err := cat.Database(ctx, start.Database)
-		ss.virtual = exec.KindOf(err) == exec.NotFound && slices.Contains(maintenance, start.Database)
-		if err != nil && !ss.virtual {
-			return nil, exec.DatabaseError(start.Database, err)
-		}
-	}
-	ss.vars.value["session_authorization"], ss.vars.initial["session_authorization"] = start.User, start.User
-	for name, value := range srv.fixedSettings(cat.Admin()) {
-		ss.vars.value[name], ss.vars.initial[name] = value, value
+	ss := &session{srv: srv, start: start, client: client, access: access, locks: srv.locks.NewOwner(),
+		memory: srv.memory.NewSession(srv.opts.Memory.Session)}
+	ss.host.ss = ss
+	ss.vars = newVariables(start.User, ss.memory, ss.applied)
+	ss.portals = &portals{byName: map[string]*portal{}}
+	ss.notes = &notifications{hub: &srv.notes, client: client, pid: start.PID, access: access, log: srv.log,
+		notice: ss.notice}
+	ss.reads = &reads{access: access, vars: ss.vars, held: &srv.snapshots, idle: srv.opts.SnapshotIdle}
+	ss.tx = &transaction{status: 'I', vars: ss.vars, locks: ss.locks, notes: ss.notes, portals: ss.portals,
+		reads: ss.reads, notice: ss.notice}
+	ss.names = &resolver{access: access, vars: ss.vars, srv: srv}
+	ss.statements = &statements{byName: map[string]*prepared{}, memory: ss.memory, node: srv.memory, names: ss.names,
+		tx: ss.tx, portals: ss.portals}
+	ss.vars.begin("session_authorization", start.User)
+	for name, value := range srv.fixedSettings(access.catalog.Admin()) {
+		ss.vars.begin(name, value)
 	}
 	for name, value := range start.Settings {
 		v, err := ss.vars.check(name, value)
 		if err != nil {
 			return nil, err
 		}
-		ss.vars.value[name], ss.vars.initial[name] = v, v
+		ss.vars.begin(name, v)
 		ss.applied(name)
 	}
 	ss.mu.state, ss.mu.since = 'I', start.Since
@@ -131,64 +98,38 @@ func (ss *session) applied(name string) {
 }
 
 // Parameters implements pgwire.Session.
-func (ss *session) Parameters() []pgwire.Parameter {
-	var out []pgwire.Parameter
-	for i := range settings {
-		if s := &settings[i]; s.report {
-			ss.vars.reported[s.name] = ss.vars.value[s.name]
-			out = append(out, pgwire.Parameter{Name: s.label(), Value: ss.vars.value[s.name]})
-		}
-	}
-	return out
-}
+func (ss *session) Parameters() []pgwire.Parameter { return ss.vars.parameters() }
+
+// Notifications implements pgwire.Session.
+func (ss *session) Notifications() []pgwire.Notification { return ss.notes.take() }
 
 // Status implements pgwire.Session.
 func (ss *session) Status() byte {
-	if ss.status == 'I' {
-		ss.commitVariables()
-		ss.commitNotify()
-		ss.locks.EndTransaction(0)
-		ss.closePortals(notHeld)
-		ss.beganAt = ss.opened
-	}
-	ss.implicit = false
-	ss.report()
-	ss.idles()
-	ss.fresh = false
-	ss.round++
-	for _, p := range ss.portals {
-		if r, running := p.rows.(*planRows); running {
-			r.st.Pause()
-		}
-	}
-	ss.mark(ss.status, "")
-	return ss.status
+	ss.tx.settle()
+	ss.vars.report(ss.client)
+	ss.reads.idles()
+	ss.access.fresh = false
+	ss.statements.round++
+	ss.portals.pause()
+	ss.mark(ss.tx.status, "")
+	return ss.tx.status
 }
 
-// Fail implements pgwire.Session: a transaction block has failed. Its cursors wait for ROLLBACK or ROLLBACK TO a
-// savepoint, which may be younger than they are.
-func (ss *session) Fail() {
-	switch ss.status {
-	case 'T':
-		ss.status = 'E'
-		ss.ClosePortal("")
-		mark := 0
-		if n := len(ss.savepoints); n > 0 {
-			mark = ss.savepoints[n-1].mark
-		}
-		ss.rollBackVariables(mark)
-	case 'I':
-		ss.rollBackVariables(0)
-		ss.dropNotify(0)
-		ss.locks.EndTransaction(0)
-		ss.closePortals(func(p *portal) bool { return !p.hold || p.opened > ss.beganAt })
+// IdleTimeout implements pgwire.Session.
+func (ss *session) IdleTimeout() time.Duration {
+	if ss.tx.status == 'I' {
+		return 0
 	}
+	return parseTimeout(ss.vars.value["idle_in_transaction_session_timeout"])
 }
+
+// Fail implements pgwire.Session: a statement, or a transaction block, has failed.
+func (ss *session) Fail() { ss.tx.fail() }
 
 // Sync implements pgwire.Session.
 func (ss *session) Sync(context.Context) {
-	if ss.status == 'I' {
-		ss.closePortals(notHeld)
+	if ss.tx.status == 'I' {
+		ss.portals.closeThose(notHeld)
 	}
 }
 
@@ -200,62 +141,20 @@ func (ss *session) Shrink(n int64) { ss.memory.Shrink(n) }
 
 // Close implements pgwire.Session.
 func (ss *session) Close() {
-	ss.dropNotify(0)
-	ss.unlisten("*")
+	ss.notes.drop(0)
+	ss.notes.unlisten("*")
 	ss.locks.End()
-	ss.closePortals(func(*portal) bool { return true })
-	ss.endExports()
-	ss.unpin()
+	ss.portals.closeThose(func(*portal) bool { return true })
+	ss.reads.end()
 	ss.memory.Close()
 	ss.srv.forget(ss)
 }
 
-// notHeld is true of portals that end with their transaction, as all but cursors WITH HOLD do.
-func notHeld(p *portal) bool { return !p.hold }
-
-// closePortals closes the portals of which which is true.
-func (ss *session) closePortals(which func(*portal) bool) {
-	for name, p := range ss.portals {
-		if which(p) {
-			p.Close()
-			delete(ss.portals, name)
-		}
-	}
-}
-
-// open gives a portal its name.
-func (ss *session) open(name string, p *portal) {
-	ss.opened++
-	p.name, p.opened, p.at, p.text = name, ss.opened, time.Now(), cmp.Or(p.text, p.query)
-	ss.portals[name] = p
-}
-
-// endTransaction is COMMIT, or ROLLBACK.
-func (ss *session) endTransaction(commit bool) {
-	ss.status, ss.savepoints = 'I', nil
-	ss.locks.EndTransaction(0)
-	if commit {
-		ss.closePortals(notHeld)
-	} else {
-		ss.closePortals(func(p *portal) bool { return !p.hold || p.opened > ss.beganAt })
-	}
-	ss.beganAt = ss.opened
-	ss.endExports()
-	ss.unpin()
-	if commit {
-		ss.commitVariables()
-		ss.commitNotify()
-	} else {
-		ss.rollBackVariables(0)
-		ss.dropNotify(0)
-	}
-}
-
 // mark notes for divan.sessions what the session is doing. A new statement sees a new catalogue.
 func (ss *session) mark(state byte, statement string) {
-	ss.snapshot = nil
+	ss.host.snapshot = nil
 	if state == 'A' {
-		ss.works()
+		ss.reads.works()
 		ss.srv.opts.Turns.Arrive()
 	}
 	ss.mu.Lock()
@@ -274,52 +173,6 @@ func (ss *session) describe() Session {
 	return Session{PID: ss.start.PID, User: ss.start.User, Database: ss.start.Database, Application: ss.mu.app,
 		Remote: ss.start.Remote.String(), TLS: ss.start.TLS, Since: ss.start.Since, State: state,
 		Statement: ss.mu.statement, StatementSince: ss.mu.since, Rows: ss.mu.rows}
-}
-
-// Split implements pgwire.Session.
-func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, error) {
-	ctx, stop := ss.timed(ctx)
-	defer stop()
-	w := ss.work(ctx)
-	defer w.Close()
-	texts, offsets, err := parse.Split(w, query)
-	if err != nil {
-		return nil, located(err, query, 0)
-	}
-	// A simple query replaces what has no name.
-	ss.CloseStatement("")
-	ss.ClosePortal("")
-	ss.implicit = len(texts) > 1
-	pieces := make([]pgwire.Piece, len(texts))
-	for i := range texts {
-		pieces[i] = pgwire.Piece{Text: texts[i], Query: query, Offset: offsets[i]}
-	}
-	return pieces, nil
-}
-
-// Simple implements pgwire.Session.
-func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Portal, error) {
-	ss.mark('A', piece.Text)
-	began := time.Now()
-	preparing, stop := ss.timed(ctx)
-	defer stop()
-	w := ss.work(preparing)
-	st, err := ss.prepare(w, piece.Text, nil)
-	w.Pause() // the portal works by itself
-	if err == nil && len(st.params) > 0 {
-		number, at := parse.FirstParam(w, piece.Text)
-		err = sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $%s", number).At(at)
-	}
-	var p *portal
-	if err == nil {
-		p, err = ss.portal(st, nil, nil)
-	}
-	if err != nil {
-		w.Close()
-		return nil, located(err, piece.Query, piece.Offset)
-	}
-	p.query, p.offset, p.prepared, p.began = piece.Query, piece.Offset, w, began
-	return p, nil
 }
 
 // work starts a piece of work of this session.
@@ -349,84 +202,6 @@ func located(err error, query string, offset int) error {
 	return &c
 }
 
-// The rest makes session an exec.Session.
-
-func (ss *session) User() string     { return ss.start.User }
-func (ss *session) Database() string { return ss.start.Database }
-func (ss *session) PID() uint32      { return ss.start.PID }
-
-// Seed is where setseed keeps its state.
-func (ss *session) Seed() **funcs.Seed { return &ss.seed }
-
-func (ss *session) Started() time.Time { return ss.start.Since }
-
-func (ss *session) Remote() (string, int) {
-	host, port, err := net.SplitHostPort(ss.start.Remote.String())
-	if err != nil {
-		return "", 0
-	}
-	n, _ := strconv.Atoi(port)
-	return host, n
-}
-
-func (ss *session) Setting(name string) (string, bool) {
-	name = strings.ToLower(name)
-	if name == isolationSetting && ss.status == 'I' {
-		name = "default_" + name
-	}
-	return ss.vars.get(name)
-}
-
-// isolationSetting is the isolation level of the transaction.
-const isolationSetting = "transaction_isolation"
-
-func (ss *session) SetSetting(name, value string, local bool) error {
-	if name = strings.ToLower(name); name == isolationSetting {
-		return ss.setIsolation(value)
-	}
-	return ss.setVariable(name, &value, local)
-}
-
-// Cancel implements exec.Session.
-func (ss *session) Cancel(ctx context.Context, pid uint32) (bool, error) {
-	if err := ss.maySignal(ctx, pid, "must be a superuser to cancel superuser query",
-		"must be a member of the role whose query is being canceled or member of pg_signal_backend"); err != nil {
-		return false, err
-	}
-	return ss.signalled(pid, ss.srv.wire.Cancel(pid)), nil
-}
-
-// Terminate implements exec.Session.
-func (ss *session) Terminate(ctx context.Context, pid uint32) (bool, error) {
-	if err := ss.maySignal(ctx, pid, "must be a superuser to terminate superuser process",
-		"must be a member of the role whose process is being terminated or member of pg_signal_backend"); err != nil {
-		return false, err
-	}
-	return ss.signalled(pid, ss.srv.wire.Terminate(pid)), nil
-}
-
-// signalled warns of a process id that nobody has.
-func (ss *session) signalled(pid uint32, found bool) bool {
-	if !found {
-		ss.notice(sqlstate.New(sqlstate.Warning, "PID %d is not a PostgreSQL backend process", int32(pid)))
-	}
-	return found
-}
-
-// maySignal fails where a session is somebody else's and the user is no admin. The words are PostgreSQL's (signalfuncs.c).
-func (ss *session) maySignal(ctx context.Context, pid uint32, admins, others string) error {
-	target := ss.srv.session(pid)
-	mine, err := ss.allowed(ctx)
-	if err != nil || target == nil || mine.Admin() || ss.owns(target.start.User) {
-		return err
-	}
-	cat, err := ss.srv.opts.Catalog(ctx, target.principal())
-	if err == nil && cat.Admin() {
-		return sqlstate.New(sqlstate.InsufficientPrivilege, "%s", admins)
-	}
-	return sqlstate.New(sqlstate.InsufficientPrivilege, "%s", others)
-}
-
 // notice tells the client something, unless client_min_messages is above it.
 func (ss *session) notice(n *sqlstate.Error) {
 	if ss.vars.value["client_min_messages"] != "error" {
@@ -434,28 +209,7 @@ func (ss *session) notice(n *sqlstate.Error) {
 	}
 }
 
-// owns says that a session of a user is the own user's.
-func (ss *session) owns(user string) bool { return user == ss.start.User }
-
-func (ss *session) principal() Principal {
-	return Principal{User: ss.start.User, Authenticated: ss.start.Authenticated}
-}
-
-// allowed is what the user may see now. It is asked once for what the client sends up to the next ReadyForQuery.
-func (ss *session) allowed(ctx context.Context) (exec.Catalog, error) {
-	if !ss.fresh {
-		cat, err := ss.srv.opts.Catalog(ctx, ss.principal())
-		if err != nil {
-			return nil, exec.StoreError(err)
-		}
-		ss.catalog, ss.fresh = cat, true
-	}
-	return ss.catalog, nil
-}
-
-// recheck fails where a result that is being read may not be read any more.
-func (ss *session) recheck(ctx context.Context) error {
-	ss.fresh = false
-	_, err := (&resolver{ss: ss}).Database(ctx)
-	return err
+// execution begins one execution of a statement.
+func (ss *session) execution(st *prepared, params []types.Datum) *execution {
+	return &execution{ss: ss, st: st, params: params}
 }

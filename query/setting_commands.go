@@ -9,7 +9,7 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-func (ss *session) set(s *ast.Set) error {
+func (e *execution) set(s *ast.Set) error {
 	value := strings.Join(s.Values, ", ")
 	if s.Name == "search_path" {
 		// Names given one by one are quoted where they need it, so that the list reads back.
@@ -21,37 +21,38 @@ func (ss *session) set(s *ast.Set) error {
 		}
 		value = strings.Join(quoted, ", ")
 	}
-	if s.Local && ss.status != 'T' && !ss.implicit {
-		ss.notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET LOCAL can only be used in transaction blocks"))
+	if s.Local && e.ss.tx.status != 'T' && !e.ss.tx.implicit {
+		e.ss.notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET LOCAL can only be used in transaction blocks"))
 	}
 	switch {
 	case s.Name == "catalog":
 		return sqlstate.Unsupported(s.Pos(), "Connect to the other database.", "current database cannot be changed")
 	case s.Name == isolationSetting:
-		return ss.setIsolation(value)
+		return e.ss.tx.setIsolation(value)
 	case s.Default:
-		return ss.setVariable(s.Name, nil, s.Local)
+		return e.ss.tx.set(s.Name, nil, s.Local)
 	}
-	return ss.setVariable(s.Name, &value, s.Local)
+	return e.ss.tx.set(s.Name, &value, s.Local)
 }
 
 // setConstraints is SET CONSTRAINTS. There are none.
-func (ss *session) setConstraints() error {
-	if ss.status != 'T' {
-		ss.notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET CONSTRAINTS can only be used in transaction blocks"))
+func (e *execution) setConstraints() error {
+	if e.ss.tx.status != 'T' {
+		e.ss.notice(sqlstate.New(sqlstate.NoActiveTransaction,
+			"SET CONSTRAINTS can only be used in transaction blocks"))
 	}
 	return nil
 }
 
-func (ss *session) reset(s *ast.Reset) error {
+func (e *execution) reset(s *ast.Reset) error {
 	if s.Name != "all" {
-		return ss.setVariable(s.Name, nil, false)
+		return e.ss.tx.set(s.Name, nil, false)
 	}
-	for _, name := range slices.Sorted(maps.Keys(ss.vars.value)) {
+	for _, name := range slices.Sorted(maps.Keys(e.ss.vars.value)) {
 		if name == isolationSetting {
 			continue // the transaction's, not the session's
 		}
-		if err := ss.setVariable(name, nil, false); err != nil {
+		if err := e.ss.tx.set(name, nil, false); err != nil {
 			return err
 		}
 	}

@@ -102,6 +102,20 @@ func (k settingKind) inUnit(value string) string {
 	return number(f * units[i].n / base)
 }
 
+// all lists name, value and description, by name.
+func (v *variables) all() [][3]string {
+	var out [][3]string
+	for _, name := range v.names() {
+		value, _ := v.get(name)
+		row := [3]string{name, value, ""}
+		if d := findSetting(name); d != nil {
+			row[0], row[2] = d.label(), d.comment
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
 // fixedSettings are those that say what this server is.
 func (srv *Server) fixedSettings(admin bool) map[string]string {
 	onOff := func(on bool) string {
@@ -117,9 +131,9 @@ func (srv *Server) fixedSettings(admin bool) map[string]string {
 	}
 }
 
-// settingNames are those of all settings, by name as it is shown.
-func (ss *session) settingNames() []string {
-	names := maps.Clone(ss.vars.value)
+// names are those of all settings, by name as it is shown.
+func (v *variables) names() []string {
+	names := maps.Clone(v.value)
 	for name := range harmless {
 		names[name] = ""
 	}
@@ -132,19 +146,19 @@ func (ss *session) settingNames() []string {
 	return slices.SortedFunc(maps.Keys(names), func(a, b string) int { return strings.Compare(label(a), label(b)) })
 }
 
-// describedSettings are the rows of pg_settings.
-func (ss *session) describedSettings() []catalog.Setting {
+// described are the rows of pg_settings.
+func (v *variables) described() []catalog.Setting {
 	var out []catalog.Setting
-	for _, name := range ss.settingNames() {
-		value, _ := ss.vars.get(name)
+	for _, name := range v.names() {
+		value, _ := v.get(name)
 		d := findSetting(name)
 		if d == nil {
 			d = &setting{name: name}
 		}
 		k := d.about()
 		initial := d.value
-		if v := ss.vars.fallback(name); v != nil {
-			initial = *v
+		if known := v.fallback(name); known != nil {
+			initial = *known
 		}
 		boot := d.value
 		if d.fixed {
@@ -153,29 +167,6 @@ func (ss *session) describedSettings() []catalog.Setting {
 		out = append(out, catalog.Setting{Name: d.label(), Value: k.inUnit(value), Default: k.inUnit(boot),
 			Initial: k.inUnit(initial), Comment: d.comment, Type: k.vartype, Unit: k.unit, Low: k.low, High: k.high,
 			Context: k.context, Values: k.values})
-	}
-	return out
-}
-
-// preparedStatements are the rows of pg_prepared_statements: those with a name.
-func (ss *session) preparedStatements() []catalog.PreparedStatement {
-	var out []catalog.PreparedStatement
-	for _, name := range slices.Sorted(maps.Keys(ss.statements)) {
-		if p := ss.statements[name]; name != "" {
-			out = append(out, catalog.PreparedStatement{Name: name, Text: p.source(), At: p.at.UnixMicro(),
-				Parameters: p.params, FromSQL: p.fromSQL != "", Generic: p.generic, Custom: p.custom})
-		}
-	}
-	return out
-}
-
-// openCursors are the rows of pg_cursors: the portals, but the one of the simple protocol.
-func (ss *session) openCursors() []catalog.Cursor {
-	var out []catalog.Cursor
-	for _, name := range slices.Sorted(maps.Keys(ss.portals)) {
-		p := ss.portals[name]
-		out = append(out, catalog.Cursor{Name: name, Text: p.text, At: p.at.UnixMicro(), Hold: p.hold,
-			Binary: p.declared && len(p.formats) > 0 && p.formats[0] == 1})
 	}
 	return out
 }

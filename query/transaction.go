@@ -1,9 +1,11 @@
 package query
 
 import (
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/divandb/divan/query/advisory"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -18,50 +20,137 @@ type savepoint struct {
 	notes  int // notifications of the transaction before it
 }
 
-// transaction moves between idle, in a transaction, and in a failed one.
-func (ss *session) transaction(s *ast.Transaction) (string, error) {
+// transaction is the state of a session between BEGIN and its end, and carries that end to all that takes part. Outside
+// of a block, all statements up to the next ReadyForQuery are one transaction.
+type transaction struct {
+	status     byte // 'I', 'T', 'E'
+	implicit   bool // several statements came in one simple query: they are a transaction, of a kind
+	savepoints []savepoint
+	began      time.Time
+	queried    bool // it has read something
+
+	vars    *variables
+	locks   *advisory.Owner
+	notes   *notifications
+	portals *portals
+	reads   *reads
+	notice  func(*sqlstate.Error) // tells the client
+}
+
+// inBlock reports whether a transaction block is open, failed or not; statements of one simple query count as one.
+func (t *transaction) inBlock() bool { return t.status != 'I' || t.implicit }
+
+// repeatable says that the transaction under way reads one snapshot.
+func (t *transaction) repeatable() bool {
+	return t.status == 'T' &&
+		slices.Contains([]string{"repeatable read", "serializable"}, t.vars.value[isolationSetting])
+}
+
+// mark is where the changes of settings since the newest savepoint begin.
+func (t *transaction) mark() int {
+	if n := len(t.savepoints); n > 0 {
+		return t.savepoints[n-1].mark
+	}
+	return 0
+}
+
+// set is SET and set_config, with a nil value RESET.
+func (t *transaction) set(name string, value *string, local bool) error {
+	return t.vars.set(name, value, local, t.mark())
+}
+
+// settle ends what is not in a block, before the client is told that the session is ready.
+func (t *transaction) settle() {
+	if t.status == 'I' {
+		t.vars.commit()
+		t.notes.commit()
+		t.locks.EndTransaction(0)
+		t.portals.commit()
+	}
+	t.implicit = false
+}
+
+// fail is for an error of a statement. The cursors of a block wait for ROLLBACK or ROLLBACK TO a savepoint, which may
+// be younger than they are.
+func (t *transaction) fail() {
+	switch t.status {
+	case 'T':
+		t.status = 'E'
+		t.portals.close("")
+		t.vars.rollBack(t.mark())
+	case 'I':
+		t.vars.rollBack(0)
+		t.notes.drop(0)
+		t.locks.EndTransaction(0)
+		t.portals.rollBack()
+	}
+}
+
+// end is COMMIT, or ROLLBACK.
+func (t *transaction) end(commit bool) {
+	t.status, t.savepoints = 'I', nil
+	t.locks.EndTransaction(0)
+	if commit {
+		t.portals.commit()
+	} else {
+		t.portals.rollBack()
+		t.portals.beganAt = t.portals.opened
+	}
+	t.reads.end()
+	if commit {
+		t.vars.commit()
+		t.notes.commit()
+	} else {
+		t.vars.rollBack(0)
+		t.notes.drop(0)
+	}
+}
+
+// do moves between idle, in a transaction, and in a failed one.
+func (t *transaction) do(s *ast.Transaction) (string, error) {
 	switch s.Verb {
 	case "begin", "start":
-		if ss.status != 'I' {
-			ss.notice(sqlstate.New(sqlstate.ActiveTransaction, "there is already a transaction in progress"))
+		if t.status != 'I' {
+			t.notice(sqlstate.New(sqlstate.ActiveTransaction, "there is already a transaction in progress"))
 		} else {
-			if err := ss.begin(s.Modes.Isolation, deferrable[s.Modes.Deferrable]); err != nil {
+			if err := t.begin(s.Modes.Isolation, deferrable[s.Modes.Deferrable]); err != nil {
 				return "", err
 			}
 		}
 		return map[string]string{"begin": "BEGIN", "start": "START TRANSACTION"}[s.Verb], nil
 	case "commit", "rollback":
 		tag := strings.ToUpper(s.Verb)
-		switch ss.status {
+		switch t.status {
 		case 'I':
-			ss.notice(sqlstate.New(sqlstate.NoActiveTransaction, "there is no transaction in progress"))
+			t.notice(sqlstate.New(sqlstate.NoActiveTransaction, "there is no transaction in progress"))
 		case 'E':
 			tag = "ROLLBACK"
 		}
-		open, level := ss.status != 'I', ss.vars.value[isolationSetting]
-		defers, _ := ss.vars.get("transaction_deferrable")
-		ss.endTransaction(tag == "COMMIT")
+		open, level := t.status != 'I', t.vars.value[isolationSetting]
+		defers, _ := t.vars.get("transaction_deferrable")
+		t.end(tag == "COMMIT")
 		if s.Chain && open {
-			return tag, ss.begin(level, defers)
+			return tag, t.begin(level, defers)
 		}
 		return tag, nil
 	case "set", "set session":
-		return "SET", ss.setModes(s)
+		return "SET", t.setModes(s)
 	}
-	if ss.status == 'I' {
+	if t.status == 'I' {
 		return "", sqlstate.New(sqlstate.NoActiveTransaction, "%s can only be used in transaction blocks",
 			map[string]string{"savepoint": "SAVEPOINT", "release": "RELEASE SAVEPOINT",
 				"rollback to": "ROLLBACK TO SAVEPOINT"}[s.Verb])
 	}
 	if s.Verb == "savepoint" {
-		if len(ss.savepoints) >= 10000 {
+		if len(t.savepoints) >= 10000 {
 			return "", sqlstate.New(sqlstate.ProgramLimitExceeded, "too many savepoints")
 		}
-		ss.savepoints = append(ss.savepoints, savepoint{s.Name, len(ss.vars.undo), ss.locks.Mark(), ss.opened, len(ss.notes.actions)})
+		t.savepoints = append(t.savepoints, savepoint{s.Name, len(t.vars.undo), t.locks.Mark(), t.portals.opened,
+			len(t.notes.actions)})
 		return "SAVEPOINT", nil
 	}
 	at := -1
-	for i, sp := range ss.savepoints {
+	for i, sp := range t.savepoints {
 		if sp.name == s.Name {
 			at = i
 		}
@@ -70,15 +159,15 @@ func (ss *session) transaction(s *ast.Transaction) (string, error) {
 		return "", sqlstate.New(sqlstate.InvalidSavepoint, "savepoint %q does not exist", s.Name)
 	}
 	if s.Verb == "release" {
-		ss.savepoints = ss.savepoints[:at]
+		t.savepoints = t.savepoints[:at]
 		return "RELEASE", nil
 	}
-	ss.savepoints = ss.savepoints[:at+1]
-	ss.rollBackVariables(ss.savepoints[at].mark)
-	ss.locks.EndTransaction(ss.savepoints[at].locks)
-	ss.dropNotify(ss.savepoints[at].notes)
-	ss.closePortals(func(p *portal) bool { return p.opened > ss.savepoints[at].opened })
-	ss.status = 'T'
+	t.savepoints = t.savepoints[:at+1]
+	t.vars.rollBack(t.savepoints[at].mark)
+	t.locks.EndTransaction(t.savepoints[at].locks)
+	t.notes.drop(t.savepoints[at].notes)
+	t.portals.closeThose(func(p *portal) bool { return p.opened > t.savepoints[at].opened })
+	t.status = 'T'
 	return "ROLLBACK", nil
 }
 
@@ -86,35 +175,35 @@ func (ss *session) transaction(s *ast.Transaction) (string, error) {
 var deferrable = map[string]string{"deferrable": "on", "not deferrable": "off"}
 
 // begin opens a transaction block of an isolation level, and deferrable or not, "" for the default.
-func (ss *session) begin(level, defers string) error {
+func (t *transaction) begin(level, defers string) error {
 	if level == "" {
-		level = ss.vars.value["default_"+isolationSetting]
+		level = t.vars.value["default_"+isolationSetting]
 	}
 	if defers == "" {
-		defers, _ = ss.vars.get("default_transaction_deferrable")
+		defers, _ = t.vars.get("default_transaction_deferrable")
 	}
-	if err := ss.setVariable("transaction_deferrable", &defers, true); err != nil {
+	if err := t.set("transaction_deferrable", &defers, true); err != nil {
 		return err
 	}
-	if err := ss.setVariable(isolationSetting, &level, true); err != nil {
+	if err := t.set(isolationSetting, &level, true); err != nil {
 		return err
 	}
-	ss.status, ss.began, ss.queried = 'T', time.Now(), false
+	t.status, t.began, t.queried = 'T', time.Now(), false
 	return nil
 }
 
 // setModes is SET TRANSACTION and SET SESSION CHARACTERISTICS. All transactions are READ ONLY, whatever they say.
-func (ss *session) setModes(s *ast.Transaction) error {
+func (t *transaction) setModes(s *ast.Transaction) error {
 	switch {
 	case s.Snapshot != "":
-		return ss.importSnapshot(s.Snapshot)
+		return t.importSnapshot(s.Snapshot)
 	}
 	if d := deferrable[s.Modes.Deferrable]; d != "" {
 		name, local := "transaction_deferrable", true
 		if s.Verb == "set session" {
 			name, local = "default_"+name, false
 		}
-		if err := ss.setVariable(name, &d, local); err != nil {
+		if err := t.set(name, &d, local); err != nil {
 			return err
 		}
 	}
@@ -122,27 +211,46 @@ func (ss *session) setModes(s *ast.Transaction) error {
 	case s.Modes.Isolation == "":
 		return nil
 	case s.Verb == "set session":
-		return ss.setVariable("default_"+isolationSetting, &s.Modes.Isolation, false)
+		return t.set("default_"+isolationSetting, &s.Modes.Isolation, false)
 	}
-	return ss.setIsolation(s.Modes.Isolation)
+	return t.setIsolation(s.Modes.Isolation)
 }
 
 // setIsolation changes the level of the transaction under way.
-func (ss *session) setIsolation(level string) error {
-	level, err := ss.vars.check(isolationSetting, level)
+func (t *transaction) setIsolation(level string) error {
+	level, err := t.vars.check(isolationSetting, level)
 	switch {
 	case err != nil:
 		return err
-	case ss.status != 'T':
-		ss.notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks"))
+	case t.status != 'T':
+		t.notice(sqlstate.New(sqlstate.NoActiveTransaction, "SET TRANSACTION can only be used in transaction blocks"))
 		return nil
-	case level == ss.vars.value[isolationSetting]:
+	case level == t.vars.value[isolationSetting]:
 		return nil
-	case ss.queried:
+	case t.queried:
 		return sqlstate.New(sqlstate.ActiveTransaction, "SET TRANSACTION ISOLATION LEVEL must be called before any query")
-	case len(ss.savepoints) > 0:
+	case len(t.savepoints) > 0:
 		return sqlstate.New(sqlstate.ActiveTransaction,
 			"SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction")
 	}
-	return ss.setVariable(isolationSetting, &level, true)
+	return t.set(isolationSetting, &level, true)
+}
+
+// importSnapshot is SET TRANSACTION SNAPSHOT.
+func (t *transaction) importSnapshot(id string) error {
+	switch {
+	case t.status != 'T':
+		return sqlstate.New(sqlstate.ActiveTransaction,
+			"SET TRANSACTION SNAPSHOT can only be used in transaction blocks")
+	case t.queried:
+		return sqlstate.New(sqlstate.ActiveTransaction, "SET TRANSACTION SNAPSHOT must be called before any query")
+	case !t.repeatable():
+		return sqlstate.New(sqlstate.FeatureNotSupported,
+			"a snapshot-importing transaction must have isolation level SERIALIZABLE or REPEATABLE READ")
+	}
+	if err := t.reads.importNamed(id); err != nil {
+		return err
+	}
+	t.queried = true
+	return nil
 }

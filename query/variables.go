@@ -5,13 +5,20 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/divandb/divan/query/pgwire"
 	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/work"
 )
 
 // variables are a session's settings. What a transaction changes is undone where it ends with ROLLBACK, and what it
 // changes by SET LOCAL where it ends with COMMIT too. Outside of a transaction block all statements up to the next
 // ReadyForQuery are one transaction.
 type variables struct {
+	user   string
+	memory *work.Memory
+	// applied carries a setting that has changed to where it has its effect.
+	applied func(name string)
+
 	value   map[string]string
 	initial map[string]string // what RESET goes back to
 	// reported is what the client was told of those that are reported, unreported that one of them may have changed.
@@ -33,6 +40,9 @@ type change struct {
 	hasAfter bool
 }
 
+// isolationSetting is the isolation level of the transaction.
+const isolationSetting = "transaction_isolation"
+
 // Bounds of the names and values that a client makes up.
 const (
 	maxVariables     = 1000
@@ -40,14 +50,18 @@ const (
 	maxVariableValue = 64 << 10
 )
 
-func newVariables() variables {
-	v := variables{value: map[string]string{}, initial: map[string]string{}, reported: map[string]string{},
+func newVariables(user string, memory *work.Memory, applied func(name string)) *variables {
+	v := &variables{user: user, memory: memory, applied: applied,
+		value: map[string]string{}, initial: map[string]string{}, reported: map[string]string{},
 		after: map[string]*string{}}
 	for _, s := range settings {
 		v.value[s.name], v.initial[s.name] = s.value, s.value
 	}
 	return v
 }
+
+// begin sets what a setting is at first.
+func (v *variables) begin(name, value string) { v.value[name], v.initial[name] = value, value }
 
 // get is the value of a setting.
 func (v *variables) get(name string) (string, bool) {
@@ -132,9 +146,9 @@ func (v *variables) checkCustom(name string) error {
 	return nil
 }
 
-// setVariable is SET and set_config, with a nil value RESET: it checks and stores.
-func (ss *session) setVariable(name string, value *string, local bool) error {
-	v := &ss.vars
+// set is SET and set_config, with a nil value RESET: it checks and stores. mark is the newest savepoint's, from where
+// on ROLLBACK needs what the setting was.
+func (v *variables) set(name string, value *string, local bool, mark int) error {
 	if value == nil {
 		if value = v.fallback(name); value == nil && harmless[name] == nil {
 			if err := v.checkCustom(name); err != nil {
@@ -143,7 +157,7 @@ func (ss *session) setVariable(name string, value *string, local bool) error {
 		}
 	} else {
 		if (name == "role" && *value != "none" || name == "session_authorization") &&
-			*value != ss.start.User && *value != v.initial[name] {
+			*value != v.user && *value != v.initial[name] {
 			return sqlstate.New(sqlstate.InsufficientPrivilege, "permission denied to set %s %q",
 				strings.ReplaceAll(name, "_", " "), *value)
 		}
@@ -153,7 +167,7 @@ func (ss *session) setVariable(name string, value *string, local bool) error {
 		}
 		value = &canonical
 	}
-	if err := ss.note(name); err != nil {
+	if err := v.note(name, mark); err != nil {
 		return err
 	}
 	if _, hidden := v.after[name]; !local {
@@ -161,7 +175,7 @@ func (ss *session) setVariable(name string, value *string, local bool) error {
 	} else if !hidden {
 		v.after[name] = v.now(name)
 	}
-	ss.put(name, value)
+	v.put(name, value)
 	return nil
 }
 
@@ -174,12 +188,7 @@ func (v *variables) now(name string) *string {
 }
 
 // note notes what a setting is, for ROLLBACK.
-func (ss *session) note(name string) error {
-	v := &ss.vars
-	mark := 0
-	if n := len(ss.savepoints); n > 0 {
-		mark = ss.savepoints[n-1].mark
-	}
+func (v *variables) note(name string, mark int) error {
 	for _, c := range v.undo[mark:] {
 		if c.name == name {
 			return nil
@@ -193,7 +202,7 @@ func (ss *session) note(name string) error {
 			n += int64(len(*p))
 		}
 	}
-	if err := ss.memory.Grow(n); err != nil {
+	if err := v.memory.Grow(n); err != nil {
 		return err
 	}
 	v.undo, v.held = append(v.undo, c), v.held+n
@@ -201,62 +210,72 @@ func (ss *session) note(name string) error {
 }
 
 // put stores a value, nil for none, and carries it to where it has its effect.
-func (ss *session) put(name string, value *string) {
+func (v *variables) put(name string, value *string) {
 	if value == nil {
-		delete(ss.vars.value, name)
+		delete(v.value, name)
 	} else {
-		ss.vars.value[name] = *value
+		v.value[name] = *value
 	}
-	ss.applied(name)
+	v.applied(name)
 	if s := findSetting(name); s != nil && s.report {
-		ss.vars.unreported = true
+		v.unreported = true
 	}
 }
 
+// parameters are the values that the client is told at first.
+func (v *variables) parameters() []pgwire.Parameter {
+	var out []pgwire.Parameter
+	for i := range settings {
+		if s := &settings[i]; s.report {
+			v.reported[s.name] = v.value[s.name]
+			out = append(out, pgwire.Parameter{Name: s.label(), Value: v.value[s.name]})
+		}
+	}
+	return out
+}
+
 // report tells the client of the settings that have changed, once before each ReadyForQuery, as PostgreSQL does.
-func (ss *session) report() {
-	if !ss.vars.unreported {
+func (v *variables) report(client pgwire.Client) {
+	if !v.unreported {
 		return
 	}
-	ss.vars.unreported = false
+	v.unreported = false
 	for i := range settings {
 		s := &settings[i]
-		if value := ss.vars.value[s.name]; s.report && value != ss.vars.reported[s.name] {
-			ss.vars.reported[s.name] = value
-			ss.client.ParameterStatus(s.label(), value)
+		if value := v.value[s.name]; s.report && value != v.reported[s.name] {
+			v.reported[s.name] = value
+			client.ParameterStatus(s.label(), value)
 		}
 	}
 }
 
-// rollBackVariables undoes what has been set since a mark.
-func (ss *session) rollBackVariables(mark int) {
-	v := &ss.vars
+// rollBack undoes what has been set since a mark.
+func (v *variables) rollBack(mark int) {
 	for i := len(v.undo) - 1; i >= mark; i-- {
 		c := v.undo[i]
 		delete(v.after, c.name)
 		if c.hasAfter {
 			v.after[c.name] = c.after
 		}
-		ss.put(c.name, c.value)
+		v.put(c.name, c.value)
 	}
 	v.undo = v.undo[:mark]
 	if mark == 0 {
-		ss.forgetChanges()
+		v.forgetChanges()
 	}
 }
 
-// commitVariables ends a transaction that is kept: only SET LOCAL is undone.
-func (ss *session) commitVariables() {
-	for name, value := range ss.vars.after {
-		ss.put(name, value)
+// commit ends a transaction that is kept: only SET LOCAL is undone.
+func (v *variables) commit() {
+	for name, value := range v.after {
+		v.put(name, value)
 	}
-	ss.forgetChanges()
+	v.forgetChanges()
 }
 
-func (ss *session) forgetChanges() {
-	v := &ss.vars
+func (v *variables) forgetChanges() {
 	clear(v.after)
 	v.undo = nil
-	ss.memory.Shrink(v.held)
+	v.memory.Shrink(v.held)
 	v.held = 0
 }

@@ -2,7 +2,6 @@ package pgwire
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -19,14 +18,13 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// conn is one connection. Its goroutine (run) owns every field but mu's and those marked.
+// conn is one connection: a link, and the session that answers its messages. Its goroutine (run) owns every field but
+// those of waking and those marked.
 type conn struct {
+	link
 	srv     *Server
 	log     *slog.Logger
-	in      frames
-	out     *outbox
 	session Session
-	secure  bool
 	seated  bool   // it has one of MaxConnections; written and read under Server.mu
 	discard bool   // after an error in the extended protocol, until Sync
 	row     []byte // scratch for one message
@@ -36,9 +34,6 @@ type conn struct {
 	// ctx lives as long as the connection.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	nc     net.Conn // replaced once, by TLS, under mu
-	// certificate is what TLS showed the client; nil without TLS.
-	certificate *tls.Certificate
 
 	// outside says that the last ReadyForQuery was outside of a transaction.
 	outside bool
@@ -50,23 +45,15 @@ type conn struct {
 		is bool
 	}
 
-	mu struct {
+	waking struct {
 		sync.Mutex
-		wake    chan struct{}           // there are notifications; nil before the first. Never closed
-		ended   bool                    // nothing is sent any more
-		running context.CancelCauseFunc // of the statement under way, or nil
-		closing bool                    // the server shuts down
-		evicted bool                    // it has to go before it has authenticated, for others
+		wake  chan struct{} // there are notifications; nil before the first. Never closed
+		ended bool          // nothing is sent any more
 	}
 }
 
-var errShutdown = sqlstate.New(sqlstate.AdminShutdown, "terminating connection due to administrator command")
-
-// errGone is the cause of the cancellation when the client has gone.
-var errGone = errors.New("client has gone")
-
 func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{srv: s, nc: nc, log: s.log.With("remote", nc.RemoteAddr().String())}
+	c := &conn{link: link{nc: nc}, srv: s, log: s.log.With("remote", nc.RemoteAddr().String())}
 	c.ctx, c.cancel = context.WithCancelCause(s.base)
 	return c
 }
@@ -88,7 +75,7 @@ func (c *conn) run() {
 			c.session.Close()
 		}
 	}()
-	if !c.startup() {
+	if !(&handshake{conn: c}).run() {
 		c.linger()
 		return
 	}
@@ -165,7 +152,7 @@ func (c *conn) handle(typ byte, body []byte) (alive bool) {
 	if c.discard && typ != 'S' {
 		return true
 	}
-	ctx, stop := c.begin()
+	ctx, stop := c.begin(c.ctx)
 	defer stop()
 	defer func() {
 		if r := recover(); r != nil {
@@ -200,121 +187,6 @@ func (c *conn) handle(typ byte, body []byte) (alive bool) {
 	return true
 }
 
-// begin opens the time of a statement, in which it can be cancelled. The function it returns closes it.
-func (c *conn) begin() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(c.ctx)
-	c.mu.Lock()
-	c.mu.running = cancel
-	closing := c.mu.closing
-	c.mu.Unlock()
-	if closing {
-		cancel(errShutdown)
-	}
-	unwatch := c.watch(cancel)
-	return ctx, func() {
-		unwatch()
-		c.mu.Lock()
-		c.mu.running = nil
-		c.mu.Unlock()
-		cancel(nil)
-	}
-}
-
-// cancelStatement ends the statement under way, if there is one, with err. Any goroutine.
-func (c *conn) cancelStatement(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.mu.running != nil {
-		c.mu.running(err)
-	}
-}
-
-// terminate is Shutdown's: what runs is cancelled, what waits for the client stops waiting. Any goroutine.
-func (c *conn) terminate() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mu.closing = true
-	if c.mu.running != nil {
-		c.mu.running(errShutdown)
-	}
-	_ = c.nc.SetReadDeadline(time.Unix(1, 0))
-	_ = c.nc.SetWriteDeadline(time.Now().Add(time.Second))
-}
-
-// evict ends a connection that is in start-up, with 53300. Any goroutine.
-func (c *conn) evict() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mu.evicted = true
-	_ = c.nc.SetReadDeadline(time.Unix(1, 0))
-	_ = c.nc.SetWriteDeadline(time.Now().Add(time.Second))
-}
-
-func (c *conn) isEvicted() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.mu.evicted
-}
-
-func (c *conn) isClosing() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.mu.closing
-}
-
-// deadline sets or lifts both deadlines, unless the connection is to end: then the next read is to fail and to say why.
-func (c *conn) deadline(t time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.mu.closing && !c.mu.evicted {
-		_ = c.nc.SetDeadline(t)
-	}
-}
-
-// hangUp is for clients that do not let go in time. Any goroutine.
-func (c *conn) hangUp() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	_ = c.nc.Close()
-}
-
-func (c *conn) replaceConn(nc net.Conn) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.nc, c.secure = nc, true
-}
-
-// watch notices a client that goes while a statement runs for longer than watchDelay, and ends the statement then. The function it
-// returns stops watching; only after it may the connection be read again.
-func (c *conn) watch(gone context.CancelCauseFunc) func() {
-	done := make(chan struct{}) // closed when the watcher's goroutine ends
-	timer := time.AfterFunc(watchDelay, func() {
-		defer close(done)
-		for c.in.r.Buffered() < c.in.r.Size() {
-			// What a client sends ahead stays in the buffer.
-			if _, err := c.in.r.Peek(c.in.r.Buffered() + 1); err != nil {
-				var ne net.Error
-				if !errors.As(err, &ne) || !ne.Timeout() {
-					gone(errGone)
-				}
-				return
-			}
-		}
-	})
-	return func() {
-		if timer.Stop() {
-			return
-		}
-		_ = c.nc.SetReadDeadline(time.Unix(1, 0))
-		<-done
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if !c.mu.closing {
-			_ = c.nc.SetReadDeadline(time.Time{})
-		}
-	}
-}
-
 // refuse answers a message with an error. For the extended protocol the rest is discarded until Sync; a simple query ends here.
 func (c *conn) refuse(typ byte, e *sqlstate.Error) {
 	if c.session != nil {
@@ -332,23 +204,6 @@ func (c *conn) refuse(typ byte, e *sqlstate.Error) {
 	}
 }
 
-// fatal sends the last message of a connection.
-func (c *conn) fatal(e *sqlstate.Error) {
-	c.send(errorResponse("FATAL", e))
-	_ = c.out.Flush()
-}
-
-// linger waits a moment for a client that was refused to hang up. To close a connection on which something has come that was not read
-// would make its system throw away the refusal.
-func (c *conn) linger() {
-	w, ok := c.nc.(interface{ CloseWrite() error })
-	if !ok || w.CloseWrite() != nil {
-		return
-	}
-	c.deadline(time.Now().Add(lingerTime))
-	_, _ = io.CopyN(io.Discard, c.nc, maxStartupPacket)
-}
-
 func (c *conn) ready() {
 	status := c.session.Status()
 	if c.outside = status == 'I'; c.outside {
@@ -357,12 +212,6 @@ func (c *conn) ready() {
 	c.send(&pgproto3.ReadyForQuery{TxStatus: status})
 	_ = c.out.Flush()
 }
-
-// errWrite wraps errors of writing to the client, to which nothing more can be said.
-var errWrite = errors.New("write to the client failed")
-
-// send buffers a message. An error sticks in the outbox and shows at the next flush.
-func (c *conn) send(msg pgproto3.BackendMessage) { _ = c.out.send(msg) }
 
 // Notice implements Client.
 func (c *conn) Notice(n *sqlstate.Error) {

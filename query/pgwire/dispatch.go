@@ -275,13 +275,6 @@ func encodeRow(dst []byte, portal Portal, columns int, isCopy bool) ([]byte, err
 	return dst, nil
 }
 
-func (c *conn) flush() error {
-	if err := c.out.Flush(); err != nil {
-		return errors.Join(errWrite, err)
-	}
-	return nil
-}
-
 func rowDescription(columns []Column, formats []int16) *pgproto3.RowDescription {
 	fields := make([]pgproto3.FieldDescription, len(columns))
 	for i, col := range columns {

@@ -16,14 +16,14 @@ type Notification struct {
 // Wake implements Client. A goroutine of the connection's sends notifications while the client is silent, so that who
 // wakes never waits for a client.
 func (c *conn) Wake() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.mu.ended {
+	c.waking.Lock()
+	defer c.waking.Unlock()
+	if c.waking.ended {
 		return
 	}
-	if c.mu.wake == nil {
-		c.mu.wake = make(chan struct{}, 1)
-		wake := c.mu.wake
+	if c.waking.wake == nil {
+		c.waking.wake = make(chan struct{}, 1)
+		wake := c.waking.wake
 		c.helpers.Go(func() {
 			for {
 				select {
@@ -41,7 +41,7 @@ func (c *conn) Wake() {
 		})
 	}
 	select {
-	case c.mu.wake <- struct{}{}:
+	case c.waking.wake <- struct{}{}:
 	default:
 	}
 }
@@ -68,8 +68,8 @@ func (c *conn) sendNotifications() {
 
 // endHelpers waits for the connection's goroutines, once its context has ended and it is closed.
 func (c *conn) endHelpers() {
-	c.mu.Lock()
-	c.mu.ended = true
-	c.mu.Unlock()
+	c.waking.Lock()
+	c.waking.ended = true
+	c.waking.Unlock()
 	c.helpers.Wait()
 }

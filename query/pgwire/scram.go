@@ -68,8 +68,8 @@ func mac(key []byte, text string) []byte {
 
 // authenticate runs the SASL exchange of PostgreSQL 15, section 55.3. admin is whether the user is one. An error is what the client
 // gets as FATAL.
-func (c *conn) authenticate(ctx context.Context, user string) (admin bool, err error) {
-	verifier, known, err := c.srv.opts.Credentials.Verifier(ctx, user, c.nc.RemoteAddr())
+func (h *handshake) authenticate(ctx context.Context, user string) (admin bool, err error) {
+	verifier, known, err := h.srv.opts.Credentials.Verifier(ctx, user, h.nc.RemoteAddr())
 	if refused := (*sqlstate.Error)(nil); errors.As(err, &refused) {
 		return false, refused
 	}
@@ -78,7 +78,7 @@ func (c *conn) authenticate(ctx context.Context, user string) (admin bool, err e
 	}
 	if !known {
 		// Go on with an invented verifier of a constant salt: whether a name exists is not told, neither by words nor by time.
-		key := mac(c.srv.mock[:], user)
+		key := mac(h.srv.mock[:], user)
 		invented := VerifierFromSaltedPassword(mac(key, "password"), mac(key, "salt")[:16], mockIterations)
 		invented.Failed = verifier.Failed
 		verifier = invented
@@ -93,7 +93,7 @@ func (c *conn) authenticate(ctx context.Context, user string) (admin bool, err e
 	if err != nil {
 		return false, fmt.Errorf("scram server: %w", err)
 	}
-	conversation, first, err := c.saslFirst(server)
+	conversation, first, err := h.saslFirst(server)
 	if err != nil {
 		return false, err
 	}
@@ -107,7 +107,7 @@ func (c *conn) authenticate(ctx context.Context, user string) (admin bool, err e
 		}
 		return false, malformedSASL(err)
 	}
-	final, err := c.saslNext(challenge)
+	final, err := h.saslNext(challenge)
 	if err != nil {
 		return false, err
 	}
@@ -126,19 +126,19 @@ func (c *conn) authenticate(ctx context.Context, user string) (admin bool, err e
 	if verifier.Succeeded != nil {
 		verifier.Succeeded()
 	}
-	c.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(outcome)})
+	h.send(&pgproto3.AuthenticationSASLFinal{Data: []byte(outcome)})
 	return verifier.Admin, nil
 }
 
 // saslFirst offers the mechanisms, receives the client's first message, and makes the conversation that it begins.
-func (c *conn) saslFirst(server *scram.Server) (*scram.ServerConversation, []byte, error) {
-	binding := c.binding()
+func (h *handshake) saslFirst(server *scram.Server) (*scram.ServerConversation, []byte, error) {
+	binding := h.binding()
 	mechanisms := []string{mechanism}
 	if binding.IsSupported() {
 		mechanisms = []string{mechanismPlus, mechanism}
 	}
-	c.send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
-	body, err := c.password()
+	h.send(&pgproto3.AuthenticationSASL{AuthMechanisms: mechanisms})
+	body, err := h.password()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -159,14 +159,14 @@ func (c *conn) saslFirst(server *scram.Server) (*scram.ServerConversation, []byt
 
 // binding is what a client's SCRAM binds to: the hash of the server's certificate (tls-server-end-point, RFC 5929), the
 // one type that PostgreSQL has. It is empty without TLS, and for a certificate whose signature has no hash, as Ed25519.
-func (c *conn) binding() scram.ChannelBinding {
-	if c.certificate == nil {
+func (h *handshake) binding() scram.ChannelBinding {
+	if h.certificate == nil {
 		return scram.ChannelBinding{}
 	}
-	leaf := c.certificate.Leaf
+	leaf := h.certificate.Leaf
 	if leaf == nil {
 		var err error
-		if leaf, err = x509.ParseCertificate(c.certificate.Certificate[0]); err != nil {
+		if leaf, err = x509.ParseCertificate(h.certificate.Certificate[0]); err != nil {
 			return scram.ChannelBinding{}
 		}
 	}
@@ -179,7 +179,7 @@ func (c *conn) binding() scram.ChannelBinding {
 
 // bindable is a configuration of TLS for this connection that notes which certificate the client gets to see. A resumed
 // session would show none.
-func (c *conn) bindable(from *tls.Config) *tls.Config {
+func (h *handshake) bindable(from *tls.Config) *tls.Config {
 	t := from.Clone()
 	t.SessionTicketsDisabled = true
 	t.Certificates = nil // or GetCertificate would not be asked by clients without a server's name
@@ -194,24 +194,24 @@ func (c *conn) bindable(from *tls.Config) *tls.Config {
 				cert = &from.Certificates[i]
 			}
 		}
-		c.certificate = cert
+		h.certificate = cert
 		return cert, nil
 	}
 	return t
 }
 
 // saslNext sends the challenge and receives the client's final message.
-func (c *conn) saslNext(challenge string) ([]byte, error) {
-	c.send(&pgproto3.AuthenticationSASLContinue{Data: []byte(challenge)})
-	return c.password()
+func (h *handshake) saslNext(challenge string) ([]byte, error) {
+	h.send(&pgproto3.AuthenticationSASLContinue{Data: []byte(challenge)})
+	return h.password()
 }
 
 // password flushes what was asked and receives the one message type that answers it.
-func (c *conn) password() ([]byte, error) {
-	if err := c.out.Flush(); err != nil {
+func (h *handshake) password() ([]byte, error) {
+	if err := h.out.Flush(); err != nil {
 		return nil, err
 	}
-	typ, body, err := c.in.next(maxAuthMessage)
+	typ, body, err := h.in.next(maxAuthMessage)
 	if err != nil {
 		return nil, err
 	}

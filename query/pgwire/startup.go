@@ -1,7 +1,6 @@
 package pgwire
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
@@ -24,20 +23,27 @@ const (
 	codeGSSEnc = 80877104
 )
 
-// startup brings a new connection to its session. It answers false when the connection is done with: a cancel request, a refusal that
-// has been sent, or a client that went.
-func (c *conn) startup() bool {
-	c.deadline(time.Now().Add(c.srv.opts.StartupTimeout))
-	params, minor, ok := c.negotiate()
+// handshake brings a connection to its session.
+type handshake struct {
+	*conn
+	// certificate is what TLS showed the client; nil without TLS.
+	certificate *tls.Certificate
+}
+
+// run brings a new connection to its session. It answers false when the connection is done with: a cancel request, a
+// refusal that has been sent, or a client that went.
+func (h *handshake) run() bool {
+	h.deadline(time.Now().Add(h.srv.opts.StartupTimeout))
+	params, minor, ok := h.negotiate()
 	if !ok {
-		c.sayEvicted()
+		h.sayEvicted()
 		return false
 	}
-	c.attach()
-	start, err := c.login(params, minor)
+	h.attach()
+	start, err := h.login(params, minor)
 	if err == nil {
-		c.send(&pgproto3.AuthenticationOk{})
-		c.session, err = c.srv.opts.Handler.Open(c.ctx, start, c)
+		h.send(&pgproto3.AuthenticationOk{})
+		h.session, err = h.srv.opts.Handler.Open(h.ctx, start, h.conn)
 	}
 	if err != nil {
 		var e *sqlstate.Error
@@ -47,94 +53,94 @@ func (c *conn) startup() bool {
 		case errors.As(err, &e):
 		case errors.As(err, &frame), errors.As(err, &long):
 			e = &sqlstate.Error{Code: sqlstate.ProtocolViolation, Message: err.Error()}
-		case c.sayTimeout(err):
+		case h.sayTimeout(err):
 			return false
 		case isNetError(err):
-			c.sayEvicted()
+			h.sayEvicted()
 			return false
 		default:
 			e = sqlstate.From(err)
 		}
-		c.fatal(e)
+		h.fatal(e)
 		return false
 	}
-	for _, p := range c.session.Parameters() {
-		c.ParameterStatus(p.Name, p.Value)
+	for _, p := range h.session.Parameters() {
+		h.ParameterStatus(p.Name, p.Value)
 	}
-	c.send(&pgproto3.BackendKeyData{ProcessID: c.pid, SecretKey: c.secret})
-	c.deadline(time.Time{})
+	h.send(&pgproto3.BackendKeyData{ProcessID: h.pid, SecretKey: h.secret})
+	h.deadline(time.Time{})
 	return true
 }
 
 // sayEvicted sends the reason to a client whose start-up was ended for others. Where TLS is being agreed on, it cannot be said.
-func (c *conn) sayEvicted() {
-	if !c.isEvicted() {
+func (h *handshake) sayEvicted() {
+	if !h.isEvicted() {
 		return
 	}
-	if c.out == nil {
-		c.attach()
+	if h.out == nil {
+		h.attach()
 	}
-	c.fatal(errTooMany)
+	h.fatal(errTooMany)
 }
 
 // sayTimeout sends the reason to a client that has not logged in in time. It answers false where err is another one.
-func (c *conn) sayTimeout(err error) bool {
-	if !errors.Is(err, os.ErrDeadlineExceeded) || c.isEvicted() || c.isClosing() {
+func (h *handshake) sayTimeout(err error) bool {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || h.isEvicted() || h.isClosing() {
 		return false
 	}
-	if c.out == nil {
-		c.attach()
+	if h.out == nil {
+		h.attach()
 	}
-	c.deadline(time.Now().Add(lingerTime))
-	c.fatal(&sqlstate.Error{Code: sqlstate.QueryCanceled, Message: "canceling authentication due to timeout"})
+	h.deadline(time.Now().Add(lingerTime))
+	h.fatal(&sqlstate.Error{Code: sqlstate.QueryCanceled, Message: "canceling authentication due to timeout"})
 	return true
 }
 
 // negotiate reads packets until the start-up message: encryption requests are answered, a cancel request is carried out.
-func (c *conn) negotiate() (params map[string]string, minor uint32, ok bool) {
+func (h *handshake) negotiate() (params map[string]string, minor uint32, ok bool) {
 	for range maxStartupTries {
-		code, packet, err := startupPacket(c.nc)
+		code, packet, err := startupPacket(h.nc)
 		if err != nil {
 			var frame *errFraming
 			if errors.As(err, &frame) {
-				c.attach()
-				c.fatal(sqlstate.New(sqlstate.ProtocolViolation, "%s", frame.what))
+				h.attach()
+				h.fatal(sqlstate.New(sqlstate.ProtocolViolation, "%s", frame.what))
 			}
-			c.sayTimeout(err)
+			h.sayTimeout(err)
 			return nil, 0, false
 		}
 		switch {
-		case code == codeSSL && c.srv.opts.TLS != nil && !c.secure:
-			if _, err := c.nc.Write([]byte{'S'}); err != nil {
+		case code == codeSSL && h.srv.opts.TLS != nil && !h.secure:
+			if _, err := h.nc.Write([]byte{'S'}); err != nil {
 				return nil, 0, false
 			}
-			t := tls.Server(c.nc, c.bindable(c.srv.opts.TLS))
-			if err := t.HandshakeContext(c.ctx); err != nil {
-				c.log.Debug("sql tls handshake failed", "err", err)
+			t := tls.Server(h.nc, h.bindable(h.srv.opts.TLS))
+			if err := t.HandshakeContext(h.ctx); err != nil {
+				h.log.Debug("sql tls handshake failed", "err", err)
 				return nil, 0, false
 			}
-			c.replaceConn(t)
+			h.replace(t)
 		case code == codeSSL, code == codeGSSEnc:
-			if _, err := c.nc.Write([]byte{'N'}); err != nil {
+			if _, err := h.nc.Write([]byte{'N'}); err != nil {
 				return nil, 0, false
 			}
 		case code == codeCancel:
 			var cancel pgproto3.CancelRequest
 			if cancel.Decode(packet) == nil {
-				c.srv.cancelRequest(cancel.ProcessID, cancel.SecretKey)
+				h.srv.cancelRequest(cancel.ProcessID, cancel.SecretKey)
 			}
 			return nil, 0, false
 		case code>>16 == 3:
 			params, err := decodeStartup(packet)
 			if err != nil {
-				c.attach()
-				c.fatal(sqlstate.New(sqlstate.ProtocolViolation, "invalid startup packet layout: %v", err))
+				h.attach()
+				h.fatal(sqlstate.New(sqlstate.ProtocolViolation, "invalid startup packet layout: %v", err))
 				return nil, 0, false
 			}
 			return params, code & 0xffff, true
 		default:
-			c.attach()
-			c.fatal(sqlstate.New(sqlstate.FeatureNotSupported,
+			h.attach()
+			h.fatal(sqlstate.New(sqlstate.FeatureNotSupported,
 				"unsupported frontend protocol %d.%d: server supports 3.0 to 3.2", code>>16, code&0xffff))
 			return nil, 0, false
 		}
@@ -156,7 +162,7 @@ func decodeStartup(packet []byte) (map[string]string, error) {
 }
 
 // login checks what the start-up message asks for, negotiates the version, and authenticates.
-func (c *conn) login(params map[string]string, minor uint32) (Start, error) {
+func (h *handshake) login(params map[string]string, minor uint32) (Start, error) {
 	var unknown []string
 	settings := map[string]string{}
 	for name, value := range params {
@@ -178,7 +184,7 @@ func (c *conn) login(params map[string]string, minor uint32) (Start, error) {
 		keyLen = 32
 	}
 	if minor > newest || len(unknown) > 0 {
-		c.send(&pgproto3.NegotiateProtocolVersion{
+		h.send(&pgproto3.NegotiateProtocolVersion{
 			NewestMinorProtocol: pgproto3.ProtocolVersion30 | min(minor, newest), UnrecognizedOptions: unknown})
 	}
 	user := params["user"]
@@ -188,28 +194,28 @@ func (c *conn) login(params map[string]string, minor uint32) (Start, error) {
 	if _, on := settings["replication"]; on {
 		return Start{}, sqlstate.Unsupported(-1, "Follow changes_follow, or the HTTP _changes feed.", "replication connections are not supported")
 	}
-	if c.srv.opts.RequireTLS && !c.secure {
+	if h.srv.opts.RequireTLS && !h.secure {
 		return Start{}, sqlstate.New(sqlstate.InvalidAuthorization, "this server accepts TLS connections only").
 			WithHint("Connect with sslmode=require or stronger.")
 	}
-	authenticated := c.srv.opts.Credentials != nil && c.srv.opts.Credentials.Required()
+	authenticated := h.srv.opts.Credentials != nil && h.srv.opts.Credentials.Required()
 	admin := true // where nobody has to log in, everybody is
 	if authenticated {
 		var err error
-		if admin, err = c.authenticate(c.ctx, user); err != nil {
+		if admin, err = h.authenticate(h.ctx, user); err != nil {
 			return Start{}, err
 		}
 	}
-	if err := c.srv.seat(c, admin); err != nil {
+	if err := h.srv.seat(h.conn, admin); err != nil {
 		return Start{}, err
 	}
-	c.srv.register(c, keyLen)
+	h.srv.register(h.conn, keyLen)
 	database := params["database"]
 	if database == "" {
 		database = user
 	}
 	return Start{User: user, Authenticated: authenticated, Database: database, Settings: settings,
-		Remote: c.nc.RemoteAddr(), PID: c.pid, TLS: c.secure, Since: time.Now()}, nil
+		Remote: h.nc.RemoteAddr(), PID: h.pid, TLS: h.secure, Since: time.Now()}, nil
 }
 
 // splitOptions reads the options parameter (PGOPTIONS): "-c name=value" and "--name=value", spaces escaped by a backslash.
@@ -256,12 +262,6 @@ func splitOptions(text string, settings map[string]string) error {
 		settings[strings.ToLower(strings.ReplaceAll(name, "-", "_"))] = value
 	}
 	return nil
-}
-
-// attach makes the buffered sides over the connection, once it is known to be TLS or not.
-func (c *conn) attach() {
-	c.in = frames{r: bufio.NewReaderSize(c.nc, 16<<10)}
-	c.out = &outbox{nc: c.nc}
 }
 
 func isNetError(err error) bool {

@@ -1,0 +1,127 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/plan"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// execution is one execution of a statement, with its parameters. It makes the portal that runs it.
+type execution struct {
+	ss     *session
+	st     *prepared
+	params []types.Datum
+}
+
+// portal makes a portal, with the formats that the client wants its columns in.
+func (e *execution) portal(formats []int16) (*portal, error) {
+	ss, st := e.ss, e.st
+	if n := len(formats); n > 1 && n != len(st.columns) {
+		return nil, sqlstate.New(sqlstate.ProtocolViolation,
+			"bind message has %d result formats but query has %d columns", n, len(st.columns))
+	}
+	p := &portal{ss: ss, columns: st.columns, ends: endsTransaction(st.stmt)}
+	for i, c := range st.columns {
+		p.types = append(p.types, types.OID(c.OID))
+		p.formats = append(p.formats, formatOf(formats, i))
+	}
+	switch s := st.stmt.(type) {
+	case *ast.Query:
+		p.reads = st.bound
+		p.tag = func(rows int64) string { return "SELECT " + strconv.FormatInt(rows, 10) }
+		p.start = func(ctx context.Context) (rowSource, error) { return e.run(ctx) }
+	case *ast.Copy:
+		p.tag = func(rows int64) string { return "COPY " + strconv.FormatInt(rows, 10) }
+		p.start = func(ctx context.Context) (rowSource, error) { return e.run(ctx) }
+		p.copy = newCopier(s, st.columns, &ss.types)
+		p.tag = p.copy.tag
+	case *ast.Explain:
+		p.tag = func(int64) string { return "EXPLAIN" }
+		p.start = func(ctx context.Context) (rowSource, error) { return e.explain(ctx, s) }
+	default:
+		return p, e.command(p)
+	}
+	return p, nil
+}
+
+// state makes the state of one execution.
+func (e *execution) state(ctx context.Context, params []types.Datum) *exec.State {
+	ss := e.ss
+	st := exec.NewState(ss.work(ctx), &ss.host, params, &ss.types)
+	if ss.tx.status == 'T' {
+		st.Now, ss.tx.queried = ss.tx.began, true
+	}
+	return st
+}
+
+// run plans a query and begins to run it.
+func (e *execution) run(ctx context.Context) (rowSource, error) {
+	st := e.state(ctx, e.params)
+	bound, err := e.ss.statements.current(st.Work, e.st)
+	if err != nil {
+		st.Close()
+		return nil, err
+	}
+	root, unpin, err := e.ss.reads.plan(ctx, bound, st, e.ss.tx.repeatable())
+	if err != nil {
+		st.Close()
+		return nil, err
+	}
+	return &planRows{plan: root, st: st, unpin: unpin}, nil
+}
+
+// explain plans and, with ANALYZE, runs.
+func (e *execution) explain(ctx context.Context, s *ast.Explain) (rowSource, error) {
+	params := e.params
+	for len(params) < len(e.st.params) {
+		params = append(params, types.Null)
+	}
+	st := e.state(ctx, params)
+	defer st.Close()
+	bound, err := e.ss.statements.current(st.Work, e.st)
+	if err != nil {
+		return nil, err
+	}
+	root, unpin, err := e.ss.reads.plan(ctx, bound, st, e.ss.tx.repeatable())
+	if err != nil {
+		return nil, err
+	}
+	defer unpin()
+	var returned int64
+	began := time.Now()
+	if s.Analyze {
+		rows := &planRows{plan: root, st: st, unpin: func() {}}
+		for {
+			if _, err := rows.next(ctx, false); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				rows.close()
+				return nil, err
+			}
+			returned++
+		}
+		// Closing would forget what EXPLAIN is about to show.
+		defer rows.close()
+	}
+	took := time.Since(began)
+	if s.Format == "json" {
+		return &fixedRows{[][]types.Datum{{types.NewJSONText(plan.ExplainJSON(root, s, returned, took))}}}, nil
+	}
+	out := &fixedRows{}
+	lines := plan.ExplainText(root, s, returned, took)
+	if e.ss.vars.value[costsSetting] == "on" && !s.Analyze {
+		lines[0] += plan.Guess(root, bound.Columns)
+	}
+	for _, line := range lines {
+		out.rows = append(out.rows, []types.Datum{types.NewText(line)})
+	}
+	return out, nil
+}

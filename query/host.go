@@ -1,0 +1,218 @@
+package query
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/divandb/divan/query/advisory"
+	"github.com/divandb/divan/query/catalog"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// host is a session as the functions and system catalogue of its statements see it.
+type host struct {
+	ss   *session
+	seed *funcs.Seed // of setseed; nil without one
+	// snapshot is the catalogue as this statement sees it, made when first asked for.
+	snapshot *catalog.Snapshot
+}
+
+var (
+	_ exec.Session           = (*host)(nil)
+	_ catalog.Source         = (*host)(nil)
+	_ catalog.Notifier       = (*host)(nil)
+	_ catalog.AdvisoryLocker = (*host)(nil)
+)
+
+func (h *host) User() string     { return h.ss.start.User }
+func (h *host) Database() string { return h.ss.start.Database }
+func (h *host) PID() uint32      { return h.ss.start.PID }
+
+// Seed is where setseed keeps its state.
+func (h *host) Seed() **funcs.Seed { return &h.seed }
+
+func (h *host) Started() time.Time { return h.ss.start.Since }
+
+func (h *host) Remote() (string, int) {
+	host, port, err := net.SplitHostPort(h.ss.start.Remote.String())
+	if err != nil {
+		return "", 0
+	}
+	n, _ := strconv.Atoi(port)
+	return host, n
+}
+
+func (h *host) Setting(name string) (string, bool) {
+	name = strings.ToLower(name)
+	if name == isolationSetting && h.ss.tx.status == 'I' {
+		name = "default_" + name
+	}
+	return h.ss.vars.get(name)
+}
+
+func (h *host) SetSetting(name, value string, local bool) error {
+	if name = strings.ToLower(name); name == isolationSetting {
+		return h.ss.tx.setIsolation(value)
+	}
+	return h.ss.tx.set(name, &value, local)
+}
+
+// Cancel implements exec.Session.
+func (h *host) Cancel(ctx context.Context, pid uint32) (bool, error) {
+	if err := h.maySignal(ctx, pid, "must be a superuser to cancel superuser query",
+		"must be a member of the role whose query is being canceled or member of pg_signal_backend"); err != nil {
+		return false, err
+	}
+	return h.signalled(pid, h.ss.srv.wire.Cancel(pid)), nil
+}
+
+// Terminate implements exec.Session.
+func (h *host) Terminate(ctx context.Context, pid uint32) (bool, error) {
+	if err := h.maySignal(ctx, pid, "must be a superuser to terminate superuser process",
+		"must be a member of the role whose process is being terminated or member of pg_signal_backend"); err != nil {
+		return false, err
+	}
+	return h.signalled(pid, h.ss.srv.wire.Terminate(pid)), nil
+}
+
+// signalled warns of a process id that nobody has.
+func (h *host) signalled(pid uint32, found bool) bool {
+	if !found {
+		h.ss.notice(sqlstate.New(sqlstate.Warning, "PID %d is not a PostgreSQL backend process", int32(pid)))
+	}
+	return found
+}
+
+// maySignal fails where a session is somebody else's and the user is no admin. The words are PostgreSQL's
+// (signalfuncs.c).
+func (h *host) maySignal(ctx context.Context, pid uint32, admins, others string) error {
+	target := h.ss.srv.session(pid)
+	mine, err := h.ss.access.allowed(ctx)
+	if err != nil || target == nil || mine.Admin() || target.start.User == h.ss.start.User {
+		return err
+	}
+	cat, err := h.ss.srv.opts.Catalog(ctx, target.access.who)
+	if err == nil && cat.Admin() {
+		return sqlstate.New(sqlstate.InsufficientPrivilege, "%s", admins)
+	}
+	return sqlstate.New(sqlstate.InsufficientPrivilege, "%s", others)
+}
+
+var errLockTimeout = sqlstate.New(sqlstate.LockNotAvailable, "canceling statement due to lock timeout")
+
+// LockAdvisory implements catalog.AdvisoryLocker.
+func (h *host) LockAdvisory(ctx context.Context, number int64, pair bool, how catalog.AdvisoryLock) (bool, error) {
+	key := advisory.Key{Database: h.ss.start.Database, Number: number, Pair: pair}
+	if !how.Wait {
+		return h.ss.locks.Try(key, how.Shared, how.Transaction)
+	}
+	if d := parseTimeout(h.ss.vars.value["lock_timeout"]); d > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, d, errLockTimeout)
+		defer stop()
+	}
+	err := h.ss.locks.Lock(ctx, key, how.Shared, how.Transaction)
+	return err == nil, err
+}
+
+// UnlockAdvisory implements catalog.AdvisoryLocker.
+func (h *host) UnlockAdvisory(number int64, pair, shared bool) bool {
+	ok := h.ss.locks.Unlock(advisory.Key{Database: h.ss.start.Database, Number: number, Pair: pair}, shared)
+	if !ok {
+		kind := "ExclusiveLock"
+		if shared {
+			kind = "ShareLock"
+		}
+		h.ss.notice(sqlstate.New(sqlstate.Warning, "you don't own a lock of type %s", kind))
+	}
+	return ok
+}
+
+// UnlockAllAdvisory implements catalog.AdvisoryLocker.
+func (h *host) UnlockAllAdvisory() { h.ss.locks.UnlockAll() }
+
+// ExportSnapshot implements catalog.AdvisoryLocker.
+func (h *host) ExportSnapshot(ctx context.Context) (string, error) {
+	return h.ss.reads.export(ctx, h.ss.tx)
+}
+
+// Notify implements catalog.Notifier: pg_notify.
+func (h *host) Notify(ctx context.Context, channel, payload string) error {
+	return h.ss.notes.want(ctx, "notify", channel, payload)
+}
+
+// Listening implements catalog.Notifier: pg_listening_channels.
+func (h *host) Listening() []string { return h.ss.notes.channels() }
+
+// CatalogSnapshot implements catalog.Source. A snapshot lives as long as one message of the client: statements that
+// follow see design documents that others have changed.
+func (h *host) CatalogSnapshot(ctx context.Context) (*catalog.Snapshot, error) {
+	if h.snapshot != nil {
+		return h.snapshot, nil
+	}
+	cat, err := h.ss.access.allowed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := cat.Databases(ctx)
+	if err != nil {
+		return nil, exec.StoreError(err)
+	}
+	in := catalog.Input{Database: h.ss.start.Database, Databases: names, Maintenance: maintenance,
+		ViewsAsTables: h.ss.vars.value[viewKindSetting] == "table",
+		User:          h.ss.start.User, Superuser: cat.Admin(),
+		SystemTables: h.ss.names.systemTables(), SearchPath: h.ss.vars.searchPath()}
+	db, err := h.ss.access.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if db != nil {
+		in.HasDatabase = true
+		if in.Designs, err = db.Designs(ctx); err != nil {
+			return nil, exec.StoreError(err)
+		}
+	}
+	in.Settings, in.Prepared, in.Cursors = h.ss.vars.described, h.ss.statements.named, h.ss.portals.openCursors
+	for _, a := range h.ss.srv.Sessions() {
+		act := catalog.Activity{PID: int64(a.PID), User: a.User, Database: a.Database, Application: a.Application,
+			Client: a.Remote,
+			State:  a.State, Statement: a.Statement, Since: a.Since.UnixMicro(), Hidden: !cat.Admin() &&
+				a.User != h.ss.start.User}
+		if !a.StatementSince.IsZero() {
+			act.StatementSince = a.StatementSince.UnixMicro()
+		}
+		in.Sessions = append(in.Sessions, act)
+	}
+	h.snapshot = catalog.NewSnapshot(in)
+	return h.snapshot, nil
+}
+
+// ObjectOID implements exec.Session.
+func (h *host) ObjectOID(ctx context.Context, kind types.OID, name string) (int64, bool, error) {
+	if kind == types.RegType {
+		if oid, ok := types.ByName(strings.ToLower(name)); ok {
+			return int64(oid), true, nil
+		}
+	}
+	s, err := h.CatalogSnapshot(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	return s.OID(kind, name)
+}
+
+// ObjectName implements exec.Session.
+func (h *host) ObjectName(ctx context.Context, kind types.OID, oid int64) (string, bool, error) {
+	s, err := h.CatalogSnapshot(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	name, ok := s.Name(kind, oid)
+	return name, ok, nil
+}

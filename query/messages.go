@@ -1,0 +1,202 @@
+package query
+
+import (
+	"context"
+	"time"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/pgwire"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/parse"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// What the client's messages ask of a session.
+
+// Split implements pgwire.Session.
+func (ss *session) Split(ctx context.Context, query string) ([]pgwire.Piece, error) {
+	ctx, stop := ss.timed(ctx)
+	defer stop()
+	w := ss.work(ctx)
+	defer w.Close()
+	texts, offsets, err := parse.Split(w, query)
+	if err != nil {
+		return nil, located(err, query, 0)
+	}
+	// A simple query replaces what has no name.
+	ss.CloseStatement("")
+	ss.ClosePortal("")
+	ss.tx.implicit = len(texts) > 1
+	pieces := make([]pgwire.Piece, len(texts))
+	for i := range texts {
+		pieces[i] = pgwire.Piece{Text: texts[i], Query: query, Offset: offsets[i]}
+	}
+	return pieces, nil
+}
+
+// Simple implements pgwire.Session.
+func (ss *session) Simple(ctx context.Context, piece pgwire.Piece) (pgwire.Portal, error) {
+	ss.mark('A', piece.Text)
+	began := time.Now()
+	preparing, stop := ss.timed(ctx)
+	defer stop()
+	w := ss.work(preparing)
+	st, err := ss.statements.prepare(w, piece.Text, nil)
+	w.Pause() // the portal works by itself
+	if err == nil && len(st.params) > 0 {
+		number, at := parse.FirstParam(w, piece.Text)
+		err = sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $%s", number).At(at)
+	}
+	var p *portal
+	if err == nil {
+		p, err = ss.execution(st, nil).portal(nil)
+	}
+	if err != nil {
+		w.Close()
+		return nil, located(err, piece.Query, piece.Offset)
+	}
+	p.query, p.offset, p.prepared, p.began = piece.Query, piece.Offset, w, began
+	return p, nil
+}
+
+// Parse implements pgwire.Session.
+func (ss *session) Parse(ctx context.Context, name, query string, oids []uint32) error {
+	ss.mark('A', query)
+	if name == "" {
+		ss.CloseStatement(name)
+	} else if ss.statements.byName[name] != nil {
+		return sqlstate.New(sqlstate.DuplicateStatement, "prepared statement %q already exists", name)
+	}
+	if err := ss.statements.room(); err != nil {
+		return err
+	}
+	given := make([]types.OID, len(oids))
+	for i, o := range oids {
+		given[i] = types.OID(o)
+		if o != 0 && types.Lookup(given[i]) == nil {
+			return sqlstate.New(sqlstate.UndefinedObject, "type with OID %d of parameter $%d does not exist", o, i+1)
+		}
+	}
+	ctx, stop := ss.timed(ctx)
+	defer stop()
+	w := ss.work(ctx)
+	defer w.Close()
+	p, err := ss.statements.prepare(w, query, given)
+	if err != nil {
+		return located(err, query, 0)
+	}
+	if len(p.params) > 65535 {
+		return sqlstate.New(sqlstate.TooManyArguments, "too many parameters")
+	}
+	return ss.statements.keep(name, p, w)
+}
+
+// DescribeStatement implements pgwire.Session.
+func (ss *session) DescribeStatement(_ context.Context, name string) ([]uint32, []pgwire.Column, error) {
+	p, err := ss.statements.get(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	oids := make([]uint32, len(p.params))
+	for i, t := range p.params {
+		oids[i] = uint32(t)
+	}
+	if _, isCopy := p.stmt.(*ast.Copy); isCopy {
+		return oids, nil, nil
+	}
+	if ss.tx.status == 'E' && p.columns != nil {
+		return nil, nil, errAborted
+	}
+	return oids, p.columns, nil
+}
+
+// Bind implements pgwire.Session.
+func (ss *session) Bind(ctx context.Context, b pgwire.Binding) error {
+	st, err := ss.statements.get(b.Statement)
+	if err != nil {
+		return err
+	}
+	ss.mark('A', st.text)
+	if ss.tx.status == 'E' && !endsTransaction(st.stmt) {
+		return errAborted
+	}
+	if len(b.Params) != len(st.params) {
+		return sqlstate.New(sqlstate.ProtocolViolation,
+			"bind message supplies %d parameters, but prepared statement %q requires %d",
+			len(b.Params), b.Statement, len(st.params))
+	}
+	if b.Portal == "" {
+		ss.ClosePortal("")
+	} else if ss.portals.byName[b.Portal] != nil {
+		return sqlstate.New(sqlstate.DuplicateCursor, "cursor %q already exists", b.Portal)
+	}
+	if err := ss.portals.room("portals"); err != nil {
+		return err
+	}
+	// The parameters live as long as the portal.
+	held := int64(len(b.Params)) * 64
+	for _, raw := range b.Params {
+		held += int64(len(raw))
+	}
+	if err := ss.memory.Grow(held); err != nil {
+		return err
+	}
+	kept := false
+	defer func() {
+		if !kept {
+			ss.memory.Shrink(held)
+		}
+	}()
+	params := make([]types.Datum, len(b.Params))
+	for i, raw := range b.Params {
+		if params[i], err = ss.parameter(ctx, raw, st.params[i], st.loose(i), formatOf(b.ParamFormats, i)); err != nil {
+			return err
+		}
+	}
+	p, err := ss.execution(st, params).portal(b.ResultFormats)
+	if err != nil {
+		return located(err, st.text, 0)
+	}
+	p.query, p.held, kept = st.text, held, true
+	st.ran()
+	ss.portals.open(b.Portal, p)
+	return nil
+}
+
+// parameter reads a parameter's value.
+func (ss *session) parameter(ctx context.Context, raw []byte, typ types.OID, loose bool,
+	format int16) (types.Datum, error) {
+	if raw == nil {
+		return types.Null, nil
+	}
+	env := ss.types
+	env.LooseJSON = loose
+	if format == 1 {
+		return types.ParseBinary(raw, typ, &env)
+	}
+	if types.IsOid(typ) && typ != types.Oid {
+		st := exec.NewState(ss.work(ctx), &ss.host, nil, &ss.types)
+		defer st.Close()
+		return exec.CastDatum(&exec.Env{State: st}, types.NewText(string(raw)), types.Text, typ, -1)
+	}
+	return types.ParseText(string(raw), typ, &env)
+}
+
+// Portal implements pgwire.Session.
+func (ss *session) Portal(name string) (pgwire.Portal, error) {
+	p := ss.portals.byName[name]
+	if p == nil {
+		return nil, sqlstate.New(sqlstate.InvalidCursorName, "portal %q does not exist", name)
+	}
+	if ss.tx.status == 'E' && !p.ends {
+		return nil, errAborted
+	}
+	return p, nil
+}
+
+// CloseStatement implements pgwire.Session.
+func (ss *session) CloseStatement(name string) { ss.statements.close(name) }
+
+// ClosePortal implements pgwire.Session.
+func (ss *session) ClosePortal(name string) { ss.portals.close(name) }

@@ -1,0 +1,229 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/plan"
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// reads is what the statements of a session read: the database as it is, or a snapshot of it.
+type reads struct {
+	access *access
+	vars   *variables
+	held   *heldSnapshots
+	idle   time.Duration // Options.SnapshotIdle
+
+	snap    *pinned  // of a transaction that reads one; nil before its first read
+	exports []string // names of snapshots that the transaction has exported
+}
+
+// plan makes the plan of a statement over the snapshot that it has to read, if it has to. release gives that up.
+func (r *reads) plan(ctx context.Context, bound *bind.Bound, st *exec.State,
+	repeatable bool) (root exec.Plan, release func(), err error) {
+	release = func() {}
+	if r.snap == nil || !repeatable {
+		if root, err = plan.New(bound, st); err != nil {
+			return nil, release, err
+		}
+	}
+	p, err := r.pin(ctx, bound, st, repeatable)
+	if p == nil || err != nil {
+		if root == nil && err == nil {
+			root, err = plan.New(bound, st) // it does not read the store
+		}
+		return root, release, err
+	}
+	at := *bound
+	at.Db = p
+	if root, err = plan.New(&at, st); err != nil {
+		p.release()
+		return nil, release, err
+	}
+	done := false
+	return root, func() {
+		if !done {
+			done = true
+			p.release()
+		}
+	}, nil
+}
+
+// pin is the snapshot for a statement that has been planned, for one more user; nil where it needs none.
+func (r *reads) pin(ctx context.Context, bound *bind.Bound, st *exec.State, repeatable bool) (*pinned, error) {
+	asOf := r.vars.value[asOfSetting]
+	switch {
+	case bound.Db == nil || !bound.UsesStore():
+		return nil, nil
+	case repeatable && r.snap != nil:
+		if !r.snap.use() {
+			return nil, errSnapshotLost
+		}
+		if asOf != "" && r.snap.seq != asOf {
+			r.snap.release()
+			return nil, errMovedOn(asOf)
+		}
+		return r.snap, nil
+	case !repeatable && asOf == "" && (st.Reads.Count < 2 || st.Reads.Follow):
+		return nil, nil
+	}
+	var p *pinned
+	if asOf != "" {
+		p = r.held.find(r.access.database, asOf)
+	}
+	if p == nil {
+		var err error
+		if p, err = r.snapshotNow(ctx, bound, st, repeatable || asOf != ""); p == nil || err != nil {
+			return nil, err
+		}
+		if asOf != "" && p.seq != asOf {
+			p.release()
+			return nil, errMovedOn(asOf)
+		}
+	}
+	if repeatable {
+		r.keep(p)
+	}
+	return p, nil
+}
+
+// snapshotNow takes a snapshot of the database; nil where the store holds none and the statement does not insist on an
+// exact one.
+func (r *reads) snapshotNow(ctx context.Context, bound *bind.Bound, st *exec.State, exact bool) (*pinned, error) {
+	return r.snapshotOf(ctx, bound.Db, st.Reads.Views, exact)
+}
+
+// snapshotOf is snapshotNow of a database and of the views that are to be up to date.
+func (r *reads) snapshotOf(ctx context.Context, of exec.Database, views []exec.ViewUse, exact bool) (*pinned, error) {
+	db, ok := of.(exec.Snapshotter)
+	var snap exec.Snapshot
+	err := error(&exec.ReadError{Kind: exec.Unsupported, Message: "the store holds no snapshots"})
+	if ok {
+		if exact && r.vars.value[viewKindSetting] == "table" {
+			// pg_dump will read all views in this transaction.
+			if views, err = allViews(ctx, of, r.vars.updateMode()); err != nil {
+				return nil, exec.StoreError(err)
+			}
+		}
+		snap, err = db.Snapshot(ctx, views, exact)
+	}
+	var re *exec.ReadError
+	if errors.As(err, &re) && re.Kind == exec.Unsupported {
+		if !exact {
+			return nil, nil
+		}
+		return nil, sqlstate.Unsupported(-1, "Use READ COMMITTED, without "+asOfSetting+".",
+			"reads of one moment are not supported: %s", re.Message)
+	}
+	if err != nil {
+		return nil, exec.StoreError(err)
+	}
+	p := &pinned{Snapshot: snap, database: r.access.database}
+	p.mu.users = 1
+	p.idle = time.AfterFunc(time.Hour, func() {
+		p.lost.Store(true)
+		p.Close()
+	})
+	p.idle.Stop()
+	if exact {
+		if p.seq, err = plan.Newest(ctx, p); err != nil {
+			p.release()
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// allViews are the views of a database.
+func allViews(ctx context.Context, db exec.Database, update exec.UpdateMode) ([]exec.ViewUse, error) {
+	designs, err := db.Designs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]exec.ViewUse, len(designs))
+	for i, d := range designs {
+		out[i] = exec.ViewUse{Design: d.Name, Update: update}
+	}
+	return out, nil
+}
+
+// keep makes a snapshot the transaction's, with a use of its own.
+func (r *reads) keep(p *pinned) {
+	if p.use() {
+		r.snap = p
+		r.held.add(p)
+	}
+}
+
+// export lets other sessions of this node read what the transaction reads, or, where it has no snapshot of its own, the
+// database as it is now, until the transaction ends. Outside of a block the name is good for nothing: as in PostgreSQL
+// the snapshot ends with the statement, which is the transaction.
+func (r *reads) export(ctx context.Context, tx *transaction) (string, error) {
+	var p *pinned
+	if r.snap != nil && tx.repeatable() {
+		if !r.snap.use() {
+			return "", errSnapshotLost
+		}
+		p = r.snap
+	} else {
+		db, err := r.access.open(ctx)
+		if err != nil {
+			return "", err
+		}
+		if p, err = r.snapshotOf(ctx, db, nil, true); err != nil {
+			return "", err
+		}
+		if tx.repeatable() {
+			r.keep(p)
+		}
+	}
+	if tx.status != 'T' {
+		p.release()
+		return r.held.name(), nil
+	}
+	id := r.held.export(p)
+	r.exports = append(r.exports, id)
+	return id, nil
+}
+
+// importNamed makes a snapshot that was exported the transaction's.
+func (r *reads) importNamed(id string) error {
+	p, err := r.held.imported(id, r.access.database)
+	if err != nil {
+		return err
+	}
+	r.snap = p
+	r.held.add(p)
+	return nil
+}
+
+// end gives up what the transaction has exported, and its snapshot.
+func (r *reads) end() {
+	for _, id := range r.exports {
+		r.held.unexport(id)
+	}
+	r.exports = nil
+	if r.snap != nil {
+		r.held.remove(r.snap)
+		r.snap.release()
+		r.snap = nil
+	}
+}
+
+// idles starts the time after which the transaction's snapshot goes, works ends it.
+func (r *reads) idles() {
+	if r.snap != nil {
+		r.snap.idle.Reset(cmp.Or(r.idle, snapshotIdle))
+	}
+}
+
+func (r *reads) works() {
+	if r.snap != nil {
+		r.snap.idle.Stop()
+	}
+}

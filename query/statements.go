@@ -1,0 +1,180 @@
+package query
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/catalog"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/plan"
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/parse"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+	"github.com/divandb/divan/query/work"
+)
+
+// maxStatements is how many prepared statements a session may have.
+const maxStatements = 1000
+
+// statements are what a session has prepared: by name, and what it sends again without one.
+type statements struct {
+	byName map[string]*prepared
+	cache  statementCache
+	memory *work.Memory // of the session
+	node   *work.Memory
+	names  *resolver
+	// round is that of messages, in which what is bound needs no second look.
+	round int64
+
+	tx      *transaction
+	portals *portals
+}
+
+// room fails where there may be no more.
+func (sts *statements) room() error {
+	if len(sts.byName) >= maxStatements {
+		return sqlstate.New(sqlstate.ProgramLimitExceeded, "a session may have at most %d prepared statements",
+			maxStatements)
+	}
+	return nil
+}
+
+// prepare parses and binds one statement.
+func (sts *statements) prepare(w *work.Work, text string, given []types.OID) (*prepared, error) {
+	if sts.tx.status != 'E' {
+		if p := sts.cached(w, text, given); p != nil {
+			return p, nil
+		}
+	}
+	stmt, err := parse.Statement(w, text)
+	if err != nil {
+		return nil, err
+	}
+	if sts.tx.status == 'E' && !endsTransaction(stmt) {
+		return nil, errAborted
+	}
+	p := &prepared{text: text, stmt: stmt}
+	err = sts.bind(w, p, given)
+	p.size = w.Used()
+	if err == nil {
+		sts.remember(p, given)
+	}
+	return p, err
+}
+
+// bind resolves the query of a statement and describes its result.
+func (sts *statements) bind(w *work.Work, p *prepared, given []types.OID) error {
+	q, err := bind.Readable(p.stmt)
+	if err != nil {
+		return err
+	}
+	switch s := p.stmt.(type) {
+	case *ast.Prepare:
+		q = nil // its types are checked when it runs, as the name is taken then
+	case *ast.Show:
+		p.columns = showColumns(s)
+	case *ast.Fetch:
+		if c := sts.portals.byName[s.Cursor]; c != nil && !s.Move {
+			p.columns = c.columns
+		}
+	case *ast.Execute:
+		st, err := sts.get(s.Name)
+		if err != nil {
+			return sqlstate.Locate(err, s.Pos())
+		}
+		p.columns = st.columns
+	}
+	if q == nil {
+		return nil
+	}
+	bound, err := bind.Bind(w, q, sts.names, plan.Subquery, given)
+	if err != nil {
+		return err
+	}
+	p.bound, p.params, p.round = bound, bound.Params, sts.round
+	switch s := p.stmt.(type) {
+	case *ast.Query, *ast.Copy:
+		p.columns = describe(bound.Columns)
+	case *ast.Explain:
+		typ := types.Text
+		if s.Format == "json" {
+			typ = types.JSON
+		}
+		p.columns = describe([]exec.Column{{Name: "QUERY PLAN", Type: typ, Mod: -1}})
+	}
+	return nil
+}
+
+// current is the bound query of a statement for an execution that begins now: names are looked up again, and the user's
+// permission to read. A statement whose result would have other columns than those that were described is refused, as
+// by PostgreSQL (plancache.c).
+func (sts *statements) current(w *work.Work, st *prepared) (*bind.Bound, error) {
+	if st.round == sts.round {
+		return st.bound, nil
+	}
+	bound, err := st.bound.Refreshed(w, sts.names)
+	if bound != nil || err != nil {
+		return bound, err
+	}
+	again := &prepared{text: st.text, stmt: st.stmt}
+	if err := sts.bind(w, again, st.params); err != nil {
+		return nil, err
+	}
+	if !slices.Equal(again.columns, st.columns) || !slices.Equal(again.params, st.params) {
+		return nil, sqlstate.New(sqlstate.FeatureNotSupported, "cached plan must not change result type")
+	}
+	return again.bound, nil
+}
+
+// keep files a prepared statement. Its memory passes from the work that prepared it to the session.
+func (sts *statements) keep(name string, p *prepared, w *work.Work) error {
+	n := w.Used()
+	w.Close()
+	if err := sts.memory.Grow(n); err != nil {
+		return err
+	}
+	p.held, p.at = n, time.Now()
+	sts.byName[name] = p
+	return nil
+}
+
+// get finds a statement.
+func (sts *statements) get(name string) (*prepared, error) {
+	p := sts.byName[name]
+	if p == nil {
+		if name == "" {
+			return nil, sqlstate.New(sqlstate.InvalidStatementName, "unnamed prepared statement does not exist")
+		}
+		return nil, sqlstate.New(sqlstate.InvalidStatementName, "prepared statement %q does not exist", name)
+	}
+	return p, nil
+}
+
+// close forgets a statement, where there is one.
+func (sts *statements) close(name string) {
+	if p := sts.byName[name]; p != nil {
+		sts.memory.Shrink(p.held)
+		delete(sts.byName, name)
+	}
+}
+
+func (sts *statements) closeAll() {
+	for name := range sts.byName {
+		sts.close(name)
+	}
+}
+
+// named are the rows of pg_prepared_statements: those with a name.
+func (sts *statements) named() []catalog.PreparedStatement {
+	var out []catalog.PreparedStatement
+	for _, name := range slices.Sorted(maps.Keys(sts.byName)) {
+		if p := sts.byName[name]; name != "" {
+			out = append(out, catalog.PreparedStatement{Name: name, Text: p.source(), At: p.at.UnixMicro(),
+				Parameters: p.params, FromSQL: p.fromSQL != "", Generic: p.generic, Custom: p.custom})
+		}
+	}
+	return out
+}
