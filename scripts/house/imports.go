@@ -1,6 +1,6 @@
-// Package house holds the architecture of the tree: which rooms there are, who may import whom, and where each third party
-// lives. Its tests read the imports of every Go file, whatever its build tags, and hold them to the rules. They also hold
-// comments and Markdown to what they refer to. What a program does is tested where it lives, not here.
+// Package house holds the architecture of the tree: which rooms there are, who may import whom, and where each third
+// party lives. Its tests read the imports of every Go file, whatever its build tags, and hold them to the rules. They
+// also hold comments and Markdown to what they refer to. What a program does is tested where it lives, not here.
 package house
 
 import (

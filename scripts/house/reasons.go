@@ -40,10 +40,10 @@ func reasonsIn(text string) (names []string) {
 	return names
 }
 
-// Unlisted compares the names with the rows of the README's table of them, and says which of either have no
-// counterpart.
-func Unlisted(names []string, readme string) (faults []string) {
-	_, section, _ := strings.Cut(readme, "\n## What `/_up` says\n")
+// Unlisted compares the names with the rows of the table of them in docs/operations.md, and says which of either have
+// no counterpart.
+func Unlisted(names []string, page string) (faults []string) {
+	_, section, _ := strings.Cut(page, "\n## What `/_up` says\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var listed []string
 	for line := range strings.Lines(section) {
@@ -53,12 +53,13 @@ func Unlisted(names []string, readme string) (faults []string) {
 	}
 	for _, name := range names {
 		if !slices.Contains(listed, name) {
-			faults = append(faults, fmt.Sprintf("README.md, \"What `/_up` says\", has no row for %s", name))
+			faults = append(faults, fmt.Sprintf("docs/operations.md, \"What `/_up` says\", has no row for %s", name))
 		}
 	}
 	for _, name := range listed {
 		if !slices.Contains(names, name) {
-			faults = append(faults, fmt.Sprintf("README.md, \"What `/_up` says\", has a row for %s, which nothing says", name))
+			faults = append(faults,
+				fmt.Sprintf("docs/operations.md, \"What `/_up` says\", has a row for %s, which nothing says", name))
 		}
 	}
 	return faults

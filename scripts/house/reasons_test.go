@@ -1,15 +1,13 @@
 package house_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/divandb/divan/scripts/house"
 )
 
-// Whoever reads a reason in /_up finds it in the README.
+// Whoever reads a reason in /_up finds it in the page for operators.
 func TestTree_Reasons(t *testing.T) {
 	files, err := house.ReadTree(root)
 	if err != nil {
@@ -22,11 +20,8 @@ func TestTree_Reasons(t *testing.T) {
 	if !slices.Contains(names, "disk_full") || !slices.Contains(names, "open_databases") {
 		t.Fatalf("found %q: these are not all", names)
 	}
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, fault := range house.Unlisted(names, string(readme)) {
+	page := readPage(t, "docs/operations.md")
+	for _, fault := range house.Unlisted(names, page) {
 		t.Error(fault)
 	}
 
@@ -34,7 +29,7 @@ func TestTree_Reasons(t *testing.T) {
 	if faults := house.Unlisted(names, ""); len(faults) != len(names) {
 		t.Errorf("without a table: %q", faults)
 	}
-	if faults := house.Unlisted(nil, string(readme)); len(faults) != len(names) {
+	if faults := house.Unlisted(nil, page); len(faults) != len(names) {
 		t.Errorf("without reasons: %q", faults)
 	}
 }

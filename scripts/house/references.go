@@ -114,3 +114,31 @@ func eachLine(prose []Prose, check func(name, line string) []string) (faults []s
 	}
 	return faults
 }
+
+// citedMetric is the name of a metric, or the beginning of some names.
+var citedMetric = regexp.MustCompile(`\bdivan_[a-z_]+`)
+
+// Metrics returns a sentence for each metric that Markdown names and no code has.
+func Metrics(root string, files []File, prose []Prose) ([]string, error) {
+	var code strings.Builder
+	for _, f := range files {
+		if f.Test() {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, f.Name))
+		if err != nil {
+			return nil, fmt.Errorf("house: %w", err)
+		}
+		code.Write(text)
+	}
+	all := code.String()
+	pages := slices.DeleteFunc(slices.Clone(prose), func(p Prose) bool { return path.Ext(p.Name) != ".md" })
+	return eachLine(pages, func(_, line string) (faults []string) {
+		for _, cited := range citedMetric.FindAllString(line, -1) {
+			if !strings.Contains(all, `"`+cited) {
+				faults = append(faults, "names the metric "+cited+", which no code has")
+			}
+		}
+		return faults
+	}), nil
+}

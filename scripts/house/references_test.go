@@ -30,7 +30,7 @@ func readPage(t *testing.T, name string) string {
 	return string(text)
 }
 
-// Whoever reads a clause's number, or the name of a document, finds it in docs.
+// Whoever reads a clause's number, or the name of a document, finds it in docs; tests and metrics that are named exist.
 func TestTree_References(t *testing.T) {
 	prose, clauses := readProse(t), readPage(t, house.ClausesPage)
 	for _, fault := range house.Citations(prose, clauses) {
@@ -43,11 +43,15 @@ func TestTree_References(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	faults, err := house.Tests(root, files, clauses)
+	tests, err := house.Tests(root, files, clauses)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, fault := range faults {
+	metrics, err := house.Metrics(root, files, prose)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range slices.Concat(tests, metrics) {
 		t.Error(fault)
 	}
 	if without := house.Citations(prose, ""); len(without) < 100 {
@@ -60,9 +64,10 @@ func TestReferences(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"docs/clauses.md": "**R1** A clause.\nTests: `TestThere`, `TestGone`.\n[rfc-001]: https://example.com/001.md\n",
-		"docs/sql.md":     "See [clauses](clauses.md) and docs/http.md.\n",
+		"docs/sql.md":     "See [clauses](clauses.md) and docs/http.md, divan_there, divan_there_ and divan_gone.\n",
 		"layer/a.go": "package a\n\n// R1 and R2 (rfc-001, rfc-002; docs/sql.md).\nvar _ = \"R3\" // CONTRACT.md, issue 4\n" +
 			"/* R4,\nR5 */\n",
+		"layer/b.go":           "package a\n\nvar _ = \"divan_there_total\"\n",
 		"layer/a_test.go":      "package a\n\nfunc TestThere(t *testing.T) {}\n",
 		"layer/testdata/b.txt": "# P1\nPUT /P2\n",
 		"node.yaml":            "a: P3  # P4\nb: P5\n",
@@ -87,12 +92,17 @@ func TestReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := slices.Concat(house.Citations(prose, string(clauses)), house.Documents(dir, prose), tests)
+	metrics, err := house.Metrics(dir, files, prose)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := slices.Concat(house.Citations(prose, string(clauses)), house.Documents(dir, prose), tests, metrics)
 	want := []string{
 		"layer/a.go:3 cites R2, ", "layer/a.go:3 cites rfc-002, ", "layer/a.go:5 cites R4, ", "layer/a.go:6 cites R5, ",
 		"layer/testdata/b.txt:1 cites P1, ", "node.yaml:1 cites P4, ",
 		"docs/sql.md:1 refers to docs/http.md, ", "layer/a.go:4 refers to CONTRACT.md, ", "layer/a.go:4 refers to CONTRACT, ",
 		"layer/a.go:4 refers to issue 4, ", "docs/clauses.md names TestGone, ",
+		"docs/sql.md:1 names the metric divan_gone, ",
 	}
 	if !slices.EqualFunc(got, want, strings.HasPrefix) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
