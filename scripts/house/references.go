@@ -25,7 +25,9 @@ var (
 	citedTest    = regexp.MustCompile("`(Test[A-Za-z0-9_]+)`")
 	declaredTest = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
 	// citedPage is the name of a page of Markdown, citedPrivate what only those who wrote Divan have read.
-	citedPage    = regexp.MustCompile(`[\w./:@-]+\.md\b`)
+	citedPage = regexp.MustCompile(`[\w./:@-]+\.md\b`)
+	// citedFile is the name of a file in one of the rooms.
+	citedFile    = regexp.MustCompile(`(?:^|[^\w./-])((?:` + strings.Join(Rooms, "|") + `)(?:/[\w.-]+)+\.(?:go|txt|js|html))\b`)
 	citedPrivate = regexp.MustCompile(`\b(?:MISSION|CONTRACT|FIELD-NOTES)\b|\bshared/[A-Z]|\b[Ii]ssue [0-9]+\b`)
 )
 
@@ -79,8 +81,8 @@ func Tests(root string, files []File, clauses string) ([]string, error) {
 	return faults, nil
 }
 
-// Documents returns a sentence for each document that the prose refers to and the repository does not have. A page is
-// named from the root or from the folder of the file that names it.
+// Documents returns a sentence for each document, and each file in one of the rooms, that the prose refers to and the
+// repository does not have. A page is named from the root or from the folder of the file that names it.
 func Documents(root string, prose []Prose) []string {
 	return eachLine(prose, func(name, line string) (faults []string) {
 		for _, cited := range citedPage.FindAllString(line, -1) {
@@ -89,6 +91,11 @@ func Documents(root string, prose []Prose) []string {
 			}
 			if !exists(root, cited) && !exists(root, path.Join(path.Dir(name), cited)) {
 				faults = append(faults, "refers to "+cited+", which is not there")
+			}
+		}
+		for _, cited := range citedFile.FindAllStringSubmatch(line, -1) {
+			if !exists(root, cited[1]) {
+				faults = append(faults, "refers to "+cited[1]+", which is not there")
 			}
 		}
 		for _, cited := range citedPrivate.FindAllString(line, -1) {

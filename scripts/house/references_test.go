@@ -65,7 +65,7 @@ func TestReferences(t *testing.T) {
 	for name, text := range map[string]string{
 		"docs/clauses.md": "**R1** A clause.\nTests: `TestThere`, `TestGone`.\n[rfc-001]: https://example.com/001.md\n",
 		"docs/sql.md":     "See [clauses](clauses.md) and docs/http.md, divan_there, divan_there_ and divan_gone.\n",
-		"layer/a.go": "package a\n\n// R1 and R2 (rfc-001, rfc-002; docs/sql.md).\nvar _ = \"R3\" // CONTRACT.md, issue 4\n" +
+		"layer/a.go": "package a\n\n// R1 and R2 (rfc-001, rfc-002; docs/sql.md, layer/a.go, layer/gone.go).\nvar _ = \"R3\" // CONTRACT.md, issue 4\n" +
 			"/* R4,\nR5 */\n",
 		"layer/b.go":           "package a\n\nvar _ = \"divan_there_total\"\n",
 		"layer/a_test.go":      "package a\n\nfunc TestThere(t *testing.T) {}\n",
@@ -100,7 +100,8 @@ func TestReferences(t *testing.T) {
 	want := []string{
 		"layer/a.go:3 cites R2, ", "layer/a.go:3 cites rfc-002, ", "layer/a.go:5 cites R4, ", "layer/a.go:6 cites R5, ",
 		"layer/testdata/b.txt:1 cites P1, ", "node.yaml:1 cites P4, ",
-		"docs/sql.md:1 refers to docs/http.md, ", "layer/a.go:4 refers to CONTRACT.md, ", "layer/a.go:4 refers to CONTRACT, ",
+		"docs/sql.md:1 refers to docs/http.md, ", "layer/a.go:3 refers to layer/gone.go, ",
+		"layer/a.go:4 refers to CONTRACT.md, ", "layer/a.go:4 refers to CONTRACT, ",
 		"layer/a.go:4 refers to issue 4, ", "docs/clauses.md names TestGone, ",
 		"docs/sql.md:1 names the metric divan_gone, ",
 	}
