@@ -2,6 +2,7 @@ package parse
 
 import (
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/lex"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -17,11 +18,11 @@ func (p *parser) call(at ast.At, name []string) (ast.Expr, error) {
 		}
 		switch {
 		case len(c.Order) > 0:
-			return nil, syntaxError(t.Off, "cannot use multiple ORDER BY clauses with WITHIN GROUP")
+			return nil, lex.SyntaxError(t.Off, "cannot use multiple ORDER BY clauses with WITHIN GROUP")
 		case c.Distinct:
-			return nil, syntaxError(t.Off, "cannot use DISTINCT with WITHIN GROUP")
+			return nil, lex.SyntaxError(t.Off, "cannot use DISTINCT with WITHIN GROUP")
 		case c.Variadic:
-			return nil, syntaxError(t.Off, "cannot use VARIADIC with WITHIN GROUP")
+			return nil, lex.SyntaxError(t.Off, "cannot use VARIADIC with WITHIN GROUP")
 		}
 		c.Within = true
 		if err := p.inBrackets(func() (err error) {
@@ -42,7 +43,7 @@ func (p *parser) call(at ast.At, name []string) (ast.Expr, error) {
 		}
 	}
 	if p.acceptWord("over") {
-		if t := p.peek(); !t.is("(") {
+		if t := p.peek(); !t.Is("(") {
 			name, err := p.name()
 			c.Over = &ast.Window{At: ast.At(t.Off), Name: name}
 			return c, err
@@ -59,11 +60,11 @@ func (p *parser) call(at ast.At, name []string) (ast.Expr, error) {
 // callInside reads what stands between the brackets of a call.
 func (p *parser) callInside(c *ast.Call) error {
 	switch {
-	case p.peek().op("*"):
+	case p.peek().Op("*"):
 		p.take()
 		c.Star = true
 		return nil
-	case p.peek().is(")"):
+	case p.peek().Is(")"):
 		return nil
 	case p.acceptWord("distinct"):
 		c.Distinct = true
@@ -75,7 +76,7 @@ func (p *parser) callInside(c *ast.Call) error {
 	if err := p.arguments(c); err != nil {
 		return err
 	}
-	if p.peek().word("order") {
+	if p.peek().Word("order") {
 		var err error
 		c.Order, err = p.orderBy()
 		return err
@@ -99,11 +100,11 @@ func (p *parser) argument(c *ast.Call) error {
 		c.Variadic = true
 	}
 	t := p.peek()
-	if n := p.peekAt(1); t.functionName() && (n.is("=>") || n.is(":=")) {
+	if n := p.peekAt(1); t.FunctionName() && (n.Is("=>") || n.Is(":=")) {
 		p.i += 2
 		for _, a := range c.Args {
 			if have, ok := a.(*ast.NamedArg); ok && have.Name == t.Text {
-				return syntaxError(t.Off, "argument name %q used more than once", t.Text)
+				return lex.SyntaxError(t.Off, "argument name %q used more than once", t.Text)
 			}
 		}
 		x, err := p.expr()
@@ -112,7 +113,7 @@ func (p *parser) argument(c *ast.Call) error {
 	}
 	if n := len(c.Args); n > 0 {
 		if _, ok := c.Args[n-1].(*ast.NamedArg); ok {
-			return syntaxError(t.Off, "positional argument cannot follow named argument")
+			return lex.SyntaxError(t.Off, "positional argument cannot follow named argument")
 		}
 	}
 	return p.arg(c)
@@ -136,7 +137,7 @@ func (p *parser) orderBy() ([]ast.OrderItem, error) {
 			it.Desc = true
 		case p.acceptWord("using"):
 			t := p.peek()
-			if t.Kind != tOperator && !t.word("operator") {
+			if t.Kind != lex.Operator && !t.Word("operator") {
 				return p.unexpected()
 			}
 			if it.Using, err = p.operatorSymbol(); err != nil {
@@ -160,7 +161,7 @@ func (p *parser) orderBy() ([]ast.OrderItem, error) {
 func (p *parser) window() (*ast.Window, error) {
 	w := &ast.Window{At: p.here()}
 	err := p.inBrackets(func() (err error) {
-		if t := p.peek(); t.columnName() && !t.words("partition", "range", "rows", "groups") {
+		if t := p.peek(); t.ColumnName() && !t.Words("partition", "range", "rows", "groups") {
 			p.take()
 			w.Base = t.Text
 		}
@@ -172,12 +173,12 @@ func (p *parser) window() (*ast.Window, error) {
 				return err
 			}
 		}
-		if p.peek().word("order") {
+		if p.peek().Word("order") {
 			if w.Order, err = p.orderBy(); err != nil {
 				return err
 			}
 		}
-		if p.peek().words("range", "rows", "groups") {
+		if p.peek().Words("range", "rows", "groups") {
 			w.Frame, err = p.frame()
 		}
 		return err

@@ -6,7 +6,7 @@ import (
 
 // target reads an item of a select list: *, or an expression with an alias or without.
 func (p *parser) target() (ast.Target, error) {
-	if t := p.peek(); t.op("*") {
+	if t := p.peek(); t.Op("*") {
 		p.take()
 		return ast.Target{Expr: &ast.Column{At: ast.At(t.Off), Star: true}}, nil
 	}
@@ -17,7 +17,7 @@ func (p *parser) target() (ast.Target, error) {
 	t := ast.Target{Expr: e}
 	if p.acceptWord("as") {
 		t.Alias, err = p.label()
-	} else if n := p.peek(); n.bareLabel() {
+	} else if n := p.peek(); n.BareLabel() {
 		p.take()
 		t.Alias = n.Text
 	}
@@ -60,17 +60,17 @@ func (p *parser) groupItem() (ast.Expr, error) {
 	t := p.peek()
 	set := &ast.GroupingSet{At: ast.At(t.Off)}
 	switch next := p.peekAt(1); {
-	case t.is("(") && next.is(")"):
+	case t.Is("(") && next.Is(")"):
 		p.i += 2
 		set.Kind = "empty"
 		return set, nil
-	case t.words("rollup", "cube") && next.is("("):
+	case t.Words("rollup", "cube") && next.Is("("):
 		p.take()
 		set.Kind = t.Text
 		var err error
 		set.Items, err = p.bracketList()
 		return set, err
-	case t.word("grouping") && next.word("sets"):
+	case t.Word("grouping") && next.Word("sets"):
 		p.i += 2
 		set.Kind = "grouping sets"
 		return set, p.inBrackets(func() error {

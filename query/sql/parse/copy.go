@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/lex"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -12,7 +13,7 @@ func (p *parser) copy() (ast.Statement, error) {
 	c := &ast.Copy{At: ast.At(p.take().Off), Format: "text"}
 	var err error
 	old := p.acceptWord("binary")
-	if p.peek().is("(") {
+	if p.peek().Is("(") {
 		err = p.inBrackets(func() error {
 			c.Statement, err = p.preparable()
 			return err
@@ -34,11 +35,11 @@ func (p *parser) copy() (ast.Statement, error) {
 	if old {
 		c.Format = "binary"
 	}
-	if p.peek().word("using") && p.peekAt(1).word("delimiters") {
+	if p.peek().Word("using") && p.peekAt(1).Word("delimiters") {
 		p.take()
 	}
 	p.acceptWord("with")
-	if p.peek().is("(") {
+	if p.peek().Is("(") {
 		err = p.inBrackets(func() error { return p.list(func() error { return p.copyOption(c) }) })
 	} else {
 		err = p.oldCopyOptions(c)
@@ -79,13 +80,13 @@ func (p *parser) copyTable(c *ast.Copy) (err error) {
 func (p *parser) copyTarget(c *ast.Copy) error {
 	c.TargetPos = p.here()
 	switch t := p.take(); {
-	case t.words("stdin", "stdout"):
+	case t.Words("stdin", "stdout"):
 		c.Target = t.Text
-	case t.word("program"):
-		if n := p.take(); n.Kind != tString {
+	case t.Word("program"):
+		if n := p.take(); n.Kind != lex.String {
 			return p.unexpectedAt(n)
 		}
-	case t.Kind != tString:
+	case t.Kind != lex.String:
 		return p.unexpectedAt(t)
 	}
 	return nil
@@ -93,12 +94,12 @@ func (p *parser) copyTarget(c *ast.Copy) error {
 
 func (p *parser) copyOption(c *ast.Copy) error {
 	t := p.take()
-	if !t.label() {
+	if !t.Label() {
 		return p.unexpectedAt(t)
 	}
 	v := p.peek()
 	value := ""
-	if v.Kind == tString || v.label() || v.Kind == tInteger {
+	if v.Kind == lex.String || v.Label() || v.Kind == lex.Integer {
 		p.take()
 		value = v.Text
 	}
@@ -130,24 +131,24 @@ func (p *parser) copyOption(c *ast.Copy) error {
 			return sqlstate.New(sqlstate.FeatureNotSupported, "COPY %s only available using COPY FROM",
 				strings.ReplaceAll(t.Text, "_", " ")).At(t.Off)
 		}
-		if p.peek().is("(") {
+		if p.peek().Is("(") {
 			_, err := p.columnNames()
 			return err
 		}
 	default:
-		return syntaxError(t.Off, "option %q not recognized", t.Text)
+		return lex.SyntaxError(t.Off, "option %q not recognized", t.Text)
 	}
 	return nil
 }
 
 // forceQuote reads * or (columns).
 func (p *parser) forceQuote(c *ast.Copy) (err error) {
-	if p.peek().op("*") {
+	if p.peek().Op("*") {
 		p.take()
 		c.ForceQuote = []string{"*"}
 		return nil
 	}
-	if !p.peek().is("(") {
+	if !p.peek().Is("(") {
 		return p.unexpected()
 	}
 	c.ForceQuote, err = p.columnNames()
@@ -164,9 +165,9 @@ func (p *parser) oldCopyOptions(c *ast.Copy) error {
 			c.Format = "binary"
 		case p.acceptWord("header"):
 			c.Header = true
-		case t.word("force") && p.peekAt(1).word("quote"):
+		case t.Word("force") && p.peekAt(1).Word("quote"):
 			p.i += 2
-			if p.peek().op("*") {
+			if p.peek().Op("*") {
 				p.take()
 				c.ForceQuote = []string{"*"}
 				continue
@@ -175,11 +176,11 @@ func (p *parser) oldCopyOptions(c *ast.Copy) error {
 			if c.ForceQuote, err = p.names(); err != nil {
 				return err
 			}
-		case t.words("delimiter", "delimiters", "null", "quote", "escape"):
+		case t.Words("delimiter", "delimiters", "null", "quote", "escape"):
 			p.take()
 			p.acceptWord("as")
 			v := p.take()
-			if v.Kind != tString {
+			if v.Kind != lex.String {
 				return p.unexpectedAt(v)
 			}
 			switch t.Text {

@@ -9,6 +9,7 @@ import (
 	"github.com/xwb1989/sqlparser"
 
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/lex"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -104,20 +105,20 @@ func (p *parser) core() (*ast.Select, error) {
 func (s *skeleton) distinct(out *ast.Select) error {
 	p := s.p
 	switch {
-	case p.peek().word("distinct") && p.peekAt(1).word("on"):
+	case p.peek().Word("distinct") && p.peekAt(1).Word("on"):
 		p.i += 2
 		var err error
 		out.DistinctOn, err = p.bracketList()
 		return err
-	case p.peek().word("distinct"):
+	case p.peek().Word("distinct"):
 		out.Distinct = true
 		s.word("distinct", 1)
 		return nil
 	}
 	p.acceptWord("all")
 	t := p.peek()
-	if t.Kind == tEOF || t.is(")") || t.is(";") ||
-		t.words("from", "where", "group", "having", "window", "union", "intersect", "except", "order",
+	if t.Kind == lex.EOF || t.Is(")") || t.Is(";") ||
+		t.Words("from", "where", "group", "having", "window", "union", "intersect", "except", "order",
 			"limit", "offset", "fetch", "for", "into") {
 		s.placeholder(nil)
 	}
@@ -162,18 +163,18 @@ func (s *skeleton) step(out *ast.Select) (more bool, err error) {
 	p := s.p
 	t := p.peek()
 	switch {
-	case t.words("from", "where", "group", "having") && s.only:
+	case t.Words("from", "where", "group", "having") && s.only:
 		return false, nil
-	case t.words("where", "having"):
+	case t.Words("where", "having"):
 		s.clause = condition
 		s.word(t.Text, 1)
-	case t.word("from"):
+	case t.Word("from"):
 		s.clause, s.from = tableList, true
 		s.word("from", 1)
-	case t.word("group"):
+	case t.Word("group"):
 		s.clause = groupList
 		s.word("group", 1)
-		if p.peek().word("by") {
+		if p.peek().Word("by") {
 			s.word("by", 1)
 			if p.acceptWord("distinct") {
 				out.GroupDistinct = true
@@ -181,13 +182,13 @@ func (s *skeleton) step(out *ast.Select) (more bool, err error) {
 				p.acceptWord("all")
 			}
 		}
-	case t.is(",") && s.clause != condition && !s.single:
+	case t.Is(",") && s.clause != condition && !s.single:
 		s.word(",", 1)
-	case t.word("into") && s.clause == selectList && !s.operand:
+	case t.Word("into") && s.clause == selectList && !s.operand:
 		return true, s.into(out)
-	case s.clause == tableList && !s.operand && t.words("join", "natural", "left", "right", "full", "inner", "cross"):
+	case s.clause == tableList && !s.operand && t.Words("join", "natural", "left", "right", "full", "inner", "cross"):
 		return true, s.join()
-	case s.open > 0 && !s.operand && t.words("on", "using"):
+	case s.open > 0 && !s.operand && t.Words("on", "using"):
 		return true, s.joinCondition()
 	case !s.operand || ends(t):
 		return false, nil
@@ -198,9 +199,9 @@ func (s *skeleton) step(out *ast.Select) (more bool, err error) {
 }
 
 // ends says that a word or sign cannot begin an operand and follows a SELECT.
-func ends(t token) bool {
-	return t.Kind == tEOF || t.is(")") || t.is(";") ||
-		t.words("union", "intersect", "except", "order", "limit", "offset", "fetch", "for", "window",
+func ends(t lex.Token) bool {
+	return t.Kind == lex.EOF || t.Is(")") || t.Is(";") ||
+		t.Words("union", "intersect", "except", "order", "limit", "offset", "fetch", "for", "window",
 			"into", "on", "using", "returning")
 }
 
@@ -208,22 +209,22 @@ func ends(t token) bool {
 func (s *skeleton) join() error {
 	p, i := s.p, 0
 	j := joinWords{kind: ast.Inner, at: p.here()}
-	if j.natural = p.peek().word("natural"); j.natural {
+	if j.natural = p.peek().Word("natural"); j.natural {
 		i++
 	}
 	switch t := p.peekAt(i); {
-	case t.words("left", "right", "full"):
+	case t.Words("left", "right", "full"):
 		j.kind = ast.JoinKind(t.Text)
-		if i++; p.peekAt(i).word("outer") {
+		if i++; p.peekAt(i).Word("outer") {
 			i++
 		}
-	case t.word("inner"):
+	case t.Word("inner"):
 		i++
-	case t.word("cross") && !j.natural:
+	case t.Word("cross") && !j.natural:
 		j.kind = ast.Cross
 		i++
 	}
-	if t := p.peekAt(i); !t.word("join") {
+	if t := p.peekAt(i); !t.Word("join") {
 		return p.unexpectedAt(t)
 	}
 	s.next = j
@@ -244,7 +245,7 @@ func (s *skeleton) joinCondition() error {
 	t := p.peek()
 	s.word("on", 1)
 	s.open--
-	if t.word("on") {
+	if t.Word("on") {
 		e, err := p.expr()
 		if err == nil {
 			s.placeholder(e)

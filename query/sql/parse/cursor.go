@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/lex"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -66,11 +67,11 @@ func (p *parser) declare() (ast.Statement, error) {
 }
 
 // fetch reads FETCH|MOVE [direction] [FROM|IN] cursor.
-func (p *parser) fetch(t token) (ast.Statement, error) {
+func (p *parser) fetch(t lex.Token) (ast.Statement, error) {
 	f := &ast.Fetch{At: ast.At(t.Off), Move: t.Text == "move", Direction: "forward", Count: 1}
 	var err error
 	switch d := p.peek(); {
-	case d.columnName() && (p.peekAt(1).Kind == tEOF || p.peekAt(1).is(";")):
+	case d.ColumnName() && (p.peekAt(1).Kind == lex.EOF || p.peekAt(1).Is(";")):
 		// only the cursor's name
 	case p.acceptWord("next"):
 	case p.acceptWord("prior"):
@@ -79,13 +80,13 @@ func (p *parser) fetch(t token) (ast.Statement, error) {
 		f.Direction = "absolute"
 	case p.acceptWord("last"):
 		f.Direction, f.Count = "absolute", -1
-	case d.words("absolute", "relative"):
+	case d.Words("absolute", "relative"):
 		p.take()
 		f.Direction = d.Text
 		err = p.count(f)
 	case p.acceptWord("all"):
 		f.All = true
-	case d.words("forward", "backward"):
+	case d.Words("forward", "backward"):
 		p.take()
 		f.Direction = d.Text
 		if p.acceptWord("all") {
@@ -112,13 +113,13 @@ func (p *parser) fetch(t token) (ast.Statement, error) {
 
 func (p *parser) countAhead() bool {
 	t := p.peek()
-	return t.Kind == tInteger || t.Kind == tNumber || t.op("-") || t.op("+")
+	return t.Kind == lex.Integer || t.Kind == lex.Number || t.Op("-") || t.Op("+")
 }
 
 // sign reads a sign, if there is one, and returns "-" or nothing.
 func (p *parser) sign() string {
 	t := p.peek()
-	if !t.op("-") && !t.op("+") {
+	if !t.Op("-") && !t.Op("+") {
 		return ""
 	}
 	p.take()
@@ -129,7 +130,7 @@ func (p *parser) sign() string {
 func (p *parser) count(f *ast.Fetch) error {
 	sign := p.sign()
 	t := p.take()
-	if !t.isInt() {
+	if !t.IsInt() {
 		return p.unexpectedAt(t)
 	}
 	var err error

@@ -2,6 +2,7 @@ package parse
 
 import (
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/lex"
 )
 
 // Precedence of PostgreSQL 15 (section 4.1.6 and gram.y), from loose to tight.
@@ -26,11 +27,11 @@ const (
 func (p *parser) infix() int {
 	t := p.peek()
 	switch t.Kind {
-	case tPunct:
+	case lex.Punct:
 		if t.Text == "::" {
 			return precCast
 		}
-	case tOperator:
+	case lex.Operator:
 		switch t.Text {
 		case "<", ">", "=", "<=", ">=", "<>":
 			return precCompare
@@ -42,7 +43,7 @@ func (p *parser) infix() int {
 			return precPower
 		}
 		return precOther
-	case tIdent:
+	case lex.Ident:
 		switch t.Text {
 		case "or":
 			return precOr
@@ -53,19 +54,19 @@ func (p *parser) infix() int {
 		case "in", "between", "like", "ilike":
 			return precIn
 		case "similar":
-			if p.peekAt(1).word("to") {
+			if p.peekAt(1).Word("to") {
 				return precIn
 			}
 		case "not":
-			if p.peekAt(1).words("in", "between", "like", "ilike", "similar") {
+			if p.peekAt(1).Words("in", "between", "like", "ilike", "similar") {
 				return precIn
 			}
 		case "operator":
-			if p.peekAt(1).is("(") {
+			if p.peekAt(1).Is("(") {
 				return precOther
 			}
 		case "at":
-			if p.peekAt(1).word("time") {
+			if p.peekAt(1).Word("time") {
 				return precAt
 			}
 		case "collate":
@@ -180,12 +181,12 @@ func (p *parser) operation(left ast.Expr, prec int, simple bool) (_ ast.Expr, op
 // part of the symbol, which no operator has.
 func (p *parser) operatorSymbol() (string, error) {
 	t := p.take()
-	if t.Kind == tOperator {
+	if t.Kind == lex.Operator {
 		return t.Text, nil
 	}
 	var op string
 	return op, p.inBrackets(func() error {
-		for p.peek().columnName() {
+		for p.peek().ColumnName() {
 			schema := p.take().Text
 			if err := p.expectPunct("."); err != nil {
 				return err
@@ -195,7 +196,7 @@ func (p *parser) operatorSymbol() (string, error) {
 			}
 		}
 		t := p.take()
-		if t.Kind != tOperator {
+		if t.Kind != lex.Operator {
 			return p.unexpectedAt(t)
 		}
 		op += t.Text
@@ -204,7 +205,7 @@ func (p *parser) operatorSymbol() (string, error) {
 }
 
 // quantifier says that ANY, SOME or ALL comes next.
-func (p *parser) quantifier() bool { return p.peek().words("any", "some", "all") }
+func (p *parser) quantifier() bool { return p.peek().Words("any", "some", "all") }
 
 // quantified reads ANY|SOME|ALL (query or array) behind an operator.
 func (p *parser) quantified(x ast.Expr, op string, off ast.At) (ast.Expr, error) {
@@ -224,19 +225,19 @@ func (p *parser) quantified(x ast.Expr, op string, off ast.At) (ast.Expr, error)
 func (p *parser) is(left ast.Expr, simple bool) (_ ast.Expr, open bool, err error) {
 	t := p.take()
 	n := &ast.IsTest{At: ast.At(t.Off), X: left}
-	if t.words("isnull", "notnull") {
+	if t.Words("isnull", "notnull") {
 		n.What, n.Not = "null", t.Text == "notnull"
 		return n, false, nil
 	}
 	n.Not = p.acceptWord("not")
 	switch w := p.take(); {
-	case w.words("null", "true", "false", "unknown", "document", "normalized"):
+	case w.Words("null", "true", "false", "unknown", "document", "normalized"):
 		n.What = w.Text
 		return n, false, nil
-	case w.words("nfc", "nfd", "nfkc", "nfkd"):
+	case w.Words("nfc", "nfd", "nfkc", "nfkd"):
 		n.What, n.Y = "normalized", &ast.Literal{At: ast.At(w.Off), Kind: ast.String, Text: w.Text}
 		return n, false, p.expectWords("normalized")
-	case w.word("distinct"):
+	case w.Word("distinct"):
 		if err := p.expectWords("from"); err != nil {
 			return nil, false, err
 		}
@@ -346,22 +347,22 @@ func (p *parser) prefix(simple bool) (ast.Expr, error) {
 	t := p.peek()
 	off := ast.At(t.Off)
 	switch {
-	case t.word("not") && !simple:
+	case t.Word("not") && !simple:
 		p.take()
 		x, err := p.climb(precNot, false)
 		return &ast.Logic{At: off, Op: "not", Args: []ast.Expr{x}}, err
-	case t.op("-") || t.op("+"):
+	case t.Op("-") || t.Op("+"):
 		p.take()
 		x, err := p.climb(precUnary, simple)
 		if err != nil {
 			return nil, err
 		}
 		// A sign belongs to the number, so that -9223372036854775808 is a bigint.
-		if n, ok := x.(*ast.Literal); ok && t.op("-") && (n.Kind == ast.Integer || n.Kind == ast.Number) {
+		if n, ok := x.(*ast.Literal); ok && t.Op("-") && (n.Kind == ast.Integer || n.Kind == ast.Number) {
 			return &ast.Literal{At: off, Kind: n.Kind, Text: negative(n.Text)}, nil
 		}
 		return &ast.Operator{At: off, Op: t.Text, Args: []ast.Expr{x}}, nil
-	case t.Kind == tOperator && p.infix() == precOther, t.word("operator") && p.peekAt(1).is("("):
+	case t.Kind == lex.Operator && p.infix() == precOther, t.Word("operator") && p.peekAt(1).Is("("):
 		op, err := p.operatorSymbol()
 		if err != nil {
 			return nil, err
@@ -373,7 +374,7 @@ func (p *parser) prefix(simple bool) (ast.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if row, ok := x.(*ast.Row); ok && p.peek().word("overlaps") && !simple {
+	if row, ok := x.(*ast.Row); ok && p.peek().Word("overlaps") && !simple {
 		return p.overlaps(row)
 	}
 	return x, nil
@@ -391,7 +392,7 @@ func negative(text string) string {
 func (p *parser) overlaps(left *ast.Row) (ast.Expr, error) {
 	at := ast.At(p.take().Off)
 	begin := p.peek()
-	if !begin.is("(") && !begin.word("row") {
+	if !begin.Is("(") && !begin.Word("row") {
 		return nil, p.unexpected()
 	}
 	x, err := p.primary()
@@ -403,10 +404,10 @@ func (p *parser) overlaps(left *ast.Row) (ast.Expr, error) {
 		return nil, p.unexpected()
 	}
 	if len(left.Items) != 2 {
-		return nil, syntaxError(left.Pos(), "wrong number of parameters on left side of OVERLAPS expression")
+		return nil, lex.SyntaxError(left.Pos(), "wrong number of parameters on left side of OVERLAPS expression")
 	}
 	if len(right.Items) != 2 {
-		return nil, syntaxError(begin.Off, "wrong number of parameters on right side of OVERLAPS expression")
+		return nil, lex.SyntaxError(begin.Off, "wrong number of parameters on right side of OVERLAPS expression")
 	}
 	return &ast.Call{At: at, Name: []string{"overlaps"},
 		Args: append(append([]ast.Expr{}, left.Items...), right.Items...)}, nil

@@ -3,6 +3,7 @@ package parse
 import (
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/keyword"
+	"github.com/divandb/divan/query/sql/lex"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -15,7 +16,7 @@ func (p *parser) tablePrimary() (ast.FromItem, error) {
 	t := p.peek()
 	lateral := p.acceptWord("lateral")
 	switch {
-	case p.peek().is("("):
+	case p.peek().Is("("):
 		if p.queryIn() {
 			return p.derived(lateral)
 		}
@@ -24,11 +25,11 @@ func (p *parser) tablePrimary() (ast.FromItem, error) {
 			return nil, p.unexpected()
 		}
 		return p.joinInBrackets()
-	case p.ahead("rows", "from") && p.peekAt(2).is("("):
+	case p.ahead("rows", "from") && p.peekAt(2).Is("("):
 		return p.rowsFrom(ast.At(t.Off), lateral)
-	case p.peek().word("xmltable") && p.peekAt(1).is("("):
+	case p.peek().Word("xmltable") && p.peekAt(1).Is("("):
 		return nil, sqlstate.Unsupported(p.peek().Off, "Documents are JSON.", "XMLTABLE is not supported")
-	case p.peek().word("only"):
+	case p.peek().Word("only"):
 		if !lateral {
 			return p.tableWithAlias()
 		}
@@ -48,18 +49,18 @@ func (p *parser) tablePrimary() (ast.FromItem, error) {
 // call by itself.
 func (p *parser) functionAhead() bool {
 	t := p.peek()
-	if _, ok := sessionValues[t.Text]; ok && t.Kind == tIdent {
+	if _, ok := sessionValues[t.Text]; ok && t.Kind == lex.Ident {
 		return true
 	}
-	if !t.label() || t.category == keyword.Reserved && t.Kind == tIdent && wordy[t.Text] == nil {
+	if !t.Label() || t.Category == keyword.Reserved && t.Kind == lex.Ident && wordy[t.Text] == nil {
 		return false
 	}
-	if t.Kind == tIdent && t.category == keyword.TypeFunctionName {
+	if t.Kind == lex.Ident && t.Category == keyword.TypeFunctionName {
 		return true // no table's name; the call tells what misses
 	}
 	for i := 1; ; i += 2 {
-		if !p.peekAt(i).is(".") {
-			return p.peekAt(i).is("(")
+		if !p.peekAt(i).Is(".") {
+			return p.peekAt(i).Is("(")
 		}
 	}
 }
@@ -67,16 +68,16 @@ func (p *parser) functionAhead() bool {
 // tableFunction reads a call without FILTER and OVER (func_expr_windowless).
 func (p *parser) tableFunction() (ast.Expr, error) {
 	t := p.peek()
-	if t.Kind == tIdent {
-		if _, ok := sessionValues[t.Text]; ok && !(t.Text == "current_schema" && p.peekAt(1).is("(")) {
+	if t.Kind == lex.Ident {
+		if _, ok := sessionValues[t.Text]; ok && !(t.Text == "current_schema" && p.peekAt(1).Is("(")) {
 			return p.sessionValue(sessionValues[t.Text])
 		}
-		if read := wordy[t.Text]; read != nil && t.Text != "grouping" && p.peekAt(1).is("(") {
+		if read := wordy[t.Text]; read != nil && t.Text != "grouping" && p.peekAt(1).Is("(") {
 			p.take()
 			return read(p, ast.At(t.Off))
 		}
 	}
-	if !t.functionName() && !(t.columnName() && p.peekAt(1).is(".")) {
+	if !t.FunctionName() && !(t.ColumnName() && p.peekAt(1).Is(".")) {
 		return nil, p.unexpected()
 	}
 	p.take()
@@ -107,7 +108,7 @@ func (p *parser) derived(lateral bool) (ast.FromItem, error) {
 		if d.Query.Values != nil {
 			what, example = "VALUES", "(VALUES ...)"
 		}
-		return nil, syntaxError(d.Pos(), "%s in FROM must have an alias", what).
+		return nil, lex.SyntaxError(d.Pos(), "%s in FROM must have an alias", what).
 			WithHint("For example, FROM %s [AS] foo.", example)
 	}
 	return d, nil
@@ -164,9 +165,9 @@ func (p *parser) rowsFrom(at ast.At, lateral bool) (ast.FromItem, error) {
 func (p *parser) functionAlias(f *ast.FuncTable) (err error) {
 	f.Ordinality = p.acceptWords("with", "ordinality")
 	as := p.acceptWord("as")
-	if !as || !p.peek().is("(") {
+	if !as || !p.peek().Is("(") {
 		t := p.peek()
-		if !t.columnName() {
+		if !t.ColumnName() {
 			if as {
 				return p.unexpected()
 			}
@@ -174,10 +175,10 @@ func (p *parser) functionAlias(f *ast.FuncTable) (err error) {
 		}
 		p.take()
 		f.Alias.Name = t.Text
-		if !p.peek().is("(") {
+		if !p.peek().Is("(") {
 			return nil
 		}
-		if n := p.peekAt(2); n.is(",") || n.is(")") {
+		if n := p.peekAt(2); n.Is(",") || n.Is(")") {
 			f.Alias.Columns, err = p.columnNames()
 			return err
 		}
@@ -215,7 +216,7 @@ func (p *parser) relation() (*ast.Table, error) {
 	t := &ast.Table{At: p.here()}
 	if p.acceptWord("only") {
 		t.Only = true
-		if p.peek().is("(") {
+		if p.peek().Is("(") {
 			return t, p.inBrackets(func() (err error) {
 				t.At = p.here()
 				t.Name, err = p.tableName()
@@ -228,7 +229,7 @@ func (p *parser) relation() (*ast.Table, error) {
 	if t.Name, err = p.tableName(); err != nil {
 		return nil, err
 	}
-	if p.peek().op("*") && !t.Only {
+	if p.peek().Op("*") && !t.Only {
 		p.take()
 	}
 	return t, nil
@@ -253,7 +254,7 @@ func (p *parser) tableWithAlias() (ast.FromItem, error) {
 	if t.Alias, err = p.alias(); err != nil {
 		return nil, err
 	}
-	if !p.peek().word("tablesample") {
+	if !p.peek().Word("tablesample") {
 		return t, nil
 	}
 	at := p.here()
@@ -278,7 +279,7 @@ func (p *parser) tableWithAlias() (ast.FromItem, error) {
 func (p *parser) alias() (a ast.Alias, err error) {
 	as := p.acceptWord("as")
 	t := p.peek()
-	if !t.columnName() {
+	if !t.ColumnName() {
 		if as {
 			return a, p.unexpected()
 		}

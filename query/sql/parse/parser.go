@@ -1,5 +1,5 @@
-// Package parse reads PostgreSQL 15's SQL: tokens, key words, expressions, types, queries and the statements of a
-// session. It builds the tree of package ast. Errors have PostgreSQL's texts, codes and positions.
+// Package parse reads PostgreSQL 15's SQL: expressions, types, queries and the statements of a session, of tokens that
+// package lex cuts. It builds the tree of package ast. Errors have PostgreSQL's texts, codes and positions.
 //
 // It is a recursive descent over the tokens, with expressions by precedence climbing. The clauses of one SELECT and its
 // joins are left to the grammar of github.com/xwb1989/sqlparser: core.go gives it a skeleton in which a placeholder
@@ -13,6 +13,7 @@ import (
 	"errors"
 
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/lex"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/work"
 )
@@ -26,17 +27,17 @@ const MaxDepth = 4000
 // nothing is run of such a text.
 func Split(w *work.Work, src string) (pieces []string, offsets []int, err error) {
 	defer w.Back(w.Used())
-	toks, failed, err := lex(w, src)
+	toks, failed, err := lex.Tokens(w, src)
 	if err != nil {
 		return nil, nil, err
 	}
 	start := 0
 	for i, t := range toks {
-		if !t.is(";") && t.Kind != tEOF && t.Kind != tBad {
+		if !t.Is(";") && t.Kind != lex.EOF && t.Kind != lex.Bad {
 			continue
 		}
 		end := i
-		if t.Kind == tBad {
+		if t.Kind == lex.Bad {
 			end++ // the last piece has the bad token, and its parser complains
 		}
 		if end > start {
@@ -44,7 +45,7 @@ func Split(w *work.Work, src string) (pieces []string, offsets []int, err error)
 			if from > toks[end-1].Off {
 				return nil, nil, failed
 			}
-			if t.is(";") {
+			if t.Is(";") {
 				to = t.End
 			}
 			pieces, offsets = append(pieces, src[from:to]), append(offsets, from)
@@ -59,14 +60,14 @@ func Split(w *work.Work, src string) (pieces []string, offsets []int, err error)
 
 // check parses all statements. What is refused although PostgreSQL would take it is left to whoever runs it.
 func (p *parser) check() error {
-	for p.peek().Kind != tEOF {
+	for p.peek().Kind != lex.EOF {
 		var e *sqlstate.Error
 		switch _, err := p.statement(); {
-		case err == nil && !p.peek().is(";") && p.peek().Kind != tEOF:
+		case err == nil && !p.peek().Is(";") && p.peek().Kind != lex.EOF:
 			return p.unexpected()
 		case errors.As(err, &e) && e.Code == sqlstate.FeatureNotSupported:
-			for t := p.peek(); !t.is(";") && t.Kind != tEOF; t = p.peek() {
-				if p.take().Kind == tBad {
+			for t := p.peek(); !t.Is(";") && t.Kind != lex.EOF; t = p.peek() {
+				if p.take().Kind == lex.Bad {
 					return p.failed
 				}
 			}
@@ -83,7 +84,7 @@ func (p *parser) check() error {
 // of memory stays held, what parsing took is given back.
 func Statement(w *work.Work, src string) (ast.Statement, error) {
 	before := w.Used()
-	toks, failed, err := lex(w, src)
+	toks, failed, err := lex.Tokens(w, src)
 	if err != nil {
 		return nil, err
 	}
@@ -118,10 +119,10 @@ func (p *parser) alone() error {
 		}
 	}
 	switch {
-	case p.peek().Kind != tEOF:
+	case p.peek().Kind != lex.EOF:
 		return p.unexpected()
 	case several:
-		return syntaxError(-1, "cannot insert multiple commands into a prepared statement")
+		return lex.SyntaxError(-1, "cannot insert multiple commands into a prepared statement")
 	}
 	return nil
 }
@@ -130,9 +131,9 @@ func (p *parser) alone() error {
 type parser struct {
 	work *work.Work
 	src  string
-	toks []token
+	toks []lex.Token
 	i    int
-	// failed is why the last token is a tBad.
+	// failed is why the last token is a lex.Bad.
 	failed *sqlstate.Error
 	depth  int
 	// nodes is about how many nodes the tree has.
@@ -143,24 +144,24 @@ type parser struct {
 	queries []int8
 }
 
-func (p *parser) peek() token { return p.toks[p.i] }
+func (p *parser) peek() lex.Token { return p.toks[p.i] }
 
 // peekAt looks n tokens ahead.
-func (p *parser) peekAt(n int) token { return p.toks[min(p.i+n, len(p.toks)-1)] }
+func (p *parser) peekAt(n int) lex.Token { return p.toks[min(p.i+n, len(p.toks)-1)] }
 
 // here is the place of the next token.
 func (p *parser) here() ast.At { return ast.At(p.peek().Off) }
 
-func (p *parser) take() token {
+func (p *parser) take() lex.Token {
 	t := p.toks[p.i]
-	if t.Kind != tEOF && t.Kind != tBad {
+	if t.Kind != lex.EOF && t.Kind != lex.Bad {
 		p.i++
 	}
 	return t
 }
 
 func (p *parser) acceptWord(w string) bool {
-	if p.peek().word(w) {
+	if p.peek().Word(w) {
 		p.i++
 		return true
 	}
@@ -179,7 +180,7 @@ func (p *parser) acceptWords(ws ...string) bool {
 // ahead says that the words come next.
 func (p *parser) ahead(ws ...string) bool {
 	for i, w := range ws {
-		if !p.peekAt(i).word(w) {
+		if !p.peekAt(i).Word(w) {
 			return false
 		}
 	}
@@ -187,7 +188,7 @@ func (p *parser) ahead(ws ...string) bool {
 }
 
 func (p *parser) acceptPunct(s string) bool {
-	if p.peek().is(s) {
+	if p.peek().Is(s) {
 		p.i++
 		return true
 	}
@@ -212,7 +213,7 @@ func (p *parser) expectWords(ws ...string) error {
 }
 
 func (p *parser) expectOp(op string) error {
-	if !p.peek().op(op) {
+	if !p.peek().Op(op) {
 		return p.unexpected()
 	}
 	p.i++
@@ -222,17 +223,17 @@ func (p *parser) expectOp(op string) error {
 // unexpected is the error of the next token.
 func (p *parser) unexpected() error { return p.unexpectedAt(p.peek()) }
 
-func (p *parser) unexpectedAt(t token) error { return p.near(t, "syntax error") }
+func (p *parser) unexpectedAt(t lex.Token) error { return p.near(t, "syntax error") }
 
 // near is an error that PostgreSQL reports at a token.
-func (p *parser) near(t token, what string) error {
+func (p *parser) near(t lex.Token, what string) error {
 	switch t.Kind {
-	case tBad:
+	case lex.Bad:
 		return p.failed
-	case tEOF:
-		return syntaxError(t.Off, "%s at end of input", what)
+	case lex.EOF:
+		return lex.SyntaxError(t.Off, "%s at end of input", what)
 	}
-	return syntaxError(t.Off, "%s at or near \"%s\"", what, p.src[t.Off:t.End])
+	return lex.SyntaxError(t.Off, "%s at or near \"%s\"", what, p.src[t.Off:t.End])
 }
 
 // enter counts nesting. Whoever enters leaves.
@@ -290,7 +291,7 @@ func (p *parser) inBrackets(inside func() error) error {
 
 // name reads the name of a column, a table or an alias (ColId).
 func (p *parser) name() (string, error) {
-	if t := p.peek(); t.columnName() {
+	if t := p.peek(); t.ColumnName() {
 		p.i++
 		return t.Text, nil
 	}
@@ -299,7 +300,7 @@ func (p *parser) name() (string, error) {
 
 // label reads a name where every key word is allowed (ColLabel).
 func (p *parser) label() (string, error) {
-	if t := p.peek(); t.label() {
+	if t := p.peek(); t.Label() {
 		p.i++
 		return t.Text, nil
 	}
@@ -336,7 +337,7 @@ func (p *parser) names() ([]string, error) {
 
 // columnNames reads (a, b, ...) where it stands.
 func (p *parser) columnNames() (out []string, err error) {
-	if !p.peek().is("(") {
+	if !p.peek().Is("(") {
 		return nil, nil
 	}
 	err = p.inBrackets(func() error {
@@ -352,7 +353,7 @@ func (p *parser) queryIn() bool {
 	if p.closing == nil {
 		p.matchBrackets()
 	}
-	return p.peek().is("(") && p.queries[p.i] > 0
+	return p.peek().Is("(") && p.queries[p.i] > 0
 }
 
 // matchBrackets finds for each bracket where it closes and whether it holds a query.
@@ -361,27 +362,27 @@ func (p *parser) matchBrackets() {
 	var open []int
 	for j, t := range p.toks {
 		switch {
-		case t.is("("):
+		case t.Is("("):
 			p.closing[j] = -1
 			open = append(open, j)
-		case t.is(")") && len(open) > 0:
+		case t.Is(")") && len(open) > 0:
 			p.closing[open[len(open)-1]] = j
 			open = open[:len(open)-1]
 		}
 	}
 	for j := len(p.toks) - 2; j >= 0; j-- {
-		if !p.toks[j].is("(") {
+		if !p.toks[j].Is("(") {
 			continue
 		}
 		switch t := p.toks[j+1]; {
-		case t.words("select", "with", "table"), t.word("values") && p.toks[min(j+2, len(p.toks)-1)].is("("):
+		case t.Words("select", "with", "table"), t.Word("values") && p.toks[min(j+2, len(p.toks)-1)].Is("("):
 			p.queries[j] = 1
-		case t.is("(") && p.queries[j+1] > 0:
+		case t.Is("(") && p.queries[j+1] > 0:
 			// A query in brackets: what follows tells whether it is a part of a query, an expression or a join. One
 			// that does not close is taken for a query, whose parser finds the end of input.
 			end := p.closing[j+1]
-			if end < 0 || p.toks[end+1].is(")") ||
-				p.toks[end+1].words("union", "intersect", "except", "order", "limit", "offset", "fetch", "for") {
+			if end < 0 || p.toks[end+1].Is(")") ||
+				p.toks[end+1].Words("union", "intersect", "except", "order", "limit", "offset", "fetch", "for") {
 				p.queries[j] = 1
 			}
 		}

@@ -1,6 +1,9 @@
 package parse
 
-import "github.com/divandb/divan/query/sql/ast"
+import (
+	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/lex"
+)
 
 // alterPassword reads ALTER USER name [WITH] [ENCRYPTED] PASSWORD 'secret', nil where the statement is another one.
 // Other ALTERs are refused unread.
@@ -10,16 +13,16 @@ func (p *parser) alterPassword() *ast.AlterPassword {
 	}
 	name := p.peekAt(2)
 	i := 3
-	for p.peekAt(i).words("with", "encrypted") {
+	for p.peekAt(i).Words("with", "encrypted") {
 		i++
 	}
 	secret, end := p.peekAt(i+1), p.peekAt(i+2)
-	if name.Kind != tIdent || !p.peekAt(i).word("password") || secret.Kind != tString || end.Kind != tEOF &&
-		!end.is(";") {
+	if name.Kind != lex.Ident || !p.peekAt(i).Word("password") || secret.Kind != lex.String || end.Kind != lex.EOF &&
+		!end.Is(";") {
 		return nil
 	}
 	s := &ast.AlterPassword{At: p.here(), User: name.Text, Secret: secret.Text}
-	if name.words("current_user", "current_role", "session_user") {
+	if name.Words("current_user", "current_role", "session_user") {
 		s.User = ""
 	}
 	p.i += i + 2

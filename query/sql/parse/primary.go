@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/keyword"
+	"github.com/divandb/divan/query/sql/lex"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -15,31 +16,31 @@ func (p *parser) primary() (ast.Expr, error) {
 	t := p.peek()
 	at := ast.At(t.Off)
 	switch t.Kind {
-	case tString, tInteger, tNumber, tBits:
+	case lex.String, lex.Integer, lex.Number, lex.Bits:
 		p.take()
 		return p.constant(t)
-	case tParam:
+	case lex.Param:
 		p.take()
 		n, err := strconv.Atoi(t.Text)
 		if err != nil || n < 1 || n > 65535 {
 			return nil, sqlstate.New(sqlstate.UndefinedParameter, "there is no parameter $%s", t.Text).At(t.Off)
 		}
 		return p.indirection(&ast.Param{At: at, Number: n})
-	case tPunct:
-		if t.is("(") {
+	case lex.Punct:
+		if t.Is("(") {
 			return p.bracket()
 		}
-	case tIdent:
+	case lex.Ident:
 		return p.word(t)
-	case tQuoted:
+	case lex.Quoted:
 		return p.named()
 	}
 	return nil, p.unexpected()
 }
 
-func (p *parser) constant(t token) (ast.Expr, error) {
-	kind := map[tokenKind]ast.LiteralKind{tString: ast.String, tInteger: ast.Integer, tNumber: ast.Number,
-		tBits: ast.Bits}[t.Kind]
+func (p *parser) constant(t lex.Token) (ast.Expr, error) {
+	kind := map[lex.Kind]ast.LiteralKind{lex.String: ast.String, lex.Integer: ast.Integer, lex.Number: ast.Number,
+		lex.Bits: ast.Bits}[t.Kind]
 	if kind == ast.Bits {
 		digits, what := "01", "binary"
 		if t.Text[0] == 'x' {
@@ -81,7 +82,7 @@ func (p *parser) subquery(at ast.At, kind ast.SubqueryKind) (*ast.Subquery, erro
 }
 
 // word reads the primaries that begin with a word: those of the grammar, else a name.
-func (p *parser) word(t token) (ast.Expr, error) {
+func (p *parser) word(t lex.Token) (ast.Expr, error) {
 	at, next := ast.At(t.Off), p.peekAt(1)
 	switch t.Text {
 	case "true", "false":
@@ -98,7 +99,7 @@ func (p *parser) word(t token) (ast.Expr, error) {
 	case "array":
 		return p.array()
 	}
-	if next.is("(") {
+	if next.Is("(") {
 		switch t.Text {
 		case "exists":
 			p.take()
@@ -111,19 +112,19 @@ func (p *parser) word(t token) (ast.Expr, error) {
 			return p.row()
 		}
 	}
-	if t.category == keyword.ColumnName || t.category == keyword.Reserved {
-		if read := wordy[t.Text]; read != nil && next.is("(") {
+	if t.Category == keyword.ColumnName || t.Category == keyword.Reserved {
+		if read := wordy[t.Text]; read != nil && next.Is("(") {
 			p.take()
 			return read(p, at)
 		}
 	}
-	if n, ok := sessionValues[t.Text]; ok && !(t.Text == "current_schema" && next.is("(")) {
+	if n, ok := sessionValues[t.Text]; ok && !(t.Text == "current_schema" && next.Is("(")) {
 		return p.sessionValue(n)
 	}
-	if t.category == keyword.Reserved {
+	if t.Category == keyword.Reserved {
 		return nil, p.unexpected()
 	}
-	if t.Text == "collation" && next.word("for") {
+	if t.Text == "collation" && next.Word("for") {
 		p.i += 2
 		args, err := p.bracketList()
 		if err == nil && len(args) != 1 {
@@ -153,13 +154,13 @@ var sessionTypes = map[string]string{"current_time": "timetz", "current_timestam
 func (p *parser) sessionValue(precise bool) (ast.Expr, error) {
 	t := p.take()
 	c := &ast.Call{At: ast.At(t.Off), Name: []string{t.Text}}
-	if !precise || !p.peek().is("(") {
+	if !precise || !p.peek().Is("(") {
 		return c, nil
 	}
 	typ := ast.TypeName{At: ast.At(t.Off), Parts: []string{"pg_catalog", sessionTypes[t.Text]}}
 	err := p.inBrackets(func() error {
 		n := p.take()
-		if !n.isInt() {
+		if !n.IsInt() {
 			return p.unexpectedAt(n)
 		}
 		typ.Mods = []string{n.Text}
@@ -171,24 +172,15 @@ func (p *parser) sessionValue(precise bool) (ast.Expr, error) {
 	return &ast.Cast{At: ast.At(t.Off), X: c, Type: typ}, nil
 }
 
-// isInt says that t is an integer of 32 bits, PostgreSQL's ICONST.
-func (t token) isInt() bool {
-	if t.Kind != tInteger {
-		return false
-	}
-	_, err := strconv.ParseInt(t.Text, 10, 32)
-	return err == nil
-}
-
 func (p *parser) caseExpr() (ast.Expr, error) {
 	n := &ast.Case{At: ast.At(p.take().Off)}
 	var err error
-	if !p.peek().word("when") {
+	if !p.peek().Word("when") {
 		if n.Operand, err = p.expr(); err != nil {
 			return nil, err
 		}
 	}
-	if !p.peek().word("when") {
+	if !p.peek().Word("when") {
 		return nil, p.unexpected()
 	}
 	for p.acceptWord("when") {
@@ -215,7 +207,7 @@ func (p *parser) caseExpr() (ast.Expr, error) {
 // array reads ARRAY[...] or ARRAY(query).
 func (p *parser) array() (ast.Expr, error) {
 	t := p.take()
-	if p.peek().is("(") {
+	if p.peek().Is("(") {
 		if !p.queryIn() {
 			p.take()
 			return nil, p.unexpected()
@@ -237,7 +229,7 @@ func (p *parser) arrayItems(at ast.At) (ast.Expr, error) {
 	if p.acceptPunct("]") {
 		return n, nil
 	}
-	nested := p.peek().is("[")
+	nested := p.peek().Is("[")
 	if err := p.list(func() error {
 		var e ast.Expr
 		var err error
@@ -258,7 +250,7 @@ func (p *parser) arrayItems(at ast.At) (ast.Expr, error) {
 func (p *parser) row() (ast.Expr, error) {
 	n := &ast.Row{At: ast.At(p.take().Off)}
 	return n, p.inBrackets(func() (err error) {
-		if !p.peek().is(")") {
+		if !p.peek().Is(")") {
 			n.Items, err = p.exprs()
 		}
 		return err
@@ -275,7 +267,7 @@ func (p *parser) indirection(x ast.Expr) (ast.Expr, error) {
 		if el == nil || err != nil {
 			return x, err
 		}
-		if f, ok := el.(*ast.Field); ok && f.Name == "*" && (p.peek().is(".") || p.peek().is("[")) {
+		if f, ok := el.(*ast.Field); ok && f.Name == "*" && (p.peek().Is(".") || p.peek().Is("[")) {
 			return nil, p.starInside()
 		}
 		x = el
@@ -303,7 +295,7 @@ func (p *parser) indirectionPart(x ast.Expr) (ast.Expr, error) {
 	}
 	switch {
 	case p.acceptPunct("."):
-		if p.peek().op("*") {
+		if p.peek().Op("*") {
 			p.take()
 			return &ast.Field{At: at, X: x, Name: "*"}, nil
 		}
@@ -312,14 +304,14 @@ func (p *parser) indirectionPart(x ast.Expr) (ast.Expr, error) {
 	case p.acceptPunct("["):
 		n := &ast.Subscript{At: at, X: x}
 		var err error
-		if !p.peek().is(":") {
+		if !p.peek().Is(":") {
 			if n.Index, err = p.expr(); err != nil {
 				return nil, err
 			}
 		}
 		if p.acceptPunct(":") {
 			n.Slice, n.Low, n.Index = true, n.Index, nil
-			if !p.peek().is("]") {
+			if !p.peek().Is("]") {
 				if n.Index, err = p.expr(); err != nil {
 					return nil, err
 				}
@@ -336,14 +328,14 @@ const maxParts = 4
 // named reads a column, t.*, a call, or a constant of a type whose name is no key word.
 func (p *parser) named() (ast.Expr, error) {
 	t := p.take()
-	if !t.columnName() && !t.functionName() {
+	if !t.ColumnName() && !t.FunctionName() {
 		return nil, p.unexpectedAt(t)
 	}
 	c := &ast.Column{At: ast.At(t.Off), Parts: []string{t.Text}}
-	for p.peek().is(".") {
-		if p.peekAt(1).op("*") {
+	for p.peek().Is(".") {
+		if p.peekAt(1).Op("*") {
 			p.i += 2
-			if p.peek().is(".") || p.peek().is("[") {
+			if p.peek().Is(".") || p.peek().Is("[") {
 				return nil, p.starInside()
 			}
 			c.Star = true
@@ -357,13 +349,13 @@ func (p *parser) named() (ast.Expr, error) {
 		c.Parts = append(c.Parts, part)
 	}
 	// A name alone is a function's or a column's by its category; the first of several parts must be a column's.
-	function := t.functionName()
+	function := t.FunctionName()
 	if len(c.Parts) > 1 {
-		function = t.columnName()
+		function = t.ColumnName()
 	}
 	if !c.Star && function {
 		switch n := p.peek(); {
-		case n.is("("):
+		case n.Is("("):
 			if e, err := p.constantOfNamedType(c); e != nil || err != nil {
 				return e, err
 			}
@@ -371,11 +363,11 @@ func (p *parser) named() (ast.Expr, error) {
 				return nil, tooManyParts(c.Pos(), c.Parts)
 			}
 			return p.call(c.At, c.Parts)
-		case n.Kind == tString:
+		case n.Kind == lex.String:
 			return p.constantOfNamedType(c)
 		}
 	}
-	if !t.columnName() {
+	if !t.ColumnName() {
 		return nil, p.unexpected()
 	}
 	switch {
@@ -390,5 +382,5 @@ func (p *parser) named() (ast.Expr, error) {
 }
 
 func tooManyParts(off int, parts []string) error {
-	return syntaxError(off, "improper qualified name (too many dotted names): %s", strings.Join(parts, "."))
+	return lex.SyntaxError(off, "improper qualified name (too many dotted names): %s", strings.Join(parts, "."))
 }

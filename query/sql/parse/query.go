@@ -2,6 +2,7 @@ package parse
 
 import (
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/lex"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -27,7 +28,7 @@ func (p *parser) queryAfterWith(at ast.At, with []ast.CTE, recursive bool) (*ast
 	}
 	if len(with) > 0 {
 		if len(s.With) > 0 {
-			return nil, syntaxError(at.Pos(), "multiple WITH clauses not allowed")
+			return nil, lex.SyntaxError(at.Pos(), "multiple WITH clauses not allowed")
 		}
 		s.With, s.Recursive, s.At = with, recursive, at
 	}
@@ -59,9 +60,9 @@ func (p *parser) setOperation(min int) (*ast.Select, error) {
 		t := p.peek()
 		prec := 0
 		switch {
-		case t.words("union", "except"):
+		case t.Words("union", "except"):
 			prec = precUnion
-		case t.word("intersect"):
+		case t.Word("intersect"):
 			prec = precIntersect
 		}
 		if prec < min || prec == 0 {
@@ -88,13 +89,13 @@ func (p *parser) setOperation(min int) (*ast.Select, error) {
 func (p *parser) operand() (*ast.Select, error) {
 	t := p.peek()
 	switch {
-	case t.is("("):
+	case t.Is("("):
 		return p.queryInBrackets()
-	case t.word("select"):
+	case t.Word("select"):
 		return p.core()
-	case t.word("values"):
+	case t.Word("values"):
 		return p.values()
-	case t.word("table"):
+	case t.Word("table"):
 		p.take()
 		table, err := p.relation()
 		return &ast.Select{At: ast.At(t.Off), Targets: []ast.Target{{Expr: &ast.Column{At: ast.At(t.Off), Star: true}}},
@@ -112,7 +113,7 @@ func (p *parser) values() (*ast.Select, error) {
 			return err
 		}
 		if len(s.Values) > 0 && len(s.Values[0]) != len(row) {
-			return syntaxError(row[0].Pos(), "VALUES lists must all be the same length")
+			return lex.SyntaxError(row[0].Pos(), "VALUES lists must all be the same length")
 		}
 		s.Values = append(s.Values, row)
 		return nil
@@ -121,13 +122,13 @@ func (p *parser) values() (*ast.Select, error) {
 
 // tail reads ORDER BY, then LIMIT, OFFSET and FETCH FIRST, and row locks before or behind those.
 func (p *parser) tail(s *ast.Select) error {
-	if t := p.peek(); t.word("order") {
+	if t := p.peek(); t.Word("order") {
 		order, err := p.orderBy()
 		if err != nil {
 			return err
 		}
 		if len(s.OrderBy) > 0 {
-			return syntaxError(order[0].Expr.Pos(), "multiple ORDER BY clauses not allowed")
+			return lex.SyntaxError(order[0].Expr.Pos(), "multiple ORDER BY clauses not allowed")
 		}
 		s.OrderBy = order
 	}
@@ -149,22 +150,22 @@ func (p *parser) limits(s *ast.Select) error {
 	for {
 		t := p.peek()
 		switch {
-		case t.words("limit", "fetch") && !limited:
+		case t.Words("limit", "fetch") && !limited:
 			limited = true
 			limit, ties, err := p.limit()
 			if err != nil {
 				return err
 			}
 			if s.Limit != nil && limit != nil {
-				return syntaxError(limit.Pos(), "multiple LIMIT clauses not allowed")
+				return lex.SyntaxError(limit.Pos(), "multiple LIMIT clauses not allowed")
 			}
 			if ties && len(s.OrderBy) == 0 {
-				return syntaxError(-1, "WITH TIES cannot be specified without ORDER BY clause")
+				return lex.SyntaxError(-1, "WITH TIES cannot be specified without ORDER BY clause")
 			}
 			if limit != nil {
 				s.Limit, s.WithTies = limit, ties
 			}
-		case t.word("offset") && !skipped:
+		case t.Word("offset") && !skipped:
 			skipped = true
 			p.take()
 			skip, err := p.expr()
@@ -172,7 +173,7 @@ func (p *parser) limits(s *ast.Select) error {
 				return err
 			}
 			if s.Offset != nil {
-				return syntaxError(skip.Pos(), "multiple OFFSET clauses not allowed")
+				return lex.SyntaxError(skip.Pos(), "multiple OFFSET clauses not allowed")
 			}
 			s.Offset = skip
 			if !p.acceptWord("rows") {
@@ -187,15 +188,15 @@ func (p *parser) limits(s *ast.Select) error {
 // limit reads LIMIT n, LIMIT ALL or FETCH FIRST|NEXT [n] ROW|ROWS ONLY|WITH TIES.
 func (p *parser) limit() (n ast.Expr, ties bool, err error) {
 	t := p.take()
-	if t.word("limit") {
+	if t.Word("limit") {
 		if p.acceptWord("all") {
 			return nil, false, nil
 		}
 		if n, err = p.expr(); err != nil {
 			return nil, false, err
 		}
-		if p.peek().is(",") {
-			return nil, false, syntaxError(t.Off, "LIMIT #,# syntax is not supported").
+		if p.peek().Is(",") {
+			return nil, false, lex.SyntaxError(t.Off, "LIMIT #,# syntax is not supported").
 				WithHint("Use separate LIMIT and OFFSET clauses.")
 		}
 		if l, ok := n.(*ast.Literal); ok && l.Kind == ast.Null {
@@ -208,14 +209,14 @@ func (p *parser) limit() (n ast.Expr, ties bool, err error) {
 	}
 	n = &ast.Literal{At: ast.At(t.Off), Kind: ast.Integer, Text: "1"}
 	switch f := p.peek(); {
-	case f.words("row", "rows"):
-	case f.op("-") || f.op("+"):
+	case f.Words("row", "rows"):
+	case f.Op("-") || f.Op("+"):
 		p.take()
 		c := p.take()
-		if c.Kind != tInteger && c.Kind != tNumber {
+		if c.Kind != lex.Integer && c.Kind != lex.Number {
 			return nil, false, p.unexpectedAt(c)
 		}
-		if n, err = p.constant(c); err == nil && f.op("-") {
+		if n, err = p.constant(c); err == nil && f.Op("-") {
 			n = &ast.Operator{At: ast.At(f.Off), Op: "-", Args: []ast.Expr{n}}
 		}
 	default:
@@ -235,7 +236,7 @@ func (p *parser) limit() (n ast.Expr, ties bool, err error) {
 
 // locks reads FOR UPDATE and the like.
 func (p *parser) locks(s *ast.Select) error {
-	for p.peek().word("for") {
+	for p.peek().Word("for") {
 		l := ast.Lock{At: ast.At(p.take().Off)}
 		switch {
 		case p.acceptWord("update"):
@@ -278,7 +279,7 @@ func (p *parser) locks(s *ast.Select) error {
 
 // with reads WITH [RECURSIVE] and its queries, if they are there.
 func (p *parser) with() (list []ast.CTE, recursive bool, err error) {
-	if !p.peek().word("with") {
+	if !p.peek().Word("with") {
 		return nil, false, nil
 	}
 	p.take()
@@ -380,11 +381,11 @@ func (p *parser) preparable() (ast.Statement, error) {
 	}
 	switch t := p.peek(); t.Text {
 	case "insert", "update", "delete":
-		if t.Kind == tIdent {
+		if t.Kind == lex.Ident {
 			return p.write(at, with, recursive)
 		}
 	case "merge":
-		if t.Kind == tIdent {
+		if t.Kind == lex.Ident {
 			return nil, sqlstate.Unsupported(t.Off, "POST the documents to _bulk_docs over HTTP.", "MERGE is not supported")
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/keyword"
+	"github.com/divandb/divan/query/sql/lex"
 )
 
 // settingName reads a name of one or more parts.
@@ -43,7 +44,7 @@ func (p *parser) show() (ast.Statement, error) {
 			return nil, err
 		}
 	}
-	if verb.word("show") {
+	if verb.Word("show") {
 		return &ast.Show{At: at, Name: name}, nil
 	}
 	return &ast.Reset{At: at, Name: name}, nil
@@ -53,11 +54,11 @@ func (p *parser) show() (ast.Statement, error) {
 func (p *parser) set() (ast.Statement, error) {
 	verb := p.take()
 	s := &ast.Set{At: p.here()}
-	named := func() bool { n := p.peekAt(1); return n.op("=") || n.word("to") || n.is(".") }
+	named := func() bool { n := p.peekAt(1); return n.Op("=") || n.Word("to") || n.Is(".") }
 	session := false
 	if !named() {
 		s.Local = p.acceptWord("local")
-		if session = !s.Local && p.peek().word("session") && !p.peekAt(1).word("authorization"); session {
+		if session = !s.Local && p.peek().Word("session") && !p.peekAt(1).Word("authorization"); session {
 			p.take()
 		}
 	}
@@ -65,32 +66,32 @@ func (p *parser) set() (ast.Statement, error) {
 	case session && p.acceptWords("characteristics", "as", "transaction"):
 		tx := &ast.Transaction{At: ast.At(verb.Off), Verb: "set session"}
 		return tx, p.transactionModes(tx, true)
-	case t.word("transaction") && !named():
+	case t.Word("transaction") && !named():
 		p.take()
 		return p.setTransaction(verb)
-	case t.word("constraints") && !named():
+	case t.Word("constraints") && !named():
 		p.take()
 		s.Name = "constraints"
 		return s, p.constraints()
 	case p.acceptWords("time", "zone"):
 		s.Name = "timezone"
 		return s, p.zone(s)
-	case t.word("names") && !named():
+	case t.Word("names") && !named():
 		p.take()
 		s.Name = "client_encoding"
-		if p.peek().Kind == tEOF || p.acceptWord("default") {
+		if p.peek().Kind == lex.EOF || p.acceptWord("default") {
 			s.Default = true
 			return s, nil
 		}
 		v := p.take()
-		if v.Kind != tString {
+		if v.Kind != lex.String {
 			return nil, p.unexpectedAt(v)
 		}
 		s.Values = []string{v.Text}
 		return s, nil
 	case p.acceptWords("session", "authorization"):
 		s.Name = "session_authorization"
-	case t.words("role", "schema", "catalog") && !named():
+	case t.Words("role", "schema", "catalog") && !named():
 		p.take()
 		s.Name = map[string]string{"role": "role", "schema": "search_path", "catalog": "catalog"}[t.Text]
 	default:
@@ -121,7 +122,7 @@ func (p *parser) zone(s *ast.Set) error {
 	case p.acceptWord("local"), p.acceptWord("default"):
 		s.Default = true
 		return nil
-	case t.word("interval"):
+	case t.Word("interval"):
 		e, err := p.typedConstant()
 		if err != nil {
 			return err
@@ -144,15 +145,15 @@ func (p *parser) zone(s *ast.Set) error {
 
 // settingValue reads a number, a string or a word.
 func (p *parser) settingValue() (string, error) {
-	signed := p.peek().op("-") || p.peek().op("+")
+	signed := p.peek().Op("-") || p.peek().Op("+")
 	sign := p.sign()
 	t := p.take()
 	switch {
-	case t.Kind == tInteger, t.Kind == tNumber:
+	case t.Kind == lex.Integer, t.Kind == lex.Number:
 		return sign + t.Text, nil
 	case signed:
-	case t.Kind == tString, t.isName(keyword.Unreserved, keyword.ColumnName, keyword.TypeFunctionName),
-		t.words("true", "false", "on"):
+	case t.Kind == lex.String, t.IsName(keyword.Unreserved, keyword.ColumnName, keyword.TypeFunctionName),
+		t.Words("true", "false", "on"):
 		return t.Text, nil
 	}
 	return "", p.unexpectedAt(t)
@@ -175,11 +176,11 @@ func (p *parser) constraints() error {
 }
 
 // setTransaction reads SNAPSHOT 'id', or modes, behind SET TRANSACTION.
-func (p *parser) setTransaction(verb token) (ast.Statement, error) {
+func (p *parser) setTransaction(verb lex.Token) (ast.Statement, error) {
 	tx := &ast.Transaction{At: ast.At(verb.Off), Verb: "set"}
 	if p.acceptWord("snapshot") {
 		t := p.take()
-		if t.Kind != tString {
+		if t.Kind != lex.String {
 			return nil, p.unexpectedAt(t)
 		}
 		tx.Snapshot = t.Text
@@ -215,13 +216,13 @@ func (p *parser) transaction() (ast.Statement, error) {
 	case "abort":
 		st.Verb = "rollback"
 	}
-	if p.peek().word("prepared") && t.words("commit", "rollback") {
+	if p.peek().Word("prepared") && t.Words("commit", "rollback") {
 		return p.twoPhase(t, t.Text+" prepared")
 	}
 	if !p.acceptWord("work") {
 		p.acceptWord("transaction")
 	}
-	if t.word("rollback") && p.acceptWord("to") {
+	if t.Word("rollback") && p.acceptWord("to") {
 		p.acceptWord("savepoint")
 		st.Verb = "rollback to"
 		st.Name, err = p.name()
@@ -235,10 +236,10 @@ func (p *parser) transaction() (ast.Statement, error) {
 }
 
 // twoPhase reads TRANSACTION 'id' or PREPARED 'id'.
-func (p *parser) twoPhase(t token, verb string) (ast.Statement, error) {
+func (p *parser) twoPhase(t lex.Token, verb string) (ast.Statement, error) {
 	p.take()
 	id := p.take()
-	if id.Kind != tString {
+	if id.Kind != lex.String {
 		return nil, p.unexpectedAt(id)
 	}
 	return &ast.Transaction{At: ast.At(t.Off), Verb: verb, Name: id.Text}, nil
@@ -247,7 +248,7 @@ func (p *parser) twoPhase(t token, verb string) (ast.Statement, error) {
 // transactionModes reads isolation levels and access modes, with commas between them or without.
 func (p *parser) transactionModes(st *ast.Transaction, required bool) error {
 	for n := 0; ; n++ {
-		if n > 0 && p.peek().is(",") {
+		if n > 0 && p.peek().Is(",") {
 			p.take()
 			required = true
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/keyword"
+	"github.com/divandb/divan/query/sql/lex"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -80,8 +81,8 @@ func (p *parser) nullIf(c *ast.Call) error {
 // extract reads field FROM x.
 func (p *parser) extract(c *ast.Call) error {
 	f := p.take()
-	if f.Kind != tString && f.Kind != tQuoted && !(f.Kind == tIdent && (f.category == keyword.None ||
-		f.words("year", "month", "day", "hour", "minute", "second"))) {
+	if f.Kind != lex.String && f.Kind != lex.Quoted && !(f.Kind == lex.Ident && (f.Category == keyword.None ||
+		f.Words("year", "month", "day", "hour", "minute", "second"))) {
 		return p.unexpectedAt(f)
 	}
 	c.Args = []ast.Expr{&ast.Literal{At: ast.At(f.Off), Kind: ast.String, Text: f.Text}}
@@ -107,7 +108,7 @@ func (p *parser) position(c *ast.Call) error {
 
 // substring reads x FROM start FOR length in its forms, x SIMILAR pattern ESCAPE e, or a list.
 func (p *parser) substring(c *ast.Call) error {
-	if p.peek().is(")") {
+	if p.peek().Is(")") {
 		return nil
 	}
 	if err := p.argument(c); err != nil {
@@ -123,16 +124,16 @@ func (p *parser) substring(c *ast.Call) error {
 		return p.arg(c)
 	}
 	var from, length ast.Expr
-	for p.peek().words("from", "for") {
+	for p.peek().Words("from", "for") {
 		t := p.take()
-		if t.word("from") && from != nil || t.word("for") && length != nil {
+		if t.Word("from") && from != nil || t.Word("for") && length != nil {
 			return p.unexpectedAt(t)
 		}
 		e, err := p.expr()
 		if err != nil {
 			return err
 		}
-		if t.word("from") {
+		if t.Word("from") {
 			from = e
 			continue
 		}
@@ -153,7 +154,7 @@ func (p *parser) substring(c *ast.Call) error {
 
 // overlay reads x PLACING y FROM start [FOR length], or a list.
 func (p *parser) overlay(c *ast.Call) error {
-	if p.peek().is(")") {
+	if p.peek().Is(")") {
 		return nil
 	}
 	if err := p.argument(c); err != nil {
@@ -179,7 +180,7 @@ func (p *parser) overlay(c *ast.Call) error {
 
 // trim reads [BOTH|LEADING|TRAILING] [characters] FROM x, or a list.
 func (p *parser) trim(c *ast.Call) error {
-	if w := p.peek(); w.words("both", "leading", "trailing") {
+	if w := p.peek(); w.Words("both", "leading", "trailing") {
 		c.Name = []string{map[string]string{"both": "btrim", "leading": "ltrim", "trailing": "rtrim"}[w.Text]}
 		p.take()
 	}
@@ -212,7 +213,7 @@ func (p *parser) normalize(c *ast.Call) error {
 		return err
 	}
 	f := p.take()
-	if !f.words("nfc", "nfd", "nfkc", "nfkd") {
+	if !f.Words("nfc", "nfd", "nfkc", "nfkd") {
 		return p.unexpectedAt(f)
 	}
 	c.Args = append(c.Args, &ast.Literal{At: ast.At(f.Off), Kind: ast.String, Text: f.Text})

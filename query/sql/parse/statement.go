@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/sql/ast"
+	"github.com/divandb/divan/query/sql/lex"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -17,13 +18,13 @@ var refused = map[string]bool{
 
 func (p *parser) statement() (ast.Statement, error) {
 	t := p.peek()
-	if t.Kind == tEOF || t.is(";") {
+	if t.Kind == lex.EOF || t.Is(";") {
 		return &ast.Empty{}, nil
 	}
-	if t.is("(") {
+	if t.Is("(") {
 		return p.preparable()
 	}
-	if t.Kind != tIdent {
+	if t.Kind != lex.Ident {
 		return nil, p.unexpected()
 	}
 	if s := p.alterPassword(); s != nil {
@@ -31,8 +32,8 @@ func (p *parser) statement() (ast.Statement, error) {
 	}
 	if refused[t.Text] {
 		object := p.peekAt(1).Text
-		for p.peek().Kind != tEOF && !p.peek().is(";") {
-			if p.take().Kind == tBad {
+		for p.peek().Kind != lex.EOF && !p.peek().Is(";") {
+			if p.take().Kind == lex.Bad {
 				return nil, p.failed
 			}
 		}
@@ -71,7 +72,7 @@ func (p *parser) explain() (ast.Statement, error) {
 	defer p.leave()
 	e := &ast.Explain{At: ast.At(p.take().Off), Format: "text", Timing: true}
 	var wrong error // of an option, which PostgreSQL looks at when all is parsed
-	if p.peek().is("(") && !p.queryIn() {
+	if p.peek().Is("(") && !p.queryIn() {
 		if err := p.inBrackets(func() error {
 			return p.list(func() error {
 				bad, err := p.explainOption(e)
@@ -88,7 +89,7 @@ func (p *parser) explain() (ast.Statement, error) {
 		e.Verbose = p.acceptWord("verbose")
 	}
 	t := p.peek()
-	if !t.is("(") && !t.words("select", "with", "values", "table", "insert", "update", "delete", "merge", "declare",
+	if !t.Is("(") && !t.Words("select", "with", "values", "table", "insert", "update", "delete", "merge", "declare",
 		"execute", "create", "refresh") {
 		return nil, p.unexpected()
 	}
@@ -102,7 +103,7 @@ func (p *parser) explain() (ast.Statement, error) {
 // explainOption reads an option with its value. bad is what is wrong with it though it can be read.
 func (p *parser) explainOption(e *ast.Explain) (bad, err error) {
 	t := p.take()
-	if !t.label() {
+	if !t.Label() {
 		return nil, p.unexpectedAt(t)
 	}
 	value := p.optionValue()
@@ -127,14 +128,14 @@ func (p *parser) explainOption(e *ast.Explain) (bad, err error) {
 				value).At(t.Off), nil
 		}
 	default:
-		return syntaxError(t.Off, "unrecognized EXPLAIN option %q", t.Text), nil
+		return lex.SyntaxError(t.Off, "unrecognized EXPLAIN option %q", t.Text), nil
 	}
 	return nil, nil
 }
 
 // optionValue reads what follows the name of an option, empty for nothing.
 func (p *parser) optionValue() string {
-	if v := p.peek(); v.label() || v.Kind == tString || v.Kind == tInteger || v.Kind == tNumber {
+	if v := p.peek(); v.Label() || v.Kind == lex.String || v.Kind == lex.Integer || v.Kind == lex.Number {
 		p.take()
 		return strings.ToLower(v.Text)
 	}
@@ -148,7 +149,7 @@ func (p *parser) prepared() (ast.Statement, error) {
 	switch t.Text {
 	case "discard":
 		w := p.take()
-		if !w.words("all", "plans", "sequences", "temp", "temporary") {
+		if !w.Words("all", "plans", "sequences", "temp", "temporary") {
 			return nil, p.unexpectedAt(w)
 		}
 		what := w.Text
@@ -157,7 +158,7 @@ func (p *parser) prepared() (ast.Statement, error) {
 		}
 		return &ast.Discard{At: at, What: what}, nil
 	case "deallocate":
-		if p.peekAt(1).label() {
+		if p.peekAt(1).Label() {
 			p.acceptWord("prepare")
 			at = p.here()
 		}
@@ -172,7 +173,7 @@ func (p *parser) prepared() (ast.Statement, error) {
 			return nil, err
 		}
 		e := &ast.Execute{At: at, Name: name}
-		if p.peek().is("(") {
+		if p.peek().Is("(") {
 			e.Args, err = p.bracketList()
 		}
 		return e, err
@@ -184,13 +185,13 @@ func (p *parser) prepared() (ast.Statement, error) {
 }
 
 // prepare reads name [(types)] AS statement.
-func (p *parser) prepare(t token) (ast.Statement, error) {
+func (p *parser) prepare(t lex.Token) (ast.Statement, error) {
 	s := &ast.Prepare{At: ast.At(t.Off)}
 	var err error
 	if s.Name, err = p.name(); err != nil {
 		return nil, err
 	}
-	if p.peek().is("(") {
+	if p.peek().Is("(") {
 		if err := p.inBrackets(func() error {
 			return p.list(func() error {
 				typ, err := p.typeName()
@@ -225,7 +226,7 @@ func (p *parser) lock() (ast.Statement, error) {
 		p.acceptWord("only")
 		at := p.here()
 		name, err := p.qualified()
-		if p.peek().op("*") {
+		if p.peek().Op("*") {
 			p.take()
 		}
 		l.Tables, l.Places = append(l.Tables, name), append(l.Places, at)
@@ -253,7 +254,7 @@ func (p *parser) lock() (ast.Statement, error) {
 func (p *parser) notify() (ast.Statement, error) {
 	t := p.take()
 	n := &ast.Notify{At: ast.At(t.Off), Verb: t.Text}
-	if t.word("unlisten") && p.peek().op("*") {
+	if t.Word("unlisten") && p.peek().Op("*") {
 		p.take()
 		n.Channel = "*"
 		return n, nil
@@ -262,9 +263,9 @@ func (p *parser) notify() (ast.Statement, error) {
 	if n.Channel, err = p.name(); err != nil {
 		return nil, err
 	}
-	if t.word("notify") && p.acceptPunct(",") {
+	if t.Word("notify") && p.acceptPunct(",") {
 		v := p.take()
-		if v.Kind != tString {
+		if v.Kind != lex.String {
 			return nil, p.unexpectedAt(v)
 		}
 		n.Payload = v.Text

@@ -5,6 +5,7 @@ import (
 
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/keyword"
+	"github.com/divandb/divan/query/sql/lex"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -27,15 +28,15 @@ var systemNames = map[string]string{
 func (p *parser) typedConstant() (ast.Expr, error) {
 	start := p.i
 	t := p.peek()
-	if t.word("double") && !p.peekAt(1).word("precision") {
+	if t.Word("double") && !p.peekAt(1).Word("precision") {
 		return nil, nil
 	}
 	typ, err := p.simpleType(true)
-	if err != nil || p.peek().Kind != tString {
+	if err != nil || p.peek().Kind != lex.String {
 		if err != nil && p.i > start+1 {
 			return nil, err
 		}
-		if t.category == keyword.ColumnName {
+		if t.Category == keyword.ColumnName {
 			// The type can be nothing else than one, unless it is a column's name.
 			if p.i == start+1 {
 				p.i = start
@@ -47,7 +48,7 @@ func (p *parser) typedConstant() (ast.Expr, error) {
 		return nil, nil
 	}
 	c := p.take()
-	if t.word("interval") && len(typ.Mods) == 0 {
+	if t.Word("interval") && len(typ.Mods) == 0 {
 		if err := p.intervalFields(&typ); err != nil {
 			return nil, err
 		}
@@ -59,12 +60,12 @@ func (p *parser) typedConstant() (ast.Expr, error) {
 // there it answers nil and stays where it was.
 func (p *parser) constantOfNamedType(c *ast.Column) (ast.Expr, error) {
 	typ := ast.TypeName{At: c.At, Parts: c.Parts}
-	if p.peek().is("(") {
+	if p.peek().Is("(") {
 		if p.closing == nil {
 			p.matchBrackets()
 		}
 		end := p.closing[p.i]
-		if end < 0 || p.toks[end+1].Kind != tString {
+		if end < 0 || p.toks[end+1].Kind != lex.String {
 			return nil, nil
 		}
 		var err error
@@ -87,7 +88,7 @@ func (p *parser) typeName() (ast.TypeName, error) {
 	if p.acceptWord("array") {
 		typ.Array = true
 		if p.acceptPunct("[") {
-			if n := p.take(); !n.isInt() {
+			if n := p.take(); !n.IsInt() {
 				return typ, p.unexpectedAt(n)
 			}
 			return typ, p.expectPunct("]")
@@ -96,7 +97,7 @@ func (p *parser) typeName() (ast.TypeName, error) {
 	}
 	for p.acceptPunct("[") {
 		typ.Array = true
-		if p.peek().isInt() {
+		if p.peek().IsInt() {
 			p.take()
 		}
 		if err := p.expectPunct("]"); err != nil {
@@ -111,11 +112,11 @@ func (p *parser) typeName() (ast.TypeName, error) {
 func (p *parser) simpleType(constant bool) (ast.TypeName, error) {
 	t := p.peek()
 	typ := ast.TypeName{At: ast.At(t.Off)}
-	if t.Kind == tIdent && constantTypes[t.Text] && (t.Text != "double" || p.peekAt(1).word("precision")) {
+	if t.Kind == lex.Ident && constantTypes[t.Text] && (t.Text != "double" || p.peekAt(1).Word("precision")) {
 		p.take()
 		return typ, p.systemType(t, &typ, constant)
 	}
-	if !t.functionName() {
+	if !t.FunctionName() {
 		return typ, p.unexpected()
 	}
 	p.take()
@@ -128,14 +129,14 @@ func (p *parser) simpleType(constant bool) (ast.TypeName, error) {
 		typ.Parts = append(typ.Parts, part)
 	}
 	var err error
-	if p.peek().is("(") {
+	if p.peek().Is("(") {
 		typ.Mods, err = p.modifiers(typ.At)
 	}
 	return typ, err
 }
 
 // systemType reads on behind the first word of one of SQL's own types.
-func (p *parser) systemType(t token, typ *ast.TypeName, constant bool) (err error) {
+func (p *parser) systemType(t lex.Token, typ *ast.TypeName, constant bool) (err error) {
 	name := t.Text
 	switch name {
 	case "double":
@@ -150,7 +151,7 @@ func (p *parser) systemType(t token, typ *ast.TypeName, constant bool) (err erro
 		return p.floatType(typ)
 	case "interval":
 		typ.Parts = []string{name}
-		if p.peek().is("(") {
+		if p.peek().Is("(") {
 			return p.precision(typ)
 		}
 		if constant {
@@ -177,12 +178,12 @@ func (p *parser) systemType(t token, typ *ast.TypeName, constant bool) (err erro
 	typ.Parts = []string{name}
 	switch name {
 	case "numeric", "bit", "varbit":
-		if p.peek().is("(") {
+		if p.peek().Is("(") {
 			typ.Mods, err = p.modifiers(typ.At)
 		}
 		return err
 	case "bpchar", "varchar":
-		if p.peek().is("(") {
+		if p.peek().Is("(") {
 			return p.precision(typ)
 		}
 		if name == "bpchar" && !constant {
@@ -195,7 +196,7 @@ func (p *parser) systemType(t token, typ *ast.TypeName, constant bool) (err erro
 // floatType reads FLOAT [(bits)].
 func (p *parser) floatType(typ *ast.TypeName) error {
 	typ.Parts = []string{"float8"}
-	if !p.peek().is("(") {
+	if !p.peek().Is("(") {
 		return nil
 	}
 	n := p.peekAt(1)
@@ -217,7 +218,7 @@ func (p *parser) floatType(typ *ast.TypeName) error {
 // timeType reads [(precision)] [WITH | WITHOUT TIME ZONE].
 func (p *parser) timeType(name string, typ *ast.TypeName) error {
 	typ.Parts = []string{name}
-	if p.peek().is("(") {
+	if p.peek().Is("(") {
 		if err := p.precision(typ); err != nil {
 			return err
 		}
@@ -237,7 +238,7 @@ func (p *parser) timeType(name string, typ *ast.TypeName) error {
 func (p *parser) precision(typ *ast.TypeName) error {
 	return p.inBrackets(func() error {
 		n := p.take()
-		if !n.isInt() {
+		if !n.IsInt() {
 			return p.unexpectedAt(n)
 		}
 		typ.Mods = []string{n.Text}
@@ -263,7 +264,7 @@ func (p *parser) modifiers(at ast.At) ([]string, error) {
 				continue
 			}
 		}
-		return nil, syntaxError(at.Pos(), "type modifiers must be simple constants or identifiers")
+		return nil, lex.SyntaxError(at.Pos(), "type modifiers must be simple constants or identifiers")
 	}
 	return out, nil
 }
@@ -274,7 +275,7 @@ func (p *parser) intervalFields(typ *ast.TypeName) error {
 	ends := map[string]string{"year": "month", "month": "", "day": "hour minute second", "hour": "minute second",
 		"minute": "second", "second": ""}
 	to, ok := ends[from.Text]
-	if !ok || from.Kind != tIdent {
+	if !ok || from.Kind != lex.Ident {
 		return nil
 	}
 	p.take()
@@ -282,14 +283,14 @@ func (p *parser) intervalFields(typ *ast.TypeName) error {
 	last := from.Text
 	if to != "" && p.acceptWord("to") {
 		end := p.peek()
-		if end.Kind != tIdent || !strings.Contains(" "+to+" ", " "+end.Text+" ") {
+		if end.Kind != lex.Ident || !strings.Contains(" "+to+" ", " "+end.Text+" ") {
 			return p.unexpected()
 		}
 		p.take()
 		last = end.Text
 		typ.Fields += " to " + last
 	}
-	if last == "second" && p.peek().is("(") {
+	if last == "second" && p.peek().Is("(") {
 		return p.precision(typ)
 	}
 	return nil

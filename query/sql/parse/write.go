@@ -34,7 +34,7 @@ func (p *parser) insert(s *ast.Insert) (err error) {
 			return err
 		}
 	}
-	if p.peek().is("(") && !p.queryIn() {
+	if p.peek().Is("(") && !p.queryIn() {
 		if err := p.inBrackets(func() error {
 			s.Columns, err = p.setTargets()
 			return err
@@ -79,7 +79,7 @@ func (p *parser) conflict() (*ast.Conflict, error) {
 	c := &ast.Conflict{At: p.here()}
 	p.i += 2
 	var err error
-	if p.peek().is("(") {
+	if p.peek().Is("(") {
 		if err := p.inBrackets(func() error {
 			return p.list(func() error { return p.indexColumn(c) })
 		}); err != nil {
@@ -126,7 +126,7 @@ func (p *parser) indexColumn(c *ast.Conflict) error {
 			return err
 		}
 	}
-	if p.peek().columnName() {
+	if p.peek().ColumnName() {
 		_, err = p.qualified()
 	}
 	return err
@@ -143,7 +143,7 @@ func (p *parser) update(s *ast.Update) (err error) {
 	if s.Set, err = p.assignments(); err != nil {
 		return err
 	}
-	if p.peek().word("from") {
+	if p.peek().Word("from") {
 		if s.From, err = p.tables(false); err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (p *parser) delete(s *ast.Delete) (err error) {
 	if s.Table, err = p.written(); err != nil {
 		return err
 	}
-	if p.peek().word("using") {
+	if p.peek().Word("using") {
 		if s.Using, err = p.tables(false); err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (p *parser) written() (*ast.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.acceptWord("as") || p.peek().columnName() && !p.peek().word("set") {
+	if p.acceptWord("as") || p.peek().ColumnName() && !p.peek().Word("set") {
 		t.Alias.Name, err = p.name()
 	}
 	return t, err
@@ -193,7 +193,7 @@ func (p *parser) assignments() ([]ast.Assignment, error) {
 	err := p.list(func() error {
 		var a ast.Assignment
 		var err error
-		if a.Row = p.peek().is("("); a.Row {
+		if a.Row = p.peek().Is("("); a.Row {
 			err = p.inBrackets(func() error {
 				a.Targets, err = p.setTargets()
 				return err

@@ -1,4 +1,4 @@
-package parse
+package lex
 
 import (
 	"strconv"
@@ -167,24 +167,24 @@ func (l *lexer) quoted(start int) (string, error) {
 }
 
 // unicodeEscaped reads U&'...' or U&"..." and the UESCAPE that may follow.
-func (l *lexer) unicodeEscaped(start int) (token, error) {
+func (l *lexer) unicodeEscaped(start int) (Token, error) {
 	l.pos += 2
-	kind, quote := tString, l.pos
+	kind, quote := String, l.pos
 	var raw string
 	var err error
 	if l.at(0) == '"' {
-		kind = tQuoted
+		kind = Quoted
 		raw, err = l.quoted(start)
 	} else {
 		raw, err = l.stringConstant(start, false, "quoted string")
 	}
 	if err != nil {
-		return token{}, err
+		return Token{}, err
 	}
 	end := l.pos
 	escape, err := l.uescape()
 	if err != nil {
-		return token{}, err
+		return Token{}, err
 	}
 	inner := &lexer{src: raw}
 	var out []byte
@@ -211,7 +211,7 @@ func (l *lexer) unicodeEscaped(start int) (token, error) {
 		v, bad := strconv.ParseUint(n, 16, 32)
 		place := quote + 1 + from // of a text without doubled quotes before the escape
 		if bad != nil || len(n) != want {
-			return token{}, syntaxError(min(place, end), "invalid Unicode escape").
+			return Token{}, SyntaxError(min(place, end), "invalid Unicode escape").
 				WithHint(`Unicode escapes must be \XXXX or \+XXXXXX.`)
 		}
 		r := rune(v)
@@ -219,16 +219,16 @@ func (l *lexer) unicodeEscaped(start int) (token, error) {
 			inner.pos++
 			low, bad := strconv.ParseUint(inner.digits(4, 16), 16, 32)
 			if bad != nil || low < 0xdc00 || low >= 0xe000 {
-				return token{}, syntaxError(min(place, end), "invalid Unicode surrogate pair")
+				return Token{}, SyntaxError(min(place, end), "invalid Unicode surrogate pair")
 			}
 			r = (r-0xd800)<<10 + rune(low) - 0xdc00 + 0x10000
 		}
 		if !utf8.ValidRune(r) || r == 0 {
-			return token{}, syntaxError(min(place, end), "invalid Unicode escape value")
+			return Token{}, SyntaxError(min(place, end), "invalid Unicode escape value")
 		}
 		out = utf8.AppendRune(out, r)
 	}
-	return token{Kind: kind, Text: string(out), Off: start, End: l.pos}, nil
+	return Token{Kind: kind, Text: string(out), Off: start, End: l.pos}, nil
 }
 
 // uescape reads UESCAPE 'c' where it stands next and returns the escape character.
@@ -248,7 +248,7 @@ func (l *lexer) uescape() (byte, error) {
 	if err != nil {
 		return 0, err
 	}
-	if c.Kind != tString {
+	if c.Kind != String {
 		return 0, l.near(c.Off, c.End, "UESCAPE must be followed by a simple string literal")
 	}
 	if len(c.Text) != 1 || strings.ContainsAny(c.Text, "+'\" \t\n\r\f0123456789abcdefABCDEF") {

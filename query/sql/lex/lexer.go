@@ -1,4 +1,4 @@
-package parse
+package lex
 
 import (
 	"errors"
@@ -18,15 +18,15 @@ type lexer struct {
 	pos int
 }
 
-// tokenSize is what a token takes of memory, in bytes, with what matchBrackets knows of it.
+// tokenSize is what a token takes of memory, in bytes, with what the parser knows of it.
 const tokenSize = 64
 
 // lexAhead is for how many tokens memory is taken at a time.
 const lexAhead = 64
 
-// lex returns the tokens of src with a tEOF at the end. Where src cannot be cut any further, the last token is a tBad
-// and failed says why: a parser that does not get so far has another complaint, as in PostgreSQL.
-func lex(w *work.Work, src string) (tokens []token, failed *sqlstate.Error, err error) {
+// Tokens returns the tokens of src, and one of kind EOF at the end. Where src cannot be cut any further, the last one
+// is Bad and failed says why: a parser that does not get so far has another complaint, as in PostgreSQL.
+func Tokens(w *work.Work, src string) (tokens []Token, failed *sqlstate.Error, err error) {
 	if len(src) > MaxStatement {
 		return nil, nil, sqlstate.New(sqlstate.ProgramLimitExceeded,
 			"statement of %d bytes is longer than the limit of %d", len(src), MaxStatement)
@@ -35,7 +35,7 @@ func lex(w *work.Work, src string) (tokens []token, failed *sqlstate.Error, err 
 		return nil, nil, err
 	}
 	l := &lexer{src: src}
-	tokens = make([]token, 0, min(len(src)/4+2, lexAhead))
+	tokens = make([]Token, 0, min(len(src)/4+2, lexAhead))
 	for {
 		if len(tokens)%lexAhead == 0 {
 			if err := w.Hold(lexAhead * tokenSize); err != nil {
@@ -44,13 +44,13 @@ func lex(w *work.Work, src string) (tokens []token, failed *sqlstate.Error, err 
 		}
 		t, err := l.next()
 		if errors.As(err, &failed) {
-			return append(tokens, token{Kind: tBad, Off: max(failed.Pos-1, 0), End: len(src)}), failed, nil
+			return append(tokens, Token{Kind: Bad, Off: max(failed.Pos-1, 0), End: len(src)}), failed, nil
 		}
 		if err := w.Step(1); err != nil {
 			return nil, nil, err
 		}
 		tokens = append(tokens, t)
-		if t.Kind == tEOF {
+		if t.Kind == EOF {
 			return tokens, nil, nil
 		}
 	}
@@ -64,16 +64,17 @@ func (l *lexer) at(n int) byte {
 	return 0
 }
 
-func syntaxError(off int, format string, args ...any) *sqlstate.Error {
+// SyntaxError is an error at an offset in bytes; -1 is no place.
+func SyntaxError(off int, format string, args ...any) *sqlstate.Error {
 	return sqlstate.New(sqlstate.SyntaxError, format, args...).At(off)
 }
 
 // near is an error of the text between two offsets, which PostgreSQL's scanner shows.
 func (l *lexer) near(from, to int, what string) *sqlstate.Error {
 	if from >= len(l.src) {
-		return syntaxError(from, "%s at end of input", what)
+		return SyntaxError(from, "%s at end of input", what)
 	}
-	return syntaxError(from, "%s at or near \"%s\"", what, l.src[from:max(to, from)])
+	return SyntaxError(from, "%s at or near \"%s\"", what, l.src[from:max(to, from)])
 }
 
 // rest is an error of everything from an offset on.
@@ -135,31 +136,31 @@ const (
 
 const operatorChars = "+-*/<>=~!@#%^&|`?"
 
-func (l *lexer) next() (token, error) {
+func (l *lexer) next() (Token, error) {
 	if err := l.skipBlank(); err != nil {
-		return token{}, err
+		return Token{}, err
 	}
 	start := l.pos
-	make := func(k tokenKind, text string) (token, error) {
-		return token{Kind: k, Text: text, Off: start, End: l.pos}, nil
+	make := func(k Kind, text string) (Token, error) {
+		return Token{Kind: k, Text: text, Off: start, End: l.pos}, nil
 	}
 	c := l.at(0)
 	switch {
 	case l.pos >= len(l.src):
-		return make(tEOF, "")
+		return make(EOF, "")
 	case c == '\'':
 		s, err := l.stringConstant(start, false, "quoted string")
 		if err != nil {
-			return token{}, err
+			return Token{}, err
 		}
-		return make(tString, s)
+		return make(String, s)
 	case (c == 'e' || c == 'E') && l.at(1) == '\'':
 		l.pos++
 		s, err := l.stringConstant(start, true, "quoted string")
 		if err != nil {
-			return token{}, err
+			return Token{}, err
 		}
-		return make(tString, s)
+		return make(String, s)
 	case (c == 'n' || c == 'N') && l.at(1) == '\'':
 		// N'text' is NCHAR 'text'.
 		l.pos++
@@ -172,17 +173,17 @@ func (l *lexer) next() (token, error) {
 		}
 		s, err := l.stringConstant(start, false, what)
 		if err != nil {
-			return token{}, err
+			return Token{}, err
 		}
-		return make(tBits, string(c|0x20)+s)
+		return make(Bits, string(c|0x20)+s)
 	case (c == 'u' || c == 'U') && l.at(1) == '&' && (l.at(2) == '\'' || l.at(2) == '"'):
 		return l.unicodeEscaped(start)
 	case c == '"':
 		s, err := l.quoted(start)
 		if err != nil {
-			return token{}, err
+			return Token{}, err
 		}
-		return make(tQuoted, s)
+		return make(Quoted, s)
 	case identStart(c):
 		for l.pos < len(l.src) && identPart(l.src[l.pos]) {
 			l.pos++
@@ -195,27 +196,27 @@ func (l *lexer) next() (token, error) {
 		return l.dollar(start)
 	case c == ':' && l.at(1) == ':', c == ':' && l.at(1) == '=', c == '.' && l.at(1) == '.':
 		l.pos += 2
-		return make(tPunct, l.src[start:l.pos])
+		return make(Punct, l.src[start:l.pos])
 	case strings.IndexByte("()[],;.:", c) >= 0:
 		l.pos++
-		return make(tPunct, string(c))
+		return make(Punct, string(c))
 	case strings.IndexByte(operatorChars, c) >= 0:
 		op, err := l.operator()
 		if err != nil {
-			return token{}, err
+			return Token{}, err
 		}
 		if op == "=>" {
-			return make(tPunct, op)
+			return make(Punct, op)
 		}
-		return make(tOperator, op)
+		return make(Operator, op)
 	}
-	return token{}, l.near(start, start+1, "syntax error")
+	return Token{}, l.near(start, start+1, "syntax error")
 }
 
 // word makes the token of a name or key word.
-func word(name string, off, end int) token {
+func word(name string, off, end int) Token {
 	c, bare := keyword.Lookup(name)
-	return token{Kind: tIdent, category: c, bare: bare, Text: name, Off: off, End: end}
+	return Token{Kind: Ident, Category: c, bare: bare, Text: name, Off: off, End: end}
 }
 
 // foldCase lowers ASCII letters only, as PostgreSQL does for UTF-8.
@@ -235,14 +236,14 @@ func foldCase(s string) string {
 }
 
 // number reads an integer, or a number with a point or an exponent.
-func (l *lexer) number(start int) (token, error) {
-	kind := tInteger
+func (l *lexer) number(start int) (Token, error) {
+	kind := Integer
 	for digit(l.at(0)) {
 		l.pos++
 	}
 	// "1..2" is two tokens.
 	if l.at(0) == '.' && l.at(1) != '.' {
-		kind = tNumber
+		kind = Number
 		l.pos++
 		for digit(l.at(0)) {
 			l.pos++
@@ -254,13 +255,13 @@ func (l *lexer) number(start int) (token, error) {
 			n = 2
 		}
 		if digit(l.at(n)) {
-			kind = tNumber
+			kind = Number
 			l.pos += n
 			for digit(l.at(0)) {
 				l.pos++
 			}
 		} else if n == 2 {
-			return token{}, l.near(start, l.pos+n, "trailing junk after numeric literal")
+			return Token{}, l.near(start, l.pos+n, "trailing junk after numeric literal")
 		}
 	}
 	if identStart(l.at(0)) {
@@ -268,13 +269,13 @@ func (l *lexer) number(start int) (token, error) {
 		for end < len(l.src) && identPart(l.src[end]) {
 			end++
 		}
-		return token{}, l.near(start, end, "trailing junk after numeric literal")
+		return Token{}, l.near(start, end, "trailing junk after numeric literal")
 	}
-	return token{Kind: kind, Text: l.src[start:l.pos], Off: start, End: l.pos}, nil
+	return Token{Kind: kind, Text: l.src[start:l.pos], Off: start, End: l.pos}, nil
 }
 
 // dollar reads a parameter or a dollar-quoted string.
-func (l *lexer) dollar(start int) (token, error) {
+func (l *lexer) dollar(start int) (Token, error) {
 	if digit(l.at(1)) {
 		l.pos++
 		n := l.digits(len(l.src), 10)
@@ -283,24 +284,24 @@ func (l *lexer) dollar(start int) (token, error) {
 			for end < len(l.src) && identPart(l.src[end]) {
 				end++
 			}
-			return token{}, l.near(start, end, "trailing junk after parameter")
+			return Token{}, l.near(start, end, "trailing junk after parameter")
 		}
-		return token{Kind: tParam, Text: n, Off: start, End: l.pos}, nil
+		return Token{Kind: Param, Text: n, Off: start, End: l.pos}, nil
 	}
 	end := l.pos + 1
 	for end < len(l.src) && identPart(l.src[end]) && l.src[end] != '$' {
 		end++
 	}
 	if end >= len(l.src) || l.src[end] != '$' {
-		return token{}, l.near(start, start+1, "syntax error")
+		return Token{}, l.near(start, start+1, "syntax error")
 	}
 	tag := l.src[start : end+1]
 	close := strings.Index(l.src[end+1:], tag)
 	if close < 0 {
-		return token{}, l.rest(start, "unterminated dollar-quoted string")
+		return Token{}, l.rest(start, "unterminated dollar-quoted string")
 	}
 	l.pos = end + 1 + close + len(tag)
-	return token{Kind: tString, Text: l.src[end+1 : end+1+close], Off: start, End: l.pos}, nil
+	return Token{Kind: String, Text: l.src[end+1 : end+1+close], Off: start, End: l.pos}, nil
 }
 
 // operator reads the longest run of operator characters, without a comment's beginning, and without a trailing + or -
