@@ -1,5 +1,6 @@
-// Package query is the SQL side of the node: a PostgreSQL server over the reads that package exec declares. It wires pgwire (the
-// protocol), sql (statements to plans), exec (plans to rows) and catalog (the descriptions of it all), and owns the sessions.
+// Package query is the SQL side of the node: a PostgreSQL server over the reads that package exec declares. It wires
+// pgwire (the protocol), sql/parse, bind and plan (statements to plans), exec (plans to rows) and catalog (the
+// descriptions of it all), and owns the sessions. docs/sql.md says what statements there are.
 package query
 
 import (

@@ -39,10 +39,10 @@ func TestTree_Dependencies(t *testing.T) {
 		t.Error(fault)
 	}
 
-	// The check itself: without the table everything that is imported lacks a sentence; without files every home is stale.
+	// The check itself: without the list everything that is imported lacks a sentence; without files every home is stale.
 	without := house.Dependencies(files, "")
 	if len(without) < 15 || !strings.Contains(without[0], "without a sentence") {
-		t.Errorf("without a table: %q", without)
+		t.Errorf("without a list: %q", without)
 	}
 	if stale := house.Dependencies(nil, string(architecture)); len(stale) != len(without) || !strings.Contains(stale[0], "nothing imports it") {
 		t.Errorf("without files: %q", stale)

@@ -175,8 +175,9 @@ func roomOf(pkg string) *rule {
 	return nil
 }
 
-// Dependencies returns a sentence for each third party that is imported without its module being named in the table of dependencies
-// in the text of ARCHITECTURE.md, and for each one that has a home in the rules though nothing imports it any more.
+// Dependencies returns a sentence for each third party that is imported without its module being named in the list of
+// dependencies in the text of ARCHITECTURE.md, and for each one that has a home in the rules though nothing imports it
+// any more.
 func Dependencies(files []File, architecture string) []string {
 	imported := map[string]bool{} // entries of thirdParties
 	for _, f := range files {
@@ -192,13 +193,13 @@ func Dependencies(files []File, architecture string) []string {
 			}
 		}
 	}
-	_, table, _ := strings.Cut(architecture, "## Dependencies")
+	_, list, _ := strings.Cut(architecture, "## Dependencies")
 	var faults []string
 	for module := range thirdParties {
 		switch {
 		case !imported[module]:
 			faults = append(faults, module+" has a home in scripts/house, and nothing imports it")
-		case !inTable(table, module):
+		case !listed(list, module):
 			faults = append(faults, module+" is imported without a sentence in ARCHITECTURE.md, under Dependencies")
 		}
 	}
@@ -206,10 +207,14 @@ func Dependencies(files []File, architecture string) []string {
 	return faults
 }
 
-// inTable reports whether the first column of a row names the module, or the one that a package path belongs to.
-func inTable(table, module string) bool {
-	for row := range strings.Lines(table) {
-		first, _, _ := strings.Cut(strings.TrimPrefix(row, "|"), "|")
+// listed reports whether what an item of the list is about is the module, or the one that a package path belongs to.
+func listed(list, module string) bool {
+	for line := range strings.Lines(list) {
+		item, ok := strings.CutPrefix(line, "- ")
+		if !ok {
+			continue
+		}
+		first, _, _ := strings.Cut(item, ": ")
 		for _, name := range strings.FieldsFunc(first, func(r rune) bool { return strings.ContainsRune(" ,()", r) }) {
 			if name == module || strings.HasPrefix(name, module+"/") || strings.HasPrefix(module, name+"/") {
 				return true

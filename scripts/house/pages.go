@@ -42,8 +42,8 @@ func Links(root string, prose []Prose) []string {
 	return faults
 }
 
-// Unlinked returns a sentence for each page in docs that no other page and no comment names, and for each one in
-// docs/design that no package comment names. comments are those of packages.
+// Unlinked returns a sentence for each page in docs that no other page and no comment names, and for each one that no
+// package comment names. comments are those of packages.
 func Unlinked(prose []Prose, comments []string) []string {
 	named := map[string]bool{}
 	eachLink(prose, func(p *Prose, _ int, link string) {
@@ -66,8 +66,7 @@ func Unlinked(prose []Prose, comments []string) []string {
 		case !strings.HasPrefix(p.Name, "docs/"):
 		case !named[p.Name]:
 			faults = append(faults, p.Name+" is linked from nowhere")
-		case strings.HasPrefix(p.Name, "docs/design/") &&
-			!slices.ContainsFunc(comments, func(c string) bool { return strings.Contains(c, p.Name) }):
+		case !slices.ContainsFunc(comments, func(c string) bool { return strings.Contains(c, p.Name) }):
 			faults = append(faults, p.Name+" is not named by the comment of the package that it explains")
 		}
 	}

@@ -60,7 +60,7 @@ func TestPages(t *testing.T) {
 		"docs/c.md":        "[me](c.md), docs/c.md\n",
 		"docs/design/d.md": "",
 		"docs/design/e.md": "",
-		"layer/a.go":       "// Package layer has things. See docs/design/d.md.\npackage layer\n",
+		"layer/a.go":       "// Package layer has things. See docs/a.md, docs/b.md and docs/design/d.md.\npackage layer\n",
 		"layer/b/b.go":     "// Package b is small.\npackage b\n\n// See docs/design/e.md.\n",
 		"layer/c/c.go":     "package c\n",
 		"layer/d/d.go":     "// Package d has one. And two.\npackage d\n",

@@ -1,4 +1,5 @@
-// Command divan is a document database node. `divan help` tells what it takes.
+// Command divan is a document database node. `divan help` tells what it takes, and docs/operations.md how to run it.
+// What a node is made of is in package node.
 package main
 
 import (
