@@ -132,7 +132,7 @@ func datum(v any) (types.Datum, error) {
 		if v.IsZero() {
 			return types.Null, nil
 		}
-		return types.NewTime(v.UnixMicro()), nil
+		return types.NewMoment(v), nil
 	case json.RawMessage:
 		if v == nil {
 			return types.Null, nil

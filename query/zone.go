@@ -3,11 +3,11 @@ package query
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -22,24 +22,17 @@ func zone(v string) (string, error) {
 
 // location finds a time zone by name, by hours east of UTC, or by an interval as SET TIME ZONE passes it.
 func location(v string) (*time.Location, string, error) {
-	switch strings.ToLower(v) {
-	case "utc", "gmt", "z", "default", "local", "zulu", "etc/utc":
-		return time.UTC, strings.ToUpper(v[:1]) + v[1:], nil
-	}
 	if text, ok := strings.CutPrefix(v, zoneInterval); ok {
 		return intervalZone(strings.TrimSuffix(text, "'"))
 	}
 	if h, err := strconv.ParseFloat(v, 64); err == nil && math.Abs(h) <= maxZoneHours {
 		return fixedZone(int(math.Round(h * 3600)))
 	}
-	if m := namedOffset.FindStringSubmatch(v); m != nil {
-		return posixZone(m[1:], v)
-	}
-	l, err := time.LoadLocation(v)
-	if err != nil || strings.HasPrefix(v, "/") {
+	l, ok := datetime.FindPlace(v)
+	if !ok {
 		return nil, "", errZone(v)
 	}
-	return l, v, nil
+	return l, datetime.CanonicalZone(v), nil
 }
 
 // zoneInterval is in front of the text of SET TIME ZONE INTERVAL, and a quote behind it.
@@ -53,7 +46,7 @@ func errZone(v string) *sqlstate.Error {
 }
 
 func intervalZone(text string) (*time.Location, string, error) {
-	s, err := types.ParseInterval(text)
+	s, err := datetime.ParseInterval(text, "", datetime.Fields{})
 	if err != nil {
 		return nil, "", err
 	}
@@ -72,7 +65,7 @@ func intervalZone(text string) (*time.Location, string, error) {
 // fixedZone is a zone so many seconds east of UTC. Its name is one of POSIX, where the number has the other sign.
 func fixedZone(east int) (*time.Location, string, error) {
 	if east == 0 {
-		return time.FixedZone("", 0), "<+00>-00", nil
+		return time.FixedZone("+00", 0), "<+00>-00", nil
 	}
 	sign, other, n := '+', '-', east
 	if n < 0 {
@@ -85,23 +78,5 @@ func fixedZone(east int) (*time.Location, string, error) {
 	if n%60 != 0 {
 		text += fmt.Sprintf(":%02d", n%60)
 	}
-	return time.FixedZone("", east), fmt.Sprintf("<%c%s>%c%s", sign, text, other, text), nil
-}
-
-// namedOffset is a zone of POSIX without daylight saving time.
-var namedOffset = regexp.MustCompile(`^(?:<[+-]?[A-Za-z0-9:]+>|[A-Za-z]{3,})([+-]?)(\d{1,2})(?::(\d\d))?(?::(\d\d))?$`)
-
-func posixZone(parts []string, name string) (*time.Location, string, error) {
-	west := 0
-	for i, unit := range []int{3600, 60, 1} {
-		n, _ := strconv.Atoi("0" + parts[i+1])
-		west += n * unit
-	}
-	if west > maxZoneHours*3600+59*60+59 {
-		return nil, "", errZone(name)
-	}
-	if parts[0] == "-" {
-		west = -west
-	}
-	return time.FixedZone("", -west), name, nil
+	return time.FixedZone(string(sign)+text, east), fmt.Sprintf("<%c%s>%c%s", sign, text, other, text), nil
 }

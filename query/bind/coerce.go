@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
@@ -67,7 +68,12 @@ func (b *binder) constant(n *exec.Const, to types.OID, mod int32, off int) (exec
 		return exec.NullOf(to), nil
 	}
 	switch {
-	case types.IsOid(to) && to != types.Oid, types.IsOid(types.ElemOf(to)), to == types.Timestamp, to == types.TimestampTZ, to == types.Date:
+	case to == types.Interval && strings.HasPrefix(strings.TrimSpace(n.D.S), "-"):
+		// The session's style says whether the sign is for all of it.
+		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Unknown}, To: to, Mod: mod,
+			Off: b.literalOffset(n, off), Hidden: true}, nil
+	case types.IsOid(to) && to != types.Oid, types.IsOid(types.ElemOf(to)), to == types.Timestamp,
+		to == types.TimestampTZ, to == types.Date, to == types.TimeTZ:
 		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Text}, To: to, Mod: mod, Off: b.literalOffset(n, off),
 			Hidden: true}, nil
 	}
@@ -311,7 +317,7 @@ func typmod(oid types.OID, n ast.TypeName) (int32, error) {
 	}
 	switch {
 	case len(values) == 0 && oid == types.Interval:
-		return types.IntervalMod(n.Fields, -1), nil
+		return datetime.IntervalMod(n.Fields, -1), nil
 	case len(values) == 0:
 		return -1, nil
 	case oid == types.VarChar || oid == types.BPChar:
@@ -339,12 +345,13 @@ func typmod(oid types.OID, n ast.TypeName) (int32, error) {
 			return refuse("NUMERIC scale %d must be between -%d and %d", scale, maxDigits, maxDigits)
 		}
 		return int32(values[0]<<16|scale&0x7ff) + 4, nil
-	case oid == types.Timestamp || oid == types.TimestampTZ || oid == types.Interval || oid == types.Time:
+	case oid == types.Timestamp || oid == types.TimestampTZ || oid == types.Interval || oid == types.Time ||
+		oid == types.TimeTZ:
 		if len(values) != 1 || values[0] < 0 || values[0] > 6 {
 			return bad()
 		}
 		if oid == types.Interval {
-			return types.IntervalMod(n.Fields, int32(values[0])), nil
+			return datetime.IntervalMod(n.Fields, int32(values[0])), nil
 		}
 		return int32(values[0]), nil
 	}

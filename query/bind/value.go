@@ -71,14 +71,10 @@ func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	operand := n.X
-	if l, ok := operand.(*ast.Literal); ok && n.Type.Fields != "" && l.Kind == ast.String {
-		operand = &ast.Literal{At: l.At, Kind: ast.String, Text: types.IntervalText(l.Text, n.Type.Fields)}
-	}
-	if a, ok := operand.(*ast.Array); ok && len(a.Items) == 0 && types.ElemOf(to) != 0 {
+	if a, ok := n.X.(*ast.Array); ok && len(a.Items) == 0 && types.ElemOf(to) != 0 {
 		return &exec.Array{Elem: types.ElemOf(to)}, nil
 	}
-	x, err := b.expr(operand, sc)
+	x, err := b.expr(n.X, sc)
 	if err != nil {
 		return nil, err
 	}

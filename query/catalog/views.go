@@ -36,7 +36,7 @@ func init() {
 				params[i] = types.NewInt(int64(oid))
 				params[i].S, _ = s.Name(types.RegType, int64(oid))
 			}
-			b.add(v{"name": p.Name, "statement": p.Text, "prepare_time": types.NewTime(p.At),
+			b.add(v{"name": p.Name, "statement": p.Text, "prepare_time": types.UnixMoment(p.At),
 				"parameter_types": types.NewArray(types.RegType, params), "from_sql": p.FromSQL,
 				"generic_plans": p.Generic, "custom_plans": p.Custom})
 		}
@@ -45,7 +45,7 @@ func init() {
 		for _, c := range now(s.Cursors) {
 			b.add(v{"name": c.Name, "statement": c.Text, "is_holdable": c.Hold, "is_binary": c.Binary,
 				"is_scrollable": false,
-				"creation_time": types.NewTime(c.At)})
+				"creation_time": types.UnixMoment(c.At)})
 		}
 	}
 	fillers["pg_catalog.pg_tables"] = func(s *Snapshot, b *rows) {
@@ -80,9 +80,10 @@ func init() {
 				continue
 			}
 			row := v{"datid": s.databaseOID(a.Database), "datname": a.Database, "pid": a.PID, "usename": a.User, "application_name": a.Application,
-				"client_addr": a.Client, "backend_start": types.NewTime(a.Since), "state": a.State, "query": a.Statement, "backend_type": "client backend"}
+				"client_addr": a.Client, "backend_start": types.UnixMoment(a.Since),
+				"state": a.State, "query": a.Statement, "backend_type": "client backend"}
 			if a.StatementSince != 0 {
-				row["query_start"] = types.NewTime(a.StatementSince)
+				row["query_start"] = types.UnixMoment(a.StatementSince)
 			}
 			b.add(row)
 		}

@@ -2,7 +2,9 @@ package funcs
 
 import (
 	"strings"
+	"time"
 
+	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -10,86 +12,122 @@ import (
 
 // clocks are the operators and functions of the time of day.
 func clocks() {
-	wrap := func(us int64) types.Datum {
-		day := int64(types.Day)
-		return types.NewClock(((us % day) + day) % day)
+	op := func(symbol string, ret types.OID, f evalFunc, args ...types.OID) {
+		arithmeticFamily.operator(symbol, ret, f, args...)
 	}
-	op := func(symbol string, ret types.OID, f func(a []types.Datum) types.Datum, args ...types.OID) {
-		arithmeticFamily.operator(
-			symbol,
-			ret,
-			func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return f(a), nil },
-			args...)
-	}
-	op(
-		"+",
-		types.Time,
-		func(a []types.Datum) types.Datum { return wrap(a[0].I + a[1].Span().Micros) },
-		types.Time,
-		types.Interval,
-	)
-	op(
-		"+",
-		types.Time,
-		func(a []types.Datum) types.Datum { return wrap(a[1].I + a[0].Span().Micros) },
-		types.Interval,
-		types.Time,
-	)
-	op(
-		"-",
-		types.Time,
-		func(a []types.Datum) types.Datum { return wrap(a[0].I - a[1].Span().Micros) },
-		types.Time,
-		types.Interval,
-	)
-	op("-", types.Interval, func(a []types.Datum) types.Datum {
-		return types.NewInterval(types.Span{Micros: a[0].I - a[1].I})
-	}, types.Time, types.Time)
-	at := func(date, clock types.Datum) types.Datum {
-		if types.Infinite(date) {
-			return types.NewTime(date.I)
-		}
-		return types.NewTime(types.DateMicros(date.I) + clock.I)
-	}
-	op("+", types.Timestamp, func(a []types.Datum) types.Datum { return at(a[0], a[1]) }, types.Date, types.Time)
-	op("+", types.Timestamp, func(a []types.Datum) types.Datum { return at(a[1], a[0]) }, types.Time, types.Date)
-	op(
-		"+",
-		types.Date,
-		func(a []types.Datum) types.Datum { return types.NewDate(types.AddDays(a[1].I, a[0].I)) },
-		types.Int4,
-		types.Date,
-	)
-	timeFamily.function("localtime", types.Time, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
-		return types.Cast(types.NewTime(env.Now.UnixMicro()), types.TimestampTZ, types.Time, -1, env.Types)
-	}).Volatility = exec.Stable
-	for name, ret := range map[string]types.OID{"date_part": types.Float8, "extract": types.Numeric} {
-		timeFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			us := a[1].I
-			switch unitOf(a[0].S) {
-			case "microseconds", "milliseconds", "second":
-				return secondsIn(a[0].S, us%60e6, ret), nil
-			case "minute":
-				return number(us/60e6%60, 0, ret), nil
-			case "hour":
-				return number(us/3600e6, 0, ret), nil
-			case "epoch":
-				return number(us, 6, ret), nil
-			case "day", "month", "year", "week", "dow", "doy", "quarter", "century", "decade", "isodow", "isoyear",
-				"millennium", "timezone", "julian":
-				return types.Null, sqlstate.New(
-					sqlstate.FeatureNotSupported,
-					"unit %q not supported for type time without time zone",
-					strings.ToLower(a[0].S),
-				)
+	for _, t := range []types.OID{types.Time, types.TimeTZ} {
+		op("+", t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return addTo(env, a[0], a[1].Span(), t)
+		}, t, types.Interval)
+		op("+", t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return addTo(env, a[1], a[0].Span(), t)
+		}, types.Interval, t)
+		op("-", t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			s, err := a[1].Span().Neg()
+			if err != nil {
+				return types.Null, err
 			}
-			return types.Null, sqlstate.New(
-				sqlstate.InvalidParameterValue,
-				"unit %q not recognized for type time without time zone",
-				strings.ToLower(a[0].S),
-			)
-		}, types.Text, types.Time)
+			return addTo(env, a[0], s, t)
+		}, t, types.Interval)
+		op("+", stampOf[t], func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return clockAt(a[0], a[1]) },
+			types.Date, t)
+		op("+", stampOf[t], func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return clockAt(a[1], a[0]) },
+			t, types.Date)
+		for name, ret := range map[string]types.OID{"date_part": types.Float8, "extract": types.Numeric} {
+			timeFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+				return clockPart(a[0].S, a[1], t, ret)
+			}, types.Text, t)
+		}
 	}
+	op("-", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.NewInterval(types.Span{Micros: a[0].I - a[1].I}), nil
+	}, types.Time, types.Time)
+	op("+", types.Date, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.AddDays(a[1].I, a[0].I)
+	}, types.Int4, types.Date)
+	for name, t := range map[string]types.OID{"localtime": types.Time, "current_time": types.TimeTZ} {
+		timeFamily.function(name, t, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+			return types.Cast(types.NewMoment(env.Now), types.TimestampTZ, t, -1, env.Types)
+		}).Volatility = exec.Stable
+	}
+	timeFamily.function("timeofday", types.Text, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+		now := time.Now().In(types.LocationFor(types.TimestampTZ, env.Types))
+		return types.NewText(now.Format("Mon Jan 02 15:04:05.000000 2006 ") + zoneName(now)), nil
+	}).Volatility = exec.Volatile
+	clockZones()
+}
+
+// stampOf is what a time of day and a date make.
+var stampOf = map[types.OID]types.OID{types.Time: types.Timestamp, types.TimeTZ: types.TimestampTZ}
+
+// clockAt is a time of day of a date.
+func clockAt(date, clock types.Datum) (types.Datum, error) {
+	if types.Infinite(date) {
+		return types.NewTime(date.I), nil
+	}
+	moment, err := types.DateMoment(date.I)
+	if err != nil {
+		return types.Null, err
+	}
+	us, offset := clock.I, 0
+	if clock.K == types.KZonedClock {
+		us, offset = clock.ZonedClock()
+	}
+	return types.CheckMoment(moment + us - int64(offset)*datetime.Second)
+}
+
+// clockZones are AT TIME ZONE of a time of day, which is one of today where the zone's offset changes.
+func clockZones() {
+	in := func(clock types.Datum, offset int) (types.Datum, error) {
+		us, was := clock.ZonedClock()
+		us += int64(offset-was) * datetime.Second
+		return types.NewZonedClock(us-datetime.FloorDiv(us, types.Day)*types.Day, offset), nil
+	}
+	timeFamily.function("timezone", types.TimeTZ, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		zone, ok := datetime.FindZone(a[0].S)
+		if !ok {
+			return types.Null, datetime.ErrZone(a[0].S)
+		}
+		return in(a[1], zone.Offset(datetime.Moment(env.Now)))
+	}, types.Text, types.TimeTZ).Volatility = exec.Stable
+	timeFamily.function("timezone", types.TimeTZ, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		by, err := intervalZone(env, a[0])
+		if err != nil {
+			return types.Null, err
+		}
+		return in(a[1], int(by/datetime.Second))
+	}, types.Interval, types.TimeTZ)
+}
+
+// clockPart is date_part and extract of a time of day.
+func clockPart(field string, d types.Datum, t, ret types.OID) (types.Datum, error) {
+	us, offset := d.I, 0
+	if t == types.TimeTZ {
+		us, offset = d.ZonedClock()
+	}
+	whole := func(n int64) (types.Datum, error) { return number(n, 0, ret), nil }
+	unit := unitOf(field)
+	switch unit {
+	case "microseconds", "milliseconds", "second":
+		return secondsIn(field, us%60e6, ret), nil
+	case "minute":
+		return whole(us / 60e6 % 60)
+	case "hour":
+		return whole(us / 3600e6)
+	case "epoch":
+		return number(us-int64(offset)*datetime.Second, 6, ret), nil
+	}
+	if t == types.TimeTZ {
+		switch unit {
+		case "timezone":
+			return whole(int64(offset))
+		case "timezone_hour":
+			return whole(int64(offset / 3600))
+		case "timezone_minute":
+			return whole(int64(offset % 3600 / 60))
+		}
+	}
+	return types.Null, badUnit(field, t, false)
 }
 
 // truncateSpan is date_trunc of an interval.
@@ -130,9 +168,5 @@ func truncateSpan(unit string, s types.Span) (types.Span, error) {
 		return s, sqlstate.New(sqlstate.FeatureNotSupported, "unit %q not supported for type interval", strings.ToLower(unit)).
 			WithDetail("Months usually have fractional weeks.")
 	}
-	return s, sqlstate.New(
-		sqlstate.InvalidParameterValue,
-		"unit %q not recognized for type interval",
-		strings.ToLower(unit),
-	)
+	return s, badUnit(unit, types.Interval, true)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -60,7 +61,7 @@ func init() {
 		}
 		if h, ok := r.fields["tzh"]; ok {
 			sign := 1 - 2*r.fields["tzsign"]
-			return types.NewTime(wall - int64(sign*(h*3600+r.fields["tzm"]*60))*1e6), nil
+			return types.CheckMoment(wall - int64(sign*(h*3600+r.fields["tzm"]*60))*datetime.Second)
 		}
 		return types.Cast(types.NewTime(wall), types.Timestamp, types.TimestampTZ, -1, env.Types)
 	}, types.Text, types.Text).Volatility = exec.Stable
@@ -483,7 +484,7 @@ func (r *dateReader) stamp() (int64, error) {
 			return 0, out()
 		}
 	}
-	return date.UnixMicro() + clock, nil
+	return datetime.Moment(date) + clock, nil
 }
 
 // isoDate is the date of a year of weeks.

@@ -3,8 +3,8 @@ package funcs
 import (
 	"math"
 
+	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/exec"
-	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -28,7 +28,7 @@ func InRange(column, given types.OID) (offset types.OID, in exec.InRange) {
 		if types.IsNumber(given) || given == types.Unknown {
 			return types.Float8, floatRange
 		}
-	case types.Date, types.Timestamp, types.TimestampTZ, types.Interval, types.Time:
+	case types.Date, types.Timestamp, types.TimestampTZ, types.Interval, types.Time, types.TimeTZ:
 		if given == types.Interval || given == types.Unknown {
 			return types.Interval, timeRange(column)
 		}
@@ -103,28 +103,38 @@ func timeRange(column types.OID) exec.InRange {
 			return false, exec.ErrFrameSize
 		}
 		if sub {
-			span = span.Neg()
+			var err error
+			if span, err = span.Neg(); err != nil {
+				return false, err
+			}
 		}
 		switch column {
 		case types.Interval:
-			b := base.Span()
-			sum := types.Span{Months: b.Months + span.Months, Days: b.Days + span.Days, Micros: b.Micros + span.Micros}
-			return between(value.Span().Cmp(sum), less), nil
+			sum, err := base.Span().Add(span)
+			return err == nil && between(value.Span().Cmp(sum), less), err
 		case types.Time:
 			sum := base.I + span.Micros
 			return less && value.I <= sum || !less && value.I >= sum, nil
+		case types.TimeTZ:
+			// The zones count among equals: a sum has that of its base.
+			us, offset := base.ZonedClock()
+			sum := types.NewZonedClock(us+span.Micros, offset)
+			return less && value.I <= sum.I || !less && value.I >= sum.I, nil
 		}
-		at := func(d types.Datum) int64 {
+		at := func(d types.Datum) (int64, error) {
 			if d.K == types.KDate {
-				return types.DateMicros(d.I)
+				return types.DateMoment(d.I)
 			}
-			return d.I
+			return d.I, nil
 		}
-		b := at(base)
-		sum := types.AddSpan(b, span, types.LocationFor(column, env.Types))
-		if !types.Infinite(base) && sub != (sum <= b) && sum != b {
-			return false, sqlstate.New("22008", "timestamp out of range")
+		v, err := at(value)
+		if err != nil {
+			return false, err
 		}
-		return less && at(value) <= sum || !less && at(value) >= sum, nil
+		sum, err := at(base)
+		if err == nil {
+			sum, err = datetime.AddSpan(sum, span, types.LocationFor(column, env.Types))
+		}
+		return err == nil && (less && v <= sum || !less && v >= sum), err
 	}
 }

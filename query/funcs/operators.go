@@ -3,6 +3,7 @@ package funcs
 import (
 	"math"
 
+	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -204,44 +205,56 @@ func floatOp(op string, a, b float64, t types.OID) (types.Datum, error) {
 
 // dates are the operators of dates, timestamps and intervals.
 func dates() {
-	sign := func(s types.Span, minus bool) types.Span {
+	add := func(env *exec.CallEnv, moment int64, s types.Span, minus bool, t types.OID) (types.Datum, error) {
 		if minus {
-			return s.Neg()
+			var err error
+			if s, err = s.Neg(); err != nil {
+				return types.Null, err
+			}
 		}
-		return s
+		m, err := datetime.AddSpan(moment, s, types.LocationFor(t, env.Types))
+		return types.NewTime(m), err
 	}
 	for _, op := range []string{"+", "-"} {
 		minus := op == "-"
 		for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
 			arithmeticFamily.operator(op, t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-				return types.NewTime(types.AddSpan(a[0].I, sign(a[1].Span(), minus), types.LocationFor(t, env.Types))), nil
+				return add(env, a[0].I, a[1].Span(), minus, t)
 			}, t, types.Interval)
 		}
 		arithmeticFamily.operator(op, types.Timestamp, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			return types.NewTime(types.AddSpan(types.DateMicros(a[0].I), sign(a[1].Span(), minus), types.LocationFor(types.Timestamp, env.Types))), nil
+			m, err := types.DateMoment(a[0].I)
+			if err != nil {
+				return types.Null, err
+			}
+			return add(env, m, a[1].Span(), minus, types.Timestamp)
 		}, types.Date, types.Interval)
 		arithmeticFamily.operator(op, types.Date, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			n := a[1].I
 			if minus {
 				n = -n
 			}
-			return types.NewDate(types.AddDays(a[0].I, n)), nil
+			return types.AddDays(a[0].I, n)
 		}, types.Date, types.Int4)
 		arithmeticFamily.operator(op, types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			x, y := a[0].Span(), sign(a[1].Span(), minus)
-			return types.NewInterval(types.Span{Months: x.Months + y.Months, Days: x.Days + y.Days, Micros: x.Micros + y.Micros}), nil
+			op := types.Span.Add
+			if minus {
+				op = types.Span.Sub
+			}
+			s, err := op(a[0].Span(), a[1].Span())
+			return types.NewInterval(s), err
 		}, types.Interval, types.Interval)
 	}
 	arithmeticFamily.operator("+", types.TimestampTZ, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return types.NewTime(types.AddSpan(a[1].I, a[0].Span(), types.LocationFor(types.TimestampTZ, env.Types))), nil
+		return add(env, a[1].I, a[0].Span(), false, types.TimestampTZ)
 	}, types.Interval, types.TimestampTZ)
 	arithmeticFamily.operator("-", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		n, err := types.SubtractDates(a[0].I, a[1].I)
+		n, err := datetime.SubtractDates(a[0].I, a[1].I)
 		return types.NewInt(n), err
 	}, types.Date, types.Date)
 	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
 		arithmeticFamily.operator("-", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			s, err := types.SubtractTimes(a[0].I, a[1].I)
+			s, err := datetime.SubtractMoments(a[0].I, a[1].I)
 			return types.NewInterval(s), err
 		}, t, t)
 	}
@@ -263,7 +276,8 @@ func dates() {
 		return types.NewInterval(out), err
 	}, types.Interval, types.Float8)
 	arithmeticFamily.operator("-", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return types.NewInterval(a[0].Span().Neg()), nil
+		s, err := a[0].Span().Neg()
+		return types.NewInterval(s), err
 	}, types.Interval)
 }
 

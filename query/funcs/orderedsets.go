@@ -155,9 +155,14 @@ func continuous(o *orderedRows, f float64) (types.Datum, error) {
 		return types.NewFloat(low.Float() + part*(high.Float()-low.Float())), nil
 	}
 	a, b := low.Span(), high.Span()
-	diff, err := types.Span{Months: b.Months - a.Months, Days: b.Days - a.Days, Micros: b.Micros - a.Micros}.Scale(part)
-	return types.NewInterval(types.Span{Months: a.Months + diff.Months, Days: a.Days + diff.Days,
-		Micros: a.Micros + diff.Micros}), err
+	diff, err := b.Sub(a)
+	if err == nil {
+		diff, err = diff.Scale(part)
+	}
+	if err == nil {
+		diff, err = a.Add(diff)
+	}
+	return types.NewInterval(diff), err
 }
 
 // placeOf says where the direct arguments would stand among the rows: behind how many rows, beside how many that are

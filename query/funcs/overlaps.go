@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -8,9 +9,12 @@ import (
 
 // OVERLAPS, and zones that are given by an interval (PostgreSQL 15, sections 9.9 and 9.9.4).
 func init() {
-	for _, t := range []types.OID{types.Time, types.Timestamp, types.TimestampTZ} {
+	for _, t := range []types.OID{types.Time, types.TimeTZ, types.Timestamp, types.TimestampTZ} {
 		for _, spans := range [][2]bool{{false, false}, {false, true}, {true, false}, {true, true}} {
 			args := []types.OID{t, t, t, t}
+			if t == types.TimeTZ && (spans[0] || spans[1]) {
+				continue // PostgreSQL has none
+			}
 			for i, span := range spans {
 				if span {
 					args[2*i+1] = types.Interval
@@ -23,12 +27,11 @@ func init() {
 						if begin, by := a[2*i], &a[2*i+1]; span && begin.IsNull() {
 							*by = types.Null
 						} else if span && !by.IsNull() {
-							end := types.AddSpan(begin.I, by.Span(), types.LocationFor(t, env.Types))
-							if t == types.Time {
-								const day = 86400e6
-								end = ((begin.I+by.Span().Micros)%day + day) % day
+							end, err := addTo(env, begin, by.Span(), t)
+							if err != nil {
+								return types.Null, err
 							}
-							*by = types.Datum{K: begin.K, I: end}
+							*by = end
 						}
 					}
 					return overlap(a), nil
@@ -41,21 +44,41 @@ func init() {
 		sign     int64
 	}{{types.TimestampTZ, types.Timestamp, 1}, {types.Timestamp, types.TimestampTZ, -1}} {
 		timeFamily.function("timezone", to.ret, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			zone := a[0].Span()
-			if zone.Months != 0 || zone.Days != 0 {
-				text, err := env.TextOf(a[0], types.Interval)
-				if err != nil {
-					return types.Null, err
-				}
-				return types.Null, sqlstate.New(sqlstate.InvalidParameterValue,
-					"interval time zone %q must not include months or days", text)
+			by, err := intervalZone(env, a[0])
+			if err != nil || types.Infinite(a[1]) {
+				return a[1], err
 			}
-			if types.Infinite(a[1]) {
-				return a[1], nil
-			}
-			return types.NewTime(a[1].I + to.sign*zone.Micros), nil
+			return types.CheckMoment(a[1].I + to.sign*by)
 		}, types.Interval, to.arg)
 	}
+}
+
+// addTo adds an interval to a value of a type.
+func addTo(env *exec.CallEnv, d types.Datum, s types.Span, t types.OID) (types.Datum, error) {
+	wrap := func(us int64) int64 { return us - datetime.FloorDiv(us, types.Day)*types.Day }
+	switch t {
+	case types.Time:
+		return types.NewClock(wrap(d.I + s.Micros)), nil
+	case types.TimeTZ:
+		us, offset := d.ZonedClock()
+		return types.NewZonedClock(wrap(us+s.Micros), offset), nil
+	}
+	m, err := datetime.AddSpan(d.I, s, types.LocationFor(t, env.Types))
+	return types.NewTime(m), err
+}
+
+// intervalZone is a zone that an interval gives, in microseconds east of UTC.
+func intervalZone(env *exec.CallEnv, d types.Datum) (int64, error) {
+	zone := d.Span()
+	if zone.Months != 0 || zone.Days != 0 {
+		text, err := env.TextOf(d, types.Interval)
+		if err != nil {
+			return 0, err
+		}
+		return 0, sqlstate.New(sqlstate.InvalidParameterValue, "interval time zone %q must not include months or days",
+			text)
+	}
+	return zone.Micros, nil
 }
 
 // overlap says whether two spans of time overlap, given by their ends in any order. One end of each may be NULL. The

@@ -72,7 +72,7 @@ func init() {
 	})
 	sessionFamily.function("pg_postmaster_start_time", types.TimestampTZ,
 		func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
-			return types.NewTime(processStart.UnixMicro()), nil
+			return types.NewMoment(processStart), nil
 		})
 	sessionFamily.function("pg_is_in_recovery", types.Bool, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
 		return types.NewBool(false), nil

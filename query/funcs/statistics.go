@@ -263,20 +263,17 @@ func (s *spanSum) Add(_ *exec.Env, args []types.Datum) error {
 }
 
 func (s *spanSum) move(by types.Span) error {
-	months, days := int64(s.sum.Months)+int64(by.Months), int64(s.sum.Days)+int64(by.Days)
-	micros := s.sum.Micros + by.Micros
-	if int64(int32(months)) != months || int64(int32(days)) != days || (micros > s.sum.Micros) != (by.Micros > 0) &&
-		by.Micros != 0 {
-		return sqlstate.New("22008", "interval out of range")
-	}
-	s.sum = types.Span{Months: int32(months), Days: int32(days), Micros: micros}
-	return nil
+	sum, err := s.sum.Add(by)
+	s.sum = sum
+	return err
 }
 
 // Remove implements exec.Remover.
 func (s *spanSum) Remove(args []types.Datum) (bool, error) {
 	s.n--
-	return true, s.move(args[0].Span().Neg())
+	sum, err := s.sum.Sub(args[0].Span())
+	s.sum = sum
+	return true, err
 }
 
 func (s *spanSum) Result(*exec.Env) (types.Datum, error) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -15,7 +16,7 @@ import (
 func init() {
 	stamp := func(f func(env *exec.CallEnv) time.Time, typ types.OID) evalFunc {
 		return func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
-			return types.NewTime(types.LocalMicros(f(env), typ, env.Types)), nil
+			return types.LocalMoment(f(env), typ, env.Types), nil
 		}
 	}
 	began := func(env *exec.CallEnv) time.Time { return env.Now }
@@ -27,14 +28,14 @@ func init() {
 		return time.Now()
 	}, types.TimestampTZ)).Volatility = exec.Volatile
 	timeFamily.function("current_date", types.Date, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
-		return types.Cast(types.NewTime(env.Now.UnixMicro()), types.TimestampTZ, types.Date, -1, env.Types)
+		return types.Cast(types.NewMoment(env.Now), types.TimestampTZ, types.Date, -1, env.Types)
 	}).Volatility = exec.Stable
 	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
 		timeFamily.function("date_trunc", t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if types.Infinite(a[1]) {
 				return a[1], nil
 			}
-			m, err := truncate(a[0].S, a[1].I, types.LocationFor(t, env.Types))
+			m, err := truncate(a[0].S, a[1].I, t, types.LocationFor(t, env.Types))
 			return types.NewTime(m), err
 		}, types.Text, t)
 		for name, ret := range map[string]types.OID{"date_part": types.Float8, "extract": types.Numeric} {
@@ -69,37 +70,39 @@ func init() {
 				return infinitePart(a[0].S, a[1].I > 0, types.Date, ret)
 			}
 			if ret == types.Numeric && unit == "julian" {
-				return number(a[1].I+2440588, 0, ret), nil
+				return number(a[1].I+datetime.EpochJulian, 0, ret), nil
 			}
 			if ret == types.Numeric && unit == "epoch" {
-				return number(a[1].I*86400, 0, ret), nil
+				return number(a[1].I*86400+epochSeconds, 0, ret), nil
 			}
-			return part(a[0].S, a[1].I*86400e6, typ, ret, env)
+			m, err := types.DateMoment(a[1].I)
+			if err != nil {
+				return types.Null, err
+			}
+			return part(a[0].S, m, typ, ret, env)
 		}, types.Text, types.Date)
 		timeFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return intervalPart(a[0].S, a[1].Span(), ret)
 		}, types.Text, types.Interval)
 	}
 	timeFamily.function("timezone", types.Timestamp, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		m, err := types.InZone(a[1].I, a[0].S, true)
-		return types.NewTime(m), err
+		return inZone(a[1].I, a[0].S, datetime.Zone.Wall)
 	}, types.Text, types.TimestampTZ)
 	timeFamily.function("timezone", types.TimestampTZ, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		m, err := types.InZone(a[1].I, a[0].S, false)
-		return types.NewTime(m), err
+		return inZone(a[1].I, a[0].S, datetime.Zone.Instant)
 	}, types.Text, types.Timestamp)
 	timeFamily.function("to_timestamp", types.TimestampTZ, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		f := a[0].Float() * 1e6
-		if math.IsInf(f, 0) && math.IsInf(a[0].Float(), 0) {
+		f := math.RoundToEven((a[0].Float() - epochSeconds) * 1e6)
+		if math.IsInf(a[0].Float(), 0) {
 			return types.InfiniteTime(f > 0), nil
 		}
 		switch {
 		case math.IsNaN(f):
 			return types.Null, sqlstate.New("22008", "timestamp cannot be NaN")
-		case math.Abs(f) > 9e18:
+		case f < math.MinInt64 || f >= math.MaxInt64 || !datetime.ValidMoment(int64(f)):
 			return types.Null, sqlstate.New("22008", "timestamp out of range: \"%g\"", a[0].Float())
 		}
-		return types.NewTime(int64(math.Round(f))), nil
+		return types.NewTime(int64(f)), nil
 	}, types.Float8)
 	timeFamily.function("age", types.Interval, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return ageOf(types.NewTime(types.WallClock(a[0].I, env.Types)),
@@ -112,17 +115,37 @@ func init() {
 		if types.Infinite(a[0]) {
 			return types.Null, nil
 		}
-		return toChar(clockOf(time.UnixMicro(a[0].I).In(types.LocationFor(types.TimestampTZ, env.Types)), true), a[1].S)
+		return toChar(clockOf(datetime.Time(a[0].I).In(types.LocationFor(types.TimestampTZ, env.Types)), true), a[1].S)
 	}, types.TimestampTZ, types.Text)
 	timeFamily.function("to_char", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if types.Infinite(a[0]) {
 			return types.Null, nil
 		}
-		return toChar(clockOf(time.UnixMicro(a[0].I).UTC(), false), a[1].S)
+		return toChar(clockOf(datetime.Time(a[0].I), false), a[1].S)
 	}, types.Timestamp, types.Text)
 	timeFamily.function("to_char", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return toChar(clockOfSpan(a[0].Span()), a[1].S)
 	}, types.Interval, types.Text)
+}
+
+// epochSeconds is 2000-01-01, from which moments count, in seconds since 1970.
+const epochSeconds = 946684800
+
+// epochOf is a moment in seconds since 1970.
+func epochOf(moment int64, ret types.OID) types.Datum {
+	if ret == types.Numeric {
+		return types.NewNumeric(types.DecimalOf(moment, 6).Add(types.DecimalFromInt(epochSeconds)))
+	}
+	return types.NewFloat(float64(moment)/1e6 + epochSeconds)
+}
+
+// inZone is AT TIME ZONE: a moment as the wall clock of a zone, or the way back.
+func inZone(moment int64, name string, move func(datetime.Zone, int64) int64) (types.Datum, error) {
+	zone, ok := datetime.FindZone(name)
+	if !ok {
+		return types.Null, datetime.ErrZone(name)
+	}
+	return types.CheckMoment(move(zone, moment))
 }
 
 // infinitePart is part of a time without a calendar: what grows with time is infinite, what repeats is NULL.
@@ -138,17 +161,16 @@ func infinitePart(field string, positive bool, typ, ret types.OID) (types.Datum,
 		"doy", "timezone":
 		return types.Null, nil
 	}
-	return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unit %q not recognized for type %s", field,
-		types.NameOf(typ))
+	return types.Null, badUnit(field, typ, false)
 }
 
 // truncate is date_trunc.
-func truncate(unit string, micros int64, loc *time.Location) (int64, error) {
-	t := time.UnixMicro(micros).In(loc)
+func truncate(unit string, micros int64, typ types.OID, loc *time.Location) (int64, error) {
+	t := datetime.Time(micros).In(loc)
 	y, m, d := t.Date()
 	_, mi, s := t.Clock()
 	day := func(y int, m time.Month, d int) (int64, error) {
-		return types.Instant(time.Date(y, m, d, 0, 0, 0, 0, time.UTC).UnixMicro(), loc), nil
+		return datetime.Instant(datetime.DaysOf(y, int(m), d)*types.Day, loc), nil
 	}
 	us := int64(t.Nanosecond() / 1000) // what is less than a second, a minute and an hour does not change zones
 	switch unitOf(unit) {
@@ -179,14 +201,13 @@ func truncate(unit string, micros int64, loc *time.Location) (int64, error) {
 	case "millennium":
 		return day(floorDiv(y-1, 1000)*1000+1, 1, 1)
 	}
-	return 0, sqlstate.New(sqlstate.InvalidParameterValue,
-		"unit %q not recognized for type timestamp without time zone", unit)
+	return 0, badUnit(unit, typ, true)
 }
 
 // part is date_part (float8) and extract (numeric).
 func part(field string, micros int64, typ, ret types.OID, env *exec.CallEnv) (types.Datum, error) {
 	loc := types.LocationFor(typ, env.Types)
-	t := time.UnixMicro(micros).In(loc)
+	t := datetime.Time(micros).In(loc)
 	us := int64(t.Second())*1e6 + int64(t.Nanosecond()/1000)
 	year, week := t.ISOWeek()
 	whole := func(n int64) (types.Datum, error) { return number(n, 0, ret), nil }
@@ -194,7 +215,7 @@ func part(field string, micros int64, typ, ret types.OID, env *exec.CallEnv) (ty
 	case "microseconds", "milliseconds", "second":
 		return secondsIn(field, us, ret), nil
 	case "epoch":
-		return number(micros, 6, ret), nil
+		return epochOf(micros, ret), nil
 	case "minute":
 		return whole(int64(t.Minute()))
 	case "hour":
@@ -234,18 +255,18 @@ func part(field string, micros int64, typ, ret types.OID, env *exec.CallEnv) (ty
 			_, off := t.Zone()
 			return whole(int64(off))
 		}
-	case "timezone_hour", "timezone_h":
+	case "timezone_hour":
 		if typ == types.TimestampTZ {
 			_, off := t.Zone()
 			return whole(int64(off / 3600))
 		}
-	case "timezone_minute", "timezone_m":
+	case "timezone_minute":
 		if typ == types.TimestampTZ {
 			_, off := t.Zone()
 			return whole(int64(off % 3600 / 60))
 		}
 	}
-	return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "unit %q not recognized for type %s", field, types.NameOf(typ))
+	return types.Null, badUnit(field, typ, false)
 }
 
 func floorDiv(a, b int) int {
@@ -282,7 +303,7 @@ func julian(t time.Time, ret types.OID) (types.Datum, error) {
 
 // notOfDates are what extract does not take of a date. date_part takes them for those of its midnight.
 var notOfDates = []string{"microseconds", "milliseconds", "second", "minute", "hour", "timezone", "timezone_hour",
-	"timezone_minute", "timezone_h", "timezone_m"}
+	"timezone_minute"}
 
 // number is n / 10^scale as the type that the function returns.
 func number(n int64, scale int, ret types.OID) types.Datum {
@@ -331,12 +352,7 @@ func intervalPart(field string, s types.Span, ret types.OID) (types.Datum, error
 		secs := int64(s.Months/12)*31557600 + int64(s.Months%12)*2592000 + int64(s.Days)*86400
 		return number(secs*1e6+s.Micros, 6, ret), nil
 	}
-	code, what := sqlstate.InvalidParameterValue, "recognized"
-	switch unitOf(field) {
-	case "week", "dow", "isodow", "doy", "isoyear", "julian", "timezone":
-		code, what = sqlstate.FeatureNotSupported, "supported"
-	}
-	return types.Null, sqlstate.New(code, "unit %q not %s for type interval", strings.ToLower(field), what)
+	return types.Null, badUnit(field, types.Interval, false)
 }
 
 // ageOf is age; of an infinite time there is none.
@@ -350,13 +366,13 @@ func ageOf(a, b types.Datum) (types.Datum, error) {
 // age is the difference in years, months and days of the calendar.
 func age(a, b int64) types.Datum {
 	if a < b {
-		s := age(b, a).Span()
-		return types.NewInterval(s.Neg())
+		s, _ := age(b, a).Span().Neg()
+		return types.NewInterval(s)
 	}
-	x, y := time.UnixMicro(a).UTC(), time.UnixMicro(b).UTC()
-	clock := func(t time.Time) int64 { return t.UnixMicro() - t.Truncate(24*time.Hour).UnixMicro() }
+	x, y := datetime.Time(a), datetime.Time(b)
+	clock := func(us int64) int64 { return us - datetime.FloorDiv(us, types.Day)*types.Day }
 	months := (x.Year()-y.Year())*12 + int(x.Month()) - int(y.Month())
-	days, micros := x.Day()-y.Day(), clock(x)-clock(y)
+	days, micros := x.Day()-y.Day(), clock(a)-clock(b)
 	if micros < 0 {
 		micros += 86400e6
 		days--

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -15,7 +16,7 @@ const timeRange22008 sqlstate.Code = "22008"
 
 // madeDate is a date of its parts; years before Christ are negative.
 func madeDate(y, m, d int64) (time.Time, bool) {
-	if y == 0 || y < -4713 || y > 290000 {
+	if y == 0 || y < -5000000 || y > 5874898 {
 		return time.Time{}, false
 	}
 	if y < 0 {
@@ -43,7 +44,13 @@ func madeStamp(a []types.Datum) (int64, error) {
 	if !ok {
 		return 0, badClock(a[3:])
 	}
-	return date.UnixMicro() + clock, nil
+	moment := datetime.Moment(date) + clock
+	if date.Year() > 294276 || !datetime.ValidMoment(moment) {
+		return 0, sqlstate.New(timeRange22008, "timestamp out of range: %d-%02d-%02d %d:%02d:%02g", a[0].I, a[1].I,
+			a[2].I,
+			a[3].I, a[4].I, a[5].Float())
+	}
+	return moment, nil
 }
 
 func badClock(a []types.Datum) error {
@@ -64,7 +71,11 @@ func init() {
 				a[2].I,
 			)
 		}
-		return types.NewDate(t.Unix() / 86400), nil
+		days := datetime.FloorDiv(t.Unix()-epochSeconds, 86400)
+		if !datetime.ValidDate(days) {
+			return types.Null, sqlstate.New(timeRange22008, "date out of range: %d-%02d-%02d", t.Year(), a[1].I, a[2].I)
+		}
+		return types.NewDate(days), nil
 	}, ints...)
 	add("make_time", types.Time, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		us, ok := madeClock(a[0].I, a[1].I, a[2].Float())
@@ -90,8 +101,14 @@ func init() {
 		if err != nil {
 			return types.Null, err
 		}
-		m, err := types.InZone(us, a[6].S, false)
-		return types.NewTime(m), err
+		offset, numeric, err := datetime.NumericZone(a[6].S)
+		if err != nil {
+			return types.Null, err
+		}
+		if numeric {
+			return types.CheckMoment(us - int64(offset)*datetime.Second)
+		}
+		return inZone(us, a[6].S, datetime.Zone.Instant)
 	}, append(stamp[:6:6], types.Text)...).Volatility = exec.Stable
 	parts := []types.OID{types.Int4, types.Int4, types.Int4, types.Int4, types.Int4, types.Int4, types.Float8}
 	for n := range len(parts) + 1 {
@@ -129,13 +146,13 @@ func makeInterval(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 func justify() {
 	hours := func(s types.Span) types.Span {
 		s.Days += int32(s.Micros / types.Day)
-		s.Micros %= int64(types.Day)
+		s.Micros %= types.Day
 		switch {
 		case s.Days > 0 && s.Micros < 0:
-			s.Micros += int64(types.Day)
+			s.Micros += types.Day
 			s.Days--
 		case s.Days < 0 && s.Micros > 0:
-			s.Micros -= int64(types.Day)
+			s.Micros -= types.Day
 			s.Days++
 		}
 		return s
@@ -156,10 +173,10 @@ func justify() {
 	both := func(s types.Span) types.Span {
 		if s.Days > 0 && s.Micros > 0 || s.Days < 0 && s.Micros < 0 {
 			s.Days += int32(s.Micros / types.Day)
-			s.Micros %= int64(types.Day)
+			s.Micros %= types.Day
 		} else {
 			s.Days += int32(s.Micros / types.Day)
-			s.Micros %= int64(types.Day)
+			s.Micros %= types.Day
 		}
 		s.Months += s.Days / 30
 		s.Days %= 30
@@ -173,10 +190,10 @@ func justify() {
 		}
 		switch {
 		case s.Days > 0 && s.Micros < 0:
-			s.Micros += int64(types.Day)
+			s.Micros += types.Day
 			s.Days--
 		case s.Days < 0 && s.Micros > 0:
-			s.Micros -= int64(types.Day)
+			s.Micros -= types.Day
 			s.Days++
 		}
 		return s
@@ -203,11 +220,15 @@ func bins() {
 				return types.Null, sqlstate.New(sqlstate.FeatureNotSupported,
 					"timestamps cannot be binned into intervals containing months or years")
 			}
-			stride := int64(s.Days)*int64(types.Day) + s.Micros
+			stride := int64(s.Days)*types.Day + s.Micros
 			if stride <= 0 {
 				return types.Null, sqlstate.New(timeRange22008, "stride must be greater than zero")
 			}
-			rest := (a[1].I - a[2].I) % stride
+			diff, err := datetime.SubtractMoments(a[1].I, a[2].I)
+			if err != nil {
+				return types.Null, err
+			}
+			rest := (int64(diff.Days)*types.Day + diff.Micros) % stride
 			if rest < 0 {
 				rest += stride
 			}
@@ -227,8 +248,8 @@ func bins() {
 						return nil
 					}
 					row := []types.Datum{types.NewTime(at)}
-					next := types.AddSpan(at, step, loc)
-					ended = sign > 0 && next <= at || sign < 0 && next >= at
+					next, err := datetime.AddSpan(at, step, loc)
+					ended = err != nil || sign > 0 && next <= at || sign < 0 && next >= at
 					at = next
 					return row
 				}, nil
@@ -238,11 +259,12 @@ func bins() {
 		if types.Infinite(a[1]) {
 			return a[1], nil
 		}
-		wall, err := types.InZone(a[1].I, a[2].S, true)
-		if err != nil {
-			return types.Null, err
+		zone, ok := datetime.FindZone(a[2].S)
+		if !ok {
+			return types.Null, datetime.ErrZone(a[2].S)
 		}
-		cut, err := truncate(a[0].S, wall, time.UTC)
+		wall := zone.Wall(a[1].I)
+		cut, err := truncate(a[0].S, wall, types.TimestampTZ, time.UTC)
 		if err != nil {
 			return types.Null, err
 		}
@@ -250,8 +272,7 @@ func bins() {
 		case "hour", "minute", "second", "milliseconds", "microseconds":
 			return types.NewTime(a[1].I - (wall - cut)), nil // it stays before or behind a change of the clocks
 		}
-		m, err := types.InZone(cut, a[2].S, false)
-		return types.NewTime(m), err
+		return types.CheckMoment(zone.Instant(cut))
 	}, types.Text, types.TimestampTZ, types.Text)
 	timeFamily.function("date_trunc", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		s, err := truncateSpan(a[0].S, a[1].Span())
@@ -259,7 +280,7 @@ func bins() {
 	}, types.Text, types.Interval)
 	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
 		timeFamily.function("age", types.Interval, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			today, err := types.Cast(types.NewTime(env.Now.UnixMicro()), types.TimestampTZ, types.Date, -1, env.Types)
+			today, err := types.Cast(types.NewMoment(env.Now), types.TimestampTZ, types.Date, -1, env.Types)
 			if err != nil {
 				return types.Null, err
 			}
@@ -267,7 +288,11 @@ func bins() {
 			if err != nil {
 				return types.Null, err
 			}
-			return ageOf(types.NewTime(types.DateMicros(today.I)), from)
+			midnight, err := types.DateMoment(today.I)
+			if err != nil {
+				return types.Null, err
+			}
+			return ageOf(types.NewTime(midnight), from)
 		}, t).Volatility = exec.Stable
 	}
 }

@@ -28,9 +28,16 @@ func clockOf(t time.Time, zoned bool) *clock {
 		micros: t.Nanosecond() / 1000, weekday: int(t.Weekday()), yearday: t.YearDay()}
 	c.isoYear, c.isoWeek = t.ISOWeek()
 	if zoned {
-		c.zone, c.offset = t.Zone()
+		_, c.offset = t.Zone()
+		c.zone = zoneName(t)
 	}
 	return c
+}
+
+// zoneName is the abbreviation of a time's zone.
+func zoneName(t time.Time) string {
+	name, _ := t.Zone()
+	return name
 }
 
 func clockOfSpan(s types.Span) *clock {

@@ -165,7 +165,7 @@ func (c *clock) east() byte {
 func (c *clock) zoneOffset(fill bool) string {
 	n := abs(c.offset)
 	s := string(c.east()) + digits(n/3600, 2, fill)
-	if n%3600 != 0 {
+	if n%3600/60 != 0 {
 		s += fmt.Sprintf(":%02d", n%3600/60)
 	}
 	return s

@@ -10,12 +10,6 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// pgEpoch is 2000-01-01 in microseconds (and days) since 1970: what binary times count from.
-const (
-	pgEpochMicros = 946684800000000
-	pgEpochDays   = 10957
-)
-
 // maxArrayItems bounds what the head of a binary array may announce.
 const maxArrayItems = 1 << 20
 
@@ -40,26 +34,13 @@ func AppendBinary(dst []byte, d Datum, typ OID, env *Env) ([]byte, error) {
 		return be.AppendUint64(dst, uint64(d.I)), nil
 	case Numeric:
 		return appendNumericBinary(dst, d.Decimal()), nil
-	case Time:
-		return be.AppendUint64(dst, uint64(d.I)), nil
 	case JSONB, JSONPathType:
 		dst = append(dst, 1) // the version of the binary form of both
 		return append(dst, d.S...), nil
 	case Bytea:
 		return append(dst, d.S...), nil
-	case Timestamp, TimestampTZ:
-		if infinite(d.I) {
-			return be.AppendUint64(dst, uint64(d.I)), nil
-		}
-		return be.AppendUint64(dst, uint64(d.I-pgEpochMicros)), nil
-	case Date:
-		switch d.I {
-		case timeInfinity:
-			return be.AppendUint32(dst, math.MaxInt32), nil
-		case timeNegInfinity:
-			return be.AppendUint32(dst, 1<<31), nil // the least of 32 bits
-		}
-		return be.AppendUint32(dst, uint32(int32(d.I-pgEpochDays))), nil
+	case Timestamp, TimestampTZ, Date, Time, TimeTZ:
+		return appendMomentBinary(dst, d), nil
 	case Interval:
 		s := d.Span()
 		dst = be.AppendUint64(dst, uint64(s.Micros))
@@ -228,39 +209,13 @@ func ParseBinary(b []byte, typ OID, env *Env) (Datum, error) {
 		if size(8) {
 			return NewFloat(math.Float64frombits(be.Uint64(b))), nil
 		}
-	case Timestamp, TimestampTZ:
-		if size(8) {
-			v := int64(be.Uint64(b))
-			if v == timeInfinity || v == timeNegInfinity {
-				return NewTime(v), nil
-			}
-			if v > math.MaxInt64-pgEpochMicros {
-				return Null, sqlstate.New("22008", "timestamp out of range")
-			}
-			return NewTime(v + pgEpochMicros), nil
-		}
-	case Date:
-		if size(4) {
-			switch days := int32(be.Uint32(b)); days {
-			case math.MaxInt32:
-				return NewDate(timeInfinity), nil
-			case math.MinInt32:
-				return NewDate(timeNegInfinity), nil
-			default:
-				return NewDate(int64(days) + pgEpochDays), nil
-			}
+	case Timestamp, TimestampTZ, Date, Time, TimeTZ:
+		if size(int(Lookup(typ).Len)) {
+			return parseMomentBinary(b, typ)
 		}
 	case Interval:
 		if size(16) {
 			return NewInterval(Span{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}), nil
-		}
-	case Time:
-		if size(8) {
-			v := int64(be.Uint64(b))
-			if v < 0 || v > Day {
-				return Null, sqlstate.New("22008", "time out of range")
-			}
-			return NewClock(v), nil
 		}
 	case JSONB, JSONPathType:
 		if len(b) > 0 && b[0] == 1 {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/sqlstate"
 )
 
@@ -74,7 +75,8 @@ var castTable = map[[2]OID]Context{
 	{JSONB, Float8}: Explicit, {JSONB, Numeric}: Explicit,
 	{Date, Timestamp}: Implicit, {Date, TimestampTZ}: Implicit, {Timestamp, TimestampTZ}: Implicit,
 	{TimestampTZ, Timestamp}: Assignment, {TimestampTZ, Date}: Assignment, {Timestamp, Date}: Assignment,
-	{Time, Interval}: Implicit, {Interval, Time}: Assignment, {Timestamp, Time}: Assignment, {TimestampTZ, Time}: Assignment,
+	{Time, Interval}: Implicit, {Time, TimeTZ}: Implicit, {TimeTZ, Time}: Assignment, {TimestampTZ, TimeTZ}: Assignment,
+	{Interval, Time}: Assignment, {Timestamp, Time}: Assignment, {TimestampTZ, Time}: Assignment,
 	{Int2Vector, Int2Array}: Implicit, {OidVector, OidArray}: Implicit,
 }
 
@@ -89,6 +91,9 @@ func Cast(d Datum, from, to OID, mod int32, env *Env) (Datum, error) {
 		return d, nil
 	}
 	if from != to {
+		if to == Interval && from == Unknown {
+			return parseInterval(d.S, mod, env)
+		}
 		var err error
 		if d, err = convert(d, from, to, env); err != nil {
 			return Null, err
@@ -133,8 +138,8 @@ func convert(d Datum, from, to OID, env *Env) (Datum, error) {
 		}
 	case IsJSON(to) && d.K == KJSON:
 		return NewJSONText(jsonText(d, JSONB)), nil // to jsonb, or the text of one
-	case to == Time:
-		return toClock(d, from, env)
+	case to == Time || to == TimeTZ:
+		return toClock(d, from, to, env)
 	case to == Interval && d.K == KClock:
 		return NewInterval(Span{Micros: d.I}), nil
 	case to == Timestamp || to == TimestampTZ || to == Date:
@@ -161,38 +166,6 @@ func castArray(d Datum, to OID, env *Env) (Datum, error) {
 	out := NewArray(elem, items)
 	out.Array().Lower = a.Lower
 	return out, nil
-}
-
-// dateOf is the date of a timestamp.
-func dateOf(micros int64) Datum {
-	if infinite(micros) {
-		return NewDate(micros)
-	}
-	return NewDate(floorDiv(micros, 86400e6))
-}
-
-func toTime(d Datum, from, to OID, env *Env) (Datum, error) {
-	switch {
-	case d.K == KDate && to == Timestamp:
-		return NewTime(DateMicros(d.I)), nil
-	case d.K == KDate && to == TimestampTZ:
-		if infinite(d.I) {
-			return NewTime(d.I), nil
-		}
-		return NewTime(fromWall(DateMicros(d.I), env)), nil
-	case d.K == KTime && to == Date:
-		if from == TimestampTZ && !infinite(d.I) {
-			return dateOf(toWall(d.I, env)), nil
-		}
-		return dateOf(d.I), nil
-	case d.K == KTime && infinite(d.I):
-		return d, nil
-	case d.K == KTime && to == TimestampTZ:
-		return NewTime(fromWall(d.I, env)), nil
-	case d.K == KTime && to == Timestamp:
-		return NewTime(toWall(d.I, env)), nil
-	}
-	return Null, CannotCast(from, to)
 }
 
 // toNumber converts between numbers, from booleans and from jsonb.
@@ -320,14 +293,15 @@ func applyMod(d Datum, typ OID, mod int32) (Datum, error) {
 		}
 		return NewNumeric(r), nil
 	case Interval:
-		return NewInterval(d.Span().cut(mod)), nil
+		return NewInterval(d.Span().Cut(mod)), nil
 	case Time:
-		unit := int64(math.Pow10(int(6 - min(mod, 6))))
-		return NewClock(floorDiv(d.I+unit/2, unit) * unit), nil
+		return NewClock(roundMicros(d.I, mod)), nil
+	case TimeTZ:
+		us, offset := d.ZonedClock()
+		return NewZonedClock(roundMicros(us, mod), offset), nil
 	case Timestamp, TimestampTZ:
-		if mod < 6 && d.I != timeInfinity && d.I != timeNegInfinity {
-			unit := int64(math.Pow10(int(6 - mod)))
-			return NewTime(floorDiv(d.I+unit/2, unit) * unit), nil
+		if !datetime.IsInfinite(d.I) {
+			return NewTime(roundMicros(d.I, mod)), nil
 		}
 	}
 	return d, nil

@@ -19,7 +19,7 @@ func CompareStepping(a, b Datum, step Step) (int, error) {
 		return compareMixed(a, b)
 	}
 	switch a.K {
-	case KBool, KInt, KTime, KDate, KClock:
+	case KBool, KInt, KTime, KDate, KClock, KZonedClock:
 		return cmp.Compare(a.I, b.I), nil
 	case KFloat:
 		return compareFloat(a.Float(), b.Float()), nil
@@ -119,7 +119,7 @@ const itemBytes = 16
 func AppendHash(dst []byte, d Datum, step Step) ([]byte, error) {
 	dst = append(dst, byte(d.K))
 	switch d.K {
-	case KBool, KInt, KTime, KDate, KClock:
+	case KBool, KInt, KTime, KDate, KClock, KZonedClock:
 		return binary.BigEndian.AppendUint64(dst, uint64(d.I)), nil
 	case KFloat:
 		f := d.Float()
@@ -139,7 +139,8 @@ func AppendHash(dst []byte, d Datum, step Step) ([]byte, error) {
 	case KJSON:
 		return appendJSONHash(dst, d.S, 0, step)
 	case KInterval:
-		return binary.BigEndian.AppendUint64(dst, math.Float64bits(d.Span().total())), nil
+		days, micros := d.Span().Total()
+		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, uint64(days)), uint64(micros)), nil
 	case KArray, KRecord:
 		items := d.Array().Items
 		dst = binary.BigEndian.AppendUint64(dst, uint64(len(items)))

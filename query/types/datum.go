@@ -10,20 +10,21 @@ type Kind uint8
 
 // Representations. Several types share one: the type is known to the expression, not to the value.
 const (
-	KNull     Kind = iota
-	KBool          // I is 0 or 1
-	KInt           // I; reg types also keep their name in S
-	KFloat         // I holds the bits
-	KNumeric       // N
-	KText          // S
-	KBytes         // S
-	KJSON          // S, a valid JSON text as it came
-	KTime          // I, microseconds since 1970-01-01 00:00:00 UTC (timestamp: as if it were UTC)
-	KDate          // I, days since 1970-01-01
-	KInterval      // V
-	KArray         // A
-	KRecord        // A, elements of the types in A.Types
-	KClock         // I, microseconds since midnight
+	KNull       Kind = iota
+	KBool            // I is 0 or 1
+	KInt             // I; reg types also keep their name in S
+	KFloat           // I holds the bits
+	KNumeric         // N
+	KText            // S
+	KBytes           // S
+	KJSON            // S, a valid JSON text as it came
+	KTime            // I, microseconds since 2000-01-01 00:00:00 UTC (timestamp: as if it were UTC)
+	KDate            // I, days since 2000-01-01
+	KInterval        // V
+	KArray           // A
+	KRecord          // A, elements of the types in A.Types
+	KClock           // I, microseconds since midnight
+	KZonedClock      // I, see NewZonedClock
 )
 
 // Datum is one value. The zero Datum is NULL. What it points to is shared and never written to.
@@ -79,13 +80,13 @@ func NewJSONText(s string) Datum { return Datum{K: KJSON, S: s} }
 // NewNumeric makes a numeric.
 func NewNumeric(d *Decimal) Datum { return Datum{K: KNumeric, p: unsafe.Pointer(d)} }
 
-// NewTime makes a timestamp or timestamptz of microseconds since 1970.
+// NewTime makes a timestamp or timestamptz of microseconds since 2000.
 func NewTime(micros int64) Datum { return Datum{K: KTime, I: micros} }
 
 // NewClock makes a time of microseconds since midnight.
 func NewClock(micros int64) Datum { return Datum{K: KClock, I: micros} }
 
-// NewDate makes a date of days since 1970.
+// NewDate makes a date of days since 2000.
 func NewDate(days int64) Datum { return Datum{K: KDate, I: days} }
 
 // NewInterval makes an interval.

@@ -1,6 +1,10 @@
 package types
 
-import "time"
+import (
+	"time"
+
+	"github.com/divandb/divan/query/datetime"
+)
 
 // Env is what text forms depend on in a session.
 type Env struct {
@@ -16,11 +20,11 @@ type Env struct {
 	LooseJSON bool
 }
 
-func (e *Env) intervalStyle() string {
+func (e *Env) intervalStyle() datetime.Style {
 	if e == nil {
 		return ""
 	}
-	return e.IntervalStyle
+	return datetime.Style(e.IntervalStyle)
 }
 
 func (e *Env) location() *time.Location {

@@ -31,6 +31,7 @@ const (
 	VarChar    OID = 1043
 	Date       OID = 1082
 	Time       OID = 1083
+	TimeTZ     OID = 1266
 	// JSONPathType is the type of SQL/JSON paths.
 	JSONPathType OID = 4072
 	Timestamp    OID = 1114
@@ -72,6 +73,7 @@ const (
 	NumericArray     OID = 1231
 	DateArray        OID = 1182
 	TimeArray        OID = 1183
+	TimeTZArray      OID = 1270
 	TimestampArray   OID = 1115
 	TimestampTZArray OID = 1185
 	IntervalArray    OID = 1187
@@ -122,6 +124,7 @@ var infos = []Info{
 	{VarChar, "varchar", "character varying", -1, 'S', false, KText, 0, VarCharArray, 'i', false},
 	{Date, "date", "date", 4, 'D', false, KDate, 0, DateArray, 'i', true},
 	{Time, "time", "time without time zone", 8, 'D', false, KClock, 0, TimeArray, 'd', true},
+	{TimeTZ, "timetz", "time with time zone", 12, 'D', false, KZonedClock, 0, TimeTZArray, 'd', false},
 	{Timestamp, "timestamp", "timestamp without time zone", 8, 'D', false, KTime, 0, TimestampArray, 'd', true},
 	{TimestampTZ, "timestamptz", "timestamp with time zone", 8, 'D', true, KTime, 0, TimestampTZArray, 'd', true},
 	{Interval, "interval", "interval", 16, 'T', true, KInterval, 0, IntervalArray, 'd', false},
@@ -169,7 +172,9 @@ func init() {
 	// Names that the SQL grammar knows beside those of pg_type.
 	for alias, oid := range map[string]OID{"boolean": Bool, "bigint": Int8, "smallint": Int2, "integer": Int4, "int": Int4, "real": Float4,
 		"double precision": Float8, "float": Float8, "decimal": Numeric, "dec": Numeric, "character varying": VarChar, "character": BPChar,
-		"timestamp with time zone": TimestampTZ, "timestamp without time zone": Timestamp, "time without time zone": Time} {
+		"timestamp with time zone": TimestampTZ, "timestamp without time zone": Timestamp,
+		"time without time zone": Time,
+		"time with time zone":    TimeTZ} {
 		byName[alias] = oid
 	}
 }

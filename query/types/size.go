@@ -120,5 +120,5 @@ func HashSize(d Datum) int64 {
 		}
 		return n
 	}
-	return 16
+	return 24
 }

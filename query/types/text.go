@@ -8,9 +8,9 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/jsonpath"
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -47,13 +47,15 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 		dst = append(dst, '\\', 'x')
 		return hex.AppendEncode(dst, bytesOf(d.S))
 	case KTime:
-		return appendTime(dst, d.I, typ, env)
+		return appendTime(dst, d.I, typ, env, ' ')
 	case KDate:
-		return appendDate(dst, d.I)
+		return datetime.AppendDate(dst, d.I)
 	case KClock:
-		return appendClock(dst, d.I)
+		return datetime.AppendClock(dst, d.I)
+	case KZonedClock:
+		return appendZonedClock(dst, d)
 	case KInterval:
-		return appendInterval(dst, d.Span(), env.intervalStyle())
+		return datetime.AppendInterval(dst, d.Span(), env.intervalStyle())
 	case KArray:
 		return appendArray(dst, d.Array(), typ, env)
 	case KRecord:
@@ -237,18 +239,8 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 			return d, err
 		}
 		return NewJSON(AppendJSONString(nil, text)), nil
-	case Timestamp, TimestampTZ:
-		t, err := ParseTime(text, typ, env, time.Now())
-		return NewTime(t), err
-	case Date:
-		t, err := ParseTime(text, Date, env, time.Now())
-		if err != nil {
-			return Null, err
-		}
-		return dateOf(t), nil
-	case Time:
-		us, err := parseTimeOfDay(text)
-		return NewClock(us), err
+	case Timestamp, TimestampTZ, Date, Time, TimeTZ:
+		return parseMoment(text, typ, env)
 	case JSONPathType:
 		p, err := jsonpath.Parse(text)
 		if err != nil {
@@ -256,8 +248,7 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 		}
 		return NewText(p.Text()), nil
 	case Interval:
-		s, err := ParseInterval(text)
-		return NewInterval(s), err
+		return parseInterval(text, -1, env)
 	case UUID:
 		return parseUUID(text)
 	case Bytea:
@@ -274,14 +265,6 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 		return parseArray(text, typ, elem, env)
 	}
 	return Null, sqlstate.New(sqlstate.FeatureNotSupported, "input of type %s is not supported", NameOf(typ))
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }
 
 // Truncate cuts a text to n bytes at a character's boundary, as PostgreSQL cuts names.

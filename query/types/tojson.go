@@ -48,7 +48,7 @@ func ToJSON(dst []byte, d Datum, typ, as OID, env *Env) ([]byte, error) {
 	case KRecord:
 		return appendRecordJSON(dst, d.Array(), as, env)
 	case KTime:
-		return AppendJSONString(dst, string(appendTimeISO(nil, d.I, typ, env))), nil
+		return AppendJSONString(dst, string(appendTime(nil, d.I, typ, env, 'T'))), nil
 	}
 	return AppendJSONString(dst, string(AppendText(nil, d, typ, env))), nil
 }

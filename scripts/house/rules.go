@@ -215,12 +215,16 @@ var rules = []rule{
 		why: "a path is parsed without knowing what values it is for",
 	},
 	{
-		room: "query/jsonpath/run", may: []string{"query/jsonpath", "query/regex", "query/sqlstate",
+		room: "query/jsonpath/run", may: []string{"query/datetime", "query/jsonpath", "query/regex", "query/sqlstate",
 			"query/types"},
 		why: "a path is evaluated over values; what calls it, and what bounds it, comes in through functions",
 	},
 	{
-		room: "query/types", may: []string{"layer/collate", "query/jsonpath", "query/sqlstate"},
+		room: "query/datetime", may: []string{"query/sqlstate"},
+		why: "the calendar, and the texts of times, are the same whatever values hold them",
+	},
+	{
+		room: "query/types", may: []string{"layer/collate", "query/datetime", "query/jsonpath", "query/sqlstate"},
 		why: "values are compared, cast and written in text and binary; where they come from does not matter",
 	},
 	{
@@ -251,12 +255,14 @@ var rules = []rule{
 		why:  "the key words are one table, for whoever reads or writes names",
 	},
 	{
-		room: "query/funcs", may: []string{"query/exec", "query/jsonpath/...", "query/regex", "query/sql/keyword",
+		room: "query/funcs", may: []string{"query/datetime", "query/exec", "query/jsonpath/...", "query/regex",
+			"query/sql/keyword",
 			"query/sqlstate", "query/types", "query/work"},
 		why: "functions compute values of values; what calls them, and where from, does not matter",
 	},
 	{
-		room: "query/bind", may: []string{"query/exec", "query/funcs", "query/sql/ast", "query/sql/parse",
+		room: "query/bind", may: []string{"query/datetime", "query/exec", "query/funcs", "query/sql/ast",
+			"query/sql/parse",
 			"query/sqlstate", "query/types", "query/work"},
 		why: "a statement gets its meaning from the tree and a schema, without the wire and without running anything",
 	},

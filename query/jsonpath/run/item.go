@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -61,6 +62,10 @@ func (it Item) JSON(env *types.Env) (string, error) {
 	case it.Kind == JSONTime:
 		if it.zone != nil {
 			env = &types.Env{Location: it.zone}
+		}
+		if it.typ == types.TimeTZ {
+			us, offset := it.time.ZonedClock()
+			return `"` + string(datetime.AppendOffset(datetime.AppendClock(nil, us), offset, true)) + `"`, nil
 		}
 		raw, err := types.ToJSON(nil, it.time, it.typ, types.JSONB, env)
 		return string(raw), err

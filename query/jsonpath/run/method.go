@@ -152,9 +152,9 @@ func shapeOf(s string) (types.OID, *time.Location, bool) {
 	if !both {
 		date, clock, both = strings.Cut(s, "T")
 	}
-	if !both && strings.Count(s, ":") == 2 && !strings.Contains(s, "-") && !strings.Contains(s, "+") {
-		_, err := time.Parse("15:04:05.999999", s)
-		return types.Time, nil, err == nil
+	if !both && strings.Count(s, ":") >= 2 {
+		typ, _, ok := clockShape(s)
+		return typ, nil, ok
 	}
 	if _, err := time.Parse("2006-01-02", date); err != nil {
 		return 0, nil, false
@@ -162,13 +162,22 @@ func shapeOf(s string) (types.OID, *time.Location, bool) {
 	if !both {
 		return types.Date, nil, true
 	}
+	typ, zone, ok := clockShape(clock)
+	if typ == types.TimeTZ {
+		return types.TimestampTZ, zone, ok
+	}
+	return types.Timestamp, nil, ok
+}
+
+// clockShape is the type of a time of day, and its zone.
+func clockShape(s string) (types.OID, *time.Location, bool) {
 	for _, layout := range []string{"15:04:05.999999", "15:04:05.999999-07", "15:04:05.999999-07:00"} {
-		if t, err := time.Parse(layout, clock); err == nil {
+		if t, err := time.Parse(layout, s); err == nil {
 			if layout == "15:04:05.999999" {
-				return types.Timestamp, nil, true
+				return types.Time, nil, true
 			}
 			_, off := t.Zone()
-			return types.TimestampTZ, time.FixedZone("", off), true
+			return types.TimeTZ, time.FixedZone("", off), true
 		}
 	}
 	return 0, nil, false

@@ -197,26 +197,31 @@ func (r *Run) compare(op string, a, b Item) (truth, error) {
 
 // compareTimes compares dates and timestamps with each other, and times with times.
 func (r *Run) compareTimes(a, b Item) (int, bool, error) {
-	if (a.typ == types.Time) != (b.typ == types.Time) {
+	ofDay := func(t types.OID) bool { return t == types.Time || t == types.TimeTZ }
+	if ofDay(a.typ) != ofDay(b.typ) {
 		return 0, false, nil
 	}
 	if a.typ == b.typ {
 		return cmp.Compare(a.time.I, b.time.I), true, nil
 	}
-	if (a.typ == types.TimestampTZ || b.typ == types.TimestampTZ) && !r.Zone {
+	zoned := types.TimestampTZ
+	if ofDay(a.typ) {
+		zoned = types.TimeTZ
+	}
+	if (a.typ == zoned || b.typ == zoned) && !r.Zone {
 		from := a.typ
-		if from == types.TimestampTZ {
+		if from == zoned {
 			from = b.typ
 		}
 		return 0, false, sqlstate.New(sqlstate.FeatureNotSupported,
-			"cannot convert value from %s to %s without time zone usage", shortName(from), "timestamptz").
+			"cannot convert value from %s to %s without time zone usage", shortName(from), shortName(zoned)).
 			WithHint("Use *_tz() function for time zone support.")
 	}
-	x, err := types.Cast(a.time, a.typ, types.TimestampTZ, -1, r.Env)
+	x, err := types.Cast(a.time, a.typ, zoned, -1, r.Env)
 	if err != nil {
 		return 0, false, err
 	}
-	y, err := types.Cast(b.time, b.typ, types.TimestampTZ, -1, r.Env)
+	y, err := types.Cast(b.time, b.typ, zoned, -1, r.Env)
 	return cmp.Compare(x.I, y.I), true, err
 }
 

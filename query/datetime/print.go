@@ -1,4 +1,4 @@
-package types
+package datetime
 
 import (
 	"fmt"
@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// appendInterval writes an interval in one of PostgreSQL's styles (EncodeInterval in its datetime.c).
-func appendInterval(dst []byte, s Span, style string) []byte {
+// AppendInterval writes an interval in one of PostgreSQL's styles (EncodeInterval in its datetime.c).
+func AppendInterval(dst []byte, s Span, style Style) []byte {
 	switch style {
-	case "iso_8601":
+	case StyleISO:
 		return appendISOInterval(dst, s)
-	case "sql_standard":
+	case StyleStandard:
 		return appendStandardInterval(dst, s)
-	case "postgres_verbose":
+	case StyleVerbose:
 		return appendVerboseInterval(dst, s)
 	}
 	start := len(dst)
@@ -197,47 +197,4 @@ func appendVerboseInterval(dst []byte, s Span) []byte {
 		dst = append(dst, " ago"...)
 	}
 	return dst
-}
-
-// isoUnits are the units of ISO 8601's intervals before and after the T.
-var isoUnits = [2]map[byte]string{
-	{'y': "year", 'm': "month", 'w': "week", 'd': "day"},
-	{'h': "hour", 'm': "minute", 's': "second"},
-}
-
-// parseISOInterval reads "p1y2m3dt4h5m6.5s", an interval of ISO 8601 in lower case. Units go from long to short.
-func parseISOInterval(text string, bad error) (Span, error) {
-	var months, days, micros float64
-	half := 0
-	s := text[1:]
-	if s == "" {
-		return Span{}, bad
-	}
-	for s != "" {
-		if s[0] == 't' {
-			if half == 1 {
-				return Span{}, bad
-			}
-			half, s = 1, s[1:]
-			continue
-		}
-		n := len(s) - len(strings.TrimLeft(s, "+-0123456789."))
-		f, err := strconv.ParseFloat(s[:n], 64)
-		if err != nil {
-			return Span{}, bad
-		}
-		name := [2]string{"year", "hour"}[half] // PostgreSQL takes a number without a unit for these
-		if n < len(s) {
-			if name = isoUnits[half][s[n]]; name == "" {
-				return Span{}, bad
-			}
-			n++
-		}
-		unit := intervalUnits[name]
-		s = s[n:]
-		months += f * float64(unit.months)
-		days += f * float64(unit.days)
-		micros += f * float64(unit.micros)
-	}
-	return span(months, days, micros, text)
 }

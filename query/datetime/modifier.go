@@ -1,8 +1,7 @@
-package types
+package datetime
 
 import (
 	"math"
-	"regexp"
 	"strings"
 )
 
@@ -44,8 +43,8 @@ func IntervalMod(fields string, digits int32) int32 {
 	return bits<<16 | digits
 }
 
-// cut leaves of an interval the fields and digits of a modifier.
-func (s Span) cut(mod int32) Span {
+// Cut leaves of an interval the fields and digits of a modifier.
+func (s Span) Cut(mod int32) Span {
 	fields, digits := mod>>16, mod&allDigits
 	if fields != allFields {
 		switch has := func(f string) bool { return fields&fieldBits[f] != 0 }; {
@@ -73,24 +72,19 @@ func (s Span) cut(mod int32) Span {
 	return s
 }
 
-var (
-	bareNumbers   = regexp.MustCompile(`^\s*(?:([+-]?\d+)\s+)?([+-]?\d+(?:\.\d*)?|[+-]?\.\d+)\s*$`)
-	minuteSeconds = regexp.MustCompile(`^\s*([+-]?)(\d+:\d+(?:\.\d*)?)\s*$`)
-)
-
-// IntervalText gives the numbers of a constant of INTERVAL '1 2' DAY TO HOUR the units of its fields.
-func IntervalText(text, fields string) string {
-	words := strings.Fields(fields)
-	last := words[len(words)-1]
-	if p := minuteSeconds.FindStringSubmatch(text); p != nil && fields == "minute to second" {
-		return p[1] + "00:" + p[2]
+// FieldsOf are the fields of a modifier.
+func FieldsOf(mod int32) Fields {
+	if mod < 0 || mod>>16 == allFields {
+		return Fields{}
 	}
-	switch p := bareNumbers.FindStringSubmatch(text); {
-	case p == nil:
-	case p[1] == "":
-		return p[2] + " " + last
-	case last == "hour":
-		return p[1] + " days " + p[2] + " hours"
+	var f Fields
+	for _, name := range fieldOrder {
+		if mod>>16&fieldBits[name] != 0 {
+			if f.First == "" {
+				f.First = name
+			}
+			f.Last = name
+		}
 	}
-	return text
+	return f
 }

@@ -1,0 +1,56 @@
+package datetime
+
+import (
+	"errors"
+	"unicode/utf8"
+
+	"github.com/divandb/divan/query/sqlstate"
+)
+
+// fault is why a text cannot be read.
+type fault uint8
+
+const (
+	badFormat fault = iota + 1
+	fieldOverflow
+	monthOverflow // a month or a day that another order of the fields might mend
+	zoneOverflow
+)
+
+func (f fault) Error() string { return "cannot be read" }
+
+const datetimeOverflow sqlstate.Code = "22008"
+
+// explain is a fault as PostgreSQL reports it for the text of a type.
+func explain(err error, text, typ string) error {
+	var f fault
+	if !errors.As(err, &f) {
+		return err
+	}
+	text = excerpt(text)
+	switch f {
+	case fieldOverflow:
+		return sqlstate.New(datetimeOverflow, "date/time field value out of range: \"%s\"", text)
+	case monthOverflow:
+		return sqlstate.New(datetimeOverflow, "date/time field value out of range: \"%s\"", text).
+			WithHint("Perhaps you need a different \"datestyle\" setting.")
+	case zoneOverflow:
+		return sqlstate.New("22009", "time zone displacement out of range: \"%s\"", text)
+	}
+	return sqlstate.New(sqlstate.InvalidDatetimeFormat, "invalid input syntax for type %s: \"%s\"", typ, text)
+}
+
+// excerpt shortens a text for a message.
+func excerpt(s string) string {
+	const most = 100
+	if len(s) <= most {
+		return s
+	}
+	n := most
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "..."
+}
+
+func errRange(what string) error { return sqlstate.New(datetimeOverflow, "%s out of range", what) }
