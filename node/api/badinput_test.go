@@ -107,27 +107,33 @@ func TestBadInput(t *testing.T) {
 	}
 	for name, since := range map[string]string{
 		"words": "abc", "CouchDB's": "12-g1AAAACbeJzLYWBgYMpgTmHgzcvPy09JdcjLz8gvLskBCScyJNX___8_K4M5MRcowG5kYpFqYGSKTQNOI", "a number": "5", "minus": "-1",
-		"empty": "", "capitals": strings.ToUpper(last[:len(last)-2]) + "AA", "too short": last[:24], "too long": last + "00", "odd": last + "0", "null": "null",
+		"empty": "", "capitals": strings.ToUpper(last[:len(last)-2]) + "AA", "too short": last[:24], "too long": last +
+			"00", "odd": last + "0", "null": "null",
 		"of another database": foreign, "of the future": "14ffffffffffffffff00000000", "of an incarnation not reached": incarnation, "of a far incarnation": "16ffff" + last[2:],
 	} {
 		reason := "since"
 		for _, feed := range []string{"normal", "longpoll", "continuous", "eventsource"} {
-			add("since: "+name+", "+feed, "GET", "/db/_changes?feed="+feed+"&timeout=1&since="+since, "", 400, "bad_request", reason)
+			add("since: "+name+", "+feed, "GET", "/db/_changes?feed="+feed+"&timeout=1&since="+since, "", 400,
+				"bad_request", reason)
 		}
 		add("since: "+name+", of a shard", "GET", "/db/_changes/1?since="+since, "", 400, "bad_request", reason)
 		add("since: "+name+", posted", "POST", "/db/_changes?since="+since, `{}`, 400, "bad_request", reason)
 		if since != "" {
-			add("Last-Event-ID: "+name, "GET", "/db/_changes?feed=eventsource&timeout=1", "", 400, "bad_request", reason, "Last-Event-ID", since)
+			add("Last-Event-ID: "+name, "GET", "/db/_changes?feed=eventsource&timeout=1", "", 400, "bad_request",
+				reason, "Last-Event-ID", since)
 		}
-		add("since: "+name+", of the topology", "GET", "/db/_changes/_meta?since="+since, "", 400, "bad_request", reason)
+		add("since: "+name+", of the topology", "GET", "/db/_changes/_meta?since="+since, "", 400, "bad_request",
+			reason)
 	}
 	for _, shard := range []string{"3", "0", "-1", "01", "x", "%00", strings.Repeat("9", 300)} {
 		add("the shard "+shard, "GET", "/db/_changes/"+shard, "", 404, "not_found", "")
-		add("the shard "+shard+", continuous", "GET", "/db/_changes/"+shard+"?feed=continuous&timeout=1", "", 404, "not_found", "")
+		add("the shard "+shard+", continuous", "GET", "/db/_changes/"+shard+"?feed=continuous&timeout=1", "", 404,
+			"not_found", "")
 	}
 	for _, count := range []string{"0", "-1", "65", "1e9", "99999999999999999999", `"2"`, "1.5", "null", "true", "[]"} {
 		add("reshard to "+count, "POST", "/db/_changes/_reshard", `{"shard_count":`+count+`}`, 400, "bad_request", "")
-		add("create with "+count, "PUT", "/new?changes_shards="+strings.Trim(count, `"`)+"x", "", 400, "bad_request", "")
+		add("create with "+count, "PUT", "/new?changes_shards="+strings.Trim(count, `"`)+"x", "", 400, "bad_request",
+			"")
 	}
 	for _, count := range []string{"0", "-1", "65", "1.5", "", "x"} {
 		add("create with "+count, "PUT", "/new?changes_shards="+count, "", 400, "bad_request", "")
@@ -135,40 +141,54 @@ func TestBadInput(t *testing.T) {
 	add("reshard to nothing", "POST", "/db/_changes/_reshard", `{}`, 400, "bad_request", "")
 	add("reshard by a list", "POST", "/db/_changes/_reshard", `[3]`, 400, "bad_request", "")
 	add("reshard by no JSON", "POST", "/db/_changes/_reshard", `{`, 400, "bad_request", "")
-	add("reshard as text", "POST", "/db/_changes/_reshard", `{"shard_count":3}`, 415, "bad_content_type", "", "Content-Type", "text/plain")
-	add("reshard nothing", "POST", "/none/_changes/_reshard", `{"shard_count":3}`, 404, "not_found", "Database does not exist.")
+	add("reshard as text", "POST", "/db/_changes/_reshard", `{"shard_count":3}`, 415, "bad_content_type", "",
+		"Content-Type", "text/plain")
+	add("reshard nothing", "POST", "/none/_changes/_reshard", `{"shard_count":3}`, 404, "not_found",
+		"Database does not exist.")
 
-	for name, rev := range map[string]string{"purged": gone, "stemmed": stemmed, "replaced": "1-" + strings.Repeat("0", 32)} {
+	for name, rev := range map[string]string{"purged": gone, "stemmed": stemmed,
+		"replaced": "1-" + strings.Repeat("0", 32)} {
 		id := map[string]string{"purged": "gone", "stemmed": "stemmed", "replaced": "doc"}[name]
 		add("a "+name+" parent", "PUT", "/db/"+id, `{"_rev":"`+rev+`"}`, 409, "conflict", "Document update conflict.")
-		add("a "+name+" parent, by If-Match", "PUT", "/db/"+id, `{}`, 409, "conflict", "Document update conflict.", "If-Match", `"`+rev+`"`)
+		add("a "+name+" parent, by If-Match", "PUT", "/db/"+id, `{}`, 409, "conflict", "Document update conflict.",
+			"If-Match", `"`+rev+`"`)
 		if name != "stemmed" { // its body is there until compaction
-			add("a "+name+" parent of an attachment", "PUT", "/db/"+id+"/a?rev="+rev, `x`, 409, "not_found", "missing_rev")
+			add("a "+name+" parent of an attachment", "PUT", "/db/"+id+"/a?rev="+rev, `x`, 409, "not_found",
+				"missing_rev")
 			add("read a "+name+" revision", "GET", "/db/"+id+"?rev="+rev, "", 404, "not_found", "missing")
 		}
 	}
 	add("delete a purged revision", "DELETE", "/db/gone?rev="+gone, "", 404, "not_found", "missing")
-	add("a stemmed parent of an attachment", "PUT", "/db/stemmed/a?rev="+stemmed, `x`, 409, "conflict", "Document update conflict.")
-	add("delete a stemmed revision", "DELETE", "/db/stemmed?rev="+stemmed, "", 409, "conflict", "Document update conflict.")
+	add("a stemmed parent of an attachment", "PUT", "/db/stemmed/a?rev="+stemmed, `x`, 409, "conflict",
+		"Document update conflict.")
+	add("delete a stemmed revision", "DELETE", "/db/stemmed?rev="+stemmed, "", 409, "conflict",
+		"Document update conflict.")
 
 	for _, n := range []string{"4001", "0", "-1", "1.5", `"7"`, "null", "[]", "99999999999999999999", ""} {
 		add("_revs_limit of "+n, "PUT", "/db/_revs_limit", n, 400, "bad_request", "")
-		add("_purged_infos_limit of "+n, "PUT", "/db/_purged_infos_limit", strings.Replace(n, "4001", "x", 1), 400, "bad_request", "")
+		add("_purged_infos_limit of "+n, "PUT", "/db/_purged_infos_limit", strings.Replace(n, "4001", "x", 1), 400,
+			"bad_request", "")
 	}
 
-	for _, rev := range []string{"x", "1", "-abc", "-1-abc", "x-1", "1.5-abc", "99999999999999999999-abc", " 1-abc", "٣-abc"} {
+	for _, rev := range []string{"x", "1", "-abc", "-1-abc", "x-1", "1.5-abc", "99999999999999999999-abc", " 1-abc",
+		"٣-abc"} {
 		quoted := strings.ReplaceAll(rev, " ", "%20")
 		add("the revision "+rev, "GET", "/db/doc?rev="+quoted, "", 400, "bad_request", "Invalid rev format")
 		add("the parent "+rev, "PUT", "/db/doc", `{"_rev":"`+rev+`"}`, 400, "bad_request", "Invalid rev format")
-		add("the parent "+rev+" in the query", "PUT", "/db/doc?rev="+quoted, `{}`, 400, "bad_request", "Invalid rev format")
+		add("the parent "+rev+" in the query", "PUT", "/db/doc?rev="+quoted, `{}`, 400, "bad_request",
+			"Invalid rev format")
 		add("the deleted "+rev, "DELETE", "/db/doc?rev="+quoted, "", 400, "bad_request", "Invalid rev format")
 		add("open_revs "+rev, "GET", `/db/doc?open_revs=["`+quoted+`"]`, "", 400, "bad_request", "Invalid rev format")
-		add("_revs_diff "+rev, "POST", "/db/_revs_diff", `{"doc":["`+rev+`"]}`, 400, "bad_request", "Invalid rev format")
-		add("_missing_revs "+rev, "POST", "/db/_missing_revs", `{"doc":["`+rev+`"]}`, 400, "bad_request", "Invalid rev format")
+		add("_revs_diff "+rev, "POST", "/db/_revs_diff", `{"doc":["`+rev+`"]}`, 400, "bad_request",
+			"Invalid rev format")
+		add("_missing_revs "+rev, "POST", "/db/_missing_revs", `{"doc":["`+rev+`"]}`, 400, "bad_request",
+			"Invalid rev format")
 		add("_purge "+rev, "POST", "/db/_purge", `{"doc":["`+rev+`"]}`, 400, "bad_request", "Invalid rev format")
 		add("an attachment of "+rev, "PUT", "/db/doc/a?rev="+quoted, `x`, 400, "bad_request", "Invalid rev format")
-		add("a copy over "+rev, "COPY", "/db/doc", "", 400, "bad_request", "Invalid rev format", "Destination", "copy?rev="+quoted)
-		add("replicated "+rev, "PUT", "/db/doc?new_edits=false", `{"_rev":"`+rev+`"}`, 400, "bad_request", "Invalid rev format")
+		add("a copy over "+rev, "COPY", "/db/doc", "", 400, "bad_request", "Invalid rev format", "Destination",
+			"copy?rev="+quoted)
+		add("replicated "+rev, "PUT", "/db/doc?new_edits=false", `{"_rev":"`+rev+`"}`, 400, "bad_request",
+			"Invalid rev format")
 	}
 
 	for name, body := range map[string]string{
@@ -182,29 +202,48 @@ func TestBadInput(t *testing.T) {
 	}
 
 	add("an id of 513 bytes", "PUT", "/db/"+long, `{}`, 400, "illegal_docid", "Document id is too long")
-	add("an id of 513 bytes, posted", "POST", "/db", `{"_id":"`+long+`"}`, 400, "illegal_docid", "Document id is too long")
-	add("an id of 513 bytes among others", "POST", "/db/_bulk_docs", `{"docs":[{"_id":"a"},{"_id":"`+long+`"}]}`, 400, "illegal_docid", "Document id is too long")
-	add("an id of 513 bytes, replicated", "PUT", "/db/"+long+"?new_edits=false", `{"_rev":"1-a"}`, 400, "illegal_docid", "Document id is too long")
-	add("an id of 513 bytes with an attachment", "PUT", "/db/"+long+"/a", `x`, 400, "illegal_docid", "Document id is too long")
-	add("an id of 513 bytes as the destination", "COPY", "/db/doc?rev="+first, "", 400, "illegal_docid", "Document id is too long", "Destination", long)
+	add("an id of 513 bytes, posted", "POST", "/db", `{"_id":"`+long+`"}`, 400, "illegal_docid",
+		"Document id is too long")
+	add("an id of 513 bytes among others", "POST", "/db/_bulk_docs", `{"docs":[{"_id":"a"},{"_id":"`+long+`"}]}`, 400,
+		"illegal_docid", "Document id is too long")
+	add("an id of 513 bytes, replicated", "PUT", "/db/"+long+"?new_edits=false", `{"_rev":"1-a"}`, 400, "illegal_docid",
+		"Document id is too long")
+	add("an id of 513 bytes with an attachment", "PUT", "/db/"+long+"/a", `x`, 400, "illegal_docid",
+		"Document id is too long")
+	add("an id of 513 bytes as the destination", "COPY", "/db/doc?rev="+first, "", 400, "illegal_docid",
+		"Document id is too long", "Destination", long)
 	add("a _local id of 513 bytes", "PUT", "/db/_local/"+long, `{}`, 400, "illegal_docid", "Document id is too long")
 	add("a _design id of 513 bytes", "PUT", "/db/_design/"+long, `{}`, 400, "illegal_docid", "Document id is too long")
 
-	add("an attachment with a wrong Content-MD5", "PUT", "/db/new/a", `hello`, 400, "content_md5_mismatch", "Possible message corruption.", "Content-MD5", "N7Wa/VknJfkwXkhKXX9RaA==")
-	add("an attachment with a Content-MD5 that is none", "PUT", "/db/new/a", `hello`, 400, "content_md5_mismatch", "", "Content-MD5", "?")
+	add("an attachment with a wrong Content-MD5", "PUT", "/db/new/a", `hello`, 400, "content_md5_mismatch",
+		"Possible message corruption.", "Content-MD5", "N7Wa/VknJfkwXkhKXX9RaA==")
+	add("an attachment with a Content-MD5 that is none", "PUT", "/db/new/a", `hello`, 400, "content_md5_mismatch", "",
+		"Content-MD5", "?")
 	related := []string{"Content-Type", "multipart/related; boundary=b"}
 	parts := func(announced, data string) string {
-		return "--b\r\nContent-Type: application/json\r\n\r\n" + `{"_attachments":{"a":{"follows":true,"content_type":"text/plain",` + announced + "}}}\r\n--b\r\n\r\n" + data + "\r\n--b--"
+		return "--b\r\nContent-Type: application/json\r\n\r\n" +
+			`{"_attachments":{"a":{"follows":true,"content_type":"text/plain",` + announced + "}}}\r\n--b\r\n\r\n" +
+			data + "\r\n--b--"
 	}
-	add("a part shorter than announced", "PUT", "/db/new", parts(`"length":9`, "hello"), 400, "bad_request", "attachment shorter than expected", related...)
-	add("a part longer than announced", "PUT", "/db/new", parts(`"length":2`, "hello"), 400, "bad_request", "attachment longer than expected", related...)
-	add("a part with a wrong digest", "PUT", "/db/new", parts(`"length":5,"digest":"md5-N7Wa/VknJfkwXkhKXX9RaA=="`, "hello"), 400, "content_md5_mismatch", "Possible message corruption.", related...)
-	add("a part that does not come", "PUT", "/db/new", "--b\r\nContent-Type: application/json\r\n\r\n"+`{"_attachments":{"a":{"follows":true,"length":5}}}`+"\r\n--b--", 400, "bad_request", "", related...)
-	add("a part that breaks off", "PUT", "/db/new", strings.TrimSuffix(parts(`"length":5`, "hello"), "\r\n--b--"), 400, "bad_request", "", related...)
-	add("a stub of nothing", "PUT", "/db/new", `{"_attachments":{"a":{"stub":true}}}`, 412, "missing_stub", "Invalid attachment stub in new for a")
-	add("a stub with another digest", "PUT", "/db/doc?rev="+first, `{"_attachments":{"a":{"stub":true,"digest":"md5-N7Wa/VknJfkwXkhKXX9RaA=="}}}`, 412, "missing_stub", "")
-	add("too many documents to purge", "POST", "/db/_purge", purgeOf(101, 1), 400, "bad_request", "Exceeded maximum number of documents.")
-	add("too many revisions to purge", "POST", "/db/_purge", purgeOf(2, 501), 400, "bad_request", "Exceeded maximum number of revisions.")
+	add("a part shorter than announced", "PUT", "/db/new", parts(`"length":9`, "hello"), 400, "bad_request",
+		"attachment shorter than expected", related...)
+	add("a part longer than announced", "PUT", "/db/new", parts(`"length":2`, "hello"), 400, "bad_request",
+		"attachment longer than expected", related...)
+	add("a part with a wrong digest", "PUT", "/db/new",
+		parts(`"length":5,"digest":"md5-N7Wa/VknJfkwXkhKXX9RaA=="`,
+			"hello"), 400, "content_md5_mismatch", "Possible message corruption.", related...)
+	add("a part that does not come", "PUT", "/db/new",
+		"--b\r\nContent-Type: application/json\r\n\r\n"+`{"_attachments":{"a":{"follows":true,"length":5}}}`+"\r\n--b--", 400, "bad_request", "", related...)
+	add("a part that breaks off", "PUT", "/db/new", strings.TrimSuffix(parts(`"length":5`, "hello"), "\r\n--b--"), 400,
+		"bad_request", "", related...)
+	add("a stub of nothing", "PUT", "/db/new", `{"_attachments":{"a":{"stub":true}}}`, 412, "missing_stub",
+		"Invalid attachment stub in new for a")
+	add("a stub with another digest", "PUT", "/db/doc?rev="+first,
+		`{"_attachments":{"a":{"stub":true,"digest":"md5-N7Wa/VknJfkwXkhKXX9RaA=="}}}`, 412, "missing_stub", "")
+	add("too many documents to purge", "POST", "/db/_purge", purgeOf(101, 1), 400, "bad_request",
+		"Exceeded maximum number of documents.")
+	add("too many revisions to purge", "POST", "/db/_purge", purgeOf(2, 501), 400, "bad_request",
+		"Exceeded maximum number of revisions.")
 
 	for _, in := range inputs {
 		a := s.ask(t, in.method, in.path, in.body, in.header...)
@@ -295,7 +334,8 @@ func TestBadInput_chunks(t *testing.T) {
 	s := serve(t, nil)
 	s.member(t, "", "PUT", "/db", "")
 	before := s.state(t, "db")
-	for _, path := range []string{"PUT /db/new/a", "PUT /db/new", "POST /db/_bulk_docs", "POST /new/_import", "PUT /db/_revs_limit"} {
+	for _, path := range []string{"PUT /db/new/a", "PUT /db/new", "POST /db/_bulk_docs", "POST /new/_import",
+		"PUT /db/_revs_limit"} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 		if err != nil {
 			t.Fatal(err)

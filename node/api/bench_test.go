@@ -121,7 +121,8 @@ func BenchmarkPut(b *testing.B) {
 			id++
 			path := fmt.Sprintf("%s/db/%d", s.URL, id)
 			ids.Unlock()
-			req, _ := http.NewRequestWithContext(b.Context(), http.MethodPut, path, strings.NewReader(`{"a":1,"b":"some text"}`))
+			req, _ := http.NewRequestWithContext(b.Context(), http.MethodPut, path,
+				strings.NewReader(`{"a":1,"b":"some text"}`))
 			res, err := many.Do(req)
 			if err != nil {
 				b.Error(err)

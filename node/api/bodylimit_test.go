@@ -123,7 +123,8 @@ func TestBody_DeclaredLengthOfRelated(t *testing.T) {
 	if a := s.ask(t, "PUT", "/db/doc", body, "Content-Type", "multipart/related; boundary=b"); a.status != 201 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	large := "--b\r\nContent-Type: application/json\r\n\r\n{\"a\":\"" + strings.Repeat("x", requestLimit) + "\"}\r\n--b--"
+	large := "--b\r\nContent-Type: application/json\r\n\r\n{\"a\":\"" + strings.Repeat("x", requestLimit) +
+		"\"}\r\n--b--"
 	if a := s.ask(t, "PUT", "/db/other", large, "Content-Type", "multipart/related; boundary=b"); a.status != 413 {
 		t.Errorf("%d %s", a.status, a.body)
 	}

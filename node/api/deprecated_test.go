@@ -61,7 +61,8 @@ func TestDeprecatedSubspace(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d: %s", query, n, len(want), text)
 		}
 	}
-	changes("", `{"seq":"`+a+`","id":"a","changes":[{"rev":"`+rev1+`"}]}`, `{"seq":"`+b+`","id":"b","changes":[{"rev":"`+rev1+`"}]}`)
+	changes("", `{"seq":"`+a+`","id":"a","changes":[{"rev":"`+rev1+`"}]}`,
+		`{"seq":"`+b+`","id":"b","changes":[{"rev":"`+rev1+`"}]}`)
 	changes("?since="+a+"&include_docs=true", `"doc":{"_id":"b","_rev":"`+rev1+`","v":1}}`)
 	changes("?descending=true&limit=1", `"id":"b"`)
 	changes("?filter=_doc_ids&doc_ids=[%22a%22]", `"id":"a"`)
@@ -87,7 +88,8 @@ func TestDeprecatedSubspace(t *testing.T) {
 	}
 	changes("", `"id":"b"`, `"id":"a","changes":[{"rev":"2-`, `"id":"c"`)
 	changes("?since="+b, `"id":"a"`, `"id":"c"`)
-	if text := s.must(t, "GET", "/old/_changes/_meta", ""); !strings.Contains(text, `{"maps":[{"since":"0","scheme":"","shards":[],"tombstone":true},{"since":"14`) ||
+	if text := s.must(t, "GET", "/old/_changes/_meta", ""); !strings.Contains(text,
+		`{"maps":[{"since":"0","scheme":"","shards":[],"tombstone":true},{"since":"14`) ||
 		!strings.Contains(text, `"scheme":"xxh64-jump","shards":["1"],"tombstone":false}]}`) {
 		t.Errorf("the maps are %s", text)
 	}

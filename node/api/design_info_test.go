@@ -59,7 +59,8 @@ func TestDesignInfo_progress(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := info()
-	if id := got.Scanned[second]; !got.Building || got.Goal != b.Goal.String() || got.Shards[first] != "0" || got.Scanned[first] != "" || got.Shards[second] != "0" || id == "" {
+	if id := got.Scanned[second]; !got.Building || got.Goal != b.Goal.String() || got.Shards[first] != "0" ||
+		got.Scanned[first] != "" || got.Shards[second] != "0" || id == "" {
 		t.Errorf("under way: %+v", got)
 	}
 	r, err := b.Step(t.Context(), b.Shards[1], 100)
@@ -67,7 +68,8 @@ func TestDesignInfo_progress(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = info()
-	if _, scans := got.Scanned[second]; scans || got.Shards[first] != "0" || got.Shards[second] != r.Seq.String() || r.Seq != b.Goal {
+	if _, scans := got.Scanned[second]; scans || got.Shards[first] != "0" || got.Shards[second] != r.Seq.String() ||
+		r.Seq != b.Goal {
 		t.Errorf("one shard is done: %+v, at %s", got, r.Seq)
 	}
 }

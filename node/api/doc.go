@@ -1,7 +1,18 @@
-// Package api is CouchDB 3.5's HTTP API over the layer (docs/clauses.md, "HTTP"). It parses requests, asks the layer, and
-// renders answers as CouchDB words them; it decides nothing about documents.
+// Package api is CouchDB 3.5's HTTP API over the layer. It routes requests to rooms of endpoints, each a package below
+// internal, and says who may ask what. docs/http.md tells how the answers differ from CouchDB's.
 //
-// Reading order: server.go (what happens to every request), routes.go (the table), request.go (what a handler sees), then one file per family
-// of endpoints. errors.go is the one place where an error becomes a status and a name. Everything that can be long is written row by row
-// through stream.go; nothing collects a whole answer.
+// Reading order: server.go (what happens to every request), routes.go (the table of all endpoints), access.go. Then
+// what every handler uses: internal/call (the request and its answer), internal/fault (the one place where an error
+// becomes a status and a name), internal/intake (bodies, within a budget of memory), internal/encode and
+// internal/decode (JSON). Then the rooms:
+//
+//   - internal/docs: documents, their attachments and revisions, one or many at a time
+//   - internal/rows: lists of documents, views, the state of indexes
+//   - internal/feeds: changes, filters, shards
+//   - internal/databases: databases as a whole, security, limits, compaction, export and import
+//   - internal/server: this node and the cluster, probes, sessions, metrics, backups
+//   - internal/settings: options that clients read and change, CORS
+//
+// A room has a type Handlers with what it needs of the node. The methods that answer an endpoint take the call and
+// return an error; what needs no more than the call is a function that takes it first.
 package api

@@ -152,7 +152,8 @@ func TestFeed_LongpollAnswersAtTheFirstWrite(t *testing.T) {
 	for line, ok := f.next(); ok; line, ok = f.next() {
 		text.WriteString(line)
 	}
-	if !strings.Contains(text.String(), `"id":"after"`) || strings.Contains(text.String(), "before") || !strings.Contains(text.String(), `"pending":0`) {
+	if !strings.Contains(text.String(), `"id":"after"`) || strings.Contains(text.String(), "before") ||
+		!strings.Contains(text.String(), `"pending":0`) {
 		t.Fatal(text.String())
 	}
 }
@@ -275,13 +276,14 @@ func TestFeed_LimitCountsWhatAFilterShows(t *testing.T) {
 // A client that does not read is cut off; the handler does not wait for it for ever.
 func TestFeed_SlowClientIsCutOff(t *testing.T) {
 	done := make(chan struct{}, 100)
-	s := serveConns(t, api.ConnLimits{Write: 200 * time.Millisecond}, func(e *embedded.Engine) kv.Engine { return e }, func(o *api.Options) {
-		o.Observe = func(method string, _ int, _ time.Duration) {
-			if method == http.MethodGet {
-				done <- struct{}{}
+	s := serveConns(t, api.ConnLimits{Write: 200 * time.Millisecond}, func(e *embedded.Engine) kv.Engine { return e },
+		func(o *api.Options) {
+			o.Observe = func(method string, _ int, _ time.Duration) {
+				if method == http.MethodGet {
+					done <- struct{}{}
+				}
 			}
-		}
-	})
+		})
 	s.must(t, "PUT", "/db", "")
 	for i := range 40 { // more than the sockets' buffers hold
 		s.must(t, "PUT", fmt.Sprintf("/db/%d", i), `{"x":"`+strings.Repeat("x", 1<<20)+`"}`)
@@ -299,7 +301,8 @@ func TestFeed_SlowClientIsCutOff(t *testing.T) {
 	}
 }
 
-// A reshard of a database that is being deleted succeeds before the deletion or finds nothing; neither brings the other back.
+// A reshard of a database that is being deleted succeeds before the deletion or finds nothing; neither brings the other
+// back.
 func TestReshard_OfADatabaseThatIsBeingDeleted(t *testing.T) {
 	s := serve(t, nil)
 	seen := map[int]int{}

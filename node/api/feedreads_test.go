@@ -144,7 +144,8 @@ func TestFeed_ReadsWhatItNeeds(t *testing.T) {
 			bodies, entries := c.bodies.Load(), c.entries.Load()
 			if bodies < test.bodies || bodies > test.bodies+passed || entries > test.entries ||
 				(entries == 0) != (test.entries == 0) {
-				t.Errorf("%d bodies and %d entries were read, expected %d and %d", bodies, entries, test.bodies, test.entries)
+				t.Errorf("%d bodies and %d entries were read, expected %d and %d", bodies, entries, test.bodies,
+					test.entries)
 			}
 		})
 	}

@@ -53,8 +53,8 @@ func TestFeed_ListenersShareReadings(t *testing.T) {
 	}
 }
 
-// A feed that shows what it has in memory goes on as one that reads: through documents that are written again and again, more entries than are kept,
-// branches, deletions and a reshard.
+// A feed that shows what it has in memory goes on as one that reads: through documents that are written again and
+// again, more entries than are kept, branches, deletions and a reshard.
 func TestFeed_ListenersFallBehind(t *testing.T) {
 	s := serve(t, nil)
 	s.must(t, "PUT", "/db?changes_shards=2", "")
@@ -80,7 +80,8 @@ func TestFeed_ListenersFallBehind(t *testing.T) {
 		newest, seq := map[string]string{}, ""
 		for {
 			line := f.row()
-			at, id, revs := line[8:strings.Index(line, `","id"`)], between(line, `"id":"`, `"`), between(line, `"changes":`, "]")
+			at, id, revs := line[8:strings.Index(line, `","id"`)], between(line, `"id":"`, `"`), between(line,
+				`"changes":`, "]")
 			if at <= seq {
 				t.Fatalf("%q: %s comes after %s", query, line, seq)
 			}

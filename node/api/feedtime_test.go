@@ -97,7 +97,8 @@ func inBubble(t *testing.T, path string, run func(f *timedFeed)) {
 			f.wake()
 			synctest.Wait()
 		}
-		handler := api.New(api.Options{Store: s.store, Auth: testAuth{}, Feeds: f, Indexer: directIndexer{}, Scripts: sandbox})
+		handler := api.New(api.Options{Store: s.store, Auth: testAuth{}, Feeds: f, Indexer: directIndexer{},
+			Scripts: sandbox})
 		var ctx context.Context
 		ctx, f.stop = context.WithCancel(t.Context())
 		go func() {
@@ -122,7 +123,8 @@ func settle() {
 	}
 }
 
-// Half a day of a continuous feed: a heartbeat each minute in which nothing is written, a row for each write, and no end.
+// Half a day of a continuous feed: a heartbeat each minute in which nothing is written, a row for each write, and no
+// end.
 func TestFeed_LivesForHours(t *testing.T) {
 	inBubble(t, "/db/_changes?feed=continuous&since=now&heartbeat=60000&timeout=1000", func(f *timedFeed) {
 		settle()

@@ -15,26 +15,36 @@ import (
 // FuzzRequest: no request is answered with an internal error, and every JSON answer is JSON.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []struct{ method, target, kind, body string }{
-		{"PUT", "/db/doc?new_edits=false&rev=1-a", "application/json", `{"_rev":"1-a","_revisions":{"start":1,"ids":["a"]}}`},
-		{"PUT", "/db/x", `multipart/related; boundary=b`, "--b\r\nContent-Type: application/json\r\n\r\n{\"_attachments\":{\"a\":{\"follows\":true,\"length\":1}}}\r\n--b\r\n\r\nx\r\n--b--"},
+		{"PUT", "/db/doc?new_edits=false&rev=1-a", "application/json",
+			`{"_rev":"1-a","_revisions":{"start":1,"ids":["a"]}}`},
+		{"PUT", "/db/x", `multipart/related; boundary=b`,
+			"--b\r\nContent-Type: application/json\r\n\r\n{\"_attachments\":{\"a\":{\"follows\":true,\"length\":1}}}\r\n--b\r\n\r\nx\r\n--b--"},
 		{"GET", "/db/_all_docs?keys=[\"a\",1]&limit=1&skip=-1&descending=true", "", ""},
 		{"POST", "/db/_all_docs", "application/json", `{"keys":["a",null],"include_docs":true}`},
 		{"GET", "/db/_changes?since=now&limit=0&style=all_docs&filter=_doc_ids", "", ""},
 		{"POST", "/db/_changes?filter=_selector&limit=1", "application/json", `{"selector":{"a":{"$gt":[1,{"b":2}]}}}`},
-		{"POST", "/db/_bulk_docs", "application/json", `{"new_edits":false,"docs":[{"_id":"c","_revisions":{"start":2,"ids":["b","a"]}}]}`},
+		{"POST", "/db/_bulk_docs", "application/json",
+			`{"new_edits":false,"docs":[{"_id":"c","_revisions":{"start":2,"ids":["b","a"]}}]}`},
 		{"POST", "/db/_revs_diff", "application/json", `{"a":["1-a","2-b"],"b":[]}`},
-		{"POST", "/db/_bulk_get?revs=true", "application/json", `{"docs":[{"id":"a","rev":"1-a","atts_since":["1-a"]}]}`},
+		{"POST", "/db/_bulk_get?revs=true", "application/json",
+			`{"docs":[{"id":"a","rev":"1-a","atts_since":["1-a"]}]}`},
 		{"POST", "/db/_purge", "application/json", `{"a":["1-a"]}`},
 		{"PUT", "/db/_security", "application/json", `{"members":{"names":[],"roles":["x"]}}`},
 		{"GET", "/db/a?open_revs=[\"1-a\"]&revs=true&atts_since=[]&latest=true", "", ""},
-		{"PUT", "/db/_design/d", "application/json", `{"views":{"v":{"map":"function (d) { emit(d.a, 1) }","reduce":"_sum"}},"filters":{"f":"function () { return true }"}}`},
+		{"PUT", "/db/_design/d", "application/json",
+			`{"views":{"v":{"map":"function (d) { emit(d.a, 1) }","reduce":"_sum"}},"filters":{"f":"function () { return true }"}}`},
 		{"GET", "/db/_design/d/_view/v?startkey=[1&endkey={}&group_level=1", "", ""},
-		{"POST", "/db/_design/d/_view/v/queries", "application/json", `{"queries":[{"keys":[1]},{"startkey":{},"endkey":null}]}`},
+		{"POST", "/db/_design/d/_view/v/queries", "application/json",
+			`{"queries":[{"keys":[1]},{"startkey":{},"endkey":null}]}`},
 		{"PUT", "/db/x", "multipart/related; boundary=b", "--b \n0"},
-		{"PUT", "/db/_local/l", "application/json", `{"_rev":"0-1"}`}, {"PUT", "/db/a/att%2Fx?rev=1-a", "text/plain", "x"},
-		{"PUT", "/_node/_local/_config/cors/origins", "application/json", `"*"`}, {"PUT", "/db/_revs_limit", "application/json", "7"},
-		{"COPY", "/db/a", "", ""}, {"GET", "/db/_changes/_meta?since=0", "", ""}, {"POST", "/db/_changes/_reshard", "application/json", `{"shard_count":2}`},
-		{"GET", "/db/_partition/p/_all_docs", "", ""}, {"POST", "/_uuids?count=-1", "", ""}, {"GET", "/_dbs_info?limit=x", "", ""},
+		{"PUT", "/db/_local/l", "application/json", `{"_rev":"0-1"}`}, {"PUT", "/db/a/att%2Fx?rev=1-a", "text/plain",
+			"x"},
+		{"PUT", "/_node/_local/_config/cors/origins", "application/json", `"*"`}, {"PUT", "/db/_revs_limit",
+			"application/json", "7"},
+		{"COPY", "/db/a", "", ""}, {"GET", "/db/_changes/_meta?since=0", "", ""}, {"POST", "/db/_changes/_reshard",
+			"application/json", `{"shard_count":2}`},
+		{"GET", "/db/_partition/p/_all_docs", "", ""}, {"POST", "/_uuids?count=-1", "", ""}, {"GET",
+			"/_dbs_info?limit=x", "", ""},
 	} {
 		f.Add(s.method, s.target, s.kind, []byte(s.body))
 	}
@@ -44,7 +54,8 @@ func FuzzRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, method, target, kind string, body []byte) {
 		u, err := url.ParseRequestURI(target)
-		if err != nil || u.Host != "" || !strings.HasPrefix(target, "/") || strings.ContainsAny(method, " \t\r\n\x00/") || method == "" {
+		if err != nil || u.Host != "" || !strings.HasPrefix(target, "/") ||
+			strings.ContainsAny(method, " \t\r\n\x00/") || method == "" {
 			return // not for the handler
 		}
 		if strings.Contains(target, "feed") || strings.Contains(target, "count=") {

@@ -22,7 +22,9 @@ func TestLimits(t *testing.T) {
 	if status, text := s.call(t, "POST", "/db/_bulk_docs", large); status != 413 || text != tooLarge {
 		t.Error(status, text)
 	}
-	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/db/_bulk_docs", io.MultiReader(strings.NewReader(large))) // no length
+	// No length.
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/db/_bulk_docs",
+		io.MultiReader(strings.NewReader(large)))
 	req.Header.Set("Content-Type", "application/json")
 	res, err := client.Do(req)
 	if err != nil {
@@ -33,7 +35,8 @@ func TestLimits(t *testing.T) {
 	}
 	res.Body.Close()
 	bomb := string(gzipped(bytes.Repeat([]byte(" "), 100<<20)))
-	if status, text := s.call(t, "POST", "/db/_bulk_docs", bomb, "Content-Encoding", "gzip"); status != 413 || text != tooLarge {
+	if status, text := s.call(t, "POST", "/db/_bulk_docs", bomb, "Content-Encoding", "gzip"); status != 413 ||
+		text != tooLarge {
 		t.Error(status, text)
 	}
 	if text := s.must(t, "GET", "/db", ""); !strings.Contains(text, `"doc_count":0,`) {
@@ -62,18 +65,21 @@ func TestLimits_Document(t *testing.T) {
 	}
 }
 
-// A panic is a 500 with nothing of it in the answer; after the answer has begun it cuts the connection, so that nobody takes half an answer for a whole one.
+// A panic is a 500 with nothing of it in the answer; after the answer has begun it cuts the connection, so that nobody
+// takes half an answer for a whole one.
 func TestPanic(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Users = userRules{t} })
 	s.must(t, "PUT", "/_users", "")
 	s.must(t, "PUT", "/_users/org.couchdb.user:panic", `{}`)
 	status, text := s.call(t, "GET", "/_users/org.couchdb.user:panic", "")
-	if status != 500 || text != `{"error":"internal_server_error","reason":"The request failed; the server's log says why."}`+"\n" {
+	if status != 500 ||
+		text != `{"error":"internal_server_error","reason":"The request failed; the server's log says why."}`+"\n" {
 		t.Error(status, text)
 	}
 	refs := strings.Repeat(`{"id":"org.couchdb.user:first"},`, 2000)
 	s.must(t, "PUT", "/_users/org.couchdb.user:first", `{}`)
-	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/_users/_bulk_get", strings.NewReader(`{"docs":[`+refs+`{"id":"org.couchdb.user:panic"}]}`))
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/_users/_bulk_get",
+		strings.NewReader(`{"docs":[`+refs+`{"id":"org.couchdb.user:panic"}]}`))
 	req.Header.Set("Content-Type", "application/json")
 	res, err := client.Do(req)
 	if err != nil {
@@ -91,7 +97,8 @@ func TestPanic(t *testing.T) {
 // Random bytes on the port get an error or a closed connection, and the server answers the next one.
 func TestGarbage(t *testing.T) {
 	s := serve(t, nil)
-	for _, garbage := range []string{"\x00\x01\x02\x03\xff\xfe\r\n\r\n", "GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", "PUT /db HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"} {
+	for _, garbage := range []string{"\x00\x01\x02\x03\xff\xfe\r\n\r\n", "GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n",
+		"PUT /db HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"} {
 		conn, err := net.Dial("tcp", s.Listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)

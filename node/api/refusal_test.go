@@ -75,10 +75,12 @@ func serveRefusals(t *testing.T) *server {
 	return s
 }
 
-// A refused request is answered before its body has come, whether the client sends it, waits to be asked for it, or sends chunks without end. It is not asked for it.
+// A refused request is answered before its body has come, whether the client sends it, waits to be asked for it, or
+// sends chunks without end. It is not asked for it.
 func TestRefusal_AtOnce(t *testing.T) {
 	s := serveRefusals(t)
-	for _, body := range []string{"Content-Length: 50000000\r\n", "Content-Length: 1000\r\n", "Content-Length: 1000\r\nExpect: 100-continue\r\n", "Transfer-Encoding: chunked\r\n"} {
+	for _, body := range []string{"Content-Length: 50000000\r\n", "Content-Length: 1000\r\n",
+		"Content-Length: 1000\r\nExpect: 100-continue\r\n", "Transfer-Encoding: chunked\r\n"} {
 		for name, r := range refusals {
 			conn := s.dial(t)
 			fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\n%s%s\r\n", r.line, r.headers, body)
@@ -142,7 +144,8 @@ func TestRefusal_KeepsTheConnection(t *testing.T) {
 	}
 }
 
-// A client that stops sending is cut off with 408, and so is one that sends too little; one that sends slowly, but goes on, is not.
+// A client that stops sending is cut off with 408, and so is one that sends too little; one that sends slowly, but goes
+// on, is not.
 func TestBody_Pace(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Limits.Body, o.Limits.Rate = time.Second, 100 })
 	s.must(t, "PUT", "/db", "")
@@ -188,7 +191,8 @@ func TestBody_Pace(t *testing.T) {
 	}
 }
 
-// With as many connections as there may be, idle ones make room for new ones, and where all are busy a new one is told so.
+// With as many connections as there may be, idle ones make room for new ones, and where all are busy a new one is told
+// so.
 func TestListener_Max(t *testing.T) {
 	s := serveConns(t, api.ConnLimits{Max: 16}, func(e *embedded.Engine) kv.Engine { return e }, nil)
 	for range 100 {

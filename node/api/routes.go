@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/fault"
 	"github.com/divandb/divan/node/auth"
 )
 
@@ -19,7 +21,7 @@ type endpoint struct {
 	any                          handler // instead of all of them
 }
 
-type handler func(q *request) error
+type handler func(q *call.Request) error
 
 func (e *endpoint) handler(method string) handler {
 	if e.any != nil {
@@ -40,7 +42,8 @@ func (e *endpoint) handler(method string) handler {
 	return nil
 }
 
-// tail is what follows the segment by which an endpoint was found; a star is any one segment, a last "..." any number of them, also none.
+// tail is what follows the segment by which an endpoint was found; a star is any one segment, a last "..." any number
+// of them, also none.
 type tail struct {
 	pattern []string
 	endpoint
@@ -67,95 +70,102 @@ func find(tails []tail, path []string) *endpoint {
 	return nil
 }
 
-// route finds the endpoint of a path. There always is one: what no table knows is a database, a document or an attachment.
-func route(path []string) *endpoint {
+// table is all that can be asked: the endpoints that are no rows, server's rows by the first segment of the path,
+// inDatabase's by the second, inDesign's by the one after the design document's name.
+type table struct {
+	welcome, database, document, attachment endpoint
+
+	server, inDatabase, inDesign map[string][]tail
+
+	// What there is nothing for is still for members, or admins, only.
+	nothingHere, nothingInDatabase, localWithoutName, localAttachment endpoint
+}
+
+// find is the endpoint of a path. There always is one: what no row knows is a database, a document or an attachment.
+func (t *table) find(path []string) *endpoint {
 	if len(path) == 0 {
-		return &welcome
+		return &t.welcome
 	}
-	if tails, ok := serverTable[path[0]]; ok {
+	if tails, ok := t.server[path[0]]; ok {
 		if e := find(tails, path[1:]); e != nil {
 			return e
 		}
-		return &nothingHere
+		return &t.nothingHere
 	}
 	if len(path) == 1 {
-		return &database
+		return &t.database
 	}
-	if tails, ok := databaseTable[path[1]]; ok {
+	if tails, ok := t.inDatabase[path[1]]; ok {
 		if e := find(tails, path[2:]); e != nil {
 			return e
 		}
 	}
 	switch {
 	case path[1] == "_design":
-		return routeDesign(path)
+		return t.design(path)
 	case path[1] == "_local":
-		return routeLocal(path)
+		return t.local(path)
 	case len(path) == 2:
-		return &document
+		return &t.document
 	}
-	return &attachment
+	return &t.attachment
 }
 
-func routeDesign(path []string) *endpoint {
+func (t *table) design(path []string) *endpoint {
 	if len(path) > 3 {
-		if tails, ok := designTable[path[3]]; ok {
+		if tails, ok := t.inDesign[path[3]]; ok {
 			if e := find(tails, path[4:]); e != nil {
 				return e
 			}
-			return &nothingInDatabase
+			return &t.nothingInDatabase
 		}
-		return &attachment
+		return &t.attachment
 	}
-	return &document
+	return &t.document
 }
 
-func routeLocal(path []string) *endpoint {
+func (t *table) local(path []string) *endpoint {
 	switch len(path) {
 	case 2:
-		return &localWithoutName
+		return &t.localWithoutName
 	case 3:
-		return &document
+		return &t.document
 	}
-	return &localAttachment
+	return &t.localAttachment
 }
 
-func refuse(err error) handler { return func(*request) error { return err } }
+func refuse(err error) handler { return func(*call.Request) error { return err } }
 
 func everyMethod(a access, h handler) endpoint {
 	return endpoint{access: a, any: h}
 }
 
-var (
-	nothingHere       = everyMethod(serverAdmin, refuse(notFound("missing")))
-	nothingInDatabase = everyMethod(databaseMember, refuse(notFound("missing")))
-	localWithoutName  = everyMethod(databaseMember, refuse(badRequest("Invalid _local document id.")))
-	localAttachment   = everyMethod(databaseMember, refuse(badRequest("_local documents do not accept attachments.")))
-)
-
-// The endpoints that are no table rows. They are set in init because handlers and table refer to each other.
-var welcome, database, document, attachment endpoint
-
-// serverTable is by the first segment of the path, databaseTable by the second, designTable by the one after the design document's name.
-var serverTable, databaseTable, designTable map[string][]tail
-
-func init() {
-	welcome = endpoint{allow: "GET,HEAD", access: anyone, get: (*request).welcome}
-	database = endpoint{
-		allow: "DELETE,GET,HEAD,POST", access: databaseAccess, limit: (*request).documentLimit,
-		get: (*request).databaseInfo, put: (*request).createDatabase, delete: (*request).deleteDatabase, post: (*request).postDocument,
+// table says what answers which request.
+func (s *Server) table() *table {
+	return &table{
+		welcome: endpoint{allow: "GET,HEAD", access: anyone, get: s.server.Welcome},
+		database: endpoint{
+			allow: "DELETE,GET,HEAD,POST", access: s.gate.databaseAccess, limit: s.docs.DocumentLimit,
+			get: s.databases.DatabaseInfo, put: s.databases.CreateDatabase, delete: s.databases.DeleteDatabase,
+			post: s.docs.PostDocument,
+		},
+		document: endpoint{
+			allow: "DELETE,GET,HEAD,PUT,COPY", access: s.gate.databaseMember, limit: s.docs.DocumentBodyLimit,
+			get: s.docs.GetDocument, put: s.docs.PutDocument, delete: s.docs.DeleteDocument, copy: s.docs.CopyDocument,
+		},
+		attachment: endpoint{
+			allow: "DELETE,GET,HEAD,PUT", access: s.gate.databaseMember, limit: s.docs.AttachmentLimit,
+			get: s.docs.GetAttachment, put: s.docs.PutAttachment, delete: s.docs.DeleteAttachment,
+		},
+		server:            s.serverEndpoints(),
+		inDatabase:        s.databaseEndpoints(),
+		inDesign:          s.designEndpoints(),
+		nothingHere:       everyMethod(serverAdmin, refuse(fault.NotFound("missing"))),
+		nothingInDatabase: everyMethod(s.gate.databaseMember, refuse(fault.NotFound("missing"))),
+		localWithoutName:  everyMethod(s.gate.databaseMember, refuse(fault.BadRequest("Invalid _local document id."))),
+		localAttachment: everyMethod(s.gate.databaseMember,
+			refuse(fault.BadRequest("_local documents do not accept attachments."))),
 	}
-	document = endpoint{
-		allow: "DELETE,GET,HEAD,PUT,COPY", access: databaseMember, limit: (*request).documentBodyLimit,
-		get: (*request).getDocument, put: (*request).putDocument, delete: (*request).deleteDocument, copy: (*request).copyDocument,
-	}
-	attachment = endpoint{
-		allow: "DELETE,GET,HEAD,PUT", access: databaseMember, limit: (*request).attachmentLimit,
-		get: (*request).getAttachment, put: (*request).putAttachment, delete: (*request).deleteAttachment,
-	}
-	serverTable = serverEndpoints()
-	databaseTable = databaseEndpoints()
-	designTable = designEndpoints()
 }
 
 // missing is an endpoint of CouchDB that is not here: 501 says more than the document of that name would.
@@ -166,111 +176,121 @@ func missing(a access) []tail {
 // only is a table row without a tail.
 func only(e endpoint) []tail { return []tail{{endpoint: e}} }
 
-func serverEndpoints() map[string][]tail {
+func (s *Server) serverEndpoints() map[string][]tail {
 	get := func(a access, h handler) []tail { return only(endpoint{allow: "GET,HEAD", access: a, get: h}) }
 	probe := func(h handler) []tail {
 		return only(endpoint{allow: "GET,HEAD", access: anyone, login: true, get: h})
 	}
 	return map[string][]tail{
-		"_up":      probe((*request).up),
-		"livez":    probe((*request).alive),
-		"readyz":   probe((*request).up),
-		"_uuids":   only(endpoint{allow: "GET", access: anyone, get: (*request).newUUIDs}),
-		"_utils":   {{[]string{"..."}, endpoint{allow: "GET,HEAD", access: anyone, get: (*request).utils}}},
-		"_all_dbs": get(databaseLister, (*request).allDatabases),
+		"_up":      probe(s.server.Up),
+		"livez":    probe(s.server.Alive),
+		"readyz":   probe(s.server.Up),
+		"_uuids":   only(endpoint{allow: "GET", access: anyone, get: s.docs.NewUUIDs}),
+		"_utils":   {{[]string{"..."}, endpoint{allow: "GET,HEAD", access: anyone, get: s.server.Utils}}},
+		"_all_dbs": get(s.gate.databaseLister, s.databases.AllDatabases),
 		"_dbs_info": only(endpoint{
-			allow: "GET,HEAD,POST", access: databaseLister, get: (*request).allDatabaseInfos, post: (*request).databaseInfos,
+			allow: "GET,HEAD,POST", access: s.gate.databaseLister, get: s.databases.AllDatabaseInfos,
+			post: s.databases.DatabaseInfos,
 		}),
 		"_session": only(endpoint{
-			allow: "GET,HEAD,POST,DELETE", access: anyone, login: true, tells: true, limit: atMost(auth.MaxLogin),
-			get: (*request).session, post: (*request).session, delete: (*request).session,
+			allow: "GET,HEAD,POST,DELETE", access: anyone, login: true, tells: true, limit: s.atMost(auth.MaxLogin),
+			get: s.server.Session, post: s.server.Session, delete: s.server.Session,
 		}),
-		"_membership":   only(endpoint{allow: "GET", access: serverAdmin, get: (*request).membership}),
-		"_members":      get(serverAdmin, (*request).members),
-		"_actors":       get(serverAdmin, (*request).actors),
-		"_active_tasks": get(serverAdmin, (*request).activeTasks),
-		"_backup": only(endpoint{allow: "POST", access: serverAdmin, limit: atMost(maxCommand),
-			post: (*request).backup}),
-		"_verify": only(endpoint{allow: "POST", access: serverAdmin, limit: atMost(maxCommand),
-			post: (*request).verify}),
-		"_dashboard":  {{[]string{"..."}, everyMethod(serverAdmin, (*request).dashboard)}},
-		"metrics":     get(metricsReader, (*request).metrics),
-		"_node":       nodeEndpoints(),
+		"_membership":   only(endpoint{allow: "GET", access: serverAdmin, get: s.server.Membership}),
+		"_members":      get(serverAdmin, s.server.GetMembers),
+		"_actors":       get(serverAdmin, s.server.GetActors),
+		"_active_tasks": get(serverAdmin, s.server.ActiveTasks),
+		"_backup": only(endpoint{allow: "POST", access: serverAdmin, limit: s.atMost(maxCommand),
+			post: s.server.Backup}),
+		"_verify": only(endpoint{allow: "POST", access: serverAdmin, limit: s.atMost(maxCommand),
+			post: s.server.Verify}),
+		"_dashboard":  {{[]string{"..."}, everyMethod(serverAdmin, s.server.GetDashboard)}},
+		"metrics":     get(metricsReader, s.server.GetMetrics),
+		"_node":       s.nodeEndpoints(),
 		"_replicate":  missing(serverAdmin),
 		"_scheduler":  missing(serverAdmin),
 		"_db_updates": missing(serverAdmin),
 		"_reload_query_servers": only(endpoint{
-			allow: "POST", access: serverAdmin, post: func(q *request) error { return q.sendOK(http.StatusOK) },
+			allow: "POST", access: serverAdmin, post: func(q *call.Request) error { return q.SendOK(http.StatusOK) },
 		}),
 	}
 }
 
-func databaseEndpoints() map[string][]tail {
+func (s *Server) databaseEndpoints() map[string][]tail {
 	post := func(a access, h handler) []tail { return only(endpoint{allow: "POST", access: a, post: h}) }
 	rows := func(h, queries handler) []tail {
 		return []tail{
-			{nil, endpoint{allow: "GET,HEAD,POST", access: databaseMember, get: h, post: h}},
-			{[]string{"queries"}, endpoint{allow: "POST", access: databaseMember, post: queries}},
+			{nil, endpoint{allow: "GET,HEAD,POST", access: s.gate.databaseMember, get: h, post: h}},
+			{[]string{"queries"}, endpoint{allow: "POST", access: s.gate.databaseMember, post: queries}},
 		}
 	}
 	return map[string][]tail{
-		"_all_docs":           rows((*request).allDocs, (*request).allDocsQueries),
-		"_design_docs":        rows((*request).allDocs, (*request).allDocsQueries),
-		"_local_docs":         rows((*request).allDocs, (*request).allDocsQueries),
-		"_bulk_docs":          post(databaseMember, (*request).bulkDocs),
-		"_bulk_get":           post(databaseMember, (*request).bulkGet),
-		"_revs_diff":          post(databaseMember, (*request).revsDiff),
-		"_missing_revs":       post(databaseMember, (*request).missingRevs),
-		"_purge":              post(adminOfServer, (*request).purge),
-		"_ensure_full_commit": post(databaseMember, (*request).ensureFullCommit),
-		"_view_cleanup":       post(databaseAdmin, (*request).viewCleanup),
-		"_temp_view":          only(everyMethod(databaseMember, refuse(&fault{status: 410, name: "gone", reason: "Temporary views are not supported in CouchDB"}))),
-		"_sync_shards":        post(adminOfServer, func(q *request) error { return q.sendOK(http.StatusAccepted) }), // there are no copies to bring together
+		"_all_docs":           rows(s.rows.AllDocs, s.rows.AllDocsQueries),
+		"_design_docs":        rows(s.rows.AllDocs, s.rows.AllDocsQueries),
+		"_local_docs":         rows(s.rows.AllDocs, s.rows.AllDocsQueries),
+		"_bulk_docs":          post(s.gate.databaseMember, s.bulk.BulkDocs),
+		"_bulk_get":           post(s.gate.databaseMember, s.bulk.BulkGet),
+		"_revs_diff":          post(s.gate.databaseMember, s.bulk.RevsDiff),
+		"_missing_revs":       post(s.gate.databaseMember, s.bulk.MissingRevs),
+		"_purge":              post(s.gate.adminOfServer, s.bulk.Purge),
+		"_ensure_full_commit": post(s.gate.databaseMember, s.databases.EnsureFullCommit),
+		"_view_cleanup":       post(s.gate.databaseAdmin, s.databases.ViewCleanup),
+		"_temp_view": only(everyMethod(s.gate.databaseMember,
+			refuse(&fault.Fault{Status: 410, Name: "gone", Reason: "Temporary views are not supported in CouchDB"}))),
+		// There are no copies to bring together.
+		"_sync_shards": post(s.gate.adminOfServer,
+			func(q *call.Request) error { return q.SendOK(http.StatusAccepted) }),
 		"_compact": {
-			{nil, endpoint{allow: "POST", access: databaseAdmin, post: (*request).compact}},
-			{[]string{"*"}, endpoint{allow: "POST", access: databaseAdmin, post: (*request).compactIndex}},
+			{nil, endpoint{allow: "POST", access: s.gate.databaseAdmin, post: s.databases.Compact}},
+			{[]string{"*"}, endpoint{allow: "POST", access: s.gate.databaseAdmin, post: s.databases.CompactIndex}},
 		},
 		"_security": only(endpoint{
-			allow: "PUT,GET", access: databaseMember, limit: atMost(layer.MaxSecurity),
-			get: (*request).getSecurity, put: (*request).putSecurity,
+			allow: "PUT,GET", access: s.gate.databaseMember, limit: s.atMost(layer.MaxSecurity),
+			get: s.databases.GetSecurity, put: s.databases.PutSecurity,
 		}),
 		"_revs_limit": only(endpoint{
-			allow: "PUT,GET", access: databaseMember, limit: atMost(maxCommand),
-			get: (*request).getRevsLimit, put: (*request).putRevsLimit,
+			allow: "PUT,GET", access: s.gate.databaseMember, limit: s.atMost(maxCommand),
+			get: s.databases.GetRevsLimit, put: s.databases.PutRevsLimit,
 		}),
-		"_find":         missing(databaseMember),
-		"_index":        missing(databaseMember),
-		"_explain":      missing(databaseMember),
-		"_partition":    {{[]string{"..."}, everyMethod(databaseMember, (*request).partition)}},
-		"_purged_infos": only(endpoint{allow: "GET", access: databaseMember, get: (*request).purgedInfos}),
+		"_find":         missing(s.gate.databaseMember),
+		"_index":        missing(s.gate.databaseMember),
+		"_explain":      missing(s.gate.databaseMember),
+		"_partition":    {{[]string{"..."}, everyMethod(s.gate.databaseMember, s.partition)}},
+		"_purged_infos": only(endpoint{allow: "GET", access: s.gate.databaseMember, get: s.bulk.PurgedInfos}),
 		"_purged_infos_limit": only(endpoint{
-			allow: "PUT,GET", access: databaseMember, limit: atMost(maxCommand),
-			get: (*request).getPurgesLimit, put: (*request).putPurgesLimit,
+			allow: "PUT,GET", access: s.gate.databaseMember, limit: s.atMost(maxCommand),
+			get: s.databases.GetPurgesLimit, put: s.databases.PutPurgesLimit,
 		}),
-		"_auto_purge": missing(adminOfServer),
-		"_export":     only(endpoint{allow: "GET", access: adminOfServer, get: (*request).exportDatabase}),
-		"_import":     only(endpoint{allow: "POST", access: serverAdmin, limit: unlimited, post: (*request).importDatabase}),
+		"_auto_purge": missing(s.gate.adminOfServer),
+		"_export":     only(endpoint{allow: "GET", access: s.gate.adminOfServer, get: s.databases.ExportDatabase}),
+		"_import": only(endpoint{allow: "POST", access: serverAdmin, limit: unlimited,
+			post: s.databases.ImportDatabase}),
 		"_changes": {
-			{nil, endpoint{allow: "GET,POST,HEAD", access: databaseMember, get: (*request).changes, post: (*request).changes}},
-			{[]string{"_meta"}, endpoint{allow: "GET,HEAD", access: databaseMember, get: (*request).shardMaps}},
+			{nil, endpoint{allow: "GET,POST,HEAD", access: s.gate.databaseMember, get: s.feeds.Changes,
+				post: s.feeds.Changes}},
+			{[]string{"_meta"}, endpoint{allow: "GET,HEAD", access: s.gate.databaseMember, get: s.feeds.ShardMaps}},
 			{[]string{"_reshard"},
-				endpoint{allow: "POST", access: databaseAdmin, limit: atMost(maxCommand), post: (*request).reshard}},
-			{[]string{"*"}, endpoint{allow: "GET,POST,HEAD", access: databaseMember, get: (*request).changes, post: (*request).changes}},
+				endpoint{allow: "POST", access: s.gate.databaseAdmin, limit: s.atMost(maxCommand),
+					post: s.feeds.Reshard}},
+			{[]string{"*"}, endpoint{allow: "GET,POST,HEAD", access: s.gate.databaseMember, get: s.feeds.Changes,
+				post: s.feeds.Changes}},
 		},
 		"_shards": {
-			{nil, endpoint{allow: "GET", access: databaseMember, get: (*request).shards}},
+			{nil, endpoint{allow: "GET", access: s.gate.databaseMember, get: s.server.Shards}},
 		},
 	}
 }
 
-func designEndpoints() map[string][]tail {
+func (s *Server) designEndpoints() map[string][]tail {
 	return map[string][]tail{
-		"_info":   only(endpoint{allow: "GET", access: databaseMember, get: (*request).designInfo}),
-		"_errors": only(endpoint{allow: "GET,HEAD", access: databaseMember, get: (*request).designErrors}),
+		"_info":   only(endpoint{allow: "GET", access: s.gate.databaseMember, get: s.rows.DesignInfo}),
+		"_errors": only(endpoint{allow: "GET,HEAD", access: s.gate.databaseMember, get: s.rows.DesignErrors}),
 		"_view": {
-			{[]string{"*"}, endpoint{allow: "GET,POST,HEAD", access: databaseMember, get: (*request).view, post: (*request).view}},
-			{[]string{"*", "queries"}, endpoint{allow: "POST", access: databaseMember, post: (*request).viewQueries}},
-			{[]string{"..."}, endpoint{allow: "GET,POST,HEAD", access: databaseMember}},
+			{[]string{"*"}, endpoint{allow: "GET,POST,HEAD", access: s.gate.databaseMember, get: s.rows.View,
+				post: s.rows.View}},
+			{[]string{"*", "queries"}, endpoint{allow: "POST", access: s.gate.databaseMember,
+				post: s.rows.ViewQueries}},
+			{[]string{"..."}, endpoint{allow: "GET,POST,HEAD", access: s.gate.databaseMember}},
 		},
 	}
 }

@@ -15,8 +15,9 @@ import (
 	"testing"
 )
 
-// TestScripts runs the conversations in testdata. Set DIVAN_TEST_COUCHDB to the address of a CouchDB 3.5, with an admin's name and password in it, and the
-// same scripts are held against that one too: what they expect is what CouchDB says.
+// TestScripts runs the conversations in testdata. Set DIVAN_TEST_COUCHDB to the address of a CouchDB 3.5, with an
+// admin's name and password in it, and the same scripts are held against that one too: what they expect is what CouchDB
+// says.
 //
 // A script is lines:
 //
@@ -29,7 +30,8 @@ import (
 //	< {"rev":"<r1>"}       the body expected; no such line: any body
 //	! couchdb              the step is for Divan alone
 //
-// <name> in an expectation stands for anything up to a quote and remembers it; later, also in requests, it is that text. <...> is anything.
+// <name> in an expectation stands for anything up to a quote and remembers it; later, also in requests, it is that
+// text. <...> is anything.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -103,7 +105,8 @@ func parseScript(t *testing.T, file string) (steps []step) {
 				s.wantBody = append(s.wantBody, want)
 			}
 		default:
-			if method, path, ok := strings.Cut(line, " "); ok && strings.ToUpper(method) == method && !strings.HasSuffix(method, ":") {
+			if method, path, ok := strings.Cut(line, " "); ok && strings.ToUpper(method) == method &&
+				!strings.HasSuffix(method, ":") {
 				steps = append(steps, step{line: n, method: method, path: path, header: http.Header{}, sep: "\n"})
 				s = &steps[len(steps)-1]
 				continue
@@ -128,7 +131,8 @@ func runScript(t *testing.T, file, base, db string, couch bool) {
 	vars := map[string]string{"{db}": db}
 	send := func(method, path string, header http.Header, body []byte) (*http.Response, []byte) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, target.Scheme+"://"+target.Host+"/", bytes.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), method, target.Scheme+"://"+target.Host+"/",
+			bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}

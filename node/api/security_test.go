@@ -23,7 +23,8 @@ func (s *server) as(t *testing.T, user, method, path, body string) (int, string)
 	if user == "" {
 		return s.call(t, method, path, body)
 	}
-	return s.call(t, method, path, body, "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":pw")))
+	return s.call(t, method, path, body, "Authorization",
+		"Basic "+base64.StdEncoding.EncodeToString([]byte(user+":pw")))
 }
 
 // Who may do what, in CouchDB's words (chttpd_auth_request, couch_db). "" is anonymous.
@@ -60,7 +61,8 @@ func TestSecurity(t *testing.T) {
 		{"root", "GET", "/closed/a", "", 200, ""},
 		{"member", "PUT", "/closed/b", `{}`, 201, ""},
 		{"member", "PUT", "/closed/_design/d", `{}`, 403, notDBAdmin},
-		{"member", "POST", "/closed/_bulk_docs", `{"docs":[{"_id":"_design/e"},{"_id":"c"}]}`, 201, `[{"id":"_design/e","error":"forbidden",` + notDBAdmin + `},{"ok":true,"id":"c",`},
+		{"member", "POST", "/closed/_bulk_docs", `{"docs":[{"_id":"_design/e"},{"_id":"c"}]}`, 201,
+			`[{"id":"_design/e","error":"forbidden",` + notDBAdmin + `},{"ok":true,"id":"c",`},
 		{"owner", "PUT", "/closed/_design/d", `{}`, 201, ""},
 		{"member", "PUT", "/closed/_security", `{}`, 403, notDBAdmin},
 		{"member", "PUT", "/closed/_revs_limit", `10`, 403, notDBAdmin},
@@ -94,7 +96,8 @@ func TestSecurity(t *testing.T) {
 			}
 		})
 	}
-	if status, text := s.call(t, "GET", "/", "", "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("root:wrong"))); status != 401 ||
+	if status, text := s.call(t, "GET", "/", "", "Authorization",
+		"Basic "+base64.StdEncoding.EncodeToString([]byte("root:wrong"))); status != 401 ||
 		text != `{"error":"unauthorized","reason":"Name or password is incorrect."}`+"\n" {
 		t.Error(status, text)
 	}
@@ -102,7 +105,8 @@ func TestSecurity(t *testing.T) {
 
 func TestSecurity_RequireValidUser(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Auth = accounts })
-	if status, text := s.as(t, "root", "PUT", "/_node/_local/_config/chttpd/require_valid_user", `"true"`); status != 200 {
+	if status, text := s.as(t, "root", "PUT", "/_node/_local/_config/chttpd/require_valid_user",
+		`"true"`); status != 200 {
 		t.Fatal(status, text)
 	}
 	for path, want := range map[string]int{"/": 401, "/_uuids": 401, "/_up": 200} {
@@ -161,8 +165,10 @@ func TestSecurity_UsersDatabase(t *testing.T) {
 		{"owner", "GET", foreign + "/attachment", "", 404, "missing"},
 		{"owner", "COPY", foreign, "", 404, ""},
 		{"owner", "DELETE", foreign + "?rev=1-a", "", 404, ""},
-		{"owner", "POST", "/_users/_bulk_get", `{"docs":[{"id":"org.couchdb.user:other"}]}`, 200, `"error":"not_found"`},
-		{"owner", "POST", "/_users/_bulk_docs", `{"docs":[{"_id":"org.couchdb.user:new"}]}`, 201, `"error":"not_found"`},
+		{"owner", "POST", "/_users/_bulk_get", `{"docs":[{"id":"org.couchdb.user:other"}]}`, 200,
+			`"error":"not_found"`},
+		{"owner", "POST", "/_users/_bulk_docs", `{"docs":[{"_id":"org.couchdb.user:new"}]}`, 201,
+			`"error":"not_found"`},
 		{"owner", "GET", "/_users/_all_docs?include_docs=true", "", 401, ""},
 		{"owner", "GET", "/_users/_changes?include_docs=true", "", 401, ""},
 		{"root", "GET", foreign, "", 200, `"derived":true`},
@@ -202,19 +208,23 @@ func TestCORS(t *testing.T) {
 		return res
 	}
 	res := ask("GET", "Origin", "http://app.example")
-	if res.Header.Get("Access-Control-Allow-Origin") != "http://app.example" || res.Header.Get("Access-Control-Allow-Credentials") != "true" ||
+	if res.Header.Get("Access-Control-Allow-Origin") != "http://app.example" ||
+		res.Header.Get("Access-Control-Allow-Credentials") != "true" ||
 		!strings.Contains(res.Header.Get("Access-Control-Expose-Headers"), "etag") {
 		t.Error(res.Header)
 	}
 	if res := ask("GET", "Origin", "http://evil.example"); res.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Error(res.Header)
 	}
-	res = ask("OPTIONS", "Origin", "http://app.example", "Access-Control-Request-Method", "PUT", "Access-Control-Request-Headers", "Content-Type, If-Match")
+	res = ask("OPTIONS", "Origin", "http://app.example", "Access-Control-Request-Method", "PUT",
+		"Access-Control-Request-Headers", "Content-Type, If-Match")
 	if res.StatusCode != 204 || !strings.Contains(res.Header.Get("Access-Control-Allow-Methods"), "PUT") ||
-		res.Header.Get("Access-Control-Allow-Headers") != "Content-Type, If-Match" || res.Header.Get("Access-Control-Max-Age") != "600" {
+		res.Header.Get("Access-Control-Allow-Headers") != "Content-Type, If-Match" ||
+		res.Header.Get("Access-Control-Max-Age") != "600" {
 		t.Error(res.StatusCode, res.Header)
 	}
-	res = ask("OPTIONS", "Origin", "http://app.example", "Access-Control-Request-Method", "PUT", "Access-Control-Request-Headers", "X-Strange")
+	res = ask("OPTIONS", "Origin", "http://app.example", "Access-Control-Request-Method", "PUT",
+		"Access-Control-Request-Headers", "X-Strange")
 	if res.StatusCode != 405 {
 		t.Error(res.StatusCode, res.Header)
 	}

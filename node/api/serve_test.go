@@ -64,7 +64,8 @@ func (f watchFeeds) Listen(db *layer.Database, shards ...layer.ShardID) (<-chan 
 		go func() {
 			for first := true; ctx.Err() == nil; first = false {
 				w, _, err := db.WatchShard(ctx, shard)
-				// The new watch is armed before anybody is woken: what is committed between a reading and the next watch would wake nobody.
+				// The new watch is armed before anybody is woken: what is committed between a reading and the next
+				// watch would wake nobody.
 				if first {
 					armed <- struct{}{}
 				} else {
@@ -142,7 +143,8 @@ func serveOn(t testing.TB, wrap func(*embedded.Engine) kv.Engine, change func(*a
 }
 
 // serveConns bounds the connections.
-func serveConns(t testing.TB, limits api.ConnLimits, wrap func(*embedded.Engine) kv.Engine, change func(*api.Options)) *server {
+func serveConns(t testing.TB, limits api.ConnLimits, wrap func(*embedded.Engine) kv.Engine,
+	change func(*api.Options)) *server {
 	t.Helper()
 	engine, err := embedded.Open(t.TempDir(), embedded.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -151,7 +153,8 @@ func serveConns(t testing.TB, limits api.ConnLimits, wrap func(*embedded.Engine)
 	t.Cleanup(func() { engine.Close() })
 	sandbox := script.New(script.Options{Limits: script.Limits{Time: time.Second}})
 	t.Cleanup(func() { sandbox.Close() })
-	store, err := layer.Open(t.Context(), faultkv.InSuite(t, wrap(engine)), layer.Options{Logger: slog.New(slog.DiscardHandler), Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
+	store, err := layer.Open(t.Context(), faultkv.InSuite(t, wrap(engine)),
+		layer.Options{Logger: slog.New(slog.DiscardHandler), Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
 	if err != nil {
 		t.Fatal(err)
 	}

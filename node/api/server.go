@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"sync"
@@ -14,24 +15,37 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/script"
+	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/conns"
+	"github.com/divandb/divan/node/api/internal/databases"
+	"github.com/divandb/divan/node/api/internal/docs"
+	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/api/internal/feeds"
+	"github.com/divandb/divan/node/api/internal/intake"
+	"github.com/divandb/divan/node/api/internal/rows"
+	"github.com/divandb/divan/node/api/internal/server"
+	"github.com/divandb/divan/node/api/internal/settings"
 )
 
 // Limits refuse what is larger or slower. Zero means the default of node.yaml.
 type Limits struct {
 	// Request bounds a body that is not an attachment, after decompression: 64 MiB.
 	Request int64
-	// Document and Attachment bound one of each: 8,000,000 bytes and 1 GiB. The layer holds them; they are here for bodies that carry both.
+	// Document and Attachment bound one of each: 8,000,000 bytes and 1 GiB. The layer holds them; they are here for
+	// bodies that carry both.
 	Document, Attachment int64
 	// Bodies is the memory for all bodies under way and what is made of them: 512 MiB.
 	Bodies int64
 	// Bulk is how many documents one request may write or ask for: 100,000.
 	Bulk int
-	// Body is how long a client may send nothing of a body, Rate how many bytes a second it has to send on average over that time: 30 seconds and 512.
+	// Body is how long a client may send nothing of a body, Rate how many bytes a second it has to send on average over
+	// that time: 30 seconds and 512.
 	Body time.Duration
 	Rate int64
 }
 
-// Options of New. Store, Auth, Feeds and Indexer are needed; the others may be nil, and what they would answer is then empty or 501.
+// Options of New. Store, Auth, Feeds and Indexer are needed; the others may be nil, and what they would answer is then
+// empty or 501.
 type Options struct {
 	Store   *layer.Store
 	Auth    Authenticator
@@ -70,13 +84,20 @@ type Options struct {
 
 // Server is the handler of the HTTP port.
 type Server struct {
-	o       Options
-	log     *slog.Logger
-	uuids   uuids
-	stats   stats
-	tails   feedTails
-	budget  *budget
-	began   time.Time
+	o      Options
+	log    *slog.Logger
+	budget *intake.Budget // for the bodies of all requests
+
+	gate      *gate
+	docs      *docs.Handlers
+	bulk      *docs.Bulk
+	rows      *rows.Handlers
+	feeds     *feeds.Handlers
+	databases *databases.Handlers
+	config    *settings.Handlers
+	server    *server.Handlers
+	routes    *table
+
 	closing chan struct{} // closed by Close: feeds that wait end
 	once    sync.Once
 }
@@ -84,7 +105,7 @@ type Server struct {
 // New makes the handler. Call Close before the HTTP server is shut down, so that waiting feeds end.
 func New(o Options) *Server {
 	if o.Settings == nil {
-		o.Settings = NewSettings(nil)
+		o.Settings = settings.New(nil)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -113,9 +134,39 @@ func New(o Options) *Server {
 	if o.DefaultShards == 0 {
 		o.DefaultShards = 1
 	}
-	s := &Server{o: o, log: o.Logger, budget: newBudget(o.Limits.Bodies), began: time.Now(), closing: make(chan struct{})}
+	s := &Server{o: o, log: o.Logger, closing: make(chan struct{})}
+	s.equip()
+	s.routes = s.table()
 	return s
 }
+
+// equip gives each room what it needs of the node.
+func (s *Server) equip() {
+	o, l := &s.o, &s.o.Limits
+	s.budget = intake.NewBudget(intake.Limits{Request: l.Request, Memory: l.Bodies, Wait: l.Body, Rate: l.Rate,
+		Spool: o.Spool}, s.log)
+	s.gate = &gate{store: o.Store, settings: o.Settings}
+	s.docs = &docs.Handlers{
+		Users: o.Users, Settings: o.Settings, Log: s.log,
+		Limits: docs.Limits{Request: l.Request, Document: l.Document, Attachment: l.Attachment, Bulk: l.Bulk},
+	}
+	s.bulk = &docs.Bulk{Docs: s.docs}
+	s.rows = &rows.Handlers{Indexer: o.Indexer, Settings: o.Settings}
+	s.feeds = &feeds.Handlers{Feeds: o.Feeds, Scripts: o.Scripts, Settings: o.Settings, Closing: s.closing}
+	s.databases = &databases.Handlers{
+		Store: o.Store, Settings: o.Settings, Closed: func() bool { return o.Auth.HasAdmins() },
+		Shards: o.DefaultShards, Spool: o.Spool, Imported: o.Imported,
+	}
+	s.config = &settings.Handlers{Settings: o.Settings, Admins: o.Admins}
+	s.server = &server.Handlers{
+		Store: o.Store, Sessions: o.Auth, Members: o.Members, Actors: o.Actors, Tasks: o.Tasks, Health: o.Health,
+		Backups: o.Backups, Metrics: o.Metrics, Dashboard: o.Dashboard,
+		Node: o.Node, Version: o.Version, GitSHA: o.GitSHA, UUID: o.UUID, Began: time.Now(), Log: s.log,
+	}
+}
+
+// Bodies is how much memory requests hold for their bodies, in bytes, and how many were refused since there was none.
+func (s *Server) Bodies() (held, refused int64) { return s.budget.Use() }
 
 // Close ends the feeds that wait. Requests under way go on (the HTTP server waits for them); new feeds end at the first
 // wait.
@@ -124,28 +175,25 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// ServeHTTP answers one request. Nothing a handler does brings the server down: a panic is a 500, or a cut connection where the answer had begun.
+// ServeHTTP answers one request. Nothing a handler does brings the server down: a panic is a 500, or a cut connection
+// where the answer had begun.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body := newClientBody(w, r, &s.o.Limits)
-	r = r.WithContext(r.Context()) // a copy: net/http looks at the body of its own to see how much of it has come
-	r.Body = body
-	q := &request{srv: s, r: r, method: r.Method, began: time.Now(), body: body}
-	q.answer = &answer{ResponseWriter: w, body: body}
-	q.w = q.answer
-	defer q.release()
-	s.answer(q)
-	q.release()
-	q.settle()
+	began := time.Now()
+	q := call.New(w, r, s.budget)
+	defer q.Body.Release()
+	s.answer(q, began)
+	q.Body.Release()
+	q.Settle(s.closing)
 }
 
 // answer has a request answered.
-func (s *Server) answer(q *request) {
-	h := q.w.Header()
-	id := requestID(q.r.Header.Get("X-Couch-Request-ID"))
+func (s *Server) answer(q *call.Request, began time.Time) {
+	h := q.W.Header()
+	id := requestID(q.R.Header.Get("X-Couch-Request-ID"))
 	h["Server"] = []string{"Divan/" + s.o.Version}
 	h["X-Couch-Request-Id"] = []string{id}
 	h["X-Couchdb-Body-Time"] = []string{"0"}
-	defer s.observe(q)
+	defer s.observe(q, began)
 	defer func() {
 		if p := recover(); p != nil {
 			s.recovered(q, p, id)
@@ -157,47 +205,49 @@ func (s *Server) answer(q *request) {
 }
 
 // serve finds the handler and runs it.
-func (s *Server) serve(q *request) error {
-	if q.method == http.MethodPost {
-		q.method = overridden(q.r.Header.Get("X-HTTP-Method-Override"))
+func (s *Server) serve(q *call.Request) error {
+	if q.Method == http.MethodPost {
+		q.Method = overridden(q.R.Header.Get("X-HTTP-Method-Override"))
 	}
-	if c := q.conn(); c != nil && c.surplus {
-		return errConnections
+	if c := conns.Of(q.R); c != nil && c.Surplus {
+		return conns.ErrConnections
 	}
 	var ok bool
-	if q.path, ok = splitPath(q.r.URL.EscapedPath()); !ok {
-		return badRequest("invalid_url_encoding")
+	if q.Path, ok = call.SplitPath(q.R.URL.EscapedPath()); !ok {
+		return fault.BadRequest("invalid_url_encoding")
 	}
-	if q.params, ok = parseQuery(q.r.URL.RawQuery); !ok {
-		return badRequest("invalid_url_encoding")
+	if q.Params, ok = call.ParseQuery(q.R.URL.RawQuery); !ok {
+		return fault.BadRequest("invalid_url_encoding")
 	}
-	if q.cors() {
+	if s.o.Settings.CORS(q.R, q.Method, q.W.Header()) {
+		q.W.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	e := route(q.path)
+	e := s.routes.find(q.Path)
 	var err error
-	if q.user, err = s.o.Auth.Authenticate(q.r, q.w.Header()); err != nil {
-		if !e.login || e.tells && (q.method == http.MethodGet || q.method == http.MethodHead) {
+	if q.User, err = s.o.Auth.Authenticate(q.R, q.W.Header()); err != nil {
+		if !e.login || e.tells && (q.Method == http.MethodGet || q.Method == http.MethodHead) {
 			return err
 		}
-		q.user = User{} // whoever holds a stale cookie may log in anew
+		q.User = User{} // whoever holds a stale cookie may log in anew
 	}
-	if s.o.Settings.IsTrue("chttpd", "require_valid_user") && q.user.Name == "" && !q.user.IsAdmin() && !e.login {
-		return unauthorized("Authentication required.")
+	q.Body.Client = clientOf(q.User, q.R)
+	if s.o.Settings.IsTrue("chttpd", "require_valid_user") && q.User.Name == "" && !q.User.IsAdmin() && !e.login {
+		return fault.Unauthorized("Authentication required.")
 	}
-	return q.reach(e)
+	return s.reach(q, e)
 }
 
 // reach has an endpoint answer, where the user may use it.
-func (q *request) reach(e *endpoint) error {
+func (s *Server) reach(q *call.Request, e *endpoint) error {
 	if err := e.access(q); err != nil {
 		return err
 	}
-	handler := e.handler(q.method)
+	handler := e.handler(q.Method)
 	if handler == nil {
-		return methodNotAllowed(e.allow)
+		return fault.MethodNotAllowed(e.allow)
 	}
-	if err := q.bound(e); err != nil {
+	if err := s.bound(q, e); err != nil {
 		return err
 	}
 	return handler(q)
@@ -213,51 +263,58 @@ func overridden(method string) string {
 }
 
 // failed answers an error, or cuts the connection where the answer has begun.
-func (s *Server) failed(q *request, err error, id string) {
-	if errors.Is(err, errHeadDone) {
+func (s *Server) failed(q *call.Request, err error, id string) {
+	if errors.Is(err, call.ErrHeadDone) {
 		return
 	}
-	if clientGone(q.r, err) && !errors.Is(err, errSlowBody) { // net/http takes a deadline that has passed for the end of the connection
-		if q.answer.status == 0 {
-			panic(http.ErrAbortHandler) // returning would answer 200, to a client that has closed one half of the connection alone
+	// Net/http takes a deadline that has passed for the end of the connection.
+	if clientGone(q.R, err) && !errors.Is(err, intake.ErrSlowBody) {
+		if status, _ := q.Sent(); status == 0 {
+			// Returning would answer 200, to a client that has closed one half of the connection alone.
+			panic(http.ErrAbortHandler)
 		}
 		return
 	}
-	f := faultOf(err)
+	f := fault.Of(err)
 	// The engine itself logs once that its disk is full.
-	if f.status >= 500 && f != errBusy && f != errFeedsHold && f != errConnections &&
-		f.status != http.StatusNotImplemented &&
-		f.status != http.StatusInsufficientStorage {
-		s.log.Error("request failed", "id", id, "method", q.r.Method, "path", q.r.URL.Path, "status", f.status, "error", err)
+	if f.Status >= 500 && f != intake.ErrBusy && f != intake.ErrFeedsHold && f != conns.ErrConnections &&
+		f.Status != http.StatusNotImplemented &&
+		f.Status != http.StatusInsufficientStorage {
+		s.log.Error("request failed", "id", id, "method", q.R.Method, "path", q.R.URL.Path, "status", f.Status, "error",
+			err)
 	}
-	if q.answer.status != 0 {
+	if status, _ := q.Sent(); status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	q.sendFault(f)
+	q.SendFault(f)
 }
 
 // recovered turns a panic into a 500.
-func (s *Server) recovered(q *request, p any, id string) {
+func (s *Server) recovered(q *call.Request, p any, id string) {
 	if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
 		panic(p)
 	}
-	s.log.Error("request panicked", "id", id, "method", q.r.Method, "path", q.r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	if q.answer.status != 0 {
+	s.log.Error("request panicked", "id", id, "method", q.R.Method, "path", q.R.URL.Path, "panic", fmt.Sprint(p),
+		"stack", string(debug.Stack()))
+	if status, _ := q.Sent(); status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	internal := kinds[layer.Internal]
-	q.sendFault(&internal)
+	q.SendFault(fault.Of(errPanicked))
 }
 
+var errPanicked = errors.New("a handler panicked")
+
 // observe counts a finished request. It runs also where the connection is cut.
-func (s *Server) observe(q *request) {
-	took := time.Since(q.began)
-	s.stats.count(q.r.Method, q.answer.status)
+func (s *Server) observe(q *call.Request, began time.Time) {
+	took := time.Since(began)
+	status, bytes := q.Sent()
+	s.server.Stats.Count(q.R.Method, status)
 	if s.o.Observe != nil {
-		s.o.Observe(q.r.Method, q.answer.status, took)
+		s.o.Observe(q.R.Method, status, took)
 	}
 	if s.log.Enabled(context.Background(), slog.LevelDebug) {
-		s.log.Debug("request", "method", q.r.Method, "path", q.r.URL.Path, "user", q.user.Name, "status", q.answer.status, "bytes", q.answer.bytes, "took", took)
+		s.log.Debug("request", "method", q.R.Method, "path", q.R.URL.Path, "user", q.User.Name, "status", status,
+			"bytes", bytes, "took", took)
 	}
 }
 
@@ -266,7 +323,8 @@ func requestID(given string) string {
 	if given != "" && len(given) <= 36 {
 		valid := true
 		for _, c := range []byte(given) {
-			valid = valid && ('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_')
+			valid = valid &&
+				('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '-' || c == '_')
 		}
 		if valid {
 			return given
@@ -275,4 +333,18 @@ func requestID(given string) string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // it cannot fail
 	return hex.EncodeToString(b[:])
+}
+
+// clientOf is who a request's memory is counted for: the user, or the address of somebody anonymous.
+func clientOf(u User, r *http.Request) string {
+	if u.Name != "" {
+		return "user " + u.Name
+	}
+	host, _, _ := net.SplitHostPort(r.RemoteAddr) // of what is no address nothing is known
+	return "from " + host
+}
+
+// clientGone reports whether err is the end of the request's own context: there is nobody to answer.
+func clientGone(r *http.Request, err error) bool {
+	return err != nil && r.Context().Err() != nil && errors.Is(r.Context().Err(), context.Canceled)
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -15,11 +16,14 @@ func TestSettings_Check(t *testing.T) {
 	}
 	for name, steps := range map[string][]step{
 		"set-up scripts": {
-			{"httpd/enable_cors", "true", 200}, {"chttpd/enable_cors", "true", 200}, {"cors/origins", "*", 200}, {"cors/methods", "GET, PUT, POST, HEAD, DELETE", 200},
-			{"cors/headers", "accept, authorization, content-type, origin, referer, x-csrf-token", 200}, {"cors/credentials", "false", 200},
+			{"httpd/enable_cors", "true", 200}, {"chttpd/enable_cors", "true", 200}, {"cors/origins", "*",
+				200}, {"cors/methods", "GET, PUT, POST, HEAD, DELETE", 200},
+			{"cors/headers", "accept, authorization, content-type, origin, referer, x-csrf-token",
+				200}, {"cors/credentials", "false", 200},
 		},
 		"credentials after the star": {{"cors/origins", "*", 200}, {"cors/credentials", "true", 400}},
-		"the star after credentials": {{"cors/credentials", "true", 200}, {"cors/origins", "*", 400}, {"cors/origins", "https://a.example, *", 400}, {"cors/origins", "https://a.example, app://b", 200}},
+		"the star after credentials": {{"cors/credentials", "true", 200}, {"cors/origins", "*", 400},
+			{"cors/origins", "https://a.example, *", 400}, {"cors/origins", "https://a.example, app://b", 200}},
 		"a star and nothing": {{"cors/origins", "*,", 400}, {"cors/origins", ",*", 400},
 			{"cors/origins", "*", 200}, {"cors/origins", "", 200}},
 		"lists": {{"cors/methods", "GET, FROB", 400}, {"cors/methods", "GET,", 400},
@@ -32,16 +36,18 @@ func TestSettings_Check(t *testing.T) {
 			{"cors/origins", "http://:80", 400}, {"cors/origins", "https://a.example,", 400},
 		},
 		"values": {
-			{"chttpd/enable_cors", "maybe", 400}, {"chttpd/require_valid_user", "1", 400}, {"uuids/max_count", "many", 400}, {"uuids/max_count", "-1", 400},
+			{"chttpd/enable_cors", "maybe", 400}, {"chttpd/require_valid_user", "1", 400}, {"uuids/max_count", "many",
+				400}, {"uuids/max_count", "-1", 400},
 			{"cors/methods", "GET\r\nX: y", 400}, {"cors/headers", "a b", 400}, {"cors/max_age", "x", 400},
 			{"uuids/algorithm", "random", 400}, {"cors/origins", strings.Repeat("x", 17<<10), 400},
 		},
-		"unknown":         {{"divan/key", "x", 404}, {"cors/key", "x", 404}, {"chttpd/socket_options", "x", 404}, {"couchdb/max_document_size", "1", 404}},
+		"unknown": {{"divan/key", "x", 404}, {"cors/key", "x", 404}, {"chttpd/socket_options", "x", 404},
+			{"couchdb/max_document_size", "1", 404}},
 		"closed sections": {{"native_query_servers/x", "y", 403}, {"os_daemons/x", "y", 403}},
 	} {
 		s := serve(t, nil)
 		for _, step := range steps {
-			if a := s.ask(t, "PUT", "/_node/_local/_config/"+step.key, string(api.AppendString(nil, step.value))); a.status != step.status {
+			if a := s.ask(t, "PUT", "/_node/_local/_config/"+step.key, quoted(t, step.value)); a.status != step.status {
 				t.Errorf("%s: %s = %.40q: %d %s", name, step.key, step.value, a.status, a.body)
 			} else if step.status != 200 && (a.error == "" || a.reason == "") {
 				t.Errorf("%s: %s = %.40q: %s", name, step.key, step.value, a.body)
@@ -55,7 +61,8 @@ func TestSettings_Delete(t *testing.T) {
 	s := serve(t, func(o *api.Options) {
 		o.Settings = api.NewSettings(map[string]map[string]string{"cors": {"origins": "https://a.example"}})
 	})
-	for key, want := range map[string]string{"chttpd/admin_only_all_dbs": `"true"`, "cors/origins": `"https://a.example"`} {
+	for key, want := range map[string]string{"chttpd/admin_only_all_dbs": `"true"`,
+		"cors/origins": `"https://a.example"`} {
 		s.ask(t, "PUT", "/_node/_local/_config/"+key, `"false"`)
 		if a := s.ask(t, "DELETE", "/_node/_local/_config/"+key, ""); a.status != 200 {
 			t.Errorf("%s: %d %s", key, a.status, a.body)
@@ -69,10 +76,20 @@ func TestSettings_Delete(t *testing.T) {
 // GET /_session with wrong credentials is an error; logging in and out is not, nor are the probes.
 func TestSession_WrongCredentials(t *testing.T) {
 	s := serve(t, func(o *api.Options) { o.Auth = accounts })
-	for request, status := range map[string]int{"GET /_session": 401, "HEAD /_session": 401, "GET /_up": 200, "GET /livez": 200} {
+	for request, status := range map[string]int{"GET /_session": 401, "HEAD /_session": 401, "GET /_up": 200,
+		"GET /livez": 200} {
 		method, path, _ := strings.Cut(request, " ")
 		if a := s.ask(t, method, path, "", "Authorization", "Basic cm9vdDp4"); a.status != status {
 			t.Errorf("%s: %d %s", request, a.status, a.body)
 		}
 	}
+}
+
+// quoted is a JSON string.
+func quoted(t *testing.T, s string) string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -314,8 +314,74 @@ var rules = []rule{
 		why: "it shows the layer to query; what the SQL means, and the wire, are query's",
 	},
 	{
-		room: "node/api", may: []string{"layer", "layer/collate", "layer/kv", "layer/revtree", "layer/script", "actors", "query/selector", "node/auth", "node/metrics"},
-		why: "handlers turn HTTP into calls of the layer and of actors; engines and the cluster are wired by node",
+		room: "node/api/internal/encode", may: []string{"layer"},
+		why: "JSON is written the same way by every endpoint; what is in it does not matter, but for revisions",
+	},
+	{
+		room: "node/api/internal/fault", may: []string{"layer", "layer/kv", "layer/script", "node/api/internal/encode"},
+		why: "errors of the rooms below get their status here, and those of HTTP itself are made here",
+	},
+	{
+		room: "node/api/internal/decode", may: []string{"node/api/internal/fault"},
+		why: "a text is JSON or an error of the client; what it is for does not matter",
+	},
+	{
+		room: "node/api/internal/conns", may: []string{"node/api/internal/fault"},
+		why: "connections are bounded before anybody knows what is asked on them",
+	},
+	{
+		room: "node/api/internal/intake", may: []string{"node/api/internal/conns", "node/api/internal/decode",
+			"node/api/internal/fault"},
+		why: "a body has a size, a pace and an owner; what is in it is its endpoint's business",
+	},
+	{
+		room: "node/api/internal/call", may: []string{"layer", "node/api/internal/decode", "node/api/internal/fault",
+			"node/api/internal/intake"},
+		why: "a call is the same for every endpoint, so it knows none of them",
+	},
+	{
+		room: "node/api/internal/settings", may: []string{"node/api/internal/call", "node/api/internal/encode",
+			"node/api/internal/fault", "node/auth"},
+		why: "settings do not know who heeds them; auth says which origins are safe",
+	},
+	{
+		room: "node/api/internal/render", may: []string{"layer", "node/api/internal/call", "node/api/internal/encode",
+			"query/selector"},
+		why: "documents look the same alone, in rows and in feeds",
+	},
+	{
+		room: "node/api/internal/docs", may: []string{"layer", "layer/revtree", "node/api/internal/call",
+			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
+			"node/api/internal/intake", "node/api/internal/render", "node/api/internal/settings", "node/auth"},
+		why: "endpoints of documents are calls of the layer, and know no other endpoints",
+	},
+	{
+		room: "node/api/internal/rows", may: []string{"layer", "node/api/internal/call", "node/api/internal/decode",
+			"node/api/internal/encode", "node/api/internal/fault", "node/api/internal/render",
+			"node/api/internal/settings"},
+		why: "lists and views are calls of the layer, and know no other endpoints",
+	},
+	{
+		room: "node/api/internal/feeds", may: []string{"layer", "layer/script", "node/api/internal/call",
+			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
+			"node/api/internal/render", "node/api/internal/settings", "query/selector"},
+		testsMay: []string{"node/api/internal/intake"},
+		why:      "feeds are calls of the layer that wait, and know no other endpoints",
+	},
+	{
+		room: "node/api/internal/databases", may: []string{"layer", "node/api/internal/call",
+			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
+			"node/api/internal/rows", "node/api/internal/settings", "node/auth"},
+		why: "endpoints of databases are calls of the layer; lists of databases take the parameters of other lists",
+	},
+	{
+		room: "node/api/internal/server", may: []string{"layer", "node/api/internal/call", "node/api/internal/decode",
+			"node/api/internal/encode", "node/api/internal/fault"},
+		why: "what the node tells of itself comes through interfaces that are declared here",
+	},
+	{
+		room: "node/api", may: []string{"layer", "layer/kv", "layer/script", "node/api/internal/...", "node/auth"},
+		why: "the router brings requests to their endpoints; engines, actors and the cluster are wired by node",
 	},
 	{
 		room: "node/relocate", may: []string{"layer"},
@@ -367,7 +433,7 @@ var thirdParties = map[string]home{
 	"golang.org/x/text": {rooms: []string{"layer/collate"}, why: "the order of strings is decided in one place"},
 	"golang.org/x/text/unicode/norm": {rooms: []string{"layer/collate", "query/funcs"},
 		why: "normal forms are a part of the order of strings, and a function of SQL"},
-	"github.com/tidwall/gjson": {rooms: []string{"layer/internal/...", "layer/reduce", "node/api",
+	"github.com/tidwall/gjson": {rooms: []string{"layer/internal/...", "layer/reduce", "layer/script", "node/api/internal/...",
 		"query/selector"},
 		why: "JSON is looked at where it comes in, without decoding it"},
 	"github.com/jackc/pgx/v5/pgproto3": {rooms: []string{"query/pgwire"}, tests: true,

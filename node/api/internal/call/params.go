@@ -1,0 +1,65 @@
+package call
+
+import (
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/node/api/internal/decode"
+)
+
+// Params are the query parameters in the order they came.
+type Params []Param
+
+type Param struct{ Name, Value string }
+
+// ParseQuery reads a raw query string. Both & and ; separate, as in CouchDB's HTTP server. ok is false for a broken
+// escape.
+func ParseQuery(raw string) (ps Params, ok bool) {
+	for len(raw) > 0 {
+		part := raw
+		if i := strings.IndexAny(raw, "&;"); i >= 0 {
+			part, raw = raw[:i], raw[i+1:]
+		} else {
+			raw = ""
+		}
+		if part == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(part, "=")
+		name, ok1 := Unescape(name)
+		value, ok2 := Unescape(value)
+		if !ok1 || !ok2 {
+			return nil, false
+		}
+		ps = append(ps, Param{name, value})
+	}
+	return ps, true
+}
+
+// Get returns the first value of a parameter, or what is given where there is none.
+func (ps Params) Get(name, absent string) string {
+	for _, p := range ps {
+		if p.Name == name {
+			return p.Value
+		}
+	}
+	return absent
+}
+
+func (ps Params) Has(name string) bool {
+	for _, p := range ps {
+		if p.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// jsonParam reads a parameter whose value is JSON. The zero Result is an absent one.
+func (ps Params) Json(name string) (gjson.Result, error) {
+	if !ps.Has(name) {
+		return gjson.Result{}, nil
+	}
+	return decode.Text(ps.Get(name, ""))
+}

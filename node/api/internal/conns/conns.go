@@ -1,0 +1,221 @@
+package conns
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/node/api/internal/fault"
+)
+
+const (
+	// pieceSize is how much of an answer a client has to accept in Limits.Write.
+	pieceSize = 32 << 10
+)
+
+// Limits bound connections. Zero means the default of node.yaml.
+type Limits struct {
+	// Max is how many connections there may be: 8192. Beyond it the one that has been idle for longest is closed for a
+	// new one, and where all are busy new ones are answered 503.
+	Max int
+	// Write is how long a client may take to accept 32 KiB of an answer: 2 minutes. A slower one is cut off, so that it
+	// does not hold a snapshot for ever.
+	Write time.Duration
+}
+
+// Listener bounds the connections of an HTTP server. Give it to http.Server.Serve, ConnState and ConnContext. Safe for
+// concurrent use.
+type Listener struct {
+	net.Listener
+	limits Limits
+
+	mu struct {
+		sync.Mutex
+		open map[*Conn]struct{}
+		idle *list.List // of *Conn, the one that has waited for longest first: they have no request under way
+	}
+}
+
+// NewListener bounds the connections of l.
+func NewListener(l net.Listener, limits Limits) *Listener {
+	if limits.Max == 0 {
+		limits.Max = 8192
+	}
+	if limits.Write == 0 {
+		limits.Write = 2 * time.Minute
+	}
+	b := &Listener{Listener: l, limits: limits}
+	b.mu.open, b.mu.idle = map[*Conn]struct{}{}, list.New()
+	return b
+}
+
+// Conn is a connection of a Listener.
+type Conn struct {
+	net.Conn
+	of      *Listener
+	place   *list.Element // in of.mu.idle; nil while a request is under way
+	Surplus bool          // there are too many: its first request is answered 503
+	// holds is the pace at which a request that holds memory for its body has to be read by its client; nil where it
+	// holds none. It belongs to the request's goroutine, which is the only one that writes.
+	holds *Pace
+}
+
+// Accept waits for a connection, and makes room for it.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		inner, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &Conn{Conn: inner, of: l}
+		evicted, ok := l.admit(c)
+		if evicted != nil {
+			_ = evicted.Conn.Close() // its reader notices
+		}
+		if ok {
+			return c, nil
+		}
+		_ = inner.Close() // far too many even to be told so
+	}
+}
+
+// surplusShare is which part of Max may be told that there are too many.
+const surplusShare = 16
+
+func (l *Listener) admit(c *Conn) (evicted *Conn, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.mu.open) >= l.limits.Max {
+		if oldest := l.mu.idle.Front(); oldest != nil {
+			evicted = oldest.Value.(*Conn)
+			l.forget(evicted)
+		} else if c.Surplus = true; len(l.mu.open) >= l.limits.Max+max(1, l.limits.Max/surplusShare) {
+			return nil, false
+		}
+	}
+	l.mu.open[c] = struct{}{}
+	c.place = l.mu.idle.PushBack(c) // until its first request comes
+	return evicted, true
+}
+
+// forget a connection. The lock is held. It may be forgotten twice.
+func (l *Listener) forget(c *Conn) {
+	delete(l.mu.open, c)
+	l.busy(c)
+}
+
+func (l *Listener) busy(c *Conn) {
+	if c.place != nil {
+		l.mu.idle.Remove(c.place)
+		c.place = nil
+	}
+}
+
+// ConnState is for http.Server.ConnState.
+func (l *Listener) ConnState(conn net.Conn, state http.ConnState) {
+	c := plainConn(conn)
+	if c == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.mu.open[c]; !ok {
+		return
+	}
+	switch state {
+	case http.StateNew:
+	case http.StateActive:
+		l.busy(c)
+	case http.StateIdle:
+		if c.place == nil {
+			c.place = l.mu.idle.PushBack(c)
+		}
+	case http.StateHijacked, http.StateClosed:
+		l.forget(c)
+	}
+}
+
+// Open is how many connections there are.
+func (l *Listener) Open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.mu.open)
+}
+
+type connKey struct{}
+
+// ConnContext is for http.Server.ConnContext: handlers find the connection in their context.
+func (l *Listener) ConnContext(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// plainConn is the Conn under what TLS makes of it; nil where there is none.
+func plainConn(conn any) *Conn {
+	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = secure.NetConn()
+	}
+	c, _ := conn.(*Conn)
+	return c
+}
+
+// Of is a request's connection; nil where its server has no Listener.
+func Of(r *http.Request) *Conn { return plainConn(r.Context().Value(connKey{})) }
+
+// HalfClosed says to a request's client that no more is sent, and returns the connection, to be read; nil where its
+// server has no Listener. Under TLS it is the one below: what comes is not wanted, whatever it says.
+func HalfClosed(r *http.Request) *Conn {
+	over := r.Context().Value(connKey{})
+	conn := plainConn(over)
+	if half, ok := over.(interface{ CloseWrite() error }); ok && conn != nil {
+		_ = half.CloseWrite() // an error means that the connection is gone: so does the next read
+	}
+	return conn
+}
+
+// Hold has the client read what is written from now on at the pace of those who hold memory that others may wait for.
+// It is for the request's goroutine, as release is.
+func (c *Conn) Hold() {
+	holds := HolderPace
+	c.holds = &holds
+}
+
+// Release ends hold.
+func (c *Conn) Release() { c.holds = nil }
+
+var ErrConnections = &fault.Fault{
+	Status: http.StatusServiceUnavailable, Name: "service unavailable",
+	Reason: "There are too many connections (http.max_connections of the node's settings). Try again later.",
+	Header: http.Header{"Retry-After": {fault.RetryAfter}, "Connection": {"close"}},
+}
+
+// Write gives the client time for each piece, and less of it while the request holds memory that others wait for.
+func (c *Conn) Write(p []byte) (n int, err error) {
+	for {
+		piece := p[n:min(len(p), n+pieceSize)]
+		left, began := c.of.limits.Write, time.Now()
+		if c.holds != nil {
+			left = min(left, c.holds.Left())
+		}
+		if err := c.Conn.SetWriteDeadline(began.Add(left)); err != nil {
+			return n, err
+		}
+		m, err := c.Conn.Write(piece)
+		if c.holds != nil {
+			c.holds.Took(m, time.Since(began))
+		}
+		if n += m; err != nil || n == len(p) {
+			return n, err
+		}
+	}
+}
+
+// CloseWrite says that nothing more is sent.
+func (c *Conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+package docs
+
+import (
+	"net/http"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/decode"
+	"github.com/divandb/divan/node/api/internal/encode"
+	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/api/internal/intake"
+)
+
+// bulkRequest is the body of _bulk_docs, its documents as they came.
+type bulkRequest struct {
+	most       int // documents
+	docs       [][]byte
+	hasDocs    bool
+	replicated bool
+	atomic     bool
+}
+
+// parseBulk finds the members of a _bulk_docs body. It only matches brackets: each document is validated when it is
+// parsed, so that every byte is looked at twice at most and nothing is copied.
+func parseBulk(text []byte, most int) (b bulkRequest, err error) {
+	b.most = most
+	i := decode.SkipSpace(text, 0)
+	if i == len(text) {
+		return b, fault.InvalidJSON
+	}
+	if text[i] != '{' {
+		if _, err := decode.Bytes(text); err != nil {
+			return b, err
+		}
+		return b, fault.BadRequest("Request body must be a JSON object")
+	}
+	end, err := eachMember(text, i, func(name string, value []byte) error {
+		switch name {
+		case "docs":
+			b.hasDocs, b.docs = true, nil // the last one counts, as in CouchDB
+			return b.takeDocs(value)
+		case "new_edits":
+			switch string(value) {
+			case "true":
+				b.replicated = false
+			case "false":
+				b.replicated = true
+			default:
+				return fault.BadRequest("`new_edits` parameter must be a boolean.")
+			}
+		case "all_or_nothing":
+			b.atomic = string(value) == "true"
+		}
+		if _, err := decode.Bytes(value); err != nil {
+			return err
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return b, err
+	case decode.SkipSpace(text, end) != len(text):
+		return b, fault.InvalidJSON
+	case !b.hasDocs:
+		return b, fault.BadRequest("POST body must include `docs` parameter.")
+	}
+	return b, nil
+}
+
+// takeDocs cuts the docs array into documents.
+func (b *bulkRequest) takeDocs(array []byte) error {
+	if array[0] != '[' {
+		if _, err := decode.Bytes(array); err != nil {
+			return err
+		}
+		return fault.BadRequest("`docs` parameter must be an array.")
+	}
+	i := decode.SkipSpace(array, 1)
+	if i < len(array) && array[i] == ']' && i == len(array)-1 {
+		return nil
+	}
+	for {
+		end, ok := decode.SkipValue(array, i)
+		if !ok || end == i {
+			return fault.InvalidJSON
+		}
+		if len(b.docs) == b.most {
+			return tooManyDocs("max_bulk_docs_count_exceeded", b.most)
+		}
+		if array[i] != '{' {
+			return fault.BadRequest("Document must be a JSON object")
+		}
+		b.docs = append(b.docs, array[i:end])
+		i = decode.SkipSpace(array, end)
+		switch {
+		case i == len(array)-1 && array[i] == ']':
+			return nil
+		case i >= len(array) || array[i] != ',':
+			return fault.InvalidJSON
+		}
+		i = decode.SkipSpace(array, i+1)
+	}
+}
+
+// eachMember calls fn for each member of the object that starts at text[i], names decoded, values as they came. It
+// returns the index after the object.
+func eachMember(text []byte, i int, fn func(name string, value []byte) error) (end int, err error) {
+	i = decode.SkipSpace(text, i+1)
+	if i < len(text) && text[i] == '}' {
+		return i + 1, nil
+	}
+	for {
+		if i >= len(text) || text[i] != '"' {
+			return 0, fault.InvalidJSON
+		}
+		end := decode.SkipString(text, i)
+		name, err := decode.Bytes(text[i:end])
+		if err != nil {
+			return 0, err
+		}
+		i = decode.SkipSpace(text, end)
+		if i >= len(text) || text[i] != ':' {
+			return 0, fault.InvalidJSON
+		}
+		i = decode.SkipSpace(text, i+1)
+		end, ok := decode.SkipValue(text, i)
+		if !ok || end == i {
+			return 0, fault.InvalidJSON
+		}
+		if err := fn(name.Str, text[i:end]); err != nil {
+			return 0, err
+		}
+		i = decode.SkipSpace(text, end)
+		switch {
+		case i < len(text) && text[i] == '}':
+			return i + 1, nil
+		case i >= len(text) || text[i] != ',':
+			return 0, fault.InvalidJSON
+		}
+		i = decode.SkipSpace(text, i+1)
+	}
+}
+
+// BulkDocs answers POST /{db}/_bulk_docs.
+func (h *Bulk) BulkDocs(q *call.Request) error {
+	if err := q.RequireJSON(); err != nil {
+		return err
+	}
+	text, err := q.Body.Whole()
+	if err != nil {
+		return err
+	}
+	b, err := parseBulk(text, h.Docs.Limits.Bulk)
+	if err != nil {
+		return err
+	}
+	if err := q.Body.Parts(int64(bulkCost * len(b.docs))); err != nil {
+		return err
+	}
+	edits := make([]layer.Edit, len(b.docs))
+	held := 0
+	for i, doc := range b.docs {
+		if edits[i], err = layer.ParseEdit(doc, b.replicated); err != nil {
+			return err
+		}
+		if held += edits[i].Held(); held > 2*len(text)+intake.SmallBody {
+			return fault.TooMany
+		}
+		if b.replicated && edits[i].Rev.IsZero() {
+			return errNoRevision
+		}
+		if edits[i].ID == "" {
+			edits[i].ID = h.Docs.ids.next()
+		}
+	}
+	results, err := h.writeBulk(q, edits, b)
+	if err != nil {
+		return err
+	}
+	q.Body.GiveBack()
+	return sendResults(q, results, b.replicated)
+}
+
+// writeBulk writes the edits that the user may write and the store takes as documents; _local ones go their own way.
+// Results are in the order of edits.
+func (h *Bulk) writeBulk(q *call.Request, edits []layer.Edit, b bulkRequest) ([]layer.EditResult, error) {
+	results := make([]layer.EditResult, len(edits))
+	normal := edits[:0:0] // the same slice where nothing has to be left out
+	var places []int
+	for i := range edits {
+		e := &edits[i]
+		results[i] = layer.EditResult{ID: e.ID, Rev: e.Rev}
+		special := isLocal(e.ID)
+		if err := h.Docs.admit(q, e); err != nil {
+			results[i].Err = err
+			special = true
+		} else if special {
+			results[i].Rev, results[i].Err = writeLocal(q, *e)
+		}
+		if special && places == nil {
+			places = make([]int, i, len(edits))
+			for j := range places {
+				places[j] = j
+			}
+			normal = append(make([]layer.Edit, 0, len(edits)), edits[:i]...)
+		} else if !special && places != nil {
+			places = append(places, i)
+			normal = append(normal, *e)
+		}
+	}
+	if places == nil {
+		normal = edits
+	}
+	if len(normal) == 0 {
+		return results, nil
+	}
+	written, err := q.DB.Bulk(q.Ctx(), normal,
+		layer.WriteOptions{Replicated: b.replicated, Atomic: b.atomic, User: q.UserCtx()})
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range written {
+		if r.Err != nil {
+			r.Rev = normal[i].Rev // what was refused, for the answer
+		}
+		at := i
+		if places != nil {
+			at = places[i]
+		}
+		results[at] = r
+	}
+	return results, nil
+}
+
+// sendResults answers with a row for each edit; for replicated ones only for those that failed, with their revision.
+func sendResults(q *call.Request, results []layer.EditResult, replicated bool) error {
+	s := q.Stream(http.StatusCreated)
+	defer s.Drop()
+	s.Buf = append(s.Buf, '[')
+	first := true
+	for i := range results {
+		r := &results[i]
+		if replicated && r.Err == nil {
+			continue
+		}
+		if !first {
+			s.Buf = append(s.Buf, ',')
+		}
+		first = false
+		if r.Err == nil {
+			s.Buf = appendWritten(s.Buf, r.ID, r.Rev)
+		} else {
+			s.Buf = encode.String(append(s.Buf, `{"id":`...), r.ID)
+			if replicated {
+				s.Buf = encode.Rev(append(s.Buf, `,"rev":`...), r.Rev)
+			}
+			s.Buf = append(fault.Of(r.Err).Append(append(s.Buf, ',')), '}')
+		}
+		if err := s.Full(); err != nil {
+			return err
+		}
+	}
+	s.Buf = append(s.Buf, ']', '\n')
+	return s.End()
+}

@@ -1,0 +1,44 @@
+package docs
+
+import (
+	"math"
+	"net/http"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/auth"
+)
+
+// maxUser is the size of the largest document of the users' database, its inline attachments included: it is read whole
+// with each log-in.
+const maxUser = 1 << 20
+
+// DocumentLimit is the limit of a document as JSON.
+func (h *Handlers) DocumentLimit(q *call.Request) (int64, error) {
+	most := h.Limits.Request
+	if q.Path[0] != auth.UsersDatabase || q.Part(1) == "_local" {
+		return most, fault.TooLarge
+	}
+	id := ""
+	if len(q.Path) > 1 {
+		id = docID(q)
+	}
+	return min(most, maxUser), &layer.Error{Kind: layer.TooLarge, Name: "document_too_large", Reason: id}
+}
+
+// DocumentBodyLimit is the limit of a document that may bring its attachments behind it. Each of these has a limit of
+// its own, and their number has none here.
+func (h *Handlers) DocumentBodyLimit(q *call.Request) (int64, error) {
+	most, tooLarge := h.DocumentLimit(q)
+	if call.MediaType(q.R.Header.Get("Content-Type")) == "multipart/related" {
+		most = math.MaxInt64
+	}
+	return most, tooLarge
+}
+
+// AttachmentLimit is the limit of an attachment that comes alone.
+func (h *Handlers) AttachmentLimit(q *call.Request) (int64, error) {
+	return h.Limits.Attachment,
+		&fault.Fault{Status: http.StatusRequestEntityTooLarge, Name: "attachment_too_large", Reason: attachmentName(q)}
+}

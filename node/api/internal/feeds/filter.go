@@ -1,0 +1,348 @@
+package feeds
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/script"
+	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/decode"
+	"github.com/divandb/divan/node/api/internal/encode"
+	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/query/selector"
+)
+
+// changeFilter decides which changes a feed shows. The zero value shows all.
+type changeFilter struct {
+	// match sees an entry before anything is read for it.
+	match func(*layer.Change) bool
+	// ids and only name the documents that can match, where they are few: what is old of them is found without reading
+	// the feed.
+	ids  []string
+	only layer.Subset
+	// selector and function see documents; at most one of them is set.
+	selector *selector.Selector
+	function *script.Filter
+	req      []byte // CouchDB's request object, JSON
+	doc      []byte // the document asked about, used again for the next
+}
+
+func (f *changeFilter) needsDocs() bool { return f.function != nil || f.selector != nil }
+
+// changesFilter prepares the filter that the request names.
+func (h *Handlers) changesFilter(q *call.Request, c *changesQuery) (f *changeFilter, err error) {
+	switch {
+	case c.filter == "":
+		f = &changeFilter{}
+	case c.filter == "_design":
+		f = &changeFilter{match: func(c *layer.Change) bool { return strings.HasPrefix(c.ID, "_design/") },
+			only: layer.DesignOnly}
+	case c.filter == "_view":
+		f, err = h.viewFilter(q)
+	case c.filter == "_doc_ids":
+		return docIDsFilter(q, c)
+	case c.filter == "_selector":
+		return selectorFilter(q, c)
+	case c.filter[0] == '_':
+		err = fault.BadRequest("unknown builtin filter name")
+	default:
+		f, err = h.functionFilter(q, c.filter)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = postedBody(q) // it has to be right, though nothing in it counts
+	q.Body.GiveBack()
+	return f, err
+}
+
+// fewIDs is how many documents are rather looked up than searched for in the feed.
+const fewIDs = 1000
+
+func docIDsFilter(q *call.Request, c *changesQuery) (*changeFilter, error) {
+	if c.waits() {
+		q.Body.WillKeep(idSetGuess)
+	}
+	list, err := docIDs(q)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.Body.Parts(idSetCost(list)); err != nil {
+		return nil, err
+	}
+	wanted, ok := newIDSet(list)
+	if !ok {
+		return nil, fault.BadRequest("`doc_ids` filter parameter is not a list of doc ids.")
+	}
+	q.Body.GiveBack()
+	if err := keepFor(q, c, wanted.size()); err != nil {
+		return nil, err
+	}
+	f := &changeFilter{match: func(c *layer.Change) bool { return wanted.has(c.ID) }}
+	if wanted.len() <= fewIDs {
+		f.ids = wanted.list()
+	}
+	return f, nil
+}
+
+// docIDs is the list of ids, from the body of a POST and from the parameters of others.
+func docIDs(q *call.Request) (gjson.Result, error) {
+	if q.Method == http.MethodPost {
+		body, err := postedBody(q)
+		return decode.Member(body, "doc_ids"), err
+	}
+	list, err := q.Params.Json("doc_ids")
+	if err != nil {
+		return list, err
+	}
+	return list, q.Body.Reserve(int64(len(list.Raw)))
+}
+
+// keepFor has the request hold no more than the n bytes that the filter of a feed keeps.
+func keepFor(q *call.Request, c *changesQuery, n int64) error {
+	if !c.waits() {
+		q.Body.ShrinkParts(n)
+		return nil
+	}
+	return q.Body.Keep(n)
+}
+
+// maxSelector is the size of the largest selector, in bytes. Parsed, it takes up to selectorCost times its size.
+const (
+	maxSelector  = 1 << 20
+	selectorCost = 24
+)
+
+// selectorFilter is a Mango selector, with the fields that are shown of documents.
+func selectorFilter(q *call.Request, c *changesQuery) (*changeFilter, error) {
+	if q.Method != http.MethodPost {
+		return nil, fault.BadRequest("Selector must be specified in POST payload")
+	}
+	if c.waits() {
+		q.Body.WillKeep(func(size int64) int64 { return selectorCost * min(size, maxSelector) })
+	}
+	body, err := postedBody(q)
+	if err != nil {
+		return nil, err
+	}
+	if len(body.Raw) > maxSelector {
+		return nil, &layer.Error{Kind: layer.TooLarge}
+	}
+	text := decode.Member(body, "selector")
+	if !text.IsObject() {
+		return nil, fault.BadRequest("Selector error: expected a JSON object")
+	}
+	cost := selectorCost * int64(len(body.Raw))
+	if err := q.Body.Parts(cost); err != nil {
+		return nil, err
+	}
+	parsed, err := selector.Parse([]byte(text.Raw))
+	if fields := decode.Member(body, "fields"); err == nil && fields.Exists() {
+		c.render.Fields, err = selector.ParseFields(fields)
+	}
+	var wrong *selector.Error
+	if errors.As(err, &wrong) {
+		return nil, fault.BadRequest("%s", wrong.Reason)
+	}
+	if err != nil {
+		return nil, err
+	}
+	q.Body.GiveBack()
+	return &changeFilter{selector: parsed}, keepFor(q, c, cost+int64(parsed.Extra()))
+}
+
+// viewFilter shows the documents for which a view's map function emits.
+func (h *Handlers) viewFilter(q *call.Request) (*changeFilter, error) {
+	text := q.Params.Get("view", "")
+	if text == "" {
+		return nil, fault.BadRequest("`view` filter parameter is not provided.")
+	}
+	name, view, ok := cutName(text)
+	if !ok {
+		return nil, fault.BadRequest("`view` must be of the form `designname/viewname`")
+	}
+	design, source, err := h.designSource(q, name)
+	if err != nil {
+		return nil, err
+	}
+	_, def, ok := design.View(view)
+	if !ok {
+		return nil, fault.NotFound("missing json key: " + view)
+	}
+	function := script.Function{Name: "views." + view + ".map", Source: def.Map}
+	f, err := h.Scripts.FilterByView(charged(q), source, function)
+	return compiled(q, f, err)
+}
+
+// functionFilter is a filter function of a design document.
+func (h *Handlers) functionFilter(q *call.Request, text string) (*changeFilter, error) {
+	name, function, ok := cutName(text)
+	if !ok {
+		return nil, fault.BadRequest("`filter` must be of the form `designname/filtername`")
+	}
+	design, source, err := h.designSource(q, name)
+	if err != nil {
+		return nil, err
+	}
+	code, ok := design.Filters[function]
+	if !ok {
+		missing := function
+		if design.Filters == nil {
+			missing = "filters"
+		}
+		return nil, fault.NotFound("missing json key: " + missing)
+	}
+	f, err := h.Scripts.Filter(charged(q), source, script.Function{Name: "filters." + function, Source: code})
+	return compiled(q, f, err)
+}
+
+func compiled(q *call.Request, f *script.Filter, err error) (*changeFilter, error) {
+	if err != nil {
+		if busy := fault.FunctionsBusy(err); busy != nil {
+			return nil, busy
+		}
+		return nil, &fault.Fault{Status: http.StatusInternalServerError, Name: "compilation_error", Reason: err.Error()}
+	}
+	return &changeFilter{function: f, req: requestObject(q)}, nil
+}
+
+// charged is the request's context for functions: their time is the database's.
+func charged(q *call.Request) context.Context {
+	return script.Charge(q.Ctx(), q.DB.Name(), script.Query)
+}
+
+// cutName splits designname/functionname.
+func cutName(text string) (design, function string, ok bool) {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '/' })
+	if len(parts) != 2 {
+		return "", "", false
+	}
+	return parts[0], parts[1], true
+}
+
+// designSource reads a design document, parsed and as JSON, which is what its functions see as `this`.
+func (h *Handlers) designSource(q *call.Request, name string) (*layer.Design, []byte, error) {
+	if h.Scripts == nil {
+		return nil, nil, &layer.Error{Kind: layer.NotImplemented}
+	}
+	design, err := q.DB.Design(q.Ctx(), name)
+	if err != nil {
+		return nil, nil, err
+	}
+	doc, err := q.DB.Get(q.Ctx(), design.ID, layer.GetOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return design, doc.AppendJSON(nil), nil
+}
+
+// shows asks about a change's document; with style=all_docs about each leaf, and the change shows those that pass.
+func (f *changeFilter) shows(q *call.Request, c *layer.Change, query *changesQuery) (bool, error) {
+	switch {
+	case !f.needsDocs():
+		return true, nil
+	case query.allLeaves && len(c.Leaves) > 1:
+		return f.filterLeaves(q, c)
+	case c.Doc == nil:
+		return false, nil
+	}
+	f.doc = c.Doc.AppendJSON(f.doc[:0])
+	passed, err := f.passes(q, [][]byte{f.doc})
+	return err == nil && passed[0], err
+}
+
+func (f *changeFilter) passes(q *call.Request, docs [][]byte) ([]bool, error) {
+	if f.selector == nil {
+		passed, err := f.function.Filter(charged(q), docs, f.req)
+		if err != nil {
+			return nil, filterFault(err)
+		}
+		return passed, nil
+	}
+	passed := make([]bool, len(docs))
+	for i, doc := range docs {
+		passed[i] = f.selector.Match(doc)
+	}
+	return passed, nil
+}
+
+func (f *changeFilter) filterLeaves(q *call.Request, c *layer.Change) (bool, error) {
+	const together = 256 << 10 // a function is asked about several leaves at once, where they are small
+	var leaves, revs []layer.Rev
+	var docs [][]byte
+	size := 0
+	ask := func() error {
+		passed, err := f.passes(q, docs)
+		for i, ok := range passed {
+			if ok {
+				leaves = append(leaves, revs[i])
+			}
+		}
+		docs, revs, size = docs[:0], revs[:0], 0
+		return err
+	}
+	for one, err := range q.DB.EachOpenRev(q.Ctx(), c.ID, c.Leaves, layer.GetOptions{}) {
+		if err != nil {
+			return false, err
+		}
+		if one.Doc == nil {
+			continue
+		}
+		docs, revs = append(docs, one.Doc.AppendJSON(nil)), append(revs, one.Doc.Rev)
+		if size += len(one.Doc.Body); size < together {
+			continue
+		}
+		if err := ask(); err != nil {
+			return false, err
+		}
+	}
+	if len(docs) > 0 {
+		if err := ask(); err != nil {
+			return false, err
+		}
+	}
+	c.Leaves = leaves
+	return len(leaves) > 0, nil
+}
+
+// requestObject is the request as functions of design documents see it (chttpd_external:json_req_obj), as far as a
+// function can use it.
+func requestObject(q *call.Request) []byte {
+	b := encode.StringMember([]byte{'{'}, "method", q.R.Method)
+	b = encode.Strings(encode.Member(b, "path"), q.Path)
+	b = encode.Strings(encode.Member(b, "requested_path"), q.Path)
+	b = encode.StringMember(b, "raw_path", q.R.URL.RequestURI())
+	b = append(encode.Member(b, "query"), '{')
+	for _, p := range q.Params {
+		b = encode.StringMember(b, p.Name, p.Value)
+	}
+	b = append(b, '}')
+	b = append(encode.Member(b, "headers"), '{')
+	b = encode.StringMember(b, "Host", q.R.Host)
+	for name, values := range q.R.Header {
+		if name != "Authorization" && name != "Cookie" {
+			b = encode.StringMember(b, name, strings.Join(values, ", "))
+		}
+	}
+	b = append(b, '}')
+	b = encode.StringMember(b, "body", "undefined")
+	b = encode.StringMember(b, "peer", q.R.RemoteAddr)
+	b = append(b, `,"form":{},"cookie":{},"id":null`...)
+	b = append(encode.Member(b, "info"), `{"db_name":`...)
+	b = append(encode.String(b, q.Path[0]), '}')
+	b = append(encode.Member(b, "userCtx"), `{"db":`...)
+	b = encode.String(b, q.Path[0])
+	b = append(b, `,"name":`...)
+	if q.User.Name == "" {
+		b = append(b, "null"...)
+	} else {
+		b = encode.String(b, q.User.Name)
+	}
+	b = encode.Strings(append(b, `,"roles":`...), q.User.Roles)
+	return append(b, "}}"...)
+}

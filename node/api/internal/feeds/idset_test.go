@@ -1,0 +1,83 @@
+package feeds
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/tidwall/gjson"
+)
+
+// A set has the ids of a list, each once, and no others.
+func TestIDSet(t *testing.T) {
+	long := make([]string, 5000)
+	for i := range long {
+		long[i] = fmt.Sprintf("%07d", 3*i)
+	}
+	for name, ids := range map[string][]string{
+		"none": {}, "one": {"a"}, "the empty id": {""}, "several times": {"b", "a", "b", "", "b", ""},
+		"parts of each other": {"ab", "a", "b", "ba", "abab"}, "escapes": {"\"", "\\", "\u0000", "é", ",", "]"},
+		"three quarters of a table": {"1", "2", "3"}, "a full table": {"1", "2", "3", "4"}, "many": long,
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := json.Marshal(ids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, ok := newIDSet(gjson.ParseBytes(text))
+			if !ok {
+				t.Fatal("no set")
+			}
+			var once []string
+			for _, id := range ids {
+				if !s.has(id) {
+					t.Errorf("%q is missing", id)
+				}
+				if s.has(id + "x") {
+					t.Errorf("%q is there", id+"x")
+				}
+				if !slices.Contains(once, id) {
+					once = append(once, id)
+				}
+			}
+			if s.has("no such id") {
+				t.Error("another id is there")
+			}
+			if list := s.list(); !slices.Equal(list, once) || s.len() != len(once) {
+				t.Errorf("%d ids: %.100q", s.len(), list)
+			}
+			if cost := idSetCost(gjson.ParseBytes(text)); s.size() > cost {
+				t.Errorf("it takes %d bytes, expected at most %d", s.size(), cost)
+			}
+		})
+	}
+	for _, text := range []string{`{}`, `"a"`, `null`, `["a",1]`, `["a",null]`, `[["a"]]`} {
+		if _, ok := newIDSet(gjson.Parse(text)); ok {
+			t.Errorf("%s is a list of ids", text)
+		}
+	}
+}
+
+// What a set says that it takes is what it takes, so that the bound of memory holds.
+func TestIDSet_size(t *testing.T) {
+	var ids []string
+	for i := range 50_000 {
+		ids = append(ids, fmt.Sprintf("%08d", i))
+	}
+	text, err := json.Marshal(ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	array := gjson.ParseBytes(text)
+	var s *idSet
+	r := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			s, _ = newIDSet(array)
+		}
+	})
+	if got := r.AllocedBytesPerOp(); got > s.size()*5/4 || s.size() > 3*int64(len(text)) {
+		t.Errorf("%d bytes are allocated for a set that takes %d, of a text of %d", got, s.size(), len(text))
+	}
+}

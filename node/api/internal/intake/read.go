@@ -1,0 +1,64 @@
+package intake
+
+import (
+	"compress/flate"
+	"compress/gzip"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/node/api/internal/decode"
+	"github.com/divandb/divan/node/api/internal/fault"
+)
+
+// Whole reads the whole request body, decoded, at most as many bytes as the endpoint takes. The request's share of
+// the memory for bodies is held until its end, or until giveBack.
+func (b *Body) Whole() ([]byte, error) {
+	if b.of.ContentLength == 0 && b.of.Header.Get("Content-Length") == "" {
+		return nil, fault.BadRequest("Missing request body")
+	}
+	switch encoding := strings.ToLower(b.of.Header.Get("Content-Encoding")); encoding {
+	case "", "identity":
+		return b.Take(b, b.of.ContentLength, b.most)
+	case "gzip":
+		unzipped, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, notGzipped(err)
+		}
+		text, err := b.Take(unzipped, -1, b.most)
+		return text, notGzipped(err)
+	default:
+		return nil, fault.BadContentType(encoding + " is not a supported content encoding.")
+	}
+}
+
+// notGzipped tells a broken gzip stream from everything else that can happen to a body.
+func notGzipped(err error) error {
+	var corrupt flate.CorruptInputError
+	switch {
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err,
+		io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.As(err, &corrupt):
+		return fault.BadRequest("Request body is not properly gzipped.")
+	}
+	return err
+}
+
+// Json reads and validates the body.
+func (b *Body) Json() (gjson.Result, error) {
+	text, err := b.Whole()
+	if err != nil {
+		return gjson.Result{}, err
+	}
+	return decode.Bytes(text)
+}
+
+// Object reads the body, which has to be a JSON object.
+func (b *Body) Object() (gjson.Result, error) {
+	v, err := b.Json()
+	if err == nil && !v.IsObject() {
+		err = fault.BadRequest("Request body must be a JSON object")
+	}
+	return v, err
+}

@@ -1,0 +1,340 @@
+package rows
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/decode"
+	"github.com/divandb/divan/node/api/internal/encode"
+	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/api/internal/render"
+)
+
+// The endpoints of rows over documents: _all_docs, _design_docs, _local_docs.
+
+func subset(q *call.Request) layer.Subset {
+	switch q.Path[1] {
+	case "_design_docs":
+		return layer.DesignOnly
+	case "_local_docs":
+		return layer.LocalOnly
+	}
+	return layer.Everything
+}
+
+// keyCost is what each of the keys that are asked for takes, beside its text.
+const keyCost = 128
+
+// AllDocs answers GET and POST of one query.
+func (h *Handlers) AllDocs(q *call.Request) error {
+	r := newRowsQuery()
+	if q.Method == http.MethodPost {
+		if err := requireRowsBody(q, false); err != nil {
+			return err
+		}
+		body, err := q.Body.Object()
+		if err != nil {
+			return err
+		}
+		keys := decode.Member(body, "keys")
+		if keys.Exists() && !keys.IsArray() {
+			return fault.BadRequest("`keys` body member must be an array.")
+		}
+		if err := q.Body.Parts(int64(keyCost * decode.Elements(keys))); err != nil {
+			return err
+		}
+		if err := r.takeBody(body, false); err != nil {
+			return err
+		}
+	}
+	if err := r.takeParams(q.Params, false); err != nil {
+		return err
+	}
+	if err := checkAllDocs(q, &r); err != nil {
+		return err
+	}
+	s := q.Stream(http.StatusOK)
+	defer s.Drop()
+	if err := writeAllDocs(s, &r); err != nil {
+		return err
+	}
+	s.Buf = append(s.Buf, '\n')
+	return s.End()
+}
+
+// AllDocsQueries answers POST /{db}/_all_docs/queries: several results in one answer.
+func (h *Handlers) AllDocsQueries(q *call.Request) error {
+	queries, err := readQueries(q)
+	if err != nil {
+		return err
+	}
+	for i := range queries {
+		if err := checkAllDocs(q, &queries[i]); err != nil {
+			return err
+		}
+	}
+	return sendQueries(q, queries, writeAllDocs)
+}
+
+// readQueries reads the queries of a multi-query body; parameters in the query string are their defaults. A list of one
+// key is that key, also for _all_docs, which shows such a list as it is when it comes alone: so CouchDB does.
+func readQueries(q *call.Request) ([]rowsQuery, error) {
+	defaults := newRowsQuery()
+	if err := defaults.takeParams(q.Params, true); err != nil {
+		return nil, err
+	}
+	body, err := q.Body.Object()
+	if err != nil {
+		return nil, err
+	}
+	list := decode.Member(body, "queries")
+	switch {
+	case !list.Exists():
+		return nil, fault.BadRequest("POST body must include `queries` parameter.")
+	case !list.IsArray():
+		return nil, fault.BadRequest("`queries` member must be an array.")
+	}
+	const queryCost = 400 // a query, or several keys
+	if err := q.Body.Parts(int64(queryCost * decode.Elements(list))); err != nil {
+		return nil, err
+	}
+	var queries []rowsQuery
+	list.ForEach(func(_, v gjson.Result) bool {
+		if !v.IsObject() {
+			err = fault.BadRequest("Each query must be a JSON object")
+			return false
+		}
+		r := defaults
+		if err = r.takeBody(v, true); err == nil {
+			queries = append(queries, r)
+		}
+		return err == nil
+	})
+	return queries, err
+}
+
+// sendQueries writes the results of several queries.
+func sendQueries(q *call.Request, queries []rowsQuery, write func(*call.Stream, *rowsQuery) error) error {
+	s := q.Stream(http.StatusOK)
+	defer s.Drop()
+	s.Buf = append(s.Buf, `{"results":[`...)
+	for i := range queries {
+		if i > 0 {
+			s.Buf = append(s.Buf, ',')
+		}
+		s.Buf = append(s.Buf, '\r', '\n')
+		if err := write(s, &queries[i]); err != nil {
+			return err
+		}
+	}
+	s.Buf = append(s.Buf, "\r\n]}\n"...)
+	return s.End()
+}
+
+// writeAllDocs writes one result.
+func writeAllDocs(s *call.Stream, r *rowsQuery) error {
+	o, ids := r.allDocsOptions(subset(s.Q))
+	result, err := s.Q.DB.AllDocs(s.Q.Ctx(), o)
+	if err != nil {
+		return err
+	}
+	total, offset := result.TotalRows, result.Offset
+	if o.Only == layer.LocalOnly {
+		total, offset = -1, -1
+	}
+	if r.hasKeys {
+		offset = -1
+	}
+	rowsHead(s, total, offset, r, result.UpdateSeq)
+	w := rowWriter{s: s}
+	for row, err := range result.Rows {
+		if err != nil {
+			return err
+		}
+		for len(ids) > 0 && !ids[0].isString { // asked for by a key that can be no id
+			if err := w.missing(ids[0].json); err != nil {
+				return err
+			}
+			ids = ids[1:]
+		}
+		if len(ids) > 0 {
+			ids = ids[1:]
+		}
+		if err := w.document(&row, r); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		if err := w.missing(id.json); err != nil {
+			return err
+		}
+	}
+	s.Buf = append(s.Buf, "\r\n]}"...)
+	return s.Row()
+}
+
+// rowsHead writes the members before the rows. Negative numbers are unknown.
+func rowsHead(s *call.Stream, total, offset int64, r *rowsQuery, seq layer.Seq) {
+	s.Buf = appendNumberOrNull(append(s.Buf, `{"total_rows":`...), total)
+	s.Buf = appendNumberOrNull(append(s.Buf, `,"offset":`...), offset)
+	if r.updateSeq {
+		if r.hasKeys {
+			s.Buf = append(s.Buf, `,"update_seq":null`...)
+		} else {
+			s.Buf = append(seq.Append(append(s.Buf, `,"update_seq":"`...)), '"')
+		}
+	}
+	s.Buf = append(s.Buf, ",\"rows\":[\r\n"...)
+}
+
+// rowWriter separates rows.
+type rowWriter struct {
+	s       *call.Stream
+	started bool
+}
+
+func (w *rowWriter) next() {
+	if w.started {
+		w.s.Buf = append(w.s.Buf, ',', '\r', '\n')
+	}
+	w.started = true
+}
+
+// missing writes the row of a key without a document.
+func (w *rowWriter) missing(key string) error {
+	w.next()
+	w.s.Buf = append(append(w.s.Buf, `{"key":`...), key...)
+	w.s.Buf = append(w.s.Buf, `,"error":"not_found"}`...)
+	return w.s.Row()
+}
+
+// document writes the row of a document.
+func (w *rowWriter) document(row *layer.AllDocsRow, r *rowsQuery) error {
+	if row.Err != nil {
+		if layer.KindOf(row.Err) != layer.NotFound {
+			return row.Err
+		}
+		return w.missing(string(encode.String(nil, row.ID)))
+	}
+	w.next()
+	s := w.s
+	s.Buf = append(s.Buf, `{"id":`...)
+	from := len(s.Buf)
+	s.Buf = encode.String(s.Buf, row.ID)
+	id := s.Buf[from:]
+	s.Buf = append(s.Buf, `,"key":`...)
+	s.Buf = append(s.Buf, id...)
+	s.Buf = encode.Rev(append(s.Buf, `,"value":{"rev":`...), row.Rev)
+	if row.Deleted {
+		s.Buf = append(s.Buf, `,"deleted":true`...)
+	}
+	s.Buf = append(s.Buf, '}')
+	if r.includeDocs {
+		s.Buf = append(s.Buf, `,"doc":`...)
+		if row.Doc == nil {
+			s.Buf = append(s.Buf, "null"...)
+		} else if err := render.Document(s, row.Doc, &r.render); err != nil {
+			return err
+		}
+	}
+	s.Buf = append(s.Buf, '}')
+	return s.Row()
+}
+
+// wantedID is one of the keys asked for.
+type wantedID struct {
+	json     string
+	isString bool
+}
+
+// allDocsOptions turns a query into the layer's terms. ids are the keys in the order of the answer, nil where a range
+// was asked for.
+func (r *rowsQuery) allDocsOptions(only layer.Subset) (o layer.AllDocsOptions, ids []wantedID) {
+	o = layer.AllDocsOptions{
+		ExcludeEnd: r.excludeEnd, Descending: r.descending, Limit: r.limit, Skip: r.skip,
+		IncludeDocs: r.includeDocs, Large: true, Conflicts: r.includeDocs && r.wantsConflicts(), Only: only,
+	}
+	if r.hasKeys {
+		ids = r.wantedIDs()
+		o.Keys, o.Limit, o.Skip, o.Descending, o.ExcludeEnd = []string{}, -1, 0, false, false
+		for _, id := range ids {
+			if id.isString {
+				o.Keys = append(o.Keys, gjson.Parse(id.json).Str)
+			}
+		}
+		return o, ids
+	}
+	startDocID, endDocID := r.startDocID, r.endDocID
+	if r.partition != "" {
+		startDocID, endDocID = "", "" // the partition is a range of keys, beside which CouchDB has no eye for these
+	}
+	none := false
+	o.Start, none = boundary(r.startKey, startDocID, r.descending)
+	end, noneAtEnd := boundary(r.endKey, endDocID, !r.descending)
+	if o.End = end; none || noneAtEnd {
+		o.Limit = 0
+	}
+	if r.partition != "" {
+		o.Partition(r.partition)
+	}
+	return o, nil
+}
+
+// wantedIDs applies descending, skip and limit to the keys, as CouchDB does before it reads.
+func (r *rowsQuery) wantedIDs() []wantedID {
+	keys := slices.Clone(r.keys)
+	if r.descending {
+		slices.Reverse(keys)
+	}
+	keys = keys[min(r.skip, len(keys)):]
+	if r.limit >= 0 {
+		keys = keys[:min(r.limit, len(keys))]
+	}
+	ids := make([]wantedID, len(keys))
+	for i, key := range keys {
+		ids[i] = wantedID{key, len(key) > 0 && key[0] == '"'}
+	}
+	return ids
+}
+
+// boundary is one end of a range of ids. Every other JSON value sorts before every string: as the end that is above, it
+// lets nothing through.
+func boundary(key, docID string, upper bool) (id *string, nothing bool) {
+	switch {
+	case key == "" && docID != "":
+		return &docID, false
+	case key == "":
+		return nil, false
+	case key[0] != '"':
+		return nil, upper
+	}
+	s := gjson.Parse(key).Str
+	return &s, false
+}
+
+func checkAllDocs(q *call.Request, r *rowsQuery) error {
+	if err := r.check(false); err != nil {
+		return err
+	}
+	partitioned, err := q.DB.IsPartitioned(q.Ctx())
+	switch {
+	case err != nil:
+		return err
+	case !partitioned && r.partition != "":
+		return fault.BadQuery("`partition` parameter is not supported on this db")
+	case !partitioned || subset(q) == layer.LocalOnly:
+		return nil
+	}
+	for _, key := range r.keys {
+		if id := gjson.Parse(key); id.Type == gjson.String {
+			if err := q.DB.CheckID(q.Ctx(), id.Str); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sort"
+
+	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/encode"
+)
+
+// memberList is the cluster as this node sees it; a node without a cluster is its only member.
+func (h *Handlers) memberList(q *call.Request) []Member {
+	if h.Members == nil {
+		return []Member{{Name: h.Node, Status: "alive", Self: true, HTTP: q.R.Host, Version: h.Version,
+			Roles: []string{}}}
+	}
+	return h.Members.Members()
+}
+
+// Membership answers GET /_membership: client libraries find a node's name here.
+func (h *Handlers) Membership(q *call.Request) error {
+	var all, cluster []string
+	for _, m := range h.memberList(q) {
+		if m.Status != "left" {
+			cluster = append(cluster, m.Name)
+		}
+		if m.Status == "alive" {
+			all = append(all, m.Name)
+		}
+	}
+	sort.Strings(all)
+	sort.Strings(cluster)
+	b := encode.Strings([]byte(`{"all_nodes":`), all)
+	b = encode.Strings(append(b, `,"cluster_nodes":`...), cluster)
+	return q.SendJSON(http.StatusOK, append(b, '}'))
+}
+
+// GetMembers answers GET /_members (docs/clauses.md, "HTTP").
+func (h *Handlers) GetMembers(q *call.Request) error {
+	list := slices.Clone(h.memberList(q))
+	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	b, err := json.Marshal(map[string]any{"members": list})
+	if err != nil {
+		return err
+	}
+	return q.SendJSON(http.StatusOK, b)
+}
+
+// GetActors answers GET /_actors: the supervision tree.
+func (h *Handlers) GetActors(q *call.Request) error {
+	if h.Actors == nil {
+		return q.SendJSON(http.StatusOK, []byte("{}"))
+	}
+	tree, err := h.Actors.Tree(q.Ctx())
+	if err != nil {
+		return err
+	}
+	return q.SendJSON(http.StatusOK, tree)
+}
+
+// ActiveTasks answers GET /_active_tasks.
+func (h *Handlers) ActiveTasks(q *call.Request) error {
+	var tasks [][]byte
+	if h.Tasks != nil {
+		var err error
+		if tasks, err = h.Tasks.ActiveTasks(q.Ctx()); err != nil {
+			return err
+		}
+	}
+	b := []byte{'['}
+	for i, task := range tasks {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, task...)
+	}
+	return q.SendJSON(http.StatusOK, append(b, ']'))
+}
+
+// Shards answers GET /{db}/_shards, CouchDB's list of where a database's ranges are: here one range, on every node.
+func (h *Handlers) Shards(q *call.Request) error {
+	var nodes []string
+	for _, m := range h.memberList(q) {
+		nodes = append(nodes, m.Name)
+	}
+	b := encode.Strings([]byte(`{"shards":{"00000000-ffffffff":`), nodes)
+	return q.SendJSON(http.StatusOK, append(b, "}}"...))
+}

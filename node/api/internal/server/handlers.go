@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/node/api/internal/call"
+)
+
+// Handlers answer for this node and the cluster. Sources that are nil have nothing to say: what they would answer is
+// then empty or 501.
+type Handlers struct {
+	Store    *layer.Store
+	Sessions Sessions
+	Members  Members
+	Actors   Actors
+	Tasks    Tasks
+	Health   Health
+	Backups  Backups
+
+	Metrics, Dashboard http.Handler
+
+	Node, Version, GitSHA, UUID string
+
+	Began time.Time
+	Stats stats // of answers; the router counts
+	Log   *slog.Logger
+}
+
+// Sessions answers /_session.
+type Sessions interface {
+	// ServeSession answers GET, HEAD, POST and DELETE; other methods never arrive. An error is answered by the caller.
+	ServeSession(w http.ResponseWriter, r *http.Request, u call.User) error
+}
+
+// Member is a node as this one sees it (docs/clauses.md, "HTTP").
+type Member struct {
+	Name    string   `json:"name"`
+	Status  string   `json:"status"` // alive, suspect or left
+	Self    bool     `json:"self"`
+	HTTP    string   `json:"http"`
+	SQL     string   `json:"sql"`
+	Gossip  string   `json:"gossip"`
+	Version string   `json:"version"`
+	Roles   []string `json:"roles"`
+}
+
+// Members lists the cluster.
+type Members interface {
+	Members() []Member
+}
+
+// Actors is the supervision tree.
+type Actors interface {
+	// Tree is what GET /_actors answers: one JSON value.
+	Tree(ctx context.Context) ([]byte, error)
+}
+
+// Tasks lists background work.
+type Tasks interface {
+	// ActiveTasks returns one JSON object per task, with CouchDB's members (type, node, pid, database, progress,
+	// started_on, updated_on ...).
+	ActiveTasks(ctx context.Context) ([][]byte, error)
+}
+
+// Backups copies the store while it runs.
+type Backups interface {
+	// Backup makes a directory that another node can be started on (-data), and returns its path once it is on disk:
+	// one state of the whole store, not older than the call. name is the directory's, as the client gave it. Errors are
+	// layer.Errors: Invalid, Exists, NotImplemented, or the store's.
+	Backup(ctx context.Context, name string) (dir string, err error)
+}
+
+// Health says how the node is.
+type Health interface {
+	// Ready is nil, or why the node cannot serve.
+	Ready(ctx context.Context) error
+	// Degraded lists why a node that serves needs an operator: "name: what is wrong and what to do". It does not block.
+	Degraded() []string
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"net/http"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/decode"
+	"github.com/divandb/divan/node/api/internal/encode"
+	"github.com/divandb/divan/node/api/internal/fault"
+)
+
+// stats counts answers for /_node/{name}/_stats, in CouchDB's shape. The zero value is ready.
+type stats struct {
+	mu struct {
+		sync.Mutex
+		requests int64
+		methods  map[string]int64
+		statuses map[int]int64
+	}
+}
+
+func (s *stats) Count(method string, status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.methods == nil {
+		s.mu.methods, s.mu.statuses = map[string]int64{}, map[int]int64{}
+	}
+	s.mu.requests++
+	switch method {
+	case "COPY", "DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT":
+		s.mu.methods[method]++
+	}
+	s.mu.statuses[status]++
+}
+
+func appendCounter(dst []byte, name string, n int64, about string) []byte {
+	dst = encode.IntMember(append(encode.Member(dst, name), '{'), "value", n)
+	dst = append(dst, `,"type":"counter"`...)
+	return append(encode.StringMember(dst, "desc", about), '}')
+}
+
+func (s *stats) append(dst []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dst = append(dst, `{"couchdb":{"httpd":{`...)
+	dst = appendCounter(dst, "requests", s.mu.requests, "number of HTTP requests")
+	dst = append(dst, `},"httpd_request_methods":{`...)
+	for method, n := range s.mu.methods {
+		dst = appendCounter(dst, method, n, "number of HTTP "+method+" requests")
+	}
+	dst = append(dst, `},"httpd_status_codes":{`...)
+	for status, n := range s.mu.statuses {
+		dst = appendCounter(dst, strconv.Itoa(status), n,
+			"number of HTTP "+strconv.Itoa(status)+" "+http.StatusText(status)+" responses")
+	}
+	return append(dst, "}}}"...)
+}
+
+// NodeName answers GET /_node/{name}.
+func (h *Handlers) NodeName(q *call.Request) error {
+	return q.SendJSON(http.StatusOK, append(encode.StringMember([]byte{'{'}, "name", h.Node), '}'))
+}
+
+// NodeStats answers /_node/{name}/_stats, or the part of it that the path names.
+func (h *Handlers) NodeStats(q *call.Request) error {
+	found := gjson.ParseBytes(h.Stats.append(nil))
+	for _, name := range q.Path[3:] {
+		if found = decode.Member(found, name); !found.Exists() {
+			return fault.NotFound("missing")
+		}
+	}
+	return q.SendJSON(http.StatusOK, []byte(found.Raw))
+}
+
+// NodeSystem answers /_node/{name}/_system with what a Go process has of it.
+func (h *Handlers) NodeSystem(q *call.Request) error {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	b := encode.IntMember([]byte{'{'}, "uptime", int64(time.Since(h.Began).Seconds()))
+	b = append(encode.Member(b, "memory"), '{')
+	b = encode.IntMember(b, "heap", int64(m.HeapAlloc))
+	b = encode.IntMember(b, "system", int64(m.Sys))
+	b = append(b, '}')
+	b = encode.IntMember(b, "process_count", int64(runtime.NumGoroutine()))
+	b = encode.IntMember(b, "garbage_collection_count", int64(m.NumGC))
+	return q.SendJSON(http.StatusOK, append(b, '}'))
+}
+
+// NodeVersions answers /_node/{name}/_versions.
+func (h *Handlers) NodeVersions(q *call.Request) error {
+	b := encode.StringMember([]byte{'{'}, "divan", h.Version)
+	b = encode.StringMember(b, "go", runtime.Version())
+	return q.SendJSON(http.StatusOK, append(b, '}'))
+}

@@ -1,0 +1,80 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/encode"
+	"github.com/divandb/divan/node/api/internal/fault"
+)
+
+// couchVersion is the API version that clients decide by: CouchDB's whose API this is.
+const couchVersion = "3.5.0"
+
+// Welcome answers GET /: clients read the version and the features of it.
+func (h *Handlers) Welcome(q *call.Request) error {
+	b := []byte(`{"couchdb":"Welcome","version":"` + couchVersion + `"`)
+	b = encode.StringMember(b, "git_sha", h.GitSHA)
+	b = encode.StringMember(b, "uuid", h.UUID)
+	b = append(b, `,"features":["partitioned","changes_shards"],"vendor":{"name":"Divan"`...)
+	b = encode.StringMember(b, "version", h.Version)
+	return q.SendJSON(http.StatusOK, append(b, "}}"...))
+}
+
+// Alive answers GET /livez: the process runs.
+func (h *Handlers) Alive(q *call.Request) error {
+	return q.SendJSON(http.StatusOK, []byte(`{"status":"ok"}`))
+}
+
+// Up answers GET /_up and /readyz: 503 with the reason while the node cannot serve, as every other request is answered
+// then, and status "degraded" with reasons while it serves but needs an operator. (CouchDB's 404 is for its maintenance
+// mode.)
+func (h *Handlers) Up(q *call.Request) error {
+	health := h.Health
+	if health == nil {
+		return q.SendJSON(http.StatusOK, []byte(`{"status":"ok","seeds":{}}`))
+	}
+	if err := health.Ready(q.Ctx()); err != nil {
+		b := encode.StringMember([]byte(`{"status":"unavailable"`), "reason", fault.Of(err).Reason)
+		return q.SendJSON(http.StatusServiceUnavailable, append(b, '}'))
+	}
+	reasons := health.Degraded()
+	if len(reasons) == 0 {
+		return q.SendJSON(http.StatusOK, []byte(`{"status":"ok","seeds":{}}`))
+	}
+	b := []byte(`{"status":"degraded","reasons":[`)
+	for i, reason := range reasons {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = encode.String(b, reason)
+	}
+	return q.SendJSON(http.StatusOK, append(b, `],"seeds":{}}`...))
+}
+
+// Session hands /_session to node/auth.
+func (h *Handlers) Session(q *call.Request) error { return h.Sessions.ServeSession(q.W, q.R, q.User) }
+
+// Utils sends who looks for Fauxton to the dashboard.
+func (h *Handlers) Utils(q *call.Request) error {
+	q.W.Header().Set("Location", "/_dashboard/")
+	return q.SendBytes(http.StatusMovedPermanently, nil)
+}
+
+// GetDashboard answers everything under /_dashboard.
+func (h *Handlers) GetDashboard(q *call.Request) error {
+	if h.Dashboard == nil {
+		return fault.NotFound("missing")
+	}
+	h.Dashboard.ServeHTTP(q.W, q.R)
+	return nil
+}
+
+// GetMetrics answers GET /metrics.
+func (h *Handlers) GetMetrics(q *call.Request) error {
+	if h.Metrics == nil {
+		return fault.NotFound("missing")
+	}
+	h.Metrics.ServeHTTP(q.W, q.R)
+	return nil
+}

@@ -1,0 +1,90 @@
+package settings
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/divandb/divan/node/api/internal/fault"
+	"github.com/divandb/divan/node/auth"
+)
+
+// knownSettings are the options that something here heeds, each with what is wrong with a value; empty is nothing.
+// Everything else is refused: whoever sets an option would believe that it counts.
+var knownSettings = map[string]func(value string) (why string){
+	"chttpd/enable_cors":                    checkBool,
+	"chttpd/admin_only_all_dbs":             checkBool,
+	"chttpd/require_valid_user":             checkBool,
+	"chttpd/changes_timeout":                checkCount,
+	"chttpd/max_db_number_for_dbs_info_req": checkCount,
+	"cors/origins":                          checkText, // with credentials, by auth.CheckOrigins
+	"cors/credentials":                      checkBool,
+	"cors/methods":                          checkMethods,
+	"cors/headers":                          checkHeaders,
+	"cors/exposed_headers":                  checkHeaders,
+	"cors/max_age":                          checkCount,
+	"couchdb/users_db_security_editable":    checkBool,
+	"uuids/algorithm":                       checkAlgorithm,
+	"uuids/max_count":                       checkCount,
+	"purge/max_document_id_number":          checkCount,
+	"purge/max_revisions_number":            checkCount,
+	"query_server_config/reduce_limit":      checkReduceLimit,
+}
+
+// MaxSetting is the length of the longest value.
+const MaxSetting = 16 << 10
+
+func checkText(v string) string {
+	if len(v) > MaxSetting || strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "it is too long, or has a control character"
+	}
+	return ""
+}
+
+func checkBool(v string) string {
+	if v != "true" && v != "false" {
+		return "it is neither true nor false"
+	}
+	return ""
+}
+
+func checkCount(v string) string {
+	if n, err := strconv.ParseInt(v, 10, 32); err != nil || n < 1 {
+		return "it is not a positive number"
+	}
+	return ""
+}
+
+func checkReduceLimit(v string) string {
+	if v == "log" {
+		return ""
+	}
+	return checkBool(v)
+}
+
+func checkAlgorithm(v string) string {
+	if v != "sequential" {
+		return "ids are sequential here"
+	}
+	return ""
+}
+
+func checkMethods(v string) string { return checkList(v, auth.CheckMethods) }
+func checkHeaders(v string) string { return checkList(v, auth.CheckHeaders) }
+
+// checkList checks a comma-separated value as node.yaml's list of the same members is checked.
+func checkList(v string, check func([]string) string) string {
+	if why := checkText(v); why != "" {
+		return why
+	}
+	return check(members(v))
+}
+
+// closedSections are those that CouchDB keeps from being changed over HTTP.
+var closedSections = []string{"daemons", "external", "feature_flags", "httpd_design_handlers", "httpd_db_handlers",
+	"httpd_global_handlers", "native_query_servers", "os_daemons", "query_servers"}
+
+var errClosedSection = &fault.Fault{
+	Status: http.StatusForbidden, Name: "forbidden",
+	Reason: "Config section blacklisted for modification over HTTP API.",
+}

@@ -1,0 +1,124 @@
+package settings
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// corsRules are the [cors] settings, parsed (chttpd_cors).
+type corsRules struct {
+	enabled          bool
+	origins          []string // lower case
+	credentials      bool
+	methods, headers []string
+	exposed          string
+	maxAge           string
+}
+
+var (
+	corsMethods = []string{"CONNECT", "COPY", "DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT", "TRACE"}
+	corsHeaders = []string{
+		"accept", "accept-language", "authorization", "content-length", "content-range", "content-type", "destination",
+		"expires",
+		"if-match", "last-modified", "origin", "pragma", "x-couch-full-commit", "x-couch-id", "x-couch-persist",
+		"x-couchdb-www-authenticate", "x-http-method-override", "x-requested-with", "x-couchdb-vhost-path",
+	}
+	corsExposed = []string{"content-type", "cache-control", "accept-ranges", "etag", "server", "x-couch-request-id",
+		"x-couch-update-newrev", "x-couchdb-body-time"}
+)
+
+// corsRules parses the settings once after each change.
+func (s *Settings) corsRules() *corsRules {
+	s.mu.RLock()
+	rules := s.mu.cors
+	s.mu.RUnlock()
+	if rules != nil {
+		return rules
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.cors != nil {
+		return s.mu.cors
+	}
+	section := s.mu.sections["cors"]
+	rules = &corsRules{
+		enabled:     s.mu.sections["chttpd"]["enable_cors"] == "true",
+		credentials: section["credentials"] == "true",
+		methods:     corsMethods,
+		headers:     corsHeaders,
+		exposed:     strings.Join(corsExposed, ", "),
+		maxAge:      "600",
+	}
+	for _, origin := range splitList(section["origins"]) {
+		rules.origins = append(rules.origins, strings.ToLower(origin))
+	}
+	if v, ok := section["methods"]; ok {
+		rules.methods = splitList(strings.ToUpper(v))
+	}
+	if v, ok := section["headers"]; ok {
+		rules.headers = splitList(strings.ToLower(v))
+	}
+	if v, ok := section["exposed_headers"]; ok {
+		rules.exposed = strings.Join(splitList(strings.ToLower(v)), ", ")
+	}
+	if v, ok := section["max_age"]; ok {
+		rules.maxAge = v
+	}
+	s.mu.cors = rules
+	return rules
+}
+
+func (c *corsRules) allows(origin string) bool {
+	return c.enabled && origin != "" &&
+		(slices.Contains(c.origins, "*") || slices.Contains(c.origins, strings.ToLower(origin)))
+}
+
+// CORS sets the headers that let a page of another origin read the answer, h. preflight is true where the request was
+// nothing but the question whether it may.
+func (s *Settings) CORS(r *http.Request, method string, h http.Header) (preflight bool) {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return false
+	}
+	rules := s.corsRules()
+	if !rules.allows(origin) {
+		return false
+	}
+	if method == http.MethodOptions && rules.preflight(r.Header, h, origin) {
+		return true
+	}
+	rules.allowOrigin(h, origin)
+	h.Set("Access-Control-Expose-Headers", rules.exposed)
+	return false
+}
+
+func (c *corsRules) allowOrigin(h http.Header, origin string) {
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Add("Vary", "Origin")
+	if c.credentials {
+		h.Set("Access-Control-Allow-Credentials", "true")
+	}
+}
+
+// preflight answers the question a browser asks before a request; false where the request is none, or asks for what is
+// not allowed.
+func (c *corsRules) preflight(ask, h http.Header, origin string) bool {
+	method := ask.Get("Access-Control-Request-Method")
+	if method == "" || !slices.Contains(c.methods, method) {
+		return false
+	}
+	wanted := ask.Get("Access-Control-Request-Headers")
+	for _, name := range splitList(strings.ToLower(wanted)) {
+		if !slices.Contains(c.headers, name) {
+			return false
+		}
+	}
+	c.allowOrigin(h, origin)
+	h.Set("Access-Control-Max-Age", c.maxAge)
+	h.Set("Access-Control-Allow-Methods", strings.Join(c.methods, ", "))
+	if wanted != "" {
+		h.Set("Access-Control-Allow-Headers", wanted)
+	}
+	return true
+}

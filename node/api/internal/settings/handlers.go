@@ -1,0 +1,120 @@
+package settings
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/divandb/divan/node/api/internal/call"
+	"github.com/divandb/divan/node/api/internal/encode"
+	"github.com/divandb/divan/node/api/internal/fault"
+)
+
+// Handlers answer for the settings of this node: /_node/{name}/_config. Options belong to one node.
+type Handlers struct {
+	Settings *Settings
+	Admins   Admins // nil: they cannot be changed here
+}
+
+// Admins changes server admins while the node runs: PUT and DELETE /_node/{name}/_config/admins/{user}.
+type Admins interface {
+	// Admins maps names to stored hashes.
+	Admins() map[string]string
+	// SetAdmin adds or changes an admin. password is clear text or a stored hash; the stored hash is returned.
+	SetAdmin(name, password string) (hash string, err error)
+	DeleteAdmin(name string) error
+}
+
+func (h *Handlers) Config(q *call.Request) error {
+	sections := h.Settings.Sections()
+	if a := h.Admins; a != nil {
+		sections["admins"] = a.Admins()
+	}
+	b := []byte{'{'}
+	for name, values := range sections {
+		b = appendSection(encode.Member(b, name), values)
+	}
+	return q.SendJSON(http.StatusOK, append(b, '}'))
+}
+
+func (h *Handlers) ConfigSection(q *call.Request) error {
+	if q.Part(3) == "admins" && h.Admins != nil {
+		return q.SendJSON(http.StatusOK, appendSection(nil, h.Admins.Admins()))
+	}
+	return q.SendJSON(http.StatusOK, appendSection(nil, h.Settings.Section(q.Part(3))))
+}
+
+// configured is the present value of the path's section and key.
+func (h *Handlers) configured(q *call.Request) (value string, ok bool) {
+	if q.Part(3) == "admins" && h.Admins != nil {
+		value, ok = h.Admins.Admins()[q.Part(4)]
+		return value, ok
+	}
+	return h.Settings.Get(q.Part(3), q.Part(4))
+}
+
+func (h *Handlers) ConfigValue(q *call.Request) error {
+	value, ok := h.configured(q)
+	if !ok {
+		return fault.NotFound("unknown_config_value")
+	}
+	return q.SendJSON(http.StatusOK, encode.String(nil, value))
+}
+
+// SetConfigValue stores a value and answers the former one. An admin's password is stored as a hash.
+func (h *Handlers) SetConfigValue(q *call.Request) error {
+	if err := openSection(q); err != nil {
+		return err
+	}
+	section, key := q.Part(3), q.Part(4)
+	admin := section == "admins" && h.Admins != nil
+	if !admin && !h.Settings.Known(section, key) { // said before the body is asked for
+		return errUnknownSetting
+	}
+	body, err := q.Body.Json()
+	if err != nil {
+		return err
+	}
+	if body.Type != gjson.String {
+		return fault.BadRequest("a JSON string expected")
+	}
+	value := strings.TrimSpace(body.Str)
+	old, _ := h.configured(q)
+	if admin {
+		if _, err := h.Admins.SetAdmin(key, value); err != nil {
+			return err
+		}
+	} else if _, err := h.Settings.Set(section, key, value); err != nil {
+		return err
+	}
+	return q.SendJSON(http.StatusOK, encode.String(nil, old))
+}
+
+// openSection refuses to change the sections that CouchDB keeps closed.
+func openSection(q *call.Request) error {
+	if slices.Contains(closedSections, q.Part(3)) {
+		return errClosedSection
+	}
+	return nil
+}
+
+func (h *Handlers) DeleteConfigValue(q *call.Request) error {
+	if err := openSection(q); err != nil {
+		return err
+	}
+	old, ok := h.configured(q)
+	if !ok {
+		return fault.NotFound("unknown_config_value")
+	}
+	section, key := q.Part(3), q.Part(4)
+	if section == "admins" && h.Admins != nil {
+		if err := h.Admins.DeleteAdmin(key); err != nil {
+			return err
+		}
+	} else if _, _, err := h.Settings.Delete(section, key); err != nil {
+		return err
+	}
+	return q.SendJSON(http.StatusOK, encode.String(nil, old))
+}
