@@ -4,24 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/node/config"
 )
 
-// Backup implements api.Backups. Copies go below storage.backups and nowhere else: who administers databases over HTTP need not be who owns the machine, and
-// must not be able to make directories, or to find out which there are, anywhere on it.
+// backups are copies of the store below one directory.
+type backups struct {
+	engine kv.Engine
+	root   string
+	log    *slog.Logger
+}
+
+// Backup implements api.Backups. Copies go below storage.backups and nowhere else: who administers databases over HTTP
+// need not be who owns the machine, and must not be able to make directories, or to find out which there are, anywhere
+// on it.
 //
-// The copy is made under another name and renamed when it is whole, so that a directory of that name is a backup or is not there.
-func (n *Node) Backup(ctx context.Context, name string) (dir string, err error) {
-	copier, ok := n.engine.(kv.Checkpointer)
+// The copy is made under another name and renamed when it is whole, so that a directory of that name is a backup or is
+// not there.
+func (b backups) Backup(ctx context.Context, name string) (dir string, err error) {
+	copier, ok := b.engine.(kv.Checkpointer)
 	if !ok {
-		return "", &layer.Error{Kind: layer.NotImplemented, Reason: "FoundationDB is backed up by its own tools: use fdbbackup."}
+		return "", &layer.Error{Kind: layer.NotImplemented,
+			Reason: "FoundationDB is backed up by its own tools: use fdbbackup."}
 	}
-	root, err := filepath.Abs(n.backupRoot())
+	root, err := filepath.Abs(b.root)
 	if err != nil {
 		return "", err
 	}
@@ -56,16 +68,17 @@ func (n *Node) Backup(ctx context.Context, name string) (dir string, err error) 
 	if err := syncDir(root); err != nil {
 		return "", backupError(err)
 	}
-	n.log.Info("the store was backed up", "directory", dir)
+	b.log.Info("the store was backed up", "directory", dir)
 	return dir, nil
 }
 
-// backupRoot is where backups go. A node that uses another one's store asks that one to write here: they are on one machine.
-func (n *Node) backupRoot() string {
-	if n.cfg.Storage.Backups != "" {
-		return n.cfg.Storage.Backups
+// backupRoot is where backups go. A node that uses another one's store asks that one to write here: they are on one
+// machine.
+func backupRoot(c *config.Config) string {
+	if c.Storage.Backups != "" {
+		return c.Storage.Backups
 	}
-	return filepath.Join(n.cfg.Data, "backups")
+	return filepath.Join(c.Data, "backups")
 }
 
 // backupDir is the directory that name stands for: one in root, by its name or its whole path.
@@ -77,7 +90,9 @@ func backupDir(root, name string) (string, error) {
 	base := filepath.Base(dir)
 	if filepath.Dir(dir) != root || strings.HasPrefix(base, ".") || strings.ContainsRune(name, 0) || len(base) > 200 {
 		return "", &layer.Error{
-			Kind: layer.Invalid, Reason: fmt.Sprintf("directory has to be a name, such as 2026-11-21, or a path in %s, which is storage.backups.", root),
+			Kind: layer.Invalid,
+			Reason: fmt.Sprintf("directory has to be a name, such as 2026-11-21, or a path in %s, which is "+
+				"storage.backups.", root),
 		}
 	}
 	return dir, nil
@@ -91,10 +106,12 @@ func errBackupExists(dir string) error {
 func backupError(err error) error {
 	var engine *kv.Error
 	if errors.As(err, &engine) && engine.Code == kv.CodeFileCorrupt {
-		return &layer.Error{Kind: layer.Unavailable, Name: "store_damaged", Reason: "No backup was made: " + engine.Message +
-			". `divan verify` tells which databases and documents that is. Keep the backups that there are."}
+		return &layer.Error{Kind: layer.Unavailable, Name: "store_damaged",
+			Reason: "No backup was made: " + engine.Message +
+				". `divan verify` tells which databases and documents that is. Keep the backups that there are."}
 	}
-	return &layer.Error{Kind: layer.Unavailable, Name: "backup_failed", Reason: "The backup failed: " + err.Error(), Err: err}
+	return &layer.Error{Kind: layer.Unavailable, Name: "backup_failed", Reason: "The backup failed: " + err.Error(),
+		Err: err}
 }
 
 // syncDir makes what was renamed in dir last.

@@ -14,10 +14,17 @@ import (
 // maxCompactable bounds the databases that the dashboard lists with what they have to compact.
 const maxCompactable = 20
 
-// compactionFigures are the figures of compaction for metrics. They come from memory.
-func (n *Node) compactionFigures() metrics.Compaction {
-	f := metrics.Compaction{CompactionFacts: n.actors.Compactions()}
-	for _, x := range n.store.Compactable() {
+// compaction shows what there is to compact and what is done about it.
+type compaction struct {
+	auto   bool // without being asked
+	store  *layer.Store
+	actors *actors.System
+}
+
+// metrics is what there is for metrics. It comes from memory.
+func (c compaction) metrics() metrics.Compaction {
+	f := metrics.Compaction{CompactionFacts: c.actors.Compactions()}
+	for _, x := range c.store.Compactable() {
 		if x.Superseded == 0 {
 			continue
 		}
@@ -55,16 +62,17 @@ type shownCompactable struct {
 	Asked    bool    `json:"asked"`
 }
 
-func (n *Node) compactionShown(context.Context) (any, error) {
-	s := shownCompaction{Auto: n.cfg.Compaction.Auto, CompactionFacts: n.actors.Compactions(), Databases: []shownCompactable{}}
-	for name, x := range n.store.Compactable() {
+func (c compaction) shown(context.Context) (any, error) {
+	s := shownCompaction{Auto: c.auto, CompactionFacts: c.actors.Compactions(), Databases: []shownCompactable{}}
+	for name, x := range c.store.Compactable() {
 		s.Queue += x.Superseded
 		s.Databases = append(s.Databases,
 			shownCompactable{name, x.Superseded, x.Bytes, oldestOf(x).Seconds(), x.Requested > 0})
 	}
 	s.Waiting = len(s.Databases)
 	slices.SortFunc(s.Databases, func(a, b shownCompactable) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Bodies, a.Bodies), cmp.Compare(a.Database, b.Database))
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Bodies, a.Bodies),
+			cmp.Compare(a.Database, b.Database))
 	})
 	s.Databases = s.Databases[:min(len(s.Databases), maxCompactable)]
 	return s, nil

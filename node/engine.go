@@ -43,30 +43,20 @@ func openEngine(ctx context.Context, c *config.Config, log *slog.Logger) (kv.Eng
 	}
 }
 
-// openFDB gives a transaction as long as one on another node may take to learn that the store is gone: remote's silence, and its wait for a new connection.
+// openFDB gives a transaction as long as one on another node may take to learn that the store is gone: remote's
+// silence, and its wait for a new connection.
 func openFDB(s config.Storage) (kv.Engine, error) {
 	return fdb.Open(fdb.Options{
-		ClusterFile: s.ClusterFile, Timeout: 2 * s.Timeout, RetryLimit: s.Retries, AutomaticIdempotency: s.Idempotency, Tag: s.Tag,
+		ClusterFile: s.ClusterFile, Timeout: 2 * s.Timeout, RetryLimit: s.Retries, AutomaticIdempotency: s.Idempotency,
+		Tag:      s.Tag,
 		TraceDir: s.TraceDir, ClientLibraries: s.ClientLibraries,
-		TLSCert: s.TLS.Cert, TLSKey: s.TLS.Key, TLSPassword: s.TLS.Password, TLSCA: s.TLS.CA, TLSVerifyPeers: s.TLS.Verify,
+		TLSCert: s.TLS.Cert, TLSKey: s.TLS.Key, TLSPassword: s.TLS.Password, TLSCA: s.TLS.CA,
+		TLSVerifyPeers: s.TLS.Verify,
 	})
 }
 
-// root is the prefix of all keys in the engine: a directory's in FoundationDB, where others may live beside Divan, else none.
-func (n *Node) root(ctx context.Context) ([]byte, error) {
-	s := n.cfg.Storage
-	if s.Engine != config.EngineFDB {
-		return nil, nil
-	}
-	prefix, err := fdb.OpenDirectory(ctx, n.engine, strings.Split(s.Directory, "/"))
-	if err == nil {
-		n.log.Debug("keys are in FoundationDB", "directory", s.Directory, "prefix", fmt.Sprintf("%x", prefix))
-	}
-	return prefix, err
-}
-
-// DescribeStorage says what a node with these settings would keep its data in. It waits for FoundationDB, but not long; the error is why the node would not
-// start there.
+// DescribeStorage says what a node with these settings would keep its data in. It waits for FoundationDB, but not long;
+// the error is why the node would not start there.
 func DescribeStorage(ctx context.Context, c *config.Config) (string, error) {
 	s := c.Storage
 	switch s.Engine {
@@ -143,27 +133,3 @@ func olderFormat(ctx context.Context, dir string) string {
 }
 
 const describeTimeout = 3 * time.Second
-
-// serveStore lets other nodes of this machine use the store.
-func (n *Node) serveStore(ctx context.Context) error {
-	s := n.cfg.Storage
-	if s.Listen == "" {
-		return nil
-	}
-	secure, err := storeServerTLS(s)
-	if err != nil {
-		return err
-	}
-	l, err := listen(ctx, "storage", s.Listen)
-	if err != nil {
-		return err
-	}
-	server, err := remote.Serve(l, n.engine,
-		remote.Options{Secret: s.Secret, AcceptSecrets: s.AcceptSecrets, TLS: secure, Logger: n.log})
-	if err != nil {
-		return errors.Join(err, l.Close())
-	}
-	n.started("store port", closing(server))
-	n.log.Info("other nodes can use the store", "at", server.Addr().String())
-	return nil
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/node/metrics"
+	"github.com/divandb/divan/query/work"
 )
 
 const (
@@ -30,10 +31,15 @@ func (n *Node) serveHTTP(context.Context) error {
 		return err
 	}
 	var handler *api.Server
-	conns := api.NewListener(n.httpListener, api.ConnLimits{Max: n.maxConnections(), Write: n.cfg.HTTP.AnswerTimeout})
-	figures := metrics.New(metrics.Sources{
-		Version: Version(), Actors: n.actors.Metrics, Members: n.countMembers, Store: n.Ready, Degraded: n.degradedCounts, Indexes: n.indexLags, Compaction: n.compactionFigures, FreeBytes: n.freeBytes(),
-		Sessions: func() int { return len(n.sql.Sessions()) },
+	conns := api.NewListener(n.httpListener,
+		api.ConnLimits{Max: maxConnections(n.cfg, n.log), Write: n.cfg.HTTP.AnswerTimeout})
+	members, at := memberPorts{n.cluster}, actorPorts{n.actors}
+	condition := health{engine: n.engine, store: n.store, cluster: n.cluster, actors: n.actors, open: n.open}
+	published := metrics.New(metrics.Sources{
+		Version: Version(), Actors: n.actors.Metrics, Members: members.count, Store: condition.Ready,
+		Degraded: condition.counts, Indexes: indexes{n.store, n.actors}.lags, Compaction: n.compaction().metrics,
+		FreeBytes: freeBytes(n.engine),
+		Sessions:  func() int { return len(n.sql.Sessions()) },
 		SQLMemory: func() (held, limit int64) {
 			held, _, limit = n.sql.Memory()
 			return held, limit
@@ -42,22 +48,28 @@ func (n *Node) serveHTTP(context.Context) error {
 		Bodies: func() (held, refused int64) { return handler.Bodies() },
 	})
 	handler = api.New(api.Options{
-		Store: n.store, Auth: authenticator{n.auth}, Admins: admins{n.auth, n.open}, Imported: n.open.again, Users: userRules{n.store, n.auth},
-		Feeds: n, Indexer: n, Scripts: n.scripts, Members: n, Actors: n, Tasks: n.actors, Health: n, Backups: n,
-		Metrics: figures.Handler(), Observe: figures.Observe, Dashboard: n.page(),
+		Store: n.store, Auth: authenticator{n.auth}, Admins: admins{n.auth,
+			n.open}, Imported: n.open.again, Users: userRules{n.store, n.auth},
+		Feeds: at, Indexer: at, Scripts: n.scripts, Members: members, Actors: at, Tasks: n.actors, Health: condition,
+		Backups: n.backups(), Metrics: published.Handler(), Observe: published.Observe, Dashboard: n.page(condition),
 		Settings: api.NewSettings(couchSettings(n.cfg)),
 		Limits: api.Limits{
-			Request: int64(n.cfg.Limits.Request), Document: int64(n.cfg.Limits.Document), Attachment: int64(n.cfg.Limits.Attachment),
-			Bodies: int64(n.cfg.HTTP.Bodies), Bulk: n.cfg.Limits.Bulk, Body: n.cfg.HTTP.BodyTimeout, Rate: int64(n.cfg.HTTP.MinRate),
+			Request: int64(n.cfg.Limits.Request), Document: int64(n.cfg.Limits.Document),
+			Attachment: int64(n.cfg.Limits.Attachment),
+			Bodies:     int64(n.cfg.HTTP.Bodies), Bulk: n.cfg.Limits.Bulk, Body: n.cfg.HTTP.BodyTimeout,
+			Rate: int64(n.cfg.HTTP.MinRate),
 		},
-		Logger: n.log, Node: n.name, Version: version, GitSHA: Commit(), UUID: n.store.UUID(), DefaultShards: n.cfg.Changes.DefaultShards, Spool: n.cfg.Data,
+		Logger: n.log, Node: n.name, Version: version, GitSHA: Commit(), UUID: n.store.UUID(),
+		DefaultShards: n.cfg.Changes.DefaultShards, Spool: n.cfg.Data,
 	})
 	// A request ends with its connection or with the node, whichever is first.
 	base, cut := context.WithCancel(context.Background())
 	server := &http.Server{
-		Handler: n.arrival(handler), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout, IdleTimeout: n.cfg.HTTP.IdleTimeout,
-		BaseContext: func(net.Listener) context.Context { return base }, ConnContext: conns.ConnContext, ConnState: conns.ConnState,
-		ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug), // what clients do wrong below HTTP
+		Handler: arrival(n.turns, handler), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: n.cfg.HTTP.HeaderTimeout,
+		IdleTimeout: n.cfg.HTTP.IdleTimeout,
+		BaseContext: func(net.Listener) context.Context { return base }, ConnContext: conns.ConnContext,
+		ConnState: conns.ConnState,
+		ErrorLog:  slog.NewLogLogger(n.log.Handler(), slog.LevelDebug), // what clients do wrong below HTTP
 	}
 	listener := net.Listener(conns)
 	if secure != nil {
@@ -66,7 +78,7 @@ func (n *Node) serveHTTP(context.Context) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	n.started("http", func(ctx context.Context) error {
+	n.parts.add("http", func(ctx context.Context) error {
 		_ = handler.Close() // feeds end; it has no other errors
 		defer cut()
 		patience, cancel := context.WithTimeout(ctx, drain)
@@ -85,12 +97,13 @@ func (n *Node) serveHTTP(context.Context) error {
 }
 
 // maxConnections is the setting, or what the system's limit of open files leaves.
-func (n *Node) maxConnections() int {
-	most := n.cfg.HTTP.MaxConnections
+func maxConnections(c *config.Config, log *slog.Logger) int {
+	most := c.HTTP.MaxConnections
 	files, ok := openFiles()
 	if ok && files < uint64(most)+spareFiles {
 		fewer := max(64, int(files)-spareFiles)
-		n.log.Warn("fewer connections than http.max_connections, since the system limits open files", "connections", fewer, "files", files)
+		log.Warn("fewer connections than http.max_connections, since the system limits open files", "connections",
+			fewer, "files", files)
 		return fewer
 	}
 	return most
@@ -102,9 +115,9 @@ func couchSettings(c *config.Config) map[string]map[string]string {
 }
 
 // arrival tells long SQL statements that somebody has come who wants a processor.
-func (n *Node) arrival(next http.Handler) http.Handler {
+func arrival(turns *work.Turns, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n.turns.Arrive()
+		turns.Arrive()
 		next.ServeHTTP(w, r)
 	})
 }

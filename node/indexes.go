@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/metrics"
 	"github.com/divandb/divan/node/sqlreads"
 )
@@ -15,36 +17,43 @@ const lagTimeout = 2 * time.Second
 // maxIndexLags bounds the indexes that have metrics.
 const maxIndexLags = 500
 
-// indexLags is where the indexes stand that this node builds or was asked for last, for metrics. A scrape costs a few
+// indexes are those that this node builds or was asked for last.
+type indexes struct {
+	store  *layer.Store
+	actors *actors.System
+}
+
+// lags is where they stand, for metrics. A scrape costs a few
 // reads for each.
-func (n *Node) indexLags() []metrics.Index {
+func (x indexes) lags() []metrics.Index {
 	ctx, cancel := context.WithTimeout(context.Background(), lagTimeout)
 	defer cancel()
-	used, err := n.actors.Indexes(ctx, maxIndexLags)
+	used, err := x.actors.Indexes(ctx, maxIndexLags)
 	if err != nil {
-		return nil // the store does not answer, which has a figure of its own
+		return nil // the store does not answer, which has a metric of its own
 	}
 	lags := map[string]map[string]int64{} // by database and design document
 	list := make([]metrics.Index, 0, len(used))
 	for _, ix := range used {
 		if !ix.Current && lags[ix.Database] == nil {
-			lags[ix.Database] = n.lagsOf(ctx, ix.Database)
+			lags[ix.Database] = x.lagsOf(ctx, ix.Database)
 		}
 		lag, known := lags[ix.Database][ix.Design]
 		if !ix.Current && !known {
 			continue
 		}
 		list = append(list, metrics.Index{
-			Database: ix.Database, Design: strings.TrimPrefix(ix.Design, "_design/"), Lag: lag, Building: ix.Building, Errors: ix.Errors,
+			Database: ix.Database, Design: strings.TrimPrefix(ix.Design,
+				"_design/"), Lag: lag, Building: ix.Building, Errors: ix.Errors,
 		})
 	}
 	return list
 }
 
 // lagsOf is the lags of a database's indexes; none where they cannot be read.
-func (n *Node) lagsOf(ctx context.Context, name string) map[string]int64 {
+func (x indexes) lagsOf(ctx context.Context, name string) map[string]int64 {
 	lags := map[string]int64{}
-	db, err := n.store.Database(ctx, name)
+	db, err := x.store.Database(ctx, name)
 	if err != nil {
 		return lags
 	}

@@ -1,5 +1,5 @@
-// Package node assembles a node: it turns a configuration into running parts, started and stopped in an order that has reasons. How any part
-// works is not its business.
+// Package node assembles a node: it turns a configuration into running parts, started and stopped in an order that has
+// reasons. How any part works is not its business.
 package node
 
 import (
@@ -12,9 +12,6 @@ import (
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
-	"github.com/divandb/divan/layer"
-	"github.com/divandb/divan/layer/kv"
-	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/query"
@@ -29,9 +26,7 @@ type Node struct {
 
 	httpListener, sqlListener net.Listener
 
-	engine  kv.Engine
-	scripts *script.Sandbox
-	store   *layer.Store
+	*storage
 	auth    *auth.Authenticator
 	cluster *cluster.Cluster
 	actors  *actors.System
@@ -40,29 +35,26 @@ type Node struct {
 	turns   *work.Turns                   // of long SQL statements; HTTP requests are told to it too
 	running atomic.Pointer[actors.System] // actors, for the cluster, whose goroutines may ask before there are any
 
-	reading, salvage bool // see OpenStoreToRead
-
-	parts []part // that run, in the order they were started
-}
-
-// part is something that runs and has to be stopped.
-type part struct {
-	name string
-	stop func(ctx context.Context) error // returns when the part has ended; should return soon after ctx has
+	parts *parts // that run
 }
 
 // New prepares a node. Nothing runs and nothing is opened yet.
 func New(c *config.Config, log *slog.Logger) *Node {
-	return &Node{cfg: c, log: log, turns: work.NewTurns(nil)}
+	running := &parts{}
+	return &Node{
+		cfg: c, log: log, turns: work.NewTurns(nil), parts: running,
+		storage: &storage{cfg: c, log: log, parts: running},
+	}
 }
 
-// Start opens and starts everything, and returns when every port answers. ctx bounds the start alone. When a part fails, those before it are
-// stopped again.
+// Start opens and starts everything, and returns when every port answers. ctx bounds the start alone. When a part
+// fails, those before it are stopped again.
 //
 // The order, with its reasons:
 //
-//   - Ports first: they are what fails most often, and cheapest to find out. They are open but nobody answers yet, so that a client that is early
-//     waits instead of failing; and the node's name and what the cluster tells of it need the ports that were picked.
+//   - Ports first: they are what fails most often, and cheapest to find out. They are open but nobody answers yet, so
+//     that a client that is early waits instead of failing; and the node's name and what the cluster tells of it need
+//     the ports that were picked.
 //   - The engine, which also locks the data directory, then the JavaScript sandbox and the layer on top of both.
 //   - Backups that a killed node left unfinished are removed before one can be asked for.
 //   - The watch over open databases when it is known whether there are admins.
@@ -75,7 +67,7 @@ func (n *Node) Start(ctx context.Context) (err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		n.makeData, n.openPorts, n.openStore, n.sweepBackups, n.serveStore, n.readAdmins, n.watchOpenDatabases,
+		n.makeData, n.openPorts, n.storage.open, n.sweepBackups, n.serve, n.readAdmins, n.watchOpenDatabases,
 		n.joinCluster, n.serveSQL, n.serveHTTP,
 		n.giveBackFirst,
 	} {
@@ -86,44 +78,40 @@ func (n *Node) Start(ctx context.Context) (err error) {
 	return nil
 }
 
-// Stop ends everything in the reverse order and returns when all has ended, or was cut off because ctx ended. It can be called after a failed Start
-// and twice.
+// Stop ends everything in the reverse order and returns when all has ended, or was cut off because ctx ended. It can be
+// called after a failed Start and twice.
 //
 // - Before anything else, background jobs are given back: another node can go on with them while requests under way
 // come to their end here.
 //   - HTTP and SQL go first: what comes from outside has to end before what it uses.
 //   - Actors before the cluster: an actor that gives its work back does so while the others still know this node.
-//   - The store, and below it the engine, last. An engine that is not closed in time loses nothing: what was acknowledged is on disk.
+//   - The store, and below it the engine, last. An engine that is not closed in time loses nothing: what was
+//     acknowledged is on disk.
 func (n *Node) Stop(ctx context.Context) error {
-	var errs []error
-	for len(n.parts) > 0 {
-		last := n.parts[len(n.parts)-1]
-		n.parts = n.parts[:len(n.parts)-1]
-		if err := last.end(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("stop %s: %w", last.name, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// end stops a part and leaves it alone when ctx ends first: a store that does not answer must not keep the process.
-func (p part) end(ctx context.Context) error {
-	ended := make(chan error, 1)
-	go func() { ended <- p.stop(ctx) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (n *Node) started(name string, stop func(ctx context.Context) error) {
-	n.parts = append(n.parts, part{name, stop})
+	return n.parts.stop(ctx)
 }
 
 // ReadyLine is what the program prints when every port answers (docs/clauses.md, "Program").
 func (n *Node) ReadyLine() string {
 	return fmt.Sprintf("divan ready name=%s http=%s sql=%s gossip=%s data=%s engine=%s",
 		n.name, n.httpListener.Addr(), n.sqlListener.Addr(), n.cluster.Addr(), n.cfg.Data, n.engine.Name())
+}
+
+// backups are copies of this node's store.
+func (n *Node) backups() backups { return backups{n.engine, backupRoot(n.cfg), n.log} }
+
+func (n *Node) sweepBackups(ctx context.Context) error { return n.backups().sweep(ctx) }
+
+// compaction is that of this node's store.
+func (n *Node) compaction() compaction { return compaction{n.cfg.Compaction.Auto, n.store, n.actors} }
+
+// watchOpenDatabases starts the watch over databases that are open to everyone.
+func (n *Node) watchOpenDatabases(context.Context) error {
+	open, stop := watchDatabases(n.store, n.auth, n.log)
+	n.open = open
+	n.parts.add("watch over open databases", func(context.Context) error {
+		stop()
+		return nil
+	})
+	return nil
 }

@@ -20,8 +20,9 @@ const (
 	openShown = 20
 )
 
-// openDatabases watches for databases that everybody may use although the node has admins: those that were made before it had any, and whose _security nobody has
-// set since. It looks once, when there is an admin and when there may be more such databases, and after that at those it has found.
+// openDatabases watches for databases that everybody may use although the node has admins: those that were made before
+// it had any, and whose _security nobody has set since. It looks once, when there is an admin and when there may be
+// more such databases, and after that at those it has found.
 type openDatabases struct {
 	store  *layer.Store
 	closed func() bool // there are admins
@@ -36,22 +37,21 @@ type openDatabases struct {
 	}
 }
 
-// watchOpenDatabases starts the watch.
-func (n *Node) watchOpenDatabases(context.Context) error {
-	n.open = &openDatabases{store: n.store, closed: func() bool { return !n.auth.Open() }, log: n.log, look: make(chan struct{}, 1)}
+// watchDatabases starts the watch. stop ends it.
+func watchDatabases(store *layer.Store, known *auth.Authenticator, log *slog.Logger) (o *openDatabases, stop func()) {
+	o = &openDatabases{store: store, closed: func() bool { return !known.Open() }, log: log,
+		look: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		n.open.run(ctx)
+		o.run(ctx)
 	}()
-	n.open.again()
-	n.started("watch over open databases", func(context.Context) error {
+	o.again()
+	return o, func() {
 		cancel()
 		<-done
-		return nil
-	})
-	return nil
+	}
 }
 
 // again has all databases looked at.
@@ -116,7 +116,8 @@ func (o *openDatabases) all(ctx context.Context) error {
 	}
 	o.unread = unread
 	if before := o.keep(open); len(open) > 0 && !slices.Equal(before, open) {
-		o.log.Warn("databases made before there was an admin are open to everyone; set their _security", "count", len(open), "databases", shortList(open))
+		o.log.Warn("databases made before there was an admin are open to everyone; set their _security", "count",
+			len(open), "databases", shortList(open))
 	}
 	return nil
 }
@@ -173,7 +174,8 @@ func (o *openDatabases) Degraded() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("open_databases: %s made before there was an admin; everyone can read and write there: PUT /{db}/_security "+
+	return []string{fmt.Sprintf("open_databases: %s made before there was an admin; everyone can read and write "+
+		"there: PUT /{db}/_security "+
 		"(the log and the dashboard have the names; {} leaves one open on purpose)", counted(n))}
 }
 

@@ -7,41 +7,43 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/dashboard"
+	"github.com/divandb/divan/query"
 )
 
-// maxShown bounds what the page lists of jobs, shards and indexes, and of the children of an actor: a node may have very
-// many databases.
+// maxShown bounds what the page lists of jobs, shards and indexes, and of the children of an actor: a node may have
+// very many databases.
 const maxShown = 200
 
 // page is the dashboard over this node's parts.
-func (n *Node) page() http.Handler {
+func (n *Node) page(h health) http.Handler {
 	begun := time.Now().UTC()
 	return dashboard.Handler(dashboard.Sources{
 		Node: func(context.Context) (any, error) {
-			return map[string]any{"name": n.name, "version": Version(), "engine": n.engine.Name(), "started": begun}, nil
+			return map[string]any{"name": n.name, "version": Version(), "engine": n.engine.Name(),
+				"started": begun}, nil
 		},
-		Store:   n.storeShown,
-		Health:  n.healthShown,
+		Store:   h.storeShown,
+		Health:  h.shown,
 		Members: func(context.Context) (any, error) { return n.cluster.Members(), nil },
 		Actors: func(context.Context) (any, error) {
 			return map[string]any{"node": n.name, "tree": n.actors.TreeOf(maxShown)}, nil
 		},
 		Tasks:   func(context.Context) (any, error) { return n.actors.Tasks(), nil },
-		Jobs:    n.jobs,
+		Jobs:    func(ctx context.Context) (any, error) { return shownJobs(ctx, n.store) },
 		Shards:  func(context.Context) (any, error) { return n.actors.Shards(maxShown), nil },
 		Indexes: func(ctx context.Context) (any, error) { return n.actors.Indexes(ctx, maxShown) },
 		Counts: func(context.Context) (any, error) {
 			return map[string]int{"shards": n.actors.CountShards(), "indexes": n.actors.CountIndexes()}, nil
 		},
-		Compaction: n.compactionShown,
+		Compaction: n.compaction().shown,
 		Scripts:    func(context.Context) (any, error) { return n.scripts.Stats(), nil },
-		Sessions:   n.sessionsShown,
+		Sessions:   func(context.Context) (any, error) { return shownSessions(n.sql), nil },
 	})
 }
 
 // storeShown fails where the store does not answer, which the page tells before all else.
-func (n *Node) storeShown(ctx context.Context) (any, error) {
-	if err := n.Ready(ctx); err != nil {
+func (h health) storeShown(ctx context.Context) (any, error) {
+	if err := h.Ready(ctx); err != nil {
 		return nil, err
 	}
 	return map[string]any{"state": "answers"}, nil
@@ -58,10 +60,10 @@ type shownJob struct {
 	Updated  time.Time      `json:"updated"`
 }
 
-// jobs lists the jobs that wait or run.
-func (n *Node) jobs(ctx context.Context) (any, error) {
+// shownJobs lists the jobs that wait or run.
+func shownJobs(ctx context.Context, store *layer.Store) (any, error) {
 	list := []shownJob{}
-	for j, err := range n.store.Jobs(ctx) {
+	for j, err := range store.Jobs(ctx) {
 		if err != nil {
 			return nil, err
 		}
@@ -88,10 +90,11 @@ type shownSession struct {
 	Rows        int64     `json:"rows"`
 }
 
-func (n *Node) sessionsShown(context.Context) (any, error) {
+func shownSessions(server *query.Server) []shownSession {
 	list := []shownSession{}
-	for _, s := range n.sql.Sessions() {
-		list = append(list, shownSession{s.PID, s.User, s.Database, s.Application, s.State, s.Statement, s.Since, s.Rows})
+	for _, s := range server.Sessions() {
+		list = append(list, shownSession{s.PID, s.User, s.Database, s.Application, s.State, s.Statement, s.Since,
+			s.Rows})
 	}
-	return list, nil
+	return list
 }

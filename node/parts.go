@@ -3,43 +3,15 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/cluster"
-	"github.com/divandb/divan/layer"
-	"github.com/divandb/divan/layer/kv/embedded"
-	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/auth"
-	"github.com/divandb/divan/node/config"
 )
-
-// makeData makes the data directory and tries whether it can be used: an engine's own error would come later and say less. A store that is there already
-// is opened also where nothing can be written, to be read.
-func (n *Node) makeData(context.Context) error {
-	if err := os.MkdirAll(n.cfg.Data, 0o700); err != nil {
-		return fmt.Errorf("data directory: %w", err)
-	}
-	if _, err := os.ReadDir(n.cfg.Data); err != nil {
-		return fmt.Errorf("data directory: %w", err)
-	}
-	probe, err := os.CreateTemp(n.cfg.Data, ".writable-")
-	if err == nil {
-		return errors.Join(probe.Close(), os.Remove(probe.Name()))
-	}
-	if n.cfg.Storage.Engine == config.EngineEmbedded {
-		if there, lookErr := embedded.Exists(filepath.Join(n.cfg.Data, storeDir)); there && lookErr == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("data directory: %w", err)
-}
 
 // openPorts also settles the node's name, which may depend on the port that was picked.
 func (n *Node) openPorts(ctx context.Context) error {
@@ -47,11 +19,11 @@ func (n *Node) openPorts(ctx context.Context) error {
 	if n.httpListener, err = listen(ctx, "http", n.cfg.HTTP.Listen); err != nil {
 		return err
 	}
-	n.started("http port", closing(n.httpListener))
+	n.parts.add("http port", closing(n.httpListener))
 	if n.sqlListener, err = listen(ctx, "sql", n.cfg.SQL.Listen); err != nil {
 		return err
 	}
-	n.started("sql port", closing(n.sqlListener))
+	n.parts.add("sql port", closing(n.sqlListener))
 	n.name = n.cfg.Name
 	if n.name == "" {
 		n.name = "divan@" + reachable(n.httpListener.Addr().String())
@@ -82,82 +54,6 @@ func reachable(addr string) string {
 	return net.JoinHostPort(name, port)
 }
 
-// OpenStore opens the store of a configuration for a command that works on it without a node. Closing it releases the data directory. An embedded store
-// that is not there is made.
-func OpenStore(ctx context.Context, c *config.Config, log *slog.Logger) (store *layer.Store,
-	closeStore func(context.Context) error, err error) {
-	n := New(c, log)
-	for _, step := range []func(context.Context) error{n.makeData, n.openStore} {
-		if err := step(ctx); err != nil {
-			return nil, nil, errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
-		}
-	}
-	return n.store, n.Stop, nil
-}
-
-// OpenStoreToRead is OpenStore for a command that only reads. An embedded store is not changed in any way, may be on a
-// file system that is mounted read-only, and has to be there. With salvage it is opened in spite of damage, as far as
-// there is a way on.
-func OpenStoreToRead(ctx context.Context, c *config.Config, salvage bool, log *slog.Logger) (
-	store *layer.Store, closeStore func(context.Context) error, err error,
-) {
-	n := New(c, log)
-	n.reading, n.salvage = true, salvage
-	if err := n.openStore(ctx); err != nil {
-		return nil, nil, errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
-	}
-	return n.store, n.Stop, nil
-}
-
-func (n *Node) openStore(ctx context.Context) error {
-	var err error
-	switch {
-	case n.reading && n.cfg.Storage.Engine == config.EngineEmbedded:
-		n.engine, err = embedded.OpenReadOnly(
-			filepath.Join(n.cfg.Data, storeDir),
-			embedded.Options{CacheBytes: int64(n.cfg.Storage.Cache), Logger: n.log}, n.salvage)
-	default:
-		n.engine, err = openEngine(ctx, n.cfg, n.log)
-	}
-	if err != nil {
-		return err
-	}
-	n.started("engine", closing(n.engine))
-	v := n.cfg.Views
-	n.scripts = script.New(script.Options{
-		Limits: script.Limits{Time: v.MapTimeout, Memory: int64(v.MapMemory)},
-		Log:    func(message string) { n.log.Info("a design document's function logs", "message", message) },
-	})
-	n.started("scripts", closing(n.scripts))
-	root, err := n.root(ctx)
-	if err != nil {
-		return err
-	}
-	n.store, err = layer.Open(ctx, n.engine, layer.Options{
-		Root:          root,
-		MaxShards:     n.cfg.Changes.MaxShards,
-		MaxDocument:   int(n.cfg.Limits.Document),
-		MaxAttachment: int64(n.cfg.Limits.Attachment),
-		Logger:        n.log,
-		Scripts:       n.scripts,
-		Validator:     layer.NewValidator(n.scripts),
-		ReduceTime:    v.ReduceTimeout,
-		CleanupAfter:  v.CleanupAfter,
-		Compaction: layer.Compaction{
-			Auto: n.cfg.Compaction.Auto, Age: n.cfg.Compaction.Age, Latest: n.cfg.Compaction.Latest,
-			Bodies: int64(n.cfg.Compaction.Bodies), Bytes: int64(n.cfg.Compaction.Bytes),
-		},
-		Owner:    n.cfg.Storage.Engine == config.EngineEmbedded,
-		ReadOnly: n.reading,
-		Salvage:  n.salvage,
-	})
-	if err != nil {
-		return fmt.Errorf("open the store: %w", err)
-	}
-	n.started("store", closing(n.store))
-	return nil
-}
-
 func (n *Node) readAdmins(context.Context) error {
 	a := n.cfg.Auth
 	secret := []byte(a.Secret)
@@ -170,14 +66,16 @@ func (n *Node) readAdmins(context.Context) error {
 	}
 	n.auth, err = auth.New(auth.Options{
 		Admins: n.cfg.Admins, AdminPasswords: n.cfg.AdminPassword, Dir: n.cfg.Data, Exposed: n.cfg.Exposed(),
-		Users: userDocuments{n.store}, Secret: secret, Timeout: a.Timeout, PersistentCookies: a.PersistentCookies, SameSite: a.SameSite,
+		Users: userDocuments{n.store}, Secret: secret, Timeout: a.Timeout, PersistentCookies: a.PersistentCookies,
+		SameSite:    a.SameSite,
 		RequireUser: a.RequireUser, Iterations: a.Iterations, SQLIterations: a.SQLIterations, Logger: n.log,
 		Lockout: auth.Lockout(a.Lockout), Proxies: proxies,
 	})
 	return err
 }
 
-// joinCluster starts the actors too: remoting has to be there before the first actor, and actors ask the cluster from the first moment on.
+// joinCluster starts the actors too: remoting has to be there before the first actor, and actors ask the cluster from
+// the first moment on.
 func (n *Node) joinCluster(ctx context.Context) error {
 	c := n.cfg.Cluster
 	system := actors.NewActorSystem(n.log)
@@ -192,7 +90,7 @@ func (n *Node) joinCluster(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.started("cluster", func(context.Context) error { return n.cluster.Stop() })
+	n.parts.add("cluster", func(context.Context) error { return n.cluster.Stop() })
 	n.actors, err = actors.Start(actors.Options{
 		System: system, Store: actors.FromLayer(n.store), Peers: peers{n.cluster}, Node: n.name, Logger: n.log,
 		MaxIndexers: n.cfg.Views.Workers, Batch: n.cfg.Views.Batch,
@@ -202,14 +100,14 @@ func (n *Node) joinCluster(ctx context.Context) error {
 		return err
 	}
 	n.running.Store(n.actors)
-	n.started("actors", n.actors.Stop)
+	n.parts.add("actors", n.actors.Stop)
 	return nil
 }
 
 // giveBackFirst is the last part to start and the first to stop. A store that does not answer must not take the time of
 // the others.
 func (n *Node) giveBackFirst(context.Context) error {
-	n.started("jobs", func(ctx context.Context) error {
+	n.parts.add("jobs", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, giveBackWithin)
 		defer cancel()
 		n.actors.Drain(ctx)

@@ -12,16 +12,22 @@ import (
 	"github.com/divandb/divan/query"
 )
 
-// setPassword is SQL's ALTER USER ... PASSWORD: of an admin among this node's settings, as
+// passwords are changed over SQL.
+type passwords struct {
+	store *layer.Store
+	auth  *auth.Authenticator
+}
+
+// set is SQL's ALTER USER ... PASSWORD: of an admin among this node's settings, as
 // PUT /_node/_local/_config/admins does it, or in the user's document.
-func (n *Node) setPassword(ctx context.Context, who query.Principal, user, secret string) error {
+func (p passwords) set(ctx context.Context, who query.Principal, user, secret string) error {
 	by := layer.UserCtx{Name: who.User, Roles: []string{auth.AdminRole}}
 	if who.Authenticated {
 		var err error
-		if by, err = n.auth.User(ctx, who.User); err != nil {
+		if by, err = p.auth.User(ctx, who.User); err != nil {
 			return err
 		}
-	} else if !n.auth.Open() {
+	} else if !p.auth.Open() {
 		return query.ErrNotYours
 	}
 	admin := slices.Contains(by.Roles, auth.AdminRole)
@@ -31,18 +37,18 @@ func (n *Node) setPassword(ctx context.Context, who query.Principal, user, secre
 	if _, err := auth.IsVerifier(secret); err != nil {
 		return errors.Join(query.ErrBadSecret, err)
 	}
-	if _, ok := n.auth.Admins()[user]; ok {
-		if _, err := n.auth.SetAdmin(user, secret); err != nil {
+	if _, ok := p.auth.Admins()[user]; ok {
+		if _, err := p.auth.SetAdmin(user, secret); err != nil {
 			return fmt.Errorf("set the password of an admin: %w", err)
 		}
 		return nil
 	}
-	return n.setUserPassword(ctx, by, admin, user, secret)
+	return p.setUser(ctx, by, admin, user, secret)
 }
 
-// setUserPassword writes the document of a user as if it had come over HTTP.
-func (n *Node) setUserPassword(ctx context.Context, by layer.UserCtx, admin bool, user, secret string) error {
-	db, err := n.store.Database(ctx, auth.UsersDatabase)
+// setUser writes the document of a user as if it had come over HTTP.
+func (p passwords) setUser(ctx context.Context, by layer.UserCtx, admin bool, user, secret string) error {
+	db, err := p.store.Database(ctx, auth.UsersDatabase)
 	var doc *layer.Document
 	if err == nil {
 		doc, err = db.Get(ctx, auth.UserPrefix+user, layer.GetOptions{})
@@ -58,7 +64,7 @@ func (n *Node) setUserPassword(ctx context.Context, by layer.UserCtx, admin bool
 		return errors.Join(query.ErrBadSecret, err)
 	}
 	edit := layer.Edit{ID: doc.ID, Rev: doc.Rev, Body: body, KeepAttachments: true}
-	rules := userRules{store: n.store, auth: n.auth}
+	rules := userRules{store: p.store, auth: p.auth}
 	if err := rules.BeforeWrite(ctx, api.User{Name: by.Name, Roles: by.Roles}, admin, &edit); err != nil {
 		return err
 	}

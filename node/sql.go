@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/divandb/divan/actors"
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/auth"
 	"github.com/divandb/divan/node/sqlreads"
@@ -23,21 +22,25 @@ func (n *Node) serveSQL(context.Context) error {
 	if err != nil {
 		return err
 	}
-	source := &sqlreads.Source{Store: n.store, Ensure: n.ensureForSQL, Listen: n.Listen, ShardOwner: n.shardOwner}
+	at := actorPorts{n.actors}
+	source := &sqlreads.Source{Store: n.store, Ensure: at.ensureForSQL, Listen: at.Listen, ShardOwner: at.shardOwner}
 	server := query.NewServer(query.Options{
 		Catalog: func(ctx context.Context, who query.Principal) (exec.Catalog, error) {
-			return n.catalog(ctx, source, who)
+			return catalog(ctx, source, n.auth, who)
 		},
-		Credentials: sqlCredentials{n.auth}, SetPassword: n.setPassword, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
-		Turns: n.turns, Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory), Statement: int64(n.cfg.SQL.StatementMemory)},
+		Credentials: sqlCredentials{n.auth}, SetPassword: passwords{n.store,
+			n.auth}.set, TLS: secure, MaxSessions: n.cfg.SQL.MaxConnections, Log: n.log,
+		Turns: n.turns, Memory: work.Limits{Node: int64(n.cfg.SQL.Memory), Session: int64(n.cfg.SQL.SessionMemory),
+			Statement: int64(n.cfg.SQL.StatementMemory)},
 	})
 	source.System = source.SystemTables(sqlreads.Node{
-		Name: n.name, Members: n.cluster.Members, Actors: n.actors.Tree, Tasks: n.actors.Tasks, Sessions: func() []sqlreads.Session { return sessions(server) },
+		Name: n.name, Members: n.cluster.Members, Actors: n.actors.Tree, Tasks: n.actors.Tasks,
+		Sessions: func() []sqlreads.Session { return sessions(server) },
 	})
 	n.sql = server
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(n.sqlListener) }()
-	n.started("sql", func(ctx context.Context) error {
+	n.parts.add("sql", func(ctx context.Context) error {
 		patience, cancel := context.WithTimeout(ctx, drain)
 		defer cancel()
 		err := server.Shutdown(patience)
@@ -53,17 +56,20 @@ func (n *Node) serveSQL(context.Context) error {
 }
 
 // catalog is what a session's user may see: everything where nobody has to log in.
-func (n *Node) catalog(ctx context.Context, source *sqlreads.Source, who query.Principal) (exec.Catalog, error) {
+func catalog(ctx context.Context, source *sqlreads.Source, known *auth.Authenticator,
+	who query.Principal) (exec.Catalog, error) {
 	if !who.Authenticated {
-		if !n.auth.Open() {
-			return nil, &exec.ReadError{Kind: exec.Forbidden, Message: "permission denied: there is an admin now, log in"}
+		if !known.Open() {
+			return nil, &exec.ReadError{Kind: exec.Forbidden,
+				Message: "permission denied: there is an admin now, log in"}
 		}
 		return source.Catalog(layer.UserCtx{Name: who.User, Roles: []string{auth.AdminRole}}, nil), nil
 	}
 	user := func(ctx context.Context) (layer.UserCtx, error) {
-		u, err := n.auth.User(ctx, who.User)
+		u, err := known.User(ctx, who.User)
 		if layer.KindOf(err) == layer.Unauthorized {
-			err = &exec.ReadError{Kind: exec.Forbidden, Message: fmt.Sprintf("permission denied: there is no user %q any more", who.User), Err: err}
+			err = &exec.ReadError{Kind: exec.Forbidden,
+				Message: fmt.Sprintf("permission denied: there is no user %q any more", who.User), Err: err}
 		}
 		return u, err
 	}
@@ -72,22 +78,6 @@ func (n *Node) catalog(ctx context.Context, source *sqlreads.Source, who query.P
 		return nil, err
 	}
 	return source.Catalog(now, user), nil
-}
-
-// shardOwner is the node that the actor of a shard is placed on.
-func (n *Node) shardOwner(db *layer.Database, shard layer.ShardID) string {
-	return n.actors.Owner(actors.Of(db), shard)
-}
-
-// ensureForSQL is Ensure in query's words.
-func (n *Node) ensureForSQL(ctx context.Context, db *layer.Database, design *layer.Design, mode exec.UpdateMode) error {
-	switch mode {
-	case exec.UpdateTrue:
-		return n.actors.Ensure(ctx, actors.Of(db), design)
-	case exec.UpdateLazy:
-		return n.actors.EnsureSoon(ctx, actors.Of(db), design)
-	}
-	return nil
 }
 
 // sqlCredentials shows auth to the wire.
@@ -113,7 +103,8 @@ func sessions(server *query.Server) []sqlreads.Session {
 	var list []sqlreads.Session
 	for _, s := range server.Sessions() {
 		list = append(list, sqlreads.Session{
-			PID: int64(s.PID), User: s.User, Database: s.Database, Application: s.Application, Remote: s.Remote, State: s.State, Text: s.Statement,
+			PID: int64(s.PID), User: s.User, Database: s.Database, Application: s.Application, Remote: s.Remote,
+			State: s.State, Text: s.Statement,
 			TLS: s.TLS, Since: s.Since, StatementSince: s.StatementSince, Rows: s.Rows,
 		})
 	}

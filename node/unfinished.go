@@ -25,7 +25,7 @@ func makeUnfinished(root string) (dir string, unlock func() error, err error) {
 		switch unlock, err = lockDir(dir); {
 		case err == nil:
 			return dir, unlock, nil
-		// Directories cannot be locked here; sweepBackups leaves this one alone then.
+		// Directories cannot be locked here; sweep leaves this one alone then.
 		case !errors.Is(err, errHeld) && !errors.Is(err, os.ErrNotExist):
 			return dir, func() error { return nil }, nil
 		}
@@ -34,10 +34,9 @@ func makeUnfinished(root string) (dir string, unlock func() error, err error) {
 	return "", nil, err
 }
 
-// sweepBackups removes what killed nodes have left of backups that they were making.
-func (n *Node) sweepBackups(context.Context) error {
-	root := n.backupRoot()
-	found, err := filepath.Glob(filepath.Join(escapeGlob(root), unfinishedPrefix+"*"))
+// sweep removes what killed nodes have left of backups that they were making.
+func (b backups) sweep(context.Context) error {
+	found, err := filepath.Glob(filepath.Join(escapeGlob(b.root), unfinishedPrefix+"*"))
 	if err != nil {
 		return err
 	}
@@ -46,9 +45,9 @@ func (n *Node) sweepBackups(context.Context) error {
 		switch {
 		case errors.Is(err, errHeld), errors.Is(err, os.ErrNotExist):
 		case err != nil:
-			n.log.Warn("a backup that was not finished could not be removed", "directory", dir, "error", err)
+			b.log.Warn("a backup that was not finished could not be removed", "directory", dir, "error", err)
 		default:
-			n.log.Info("a backup that was not finished was removed", "directory", dir)
+			b.log.Info("a backup that was not finished was removed", "directory", dir)
 		}
 	}
 	return nil

@@ -72,7 +72,8 @@ type userRules struct {
 	auth  *auth.Authenticator
 }
 
-// BeforeWrite implements api.Users. The winner it compares with may be replaced before the write: then the write is a conflict.
+// BeforeWrite implements api.Users. The winner it compares with may be replaced before the write: then the write is a
+// conflict.
 func (u userRules) BeforeWrite(ctx context.Context, by api.User, dbAdmin bool, e *layer.Edit) error {
 	body := e.Body
 	if !e.Deleted {

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/divandb/divan/layer"
 )
@@ -24,9 +25,16 @@ func (acc account) userCtx(handler string) UserCtx {
 	return UserCtx{UserCtx: layer.UserCtx{Name: acc.name, Roles: acc.roles}, Handler: handler}
 }
 
-// account looks a name up: an admin of the configuration (with the roles of a user document of the same name in addition, as
-// in CouchDB), else a user document. found is false for a document without a usable password.
-func (a *Authenticator) account(ctx context.Context, name string) (acc account, found bool, err error) {
+// accounts are the names that may log in, and where they are found.
+type accounts struct {
+	admins *adminSet
+	users  Users // nil: there are only admins
+	log    *slog.Logger
+}
+
+// find looks a name up: an admin of the configuration (with the roles of a user document of the same name in addition,
+// as in CouchDB), else a user document. found is false for a document without a usable password.
+func (a *accounts) find(ctx context.Context, name string) (acc account, found bool, err error) {
 	user, isUser, err := a.user(ctx, name)
 	if hash, ok := a.admins.get(name); ok {
 		// An admin must get in to repair a store that cannot be read, so err does not count here.
@@ -53,11 +61,11 @@ type userDocument struct {
 	Sealed         string   `json:"sql_verifier"`
 }
 
-func (a *Authenticator) user(ctx context.Context, name string) (acc account, found bool, err error) {
-	if a.o.Users == nil {
+func (a *accounts) user(ctx context.Context, name string) (acc account, found bool, err error) {
+	if a.users == nil {
 		return account{}, false, nil
 	}
-	body, conflicted, err := a.o.Users.UserDocument(ctx, name)
+	body, conflicted, err := a.users.UserDocument(ctx, name)
 	if err != nil {
 		return account{}, false, fmt.Errorf("look up user %q: %w", name, err)
 	}
@@ -69,7 +77,7 @@ func (a *Authenticator) user(ctx context.Context, name string) (acc account, fou
 	}
 	var doc userDocument
 	if err := layer.UnmarshalExact(body, &doc); err != nil {
-		a.o.Logger.Warn("user document cannot be used for logging in", "user", name, "err", err)
+		a.log.Warn("user document cannot be used for logging in", "user", name, "err", err)
 		return account{}, false, nil
 	}
 	acc = account{name: name, roles: doc.Roles}
@@ -78,7 +86,7 @@ func (a *Authenticator) user(ctx context.Context, name string) (acc account, fou
 	}
 	acc.hash, err = doc.hash()
 	if err != nil {
-		a.o.Logger.Warn("user document has no usable password", "user", name, "err", err)
+		a.log.Warn("user document has no usable password", "user", name, "err", err)
 		return acc, false, nil
 	}
 	if doc.PasswordScheme == "pbkdf2" {

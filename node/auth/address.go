@@ -11,28 +11,31 @@ import (
 
 // ParseProxies reads addresses and networks, such as 10.0.0.2 and 192.168.0.0/16.
 func ParseProxies(list []string) ([]netip.Prefix, error) {
-	var proxies []netip.Prefix
+	var read []netip.Prefix
 	for _, text := range list {
 		if addr, err := netip.ParseAddr(text); err == nil {
-			proxies = append(proxies, netip.PrefixFrom(addr, addr.BitLen()))
+			read = append(read, netip.PrefixFrom(addr, addr.BitLen()))
 			continue
 		}
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
 			return nil, fmt.Errorf("%q is neither an IP address nor a network such as 10.0.0.0/8", text)
 		}
-		proxies = append(proxies, p.Masked())
+		read = append(read, p.Masked())
 	}
-	return proxies, nil
+	return read, nil
 }
 
-// clientAddr is where a request comes from, as far as lockout and turns tell addresses apart. Behind a proxy that the configuration
-// names it is the last address of X-Forwarded-For that is no such proxy.
-func (a *Authenticator) clientAddr(r *http.Request) netip.Addr {
+// proxies are believed when they say in X-Forwarded-For where a request comes from.
+type proxies []netip.Prefix
+
+// clientAddr is where a request comes from, as far as lockout and turns tell addresses apart. Behind a proxy that the
+// configuration names it is the last address of X-Forwarded-For that is no such proxy.
+func (p proxies) clientAddr(r *http.Request) netip.Addr {
 	from := hostAddr(r.RemoteAddr)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for _, hop := range slices.Backward(hops) {
-		if !slices.ContainsFunc(a.o.Proxies, func(p netip.Prefix) bool { return p.Contains(from) }) {
+		if !slices.ContainsFunc(p, func(net netip.Prefix) bool { return net.Contains(from) }) {
 			break
 		}
 		before, err := netip.ParseAddr(strings.TrimSpace(hop))
@@ -61,7 +64,8 @@ func hostAddr(hostport string) netip.Addr {
 	return ap.Addr().Unmap().WithZone("")
 }
 
-// network is what one client can be taken for: an IPv4 address, or the /64 of an IPv6 one, in which a client can choose any address.
+// network is what one client can be taken for: an IPv4 address, or the /64 of an IPv6 one, in which a client can choose
+// any address.
 func network(addr netip.Addr) netip.Addr {
 	if !addr.Is6() {
 		return addr

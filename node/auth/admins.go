@@ -14,8 +14,8 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// adminsFile is in the data directory: the admins that were set while the node ran, by name; null is one that was deleted.
-// It comes on top of the configuration, as CouchDB's local.ini does. As there, each node has its own.
+// adminsFile is in the data directory: the admins that were set while the node ran, by name; null is one that was
+// deleted. It comes on top of the configuration, as CouchDB's local.ini does. As there, each node has its own.
 const adminsFile = "admins.json"
 
 // adminSet is the server admins.
@@ -144,7 +144,8 @@ func (s *adminSet) change(name string, hash *string) error {
 		return err
 	}
 	if len(hashes) == 0 && s.fixed {
-		return forbidden("The last admin cannot be deleted while other machines can connect: everybody would be an admin.")
+		return forbidden("The last admin cannot be deleted while other machines can connect: everybody would be an " +
+			"admin.")
 	}
 	if err := s.write(changed); err != nil {
 		return err
@@ -184,17 +185,18 @@ func writeFile(name string, text []byte) error {
 
 // Admins maps the names of the server admins to their stored hashes.
 func (a *Authenticator) Admins() map[string]string {
-	a.admins.mu.RLock()
-	defer a.admins.mu.RUnlock()
+	a.accounts.admins.mu.RLock()
+	defer a.accounts.admins.mu.RUnlock()
 	texts := map[string]string{}
-	for name, h := range a.admins.mu.hashes {
+	for name, h := range a.accounts.admins.mu.hashes {
 		texts[name] = h.String()
 	}
 	return texts
 }
 
-// SetAdmin adds or changes a server admin; it holds after a restart too. password is a clear password or a stored hash; the stored hash is
-// returned. Forbidden for a name that nobody could log in with, Invalid for what begins like a hash and is none.
+// SetAdmin adds or changes a server admin; it holds after a restart too. password is a clear password or a stored hash;
+// the stored hash is returned. Forbidden for a name that nobody could log in with, Invalid for what begins like a hash
+// and is none.
 func (a *Authenticator) SetAdmin(name, password string) (hash string, err error) {
 	if name == "" || strings.Contains(name, ":") {
 		return "", forbidden("An admin's name must not be empty or contain a colon.")
@@ -211,14 +213,14 @@ func (a *Authenticator) SetAdmin(name, password string) (hash string, err error)
 		h = NewHash(password, a.o.sqlIterations())
 	}
 	hash = h.String()
-	return hash, a.admins.change(name, &hash)
+	return hash, a.accounts.admins.change(name, &hash)
 }
 
-// DeleteAdmin removes a server admin; NotFound if there is none of that name. Without the last one everybody is an admin, which is refused
-// (Forbidden) where other machines can connect.
+// DeleteAdmin removes a server admin; NotFound if there is none of that name. Without the last one everybody is an
+// admin, which is refused (Forbidden) where other machines can connect.
 func (a *Authenticator) DeleteAdmin(name string) error {
-	if _, ok := a.admins.get(name); !ok {
+	if _, ok := a.accounts.admins.get(name); !ok {
 		return &layer.Error{Kind: layer.NotFound, Name: "not_found", Reason: "unknown_config_value"}
 	}
-	return a.admins.change(name, nil)
+	return a.accounts.admins.change(name, nil)
 }

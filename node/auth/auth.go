@@ -1,10 +1,10 @@
 // Package auth decides who a request comes from: admins of the configuration and users of the _users database, by basic
-// authentication and session cookies over HTTP, by SCRAM-SHA-256 over SQL. What a user may do is decided where it is done.
+// authentication and session cookies over HTTP, by SCRAM-SHA-256 over SQL. What a user may do is decided where it is
+// done.
 package auth
 
 import (
 	"context"
-	"crypto/cipher"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -37,15 +36,15 @@ func (u UserCtx) IsAdmin() bool { return slices.Contains(u.Roles, AdminRole) }
 
 // Users finds the documents of the _users database. It is called once per request of a user, concurrently.
 type Users interface {
-	// UserDocument returns the winning revision of org.couchdb.user:NAME as a JSON object, nil if there is none, and whether
-	// the document has live conflicts.
+	// UserDocument returns the winning revision of org.couchdb.user:NAME as a JSON object, nil if there is none, and
+	// whether the document has live conflicts.
 	UserDocument(ctx context.Context, name string) (doc []byte, conflicted bool, err error)
 }
 
 // Options of an Authenticator.
 type Options struct {
-	// Admins maps names to hashes (ParseHash); AdminPasswords to clear passwords, which win over Admins of the same name.
-	// Without any admin everybody is one. The caller has made sure that nobody but this machine can connect then.
+	// Admins maps names to hashes (ParseHash); AdminPasswords to clear passwords, which win over Admins of the same
+	// name. Without any admin everybody is one. The caller has made sure that nobody but this machine can connect then.
 	Admins         map[string]string
 	AdminPasswords map[string]string
 	// Dir keeps the admins that are set while the node runs; empty keeps them in memory.
@@ -84,16 +83,16 @@ func (o Options) sqlIterations() int {
 
 // Authenticator is safe for concurrent use.
 type Authenticator struct {
-	o      Options
-	admins *adminSet
-	// verified are credentials that passed the slow hash, with that hash. Wrong ones are not remembered: each costs its slow hash.
+	o         Options
+	accounts  accounts
+	cookies   cookies
+	proxies   proxies
+	verifiers verifiers
+	guard     guard
+	// verified are credentials that passed the slow hash, with that hash. Wrong ones are not remembered: each costs its
+	// slow hash.
 	verified *remembered
-	failures *failureCounts
-	slow     *turns      // at hashing, so that wrong passwords cannot take every CPU
-	known    *remembered // names that have logged in
-	suspects *remembered // addresses that have sent a wrong password
-	decoy    Hash        // hashed against when there is no such user, so that answers take the same time
-	sealer   cipher.AEAD // of the SCRAM verifiers in user documents
+	decoy    Hash // hashed against when there is no such user, so that answers take the same time
 }
 
 // New reads and checks the admins.
@@ -102,29 +101,31 @@ func New(o Options) (*Authenticator, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &Authenticator{
-		o:        o,
-		verified: newRemembered(),
-		slow:     newTurns(max(1, runtime.GOMAXPROCS(0)/2)),
-		known:    newRemembered(),
-		suspects: newRemembered(),
+		o:         o,
+		accounts:  accounts{users: o.Users, log: o.Logger},
+		cookies:   cookies{secret: o.Secret, timeout: o.Timeout, persistent: o.PersistentCookies, sameSite: o.SameSite},
+		proxies:   o.Proxies,
+		verifiers: verifiers{log: o.Logger},
+		verified:  newRemembered(),
 	}
 	always := map[string]Hash{}
 	for name, password := range o.AdminPasswords {
-		// The salt depends on nothing but secrets, so that nodes with the same secret and admin accept each other's sessions.
+		// The salt depends on nothing but secrets, so that nodes with the same secret and admin accept each other's
+		// sessions.
 		salt := hexSalt(mac(o.Secret, "admin "+name+":"+password))
 		always[name] = newSCRAM(password, salt, o.sqlIterations())
 	}
 	var err error
-	if a.sealer, err = sealKey(o.Secret); err != nil {
+	if a.verifiers.sealer, err = sealKey(o.Secret); err != nil {
 		return nil, err
 	}
-	if a.failures, err = newFailureCounts(o.Lockout); err != nil {
+	if a.guard, err = newGuard(o.Lockout, o.Logger); err != nil {
 		return nil, err
 	}
-	if a.admins, err = newAdminSet(o.Dir, o.Admins, always); err != nil {
+	if a.accounts.admins, err = newAdminSet(o.Dir, o.Admins, always); err != nil {
 		return nil, err
 	}
-	a.admins.fixed = o.Exposed
+	a.accounts.admins.fixed = o.Exposed
 	a.decoy = Hash{
 		scheme: schemeSCRAM, salt: rand.Text(), iterations: max(scramMinIterations, o.Iterations),
 		key: make([]byte, sha256.Size), // nothing hashes to it
@@ -133,7 +134,7 @@ func New(o Options) (*Authenticator, error) {
 }
 
 // Open reports whether there are no admins, so that everybody is one.
-func (a *Authenticator) Open() bool { return a.admins.empty() }
+func (a *Authenticator) Open() bool { return a.accounts.admins.empty() }
 
 func anonymous(open bool) UserCtx {
 	u := UserCtx{UserCtx: layer.UserCtx{Roles: []string{}}}
@@ -145,9 +146,10 @@ func anonymous(open bool) UserCtx {
 }
 
 var (
-	errWrongPassword = &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized", Reason: "Name or password is incorrect."}
-	errNoUser        = &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized", Reason: "Authentication required."}
-	errConflicted    = &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized",
+	errWrongPassword = &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized",
+		Reason: "Name or password is incorrect."}
+	errNoUser     = &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized", Reason: "Authentication required."}
+	errConflicted = &layer.Error{Kind: layer.Unauthorized, Name: "unauthorized",
 		Reason: "User document conflicts must be resolved before the document is used for authentication purposes."}
 	errCookie = &layer.Error{Kind: layer.Invalid, Name: "bad_request",
 		Reason: "Malformed AuthSession cookie. Please clear your cookies."}
@@ -159,9 +161,9 @@ var (
 		Reason: "The Authorization header names no user. Send Basic with the base64 of NAME:PASSWORD."}
 )
 
-// Authenticate tells who sent r: by its cookie, else by basic credentials, else anonymous. Errors are of kind Unauthorized for a
-// wrong name or password, Invalid for a cookie no node made and for what is no base64, or those of the store. It may
-// take as long as a password hash when credentials are seen for the first time.
+// Authenticate tells who sent r: by its cookie, else by basic credentials, else anonymous. Errors are of kind
+// Unauthorized for a wrong name or password, Invalid for a cookie no node made and for what is no base64, or those of
+// the store. It may take as long as a password hash when credentials are seen for the first time.
 func (a *Authenticator) Authenticate(r *http.Request) (UserCtx, error) {
 	u, err := a.recognise(r)
 	if err != nil {
@@ -187,7 +189,7 @@ func (a *Authenticator) recognise(r *http.Request) (UserCtx, error) {
 	if given != credentials {
 		return anonymous(a.Open()), nil
 	}
-	acc, err := a.login(r.Context(), a.clientAddr(r), name, password)
+	acc, err := a.login(r.Context(), a.proxies.clientAddr(r), name, password)
 	if err != nil {
 		return UserCtx{}, err
 	}
@@ -204,8 +206,8 @@ const (
 )
 
 // basicCredentials reads Authorization headers. What is no base64 is an error, as in CouchDB. Other schemes, an empty
-// name, and no colon are oddities: requests with them are anonymous, since clients do send them (PouchDB's helper
-// sends a lone colon), and GET /_session tells. The pair _:_, with which browsers are made to forget a login, is
+// name, and no colon are oddities: requests with them are anonymous, since clients do send them (PouchDB's
+// helper sends a lone colon), and GET /_session tells. The pair _:_, with which browsers are made to forget a login, is
 // nothing.
 func basicCredentials(headers []string) (name, password string, what given, err error) {
 	header := strings.TrimSpace(strings.Join(headers, ","))
@@ -249,10 +251,11 @@ func (a *Authenticator) passedOver(r *http.Request) error {
 	return nil
 }
 
-// login checks a password that came from an address. The slow hash runs once per credentials: they are remembered, bound to the
-// stored hash, so that a changed password is noticed at once. It is as slow for a name that does not exist.
+// login checks a password that came from an address. The slow hash runs once per credentials: they are remembered,
+// bound to the stored hash, so that a changed password is noticed at once. It is as slow for a name that does not
+// exist.
 func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, password string) (account, error) {
-	acc, found, err := a.account(ctx, name)
+	acc, found, err := a.accounts.find(ctx, name)
 	if err != nil {
 		return account{}, err
 	}
@@ -260,65 +263,33 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 	if !found {
 		h = a.decoy
 	}
-	attempt := a.failures.attempt(from, name, h.salt)
-	if err := a.lockedOut(attempt, name, from); err != nil {
+	attempt := a.guard.failures.attempt(from, name, h.salt)
+	if err := a.guard.lockedOut(attempt, name, from); err != nil {
 		return account{}, err
 	}
 	stored := h.String()
 	if a.verified.has(name, password, stored) {
 		return acc, nil
 	}
-	if err := a.slow.take(ctx, from, a.standing(from, name)); err != nil {
+	if err := a.guard.slow.take(ctx, from, a.guard.standing(from, name)); err != nil {
 		return account{}, err
 	}
-	defer a.slow.give()
+	defer a.guard.slow.give()
 	// Meanwhile others may have tried the same.
 	if a.verified.has(name, password, stored) {
 		return acc, nil
 	}
-	if err := a.lockedOut(attempt, name, from); err != nil {
+	if err := a.guard.lockedOut(attempt, name, from); err != nil {
 		return account{}, err
 	}
 	if !h.Matches(password) || !found {
 		h.delay(a.decoy, password)
-		a.wrongPassword(attempt, name, from)
+		a.guard.wrongPassword(attempt, name, from)
 		return account{}, errWrongPassword
 	}
 	a.verified.add(name, password, stored)
-	a.known.add(name)
+	a.guard.known.add(name)
 	return acc, nil
-}
-
-// standing is what is known of a log-in before its password is looked at.
-func (a *Authenticator) standing(from netip.Addr, name string) standing {
-	switch {
-	case a.known.has(name):
-		return knownName
-	case a.suspects.has(from.String()):
-		return suspect
-	}
-	return newcomer
-}
-
-// lockedOut is the error for an attempt that has failed too often.
-func (a *Authenticator) lockedOut(at attempt, name string, from netip.Addr) error {
-	reached, untold := a.failures.reached(at)
-	if !reached {
-		return nil
-	}
-	if untold {
-		a.o.Logger.Warn("too many wrong passwords", "user", name, "from", from, "lockout", a.o.Lockout.Mode)
-	}
-	if a.o.Lockout.Mode != LockoutEnforce {
-		return nil
-	}
-	return errLockedOut
-}
-
-func (a *Authenticator) wrongPassword(at attempt, name string, from netip.Addr) {
-	a.failures.add(at)
-	a.suspects.add(from.String())
-	a.o.Logger.Warn("authentication failed", "user", name, "from", from)
 }
 
 // SCRAM is what the SQL port needs to authenticate one client.
@@ -330,11 +301,11 @@ type SCRAM struct {
 	Succeeded, Failed func()
 }
 
-// SCRAM returns the keys for a client at remote that says to be name. For a name that cannot log in the keys are made up, always the
-// same ones for a name, so that the exchange runs to its end and fails there, as with a wrong password. The error is Forbidden after
-// too many wrong passwords, or the store's.
+// SCRAM returns the keys for a client at remote that says to be name. For a name that cannot log in the keys are made
+// up, always the same ones for a name, so that the exchange runs to its end and fails there, as with a wrong password.
+// The error is Forbidden after too many wrong passwords, or the store's.
 func (a *Authenticator) SCRAM(ctx context.Context, name string, remote net.Addr) (SCRAM, error) {
-	acc, found, err := a.account(ctx, name)
+	acc, found, err := a.accounts.find(ctx, name)
 	if err != nil {
 		return SCRAM{}, err
 	}
@@ -342,27 +313,28 @@ func (a *Authenticator) SCRAM(ctx context.Context, name string, remote net.Addr)
 	if !found {
 		h = a.decoy
 	}
-	attempt := a.failures.attempt(from, name, h.salt)
-	if err := a.lockedOut(attempt, name, from); err != nil {
+	attempt := a.guard.failures.attempt(from, name, h.salt)
+	if err := a.guard.lockedOut(attempt, name, from); err != nil {
 		return SCRAM{}, err
 	}
 	return SCRAM{
 		SCRAMKeys: a.scramKeys(acc, found, name),
 		Admin:     slices.Contains(acc.roles, AdminRole),
-		Succeeded: func() { a.known.add(name) },
-		Failed:    func() { a.wrongPassword(attempt, name, from) },
+		Succeeded: func() { a.guard.known.add(name) },
+		Failed:    func() { a.guard.wrongPassword(attempt, name, from) },
 	}, nil
 }
 
 func (a *Authenticator) scramKeys(acc account, found bool, name string) SCRAMKeys {
 	if found {
-		if keys, ok := a.sqlHash(acc).SCRAM(); ok {
+		if keys, ok := a.verifiers.hash(acc).SCRAM(); ok {
 			return keys
 		}
-		a.o.Logger.Warn("user cannot log in over sql: the stored password is not hashed with sha256; set it again", "user", name)
+		a.o.Logger.Warn("user cannot log in over sql: the stored password is not hashed with sha256; set it again",
+			"user", name)
 	}
 	salt := mac(a.o.Secret, "salt "+name)
-	if a.admins.rawSalts() && salt[16]&1 == 0 {
+	if a.accounts.admins.rawSalts() && salt[16]&1 == 0 {
 		salt = salt[:16]
 	} else {
 		salt = hexSalt(salt)
@@ -381,9 +353,10 @@ func (a *Authenticator) scramKeys(acc account, found bool, name string) SCRAMKey
 	}
 }
 
-// User is the name and roles of somebody who has logged in elsewhere. Unauthorized where there is no such user any more.
+// User is the name and roles of somebody who has logged in elsewhere. Unauthorized where there is no such user any
+// more.
 func (a *Authenticator) User(ctx context.Context, name string) (layer.UserCtx, error) {
-	acc, found, err := a.account(ctx, name)
+	acc, found, err := a.accounts.find(ctx, name)
 	if err == nil && !found {
 		err = errWrongPassword
 	}

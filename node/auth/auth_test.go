@@ -93,7 +93,8 @@ func TestAuthenticator_Basic(t *testing.T) {
 		{name: "admin", header: basic("root:sesame"), user: "root", roles: []string{"_admin"}},
 		{name: "user", header: basic("jan:relax"), user: "jan", roles: []string{"dev"}},
 		{name: "user again, remembered", header: basic("jan:relax"), user: "jan", roles: []string{"dev"}},
-		{name: "scheme in lower case", header: strings.Replace(basic("jan:relax"), "Basic", "basic", 1), user: "jan", roles: []string{"dev"}},
+		{name: "scheme in lower case", header: strings.Replace(basic("jan:relax"), "Basic", "basic", 1), user: "jan",
+			roles: []string{"dev"}},
 		{name: "wrong password", header: basic("jan:relay"), refused: true},
 		{name: "wrong admin password", header: basic("root:relax"), refused: true},
 		{name: "empty password", header: basic("jan:"), refused: true},
@@ -133,7 +134,8 @@ func TestAuthenticator_ChangedPasswordCountsAtOnce(t *testing.T) {
 	if _, err := a.Authenticate(request(t, basic("jan:relax"))); err != nil {
 		t.Fatal(err)
 	}
-	changed, err := a.HashUserDocument(t.Context(), []byte(`{"name":"jan","password":"other","roles":[],"type":"user"}`))
+	changed, err := a.HashUserDocument(t.Context(),
+		[]byte(`{"name":"jan","password":"other","roles":[],"type":"user"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,9 +208,11 @@ func TestAuthenticator_SCRAM(t *testing.T) {
 		name, password string
 		known          bool // to the SQL port
 		user           bool
-	}{{"root", "sesame", true, true}, {"jan", "relax", true, true}, {"ghost", "", false, false}, {"old", "secret", false, true}} {
+	}{{"root", "sesame", true, true}, {"jan", "relax", true, true}, {"ghost", "", false, false}, {"old", "secret",
+		false, true}} {
 		keys, err := a.SCRAM(t.Context(), c.name, nil)
-		if err != nil || len(keys.StoredKey) != 32 || len(keys.ServerKey) != 32 || len(keys.Salt) == 0 || keys.Iterations < 4096 {
+		if err != nil || len(keys.StoredKey) != 32 || len(keys.ServerKey) != 32 || len(keys.Salt) == 0 ||
+			keys.Iterations < 4096 {
 			t.Errorf("%s: keys that no exchange can use: %+v, %v", c.name, keys, err)
 			continue
 		}
@@ -254,7 +258,8 @@ func TestAuthenticator_SCRAM_Salts(t *testing.T) {
 			a, db := newAuth(t, func(o *auth.Options) {
 				o.Admins, o.AdminPasswords = c.admins, map[string]string{"flag": "sesame"}
 			})
-			doc, err := a.HashUserDocument(t.Context(), []byte(`{"name":"new","password":"relax","roles":[],"type":"user"}`))
+			doc, err := a.HashUserDocument(t.Context(),
+				[]byte(`{"name":"new","password":"relax","roles":[],"type":"user"}`))
 			if err != nil {
 				t.Fatal(err)
 			}

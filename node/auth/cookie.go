@@ -12,8 +12,17 @@ import (
 
 const cookieName = "AuthSession"
 
-// A session cookie is base64url(NAME:TIME:MAC), TIME in hex seconds, MAC the HMAC-SHA-256 of NAME:TIME under the server's
-// secret and the user's salt, as CouchDB's. A new password has a new salt, which ends the sessions of the old one.
+// A session cookie is base64url(NAME:TIME:MAC), TIME in hex seconds, MAC the HMAC-SHA-256 of NAME:TIME under the
+// server's secret and the user's salt, as CouchDB's. A new password has a new salt, which ends the sessions of the old
+// one.
+
+// cookies makes and checks them.
+type cookies struct {
+	secret     []byte
+	timeout    time.Duration
+	persistent bool
+	sameSite   string
+}
 
 // sessionCookie is the value of the request's session cookie; empty where it has none. Of several it is the first that
 // says anything. net/http's reader leaves out what it takes for malformed, and a client would not hear of it.
@@ -54,61 +63,62 @@ func (a *Authenticator) byCookie(r *http.Request) (u UserCtx, ok, forged bool, e
 	if err != nil {
 		return UserCtx{}, false, false, errCookie
 	}
-	acc, found, err := a.account(r.Context(), name)
+	acc, found, err := a.accounts.find(r.Context(), name)
 	if err != nil {
 		return UserCtx{}, false, false, err
 	}
-	if !found || subtle.ConstantTimeCompare([]byte(sum), a.sessionMAC(acc, stamp)) != 1 {
+	if !found || subtle.ConstantTimeCompare([]byte(sum), a.cookies.mac(acc, stamp)) != 1 {
 		return UserCtx{}, false, true, nil
 	}
-	left := time.Until(time.Unix(issued, 0).Add(a.o.Timeout))
+	left := time.Until(time.Unix(issued, 0).Add(a.cookies.timeout))
 	if left <= 0 {
 		return UserCtx{}, false, false, nil
 	}
 	u = acc.userCtx("cookie")
-	if left < a.o.Timeout*9/10 {
+	if left < a.cookies.timeout*9/10 {
 		u.renew = acc.hash.salt
 	}
 	return u, true, false, nil
 }
 
-func (a *Authenticator) sessionMAC(acc account, stamp string) []byte {
-	return mac(append(append([]byte{}, a.o.Secret...), acc.hash.salt...), acc.name+":"+stamp)
+func (c *cookies) mac(acc account, stamp string) []byte {
+	return mac(append(append([]byte{}, c.secret...), acc.hash.salt...), acc.name+":"+stamp)
 }
 
-// Renew sets a fresh cookie in the answer's header where u came by one that has used up a tenth of its time. Call it before the first byte of the body.
+// Renew sets a fresh cookie in the answer's header where u came by one that has used up a tenth of its time. Call it
+// before the first byte of the body.
 func (a *Authenticator) Renew(h http.Header, r *http.Request, u UserCtx) {
 	if u.renew != "" {
-		a.setCookie(h, r, account{name: u.Name, hash: Hash{salt: u.renew}})
+		a.cookies.set(h, r, account{name: u.Name, hash: Hash{salt: u.renew}})
 	}
 }
 
-func (a *Authenticator) setCookie(h http.Header, r *http.Request, acc account) {
+func (c *cookies) set(h http.Header, r *http.Request, acc account) {
 	stamp := fmt.Sprintf("%X", time.Now().Unix())
-	value := acc.name + ":" + stamp + ":" + string(a.sessionMAC(acc, stamp))
-	c := a.cookie(r, base64.RawURLEncoding.EncodeToString([]byte(value)))
-	if a.o.PersistentCookies {
-		c.MaxAge = int(a.o.Timeout.Seconds())
-		c.Expires = time.Now().Add(a.o.Timeout) // as CouchDB; nano knows no other
+	value := acc.name + ":" + stamp + ":" + string(c.mac(acc, stamp))
+	made := c.cookie(r, base64.RawURLEncoding.EncodeToString([]byte(value)))
+	if c.persistent {
+		made.MaxAge = int(c.timeout.Seconds())
+		made.Expires = time.Now().Add(c.timeout) // as CouchDB; nano knows no other
 	}
-	h.Set("Set-Cookie", c.String())
+	h.Set("Set-Cookie", made.String())
 }
 
-func (a *Authenticator) clearCookie(h http.Header, r *http.Request) {
-	c := a.cookie(r, "")
-	c.MaxAge = -1
-	h.Set("Set-Cookie", c.String())
+func (c *cookies) clear(h http.Header, r *http.Request) {
+	gone := c.cookie(r, "")
+	gone.MaxAge = -1
+	h.Set("Set-Cookie", gone.String())
 }
 
-func (a *Authenticator) cookie(r *http.Request, value string) *http.Cookie {
-	c := &http.Cookie{Name: cookieName, Value: value, Path: "/", HttpOnly: true, Secure: r.TLS != nil}
-	switch a.o.SameSite {
+func (c *cookies) cookie(r *http.Request, value string) *http.Cookie {
+	made := &http.Cookie{Name: cookieName, Value: value, Path: "/", HttpOnly: true, Secure: r.TLS != nil}
+	switch c.sameSite {
 	case "lax":
-		c.SameSite = http.SameSiteLaxMode
+		made.SameSite = http.SameSiteLaxMode
 	case "strict":
-		c.SameSite = http.SameSiteStrictMode
+		made.SameSite = http.SameSiteStrictMode
 	case "none":
-		c.SameSite = http.SameSiteNoneMode
+		made.SameSite = http.SameSiteNoneMode
 	}
-	return c
+	return made
 }

@@ -48,11 +48,11 @@ const (
 
 // AdminIterations is how slow the hash of an admin's password is.
 func (a *Authenticator) AdminIterations(name string) int {
-	h, _ := a.admins.get(name)
+	h, _ := a.accounts.admins.get(name)
 	return h.iterations
 }
 
 // StandingOf is what is known of a log-in under a name from an address.
 func (a *Authenticator) StandingOf(from netip.Addr, name string) Standing {
-	return a.standing(from, name)
+	return a.guard.standing(from, name)
 }

@@ -33,7 +33,8 @@ func FuzzParseHash(f *testing.F) {
 	})
 }
 
-// FuzzAuthenticate: no header or cookie of a client is more than an error of its own, and none but the right ones names a user.
+// FuzzAuthenticate: no header or cookie of a client is more than an error of its own, and none but the right ones names
+// a user.
 func FuzzAuthenticate(f *testing.F) {
 	for _, s := range [][3]string{
 		{"Basic cm9vdDpzZXNhbWU=", "", "127.0.0.1:5"}, {"Basic !", "AuthSession=cm9vdDo1OmFiYw", "[::1]:5"},
@@ -43,7 +44,8 @@ func FuzzAuthenticate(f *testing.F) {
 	}
 	db := &users{docs: map[string]string{"jan": janDoc}, conflicted: map[string]bool{}}
 	a, err := auth.New(auth.Options{
-		Admins: map[string]string{"root": auth.NewHash("sesame", 4096).String()}, Users: db, Secret: []byte("s"), Timeout: 1, Iterations: 4096,
+		Admins: map[string]string{"root": auth.NewHash("sesame",
+			4096).String()}, Users: db, Secret: []byte("s"), Timeout: 1, Iterations: 4096,
 	})
 	if err != nil {
 		f.Fatal(err)

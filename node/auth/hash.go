@@ -39,10 +39,11 @@ var ErrHash = errors.New("not a password hash")
 //
 // serve both ports, and do not let a thief of the string log in without guessing the password. CouchDB's notations
 //
-//	-pbkdf2:PRF-KEY,SALT,ITERATIONS   -pbkdf2-KEY,SALT,ITERATIONS (PRF sha)   -hashed-KEY,SALT   (hex; the salt is used as text)
+//	-pbkdf2:PRF-KEY,SALT,ITERATIONS   -pbkdf2-KEY,SALT,ITERATIONS (PRF sha)   -hashed-KEY,SALT   (hex; the salt is used
+//	as text)
 //
-// are read so that admins and users move over unchanged; a PBKDF2 key made with sha256 is SCRAM's salted password, so these
-// serve the SQL port too, the other ones only HTTP.
+// are read so that admins and users move over unchanged; a PBKDF2 key made with sha256 is SCRAM's salted password, so
+// these serve the SQL port too, the other ones only HTTP.
 type Hash struct {
 	scheme     scheme
 	salt       string // the bytes that were hashed; for SCRAM the decoded ones
@@ -97,8 +98,8 @@ func derive(prf func() hash.Hash, password, salt string, iterations, length int)
 	return key
 }
 
-// ParseHash reads a stored hash in any notation that Hash names. The error wraps ErrHash and never repeats the text, which
-// might be a password.
+// ParseHash reads a stored hash in any notation that Hash names. The error wraps ErrHash and never repeats the text,
+// which might be a password.
 func ParseHash(text string) (Hash, error) {
 	if rest, ok := strings.CutPrefix(text, "SCRAM-SHA-256$"); ok {
 		return parseSCRAM(rest)
@@ -173,7 +174,8 @@ func newCouchHash(s scheme, hexKey, salt string, iterations int) (Hash, error) {
 		}
 		size = prf().Size()
 	}
-	// CouchDB before 3.4 wrote 20 bytes; PBKDF2 of any length is a prefix of the longer one. Less than a SHA-1 is a fault.
+	// CouchDB before 3.4 wrote 20 bytes; PBKDF2 of any length is a prefix of the longer one. Less than a SHA-1 is a
+	// fault.
 	if len(key) < sha1.Size || len(key) > size {
 		return Hash{}, fmt.Errorf("%w: the key has %d bytes", ErrHash, len(key))
 	}
@@ -204,8 +206,8 @@ func (h Hash) String() string {
 	return fmt.Sprintf("-pbkdf2:%s-%x,%s,%d", h.scheme, h.key, h.salt, h.iterations)
 }
 
-// Matches reports whether password is the one that was hashed. It takes as long as the iterations ask for (600,000 are a
-// fifth of a second) and the same time for every wrong password.
+// Matches reports whether password is the one that was hashed. It takes as long as the iterations ask for (600,000 are
+// a fifth of a second) and the same time for every wrong password.
 //
 // SCRAM clients send the password through SASLprep, CouchDB hashes it as typed: where the two differ, both are tried.
 func (h Hash) Matches(password string) bool {
@@ -250,8 +252,8 @@ type SCRAMKeys struct {
 	ServerKey  []byte
 }
 
-// SCRAM returns the keys for the SQL port. ok is false for hashes that are not made with SHA-256: their owner must set the
-// password once more to use SQL.
+// SCRAM returns the keys for the SQL port. ok is false for hashes that are not made with SHA-256: their owner must set
+// the password once more to use SQL.
 func (h Hash) SCRAM() (keys SCRAMKeys, ok bool) {
 	keys = SCRAMKeys{Salt: []byte(h.salt), Iterations: h.iterations}
 	switch {

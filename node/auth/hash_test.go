@@ -12,8 +12,8 @@ import (
 	"github.com/divandb/divan/node/auth"
 )
 
-// Hashes that other programs made: CouchDB 1.6 (the two in its manual), CouchDB 3.5, Postgres 15, and Python's hashlib in CouchDB's
-// notation.
+// Hashes that other programs made: CouchDB 1.6 (the two in its manual), CouchDB 3.5, Postgres 15, and Python's hashlib
+// in CouchDB's notation.
 const (
 	couchAdmin16 = "-pbkdf2-71c01cb429088ac1a1e95f3482202622dc1e53fe,226701bece4ae0fc9a373a5e02bf5d07,10"
 	couchAnna16  = "-pbkdf2-2d86831c82b440b8887169bd2eebb356821d621b,5e11b9a9228414ab92541beeeacbf125,10"

@@ -60,7 +60,8 @@ func TestLockout_ByAddressAndName(t *testing.T) {
 		t.Errorf("over sql: %v", err)
 	}
 	// A new password has a new salt.
-	changed, err := a.HashUserDocument(t.Context(), []byte(`{"name":"jan","password":"other","roles":[],"type":"user"}`))
+	changed, err := a.HashUserDocument(t.Context(),
+		[]byte(`{"name":"jan","password":"other","roles":[],"type":"user"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

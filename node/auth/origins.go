@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// CheckOrigins says what is wrong with the origins whose pages may use the node from a browser: the setting (origins or credentials) and why; both are empty
-// where nothing is. node.yaml and _config have the same rules.
+// CheckOrigins says what is wrong with the origins whose pages may use the node from a browser: the setting (origins or
+// credentials) and why; both are empty where nothing is. node.yaml and _config have the same rules.
 func CheckOrigins(origins []string, credentials bool) (setting, why string) {
 	if slices.Contains(origins, "*") {
 		switch {

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 )
 
 // A user document has two hashes of its password where Iterations is more than SQLIterations: the derived key of
@@ -18,6 +19,12 @@ import (
 
 // errSealed says that a verifier was sealed with another secret, or for another password. The text does not say more.
 var errSealed = errors.New("the sql_verifier is of another secret or of another password")
+
+// verifiers seals and opens the SCRAM verifiers in user documents.
+type verifiers struct {
+	sealer cipher.AEAD
+	log    *slog.Logger
+}
 
 // sealKey is the cipher of verifiers. The secret also signs cookies, from which the label keeps it apart.
 func sealKey(secret []byte) (cipher.AEAD, error) {
@@ -39,35 +46,35 @@ func sealedFor(name, derivedKey string) []byte {
 	return sum[:]
 }
 
-func (a *Authenticator) seal(h Hash, name, derivedKey string) string {
-	nonce := make([]byte, a.sealer.NonceSize())
+func (v *verifiers) seal(h Hash, name, derivedKey string) string {
+	nonce := make([]byte, v.sealer.NonceSize())
 	rand.Read(nonce)
-	sealed := a.sealer.Seal(nonce, nonce, []byte(h.String()), sealedFor(name, derivedKey))
+	sealed := v.sealer.Seal(nonce, nonce, []byte(h.String()), sealedFor(name, derivedKey))
 	return base64.StdEncoding.EncodeToString(sealed)
 }
 
-// sqlHash is what a log-in over SQL is checked against.
-func (a *Authenticator) sqlHash(acc account) Hash {
+// hash is what a log-in over SQL is checked against.
+func (v *verifiers) hash(acc account) Hash {
 	if acc.sealed == "" {
 		return acc.hash
 	}
-	h, err := a.unseal(acc.sealed, acc.name, acc.derivedKey)
+	h, err := v.unseal(acc.sealed, acc.name, acc.derivedKey)
 	if err != nil {
 		// The derived key serves the SQL port too, but for clients that refuse so many iterations.
-		a.o.Logger.Warn("user document has a verifier for sql that cannot be used; set the password again",
+		v.log.Warn("user document has a verifier for sql that cannot be used; set the password again",
 			"user", acc.name, "err", err)
 		return acc.hash
 	}
 	return h
 }
 
-func (a *Authenticator) unseal(text, name, derivedKey string) (Hash, error) {
+func (v *verifiers) unseal(text, name, derivedKey string) (Hash, error) {
 	sealed, err := base64.StdEncoding.DecodeString(text)
-	n := a.sealer.NonceSize()
+	n := v.sealer.NonceSize()
 	if err != nil || len(sealed) < n {
 		return Hash{}, errSealed
 	}
-	plain, err := a.sealer.Open(nil, sealed[:n], sealed[n:], sealedFor(name, derivedKey))
+	plain, err := v.sealer.Open(nil, sealed[:n], sealed[n:], sealedFor(name, derivedKey))
 	if err != nil {
 		return Hash{}, errSealed
 	}

@@ -26,8 +26,9 @@ func badRequest(reason string) error {
 	return &layer.Error{Kind: layer.Invalid, Name: "bad_request", Reason: reason}
 }
 
-// ServeSession answers /_session for u, who made the request: GET tells who that is, POST logs in, DELETE logs out. An error has
-// not been written to w, but for headers; its Name is CouchDB's: unauthorized, bad_request, bad_content_type, method_not_allowed.
+// ServeSession answers /_session for u, who made the request: GET tells who that is, POST logs in, DELETE logs out. An
+// error has not been written to w, but for headers; its Name is CouchDB's: unauthorized, bad_request, bad_content_type,
+// method_not_allowed.
 func (a *Authenticator) ServeSession(w http.ResponseWriter, r *http.Request, u UserCtx) error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
@@ -41,7 +42,7 @@ func (a *Authenticator) ServeSession(w http.ResponseWriter, r *http.Request, u U
 		if err := checkTargets(r, "next"); err != nil {
 			return err
 		}
-		a.clearCookie(w.Header(), r)
+		a.cookies.clear(w.Header(), r)
 		return answer(w, r, "next", map[string]any{"ok": true})
 	}
 	w.Header().Set("Allow", "GET,HEAD,POST,DELETE")
@@ -67,7 +68,7 @@ func (a *Authenticator) showSession(w http.ResponseWriter, r *http.Request, u Us
 	if u.Name == "" {
 		if err := a.passedOver(r); err != nil {
 			if errors.Is(err, errForged) {
-				a.clearCookie(w.Header(), r) // a browser's next request is anonymous
+				a.cookies.clear(w.Header(), r) // a browser's next request is anonymous
 			}
 			return err
 		}
@@ -91,9 +92,9 @@ func (a *Authenticator) startSession(w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	acc, err := a.login(r.Context(), a.clientAddr(r), name, password)
+	acc, err := a.login(r.Context(), a.proxies.clientAddr(r), name, password)
 	if errors.Is(err, errWrongPassword) {
-		a.clearCookie(w.Header(), r)
+		a.cookies.clear(w.Header(), r)
 		if target := r.URL.Query().Get("fail"); target != "" {
 			return redirect(w, target)
 		}
@@ -101,7 +102,7 @@ func (a *Authenticator) startSession(w http.ResponseWriter, r *http.Request) err
 	if err != nil {
 		return err
 	}
-	a.setCookie(w.Header(), r, acc)
+	a.cookies.set(w.Header(), r, acc)
 	return answer(w, r, "next", struct {
 		OK    bool     `json:"ok"`
 		Name  string   `json:"name"`
@@ -182,15 +183,17 @@ func checkTargets(r *http.Request, params ...string) error {
 	return nil
 }
 
-// localTarget is a path of this server as it may stand in a Location header. Anything else would make a link to the login a way to somewhere else: browsers take
-// a second slash for the beginning of a host, a backslash for a slash, and leave control characters out before they look.
+// localTarget is a path of this server as it may stand in a Location header. Anything else would make a link to the
+// login a way to somewhere else: browsers take a second slash for the beginning of a host, a backslash for a slash, and
+// leave control characters out before they look.
 func localTarget(target string) (string, error) {
 	control := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' || r == utf8.RuneError }
 	if !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || strings.ContainsFunc(target, control) {
 		return "", badRequest("path must begin with a /.") // CouchDB's words
 	}
 	to, err := url.Parse(target)
-	if err != nil || to.Scheme != "" || to.Host != "" || to.User != nil || to.Opaque != "" || !strings.HasPrefix(to.Path, "/") || strings.HasPrefix(to.Path, "//") {
+	if err != nil || to.Scheme != "" || to.Host != "" || to.User != nil || to.Opaque != "" ||
+		!strings.HasPrefix(to.Path, "/") || strings.HasPrefix(to.Path, "//") {
 		return "", badRequest("path must begin with a /.")
 	}
 	return to.String(), nil // escaped

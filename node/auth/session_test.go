@@ -106,7 +106,8 @@ func TestAuthenticator_SessionTells(t *testing.T) {
 		if c.ok != (err == nil) || !c.ok && layer.KindOf(err) != c.session {
 			t.Errorf("%s: %v", name, err)
 		}
-		if cleared := strings.Contains(w.Header().Get("Set-Cookie"), "Max-Age=0"); cleared != (c.passed && c.cookie != "") {
+		if cleared := strings.Contains(w.Header().Get("Set-Cookie"), "Max-Age=0"); cleared != (c.passed &&
+			c.cookie != "") {
 			t.Errorf("%s: the cookie is cleared: %v", name, cleared)
 		}
 	}
@@ -138,7 +139,8 @@ func serve(t *testing.T, a *auth.Authenticator) (*httptest.Server, *http.Client)
 		}
 		var e *layer.Error
 		if errors.As(err, &e) {
-			w.WriteHeader(map[string]int{"unauthorized": 401, "bad_request": 400, "bad_content_type": 415, "method_not_allowed": 405, "too_large": 413}[e.Name])
+			w.WriteHeader(map[string]int{"unauthorized": 401, "bad_request": 400, "bad_content_type": 415,
+				"method_not_allowed": 405, "too_large": 413}[e.Name])
 		} else if err != nil {
 			w.WriteHeader(500)
 		}
@@ -157,7 +159,8 @@ func serve(t *testing.T, a *auth.Authenticator) (*httptest.Server, *http.Client)
 func TestAuthenticator_CookieLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, db := newAuth(t, nil)
-		login := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/_session", strings.NewReader("name=jan&password=relax"))
+		login := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/_session",
+			strings.NewReader("name=jan&password=relax"))
 		login.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
 		if err := a.ServeSession(w, login, auth.UserCtx{}); err != nil {
@@ -195,7 +198,8 @@ func TestAuthenticator_CookieLife(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			bad := &http.Cookie{Name: "AuthSession", Value: base64.RawURLEncoding.EncodeToString([]byte(forged(string(raw))))}
+			bad := &http.Cookie{Name: "AuthSession",
+				Value: base64.RawURLEncoding.EncodeToString([]byte(forged(string(raw))))}
 			if name, _ := who(bad); name != "" {
 				t.Errorf("forged %q passes as %q", forged(string(raw)), name)
 			}
@@ -209,7 +213,8 @@ func TestAuthenticator_CookieLife(t *testing.T) {
 		w = httptest.NewRecorder()
 		login.Body = http.NoBody
 		changed := strings.Replace(janDoc, "58b32f", "58b330", 1)
-		fresh := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/_session", strings.NewReader("name=jan&password=relax"))
+		fresh := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/_session",
+			strings.NewReader("name=jan&password=relax"))
 		fresh.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		if err := a.ServeSession(w, fresh, auth.UserCtx{}); err != nil {
 			t.Fatal(err)
@@ -230,11 +235,15 @@ func TestAuthenticator_ServeSession(t *testing.T) {
 		status                           int
 		answer, location                 string
 	}{
-		{"anonymous", "GET", "/_session", "", "", 200, `{"ok":true,"userCtx":{"name":null,"roles":[]},"info":{"authentication_handlers":["cookie","default"]}}`, ""},
+		{"anonymous", "GET", "/_session", "", "", 200,
+			`{"ok":true,"userCtx":{"name":null,"roles":[]},"info":{"authentication_handlers":["cookie","default"]}}`, ""},
 		{"asked to log in", "GET", "/_session?basic=true", "", "", 401, "", ""},
-		{"login by form", "POST", "/_session", form, "name=jan&password=relax", 200, `{"ok":true,"name":"jan","roles":["dev"]}`, ""},
-		{"login by JSON", "POST", "/_session", js + "; charset=utf-8", `{"username":"jan","password":"relax"}`, 200, `{"ok":true,"name":"jan","roles":["dev"]}`, ""},
-		{"login of an admin", "POST", "/_session", form, "name=root&password=sesame", 200, `{"ok":true,"name":"root","roles":["_admin"]}`, ""},
+		{"login by form", "POST", "/_session", form, "name=jan&password=relax", 200,
+			`{"ok":true,"name":"jan","roles":["dev"]}`, ""},
+		{"login by JSON", "POST", "/_session", js + "; charset=utf-8", `{"username":"jan","password":"relax"}`, 200,
+			`{"ok":true,"name":"jan","roles":["dev"]}`, ""},
+		{"login of an admin", "POST", "/_session", form, "name=root&password=sesame", 200,
+			`{"ok":true,"name":"root","roles":["_admin"]}`, ""},
 		{"wrong password", "POST", "/_session", form, "name=jan&password=relay", 401, "", ""},
 		{"no password", "POST", "/_session", js, `{"name":"jan"}`, 401, "", ""},
 		{"no name", "POST", "/_session", js, `{"password":"jan"}`, 400, "", ""},
@@ -248,13 +257,17 @@ func TestAuthenticator_ServeSession(t *testing.T) {
 		{"next elsewhere", "POST", "/_session?next=//evil.example", form, "name=jan&password=relax", 400, "", ""},
 		{"next with a tab", "POST", "/_session?next=/%09/evil.example", form, "name=jan&password=relax", 400, "", ""},
 		{"next with a line", "POST", "/_session?next=/%0a/evil.example", form, "name=jan&password=relax", 400, "", ""},
-		{"next with a backslash", "POST", "/_session?next=/%5cevil.example", form, "name=jan&password=relax", 400, "", ""},
+		{"next with a backslash", "POST", "/_session?next=/%5cevil.example", form, "name=jan&password=relax", 400, "",
+			""},
 		{"next with a nul", "POST", "/_session?next=/%00", form, "name=jan&password=relax", 400, "", ""},
 		{"next with a bad byte", "POST", "/_session?next=/%ff/x", form, "name=jan&password=relax", 400, "", ""},
 		{"next relative", "POST", "/_session?next=evil.example", form, "name=jan&password=relax", 400, "", ""},
-		{"next with a scheme", "POST", "/_session?next=javascript:alert(1)", form, "name=jan&password=relax", 400, "", ""},
-		{"next behind a space", "POST", "/_session?next=%20//evil.example", form, "name=jan&password=relax", 400, "", ""},
-		{"next with others", "POST", "/_session?next=/a%20b/%E2%82%AC?x=1%26y%23z", form, "name=jan&password=relax", 302, "", "/a%20b/%E2%82%AC?x=1&y#z"},
+		{"next with a scheme", "POST", "/_session?next=javascript:alert(1)", form, "name=jan&password=relax", 400, "",
+			""},
+		{"next behind a space", "POST", "/_session?next=%20//evil.example", form, "name=jan&password=relax", 400, "",
+			""},
+		{"next with others", "POST", "/_session?next=/a%20b/%E2%82%AC?x=1%26y%23z", form, "name=jan&password=relax",
+			302, "", "/a%20b/%E2%82%AC?x=1&y#z"},
 		{"fail elsewhere", "POST", "/_session?fail=/%09/evil.example", form, "name=jan&password=relax", 400, "", ""},
 		{"logging out elsewhere", "DELETE", "/_session?next=/%09/evil.example", "", "", 400, "", ""},
 		{"next absolute", "POST", "/_session?next=http://evil.example", form, "name=jan&password=relax", 400, "", ""},

@@ -39,8 +39,8 @@ var ErrBusy = &layer.Error{
 	Kind: layer.Unavailable, Name: "service_unavailable", Reason: "Too many log-ins at once. Try again later.",
 }
 
-// turns hands out the few places in which passwords are hashed. Hashing is slow on purpose, so whoever sends wrong passwords could
-// otherwise keep everyone else waiting.
+// turns hands out the few places in which passwords are hashed. Hashing is slow on purpose, so whoever sends wrong
+// passwords could otherwise keep everyone else waiting.
 //
 // Names that have logged in before go first, and addresses that have sent wrong passwords last. Addresses take turns.
 // Of the log-ins from one address the oldest goes first, and any of them once the oldest has waited for long: under an

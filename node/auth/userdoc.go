@@ -89,16 +89,16 @@ func (a *Authenticator) HashUserDocument(ctx context.Context, doc []byte) ([]byt
 	salt := hex.EncodeToString(raw) // CouchDB hashes the hex text, not what it stands for
 
 	// All documents wait as one address does, so that many of them do not hold up log-ins.
-	if err := a.slow.take(ctx, netip.Addr{}, newcomer); err != nil {
+	if err := a.guard.slow.take(ctx, netip.Addr{}, newcomer); err != nil {
 		return nil, err
 	}
 	key := hex.EncodeToString(derive(sha256.New, prepared(password), salt, a.o.Iterations, sha256.Size))
 	sealed := ""
 	var name string
 	if n := a.o.sqlIterations(); n < a.o.Iterations && json.Unmarshal(user, &name) == nil {
-		sealed = a.seal(NewHash(password, n), name, key)
+		sealed = a.verifiers.seal(NewHash(password, n), name, key)
 	}
-	a.slow.give()
+	a.guard.slow.give()
 
 	head, err := json.Marshal(struct {
 		Scheme     string `json:"password_scheme"`

@@ -13,8 +13,8 @@ import (
 // rememberedSize bounds a set of digests: 32 bytes each, so its memory does not matter, only that it ends.
 const rememberedSize = 4096
 
-// remembered is a bounded set of texts, kept as digests that are of no use outside this process. What was used least recently goes
-// first. It is safe for concurrent use.
+// remembered is a bounded set of texts, kept as digests that are of no use outside this process. What was used least
+// recently goes first. It is safe for concurrent use.
 type remembered struct {
 	secret [32]byte
 	mu     struct {

@@ -32,8 +32,8 @@ func CheckIterations(n int) error {
 	return nil
 }
 
-// check finds what no single value shows. It runs over the defaults where a value could not be read, so that one fault does
-// not hide another.
+// check finds what no single value shows. It runs over the defaults where a value could not be read, so that one fault
+// does not hide another.
 func (s *settings) check() {
 	c := s.cfg
 	s.checkName()
@@ -120,14 +120,16 @@ func (s *settings) checkName() {
 
 type listener struct{ path, addr string }
 
-// listeners are the addresses this node opens, by setting. Remoting without an address of its own is on gossip's host and any port.
+// listeners are the addresses this node opens, by setting. Remoting without an address of its own is on gossip's host
+// and any port.
 func (c *Config) listeners() []listener {
 	all := []listener{
 		{"http.listen", c.HTTP.Listen},
 		{"sql.listen", c.SQL.Listen},
 		{"cluster.gossip", c.Cluster.Gossip},
 	}
-	for _, optional := range []listener{{"cluster.remoting", c.Cluster.Remoting}, {"storage.listen", c.Storage.Listen}} {
+	for _, optional := range []listener{{"cluster.remoting", c.Cluster.Remoting},
+		{"storage.listen", c.Storage.Listen}} {
 		if optional.addr != "" {
 			all = append(all, optional)
 		}
@@ -149,9 +151,11 @@ func (s *settings) checkListeners() {
 		}
 		users[l.addr] = l.path
 	}
-	for _, l := range []listener{{"cluster.gossip", s.cfg.Cluster.Gossip}, {"cluster.remoting", s.cfg.Cluster.Remoting}} {
+	for _, l := range []listener{{"cluster.gossip", s.cfg.Cluster.Gossip},
+		{"cluster.remoting", s.cfg.Cluster.Remoting}} {
 		if s.cfg.Cluster.Secret == "" && l.addr != "" && exposed(l.addr) {
-			s.at(l.path, "%s can be reached from other machines: set cluster.secret, or whoever reaches it could command the node", l.addr)
+			s.at(l.path, "%s can be reached from other machines: set cluster.secret, or whoever reaches it could "+
+				"command the node", l.addr)
 		}
 	}
 	if ip := s.cfg.Cluster.Advertise; ip != "" && net.ParseIP(ip) == nil {
@@ -237,7 +241,8 @@ func (s *settings) checkStoreTLS() {
 	}
 	if st.Engine == EngineEmbedded && st.Listen != "" && st.TLS.Cert == "" {
 		if st.TLS.CA != "" {
-			s.at("storage.tls.ca", "says whose certificates nodes need, and there is no storage.tls.cert to begin TLS with")
+			s.at("storage.tls.ca", "says whose certificates nodes need, and there is no storage.tls.cert to begin "+
+				"TLS with")
 		}
 		if exposed(st.Listen) {
 			s.at("storage.listen", "%s can be reached from other machines, and all documents would go there as they "+
@@ -333,10 +338,12 @@ func (s *settings) checkHTTP() {
 	s.within("http.min_rate", int64(h.MinRate), 1, 1<<20)
 	s.within("http.bodies", int64(h.Bodies), 16<<20, 1<<40)
 	if need := 2 * s.cfg.Limits.Request; h.Bodies < need {
-		s.at("http.bodies", "%s holds no request of limits.request (%s); it needs twice that", h.Bodies, s.cfg.Limits.Request)
+		s.at("http.bodies", "%s holds no request of limits.request (%s); it needs twice that", h.Bodies,
+			s.cfg.Limits.Request)
 	}
 	for path, d := range map[string]time.Duration{
-		"http.header_timeout": h.HeaderTimeout, "http.idle_timeout": h.IdleTimeout, "http.body_timeout": h.BodyTimeout, "http.answer_timeout": h.AnswerTimeout,
+		"http.header_timeout": h.HeaderTimeout, "http.idle_timeout": h.IdleTimeout, "http.body_timeout": h.BodyTimeout,
+		"http.answer_timeout": h.AnswerTimeout,
 	} {
 		s.positive(path, d >= time.Second)
 	}

@@ -16,7 +16,8 @@ import (
 type Config struct {
 	// Name is how other nodes call this one; empty means divan@HOST:PORT of the HTTP listener.
 	Name string `yaml:"name"`
-	// Data is the directory of the embedded store, created when missing. Relative paths are relative to the working directory.
+	// Data is the directory of the embedded store, created when missing. Relative paths are relative to the working
+	// directory.
 	Data    string  `yaml:"data"`
 	HTTP    HTTP    `yaml:"http"`
 	SQL     SQL     `yaml:"sql"`
@@ -32,8 +33,8 @@ type Config struct {
 	Compaction Compaction `yaml:"compaction"`
 	Log        Log        `yaml:"log"`
 
-	// AdminPassword is the clear password of the single admin given by -admin or DIVAN_ADMIN, by name. It has no place in
-	// node.yaml: files keep hashes.
+	// AdminPassword is the clear password of the single admin given by -admin or DIVAN_ADMIN, by name. It has no place
+	// in node.yaml: files keep hashes.
 	AdminPassword map[string]string `yaml:"-"`
 	// File is the node.yaml that was read, empty if none was.
 	File string `yaml:"-"`
@@ -48,10 +49,12 @@ type HTTP struct {
 	Proxies []string `yaml:"proxies"`
 	// MaxConnections is how many connections there may be. Beyond it idle ones are closed for new ones.
 	MaxConnections int `yaml:"max_connections"`
-	// HeaderTimeout is how long a client may take to say what it wants, IdleTimeout how long it may then keep the connection for its next request.
+	// HeaderTimeout is how long a client may take to say what it wants, IdleTimeout how long it may then keep the
+	// connection for its next request.
 	HeaderTimeout time.Duration `yaml:"header_timeout"`
 	IdleTimeout   time.Duration `yaml:"idle_timeout"`
-	// BodyTimeout is how long a client may send nothing of a body. Over that time it has to send MinRate bytes a second on average.
+	// BodyTimeout is how long a client may send nothing of a body. Over that time it has to send MinRate bytes a second
+	// on average.
 	BodyTimeout time.Duration `yaml:"body_timeout"`
 	MinRate     Size          `yaml:"min_rate"`
 	// AnswerTimeout is how long a client may take to accept 32 KiB of an answer.
@@ -60,14 +63,15 @@ type HTTP struct {
 	Bodies Size `yaml:"bodies"`
 }
 
-// SQL is the Postgres side. With TLS files set, clients may ask for TLS; plain connections stay possible, as in Postgres.
+// SQL is the Postgres side. With TLS files set, clients may ask for TLS; plain connections stay possible, as in
+// Postgres.
 type SQL struct {
 	Listen string `yaml:"listen"`
 	TLS    TLS    `yaml:"tls"`
 	// MaxConnections refuses further sessions with 53300, as Postgres' max_connections.
 	MaxConnections int `yaml:"max_connections"`
-	// Memory bounds what statements, cursors, prepared statements and messages of all sessions hold together, SessionMemory those of one
-	// session, StatementMemory one statement. Beyond it a statement ends with 53200.
+	// Memory bounds what statements, cursors, prepared statements and messages of all sessions hold together,
+	// SessionMemory those of one session, StatementMemory one statement. Beyond it a statement ends with 53200.
 	Memory          Size `yaml:"memory"`
 	SessionMemory   Size `yaml:"session_memory"`
 	StatementMemory Size `yaml:"statement_memory"`
@@ -94,7 +98,8 @@ type CORS struct {
 // Cluster is gossip and actor remoting.
 type Cluster struct {
 	Gossip string `yaml:"gossip"`
-	// Remoting is where actors of other nodes reach this one. Empty: gossip's host and the next port, or a free one where that is taken.
+	// Remoting is where actors of other nodes reach this one. Empty: gossip's host and the next port, or a free one
+	// where that is taken.
 	Remoting string `yaml:"remoting"`
 	// Advertise is the IP address other nodes use for this one; empty means the host of gossip.
 	Advertise string `yaml:"advertise"`
@@ -152,11 +157,13 @@ type Storage struct {
 		CA       string `yaml:"ca"`
 		Verify   string `yaml:"verify"`
 	} `yaml:"tls"`
-	// Timeout is how long a store on another node, or FoundationDB, may be silent before it counts as gone; a request waits twice this at most.
+	// Timeout is how long a store on another node, or FoundationDB, may be silent before it counts as gone; a request
+	// waits twice this at most.
 	Timeout time.Duration `yaml:"timeout"`
 	// Cache is how much of the embedded store is kept in memory, in bytes.
 	Cache Size `yaml:"cache"`
-	// Ballast is how much of the disk the embedded store holds for when something else has filled it, in bytes; 0 is none.
+	// Ballast is how much of the disk the embedded store holds for when something else has filled it, in bytes; 0 is
+	// none.
 	Ballast Size `yaml:"ballast"`
 	// Compression is how densely the embedded store is written: fast or dense.
 	Compression string `yaml:"compression"`
@@ -183,7 +190,8 @@ type Auth struct {
 	Lockout       Lockout `yaml:"lockout"`
 }
 
-// Lockout refuses log-ins from an address under a name after several wrong passwords, as CouchDB's [chttpd_auth_lockout].
+// Lockout refuses log-ins from an address under a name after several wrong passwords, as CouchDB's
+// [chttpd_auth_lockout].
 type Lockout struct {
 	// Mode is enforce, warn (only the log tells) or off.
 	Mode string `yaml:"mode"`
@@ -213,7 +221,8 @@ type Views struct {
 	MapMemory  Size          `yaml:"map_memory"`
 	// ReduceTimeout bounds one query's JavaScript reductions.
 	ReduceTimeout time.Duration `yaml:"reduce_timeout"`
-	// CleanupAfter is how long after a design document has changed unused indexes are removed; 0 leaves that to _view_cleanup.
+	// CleanupAfter is how long after a design document has changed unused indexes are removed; 0 leaves that to
+	// _view_cleanup.
 	CleanupAfter time.Duration `yaml:"cleanup_after"`
 }
 
@@ -250,8 +259,8 @@ type Log struct {
 	Format string `yaml:"format"`
 }
 
-// Default returns the settings of a node without any configuration. node.yaml in the repository root says the same, held equal
-// by a test.
+// Default returns the settings of a node without any configuration. node.yaml in the repository root says the same,
+// held equal by a test.
 func Default() *Config {
 	return &Config{
 		Data: "./data",
@@ -262,7 +271,8 @@ func Default() *Config {
 			MaxConnections: 8192, HeaderTimeout: 10 * time.Second, IdleTimeout: 5 * time.Minute,
 			BodyTimeout: 30 * time.Second, MinRate: 512, AnswerTimeout: 2 * time.Minute, Bodies: 512 << 20,
 		},
-		SQL:     SQL{Listen: "127.0.0.1:5433", MaxConnections: 200, Memory: 512 << 20, SessionMemory: 256 << 20, StatementMemory: 128 << 20},
+		SQL: SQL{Listen: "127.0.0.1:5433", MaxConnections: 200, Memory: 512 << 20, SessionMemory: 256 << 20,
+			StatementMemory: 128 << 20},
 		Cluster: Cluster{Gossip: "127.0.0.1:7946"},
 		Storage: Storage{
 			Engine: EngineEmbedded, Directory: "divan", Timeout: 5 * time.Second, Cache: 128 << 20, Ballast: 64 << 20,
@@ -273,7 +283,8 @@ func Default() *Config {
 			PersistentCookies: true,
 			Iterations:        600_000,
 			SQLIterations:     100_000,
-			Lockout:           Lockout{Mode: auth.LockoutEnforce, Threshold: 5, Lifetime: 5 * time.Minute, MaxObjects: 10_000},
+			Lockout: Lockout{Mode: auth.LockoutEnforce, Threshold: 5, Lifetime: 5 * time.Minute,
+				MaxObjects: 10_000},
 		},
 		Changes: Changes{MaxShards: 64, DefaultShards: 1},
 		Views: Views{

@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// settings writes values of any source into a Config and remembers where each came from. It collects faults and never stops at
-// the first.
+// settings writes values of any source into a Config and remembers where each came from. It collects faults and never
+// stops at the first.
 type settings struct {
 	cfg     *Config
 	origins map[string]origin // by path; a path that is absent has its default
@@ -34,8 +34,8 @@ var (
 	sizeType     = reflect.TypeFor[Size]()
 )
 
-// readYAML takes one document. Nodes instead of yaml.Unmarshal into the struct, since the latter stops at the first unknown key,
-// takes 5 for "5", and forgets lines.
+// readYAML takes one document. Nodes instead of yaml.Unmarshal into the struct, since the latter stops at the first
+// unknown key, takes 5 for "5", and forgets lines.
 func (s *settings) readYAML(file string, text []byte) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, second yaml.Node
@@ -161,7 +161,8 @@ func setMapFromYAML(field reflect.Value, node *yaml.Node) error {
 		case twice:
 			errs = append(errs, fmt.Errorf("%q is set twice (line %d)", key.Value, key.Line))
 		case value.Tag != "!!str":
-			errs = append(errs, fmt.Errorf("%q: expected a text, got %s (line %d)", key.Value, describe(value), key.Line))
+			errs = append(errs, fmt.Errorf("%q: expected a text, got %s (line %d)", key.Value, describe(value),
+				key.Line))
 		default:
 			m[key.Value] = value.Value
 		}

@@ -1,0 +1,57 @@
+package auth
+
+import (
+	"log/slog"
+	"net/netip"
+	"runtime"
+)
+
+// guard is what keeps strangers from guessing passwords, and from taking every CPU while they do.
+type guard struct {
+	lockout  Lockout
+	failures *failureCounts
+	slow     *turns      // at hashing
+	known    *remembered // names that have logged in
+	suspects *remembered // addresses that have sent a wrong password
+	log      *slog.Logger
+}
+
+func newGuard(lockout Lockout, log *slog.Logger) (guard, error) {
+	failures, err := newFailureCounts(lockout)
+	return guard{
+		lockout: lockout, failures: failures, slow: newTurns(max(1, runtime.GOMAXPROCS(0)/2)), known: newRemembered(),
+		suspects: newRemembered(), log: log,
+	}, err
+}
+
+// standing is what is known of a log-in before its password is looked at.
+func (g *guard) standing(from netip.Addr, name string) standing {
+	switch {
+	case g.known.has(name):
+		return knownName
+	case g.suspects.has(from.String()):
+		return suspect
+	}
+	return newcomer
+}
+
+// lockedOut is the error for an attempt that has failed too often.
+func (g *guard) lockedOut(at attempt, name string, from netip.Addr) error {
+	reached, untold := g.failures.reached(at)
+	if !reached {
+		return nil
+	}
+	if untold {
+		g.log.Warn("too many wrong passwords", "user", name, "from", from, "lockout", g.lockout.Mode)
+	}
+	if g.lockout.Mode != LockoutEnforce {
+		return nil
+	}
+	return errLockedOut
+}
+
+func (g *guard) wrongPassword(at attempt, name string, from netip.Addr) {
+	g.failures.add(at)
+	g.suspects.add(from.String())
+	g.log.Warn("authentication failed", "user", name, "from", from)
+}

@@ -1,0 +1,168 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded"
+	"github.com/divandb/divan/layer/kv/fdb"
+	"github.com/divandb/divan/layer/kv/remote"
+	"github.com/divandb/divan/layer/script"
+	"github.com/divandb/divan/node/config"
+)
+
+// storage is the store of a node, or of a command that works on one without a node, and what is below it. parts stops
+// it.
+type storage struct {
+	cfg   *config.Config
+	log   *slog.Logger
+	parts *parts
+
+	reading, salvage bool // see OpenStoreToRead
+
+	engine  kv.Engine
+	scripts *script.Sandbox
+	store   *layer.Store
+}
+
+// OpenStore opens the store of a configuration for a command that works on it without a node. Closing it releases the
+// data directory. An embedded store that is not there is made.
+func OpenStore(ctx context.Context, c *config.Config, log *slog.Logger) (store *layer.Store,
+	closeStore func(context.Context) error, err error) {
+	s := &storage{cfg: c, log: log, parts: &parts{}}
+	for _, step := range []func(context.Context) error{s.makeData, s.open} {
+		if err := step(ctx); err != nil {
+			return nil, nil, errors.Join(err, s.parts.stop(context.WithoutCancel(ctx)))
+		}
+	}
+	return s.store, s.parts.stop, nil
+}
+
+// OpenStoreToRead is OpenStore for a command that only reads. An embedded store is not changed in any way, may be on a
+// file system that is mounted read-only, and has to be there. With salvage it is opened in spite of damage, as far as
+// there is a way on.
+func OpenStoreToRead(ctx context.Context, c *config.Config, salvage bool, log *slog.Logger) (
+	store *layer.Store, closeStore func(context.Context) error, err error,
+) {
+	s := &storage{cfg: c, log: log, parts: &parts{}, reading: true, salvage: salvage}
+	if err := s.open(ctx); err != nil {
+		return nil, nil, errors.Join(err, s.parts.stop(context.WithoutCancel(ctx)))
+	}
+	return s.store, s.parts.stop, nil
+}
+
+// open opens the engine, which also locks the data directory, then the JavaScript sandbox and the layer on top of both.
+func (s *storage) open(ctx context.Context) error {
+	var err error
+	switch {
+	case s.reading && s.cfg.Storage.Engine == config.EngineEmbedded:
+		s.engine, err = embedded.OpenReadOnly(
+			filepath.Join(s.cfg.Data, storeDir),
+			embedded.Options{CacheBytes: int64(s.cfg.Storage.Cache), Logger: s.log}, s.salvage)
+	default:
+		s.engine, err = openEngine(ctx, s.cfg, s.log)
+	}
+	if err != nil {
+		return err
+	}
+	s.parts.add("engine", closing(s.engine))
+	v := s.cfg.Views
+	s.scripts = script.New(script.Options{
+		Limits: script.Limits{Time: v.MapTimeout, Memory: int64(v.MapMemory)},
+		Log:    func(message string) { s.log.Info("a design document's function logs", "message", message) },
+	})
+	s.parts.add("scripts", closing(s.scripts))
+	root, err := s.root(ctx)
+	if err != nil {
+		return err
+	}
+	s.store, err = layer.Open(ctx, s.engine, layer.Options{
+		Root:          root,
+		MaxShards:     s.cfg.Changes.MaxShards,
+		MaxDocument:   int(s.cfg.Limits.Document),
+		MaxAttachment: int64(s.cfg.Limits.Attachment),
+		Logger:        s.log,
+		Scripts:       s.scripts,
+		Validator:     layer.NewValidator(s.scripts),
+		ReduceTime:    v.ReduceTimeout,
+		CleanupAfter:  v.CleanupAfter,
+		Compaction: layer.Compaction{
+			Auto: s.cfg.Compaction.Auto, Age: s.cfg.Compaction.Age, Latest: s.cfg.Compaction.Latest,
+			Bodies: int64(s.cfg.Compaction.Bodies), Bytes: int64(s.cfg.Compaction.Bytes),
+		},
+		Owner:    s.cfg.Storage.Engine == config.EngineEmbedded,
+		ReadOnly: s.reading,
+		Salvage:  s.salvage,
+	})
+	if err != nil {
+		return fmt.Errorf("open the store: %w", err)
+	}
+	s.parts.add("store", closing(s.store))
+	return nil
+}
+
+// makeData makes the data directory and tries whether it can be used: an engine's own error would come later and say
+// less. A store that is there already is opened also where nothing can be written, to be read.
+func (s *storage) makeData(context.Context) error {
+	if err := os.MkdirAll(s.cfg.Data, 0o700); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	if _, err := os.ReadDir(s.cfg.Data); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	probe, err := os.CreateTemp(s.cfg.Data, ".writable-")
+	if err == nil {
+		return errors.Join(probe.Close(), os.Remove(probe.Name()))
+	}
+	if s.cfg.Storage.Engine == config.EngineEmbedded {
+		if there, lookErr := embedded.Exists(filepath.Join(s.cfg.Data, storeDir)); there && lookErr == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("data directory: %w", err)
+}
+
+// root is the prefix of all keys in the engine: a directory's in FoundationDB, where others may live beside Divan, else
+// none.
+func (s *storage) root(ctx context.Context) ([]byte, error) {
+	c := s.cfg.Storage
+	if c.Engine != config.EngineFDB {
+		return nil, nil
+	}
+	prefix, err := fdb.OpenDirectory(ctx, s.engine, strings.Split(c.Directory, "/"))
+	if err == nil {
+		s.log.Debug("keys are in FoundationDB", "directory", c.Directory, "prefix", fmt.Sprintf("%x", prefix))
+	}
+	return prefix, err
+}
+
+// serve lets other nodes of this machine use the store.
+func (s *storage) serve(ctx context.Context) error {
+	c := s.cfg.Storage
+	if c.Listen == "" {
+		return nil
+	}
+	secure, err := storeServerTLS(c)
+	if err != nil {
+		return err
+	}
+	l, err := listen(ctx, "storage", c.Listen)
+	if err != nil {
+		return err
+	}
+	server, err := remote.Serve(l, s.engine,
+		remote.Options{Secret: c.Secret, AcceptSecrets: c.AcceptSecrets, TLS: secure, Logger: s.log})
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	s.parts.add("store port", closing(server))
+	s.log.Info("other nodes can use the store", "at", server.Addr().String())
+	return nil
+}
