@@ -50,7 +50,7 @@ func (s stretch) rate(t *table, what string, n int, unit string) {
 	t.row(what, "%.0f %s/s (%.0f per CPU second of the node)", rate(n, took), unit, rate(n, max(cpu, time.Millisecond)))
 }
 
-// measure builds an index of three views and reads it in the ways that the mission has figures for.
+// measure builds an index of three views and reads it in each way that a query may take.
 func (v *viewed) measure(ctx context.Context, n *node, t *table) error {
 	design := "/" + v.database + "/_design/bench"
 	if err := n.call(ctx, "PUT", design, map[string]any{"views": v.views}, nil); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 var (
@@ -69,6 +70,26 @@ func Unlinked(prose []Prose, comments []string) []string {
 		case !slices.ContainsFunc(comments, func(c string) bool { return strings.Contains(c, p.Name) }):
 			faults = append(faults, p.Name+" is not named by the comment of the package that it explains")
 		}
+	}
+	return faults
+}
+
+// maxWidth is how many characters a line of Markdown has at most.
+const maxWidth = 120
+
+// Wide returns a sentence for each line of text in Markdown that is too long. Blocks of code and rows of tables, which
+// cannot be wrapped, are left out.
+func Wide(prose []Prose) (faults []string) {
+	for i := range prose {
+		p := &prose[i]
+		if path.Ext(p.Name) != ".md" {
+			continue
+		}
+		eachText(p, func(l Line) {
+			if n := utf8.RuneCountInString(l.Text); n > maxWidth && !strings.HasPrefix(l.Text, "|") {
+				faults = append(faults, fmt.Sprintf("%s:%d has %d characters: wrap it at %d", p.Name, l.Number, n, maxWidth))
+			}
+		})
 	}
 	return faults
 }

@@ -43,14 +43,14 @@ func TestTree_PackageComments(t *testing.T) {
 func TestTree_Pages(t *testing.T) {
 	prose := readProse(t)
 	_, comments := packageComments(t, root)
-	for _, fault := range slices.Concat(house.Links(root, prose), house.Unlinked(prose, comments)) {
+	for _, fault := range slices.Concat(house.Links(root, prose), house.Unlinked(prose, comments), house.Wide(prose)) {
 		t.Error(fault)
 	}
 }
 
 // The checks themselves, on a tree that is made up.
 func TestPages(t *testing.T) {
-	dir := t.TempDir()
+	dir, long := t.TempDir(), strings.Repeat("ä", 120)
 	for name, text := range map[string]string{
 		"README.md": "# A `node`'s title\n[a](docs/a.md#the-end), [b](docs/b.md), [gone](gone.md) and `[code](gone.md)`\n" +
 			"[web](https://example.com/x.md), [self](#a-nodes-title), [bad](docs/a.md#gone)\n```\n[code](gone.md)\n```\n" +
@@ -58,7 +58,7 @@ func TestPages(t *testing.T) {
 		"docs/a.md":        "## The end\n",
 		"docs/b.md":        "[me](b.md)\n",
 		"docs/c.md":        "[me](c.md), docs/c.md\n",
-		"docs/design/d.md": "",
+		"docs/design/d.md": "| " + long + "\n" + long + "\n" + long + "d\n```\n" + long + "d\n```\n",
 		"docs/design/e.md": "",
 		"layer/a.go":       "// Package layer has things. See docs/a.md, docs/b.md and docs/design/d.md.\npackage layer\n",
 		"layer/b/b.go":     "// Package b is small.\npackage b\n\n// See docs/design/e.md.\n",
@@ -75,12 +75,12 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	byFolder, comments := packageComments(t, dir)
-	got := slices.Concat(house.Links(dir, prose), house.Unlinked(prose, comments), house.Uncommented(byFolder))
+	got := slices.Concat(house.Links(dir, prose), house.Unlinked(prose, comments), house.Uncommented(byFolder), house.Wide(prose))
 	want := []string{
 		"README.md:2 links to gone.md, ", "README.md:3 links to docs/a.md#gone, ", "README.md:7 links to docs/gone.md, ",
 		"docs/c.md is linked from nowhere", "docs/design/e.md is not named ",
 		"layer/b/b.go says what lives ", "layer/c has no package comment", "layer/d has package comments in ",
-		"layer/e/e.go has a package comment that does not begin ",
+		"layer/e/e.go has a package comment that does not begin ", "docs/design/d.md:3 has 121 ",
 	}
 	if !slices.EqualFunc(got, want, strings.HasPrefix) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
