@@ -7,11 +7,11 @@
 // bytes. The source is couch_ejson_compare in apache/couchdb.
 //
 // An encoded key is self-delimiting: no encoding is a proper prefix of another, so what follows it (an id, a duplicate
-// number) never disturbs the order, and [Skip] finds where it ends. Keys cannot be turned back into JSON; an index keeps
-// the emitted text beside them.
+// number) never disturbs the order, and [Skip] finds where it ends. Keys cannot be turned back into JSON; an index
+// keeps the emitted text beside them.
 //
-// The order of strings is that of ICU 72 (Unicode 15.0), proven against it over all assigned characters outside of the supplementary
-// ideographic planes and over 400,000 pairs of strings of all scripts. What differs from a CouchDB:
+// The order of strings is that of ICU 72 (Unicode 15.0), proven against it over all assigned characters outside of the
+// supplementary ideographic planes and over 400,000 pairs of strings of all scripts. What differs from a CouchDB:
 //
 //   - one that is built with another ICU sorts characters that came with a later Unicode behind all others, or before;
 //   - a contraction looks over 128 combining marks at most for the mark that completes it;
@@ -41,8 +41,8 @@ const (
 // could otherwise nest 8,000 levels in a recursion that serves no one.
 const MaxDepth = 1000
 
-// ErrSyntax is what a key that is not one JSON text fails with; ErrDepth what one nested deeper than MaxDepth does; ErrRange
-// what a number with an exponent above MaxExponent does.
+// ErrSyntax is what a key that is not one JSON text fails with; ErrDepth what one nested deeper than MaxDepth does;
+// ErrRange what a number with an exponent above MaxExponent does.
 var (
 	ErrSyntax = errors.New("collate: key is not JSON")
 	ErrRange  = fmt.Errorf("collate: key has a number with an exponent above %d", MaxExponent)
@@ -63,8 +63,8 @@ const (
 	tagObject   byte = 0x50
 )
 
-// The same for options.collation = "raw", which is Erlang's term order of the decoded JSON: numbers, then the atoms false,
-// null and true by name, then objects (tuples), arrays (lists) and strings (binaries, byte by byte).
+// The same for options.collation = "raw", which is Erlang's term order of the decoded JSON: numbers, then the atoms
+// false, null and true by name, then objects (tuples), arrays (lists) and strings (binaries, byte by byte).
 const (
 	rawNegative byte = 0x08
 	rawPositive byte = 0x09
@@ -97,7 +97,8 @@ func AppendKeyStepping(dst, json []byte, step func(n int) error) ([]byte, error)
 	return appendKey(dst, json, &couchOrder, step)
 }
 
-// AppendRawKey is AppendKey for a view with options.collation = "raw". Keys of the two orders must not meet in one index.
+// AppendRawKey is AppendKey for a view with options.collation = "raw". Keys of the two orders must not meet in one
+// index.
 func AppendRawKey(dst, json []byte) ([]byte, error) { return appendKey(dst, json, &rawOrder, nil) }
 
 func appendKey(dst, json []byte, o *order, step func(n int) error) ([]byte, error) {

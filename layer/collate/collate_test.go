@@ -122,7 +122,8 @@ func TestAppendRawKey_Order(t *testing.T) {
 		`[]`, `[1]`, `[1,2]`, `[2]`, `[null]`, `[[]]`, `["a"]`,
 		`""`, `"\u0000"`, `"\u0001"`, `"A"`, `"A\u0000"`, `"A\u0001"`, `"AB"`, `"B"`, `"a"`, `"é"`, `"𐀀"`,
 	}
-	// An object is compared member by member before its size, so {"a":1,"b":1} sorts behind {"a":1} but before {"a":null}.
+	// An object is compared member by member before its size, so {"a":1,"b":1} sorts behind {"a":1} but before
+	// {"a":null}.
 	order[12], order[13] = order[13], order[12]
 	for i, a := range order {
 		for j, b := range order {

@@ -16,8 +16,8 @@ import (
 	"github.com/divandb/divan/layer/collate/samples"
 )
 
-// TestCouchDB holds the order and the equality of keys against the views of a CouchDB that DIVAN_TEST_COUCHDB_URL names, with an
-// admin's credentials in it. Keys go through its JavaScript, so numbers are doubles there.
+// TestCouchDB holds the order and the equality of keys against the views of a CouchDB that DIVAN_TEST_COUCHDB_URL
+// names, with an admin's credentials in it. Keys go through its JavaScript, so numbers are doubles there.
 func TestCouchDB(t *testing.T) {
 	base := os.Getenv("DIVAN_TEST_COUCHDB_URL")
 	if base == "" {

@@ -92,8 +92,8 @@ func (e *encoder) array(depth int) error {
 	}
 }
 
-// object writes the members in order of appearance. Of members with one name only the last counts and keeps its place, as
-// CouchDB's JSON decoder has it.
+// object writes the members in order of appearance. Of members with one name only the last counts and keeps its place,
+// as CouchDB's JSON decoder has it.
 func (e *encoder) object(depth int) error {
 	repeated, err := e.repeated(depth)
 	if err != nil {
@@ -135,8 +135,8 @@ func (e *encoder) object(depth int) error {
 	}
 }
 
-// repeated returns where those members of the object at the scanner begin that a later member of the same name replaces;
-// nil if there are none. It leaves the scanner where it was.
+// repeated returns where those members of the object at the scanner begin that a later member of the same name
+// replaces; nil if there are none. It leaves the scanner where it was.
 func (e *encoder) repeated(depth int) (map[int]bool, error) {
 	s := e.scanner
 	s.pos++
@@ -201,8 +201,8 @@ func replaced(members []member, names []byte) map[int]bool {
 	return out
 }
 
-// appendBytes writes b so that it ends with a byte lower than any other in it: 0x00 and 0x01 are written as 0x01 0x01 and
-// 0x01 0x02, and 0x00 ends.
+// appendBytes writes b so that it ends with a byte lower than any other in it: 0x00 and 0x01 are written as 0x01 0x01
+// and 0x01 0x02, and 0x00 ends.
 func appendBytes(dst, b []byte) []byte {
 	for _, c := range b {
 		if c <= 1 {

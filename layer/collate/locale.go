@@ -14,21 +14,23 @@ import (
 
 // The orders of languages, for SQL's COLLATE. View keys never use them: their order is CouchDB's.
 //
-// Most languages sort in ICU's root order, and for those the table of this package is exact. The others are tailored, and there
-// golang.org/x/text/collate does the work. Its tables are of CLDR 23 and know neither the reordering of scripts (Russian, Greek) nor upper case
-// first (Danish), so a language has it only where TestLocale_Words found it to agree with PostgreSQL 15 and ICU 72: over ASCII with all
-// pairs of letters, Latin-1, Latin Extended-A, and texts in other scripts. Rarer letters (U+0180 and up: the Vietnamese ones, those of
-// phonetics) keep their places of Unicode 6.2, which for a few is behind another accent of the same letter. A language that disagreed is refused: a list in the wrong
-// order is worse than none.
+// Most languages sort in ICU's root order, and for those the table of this package is exact. The others are tailored,
+// and there golang.org/x/text/collate does the work. Its tables are of CLDR 23 and know neither the reordering of
+// scripts (Russian, Greek) nor upper case first (Danish), so a language has it only where TestLocale_Words found it to
+// agree with PostgreSQL 15 and ICU 72: over ASCII with all pairs of letters, Latin-1, Latin Extended-A, and texts in
+// other scripts. Rarer letters (U+0180 and up: the Vietnamese ones, those of phonetics) keep their places of Unicode
+// 6.2, which for a few is behind another accent of the same letter. A language that disagreed is refused: a list in the
+// wrong order is worse than none.
 
-// ErrUnknownLocale is what Locale fails with for a language that ICU 72 does not list; ErrUnsupportedLocale for one whose order, or an
-// option, that cannot be had exactly.
+// ErrUnknownLocale is what Locale fails with for a language that ICU 72 does not list; ErrUnsupportedLocale for one
+// whose order, or an option, that cannot be had exactly.
 var (
 	ErrUnknownLocale     = errors.New("collate: unknown locale")
 	ErrUnsupportedLocale = errors.New("collate: order of the locale is not supported")
 )
 
-// localesText has a line for each table: "root", the tag that golang.org/x/text knows it by, or "none", and then ICU's locales that use it.
+// localesText has a line for each table: "root", the tag that golang.org/x/text knows it by, or "none", and then ICU's
+// locales that use it.
 //
 //go:embed locales.txt
 var localesText string
@@ -59,8 +61,9 @@ func Locales() (supported, refused []string) {
 	return supported, refused
 }
 
-// LocaleOrder is the order of texts in a language, total: texts that the language does not tell apart are ordered by their bytes, as
-// PostgreSQL's deterministic collations are. Safe for concurrent use. Invalid UTF-8 counts as U+FFFD before the bytes decide.
+// LocaleOrder is the order of texts in a language, total: texts that the language does not tell apart are ordered by
+// their bytes, as PostgreSQL's deterministic collations are. Safe for concurrent use. Invalid UTF-8 counts as U+FFFD
+// before the bytes decide.
 type LocaleOrder struct {
 	tag  string
 	root bool
@@ -73,9 +76,10 @@ type tailored struct {
 	buf collate.Buffer
 }
 
-// Locale finds the order of a BCP 47 tag: a locale as ICU writes it ("sv", "de-AT", "zh-Hant"), or "und" for the root, with
-// options behind it as "-u-kn-true" (runs of digits sort by their value) and "-u-ks-level1" or "level2" (first without accents and case, or without case;
-// the bytes decide between the rest). The errors wrap ErrUnknownLocale or ErrUnsupportedLocale.
+// Locale finds the order of a BCP 47 tag: a locale as ICU writes it ("sv", "de-AT", "zh-Hant"), or "und" for the root,
+// with options behind it as "-u-kn-true" (runs of digits sort by their value) and "-u-ks-level1" or "level2" (first
+// without accents and case, or without case; the bytes decide between the rest). The errors wrap ErrUnknownLocale or
+// ErrUnsupportedLocale.
 func Locale(tag string) (*LocaleOrder, error) {
 	name, ext, options := strings.Cut(tag, "-u-")
 	if _, listed := localeTables()[tag]; listed {
@@ -173,7 +177,8 @@ func (o *LocaleOrder) Compare(a, b string) int {
 	return c
 }
 
-// AppendKey appends bytes whose order is that of Compare. They hold the text itself, behind two zero bytes, and are not self-delimiting.
+// AppendKey appends bytes whose order is that of Compare. They hold the text itself, behind two zero bytes, and are not
+// self-delimiting.
 func (o *LocaleOrder) AppendKey(dst []byte, text string) []byte {
 	if o.root {
 		s := o.pool.Get().(*stringKeys)

@@ -27,8 +27,8 @@ const localeAnswers = "testdata/locales.gz"
 var measuredTags = strings.Fields(`und de fr-FR af cs cy ee eo es fil fo gl ha hu ig is kl ln lt nb nn no om pl ro sk sl sq sv tr yo
 	en-u-kn-true und-u-ks-level1 sv-u-ks-level2-kn-true hu-u-kn-true cs-u-ks-level1`)
 
-// localeWords are the texts whose order is compared: letters alone, between others and at the end, all pairs of ASCII letters in three
-// cases, the longer letters of Hungarian, accents, punctuation, numbers, and other scripts.
+// localeWords are the texts whose order is compared: letters alone, between others and at the end, all pairs of ASCII
+// letters in three cases, the longer letters of Hungarian, accents, punctuation, numbers, and other scripts.
 func localeWords() []string {
 	var out []string
 	add := func(w ...string) { out = append(out, w...) }
@@ -59,7 +59,8 @@ func localeWords() []string {
 	return slices.Compact(out)
 }
 
-// TestLocale_Words holds the order of some 2,900 texts in every table against the order that PostgreSQL 15 with ICU 72 gave them.
+// TestLocale_Words holds the order of some 2,900 texts in every table against the order that PostgreSQL 15 with ICU 72
+// gave them.
 func TestLocale_Words(t *testing.T) {
 	if *recordLocales {
 		recordAnswers(t)
@@ -100,7 +101,8 @@ func checkOrder(t *testing.T, o *collate.LocaleOrder, sorted []string) {
 	}
 }
 
-// TestLocale_Postgres asks a live PostgreSQL for the order of the words in every supported locale, and that it has exactly the locales listed.
+// TestLocale_Postgres asks a live PostgreSQL for the order of the words in every supported locale, and that it has
+// exactly the locales listed.
 func TestLocale_Postgres(t *testing.T) {
 	conn := livePostgres(t)
 	supported, refused := collate.Locales()

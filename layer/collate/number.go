@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Numbers sort by value across integers and doubles: an integer text is exact however long, a text with fraction or exponent is
-// the double nearest to it, as in CouchDB's decoder. A text beyond the doubles (1e400), which CouchDB refuses, sorts by its
-// exact value too, so that nothing that a client can send is silently out of order.
+// Numbers sort by value across integers and doubles: an integer text is exact however long, a text with fraction or
+// exponent is the double nearest to it, as in CouchDB's decoder. A text beyond the doubles (1e400), which CouchDB
+// refuses, sorts by its exact value too, so that nothing that a client can send is silently out of order.
 //
 // The magnitude is written as
 //
@@ -88,8 +88,9 @@ func appendSigned(dst, magnitude []byte, minus bool, negative, positive byte) []
 	return dst
 }
 
-// appendGroups writes bits, highest first, seven to a byte with the lowest bit saying that more follow, and stops where only
-// zeros are left: small integers take two to four bytes instead of eight, and the order is kept. Each byte is xored with flip.
+// appendGroups writes bits, highest first, seven to a byte with the lowest bit saying that more follow, and stops where
+// only zeros are left: small integers take two to four bytes instead of eight, and the order is kept. Each byte is
+// xored with flip.
 func appendGroups(dst []byte, bits uint64, flip byte) []byte {
 	bits <<= 1 // the sign is not part of the magnitude
 	for {

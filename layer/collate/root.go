@@ -15,8 +15,8 @@ import (
 //go:embed root.bin
 var rootData []byte
 
-// element is one collation element: primary<<32 | secondary<<16 | tertiary, with ICU's weights. A weight of zero counts for nothing on its
-// level.
+// element is one collation element: primary<<32 | secondary<<16 | tertiary, with ICU's weights. A weight of zero counts
+// for nothing on its level.
 type element uint64
 
 func (e element) primary() uint32   { return uint32(e >> 32) }
@@ -27,12 +27,13 @@ func (e element) tertiary() uint16  { return uint16(e) }
 type rootTable struct {
 	version  string
 	elements []element
-	// pages hold for each character where its elements lie: from<<8 | start<<7 | count, where start says that contractions begin with it. from is 0
-	// where the order follows from the code point.
+	// pages hold for each character where its elements lie: from<<8 | start<<7 | count, where start says that
+	// contractions begin with it. from is 0 where the order follows from the code point.
 	pages [(0x10FFFF + 1) >> pageBits]*[1 << pageBits]uint32
 	// contractions by first character.
 	contractions map[rune]*contraction
-	// packed says of each first byte of a primary weight that the second lies between packLow and packHigh, so that runs of it can be packed.
+	// packed says of each first byte of a primary weight that the second lies between packLow and packHigh, so that
+	// runs of it can be packed.
 	packed [256]bool
 }
 
@@ -150,8 +151,8 @@ func (t *rootTable) findPacked(all []element) {
 	}
 }
 
-// lookup returns the elements of one character, and whether contractions begin with it. known is false where the order follows from the
-// code point.
+// lookup returns the elements of one character, and whether contractions begin with it. known is false where the order
+// follows from the code point.
 func (t *rootTable) lookup(r rune) (elements []element, start, known bool) {
 	page := t.pages[r>>pageBits]
 	if page == nil {

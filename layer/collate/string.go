@@ -7,11 +7,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// stringKeys makes sort keys of strings in ICU's root order, as CouchDB's collator has it: three levels, punctuation counted,
-// no normalisation. Not safe for concurrent use: each encoder owns one.
+// stringKeys makes sort keys of strings in ICU's root order, as CouchDB's collator has it: three levels, punctuation
+// counted, no normalisation. Not safe for concurrent use: each encoder owns one.
 //
-// A key is the primary weights, then the secondary, then the tertiary ones, each level left out where it and all behind it have only the
-// common weight, which most text has:
+// A key is the primary weights, then the secondary, then the tertiary ones, each level left out where it and all behind
+// it have only the common weight, which most text has:
 //
 //	primary bytes [ 0x01 secondary bytes [ 0x01 tertiary bytes ] ] 0x00
 //
@@ -33,21 +33,23 @@ func newStringKeys() stringKeys { return stringKeys{} }
 const (
 	endKey   byte = 0x00
 	endLevel byte = 0x01
-	// packLow and packHigh end a run of primaries with the same first byte, which is written once: the next one is lower or higher.
+	// packLow and packHigh end a run of primaries with the same first byte, which is written once: the next one is
+	// lower or higher.
 	packLow  byte = 0x03
 	packHigh byte = 0xFF
 
 	commonWeight   = 0x0500
 	unassignedLead = 0xFE
-	// maxMarks is how far a contraction looks for its marks. Unicode's stream-safe text has 30 at most in a row; without a bound, a row of marks that
-	// each begin contractions would take quadratic time.
+	// maxMarks is how far a contraction looks for its marks. Unicode's stream-safe text has 30 at most in a row;
+	// without a bound, a row of marks that each begin contractions would take quadratic time.
 	maxMarks = 128
-	// syllabaryLead is the first byte of the primaries of hiragana and katakana, the only ones that have tertiary weights below the common one.
+	// syllabaryLead is the first byte of the primaries of hiragana and katakana, the only ones that have tertiary
+	// weights below the common one.
 	syllabaryLead = 0x7A
 )
 
-// level collects the weights of a level. A run of common weights is one byte, for up to most of them: a higher weight behind the run
-// makes a longer run sort lower, a lower weight or the end makes it sort higher.
+// level collects the weights of a level. A run of common weights is one byte, for up to most of them: a higher weight
+// behind the run makes a longer run sort lower, a lower weight or the end makes it sort higher.
 type level struct {
 	bytes             []byte
 	run               int
@@ -165,7 +167,8 @@ func (s *stringKeys) addPrimary(p uint32) {
 	}
 }
 
-// unknown writes a character that the table does not have: a syllable of hangul as its parts, others behind all known ones by code point.
+// unknown writes a character that the table does not have: a syllable of hangul as its parts, others behind all known
+// ones by code point.
 func (s *stringKeys) unknown(r rune) {
 	const first, vowels, finals, count = 0xAC00, 21, 28, 11172
 	if i := r - first; i >= 0 && i < count {
@@ -210,8 +213,8 @@ func (l *level) flush(higher bool) {
 	l.run = 0
 }
 
-// contracted writes the elements of the longest contraction at the start of text, whose first character has n bytes and the
-// given elements of its own, if known, and of the marks that it jumps over. It returns how many bytes it took.
+// contracted writes the elements of the longest contraction at the start of text, whose first character has n bytes and
+// the given elements of its own, if known, and of the marks that it jumps over. It returns how many bytes it took.
 //
 // After UTS #10, S2.1: the longest text in the table, then marks further on that are not blocked from it.
 func (s *stringKeys) contracted(elements []element, known bool, text []byte, n int) int {
@@ -245,9 +248,10 @@ func (s *stringKeys) contracted(elements []element, known bool, text []byte, n i
 	return taken
 }
 
-// discontiguous looks behind text[:taken], which node stands for, for marks that extend the contraction although others stand between. It
-// returns the extended contraction, nil if there is none, and in marks what is left of the row of marks, which ends at text[end].
-// The marks are a text of their own: they may be contractions again, but none that goes on with what is no mark.
+// discontiguous looks behind text[:taken], which node stands for, for marks that extend the contraction although others
+// stand between. It returns the extended contraction, nil if there is none, and in marks what is left of the row of
+// marks, which ends at text[end]. The marks are a text of their own: they may be contractions again, but none that goes
+// on with what is no mark.
 func discontiguous(node *contraction, text []byte, taken int) (found *contraction, marks []byte, end int) {
 	if node.next == nil {
 		return nil, nil, 0

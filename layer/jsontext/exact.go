@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// encoding/json takes "ROLES" for a field tagged "roles". CouchDB, and whoever wrote the document, do not: a validation function that one reader sees and another
-// does not is an open door. So what decides about access is read by these.
+// encoding/json takes "ROLES" for a field tagged "roles". CouchDB, and whoever wrote the document, do not: a validation
+// function that one reader sees and another does not is an open door. So what decides about access is read by these.
 
-// ExactMembers finds members of a JSON object by their decoded names, nil those that are absent; of the same name twice the last one counts.
+// ExactMembers finds members of a JSON object by their decoded names, nil those that are absent; of the same name twice
+// the last one counts.
 func ExactMembers(object []byte, names ...string) ([][]byte, error) {
 	values := make([][]byte, len(names))
 	_, _, _, err := ScanMembers(object, func(m JsonMember) {
@@ -27,7 +28,8 @@ func ExactMembers(object []byte, names ...string) ([][]byte, error) {
 	return values, err
 }
 
-// UnmarshalExact is json.Unmarshal into a struct whose fields have tags, by the exact names of members. Other members cost nothing.
+// UnmarshalExact is json.Unmarshal into a struct whose fields have tags, by the exact names of members. Other members
+// cost nothing.
 func UnmarshalExact(object []byte, into any) error {
 	v := reflect.ValueOf(into).Elem()
 	names := make([]string, v.NumField())

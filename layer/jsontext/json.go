@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// This file reads JSON text once: it validates and finds the members of the outermost object in the same pass, without decoding
-// anything. gjson's and fastjson's validators were rejected because a second pass would be needed for the members, and because their
-// recursion has no bound or one that other rooms would have to know.
+// This file reads JSON text once: it validates and finds the members of the outermost object in the same pass, without
+// decoding anything. gjson's and fastjson's validators were rejected because a second pass would be needed for the
+// members, and because their recursion has no bound or one that other rooms would have to know.
 
 // maxJSONDepth bounds nesting, so that hostile text cannot exhaust the stack, here or in a later reader.
 const maxJSONDepth = 1000
@@ -33,7 +33,8 @@ type JsonScanner struct {
 	Newlines bool
 }
 
-// ScanMembers validates b as one JSON object and calls member for each member of it, also where what follows turns out to be no JSON.
+// ScanMembers validates b as one JSON object and calls member for each member of it, also where what follows turns out
+// to be no JSON.
 func ScanMembers(b []byte, member func(JsonMember)) (s JsonScanner, begin, end int, err error) {
 	s.B = b
 	if !utf8.Valid(b) {
@@ -251,7 +252,8 @@ func escapeLength(b []byte) int {
 		if r < 0xd800 || r >= 0xe000 {
 			return 5
 		}
-		// Half a surrogate pair is no character, and no other reader of the document would take it: CouchDB refuses it too.
+		// Half a surrogate pair is no character, and no other reader of the document would take it: CouchDB refuses it
+		// too.
 		if len(b) < 7 || b[5] != '\\' {
 			return 0
 		}

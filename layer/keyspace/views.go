@@ -18,8 +18,9 @@ const (
 	// ViewUpdateSeq: (.., signature) = (IndexSeqFormat, Incarnation, Versionstamp, collation version). Documents up to
 	// here are in the index.
 	ViewUpdateSeq ViewInfoKey = 0
-	// ViewCreation: (.., signature) = (IndexFormat, Incarnation, Versionstamp) of the design document that made an interactive index (V4). Writes after it
-	// keep the index up to date; what was written before is indexed by a build. The index is ready from when ViewUpdateSeq is no less.
+	// ViewCreation: (.., signature) = (IndexFormat, Incarnation, Versionstamp) of the design document that made an
+	// interactive index (V4). Writes after it keep the index up to date; what was written before is indexed by a build.
+	// The index is ready from when ViewUpdateSeq is no less.
 	ViewCreation ViewInfoKey = 1
 	// ViewStatus: (.., signature) = (build token, Incarnation, Versionstamp of the goal, first, keeps) while a build is
 	// under way, else missing. first is 1 where the index had nothing when the build began, keeps where the build
@@ -37,10 +38,11 @@ const (
 	// of the sequence; with another Incarnation and Versionstamp in its place those that have not moved since, and of
 	// Moved those up to there. In the place of the shard "purged": up to where purges are in the index.
 	ViewProgress ViewInfoKey = 6
-	// ViewAggregated: (.., signature) = (AggregateFormat, epoch) once the index has, or is about to have, partial aggregates: who writes rows leaves marks of this epoch
-	// from then on.
+	// ViewAggregated: (.., signature) = (AggregateFormat, epoch) once the index has, or is about to have, partial
+	// aggregates: who writes rows leaves marks of this epoch from then on.
 	ViewAggregated ViewInfoKey = 7
-	// ViewDraining: (.., signature) = (epoch) while there may be marks of this epoch, which is the one before that of ViewAggregated.
+	// ViewDraining: (.., signature) = (epoch) while there may be marks of this epoch, which is the one before that of
+	// ViewAggregated.
 	ViewDraining ViewInfoKey = 8
 	// ViewPending: (.., signature, ViewRowCount or ViewSize or ViewErrorCount, view id) = counter by how much the build
 	// under way of an index that has readers changes that one, which stays what it was until the build ends.
@@ -55,7 +57,8 @@ const (
 // ViewLevels is how many levels of partials there are.
 const ViewLevels = 3
 
-// ViewEpochs is how many places there are for marks. Two epochs at most have any at a time; the others are there to be left alone for long.
+// ViewEpochs is how many places there are for marks. Two epochs at most have any at a time; the others are there to be
+// left alone for long.
 const ViewEpochs = 240
 
 // ViewRange is the tuple element after the number, or signature, in ViewData.
@@ -67,23 +70,28 @@ const (
 	// out again, and what stays the same is left alone. In EntryFormat 1: (1, rows, total size, error, emitted
 	// keys...).
 	ViewIDs ViewRange = 0
-	// ViewRows: (.., view id, sort key, document id, number among equal keys of the document) = (emitted key, emitted value). The sort key is the
-	// bytes that layer/collate makes of the emitted key. A partitioned index has the partition after the view id.
+	// ViewRows: (.., view id, sort key, document id, number among equal keys of the document) = (emitted key, emitted
+	// value). The sort key is the bytes that layer/collate makes of the emitted key. A partitioned index has the
+	// partition after the view id.
 	ViewRows ViewRange = 1
-	// ViewErrors: (.., document id, view id) = (error, Incarnation, Versionstamp), for documents that were skipped (V10).
+	// ViewErrors: (.., document id, view id) = (error, Incarnation, Versionstamp), for documents that were skipped
+	// (V10).
 	ViewErrors ViewRange = 2
 	// 3 is where marks were before AggregateFormat 2.
 
-	// ViewPartials: (.., view id, first position) = AggregateFormat, end position, rows, first and last key, reduction: a memo of the rows in between.
-	// The next numbers are the same for the higher levels, whose partials stand for many of the level below: 5 and 6.
+	// ViewPartials: (.., view id, first position) = AggregateFormat, end position, rows, first and last key, reduction:
+	// a memo of the rows in between. The next numbers are the same for the higher levels, whose partials stand for many
+	// of the level below: 5 and 6.
 	ViewPartials ViewRange = 4
-	// ViewHoles: (.., view id, position) = empty: from there on a partial of the second level may be missing; 8 the same for the third.
+	// ViewHoles: (.., view id, position) = empty: from there on a partial of the second level may be missing; 8 the
+	// same for the third.
 	ViewHoles ViewRange = 7
 	// ViewBefore: (.., view id, position) = flags, value: what was at the position of ViewRows before the build under
 	// way. Flag 1: a row, of this value. Flag 2: there is one now. Empty but for positions that the build has changed.
 	ViewBefore ViewRange = 9
-	// ViewMarks: (.., view id, position) = counter by how many rows (-1, 0, 1) there are more at the position than the partial that covers it has
-	// counted. A position is what follows the view id in a row's key, or a beginning of it. These are the marks of epoch 0; those of epoch n are at the number that is
-	// n modulo ViewEpochs higher, so that a mark's key is as long as its row's, which may be as long as a key of the store can be.
+	// ViewMarks: (.., view id, position) = counter by how many rows (-1, 0, 1) there are more at the position than the
+	// partial that covers it has counted. A position is what follows the view id in a row's key, or a beginning of it.
+	// These are the marks of epoch 0; those of epoch n are at the number that is n modulo ViewEpochs higher, so that a
+	// mark's key is as long as its row's, which may be as long as a key of the store can be.
 	ViewMarks ViewRange = 16
 )

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Code is an error number of FoundationDB's client. Only those that the code above engines distinguishes have names here; an
-// engine may return any other.
+// Code is an error number of FoundationDB's client. Only those that the code above engines distinguishes have names
+// here; an engine may return any other.
 type Code int
 
 // The codes, with FoundationDB's numbers.
@@ -42,7 +42,8 @@ type Error struct {
 	Code Code
 	// Message is for the operator.
 	Message string
-	// Retry is the engine's own answer to "may the same transaction be tried again" (on FoundationDB the client's predicate).
+	// Retry is the engine's own answer to "may the same transaction be tried again" (on FoundationDB the client's
+	// predicate).
 	Retry bool
 	// Maybe is the engine's own answer to "may the commit have happened all the same".
 	Maybe bool

@@ -15,8 +15,8 @@ const (
 	MaxValueSize = 100_000
 	// MaxTransactionSize bounds the bytes of all keys, values and conflict ranges of one transaction.
 	MaxTransactionSize = 10_000_000
-	// TransactionSeconds is how long a read version can be read at, and a transaction that read can commit. Reads may succeed for some seconds
-	// more; a commit does not.
+	// TransactionSeconds is how long a read version can be read at, and a transaction that read can commit. Reads may
+	// succeed for some seconds more; a commit does not.
 	TransactionSeconds = 5
 )
 
@@ -57,13 +57,14 @@ type RetryLimiter interface {
 
 // Checkpointer is the optional ability of an engine to copy its store while it runs.
 type Checkpointer interface {
-	// Checkpoint makes dir, which must not exist, a store of its own with one consistent state, not older than the call: another node can be started
-	// on it. It blocks until the copy is on disk and has been read back: CodeFileCorrupt where the store is damaged.
-	// dir is a directory of the machine that has the store.
+	// Checkpoint makes dir, which must not exist, a store of its own with one consistent state, not older than the
+	// call: another node can be started on it. It blocks until the copy is on disk and has been read back:
+	// CodeFileCorrupt where the store is damaged. dir is a directory of the machine that has the store.
 	Checkpoint(ctx context.Context, dir string) error
 }
 
-// Reclaimer is the optional ability of an engine to give the room of what was cleared back to its disk before it would by itself.
+// Reclaimer is the optional ability of an engine to give the room of what was cleared back to its disk before it would
+// by itself.
 type Reclaimer interface {
 	// Reclaim has it done for a range, as soon as nobody reads what was there before. It returns when it is noted.
 	Reclaim(ctx context.Context, r KeyRange) error
@@ -72,15 +73,15 @@ type Reclaimer interface {
 // Failer is the optional ability of an engine to say that its store takes no writes until it is opened again, because
 // its disk has failed. A full disk that the engine waits for is no such failure: see Degrader.
 type Failer interface {
-	// Failed is the error that every commit gets until the store is opened again (CodeDiskFull or CodeIOError), or nil. It does not block, and knows what has
-	// happened to commits so far. What is stored may still be readable.
+	// Failed is the error that every commit gets until the store is opened again (CodeDiskFull or CodeIOError), or nil.
+	// It does not block, and knows what has happened to commits so far. What is stored may still be readable.
 	Failed() error
 }
 
 // Degrader is the optional ability of an engine to say why it needs an operator although it serves.
 type Degrader interface {
-	// Degraded returns one string for each reason, such as "disk_full: the disk of ... has 3 MB left; ...": a name that stays the same, a
-	// colon, what is wrong and what to do. Empty when all is well. It does not block and does no I/O.
+	// Degraded returns one string for each reason, such as "disk_full: the disk of ... has 3 MB left; ...": a name that
+	// stays the same, a colon, what is wrong and what to do. Empty when all is well. It does not block and does no I/O.
 	Degraded() []string
 }
 
@@ -94,26 +95,28 @@ func OpenSnapshot(ctx context.Context, e Engine) (s Snapshot, ok bool, err error
 	return s, err == nil, err
 }
 
-// Future is a read under way. Issue all reads of a step before waiting for the first: on FoundationDB they then share one
-// round trip (clause R3 counts them).
+// Future is a read under way. Issue all reads of a step before waiting for the first: on FoundationDB they then share
+// one round trip (clause R3 counts them).
 type Future[T any] interface {
-	// Wait blocks until the value is there, the transaction failed, or its context ended. It may be called again and by several
-	// goroutines, with the same answer. Byte slices belong to the caller's transaction: do not modify them; they stay
-	// valid after the transaction.
+	// Wait blocks until the value is there, the transaction failed, or its context ended. It may be called again and by
+	// several goroutines, with the same answer. Byte slices belong to the caller's transaction: do not modify them;
+	// they stay valid after the transaction.
 	Wait() (T, error)
 }
 
-// Reader reads at one read version. A Transaction's reads see its own earlier writes (read-your-writes), Get and GetKey as they were when the
-// read was issued; its Snapshot() and a long Snapshot's reads add no read conflict.
+// Reader reads at one read version. A Transaction's reads see its own earlier writes (read-your-writes), Get and GetKey
+// as they were when the read was issued; its Snapshot() and a long Snapshot's reads add no read conflict.
 type Reader interface {
 	// Get reads one key; nil means the key does not exist (an empty value is empty, not nil).
 	Get(key []byte) Future[[]byte]
 
-	// GetKey resolves a selector to a key. Before the first key it answers an empty key, past the last one the key "\xff".
+	// GetKey resolves a selector to a key. Before the first key it answers an empty key, past the last one the key
+	// "\xff".
 	GetKey(sel KeySelector) Future[[]byte]
 
-	// GetRange starts a range read. It blocks only in the iterator. The rows come in batches, and each batch sees the transaction's writes as
-	// they were when it was fetched: do not write ahead of an iterator that is open. What has been read may be cleared or overwritten.
+	// GetRange starts a range read. It blocks only in the iterator. The rows come in batches, and each batch sees the
+	// transaction's writes as they were when it was fetched: do not write ahead of an iterator that is open. What has
+	// been read may be cleared or overwritten.
 	GetRange(r Range, o RangeOptions) RangeIterator
 
 	// ReadVersion is the version at which this reader reads; the first read fixes it.
@@ -137,7 +140,8 @@ func GetRanges(r Reader, ranges []KeyRange) (rows RangeIterator, ok bool) {
 	return rr.GetRanges(ranges)
 }
 
-// KeyValue is one row of a range. The slices belong to the iterator: they are valid until its next Next; copy what you keep.
+// KeyValue is one row of a range. The slices belong to the iterator: they are valid until its next Next; copy what you
+// keep.
 type KeyValue struct{ Key, Value []byte }
 
 // KeyRange is the keys k with Begin <= k < End.
@@ -178,8 +182,9 @@ type RangeOptions struct {
 	Mode    StreamingMode
 }
 
-// RangeIterator streams the rows of a range. It is not safe for concurrent use. Close it, also after an error; Close may be
-// called twice. The first batch is requested when the read is issued, so that several ranges can be started together.
+// RangeIterator streams the rows of a range. It is not safe for concurrent use. Close it, also after an error; Close
+// may be called twice. The first batch is requested when the read is issued, so that several ranges can be started
+// together.
 type RangeIterator interface {
 	// Next blocks until the next row is there. False means the end or an error: ask Err.
 	Next() bool
@@ -189,8 +194,8 @@ type RangeIterator interface {
 	Close()
 }
 
-// KeySelector names a key relative to another, as in FoundationDB: take the last key that is less than Key (or equal to it, when OrEqual),
-// then move Offset keys on.
+// KeySelector names a key relative to another, as in FoundationDB: take the last key that is less than Key (or equal to
+// it, when OrEqual), then move Offset keys on.
 type KeySelector struct {
 	Key     []byte
 	OrEqual bool

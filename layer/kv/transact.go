@@ -9,9 +9,10 @@ import (
 
 // TransactOptions of Transact. The zero value is right for reads and for writes that are idempotent.
 type TransactOptions struct {
-	// TransactionID, where set, is a key that Transact writes in the transaction and looks up after a commit whose result is unknown:
-	// where it is there, the transaction did commit and the last attempt's result stands (clause C4, rfc-003 "Handling of Unknown
-	// Commit Results"). The value is the commit's versionstamp, 10 bytes. The caller clears the key later, asynchronously.
+	// TransactionID, where set, is a key that Transact writes in the transaction and looks up after a commit whose
+	// result is unknown: where it is there, the transaction did commit and the last attempt's result stands (clause C4,
+	// rfc-003 "Handling of Unknown Commit Results"). The value is the commit's versionstamp, 10 bytes. The caller
+	// clears the key later, asynchronously.
 	TransactionID []byte
 	// MaxAttempts bounds the attempts; 0 is no bound but ctx, and the engine's where it is a RetryLimiter.
 	MaxAttempts int
@@ -24,8 +25,8 @@ type TransactOptions struct {
 
 // Committed is how a transaction ended.
 type Committed struct {
-	// Versionstamp of the commit; zero where nothing was written, or where no TransactionID was given and the commit had to be retried after an
-	// unknown result.
+	// Versionstamp of the commit; zero where nothing was written, or where no TransactionID was given and the commit
+	// had to be retried after an unknown result.
 	Versionstamp Versionstamp
 	// Version of the commit, -1 where nothing was written.
 	Version int64
@@ -51,9 +52,10 @@ const (
 	divisibleConflicts = 8
 )
 
-// Transact is the one retry loop: it runs fn in a new transaction and commits, again and again with capped exponential backoff and
-// jitter, until it commits, fn or the commit fails for good, or ctx ends. fn may run several times and must have no effect outside tx
-// but to overwrite what it returns. An error from fn ends the loop unless it wraps a retryable engine error.
+// Transact is the one retry loop: it runs fn in a new transaction and commits, again and again with capped exponential
+// backoff and jitter, until it commits, fn or the commit fails for good, or ctx ends. fn may run several times and must
+// have no effect outside tx but to overwrite what it returns. An error from fn ends the loop unless it wraps a
+// retryable engine error.
 //
 // A transaction that is too old in each attempt is not tried for ever: the loop ends with an error of which TooMuch is
 // true. It is for the caller to do less.
@@ -174,7 +176,8 @@ func (u *unknownCommits) note(err error) {
 	}
 }
 
-// mark makes MaybeCommitted true of an engine's error where it is of the loop. An error of fn's own is left: fn decided on what it read.
+// mark makes MaybeCommitted true of an engine's error where it is of the loop. An error of fn's own is left: fn decided
+// on what it read.
 func (u *unknownCommits) mark(err error) error {
 	var e *Error
 	if !u.open || !errors.As(err, &e) || e.Maybe {
@@ -185,8 +188,8 @@ func (u *unknownCommits) mark(err error) error {
 	return &maybe
 }
 
-// attemptOnce runs one transaction. result is overwritten only by a finished fn, so that a commit found by its id keeps the result of the attempt
-// that made it.
+// attemptOnce runs one transaction. result is overwritten only by a finished fn, so that a commit found by its id keeps
+// the result of the attempt that made it.
 func attemptOnce[T any](ctx context.Context, e Engine, o TransactOptions, result *T, unknown *unknownCommits, fn func(tx Transaction) (T, error)) (c Committed, done bool, err error) {
 	c.Version = -1
 	tx := e.Begin(ctx)

@@ -43,8 +43,8 @@ func appendTo(key, word string) func(tx kv.Transaction) (string, error) {
 	}
 }
 
-// TestTransact_onceWithID: with a transaction id every effect happens exactly once, whatever the commits say, and the result is of the attempt that
-// committed.
+// TestTransact_onceWithID: with a transaction id every effect happens exactly once, whatever the commits say, and the
+// result is of the attempt that committed.
 func TestTransact_onceWithID(t *testing.T) {
 	const workers, rounds = 6, 30
 	e := faulty(t, faultkv.Options{Seed: 11, Rates: faultkv.Rates{Conflict: 0.1, TooOld: 0.02, FutureVersion: 0.05, UnknownLost: 0.2, UnknownCommitted: 0.2}})

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// number is a JSON number as CouchDB computes with it: an integer of any size, or a double once anything in the sum was one.
+// number is a JSON number as CouchDB computes with it: an integer of any size, or a double once anything in the sum was
+// one.
 type number struct {
 	float bool
 	i     int64
@@ -15,7 +16,8 @@ type number struct {
 	f     float64
 }
 
-// parseNumber reads the text of a JSON number. What JavaScript wrote as 1e+22 is a double; text without fraction and exponent is an integer.
+// parseNumber reads the text of a JSON number. What JavaScript wrote as 1e+22 is a double; text without fraction and
+// exponent is an integer.
 func parseNumber(text string) (number, bool) {
 	if !strings.ContainsAny(text, ".eE") {
 		if i, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -88,8 +90,8 @@ func fit(b *big.Int) number {
 	return number{big: b}
 }
 
-// appendJSON writes doubles as CouchDB does: the shortest digits, with a fraction also where it is zero, and an exponent from 1e21 on and
-// below 1e-6. What overflowed is null, since JSON has no infinity.
+// appendJSON writes doubles as CouchDB does: the shortest digits, with a fraction also where it is zero, and an
+// exponent from 1e21 on and below 1e-6. What overflowed is null, since JSON has no infinity.
 func (n number) appendJSON(dst []byte) []byte {
 	switch {
 	case n.big != nil:

@@ -1,8 +1,9 @@
-// Package reduce is CouchDB's built-in reduce functions over emitted JSON (clause V11): _count, _sum, _stats and _approx_count_distinct. It is pure:
-// rows go in, a JSON value comes out.
+// Package reduce is CouchDB's built-in reduce functions over emitted JSON (clause V11): _count, _sum, _stats and
+// _approx_count_distinct. It is pure: rows go in, a JSON value comes out.
 //
-// Source: couch_query_servers.erl of apache/couchdb 3.5, held against a running one. Where CouchDB answers with an Erlang crash (arrays of
-// different length in _stats, mixtures in _sum), these answer with an error that says what is wrong.
+// Source: couch_query_servers.erl of apache/couchdb 3.5, held against a running one. Where CouchDB answers with an
+// Erlang crash (arrays of different length in _stats, mixtures in _sum), these answer with an error that says what is
+// wrong.
 package reduce
 
 import (
@@ -15,13 +16,16 @@ import (
 
 // Aggregate takes rows in and has their reduction. Not safe for concurrent use.
 type Aggregate interface {
-	// Add takes one row: two JSON texts, which it does not keep. The error is for the author of the view, and ends the reduction.
+	// Add takes one row: two JSON texts, which it does not keep. The error is for the author of the view, and ends the
+	// reduction.
 	Add(key, value []byte) error
 	// AppendJSON appends the reduction of the rows so far.
 	AppendJSON(dst []byte) []byte
-	// AppendState appends the reduction of the rows so far in a form that Merge reads. false where that would lose something: the sum has overflowed.
+	// AppendState appends the reduction of the rows so far in a form that Merge reads. false where that would lose
+	// something: the sum has overflowed.
 	AppendState(dst []byte) (state []byte, ok bool)
-	// Merge takes in the rows of a state, which it does not keep. The error is as of Add, or says that the state is none.
+	// Merge takes in the rows of a state, which it does not keep. The error is as of Add, or says that the state is
+	// none.
 	Merge(state []byte) error
 	// Reset forgets all rows.
 	Reset()
@@ -35,7 +39,8 @@ type Error struct{ Function, Reason string }
 
 func (e *Error) Error() string { return fmt.Sprintf("The %s function %s", e.Function, e.Reason) }
 
-// New returns the built-in function that a reduce text names; nil if it names none. Whatever follows the name is ignored, as in CouchDB.
+// New returns the built-in function that a reduce text names; nil if it names none. Whatever follows the name is
+// ignored, as in CouchDB.
 func New(text string) Aggregate {
 	switch {
 	case strings.HasPrefix(text, "_count"):
@@ -92,7 +97,8 @@ func (d *distinct) Merge(state []byte) error {
 
 func (d *distinct) Reset() { d.sketch = hyperloglog.New() }
 
-// UsesValues reports whether the function that a reduce text names, or that it is, looks at the values of rows. The empty text is none.
+// UsesValues reports whether the function that a reduce text names, or that it is, looks at the values of rows. The
+// empty text is none.
 func UsesValues(text string) bool {
 	switch a := New(text).(type) {
 	case *count, *distinct:

@@ -9,11 +9,13 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// sum is _sum: numbers, arrays of numbers element by element (a number counts as an array of itself), objects member by member, to any depth. The sum of what cannot
-// be added up is an object that says so, as in CouchDB; where that crashes, over objects mixed with numbers, too.
+// sum is _sum: numbers, arrays of numbers element by element (a number counts as an array of itself), objects member by
+// member, to any depth. The sum of what cannot be added up is an object that says so, as in CouchDB; where that
+// crashes, over objects mixed with numbers, too.
 //
-// A sum has at most maxSum bytes, so that it fits memory and a stored partial, whatever is emitted: beyond, it is an object that says so. CouchDB weighs it, from 4,906 bytes
-// on, against what went into each node of its tree; here neither the order of rows nor the shape of a tree tells, and a large sum is good as long as it does not grow.
+// A sum has at most maxSum bytes, so that it fits memory and a stored partial, whatever is emitted: beyond, it is an
+// object that says so. CouchDB weighs it, from 4,906 bytes on, against what went into each node of its tree; here
+// neither the order of rows nor the shape of a tree tells, and a large sum is good as long as it does not grow.
 type sum struct {
 	total term
 	grown int    // bytes of values that were added to arrays and objects since the size was looked at
@@ -87,7 +89,8 @@ func (s *sum) Add(_, value []byte) error {
 	return nil
 }
 
-// isFault reports whether a value is the sum of what could not be added: so is, in CouchDB too, whatever it is added to.
+// isFault reports whether a value is the sum of what could not be added: so is, in CouchDB too, whatever it is added
+// to.
 func isFault(v gjson.Result) bool {
 	return v.IsObject() && strings.Contains(v.Raw, sumError) && v.Get("error").Str == sumError
 }

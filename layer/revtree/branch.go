@@ -2,7 +2,8 @@ package revtree
 
 import "slices"
 
-// Branch is one edit branch: a leaf and what is known of its history. Branches of a document are kept in winner order: the last one wins.
+// Branch is one edit branch: a leaf and what is known of its history. Branches of a document are kept in winner order:
+// the last one wins.
 type Branch struct {
 	Rev     Rev
 	Deleted bool
@@ -69,7 +70,8 @@ func (b Branch) Path() []Rev {
 	return path
 }
 
-// Find is the index of a branch that contains r: one whose leaf it is if there is one, else the best branch; -1 where r is not known.
+// Find is the index of a branch that contains r: one whose leaf it is if there is one, else the best branch; -1 where r
+// is not known.
 func Find(branches []Branch, r Rev) int {
 	found := -1
 	for i, b := range branches {
@@ -83,7 +85,8 @@ func Find(branches []Branch, r Rev) int {
 	return found
 }
 
-// PossibleAncestors are the leaves that a revision at a position below or at max might descend from: those at lower positions (_revs_diff).
+// PossibleAncestors are the leaves that a revision at a position below or at max might descend from: those at lower
+// positions (_revs_diff).
 func PossibleAncestors(branches []Branch, max int64) []Rev {
 	var revs []Rev
 	for _, b := range branches {

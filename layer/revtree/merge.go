@@ -34,12 +34,12 @@ func (m Merged) Changed() bool {
 // Winner is the winning branch.
 func (m Merged) Winner() Branch { return m.Branches[len(m.Branches)-1] }
 
-// Merge adds a revision with its history to the branches of a document (new_edits=false). limit is the number of revisions that a
-// branch keeps, its leaf included (R5); the newest are kept.
+// Merge adds a revision with its history to the branches of a document (new_edits=false). limit is the number of
+// revisions that a branch keeps, its leaf included (R5); the newest are kept.
 //
-// What is known of a revision's history comes from all branches together: the tree. Where an edit contradicts it (the same
-// revision with another parent, which hashes exclude but clients can bring), what was there first stands and the rest of the edit's history is
-// not used. branches is not modified; slices of it and of edit are shared.
+// What is known of a revision's history comes from all branches together: the tree. Where an edit contradicts it (the
+// same revision with another parent, which hashes exclude but clients can bring), what was there first stands and the
+// rest of the edit's history is not used. branches is not modified; slices of it and of edit are shared.
 //
 // It costs as much as all branches are long together: Tree does many merges for less.
 func Merge(branches []Branch, edit Branch, limit int) Merged {
@@ -128,7 +128,8 @@ func (m *merger) parent(r Rev) (id string, ok bool) {
 	return id, ok
 }
 
-// deepen adds to a branch all older ancestors that are known, up to the limit. The branch is returned as it is where there are none.
+// deepen adds to a branch all older ancestors that are known, up to the limit. The branch is returned as it is where
+// there are none.
 func (m *merger) deepen(b Branch) Branch {
 	ancestors := b.Ancestors
 	for r := b.root(); len(ancestors) < m.limit-1; {

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wholeTree is the naive model: every known revision, with its parent where that is known, and whether it was written as deleted. After each edit
-// it is cut down to what the leaves' paths of at most limit revisions cover.
+// wholeTree is the naive model: every known revision, with its parent where that is known, and whether it was written
+// as deleted. After each edit it is cut down to what the leaves' paths of at most limit revisions cover.
 type wholeTree struct {
 	parent  map[revtree.Rev]revtree.Rev // zero: not known
 	deleted map[revtree.Rev]bool        // of leaves
@@ -147,7 +147,8 @@ func describe(bs []revtree.Branch) string {
 
 var ids = []string{"a", "b", "00000000000000000000000000000001", "00000000000000000000000000000002"}
 
-// history draws a tree of edits such as databases make: every revision has one parent; paths are cut at random, as stemming and gaps do.
+// history draws a tree of edits such as databases make: every revision has one parent; paths are cut at random, as
+// stemming and gaps do.
 func history(t *rapid.T) []revtree.Branch {
 	nodes := []revtree.Branch{}
 	n := rapid.IntRange(1, 14).Draw(t, "revisions")

@@ -1,4 +1,5 @@
-// Package revtree is the pure part of the revision model: revision ids, branches, winner, stemming, merge. It does no I/O.
+// Package revtree is the pure part of the revision model: revision ids, branches, winner, stemming, merge. It does no
+// I/O.
 package revtree
 
 import (
@@ -15,8 +16,8 @@ const MaxTextID = 200
 // ErrRev says that a text is no revision id, in CouchDB's words.
 var ErrRev = errors.New("Invalid rev format") //nolint:staticcheck // CouchDB's words
 
-// Rev is a revision id. ID is 32 lower-case hex digits for revisions that CouchDB or Divan made; clients that replicate may bring any other text.
-// The zero Rev is none.
+// Rev is a revision id. ID is 32 lower-case hex digits for revisions that CouchDB or Divan made; clients that replicate
+// may bring any other text. The zero Rev is none.
 type Rev struct {
 	Pos int64
 	ID  string
@@ -41,7 +42,8 @@ func (r Rev) Append(dst []byte) []byte {
 	return append(dst, r.ID...)
 }
 
-// ParseRev reads "POS-ID"; 32 hex digits are lower-cased. Position 0 is read too: _local documents have it. The error is ErrRev.
+// ParseRev reads "POS-ID"; 32 hex digits are lower-cased. Position 0 is read too: _local documents have it. The error
+// is ErrRev.
 func ParseRev(s string) (Rev, error) {
 	pos, id, ok := strings.Cut(s, "-")
 	if !ok || len(pos) == 0 || len(pos) > 18 {
@@ -62,7 +64,8 @@ func ParseRev(s string) (Rev, error) {
 	return r, err
 }
 
-// ParseID reads the part of a revision id after the position, as in _revisions.ids; it may be empty, as in CouchDB. The error is ErrRev.
+// ParseID reads the part of a revision id after the position, as in _revisions.ids; it may be empty, as in CouchDB. The
+// error is ErrRev.
 func ParseID(id string) (string, error) {
 	if len(id) == 32 {
 		lower := strings.ToLower(id)

@@ -83,8 +83,8 @@ func appendLow(dst []byte, n uint64, size int) []byte {
 	return append(dst, b[8-size:]...)
 }
 
-// AppendBig appends an integer of any size up to MaxBigBytes bytes; a longer one panics. One that fits AppendInt or AppendUint is
-// encoded as they do.
+// AppendBig appends an integer of any size up to MaxBigBytes bytes; a longer one panics. One that fits AppendInt or
+// AppendUint is encoded as they do.
 func AppendBig(dst []byte, n *big.Int) []byte {
 	size := (n.BitLen() + 7) / 8
 	if size <= 8 {
@@ -143,8 +143,8 @@ func AppendBool(dst []byte, b bool) []byte {
 // AppendUUID appends a UUID.
 func AppendUUID(dst []byte, u UUID) []byte { return append(append(dst, codeUUID), u[:]...) }
 
-// AppendVersionstamp appends a versionstamp. Where it is incomplete, the 10 bytes for the commit to fill in begin one byte after the
-// length that dst had.
+// AppendVersionstamp appends a versionstamp. Where it is incomplete, the 10 bytes for the commit to fill in begin one
+// byte after the length that dst had.
 func AppendVersionstamp(dst []byte, v Versionstamp) []byte {
 	dst = append(dst, codeVersionstamp)
 	dst = append(dst, v.Transaction[:]...)

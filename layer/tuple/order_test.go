@@ -201,8 +201,8 @@ func sameTypes(a, b tuple.Tuple) bool {
 	return len(a) == len(b)
 }
 
-// FuzzUnpack: any bytes either are refused or decode to a tuple that means the same when encoded again; and skipping agrees
-// with decoding.
+// FuzzUnpack: any bytes either are refused or decode to a tuple that means the same when encoded again; and skipping
+// agrees with decoding.
 func FuzzUnpack(f *testing.F) {
 	f.Add(tuple.Tuple{nil, "a\x00", []byte{0, 255}, -1, bigInt("-0x10000000000000000"), float32(1), 2.0, true, tuple.UUID{}, tuple.IncompleteVersionstamp(1)}.Pack())
 	f.Add(tuple.Tuple{tuple.Tuple{nil, tuple.Tuple{}}, bigInt("0x10000000000000000")}.Pack())

@@ -5,8 +5,8 @@ import "errors"
 // ErrNoSuccessor is Strinc's answer to a prefix of nothing but 0xff.
 var ErrNoSuccessor = errors.New("tuple: no key sorts after every key with this prefix")
 
-// Range is every key that is prefix followed by at least one element: begin inclusive, end exclusive. prefix itself is not in it.
-// Both slices are new.
+// Range is every key that is prefix followed by at least one element: begin inclusive, end exclusive. prefix itself is
+// not in it. Both slices are new.
 func Range(prefix []byte) (begin, end []byte) {
 	// One allocation; the capacities keep an append to one from writing into the other.
 	n := len(prefix) + 1

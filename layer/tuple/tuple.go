@@ -1,8 +1,8 @@
-// Package tuple is FoundationDB's tuple encoding: typed values to bytes that sort as the values do, element by element, with no
-// dependency on FoundationDB's client.
+// Package tuple is FoundationDB's tuple encoding: typed values to bytes that sort as the values do, element by element,
+// with no dependency on FoundationDB's client.
 //
-// Source: design/tuple.md of apple/foundationdb. All its standard types are here, with Java's and Python's big integers (0x0b, 0x1d)
-// and 96-bit versionstamps (0x33). Its deprecated and reserved types are refused, never misread.
+// Source: design/tuple.md of apple/foundationdb. All its standard types are here, with Java's and Python's big integers
+// (0x0b, 0x1d) and 96-bit versionstamps (0x33). Its deprecated and reserved types are refused, never misread.
 //
 // There are two ways in. A Tuple is convenient and boxes its elements. The Append and Take functions handle one element
 // without boxing it and are for paths that run once a row.
@@ -51,9 +51,9 @@ var (
 	ErrDepth     = errors.New("tuple: nested too deep")
 )
 
-// Tuple is a sequence of elements. Encoded are: nil, []byte, string, Tuple, int, int8 to int64, uint, uint8 to uint64, *big.Int,
-// float32, float64, bool, UUID, [16]byte and Versionstamp. Anything else is a mistake in the program and panics when packed, as does an
-// integer of more than MaxBigBytes bytes.
+// Tuple is a sequence of elements. Encoded are: nil, []byte, string, Tuple, int, int8 to int64, uint, uint8 to uint64,
+// *big.Int, float32, float64, bool, UUID, [16]byte and Versionstamp. Anything else is a mistake in the program and
+// panics when packed, as does an integer of more than MaxBigBytes bytes.
 //
 // Decoded, an integer is an int64, or else a uint64 if that holds it, or else a *big.Int.
 type Tuple []any
@@ -61,8 +61,8 @@ type Tuple []any
 // UUID is encoded as its 16 bytes (RFC 4122 order).
 type UUID [16]byte
 
-// Versionstamp is a position in the order of all commits: the 10 bytes a commit fills in and 2 bytes to order keys within
-// one transaction.
+// Versionstamp is a position in the order of all commits: the 10 bytes a commit fills in and 2 bytes to order keys
+// within one transaction.
 type Versionstamp struct {
 	Transaction [10]byte
 	User        uint16
@@ -81,8 +81,8 @@ func (v Versionstamp) Incomplete() bool { return v.Transaction == incomplete }
 // Pack returns the encoding of t in a new slice. See Append.
 func (t Tuple) Pack() []byte { return t.Append(nil) }
 
-// Append appends the encoding of t to dst, which is often a subspace's prefix. Incomplete versionstamps are encoded as they are;
-// PackWithVersionstamp is the way to find them.
+// Append appends the encoding of t to dst, which is often a subspace's prefix. Incomplete versionstamps are encoded as
+// they are; PackWithVersionstamp is the way to find them.
 func (t Tuple) Append(dst []byte) []byte {
 	for _, e := range t {
 		dst = appendElement(dst, e, false)
@@ -90,9 +90,9 @@ func (t Tuple) Append(dst []byte) []byte {
 	return dst
 }
 
-// PackWithVersionstamp appends the encoding of t to dst and returns with it the offset, from the start of dst, of the 10 bytes that the
-// commit replaces: what kv's SetVersionstampedKey and SetVersionstampedValue take. t must hold exactly one incomplete
-// versionstamp, at any depth.
+// PackWithVersionstamp appends the encoding of t to dst and returns with it the offset, from the start of dst, of the
+// 10 bytes that the commit replaces: what kv's SetVersionstampedKey and SetVersionstampedValue take. t must hold
+// exactly one incomplete versionstamp, at any depth.
 func (t Tuple) PackWithVersionstamp(dst []byte) (packed []byte, offset int, err error) {
 	n := t.incompletes()
 	if n != 1 {

@@ -10,7 +10,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// TestTyped writes a row with the Append functions and reads it with the Take functions, against the same row as a Tuple.
+// TestTyped writes a row with the Append functions and reads it with the Take functions, against the same row as a
+// Tuple.
 func TestTyped(t *testing.T) {
 	stamp := tuple.Versionstamp{Transaction: [10]byte{5}, User: 6}
 	id := tuple.UUID{7}

@@ -1,6 +1,6 @@
-// Package dashboard is the operator's page: who is in the cluster, what the actors do and how often they failed, indexes being built, jobs, change
-// feeds, SQL sessions (clause N3). It is one self-contained page that asks for its figures every two seconds; nothing comes from
-// another host. Who may see it is decided before it is asked.
+// Package dashboard is the operator's page: who is in the cluster, what the actors do and how often they failed,
+// indexes being built, jobs, change feeds, SQL sessions (clause N3). It is one self-contained page that asks for its
+// figures every two seconds; nothing comes from another host. Who may see it is decided before it is asked.
 package dashboard
 
 import (
@@ -27,8 +27,8 @@ var (
 	pageJS string
 )
 
-// Source reads one section of the figures, as a value that encodes to JSON. It is called from several goroutines, and should answer within a second; ctx
-// ends after sourceTimeout.
+// Source reads one section of the figures, as a value that encodes to JSON. It is called from several goroutines, and
+// should answer within a second; ctx ends after sourceTimeout.
 type Source func(ctx context.Context) (any, error)
 
 // Sources are the sections. A nil one is left out of the page.
@@ -51,7 +51,8 @@ type Sources struct {
 	// "last_error_at", "last_error_database", "queue", "waiting", "databases": [{"database", "bodies", "bytes",
 	// "oldest_seconds", "asked"}]}.
 	Compaction Source
-	// Shards is the changes shards that are watched: [{"database", "shard", "state", "seq", "listeners", "wakes", "error"}].
+	// Shards is the changes shards that are watched: [{"database", "shard", "state", "seq", "listeners", "wakes",
+	// "error"}].
 	Shards Source
 	// Indexes is [{"database", "design", "views", "rows", "bytes", "errors", "skipped", "building", "current", "seq",
 	// "last_seq"}].
@@ -67,8 +68,8 @@ type Sources struct {
 
 const sourceTimeout = 2 * time.Second
 
-// Handler serves GET /_dashboard/, the page, and GET /_dashboard/data, its figures: an object with one member for each section, whose value is
-// {"error": TEXT} where the section could not be read. Anything else under /_dashboard/ is 404.
+// Handler serves GET /_dashboard/, the page, and GET /_dashboard/data, its figures: an object with one member for each
+// section, whose value is {"error": TEXT} where the section could not be read. Anything else under /_dashboard/ is 404.
 func Handler(s Sources) http.Handler {
 	page, policy := assemble()
 	mux := http.NewServeMux()

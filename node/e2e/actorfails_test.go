@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// promised is far above what a change may take to reach a feed while its shard's actor or its node's store is out of order, which is a second or so, and
-// far below for ever.
+// promised is far above what a change may take to reach a feed while its shard's actor or its node's store is out of
+// order, which is a second or so, and far below for ever.
 const promised = 8 * time.Second
 
 // faultyBinary builds the binary with actors that fail when they are told to (actors/fault_on.go).
@@ -118,8 +118,8 @@ func (f *feeds) following(nodes ...int) {
 	}
 }
 
-// The actor that all feeds of a shard rely on panics again and again, or stands still, and so do those above it. Feeds on all nodes go on, its own included, and its node says so in
-// /_up.
+// The actor that all feeds of a shard rely on panics again and again, or stands still, and so do those above it. Feeds
+// on all nodes go on, its own included, and its node says so in /_up.
 func TestFeeds_TheActorFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -155,7 +155,8 @@ func TestFeeds_TheActorFails(t *testing.T) {
 	f.hear(3, "with all well again")
 }
 
-// The node that feeds on others rely on loses its way to the store: the connection is silent, or it is cut and cannot be made again.
+// The node that feeds on others rely on loses its way to the store: the connection is silent, or it is cut and cannot
+// be made again.
 func TestFeeds_TheOwnersStoreIsOutOfReach(t *testing.T) {
 	needEmbedded(t)
 	if testing.Short() {

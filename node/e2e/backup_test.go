@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// The store is copied while documents are written, by the node that has it and by one that uses it; a node that is started on a copy has every document that
-// was acknowledged before, whole, once in the feed and in the view, and goes on from there.
+// The store is copied while documents are written, by the node that has it and by one that uses it; a node that is
+// started on a copy has every document that was acknowledged before, whole, once in the feed and in the view, and goes
+// on from there.
 func TestHTTP_Backup(t *testing.T) {
 	needEmbedded(t)
 	c := startCluster(t, 2)

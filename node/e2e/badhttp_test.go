@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// couch is a client of a fresh node, or of a real CouchDB where DIVAN_TEST_COUCHDB names one (http://admin:password@host:port): what these
-// tests expect was taken from there.
+// couch is a client of a fresh node, or of a real CouchDB where DIVAN_TEST_COUCHDB names one
+// (http://admin:password@host:port): what these tests expect was taken from there.
 func couch(t *testing.T) *client {
 	t.Helper()
 	if base := os.Getenv("DIVAN_TEST_COUCHDB"); base != "" {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// The main job on real input, end to end: 170,000 cities through _bulk_docs, views, PouchDB and nano, psql and pgx, and the change feed.
+// The main job on real input, end to end: 170,000 cities through _bulk_docs, views, PouchDB and nano, psql and pgx, and
+// the change feed.
 func TestCities(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")

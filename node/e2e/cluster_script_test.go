@@ -60,9 +60,9 @@ func pidOf(t *testing.T, settings string) int {
 	return 0
 }
 
-// scripts/cluster 3 as a user runs it: the nodes find each other by gossip, any of them serves any request over HTTP and SQL, one is killed and started
-// again while documents are written and a feed is read, and Ctrl-C stops all. On the embedded engine node1 holds the store for the others; on FoundationDB
-// nobody does.
+// scripts/cluster 3 as a user runs it: the nodes find each other by gossip, any of them serves any request over HTTP
+// and SQL, one is killed and started again while documents are written and a feed is read, and Ctrl-C stops all. On the
+// embedded engine node1 holds the store for the others; on FoundationDB nobody does.
 func TestCluster_script(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")

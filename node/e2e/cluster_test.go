@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// freeAddr picks a port for a listener that has to be known beforehand, or that is taken again after a restart. It is not one of those that a system takes for
-// outgoing connections, of which another one could have it by then.
+// freeAddr picks a port for a listener that has to be known beforehand, or that is taken again after a restart. It is
+// not one of those that a system takes for outgoing connections, of which another one could have it by then.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	const first, behind = 10_000, 32_000 // Linux takes those from 32,768 on, others from 49,152
@@ -118,8 +118,8 @@ func eventually(t *testing.T, what string, atMost time.Duration, condition func(
 	}
 }
 
-// Three nodes over one store: any of them serves any request, one is killed and comes back, the store itself is killed and comes back, and nothing
-// acknowledged is lost.
+// Three nodes over one store: any of them serves any request, one is killed and comes back, the store itself is killed
+// and comes back, and nothing acknowledged is lost.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -132,7 +132,8 @@ func TestCluster(t *testing.T) {
 	}
 	one, two, three := c.nodes[0].client(), c.nodes[1].client(), c.nodes[2].client()
 
-	// Written here, read there, over HTTP and SQL; one revision wins wherever it came from; a feed here hears of a write there.
+	// Written here, read there, over HTTP and SQL; one revision wins wherever it came from; a feed here hears of a
+	// write there.
 	two.ok("PUT", "/db", "")
 	rev := three.object("PUT", "/db/doc", `{"n":1}`)["rev"].(string)
 	if got := one.object("GET", "/db/doc", ""); got["_rev"] != rev {
@@ -199,7 +200,8 @@ func TestCluster(t *testing.T) {
 	c.start(2)
 	eventually(t, "node2 is back", 20*time.Second, func() bool { return c.statuses(0) == all })
 
-	// So is the node with the store, where one node has it. The others answer meanwhile, with an error, and go on by themselves afterwards.
+	// So is the node with the store, where one node has it. The others answer meanwhile, with an error, and go on by
+	// themselves afterwards.
 	c.nodes[0].kill()
 	want := 503
 	if testCluster != "" {

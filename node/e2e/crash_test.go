@@ -14,7 +14,8 @@ type ledgerDoc struct {
 	Text  string `json:"text"`
 }
 
-// kill -9 in the middle of a load: every acknowledged document is there at the next start, whole, once in the feed, and in the views.
+// kill -9 in the middle of a load: every acknowledged document is there at the next start, whole, once in the feed, and
+// in the views.
 func TestProgram_KillLosesNothing(t *testing.T) {
 	rounds, perRound := 4, 40_000
 	if testing.Short() {

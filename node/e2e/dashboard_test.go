@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// page opens an address in Chromium, lets the page run for three seconds of its own time, and returns the text that it shows.
+// page opens an address in Chromium, lets the page run for three seconds of its own time, and returns the text that it
+// shows.
 func page(t *testing.T, address string) string {
 	t.Helper()
 	chromium := need(t, "chromium", "apt-get install chromium")

@@ -17,12 +17,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// What follows is about a store that does not answer: a client is told so in time, with 503 or 57P03, on every path; /_up, the metrics and the dashboard say
-// so; and when the store is back, so is the node, without a restart.
+// What follows is about a store that does not answer: a client is told so in time, with 503 or 57P03, on every path;
+// /_up, the metrics and the dashboard say so; and when the store is back, so is the node, without a restart.
 
 const (
 	storePatience = time.Second // storage.timeout of the nodes below
-	// deadline is how long any answer may take: a request may wait for the transaction that was cut off and for the one after it, on a busy machine.
+	// deadline is how long any answer may take: a request may wait for the transaction that was cut off and for the one
+	// after it, on a busy machine.
 	deadline = 8 * time.Second
 )
 
@@ -51,7 +52,8 @@ func TestDeadStore_remote(t *testing.T) {
 	s.back("started again")
 }
 
-// TestDeadStore_fdb needs a FoundationDB server of its own to stop: DIVAN_TEST_FDB_SERVER=/path/of/fdbserver, with fdbcli beside it or in the PATH.
+// TestDeadStore_fdb needs a FoundationDB server of its own to stop: DIVAN_TEST_FDB_SERVER=/path/of/fdbserver, with
+// fdbcli beside it or in the PATH.
 func TestDeadStore_fdb(t *testing.T) {
 	server := os.Getenv("DIVAN_TEST_FDB_SERVER")
 	if testCluster == "" || server == "" {

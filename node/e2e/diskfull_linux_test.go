@@ -24,8 +24,9 @@ func mountSmall(t *testing.T, dir string, size int) {
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 }
 
-// The disk fills up under load, and then to its last byte with something else. The nodes say so to whoever writes and in /_up, go on reading, and stop when
-// asked; the node with the store also starts. With room they take writes again, without a restart, and every acknowledged document is there.
+// The disk fills up under load, and then to its last byte with something else. The nodes say so to whoever writes and
+// in /_up, go on reading, and stop when asked; the node with the store also starts. With room they take writes again,
+// without a restart, and every acknowledged document is there.
 func TestProgram_DiskFull(t *testing.T) {
 	needEmbedded(t)
 	mostlyWaits(t)

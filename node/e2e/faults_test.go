@@ -17,9 +17,9 @@ const (
 	faultAttachment = 40 << 10
 )
 
-// TestProgram_Faults damages one file of a store of single PUTs, every fifth with an attachment, and starts the node on it. It refuses with a sentence,
-// or serves every acknowledged document; only what a damaged table held may be answered with an error. layer/kv/embedded tries many more.
-// DIVAN_FAULT_ROUNDS says how many, DIVAN_FAULT_SEED which.
+// TestProgram_Faults damages one file of a store of single PUTs, every fifth with an attachment, and starts the node on
+// it. It refuses with a sentence, or serves every acknowledged document; only what a damaged table held may be answered
+// with an error. layer/kv/embedded tries many more. DIVAN_FAULT_ROUNDS says how many, DIVAN_FAULT_SEED which.
 func TestProgram_Faults(t *testing.T) {
 	needEmbedded(t)
 	rounds, seed := 8, rand.Uint64()

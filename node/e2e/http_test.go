@@ -33,7 +33,8 @@ func newClient(t *testing.T, base, credentials string) *client {
 	return c
 }
 
-// patient is the client with the time for a first answer from an index of many documents, which a small machine with a cluster of its own may build for minutes.
+// patient is the client with the time for a first answer from an index of many documents, which a small machine with a
+// cluster of its own may build for minutes.
 func (c *client) patient() *client {
 	p := *c
 	p.http = &http.Client{Timeout: 10 * time.Minute, Transport: c.http.Transport}

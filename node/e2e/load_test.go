@@ -13,8 +13,8 @@ type bulkRow struct {
 	OK                     bool
 }
 
-// load writes docs in batches of 1,000 from four connections and hands every acknowledged row to acked (from one goroutine at a time).
-// It ends at the first error of a connection, which it returns.
+// load writes docs in batches of 1,000 from four connections and hands every acknowledged row to acked (from one
+// goroutine at a time). It ends at the first error of a connection, which it returns.
 func load[D any](t *testing.T, c *client, db string, docs []D, acked func(bulkRow)) error {
 	t.Helper()
 	const batch, connections = 1000, 4

@@ -1,5 +1,5 @@
-// Package e2e tests the built binary from outside: over HTTP, over the Postgres wire, through real clients, and as a process. It imports
-// nothing of Divan.
+// Package e2e tests the built binary from outside: over HTTP, over the Postgres wire, through real clients, and as a
+// process. It imports nothing of Divan.
 package e2e_test
 
 import (
@@ -54,7 +54,8 @@ func run(m *testing.M) int {
 const waitAtOnce = 4
 
 // mostlyWaits says that a test waits for most of its time, for what nodes do after seconds, and takes little of the
-// processors: it runs beside others like it, after all that do not. On a FoundationDB that they would share it does not.
+// processors: it runs beside others like it, after all that do not. On a FoundationDB that they would share it does
+// not.
 func mostlyWaits(t *testing.T) {
 	t.Helper()
 	if testCluster == "" {
@@ -62,7 +63,8 @@ func mostlyWaits(t *testing.T) {
 	}
 }
 
-// need skips a test on a machine that lacks a program, or fails it where everything has to be there (CI sets DIVAN_TEST_ALL).
+// need skips a test on a machine that lacks a program, or fails it where everything has to be there (CI sets
+// DIVAN_TEST_ALL).
 func need(t *testing.T, program, how string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)

@@ -21,7 +21,8 @@ func (c *client) reasonsUntil(what string, ok func([]string) bool) {
 	})
 }
 
-// Databases made before there was an admin are told of until somebody has decided about them; those made after are closed.
+// Databases made before there was an admin are told of until somebody has decided about them; those made after are
+// closed.
 func TestHTTP_OpenDatabases(t *testing.T) {
 	mostlyWaits(t)
 	dir := t.TempDir()

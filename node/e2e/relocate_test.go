@@ -107,9 +107,10 @@ func same(t *testing.T, what, got, want string) {
 	}
 }
 
-// C8 from outside: a database moves from the embedded store to another one (FoundationDB where the tests have one) and on to a third place, resharded before and
-// between. Consumers of the merged feed and of each shard, broken off in the middle, go on from their old sequence in the new place; they miss nothing and
-// see nothing twice. The old place refuses sequences that it has not reached.
+// C8 from outside: a database moves from the embedded store to another one (FoundationDB where the tests have one) and
+// on to a third place, resharded before and between. Consumers of the merged feed and of each shard, broken off in the
+// middle, go on from their old sequence in the new place; they miss nothing and see nothing twice. The old place
+// refuses sequences that it has not reached.
 func TestRelocation(t *testing.T) {
 	source, target := startEmbedded(t, t.TempDir()), start(t, t.TempDir())
 	from, to, dir := source.client(), target.client(), t.TempDir()
@@ -178,7 +179,8 @@ func TestRelocation(t *testing.T) {
 	}
 }
 
-// A database of the layout before sharding (P7), as an export from then: it lives on in a new place, in the new layout from its first write on.
+// A database of the layout before sharding (P7), as an export from then: it lives on in a new place, in the new layout
+// from its first write on.
 func TestRelocation_deprecated(t *testing.T) {
 	text, err := os.ReadFile("testdata/deprecated.export.base64")
 	if err != nil {
@@ -220,7 +222,8 @@ func TestRelocation_deprecated(t *testing.T) {
 	}
 }
 
-// Without a node: a store that nobody has open is read and written by the command itself; one that a node holds is not, and the command says what to do.
+// Without a node: a store that nobody has open is read and written by the command itself; one that a node holds is not,
+// and the command says what to do.
 func TestRelocation_withoutNode(t *testing.T) {
 	needEmbedded(t)
 	home, other, dir := t.TempDir(), t.TempDir(), t.TempDir()
@@ -271,7 +274,8 @@ func TestRelocation_withoutNode(t *testing.T) {
 	same(t, "imported through a node", seen(q.client(), "db3"), want)
 }
 
-// hang is a way to a node that stops in the middle: after so many bytes in one direction nothing goes on, until the connection is cut.
+// hang is a way to a node that stops in the middle: after so many bytes in one direction nothing goes on, until the
+// connection is cut.
 func hang(t *testing.T, addr string, up, down int64) (through string, stuck <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -373,8 +377,8 @@ func TestExport_killed(t *testing.T) {
 	}
 }
 
-// Of two exports to one file at once the second is refused at its start, and nothing it does harms the first; as soon as the first is gone, killed as well, the file can
-// be gone on with.
+// Of two exports to one file at once the second is refused at its start, and nothing it does harms the first; as soon
+// as the first is gone, killed as well, the file can be gone on with.
 func TestExport_twice(t *testing.T) {
 	p := start(t, t.TempDir())
 	c, dir := p.client(), t.TempDir()
@@ -470,7 +474,8 @@ func TestImport_killed(t *testing.T) {
 	same(t, "run again", seen(c, "copy"), want)
 }
 
-// What is damaged, cut or no export at all is refused before anything is written, as is an existing database and who is no admin.
+// What is damaged, cut or no export at all is refused before anything is written, as is an existing database and who is
+// no admin.
 func TestImport_refused(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, t.TempDir(), "-admin", "anna:secret")

@@ -46,7 +46,8 @@ func (c *consumer) fault(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Sprintf(format, args...))
 }
 
-// follow reads one feed until it ends, or until until says that there is no more to come. It returns the topology that a replaced shard's feed ends with.
+// follow reads one feed until it ends, or until until says that there is no more to come. It returns the topology that
+// a replaced shard's feed ends with.
 func (c *consumer) follow(from *client, shard, since string, until func(seen map[string]feedLine) bool) *shardMap {
 	path := "/db/_changes"
 	if shard != "" {
@@ -125,8 +126,9 @@ func (c *consumer) followShards(from []*client, m *shardMap, until func(map[stri
 	feeds.Wait()
 }
 
-// P3 to P6 from outside, on two nodes over one store: 32 writers, reshards up and down of which four are asked for at the same moment, a consumer of the merged
-// feed and one of every shard. Writers see nothing but latency; no entry is lost, repeated or in a shard that was replaced before.
+// P3 to P6 from outside, on two nodes over one store: 32 writers, reshards up and down of which four are asked for at
+// the same moment, a consumer of the merged feed and one of every shard. Writers see nothing but latency; no entry is
+// lost, repeated or in a shard that was replaced before.
 func TestReshard_UnderLoad(t *testing.T) {
 	c := startCluster(t, 2)
 	nodes := []*client{c.nodes[0].client(), c.nodes[1].client()}
@@ -233,7 +235,8 @@ func TestReshard_UnderLoad(t *testing.T) {
 		t.Errorf("a write took %v", slowest)
 	}
 
-	// Nothing was written to a shard after the sequence at which it was replaced, and the feed at rest has each document once, at its last revision.
+	// Nothing was written to a shard after the sequence at which it was replaced, and the feed at rest has each
+	// document once, at its last revision.
 	nodes[0].into("/db/_changes/_meta?since=0", &meta)
 	if len(meta.Maps) != reshards+1 {
 		t.Fatalf("%d maps after %d reshards", len(meta.Maps), reshards)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The first index of a database of four shards is built by three nodes; one of them is killed in the middle of its shards, and the others go on.
+// The first index of a database of four shards is built by three nodes; one of them is killed in the middle of its
+// shards, and the others go on.
 func TestIndexBuild_SharedAndANodeKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")

@@ -28,7 +28,8 @@ func (c *client) metric(name string) float64 {
 	return 0
 }
 
-// Readers that stop reading cost bounded memory each, however much they asked for and however much is written meanwhile, and nobody else waits for them.
+// Readers that stop reading cost bounded memory each, however much they asked for and however much is written
+// meanwhile, and nobody else waits for them.
 func TestFeed_ReadersThatStopReading(t *testing.T) {
 	p := start(t, t.TempDir())
 	c := p.client()

@@ -22,8 +22,8 @@ import (
 )
 
 // sqlClient is a script of testdata/clients that does with a client what applications do with it. Each of its checks
-// prints a line: a name, and what was found. It finds the same on a PostgreSQL 15 that has the documents and the rows of
-// the views in tables, but for what differs names.
+// prints a line: a name, and what was found. It finds the same on a PostgreSQL 15 that has the documents and the rows
+// of the views in tables, but for what differs names.
 type sqlClient struct {
 	script string
 	// args stand before the script.

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// testCluster is the fdb.cluster of a FoundationDB that may be written to, or empty: then nodes have their embedded store.
+// testCluster is the fdb.cluster of a FoundationDB that may be written to, or empty: then nodes have their embedded
+// store.
 var testCluster = os.Getenv("DIVAN_TEST_FDB_CLUSTER_FILE")
 
 // engine is the name of the engine that nodes run on.
@@ -33,8 +34,8 @@ func storeDirectory(dir string) string {
 	return fmt.Sprintf("divan-e2e/%x", sha256.Sum256([]byte(dir)))[:32]
 }
 
-// storeEnvironment gives a node a store in testCluster that goes with its data directory, as an embedded one does. A node.yaml in dir that says where the store
-// is stays right.
+// storeEnvironment gives a node a store in testCluster that goes with its data directory, as an embedded one does. A
+// node.yaml in dir that says where the store is stays right.
 func storeEnvironment(dir string, args []string) []string {
 	file, _ := os.ReadFile(filepath.Join(dir, "node.yaml"))
 	if testCluster == "" || bytes.Contains(file, []byte("storage:")) {

@@ -35,7 +35,8 @@ func (c *clusterOf) shardOwner(i int, db string) (name string) {
 	return name
 }
 
-// Feeds on two nodes are woken by a third one, where their shard's actor is placed. It stands still, comes back, is killed: the feeds go on.
+// Feeds on two nodes are woken by a third one, where their shard's actor is placed. It stands still, comes back, is
+// killed: the feeds go on.
 func TestFeeds_WokenByAnotherNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a quarter of a minute")

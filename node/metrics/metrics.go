@@ -1,5 +1,6 @@
-// Package metrics publishes the node's figures for Prometheus. Other rooms count in plain Go; this one alone knows the format. Names that
-// CouchDB or protoactor have for the same thing are theirs, so that dashboards made for them go on working; the rest begin with divan_.
+// Package metrics publishes the node's figures for Prometheus. Other rooms count in plain Go; this one alone knows the
+// format. Names that CouchDB or protoactor have for the same thing are theirs, so that dashboards made for them go on
+// working; the rest begin with divan_.
 package metrics
 
 import (
@@ -38,7 +39,8 @@ type Sources struct {
 	Sessions func() int
 	// SQLMemory is what SQL statements hold, in bytes, and the most that they may.
 	SQLMemory func() (held, limit int64)
-	// Bodies is the memory that HTTP requests hold for their bodies, in bytes, and how many were refused since there was none; Connections how many there are.
+	// Bodies is the memory that HTTP requests hold for their bodies, in bytes, and how many were refused since there
+	// was none; Connections how many there are.
 	Bodies      func() (held, refused int64)
 	Connections func() int
 }

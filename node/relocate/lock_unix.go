@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lock takes the file for this process, without waiting; errLocked where another has it. The lock ends with the file's last descriptor, so also when the
-// process is killed: whatever comes then can go on with the file at once.
+// lock takes the file for this process, without waiting; errLocked where another has it. The lock ends with the file's
+// last descriptor, so also when the process is killed: whatever comes then can go on with the file at once.
 func lock(file *os.File) error {
 	for {
 		switch err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {

@@ -14,7 +14,8 @@ func Partial(file string) string { return file + ".partial" }
 // errLocked says that another process has a file for itself.
 var errLocked = errors.New("locked")
 
-// openPartial opens the partial file of a file that is not there, for this process alone, until it is closed. Conflict where another export has it.
+// openPartial opens the partial file of a file that is not there, for this process alone, until it is closed. Conflict
+// where another export has it.
 func openPartial(file string) (*os.File, error) {
 	for {
 		if err := absent(file); err != nil {
@@ -34,8 +35,8 @@ func openPartial(file string) (*os.File, error) {
 	}
 }
 
-// own locks a partial file. It is not mine, without an error, where it is another file by now: an export that ended between open and lock has renamed
-// or removed it.
+// own locks a partial file. It is not mine, without an error, where it is another file by now: an export that ended
+// between open and lock has renamed or removed it.
 func own(partial *os.File, file string) (mine bool, err error) {
 	if err := lock(partial); err != nil {
 		if errors.Is(err, errLocked) {

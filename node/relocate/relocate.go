@@ -45,8 +45,9 @@ type Target interface {
 	Free(ctx context.Context, database string) error
 }
 
-// ExportFile writes the database to a file, which is there when it is complete and checked; until then it has the name Partial. A partial file
-// that is there already is continued. Exists where the file itself is, Conflict where another export to it is under way.
+// ExportFile writes the database to a file, which is there when it is complete and checked; until then it has the name
+// Partial. A partial file that is there already is continued. Exists where the file itself is, Conflict where another
+// export to it is under way.
 func ExportFile(ctx context.Context, from Source, database, file string, p *Progress) (layer.ExportFile, error) {
 	partial, err := openPartial(file)
 	if err != nil {
@@ -150,7 +151,8 @@ func syncDirectory(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// ImportFile makes a database of a file that ExportFile wrote. The file is checked as a whole before anything is asked of the target.
+// ImportFile makes a database of a file that ExportFile wrote. The file is checked as a whole before anything is asked
+// of the target.
 func ImportFile(ctx context.Context, to Target, database string, file *os.File, p *Progress) (layer.ExportFile, error) {
 	if err := to.Free(ctx, database); err != nil {
 		return layer.ExportFile{}, err
@@ -166,7 +168,8 @@ func ImportFile(ctx context.Context, to Target, database string, file *os.File, 
 	return x, to.Import(ctx, database, p.Reader(file))
 }
 
-// Spool keeps what comes from r, such as standard input, in a file in dir ("" is the system's) that is gone when it is closed.
+// Spool keeps what comes from r, such as standard input, in a file in dir ("" is the system's) that is gone when it is
+// closed.
 func Spool(r io.Reader, dir string) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "divan-import-*")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package sqlreads is query's reads over the layer: it turns what a plan asks for into calls of the layer, as a user may
-// make them. What SQL means, and which reads answer a statement, is decided in query.
+// Package sqlreads is query's reads over the layer: it turns what a plan asks for into calls of the layer, as a user
+// may make them. What SQL means, and which reads answer a statement, is decided in query.
 package sqlreads
 
 import (
@@ -101,8 +101,8 @@ func (c *Catalog) Database(ctx context.Context, name string) (exec.Database, err
 	return &database{source: c.source, db: db, catalog: c, name: name}, nil
 }
 
-// open opens a database that the user may read. Documents of users and of replications are for server admins: HTTP shows others a part of one
-// document at a time, and SQL has no such reads.
+// open opens a database that the user may read. Documents of users and of replications are for server admins: HTTP
+// shows others a part of one document at a time, and SQL has no such reads.
 func (c *Catalog) open(ctx context.Context, name string) (*layer.Database, error) {
 	db, err := c.source.Store.Database(ctx, name)
 	if is(err, layer.NotFound) {

@@ -58,7 +58,8 @@ func (d *database) present(ctx context.Context, o layer.ChangesOptions) (iter.Se
 	return pass.Rows, nil
 }
 
-// follow is the feed without an end, but for that of a replaced shard. It listens before it reads, so that no commit falls between the two.
+// follow is the feed without an end, but for that of a replaced shard. It listens before it reads, so that no commit
+// falls between the two.
 func (d *database) follow(ctx context.Context, o layer.ChangesOptions) iter.Seq2[layer.Change, error] {
 	return func(yield func(layer.Change, error) bool) {
 		var (

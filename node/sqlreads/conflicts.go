@@ -19,8 +19,8 @@ type leaf struct {
 	deleted bool
 }
 
-// Conflicts implements exec.Database for the documents that live: where the winner is a tombstone there is no conflict that anybody
-// could see.
+// Conflicts implements exec.Database for the documents that live: where the winner is a tombstone there is no conflict
+// that anybody could see.
 func (d *database) Conflicts(ctx context.Context, read exec.DocsRead) (exec.Rows, error) {
 	ids := read
 	ids.WithDoc, ids.Limit, ids.Skip = false, 0, 0
@@ -59,7 +59,8 @@ func (d *database) Conflicts(ctx context.Context, read exec.DocsRead) (exec.Rows
 	})
 }
 
-// losers lists the leaves of one document but the winner, in the order of their revisions; none where the document was deleted just now.
+// losers lists the leaves of one document but the winner, in the order of their revisions; none where the document was
+// deleted just now.
 func (d *database) losers(ctx context.Context, id string, read exec.DocsRead) ([]exec.Row, error) {
 	doc, err := d.db.Get(ctx, id, layer.GetOptions{Conflicts: true, DeletedConflicts: true})
 	if is(err, layer.NotFound) {

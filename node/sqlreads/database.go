@@ -130,8 +130,8 @@ func (d *database) allDocs(ctx context.Context, read exec.DocsRead, only layer.S
 		})
 }
 
-// idRange sets Low <= id < High. The layer's start is always inclusive, so that a descending read may bring High itself, which is left out
-// above and has room under the limit.
+// idRange sets Low <= id < High. The layer's start is always inclusive, so that a descending read may bring High
+// itself, which is left out above and has room under the limit.
 func idRange(o *layer.AllDocsOptions, read exec.DocsRead) {
 	var low, high *string
 	if read.Low != "" {

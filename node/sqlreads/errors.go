@@ -22,7 +22,8 @@ var kinds = map[layer.Kind]exec.Kind{
 	layer.FunctionFailed: exec.Invalid, // of writes, which SQL has none of
 }
 
-// readError turns an error of the layer into what query tells the user. What nobody classified stays as it is: an internal error.
+// readError turns an error of the layer into what query tells the user. What nobody classified stays as it is: an
+// internal error.
 func readError(err error) error {
 	if err == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 
 // stream makes exec.Rows of a sequence of the layer's, row by row, without reading ahead.
 //
-// A portal outlives the statement that opened it, so the read lives under a context of its own until Close; each Next lends it the
-// end of its context.
+// A portal outlives the statement that opened it, so the read lives under a context of its own until Close; each Next
+// lends it the end of its context.
 type stream[R any] struct {
 	cancel  context.CancelFunc
 	next    func() (R, error, bool)

@@ -23,7 +23,8 @@ var (
 	jan  = layer.UserCtx{Name: "jan", Roles: []string{"dev"}}
 )
 
-// newSource is a source over an embedded store, whose indexes are built in the request and whose listeners are woken every 5 ms.
+// newSource is a source over an embedded store, whose indexes are built in the request and whose listeners are woken
+// every 5 ms.
 func newSource(t *testing.T) *sqlreads.Source {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -355,7 +356,8 @@ func TestDatabase_Changes(t *testing.T) {
 	}
 }
 
-// A followed feed waits, goes on after a reshard, ends with its context or its Close, and reads no faster than it is read.
+// A followed feed waits, goes on after a reshard, ends with its context or its Close, and reads no faster than it is
+// read.
 func TestDatabase_Follow(t *testing.T) {
 	s := newSource(t)
 	d := create(t, s, "db", `{"_id":"a"}`)

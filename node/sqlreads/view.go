@@ -51,7 +51,8 @@ func (d *database) View(ctx context.Context, read exec.ViewRead) (exec.Rows, err
 	})
 }
 
-// Reduce implements exec.Reducer. The layer groups each of several keys by itself, so that there is no one row for all of them.
+// Reduce implements exec.Reducer. The layer groups each of several keys by itself, so that there is no one row for all
+// of them.
 func (d *database) Reduce(ctx context.Context, read exec.ReduceRead) (exec.Rows, error) {
 	if read.Keys != nil && read.GroupLevel == 0 {
 		return nil, &exec.ReadError{Kind: exec.Unsupported, Message: "a reduction of several keys needs groups"}
@@ -160,7 +161,8 @@ func begin[R any](ctx context.Context, d *database, ix *layer.Index, mode exec.U
 	return result, err
 }
 
-// viewQuery turns a range whose ends do not depend on the direction, or keys in the order of the read, into the layer's.
+// viewQuery turns a range whose ends do not depend on the direction, or keys in the order of the read, into the
+// layer's.
 func viewQuery(view string, low, high json.RawMessage, keys []json.RawMessage, descending bool) layer.ViewQuery {
 	q := layer.ViewQuery{View: view, StartKey: low, EndKey: high, Descending: descending}
 	if descending {

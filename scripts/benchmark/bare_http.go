@@ -13,10 +13,12 @@ import (
 	"strings"
 )
 
-// bareHTTP as the only argument but one makes this program the server of serveBareHTTP, in the directory that the other names.
+// bareHTTP as the only argument but one makes this program the server of serveBareHTTP, in the directory that the other
+// names.
 const bareHTTP = "bare-http"
 
-// startBareHTTP starts the least that a durable write over HTTP can be in Go, in a process of its own as a node is: what a node adds to that is Divan's.
+// startBareHTTP starts the least that a durable write over HTTP can be in Go, in a process of its own as a node is:
+// what a node adds to that is Divan's.
 func startBareHTTP(ctx context.Context, dir string) (n *node, stop func() error, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -43,7 +45,8 @@ func startBareHTTP(ctx context.Context, dir string) (n *node, stop func() error,
 	return &node{base: "http://" + strings.TrimSpace(addr)}, stop, nil
 }
 
-// serveBareHTTP appends 1 KB to a file for each request, syncs it and answers. It prints its address, and ends with its standard input.
+// serveBareHTTP appends 1 KB to a file for each request, syncs it and answers. It prints its address, and ends with its
+// standard input.
 func serveBareHTTP(ctx context.Context, dir string) (err error) {
 	f, err := os.CreateTemp(dir, "bare-")
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/divandb/divan/scripts/fixtures"
 )
 
-// runBuilds builds the same index over the same documents with more and more shards, on one node and on two over the store of the first. All share this machine's
-// processors: more tasks and nodes make a build no faster than its CPU allows, which the last line tells. One task keeps two processors busy, as it maps
-// documents while others are written.
+// runBuilds builds the same index over the same documents with more and more shards, on one node and on two over the
+// store of the first. All share this machine's processors: more tasks and nodes make a build no faster than its CPU
+// allows, which the last line tells. One task keeps two processors busy, as it maps documents while others are written.
 func runBuilds(ctx context.Context, e *environment, t *table) error {
 	docs, err := cities(min(e.documents, 60_000))
 	if err != nil {
@@ -96,7 +96,8 @@ func buildOn(ctx context.Context, e *environment, count int, docs []fixtures.Cit
 	return least, nil
 }
 
-// cluster starts nodes over the store of the first one, and waits until each sees all. Those that run are returned also with an error.
+// cluster starts nodes over the store of the first one, and waits until each sees all. Those that run are returned also
+// with an error.
 func (e *environment) cluster(ctx context.Context, count int) (nodes []*node, err error) {
 	secret := "secret: " + rand.Text()
 	store, err := freeAddr(ctx)

@@ -159,8 +159,8 @@ func write(ctx context.Context, n *node, docs []fixtures.City, t *table) error {
 	return writeSmall(ctx, n, t)
 }
 
-// writeAlone compares one client's writes with a program's that does nothing but write to the same disk, and with a server's that does nothing but that and
-// speak HTTP: by turns, for others may use the disk too.
+// writeAlone compares one client's writes with a program's that does nothing but write to the same disk, and with a
+// server's that does nothing but that and speak HTTP: by turns, for others may use the disk too.
 func writeAlone(ctx context.Context, dir string, t *table, write func() (perSecond float64, err error)) (err error) {
 	bare, stop, err := startBareHTTP(ctx, dir)
 	if err != nil {
@@ -226,8 +226,8 @@ func writeSmall(ctx context.Context, n *node, t *table) error {
 	return err
 }
 
-// syncRate is how often a second one writer can write a little to a new file and have it on the disk. A file with space has that much already, as a log that is
-// used again does, and is written over from its beginning.
+// syncRate is how often a second one writer can write a little to a new file and have it on the disk. A file with space
+// has that much already, as a log that is used again does, and is written over from its beginning.
 func syncRate(dir string, space int, sync func(*os.File) error) (perSecond float64, err error) {
 	f, err := os.CreateTemp(dir, "sync-")
 	if err != nil {

@@ -23,8 +23,9 @@ const (
 	fdbRounds  = 3
 )
 
-// runFDB compares a node on FoundationDB with a bare program that makes the same transactions through Apple's binding: by turns, so that what else runs on
-// the machine slows both. The node has HTTP, JSON, its client and the clearing of transaction ids on top.
+// runFDB compares a node on FoundationDB with a bare program that makes the same transactions through Apple's binding:
+// by turns, so that what else runs on the machine slows both. The node has HTTP, JSON, its client and the clearing of
+// transaction ids on top.
 func runFDB(ctx context.Context, e *environment, t *table) (err error) {
 	file := os.Getenv("DIVAN_CLUSTER_FILE")
 	if file == "" {

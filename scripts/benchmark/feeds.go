@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// runFeeds measures what consumers of changes see: whether as many of them as there are shards keep up with writers, and how soon a listener hears.
+// runFeeds measures what consumers of changes see: whether as many of them as there are shards keep up with writers,
+// and how soon a listener hears.
 func runFeeds(ctx context.Context, e *environment, t *table) (err error) {
 	n, err := start(ctx, e.binary, e.newDir("feeds"))
 	if err != nil {
@@ -94,7 +95,8 @@ func (n *node) shards(ctx context.Context, db string) (ids []string, err error) 
 	return ids, err
 }
 
-// follow gives the lines of a feed that are no heartbeats to take, until ctx ends. It connects before anything else can be told apart from waiting.
+// follow gives the lines of a feed that are no heartbeats to take, until ctx ends. It connects before anything else can
+// be told apart from waiting.
 func (n *node) follow(ctx context.Context, path string, take func(line []byte)) error {
 	return n.followTelling(ctx, path, func() {}, take)
 }
@@ -129,8 +131,8 @@ func (n *node) followTelling(ctx context.Context, path string, connected func(),
 	return nil
 }
 
-// hearAmongIdle times single writes until a listener has their line: alone, among many listeners of other databases, and among as many of its own database that
-// filter everything away.
+// hearAmongIdle times single writes until a listener has their line: alone, among many listeners of other databases,
+// and among as many of its own database that filter everything away.
 func hearAmongIdle(ctx context.Context, n *node, t *table) error {
 	const idle, others = 1000, 10
 	if err := n.call(ctx, "PUT", "/live", nil, nil); err != nil {

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// lean sends requests on a number of connections, one after the other on each, and costs as little as a client can: it shares the processors with
-// the node. request builds the i-th one.
+// lean sends requests on a number of connections, one after the other on each, and costs as little as a client can: it
+// shares the processors with the node. request builds the i-th one.
 func (n *node) lean(ctx context.Context, connections, requests int, request func(i int) []byte) error {
 	conns, closing, err := n.leanConns(ctx, connections)
 	if err != nil {

@@ -31,8 +31,8 @@ const (
 	storageRows   = 200_000 // of 100 bytes, for reads
 )
 
-// runStorage compares the embedded engine, and the same over the remote one, with bare Pebble on the same disk: by turns in short rounds, so that what else
-// runs on the machine slows all of them, and by medians.
+// runStorage compares the embedded engine, and the same over the remote one, with bare Pebble on the same disk: by
+// turns in short rounds, so that what else runs on the machine slows all of them, and by medians.
 func runStorage(ctx context.Context, e *environment, t *table) (err error) {
 	dir := e.newDir("storage")
 	quiet := slog.New(slog.DiscardHandler)
@@ -233,7 +233,8 @@ func scanRows(ctx context.Context, e kv.Engine, reverse bool) error {
 	return it.Err()
 }
 
-// scanLarge reads a store ten times larger than the cache from end to end, and shows what is resident before and meanwhile.
+// scanLarge reads a store ten times larger than the cache from end to end, and shows what is resident before and
+// meanwhile.
 func scanLarge(ctx context.Context, dir string, quiet *slog.Logger, t *table) (err error) {
 	const cache, size, rows = 16 << 20, 160 << 20, 4096
 	store, err := embedded.Open(dir, embedded.Options{CacheBytes: cache, MemTableBytes: 4 << 20, Logger: quiet})
@@ -301,8 +302,8 @@ func (r rounds) median(way int) time.Duration {
 	return took[len(took)/2]
 }
 
-// percent is how fast a way is in percents of another: each round is compared with the other's round next to it, and the middling result counts, since what
-// else the machine does comes and goes.
+// percent is how fast a way is in percents of another: each round is compared with the other's round next to it, and
+// the middling result counts, since what else the machine does comes and goes.
 func (r rounds) percent(way, of int) float64 {
 	var ratios []float64
 	for i := range r[way] {
@@ -312,8 +313,8 @@ func (r rounds) percent(way, of int) float64 {
 	return ratios[len(ratios)/2]
 }
 
-// byRounds runs each of ways ops times from some clients, one way after the other, again and again. A first round of each is not counted: it fills caches
-// and makes the first files.
+// byRounds runs each of ways ops times from some clients, one way after the other, again and again. A first round of
+// each is not counted: it fills caches and makes the first files.
 func byRounds(clients, ops int, ways ...func(i int) error) (rounds, error) {
 	all := make(rounds, len(ways))
 	for round := range storageRounds + 1 {

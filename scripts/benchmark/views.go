@@ -26,7 +26,8 @@ type viewed struct {
 	doc      func(i int) any
 }
 
-// typical are three map functions as people write them: a column, a column with a value, and a path of columns that is counted.
+// typical are three map functions as people write them: a column, a column with a value, and a path of columns that is
+// counted.
 func typical(column, value, path string) map[string]any {
 	return map[string]any{
 		"column": map[string]string{"map": "function (doc) { if (doc." + column + ") emit(doc." + column + ", null) }"},
@@ -35,7 +36,8 @@ func typical(column, value, path string) map[string]any {
 	}
 }
 
-// stretch is a measured piece of work: the time it took, and the CPU that it cost the node, which other work on the machine changes less.
+// stretch is a measured piece of work: the time it took, and the CPU that it cost the node, which other work on the
+// machine changes less.
 type stretch struct {
 	n     *node
 	began time.Time

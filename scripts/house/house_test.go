@@ -39,7 +39,8 @@ func TestTree_Dependencies(t *testing.T) {
 		t.Error(fault)
 	}
 
-	// The check itself: without the list everything that is imported lacks a sentence; without files every home is stale.
+	// The check itself: without the list everything that is imported lacks a sentence; without files every home is
+	// stale.
 	without := house.Dependencies(files, "")
 	if len(without) < 15 || !strings.Contains(without[0], "without a sentence") {
 		t.Errorf("without a list: %q", without)

@@ -3,8 +3,9 @@ package house
 // Rooms are the folders at the top, and there are no others.
 var Rooms = []string{"actors", "cluster", "layer", "node", "query", "scripts"}
 
-// rule says what one room may import of our own packages; everything else is banned, for the reason given. A rule holds for the
-// folders below as well, unless they have their own. The order is that of the arrows in ARCHITECTURE.md, the bottom first.
+// rule says what one room may import of our own packages; everything else is banned, for the reason given. A rule holds
+// for the folders below as well, unless they have their own. The order is that of the arrows in ARCHITECTURE.md, the
+// bottom first.
 type rule struct {
 	room     string
 	may      []string

@@ -16,7 +16,8 @@ import (
 const slowDesign = `{"views":{"n":{"map":"function (doc) { var s = 0; for (var i = 0; i < 20000; i++) s += i; if (doc.n) emit(s && doc.n, doc.n) }",` +
 	`"reduce":"_sum"}}}`
 
-// runClocks has two of three nodes live in different hours. The one that builds an index dies; the others have to go on with it.
+// runClocks has two of three nodes live in different hours. The one that builds an index dies; the others have to go on
+// with it.
 func runClocks(ctx context.Context, e *environment, t *tally) error {
 	ahead, err := e.binaryAhead(ctx)
 	if err != nil {

@@ -162,7 +162,8 @@ func (f *follower) missing(l *ledger) (missing int, example string) {
 	return missing, example
 }
 
-// round writes through all nodes and follows the feed on each, while trouble comes and goes; then it looks at everything from every node.
+// round writes through all nodes and follows the feed on each, while trouble comes and goes; then it looks at
+// everything from every node.
 func (c *three) round(ctx context.Context, e *environment, t *tally, trouble func(ctx context.Context) error) error {
 	if err := c.startAll(ctx, e); err != nil {
 		return err

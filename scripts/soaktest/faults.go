@@ -14,8 +14,8 @@ import (
 // faultsARound is how many copies of one store are damaged.
 const faultsARound = 12
 
-// runFaults writes a store, kills or stops its node, and damages one file in each of some copies. A node on such a copy has to refuse to
-// start, or to answer reads of what is damaged with an error, or to have everything.
+// runFaults writes a store, kills or stops its node, and damages one file in each of some copies. A node on such a copy
+// has to refuse to start, or to answer reads of what is damaged with an error, or to have everything.
 func runFaults(ctx context.Context, e *environment, t *tally) error {
 	dir, err := e.newDir("damaged files")
 	if err != nil {

@@ -35,8 +35,8 @@ func mountDisk(dir string) error {
 	return syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=700", diskBytes))
 }
 
-// runFullDisk fills the disk of a node that is written to, several times, and gives room again. The node has to refuse writes, to answer
-// reads, and to take writes again by itself.
+// runFullDisk fills the disk of a node that is written to, several times, and gives room again. The node has to refuse
+// writes, to answer reads, and to take writes again by itself.
 func runFullDisk(ctx context.Context, e *environment, t *tally) (err error) {
 	dir, err := e.newDir("full disk")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command soaktest brings trouble to built nodes and keeps a ledger of what they acknowledged: kills, power cuts, damaged files, a full
-// disk, pauses, partitions, clocks that disagree. scripts/soak runs it. It prints one table of what was tried and what was lost, and
-// exits with status 1 if anything was lost, doubled or answered wrongly.
+// Command soaktest brings trouble to built nodes and keeps a ledger of what they acknowledged: kills, power cuts,
+// damaged files, a full disk, pauses, partitions, clocks that disagree. scripts/soak runs it. It prints one table of
+// what was tried and what was lost, and exits with status 1 if anything was lost, doubled or answered wrongly.
 package main
 
 import (
@@ -23,8 +23,8 @@ type trouble struct {
 	name, about string
 	// why returns why this machine cannot run it, or "".
 	why func(ctx context.Context, e *environment) string
-	// run is one round. Faults of the node are counted in t; an error means that the round itself could not be run, or that the node
-	// did something that no count stands for, such as not starting again.
+	// run is one round. Faults of the node are counted in t; an error means that the round itself could not be run, or
+	// that the node did something that no count stands for, such as not starting again.
 	run func(ctx context.Context, e *environment, t *tally) error
 }
 

@@ -98,8 +98,8 @@ func (h *hosts) link(ctx context.Context, i int, state string) error {
 	return ip(ctx, "-n", h.bridge(), "link", "set", fmt.Sprintf("p%d", i), state)
 }
 
-// dial connects from the bridge's namespace. A socket stays in the namespace in which it was made, so the thread that makes it goes there
-// and comes back.
+// dial connects from the bridge's namespace. A socket stays in the namespace in which it was made, so the thread that
+// makes it goes there and comes back.
 func (h *hosts) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	runtime.LockOSThread()
 	home, err := os.Open("/proc/thread-self/ns/net")
@@ -157,7 +157,8 @@ func runPartitions(ctx context.Context, e *environment, t *tally) (err error) {
 	})
 }
 
-// three prepares three nodes, each on a host of its own. Beyond loopback a node wants an admin, secrets, and TLS before its store.
+// three prepares three nodes, each on a host of its own. Beyond loopback a node wants an admin, secrets, and TLS before
+// its store.
 func (h *hosts) three(dir string) (*three, error) {
 	cert, key, err := certificate(dir)
 	if err != nil {

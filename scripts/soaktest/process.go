@@ -56,7 +56,8 @@ func newSpec(ctx context.Context, name, dir string) (*spec, error) {
 	return s, nil
 }
 
-// freePort is one below those that the system picks for outgoing connections, so that nobody takes it between a kill and a start.
+// freePort is one below those that the system picks for outgoing connections, so that nobody takes it between a kill
+// and a start.
 func freePort(ctx context.Context) (int, error) {
 	for range 1000 {
 		nextPort++

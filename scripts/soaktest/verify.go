@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// verify compares everything that the node has with the ledger, and adds what it finds to t. An error says that it could not be read.
+// verify compares everything that the node has with the ledger, and adds what it finds to t. An error says that it
+// could not be read.
 func (l *ledger) verify(ctx context.Context, n *node, t *tally) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package samples makes the strings on which the order of package collate is compared with ICU's. The program that asks ICU
-// and the test that reads its answers make the same ones, so that only the answers are kept.
+// Package samples makes the strings on which the order of package collate is compared with ICU's. The program that asks
+// ICU and the test that reads its answers make the same ones, so that only the answers are kept.
 package samples
 
 import "math/rand/v2"

@@ -10,18 +10,20 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Cover reads ranges of a view by the largest partials that serve, and by rows where none does. It is for one range, and goes on after the last thing
-// taken where the stream needs a new transaction.
+// Cover reads ranges of a view by the largest partials that serve, and by rows where none does. It is for one range,
+// and goes on after the last thing taken where the stream needs a new transaction.
 type Cover struct {
 	S       *rev.Stream
 	View    int
 	Reverse bool
-	// Counts says that a partial with marks serves too: its rows are then those of now, and nothing else of it is to be used.
+	// Counts says that a partial with marks serves too: its rows are then those of now, and nothing else of it is to be
+	// used.
 	Counts bool
-	// Alike, where it is set with counts, is asked for a test of the marks in a partial, which serves where all of them pass it; nil where it does not serve at all.
+	// Alike, where it is set with counts, is asked for a test of the marks in a partial, which serves where all of them
+	// pass it; nil where it does not serve at all.
 	Alike func(p *Partial) func(position []byte, delta int64) bool
-	// Large says that the range is thought to be large: partials are looked for at once. total, where it is not 0, is how many rows the view has: it tells which
-	// levels there can be.
+	// Large says that the range is thought to be large: partials are looked for at once. total, where it is not 0, is
+	// how many rows the view has: it tells which levels there can be.
 	Large bool
 	Total int64
 	// lowest has only the partials be used that stand for rows.

@@ -36,8 +36,9 @@ func groupPrefix(sortKey []byte, level int, raw bool) []byte {
 	return prefix
 }
 
-// cutItems chooses where partials begin, beside the first item: around every run of a quarter partial or more that is of one group at some level, so
-// that large groups are made of whole partials, and wherever one would have more than size items.
+// cutItems chooses where partials begin, beside the first item: around every run of a quarter partial or more that is
+// of one group at some level, so that large groups are made of whole partials, and wherever one would have more than
+// size items.
 func cutItems(items []item, raw bool, size int) []int {
 	cut := make([]bool, len(items)+1)
 	for _, level := range cutLevels {
@@ -78,7 +79,8 @@ func cutRun(cut []bool, from, to, size int) {
 	}
 }
 
-// boundary is a position between two rows, one after the other: the shortest that says where the group of the second one begins.
+// boundary is a position between two rows, one after the other: the shortest that says where the group of the second
+// one begins.
 func boundary(before, after *item, raw bool) []byte {
 	const deepest = 8
 	if !bytes.Equal(before.head, after.head) {

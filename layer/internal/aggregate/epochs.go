@@ -11,18 +11,23 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Whoever uses partials walks over the marks of a whole range, of which there are few. But an engine of sorted tables, such as the embedded one, keeps what was cleared
-// until it compacts: after all rows of a large view were written again, and its partials mended, each query would step over the remains of as many marks as the
-// view has rows. So marks are of an epoch, which is a part of their key. Aggregate begins another one where it finds more than a few: writers leave theirs there from
-// then on, so that the epoch before only drains, and who reads looks into both until Aggregate has found it to be empty. After that nobody reads near it any more.
+// Whoever uses partials walks over the marks of a whole range, of which there are few. But an engine of sorted tables,
+// such as the embedded one, keeps what was cleared until it compacts: after all rows of a large view were written
+// again, and its partials mended, each query would step over the remains of as many marks as the view has rows. So
+// marks are of an epoch, which is a part of their key. Aggregate begins another one where it finds more than a few:
+// writers leave theirs there from then on, so that the epoch before only drains, and who reads looks into both until
+// Aggregate has found it to be empty. After that nobody reads near it any more.
 //
-// The epoch is a part of the value that tells writers to leave marks, so that it costs them no read. They read it with conflict: one that has not seen the epoch
-// begin does not leave a mark in the one before, but is repeated. That the draining has ended does not concern them, and has a key of its own.
+// The epoch is a part of the value that tells writers to leave marks, so that it costs them no read. They read it with
+// conflict: one that has not seen the epoch begin does not leave a mark in the one before, but is repeated. That the
+// draining has ended does not concern them, and has a key of its own.
 
-// crowded is how many marks of a view are a reason to begin a new epoch before they are cleared. Each that begins has the writers of that moment repeated.
+// crowded is how many marks of a view are a reason to begin a new epoch before they are cleared. Each that begins has
+// the writers of that moment repeated.
 func crowded(ix *index.Index) int { return StateOf(ix.Db.Store).PartialRows }
 
-// worn is how many ranges with marks of the newest epoch Aggregate mends, since they were written while it ran, before it begins another one.
+// worn is how many ranges with marks of the newest epoch Aggregate mends, since they were written while it ran, before
+// it begins another one.
 func worn(ix *index.Index) int64 { return 16 * int64(StateOf(ix.Db.Store).PartialRows) }
 
 // marksBefore is where marks were before there were epochs; all that there is of partials is from there on.
@@ -135,7 +140,8 @@ func CountRows(r kv.Reader, in kv.KeyRange, limit int) (n int, err error) {
 	return n, it.Err()
 }
 
-// leaveEpoch has readers look into one epoch again, where no marks are left of the one before, and begins another one where this one is worn.
+// leaveEpoch has readers look into one epoch again, where no marks are left of the one before, and begins another one
+// where this one is worn.
 func leaveEpoch(ctx context.Context, ix *index.Index, mended int64) error {
 	for {
 		begun, err := db.Read(ctx, ix.Db, func(t *db.Txn) (bool, error) {

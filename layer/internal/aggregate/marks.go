@@ -68,7 +68,8 @@ func (cs markCursors) Any(s index.Span) (bool, error) {
 	return false, nil
 }
 
-// Sum is by how much the rows of a span have become more. ok is false, and the sum of no use, where one of its marks does not fit; fits may be nil.
+// Sum is by how much the rows of a span have become more. ok is false, and the sum of no use, where one of its marks
+// does not fit; fits may be nil.
 func (cs markCursors) Sum(s index.Span, fits func(position []byte, delta int64) bool) (n int64, ok bool, err error) {
 	for _, c := range cs {
 		for err = c.seek(s); err == nil && c.inside(s); err = c.step() {
@@ -84,7 +85,8 @@ func (cs markCursors) Sum(s index.Span, fits func(position []byte, delta int64) 
 	return n, true, nil
 }
 
-// markCursor finds the marks of one epoch, in the order of their positions or against it. It goes one way, as the spans do that it is asked about.
+// markCursor finds the marks of one epoch, in the order of their positions or against it. It goes one way, as the spans
+// do that it is asked about.
 type markCursor struct {
 	r       kv.Reader
 	prefix  []byte

@@ -12,20 +12,25 @@ import (
 
 // Partial aggregates make reductions, offsets and skips over large ranges fast (V11). The decision, and its reasons:
 //
-// The flat, sorted rows of a view are the truth. A partial is a memo of some of them: how many rows there are from one position to another and what they reduce
-// to. Who writes or clears a row sets a mark at its position, blindly, in the same transaction: an atomic addition, so that no writer of rows reads
-// anything for the sake of partials, and tasks and requests never conflict over them. (A tree as CouchDB's, or sums that writers keep up to date, would
-// be one structure that all tasks conflict on, and could not take a minimum back out of _stats.) A partial with a mark in its range is not used, its
-// rows are read instead; so an answer is exact whatever has been written since, and the fewer marks the faster. Marks count by how much the rows have
-// become more or fewer, so that for mere counting a partial together with its marks is as good as new.
+// The flat, sorted rows of a view are the truth. A partial is a memo of some of them: how many rows there are from one
+// position to another and what they reduce to. Who writes or clears a row sets a mark at its position, blindly, in the
+// same transaction: an atomic addition, so that no writer of rows reads anything for the sake of partials, and tasks
+// and requests never conflict over them. (A tree as CouchDB's, or sums that writers keep up to date, would be one
+// structure that all tasks conflict on, and could not take a minimum back out of _stats.) A partial with a mark in its
+// range is not used, its rows are read instead; so an answer is exact whatever has been written since, and the fewer
+// marks the faster. Marks count by how much the rows have become more or fewer, so that for mere counting a partial
+// together with its marks is as good as new.
 //
-// Marks are taken away by Index.Aggregate, which reads the rows of a stale range with conflict and writes its partials anew: it gives way to writers, never
-// they to it. It runs at the end of each build and then and now behind requests. Three levels, of some hundred rows, partials, and
-// partials of partials, make a reduction over millions of rows a matter of a few hundred reads. Whoever rewrites a partial clears the ones above it and
-// leaves a hole there, which is to upper levels what a mark is to the lowest. Where marks are kept, and why not always in the same place, is in epochs.go.
+// Marks are taken away by Index.Aggregate, which reads the rows of a stale range with conflict and writes its partials
+// anew: it gives way to writers, never they to it. It runs at the end of each build and then and now behind requests.
+// Three levels, of some hundred rows, partials, and partials of partials, make a reduction over millions of rows a
+// matter of a few hundred reads. Whoever rewrites a partial clears the ones above it and leaves a hole there, which is
+// to upper levels what a mark is to the lowest. Where marks are kept, and why not always in the same place, is in
+// epochs.go.
 //
-// Where partials begin and end is for Aggregate to choose (cutItems): where a group of many rows begins or ends, so that groups are made of whole partials.
-// Each states its range, so that any set of them that do not overlap is right, and none has to be there.
+// Where partials begin and end is for Aggregate to choose (cutItems): where a group of many rows begins or ends, so
+// that groups are made of whole partials. Each states its range, so that any set of them that do not overlap is right,
+// and none has to be there.
 
 // MaxState is the longest reduction that is kept, in bytes: a partial is one value of the store, with its keys.
 const MaxState = 30_000

@@ -10,15 +10,18 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Where a view is asked for many offsets and nothing is written, the same partials are summed up again and again. So this node keeps, for the newest sequence of
-// a view that is asked often, how many rows come before each of its partials: an offset is then one look-up and some rows of one partial. The rows of an index
-// are decided by its sequence, which each query reads in its own snapshot, so that what is kept is either exactly right or not used at all.
+// Where a view is asked for many offsets and nothing is written, the same partials are summed up again and again. So
+// this node keeps, for the newest sequence of a view that is asked often, how many rows come before each of its
+// partials: an offset is then one look-up and some rows of one partial. The rows of an index are decided by its
+// sequence, which each query reads in its own snapshot, so that what is kept is either exactly right or not used at
+// all.
 
 const (
 	// ranksBytes is how much of all views is kept, rankTableBytes of one at most: some 100,000 partials.
 	ranksBytes     = 32 << 20
 	rankTableBytes = 4 << 20
-	// A table takes a look at every partial. It is made once so many queries of one sequence have asked as would have cost about as much without it.
+	// A table takes a look at every partial. It is made once so many queries of one sequence have asked as would have
+	// cost about as much without it.
 	rankedFrom   = 8
 	rankedPerRow = 3000
 )
@@ -47,7 +50,8 @@ type viewRanks struct {
 	used  int64
 }
 
-// find is the table for a view as of a sequence, where it has so many rows; nil if there is none. first says that the caller is to make it: it is told so once.
+// find is the table for a view as of a sequence, where it has so many rows; nil if there is none. first says that the
+// caller is to make it: it is told so once.
 func (r *ranks) find(key rankedView, seq db.Seq, rows int64) (table *rankTable, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,7 +157,8 @@ func (t *rankTable) find(position []byte) (at []byte, before int64) {
 	return t.position(i - 1), t.before[i-1]
 }
 
-// Rank is how many rows of a view come before a position, as far as that is kept or now worth keeping; ok is false where it is neither.
+// Rank is how many rows of a view come before a position, as far as that is kept or now worth keeping; ok is false
+// where it is neither.
 func Rank(r *index.Reading, view int, position []byte, total int64) (n int64, ok bool, err error) {
 	if !r.Decided {
 		return 0, false, nil

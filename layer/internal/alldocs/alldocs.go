@@ -41,8 +41,8 @@ type AllDocsResult struct {
 	Rows      iter.Seq2[AllDocsRow, error] // once
 }
 
-// AllDocs streams rows at one snapshot where the engine holds one, otherwise across transactions. Rows are valid until the next one. The snapshot ends with
-// Rows, or with ctx where Rows is not used.
+// AllDocs streams rows at one snapshot where the engine holds one, otherwise across transactions. Rows are valid until
+// the next one. The snapshot ends with Rows, or with ctx where Rows is not used.
 func (d Database) AllDocs(ctx context.Context, o AllDocsOptions) (*AllDocsResult, error) {
 	s, err := rev.OpenStream(ctx, d.Database)
 	if err != nil {

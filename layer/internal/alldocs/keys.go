@@ -43,8 +43,8 @@ func (a *AllDocs) keys() error {
 	return nil
 }
 
-// keysPart reads the winners of some ids together, and then queues the rows. It fails before the first is queued or not at all for a
-// reason that a new transaction cures.
+// keysPart reads the winners of some ids together, and then queues the rows. It fails before the first is queued or not
+// at all for a reason that a new transaction cures.
 func (a *AllDocs) keysPart(ids []string) (more bool, err error) {
 	rows := make([]kv.RangeIterator, len(ids))
 	for i, id := range ids {

@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// In a partitioned database a document's id is PARTITION:ID. The documents of a partition share a changes shard (P2), lie side by side in the list of
-// documents and in the indexes, and are counted by themselves.
+// In a partitioned database a document's id is PARTITION:ID. The documents of a partition share a changes shard (P2),
+// lie side by side in the list of documents and in the indexes, and are counted by themselves.
 
 // Partition narrows the range to the documents of one partition.
 func (o *AllDocsOptions) Partition(name string) {
@@ -32,7 +32,8 @@ type PartitionInfo struct {
 	ExternalSize, ActiveSize int64
 }
 
-// Partition reads the counters of a partition: of one without documents they are zero. Invalid where the name is none, or the database has no partitions.
+// Partition reads the counters of a partition: of one without documents they are zero. Invalid where the name is none,
+// or the database has no partitions.
 func (d Database) Partition(ctx context.Context, name string) (PartitionInfo, error) {
 	if err := db.ValidatePartition(name); err != nil {
 		return PartitionInfo{}, err

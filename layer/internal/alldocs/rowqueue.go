@@ -10,7 +10,8 @@ const (
 	WindowBytes = 256 << 10
 )
 
-// RowQueue delays rows by a window, so that the reads of many are under way together. The zero emit is not usable; a size of at most 1 delays nothing.
+// RowQueue delays rows by a window, so that the reads of many are under way together. The zero emit is not usable; a
+// size of at most 1 delays nothing.
 type RowQueue[T any] struct {
 	Size   int // of the window, at most
 	Emit   func(*T) (more bool, err error)

@@ -9,7 +9,8 @@ import (
 	"github.com/divandb/divan/layer/internal/fault"
 )
 
-// designMember is what a member of a design document may be; members that are not listed may be anything. The list is that of CouchDB's validation.
+// designMember is what a member of a design document may be; members that are not listed may be anything. The list is
+// that of CouchDB's validation.
 type designMember struct {
 	name  string
 	types []string
@@ -35,7 +36,8 @@ const (
 	maxFunctions = 10_000 // filters, and likewise updates, shows, lists
 )
 
-// checkDesignMembers refuses a design document with a member of the wrong type: Invalid (invalid_design_doc), worded as CouchDB does.
+// checkDesignMembers refuses a design document with a member of the wrong type: Invalid (invalid_design_doc), worded as
+// CouchDB does.
 func checkDesignMembers(body []byte) error {
 	doc := gjson.ParseBytes(body)
 	if !doc.IsObject() {

@@ -20,16 +20,17 @@ type Design struct {
 	ID       string // with "_design/"
 	Rev      db.Rev
 	Language string
-	// Signature is the hex md5 of views, options and language: the index's name in the store. Design documents with the same signature share
-	// one index (V1).
+	// Signature is the hex md5 of views, options and language: the index's name in the store. Design documents with the
+	// same signature share one index (V1).
 	Signature string
 	// Views by name, in byte order. A view's position is its view id.
 	Views    []ViewDef
 	Options  Options
 	Filters  map[string]string
 	Validate string
-	// Partitioned says that the index keeps the rows of each partition together, and is asked for one partition at a time: so it is in a partitioned database
-	// unless options.partitioned is false. ParseDesign does not know the database and leaves it false.
+	// Partitioned says that the index keeps the rows of each partition together, and is asked for one partition at a
+	// time: so it is in a partitioned database unless options.partitioned is false. ParseDesign does not know the
+	// database and leaves it false.
 	Partitioned bool
 	// Lib is views.lib, the modules that map functions may require, as JSON; nil if there is none.
 	Lib json.RawMessage
@@ -46,8 +47,8 @@ func (d *Design) Slow() bool { return time.Duration(d.MapTime.Load()) > SlowMap 
 // ViewDef is one view of a design document.
 type ViewDef struct {
 	Name, Map, Reduce string
-	// Raw says that keys sort by Erlang's term order instead of CouchDB's usual one: the view's own options.collation is "raw", as CouchDB documents it, or
-	// that of the whole design document.
+	// Raw says that keys sort by Erlang's term order instead of CouchDB's usual one: the view's own options.collation
+	// is "raw", as CouchDB documents it, or that of the whole design document.
 	Raw bool
 }
 
@@ -70,8 +71,8 @@ type designText struct {
 	Validate string                     `json:"validate_doc_update"`
 }
 
-// ParseDesign reads a design document's body. Invalid (invalid_design_doc) where a member has a type that CouchDB refuses. It does not compile
-// the functions.
+// ParseDesign reads a design document's body. Invalid (invalid_design_doc) where a member has a type that CouchDB
+// refuses. It does not compile the functions.
 func ParseDesign(id string, rev db.Rev, body []byte) (*Design, error) {
 	if err := checkDesignMembers(body); err != nil {
 		return nil, err

@@ -14,7 +14,8 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// Design reads and parses a design document; name is with or without "_design/". NotFound. The parse is cached by revision.
+// Design reads and parses a design document; name is with or without "_design/". NotFound. The parse is cached by
+// revision.
 func (d Database) Design(ctx context.Context, name string) (*Design, error) {
 	if !db.IsDesign(name) {
 		name = "_design/" + name
@@ -35,7 +36,8 @@ func (d Database) Design(ctx context.Context, name string) (*Design, error) {
 	})
 }
 
-// Designs lists all design documents in the order of their ids, parsed. What does not parse is left out: it has no views.
+// Designs lists all design documents in the order of their ids, parsed. What does not parse is left out: it has no
+// views.
 func (d Database) Designs(ctx context.Context) ([]*Design, error) {
 	return db.Read(ctx, d.Database, func(t *db.Txn) ([]*Design, error) { return List(t, t.Snapshot()) })
 }

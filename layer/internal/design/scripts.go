@@ -80,14 +80,14 @@ type scriptValidator struct {
 // keptValidators is how much of validation functions is kept in memory at most, in bytes of their design documents.
 const keptValidators = 64 << 20
 
-// NewValidator returns a Validator that runs validate_doc_update functions in the sandbox, and refuses design documents whose functions do not
-// compile.
+// NewValidator returns a Validator that runs validate_doc_update functions in the sandbox, and refuses design documents
+// whose functions do not compile.
 func NewValidator(sandbox *script.Sandbox) db.Validator {
 	return &scriptValidator{sandbox, cache.New[string, *script.Validate](keptValidators)}
 }
 
-// CheckDesign compiles what the store will run: map functions, and the validation function. Design documents in other languages are somebody
-// else's to run, and are stored as they are.
+// CheckDesign compiles what the store will run: map functions, and the validation function. Design documents in other
+// languages are somebody else's to run, and are stored as they are.
 func (v *scriptValidator) CheckDesign(ctx context.Context, doc []byte) error {
 	var id struct {
 		ID string `json:"_id"`
@@ -131,8 +131,9 @@ func (v *scriptValidator) Watches(doc []byte) bool {
 	return err == nil && d.Validate != "" && (d.Language == "" || d.Language == "javascript")
 }
 
-// Validate runs a validation function. What it throws as forbidden or unauthorized is the writer's error. Any other failure of it is FunctionFailed, as in
-// CouchDB: a document that could not be validated is not written, and nobody did anything wrong but the function's author.
+// Validate runs a validation function. What it throws as forbidden or unauthorized is the writer's error. Any other
+// failure of it is FunctionFailed, as in CouchDB: a document that could not be validated is not written, and nobody did
+// anything wrong but the function's author.
 func (v *scriptValidator) Validate(ctx context.Context, key string, load func() ([]byte, error),
 	newDoc, oldDoc []byte, user *db.UserCtx, dbName string, security []byte) error {
 	run, err := v.validators.Get(ctx, key, func() (*script.Validate, int, error) {

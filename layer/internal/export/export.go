@@ -15,13 +15,14 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Export writes the database to w, to be read by Import (C8): every document with all leaves and their histories, deleted ones and attachments
-// included, _local documents, security, settings, maps of shards, sequences and the history of purges. What compaction would remove, indexes and
-// unfinished uploads are left out.
+// Export writes the database to w, to be read by Import (C8): every document with all leaves and their histories,
+// deleted ones and attachments included, _local documents, security, settings, maps of shards, sequences and the
+// history of purges. What compaction would remove, indexes and unfinished uploads are left out.
 //
-// It is one exact snapshot where the engine holds one; otherwise it is stitched from transactions and what the file ends with is the state at
-// its end. Where writing to w fails, the export can be continued: from says where (ReadExport finds it), nil begins a new one. A
-// continued export is the state at its end too. Conflict where from is of another database, or where too many documents were purged since.
+// It is one exact snapshot where the engine holds one; otherwise it is stitched from transactions and what the file
+// ends with is the state at its end. Where writing to w fails, the export can be continued: from says where (ReadExport
+// finds it), nil begins a new one. A continued export is the state at its end too. Conflict where from is of another
+// database, or where too many documents were purged since.
 //
 // Memory is bounded by a few bodies and the histories of one document; attachments are streamed.
 func (d Database) Export(ctx context.Context, w io.Writer, from *Position) error {
@@ -39,8 +40,9 @@ func (d Database) Export(ctx context.Context, w io.Writer, from *Position) error
 	if err != nil {
 		return err
 	}
-	// Stitched from transactions, a later part may see what an earlier one could not: go on until the documents were up to date in one
-	// transaction with the end. _local documents come before: a replication's checkpoint must not be newer than what it stands for.
+	// Stitched from transactions, a later part may see what an earlier one could not: go on until the documents were up
+	// to date in one transaction with the end. _local documents come before: a replication's checkpoint must not be
+	// newer than what it stands for.
 	for {
 		if err := x.locals(); err != nil {
 			return err
@@ -132,8 +134,8 @@ func (x *exporter) documents() error {
 	return failed
 }
 
-// document writes a document as it is now; with it, everything up to the row's sequence is in the file. Its winner's sequence may be after that:
-// then the document comes again.
+// document writes a document as it is now; with it, everything up to the row's sequence is in the file. Its winner's
+// sequence may be after that: then the document comes again.
 func (x *exporter) document(p *exportPending) error {
 	id := p.ahead.Id
 	winning, found, err := x.s.WaitBody(&p.ahead)
@@ -170,7 +172,8 @@ func (x *exporter) document(p *exportPending) error {
 	return o.flush()
 }
 
-// changed is the answer to a part of a document that is not there: the document was changed or purged since its branches were read, and comes again.
+// changed is the answer to a part of a document that is not there: the document was changed or purged since its
+// branches were read, and comes again.
 func (x *exporter) changed(what string, err error) error {
 	if x.s.Exact() {
 		return db.Corrupt(what, err)
@@ -261,7 +264,8 @@ func (x *exporter) attachment(id string, a *rev.Attachment) (gone bool, err erro
 	return false, err
 }
 
-// purged writes once more, or as gone, the documents that were purged since the export began: the feed does not tell of them.
+// purged writes once more, or as gone, the documents that were purged since the export began: the feed does not tell of
+// them.
 func (x *exporter) purged() error {
 	prefix := x.s.Keys.Sub(nil, keyspace.Purges)
 	r := db.PrefixRange(prefix)
@@ -318,8 +322,8 @@ func (x *exporter) locals() error {
 	return failed
 }
 
-// config writes the history of purges, in place of the one that the file has so far, and the settings, if they are read in the transaction that the
-// documents were read in, to the last; else done is false.
+// config writes the history of purges, in place of the one that the file has so far, and the settings, if they are read
+// in the transaction that the documents were read in, to the last; else done is false.
 func (x *exporter) config(turn int) (done bool, err error) {
 	if err := x.w.write(recordPurges, nil); err != nil {
 		return false, err

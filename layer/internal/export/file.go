@@ -20,9 +20,10 @@ import (
 //
 //	type (1 byte), length of the payload (uvarint), payload, check (8 bytes)
 //
-// check is the beginning of a digest that chains all records so far: digest = SHA-256(digest before, type, payload), the first one that of the magic. So a
-// file that is damaged, cut, or put together from two is found out at the record where it happens, and an export can be continued in the
-// middle by someone who knows the digest there and nothing else of what came before.
+// check is the beginning of a digest that chains all records so far: digest = SHA-256(digest before, type, payload),
+// the first one that of the magic. So a file that is damaged, cut, or put together from two is found out at the record
+// where it happens, and an export can be continued in the middle by someone who knows the digest there and nothing else
+// of what came before.
 //
 // Records are what a database means, not its keys: a file can be read by a version of Divan with another layout.
 const exportMagic = "divan export 1\n"
@@ -30,21 +31,24 @@ const exportMagic = "divan export 1\n"
 // exportFormat is in the header; a reader refuses another one.
 const exportFormat = 1
 
-// RecordType is the first byte of a record. Payloads are elements of the tuple encoding; what is named "rest" goes to the end as it is.
+// RecordType is the first byte of a record. Payloads are elements of the tuple encoding; what is named "rest" goes to
+// the end as it is.
 type RecordType byte
 
 const (
-	// RecordHeader: format (integer), database name (string), uuid (string), incarnation (integer), read version at which the export began
-	// (integer), purges until then (integer). Once, first.
+	// RecordHeader: format (integer), database name (string), uuid (string), incarnation (integer), read version at
+	// which the export began (integer), purges until then (integer). Once, first.
 	RecordHeader RecordType = 'h'
-	// RecordDocument: id (string), sequence of its row (incarnation, versionstamp), number of leaves (integer), sequence of its winner. What the file said of
-	// the document before no longer holds; with it, everything up to the row's sequence is in the file. No leaves: the document is gone. Chunks and
-	// branches follow; where fewer leaves come than announced, the document comes again.
+	// RecordDocument: id (string), sequence of its row (incarnation, versionstamp), number of leaves (integer),
+	// sequence of its winner. What the file said of the document before no longer holds; with it, everything up to the
+	// row's sequence is in the file. No leaves: the document is gone. Chunks and branches follow; where fewer leaves
+	// come than announced, the document comes again.
 	RecordDocument RecordType = 'd'
-	// recordChunk: attachment (UUID), number of the chunk (integer), rest: data as stored. Before the first leaf that has the attachment.
+	// recordChunk: attachment (UUID), number of the chunk (integer), rest: data as stored. Before the first leaf that
+	// has the attachment.
 	recordChunk RecordType = 'a'
-	// recordBranches: leaves, in the order of rfc-001's keys, the winner last: deleted (boolean), position (integer), hash (16 bytes, or a string),
-	// [ancestors' hashes, newest first], body as stored (bytes).
+	// recordBranches: leaves, in the order of rfc-001's keys, the winner last: deleted (boolean), position (integer),
+	// hash (16 bytes, or a string), [ancestors' hashes, newest first], body as stored (bytes).
 	recordBranches RecordType = 'b'
 	// recordLocals: nothing. What the file said of _local documents before no longer holds.
 	recordLocals RecordType = 'm'
@@ -54,8 +58,8 @@ const (
 	recordPurges RecordType = 'q'
 	// RecordPurge: id (string), [revisions]. Oldest first.
 	RecordPurge RecordType = 'p'
-	// RecordConfig: sequence of the end, revs_limit, purged_infos_limit (integers), partitioned (boolean), security (bytes), purges (integer), then
-	// the maps of shards: since (bytes), map (bytes), as stored.
+	// RecordConfig: sequence of the end, revs_limit, purged_infos_limit (integers), partitioned (boolean), security
+	// (bytes), purges (integer), then the maps of shards: since (bytes), map (bytes), as stored.
 	RecordConfig RecordType = 'c'
 	// recordLeft: kind, id, last id and what was left out there (strings), of a database that was damaged. A reader may
 	// pass over it.
@@ -166,7 +170,8 @@ type recordReader struct {
 	payload []byte
 }
 
-// newRecordReader reads the magic. begun is false where the file begins with something else; one that is too short has begun.
+// newRecordReader reads the magic. begun is false where the file begins with something else; one that is too short has
+// begun.
 func newRecordReader(r io.Reader) (rr *recordReader, begun bool, err error) {
 	rr = &recordReader{r: bufio.NewReaderSize(r, 1<<16), digest: sha256.Sum256([]byte(exportMagic)), offset: int64(len(exportMagic))}
 	magic := make([]byte, len(exportMagic))

@@ -16,19 +16,20 @@ import (
 )
 
 const (
-	// importBytes is how much of a file one transaction takes up, a single larger record excepted: the largest body and its history stay below
-	// kv.MaxTransactionSize.
+	// importBytes is how much of a file one transaction takes up, a single larger record excepted: the largest body and
+	// its history stay below kv.MaxTransactionSize.
 	importBytes = 1_000_000
 	importRows  = 500
 	// ImportHours is after how many full hours without a step an import counts as abandoned.
 	ImportHours = 2
 )
 
-// Import makes a database of what Export wrote (C8): the same documents, revisions and sequences under the name given, which the original's
-// consumers follow from their old sequences. What is written from now on has the next incarnation.
+// Import makes a database of what Export wrote (C8): the same documents, revisions and sequences under the name given,
+// which the original's consumers follow from their old sequences. What is written from now on has the next incarnation.
 //
-// The whole file is checked before anything is written: Invalid (name bad_export) where it is damaged, incomplete or none. The database appears when
-// it is complete; of an import that fails nothing stays, at the latest after some hours. Exists where there is a database of that name.
+// The whole file is checked before anything is written: Invalid (name bad_export) where it is damaged, incomplete or
+// none. The database appears when it is complete; of an import that fails nothing stays, at the latest after some
+// hours. Exists where there is a database of that name.
 func (s Store) Import(ctx context.Context, name string, r io.ReadSeeker) (*db.Database, error) {
 	if err := db.ValidateName(name); err != nil {
 		return nil, err

@@ -38,8 +38,8 @@ type importBatch struct {
 
 func (b *importBatch) full() bool { return b.size >= importBytes || len(b.records) >= importRows }
 
-// fits reports whether a record can go into the same transaction as those before: not where that would be too large, nor a document for the second
-// time, since what is known of documents is read at the transaction's beginning.
+// fits reports whether a record can go into the same transaction as those before: not where that would be too large,
+// nor a document for the second time, since what is known of documents is read at the transaction's beginning.
 func (b *importBatch) fits(t RecordType, payload []byte) bool {
 	if b.size > 0 && b.size+len(payload) > importBytes {
 		return false

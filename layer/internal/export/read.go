@@ -11,12 +11,12 @@ import (
 
 // File is what ReadExport finds in a file.
 type File struct {
-	// Begun is whether the file is an export as far as it goes, also where nothing of use has been written yet; Name is the database's, "" where that is not
-	// there.
+	// Begun is whether the file is an export as far as it goes, also where nothing of use has been written yet; Name is
+	// the database's, "" where that is not there.
 	Begun bool
 	Name  string
-	// Position is where the export could be continued: the last place where nothing is half written. It has no Records where it cannot be: then not even the
-	// beginning is there.
+	// Position is where the export could be continued: the last place where nothing is half written. It has no Records
+	// where it cannot be: then not even the beginning is there.
 	Position  Position
 	Documents int64 // those that came twice counted twice
 	// Left is what was left out because it was damaged, the first maxLeft of LeftOut.
@@ -26,8 +26,9 @@ type File struct {
 	Size int64
 }
 
-// Read checks an export: every record, and that it is whole. Where it is not, err is ErrExport with the reason, or why r could not be read. A file to
-// be continued is cut off at the position's Offset, and what Export writes from there is appended.
+// Read checks an export: every record, and that it is whole. Where it is not, err is ErrExport with the reason, or why
+// r could not be read. A file to be continued is cut off at the position's Offset, and what Export writes from there is
+// appended.
 func Read(r io.Reader) (File, error) {
 	x, err := Scan(r)
 	return x.File, err

@@ -8,8 +8,9 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// offset is how many rows come before the first one of a query, as CouchDB counts them: those before its range, or before the first of its keys that there is,
-// and those it skips. -1 where finding out would take reading too many rows.
+// offset is how many rows come before the first one of a query, as CouchDB counts them: those before its range, or
+// before the first of its keys that there is, and those it skips. -1 where finding out would take reading too many
+// rows.
 func offset(r *index.Reading, view int, q *index.ViewQuery, ranges []index.Span, total int64) (int64, error) {
 	if len(ranges) == 0 {
 		return min(int64(q.Skip), total), nil
@@ -28,7 +29,8 @@ func offset(r *index.Reading, view int, q *index.ViewQuery, ranges []index.Span,
 	return min(n+int64(q.Skip), total), nil
 }
 
-// countBefore is how many rows come before a span, in the direction of the query; -1 where that would take reading too many.
+// countBefore is how many rows come before a span, in the direction of the query; -1 where that would take reading too
+// many.
 func countBefore(r *index.Reading, view int, s index.Span, reverse bool, total int64) (int64, error) {
 	position := s.Begin
 	if reverse {

@@ -10,7 +10,8 @@ import (
 	"github.com/divandb/divan/layer/internal/rev"
 )
 
-// overlayDocs and overlayBytes are how much of a lag a query applies itself. It is not committed, but has to fit a transaction's memory and time.
+// overlayDocs and overlayBytes are how much of a lag a query applies itself. It is not committed, but has to fit a
+// transaction's memory and time.
 const (
 	overlayDocs  = 10_000
 	overlayBytes = 6_000_000
@@ -19,8 +20,9 @@ const (
 	AheadDocs = 8
 )
 
-// BeginEnsured begins a Fresh query, and begins it again after ensure has brought the index up to date where begin answers IndexBehind: writers may be faster
-// than a query for a while. It gives up after some attempts, with that error.
+// BeginEnsured begins a Fresh query, and begins it again after ensure has brought the index up to date where begin
+// answers IndexBehind: writers may be faster than a query for a while. It gives up after some attempts, with that
+// error.
 func BeginEnsured[T any](ensure func() error, begin func() (T, error)) (T, error) {
 	const attempts = 10
 	for attempt := 1; ; attempt++ {
@@ -35,10 +37,10 @@ func BeginEnsured[T any](ensure func() error, begin func() (T, error)) (T, error
 	}
 }
 
-// overlay makes a query see one state where the engine holds no snapshots. What the index lacks at the version of the stream's transaction is applied in that
-// transaction, which is read through its own writes and never committed: rows are then those of the documents at that version, also while a build writes
-// some of them. Where too much is lacking, or the query does without documents, the rows are those of the index's
-// sequence.
+// overlay makes a query see one state where the engine holds no snapshots. What the index lacks at the version of the
+// stream's transaction is applied in that transaction, which is read through its own writes and never committed: rows
+// are then those of the documents at that version, also while a build writes some of them. Where too much is lacking,
+// or the query does without documents, the rows are those of the index's sequence.
 type overlay struct {
 	ix   *index.Index
 	s    *rev.Stream

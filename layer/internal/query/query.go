@@ -16,15 +16,15 @@ import (
 // ViewResult is a view response under way.
 type ViewResult struct {
 	TotalRows int64
-	// Offset is the number of rows before the first one, with WithOffset; -1 where finding out would take reading many of them, which is where an index has
-	// no partial aggregates yet.
+	// Offset is the number of rows before the first one, with WithOffset; -1 where finding out would take reading many
+	// of them, which is where an index has no partial aggregates yet.
 	Offset    int64
 	UpdateSeq db.Seq                          // of the index
 	Rows      iter.Seq2[index.ViewRow, error] // once
 }
 
-// Query streams rows of the index as it stands: freshness is the caller's business. NotFound (missing_named_view) for an unknown view, Invalid
-// (query_parse_error) for a query that can have no rows.
+// Query streams rows of the index as it stands: freshness is the caller's business. NotFound (missing_named_view) for
+// an unknown view, Invalid (query_parse_error) for a query that can have no rows.
 func (ix Index) Query(ctx context.Context, q index.ViewQuery) (*ViewResult, error) {
 	id, _, ok := ix.Design().View(q.View)
 	if !ok {
@@ -115,8 +115,8 @@ func ranges(q *index.ViewQuery, k *index.Keys, view int) ([]index.Span, error) {
 	return ranges, nil
 }
 
-// yieldRows counts skip and limit over all ranges. Rows go with the documents of the transaction that read them (apache/couchdb #3381): where that ends, those
-// that were not yielded yet are read again in the next one.
+// yieldRows counts skip and limit over all ranges. Rows go with the documents of the transaction that read them
+// (apache/couchdb #3381): where that ends, those that were not yielded yet are read again in the next one.
 func yieldRows(r *index.Reading, view int, prefix []byte, head int, ranges []index.Span, q index.ViewQuery, yield func(index.ViewRow, error) bool) error {
 	answered := index.ViewCursor{Skip: q.Skip, Left: q.Limit}
 	var patience kv.Patience

@@ -28,9 +28,11 @@ const GroupExact = -1
 // ReduceQuery is a reduce query (V11). Limit and Skip count groups; IncludeDocs and Conflicts have no meaning.
 type ReduceQuery struct {
 	index.ViewQuery
-	// GroupLevel 0 is one row for the whole range, n one for each different first n elements of array keys, GroupExact one for each key.
+	// GroupLevel 0 is one row for the whole range, n one for each different first n elements of array keys, GroupExact
+	// one for each key.
 	GroupLevel int
-	// AnySize lets results of a JavaScript function be as large as what they are made from, which is an error of their group otherwise (CouchDB's reduce_limit).
+	// AnySize lets results of a JavaScript function be as large as what they are made from, which is an error of their
+	// group otherwise (CouchDB's reduce_limit).
 	AnySize bool
 	// Ranges, where it is not nil, has the start and end keys of several ranges, in the order of the query and without
 	// common keys, in the place of StartKey and EndKey. Rows of several ranges may be of one group.
@@ -78,8 +80,9 @@ type ReduceResult struct {
 	Rows      iter.Seq2[ReduceRow, error] // once
 }
 
-// Reduce streams the groups of a query, reduced from the index as it stands. An empty range has no groups. NotFound and Invalid as Query; NotFound also where
-// the view has no reduce function; Invalid (invalid_value, reduce_error) where the function cannot reduce the rows.
+// Reduce streams the groups of a query, reduced from the index as it stands. An empty range has no groups. NotFound and
+// Invalid as Query; NotFound also where the view has no reduce function; Invalid (invalid_value, reduce_error) where
+// the function cannot reduce the rows.
 func (ix Index) Reduce(ctx context.Context, q ReduceQuery) (*ReduceResult, error) {
 	id, def, ok := ix.Design().View(q.View)
 	if !ok || def.Reduce == "" {
@@ -203,8 +206,8 @@ func (g *grouping) partial(p *aggregate.Partial) (taken, more bool, err error) {
 	return true, true, g.function.merge(p)
 }
 
-// alike is the test whether the rows of a partial, all of one group, are that still: whether those that were added are of the same. It notes where the first row
-// may have changed. nil where the rows are of several groups.
+// alike is the test whether the rows of a partial, all of one group, are that still: whether those that were added are
+// of the same. It notes where the first row may have changed. nil where the rows are of several groups.
 func (g *grouping) alike(p *aggregate.Partial) func(position []byte, delta int64) bool {
 	if p.Rows == 0 {
 		return func(_ []byte, delta int64) bool { return delta <= 0 } // no group to compare with

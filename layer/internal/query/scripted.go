@@ -108,8 +108,8 @@ func (r *scripted) result(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// call runs the function within the time of the query. What it gives is null where it threw, as in CouchDB. One that was stopped at a limit is the
-// author's error.
+// call runs the function within the time of the query. What it gives is null where it threw, as in CouchDB. One that
+// was stopped at a limit is the author's error.
 func (r *scripted) call(function func(ctx context.Context) ([]byte, error)) ([]byte, error) {
 	ctx, cancel := context.WithDeadline(r.ctx, r.until)
 	defer cancel()

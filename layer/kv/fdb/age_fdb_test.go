@@ -12,8 +12,9 @@ import (
 	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
 )
 
-// TestTransaction_oldIsNotDead: a transaction whose owner was busy for longer than the client's time limit, such as one that streams to a slow reader, is too old and
-// may be tried again. It is not told that the cluster does not answer, which ends the response.
+// TestTransaction_oldIsNotDead: a transaction whose owner was busy for longer than the client's time limit, such as one
+// that streams to a slow reader, is too old and may be tried again. It is not told that the cluster does not answer,
+// which ends the response.
 func TestTransaction_oldIsNotDead(t *testing.T) {
 	for _, timeout := range []time.Duration{time.Second, kv.TransactionSeconds*time.Second + 500*time.Millisecond} {
 		t.Run(timeout.String(), func(t *testing.T) { oldIsNotDead(t, timeout) })

@@ -17,8 +17,9 @@ import (
 // directoryLayer marks a directory as Divan's: the directory layer then refuses it to others, and others' to Divan.
 const directoryLayer = "divan"
 
-// OpenDirectory is the prefix of a directory of FoundationDB's directory layer, made when it is not there. Whatever else lives in the cluster through that
-// layer has other prefixes. An error where the directory belongs to another application.
+// OpenDirectory is the prefix of a directory of FoundationDB's directory layer, made when it is not there. Whatever
+// else lives in the cluster through that layer has other prefixes. An error where the directory belongs to another
+// application.
 func OpenDirectory(ctx context.Context, e kv.Engine, path []string) (prefix []byte, err error) {
 	err = inDirectories(ctx, e, func(tr fdb.Transaction) error {
 		d, err := directory.CreateOrOpen(tr, path, []byte(directoryLayer))
@@ -61,7 +62,8 @@ func describe(path []string, err error) error {
 	return fmt.Errorf("FoundationDB directory %s: %w", strings.Join(path, "/"), err)
 }
 
-// inDirectories runs f in transactions until one commits. The directory layer wants the binding's transaction, so kv.Transact cannot be used.
+// inDirectories runs f in transactions until one commits. The directory layer wants the binding's transaction, so
+// kv.Transact cannot be used.
 func inDirectories(ctx context.Context, e kv.Engine, f func(tr fdb.Transaction) error) error {
 	engine, ok := e.(*engine)
 	if !ok {

@@ -21,8 +21,8 @@ import (
 // codeOperationCancelled is what a cancelled future fails with.
 const codeOperationCancelled kv.Code = 1101
 
-// convert turns an error of the client into a kv.Error. The classes are the client's own predicates: the binding does not export them, so
-// they are asked for in C. nil stays nil.
+// convert turns an error of the client into a kv.Error. The classes are the client's own predicates: the binding does
+// not export them, so they are asked for in C. nil stays nil.
 func convert(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -52,7 +52,8 @@ func (f version) Wait() (int64, error) {
 	return v, f.t.convert(err, f.age)
 }
 
-// iterator adapts the binding's, which asks for the first batch when the read is issued and for the next one when a batch is used up.
+// iterator adapts the binding's, which asks for the first batch when the read is issued and for the next one when a
+// batch is used up.
 type iterator struct {
 	t   *transaction
 	it  *fdb.RangeIterator

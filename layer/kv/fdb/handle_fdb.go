@@ -15,8 +15,8 @@ import (
 // apiVersion of the client library: the newest whose behaviour this package was tested with.
 const apiVersion = 730
 
-// handle is the client's database, shared by all engines of the process on one cluster file: the binding keeps one for each file, and closing it
-// for one engine would take it from the others.
+// handle is the client's database, shared by all engines of the process on one cluster file: the binding keeps one for
+// each file, and closing it for one engine would take it from the others.
 type handle struct {
 	db   fdb.Database
 	file string
@@ -94,7 +94,8 @@ func (h *handle) release() {
 	}
 }
 
-// prepareNetwork sets what must be set before the network thread starts. What the client would find missing only later, and say in a log, is looked for here.
+// prepareNetwork sets what must be set before the network thread starts. What the client would find missing only later,
+// and say in a log, is looked for here.
 func prepareNetwork(o Options) error {
 	if err := fdb.APIVersion(apiVersion); err != nil {
 		return err

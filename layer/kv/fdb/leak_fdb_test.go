@@ -70,8 +70,8 @@ func erase(t *testing.T, e kv.Engine) {
 	}
 }
 
-// TestTransaction_LeavesNothing runs transactions that end in every way there is, from many goroutines, and counts what is left: goroutines, the
-// client's handles, resident memory.
+// TestTransaction_LeavesNothing runs transactions that end in every way there is, from many goroutines, and counts what
+// is left: goroutines, the client's handles, resident memory.
 func TestTransaction_LeavesNothing(t *testing.T) {
 	total := 100_000
 	if testing.Short() {
@@ -104,7 +104,8 @@ func TestTransaction_LeavesNothing(t *testing.T) {
 	}
 }
 
-// handles counts the binding's transactions and futures that are reachable: each holds one of the client's, and releases it when it is collected.
+// handles counts the binding's transactions and futures that are reachable: each holds one of the client's, and
+// releases it when it is collected.
 func handles() int64 {
 	records := make([]runtime.MemProfileRecord, 1000)
 	for {
@@ -194,7 +195,8 @@ func runEnding(ctx context.Context, e kv.Engine, how, worker int) error {
 	return nil
 }
 
-// residentAfterGC is the process's resident memory in bytes. The binding releases handles in finalizers, so there is more than one collection.
+// residentAfterGC is the process's resident memory in bytes. The binding releases handles in finalizers, so there is
+// more than one collection.
 func residentAfterGC(t *testing.T) int {
 	t.Helper()
 	for range 4 {

@@ -30,8 +30,9 @@ type engine struct {
 	}
 }
 
-// Open connects to a cluster. It does not wait for the cluster to answer: the first transaction does, within Options.Timeout. The network options
-// (TraceDir, ClientLibraries and TLS) and the cluster's options (Timeout, RetryLimit, AutomaticIdempotency, MaxWatches) are a process's: those of the first Open of the process, and of the
+// Open connects to a cluster. It does not wait for the cluster to answer: the first transaction does, within
+// Options.Timeout. The network options (TraceDir, ClientLibraries and TLS) and the cluster's options (Timeout,
+// RetryLimit, AutomaticIdempotency, MaxWatches) are a process's: those of the first Open of the process, and of the
 // cluster, hold.
 func Open(o Options) (kv.Engine, error) {
 	o = o.withDefaults()
@@ -50,7 +51,8 @@ func (e *engine) Name() string { return "fdb" }
 // MaxAttempts implements kv.RetryLimiter.
 func (e *engine) MaxAttempts() int { return e.o.RetryLimit }
 
-// Close ends what is under way. The client's network thread lives as long as the process: the client cannot start it twice.
+// Close ends what is under way. The client's network thread lives as long as the process: the client cannot start it
+// twice.
 func (e *engine) Close() error {
 	e.mu.Lock()
 	if e.mu.closed {

@@ -67,9 +67,10 @@ func (t *transaction) err() error {
 // age is how long the transaction has lived, by which the client ends it.
 func (t *transaction) age() time.Duration { return time.Since(t.began) }
 
-// convert is an error of something that was asked for when the transaction had a certain age. Where that was past the time for which a version can be
-// read, or past half of the client's time limit, so that the cluster did not have the other half to answer, the limit says nothing of the cluster: the
-// transaction is too old, as it would have been told without the limit.
+// convert is an error of something that was asked for when the transaction had a certain age. Where that was past the
+// time for which a version can be read, or past half of the client's time limit, so that the cluster did not have the
+// other half to answer, the limit says nothing of the cluster: the transaction is too old, as it would have been told
+// without the limit.
 func (t *transaction) convert(err error, age time.Duration) error {
 	err = convert(t.ctx, err)
 	if age > min(kv.TransactionSeconds*time.Second, t.engine.o.Timeout/2) && kv.IsCode(err, kv.CodeUnreachable) {
@@ -117,7 +118,8 @@ func (t *transaction) note(err error) {
 	}
 }
 
-// Commit of a transaction that is cancelled while its commit is under way may have happened: the client does not say so, this method does.
+// Commit of a transaction that is cancelled while its commit is under way may have happened: the client does not say
+// so, this method does.
 func (t *transaction) Commit() error {
 	if err := t.err(); err != nil {
 		return err

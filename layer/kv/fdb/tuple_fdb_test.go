@@ -16,7 +16,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// TestTuple_SameAsApple compares layer/tuple with Apple's package byte for byte: tuples packed by one are what the other packs and unpacks.
+// TestTuple_SameAsApple compares layer/tuple with Apple's package byte for byte: tuples packed by one are what the
+// other packs and unpacks.
 func TestTuple_SameAsApple(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

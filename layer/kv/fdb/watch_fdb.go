@@ -11,7 +11,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// watch waits for the client's future in a goroutine of the engine, which ends when the watch fires, fails, is cancelled, or the engine closes.
+// watch waits for the client's future in a goroutine of the engine, which ends when the watch fires, fails, is
+// cancelled, or the engine closes.
 type watch struct {
 	done   chan struct{} // closed by wait
 	err    error         // set before done is closed
@@ -32,8 +33,9 @@ func (t *transaction) Watch(key []byte) kv.Watch {
 	return w
 }
 
-// arm asks the client for the watch. The client forgets to end a watch whose transaction is cancelled after the watched value was read, until the
-// transaction is destroyed, which would wait for the watch: so the transaction cancels its watches itself.
+// arm asks the client for the watch. The client forgets to end a watch whose transaction is cancelled after the watched
+// value was read, until the transaction is destroyed, which would wait for the watch: so the transaction cancels its
+// watches itself.
 func (t *transaction) arm(w *watch, key []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

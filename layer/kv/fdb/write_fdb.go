@@ -16,8 +16,8 @@ const (
 	rangeOverhead    = 32
 )
 
-// write counts a write of bytes in the mutation and of conflict bytes in its conflict range, as the client does; false where the transaction cannot
-// take any.
+// write counts a write of bytes in the mutation and of conflict bytes in its conflict range, as the client does; false
+// where the transaction cannot take any.
 func (t *transaction) write(bytes, conflict int) bool {
 	if t.err() != nil {
 		return false

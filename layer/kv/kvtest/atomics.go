@@ -11,7 +11,8 @@ import (
 
 const none = "<none>"
 
-// atomicTests are an operation on a stored value and its result, as FoundationDB's documentation of mutation types has them.
+// atomicTests are an operation on a stored value and its result, as FoundationDB's documentation of mutation types has
+// them.
 var atomicTests = []struct {
 	op            kv.AtomicOp
 	old, operand  string
@@ -68,8 +69,8 @@ var atomicTests = []struct {
 	{kv.AtomicCompareAndClear, "a", "ab", "a", "longer"},
 }
 
-// testAtomics carries each operation out in every place that an engine may do it: at commit, on a value that the transaction wrote, before and
-// after a read of the key.
+// testAtomics carries each operation out in every place that an engine may do it: at commit, on a value that the
+// transaction wrote, before and after a read of the key.
 func testAtomics(t *testing.T, e kv.Engine) {
 	for i, tt := range atomicTests {
 		name := fmt.Sprintf("op %d on %.20q with %q (%s)", tt.op, tt.old, tt.operand, tt.comment)

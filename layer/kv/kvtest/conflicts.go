@@ -7,7 +7,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// testConflicts: a transaction reads, another one writes and commits, the first one writes elsewhere and commits. Each read against each write.
+// testConflicts: a transaction reads, another one writes and commits, the first one writes elsewhere and commits. Each
+// read against each write.
 func testConflicts(t *testing.T, e kv.Engine) {
 	reads := []struct {
 		name string
@@ -116,8 +117,8 @@ func getKey(r kv.Reader, s kv.KeySelector) error { _, err := r.GetKey(s).Wait();
 
 func scan(r kv.Reader, kr kv.Range, o kv.RangeOptions) error { _, err := collect(r, kr, o); return err }
 
-// testConflictTrimming: a range read that its caller ends early conflicts with what it got, not with the rest of the range; and a stamped key conflicts
-// with reads of where it lands.
+// testConflictTrimming: a range read that its caller ends early conflicts with what it got, not with the rest of the
+// range; and a stamped key conflicts with reads of where it lands.
 func testConflictTrimming(t *testing.T, e kv.Engine) {
 	const rows = 4000
 	name := func(i int) []byte { return key(fmt.Sprintf("k%05d", i)) }

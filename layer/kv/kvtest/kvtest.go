@@ -1,5 +1,5 @@
-// Package kvtest is the conformance suite of kv.Engine: what every engine promises, each operation, each limit, the anomalies that must not
-// happen, and a check of strict serialisability over random concurrent transactions.
+// Package kvtest is the conformance suite of kv.Engine: what every engine promises, each operation, each limit, the
+// anomalies that must not happen, and a check of strict serialisability over random concurrent transactions.
 //
 //	func TestConformance(t *testing.T) {
 //		kvtest.Run(t, func(tb testing.TB) kv.Engine { ... })
@@ -15,8 +15,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Run runs the suite. open returns an engine whose whole key space may be erased, and registers its closing; it is called for each test, and
-// may return the same store again, but no other engine may be using it meanwhile.
+// Run runs the suite. open returns an engine whose whole key space may be erased, and registers its closing; it is
+// called for each test, and may return the same store again, but no other engine may be using it meanwhile.
 func Run(t *testing.T, open func(tb testing.TB) kv.Engine) {
 	for _, test := range []struct {
 		name string

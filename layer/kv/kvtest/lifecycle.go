@@ -206,8 +206,8 @@ func testSnapshots(t *testing.T, e kv.Engine) {
 	})
 }
 
-// testTimeLimit takes a little more than kv.TransactionSeconds. Reads past the limit must end at some time, and then as they should; a commit must fail
-// at once.
+// testTimeLimit takes a little more than kv.TransactionSeconds. Reads past the limit must end at some time, and then as
+// they should; a commit must fail at once.
 func testTimeLimit(t *testing.T, e kv.Engine) {
 	put(t, e, "a=1", "b=2")
 	idle, reader, writer, blind := begin(t, e), begin(t, e), begin(t, e), begin(t, e)

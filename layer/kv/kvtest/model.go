@@ -70,7 +70,8 @@ func (s state) rows(r kv.Range, o kv.RangeOptions) string {
 	return strings.Join(rows, " ")
 }
 
-// resolveBound is resolve, but that a selector of the first key from a key on is that key: the range is the same, and also what it may meet.
+// resolveBound is resolve, but that a selector of the first key from a key on is that key: the range is the same, and
+// also what it may meet.
 func resolveBound(keys []string, sel kv.KeySelector) string {
 	if sel.Offset == 1 && !sel.OrEqual {
 		return string(sel.Key)
@@ -183,7 +184,8 @@ func (c chooser) rangeRead() (kv.Range, kv.RangeOptions) {
 	return keyRange(b, e), o
 }
 
-// testModel runs random transactions one after the other: every read must be what the model says, for Get and GetKey at the moment of issue.
+// testModel runs random transactions one after the other: every read must be what the model says, for Get and GetKey at
+// the moment of issue.
 func testModel(t *testing.T, e kv.Engine) {
 	s := seed(t)
 	c := chooser{rand.New(rand.NewPCG(s, 1))}
@@ -276,7 +278,8 @@ func (c chooser) mutation() mutation {
 	case 'r':
 		m.key, m.value = c.keyRange()
 	case 'a':
-		// Not AtomicCompareAndClear: until the commit FoundationDB's client counts the key as there where a selector walks past it.
+		// Not AtomicCompareAndClear: until the commit FoundationDB's client counts the key as there where a selector
+		// walks past it.
 		m.op = kv.AtomicAdd + kv.AtomicOp(c.IntN(int(kv.AtomicCompareAndClear-kv.AtomicAdd)))
 	}
 	return m

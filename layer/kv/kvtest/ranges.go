@@ -108,8 +108,8 @@ func testLongRange(t *testing.T, e kv.Engine) {
 	}
 }
 
-// testIssue: Get and GetKey see the transaction's writes as they were when they were issued, however late they are waited for. A range read sees what
-// is ahead of it, and does not mind what is written behind it.
+// testIssue: Get and GetKey see the transaction's writes as they were when they were issued, however late they are
+// waited for. A range read sees what is ahead of it, and does not mind what is written behind it.
 func testIssue(t *testing.T, e kv.Engine) {
 	const rows = 3000
 	name := func(i int) []byte { return key(fmt.Sprintf("k%05d", i)) }

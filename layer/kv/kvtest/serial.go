@@ -12,17 +12,19 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Load is random concurrent transactions and a check that all of them, together, were strictly serialisable. The witness is the
-// engine's own order: with the committed transactions in the order of their versionstamps, every read must be what that order gives, and
-// the order must agree with real time. Where such an order exists the history is strictly serialisable by definition, so no search is needed;
-// and where an engine's versionstamps are not the order, that is an error too.
+// Load is random concurrent transactions and a check that all of them, together, were strictly serialisable. The
+// witness is the engine's own order: with the committed transactions in the order of their versionstamps, every read
+// must be what that order gives, and the order must agree with real time. Where such an order exists the history is
+// strictly serialisable by definition, so no search is needed; and where an engine's versionstamps are not the order,
+// that is an error too.
 type Load struct {
 	Seed    uint64
 	Workers int // default 8
 	Rounds  int // transactions of each worker, default 150
 }
 
-// Check runs the load on an engine, which may be one that injects faults, and returns the first violation. It erases the store first.
+// Check runs the load on an engine, which may be one that injects faults, and returns the first violation. It erases
+// the store first.
 func (l Load) Check(ctx context.Context, e kv.Engine) error {
 	if l.Workers == 0 {
 		l.Workers = 8
@@ -152,7 +154,8 @@ func (h *history) transaction(ctx context.Context, e kv.Engine, c chooser, id st
 	return nil
 }
 
-// run makes the calls of one transaction. Some write without reading, some read without conflicts, some issue all reads before they wait.
+// run makes the calls of one transaction. Some write without reading, some read without conflicts, some issue all reads
+// before they wait.
 func (r *record) run(tx kv.Transaction, c chooser) error {
 	blind := c.IntN(6) == 0
 	if !blind {

@@ -112,7 +112,8 @@ func testUnreadable(t *testing.T, e kv.Engine) {
 	}
 }
 
-// testStampOrder: stamps are unique, and of two commits the one that began after the other had ended has the higher one.
+// testStampOrder: stamps are unique, and of two commits the one that began after the other had ended has the higher
+// one.
 func testStampOrder(t *testing.T, e kv.Engine) {
 	const workers, rounds = 8, 25
 	var mu sync.Mutex

@@ -85,7 +85,8 @@ func readBack(ctx context.Context, e kv.Engine) (state, map[string]kv.Versionsta
 	return c.state, c.stamps, err
 }
 
-// verify replays the transaction on the state that it read at, and where it committed also on the state right before it.
+// verify replays the transaction on the state that it read at, and where it committed also on the state right before
+// it.
 func (r *record) verify(moments []moment) error {
 	if r.readVersion >= 0 {
 		// The last state with a version up to the read version.
@@ -107,7 +108,8 @@ func (r *record) verify(moments []moment) error {
 	return nil
 }
 
-// replay runs the transaction's steps from a state and compares its reads. Reads without conflicts hold at the read version only.
+// replay runs the transaction's steps from a state and compares its reads. Reads without conflicts hold at the read
+// version only.
 func (r *record) replay(from state, snapshots bool) error {
 	s := cloneState(from)
 	for _, step := range r.steps {

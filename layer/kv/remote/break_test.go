@@ -109,8 +109,8 @@ func (t heldTx) Commit() error {
 	return t.Transaction.Commit()
 }
 
-// TestBreak_fence: a commit that is under way when the connection breaks is not said to be in doubt before it has ended; and nobody sees the store
-// before that who would then take it for not made.
+// TestBreak_fence: a commit that is under way when the connection breaks is not said to be in doubt before it has
+// ended; and nobody sees the store before that who would then take it for not made.
 func TestBreak_fence(t *testing.T) {
 	h := held{mustEmbed(t), make(chan struct{}), make(chan struct{})}
 	p := mustProxy(t, mustServe(t, h).Addr().String())
@@ -203,7 +203,8 @@ func TestBreak_openTransactions(t *testing.T) {
 	}
 }
 
-// TestBreak_waiting: while a lost store may still come back, a transaction waits for it as long as its own context and Cancel let it.
+// TestBreak_waiting: while a lost store may still come back, a transaction waits for it as long as its own context and
+// Cancel let it.
 func TestBreak_waiting(t *testing.T) {
 	p := mustProxy(t, mustServe(t, mustEmbed(t)).Addr().String())
 	e, err := remote.Open(t.Context(), p.addr(), remote.Options{Secret: secret, Logger: quiet(t), Timeout: time.Minute})
@@ -236,7 +237,8 @@ func TestBreak_waiting(t *testing.T) {
 	}
 }
 
-// TestBreak_storeGone: the store goes away for longer than the client waits, and comes back as another process with the same content.
+// TestBreak_storeGone: the store goes away for longer than the client waits, and comes back as another process with the
+// same content.
 func TestBreak_storeGone(t *testing.T) {
 	below := mustEmbed(t)
 	first := mustServe(t, below)

@@ -42,8 +42,8 @@ var (
 	_ kv.Reclaimer    = (*Engine)(nil)
 )
 
-// Open connects to the store that is served at addr. It waits for Options.Timeout for the store to be there. Once open, the engine connects again
-// whenever the connection breaks.
+// Open connects to the store that is served at addr. It waits for Options.Timeout for the store to be there. Once open,
+// the engine connects again whenever the connection breaks.
 func Open(ctx context.Context, addr string, o Options) (*Engine, error) {
 	if o.Secret == "" || slices.Contains(o.AcceptSecrets, "") {
 		return nil, errors.New("remote: a store is not reached without a secret")
@@ -129,7 +129,8 @@ func (e *Engine) keep(c *conn) {
 			return
 		}
 		e.o.Logger.Warn("the connection to the store broke", "at", e.addr, "error", err)
-		// What is open on the broken connection is lost, and may be tried again at once. Commits in doubt wait until the server has ended them.
+		// What is open on the broken connection is lost, and may be tried again at once. Commits in doubt wait until
+		// the server has ended them.
 		c.fail(errBroken, nil)
 		next := e.reconnect(ctx, c)
 		if next == nil {
@@ -142,8 +143,8 @@ func (e *Engine) keep(c *conn) {
 	}
 }
 
-// reconnect connects again, however long it takes; nil after Close. Commits in doubt are told so when the server has not been back in time: whoever looks
-// after them then waits for a connection too.
+// reconnect connects again, however long it takes; nil after Close. Commits in doubt are told so when the server has
+// not been back in time: whoever looks after them then waits for a connection too.
 func (e *Engine) reconnect(ctx context.Context, broken *conn) *conn {
 	patience := time.AfterFunc(e.o.Timeout, func() { broken.fail(errBroken, errInDoubt) })
 	defer patience.Stop()
@@ -183,8 +184,8 @@ func (e *Engine) set(c *conn) {
 	e.mu.Unlock()
 }
 
-// connection returns the connection and a new object's number on it, waiting for one where there is none: until Options.Timeout after the last one was lost,
-// so that of the many steps of a request only the first waits.
+// connection returns the connection and a new object's number on it, waiting for one where there is none: until
+// Options.Timeout after the last one was lost, so that of the many steps of a request only the first waits.
 func (e *Engine) connection(ctx context.Context, cancelled <-chan struct{}) (*conn, uint64, error) {
 	var limit <-chan time.Time
 	for {

@@ -10,7 +10,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// frame is one message. On the wire: the length of what follows, 4 bytes; kind, 1; object, 8; request, 4; payload. All big-endian.
+// frame is one message. On the wire: the length of what follows, 4 bytes; kind, 1; object, 8; request, 4; payload. All
+// big-endian.
 type frame struct {
 	kind    kind
 	object  uint64 // the transaction or snapshot, as the client numbers them; 0 for the connection itself
@@ -20,7 +21,8 @@ type frame struct {
 
 type kind uint8
 
-// What a client sends. A payload begins with the writes that precede the request, wherever the object is a transaction; see writes.go.
+// What a client sends. A payload begins with the writes that precede the request, wherever the object is a transaction;
+// see writes.go.
 const (
 	kindWrites       kind = iota + 1 // only the writes; no answer
 	kindGet                          // flags, key
@@ -53,13 +55,15 @@ const (
 
 const (
 	headerSize = 4 + 1 + 8 + 4
-	// maxFrame is the largest frame that is read. Writes are sent in pieces of flushWrites; what remains is keys, values and batches of rows.
+	// maxFrame is the largest frame that is read. Writes are sent in pieces of flushWrites; what remains is keys,
+	// values and batches of rows.
 	maxFrame = 1 << 20
 )
 
 var errFrame = errors.New("remote: malformed frame")
 
-// appendFrame appends a frame without its payload, which the caller appends before it calls endFrame with the length that dst had.
+// appendFrame appends a frame without its payload, which the caller appends before it calls endFrame with the length
+// that dst had.
 func appendFrame(dst []byte, k kind, object uint64, request uint32) []byte {
 	dst = append(dst, 0, 0, 0, 0, byte(k))
 	dst = binary.BigEndian.AppendUint64(dst, object)

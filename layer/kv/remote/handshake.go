@@ -19,9 +19,10 @@ import (
 //	client: magic, its challenge, its name, proof over all of these
 //	server: proof over all of these
 //
-// A proof is an HMAC-SHA256 under the secret of who proves, and everything said so far. The client proves first, so that someone who does not know the
-// secret learns nothing from the server to try secrets on; a wrong proof is answered with zeros, so that the client need not take every broken connection for a
-// wrong secret. The server's proof is also its word that nothing of the client's earlier connections is left; it comes when that is so.
+// A proof is an HMAC-SHA256 under the secret of who proves, and everything said so far. The client proves first, so
+// that someone who does not know the secret learns nothing from the server to try secrets on; a wrong proof is answered
+// with zeros, so that the client need not take every broken connection for a wrong secret. The server's proof is also
+// its word that nothing of the client's earlier connections is left; it comes when that is so.
 
 const (
 	magic            = "divankv2"
@@ -49,7 +50,8 @@ func random(n int) []byte {
 	return b
 }
 
-// handshakeClient proves both sides to each other. It blocks until the server has ended the client's earlier connections.
+// handshakeClient proves both sides to each other. It blocks until the server has ended the client's earlier
+// connections.
 func handshakeClient(nc net.Conn, secret string, name clientName, timeout time.Duration) error {
 	if err := nc.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return err

@@ -44,7 +44,8 @@ func (o *object) push(f frame) {
 	}
 }
 
-// abandon ends the object because its session has ended. A commit under way is left to finish: it is the session's end that waits for it.
+// abandon ends the object because its session has ended. A commit under way is left to finish: it is the session's end
+// that waits for it.
 func (o *object) abandon() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// output gathers what many goroutines send on one connection. Whoever finds it idle writes for all who come meanwhile; who finds it full waits. A write
-// costs more than all else that a small request takes, so that it pays to let those who can run go first when there are any.
+// output gathers what many goroutines send on one connection. Whoever finds it idle writes for all who come meanwhile;
+// who finds it full waits. A write costs more than all else that a small request takes, so that it pays to let those
+// who can run go first when there are any.
 type output struct {
 	nc       net.Conn
 	limit    int           // bytes gathered before senders wait
@@ -30,8 +31,9 @@ func newOutput(nc net.Conn, limit int, patience time.Duration) *output {
 	return o
 }
 
-// send has build append one frame or more, and sees to it that they are written. It blocks while the other side does not read. An error is final, and
-// the same for all. Where others are likely to send now, the first one waits for them: for a turn of the scheduler, not for a time.
+// send has build append one frame or more, and sees to it that they are written. It blocks while the other side does
+// not read. An error is final, and the same for all. Where others are likely to send now, the first one waits for them:
+// for a turn of the scheduler, not for a time.
 func (o *output) send(others bool, build func(dst []byte) []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -123,7 +123,8 @@ func (r reads) GetRange(kr kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	return it
 }
 
-// iterator implements kv.RangeIterator: batches of rows, of which the next is asked for when the caller has used one up, and from the second on before that.
+// iterator implements kv.RangeIterator: batches of rows, of which the next is asked for when the caller has used one
+// up, and from the second on before that.
 type iterator struct {
 	of      source
 	number  uint32

@@ -91,7 +91,8 @@ func TestOpen_acceptSecrets(t *testing.T) {
 	}
 }
 
-// TestOpen_impostor: a server that does not know the secret is not spoken to, and learns nothing that the client did not make up for it.
+// TestOpen_impostor: a server that does not know the secret is not spoken to, and learns nothing that the client did
+// not make up for it.
 func TestOpen_impostor(t *testing.T) {
 	l := mustListen(t)
 	defer func() { _ = l.Close() }()
@@ -194,8 +195,8 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// TestEngine_manyAtOnce: large transactions, long reads and small ones share the connection, none waits for all of another, and memory is bounded by what is
-// read.
+// TestEngine_manyAtOnce: large transactions, long reads and small ones share the connection, none waits for all of
+// another, and memory is bounded by what is read.
 func TestEngine_manyAtOnce(t *testing.T) {
 	e := mustOpen(t, mustServe(t, mustEmbed(t)).Addr().String())
 	var wg sync.WaitGroup
@@ -239,7 +240,8 @@ func TestEngine_manyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// readLarge reads the values from a key to the end of l in one transaction, and tells how many bytes and where to go on.
+// readLarge reads the values from a key to the end of l in one transaction, and tells how many bytes and where to go
+// on.
 func readLarge(ctx context.Context, e kv.Engine, from []byte) (n int, next []byte, err error) {
 	tx := e.Begin(ctx)
 	defer tx.Cancel()

@@ -22,8 +22,8 @@ const (
 
 var errTooManyObjects = errors.New("remote: too many transactions")
 
-// session is the server's side of one connection. Its goroutine reads; each transaction with something to do has a worker for as long as it does, which
-// works off its requests in order; each watch has a goroutine that waits.
+// session is the server's side of one connection. Its goroutine reads; each transaction with something to do has a
+// worker for as long as it does, which works off its requests in order; each watch has a goroutine that waits.
 type session struct {
 	server *Server
 	nc     net.Conn
@@ -168,7 +168,8 @@ func (s *session) late(f frame) error {
 	return nil
 }
 
-// maxResting workers of a session wait for more to do: a goroutine that is begun anew for each request grows its stack each time.
+// maxResting workers of a session wait for more to do: a goroutine that is begun anew for each request grows its stack
+// each time.
 const maxResting = 64
 
 // work has a worker do what is in the object's queue.

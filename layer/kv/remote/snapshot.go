@@ -18,7 +18,8 @@ type longSnapshot struct {
 	closed  chan struct{}
 }
 
-// OpenSnapshot implements kv.Snapshotter. It blocks for one round trip. A snapshot does not survive its connection: its reads fail with CodeTooOld then.
+// OpenSnapshot implements kv.Snapshotter. It blocks for one round trip. A snapshot does not survive its connection: its
+// reads fail with CodeTooOld then.
 func (e *Engine) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
 	c, object, err := e.connection(ctx, nil)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// transaction implements kv.Transaction. It exists at the server from its first request on; until then, and between requests, its writes are gathered
-// here.
+// transaction implements kv.Transaction. It exists at the server from its first request on; until then, and between
+// requests, its writes are gathered here.
 type transaction struct {
 	e   *Engine
 	ctx context.Context

@@ -6,8 +6,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// A transaction's writes are gathered by the client and sent before the next request that depends on them: their length, then one after the other an
-// opcode and its arguments, byte strings after their lengths.
+// A transaction's writes are gathered by the client and sent before the next request that depends on them: their
+// length, then one after the other an opcode and its arguments, byte strings after their lengths.
 const (
 	opSet            byte = iota + 1 // key, value
 	opClear                          // key
@@ -59,7 +59,8 @@ func applyWrites(tx kv.Transaction, encoded []byte) error {
 		default:
 			d.fail()
 		}
-		// An argument that was cut short has been given to the transaction as empty: the caller ends the connection, and the transaction with it.
+		// An argument that was cut short has been given to the transaction as empty: the caller ends the connection,
+		// and the transaction with it.
 		if d.err != nil {
 			return d.err
 		}

@@ -34,7 +34,8 @@ func printVersion([]string) int {
 	return statusOK
 }
 
-// check says where the settings are from when nothing is wrong with them. A store that a node could not open now is a failure of its own.
+// check says where the settings are from when nothing is wrong with them. A store that a node could not open now is a
+// failure of its own.
 //
 // With -deep the store, which nobody may have open, is read as a whole too.
 func check(args []string) int {

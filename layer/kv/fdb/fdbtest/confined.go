@@ -7,8 +7,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// confined is an engine within the keys that begin with a prefix: callers see the rest of each key. Keys from "\xff" on, but for kv.MetadataVersionKey,
-// are within the prefix too, where an engine would refuse them.
+// confined is an engine within the keys that begin with a prefix: callers see the rest of each key. Keys from "\xff"
+// on, but for kv.MetadataVersionKey, are within the prefix too, where an engine would refuse them.
 type confined struct {
 	kv.Engine
 	prefix []byte

@@ -1,5 +1,5 @@
-// Package fdbtest opens a real FoundationDB cluster for tests: the one whose cluster file DIVAN_TEST_FDB_CLUSTER_FILE names. That cluster is for tests
-// alone: they erase it.
+// Package fdbtest opens a real FoundationDB cluster for tests: the one whose cluster file DIVAN_TEST_FDB_CLUSTER_FILE
+// names. That cluster is for tests alone: they erase it.
 package fdbtest
 
 import (
@@ -30,7 +30,8 @@ func ClusterFile(tb testing.TB) string {
 	return os.Getenv(Variable)
 }
 
-// Whole opens the whole key space for one test, which may erase it. Other tests of this machine wait, also those of other processes.
+// Whole opens the whole key space for one test, which may erase it. Other tests of this machine wait, also those of
+// other processes.
 func Whole(tb testing.TB) kv.Engine {
 	tb.Helper()
 	file := ClusterFile(tb)
@@ -38,8 +39,8 @@ func Whole(tb testing.TB) kv.Engine {
 	return open(tb, file)
 }
 
-// Range opens an empty part of the key space as if it was the whole one, for one test, and erases it after the test. Any number of tests may have one at
-// once.
+// Range opens an empty part of the key space as if it was the whole one, for one test, and erases it after the test.
+// Any number of tests may have one at once.
 func Range(tb testing.TB) kv.Engine {
 	tb.Helper()
 	file := ClusterFile(tb)
@@ -59,7 +60,8 @@ func Range(tb testing.TB) kv.Engine {
 	return e
 }
 
-// AnotherFile is a copy of the test cluster's file, for an engine with options of its own: engines of one file share the client's.
+// AnotherFile is a copy of the test cluster's file, for an engine with options of its own: engines of one file share
+// the client's.
 func AnotherFile(tb testing.TB) string {
 	tb.Helper()
 	content, err := os.ReadFile(ClusterFile(tb))
