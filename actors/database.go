@@ -49,7 +49,7 @@ func (b *databasesBehavior) Step(_ time.Time, message any) []effect {
 // changed has a database's actor look what it should have, and starts it where there is none.
 func (b *databasesBehavior) changed(db Database) []effect {
 	if key, ok := b.keys[db]; ok {
-		return []effect{tell{key, lookAgain{}}}
+		return []effect{tell{key: key, message: lookAgain{}}}
 	}
 	if b.inUse(db) {
 		return b.ensure(db)
@@ -66,7 +66,7 @@ func (b *databasesBehavior) ensure(db Database) []effect {
 	b.serial++
 	key := fmt.Sprint(b.serial)
 	b.open[key], b.keys[db] = db, key
-	return []effect{spawn{key, b.spec(db)}}
+	return []effect{spawn{key: key, spec: b.spec(db)}}
 }
 
 func (b *databasesBehavior) Status() (string, any) {
@@ -129,7 +129,7 @@ func (b *databaseBehavior) Step(_ time.Time, message any) []effect {
 func (b *databaseBehavior) reconcile() []effect {
 	var e []effect
 	for key := range b.running {
-		e = append(e, tell{key, lookAgain{}})
+		e = append(e, tell{key: key, message: lookAgain{}})
 	}
 	for _, child := range b.wanted() {
 		if !b.running[child.key] {
@@ -139,7 +139,7 @@ func (b *databaseBehavior) reconcile() []effect {
 	}
 	b.idleTurn++
 	if len(b.running) == 0 {
-		e = append(e, after{b.linger, lingered{b.idleTurn}})
+		e = append(e, after{delay: b.linger, message: lingered{b.idleTurn}})
 	}
 	return e
 }

@@ -36,7 +36,7 @@ func TestDatabasesBehavior_many(t *testing.T) {
 		t.Fatalf("%d databases are open", len(b.open))
 	}
 	for key := range b.open {
-		b.Step(time.Time{}, childGone{key})
+		b.Step(time.Time{}, childGone{key: key})
 	}
 	if len(b.open) != 0 || len(b.keys) != 0 {
 		t.Errorf("%d databases are left", len(b.open))

@@ -64,7 +64,7 @@ func (b *exchangeBehavior) again() []effect {
 		return nil
 	}
 	b.beating = true
-	return []effect{after{b.every, beatNow{}}}
+	return []effect{after{delay: b.every, message: beatNow{}}}
 }
 
 func (b *exchangeBehavior) Status() (string, any) {

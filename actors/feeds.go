@@ -60,7 +60,7 @@ func (f *feeds) listened(db Database) bool { return f.hub.listened(db) }
 // children are the actors of a database's shards that somebody wants to hear of.
 func (f *feeds) children(db Database) (list []spawn) {
 	for shard := range f.hub.wanted(db) {
-		list = append(list, spawn{"shard " + string(shard), f.shardSpec(db, shard)})
+		list = append(list, spawn{key: "shard " + string(shard), spec: f.shardSpec(db, shard)})
 	}
 	return list
 }

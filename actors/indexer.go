@@ -159,7 +159,7 @@ func (b *indexerBehavior) Step(_ time.Time, message any) []effect {
 			return b.report(fmt.Errorf("the indexer crashed %d times: %s", maxLives, b.crash))
 		}
 		b.phase = indexerStarting
-		return []effect{startBuild{}, after{b.renewEvery, renewNow{}}}
+		return []effect{startBuild{}, after{delay: b.renewEvery, message: renewNow{}}}
 	case startAgain:
 		return []effect{startBuild{}}
 	case buildStarted:
@@ -182,7 +182,7 @@ func (b *indexerBehavior) Step(_ time.Time, message any) []effect {
 		case layer.NotFound:
 			return b.void(m.err)
 		}
-		return []effect{after{b.renewEvery, renewNow{}}}
+		return []effect{after{delay: b.renewEvery, message: renewNow{}}}
 	}
 	return nil
 }
@@ -268,7 +268,7 @@ func (b *indexerBehavior) stepped(m stepped) []effect {
 		}
 		t.batch = max(1, t.batch/2)
 		b.slow, t.pausing = true, true
-		return append(b.next(), after{t.backoff.next(), stepAgain{m.shard}})
+		return append(b.next(), after{delay: t.backoff.next(), message: stepAgain{m.shard}})
 	}
 	t.failures, b.facts.Error = 0, ""
 	t.backoff.reset()
@@ -328,7 +328,7 @@ func (b *indexerBehavior) failed(err error, again any) []effect {
 	if b.failures > maxFailures {
 		return b.report(err)
 	}
-	return []effect{after{b.backoff.next(), again}}
+	return []effect{after{delay: b.backoff.next(), message: again}}
 }
 
 // hopeless is what to do about errors that trying again cannot cure; nil about others.

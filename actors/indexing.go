@@ -46,9 +46,9 @@ const (
 
 // takers are the actors that every node has for its indexes.
 func (x *indexing) takers() []spawn {
-	list := []spawn{{jobsKey, x.jobsSpec("jobs", indexJobs, x.maxIndexers, nil)}}
+	list := []spawn{{key: jobsKey, spec: x.jobsSpec("jobs", indexJobs, x.maxIndexers, nil)}}
 	if x.company != nil {
-		list = append(list, spawn{shardJobsKey, x.jobsSpec("shard jobs", shardJobs, x.maxShards, x.ownsShardJob)})
+		list = append(list, spawn{key: shardJobsKey, spec: x.jobsSpec("shard jobs", shardJobs, x.maxShards, x.ownsShardJob)})
 	}
 	return list
 }
@@ -78,11 +78,11 @@ func (x *indexing) jobsSpec(kind, typ string, limit int, owns func(job string) b
 // children are the actors of a database: one for each index job that this node has, and one that keeps indexes warm.
 func (x *indexing) children(db Database) (list []spawn) {
 	for _, t := range x.builds.listIn(db) {
-		list = append(list, spawn{"index " + t.key.signature + " " + string(t.key.shard), x.indexerSpec(t)})
+		list = append(list, spawn{key: "index " + t.key.signature + " " + string(t.key.shard), spec: x.indexerSpec(t)})
 	}
 	if len(x.builds.usedIn(db, x.tree.now())) > 0 {
 		w := warmer{indexing: x, db: db}
-		list = append(list, spawn{"warm", w.spec()})
+		list = append(list, spawn{key: "warm", spec: w.spec()})
 	}
 	return list
 }

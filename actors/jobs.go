@@ -114,7 +114,7 @@ func (b *jobsBehavior) claimed(m claimed) []effect {
 	}
 	b.facts.Claimed++
 	// Handed over first, so that the task counts when this node looks whether it may have another.
-	return []effect{handOver{m.task}, after{0, queueChanged{}}}
+	return []effect{handOver{m.task}, after{delay: 0, message: queueChanged{}}}
 }
 
 func (b *jobsBehavior) retry(err error) []effect {
@@ -122,7 +122,7 @@ func (b *jobsBehavior) retry(err error) []effect {
 	if err != nil {
 		b.facts.Error = err.Error()
 	}
-	return []effect{after{b.backoff.next(), queueChanged{}}}
+	return []effect{after{delay: b.backoff.next(), message: queueChanged{}}}
 }
 
 func (b *jobsBehavior) Status() (string, any) {

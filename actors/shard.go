@@ -164,7 +164,7 @@ func (b *shardBehavior) ask() []effect {
 	e := b.drop()
 	b.owner, _ = b.elsewhere()
 	b.phase = shardAsking
-	return append(e, follow{b.owner}, after{b.patience, askedLong{b.epoch}})
+	return append(e, follow{b.owner}, after{delay: b.patience, message: askedLong{b.epoch}})
 }
 
 // leave ceases to follow.
@@ -233,7 +233,7 @@ func (b *shardBehavior) onFired(now time.Time, err error) []effect {
 	between := min(max(minWakeGap, time.Duration(b.listeners())*gapPerListener), maxWakeGap)
 	if gap := between - now.Sub(b.lastWake); gap > 0 {
 		b.phase = shardPausing
-		return append(e, after{gap, armNow{b.epoch}})
+		return append(e, after{delay: gap, message: armNow{b.epoch}})
 	}
 	b.phase = shardArming
 	return append(e, arm{b.epoch})
@@ -246,7 +246,7 @@ func (b *shardBehavior) failed(now time.Time, err error) []effect {
 	if layer.KindOf(err) == layer.NotFound {
 		b.phase = shardGone
 	}
-	return append([]effect{vouch{vouchNothing}, b.wake(now), after{b.backoff.next(), armNow{b.epoch}}}, b.look()...)
+	return append([]effect{vouch{vouchNothing}, b.wake(now), after{delay: b.backoff.next(), message: armNow{b.epoch}}}, b.look()...)
 }
 
 func (b *shardBehavior) wake(now time.Time) effect {
@@ -265,7 +265,7 @@ func (b *shardBehavior) look() []effect {
 	}
 	b.idle = true
 	b.idleTurn++
-	return []effect{after{b.linger, idleOver{b.idleTurn}}}
+	return []effect{after{delay: b.linger, message: idleOver{b.idleTurn}}}
 }
 
 func (b *shardBehavior) Status() (string, any) { return string(b.phase), b.facts }

@@ -147,7 +147,7 @@ func (s *shell) Receive(c actor.Context) {
 		if key, ok := s.keys[m.Who.GetId()]; ok {
 			delete(s.keys, m.Who.GetId())
 			delete(s.children, key)
-			s.step(childGone{key})
+			s.step(childGone{key: key})
 		}
 	case fromLife:
 		if m.life == s.life {

@@ -55,11 +55,13 @@ func Start(o Options) (*System, error) {
 		warmFor: o.WarmFor, warmGather: o.WarmGather, changed: changed, listen: s.feeds.listen,
 	})
 	s.compactor = newCompactor(s.queue, o.CompactionShare)
-	children := []spawn{{databasesKey, databasesSpec(s.feeds, s.indexing, o.Linger)}}
+	children := []spawn{{key: databasesKey, spec: databasesSpec(s.feeds, s.indexing, o.Linger)}}
 	children = append(children, s.indexing.takers()...)
-	children = append(children, spawn{cleanupKey, newCleanup(s.queue).spec()}, spawn{compactionKey, s.compactor.spec()})
+	children = append(children,
+		spawn{key: cleanupKey, spec: newCleanup(s.queue).spec()},
+		spawn{key: compactionKey, spec: s.compactor.spec()})
 	if o.Peers != nil {
-		children = append(children, spawn{exchangeKey, s.feeds.exchangeSpec()})
+		children = append(children, spawn{key: exchangeKey, spec: s.feeds.exchangeSpec()})
 	}
 	if err := t.start(rootSpec(o.Node, children)); err != nil {
 		s.feeds.close()

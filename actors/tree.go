@@ -67,7 +67,7 @@ type toChild struct {
 
 // tell sends a message to a child of the root. Before it is up the message waits in the root's mailbox; after the end
 // of the tree it is lost.
-func (t *tree) tell(key string, message any) { t.proto.Root.Send(t.root, toChild{key, message}) }
+func (t *tree) tell(key string, message any) { t.proto.Root.Send(t.root, toChild{key: key, message: message}) }
 
 // snapshot is the tree at this moment, with no more than most children of each actor, those first that have failed of
 // late; most is 0 for all.
@@ -102,7 +102,7 @@ func (b *rootBehavior) Step(_ time.Time, message any) []effect {
 			}
 		}
 	case toChild:
-		return []effect{tell(m)}
+		return []effect{tell{key: m.key, message: m.message}}
 	}
 	return nil
 }

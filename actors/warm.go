@@ -88,7 +88,7 @@ func (b *warmBehavior) Step(now time.Time, message any) []effect {
 		}
 		b.stale, b.quiet = true, false
 		b.phase = warmGathering
-		return []effect{after{b.gather, gathered{}}}
+		return []effect{after{delay: b.gather, message: gathered{}}}
 	case gathered:
 		b.phase = warmUpdating
 		return []effect{updateIndexes{b.used()}}
@@ -134,7 +134,7 @@ func (b *warmBehavior) wait(now time.Time) []effect {
 
 func (b *warmBehavior) failed(err error) []effect {
 	b.phase, b.facts.Error = warmRetrying, err.Error()
-	return []effect{after{b.pause.next(), retry{}}}
+	return []effect{after{delay: b.pause.next(), message: retry{}}}
 }
 
 // succeeded forgets failures: something was done, or found to be up to date. To begin to wait is no success yet.
