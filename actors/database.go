@@ -4,19 +4,24 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/divandb/divan/actors/internal/feeds"
+	"github.com/divandb/divan/actors/internal/indexing"
+	"github.com/divandb/divan/actors/internal/ports"
+	"github.com/divandb/divan/actors/internal/runtime"
 )
 
 // databaseChanged tells the databases actor that somebody began or ceased to listen to a database, or that this node
 // took on an index job of it, or an index to keep warm, or has done with one.
-type databaseChanged struct{ db Database }
+type databaseChanged struct{ db ports.Database }
 
 // databasesBehavior keeps an actor for each database that is in use.
 type databasesBehavior struct {
-	all    func() []Database      // those in use
-	inUse  func(db Database) bool // whether one is; asked for each that changes, so it must not look at the others
-	spec   func(db Database) spec
-	open   map[string]Database // by child key
-	keys   map[Database]string
+	all    func() []ports.Database      // those in use
+	inUse  func(db ports.Database) bool // whether one is; asked for each that changes, so it must not look at the others
+	spec   func(db ports.Database) runtime.Spec
+	open   map[string]ports.Database // by child key
+	keys   map[ports.Database]string
 	serial int
 }
 
@@ -25,19 +30,19 @@ type DatabasesFacts struct {
 	Open int `json:"open"`
 }
 
-func (b *databasesBehavior) Step(_ time.Time, message any) []effect {
+func (b *databasesBehavior) Step(_ time.Time, message any) []runtime.Effect {
 	switch m := message.(type) {
-	case started:
-		var e []effect
+	case runtime.Started:
+		var e []runtime.Effect
 		for _, db := range b.all() {
 			e = append(e, b.ensure(db)...)
 		}
 		return e
 	case databaseChanged:
 		return b.changed(m.db)
-	case childGone:
-		db := b.open[m.key]
-		delete(b.open, m.key)
+	case runtime.ChildGone:
+		db := b.open[m.Key]
+		delete(b.open, m.Key)
 		delete(b.keys, db)
 		if b.inUse(db) {
 			return b.ensure(db)
@@ -47,9 +52,9 @@ func (b *databasesBehavior) Step(_ time.Time, message any) []effect {
 }
 
 // changed has a database's actor look what it should have, and starts it where there is none.
-func (b *databasesBehavior) changed(db Database) []effect {
+func (b *databasesBehavior) changed(db ports.Database) []runtime.Effect {
 	if key, ok := b.keys[db]; ok {
-		return []effect{tell{key: key, message: lookAgain{}}}
+		return []runtime.Effect{runtime.Tell{Key: key, Message: runtime.LookAgain{}}}
 	}
 	if b.inUse(db) {
 		return b.ensure(db)
@@ -59,14 +64,14 @@ func (b *databasesBehavior) changed(db Database) []effect {
 
 // ensure starts a database's actor where there is none. Keys are numbered, since a database of the same name can take
 // over while the actor of a deleted one is ending.
-func (b *databasesBehavior) ensure(db Database) []effect {
+func (b *databasesBehavior) ensure(db ports.Database) []runtime.Effect {
 	if _, ok := b.keys[db]; ok {
 		return nil
 	}
 	b.serial++
 	key := fmt.Sprint(b.serial)
 	b.open[key], b.keys[db] = db, key
-	return []effect{spawn{key: key, spec: b.spec(db)}}
+	return []runtime.Effect{runtime.Spawn{Key: key, Spec: b.spec(db)}}
 }
 
 func (b *databasesBehavior) Status() (string, any) {
@@ -74,21 +79,21 @@ func (b *databasesBehavior) Status() (string, any) {
 }
 
 // databasesSpec is the actor of the databases that somebody listens to, or that have an index being built or kept warm.
-func databasesSpec(f *feeds, x *indexing, linger time.Duration) spec {
-	return spec{kind: "databases", make: func() behavior {
+func databasesSpec(f *feeds.Feeds, x *indexing.Indexing, linger time.Duration) runtime.Spec {
+	return runtime.Spec{Kind: "databases", Make: func() runtime.Behavior {
 		return &databasesBehavior{
-			all: func() []Database {
-				list := append(f.databases(), x.databases()...)
-				there := make(map[Database]bool, len(list))
-				return slices.DeleteFunc(list, func(db Database) bool {
+			all: func() []ports.Database {
+				list := append(f.Databases(), x.Databases()...)
+				there := make(map[ports.Database]bool, len(list))
+				return slices.DeleteFunc(list, func(db ports.Database) bool {
 					known := there[db]
 					there[db] = true
 					return known
 				})
 			},
-			inUse: func(db Database) bool { return f.listened(db) || x.concerns(db) },
-			spec:  func(db Database) spec { return databaseSpec(db, f, x, linger) },
-			open:  map[string]Database{}, keys: map[Database]string{},
+			inUse: func(db ports.Database) bool { return f.Listened(db) || x.Concerns(db) },
+			spec:  func(db ports.Database) runtime.Spec { return databaseSpec(db, f, x, linger) },
+			open:  map[string]ports.Database{}, keys: map[ports.Database]string{},
 		}
 	}}
 }
@@ -96,7 +101,7 @@ func databasesSpec(f *feeds, x *indexing, linger time.Duration) spec {
 // databaseBehavior keeps the actors of one database: one for each shard that somebody listens to, one for each index
 // job this node has, and one that keeps indexes warm. It ends when it has had none for a while.
 type databaseBehavior struct {
-	wanted   func() []spawn // keys do not change
+	wanted   func() []runtime.Spawn // keys do not change
 	linger   time.Duration
 	running  map[string]bool // by key
 	idleTurn int
@@ -110,36 +115,36 @@ type DatabaseFacts struct {
 	Actors int `json:"actors"`
 }
 
-func (b *databaseBehavior) Step(_ time.Time, message any) []effect {
+func (b *databaseBehavior) Step(_ time.Time, message any) []runtime.Effect {
 	switch m := message.(type) {
-	case started, lookAgain:
+	case runtime.Started, runtime.LookAgain:
 		return b.reconcile()
-	case childGone:
-		delete(b.running, m.key)
+	case runtime.ChildGone:
+		delete(b.running, m.Key)
 		return b.reconcile()
 	case lingered:
 		if m.turn == b.idleTurn && len(b.running) == 0 {
-			return []effect{stopSelf{}}
+			return []runtime.Effect{runtime.StopSelf{}}
 		}
 	}
 	return nil
 }
 
 // reconcile starts what is wanted and has the others look whether they are.
-func (b *databaseBehavior) reconcile() []effect {
-	var e []effect
+func (b *databaseBehavior) reconcile() []runtime.Effect {
+	var e []runtime.Effect
 	for key := range b.running {
-		e = append(e, tell{key: key, message: lookAgain{}})
+		e = append(e, runtime.Tell{Key: key, Message: runtime.LookAgain{}})
 	}
 	for _, child := range b.wanted() {
-		if !b.running[child.key] {
-			b.running[child.key] = true
+		if !b.running[child.Key] {
+			b.running[child.Key] = true
 			e = append(e, child)
 		}
 	}
 	b.idleTurn++
 	if len(b.running) == 0 {
-		e = append(e, after{delay: b.linger, message: lingered{b.idleTurn}})
+		e = append(e, runtime.After{Delay: b.linger, Message: lingered{b.idleTurn}})
 	}
 	return e
 }
@@ -148,9 +153,9 @@ func (b *databaseBehavior) Status() (string, any) {
 	return "open", DatabaseFacts{Actors: len(b.running)}
 }
 
-func databaseSpec(db Database, f *feeds, x *indexing, linger time.Duration) spec {
-	return spec{kind: "database", name: db.Name(), make: func() behavior {
+func databaseSpec(db ports.Database, f *feeds.Feeds, x *indexing.Indexing, linger time.Duration) runtime.Spec {
+	return runtime.Spec{Kind: "database", Name: db.Name(), Make: func() runtime.Behavior {
 		return &databaseBehavior{linger: linger, running: map[string]bool{},
-			wanted: func() []spawn { return append(f.children(db), x.children(db)...) }}
+			wanted: func() []runtime.Spawn { return append(f.Children(db), x.Children(db)...) }}
 	}}
 }

@@ -3,28 +3,31 @@ package actors
 import (
 	"testing"
 	"time"
+
+	"github.com/divandb/divan/actors/internal/ports"
+	"github.com/divandb/divan/actors/internal/runtime"
 )
 
 // openDatabase is a database of which nothing but its identity is asked.
 type openDatabase struct {
-	Database
+	ports.Database
 	n int
 }
 
 // However many databases a node has, a change of one asks about that one alone.
 func TestDatabasesBehavior_many(t *testing.T) {
 	const databases = 1000
-	all, asked := 0, map[Database]int{}
+	all, asked := 0, map[ports.Database]int{}
 	b := &databasesBehavior{
-		all: func() []Database { all++; return nil },
-		inUse: func(db Database) bool {
+		all: func() []ports.Database { all++; return nil },
+		inUse: func(db ports.Database) bool {
 			asked[db]++
 			return asked[db] < 2
 		},
-		spec: func(Database) spec { return spec{kind: "database"} },
-		open: map[string]Database{}, keys: map[Database]string{},
+		spec: func(ports.Database) runtime.Spec { return runtime.Spec{Kind: "database"} },
+		open: map[string]ports.Database{}, keys: map[ports.Database]string{},
 	}
-	b.Step(time.Time{}, started{})
+	b.Step(time.Time{}, runtime.Started{})
 	for i := range databases {
 		e := b.Step(time.Time{}, databaseChanged{openDatabase{n: i}})
 		if len(e) != 1 {
@@ -36,7 +39,7 @@ func TestDatabasesBehavior_many(t *testing.T) {
 		t.Fatalf("%d databases are open", len(b.open))
 	}
 	for key := range b.open {
-		b.Step(time.Time{}, childGone{key: key})
+		b.Step(time.Time{}, runtime.ChildGone{Key: key})
 	}
 	if len(b.open) != 0 || len(b.keys) != 0 {
 		t.Errorf("%d databases are left", len(b.open))

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/divandb/divan/actors/internal/ports"
 )
 
 // Options of Start. The zero value of a field is its default.
@@ -14,7 +16,7 @@ type Options struct {
 	// makes one without remoting.
 	System *actor.ActorSystem
 	// Store is where databases and jobs are: FromLayer. Required.
-	Store Store
+	Store ports.Store
 	// Placer says which actors belong on this node. nil: all of them.
 	Placer Placer
 	// Peers is the other nodes. nil: there are none. Where it is set and Placer is not, it is the Placer too.

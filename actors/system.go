@@ -1,5 +1,7 @@
 // Package actors is who does the background work of a node: an actor per open database and per changes shard, and the
-// indexers, under one supervision tree (clauses N1, C7, V3).
+// indexers, under one supervision tree (clauses N1, C7, V3). A System puts it together of the packages below: runtime
+// runs actors, feeds wakes those who wait for changes, jobs takes work from the store's queue, indexing builds indexes,
+// upkeep compacts databases and removes indexes. Here are the root of the tree and the actors of databases.
 //
 // An actor owns only what can be lost: watches, listeners, progress. Truth lives in the store, and its transactions
 // decide; two actors for one shard, or none for a while, cost speed and never correctness. Each actor's logic is a
@@ -15,16 +17,23 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+
+	"github.com/divandb/divan/actors/internal/feeds"
+	"github.com/divandb/divan/actors/internal/indexing"
+	"github.com/divandb/divan/actors/internal/jobs"
+	"github.com/divandb/divan/actors/internal/ports"
+	"github.com/divandb/divan/actors/internal/runtime"
+	"github.com/divandb/divan/actors/internal/upkeep"
 )
 
 // System is the running actors of one node. All methods are safe for concurrent use.
 type System struct {
 	node      string
-	tree      *tree
-	queue     *queue
-	feeds     *feeds
-	indexing  *indexing
-	compactor *compactor
+	tree      *runtime.Tree
+	queue     *jobs.Queue
+	feeds     *feeds.Feeds
+	indexing  *indexing.Indexing
+	compactor *upkeep.Compactor
 }
 
 // Start starts the tree. It does no I/O and returns at once. Stop it before the store closes.
@@ -34,52 +43,52 @@ func Start(o Options) (*System, error) {
 	}
 	o = o.withDefaults()
 	if o.System == nil {
-		o.System = NewActorSystem(o.Logger)
+		o.System = runtime.NewActorSystem(o.Logger)
 	}
 	life := rand.Text()[:8] // another one after every start
-	t := newTree(o.System, o.Logger)
-	changed := func(db Database) { t.tell(databasesKey, databaseChanged{db}) }
+	t := runtime.NewTree(o.System, o.Logger)
+	changed := func(db ports.Database) { t.Tell(databasesKey, databaseChanged{db}) }
 	var left func(string) bool
 	var company func() bool
 	if o.Peers != nil {
 		left, company = o.Peers.Left, o.Peers.Company
 	}
 	s := &System{node: o.Node, tree: t}
-	s.feeds = newFeeds(t, feedsOptions{store: o.Store, peers: o.Peers, node: o.Node, life: life, beat: o.Beat,
-		linger: o.Linger, changed: changed})
-	s.queue = newQueue(t, queueOptions{store: o.Store, node: o.Node, life: life, lease: o.Lease, grace: o.OwnersGrace,
-		owns: o.Placer.Owns, left: left})
-	s.indexing = newIndexing(t, s.queue, indexingOptions{
-		ownsShard: func(shard string) bool { return o.Placer.Owns(shardKind, shard) }, company: company,
-		maxIndexers: o.MaxIndexers, shareFrom: o.ShareFrom, maxShards: o.MaxShards, batch: o.Batch, parallel: processors(),
-		warmFor: o.WarmFor, warmGather: o.WarmGather, changed: changed, listen: s.feeds.listen,
+	s.feeds = feeds.New(t, feeds.Options{Store: o.Store, Peers: o.Peers, Node: o.Node, Life: life, Beat: o.Beat,
+		Linger: o.Linger, Changed: changed})
+	s.queue = jobs.New(t, jobs.Options{Store: o.Store, Node: o.Node, Life: life, Lease: o.Lease, Grace: o.OwnersGrace,
+		Owns: o.Placer.Owns, Left: left})
+	s.indexing = indexing.New(t, s.queue, indexing.Options{
+		OwnsShard: func(shard string) bool { return o.Placer.Owns(feeds.ShardKind, shard) }, Company: company,
+		MaxIndexers: o.MaxIndexers, ShareFrom: o.ShareFrom, MaxShards: o.MaxShards, Batch: o.Batch, Parallel: processors(),
+		WarmFor: o.WarmFor, WarmGather: o.WarmGather, Changed: changed, Listen: s.feeds.Listen,
 	})
-	s.compactor = newCompactor(s.queue, o.CompactionShare)
-	children := []spawn{{key: databasesKey, spec: databasesSpec(s.feeds, s.indexing, o.Linger)}}
-	children = append(children, s.indexing.takers()...)
+	s.compactor = upkeep.NewCompactor(s.queue, o.CompactionShare)
+	children := []runtime.Spawn{{Key: databasesKey, Spec: databasesSpec(s.feeds, s.indexing, o.Linger)}}
+	children = append(children, s.indexing.Takers()...)
 	children = append(children,
-		spawn{key: cleanupKey, spec: newCleanup(s.queue).spec()},
-		spawn{key: compactionKey, spec: s.compactor.spec()})
+		runtime.Spawn{Key: upkeep.CleanupKey, Spec: upkeep.NewCleanup(s.queue).Spec()},
+		runtime.Spawn{Key: upkeep.CompactionKey, Spec: s.compactor.Spec()})
 	if o.Peers != nil {
-		children = append(children, spawn{key: exchangeKey, spec: s.feeds.exchangeSpec()})
+		children = append(children, runtime.Spawn{Key: feeds.ExchangeKey, Spec: s.feeds.ExchangeSpec()})
 	}
-	if err := t.start(rootSpec(o.Node, children)); err != nil {
-		s.feeds.close()
+	if err := t.Start(runtime.RootSpec(o.Node, children)); err != nil {
+		s.feeds.Close()
 		return nil, err
 	}
-	t.run(s.feeds.guard)
+	t.Run(s.feeds.Guard)
 	return s, nil
 }
 
 // Stop ends all actors and waits for them and their I/O, or for ctx. Jobs under way are given back, so that another
 // node, or this one after a restart, need not wait for the end of their leases.
 func (s *System) Stop(ctx context.Context) error {
-	s.tree.stop()
+	s.tree.Stop()
 	done := make(chan error, 1)
 	go func() {
-		err := s.tree.end()
-		s.feeds.close()
-		s.indexing.giveBack(ctx)
+		err := s.tree.End()
+		s.feeds.Close()
+		s.indexing.GiveBack(ctx)
 		done <- err
 	}()
 	select {
@@ -97,13 +106,13 @@ func (s *System) Stop(ctx context.Context) error {
 // Who waits for an index here goes on waiting, for another node to build it. Drain returns when all jobs are given back
 // or ctx ends; Stop waits for the rest.
 func (s *System) Drain(ctx context.Context) {
-	s.queue.drain()
+	s.queue.Drain()
 	done := make(chan struct{})
-	s.tree.run(func() {
+	s.tree.Run(func() {
 		defer close(done)
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackWithin)
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.GiveBackWithin)
 		defer cancel()
-		s.indexing.giveBack(within)
+		s.indexing.GiveBack(within)
 	})
 	select {
 	case <-done:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/actors/internal/indexing"
 	"github.com/divandb/divan/layer"
 )
 
@@ -46,7 +47,7 @@ func TestWarm_FollowsTheFeedWithoutRequests(t *testing.T) {
 	indexedAll(t, db)
 	commits(db, "b", 3)
 	indexedAll(t, db)
-	if n := find(s.Tree(), "warm"); n == nil || n.Facts.(actors.WarmFacts).Indexes != 1 {
+	if n := find(s.Tree(), "warm"); n == nil || n.Facts.(indexing.WarmFacts).Indexes != 1 {
 		t.Errorf("actor %+v", n)
 	}
 }
@@ -64,7 +65,7 @@ func TestWarm_TriesOnce(t *testing.T) {
 		go func() { ensured <- s.Ensure(t.Context(), db, db.design) }()
 	}
 	eventually(t, func() string {
-		if n := find(s.Tree(), "warm"); n == nil || n.Facts.(actors.WarmFacts).Updates < 10 {
+		if n := find(s.Tree(), "warm"); n == nil || n.Facts.(indexing.WarmFacts).Updates < 10 {
 			return fmt.Sprintf("warm actor %+v", n)
 		}
 		return ""

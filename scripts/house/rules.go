@@ -286,7 +286,34 @@ var rules = []rule{
 		why: "query sees the store through interfaces of its own, so that it can be tested without one; node adapts",
 	},
 	{
-		room: "actors", may: []string{"actors/...", "layer", "layer/kv"}, testsMay: []string{"layer/script"},
+		room: "actors/internal/runtime", may: []string{"layer/kv"},
+		why: "how an actor runs, fails and is shown does not depend on what it does; of the store it knows that watches end",
+	},
+	{
+		room: "actors/internal/ports", may: []string{"layer", "layer/kv"},
+		why: "it is what actors ask of the layer, and what they do with the answers is theirs",
+	},
+	{
+		room: "actors/internal/feeds", may: []string{"actors/internal/ports", "actors/internal/runtime", "layer",
+			"layer/kv"},
+		why: "who waits for changes is woken, whether that is a request or what keeps indexes warm",
+	},
+	{
+		room: "actors/internal/jobs", may: []string{"actors/internal/ports", "actors/internal/runtime", "layer",
+			"layer/kv"},
+		why: "jobs are taken the same way whatever they are about",
+	},
+	{
+		room: "actors/internal/indexing", may: []string{"actors/internal/jobs", "actors/internal/ports",
+			"actors/internal/runtime", "layer", "layer/kv"},
+		why: "indexes are built of jobs; who wakes it when a database changes is given to it",
+	},
+	{
+		room: "actors/internal/upkeep", may: []string{"actors/internal/jobs", "actors/internal/runtime", "layer"},
+		why: "each kind of upkeep is a taker of jobs, and knows no other",
+	},
+	{
+		room: "actors", may: []string{"actors/internal/...", "layer", "layer/kv"}, testsMay: []string{"layer/script"},
 		why: "actors decide who does work and where, over the layer; members and addresses come through a Placer that node wires, " +
 			"and engines, HTTP and SQL are none of their business",
 	},
@@ -450,9 +477,9 @@ var thirdParties = map[string]home{
 		why: "it is the grammar of the clauses of one SELECT, of which one file makes the skeleton"},
 	"github.com/hashicorp/memberlist": {rooms: []string{"cluster"}, why: "gossip stays behind cluster's own types"},
 	"github.com/cespare/xxhash/v2":    {rooms: []string{"cluster", "layer/internal/db"}, why: "placement hashes with it"},
-	"github.com/asynkron/protoactor-go": {rooms: []string{"actors", "actors/...", "cluster", "cluster/..."},
+	"github.com/asynkron/protoactor-go": {rooms: []string{"actors", "actors/internal/runtime", "cluster"},
 		why: "actors and remoting need it, nobody else sees it"},
-	"google.golang.org/grpc": {rooms: []string{"actors", "actors/...", "cluster", "cluster/..."},
+	"google.golang.org/grpc": {rooms: []string{"cluster"},
 		why: "protoactor's transport"},
 	"google.golang.org/protobuf": {rooms: []string{"cluster", "cluster/..."},
 		why: "what protoactor sends to another member has to be a protobuf message"},
@@ -462,7 +489,7 @@ var thirdParties = map[string]home{
 	"golang.org/x/term":  {rooms: []string{"node/cmd/divan"}, why: "it asks for a password without showing it"},
 	"golang.org/x/sys": {rooms: []string{"scripts/soaktest"},
 		why: "a client in a network namespace of its own needs setns"},
-	"golang.org/x/sync": {rooms: []string{"layer", "layer/...", "actors", "query", "node", "node/..."}, tests: true,
+	"golang.org/x/sync": {rooms: []string{"layer", "layer/...", "actors/...", "query", "node", "node/..."}, tests: true,
 		why: "it is all but the standard library"},
 	"go.uber.org/goleak": {tests: true, why: "it finds goroutines that tests leave behind"},
 	"github.com/lib/pq":  {tests: true, why: "it is another client of the SQL gateway"},

@@ -1,0 +1,35 @@
+package feeds
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// Members tell by the numbers that they gave shards which they follow no more.
+func TestExchange_forget(t *testing.T) {
+	now := time.Now()
+	x := newExchange(time.Second, now)
+	shard := func(i int) shardKey { return shardKey{numbered{n: i}, "s"} }
+	for i := range 10 {
+		for _, member := range []string{"a", "b"} {
+			x.remember(member, shard(i), guest{int64(i), now.Add(time.Minute)})
+		}
+	}
+	x.remember("a", shard(3), guest{33, now.Add(time.Minute)}) // it began again
+	if list := x.forget("a", []int64{3, 99}); len(list) != 0 {
+		t.Errorf("forgotten by an old number: %v", list)
+	}
+	if list := x.forget("a", []int64{33, 4}); fmt.Sprint(list) != fmt.Sprint([]shardKey{shard(3), shard(4)}) {
+		t.Errorf("forgotten: %v", list)
+	}
+	if f := x.facts(); f.Followed != 18 || f.Members != 2 {
+		t.Errorf("%+v", f)
+	}
+	if _, gone := x.beat(now.Add(2 * time.Minute)); len(gone) != 18 {
+		t.Errorf("%d are gone", len(gone))
+	}
+	if len(x.mu.in)+len(x.mu.inKeys) != 0 {
+		t.Errorf("left: %v %v", x.mu.in, x.mu.inKeys)
+	}
+}

@@ -1,0 +1,152 @@
+package feeds
+
+import (
+	"context"
+	"time"
+
+	"github.com/divandb/divan/actors/internal/runtime"
+)
+
+// exchangeBehavior paces the exchange: a beat while there is somebody to follow or who follows, and a look of every
+// shard after each change of placement.
+type exchangeBehavior struct {
+	every time.Duration
+	idle  func() bool
+	facts func() ExchangeFacts
+
+	beating bool
+}
+
+// ExchangeFacts are the figures of the exchange.
+type ExchangeFacts struct {
+	Following int `json:"following"` // shards that this node hears of from others
+	Followed  int `json:"followed"`  // shards that others hear of from this node, once for each of them
+	Members   int `json:"members"`   // those others
+}
+
+// Messages of the exchange.
+type (
+	beatAgain        struct{} // there is something to pace, perhaps
+	beatNow          struct{}
+	placementChanged struct{}
+	// letterCame has what a member follows here.
+	letterCame struct {
+		from string
+		*letter
+	}
+)
+
+// Effects of the exchange.
+type (
+	sayAgain       struct{}
+	awaitPlacement struct{}
+	lookEverywhere struct{}
+	answerLetter   letterCame
+)
+
+func (b *exchangeBehavior) Step(_ time.Time, message any) []runtime.Effect {
+	switch m := message.(type) {
+	case runtime.Started:
+		return append([]runtime.Effect{awaitPlacement{}}, b.again()...)
+	case beatAgain:
+		return b.again()
+	case beatNow:
+		b.beating = false
+		return append([]runtime.Effect{sayAgain{}}, b.again()...)
+	case placementChanged:
+		return []runtime.Effect{lookEverywhere{}, awaitPlacement{}}
+	case letterCame:
+		return []runtime.Effect{answerLetter(m)}
+	}
+	return nil
+}
+
+func (b *exchangeBehavior) again() []runtime.Effect {
+	if b.beating || b.idle() {
+		return nil
+	}
+	b.beating = true
+	return []runtime.Effect{runtime.After{Delay: b.every, Message: beatNow{}}}
+}
+
+func (b *exchangeBehavior) Status() (string, any) {
+	if b.beating {
+		return "beating", b.facts()
+	}
+	return "idle", b.facts()
+}
+
+// ExchangeSpec is the actor that paces the exchange.
+func (f *Feeds) ExchangeSpec() runtime.Spec {
+	return runtime.Spec{
+		Kind: "exchange",
+		Make: func() runtime.Behavior {
+			return &exchangeBehavior{every: f.Beat, idle: f.exchange.idle, facts: f.exchange.facts}
+		},
+		Live: func(any) any { return f.exchange.facts() },
+		Perform: func(sh *runtime.Shell, e runtime.Effect) {
+			switch e := e.(type) {
+			case sayAgain:
+				f.sayAgain()
+			case answerLetter:
+				sh.Do(func(ctx context.Context) any { return f.answer(ctx, e.from, e.letter) })
+			case lookEverywhere:
+				for _, db := range f.hub.databases() {
+					f.Changed(db)
+				}
+			case awaitPlacement:
+				sh.Do(func(ctx context.Context) any {
+					select {
+					case <-ctx.Done():
+						return nil
+					case <-f.placement:
+						return placementChanged{}
+					}
+				})
+			}
+		},
+	}
+}
+
+// sayAgain is a beat.
+func (f *Feeds) sayAgain() {
+	out, gone := f.exchange.beat(f.tree.Now())
+	f.send(out)
+	for _, g := range gone {
+		if f.hub.unfollow(g.db, g.shard, g.member) {
+			f.Changed(g.db)
+		}
+	}
+}
+
+// answer notes what a member follows here and tells it how this node stands to that. It opens databases that this node
+// may not have used yet; of those that it cannot open it says nothing, and the member watches by itself.
+func (f *Feeds) answer(ctx context.Context, from string, l *letter) any {
+	reached := len(l.Follow) > 0 && f.reaches(ctx)
+	now := f.tree.Now()
+	for _, k := range f.exchange.forget(from, l.Unfollow) {
+		if f.hub.unfollow(k.db, k.shard, from) {
+			f.Changed(k.db)
+		}
+	}
+	a := letter{Answer: l.Turn}
+	for _, q := range l.Follow {
+		db, err := f.Store.Database(ctx, q.Database)
+		if err != nil || db.Number() != q.Number {
+			continue
+		}
+		f.exchange.remember(from, shardKey{db, q.Shard}, guest{q.Key, now.Add(lapseBeats * f.Beat)})
+		st, first := f.hub.follow(db, q.Shard, from, follower{key: q.Key, turn: l.Turn}, reached, now)
+		a.Standing = append(a.Standing, st)
+		if first {
+			f.Changed(db)
+		}
+	}
+	if len(a.Standing) > 0 {
+		f.Peers.Send(from, a.encode())
+	}
+	return beatAgain{}
+}
+
+// ExchangeKey is the root's child that paces the exchange.
+const ExchangeKey = "exchange"

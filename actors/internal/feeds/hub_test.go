@@ -1,0 +1,163 @@
+package feeds
+
+import (
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors/internal/ports"
+)
+
+// The guard looks at few of very many audiences each time, and all the same soon finds one whose actor hangs.
+func TestHub_guardsMany(t *testing.T) {
+	const databases = 4000
+	h, now := newHub("life"), time.Unix(1000, 0)
+	nobody := func(time.Time, shardKey) bool { return false }
+	wakes := 0
+	tick := func() (looked int) {
+		now = now.Add(125 * time.Millisecond)
+		looked, woken := h.wakeUnheard(now, 500*time.Millisecond, nobody)
+		wakes += woken
+		return looked
+	}
+	channels := make([]chan struct{}, databases)
+	hang := make([]time.Time, databases) // since when an actor is at work on one message
+	for i := range databases {
+		channels[i] = make(chan struct{}, 1)
+		h.add(numbered{n: i}, "1", channels[i])
+	}
+	if looked := tick(); looked < databases {
+		t.Fatalf("%d of %d audiences that nobody wakes were looked at", looked, databases)
+	}
+	for i := range databases {
+		h.vouch(numbered{n: i}, "1", vouchWatched, since(&hang[i]), now)
+	}
+	tick()
+	if looked := tick(); looked > databases/guardRounds {
+		t.Errorf("%d of %d audiences were looked at, and nothing had changed", looked, databases)
+	}
+	hangs := databases / 3
+	hang[hangs] = now
+	woken := 0
+	for range 4 * guardRounds {
+		tick()
+		select {
+		case <-channels[hangs]:
+			woken++
+		default:
+		}
+	}
+	if woken < 3 || wakes < woken {
+		t.Errorf("the listener of an actor that hangs was woken %d times in four seconds, %d were counted", woken,
+			wakes)
+	}
+	for i := range databases {
+		h.remove(numbered{n: i}, "1", channels[i])
+	}
+	if n := len(h.mu.round) + len(h.mu.doubtful); n != 0 {
+		t.Errorf("%d audiences are guarded that are gone", n)
+	}
+	tick()
+}
+
+// What a member says again every beat, that it follows very many shards, gives the guard nothing to look at, and is
+// answered as the first time.
+func TestHub_followedAgain(t *testing.T) {
+	const databases = 1000
+	h, now := newHub("life"), time.Unix(1000, 0)
+	nobody := func(time.Time, shardKey) bool { return false }
+	follow := func(i, turn int) {
+		t.Helper()
+		f := follower{key: int64(i), turn: int64(turn)}
+		st, first := h.follow(numbered{n: i}, "1", "n2", f, true, now)
+		if !st.Watched || st.Key != f.key || st.Tally == "" || first != (turn == 1) {
+			t.Fatalf("turn %d of shard %d: %+v, first: %v", turn, i, st, first)
+		}
+	}
+	for i := range databases {
+		h.add(numbered{n: i}, "1", make(chan struct{}, 1))
+		h.vouch(numbered{n: i}, "1", vouchWatched, nil, now)
+		follow(i, 1)
+	}
+	h.wakeUnheard(now, time.Second, nobody)
+	for turn := range 3 {
+		for i := range databases {
+			follow(i, turn+2)
+		}
+		if n := len(h.mu.doubtful); n != 0 {
+			t.Fatalf("%d audiences are in doubt", n)
+		}
+	}
+	// It is answered as of its newest turn where that changes, and is forgotten when it says so.
+	tell := h.vouch(numbered{n: 5}, "1", vouchNothing, nil, now)
+	if l := tell["n2"]; l.Answer != 4 || len(l.Standing) != 1 || l.Standing[0].Watched {
+		t.Errorf("told %+v", tell)
+	}
+	if !h.unfollow(numbered{n: 5}, "1", "n2") || h.followers(numbered{n: 5}, "1") != 0 {
+		t.Error("it follows still")
+	}
+}
+
+// An actor that is at work on one message for long keeps no promise, and the listeners look by themselves meanwhile.
+func TestHub_AStuckActor(t *testing.T) {
+	db, start := namedDatabase{}, time.Unix(1000, 0)
+	h := newHub("life")
+	var hangs time.Time // since when the actor is at work on one message
+	ch := make(chan struct{}, 1)
+	h.add(db, "a", ch)
+	h.vouch(db, "a", vouchWatched, since(&hangs), start)
+	nobody := func(time.Time, shardKey) bool { return false }
+	woken := func(at time.Duration) bool {
+		h.wakeUnheard(start.Add(at), time.Second, nobody)
+		select {
+		case <-ch:
+			return true
+		default:
+			return false
+		}
+	}
+	told := func(at time.Duration, reached bool) bool {
+		st, _ := h.follow(db, "a", "n2", follower{key: 1}, reached, start.Add(at))
+		return st.Watched
+	}
+	if !told(time.Second, true) || told(time.Second, false) {
+		t.Error("a follower is told otherwise than that the actor watches where the store can be reached")
+	}
+	hangs = start.Add(10 * time.Second)
+	if !told(10*time.Second+armingLimit/2, true) || told(11*time.Second, true) {
+		t.Error("a follower is told that a stuck actor watches")
+	}
+	for at, want := range []bool{10: false, 11: false, 12: true, 13: true} {
+		if got := at >= 10 && woken(time.Duration(at)*time.Second); got != want {
+			t.Errorf("woken at %d s: %v", at, got)
+		}
+	}
+	hangs = time.Time{}
+	if !told(14*time.Second, true) || woken(14*time.Second) || woken(16*time.Second) {
+		t.Error("the actor is not relied on any more after it went on")
+	}
+	h.vouch(db, "a", vouchNothing, nil, start.Add(20*time.Second))
+	if told(20*time.Second, true) || woken(20*time.Second) || !woken(21*time.Second) {
+		t.Error("the promise of an actor that failed holds")
+	}
+}
+
+// since is for how long an actor has been at work, where begun is not zero.
+func since(begun *time.Time) busy {
+	return func(now time.Time) time.Duration {
+		if begun.IsZero() {
+			return 0
+		}
+		return now.Sub(*begun)
+	}
+}
+
+// numbered is a database of which nothing but its identity is asked.
+type numbered struct {
+	ports.Database
+	n int
+}
+
+// namedDatabase is a database that has nothing but a name.
+type namedDatabase struct{ ports.Database }
+
+func (namedDatabase) Name() string { return "cities" }

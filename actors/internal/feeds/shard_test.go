@@ -1,0 +1,213 @@
+package feeds
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors/internal/runtime"
+	"github.com/divandb/divan/layer"
+)
+
+// The behavior is tested from inside: it is a state machine without a face of its own.
+func TestShardBehavior(t *testing.T) {
+	seq := func(n byte) layer.Seq { return layer.Seq{Stamp: [12]byte{11: n}} }
+	gone := &layer.Error{Kind: layer.NotFound, Reason: "missing"}
+	// names of effects, in order; pauses without their length.
+	names := func(effects []runtime.Effect) string {
+		var list []string
+		for _, e := range effects {
+			list = append(list, effectName(e))
+		}
+		return strings.Join(list, " ")
+	}
+	type turn struct {
+		at      time.Duration
+		message any
+		nobody  bool // listens
+		want    string
+		phase   shardPhase
+		owner   string // elsewhere, where not empty; one that ends in ! can be relied on
+	}
+	const gap = minWakeGap
+	cases := []struct {
+		name  string
+		turns []turn
+	}{
+		{"the first watch wakes those who came before it was armed, later ones only for news", []turn{
+			{0, runtime.Started{}, false, "arm", shardArming, ""},
+			{1, watchArmed{seen: seq(1)}, false, "await vouch wakeThem", shardWatching, ""},
+			{time.Second, watchFired{}, false, "vouch arm", shardArming, ""},
+			{time.Second, watchArmed{seen: seq(2)}, false, "await vouch wakeThem", shardWatching, ""},
+		}},
+		{"a reshard fires the watch and leaves the sequence: listeners are woken", []turn{
+			{0, runtime.Started{}, false, "arm", shardArming, ""},
+			{1, watchArmed{seen: seq(1)}, false, "await vouch wakeThem", shardWatching, ""},
+			{time.Second, watchFired{}, false, "vouch arm", shardArming, ""},
+			{time.Second, watchArmed{seen: seq(1)}, false, "await vouch wakeThem", shardWatching, ""},
+		}},
+		{"a stream of commits wakes once in a gap", []turn{
+			{0, runtime.Started{}, false, "arm", shardArming, ""},
+			{time.Second, watchArmed{seen: seq(1)}, false, "await vouch wakeThem", shardWatching, ""},
+			{time.Second + 10, watchFired{}, false, "vouch after", shardPausing, ""},
+			{time.Second + minWakeGap, armNow{}, false, "arm", shardArming, ""},
+			{time.Second + minWakeGap, watchArmed{seen: seq(9)}, false, "await vouch wakeThem", shardWatching, ""},
+		}},
+		{"with many listeners the gap is longer, and a commit after it wakes at once", []turn{
+			{0, runtime.Started{}, false, "arm", shardArming, ""},
+			{time.Second, watchArmed{seen: seq(1)}, false, "await vouch wakeThem", shardWatching, ""},
+			{time.Second + 5*gap, crowded(3300), false, "", shardWatching, ""},
+			{time.Second + 9*gap, watchFired{}, false, "vouch after", shardPausing, ""},
+			{time.Second + 10*gap, armNow{}, false, "arm", shardArming, ""},
+			{time.Second + 10*gap, watchArmed{seen: seq(2)}, false, "await vouch wakeThem", shardWatching, ""},
+			{time.Second + 20*gap, watchFired{}, false, "vouch arm", shardArming, ""},
+			{time.Second + 20*gap, watchArmed{seen: seq(3)}, false, "await vouch wakeThem", shardWatching, ""},
+			{time.Second + 21*gap, crowded(1_000_000), false, "", shardWatching, ""},
+			{time.Second + 40*gap, watchFired{}, false, "vouch arm", shardArming, ""},
+		}},
+		{"a failing store wakes listeners at pauses, and news after it", []turn{
+			{0, runtime.Started{}, false, "arm", shardArming, ""},
+			{1, watchArmed{err: errors.New("no")}, false, "vouch wakeThem after", shardRetrying, ""},
+			{time.Second, armNow{}, false, "arm", shardArming, ""},
+			{time.Second, watchArmed{err: errors.New("no")}, false, "vouch wakeThem after", shardRetrying, ""},
+			{2 * time.Second, armNow{}, false, "arm", shardArming, ""},
+			{2 * time.Second, watchArmed{seen: seq(1)}, false, "await vouch wakeThem", shardWatching, ""},
+			{3 * time.Second, watchFired{err: errors.New("no")}, false, "vouch wakeThem after", shardRetrying, ""},
+			{4 * time.Second, armNow{}, false, "arm", shardArming, ""},
+			{4 * time.Second, watchArmed{seen: seq(1)}, false, "await vouch", shardWatching, ""},
+		}},
+		{"a deleted database wakes listeners, so that they notice", []turn{
+			{0, runtime.Started{}, false, "arm", shardArming, ""},
+			{1, watchArmed{err: gone}, false, "vouch wakeThem after", shardGone, ""},
+		}},
+		{"nobody listening ends it after a while, unless somebody comes", []turn{
+			{0, runtime.Started{}, false, "arm", shardArming, ""},
+			{1, watchArmed{seen: seq(1)}, false, "await vouch wakeThem", shardWatching, ""},
+			{2, runtime.LookAgain{}, true, "vouch after", shardWatching, ""},
+			{3, runtime.LookAgain{}, true, "vouch", shardWatching, ""},
+			{4, runtime.LookAgain{}, false, "vouch", shardWatching, ""},
+			{5, idleOver{1}, false, "", shardWatching, ""},
+			{6, runtime.LookAgain{}, true, "vouch after", shardWatching, ""},
+			{7, idleOver{1}, true, "", shardWatching, ""},
+			{8, idleOver{2}, true, "stopSelf", shardWatching, ""},
+		}},
+		{"an owner elsewhere that answers in time spares the watch", []turn{
+			{0, runtime.Started{}, false, "follow after", shardAsking, "n2"},
+			{1, runtime.LookAgain{}, false, "", shardAsking, "n2"},
+			{2, runtime.LookAgain{}, false, "wakeThem", shardFollowing, "n2!"},
+			{3, askedLong{0}, false, "", shardFollowing, "n2!"},
+			{3, runtime.LookAgain{}, false, "", shardFollowing, "n2!"},
+		}},
+		{"one that does not is followed all the same, beside a watch", []turn{
+			{0, runtime.Started{}, false, "follow after", shardAsking, "n2"},
+			{gap, askedLong{1}, false, "arm", shardArming, "n2"},
+			{gap, watchArmed{seen: seq(1), watch: never{}}, false, "await vouch wakeThem", shardWatching, "n2"},
+			{time.Second, watchFired{}, false, "vouch arm", shardArming, "n2"},
+			{time.Second, watchArmed{seen: seq(2), watch: never{}}, false, "await vouch wakeThem", shardWatching, "n2"},
+			{2 * time.Second, runtime.LookAgain{}, false, "vouch dropWatch wakeThem", shardFollowing, "n2!"},
+			{3 * time.Second, watchFired{epoch: -1}, false, "", shardFollowing, "n2!"},
+			{3 * time.Second, armNow{epoch: -1}, false, "", shardFollowing, "n2!"},
+			{3 * time.Second, watchArmed{epoch: -1, watch: never{}}, false, "dropWatch", shardFollowing, "n2!"},
+		}},
+		{"doubt about the owner: this node watches and wakes, also where the sequence is the one it saw last", []turn{
+			{0, runtime.Started{}, false, "follow after", shardAsking, "n2"},
+			{1, runtime.LookAgain{}, false, "wakeThem", shardFollowing, "n2!"},
+			{2, runtime.LookAgain{}, false, "arm", shardArming, "n2"},
+			{3, watchArmed{seen: seq(1), watch: never{}}, false, "await vouch wakeThem", shardWatching, "n2"},
+			{4, runtime.LookAgain{}, false, "vouch dropWatch wakeThem", shardFollowing, "n2!"},
+			{5, runtime.LookAgain{}, false, "arm", shardArming, "n2"},
+			{6, watchArmed{seen: seq(1), watch: never{}}, false, "await vouch wakeThem", shardWatching, "n2"},
+		}},
+		{"another placement: the next owner is asked; where it is this node, it watches", []turn{
+			{0, runtime.Started{}, false, "follow after", shardAsking, "n2"},
+			{1, runtime.LookAgain{}, false, "wakeThem", shardFollowing, "n2!"},
+			{2, runtime.LookAgain{}, false, "follow after", shardAsking, "n3"},
+			{3, runtime.LookAgain{}, false, "wakeThem", shardFollowing, "n3!"},
+			{4, runtime.LookAgain{}, false, "unfollow arm", shardArming, ""},
+			{5, watchArmed{seen: seq(1), watch: never{}}, false, "await vouch wakeThem", shardWatching, ""},
+			{6, runtime.LookAgain{}, false, "follow", shardWatching, "n2"},
+			{7, runtime.LookAgain{}, false, "vouch dropWatch wakeThem", shardFollowing, "n2!"},
+		}},
+		{"an actor that starts anew under an owner that watches looks once and follows", []turn{
+			{0, runtime.Started{}, false, "follow after wakeThem", shardFollowing, "n2!"},
+		}},
+		{"the store fails here and not there", []turn{
+			{0, runtime.Started{}, false, "arm", shardArming, ""},
+			{1, watchArmed{err: errors.New("no")}, false, "vouch wakeThem after", shardRetrying, ""},
+			{2, runtime.LookAgain{}, false, "follow", shardRetrying, "n2"},
+			{3, runtime.LookAgain{}, false, "wakeThem", shardFollowing, "n2!"},
+			{4, armNow{epoch: -1}, false, "", shardFollowing, "n2!"},
+		}},
+		{"nobody listening ends following too", []turn{
+			{0, runtime.Started{}, false, "follow after wakeThem", shardFollowing, "n2!"},
+			{1, runtime.LookAgain{}, true, "after", shardFollowing, "n2!"},
+			{2, idleOver{1}, true, "unfollow stopSelf", shardFollowing, "n2!"},
+		}},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			listening := true
+			var owner string
+			crowd := crowded(1)
+			b := &shardBehavior{
+				wanted:    func() bool { return listening },
+				linger:    time.Second,
+				backoff:   runtime.NewBackoff(time.Millisecond, time.Second),
+				listeners: func() int { return int(crowd) },
+				elsewhere: func() (string, bool) { return strings.TrimSuffix(owner, "!"), strings.HasSuffix(owner, "!") },
+			}
+			start := time.Unix(1000, 0)
+			for i, turn := range tc.turns {
+				listening, owner = !turn.nobody, turn.owner
+				if n, ok := turn.message.(crowded); ok {
+					crowd = n
+				}
+				got := names(b.Step(start.Add(turn.at), ofEpoch(turn.message, b.epoch)))
+				if phase, _ := b.Status(); got != turn.want || phase != string(turn.phase) {
+					t.Fatalf("turn %d, %T: %q in phase %q, want %q in %q", i, turn.message, got, phase, turn.want,
+						turn.phase)
+				}
+			}
+		})
+	}
+}
+
+// effectName is the name of an effect, in whichever package.
+func effectName(e runtime.Effect) string {
+	_, name, _ := strings.Cut(fmt.Sprintf("%T", e), ".")
+	return strings.ToLower(name[:1]) + name[1:]
+}
+
+// crowded is no message of the actor's: from now on there are so many listeners.
+type crowded int
+
+// ofEpoch is the message as the shell would send it in an epoch, where the case does not say that it comes too late.
+func ofEpoch(message any, epoch int) any {
+	switch m := message.(type) {
+	case watchArmed:
+		if m.epoch == 0 {
+			m.epoch = epoch
+		}
+		return m
+	case watchFired:
+		if m.epoch == 0 {
+			m.epoch = epoch
+		}
+		return m
+	case armNow:
+		if m.epoch == 0 {
+			m.epoch = epoch
+		}
+		return m
+	}
+	return message
+}
+
+// never is a watch that does not fire.
+type never struct{}
+
+func (never) Done() <-chan struct{} { return nil }
+func (never) Err() error            { return nil }
+func (never) Cancel()               {}

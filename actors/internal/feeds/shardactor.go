@@ -1,0 +1,91 @@
+package feeds
+
+import (
+	"context"
+	"time"
+
+	"github.com/divandb/divan/actors/internal/ports"
+	"github.com/divandb/divan/actors/internal/runtime"
+	"github.com/divandb/divan/layer"
+)
+
+// shardSpec is the actor of one shard on this node.
+func (f *Feeds) shardSpec(db ports.Database, shard layer.ShardID) runtime.Spec {
+	k := shardKey{db, shard}
+	return runtime.Spec{
+		Kind: ShardKind, Name: string(shard),
+		Make: func() runtime.Behavior {
+			return &shardBehavior{
+				wanted:    func() bool { return f.hub.audience(db, shard) != nil },
+				elsewhere: func() (string, bool) { return f.elsewhere(k) },
+				listeners: func() int {
+					_, n, _ := f.hub.figures(db, shard)
+					return n
+				},
+				patience: f.Beat / 3, linger: f.Linger, backoff: runtime.NewBackoff(10*time.Millisecond, time.Second),
+			}
+		},
+		Live: func(facts any) any {
+			s := facts.(ShardFacts)
+			s.Node = f.Owner(db, shard)
+			s.Followers, s.Listeners, s.Wakes = f.hub.figures(db, shard)
+			return s
+		},
+		Perform: func(sh *runtime.Shell, e runtime.Effect) { f.performShard(sh, k, e) },
+		Ended:   func() { f.vouch(k, vouchNothing, nil) },
+	}
+}
+
+// elsewhere is the node to follow for a shard, and whether it can be relied on; empty where this node is to watch.
+func (f *Feeds) elsewhere(k shardKey) (owner string, covered bool) {
+	if f.Peers == nil || f.hub.followers(k.db, k.shard) > 0 {
+		return "", false
+	}
+	if owner = f.Owner(k.db, k.shard); owner == f.Node {
+		return "", false
+	}
+	return owner, f.exchange.covered(f.tree.Now(), k, owner)
+}
+
+func (f *Feeds) performShard(sh *runtime.Shell, k shardKey, e runtime.Effect) {
+	switch e := e.(type) {
+	case arm:
+		sh.Do(func(ctx context.Context) any {
+			w, seen, err := k.db.WatchShard(ctx, k.shard)
+			if err != nil {
+				return watchArmed{epoch: e.epoch, err: err}
+			}
+			return watchArmed{epoch: e.epoch, watch: f.tree.Hold(ctx, w), seen: seen}
+		})
+	case await:
+		sh.Do(func(ctx context.Context) any {
+			defer e.watch.Cancel()
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-runtime.Released(e.watch):
+				return nil
+			case <-e.watch.Done():
+				return watchFired{e.epoch, e.watch.Err()}
+			}
+		})
+	case dropWatch:
+		e.watch.Cancel()
+	case wakeThem:
+		f.wake(k.db, k.shard)
+	case follow:
+		f.send(f.exchange.follow(f.tree.Now(), k, e.owner))
+		f.tree.Tell(ExchangeKey, beatAgain{})
+	case unfollow:
+		f.send(f.exchange.unfollow(k))
+	case vouch:
+		f.vouch(k, e.vouching, sh.Busy)
+	}
+}
+
+// vouch notes whether the actor of a shard watches, and tells those who follow it here.
+func (f *Feeds) vouch(k shardKey, v vouching, b busy) {
+	for member, l := range f.hub.vouch(k.db, k.shard, v, b, f.tree.Now()) {
+		f.Peers.Send(member, l.encode())
+	}
+}

@@ -1,0 +1,186 @@
+package indexing
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/actors/internal/ports"
+	"github.com/divandb/divan/layer"
+)
+
+// The types of jobs in the queue: an index, and one shard's part of a build that nodes share (shared.go).
+const (
+	indexJobs = layer.IndexJobs
+	shardJobs = "index shard"
+)
+
+// builds is the index work of this node: the tasks it has claimed, and who waits for an index. Like the hub it outlives
+// the actors and is what they go by.
+type builds struct {
+	mu struct {
+		sync.Mutex
+		of      map[ports.Database]*indexWork // never empty ones; by database, as a node may have very many
+		running map[string]int                // tasks to work on, by type of jobs
+		indexes map[indexKey]*waiting         // only those that somebody waits for
+		vain    map[indexKey]layer.Seq        // where those stood that could not be caught up; only of indexes or used
+	}
+}
+
+// indexWork is the index work of one database.
+type indexWork struct {
+	tasks map[indexKey][]*task // the first is worked on, others wait until it has ended
+	used  map[indexKey]usedIndex
+}
+
+func (w *indexWork) empty() bool { return len(w.tasks) == 0 && len(w.used) == 0 }
+
+func newBuilds() *builds {
+	b := &builds{}
+	b.mu.of = map[ports.Database]*indexWork{}
+	b.mu.running = map[string]int{}
+	b.mu.indexes = map[indexKey]*waiting{}
+	b.mu.vain = map[indexKey]layer.Seq{}
+	return b
+}
+
+// add takes a task in. Where this node works on that index already, its lease has run out and been claimed again before
+// the indexer noticed: the new task waits for it to end.
+func (b *builds) add(t *task) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	tasks := b.work(t.key.db).tasks
+	if len(tasks[t.key]) == 0 {
+		b.mu.running[t.job.Type]++ // a key has jobs of one type
+	}
+	tasks[t.key] = append(tasks[t.key], t)
+}
+
+// work is the work of a database, made where there is none. The caller holds mu, and adds to it.
+func (b *builds) work(db ports.Database) *indexWork {
+	w := b.mu.of[db]
+	if w == nil {
+		w = &indexWork{tasks: map[indexKey][]*task{}, used: map[indexKey]usedIndex{}}
+		b.mu.of[db] = w
+	}
+	return w
+}
+
+// drop drops a database without work. The caller holds mu.
+func (b *builds) drop(db ports.Database) {
+	if w := b.mu.of[db]; w != nil && w.empty() {
+		delete(b.mu.of, db)
+	}
+}
+
+// remove ends a task.
+func (b *builds) remove(t *task) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.mu.of[t.key.db]
+	if w == nil || len(w.tasks[t.key]) == 0 {
+		return
+	}
+	if left := slices.DeleteFunc(w.tasks[t.key], func(x *task) bool { return x == t }); len(left) > 0 {
+		w.tasks[t.key] = left
+		return
+	}
+	delete(w.tasks, t.key)
+	b.mu.running[t.job.Type]--
+	b.drop(t.key.db)
+}
+
+// list is the tasks to work on, of all databases.
+func (b *builds) list() []*task {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []*task
+	for _, w := range b.mu.of {
+		list = w.first(list)
+	}
+	return list
+}
+
+// listIn is those of one database.
+func (b *builds) listIn(db ports.Database) []*task {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w := b.mu.of[db]; w != nil {
+		return w.first(nil)
+	}
+	return nil
+}
+
+// first appends the tasks to work on.
+func (w *indexWork) first(list []*task) []*task {
+	for _, tasks := range w.tasks {
+		list = append(list, tasks[0])
+	}
+	return list
+}
+
+// count is how many tasks there are of a type of jobs.
+func (b *builds) count(typ string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mu.running[typ]
+}
+
+// catchUp catches up an index, unless that was in vain from where the index stands: the lag was too large, or would
+// take too long to map. It has not become less, and trying again and again would take the processors from the builds.
+func (b *builds) catchUp(ctx context.Context, key indexKey, at layer.Seq, index ports.Index) (done bool, err error) {
+	b.mu.Lock()
+	vain, known := b.mu.vain[key]
+	b.mu.Unlock()
+	if known && vain == at {
+		return false, nil
+	}
+	if done, err = index.CatchUp(ctx, catchUpDocuments); done || err != nil {
+		return done, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.mu.vain[key] = at
+	b.forget(key)
+	return false, nil
+}
+
+// forget forgets what was tried with an index that nobody asks for any more. The caller holds mu.
+func (b *builds) forget(key indexKey) {
+	if b.mu.indexes[key] != nil {
+		return
+	}
+	if w := b.mu.of[key.db]; w != nil {
+		if _, used := w.used[key]; used {
+			return
+		}
+	}
+	delete(b.mu.vain, key)
+}
+
+// databases is those with tasks or indexes that somebody asked for lately.
+func (b *builds) databases(now time.Time) []ports.Database {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []ports.Database
+	for db := range b.mu.of {
+		if b.concerns(db, now) {
+			list = append(list, db)
+		}
+	}
+	return list
+}
+
+// has reports whether a database is one of them.
+func (b *builds) has(db ports.Database, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.concerns(db, now)
+}
+
+// concerns reports whether a database has tasks or indexes that somebody asked for lately. The caller holds mu.
+func (b *builds) concerns(db ports.Database, now time.Time) bool {
+	w := b.mu.of[db]
+	return w != nil && (len(w.tasks) > 0 || len(b.lately(db, now, nil)) > 0)
+}

@@ -1,0 +1,375 @@
+package indexing
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/divandb/divan/actors/internal/ports"
+	"github.com/divandb/divan/actors/internal/runtime"
+	"github.com/divandb/divan/layer"
+)
+
+// Batches adapt by additive increase and multiplicative decrease, as CouchDB's did on FoundationDB: fast until the
+// first slow one, careful after it. The first ones, which are small, grow faster: each begins with nothing read and
+// ends with nothing left to write, and beside writers a store may take long to answer.
+const (
+	maxBatch     = 5000
+	fastFactor   = 4 // where a batch took far less than slowBatch
+	fastIncrease = 500
+	slowIncrease = 100
+	// slowBatch is how long a batch may take before the next one is smaller. It is divided into transactions by the
+	// layer: only what is reported and the turns of shards go by batches, and short ones wait for the store more often.
+	slowBatch = 2 * time.Second
+
+	// maxLives is how often an indexer may crash over one job before the job counts as failed.
+	maxLives = 5
+	// maxFailures is how often in a row a batch, or the start or end of a build, may fail before the job counts as
+	// failed.
+	maxFailures = 8
+)
+
+// indexerBehavior drives one index job (clauses V3, P8): it fixes the goal, runs one task per changes shard in batches
+// until all are there, and closes the job. The lease is renewed all the while; the work stops when another worker has
+// it. The store checks the lease in every transaction, so an indexer that does not know yet does no harm.
+type indexerBehavior struct {
+	lives       int    // how often the job was begun on this node, this time included
+	crash       string // how the life before ended
+	parallel    int    // shards at a time; all of a shared build's, which others step on
+	part        bool   // the job is one shard of a build that another indexer has begun and will close
+	first       int    // documents in the first batch
+	renewEvery  time.Duration
+	backoff     runtime.Backoff
+	setProgress func(IndexerFacts)
+
+	phase    indexerPhase
+	build    ports.Build
+	shards   map[layer.ShardID]*shardTask
+	order    []layer.ShardID
+	slow     bool // a batch was slow once
+	failures int  // of start or end, in a row
+	facts    IndexerFacts
+	earlier  shardTask // what was done of shards that there are no more
+}
+
+type indexerPhase string
+
+const (
+	indexerStarting  indexerPhase = "starting"
+	indexerBuilding  indexerPhase = "building"
+	indexerClosing   indexerPhase = "closing"
+	indexerReporting indexerPhase = "reporting"
+	indexerDone      indexerPhase = "done"
+)
+
+// shardTask is one shard's part of the build.
+type shardTask struct {
+	batch     int
+	running   bool
+	pausing   bool
+	failures  int // in a row
+	backoff   runtime.Backoff
+	documents int64
+	rows      int64
+	seq       layer.Seq
+	done      bool
+}
+
+// IndexerFacts are the figures of an indexer: the progress of its job.
+type IndexerFacts struct {
+	Documents int64             `json:"changes_done"`
+	Total     int64             `json:"total_changes"` // roughly; 0 where it is not known
+	Rows      int64             `json:"rows"`
+	Batch     int               `json:"batch"` // the size of the last one
+	Error     string            `json:"error,omitempty"`
+	Shards    []IndexShardFacts `json:"shards,omitempty"`
+}
+
+// IndexShardFacts are the progress of one shard.
+type IndexShardFacts struct {
+	Shard     layer.ShardID `json:"shard"`
+	Documents int64         `json:"changes_done"`
+	Rows      int64         `json:"rows"`
+	Done      bool          `json:"done"`
+}
+
+// encode is the progress of the job.
+func (f IndexerFacts) encode() []byte {
+	b, err := json.Marshal(f)
+	if err != nil {
+		panic(err) // numbers and strings
+	}
+	return b
+}
+
+// Messages of an indexer.
+type (
+	buildStarted struct {
+		build ports.Build
+		plan  ports.Plan
+		done  IndexerFacts // of it, by an earlier run
+		err   error
+	}
+	stepped struct {
+		shard  layer.ShardID
+		result layer.StepResult
+		took   time.Duration
+		err    error
+	}
+	stepAgain     struct{ shard layer.ShardID }
+	startAgain    struct{}
+	closeAgain    struct{}
+	buildFinished struct{ err error }
+	renewNow      struct{}
+	renewed       struct{ err error }
+	jobReported   struct{ outcome error } // of the job
+)
+
+// Effects of an indexer.
+type (
+	startBuild struct{}
+	stepShard  struct {
+		build ports.Build
+		shard layer.ShardID
+		n     int
+	}
+	finishBuild struct{ build ports.Build }
+	renewLease  struct{ progress IndexerFacts }
+	// reportJob ends the job in the queue, well or with an error. outcome is what those who wait for the index hear.
+	reportJob struct{ err, outcome error }
+	// endTask forgets the task and tells those who wait.
+	endTask struct{ outcome error }
+)
+
+func (b *indexerBehavior) Step(_ time.Time, message any) []runtime.Effect {
+	if b.phase == indexerDone {
+		return nil
+	}
+	if b.phase == indexerReporting {
+		if m, ok := message.(jobReported); ok {
+			// Where the report failed, the lease runs out and somebody does the rest of the job, which is nothing or
+			// the same failure.
+			return b.end(m.outcome)
+		}
+		return nil // what was under way comes too late
+	}
+	switch m := message.(type) {
+	case runtime.Started:
+		if b.lives > maxLives {
+			return b.report(fmt.Errorf("the indexer crashed %d times: %s", maxLives, b.crash))
+		}
+		b.phase = indexerStarting
+		return []runtime.Effect{startBuild{}, runtime.After{Delay: b.renewEvery, Message: renewNow{}}}
+	case startAgain:
+		return []runtime.Effect{startBuild{}}
+	case buildStarted:
+		return b.begun(m)
+	case stepped:
+		return b.stepped(m)
+	case stepAgain:
+		b.shards[m.shard].pausing = false
+		return b.next()
+	case closeAgain:
+		return []runtime.Effect{finishBuild{b.build}}
+	case buildFinished:
+		return b.finished(m)
+	case renewNow:
+		return []runtime.Effect{renewLease{b.facts}}
+	case renewed:
+		switch layer.KindOf(m.err) {
+		case layer.Conflict:
+			return b.end(nil)
+		case layer.NotFound:
+			return b.void(m.err)
+		}
+		return []runtime.Effect{runtime.After{Delay: b.renewEvery, Message: renewNow{}}}
+	}
+	return nil
+}
+
+func (b *indexerBehavior) begun(m buildStarted) []runtime.Effect {
+	if m.err != nil {
+		return b.failed(m.err, startAgain{})
+	}
+	b.failures, b.phase, b.build = 0, indexerBuilding, m.build
+	b.facts.Total = m.plan.Changes
+	if m.done.Total > 0 {
+		b.facts.Total = m.done.Total // of the same documents; those that were deleted are not counted twice
+	}
+	b.order = slices.Clone(m.plan.Shards)
+	if m.plan.Shared && !b.part {
+		b.parallel = len(b.order)
+	}
+	b.shards = map[layer.ShardID]*shardTask{}
+	for _, id := range b.order {
+		b.shards[id] = &shardTask{batch: b.first, backoff: b.backoff}
+	}
+	b.resume(m.done)
+	return b.next()
+}
+
+// resume takes what was done of the build by an earlier run.
+func (b *indexerBehavior) resume(done IndexerFacts) {
+	b.earlier.documents, b.earlier.rows = done.Documents, done.Rows
+	for _, shard := range done.Shards {
+		if t := b.shards[shard.Shard]; t != nil {
+			t.documents, t.rows = shard.Documents, shard.Rows
+			b.earlier.documents -= t.documents
+			b.earlier.rows -= t.rows
+		}
+	}
+	b.count()
+}
+
+// next starts as many batches as may run at once, of shards that are not done; when all are, it closes the build.
+func (b *indexerBehavior) next() []runtime.Effect {
+	if b.phase != indexerBuilding {
+		return nil
+	}
+	var e []runtime.Effect
+	running, open := 0, 0
+	for _, t := range b.shards {
+		if t.running {
+			running++
+		}
+		if !t.done {
+			open++
+		}
+	}
+	if open == 0 {
+		b.phase, b.failures = indexerClosing, 0
+		return []runtime.Effect{finishBuild{b.build}}
+	}
+	for _, id := range b.order {
+		t := b.shards[id]
+		if running >= b.parallel {
+			break
+		}
+		if !t.done && !t.running && !t.pausing {
+			t.running = true
+			running++
+			e = append(e, stepShard{b.build, id, t.batch})
+		}
+	}
+	return e
+}
+
+func (b *indexerBehavior) stepped(m stepped) []runtime.Effect {
+	t := b.shards[m.shard]
+	t.running = false
+	if m.err != nil {
+		if e := b.hopeless(m.err); e != nil {
+			return e
+		}
+		t.failures++
+		b.facts.Error = m.err.Error()
+		if t.failures > maxFailures {
+			return b.report(fmt.Errorf("shard %s: %w", m.shard, m.err))
+		}
+		t.batch = max(1, t.batch/2)
+		b.slow, t.pausing = true, true
+		return append(b.next(), runtime.After{Delay: t.backoff.Next(), Message: stepAgain{m.shard}})
+	}
+	t.failures, b.facts.Error = 0, ""
+	t.backoff.Reset()
+	t.documents += int64(m.result.Documents)
+	t.rows += int64(m.result.Rows)
+	t.seq, t.done = m.result.Seq, m.result.Done
+	b.facts.Batch = t.batch
+	switch {
+	case m.took > slowBatch:
+		b.slow = true
+		t.batch = max(1, t.batch*4/5)
+	case b.slow:
+		t.batch = min(maxBatch, t.batch+slowIncrease)
+	case m.took < slowBatch/8:
+		t.batch = min(maxBatch, fastFactor*t.batch)
+	default:
+		t.batch = min(maxBatch, t.batch+fastIncrease)
+	}
+	b.count()
+	// Rotate, so that with more shards than may run at once each gets its turn.
+	i := slices.Index(b.order, m.shard)
+	b.order = append(slices.Delete(b.order, i, i+1), m.shard)
+	return b.next()
+}
+
+// count adds the shards' figures up.
+func (b *indexerBehavior) count() {
+	b.facts.Documents, b.facts.Rows = b.earlier.documents, b.earlier.rows
+	b.facts.Shards = make([]IndexShardFacts, 0, len(b.shards))
+	for _, id := range slices.Sorted(maps.Keys(b.shards)) {
+		t := b.shards[id]
+		b.facts.Documents += t.documents
+		b.facts.Rows += t.rows
+		b.facts.Shards = append(b.facts.Shards,
+			IndexShardFacts{Shard: id, Documents: t.documents, Rows: t.rows, Done: t.done})
+	}
+	if b.facts.Total > 0 {
+		b.facts.Total = max(b.facts.Total, b.facts.Documents)
+	}
+}
+
+// finished is the end.
+func (b *indexerBehavior) finished(m buildFinished) []runtime.Effect {
+	if m.err != nil {
+		return b.failed(m.err, closeAgain{})
+	}
+	return b.report(nil)
+}
+
+// failed tries the start or the end of the build again later, or fails the job.
+func (b *indexerBehavior) failed(err error, again any) []runtime.Effect {
+	if e := b.hopeless(err); e != nil {
+		return e
+	}
+	b.failures++
+	b.facts.Error = err.Error()
+	if b.failures > maxFailures {
+		return b.report(err)
+	}
+	return []runtime.Effect{runtime.After{Delay: b.backoff.Next(), Message: again}}
+}
+
+// hopeless is what to do about errors that trying again cannot cure; nil about others.
+func (b *indexerBehavior) hopeless(err error) []runtime.Effect {
+	switch layer.KindOf(err) {
+	case layer.Conflict:
+		if b.part {
+			return b.report(nil) // the build is over; what is left of the shard, its builder looks after
+		}
+		return b.end(nil) // another worker has the job now; who waits goes on waiting
+	case layer.NotFound:
+		return b.void(err) // the database is gone
+	case layer.Invalid, layer.NotImplemented, layer.TooLarge:
+		return b.report(err)
+	}
+	return nil
+}
+
+func (b *indexerBehavior) report(err error) []runtime.Effect {
+	b.phase = indexerReporting
+	if err != nil {
+		b.facts.Error = err.Error()
+	}
+	return []runtime.Effect{reportJob{err, err}}
+}
+
+// void ends a job that nobody wants any more, because its design document or its database is gone: that is no failure.
+func (b *indexerBehavior) void(reason error) []runtime.Effect {
+	b.phase = indexerReporting
+	return []runtime.Effect{reportJob{nil, reason}}
+}
+
+// end leaves the task, with what those who wait should hear.
+func (b *indexerBehavior) end(outcome error) []runtime.Effect {
+	b.phase = indexerDone
+	return []runtime.Effect{endTask{outcome}, runtime.StopSelf{}}
+}
+
+func (b *indexerBehavior) Status() (string, any) {
+	b.setProgress(b.facts)
+	return string(b.phase), b.facts
+}

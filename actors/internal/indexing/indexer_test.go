@@ -1,0 +1,182 @@
+package indexing
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/divandb/divan/actors/internal/ports"
+	"github.com/divandb/divan/actors/internal/runtime"
+	"github.com/divandb/divan/layer"
+)
+
+// run drives an indexer's behavior by hand and renders its effects, pauses without their length.
+func TestIndexerBehavior(t *testing.T) {
+	broken := errors.New("broken")
+	lost := &layer.Error{Kind: layer.Conflict, Reason: "lost"}
+	gone := &layer.Error{Kind: layer.NotFound, Reason: "gone"}
+	plan := buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a", "b", "c"}, Changes: 900}}
+	part := func(shard layer.ShardID, n int, took time.Duration, done bool) stepped {
+		return stepped{shard: shard, result: layer.StepResult{Documents: n, Done: done}, took: took}
+	}
+	type turn struct {
+		message any
+		want    string
+	}
+	cases := []struct {
+		name  string
+		lives int
+		turns []turn
+	}{
+		{"two shards at a time, each in its turn, then the end", 1, []turn{
+			{runtime.Started{}, "begin pause"},
+			{plan, "a:100 b:100"},
+			{part("a", 100, time.Millisecond, false), "c:100"},
+			{part("b", 50, time.Millisecond, true), "a:400"},
+			{part("c", 50, time.Millisecond, true), ""},
+			{part("a", 400, time.Millisecond, true), "finish"},
+			{buildFinished{}, "report <nil>"},
+			{jobReported{}, "end <nil> stop"},
+			{renewNow{}, ""},
+		}},
+		{"nothing to do", 1, []turn{
+			{runtime.Started{}, "begin pause"},
+			{buildStarted{}, "finish"},
+			{buildFinished{}, "report <nil>"},
+		}},
+		{"a slow batch shrinks the next, and growth is careful from then on", 1, []turn{
+			{runtime.Started{}, "begin pause"},
+			{buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a"}}}, "a:100"},
+			{part("a", 100, time.Millisecond, false), "a:400"},
+			{part("a", 400, time.Second, false), "a:900"},
+			{part("a", 900, 3*time.Second, false), "a:720"},
+			{part("a", 720, time.Millisecond, false), "a:820"},
+		}},
+		{"a failed batch is halved and tried again, the others go on", 1, []turn{
+			{runtime.Started{}, "begin pause"},
+			{plan, "a:100 b:100"},
+			{stepped{shard: "a", err: broken}, "c:100 pause"},
+			{part("b", 1, time.Millisecond, true), ""},
+			{stepAgain{"a"}, "a:50"},
+		}},
+		{"a batch that fails for ever fails the job", 1, append([]turn{
+			{runtime.Started{}, "begin pause"},
+			{buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"a"}}}, "a:100"},
+		}, append(func() (list []turn) {
+			for n, i := 50, 0; i < maxFailures; n, i = max(1, n/2), i+1 {
+				list = append(list, turn{stepped{shard: "a", err: broken}, "pause"},
+					turn{stepAgain{"a"}, fmt.Sprintf("a:%d", n)})
+			}
+			return list
+		}(), turn{stepped{shard: "a", err: broken}, "report shard a: broken"}, turn{jobReported{broken}, "end broken stop"})...)},
+		{"another worker has the job: no more batches, no report", 1, []turn{
+			{runtime.Started{}, "begin pause"},
+			{plan, "a:100 b:100"},
+			{renewNow{}, "renew"},
+			{renewed{lost}, "end <nil> stop"},
+			{part("a", 100, time.Millisecond, false), ""},
+		}},
+		{"a batch finds out that another worker has the job", 1, []turn{
+			{runtime.Started{}, "begin pause"},
+			{plan, "a:100 b:100"},
+			{stepped{shard: "b", err: lost}, "end <nil> stop"},
+		}},
+		{"the store failing a renewal is no reason to stop", 1, []turn{
+			{runtime.Started{}, "begin pause"},
+			{plan, "a:100 b:100"},
+			{renewNow{}, "renew"},
+			{renewed{broken}, "pause"},
+		}},
+		{"the database is deleted under it", 1, []turn{
+			{runtime.Started{}, "begin pause"},
+			{buildStarted{err: gone}, "report <nil> but gone"},
+			{jobReported{gone}, "end gone stop"},
+		}},
+		{"its design document is deleted: no more batches, and no failure", 1, []turn{
+			{runtime.Started{}, "begin pause"},
+			{plan, "a:100 b:100"},
+			{renewNow{}, "renew"},
+			{renewed{gone}, "report <nil> but gone"},
+			{part("a", 100, time.Millisecond, false), ""},
+			{stepped{shard: "b", err: broken}, ""},
+			{jobReported{gone}, "end gone stop"},
+		}},
+		{"start and end are tried again", 1, []turn{
+			{runtime.Started{}, "begin pause"},
+			{buildStarted{err: broken}, "pause"},
+			{startAgain{}, "begin"},
+			{buildStarted{}, "finish"},
+			{buildFinished{err: broken}, "pause"},
+			{closeAgain{}, "finish"},
+		}},
+		{"after too many crashes the job has failed", maxLives + 1, []turn{
+			{runtime.Started{}, "report the indexer crashed 5 times: a bug"},
+		}},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			b := &indexerBehavior{lives: tc.lives, crash: "a bug", parallel: 2, first: 100, renewEvery: time.Second,
+				backoff: runtime.NewBackoff(time.Millisecond, time.Second), setProgress: func(IndexerFacts) {}}
+			for i, turn := range tc.turns {
+				effects := b.Step(time.Unix(1000, 0), turn.message)
+				b.Status()
+				if got := renderIndexing(effects); got != turn.want {
+					t.Fatalf("turn %d, %+v: %q, want %q", i, turn.message, got, turn.want)
+				}
+			}
+		})
+	}
+}
+
+func renderIndexing(effects []runtime.Effect) string {
+	var list []string
+	for _, e := range effects {
+		switch e := e.(type) {
+		case startBuild:
+			list = append(list, "begin")
+		case stepShard:
+			list = append(list, fmt.Sprintf("%s:%d", e.shard, e.n))
+		case finishBuild:
+			list = append(list, "finish")
+		case renewLease:
+			list = append(list, "renew")
+		case reportJob:
+			list = append(list, fmt.Sprintf("report %v", e.err))
+			if e.outcome != e.err { //nolint:errorlint // the same value
+				list = append(list, fmt.Sprintf("but %v", e.outcome))
+			}
+		case endTask:
+			list = append(list, fmt.Sprintf("end %v", e.outcome))
+		case runtime.StopSelf:
+			list = append(list, "stop")
+		case runtime.After:
+			list = append(list, "pause")
+		default:
+			list = append(list, fmt.Sprintf("%T", e))
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+func TestIndexerBehavior_Progress(t *testing.T) {
+	b := &indexerBehavior{
+		lives:       1,
+		parallel:    4,
+		first:       100,
+		backoff:     runtime.NewBackoff(1, 1),
+		setProgress: func(IndexerFacts) {},
+	}
+	b.Step(time.Time{}, runtime.Started{})
+	b.Step(time.Time{}, buildStarted{plan: ports.Plan{Shards: []layer.ShardID{"b", "a"}, Changes: 150}})
+	b.Step(time.Time{}, stepped{shard: "b", result: layer.StepResult{Documents: 100, Rows: 250}})
+	b.Step(time.Time{}, stepped{shard: "a", result: layer.StepResult{Documents: 30, Done: true}})
+	_, facts := b.Status()
+	f := facts.(IndexerFacts)
+	if f.Documents != 130 || f.Total != 150 || f.Rows != 250 || len(f.Shards) != 2 || f.Shards[0].Shard != "a" ||
+		!f.Shards[0].Done ||
+		f.Shards[1].Documents != 100 {
+		t.Errorf("facts %+v", f)
+	}
+}

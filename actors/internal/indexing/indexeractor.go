@@ -1,0 +1,137 @@
+package indexing
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/actors/internal/jobs"
+	"github.com/divandb/divan/actors/internal/ports"
+	"github.com/divandb/divan/actors/internal/runtime"
+	"github.com/divandb/divan/layer"
+)
+
+// indexerSpec is the actor of one index job.
+func (x *Indexing) indexerSpec(t *task) runtime.Spec {
+	return runtime.Spec{
+		Kind: "indexer", Name: strings.TrimSpace(t.what.Design + " " + string(t.what.Shard)),
+		Make: func() runtime.Behavior {
+			lives, crash := t.begin()
+			return &indexerBehavior{lives: lives, crash: crash, parallel: x.Parallel, first: x.Batch,
+				facts:      t.resume(true),
+				renewEvery: x.queue.Lease / jobs.Renewals, part: t.what.Shard != "",
+				backoff:     runtime.NewBackoff(20*time.Millisecond, 2*time.Second),
+				setProgress: func(f IndexerFacts) { t.setProgress(x.tree.Now(), f) }}
+		},
+		Failed:  t.crashed,
+		Perform: func(sh *runtime.Shell, e runtime.Effect) { x.performIndexing(sh, t, e) },
+	}
+}
+
+func (x *Indexing) performIndexing(sh *runtime.Shell, t *task, e runtime.Effect) {
+	switch e := e.(type) {
+	case startBuild:
+		sh.Do(func(ctx context.Context) any {
+			b, err := x.openBuild(ctx, t)
+			if err != nil {
+				return buildStarted{err: err}
+			}
+			o := &openBuild{Build: b}
+			x.tree.Run(func() {
+				<-ctx.Done()
+				o.close()
+			})
+			plan := b.Plan()
+			return buildStarted{build: o, plan: plan, done: t.resume(plan.Resumed)}
+		})
+	case stepShard:
+		sh.Do(func(ctx context.Context) any {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(x.queue.Work, cancel)()
+			begin := x.tree.Now()
+			r, err := e.build.Step(ctx, e.shard, e.n)
+			if x.queue.Work.Err() != nil {
+				return nil // the job is being given back
+			}
+			return stepped{shard: e.shard, result: r, took: x.tree.Now().Sub(begin), err: err}
+		})
+	case finishBuild:
+		sh.Do(func(ctx context.Context) any {
+			return buildFinished{e.build.Finish(ctx)}
+		})
+	case renewLease:
+		sh.Do(func(ctx context.Context) any {
+			if _, err := designOf(ctx, t.key.db, t.key.signature); layer.KindOf(err) == layer.NotFound {
+				return renewed{err}
+			}
+			job := t.job
+			err := x.store.Renew(ctx, &job, t.unreported(e.progress.encode()))
+			if err != nil {
+				t.unreported(nil)
+			}
+			return renewed{err}
+		})
+	case reportJob:
+		if e.err != nil {
+			x.tree.Log.Error("index build failed", "database", t.what.Database, "design", t.what.Design, "error", e.err)
+		}
+		sh.Do(func(ctx context.Context) any {
+			job := t.job
+			switch err := x.store.Finish(ctx, &job, e.err); {
+			case err == nil:
+			case t.what.Shard != "" && layer.KindOf(err) == layer.Conflict:
+				// The build was closed before its worker had said that it is done.
+			case layer.KindOf(err) == layer.Conflict:
+				x.tree.Log.Debug("index job was taken over before it was reported", "job", t.job.ID)
+			default:
+				x.tree.Log.Warn("index job not reported", "job", t.job.ID, "error", err)
+			}
+			return jobReported{e.outcome}
+		})
+	case endTask:
+		x.builds.remove(t)
+		x.builds.tell(t.key, e.outcome)
+		x.Changed(t.key.db)
+		x.tree.Tell(jobsKey, runtime.LookAgain{})
+		if x.Company != nil {
+			x.tree.Tell(shardJobsKey, runtime.LookAgain{})
+		}
+	}
+}
+
+// openBuild is a build that is closed when its indexer's life ends, whichever way, but not under a step that is still
+// running.
+type openBuild struct {
+	ports.Build
+	mu     sync.RWMutex // read: a step runs
+	closed bool
+}
+
+// Step is the build's, while it is open.
+func (o *openBuild) Step(ctx context.Context, shard layer.ShardID, n int) (layer.StepResult, error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.closed {
+		return layer.StepResult{}, ctx.Err()
+	}
+	return o.Build.Step(ctx, shard, n)
+}
+
+// Finish is the build's, while it is open.
+func (o *openBuild) Finish(ctx context.Context) error {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.closed {
+		return ctx.Err()
+	}
+	return o.Build.Finish(ctx)
+}
+
+func (o *openBuild) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	o.Build.Close()
+}

@@ -1,0 +1,45 @@
+package indexing
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/divandb/divan/actors/internal/ports"
+	"github.com/divandb/divan/layer"
+)
+
+// indexJob is the data of an index job, or, with a shard, of a part of one.
+type indexJob struct {
+	layer.IndexJob
+	Shard layer.ShardID `json:"shard,omitempty"`
+	Build int64         `json:"build,omitempty"` // the token of the build that the shard is a part of
+}
+
+func (j indexJob) id() string {
+	if j.Shard != "" {
+		return j.Database + "/" + string(j.Shard) + "/" + j.Signature
+	}
+	return j.ID()
+}
+
+func (j indexJob) encode() []byte {
+	b, err := json.Marshal(j)
+	if err != nil {
+		panic(err) // strings and a number
+	}
+	return b
+}
+
+func decodeIndexJob(data []byte) (j indexJob, err error) {
+	if err := json.Unmarshal(data, &j); err != nil {
+		return j, fmt.Errorf("read an index job: %w", err)
+	}
+	return j, nil
+}
+
+// indexKey names an index on this node, or one shard's part of its build.
+type indexKey struct {
+	db        ports.Database
+	signature string
+	shard     layer.ShardID
+}

@@ -1,0 +1,43 @@
+package indexing
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/layer"
+)
+
+// Task is an index build or a compaction under way on this node, with the members of CouchDB's _active_tasks.
+type Task struct {
+	Type      string `json:"type"` // indexer, database_compaction
+	Node      string `json:"node"`
+	PID       string `json:"pid"` // the actor's id
+	Database  string `json:"database"`
+	Design    string `json:"design_document,omitempty"`
+	Signature string `json:"signature,omitempty"`
+	// Shard is that of a shared build which this is about; empty where it is about the whole index.
+	Shard    layer.ShardID `json:"shard,omitempty"`
+	Phase    string        `json:"phase,omitempty"` // of a compaction
+	Progress int           `json:"progress"`        // per cent
+	IndexerFacts
+	StartedOn int64 `json:"started_on"` // seconds since 1970
+	UpdatedOn int64 `json:"updated_on"`
+}
+
+// Tasks lists the index builds under way on this node.
+func (x *Indexing) Tasks() []Task {
+	list := []Task{}
+	for _, t := range x.builds.list() {
+		facts, updated := t.progress()
+		progress := 0
+		if facts.Total > 0 {
+			progress = int(100 * facts.Documents / facts.Total)
+		}
+		name := strings.TrimSuffix(t.what.Database+"/"+t.what.Design+"/"+string(t.what.Shard), "/")
+		list = append(list, Task{
+			Type: "indexer", Node: x.queue.Node, PID: "indexer:" + name,
+			Database: t.what.Database, Design: t.what.Design, Signature: t.what.Signature, Shard: t.what.Shard,
+			Progress: progress, IndexerFacts: facts, StartedOn: t.since.Unix(), UpdatedOn: updated.Unix(),
+		})
+	}
+	return list
+}

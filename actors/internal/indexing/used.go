@@ -1,0 +1,178 @@
+package indexing
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/divandb/divan/actors/internal/ports"
+	"github.com/divandb/divan/layer"
+)
+
+// usedIndex is an index that somebody asked this node for.
+type usedIndex struct {
+	db     ports.Database
+	design *layer.Design
+	until  time.Time // then it is forgotten
+}
+
+// IndexInfo is an index that this node was asked for lately.
+type IndexInfo struct {
+	Database string   `json:"database"`
+	Design   string   `json:"design"` // its document's id
+	Views    []string `json:"views"`
+	Rows     int64    `json:"rows"`
+	Bytes    int64    `json:"bytes"`
+	Errors   int64    `json:"errors"`            // documents skipped
+	Skipped  string   `json:"skipped,omitempty"` // one of them, and why
+	Building bool     `json:"building"`
+	Seq      string   `json:"seq"`
+	LastSeq  string   `json:"last_seq"` // of the database
+	Current  bool     `json:"current"`
+}
+
+// Indexes tells where the indexes stand that this node builds, or was asked for lately, by database and design
+// document: of no more than most, those that are built and those that it was asked for last. Each costs some reads;
+// the others cost none. Those that cannot be read are left out.
+func (x *Indexing) Indexes(ctx context.Context, most int) ([]IndexInfo, error) {
+	list := []IndexInfo{}
+	used := x.used()
+	designs := map[ports.Database][]*layer.Design{} // of what is built alone
+	for _, ix := range used[:min(len(used), most)] {
+		if ix.design == nil {
+			of, read := designs[ix.db]
+			if !read {
+				var err error
+				if of, err = ix.db.Designs(ctx); err != nil && ctx.Err() != nil {
+					return nil, err
+				}
+				designs[ix.db] = of
+			}
+			at := slices.IndexFunc(of, func(d *layer.Design) bool { return d.Signature == ix.signature })
+			if at < 0 {
+				continue
+			}
+			ix.design = of[at]
+		}
+		state, err := ix.db.IndexOf(ix.design).State(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			continue
+		}
+		info := IndexInfo{Database: ix.db.Name(), Design: ix.design.ID, Views: []string{}, Building: state.Building,
+			Seq: state.Seq.String(), LastSeq: state.LastSeq.String(), Current: state.Current()}
+		for _, v := range state.Views {
+			info.Views = append(info.Views, v.Name)
+			info.Rows += v.Rows
+			info.Bytes += v.Bytes
+			info.Errors += v.Errors
+			if e := v.Skipped; e != nil && info.Skipped == "" {
+				info.Skipped = fmt.Sprintf("%s skips document %q: %s", v.Name, e.DocID, e.Error)
+			}
+		}
+		list = append(list, info)
+	}
+	slices.SortFunc(list, func(a, b IndexInfo) int {
+		return cmp.Or(cmp.Compare(a.Database, b.Database), cmp.Compare(a.Design, b.Design))
+	})
+	return list, nil
+}
+
+// shownIndex is an index that Indexes may show.
+type shownIndex struct {
+	usedIndex // without its design where it is only built
+	signature string
+}
+
+// used is the indexes that somebody asked for lately, and those that are built without that: after a restart, or for
+// another node. Those come first that were asked for last. It reads nothing: there may be many more than are shown.
+func (x *Indexing) used() (list []shownIndex) {
+	known := map[indexKey]bool{}
+	for _, ix := range x.builds.used(x.tree.Now()) {
+		known[indexKey{db: ix.db, signature: ix.design.Signature}] = true
+		list = append(list, shownIndex{ix, ix.design.Signature})
+	}
+	until := x.tree.Now().Add(x.WarmFor)
+	for _, t := range x.builds.list() {
+		key := indexKey{db: t.key.db, signature: t.key.signature} // of all shards of a shared build
+		if !known[key] {
+			known[key] = true
+			list = append(list, shownIndex{usedIndex{db: key.db, until: until}, key.signature})
+		}
+	}
+	slices.SortFunc(list, func(a, b shownIndex) int {
+		return cmp.Or(b.until.Compare(a.until), cmp.Compare(a.db.Name(), b.db.Name()),
+			cmp.Compare(a.signature, b.signature))
+	})
+	return list
+}
+
+// CountIndexes is how many indexes this node was asked for lately.
+func (x *Indexing) CountIndexes() int { return len(x.builds.used(x.tree.Now())) }
+
+// use notes that somebody asked for an index. first is true where it was not known as used.
+func (b *builds) use(key indexKey, ix usedIndex) (first bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	used := b.work(key.db).used
+	_, known := used[key]
+	used[key] = ix
+	return !known
+}
+
+// unuse forgets that somebody asked for indexes of a database, except for those with these signatures.
+func (b *builds) unuse(db ports.Database, except map[string]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.mu.of[db]
+	if w == nil {
+		return
+	}
+	for k := range w.used {
+		if !except[k.signature] {
+			delete(w.used, k)
+			b.forget(k)
+		}
+	}
+	b.drop(db)
+}
+
+// used is the indexes, of all databases, that somebody asked for lately. It forgets the others.
+func (b *builds) used(now time.Time) []usedIndex {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var list []usedIndex
+	for db := range b.mu.of {
+		list = b.lately(db, now, list)
+	}
+	return list
+}
+
+// usedIn is used of one database.
+func (b *builds) usedIn(db ports.Database, now time.Time) []usedIndex {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lately(db, now, nil)
+}
+
+// lately appends the indexes of a database that somebody asked for lately, and forgets its others. The caller holds mu.
+func (b *builds) lately(db ports.Database, now time.Time, list []usedIndex) []usedIndex {
+	w := b.mu.of[db]
+	if w == nil {
+		return list
+	}
+	for k, ix := range w.used {
+		if now.After(ix.until) {
+			delete(w.used, k)
+			b.forget(k)
+			continue
+		}
+		list = append(list, ix)
+	}
+	b.drop(db)
+	return list
+}

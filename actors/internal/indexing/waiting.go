@@ -1,0 +1,102 @@
+package indexing
+
+import (
+	"time"
+
+	"github.com/divandb/divan/layer"
+)
+
+// waiting is who waits for one index.
+type waiting struct {
+	waiters map[chan error]struct{} // capacity 1
+	turn    chan struct{}           // capacity 1: held by the one that catches the index up or enqueues its job
+	asked   layer.Seq               // where the index stood when its job was enqueued last
+	askedAt time.Time
+	missed  bool // somebody who knows the index elsewhere found the turn taken
+}
+
+// wait registers somebody who waits for an index. news receives nil when its task ended well, or an error when it
+// failed.
+func (b *builds) wait(key indexKey) (w *waiting, news chan error, cancel func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w = b.mu.indexes[key]
+	if w == nil {
+		w = &waiting{waiters: map[chan error]struct{}{}, turn: make(chan struct{}, 1)}
+		b.mu.indexes[key] = w
+	}
+	news = make(chan error, 1)
+	w.waiters[news] = struct{}{}
+	return w, news, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(w.waiters, news)
+		if len(w.waiters) == 0 && b.mu.indexes[key] == w {
+			delete(b.mu.indexes, key)
+			b.forget(key)
+		}
+	}
+}
+
+// ask notes that the job of an index was enqueued.
+func (b *builds) ask(w *waiting, at layer.Seq, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w.asked, w.askedAt = at, now
+}
+
+// asked reports whether it was lately, and nothing has happened to the index since.
+func (b *builds) asked(w *waiting, at layer.Seq, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !w.askedAt.IsZero() && w.asked == at && now.Sub(w.askedAt) < askAgain
+}
+
+// missed notes that somebody who knows the index to stand at a sequence found the turn taken. It is false where the job
+// was asked for from there: the end of that is waited for.
+func (b *builds) missed(w *waiting, at layer.Seq) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !w.askedAt.IsZero() && w.asked == at {
+		return false
+	}
+	w.missed = true
+	return true
+}
+
+// tellMissed has those who wait look again, where somebody missed the turn.
+func (b *builds) tellMissed(key indexKey, w *waiting) {
+	b.mu.Lock()
+	missed := w.missed
+	w.missed = false
+	b.mu.Unlock()
+	if missed {
+		b.tell(key, nil)
+	}
+}
+
+// waitingFor is how many wait for an index.
+func (b *builds) waitingFor(key indexKey) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w := b.mu.indexes[key]; w != nil {
+		return len(w.waiters)
+	}
+	return 0
+}
+
+// tell passes news of an index to those who wait for it.
+func (b *builds) tell(key indexKey, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.mu.indexes[key]
+	if w == nil {
+		return
+	}
+	for ch := range w.waiters {
+		select {
+		case ch <- err:
+		default:
+		}
+	}
+}

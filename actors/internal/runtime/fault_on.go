@@ -1,0 +1,25 @@
+//go:build faults
+
+package runtime
+
+import (
+	"os"
+	"strings"
+	"time"
+)
+
+// inject has an actor of a kind fail as the file "faults" in the working directory says: "panic shard", or "hang shard"
+// for as long as that is there. It is only in binaries that are built for tests, with -tags faults.
+func inject(kind string) {
+	for {
+		text, err := os.ReadFile("faults")
+		what, of, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+		switch {
+		case err != nil || of != kind:
+			return
+		case what == "panic":
+			panic("injected")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

@@ -1,0 +1,110 @@
+package runtime
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+	"github.com/asynkron/protoactor-go/eventstream"
+)
+
+// durationBuckets are the upper bounds of message durations, in seconds.
+var durationBuckets = []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5}
+
+// KindMetrics are the numbers of all actors of one kind.
+type KindMetrics struct {
+	Kind      string
+	Running   int
+	Mailbox   int // messages waiting
+	Spawned   int64
+	Stopped   int64
+	Restarted int64
+	Durations Histogram
+}
+
+// Histogram of seconds. Counts[i] is how many were at most Bounds[i] and above the bound before; Count includes those
+// above all.
+type Histogram struct {
+	Bounds []float64
+	Counts []int64
+	Count  int64
+	Sum    float64
+}
+
+// kinds counts what happens to actors, by kind.
+type kinds struct {
+	proto *actor.ActorSystem
+	dead  *eventstream.Subscription
+
+	mu struct {
+		sync.Mutex
+		of          map[string]*KindMetrics
+		deadLetters int64
+	}
+}
+
+func newKinds(proto *actor.ActorSystem) *kinds {
+	k := &kinds{proto: proto}
+	k.mu.of = map[string]*KindMetrics{}
+	k.dead = proto.EventStream.Subscribe(func(event any) {
+		if _, ok := event.(*actor.DeadLetterEvent); ok {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			k.mu.deadLetters++
+		}
+	})
+	return k
+}
+
+func (k *kinds) close() { k.proto.EventStream.Unsubscribe(k.dead) }
+
+// count changes the numbers of a kind.
+func (k *kinds) count(kind string, change func(m *KindMetrics)) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m := k.mu.of[kind]
+	if m == nil {
+		m = &KindMetrics{Kind: kind,
+			Durations: Histogram{Bounds: durationBuckets, Counts: make([]int64, len(durationBuckets))}}
+		k.mu.of[kind] = m
+	}
+	change(m)
+}
+
+func (k *kinds) spawned(kind string)   { k.count(kind, func(m *KindMetrics) { m.Spawned++ }) }
+func (k *kinds) stopped(kind string)   { k.count(kind, func(m *KindMetrics) { m.Stopped++ }) }
+func (k *kinds) restarted(kind string) { k.count(kind, func(m *KindMetrics) { m.Restarted++ }) }
+
+func (k *kinds) received(kind string, d time.Duration) {
+	k.count(kind, func(m *KindMetrics) {
+		h, s := &m.Durations, d.Seconds()
+		h.Count++
+		h.Sum += s
+		if i, _ := slices.BinarySearch(h.Bounds, s); i < len(h.Bounds) {
+			h.Counts[i]++
+		}
+	})
+}
+
+// Metrics are the numbers of this moment, by kind, and how many messages came to actors that had ended.
+func (t *Tree) Metrics() (list []KindMetrics, deadLetters int64) {
+	running, mailbox := map[string]int{}, map[string]int{}
+	t.top.walk(func(r *Record) {
+		running[r.kind]++
+		if r.mailbox != nil {
+			mailbox[r.kind] += r.mailbox.UserMessageCount()
+		}
+	})
+	k := t.kinds
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, kind := range slices.Sorted(maps.Keys(k.mu.of)) {
+		m := *k.mu.of[kind]
+		m.Durations.Counts = slices.Clone(m.Durations.Counts)
+		m.Running, m.Mailbox = running[kind], mailbox[kind]
+		list = append(list, m)
+	}
+	return list, k.mu.deadLetters
+}

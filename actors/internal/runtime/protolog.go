@@ -1,0 +1,36 @@
+package runtime
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// NewActorSystem makes a protoactor system that logs to l what an operator wants to know of it.
+func NewActorSystem(l *slog.Logger) *actor.ActorSystem {
+	logger := slog.New(demoted{l.Handler()}).With("lib", "protoactor")
+	return actor.NewActorSystem(
+		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return logger }),
+		// A goroutine lives this long after a letter to an actor that has stopped, which is nothing unusual.
+		actor.WithDeadLetterThrottleInterval(100*time.Millisecond))
+}
+
+// demoted lowers every record by one level: protoactor's information is for its developers, and what it calls an error
+// is a peer that hung up.
+type demoted struct{ slog.Handler }
+
+const oneLevel = slog.LevelInfo - slog.LevelDebug
+
+func (d demoted) Enabled(ctx context.Context, l slog.Level) bool {
+	return d.Handler.Enabled(ctx, l-oneLevel)
+}
+
+func (d demoted) Handle(ctx context.Context, r slog.Record) error {
+	r.Level -= oneLevel
+	return d.Handler.Handle(ctx, r)
+}
+
+func (d demoted) WithAttrs(a []slog.Attr) slog.Handler { return demoted{d.Handler.WithAttrs(a)} }
+func (d demoted) WithGroup(n string) slog.Handler      { return demoted{d.Handler.WithGroup(n)} }

@@ -1,0 +1,239 @@
+package runtime
+
+import (
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// Node is an actor in the supervision tree, with everything below it (GET /_actors, SQL's divan.actors).
+type Node struct {
+	ID    string `json:"id"`   // unique on this node, the path from the root
+	Kind  string `json:"kind"` // node, databases, database, shard, jobs, indexer ...
+	Name  string `json:"name"` // of the database, the shard, the index
+	State string `json:"state"`
+	// Facts are the actor's own figures, by kind; see the facts types.
+	Facts    any       `json:"facts,omitempty"`
+	Since    time.Time `json:"since"` // of the first start
+	Mailbox  int       `json:"mailbox"`
+	Restarts int       `json:"restarts"`
+	// LastFailure is what made it restart last, empty if nothing did.
+	LastFailure   string     `json:"last_failure,omitempty"`
+	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
+	Children      []Node     `json:"children,omitempty"`
+	// Hidden is how many children are left out (TreeOf).
+	Hidden int `json:"hidden,omitempty"`
+}
+
+// well reports whether nothing is wrong with the actor now: it is not restarting, and has not failed of late.
+func (r *Record) well(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.state != stateRestarting &&
+		(len(r.mu.recent) == 0 || now.Sub(r.mu.recent[len(r.mu.recent)-1]) > failureWindow)
+}
+
+// wellBelow reports whether that holds for the actor and all below it.
+func (r *Record) wellBelow(now time.Time) bool {
+	ok := r.well(now)
+	r.walk(func(c *Record) { ok = ok && c.well(now) })
+	return ok
+}
+
+// The states that the shell gives; an actor's own come from its behavior.
+const (
+	stateStarting   = "starting"
+	stateRestarting = "restarting"
+	stateStopping   = "stopping"
+)
+
+// Record is what is known of one actor over its restarts. Actors write it, snapshots read it.
+type Record struct {
+	ID, kind, Name string
+	Parent         *Record
+	since          time.Time
+	mailbox        actor.Mailbox       // set before the actor runs
+	live           func(facts any) any // Spec.Live
+	// begun is when the message came that the actor is at work on, in nanoseconds since the first start; 0: there is
+	// none.
+	begun atomic.Int64
+
+	mu struct {
+		sync.Mutex
+		state       string
+		facts       any
+		restarts    int
+		lastFailure string
+		lastAt      time.Time
+		recent      []time.Time // failures within failureWindow, oldest first
+		children    map[string]*Record
+	}
+}
+
+// failureWindow is how long a failure counts towards the pause before the next restart.
+const failureWindow = time.Minute
+
+func newRecord(parent *Record, kind, name string, now time.Time) *Record {
+	id := kind
+	if name != "" {
+		id += ":" + name
+	}
+	if parent != nil && parent.Parent != nil {
+		id = parent.ID + "/" + id
+	}
+	r := &Record{ID: id, kind: kind, Name: name, Parent: parent, since: now}
+	r.mu.state = stateStarting
+	r.mu.children = map[string]*Record{}
+	return r
+}
+
+// attach makes r visible under its parent, detach removes it.
+func (r *Record) attach() {
+	if p := r.Parent; p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.mu.children[r.ID] = r
+	}
+}
+
+func (r *Record) detach() {
+	if p := r.Parent; p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.mu.children[r.ID] == r {
+			delete(p.mu.children, r.ID)
+		}
+	}
+}
+
+// begin and end note that the actor is at work on a message. The time since the first start is monotonic.
+func (r *Record) begin(now time.Time) { r.begun.Store(max(1, int64(now.Sub(r.since)))) }
+func (r *Record) end()                { r.begun.Store(0) }
+
+// busy is for how long the actor has been at work on one message.
+func (r *Record) busy(now time.Time) time.Duration {
+	begun := r.begun.Load()
+	if begun == 0 {
+		return 0
+	}
+	return now.Sub(r.since) - time.Duration(begun)
+}
+
+func (r *Record) set(state string, facts any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.state, r.mu.facts = state, facts
+}
+
+// FactsNow is what the actor has said of itself last.
+func (r *Record) FactsNow() any {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.facts
+}
+
+// failed notes a failure and answers how long to wait before the restart: not at all after the first one in a while,
+// then longer and longer. An actor is never given up: what it does has to be done, and its parent could do no better.
+func (r *Record) failed(now time.Time, reason string) (pause time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.state = stateRestarting
+	r.mu.restarts++
+	r.mu.lastFailure, r.mu.lastAt = reason, now
+	r.mu.recent = slices.DeleteFunc(r.mu.recent, func(t time.Time) bool { return now.Sub(t) > failureWindow })
+	r.mu.recent = append(r.mu.recent, now)
+	if n := len(r.mu.recent); n > 1 {
+		pause = min(10*time.Millisecond<<min(n-2, 10), 5*time.Second)
+	}
+	return pause
+}
+
+// Snapshot is the tree below an actor. Where it has more than most children those that are not well come first, then
+// the others by id, and the rest is left out; most is 0 for all.
+func (r *Record) Snapshot(now time.Time, most int) Node {
+	r.mu.Lock()
+	n := Node{ID: r.ID, Kind: r.kind, Name: r.Name, State: r.mu.state, Facts: r.mu.facts, Since: r.since,
+		Restarts: r.mu.restarts, LastFailure: r.mu.lastFailure}
+	if !r.mu.lastAt.IsZero() {
+		at := r.mu.lastAt
+		n.LastFailureAt = &at
+	}
+	children := make([]*Record, 0, len(r.mu.children))
+	for _, c := range r.mu.children {
+		children = append(children, c)
+	}
+	r.mu.Unlock()
+	if r.live != nil && n.Facts != nil {
+		n.Facts = r.live(n.Facts)
+	}
+	if r.mailbox != nil {
+		n.Mailbox = r.mailbox.UserMessageCount()
+	}
+	slices.SortFunc(children, func(a, b *Record) int { return strings.Compare(a.ID, b.ID) })
+	if more := len(children) - most; most > 0 && more > 0 {
+		ill := make([]*Record, 0, most)
+		for _, c := range children {
+			if len(ill) < most && !c.wellBelow(now) {
+				ill = append(ill, c)
+			}
+		}
+		for _, c := range children {
+			if len(ill) == most {
+				break
+			}
+			if !slices.Contains(ill, c) {
+				ill = append(ill, c)
+			}
+		}
+		children, n.Hidden = ill, more
+	}
+	for _, c := range children {
+		n.Children = append(n.Children, c.Snapshot(now, most))
+	}
+	return n
+}
+
+// crash is a panic that happened in an actor's I/O, with the stack of that place.
+type crash struct {
+	value any
+	stack []byte
+}
+
+// recovered turns a recovered panic into a crash.
+func recovered(p any) crash {
+	if c, ok := p.(crash); ok {
+		return c
+	}
+	return crash{value: p, stack: debug.Stack()}
+}
+
+// walk visits the records below r.
+func (r *Record) walk(visit func(*Record)) {
+	r.mu.Lock()
+	children := make([]*Record, 0, len(r.mu.children))
+	for _, c := range r.mu.children {
+		children = append(children, c)
+	}
+	r.mu.Unlock()
+	for _, c := range children {
+		visit(c)
+		c.walk(visit)
+	}
+}
+
+// failures is how often the actor has failed within failureWindow, and why it did last.
+func (r *Record) failures(now time.Time) (n int, reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, at := range r.mu.recent {
+		if now.Sub(at) <= failureWindow {
+			n++
+		}
+	}
+	return n, r.mu.lastFailure
+}

@@ -1,0 +1,77 @@
+package runtime
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A list for people shows no more than it is asked for, what is not well first, and says how many there are.
+func TestTree_bounded(t *testing.T) {
+	now := time.Now()
+	tree := NewTree(NewActorSystem(slog.New(slog.DiscardHandler)), slog.New(slog.DiscardHandler))
+	defer tree.kinds.close()
+	root := newRecord(tree.top, "node", "n", now)
+	root.attach()
+	databases := newRecord(root, "databases", "", now)
+	databases.attach()
+	for i := range 100 {
+		db := newRecord(databases, "database", fmt.Sprintf("db%02d", i), now)
+		db.attach()
+		shard := newRecord(db, "shard", "1", now)
+		shard.attach()
+		if i == 99 {
+			shard.failed(now, "panic")
+		}
+	}
+	list := tree.Snapshot(3).Children[0]
+	var names []string
+	for _, c := range list.Children {
+		names = append(names, c.Name)
+	}
+	if want := []string{"db99", "db00", "db01"}; !slices.Equal(names, want) || list.Hidden != 97 {
+		t.Errorf("shown are %q, and %d are hidden", names, list.Hidden)
+	}
+	if all := tree.Snapshot(0).Children[0]; len(all.Children) != 100 || all.Hidden != 0 {
+		t.Errorf("all are %d, %d hidden", len(all.Children), all.Hidden)
+	}
+}
+
+// The pauses before restarts grow while failures follow each other, and are forgotten after a while.
+func TestRecord_Failed(t *testing.T) {
+	r := newRecord(nil, "x", "", time.Unix(0, 0))
+	now := time.Unix(1000, 0)
+	var last time.Duration
+	for i := range 20 {
+		pause := r.failed(now.Add(time.Duration(i)*time.Second), "again")
+		switch {
+		case i == 0 && pause != 0:
+			t.Errorf("the first failure waits %v", pause)
+		case i > 0 && (pause < last || pause == 0 || pause > 5*time.Second):
+			t.Errorf("failure %d waits %v after %v", i, pause, last)
+		}
+		last = pause
+	}
+	if pause := r.failed(now.Add(time.Hour), "later"); pause != 0 {
+		t.Errorf("a failure an hour later waits %v", pause)
+	}
+	for at, want := range map[time.Duration]int{19 * time.Second: 20, failureWindow + 9*time.Second: 11, failureWindow + time.Minute: 0} {
+		if n, reason := recordWith(20).failures(now.Add(at)); n != want || reason != "again" {
+			t.Errorf("after %v: %d failures (%s), want %d", at, n, reason, want)
+		}
+	}
+	if n := r.Snapshot(now, 0); n.Restarts != 21 || n.LastFailure != "later" || n.State != stateRestarting {
+		t.Errorf("snapshot %+v", n)
+	}
+}
+
+// recordWith is an actor that has failed so many times, once a second.
+func recordWith(failures int) *Record {
+	r := newRecord(nil, "x", "", time.Unix(0, 0))
+	for i := range failures {
+		r.failed(time.Unix(1000+int64(i), 0), "again")
+	}
+	return r
+}

@@ -1,0 +1,124 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// Tree is the supervision tree of a node, and what its actors run on: protoactor, the goroutines of their I/O, what is
+// known of each, and what is counted by kind. Safe for concurrent use.
+type Tree struct {
+	Log   *slog.Logger
+	proto *actor.ActorSystem
+	kinds *kinds
+
+	Running context.Context // ends when the tree begins to end
+	Stop    context.CancelFunc
+	io      sync.WaitGroup // goroutines of actors, and others that work for them
+	top     *Record        // holds the root, is not shown
+	root    *actor.PID
+	serial  atomic.Int64 // makes process names new
+}
+
+// NewTree makes a tree without actors. Start begins it.
+func NewTree(proto *actor.ActorSystem, log *slog.Logger) *Tree {
+	t := &Tree{Log: log, proto: proto, kinds: newKinds(proto)}
+	t.Running, t.Stop = context.WithCancel(context.Background())
+	t.top = newRecord(nil, "system", "", t.Now())
+	return t
+}
+
+// Start starts the root, which starts the others.
+func (t *Tree) Start(root Spec) error {
+	props := t.props(t.top, root).Configure(actor.WithGuardian(&supervision{t}))
+	t.root = t.proto.NewLocalPID("divan") // before its children run, which send to it
+	if _, err := t.proto.Root.SpawnNamed(props, t.root.Id); err != nil {
+		t.Stop()
+		t.kinds.close()
+		return fmt.Errorf("actors: start the root: %w", err)
+	}
+	return nil
+}
+
+// End ends all actors and waits for them and their I/O. stop may come before.
+func (t *Tree) End() error {
+	t.Stop()
+	err := t.proto.Root.StopFuture(t.root).Wait()
+	t.io.Wait()
+	t.kinds.close()
+	return err
+}
+
+// Now is the time that actors go by.
+func (t *Tree) Now() time.Time { return time.Now() }
+
+// Run runs f in a goroutine that end waits for.
+func (t *Tree) Run(f func()) { t.io.Go(f) }
+
+// toChild is passed on by the root to one of its children.
+type toChild struct {
+	key     string
+	message any
+}
+
+// Tell sends a message to a child of the root. Before it is up the message waits in the root's mailbox; after the end
+// of the tree it is lost.
+func (t *Tree) Tell(key string, message any) {
+	t.proto.Root.Send(t.root, toChild{key: key, message: message})
+}
+
+// Snapshot is the tree at this moment, with no more than most children of each actor, those first that have failed of
+// late; most is 0 for all.
+func (t *Tree) Snapshot(most int) Node {
+	all := t.top.Snapshot(t.Now(), most).Children
+	if len(all) == 0 {
+		return Node{ID: "node", Kind: "node", State: stateStopping, Mailbox: 0}
+	}
+	return all[0]
+}
+
+// rootBehavior starts its children and keeps them.
+type rootBehavior struct{ children []Spawn }
+
+// RootSpec is the top of the tree: the actors that every node has are its children, under their keys.
+func RootSpec(node string, children []Spawn) Spec {
+	return Spec{Kind: "node", Name: node, Make: func() Behavior { return &rootBehavior{children: children} }}
+}
+
+func (b *rootBehavior) Step(_ time.Time, message any) []Effect {
+	switch m := message.(type) {
+	case Started:
+		var e []Effect
+		for _, c := range b.children {
+			e = append(e, c)
+		}
+		return e
+	case ChildGone:
+		for _, c := range b.children {
+			if c.Key == m.Key {
+				return []Effect{c}
+			}
+		}
+	case toChild:
+		return []Effect{Tell{Key: m.key, Message: m.message}}
+	}
+	return nil
+}
+
+func (b *rootBehavior) Status() (string, any) { return "running", nil }
+
+// OfKind lists the actors of a kind.
+func (t *Tree) OfKind(kind string) (all []*Record) {
+	t.top.walk(func(r *Record) {
+		if r.kind == kind {
+			all = append(all, r)
+		}
+	})
+	return all
+}

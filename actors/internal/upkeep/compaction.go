@@ -1,0 +1,244 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/divandb/divan/actors/internal/jobs"
+	"github.com/divandb/divan/actors/internal/runtime"
+	"github.com/divandb/divan/layer"
+)
+
+const (
+	// compactionTurn is how long a run may take before the job goes behind the others that wait.
+	compactionTurn = time.Minute
+	// longestCompactionPause bounds the pause after a transaction.
+	longestCompactionPause = 2 * time.Second
+	// requestedShare is the least share of the time, in per cent, for what was asked for, and where what was superseded
+	// has waited for lateCompaction: writers are faster than the share allows for.
+	requestedShare = 50
+	lateCompaction = time.Hour
+	lateBodies     = 100_000
+	// compactionFailing is how many runs in a row have to fail before the node says that it needs an operator.
+	compactionFailing = 3
+)
+
+// CompactionFacts are the figures of compactions on this node since its start.
+type CompactionFacts struct {
+	Runs            int64     `json:"runs"`
+	Failures        int64     `json:"failures"`
+	Bodies          int64     `json:"bodies"`           // removed
+	BodyBytes       int64     `json:"body_bytes"`       // removed
+	AttachmentBytes int64     `json:"attachment_bytes"` // removed
+	Working         float64   `json:"seconds"`          // in transactions, pauses not counted
+	LastError       string    `json:"last_error,omitempty"`
+	LastErrorAt     time.Time `json:"last_error_at,omitzero"`
+	LastDatabase    string    `json:"last_error_database,omitempty"`
+}
+
+// Compactor compacts databases, one at a time. It works for a share of the time: after a transaction that took some
+// time it pauses for as much longer as the share is smaller than the whole. Where requests make the node slow its
+// transactions take longer, and so do its pauses. Safe for concurrent use.
+type Compactor struct {
+	queue *jobs.Queue
+	share int // of the time, in per cent
+
+	mu      sync.Mutex
+	facts   CompactionFacts
+	running *compaction
+	failing map[string]string // by database: the error of its last run, of which several in a row have failed
+}
+
+// NewCompactor makes one that works for a share of the time, in per cent.
+func NewCompactor(q *jobs.Queue, share int) *Compactor { return &Compactor{queue: q, share: share} }
+
+// compaction is one run.
+type compaction struct {
+	database       string
+	began, updated time.Time
+	total          int64 // bodies in the queue when it began
+	done           int64
+}
+
+// CompactionKey is the root's child that compacts.
+const CompactionKey = "compaction"
+
+// Spec is that actor.
+func (c *Compactor) Spec() runtime.Spec {
+	return c.queue.Spec(jobs.Taker{Kind: "compaction", Typ: layer.CompactionJobs, Limit: 1, Claim: c.next})
+}
+
+// next claims a job and does it, for a turn.
+func (c *Compactor) next(ctx context.Context, worker layer.Worker) jobs.Claimed {
+	job, err := c.queue.Store.Claim(ctx, layer.CompactionJobs, worker)
+	if err != nil || job == nil {
+		return jobs.Claimed{None: job == nil, Err: err}
+	}
+	run, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(c.queue.Work, stop)()
+	beating := make(chan struct{})
+	go func() {
+		defer close(beating)
+		c.queue.RenewUntil(run, job, stop)
+	}()
+	held := *job // the other goroutine's changes
+	err = c.compact(run, job.ID)
+	stop()
+	<-beating
+	switch {
+	case ctx.Err() != nil || c.queue.Work.Err() != nil:
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.GiveBackWithin)
+		defer cancel()
+		return jobs.Claimed{Err: c.queue.Store.GiveBack(within, &held)}
+	case errors.Is(err, errCompactionTurn):
+		// It runs again, behind the jobs that are due by now.
+		if err := c.queue.Store.Enqueue(ctx, layer.CompactionJobs, job.ID, nil); err != nil {
+			return jobs.Claimed{Err: errors.Join(err, c.queue.Store.GiveBack(ctx, &held))}
+		}
+		err = nil
+	case errors.Is(err, context.Canceled): // another worker has the job
+		return jobs.Claimed{}
+	case layer.KindOf(err) == layer.NotFound:
+		err = nil // with the database all is gone
+	}
+	c.ended(job.ID, err, job.Failures, c.queue.Tree.Now())
+	if err != nil {
+		c.queue.Tree.Log.Warn("compaction failed, and is tried again", "database", job.ID, "failures", job.Failures+1,
+			"error", err)
+	}
+	return jobs.Claimed{Err: c.queue.Store.Finish(ctx, &held, err)}
+}
+
+var errCompactionTurn = errors.New("actors: the turn of a compaction is over")
+
+// compact works on a database at its pace.
+func (c *Compactor) compact(ctx context.Context, name string) error {
+	db, err := c.queue.Store.Database(ctx, name)
+	if err != nil {
+		return err
+	}
+	state, err := db.CompactionState(ctx)
+	if err != nil {
+		return err
+	}
+	share := c.share
+	if state.Requested > 0 || state.Oldest > lateCompaction && state.Superseded > lateBodies {
+		share = max(share, requestedShare)
+	}
+	c.begin(name, state.Superseded, c.queue.Tree.Now())
+	defer c.end()
+	began, last := c.queue.Tree.Now(), c.queue.Tree.Now()
+	return db.RunCompaction(ctx, func(done layer.Compacted) error {
+		now := c.queue.Tree.Now()
+		took := now.Sub(last)
+		c.did(done, took, now)
+		if now.Sub(began) > compactionTurn {
+			return errCompactionTurn
+		}
+		pause := min(took*time.Duration(100-share)/time.Duration(share), longestCompactionPause)
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+		}
+		last = c.queue.Tree.Now()
+		return nil
+	})
+}
+
+func (c *Compactor) begin(database string, total int64, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running = &compaction{database: database, began: now, updated: now, total: total}
+}
+
+func (c *Compactor) did(done layer.Compacted, took time.Duration, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.facts.Bodies += done.Bodies
+	c.facts.BodyBytes += done.BodyBytes
+	c.facts.AttachmentBytes += done.AttachmentBytes
+	c.facts.Working += took.Seconds()
+	if c.running != nil {
+		c.running.done += done.Queued
+		c.running.updated = now
+	}
+}
+
+func (c *Compactor) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running = nil
+}
+
+// ended counts a run. failures is how many before it have failed.
+func (c *Compactor) ended(database string, err error, failures int, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.facts.Runs++
+	if err == nil {
+		delete(c.failing, database)
+		return
+	}
+	c.facts.Failures++
+	c.facts.LastError, c.facts.LastErrorAt, c.facts.LastDatabase = err.Error(), now, database
+	if failures+1 >= compactionFailing && layer.KindOf(err) != layer.Full { // that has its own reason
+		if c.failing == nil {
+			c.failing = map[string]string{}
+		}
+		c.failing[database] = err.Error()
+	}
+}
+
+// Degraded says of which databases compaction fails again and again.
+func (c *Compactor) Degraded() (list []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for database, reason := range c.failing {
+		list = append(list, fmt.Sprintf("compaction_failing: compaction of the database %s fails again and again "+
+			"(%s); what was superseded stays. Run \"divan verify %s\".", database, reason, database))
+	}
+	return list
+}
+
+// Task is the run under way, as a task of CouchDB's; ok is false where there is none.
+func (c *Compactor) Task() (t CompactionTask, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.running
+	if r == nil {
+		return t, false
+	}
+	t = CompactionTask{
+		Database: r.database,
+		Done:     r.done,
+		Total:    max(r.total, r.done),
+		Began:    r.began,
+		Updated:  r.updated,
+	}
+	if t.Total > 0 {
+		t.Progress = int(100 * t.Done / t.Total)
+	}
+	return t, true
+}
+
+// CompactionTask is a compaction under way.
+type CompactionTask struct {
+	Database       string
+	Done, Total    int64 // bodies in the queue
+	Progress       int   // per cent
+	Began, Updated time.Time
+}
+
+// Metrics are the figures of this node's compactions.
+func (c *Compactor) Metrics() CompactionFacts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.facts
+}
