@@ -46,8 +46,10 @@ func (s *sickStore) Reach(ctx context.Context) error {
 	return nil
 }
 
-func (d *sickDatabase) WatchShard(ctx context.Context, shard layer.ShardID) (kv.Watch, layer.Seq, error) {
-	w, seq, err := d.database.WatchShard(ctx, shard)
+func (d *sickDatabase) WatchShard(ctx context.Context, shard layer.ShardID, settled func()) (
+	kv.Watch, layer.Seq, error,
+) {
+	w, seq, err := d.database.WatchShard(ctx, shard, settled)
 	if f := d.watch.Load(); f != nil {
 		w, err = (*f)(ctx, w, err)
 	}

@@ -72,7 +72,8 @@ type database struct {
 	mu      sync.Mutex
 	watches watches
 	version map[layer.ShardID]uint64
-	fault   func() error // of WatchShard
+	fault   func() error              // of WatchShard
+	arming  func(ctx context.Context) // called by WatchShard when it is settled, without mu
 
 	indexed    map[layer.ShardID]uint64 // visible to readers
 	built      map[layer.ShardID]uint64 // by the build that is under way
@@ -114,15 +115,34 @@ func (d *database) Name() string { return d.name }
 
 func (d *database) Number() int64 { return d.number }
 
-func (d *database) WatchShard(_ context.Context, shard layer.ShardID) (kv.Watch, layer.Seq, error) {
+func (d *database) WatchShard(ctx context.Context, shard layer.ShardID, settled func()) (
+	kv.Watch, layer.Seq, error,
+) {
+	seen, arming, err := d.looked(shard)
+	if err != nil {
+		return nil, layer.Seq{}, err
+	}
+	settled()
+	if arming != nil {
+		arming(ctx)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := d.watches.arm(string(shard))
+	if d.version[shard] != seen {
+		w.end(nil)
+	}
+	return w, sequence(seen), nil
+}
+
+// looked is what a watch sees of a shard.
+func (d *database) looked(shard layer.ShardID) (seen uint64, arming func(ctx context.Context), err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.fault != nil {
-		if err := d.fault(); err != nil {
-			return nil, layer.Seq{}, err
-		}
+		err = d.fault()
 	}
-	return d.watches.arm(string(shard)), sequence(d.version[shard]), nil
+	return d.version[shard], d.arming, err
 }
 
 func (d *database) commit(shard layer.ShardID) {

@@ -138,11 +138,14 @@ func TestSupervision_PanicRestartsTheActor(t *testing.T) {
 	ch, cancel := s.Listen(db, "a")
 	defer cancel()
 	receives(t, ch, "after the restarts")
-	n := find(s.Tree(), "shard")
-	if n.Restarts != 3 || !strings.Contains(n.LastFailure, "an injected bug") || n.LastFailureAt == nil ||
-		n.State != "watching" {
-		t.Errorf("shard actor %+v", n)
-	}
+	eventually(t, func() string {
+		n := find(s.Tree(), "shard")
+		if n.Restarts != 3 || !strings.Contains(n.LastFailure, "an injected bug") || n.LastFailureAt == nil ||
+			n.State != "watching" {
+			return fmt.Sprintf("shard actor %+v", n)
+		}
+		return ""
+	})
 	if up := find(s.Tree(), "database"); up.Restarts != 0 {
 		t.Errorf("its parent restarted: %+v", up)
 	}

@@ -146,3 +146,46 @@ func TestPeers_WatchesInTheStore(t *testing.T) {
 		return ""
 	})
 }
+
+// A commit wakes listeners before the next watch is armed: none waits for the arming, and none is woken a second time
+// when it ends. What is committed meanwhile wakes them again.
+func TestListen_WokenBeforeTheNextWatch(t *testing.T) {
+	db := newDatabase("cities")
+	release := make(chan struct{}, 1)
+	s := start(t, newStore(t, db), func(o *actors.Options) { o.Beat = time.Minute }) // so that nobody looks after them
+	ch, cancel := s.Listen(db, "a")
+	defer cancel()
+	receives(t, ch, "the first watch")
+	eventually(t, func() string {
+		if db.armed() != 1 {
+			return "no watch"
+		}
+		return ""
+	})
+	db.set(func() {
+		db.arming = func(ctx context.Context) {
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+		}
+	})
+	wakes := s.Metrics().Wakes
+	for range 3 {
+		db.commit("a")
+		receives(t, ch, "a commit, while the next watch is not armed yet")
+		if n := db.armed(); n != 0 {
+			t.Fatalf("%d watches are armed", n)
+		}
+		release <- struct{}{}
+		eventually(t, func() string {
+			if db.armed() != 1 {
+				return "no watch"
+			}
+			return ""
+		})
+	}
+	if n := s.Metrics().Wakes - wakes; n != 3 || len(ch) != 0 {
+		t.Errorf("three commits have woken the listener %d times", n)
+	}
+}

@@ -147,7 +147,7 @@ func TestStore_Delete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, _, err := d.WatchShard(t.Context(), maps[0].Shards[0])
+	w, _, err := d.WatchShard(t.Context(), maps[0].Shards[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

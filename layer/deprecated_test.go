@@ -102,7 +102,7 @@ func TestDeprecatedSubspace_waiting(t *testing.T) {
 	if err != nil || len(maps[len(maps)-1].Shards) != 1 {
 		t.Fatalf("%+v, %v", maps, err)
 	}
-	w, _, err := d.WatchShard(t.Context(), maps[len(maps)-1].Shards[0])
+	w, _, err := d.WatchShard(t.Context(), maps[len(maps)-1].Shards[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,7 @@ func TestWatchShard(t *testing.T) {
 		t.Fatalf("%v, %v", maps, err)
 	}
 	arm := func() (wait func() bool, seen layer.Seq) {
-		w, seen, err := d.WatchShard(t.Context(), maps[0].Shards[0])
+		w, seen, err := d.WatchShard(t.Context(), maps[0].Shards[0], nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,6 +178,48 @@ func TestWatchShard(t *testing.T) {
 	}
 	if !wait() {
 		t.Fatal("no wake after a reshard")
+	}
+}
+
+// Who reads once it is settled from when a watch looks finds what was committed before, and what is committed while the
+// watch is being armed fires it, or is in what it has seen: listeners that are woken in between miss nothing.
+func TestWatchShard_settled(t *testing.T) {
+	d := mustDatabase(t)
+	maps, err := d.ShardMaps(t.Context(), layer.Seq{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, d, `{"_id":"before"}`)
+	before, err := d.LastSeq(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	w, seen, err := d.WatchShard(t.Context(), maps[0].Shards[0], func() {
+		calls++
+		if now, err := d.LastSeq(t.Context()); err != nil || now.Compare(before) < 0 {
+			t.Errorf("a reading finds %s, %v, and the database was at %s", now, err, before)
+		}
+		put(t, d, fmt.Sprintf(`{"_id":"meanwhile %d"}`, calls))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Cancel()
+	last, err := d.LastSeq(t.Context())
+	if err != nil || calls == 0 {
+		t.Fatal(calls, err)
+	}
+	if seen == last {
+		t.Fatal("the watch looks from after it was settled")
+	}
+	select {
+	case <-w.Done():
+		if w.Err() != nil {
+			t.Error(w.Err())
+		}
+	case <-time.After(10 * time.Second):
+		t.Errorf("armed at %s, the database is at %s, and the watch does not fire", seen, last)
 	}
 }
 

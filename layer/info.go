@@ -58,9 +58,16 @@ func (d *Database) LastSeq(ctx context.Context) (db.Seq, error) {
 	return db.Read(ctx, d.Database, func(t *db.Txn) (db.Seq, error) { return db.ReadLastSeq(t.Snapshot(), t.Keys, t.Cfg)() })
 }
 
-// WatchShard arms a watch on the shard's wake key (C7). It fires after the next commit of an entry in the shard, after a reshard and after the deletion of
-// the database. seen is the newest sequence of the shard at the moment the watch was armed: read from it on, then wait. NotFound for a shard that never was.
-func (d *Database) WatchShard(ctx context.Context, shard db.ShardID) (w kv.Watch, seen db.Seq, err error) {
+// WatchShard arms a watch on the shard's wake key (C7). It fires after the next commit of an entry in the shard, after a
+// reshard and after the deletion of the database. seen is the newest sequence of the shard at the moment that the watch
+// looks from: read from it on, then wait. NotFound for a shard that never was.
+//
+// settled, where not nil, is called as soon as that moment is settled, before the shard is looked at and the watch armed:
+// who reads after the call finds all that was committed before it, and what is committed later fires the watch. It is
+// called again where the transaction is repeated, and must not block.
+func (d *Database) WatchShard(ctx context.Context, shard db.ShardID, settled func()) (
+	w kv.Watch, seen db.Seq, err error,
+) {
 	type armed struct {
 		w    kv.Watch
 		seen db.Seq
@@ -68,6 +75,12 @@ func (d *Database) WatchShard(ctx context.Context, shard db.ShardID) (w kv.Watch
 	a, err := db.Read(ctx, d.Database, func(t *db.Txn) (armed, error) {
 		if t.Cfg.MapOf(shard) < 0 {
 			return armed{}, db.ErrNoShard(shard)
+		}
+		if settled != nil {
+			if _, err := t.ReadVersion().Wait(); err != nil {
+				return armed{}, err
+			}
+			settled()
 		}
 		key := t.Close(t.Keys.Wake(t.Open(), shard))
 		value, err := t.Get(key).Wait()

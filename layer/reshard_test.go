@@ -85,7 +85,7 @@ func (f *follower) followMerged(ctx context.Context, d *layer.Database, stop <-c
 func await(ctx context.Context, d *layer.Database, shards []layer.ShardID, since layer.Seq, stop <-chan struct{}) (stopped bool, err error) {
 	cases := []reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(stop)}}
 	for _, id := range shards {
-		w, seen, err := d.WatchShard(ctx, id)
+		w, seen, err := d.WatchShard(ctx, id, nil)
 		if err != nil {
 			return false, err
 		}

@@ -63,7 +63,7 @@ func (f watchFeeds) Listen(db *layer.Database, shards ...layer.ShardID) (<-chan 
 	for _, shard := range shards {
 		go func() {
 			for first := true; ctx.Err() == nil; first = false {
-				w, _, err := db.WatchShard(ctx, shard)
+				w, _, err := db.WatchShard(ctx, shard, nil)
 				// The new watch is armed before anybody is woken: what is committed between a reading and the next
 				// watch would wake nobody.
 				if first {

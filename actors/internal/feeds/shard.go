@@ -22,10 +22,11 @@ const (
 // watches, and wakes come from there; while there is doubt it watches by itself. A node that others follow watches in
 // any case, so that two nodes that disagree on the placement never wait for each other.
 //
-// The order of a watch is: it fires, a new one is armed, then the listeners are woken. What is committed before the new
-// watch saw the shard is found by the listeners' reading, which begins later; what is committed after it fires it. So
-// nothing is missed and each listener is woken once. After every change of whom to hear from, the listeners are woken
-// and look for themselves.
+// The order of a watch is: it fires, the read version is settled as of which the next one looks at the shard, the
+// listeners are woken, and then the next one is armed. What is committed up to that version is found by the listeners'
+// reading, which begins later; what is committed after it fires the next watch. So nothing is missed, each listener is
+// woken once, and none waits for the arming. After every change of whom to hear from, the listeners are woken and look
+// for themselves.
 type shardBehavior struct {
 	wanted func() bool // whether somebody wants to hear of the shard
 	// elsewhere is the node to follow, empty where this one is to watch, and whether that one can be relied on now.
@@ -39,9 +40,6 @@ type shardBehavior struct {
 	owner    string   // that was asked; empty: none
 	epoch    int      // of this node's own watching: what belongs to an earlier one comes too late
 	watch    kv.Watch // armed; nil where none is
-	seen     layer.Seq
-	known    bool // whether seen, the newest sequence when the watch was armed last, was ever read
-	fired    bool // listeners are to be woken when the next watch is armed
 	lastWake time.Time
 	idle     bool // told that nobody wants to hear; stops after linger
 	idleTurn int  // the latest idleOver that counts
@@ -91,6 +89,7 @@ type (
 
 // Effects of a shard actor.
 type (
+	// arm wakes the listeners once it is settled what the watch looks at, and arms it.
 	arm   struct{ epoch int }
 	await struct {
 		epoch int
@@ -109,17 +108,16 @@ func (b *shardBehavior) Step(now time.Time, message any) []runtime.Effect {
 	switch m := message.(type) {
 	case runtime.Started:
 		if owner, _ := b.elsewhere(); owner == "" {
-			return b.begin()
+			return b.begin(now)
 		}
 		return append(b.ask(), b.hear(now)...)
 	case armNow:
 		if m.epoch == b.epoch {
-			b.phase = shardArming
-			return []runtime.Effect{arm{b.epoch}}
+			return b.arm(now)
 		}
 	case askedLong:
 		if m.epoch == b.epoch && b.phase == shardAsking {
-			return b.begin()
+			return b.begin(now)
 		}
 	case watchArmed:
 		return b.armed(now, m)
@@ -143,7 +141,7 @@ func (b *shardBehavior) hear(now time.Time) []runtime.Effect {
 	following := b.phase == shardAsking || b.phase == shardFollowing
 	switch {
 	case owner == "" && following:
-		return append(b.leave(), b.begin()...)
+		return append(b.leave(), b.begin(now)...)
 	case owner == "":
 		return append(b.leave(), b.vouched()...)
 	case owner != b.owner && following:
@@ -155,7 +153,7 @@ func (b *shardBehavior) hear(now time.Time) []runtime.Effect {
 		b.phase = shardFollowing
 		return append(b.drop(), b.wake(now))
 	case !covered && b.phase == shardFollowing:
-		return b.begin()
+		return b.begin(now)
 	}
 	return nil
 }
@@ -177,10 +175,15 @@ func (b *shardBehavior) leave() []runtime.Effect {
 	return []runtime.Effect{unfollow{}}
 }
 
-// begin watches the store. The listeners are woken when the watch is armed: something may have been committed before.
-func (b *shardBehavior) begin() []runtime.Effect {
+// begin watches the store.
+func (b *shardBehavior) begin(now time.Time) []runtime.Effect {
 	b.epoch++
-	b.phase, b.fired = shardArming, true
+	return b.arm(now)
+}
+
+// arm arms a watch. The listeners are woken on the way: something may have been committed before.
+func (b *shardBehavior) arm(now time.Time) []runtime.Effect {
+	b.phase, b.lastWake = shardArming, now
 	return []runtime.Effect{arm{b.epoch}}
 }
 
@@ -208,11 +211,8 @@ func (b *shardBehavior) armed(now time.Time, m watchArmed) []runtime.Effect {
 	b.backoff.Reset()
 	b.phase, b.facts.Error = shardWatching, ""
 	b.watch = m.watch
+	b.facts.Seq = m.seen.String()
 	e := append([]runtime.Effect{await{b.epoch, m.watch}}, b.vouched()...)
-	if b.fired || !b.known || m.seen != b.seen {
-		e = append(e, b.wake(now))
-	}
-	b.seen, b.known, b.facts.Seq = m.seen, true, m.seen.String()
 	return append(e, b.look()...)
 }
 
@@ -229,15 +229,13 @@ func (b *shardBehavior) onFired(now time.Time, err error) []runtime.Effect {
 	if err != nil {
 		return b.failed(now, err)
 	}
-	b.fired = true
 	e := []runtime.Effect{vouch{vouchArming}}
 	between := min(max(minWakeGap, time.Duration(b.listeners())*gapPerListener), maxWakeGap)
 	if gap := between - now.Sub(b.lastWake); gap > 0 {
 		b.phase = shardPausing
 		return append(e, runtime.After{Delay: gap, Message: armNow{b.epoch}})
 	}
-	b.phase = shardArming
-	return append(e, arm{b.epoch})
+	return append(e, b.arm(now)...)
 }
 
 // failed wakes the listeners all the same: they read by themselves and find out.
@@ -257,7 +255,7 @@ func (b *shardBehavior) failed(now time.Time, err error) []runtime.Effect {
 }
 
 func (b *shardBehavior) wake(now time.Time) runtime.Effect {
-	b.fired, b.lastWake = false, now
+	b.lastWake = now
 	return wakeThem{}
 }
 

@@ -51,7 +51,7 @@ func (f *Feeds) performShard(sh *runtime.Shell, k shardKey, e runtime.Effect) {
 	switch e := e.(type) {
 	case arm:
 		sh.Do(func(ctx context.Context) any {
-			w, seen, err := k.db.WatchShard(ctx, k.shard)
+			w, seen, err := k.db.WatchShard(ctx, k.shard, func() { f.wake(k.db, k.shard) })
 			if err != nil {
 				return watchArmed{epoch: e.epoch, err: err}
 			}

@@ -34,7 +34,8 @@ type Database interface {
 	Number() int64
 	// Shards is the current changes shards.
 	Shards(ctx context.Context) ([]layer.ShardID, error)
-	WatchShard(ctx context.Context, shard layer.ShardID) (w kv.Watch, seen layer.Seq, err error)
+	// WatchShard arms a watch on a shard. settled is called before: see layer.Database.WatchShard.
+	WatchShard(ctx context.Context, shard layer.ShardID, settled func()) (w kv.Watch, seen layer.Seq, err error)
 	// Designs lists the design documents.
 	Designs(ctx context.Context) ([]*layer.Design, error)
 	// CompactionState is what there is to compact.
