@@ -16,7 +16,7 @@ import (
 // order, which is a second or so, and far below for ever.
 const promised = 8 * time.Second
 
-// faultyBinary builds the binary with actors that fail when they are told to (actors/fault_on.go).
+// faultyBinary builds the binary with actors that fail when they are told to (actors/internal/runtime/fault_on.go).
 func faultyBinary(t *testing.T) string {
 	t.Helper()
 	file, err := buildFaulty()
