@@ -154,6 +154,8 @@ type binder struct {
 	depth      int
 	// volatile counts calls of volatile functions, steps the steps of recursive queries around.
 	volatile, steps int
+	cte             *CTE // that is being bound
+	sublinks        int  // sub-queries of expressions around
 }
 
 // Planner makes the plan of a bound query: package plan, which stands above this one.
@@ -228,6 +230,15 @@ type CTE struct {
 	volatile, InStep bool
 	// refs counts where it is named, deep those below the level of its WITH.
 	refs, deep int
+
+	// at is where the name stands, owner the scope whose WITH has it, steps how many steps of recursive queries are
+	// around that, and binding is set while it is bound.
+	at      int
+	owner   *scope
+	steps   int
+	binding bool
+
+	sublinks int // around the part that may name it
 }
 
 // computedOnce says whether the rows of c are kept, or c is a sub-query wherever it is named. The rules are PostgreSQL's (inline_cte in
@@ -310,34 +321,6 @@ func (b *binder) query(s *ast.Select, parent *scope) (*Query, error) {
 		return b.values(s, sc)
 	}
 	return b.sel(s, sc)
-}
-
-// with binds the WITH list of a query. Each item sees those before it: their scopes are a chain, as a map for each would take quadratic room.
-func (b *binder) with(s *ast.Select, sc *scope) error {
-	sc.ctes = make(map[string]*CTE, len(s.With))
-	before := &scope{parent: sc.parent}
-	for i := range s.With {
-		c := &s.With[i]
-		if sc.ctes[c.Name] != nil {
-			return sqlstate.New(sqlstate.DuplicateAlias, "WITH query name %q specified more than once", c.Name).At(c.Pos())
-		}
-		q, err := cteSelect(c)
-		if err != nil {
-			return err
-		}
-		bound := &CTE{sel: q, columns: c.Columns, scope: before, name: c.Name, recursive: s.Recursive && q.Op == ast.Union,
-			materialize: c.Materialize, Handle: &exec.CTE{Name: c.Name}, InStep: b.steps > 0}
-		volatile := b.volatile
-		if bound.Query, err = b.cteQuery(bound); err != nil {
-			return err
-		}
-		bound.volatile = b.volatile > volatile
-		sc.query.Correlated = sc.query.Correlated || bound.Query.Correlated || bound.InStep
-		sc.ctes[c.Name] = bound
-		before = &scope{parent: before, ctes: map[string]*CTE{c.Name: bound}}
-		sc.query.Ctes = append(sc.query.Ctes, bound)
-	}
-	return nil
 }
 
 func (b *binder) sel(s *ast.Select, sc *scope) (*Query, error) {

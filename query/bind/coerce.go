@@ -125,7 +125,7 @@ func commonType(a, b types.OID) types.OID {
 		}
 		return b
 	case types.IsString(a) && types.IsString(b):
-		return types.Text
+		return commonString(a, b)
 	case types.IsOid(a) && types.IsOid(b):
 		return types.Oid
 	case types.IsOid(a) && types.IsInteger(b), types.IsInteger(a) && types.IsOid(b):
@@ -139,6 +139,29 @@ func commonType(a, b types.OID) types.OID {
 		return a
 	}
 	return 0
+}
+
+// commonString is the common type of two that are texts: the first one, but that a name and a "char" become what the
+// other is where that does not become one by itself (pg_cast).
+func commonString(a, b types.OID) types.OID {
+	switch {
+	case a == types.Char && b != types.Text:
+		return types.Text
+	case a == types.Char, b == types.Name && (a == types.VarChar || a == types.BPChar):
+		return b
+	}
+	return a
+}
+
+// misfit is the first of some expressions that has no type in common with those before it, -1 for none.
+func misfit(list []exec.Expr) int {
+	typ := types.Unknown
+	for i, e := range list {
+		if typ = commonType(typ, e.Type()); typ == 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // unify brings a list of expressions to one type.
@@ -183,9 +206,15 @@ func (b *binder) compare(op string, x, y exec.Expr, off int) (exec.Expr, error) 
 }
 
 // comparedType is the type as which two operands are compared: the common one, but that PostgreSQL compares a real with
-// any other number as double precision.
+// any other number as double precision, a varchar with a char(n) as such, and other texts of two types as text.
 func comparedType(a, c types.OID) types.OID {
 	t := commonType(a, c)
+	if a != c && types.IsString(a) && types.IsString(c) && a != types.Unknown && c != types.Unknown {
+		if t != types.Text && a != types.Text && c != types.Text && (a == types.BPChar || c == types.BPChar) {
+			return types.BPChar
+		}
+		return types.Text
+	}
 	if t == types.Float4 && a != c && numericRank[a] > 0 && numericRank[c] > 0 {
 		return types.Float8
 	}
@@ -215,10 +244,6 @@ func (b *binder) comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec
 	var err error
 	if x, err = b.coerce(x, t, types.Implicit, off); err == nil {
 		y, err = b.coerce(y, t, types.Implicit, off)
-	}
-	if t == types.BPChar && err == nil { // the blanks at the end do not count
-		x = &exec.CastExpr{X: x, To: types.Text, Mod: -1, Off: off, Hidden: true}
-		y = &exec.CastExpr{X: y, To: types.Text, Mod: -1, Off: off, Hidden: true}
 	}
 	return x, y, err
 }

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
@@ -117,7 +118,7 @@ func (b *binder) specialOperator(op string, args []exec.Expr, off int) (exec.Exp
 	l, r := args[0].Type(), args[1].Type()
 	switch op {
 	case "~~", "~~*", "!~~", "!~~*", "~", "~*", "!~", "!~*":
-		if types.ElemOf(l) != 0 || types.ElemOf(r) != 0 {
+		if types.ElemOf(l) != 0 || types.ElemOf(r) != 0 || l == types.Bytea || r == types.Bytea {
 			return nil, false, nil
 		}
 		x, err := b.textOperand(args[0], op, r, off)
@@ -172,8 +173,12 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 	switch {
 	case le != 0 && re != 0, le != 0 && untyped(args[1]), re != 0 && untyped(args[0]):
 		both, typ, err := b.unify(args, "||", off)
+		var e *sqlstate.Error
+		if errors.As(err, &e) && e.Code == sqlstate.DatatypeMismatch {
+			err = operandError("||", off, l, r)
+		}
 		if err != nil {
-			return nil, true, operandError("||", off, l, r)
+			return nil, true, err // also of a literal that is no array
 		}
 		return array(funcs.ArrayConcat, typ, both[0], both[1])
 	case le != 0:

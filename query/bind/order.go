@@ -125,16 +125,10 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 			return err
 		}
 		if i < 0 {
-			x, err := b.expr(e, sc)
+			x, err := b.distinctKey(e, sc, g)
 			if err != nil {
 				return err
 			}
-			if q.Group {
-				if x, err = g.after(x); err != nil {
-					return err
-				}
-			}
-			x = g.place(x)
 			if keys == nil {
 				keys = keysOf(q.Targets)
 			}
@@ -159,6 +153,32 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 		}
 	}
 	return nil
+}
+
+// distinctKey binds an expression of DISTINCT ON that is no column of the result. The functions that return rows in it
+// are those of the select list.
+func (b *binder) distinctKey(e ast.Expr, sc *scope, g *grouper) (exec.Expr, error) {
+	defer sc.withSets()()
+	sets := len(g.q.SetFuncs)
+	x, err := b.expr(e, sc)
+	if err != nil {
+		return nil, err
+	}
+	fresh := len(g.q.SetFuncs) > sets || Holds(x, func(x exec.Expr) bool {
+		ref, ok := x.(*setRef)
+		return ok && (ref.index >= len(g.moved) || g.moved[ref.index] < 0)
+	})
+	if fresh {
+		g.q.SetFuncs = g.q.SetFuncs[:sets]
+		return nil, sqlstate.Unsupported(e.Pos(), "Call it in the select list too.",
+			"a set-returning function in DISTINCT ON that is not in the select list is not supported")
+	}
+	if g.q.Group {
+		if x, err = g.after(x); err != nil {
+			return nil, err
+		}
+	}
+	return g.place(x), nil
 }
 
 // noEquality is the error for a column whose values cannot be told apart.
@@ -218,7 +238,7 @@ func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err er
 }
 
 // orderByColumns binds the ORDER BY of a UNION or VALUES, which may only name columns of the result.
-func (b *binder) orderByColumns(s *ast.Select, q *Query) error {
+func (b *binder) orderByColumns(s *ast.Select, q *Query, sc *scope) error {
 	for _, it := range s.OrderBy {
 		i, err := outputColumn(it.Expr, make([]exec.Expr, q.Keep), nil, "ORDER BY")
 		if err != nil {
@@ -228,8 +248,18 @@ func (b *binder) orderByColumns(s *ast.Select, q *Query) error {
 			i = slices.IndexFunc(q.Columns, func(col exec.Column) bool { return col.Name == c.Parts[0] })
 		}
 		if i < 0 {
-			return sqlstate.Unsupported(it.Expr.Pos(), "Order by a column's name or number.",
-				"ORDER BY of an expression over UNION or VALUES")
+			// Its columns have to be there all the same.
+			over := &scope{parent: sc.parent, query: &Query{}}
+			if err := b.addRelation(over, &relation{}, q.Columns, nil, it.Expr.Pos()); err != nil {
+				return err
+			}
+			if _, err := b.expr(it.Expr, over); err != nil {
+				return err
+			}
+			return sqlstate.Unsupported(startOf(it.Expr),
+				"Add the expression/function to every SELECT, or move the UNION into a FROM clause.",
+				"invalid UNION/INTERSECT/EXCEPT ORDER BY clause").
+				WithDetail("Only result column names can be used, not expressions or functions.")
 		}
 		col := &exec.Col{Index: i, Typ: q.Columns[i].Type, Name: q.Columns[i].Name, Collation: q.Columns[i].Collation}
 		coll, err := sortCollation(col, it.Expr.Pos())

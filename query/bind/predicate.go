@@ -99,11 +99,6 @@ func (b *binder) inList(n *ast.InList, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	all = withoutCollates(all)
-	if all[0].Type() == types.BPChar { // the blanks at the end do not count
-		for i := range all {
-			all[i] = &exec.CastExpr{X: all[i], To: types.Text, Mod: -1, Off: n.Pos(), Hidden: true}
-		}
-	}
 	return exec.NewIn(n.Not, all[0], all[1:])
 }
 
@@ -170,6 +165,12 @@ func (b *binder) like(n *ast.Like, sc *scope) (exec.Expr, error) {
 	pattern, err := b.expr(n.Pattern, sc)
 	if err != nil {
 		return nil, err
+	}
+	if op == "~~" && n.Escape == nil && (x.Type() == types.Bytea || pattern.Type() == types.Bytea) {
+		if n.Not {
+			op = "!~~"
+		}
+		return b.operatorWith(op, []exec.Expr{x, pattern}, n.Pos())
 	}
 	if x, err = b.textOperand(x, op, pattern.Type(), n.X.Pos()); err != nil {
 		return nil, err

@@ -233,6 +233,7 @@ func (g *grouper) moveSets(targets []exec.Expr, order []boundOrder) error {
 	g.q.SetFuncs, g.moved = nil, make([]int, len(all))
 	for i, s := range all {
 		if !needed[i] {
+			g.moved[i] = -1
 			continue
 		}
 		s.At, g.moved[i] = setWidth(g.q.SetFuncs), len(g.q.SetFuncs)

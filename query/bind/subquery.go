@@ -35,7 +35,9 @@ func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 
 // subplan binds the query of a sub-query; those over the store are refused until there is a good way.
 func (b *binder) subplan(n *ast.Subquery, sc *scope) (*Query, error) {
+	b.sublinks++
 	q, err := b.query(n.Query, sc)
+	b.sublinks--
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,31 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
+// computesOrder says that ORDER BY has more than names and numbers of columns.
+func computesOrder(s *ast.Select) bool {
+	for _, it := range s.OrderBy {
+		switch n := it.Expr.(type) {
+		case *ast.Column:
+			if len(n.Parts) != 1 {
+				return true
+			}
+		case *ast.Literal:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
 // values binds VALUES: every column has the type that its items agree on.
 func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
+	if computesOrder(s) {
+		rows := *s
+		rows.With, rows.OrderBy, rows.Limit, rows.Offset = nil, nil, nil, nil
+		return b.sel(&ast.Select{At: s.At, Targets: []ast.Target{{Expr: &ast.Column{At: s.At, Star: true}}},
+			From:    []ast.FromItem{&ast.Derived{At: s.At, Query: &rows, Alias: ast.Alias{Name: "*VALUES*"}}},
+			OrderBy: s.OrderBy, Limit: s.Limit, Offset: s.Offset}, sc)
+	}
 	q := sc.query
 	sc.noAggregates = "VALUES"
 	for _, row := range s.Values {
@@ -40,7 +63,7 @@ func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
 		q.Columns = append(q.Columns,
 			exec.Column{Name: "column" + strconv.Itoa(i+1), Type: typ, Mod: -1, Collation: coll.column()})
 	}
-	if err := b.orderByColumns(s, q); err != nil {
+	if err := b.orderByColumns(s, q, sc); err != nil {
 		return nil, err
 	}
 	var err error
@@ -105,21 +128,30 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 			return nil, err
 		}
 		q.Columns = append(q.Columns,
-			exec.Column{Name: l.Name, Type: t, Mod: -1, Collation: unionCollation(l.Collation, r.Collation)})
+			exec.Column{Name: l.Name, Type: t, Mod: sharedMod(l, r),
+				Collation: unionCollation(l.Collation, r.Collation)})
 	}
 	q.Keep = len(q.Columns)
-	if err := b.orderByColumns(s, q); err != nil {
+	if err := b.orderByColumns(s, q, sc); err != nil {
 		return nil, err
 	}
 	q.Limit, q.Skip, err = b.limits(s, sc)
 	return q, err
 }
 
+// sharedMod is the modifier of a column that two columns make: that of both, -1 where they differ.
+func sharedMod(l, r exec.Column) int32 {
+	if l.Type == r.Type && l.Mod == r.Mod {
+		return l.Mod
+	}
+	return -1
+}
+
 // open says that a column has only literals that were made text for want of anything better.
 func (q *Query) open(i int) bool {
 	all := func(e exec.Expr) bool {
 		c, ok := e.(*exec.Const)
-		return ok && (c.Typ == types.Unknown || c.Typ == types.Text)
+		return ok && !c.Typed && (c.Typ == types.Unknown || c.Typ == types.Text)
 	}
 	switch {
 	case q.Left != nil:
@@ -138,7 +170,7 @@ func (q *Query) open(i int) bool {
 // retype casts a column of a union's side.
 func (b *binder) retype(q *Query, i int, t types.OID, off int) error {
 	change := func(e exec.Expr) (exec.Expr, error) {
-		if c, ok := e.(*exec.Const); ok && c.Typ == types.Text {
+		if c, ok := e.(*exec.Const); ok && c.Typ == types.Text && !c.Typed {
 			e = &exec.Const{D: c.D, Typ: types.Unknown}
 		}
 		return b.coerce(e, t, types.Implicit, off)

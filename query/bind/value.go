@@ -52,16 +52,24 @@ func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		results = append(results, e)
+		// PostgreSQL looks at it first, which matters where texts of two types meet.
+		results = append([]exec.Expr{e}, results...)
 	}
-	if results, out.Typ, err = b.unify(results, "CASE", n.Pos()); err != nil {
+	at := n.Pos()
+	if i := misfit(results); i > 0 {
+		if n.Else != nil {
+			i--
+		}
+		at = startOf(n.Whens[i].Result)
+	}
+	if results, out.Typ, err = b.unify(results, "CASE", at); err != nil {
 		return nil, err
+	}
+	if n.Else != nil {
+		out.Else, results = results[0], results[1:]
 	}
 	for i := range out.Whens {
 		out.Whens[i].Result = results[i]
-	}
-	if n.Else != nil {
-		out.Else = results[len(results)-1]
 	}
 	return wrap(out), nil
 }
@@ -81,7 +89,11 @@ func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
 	switch c := x.(type) {
 	case *exec.Const:
 		if c.Typ == types.Unknown {
-			return b.constant(c, to, mod, n.Pos())
+			e, err := b.constant(c, to, mod, n.Pos())
+			if typed, ok := e.(*exec.Const); ok {
+				typed.Typed = true
+			}
+			return e, err
 		}
 	case *exec.Param:
 		if c.Typ == types.Unknown {
@@ -127,10 +139,18 @@ func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {
 }
 
 func (b *binder) subscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
+	if n.Chained {
+		return b.deepSubscript(n, sc)
+	}
 	x, err := b.expr(n.X, sc)
 	if err != nil {
 		return nil, err
 	}
+	return b.subscriptOf(x, n, sc)
+}
+
+// subscriptOf binds x[i] and x[i:j].
+func (b *binder) subscriptOf(x exec.Expr, n *ast.Subscript, sc *scope) (exec.Expr, error) {
 	t := x.Type()
 	if types.IsJSON(t) && !n.Slice {
 		idx, err := b.expr(n.Index, sc)
@@ -147,17 +167,7 @@ func (b *binder) subscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
 			"cannot subscript type %s because it does not support subscripting", types.NameOf(t)).At(n.Pos())
 	}
-	part := func(e ast.Expr, none int64) (exec.Expr, error) {
-		if e == nil {
-			return &exec.Const{D: types.NewInt(none), Typ: types.Int4}, nil
-		}
-		i, err := b.expr(e, sc)
-		if err != nil {
-			return nil, err
-		}
-		return b.coerce(i, types.Int4, types.Assignment, e.Pos())
-	}
-	idx, err := part(n.Index, math.MaxInt32)
+	idx, err := b.subscriptPart(n.Index, math.MaxInt32, sc)
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +177,57 @@ func (b *binder) subscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
 	if !n.Slice {
 		return &exec.Call{Func: funcs.ArrayItem, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos()}, nil
 	}
-	low, err := part(n.Low, math.MinInt32)
+	low, err := b.subscriptPart(n.Low, math.MinInt32, sc)
 	return &exec.Call{Func: funcs.ArraySlice, Args: []exec.Expr{x, low, idx}, Typ: t, Off: n.Pos()}, err
+}
+
+// subscriptPart binds a subscript, or an end of a range, where none has a value of its own.
+func (b *binder) subscriptPart(e ast.Expr, none int64, sc *scope) (exec.Expr, error) {
+	if e == nil {
+		return &exec.Const{D: types.NewInt(none), Typ: types.Int4}, nil
+	}
+	i, err := b.expr(e, sc)
+	if err != nil {
+		return nil, err
+	}
+	return b.coerce(i, types.Int4, types.Assignment, e.Pos())
+}
+
+// deepSubscript binds several subscripts of an array, which has one dimension: there is no such item, and no such part.
+// Where one is a range all are. Those of a jsonb go down into it.
+func (b *binder) deepSubscript(n *ast.Subscript, sc *scope) (exec.Expr, error) {
+	list := []*ast.Subscript{n}
+	for n.Chained {
+		n = n.X.(*ast.Subscript)
+		list = append(list, n)
+	}
+	x, err := b.expr(n.X, sc)
+	if err != nil {
+		return nil, err
+	}
+	if types.ElemOf(x.Type()) == 0 {
+		for i := len(list) - 1; i >= 0; i-- {
+			if x, err = b.subscriptOf(x, list[i], sc); err != nil {
+				return nil, err
+			}
+		}
+		return x, nil
+	}
+	args, slice := []exec.Expr{x}, false
+	for _, s := range list {
+		for _, e := range []ast.Expr{s.Low, s.Index} {
+			i, err := b.subscriptPart(e, 1, sc)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, i)
+		}
+		slice = slice || s.Slice
+	}
+	if slice {
+		return &exec.Call{Func: funcs.ArrayDeep, Args: args, Typ: x.Type(), Off: n.Pos()}, nil
+	}
+	return &exec.Call{Func: funcs.ArrayNothing, Args: args, Typ: types.ElemOf(x.Type()), Off: n.Pos()}, nil
 }
 
 // field is (x).name: of a relation named in FROM, or of a record whose fields are known.

@@ -23,6 +23,8 @@ type Const struct {
 	D   types.Datum
 	Typ types.OID
 	Mod int32 // the type modifier and one; 0 for none
+	// Typed says that the statement gives the type, which is no guess for an open literal.
+	Typed bool
 }
 
 // NullOf is the NULL of a type.

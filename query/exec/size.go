@@ -27,7 +27,7 @@ func (s *State) Room(n int64) error {
 
 // TextOf is the text of a value.
 func (s *State) TextOf(d types.Datum, typ types.OID) (string, error) {
-	if d.K == types.KText || d.K == types.KJSON {
+	if d.K == types.KText && d.I == 0 || d.K == types.KJSON {
 		return d.S, nil // no copy
 	}
 	if err := s.Room(types.TextSize(d)); err != nil {

@@ -36,12 +36,16 @@ var (
 	ArrayAppend  = &exec.Func{Name: "array_append", NullArgs: true, Eval: arrayAppend}
 	ArrayPrepend = &exec.Func{Name: "array_prepend", NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			front := types.NewArray(types.ElemOf(env.ArgType(1)), []types.Datum{a[0]})
-			if !a[1].IsNull() && len(a[1].Array().Items) > 0 {
-				front.Array().Lower = a[1].Array().Lower
-			}
-			return arrayCat(env, []types.Datum{front, a[1]})
+			return arrayPrepend(env, types.ElemOf(env.ArgType(1)), a)
 		}}
+	// ArrayDeep is a[i][j] where an i or a j is a range: nothing, as there is no second dimension.
+	ArrayDeep = &exec.Func{Name: "array_deep", Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		return types.NewArray(a[0].Array().Elem, nil), nil
+	}}
+	// ArrayNothing is a[i][j].
+	ArrayNothing = &exec.Func{Name: "array_nothing", Eval: func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+		return types.Null, nil
+	}}
 )
 
 func init() {
@@ -130,19 +134,6 @@ func init() {
 		RetOf: same, NullArgs: true, Eval: arrayAppend})
 	arrayFamily.Add(&exec.Func{Name: "array_cat", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same,
 		NullArgs: true, Eval: arrayCat})
-	arrayFamily.Add(&exec.Func{Name: "array_position", Args: []types.OID{types.AnyArray, exec.AnyElement}, Ret: types.Int4,
-		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			arr := a[0].Array()
-			for i, it := range arr.Items {
-				if it.IsNull() {
-					continue
-				}
-				if same, err := env.Equal(it, a[1]); err != nil || same {
-					return types.NewInt(int64(i + arr.Lower)), err
-				}
-			}
-			return types.Null, nil
-		}})
 	arrayFamily.Add(&exec.Func{Name: "array_remove", Args: []types.OID{types.AnyArray, exec.AnyElement},
 		RetOf: same, NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -198,6 +189,15 @@ func arrayFrom(lower int, elem types.OID, items []types.Datum) types.Datum {
 		d.Array().Lower = lower
 	}
 	return d
+}
+
+// arrayPrepend adds an item in front of an array, which goes on counting from where it did.
+func arrayPrepend(env *exec.CallEnv, elem types.OID, a []types.Datum) (types.Datum, error) {
+	front := types.NewArray(elem, []types.Datum{a[0]})
+	if !a[1].IsNull() && len(a[1].Array().Items) > 0 {
+		front.Array().Lower = a[1].Array().Lower
+	}
+	return arrayCat(env, []types.Datum{front, a[1]})
 }
 
 // arrayAppend adds an item at the end of an array, which may be NULL.

@@ -55,8 +55,7 @@ func init() {
 	arrayFamily.Add(&exec.Func{Name: "array_prepend", Args: []types.OID{elem, array},
 		RetOf: func(args []types.OID) types.OID { return args[1] }, NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-			front := types.NewArray(env.ArgType(0), []types.Datum{a[0]})
-			return arrayCat(env, []types.Datum{front, a[1]})
+			return arrayPrepend(env, env.ArgType(0), a)
 		}})
 	arrayFamily.Add(&exec.Func{Name: "trim_array", Args: []types.OID{array, types.Int4}, RetOf: same,
 		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
@@ -85,13 +84,39 @@ func init() {
 			}
 			return types.NewInt(1), nil
 		}})
-	arrayFamily.Add(&exec.Func{Name: "array_fill", Args: []types.OID{elem, types.Int4Array}, NullArgs: true,
-		Ret:   types.AnyArray,
-		RetOf: func(args []types.OID) types.OID { return types.ArrayOf(args[0]) }, Eval: fillArray})
+	for _, args := range [][]types.OID{{elem, types.Int4Array}, {elem, types.Int4Array, types.Int4Array}} {
+		arrayFamily.Add(&exec.Func{Name: "array_fill", Args: args, NullArgs: true, Ret: types.AnyArray,
+			RetOf: func(args []types.OID) types.OID { return types.ArrayOf(args[0]) }, Eval: fillArray})
+	}
+	for _, args := range [][]types.OID{{array, elem}, {array, elem, types.Int4}} {
+		arrayFamily.Add(&exec.Func{Name: "array_position", Args: args, Ret: types.Int4, NullArgs: true,
+			Eval: arrayPosition})
+	}
 	textFamily.function("unistr", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		s, err := unescape(a[0].S)
 		return types.NewText(s), err
 	}, types.Text)
+}
+
+// arrayPosition finds an item, NULL too, from a place on.
+func arrayPosition(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	if a[0].IsNull() {
+		return types.Null, nil
+	}
+	arr := a[0].Array()
+	from := 0
+	if len(a) > 2 {
+		if a[2].IsNull() {
+			return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "initial position must not be null")
+		}
+		from = max(0, int(a[2].I)-arr.Lower)
+	}
+	for i := from; i < len(arr.Items); i++ {
+		if same, err := sameItem(env, arr.Items[i], a[1]); err != nil || same {
+			return types.NewInt(int64(i + arr.Lower)), err
+		}
+	}
+	return types.Null, nil
 }
 
 func sameItem(env *exec.CallEnv, a, b types.Datum) (bool, error) {
@@ -102,10 +127,21 @@ func sameItem(env *exec.CallEnv, a, b types.Datum) (bool, error) {
 }
 
 func fillArray(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-	if a[1].IsNull() {
+	if a[1].IsNull() || len(a) > 2 && a[2].IsNull() {
 		return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "dimension array or low bound array cannot be null")
 	}
-	dims := a[1].Array().Items
+	dims, lower := a[1].Array().Items, 1
+	if len(a) > 2 && len(dims) > 0 {
+		lows := a[2].Array().Items
+		if len(lows) != len(dims) {
+			return types.Null, sqlstate.New(sqlstate.ArraySubscriptError, "wrong number of array subscripts").
+				WithDetail("Low bound array has different size than dimensions array.")
+		}
+		if lows[0].IsNull() {
+			return types.Null, sqlstate.New(sqlstate.NullNotAllowed, "dimension values cannot be null")
+		}
+		lower = int(lows[0].I)
+	}
 	switch {
 	case len(dims) == 0:
 		return types.NewArray(env.ArgType(0), nil), nil
@@ -128,7 +164,7 @@ func fillArray(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 	for i := range items {
 		items[i] = a[0]
 	}
-	return types.NewArray(env.ArgType(0), items), nil
+	return arrayFrom(lower, env.ArgType(0), items), nil
 }
 
 // unescape is unistr: \XXXX, \+XXXXXX, \uXXXX and \UXXXXXXXX are characters by their number.

@@ -1,6 +1,7 @@
 package funcs
 
 import (
+	"math"
 	mathbits "math/bits"
 	"strings"
 
@@ -40,17 +41,31 @@ func init() {
 	textFamily.function("position", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewInt(int64(strings.Index(a[0].S, a[1].S)) + 1), nil
 	}, types.Bytea, types.Bytea)
-	textFamily.function("set_byte", types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if a[1].I < 0 || a[1].I >= int64(len(a[0].S)) {
-			return types.Null, sqlstate.New("2202E", "index %d out of valid range, 0..%d", a[1].I, len(a[0].S)-1)
-		}
-		if err := fitsText(env, len(a[0].S)); err != nil {
-			return types.Null, err
-		}
-		out := []byte(a[0].S)
-		out[a[1].I] = byte(a[2].I)
-		return types.NewBytes(out), nil
-	}, types.Bytea, types.Int4, types.Int4)
+	singleBytes()
+	textFamily.function("overlay", types.Bytea, overlayBytes, types.Bytea, types.Bytea, types.Int4)
+	textFamily.function("overlay", types.Bytea, overlayBytes, types.Bytea, types.Bytea, types.Int4, types.Int4)
+	for name, sides := range map[string][2]bool{"btrim": {true, true}, "ltrim": {true, false}, "rtrim": {false, true}} {
+		textFamily.function(name, types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			var set [256]bool
+			for i := range len(a[1].S) {
+				set[a[1].S[i]] = true
+			}
+			s := a[0].S
+			for sides[0] && s != "" && set[s[0]] {
+				s = s[1:]
+			}
+			for sides[1] && s != "" && set[s[len(s)-1]] {
+				s = s[:len(s)-1]
+			}
+			return types.Datum{K: types.KBytes, S: s}, env.Bytes(len(a[0].S))
+		}, types.Bytea, types.Bytea)
+	}
+	for _, op := range []string{"~~", "!~~"} {
+		textFamily.operator(op, types.Bool, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			ok, err := likeBytes(env, a[0].S, a[1].S)
+			return types.NewBool(ok == (op == "~~")), err
+		}, types.Bytea, types.Bytea)
+	}
 	textFamily.function("bit_count", types.Int8, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		n := 0
 		for i := range len(a[0].S) {
@@ -58,4 +73,87 @@ func init() {
 		}
 		return types.NewInt(int64(n)), env.Bytes(len(a[0].S))
 	}, types.Bytea)
+}
+
+// singleBytes are the functions of single bytes and bits, which count from 0; bits from the lowest one of the first
+// byte.
+func singleBytes() {
+	at := func(i, n int64) error {
+		if i < 0 || i >= n {
+			return sqlstate.New(sqlstate.ArraySubscriptError, "index %d out of valid range, 0..%d", i, n-1)
+		}
+		return nil
+	}
+	changed := func(env *exec.CallEnv, s string, i int64, change func(byte) byte) (types.Datum, error) {
+		if err := fitsText(env, len(s)); err != nil {
+			return types.Null, err
+		}
+		out := []byte(s)
+		out[i] = change(out[i])
+		return types.NewBytes(out), nil
+	}
+	textFamily.function("get_byte", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if err := at(a[1].I, int64(len(a[0].S))); err != nil {
+			return types.Null, err
+		}
+		return types.NewInt(int64(a[0].S[a[1].I])), nil
+	}, types.Bytea, types.Int4)
+	textFamily.function("set_byte", types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if err := at(a[1].I, int64(len(a[0].S))); err != nil {
+			return types.Null, err
+		}
+		return changed(env, a[0].S, a[1].I, func(byte) byte { return byte(a[2].I) })
+	}, types.Bytea, types.Int4, types.Int4)
+	textFamily.function("get_bit", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if err := at(a[1].I, 8*int64(len(a[0].S))); err != nil {
+			return types.Null, err
+		}
+		return types.NewInt(int64(a[0].S[a[1].I/8] >> (a[1].I % 8) & 1)), nil
+	}, types.Bytea, types.Int8)
+	textFamily.function("set_bit", types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if err := at(a[1].I, 8*int64(len(a[0].S))); err != nil {
+			return types.Null, err
+		}
+		if a[2].I != 0 && a[2].I != 1 {
+			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue, "new bit must be 0 or 1")
+		}
+		return changed(env, a[0].S, a[1].I/8, func(c byte) byte {
+			return c&^(1<<(a[1].I%8)) | byte(a[2].I)<<(a[1].I%8)
+		})
+	}, types.Bytea, types.Int8, types.Int4)
+}
+
+// overlayBytes puts bytes in the place of others, of as many as they are where no number is given.
+func overlayBytes(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	s, with, from := a[0].S, a[1].S, a[2].I
+	n := int64(len(with))
+	if len(a) > 3 {
+		n = a[3].I
+	}
+	switch {
+	case from <= 0:
+		return types.Null, sqlstate.New("22011", "negative substring length not allowed")
+	case from+n > math.MaxInt32:
+		return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "integer out of range")
+	}
+	if err := fitsText(env, 2*len(s)+len(with)); err != nil {
+		return types.Null, err
+	}
+	cut := func(i int64) int64 { return min(max(i, 0), int64(len(s))) }
+	return types.Datum{K: types.KBytes, S: s[:cut(from-1)] + with + s[cut(from+n-1):]}, nil
+}
+
+// likeBytes is LIKE of bytes: each is taken for the character of its number.
+func likeBytes(env *exec.CallEnv, s, pattern string) (bool, error) {
+	wide := func(s string) string {
+		var b strings.Builder
+		for i := range len(s) {
+			b.WriteRune(rune(s[i]))
+		}
+		return b.String()
+	}
+	if err := env.Room(2 * int64(len(s)+len(pattern))); err != nil {
+		return false, err
+	}
+	return like(env.State, wide(s), wide(pattern), '\\')
 }

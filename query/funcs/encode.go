@@ -218,36 +218,6 @@ func byteFuncs() {
 			return types.NewInt(8 * int64(len(a[0].S))), nil
 		}, t)
 	}
-	index := func(s string, i int64) error {
-		if i < 0 || i >= int64(len(s)) {
-			return sqlstate.New("2202E", "index %d out of valid range, 0..%d", i, len(s)-1)
-		}
-		return nil
-	}
-	textFamily.function("get_byte", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if err := index(a[0].S, a[1].I); err != nil {
-			return types.Null, err
-		}
-		return types.NewInt(int64(a[0].S[a[1].I])), nil
-	}, types.Bytea, types.Int4)
-	textFamily.function("convert_to", types.Bytea, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if err := onlyUTF8(a[1].S); err != nil {
-			return types.Null, err
-		}
-		return types.Datum{K: types.KBytes, S: a[0].S}, nil
-	}, types.Text, types.Name)
-	textFamily.function("convert_from", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		if err := onlyUTF8(a[1].S); err != nil {
-			return types.Null, err
-		}
-		for i, r := range a[0].S {
-			if _, n := utf8.DecodeRuneInString(a[0].S[i:]); r == utf8.RuneError && n < 2 {
-				return types.Null, sqlstate.New(sqlstate.CharacterNotInRepertoire,
-					`invalid byte sequence for encoding "UTF8": 0x%02x`, a[0].S[i])
-			}
-		}
-		return types.ParseText(a[0].S, types.Text, nil)
-	}, types.Bytea, types.Name)
 	f := textFamily.function(
 		"quote_nullable",
 		types.Text,
@@ -281,13 +251,4 @@ func byteFuncs() {
 	}
 	textFamily.function("overlay", types.Text, overlay, types.Text, types.Text, types.Int4)
 	textFamily.function("overlay", types.Text, overlay, types.Text, types.Text, types.Int4, types.Int4)
-}
-
-func onlyUTF8(name string) error {
-	switch strings.ToLower(name) {
-	case "utf8", "utf-8", "unicode":
-		return nil
-	}
-	return sqlstate.New(sqlstate.FeatureNotSupported, "encoding \"%s\" is not supported", name).
-		WithHint("Texts are in UTF8.")
 }

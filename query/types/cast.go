@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/sqlstate"
@@ -112,11 +113,11 @@ func convert(d Datum, from, to OID, env *Env) (Datum, error) {
 			return NewText(strconv.FormatBool(d.I != 0)), nil
 		}
 		if from == BPChar && d.K == KText {
-			d.S = strings.TrimRight(d.S, " ")
+			d.I = 0
 		}
 		return ParseText(TextOf(d, from, env), to, env)
 	case d.K == KText && to != PgNodeTree:
-		return ParseText(d.S, to, env)
+		return ParseText(d.padded(), to, env)
 	case IsOid(to):
 		if d.K == KInt {
 			if d.I < 0 || d.I > math.MaxUint32 {
@@ -269,18 +270,29 @@ func jsonToBool(s string) (Datum, error) {
 	return Null, sqlstate.New(sqlstate.InvalidParameterValue, "cannot cast jsonb %s to type boolean", JSONKindOf(s))
 }
 
+// cutRunes is a text without what comes behind so many characters.
+func cutRunes(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
 // applyMod cuts strings and rounds numbers to the modifier of their type.
 func applyMod(d Datum, typ OID, mod int32) (Datum, error) {
 	switch typ {
 	case VarChar, BPChar:
 		n := int(mod) - 4
-		runes := []rune(d.S)
-		if len(runes) > n {
-			return NewText(string(runes[:max(n, 0)])), nil
-		}
 		if typ == BPChar {
-			return NewText(d.S + strings.Repeat(" ", n-len(runes))), nil
+			// Of a text that is too long the rest is cut off; the blanks come behind it.
+			d = NewPadded(cutRunes(d.padded(), n))
+			d.I = int64(n - utf8.RuneCountInString(d.S))
+			return d, nil
 		}
+		d.S = cutRunes(d.S, n)
 	case Numeric:
 		m := mod - 4
 		scale := m & 0x7ff

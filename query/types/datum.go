@@ -2,6 +2,7 @@ package types
 
 import (
 	"math"
+	"strings"
 	"unsafe"
 )
 
@@ -15,7 +16,7 @@ const (
 	KInt             // I; reg types also keep their name in S
 	KFloat           // I holds the bits
 	KNumeric         // N
-	KText            // S
+	KText            // S, and behind it the I blanks of a char(n), which count for nothing but when it is shown
 	KBytes           // S
 	KJSON            // S, a valid JSON text as it came
 	KTime            // I, microseconds since 2000-01-01 00:00:00 UTC (timestamp: as if it were UTC)
@@ -65,6 +66,20 @@ func NewFloat(f float64) Datum { return Datum{K: KFloat, I: int64(math.Float64bi
 
 // NewText makes a value of a string type.
 func NewText(s string) Datum { return Datum{K: KText, S: s} }
+
+// NewPadded makes a char(n) of a text. The blanks at its end are kept apart.
+func NewPadded(s string) Datum {
+	text := strings.TrimRight(s, " ")
+	return Datum{K: KText, S: text, I: int64(len(s) - len(text))}
+}
+
+// padded is the text of a KText with its blanks.
+func (d Datum) padded() string {
+	if d.I == 0 {
+		return d.S
+	}
+	return d.S + strings.Repeat(" ", int(d.I))
+}
 
 // NewBytes makes a bytea.
 func NewBytes(b []byte) Datum { return Datum{K: KBytes, S: string(b)} }

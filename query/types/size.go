@@ -15,7 +15,7 @@ func TextSize(d Datum) int64 {
 	case KNull:
 		return 0
 	case KText, KJSON:
-		return int64(len(d.S)+zeros(d)) + 1
+		return int64(len(d.S)+zeros(d)+padding(d)) + 1
 	case KBytes:
 		return 2*int64(len(d.S)) + 2
 	case KNumeric:
@@ -38,11 +38,19 @@ func TextSize(d Datum) int64 {
 // zeros is by how much a text is longer without zero bytes.
 func zeros(d Datum) int { return 2 * strings.Count(d.S, "\x00") }
 
+// padding is how many blanks stand behind a char(n).
+func padding(d Datum) int {
+	if d.K == KText {
+		return int(d.I)
+	}
+	return 0
+}
+
 // quotedSize bounds the text of an item of an array or a record, where quotes and backslashes are escaped.
 func quotedSize(d Datum) int64 {
 	switch d.K {
 	case KText, KJSON:
-		return int64(len(d.S) + strings.Count(d.S, `"`) + strings.Count(d.S, `\`) + zeros(d))
+		return int64(len(d.S) + strings.Count(d.S, `"`) + strings.Count(d.S, `\`) + zeros(d) + padding(d))
 	case KBytes:
 		return TextSize(d) + 1
 	case KArray, KRecord:
@@ -57,7 +65,7 @@ func JSONSize(d Datum) int64 {
 	case KNull:
 		return 4
 	case KText:
-		return JSONStringSize(d.S)
+		return JSONStringSize(d.S) + d.I
 	case KJSON:
 		return int64(len(d.S))
 	case KArray:

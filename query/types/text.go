@@ -37,7 +37,7 @@ func AppendText(dst []byte, d Datum, typ OID, env *Env) []byte {
 	case KNumeric:
 		return d.Decimal().append(dst)
 	case KText:
-		return append(dst, withoutZeros(d.S)...)
+		return append(dst, withoutZeros(d.padded())...)
 	case KJSON:
 		return append(dst, jsonText(d, typ)...)
 	case KBytes:
@@ -83,7 +83,7 @@ func appendEscaped(dst []byte, s string) []byte {
 func TextOf(d Datum, typ OID, env *Env) string {
 	switch d.K {
 	case KText:
-		return withoutZeros(d.S)
+		return withoutZeros(d.padded())
 	case KJSON:
 		return jsonText(d, typ)
 	}
@@ -209,7 +209,10 @@ func outOfRange(typ OID, text string) error {
 // catalogue's.
 func ParseText(text string, typ OID, env *Env) (Datum, error) {
 	switch typ {
-	case Text, VarChar, BPChar, Unknown, PgNodeTree, AclItem, Void:
+	case BPChar:
+		d, err := ParseText(text, Text, env)
+		return NewPadded(d.S), err
+	case Text, VarChar, Unknown, PgNodeTree, AclItem, Void:
 		if err := sqlstate.CheckUTF8(text); err != nil {
 			return Null, err
 		}
@@ -344,9 +347,9 @@ func parseUUID(text string) (Datum, error) {
 
 func parseBytea(text string) (Datum, error) {
 	if h, ok := strings.CutPrefix(text, `\x`); ok {
-		b, err := hex.DecodeString(h)
+		b, err := HexBytes(h)
 		if err != nil {
-			return Null, badText(Bytea, text)
+			return Null, err
 		}
 		return NewBytes(b), nil
 	}
@@ -362,16 +365,49 @@ func parseBytea(text string) (Datum, error) {
 			continue
 		}
 		if i+3 >= len(text) {
-			return Null, badText(Bytea, text)
+			return Null, sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type bytea")
 		}
 		v, err := strconv.ParseUint(text[i+1:i+4], 8, 8)
 		if err != nil {
-			return Null, badText(Bytea, text)
+			return Null, sqlstate.New(sqlstate.InvalidTextRepresentation, "invalid input syntax for type bytea")
 		}
 		out = append(out, byte(v))
 		i += 3
 	}
 	return NewBytes(out), nil
+}
+
+// HexBytes reads digits of bytes, between which blanks may stand.
+func HexBytes(s string) ([]byte, error) {
+	out := make([]byte, 0, len(s)/2)
+	half := func(i int) (byte, error) {
+		c, n := s[i], strings.IndexByte("0123456789abcdef", s[i]|0x20)
+		if n < 0 || c < '0' {
+			_, size := utf8.DecodeRuneInString(s[i:])
+			return 0, sqlstate.New(sqlstate.InvalidParameterValue, "invalid hexadecimal digit: \"%s\"", s[i:i+size])
+		}
+		return byte(n), nil
+	}
+	for i := 0; i < len(s); {
+		if strings.IndexByte(" \n\t\r", s[i]) >= 0 {
+			i++
+			continue
+		}
+		high, err := half(i)
+		if err != nil {
+			return nil, err
+		}
+		if i+1 >= len(s) {
+			return nil, sqlstate.New(sqlstate.InvalidParameterValue, "invalid hexadecimal data: odd number of digits")
+		}
+		low, err := half(i + 1)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, high<<4|low)
+		i += 2
+	}
+	return out, nil
 }
 
 // parseArray reads the text form of a one-dimensional array.
@@ -396,8 +432,11 @@ func parseArray(text string, typ, elem OID, env *Env) (Datum, error) {
 		var low, high error
 		lower, low = strconv.Atoi(m[1])
 		upper, high = strconv.Atoi(m[2])
-		if low != nil || high != nil || upper < lower || upper > math.MaxInt32-1 || lower < math.MinInt32 {
+		switch {
+		case low != nil || high != nil || upper > math.MaxInt32-1 || lower < math.MinInt32:
 			return bad()
+		case upper < lower:
+			return Null, sqlstate.New(sqlstate.ArraySubscriptError, "upper bound cannot be less than lower bound")
 		}
 		s = s[len(m[0]):]
 	}

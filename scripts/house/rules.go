@@ -459,6 +459,8 @@ var thirdParties = map[string]home{
 		why: "the JavaScript engine stays behind the sandbox's interface, so that it can be replaced"},
 	"modernc.org/libc":  {rooms: []string{"layer/script/internal/engine"}, why: "it comes with the JavaScript engine"},
 	"golang.org/x/text": {rooms: []string{"layer/collate"}, why: "the order of strings is decided in one place"},
+	"golang.org/x/text/encoding/charmap": {rooms: []string{"query/funcs"},
+		why: "convert_from and convert_to alone know sets of characters but UTF-8"},
 	"golang.org/x/text/unicode/norm": {rooms: []string{"layer/collate", "query/funcs"},
 		why: "normal forms are a part of the order of strings, and a function of SQL"},
 	"github.com/tidwall/gjson": {rooms: []string{"layer/internal/...", "layer/reduce", "layer/script", "node/api/internal/...",

@@ -128,12 +128,14 @@ type (
 		At
 		Items []Expr
 	}
-	// Subscript is x[index] or x[low:index], where both may be nil.
+	// Subscript is x[index] or x[low:index], where both may be nil. It is chained when x is one too, without brackets
+	// around it.
 	Subscript struct {
 		At
 		X          Expr
 		Slice      bool
 		Low, Index Expr
+		Chained    bool
 	}
 	// Field is (x).name; the name is "*" for all.
 	Field struct {

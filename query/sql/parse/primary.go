@@ -270,6 +270,9 @@ func (p *parser) indirection(x ast.Expr) (ast.Expr, error) {
 		if f, ok := el.(*ast.Field); ok && f.Name == "*" && (p.peek().Is(".") || p.peek().Is("[")) {
 			return nil, p.starInside()
 		}
+		if sub, ok := el.(*ast.Subscript); ok && n > 1 {
+			_, sub.Chained = sub.X.(*ast.Subscript)
+		}
 		x = el
 	}
 }

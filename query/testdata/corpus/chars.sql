@@ -1,0 +1,76 @@
+-- Texts of char(n), whose blanks count only when they are shown, and common types of texts.
+select 'a'::char(3) = 'a'::varchar, 'a'::char(3) = 'a '::varchar, 'a'::char(3) = 'a '::text, 'a'::char(3) = 'a', 'a'::char(3) = 'a  ', 'a '::char(3) = 'a'::char(5), 'a'::char(3) < 'a '::varchar, 'a'::char(3) || 'b', length('a'::char(3)), octet_length('a'::char(3))
+-- unordered
+select 'a'::char(3) union select 'a'::char(5)
+-- unordered
+select 'a'::char(3) union select 'a'::char(3)
+-- unordered
+select 'a'::char(3) union all select 'a '::varchar(4)
+-- unordered
+select 'a '::varchar union select 'a'::char(3)
+-- unordered
+select 'a '::text union select 'a'::char(3)
+-- unordered
+select 'a'::char(3) union select 'a '::text
+-- unordered
+select 'a'::char(3) union select 'a '
+values ('a'::char(3)), ('a '::varchar), ('b'::text)
+values ('a '::varchar), ('a'::char(3))
+select case when true then 'a'::char(3) else 'b'::varchar end
+select case when true then 'a'::char(3) else 'b'::text end || '|'
+select case when true then 'a '::varchar else 'b'::char(3) end
+select coalesce('a'::char(3), 'b'::text), coalesce('a'::text,'b'::char(3)), greatest('a'::char(3),'a '::varchar)
+select array['a'::char(3), 'b'::text], array['a'::varchar,'b'::char(2)]
+select 'a '::varchar in ('a'::char(3)), 'a'::char(3) in ('a ', 'b'), 'a '::text in ('a'::char(3)), 'a'::char(3) in ('a '::text)
+-- unordered
+select distinct x from (values ('a'::char(3)), ('a '), ('b')) v(x)
+select x, count(*) from (values ('a'::char(3)), ('a'::char(3)), ('b')) v(x) group by x order by x
+-- unordered
+select count(distinct x) from (select 'a'::char(3) union all select 'a'::char(5)) v(x)
+-- unordered
+select x from (select 'a'::char(3) union all select 'a'::char(5)) v(x) group by x
+select max(x), min(x) from (values ('a'::char(3)),('b')) v(x)
+select 'a'::char(3)::char(5) || '|', 'abc'::char(5)::char(2), ('a'::char(3))::text || '|', 'a'::char(3)::varchar || '|'
+select 'a'::char(3) like 'a', 'a'::char(3) like 'a  ', 'a'::char(3) ~ 'a$', 'a'::char(3) similar to 'a'
+select to_json('a'::char(3)), to_jsonb('a'::char(3)), format('%s|', 'a'::char(3)), concat('a'::char(3), '|'), row('a'::char(3)), array['a'::char(3)], quote_literal('a'::char(3))
+select upper('a'::char(3)) || '|', reverse('ab'::char(4)) || '|', lpad('a'::char(3), 5, 'x'), position('a' in 'a'::char(3)), md5('a'::char(3)) = md5('a'), replace('a'::char(3),'a','b') || '|'
+select 'a'::char(3) = any(array['a ','b']), 'a'::char(3) = any(array['a '::text]), array['a'::char(3)] = array['a'::char(5)]
+select ('a'::char(3), 1) = ('a'::char(5), 1)
+select 'a'::bpchar, 'a  '::bpchar = 'a'::bpchar, length('a  '::bpchar), 'a  '::bpchar || '|'
+select 'abc'::char(2) = 'ab', ''::char(2) = '', ''::char(2) = ' ', 'é'::char(2) || '|', char_length('é'::char(3)), octet_length('é'::char(3))
+select cast('a' as char), cast('abc' as char), 'abc'::character varying(2), 'a'::"char"
+select string_agg(x, ',') from (values ('a'::char(3)),('b')) v(x)
+select x from (values ('b'::char(3)),('a'),('a ')) v(x) order by x
+-- unordered
+select 'a'::char(3) between 'a' and 'a ', 'a'::char(3) is distinct from 'a '::char(4), nullif('a'::char(3),'a ')
+select lag(x) over (order by x) from (values ('b'::char(3)),('a')) v(x)
+-- unordered
+select 'a'::varchar union select 'b'::text
+-- unordered
+select 'a'::varchar union select 'b'::name
+-- unordered
+select 'a'::name union select 'b'::text
+select coalesce('a'::name, 'b'::text), case when true then 'a'::name else 'b'::varchar end
+select pg_typeof(coalesce('a'::varchar(3), 'b'::text)), pg_typeof(array['a'::varchar,'b'::text]), pg_typeof(greatest('a','b'::varchar))
+select case when true then 1 else 'a'::text end
+select case when true then 'a'::text else 1 end
+select case when true then 1 when false then 2.5 else 3 end, pg_typeof(case when true then 1 when false then 2.5 else 3 end)
+select case when true then 1 else 'x' end
+-- unordered
+select * from (values ('a'::char(3))) a(x) join (values ('a '::varchar)) b(y) on a.x=b.y
+-- unordered
+select * from (values ('a'::char(3))) a(x) join (values ('a '::varchar)) b(x) using (x)
+-- unordered
+select * from (values ('a'::char(3))) a(x) join (values ('a'::char(5))) b(x) using (x)
+-- unordered
+select * from (values ('a'::char(3))) a(x) natural join (values ('a '::text)) b(x)
+-- unordered
+select 'a'::char(3) intersect select 'a'::char(5)
+-- unordered
+select 'a'::char(3) except select 'a'::char(5)
+select jsonb_build_object('k','a'::char(3)), json_agg('a'::char(3)), jsonb_object_agg('a'::char(3), 1), array_agg('a'::char(3))
+select lower('A'::char(3)) = 'a', trim('a'::char(3)) = 'a', left('ab'::char(4), 3) || '|', substring('ab'::char(4), 1, 3) || '|', 'a'::char(3)::bytea
+select initcap('ab'::char(4)) || '|', ascii('a'::char(3)), split_part('a,b'::char(5), ',', 2) || '|', regexp_replace('a'::char(3), '\s', 'x', 'g'), translate('a'::char(3), ' ', 'x')
+select width_bucket(1,1,2,3), 'a'::char(3) collate "C" = 'a '
+select x from (values (null::char(3)), ('a')) v(x)
+select ('{"a": 1}'::char(12))::jsonb, '12'::char(5)::int, 'true'::char(6)::boolean
