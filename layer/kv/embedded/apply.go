@@ -33,7 +33,7 @@ func (c *committer) add(g *group, r *commitRequest) error {
 		return err
 	}
 	r.batch = nil
-	if err := c.e.rows.writeAll(batch, g.version, len(r.merges)); err != nil {
+	if err := c.rows.writeAll(batch, g.version, len(r.merges)); err != nil {
 		return err
 	}
 	if first {
@@ -97,7 +97,7 @@ func (c *committer) complete(g *group, r *commitRequest) (*pebble.Batch, error) 
 		if err := c.applyPending(g); err != nil { // it is read
 			return nil, err
 		}
-		batch = c.e.db.Load().NewBatchWithSize(r.batch.Len() + 256)
+		batch = c.store.db.Load().NewBatchWithSize(r.batch.Len() + 256)
 		var err error
 		if r.dropped, err = c.clear(batch, r.cleared); err != nil {
 			return nil, err
@@ -136,13 +136,13 @@ func (c *committer) complete(g *group, r *commitRequest) (*pebble.Batch, error) 
 // counter would add up all of them since the last flush, and a binary of before would join them in another way before
 // it finds out that the store is not for it.)
 func (c *committer) stored(g *group, key []byte) ([]byte, error) {
-	if value, known := c.e.rows.get(key, g.version); known {
+	if value, known := c.rows.get(key, g.version); known {
 		return value, nil
 	}
 	if err := c.applyPending(g); err != nil {
 		return nil, err
 	}
-	return readCopy(c.e.db.Load(), key)
+	return readCopy(c.store.db.Load(), key)
 }
 
 // foreseen is up to how many atomic operations of a transaction are looked after by foresee.
@@ -150,21 +150,21 @@ const foreseen = 64
 
 // foresee reads, on the committing goroutine, what the request's atomic operations need and nothing remembers, so that
 // the sequencer need not. It is no more than a hint: who writes the key meanwhile is seen by the sequencer.
-func (e *Engine) foresee(r *commitRequest) {
+func (c *committer) foresee(r *commitRequest) {
 	if len(r.merges) > foreseen {
 		return
 	}
 	var v *view
 	for _, w := range r.merges {
-		if w.kind != kindOps || e.rows.knows(w.key) {
+		if w.kind != kindOps || c.rows.knows(w.key) {
 			continue
 		}
 		if v == nil {
 			var err error
-			if v, err = e.views.acquire(); err != nil {
+			if v, err = c.views.acquire(); err != nil {
 				return
 			}
-			defer e.views.release(v)
+			defer c.views.release(v)
 		}
 		_, _ = v.get(w.key) // an error is the sequencer's to meet
 	}
@@ -179,7 +179,7 @@ const worthReclaiming = 256 << 10
 
 // clear adds the deletion of all rows in the ranges to batch. It returns the ranges that held more than a little.
 func (c *committer) clear(batch *pebble.Batch, ranges []span) (dropped []span, err error) {
-	iter, err := c.e.db.Load().NewIter(nil)
+	iter, err := c.store.db.Load().NewIter(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (c *committer) clear(batch *pebble.Batch, ranges []span) (dropped []span, e
 			return dropped, err
 		}
 		// What is damaged can still be cleared, and is dead after it only where all of it was.
-		damaged := err != nil || c.e.damage.within(r)
+		damaged := err != nil || c.damage.within(r)
 		if n > fewRows || size >= worthReclaiming || damaged {
 			dropped = append(dropped, r)
 		}

@@ -83,11 +83,11 @@ func (c *compactions) allHeld() bool {
 	return c.mu.running > 0 && int(c.held.Load()) >= c.mu.running && c.room() > 0 && !c.mu.granting
 }
 
-// pause is called when a compaction has failed over damage, before it is done.
-func (c *compactions) pause() {
+// pause has no compaction begin for a while: called with pauseAfter when one has failed over damage, before it is done.
+func (c *compactions) pause(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mu.paused = time.Now().Add(pauseAfter)
+	c.mu.paused = time.Now().Add(d)
 }
 
 // grant begins what waits and may begin. The sweeper calls it, for what waits after a pause or for more room.

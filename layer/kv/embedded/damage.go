@@ -1,8 +1,6 @@
 package embedded
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -10,12 +8,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/divandb/divan/layer/kv"
 )
 
 // damage knows the damaged tables of the store. A damaged block is no reason to stop: what it held cannot be read, and
@@ -49,7 +43,7 @@ type damagedTable struct {
 	level  int
 }
 
-func (d *damage) init() {
+func (d *damage) prepare() {
 	d.wake, d.closing = make(chan struct{}, 1), make(chan struct{})
 	d.mu.tables, d.mu.vital = map[string]*damagedTable{}, map[string]string{}
 	d.mu.buried = make(chan struct{})
@@ -269,110 +263,11 @@ func (d *damage) listen(l *pebble.EventListener) {
 	}
 }
 
-// refuseStalled refuses writes where they wait for a compaction that cannot come to an end.
-func (e *Engine) refuseStalled() {
-	if !e.damage.full.Load() {
-		return
-	}
-	if table := e.damage.stuck(); table != "" {
-		e.fail(fmt.Errorf("the table %s has lost its index, so that nothing can be compacted, and level 0 is full; %s", table, damageHint))
-	}
-}
-
-// refuseHeld refuses writes where level 0 is full and every compaction waits for a damaged block. Nothing can be
-// flushed then, so that no clearing that is still to come makes the block dead. The inspector calls it after it has
-// looked for dead blocks; held is whether the last call found it so, too, and no snapshot can still make a block dead.
-// Once does not count, since a compaction may be about to begin.
-func (e *Engine) refuseHeld(held bool) bool {
-	if !e.damage.full.Load() || !e.compactions.allHeld() {
-		return false
-	}
-	if held {
-		e.failHeld()
-	}
-	return true
-}
-
-// failHeld refuses writes because level 0 is full and cannot be compacted.
-func (e *Engine) failHeld() {
-	names, _ := e.damage.known()
-	e.fail(fmt.Errorf("level 0 is full, and its compaction needs what is damaged in %s; %s",
-		strings.Join(names, ", "), damageHint))
-}
-
-// inspect is the inspector.
-func (e *Engine) inspect() {
-	defer e.running.Done()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	e.running.Go(func() {
-		<-e.stop
-		cancel()
-	})
-	tick := time.NewTicker(inspectPeriod)
-	defer tick.Stop()
-	var dead deadTried
-	held := false
-	for {
-		ticked := false
-		select {
-		case <-e.stop:
-			return
-		case <-e.damage.wake:
-		case err := <-dead.ended():
-			dead.flushed(ctx, e, err)
-		case <-tick.C:
-			ticked = true
-		}
-		for _, name := range e.damage.takeMet() {
-			if err := e.inspectTable(name); err != nil && !e.closing.Load() {
-				e.log.Error("a table of the store is damaged and cannot be read", "table", name, "error", err)
-			}
-		}
-		dead.look(ctx, e)
-		if ticked {
-			held = e.refuseHeld(held && !dead.hopeful())
-		}
-	}
-}
-
-// inspectPeriod is how often the inspector looks whether what is damaged was deleted meanwhile.
-const inspectPeriod = time.Second
-
-// inspectTable reads a table in which damage was met, and says what it found.
-func (e *Engine) inspectTable(name string) error {
-	tables, err := tablesOf(e.db.Load())
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(tables, func(t table) bool { return t.name == name })
-	if i < 0 {
-		e.damage.inspected(name, 0, nil) // compacted away meanwhile
-		return nil
-	}
-	faults, _, err := checkTable(context.Background(), e.o.fs, e.dir, &tables[i], func(int64) error {
-		if e.closing.Load() {
-			return errClosed
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if len(faults) == 0 {
-		e.log.Warn("a block of a table could not be read, and can be now: the disk, the memory or a cable may be failing", "table", name)
-		e.damage.inspected(name, 0, nil)
-		return nil
-	}
-	if faults, err = e.alive(&tables[i], faults); err != nil {
-		return err
-	}
-	if len(faults) > 0 {
-		e.log.Error("the store is damaged: what a block held cannot be read, everything else can", "table", name,
-			"what", faults[0].What, "blocks", len(faults), "hint", damageHint)
-	}
-	e.refuseStalled()
-	return nil
+// mayFlush reports whether fewer tables than limit lie above each other in level 0, for a flush that no write asks for.
+// Where the store is damaged a compaction of level 0 may wait until the inspector finds a block dead, which must not
+// wait for room there in turn.
+func (d *damage) mayFlush(db *pebble.DB, limit int32) bool {
+	return !d.some.Load() || db.Metrics().Levels[0].Sublevels < limit
 }
 
 // damageHint is what an operator can do about damage.
@@ -382,48 +277,27 @@ const damageHint = "`divan verify` names the databases and documents; `divan exp
 	"something else, too: save all databases, and import them into a node with a new data directory, or start on " +
 	"a backup"
 
-// Degraded implements kv.Degrader.
-func (e *Engine) Degraded() []string {
-	reasons := e.space.degraded()
-	if what := e.damage.vital(); len(what) > 0 {
+// degraded is why the operator is needed, for Engine.Degraded.
+func (d *damage) degraded(dir string) (reasons []string) {
+	if what := d.vital(); len(what) > 0 {
 		reasons = append(reasons, fmt.Sprintf("store_damaged: of the store in %s, %s; it is served as long as this "+
 			"node runs, and then does not open any more: save each database with `divan export` now, and import them "+
 			"into a new store, or bring back what was there",
-			e.dir, strings.Join(what, "; ")))
+			dir, strings.Join(what, "; ")))
 	}
-	if !e.damage.some.Load() {
+	if !d.some.Load() {
 		return reasons
 	}
-	names, blocks := e.damage.known()
+	names, blocks := d.known()
 	if len(names) == 0 {
 		return reasons
 	}
-	what := fmt.Sprintf("%d files of the store in %s are damaged, the first is %s", len(names), e.dir, names[0])
+	what := fmt.Sprintf("%d files of the store in %s are damaged, the first is %s", len(names), dir, names[0])
 	if len(names) == 1 {
-		what = fmt.Sprintf("the file %s of the store in %s is damaged", names[0], e.dir)
+		what = fmt.Sprintf("the file %s of the store in %s is damaged", names[0], dir)
 	}
 	if blocks > 0 {
 		what += fmt.Sprintf(" (blocks: %d)", blocks)
 	}
 	return append(reasons, "store_damaged: "+what+"; what it held there cannot be read, everything else is served; "+damageHint)
 }
-
-// isDamage reports whether err says that bytes on disk are not what was written, or cannot be read.
-func isDamage(err error) bool {
-	return pebble.IsCorruptionError(err) || errors.Is(err, syscall.EIO)
-}
-
-// errDamaged is the error of a read that meets damage. It is final for the transaction, not for the store.
-func errDamaged(err error) *kv.Error {
-	return kv.NewError(kv.CodeFileCorrupt, "what was asked for is damaged on disk", firstLine{err})
-}
-
-// firstLine is an error without the details that Pebble puts below it.
-type firstLine struct{ error }
-
-func (l firstLine) Error() string {
-	text, _, _ := strings.Cut(l.error.Error(), "\n")
-	return text
-}
-
-func (l firstLine) Unwrap() error { return l.error }

@@ -9,9 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/sstable/block"
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // A damaged block is dead once nobody can read any more what was in it: its database was deleted. The store gets rid of
@@ -57,54 +55,54 @@ func (r *deadTried) ended() <-chan error {
 func (r *deadTried) hopeful() bool { return r.again || r.flush != nil && r.flush.begun.Load() }
 
 // look looks for damaged blocks that are dead now, unless nothing has changed.
-func (r *deadTried) look(ctx context.Context, e *Engine) {
-	if !e.damage.some.Load() || e.space.opening.Load() || e.Failed() != nil {
+func (r *deadTried) look(ctx context.Context, in *inspector) {
+	if !in.damage.some.Load() || in.space.opening.Load() || in.store.failed() != nil {
 		return
 	}
-	losses, turn := e.damage.losses()
-	changed := e.damage.cleared.Swap(false) || turn != r.turn
+	losses, turn := in.damage.losses()
+	changed := in.damage.cleared.Swap(false) || turn != r.turn
 	r.turn = turn
-	r.unflushed = len(losses) > 0 && e.reading == nil && (r.unflushed || changed)
-	flush := r.unflushed && r.flush == nil && e.mayFlush(stopWrites)
+	r.unflushed = len(losses) > 0 && !in.readOnly && (r.unflushed || changed)
+	flush := r.unflushed && r.flush == nil && in.damage.mayFlush(in.store.db.Load(), stopWrites)
 	if len(losses) == 0 || !changed && !r.again && !flush {
 		r.again = false
 		return
 	}
 	if flush {
-		r.beginFlush(ctx, e)
+		r.beginFlush(ctx, in)
 	}
 	var err error
-	r.again, err = e.findDead(losses)
-	r.failed(ctx, e, err)
+	r.again, err = in.findDead(losses)
+	r.failed(ctx, in, err)
 }
 
 // beginFlush begins to flush. The inspector does not wait for it: another flush can fill level 0 meanwhile, and this one
 // then waits for a compaction that may wait for the inspector in turn.
-func (r *deadTried) beginFlush(ctx context.Context, e *Engine) {
+func (r *deadTried) beginFlush(ctx context.Context, in *inspector) {
 	f := &deadFlush{done: make(chan error, 1)}
 	r.flush, r.unflushed = f, false
-	e.running.Go(func() {
-		if e.o.beforeFlush != nil {
-			e.o.beforeFlush()
+	in.store.running.Go(func() {
+		if in.beforeFlush != nil {
+			in.beforeFlush()
 		}
-		f.done <- e.flush(ctx, func() { f.begun.Store(true) })
+		f.done <- in.store.flush(ctx, func() { f.begun.Store(true) })
 	})
 }
 
 // flushed has the next look find what was flushed.
-func (r *deadTried) flushed(ctx context.Context, e *Engine, err error) {
+func (r *deadTried) flushed(ctx context.Context, in *inspector, err error) {
 	r.flush, r.again = nil, true
 	if err != nil {
 		r.unflushed = true
-		r.failed(ctx, e, err)
+		r.failed(ctx, in, err)
 	}
 }
 
 // failed has the next look try again after an error.
-func (r *deadTried) failed(ctx context.Context, e *Engine, err error) {
+func (r *deadTried) failed(ctx context.Context, in *inspector, err error) {
 	if err != nil && ctx.Err() == nil {
 		r.turn, r.again = -1, true
-		e.log.Warn("it could not be found out whether damaged blocks are of what was deleted, and is tried again",
+		in.store.log.Warn("it could not be found out whether damaged blocks are of what was deleted, and is tried again",
 			"error", err)
 	}
 }
@@ -114,8 +112,8 @@ func (r *deadTried) failed(ctx context.Context, e *Engine, err error) {
 //
 // A table that is dead as a whole is removed by Pebble, which does not read it for that. All that it needs is that what
 // was cleared is in a table, too.
-func (e *Engine) findDead(losses map[string][]tableFault) (again bool, err error) {
-	db := e.db.Load()
+func (in *inspector) findDead(losses map[string][]tableFault) (again bool, err error) {
+	db := in.store.db.Load()
 	tables, err := tablesOf(db)
 	if err != nil {
 		return false, err
@@ -131,7 +129,7 @@ func (e *Engine) findDead(losses map[string][]tableFault) (again bool, err error
 		if len(losses[t.name]) == 0 || t.virtual {
 			continue
 		}
-		c, err := e.clearedAbove(t, losses[t.name], tables, oldest)
+		c, err := in.clearedAbove(t, losses[t.name], tables, oldest)
 		if err != nil {
 			return again, err
 		}
@@ -148,11 +146,11 @@ func (e *Engine) findDead(losses map[string][]tableFault) (again bool, err error
 			}
 		}
 		if len(dead) > 0 {
-			e.damage.bury(t.name, dead)
-			e.log.Info("damaged blocks held nothing but what was deleted", "table", t.name, "blocks", len(dead))
+			in.damage.bury(t.name, dead)
+			in.store.log.Info("damaged blocks held nothing but what was deleted", "table", t.name, "blocks", len(dead))
 		}
-		if e.reading == nil {
-			e.reclaimer.note(0, true, joined(cleared)...)
+		if !in.readOnly {
+			in.cleared(joined(cleared))
 		}
 	}
 	return again, nil
@@ -164,7 +162,7 @@ func blockSpan(f *tableFault) span {
 	if n := len(begin); n > 0 && begin[n-1] == 0 { // see keyAfter
 		begin = begin[:n-1]
 	}
-	return span{begin, f.Keys.End}
+	return span{begin: begin, end: f.Keys.End}
 }
 
 // makeEmpty gives a block what compactions read in its place. It is false where there is no such thing.
@@ -210,7 +208,7 @@ func (c *clearedRanges) covers(s span) (span, bool) {
 }
 
 // clearedAbove reads which ranges were cleared above a table, from the tables that have keys of the faults.
-func (e *Engine) clearedAbove(
+func (in *inspector) clearedAbove(
 	t *table, faults []tableFault, tables []table, oldest pebble.SeqNum,
 ) (c clearedRanges, err error) {
 	for i := range tables {
@@ -220,13 +218,13 @@ func (e *Engine) clearedAbove(
 			!slices.ContainsFunc(faults, func(f tableFault) bool { return u.overlaps(f.Keys) }) {
 			continue
 		}
-		err := u.clearedRanges(e.o.fs, e.dir, func(begin, end []byte, seq pebble.SeqNum) {
+		err := u.clearedRanges(in.store.fs, in.store.dir, func(begin, end []byte, seq pebble.SeqNum) {
 			switch {
 			case seq <= t.newest:
 			case seq >= oldest:
 				c.unseen = true
 			default:
-				c.spans = append(c.spans, span{bytes.Clone(begin), bytes.Clone(end)})
+				c.spans = append(c.spans, span{begin: bytes.Clone(begin), end: bytes.Clone(end)})
 			}
 		})
 		switch {
@@ -238,52 +236,4 @@ func (e *Engine) clearedAbove(
 	}
 	c.spans = joined(c.spans)
 	return c, nil
-}
-
-// clearedRanges reads the ranges that a table clears.
-func (t *table) clearedRanges(files vfs.FS, dir string, found func(begin, end []byte, seq pebble.SeqNum)) (err error) {
-	f, err := files.Open(files.PathJoin(dir, t.name))
-	if err != nil {
-		return err
-	}
-	readable, err := sstable.NewSimpleReadable(f)
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
-	r, err := sstable.NewReader(context.Background(), readable, sstable.ReaderOptions{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	it, err := r.NewRawRangeDelIter(context.Background(), sstable.NoFragmentTransforms, sstable.NoReadEnv)
-	if err != nil || it == nil {
-		return err
-	}
-	defer it.Close()
-	s, err := it.First()
-	for ; s != nil && err == nil; s, err = it.Next() {
-		begin, end := maxKey(s.Start, t.smallest), s.End
-		if last := keyAfter(t.largest); bytes.Compare(last, end) < 0 {
-			end = last
-		}
-		for _, k := range s.Keys {
-			if bytes.Compare(begin, end) < 0 {
-				found(begin, end, k.SeqNum())
-			}
-		}
-	}
-	return err
-}
-
-// joined sorts spans with ends, and joins those that overlap or touch.
-func joined(spans []span) (out []span) {
-	slices.SortFunc(spans, func(a, b span) int { return bytes.Compare(a.begin, b.begin) })
-	for _, s := range spans {
-		if n := len(out); n > 0 && bytes.Compare(s.begin, out[n-1].end) <= 0 {
-			out[n-1].end = maxKey(out[n-1].end, s.end)
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
 }

@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -80,45 +79,33 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-var errClosed = kv.NewError(kv.CodeCancelled, "the store is closed", nil)
-
 // Engine is an open store. It implements kv.Engine and the optional abilities listed below it.
 type Engine struct {
-	db      atomic.Pointer[pebble.DB] // replaced once, where the store was opened for reading first (see standby)
-	dir     string                    // without symbolic links once it is locked
+	store   store
 	lock    *storeLock
-	horizon horizon
+	horizon *horizon // empty where the store is open for reading only
 	o       Options
-	log     *slog.Logger
 
 	rows      *rows
 	views     views
 	snapshots snapshotCloser
 	watches   watches
+	txs       txParts
 	iterators iterators
 	commits   committer
 	space     *space
 	reclaimer reclaimer
 	standby   *standby // nil where the store could be opened at once
 
-	// failure is set once, when the disk failed: nothing is acknowledged after it. failing is closed right after.
-	failure atomic.Pointer[kv.Error]
-	failing chan struct{}
-	guard   guard
-	damage  damage
-	reading *readLock       // where the store is open for reading only, else nil
-	leftOut map[string]bool // tables that are left out then
-	lacks   []kv.Fault      // what is not there then, see lacking
-	// mirrored is whether the list of tables is read from its mirror then.
-	mirrored bool
+	guard     guard
+	damage    damage
+	inspector inspector
+	reading   *readOnly // where the store is open for reading only, else nil
 
 	compactions compactions
 	copying     sync.Mutex // held by a checkpoint, and by shut
-	closing     atomic.Bool
 	closeOnce   sync.Once
 	closeErr    error
-	stop        chan struct{}  // closed by Close, for the goroutines below
-	running     sync.WaitGroup // sequencer, syncer, sweeper, inspector, reclaimer, measure and the space's
 }
 
 var (
@@ -142,15 +129,12 @@ func Open(dir string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
-	e := &Engine{dir: dir, o: o, log: o.Logger, rows: newRows(o.CacheBytes / 4), stop: make(chan struct{}), failing: make(chan struct{})}
-	e.guard.fail, e.guard.log = e.fail, e.log
-	e.damage.init()
-	e.compactions.more = make(chan struct{}, 1)
+	e := newEngine(dir, o)
 	last, err := e.open(dir)
 	if err != nil {
 		if e.space != nil {
-			close(e.stop)
-			e.running.Wait()
+			close(e.store.stop)
+			e.store.running.Wait()
 		}
 		return nil, explainDenied(err)
 	}
@@ -163,6 +147,32 @@ func Open(dir string, o Options) (*Engine, error) {
 	return e, nil
 }
 
+// newEngine is one that is not open yet.
+func newEngine(dir string, o Options) *Engine {
+	e := &Engine{o: o, rows: newRows(o.CacheBytes / 4), horizon: newHorizon(o.fs, dir)}
+	e.store.prepare(dir, o.fs, o.Logger)
+	e.damage.prepare()
+	e.compactions.more = make(chan struct{}, 1)
+	return e
+}
+
+// know tells the parts of each other, once there is the room on the disk to tell of.
+func (e *Engine) know(space *space) {
+	e.space = space
+	space.busy, space.pending = e.commits.busy.elapsed, e.reclaimer.pending
+	e.guard.store, e.guard.horizon, e.guard.lock, e.guard.space = &e.store, e.horizon, e.lock, space
+	e.inspector = inspector{
+		store: &e.store, damage: &e.damage, space: space, allHeld: e.compactions.allHeld, readOnly: e.reading != nil,
+		cleared: func(spans []span) { e.reclaimer.note(0, true, spans...) }, beforeFlush: e.o.beforeFlush,
+	}
+	e.reclaimer.store, e.reclaimer.space, e.reclaimer.damage, e.reclaimer.guard = &e.store, space, &e.damage, &e.guard
+	e.reclaimer.views, e.reclaimer.snapshots = &e.views, &e.snapshots
+	e.txs = txParts{
+		store: &e.store, views: &e.views, iterators: &e.iterators, watches: &e.watches, commits: &e.commits, space: space,
+		readOnly: e.reading != nil,
+	}
+}
+
 // start starts what runs while the store is open.
 func (e *Engine) start(last int64) {
 	e.snapshots.start()
@@ -173,20 +183,22 @@ func (e *Engine) start(last int64) {
 	} else {
 		e.views.publish(e.newView(last))
 	}
-	e.commits.start(e, last)
+	e.commits.start(commitParts{
+		store: &e.store, rows: e.rows, views: &e.views, snapshots: &e.snapshots, watches: &e.watches,
+		reclaimer: &e.reclaimer, damage: &e.damage, guard: &e.guard, space: e.space,
+	}, last, e.o.ResolverBytes, e.o.transactionTime)
 	if e.reading == nil {
-		e.running.Go(e.measure)
+		e.store.running.Go(func() { e.space.measure(&e.store) })
 	}
-	e.running.Add(3)
-	go e.sweep()
-	go e.inspect()
-	go e.reclaim()
+	e.store.running.Go(e.sweep)
+	e.store.running.Go(e.inspector.run)
+	e.store.running.Go(e.reclaimer.run)
 }
 
 // open opens the store and leaves nothing open after an error, unless Pebble met one that it has no way on from.
 func (e *Engine) open(dir string) (last int64, err error) {
 	defer func() {
-		if err != nil && e.Failed() == nil && e.standby == nil && !e.guard.ended.Load() {
+		if err != nil && e.store.failed() == nil && e.standby == nil && !e.guard.ended.Load() {
 			err = errors.Join(err, e.release())
 		}
 	}()
@@ -194,7 +206,7 @@ func (e *Engine) open(dir string) (last int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	e.db.Store(db)
+	e.store.db.Store(db)
 	if last, err = lastVersion(db); err == nil {
 		err = e.horizon.check(last)
 	}
@@ -202,7 +214,7 @@ func (e *Engine) open(dir string) (last int64, err error) {
 		err = e.guard.try(false, func() error { return e.horizon.settle(last) })
 	}
 	if err == nil && e.horizon.absent && last > 0 {
-		e.log.Warn("the store is opened without its horizon, and has one from now on; nobody can tell whether it has "+
+		e.store.log.Warn("the store is opened without its horizon, and has one from now on; nobody can tell whether it has "+
 			"all that was acknowledged",
 			"directory", dir, "version", last)
 	}
@@ -228,18 +240,16 @@ func (e *Engine) Name() string { return "embedded" }
 
 // newView opens the state of the store as it is now: for the sequencer, right after it applied version.
 func (e *Engine) newView(version int64) *view {
-	e.snapshots.open.Add(1)
-	return &view{version: version, snap: e.db.Load().NewSnapshot(), rows: e.rows, closer: &e.snapshots}
+	return e.snapshots.newView(e.store.db.Load(), e.rows, version)
 }
 
 // sweep ends what transactions that were forgotten hold.
 func (e *Engine) sweep() {
-	defer e.running.Done()
 	tick := time.NewTicker(e.o.transactionTime / 5)
 	defer tick.Stop()
 	for {
 		select {
-		case <-e.stop:
+		case <-e.store.stop:
 			return
 		case <-e.compactions.more:
 			e.compactions.grant()
@@ -252,45 +262,24 @@ func (e *Engine) sweep() {
 	}
 }
 
-// acknowledge is called with a version that is synced, and before anyone is told of it. After an error nobody may be.
-func (e *Engine) acknowledge(version int64) error {
-	if err := e.lock.lost(); err != nil {
-		return err
-	}
-	return e.guard.try(false, func() error { return e.horizon.acknowledge(version) })
-}
-
-// fail stops all writing: what is not yet acknowledged never will be.
-func (e *Engine) fail(cause error) {
-	err := kv.NewError(kv.CodeIOError, "the disk failed; the store no longer accepts writes", cause)
-	var lost *lostError
-	switch {
-	case errors.As(cause, &lost):
-		err = kv.NewError(kv.CodeIOError, "the store is not at its place any more; it no longer accepts writes", cause)
-	case isDiskFull(cause):
-		err = kv.NewError(kv.CodeDiskFull, "the disk is full and may have lost what it was given; make room and start again", cause)
-	}
-	if e.failure.CompareAndSwap(nil, err) {
-		close(e.failing)
-		e.log.Error("the store no longer accepts writes", "code", int(err.Code), "error", cause)
-	}
-}
-
 // FreeBytes is the room on the store's disk, as it was a moment ago. ok is false where the file system does not tell.
-func (e *Engine) FreeBytes() (free int64, ok bool) { return e.space.free.Load(), e.space.total > 0 }
+func (e *Engine) FreeBytes() (free int64, ok bool) { return e.space.freeBytes() }
 
 // WindowBytes is the memory that the engine keeps to tell conflicts and to read older versions, nearly.
 func (e *Engine) WindowBytes() int64 {
 	return e.commits.window.Load() + int64(e.views.count())*viewBytes
 }
 
-// Failed implements kv.Failer: the error for a commit that was not begun.
-func (e *Engine) Failed() error {
-	if err := e.failure.Load(); err != nil {
-		return err
-	}
-	return nil
+// Begin implements kv.Engine.
+func (e *Engine) Begin(ctx context.Context) kv.Transaction { return e.txs.begin(ctx) }
+
+// OpenSnapshot implements kv.Snapshotter. It keeps the space of what is overwritten meanwhile from being freed.
+func (e *Engine) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
+	return e.txs.openSnapshot(ctx)
 }
+
+// Failed implements kv.Failer: the error for a commit that was not begun.
+func (e *Engine) Failed() error { return e.store.failed() }
 
 // Close implements kv.Engine. Commits that are being written are finished and answered; all others, reads and watches end with
 // CodeCancelled.
@@ -299,19 +288,19 @@ func (e *Engine) Failed() error {
 // left alone: the directory stays locked until the process ends.
 func (e *Engine) Close() error {
 	e.closeOnce.Do(func() {
-		e.closing.Store(true)
+		e.store.closing.Store(true)
 		e.commits.queue.close()
 		if e.damage.full.Load() && e.damage.waiting.Load() > 0 {
-			e.failHeld() // what waits for level 0 would not come to an end
+			e.inspector.failHeld() // what waits for level 0 would not come to an end
 		}
-		close(e.stop)
+		close(e.store.stop)
 		close(e.damage.closing)
 		e.watches.close()
 		done := make(chan error, 1)
 		go func() { done <- e.shut() }()
 		select {
 		case e.closeErr = <-done:
-		case <-e.failing:
+		case <-e.store.failing:
 			select {
 			case <-done: //nolint:errcheck // the failure that came first counts
 			case <-time.After(time.Second):
@@ -323,34 +312,34 @@ func (e *Engine) Close() error {
 			}
 		}
 		e.guard.ended.Store(true)
-		e.closeErr = errors.Join(e.Failed(), e.closeErr)
+		e.closeErr = errors.Join(e.store.failed(), e.closeErr)
 	})
 	return e.closeErr
 }
 
 // shut waits for all that uses Pebble, and closes it.
 func (e *Engine) shut() error {
-	e.running.Wait()
+	e.store.running.Wait()
 	e.copying.Lock()
 	defer e.copying.Unlock()
 	e.iterators.close()
 	e.views.close()
 	e.snapshots.stop()
 	if e.reading != nil {
-		return errors.Join(e.db.Load().Close(), e.reading.Close())
+		return errors.Join(e.store.db.Load().Close(), e.reading.lock.Close())
 	}
 	if e.standby != nil && !e.standby.end() {
-		return e.db.Load().Close() // what opens the store still has the lock
+		return e.store.db.Load().Close() // what opens the store still has the lock
 	}
-	if err := e.db.Load().Close(); err != nil {
+	if err := e.store.db.Load().Close(); err != nil {
 		return err
 	}
-	if e.Failed() != nil {
+	if e.store.failed() != nil {
 		return e.release()
 	}
 	var err error
 	if e.lock.lost() == nil {
-		err = e.restoreHorizon()
+		err = e.guard.restoreHorizon()
 	}
 	return errors.Join(err, e.horizon.settle(e.horizon.version()), e.release())
 }
@@ -362,12 +351,12 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	e.copying.Lock()
 	defer e.copying.Unlock()
 	switch {
-	case e.closing.Load():
+	case e.store.closing.Load():
 		return errClosed
 	case e.reading != nil:
 		return errReadOnly
-	case e.Failed() != nil:
-		return e.Failed()
+	case e.store.failed() != nil:
+		return e.store.failed()
 	case e.space.opening.Load():
 		return e.space.refusal()
 	case ctx.Err() != nil:
@@ -384,7 +373,7 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 			}
 			return e.checkCopy(ctx, dir)
 		}
-		if err := e.o.fs.RemoveAll(dir); err != nil {
+		if err := e.store.fs.RemoveAll(dir); err != nil {
 			return fmt.Errorf("embedded: %w", err)
 		}
 	}
@@ -396,21 +385,29 @@ const checkpointAttempts = 3
 // copyFiles has Pebble copy the store. spoiled is whether the manifest was not what was written by then, which may have
 // been copied: what Pebble writes while replaceLogs looks is not looked at there.
 func (e *Engine) copyFiles(ctx context.Context, dir string) (before mark, spoiled bool, err error) {
-	if err := e.replaceLogs(ctx); err != nil {
+	if err := e.guard.replaceLogs(ctx); err != nil {
 		return before, false, err
 	}
 	before = e.horizon.mark()
-	if err := e.db.Load().Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+	if err := e.store.db.Load().Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
 		return before, false, fmt.Errorf("embedded: checkpoint: %w", err)
 	}
-	spoiled, err = e.manifestMended()
+	spoiled, err = e.guard.manifestMended()
 	return before, spoiled, err
 }
 
-// Begin implements kv.Engine.
-func (e *Engine) Begin(ctx context.Context) kv.Transaction {
-	t := &transaction{e: e, ctx: ctx}
-	t.mu.wantVersion = -1
-	t.mu.committed = -1
-	return t
+// Degraded implements kv.Degrader.
+func (e *Engine) Degraded() []string {
+	return append(e.space.degraded(), e.damage.degraded(e.store.dir)...)
+}
+
+// Reclaim implements kv.Reclaimer.
+func (e *Engine) Reclaim(_ context.Context, r kv.KeyRange) error {
+	if err := legalRange(r); err != nil {
+		return err
+	}
+	if s := spanOf(r); !s.empty() {
+		e.reclaimer.note(e.views.version(), true, s)
+	}
+	return nil
 }

@@ -1,9 +1,7 @@
 package embedded
 
 import (
-	"hash/crc32"
 	"io"
-	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,15 +26,16 @@ type guardFS struct {
 	g *guard
 }
 
+// newGuardFS is fs for Pebble.
+func newGuardFS(fs vfs.FS, g *guard) vfs.FS { return guardFS{fs, g} }
+
 type guard struct {
 	// patient is set where a full disk is waited for: once there is a store. One that is being made is given up.
 	patient atomic.Bool
 	ended   atomic.Bool // the engine is closed: what waits is not tried again
 	// armed is set once the store is open; before, Open returns the error.
 	armed   atomic.Bool
-	fail    func(error)
-	log     *slog.Logger
-	dir     string
+	store   *store
 	horizon *horizon
 	lock    *storeLock
 	space   *space
@@ -48,10 +47,18 @@ type guard struct {
 // this point (its log writer, for one), which ends the process as a fault of the runtime, or makes public what is half done.
 func (g *guard) check(err error) error {
 	if err != nil && g.armed.Load() {
-		g.fail(err)
+		g.store.fail(err)
 		select {}
 	}
 	return err
+}
+
+// acknowledge is called with a version that is synced, and before anyone is told of it. After an error nobody may be.
+func (g *guard) acknowledge(version int64) error {
+	if err := g.lock.lost(); err != nil {
+		return err
+	}
+	return g.try(false, func() error { return g.horizon.acknowledge(version) })
 }
 
 // try does something that changes the disk, again and again for as long as the disk is full or may not be written.
@@ -81,12 +88,12 @@ func isTable(base string) bool {
 
 // here reports whether a file is in the store, with an error if the store's directory is no longer at its path: what is there now is not ours.
 func (fs guardFS) here(name string) (bool, error) {
-	if fs.PathDir(name) != fs.g.dir {
+	if fs.PathDir(name) != fs.g.store.dir {
 		return false, nil
 	}
 	err := fs.g.lock.lost()
 	if err != nil {
-		fs.g.fail(err)
+		fs.g.store.fail(err)
 	}
 	return true, err
 }
@@ -133,7 +140,7 @@ func (fs guardFS) create(name string, flush bool, create func() (vfs.File, error
 	}
 	if err == nil && isManifest(fs.PathBase(name)) {
 		// Pebble makes a log's name last, but a manifest's only when it is all written
-		err = fs.g.try(false, func() error { return syncDir(fs.FS, fs.g.dir) })
+		err = fs.g.try(false, func() error { return syncDir(fs.FS, fs.g.store.dir) })
 	}
 	switch {
 	case fs.vital(name):
@@ -153,7 +160,7 @@ func (fs guardFS) wrap(name string, f vfs.File, err error) (vfs.File, error) {
 	if base := fs.PathBase(name); isLog(base) || isManifest(base) {
 		marked := &markedFile{File: f, g: fs.g, written: prefix{name: base}}
 		if isManifest(base) {
-			marked.mirror = newMirror(fs.FS, fs.g.dir, base, fs.g.log)
+			marked.mirror = newMirror(fs.FS, fs.g.store.dir, base, fs.g.store.log)
 		}
 		f = marked
 	}
@@ -189,16 +196,16 @@ func (fs guardFS) Remove(name string) error {
 	if err := fs.g.check(fs.g.try(false, func() error { return fs.g.horizon.forget(fs.PathBase(name)) })); err != nil {
 		return err
 	}
-	defer signal(fs.g.space.room.moved)
+	defer fs.g.space.changed()
 	if base := fs.PathBase(name); isManifest(base) {
-		_ = fs.FS.Remove(fs.PathJoin(fs.g.dir, mirrorPrefix+base)) // or when the store is opened, see removeOldMirrors
+		_ = fs.FS.Remove(fs.PathJoin(fs.g.store.dir, mirrorPrefix+base)) // or when the store is opened, see removeOldMirrors
 	}
 	return fs.g.try(true, func() error { return fs.FS.Remove(name) })
 }
 
 func (fs guardFS) OpenDir(name string) (vfs.File, error) {
 	f, err := fs.FS.OpenDir(name)
-	if err != nil || name != fs.g.dir {
+	if err != nil || name != fs.g.store.dir {
 		return f, err
 	}
 	return guardDir{f, fs.g}, nil
@@ -300,8 +307,7 @@ type markedFile struct {
 }
 
 func (f *markedFile) Write(b []byte) (int, error) {
-	f.written.size += uint64(len(b))
-	f.written.sum = crc32.Update(f.written.sum, castagnoli, b) // first: Pebble's file systems may use b up
+	f.written.grow(b) // first: Pebble's file systems may use b up
 	f.mirror.write(b)
 	return f.File.Write(b) // after an error nothing is synced any more, see guard
 }

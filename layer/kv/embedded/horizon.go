@@ -23,8 +23,7 @@ import (
 // very last commit. A power cut may take marks back, but not the syncs before them, so an older mark still is true; it may also tear them. Therefore
 // some marks are synced, into slots of their own: when the store was opened, when it was closed, and before a file that is marked goes.
 type horizon struct {
-	fs     vfs.FS
-	dir    string
+	directory
 	absent bool // read found no file, or none that can be read
 
 	settling sync.Mutex // held while a mark is written and synced; taken before mu
@@ -52,28 +51,24 @@ type prefix struct {
 	sum  uint32 // Castagnoli
 }
 
+// newHorizon is that of the store in dir, which is not read yet.
+func newHorizon(fs vfs.FS, dir string) *horizon { return &horizon{directory: directory{fs, dir}} }
+
+// grow notes what was written to the end of the file.
+func (p *prefix) grow(b []byte) {
+	p.size += uint64(len(b))
+	p.sum = crc32.Update(p.sum, castagnoli, b)
+}
+
 const horizonFile = "horizon"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// damaged is what the operator is told of a store that cannot be opened as it is.
-func damaged(dir string, what error) error {
-	if isDenied(what) {
-		return fmt.Errorf("embedded: the store in %s cannot be opened: %w", dir, what)
-	}
-	return fmt.Errorf("embedded: the store in %s is damaged: %w; nothing was changed in it; start on a backup, bring the files back that it had, or save "+
-		"what can be read: `divan export -skip-damaged -data DIR DATABASE FILE`", dir, firstLine{what})
-}
 
 // withoutManifest is damaged where the list of tables is concerned, without which nothing can be saved.
 func withoutManifest(dir, what string) error {
 	return fmt.Errorf("embedded: the store in %s is damaged: %s; it is the list of the store's tables, its second "+
 		"copy is not as it was either, and without it nothing of the store can be saved as a whole; nothing was "+
 		"changed in it; start on a backup, or bring the file back", dir, what)
-}
-
-func (h *horizon) damaged(format string, args ...any) error {
-	return damaged(h.dir, fmt.Errorf(format, args...))
 }
 
 func (h *horizon) version() int64 { return h.mark().version }
@@ -219,12 +214,7 @@ func (h *horizon) write(pair int) error {
 	return nil
 }
 
-func (h *horizon) path() string { return h.fs.PathJoin(h.dir, horizonFile) }
-
-func syncDir(fs vfs.FS, path string) error {
-	dir, err := fs.OpenDir(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+// marks reports whether a file is one that must be as it was written.
+func (h *horizon) marks(name string) bool {
+	return slices.ContainsFunc(h.mark().files, func(p prefix) bool { return p.name == name })
 }

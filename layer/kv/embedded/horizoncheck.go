@@ -3,12 +3,10 @@ package embedded
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"os"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/divandb/divan/layer/kv"
@@ -61,14 +59,15 @@ func (h *horizon) read() error {
 	return h.damaged("the file %s is not readable, %s", horizonFile, withoutHorizon)
 }
 
-// verify compares the files with the mark. It changes nothing.
-func (h *horizon) verify() error {
+// verify compares the files with the mark. It changes nothing. needed reads from the store whether it has had a horizon,
+// where there is none.
+func (h *horizon) verify(needed func(directory) (bool, error)) error {
 	desc, err := h.peek()
 	if err != nil {
 		return err
 	}
 	if h.absent {
-		return h.mayBeAbsent(desc)
+		return h.mayBeAbsent(desc, needed)
 	}
 	m := h.mark()
 	if _, what := h.misnamed(desc, m); what != "" {
@@ -95,22 +94,6 @@ func (h *horizon) verify() error {
 	return nil
 }
 
-// misnamed says what is wrong with the empty files by whose names Pebble finds the others. file is how such a name
-// begins.
-func (h *horizon) misnamed(desc *pebble.DBDesc, m mark) (file, what string) {
-	switch now := h.current(desc); {
-	case now == "" && m.manifest != "":
-		return manifestMarker, fmt.Sprintf("the empty file %sNNNNNN.%s, which names the list of its tables, is missing",
-			manifestMarker, m.manifest)
-	case fileNumber(now) < fileNumber(m.manifest):
-		return manifestMarker, fmt.Sprintf("the list of its tables is %s, was %s", now, m.manifest)
-	case m.version > 0 && desc.FormatMajorVersion == pebble.FormatDefault:
-		return formatMarker, fmt.Sprintf("the empty file %sNNNNNN.%03d, which names its format, is missing",
-			formatMarker, pebbleFormat)
-	}
-	return "", ""
-}
-
 // markers is misnamed for an open store.
 func (h *horizon) markers() (file, what string, err error) {
 	before := h.mark() // the manifest may change meanwhile, to a newer one
@@ -120,49 +103,6 @@ func (h *horizon) markers() (file, what string, err error) {
 	}
 	file, what = h.misnamed(desc, before)
 	return file, what, nil
-}
-
-// peek is what the names of the files tell Pebble.
-func (h *horizon) peek() (*pebble.DBDesc, error) {
-	desc, err := pebble.Peek(h.dir, h.fs)
-	if err != nil {
-		return nil, fmt.Errorf("embedded: look into %s: %w", h.dir, err)
-	}
-	return desc, nil
-}
-
-// current is the name of the manifest that Pebble's marker points at, empty for none.
-func (h *horizon) current(desc *pebble.DBDesc) string {
-	if !desc.Exists {
-		return ""
-	}
-	return h.fs.PathBase(desc.ManifestFilename)
-}
-
-// compare looks whether a file begins as it was written, and says what is wrong where it does not.
-func (h *horizon) compare(p prefix) (what string, err error) {
-	f, err := h.fs.Open(h.fs.PathJoin(h.dir, p.name))
-	if errors.Is(err, os.ErrNotExist) {
-		return "the file " + p.name + " is missing", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("embedded: %w", err)
-	}
-	sum := crc32.New(castagnoli)
-	n, err := io.CopyBuffer(sum, io.LimitReader(f, int64(p.size)), make([]byte, 256<<10))
-	if err = errors.Join(err, f.Close()); err != nil {
-		if isDamage(err) {
-			return "the disk cannot read all of " + p.name, nil
-		}
-		return "", fmt.Errorf("embedded: read %s: %w", p.name, err)
-	}
-	switch {
-	case uint64(n) < p.size:
-		return fmt.Sprintf("the file %s has %d bytes, had %d", p.name, n, p.size), nil
-	case sum.Sum32() != p.sum:
-		return fmt.Sprintf("the first %d bytes of the file %s are not what was written", p.size, p.name), nil
-	}
-	return "", nil
 }
 
 // check compares the opened store's last version with the mark.
@@ -176,7 +116,7 @@ func (h *horizon) check(last int64) error {
 // copyTo gives a copy of the store, made after the mark before, a horizon of its own. Of the logs, which were copied while they grew, it has what the mark
 // has.
 func (h *horizon) copyTo(dir string, before mark) error {
-	c := horizon{fs: h.fs, dir: dir}
+	c := newHorizon(h.fs, dir)
 	desc, err := c.peek()
 	if err != nil {
 		return err
@@ -213,18 +153,4 @@ func (h *horizon) copyTo(dir string, before mark) error {
 		return fmt.Errorf("embedded: %w", err)
 	}
 	return nil
-}
-
-// whole is all of a file that nobody writes.
-func (h *horizon) whole(name string) (prefix, error) {
-	f, err := h.fs.Open(h.fs.PathJoin(h.dir, name))
-	if err != nil {
-		return prefix{}, fmt.Errorf("embedded: %w", err)
-	}
-	sum := crc32.New(castagnoli)
-	n, err := io.Copy(sum, f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return prefix{}, fmt.Errorf("embedded: read %s: %w", name, err)
-	}
-	return prefix{name, uint64(n), sum.Sum32()}, nil
 }

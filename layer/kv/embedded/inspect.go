@@ -52,13 +52,13 @@ func Inspect(dir string) (found Found, err error) {
 	if found.Holder == 0 { // the file may have been removed
 		found.Holder = dirHolder(dir)
 	}
-	h := horizon{fs: vfs.Default, dir: dir}
+	h := newHorizon(vfs.Default, dir)
 	if err := h.read(); err != nil {
 		return found, err
 	}
 	found.Version = h.version()
 	if found.Holder == 0 && found.HolderKnown { // whose files are at rest
-		err = h.verify()
+		err = h.verify(hasHorizonKey)
 	}
 	return found, err
 }

@@ -28,11 +28,6 @@ type storeLock struct {
 	fileInfo os.FileInfo // of LOCK, nil where the directory is locked
 }
 
-// lostError is the error after which the files at the store's path may be another engine's.
-type lostError struct{ text string }
-
-func (e *lostError) Error() string { return e.text }
-
 // heldDirs are the directories that engines of this process have open. A process does not keep itself from locking a file twice.
 var heldDirs struct {
 	sync.Mutex
@@ -40,19 +35,20 @@ var heldDirs struct {
 }
 
 // lockStore makes the directory where there is none, and refuses one that another process, or this one, has open.
-func lockStore(dir string, o Options) (*storeLock, error) {
-	if err := o.fs.MkdirAll(dir, 0o755); err != nil {
+// fileOnly has it locked as where directories cannot be.
+func lockStore(dir string, files vfs.FS, fileOnly bool) (*storeLock, error) {
+	if err := files.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("embedded: %w", err)
 	}
 	l := &storeLock{path: dir}
 	locked := false
-	if vfs.Root(o.fs) == vfs.Default {
+	if vfs.Root(files) == vfs.Default {
 		var err error
-		if locked, err = l.lockDir(o.lockFileOnly); err != nil {
+		if locked, err = l.lockDir(fileOnly); err != nil {
 			return nil, err
 		}
 	}
-	file, err := pebble.LockDirectory(l.path, o.fs)
+	file, err := pebble.LockDirectory(l.path, files)
 	var path *os.PathError
 	switch {
 	case errors.As(err, &path) && locked && isUnwritable(err):
@@ -115,13 +111,14 @@ func (l *storeLock) lost() error {
 	}
 	info, err := os.Stat(l.path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, l.dirInfo) {
-		return &lostError{"the directory " + l.path + " was moved or replaced while its store was open"}
+		return lost("the directory " + l.path + " was moved or replaced while its store was open")
 	}
 	if l.fileInfo == nil {
 		return nil
 	}
 	if info, err = os.Stat(l.lockFile()); err != nil || !os.SameFile(info, l.fileInfo) {
-		return &lostError{"the file " + l.lockFile() + " was removed or replaced while the store was open; another process may have the store"}
+		return lost("the file " + l.lockFile() +
+			" was removed or replaced while the store was open; another process may have the store")
 	}
 	return nil
 }

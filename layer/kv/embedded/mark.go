@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // The horizon's file is two pairs of slots, for marks that are synced and for those that are not. The mark with the highest count is the newest; one
@@ -134,17 +132,4 @@ func decodeFirstFormat(b []byte) (m mark, ok bool) {
 		m.files = []prefix{{m.manifest, binary.BigEndian.Uint64(b[9:]), binary.BigEndian.Uint32(b[17:])}}
 	}
 	return m, true
-}
-
-func isManifest(base string) bool { return strings.HasPrefix(base, "MANIFEST-") }
-
-func isLog(base string) bool { return strings.HasSuffix(base, ".log") }
-
-// fileNumber is Pebble's number of a log or manifest, 0 where name is none.
-func fileNumber(name string) uint64 {
-	n, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(name, "MANIFEST-"), ".log"), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

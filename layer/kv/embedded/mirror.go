@@ -75,8 +75,8 @@ func (m *mirror) close() {
 }
 
 // mirrored is what a mirror has of its manifest, nil where that is not what was written.
-func (h *horizon) mirrored(p prefix) ([]byte, error) {
-	b, err := h.readMirror(p.name)
+func (d directory) mirrored(p prefix) ([]byte, error) {
+	b, err := d.readMirror(p.name)
 	if err != nil || uint64(len(b)) < p.size || crc32.Checksum(b[:p.size], castagnoli) != p.sum {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func (h *horizon) mirrored(p prefix) ([]byte, error) {
 }
 
 // readMirror is all of a mirror, nil where there is none that can be read.
-func (h *horizon) readMirror(manifest string) ([]byte, error) {
-	f, err := h.fs.Open(h.fs.PathJoin(h.dir, mirrorPrefix+manifest))
+func (d directory) readMirror(manifest string) ([]byte, error) {
+	f, err := d.fs.Open(d.fs.PathJoin(d.dir, mirrorPrefix+manifest))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -126,9 +126,9 @@ func (h *horizon) mendManifest() (what string, err error) {
 }
 
 // rewrite writes the beginning of a file in its place: Pebble may have it open, and write on behind it.
-func (h *horizon) rewrite(name string, b []byte) error {
-	path := h.fs.PathJoin(h.dir, name)
-	f, err := h.fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified) // which makes one that is missing
+func (d directory) rewrite(name string, b []byte) error {
+	path := d.fs.PathJoin(d.dir, name)
+	f, err := d.fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified) // which makes one that is missing
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
@@ -139,77 +139,19 @@ func (h *horizon) rewrite(name string, b []byte) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("embedded: write %s: %w", path, err)
 	}
-	return syncDir(h.fs, h.dir)
-}
-
-// manifestMended is mendManifest for a store that is open or about to be. It reports whether there was anything to do.
-func (e *Engine) manifestMended() (bool, error) {
-	what, err := e.horizon.mendManifest()
-	if err != nil {
-		return false, explainDenied(err)
-	}
-	if what != "" {
-		e.log.Error("the list of the store's tables was not what was written, and was written anew from its second "+
-			"copy: the disk may be failing", "what", what)
-	}
-	return what != "", nil
+	return syncDir(d.fs, d.dir)
 }
 
 // removeOldMirrors removes those whose manifests a crash has outlived.
-func (h *horizon) removeOldMirrors() error {
-	names, err := h.fs.List(h.dir)
+func (d directory) removeOldMirrors() error {
+	names, err := d.fs.List(d.dir)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
 		if of, ok := strings.CutPrefix(name, mirrorPrefix); ok && !slices.Contains(names, of) {
-			err = errors.Join(err, h.fs.Remove(h.fs.PathJoin(h.dir, name)))
+			err = errors.Join(err, d.fs.Remove(d.fs.PathJoin(d.dir, name)))
 		}
 	}
 	return err
-}
-
-// readMirrored has Pebble read the mirror where the manifest is not what was written, and reports whether it does. With
-// salvage also where nobody knows what was written, and there is no manifest.
-func (f *readOnlyFS) readMirrored(h *horizon, salvage bool) (bool, error) {
-	m := h.mark()
-	name := m.manifest
-	if desc, err := h.peek(); err == nil && h.current(desc) != "" {
-		name = h.current(desc)
-	}
-	if name == "" {
-		return false, nil
-	}
-	var b []byte
-	i := slices.IndexFunc(m.files, func(p prefix) bool { return p.name == name })
-	if i >= 0 {
-		what, err := h.compare(m.files[i])
-		if err != nil || what == "" {
-			return false, err
-		}
-		if b, err = h.mirrored(m.files[i]); err != nil {
-			return false, err
-		}
-	}
-	if b == nil && salvage {
-		if _, err := f.FS.Stat(f.PathJoin(h.dir, name)); errors.Is(err, os.ErrNotExist) {
-			if b, err = h.readMirror(name); err != nil {
-				return false, err
-			}
-		}
-	}
-	if b == nil {
-		return false, nil
-	}
-	mem := vfs.NewMem()
-	out, err := mem.Create(name, vfs.WriteCategoryUnspecified)
-	if err == nil {
-		_, err = out.Write(b)
-		err = errors.Join(err, out.Close())
-	}
-	if err != nil {
-		return false, fmt.Errorf("embedded: %w", err)
-	}
-	f.put(name, mem)
-	return true, nil
 }

@@ -21,19 +21,19 @@ const (
 
 // readOwner is whom a range read asks before each batch: a transaction or a long snapshot.
 type readOwner interface {
-	// beginRead locks the owner for a batch, or reports why there is none.
-	beginRead() error
-	endRead()
-	// read tells the owner that the batch ended: the read has covered s so far. Between beginRead and endRead.
-	read(it *rangeIterator, s span)
-	// done tells it that the caller stopped after s.
-	done(it *rangeIterator, s span)
+	// BeginRead locks the owner for a batch, or reports why there is none.
+	BeginRead() error
+	EndRead()
+	// Covered tells the owner that the batch ended: the read has covered s so far. Between BeginRead and EndRead.
+	Covered(it *rangeIterator, s span)
+	// Stopped tells it that the caller stopped after s.
+	Stopped(it *rangeIterator, s span)
 }
 
 // rangeIterator implements kv.RangeIterator. Only its user's goroutine calls it, but the engine may close its cursor at any time.
 type rangeIterator struct {
 	owner    readOwner
-	e        *Engine
+	open     *iterators
 	r        span
 	reverse  bool
 	left     int // rows that the limit leaves, -1 for no limit
@@ -58,9 +58,9 @@ type rangeIterator struct {
 // rowAt says where in data a row is.
 type rowAt struct{ key, value, end int }
 
-// startRange makes an iterator and reads its first batch. Between beginRead and endRead. after, where not nil, is called if the read goes on after it, with
-// the cursor still open.
-func startRange(it *rangeIterator, v *view, writes *writeSet, o kv.RangeOptions, after func(*cursor)) {
+// startRange makes an iterator and reads its first batch. Between BeginRead and EndRead. share, where not nil, is called
+// if the read goes on after it: what it returns is read through from then on in place of writes, and does not change.
+func startRange(it *rangeIterator, v *view, writes *writeSet, o kv.RangeOptions, share func() *writeSet) {
 	it.left, it.reverse, it.batchRows = -1, o.Reverse, firstBatchRows
 	if o.Limit > 0 {
 		it.left = o.Limit
@@ -79,14 +79,14 @@ func startRange(it *rangeIterator, v *view, writes *writeSet, o kv.RangeOptions,
 	it.mu.cursor = c
 	it.fill()
 	if !it.finished {
-		if after != nil {
-			after(c)
+		if share != nil {
+			c.lay(share())
 		}
-		it.e.iterators.add(it)
+		it.open.add(it)
 	}
 }
 
-// fill reads the next batch. Between beginRead and endRead.
+// fill reads the next batch. Between BeginRead and EndRead.
 func (it *rangeIterator) fill() {
 	it.mu.Lock()
 	defer it.mu.Unlock()
@@ -122,7 +122,7 @@ func (it *rangeIterator) fill() {
 	if it.left == 0 {
 		it.finished = true
 	}
-	it.owner.read(it, covered)
+	it.owner.Covered(it, covered)
 	if it.finished {
 		it.mu.cursor = nil
 		if err := c.close(); err != nil && it.err == nil {
@@ -153,16 +153,16 @@ func (it *rangeIterator) Next() bool {
 		it.pos = len(it.rows) + 1
 		return false
 	}
-	if err := it.owner.beginRead(); err != nil {
+	if err := it.owner.BeginRead(); err != nil {
 		it.err = err
 		it.rows, it.pos = it.rows[:0], 1
 		it.Close()
 		return false
 	}
 	it.fill()
-	it.owner.endRead()
+	it.owner.EndRead()
 	if it.finished {
-		it.e.iterators.remove(it)
+		it.open.remove(it)
 	}
 	it.pos++
 	return it.pos <= len(it.rows)
@@ -190,11 +190,11 @@ func (it *rangeIterator) Close() {
 	}
 	it.closed = true
 	if it.pos < len(it.rows) {
-		it.owner.done(it, it.upTo(it.pos))
+		it.owner.Stopped(it, it.upTo(it.pos))
 	}
 	if !it.finished {
 		it.finished = true
-		it.e.iterators.remove(it)
+		it.open.remove(it)
 		it.release()
 	}
 }
@@ -261,41 +261,13 @@ func (is *iterators) take(which func(*rangeIterator) bool) {
 // failedRange is a range read that could not begin.
 type failedRange struct{ err error }
 
+// failed is a range read that could not begin, nil where it is empty.
+func failed(err error) kv.RangeIterator { return failedRange{err} }
+
 func (f failedRange) Next() bool            { return false }
 func (f failedRange) KeyValue() kv.KeyValue { return kv.KeyValue{} }
 func (f failedRange) Err() error            { return f.err }
 func (f failedRange) Close()                {}
-
-func (t *transaction) getRange(r kv.Range, o kv.RangeOptions, snapshot bool) kv.RangeIterator {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.readable(); err != nil {
-		return failedRange{err}
-	}
-	s, err := t.bounds(r, snapshot)
-	if err != nil || s.empty() {
-		return failedRange{err}
-	}
-	it := &rangeIterator{owner: t, e: t.e, r: s, conflict: -1, expires: t.mu.since.Add(t.e.views.limit), ended: &t.ended}
-	if !snapshot && !t.clearedWhole(s) && !t.mu.unread {
-		it.conflict = len(t.mu.reads)
-		t.mu.reads = append(t.mu.reads, span{begin: s.begin, end: s.begin}) // grows in read
-	}
-	startRange(it, t.mu.view, &t.mu.writes, o, func(c *cursor) { c.lay(t.mu.writes.share()) })
-	return it
-}
-
-// clearedWhole reports whether the transaction itself cleared all of s, and so reads nothing of the store there.
-func (t *transaction) clearedWhole(s span) bool {
-	own, ok := t.mu.writes.cleared.find(s.begin)
-	return ok && compareEnds(s, own) <= 0
-}
-
-// bounds resolves a range's selectors. Called with mu locked.
-func (t *transaction) bounds(r kv.Range, snapshot bool) (span, error) {
-	begin, end := r.Selectors()
-	return boundsOf(begin, end, func(sel kv.KeySelector) ([]byte, error) { return t.selectKey(sel, snapshot) })
-}
 
 // boundsOf resolves a range's selectors to copies of keys. The usual ones name their key themselves; others ask.
 func boundsOf(begin, end kv.KeySelector, ask func(kv.KeySelector) ([]byte, error)) (s span, err error) {
@@ -324,39 +296,4 @@ func boundsOf(begin, end kv.KeySelector, ask func(kv.KeySelector) ([]byte, error
 		s.end = endOfKeys
 	}
 	return s, nil
-}
-
-func (t *transaction) beginRead() error {
-	t.mu.Lock()
-	if err := t.readable(); err != nil {
-		t.mu.Unlock()
-		return err
-	}
-	return nil
-}
-
-func (t *transaction) endRead() { t.mu.Unlock() }
-
-// read implements readOwner: the conflict grows with the batch.
-func (t *transaction) read(it *rangeIterator, s span) {
-	if it.conflict < 0 || t.mu.unread {
-		return
-	}
-	c := &t.mu.reads[it.conflict]
-	if it.reverse {
-		t.mu.size += len(s.begin) - len(c.begin)
-		c.begin, c.end = t.mu.readMem.copy(s.begin), it.r.end
-	} else {
-		t.mu.size += len(s.end) - len(c.end)
-		c.end = t.mu.readMem.copyValue(s.end)
-	}
-}
-
-// done implements readOwner: rows that were fetched and not looked at are no conflict.
-func (t *transaction) done(it *rangeIterator, s span) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.mu.state == txActive {
-		t.read(it, s)
-	}
 }

@@ -4,6 +4,24 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
+// txReads is what a transaction has read. It reads through what it has written.
+type txReads struct {
+	txWrites
+
+	// Guarded by mu.
+
+	reads   []span
+	readMem arena
+	// unread is set where reads were too many to remember: the transaction can only read.
+	unread bool
+}
+
+// smallReads is the memory of a transaction's first reads, in one piece.
+type smallReads struct {
+	spans [4]span
+	mem   [192]byte
+}
+
 // future is a read that is already done.
 type future[T any] struct {
 	value T
@@ -12,25 +30,16 @@ type future[T any] struct {
 
 func (f *future[T]) Wait() (T, error) { return f.value, f.err }
 
-func (t *transaction) Get(key []byte) kv.Future[[]byte]            { return t.get(key, false) }
-func (t *transaction) GetKey(sel kv.KeySelector) kv.Future[[]byte] { return t.getKey(sel, false) }
-func (t *transaction) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
+func (t *txReads) Get(key []byte) kv.Future[[]byte]            { return t.get(key, false) }
+func (t *txReads) GetKey(sel kv.KeySelector) kv.Future[[]byte] { return t.getKey(sel, false) }
+func (t *txReads) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	return t.getRange(r, o, false)
 }
 
-func (t *transaction) ReadVersion() kv.Future[int64] {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.readable(); err != nil {
-		return &future[int64]{err: err}
-	}
-	return &future[int64]{value: t.mu.view.version}
-}
-
-func (t *transaction) Snapshot() kv.Reader { return snapshotReads{t} }
+func (t *txReads) Snapshot() kv.Reader { return snapshotReads{t} }
 
 // snapshotReads are a transaction's reads without read conflicts.
-type snapshotReads struct{ t *transaction }
+type snapshotReads struct{ t *txReads }
 
 func (s snapshotReads) Get(key []byte) kv.Future[[]byte]            { return s.t.get(key, true) }
 func (s snapshotReads) GetKey(sel kv.KeySelector) kv.Future[[]byte] { return s.t.getKey(sel, true) }
@@ -39,7 +48,7 @@ func (s snapshotReads) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator 
 	return s.t.getRange(r, o, true)
 }
 
-func (t *transaction) get(key []byte, snapshot bool) *future[[]byte] {
+func (t *txReads) get(key []byte, snapshot bool) *future[[]byte] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := new(future[[]byte])
@@ -50,12 +59,12 @@ func (t *transaction) get(key []byte, snapshot bool) *future[[]byte] {
 }
 
 // getLocked reads one key: from the transaction's own writes where they decide it, without a conflict; else from the store.
-func (t *transaction) getLocked(key []byte, snapshot bool) ([]byte, error) {
+func (t *txReads) getLocked(key []byte, snapshot bool) ([]byte, error) {
 	if err := legalRead(key); err != nil {
 		return nil, err
 	}
 	var ops []atomicWrite
-	if own := t.mu.writes.get(key); own != nil {
+	if own := t.writes.get(key); own != nil {
 		switch own.kind {
 		case kindSet:
 			return own.value, nil
@@ -65,15 +74,15 @@ func (t *transaction) getLocked(key []byte, snapshot bool) ([]byte, error) {
 			return nil, errUnreadable
 		}
 		ops = own.ops
-	} else if _, may := t.mu.writes.unreadable.find(key); may {
+	} else if _, may := t.writes.unreadable.find(key); may {
 		return nil, errUnreadable
-	} else if t.mu.writes.isCleared(key) {
+	} else if t.writes.isCleared(key) {
 		return nil, nil
 	}
 	if !snapshot {
 		t.noteRead(pointSpan(key))
 	}
-	stored, err := t.mu.view.get(key)
+	stored, err := t.view.get(key)
 	if err != nil || ops == nil {
 		return stored, err
 	}
@@ -84,23 +93,7 @@ func (t *transaction) getLocked(key []byte, snapshot bool) ([]byte, error) {
 	return value, nil
 }
 
-// get reads one key at the view's version.
-func (v *view) get(key []byte) ([]byte, error) {
-	if !v.enter() {
-		return nil, errTooOld
-	}
-	defer v.leave()
-	if value, known := v.rows.get(key, v.version); known {
-		return value, nil
-	}
-	value, err := readCopy(v.snap, key)
-	if err == nil {
-		v.rows.fill(key, value, v.version)
-	}
-	return value, err
-}
-
-func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) *future[[]byte] {
+func (t *txReads) getKey(sel kv.KeySelector, snapshot bool) *future[[]byte] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := new(future[[]byte])
@@ -111,8 +104,8 @@ func (t *transaction) getKey(sel kv.KeySelector, snapshot bool) *future[[]byte] 
 }
 
 // selectKey resolves a selector. The conflict it adds is what it walked over: from the selector's key to the one it found. Called with mu locked.
-func (t *transaction) selectKey(sel kv.KeySelector, snapshot bool) ([]byte, error) {
-	key, read, err := t.mu.view.selectKey(sel, &t.mu.writes)
+func (t *txReads) selectKey(sel kv.KeySelector, snapshot bool) ([]byte, error) {
+	key, read, err := t.view.selectKey(sel, &t.writes)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +116,8 @@ func (t *transaction) selectKey(sel kv.KeySelector, snapshot bool) ([]byte, erro
 }
 
 // noteReadRange adds the parts of a read range that the transaction did not itself clear. Called with mu locked.
-func (t *transaction) noteReadRange(s span) {
-	for _, own := range t.mu.writes.cleared.spans {
+func (t *txReads) noteReadRange(s span) {
+	for _, own := range t.writes.cleared.spans {
 		if !s.startsBefore(own) || !own.startsBefore(s) {
 			continue
 		}
@@ -139,45 +132,39 @@ func (t *transaction) noteReadRange(s span) {
 	t.noteRead(s)
 }
 
-// selectKey resolves a selector at v, through writes. read is what it walked over.
-func (v *view) selectKey(sel kv.KeySelector, writes *writeSet) (key []byte, read span, err error) {
-	if err := legalBound(sel.Key); err != nil {
-		return nil, span{}, err
+// noteRead adds a read conflict and returns its index in reads, or -1. It copies s's keys. Called with mu locked.
+func (t *txReads) noteRead(s span) int {
+	if t.unread || s.empty() {
+		return -1
 	}
-	from := sel.Key
-	if sel.OrEqual {
-		from = keyAfter(from)
+	size := s.size()
+	if t.size+size > kv.MaxTransactionSize {
+		// A transaction that only reads may go on. One that writes cannot commit any more.
+		t.reads, t.unread = nil, true
+		return -1
 	}
-	forward := sel.Offset > 0
-	r, steps := span{begin: []byte{}, end: from}, 1-sel.Offset
-	if forward {
-		r, steps = span{begin: from, end: endOfKeys}, sel.Offset
+	t.size += size
+	if t.reads == nil {
+		small := new(smallReads)
+		t.reads, t.readMem.free = small.spans[:0], small.mem[:0]
 	}
-	if !r.empty() {
-		c, err := v.open(r, !forward, writes)
-		if err != nil {
-			return nil, span{}, err
-		}
-		defer c.close()
-		for ; steps > 0; steps-- {
-			if !c.next() {
-				break
-			}
-		}
-		if c.err != nil {
-			return nil, span{}, c.err
-		}
-		if steps == 0 {
-			key = append([]byte{}, c.key...)
-		}
+	c := span{begin: t.readMem.copy(s.begin)}
+	if s.end != nil {
+		c.end = t.readMem.copyValue(s.end)
 	}
-	switch {
-	case key == nil && forward:
-		return endOfKeys, r, nil
-	case key == nil:
-		return []byte{}, r, nil
-	case forward:
-		return key, span{begin: from, end: keyAfter(key)}, nil
+	t.reads = append(t.reads, c)
+	return len(t.reads) - 1
+}
+
+func (t *txReads) AddReadConflict(r kv.KeyRange) {
+	illegal := legalRange(r)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if illegal != nil {
+		t.refuse(illegal)
+		return
 	}
-	return key, span{begin: key, end: from}, nil
+	if t.state == txActive {
+		t.noteRead(spanOf(r))
+	}
 }

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/divandb/divan/layer/kv"
 )
 
 // reclaimer gives the room of what was cleared back to the disk. Pebble does so only when it compacts, and it compacts what nobody writes to any more when
@@ -18,6 +16,13 @@ import (
 //
 // What is cleared as a range is noted here by itself. Rows that were cleared one by one are Reclaim's to find.
 type reclaimer struct {
+	store     *store
+	space     *space
+	damage    *damage
+	guard     *guard
+	views     *views
+	snapshots *snapshotCloser
+
 	mu struct {
 		sync.Mutex
 		cleared []clearedSpan
@@ -39,10 +44,7 @@ const (
 	reclaimBytes = 4 << 20
 	// maxCleared is how many ranges are kept, beside those that were asked for. For a further one a small one is
 	// forgotten, which Pebble meets some day.
-	maxCleared = 1000
-	// reclaimPiece is how many bytes of tables are compacted at a time, about, or on a small disk an eighth of its
-	// reserve.
-	reclaimPiece  = 16 << 20
+	maxCleared    = 1000
 	reclaimPeriod = time.Second
 )
 
@@ -51,7 +53,7 @@ func (r *reclaimer) note(version int64, asked bool, spans ...span) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range spans {
-		c := clearedSpan{span: span{bytes.Clone(s.begin), bytes.Clone(s.endKey())}, version: version, asked: asked}
+		c := clearedSpan{span: span{begin: bytes.Clone(s.begin), end: bytes.Clone(s.endKey())}, version: version, asked: asked}
 		switch {
 		case asked: // once is enough
 			r.mu.cleared = slices.DeleteFunc(r.mu.cleared, func(o clearedSpan) bool {
@@ -91,7 +93,7 @@ func (r *reclaimer) all(version int64) {
 	defer r.mu.Unlock()
 	if !slices.ContainsFunc(r.mu.cleared, func(c clearedSpan) bool { return c.urgent }) {
 		r.mu.cleared = append(r.mu.cleared,
-			clearedSpan{span: span{[]byte{0}, endOfKeys}, version: version, asked: true, urgent: true})
+			clearedSpan{span: span{begin: []byte{0}, end: endOfKeys}, version: version, asked: true, urgent: true})
 	}
 }
 
@@ -108,6 +110,18 @@ func (r *reclaimer) working(on bool) {
 	r.mu.Unlock()
 }
 
+// smallRanges is how many ranges are kept because together they were not worth a compaction. Tests wait for it.
+func (r *reclaimer) smallRanges() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.mu.cleared {
+		if c.small {
+			n++
+		}
+	}
+	return n
+}
+
 // putBack keeps ranges for the next time. small says that together they are not worth a compaction.
 func (r *reclaimer) putBack(spans []clearedSpan, small bool) {
 	for i := range spans {
@@ -118,76 +132,60 @@ func (r *reclaimer) putBack(spans []clearedSpan, small bool) {
 	r.mu.Unlock()
 }
 
-// Reclaim implements kv.Reclaimer.
-func (e *Engine) Reclaim(_ context.Context, r kv.KeyRange) error {
-	if err := legalRange(r); err != nil {
-		return err
-	}
-	if s := spanOf(r); !s.empty() {
-		e.reclaimer.note(e.views.version(), true, s)
-	}
-	return nil
-}
-
-// reclaim is the reclaimer's goroutine.
-func (e *Engine) reclaim() {
-	defer e.running.Done()
-	ctx, cancel := context.WithCancel(context.Background())
+// run is the reclaimer's goroutine.
+func (r *reclaimer) run() {
+	ctx, cancel := r.store.untilStop()
 	defer cancel()
-	e.running.Go(func() {
-		<-e.stop
-		cancel()
-	})
 	tick := time.NewTicker(reclaimPeriod)
 	defer tick.Stop()
 	for {
 		select {
-		case <-e.stop:
+		case <-r.store.stop:
 			return
 		case <-tick.C:
-		case <-e.space.room.wanted:
-			e.reclaimer.all(e.views.oldest())
+		case <-r.space.needs():
+			r.all(r.views.oldest())
 		}
-		if e.space.opening.Load() || e.Failed() != nil {
+		if r.space.opening.Load() || r.store.failed() != nil {
 			continue
 		}
-		if e.space.refusing.Load() {
-			if err := e.trimLogs(); err != nil {
-				e.log.Warn("the room of old logs could not be given back", "error", err)
+		if r.space.refusing.Load() {
+			if err := r.guard.trimLogs(); err != nil {
+				r.store.log.Warn("the room of old logs could not be given back", "error", err)
 			}
 		}
-		if err := e.reclaimOnce(ctx); err != nil && ctx.Err() == nil {
-			e.log.Warn("the room of what was deleted could not be given back, and is tried again", "error", err)
+		if err := r.once(ctx); err != nil && ctx.Err() == nil {
+			r.store.log.Warn("the room of what was deleted could not be given back, and is tried again", "error", err)
 		}
 	}
 }
 
-// reclaimOnce compacts what was cleared and is no longer read.
-func (e *Engine) reclaimOnce(ctx context.Context) error {
-	ready := e.reclaimer.take(e.views.oldest())
+// once compacts what was cleared and is no longer read.
+func (r *reclaimer) once(ctx context.Context) error {
+	ready := r.take(r.views.oldest())
 	if len(ready) == 0 {
 		return nil
 	}
-	if !e.mayFlush(stopWrites - 2) {
-		e.reclaimer.putBack(ready, false)
+	if !r.damage.mayFlush(r.store.db.Load(), stopWrites-2) {
+		r.putBack(ready, false)
 		return nil
 	}
-	worth, err := e.worthReclaiming(ready)
+	worth, err := r.worth(ready)
 	if err == nil && worth {
-		e.snapshots.signal()
-		if err = e.flush(ctx, nil); err == nil {
-			err = e.reclaimSpans(ctx, ready)
+		r.snapshots.signal()
+		if err = r.store.flush(ctx, nil); err == nil {
+			err = r.compact(ctx, ready)
 		}
 	}
 	if err != nil || !worth { // until there is more
-		e.reclaimer.putBack(ready, err == nil)
+		r.putBack(ready, err == nil)
 	}
 	return err
 }
 
-// worthReclaiming reports whether ranges that were cleared are worth a compaction.
-func (e *Engine) worthReclaiming(ranges []clearedSpan) (bool, error) {
-	if e.space.refusing.Load() {
+// worth reports whether ranges that were cleared are worth a compaction.
+func (r *reclaimer) worth(ranges []clearedSpan) (bool, error) {
+	if r.space.refusing.Load() {
 		return true, nil
 	}
 	size := uint64(0)
@@ -195,7 +193,7 @@ func (e *Engine) worthReclaiming(ranges []clearedSpan) (bool, error) {
 		if c.asked {
 			return true, nil
 		}
-		n, err := e.db.Load().EstimateDiskUsage(c.begin, c.end)
+		n, err := r.store.db.Load().EstimateDiskUsage(c.begin, c.end)
 		if err != nil {
 			return false, err
 		}
@@ -204,7 +202,7 @@ func (e *Engine) worthReclaiming(ranges []clearedSpan) (bool, error) {
 	return size >= reclaimBytes, nil
 }
 
-func (e *Engine) reclaimSpans(ctx context.Context, ranges []clearedSpan) error {
+func (r *reclaimer) compact(ctx context.Context, ranges []clearedSpan) error {
 	var cleared, urgent spanSet
 	for _, c := range ranges {
 		if c.urgent {
@@ -213,64 +211,39 @@ func (e *Engine) reclaimSpans(ctx context.Context, ranges []clearedSpan) error {
 			cleared.add(c.span)
 		}
 	}
-	e.reclaimer.working(len(cleared.spans) > 0)
-	defer e.reclaimer.working(false)
+	r.working(len(cleared.spans) > 0)
+	defer r.working(false)
 	for _, s := range cleared.spans {
-		if err := e.compactSpan(ctx, s, false, func() bool { return false }); err != nil {
+		if err := r.compactSpan(ctx, s, false, func() bool { return false }); err != nil {
 			return err
 		}
 	}
-	e.reclaimer.working(false)
+	r.working(false)
 	for _, s := range urgent.spans {
-		if err := e.compactSpan(ctx, s, true, e.roomMade); err != nil {
+		if err := r.compactSpan(ctx, s, true, r.roomMade); err != nil {
 			return err
 		}
 	}
-	return e.trimLogs()
+	return r.guard.trimLogs()
 }
 
 // roomMade reports whether no commit waits for room any more.
-func (e *Engine) roomMade() bool {
-	e.measureOnce()
-	return e.space.room.waiting.Load() == 0
-}
-
-// mayFlush reports whether fewer tables than limit lie above each other in level 0, for a flush that no write asks for.
-// Where the store is damaged a compaction of level 0 may wait until the inspector finds a block dead, which must not
-// wait for room there in turn.
-func (e *Engine) mayFlush(limit int32) bool {
-	return !e.damage.some.Load() || e.db.Load().Metrics().Levels[0].Sublevels < limit
-}
-
-// flush brings what is in memory into tables. It calls begun, which may be nil, once it does not wait any more for room
-// in level 0.
-func (e *Engine) flush(ctx context.Context, begun func()) error {
-	flushed, err := e.db.Load().AsyncFlush()
-	if err != nil {
-		return err
-	}
-	if begun != nil {
-		begun()
-	}
-	select {
-	case <-flushed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+func (r *reclaimer) roomMade() bool {
+	r.space.measureOnce(r.store)
+	return !r.space.lacks()
 }
 
 // compactSpan compacts the tables with deletions in s, or also those of level 0, with all that lies below these, piece
 // by piece, until that is enough.
-func (e *Engine) compactSpan(ctx context.Context, s span, upper bool, enough func() bool) error {
+func (r *reclaimer) compactSpan(ctx context.Context, s span, upper bool, enough func() bool) error {
 	from := s.begin
 	for !enough() {
-		piece, found, err := nextPiece(e.db.Load(), span{from, s.end}, e.space.piece(), upper)
+		piece, found, err := nextPiece(r.store.db.Load(), span{begin: from, end: s.end}, r.space.piece(), upper)
 		if err != nil || !found {
 			return err
 		}
 		// Of damage the operator is told elsewhere; trying again does not help.
-		if err := e.db.Load().Compact(ctx, piece.begin, piece.end, false); err != nil && !isDamage(err) {
+		if err := r.store.db.Load().Compact(ctx, piece.begin, piece.end, false); err != nil && !isDamage(err) {
 			return fmt.Errorf("embedded: compact: %w", err)
 		}
 		if from = piece.end; bytes.Compare(from, s.end) >= 0 {
@@ -324,29 +297,4 @@ func nextPiece(db *pebble.DB, s span, bytesOf uint64, upper bool) (piece span, f
 		break
 	}
 	return piece, bytes.Compare(piece.begin, piece.end) < 0, nil
-}
-
-// piece is how many bytes of tables are compacted at a time.
-func (s *space) piece() uint64 {
-	if s.total == 0 {
-		return reclaimPiece
-	}
-	return uint64(min(s.reserve/8, reclaimPiece))
-}
-
-func maxKey(a, b []byte) []byte {
-	if bytes.Compare(a, b) < 0 {
-		return b
-	}
-	return a
-}
-
-// oldest is the oldest version that is held.
-func (vs *views) oldest() int64 {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	if len(vs.mu.held) > 0 {
-		return vs.mu.held[0].version
-	}
-	return vs.mu.newest.version
 }

@@ -54,6 +54,15 @@ func (r *room) init() {
 	r.mu.measured = make(chan struct{})
 }
 
+// needs has a token while commits wait for room.
+func (r *room) needs() <-chan struct{} { return r.wanted }
+
+// lacks reports whether commits wait for room.
+func (r *room) lacks() bool { return r.waiting.Load() > 0 }
+
+// changed has what Pebble owes measured anew.
+func (r *room) changed() { signal(r.moved) }
+
 // measured is closed at the next measurement.
 func (r *room) measured() <-chan struct{} {
 	r.mu.Lock()
@@ -63,11 +72,11 @@ func (r *room) measured() <-chan struct{} {
 
 // listen has Pebble tell when what it owes has changed. guardFS tells when files are gone.
 func (s *space) listen(l *pebble.EventListener) {
-	l.FlushEnd = func(pebble.FlushInfo) { signal(s.room.moved) }
+	l.FlushEnd = func(pebble.FlushInfo) { s.changed() }
 	l.CompactionEnd = func(info pebble.CompactionInfo) {
-		signal(s.room.moved)
+		s.changed()
 		if info.Err == nil && info.Reason != "move" {
-			s.tableWritten(false)
+			s.pauses.wrote(false)
 		}
 	}
 }
@@ -115,7 +124,7 @@ func (s *space) admit(ctx context.Context, size int, makesRoom bool, closing <-c
 // worthWaiting reports whether what a refused commit lacks may soon be there.
 func (s *space) worthWaiting(makesRoom bool) bool {
 	switch {
-	case s.opening.Load() || s.isStalled.Load():
+	case s.opening.Load() || s.stall.is.Load():
 		return false
 	case makesRoom:
 		return true
@@ -128,7 +137,7 @@ func (s *space) worthWaiting(makesRoom bool) bool {
 
 // refused notes that a commit was refused, where there is an error.
 func (s *space) refused(err error, makesRoom bool) error {
-	if err != nil && !makesRoom && !s.opening.Load() && !s.isStalled.Load() {
+	if err != nil && !makesRoom && !s.opening.Load() && !s.stall.is.Load() {
 		s.refuse()
 	}
 	return err
@@ -136,11 +145,11 @@ func (s *space) refused(err error, makesRoom bool) error {
 
 // tryAdmit is admit without waiting.
 func (s *space) tryAdmit(size int, makesRoom bool) error {
-	if s.opening.Load() || s.isStalled.Load() {
+	if s.opening.Load() || s.stall.is.Load() {
 		return s.refusal()
 	}
 	if s.total > 0 {
-		if int64(time.Since(processStart))-s.lookedAt.Load() > int64(looksEvery) {
+		if int64(time.Since(gaugeStart))-s.lookedAt.Load() > int64(looksEvery) {
 			s.look()
 		}
 		left := s.left() - costs*int64(size)
@@ -174,25 +183,24 @@ func (s *space) left() int64 {
 
 // measure is the goroutine that keeps up with what Pebble owes. It may have to wait for Pebble while that waits for
 // room.
-func (e *Engine) measure() {
+func (s *space) measure(of *store) {
 	tick := time.NewTicker(measurePeriod)
 	defer tick.Stop()
 	for {
 		select {
-		case <-e.stop:
+		case <-of.stop:
 			return
 		case <-tick.C:
-		case <-e.space.room.moved:
+		case <-s.room.moved:
 		}
-		if !e.space.opening.Load() && e.Failed() == nil {
-			e.measureOnce()
+		if !s.opening.Load() && of.failed() == nil {
+			s.measureOnce(of)
 		}
 	}
 }
 
 // measureOnce measures what Pebble owes, and has the commits look that wait for room.
-func (e *Engine) measureOnce() {
-	s := e.space
+func (s *space) measureOnce(of *store) {
 	if s.total == 0 {
 		return
 	}
@@ -202,7 +210,7 @@ func (e *Engine) measureOnce() {
 	applied := r.applied.Load()
 	owed := int64(0)
 	if s.look() < ample || r.waiting.Load() > 0 {
-		owed = s.owes(e.db.Load().Metrics())
+		owed = s.owes(of.db.Load().Metrics())
 		s.look() // after it: a compaction that has ended in between is counted rather twice than not at all
 	}
 	r.owed.Store(owed)
@@ -211,20 +219,6 @@ func (e *Engine) measureOnce() {
 	close(r.mu.measured)
 	r.mu.measured = make(chan struct{})
 	r.mu.Unlock()
-}
-
-// owes is how much Pebble writes before it removes anything: what is in memory, to level 0, and that with all of level
-// 0 to the level below, together with what is there.
-func (s *space) owes(m *pebble.Metrics) int64 {
-	inMemory := int64(m.WAL.Size)
-	upper := inMemory + m.Levels[0].TablesSize
-	for _, l := range m.Levels[1:] {
-		if l.TablesSize > 0 {
-			upper += min(l.TablesSize, s.baseLevel, maxOverlap*upper)
-			break
-		}
-	}
-	return inMemory + max(0, upper-m.Compact.InProgressBytes)
 }
 
 // errNoRoom is what a compaction gets that would take the room of the log and of flushes.

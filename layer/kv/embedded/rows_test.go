@@ -1,4 +1,4 @@
-package embedded_test
+package embedded
 
 import (
 	"bytes"
@@ -6,15 +6,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/divandb/divan/layer/kv"
-	"github.com/divandb/divan/layer/kv/embedded"
 )
 
 // TestRows_model compares what is remembered with everything that was ever written: at any version, it is that or not known.
 func TestRows_model(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := embedded.NewRows()
+		r := newRows(0)
 		type state struct {
 			version int64
 			value   []byte
@@ -46,22 +43,22 @@ func TestRows_model(t *testing.T) {
 				newest++
 				for range rapid.IntRange(1, 4).Draw(t, "writes") {
 					if rapid.IntRange(0, 9).Draw(t, "clear") == 0 {
-						r.Clear(newest)
+						r.clear(newest)
 						for k := range history {
 							history[k] = append(history[k], state{newest, nil})
 						}
 						continue
 					}
 					k, v := keys.Draw(t, "k"), values.Draw(t, "v")
-					r.Write(k, v, newest, rapid.Bool().Draw(t, "keep"))
+					r.write(k, v, newest, rapid.Bool().Draw(t, "keep"))
 					history[string(k)] = append(history[string(k)], state{newest, v})
 				}
 			case 3, 4, 5:
 				k, v := keys.Draw(t, "k"), rapid.Int64Range(1, newest).Draw(t, "version")
-				r.Fill(k, at(k, v), v)
+				r.fill(k, at(k, v), v)
 			default:
 				k, v := keys.Draw(t, "k"), rapid.Int64Range(1, newest).Draw(t, "version")
-				value, known := r.Get(k, v)
+				value, known := r.get(k, v)
 				if want := at(k, v); known && ((value == nil) != (want == nil) || !bytes.Equal(value, want)) {
 					t.Fatalf("%d bytes of key %d at version %d of %d: %.20q, want %.20q", len(value), len(k), v, newest, value, want)
 				}
@@ -72,10 +69,10 @@ func TestRows_model(t *testing.T) {
 
 // TestRows_known: what was read or written is remembered from then on, and no longer than it may be.
 func TestRows_known(t *testing.T) {
-	r := embedded.NewRows()
+	r := newRows(0)
 	is := func(when string, key string, version int64, want string) {
 		t.Helper()
-		value, known := r.Get([]byte(key), version)
+		value, known := r.get([]byte(key), version)
 		got := fmt.Sprintf("%q", value)
 		if value == nil {
 			got = "nil"
@@ -88,109 +85,32 @@ func TestRows_known(t *testing.T) {
 		}
 	}
 	is("at first", "a", 5, "unknown")
-	r.Fill([]byte("a"), []byte("1"), 5)
-	r.Fill([]byte("b"), nil, 5)
-	r.Fill([]byte("c"), []byte{}, 5)
+	r.fill([]byte("a"), []byte("1"), 5)
+	r.fill([]byte("b"), nil, 5)
+	r.fill([]byte("c"), []byte{}, 5)
 	is("after a read", "a", 4, "unknown")
 	is("after a read", "a", 5, `"1"`)
 	is("after a read", "a", 9, `"1"`)
 	is("of none", "b", 5, "nil")
 	is("of an empty value", "c", 5, `""`)
-	r.Write([]byte("a"), []byte("22"), 6, false)
+	r.write([]byte("a"), []byte("22"), 6, false)
 	is("after a longer write", "a", 5, "unknown")
 	is("after a longer write", "a", 6, `"22"`)
-	r.Fill([]byte("d"), []byte("old"), 5)
+	r.fill([]byte("d"), []byte("old"), 5)
 	is("after a read of before the page's last write", "d", 6, "unknown")
-	r.Write([]byte("e"), []byte("1"), 6, false)
+	r.write([]byte("e"), []byte("1"), 6, false)
 	is("after a write of what nobody read", "e", 6, "unknown")
-	r.Write([]byte("e"), []byte("1"), 6, true)
+	r.write([]byte("e"), []byte("1"), 6, true)
 	is("after a small write", "e", 6, `"1"`)
-	r.Clear(7)
+	r.clear(7)
 	is("after a clear", "e", 7, "unknown")
-	r.Fill([]byte("e"), nil, 7)
+	r.fill([]byte("e"), nil, 7)
 	is("at the version of a clear", "e", 7, "unknown")
-	r.Fill([]byte("e"), []byte("3"), 8)
+	r.fill([]byte("e"), []byte("3"), 8)
 	is("after it", "e", 8, `"3"`)
 	for i := range 100 {
-		r.Fill([]byte{'x', byte(i)}, make([]byte, 100), 8)
+		r.fill([]byte{'x', byte(i)}, make([]byte, 100), 8)
 	}
 	is("with many newer ones", "e", 8, "unknown")
 	is("of many", "x\x63", 8, fmt.Sprintf("%q", make([]byte, 100)))
-}
-
-// TestEngine_rows reads keys again after each way of changing them: the store's answer, not what was remembered.
-func TestEngine_rows(t *testing.T) {
-	e := mustOpen(t, t.TempDir(), embedded.Options{})
-	commit := func(change func(tx kv.Transaction)) {
-		t.Helper()
-		if _, _, err := kv.Transact(t.Context(), e, kv.TransactOptions{}, func(tx kv.Transaction) (struct{}, error) {
-			change(tx)
-			return struct{}{}, nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	get := func(key string) string {
-		t.Helper()
-		tx := e.Begin(t.Context())
-		defer tx.Cancel()
-		v, err := tx.Get([]byte(key)).Wait()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return fmt.Sprintf("%q", v)
-	}
-	k := []byte("k")
-	for _, c := range []struct {
-		name   string
-		change func(tx kv.Transaction)
-		want   string
-	}{
-		{"set", func(tx kv.Transaction) { tx.Set(k, []byte("1")) }, `"1"`},
-		{"append", func(tx kv.Transaction) { tx.Atomic(kv.AtomicAppendIfFits, k, []byte("2")) }, `"12"`},
-		{"compare and clear", func(tx kv.Transaction) { tx.Atomic(kv.AtomicCompareAndClear, k, []byte("12")) }, `""`},
-		{"set again", func(tx kv.Transaction) { tx.Set(k, []byte("3")) }, `"3"`},
-		{"clear", func(tx kv.Transaction) { tx.Clear(k) }, `""`},
-		{"set once more", func(tx kv.Transaction) { tx.Set(k, []byte("4")) }, `"4"`},
-		{"clear a range", func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: []byte("a"), End: []byte("z")}) }, `""`},
-		{"set among many", func(tx kv.Transaction) {
-			for i := range 200 {
-				tx.Set([]byte{'k', byte(i)}, nil)
-			}
-			tx.Set(k, []byte("5"))
-		}, `"5"`},
-		{"clear a long range", func(tx kv.Transaction) { tx.ClearRange(kv.KeyRange{Begin: []byte("a"), End: []byte("z")}) }, `""`},
-		{"set in a cleared range", func(tx kv.Transaction) {
-			tx.ClearRange(kv.KeyRange{Begin: []byte("a"), End: []byte("z")})
-			tx.Set(k, []byte("6"))
-		}, `"6"`},
-		{"add", func(tx kv.Transaction) { tx.Atomic(kv.AtomicAdd, k, []byte{1}) }, `"7"`},
-	} {
-		old := e.Begin(t.Context())
-		version, err := old.ReadVersion().Wait()
-		if err != nil {
-			t.Fatal(err)
-		}
-		before := get("k")
-		commit(c.change)
-		for range 3 {
-			if got := get("k"); got != c.want {
-				t.Errorf("%s: %s, want %s", c.name, got, c.want)
-			}
-		}
-		if v, err := old.Get(k).Wait(); err != nil || fmt.Sprintf("%q", v) != before {
-			t.Errorf("%s: %q, %v at version %d, want %s", c.name, v, err, version, before)
-		}
-		old.Cancel()
-	}
-	commit(func(tx kv.Transaction) { tx.SetVersionstampedValue(k, make([]byte, 10), 0) })
-	tx := e.Begin(t.Context())
-	defer tx.Cancel()
-	version, err := tx.ReadVersion().Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v, err := tx.Get(k).Wait(); err != nil || len(v) != 10 || (kv.Versionstamp)(v).Version() != version {
-		t.Errorf("%q, %v after a versionstamp at %d", v, err, version)
-	}
 }

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -24,7 +24,7 @@ func lacking(fs vfs.FS, dir string) (faults []kv.Fault, m mark, err error) {
 		what = strings.TrimPrefix(what, "the file "+file+" ")
 		faults = append(faults, kv.Fault{File: file, What: what, LeftOut: true})
 	}
-	h := horizon{fs: fs, dir: dir}
+	h := newHorizon(fs, dir)
 	found, err := h.found()
 	switch err := h.read(); {
 	case isDenied(err):
@@ -52,21 +52,6 @@ func lacking(fs vfs.FS, dir string) (faults []kv.Fault, m mark, err error) {
 	}
 	return faults, m, nil
 }
-
-// found reports whether there is a file.
-func (h *horizon) found() (bool, error) {
-	names, err := h.fs.List(h.dir)
-	if err != nil {
-		return false, fmt.Errorf("embedded: %w", err)
-	}
-	return slices.Contains(names, horizonFile), nil
-}
-
-// Pebble finds the manifest by the name of an empty file, and the format of its files by that of another.
-const (
-	manifestMarker = "marker.manifest."
-	formatMarker   = "marker.format-version."
-)
 
 // lostMarkers are names of markers as they were, as far as they are missing.
 func lostMarkers(names []string, m mark) (lost []string) {
@@ -116,8 +101,8 @@ func lostTables(names []string) (lost []string) {
 const afterNewest = 1000
 
 // mendLogs puts logs without their damaged records in the place of the damaged ones.
-func (f *readOnlyFS) mendLogs(e *Engine) error {
-	names, err := e.o.fs.List(e.dir)
+func (f *readOnlyFS) mendLogs(log *slog.Logger) error {
+	names, err := f.FS.List(f.dir)
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
@@ -126,12 +111,12 @@ func (f *readOnlyFS) mendLogs(e *Engine) error {
 			continue
 		}
 		mended := vfs.NewMem()
-		damaged, err := mendLog(e.o.fs, e.o.fs.PathJoin(e.dir, name), mended, name)
+		damaged, err := mendLog(f.FS, f.FS.PathJoin(f.dir, name), mended, name)
 		if err != nil {
 			return fmt.Errorf("embedded: %w", err)
 		}
 		if damaged {
-			e.log.Warn("a log of the store is damaged; what cannot be read of it is left out", "log", name)
+			log.Warn("a log of the store is damaged; what cannot be read of it is left out", "log", name)
 			f.put(name, mended)
 		}
 	}
@@ -197,37 +182,4 @@ func copyRecords(w *record.Writer, from io.Reader, number uint64) (good int64, e
 // newRecordReader calls open, whose type of numbers Pebble keeps to itself.
 func newRecordReader[N ~uint64](open func(io.Reader, N) *record.Reader, r io.Reader, number uint64) *record.Reader {
 	return open(r, N(number))
-}
-
-// dropUnusableOptions removes the newest record of Pebble's options from the names in a directory where it cannot be
-// used. It holds no data, and Pebble does without it and writes another one; it would not open a store with a damaged
-// one.
-func dropUnusableOptions(fs vfs.FS, dir string, names []string) []string {
-	newest := ""
-	for _, name := range names {
-		if strings.HasPrefix(name, optionsFile) &&
-			(len(name) > len(newest) || len(name) == len(newest) && name > newest) {
-			newest = name
-		}
-	}
-	if newest == "" || usableOptions(fs, dir, newest) {
-		return names
-	}
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == newest })
-}
-
-const optionsFile = "OPTIONS-"
-
-func usableOptions(fs vfs.FS, dir, name string) bool {
-	f, err := fs.Open(fs.PathJoin(dir, name))
-	if err != nil {
-		return !isDamage(err) // Pebble meets it as well, and tells of it
-	}
-	b, err := io.ReadAll(f)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return !isDamage(err)
-	}
-	o := &pebble.Options{}
-	o.EnsureDefaults()
-	return o.CheckCompatibility(dir, string(b)) == nil
 }

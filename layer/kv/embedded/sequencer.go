@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -84,9 +85,33 @@ type group struct {
 
 func (g *group) full() bool { return len(g.requests) >= maxGroup || g.bytes >= maxGroupBytes }
 
+// Spans implements watch's changes: what the i-th commit has written.
+func (g *group) Spans(i int) (written, stamped []span, ok bool) {
+	if i >= len(g.requests) {
+		return nil, nil, false
+	}
+	if r := g.requests[i]; r.err == nil {
+		written, stamped = r.writes, r.stamped
+	}
+	return written, stamped, true
+}
+
+// commitParts are what of an engine commits change or ask.
+type commitParts struct {
+	store     *store
+	rows      *rows
+	views     *views
+	snapshots *snapshotCloser
+	watches   *watches
+	reclaimer *reclaimer
+	damage    *damage
+	guard     *guard
+	space     *space
+}
+
 // committer owns the sequencer and the syncer.
 type committer struct {
-	e     *Engine
+	commitParts
 	queue commitQueue
 	// idle holds a token while no group syncs. The sequencer takes it to begin a sync, and the syncer gives it back when that has ended.
 	idle   chan struct{}
@@ -98,17 +123,18 @@ type committer struct {
 	window   atomic.Int64 // bytes that the resolver had when the last group's sync began
 }
 
-func (c *committer) start(e *Engine, last int64) {
-	c.e = e
+// start starts the sequencer and the syncer of a store at the version last. resolverBytes and window bound what is
+// remembered to find conflicts, see resolver.
+func (c *committer) start(parts commitParts, last int64, resolverBytes int, window time.Duration) {
+	c.commitParts = parts
 	c.queue.wake = make(chan struct{}, 1)
 	c.idle = make(chan struct{}, 1)
 	c.idle <- struct{}{}
 	c.synced = make(chan *group, 1)
 	c.clock = newClock(last)
-	c.resolver = newResolver(last, e.o.ResolverBytes, e.o.transactionTime.Microseconds()*11/10)
-	e.running.Add(2)
-	go c.sequence()
-	go c.sync()
+	c.resolver = newResolver(last, resolverBytes, window.Microseconds()*11/10)
+	c.store.running.Go(c.sequence)
+	c.store.running.Go(c.sync)
 }
 
 // commit has r written and waits for the answer. Where ctx ends or the disk fails first, r is given up if it is still waiting; if it is not, it may
@@ -121,12 +147,12 @@ func (c *committer) commit(ctx context.Context, r *commitRequest) error {
 	select {
 	case <-r.done:
 		return r.err
-	case <-c.e.space.stalled():
-		err = c.e.space.refusal()
+	case <-c.space.stalled():
+		err = c.space.refusal()
 	case <-ctx.Done():
 		err = contextError(ctx)
-	case <-c.e.failing:
-		err = c.e.Failed()
+	case <-c.store.failing:
+		err = c.store.failed()
 	}
 	if r.state.CompareAndSwap(requestWaiting, requestGone) {
 		return err
@@ -142,7 +168,6 @@ func (c *committer) commit(ctx context.Context, r *commitRequest) error {
 // sequence is the sequencer. It resolves and applies commits as they come, and all that come while a group syncs are the next group: they share one
 // sync, which begins when that one ends.
 func (c *committer) sequence() {
-	defer c.e.running.Done()
 	defer close(c.synced)
 	for open := true; open; {
 		g := new(group)
@@ -209,13 +234,13 @@ func (c *committer) beginSync(g *group) {
 		end := g.pending
 		g.pending = nil
 		if end == nil {
-			end = c.e.db.Load().NewBatch()
+			end = c.store.db.Load().NewBatch()
 			_ = end.LogData([]byte{}, nil) // a batch in memory has no error; an empty one would not be synced
 		}
-		if err := c.e.db.Load().ApplyNoSyncWait(end, syncInLog); err != nil {
+		if err := c.store.db.Load().ApplyNoSyncWait(end, syncInLog); err != nil {
 			return err
 		}
-		g.sync, g.view = end, c.e.newView(g.version)
+		g.sync, g.view = end, c.snapshots.newView(c.store.db.Load(), c.rows, g.version)
 		return nil
 	})
 }
@@ -227,7 +252,7 @@ func (c *committer) applyPending(g *group) error {
 		return nil
 	}
 	g.pending = nil
-	return errors.Join(c.e.db.Load().Apply(batch, syncLater), batch.Close())
+	return errors.Join(c.store.db.Load().Apply(batch, syncLater), batch.Close())
 }
 
 // guarded does work on the group unless that has failed. An error or panic of Pebble's ends the group and the engine's writing.
@@ -235,7 +260,7 @@ func (c *committer) guarded(g *group, work func() error) {
 	if g.err != nil {
 		return
 	}
-	if g.err = c.e.Failed(); g.err != nil {
+	if g.err = c.store.failed(); g.err != nil {
 		if g.applied > 0 {
 			g.err = maybe(g.err)
 		}
@@ -243,15 +268,15 @@ func (c *committer) guarded(g *group, work func() error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			c.e.fail(panicError(p))
-			g.err = maybe(c.e.Failed())
+			c.store.fail(panicError(p))
+			g.err = maybe(c.store.failed())
 		}
 	}()
 	c.busy.begin()
 	defer c.busy.end()
 	if err := work(); err != nil {
-		c.e.fail(err)
-		g.err = maybe(c.e.Failed())
+		c.store.fail(err)
+		g.err = maybe(c.store.failed())
 	}
 }
 
@@ -280,7 +305,7 @@ var errNotCommitted = kv.NewError(kv.CodeNotCommitted, "another transaction wrot
 
 // resolve checks that what r read is still so.
 func (c *committer) resolve(g *group, r *commitRequest) error {
-	if c.e.closing.Load() {
+	if c.store.closing.Load() {
 		return errClosed
 	}
 	conflict, tooOld := c.resolver.conflicts(r.readVersion, r.reads)
@@ -295,29 +320,30 @@ func (c *committer) resolve(g *group, r *commitRequest) error {
 
 // sync is the syncer: it waits for each group to be on disk, makes its version readable, fires watches and answers.
 func (c *committer) sync() {
-	defer c.e.running.Done()
 	for g := range c.synced {
 		if g.sync != nil {
 			if err := g.sync.SyncWait(); err != nil && g.err == nil {
-				c.e.fail(err)
-				g.err = maybe(c.e.Failed())
+				c.store.fail(err)
+				g.err = maybe(c.store.failed())
 			}
 		}
 		c.idle <- struct{}{}
 		if g.err == nil && g.view != nil {
-			if err := c.e.acknowledge(g.version); err != nil {
-				c.e.fail(err)
-				g.err = maybe(c.e.Failed())
+			if err := c.guard.acknowledge(g.version); err != nil {
+				c.store.fail(err)
+				g.err = maybe(c.store.failed())
 			}
 		}
 		if g.err == nil && g.view != nil {
-			c.e.views.publish(g.view)
-			c.e.watches.notify(g)
+			c.views.publish(g.view)
+			if c.watches.armed() {
+				c.watches.notify(g.view, g)
+			}
 			for _, r := range g.requests {
 				if len(r.dropped) > 0 && r.err == nil {
-					c.e.reclaimer.note(g.version, false, r.dropped...)
-					if slices.ContainsFunc(r.dropped, c.e.damage.within) {
-						c.e.damage.cleared.Store(true)
+					c.reclaimer.note(g.version, false, r.dropped...)
+					if slices.ContainsFunc(r.dropped, c.damage.within) {
+						c.damage.cleared.Store(true)
 					}
 				}
 			}

@@ -9,7 +9,7 @@ import (
 
 // longSnapshot implements kv.Snapshot: a view that is held for as long as it takes.
 type longSnapshot struct {
-	e    *Engine
+	p    *txParts
 	ctx  context.Context
 	view *view
 
@@ -19,17 +19,17 @@ type longSnapshot struct {
 	}
 }
 
-// OpenSnapshot implements kv.Snapshotter. It keeps the space of what is overwritten meanwhile from being freed.
-func (e *Engine) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
+// openSnapshot is kv.Snapshotter's. It keeps the space of what is overwritten meanwhile from being freed.
+func (p *txParts) openSnapshot(ctx context.Context) (kv.Snapshot, error) {
 	if err := contextError(ctx); err != nil {
 		return nil, err
 	}
-	v, err := e.views.acquire()
+	v, err := p.views.acquire()
 	if err != nil {
 		return nil, err
 	}
-	e.views.pin(v, 1)
-	return &longSnapshot{e: e, ctx: ctx, view: v}, nil
+	p.views.pin(v, 1)
+	return &longSnapshot{p: p, ctx: ctx, view: v}, nil
 }
 
 func (s *longSnapshot) Version() int64 { return s.view.version }
@@ -39,18 +39,19 @@ func (s *longSnapshot) Close() {
 	defer s.mu.Unlock()
 	if !s.mu.closed {
 		s.mu.closed = true
-		s.e.views.pin(s.view, -1)
-		s.e.views.release(s.view)
+		s.p.views.pin(s.view, -1)
+		s.p.views.release(s.view)
 	}
 }
 
-func (s *longSnapshot) beginRead() error {
+// BeginRead implements the owner of a range read.
+func (s *longSnapshot) BeginRead() error {
 	s.mu.RLock()
 	err := contextError(s.ctx)
 	switch {
 	case s.mu.closed:
 		err = errCancelled
-	case s.e.closing.Load():
+	case s.p.store.closing.Load():
 		err = errClosed
 	}
 	if err != nil {
@@ -59,48 +60,52 @@ func (s *longSnapshot) beginRead() error {
 	return err
 }
 
-func (s *longSnapshot) endRead() { s.mu.RUnlock() }
+// EndRead implements the owner of a range read.
+func (s *longSnapshot) EndRead() { s.mu.RUnlock() }
 
-func (s *longSnapshot) read(*rangeIterator, span) {}
-func (s *longSnapshot) done(*rangeIterator, span) {}
+// Covered implements the owner of a range read.
+func (s *longSnapshot) Covered(*rangeIterator, span) {}
+
+// Stopped implements the owner of a range read.
+func (s *longSnapshot) Stopped(*rangeIterator, span) {}
 
 func (s *longSnapshot) Get(key []byte) kv.Future[[]byte] {
 	f := new(future[[]byte])
 	if f.err = legalRead(key); f.err != nil {
 		return f
 	}
-	if f.err = s.beginRead(); f.err != nil {
+	if f.err = s.BeginRead(); f.err != nil {
 		return f
 	}
-	defer s.endRead()
+	defer s.EndRead()
 	f.value, f.err = s.view.get(key)
 	return f
 }
 
 func (s *longSnapshot) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
 	f := new(future[[]byte])
-	if f.err = s.beginRead(); f.err != nil {
+	if f.err = s.BeginRead(); f.err != nil {
 		return f
 	}
-	defer s.endRead()
+	defer s.EndRead()
 	f.value, _, f.err = s.view.selectKey(sel, nil)
 	return f
 }
 
 func (s *longSnapshot) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
-	if err := s.beginRead(); err != nil {
-		return failedRange{err}
+	if err := s.BeginRead(); err != nil {
+		return failed(err)
 	}
-	defer s.endRead()
+	defer s.EndRead()
 	begin, end := r.Selectors()
 	bounds, err := boundsOf(begin, end, func(sel kv.KeySelector) ([]byte, error) {
 		key, _, err := s.view.selectKey(sel, nil)
 		return key, err
 	})
 	if err != nil || bounds.empty() {
-		return failedRange{err}
+		return failed(err)
 	}
-	it := &rangeIterator{owner: s, e: s.e, r: bounds, conflict: -1}
+	it := &rangeIterator{owner: s, open: s.p.iterators, r: bounds, conflict: -1}
 	startRange(it, s.view, nil, o, nil)
 	return it
 }

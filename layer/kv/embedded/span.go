@@ -192,3 +192,23 @@ func (s *spanSet) replace(i, j int, with ...span) {
 	}
 	s.spans = slices.Replace(s.spans, i, j, with...)
 }
+
+func maxKey(a, b []byte) []byte {
+	if bytes.Compare(a, b) < 0 {
+		return b
+	}
+	return a
+}
+
+// joined sorts spans with ends, and joins those that overlap or touch.
+func joined(spans []span) (out []span) {
+	slices.SortFunc(spans, func(a, b span) int { return bytes.Compare(a.begin, b.begin) })
+	for _, s := range spans {
+		if n := len(out); n > 0 && bytes.Compare(s.begin, out[n-1].end) <= 0 {
+			out[n-1].end = maxKey(out[n-1].end, s.end)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -44,20 +41,20 @@ func Exists(dir string) (bool, error) {
 
 // openOrStandBy opens the store. Where that would have to wait, e has a standby, and its database is returned.
 func (e *Engine) openOrStandBy(dir string, po *pebble.Options) (*pebble.DB, error) {
-	desc, err := pebble.Peek(dir, e.o.fs)
+	desc, err := pebble.Peek(dir, e.store.fs)
 	if err != nil {
 		return nil, err
 	}
 	e.guard.patient.Store(desc.Exists)
-	if desc.Exists && e.space.total > 0 && e.space.free.Load() < e.space.reserve/2 {
-		e.space.giveBallast()
+	if desc.Exists {
+		e.space.beforeOpening()
 	}
 	opened := make(chan opening, 1)
 	e.commits.busy.begin()
 	go func() {
 		var o opening
 		if o.err = e.guard.try(false, e.horizon.open); o.err == nil {
-			o.db, o.err = e.openPebble(dir, po)
+			o.db, o.err = e.store.openPebble(dir, po)
 		}
 		opened <- o
 	}()
@@ -80,18 +77,18 @@ func (e *Engine) openOrStandBy(dir string, po *pebble.Options) (*pebble.DB, erro
 	sb.snapshots.start()
 	e.space.opening.Store(true)
 	e.standby = sb
-	e.log.Warn("the store cannot be written; it is read, and opened for writing as soon as it can be", "directory", dir, "error", e.space.refusal())
+	e.store.log.Warn("the store cannot be written; it is read, and opened for writing as soon as it can be", "directory", dir, "error", e.space.refusal())
 	return db, nil
 }
 
 // openReading opens the store in dir for reading.
 func (e *Engine) openReading(dir string) (*pebble.DB, error) {
-	if err := e.guard.kept.fill(e.o.fs, dir); err != nil {
+	if err := e.guard.kept.fill(e.store.fs, dir); err != nil {
 		return nil, err
 	}
-	db, err := e.openPebble(dir, e.readOnlyOptions(&readOnlyFS{FS: tableFS{e.o.fs, &e.damage}, dir: dir}))
+	db, err := e.store.openPebble(dir, readOnlyOptions(e.o, &e.store, &e.damage, newReadOnlyFS(newTableFS(e.store.fs, &e.damage), dir)))
 	if err != nil {
-		e.guard.kept.free(e.o.fs)
+		e.guard.kept.free(e.store.fs)
 		return nil, fmt.Errorf("embedded: open the store in %s for reading: %w", dir, err)
 	}
 	return db, nil
@@ -102,7 +99,7 @@ func (sb *standby) finish(e *Engine) {
 	defer close(sb.finished)
 	var o opening
 	select {
-	case <-e.stop:
+	case <-e.store.stop:
 		sb.abandoned = true
 		return
 	case o = <-sb.opened:
@@ -118,26 +115,27 @@ func (sb *standby) finish(e *Engine) {
 		o.err = e.guard.try(false, func() error { return e.horizon.settle(e.views.version()) })
 	}
 	if o.err != nil {
-		e.fail(o.err)
+		e.store.fail(o.err)
 		sb.abandoned = true
 		return
 	}
-	reading := e.db.Swap(o.db)
+	reading := e.store.db.Swap(o.db)
 	e.views.publish(e.newView(e.views.version()))
 	e.guard.armed.Store(true)
 	e.space.opening.Store(false)
-	e.log.Info("the store can be written again", "directory", e.guard.dir)
+	e.store.log.Info("the store can be written again", "directory", e.store.dir)
 	sb.snapshots.stop() // when nobody reads the standby any more
 	if err := reading.Close(); err != nil {
-		e.log.Warn("the store that was opened for reading is not closed", "error", err)
+		e.store.log.Warn("the store that was opened for reading is not closed", "error", err)
 	}
-	sb.guard.kept.free(e.o.fs)
+	sb.guard.kept.free(e.store.fs)
 }
 
 // view is the state of the store as the standby reads it.
 func (sb *standby) view(e *Engine, version int64) *view {
-	sb.snapshots.open.Add(1)
-	return &view{version: version, snap: e.db.Load().NewSnapshot(), rows: e.rows, closer: &sb.snapshots, standby: true}
+	v := sb.snapshots.newView(e.store.db.Load(), e.rows, version)
+	v.standby = true
+	return v
 }
 
 // checkSame reports an error where db is not at the version that is read.
@@ -156,65 +154,4 @@ func (sb *standby) end() bool {
 		sb.snapshots.stop()
 	}
 	return !sb.abandoned
-}
-
-// kept are the tables that a standby may read.
-type kept struct {
-	mu    sync.Mutex
-	names map[string]bool // true: to be removed when nobody reads them
-}
-
-// fill keeps all tables in dir.
-func (k *kept) fill(fs vfs.FS, dir string) error {
-	names, err := fs.List(dir)
-	if err != nil {
-		return err
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.names = map[string]bool{}
-	for _, name := range names {
-		if isTable(name) {
-			k.names[fs.PathJoin(dir, name)] = false
-		}
-	}
-	return nil
-}
-
-// putOff reports whether the removal of a file has to wait.
-func (k *kept) putOff(name string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if _, ok := k.names[name]; !ok {
-		return false
-	}
-	k.names[name] = true
-	return true
-}
-
-// free removes what had to wait. What cannot be removed now Pebble finds when the store is opened next.
-func (k *kept) free(fs vfs.FS) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for name, remove := range k.names {
-		if remove {
-			_ = fs.Remove(name)
-		}
-	}
-	k.names = nil
-}
-
-// busy tells how long Pebble has been at something.
-type busy struct{ since atomic.Int64 } // after processStart, 0 for at nothing
-
-var processStart = time.Now()
-
-func (b *busy) begin() { b.since.CompareAndSwap(0, int64(time.Since(processStart))) }
-func (b *busy) end()   { b.since.Store(0) }
-
-func (b *busy) elapsed() time.Duration {
-	if since := b.since.Load(); since != 0 {
-		return time.Since(processStart) - time.Duration(since)
-	}
-	return 0
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"strings"
 	"syscall"
@@ -15,13 +13,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Keys from 0xff on are ours: no transaction can reach them, but for kv.MetadataVersionKey.
+// Keys from 0xff on are ours, see endOfKeys.
 var (
-	endOfKeys = []byte{0xff}
-
-	// versionKey holds the version of the last group of commits, 8 bytes big-endian. It is in the first batch of every group, so that the log
-	// cannot hold a commit without it.
-	versionKey = []byte("\xff\x00version")
 	// formatKey holds the format of the store, one byte.
 	formatKey = []byte("\xff\x00format")
 	// horizonKey is in every store that has had a horizon, one byte.
@@ -33,35 +26,20 @@ var (
 //	1: a user's key and value are Pebble's key and value, as they are. versionKey and formatKey beside them.
 const storeFormat = 1
 
-// pebbleFormat is the format of Pebble's files.
-const pebbleFormat = pebble.FormatValueSeparation
-
-// stopWrites is how many tables lie above each other in level 0, at most. Writes wait for compaction then.
-const stopWrites = 24
-
-// syncInLog and syncLater are Pebble's write options under the names of what they mean here.
-var (
-	syncInLog = pebble.Sync
-	syncLater = pebble.NoSync
-)
-
 func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
-	lock, err := lockStore(dir, o)
+	lock, err := lockStore(dir, o.fs, o.lockFileOnly)
 	if err != nil {
 		return nil, err
 	}
 	e.lock = lock
 	dir = lock.path
-	e.dir = dir
-	e.horizon.fs, e.horizon.dir = o.fs, dir
-	e.guard.dir, e.guard.horizon, e.guard.lock = dir, &e.horizon, lock
-	e.space = newSpace(dir, o)
-	e.space.busy, e.space.pending = e.commits.busy.elapsed, e.reclaimer.pending
-	e.guard.space = e.space
-	e.running.Go(func() { e.space.run(e.stop) })
+	e.store.dir = dir
+	e.horizon = newHorizon(o.fs, dir)
+	e.know(newSpace(dir, o.fs, o.Logger, o.BallastBytes))
+	e.store.running.Go(func() { e.space.run(e.store.stop) })
 	po := &pebble.Options{
-		FS:                          guardFS{tableFS{o.fs, &e.damage}, &e.guard},
-		Logger:                      pebbleLog{log: o.Logger, fail: e.fail},
+		FS:                          newGuardFS(newTableFS(o.fs, &e.damage), &e.guard),
+		Logger:                      pebbleLog{log: o.Logger, fail: e.store.fail},
 		Lock:                        lock.file,
 		FormatMajorVersion:          pebbleFormat,
 		CacheSize:                   o.CacheBytes - o.CacheBytes/4, // see rows
@@ -92,7 +70,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 			WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 				o.Logger.Warn("writes wait for compaction", "reason", info.Reason)
 				e.damage.full.Store(strings.HasPrefix(info.Reason, "L0"))
-				e.refuseStalled()
+				e.inspector.refuseStalled()
 			},
 		},
 	}
@@ -106,10 +84,10 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	if err := e.horizon.read(); err != nil {
 		return nil, err
 	}
-	if err := e.horizon.verify(); err != nil {
+	if err := e.horizon.verify(hasHorizonKey); err != nil {
 		return nil, err
 	}
-	if _, err := e.manifestMended(); err != nil {
+	if _, err := e.guard.manifestMended(); err != nil {
 		return nil, err
 	}
 	db, err := e.openOrStandBy(dir, po)
@@ -145,21 +123,6 @@ func ofFiles(err error) bool {
 	return pebble.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist) || !errors.As(err, &number) // the directory is there, so it is a file of it that is not
 }
 
-// openPebble opens the store on a goroutine of its own, which Pebble can keep where it has no way on, see pebbleLog.Fatalf.
-func (e *Engine) openPebble(dir string, po *pebble.Options) (db *pebble.DB, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		db, err = pebble.Open(dir, po)
-	}()
-	select {
-	case <-done:
-		return db, err
-	case <-e.failing:
-	}
-	return nil, e.Failed()
-}
-
 func checkFormat(db *pebble.DB) error {
 	v, err := readCopy(db, formatKey)
 	switch {
@@ -189,36 +152,6 @@ func lastVersion(db *pebble.DB) (int64, error) {
 	return int64(binary.BigEndian.Uint64(v)), nil
 }
 
-// getter is what a database, a snapshot and a batch have in common.
-type getter interface {
-	Get(key []byte) ([]byte, io.Closer, error)
-}
-
-// readCopy is the value of key in new memory, nil where there is none.
-func readCopy(g getter, key []byte) ([]byte, error) {
-	v, closer, err := g.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, readError(err)
-	}
-	c := make([]byte, len(v))
-	copy(c, v)
-	return c, closer.Close()
-}
-
-// readError is an error of the disk while reading. It is final for the transaction, not for the store.
-func readError(err error) error {
-	if isDamage(err) {
-		return errDamaged(err)
-	}
-	if isDenied(err) {
-		return kv.NewError(kv.CodeIOError, "a file of the store may not be read by this process", err)
-	}
-	return kv.NewError(kv.CodeIOError, "the disk failed while reading", err)
-}
-
 // backgroundError is what a flush or compaction failed with. Pebble tries again: as soon as there may be room again on a full disk (see guardFS), else at
 // once and for ever; a failing disk must not be hidden for so long.
 func (e *Engine) backgroundError(err error) {
@@ -226,48 +159,12 @@ func (e *Engine) backgroundError(err error) {
 		return // it is known, see space
 	}
 	if pebble.ExtractDataCorruptionInfo(err) != nil {
-		e.compactions.pause()
+		e.compactions.pause(pauseAfter)
 		return
 	}
 	if errors.Is(err, syscall.EIO) {
-		e.fail(err)
+		e.store.fail(err)
 		return
 	}
-	e.log.Warn("work in the background of the store failed and is tried again", "error", err)
+	e.store.log.Warn("work in the background of the store failed and is tried again", "error", err)
 }
-
-// pebbleLog gives Pebble's log to slog: its news at debug level, its errors as errors.
-type pebbleLog struct {
-	log  *slog.Logger
-	fail func(error)
-}
-
-func (l pebbleLog) Infof(format string, args ...any) {
-	l.log.Debug("pebble", "event", lazy{format, args})
-}
-
-func (l pebbleLog) Errorf(format string, args ...any) {
-	l.log.Error("pebble", "event", lazy{format, args})
-}
-
-// Fatalf must not return: Pebble expects the process to end. It stops the engine instead and keeps the goroutine that it is on for ever, as guard
-// does, whether that is Pebble's or ours: who waits for the sequencer, for Open or for Close also waits for the engine to fail.
-func (l pebbleLog) Fatalf(format string, args ...any) {
-	cause := fmt.Errorf(format, args...)
-	for _, a := range args {
-		if err, ok := a.(error); ok {
-			cause = fmt.Errorf("pebble: %w", err)
-			break
-		}
-	}
-	l.fail(cause)
-	select {}
-}
-
-// lazy formats only what is logged.
-type lazy struct {
-	format string
-	args   []any
-}
-
-func (l lazy) LogValue() slog.Value { return slog.StringValue(fmt.Sprintf(l.format, l.args...)) }

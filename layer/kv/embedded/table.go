@@ -88,12 +88,19 @@ func checkTable(
 	return c.faults, c.blocks, err
 }
 
+// fillTable is checkTable for who reads on past what is damaged: blocks of rows and filters have something instead.
+func fillTable(files vfs.FS, dir string, t *table) ([]tableFault, error) {
+	c := tableCheck{ctx: context.Background(), t: t, fill: true}
+	err := c.run(files, dir)
+	return c.faults, err
+}
+
 // tableCheck is a table being read.
 type tableCheck struct {
 	ctx      context.Context
 	t        *table
 	progress func(int64) error
-	fill     bool // have something to read in the place of what is damaged, for salvage
+	fill     bool // see fillTable
 	r        *sstable.Reader
 	buf      []byte
 	faults   []tableFault

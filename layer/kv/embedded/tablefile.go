@@ -3,6 +3,8 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +20,9 @@ type tableFS struct {
 	vfs.FS
 	d *damage
 }
+
+// newTableFS is fs for Pebble.
+func newTableFS(fs vfs.FS, d *damage) vfs.FS { return tableFS{fs, d} }
 
 // Open implements vfs.FS.
 func (fs tableFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
@@ -108,4 +113,37 @@ func (f tableFile) meet(begin, end int64) (fault tableFault, found bool) {
 		}
 		return fault, true
 	}
+}
+
+const optionsFile = "OPTIONS-"
+
+// dropUnusableOptions removes the newest record of Pebble's options from the names in a directory where it cannot be
+// used. It holds no data, and Pebble does without it and writes another one; it would not open a store with a damaged
+// one.
+func dropUnusableOptions(fs vfs.FS, dir string, names []string) []string {
+	newest := ""
+	for _, name := range names {
+		if strings.HasPrefix(name, optionsFile) &&
+			(len(name) > len(newest) || len(name) == len(newest) && name > newest) {
+			newest = name
+		}
+	}
+	if newest == "" || usableOptions(fs, dir, newest) {
+		return names
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == newest })
+}
+
+func usableOptions(fs vfs.FS, dir, name string) bool {
+	f, err := fs.Open(fs.PathJoin(dir, name))
+	if err != nil {
+		return !isDamage(err) // Pebble meets it as well, and tells of it
+	}
+	b, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return !isDamage(err)
+	}
+	o := &pebble.Options{}
+	o.EnsureDefaults()
+	return o.CheckCompatibility(dir, string(b)) == nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/divandb/divan/layer/kv"
@@ -42,15 +41,19 @@ type verification struct {
 
 // written compares the logs and manifests with what was written to them.
 func (v *verification) written() error {
-	for _, f := range v.e.lacks {
-		if err := v.o.Fault(f); err != nil {
+	if v.e.reading != nil {
+		for _, f := range v.e.reading.lacks {
+			if err := v.o.Fault(f); err != nil {
+				return err
+			}
+		}
+	}
+	if v.e.reading == nil && !v.e.space.opening.Load() {
+		if err := v.e.guard.replaceLogs(v.ctx); err != nil {
 			return err
 		}
 	}
-	if err := v.e.replaceLogs(v.ctx); err != nil {
-		return err
-	}
-	h := &v.e.horizon
+	h := v.e.horizon
 	m := h.mark()
 	for _, p := range m.files {
 		if isManifest(p.name) && p.name != m.manifest {
@@ -90,7 +93,7 @@ func (v *verification) written() error {
 
 // tables reads the tables that there are and have not been read yet.
 func (v *verification) tables() (more bool, err error) {
-	tables, err := tablesOf(v.e.db.Load())
+	tables, err := tablesOf(v.e.store.db.Load())
 	if err != nil {
 		return false, err
 	}
@@ -118,7 +121,7 @@ func (v *verification) tables() (more bool, err error) {
 }
 
 func (v *verification) table(t *table) error {
-	faults, blocks, err := checkTable(v.ctx, v.e.o.fs, v.e.dir, t, v.read)
+	faults, blocks, err := checkTable(v.ctx, v.e.store.fs, v.e.store.dir, t, v.read)
 	if err != nil {
 		return explainDenied(err)
 	}
@@ -127,8 +130,8 @@ func (v *verification) table(t *table) error {
 		if err != nil || !there {
 			return err
 		}
-		if !v.e.filled(t.name, faults) {
-			if faults, err = v.e.alive(t, faults); err != nil {
+		if !v.e.inspector.filled(t.name, faults) {
+			if faults, err = v.e.inspector.alive(t, faults); err != nil {
 				return err
 			}
 		}
@@ -143,34 +146,9 @@ func (v *verification) table(t *table) error {
 	return nil
 }
 
-// alive notes the faults of a table, and leaves those that anybody could miss something of.
-func (e *Engine) alive(t *table, faults []tableFault) ([]tableFault, error) {
-	e.damage.inspected(t.name, t.level, slices.Clone(faults))
-	losses, _ := e.damage.losses()
-	if len(losses[t.name]) > 0 {
-		if _, err := e.findDead(map[string][]tableFault{t.name: losses[t.name]}); err != nil {
-			return nil, err
-		}
-	}
-	return e.damage.alive(t.name, faults), nil
-}
-
-// filled marks the faults that reads pass over, see fillGaps. It is false where there are none.
-func (e *Engine) filled(name string, faults []tableFault) bool {
-	if e.leftOut == nil {
-		return false
-	}
-	for i := range faults {
-		f := &faults[i]
-		known, _, found := e.damage.hit(name, f.begin, f.end)
-		f.LeftOut = e.leftOut[name] || found && known.instead != nil
-	}
-	return true
-}
-
 // there reports whether a table still is one of the store: its file may be gone because it was compacted away.
 func (v *verification) there(t *table) (bool, error) {
-	tables, err := tablesOf(v.e.db.Load())
+	tables, err := tablesOf(v.e.store.db.Load())
 	if err != nil {
 		return false, err
 	}
@@ -185,7 +163,7 @@ func (v *verification) there(t *table) (bool, error) {
 // read notes that n bytes were read.
 func (v *verification) read(n int64) error {
 	v.found.Bytes += n
-	if v.e.closing.Load() {
+	if v.e.store.closing.Load() {
 		return errClosed
 	}
 	if v.o.Progress != nil && v.found.Bytes-v.told >= progressEvery {
@@ -198,7 +176,7 @@ func (v *verification) read(n int64) error {
 // checkCopy reads a copy of the store back. It is an error where anything of it is damaged, CodeFileCorrupt, and names
 // the first faults.
 func (e *Engine) checkCopy(ctx context.Context, dir string) error {
-	c, err := OpenReadOnly(dir, Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: e.o.fs}, false)
+	c, err := OpenReadOnly(dir, Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: e.store.fs}, false)
 	if err != nil {
 		return fmt.Errorf("embedded: the copy cannot be opened: %w", err)
 	}

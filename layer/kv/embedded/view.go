@@ -8,13 +8,6 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/divandb/divan/layer/kv"
-)
-
-var (
-	errTooOld = kv.NewError(kv.CodeTooOld, "the transaction's read version is no longer held", nil)
-	errFuture = kv.NewError(kv.CodeFutureVersion, "the read version has not been handed out yet", nil)
 )
 
 // view is one committed and synced version of the store: a Pebble snapshot that all transactions with that read version share.
@@ -92,6 +85,12 @@ type snapshotCloser struct {
 
 // closeTogether snapshots wait for each other, but for no longer than until the sweeper comes by: they keep what was overwritten from being thrown away.
 const closeTogether = 32
+
+// newView is the state of a database as it is now.
+func (c *snapshotCloser) newView(db *pebble.DB, rows *rows, version int64) *view {
+	c.open.Add(1)
+	return &view{version: version, snap: db.NewSnapshot(), rows: rows, closer: c}
+}
 
 func (c *snapshotCloser) start() {
 	c.wake, c.quit, c.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
@@ -294,4 +293,14 @@ func (vs *views) close() {
 	for _, v := range all {
 		v.refuse()
 	}
+}
+
+// oldest is the oldest version that is held.
+func (vs *views) oldest() int64 {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if len(vs.mu.held) > 0 {
+		return vs.mu.held[0].version
+	}
+	return vs.mu.newest.version
 }

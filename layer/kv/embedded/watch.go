@@ -66,7 +66,7 @@ type watchedKey struct {
 type watches struct {
 	limit int
 	count atomic.Int64 // not finished, armed or not
-	armed atomic.Int64 // keys
+	keys  atomic.Int64 // that are armed
 
 	mu struct {
 		sync.Mutex
@@ -75,64 +75,33 @@ type watches struct {
 	}
 }
 
-var errTooManyWatches = kv.NewError(kv.CodeTooManyWatches, "too many watches", nil)
-
-// Watch implements kv.Transaction.
-func (t *transaction) Watch(key []byte) kv.Watch {
-	ws := &t.e.watches
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err := t.readable(); err != nil {
-		return ws.failed(err)
-	}
-	seen, err := t.getLocked(key, false)
-	if err != nil {
-		return ws.failed(err)
-	}
+// watch is a new one, of a key of which seen is the value, nil for none: to be armed where ok. Otherwise there are too
+// many.
+func (ws *watches) watch(key, seen []byte) (w *watch, ok bool) {
 	if ws.count.Add(1) > int64(ws.limit) {
 		ws.count.Add(-1)
-		return ws.failed(errTooManyWatches)
+		return ws.failed(errTooManyWatches), false
 	}
-	w := &watch{of: ws, key: bytes.Clone(key), seen: seen, done: make(chan struct{})}
-	t.mu.watches = append(t.mu.watches, w)
-	return w
+	return &watch{of: ws, key: bytes.Clone(key), seen: seen, done: make(chan struct{})}, true
 }
 
-// armWatches arms the transaction's watches after its commit. Called with mu locked; unlocks it.
-func (t *transaction) armWatches() {
-	ws := t.mu.watches
-	t.mu.watches = nil
-	t.mu.Unlock()
-	for _, w := range ws {
-		t.e.arm(w)
-	}
-}
-
-// failWatches ends the transaction's watches as its commit did. Called with mu locked; unlocks it.
-func (t *transaction) failWatches(err error) {
-	ws := t.mu.watches
-	t.mu.watches = nil
-	t.mu.Unlock()
-	for _, w := range ws {
-		w.finish(err)
-	}
-}
+var errTooManyWatches = kv.NewError(kv.CodeTooManyWatches, "too many watches", nil)
 
 // arm lets w wait for commits. What was committed since the transaction read is looked at once w is in place, so that nothing falls between.
-func (e *Engine) arm(w *watch) {
-	if !e.watches.add(w) {
+func (ws *watches) arm(w *watch, views *views) {
+	if !ws.add(w) {
 		return
 	}
-	v, err := e.views.acquire()
+	v, err := views.acquire()
 	if err != nil {
-		e.watches.remove(w)
+		ws.remove(w)
 		w.finish(err)
 		return
 	}
-	defer e.views.release(v)
+	defer views.release(v)
 	now, err := v.get(w.key)
 	if err != nil || !sameValue(now, w.seen) {
-		e.watches.remove(w)
+		ws.remove(w)
 		w.finish(err)
 	}
 }
@@ -152,7 +121,7 @@ func (ws *watches) add(w *watch) bool {
 	if !ok {
 		k = &watchedKey{key: w.key}
 		ws.mu.keys.ReplaceOrInsert(k)
-		ws.armed.Add(1)
+		ws.keys.Add(1)
 	}
 	k.watches = append(k.watches, w)
 	ws.mu.Unlock()
@@ -190,19 +159,27 @@ func (ws *watches) dropEmpty(k *watchedKey) {
 		return
 	}
 	if _, ok := ws.mu.keys.Delete(k); ok {
-		ws.armed.Add(-1)
+		ws.keys.Add(-1)
 	}
 }
 
-// notify fires the watches on keys that the group changed, after its version was published.
-func (ws *watches) notify(g *group) {
-	if ws.armed.Load() == 0 {
-		return
-	}
+// armed reports whether there is anything to notify.
+func (ws *watches) armed() bool { return ws.keys.Load() > 0 }
+
+// changes are the writes of a group of commits.
+type changes interface {
+	// Spans is what the i-th commit has written: its own keys and those that its versionstamp made, each sorted and
+	// disjoint. ok is false past the last.
+	Spans(i int) (written, stamped []span, ok bool)
+}
+
+// notify fires the watches on keys that a group of commits has written, after its version v was published. There are
+// armed ones.
+func (ws *watches) notify(v *view, by changes) {
 	var fired []*watch
 	ws.mu.Lock()
-	for _, k := range ws.touched(g) {
-		now, err := g.view.get(k.key)
+	for _, k := range ws.touched(by) {
+		now, err := v.get(k.key)
 		kept := k.watches[:0]
 		for _, w := range k.watches {
 			if err == nil && sameValue(now, w.seen) {
@@ -221,19 +198,20 @@ func (ws *watches) notify(g *group) {
 	}
 }
 
-// touched returns the watched keys that the group wrote. Called with mu locked.
-func (ws *watches) touched(g *group) []*watchedKey {
-	var in []*watchedKey
-	for _, r := range g.requests {
-		if r.err != nil {
-			continue
+// touched returns the watched keys that were written. Called with mu locked.
+func (ws *watches) touched(by changes) (in []*watchedKey) {
+	for i := 0; ; i++ {
+		own, stamped, ok := by.Spans(i)
+		if !ok {
+			return in
 		}
-		in = ws.touchedBy(spanSet{spans: r.writes}, in)
-		if len(r.stamped) > 0 {
-			in = ws.touchedBy(spanSet{spans: r.stamped}, in)
+		if len(own) > 0 {
+			in = ws.touchedBy(spanSet{spans: own}, in)
+		}
+		if len(stamped) > 0 {
+			in = ws.touchedBy(spanSet{spans: stamped}, in)
 		}
 	}
-	return in
 }
 
 // touchedBy walks whichever is shorter: the watched keys or the written spans.
@@ -270,7 +248,7 @@ func (ws *watches) close() {
 			return true
 		})
 		ws.mu.keys.Clear(false)
-		ws.armed.Store(0)
+		ws.keys.Store(0)
 	}
 	ws.mu.Unlock()
 	for _, w := range all {

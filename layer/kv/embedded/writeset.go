@@ -60,21 +60,18 @@ type writeSet struct {
 	// unreadable are the keys that a stamped key may become.
 	unreadable spanSet
 
-	slab  []write
-	mem   arena
-	small *smallWrites // nil before the first write
+	slab []write
+	mem  arena
 }
 
 // get is the write to exactly key, or nil.
 func (w *writeSet) get(key []byte) *write { return w.table.get(key) }
 
-// smallWrites is the memory of a transaction that writes little, in one piece: most write a few keys.
+// smallWrites is memory for a few writes, in one piece.
 type smallWrites struct {
-	table   [4]*write
-	slab    [4]write
-	mem     [320]byte
-	request commitRequest
-	written [4]span
+	table [4]*write
+	slab  [4]write
+	mem   [320]byte
 }
 
 // put keeps the net effect of a key, whose memory the set owns.
@@ -86,13 +83,9 @@ func (w *writeSet) put(v write) {
 	w.table.put(&w.slab[len(w.slab)-1])
 }
 
-// begin makes room before the first write.
-func (w *writeSet) begin() {
-	if w.small != nil {
-		return
-	}
-	w.small = new(smallWrites)
-	w.slab, w.mem.free, w.table.few = w.small.slab[:0], w.small.mem[:0], w.small.table[:0]
+// begin gives memory to the set for its first writes.
+func (w *writeSet) begin(small *smallWrites) {
+	w.slab, w.mem.free, w.table.few = small.slab[:0], small.mem[:0], small.table[:0]
 }
 
 func (w *writeSet) set(key, value []byte) {
@@ -179,28 +172,4 @@ func (w *writeSet) stampKey(key []byte, offset int, value []byte, possible span)
 // share returns the set as it is now for a range read that outlives this call. Later writes do not change it.
 func (w *writeSet) share() *writeSet {
 	return &writeSet{table: w.table.share(), cleared: w.cleared.share(), unreadable: w.unreadable.share()}
-}
-
-// arena gives out copies of byte slices from larger pieces of memory. Pieces are never used again, so what it gave out stays valid.
-type arena struct{ free []byte }
-
-func (a *arena) copy(b []byte) []byte {
-	if len(b) > cap(a.free)-len(a.free) {
-		size := min(max(256, 2*cap(a.free)), 64<<10)
-		if len(b) > size/4 {
-			return bytes.Clone(b)
-		}
-		a.free = make([]byte, 0, size)
-	}
-	n := len(a.free)
-	a.free = append(a.free, b...)
-	return a.free[n:len(a.free):len(a.free)]
-}
-
-// copyValue is copy that makes an empty slice of an empty value: nil means that there is none.
-func (a *arena) copyValue(b []byte) []byte {
-	if len(b) == 0 {
-		return []byte{}
-	}
-	return a.copy(b)
 }

@@ -1,4 +1,4 @@
-package embedded_test
+package embedded
 
 import (
 	"fmt"
@@ -7,16 +7,46 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/divandb/divan/layer/kv/embedded"
 )
+
+// keyTable is a writeTable of keys alone.
+type keyTable struct{ t writeTable }
+
+func keyOf(w *write) string {
+	if w == nil {
+		return ""
+	}
+	return string(w.key)
+}
+
+func (t *keyTable) Put(key, value string) { t.t.put(&write{key: []byte(key), value: []byte(value)}) }
+func (t *keyTable) DeleteRange(begin, end string) {
+	t.t.deleteRange(span{begin: []byte(begin), end: []byte(end)})
+}
+func (t *keyTable) Share() *keyTable                  { return &keyTable{t.t.share()} }
+func (t *keyTable) Len() int                          { return t.t.len() }
+func (t *keyTable) From(key string, past bool) string { return keyOf(t.t.from([]byte(key), past)) }
+func (t *keyTable) Before(key string) string          { return keyOf(t.t.before([]byte(key))) }
+
+// All are the keys and values in order.
+func (t *keyTable) All() (all []string) {
+	t.t.ascend(func(w *write) { all = append(all, string(w.key)+"="+string(w.value)) })
+	return all
+}
+
+func (t *keyTable) Get(key string) (value string, ok bool) {
+	if w := t.t.get([]byte(key)); w != nil {
+		return string(w.value), true
+	}
+	return "", false
+}
 
 // TestWriteTable compares with a map, of fewer and of more keys than a slice is for; what was shared stays as it was.
 func TestWriteTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		table, model := &embedded.WriteTable{}, map[string]string{}
+		table, model := &keyTable{}, map[string]string{}
 		type copied struct {
-			table *embedded.WriteTable
+			table *keyTable
 			want  []string
 		}
 		var shared []copied

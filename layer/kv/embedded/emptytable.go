@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,32 +9,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
-
-// fillGaps reads all tables, and has Pebble read something else where they are damaged: blocks without rows, and
-// filters that all keys pass. It returns the tables where that does not help, because their end or their index is
-// damaged: Pebble cannot open those, or cannot find anything in them, and every read of a key that such a table might
-// have fails. That may be all keys of the store for a table of a few rows.
-func (e *Engine) fillGaps() (lost []table, err error) {
-	tables, err := tablesOf(e.db.Load())
-	if err != nil {
-		return nil, err
-	}
-	for i := range tables {
-		t := &tables[i]
-		c := tableCheck{ctx: context.Background(), t: t, fill: true}
-		if err := c.run(e.o.fs, e.dir); err != nil {
-			return nil, fmt.Errorf("embedded: read %s: %w", t.name, err)
-		}
-		if slices.ContainsFunc(c.faults, func(f tableFault) bool { return f.vital }) {
-			lost = append(lost, *t)
-			continue
-		}
-		if len(c.faults) > 0 {
-			e.damage.inspected(t.name, t.level, c.faults)
-		}
-	}
-	return lost, nil
-}
 
 // emptyTables is a file system with tables of the same names and sizes that have no rows.
 func emptyTables(lost []table) (vfs.FS, error) {
