@@ -114,7 +114,7 @@ func TestCheck(t *testing.T) {
 		{"layer/kv/embedded/engine.go", "unsafe", "memory fault"},
 		{"layer/kv/fdb/engine.go", "C", ""},
 		{"layer/kv/embedded/disk.go", "C", "without cgo"},
-		{"layer/changes.go", "github.com/cockroachdb/pebble/v2/sstable", "lives in layer/kv/embedded and scripts/benchmark alone"},
+		{"layer/changes.go", "github.com/cockroachdb/pebble/v2/sstable", "lives in layer/kv/embedded and layer/kv/embedded/... and scripts/benchmark alone"},
 		{"layer/revtree/tree.go", "layer/kv", "pure"},
 		{"actors/supervisor.go", "cluster", "Placer"},
 		{"actors/supervisor.go", "layer", ""},

@@ -22,6 +22,20 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded/internal/commit"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/compact"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/damage"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/guard"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/horizon"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/room"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/storelock"
+	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
+	"github.com/divandb/divan/layer/kv/embedded/internal/keys"
+	"github.com/divandb/divan/layer/kv/embedded/internal/rowcache"
+	"github.com/divandb/divan/layer/kv/embedded/internal/store"
+	"github.com/divandb/divan/layer/kv/embedded/internal/txn"
+	"github.com/divandb/divan/layer/kv/embedded/internal/versions"
+	"github.com/divandb/divan/layer/kv/embedded/internal/watch"
 )
 
 // Options of Open. The zero value is right for a small machine.
@@ -81,28 +95,28 @@ func (o Options) withDefaults() Options {
 
 // Engine is an open store. It implements kv.Engine and the optional abilities listed below it.
 type Engine struct {
-	store   store
-	lock    *storeLock
-	horizon *horizon // empty where the store is open for reading only
+	store   store.Store
+	lock    *storelock.Lock
+	horizon *horizon.Horizon // empty where the store is open for reading only
 	o       Options
 
-	rows      *rows
-	views     views
-	snapshots snapshotCloser
-	watches   watches
-	txs       txParts
-	iterators iterators
-	commits   committer
-	space     *space
-	reclaimer reclaimer
+	rows      *rowcache.Cache
+	views     versions.Views
+	snapshots versions.Closer
+	watches   watch.Watches
+	txs       txn.Parts
+	iterators versions.Iterators
+	commits   commit.Committer
+	space     *room.Space
+	reclaimer compact.Reclaimer
 	standby   *standby // nil where the store could be opened at once
 
-	guard     guard
-	damage    damage
-	inspector inspector
+	guard     guard.Guard
+	damage    damage.Damage
+	inspector damage.Inspector
 	reading   *readOnly // where the store is open for reading only, else nil
 
-	compactions compactions
+	compactions compact.Scheduler
 	copying     sync.Mutex // held by a checkpoint, and by shut
 	closeOnce   sync.Once
 	closeErr    error
@@ -133,72 +147,72 @@ func Open(dir string, o Options) (*Engine, error) {
 	last, err := e.open(dir)
 	if err != nil {
 		if e.space != nil {
-			close(e.store.stop)
-			e.store.running.Wait()
+			close(e.store.Stop)
+			e.store.Running.Wait()
 		}
-		return nil, explainDenied(err)
+		return nil, failure.ExplainDenied(err)
 	}
 	e.start(last)
 	if e.standby != nil {
 		go e.standby.finish(e)
 	} else {
-		e.guard.armed.Store(true)
+		e.guard.Armed.Store(true)
 	}
 	return e, nil
 }
 
 // newEngine is one that is not open yet.
 func newEngine(dir string, o Options) *Engine {
-	e := &Engine{o: o, rows: newRows(o.CacheBytes / 4), horizon: newHorizon(o.fs, dir)}
-	e.store.prepare(dir, o.fs, o.Logger)
-	e.damage.prepare()
-	e.compactions.more = make(chan struct{}, 1)
+	e := &Engine{o: o, rows: rowcache.New(o.CacheBytes / 4), horizon: horizon.New(o.fs, dir)}
+	e.store.Prepare(dir, o.fs, o.Logger)
+	e.damage.Prepare()
+	e.compactions.More = make(chan struct{}, 1)
 	return e
 }
 
 // know tells the parts of each other, once there is the room on the disk to tell of.
-func (e *Engine) know(space *space) {
+func (e *Engine) know(space *room.Space) {
 	e.space = space
-	space.busy, space.pending = e.commits.busy.elapsed, e.reclaimer.pending
-	e.guard.store, e.guard.horizon, e.guard.lock, e.guard.space = &e.store, e.horizon, e.lock, space
-	e.inspector = inspector{
-		store: &e.store, damage: &e.damage, space: space, allHeld: e.compactions.allHeld, readOnly: e.reading != nil,
-		cleared: func(spans []span) { e.reclaimer.note(0, true, spans...) }, beforeFlush: e.o.beforeFlush,
+	space.Busy, space.Pending = e.commits.Busy.Elapsed, e.reclaimer.Pending
+	e.guard.Store, e.guard.Horizon, e.guard.Lock, e.guard.Space = &e.store, e.horizon, e.lock, space
+	e.inspector = damage.Inspector{
+		Store: &e.store, Damage: &e.damage, Space: space, AllHeld: e.compactions.AllHeld, ReadOnly: e.reading != nil,
+		Cleared: func(spans []keys.Span) { e.reclaimer.Note(0, true, spans...) }, BeforeFlush: e.o.beforeFlush,
 	}
-	e.reclaimer.store, e.reclaimer.space, e.reclaimer.damage, e.reclaimer.guard = &e.store, space, &e.damage, &e.guard
-	e.reclaimer.views, e.reclaimer.snapshots = &e.views, &e.snapshots
-	e.txs = txParts{
-		store: &e.store, views: &e.views, iterators: &e.iterators, watches: &e.watches, commits: &e.commits, space: space,
-		readOnly: e.reading != nil,
+	e.reclaimer.Store, e.reclaimer.Space, e.reclaimer.Damage, e.reclaimer.Guard = &e.store, space, &e.damage, &e.guard
+	e.reclaimer.Views, e.reclaimer.Snapshots = &e.views, &e.snapshots
+	e.txs = txn.Parts{
+		Store: &e.store, Views: &e.views, Iterators: &e.iterators, Watches: &e.watches, Commits: &e.commits, Space: space,
+		ReadOnly: e.reading != nil,
 	}
 }
 
 // start starts what runs while the store is open.
 func (e *Engine) start(last int64) {
-	e.snapshots.start()
-	e.views.limit = e.o.transactionTime
-	e.watches.limit = e.o.MaxWatches
+	e.snapshots.Start()
+	e.views.Limit = e.o.transactionTime
+	e.watches.Limit = e.o.MaxWatches
 	if e.standby != nil {
-		e.views.publish(e.standby.view(e, last))
+		e.views.Publish(e.standby.view(e, last))
 	} else {
-		e.views.publish(e.newView(last))
+		e.views.Publish(e.newView(last))
 	}
-	e.commits.start(commitParts{
-		store: &e.store, rows: e.rows, views: &e.views, snapshots: &e.snapshots, watches: &e.watches,
-		reclaimer: &e.reclaimer, damage: &e.damage, guard: &e.guard, space: e.space,
+	e.commits.Start(commit.Parts{
+		Store: &e.store, Rows: e.rows, Views: &e.views, Snapshots: &e.snapshots, Watches: &e.watches,
+		Reclaimer: &e.reclaimer, Damage: &e.damage, Guard: &e.guard, Space: e.space,
 	}, last, e.o.ResolverBytes, e.o.transactionTime)
 	if e.reading == nil {
-		e.store.running.Go(func() { e.space.measure(&e.store) })
+		e.store.Running.Go(func() { e.space.Measure(&e.store) })
 	}
-	e.store.running.Go(e.sweep)
-	e.store.running.Go(e.inspector.run)
-	e.store.running.Go(e.reclaimer.run)
+	e.store.Running.Go(e.sweep)
+	e.store.Running.Go(e.inspector.Run)
+	e.store.Running.Go(e.reclaimer.Run)
 }
 
 // open opens the store and leaves nothing open after an error, unless Pebble met one that it has no way on from.
 func (e *Engine) open(dir string) (last int64, err error) {
 	defer func() {
-		if err != nil && e.store.failed() == nil && e.standby == nil && !e.guard.ended.Load() {
+		if err != nil && e.store.Failed() == nil && e.standby == nil && !e.guard.Ended.Load() {
 			err = errors.Join(err, e.release())
 		}
 	}()
@@ -206,20 +220,20 @@ func (e *Engine) open(dir string) (last int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	e.store.db.Store(db)
+	e.store.Db.Store(db)
 	if last, err = lastVersion(db); err == nil {
-		err = e.horizon.check(last)
+		err = e.horizon.Check(last)
 	}
 	if err == nil && e.standby == nil {
-		err = e.guard.try(false, func() error { return e.horizon.settle(last) })
+		err = e.guard.Try(false, func() error { return e.horizon.Settle(last) })
 	}
-	if err == nil && e.horizon.absent && last > 0 {
-		e.store.log.Warn("the store is opened without its horizon, and has one from now on; nobody can tell whether it has "+
+	if err == nil && e.horizon.Absent && last > 0 {
+		e.store.Log.Warn("the store is opened without its horizon, and has one from now on; nobody can tell whether it has "+
 			"all that was acknowledged",
 			"directory", dir, "version", last)
 	}
 	if kv.IsCode(err, kv.CodeFileCorrupt) {
-		err = damaged(dir, err) // the keys that the store has for itself
+		err = failure.Damaged(dir, err) // the keys that the store has for itself
 	}
 	if err != nil {
 		return 0, errors.Join(err, db.Close())
@@ -232,15 +246,15 @@ func (e *Engine) release() error {
 	if e.lock == nil {
 		return nil
 	}
-	return errors.Join(e.horizon.close(), e.lock.close())
+	return errors.Join(e.horizon.Close(), e.lock.Close())
 }
 
 // Name implements kv.Engine.
 func (e *Engine) Name() string { return "embedded" }
 
 // newView opens the state of the store as it is now: for the sequencer, right after it applied version.
-func (e *Engine) newView(version int64) *view {
-	return e.snapshots.newView(e.store.db.Load(), e.rows, version)
+func (e *Engine) newView(version int64) *versions.View {
+	return e.snapshots.NewView(e.store.Db.Load(), e.rows, version)
 }
 
 // sweep ends what transactions that were forgotten hold.
@@ -249,37 +263,37 @@ func (e *Engine) sweep() {
 	defer tick.Stop()
 	for {
 		select {
-		case <-e.store.stop:
+		case <-e.store.Stop:
 			return
-		case <-e.compactions.more:
-			e.compactions.grant()
+		case <-e.compactions.More:
+			e.compactions.Grant()
 		case now := <-tick.C:
-			e.views.sweep(now)
-			e.snapshots.signal()
-			e.iterators.sweep(now)
-			e.compactions.grant()
+			e.views.Sweep(now)
+			e.snapshots.Signal()
+			e.iterators.Sweep(now)
+			e.compactions.Grant()
 		}
 	}
 }
 
 // FreeBytes is the room on the store's disk, as it was a moment ago. ok is false where the file system does not tell.
-func (e *Engine) FreeBytes() (free int64, ok bool) { return e.space.freeBytes() }
+func (e *Engine) FreeBytes() (free int64, ok bool) { return e.space.FreeBytes() }
 
 // WindowBytes is the memory that the engine keeps to tell conflicts and to read older versions, nearly.
 func (e *Engine) WindowBytes() int64 {
-	return e.commits.window.Load() + int64(e.views.count())*viewBytes
+	return e.commits.Window.Load() + int64(e.views.Count())*versions.ViewBytes
 }
 
 // Begin implements kv.Engine.
-func (e *Engine) Begin(ctx context.Context) kv.Transaction { return e.txs.begin(ctx) }
+func (e *Engine) Begin(ctx context.Context) kv.Transaction { return e.txs.Begin(ctx) }
 
 // OpenSnapshot implements kv.Snapshotter. It keeps the space of what is overwritten meanwhile from being freed.
 func (e *Engine) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
-	return e.txs.openSnapshot(ctx)
+	return e.txs.OpenSnapshot(ctx)
 }
 
 // Failed implements kv.Failer: the error for a commit that was not begun.
-func (e *Engine) Failed() error { return e.store.failed() }
+func (e *Engine) Failed() error { return e.store.Failed() }
 
 // Close implements kv.Engine. Commits that are being written are finished and answered; all others, reads and watches end with
 // CodeCancelled.
@@ -288,60 +302,60 @@ func (e *Engine) Failed() error { return e.store.failed() }
 // left alone: the directory stays locked until the process ends.
 func (e *Engine) Close() error {
 	e.closeOnce.Do(func() {
-		e.store.closing.Store(true)
-		e.commits.queue.close()
-		if e.damage.full.Load() && e.damage.waiting.Load() > 0 {
-			e.inspector.failHeld() // what waits for level 0 would not come to an end
+		e.store.Closing.Store(true)
+		e.commits.Queue.Close()
+		if e.damage.Full.Load() && e.damage.Waiting.Load() > 0 {
+			e.inspector.FailHeld() // what waits for level 0 would not come to an end
 		}
-		close(e.store.stop)
-		close(e.damage.closing)
-		e.watches.close()
+		close(e.store.Stop)
+		close(e.damage.Closing)
+		e.watches.Close()
 		done := make(chan error, 1)
 		go func() { done <- e.shut() }()
 		select {
 		case e.closeErr = <-done:
-		case <-e.store.failing:
+		case <-e.store.Failing:
 			select {
 			case <-done: //nolint:errcheck // the failure that came first counts
 			case <-time.After(time.Second):
 			}
-		case <-e.space.stalled():
+		case <-e.space.Stalled():
 			select {
 			case e.closeErr = <-done:
 			case <-time.After(time.Second):
 			}
 		}
-		e.guard.ended.Store(true)
-		e.closeErr = errors.Join(e.store.failed(), e.closeErr)
+		e.guard.Ended.Store(true)
+		e.closeErr = errors.Join(e.store.Failed(), e.closeErr)
 	})
 	return e.closeErr
 }
 
 // shut waits for all that uses Pebble, and closes it.
 func (e *Engine) shut() error {
-	e.store.running.Wait()
+	e.store.Running.Wait()
 	e.copying.Lock()
 	defer e.copying.Unlock()
-	e.iterators.close()
-	e.views.close()
-	e.snapshots.stop()
+	e.iterators.Close()
+	e.views.Close()
+	e.snapshots.Stop()
 	if e.reading != nil {
-		return errors.Join(e.store.db.Load().Close(), e.reading.lock.Close())
+		return errors.Join(e.store.Db.Load().Close(), e.reading.lock.Close())
 	}
 	if e.standby != nil && !e.standby.end() {
-		return e.store.db.Load().Close() // what opens the store still has the lock
+		return e.store.Db.Load().Close() // what opens the store still has the lock
 	}
-	if err := e.store.db.Load().Close(); err != nil {
+	if err := e.store.Db.Load().Close(); err != nil {
 		return err
 	}
-	if e.store.failed() != nil {
+	if e.store.Failed() != nil {
 		return e.release()
 	}
 	var err error
-	if e.lock.lost() == nil {
-		err = e.guard.restoreHorizon()
+	if e.lock.Lost() == nil {
+		err = e.guard.RestoreHorizon()
 	}
-	return errors.Join(err, e.horizon.settle(e.horizon.version()), e.release())
+	return errors.Join(err, e.horizon.Settle(e.horizon.Version()), e.release())
 }
 
 // Checkpoint implements kv.Checkpointer. Files that never change are linked where dir is on the same disk, so that it
@@ -351,16 +365,16 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 	e.copying.Lock()
 	defer e.copying.Unlock()
 	switch {
-	case e.store.closing.Load():
-		return errClosed
+	case e.store.Closing.Load():
+		return failure.ErrClosed
 	case e.reading != nil:
-		return errReadOnly
-	case e.store.failed() != nil:
-		return e.store.failed()
-	case e.space.opening.Load():
-		return e.space.refusal()
+		return failure.ErrReadOnly
+	case e.store.Failed() != nil:
+		return e.store.Failed()
+	case e.space.Opening.Load():
+		return e.space.Refusal()
 	case ctx.Err() != nil:
-		return contextError(ctx)
+		return failure.OfContext(ctx)
 	}
 	for left := checkpointAttempts; ; left-- {
 		before, spoiled, err := e.copyFiles(ctx, dir)
@@ -368,12 +382,12 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 			return err
 		}
 		if !spoiled || left == 1 {
-			if err := e.horizon.copyTo(dir, before); err != nil {
+			if err := e.horizon.CopyTo(dir, before); err != nil {
 				return err
 			}
 			return e.checkCopy(ctx, dir)
 		}
-		if err := e.store.fs.RemoveAll(dir); err != nil {
+		if err := e.store.Fs.RemoveAll(dir); err != nil {
 			return fmt.Errorf("embedded: %w", err)
 		}
 	}
@@ -384,30 +398,30 @@ const checkpointAttempts = 3
 
 // copyFiles has Pebble copy the store. spoiled is whether the manifest was not what was written by then, which may have
 // been copied: what Pebble writes while replaceLogs looks is not looked at there.
-func (e *Engine) copyFiles(ctx context.Context, dir string) (before mark, spoiled bool, err error) {
-	if err := e.guard.replaceLogs(ctx); err != nil {
+func (e *Engine) copyFiles(ctx context.Context, dir string) (before horizon.Mark, spoiled bool, err error) {
+	if err := e.guard.ReplaceLogs(ctx); err != nil {
 		return before, false, err
 	}
-	before = e.horizon.mark()
-	if err := e.store.db.Load().Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+	before = e.horizon.Mark()
+	if err := e.store.Db.Load().Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
 		return before, false, fmt.Errorf("embedded: checkpoint: %w", err)
 	}
-	spoiled, err = e.guard.manifestMended()
+	spoiled, err = e.guard.ManifestMended()
 	return before, spoiled, err
 }
 
 // Degraded implements kv.Degrader.
 func (e *Engine) Degraded() []string {
-	return append(e.space.degraded(), e.damage.degraded(e.store.dir)...)
+	return append(e.space.Degraded(), e.damage.Degraded(e.store.Dir)...)
 }
 
 // Reclaim implements kv.Reclaimer.
 func (e *Engine) Reclaim(_ context.Context, r kv.KeyRange) error {
-	if err := legalRange(r); err != nil {
+	if err := keys.LegalRange(r); err != nil {
 		return err
 	}
-	if s := spanOf(r); !s.empty() {
-		e.reclaimer.note(e.views.version(), true, s)
+	if s := keys.Of(r); !s.Empty() {
+		e.reclaimer.Note(e.views.Version(), true, s)
 	}
 	return nil
 }

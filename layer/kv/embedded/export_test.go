@@ -12,6 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable/block/blockkind"
 	"github.com/cockroachdb/pebble/v2/sstable/colblk"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
 // WithFS is o on another file system.
@@ -24,39 +26,39 @@ func (o Options) WithTransactionTime(d time.Duration) Options { o.transactionTim
 func (o Options) WithBeforeFlush(f func()) Options { o.beforeFlush = f; return o }
 
 // Pebble is the store below, for comparing with it.
-func (e *Engine) Pebble() *pebble.DB { return e.store.db.Load() }
+func (e *Engine) Pebble() *pebble.DB { return e.store.Db.Load() }
 
 // HoldCompactions lets no compaction begin until ReleaseCompactions is called.
 func (e *Engine) HoldCompactions() {
-	e.compactions.pause(time.Hour)
+	e.compactions.Pause(time.Hour)
 }
 
 // ReleaseCompactions lets compactions begin again.
 func (e *Engine) ReleaseCompactions() {
-	e.compactions.pause(0)
-	e.compactions.grant()
+	e.compactions.Pause(0)
+	e.compactions.Grant()
 }
 
 // StopWrites is how many tables lie above each other in level 0, at most.
-const StopWrites = stopWrites
+const StopWrites = store.StopWrites
 
 // HorizonKey is what stores of programs that knew no horizon lack.
 var HorizonKey = horizonKey
 
 // Views is the number of versions that are held.
-func (e *Engine) Views() int { return e.views.count() }
+func (e *Engine) Views() int { return e.views.Count() }
 
 // WithLockFileOnly is o where directories cannot be locked.
 func (o Options) WithLockFileOnly() Options { o.lockFileOnly = true; return o }
 
 // Failing is closed when the engine fails.
-func (e *Engine) Failing() <-chan struct{} { return e.store.failing }
+func (e *Engine) Failing() <-chan struct{} { return e.store.Failing }
 
 // Acknowledge is what a group of commits pays for its mark.
-func (e *Engine) Acknowledge(version int64) error { return e.guard.acknowledge(version) }
+func (e *Engine) Acknowledge(version int64) error { return e.guard.Acknowledge(version) }
 
 // SmallRanges is how many cleared ranges are kept because they are not worth a compaction.
-func (e *Engine) SmallRanges() int { return e.reclaimer.smallRanges() }
+func (e *Engine) SmallRanges() int { return e.reclaimer.SmallRanges() }
 
 // RowsBlock is a block of rows: where it is in its file, and a key that none of its rows comes after.
 type RowsBlock struct {

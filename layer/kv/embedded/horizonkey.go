@@ -6,36 +6,42 @@ import (
 	"log/slog"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/damage"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/horizon"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/salvage"
+	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
+	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
 // hasHorizonKey reads horizonKey from a store that is not open, and changes nothing in the directory.
-func hasHorizonKey(d directory) (needed bool, err error) {
-	o := Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: d.fs}.withDefaults()
-	var s store
-	var known damage
-	s.prepare(d.dir, d.fs, o.Logger)
-	known.prepare()
-	db, err := s.openPebble(d.dir, readOnlyOptions(o, &s, &known, newReadOnlyFS(newTableFS(d.fs, &known), d.dir)))
+func hasHorizonKey(d horizon.Directory) (needed bool, err error) {
+	o := Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: d.Fs}.withDefaults()
+	var s store.Store
+	var known damage.Damage
+	s.Prepare(d.Dir, d.Fs, o.Logger)
+	known.Prepare()
+	db, err := s.OpenPebble(d.Dir, readOnlyOptions(o, &s, &known, salvage.NewFS(damage.NewFS(d.Fs, &known), d.Dir)))
 	if err != nil {
-		if isDenied(err) || !ofFiles(err) {
-			return false, fmt.Errorf("embedded: look into the store in %s: %w", d.dir, err)
+		if failure.IsDenied(err) || !ofFiles(err) {
+			return false, fmt.Errorf("embedded: look into the store in %s: %w", d.Dir, err)
 		}
-		return false, damaged(d.dir, err)
+		return false, failure.Damaged(d.Dir, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	v, err := readCopy(db, horizonKey)
+	v, err := store.Value(db, horizonKey)
 	if err != nil {
-		return false, damaged(d.dir, err)
+		return false, failure.Damaged(d.Dir, err)
 	}
 	return v != nil, nil
 }
 
 // needHorizon has the store refused from now on where the horizon is missing.
 func needHorizon(db *pebble.DB) error {
-	if v, err := readCopy(db, horizonKey); err != nil || v != nil {
+	if v, err := store.Value(db, horizonKey); err != nil || v != nil {
 		return err
 	}
-	if err := db.Set(horizonKey, []byte{1}, syncInLog); err != nil {
+	if err := db.Set(horizonKey, []byte{1}, store.SyncInLog); err != nil {
 		return fmt.Errorf("embedded: write that the store has a horizon: %w", err)
 	}
 	last, err := lastVersion(db)

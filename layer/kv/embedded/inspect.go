@@ -9,6 +9,10 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/horizon"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/storelock"
+	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
 // Found is what Inspect sees of a store without opening it.
@@ -30,7 +34,7 @@ type Found struct {
 //
 // Not in a process that has the store open: the system gives up a process's lock on a file with the first file handle that is closed.
 func Inspect(dir string) (found Found, err error) {
-	found.NewestFormat = int(pebbleFormat)
+	found.NewestFormat = int(store.PebbleFormat)
 	if found.FreeBytes, err = freeBytes(dir); err != nil {
 		return found, fmt.Errorf("embedded: %w", err)
 	}
@@ -46,19 +50,19 @@ func Inspect(dir string) (found Found, err error) {
 	if found.PebbleFormat > found.NewestFormat {
 		return found, fmt.Errorf("embedded: the store in %s has Pebble's format %d, this program knows %d", dir, found.PebbleFormat, found.NewestFormat)
 	}
-	if found.Holder, found.HolderKnown, err = lockHolder(filepath.Join(dir, "LOCK")); err != nil {
+	if found.Holder, found.HolderKnown, err = storelock.Holder(filepath.Join(dir, "LOCK")); err != nil {
 		return found, fmt.Errorf("embedded: %w", err)
 	}
 	if found.Holder == 0 { // the file may have been removed
-		found.Holder = dirHolder(dir)
+		found.Holder = storelock.DirHolder(dir)
 	}
-	h := newHorizon(vfs.Default, dir)
-	if err := h.read(); err != nil {
+	h := horizon.New(vfs.Default, dir)
+	if err := h.Read(); err != nil {
 		return found, err
 	}
-	found.Version = h.version()
+	found.Version = h.Version()
 	if found.Holder == 0 && found.HolderKnown { // whose files are at rest
-		err = h.verify(hasHorizonKey)
+		err = h.Verify(hasHorizonKey)
 	}
 	return found, err
 }

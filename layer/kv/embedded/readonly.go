@@ -12,6 +12,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/damage"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/horizon"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/room"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/salvage"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/sst"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/storelock"
+	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
+	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
 // OpenReadOnly opens a store that no process has open, for reading, and changes nothing in its directory, which may be
@@ -31,18 +39,18 @@ func OpenReadOnly(dir string, o Options, salvaging bool) (*Engine, error) {
 	if err := readable(dir, o, salvaging); err != nil {
 		return nil, err
 	}
-	lock := &readLock{}
+	lock := &storelock.ReadLock{}
 	if vfs.Root(o.fs) == vfs.Default {
-		if lock, err = lockForReading(dir); err != nil {
+		if lock, err = storelock.TakeForReading(dir); err != nil {
 			return nil, err
 		}
 	}
 	e := newEngine(dir, o)
-	e.reading = &readOnly{e: e, lock: lock, files: newReadOnlyFS(newTableFS(o.fs, &e.damage), dir)}
-	e.know(newSpace(dir, o.fs, o.Logger, o.BallastBytes))
+	e.reading = &readOnly{e: e, lock: lock, files: salvage.NewFS(damage.NewFS(o.fs, &e.damage), dir)}
+	e.know(room.New(dir, o.fs, o.Logger, o.BallastBytes))
 	last, err := e.reading.open(salvaging)
 	if err != nil {
-		return nil, errors.Join(explainDenied(err), lock.Close())
+		return nil, errors.Join(failure.ExplainDenied(err), lock.Close())
 	}
 	e.start(last)
 	return e, nil
@@ -51,8 +59,8 @@ func OpenReadOnly(dir string, o Options, salvaging bool) (*Engine, error) {
 // readOnly is what an engine has where it is open for reading only.
 type readOnly struct {
 	e     *Engine
-	lock  *readLock
-	files *readOnlyFS
+	lock  *storelock.ReadLock
+	files *salvage.FS
 	lacks []kv.Fault // what is not there, see lacking
 	// mirrored is whether the list of tables is read from its mirror.
 	mirrored bool
@@ -67,8 +75,8 @@ func readable(dir string, o Options, salvaging bool) error {
 	switch {
 	case found.Holder > 0:
 		return fmt.Errorf("embedded: the store in %s is in use by another process (%d)", dir, found.Holder)
-	case err != nil && (!salvaging || isDenied(err)):
-		return explainDenied(err)
+	case err != nil && (!salvaging || failure.IsDenied(err)):
+		return failure.ExplainDenied(err)
 	case err != nil:
 		o.Logger.Warn("the store is damaged, and is read as far as that goes", "error", err)
 	case !found.Exists:
@@ -80,38 +88,38 @@ func readable(dir string, o Options, salvaging bool) error {
 // open opens Pebble. With salvaging it goes without what is missing or damaged, as far as there is a way.
 func (r *readOnly) open(salvaging bool) (last int64, err error) {
 	e := r.e
-	h := newHorizon(e.store.fs, e.store.dir)
-	if err := h.read(); err == nil || salvaging && !isDenied(err) { // what else is wrong was said
-		if r.mirrored, err = r.files.readMirrored(h, salvaging); err != nil {
-			return 0, explainDenied(err)
+	h := horizon.New(e.store.Fs, e.store.Dir)
+	if err := h.Read(); err == nil || salvaging && !failure.IsDenied(err) { // what else is wrong was said
+		if r.mirrored, err = r.files.ReadMirrored(h, salvaging); err != nil {
+			return 0, failure.ExplainDenied(err)
 		}
 	}
 	if r.mirrored {
-		e.store.log.Warn("the list of the store's tables is not what was written; its second copy is read")
+		e.store.Log.Warn("the list of the store's tables is not what was written; its second copy is read")
 	}
 	if salvaging {
 		if err := r.makeDo(); err != nil {
 			return 0, err
 		}
 	}
-	db, err := e.store.openPebble(e.store.dir, readOnlyOptions(e.o, &e.store, &e.damage, r.files))
+	db, err := e.store.OpenPebble(e.store.Dir, readOnlyOptions(e.o, &e.store, &e.damage, r.files))
 	if err != nil {
-		if isDenied(err) || !ofFiles(err) {
-			return 0, fmt.Errorf("embedded: open the store in %s for reading: %w", e.store.dir, err)
+		if failure.IsDenied(err) || !ofFiles(err) {
+			return 0, fmt.Errorf("embedded: open the store in %s for reading: %w", e.store.Dir, err)
 		}
 		if salvaging {
 			return 0, fmt.Errorf("embedded: of the store in %s nothing can be read: %w; start on a backup, or bring "+
 				"the files back that it had",
-				e.store.dir, brief(err))
+				e.store.Dir, failure.Brief(err))
 		}
-		return 0, damaged(e.store.dir, err)
+		return 0, failure.Damaged(e.store.Dir, err)
 	}
-	e.store.db.Store(db)
+	e.store.Db.Store(db)
 	if err := r.leaveOut(salvaging); err != nil {
 		return 0, err
 	}
-	db = e.store.db.Load()
-	format, err := readCopy(db, formatKey)
+	db = e.store.Db.Load()
+	format, err := store.Value(db, formatKey)
 	if err == nil && (format != nil || !salvaging) && (len(format) != 1 || format[0] != storeFormat) {
 		err = fmt.Errorf("embedded: the store has format %x, this program knows %x", format, storeFormat)
 	}
@@ -119,7 +127,7 @@ func (r *readOnly) open(salvaging bool) (last int64, err error) {
 		last, err = lastVersion(db)
 	}
 	if kv.IsCode(err, kv.CodeFileCorrupt) && salvaging {
-		e.store.log.Warn("the store's own keys are damaged, and are left out", "error", err)
+		e.store.Log.Warn("the store's own keys are damaged, and are left out", "error", err)
 		err = nil
 	}
 	if err != nil {
@@ -131,23 +139,23 @@ func (r *readOnly) open(salvaging bool) (last int64, err error) {
 // makeDo finds what the store lacks, and has Pebble read something else where it would not open the store.
 func (r *readOnly) makeDo() (err error) {
 	e := r.e
-	r.files.salvage = true
-	var m mark
-	if r.lacks, m, err = lacking(e.store.fs, e.store.dir); err != nil {
+	r.files.Salvage = true
+	var m horizon.Mark
+	if r.lacks, m, err = salvage.Lacking(e.store.Fs, e.store.Dir); err != nil {
 		return err
 	}
 	if r.mirrored {
-		r.lacks = slices.DeleteFunc(r.lacks, func(f kv.Fault) bool { return isManifest(f.File) })
+		r.lacks = slices.DeleteFunc(r.lacks, func(f kv.Fault) bool { return horizon.IsManifest(f.File) })
 	}
 	for _, f := range r.lacks {
-		e.store.log.Warn("the store lacks something; what is read may be older than it was", "file", f.File, "what", f.What)
+		e.store.Log.Warn("the store lacks something; what is read may be older than it was", "file", f.File, "what", f.What)
 	}
-	names, err := e.store.fs.List(e.store.dir)
+	names, err := e.store.Fs.List(e.store.Dir)
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
-	r.files.more = append(lostMarkers(names, m), lostTables(names)...)
-	return r.files.mendLogs(e.store.log)
+	r.files.More = append(salvage.LostMarkers(names, m), salvage.LostTables(names)...)
+	return r.files.MendLogs(e.store.Log)
 }
 
 // leaveOut opens Pebble once more without the tables in which nothing can be found, if there are any and that is
@@ -157,48 +165,48 @@ func (r *readOnly) leaveOut(salvaging bool) error {
 		return nil
 	}
 	e := r.e
-	lost, err := e.inspector.fillGaps()
+	lost, err := e.inspector.FillGaps()
 	if err == nil && len(lost) > 0 {
 		var empty vfs.FS
-		if empty, err = emptyTables(lost); err == nil {
+		if empty, err = sst.EmptyTables(lost); err == nil {
 			for _, t := range lost {
-				r.files.put(t.name, empty)
+				r.files.Put(t.Name, empty)
 			}
 		}
 	}
 	if err != nil {
-		return errors.Join(err, e.store.db.Load().Close())
+		return errors.Join(err, e.store.Db.Load().Close())
 	}
-	e.inspector.leftOut = map[string]bool{}
+	e.inspector.LeftOut = map[string]bool{}
 	if len(lost) == 0 {
 		return nil
 	}
 	for _, t := range lost {
-		e.inspector.leftOut[t.name] = true
-		e.store.log.Warn("a table of the store cannot be read as a whole and is left out; what is read may be older than "+
-			"it was", "table", t.name, "bytes", t.size)
+		e.inspector.LeftOut[t.Name] = true
+		e.store.Log.Warn("a table of the store cannot be read as a whole and is left out; what is read may be older than "+
+			"it was", "table", t.Name, "bytes", t.Size)
 	}
-	if err := e.store.db.Load().Close(); err != nil {
+	if err := e.store.Db.Load().Close(); err != nil {
 		return err
 	}
-	db, err := e.store.openPebble(e.store.dir, readOnlyOptions(e.o, &e.store, &e.damage, r.files))
+	db, err := e.store.OpenPebble(e.store.Dir, readOnlyOptions(e.o, &e.store, &e.damage, r.files))
 	if err != nil {
 		return err
 	}
-	e.store.db.Store(db)
+	e.store.Db.Store(db)
 	return nil
 }
 
 // readOnlyOptions are Pebble's for a store that is read only.
-func readOnlyOptions(o Options, s *store, d *damage, files *readOnlyFS) *pebble.Options {
+func readOnlyOptions(o Options, s *store.Store, d *damage.Damage, files *salvage.FS) *pebble.Options {
 	po := &pebble.Options{
-		FS: files, ReadOnly: true, Logger: pebbleLog{log: o.Logger, fail: s.fail}, FormatMajorVersion: pebbleFormat,
+		FS: files, ReadOnly: true, Logger: store.PebbleLog{Log: o.Logger, Fail: s.Fail}, FormatMajorVersion: store.PebbleFormat,
 		CacheSize: o.CacheBytes - o.CacheBytes/4, MemTableSize: uint64(o.MemTableBytes), MaxOpenFiles: 500,
 		EventListener:           &pebble.EventListener{BackgroundError: func(error) {}},
-		DisableConsistencyCheck: files.salvage, // tables may be missing or cut, see fillGaps
+		DisableConsistencyCheck: files.Salvage, // tables may be missing or cut, see fillGaps
 	}
-	d.listen(po.EventListener)
-	tellCompactions(po)
+	d.Listen(po.EventListener)
+	damage.TellCompactions(po)
 	for i := range po.Levels {
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}

@@ -7,6 +7,11 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/damage"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/guard"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/salvage"
+	"github.com/divandb/divan/layer/kv/embedded/internal/versions"
 )
 
 // standby is a second opening of the store, for reading alone, while the first waits for room on the disk or for the permission to write. All of its
@@ -14,8 +19,8 @@ import (
 // standby until they end. Tables that the first one no longer needs stay until then.
 type standby struct {
 	opened    chan opening // what becomes of the first opening
-	snapshots snapshotCloser
-	guard     *guard
+	snapshots versions.Closer
+	guard     *guard.Guard
 
 	finished  chan struct{} // closed when finish has ended
 	abandoned bool          // by finish, before finished is closed: the first opening still waits
@@ -41,54 +46,54 @@ func Exists(dir string) (bool, error) {
 
 // openOrStandBy opens the store. Where that would have to wait, e has a standby, and its database is returned.
 func (e *Engine) openOrStandBy(dir string, po *pebble.Options) (*pebble.DB, error) {
-	desc, err := pebble.Peek(dir, e.store.fs)
+	desc, err := pebble.Peek(dir, e.store.Fs)
 	if err != nil {
 		return nil, err
 	}
-	e.guard.patient.Store(desc.Exists)
+	e.guard.Patient.Store(desc.Exists)
 	if desc.Exists {
-		e.space.beforeOpening()
+		e.space.BeforeOpening()
 	}
 	opened := make(chan opening, 1)
-	e.commits.busy.begin()
+	e.commits.Busy.Begin()
 	go func() {
 		var o opening
-		if o.err = e.guard.try(false, e.horizon.open); o.err == nil {
-			o.db, o.err = e.store.openPebble(dir, po)
+		if o.err = e.guard.Try(false, e.horizon.Open); o.err == nil {
+			o.db, o.err = e.store.OpenPebble(dir, po)
 		}
 		opened <- o
 	}()
 	select {
 	case o := <-opened:
-		e.commits.busy.end()
-		e.guard.patient.Store(true)
+		e.commits.Busy.End()
+		e.guard.Patient.Store(true)
 		return o.db, o.err
-	case <-e.space.stalled():
+	case <-e.space.Stalled():
 	}
 	// Nothing changes in the directory while it is read: what waits is not tried again meanwhile.
-	e.space.retrying.Lock()
-	defer e.space.retrying.Unlock()
+	e.space.Retrying.Lock()
+	defer e.space.Retrying.Unlock()
 	sb := &standby{opened: opened, guard: &e.guard, finished: make(chan struct{})}
 	db, err := e.openReading(dir)
 	if err != nil {
-		e.guard.ended.Store(true)
-		return nil, errors.Join(e.space.refusal(), err)
+		e.guard.Ended.Store(true)
+		return nil, errors.Join(e.space.Refusal(), err)
 	}
-	sb.snapshots.start()
-	e.space.opening.Store(true)
+	sb.snapshots.Start()
+	e.space.Opening.Store(true)
 	e.standby = sb
-	e.store.log.Warn("the store cannot be written; it is read, and opened for writing as soon as it can be", "directory", dir, "error", e.space.refusal())
+	e.store.Log.Warn("the store cannot be written; it is read, and opened for writing as soon as it can be", "directory", dir, "error", e.space.Refusal())
 	return db, nil
 }
 
 // openReading opens the store in dir for reading.
 func (e *Engine) openReading(dir string) (*pebble.DB, error) {
-	if err := e.guard.kept.fill(e.store.fs, dir); err != nil {
+	if err := e.guard.Kept.Fill(e.store.Fs, dir); err != nil {
 		return nil, err
 	}
-	db, err := e.store.openPebble(dir, readOnlyOptions(e.o, &e.store, &e.damage, newReadOnlyFS(newTableFS(e.store.fs, &e.damage), dir)))
+	db, err := e.store.OpenPebble(dir, readOnlyOptions(e.o, &e.store, &e.damage, salvage.NewFS(damage.NewFS(e.store.Fs, &e.damage), dir)))
 	if err != nil {
-		e.guard.kept.free(e.store.fs)
+		e.guard.Kept.Free(e.store.Fs)
 		return nil, fmt.Errorf("embedded: open the store in %s for reading: %w", dir, err)
 	}
 	return db, nil
@@ -99,12 +104,12 @@ func (sb *standby) finish(e *Engine) {
 	defer close(sb.finished)
 	var o opening
 	select {
-	case <-e.store.stop:
+	case <-e.store.Stop:
 		sb.abandoned = true
 		return
 	case o = <-sb.opened:
 	}
-	e.commits.busy.end()
+	e.commits.Busy.End()
 	if o.err == nil {
 		o.err = checkSame(e, o.db)
 	}
@@ -112,37 +117,37 @@ func (sb *standby) finish(e *Engine) {
 		o.err = needHorizon(o.db)
 	}
 	if o.err == nil {
-		o.err = e.guard.try(false, func() error { return e.horizon.settle(e.views.version()) })
+		o.err = e.guard.Try(false, func() error { return e.horizon.Settle(e.views.Version()) })
 	}
 	if o.err != nil {
-		e.store.fail(o.err)
+		e.store.Fail(o.err)
 		sb.abandoned = true
 		return
 	}
-	reading := e.store.db.Swap(o.db)
-	e.views.publish(e.newView(e.views.version()))
-	e.guard.armed.Store(true)
-	e.space.opening.Store(false)
-	e.store.log.Info("the store can be written again", "directory", e.store.dir)
-	sb.snapshots.stop() // when nobody reads the standby any more
+	reading := e.store.Db.Swap(o.db)
+	e.views.Publish(e.newView(e.views.Version()))
+	e.guard.Armed.Store(true)
+	e.space.Opening.Store(false)
+	e.store.Log.Info("the store can be written again", "directory", e.store.Dir)
+	sb.snapshots.Stop() // when nobody reads the standby any more
 	if err := reading.Close(); err != nil {
-		e.store.log.Warn("the store that was opened for reading is not closed", "error", err)
+		e.store.Log.Warn("the store that was opened for reading is not closed", "error", err)
 	}
-	sb.guard.kept.free(e.store.fs)
+	sb.guard.Kept.Free(e.store.Fs)
 }
 
 // view is the state of the store as the standby reads it.
-func (sb *standby) view(e *Engine, version int64) *view {
-	v := sb.snapshots.newView(e.store.db.Load(), e.rows, version)
-	v.standby = true
+func (sb *standby) view(e *Engine, version int64) *versions.View {
+	v := sb.snapshots.NewView(e.store.Db.Load(), e.rows, version)
+	v.Standby = true
 	return v
 }
 
 // checkSame reports an error where db is not at the version that is read.
 func checkSame(e *Engine, db *pebble.DB) error {
 	last, err := lastVersion(db)
-	if err == nil && last != e.views.version() {
-		err = fmt.Errorf("embedded: the store is at version %d, was read at %d", last, e.views.version())
+	if err == nil && last != e.views.Version() {
+		err = fmt.Errorf("embedded: the store is at version %d, was read at %d", last, e.views.Version())
 	}
 	return err
 }
@@ -151,7 +156,7 @@ func checkSame(e *Engine, db *pebble.DB) error {
 func (sb *standby) end() bool {
 	<-sb.finished
 	if sb.abandoned {
-		sb.snapshots.stop()
+		sb.snapshots.Stop()
 	}
 	return !sb.abandoned
 }

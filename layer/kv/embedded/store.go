@@ -11,6 +11,14 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/compact"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/damage"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/guard"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/horizon"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/room"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/storelock"
+	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
+	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
 // Keys from 0xff on are ours, see endOfKeys.
@@ -27,30 +35,30 @@ var (
 const storeFormat = 1
 
 func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
-	lock, err := lockStore(dir, o.fs, o.lockFileOnly)
+	lock, err := storelock.Take(dir, o.fs, o.lockFileOnly)
 	if err != nil {
 		return nil, err
 	}
 	e.lock = lock
-	dir = lock.path
-	e.store.dir = dir
-	e.horizon = newHorizon(o.fs, dir)
-	e.know(newSpace(dir, o.fs, o.Logger, o.BallastBytes))
-	e.store.running.Go(func() { e.space.run(e.store.stop) })
+	dir = lock.Path
+	e.store.Dir = dir
+	e.horizon = horizon.New(o.fs, dir)
+	e.know(room.New(dir, o.fs, o.Logger, o.BallastBytes))
+	e.store.Running.Go(func() { e.space.Run(e.store.Stop) })
 	po := &pebble.Options{
-		FS:                          newGuardFS(newTableFS(o.fs, &e.damage), &e.guard),
-		Logger:                      pebbleLog{log: o.Logger, fail: e.store.fail},
-		Lock:                        lock.file,
-		FormatMajorVersion:          pebbleFormat,
+		FS:                          guard.NewFS(damage.NewFS(o.fs, &e.damage), &e.guard),
+		Logger:                      store.PebbleLog{Log: o.Logger, Fail: e.store.Fail},
+		Lock:                        lock.File,
+		FormatMajorVersion:          store.PebbleFormat,
 		CacheSize:                   o.CacheBytes - o.CacheBytes/4, // see rows
-		MemTableSize:                uint64(e.space.memTable(o.MemTableBytes)),
+		MemTableSize:                uint64(e.space.MemTable(o.MemTableBytes)),
 		MemTableStopWritesThreshold: 3,
 		MaxOpenFiles:                500,
 		MaxManifestFileSize:         4 << 20, // horizon reads it when the store is opened
 		// One compaction at a time until it falls behind: small machines have other work.
 		CompactionConcurrencyRange: func() (int, int) {
-			waiting := int(e.damage.waiting.Load())
-			if e.space.refusing.Load() { // each needs room of its own
+			waiting := int(e.damage.Waiting.Load())
+			if e.space.Refusing.Load() { // each needs room of its own
 				return 1 + waiting, 1 + waiting
 			}
 			return 1 + waiting, 2 + waiting
@@ -59,54 +67,54 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		// half of the CPU of bulk work such as an index's first build. Reads find the two more through their filters.
 		L0CompactionThreshold: 8,
 		// On a full disk compactions may have to wait, and what makes room must not.
-		L0StopWritesThreshold: stopWrites,
+		L0StopWritesThreshold: store.StopWrites,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { e.backgroundError(err) },
 			ManifestCreated: func(info pebble.ManifestCreateInfo) {
 				if info.Err == nil {
-					e.horizon.installed(o.fs.PathBase(info.Path))
+					e.horizon.Installed(o.fs.PathBase(info.Path))
 				}
 			},
 			WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 				o.Logger.Warn("writes wait for compaction", "reason", info.Reason)
-				e.damage.full.Store(strings.HasPrefix(info.Reason, "L0"))
-				e.inspector.refuseStalled()
+				e.damage.Full.Store(strings.HasPrefix(info.Reason, "L0"))
+				e.inspector.RefuseStalled()
 			},
 		},
 	}
-	e.space.fit(po)
-	e.damage.listen(po.EventListener)
-	e.space.listen(po.EventListener)
-	e.compactions.held = &e.damage.waiting
+	e.space.Fit(po)
+	e.damage.Listen(po.EventListener)
+	e.space.Listen(po.EventListener)
+	e.compactions.Held = &e.damage.Waiting
 	po.Experimental.CompactionScheduler = &e.compactions
-	tellCompactions(po)
+	damage.TellCompactions(po)
 	setTables(po, o.Compression)
-	if err := e.horizon.read(); err != nil {
+	if err := e.horizon.Read(); err != nil {
 		return nil, err
 	}
-	if err := e.horizon.verify(hasHorizonKey); err != nil {
+	if err := e.horizon.Verify(hasHorizonKey); err != nil {
 		return nil, err
 	}
-	if _, err := e.guard.manifestMended(); err != nil {
+	if _, err := e.guard.ManifestMended(); err != nil {
 		return nil, err
 	}
 	db, err := e.openOrStandBy(dir, po)
 	if err != nil {
 		if ofFiles(err) {
-			return nil, damaged(dir, err)
+			return nil, failure.Damaged(dir, err)
 		}
 		return nil, fmt.Errorf("embedded: open the store in %s: %w", dir, err)
 	}
 	err = checkFormat(db)
 	if err == nil && e.standby == nil {
 		err = needHorizon(db)
-		if err := e.horizon.removeOldMirrors(); err != nil {
+		if err := e.horizon.RemoveOldMirrors(); err != nil {
 			o.Logger.Warn("old copies of the list of tables are not removed", "error", err)
 		}
 	}
 	if err != nil {
 		if kv.IsCode(err, kv.CodeFileCorrupt) {
-			err = damaged(dir, err)
+			err = failure.Damaged(dir, err)
 		}
 		return nil, errors.Join(err, db.Close())
 	}
@@ -124,12 +132,12 @@ func ofFiles(err error) bool {
 }
 
 func checkFormat(db *pebble.DB) error {
-	v, err := readCopy(db, formatKey)
+	v, err := store.Value(db, formatKey)
 	switch {
 	case err != nil:
 		return fmt.Errorf("embedded: read the store's format: %w", err)
 	case v == nil:
-		if err := db.Set(formatKey, []byte{storeFormat}, syncInLog); err != nil {
+		if err := db.Set(formatKey, []byte{storeFormat}, store.SyncInLog); err != nil {
 			return fmt.Errorf("embedded: write the store's format: %w", err)
 		}
 	case len(v) != 1 || v[0] != storeFormat:
@@ -139,7 +147,7 @@ func checkFormat(db *pebble.DB) error {
 }
 
 func lastVersion(db *pebble.DB) (int64, error) {
-	v, err := readCopy(db, versionKey)
+	v, err := store.Value(db, store.VersionKey)
 	if err != nil {
 		return 0, fmt.Errorf("embedded: read the last version: %w", err)
 	}
@@ -155,16 +163,16 @@ func lastVersion(db *pebble.DB) (int64, error) {
 // backgroundError is what a flush or compaction failed with. Pebble tries again: as soon as there may be room again on a full disk (see guardFS), else at
 // once and for ever; a failing disk must not be hidden for so long.
 func (e *Engine) backgroundError(err error) {
-	if isUnwritable(err) {
+	if failure.IsUnwritable(err) {
 		return // it is known, see space
 	}
 	if pebble.ExtractDataCorruptionInfo(err) != nil {
-		e.compactions.pause(pauseAfter)
+		e.compactions.Pause(compact.PauseAfter)
 		return
 	}
 	if errors.Is(err, syscall.EIO) {
-		e.store.fail(err)
+		e.store.Fail(err)
 		return
 	}
-	e.store.log.Warn("work in the background of the store failed and is tried again", "error", err)
+	e.store.Log.Warn("work in the background of the store failed and is tried again", "error", err)
 }

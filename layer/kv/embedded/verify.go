@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/horizon"
+	"github.com/divandb/divan/layer/kv/embedded/internal/disk/sst"
+	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
 )
 
 // progressEvery is after how many bytes Verify tells how far it is.
@@ -48,43 +51,43 @@ func (v *verification) written() error {
 			}
 		}
 	}
-	if v.e.reading == nil && !v.e.space.opening.Load() {
-		if err := v.e.guard.replaceLogs(v.ctx); err != nil {
+	if v.e.reading == nil && !v.e.space.Opening.Load() {
+		if err := v.e.guard.ReplaceLogs(v.ctx); err != nil {
 			return err
 		}
 	}
 	h := v.e.horizon
-	m := h.mark()
-	for _, p := range m.files {
-		if isManifest(p.name) && p.name != m.manifest {
+	m := h.Mark()
+	for _, p := range m.Files {
+		if horizon.IsManifest(p.Name) && p.Name != m.Manifest {
 			continue // no start reads it
 		}
-		what, err := h.compare(p)
-		if !h.marks(p.name) {
+		what, err := h.Compare(p)
+		if !h.Marks(p.Name) {
 			continue // it is gone since
 		}
 		v.found.Files++
 		switch {
-		case isDamage(err):
+		case failure.IsDamage(err):
 			what = err.Error()
 		case err != nil:
-			return explainDenied(err)
+			return failure.ExplainDenied(err)
 		}
-		v.e.damage.setVital(p.name, what)
+		v.e.damage.SetVital(p.Name, what)
 		if what == "" {
-			v.found.Bytes += int64(p.size)
-		} else if err := v.o.Fault(kv.Fault{File: p.name, What: what}); err != nil {
+			v.found.Bytes += int64(p.Size)
+		} else if err := v.o.Fault(kv.Fault{File: p.Name, What: what}); err != nil {
 			return err
 		}
 	}
 	if v.e.reading != nil {
 		return nil
 	}
-	marker, what, err := h.markers()
+	marker, what, err := h.Markers()
 	if err != nil {
-		return explainDenied(err)
+		return failure.ExplainDenied(err)
 	}
-	v.e.damage.setVital("marker", what)
+	v.e.damage.SetVital("marker", what)
 	if what == "" {
 		return nil
 	}
@@ -93,45 +96,45 @@ func (v *verification) written() error {
 
 // tables reads the tables that there are and have not been read yet.
 func (v *verification) tables() (more bool, err error) {
-	tables, err := tablesOf(v.e.store.db.Load())
+	tables, err := sst.List(v.e.store.Db.Load())
 	if err != nil {
 		return false, err
 	}
 	v.total = v.found.Bytes
 	for i := range tables {
-		if k := v.o.Keys; k.End != nil && !tables[i].overlaps(k) {
-			v.done[tables[i].name] = true
+		if k := v.o.Keys; k.End != nil && !tables[i].Overlaps(k) {
+			v.done[tables[i].Name] = true
 		}
-		if !v.done[tables[i].name] {
-			v.total += tables[i].size
+		if !v.done[tables[i].Name] {
+			v.total += tables[i].Size
 			more = true
 		}
 	}
 	for i := range tables {
 		t := &tables[i]
-		if v.done[t.name] {
+		if v.done[t.Name] {
 			continue
 		}
-		v.done[t.name] = true
+		v.done[t.Name] = true
 		if err := v.table(t); err != nil {
-			return false, fmt.Errorf("embedded: read %s: %w", t.name, err)
+			return false, fmt.Errorf("embedded: read %s: %w", t.Name, err)
 		}
 	}
 	return more, nil
 }
 
-func (v *verification) table(t *table) error {
-	faults, blocks, err := checkTable(v.ctx, v.e.store.fs, v.e.store.dir, t, v.read)
+func (v *verification) table(t *sst.Table) error {
+	faults, blocks, err := sst.Check(v.ctx, v.e.store.Fs, v.e.store.Dir, t, v.read)
 	if err != nil {
-		return explainDenied(err)
+		return failure.ExplainDenied(err)
 	}
 	if len(faults) > 0 {
 		there, err := v.there(t)
 		if err != nil || !there {
 			return err
 		}
-		if !v.e.inspector.filled(t.name, faults) {
-			if faults, err = v.e.inspector.alive(t, faults); err != nil {
+		if !v.e.inspector.Filled(t.Name, faults) {
+			if faults, err = v.e.inspector.Alive(t, faults); err != nil {
 				return err
 			}
 		}
@@ -147,13 +150,13 @@ func (v *verification) table(t *table) error {
 }
 
 // there reports whether a table still is one of the store: its file may be gone because it was compacted away.
-func (v *verification) there(t *table) (bool, error) {
-	tables, err := tablesOf(v.e.store.db.Load())
+func (v *verification) there(t *sst.Table) (bool, error) {
+	tables, err := sst.List(v.e.store.Db.Load())
 	if err != nil {
 		return false, err
 	}
 	for i := range tables {
-		if tables[i].name == t.name {
+		if tables[i].Name == t.Name {
 			return true, nil
 		}
 	}
@@ -163,8 +166,8 @@ func (v *verification) there(t *table) (bool, error) {
 // read notes that n bytes were read.
 func (v *verification) read(n int64) error {
 	v.found.Bytes += n
-	if v.e.store.closing.Load() {
-		return errClosed
+	if v.e.store.Closing.Load() {
+		return failure.ErrClosed
 	}
 	if v.o.Progress != nil && v.found.Bytes-v.told >= progressEvery {
 		v.told = v.found.Bytes
@@ -176,14 +179,14 @@ func (v *verification) read(n int64) error {
 // checkCopy reads a copy of the store back. It is an error where anything of it is damaged, CodeFileCorrupt, and names
 // the first faults.
 func (e *Engine) checkCopy(ctx context.Context, dir string) error {
-	c, err := OpenReadOnly(dir, Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: e.store.fs}, false)
+	c, err := OpenReadOnly(dir, Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: e.store.Fs}, false)
 	if err != nil {
 		return fmt.Errorf("embedded: the copy cannot be opened: %w", err)
 	}
 	var faults []string
 	_, err = c.Verify(ctx, kv.VerifyOptions{Fault: func(f kv.Fault) error {
 		faults = append(faults, f.String())
-		e.damage.meet(f.File) // a table has the same name there
+		e.damage.Meet(f.File) // a table has the same name there
 		return nil
 	}})
 	if err = errors.Join(err, c.Close()); err != nil {

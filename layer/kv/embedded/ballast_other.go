@@ -1,8 +1,0 @@
-//go:build !linux
-
-package embedded
-
-import "os"
-
-// allocate makes f take size bytes of the disk.
-func allocate(f *os.File, size int64) error { return writeRandom(f, size) }

@@ -1,0 +1,225 @@
+package commit
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/divandb/divan/layer/kv"
+	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
+	"github.com/divandb/divan/layer/kv/embedded/internal/keys"
+	"github.com/divandb/divan/layer/kv/embedded/internal/store"
+	"github.com/divandb/divan/layer/kv/embedded/internal/versions"
+	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
+)
+
+// maxPending is up to how many bytes transactions are gathered in one batch of Pebble's, for which the later ones are copied.
+const maxPending = 256 << 10
+
+// add has r written at the group's version, next in order: with what is pending.
+func (c *Committer) add(g *group, r *Request) error {
+	first := g.applied == 0
+	if first {
+		g.version = c.clock.next()
+	}
+	r.Version = g.version
+	binary.BigEndian.PutUint64(r.Stamp[:8], uint64(g.version))
+	binary.BigEndian.PutUint16(r.Stamp[8:], uint16(g.applied))
+	r.fillStamps()
+	batch, err := c.complete(g, r)
+	if kv.IsCode(err, kv.CodeFileCorrupt) { // it depends on what is damaged; others do not
+		r.err = err
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.Batch = nil
+	if err := c.Rows.WriteAll(batch, g.version, len(r.merges)); err != nil {
+		return err
+	}
+	if first {
+		_ = batch.Set(store.VersionKey, r.Stamp[:8], nil)
+	}
+	g.applied++
+	g.bytes += batch.Len()
+	if err := c.gather(g, batch); err != nil {
+		return err
+	}
+	c.resolver.Add(r.Writes, g.version)
+	c.resolver.Add(r.stamped, g.version)
+	return nil
+}
+
+// gather adds a batch to what is pending.
+func (c *Committer) gather(g *group, batch *pebble.Batch) error {
+	if g.pending != nil && g.pending.Len()+batch.Len() > maxPending {
+		if err := c.applyPending(g); err != nil {
+			return err
+		}
+	}
+	if g.pending == nil && !batch.Empty() { // an empty one would not be synced
+		g.pending = batch
+		return nil
+	}
+	if g.pending == nil {
+		return batch.Close()
+	}
+	return errors.Join(g.pending.Apply(batch, nil), batch.Close())
+}
+
+// fillStamps puts the versionstamp wherever the transaction left room for it, and notes the keys that it makes.
+func (r *Request) fillStamps() {
+	repr := r.Batch.Repr()
+	for _, at := range r.stamps {
+		copy(repr[at:], r.Stamp[:])
+	}
+	if len(r.keys)+len(r.late) == 0 {
+		return
+	}
+	spans := make([]keys.Span, 0, len(r.keys)+len(r.late))
+	var mem keys.Arena // the batch's memory is given back before the spans are
+	for _, k := range r.keys {
+		spans = append(spans, keys.Point(mem.Copy(repr[k.pos:k.pos+k.len])))
+	}
+	for _, s := range r.late {
+		copy(s.Key[s.Offset:], r.Stamp[:])
+		if !slices.ContainsFunc(s.Cleared, func(c keys.Span) bool { return c.EndsAfter(s.Key) && bytes.Compare(c.Begin, s.Key) <= 0 }) {
+			_ = r.Batch.Set(s.Key, s.Value, nil)
+			spans = append(spans, keys.Point(s.Key))
+		}
+	}
+	r.stamped = keys.Unite(spans)
+}
+
+// complete adds to r's batch what depends on what is stored: the rows to clear, which come first, and the merges.
+func (c *Committer) complete(g *group, r *Request) (*pebble.Batch, error) {
+	batch := r.Batch
+	if len(r.Cleared) > 0 {
+		if err := c.applyPending(g); err != nil { // it is read
+			return nil, err
+		}
+		batch = c.Store.Db.Load().NewBatchWithSize(r.Batch.Len() + 256)
+		var err error
+		if r.dropped, err = c.clear(batch, r.Cleared); err != nil {
+			return nil, err
+		}
+		if !r.Batch.Empty() {
+			if err := batch.Apply(r.Batch, nil); err != nil {
+				return nil, err
+			}
+		}
+		if err := r.Batch.Close(); err != nil {
+			return nil, err
+		}
+		r.Batch = nil
+	}
+	for _, w := range r.merges {
+		var stored []byte
+		var err error
+		if w.Kind == writes.KindStamped {
+			copy(w.Value[w.Offset:], r.Stamp[:])
+			stored = w.Value
+		} else if stored, err = c.stored(g, w.Key); err != nil {
+			return nil, err
+		}
+		if value, exists := writes.Fold(w.Ops, stored, stored != nil); exists {
+			_ = batch.Set(w.Key, value, nil)
+		} else {
+			_ = batch.Delete(w.Key, nil)
+		}
+	}
+	return batch, nil
+}
+
+// stored is the value of a key as all before in the group have left it. It is mostly remembered: either from when the
+// key was written last, or by foresee. Then the sequencer, which all commits wait for, neither searches the tables nor
+// has what is pending applied for the sake of a search. (Pebble could merge operands by itself. But then each read of a
+// counter would add up all of them since the last flush, and a binary of before would join them in another way before
+// it finds out that the store is not for it.)
+func (c *Committer) stored(g *group, key []byte) ([]byte, error) {
+	if value, known := c.Rows.Get(key, g.version); known {
+		return value, nil
+	}
+	if err := c.applyPending(g); err != nil {
+		return nil, err
+	}
+	return store.Value(c.Store.Db.Load(), key)
+}
+
+// foreseen is up to how many atomic operations of a transaction are looked after by foresee.
+const foreseen = 64
+
+// Foresee reads, on the committing goroutine, what the request's atomic operations need and nothing remembers, so that
+// the sequencer need not. It is no more than a hint: who writes the key meanwhile is seen by the sequencer.
+func (c *Committer) Foresee(r *Request) {
+	if len(r.merges) > foreseen {
+		return
+	}
+	var v *versions.View
+	for _, w := range r.merges {
+		if w.Kind != writes.KindOps || c.Rows.Knows(w.Key) {
+			continue
+		}
+		if v == nil {
+			var err error
+			if v, err = c.Views.Acquire(); err != nil {
+				return
+			}
+			defer c.Views.Release(v)
+		}
+		_, _ = v.Get(w.Key) // an error is the sequencer's to meet
+	}
+}
+
+// fewRows is up to how many rows of a cleared range are deleted one by one. Pebble pays for every range deletion at every read near it until it
+// is compacted away, and most ranges that are cleared hold a handful of rows or none.
+const fewRows = 64
+
+// worthReclaiming is from how many bytes on a range with few rows is compacted soon after it was cleared.
+const worthReclaiming = 256 << 10
+
+// clear adds the deletion of all rows in the ranges to batch. It returns the ranges that held more than a little.
+func (c *Committer) clear(batch *pebble.Batch, ranges []keys.Span) (dropped []keys.Span, err error) {
+	iter, err := c.Store.Db.Load().NewIter(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if closeErr := iter.Close(); closeErr != nil && !failure.IsDamage(closeErr) { // it says again what an iterator met
+			err = errors.Join(err, closeErr)
+		}
+	}()
+	for _, r := range ranges {
+		iter.SetBounds(versions.LowerBound(r), r.End)
+		n, size := 0, 0
+		for ok := iter.First(); ok && n <= fewRows; ok = iter.Next() {
+			n++
+			value := iter.LazyValue()
+			size += value.Len()
+		}
+		err := iter.Error()
+		if err != nil && !failure.IsDamage(err) {
+			return dropped, err
+		}
+		// What is damaged can still be cleared, and is dead after it only where all of it was.
+		damaged := err != nil || c.Damage.Within(r)
+		if n > fewRows || size >= worthReclaiming || damaged {
+			dropped = append(dropped, r)
+		}
+		if n > fewRows || damaged {
+			_ = batch.DeleteRange(r.Begin, r.End, nil)
+			continue
+		}
+		for ok := n > 0 && iter.First(); ok; ok = iter.Next() {
+			_ = batch.Delete(iter.Key(), nil)
+		}
+		if err := iter.Error(); err != nil {
+			return dropped, err
+		}
+	}
+	return dropped, nil
+}

@@ -1,0 +1,30 @@
+package horizon
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+)
+
+// FuzzDecodeSlot: a damaged slot of the horizon is no mark, and a good one is written as it was read.
+func FuzzDecodeSlot(f *testing.F) {
+	m := Mark{version: 7, Manifest: "MANIFEST-000001",
+		Files: []Prefix{{"MANIFEST-000001", 100, 1}, {"000002.log", 40000, 2}}}
+	f.Add(m.encode(nil, 3))
+	f.Add(m.encode(nil, 3)[:40])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _ = decodeFirstFormat(b)
+		m, count, ok := decodeSlot(b, 0)
+		if !ok {
+			return
+		}
+		again, n, ok := decodeSlot(m.encode(nil, count), 0)
+		if !ok || n != count || !reflect.DeepEqual(again, m) {
+			t.Errorf("%+v is read back as %+v", m, again)
+		}
+		if !bytes.HasPrefix(b, m.encode(nil, count)) {
+			t.Errorf("%+v is not how it was written", m)
+		}
+	})
+}

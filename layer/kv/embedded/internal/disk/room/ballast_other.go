@@ -1,0 +1,8 @@
+//go:build !linux
+
+package room
+
+import "os"
+
+// allocate makes f take size bytes of the disk.
+func allocate(f *os.File, size int64) error { return writeRandom(f, size) }

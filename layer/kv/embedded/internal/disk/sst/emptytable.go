@@ -1,0 +1,63 @@
+package sst
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// EmptyTables is a file system with tables of the same names and sizes that have no rows.
+func EmptyTables(lost []Table) (vfs.FS, error) {
+	fs := vfs.NewMem()
+	for _, t := range lost {
+		if err := emptyTable(fs, t); err != nil {
+			return nil, fmt.Errorf("embedded: make up for %s: %w", t.Name, err)
+		}
+	}
+	return fs, nil
+}
+
+// emptyTable writes one. A table is found from its end, which is moved to where the file has to end.
+func emptyTable(fs vfs.FS, t Table) error {
+	f, err := fs.Create("made", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f),
+		sstable.WriterOptions{TableFormat: sstable.TableFormatMinSupported})
+	if err := w.Close(); err != nil {
+		return err
+	}
+	if f, err = fs.Open("made"); err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	b := make([]byte, info.Size())
+	if _, err = f.ReadAt(b, 0); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if t.Size < int64(len(b)) {
+		return errors.New("it is smaller than an empty one")
+	}
+	out, err := fs.Create(t.Name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	end := len(b) - oldestFooter
+	whole := append(append(slices.Clone(b[:end]), make([]byte, t.Size-int64(len(b)))...), b[end:]...)
+	_, err = out.Write(whole)
+	return errors.Join(err, out.Close())
+}
+
+// oldestFooter is the length of the end of a table in the oldest format that Pebble still reads.
+const oldestFooter = 53

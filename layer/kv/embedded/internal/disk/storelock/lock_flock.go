@@ -1,0 +1,24 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package storelock
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lockDescriptor locks an open directory until it is closed. locked is false where the file system does not lock directories; some network file systems do not.
+func lockDescriptor(dir *os.File) (locked bool, err error) {
+	for {
+		err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return false, errLocked
+		case !errors.Is(err, syscall.EINTR):
+			return false, nil
+		}
+	}
+}

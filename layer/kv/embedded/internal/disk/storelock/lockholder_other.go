@@ -1,0 +1,6 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd)
+
+package storelock
+
+// Holder does not know on this system.
+func Holder(string) (process int, known bool, err error) { return 0, false, nil }

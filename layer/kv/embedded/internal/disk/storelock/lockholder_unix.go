@@ -1,0 +1,32 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package storelock
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// Holder is the other process that has a lock on the file, 0 for none. It asks, and takes no lock, with which it could get in the way of a node
+// that starts.
+func Holder(file string) (process int, known bool, err error) {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, true, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { _ = f.Close() }() // it was only asked about
+	lock := syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart}
+	if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &lock); err != nil {
+		return 0, false, nil //nolint:nilerr // not every file system knows
+	}
+	if lock.Type == syscall.F_UNLCK {
+		return 0, true, nil
+	}
+	return int(lock.Pid), true, nil
+}

@@ -1,0 +1,137 @@
+package versions
+
+import (
+	"bytes"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/divandb/divan/layer/kv"
+)
+
+// maxPatience is how many rows are stepped over, at most, before the next range is searched for: a step costs a tenth
+// of a search.
+const maxPatience = 4
+
+// pickedRanges are ranges whose rows alone are wanted, in ascending order.
+type pickedRanges struct {
+	view     *View
+	left     []kv.KeyRange
+	patience int  // rows to step over; falls where stepping was in vain
+	placed   bool // the iterator has a row
+	used     bool // and that has been given out
+	near     bool // and it is the last that was given out, or behind it
+}
+
+// single reports whether a range is of one key.
+func single(r kv.KeyRange) bool {
+	n := len(r.Begin)
+	return len(r.End) == n+1 && r.End[n] == 0 && bytes.Equal(r.End[:n], r.Begin)
+}
+
+// nextPicked moves to the next row that is wanted. Where that is far from the last one, a single row that is remembered
+// need not be searched for.
+func (c *cursor) nextPicked() bool {
+	p := c.picked
+	for len(p.left) > 0 {
+		r := p.left[0]
+		alone := single(r)
+		if p.used && alone && bytes.Equal(c.key, r.Begin) {
+			p.left = p.left[1:]
+			continue
+		}
+		for steps := max(1, p.patience); p.placed && p.near && steps > 0 && p.before(c.iter, r); steps-- {
+			if !p.step(c.iter.Next()) {
+				return c.end()
+			}
+			if !p.before(c.iter, r) {
+				p.patience = maxPatience
+			}
+		}
+		if !p.placed || p.before(c.iter, r) {
+			if alone {
+				value, known := p.view.rows.Get(r.Begin, p.view.Version)
+				if known {
+					p.left, p.near = p.left[1:], false
+				}
+				if known && value != nil {
+					c.key, c.value = r.Begin, value
+					return true
+				}
+				if known {
+					continue
+				}
+			}
+			p.patience = max(0, p.patience-1)
+			if !p.step(seek(c.iter, r.Begin)) {
+				return c.end()
+			}
+			if alone && !p.remember(c, r.Begin) {
+				return false
+			}
+		}
+		if bytes.Compare(c.iter.Key(), r.End) >= 0 {
+			p.left = p.left[1:]
+			continue
+		}
+		p.used, p.near = true, true
+		return c.take()
+	}
+	return false
+}
+
+// seek moves to the first row from a key on. The empty key is none to Pebble's own checks.
+func seek(iter *pebble.Iterator, key []byte) bool {
+	if len(key) == 0 {
+		return iter.First()
+	}
+	return iter.SeekGE(key)
+}
+
+// before reports whether the iterator's row is before a range, or has been given out.
+func (p *pickedRanges) before(iter *pebble.Iterator, r kv.KeyRange) bool {
+	return p.used || bytes.Compare(iter.Key(), r.Begin) < 0
+}
+
+// step notes that the iterator has moved.
+func (p *pickedRanges) step(valid bool) bool {
+	p.placed, p.used, p.near = valid, false, true
+	return valid
+}
+
+// remember keeps the row that was searched for. It is false after an error.
+func (p *pickedRanges) remember(c *cursor, key []byte) bool {
+	var value []byte
+	if bytes.Equal(c.iter.Key(), key) {
+		if !c.take() {
+			return false
+		}
+		if value = c.value; value == nil {
+			value = []byte{}
+		}
+	}
+	p.view.rows.Fill(key, value, p.view.Version)
+	return true
+}
+
+// StartRanges is startRange for several ranges: one of Pebble's iterators goes through all of them. Making one costs
+// more than moving it on. Between BeginRead and EndRead.
+func StartRanges(it *RangeIterator, v *View, ranges []kv.KeyRange) kv.RangeIterator {
+	all, err := BoundsOf(kv.FirstGreaterOrEqual(ranges[0].Begin), kv.FirstGreaterOrEqual(ranges[len(ranges)-1].End),
+		nil)
+	if err != nil || all.Empty() {
+		return Failed(err)
+	}
+	it.R, it.left, it.batchRows = all, -1, maxBatchRows
+	it.rows = make([]rowAt, 0, min(len(ranges), maxBatchRows))
+	it.data = make([]byte, 0, firstBatchBytes)
+	c, err := v.open(all, false, nil)
+	if err != nil {
+		return Failed(err)
+	}
+	c.picked = &pickedRanges{view: v, left: ranges, patience: maxPatience}
+	it.mu.cursor = c
+	if it.fill(); !it.finished {
+		it.Open.add(it)
+	}
+	return it
+}
