@@ -220,7 +220,7 @@ func (e *Engine) open(dir string) (last int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	e.store.Db.Store(db)
+	e.store.DB.Store(db)
 	if last, err = lastVersion(db); err == nil {
 		err = e.horizon.Check(last)
 	}
@@ -254,7 +254,7 @@ func (e *Engine) Name() string { return "embedded" }
 
 // newView opens the state of the store as it is now: for the sequencer, right after it applied version.
 func (e *Engine) newView(version int64) *versions.View {
-	return e.snapshots.NewView(e.store.Db.Load(), e.rows, version)
+	return e.snapshots.NewView(e.store.DB.Load(), e.rows, version)
 }
 
 // sweep ends what transactions that were forgotten hold.
@@ -340,12 +340,12 @@ func (e *Engine) shut() error {
 	e.views.Close()
 	e.snapshots.Stop()
 	if e.reading != nil {
-		return errors.Join(e.store.Db.Load().Close(), e.reading.lock.Close())
+		return errors.Join(e.store.DB.Load().Close(), e.reading.lock.Close())
 	}
 	if e.standby != nil && !e.standby.end() {
-		return e.store.Db.Load().Close() // what opens the store still has the lock
+		return e.store.DB.Load().Close() // what opens the store still has the lock
 	}
-	if err := e.store.Db.Load().Close(); err != nil {
+	if err := e.store.DB.Load().Close(); err != nil {
 		return err
 	}
 	if e.store.Failed() != nil {
@@ -387,7 +387,7 @@ func (e *Engine) Checkpoint(ctx context.Context, dir string) error {
 			}
 			return e.checkCopy(ctx, dir)
 		}
-		if err := e.store.Fs.RemoveAll(dir); err != nil {
+		if err := e.store.FS.RemoveAll(dir); err != nil {
 			return fmt.Errorf("embedded: %w", err)
 		}
 	}
@@ -403,7 +403,7 @@ func (e *Engine) copyFiles(ctx context.Context, dir string) (before horizon.Mark
 		return before, false, err
 	}
 	before = e.horizon.Mark()
-	if err := e.store.Db.Load().Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+	if err := e.store.DB.Load().Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
 		return before, false, fmt.Errorf("embedded: checkpoint: %w", err)
 	}
 	spoiled, err = e.guard.ManifestMended()

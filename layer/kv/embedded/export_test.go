@@ -26,7 +26,7 @@ func (o Options) WithTransactionTime(d time.Duration) Options { o.transactionTim
 func (o Options) WithBeforeFlush(f func()) Options { o.beforeFlush = f; return o }
 
 // Pebble is the store below, for comparing with it.
-func (e *Engine) Pebble() *pebble.DB { return e.store.Db.Load() }
+func (e *Engine) Pebble() *pebble.DB { return e.store.DB.Load() }
 
 // HoldCompactions lets no compaction begin until ReleaseCompactions is called.
 func (e *Engine) HoldCompactions() {

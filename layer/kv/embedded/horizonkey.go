@@ -16,12 +16,12 @@ import (
 
 // hasHorizonKey reads horizonKey from a store that is not open, and changes nothing in the directory.
 func hasHorizonKey(d horizon.Directory) (needed bool, err error) {
-	o := Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: d.Fs}.withDefaults()
+	o := Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: d.FS}.withDefaults()
 	var s store.Store
 	var known damage.Damage
-	s.Prepare(d.Dir, d.Fs, o.Logger)
+	s.Prepare(d.Dir, d.FS, o.Logger)
 	known.Prepare()
-	db, err := s.OpenPebble(d.Dir, readOnlyOptions(o, &s, &known, salvage.NewFS(damage.NewFS(d.Fs, &known), d.Dir)))
+	db, err := s.OpenPebble(d.Dir, readOnlyOptions(o, &s, &known, salvage.NewFS(damage.NewFS(d.FS, &known), d.Dir)))
 	if err != nil {
 		if failure.IsDenied(err) || !ofFiles(err) {
 			return false, fmt.Errorf("embedded: look into the store in %s: %w", d.Dir, err)

@@ -61,7 +61,7 @@ type readOnly struct {
 	e     *Engine
 	lock  *storelock.ReadLock
 	files *salvage.FS
-	lacks []kv.Fault // what is not there, see lacking
+	lacks []kv.Fault // what is not there, see salvage.Lacking
 	// mirrored is whether the list of tables is read from its mirror.
 	mirrored bool
 }
@@ -88,7 +88,7 @@ func readable(dir string, o Options, salvaging bool) error {
 // open opens Pebble. With salvaging it goes without what is missing or damaged, as far as there is a way.
 func (r *readOnly) open(salvaging bool) (last int64, err error) {
 	e := r.e
-	h := horizon.New(e.store.Fs, e.store.Dir)
+	h := horizon.New(e.store.FS, e.store.Dir)
 	if err := h.Read(); err == nil || salvaging && !failure.IsDenied(err) { // what else is wrong was said
 		if r.mirrored, err = r.files.ReadMirrored(h, salvaging); err != nil {
 			return 0, failure.ExplainDenied(err)
@@ -114,11 +114,11 @@ func (r *readOnly) open(salvaging bool) (last int64, err error) {
 		}
 		return 0, failure.Damaged(e.store.Dir, err)
 	}
-	e.store.Db.Store(db)
+	e.store.DB.Store(db)
 	if err := r.leaveOut(salvaging); err != nil {
 		return 0, err
 	}
-	db = e.store.Db.Load()
+	db = e.store.DB.Load()
 	format, err := store.Value(db, formatKey)
 	if err == nil && (format != nil || !salvaging) && (len(format) != 1 || format[0] != storeFormat) {
 		err = fmt.Errorf("embedded: the store has format %x, this program knows %x", format, storeFormat)
@@ -141,7 +141,7 @@ func (r *readOnly) makeDo() (err error) {
 	e := r.e
 	r.files.Salvage = true
 	var m horizon.Mark
-	if r.lacks, m, err = salvage.Lacking(e.store.Fs, e.store.Dir); err != nil {
+	if r.lacks, m, err = salvage.Lacking(e.store.FS, e.store.Dir); err != nil {
 		return err
 	}
 	if r.mirrored {
@@ -150,7 +150,7 @@ func (r *readOnly) makeDo() (err error) {
 	for _, f := range r.lacks {
 		e.store.Log.Warn("the store lacks something; what is read may be older than it was", "file", f.File, "what", f.What)
 	}
-	names, err := e.store.Fs.List(e.store.Dir)
+	names, err := e.store.FS.List(e.store.Dir)
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
@@ -175,7 +175,7 @@ func (r *readOnly) leaveOut(salvaging bool) error {
 		}
 	}
 	if err != nil {
-		return errors.Join(err, e.store.Db.Load().Close())
+		return errors.Join(err, e.store.DB.Load().Close())
 	}
 	e.inspector.LeftOut = map[string]bool{}
 	if len(lost) == 0 {
@@ -186,14 +186,14 @@ func (r *readOnly) leaveOut(salvaging bool) error {
 		e.store.Log.Warn("a table of the store cannot be read as a whole and is left out; what is read may be older than "+
 			"it was", "table", t.Name, "bytes", t.Size)
 	}
-	if err := e.store.Db.Load().Close(); err != nil {
+	if err := e.store.DB.Load().Close(); err != nil {
 		return err
 	}
 	db, err := e.store.OpenPebble(e.store.Dir, readOnlyOptions(e.o, &e.store, &e.damage, r.files))
 	if err != nil {
 		return err
 	}
-	e.store.Db.Store(db)
+	e.store.DB.Store(db)
 	return nil
 }
 
@@ -203,7 +203,7 @@ func readOnlyOptions(o Options, s *store.Store, d *damage.Damage, files *salvage
 		FS: files, ReadOnly: true, Logger: store.PebbleLog{Log: o.Logger, Fail: s.Fail}, FormatMajorVersion: store.PebbleFormat,
 		CacheSize: o.CacheBytes - o.CacheBytes/4, MemTableSize: uint64(o.MemTableBytes), MaxOpenFiles: 500,
 		EventListener:           &pebble.EventListener{BackgroundError: func(error) {}},
-		DisableConsistencyCheck: files.Salvage, // tables may be missing or cut, see fillGaps
+		DisableConsistencyCheck: files.Salvage, // tables may be missing or cut, see damage.Inspector.FillGaps
 	}
 	d.Listen(po.EventListener)
 	damage.TellCompactions(po)

@@ -46,7 +46,7 @@ func Exists(dir string) (bool, error) {
 
 // openOrStandBy opens the store. Where that would have to wait, e has a standby, and its database is returned.
 func (e *Engine) openOrStandBy(dir string, po *pebble.Options) (*pebble.DB, error) {
-	desc, err := pebble.Peek(dir, e.store.Fs)
+	desc, err := pebble.Peek(dir, e.store.FS)
 	if err != nil {
 		return nil, err
 	}
@@ -88,12 +88,12 @@ func (e *Engine) openOrStandBy(dir string, po *pebble.Options) (*pebble.DB, erro
 
 // openReading opens the store in dir for reading.
 func (e *Engine) openReading(dir string) (*pebble.DB, error) {
-	if err := e.guard.Kept.Fill(e.store.Fs, dir); err != nil {
+	if err := e.guard.Kept.Fill(e.store.FS, dir); err != nil {
 		return nil, err
 	}
-	db, err := e.store.OpenPebble(dir, readOnlyOptions(e.o, &e.store, &e.damage, salvage.NewFS(damage.NewFS(e.store.Fs, &e.damage), dir)))
+	db, err := e.store.OpenPebble(dir, readOnlyOptions(e.o, &e.store, &e.damage, salvage.NewFS(damage.NewFS(e.store.FS, &e.damage), dir)))
 	if err != nil {
-		e.guard.Kept.Free(e.store.Fs)
+		e.guard.Kept.Free(e.store.FS)
 		return nil, fmt.Errorf("embedded: open the store in %s for reading: %w", dir, err)
 	}
 	return db, nil
@@ -124,7 +124,7 @@ func (sb *standby) finish(e *Engine) {
 		sb.abandoned = true
 		return
 	}
-	reading := e.store.Db.Swap(o.db)
+	reading := e.store.DB.Swap(o.db)
 	e.views.Publish(e.newView(e.views.Version()))
 	e.guard.Armed.Store(true)
 	e.space.Opening.Store(false)
@@ -133,12 +133,12 @@ func (sb *standby) finish(e *Engine) {
 	if err := reading.Close(); err != nil {
 		e.store.Log.Warn("the store that was opened for reading is not closed", "error", err)
 	}
-	sb.guard.Kept.Free(e.store.Fs)
+	sb.guard.Kept.Free(e.store.FS)
 }
 
 // view is the state of the store as the standby reads it.
 func (sb *standby) view(e *Engine, version int64) *versions.View {
-	v := sb.snapshots.NewView(e.store.Db.Load(), e.rows, version)
+	v := sb.snapshots.NewView(e.store.DB.Load(), e.rows, version)
 	v.Standby = true
 	return v
 }

@@ -50,7 +50,7 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 		Logger:                      store.PebbleLog{Log: o.Logger, Fail: e.store.Fail},
 		Lock:                        lock.File,
 		FormatMajorVersion:          store.PebbleFormat,
-		CacheSize:                   o.CacheBytes - o.CacheBytes/4, // see rows
+		CacheSize:                   o.CacheBytes - o.CacheBytes/4, // see rowcache
 		MemTableSize:                uint64(e.space.MemTable(o.MemTableBytes)),
 		MemTableStopWritesThreshold: 3,
 		MaxOpenFiles:                500,
@@ -160,11 +160,11 @@ func lastVersion(db *pebble.DB) (int64, error) {
 	return int64(binary.BigEndian.Uint64(v)), nil
 }
 
-// backgroundError is what a flush or compaction failed with. Pebble tries again: as soon as there may be room again on a full disk (see guardFS), else at
+// backgroundError is what a flush or compaction failed with. Pebble tries again: as soon as there may be room again on a full disk (see package guard), else at
 // once and for ever; a failing disk must not be hidden for so long.
 func (e *Engine) backgroundError(err error) {
 	if failure.IsUnwritable(err) {
-		return // it is known, see space
+		return // it is known, see package room
 	}
 	if pebble.ExtractDataCorruptionInfo(err) != nil {
 		e.compactions.Pause(compact.PauseAfter)

@@ -96,7 +96,7 @@ func (v *verification) written() error {
 
 // tables reads the tables that there are and have not been read yet.
 func (v *verification) tables() (more bool, err error) {
-	tables, err := sst.List(v.e.store.Db.Load())
+	tables, err := sst.List(v.e.store.DB.Load())
 	if err != nil {
 		return false, err
 	}
@@ -124,7 +124,7 @@ func (v *verification) tables() (more bool, err error) {
 }
 
 func (v *verification) table(t *sst.Table) error {
-	faults, blocks, err := sst.Check(v.ctx, v.e.store.Fs, v.e.store.Dir, t, v.read)
+	faults, blocks, err := sst.Check(v.ctx, v.e.store.FS, v.e.store.Dir, t, v.read)
 	if err != nil {
 		return failure.ExplainDenied(err)
 	}
@@ -151,7 +151,7 @@ func (v *verification) table(t *sst.Table) error {
 
 // there reports whether a table still is one of the store: its file may be gone because it was compacted away.
 func (v *verification) there(t *sst.Table) (bool, error) {
-	tables, err := sst.List(v.e.store.Db.Load())
+	tables, err := sst.List(v.e.store.DB.Load())
 	if err != nil {
 		return false, err
 	}
@@ -179,7 +179,7 @@ func (v *verification) read(n int64) error {
 // checkCopy reads a copy of the store back. It is an error where anything of it is damaged, CodeFileCorrupt, and names
 // the first faults.
 func (e *Engine) checkCopy(ctx context.Context, dir string) error {
-	c, err := OpenReadOnly(dir, Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: e.store.Fs}, false)
+	c, err := OpenReadOnly(dir, Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: e.store.FS}, false)
 	if err != nil {
 		return fmt.Errorf("embedded: the copy cannot be opened: %w", err)
 	}

@@ -102,7 +102,7 @@ func (c *Committer) complete(g *group, r *Request) (*pebble.Batch, error) {
 		if err := c.applyPending(g); err != nil { // it is read
 			return nil, err
 		}
-		batch = c.Store.Db.Load().NewBatchWithSize(r.Batch.Len() + 256)
+		batch = c.Store.DB.Load().NewBatchWithSize(r.Batch.Len() + 256)
 		var err error
 		if r.dropped, err = c.clear(batch, r.Cleared); err != nil {
 			return nil, err
@@ -147,7 +147,7 @@ func (c *Committer) stored(g *group, key []byte) ([]byte, error) {
 	if err := c.applyPending(g); err != nil {
 		return nil, err
 	}
-	return store.Value(c.Store.Db.Load(), key)
+	return store.Value(c.Store.DB.Load(), key)
 }
 
 // foreseen is up to how many atomic operations of a transaction are looked after by foresee.
@@ -184,7 +184,7 @@ const worthReclaiming = 256 << 10
 
 // clear adds the deletion of all rows in the ranges to batch. It returns the ranges that held more than a little.
 func (c *Committer) clear(batch *pebble.Batch, ranges []keys.Span) (dropped []keys.Span, err error) {
-	iter, err := c.Store.Db.Load().NewIter(nil)
+	iter, err := c.Store.DB.Load().NewIter(nil)
 	if err != nil {
 		return nil, err
 	}

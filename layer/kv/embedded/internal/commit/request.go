@@ -58,6 +58,7 @@ func (r *Request) Add(v *writes.Write) {
 	}
 }
 
+// AddStamped puts a write to a key that the versionstamp makes into the batch, or among those that wait for it.
 func (r *Request) AddStamped(s *writes.Stamped) {
 	if len(s.Cleared) > 0 {
 		r.late = append(r.late, *s)

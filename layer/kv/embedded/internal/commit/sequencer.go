@@ -245,13 +245,13 @@ func (c *Committer) beginSync(g *group) {
 		end := g.pending
 		g.pending = nil
 		if end == nil {
-			end = c.Store.Db.Load().NewBatch()
+			end = c.Store.DB.Load().NewBatch()
 			_ = end.LogData([]byte{}, nil) // a batch in memory has no error; an empty one would not be synced
 		}
-		if err := c.Store.Db.Load().ApplyNoSyncWait(end, store.SyncInLog); err != nil {
+		if err := c.Store.DB.Load().ApplyNoSyncWait(end, store.SyncInLog); err != nil {
 			return err
 		}
-		g.sync, g.view = end, c.Snapshots.NewView(c.Store.Db.Load(), c.Rows, g.version)
+		g.sync, g.view = end, c.Snapshots.NewView(c.Store.DB.Load(), c.Rows, g.version)
 		return nil
 	})
 }
@@ -263,7 +263,7 @@ func (c *Committer) applyPending(g *group) error {
 		return nil
 	}
 	g.pending = nil
-	return errors.Join(c.Store.Db.Load().Apply(batch, store.SyncLater), batch.Close())
+	return errors.Join(c.Store.DB.Load().Apply(batch, store.SyncLater), batch.Close())
 }
 
 // guarded does work on the group unless that has failed. An error or panic of Pebble's ends the group and the engine's writing.

@@ -63,6 +63,7 @@ func (w *recentWrites) reset() {
 	}
 }
 
+// New knows nothing of what was written up to the version floor. limit and window bound what it remembers.
 func New(floor int64, limit int, window int64) *Resolver {
 	return &Resolver{floor: floor, limit: limit, window: window}
 }

@@ -5,6 +5,7 @@ import "bytes"
 // Arena gives out copies of byte slices from larger pieces of memory. Pieces are never used again, so what it gave out stays valid.
 type Arena struct{ Free []byte }
 
+// Copy is a copy of b.
 func (a *Arena) Copy(b []byte) []byte {
 	if len(b) > cap(a.Free)-len(a.Free) {
 		size := min(max(256, 2*cap(a.Free)), 64<<10)

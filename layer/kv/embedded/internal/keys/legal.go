@@ -41,6 +41,7 @@ func LegalBound(key []byte) error {
 	return nil
 }
 
+// LegalRange is why a range cannot be read or cleared, or nil.
 func LegalRange(r kv.KeyRange) error {
 	if bytes.Compare(r.Begin, r.End) > 0 {
 		return errInverted
@@ -56,6 +57,7 @@ func LegalRead(key []byte) error {
 	return LegalKey(key)
 }
 
+// LegalPair is why a value cannot be set, or nil.
 func LegalPair(key, value []byte) error {
 	if string(key) == kv.MetadataVersionKey {
 		return errMetadata
@@ -69,6 +71,7 @@ func LegalPair(key, value []byte) error {
 	return nil
 }
 
+// StampFits reports whether a versionstamp fits into b at offset.
 func StampFits(b []byte, offset int) bool {
 	return offset >= 0 && offset+len(kv.Versionstamp{}) <= len(b)
 }

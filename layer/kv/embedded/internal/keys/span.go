@@ -12,6 +12,7 @@ import (
 // spans are, and so need no second key.
 type Span struct{ Begin, End []byte }
 
+// Point is the span of one key.
 func Point(key []byte) Span { return Span{Begin: key} }
 
 // EndsAfter reports whether x, or a key after it, is in or below the span: end > x.
@@ -57,10 +58,13 @@ func (s Span) EndKey() []byte {
 	return After(s.Begin)
 }
 
+// Empty reports whether no key is in the span.
 func (s Span) Empty() bool { return s.End != nil && bytes.Compare(s.Begin, s.End) >= 0 }
 
+// Size is the length of the keys that the span is made of.
 func (s Span) Size() int { return len(s.Begin) + len(s.End) }
 
+// Of is the span of a range.
 func Of(r kv.KeyRange) Span { return Span{Begin: r.Begin, End: r.End} }
 
 // After is the first key after key, in a new slice.
@@ -193,6 +197,7 @@ func (s *Set) replace(i, j int, with ...Span) {
 	s.Spans = slices.Replace(s.Spans, i, j, with...)
 }
 
+// Max is the later of two keys.
 func Max(a, b []byte) []byte {
 	if bytes.Compare(a, b) < 0 {
 		return b

@@ -18,22 +18,23 @@ import (
 
 // Store is what all parts of an engine share: the database, where it is, and whether it goes on.
 type Store struct {
-	Db  atomic.Pointer[pebble.DB] // replaced once, where the store was opened for reading first (see standby)
-	Fs  vfs.FS
+	DB  atomic.Pointer[pebble.DB] // replaced once, where the store was opened for reading first (see standby)
+	FS  vfs.FS
 	Dir string // without symbolic links once it is locked
 	Log *slog.Logger
 
-	// failure is set once, when the disk failed: nothing is acknowledged after it. failing is closed right after.
+	// failure is set once, when the disk failed: nothing is acknowledged after it. Failing is closed right after.
 	failure atomic.Pointer[kv.Error]
 	Failing chan struct{}
 
 	Closing atomic.Bool
 	Stop    chan struct{}  // closed by Close, for the goroutines below
-	Running sync.WaitGroup // sequencer, syncer, sweeper, inspector, reclaimer, measure and the space's
+	Running sync.WaitGroup // sequencer, syncer, sweeper, inspector, reclaimer, and what looks after the disk's room
 }
 
+// Prepare makes the zero value ready for a store that is not open yet.
 func (s *Store) Prepare(dir string, fs vfs.FS, log *slog.Logger) {
-	s.Dir, s.Fs, s.Log = dir, fs, log
+	s.Dir, s.FS, s.Log = dir, fs, log
 	s.Failing, s.Stop = make(chan struct{}), make(chan struct{})
 }
 
@@ -91,7 +92,7 @@ func (s *Store) OpenPebble(dir string, po *pebble.Options) (db *pebble.DB, err e
 // Flush brings what is in memory into tables. It calls begun, which may be nil, once it does not wait any more for room
 // in level 0.
 func (s *Store) Flush(ctx context.Context, begun func()) error {
-	flushed, err := s.Db.Load().AsyncFlush()
+	flushed, err := s.DB.Load().AsyncFlush()
 	if err != nil {
 		return err
 	}
@@ -131,10 +132,12 @@ type PebbleLog struct {
 	Fail func(error)
 }
 
+// Infof implements pebble.Logger.
 func (l PebbleLog) Infof(format string, args ...any) {
 	l.Log.Debug("pebble", "event", lazy{format, args})
 }
 
+// Errorf implements pebble.Logger.
 func (l PebbleLog) Errorf(format string, args ...any) {
 	l.Log.Error("pebble", "event", lazy{format, args})
 }

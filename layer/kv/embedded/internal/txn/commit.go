@@ -9,13 +9,13 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// request turns the transaction's writes into a commitRequest. Called with mu locked.
+// request turns the transaction's writes into a commit.Request. Called with mu locked.
 func (t *transaction) request() *commit.Request {
 	w := &t.writes
 	t.begin() // a transaction may have conflicts alone
 	r := &t.small.request
 	r.Reads = slices.DeleteFunc(t.reads, keys.Span.Empty)
-	r.Batch = t.p.Store.Db.Load().NewBatchWithSize(t.size + 64)
+	r.Batch = t.p.Store.DB.Load().NewBatchWithSize(t.size + 64)
 	r.Done = make(chan struct{})
 	if t.view != nil {
 		r.ReadVersion = t.view.Version

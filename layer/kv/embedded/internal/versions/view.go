@@ -95,6 +95,7 @@ func (c *Closer) NewView(db *pebble.DB, rows *rowcache.Cache, version int64) *Vi
 	return &View{Version: version, snap: db.NewSnapshot(), rows: rows, closer: c}
 }
 
+// Start starts the goroutine.
 func (c *Closer) Start() {
 	c.wake, c.quit, c.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
 	go c.run()

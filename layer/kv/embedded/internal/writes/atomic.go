@@ -57,6 +57,7 @@ func applyAtomic(op kv.AtomicOp, old []byte, present bool, operand []byte) (valu
 	panic("embedded: an atomic operation without a meaning passed the check")
 }
 
+// ValidAtomic reports whether there is such an operation.
 func ValidAtomic(op kv.AtomicOp) bool {
 	return op >= kv.AtomicAdd && op <= kv.AtomicCompareAndClear
 }

@@ -29,6 +29,7 @@ type Write struct {
 	Kind       writeKind
 }
 
+// Atomic is one atomic operation on a key.
 type Atomic struct {
 	op      kv.AtomicOp
 	operand []byte
@@ -89,14 +90,17 @@ func (w *Set) Begin(small *Small) {
 	w.slab, w.mem.Free, w.Table.few = small.slab[:0], small.mem[:0], small.table[:0]
 }
 
+// Set sets a key.
 func (w *Set) Set(key, value []byte) {
 	w.put(Write{Key: w.mem.Copy(key), Value: w.mem.CopyValue(value), Kind: KindSet})
 }
 
+// Clear clears a key.
 func (w *Set) Clear(key []byte) {
 	w.put(Write{Key: w.mem.Copy(key), Kind: KindClear})
 }
 
+// ClearRange clears a span, which has an end.
 func (w *Set) ClearRange(r keys.Span) {
 	r = keys.Span{Begin: w.mem.Copy(r.Begin), End: w.mem.CopyValue(r.End)}
 	w.Table.deleteRange(r)
@@ -150,11 +154,13 @@ func (v *Write) settle(value []byte, exists bool) {
 	}
 }
 
+// IsCleared reports whether a key is in a range that was cleared.
 func (w *Set) IsCleared(key []byte) bool {
 	_, in := w.Cleared.Find(key)
 	return in
 }
 
+// StampValue sets a key to a value with the commit's versionstamp at offset.
 func (w *Set) StampValue(key, value []byte, offset int) {
 	w.put(Write{Key: w.mem.Copy(key), Value: w.mem.CopyValue(value), Offset: offset, Kind: KindStamped})
 }

@@ -22,6 +22,7 @@ const maxFew = 32
 
 func writeBefore(a, b *Write) bool { return bytes.Compare(a.Key, b.Key) < 0 }
 
+// Len is the number of keys.
 func (t *Table) Len() int {
 	if t.tree != nil {
 		return t.tree.Len()

@@ -174,7 +174,7 @@ func (r *Reclaimer) once(ctx context.Context) error {
 	if len(ready) == 0 {
 		return nil
 	}
-	if !r.Damage.MayFlush(r.Store.Db.Load(), store.StopWrites-2) {
+	if !r.Damage.MayFlush(r.Store.DB.Load(), store.StopWrites-2) {
 		r.putBack(ready, false)
 		return nil
 	}
@@ -201,7 +201,7 @@ func (r *Reclaimer) worth(ranges []clearedSpan) (bool, error) {
 		if c.asked {
 			return true, nil
 		}
-		n, err := r.Store.Db.Load().EstimateDiskUsage(c.Begin, c.End)
+		n, err := r.Store.DB.Load().EstimateDiskUsage(c.Begin, c.End)
 		if err != nil {
 			return false, err
 		}
@@ -246,12 +246,12 @@ func (r *Reclaimer) roomMade() bool {
 func (r *Reclaimer) compactSpan(ctx context.Context, s keys.Span, upper bool, enough func() bool) error {
 	from := s.Begin
 	for !enough() {
-		piece, found, err := nextPiece(r.Store.Db.Load(), keys.Span{Begin: from, End: s.End}, r.Space.Piece(), upper)
+		piece, found, err := nextPiece(r.Store.DB.Load(), keys.Span{Begin: from, End: s.End}, r.Space.Piece(), upper)
 		if err != nil || !found {
 			return err
 		}
 		// Of damage the operator is told elsewhere; trying again does not help.
-		if err := r.Store.Db.Load().Compact(ctx, piece.Begin, piece.End, false); err != nil && !failure.IsDamage(err) {
+		if err := r.Store.DB.Load().Compact(ctx, piece.Begin, piece.End, false); err != nil && !failure.IsDamage(err) {
 			return fmt.Errorf("embedded: compact: %w", err)
 		}
 		if from = piece.End; bytes.Compare(from, s.End) >= 0 {

@@ -13,7 +13,7 @@ import (
 // second. It implements pebble.CompactionScheduler.
 type Scheduler struct {
 	db pebble.DBForCompaction // set by Register
-	// Held is how many wait for a damaged block, see tableFile. They are not in the way of others.
+	// Held is how many wait for a damaged block, see package damage. They are not in the way of others.
 	Held *atomic.Int64
 
 	mu struct {

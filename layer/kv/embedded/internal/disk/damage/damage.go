@@ -46,6 +46,7 @@ type damagedTable struct {
 	level  int
 }
 
+// Prepare makes the zero value ready.
 func (d *Damage) Prepare() {
 	d.wake, d.Closing = make(chan struct{}, 1), make(chan struct{})
 	d.mu.tables, d.mu.vital = map[string]*damagedTable{}, map[string]string{}
@@ -280,7 +281,7 @@ const damageHint = "`divan verify` names the databases and documents; `divan exp
 	"something else, too: save all databases, and import them into a node with a new data directory, or start on " +
 	"a backup"
 
-// Degraded is why the operator is needed, for Engine.Degraded.
+// Degraded is why the operator is needed, for the engine to tell.
 func (d *Damage) Degraded(dir string) (reasons []string) {
 	if what := d.vital(); len(what) > 0 {
 		reasons = append(reasons, fmt.Sprintf("store_damaged: of the store in %s, %s; it is served as long as this "+

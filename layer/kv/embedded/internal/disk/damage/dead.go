@@ -68,7 +68,7 @@ func (r *deadTried) look(ctx context.Context, in *Inspector) {
 	changed := in.Damage.Cleared.Swap(false) || turn != r.turn
 	r.turn = turn
 	r.unflushed = len(losses) > 0 && !in.ReadOnly && (r.unflushed || changed)
-	flush := r.unflushed && r.flush == nil && in.Damage.MayFlush(in.Store.Db.Load(), store.StopWrites)
+	flush := r.unflushed && r.flush == nil && in.Damage.MayFlush(in.Store.DB.Load(), store.StopWrites)
 	if len(losses) == 0 || !changed && !r.again && !flush {
 		r.again = false
 		return
@@ -118,7 +118,7 @@ func (r *deadTried) failed(ctx context.Context, in *Inspector, err error) {
 // A table that is dead as a whole is removed by Pebble, which does not read it for that. All that it needs is that what
 // was cleared is in a table, too.
 func (in *Inspector) findDead(losses map[string][]sst.Fault) (again bool, err error) {
-	db := in.Store.Db.Load()
+	db := in.Store.DB.Load()
 	tables, err := sst.List(db)
 	if err != nil {
 		return false, err
@@ -223,7 +223,7 @@ func (in *Inspector) clearedAbove(
 			!slices.ContainsFunc(faults, func(f sst.Fault) bool { return u.Overlaps(f.Keys) }) {
 			continue
 		}
-		err := u.ClearedRanges(in.Store.Fs, in.Store.Dir, func(begin, end []byte, seq pebble.SeqNum) {
+		err := u.ClearedRanges(in.Store.FS, in.Store.Dir, func(begin, end []byte, seq pebble.SeqNum) {
 			switch {
 			case seq <= t.Newest:
 			case seq >= oldest:

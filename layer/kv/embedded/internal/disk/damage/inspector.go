@@ -22,7 +22,7 @@ type Inspector struct {
 	ReadOnly bool
 	LeftOut  map[string]bool // tables that are left out where the store is read as far as that goes
 
-	AllHeld func() bool             // see compactions
+	AllHeld func() bool             // see compact.Scheduler
 	Cleared func(spans []keys.Span) // has ranges compacted that hold nothing but dead blocks
 
 	BeforeFlush func() // nil but in tests, see Options
@@ -95,7 +95,7 @@ const inspectPeriod = time.Second
 
 // inspectTable reads a table in which damage was met, and says what it found.
 func (in *Inspector) inspectTable(name string) error {
-	tables, err := sst.List(in.Store.Db.Load())
+	tables, err := sst.List(in.Store.DB.Load())
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (in *Inspector) inspectTable(name string) error {
 		in.Damage.inspected(name, 0, nil) // compacted away meanwhile
 		return nil
 	}
-	faults, _, err := sst.Check(context.Background(), in.Store.Fs, in.Store.Dir, &tables[i], func(int64) error {
+	faults, _, err := sst.Check(context.Background(), in.Store.FS, in.Store.Dir, &tables[i], func(int64) error {
 		if in.Store.Closing.Load() {
 			return failure.ErrClosed
 		}
@@ -159,13 +159,13 @@ func (in *Inspector) Filled(name string, faults []sst.Fault) bool {
 // damaged: Pebble cannot open those, or cannot find anything in them, and every read of a key that such a table might
 // have fails. That may be all keys of the store for a table of a few rows.
 func (in *Inspector) FillGaps() (lost []sst.Table, err error) {
-	tables, err := sst.List(in.Store.Db.Load())
+	tables, err := sst.List(in.Store.DB.Load())
 	if err != nil {
 		return nil, err
 	}
 	for i := range tables {
 		t := &tables[i]
-		faults, err := sst.Fill(in.Store.Fs, in.Store.Dir, t)
+		faults, err := sst.Fill(in.Store.FS, in.Store.Dir, t)
 		if err != nil {
 			return nil, fmt.Errorf("embedded: read %s: %w", t.Name, err)
 		}

@@ -118,6 +118,7 @@ func (f tableFile) meet(begin, end int64) (fault sst.Fault, found bool) {
 	}
 }
 
+// OptionsFile is how the names of the files begin in which Pebble records its options.
 const OptionsFile = "OPTIONS-"
 
 // dropUnusableOptions removes the newest record of Pebble's options from the names in a directory where it cannot be

@@ -38,7 +38,7 @@ func (g *Guard) ReplaceLogs(ctx context.Context) error {
 	if len(damaged) == 0 {
 		return nil
 	}
-	flushed, err := g.Store.Db.Load().AsyncFlush()
+	flushed, err := g.Store.DB.Load().AsyncFlush()
 	if err != nil {
 		return fmt.Errorf("embedded: write what is in damaged logs to tables: %w", err)
 	}
@@ -72,11 +72,11 @@ func (g *Guard) dropLog(name string) error {
 	if err := g.Horizon.Forget(name); err != nil {
 		return err
 	}
-	path := g.Store.Fs.PathJoin(g.Store.Dir, name)
-	if _, err := g.Store.Fs.Stat(path); !errors.Is(err, os.ErrNotExist) {
+	path := g.Store.FS.PathJoin(g.Store.Dir, name)
+	if _, err := g.Store.FS.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	f, err := g.Store.Fs.Create(path, vfs.WriteCategoryUnspecified)
+	f, err := g.Store.FS.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}

@@ -13,17 +13,17 @@ import (
 // TrimLogs gives the room of logs back that Pebble keeps, as long as they were, to write them again: up to four of a memtable's size. Pebble does not
 // mind that such a file is shorter.
 func (g *Guard) TrimLogs() error {
-	if vfs.Root(g.Store.Fs) != vfs.Default {
+	if vfs.Root(g.Store.FS) != vfs.Default {
 		return nil
 	}
-	names, err := g.Store.Fs.List(g.Store.Dir)
+	names, err := g.Store.FS.List(g.Store.Dir)
 	if err != nil {
 		return err
 	}
 	logs := slices.DeleteFunc(names, func(name string) bool { return !horizon.IsLog(name) || horizon.FileNumber(name) == 0 })
 	slices.SortFunc(logs, func(a, b string) int { return int(horizon.FileNumber(a)) - int(horizon.FileNumber(b)) })
 	// What is in use are the newest. If there are more by now, too few are taken for old ones.
-	inUse := int(g.Store.Db.Load().Metrics().WAL.Files)
+	inUse := int(g.Store.DB.Load().Metrics().WAL.Files)
 	if inUse >= len(logs) {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (g *Guard) TrimLogs() error {
 
 // trimLog empties a log that is not in use, unless Pebble has given it another name meanwhile.
 func (g *Guard) trimLog(name string) error {
-	path := g.Store.Fs.PathJoin(g.Store.Dir, name)
+	path := g.Store.FS.PathJoin(g.Store.Dir, name)
 	g.reuse.Lock()
 	defer g.reuse.Unlock()
 	if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {

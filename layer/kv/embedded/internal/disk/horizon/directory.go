@@ -19,7 +19,7 @@ import (
 
 // Directory is where a store's files are.
 type Directory struct {
-	Fs  vfs.FS
+	FS  vfs.FS
 	Dir string
 }
 
@@ -28,11 +28,11 @@ func (d Directory) damaged(format string, args ...any) error {
 }
 
 // path is that of the horizon.
-func (d Directory) path() string { return d.Fs.PathJoin(d.Dir, HorizonFile) }
+func (d Directory) path() string { return d.FS.PathJoin(d.Dir, HorizonFile) }
 
 // Peek is what the names of the files tell Pebble.
 func (d Directory) Peek() (*pebble.DBDesc, error) {
-	desc, err := pebble.Peek(d.Dir, d.Fs)
+	desc, err := pebble.Peek(d.Dir, d.FS)
 	if err != nil {
 		return nil, fmt.Errorf("embedded: look into %s: %w", d.Dir, err)
 	}
@@ -44,7 +44,7 @@ func (d Directory) Current(desc *pebble.DBDesc) string {
 	if !desc.Exists {
 		return ""
 	}
-	return d.Fs.PathBase(desc.ManifestFilename)
+	return d.FS.PathBase(desc.ManifestFilename)
 }
 
 // misnamed says what is wrong with the empty files by whose names Pebble finds the others. file is how such a name
@@ -65,7 +65,7 @@ func (d Directory) misnamed(desc *pebble.DBDesc, m Mark) (file, what string) {
 
 // Compare looks whether a file begins as it was written, and says what is wrong where it does not.
 func (d Directory) Compare(p Prefix) (what string, err error) {
-	f, err := d.Fs.Open(d.Fs.PathJoin(d.Dir, p.Name))
+	f, err := d.FS.Open(d.FS.PathJoin(d.Dir, p.Name))
 	if errors.Is(err, os.ErrNotExist) {
 		return "the file " + p.Name + " is missing", nil
 	}
@@ -91,7 +91,7 @@ func (d Directory) Compare(p Prefix) (what string, err error) {
 
 // whole is all of a file that nobody writes.
 func (d Directory) whole(name string) (Prefix, error) {
-	f, err := d.Fs.Open(d.Fs.PathJoin(d.Dir, name))
+	f, err := d.FS.Open(d.FS.PathJoin(d.Dir, name))
 	if err != nil {
 		return Prefix{}, fmt.Errorf("embedded: %w", err)
 	}
@@ -105,7 +105,7 @@ func (d Directory) whole(name string) (Prefix, error) {
 
 // Found reports whether there is a file.
 func (d Directory) Found() (bool, error) {
-	names, err := d.Fs.List(d.Dir)
+	names, err := d.FS.List(d.Dir)
 	if err != nil {
 		return false, fmt.Errorf("embedded: %w", err)
 	}
@@ -114,7 +114,7 @@ func (d Directory) Found() (bool, error) {
 
 // accepted reports whether an operator wants the store opened without its horizon.
 func (d Directory) accepted() (bool, error) {
-	_, err := d.Fs.Stat(d.Fs.PathJoin(d.Dir, acceptFile))
+	_, err := d.FS.Stat(d.FS.PathJoin(d.Dir, acceptFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
@@ -130,7 +130,7 @@ func (d Directory) acceptedOnce() error {
 	if err != nil || !accepted {
 		return err
 	}
-	if err := d.Fs.Remove(d.Fs.PathJoin(d.Dir, acceptFile)); err != nil {
+	if err := d.FS.Remove(d.FS.PathJoin(d.Dir, acceptFile)); err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
 	return nil
@@ -139,7 +139,7 @@ func (d Directory) acceptedOnce() error {
 // hasFiles reports whether there are tables or logs: Pebble would take the directory for an empty one without the names
 // of its markers, and remove them.
 func (d Directory) hasFiles() (bool, error) {
-	names, err := d.Fs.List(d.Dir)
+	names, err := d.FS.List(d.Dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
@@ -151,6 +151,7 @@ func (d Directory) hasFiles() (bool, error) {
 	}), nil
 }
 
+// SyncDir makes the names in a directory last.
 func SyncDir(fs vfs.FS, path string) error {
 	dir, err := fs.OpenDir(path)
 	if err != nil {
@@ -159,8 +160,10 @@ func SyncDir(fs vfs.FS, path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
+// IsManifest reports whether a name is a manifest's.
 func IsManifest(base string) bool { return strings.HasPrefix(base, "MANIFEST-") }
 
+// IsLog reports whether a name is a log's.
 func IsLog(base string) bool { return strings.HasSuffix(base, ".log") }
 
 // FileNumber is Pebble's number of a log or manifest, 0 where name is none.

@@ -60,6 +60,7 @@ func (p *Prefix) Grow(b []byte) {
 	p.sum = crc32.Update(p.sum, castagnoli, b)
 }
 
+// HorizonFile is the name of the file.
 const HorizonFile = "horizon"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -71,6 +72,7 @@ func withoutManifest(dir, what string) error {
 		"changed in it; start on a backup, or bring the file back", dir, what)
 }
 
+// Version is the last that was acknowledged.
 func (h *Horizon) Version() int64 { return h.Mark().version }
 
 // Mark is what holds now.
@@ -91,7 +93,7 @@ func (h *Horizon) Open() error {
 			return fmt.Errorf("embedded: %w", err)
 		}
 	}
-	f, err := h.Fs.OpenReadWrite(h.path(), vfs.WriteCategoryUnspecified)
+	f, err := h.FS.OpenReadWrite(h.path(), vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
@@ -101,7 +103,7 @@ func (h *Horizon) Open() error {
 
 // create puts a file with the present mark in its place. Called with mu locked.
 func (h *Horizon) create() error {
-	f, err := h.Fs.Create(h.path()+".new", vfs.WriteCategoryUnspecified)
+	f, err := h.FS.Create(h.path()+".new", vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
@@ -115,12 +117,13 @@ func (h *Horizon) create() error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := h.Fs.Rename(h.path()+".new", h.path()); err != nil {
+	if err := h.FS.Rename(h.path()+".new", h.path()); err != nil {
 		return err
 	}
-	return SyncDir(h.Fs, h.Dir)
+	return SyncDir(h.FS, h.Dir)
 }
 
+// Close ends the writing of marks.
 func (h *Horizon) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 
 // Read takes the newest mark from the file. Where there is no file, the mark is empty: for verify to judge.
 func (h *Horizon) Read() error {
-	f, err := h.Fs.Open(h.path())
+	f, err := h.FS.Open(h.path())
 	if errors.Is(err, os.ErrNotExist) {
 		h.Absent = true
 		return nil
@@ -116,7 +116,7 @@ func (h *Horizon) Check(last int64) error {
 // CopyTo gives a copy of the store, made after the mark before, a horizon of its own. Of the logs, which were copied while they grew, it has what the mark
 // has.
 func (h *Horizon) CopyTo(dir string, before Mark) error {
-	c := New(h.Fs, dir)
+	c := New(h.FS, dir)
 	desc, err := c.Peek()
 	if err != nil {
 		return err
@@ -127,11 +127,11 @@ func (h *Horizon) CopyTo(dir string, before Mark) error {
 		return err
 	}
 	m.put(list)
-	from, to := h.Fs.PathJoin(dir, m.Manifest), h.Fs.PathJoin(dir, MirrorPrefix+m.Manifest)
-	if err := vfs.Copy(h.Fs, from, to); err != nil {
+	from, to := h.FS.PathJoin(dir, m.Manifest), h.FS.PathJoin(dir, MirrorPrefix+m.Manifest)
+	if err := vfs.Copy(h.FS, from, to); err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
-	names, err := h.Fs.List(dir)
+	names, err := h.FS.List(dir)
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}

@@ -26,8 +26,10 @@ type Mirror struct {
 	log  *slog.Logger
 }
 
+// MirrorPrefix and the name of a manifest are the name of its mirror.
 const MirrorPrefix = "copy-of-"
 
+// NewMirror begins the mirror of a manifest.
 func NewMirror(fs vfs.FS, dir, manifest string, log *slog.Logger) *Mirror {
 	m := &Mirror{fs: fs, path: fs.PathJoin(dir, MirrorPrefix+manifest), log: log}
 	f, err := fs.Create(m.path, vfs.WriteCategoryUnspecified)
@@ -52,6 +54,7 @@ func (m *Mirror) check(err error) {
 	_ = m.fs.Remove(m.path)
 }
 
+// Write writes what the manifest will have next. The mirror may be nil, as in the methods below.
 func (m *Mirror) Write(b []byte) {
 	if m == nil || m.file == nil {
 		return
@@ -60,12 +63,14 @@ func (m *Mirror) Write(b []byte) {
 	m.check(err)
 }
 
+// Sync makes what was written last.
 func (m *Mirror) Sync() {
 	if m != nil && m.file != nil {
 		m.check(m.file.Sync())
 	}
 }
 
+// Close ends the mirror with its manifest.
 func (m *Mirror) Close() {
 	if m != nil && m.file != nil {
 		f := m.file
@@ -87,7 +92,7 @@ func (d Directory) Mirrored(p Prefix) ([]byte, error) {
 
 // ReadMirror is all of a mirror, nil where there is none that can be read.
 func (d Directory) ReadMirror(manifest string) ([]byte, error) {
-	f, err := d.Fs.Open(d.Fs.PathJoin(d.Dir, MirrorPrefix+manifest))
+	f, err := d.FS.Open(d.FS.PathJoin(d.Dir, MirrorPrefix+manifest))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -129,8 +134,8 @@ func (h *Horizon) MendManifest() (what string, err error) {
 
 // rewrite writes the beginning of a file in its place: Pebble may have it open, and write on behind it.
 func (d Directory) rewrite(name string, b []byte) error {
-	path := d.Fs.PathJoin(d.Dir, name)
-	f, err := d.Fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified) // which makes one that is missing
+	path := d.FS.PathJoin(d.Dir, name)
+	f, err := d.FS.OpenReadWrite(path, vfs.WriteCategoryUnspecified) // which makes one that is missing
 	if err != nil {
 		return fmt.Errorf("embedded: %w", err)
 	}
@@ -141,18 +146,18 @@ func (d Directory) rewrite(name string, b []byte) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("embedded: write %s: %w", path, err)
 	}
-	return SyncDir(d.Fs, d.Dir)
+	return SyncDir(d.FS, d.Dir)
 }
 
 // RemoveOldMirrors removes those whose manifests a crash has outlived.
 func (d Directory) RemoveOldMirrors() error {
-	names, err := d.Fs.List(d.Dir)
+	names, err := d.FS.List(d.Dir)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
 		if of, ok := strings.CutPrefix(name, MirrorPrefix); ok && !slices.Contains(names, of) {
-			err = errors.Join(err, d.Fs.Remove(d.Fs.PathJoin(d.Dir, name)))
+			err = errors.Join(err, d.FS.Remove(d.FS.PathJoin(d.Dir, name)))
 		}
 	}
 	return err

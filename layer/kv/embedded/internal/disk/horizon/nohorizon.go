@@ -40,6 +40,7 @@ func (h *Horizon) mayBeAbsent(desc *pebble.DBDesc, needed func(Directory) (bool,
 	return h.damaged("the file %s is missing; %s", HorizonFile, withoutHorizon)
 }
 
+// Restore writes the file anew where it is gone, and reports whether it was.
 func (h *Horizon) Restore() (gone bool, err error) {
 	h.settling.Lock()
 	defer h.settling.Unlock()
@@ -48,14 +49,14 @@ func (h *Horizon) Restore() (gone bool, err error) {
 	if h.mu.file == nil {
 		return false, nil
 	}
-	if _, err := h.Fs.Stat(h.path()); !errors.Is(err, os.ErrNotExist) {
+	if _, err := h.FS.Stat(h.path()); !errors.Is(err, os.ErrNotExist) {
 		return false, err
 	}
 	if err := h.create(); err != nil {
 		return true, fmt.Errorf("embedded: %w", err)
 	}
 	old := io.Closer(h.mu.file)
-	if h.mu.file, err = h.Fs.OpenReadWrite(h.path(), vfs.WriteCategoryUnspecified); err != nil {
+	if h.mu.file, err = h.FS.OpenReadWrite(h.path(), vfs.WriteCategoryUnspecified); err != nil {
 		return true, fmt.Errorf("embedded: %w", err)
 	}
 	return true, old.Close()

@@ -18,7 +18,7 @@ type gauge struct {
 
 	free     atomic.Int64 // when it was looked at last
 	lookedAt atomic.Int64 // when that was, in nanoseconds since gaugeStart
-	written  atomic.Int64 // bytes that guardFS has seen since then
+	written  atomic.Int64 // bytes that package guard has seen since then
 }
 
 var gaugeStart = time.Now()

@@ -30,7 +30,7 @@ type room struct {
 
 	waiting atomic.Int64  // commits that wait for room
 	wanted  chan struct{} // one token for the reclaimer while commits wait
-	moved   chan struct{} // one token for measure after a flush or compaction
+	moved   chan struct{} // one token for Measure after a flush or compaction
 
 	measuring sync.Mutex // held by a measurement
 	mu        struct {
@@ -73,7 +73,7 @@ func (r *room) measured() <-chan struct{} {
 	return r.mu.measured
 }
 
-// Listen has Pebble tell when what it owes has changed. guardFS tells when files are gone.
+// Listen has Pebble tell when what it owes has changed. Package guard tells when files are gone.
 func (s *Space) Listen(l *pebble.EventListener) {
 	l.FlushEnd = func(pebble.FlushInfo) { s.Changed() }
 	l.CompactionEnd = func(info pebble.CompactionInfo) {
@@ -213,7 +213,7 @@ func (s *Space) MeasureOnce(of *store.Store) {
 	applied := r.applied.Load()
 	owed := int64(0)
 	if s.look() < ample || r.waiting.Load() > 0 {
-		owed = s.owes(of.Db.Load().Metrics())
+		owed = s.owes(of.DB.Load().Metrics())
 		s.look() // after it: a compaction that has ended in between is counted rather twice than not at all
 	}
 	r.owed.Store(owed)

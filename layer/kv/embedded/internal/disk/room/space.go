@@ -26,7 +26,7 @@ import (
 //
 // With less than reserve/2 free, the ballast is given up.
 // No compaction is begun, or goes on to its next table, with less than reserve/8: that is for the log and for flushes.
-// Where Pebble meets a full disk all the same, guardFS makes it wait and try again (see stalled), and commits are answered without it.
+// Where Pebble meets a full disk all the same, package guard makes it wait and try again (see stall), and commits are answered without it.
 type Space struct {
 	gauge
 	log     *slog.Logger
@@ -117,7 +117,7 @@ func (s *Space) fullText() string {
 	return fmt.Sprintf("the disk of %s has %.1f MB left", s.dir, float64(s.free.Load())/1e6)
 }
 
-// Degraded is why the operator is needed, for Engine.Degraded.
+// Degraded is why the operator is needed, for the engine to tell.
 func (s *Space) Degraded() []string {
 	reasons := s.refuses()
 	if s.total > 0 && s.total < minDisk {

@@ -35,6 +35,7 @@ type Table struct {
 // keys is the range that a table's keys are in.
 func (t *Table) keys() kv.KeyRange { return kv.KeyRange{Begin: t.smallest, End: keys.After(t.Largest)} }
 
+// Overlaps reports whether the table may have keys of a range.
 func (t *Table) Overlaps(k kv.KeyRange) bool {
 	return bytes.Compare(t.smallest, k.End) < 0 && bytes.Compare(k.Begin, t.Largest) <= 0
 }

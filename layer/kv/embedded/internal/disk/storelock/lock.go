@@ -125,6 +125,7 @@ func (l *Lock) Lost() error {
 	return nil
 }
 
+// Close gives the store up.
 func (l *Lock) Close() (err error) {
 	if l.File != nil {
 		err = l.File.Close()
