@@ -12,7 +12,7 @@ type stats struct {
 	items []stats // in their place, where values are arrays
 }
 
-// moments are the five figures of some numbers.
+// moments are what _stats tells of some numbers.
 type moments struct{ sum, count, min, max, sumsqr number }
 
 func (s *stats) Reset() { *s = stats{} }

@@ -1,6 +1,6 @@
 // Package dashboard is the operator's page: who is in the cluster, what the actors do and how often they failed,
 // indexes being built, jobs, change feeds, SQL sessions (clause N3). It is one self-contained page that asks for its
-// figures every two seconds; nothing comes from another host. Who may see it is decided before it is asked.
+// data every two seconds; nothing comes from another host. Who may see it is decided before it is asked.
 package dashboard
 
 import (
@@ -27,7 +27,7 @@ var (
 	pageJS string
 )
 
-// Source reads one section of the figures, as a value that encodes to JSON. It is called from several goroutines, and
+// Source reads one section of the data, as a value that encodes to JSON. It is called from several goroutines, and
 // should answer within a second; ctx ends after sourceTimeout.
 type Source func(ctx context.Context) (any, error)
 
@@ -68,7 +68,7 @@ type Sources struct {
 
 const sourceTimeout = 2 * time.Second
 
-// Handler serves GET /_dashboard/, the page, and GET /_dashboard/data, its figures: an object with one member for each
+// Handler serves GET /_dashboard/, the page, and GET /_dashboard/data, what it shows: an object with one member for each
 // section, whose value is {"error": TEXT} where the section could not be read. Anything else under /_dashboard/ is 404.
 func Handler(s Sources) http.Handler {
 	page, policy := assemble()
@@ -86,7 +86,7 @@ func Handler(s Sources) http.Handler {
 	mux.HandleFunc("GET /_dashboard/data", func(w http.ResponseWriter, r *http.Request) {
 		b, err := json.Marshal(s.read(r.Context()))
 		if err != nil {
-			http.Error(w, "the figures cannot be encoded", http.StatusInternalServerError)
+			http.Error(w, "the data cannot be encoded", http.StatusInternalServerError)
 			return
 		}
 		h := w.Header()

@@ -32,7 +32,7 @@ var (
 )
 
 // actorCollector publishes actors.Metrics.
-type actorCollector struct{ figures func() actors.Metrics }
+type actorCollector struct{ read func() actors.Metrics }
 
 // Describe implements prometheus.Collector.
 func (c actorCollector) Describe(ch chan<- *prometheus.Desc) {
@@ -45,7 +45,7 @@ func (c actorCollector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c actorCollector) Collect(ch chan<- prometheus.Metric) {
-	f := c.figures()
+	f := c.read()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/divandb/divan/actors"
 )
 
-// Compaction is the figures of compactions.
+// Compaction counts what compactions of this node have done, and what waits for them.
 type Compaction struct {
 	actors.CompactionFacts
 	// Queue is how many superseded bodies there are, in Databases databases; Bytes estimates their bytes, and
@@ -31,7 +31,7 @@ var (
 )
 
 // compactionCollector publishes Compaction.
-type compactionCollector struct{ figures func() Compaction }
+type compactionCollector struct{ read func() Compaction }
 
 // Describe implements prometheus.Collector.
 func (c compactionCollector) Describe(ch chan<- *prometheus.Desc) {
@@ -43,7 +43,7 @@ func (c compactionCollector) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c compactionCollector) Collect(ch chan<- prometheus.Metric) {
-	f := c.figures()
+	f := c.read()
 	put := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, kind, v, labels...)
 	}

@@ -1,4 +1,4 @@
-// Package metrics publishes the node's figures for Prometheus. Other rooms count in plain Go; this one alone knows the
+// Package metrics publishes the node's metrics for Prometheus. Other rooms count in plain Go; this one alone knows the
 // format. Names that CouchDB or protoactor have for the same thing are theirs, so that dashboards made for them go on
 // working; the rest begin with divan_.
 package metrics
@@ -31,7 +31,7 @@ type Sources struct {
 	FreeBytes func() float64
 	// Indexes are those that this node was asked for lately; those that cannot be read in time are left out.
 	Indexes func() []Index
-	// Scripts are the figures of the JavaScript sandbox.
+	// Scripts counts the calls and runtimes of the JavaScript sandbox.
 	Scripts func() script.Stats
 	// Compaction is what this node's compactions have done, and what there is to do as it knows.
 	Compaction func() Compaction

@@ -209,7 +209,7 @@ func jsonOf(v any) any {
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
-		return nil // figures of our own, which can be encoded
+		return nil // our own values, which can be encoded
 	}
 	return json.RawMessage(text)
 }
