@@ -6,6 +6,8 @@
 // document, is the engine's (TestDirect in package script compares the two).
 //
 // The engine compiles the source all the same, so that what is evaluated here is correct JavaScript.
+//
+// docs/design/direct-evaluation.md explains it.
 package direct
 
 import (
