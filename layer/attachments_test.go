@@ -256,7 +256,8 @@ func TestUpload_brokenOff(t *testing.T) {
 	}
 }
 
-// The data of an edit that is not written goes at once, and so does what was stored of an upload whose client went away.
+// The data of an edit that is not written goes at once, and so does what was stored of an upload whose client went
+// away.
 func TestAttachments_discarded(t *testing.T) {
 	e := mustEngine(t)
 	d, err := mustStore(t, e, layer.Options{}).Create(t.Context(), "db", layer.CreateOptions{})

@@ -21,9 +21,9 @@ import (
 
 var parseRev = revtree.ParseRev
 
-// checkStore reads a store's keys as any FoundationDB tool would, knowing only keyspace's documentation, and checks what must hold between
-// subspaces: every document has one entry in the feed, at its winner's sequence and in the right shard; lists and counters agree with
-// the branches; every leaf has a body; no transaction id is left.
+// checkStore reads a store's keys as any FoundationDB tool would, knowing only keyspace's documentation, and checks
+// what must hold between subspaces: every document has one entry in the feed, at its winner's sequence and in the right
+// shard; lists and counters agree with the branches; every leaf has a body; no transaction id is left.
 func checkStore(tb testing.TB, e kv.Engine) {
 	tb.Helper()
 	tx := e.Begin(faultkv.Forever(context.Background()))
@@ -408,8 +408,8 @@ func (d *keyDump) ofPartition(counter, id string) string {
 	return counter + "/" + partition
 }
 
-// checkShards: every entry is in a shard of the map that was active at its sequence (P3, P4), every map but the last is marked, and no shard id
-// is used twice (P1).
+// checkShards: every entry is in a shard of the map that was active at its sequence (P3, P4), every map but the last is
+// marked, and no shard id is used twice (P1).
 func (d *keyDump) checkShards(tb rapid.TB, name string) {
 	tb.Helper()
 	used := map[string]bool{}

@@ -14,8 +14,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// countingEngine counts what transactions do, by subspace, as FoundationDB would see it. A round trip begins with a read that was issued after
-// an answer had been waited for: reads issued together share one.
+// countingEngine counts what transactions do, by subspace, as FoundationDB would see it. A round trip begins with a
+// read that was issued after an answer had been waited for: reads issued together share one.
 type countingEngine struct {
 	kv.Engine
 	begun  atomic.Int64 // transactions
@@ -162,10 +162,10 @@ func TestOperationCounts(t *testing.T) {
 	three := []string{leaf(`"a","r"`), leaf(`"b","r"`), leaf(`"c","r"`)}
 	behind := []string{leaf(`"a","r"`), leaf(`"w","v","u","r"`)} // the winner is far ahead
 	tombstone := func(ids string) string { return strings.Replace(leaf(ids), "{", `{"_deleted":true,`, 1) }
-	// Of the revisions: KVs read, round trips of the whole transaction, KVs set and cleared. Of the feed: entries cleared and set.
-	// Where a document has several branches, an interactive edit looks in a round trip of its own whether the body of
-	// the revision that it makes is there already. That cannot be asked before the name of the revision is known, and
-	// not asking costs a branch that is counted twice (txn.lookForAdded).
+	// Of the revisions: KVs read, round trips of the whole transaction, KVs set and cleared. Of the feed: entries
+	// cleared and set. Where a document has several branches, an interactive edit looks in a round trip of its own
+	// whether the body of the revision that it makes is there already. That cannot be asked before the name of the
+	// revision is known, and not asking costs a branch that is counted twice (txn.lookForAdded).
 	type counts struct{ reads, trips, set, cleared, entriesCleared, entriesSet int }
 	for _, c := range []struct {
 		name       string
@@ -301,7 +301,8 @@ func TestOperationCounts(t *testing.T) {
 	})
 }
 
-// What one node changes is seen by the next transaction of another that has it cached: settings, shards, a deletion, a database that took its place.
+// What one node changes is seen by the next transaction of another that has it cached: settings, shards, a deletion, a
+// database that took its place.
 func TestCache_otherNode(t *testing.T) {
 	e := mustEngine(t)
 	there := mustStore(t, e, layer.Options{})

@@ -84,8 +84,8 @@ func TestStore_WatchNames(t *testing.T) {
 	}
 }
 
-// A handle in use stands for one database, for ever; a handle just opened stands for the database that has the name now, although another node has
-// replaced it since this node cached it.
+// A handle in use stands for one database, for ever; a handle just opened stands for the database that has the name
+// now, although another node has replaced it since this node cached it.
 func TestDatabase_replaced(t *testing.T) {
 	e := mustEngine(t)
 	s := mustStore(t, e, layer.Options{})

@@ -10,14 +10,15 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// writeDeprecated writes a store of format 1 with one database in the layout before sharding, key by key: documents a and b, the feed in the deprecated subspace, and
-// the configuration's entry that says so (P7).
+// writeDeprecated writes a store of format 1 with one database in the layout before sharding, key by key: documents a
+// and b, the feed in the deprecated subspace, and the configuration's entry that says so (P7).
 func writeDeprecated(tb testing.TB, e kv.Engine, name string) {
 	tb.Helper()
 	writeRaw(tb, e, name, 0, "")
 }
 
-// writeRaw has versionstamps that begin with a byte: with 0 of a young store, with 0xee of one older than any other. With a shard, the feed is there.
+// writeRaw has versionstamps that begin with a byte: with 0 of a young store, with 0xee of one older than any other.
+// With a shard, the feed is there.
 func writeRaw(tb testing.TB, e kv.Engine, name string, age byte, shard string) {
 	tb.Helper()
 	scheme, shards, feed := "", tuple.Tuple{}, []any{int64(keyspace.ChangesDeprecated)}

@@ -10,8 +10,9 @@ import (
 	"github.com/divandb/divan/layer/kv/fdb/fdbtest"
 )
 
-// mustEngine opens an empty engine that is closed after the test: the embedded one, or FoundationDB where the test binary has it and fdbtest.Variable
-// names a cluster. With faultkv.TimeVariable its transactions live for that time of the engine's own.
+// mustEngine opens an empty engine that is closed after the test: the embedded one, or FoundationDB where the test
+// binary has it and fdbtest.Variable names a cluster. With faultkv.TimeVariable its transactions live for that time of
+// the engine's own.
 func mustEngine(tb testing.TB) kv.Engine {
 	tb.Helper()
 	if fdbtest.Enabled() {

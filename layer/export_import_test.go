@@ -14,8 +14,8 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// fullDatabase has everything that an export carries: conflicts, deletions, histories, attachments shared between leaves, large bodies, _local documents,
-// design documents, several maps of shards.
+// fullDatabase has everything that an export carries: conflicts, deletions, histories, attachments shared between
+// leaves, large bodies, _local documents, design documents, several maps of shards.
 func fullDatabase(tb testing.TB, s *layer.Store) *layer.Database {
 	tb.Helper()
 	d := mustCreate(tb, s, "source", layer.CreateOptions{Shards: 2, Security: []byte(`{"admins":{"names":["x"]}}`)})
@@ -144,7 +144,8 @@ func export(tb testing.TB, d *layer.Database) []byte {
 	return file.Bytes()
 }
 
-// C8: a database moves to another store with its sequences and goes on with the next incarnation; its consumers go on from their old sequence.
+// C8: a database moves to another store with its sequences and goes on with the next incarnation; its consumers go on
+// from their old sequence.
 func TestExport_relocation(t *testing.T) {
 	oneGoroutine(t)
 	o := layer.Options{Validator: &wordValidator{}}
@@ -253,8 +254,8 @@ func (w *cutWriter) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// An export that is cut again and again, while the database changes and documents are purged, is continued until it is whole, and is the state
-// at its end.
+// An export that is cut again and again, while the database changes and documents are purged, is continued until it is
+// whole, and is the state at its end.
 func TestExport_continued(t *testing.T) {
 	oneGoroutine(t)
 	s := mustStore(t, mustEngine(t), layer.Options{})
@@ -311,7 +312,8 @@ func TestExport_continued(t *testing.T) {
 	}
 }
 
-// Stitched from transactions that end early, while writers write: the export is the state at its end, also after an import with faults.
+// Stitched from transactions that end early, while writers write: the export is the state at its end, also after an
+// import with faults.
 func TestExport_stitched(t *testing.T) {
 	s, _ := mustFaulty(t, faultkv.Options{Rates: faultkv.Rates{TooOld: 0.01, UnknownLost: 0.05, UnknownCommitted: 0.05, Conflict: 0.05}})
 	d := fullDatabase(t, s)

@@ -256,8 +256,8 @@ func TestPut_stemmedAgainInHistory(t *testing.T) {
 	}
 }
 
-// An edit that completes the histories of a document drops the bodies that no branch knew. Where later edits of the same
-// request bring such a revision back into a history, and then itself, it has the body that it came with.
+// An edit that completes the histories of a document drops the bodies that no branch knew. Where later edits of the
+// same request bring such a revision back into a history, and then itself, it has the body that it came with.
 func TestBulk_againBehindCompletedHistories(t *testing.T) {
 	for _, trees := range []int{1, 1000} { // kept from one batch to the next, and not
 		t.Run(fmt.Sprintf("trees kept from %d branches", trees), func(t *testing.T) {

@@ -13,7 +13,8 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// withoutSnapshots is an engine that cannot hold long snapshots, as FoundationDB: responses are stitched from transactions.
+// withoutSnapshots is an engine that cannot hold long snapshots, as FoundationDB: responses are stitched from
+// transactions.
 type withoutSnapshots struct{ kv.Engine }
 
 // mustFaulty opens a store on an engine with faults, and checks it with the one below.
@@ -38,9 +39,9 @@ func mustFaulty(t *testing.T, o faultkv.Options) (*layer.Store, faultkv.Engine) 
 	return s, faulty
 }
 
-// C4: half of all commits end with an unknown result, in both directions. Every writer is told the truth: each acknowledged edit is in the
-// history exactly once, no edit that was not acknowledged is, nobody gets a conflict that no other writer caused, and the store's
-// subspaces agree (checkStore).
+// C4: half of all commits end with an unknown result, in both directions. Every writer is told the truth: each
+// acknowledged edit is in the history exactly once, no edit that was not acknowledged is, nobody gets a conflict that
+// no other writer caused, and the store's subspaces agree (checkStore).
 func TestUnknownResults(t *testing.T) {
 	s, faulty := mustFaulty(t, faultkv.Options{Rates: faultkv.Rates{UnknownLost: 0.25, UnknownCommitted: 0.25, Conflict: 0.02, TooOld: 0.01}})
 	d := mustCreate(t, s, "db", layer.CreateOptions{Shards: 2})

@@ -30,7 +30,8 @@ func transactionIDs(tb testing.TB, e kv.Engine) (n int) {
 	return n
 }
 
-// workload is writers of every kind, each with documents of its own, so that whatever one of them is told is known to be true or false.
+// workload is writers of every kind, each with documents of its own, so that whatever one of them is told is known to
+// be true or false.
 type workload struct {
 	s       *layer.Store
 	d       *layer.Database
@@ -254,8 +255,9 @@ func (w *workload) databases(t *testing.T, name string) {
 	}
 }
 
-// C4 for every way to write: half of all commits end with an unknown result, in both directions. Everybody is told the truth, no entry is in the feed twice, no
-// counter counts twice (checkStore), and the transaction ids are gone in the end.
+// C4 for every way to write: half of all commits end with an unknown result, in both directions. Everybody is told the
+// truth, no entry is in the feed twice, no counter counts twice (checkStore), and the transaction ids are gone in the
+// end.
 func TestUnknownResults_everyWriter(t *testing.T) {
 	below, seed := mustEngine(t), rand.Uint64()
 	t.Logf("seed %d", seed)

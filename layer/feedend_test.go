@@ -13,8 +13,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// oldReads is an engine without snapshots whose transactions can be made too old for the next body that a feed reads, or between the chunks of a _local
-// document, as happens after five seconds.
+// oldReads is an engine without snapshots whose transactions can be made too old for the next body that a feed reads,
+// or between the chunks of a _local document, as happens after five seconds.
 type oldReads struct {
 	kv.Engine
 	before atomic.Pointer[func()] // runs before the body read that fails
@@ -59,8 +59,8 @@ func (b oldBody) Wait() ([]byte, error) {
 	return nil, kv.NewError(kv.CodeTooOld, "read for too long", nil)
 }
 
-// C6: where the body of a pass's last row is read in a newer transaction than the row, the pass does not end at that transaction's sequence without
-// the entries up to it.
+// C6: where the body of a pass's last row is read in a newer transaction than the row, the pass does not end at that
+// transaction's sequence without the entries up to it.
 func TestChanges_newerBody(t *testing.T) {
 	e := &oldReads{Engine: mustEngine(t)}
 	d := mustCreate(t, mustStore(t, e, layer.Options{}), "db", layer.CreateOptions{})

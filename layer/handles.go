@@ -100,7 +100,8 @@ func (s *Store) Database(ctx context.Context, name string) (*Database, error) {
 	return opened(s.Store.Database(ctx, name))
 }
 
-// Create makes a database. Exists if there is one; Invalid (name illegal_database_name) for a name CouchDB would refuse.
+// Create makes a database. Exists if there is one; Invalid (name illegal_database_name) for a name CouchDB would
+// refuse.
 func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Database, error) {
 	return opened(s.Store.Create(ctx, name, o))
 }

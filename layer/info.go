@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Info is what GET /{db} shows. Counters are exact; sizes are the bytes of bodies and attachments in the store, those that Compact would remove
-// included: ExternalSize decoded, ActiveSize as stored.
+// Info is what GET /{db} shows. Counters are exact; sizes are the bytes of bodies and attachments in the store, those
+// that Compact would remove included: ExternalSize decoded, ActiveSize as stored.
 type Info struct {
 	Name, UUID                 string
 	DocCount, DocDelCount      int64
@@ -58,13 +58,13 @@ func (d *Database) LastSeq(ctx context.Context) (db.Seq, error) {
 	return db.Read(ctx, d.Database, func(t *db.Txn) (db.Seq, error) { return db.ReadLastSeq(t.Snapshot(), t.Keys, t.Cfg)() })
 }
 
-// WatchShard arms a watch on the shard's wake key (C7). It fires after the next commit of an entry in the shard, after a
-// reshard and after the deletion of the database. seen is the newest sequence of the shard at the moment that the watch
-// looks from: read from it on, then wait. NotFound for a shard that never was.
+// WatchShard arms a watch on the shard's wake key (C7). It fires after the next commit of an entry in the shard, after
+// a reshard and after the deletion of the database. seen is the newest sequence of the shard at the moment that the
+// watch looks from: read from it on, then wait. NotFound for a shard that never was.
 //
-// settled, where not nil, is called as soon as that moment is settled, before the shard is looked at and the watch armed:
-// who reads after the call finds all that was committed before it, and what is committed later fires the watch. It is
-// called again where the transaction is repeated, and must not block.
+// settled, where not nil, is called as soon as that moment is settled, before the shard is looked at and the watch
+// armed: who reads after the call finds all that was committed before it, and what is committed later fires the watch.
+// It is called again where the transaction is repeated, and must not block.
 func (d *Database) WatchShard(ctx context.Context, shard db.ShardID, settled func()) (
 	w kv.Watch, seen db.Seq, err error,
 ) {

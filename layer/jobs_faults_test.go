@@ -10,7 +10,8 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// Workers whose commits end with unknown results: every job is claimed once, its worker knows that it has it, and its end is noted once.
+// Workers whose commits end with unknown results: every job is claimed once, its worker knows that it has it, and its
+// end is noted once.
 func TestStore_Jobs_faults(t *testing.T) {
 	s, faulty := mustFaulty(t, faultkv.Options{Rates: faultkv.Rates{UnknownLost: 0.15, UnknownCommitted: 0.15, Conflict: 0.05, TooOld: 0.01}})
 	const jobs = 30

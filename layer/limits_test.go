@@ -11,7 +11,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// The longest history that _revs_limit allows fits, also where hashes are full of zero bytes, which take twice the room in a key or value.
+// The longest history that _revs_limit allows fits, also where hashes are full of zero bytes, which take twice the room
+// in a key or value.
 func TestRevsLimit_longest(t *testing.T) {
 	d := mustDatabase(t)
 	if err := d.SetRevsLimit(t.Context(), 4000); err != nil {
@@ -109,7 +110,8 @@ func TestBulk_semantics(t *testing.T) {
 	}
 }
 
-// R8: a value in a format that this version does not know is refused with its name and number, on every path that meets it, and not overwritten.
+// R8: a value in a format that this version does not know is refused with its name and number, on every path that meets
+// it, and not overwritten.
 func TestUnknownFormats(t *testing.T) {
 	e := mustEngine(t)
 	s, err := layer.Open(t.Context(), e, layer.Options{})

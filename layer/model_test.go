@@ -15,7 +15,8 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// docModel is what a database should hold: the branches of each document. revtree has its own model test; here the layer's keys are held to it.
+// docModel is what a database should hold: the branches of each document. revtree has its own model test; here the
+// layer's keys are held to it.
 type docModel struct {
 	db       *layer.Database
 	docs     map[string][]revtree.Branch
@@ -81,8 +82,9 @@ func (m *docModel) interactive(t *rapid.T, ctx context.Context) {
 	m.touched(id)
 }
 
-// replicated brings a revision that a replicator might. In databases that are to converge, a revision always has the same parent and its
-// whole history, as replication from a database that has made it would bring; otherwise anything goes.
+// replicated brings a revision that a replicator might. In databases that are to converge, a revision always has the
+// same parent and its whole history, as replication from a database that has made it would bring; otherwise anything
+// goes.
 func (m *docModel) replicated(t *rapid.T, ctx context.Context) {
 	id := rapid.SampledFrom(modelIDs).Draw(t, "id")
 	pos := rapid.Int64Range(1, 5).Draw(t, "pos")
@@ -214,7 +216,8 @@ func (m *docModel) checkFeed(t *rapid.T, ctx context.Context) {
 	}
 }
 
-// replicate copies what the other database lacks, as CouchDB's protocol does: changes, revs_diff, bulk_get, new_edits=false.
+// replicate copies what the other database lacks, as CouchDB's protocol does: changes, revs_diff, bulk_get,
+// new_edits=false.
 func (m *docModel) replicate(t *rapid.T, ctx context.Context, from *docModel) {
 	pass, err := from.db.Changes(ctx, layer.ChangesOptions{Limit: -1, AllLeaves: true})
 	if err != nil {
@@ -254,8 +257,8 @@ func (m *docModel) leaves() string {
 	return strings.Join(out, "\n")
 }
 
-// Random histories in two databases that replicate with each other: after every step what is read is what the model says; in the end, replicated both
-// ways, they have the same leaves and winners.
+// Random histories in two databases that replicate with each other: after every step what is read is what the model
+// says; in the end, replicated both ways, they have the same leaves and winners.
 func TestDatabase_model(t *testing.T) {
 	s := mustStore(t, mustEngine(t), layer.Options{})
 	var n atomic.Int64

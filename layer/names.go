@@ -43,8 +43,8 @@ const (
 	Unavailable    = fault.Unavailable
 )
 
-// KindOf is the kind of the first Error in err's chain. Engine errors that reach an edge are classified too: cancelled and timed out are Timeout,
-// disk failures and a store that does not answer Unavailable, a full disk Full.
+// KindOf is the kind of the first Error in err's chain. Engine errors that reach an edge are classified too: cancelled
+// and timed out are Timeout, disk failures and a store that does not answer Unavailable, a full disk Full.
 func KindOf(err error) Kind {
 	return fault.KindOf(err)
 }
@@ -57,7 +57,8 @@ func Local(err error) bool {
 
 // Of jsontext.
 
-// UnmarshalExact is json.Unmarshal into a struct whose fields have tags, by the exact names of members. Other members cost nothing.
+// UnmarshalExact is json.Unmarshal into a struct whose fields have tags, by the exact names of members. Other members
+// cost nothing.
 func UnmarshalExact(object []byte, into any) error {
 	return jsontext.UnmarshalExact(object, into)
 }
@@ -131,8 +132,8 @@ type (
 	WriteOptions   = rev.WriteOptions
 )
 
-// AppendAttachmentMembers appends the opening brace and the members that every rendering of an attachment begins with: content_type,
-// revpos, digest.
+// AppendAttachmentMembers appends the opening brace and the members that every rendering of an attachment begins with:
+// content_type, revpos, digest.
 func AppendAttachmentMembers(dst []byte, a *Attachment) []byte {
 	return rev.AppendAttachmentMembers(dst, a)
 }
@@ -173,14 +174,14 @@ type (
 	ViewDef       = design.ViewDef
 )
 
-// NewValidator returns a Validator that runs validate_doc_update functions in the sandbox, and refuses design documents whose functions do not
-// compile.
+// NewValidator returns a Validator that runs validate_doc_update functions in the sandbox, and refuses design documents
+// whose functions do not compile.
 func NewValidator(sandbox *script.Sandbox) Validator {
 	return design.NewValidator(sandbox)
 }
 
-// ParseDesign reads a design document's body. Invalid (invalid_design_doc) where a member has a type that CouchDB refuses. It does not compile
-// the functions.
+// ParseDesign reads a design document's body. Invalid (invalid_design_doc) where a member has a type that CouchDB
+// refuses. It does not compile the functions.
 func ParseDesign(id string, rev Rev, body []byte) (*Design, error) {
 	return design.ParseDesign(id, rev, body)
 }
@@ -190,10 +191,11 @@ type (
 	PurgeInfo = write.PurgeInfo
 )
 
-// ParseEdit turns a client's JSON document into an Edit: validates the JSON, splits off the underscore members (_id, _rev, _deleted, _attachments,
-// _revisions; those that only answers have are ignored, unknown ones are Invalid with name doc_validation, as CouchDB), and keeps the rest as it came, but for
-// line breaks between tokens: they would break a feed's lines. The Edit may share doc's memory. replicated selects how _rev and _revisions are
-// read (new_edits=false).
+// ParseEdit turns a client's JSON document into an Edit: validates the JSON, splits off the underscore members (_id,
+// _rev, _deleted, _attachments, _revisions; those that only answers have are ignored, unknown ones are Invalid with
+// name doc_validation, as CouchDB), and keeps the rest as it came, but for line breaks between tokens: they would break
+// a feed's lines. The Edit may share doc's memory. replicated selects how _rev and _revisions are read
+// (new_edits=false).
 func ParseEdit(doc []byte, replicated bool) (Edit, error) {
 	return write.ParseEdit(doc, replicated)
 }
@@ -244,8 +246,9 @@ const (
 	GroupExact = query.GroupExact
 )
 
-// BeginEnsured begins a Fresh query, and begins it again after ensure has brought the index up to date where begin answers IndexBehind: writers may be faster
-// than a query for a while. It gives up after some attempts, with that error.
+// BeginEnsured begins a Fresh query, and begins it again after ensure has brought the index up to date where begin
+// answers IndexBehind: writers may be faster than a query for a while. It gives up after some attempts, with that
+// error.
 func BeginEnsured[T any](ensure func() error, begin func() (T, error)) (T, error) {
 	return query.BeginEnsured(ensure, begin)
 }
@@ -292,8 +295,9 @@ func ParseExportPosition(s string) (p ExportPosition, err error) {
 	return export.ParseExportPosition(s)
 }
 
-// ReadExport checks an export: every record, and that it is whole. Where it is not, err is ErrExport with the reason, or why r could not be read. A file to
-// be continued is cut off at the position's Offset, and what Export writes from there is appended.
+// ReadExport checks an export: every record, and that it is whole. Where it is not, err is ErrExport with the reason,
+// or why r could not be read. A file to be continued is cut off at the position's Offset, and what Export writes from
+// there is appended.
 func ReadExport(r io.Reader) (ExportFile, error) {
 	return export.Read(r)
 }

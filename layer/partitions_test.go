@@ -18,7 +18,8 @@ func mustPartitioned(tb testing.TB) *layer.Database {
 	return mustCreate(tb, mustStore(tb, mustEngine(tb), layer.Options{}), "db", layer.CreateOptions{Shards: 4, Partitioned: true})
 }
 
-// partitionShards fails where a partition's documents are in several shards. It counts partitions, the shards that have some, and all shards.
+// partitionShards fails where a partition's documents are in several shards. It counts partitions, the shards that have
+// some, and all shards.
 func partitionShards(t *testing.T, d *layer.Database) (partitions, used, shards int) {
 	t.Helper()
 	shardOf := map[string]layer.ShardID{}

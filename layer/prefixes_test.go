@@ -54,7 +54,8 @@ func prefixesOf(tb testing.TB, e kv.Engine) map[string]int64 {
 	return numbers
 }
 
-// Databases made at once, some deleted at once too, never share a prefix, and seldom wait for each other: a counter would make nearly all of them.
+// Databases made at once, some deleted at once too, never share a prefix, and seldom wait for each other: a counter
+// would make nearly all of them.
 func TestPrefixes_atOnce(t *testing.T) {
 	const workers, each = 16, 40
 	e := &conflictCounter{Engine: mustEngine(t)}

@@ -20,7 +20,8 @@ func move(tb testing.TB, s *layer.Store, d *layer.Database, name string) *layer.
 	return moved
 }
 
-// What would not fit one transaction when it is taken up again: leaves of megabytes, many leaves with long histories, and attachments between them.
+// What would not fit one transaction when it is taken up again: leaves of megabytes, many leaves with long histories,
+// and attachments between them.
 func TestExport_large(t *testing.T) {
 	oneGoroutine(t)
 	s := mustStore(t, mustEngine(t), layer.Options{})
@@ -101,8 +102,8 @@ func TestExport_deprecated(t *testing.T) {
 	want(t, rows, "a 1", "b 1")
 }
 
-// C8 on every shard's own feed, from before a reshard over the move and a reshard after it: each consumer goes on from its sequence and is told the
-// new topology where its shard ends.
+// C8 on every shard's own feed, from before a reshard over the move and a reshard after it: each consumer goes on from
+// its sequence and is told the new topology where its shard ends.
 func TestExport_shardConsumers(t *testing.T) {
 	source := mustStore(t, mustEngine(t), layer.Options{})
 	target := mustStore(t, mustEngine(t), layer.Options{})
@@ -247,7 +248,8 @@ func TestExport_continuedWrongly(t *testing.T) {
 	}
 }
 
-// Purges are noted without an incarnation: an index that was built over old sequences, higher than those of the new store, sees those of its new place.
+// Purges are noted without an incarnation: an index that was built over old sequences, higher than those of the new
+// store, sees those of its new place.
 func TestExport_purgeIndexed(t *testing.T) {
 	source := mustEngine(t)
 	writeRaw(t, source, "old", 0xee, "1")

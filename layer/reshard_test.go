@@ -135,8 +135,9 @@ func (f *follower) startShards(ctx context.Context, d *layer.Database, wg *sync.
 	}
 }
 
-// P3 to P6 under load: 32 writers, four reshards up and down that others race with, a consumer of the merged feed and one of every shard. Writers see
-// no error; no entry is lost, repeated, out of order or in a replaced shard (checkStore).
+// P3 to P6 under load: 32 writers, four reshards up and down that others race with, a consumer of the merged feed and
+// one of every shard. Writers see no error; no entry is lost, repeated, out of order or in a replaced shard
+// (checkStore).
 func TestReshard_underLoad(t *testing.T) {
 	d := mustCreate(t, mustStore(t, mustEngine(t), layer.Options{}), "db", layer.CreateOptions{Shards: 2})
 	const writers, docs = 32, 8

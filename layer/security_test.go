@@ -71,7 +71,8 @@ func TestDatabase_SetSecurity(t *testing.T) {
 	}
 }
 
-// Members of design documents count by their exact names, and of two of the same name the last: what JavaScript and CouchDB see.
+// Members of design documents count by their exact names, and of two of the same name the last: what JavaScript and
+// CouchDB see.
 func TestParseDesign_ExactNames(t *testing.T) {
 	body := `{"validate_doc_update":"function () { throw({forbidden: 'no'}) }","VALIDATE_DOC_UPDATE":"","Language":"erlang","FILTERS":{"f":"x"},` +
 		`"views":{"v":{"map":"function (doc) {}","MAP":"","options":{"Collation":"raw"}}},"VIEWS":{"w":{"map":"x"}},"options":{"INTERACTIVE":true}}`

@@ -10,7 +10,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// ageing is an engine without long snapshots whose transactions are too old on demand, as FoundationDB's are after five seconds.
+// ageing is an engine without long snapshots whose transactions are too old on demand, as FoundationDB's are after five
+// seconds.
 type ageing struct {
 	kv.Engine
 	generation atomic.Int64
@@ -95,8 +96,8 @@ func (r *ageingRows) Err() error {
 	return r.RangeIterator.Err()
 }
 
-// C6: a response longer than a transaction goes on after the last row; one whose database was deleted meanwhile ends with an error, also where another of its
-// name is there now, whose rows it never shows.
+// C6: a response longer than a transaction goes on after the last row; one whose database was deleted meanwhile ends
+// with an error, also where another of its name is there now, whose rows it never shows.
 func TestStitched(t *testing.T) {
 	oneGoroutine(t)
 	const docs = 300

@@ -47,15 +47,17 @@ type Options struct {
 	Logger            *slog.Logger
 	// ReduceTime bounds the JavaScript reductions of one query. 0 means 30 s.
 	ReduceTime time.Duration
-	// PartialRows is how many rows a partial aggregate of a view stands for at most, and how many partials one of a higher level. More makes the edges of a
-	// range slower, which are read by rows; fewer makes more partials. It may be changed at any time. 0 means 64.
+	// PartialRows is how many rows a partial aggregate of a view stands for at most, and how many partials one of a
+	// higher level. More makes the edges of a range slower, which are read by rows; fewer makes more partials. It may
+	// be changed at any time. 0 means 64.
 	PartialRows int
-	// CleanupAfter is how long after a design document has changed the indexes that none has any more are removed, by a job (V8). 0 means that only
-	// CleanupViews does.
+	// CleanupAfter is how long after a design document has changed the indexes that none has any more are removed, by a
+	// job (V8). 0 means that only CleanupViews does.
 	CleanupAfter time.Duration
 	// Compaction is when databases are compacted by themselves; the zero value is never.
 	Compaction compact.Compaction
-	// Scripts runs the map functions of design documents; nil means that no index can be built. The caller closes it after the Store.
+	// Scripts runs the map functions of design documents; nil means that no index can be built. The caller closes it
+	// after the Store.
 	Scripts *script.Sandbox
 	// Validator runs what design documents say about writes; nil means that they say nothing.
 	Validator db.Validator
@@ -83,7 +85,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store is all databases in one engine. Safe for concurrent use. It does not own the engine: close the Store first, then the engine.
+// Store is all databases in one engine. Safe for concurrent use. It does not own the engine: close the Store first,
+// then the engine.
 type Store struct {
 	*db.Store
 	jobStore
@@ -96,7 +99,8 @@ type Store struct {
 	done sync.WaitGroup // the background loops
 }
 
-// Open prepares an engine for use: writes the format version into an empty store, brings an older one up to it, refuses a newer one, starts the sweep of transaction ids.
+// Open prepares an engine for use: writes the format version into an empty store, brings an older one up to it, refuses
+// a newer one, starts the sweep of transaction ids.
 func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	o = o.withDefaults()
 	base := db.NewStore(e, o.Root, o.MaxShards)

@@ -13,7 +13,8 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// mustStore opens a store that is closed after the test and then checked: every database consistent, no transaction id left.
+// mustStore opens a store that is closed after the test and then checked: every database consistent, no transaction id
+// left.
 func mustStore(tb testing.TB, e kv.Engine, o layer.Options) *layer.Store {
 	tb.Helper()
 	s, err := layer.Open(tb.Context(), faultkv.InSuite(tb, e), o)

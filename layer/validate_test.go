@@ -9,7 +9,8 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// wordValidator stands for the script engine: a design document with the member "refuse" refuses documents that contain that word.
+// wordValidator stands for the script engine: a design document with the member "refuse" refuses documents that contain
+// that word.
 type wordValidator struct{ seen []string }
 
 func refused(design []byte) []byte {

@@ -53,7 +53,8 @@ func aggregateDesign() string {
 	return string(design)
 }
 
-// openAggregates is a database with small partials, so that few rows have all levels of them. below is the engine without its faults.
+// openAggregates is a database with small partials, so that few rows have all levels of them. below is the engine
+// without its faults.
 func openAggregates(tb testing.TB, engine, below kv.Engine, o layer.CreateOptions) *layer.Database {
 	tb.Helper()
 	sandbox := script.New(script.Options{})
@@ -118,8 +119,8 @@ func allRows(tb testing.TB, ix *layer.Index, view string) []mapRow {
 	return all
 }
 
-// fresh begins a query of one state. Beside a build, and without snapshots, such a one maps what the rows lack, and is refused where that takes too long: on a busy
-// machine it is asked again.
+// fresh begins a query of one state. Beside a build, and without snapshots, such a one maps what the rows lack, and is
+// refused where that takes too long: on a busy machine it is asked again.
 func fresh[T any](tb testing.TB, begin func() (T, error)) T {
 	tb.Helper()
 	result, err := layer.BeginEnsured(func() error { return nil }, begin)
@@ -151,7 +152,8 @@ func backwards(all []mapRow) {
 	}
 }
 
-// selected are the rows of a query without skip and limit, in parts as its keys have it, and how many come before the first one.
+// selected are the rows of a query without skip and limit, in parts as its keys have it, and how many come before the
+// first one.
 func selected(tb testing.TB, all []mapRow, q *layer.ViewQuery) (parts [][]mapRow, before int) {
 	tb.Helper()
 	all = slices.Clone(all)
@@ -254,7 +256,8 @@ func shownGroup(tb testing.TB, r *mapRow, level int) string {
 	return "[" + strings.Join(out, ",") + "]"
 }
 
-// sameGroups compares answers; numbers by value, since JavaScript writes 2.0 as 2, and objects whatever the order of their members.
+// sameGroups compares answers; numbers by value, since JavaScript writes 2.0 as 2, and objects whatever the order of
+// their members.
 func sameGroups(tb testing.TB, got, want []string) bool {
 	tb.Helper()
 	parse := func(lines []string) (out []any) {
@@ -363,8 +366,8 @@ func drawDocument(rt *rapid.T) string {
 	return fmt.Sprintf(`{"_id":"%02d","rows":[%s]}`, id, strings.Join(rows, ","))
 }
 
-// Whatever has been written, by builds, by requests or by both, whether partials have been brought up to date or not, whatever their shape: answers are what
-// the rows reduce to.
+// Whatever has been written, by builds, by requests or by both, whether partials have been brought up to date or not,
+// whatever their shape: answers are what the rows reduce to.
 func TestIndex_Aggregate_model(t *testing.T) {
 	oneGoroutine(t)
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
@@ -423,8 +426,8 @@ func TestIndex_Aggregate_model(t *testing.T) {
 	}
 }
 
-// Partials are brought up to date by several callers while documents are written by several others, with faults in every call of the engine: none is left that is
-// not of its rows and has no mark.
+// Partials are brought up to date by several callers while documents are written by several others, with faults in
+// every call of the engine: none is left that is not of its rows and has no mark.
 func TestIndex_Aggregate_concurrent(t *testing.T) {
 	for name, rates := range map[string]faultkv.Rates{"snapshots": {}, "faults": {UnknownLost: 0.02, UnknownCommitted: 0.02, Conflict: 0.02, TooOld: 0.02}} {
 		t.Run(name, func(t *testing.T) {

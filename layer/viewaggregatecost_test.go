@@ -50,7 +50,8 @@ func TestBuild_withoutConflicts(t *testing.T) {
 	}
 }
 
-// A reduction of all rows, an offset and a skip read a part of the rows that grows with its logarithm, also after some writes.
+// A reduction of all rows, an offset and a skip read a part of the rows that grows with its logarithm, also after some
+// writes.
 func TestIndex_Aggregate_reads(t *testing.T) {
 	below := mustEngine(t)
 	e := &costEngine{Engine: below}
@@ -93,8 +94,8 @@ func TestIndex_Aggregate_reads(t *testing.T) {
 	}
 }
 
-// Where rows are counted by groups, partials with marks serve as well, as long as what was added is of their group. The keys are those of now, also where one that is
-// written otherwise has come in the same place.
+// Where rows are counted by groups, partials with marks serve as well, as long as what was added is of their group. The
+// keys are those of now, also where one that is written otherwise has come in the same place.
 func TestIndex_Reduce_countsMarked(t *testing.T) {
 	oneGoroutine(t)
 	below := mustEngine(t)

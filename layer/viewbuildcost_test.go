@@ -12,8 +12,9 @@ import (
 	"github.com/divandb/divan/layer/kv/faultkv"
 )
 
-// A first build reads the bodies, those side by side as ranges, and each entry of the feed twice where there is no snapshot. It writes each row and where it is listed, and leaves no marks,
-// although partials are asked for meanwhile as the actors do after a while.
+// A first build reads the bodies, those side by side as ranges, and each entry of the feed twice where there is no
+// snapshot. It writes each row and where it is listed, and leaves no marks, although partials are asked for meanwhile
+// as the actors do after a while.
 func TestBuild_cost(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")
@@ -63,8 +64,9 @@ func TestBuild_cost(t *testing.T) {
 	}
 }
 
-// Documents whose ids have nothing to do with the order in which they were written are read as ranges by a first build, which goes by ids. Later ones go by the feed:
-// bodies that lie far apart are read one by one then, without looking for them among others again and again.
+// Documents whose ids have nothing to do with the order in which they were written are read as ranges by a first build,
+// which goes by ids. Later ones go by the feed: bodies that lie far apart are read one by one then, without looking for
+// them among others again and again.
 func TestBuild_scattered(t *testing.T) {
 	if faultkv.Enabled() {
 		t.Skip("what is done again after a fault counts too")

@@ -10,8 +10,9 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// While documents are written in a loop, while builds begin, end and are given up, while the database is resharded and while requests catch up, every query sees one state: each document once,
-// with the body that the row was made from, and no older than what was acknowledged before a catch-up (P8; apache/couchdb #3381, #3382).
+// While documents are written in a loop, while builds begin, end and are given up, while the database is resharded and
+// while requests catch up, every query sees one state: each document once, with the body that the row was made from,
+// and no older than what was acknowledged before a catch-up (P8; apache/couchdb #3381, #3382).
 func TestIndex_consistent(t *testing.T) {
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {

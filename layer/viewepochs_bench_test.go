@@ -10,8 +10,9 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// BenchmarkQuery_afterRewrite is a write and a fresh read of one key with its offset, in turns, on an index whose documents were all written again and whose
-// aggregates were brought up to date since. before/s is how many such rounds there were in a second before that.
+// BenchmarkQuery_afterRewrite is a write and a fresh read of one key with its offset, in turns, on an index whose
+// documents were all written again and whose aggregates were brought up to date since. before/s is how many such rounds
+// there were in a second before that.
 func BenchmarkQuery_afterRewrite(b *testing.B) {
 	db := openViews(b, layer.CreateOptions{})
 	save(b, db, `{"_id":"_design/d","views":{"name":{"map":"function(doc) { emit(doc.name, doc.turn); }","reduce":"_sum"}}}`)

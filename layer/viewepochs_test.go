@@ -15,8 +15,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// remains is an engine that remembers which marks were cleared, and counts how many of them were in the ranges that somebody read: what an engine of sorted tables steps
-// over until it has compacted them. It holds no snapshots.
+// remains is an engine that remembers which marks were cleared, and counts how many of them were in the ranges that
+// somebody read: what an engine of sorted tables steps over until it has compacted them. It holds no snapshots.
 type remains struct {
 	kv.Engine
 	mu      sync.Mutex
@@ -99,8 +99,8 @@ func (r remainsReader) GetRange(in kv.Range, o kv.RangeOptions) kv.RangeIterator
 	return r.Reader.GetRange(in, o)
 }
 
-// After all documents were written again and the aggregates brought up to date, queries do not read where the marks were: also where they were written while the
-// aggregates were brought up to date already.
+// After all documents were written again and the aggregates brought up to date, queries do not read where the marks
+// were: also where they were written while the aggregates were brought up to date already.
 func TestIndex_Aggregate_remains(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -153,7 +153,8 @@ func TestIndex_Aggregate_remains(t *testing.T) {
 	}
 }
 
-// A writer of rows that has not seen an epoch begin does not leave its marks in the one before, which may have been drained meanwhile.
+// A writer of rows that has not seen an epoch begin does not leave its marks in the one before, which may have been
+// drained meanwhile.
 func TestIndex_Aggregate_lateWriter(t *testing.T) {
 	below := mustEngine(t)
 	e := &remains{Engine: below, marks: map[string]bool{}}

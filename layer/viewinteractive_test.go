@@ -44,7 +44,8 @@ func wantReady(tb testing.TB, ix *layer.Index) layer.IndexState {
 	return state
 }
 
-// Every way of writing a document keeps a ready interactive index as a recomputation would have it, at once: nothing catches up.
+// Every way of writing a document keeps a ready interactive index as a recomputation would have it, at once: nothing
+// catches up.
 func TestInteractive_writes(t *testing.T) {
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +82,8 @@ func TestInteractive_writes(t *testing.T) {
 			}
 			check("bulk, one of it a conflict", "a 1 null", "before 2 null", "b 3 null")
 
-			// Replicated edits: a losing branch is a conflict of the winner; when the winner is deleted, the other one is what is indexed.
+			// Replicated edits: a losing branch is a conflict of the winner; when the winner is deleted, the other one
+			// is what is indexed.
 			replicate := func(doc string) {
 				t.Helper()
 				if _, err := db.Put(t.Context(), replicated(t, doc), layer.WriteOptions{Replicated: true}); err != nil {
@@ -170,8 +172,9 @@ func mustSeq(tb testing.TB, db *layer.Database, id string) layer.Seq {
 	return doc.LocalSeq
 }
 
-// While an interactive index is built, given up and taken over, while the design document changes back and forth and the database is resharded, writers lose
-// nothing: in the end the index is what a recomputation gives, and its counters are exact.
+// While an interactive index is built, given up and taken over, while the design document changes back and forth and
+// the database is resharded, writers lose nothing: in the end the index is what a recomputation gives, and its counters
+// are exact.
 func TestInteractive_building(t *testing.T) {
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {
@@ -280,7 +283,8 @@ func checkInteractive(t *testing.T, db *layer.Database, ix *layer.Index) {
 	}
 }
 
-// What emits too much for one transaction: bulk writes are divided, one document is refused with an error that says so, and nothing of it is written.
+// What emits too much for one transaction: bulk writes are divided, one document is refused with an error that says so,
+// and nothing of it is written.
 func TestInteractive_size(t *testing.T) {
 	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})

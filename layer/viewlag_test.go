@@ -10,8 +10,9 @@ import (
 	"github.com/divandb/divan/layer/script"
 )
 
-// Where the engine holds no snapshots, a query applies a large lag itself, also while a build has written half of it: each document once, with the body that
-// its row was made from. What is more than that is refused where the query has to be fresh, and never answered wrongly.
+// Where the engine holds no snapshots, a query applies a large lag itself, also while a build has written half of it:
+// each document once, with the body that its row was made from. What is more than that is refused where the query has
+// to be fresh, and never answered wrongly.
 func TestIndex_largeLag(t *testing.T) {
 	oneGoroutine(t)
 	if faultkv.Enabled() || faultkv.Short() {
@@ -100,7 +101,8 @@ func TestIndex_largeLag(t *testing.T) {
 	}
 }
 
-// Where a query's transaction ends while the documents of its rows are read, the rows are read again: none is shown with a newer document than its own.
+// Where a query's transaction ends while the documents of its rows are read, the rows are read again: none is shown
+// with a newer document than its own.
 func TestIndex_Query_newerBody(t *testing.T) {
 	e := &oldReads{Engine: mustEngine(t)}
 	db := openViewsOn(t, e, layer.CreateOptions{})
@@ -151,8 +153,8 @@ func TestIndex_Query_newerBody(t *testing.T) {
 	}
 }
 
-// A query that asks for a current index leaves to others what the index lacks, also while a build has written half of it, and reads one that lacks nothing without
-// looking for changes.
+// A query that asks for a current index leaves to others what the index lacks, also while a build has written half of
+// it, and reads one that lacks nothing without looking for changes.
 func TestIndex_Query_current(t *testing.T) {
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {

@@ -49,7 +49,8 @@ func inViewRange(key []byte, r keyspace.ViewRange) bool {
 	return err == nil && (at == int64(r) || r == keyspace.ViewMarks && at > int64(r))
 }
 
-// A small build of an index that has readers leaves its aggregates to who keeps them: they are marked as stale, and queries go by the rows. A first build does not.
+// A small build of an index that has readers leaves its aggregates to who keeps them: they are marked as stale, and
+// queries go by the rows. A first build does not.
 func TestBuild_staleAggregates(t *testing.T) {
 	below := mustEngine(t)
 	db := openAggregates(t, below, below, layer.CreateOptions{Shards: 1})

@@ -24,7 +24,8 @@ func purge(tb testing.TB, db *layer.Database, id string) {
 	}
 }
 
-// A purged document leaves every index, whichever way the index is brought up to date, and one that was made anew is not taken for it.
+// A purged document leaves every index, whichever way the index is brought up to date, and one that was made anew is
+// not taken for it.
 func TestIndex_Purge(t *testing.T) {
 	oneGoroutine(t)
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
@@ -139,7 +140,8 @@ func TestBuild_manyPurges(t *testing.T) {
 	}
 }
 
-// Taking out what many documents had may be more than a transaction takes, though they have nothing now: builds write it in smaller parts.
+// Taking out what many documents had may be more than a transaction takes, though they have nothing now: builds write
+// it in smaller parts.
 func TestBuild_manyOldRows(t *testing.T) {
 	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})

@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Offsets are those of the rows, whatever this node remembers of how many come before where: of a fresh index, after writes, while a build has written half of
-// what follows, and for queries that go on from an older sequence.
+// Offsets are those of the rows, whatever this node remembers of how many come before where: of a fresh index, after
+// writes, while a build has written half of what follows, and for queries that go on from an older sequence.
 func TestIndex_Query_offsets(t *testing.T) {
 	oneGoroutine(t)
 	below := mustEngine(t)

@@ -29,7 +29,8 @@ func groups(tb testing.TB, ix *layer.Index, q layer.ReduceQuery) ([]string, erro
 	return out, nil
 }
 
-// What CouchDB 3.5 answered to the same documents and queries; the rows of the JavaScript function it cuts into batches of its own.
+// What CouchDB 3.5 answered to the same documents and queries; the rows of the JavaScript function it cuts into batches
+// of its own.
 func TestIndex_Reduce(t *testing.T) {
 	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})
@@ -156,7 +157,8 @@ func TestIndex_Reduce_level(t *testing.T) {
 	}
 }
 
-// A sum over objects that has ever more members is an error of its group, from the rows and from stored partials; the view's other groups and ranges have their sums.
+// A sum over objects that has ever more members is an error of its group, from the rows and from stored partials; the
+// view's other groups and ranges have their sums.
 func TestIndex_Reduce_sumOverflow(t *testing.T) {
 	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})

@@ -7,8 +7,8 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// TestIndex_EqualKeys holds the order of rows of one document with equal keys: CouchDB's, which is the raw one of key and value, whatever the
-// order in which they were emitted; and that an update takes all of them away.
+// TestIndex_EqualKeys holds the order of rows of one document with equal keys: CouchDB's, which is the raw one of key
+// and value, whatever the order in which they were emitted; and that an update takes all of them away.
 func TestIndex_EqualKeys(t *testing.T) {
 	db := openViews(t, layer.CreateOptions{})
 	save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { doc.emits.forEach(function(e) { emit(e[0], e[1]); }); }"}}}`)
@@ -33,7 +33,8 @@ func TestIndex_EqualKeys(t *testing.T) {
 	}
 }
 
-// TestIndex_RawCollation holds that a view's own options.collation, which is where CouchDB has it, and that of the design document choose the raw order.
+// TestIndex_RawCollation holds that a view's own options.collation, which is where CouchDB has it, and that of the
+// design document choose the raw order.
 func TestIndex_RawCollation(t *testing.T) {
 	db := openViews(t, layer.CreateOptions{})
 	save(t, db, `{"_id":"_design/one","views":{

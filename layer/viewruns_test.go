@@ -58,8 +58,8 @@ func (r *shortRange) Err() error {
 	return r.RangeIterator.Err()
 }
 
-// What one document emits for one key comes in the order of the values in a descending query too, whatever is skipped of it, and where each transaction ends
-// after a few rows.
+// What one document emits for one key comes in the order of the values in a descending query too, whatever is skipped
+// of it, and where each transaction ends after a few rows.
 func TestIndex_Query_descending(t *testing.T) {
 	oneGoroutine(t)
 	short := &shortReads{Engine: mustEngine(t)}

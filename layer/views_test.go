@@ -42,7 +42,8 @@ func openViewStore(tb testing.TB, engine kv.Engine) *layer.Store {
 	return mustStore(tb, engine, layer.Options{Scripts: sandbox, Validator: layer.NewValidator(sandbox)})
 }
 
-// openFaultyViews is openViews on an engine without snapshots, on which transactions meet faults by a seed that is logged.
+// openFaultyViews is openViews on an engine without snapshots, on which transactions meet faults by a seed that is
+// logged.
 func openFaultyViews(t *testing.T, o layer.CreateOptions) *layer.Database {
 	t.Helper()
 	seed := rand.Uint64()
@@ -223,7 +224,8 @@ func TestIndex_EmitTwice(t *testing.T) {
 	}
 }
 
-// A document that a view cannot take is skipped in that view alone, listed, and counted; when it is mended, all three end (V10).
+// A document that a view cannot take is skipped in that view alone, listed, and counted; when it is mended, all three
+// end (V10).
 func TestIndex_Errors(t *testing.T) {
 	oneGoroutine(t)
 	db := openViews(t, layer.CreateOptions{})
@@ -341,7 +343,8 @@ func TestDatabase_CleanupViews(t *testing.T) {
 	}
 }
 
-// Whatever is written, in whatever order builds and catch-ups come, the index holds what mapping the documents anew gives, in the order of collation.
+// Whatever is written, in whatever order builds and catch-ups come, the index holds what mapping the documents anew
+// gives, in the order of collation.
 func TestIndex_Model(t *testing.T) {
 	db := openViews(t, layer.CreateOptions{Shards: 3})
 	save(t, db, `{"_id":"_design/d","views":{"v":{"map":"function(doc) { for (var i in doc.keys) emit(doc.keys[i], i); }"}}}`)

@@ -120,8 +120,8 @@ func (s *scanned) expected() []string {
 	return want
 }
 
-// A first build goes through the documents in the order of ids, while they are written, deleted, purged, branched and resharded around it, and is taken over by
-// others at any place. Its rows are those of the documents in the end.
+// A first build goes through the documents in the order of ids, while they are written, deleted, purged, branched and
+// resharded around it, and is taken over by others at any place. Its rows are those of the documents in the end.
 func TestBuild_scans(t *testing.T) {
 	oneGoroutine(t)
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
@@ -165,7 +165,8 @@ func TestBuild_scans(t *testing.T) {
 	}
 }
 
-// An index that writers stopped to maintain before it was ready has rows, though as of no sequence. When it is made again, a build finds what has gone since.
+// An index that writers stopped to maintain before it was ready has rows, though as of no sequence. When it is made
+// again, a build finds what has gone since.
 func TestBuild_scansNotAgain(t *testing.T) {
 	db := openViews(t, layer.CreateOptions{})
 	const design = `{"_id":"_design/d","options":{"interactive":true},"views":{"n":{"map":"function(doc) { emit(doc.n, null); }"}}}`

@@ -39,7 +39,8 @@ func shardWorker(t *testing.T, b *layer.Build, n int) error {
 	}
 }
 
-// A build that several stores (which is nodes) work on, while documents change: as of one sequence, with every document of that sequence and no other.
+// A build that several stores (which is nodes) work on, while documents change: as of one sequence, with every document
+// of that sequence and no other.
 func TestBuild_shared(t *testing.T) {
 	for name, snapshots := range map[string]bool{"snapshots": true, "no snapshots": false} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +140,8 @@ func TestBuild_shared(t *testing.T) {
 	}
 }
 
-// Of two workers on one shard the one that stood still stops, and what it had read does not overwrite what the other one wrote.
+// Of two workers on one shard the one that stood still stops, and what it had read does not overwrite what the other
+// one wrote.
 func TestBuild_sharedFences(t *testing.T) {
 	db := openViewsOn(t, mustEngineWith(t, true), layer.CreateOptions{Shards: 2})
 	save(t, db, byN)

@@ -21,7 +21,8 @@ type indexedDoc struct {
 	purged bool
 	// added says that the index has nothing of the document: what it has is not read.
 	added bool
-	// fresh says that the entry is written in the same transaction: of seq only the incarnation is known, and entry, the user bytes.
+	// fresh says that the entry is written in the same transaction: of seq only the incarnation is known, and entry,
+	// the user bytes.
 	fresh bool
 	entry uint16
 }
@@ -50,8 +51,8 @@ func (doc *indexedDoc) cost(k *index.Keys) int {
 	return n
 }
 
-// ApplyRows replaces what the documents had in the index by what they emitted. The entries that tell what they had are read with conflict: of two
-// writers of one document's rows, one is repeated.
+// ApplyRows replaces what the documents had in the index by what they emitted. The entries that tell what they had are
+// read with conflict: of two writers of one document's rows, one is repeated.
 func ApplyRows(tx kv.Transaction, k *index.Keys, docs []indexedDoc) error {
 	return replaceRows(tx, k, docs, false)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Build is one run of an index from where it stands to a goal, on behalf of a job (P8, V3). The indexer drives it: StartBuild, then Step for each
-// shard until it is done, then Finish; Close in any case. Every transaction checks the fencing token, so that of two builds of one index
-// the older one stops with a Conflict.
+// Build is one run of an index from where it stands to a goal, on behalf of a job (P8, V3). The indexer drives it:
+// StartBuild, then Step for each shard until it is done, then Finish; Close in any case. Every transaction checks the
+// fencing token, so that of two builds of one index the older one stops with a Conflict.
 //
 // All steps read the feed as of the goal, and the index ends as of exactly that: from a snapshot where the engine can
 // hold one, and elsewhere with the help of a cut (feed/cuts.go).

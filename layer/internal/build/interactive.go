@@ -18,16 +18,18 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Interactive indexes (V4, rfc-008) are kept up to date by the transactions that write documents. Which these are is part of the configuration, which every
-// writer conflicts with, so there is one sequence that cuts: the creation. What was written after it is indexed by its writer; what was written before and has not
-// changed since, by a build up to the creation. Then the index is ready, and is as of the newest sequence at every version.
+// Interactive indexes (V4, rfc-008) are kept up to date by the transactions that write documents. Which these are is
+// part of the configuration, which every writer conflicts with, so there is one sequence that cuts: the creation. What
+// was written after it is indexed by its writer; what was written before and has not changed since, by a build up to
+// the creation. Then the index is ready, and is as of the newest sequence at every version.
 //
 //	created   the first design document with the signature is written: ViewCreation is set, a job enqueued
 //	building  builds and catch-ups write the rows of documents whose entry still is where it was, and conflict with writers that move it
 //	ready     ViewUpdateSeq has reached ViewCreation
 //	retired   the last design document with the signature is gone: it is an ordinary index as of this sequence
 
-// SettleIndexes notes which interactive indexes the transaction creates and which it retires. Design documents have been written.
+// SettleIndexes notes which interactive indexes the transaction creates and which it retires. Design documents have
+// been written.
 func SettleIndexes(s *db.Store, t *db.Txn, database string) error {
 	prefix := t.Keys.Sub(nil, keyspace.Designs)
 	entries, err := db.ReadDesignEntries(t.GetRange(db.PrefixRange(prefix), kv.RangeOptions{Mode: kv.ModeWantAll}), len(prefix))
@@ -102,7 +104,8 @@ func retireIndex(t *db.Txn, k *index.Keys) error {
 	return index.EndBuild(t, k)
 }
 
-// mapTimeInWrites is how long a map function may take over a document in the transaction that writes it: that has five seconds for everything.
+// mapTimeInWrites is how long a map function may take over a document in the transaction that writes it: that has five
+// seconds for everything.
 const mapTimeInWrites = time.Second
 
 // InteractiveIndexes is the indexes interface of writes.

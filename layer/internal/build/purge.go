@@ -63,8 +63,8 @@ func purgedDocs(ix *index.Index, t *db.Txn, r kv.Reader, from, goal db.Seq, n in
 	return b, nil
 }
 
-// PurgeRange is the notes in (from, goal], goal zero being the end. Notes are of the database's incarnation, also those that an import has written: all
-// are after a sequence of an earlier one.
+// PurgeRange is the notes in (from, goal], goal zero being the end. Notes are of the database's incarnation, also those
+// that an import has written: all are after a sequence of an earlier one.
 func PurgeRange(keys db.Space, incarnation int64, from, goal db.Seq) kv.KeyRange {
 	prefix := keys.Sub(nil, keyspace.Purges)
 	r := db.PrefixRange(prefix)

@@ -9,9 +9,10 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// An index that has nothing of a shard yet is built in the order of document ids, not in that of the feed: where ids are random, the bodies of documents that were
-// written one after the other lie far apart, and reading them one by one costs more than all that an index does with them. In the order of ids bodies come as
-// ranges, and the index's own lists by id are written from front to back. What has changed since the scan began follows in the feed.
+// An index that has nothing of a shard yet is built in the order of document ids, not in that of the feed: where ids
+// are random, the bodies of documents that were written one after the other lie far apart, and reading them one by one
+// costs more than all that an index does with them. In the order of ids bodies come as ranges, and the index's own
+// lists by id are written from front to back. What has changed since the scan began follows in the feed.
 
 // scanShards is up to how many shards a first build scans: the steps of each pass over the documents of all of them.
 const scanShards = 8
@@ -32,7 +33,8 @@ func behindID(keys db.Space, id string) kv.KeyRange {
 	return r
 }
 
-// scanEntries reads the next entries of a shard from a scan, n at most and no deleted ones, of which the index has nothing; upTo is behind them.
+// scanEntries reads the next entries of a shard from a scan, n at most and no deleted ones, of which the index has
+// nothing; upTo is behind them.
 func scanEntries(r kv.Reader, keys db.Space, cfg *db.Config, shard db.ShardID, from index.BuildPosition, n int) (entries []feed.Entry, upTo index.BuildPosition, err error) {
 	o := kv.RangeOptions{Mode: kv.ModeIterator}
 	if n >= scanAllFrom {

@@ -12,8 +12,8 @@ import (
 
 // A build may be the work of several nodes (P8): one has started it and will finish it, and the steps of each shard are
 // done by whoever joined for that shard. All have the same goal. No snapshot can be read from several nodes, so that a
-// shared build goes by a cut, as every build does where the engine holds none (feed/cuts.go). Readers have nothing before
-// its end, since only an index that was never built is built so.
+// shared build goes by a cut, as every build does where the engine holds none (feed/cuts.go). Readers have nothing
+// before its end, since only an index that was never built is built so.
 //
 // The build's token fences it off from other builds. Within it a shard's progress does: of two that step on one shard,
 // the one whose step was not the last stops with a Conflict, so that a worker that stood still does no harm.

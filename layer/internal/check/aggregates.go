@@ -12,9 +12,9 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// aggregateChecker compares the partial aggregates of one level of a view (aggregate/partials.go) with what they stand for:
-// those of the lowest level with the rows, to which the marks say what has changed since, and higher ones with those of
-// the level below, which are cleared together with them. A partial that is not there is no fault.
+// aggregateChecker compares the partial aggregates of one level of a view (aggregate/partials.go) with what they stand
+// for: those of the lowest level with the rows, to which the marks say what has changed since, and higher ones with
+// those of the level below, which are cleared together with them. A partial that is not there is no fault.
 type aggregateChecker struct {
 	*indexChecker
 	view, level int

@@ -32,9 +32,9 @@ const (
 // Config is a database's configuration as of one stamp. Immutable but for seen.
 type Config struct {
 	Stamp []byte // value of keyspace.Stamp
-	// seen is a metadata version of the store at which the stamp was this one. Every change of a stamp changes the metadata version too, so the
-	// configuration is current in all transactions that find that version: they need not read the stamp, which would be a key that every request of the
-	// database asks one storage server for.
+	// seen is a metadata version of the store at which the stamp was this one. Every change of a stamp changes the
+	// metadata version too, so the configuration is current in all transactions that find that version: they need not
+	// read the stamp, which would be a key that every request of the database asks one storage server for.
 	seen        atomic.Pointer[string]
 	Uuid        string
 	Incarnation int64
@@ -85,8 +85,8 @@ func (c *Core) keep(cfg *Config) {
 	}
 }
 
-// Current reports whether cfg is the database's configuration as r sees it. It costs a read where something in the store has changed since it was last
-// asked, by whomever; metadata is r's.
+// Current reports whether cfg is the database's configuration as r sees it. It costs a read where something in the
+// store has changed since it was last asked, by whomever; metadata is r's.
 func (c *Core) Current(r kv.Reader, cfg *Config, metadata kv.Future[[]byte]) (bool, error) {
 	now, err := metadata.Wait()
 	if err != nil {

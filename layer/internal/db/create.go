@@ -17,8 +17,8 @@ import (
 type CreateOptions struct {
 	Shards      int  // changes shards, 0 means 1 (P5)
 	Partitioned bool // ids are partition:id, and a partition shares a shard (P2)
-	// Security is the _security object from the first moment on; nil means `{}`. Written in the creating transaction, so that no database
-	// is open to everyone for a moment.
+	// Security is the _security object from the first moment on; nil means `{}`. Written in the creating transaction,
+	// so that no database is open to everyone for a moment.
 	Security []byte
 }
 
@@ -52,7 +52,8 @@ func isSystemDatabase(name string) bool {
 	return systemNames[name[strings.LastIndexByte(name, '/')+1:]]
 }
 
-// Create makes a database. Exists if there is one; Invalid (name illegal_database_name) for a name CouchDB would refuse.
+// Create makes a database. Exists if there is one; Invalid (name illegal_database_name) for a name CouchDB would
+// refuse.
 func (s *Store) Create(ctx context.Context, name string, o CreateOptions) (*Database, error) {
 	if err := ValidateName(name); err != nil {
 		return nil, err

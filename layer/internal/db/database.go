@@ -11,15 +11,15 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Database is one open database. Handles are cheap and need no closing; all methods are safe for concurrent use and return an error of
-// kind NotFound once the database was deleted, also when one of the same name was created since.
+// Database is one open database. Handles are cheap and need no closing; all methods are safe for concurrent use and
+// return an error of kind NotFound once the database was deleted, also when one of the same name was created since.
 type Database struct {
 	Store *Store
 	name  string
 	Core  atomic.Pointer[Core]
-	// Pinned is set by the first transaction that found the database there. Until then the handle came from a cache, and a database
-	// that was replaced by one of the same name is looked up again: the caller asked for the name. From then on it stands for that
-	// one database alone, so that a feed never goes on in another.
+	// Pinned is set by the first transaction that found the database there. Until then the handle came from a cache,
+	// and a database that was replaced by one of the same name is looked up again: the caller asked for the name. From
+	// then on it stands for that one database alone, so that a feed never goes on in another.
 	Pinned atomic.Bool
 }
 
@@ -34,11 +34,12 @@ func errNewConfig() error {
 // Name of the database.
 func (d *Database) Name() string { return d.name }
 
-// Number tells the database from every other one of the store, also from one of the same name before or after it. It is the same on every node.
+// Number tells the database from every other one of the store, also from one of the same name before or after it. It is
+// the same on every node.
 func (d *Database) Number() int64 { return d.Core.Load().Number }
 
-// Shared is the one handle that stands for this database and no other, the same pointer each time while the node has the database cached: handles
-// that are compared, to know whether they mean the same database, are shared ones.
+// Shared is the one handle that stands for this database and no other, the same pointer each time while the node has
+// the database cached: handles that are compared, to know whether they mean the same database, are shared ones.
 func (d *Database) Shared() *Database {
 	c := d.Core.Load()
 	c.share.Do(func() {
@@ -162,8 +163,9 @@ func readWith[T any](ctx context.Context, d *Database, o kv.TransactOptions, fn 
 	return r, Explained(err)
 }
 
-// attempt runs fn with the cached configuration and asks whether that is the current one, which the store's metadata version tells without another read. The
-// stamp is in the conflict set: a reshard or the deletion of the database makes the commit fail (P4).
+// attempt runs fn with the cached configuration and asks whether that is the current one, which the store's metadata
+// version tells without another read. The stamp is in the conflict set: a reshard or the deletion of the database makes
+// the commit fail (P4).
 func attempt[T any](ctx context.Context, d *Database, tx kv.Transaction, fn func(t *Txn) (T, error)) (T, error) {
 	var zero T
 	c, err := d.Resolved(tx)
@@ -215,8 +217,8 @@ func (d *Database) Resolved(r kv.Reader) (*Core, error) {
 	return c, nil
 }
 
-// Reload reads and caches the configuration. Where the database is gone: NotFound, or, for a handle that is not pinned, a retry with the
-// database that has its name now.
+// Reload reads and caches the configuration. Where the database is gone: NotFound, or, for a handle that is not pinned,
+// a retry with the database that has its name now.
 func (d *Database) Reload(c *Core, r kv.Reader) (*Config, error) {
 	cfg, err := c.Load(r)
 	if err != nil {

@@ -8,22 +8,25 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// This file hands out the prefix numbers of databases: short, each once and never again, to any number of transactions at once with few conflicts.
+// This file hands out the prefix numbers of databases: short, each once and never again, to any number of transactions
+// at once with few conflicts.
 //
-// Source: the high-contention allocator of FoundationDB's directory layer. Numbers are drawn at random from a window of numbers, of which half are used
-// before the next window begins:
+// Source: the high-contention allocator of FoundationDB's directory layer. Numbers are drawn at random from a window of
+// numbers, of which half are used before the next window begins:
 //
 //	(PrefixWindows, prefixCounters, first number) = how many of the window were taken, little-endian 64 bits; the last key is the current window
 //	(PrefixWindows, prefixRecent, number)         = empty: taken
 //
-// The counters are read at snapshot isolation and added to, so two transactions conflict only where they draw the same number, which the read of its key
-// finds out. A transaction that saw an older window is as safe: the numbers it may draw are kept until nobody can draw them.
+// The counters are read at snapshot isolation and added to, so two transactions conflict only where they draw the same
+// number, which the read of its key finds out. A transaction that saw an older window is as safe: the numbers it may
+// draw are kept until nobody can draw them.
 const (
 	prefixCounters = 0
 	prefixRecent   = 1
 )
 
-// prefixWindow is how many numbers the window that begins at first has, by which short numbers are not left out and busy stores seldom collide.
+// prefixWindow is how many numbers the window that begins at first has, by which short numbers are not left out and
+// busy stores seldom collide.
 func prefixWindow(first int64) int64 {
 	switch {
 	case first < 255:
@@ -46,7 +49,8 @@ func (s *Store) nextPrefix(tx kv.Transaction, window kv.RangeIterator) (int64, e
 		return 0, err
 	}
 	if 2*(taken+1) >= prefixWindow(first) {
-		// The window before the new one stays: transactions under way may draw from it, and would conflict with its clearing.
+		// The window before the new one stays: transactions under way may draw from it, and would conflict with its
+		// clearing.
 		for _, part := range []int64{prefixCounters, prefixRecent} {
 			tx.ClearRange(kv.KeyRange{Begin: s.prefixKey(part), End: tuple.AppendInt(s.prefixKey(part), first)})
 		}
@@ -85,8 +89,8 @@ func (s *Store) prefixKey(part int64) []byte {
 	return tuple.AppendInt(s.Section(keyspace.PrefixWindows), part)
 }
 
-// retiredPrefixes is what the allocator of format 1 goes on from in a store that was upgraded: a node of that format which still runs then takes
-// numbers that no other does.
+// retiredPrefixes is what the allocator of format 1 goes on from in a store that was upgraded: a node of that format
+// which still runs then takes numbers that no other does.
 const retiredPrefixes = 1 << 40
 
 // UpgradePrefixes lets the windows begin behind the numbers that a store of format 1 has given away.

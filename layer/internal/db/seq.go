@@ -19,8 +19,8 @@ type Seq struct {
 // IsZero reports whether s is before everything.
 func (s Seq) IsZero() bool { return s == Seq{} }
 
-// String is lower-case hex: the tuple-encoded incarnation and the versionstamp, 26 characters for incarnation 0; strings sort as sequences. The zero
-// Seq is "0".
+// String is lower-case hex: the tuple-encoded incarnation and the versionstamp, 26 characters for incarnation 0;
+// strings sort as sequences. The zero Seq is "0".
 func (s Seq) String() string {
 	var b [48]byte
 	return string(s.Append(b[:0]))

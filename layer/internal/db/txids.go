@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// transactionIDs hands out the keys under which writes note that they were committed (C4), and clears those that nobody will look
-// up any more: a transaction's id is of use only until Transact has returned.
+// transactionIDs hands out the keys under which writes note that they were committed (C4), and clears those that nobody
+// will look up any more: a transaction's id is of use only until Transact has returned.
 type transactionIDs struct {
 	prefix []byte
 	clock  *storeClock

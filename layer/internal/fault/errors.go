@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Kind classifies an error for the edges: HTTP maps it to a status and an error name, SQL to an SQLSTATE, each in one table.
+// Kind classifies an error for the edges: HTTP maps it to a status and an error name, SQL to an SQLSTATE, each in one
+// table.
 type Kind int
 
 // The kinds. The zero Kind is Internal, so that an error nobody classified is never mistaken for the client's fault.
@@ -26,7 +27,8 @@ const (
 )
 
 // Error is a domain error. Name refines the kind where CouchDB has several names for one status ("bad_request",
-// "illegal_docid", "doc_validation", "document_too_large" ...); empty means the kind's usual name. Reason is CouchDB's reason text.
+// "illegal_docid", "doc_validation", "document_too_large" ...); empty means the kind's usual name. Reason is CouchDB's
+// reason text.
 type Error struct {
 	Kind   Kind
 	Name   string
@@ -47,8 +49,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf is the kind of the first Error in err's chain. Engine errors that reach an edge are classified too: cancelled and timed out are Timeout,
-// disk failures and a store that does not answer Unavailable, a full disk Full.
+// KindOf is the kind of the first Error in err's chain. Engine errors that reach an edge are classified too: cancelled
+// and timed out are Timeout, disk failures and a store that does not answer Unavailable, a full disk Full.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {

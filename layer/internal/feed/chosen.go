@@ -10,7 +10,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// A document's winner knows the sequence of its entry in the feed. A pass over a few documents reads their winners, and puts them in order.
+// A document's winner knows the sequence of its entry in the feed. A pass over a few documents reads their winners, and
+// puts them in order.
 
 // runChosen is a pass over ChangesOptions.IDs or Only.
 func (f *Feed) runChosen() error {

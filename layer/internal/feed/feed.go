@@ -25,11 +25,13 @@ type ChangesOptions struct {
 	Large       bool // with IncludeDocs: leave large bodies in the store: Doc.Large
 	Conflicts   bool // with IncludeDocs: Doc.Conflicts
 	AllLeaves   bool // style=all_docs: Leaves of every row; no extra read where BranchCount is 1 (C5)
-	// IDs, where not nil, and Only narrow the pass to some documents (DesignOnly is the one subset that has a feed). Their entries are found by id and not by reading
-	// the feed, which is what makes a pass over a large one cheap; Pending counts them alone.
+	// IDs, where not nil, and Only narrow the pass to some documents (DesignOnly is the one subset that has a feed).
+	// Their entries are found by id and not by reading the feed, which is what makes a pass over a large one cheap;
+	// Pending counts them alone.
 	IDs  []string
 	Only db.Subset
-	// Match, where not nil, is asked before a row's body or leaves are read; the rows it refuses are not yielded but advance LastSeq.
+	// Match, where not nil, is asked before a row's body or leaves are read; the rows it refuses are not yielded but
+	// advance LastSeq.
 	Match func(c *Change) bool
 }
 
@@ -47,7 +49,8 @@ type Change struct {
 // ChangesPass is one reading of the feed up to the present. Rows are valid until the next one.
 type ChangesPass struct {
 	Rows iter.Seq2[Change, error] // once
-	// LastSeq, after Rows ended: where the next pass goes on. Never before the last row, and at the read version's end for a pass that was not cut by Limit.
+	// LastSeq, after Rows ended: where the next pass goes on. Never before the last row, and at the read version's end
+	// for a pass that was not cut by Limit.
 	LastSeq func() db.Seq
 	// Pending, after Rows ended: how many entries are left behind a Limit; 0 where the end was reached.
 	Pending func(ctx context.Context) (int64, error)
@@ -57,8 +60,9 @@ type ChangesPass struct {
 	Shards func() []db.ShardID
 }
 
-// Changes opens one pass over the feed: the merged shards in total order (P6), or one Shard. At one snapshot where the engine holds one, otherwise
-// stitched from several transactions (C6). The snapshot ends with Rows, or with ctx where Rows is not used.
+// Changes opens one pass over the feed: the merged shards in total order (P6), or one Shard. At one snapshot where the
+// engine holds one, otherwise stitched from several transactions (C6). The snapshot ends with Rows, or with ctx where
+// Rows is not used.
 func (d Database) Changes(ctx context.Context, o ChangesOptions) (*ChangesPass, error) {
 	s, err := rev.OpenStream(ctx, d.Database)
 	if err != nil {
@@ -154,12 +158,13 @@ func (f *Feed) Run() error {
 		if turn == f.S.Turn {
 			return f.atEnd(db.ReadLastSeq(f.S.R, f.S.Keys, f.S.Cfg)())
 		}
-		// The last rows' bodies were read in a newer transaction: its newest sequence stands for entries that have not been read.
+		// The last rows' bodies were read in a newer transaction: its newest sequence stands for entries that have not
+		// been read.
 	}
 }
 
-// read walks the maps of shards one after the other: all entries of a map are older than those of the next. turn is the stream's, in which the end
-// was reached.
+// read walks the maps of shards one after the other: all entries of a map are older than those of the next. turn is the
+// stream's, in which the end was reached.
 func (f *Feed) read() (turn int, err error) {
 	var patience kv.Patience
 	for {
@@ -288,7 +293,8 @@ func (f *Feed) emit(p *feedPending) (more bool, err error) {
 	return !f.refused, nil
 }
 
-// atEnd notes what a pass that reached the end knows: the newest sequence at its read version, and whether its shard was replaced.
+// atEnd notes what a pass that reached the end knows: the newest sequence at its read version, and whether its shard
+// was replaced.
 func (f *Feed) atEnd(last db.Seq, err error) error {
 	if f.O.Descending {
 		return nil

@@ -83,8 +83,9 @@ func (c *shardCursor) advance() error {
 	return ParseEntry(&c.next, row.Key[c.prefix:], row.Value)
 }
 
-// merge reads the shards of one map as one feed in total order (P6): all at one read version, so that the next entry is the least of
-// the shards' next. It asks every shard at once; with at most a few dozen shards a linear search beats a heap.
+// merge reads the shards of one map as one feed in total order (P6): all at one read version, so that the next entry is
+// the least of the shards' next. It asks every shard at once; with at most a few dozen shards a linear search beats a
+// heap.
 type merge struct {
 	cursors    []shardCursor
 	descending bool

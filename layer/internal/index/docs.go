@@ -43,8 +43,8 @@ func (w *docWindow) grow(n int) {
 // Holds reports whether rows wait for their documents.
 func (w *docWindow) Holds() bool { return len(w.rows) > 0 }
 
-// Push yields a row, at once or with its window; after is the place behind it. false means that the caller wants no more. A retryable error means that the
-// transaction has ended: the rows that were held back are lost.
+// Push yields a row, at once or with its window; after is the place behind it. false means that the caller wants no
+// more. A retryable error means that the transaction has ended: the rows that were held back are lost.
 func (w *docWindow) Push(row ViewRow, after ViewCursor, yield func(ViewRow, error) bool) (bool, error) {
 	if !w.include {
 		more := yield(row, nil)

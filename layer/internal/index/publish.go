@@ -48,13 +48,15 @@ type Publication struct {
 }
 
 const (
-	// publishedFor is how long a sequence is kept without a query: an old snapshot keeps the engine from dropping what was overwritten since.
+	// publishedFor is how long a sequence is kept without a query: an old snapshot keeps the engine from dropping what
+	// was overwritten since.
 	publishedFor = 2 * time.Second
 	// publishedSeqs is how many sequences that an index has had are kept.
 	publishedSeqs = 4
 )
 
-// put takes over snapshots of the documents or the rows of an index at seq, on behalf of a transaction that will settle it.
+// put takes over snapshots of the documents or the rows of an index at seq, on behalf of a transaction that will settle
+// it.
 func (ps *Publications) put(key Publication, seq db.Seq, docs, rows kv.Snapshot) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -199,8 +201,8 @@ func (ps *Publications) removeIf(old func(p *published) bool) {
 	}
 }
 
-// Pin opens a snapshot for an attempt of a transaction, in the place of one that an earlier attempt opened. It is of the transaction's read version or newer,
-// once that is fixed by a read. It does nothing where the engine holds none.
+// Pin opens a snapshot for an attempt of a transaction, in the place of one that an earlier attempt opened. It is of
+// the transaction's read version or newer, once that is fixed by a read. It does nothing where the engine holds none.
 func (ix *Index) Pin(ctx context.Context, s *kv.Snapshot) error {
 	Unpin(s)
 	opened, ok, err := kv.OpenSnapshot(context.WithoutCancel(ctx), ix.Db.Store.Engine)
@@ -225,7 +227,8 @@ type Publishing struct {
 	Put bool
 }
 
-// Offer puts snapshots for the attempt under way, in the place of those of an earlier attempt. Call it before the commit that makes them needed.
+// Offer puts snapshots for the attempt under way, in the place of those of an earlier attempt. Call it before the
+// commit that makes them needed.
 func (p *Publishing) Offer(t *db.Txn, ix *Index, seq db.Seq, docs, rows kv.Snapshot) {
 	p.Settle(false, false)
 	p.ps, p.key, p.seq, p.Put = PublishedOf(ix.Db.Store), Publication{t.Core.Number, ix.design.Signature}, seq, true

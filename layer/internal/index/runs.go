@@ -9,9 +9,10 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// Runs turns around, in a descending query, what one document has emitted for one key: such rows come in the order of their values in either direction, as in
-// CouchDB, where they are one entry of the tree. Whoever reads rows backwards gets for each row of a run the one that mirrors it, so that places in the answer are
-// places in the store all the same.
+// Runs turns around, in a descending query, what one document has emitted for one key: such rows come in the order of
+// their values in either direction, as in CouchDB, where they are one entry of the tree. Whoever reads rows backwards
+// gets for each row of a run the one that mirrors it, so that places in the answer are places in the store all the
+// same.
 type Runs struct {
 	R    kv.Reader
 	Head int // bytes of a key before the sort key

@@ -40,7 +40,8 @@ type IndexState struct {
 	LastSeq  db.Seq // of the database
 	Building bool
 	Goal     db.Seq // of the build under way
-	// Creation is the sequence at which an interactive index was created (V4), zero if it is not one. It is Current from when it was built up to there.
+	// Creation is the sequence at which an interactive index was created (V4), zero if it is not one. It is Current
+	// from when it was built up to there.
 	Creation db.Seq
 	Shards   []ShardState
 	Views    []ViewState // in the order of Design.Views
@@ -50,7 +51,8 @@ type IndexState struct {
 type ShardState struct {
 	Shard db.ShardID
 	Seq   db.Seq
-	// Scans is set while a first build goes through the shard's documents by id, up to Scanned so far; from then on it goes by sequence.
+	// Scans is set while a first build goes through the shard's documents by id, up to Scanned so far; from then on it
+	// goes by sequence.
 	Scans   bool
 	Scanned string
 }
@@ -234,7 +236,8 @@ func Clear(tx kv.Transaction, k *Keys) {
 	k.setNumber(0)
 }
 
-// CleanupViews removes the indexes whose signature no design document has (V8). A build of such an index ends with a Conflict.
+// CleanupViews removes the indexes whose signature no design document has (V8). A build of such an index ends with a
+// Conflict.
 func (d Database) CleanupViews(ctx context.Context) error {
 	_, _, err := db.Transact(ctx, d.Database, func(t *db.Txn) (struct{}, error) {
 		designs, err := design.List(t, t) // with conflict: none comes to use an index while that is cleared
@@ -252,8 +255,8 @@ func (d Database) CleanupViews(ctx context.Context) error {
 	return err
 }
 
-// clearUnused finds the signatures among the update sequences and the statuses: an index that was never finished has only the latter, and an interactive one
-// rows from its creation on.
+// clearUnused finds the signatures among the update sequences and the statuses: an index that was never finished has
+// only the latter, and an interactive one rows from its creation on.
 func clearUnused(tx kv.Transaction, keys db.Space, used map[string]bool) error {
 	k := NewKeys(keys.Sub(nil, keyspace.Views), &design.Design{})
 	for _, what := range IndexSigns {

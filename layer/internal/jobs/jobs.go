@@ -34,7 +34,8 @@ const (
 // Job is a piece of background work in the store.
 type Job struct {
 	Type string `json:"type"`
-	// ID is unique within Type. Enqueueing it again while it waits is one job; while it runs, the run is followed by another.
+	// ID is unique within Type. Enqueueing it again while it waits is one job; while it runs, the run is followed by
+	// another.
 	ID string `json:"id"`
 	// Data is the worker's input, Progress its last report: JSON, opaque to the queue. The next run finds the report of
 	// the one before, and has to know itself whether it goes on with that.
@@ -225,8 +226,8 @@ func jobLost(j *Job) error {
 	return fault.Errf(fault.Conflict, "job_lost", "job %s %q is no longer held", j.Type, j.ID)
 }
 
-// Finish ends a run, with its error or nil. A failed job waits again, for a pause that doubles with each failure; one that was enqueued while
-// it ran waits again at once. Conflict where another worker has taken the job over.
+// Finish ends a run, with its error or nil. A failed job waits again, for a pause that doubles with each failure; one
+// that was enqueued while it ran waits again at once. Conflict where another worker has taken the job over.
 func (s Store) Finish(ctx context.Context, j *Job, runErr error) error {
 	return updateHeld(ctx, s.Store, j, func(tx kv.Transaction, now *Job, version int64) {
 		again := now.Again

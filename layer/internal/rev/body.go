@@ -11,9 +11,9 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// A stored body is a header and the JSON text, cut into chunks of keyspace.BodyChunk bytes; only the last chunk is shorter. The header:
-// the byte BodyFormat, a byte of flags, the length of the text and the number of attachments as uvarints, and each attachment's fields as
-// tuple elements.
+// A stored body is a header and the JSON text, cut into chunks of keyspace.BodyChunk bytes; only the last chunk is
+// shorter. The header: the byte BodyFormat, a byte of flags, the length of the text and the number of attachments as
+// uvarints, and each attachment's fields as tuple elements.
 const (
 	flagDeleted = 1
 	// FlagCounted says that the body is counted for each of its attachments (attach/refs.go).

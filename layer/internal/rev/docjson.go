@@ -7,8 +7,9 @@ import (
 	"github.com/divandb/divan/layer/jsontext"
 )
 
-// AppendJSON appends the document as CouchDB renders it: _id, _rev, the body's members as they came, then _deleted, _revisions, _revs_info,
-// _conflicts, _deleted_conflicts, _local_seq, and _attachments as stubs. No decoding and encoding of the body takes place.
+// AppendJSON appends the document as CouchDB renders it: _id, _rev, the body's members as they came, then _deleted,
+// _revisions, _revs_info, _conflicts, _deleted_conflicts, _local_seq, and _attachments as stubs. No decoding and
+// encoding of the body takes place.
 func (doc *Document) AppendJSON(dst []byte) []byte { return doc.AppendJSONWith(dst, AppendStub) }
 
 // AppendJSONWith is AppendJSON with another rendering of each attachment: attachment appends its JSON object.
@@ -143,8 +144,8 @@ func AppendStub(dst []byte, a *Attachment) []byte {
 	return append(dst, `,"stub":true}`...)
 }
 
-// AppendAttachmentMembers appends the opening brace and the members that every rendering of an attachment begins with: content_type,
-// revpos, digest.
+// AppendAttachmentMembers appends the opening brace and the members that every rendering of an attachment begins with:
+// content_type, revpos, digest.
 func AppendAttachmentMembers(dst []byte, a *Attachment) []byte {
 	dst = append(dst, `{"content_type":`...)
 	dst = jsontext.AppendQuoted(dst, a.ContentType)

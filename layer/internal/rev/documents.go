@@ -2,12 +2,14 @@ package rev
 
 import "github.com/divandb/divan/layer/internal/db"
 
-// Document is one revision of a document. Body and attachments are as stored; fields beyond are filled only when asked for (R7).
+// Document is one revision of a document. Body and attachments are as stored; fields beyond are filled only when asked
+// for (R7).
 type Document struct {
 	ID      string
 	Rev     db.Rev
 	Deleted bool
-	// Body is the JSON object text as it came, without the top-level members that begin with an underscore. At least `{}`.
+	// Body is the JSON object text as it came, without the top-level members that begin with an underscore. At least
+	// `{}`.
 	Body []byte
 	// Large is there instead of Body where the read was asked to leave large bodies in the store, and this is one.
 	Large       *LargeBody
@@ -79,12 +81,14 @@ type Edit struct {
 	Body      []byte // as Document.Body; nil keeps the parent's, or is {} where there is none
 	// Attachments that the new revision has. nil is none: a parent's attachment survives only where named as a stub.
 	Attachments []AttachmentEdit
-	// KeepAttachments carries all of the parent's attachments over (standalone attachment PUT and DELETE use it with Attachments / RemoveAttachment).
+	// KeepAttachments carries all of the parent's attachments over (standalone attachment PUT and DELETE use it with
+	// Attachments / RemoveAttachment).
 	KeepAttachments  bool
 	RemoveAttachment string
 }
 
-// AttachmentEdit is one attachment of an Edit: a stub of the parent revision's, data held in memory, or a finished upload.
+// AttachmentEdit is one attachment of an Edit: a stub of the parent revision's, data held in memory, or a finished
+// upload.
 type AttachmentEdit struct {
 	Name        string
 	ContentType string
@@ -94,8 +98,9 @@ type AttachmentEdit struct {
 	Digest      string // of a stub or announced by the client; checked where not empty
 	Data        []byte // inline
 	Upload      *Upload
-	// Follows marks data that comes in a later part of a multipart body (Length bytes of it, as stored; -1 where the client does not say): the caller
-	// uploads it and sets Upload before it writes. Put and Bulk refuse an edit whose data never came.
+	// Follows marks data that comes in a later part of a multipart body (Length bytes of it, as stored; -1 where the
+	// client does not say): the caller uploads it and sets Upload before it writes. Put and Bulk refuse an edit whose
+	// data never came.
 	Follows bool
 	Length  int64
 }

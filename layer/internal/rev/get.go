@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// Get reads one document. NotFound with reason "missing" or "deleted" (a deleted winner asked for without Rev); Invalid for an
-// id that a partitioned database cannot have.
+// Get reads one document. NotFound with reason "missing" or "deleted" (a deleted winner asked for without Rev); Invalid
+// for an id that a partitioned database cannot have.
 //
 // The revision tree is read only where o asks for what is in it (R7): the winner's id comes from AllDocs.
 func (d Database) Get(ctx context.Context, id string, o GetOptions) (*Document, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// OpenRevs reads several leaves: all of them, deleted ones too, when revs is nil. A revision in the history of a leaf is answered while its
-// body is stored; with o.Latest the leaves that descend from it are answered in its place.
+// OpenRevs reads several leaves: all of them, deleted ones too, when revs is nil. A revision in the history of a leaf
+// is answered while its body is stored; with o.Latest the leaves that descend from it are answered in its place.
 func (d Database) OpenRevs(ctx context.Context, id string, revs []db.Rev, o GetOptions) ([]OpenRev, error) {
 	var answers []OpenRev
 	for a, err := range d.EachOpenRev(ctx, id, revs, o) {
@@ -171,8 +171,8 @@ func (tree *DocumentTree) wait(r kv.Reader, keys db.Space, read *openRead, o Get
 	return a, tree.fill(r, keys, a.Doc, read.branch, o)
 }
 
-// BulkGet reads many documents, reads overlapped, in the order asked, streaming. A row without a revision answers every leaf, as CouchDB does.
-// A row's error is of kind NotFound where there is no such document.
+// BulkGet reads many documents, reads overlapped, in the order asked, streaming. A row without a revision answers every
+// leaf, as CouchDB does. A row's error is of kind NotFound where there is no such document.
 func (d Database) BulkGet(ctx context.Context, refs []DocRef, o GetOptions) iter.Seq2[BulkGetRow, error] {
 	return func(yield func(BulkGetRow, error) bool) {
 		s, err := OpenStream(ctx, d.Database)

@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Stream reads one database for as long as a response takes (C6): at one snapshot where the engine can hold one, otherwise in one
-// transaction after another. Not safe for concurrent use, but for close.
+// Stream reads one database for as long as a response takes (C6): at one snapshot where the engine can hold one,
+// otherwise in one transaction after another. Not safe for concurrent use, but for close.
 //
 // It ends with its context at the latest: an answer that nobody reads keeps no snapshot.
 type Stream struct {
@@ -140,8 +140,8 @@ func (s *Stream) Renew(cause error) error {
 // Old reports that the transaction has been read for long enough: better to renew it than to run into its end.
 func (s *Stream) Old() bool { return !s.Exact() && time.Since(s.since) > streamTurn }
 
-// Scan visits a range's rows until visit returns false. Across transactions it goes on after the last row; rows are valid until visit
-// returns.
+// Scan visits a range's rows until visit returns false. Across transactions it goes on after the last row; rows are
+// valid until visit returns.
 func (s *Stream) Scan(r kv.KeyRange, o kv.RangeOptions, visit func(kv.KeyValue) (bool, error)) error {
 	var patience kv.Patience
 	for {

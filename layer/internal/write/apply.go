@@ -47,7 +47,8 @@ func (p *pendingEdit) apply(t *db.Txn) error {
 	for _, l := range pl.changed {
 		p.setLeaf(t, l, winner, user)
 	}
-	// The other leaves are touched only where one of them becomes the winner or was it: their values do not change otherwise.
+	// The other leaves are touched only where one of them becomes the winner or was it: their values do not change
+	// otherwise.
 	if l := pl.other; l != nil && (l == winner || l.Winner) && !slices.Contains(pl.changed, l) {
 		p.setLeaf(t, l, winner, user)
 	}
@@ -157,7 +158,8 @@ func CountDocument(t *db.Txn, id string, deleted bool, n int64) {
 	}
 }
 
-// listDesign keeps the entry of a design document, and moves the stamp where writes have to look at the document now or had to before.
+// listDesign keeps the entry of a design document, and moves the stamp where writes have to look at the document now or
+// had to before.
 func (p *pendingEdit) listDesign(t *db.Txn, winner *rev.LeafKV) error {
 	key := t.Close(t.Keys.Doc(t.Open(), keyspace.Designs, p.e.ID))
 	value, err := p.design.Wait()

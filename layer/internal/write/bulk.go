@@ -19,11 +19,11 @@ const (
 	bulkBytes = 1_000_000
 )
 
-// Bulk writes many documents in as few transactions as limits allow, in order; each edit succeeds or fails alone (Err), and an error of Bulk itself
-// means that the rest was not written. Invalid, and nothing
-// is written, where a partitioned database cannot have one of the ids. Results are in the order of edits. Several edits
-// of one document are written in their order: together where that is possible (family), otherwise in transactions of
-// their own. The uploads of edits that are not written are removed.
+// Bulk writes many documents in as few transactions as limits allow, in order; each edit succeeds or fails alone (Err),
+// and an error of Bulk itself means that the rest was not written. Invalid, and nothing is written, where a partitioned
+// database cannot have one of the ids. Results are in the order of edits. Several edits of one document are written in
+// their order: together where that is possible (family), otherwise in transactions of their own. The uploads of edits
+// that are not written are removed.
 func (d Database) Bulk(ctx context.Context, edits []rev.Edit, o rev.WriteOptions) ([]rev.EditResult, error) {
 	results, err := bulk(ctx, d.Database, edits, o)
 	var left []*rev.Edit

@@ -7,8 +7,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Interactive edits: the client names the leaf that it extends, or none. At most two branches are read, whatever their number (rfc-001,
-// Update Path; R3).
+// Interactive edits: the client names the leaf that it extends, or none. At most two branches are read, whatever their
+// number (rfc-001, Update Path; R3).
 
 // insert resolves an edit without a parent: the winner, if there is one, was read.
 func (p *pendingEdit) insert(limit int) error {
@@ -43,8 +43,8 @@ func (p *pendingEdit) extend(old, winner, other *rev.LeafKV, limit int) {
 	}
 }
 
-// resolveUpdate resolves an edit that extends a live leaf with a live revision. That leaf was read; where it is not the winner, the winner
-// is read now.
+// resolveUpdate resolves an edit that extends a live leaf with a live revision. That leaf was read; where it is not the
+// winner, the winner is read now.
 func (p *pendingEdit) resolveUpdate(t *db.Txn) error {
 	value, err := p.leaf.Wait()
 	if err != nil {
@@ -81,8 +81,8 @@ func (p *pendingEdit) resolveUpdate(t *db.Txn) error {
 	})
 }
 
-// resolveDelete resolves the deletion of a live leaf. The winner and the branch before it were read: that is enough to know who wins
-// after the winner is deleted. A leaf that is neither is read now.
+// resolveDelete resolves the deletion of a live leaf. The winner and the branch before it were read: that is enough to
+// know who wins after the winner is deleted. A leaf that is neither is read now.
 func (p *pendingEdit) resolveDelete(t *db.Txn) error {
 	if err := p.takeRows(t); err != nil {
 		return err

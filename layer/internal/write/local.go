@@ -59,8 +59,9 @@ func ParseLocal(whole []byte) (n int64, body []byte, err error) {
 	return n, body, nil
 }
 
-// PutLocal writes or deletes (Deleted) a _local document. As CouchDB since 2.0 it does not refuse an older revision: the new one is the given one
-// plus one. The revision of a deletion is "0-0"; NotFound for the deletion of what is not there.
+// PutLocal writes or deletes (Deleted) a _local document. As CouchDB since 2.0 it does not refuse an older revision:
+// the new one is the given one plus one. The revision of a deletion is "0-0"; NotFound for the deletion of what is not
+// there.
 func (d Database) PutLocal(ctx context.Context, e rev.Edit) (db.Rev, error) {
 	if !db.IsLocal(e.ID) {
 		return db.Rev{}, fault.Errf(fault.Invalid, "illegal_docid", "the id of a _local document begins with _local/")

@@ -18,9 +18,10 @@ import (
 // PurgeRevs is how many revisions are purged in one transaction: what the history notes of them has to fit a value.
 const PurgeRevs = 400
 
-// Purge removes leaves, with what of their history no other leaf has, and returns those that were removed; revisions that are no leaves are passed
-// over, as in CouchDB. With the last leaf the document is gone without a trace in the feed; while others remain, the document moves to a new
-// sequence. The purge is noted in keyspace.Purges, for indexes to drop their rows.
+// Purge removes leaves, with what of their history no other leaf has, and returns those that were removed; revisions
+// that are no leaves are passed over, as in CouchDB. With the last leaf the document is gone without a trace in the
+// feed; while others remain, the document moves to a new sequence. The purge is noted in keyspace.Purges, for indexes
+// to drop their rows.
 //
 // Up to PurgeRevs leaves are removed at once, unless that is too much for a transaction. Of more, some are removed
 // before others; after an error those returned are gone.

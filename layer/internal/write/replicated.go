@@ -11,7 +11,8 @@ import (
 	"github.com/divandb/divan/layer/revtree"
 )
 
-// Replicated edits (new_edits=false): all branches are read, the edit is merged into them, and the winner is elected over all (R2).
+// Replicated edits (new_edits=false): all branches are read, the edit is merged into them, and the winner is elected
+// over all (R2).
 
 var (
 	errNoWinner = errors.New("the last of its branches has no sequence")
