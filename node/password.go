@@ -64,7 +64,7 @@ func (p passwords) setUser(ctx context.Context, by layer.UserCtx, admin bool, us
 		return errors.Join(query.ErrBadSecret, err)
 	}
 	edit := layer.Edit{ID: doc.ID, Rev: doc.Rev, Body: body, KeepAttachments: true}
-	rules := userRules{store: p.store, auth: p.auth}
+	rules := userRules(p)
 	if err := rules.BeforeWrite(ctx, api.User{Name: by.Name, Roles: by.Roles}, admin, &edit); err != nil {
 		return err
 	}

@@ -55,13 +55,12 @@ func (p actorPorts) shardOwner(db *layer.Database, shard layer.ShardID) string {
 // ensureForSQL is Ensure in query's words.
 func (p actorPorts) ensureForSQL(ctx context.Context, db *layer.Database, design *layer.Design,
 	mode exec.UpdateMode) error {
-	switch mode {
-	case exec.UpdateTrue:
-		return p.system.Ensure(ctx, actors.Of(db), design)
-	case exec.UpdateLazy:
-		return p.system.EnsureSoon(ctx, actors.Of(db), design)
-	}
-	return nil
+	return p.Ensure(ctx, db, design, sqlModes[mode])
+}
+
+// sqlModes are query's words for those of the HTTP side.
+var sqlModes = map[exec.UpdateMode]api.UpdateMode{
+	exec.UpdateTrue: api.UpdateTrue, exec.UpdateFalse: api.UpdateFalse, exec.UpdateLazy: api.UpdateLazy,
 }
 
 // memberPorts are the members of the cluster.

@@ -44,7 +44,8 @@ type Users interface {
 // Options of an Authenticator.
 type Options struct {
 	// Admins maps names to hashes (ParseHash); AdminPasswords to clear passwords, which win over Admins of the same
-	// name. Without any admin everybody is one. The caller has made sure that nobody but this machine can connect then.
+	// name. With no admin configured, every client is an admin. The caller has made sure that only this machine can
+	// connect then.
 	Admins         map[string]string
 	AdminPasswords map[string]string
 	// Dir keeps the admins that are set while the node runs; empty keeps them in memory.
@@ -133,7 +134,7 @@ func New(o Options) (*Authenticator, error) {
 	return a, nil
 }
 
-// Open reports whether there are no admins, so that everybody is one.
+// Open reports whether no admin is configured, so that every client is an admin.
 func (a *Authenticator) Open() bool { return a.accounts.admins.empty() }
 
 func anonymous(open bool) UserCtx {
@@ -271,7 +272,7 @@ func (a *Authenticator) login(ctx context.Context, from netip.Addr, name, passwo
 	if a.verified.has(name, password, stored) {
 		return acc, nil
 	}
-	if err := a.guard.slow.take(ctx, from, a.guard.standing(from, name)); err != nil {
+	if err := a.guard.slow.take(ctx, from, a.guard.priority(from, name)); err != nil {
 		return account{}, err
 	}
 	defer a.guard.slow.give()

@@ -11,8 +11,8 @@ type Turns struct{ t *turns }
 // NewTurns makes a queue for so many places.
 func NewTurns(places int) Turns { return Turns{newTurns(places)} }
 
-// Standing is what is known of a log-in.
-type Standing = standing
+// Priority is what is known of a log-in.
+type Priority = priority
 
 // What is known of a log-in.
 const (
@@ -22,7 +22,7 @@ const (
 )
 
 // Take waits for a turn.
-func (t Turns) Take(ctx context.Context, from netip.Addr, is Standing) error {
+func (t Turns) Take(ctx context.Context, from netip.Addr, is Priority) error {
 	return t.t.take(ctx, from, is)
 }
 
@@ -52,7 +52,7 @@ func (a *Authenticator) AdminIterations(name string) int {
 	return h.iterations
 }
 
-// StandingOf is what is known of a log-in under a name from an address.
-func (a *Authenticator) StandingOf(from netip.Addr, name string) Standing {
-	return a.guard.standing(from, name)
+// PriorityOf is what is known of a log-in under a name from an address.
+func (a *Authenticator) PriorityOf(from netip.Addr, name string) Priority {
+	return a.guard.priority(from, name)
 }

@@ -24,8 +24,8 @@ func newGuard(lockout Lockout, log *slog.Logger) (guard, error) {
 	}, err
 }
 
-// standing is what is known of a log-in before its password is looked at.
-func (g *guard) standing(from netip.Addr, name string) standing {
+// priority is what is known of a log-in before its password is looked at.
+func (g *guard) priority(from netip.Addr, name string) priority {
 	switch {
 	case g.known.has(name):
 		return knownName

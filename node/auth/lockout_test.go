@@ -200,19 +200,19 @@ func TestAuthenticator_AdminPasswordIsAsSlow(t *testing.T) {
 func TestAuthenticator_Standing(t *testing.T) {
 	a, _ := newAuth(t, nil)
 	good, bad := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
-	standing := func(from netip.Addr, name string, want auth.Standing) {
+	priority := func(from netip.Addr, name string, want auth.Priority) {
 		t.Helper()
-		if got := a.StandingOf(from, name); got != want {
+		if got := a.PriorityOf(from, name); got != want {
 			t.Errorf("%s from %s: %d, want %d", name, from, got, want)
 		}
 	}
-	standing(bad, "jan", auth.Newcomer)
+	priority(bad, "jan", auth.Newcomer)
 	kindFrom(t, a, "10.0.0.2:1", "jan:wrong")
-	standing(bad, "jan", auth.Suspect)
-	standing(bad, "another", auth.Suspect)
-	standing(good, "jan", auth.Newcomer)
+	priority(bad, "jan", auth.Suspect)
+	priority(bad, "another", auth.Suspect)
+	priority(good, "jan", auth.Newcomer)
 	kindFrom(t, a, "10.0.0.1:1", "jan:relax")
-	standing(good, "jan", auth.KnownName)
-	standing(bad, "jan", auth.KnownName)
-	standing(good, "another", auth.Newcomer)
+	priority(good, "jan", auth.KnownName)
+	priority(bad, "jan", auth.KnownName)
+	priority(good, "another", auth.Newcomer)
 }

@@ -24,14 +24,14 @@ const (
 	suspectsShare = 16
 )
 
-// standing is what is known of a log-in before its password is.
-type standing int
+// priority is what is known of a log-in before its password is.
+type priority int
 
 const (
-	knownName standing = iota // it has logged in before
+	knownName priority = iota // it has logged in before
 	newcomer
 	suspect // its address has sent a wrong password of late
-	standings
+	priorities
 )
 
 // ErrBusy is returned for a log-in that came while too many others waited.
@@ -50,7 +50,7 @@ type turns struct {
 		sync.Mutex
 		free    int
 		granted int
-		lines   [standings]line
+		lines   [priorities]line
 	}
 }
 
@@ -79,7 +79,7 @@ func newTurns(places int) *turns {
 }
 
 // take waits for a turn, which the caller gives back. The error is ErrBusy, or ctx's.
-func (t *turns) take(ctx context.Context, from netip.Addr, is standing) error {
+func (t *turns) take(ctx context.Context, from netip.Addr, is priority) error {
 	t.mu.Lock()
 	if t.mu.free > 0 {
 		t.mu.free--
@@ -117,12 +117,12 @@ func (t *turns) take(ctx context.Context, from netip.Addr, is standing) error {
 func (t *turns) give() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	order := [standings]standing{knownName, newcomer, suspect}
+	order := [priorities]priority{knownName, newcomer, suspect}
 	switch t.mu.granted++; {
 	case t.mu.granted%suspectsShare == 0:
-		order = [standings]standing{suspect, newcomer, knownName}
+		order = [priorities]priority{suspect, newcomer, knownName}
 	case t.mu.granted%strangersShare == 0:
-		order = [standings]standing{newcomer, suspect, knownName}
+		order = [priorities]priority{newcomer, suspect, knownName}
 	}
 	for _, is := range order {
 		if w := t.mu.lines[is].next(); w != nil {

@@ -21,7 +21,7 @@ func address(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, byte(i >>
 func turnOrder(t *testing.T, waiting []struct {
 	name string
 	from int
-	is   auth.Standing
+	is   auth.Priority
 },
 ) []string {
 	t.Helper()
@@ -54,7 +54,7 @@ func TestTurns_Order(t *testing.T) {
 	type waiting = []struct {
 		name string
 		from int
-		is   auth.Standing
+		is   auth.Priority
 	}
 	const known, newcomer, suspect = auth.KnownName, auth.Newcomer, auth.Suspect
 	for _, c := range []struct {
@@ -218,7 +218,7 @@ func TestTurns_Race(t *testing.T) {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%7)*100*time.Microsecond)
 			defer cancel()
-			if turns.Take(ctx, address(i%5), auth.Standing(i%3)) != nil {
+			if turns.Take(ctx, address(i%5), auth.Priority(i%3)) != nil {
 				return
 			}
 			select {

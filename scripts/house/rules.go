@@ -449,7 +449,7 @@ var rules = []rule{
 		why: "it shows the layer to query; what the SQL means, and the wire, are query's",
 	},
 	{
-		room: "node/api/internal/encode", may: []string{"layer"},
+		room: "node/api/internal/encode", may: []string{"layer", "layer/jsontext"},
 		why: "JSON is written the same way by every endpoint; what is in it does not matter, but for revisions",
 	},
 	{

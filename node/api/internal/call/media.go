@@ -3,6 +3,8 @@ package call
 import (
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
@@ -12,6 +14,14 @@ func (q *Request) RequireJSON() error {
 		return fault.BadContentType("Content-Type must be application/json")
 	}
 	return nil
+}
+
+// PostedObject reads the body, which has to be a JSON object, and to say so.
+func (q *Request) PostedObject() (gjson.Result, error) {
+	if err := q.RequireJSON(); err != nil {
+		return gjson.Result{}, err
+	}
+	return q.Body.Object()
 }
 
 // MediaType is a Content-Type without its parameters, in lower case.

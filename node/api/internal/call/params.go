@@ -11,6 +11,7 @@ import (
 // Params are the query parameters in the order they came.
 type Params []Param
 
+// Param is one of them.
 type Param struct{ Name, Value string }
 
 // ParseQuery reads a raw query string. Both & and ; separate, as in CouchDB's HTTP server. ok is false for a broken
@@ -47,6 +48,7 @@ func (ps Params) Get(name, absent string) string {
 	return absent
 }
 
+// Has reports whether there is a parameter of that name.
 func (ps Params) Has(name string) bool {
 	for _, p := range ps {
 		if p.Name == name {

@@ -79,6 +79,7 @@ func (q *Request) SendJSON(status int, body []byte) error {
 	return q.SendBytes(status, append(body, '\n'))
 }
 
+// SendBytes answers with a body whose type is set already.
 func (q *Request) SendBytes(status int, body []byte) error {
 	q.W.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	q.W.WriteHeader(status)

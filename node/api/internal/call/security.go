@@ -24,6 +24,7 @@ func (q *Request) RequireDatabaseAdmin() error {
 	return err
 }
 
+// IsDatabaseAdmin reports whether the user administers the server or the database.
 func (q *Request) IsDatabaseAdmin() (bool, error) {
 	if q.User.IsAdmin() {
 		return true, nil

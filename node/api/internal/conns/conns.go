@@ -185,6 +185,7 @@ func (c *Conn) Hold() {
 // Release ends hold.
 func (c *Conn) Release() { c.holds = nil }
 
+// ErrConnections is the answer on a connection beyond the limit.
 var ErrConnections = &fault.Fault{
 	Status: http.StatusServiceUnavailable, Name: "service unavailable",
 	Reason: "There are too many connections (http.max_connections of the node's settings). Try again later.",

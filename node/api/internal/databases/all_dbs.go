@@ -41,10 +41,7 @@ func (h *Handlers) eachName(q *call.Request, element func(s *call.Stream, name s
 			if err != nil {
 				return err
 			}
-			if !first {
-				s.Buf = append(s.Buf, ',')
-			}
-			first = false
+			s.Separate(&first)
 			if err := element(s, name); err != nil {
 				return err
 			}
@@ -57,7 +54,7 @@ func (h *Handlers) eachName(q *call.Request, element func(s *call.Stream, name s
 	return s.End()
 }
 
-// writeInfo writes a database's figures, or that there is none of that name.
+// writeInfo writes what is known of a database, or that there is none of that name.
 func (h *Handlers) writeInfo(s *call.Stream, name string) error {
 	s.Buf = encode.StringMember(append(s.Buf, '{'), "key", name)
 	db, err := h.Store.Database(s.Q.Ctx(), name)
@@ -81,10 +78,7 @@ const maxInfos = 100
 
 // DatabaseInfos answers POST /_dbs_info {"keys": [...]}.
 func (h *Handlers) DatabaseInfos(q *call.Request) error {
-	if err := q.RequireJSON(); err != nil {
-		return err
-	}
-	body, err := q.Body.Object()
+	body, err := q.PostedObject()
 	if err != nil {
 		return err
 	}
@@ -102,10 +96,7 @@ func (h *Handlers) DatabaseInfos(q *call.Request) error {
 	s.Buf = append(s.Buf, '[')
 	first := true
 	keys.ForEach(func(_, key gjson.Result) bool {
-		if !first {
-			s.Buf = append(s.Buf, ',')
-		}
-		first = false
+		s.Separate(&first)
 		if err = h.writeInfo(s, key.String()); err == nil {
 			err = s.Full()
 		}

@@ -26,7 +26,7 @@ func (h *Handlers) DatabaseInfo(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, appendInfo(nil, &info))
 }
 
-// appendInfo appends the figures of a database. Beside CouchDB's members stand the number of changes shards and the
+// appendInfo appends what is known of a database. Beside CouchDB's members stand the number of changes shards and the
 // incarnation.
 func appendInfo(dst []byte, info *layer.Info) []byte {
 	dst = encode.StringMember(append(dst, '{'), "db_name", info.Name)
@@ -110,7 +110,7 @@ func (h *Handlers) DeleteDatabase(q *call.Request) error {
 	return q.SendOK(http.StatusOK)
 }
 
-// GetSecurity and putSecurity are /{db}/_security.
+// GetSecurity answers GET /{db}/_security.
 func (h *Handlers) GetSecurity(q *call.Request) error {
 	object, err := q.DB.Security(q.Ctx())
 	if err != nil {
@@ -119,6 +119,7 @@ func (h *Handlers) GetSecurity(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, append([]byte(nil), object...))
 }
 
+// PutSecurity answers PUT /{db}/_security.
 func (h *Handlers) PutSecurity(q *call.Request) error {
 	if q.Path[0] == auth.UsersDatabase && !h.Settings.IsTrue("couchdb", "users_db_security_editable") {
 		return fault.Forbidden("You can't edit the security object of the user database.")
@@ -136,9 +137,10 @@ func (h *Handlers) PutSecurity(q *call.Request) error {
 	return q.SendOK(http.StatusOK)
 }
 
-// GetRevsLimit and putRevsLimit are /{db}/_revs_limit.
+// GetRevsLimit answers GET /{db}/_revs_limit.
 func (h *Handlers) GetRevsLimit(q *call.Request) error { return sendLimit(q, q.DB.RevsLimit) }
 
+// PutRevsLimit answers PUT /{db}/_revs_limit.
 func (h *Handlers) PutRevsLimit(q *call.Request) error {
 	return setLimit(q, fault.BadRequest("Rev limit must be an integer"), q.DB.SetRevsLimit)
 }
@@ -216,9 +218,10 @@ func (h *Handlers) EnsureFullCommit(q *call.Request) error {
 	return q.SendJSON(http.StatusCreated, append(b, '}'))
 }
 
-// GetPurgesLimit and putPurgesLimit are /{db}/_purged_infos_limit: how many of them compaction leaves.
+// GetPurgesLimit answers GET /{db}/_purged_infos_limit: how many of them compaction leaves.
 func (h *Handlers) GetPurgesLimit(q *call.Request) error { return sendLimit(q, q.DB.PurgesLimit) }
 
+// PutPurgesLimit answers PUT /{db}/_purged_infos_limit.
 func (h *Handlers) PutPurgesLimit(q *call.Request) error {
 	return setLimit(q, fault.BadRequest("`purged_infos_limit` must be positive integer"), q.DB.SetPurgesLimit)
 }

@@ -13,7 +13,7 @@ import (
 
 // Moving a database to another store (C8): what `divan export` and `divan import` ask. For server admins.
 
-// ExportDatabase answers GET /{db}/_export?from=POSITION with a file that importDatabase takes. An answer that breaks
+// ExportDatabase answers GET /{db}/_export?from=POSITION with a file that ImportDatabase takes. An answer that breaks
 // off can be continued by who has checked what came (layer.ReadExport); its rest is what comes from the position on.
 //
 // With skip_damaged=true it is all that can be read of a damaged database, which cannot be continued

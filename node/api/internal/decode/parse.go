@@ -84,6 +84,7 @@ func SkipValue(text []byte, i int) (end int, ok bool) {
 	return i, depth == 0
 }
 
+// SkipSpace returns the index after the white space at text[i].
 func SkipSpace(text []byte, i int) int {
 	for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n') {
 		i++
@@ -91,6 +92,7 @@ func SkipSpace(text []byte, i int) int {
 	return i
 }
 
+// Text is Bytes for a string.
 func Text(text string) (gjson.Result, error) {
 	if !depthWithin([]byte(text), maxDepth) || !utf8.ValidString(text) || !gjson.Valid(text) {
 		return gjson.Result{}, fault.InvalidJSON

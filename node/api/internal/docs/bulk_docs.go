@@ -243,10 +243,7 @@ func sendResults(q *call.Request, results []layer.EditResult, replicated bool) e
 		if replicated && r.Err == nil {
 			continue
 		}
-		if !first {
-			s.Buf = append(s.Buf, ',')
-		}
-		first = false
+		s.Separate(&first)
 		if r.Err == nil {
 			s.Buf = appendWritten(s.Buf, r.ID, r.Rev)
 		} else {

@@ -179,10 +179,7 @@ func (h *Handlers) openRevs(q *call.Request, id string, d *docQuery) error {
 		if err != nil {
 			return err
 		}
-		if !first {
-			s.Buf = append(s.Buf, ',')
-		}
-		first = false
+		s.Separate(&first)
 		if one.Doc == nil {
 			s.Buf = encode.Rev(append(s.Buf, `{"missing":`...), one.Rev)
 		} else {

@@ -61,10 +61,7 @@ func (h *Bulk) PurgedInfos(q *call.Request) error {
 		if err != nil {
 			return err
 		}
-		if !first {
-			s.Buf = append(s.Buf, ',')
-		}
-		first = false
+		s.Separate(&first)
 		s.Buf = encode.StringMember(append(s.Buf, '{'), "id", info.ID)
 		s.Buf = append(encode.Revs(encode.Member(s.Buf, "revs"), info.Revs), '}')
 		if err := s.Row(); err != nil {

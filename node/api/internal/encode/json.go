@@ -5,48 +5,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/jsontext"
 )
-
-const hexDigits = "0123456789abcdef"
 
 // String appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func String(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c < utf8.RuneSelf {
-			dst = append(dst, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\n':
-				dst = append(dst, '\\', 'n')
-			case '\r':
-				dst = append(dst, '\\', 'r')
-			case '\t':
-				dst = append(dst, '\\', 't')
-			default:
-				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-			}
-			i++
-			start = i
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && size == 1 {
-			dst = append(dst, s[start:i]...)
-			dst = append(dst, "\ufffd"...)
-			start = i + 1
-		}
-		i += size
+	if !utf8.ValidString(s) {
+		s = string([]rune(s))
 	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
+	return jsontext.AppendQuoted(dst, s)
 }
 
 // Member appends `,"name":` or, right after an opening brace, `"name":`.
@@ -58,14 +25,17 @@ func Member(dst []byte, name string) []byte {
 	return append(dst, ':')
 }
 
+// StringMember appends a member whose value is a string.
 func StringMember(dst []byte, name, value string) []byte {
 	return String(Member(dst, name), value)
 }
 
+// IntMember appends a member whose value is a number.
 func IntMember(dst []byte, name string, n int64) []byte {
 	return strconv.AppendInt(Member(dst, name), n, 10)
 }
 
+// BoolMember appends a member whose value is true or false.
 func BoolMember(dst []byte, name string, b bool) []byte {
 	return strconv.AppendBool(Member(dst, name), b)
 }
@@ -92,6 +62,7 @@ func plainID(id string) bool {
 	return true
 }
 
+// Revs appends an array of revisions.
 func Revs(dst []byte, revs []layer.Rev) []byte {
 	dst = append(dst, '[')
 	for i, r := range revs {
@@ -103,6 +74,7 @@ func Revs(dst []byte, revs []layer.Rev) []byte {
 	return append(dst, ']')
 }
 
+// Strings appends an array of strings.
 func Strings(dst []byte, list []string) []byte {
 	dst = append(dst, '[')
 	for i, s := range list {

@@ -158,18 +158,22 @@ func BadQuery(format string, args ...any) *Fault {
 	return &Fault{Status: http.StatusBadRequest, Name: "query_parse_error", Reason: fmt.Sprintf(format, args...)}
 }
 
+// Unauthorized is a 401.
 func Unauthorized(reason string) *Fault {
 	return &Fault{Status: http.StatusUnauthorized, Name: "unauthorized", Reason: reason}
 }
 
+// Forbidden is a 403.
 func Forbidden(reason string) *Fault {
 	return &Fault{Status: http.StatusForbidden, Name: "forbidden", Reason: reason}
 }
 
+// NotFound is a 404.
 func NotFound(reason string) *Fault {
 	return &Fault{Status: http.StatusNotFound, Name: "not_found", Reason: reason}
 }
 
+// BadContentType is a 415.
 func BadContentType(reason string) *Fault {
 	return &Fault{Status: http.StatusUnsupportedMediaType, Name: "bad_content_type", Reason: reason}
 }

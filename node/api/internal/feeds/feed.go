@@ -37,7 +37,7 @@ func (h *Handlers) Changes(q *call.Request) error {
 	}
 	f := &feed{h: h, q: q, c: &c, filter: filter, lastBeat: time.Now(), out: newFeedWriter(q, c.feed)}
 	defer f.out.s.Drop()
-	defer f.deafen()
+	defer f.stopListening()
 	defer f.leave()
 	return f.run()
 }
@@ -246,13 +246,13 @@ func (f *feed) listen(shards []layer.ShardID) bool {
 	if slices.Equal(shards, f.listening) {
 		return false
 	}
-	f.deafen()
+	f.stopListening()
 	f.listening = slices.Clone(shards)
 	f.woken, f.cancel = f.h.Feeds.Listen(f.q.DB, shards...)
 	return true
 }
 
-func (f *feed) deafen() {
+func (f *feed) stopListening() {
 	if f.cancel != nil {
 		f.cancel()
 		f.cancel = nil

@@ -45,10 +45,7 @@ func (h *Handlers) ShardMaps(q *call.Request) error {
 
 // Reshard answers POST /{db}/_changes/_reshard {"shard_count": N}.
 func (h *Handlers) Reshard(q *call.Request) error {
-	if err := q.RequireJSON(); err != nil {
-		return err
-	}
-	body, err := q.Body.Object()
+	body, err := q.PostedObject()
 	if err != nil {
 		return err
 	}

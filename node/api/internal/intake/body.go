@@ -29,7 +29,7 @@ type Body struct {
 	parsed []*share    // what the request holds beside its body
 	keeps  reservation // what it holds for as long as it waits, if it is a feed
 
-	hurry conns.Pace // how fast it has to come while others wait for the share
+	heldPace conns.Pace // how fast it has to come while others wait for the share
 
 	read  int64 // bytes that came
 	begun bool  // somebody has asked for the body; 100 Continue was sent where it was expected
@@ -39,7 +39,7 @@ type Body struct {
 // NewBody is the body of r, which w answers.
 func NewBody(w http.ResponseWriter, r *http.Request, of *Budget) *Body {
 	b := &Body{ReadCloser: r.Body, of: r, budget: of, pace: conns.Pace{Window: of.limits.Wait, Rate: of.limits.Rate},
-		hurry: conns.HolderPace}
+		heldPace: conns.HolderPace}
 	if b.ended = r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0; b.ended {
 		return b
 	}
@@ -50,12 +50,14 @@ func NewBody(w http.ResponseWriter, r *http.Request, of *Budget) *Body {
 	return b
 }
 
+// ErrSlowBody is the answer to a client that sends too slowly.
 var ErrSlowBody = &fault.Fault{
 	Status: http.StatusRequestTimeout, Name: "request_timeout",
 	Reason: "The request body did not come, or came too slowly (http.body_timeout and http.min_rate of the node's " +
 		"settings).",
 }
 
+// Read implements io.Reader.
 func (b *Body) Read(p []byte) (int, error) {
 	if b.control == nil {
 		return b.ReadCloser.Read(p)
@@ -71,7 +73,7 @@ func (b *Body) Read(p []byte) (int, error) {
 	b.read += int64(n)
 	waited := time.Since(began)
 	b.pace.Took(n, waited)
-	b.hurry.Took(n, waited)
+	b.heldPace.Took(n, waited)
 	switch {
 	case err == io.EOF: //nolint:errorlint // io.Reader says so
 		b.ended = true
@@ -80,7 +82,7 @@ func (b *Body) Read(p []byte) (int, error) {
 		err = ErrSlowBody
 	case err != nil:
 		err = &fault.Unreadable{Err: err}
-	case b.hurry.Left() == 0 && b.share.pressed():
+	case b.heldPace.Left() == 0 && b.share.pressed():
 		err = ErrBusy
 	}
 	return n, err

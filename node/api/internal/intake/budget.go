@@ -103,6 +103,7 @@ type share struct {
 	n      int64
 }
 
+// ErrBusy is the answer to a request that has waited in vain for memory.
 var ErrBusy = &fault.Fault{
 	Status: http.StatusServiceUnavailable, Name: "service unavailable",
 	Reason: "Requests under way hold all the memory for request bodies (http.bodies of the node's settings). " +

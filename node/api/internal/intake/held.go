@@ -10,6 +10,7 @@ import (
 // memory when the size of its body is known and nothing of it is in memory. It asks for what the body may come to, and
 // gives back what it does not need once it is parsed. While it waits it holds nothing that other requests wait for.
 
+// ErrFeedsHold is the answer to a feed for which there is no memory.
 var ErrFeedsHold = &fault.Fault{
 	Status: http.StatusServiceUnavailable, Name: "service unavailable",
 	Reason: "Feeds that wait hold all the memory for the lists and selectors of feeds " +

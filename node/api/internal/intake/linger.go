@@ -20,7 +20,7 @@ const (
 	shortRest   = 64 << 10
 	restTimeout = 2 * time.Second
 	// lingerTime is how long a client may go on sending a body that nobody wants, lingerIdle how long it may stop
-	// meanwhile: nginx's figures.
+	// meanwhile: as nginx does.
 	lingerTime = 30 * time.Second
 	lingerIdle = 5 * time.Second
 )

@@ -14,7 +14,7 @@ import (
 )
 
 // Whole reads the whole request body, decoded, at most as many bytes as the endpoint takes. The request's share of
-// the memory for bodies is held until its end, or until giveBack.
+// the memory for bodies is held until its end, or until GiveBack.
 func (b *Body) Whole() ([]byte, error) {
 	if b.of.ContentLength == 0 && b.of.Header.Get("Content-Length") == "" {
 		return nil, fault.BadRequest("Missing request body")

@@ -83,7 +83,7 @@ func PutJSON(s *call.Stream, doc *layer.Document, attachment AttachmentFunc) err
 	return nil
 }
 
-// JSONLength is how much writeJSON writes.
+// JSONLength is how much WriteJSON writes.
 func JSONLength(doc *layer.Document, attachment AttachmentFunc) int64 {
 	if doc.Large == nil {
 		return int64(len(doc.AppendJSONWith(nil, attachment)))
@@ -120,6 +120,7 @@ func Document(s *call.Stream, doc *layer.Document, r *Options) error {
 	return DocumentWith(s, doc, r, r.Split(doc))
 }
 
+// DocumentWith is Document where it is known which attachments come with their data (Options.Split).
 func DocumentWith(s *call.Stream, doc *layer.Document, r *Options, data []bool) error {
 	withData := slices.Contains(data, true)
 	switch bare := *doc; {

@@ -26,32 +26,10 @@ func subset(q *call.Request) layer.Subset {
 	return layer.Everything
 }
 
-// keyCost is what each of the keys that are asked for takes, beside its text.
-const keyCost = 128
-
 // AllDocs answers GET and POST of one query.
 func (h *Handlers) AllDocs(q *call.Request) error {
-	r := newRowsQuery()
-	if q.Method == http.MethodPost {
-		if err := requireRowsBody(q, false); err != nil {
-			return err
-		}
-		body, err := q.Body.Object()
-		if err != nil {
-			return err
-		}
-		keys := decode.Member(body, "keys")
-		if keys.Exists() && !keys.IsArray() {
-			return fault.BadRequest("`keys` body member must be an array.")
-		}
-		if err := q.Body.Parts(int64(keyCost * decode.Elements(keys))); err != nil {
-			return err
-		}
-		if err := r.takeBody(body, false); err != nil {
-			return err
-		}
-	}
-	if err := r.takeParams(q.Params, false); err != nil {
+	r, err := readQuery(q, false, "`keys` body member must be an array.")
+	if err != nil {
 		return err
 	}
 	if err := checkAllDocs(q, &r); err != nil {

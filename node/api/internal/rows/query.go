@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -35,13 +36,46 @@ type rowsQuery struct {
 
 func newRowsQuery() rowsQuery { return rowsQuery{limit: -1} }
 
-// requireRowsBody refuses what is wrong with a posted query before its body is read.
-func requireRowsBody(q *call.Request, singleKey bool) error {
+// keyCost is what each of the keys that are asked for takes, beside its text.
+const keyCost = 128
+
+// readQuery reads the parameters of a GET or a POST. keysNoList is what is said of keys in a body that are no list.
+func readQuery(q *call.Request, singleKey bool, keysNoList string) (r rowsQuery, err error) {
+	r = newRowsQuery()
+	if q.Method == http.MethodPost {
+		if err := r.readBody(q, singleKey, keysNoList); err != nil {
+			return r, err
+		}
+	}
+	return r, r.takeParams(q.Params, singleKey)
+}
+
+func (r *rowsQuery) readBody(q *call.Request, singleKey bool, keysNoList string) error {
 	if err := q.RequireJSON(); err != nil {
 		return err
 	}
-	r := newRowsQuery()
-	return r.takeParams(q.Params, singleKey)
+	inPath := newRowsQuery()
+	if err := inPath.takeParams(q.Params, singleKey); err != nil { // said before the body is read
+		return err
+	}
+	body, err := q.Body.Object()
+	if err != nil {
+		return err
+	}
+	if queries := decode.Member(body, "queries"); singleKey && queries.Exists() {
+		if !queries.IsArray() {
+			return fault.BadRequest("`queries` member must be an array.")
+		}
+		return fault.BadRequest("The `queries` parameter is no longer supported at this endpoint")
+	}
+	keys := decode.Member(body, "keys")
+	if keys.Exists() && !keys.IsArray() {
+		return fault.BadRequest("%s", keysNoList)
+	}
+	if err := q.Body.Parts(int64(keyCost * decode.Elements(keys))); err != nil {
+		return err
+	}
+	return r.takeBody(body, singleKey)
 }
 
 // takeParams reads the query string; later values win. singleKey turns a list of one key into that key, as views do.

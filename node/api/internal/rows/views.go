@@ -6,7 +6,6 @@ import (
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api/internal/call"
-	"github.com/divandb/divan/node/api/internal/decode"
 	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/fault"
 	"github.com/divandb/divan/node/api/internal/render"
@@ -60,33 +59,8 @@ func (h *Handlers) View(q *call.Request) error {
 	if err != nil {
 		return err
 	}
-	r := newRowsQuery()
-	if q.Method == http.MethodPost {
-		if err := requireRowsBody(q, true); err != nil {
-			return err
-		}
-		body, err := q.Body.Object()
-		if err != nil {
-			return err
-		}
-		if queries := decode.Member(body, "queries"); queries.Exists() {
-			if !queries.IsArray() {
-				return fault.BadRequest("`queries` member must be an array.")
-			}
-			return fault.BadRequest("The `queries` parameter is no longer supported at this endpoint")
-		}
-		keys := decode.Member(body, "keys")
-		if keys.Exists() && !keys.IsArray() {
-			return fault.BadRequest("`keys` member must be an array.")
-		}
-		if err := q.Body.Parts(int64(keyCost * decode.Elements(keys))); err != nil {
-			return err
-		}
-		if err := r.takeBody(body, true); err != nil {
-			return err
-		}
-	}
-	if err := r.takeParams(q.Params, true); err != nil {
+	r, err := readQuery(q, true, "`keys` member must be an array.")
+	if err != nil {
 		return err
 	}
 	if err := v.check(&r); err != nil {

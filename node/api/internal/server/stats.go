@@ -25,6 +25,7 @@ type stats struct {
 	}
 }
 
+// Count counts an answer.
 func (s *stats) Count(method string, status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

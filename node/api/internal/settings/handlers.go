@@ -27,6 +27,7 @@ type Admins interface {
 	DeleteAdmin(name string) error
 }
 
+// Config answers GET /_node/{name}/_config.
 func (h *Handlers) Config(q *call.Request) error {
 	sections := h.Settings.Sections()
 	if a := h.Admins; a != nil {
@@ -39,6 +40,7 @@ func (h *Handlers) Config(q *call.Request) error {
 	return q.SendJSON(http.StatusOK, append(b, '}'))
 }
 
+// ConfigSection answers GET of a section.
 func (h *Handlers) ConfigSection(q *call.Request) error {
 	if q.Part(3) == "admins" && h.Admins != nil {
 		return q.SendJSON(http.StatusOK, appendSection(nil, h.Admins.Admins()))
@@ -55,6 +57,7 @@ func (h *Handlers) configured(q *call.Request) (value string, ok bool) {
 	return h.Settings.Get(q.Part(3), q.Part(4))
 }
 
+// ConfigValue answers GET of a value.
 func (h *Handlers) ConfigValue(q *call.Request) error {
 	value, ok := h.configured(q)
 	if !ok {
@@ -100,6 +103,7 @@ func openSection(q *call.Request) error {
 	return nil
 }
 
+// DeleteConfigValue takes a value back to what node.yaml says, and answers the former one.
 func (h *Handlers) DeleteConfigValue(q *call.Request) error {
 	if err := openSection(q); err != nil {
 		return err
