@@ -109,7 +109,7 @@ var hostile = []struct{ name, sql, code string }{
 	{"lpad", "SELECT length(lpad('x', 2000000000))", "54000"},
 	{"translate", "SELECT length(translate(repeat('x',1000000), repeat('y',100000), ''))", ""},
 	// Short values that name a long one many times, or that become long in another form.
-	{"separator", "SELECT length(array_to_string(array_agg(''), repeat('x',1000000))) FROM generate_series(1,1000)",
+	{"separator", "SELECT length(array_to_string(array_agg(''::text), repeat('x',1000000))) FROM generate_series(1,1000)",
 		"53200"},
 	{"format", "SELECT length(format(repeat('%s',60)" + strings.Repeat(",x", 60) + "))" + long, "53200"},
 	{"array as JSON", "SELECT length(to_jsonb(ARRAY[" + strings.Repeat("x,", 60) + "x])::text)" + long, "53200"},

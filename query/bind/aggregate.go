@@ -64,7 +64,7 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 	}
 	if name == "min" || name == "max" {
 		switch oids[0] {
-		case types.Bool, types.JSON, types.Record, types.UUID:
+		case types.Bool, types.JSON, types.Record, types.UUID, types.Bytea:
 			return nil, 0, noFunction(name, c.Args, n.Pos())
 		}
 		coll, err := comparisonCollation("<", n.Pos(), c.Args...)
@@ -146,6 +146,10 @@ func (b *binder) plainAggregate(n *ast.Call, c *exec.AggCall, sc *scope) error {
 		return sqlstate.New(sqlstate.UndefinedFunction, "function %s() does not exist", name).At(n.Pos()).
 			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 	}
+	if len(args) == 1 && untyped(args[0]) && slices.Contains(severalKinds, name) {
+		return sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique", signature(name, args)).At(n.Pos()).
+			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
+	}
 	if c.Agg = chooseAggregate(candidates, args); c.Agg == nil {
 		return noFunction(name, args, n.Pos())
 	}
@@ -156,6 +160,10 @@ func (b *binder) plainAggregate(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	c.Args, err = b.coerceArgs(args, c.Agg.Args, false, n.Pos())
 	return err
 }
+
+// severalKinds are aggregates of numbers and of other values, or of arrays and of their items, between which a literal
+// does not choose.
+var severalKinds = []string{"sum", "avg", "bit_and", "bit_or", "bit_xor", "array_agg"}
 
 func chooseAggregate(candidates []*exec.Aggregate, args []exec.Expr) *exec.Aggregate {
 	var best *exec.Aggregate

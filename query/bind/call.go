@@ -13,6 +13,9 @@ import (
 
 // call binds a function, an aggregate or a window function.
 func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
+	if n.Procedure {
+		return nil, b.noProcedure(n, sc)
+	}
 	name := n.Name[len(n.Name)-1]
 	if len(n.Name) > 1 && n.Name[0] != "pg_catalog" && n.Name[0] != "information_schema" &&
 		!(n.Name[0] == "divan" && name == "reduce") {
@@ -215,6 +218,28 @@ func signature(name string, args []exec.Expr) string {
 		oids[i] = types.NameOf(a.Type())
 	}
 	return name + "(" + strings.Join(oids, ", ") + ")"
+}
+
+// noProcedure is the error of CALL: there are functions, and no procedures.
+func (b *binder) noProcedure(n *ast.Call, sc *scope) error {
+	args, err := b.args(n, sc)
+	if err != nil {
+		return err
+	}
+	name := n.Name[len(n.Name)-1]
+	list := slices.Clone(funcs.Functions[name])
+	for _, f := range funcs.TableFuncs[name] {
+		list = append(list, &exec.Func{Args: f.Args, Variadic: f.Variadic})
+	}
+	for _, f := range list {
+		if _, ok := score(f.Args, f.Variadic, args); ok {
+			return sqlstate.New(sqlstate.WrongObjectType, "%s is not a procedure", signature(name, args)).At(n.Pos()).
+				WithHint("To call a function, use SELECT.")
+		}
+	}
+	return sqlstate.New(sqlstate.UndefinedFunction, "procedure %s does not exist",
+		signature(strings.Join(n.Name, "."), args)).At(n.Pos()).
+		WithHint("No procedure matches the given name and argument types. You might need to add explicit type casts.")
 }
 
 // noFunction is the error where no function fits.

@@ -11,7 +11,7 @@ import (
 
 // column resolves a name from the inside out. The level at which it is found is the depth at run time.
 func (b *binder) column(n *ast.Column, sc *scope) (exec.Expr, error) {
-	if n.Star {
+	if n.Star && len(n.Parts) == 0 {
 		return nil, syntaxError(n.Pos(), "* is not allowed here")
 	}
 	depth := 0
@@ -19,7 +19,11 @@ func (b *binder) column(n *ast.Column, sc *scope) (exec.Expr, error) {
 		if s.query == nil {
 			continue // passes names on, is no level of its own
 		}
-		x, err := b.columnIn(n, s)
+		find := b.columnIn
+		if n.Star {
+			find = wholeRow
+		}
+		x, err := find(n, s)
 		if err != nil {
 			return nil, err
 		}
@@ -32,6 +36,16 @@ func (b *binder) column(n *ast.Column, sc *scope) (exec.Expr, error) {
 		depth++
 	}
 	return nil, b.noColumn(n, sc)
+}
+
+// wholeRow is relation.* in an expression, the row of it.
+func wholeRow(n *ast.Column, sc *scope) (exec.Expr, error) {
+	for _, r := range sc.rels {
+		if r.alias == n.Parts[len(n.Parts)-1] && (len(n.Parts) == 1 || r.schema == n.Parts[len(n.Parts)-2]) {
+			return r.row(), nil
+		}
+	}
+	return nil, nil
 }
 
 // outer makes a reference to a level around, and marks the queries between as correlated.
@@ -174,6 +188,10 @@ func (r *relation) row() exec.Expr {
 // noColumn words the error as PostgreSQL does, with a hint for what people type.
 func (b *binder) noColumn(n *ast.Column, sc *scope) error {
 	name := strings.Join(n.Parts, ".")
+	if n.Star {
+		return sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q", n.Parts[len(n.Parts)-1]).
+			At(n.Pos())
+	}
 	if len(n.Parts) > 1 {
 		known := false
 		for s := sc; s != nil; s = s.parent {

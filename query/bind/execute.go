@@ -40,6 +40,11 @@ func Arguments(
 		if err != nil {
 			return nil, err
 		}
+		if !untyped(x) && types.CastContext(x.Type(), want[i]) > types.Assignment {
+			return nil, sqlstate.New(sqlstate.DatatypeMismatch,
+				"parameter $%d of type %s cannot be coerced to the expected type %s", i+1, types.NameOf(x.Type()),
+				types.NameOf(want[i])).At(startOf(a)).WithHint("You will need to rewrite or cast the expression.")
+		}
 		if x, err = b.coerce(x, want[i], types.Assignment, a.Pos()); err != nil {
 			return nil, err
 		}

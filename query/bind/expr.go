@@ -81,13 +81,7 @@ func (b *binder) expr(e ast.Expr, sc *scope) (exec.Expr, error) {
 	case *ast.Array:
 		return b.array(n, sc)
 	case *ast.Row:
-		items, err := b.exprs(n.Items, sc)
-		for i := range items {
-			if err == nil && untyped(items[i]) {
-				items[i], err = b.coerce(items[i], types.Text, types.Implicit, n.Pos())
-			}
-		}
-		return &exec.RowExpr{Items: items}, err
+		return b.row(n, sc)
 	case *ast.Subscript:
 		return b.subscript(n, sc)
 	case *ast.Field:

@@ -61,6 +61,12 @@ func (b *binder) inList(n *ast.InList, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if row, ok := x.(*exec.RowExpr); ok && !slices.ContainsFunc(list, func(e exec.Expr) bool {
+		_, ok := e.(*exec.RowExpr)
+		return !ok
+	}) {
+		return b.rowsIn(n.Not, row, list, n.Pos())
+	}
 	json := x.Type() == types.JSONB
 	for _, e := range list {
 		json = json || e.Type() == types.JSONB
@@ -172,7 +178,7 @@ func (b *binder) like(n *ast.Like, sc *scope) (exec.Expr, error) {
 		}
 		return b.operatorWith(op, []exec.Expr{x, pattern}, n.Pos())
 	}
-	if x, err = b.textOperand(x, op, pattern.Type(), n.X.Pos()); err != nil {
+	if x, err = b.textOperand(x, op, pattern.Type(), n.Pos()); err != nil {
 		return nil, err
 	}
 	if pattern, err = b.coerce(pattern, types.Text, types.Implicit, n.Pattern.Pos()); err != nil {
@@ -214,11 +220,80 @@ func (b *binder) textOperand(x exec.Expr, op string, other types.OID, off int) (
 	}
 }
 
+// row binds ROW(...), where relation.* stands for all of its columns.
+func (b *binder) row(n *ast.Row, sc *scope) (exec.Expr, error) {
+	out := &exec.RowExpr{}
+	for _, it := range n.Items {
+		x, err := b.expr(it, sc)
+		if err != nil {
+			return nil, err
+		}
+		if c, ok := it.(*ast.Column); ok && c.Star {
+			if row, ok := x.(*exec.RowExpr); ok {
+				out.Items = append(out.Items, row.Items...)
+				continue
+			}
+		}
+		if untyped(x) {
+			at := n.Pos()
+			if c, ok := x.(*exec.Const); ok {
+				at = b.literalOffset(c, at)
+			}
+			if x, err = b.coerce(x, types.Text, types.Implicit, n.Pos()); err != nil {
+				return nil, err
+			}
+			if c, ok := x.(*exec.Const); ok {
+				b.literals[c] = at
+			}
+		}
+		out.Items = append(out.Items, x)
+	}
+	return out, nil
+}
+
+// reopened are the fields of a row, with literals that were made text for want of anything better as they were.
+func (b *binder) reopened(r *exec.RowExpr) []exec.Expr {
+	out := slices.Clone(r.Items)
+	for i, e := range out {
+		c, ok := e.(*exec.Const)
+		at, literal := b.literals[c]
+		if ok && literal && !c.Typed && c.Typ == types.Text {
+			open := &exec.Const{D: c.D, Typ: types.Unknown}
+			b.literals[open] = at
+			out[i] = open
+		}
+	}
+	return out
+}
+
+// rowsIn is a row IN a list of rows, which is one comparison of rows or another.
+func (b *binder) rowsIn(not bool, x *exec.RowExpr, list []exec.Expr, off int) (exec.Expr, error) {
+	op, out := "=", &exec.Logic{Op: "or"}
+	if not {
+		op, out.Op = "<>", "and"
+	}
+	for _, e := range list {
+		cond, err := b.compareRows(op, x, e.(*exec.RowExpr), off)
+		if err != nil {
+			return nil, err
+		}
+		out.Args = append(out.Args, cond)
+	}
+	if len(list) == 1 {
+		return out.Args[0], nil
+	}
+	return out, nil
+}
+
 // compareRows compares (a, b) with (c, d) field by field.
 func (b *binder) compareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr, error) {
 	if len(l.Items) != len(r.Items) {
 		return nil, syntaxError(off, "unequal number of entries in row expressions")
 	}
+	if len(l.Items) == 0 {
+		return nil, sqlstate.Unsupported(off, "", "cannot compare rows of zero length")
+	}
+	l, r = &exec.RowExpr{Items: b.reopened(l)}, &exec.RowExpr{Items: b.reopened(r)}
 	var parts []exec.Expr
 	word := "and"
 	switch op {

@@ -248,6 +248,15 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 	if hasLocale(x) {
 		return nil, unsupportedCollation(n.Pos(), "a field of a row")
 	}
+	if row, ok := x.(*exec.RowExpr); ok {
+		for i, it := range row.Items {
+			if types.FieldName(row.Names, i) == n.Name {
+				return it, nil
+			}
+		}
+		return nil, sqlstate.New(sqlstate.UndefinedColumn, "could not identify column \"%s\" in record data type", n.Name).
+			At(startOf(n.X))
+	}
 	for i, f := range fieldsOf(x, sc) {
 		if f.Name == n.Name {
 			if set, ok := x.(*setRef); ok {

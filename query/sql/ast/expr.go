@@ -102,15 +102,16 @@ type (
 	// Call is a function with what may follow it.
 	Call struct {
 		At
-		Name     []string
-		Args     []Expr // *NamedArg among them, at the end
-		Star     bool   // f(*)
-		Distinct bool
-		Variadic bool        // of the last argument
-		Order    []OrderItem // within the brackets, or of WITHIN GROUP
-		Within   bool        // WITHIN GROUP
-		Filter   Expr        // or nil
-		Over     *Window     // or nil
+		Name      []string
+		Args      []Expr // *NamedArg among them, at the end
+		Star      bool   // f(*)
+		Distinct  bool
+		Variadic  bool        // of the last argument
+		Order     []OrderItem // within the brackets, or of WITHIN GROUP
+		Within    bool        // WITHIN GROUP
+		Filter    Expr        // or nil
+		Over      *Window     // or nil
+		Procedure bool        // of CALL
 	}
 	// NamedArg is name => value.
 	NamedArg struct {

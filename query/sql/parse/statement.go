@@ -10,7 +10,7 @@ import (
 
 // refused are the first words of statements that are not parsed any further.
 var refused = map[string]bool{
-	"alter": true, "analyse": true, "analyze": true, "call": true, "checkpoint": true, "cluster": true, "comment": true,
+	"alter": true, "analyse": true, "analyze": true, "checkpoint": true, "cluster": true, "comment": true,
 	"create": true, "do": true, "drop": true, "grant": true, "import": true, "load": true, "merge": true,
 	"reassign": true, "refresh": true, "reindex": true, "revoke": true, "security": true, "truncate": true,
 	"vacuum": true,
@@ -42,6 +42,8 @@ func (p *parser) statement() (ast.Statement, error) {
 	switch t.Text {
 	case "select", "with", "values", "table", "insert", "update", "delete":
 		return p.preparable()
+	case "call":
+		return p.procedure()
 	case "explain":
 		return p.explain()
 	case "copy":
@@ -271,4 +273,20 @@ func (p *parser) notify() (ast.Statement, error) {
 		n.Payload = v.Text
 	}
 	return n, nil
+}
+
+// procedure reads CALL procedure(arguments).
+func (p *parser) procedure() (ast.Statement, error) {
+	at := ast.At(p.take().Off)
+	t := p.peek()
+	e, err := p.expr()
+	if err != nil {
+		return nil, err
+	}
+	call, ok := e.(*ast.Call)
+	if !ok || call.Over != nil || call.Filter != nil {
+		return nil, p.near(t, "syntax error")
+	}
+	call.Procedure = true
+	return &ast.Query{Select: &ast.Select{At: at, Targets: []ast.Target{{Expr: call}}}}, nil
 }

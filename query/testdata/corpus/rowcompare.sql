@@ -1,0 +1,62 @@
+-- Comparisons of rows, rows of relations in expressions, EXECUTE and CALL.
+select (1,2) = (1,2)
+select (1,2) < (1,3), (1,2) <= (1,2), (2,1) > (1,9), (1,2) <> (1,3)
+select (1,null) = (1,2)
+select (1,null) = (2,2), (1,null) <> (2,2), (1,null) < (2,2), (null,1) < (1,2), (1,null) <= (1,null), (2,null) > (1,null)
+select row(1,null) is null, row(null,null) is null, row(1,2) is not null, row(null,null) is not null
+select (1,2) is distinct from (1,3), (1,null) is distinct from (1,null), (1,null) is not distinct from (1,null)
+select (1,2) in ((1,2),(3,4)), (1,2) in ((1,null),(3,4)), (1,2) not in ((1,null),(3,4)), (1,2) in ((3,4)), (1,2) not in ((3,4),(5,6)), (null,2) in ((1,2)), (null,2) in ((1,3))
+select (1,'a') = (1,'a'), ('a',1) < ('b',0), (1,2.5) = (1.0,2.5), (1,'2024-01-01'::date) < (1,'2024-01-02')
+select (1,2) = (1,2,3)
+select (1,2) in ((1,2,3))
+select (1,2) = 1
+select (1,'a') = (1,2)
+select row(1) = row(1), row() = row()
+select row(1,2) = row(1,2) and row(1,2) = any(array[row(1,2),row(3,4)])
+select (1,2) between (1,1) and (1,3)
+select (1,(2,3)) = (1,(2,3)), ((1,2),3) < ((1,3),0)
+select x, y from (values (1,2),(3,4),(null,5)) v(x,y) where (x,y) in ((1,2),(3,4))
+select x, y from (values (1,2),(3,4),(null,5)) v(x,y) where (x,y) > (1,2) order by 1
+select x, y from (values (1,2),(3,4),(null,5)) v(x,y) where (x,y) = (null,5)
+select case (1,2) when (1,2) then 'y' else 'n' end, coalesce((1,2),(3,4)), nullif((1,2),(1,2)), greatest((1,2),(1,3))
+select row(1,2)::text, row(1,'a b',null,'')::text, (row(1,2)).f1
+select v = w from (values (1,2)) v(a,b), (values (1,2)) w(c,d)
+select v.* = w.* from (values (1,2)) v(a,b), (values (1,2)) w(c,d)
+select row(v.*) from (values (1,2)) v(a,b)
+select row(v.*, 3) from (values (1,2)) v(a,b)
+select v.* is null, v is null from (values (1,null)) v(a,b)
+select count(v.*), count(v), count(distinct v.*) from (values (1,2),(null,null)) v(a,b)
+select row_to_json(v.*), to_jsonb(v.*), json_agg(v.*) from (values (1,2)) v(a,b) group by v.*
+select distinct row(1,2), row(1,2) order by 1
+select array[row(1,2),row(3,4)], array_agg(row(1,2)), array[(1,2)] = array[(1,2)]
+select (1,2) like 'a'
+select (1,2) + 1
+select sum('1')
+select avg('1')
+select sum(null)
+select bit_and('1')
+prepare p1(int) as select $1
+execute p1('a')
+execute p1(1.5)
+execute p1('2024-01-01'::date)
+execute p1(true)
+execute p1(1,2)
+execute p1
+execute p1(null)
+execute p1('12')
+deallocate p1
+prepare p2(text) as select $1
+execute p2(1)
+execute p2('{}'::jsonb)
+deallocate p2
+prepare p3(jsonb) as select $1
+execute p3(1)
+execute p3('1'::text)
+deallocate p3
+call foo()
+call foo(1,'a')
+call now()
+call pg_catalog.foo(1.5)
+call foo(bar)
+select stddev('1'), max('a'), min(null), count('1'), string_agg('a','b'), bool_and('t')
+select array_agg('a')
