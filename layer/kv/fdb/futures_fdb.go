@@ -17,7 +17,7 @@ type failure[T any] struct{ err error }
 func (f failure[T]) Wait() (v T, err error) { return v, f.err }
 
 type value struct {
-	t   *transaction
+	t   *txReads
 	f   fdb.FutureByteSlice
 	age time.Duration
 }
@@ -31,7 +31,7 @@ func (f value) Wait() ([]byte, error) {
 }
 
 type key struct {
-	t   *transaction
+	t   *txReads
 	f   fdb.FutureKey
 	age time.Duration
 }
@@ -42,7 +42,7 @@ func (f key) Wait() ([]byte, error) {
 }
 
 type version struct {
-	t   *transaction
+	t   *txReads
 	f   fdb.FutureInt64
 	age time.Duration
 }
@@ -55,7 +55,7 @@ func (f version) Wait() (int64, error) {
 // iterator adapts the binding's, which asks for the first batch when the read is issued and for the next one when a
 // batch is used up.
 type iterator struct {
-	t   *transaction
+	t   *txReads
 	it  *fdb.RangeIterator
 	row kv.KeyValue
 	err error
@@ -66,7 +66,7 @@ type rangeReader interface {
 	GetRange(r fdb.Range, options fdb.RangeOptions) fdb.RangeResult
 }
 
-func newIterator(t *transaction, from rangeReader, r kv.Range, o kv.RangeOptions) *iterator {
+func newIterator(t *txReads, from rangeReader, r kv.Range, o kv.RangeOptions) *iterator {
 	begin, end := r.Selectors()
 	for _, key := range [][]byte{begin.Key, end.Key} {
 		if err := t.readable(key); err != nil {

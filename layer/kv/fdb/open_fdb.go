@@ -73,7 +73,8 @@ func (e *engine) Close() error {
 }
 
 func (e *engine) Begin(ctx context.Context) kv.Transaction {
-	t := &transaction{engine: e, ctx: ctx, began: time.Now()}
+	t := &transaction{}
+	t.engine, t.ctx, t.began = e, ctx, time.Now()
 	if err := contextError(ctx); err != nil {
 		return t.refuse(err)
 	}

@@ -8,25 +8,25 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-func (t *transaction) Get(key []byte) kv.Future[[]byte] {
+func (t *txReads) Get(key []byte) kv.Future[[]byte] {
 	if err := t.readable(key); err != nil {
 		return failure[[]byte]{err}
 	}
 	return value{t, t.tr.Get(fdb.Key(key)), t.age()}
 }
 
-func (t *transaction) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
+func (t *txReads) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
 	if err := t.readable(sel.Key); err != nil {
 		return failure[[]byte]{err}
 	}
 	return key{t, t.tr.GetKey(selector(sel)), t.age()}
 }
 
-func (t *transaction) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
+func (t *txReads) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
 	return newIterator(t, t.tr, r, o)
 }
 
-func (t *transaction) ReadVersion() kv.Future[int64] {
+func (t *txReads) ReadVersion() kv.Future[int64] {
 	if err := t.err(); err != nil {
 		return failure[int64]{err}
 	}
@@ -34,7 +34,7 @@ func (t *transaction) ReadVersion() kv.Future[int64] {
 }
 
 // readable refuses an overlong key on a read, which the client would take for a key that is not there.
-func (t *transaction) readable(key []byte) error {
+func (t *txReads) readable(key []byte) error {
 	if err := t.err(); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (t *transaction) readable(key []byte) error {
 var errKeyTooLarge = kv.NewError(kv.CodeKeyTooLarge, "the key is too large", nil)
 
 // snapshot reads without conflicts, and sees the transaction's own writes: the client's default since API version 300.
-type snapshot struct{ t *transaction }
+type snapshot struct{ t *txReads }
 
 func (s snapshot) Get(key []byte) kv.Future[[]byte] {
 	if err := s.t.readable(key); err != nil {

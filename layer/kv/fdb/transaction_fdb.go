@@ -15,18 +15,12 @@ import (
 )
 
 // transaction wraps the client's, which is safe for concurrent use itself.
+//
+// It is made of parts, each of which stands on the one before and has its own state: its reads (txReads), its writes
+// (txWrites), and how it ends.
 type transaction struct {
-	engine *engine
-	ctx    context.Context
-	began  time.Time
-	tr     fdb.Transaction
+	txWrites
 	unhook func() bool // takes end from the context; nil where the transaction could not be made
-
-	// refused is the first failure that the client does not know of; it answers everything.
-	refused atomic.Pointer[error]
-	// wrote and conflicting are set by writes, and by write conflicts or writes.
-	wrote, conflicting atomic.Bool
-	size               atomic.Int64
 
 	mu struct {
 		sync.Mutex
@@ -35,6 +29,25 @@ type transaction struct {
 		// watches of a transaction that has not committed: they end with it.
 		watches []*watch
 	}
+}
+
+// txReads is the client's transaction, and reads from it.
+type txReads struct {
+	engine *engine
+	ctx    context.Context
+	began  time.Time
+	tr     fdb.Transaction
+
+	// refused is the first failure that the client does not know of; it answers everything.
+	refused atomic.Pointer[error]
+}
+
+// txWrites is what a transaction has written so far.
+type txWrites struct {
+	txReads
+	// wrote and conflicting are set by writes, and by write conflicts or writes.
+	wrote, conflicting atomic.Bool
+	size               atomic.Int64
 }
 
 // stage of a transaction's life.
@@ -55,9 +68,9 @@ func (t *transaction) refuse(err error) *transaction {
 	return t
 }
 
-func (t *transaction) fail(err error) { t.refused.CompareAndSwap(nil, &err) }
+func (t *txReads) fail(err error) { t.refused.CompareAndSwap(nil, &err) }
 
-func (t *transaction) err() error {
+func (t *txReads) err() error {
 	if p := t.refused.Load(); p != nil {
 		return *p
 	}
@@ -65,13 +78,13 @@ func (t *transaction) err() error {
 }
 
 // age is how long the transaction has lived, by which the client ends it.
-func (t *transaction) age() time.Duration { return time.Since(t.began) }
+func (t *txReads) age() time.Duration { return time.Since(t.began) }
 
 // convert is an error of something that was asked for when the transaction had a certain age. Where that was past the
 // time for which a version can be read, or past half of the client's time limit, so that the cluster did not have the
 // other half to answer, the limit says nothing of the cluster: the transaction is too old, as it would have been told
 // without the limit.
-func (t *transaction) convert(err error, age time.Duration) error {
+func (t *txReads) convert(err error, age time.Duration) error {
 	err = convert(t.ctx, err)
 	if age > min(kv.TransactionSeconds*time.Second, t.engine.o.Timeout/2) && kv.IsCode(err, kv.CodeUnreachable) {
 		return kv.NewError(kv.CodeTooOld, "the transaction is too old", nil)
@@ -79,32 +92,32 @@ func (t *transaction) convert(err error, age time.Duration) error {
 	return err
 }
 
-func (t *transaction) Snapshot() kv.Reader { return snapshot{t} }
+func (t *txReads) Snapshot() kv.Reader { return snapshot{t} }
 
 // MakesRoom implements kv.Transaction. The cluster's ratekeeper looks after its disks.
-func (t *transaction) MakesRoom() {}
+func (t *txWrites) MakesRoom() {}
 
-func (t *transaction) CausalReadRisky() {
+func (t *txWrites) CausalReadRisky() {
 	if t.err() == nil {
 		t.note(t.tr.Options().SetCausalReadRisky())
 	}
 }
 
 // SetReadVersion reports a second one, or one after a read, through later reads: the client defers the error.
-func (t *transaction) SetReadVersion(version int64) {
+func (t *txWrites) SetReadVersion(version int64) {
 	if t.err() == nil {
 		t.tr.SetReadVersion(version)
 	}
 }
 
-func (t *transaction) AddReadConflict(r kv.KeyRange) {
+func (t *txWrites) AddReadConflict(r kv.KeyRange) {
 	if t.err() == nil {
 		t.size.Add(rangeOverhead + int64(len(r.Begin)+len(r.End)))
 		t.note(t.tr.AddReadConflictRange(keyRange(r)))
 	}
 }
 
-func (t *transaction) AddWriteConflict(r kv.KeyRange) {
+func (t *txWrites) AddWriteConflict(r kv.KeyRange) {
 	if t.err() == nil {
 		t.conflicting.Store(true)
 		t.size.Add(rangeOverhead + int64(len(r.Begin)+len(r.End)))
@@ -112,7 +125,7 @@ func (t *transaction) AddWriteConflict(r kv.KeyRange) {
 	}
 }
 
-func (t *transaction) note(err error) {
+func (t *txReads) note(err error) {
 	if err != nil {
 		t.fail(convert(t.ctx, err))
 	}
@@ -205,9 +218,9 @@ func (t *transaction) committedOr() error {
 	return nil
 }
 
-func (t *transaction) Wrote() bool { return t.wrote.Load() }
+func (t *txWrites) Wrote() bool { return t.wrote.Load() }
 
-func (t *transaction) Size() int { return int(t.size.Load()) }
+func (t *txWrites) Size() int { return int(t.size.Load()) }
 
 func (t *transaction) Cancel() {
 	if t.unhook == nil {

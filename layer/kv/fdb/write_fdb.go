@@ -18,7 +18,7 @@ const (
 
 // write counts a write of bytes in the mutation and of conflict bytes in its conflict range, as the client does; false
 // where the transaction cannot take any.
-func (t *transaction) write(bytes, conflict int) bool {
+func (t *txWrites) write(bytes, conflict int) bool {
 	if t.err() != nil {
 		return false
 	}
@@ -31,14 +31,14 @@ func (t *transaction) write(bytes, conflict int) bool {
 // point is the bytes of the conflict range of one key.
 func point(key []byte) int { return 2*len(key) + 1 }
 
-func (t *transaction) Set(key, value []byte) {
+func (t *txWrites) Set(key, value []byte) {
 	if t.write(len(key)+len(value), point(key)) {
 		t.tr.Set(fdb.Key(key), value)
 	}
 }
 
 // Clear refuses an overlong key, which the client ignores: no such key is there.
-func (t *transaction) Clear(key []byte) {
+func (t *txWrites) Clear(key []byte) {
 	if len(key) > kv.MaxKeySize {
 		t.fail(errKeyTooLarge)
 	} else if t.write(point(key), point(key)) {
@@ -46,13 +46,13 @@ func (t *transaction) Clear(key []byte) {
 	}
 }
 
-func (t *transaction) ClearRange(r kv.KeyRange) {
+func (t *txWrites) ClearRange(r kv.KeyRange) {
 	if n := len(r.Begin) + len(r.End); t.write(n, n) {
 		t.tr.ClearRange(keyRange(r))
 	}
 }
 
-func (t *transaction) Atomic(op kv.AtomicOp, key, operand []byte) {
+func (t *txWrites) Atomic(op kv.AtomicOp, key, operand []byte) {
 	do := atomics(t.tr, op)
 	if do == nil {
 		t.fail(kv.NewError(kv.CodeClientInvalid, "no such atomic operation", nil))
@@ -87,20 +87,20 @@ func atomics(tr fdb.Transaction, op kv.AtomicOp) func(fdb.KeyConvertible, []byte
 	return nil
 }
 
-func (t *transaction) SetVersionstampedKey(key []byte, offset int, value []byte) {
+func (t *txWrites) SetVersionstampedKey(key []byte, offset int, value []byte) {
 	if t.stampFits(key, offset) && t.write(len(key)+len(value), point(key)) {
 		t.tr.SetVersionstampedKey(fdb.Key(withOffset(key, offset)), value)
 	}
 }
 
-func (t *transaction) SetVersionstampedValue(key, value []byte, offset int) {
+func (t *txWrites) SetVersionstampedValue(key, value []byte, offset int) {
 	if t.stampFits(value, offset) && t.write(len(key)+len(value), point(key)) {
 		t.tr.SetVersionstampedValue(fdb.Key(key), withOffset(value, offset))
 	}
 }
 
 // stampFits fails the transaction where the stamp would not: the client takes 32 bits of the offset.
-func (t *transaction) stampFits(b []byte, offset int) bool {
+func (t *txWrites) stampFits(b []byte, offset int) bool {
 	if offset >= 0 && offset <= len(b)-len(kv.Versionstamp{}) {
 		return true
 	}

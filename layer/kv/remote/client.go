@@ -235,7 +235,9 @@ func (e *Engine) Name() string { return "remote" }
 
 // Begin implements kv.Engine.
 func (e *Engine) Begin(ctx context.Context) kv.Transaction {
-	return &transaction{e: e, ctx: ctx, cancelled: make(chan struct{})}
+	t := &transaction{}
+	t.e, t.ctx, t.cancelled = e, ctx, make(chan struct{})
+	return t
 }
 
 // Close implements kv.Engine. A commit under way at the server may still happen.

@@ -28,12 +28,14 @@ type reads struct {
 	flags byte
 }
 
-func (t *transaction) Get(key []byte) kv.Future[[]byte]            { return reads{of: t}.Get(key) }
-func (t *transaction) GetKey(sel kv.KeySelector) kv.Future[[]byte] { return reads{of: t}.GetKey(sel) }
-func (t *transaction) ReadVersion() kv.Future[int64]               { return reads{of: t}.ReadVersion() }
-func (t *transaction) Snapshot() kv.Reader                         { return reads{t, flagSnapshot} }
+func (t *transaction) Get(key []byte) kv.Future[[]byte] { return reads{of: &t.txLink}.Get(key) }
+func (t *transaction) GetKey(sel kv.KeySelector) kv.Future[[]byte] {
+	return reads{of: &t.txLink}.GetKey(sel)
+}
+func (t *transaction) ReadVersion() kv.Future[int64] { return reads{of: &t.txLink}.ReadVersion() }
+func (t *transaction) Snapshot() kv.Reader           { return reads{&t.txLink, flagSnapshot} }
 func (t *transaction) GetRange(r kv.Range, o kv.RangeOptions) kv.RangeIterator {
-	return reads{of: t}.GetRange(r, o)
+	return reads{of: &t.txLink}.GetRange(r, o)
 }
 
 func (r reads) Get(key []byte) kv.Future[[]byte] {

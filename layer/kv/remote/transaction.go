@@ -12,34 +12,52 @@ import (
 
 // transaction implements kv.Transaction. It exists at the server from its first request on; until then, and between
 // requests, its writes are gathered here.
+//
+// It is made of parts, each of which stands on the one before and has its own state: its life and its way to the server
+// (txLink), its writes (txWrites), and how it ends. One lock guards them all.
 type transaction struct {
+	txWrites
+	once sync.Once   // Cancel
+	over atomic.Bool // committed, or failed by a commit: Cancel changes nothing any more
+
+	// Guarded by mu.
+
+	watches []*watch // to be armed by the commit
+	version int64
+	stamp   kv.Versionstamp
+}
+
+// txLink is a transaction's life and its way to the server. It implements source.
+type txLink struct {
 	e   *Engine
 	ctx context.Context
 
 	// cancelled is closed by Cancel, before it takes the lock: what waits under the lock ends then.
 	cancelled chan struct{}
-	once      sync.Once
-	over      atomic.Bool // committed, or failed by a commit: Cancel changes nothing any more
 
-	mu struct {
-		sync.Mutex
-		state   txState
-		illegal error // what every call fails with, as far as it is known here
+	mu sync.Mutex // guards what all parts have below such a line
 
-		conn   *conn // nil before the first request
-		object uint64
+	// Guarded by mu.
 
-		writes []byte // encoded, not sent yet
-		cuts   []int  // where writes can be cut into pieces
-		any    bool   // there were writes or conflicts: Commit asks the server
-		wrote  bool
-		size   int
+	state   txState
+	illegal error // what every call fails with, as far as it is known here
 
-		watches []*watch // to be armed by the commit
+	conn   *conn // nil before the first request
+	object uint64
 
-		version int64
-		stamp   kv.Versionstamp
-	}
+	gathered []byte // writes, encoded and not sent yet
+	cuts     []int  // where they can be cut into pieces
+}
+
+// txWrites is what a transaction has written so far.
+type txWrites struct {
+	txLink
+
+	// Guarded by mu.
+
+	any   bool // there were writes or conflicts: Commit asks the server
+	wrote bool
+	size  int
 }
 
 type txState uint8
@@ -53,8 +71,8 @@ const (
 )
 
 // usable reports why the transaction cannot go on, or nil. Called with mu locked.
-func (t *transaction) usable() error {
-	switch t.mu.state {
+func (t *txLink) usable() error {
+	switch t.state {
 	case txCancelled:
 		return errCancelled
 	case txCommitting, txCommitted, txFailed:
@@ -63,18 +81,18 @@ func (t *transaction) usable() error {
 	if err := contextError(t.ctx); err != nil {
 		return err
 	}
-	return t.mu.illegal
+	return t.illegal
 }
 
 // beginFlag marks the first request of an object.
 const beginFlag kind = 0x80
 
 // request implements source: it sends the gathered writes and a request, in this order.
-func (t *transaction) request(k kind, build func(dst []byte) []byte) (*call, error) {
+func (t *txLink) request(k kind, build func(dst []byte) []byte) (*call, error) {
 	return t.requestAs(&call{kind: k, done: make(chan struct{})}, build)
 }
 
-func (t *transaction) requestAs(k *call, build func(dst []byte) []byte) (*call, error) {
+func (t *txLink) requestAs(k *call, build func(dst []byte) []byte) (*call, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.usable(); err != nil {
@@ -83,71 +101,71 @@ func (t *transaction) requestAs(k *call, build func(dst []byte) []byte) (*call, 
 	return t.requestLocked(k, build)
 }
 
-func (t *transaction) requestLocked(k *call, build func(dst []byte) []byte) (*call, error) {
-	first := t.mu.conn == nil
+func (t *txLink) requestLocked(k *call, build func(dst []byte) []byte) (*call, error) {
+	first := t.conn == nil
 	if first {
 		c, object, err := t.e.connection(t.ctx, t.cancelled)
 		if err != nil {
-			if t.mu.illegal == nil {
-				t.mu.illegal = err // it waited once
+			if t.illegal == nil {
+				t.illegal = err // it waited once
 			}
 			return nil, err
 		}
-		t.mu.conn, t.mu.object = c, object
+		t.conn, t.object = c, object
 	}
 	sent := 0
-	for _, cut := range t.mu.cuts {
+	for _, cut := range t.cuts {
 		if cut-sent < flushWrites {
 			continue
 		}
-		piece := t.mu.writes[sent:cut]
+		piece := t.gathered[sent:cut]
 		kd := kindWrites
 		if first {
 			kd, first = kd|beginFlag, false
 		}
 		// An error is the connection's, and the call below is answered with it.
-		_ = t.mu.conn.send(kd, t.mu.object, 0, func(dst []byte) []byte { return appendWrites(dst, piece) })
+		_ = t.conn.send(kd, t.object, 0, func(dst []byte) []byte { return appendWrites(dst, piece) })
 		sent = cut
 	}
-	rest := t.mu.writes[sent:]
+	rest := t.gathered[sent:]
 	if first {
 		k.kind |= beginFlag
 	}
-	k = t.mu.conn.askAs(k, t.mu.object, func(dst []byte) []byte {
+	k = t.conn.askAs(k, t.object, func(dst []byte) []byte {
 		dst = appendWrites(dst, rest)
 		if build != nil {
 			dst = build(dst)
 		}
 		return dst
 	})
-	t.mu.writes, t.mu.cuts = t.mu.writes[:0], t.mu.cuts[:0]
+	t.gathered, t.cuts = t.gathered[:0], t.cuts[:0]
 	return k, nil
 }
 
 // follow implements source: a request about one that is answered, without writes.
-func (t *transaction) follow(k kind, number uint32) (*call, error) {
+func (t *txLink) follow(k kind, number uint32) (*call, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.usable(); err != nil {
 		return nil, err
 	}
-	return t.mu.conn.followUp(k, t.mu.object, number), nil
+	return t.conn.followUp(k, t.object, number), nil
 }
 
 // drop implements source: a request that needs no answer, if anyone still listens.
-func (t *transaction) drop(k kind, number uint32) {
+func (t *txLink) drop(k kind, number uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mu.conn != nil && t.mu.state == txActive {
-		_ = t.mu.conn.send(k, t.mu.object, number, nil)
+	if t.conn != nil && t.state == txActive {
+		_ = t.conn.send(k, t.object, number, nil)
 	}
 }
 
 // patience implements source.
-func (t *transaction) patience() (context.Context, <-chan struct{}) { return t.ctx, t.cancelled }
+func (t *txLink) patience() (context.Context, <-chan struct{}) { return t.ctx, t.cancelled }
 
 // ended implements source.
-func (t *transaction) ended() error {
+func (t *txLink) ended() error {
 	select {
 	case <-t.cancelled:
 		return errCancelled
@@ -157,21 +175,21 @@ func (t *transaction) ended() error {
 }
 
 // write gathers one operation. Called without the lock.
-func (t *transaction) write(wrote bool, size int, build func(dst []byte) []byte) {
+func (t *txWrites) write(wrote bool, size int, build func(dst []byte) []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mu.state != txActive || t.mu.illegal != nil {
+	if t.state != txActive || t.illegal != nil {
 		return
 	}
-	t.mu.any, t.mu.wrote = true, t.mu.wrote || wrote
-	if t.mu.size += size; t.mu.size > kv.MaxTransactionSize {
-		t.mu.illegal = errTxTooLarge // now, so that a runaway transaction stops growing
-		t.mu.writes, t.mu.cuts = nil, nil
+	t.any, t.wrote = true, t.wrote || wrote
+	if t.size += size; t.size > kv.MaxTransactionSize {
+		t.illegal = errTxTooLarge // now, so that a runaway transaction stops growing
+		t.gathered, t.cuts = nil, nil
 		return
 	}
-	t.mu.writes = build(t.mu.writes)
-	if n := len(t.mu.cuts); n == 0 && len(t.mu.writes) >= flushWrites || n > 0 && len(t.mu.writes)-t.mu.cuts[n-1] >= flushWrites {
-		t.mu.cuts = append(t.mu.cuts, len(t.mu.writes))
+	t.gathered = build(t.gathered)
+	if n := len(t.cuts); n == 0 && len(t.gathered) >= flushWrites || n > 0 && len(t.gathered)-t.cuts[n-1] >= flushWrites {
+		t.cuts = append(t.cuts, len(t.gathered))
 	}
 }
 
@@ -179,7 +197,7 @@ func (t *transaction) write(wrote bool, size int, build func(dst []byte) []byte)
 const writeOverhead = 12
 
 // oversized reports whether a key or value is too large to be worth sending: it is refused here as the server would.
-func (t *transaction) oversized(key, value []byte) bool {
+func (t *txWrites) oversized(key, value []byte) bool {
 	code, what := kv.CodeKeyTooLarge, "the key is too large"
 	if len(value) > kv.MaxValueSize {
 		code, what = kv.CodeValueTooLarge, "the value is too large"
@@ -189,13 +207,13 @@ func (t *transaction) oversized(key, value []byte) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mu.illegal == nil && t.mu.state == txActive {
-		t.mu.illegal = kv.NewError(code, what, nil)
+	if t.illegal == nil && t.state == txActive {
+		t.illegal = kv.NewError(code, what, nil)
 	}
 	return true
 }
 
-func (t *transaction) pair(op byte, key, value []byte, more func(dst []byte) []byte) {
+func (t *txWrites) pair(op byte, key, value []byte, more func(dst []byte) []byte) {
 	if t.oversized(key, value) {
 		return
 	}
@@ -208,47 +226,47 @@ func (t *transaction) pair(op byte, key, value []byte, more func(dst []byte) []b
 	})
 }
 
-func (t *transaction) Set(key, value []byte) { t.pair(opSet, key, value, nil) }
+func (t *txWrites) Set(key, value []byte) { t.pair(opSet, key, value, nil) }
 
-func (t *transaction) Clear(key []byte) {
+func (t *txWrites) Clear(key []byte) {
 	if !t.oversized(key, nil) {
 		t.write(true, writeOverhead+2*len(key), func(dst []byte) []byte { return appendBytes(append(dst, opClear), key) })
 	}
 }
 
-func (t *transaction) ClearRange(r kv.KeyRange) { t.rangeOp(opClearRange, true, r) }
+func (t *txWrites) ClearRange(r kv.KeyRange) { t.rangeOp(opClearRange, true, r) }
 
-func (t *transaction) rangeOp(op byte, wrote bool, r kv.KeyRange) {
+func (t *txWrites) rangeOp(op byte, wrote bool, r kv.KeyRange) {
 	if t.oversized(r.Begin, nil) || t.oversized(r.End, nil) {
 		return
 	}
 	t.write(wrote, writeOverhead+2*(len(r.Begin)+len(r.End)), func(dst []byte) []byte { return appendOp(dst, op, r.Begin, r.End) })
 }
 
-func (t *transaction) Atomic(op kv.AtomicOp, key, operand []byte) {
+func (t *txWrites) Atomic(op kv.AtomicOp, key, operand []byte) {
 	t.pair(opAtomic, key, operand, func(dst []byte) []byte { return binary.AppendVarint(dst, int64(op)) })
 }
 
-func (t *transaction) SetVersionstampedKey(key []byte, offset int, value []byte) {
+func (t *txWrites) SetVersionstampedKey(key []byte, offset int, value []byte) {
 	t.pair(opStampKey, key, value, func(dst []byte) []byte { return binary.AppendVarint(dst, int64(offset)) })
 }
 
-func (t *transaction) SetVersionstampedValue(key, value []byte, offset int) {
+func (t *txWrites) SetVersionstampedValue(key, value []byte, offset int) {
 	t.pair(opStampValue, key, value, func(dst []byte) []byte { return binary.AppendVarint(dst, int64(offset)) })
 }
 
-func (t *transaction) AddReadConflict(r kv.KeyRange)  { t.rangeOp(opReadConflict, false, r) }
-func (t *transaction) AddWriteConflict(r kv.KeyRange) { t.rangeOp(opWriteConflict, false, r) }
+func (t *txWrites) AddReadConflict(r kv.KeyRange)  { t.rangeOp(opReadConflict, false, r) }
+func (t *txWrites) AddWriteConflict(r kv.KeyRange) { t.rangeOp(opWriteConflict, false, r) }
 
 // CausalReadRisky changes nothing: the store knows its newest version.
-func (t *transaction) CausalReadRisky() {}
+func (t *txWrites) CausalReadRisky() {}
 
 // MakesRoom implements kv.Transaction.
-func (t *transaction) MakesRoom() {
+func (t *txWrites) MakesRoom() {
 	t.write(false, 0, func(dst []byte) []byte { return append(dst, opMakesRoom) })
 }
 
-func (t *transaction) SetReadVersion(version int64) {
+func (t *txWrites) SetReadVersion(version int64) {
 	t.write(false, 0, func(dst []byte) []byte { return binary.AppendVarint(append(dst, opSetReadVersion), version) })
 }
 
@@ -259,16 +277,16 @@ func (t *transaction) Commit() error {
 		t.mu.Unlock()
 		return err
 	}
-	if !t.mu.any && len(t.mu.watches) == 0 {
-		t.mu.state, t.mu.version = txCommitted, -1
+	if !t.any && len(t.watches) == 0 {
+		t.state, t.version = txCommitted, -1
 		t.over.Store(true)
 		t.end()
 		t.mu.Unlock()
 		return nil
 	}
 	k, err := t.requestLocked(&call{kind: kindCommit, commit: true, done: make(chan struct{})}, nil)
-	t.mu.state = txCommitting
-	t.mu.writes = nil
+	t.state = txCommitting
+	t.gathered = nil
 	t.mu.Unlock()
 
 	var f frame
@@ -284,20 +302,20 @@ func (t *transaction) Commit() error {
 	defer t.mu.Unlock()
 	t.over.Store(true)
 	if err != nil {
-		t.mu.state = txFailed
+		t.state = txFailed
 		t.failWatches(err)
-		if t.mu.conn != nil && kv.IsCode(err, kv.CodeIOError) {
-			t.mu.conn.failure.Store(&err)
+		if t.conn != nil && kv.IsCode(err, kv.CodeIOError) {
+			t.conn.failure.Store(&err)
 		}
 		return err
 	}
-	t.mu.state = txCommitted
-	t.mu.version = int64(binary.BigEndian.Uint64(f.payload))
-	copy(t.mu.stamp[:], f.payload[8:])
-	for _, w := range t.mu.watches {
+	t.state = txCommitted
+	t.version = int64(binary.BigEndian.Uint64(f.payload))
+	copy(t.stamp[:], f.payload[8:])
+	for _, w := range t.watches {
 		w.arm()
 	}
-	t.mu.watches = nil
+	t.watches = nil
 	return nil
 }
 
@@ -313,18 +331,18 @@ func maybe(err error) error {
 }
 
 // end tells the server that the transaction is not needed any more. Called with mu locked.
-func (t *transaction) end() {
-	if t.mu.conn != nil {
-		_ = t.mu.conn.send(kindEnd, t.mu.object, 0, nil)
+func (t *txLink) end() {
+	if t.conn != nil {
+		_ = t.conn.send(kindEnd, t.object, 0, nil)
 	}
-	t.mu.writes = nil
+	t.gathered = nil
 }
 
 func (t *transaction) failWatches(err error) {
-	for _, w := range t.mu.watches {
+	for _, w := range t.watches {
 		w.finish(err)
 	}
-	t.mu.watches = nil
+	t.watches = nil
 }
 
 func (t *transaction) Cancel() {
@@ -334,42 +352,42 @@ func (t *transaction) Cancel() {
 	t.once.Do(func() { close(t.cancelled) })
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mu.state == txActive {
-		t.mu.state = txCancelled
+	if t.state == txActive {
+		t.state = txCancelled
 		t.failWatches(errCancelled)
 		t.end()
 	}
 }
 
-func (t *transaction) Wrote() bool {
+func (t *txWrites) Wrote() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.mu.wrote
+	return t.wrote
 }
 
-func (t *transaction) Size() int {
+func (t *txWrites) Size() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.mu.size
+	return t.size
 }
 
 func (t *transaction) CommittedVersion() (int64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.mu.state != txCommitted {
+	if t.state != txCommitted {
 		return 0, errNotYet
 	}
-	return t.mu.version, nil
+	return t.version, nil
 }
 
 func (t *transaction) Versionstamp() (kv.Versionstamp, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.mu.state != txCommitted:
+	case t.state != txCommitted:
 		return kv.Versionstamp{}, errNotYet
-	case t.mu.version < 0:
+	case t.version < 0:
 		return kv.Versionstamp{}, errNoStamp
 	}
-	return t.mu.stamp, nil
+	return t.stamp, nil
 }

@@ -9,7 +9,7 @@ import (
 
 // watch implements kv.Watch. It is a call that the server answers when the watch ends there.
 type watch struct {
-	t    *transaction
+	t    *txLink
 	k    *call
 	done chan struct{}
 
@@ -24,7 +24,7 @@ type watch struct {
 
 // Watch implements kv.Transaction.
 func (t *transaction) Watch(key []byte) kv.Watch {
-	w := &watch{t: t, done: make(chan struct{})}
+	w := &watch{t: &t.txLink, done: make(chan struct{})}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	err := t.usable()
@@ -40,7 +40,7 @@ func (t *transaction) Watch(key []byte) kv.Watch {
 		w.finish(err)
 		return w
 	}
-	t.mu.watches = append(t.mu.watches, w)
+	t.watches = append(t.watches, w)
 	return w
 }
 
@@ -96,7 +96,7 @@ func (w *watch) Cancel() {
 	}
 	w.finish(errCancelled)
 	w.t.mu.Lock()
-	c, object := w.t.mu.conn, w.t.mu.object
+	c, object := w.t.conn, w.t.object
 	w.t.mu.Unlock()
 	if c != nil {
 		_ = c.send(kindWatchCancel, object, w.k.number, nil) // if it cannot be sent, the watch is gone with the connection
