@@ -34,10 +34,27 @@ const (
 // by Commit and by every later read. Keys and values are copied.
 type Transaction interface {
 	Reader
+	Writer
+	Outcome
 
 	// Snapshot reads at the same version, with the transaction's own writes, without adding read conflicts.
 	Snapshot() Reader
 
+	// AddReadConflict makes the commit fail if another transaction writes in the range after the read version.
+	AddReadConflict(r KeyRange)
+
+	// CausalReadRisky lets the reads be of a version that is not the newest while machines fail, and spares
+	// FoundationDB the question whether it is. Before the first read, and only where what was true seconds ago does no
+	// harm.
+	CausalReadRisky()
+
+	// SetReadVersion reads at a version that the engine handed out before, on any node. Before the first read only.
+	// A version that is no longer held makes the reads fail with CodeTooOld.
+	SetReadVersion(version int64)
+}
+
+// Writer is the part of a Transaction that gathers its writes.
+type Writer interface {
 	Set(key, value []byte)
 	Clear(key []byte)
 	ClearRange(r KeyRange)
@@ -51,25 +68,23 @@ type Transaction interface {
 	// SetVersionstampedValue is the same for 10 bytes of the value.
 	SetVersionstampedValue(key, value []byte, offset int)
 
-	// AddReadConflict makes the commit fail if another transaction writes in the range after the read version.
-	AddReadConflict(r KeyRange)
 	// AddWriteConflict makes other transactions that read in the range conflict with this one.
 	AddWriteConflict(r KeyRange)
-
-	// CausalReadRisky lets the reads be of a version that is not the newest while machines fail, and spares
-	// FoundationDB the question whether it is. Before the first read, and only where what was true seconds ago does no
-	// harm.
-	CausalReadRisky()
 
 	// MakesRoom says that the transaction makes room, now or once what it clears has been compacted: it deletes, or
 	// keeps house. An engine that refuses writes before its disk is full (CodeDiskFull) lets such ones in for longer.
 	// FoundationDB does not tell them apart.
 	MakesRoom()
 
-	// SetReadVersion reads at a version that the engine handed out before, on any node. Before the first read only.
-	// A version that is no longer held makes the reads fail with CodeTooOld.
-	SetReadVersion(version int64)
+	// Wrote reports whether anything was set, cleared or changed so far (write conflicts alone do not count).
+	Wrote() bool
 
+	// Size is the bytes that count against MaxTransactionSize so far, roughly.
+	Size() int
+}
+
+// Outcome is the part of a Transaction about how it ends, and what lives on after that.
+type Outcome interface {
 	// Commit makes the writes durable and visible, or fails and leaves nothing, or fails with an error for which
 	// MaybeCommitted is true. It blocks until the store has acknowledged. A transaction without writes commits at once.
 	// A read of this transaction that failed may make the commit fail with its error. One that is cancelled, or whose
@@ -85,12 +100,6 @@ type Transaction interface {
 	// engine closes. It may fire without a change; it never stays silent after one. Unlike reads it is not bound to the
 	// transaction's context.
 	Watch(key []byte) Watch
-
-	// Wrote reports whether anything was set, cleared or changed so far (write conflicts alone do not count).
-	Wrote() bool
-
-	// Size is the bytes that count against MaxTransactionSize so far, roughly.
-	Size() int
 
 	// Cancel fails everything pending with CodeCancelled. Idempotent; allowed after Commit.
 	Cancel()

@@ -16,7 +16,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// The benchmarks compare the engine with Pebble alone, on one store and in one run: the ratio is what counts, whatever the machine and its disk.
+// The benchmarks compare the engine with Pebble alone, on one store and in one run: the ratio is what counts, whatever
+// the machine and its disk.
 
 // clients runs op n times in all, from several goroutines, and returns how many were done in a second.
 func clients(b *testing.B, count, n int, op func(client, i int) error) float64 {
@@ -48,8 +49,9 @@ func randomKey(prefix byte, n int) []byte {
 	return append(k, "some more bytes"...)
 }
 
-// BenchmarkSmallTransactions: one read and two sets of 100 bytes, synced; against synced Pebble batches of two sets. Both run in turns, so that neither
-// alone pays for the other's compactions. The keys are few enough to stay in the cache.
+// BenchmarkSmallTransactions: one read and two sets of 100 bytes, synced; against synced Pebble batches of two sets.
+// Both run in turns, so that neither alone pays for the other's compactions. The keys are few enough to stay in the
+// cache.
 func BenchmarkSmallTransactions(b *testing.B) {
 	const keys, turns = 1 << 17, 8
 	for _, count := range []int{1, 16, 64} {

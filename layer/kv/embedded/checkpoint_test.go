@@ -11,7 +11,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// TestEngine_Checkpoint copies a store under load: each copy opens, has all that was acknowledged before, and is consistent in itself.
+// TestEngine_Checkpoint copies a store under load: each copy opens, has all that was acknowledged before, and is
+// consistent in itself.
 func TestEngine_Checkpoint(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), embedded.Options{MemTableBytes: 128 << 10})
 	l := newLedger(4)

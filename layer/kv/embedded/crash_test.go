@@ -34,7 +34,8 @@ func rounds(env string, def int) int {
 	return def
 }
 
-// TestCrash_powerCut cuts the power again and again on one store: what was not synced is lost, wholly or block by block. DIVAN_CRASH_ROUNDS sets how often (scripts/test crash).
+// TestCrash_powerCut cuts the power again and again on one store: what was not synced is lost, wholly or block by
+// block. DIVAN_CRASH_ROUNDS sets how often (scripts/test crash).
 func TestCrash_powerCut(t *testing.T) {
 	seed := rand.Uint64()
 	if s, err := strconv.ParseUint(os.Getenv("DIVAN_CRASH_SEED"), 10, 64); err == nil {
@@ -88,7 +89,8 @@ func TestCrash_powerCut(t *testing.T) {
 	}
 }
 
-// TestCrash_powerCutInOpen cuts the power while a store that lost it before is opened, which replays and removes logs and begins a manifest.
+// TestCrash_powerCutInOpen cuts the power while a store that lost it before is opened, which replays and removes logs
+// and begins a manifest.
 func TestCrash_powerCutInOpen(t *testing.T) {
 	seed := rand.Uint64()
 	if s, err := strconv.ParseUint(os.Getenv("DIVAN_CRASH_SEED"), 10, 64); err == nil {
@@ -136,7 +138,8 @@ func TestCrash_powerCutInOpen(t *testing.T) {
 	}
 }
 
-// TestCrash_sigkill kills a process that writes, again and again. DIVAN_KILL_ROUNDS sets how often (scripts/test crash).
+// TestCrash_sigkill kills a process that writes, again and again. DIVAN_KILL_ROUNDS sets how often (scripts/test
+// crash).
 func TestCrash_sigkill(t *testing.T) {
 	if dir := os.Getenv("DIVAN_CRASH_CHILD"); dir != "" {
 		crashChild(t, dir)
@@ -162,7 +165,8 @@ func TestCrash_sigkill(t *testing.T) {
 	}
 }
 
-// killOne starts a child on the store, kills it a moment after its first acknowledgements, and returns what it had acknowledged.
+// killOne starts a child on the store, kills it a moment after its first acknowledgements, and returns what it had
+// acknowledged.
 func killOne(t *testing.T, dir string, p promise, lines int) (promise, error) {
 	child := exec.Command(os.Args[0], "-test.run=^TestCrash_sigkill$", "-test.count=1")
 	child.Env = append(os.Environ(), "DIVAN_CRASH_CHILD="+dir)
@@ -221,7 +225,8 @@ func crashChild(t *testing.T, dir string) {
 	t.Fatal("ended before it was killed: ", err)
 }
 
-// TestFailure_disk: once the disk fails, nothing more is acknowledged, and everything that was is there when it is well again.
+// TestFailure_disk: once the disk fails, nothing more is acknowledged, and everything that was is there when it is well
+// again.
 func TestFailure_disk(t *testing.T) {
 	isLog := func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".log") }
 	isSync := func(op errorfs.Op) bool {

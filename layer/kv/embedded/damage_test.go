@@ -49,7 +49,8 @@ func writeRows(t *testing.T, e *embedded.Engine, prefix byte, turn int) error {
 	return nil
 }
 
-// writtenStore is a closed store with the prefixes a to f, in tables of the levels that turns makes: one flush for each turn.
+// writtenStore is a closed store with the prefixes a to f, in tables of the levels that turns makes: one flush for each
+// turn.
 func writtenStore(t *testing.T, turns int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -207,8 +208,8 @@ func (l *logged) with(text string) (n int) {
 	return n
 }
 
-// A store with damaged blocks takes writes for as long as it runs, whichever level they are in, and through all compactions; what can be read is right,
-// and Verify names the keys that cannot.
+// A store with damaged blocks takes writes for as long as it runs, whichever level they are in, and through all
+// compactions; what can be read is right, and Verify names the keys that cannot.
 func TestEngine_goesOnWithDamage(t *testing.T) {
 	oneGoroutine(t)
 	for _, c := range []struct {
@@ -271,7 +272,8 @@ func TestEngine_goesOnWithDamage(t *testing.T) {
 	}
 }
 
-// Nothing can leave level 0 where a table in it has lost its index: when it is full, writes are refused, and do not wait for ever.
+// Nothing can leave level 0 where a table in it has lost its index: when it is full, writes are refused, and do not
+// wait for ever.
 func TestEngine_refusesWithoutIndex(t *testing.T) {
 	oneGoroutine(t)
 	dir := writtenStore(t, 1)

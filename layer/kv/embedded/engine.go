@@ -1,10 +1,11 @@
-// Package embedded is the engine for one machine: FoundationDB's contract on a Pebble store in one directory, with no server
-// (clause S2).
+// Package embedded is the engine for one machine: FoundationDB's contract on a Pebble store in one directory, with no
+// server (clause S2).
 //
-// A transaction reads a Pebble snapshot that all transactions of its read version share, single rows out of memory where they are known (rows), and
-// keeps its writes in memory. At commit, one sequencer goroutine checks its reads against what was written since (resolver), gives it a version
-// and applies it; one syncer goroutine waits for the log to be on disk, makes the version readable and answers. While one group of commits syncs,
-// the next is resolved and applied. A version is handed out to readers only once it is synced, so that nobody sees what a crash could take back.
+// A transaction reads a Pebble snapshot that all transactions of its read version share, single rows out of memory
+// where they are known (rows), and keeps its writes in memory. At commit, one sequencer goroutine checks its reads
+// against what was written since (resolver), gives it a version and applies it; one syncer goroutine waits for the log
+// to be on disk, makes the version readable and answers. While one group of commits syncs, the next is resolved and
+// applied. A version is handed out to readers only once it is synced, so that nobody sees what a crash could take back.
 //
 // This is the only package that knows Pebble.
 package embedded
@@ -40,16 +41,17 @@ import (
 
 // Options of Open. The zero value is right for a small machine.
 type Options struct {
-	// CacheBytes is for what is read again: a quarter at most for single rows, the rest for blocks, memtables included, whose memory Pebble takes out of
-	// it. 0 is 128 MiB.
+	// CacheBytes is for what is read again: a quarter at most for single rows, the rest for blocks, memtables included,
+	// whose memory Pebble takes out of it. 0 is 128 MiB.
 	CacheBytes int64
 	// MemTableBytes is one memtable; up to three are held while they are flushed. 0 is 16 MiB.
 	MemTableBytes int64
-	// ResolverBytes bounds what is remembered of recent writes to find conflicts. When it is full, transactions that have been open for long
-	// fail with CodeTooOld before their five seconds are over. 0 is 24 MiB. Up to twice as much is held for a moment.
+	// ResolverBytes bounds what is remembered of recent writes to find conflicts. When it is full, transactions that
+	// have been open for long fail with CodeTooOld before their five seconds are over. 0 is 24 MiB. Up to twice as much
+	// is held for a moment.
 	ResolverBytes int
-	// BallastBytes is the size of a file that takes room, to be given up when something else has filled the disk: the store then can still delete and
-	// compact. It is at most a thirty-second part of the disk. 0 is none.
+	// BallastBytes is the size of a file that takes room, to be given up when something else has filled the disk: the
+	// store then can still delete and compact. It is at most a thirty-second part of the disk. 0 is none.
 	BallastBytes int64
 	// Compression is how densely the store is written. The zero value is CompressFast.
 	Compression Compression
@@ -182,7 +184,8 @@ func (e *Engine) know(space *room.Space) {
 	e.reclaimer.Store, e.reclaimer.Space, e.reclaimer.Damage, e.reclaimer.Guard = &e.store, space, &e.damage, &e.guard
 	e.reclaimer.Views, e.reclaimer.Snapshots = &e.views, &e.snapshots
 	e.txs = txn.Parts{
-		Store: &e.store, Views: &e.views, Iterators: &e.iterators, Watches: &e.watches, Commits: &e.commits, Space: space,
+		Store: &e.store, Views: &e.views, Iterators: &e.iterators, Watches: &e.watches, Commits: &e.commits,
+		Space:    space,
 		ReadOnly: e.reading != nil,
 	}
 }
@@ -295,11 +298,11 @@ func (e *Engine) OpenSnapshot(ctx context.Context) (kv.Snapshot, error) {
 // Failed implements kv.Failer: the error for a commit that was not begun.
 func (e *Engine) Failed() error { return e.store.Failed() }
 
-// Close implements kv.Engine. Commits that are being written are finished and answered; all others, reads and watches end with
-// CodeCancelled.
+// Close implements kv.Engine. Commits that are being written are finished and answered; all others, reads and watches
+// end with CodeCancelled.
 //
-// After a failure of the disk Pebble may never come back from what it was doing, and not soon from waiting for room on it. It is given a moment then, and
-// left alone: the directory stays locked until the process ends.
+// After a failure of the disk Pebble may never come back from what it was doing, and not soon from waiting for room on
+// it. It is given a moment then, and left alone: the directory stays locked until the process ends.
 func (e *Engine) Close() error {
 	e.closeOnce.Do(func() {
 		e.store.Closing.Store(true)

@@ -21,9 +21,10 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// TestCrash_fault damages one file of a store that was killed or closed, and opens it. Accepted are a refusal, all that was acknowledged, and where a table
-// is damaged, errors when it is read. Never may something be missing in silence. After a refusal the store must be whole once the file is as it
-// was. DIVAN_FAULT_ROUNDS sets how many faults there are of each kind of store, DIVAN_FAULT_SEED which ones.
+// TestCrash_fault damages one file of a store that was killed or closed, and opens it. Accepted are a refusal, all that
+// was acknowledged, and where a table is damaged, errors when it is read. Never may something be missing in silence.
+// After a refusal the store must be whole once the file is as it was. DIVAN_FAULT_ROUNDS sets how many faults there are
+// of each kind of store, DIVAN_FAULT_SEED which ones.
 func TestCrash_fault(t *testing.T) {
 	if dir := os.Getenv("DIVAN_FAULT_CHILD"); dir != "" {
 		faultChild(t, dir)
@@ -60,7 +61,8 @@ func TestCrash_fault(t *testing.T) {
 	}
 }
 
-// TestCrash_faultAtTableEnd flips bits where a table has its filter, its indexes, its properties and its footer: each could hide rows, and none may.
+// TestCrash_faultAtTableEnd flips bits where a table has its filter, its indexes, its properties and its footer: each
+// could hide rows, and none may.
 func TestCrash_faultAtTableEnd(t *testing.T) {
 	oneGoroutine(t)
 	rng := rand.New(rand.NewPCG(rand.Uint64(), 0))

@@ -19,8 +19,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// A disk that is full, or cannot be written, wherever that is met: commits are told, reads go on, and with room on the disk everything goes on in the
-// same engine. Nothing that was acknowledged is missing, then and after a power cut.
+// A disk that is full, or cannot be written, wherever that is met: commits are told, reads go on, and with room on the
+// disk everything goes on in the same engine. Nothing that was acknowledged is missing, then and after a power cut.
 func TestEngine_fullDisk(t *testing.T) {
 	isLog := func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".log") }
 	isManifest := func(op errorfs.Op) bool { return strings.Contains(op.Path, "MANIFEST") }

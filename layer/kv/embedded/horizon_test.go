@@ -27,7 +27,8 @@ func crashedStore(t *testing.T, keys int) (dir string) {
 	return copyOf(t, open)
 }
 
-// TestHorizon_torn: a power cut may tear every mark that was not synced, and one that was being synced. With none of those left the file is damaged.
+// TestHorizon_torn: a power cut may tear every mark that was not synced, and one that was being synced. With none of
+// those left the file is damaged.
 func TestHorizon_torn(t *testing.T) {
 	slots := func(n ...int) func(b []byte) {
 		return func(b []byte) {
@@ -84,7 +85,8 @@ func TestHorizon_torn(t *testing.T) {
 	}
 }
 
-// TestHorizon_firstFormat: a store of a program that wrote the file's first format, or none yet, opens, and is protected from then on.
+// TestHorizon_firstFormat: a store of a program that wrote the file's first format, or none yet, opens, and is
+// protected from then on.
 func TestHorizon_firstFormat(t *testing.T) {
 	crashedStore := func(t *testing.T) (dir string) {
 		open := t.TempDir()

@@ -18,7 +18,8 @@ import (
 // Found is what Inspect sees of a store without opening it.
 type Found struct {
 	Exists bool
-	// Version that was on disk when it was noted last; 0 where none was. A store that is in use, or was not closed, is further.
+	// Version that was on disk when it was noted last; 0 where none was. A store that is in use, or was not closed, is
+	// further.
 	Version int64
 	// PebbleFormat of the files, and the one that this program writes and brings older ones to.
 	PebbleFormat, NewestFormat int
@@ -29,10 +30,12 @@ type Found struct {
 	FreeBytes uint64
 }
 
-// Inspect looks at the store in dir, or at where it would be made, and changes nothing. The error is why it could not be opened as it is; that another
-// process has it open is none. Of a store that nobody has open the logs and the manifest are read; of tables nothing: for that, Pebble would have to lock the store.
+// Inspect looks at the store in dir, or at where it would be made, and changes nothing. The error is why it could not
+// be opened as it is; that another process has it open is none. Of a store that nobody has open the logs and the
+// manifest are read; of tables nothing: for that, Pebble would have to lock the store.
 //
-// Not in a process that has the store open: the system gives up a process's lock on a file with the first file handle that is closed.
+// Not in a process that has the store open: the system gives up a process's lock on a file with the first file handle
+// that is closed.
 func Inspect(dir string) (found Found, err error) {
 	found.NewestFormat = int(store.PebbleFormat)
 	if found.FreeBytes, err = freeBytes(dir); err != nil {
@@ -48,7 +51,8 @@ func Inspect(dir string) (found Found, err error) {
 		found.Exists, found.PebbleFormat = desc.Exists, int(desc.FormatMajorVersion)
 	}
 	if found.PebbleFormat > found.NewestFormat {
-		return found, fmt.Errorf("embedded: the store in %s has Pebble's format %d, this program knows %d", dir, found.PebbleFormat, found.NewestFormat)
+		return found, fmt.Errorf("embedded: the store in %s has Pebble's format %d, this program knows %d", dir,
+			found.PebbleFormat, found.NewestFormat)
 	}
 	if found.Holder, found.HolderKnown, err = storelock.Holder(filepath.Join(dir, "LOCK")); err != nil {
 		return found, fmt.Errorf("embedded: %w", err)

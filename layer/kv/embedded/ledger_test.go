@@ -11,8 +11,9 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// ledger drives workers that write to an engine and remember what was acknowledged, so that a store that was crashed meanwhile can be held to it. Each
-// worker counts up in one key; every step also logs itself under its versionstamp, adds to a total, and moves a row by clearing a range.
+// ledger drives workers that write to an engine and remember what was acknowledged, so that a store that was crashed
+// meanwhile can be held to it. Each worker counts up in one key; every step also logs itself under its versionstamp,
+// adds to a total, and moves a row by clearing a range.
 type ledger struct {
 	workers []ledgerWorker
 	total   atomic.Int64 // the highest that any reader has seen
@@ -109,7 +110,8 @@ func (l *ledger) step(ctx context.Context, e kv.Engine, w int, acked func(int, i
 	return nil
 }
 
-// nothing commits again and again what leaves nothing in the store: a transaction like that may be the last of a group that syncs.
+// nothing commits again and again what leaves nothing in the store: a transaction like that may be the last of a group
+// that syncs.
 func (l *ledger) nothing(ctx context.Context, e kv.Engine) {
 	for i := 0; ; i++ {
 		tx := e.Begin(ctx)

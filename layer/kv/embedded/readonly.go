@@ -27,8 +27,8 @@ import (
 // Every commit of a write fails. Others may open it for reading too, but no engine for writing before this one is
 // closed.
 //
-// Damage that keeps Open from opening the store is an error here too. With salvaging it is not, as far as there is a way
-// on: the log says what is left out. That is for saving what can be read; what is read may be older than what was
+// Damage that keeps Open from opening the store is an error here too. With salvaging it is not, as far as there is a
+// way on: the log says what is left out. That is for saving what can be read; what is read may be older than what was
 // acknowledged.
 func OpenReadOnly(dir string, o Options, salvaging bool) (*Engine, error) {
 	o = o.withDefaults()
@@ -148,7 +148,8 @@ func (r *readOnly) makeDo() (err error) {
 		r.lacks = slices.DeleteFunc(r.lacks, func(f kv.Fault) bool { return horizon.IsManifest(f.File) })
 	}
 	for _, f := range r.lacks {
-		e.store.Log.Warn("the store lacks something; what is read may be older than it was", "file", f.File, "what", f.What)
+		e.store.Log.Warn("the store lacks something; what is read may be older than it was", "file", f.File,
+			"what", f.What)
 	}
 	names, err := e.store.FS.List(e.store.Dir)
 	if err != nil {
@@ -200,8 +201,9 @@ func (r *readOnly) leaveOut(salvaging bool) error {
 // readOnlyOptions are Pebble's for a store that is read only.
 func readOnlyOptions(o Options, s *store.Store, d *damage.Damage, files *salvage.FS) *pebble.Options {
 	po := &pebble.Options{
-		FS: files, ReadOnly: true, Logger: store.PebbleLog{Log: o.Logger, Fail: s.Fail}, FormatMajorVersion: store.PebbleFormat,
-		CacheSize: o.CacheBytes - o.CacheBytes/4, MemTableSize: uint64(o.MemTableBytes), MaxOpenFiles: 500,
+		FS: files, ReadOnly: true, Logger: store.PebbleLog{Log: o.Logger, Fail: s.Fail},
+		FormatMajorVersion: store.PebbleFormat,
+		CacheSize:          o.CacheBytes - o.CacheBytes/4, MemTableSize: uint64(o.MemTableBytes), MaxOpenFiles: 500,
 		EventListener:           &pebble.EventListener{BackgroundError: func(error) {}},
 		DisableConsistencyCheck: files.Salvage, // tables may be missing or cut, see damage.Inspector.FillGaps
 	}

@@ -31,7 +31,8 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// A store is read without a change to any of its files, those of its log included; nothing can be written, and no engine opens it for writing meanwhile.
+// A store is read without a change to any of its files, those of its log included; nothing can be written, and no
+// engine opens it for writing meanwhile.
 func TestOpenReadOnly(t *testing.T) {
 	oneGoroutine(t)
 	dir := writtenStore(t, 1)

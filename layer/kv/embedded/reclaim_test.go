@@ -12,7 +12,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded"
 )
 
-// What is cleared as a range gives its room back by itself, logs included; what was cleared row by row does when that is asked for.
+// What is cleared as a range gives its room back by itself, logs included; what was cleared row by row does when that
+// is asked for.
 func TestEngine_Reclaim(t *testing.T) {
 	for name, test := range map[string]struct {
 		clear func(tx kv.Transaction, i int)

@@ -14,9 +14,10 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/versions"
 )
 
-// standby is a second opening of the store, for reading alone, while the first waits for room on the disk or for the permission to write. All of its
-// writing is what the first one waits with. When that can go on, the engine changes over to it: new transactions read it, old ones read on in the
-// standby until they end. Tables that the first one no longer needs stay until then.
+// standby is a second opening of the store, for reading alone, while the first waits for room on the disk or for the
+// permission to write. All of its writing is what the first one waits with. When that can go on, the engine changes
+// over to it: new transactions read it, old ones read on in the standby until they end. Tables that the first one no
+// longer needs stay until then.
 type standby struct {
 	opened    chan opening // what becomes of the first opening
 	snapshots versions.Closer
@@ -82,7 +83,8 @@ func (e *Engine) openOrStandBy(dir string, po *pebble.Options) (*pebble.DB, erro
 	sb.snapshots.Start()
 	e.space.Opening.Store(true)
 	e.standby = sb
-	e.store.Log.Warn("the store cannot be written; it is read, and opened for writing as soon as it can be", "directory", dir, "error", e.space.Refusal())
+	e.store.Log.Warn("the store cannot be written; it is read, and opened for writing as soon as it can be",
+		"directory", dir, "error", e.space.Refusal())
 	return db, nil
 }
 
@@ -91,7 +93,8 @@ func (e *Engine) openReading(dir string) (*pebble.DB, error) {
 	if err := e.guard.Kept.Fill(e.store.FS, dir); err != nil {
 		return nil, err
 	}
-	db, err := e.store.OpenPebble(dir, readOnlyOptions(e.o, &e.store, &e.damage, salvage.NewFS(damage.NewFS(e.store.FS, &e.damage), dir)))
+	db, err := e.store.OpenPebble(dir, readOnlyOptions(e.o, &e.store, &e.damage,
+		salvage.NewFS(damage.NewFS(e.store.FS, &e.damage), dir)))
 	if err != nil {
 		e.guard.Kept.Free(e.store.FS)
 		return nil, fmt.Errorf("embedded: open the store in %s for reading: %w", dir, err)

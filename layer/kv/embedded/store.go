@@ -63,8 +63,9 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 			}
 			return 1 + waiting, 2 + waiting
 		},
-		// Compaction of the flushed tables begins at four of them above each other (half of this), not at two: each rewrites what it meets further down, which is
-		// half of the CPU of bulk work such as an index's first build. Reads find the two more through their filters.
+		// Compaction of the flushed tables begins at four of them above each other (half of this), not at two: each
+		// rewrites what it meets further down, which is half of the CPU of bulk work such as an index's first build.
+		// Reads find the two more through their filters.
 		L0CompactionThreshold: 8,
 		// On a full disk compactions may have to wait, and what makes room must not.
 		L0StopWritesThreshold: store.StopWrites,
@@ -121,14 +122,16 @@ func openStore(dir string, o Options, e *Engine) (*pebble.DB, error) {
 	return db, nil
 }
 
-// ofFiles reports whether an error of opening Pebble is about what is in the files, and not about the system, which has a number for what it refuses.
+// ofFiles reports whether an error of opening Pebble is about what is in the files, and not about the system, which has
+// a number for what it refuses.
 func ofFiles(err error) bool {
 	var number syscall.Errno
 	var stopped *kv.Error
 	if errors.As(err, &stopped) {
 		return false
 	}
-	return pebble.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist) || !errors.As(err, &number) // the directory is there, so it is a file of it that is not
+	// The directory is there, so it is a file of it that is not.
+	return pebble.IsCorruptionError(err) || errors.Is(err, os.ErrNotExist) || !errors.As(err, &number)
 }
 
 func checkFormat(db *pebble.DB) error {
@@ -160,8 +163,8 @@ func lastVersion(db *pebble.DB) (int64, error) {
 	return int64(binary.BigEndian.Uint64(v)), nil
 }
 
-// backgroundError is what a flush or compaction failed with. Pebble tries again: as soon as there may be room again on a full disk (see package guard), else at
-// once and for ever; a failing disk must not be hidden for so long.
+// backgroundError is what a flush or compaction failed with. Pebble tries again: as soon as there may be room again on
+// a full disk (see package guard), else at once and for ever; a failing disk must not be hidden for so long.
 func (e *Engine) backgroundError(err error) {
 	if failure.IsUnwritable(err) {
 		return // it is known, see package room

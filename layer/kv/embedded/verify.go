@@ -179,7 +179,8 @@ func (v *verification) read(n int64) error {
 // checkCopy reads a copy of the store back. It is an error where anything of it is damaged, CodeFileCorrupt, and names
 // the first faults.
 func (e *Engine) checkCopy(ctx context.Context, dir string) error {
-	c, err := OpenReadOnly(dir, Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: e.store.FS}, false)
+	c, err := OpenReadOnly(dir, Options{CacheBytes: 8 << 20, Logger: slog.New(slog.DiscardHandler), fs: e.store.FS},
+		false)
 	if err != nil {
 		return fmt.Errorf("embedded: the copy cannot be opened: %w", err)
 	}

@@ -88,7 +88,8 @@ func TestEngine_forgottenTransactions(t *testing.T) {
 	}
 }
 
-// TestEngine_fullResolver: when the resolver forgets early, transactions that read before that must be tried again, and nothing else changes.
+// TestEngine_fullResolver: when the resolver forgets early, transactions that read before that must be tried again, and
+// nothing else changes.
 func TestEngine_fullResolver(t *testing.T) {
 	e := mustOpen(t, t.TempDir(), embedded.Options{ResolverBytes: 64 << 10})
 	long := e.Begin(t.Context())
@@ -143,8 +144,9 @@ func TestEngine_tooManyWatches(t *testing.T) {
 	}
 }
 
-// TestEngine_windowBytes: whatever is written within the time of a transaction, what is remembered of it stays below the promised 64 MB, also while runs are merged. The
-// time is an hour here: on a slow machine little is written within five seconds.
+// TestEngine_windowBytes: whatever is written within the time of a transaction, what is remembered of it stays below
+// the promised 64 MB, also while runs are merged. The time is an hour here: on a slow machine little is written within
+// five seconds.
 func TestEngine_windowBytes(t *testing.T) {
 	oneGoroutine(t)
 	e := mustOpen(t, t.TempDir(), embedded.Options{}.WithTransactionTime(time.Hour))

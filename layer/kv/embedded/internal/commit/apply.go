@@ -16,7 +16,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// maxPending is up to how many bytes transactions are gathered in one batch of Pebble's, for which the later ones are copied.
+// maxPending is up to how many bytes transactions are gathered in one batch of Pebble's, for which the later ones are
+// copied.
 const maxPending = 256 << 10
 
 // add has r written at the group's version, next in order: with what is pending.
@@ -87,7 +88,8 @@ func (r *Request) fillStamps() {
 	}
 	for _, s := range r.late {
 		copy(s.Key[s.Offset:], r.Stamp[:])
-		if !slices.ContainsFunc(s.Cleared, func(c keys.Span) bool { return c.EndsAfter(s.Key) && bytes.Compare(c.Begin, s.Key) <= 0 }) {
+		holds := func(c keys.Span) bool { return c.EndsAfter(s.Key) && bytes.Compare(c.Begin, s.Key) <= 0 }
+		if !slices.ContainsFunc(s.Cleared, holds) {
 			_ = r.Batch.Set(s.Key, s.Value, nil)
 			spans = append(spans, keys.Point(s.Key))
 		}
@@ -175,8 +177,8 @@ func (c *Committer) Foresee(r *Request) {
 	}
 }
 
-// fewRows is up to how many rows of a cleared range are deleted one by one. Pebble pays for every range deletion at every read near it until it
-// is compacted away, and most ranges that are cleared hold a handful of rows or none.
+// fewRows is up to how many rows of a cleared range are deleted one by one. Pebble pays for every range deletion at
+// every read near it until it is compacted away, and most ranges that are cleared hold a handful of rows or none.
 const fewRows = 64
 
 // worthReclaiming is from how many bytes on a range with few rows is compacted soon after it was cleared.

@@ -2,8 +2,9 @@ package commit
 
 import "time"
 
-// clock gives commit versions. They are microseconds of wall time as it was when the store was opened, carried on by the monotonic clock, so that a
-// step of the wall clock cannot turn them back; and always above the last version of the store, so that a restart cannot either.
+// clock gives commit versions. They are microseconds of wall time as it was when the store was opened, carried on by
+// the monotonic clock, so that a step of the wall clock cannot turn them back; and always above the last version of the
+// store, so that a restart cannot either.
 //
 // Not safe for concurrent use: the sequencer owns it.
 type clock struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// Request is a transaction on its way to the disk. The committing goroutine fills it, the sequencer and then the syncer own it,
-// until done is closed.
+// Request is a transaction on its way to the disk. The committing goroutine fills it, the sequencer and then the syncer
+// own it, until done is closed.
 type Request struct {
 	ReadVersion int64
 	Reads       []keys.Span
@@ -69,7 +69,8 @@ func (r *Request) AddStamped(s *writes.Stamped) {
 	r.keys = append(r.keys, stampedAt{key, len(s.Key)})
 }
 
-// set adds a pair to the batch and says where in its bytes key and value are: a record is its kind, and each part after its length as a varint.
+// set adds a pair to the batch and says where in its bytes key and value are: a record is its kind, and each part after
+// its length as a varint.
 func (r *Request) set(key, value []byte) (keyAt, valueAt int) {
 	_ = r.Batch.Set(key, value, nil)
 	valueAt = r.Batch.Len() - len(value)

@@ -62,7 +62,8 @@ func (q *commitQueue) Close() {
 	q.signal()
 }
 
-// take moves what waits to dst, most of it at most; where some is left, wake holds a token again. open is false when the queue is closed and empty.
+// take moves what waits to dst, most of it at most; where some is left, wake holds a token again. open is false when
+// the queue is closed and empty.
 func (q *commitQueue) take(dst []*Request, most int) (taken []*Request, open bool) {
 	q.mu.Lock()
 	n := min(most, len(q.mu.waiting))
@@ -77,7 +78,8 @@ func (q *commitQueue) take(dst []*Request, most int) (taken []*Request, open boo
 }
 
 const (
-	// maxGroup commits share one sync at most, so that one group cannot keep the next waiting for long. The versionstamp's 2 bytes of order allow 65,536.
+	// maxGroup commits share one sync at most, so that one group cannot keep the next waiting for long. The
+	// versionstamp's 2 bytes of order allow 65,536.
 	maxGroup      = 1024
 	maxGroupBytes = 8 << 20
 )
@@ -124,7 +126,8 @@ type Parts struct {
 type Committer struct {
 	Parts
 	Queue commitQueue
-	// idle holds a token while no group syncs. The sequencer takes it to begin a sync, and the syncer gives it back when that has ended.
+	// idle holds a token while no group syncs. The sequencer takes it to begin a sync, and the syncer gives it back
+	// when that has ended.
 	idle   chan struct{}
 	synced chan *group // whose sync has begun, one at most; the sequencer closes it
 
@@ -148,8 +151,8 @@ func (c *Committer) Start(parts Parts, last int64, resolverBytes int, window tim
 	c.Store.Running.Go(c.sync)
 }
 
-// Commit has r written and waits for the answer. Where ctx ends or the disk fails first, r is given up if it is still waiting; if it is not, it may
-// have been committed.
+// Commit has r written and waits for the answer. Where ctx ends or the disk fails first, r is given up if it is still
+// waiting; if it is not, it may have been committed.
 func (c *Committer) Commit(ctx context.Context, r *Request) error {
 	if err := c.Queue.push(r); err != nil {
 		return err
@@ -176,8 +179,8 @@ func (c *Committer) Commit(ctx context.Context, r *Request) error {
 	}
 }
 
-// sequence is the sequencer. It resolves and applies commits as they come, and all that come while a group syncs are the next group: they share one
-// sync, which begins when that one ends.
+// sequence is the sequencer. It resolves and applies commits as they come, and all that come while a group syncs are
+// the next group: they share one sync, which begins when that one ends.
 func (c *Committer) sequence() {
 	defer close(c.synced)
 	for open := true; open; {
@@ -212,7 +215,8 @@ func (c *Committer) sequence() {
 	}
 }
 
-// extend adds what waits to the group and gives each request its outcome, but for the sync. It is false when nothing will come any more.
+// extend adds what waits to the group and gives each request its outcome, but for the sync. It is false when nothing
+// will come any more.
 func (c *Committer) extend(g *group) (open bool) {
 	from := len(g.requests)
 	if g.full() {
@@ -266,7 +270,8 @@ func (c *Committer) applyPending(g *group) error {
 	return errors.Join(c.Store.DB.Load().Apply(batch, store.SyncLater), batch.Close())
 }
 
-// guarded does work on the group unless that has failed. An error or panic of Pebble's ends the group and the engine's writing.
+// guarded does work on the group unless that has failed. An error or panic of Pebble's ends the group and the engine's
+// writing.
 func (c *Committer) guarded(g *group, work func() error) {
 	if g.err != nil {
 		return

@@ -2,13 +2,15 @@ package conflict
 
 import "github.com/divandb/divan/layer/kv/embedded/internal/keys"
 
-// Resolver knows what was written at which version in the last few seconds, and so whether a transaction's reads still hold at its
-// commit. It is bounded in bytes: when full it forgets the oldest writes and refuses transactions that read before them.
+// Resolver knows what was written at which version in the last few seconds, and so whether a transaction's reads still
+// hold at its commit. It is bounded in bytes: when full it forgets the oldest writes and refuses transactions that read
+// before them.
 //
-// It is a log-structured list of runs, oldest first. What one version wrote is gathered in recent and becomes a run when the next version begins; runs
-// of like size are merged, so that there are only a few for each power of mergeFan. A check looks only at runs newer than the transaction's read
-// version, which for a short transaction are the last few. An interval tree was rejected for its pointers (the collector walks them) and for its
-// expiry, which here is dropping a run.
+// It is a log-structured list of runs, oldest first. What one version wrote is gathered in recent and becomes a run
+// when the next version begins; runs of like size are merged, so that there are only a few for each power of mergeFan.
+// A check looks only at runs newer than the transaction's read version, which for a short transaction are the last few.
+// An interval tree was rejected for its pointers (the collector walks them) and for its expiry, which here is dropping
+// a run.
 //
 // Not safe for concurrent use: the sequencer owns it.
 type Resolver struct {
@@ -26,15 +28,18 @@ type Resolver struct {
 
 const (
 	mergeFan = 4
-	// maxRunSpan keeps merged runs short in time, so that expiry lets go of memory in steps of a few tenths of the window.
+	// maxRunSpan keeps merged runs short in time, so that expiry lets go of memory in steps of a few tenths of the
+	// window.
 	maxRunSpan = 1_000_000
-	// maxRecent spans are kept in recentWrites, where a new one moves those behind it. A transaction of more than half as many makes a run of its own.
+	// maxRecent spans are kept in recentWrites, where a new one moves those behind it. A transaction of more than half
+	// as many makes a run of its own.
 	maxRecent = 256
 	// maxRecentBytes of keys in recentWrites make a run of them, too.
 	maxRecentBytes = 64 << 10
 )
 
-// recentWrites are the spans of the last version, while more transactions may get the same one. It has its own copy of the keys.
+// recentWrites are the spans of the last version, while more transactions may get the same one. It has its own copy of
+// the keys.
 type recentWrites struct {
 	version int64
 	set     keys.Set
@@ -68,8 +73,8 @@ func New(floor int64, limit int, window int64) *Resolver {
 	return &Resolver{floor: floor, limit: limit, window: window}
 }
 
-// Conflicts reports whether any of reads was written after the version that they were read at. tooOld is true where that is
-// no longer known.
+// Conflicts reports whether any of reads was written after the version that they were read at. tooOld is true where
+// that is no longer known.
 func (r *Resolver) Conflicts(readVersion int64, reads []keys.Span) (conflict, tooOld bool) {
 	if len(reads) == 0 {
 		return false, false
@@ -94,12 +99,14 @@ func (r *Resolver) Conflicts(readVersion int64, reads []keys.Span) (conflict, to
 	return false, false
 }
 
-// Add remembers that spans, which are sorted and disjoint, were written at version, which is not below any before it. It keeps nothing of spans.
+// Add remembers that spans, which are sorted and disjoint, were written at version, which is not below any before it.
+// It keeps nothing of spans.
 func (r *Resolver) Add(spans []keys.Span, version int64) {
 	if len(spans) == 0 {
 		return
 	}
-	if version != r.recent.version || len(r.recent.set.Spans)+len(spans) > maxRecent || len(r.recent.keys) > maxRecentBytes {
+	if version != r.recent.version || len(r.recent.set.Spans)+len(spans) > maxRecent ||
+		len(r.recent.keys) > maxRecentBytes {
 		r.Seal()
 		r.recent.version = version
 	}
@@ -159,7 +166,8 @@ func (r *Resolver) mergeTail() bool {
 	for _, t := range tail {
 		r.Bytes -= t.bytes()
 	}
-	// Pairs first: each span is copied twice, not three times. What is merged is let go of at once, so that no more than twice the limit is ever held.
+	// Pairs first: each span is copied twice, not three times. What is merged is let go of at once, so that no more
+	// than twice the limit is ever held.
 	left := merge(tail[0], tail[1], r.floor)
 	tail[0], tail[1] = nil, nil
 	right := merge(tail[2], tail[3], r.floor)

@@ -104,7 +104,8 @@ func TestResolver_conflicts(t *testing.T) {
 	})
 }
 
-// TestResolver_bounded fills a resolver faster than it may remember: it stays within its bytes and refuses what it no longer knows.
+// TestResolver_bounded fills a resolver faster than it may remember: it stays within its bytes and refuses what it no
+// longer knows.
 func TestResolver_bounded(t *testing.T) {
 	const limit = 1 << 20
 	r := newRangesResolver(0, limit, 5_000_000)

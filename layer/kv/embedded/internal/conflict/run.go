@@ -8,15 +8,17 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/keys"
 )
 
-// run is a sorted list of disjoint written spans, each with the version that wrote it last. It holds no pointers but to its few slices, so
-// that a window of a million spans costs the garbage collector nothing. Immutable once it is in the resolver.
+// run is a sorted list of disjoint written spans, each with the version that wrote it last. It holds no pointers but to
+// its few slices, so that a window of a million spans costs the garbage collector nothing. Immutable once it is in the
+// resolver.
 type run struct {
 	keys  []byte // the spans' keys, begin then end
 	spans []runSpan
 
 	// versions of the spans, nil while all have the version newest.
 	versions []int64
-	// maxima[l][i] is the highest version of the spans [i, i+1) * maxFan^(l+1): a range read asks few of them for the newest write in its range.
+	// maxima[l][i] is the highest version of the spans [i, i+1) * maxFan^(l+1): a range read asks few of them for the
+	// newest write in its range.
 	maxima [][]int64
 
 	oldest, newest int64
@@ -120,7 +122,8 @@ func (r *run) search(key []byte) int {
 	return i
 }
 
-// newestIn is the highest version of the spans [i, j), i < j, in a number of steps that grows with the logarithm of j-i.
+// newestIn is the highest version of the spans [i, j), i < j, in a number of steps that grows with the logarithm of
+// j-i.
 func (r *run) newestIn(i, j int) int64 {
 	if r.versions == nil {
 		return r.newest
@@ -157,7 +160,8 @@ func (r *run) index() {
 	}
 }
 
-// merge returns one run for two, of which newer wins where both have a key. Spans written at or before floor are left out.
+// merge returns one run for two, of which newer wins where both have a key. Spans written at or before floor are left
+// out.
 func merge(older, newer *run, floor int64) *run {
 	n := older.len() + newer.len()
 	m := &run{

@@ -50,7 +50,8 @@ func IsDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// IsUnwritable reports whether err says that nothing can be written now, which the operator can change while the store is open.
+// IsUnwritable reports whether err says that nothing can be written now, which the operator can change while the store
+// is open.
 func IsUnwritable(err error) bool {
 	return IsDiskFull(err) || IsDenied(err)
 }

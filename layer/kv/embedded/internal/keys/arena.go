@@ -2,7 +2,8 @@ package keys
 
 import "bytes"
 
-// Arena gives out copies of byte slices from larger pieces of memory. Pieces are never used again, so what it gave out stays valid.
+// Arena gives out copies of byte slices from larger pieces of memory. Pieces are never used again, so what it gave out
+// stays valid.
 type Arena struct{ Free []byte }
 
 // Copy is a copy of b.

@@ -16,7 +16,8 @@ var (
 	errInverted      = kv.NewError(kv.CodeInvertedRange, "the range ends before it begins", nil)
 	errKeyTooLarge   = kv.NewError(kv.CodeKeyTooLarge, "the key is too large", nil)
 	errValueTooLarge = kv.NewError(kv.CodeValueTooLarge, "the value is too large", nil)
-	errMetadata      = kv.NewError(kv.CodeClientInvalid, "the metadata version is changed by its versionstamp alone", nil)
+	errMetadata      = kv.NewError(kv.CodeClientInvalid,
+		"the metadata version is changed by its versionstamp alone", nil)
 )
 
 // LegalKey is why a key cannot be cleared, or set where legalPair has no other reason, or nil.
@@ -30,7 +31,8 @@ func LegalKey(key []byte) error {
 	return nil
 }
 
-// LegalBound is why a key cannot be one end of a range, or nil. It may be one byte longer than a key, to come after the longest.
+// LegalBound is why a key cannot be one end of a range, or nil. It may be one byte longer than a key, to come after the
+// longest.
 func LegalBound(key []byte) error {
 	switch {
 	case bytes.Compare(key, EndOfKeys) > 0:

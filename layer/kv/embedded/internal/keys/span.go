@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// Span is a range of keys, begin <= k < end. A nil end stands for begin followed by a zero byte: the span is the one key begin. Most
-// spans are, and so need no second key.
+// Span is a range of keys, begin <= k < end. A nil end stands for begin followed by a zero byte: the span is the one
+// key begin. Most spans are, and so need no second key.
 type Span struct{ Begin, End []byte }
 
 // Point is the span of one key.

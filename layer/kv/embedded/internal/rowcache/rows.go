@@ -11,18 +11,20 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Cache remembers single rows, so that reading a key again costs a look and a copy and not a search of memtables and tables. Pebble's own cache is of
-// blocks, in which the row has still to be found.
+// Cache remembers single rows, so that reading a key again costs a look and a copy and not a search of memtables and
+// tables. Pebble's own cache is of blocks, in which the row has still to be found.
 //
-// It holds the newest state of a key and since which version it is known to be that. A read at that version or a later one may use it: the sequencer
-// replaces it before any version that changes the key can be read. A read at an older one goes to the store.
+// It holds the newest state of a key and since which version it is known to be that. A read at that version or a later
+// one may use it: the sequencer replaces it before any version that changes the key can be read. A read at an older one
+// goes to the store.
 //
-// Pages are filled in a circle, the oldest row making room for the newest, and hold no pointers: however many rows there are, they cost the garbage
-// collector nothing, and the memory has a bound that does not depend on their sizes.
+// Pages are filled in a circle, the oldest row making room for the newest, and hold no pointers: however many rows
+// there are, they cost the garbage collector nothing, and the memory has a bound that does not depend on their sizes.
 type Cache struct {
 	seed  maphash.Seed
 	pages []rowPage
-	// cleared is the last version with a range deletion whose rows nobody listed. What was known up to it counts no more.
+	// cleared is the last version with a range deletion whose rows nobody listed. What was known up to it counts no
+	// more.
 	cleared atomic.Int64
 }
 
@@ -31,8 +33,8 @@ const (
 	rowPageSlots = 32
 	// maxCachedRow is the longest key and value together.
 	maxCachedRow = 1024
-	// fewWrites is up to how many writes of one transaction are remembered though nobody read their keys: what little is written at once is often read
-	// next. A load must not push out what is read.
+	// fewWrites is up to how many writes of one transaction are remembered though nobody read their keys: what little
+	// is written at once is often read next. A load must not push out what is read.
 	fewWrites = 16
 	// noValue is the length of the value of a key that does not exist.
 	noValue = 0xffff
@@ -75,7 +77,8 @@ func (c *Cache) place(key []byte) (*rowPage, uint16) {
 	return &c.pages[page], uint16(h) | 1
 }
 
-// Get returns the value of key at version in new memory, nil where it does not exist. known is false where the store has to be asked.
+// Get returns the value of key at version in new memory, nil where it does not exist. known is false where the store
+// has to be asked.
 func (c *Cache) Get(key []byte, version int64) (value []byte, known bool) {
 	p, tag := c.place(key)
 	p.mu.Lock()
@@ -91,7 +94,8 @@ func (c *Cache) Get(key []byte, version int64) (value []byte, known bool) {
 	return append(make([]byte, 0, s.value), p.body.data[at:at+s.value]...), true
 }
 
-// Fill remembers what the store said of key at version, unless it was written since. A nil value means that there is none.
+// Fill remembers what the store said of key at version, unless it was written since. A nil value means that there is
+// none.
 func (c *Cache) Fill(key, value []byte, version int64) {
 	cleared := c.cleared.Load()
 	if len(key)+len(value) > maxCachedRow || version <= cleared {
@@ -112,8 +116,8 @@ func (c *Cache) Fill(key, value []byte, version int64) {
 	p.append(key, value, version, tag)
 }
 
-// write replaces what is known of key by what version writes. A key of which nothing is known is remembered where keep. Versions do not
-// go back, and version is not read yet.
+// write replaces what is known of key by what version writes. A key of which nothing is known is remembered where keep.
+// Versions do not go back, and version is not read yet.
 func (c *Cache) write(key, value []byte, version int64, keep bool) {
 	p, tag := c.place(key)
 	p.mu.Lock()

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRows_model compares what is remembered with everything that was ever written: at any version, it is that or not known.
+// TestRows_model compares what is remembered with everything that was ever written: at any version, it is that or not
+// known.
 func TestRows_model(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := New(0)

@@ -142,8 +142,9 @@ func (l PebbleLog) Errorf(format string, args ...any) {
 	l.Log.Error("pebble", "event", lazy{format, args})
 }
 
-// Fatalf must not return: Pebble expects the process to end. It stops the engine instead and keeps the goroutine that it is on for ever, as guard
-// does, whether that is Pebble's or ours: who waits for the sequencer, for Open or for Close also waits for the engine to fail.
+// Fatalf must not return: Pebble expects the process to end. It stops the engine instead and keeps the goroutine that
+// it is on for ever, as guard does, whether that is Pebble's or ours: who waits for the sequencer, for Open or for
+// Close also waits for the engine to fail.
 func (l PebbleLog) Fatalf(format string, args ...any) {
 	cause := fmt.Errorf(format, args...)
 	for _, a := range args {

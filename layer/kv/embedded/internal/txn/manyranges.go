@@ -16,7 +16,8 @@ func (s *longSnapshot) GetRanges(ranges []kv.KeyRange) (kv.RangeIterator, bool) 
 		return versions.Failed(err), true
 	}
 	defer s.EndRead()
-	return versions.StartRanges(&versions.RangeIterator{Owner: s, Open: s.p.Iterators, Conflict: -1}, s.view, ranges), true
+	return versions.StartRanges(&versions.RangeIterator{Owner: s, Open: s.p.Iterators, Conflict: -1}, s.view,
+		ranges), true
 }
 
 // GetRanges implements kv.RangesReader, for a transaction that has not written yet. What it writes while the rows are
@@ -31,6 +32,7 @@ func (s snapshotReads) GetRanges(ranges []kv.KeyRange) (kv.RangeIterator, bool) 
 	if t.wrote {
 		return nil, false
 	}
-	it := &versions.RangeIterator{Owner: t, Open: t.p.Iterators, Conflict: -1, Expires: t.since.Add(t.p.Views.Limit), Ended: &t.ended}
+	it := &versions.RangeIterator{Owner: t, Open: t.p.Iterators, Conflict: -1, Expires: t.since.Add(t.p.Views.Limit),
+		Ended: &t.ended}
 	return versions.StartRanges(it, t.view, ranges), true
 }

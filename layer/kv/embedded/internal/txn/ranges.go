@@ -16,7 +16,8 @@ func (t *txReads) getRange(r kv.Range, o kv.RangeOptions, snapshot bool) kv.Rang
 	if err != nil || s.Empty() {
 		return versions.Failed(err)
 	}
-	it := &versions.RangeIterator{Owner: t, Open: t.p.Iterators, R: s, Conflict: -1, Expires: t.since.Add(t.p.Views.Limit), Ended: &t.ended}
+	it := &versions.RangeIterator{Owner: t, Open: t.p.Iterators, R: s, Conflict: -1,
+		Expires: t.since.Add(t.p.Views.Limit), Ended: &t.ended}
 	if !snapshot && !t.clearedWhole(s) && !t.unread {
 		it.Conflict = len(t.reads)
 		t.reads = append(t.reads, keys.Span{Begin: s.Begin, End: s.Begin}) // grows in read

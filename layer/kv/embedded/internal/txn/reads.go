@@ -61,7 +61,8 @@ func (t *txReads) get(key []byte, snapshot bool) *future[[]byte] {
 	return f
 }
 
-// getLocked reads one key: from the transaction's own writes where they decide it, without a conflict; else from the store.
+// getLocked reads one key: from the transaction's own writes where they decide it, without a conflict; else from the
+// store.
 func (t *txReads) getLocked(key []byte, snapshot bool) ([]byte, error) {
 	if err := keys.LegalRead(key); err != nil {
 		return nil, err
@@ -106,7 +107,8 @@ func (t *txReads) getKey(sel kv.KeySelector, snapshot bool) *future[[]byte] {
 	return f
 }
 
-// selectKey resolves a selector. The conflict it adds is what it walked over: from the selector's key to the one it found. Called with mu locked.
+// selectKey resolves a selector. The conflict it adds is what it walked over: from the selector's key to the one it
+// found. Called with mu locked.
 func (t *txReads) selectKey(sel kv.KeySelector, snapshot bool) ([]byte, error) {
 	key, read, err := t.view.SelectKey(sel, &t.writes)
 	if err != nil {

@@ -92,8 +92,8 @@ func (t *txWrites) SetVersionstampedKey(key []byte, offset int, value []byte) {
 	})
 }
 
-// possibleKeys are the keys that key may become with a versionstamp: those of versions after the read version. Older entries stay readable. The span
-// is valid until the next call.
+// possibleKeys are the keys that key may become with a versionstamp: those of versions after the read version. Older
+// entries stay readable. The span is valid until the next call.
 func (t *txWrites) possibleKeys(key []byte, offset int) keys.Span {
 	first := int64(0)
 	if t.view != nil {
@@ -112,7 +112,8 @@ func (t *txWrites) SetVersionstampedValue(key, value []byte, offset int) {
 	switch {
 	case illegal == nil && !keys.StampFits(value, offset):
 		illegal = errOffset
-	case string(key) == kv.MetadataVersionKey && offset == 0 && string(value) == string(make([]byte, len(kv.Versionstamp{}))):
+	case string(key) == kv.MetadataVersionKey && offset == 0 &&
+		string(value) == string(make([]byte, len(kv.Versionstamp{}))):
 		illegal = nil // kv.ChangeMetadataVersion
 	}
 	t.change(illegal, writeOverhead+2*len(key)+len(value), func() { t.writes.StampValue(key, value, offset) })

@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// cursor walks the rows of a span, at a version and through a transaction's own writes. It stays valid when its view is shut: Pebble's iterator holds
-// what it reads.
+// cursor walks the rows of a span, at a version and through a transaction's own writes. It stays valid when its view is
+// shut: Pebble's iterator holds what it reads.
 type cursor struct {
 	iter    *pebble.Iterator
 	view    *View // where that has to stay open for as long as the cursor
@@ -33,7 +33,8 @@ type cursor struct {
 	err        error
 }
 
-// open returns a cursor before the first row of r, which has an end. writes may be nil, and must not change while the cursor is open.
+// open returns a cursor before the first row of r, which has an end. writes may be nil, and must not change while the
+// cursor is open.
 func (v *View) open(r keys.Span, reverse bool, writes *writes.Set) (*cursor, error) {
 	if !v.enter() {
 		return nil, failure.ErrTooOld
@@ -247,7 +248,8 @@ func (c *cursor) behindBarrier(key []byte) bool {
 	return behind
 }
 
-// ownAfter is the transaction's next own write after w in the direction of the walk, nil where there is none; the first one for a nil w.
+// ownAfter is the transaction's next own write after w in the direction of the walk, nil where there is none; the first
+// one for a nil w.
 func (c *cursor) ownAfter(w *writes.Write) (next *writes.Write) {
 	switch {
 	case c.writes.Len() == 0:

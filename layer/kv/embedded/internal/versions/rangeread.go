@@ -12,8 +12,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/writes"
 )
 
-// Rows are copied out of the store in batches: the iterator's lock is then taken once a batch and not once a row, and a reader that stops early has not
-// read far. Batches grow so that long reads are cheap.
+// Rows are copied out of the store in batches: the iterator's lock is then taken once a batch and not once a row, and a
+// reader that stops early has not read far. Batches grow so that long reads are cheap.
 const (
 	firstBatchRows = 32
 	maxBatchRows   = 1024
@@ -33,7 +33,8 @@ type readOwner interface {
 	Stopped(it *RangeIterator, s keys.Span)
 }
 
-// RangeIterator implements kv.RangeIterator. Only its user's goroutine calls it, but the engine may close its cursor at any time.
+// RangeIterator implements kv.RangeIterator. Only its user's goroutine calls it, but the engine may close its cursor at
+// any time.
 type RangeIterator struct {
 	Owner    readOwner
 	Open     *Iterators
@@ -61,8 +62,9 @@ type RangeIterator struct {
 // rowAt says where in data a row is.
 type rowAt struct{ key, value, end int }
 
-// StartRange makes an iterator and reads its first batch. Between BeginRead and EndRead. share, where not nil, is called
-// if the read goes on after it: what it returns is read through from then on in place of writes, and does not change.
+// StartRange makes an iterator and reads its first batch. Between BeginRead and EndRead. share, where not nil, is
+// called if the read goes on after it: what it returns is read through from then on in place of writes, and does not
+// change.
 func StartRange(it *RangeIterator, v *View, writes *writes.Set, o kv.RangeOptions, share func() *writes.Set) {
 	it.left, it.Reverse, it.batchRows = -1, o.Reverse, firstBatchRows
 	if o.Limit > 0 {

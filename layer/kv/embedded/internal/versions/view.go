@@ -13,10 +13,11 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/rowcache"
 )
 
-// View is one committed and synced version of the store: a Pebble snapshot that all transactions with that read version share.
+// View is one committed and synced version of the store: a Pebble snapshot that all transactions with that read version
+// share.
 //
-// It stays open while it is the newest, while a transaction or a long snapshot holds it, and at most for the transaction time limit after it was replaced,
-// unless a long snapshot holds it.
+// It stays open while it is the newest, while a transaction or a long snapshot holds it, and at most for the
+// transaction time limit after it was replaced, unless a long snapshot holds it.
 type View struct {
 	Version int64
 	snap    *pebble.Snapshot
@@ -25,7 +26,8 @@ type View struct {
 	// Standby is set where the database below is closed once nobody reads it any more: cursors keep such a view open.
 	Standby bool
 
-	// gate counts the reads under way; viewShut in it stops new ones. Whoever brings it to viewShut alone closes the snapshot.
+	// gate counts the reads under way; viewShut in it stops new ones. Whoever brings it to viewShut alone closes the
+	// snapshot.
 	gate atomic.Int64
 
 	// Below is guarded by views.mu.
@@ -39,8 +41,8 @@ type View struct {
 
 const viewShut = 1 << 62
 
-// ViewBytes is the memory of a view with its snapshot, nearly. What a snapshot keeps from being thrown away is on disk or in memtables, which have bounds of
-// their own.
+// ViewBytes is the memory of a view with its snapshot, nearly. What a snapshot keeps from being thrown away is on disk
+// or in memtables, which have bounds of their own.
 const ViewBytes = 256
 
 // enter begins a read. It is false where the view is shut; otherwise the caller leaves.
@@ -71,8 +73,9 @@ func (v *View) Refuse() {
 
 func (v *View) close() { v.closer.push(v.snap) }
 
-// Closer closes Pebble snapshots on a goroutine of its own: Pebble then looks for compactions, and may wait for a write to the manifest, which is
-// no business of the transaction that happened to be the last. It closes many at a time, for which Pebble looks once.
+// Closer closes Pebble snapshots on a goroutine of its own: Pebble then looks for compactions, and may wait for a write
+// to the manifest, which is no business of the transaction that happened to be the last. It closes many at a time, for
+// which Pebble looks once.
 type Closer struct {
 	open sync.WaitGroup // snapshots that are not closed yet
 	wake chan struct{}  // one token while there are enough to close, or some are overdue
@@ -86,7 +89,8 @@ type Closer struct {
 	}
 }
 
-// closeTogether snapshots wait for each other, but for no longer than until the sweeper comes by: they keep what was overwritten from being thrown away.
+// closeTogether snapshots wait for each other, but for no longer than until the sweeper comes by: they keep what was
+// overwritten from being thrown away.
 const closeTogether = 32
 
 // NewView is the state of a database as it is now.

@@ -90,7 +90,8 @@ func (ws *Watches) Make(key, seen []byte) (w *Watch, ok bool) {
 
 var errTooManyWatches = kv.NewError(kv.CodeTooManyWatches, "too many watches", nil)
 
-// Arm lets w wait for commits. What was committed since the transaction read is looked at once w is in place, so that nothing falls between.
+// Arm lets w wait for commits. What was committed since the transaction read is looked at once w is in place, so that
+// nothing falls between.
 func (ws *Watches) Arm(w *Watch, views *versions.Views) {
 	if !ws.add(w) {
 		return

@@ -6,10 +6,11 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// applyAtomic is the value after op, and whether the key still exists. present tells an empty value from a missing one. The result may share
-// operand's memory or old's; neither is changed.
+// applyAtomic is the value after op, and whether the key still exists. present tells an empty value from a missing one.
+// The result may share operand's memory or old's; neither is changed.
 //
-// Source: FoundationDB's fdbclient/Atomic.h, in the forms it has had since API version 510, where Min and And of a missing value are the operand.
+// Source: FoundationDB's fdbclient/Atomic.h, in the forms it has had since API version 510, where Min and And of a
+// missing value are the operand.
 func applyAtomic(op kv.AtomicOp, old []byte, present bool, operand []byte) (value []byte, exists bool) {
 	if !present && op != kv.AtomicCompareAndClear {
 		return operand, true // every other operation on zero bytes as long as the operand, or by definition

@@ -53,8 +53,8 @@ type Stamped struct {
 	Cleared []keys.Span
 }
 
-// Set is what a transaction has written: the net effect for each key, in key order. Cleared ranges and single keys are apart: a key in the
-// table was written after every cleared range that holds it.
+// Set is what a transaction has written: the net effect for each key, in key order. Cleared ranges and single keys are
+// apart: a key in the table was written after every cleared range that holds it.
 type Set struct {
 	Table   Table
 	Cleared keys.Set
@@ -139,7 +139,8 @@ func (w *Set) Atomic(op kv.AtomicOp, key, operand []byte) {
 		next.settle(applyAtomic(op, known.Value, known.Kind == KindSet, operand))
 	default:
 		next = *known
-		// A full slice expression, so that the write before this one, which a range read may share, keeps its operations.
+		// A full slice expression, so that the write before this one, which a range read may share, keeps its
+		// operations.
 		next.Ops = append(known.Ops[:len(known.Ops):len(known.Ops)], Atomic{op, operand})
 	}
 	if next.Key = w.mem.Copy(key); known != nil {
@@ -173,7 +174,8 @@ func (w *Set) StampKey(key []byte, offset int, value []byte, possible keys.Span)
 	} else {
 		possible = known
 	}
-	w.Stamped = append(w.Stamped, Stamped{Key: w.mem.Copy(key), Offset: offset, Value: w.mem.CopyValue(value), possible: possible})
+	w.Stamped = append(w.Stamped, Stamped{Key: w.mem.Copy(key), Offset: offset, Value: w.mem.CopyValue(value),
+		possible: possible})
 }
 
 // Share returns the set as it is now for a range read that outlives this call. Later writes do not change it.

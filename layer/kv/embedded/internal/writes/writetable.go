@@ -9,8 +9,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/keys"
 )
 
-// Table holds writes in key order: in a slice while they are few, as nearly always, and then in a tree. The zero value is empty. It is a
-// value that is shared by share alone.
+// Table holds writes in key order: in a slice while they are few, as nearly always, and then in a tree. The zero value
+// is empty. It is a value that is shared by share alone.
 type Table struct {
 	few    []*Write
 	shared bool                  // few is also another table's

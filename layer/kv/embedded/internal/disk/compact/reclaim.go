@@ -19,8 +19,9 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/versions"
 )
 
-// Reclaimer gives the room of what was cleared back to the disk. Pebble does so only when it compacts, and it compacts what nobody writes to any more when
-// it has nothing else to do, if at all: a deleted database would take its room for days.
+// Reclaimer gives the room of what was cleared back to the disk. Pebble does so only when it compacts, and it compacts
+// what nobody writes to any more when it has nothing else to do, if at all: a deleted database would take its room for
+// days.
 //
 // What is cleared as a range is noted here by itself. Rows that were cleared one by one are Reclaim's to find.
 type Reclaimer struct {
@@ -61,7 +62,8 @@ func (r *Reclaimer) Note(version int64, asked bool, spans ...keys.Span) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range spans {
-		c := clearedSpan{Span: keys.Span{Begin: bytes.Clone(s.Begin), End: bytes.Clone(s.EndKey())}, version: version, asked: asked}
+		c := clearedSpan{Span: keys.Span{Begin: bytes.Clone(s.Begin), End: bytes.Clone(s.EndKey())}, version: version,
+			asked: asked}
 		switch {
 		case asked: // once is enough
 			r.mu.cleared = slices.DeleteFunc(r.mu.cleared, func(o clearedSpan) bool {
@@ -101,7 +103,8 @@ func (r *Reclaimer) all(version int64) {
 	defer r.mu.Unlock()
 	if !slices.ContainsFunc(r.mu.cleared, func(c clearedSpan) bool { return c.urgent }) {
 		r.mu.cleared = append(r.mu.cleared,
-			clearedSpan{Span: keys.Span{Begin: []byte{0}, End: keys.EndOfKeys}, version: version, asked: true, urgent: true})
+			clearedSpan{Span: keys.Span{Begin: []byte{0}, End: keys.EndOfKeys}, version: version, asked: true,
+				urgent: true})
 	}
 }
 

@@ -81,8 +81,8 @@ func (r *deadTried) look(ctx context.Context, in *Inspector) {
 	r.failed(ctx, in, err)
 }
 
-// beginFlush begins to flush. The inspector does not wait for it: another flush can fill level 0 meanwhile, and this one
-// then waits for a compaction that may wait for the inspector in turn.
+// beginFlush begins to flush. The inspector does not wait for it: another flush can fill level 0 meanwhile, and this
+// one then waits for a compaction that may wait for the inspector in turn.
 func (r *deadTried) beginFlush(ctx context.Context, in *Inspector) {
 	f := &deadFlush{done: make(chan error, 1)}
 	r.flush, r.unflushed = f, false

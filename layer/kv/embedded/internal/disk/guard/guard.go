@@ -15,16 +15,19 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/store"
 )
 
-// guardFS stands between Pebble and the disk. For the files that a store cannot do without, logs, manifests and markers, it does two things.
+// guardFS stands between Pebble and the disk. For the files that a store cannot do without, logs, manifests and
+// markers, it does two things.
 //
 // It tells the horizon what of them is synced, and before they go.
 //
-// And where Pebble meets an error of theirs it ends the process, from the middle of its locks, so that nothing can be answered or closed any more.
-// guardFS never lets it see one. Where the disk is full or may not be written, the goroutine that met it waits and tries again until it can: what it does
-// is done late. Any other error is reported, and the goroutine that met it is kept for ever. The engine is failed then, answers everyone without
-// Pebble, and the process is expected to end soon.
+// And where Pebble meets an error of theirs it ends the process, from the middle of its locks, so that nothing can be
+// answered or closed any more. guardFS never lets it see one. Where the disk is full or may not be written, the
+// goroutine that met it waits and tries again until it can: what it does is done late. Any other error is reported, and
+// the goroutine that met it is kept for ever. The engine is failed then, answers everyone without Pebble, and the
+// process is expected to end soon.
 //
-// Errors of tables pass: Pebble reports those in the background, and begins the table anew. After a full disk it is held up before that.
+// Errors of tables pass: Pebble reports those in the background, and begins the table anew. After a full disk it is
+// held up before that.
 //
 // Files in other directories, those of a checkpoint, are none of its business.
 type guardFS struct {
@@ -50,8 +53,9 @@ type Guard struct {
 	reuse   sync.Mutex // held while an old log is given a new name, and while one is emptied
 }
 
-// check reports an error and does not return, or returns nil. The goroutine cannot be ended either: Pebble unlocks with defer what it does not hold at
-// this point (its log writer, for one), which ends the process as a fault of the runtime, or makes public what is half done.
+// check reports an error and does not return, or returns nil. The goroutine cannot be ended either: Pebble unlocks with
+// defer what it does not hold at this point (its log writer, for one), which ends the process as a fault of the
+// runtime, or makes public what is half done.
 func (g *Guard) check(err error) error {
 	if err != nil && g.Armed.Load() {
 		g.Store.Fail(err)
@@ -93,7 +97,8 @@ func isTable(base string) bool {
 	return strings.HasSuffix(base, ".sst") || strings.HasSuffix(base, ".blob")
 }
 
-// here reports whether a file is in the store, with an error if the store's directory is no longer at its path: what is there now is not ours.
+// here reports whether a file is in the store, with an error if the store's directory is no longer at its path: what is
+// there now is not ours.
 func (fs guardFS) here(name string) (bool, error) {
 	if fs.PathDir(name) != fs.g.Store.Dir {
 		return false, nil
@@ -109,7 +114,8 @@ func (fs guardFS) here(name string) (bool, error) {
 func (fs guardFS) vital(name string) bool {
 	base := fs.PathBase(name)
 	// Pebble writes its options to a .dbtmp file while it opens.
-	return horizon.IsLog(base) || horizon.IsManifest(base) || strings.HasPrefix(base, "marker.") || strings.HasSuffix(base, ".dbtmp")
+	return horizon.IsLog(base) || horizon.IsManifest(base) || strings.HasPrefix(base, "marker.") ||
+		strings.HasSuffix(base, ".dbtmp")
 }
 
 func (fs guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -229,7 +235,8 @@ func (fs guardFS) Lock(name string) (c io.Closer, err error) {
 
 func (fs guardFS) Unwrap() vfs.FS { return fs.FS }
 
-// guardDir is the store's directory: what syncs it makes a vital file's name last. Pebble syncs it from several goroutines.
+// guardDir is the store's directory: what syncs it makes a vital file's name last. Pebble syncs it from several
+// goroutines.
 type guardDir struct {
 	vfs.File
 	g *Guard
@@ -271,8 +278,8 @@ func (f *guardFile) Preallocate(offset, length int64) error {
 func (f *guardFile) Sync() error     { return f.sync(f.File.Sync) }
 func (f *guardFile) SyncData() error { return f.sync(f.File.SyncData) }
 
-// sync writes what was not on disk once more after a sync that found no room: the system throws away what it could not write, and the next sync
-// would succeed without it.
+// sync writes what was not on disk once more after a sync that found no room: the system throws away what it could not
+// write, and the next sync would succeed without it.
 func (f *guardFile) sync(sync func() error) error {
 	failed := false
 	err := f.g.Try(false, func() error {
@@ -305,7 +312,8 @@ func (f *guardFile) SyncTo(length int64) (bool, error) {
 	return full, f.g.check(err)
 }
 
-// markedFile tells the horizon what of a log or manifest is synced. Pebble writes and syncs one from one goroutine at a time.
+// markedFile tells the horizon what of a log or manifest is synced. Pebble writes and syncs one from one goroutine at a
+// time.
 type markedFile struct {
 	vfs.File // a guardFile
 	g        *Guard

@@ -10,8 +10,8 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/disk/horizon"
 )
 
-// TrimLogs gives the room of logs back that Pebble keeps, as long as they were, to write them again: up to four of a memtable's size. Pebble does not
-// mind that such a file is shorter.
+// TrimLogs gives the room of logs back that Pebble keeps, as long as they were, to write them again: up to four of a
+// memtable's size. Pebble does not mind that such a file is shorter.
 func (g *Guard) TrimLogs() error {
 	if vfs.Root(g.Store.FS) != vfs.Default {
 		return nil
@@ -20,7 +20,9 @@ func (g *Guard) TrimLogs() error {
 	if err != nil {
 		return err
 	}
-	logs := slices.DeleteFunc(names, func(name string) bool { return !horizon.IsLog(name) || horizon.FileNumber(name) == 0 })
+	logs := slices.DeleteFunc(names, func(name string) bool {
+		return !horizon.IsLog(name) || horizon.FileNumber(name) == 0
+	})
 	slices.SortFunc(logs, func(a, b string) int { return int(horizon.FileNumber(a)) - int(horizon.FileNumber(b)) })
 	// What is in use are the newest. If there are more by now, too few are taken for old ones.
 	inUse := int(g.Store.DB.Load().Metrics().WAL.Files)

@@ -10,18 +10,21 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Horizon is a small file beside the store that remembers what the store's other files must still hold. Pebble takes a log or a manifest that ends too
-// early, or goes wrong near its end, for one that a crash tore, and opens with what is left. That is right for what was never synced and wrong for
-// everything else, and only the horizon can tell the two apart.
+// Horizon is a small file beside the store that remembers what the store's other files must still hold. Pebble takes a
+// log or a manifest that ends too early, or goes wrong near its end, for one that a crash tore, and opens with what is
+// left. That is right for what was never synced and wrong for everything else, and only the horizon can tell the two
+// apart.
 //
-// The engine writes logs and manifests front to back. Of each the horizon holds the length that was synced and the checksum of that much (a prefix),
-// with the last version that was acknowledged: together a mark. Before the store is opened, every file of the newest mark must exist and begin with
-// the prefix; once it is open, it must be at the mark's version at least. Tables need no mark: they never change, the manifest names each with its size,
-// and their blocks have checksums.
+// The engine writes logs and manifests front to back. Of each the horizon holds the length that was synced and the
+// checksum of that much (a prefix), with the last version that was acknowledged: together a mark. Before the store is
+// opened, every file of the newest mark must exist and begin with the prefix; once it is open, it must be at the mark's
+// version at least. Tables need no mark: they never change, the manifest names each with its size, and their blocks
+// have checksums.
 //
-// A mark is written before each acknowledgement and not synced. What a killed process wrote is in the system's memory, so the newest mark covers the
-// very last commit. A power cut may take marks back, but not the syncs before them, so an older mark still is true; it may also tear them. Therefore
-// some marks are synced, into slots of their own: when the store was opened, when it was closed, and before a file that is marked goes.
+// A mark is written before each acknowledgement and not synced. What a killed process wrote is in the system's memory,
+// so the newest mark covers the very last commit. A power cut may take marks back, but not the syncs before them, so an
+// older mark still is true; it may also tear them. Therefore some marks are synced, into slots of their own: when the
+// store was opened, when it was closed, and before a file that is marked goes.
 type Horizon struct {
 	Directory
 	Absent bool // read found no file, or none that can be read

@@ -59,8 +59,8 @@ func (h *Horizon) Read() error {
 	return h.damaged("the file %s is not readable, %s", HorizonFile, withoutHorizon)
 }
 
-// Verify compares the files with the mark. It changes nothing. needed reads from the store whether it has had a horizon,
-// where there is none.
+// Verify compares the files with the mark. It changes nothing. needed reads from the store whether it has had a
+// horizon, where there is none.
 func (h *Horizon) Verify(needed func(Directory) (bool, error)) error {
 	desc, err := h.Peek()
 	if err != nil {
@@ -113,8 +113,8 @@ func (h *Horizon) Check(last int64) error {
 	return nil
 }
 
-// CopyTo gives a copy of the store, made after the mark before, a horizon of its own. Of the logs, which were copied while they grew, it has what the mark
-// has.
+// CopyTo gives a copy of the store, made after the mark before, a horizon of its own. Of the logs, which were copied
+// while they grew, it has what the mark has.
 func (h *Horizon) CopyTo(dir string, before Mark) error {
 	c := New(h.FS, dir)
 	desc, err := c.Peek()

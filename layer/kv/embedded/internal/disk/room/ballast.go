@@ -8,8 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// ballast is a file that takes room on the disk and holds nothing. When something else fills the disk to the last byte, the file is emptied, and the
-// store can open, flush what is in memory, delete and compact. It is filled again when there is room. CockroachDB does the same, by hand.
+// ballast is a file that takes room on the disk and holds nothing. When something else fills the disk to the last byte,
+// the file is emptied, and the store can open, flush what is in memory, delete and compact. It is filled again when
+// there is room. CockroachDB does the same, by hand.
 type ballast struct {
 	path string
 	size int64 // 0 for none
@@ -35,7 +36,8 @@ func (b *ballast) release() bool {
 	return err == nil && info.Size() > 0 && os.Truncate(b.path, 0) == nil
 }
 
-// fill takes the room, if margin is left beside it, and reports whether it did. A quota shows in no other way than by trying.
+// fill takes the room, if margin is left beside it, and reports whether it did. A quota shows in no other way than by
+// trying.
 func (b *ballast) fill(margin int64) (err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

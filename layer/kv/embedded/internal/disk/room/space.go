@@ -15,8 +15,9 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
 )
 
-// Space knows how much room the disk has, and keeps some of it back. Commits are refused before the disk is full, so that Pebble can still write
-// what is in memory to tables, compact them, and commit what makes room (kv.Transaction.MakesRoom).
+// Space knows how much room the disk has, and keeps some of it back. Commits are refused before the disk is full, so
+// that Pebble can still write what is in memory to tables, compact them, and commit what makes room
+// (kv.Transaction.MakesRoom).
 //
 // Of the room that is free beside what Pebble owes (room):
 //
@@ -24,9 +25,9 @@ import (
 //	0            only what makes room, if reserve/4 is free
 //	less         nothing
 //
-// With less than reserve/2 free, the ballast is given up.
-// No compaction is begun, or goes on to its next table, with less than reserve/8: that is for the log and for flushes.
-// Where Pebble meets a full disk all the same, package guard makes it wait and try again (see stall), and commits are answered without it.
+// With less than reserve/2 free, the ballast is given up. No compaction is begun, or goes on to its next table, with
+// less than reserve/8: that is for the log and for flushes. Where Pebble meets a full disk all the same, package guard
+// makes it wait and try again (see stall), and commits are answered without it.
 type Space struct {
 	gauge
 	log     *slog.Logger
@@ -39,12 +40,14 @@ type Space struct {
 	pauses pauses
 
 	Refusing atomic.Bool // commits are refused for want of room
-	// hidden is set where the disk refused to give room that it said it has, as with a quota. It ends when the ballast could be made again.
+	// hidden is set where the disk refused to give room that it said it has, as with a quota. It ends when the ballast
+	// could be made again.
 	hidden atomic.Bool
 	// Opening is set while the store can only be read, because what its opening writes has no room yet.
 	Opening atomic.Bool
 
-	// Retrying is held, shared, while what failed for want of room is tried again. Who holds it alone sees files that do not change.
+	// Retrying is held, shared, while what failed for want of room is tried again. Who holds it alone sees files that
+	// do not change.
 	Retrying sync.RWMutex
 }
 

@@ -257,7 +257,8 @@ func (c *tableCheck) block(h block.Handle, what string, keys kv.KeyRange, use bl
 		return c.told(int64(n))
 	}
 	fault := Fault{
-		Fault: kv.Fault{File: c.t.Name, What: fmt.Sprintf("the block of %d bytes at %d (%s)", n, h.Offset, what), Keys: keys},
+		Fault: kv.Fault{File: c.t.Name, What: fmt.Sprintf("the block of %d bytes at %d (%s)", n, h.Offset, what),
+			Keys: keys},
 		Begin: int64(h.Offset), End: int64(h.Offset) + int64(n), Vital: use == vitalBlock,
 		Rows: use == rowsBlock, Check: c.r.BlockReader().ChecksumType(),
 	}

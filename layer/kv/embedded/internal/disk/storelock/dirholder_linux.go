@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// DirHolder is the process that has locked a directory by its descriptor, 0 for none that the system tells of. The list of all locks is read, since
-// asking for one would take it. Its lines are such as "1: FLOCK  ADVISORY  WRITE 4711 08:02:131074 0 EOF".
+// DirHolder is the process that has locked a directory by its descriptor, 0 for none that the system tells of. The list
+// of all locks is read, since asking for one would take it. Its lines are such as "1: FLOCK  ADVISORY  WRITE 4711
+// 08:02:131074 0 EOF".
 func DirHolder(dir string) (process int) {
 	var stat syscall.Stat_t
 	if syscall.Stat(dir, &stat) != nil {

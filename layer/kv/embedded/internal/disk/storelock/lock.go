@@ -15,12 +15,14 @@ import (
 	"github.com/divandb/divan/layer/kv/embedded/internal/failure"
 )
 
-// Lock keeps a store to one engine. A lock on a file is lost, unseen, with the file's name; so the directory itself is locked, by its descriptor. The
-// file LOCK is locked beside it, for older programs and for those who ask which process has the store.
+// Lock keeps a store to one engine. A lock on a file is lost, unseen, with the file's name; so the directory itself is
+// locked, by its descriptor. The file LOCK is locked beside it, for older programs and for those who ask which process
+// has the store.
 //
-// Where a directory cannot be locked, LOCK is all there is. It is looked at whether the file of that name still is the one that was locked: after a
-// commit was synced, and before it is answered. Another engine makes its own LOCK first and reads the store after that, so it finds all that was
-// acknowledged here. On Windows the name of an open file cannot be taken away.
+// Where a directory cannot be locked, LOCK is all there is. It is looked at whether the file of that name still is the
+// one that was locked: after a commit was synced, and before it is answered. Another engine makes its own LOCK first
+// and reads the store after that, so it finds all that was acknowledged here. On Windows the name of an open file
+// cannot be taken away.
 type Lock struct {
 	Path string       // of the directory, without symbolic links
 	File *pebble.Lock // LOCK
@@ -30,7 +32,8 @@ type Lock struct {
 	fileInfo os.FileInfo // of LOCK, nil where the directory is locked
 }
 
-// heldDirs are the directories that engines of this process have open. A process does not keep itself from locking a file twice.
+// heldDirs are the directories that engines of this process have open. A process does not keep itself from locking a
+// file twice.
 var heldDirs struct {
 	sync.Mutex
 	infos []os.FileInfo
@@ -69,7 +72,8 @@ func Take(dir string, files vfs.FS, fileOnly bool) (*Lock, error) {
 	return l, nil
 }
 
-// lockDir takes the directory, and reports whether other processes are kept out by that. fileOnly pretends that they are not.
+// lockDir takes the directory, and reports whether other processes are kept out by that. fileOnly pretends that they
+// are not.
 func (l *Lock) lockDir(fileOnly bool) (locked bool, err error) {
 	if l.Path, err = filepath.EvalSymlinks(l.Path); err != nil {
 		return false, fmt.Errorf("embedded: %w", err)
@@ -106,7 +110,8 @@ func (l *Lock) inUse() error {
 
 func (l *Lock) lockFile() string { return filepath.Join(l.Path, "LOCK") }
 
-// Lost returns an error once the files at the store's path may be another engine's: the directory is not there any more, or the lock does not hold.
+// Lost returns an error once the files at the store's path may be another engine's: the directory is not there any
+// more, or the lock does not hold.
 func (l *Lock) Lost() error {
 	if l.dir == nil {
 		return nil

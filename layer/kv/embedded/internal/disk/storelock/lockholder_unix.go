@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Holder is the other process that has a lock on the file, 0 for none. It asks, and takes no lock, with which it could get in the way of a node
-// that starts.
+// Holder is the other process that has a lock on the file, 0 for none. It asks, and takes no lock, with which it could
+// get in the way of a node that starts.
 func Holder(file string) (process int, known bool, err error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {

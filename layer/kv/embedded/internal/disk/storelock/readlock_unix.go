@@ -17,7 +17,8 @@ import (
 // ReadLock keeps engines from writing to a store while it is read.
 type ReadLock struct{ files []*os.File }
 
-// TakeForReading locks the store's directory and its file LOCK, each as far as the file system can, for reading: neither needs the right to write.
+// TakeForReading locks the store's directory and its file LOCK, each as far as the file system can, for reading:
+// neither needs the right to write.
 func TakeForReading(dir string) (*ReadLock, error) {
 	l := &ReadLock{}
 	inUse := fmt.Errorf("embedded: the store in %s is in use by another process", dir)
@@ -38,7 +39,8 @@ func TakeForReading(dir string) (*ReadLock, error) {
 	}
 	l.files = append(l.files, f)
 	lock := syscall.Flock_t{Type: syscall.F_RDLCK, Whence: io.SeekStart}
-	if err := syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &lock); errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {
+	if err := syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &lock); errors.Is(err, syscall.EAGAIN) ||
+		errors.Is(err, syscall.EACCES) {
 		return nil, errors.Join(inUse, l.Close())
 	}
 	return l, nil

@@ -1,5 +1,5 @@
-// Package keystest makes up ranges of keys for property tests, and says what is in them. What they are compared with is the
-// tests' own.
+// Package keystest makes up ranges of keys for property tests, and says what is in them. What they are compared with is
+// the tests' own.
 package keystest
 
 import (
