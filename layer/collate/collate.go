@@ -104,7 +104,7 @@ func AppendRawKey(dst, json []byte) ([]byte, error) { return appendKey(dst, json
 func appendKey(dst, json []byte, o *order, step func(n int) error) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
-	e.scanner = scanner{data: json, step: step}
+	e.scanner = newScanner(json, step)
 	e.order, e.dst = o, dst
 	err := e.value(0)
 	if err == nil {

@@ -18,7 +18,7 @@ func CompareStepping(a, b []byte, step func(n int) error) (int, error) {
 	x, y := encoders.Get().(*encoder), encoders.Get().(*encoder)
 	defer encoders.Put(x)
 	defer encoders.Put(y)
-	x.scanner, y.scanner = scanner{data: a, step: step}, scanner{data: b, step: step}
+	x.scanner, y.scanner = newScanner(a, step), newScanner(b, step)
 	c, err := comparer{x, y}.value(0)
 	if err == nil && c == 0 {
 		if err = x.end(); err == nil {
@@ -64,7 +64,7 @@ func (c comparer) value(depth int) (int, error) {
 	if err := c.b.stepped(); err != nil {
 		return 0, err
 	}
-	ra, rb := rank(c.a.peek()), rank(c.b.peek())
+	ra, rb := rank(c.a.Space()), rank(c.b.Space())
 	if ra == 0 || rb == 0 {
 		return 0, ErrSyntax
 	}
@@ -164,14 +164,14 @@ func rational(text []byte, integer bool) (*big.Rat, error) {
 
 // next steps over the comma between elements, or over the closing bracket, and reports whether another element follows.
 func (s *scanner) next(closing byte, first bool) (bool, error) {
-	switch c := s.peek(); {
+	switch c := s.Space(); {
 	case c == closing:
-		s.pos++
+		s.Pos++
 		return false, nil
 	case first:
 		return true, nil
 	case c == ',':
-		s.pos++
+		s.Pos++
 		return true, nil
 	}
 	return false, ErrSyntax
@@ -198,8 +198,8 @@ func (c comparer) step(closing byte, first bool) (done bool, order int, err erro
 }
 
 func (c comparer) array(depth int) (int, error) {
-	c.a.pos++
-	c.b.pos++
+	c.a.Pos++
+	c.b.Pos++
 	for first := true; ; first = false {
 		if done, order, err := c.step(']', first); done {
 			return order, err
@@ -211,7 +211,7 @@ func (c comparer) array(depth int) (int, error) {
 }
 
 func (c comparer) object(depth int) (int, error) {
-	startA := c.a.pos
+	startA := c.a.Pos
 	x, err := c.a.members(depth)
 	if err != nil {
 		return 0, err
@@ -220,24 +220,24 @@ func (c comparer) object(depth int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	endA, endB := c.a.pos, c.b.pos
+	endA, endB := c.a.Pos, c.b.Pos
 	if err := c.a.ahead(endA - startA); err != nil {
 		return 0, err
 	}
 	for i := range min(len(x), len(y)) {
-		c.a.pos, c.b.pos = x[i], y[i]
+		c.a.Pos, c.b.Pos = x[i], y[i]
 		if order, err := c.text(); err != nil || order != 0 {
 			return order, err
 		}
-		c.a.peek()
-		c.b.peek()
-		c.a.pos++
-		c.b.pos++
+		c.a.Space()
+		c.b.Space()
+		c.a.Pos++
+		c.b.Pos++
 		if order, err := c.value(depth + 1); err != nil || order != 0 {
 			return order, err
 		}
 	}
-	c.a.pos, c.b.pos = endA, endB
+	c.a.Pos, c.b.Pos = endA, endB
 	return cmp.Compare(len(x), len(y)), nil
 }
 
@@ -248,26 +248,26 @@ func (e *encoder) members(depth int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.pos++
+	e.Pos++
 	var starts []int
 	for first := true; ; first = false {
 		more, err := e.next('}', first)
 		if err != nil || !more {
 			return starts, err
 		}
-		if e.peek() != '"' {
+		if e.Space() != '"' {
 			return nil, ErrSyntax
 		}
-		if !repeated[e.pos] {
-			starts = append(starts, e.pos)
+		if !repeated[e.Pos] {
+			starts = append(starts, e.Pos)
 		}
-		if err := e.skipText(); err != nil {
-			return nil, err
-		}
-		if e.peek() != ':' {
+		if _, _, ok := e.Quoted(); !ok {
 			return nil, ErrSyntax
 		}
-		e.pos++
+		if e.Space() != ':' {
+			return nil, ErrSyntax
+		}
+		e.Pos++
 		if err := e.skip(depth + 1); err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ func (e *encoder) value(depth int) error {
 	if err := e.stepped(); err != nil {
 		return err
 	}
-	switch c := e.peek(); c {
+	switch c := e.Space(); c {
 	case 'n':
 		e.dst = append(e.dst, e.order.null)
 		return e.literal("null")
@@ -68,10 +68,10 @@ func (e *encoder) string() error {
 }
 
 func (e *encoder) array(depth int) error {
-	e.pos++
+	e.Pos++
 	e.dst = append(e.dst, e.order.array)
-	if e.peek() == ']' {
-		e.pos++
+	if e.Space() == ']' {
+		e.Pos++
 		e.dst = append(e.dst, tagEnd)
 		return nil
 	}
@@ -79,11 +79,11 @@ func (e *encoder) array(depth int) error {
 		if err := e.value(depth + 1); err != nil {
 			return err
 		}
-		switch e.peek() {
+		switch e.Space() {
 		case ',':
-			e.pos++
+			e.Pos++
 		case ']':
-			e.pos++
+			e.Pos++
 			e.dst = append(e.dst, tagEnd)
 			return nil
 		default:
@@ -99,34 +99,34 @@ func (e *encoder) object(depth int) error {
 	if err != nil {
 		return err
 	}
-	e.pos++
+	e.Pos++
 	e.dst = append(e.dst, e.order.object)
-	if e.peek() == '}' {
-		e.pos++
+	if e.Space() == '}' {
+		e.Pos++
 		e.dst = append(e.dst, tagEnd)
 		return nil
 	}
 	for {
-		e.peek()
-		start, at := e.pos, len(e.dst)
+		e.Space()
+		start, at := e.Pos, len(e.dst)
 		if err := e.string(); err != nil {
 			return err
 		}
-		if e.peek() != ':' {
+		if e.Space() != ':' {
 			return ErrSyntax
 		}
-		e.pos++
+		e.Pos++
 		if err := e.value(depth + 1); err != nil {
 			return err
 		}
 		if repeated[start] {
 			e.dst = e.dst[:at]
 		}
-		switch e.peek() {
+		switch e.Space() {
 		case ',':
-			e.pos++
+			e.Pos++
 		case '}':
-			e.pos++
+			e.Pos++
 			e.dst = append(e.dst, tagEnd)
 			return nil
 		default:
@@ -139,12 +139,12 @@ func (e *encoder) object(depth int) error {
 // replaces; nil if there are none. It leaves the scanner where it was.
 func (e *encoder) repeated(depth int) (map[int]bool, error) {
 	s := e.scanner
-	s.pos++
+	s.Pos++
 	var few [8]member
 	members := few[:0]
 	e.names = e.names[:0]
-	for s.peek() == '"' {
-		start, from := s.pos, len(e.names)
+	for s.Space() == '"' {
+		start, from := s.Pos, len(e.names)
 		text, buf, err := s.text(e.text)
 		e.text = buf
 		if err != nil {
@@ -152,21 +152,21 @@ func (e *encoder) repeated(depth int) (map[int]bool, error) {
 		}
 		e.names = append(e.names, text...)
 		members = append(members, member{start, from, len(e.names)})
-		if s.peek() != ':' {
+		if s.Space() != ':' {
 			return nil, ErrSyntax
 		}
-		s.pos++
+		s.Pos++
 		if err := s.skip(depth + 1); err != nil {
 			return nil, err
 		}
-		if s.peek() != ',' {
+		if s.Space() != ',' {
 			break
 		}
-		s.pos++
-		s.peek()
+		s.Pos++
+		s.Space()
 	}
 	// An object inside others is read once for each of them.
-	return replaced(members, e.names), e.ahead(s.pos - e.pos)
+	return replaced(members, e.names), e.ahead(s.Pos - e.Pos)
 }
 
 // member is one member of an object: where it starts in the text, and its name in a buffer of names.

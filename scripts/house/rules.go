@@ -159,8 +159,8 @@ var rules = []rule{
 		why: "it assigns prefixes and format versions; what is stored under them is the layer's business",
 	},
 	{
-		room: "layer/collate",
-		why:  "the order of JSON keys depends on nothing that is stored",
+		room: "layer/collate", may: []string{"layer/jsontext"},
+		why: "the order of JSON keys depends on nothing that is stored",
 	},
 	{
 		room: "layer/revtree",
@@ -175,11 +175,11 @@ var rules = []rule{
 		why: "the sandbox runs functions over JSON; it must not be able to reach a store",
 	},
 	{
-		room: "layer/script/internal/jstext",
-		why:  "texts are read and written as JavaScript does without running any",
+		room: "layer/script/internal/jstext", may: []string{"layer/jsontext"},
+		why: "texts are read and written as JavaScript does without running any",
 	},
 	{
-		room: "layer/script/internal/direct", may: []string{"layer/script/internal/jstext"},
+		room: "layer/script/internal/direct", may: []string{"layer/jsontext", "layer/script/internal/jstext"},
 		why: "functions are evaluated over a document's text without an engine, and without knowing that there is one",
 	},
 	{
@@ -187,7 +187,7 @@ var rules = []rule{
 		why:  "processors are shared among calls, whatever these do",
 	},
 	{
-		room: "layer/script/internal/engine", may: []string{"layer/script/internal/jstext",
+		room: "layer/script/internal/engine", may: []string{"layer/jsontext", "layer/script/internal/jstext",
 			"layer/script/internal/turns"},
 		why: "an engine runs the functions of one program and pauses in turns; who has runtimes, and which, is the sandbox's",
 	},

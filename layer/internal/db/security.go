@@ -149,20 +149,11 @@ func isStringArray(b []byte) bool {
 	if b[0] != '[' {
 		return false
 	}
-	s := jsontext.JsonScanner{B: b, I: 1}
-	for s.Space(); s.Peek() != ']'; s.Space() {
-		switch s.Peek() {
-		case '"':
-			if _, err := s.Str(); err != nil {
-				return false
-			}
-		case ',':
-			s.I++
-		default:
-			return false
-		}
-	}
-	return true
+	s := jsontext.Scanner{Text: b}
+	return s.Container('[', 1, func([]byte, bool) bool {
+		_, _, ok := s.Quoted()
+		return ok
+	})
 }
 
 // UserCtx is the user that validate functions and security see.

@@ -21,7 +21,7 @@ import (
 // read (new_edits=false).
 func ParseEdit(doc []byte, replicated bool) (rev.Edit, error) {
 	p := editParser{doc: doc, replicated: replicated, from: -1}
-	s, begin, end, err := jsontext.ScanMembers(doc, p.member)
+	object, err := jsontext.ScanMembers(doc, p.member)
 	if err != nil {
 		return rev.Edit{}, fault.Errf(fault.Invalid, "bad_request", "%s", err)
 	}
@@ -32,13 +32,13 @@ func ParseEdit(doc []byte, replicated bool) (rev.Edit, error) {
 		return rev.Edit{}, err
 	}
 	if p.body == nil {
-		p.e.Body = doc[begin:end]
+		p.e.Body = doc[object.Begin:object.End]
 	} else {
 		p.join()
 		p.e.Body = append(p.body, '}')
 	}
-	if s.Newlines {
-		p.e.Body = jsontext.CompactJSON(make([]byte, 0, len(p.e.Body)), p.e.Body)
+	if object.Newlines {
+		p.e.Body = jsontext.AppendCompact(make([]byte, 0, len(p.e.Body)), p.e.Body)
 	}
 	return p.e, nil
 }
@@ -58,7 +58,7 @@ type editParser struct {
 }
 
 // member takes up a member. Neighbours that stay are copied together with what is between them.
-func (p *editParser) member(m jsontext.JsonMember) {
+func (p *editParser) member(m jsontext.Member) {
 	special, err := p.special(&m)
 	if err != nil && p.err == nil {
 		p.err = err
@@ -89,7 +89,7 @@ func (p *editParser) join() {
 }
 
 // special takes up an underscore member; false for a member of the body.
-func (p *editParser) special(m *jsontext.JsonMember) (underscore bool, err error) {
+func (p *editParser) special(m *jsontext.Member) (underscore bool, err error) {
 	key := p.doc[m.Key+1 : m.KeyEnd-1]
 	if m.Escaped {
 		s, _ := jsontext.Unquote(p.doc[m.Key:m.KeyEnd])
@@ -146,7 +146,7 @@ func (p *editParser) history(value []byte) error {
 	p.start, p.ids, p.hasIDs = 0, nil, true
 	startOK, idsOK := false, false
 	var idsErr error
-	_, _, _, err := jsontext.ScanMembers(value, func(m jsontext.JsonMember) {
+	_, err := jsontext.ScanMembers(value, func(m jsontext.Member) {
 		v := value[m.Value:m.End]
 		switch string(value[m.Key:m.KeyEnd]) {
 		case `"start"`:
@@ -176,30 +176,30 @@ func (p *editParser) history(value []byte) error {
 
 // parseIDs reads an array of strings, valid as JSON.
 func parseIDs(array []byte) ([]string, error) {
-	s := jsontext.JsonScanner{B: array, I: 1}
+	s := jsontext.Scanner{Text: array, Pos: 1}
 	n := bytes.Count(array, []byte{','}) + 1
 	if err := listed(n*rev.RevSize, len(array)); err != nil {
 		return nil, err
 	}
 	ids := make([]string, 0, n)
 	all := string(array) // which the ids share
-	for s.I < len(array) {
-		switch s.Space(); s.Peek() {
+	for s.Pos < len(array) {
+		switch s.Space() {
 		case ']', 0:
 			return ids, nil
 		case ',':
-			s.I++
+			s.Pos++
 		default:
-			from := s.I
-			if err := s.Value(0); err != nil {
-				return nil, err
+			from := s.Pos
+			if !s.Value(0) {
+				return nil, s.Err()
 			}
-			text := all[from:s.I]
+			text := all[from:s.Pos]
 			if text[0] != '"' {
 				return nil, fault.Errf(fault.Invalid, "doc_validation", "RevId isn't a string")
 			}
 			if text = text[1 : len(text)-1]; strings.Contains(text, `\`) {
-				text, _ = jsontext.Unquote(array[from:s.I])
+				text, _ = jsontext.Unquote(array[from:s.Pos])
 			}
 			id, err := revtree.ParseID(text)
 			if err != nil {
@@ -255,7 +255,7 @@ func listed(size, text int) error {
 // parseAttachments reads an _attachments object.
 func parseAttachments(value []byte) (edits []rev.AttachmentEdit, err error) {
 	names := map[string]struct{}{}
-	add := func(m jsontext.JsonMember) error {
+	add := func(m jsontext.Member) error {
 		name, _ := jsontext.Unquote(value[m.Key:m.KeyEnd])
 		if err := ValidateAttachmentName(name); err != nil {
 			return err
@@ -271,7 +271,7 @@ func parseAttachments(value []byte) (edits []rev.AttachmentEdit, err error) {
 		edits = append(edits, a)
 		return err
 	}
-	_, _, _, scanErr := jsontext.ScanMembers(value, func(m jsontext.JsonMember) {
+	_, scanErr := jsontext.ScanMembers(value, func(m jsontext.Member) {
 		if err == nil {
 			err = add(m)
 		}
@@ -287,7 +287,7 @@ func parseAttachment(name string, value []byte) (rev.AttachmentEdit, error) {
 	var data []byte
 	var length, encodedLength int64 = -1, -1
 	var wrong error
-	_, _, _, err := jsontext.ScanMembers(value, func(m jsontext.JsonMember) {
+	_, err := jsontext.ScanMembers(value, func(m jsontext.Member) {
 		v := value[m.Value:m.End]
 		switch string(value[m.Key:m.KeyEnd]) {
 		case `"content_type"`:

@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/script/internal/jstext"
 )
 
@@ -133,7 +134,7 @@ func (e *Evaluation) Run(i int, rows *jstext.Rows) bool {
 // evaluate runs a function over the document; false where the engine has to.
 func (e *Evaluation) evaluate(f *function) bool {
 	if !e.indexed {
-		e.indexed, e.odd = true, len(e.doc) > maxBytes || !jstext.Members(e.doc, e.d.names, e.members)
+		e.indexed, e.odd = true, len(e.doc) > maxBytes || !jsontext.Members(e.doc, maxDepth, e.d.names, e.members)
 	}
 	if e.odd {
 		return false
@@ -194,7 +195,7 @@ var (
 			plainUndefined: "undefined", plainNull: "object", plainFalse: "boolean", plainTrue: "boolean",
 			plainNumber: "number", plainString: "string", plainArray: "object", plainObject: "object", plainBuilt: "object",
 		} {
-			types[kind] = plain{kind: plainString, json: jstext.AppendQuoted(nil, []byte(name))}
+			types[kind] = plain{kind: plainString, json: jsontext.AppendQuoted(nil, name)}
 		}
 		return types
 	}()
@@ -291,7 +292,7 @@ func (e *Evaluation) path(n *node) (plain, bool) {
 			return plain{}, false
 		}
 		var ok bool
-		if json, ok = jstext.Member(json, name); !ok {
+		if json, ok = jsontext.FindMember(json, maxDepth, name); !ok {
 			return plain{}, false
 		}
 	}
@@ -354,7 +355,7 @@ func (e *Evaluation) unquote(buffer int, json []byte) ([]byte, bool) {
 		return inside, true
 	}
 	var ok bool
-	e.text[buffer], ok = jstext.Unescape(e.text[buffer][:0], inside)
+	e.text[buffer], ok = jsontext.AppendUnescaped(e.text[buffer][:0], inside, jsontext.KeepHalf)
 	return e.text[buffer], ok
 }
 
@@ -389,7 +390,7 @@ func (e *Evaluation) appendBuilt(dst []byte, n *node) ([]byte, bool) {
 		}
 		first = false
 		if n.kind == nodeObject {
-			dst = append(jstext.AppendQuoted(dst, []byte(n.path[i])), ':')
+			dst = append(jsontext.AppendQuoted(dst, n.path[i]), ':')
 		}
 		if dst, ok = e.append(dst, v); !ok {
 			return dst, false

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/script/internal/jstext"
 )
 
@@ -412,7 +413,7 @@ func (p *parser) object() (n node, ok bool) {
 // literal is a small whole number, or a string without escapes.
 func literal(source string) (plain, bool) {
 	if text, ok := quotedText(source); ok {
-		return plain{kind: plainString, json: jstext.AppendQuoted(nil, []byte(text))}, true
+		return plain{kind: plainString, json: jsontext.AppendQuoted(nil, text)}, true
 	}
 	n, ok := jstext.SmallInt([]byte(source))
 	text := strconv.Itoa(int(n))

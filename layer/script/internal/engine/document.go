@@ -5,7 +5,7 @@ import (
 
 	js "modernc.org/libquickjs"
 
-	"github.com/divandb/divan/layer/script/internal/jstext"
+	"github.com/divandb/divan/layer/jsontext"
 )
 
 // errRepeated is internal: an object names a member twice.
@@ -26,7 +26,7 @@ func (r *Runtime) document(json []byte, frozen bool) (value, error) {
 	}
 	copy(b, json)
 	b[len(json)] = 0
-	p := parser{Scan: jstext.Scan{Text: b[:len(json)]}, m: r.m, frozen: frozen}
+	p := parser{Scanner: jsontext.Scanner{Text: b[:len(json)]}, m: r.m, frozen: frozen}
 	v, err := p.value(0)
 	if err == nil {
 		if p.Space(); p.Pos != len(p.Text) {

@@ -5,6 +5,7 @@ import (
 
 	js "modernc.org/libquickjs"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/script/internal/jstext"
 )
 
@@ -28,7 +29,7 @@ func (f *Func) appendValue(dst []byte, v value, depth int) ([]byte, error) {
 	case js.EJS_TAG_FLOAT64:
 		return jstext.AppendFloat(dst, floatOf(v)), nil
 	case js.EJS_TAG_STRING, js.EJS_TAG_STRING_ROPE:
-		return f.appendText(dst, v, jstext.AppendQuoted)
+		return f.appendText(dst, v, jsontext.AppendQuoted[[]byte])
 	case js.EJS_TAG_OBJECT, js.EJS_TAG_BIG_INT, js.EJS_TAG_SHORT_BIG_INT:
 		if tag(v) == js.EJS_TAG_OBJECT && depth < arrayDepth && js.XJS_IsArray(m.tls, f.ctx, v) > 0 {
 			return f.appendArray(dst, v, depth)
@@ -110,8 +111,8 @@ func (f *Func) appendEmitted(dst []byte, v value) ([]byte, error) {
 		return f.appendJSON(dst, v)
 	}
 	dst = append(dst, `{"error":`...)
-	dst = jstext.AppendQuoted(dst, []byte(m.errorText(f.ctx, v, "name")))
+	dst = jsontext.AppendQuoted(dst, m.errorText(f.ctx, v, "name"))
 	dst = append(dst, `,"message":`...)
-	dst = jstext.AppendQuoted(dst, []byte(m.errorText(f.ctx, v, "message")))
+	dst = jsontext.AppendQuoted(dst, m.errorText(f.ctx, v, "message"))
 	return append(dst, '}'), nil
 }

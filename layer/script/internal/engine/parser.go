@@ -6,12 +6,13 @@ import (
 
 	js "modernc.org/libquickjs"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/script/internal/jstext"
 )
 
 // parser builds values from text that lies in the arena.
 type parser struct {
-	jstext.Scan
+	jsontext.Scanner
 	m      *machine
 	frozen bool
 }
@@ -58,7 +59,10 @@ func (p *parser) word(w string, v value) (value, error) {
 }
 
 func (p *parser) number() (value, error) {
-	text, _ := p.Number()
+	text, _, ok := p.Number()
+	if !ok {
+		return undefined, errDocument
+	}
 	if n, ok := jstext.SmallInt(text); ok {
 		return intValue(n), nil
 	}
@@ -226,7 +230,7 @@ func (p *parser) string() ([]byte, uintptr, error) {
 	if room == nil {
 		return nil, 0, &LimitError{Limit: "memory"}
 	}
-	out, ok := jstext.Unescape(room[:0], p.Text[from:end])
+	out, ok := jsontext.AppendUnescaped(room[:0], p.Text[from:end], jsontext.KeepHalf)
 	if !ok {
 		return nil, 0, errDocument
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"math"
 	"strconv"
-	"unicode/utf8"
 )
 
 // AppendFloat writes a number as JavaScript does.
@@ -25,53 +24,6 @@ func AppendFloat(dst []byte, f float64) []byte {
 		dst = dst[:n-1]
 	}
 	return dst
-}
-
-const hexDigits = "0123456789abcdef"
-
-// AppendQuoted writes s as a JSON string as JSON.stringify does.
-func AppendQuoted(dst, s []byte) []byte {
-	dst = append(dst, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= 0x20 && c < utf8.RuneSelf && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			_, n := utf8.DecodeRune(s[i:])
-			if n > 1 {
-				i += n
-				continue
-			}
-			// Only a lone surrogate, three bytes, is no UTF-8 here.
-			dst = append(append(dst, s[from:i]...), "\uFFFD"...)
-			i += min(3, len(s)-i)
-			from = i
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\b':
-			dst = append(dst, '\\', 'b')
-		case '\f':
-			dst = append(dst, '\\', 'f')
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-		i++
-		from = i
-	}
-	return append(append(dst, s[from:]...), '"')
 }
 
 // AppendStringified appends what JSON.stringify made. It writes lone surrogates, and only them, as \ud800 to \udfff:

@@ -1,0 +1,95 @@
+package jsontext
+
+// SkipSpace returns the index behind white space at i.
+func SkipSpace[T ~string | ~[]byte](text T, i int) int {
+	for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n') {
+		i++
+	}
+	return i
+}
+
+// SkipString returns the index behind the string that begins at i, len(text) where it does not end.
+func SkipString[T ~string | ~[]byte](text T, i int) int {
+	end, _ := skipString(text, i)
+	return end
+}
+
+func skipString[T ~string | ~[]byte](text T, i int) (end int, ok bool) {
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1, true
+		}
+	}
+	return len(text), false
+}
+
+// SkipValue returns the index behind the value that begins at i. Brackets and strings are matched and nothing is
+// validated. ok is false where the value does not end, or nests deeper than MaxDepth.
+func SkipValue[T ~string | ~[]byte](text T, i int) (end int, ok bool) {
+	depth := 0
+	for i < len(text) {
+		switch text[i] {
+		case '"':
+			if i, ok = skipString(text, i); depth == 0 {
+				return i, ok
+			}
+			continue
+		case '{', '[':
+			if depth++; depth > MaxDepth {
+				return i, false
+			}
+		case '}', ']':
+			if depth == 0 {
+				return i, true
+			}
+			if depth--; depth == 0 {
+				return i + 1, true
+			}
+		case ',', ':', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return i, true
+			}
+		}
+		i++
+	}
+	return i, depth == 0
+}
+
+// Within reports whether brackets nest at most depth deep. It does not recurse, and judges nothing else.
+func Within[T ~string | ~[]byte](text T, depth int) bool {
+	at := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i = SkipString(text, i) - 1
+		case '{', '[':
+			if at++; at > depth {
+				return false
+			}
+		case '}', ']':
+			at--
+		}
+	}
+	return true
+}
+
+// AppendCompact appends valid JSON without its insignificant white space.
+func AppendCompact(dst, text []byte) []byte {
+	for i := 0; i < len(text); {
+		from := i
+		switch text[i] {
+		case '"':
+			i = SkipString(text, i)
+		case ' ', '\t', '\n', '\r':
+			i++
+			continue
+		default:
+			i++
+		}
+		dst = append(dst, text[from:i]...)
+	}
+	return dst
+}

@@ -1,0 +1,163 @@
+package jsontext
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// HexDigits are the digits that escapes, digests and revisions are written with.
+const HexDigits = "0123456789abcdef"
+
+// AppendQuoted appends s as a JSON string, as JSON.stringify and CouchDB write it. What is not UTF-8 becomes U+FFFD: one
+// for each byte, or for the three bytes of half a surrogate pair, which JavaScript's strings can have.
+func AppendQuoted[T ~string | ~[]byte](dst []byte, s T) []byte {
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if plain[c] && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+			if r != utf8.RuneError || n > 1 {
+				i += n
+				continue
+			}
+			dst = append(append(dst, s[from:i]...), "\uFFFD"...)
+			if c == 0xED && i+2 < len(s) && s[i+1]&0xE0 == 0xA0 && s[i+2]&0xC0 == 0x80 {
+				n = 3
+			}
+			i += n
+			from = i
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\b':
+			dst = append(dst, '\\', 'b')
+		case '\f':
+			dst = append(dst, '\\', 'f')
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', HexDigits[c>>4], HexDigits[c&15])
+		}
+		i++
+		from = i
+	}
+	return append(append(dst, s[from:]...), '"')
+}
+
+// Half says what becomes of half a surrogate pair that a string has escaped.
+type Half byte
+
+const (
+	// ReplaceHalf makes it U+FFFD.
+	ReplaceHalf Half = iota
+	// KeepHalf keeps it, in three bytes that are not UTF-8: JavaScript has such strings.
+	KeepHalf
+)
+
+// AppendUnescaped appends the text of the string whose inside, without the quotes, s is. ok is false where an escape is
+// none; dst then has what stands before.
+func AppendUnescaped[T ~string | ~[]byte](dst []byte, s T, half Half) (_ []byte, ok bool) {
+	from := 0
+	for i := 0; i < len(s); {
+		if s[i] != '\\' {
+			i++
+			continue
+		}
+		dst = append(dst, s[from:i]...)
+		r, n := unescape(s[i:])
+		if n == 0 {
+			return dst, false
+		}
+		if isHalf(r) && half == KeepHalf {
+			dst = append(dst, 0xE0|byte(r>>12), 0x80|byte(r>>6)&0x3F, 0x80|byte(r)&0x3F)
+		} else {
+			dst = utf8.AppendRune(dst, r) // U+FFFD for a half
+		}
+		i += n
+		from = i
+	}
+	return append(dst, s[from:]...), true
+}
+
+// Unquote decodes a valid JSON string. ok is false where b is no string.
+func Unquote(b []byte) (s string, ok bool) {
+	if len(b) < 2 || b[0] != '"' {
+		return "", false
+	}
+	inside := b[1 : len(b)-1]
+	for _, c := range inside {
+		if c == '\\' {
+			out, ok := AppendUnescaped(make([]byte, 0, len(inside)), inside, ReplaceHalf)
+			return string(out), ok
+		}
+	}
+	return string(inside), true
+}
+
+// unescape decodes the escape that s begins with. n is how many bytes it takes: 0 where it is none, and those of both
+// halves where they make a pair. Half of a pair is decoded as it stands.
+func unescape[T ~string | ~[]byte](s T) (r rune, n int) {
+	if len(s) < 2 {
+		return 0, 0
+	}
+	switch c := s[1]; c {
+	case '"', '\\', '/':
+		return rune(c), 2
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+	default:
+		return 0, 0
+	}
+	if r = hex4(s, 2); r < 0 {
+		return 0, 0
+	}
+	if isHalf(r) && len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
+		if pair := utf16.DecodeRune(r, hex4(s, 8)); pair != utf8.RuneError {
+			return pair, 12
+		}
+	}
+	return r, 6
+}
+
+func isHalf(r rune) bool { return utf16.IsSurrogate(r) }
+
+// hex4 reads the four digits at i, -1 where there are none.
+func hex4[T ~string | ~[]byte](s T, i int) (r rune) {
+	if i+4 > len(s) {
+		return -1
+	}
+	for k := i; k < i+4; k++ {
+		c := s[k]
+		switch {
+		case c-'0' < 10:
+			c -= '0'
+		case c|0x20-'a' < 6:
+			c = c | 0x20 - 'a' + 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
