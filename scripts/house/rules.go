@@ -453,11 +453,11 @@ var rules = []rule{
 		why: "JSON is written the same way by every endpoint; what is in it does not matter, but for revisions",
 	},
 	{
-		room: "node/api/internal/fault", may: []string{"layer", "layer/kv", "layer/script", "node/api/internal/encode"},
+		room: "node/api/internal/fault", may: []string{"layer", "layer/jsontext", "layer/kv", "layer/script", "node/api/internal/encode"},
 		why: "errors of the rooms below get their status here, and those of HTTP itself are made here",
 	},
 	{
-		room: "node/api/internal/decode", may: []string{"node/api/internal/fault"},
+		room: "node/api/internal/decode", may: []string{"layer/jsontext", "node/api/internal/fault"},
 		why: "a text is JSON or an error of the client; what it is for does not matter",
 	},
 	{
@@ -475,7 +475,7 @@ var rules = []rule{
 		why: "a call is the same for every endpoint, so it knows none of them",
 	},
 	{
-		room: "node/api/internal/settings", may: []string{"node/api/internal/call", "node/api/internal/encode",
+		room: "node/api/internal/settings", may: []string{"layer/jsontext", "node/api/internal/call", "node/api/internal/encode",
 			"node/api/internal/fault", "node/auth"},
 		why: "settings do not know who heeds them; auth says which origins are safe",
 	},
@@ -485,32 +485,32 @@ var rules = []rule{
 		why: "documents look the same alone, in rows and in feeds",
 	},
 	{
-		room: "node/api/internal/docs", may: []string{"layer", "layer/revtree", "node/api/internal/call",
+		room: "node/api/internal/docs", may: []string{"layer", "layer/jsontext", "layer/revtree", "node/api/internal/call",
 			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
 			"node/api/internal/intake", "node/api/internal/render", "node/api/internal/settings", "node/auth"},
 		why: "endpoints of documents are calls of the layer, and know no other endpoints",
 	},
 	{
-		room: "node/api/internal/rows", may: []string{"layer", "node/api/internal/call", "node/api/internal/decode",
+		room: "node/api/internal/rows", may: []string{"layer", "layer/jsontext", "node/api/internal/call", "node/api/internal/decode",
 			"node/api/internal/encode", "node/api/internal/fault", "node/api/internal/render",
 			"node/api/internal/settings"},
 		why: "lists and views are calls of the layer, and know no other endpoints",
 	},
 	{
-		room: "node/api/internal/feeds", may: []string{"layer", "layer/script", "node/api/internal/call",
+		room: "node/api/internal/feeds", may: []string{"layer", "layer/jsontext", "layer/script", "node/api/internal/call",
 			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
 			"node/api/internal/render", "node/api/internal/settings", "query/selector"},
 		testsMay: []string{"node/api/internal/intake"},
 		why:      "feeds are calls of the layer that wait, and know no other endpoints",
 	},
 	{
-		room: "node/api/internal/databases", may: []string{"layer", "node/api/internal/call",
+		room: "node/api/internal/databases", may: []string{"layer", "layer/jsontext", "node/api/internal/call",
 			"node/api/internal/decode", "node/api/internal/encode", "node/api/internal/fault",
 			"node/api/internal/rows", "node/api/internal/settings", "node/auth"},
 		why: "endpoints of databases are calls of the layer; lists of databases take the parameters of other lists",
 	},
 	{
-		room: "node/api/internal/server", may: []string{"layer", "node/api/internal/call", "node/api/internal/decode",
+		room: "node/api/internal/server", may: []string{"layer", "layer/jsontext", "node/api/internal/call", "node/api/internal/decode",
 			"node/api/internal/encode", "node/api/internal/fault"},
 		why: "what the node tells of itself comes through interfaces that are declared here",
 	},

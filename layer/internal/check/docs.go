@@ -185,7 +185,7 @@ func (b *checkedBody) check(x *checker) error {
 		x.fault(keyspace.Documents, b.id, "the body of the leaf %s cannot be read: %v", b.rev, err)
 		return nil
 	}
-	switch _, _, _, err := jsontext.ScanMembers(body.Body, func(jsontext.JsonMember) {}); {
+	switch _, err := jsontext.ScanMembers(body.Body, func(jsontext.Member) {}); {
 	case err != nil:
 		x.fault(keyspace.Documents, b.id, "the body of the leaf %s: %v", b.rev, err)
 	case body.Deleted != b.deleted:

@@ -21,7 +21,7 @@ func (x *checker) locals() error {
 		end: func(id string) error {
 			_, body, err := write.ParseLocal(whole)
 			if err == nil {
-				_, _, _, err = jsontext.ScanMembers(body, func(jsontext.JsonMember) {})
+				_, err = jsontext.ScanMembers(body, func(jsontext.Member) {})
 			}
 			if err != nil {
 				x.fault(keyspace.Local, id, "%v", err)

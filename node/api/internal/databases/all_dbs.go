@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/decode"
 	"github.com/divandb/divan/node/api/internal/encode"
@@ -16,7 +17,7 @@ import (
 // AllDatabases answers GET /_all_dbs.
 func (h *Handlers) AllDatabases(q *call.Request) error {
 	return h.eachName(q, func(s *call.Stream, name string) error {
-		s.Buf = encode.String(s.Buf, name)
+		s.Buf = jsontext.AppendQuoted(s.Buf, name)
 		return nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/decode"
 	"github.com/divandb/divan/node/api/internal/encode"
@@ -24,7 +25,7 @@ type bulkRequest struct {
 // parsed, so that every byte is looked at twice at most and nothing is copied.
 func parseBulk(text []byte, most int) (b bulkRequest, err error) {
 	b.most = most
-	i := decode.SkipSpace(text, 0)
+	i := jsontext.SkipSpace(text, 0)
 	if i == len(text) {
 		return b, fault.InvalidJSON
 	}
@@ -59,7 +60,7 @@ func parseBulk(text []byte, most int) (b bulkRequest, err error) {
 	switch {
 	case err != nil:
 		return b, err
-	case decode.SkipSpace(text, end) != len(text):
+	case jsontext.SkipSpace(text, end) != len(text):
 		return b, fault.InvalidJSON
 	case !b.hasDocs:
 		return b, fault.BadRequest("POST body must include `docs` parameter.")
@@ -75,12 +76,12 @@ func (b *bulkRequest) takeDocs(array []byte) error {
 		}
 		return fault.BadRequest("`docs` parameter must be an array.")
 	}
-	i := decode.SkipSpace(array, 1)
+	i := jsontext.SkipSpace(array, 1)
 	if i < len(array) && array[i] == ']' && i == len(array)-1 {
 		return nil
 	}
 	for {
-		end, ok := decode.SkipValue(array, i)
+		end, ok := jsontext.SkipValue(array, i)
 		if !ok || end == i {
 			return fault.InvalidJSON
 		}
@@ -91,21 +92,21 @@ func (b *bulkRequest) takeDocs(array []byte) error {
 			return fault.BadRequest("Document must be a JSON object")
 		}
 		b.docs = append(b.docs, array[i:end])
-		i = decode.SkipSpace(array, end)
+		i = jsontext.SkipSpace(array, end)
 		switch {
 		case i == len(array)-1 && array[i] == ']':
 			return nil
 		case i >= len(array) || array[i] != ',':
 			return fault.InvalidJSON
 		}
-		i = decode.SkipSpace(array, i+1)
+		i = jsontext.SkipSpace(array, i+1)
 	}
 }
 
 // eachMember calls fn for each member of the object that starts at text[i], names decoded, values as they came. It
 // returns the index after the object.
 func eachMember(text []byte, i int, fn func(name string, value []byte) error) (end int, err error) {
-	i = decode.SkipSpace(text, i+1)
+	i = jsontext.SkipSpace(text, i+1)
 	if i < len(text) && text[i] == '}' {
 		return i + 1, nil
 	}
@@ -113,31 +114,31 @@ func eachMember(text []byte, i int, fn func(name string, value []byte) error) (e
 		if i >= len(text) || text[i] != '"' {
 			return 0, fault.InvalidJSON
 		}
-		end := decode.SkipString(text, i)
+		end := jsontext.SkipString(text, i)
 		name, err := decode.Bytes(text[i:end])
 		if err != nil {
 			return 0, err
 		}
-		i = decode.SkipSpace(text, end)
+		i = jsontext.SkipSpace(text, end)
 		if i >= len(text) || text[i] != ':' {
 			return 0, fault.InvalidJSON
 		}
-		i = decode.SkipSpace(text, i+1)
-		end, ok := decode.SkipValue(text, i)
+		i = jsontext.SkipSpace(text, i+1)
+		end, ok := jsontext.SkipValue(text, i)
 		if !ok || end == i {
 			return 0, fault.InvalidJSON
 		}
 		if err := fn(name.Str, text[i:end]); err != nil {
 			return 0, err
 		}
-		i = decode.SkipSpace(text, end)
+		i = jsontext.SkipSpace(text, end)
 		switch {
 		case i < len(text) && text[i] == '}':
 			return i + 1, nil
 		case i >= len(text) || text[i] != ',':
 			return 0, fault.InvalidJSON
 		}
-		i = decode.SkipSpace(text, i+1)
+		i = jsontext.SkipSpace(text, i+1)
 	}
 }
 
@@ -247,7 +248,7 @@ func sendResults(q *call.Request, results []layer.EditResult, replicated bool) e
 		if r.Err == nil {
 			s.Buf = appendWritten(s.Buf, r.ID, r.Rev)
 		} else {
-			s.Buf = encode.String(append(s.Buf, `{"id":`...), r.ID)
+			s.Buf = jsontext.AppendQuoted(append(s.Buf, `{"id":`...), r.ID)
 			if replicated {
 				s.Buf = encode.Rev(append(s.Buf, `,"rev":`...), r.Rev)
 			}

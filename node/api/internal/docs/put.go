@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/fault"
@@ -167,7 +168,7 @@ func sendWritten(q *call.Request, status int, id string, rev layer.Rev) error {
 }
 
 func appendWritten(dst []byte, id string, rev layer.Rev) []byte {
-	dst = encode.String(append(dst, `{"ok":true,"id":`...), id)
+	dst = jsontext.AppendQuoted(append(dst, `{"ok":true,"id":`...), id)
 	dst = encode.Rev(append(dst, `,"rev":`...), rev)
 	return append(dst, '}')
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/fault"
@@ -127,7 +128,7 @@ func (h *Bulk) RevsDiff(q *call.Request) error {
 	first := true
 	err = diff(q, &body, func(d layer.RevsDiffRow) error {
 		s.Separate(&first)
-		s.Buf = append(encode.String(s.Buf, d.ID), `:{"missing":`...)
+		s.Buf = append(jsontext.AppendQuoted(s.Buf, d.ID), `:{"missing":`...)
 		s.Buf = encode.Revs(s.Buf, d.Missing)
 		if len(d.PossibleAncestors) > 0 {
 			s.Buf = encode.Revs(append(s.Buf, `,"possible_ancestors":`...), d.PossibleAncestors)
@@ -154,7 +155,7 @@ func (h *Bulk) MissingRevs(q *call.Request) error {
 	first := true
 	err = diff(q, &body, func(d layer.RevsDiffRow) error {
 		s.Separate(&first)
-		s.Buf = append(encode.String(s.Buf, d.ID), ':')
+		s.Buf = append(jsontext.AppendQuoted(s.Buf, d.ID), ':')
 		s.Buf = encode.Revs(s.Buf, d.Missing)
 		return s.Full()
 	})

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
-	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/fault"
 )
 
@@ -64,7 +64,7 @@ func (h *Handlers) NewUUIDs(q *call.Request) error {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = encode.String(b, h.ids.next())
+		b = jsontext.AppendQuoted(b, h.ids.next())
 	}
 	header := q.W.Header()
 	header.Set("Cache-Control", "no-cache")

@@ -8,26 +8,18 @@ import (
 	"github.com/divandb/divan/layer/jsontext"
 )
 
-// String appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
-func String(dst []byte, s string) []byte {
-	if !utf8.ValidString(s) {
-		s = string([]rune(s))
-	}
-	return jsontext.AppendQuoted(dst, s)
-}
-
 // Member appends `,"name":` or, right after an opening brace, `"name":`.
 func Member(dst []byte, name string) []byte {
 	if n := len(dst); n > 0 && dst[n-1] != '{' {
 		dst = append(dst, ',')
 	}
-	dst = String(dst, name)
+	dst = jsontext.AppendQuoted(dst, name)
 	return append(dst, ':')
 }
 
 // StringMember appends a member whose value is a string.
 func StringMember(dst []byte, name, value string) []byte {
-	return String(Member(dst, name), value)
+	return jsontext.AppendQuoted(Member(dst, name), value)
 }
 
 // IntMember appends a member whose value is a number.
@@ -43,7 +35,7 @@ func BoolMember(dst []byte, name string, b bool) []byte {
 // Rev appends a revision as a JSON string.
 func Rev(dst []byte, rev layer.Rev) []byte {
 	if !plainID(rev.ID) {
-		return String(dst, rev.String())
+		return jsontext.AppendQuoted(dst, rev.String())
 	}
 	dst = append(dst, '"')
 	dst = strconv.AppendInt(dst, rev.Pos, 10)
@@ -81,7 +73,7 @@ func Strings(dst []byte, list []string) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = String(dst, s)
+		dst = jsontext.AppendQuoted(dst, s)
 	}
 	return append(dst, ']')
 }

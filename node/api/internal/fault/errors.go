@@ -6,9 +6,9 @@ import (
 	"net/http"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/script"
-	"github.com/divandb/divan/node/api/internal/encode"
 )
 
 // Fault is an error in its HTTP form: CouchDB's error object and its status.
@@ -143,9 +143,9 @@ var (
 // Append adds CouchDB's error members, without the braces, so that rows of bulk answers can use them.
 func (f *Fault) Append(dst []byte) []byte {
 	dst = append(dst, `"error":`...)
-	dst = encode.String(dst, f.Name)
+	dst = jsontext.AppendQuoted(dst, f.Name)
 	dst = append(dst, `,"reason":`...)
-	return encode.String(dst, f.Reason)
+	return jsontext.AppendQuoted(dst, f.Reason)
 }
 
 // BadRequest is a 400 with CouchDB's most common name.

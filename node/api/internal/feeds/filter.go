@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/decode"
@@ -334,14 +335,14 @@ func requestObject(q *call.Request) []byte {
 	b = encode.StringMember(b, "peer", q.R.RemoteAddr)
 	b = append(b, `,"form":{},"cookie":{},"id":null`...)
 	b = append(encode.Member(b, "info"), `{"db_name":`...)
-	b = append(encode.String(b, q.Path[0]), '}')
+	b = append(jsontext.AppendQuoted(b, q.Path[0]), '}')
 	b = append(encode.Member(b, "userCtx"), `{"db":`...)
-	b = encode.String(b, q.Path[0])
+	b = jsontext.AppendQuoted(b, q.Path[0])
 	b = append(b, `,"name":`...)
 	if q.User.Name == "" {
 		b = append(b, "null"...)
 	} else {
-		b = encode.String(b, q.User.Name)
+		b = jsontext.AppendQuoted(b, q.User.Name)
 	}
 	b = encode.Strings(append(b, `,"roles":`...), q.User.Roles)
 	return append(b, "}}"...)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/render"
@@ -64,7 +65,7 @@ func writeChange(s *call.Stream, c *layer.Change, showSeq bool, query *changesQu
 	} else {
 		s.Buf = append(s.Buf, `{"seq":null`...)
 	}
-	s.Buf = encode.String(append(s.Buf, `,"id":`...), c.ID)
+	s.Buf = jsontext.AppendQuoted(append(s.Buf, `,"id":`...), c.ID)
 	s.Buf = append(s.Buf, `,"changes":[`...)
 	if len(c.Leaves) == 0 {
 		s.Buf = append(encode.Rev(append(s.Buf, `{"rev":`...), c.Rev), '}')
@@ -151,7 +152,7 @@ func appendShards(dst []byte, shards []layer.ShardID) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = encode.String(dst, string(id))
+		dst = jsontext.AppendQuoted(dst, string(id))
 	}
 	return append(dst, ']')
 }

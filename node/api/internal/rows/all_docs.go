@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/decode"
 	"github.com/divandb/divan/node/api/internal/encode"
@@ -196,13 +197,13 @@ func (w *rowWriter) document(row *layer.AllDocsRow, r *rowsQuery) error {
 		if layer.KindOf(row.Err) != layer.NotFound {
 			return row.Err
 		}
-		return w.missing(string(encode.String(nil, row.ID)))
+		return w.missing(string(jsontext.AppendQuoted(nil, row.ID)))
 	}
 	w.next()
 	s := w.s
 	s.Buf = append(s.Buf, `{"id":`...)
 	from := len(s.Buf)
-	s.Buf = encode.String(s.Buf, row.ID)
+	s.Buf = jsontext.AppendQuoted(s.Buf, row.ID)
 	id := s.Buf[from:]
 	s.Buf = append(s.Buf, `,"key":`...)
 	s.Buf = append(s.Buf, id...)

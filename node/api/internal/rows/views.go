@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/layer"
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
-	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/fault"
 	"github.com/divandb/divan/node/api/internal/render"
 )
@@ -189,8 +189,8 @@ func (h *Handlers) reducedView(s *call.Stream, v *viewRequest, r *rowsQuery) err
 		w.next()
 		s.Buf = append(append(s.Buf, `{"key":`...), row.Key...)
 		if row.Err != nil {
-			s.Buf = encode.String(append(s.Buf, `,"error":`...), row.Err.Name)
-			s.Buf = append(encode.String(append(s.Buf, `,"reason":`...), row.Err.Reason), '}')
+			s.Buf = jsontext.AppendQuoted(append(s.Buf, `,"error":`...), row.Err.Name)
+			s.Buf = append(jsontext.AppendQuoted(append(s.Buf, `,"reason":`...), row.Err.Reason), '}')
 		} else {
 			s.Buf = append(append(append(s.Buf, `,"value":`...), row.Value...), '}')
 		}
@@ -216,7 +216,7 @@ func (r *rowsQuery) level() int {
 func (w *rowWriter) viewRow(row *layer.ViewRow, r *rowsQuery) error {
 	w.next()
 	s := w.s
-	s.Buf = encode.String(append(s.Buf, `{"id":`...), row.ID)
+	s.Buf = jsontext.AppendQuoted(append(s.Buf, `{"id":`...), row.ID)
 	s.Buf = append(append(s.Buf, `,"key":`...), row.Key...)
 	s.Buf = append(append(s.Buf, `,"value":`...), row.Value...)
 	if r.includeDocs {

@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/fault"
@@ -47,7 +48,7 @@ func (h *Handlers) Up(q *call.Request) error {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = encode.String(b, reason)
+		b = jsontext.AppendQuoted(b, reason)
 	}
 	return q.SendJSON(http.StatusOK, append(b, `],"seeds":{}}`...))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/node/api/internal/call"
 	"github.com/divandb/divan/node/api/internal/encode"
 	"github.com/divandb/divan/node/api/internal/fault"
@@ -63,7 +64,7 @@ func (h *Handlers) ConfigValue(q *call.Request) error {
 	if !ok {
 		return fault.NotFound("unknown_config_value")
 	}
-	return q.SendJSON(http.StatusOK, encode.String(nil, value))
+	return q.SendJSON(http.StatusOK, jsontext.AppendQuoted(nil, value))
 }
 
 // SetConfigValue stores a value and answers the former one. An admin's password is stored as a hash.
@@ -92,7 +93,7 @@ func (h *Handlers) SetConfigValue(q *call.Request) error {
 	} else if _, err := h.Settings.Set(section, key, value); err != nil {
 		return err
 	}
-	return q.SendJSON(http.StatusOK, encode.String(nil, old))
+	return q.SendJSON(http.StatusOK, jsontext.AppendQuoted(nil, old))
 }
 
 // openSection refuses to change the sections that CouchDB keeps closed.
@@ -120,5 +121,5 @@ func (h *Handlers) DeleteConfigValue(q *call.Request) error {
 	} else if _, _, err := h.Settings.Delete(section, key); err != nil {
 		return err
 	}
-	return q.SendJSON(http.StatusOK, encode.String(nil, old))
+	return q.SendJSON(http.StatusOK, jsontext.AppendQuoted(nil, old))
 }
