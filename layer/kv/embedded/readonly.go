@@ -27,7 +27,7 @@ import (
 // Every commit of a write fails. Others may open it for reading too, but no engine for writing before this one is
 // closed.
 //
-// Damage that keeps Open from opening the store is an error here too. With salvaging it is not, as far as there is a
+// Damage that keeps Open from opening the store is an error here too. Where salvaging, it is not, as far as there is a
 // way on: the log says what is left out. That is for saving what can be read; what is read may be older than what was
 // acknowledged.
 func OpenReadOnly(dir string, o Options, salvaging bool) (*Engine, error) {
@@ -85,7 +85,7 @@ func readable(dir string, o Options, salvaging bool) error {
 	return nil
 }
 
-// open opens Pebble. With salvaging it goes without what is missing or damaged, as far as there is a way.
+// open opens Pebble. Where salvaging, it goes without what is missing or damaged, as far as there is a way.
 func (r *readOnly) open(salvaging bool) (last int64, err error) {
 	e := r.e
 	h := horizon.New(e.store.FS, e.store.Dir)

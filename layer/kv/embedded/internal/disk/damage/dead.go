@@ -164,7 +164,7 @@ func (in *Inspector) findDead(losses map[string][]sst.Fault) (again bool, err er
 // blockSpan is where a block's rows can be. Versions of the last row of the block before may be in it, too.
 func blockSpan(f *sst.Fault) keys.Span {
 	begin := f.Keys.Begin
-	if n := len(begin); n > 0 && begin[n-1] == 0 { // see keyAfter
+	if n := len(begin); n > 0 && begin[n-1] == 0 { // see keys.After
 		begin = begin[:n-1]
 	}
 	return keys.Span{Begin: begin, End: f.Keys.End}

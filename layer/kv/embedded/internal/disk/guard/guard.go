@@ -211,7 +211,7 @@ func (fs guardFS) Remove(name string) error {
 	}
 	defer fs.g.Space.Changed()
 	if base := fs.PathBase(name); horizon.IsManifest(base) {
-		_ = fs.FS.Remove(fs.PathJoin(fs.g.Store.Dir, horizon.MirrorPrefix+base)) // or when the store is opened, see removeOldMirrors
+		_ = fs.FS.Remove(fs.PathJoin(fs.g.Store.Dir, horizon.MirrorPrefix+base)) // or when the store is opened
 	}
 	return fs.g.Try(true, func() error { return fs.FS.Remove(name) })
 }
