@@ -120,6 +120,10 @@ func (s *System) ActiveTasks(context.Context) ([][]byte, error) {
 	return list, nil
 }
 
+// Upkeep says how the removal of indexes that no design document has gets on, here. Compactions is the same for
+// compaction, and layer.Store.Upkeep for what every Store looks after by itself.
+func (s *System) Upkeep() []layer.UpkeepMetrics { return []layer.UpkeepMetrics{s.cleanup.Metrics()} }
+
 // Compactions are the metrics of this node's compactions.
 func (s *System) Compactions() upkeep.CompactionFacts { return s.compactor.Metrics() }
 

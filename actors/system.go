@@ -34,6 +34,7 @@ type System struct {
 	feeds     *feeds.Feeds
 	indexing  *indexing.Indexing
 	compactor *upkeep.Compactor
+	cleanup   *upkeep.Cleanup
 }
 
 // Start starts the tree. It does no I/O and returns at once. Stop it before the store closes.
@@ -63,11 +64,11 @@ func Start(o Options) (*System, error) {
 		MaxIndexers: o.MaxIndexers, ShareFrom: o.ShareFrom, MaxShards: o.MaxShards, Batch: o.Batch, Parallel: processors(),
 		WarmFor: o.WarmFor, WarmGather: o.WarmGather, Changed: changed, Listen: s.feeds.Listen,
 	})
-	s.compactor = upkeep.NewCompactor(s.queue, o.CompactionShare)
+	s.compactor, s.cleanup = upkeep.NewCompactor(s.queue, o.CompactionShare), upkeep.NewCleanup(s.queue)
 	children := []runtime.Spawn{{Key: databasesKey, Spec: databasesSpec(s.feeds, s.indexing, o.Linger)}}
 	children = append(children, s.indexing.Takers()...)
 	children = append(children,
-		runtime.Spawn{Key: upkeep.CleanupKey, Spec: upkeep.NewCleanup(s.queue).Spec()},
+		runtime.Spawn{Key: upkeep.CleanupKey, Spec: s.cleanup.Spec()},
 		runtime.Spawn{Key: upkeep.CompactionKey, Spec: s.compactor.Spec()})
 	if o.Peers != nil {
 		children = append(children, runtime.Spawn{Key: feeds.ExchangeKey, Spec: s.feeds.ExchangeSpec()})

@@ -3,6 +3,7 @@ package layer
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -35,7 +36,12 @@ func RenewUploads(ctx context.Context, s *Store, after time.Duration) error {
 
 // SweepStore runs the hourly sweep as it will be after a time.
 func SweepStore(ctx context.Context, s *Store, after time.Duration) error {
-	return s.sweep(ctx, hoursIn(s.Store, after))
+	now := hoursIn(s.Store, after)
+	return errors.Join(
+		s.Ids.Sweep(ctx, s.Engine, now),
+		export.SweepImports(ctx, s.Store, now),
+		s.EachDatabase(ctx, func(ctx context.Context, d *db.Database) error { return attach.SweepUploads(ctx, d, now) }),
+	)
 }
 
 // ImportAbandoned imports a file and stops before the database gets its name, as a node that dies.

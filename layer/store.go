@@ -2,7 +2,6 @@ package layer
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/divandb/divan/layer/internal/index"
 	"github.com/divandb/divan/layer/internal/jobs"
 	"github.com/divandb/divan/layer/internal/query"
+	"github.com/divandb/divan/layer/internal/upkeep"
 	"github.com/divandb/divan/layer/internal/write"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
@@ -94,9 +94,10 @@ type Store struct {
 	checkStore
 	exportStore
 
-	o    Options
-	stop context.CancelFunc
-	done sync.WaitGroup // the background loops
+	o      Options
+	upkeep *upkeep.Upkeep
+	stop   context.CancelFunc
+	done   sync.WaitGroup // the goroutines of upkeep
 }
 
 // Open prepares an engine for use: writes the format version into an empty store, brings an older one up to it, refuses
@@ -106,7 +107,7 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	base := db.NewStore(e, o.Root, o.MaxShards)
 	s := &Store{
 		Store: base, jobStore: jobs.OfStore(base), compactStore: compact.OfStore(base), checkStore: check.OfStore(base),
-		exportStore: export.OfStore(base), o: o,
+		exportStore: export.OfStore(base), o: o, upkeep: &upkeep.Upkeep{Log: o.Logger},
 	}
 	s.fillSlots()
 	s.Observers = []func(*db.Txn){feed.NoteEntries, compact.NoteSuperseded}
@@ -120,13 +121,9 @@ func Open(ctx context.Context, e kv.Engine, o Options) (*Store, error) {
 	feed.StateOf(s.Store).Closings.Wake = make(chan struct{}, 1)
 	background, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	s.done.Go(func() { s.keepHouse(background) })
-	s.done.Go(func() { s.keepSwept(background) })
-	s.done.Go(func() { attach.KeepUploads(background, s.Store) })
-	if s.o.Compaction.Auto {
-		s.done.Go(func() { compact.KeepCompacted(background, s.Store) })
+	for _, kind := range s.kindsOfUpkeep() {
+		s.done.Go(func() { s.upkeep.Keep(background, kind) })
 	}
-	s.done.Go(func() { feed.StateOf(s.Store).Keep(background) })
 	return s, nil
 }
 
@@ -243,71 +240,4 @@ func (s *Store) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	return s.Ids.Clear(ctx, s.Engine)
-}
-
-// firstSweep is how long after the start keepHouse sweeps for the first time.
-const firstSweep = 10 * time.Minute
-
-// keepHouse clears transaction ids, and forgets what was published too long ago, once a second.
-func (s *Store) keepHouse(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		if err := s.Ids.Clear(ctx, s.Engine); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("transaction ids not cleared", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			index.PublishedOf(s.Store).Expire(now)
-		case <-s.Ids.Full:
-		}
-	}
-}
-
-// keepSwept clears once an hour what dead nodes left behind: for the first time some minutes after the start, when
-// nobody waits any more for the result of a commit from before it. The owner of a store begins with the uploads from
-// before the start. Records of finished jobs are removed once a minute.
-func (s *Store) keepSwept(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	swept := time.Now().Add(firstSweep - time.Hour)
-	left := s.o.Owner // uploads from before the start
-	jobsSwept := time.Now()
-	for {
-		if left {
-			err := s.EachDatabase(ctx, attach.StateOf(s.Store).RemoveLeftUploads)
-			if left = fault.KindOf(err) == fault.Full; err != nil && !left && ctx.Err() == nil {
-				s.o.Logger.Warn("uploads from before the start not removed", "error", err)
-			}
-		}
-		if time.Since(swept) > time.Hour {
-			swept = time.Now()
-			if err := s.sweep(ctx, s.Hours()); err != nil && ctx.Err() == nil {
-				s.o.Logger.Warn("sweep not finished", "error", err)
-			}
-		}
-		if time.Since(jobsSwept) > jobs.SweepJobsEvery {
-			jobsSwept = time.Now()
-			if err := jobs.SweepJobs(ctx, s.Store, db.AfterVersion(s.Clock.Now(), -jobs.FinishedFor)); err != nil && ctx.Err() == nil {
-				s.o.Logger.Warn("finished jobs not removed", "error", err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-	}
-}
-
-// sweep removes what no one will come back for: transaction ids of some hours ago, and imports and uploads of dead
-// nodes.
-func (s *Store) sweep(ctx context.Context, now db.Hours) error {
-	return errors.Join(
-		s.Ids.Sweep(ctx, s.Engine, now),
-		export.SweepImports(ctx, s.Store, now),
-		s.EachDatabase(ctx, func(ctx context.Context, d *db.Database) error { return attach.SweepUploads(ctx, d, now) }),
-	)
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/node/api"
 	"github.com/divandb/divan/node/config"
 	"github.com/divandb/divan/node/metrics"
@@ -38,6 +39,7 @@ func (n *Node) serveHTTP(context.Context) error {
 	published := metrics.New(metrics.Sources{
 		Version: Version(), Actors: n.actors.Metrics, Members: members.count, Store: condition.Ready,
 		Degraded: condition.counts, Indexes: indexes{n.store, n.actors}.lags, Compaction: n.compaction().metrics,
+		Upkeep:    func() []layer.UpkeepMetrics { return append(n.store.Upkeep(), n.actors.Upkeep()...) },
 		FreeBytes: freeBytes(n.engine),
 		Sessions:  func() int { return len(n.sql.Sessions()) },
 		SQLMemory: func() (held, limit int64) {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/script"
 )
 
@@ -35,6 +36,8 @@ type Sources struct {
 	Scripts func() script.Stats
 	// Compaction is what this node's compactions have done, and what there is to do as it knows.
 	Compaction func() Compaction
+	// Upkeep is what the node looks after by itself, by kind.
+	Upkeep func() []layer.UpkeepMetrics
 	// Sessions is how many SQL sessions there are.
 	Sessions func() int
 	// SQLMemory is what SQL statements hold, in bytes, and the most that they may.
@@ -103,6 +106,9 @@ func New(s Sources) *Metrics {
 	}
 	if s.Compaction != nil {
 		m.registry.MustRegister(compactionCollector{s.Compaction})
+	}
+	if s.Upkeep != nil {
+		m.registry.MustRegister(upkeepCollector{s.Upkeep})
 	}
 	if s.Store != nil {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/actors"
+	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/node/metrics"
 )
@@ -37,6 +38,20 @@ func TestMetrics(t *testing.T) {
 				DeadLetters: 8, Listeners: 6, Wakes: 11,
 			}
 		},
+		Upkeep: func() []layer.UpkeepMetrics {
+			return []layer.UpkeepMetrics{
+				{
+					Kind:     "finished_jobs",
+					Every:    time.Minute,
+					Runs:     5,
+					Failures: 2,
+					Took:     3 * time.Second,
+					Since:    time.Hour,
+					Done:     true,
+				},
+				{Kind: "left_uploads", Every: time.Hour, Running: 14 * time.Second},
+			}
+		},
 		Members:     func() map[string]int { return map[string]int{"alive": 2, "left": 1} },
 		Sessions:    func() int { return 4 },
 		Degraded:    func() map[string]int { return map[string]int{"disk_full": 1} },
@@ -54,7 +69,10 @@ func TestMetrics(t *testing.T) {
 			}
 		},
 		Indexes: func() []metrics.Index {
-			return []metrics.Index{{Database: "cities", Design: "by", Lag: 17, Building: true, Errors: 2}, {Database: "old", Design: "all"}}
+			return []metrics.Index{
+				{Database: "cities", Design: "by", Lag: 17, Building: true, Errors: 2},
+				{Database: "old", Design: "all"},
+			}
 		},
 	})
 	m.Observe("GET", 200, 3*time.Millisecond)
@@ -89,6 +107,13 @@ func TestMetrics(t *testing.T) {
 		`protoactor_deadletter_count 8`,
 		`divan_feed_listeners 6`,
 		`divan_feed_wakes_total 11`,
+		`divan_upkeep_runs_total{kind="finished_jobs",result="done"} 3`,
+		`divan_upkeep_runs_total{kind="finished_jobs",result="failed"} 2`,
+		`divan_upkeep_seconds_total{kind="finished_jobs"} 3`,
+		`divan_upkeep_period_seconds{kind="finished_jobs"} 60`,
+		`divan_upkeep_since_done_seconds{kind="finished_jobs"} 3600`,
+		`divan_upkeep_running_seconds{kind="finished_jobs"} 0`,
+		`divan_upkeep_running_seconds{kind="left_uploads"} 14`,
 		`divan_members{status="alive"} 2`,
 		`divan_sql_sessions 4`,
 		`divan_sql_memory_bytes 1.048576e+06`,

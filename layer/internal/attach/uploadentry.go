@@ -26,8 +26,8 @@ import (
 const (
 	// uploadHours is how many full hours an entry stays that is not renewed.
 	uploadHours = 1
-	// renewEvery is how often a Store looks whether another hour has come.
-	renewEvery = time.Minute
+	// RenewEvery is how often a Store looks whether another hour has come.
+	RenewEvery = time.Minute
 )
 
 // uploadEntry is the value of an entry that this Store renewed in an hour.
@@ -124,23 +124,6 @@ func (l *liveUploads) renewed(u *rev.Upload, hour int64) {
 	defer l.mu.Unlock()
 	if live := l.of[u]; live != nil {
 		live.renewed = hour
-	}
-}
-
-// KeepUploads renews the entries of a Store's uploads until ctx ends.
-func KeepUploads(ctx context.Context, s *db.Store) {
-	a := StateOf(s)
-	tick := time.NewTicker(renewEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := a.RenewUploads(ctx, s.Clock.Hour()); err != nil && ctx.Err() == nil {
-			a.Log.Warn("uploads not renewed", "error", err)
-		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/fault"
 	"github.com/divandb/divan/layer/internal/jobs"
+	"github.com/divandb/divan/layer/internal/upkeep"
 )
 
 // Who supersedes bodies notes in memory how many there were in which database. Some seconds later those with enough of
@@ -110,36 +111,30 @@ func (s Store) Compactable() map[string]CompactionSeen {
 	return all
 }
 
-// KeepCompacted looks for databases to compact until ctx ends.
-func KeepCompacted(ctx context.Context, s *db.Store) {
-	tick := time.NewTicker(compactionLook)
-	defer tick.Stop()
-	c := StateOf(s)
-	first := c.Compaction.FirstLook
+// Looks are the looks for databases to compact: at those that were written, and at all.
+func Looks(s *db.Store) []upkeep.Kind {
+	first := StateOf(s).Compaction.FirstLook
 	if first == 0 {
 		first = firstCompactionLook
 	}
-	sweep := time.NewTimer(first)
-	defer sweep.Stop()
-	for {
-		var err error
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			err = LookNoted(ctx, s)
-		case <-sweep.C:
-			next := compactionSweep
-			look := func(ctx context.Context, d *db.Database) error { return LookCompactable(ctx, s, d) }
-			if err = s.EachDatabase(ctx, look); fault.KindOf(err) == fault.Unavailable && !fault.Local(err) {
-				next = firstCompactionLook // the others were not looked at
+	const failed = "cannot find out what there is to compact"
+	return []upkeep.Kind{{
+		Name: "compaction_look_written", First: compactionLook, Every: compactionLook, Failed: failed,
+		Run: func(ctx context.Context) error { return LookNoted(ctx, s) },
+	}, {
+		Name: "compaction_look_all", First: first, Every: compactionSweep, Failed: failed,
+		Run: func(ctx context.Context) error {
+			return s.EachDatabase(ctx, func(ctx context.Context, d *db.Database) error {
+				return LookCompactable(ctx, s, d)
+			})
+		},
+		Again: func(err error) time.Duration {
+			if fault.KindOf(err) == fault.Unavailable && !fault.Local(err) {
+				return firstCompactionLook // the others were not looked at
 			}
-			sweep.Reset(next)
-		}
-		if err != nil && ctx.Err() == nil {
-			c.Log.Warn("cannot find out what there is to compact", "error", err)
-		}
-	}
+			return compactionSweep
+		},
+	}}
 }
 
 // LookNoted looks at the databases that were written: at those with a quarter of what starts a compaction.

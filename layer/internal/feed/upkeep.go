@@ -71,25 +71,23 @@ func (f *feedClosings) next() *db.Database {
 	return d
 }
 
-// Keep brings up the counts of changes where that is asked for, until ctx ends. What fails is asked for again by
-// who writes or reads the feed next.
-func (f *State) Keep(ctx context.Context) {
-	for {
-		for d := f.Closings.next(); d != nil; d = f.Closings.next() {
-			err := closeFeed(ctx, d)
-			if kind := fault.KindOf(err); err != nil && ctx.Err() == nil && kind != fault.NotFound && kind != fault.Full {
-				f.Log.Warn("changes not counted", "database", d.Name(), "error", err)
-			}
-			if ctx.Err() != nil {
-				return
-			}
+// CloseDue brings up the counts of changes where that was asked for. What fails is asked for again by who writes or
+// reads the feed next.
+func (f *State) CloseDue(ctx context.Context) error {
+	var first error
+	for d := f.Closings.next(); d != nil; d = f.Closings.next() {
+		err := closeFeed(ctx, d)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-f.Closings.Wake:
+		if kind := fault.KindOf(err); err != nil && kind != fault.NotFound && kind != fault.Full {
+			f.Log.Warn("changes not counted", "database", d.Name(), "error", err)
+			if first == nil {
+				first = err
+			}
 		}
 	}
+	return first
 }
 
 // NoteEntries notes the entries that an attempt of a transaction has written.
