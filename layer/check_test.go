@@ -260,6 +260,21 @@ func TestVerify_faults(t *testing.T) {
 		"unreadable wake key": {func(p *planted) {
 			p.tx.Set(p.rows(keyspace.Wake)[0].Key, []byte{9})
 		}, `the feed of changes: wake key cannot be read`},
+		"end of a shard": {func(p *planted) {
+			row := p.rows(keyspace.Wake)[0]
+			clear(row.Value[2:8])
+			p.tx.Set(row.Key, row.Value)
+		}, `is said to end at`},
+		"end of a shard to come": {func(p *planted) {
+			row := p.rows(keyspace.Wake)[0]
+			row.Value[2] = 1
+			p.tx.Set(row.Key, row.Value)
+		}, `which is to come`},
+		"index that is ahead": {func(p *planted) {
+			row := p.rows(keyspace.Views, int64(keyspace.ViewInfo), int64(keyspace.ViewUpdateSeq))[0]
+			row.Value[4] = 1
+			p.tx.Set(row.Key, row.Value)
+		}, `_design/d: it is said to be up to`},
 		"body that is no JSON": {func(p *planted) {
 			row := p.rows(keyspace.Documents, "doc010")[0]
 			row.Value[len(row.Value)-1] ^= 1
@@ -393,6 +408,7 @@ func TestVerify_faults(t *testing.T) {
 		"no winner", "branch count", "no entry", "wrong entry", "second entry", "entry of no document", "no body",
 		"body of no document", "attachment gone", "attachment changed", "index row gone", "index row changed",
 		"index entry gone", "unreadable row of a view", "body that is no JSON",
+		"end of a shard",
 	} {
 		follows[name] = true
 	}

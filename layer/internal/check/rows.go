@@ -1,6 +1,8 @@
 package check
 
 import (
+	"encoding/binary"
+
 	"github.com/divandb/divan/layer/internal/attach"
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/feed"
@@ -34,13 +36,17 @@ func (x *checker) feed(shard db.ShardID) error {
 		winner winnerRead
 	}
 	var entries []read
-	return x.walk(walk{
+	var newest db.Seq
+	err := x.walk(walk{
 		in: db.PrefixRange(prefix), of: single(prefix),
 		row: func(_ string, rest []byte, row kv.KeyValue) error {
 			e := feed.Entry{Shard: shard}
 			if err := feed.ParseEntry(&e, rest, row.Value); err != nil {
 				x.fault(keyspace.Changes, "", "an entry of shard %q cannot be read: %v", shard, err)
 				return nil
+			}
+			if e.Seq.Compare(newest) > 0 {
+				newest = e.Seq
 			}
 			entries = append(entries, read{e, x.readWinner(e.Id)})
 			return nil
@@ -69,6 +75,41 @@ func (x *checker) feed(shard db.ShardID) error {
 			return nil
 		},
 	})
+	if err != nil {
+		return err
+	}
+	return x.unlessLost(keyspace.Wake, "", x.shardEnd(shard, newest))
+}
+
+// shardEnd looks at where a shard is said to end: that is where feeds of it go on, and where indexes are built to. It is
+// never before an entry that there is or was, nor at a version that the store has not come to.
+func (x *checker) shardEnd(shard db.ShardID, newest db.Seq) error {
+	err := x.at(func() error {
+		read := x.r.ReadVersion()
+		value, err := x.r.Get(x.keys.Wake(nil, shard)).Wait()
+		if value == nil || err != nil {
+			return err
+		}
+		said, err := db.ParseWake(value)
+		if err != nil {
+			return err
+		}
+		now, err := read.Wait()
+		if err != nil {
+			return err
+		}
+		switch version := binary.BigEndian.Uint64(said.Stamp[:]); {
+		case said.Compare(newest) < 0:
+			x.fault(keyspace.Wake, "", "shard %q is said to end at %s, and has an entry at %s", shard, said, newest)
+		case said.Incarnation > x.cfg.Incarnation || said.Incarnation == x.cfg.Incarnation && version > uint64(now):
+			x.fault(keyspace.Wake, "", "shard %q is said to end at %s, which is to come", shard, said)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return x.settle()
 }
 
 // lists goes through the lists of documents: each of these is there. That all are listed documents looks at.
