@@ -7,11 +7,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/divandb/divan/layer"
 	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 	"github.com/divandb/divan/layer/kv/faultkv"
+	"github.com/divandb/divan/layer/script"
 	"github.com/divandb/divan/layer/tuple"
 )
 
@@ -368,5 +370,50 @@ func TestVerify_unreadableName(t *testing.T) {
 	}})
 	if err != nil || !strings.HasPrefix(lines[len(lines)-1], "database b: the names of databases: ") {
 		t.Errorf("Verify of b says %q, %v", lines, err)
+	}
+}
+
+// Indexes in languages that this node does not have are left out, and so is what a view has of a document whose function
+// was stopped at the limit of time when it was indexed, or is now: the machine may have been busy.
+func TestVerify_notToBeMapped(t *testing.T) {
+	e := &verifyEngine{Engine: mustEngine(t)}
+	e.forget()
+	slow, short := openViewStore(t, e), script.New(script.Options{Limits: script.Limits{Time: time.Millisecond}})
+	hasty, err := layer.Open(t.Context(), e, layer.Options{Scripts: short})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(hasty.Close(), short.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	for i, s := range []*layer.Store{slow, hasty} {
+		d := mustCreate(t, s, fmt.Sprint("db", i), layer.CreateOptions{})
+		put(t, d, `{"_id":"_design/other","language":"query","views":{"n":{"map":"no JavaScript"}}}`)
+		put(t, d, `{"_id":"_design/v","views":{
+			"n":{"map":"function(doc) { for (var i = 0; i < 3000000; i++); emit(doc._id) }"},
+			"m":{"map":"function(doc) { emit(doc._id) }"}}}`)
+		put(t, d, `{"_id":"x"}`)
+		build(t, d.Index(mustDesign(t, d, "v")), int64(i+1), 10)
+	}
+	for i, s := range []*layer.Store{slow, hasty} {
+		for _, name := range []string{"db0", "db1"} {
+			_, err := s.Verify(t.Context(), layer.VerifyOptions{Database: name, Damage: func(d *layer.Damage) error {
+				t.Errorf("%s, by store %d: %s", name, i, d)
+				return nil
+			}})
+			if err != nil {
+				t.Errorf("%s, by store %d: %v", name, i, err)
+			}
+		}
+	}
+	d, err := slow.Database(t.Context(), "db0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plantIn(t, e, d, func(p *planted) { p.tx.Clear(p.viewRow(keyspace.ViewIDs, 1).Key) })
+	if lines, err := verifyFew(t, slow, 0); err != nil || len(lines) == 0 {
+		t.Errorf("an index behind that of another language is broken: %q, %v", lines, err)
 	}
 }

@@ -96,6 +96,9 @@ type RuntimeError = engine.RuntimeError
 // LimitError says that a function was stopped at a limit.
 type LimitError = engine.LimitError
 
+// StoppedInTime reports whether the text of an error is that of a function which was stopped at the limit of time.
+func StoppedInTime(text string) bool { return engine.StoppedInTime(text) }
+
 // BusyError says that a call waited too long for its turn. Nothing is known of the function or its document.
 type BusyError = turns.BusyError
 

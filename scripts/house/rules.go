@@ -286,7 +286,8 @@ var rules = []rule{
 		room: "layer/internal/check", may: []string{"layer/internal/aggregate", "layer/internal/attach",
 			"layer/internal/build", "layer/internal/compact", "layer/internal/db", "layer/internal/design",
 			"layer/internal/fault", "layer/internal/feed", "layer/internal/index", "layer/internal/rev",
-			"layer/internal/write", "layer/jsontext", "layer/keyspace", "layer/kv", "layer/tuple", "layer/reduce"},
+			"layer/internal/write", "layer/jsontext", "layer/keyspace", "layer/kv", "layer/tuple", "layer/reduce",
+			"layer/script"},
 		why: "a check compares what all rooms have stored, so that none may need it",
 	},
 	{

@@ -272,7 +272,7 @@ func mapSome(ctx context.Context, maps *script.Maps, k *index.Keys, sources []so
 		for v := range doc.Views {
 			e := &doc.Views[v]
 			if err := result.Errs[v]; err != nil {
-				e.Err = err.Error()
+				e.Err, e.Stopped = err.Error(), script.StoppedInTime(err.Error())
 			} else {
 				e.Rows = keepRows(result.Rows[v])
 			}

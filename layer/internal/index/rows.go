@@ -23,8 +23,9 @@ const (
 
 // Emission is what one document emitted into one view: rows, or the error for which it is skipped.
 type Emission struct {
-	Rows []Emitted
-	Err  string
+	Rows    []Emitted
+	Err     string
+	Stopped bool // Err is the limit of time
 }
 
 type Emitted struct {

@@ -1,6 +1,9 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // CompileError says that a function's source cannot be used.
 type CompileError struct {
@@ -49,8 +52,13 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s: stopped at the %s limit", e.Function, e.Limit)
+	return e.Function + stoppedAt(e.Limit)
 }
+
+func stoppedAt(limit string) string { return ": stopped at the " + limit + " limit" }
+
+// StoppedInTime reports whether the text of an error is that of a function which was stopped at the limit of time.
+func StoppedInTime(text string) bool { return strings.HasSuffix(text, stoppedAt("time")) }
 
 // Unrepeatable is the Name of the error of a map or reduce function that reads the clock or draws random numbers.
 const Unrepeatable = "unrepeatable"
