@@ -121,6 +121,27 @@ func (t *Tree) Len() int { return len(t.leaves) }
 // Size is the number of revisions that the tree holds.
 func (t *Tree) Size() int { return len(t.nodes) }
 
+// Trimmed is a tree of the same branches without the revisions that edits named and none of the branches keeps, as where
+// their histories are longer than the limit. It is t itself where more than so many revisions would be left, or none
+// would go.
+func (t *Tree) Trimmed(most int) *Tree {
+	kept := 0
+	for i := range t.nodes {
+		if t.nodes[i].refs > 0 {
+			kept++
+		}
+	}
+	if kept > most || kept == len(t.nodes) {
+		return t
+	}
+	trimmed := NewTree(t.limit, t.fit)
+	trimmed.Deepen = t.Deepen
+	for leaf, e := range t.leaves {
+		trimmed.Add(Branch{Rev: t.nodes[leaf].rev, Deleted: e.deleted, Ancestors: t.ancestors(leaf, int(e.depth))})
+	}
+	return trimmed
+}
+
 // Partial reports whether a branch does not know its whole history.
 func (t *Tree) Partial() bool { return t.partial > 0 }
 

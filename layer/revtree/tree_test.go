@@ -37,7 +37,7 @@ func revsOf(bs []revtree.Branch) string {
 }
 
 // TestTree_model holds that a Tree does what Merge does, edit for edit, also where it was made from what is stored in
-// between, under another limit or not.
+// between, under another limit or not, or trimmed.
 func TestTree_model(t *testing.T) {
 	for name, draw := range map[string]func(*rapid.T) []revtree.Branch{"histories": history, "hostile": hostile} {
 		t.Run(name, func(t *testing.T) {
@@ -49,6 +49,9 @@ func TestTree_model(t *testing.T) {
 					if rapid.IntRange(0, 3).Draw(t, "reopen") == 0 {
 						limit = max(limit, rapid.IntRange(1, 8).Draw(t, "another limit"))
 						tree = treeOf(bs, limit)
+					}
+					if rapid.Bool().Draw(t, "trim") {
+						tree = tree.Trimmed(rapid.IntRange(0, 100).Draw(t, "most"))
 					}
 					before := describe(bs)
 					partial := slices.ContainsFunc(bs, func(b revtree.Branch) bool { return int64(len(b.Ancestors)) < b.Rev.Pos-1 })

@@ -26,15 +26,18 @@ var Slot = db.NewSlot[State]()
 
 func StateOf(s *db.Store) *State { return Slot.Of(s) }
 
-// TreeCache keeps the trees of documents with many branches between two batches of replicated edits. A tree is right
-// for as long as the document's winner has the sequence that it had: every change of a branch moves the document. The
-// zero value is empty. Safe for concurrent use.
+// TreeCache keeps the trees of documents with many branches, or long histories, between two batches of replicated
+// edits. A tree is right for as long as the document's winner has the sequence that it had: every change of a branch
+// moves the document. The zero value is empty. Safe for concurrent use.
 type TreeCache struct {
 	mu    sync.Mutex
 	Trees map[string]CachedTree // by (prefix of the database, id)
 	order []string              // oldest first
 	size  int
 }
+
+// cachedFrom is from how many revisions on a tree is kept that has fewer than rev.CachedBranches branches.
+const cachedFrom = 10_000
 
 type CachedTree struct {
 	Tree  *revtree.Tree
@@ -63,7 +66,11 @@ func (c *TreeCache) take(key string) (CachedTree, bool) {
 
 // Put keeps a tree that is as of seq.
 func (c *TreeCache) Put(key string, t CachedTree) {
-	if t.Tree.Len() < rev.CachedBranches || t.Tree.Size() > rev.CachedRevisions {
+	if t.Tree.Size() > rev.CachedRevisions {
+		t.Tree = t.Tree.Trimmed(rev.CachedRevisions)
+	}
+	size := t.Tree.Size()
+	if t.Tree.Len() < rev.CachedBranches && size < cachedFrom || size > rev.CachedRevisions {
 		return
 	}
 	c.mu.Lock()
@@ -74,7 +81,7 @@ func (c *TreeCache) Put(key string, t CachedTree) {
 	}
 	c.Trees[key] = t
 	c.order = append(c.order, key)
-	c.size += t.Tree.Size()
+	c.size += size
 	for c.size > rev.CachedRevisions {
 		c.drop(c.order[0])
 	}
