@@ -468,7 +468,12 @@ func (r *dateReader) stamp() (int64, error) {
 		date = time.Date(-4713, 11, 24, 0, 0, 0, 0, time.UTC).AddDate(0, 0, f["julian"])
 	case f["isoyear"] != 0:
 		date = isoDate(f)
+	case f["isoday"] != 0:
+		return 0, invalidDate("cannot calculate day of year without year information")
 	case f["doy"] != 0:
+		if !known {
+			return 0, invalidDate("cannot calculate day of year without year information")
+		}
 		if f["doy"] < 1 || f["doy"] > 366 {
 			return 0, out()
 		}

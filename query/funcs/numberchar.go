@@ -40,7 +40,7 @@ func init() {
 		case f.roman:
 			return types.Null, sqlstate.New(sqlstate.FeatureNotSupported, "\"RN\" not supported for input")
 		}
-		text := f.read(a[0].S)
+		text, behind := f.read(a[0].S)
 		if text == "" || text == "-" {
 			text += " "
 		}
@@ -48,7 +48,11 @@ func init() {
 		if err != nil {
 			return types.Null, err
 		}
-		d = d.Round(int32(f.post))
+		d = d.Round(int32(behind))
+		most := types.DecimalPower(1, int32(max(f.pre, 0)))
+		if d.Cmp(most) >= 0 || d.Cmp(most.Neg()) <= 0 {
+			return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "numeric field overflow")
+		}
 		if f.hasMulti {
 			down, err := d.Div(types.DecimalPower(1, int32(f.multi)))
 			return types.NewNumeric(down), err

@@ -408,10 +408,10 @@ func romanOf(n int64) string {
 	return b.String()
 }
 
-// read is to_number: the digits that stand where the format has them.
-func (f *numberFormat) read(s string) string {
+// read is to_number: the digits that stand where the format has them, and how many of them are behind the point.
+func (f *numberFormat) read(s string) (number string, behind int) {
 	var digits []byte
-	negative, signed, point, behind := false, false, false, 0
+	negative, signed, point := false, false, false
 	i := 0
 	sign := func() {
 		if i < len(s) && !signed && (s[i] == '-' || s[i] == '+' || s[i] == '<' && f.bracket) {
@@ -425,10 +425,11 @@ func (f *numberFormat) read(s string) string {
 		}
 		switch p.word {
 		case "9", "0", ".", "D":
-			for i < len(s) && s[i] == ' ' && len(digits) == 0 {
+			// One blank in front of it does not count; what else stands in its place is passed over.
+			if s[i] == ' ' {
 				i++
 			}
-			if len(digits) == 0 {
+			if len(digits) == 0 && (p.word == "9" || p.word == "0") {
 				sign()
 			}
 			if i >= len(s) {
@@ -443,12 +444,11 @@ func (f *numberFormat) read(s string) string {
 					behind++
 				}
 				digits = append(digits, c)
-				i++
 			case c == '.' && f.decimal && !point:
 				point = true
 				digits = append(digits, c)
-				i++
 			}
+			i++
 			if len(digits) > 0 && !signed && i < len(s) &&
 				(f.sign == signBehind || f.sign == signBefore && f.pre == f.preSign) {
 				sign()
@@ -469,14 +469,14 @@ func (f *numberFormat) read(s string) string {
 				if s[i] == '$' || s[i] == ' ' {
 					n = 1
 				}
-			} else if r, size := utf8.DecodeRuneInString(s[i:]); !strings.ContainsRune("0123456789.,+-", r) {
-				n = size
+			} else {
+				_, n = utf8.DecodeRuneInString(s[i:]) // whatever it is
 			}
 			i += n
 		}
 	}
 	if negative {
-		return "-" + string(digits)
+		digits = append([]byte{'-'}, digits...)
 	}
-	return string(digits)
+	return string(digits), behind
 }

@@ -108,6 +108,16 @@ func Cast(d Datum, from, to OID, mod int32, env *Env) (Datum, error) {
 
 func convert(d Datum, from, to OID, env *Env) (Datum, error) {
 	switch {
+	case to == Char && from == Int4:
+		if d.I < math.MinInt8 || d.I > math.MaxInt8 {
+			return Null, sqlstate.New(sqlstate.NumericOutOfRange, "\"char\" out of range")
+		}
+		return NewText(strings.Trim(string([]byte{byte(d.I)}), "\x00")), nil
+	case to == Int4 && from == Char:
+		if d.S == "" {
+			return NewInt(0), nil
+		}
+		return NewInt(int64(int8(d.S[0]))), nil
 	case IsString(to):
 		if d.K == KBool {
 			return NewText(strconv.FormatBool(d.I != 0)), nil
