@@ -3,6 +3,7 @@ package jsontext_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -73,7 +74,7 @@ func scanMembers(t *testing.T, text []byte) {
 				t.Fatalf("%q has the member %q with %q", text, name, got[name])
 			}
 		}
-	case err == nil || (err == jsontext.ErrNotObject) != (trimmed[0] != '{') && !hasHalf(text):
+	case err == nil || errors.Is(err, jsontext.ErrNotObject) != (trimmed[0] != '{') && !hasHalf(text):
 		t.Fatalf("%q: %v", text, err)
 	}
 }

@@ -69,7 +69,7 @@ func (r *Runtime) Call() *Call { return &r.call }
 
 // Lend gives the runtime to who calls, with a turn. Reset takes it back.
 func (r *Runtime) Lend(ctx context.Context, t *turns.Turn) {
-	r.call.ctx = ctx
+	r.call.ctx = ctx //nolint:fatcontext // of the call that the runtime is lent for
 	r.call.turn.Store(t)
 }
 
