@@ -26,8 +26,8 @@ type exchange struct {
 		sync.Mutex
 		out    map[shardKey]*following
 		byKey  map[int64]*following
-		in     map[string]map[shardKey]guest // by member
-		inKeys map[string]map[int64]shardKey // the same by member and the number that it gave the shard
+		in     map[string]map[shardKey]memberKey // by member
+		inKeys map[string]map[int64]shardKey     // the same by member and the number that it gave the shard
 		turn   int64
 		asked  []question // oldest first, only those that are not too old
 		serial int64      // the last key given
@@ -39,7 +39,7 @@ const (
 	doubtBeats = 3
 	// lapseBeats is how long a follower is remembered after its last word.
 	lapseBeats = 10
-	// maxAsks bounds the shards in one letter.
+	// maxAsks bounds the shards in one message.
 	maxAsks = 500
 )
 
@@ -59,8 +59,8 @@ type following struct {
 	tally   string
 }
 
-// guest is a member that follows a shard here.
-type guest struct {
+// memberKey is a member that follows a shard here.
+type memberKey struct {
 	key   int64 // the number that it gave the shard
 	until time.Time
 }
@@ -74,15 +74,15 @@ type question struct {
 func newExchange(every time.Duration, now time.Time) *exchange {
 	x := &exchange{every: every}
 	x.mu.out, x.mu.byKey = map[shardKey]*following{}, map[int64]*following{}
-	x.mu.in, x.mu.inKeys = map[string]map[shardKey]guest{}, map[string]map[int64]shardKey{}
-	x.mu.serial = now.UnixMicro() // an earlier life's keys, in letters still under way, mean nothing
+	x.mu.in, x.mu.inKeys = map[string]map[shardKey]memberKey{}, map[string]map[int64]shardKey{}
+	x.mu.serial = now.UnixMicro() // an earlier life's keys, in messages still under way, mean nothing
 	return x
 }
 
-// mail is a letter and whom it is for.
-type mail struct {
+// outgoing is a message and whom it is for.
+type outgoing struct {
 	to string
-	letter
+	message
 }
 
 // covered reports whether owner can be relied on for a shard now. It goes by the time, so that it also holds where
@@ -121,7 +121,7 @@ func (x *exchange) lapse(now time.Time) (list []shardKey) {
 }
 
 // follow begins to follow owner for a shard. It does nothing where that has begun.
-func (x *exchange) follow(now time.Time, k shardKey, owner string) []mail {
+func (x *exchange) follow(now time.Time, k shardKey, owner string) []outgoing {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	out := x.drop(k, owner)
@@ -131,25 +131,25 @@ func (x *exchange) follow(now time.Time, k shardKey, owner string) []mail {
 	x.mu.serial++
 	f := &following{shardKey: k, key: x.mu.serial, owner: owner}
 	x.mu.out[k], x.mu.byKey[f.key] = f, f
-	return append(out, mail{owner, letter{Turn: x.nextTurn(now), Follow: []ask{f.ask()}}})
+	return append(out, outgoing{owner, message{Turn: x.nextTurn(now), Follow: []ask{f.ask()}}})
 }
 
 // unfollow ends it.
-func (x *exchange) unfollow(k shardKey) []mail {
+func (x *exchange) unfollow(k shardKey) []outgoing {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.drop(k, "")
 }
 
 // drop ends following anybody but keep. The caller holds mu.
-func (x *exchange) drop(k shardKey, keep string) []mail {
+func (x *exchange) drop(k shardKey, keep string) []outgoing {
 	f := x.mu.out[k]
 	if f == nil || f.owner == keep {
 		return nil
 	}
 	delete(x.mu.out, k)
 	delete(x.mu.byKey, f.key)
-	return []mail{{f.owner, letter{Unfollow: []int64{f.key}}}}
+	return []outgoing{{f.owner, message{Unfollow: []int64{f.key}}}}
 }
 
 func (f *following) ask() ask {
@@ -164,7 +164,7 @@ func (x *exchange) nextTurn(now time.Time) int64 {
 
 // beat says again what this node follows, and notices who has been silent: gone are shards that a member no longer
 // follows here.
-func (x *exchange) beat(now time.Time) (out []mail, gone []followerOf) {
+func (x *exchange) beat(now time.Time) (out []outgoing, gone []followerOf) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.mu.asked = slices.DeleteFunc(x.mu.asked, func(q question) bool { return now.Sub(q.at) > doubtBeats*x.every })
@@ -174,7 +174,7 @@ func (x *exchange) beat(now time.Time) (out []mail, gone []followerOf) {
 	}
 	for _, owner := range slices.Sorted(maps.Keys(asks)) {
 		for part := range slices.Chunk(asks[owner], maxAsks) {
-			out = append(out, mail{owner, letter{Turn: x.nextTurn(now), Follow: part}})
+			out = append(out, outgoing{owner, message{Turn: x.nextTurn(now), Follow: part}})
 		}
 	}
 	for member, shards := range x.mu.in {
@@ -202,11 +202,11 @@ func (x *exchange) idle() bool {
 }
 
 // remember notes that a member follows a shard.
-func (x *exchange) remember(member string, k shardKey, g guest) {
+func (x *exchange) remember(member string, k shardKey, g memberKey) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.mu.in[member] == nil {
-		x.mu.in[member], x.mu.inKeys[member] = map[shardKey]guest{}, map[int64]shardKey{}
+		x.mu.in[member], x.mu.inKeys[member] = map[shardKey]memberKey{}, map[int64]shardKey{}
 	}
 	old, known := x.mu.in[member][k]
 	x.mu.in[member][k] = g
@@ -255,7 +255,7 @@ func (x *exchange) facts() ExchangeFacts {
 
 // answered takes how a member stands to shards that this node follows, as an answer to a turn: wake are those of which
 // a wake was lost, changed those that the member can now be relied on for, or not any more.
-func (x *exchange) answered(now time.Time, from string, l *letter) (wake, changed []shardKey) {
+func (x *exchange) answered(now time.Time, from string, l *message) (wake, changed []shardKey) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var at time.Time
@@ -265,7 +265,7 @@ func (x *exchange) answered(now time.Time, from string, l *letter) (wake, change
 		at = x.mu.asked[i].at
 	}
 	fresh := !at.IsZero() && now.Sub(at) <= doubtBeats*x.every
-	for _, st := range l.Standing {
+	for _, st := range l.Positions {
 		f := x.mu.byKey[st.Key]
 		switch {
 		case f == nil || f.owner != from:
@@ -290,7 +290,7 @@ func (x *exchange) answered(now time.Time, from string, l *letter) (wake, change
 }
 
 // woken takes wakes of a member and says of which shards.
-func (x *exchange) woken(from string, wakes []standing) (list []shardKey) {
+func (x *exchange) woken(from string, wakes []position) (list []shardKey) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, w := range wakes {

@@ -13,10 +13,10 @@ func TestExchange_forget(t *testing.T) {
 	shard := func(i int) shardKey { return shardKey{numbered{n: i}, "s"} }
 	for i := range 10 {
 		for _, member := range []string{"a", "b"} {
-			x.remember(member, shard(i), guest{int64(i), now.Add(time.Minute)})
+			x.remember(member, shard(i), memberKey{int64(i), now.Add(time.Minute)})
 		}
 	}
-	x.remember("a", shard(3), guest{33, now.Add(time.Minute)}) // it began again
+	x.remember("a", shard(3), memberKey{33, now.Add(time.Minute)}) // it began again
 	if list := x.forget("a", []int64{3, 99}); len(list) != 0 {
 		t.Errorf("forgotten by an old number: %v", list)
 	}

@@ -29,10 +29,10 @@ type (
 	beatAgain        struct{} // there is something to pace, perhaps
 	beatNow          struct{}
 	placementChanged struct{}
-	// letterCame has what a member follows here.
-	letterCame struct {
+	// messageCame has what a member follows here.
+	messageCame struct {
 		from string
-		*letter
+		*message
 	}
 )
 
@@ -41,7 +41,7 @@ type (
 	sayAgain       struct{}
 	awaitPlacement struct{}
 	lookEverywhere struct{}
-	answerLetter   letterCame
+	answerMessage  messageCame
 )
 
 func (b *exchangeBehavior) Step(_ time.Time, message any) []runtime.Effect {
@@ -55,8 +55,8 @@ func (b *exchangeBehavior) Step(_ time.Time, message any) []runtime.Effect {
 		return append([]runtime.Effect{sayAgain{}}, b.again()...)
 	case placementChanged:
 		return []runtime.Effect{lookEverywhere{}, awaitPlacement{}}
-	case letterCame:
-		return []runtime.Effect{answerLetter(m)}
+	case messageCame:
+		return []runtime.Effect{answerMessage(m)}
 	}
 	return nil
 }
@@ -88,8 +88,8 @@ func (f *Feeds) ExchangeSpec() runtime.Spec {
 			switch e := e.(type) {
 			case sayAgain:
 				f.sayAgain()
-			case answerLetter:
-				sh.Do(func(ctx context.Context) any { return f.answer(ctx, e.from, e.letter) })
+			case answerMessage:
+				sh.Do(func(ctx context.Context) any { return f.answer(ctx, e.from, e.message) })
 			case lookEverywhere:
 				for _, db := range f.hub.databases() {
 					f.Changed(db)
@@ -121,7 +121,7 @@ func (f *Feeds) sayAgain() {
 
 // answer notes what a member follows here and tells it how this node stands to that. It opens databases that this node
 // may not have used yet; of those that it cannot open it says nothing, and the member watches by itself.
-func (f *Feeds) answer(ctx context.Context, from string, l *letter) any {
+func (f *Feeds) answer(ctx context.Context, from string, l *message) any {
 	reached := len(l.Follow) > 0 && f.reaches(ctx)
 	now := f.tree.Now()
 	for _, k := range f.exchange.forget(from, l.Unfollow) {
@@ -129,20 +129,20 @@ func (f *Feeds) answer(ctx context.Context, from string, l *letter) any {
 			f.Changed(k.db)
 		}
 	}
-	a := letter{Answer: l.Turn}
+	a := message{Answer: l.Turn}
 	for _, q := range l.Follow {
 		db, err := f.Store.Database(ctx, q.Database)
 		if err != nil || db.Number() != q.Number {
 			continue
 		}
-		f.exchange.remember(from, shardKey{db, q.Shard}, guest{q.Key, now.Add(lapseBeats * f.Beat)})
+		f.exchange.remember(from, shardKey{db, q.Shard}, memberKey{q.Key, now.Add(lapseBeats * f.Beat)})
 		st, first := f.hub.follow(db, q.Shard, from, follower{key: q.Key, turn: l.Turn}, reached, now)
-		a.Standing = append(a.Standing, st)
+		a.Positions = append(a.Positions, st)
 		if first {
 			f.Changed(db)
 		}
 	}
-	if len(a.Standing) > 0 {
+	if len(a.Positions) > 0 {
 		f.Peers.Send(from, a.encode())
 	}
 	return beatAgain{}

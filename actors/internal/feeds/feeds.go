@@ -105,7 +105,7 @@ func (f *Feeds) Receive(from string, message []byte) {
 	if f.Peers == nil {
 		return
 	}
-	l, err := decodeLetter(message)
+	l, err := decodeMessage(message)
 	if err != nil {
 		f.tree.Log.Warn("a member's message cannot be read", "member", from, "error", err)
 		return
@@ -122,14 +122,14 @@ func (f *Feeds) Receive(from string, message []byte) {
 		f.Changed(k.db)
 	}
 	if len(l.Follow) > 0 || len(l.Unfollow) > 0 {
-		f.tree.Tell(ExchangeKey, letterCame{from, l})
+		f.tree.Tell(ExchangeKey, messageCame{from, l})
 	}
 }
 
 // wake wakes the listeners of a shard: those of this node, and by one message each the nodes that follow it here.
 func (f *Feeds) wake(db ports.Database, shard layer.ShardID) {
 	for member, st := range f.hub.wake(db, shard) {
-		f.Peers.Send(member, (&letter{Wake: []standing{st}}).encode())
+		f.Peers.Send(member, (&message{Wake: []position{st}}).encode())
 	}
 	f.wakes.Add(1)
 }
@@ -137,8 +137,8 @@ func (f *Feeds) wake(db ports.Database, shard layer.ShardID) {
 // Metrics are how many listeners there are, and how often shards woke theirs.
 func (f *Feeds) Metrics() (listeners int, wakes int64) { return f.hub.count(), f.wakes.Load() }
 
-// send sends letters.
-func (f *Feeds) send(list []mail) {
+// send sends messages.
+func (f *Feeds) send(list []outgoing) {
 	for _, m := range list {
 		f.Peers.Send(m.to, m.encode())
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// The guard looks after listeners whose wakes nothing vouches for. It is no actor: it is there for the time when actors
+// The guard looks after listeners whom nothing is sure to wake. It is no actor: it is there for the time when actors
 // fail, do not run or are stuck. Where neither this node's actor of a shard nor another node can be relied on, it wakes
 // the listeners of this node every lookBeats, and they look for themselves.
 
@@ -31,20 +31,20 @@ func (f *Feeds) Guard() {
 }
 
 const (
-	// guardedAtOnce is how many audiences the guard looks at each time at least, and guardRounds in how many times it
+	// guardedAtOnce is how many shards the guard looks at each time at least, and guardRounds in how many times it
 	// gets round all where there are more. Those whose shards' actors watch the store need it only when an actor hangs.
 	guardedAtOnce = 256
 	guardRounds   = 8
 )
 
-// wakeUnheard wakes the listeners of this node whom nothing has been sure to wake for a time: of the audiences in
-// doubt, and of the next ones of the round. elsewhere reports whether another node is. looked is how many audiences it
+// wakeUnheard wakes the listeners of this node whom nothing has been sure to wake for a time: of the shards in
+// doubt, and of the next ones of the round. elsewhere reports whether another node is. looked is how many shards it
 // looked at, woken of how many it woke the listeners.
 func (h *hub) wakeUnheard(now time.Time, patience time.Duration,
 	elsewhere func(now time.Time, k shardKey) bool) (looked, woken int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	look := func(a *audience) {
+	look := func(a *subscribers) {
 		looked++
 		sure, woke := a.look(now, patience, elsewhere)
 		if woke {
@@ -67,9 +67,9 @@ func (h *hub) wakeUnheard(now time.Time, patience time.Duration,
 	return looked, woken
 }
 
-// look wakes the listeners of one audience where that is due. sure says that something is sure to wake them, until
+// look wakes the listeners of one shard where that is due. sure says that something is sure to wake them, until
 // somebody says otherwise or the shard's actor hangs.
-func (a *audience) look(now time.Time, patience time.Duration,
+func (a *subscribers) look(now time.Time, patience time.Duration,
 	elsewhere func(time.Time, shardKey) bool) (sure, woke bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

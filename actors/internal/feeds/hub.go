@@ -9,25 +9,25 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// hub is who wants to hear of what on this node. It outlives the actors: a shard actor that restarts finds its audience
-// here. It is also what the database and shard actors go by to know which of them are wanted.
+// hub is who wants to hear of what on this node. It outlives the actors: a shard actor that restarts finds its
+// subscribers here. It is also what the database and shard actors go by to know which of them are wanted.
 type hub struct {
 	life   string       // of this node's hub: tallies of another one are not comparable
 	serial atomic.Int64 // of wakes
 	mu     struct {
 		sync.Mutex
-		audiences map[ports.Database]map[layer.ShardID]*audience // never empty ones
+		shards map[ports.Database]map[layer.ShardID]*subscribers // never empty ones
 		// The same for the guard, which goes round them in turn, but looks at the doubtful ones each time.
-		round    []*audience
+		round    []*subscribers
 		next     int // of round
-		doubtful map[*audience]struct{}
+		doubtful map[*subscribers]struct{}
 	}
 }
 
 func newHub(life string) *hub {
 	h := &hub{life: life}
-	h.mu.audiences = map[ports.Database]map[layer.ShardID]*audience{}
-	h.mu.doubtful = map[*audience]struct{}{}
+	h.mu.shards = map[ports.Database]map[layer.ShardID]*subscribers{}
+	h.mu.doubtful = map[*subscribers]struct{}{}
 	return h
 }
 
@@ -35,7 +35,7 @@ func (h *hub) tally(wakes int64) string { return h.life + "-" + strconv.FormatIn
 
 // add makes ch a listener of a shard. first is true where nobody wanted to hear of it before.
 func (h *hub) add(db ports.Database, shard layer.ShardID, ch chan struct{}) (first bool) {
-	h.change(db, shard, func(a *audience) {
+	h.change(db, shard, func(a *subscribers) {
 		first = len(a.listeners) == 0
 		a.listeners[ch] = struct{}{}
 	})
@@ -44,7 +44,7 @@ func (h *hub) add(db ports.Database, shard layer.ShardID, ch chan struct{}) (fir
 
 // remove is the opposite. last is true where nobody of this node listens any more.
 func (h *hub) remove(db ports.Database, shard layer.ShardID, ch chan struct{}) (last bool) {
-	h.change(db, shard, func(a *audience) {
+	h.change(db, shard, func(a *subscribers) {
 		delete(a.listeners, ch)
 		last = len(a.listeners) == 0
 	})
@@ -55,8 +55,8 @@ func (h *hub) remove(db ports.Database, shard layer.ShardID, ch chan struct{}) (
 func (h *hub) wanted(db ports.Database) map[layer.ShardID]bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w := make(map[layer.ShardID]bool, len(h.mu.audiences[db]))
-	for shard := range h.mu.audiences[db] {
+	w := make(map[layer.ShardID]bool, len(h.mu.shards[db]))
+	for shard := range h.mu.shards[db] {
 		w[shard] = true
 	}
 	return w
@@ -66,7 +66,7 @@ func (h *hub) wanted(db ports.Database) map[layer.ShardID]bool {
 func (h *hub) count() (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, shards := range h.mu.audiences {
+	for _, shards := range h.mu.shards {
 		for _, a := range shards {
 			a.mu.Lock()
 			n += len(a.listeners)
@@ -80,8 +80,8 @@ func (h *hub) count() (n int) {
 func (h *hub) databases() []ports.Database {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	list := make([]ports.Database, 0, len(h.mu.audiences))
-	for db := range h.mu.audiences {
+	list := make([]ports.Database, 0, len(h.mu.shards))
+	for db := range h.mu.shards {
 		list = append(list, db)
 	}
 	return list
@@ -91,5 +91,5 @@ func (h *hub) databases() []ports.Database {
 func (h *hub) listened(db ports.Database) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.mu.audiences[db]) > 0
+	return len(h.mu.shards[db]) > 0
 }

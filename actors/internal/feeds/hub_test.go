@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/actors/internal/ports"
 )
 
-// The guard looks at few of very many audiences each time, and all the same soon finds one whose actor hangs.
+// The guard looks at few of very many shards each time, and all the same soon finds one whose actor hangs.
 func TestHub_guardsMany(t *testing.T) {
 	const databases = 4000
 	h, now := newHub("life"), time.Unix(1000, 0)
@@ -26,14 +26,14 @@ func TestHub_guardsMany(t *testing.T) {
 		h.add(numbered{n: i}, "1", channels[i])
 	}
 	if looked := tick(); looked < databases {
-		t.Fatalf("%d of %d audiences that nobody wakes were looked at", looked, databases)
+		t.Fatalf("%d of %d shards that nobody wakes were looked at", looked, databases)
 	}
 	for i := range databases {
-		h.vouch(numbered{n: i}, "1", vouchWatched, since(&hang[i]), now)
+		h.report(numbered{n: i}, "1", stateWatched, since(&hang[i]), now)
 	}
 	tick()
 	if looked := tick(); looked > databases/guardRounds {
-		t.Errorf("%d of %d audiences were looked at, and nothing had changed", looked, databases)
+		t.Errorf("%d of %d shards were looked at, and nothing had changed", looked, databases)
 	}
 	hangs := databases / 3
 	hang[hangs] = now
@@ -54,7 +54,7 @@ func TestHub_guardsMany(t *testing.T) {
 		h.remove(numbered{n: i}, "1", channels[i])
 	}
 	if n := len(h.mu.round) + len(h.mu.doubtful); n != 0 {
-		t.Errorf("%d audiences are guarded that are gone", n)
+		t.Errorf("%d shards are guarded that are gone", n)
 	}
 	tick()
 }
@@ -75,7 +75,7 @@ func TestHub_followedAgain(t *testing.T) {
 	}
 	for i := range databases {
 		h.add(numbered{n: i}, "1", make(chan struct{}, 1))
-		h.vouch(numbered{n: i}, "1", vouchWatched, nil, now)
+		h.report(numbered{n: i}, "1", stateWatched, nil, now)
 		follow(i, 1)
 	}
 	h.wakeUnheard(now, time.Second, nobody)
@@ -84,12 +84,12 @@ func TestHub_followedAgain(t *testing.T) {
 			follow(i, turn+2)
 		}
 		if n := len(h.mu.doubtful); n != 0 {
-			t.Fatalf("%d audiences are in doubt", n)
+			t.Fatalf("%d shards are in doubt", n)
 		}
 	}
 	// It is answered as of its newest turn where that changes, and is forgotten when it says so.
-	tell := h.vouch(numbered{n: 5}, "1", vouchNothing, nil, now)
-	if l := tell["n2"]; l.Answer != 4 || len(l.Standing) != 1 || l.Standing[0].Watched {
+	tell := h.report(numbered{n: 5}, "1", stateNone, nil, now)
+	if l := tell["n2"]; l.Answer != 4 || len(l.Positions) != 1 || l.Positions[0].Watched {
 		t.Errorf("told %+v", tell)
 	}
 	if !h.unfollow(numbered{n: 5}, "1", "n2") || h.followers(numbered{n: 5}, "1") != 0 {
@@ -104,7 +104,7 @@ func TestHub_AStuckActor(t *testing.T) {
 	var hangs time.Time // since when the actor is at work on one message
 	ch := make(chan struct{}, 1)
 	h.add(db, "a", ch)
-	h.vouch(db, "a", vouchWatched, since(&hangs), start)
+	h.report(db, "a", stateWatched, since(&hangs), start)
 	nobody := func(time.Time, shardKey) bool { return false }
 	woken := func(at time.Duration) bool {
 		h.wakeUnheard(start.Add(at), time.Second, nobody)
@@ -135,7 +135,7 @@ func TestHub_AStuckActor(t *testing.T) {
 	if !told(14*time.Second, true) || woken(14*time.Second) || woken(16*time.Second) {
 		t.Error("the actor is not relied on any more after it went on")
 	}
-	h.vouch(db, "a", vouchNothing, nil, start.Add(20*time.Second))
+	h.report(db, "a", stateNone, nil, start.Add(20*time.Second))
 	if told(20*time.Second, true) || woken(20*time.Second) || !woken(21*time.Second) {
 		t.Error("the promise of an actor that failed holds")
 	}

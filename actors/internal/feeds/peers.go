@@ -19,22 +19,22 @@ type Peers interface {
 	Subscribe() (changed <-chan struct{}, cancel func())
 }
 
-// letter is what two nodes' exchanges write to each other: one node follows shards that the other one watches in the
+// message is what two nodes' exchanges write to each other: one node follows shards that the other one watches in the
 // store. JSON, since nodes of different versions run together while a cluster is upgraded: what is not known is passed
 // over.
-type letter struct {
-	// Turn numbers the sender's letters that ask. An answer repeats it, so that it is known how old the question was.
+type message struct {
+	// Turn numbers the sender's messages that ask. An answer repeats it, so that it is known how old the question was.
 	Turn int64 `json:"turn,omitempty"`
 	// Follow: the sender wants to be woken for these shards. Said again every beat; what is not, lapses.
 	Follow []ask `json:"follow,omitempty"`
 	// Unfollow: no longer for these.
 	Unfollow []int64 `json:"unfollow,omitempty"`
 
-	// Answer is the Turn that Standing answers.
-	Answer   int64      `json:"answer,omitempty"`
-	Standing []standing `json:"standing,omitempty"`
+	// Answer is the Turn that Positions answers.
+	Answer    int64      `json:"answer,omitempty"`
+	Positions []position `json:"standing,omitempty"`
 	// Wake: one message wakes any number of listeners.
-	Wake []standing `json:"wake,omitempty"`
+	Wake []position `json:"wake,omitempty"`
 }
 
 // ask names a shard, and gives it the number that answers and wakes use.
@@ -45,8 +45,8 @@ type ask struct {
 	Shard    layer.ShardID `json:"s"`
 }
 
-// standing is how the writer stands to a shard that the reader follows.
-type standing struct {
+// position is how the writer stands to a shard that the reader follows.
+type position struct {
 	Key int64 `json:"k"`
 	// Watched: the writer watches it in the store and will send a wake after every commit from now on.
 	Watched bool `json:"w,omitempty"`
@@ -54,7 +54,7 @@ type standing struct {
 	Tally string `json:"t,omitempty"`
 }
 
-func (l *letter) encode() []byte {
+func (l *message) encode() []byte {
 	b, err := json.Marshal(l)
 	if err != nil {
 		panic(err) // numbers and strings
@@ -62,10 +62,10 @@ func (l *letter) encode() []byte {
 	return b
 }
 
-func decodeLetter(b []byte) (*letter, error) {
-	l := new(letter)
+func decodeMessage(b []byte) (*message, error) {
+	l := new(message)
 	if err := json.Unmarshal(b, l); err != nil {
-		return nil, fmt.Errorf("read a letter: %w", err)
+		return nil, fmt.Errorf("read a message: %w", err)
 	}
 	return l, nil
 }

@@ -100,8 +100,8 @@ type (
 	// follow and unfollow another node.
 	follow   struct{ owner string }
 	unfollow struct{}
-	// vouch says whether this node watches: to those who follow it, and to the guard of its own listeners.
-	vouch struct{ vouching }
+	// report says whether this node watches: to those who follow it, and to the guard of its own listeners.
+	report struct{ watchState }
 )
 
 func (b *shardBehavior) Step(now time.Time, message any) []runtime.Effect {
@@ -143,7 +143,7 @@ func (b *shardBehavior) hear(now time.Time) []runtime.Effect {
 	case owner == "" && following:
 		return append(b.leave(), b.begin(now)...)
 	case owner == "":
-		return append(b.leave(), b.vouched()...)
+		return append(b.leave(), b.reported()...)
 	case owner != b.owner && following:
 		return b.ask()
 	case owner != b.owner:
@@ -195,7 +195,7 @@ func (b *shardBehavior) drop() []runtime.Effect {
 	}
 	w := b.watch
 	b.watch = nil
-	return []runtime.Effect{vouch{vouchNothing}, dropWatch{w}}
+	return []runtime.Effect{report{stateNone}, dropWatch{w}}
 }
 
 func (b *shardBehavior) armed(now time.Time, m watchArmed) []runtime.Effect {
@@ -212,16 +212,16 @@ func (b *shardBehavior) armed(now time.Time, m watchArmed) []runtime.Effect {
 	b.phase, b.facts.Error = shardWatching, ""
 	b.watch = m.watch
 	b.facts.Seq = m.seen.String()
-	e := append([]runtime.Effect{await{b.epoch, m.watch}}, b.vouched()...)
+	e := append([]runtime.Effect{await{b.epoch, m.watch}}, b.reported()...)
 	return append(e, b.look()...)
 }
 
-// vouched tells others that this node watches, where it does.
-func (b *shardBehavior) vouched() []runtime.Effect {
+// reported tells others that this node watches, where it does.
+func (b *shardBehavior) reported() []runtime.Effect {
 	if b.phase != shardWatching {
 		return nil
 	}
-	return []runtime.Effect{vouch{vouchWatched}}
+	return []runtime.Effect{report{stateWatched}}
 }
 
 func (b *shardBehavior) onFired(now time.Time, err error) []runtime.Effect {
@@ -229,7 +229,7 @@ func (b *shardBehavior) onFired(now time.Time, err error) []runtime.Effect {
 	if err != nil {
 		return b.failed(now, err)
 	}
-	e := []runtime.Effect{vouch{vouchArming}}
+	e := []runtime.Effect{report{stateArming}}
 	between := min(max(minWakeGap, time.Duration(b.listeners())*gapPerListener), maxWakeGap)
 	if gap := between - now.Sub(b.lastWake); gap > 0 {
 		b.phase = shardPausing
@@ -247,7 +247,7 @@ func (b *shardBehavior) failed(now time.Time, err error) []runtime.Effect {
 	}
 	return append(
 		[]runtime.Effect{
-			vouch{vouchNothing},
+			report{stateNone},
 			b.wake(now),
 			runtime.After{Delay: b.backoff.Next(), Message: armNow{b.epoch}},
 		},

@@ -16,7 +16,7 @@ func (f *Feeds) shardSpec(db ports.Database, shard layer.ShardID) runtime.Spec {
 		Kind: ShardKind, Name: string(shard),
 		Make: func() runtime.Behavior {
 			return &shardBehavior{
-				wanted:    func() bool { return f.hub.audience(db, shard) != nil },
+				wanted:    func() bool { return f.hub.subscribers(db, shard) != nil },
 				elsewhere: func() (string, bool) { return f.elsewhere(k) },
 				listeners: func() int {
 					_, n, _ := f.hub.figures(db, shard)
@@ -32,7 +32,7 @@ func (f *Feeds) shardSpec(db ports.Database, shard layer.ShardID) runtime.Spec {
 			return s
 		},
 		Perform: func(sh *runtime.Shell, e runtime.Effect) { f.performShard(sh, k, e) },
-		Ended:   func() { f.vouch(k, vouchNothing, nil) },
+		Ended:   func() { f.report(k, stateNone, nil) },
 	}
 }
 
@@ -78,14 +78,14 @@ func (f *Feeds) performShard(sh *runtime.Shell, k shardKey, e runtime.Effect) {
 		f.tree.Tell(ExchangeKey, beatAgain{})
 	case unfollow:
 		f.send(f.exchange.unfollow(k))
-	case vouch:
-		f.vouch(k, e.vouching, sh.Busy)
+	case report:
+		f.report(k, e.watchState, sh.Busy)
 	}
 }
 
-// vouch notes whether the actor of a shard watches, and tells those who follow it here.
-func (f *Feeds) vouch(k shardKey, v vouching, b busy) {
-	for member, l := range f.hub.vouch(k.db, k.shard, v, b, f.tree.Now()) {
+// report notes whether the actor of a shard watches, and tells those who follow it here.
+func (f *Feeds) report(k shardKey, v watchState, b busy) {
+	for member, l := range f.hub.report(k.db, k.shard, v, b, f.tree.Now()) {
 		f.Peers.Send(member, l.encode())
 	}
 }

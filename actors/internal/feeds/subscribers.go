@@ -8,8 +8,9 @@ import (
 	"github.com/divandb/divan/layer"
 )
 
-// audience is who wants to hear of one shard: the listeners of this node, and other nodes. It goes when nobody is left.
-type audience struct {
+// subscribers are who wants to hear of one shard: the listeners of this node, and other nodes. They go when nobody
+// is left.
+type subscribers struct {
 	key       shardKey
 	place     int // in hub.mu.round
 	mu        sync.Mutex
@@ -30,7 +31,7 @@ type audience struct {
 // follower is another node that follows a shard.
 type follower struct {
 	key  int64 // the number that it gave the shard
-	turn int64 // of its newest letter
+	turn int64 // of its newest message
 	told bool  // that the shard is watched
 }
 
@@ -38,17 +39,17 @@ type follower struct {
 // the store may be out of this node's reach and within theirs.
 const armingLimit = 300 * time.Millisecond
 
-func (a *audience) empty() bool { return len(a.listeners) == 0 && len(a.followers) == 0 }
+func (a *subscribers) empty() bool { return len(a.listeners) == 0 && len(a.followers) == 0 }
 
 // reliable reports whether the shard's actor on this node will wake everybody after the next commit. One that is busy
 // for longer than armingLimit will not.
-func (a *audience) reliable(now time.Time) bool {
+func (a *subscribers) reliable(now time.Time) bool {
 	return a.watched && (a.unsureSince.IsZero() || now.Sub(a.unsureSince) < armingLimit) && a.busy.of(now) < armingLimit
 }
 
 // wakeListeners wakes those of this node. One that has not looked since the last wake is not woken twice. The caller
 // holds mu.
-func (a *audience) wakeListeners() {
+func (a *subscribers) wakeListeners() {
 	for ch := range a.listeners {
 		select {
 		case ch <- struct{}{}:
@@ -57,22 +58,23 @@ func (a *audience) wakeListeners() {
 	}
 }
 
-// audience finds the audience of a shard; nil where nobody wants to hear of it.
-func (h *hub) audience(db ports.Database, shard layer.ShardID) *audience {
+// subscribers finds the subscribers of a shard; nil where nobody wants to hear of it.
+func (h *hub) subscribers(db ports.Database, shard layer.ShardID) *subscribers {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.mu.audiences[db][shard]
+	return h.mu.shards[db][shard]
 }
 
-// change changes the audience of a shard under its lock, made where there is none, and drops it where it is empty then.
+// change changes the subscribers of a shard under their lock, made where there are none, and drops them where nobody is
+// left.
 // first is true where there was none, last where there is none now.
-func (h *hub) change(db ports.Database, shard layer.ShardID, f func(a *audience)) (first, last bool) {
+func (h *hub) change(db ports.Database, shard layer.ShardID, f func(a *subscribers)) (first, last bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	shards := h.mu.audiences[db]
+	shards := h.mu.shards[db]
 	a := shards[shard]
 	if first = a == nil; first {
-		a = &audience{key: shardKey{db, shard}, listeners: map[chan struct{}]struct{}{},
+		a = &subscribers{key: shardKey{db, shard}, listeners: map[chan struct{}]struct{}{},
 			followers: map[string]*follower{}, wakes: h.serial.Add(1)}
 	}
 	a.mu.Lock()
@@ -81,8 +83,8 @@ func (h *hub) change(db ports.Database, shard layer.ShardID, f func(a *audience)
 	switch last = a.empty(); {
 	case !last && first:
 		if shards == nil {
-			shards = map[layer.ShardID]*audience{}
-			h.mu.audiences[db] = shards
+			shards = map[layer.ShardID]*subscribers{}
+			h.mu.shards[db] = shards
 		}
 		shards[shard] = a
 		a.place = len(h.mu.round)
@@ -91,7 +93,7 @@ func (h *hub) change(db ports.Database, shard layer.ShardID, f func(a *audience)
 		h.leaveRound(a)
 		delete(shards, shard)
 		if len(shards) == 0 {
-			delete(h.mu.audiences, db)
+			delete(h.mu.shards, db)
 		}
 	}
 	if !last {
@@ -100,8 +102,8 @@ func (h *hub) change(db ports.Database, shard layer.ShardID, f func(a *audience)
 	return first && !last, last && !first
 }
 
-// leaveRound has the guard look after an audience no more. The caller holds mu.
-func (h *hub) leaveRound(a *audience) {
+// leaveRound has the guard look after the subscribers of a shard no more. The caller holds mu.
+func (h *hub) leaveRound(a *subscribers) {
 	end := len(h.mu.round) - 1
 	moved := h.mu.round[end]
 	h.mu.round[a.place], moved.place = moved, a.place
@@ -111,8 +113,8 @@ func (h *hub) leaveRound(a *audience) {
 }
 
 // wake wakes the listeners of a shard on this node and says which other nodes are to be told, with what.
-func (h *hub) wake(db ports.Database, shard layer.ShardID) map[string]standing {
-	a := h.audience(db, shard)
+func (h *hub) wake(db ports.Database, shard layer.ShardID) map[string]position {
+	a := h.subscribers(db, shard)
 	if a == nil {
 		return nil
 	}
@@ -124,46 +126,46 @@ func (h *hub) wake(db ports.Database, shard layer.ShardID) map[string]standing {
 	if len(a.followers) == 0 {
 		return nil
 	}
-	tell := make(map[string]standing, len(a.followers))
+	tell := make(map[string]position, len(a.followers))
 	for member, f := range a.followers {
-		tell[member] = standing{Key: f.key, Tally: h.tally(a.wakes)}
+		tell[member] = position{Key: f.key, Tally: h.tally(a.wakes)}
 	}
 	return tell
 }
 
-// vouch notes whether the actor of a shard watches the store, and says which other nodes are to be told, with what, by
+// report notes whether the actor of a shard watches the store, and says which other nodes are to be told, with what, by
 // member and turn.
-func (h *hub) vouch(db ports.Database, shard layer.ShardID, v vouching, b busy, now time.Time) map[string]letter {
+func (h *hub) report(db ports.Database, shard layer.ShardID, v watchState, b busy, now time.Time) map[string]message {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	a := h.mu.audiences[db][shard]
+	a := h.mu.shards[db][shard]
 	if a == nil {
 		return nil
 	}
-	if v != vouchWatched {
+	if v != stateWatched {
 		h.mu.doubtful[a] = struct{}{}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if v == vouchArming {
+	if v == stateArming {
 		if a.unsureSince.IsZero() {
 			a.unsureSince = now
 		}
 		return nil
 	}
-	a.watched, a.unsureSince, a.busy = v == vouchWatched, time.Time{}, b
-	var tell map[string]letter
+	a.watched, a.unsureSince, a.busy = v == stateWatched, time.Time{}, b
+	var tell map[string]message
 	for member, f := range a.followers {
 		if f.told == a.watched {
 			continue
 		}
 		f.told = a.watched
 		if tell == nil {
-			tell = map[string]letter{}
+			tell = map[string]message{}
 		}
-		tell[member] = letter{
-			Answer:   f.turn,
-			Standing: []standing{{Key: f.key, Watched: a.watched, Tally: h.tally(a.wakes)}},
+		tell[member] = message{
+			Answer:    f.turn,
+			Positions: []position{{Key: f.key, Watched: a.watched, Tally: h.tally(a.wakes)}},
 		}
 	}
 	return tell
@@ -179,31 +181,31 @@ func (b busy) of(now time.Time) time.Duration {
 	return b(now)
 }
 
-// vouching is what an actor says about its watch.
-type vouching int
+// watchState is what an actor says about its watch.
+type watchState int
 
 const (
-	vouchNothing vouching = iota // there is none that can be relied on
-	vouchArming                  // it fired, and the next one is being armed
-	vouchWatched
+	stateNone   watchState = iota // there is none that can be relied on
+	stateArming                   // it fired, and the next one is being armed
+	stateWatched
 )
 
 // follow notes that a member follows a shard, and answers how this node stands to it now. reached says that the store
 // has answered this node just now: a watch in a store that is out of reach is worth nothing.
 func (h *hub) follow(db ports.Database, shard layer.ShardID, member string, f follower, reached bool,
-	now time.Time) (st standing, first bool) {
+	now time.Time) (st position, first bool) {
 	st.Key = f.key
-	stands := func(a *audience) {
+	stands := func(a *subscribers) {
 		f.told = reached && a.reliable(now)
 		st.Watched, st.Tally = f.told, h.tally(a.wakes)
 	}
-	if h.again(db, shard, member, func(a *audience, old *follower) {
+	if h.again(db, shard, member, func(a *subscribers, old *follower) {
 		stands(a)
 		*old = f
 	}) {
 		return st, false
 	}
-	h.change(db, shard, func(a *audience) {
+	h.change(db, shard, func(a *subscribers) {
 		first = a.followers[member] == nil
 		stands(a)
 		a.followers[member] = &f
@@ -213,10 +215,10 @@ func (h *hub) follow(db ports.Database, shard layer.ShardID, member string, f fo
 
 // again is for a member that follows a shard already, and says so every beat: nothing changes for the listeners of this
 // node, and the guard need not look. It is false where the member does not.
-func (h *hub) again(db ports.Database, shard layer.ShardID, member string, f func(a *audience, old *follower)) bool {
+func (h *hub) again(db ports.Database, shard layer.ShardID, member string, f func(a *subscribers, old *follower)) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	a := h.mu.audiences[db][shard]
+	a := h.mu.shards[db][shard]
 	if a == nil {
 		return false
 	}
@@ -232,10 +234,10 @@ func (h *hub) again(db ports.Database, shard layer.ShardID, member string, f fun
 
 // unfollow ends that; last is true where no other node follows the shard any more.
 func (h *hub) unfollow(db ports.Database, shard layer.ShardID, member string) (last bool) {
-	if h.audience(db, shard) == nil {
+	if h.subscribers(db, shard) == nil {
 		return false
 	}
-	h.change(db, shard, func(a *audience) {
+	h.change(db, shard, func(a *subscribers) {
 		delete(a.followers, member)
 		last = len(a.followers) == 0
 	})
@@ -251,7 +253,7 @@ func (h *hub) followers(db ports.Database, shard layer.ShardID) int {
 // figures are how many other nodes follow a shard, how many of this node listen to it, and how often they were woken
 // since somebody does.
 func (h *hub) figures(db ports.Database, shard layer.ShardID) (followers, listeners int, woken int64) {
-	a := h.audience(db, shard)
+	a := h.subscribers(db, shard)
 	if a == nil {
 		return 0, 0, 0
 	}
