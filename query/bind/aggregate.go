@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/funcs/aggregates"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -72,7 +73,7 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 			return nil, 0, err
 		}
 		if !coll.Bytes() {
-			c.Agg = funcs.Collated(c.Agg, coll)
+			c.Agg = aggregates.Collated(c.Agg, coll)
 		}
 	}
 	typ := c.Agg.Ret

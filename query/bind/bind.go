@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/exec"
+	_ "github.com/divandb/divan/query/funcs/times" // registers its functions, as the other families do
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"

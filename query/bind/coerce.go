@@ -7,6 +7,7 @@ import (
 	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/funcs/jsons"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -263,7 +264,8 @@ func (b *binder) asJSON(e exec.Expr, op string, other types.OID, off int) (exec.
 			return n, b.looseParam(n, types.JSONB)
 		}
 		if types.IsString(t) {
-			return &exec.Call{Func: funcs.LooseJSON, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off, Hidden: true}, nil
+			return &exec.Call{Func: jsons.LooseJSON, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off,
+				Hidden: true}, nil
 		}
 	}
 	switch {
@@ -273,9 +275,9 @@ func (b *binder) asJSON(e exec.Expr, op string, other types.OID, off int) (exec.
 		return &exec.CastExpr{X: e, To: types.JSONB, Mod: -1, Off: off, Hidden: true}, nil
 	case types.IsString(t):
 		x, err := b.coerce(e, types.Text, types.Implicit, off)
-		return &exec.Call{Func: funcs.JSONString, Args: []exec.Expr{x}, Typ: types.JSONB, Off: off, Hidden: true}, err
+		return &exec.Call{Func: jsons.JSONString, Args: []exec.Expr{x}, Typ: types.JSONB, Off: off, Hidden: true}, err
 	case types.IsNumber(t), t == types.Bool:
-		return &exec.Call{Func: funcs.JSONScalar, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off, Hidden: true}, nil
+		return &exec.Call{Func: jsons.JSONScalar, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off, Hidden: true}, nil
 	}
 	return nil, operandError(op, off, other, t)
 }

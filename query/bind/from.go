@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/exec"
-	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/funcs/jsons"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -216,11 +216,11 @@ func definitions(n *ast.FuncTable) []ast.TypeName {
 	return n.Calls[0].Types
 }
 
-func recordFunction(name string) bool { return funcs.Records[name] != nil }
+func recordFunction(name string) bool { return jsons.Records[name] != nil }
 
 // record makes a function that returns records one that returns the columns of its definition list.
 func (b *binder) record(n *ast.FuncTable, c *ast.Call, args []exec.Expr) (*exec.TableFunc, error) {
-	fn := funcs.Records[c.Name[len(c.Name)-1]]
+	fn := jsons.Records[c.Name[len(c.Name)-1]]
 	if fn == nil {
 		return nil, nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/funcs/texts"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -132,7 +133,7 @@ func (b *binder) specialOperator(op string, args []exec.Expr, off int) (exec.Exp
 		if err := casingCollation(op, off, x, y); err != nil {
 			return nil, true, err
 		}
-		return &exec.Call{Func: funcs.LikeFunc(op), Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off,
+		return &exec.Call{Func: texts.LikeFunc(op), Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off,
 			Op: op}, true, nil
 	case "->", "->>":
 		// A small integer constant is an index, also when it is wider than int4.
@@ -211,7 +212,7 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 			return nil, true, err
 		}
 		y, err := text(args[1])
-		return &exec.Call{Func: funcs.TextConcat, Args: []exec.Expr{x, y}, Typ: types.Text, Off: off,
+		return &exec.Call{Func: texts.TextConcat, Args: []exec.Expr{x, y}, Typ: types.Text, Off: off,
 			Op: "||"}, true, err
 	}
 	return nil, false, nil

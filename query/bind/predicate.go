@@ -6,6 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/funcs/texts"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -199,7 +200,7 @@ func (b *binder) like(n *ast.Like, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	args = withoutCollates(args)
-	var e exec.Expr = &exec.Call{Func: funcs.LikeFunc(op), Args: args, Typ: types.Bool, Off: n.Pos(), Op: op}
+	var e exec.Expr = &exec.Call{Func: texts.LikeFunc(op), Args: args, Typ: types.Bool, Off: n.Pos(), Op: op}
 	if n.Not {
 		e = &exec.Logic{Op: "not", Args: []exec.Expr{e}}
 	}
@@ -210,9 +211,10 @@ func (b *binder) like(n *ast.Like, sc *scope) (exec.Expr, error) {
 func (b *binder) textOperand(x exec.Expr, op string, other types.OID, off int) (exec.Expr, error) {
 	switch t := x.Type(); {
 	case t == types.JSONB:
-		return &exec.Call{Func: funcs.JSONStringText, Args: []exec.Expr{x}, Typ: types.Text, Off: off, Hidden: true}, nil
+		return &exec.Call{Func: texts.JSONStringText, Args: []exec.Expr{x}, Typ: types.Text, Off: off,
+			Hidden: true}, nil
 	case t == types.BPChar: // with the blanks at its end
-		return &exec.Call{Func: funcs.Padded, Args: []exec.Expr{x}, Typ: types.Text, Off: off, Hidden: true}, nil
+		return &exec.Call{Func: texts.Padded, Args: []exec.Expr{x}, Typ: types.Text, Off: off, Hidden: true}, nil
 	case types.IsString(t), t == types.Unknown:
 		return b.coerce(x, types.Text, types.Implicit, off)
 	default:

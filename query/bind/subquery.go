@@ -3,6 +3,7 @@ package bind
 import (
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/funcs/texts"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -140,7 +141,7 @@ func (b *binder) anyOp(n *ast.Quantified, x exec.Expr, elem types.OID) (*anyMatc
 	if f := funcs.Comparison(n.Op); f != nil {
 		if x.Type() == types.JSONB && types.IsString(elem) {
 			// Plain texts are JSON strings here too.
-			return &anyMatch{x, elem, funcs.JSONStringCompare(n.Op)}, nil
+			return &anyMatch{x, elem, texts.JSONStringCompare(n.Op)}, nil
 		}
 		t := comparedType(x.Type(), elem)
 		if t == 0 {

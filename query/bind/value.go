@@ -5,6 +5,7 @@ import (
 
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/funcs/texts"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -172,7 +173,7 @@ func (b *binder) subscriptOf(x exec.Expr, n *ast.Subscript, sc *scope) (exec.Exp
 		return nil, err
 	}
 	if t == types.Name {
-		return &exec.Call{Func: funcs.NameByte, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos()}, nil
+		return &exec.Call{Func: texts.NameByte, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos()}, nil
 	}
 	if !n.Slice {
 		return &exec.Call{Func: funcs.ArrayItem, Args: []exec.Expr{x, idx}, Typ: elem, Off: n.Pos()}, nil

@@ -49,17 +49,17 @@ var (
 )
 
 func init() {
-	arrayFamily.function("array_length", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	ArrayFamily.Function("array_length", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if n := len(a[0].Array().Items); n > 0 && a[1].I == 1 {
 			return types.NewInt(int64(n)), nil
 		}
 		return types.Null, nil
 	}, types.AnyArray, types.Int4)
-	arrayFamily.function("cardinality", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	ArrayFamily.Function("cardinality", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewInt(int64(len(a[0].Array().Items))), nil
 	}, types.AnyArray)
 	bound := func(name string, f func(*types.Array) int) {
-		arrayFamily.function(name, types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		ArrayFamily.Function(name, types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if len(a[0].Array().Items) == 0 || a[1].I != 1 {
 				return types.Null, nil
 			}
@@ -98,9 +98,9 @@ func init() {
 		}
 		return types.NewText(string(out)), nil
 	}
-	arrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text}, Ret: types.Text,
+	ArrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text}, Ret: types.Text,
 		NullArgs: true, Eval: toString})
-	arrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text, types.Text},
+	ArrayFamily.Add(&exec.Func{Name: "array_to_string", Args: []types.OID{types.AnyArray, types.Text, types.Text},
 		Ret: types.Text, NullArgs: true, Eval: toString})
 	toArray := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[0].IsNull() {
@@ -127,14 +127,14 @@ func init() {
 		return types.NewArray(types.Text, items), nil
 	}
 	for _, args := range [][]types.OID{{types.Text, types.Text}, {types.Text, types.Text, types.Text}} {
-		arrayFamily.function("string_to_array", types.TextArray, toArray, args...).NullArgs = true
+		ArrayFamily.Function("string_to_array", types.TextArray, toArray, args...).NullArgs = true
 	}
 	same := func(args []types.OID) types.OID { return args[0] }
-	arrayFamily.Add(&exec.Func{Name: "array_append", Args: []types.OID{types.AnyArray, exec.AnyElement},
+	ArrayFamily.Add(&exec.Func{Name: "array_append", Args: []types.OID{types.AnyArray, exec.AnyElement},
 		RetOf: same, NullArgs: true, Eval: arrayAppend})
-	arrayFamily.Add(&exec.Func{Name: "array_cat", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same,
+	ArrayFamily.Add(&exec.Func{Name: "array_cat", Args: []types.OID{types.AnyArray, types.AnyArray}, RetOf: same,
 		NullArgs: true, Eval: arrayCat})
-	arrayFamily.Add(&exec.Func{Name: "array_remove", Args: []types.OID{types.AnyArray, exec.AnyElement},
+	ArrayFamily.Add(&exec.Func{Name: "array_remove", Args: []types.OID{types.AnyArray, exec.AnyElement},
 		RetOf: same, NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[0].IsNull() {
@@ -214,7 +214,7 @@ func arrayAppend(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 }
 
 func arrayOperators() {
-	add := func(f *exec.Func) { arrayFamily.addOperator(f) }
+	add := func(f *exec.Func) { ArrayFamily.addOperator(f) }
 	within := func(env *exec.CallEnv, x, y types.Datum) (bool, error) {
 		for _, it := range x.Array().Items {
 			if err := env.Step(1 + len(y.Array().Items)/8); err != nil {
@@ -257,8 +257,8 @@ func arrayOperators() {
 			}
 			return types.NewBool(false), nil
 		}})
-	arrayFamily.operator("||", types.JSONB, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		s, err := types.JSONConcat(a[0].S, a[1].S, func(n int) error { return fitsText(env, n) })
+	ArrayFamily.Operator("||", types.JSONB, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		s, err := types.JSONConcat(a[0].S, a[1].S, func(n int) error { return FitsText(env, n) })
 		return types.NewJSONText(s), err
 	}, types.JSONB, types.JSONB)
 }
@@ -280,7 +280,8 @@ func streamItems(row func(a *types.Array, i int, it types.Datum) []types.Datum) 
 
 func arrayTables() {
 	// Several arrays unfold side by side, the shorter ones filled with NULL.
-	arrayFamily.AddTable(&exec.TableFunc{Name: "unnest", Args: []types.OID{types.AnyArray}, Variadic: true, NullArgs: true,
+	ArrayFamily.AddTable(&exec.TableFunc{Name: "unnest", Args: []types.OID{types.AnyArray}, Variadic: true,
+		NullArgs: true,
 		Columns: func(args []types.OID) []exec.Column {
 			cols := make([]exec.Column, len(args))
 			for i, a := range args {
@@ -304,14 +305,14 @@ func arrayTables() {
 				return row
 			}, nil
 		}})
-	arrayFamily.AddTable(&exec.TableFunc{Name: "_pg_expandarray", Args: []types.OID{types.AnyArray},
+	ArrayFamily.AddTable(&exec.TableFunc{Name: "_pg_expandarray", Args: []types.OID{types.AnyArray},
 		Columns: func(args []types.OID) []exec.Column {
 			return []exec.Column{{Name: "x", Type: types.ElemOf(args[0]), Mod: -1}, {Name: "n", Type: types.Int4, Mod: -1}}
 		},
 		Stream: streamItems(func(_ *types.Array, i int, it types.Datum) []types.Datum {
 			return []types.Datum{it, types.NewInt(int64(i + 1))}
 		})})
-	arrayFamily.AddTable(&exec.TableFunc{Name: "generate_subscripts", Args: []types.OID{types.AnyArray, types.Int4},
+	ArrayFamily.AddTable(&exec.TableFunc{Name: "generate_subscripts", Args: []types.OID{types.AnyArray, types.Int4},
 		Columns: func([]types.OID) []exec.Column {
 			return []exec.Column{{Name: "generate_subscripts", Type: types.Int4, Mod: -1}}
 		},
@@ -341,12 +342,13 @@ func arrayTables() {
 			}, nil
 		}
 		cols := func([]types.OID) []exec.Column { return []exec.Column{{Name: "generate_series", Type: t, Mod: -1}} }
-		arrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t}, Columns: cols, Stream: series})
-		arrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t, t}, Columns: cols,
+		ArrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t}, Columns: cols,
+			Stream: series})
+		ArrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t, t}, Columns: cols,
 			Stream: series})
 	}
 	for _, name := range []string{"string_to_table"} {
-		arrayFamily.AddTable(&exec.TableFunc{Name: name, Args: []types.OID{types.Text, types.Text},
+		ArrayFamily.AddTable(&exec.TableFunc{Name: name, Args: []types.OID{types.Text, types.Text},
 			Columns: func([]types.OID) []exec.Column { return []exec.Column{{Name: name, Type: types.Text, Mod: -1}} },
 			Rows: func(env *exec.Env, _ []types.OID, a []types.Datum) ([][]types.Datum, error) {
 				if err := env.Fits(int64(strings.Count(a[0].S, a[1].S)) * (exec.DatumSize + 40)); err != nil {

@@ -12,7 +12,7 @@ import (
 func init() {
 	same := func(args []types.OID) types.OID { return args[0] }
 	array, elem := types.AnyArray, exec.AnyElement
-	arrayFamily.Add(
+	ArrayFamily.Add(
 		&exec.Func{Name: "array_positions", Args: []types.OID{array, elem}, Ret: types.Int4Array, NullArgs: true,
 			Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				if a[0].IsNull() {
@@ -31,7 +31,7 @@ func init() {
 				return types.NewArray(types.Int4, items), nil
 			}},
 	)
-	arrayFamily.Add(&exec.Func{Name: "array_replace", Args: []types.OID{array, elem, elem}, RetOf: same, NullArgs: true,
+	ArrayFamily.Add(&exec.Func{Name: "array_replace", Args: []types.OID{array, elem, elem}, RetOf: same, NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[0].IsNull() {
 				return types.Null, nil
@@ -52,12 +52,12 @@ func init() {
 			}
 			return arrayFrom(arr.Lower, arr.Elem, items), nil
 		}})
-	arrayFamily.Add(&exec.Func{Name: "array_prepend", Args: []types.OID{elem, array},
+	ArrayFamily.Add(&exec.Func{Name: "array_prepend", Args: []types.OID{elem, array},
 		RetOf: func(args []types.OID) types.OID { return args[1] }, NullArgs: true,
 		Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return arrayPrepend(env, env.ArgType(0), a)
 		}})
-	arrayFamily.Add(&exec.Func{Name: "trim_array", Args: []types.OID{array, types.Int4}, RetOf: same,
+	ArrayFamily.Add(&exec.Func{Name: "trim_array", Args: []types.OID{array, types.Int4}, RetOf: same,
 		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			arr := a[0].Array()
 			if a[1].I < 0 || a[1].I > int64(len(arr.Items)) {
@@ -69,7 +69,7 @@ func init() {
 			}
 			return types.NewArray(arr.Elem, arr.Items[:len(arr.Items)-int(a[1].I)]), nil
 		}})
-	arrayFamily.Add(&exec.Func{Name: "array_dims", Args: []types.OID{array}, Ret: types.Text,
+	ArrayFamily.Add(&exec.Func{Name: "array_dims", Args: []types.OID{array}, Ret: types.Text,
 		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			arr := a[0].Array()
 			if len(arr.Items) == 0 {
@@ -77,7 +77,7 @@ func init() {
 			}
 			return types.NewText(fmt.Sprintf("[%d:%d]", arr.Lower, arr.Lower+len(arr.Items)-1)), nil
 		}})
-	arrayFamily.Add(&exec.Func{Name: "array_ndims", Args: []types.OID{array}, Ret: types.Int4,
+	ArrayFamily.Add(&exec.Func{Name: "array_ndims", Args: []types.OID{array}, Ret: types.Int4,
 		Eval: func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if len(a[0].Array().Items) == 0 {
 				return types.Null, nil
@@ -85,14 +85,14 @@ func init() {
 			return types.NewInt(1), nil
 		}})
 	for _, args := range [][]types.OID{{elem, types.Int4Array}, {elem, types.Int4Array, types.Int4Array}} {
-		arrayFamily.Add(&exec.Func{Name: "array_fill", Args: args, NullArgs: true, Ret: types.AnyArray,
+		ArrayFamily.Add(&exec.Func{Name: "array_fill", Args: args, NullArgs: true, Ret: types.AnyArray,
 			RetOf: func(args []types.OID) types.OID { return types.ArrayOf(args[0]) }, Eval: fillArray})
 	}
 	for _, args := range [][]types.OID{{array, elem}, {array, elem, types.Int4}} {
-		arrayFamily.Add(&exec.Func{Name: "array_position", Args: args, Ret: types.Int4, NullArgs: true,
+		ArrayFamily.Add(&exec.Func{Name: "array_position", Args: args, Ret: types.Int4, NullArgs: true,
 			Eval: arrayPosition})
 	}
-	textFamily.function("unistr", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	TextFamily.Function("unistr", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		s, err := unescape(a[0].S)
 		return types.NewText(s), err
 	}, types.Text)

@@ -53,15 +53,15 @@ func init() {
 		}
 		return recode(env, s, from, to)
 	}
-	textFamily.function("convert_from", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	TextFamily.Function("convert_from", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		s, err := convert(env, a[0].S, a[1].S, "UTF8")
 		return types.NewText(s), err
 	}, types.Bytea, types.Name)
 	bytesOf := func(s string, err error) (types.Datum, error) { return types.Datum{K: types.KBytes, S: s}, err }
-	textFamily.function("convert_to", types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	TextFamily.Function("convert_to", types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return bytesOf(convert(env, a[0].S, "UTF8", a[1].S))
 	}, types.Text, types.Name)
-	textFamily.function("convert", types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	TextFamily.Function("convert", types.Bytea, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return bytesOf(convert(env, a[0].S, a[1].S, a[2].S))
 	}, types.Bytea, types.Name, types.Name)
 }

@@ -14,18 +14,18 @@ func init() {
 		"ceil": (*types.Decimal).Ceil, "ceiling": (*types.Decimal).Ceil, "floor": (*types.Decimal).Floor,
 		"round": func(d *types.Decimal) *types.Decimal { return d.Round(0) },
 		"trunc": func(d *types.Decimal) *types.Decimal { return d.Trunc(0) }} {
-		mathFamily.function(name, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.Function(name, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return types.NewNumeric(f(a[0].Decimal())), nil
 		}, types.Numeric)
 	}
 	for name, f := range map[string]func(float64) float64{"ceil": math.Ceil, "ceiling": math.Ceil, "floor": math.Floor, "round": math.RoundToEven,
 		"trunc": math.Trunc, "sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "atan": math.Atan, "cbrt": math.Cbrt, "degrees": degrees, "radians": radians} {
-		mathFamily.function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return types.NewFloat(f(a[0].Float())), nil
 		}, types.Float8)
 	}
 	for name, f := range map[string]func(*types.Decimal, int32) *types.Decimal{"round": (*types.Decimal).Round, "trunc": (*types.Decimal).Trunc} {
-		mathFamily.function(name, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.Function(name, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[1].I > 1000 || a[1].I < -1000 {
 				a[1].I = min(max(a[1].I, -1000), 1000)
 			}
@@ -34,17 +34,17 @@ func init() {
 	}
 	signs()
 	logs()
-	mathFamily.function("pi", types.Float8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+	mathFamily.Function("pi", types.Float8, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
 		return types.NewFloat(math.Pi), nil
 	})
-	mathFamily.function("atan2", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("atan2", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewFloat(math.Atan2(a[0].Float(), a[1].Float())), nil
 	}, types.Float8, types.Float8)
 	for _, name := range []string{"power", "pow"} {
-		mathFamily.function(name, types.Float8, power, types.Float8, types.Float8)
-		mathFamily.function(name, types.Numeric, numericPower, types.Numeric, types.Numeric)
+		mathFamily.Function(name, types.Float8, power, types.Float8, types.Float8)
+		mathFamily.Function(name, types.Numeric, numericPower, types.Numeric, types.Numeric)
 	}
-	mathFamily.function("width_bucket", types.Int4, widthBucket, types.Float8, types.Float8, types.Float8, types.Int4)
+	mathFamily.Function("width_bucket", types.Int4, widthBucket, types.Float8, types.Float8, types.Float8, types.Int4)
 }
 
 func degrees(x float64) float64 { return x * 180 / math.Pi }
@@ -52,33 +52,33 @@ func radians(x float64) float64 { return x * math.Pi / 180 }
 
 func signs() {
 	for _, t := range []types.OID{types.Int2, types.Int4, types.Int8} {
-		mathFamily.function("abs", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.Function("abs", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if a[0].I < 0 {
 				return intOp("-", 0, a[0].I, t)
 			}
 			return a[0], nil
 		}, t)
-		mathFamily.function("mod", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.Function("mod", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return intOp("%", a[0].I, a[1].I, t)
 		}, t, t)
 	}
-	mathFamily.function("abs", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("abs", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewFloat(math.Abs(a[0].Float())), nil
 	}, types.Float8)
-	mathFamily.function("abs", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("abs", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[0].Decimal().Sign() < 0 {
 			return types.NewNumeric(a[0].Decimal().Neg()), nil
 		}
 		return a[0], nil
 	}, types.Numeric)
-	mathFamily.function("mod", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("mod", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		d, err := a[0].Decimal().Mod(a[1].Decimal())
 		return types.NewNumeric(d), err
 	}, types.Numeric, types.Numeric)
-	mathFamily.function("sign", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("sign", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewNumeric(types.DecimalFromInt(int64(a[0].Decimal().Sign()))), nil
 	}, types.Numeric)
-	mathFamily.function("sign", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("sign", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		switch f := a[0].Float(); {
 		case f > 0:
 			return types.NewFloat(1), nil
@@ -87,7 +87,7 @@ func signs() {
 		}
 		return types.NewFloat(0), nil
 	}, types.Float8)
-	mathFamily.function("div", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("div", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		r, err := a[0].Decimal().Mod(a[1].Decimal())
 		if err != nil {
 			return types.Null, err
@@ -100,7 +100,7 @@ func signs() {
 // logs are the functions that some arguments are outside of.
 func logs() {
 	domain := func(name string, f func(float64) float64, ok func(float64) bool, code sqlstate.Code, message string) {
-		mathFamily.function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			x := a[0].Float()
 			if !ok(x) {
 				return types.Null, sqlstate.New(code, "%s", message)
@@ -116,7 +116,7 @@ func logs() {
 		}, types.Float8)
 	}
 	for name, f := range map[string]func(float64) float64{"ln": math.Log, "log": math.Log10, "log10": math.Log10} {
-		mathFamily.function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			switch x := a[0].Float(); {
 			case x == 0:
 				return types.Null, sqlstate.New("2201E", "cannot take logarithm of zero")
@@ -130,12 +130,12 @@ func logs() {
 	common := func(d *types.Decimal) (*types.Decimal, error) { return d.Log(ten) }
 	for name, f := range map[string]func(*types.Decimal) (*types.Decimal, error){"sqrt": (*types.Decimal).Sqrt,
 		"ln": (*types.Decimal).Ln, "exp": (*types.Decimal).Exp, "log": common, "log10": common} {
-		mathFamily.function(name, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.Function(name, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			d, err := f(a[0].Decimal())
 			return types.NewNumeric(d), err
 		}, types.Numeric)
 	}
-	mathFamily.function("log", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("log", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		d, err := a[1].Decimal().Log(a[0].Decimal())
 		return types.NewNumeric(d), err
 	}, types.Numeric, types.Numeric)

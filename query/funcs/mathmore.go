@@ -12,10 +12,10 @@ import (
 // Divisors, factorials, scales, and the functions of angles (PostgreSQL 15, tables 9.5 to 9.8).
 func init() {
 	for _, t := range []types.OID{types.Int4, types.Int8} {
-		mathFamily.function("gcd", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.Function("gcd", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return narrow(gcd(big.NewInt(a[0].I), big.NewInt(a[1].I)), t)
 		}, t, t)
-		mathFamily.function("lcm", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.Function("lcm", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			x, y := big.NewInt(a[0].I), big.NewInt(a[1].I)
 			if x.Sign() == 0 || y.Sign() == 0 {
 				return types.NewInt(0), nil
@@ -24,11 +24,11 @@ func init() {
 			return narrow(n.Abs(n), t)
 		}, t, t)
 	}
-	mathFamily.function("gcd", types.Numeric, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("gcd", types.Numeric, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		d, err := numericGCD(env, a[0].Decimal(), a[1].Decimal())
 		return types.NewNumeric(d), err
 	}, types.Numeric, types.Numeric)
-	mathFamily.function("lcm", types.Numeric, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("lcm", types.Numeric, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		x, y := a[0].Decimal(), a[1].Decimal()
 		scale := max(x.Scale(), y.Scale())
 		if x.Sign() == 0 || y.Sign() == 0 {
@@ -51,7 +51,7 @@ func init() {
 		}
 		return types.NewNumeric(d.Round(scale)), nil
 	}, types.Numeric, types.Numeric)
-	mathFamily.function("factorial", types.Numeric, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("factorial", types.Numeric, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		const most = 32177 // the largest that a numeric holds
 		switch n := a[0].I; {
 		case n < 0:
@@ -67,7 +67,7 @@ func init() {
 		}
 	}, types.Int8)
 	whole := func(name string, ret types.OID, f func(d *types.Decimal) types.Datum) {
-		mathFamily.function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.Function(name, ret, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			if !a[0].Decimal().IsFinite() {
 				if ret == types.Numeric {
 					return a[0], nil
@@ -146,7 +146,7 @@ func minScale(d *types.Decimal) int32 {
 // angles are trigonometric functions in degrees, exact where PostgreSQL's are, and hyperbolic ones.
 func angles() {
 	one := func(name string, ok func(x float64) bool, f func(x float64) float64) {
-		mathFamily.function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		mathFamily.Function(name, types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			x := a[0].Float()
 			if !ok(x) {
 				return types.Null, sqlstate.New(sqlstate.NumericOutOfRange, "input is out of range")
@@ -171,7 +171,7 @@ func angles() {
 	one("asind", unit, func(x float64) float64 { return exactAngle(math.Asin(x)) })
 	one("acosd", unit, func(x float64) float64 { return exactAngle(math.Acos(x)) })
 	one("atand", all, func(x float64) float64 { return exactAngle(math.Atan(x)) })
-	mathFamily.function("atan2d", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("atan2d", types.Float8, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewFloat(exactAngle(math.Atan2(a[0].Float(), a[1].Float()))), nil
 	}, types.Float8, types.Float8)
 }

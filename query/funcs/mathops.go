@@ -11,13 +11,13 @@ import (
 
 // Operators that are functions, random numbers of a session, series of numerics, and how many arguments are NULL.
 func init() {
-	mathFamily.function("abs", types.Float4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("abs", types.Float4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewFloat(math.Abs(a[0].Float())), nil
 	}, types.Float4)
 	for symbol, name := range map[string]string{"|/": "sqrt", "||/": "cbrt", "@": "abs"} {
 		for _, f := range Functions[name] {
 			if symbol == "@" || f.Args[0] == types.Float8 {
-				mathFamily.operator(symbol, f.Ret, f.Eval, f.Args...)
+				mathFamily.Operator(symbol, f.Ret, f.Eval, f.Args...)
 			}
 		}
 	}
@@ -33,13 +33,13 @@ func init() {
 				return types.NewInt(n), nil
 			}})
 	}
-	mathFamily.function("random", types.Float8, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+	mathFamily.Function("random", types.Float8, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		if s, ok := env.Session.(seeded); ok && *s.Seed() != nil {
 			return types.NewFloat((*s.Seed()).next()), nil
 		}
 		return types.NewFloat(rand.Float64()), nil
 	}).Volatility = exec.Volatile
-	mathFamily.function("setseed", types.Void, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	mathFamily.Function("setseed", types.Void, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		f := a[0].Float()
 		if !(f >= -1 && f <= 1) {
 			return types.Null, sqlstate.New(sqlstate.InvalidParameterValue,
@@ -57,7 +57,7 @@ func init() {
 		return []exec.Column{{Name: "generate_series", Type: types.Numeric, Mod: -1}}
 	}
 	for n := 2; n <= 3; n++ {
-		arrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Columns: cols, Stream: numericSeries,
+		ArrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Columns: cols, Stream: numericSeries,
 			Args: []types.OID{types.Numeric, types.Numeric, types.Numeric}[:n:n]})
 	}
 }

@@ -54,35 +54,35 @@ var errDivideByZero = sqlstate.New(sqlstate.DivisionByZero, "division by zero")
 func arithmetic() {
 	for _, t := range []types.OID{types.Int2, types.Int4, types.Int8} {
 		for _, op := range []string{"+", "-", "*", "/", "%"} {
-			arithmeticFamily.operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			ArithmeticFamily.Operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				return intOp(op, a[0].I, a[1].I, t)
 			}, t, t)
 		}
-		arithmeticFamily.operator("-", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		ArithmeticFamily.Operator("-", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return intOp("-", 0, a[0].I, t)
 		}, t)
-		arithmeticFamily.operator("~", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		ArithmeticFamily.Operator("~", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return types.NewInt(^a[0].I), nil
 		}, t)
 		for op, f := range map[string]func(a, b int64) int64{"&": func(a, b int64) int64 { return a & b }, "|": func(a, b int64) int64 { return a | b },
 			"#": func(a, b int64) int64 { return a ^ b }} {
-			arithmeticFamily.operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			ArithmeticFamily.Operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				return types.NewInt(f(a[0].I, a[1].I)), nil
 			}, t, t)
 		}
 		for _, op := range []string{"<<", ">>"} {
-			arithmeticFamily.operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			ArithmeticFamily.Operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				return types.NewInt(shift(a[0].I, a[1].I, op == "<<", t)), nil
 			}, t, types.Int4)
 		}
 	}
 	for _, t := range []types.OID{types.Float4, types.Float8} {
 		for _, op := range []string{"+", "-", "*", "/"} {
-			arithmeticFamily.operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			ArithmeticFamily.Operator(op, t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				return floatOp(op, a[0].Float(), a[1].Float(), t)
 			}, t, t)
 		}
-		arithmeticFamily.operator("-", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		ArithmeticFamily.Operator("-", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			return types.NewFloat(-a[0].Float()), nil
 		}, t)
 	}
@@ -90,19 +90,22 @@ func arithmetic() {
 		"+": func(a, b *types.Decimal) (*types.Decimal, error) { return a.Add(b), nil },
 		"-": func(a, b *types.Decimal) (*types.Decimal, error) { return a.Sub(b), nil },
 		"*": (*types.Decimal).Mul, "/": (*types.Decimal).Div, "%": (*types.Decimal).Mod} {
-		arithmeticFamily.operator(op, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		ArithmeticFamily.Operator(op, types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			d, err := f(a[0].Decimal(), a[1].Decimal())
 			return types.NewNumeric(d), err
 		}, types.Numeric, types.Numeric)
 	}
-	arithmeticFamily.operator("-", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	ArithmeticFamily.Operator("-", types.Numeric, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewNumeric(a[0].Decimal().Neg()), nil
 	}, types.Numeric)
 	for _, t := range []types.OID{types.Int2, types.Int4, types.Int8, types.Float4, types.Float8, types.Numeric} {
-		arithmeticFamily.operator("+", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) { return a[0], nil }, t)
+		ArithmeticFamily.Operator("+", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return a[0],
+				nil
+		}, t)
 	}
-	arithmeticFamily.operator("^", types.Float8, power, types.Float8, types.Float8)
-	arithmeticFamily.operator("^", types.Numeric, numericPower, types.Numeric, types.Numeric)
+	ArithmeticFamily.Operator("^", types.Float8, power, types.Float8, types.Float8)
+	ArithmeticFamily.Operator("^", types.Numeric, numericPower, types.Numeric, types.Numeric)
 }
 
 // powerSteps is what a power of numerics costs, as against a row that is read.
@@ -218,25 +221,25 @@ func dates() {
 	for _, op := range []string{"+", "-"} {
 		minus := op == "-"
 		for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
-			arithmeticFamily.operator(op, t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			ArithmeticFamily.Operator(op, t, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 				return add(env, a[0].I, a[1].Span(), minus, t)
 			}, t, types.Interval)
 		}
-		arithmeticFamily.operator(op, types.Timestamp, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		ArithmeticFamily.Operator(op, types.Timestamp, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			m, err := types.DateMoment(a[0].I)
 			if err != nil {
 				return types.Null, err
 			}
 			return add(env, m, a[1].Span(), minus, types.Timestamp)
 		}, types.Date, types.Interval)
-		arithmeticFamily.operator(op, types.Date, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		ArithmeticFamily.Operator(op, types.Date, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			n := a[1].I
 			if minus {
 				n = -n
 			}
 			return types.AddDays(a[0].I, n)
 		}, types.Date, types.Int4)
-		arithmeticFamily.operator(op, types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		ArithmeticFamily.Operator(op, types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			op := types.Span.Add
 			if minus {
 				op = types.Span.Sub
@@ -245,15 +248,15 @@ func dates() {
 			return types.NewInterval(s), err
 		}, types.Interval, types.Interval)
 	}
-	arithmeticFamily.operator("+", types.TimestampTZ, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	ArithmeticFamily.Operator("+", types.TimestampTZ, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return add(env, a[1].I, a[0].Span(), false, types.TimestampTZ)
 	}, types.Interval, types.TimestampTZ)
-	arithmeticFamily.operator("-", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	ArithmeticFamily.Operator("-", types.Int4, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		n, err := datetime.SubtractDates(a[0].I, a[1].I)
 		return types.NewInt(n), err
 	}, types.Date, types.Date)
 	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
-		arithmeticFamily.operator("-", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		ArithmeticFamily.Operator("-", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 			s, err := datetime.SubtractMoments(a[0].I, a[1].I)
 			return types.NewInterval(s), err
 		}, t, t)
@@ -262,20 +265,20 @@ func dates() {
 		out, err := s.Scale(f)
 		return types.NewInterval(out), err
 	}
-	arithmeticFamily.operator("*", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	ArithmeticFamily.Operator("*", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return scale(a[0].Span(), a[1].Float())
 	}, types.Interval, types.Float8)
-	arithmeticFamily.operator("*", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	ArithmeticFamily.Operator("*", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return scale(a[1].Span(), a[0].Float())
 	}, types.Float8, types.Interval)
-	arithmeticFamily.operator("/", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	ArithmeticFamily.Operator("/", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if a[1].Float() == 0 {
 			return types.Null, errDivideByZero
 		}
 		out, err := a[0].Span().Divide(a[1].Float())
 		return types.NewInterval(out), err
 	}, types.Interval, types.Float8)
-	arithmeticFamily.operator("-", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	ArithmeticFamily.Operator("-", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		s, err := a[0].Span().Neg()
 		return types.NewInterval(s), err
 	}, types.Interval)

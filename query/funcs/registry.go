@@ -1,6 +1,7 @@
 // Package funcs has the functions, operators and aggregates of SQL, in families as PostgreSQL's manual has them. Each
 // is a row: name, types of the arguments, type of the result, volatility, and what computes it. Package bind finds them
-// by name, package catalog shows them in pg_proc, and docs/sql.md lists them.
+// by name, package catalog shows them in pg_proc, and docs/sql.md lists them. Numbers, arrays and the session are here;
+// the packages below have the other families and register them at their init.
 package funcs
 
 import (
@@ -46,15 +47,15 @@ func NewFamily(title, section string, v exec.Volatility) *Family {
 }
 
 var (
-	arithmeticFamily = NewFamily("Operators of numbers and times", "9.3, 9.9", exec.Immutable)
+	ArithmeticFamily = NewFamily("Operators of numbers and times", "9.3, 9.9", exec.Immutable)
 	mathFamily       = NewFamily("Mathematics", "9.3", exec.Immutable)
-	textFamily       = NewFamily("Text", "9.4, 9.7", exec.Immutable)
-	timeFamily       = NewFamily("Dates and times", "9.9", exec.Immutable)
-	jsonFamily       = NewFamily("JSON", "9.16", exec.Immutable)
-	arrayFamily      = NewFamily("Arrays", "9.19", exec.Immutable)
-	aggregateFamily  = NewFamily("Aggregates", "9.21", exec.Immutable)
+	TextFamily       = NewFamily("Text", "9.4, 9.7", exec.Immutable)
+	TimeFamily       = NewFamily("Dates and times", "9.9", exec.Immutable)
+	JsonFamily       = NewFamily("JSON", "9.16", exec.Immutable)
+	ArrayFamily      = NewFamily("Arrays", "9.19", exec.Immutable)
+	AggregateFamily  = NewFamily("Aggregates", "9.21", exec.Immutable)
 	windowFamily     = NewFamily("Window functions", "9.22", exec.Immutable)
-	sessionFamily    = NewFamily("Session and server", "9.26, 9.27", exec.Stable)
+	SessionFamily    = NewFamily("Session and server", "9.26, 9.27", exec.Stable)
 )
 
 func init() {
@@ -63,15 +64,15 @@ func init() {
 	}
 }
 
-type evalFunc = func(*exec.CallEnv, []types.Datum) (types.Datum, error)
+type EvalFunc = func(*exec.CallEnv, []types.Datum) (types.Datum, error)
 
-// function adds a scalar function.
-func (f *Family) function(name string, ret types.OID, eval evalFunc, args ...types.OID) *exec.Func {
+// Function adds a scalar function.
+func (f *Family) Function(name string, ret types.OID, eval EvalFunc, args ...types.OID) *exec.Func {
 	return f.Add(&exec.Func{Name: name, Args: args, Ret: ret, Eval: eval})
 }
 
-// operator adds an operator of one argument or two.
-func (f *Family) operator(symbol string, ret types.OID, eval evalFunc, args ...types.OID) *exec.Func {
+// Operator adds an operator of one argument or two.
+func (f *Family) Operator(symbol string, ret types.OID, eval EvalFunc, args ...types.OID) *exec.Func {
 	return f.addOperator(&exec.Func{Name: symbol, Args: args, Ret: ret, Eval: eval})
 }
 
@@ -94,6 +95,6 @@ func (f *Family) AddTable(fn *exec.TableFunc) {
 	f.Tables, TableFuncs[fn.Name] = append(f.Tables, fn), append(TableFuncs[fn.Name], fn)
 }
 
-func (f *Family) aggregate(a *exec.Aggregate) {
+func (f *Family) Aggregate(a *exec.Aggregate) {
 	f.Aggregates, Aggregates[a.Name] = append(f.Aggregates, a), append(Aggregates[a.Name], a)
 }

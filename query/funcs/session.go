@@ -13,78 +13,83 @@ import (
 func init() {
 	name := func(f func(exec.Session) string, names ...string) {
 		for _, n := range names {
-			sessionFamily.function(n, types.Name, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+			SessionFamily.Function(n, types.Name, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 				return types.NewText(f(env.Session)), nil
 			})
 		}
 	}
 	name(exec.Session.User, "current_user", "session_user", "user", "current_role")
 	name(exec.Session.Database, "current_database", "current_catalog")
-	sessionFamily.function("version", types.Text, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+	SessionFamily.Function("version", types.Text, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		v, _ := env.Session.Setting("server_version")
 		return types.NewText("PostgreSQL " + v), nil
 	})
-	sessionFamily.function("pg_backend_pid", types.Int4, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+	SessionFamily.Function("pg_backend_pid", types.Int4, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		return types.NewInt(int64(env.Session.PID())), nil
 	})
-	sessionFamily.function("pg_cancel_backend", types.Bool, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		found, err := env.Session.Cancel(env.Ctx, uint32(a[0].I))
-		return types.NewBool(found), err
-	}, types.Int4).Volatility = exec.Volatile
+	SessionFamily.Function("pg_cancel_backend", types.Bool,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			found, err := env.Session.Cancel(env.Ctx, uint32(a[0].I))
+			return types.NewBool(found), err
+		}, types.Int4).Volatility = exec.Volatile
 	terminate := func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		found, err := env.Session.Terminate(env.Ctx, uint32(a[0].I))
 		return types.NewBool(found), err
 	}
-	sessionFamily.function("pg_terminate_backend", types.Bool, terminate, types.Int4).Volatility = exec.Volatile
-	sessionFamily.function("pg_terminate_backend", types.Bool, terminate, types.Int4, types.Int8).
+	SessionFamily.Function("pg_terminate_backend", types.Bool, terminate, types.Int4).Volatility = exec.Volatile
+	SessionFamily.Function("pg_terminate_backend", types.Bool, terminate, types.Int4, types.Int8).
 		Volatility = exec.Volatile
-	sessionFamily.function("current_setting", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		v, ok := env.Session.Setting(a[0].S)
-		if !ok {
-			return types.Null, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", a[0].S)
-		}
-		return types.NewText(v), nil
-	}, types.Text).Volatility = exec.Volatile // set_config beside it changes the answer
-	sessionFamily.function("current_setting", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		v, ok := env.Session.Setting(a[0].S)
-		if !ok && !a[1].True() {
-			return types.Null, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", a[0].S)
-		}
-		if !ok {
-			return types.Null, nil
-		}
-		return types.NewText(v), nil
-	}, types.Text, types.Bool).Volatility = exec.Volatile
-	sessionFamily.function("set_config", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	SessionFamily.Function("current_setting", types.Text,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			v, ok := env.Session.Setting(a[0].S)
+			if !ok {
+				return types.Null, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", a[0].S)
+			}
+			return types.NewText(v), nil
+		}, types.Text).Volatility = exec.Volatile // set_config beside it changes the answer
+	SessionFamily.Function("current_setting", types.Text,
+		func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			v, ok := env.Session.Setting(a[0].S)
+			if !ok && !a[1].True() {
+				return types.Null, sqlstate.New(sqlstate.UndefinedObject, "unrecognized configuration parameter %q", a[0].S)
+			}
+			if !ok {
+				return types.Null, nil
+			}
+			return types.NewText(v), nil
+		}, types.Text, types.Bool).Volatility = exec.Volatile
+	SessionFamily.Function("set_config", types.Text, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		if err := env.Session.SetSetting(a[0].S, a[1].S, a[2].True()); err != nil {
 			return types.Null, err
 		}
 		v, _ := env.Session.Setting(a[0].S)
 		return types.NewText(v), nil
 	}, types.Text, types.Text, types.Bool).Volatility = exec.Volatile
-	sessionFamily.function("inet_client_addr", types.Text, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
-		host, _ := env.Session.Remote()
-		return types.NewText(host), nil
-	})
-	sessionFamily.function("inet_client_port", types.Int4, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
-		_, port := env.Session.Remote()
-		return types.NewInt(int64(port)), nil
-	})
-	sessionFamily.function("pg_postmaster_start_time", types.TimestampTZ,
+	SessionFamily.Function("inet_client_addr", types.Text,
+		func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+			host, _ := env.Session.Remote()
+			return types.NewText(host), nil
+		})
+	SessionFamily.Function("inet_client_port", types.Int4,
+		func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+			_, port := env.Session.Remote()
+			return types.NewInt(int64(port)), nil
+		})
+	SessionFamily.Function("pg_postmaster_start_time", types.TimestampTZ,
 		func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
 			return types.NewMoment(processStart), nil
 		})
-	sessionFamily.function("pg_is_in_recovery", types.Bool, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+	SessionFamily.Function("pg_is_in_recovery", types.Bool, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
 		return types.NewBool(false), nil
 	})
-	sessionFamily.function("pg_sleep", types.Void, sleep, types.Float8).Volatility = exec.Volatile
-	sessionFamily.function("pg_typeof", types.RegType, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
+	SessionFamily.Function("pg_sleep", types.Void, sleep, types.Float8).Volatility = exec.Volatile
+	SessionFamily.Function("pg_typeof", types.RegType, func(env *exec.CallEnv, _ []types.Datum) (types.Datum, error) {
 		return exec.RegDatum(env.Env, types.RegType, int64(env.ArgType(0)))
 	}, exec.AnyValue).NullArgs = true
-	sessionFamily.function("pg_size_pretty", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	SessionFamily.Function("pg_size_pretty", types.Text, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
 		return types.NewText(pretty(a[0].I)), nil
 	}, types.Int8)
-	sessionFamily.function("pg_client_encoding", types.Name, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
+	SessionFamily.Function("pg_client_encoding", types.Name, func(*exec.CallEnv, []types.Datum) (types.Datum, error) {
 		return types.NewText("UTF8"), nil
 	})
 }

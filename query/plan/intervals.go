@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/divandb/divan/query/exec"
-	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/funcs/texts"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -159,7 +159,7 @@ type ordered struct {
 
 // isColumn says that e is the column itself, or for a jsonb key the text of its strings (asString).
 func (o ordered) isColumn(e exec.Expr) (yes, asString bool) {
-	if c, ok := e.(*exec.Call); ok && c.Func == funcs.JSONStringText {
+	if c, ok := e.(*exec.Call); ok && c.Func == texts.JSONStringText {
 		e, asString = c.Args[0], true
 	}
 	c, ok := e.(*exec.Col)
@@ -314,7 +314,7 @@ func (o ordered) prefix(pattern types.Datum, asString bool) (intervals, bool) {
 	if pattern.IsNull() {
 		return nil, true
 	}
-	text, exact, plain := funcs.LikePrefix(pattern.S)
+	text, exact, plain := texts.LikePrefix(pattern.S)
 	if asString {
 		if text == "" || !collatesByPrefix(text) {
 			return everything(), false

@@ -6,7 +6,7 @@ import (
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
-	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/funcs/aggregates"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -64,7 +64,7 @@ func (p *planning) reduce(q *bind.Query, f *bind.UserScan, where []exec.Expr) ex
 		ranges = append(ranges, r)
 	}
 	read := exec.ReduceRead{Design: f.Design, View: f.View, GroupLevel: level, Update: p.update}
-	if len(ranges) > 1 && slices.ContainsFunc(q.Aggs, func(c exec.AggCall) bool { return funcs.IsWhole(c.Agg) }) {
+	if len(ranges) > 1 && slices.ContainsFunc(q.Aggs, func(c exec.AggCall) bool { return aggregates.IsWhole(c.Agg) }) {
 		// Only the view can put the reductions of several ranges together.
 		read.Ranges = ranges
 		s.Accesses = []exec.Access{{Kind: exec.ReadReduce, Reduce: read}}
@@ -99,7 +99,7 @@ func partialOf(c *exec.AggCall, f *bind.UserScan, valueAt int) *exec.Aggregate {
 			return nil
 		}
 	}
-	return funcs.Partial(name, f.Reduce)
+	return aggregates.Partial(name, f.Reduce)
 }
 
 // prefixLevel says how many leading parts of the key e looks at: -1 for the whole key; false when it looks at anything else.

@@ -1,0 +1,151 @@
+package aggregates
+
+import (
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// Aggregates over the rows of a reduce read: each row is the reduction of a group of keys, and rows of one SQL group are put
+// together here.
+
+// Partial returns the aggregate that puts results of a built-in reduce together to name(value) or count(*), nil when that reduce does
+// not tell it. Its argument is the reduce's value.
+func Partial(name, reduce string) *exec.Aggregate {
+	member := ""
+	switch {
+	case name == reduceName && reduce != "":
+		return &exec.Aggregate{Name: name, Args: []types.OID{types.JSONB}, Ret: types.JSONB,
+			New: func([]types.OID) exec.Accumulator { return &whole{} }}
+	case reduce == "_count" && name == "count", reduce == "_sum" && name == "sum":
+	case reduce == "_stats" && (name == "count" || name == "sum" || name == "min" || name == "max"):
+		member = name
+	case reduce == "_stats" && name == "avg":
+		return &exec.Aggregate{Name: name, Args: []types.OID{types.JSONB}, Ret: types.Numeric,
+			New: func([]types.OID) exec.Accumulator { return &partialAvg{} }}
+	default:
+		return nil
+	}
+	agg := &exec.Aggregate{Name: name, Args: []types.OID{types.JSONB}, Ret: types.Numeric}
+	switch name {
+	case "count":
+		agg.Ret = types.Int8
+		agg.New = func([]types.OID) exec.Accumulator { return &partialCount{member: member} }
+	case "sum":
+		agg.New = func([]types.OID) exec.Accumulator { return &partial{member, &summer{typ: types.JSONB}} }
+	default:
+		agg.Ret = types.JSONB
+		agg.New = func([]types.OID) exec.Accumulator { return &partial{member, &extreme{max: name == "max"}} }
+	}
+	return agg
+}
+
+// reduceName is the aggregate divan.reduce, which is whatever the view's own reduction gives: that of a JavaScript
+// function, or of _approx_count_distinct, which nothing but the view can compute.
+const reduceName = "reduce"
+
+// IsWhole says that an aggregate is divan.reduce.
+func IsWhole(a *exec.Aggregate) bool { return a.Name == reduceName }
+
+func init() {
+	funcs.SessionFamily.Aggregate(&exec.Aggregate{Name: reduceName, Args: []types.OID{types.JSONB}, Ret: types.JSONB,
+		New: func([]types.OID) exec.Accumulator { return &whole{err: errNoReduction} }})
+}
+
+var (
+	errNoReduction = sqlstate.New(sqlstate.FeatureNotSupported, "divan.reduce() is not what a view's reduction can answer").
+			WithHint("Use divan.reduce(value) over a view with a reduce function, with conditions on key, and GROUP BY key or " +
+			"its leading parts: key->0, key->1.")
+	errSeveralReductions = sqlstate.New(sqlstate.FeatureNotSupported, "several reductions fall into one group").
+				WithHint("Only the view can put reductions together: group by key, or by key->0 and not key->>0.")
+)
+
+// whole is one reduction as it is.
+type whole struct {
+	value types.Datum
+	err   error
+}
+
+func (w *whole) Add(env *exec.Env, args []types.Datum) error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case !w.value.IsNull():
+		return errSeveralReductions
+	}
+	w.value = args[0]
+	return env.Hold(args[0].Large())
+}
+
+func (w *whole) Result(*exec.Env) (types.Datum, error) { return w.value, w.err }
+
+// reducedPart takes a member out of a reduction, or the reduction itself.
+func reducedPart(d types.Datum, member string) (types.Datum, error) {
+	if member == "" {
+		return d, nil
+	}
+	v, ok := types.JSONField(d.S, member)
+	if !ok {
+		return types.Null, sqlstate.New(sqlstate.InternalError, "the reduction has no member %q", member)
+	}
+	return types.NewJSONText(v), nil
+}
+
+// partial feeds a member of each reduction to another accumulator.
+type partial struct {
+	member string
+	exec.Accumulator
+}
+
+func (p *partial) Add(env *exec.Env, args []types.Datum) error {
+	d, err := reducedPart(args[0], p.member)
+	if err != nil {
+		return err
+	}
+	return p.Accumulator.Add(env, []types.Datum{d})
+}
+
+type partialCount struct {
+	member string
+	n      int64
+}
+
+func (c *partialCount) Add(env *exec.Env, args []types.Datum) error {
+	d, err := reducedPart(args[0], c.member)
+	if err == nil {
+		d, err = types.Cast(d, types.JSONB, types.Int8, -1, env.Types)
+	}
+	c.n += d.I
+	return err
+}
+
+func (c *partialCount) Result(*exec.Env) (types.Datum, error) { return types.NewInt(c.n), nil }
+
+type partialAvg struct {
+	sum   partial
+	count partialCount
+}
+
+func (a *partialAvg) Add(env *exec.Env, args []types.Datum) error {
+	if a.sum.Accumulator == nil {
+		a.sum = partial{"sum", &summer{typ: types.JSONB}}
+		a.count.member = "count"
+	}
+	if err := a.sum.Add(env, args); err != nil {
+		return err
+	}
+	return a.count.Add(env, args)
+}
+
+func (a *partialAvg) Result(env *exec.Env) (types.Datum, error) {
+	if a.count.n == 0 {
+		return types.Null, nil
+	}
+	d, err := a.sum.Result(env)
+	if err != nil || d.IsNull() {
+		return d, err
+	}
+	q, err := d.Decimal().Div(types.DecimalFromInt(a.count.n))
+	return types.NewNumeric(q), err
+}

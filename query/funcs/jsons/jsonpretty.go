@@ -1,0 +1,115 @@
+package jsons
+
+import (
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/types"
+)
+
+// prettyJSON is jsonb_pretty of a valid text: one pass over it, without recursion, as a short text with deep brackets
+// has a long answer.
+func prettyJSON(env *exec.CallEnv, s string) (types.Datum, error) {
+	p := &jsonPrinter{env: env, out: &strings.Builder{}}
+	for i := 0; i < len(s) && p.err == nil; {
+		switch c := s[i]; c {
+		case ' ', '\t', '\n', '\r':
+			i++
+		case '{', '[':
+			p.write(s[i : i+1])
+			p.level++
+			for i++; i < len(s) && strings.IndexByte(" \t\n\r", s[i]) >= 0; i++ {
+			}
+			if i < len(s) && s[i] != '}' && s[i] != ']' {
+				p.line()
+			}
+		case '}', ']':
+			p.level--
+			p.line()
+			p.write(s[i : i+1])
+			i++
+		case ',':
+			p.write(",")
+			p.line()
+			i++
+		case ':':
+			p.write(": ")
+			i++
+		default:
+			n := scalarLength(s[i:])
+			p.write(s[i : i+n])
+			i += n
+		}
+	}
+	if p.err != nil {
+		return types.Null, p.err
+	}
+	return types.NewText(p.out.String()), nil
+}
+
+// scalarLength is how long the string, number or word is with which a valid text begins.
+func scalarLength(s string) int {
+	if s[0] != '"' {
+		if n := strings.IndexAny(s, ",]} \t\n\r"); n > 0 {
+			return n
+		}
+		return len(s)
+	}
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+// jsonPrinter is the text so far. It counts its memory and its time.
+type jsonPrinter struct {
+	env   *exec.CallEnv
+	out   *strings.Builder
+	level int
+	err   error
+}
+
+func (p *jsonPrinter) write(s string) {
+	if p.room(len(s)) {
+		p.out.WriteString(s)
+	}
+}
+
+// line begins a line.
+func (p *jsonPrinter) line() {
+	if !p.room(1 + 4*p.level) {
+		return
+	}
+	p.out.WriteByte('\n')
+	for range p.level {
+		p.out.WriteString("    ")
+	}
+}
+
+// room makes room for n bytes more. For a moment there are the text so far and a longer copy.
+func (p *jsonPrinter) room(n int) bool {
+	if p.err != nil {
+		return false
+	}
+	if p.err = p.env.Bytes(n); p.err != nil {
+		return false
+	}
+	if p.out.Cap()-p.out.Len() >= n {
+		return true
+	}
+	more := n + p.out.Len()/2
+	if p.err = funcs.FitsText(p.env, p.out.Cap()+p.out.Len()+more); p.err != nil {
+		return false
+	}
+	longer := &strings.Builder{}
+	longer.Grow(p.out.Len() + more)
+	longer.WriteString(p.out.String())
+	p.out = longer
+	return true
+}

@@ -1,0 +1,299 @@
+package times
+
+import (
+	"math"
+	"time"
+
+	"github.com/divandb/divan/query/datetime"
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/funcs"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// Functions that make dates and times, and those of the time of day (PostgreSQL 15, table 9.32).
+
+const timeRange22008 sqlstate.Code = "22008"
+
+// madeDate is a date of its parts; years before Christ are negative.
+func madeDate(y, m, d int64) (time.Time, bool) {
+	if y == 0 || y < -5000000 || y > 5874898 {
+		return time.Time{}, false
+	}
+	if y < 0 {
+		y++
+	}
+	t := time.Date(int(y), time.Month(m), int(d), 0, 0, 0, 0, time.UTC)
+	return t, m >= 1 && m <= 12 && d >= 1 && t.Day() == int(d) && int64(t.Month()) == m
+}
+
+// madeClock is a time of day of its parts, as microseconds.
+func madeClock(h, m int64, s float64) (int64, bool) {
+	if h < 0 || h > 24 || m < 0 || m > 59 || !(s >= 0 && s <= 60) || h == 24 && (m > 0 || s > 0) {
+		return 0, false
+	}
+	us := (h*60+m)*60e6 + int64(math.RoundToEven(s*1e6))
+	return us, us <= types.Day
+}
+
+func madeStamp(a []types.Datum) (int64, error) {
+	date, ok := madeDate(a[0].I, a[1].I, a[2].I)
+	if !ok {
+		return 0, sqlstate.New(timeRange22008, "date field value out of range: %d-%02d-%02d", a[0].I, a[1].I, a[2].I)
+	}
+	clock, ok := madeClock(a[3].I, a[4].I, a[5].Float())
+	if !ok {
+		return 0, badClock(a[3:])
+	}
+	moment := datetime.Moment(date) + clock
+	if date.Year() > 294276 || !datetime.ValidMoment(moment) {
+		return 0, sqlstate.New(timeRange22008, "timestamp out of range: %d-%02d-%02d %d:%02d:%02g", a[0].I, a[1].I,
+			a[2].I,
+			a[3].I, a[4].I, a[5].Float())
+	}
+	return moment, nil
+}
+
+func badClock(a []types.Datum) error {
+	return sqlstate.New(timeRange22008, "time field value out of range: %d:%02d:%02g", a[0].I, a[1].I, a[2].Float())
+}
+
+func init() {
+	add := funcs.TimeFamily.Function
+	ints := []types.OID{types.Int4, types.Int4, types.Int4}
+	add("make_date", types.Date, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		t, ok := madeDate(a[0].I, a[1].I, a[2].I)
+		if !ok {
+			return types.Null, sqlstate.New(
+				timeRange22008,
+				"date field value out of range: %d-%02d-%02d",
+				a[0].I,
+				a[1].I,
+				a[2].I,
+			)
+		}
+		days := datetime.FloorDiv(t.Unix()-epochSeconds, 86400)
+		if !datetime.ValidDate(days) {
+			return types.Null, sqlstate.New(timeRange22008, "date out of range: %d-%02d-%02d", t.Year(), a[1].I, a[2].I)
+		}
+		return types.NewDate(days), nil
+	}, ints...)
+	add("make_time", types.Time, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		us, ok := madeClock(a[0].I, a[1].I, a[2].Float())
+		if !ok {
+			return types.Null, badClock(a)
+		}
+		return types.NewClock(us), nil
+	}, types.Int4, types.Int4, types.Float8)
+	stamp := append(append([]types.OID{}, ints...), types.Int4, types.Int4, types.Float8)
+	add("make_timestamp", types.Timestamp, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		us, err := madeStamp(a)
+		return types.NewTime(us), err
+	}, stamp...)
+	add("make_timestamptz", types.TimestampTZ, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		us, err := madeStamp(a)
+		if err != nil {
+			return types.Null, err
+		}
+		return types.Cast(types.NewTime(us), types.Timestamp, types.TimestampTZ, -1, env.Types)
+	}, stamp...).Volatility = exec.Stable
+	add("make_timestamptz", types.TimestampTZ, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		us, err := madeStamp(a)
+		if err != nil {
+			return types.Null, err
+		}
+		offset, numeric, err := datetime.NumericZone(a[6].S)
+		if err != nil {
+			return types.Null, err
+		}
+		if numeric {
+			return types.CheckMoment(us - int64(offset)*datetime.Second)
+		}
+		return inZone(us, a[6].S, datetime.Zone.Instant)
+	}, append(stamp[:6:6], types.Text)...).Volatility = exec.Stable
+	parts := []types.OID{types.Int4, types.Int4, types.Int4, types.Int4, types.Int4, types.Int4, types.Float8}
+	for n := range len(parts) + 1 {
+		f := add("make_interval", types.Interval, makeInterval, parts[:n]...)
+		if n == len(parts) {
+			zero := types.NewInt(0)
+			f.Names = []string{"years", "months", "weeks", "days", "hours", "mins", "secs"}
+			f.Defaults = []types.Datum{zero, zero, zero, zero, zero, zero, types.NewFloat(0)}
+		}
+	}
+	justify()
+	bins()
+	clocks()
+}
+
+func makeInterval(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+	var v [6]int64
+	secs := 0.0
+	for i, d := range a {
+		if i == 6 {
+			secs = d.Float()
+			break
+		}
+		v[i] = d.I
+	}
+	months, days := v[0]*12+v[1], v[2]*7+v[3]
+	micros := float64(v[4])*3600e6 + float64(v[5])*60e6 + math.RoundToEven(secs*1e6)
+	if int64(int32(months)) != months || int64(int32(days)) != days || math.IsNaN(micros) ||
+		math.Abs(micros) > math.MaxInt64/2 {
+		return types.Null, sqlstate.New(timeRange22008, "interval out of range")
+	}
+	return types.NewInterval(types.Span{Months: int32(months), Days: int32(days), Micros: int64(micros)}), nil
+}
+
+func justify() {
+	hours := func(s types.Span) types.Span {
+		s.Days += int32(s.Micros / types.Day)
+		s.Micros %= types.Day
+		switch {
+		case s.Days > 0 && s.Micros < 0:
+			s.Micros += types.Day
+			s.Days--
+		case s.Days < 0 && s.Micros > 0:
+			s.Micros -= types.Day
+			s.Days++
+		}
+		return s
+	}
+	days := func(s types.Span) types.Span {
+		s.Months += s.Days / 30
+		s.Days %= 30
+		switch {
+		case s.Months > 0 && s.Days < 0:
+			s.Days += 30
+			s.Months--
+		case s.Months < 0 && s.Days > 0:
+			s.Days -= 30
+			s.Months++
+		}
+		return s
+	}
+	both := func(s types.Span) types.Span {
+		if s.Days > 0 && s.Micros > 0 || s.Days < 0 && s.Micros < 0 {
+			s.Days += int32(s.Micros / types.Day)
+			s.Micros %= types.Day
+		} else {
+			s.Days += int32(s.Micros / types.Day)
+			s.Micros %= types.Day
+		}
+		s.Months += s.Days / 30
+		s.Days %= 30
+		switch {
+		case s.Months > 0 && (s.Days < 0 || s.Days == 0 && s.Micros < 0):
+			s.Days += 30
+			s.Months--
+		case s.Months < 0 && (s.Days > 0 || s.Days == 0 && s.Micros > 0):
+			s.Days -= 30
+			s.Months++
+		}
+		switch {
+		case s.Days > 0 && s.Micros < 0:
+			s.Micros += types.Day
+			s.Days--
+		case s.Days < 0 && s.Micros > 0:
+			s.Micros -= types.Day
+			s.Days++
+		}
+		return s
+	}
+	for name, f := range map[string]func(types.Span) types.Span{"justify_hours": hours, "justify_days": days,
+		"justify_interval": both} {
+		funcs.TimeFamily.Function(name, types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			return types.NewInterval(f(a[0].Span())), nil
+		}, types.Interval)
+	}
+}
+
+// bins are date_bin, and the series of times.
+func bins() {
+	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
+		funcs.TimeFamily.Function("date_bin", t, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			s := a[0].Span()
+			switch {
+			case types.Infinite(a[1]):
+				return a[1], nil
+			case types.Infinite(a[2]):
+				return types.Null, sqlstate.New(timeRange22008, "origin out of range")
+			case s.Months != 0:
+				return types.Null, sqlstate.New(sqlstate.FeatureNotSupported,
+					"timestamps cannot be binned into intervals containing months or years")
+			}
+			stride := int64(s.Days)*types.Day + s.Micros
+			if stride <= 0 {
+				return types.Null, sqlstate.New(timeRange22008, "stride must be greater than zero")
+			}
+			diff, err := datetime.SubtractMoments(a[1].I, a[2].I)
+			if err != nil {
+				return types.Null, err
+			}
+			rest := (int64(diff.Days)*types.Day + diff.Micros) % stride
+			if rest < 0 {
+				rest += stride
+			}
+			return types.NewTime(a[1].I - rest), nil
+		}, types.Interval, t, t)
+		funcs.ArrayFamily.AddTable(&exec.TableFunc{Name: "generate_series", Args: []types.OID{t, t, types.Interval},
+			Columns: func([]types.OID) []exec.Column { return []exec.Column{{Name: "generate_series", Type: t, Mod: -1}} },
+			StreamEnv: func(env *exec.Env, a []types.Datum) (func() []types.Datum, error) {
+				step := a[2].Span()
+				sign := step.Cmp(types.Span{})
+				if sign == 0 {
+					return nil, sqlstate.New(sqlstate.InvalidParameterValue, "step size cannot equal zero")
+				}
+				at, end, loc, ended := a[0].I, a[1].I, types.LocationFor(t, env.Types), false
+				return func() []types.Datum {
+					if ended || sign > 0 && at > end || sign < 0 && at < end {
+						return nil
+					}
+					row := []types.Datum{types.NewTime(at)}
+					next, err := datetime.AddSpan(at, step, loc)
+					ended = err != nil || sign > 0 && next <= at || sign < 0 && next >= at
+					at = next
+					return row
+				}, nil
+			}})
+	}
+	funcs.TimeFamily.Function("date_trunc", types.TimestampTZ, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		if types.Infinite(a[1]) {
+			return a[1], nil
+		}
+		zone, ok := datetime.FindZone(a[2].S)
+		if !ok {
+			return types.Null, datetime.ErrZone(a[2].S)
+		}
+		wall := zone.Wall(a[1].I)
+		cut, err := truncate(a[0].S, wall, types.TimestampTZ, time.UTC)
+		if err != nil {
+			return types.Null, err
+		}
+		switch unitOf(a[0].S) {
+		case "hour", "minute", "second", "milliseconds", "microseconds":
+			return types.NewTime(a[1].I - (wall - cut)), nil // it stays before or behind a change of the clocks
+		}
+		return types.CheckMoment(zone.Instant(cut))
+	}, types.Text, types.TimestampTZ, types.Text)
+	funcs.TimeFamily.Function("date_trunc", types.Interval, func(_ *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+		s, err := truncateSpan(a[0].S, a[1].Span())
+		return types.NewInterval(s), err
+	}, types.Text, types.Interval)
+	for _, t := range []types.OID{types.Timestamp, types.TimestampTZ} {
+		funcs.TimeFamily.Function("age", types.Interval, func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
+			today, err := types.Cast(types.NewMoment(env.Now), types.TimestampTZ, types.Date, -1, env.Types)
+			if err != nil {
+				return types.Null, err
+			}
+			from, err := types.Cast(a[0], t, types.Timestamp, -1, env.Types)
+			if err != nil {
+				return types.Null, err
+			}
+			midnight, err := types.DateMoment(today.I)
+			if err != nil {
+				return types.Null, err
+			}
+			return ageOf(types.NewTime(midnight), from)
+		}, t).Volatility = exec.Stable
+	}
+}
