@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/funcs/aggregates"
 	"github.com/divandb/divan/query/sql/ast"
@@ -13,7 +14,7 @@ import (
 )
 
 // onlyWindow says that a name is an aggregate's only behind WITHIN GROUP, and a window function's elsewhere.
-func onlyWindow(name string) bool { return exec.WindowFuncs[name] != nil }
+func onlyWindow(name string) bool { return window.Funcs[name] != nil }
 
 // aggregate binds an aggregate over the rows of this query.
 func (b *binder) aggregate(n *ast.Call, sc *scope) (exec.Expr, error) {

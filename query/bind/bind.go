@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/window"
 	_ "github.com/divandb/divan/query/funcs/times" // registers its functions, as the other families do
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sql/parse"
@@ -108,7 +109,7 @@ type Query struct {
 	grouping *ast.Call
 	Having   []exec.Expr
 	// windows come after grouping: their results stand behind its columns.
-	Windows []exec.WindowCall
+	Windows []window.Call
 	// windowKeys finds a window function that computes the same.
 	windowKeys map[string]int
 	// targets are the select list and behind it what only ORDER BY needs; keep is how many are the select list.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -34,12 +35,12 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 	switch {
 	case n.Within:
 		return nil, b.notOrderedSet(n, sc)
-	case exec.WindowFuncs[name] != nil:
+	case window.Funcs[name] != nil:
 		args, err := b.args(n, sc)
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range exec.WindowFuncs[name] {
+		for _, f := range window.Funcs[name] {
 			if _, ok := score(f.Args, false, args); ok {
 				return nil, sqlstate.New(sqlstate.WrongObjectType, "window function %s requires an OVER clause", name).
 					At(n.Pos())

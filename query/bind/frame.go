@@ -4,19 +4,21 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
-var frameModes = map[string]exec.FrameMode{"range": exec.RangeFrame, "rows": exec.RowsFrame, "groups": exec.GroupsFrame}
+var frameModes = map[string]window.FrameMode{"range": window.RangeFrame, "rows": window.RowsFrame,
+	"groups": window.GroupsFrame}
 
-var exclusions = map[string]exec.Exclusion{"": exec.ExcludeNone, "current row": exec.ExcludeRow,
-	"group": exec.ExcludeGroup, "ties": exec.ExcludeTies}
+var exclusions = map[string]window.Exclusion{"": window.ExcludeNone, "current row": window.ExcludeRow,
+	"group": window.ExcludeGroup, "ties": window.ExcludeTies}
 
 // frame binds the frame of a window, whose order has been bound (transformWindowDefinitions in parse_clause.c).
-func (b *binder) frame(over *ast.Window, w *exec.WindowCall, sc *scope) (*exec.Frame, error) {
+func (b *binder) frame(over *ast.Window, w *window.Call, sc *scope) (*window.Frame, error) {
 	f := over.Frame
 	if f == nil {
 		return nil, nil
@@ -29,7 +31,7 @@ func (b *binder) frame(over *ast.Window, w *exec.WindowCall, sc *scope) (*exec.F
 		return nil, sqlstate.New(sqlstate.WindowingError,
 			"RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column").At(over.Pos())
 	}
-	out := &exec.Frame{Mode: frameModes[f.Mode], Exclude: exclusions[f.Exclude]}
+	out := &window.Frame{Mode: frameModes[f.Mode], Exclude: exclusions[f.Exclude]}
 	var err error
 	if out.Start, err = b.frameBound(f, f.Start, w, sc); err == nil {
 		out.End, err = b.frameBound(f, f.End, w, sc)
@@ -37,8 +39,8 @@ func (b *binder) frame(over *ast.Window, w *exec.WindowCall, sc *scope) (*exec.F
 	return out, err
 }
 
-func (b *binder) frameBound(f *ast.Frame, bound ast.Bound, w *exec.WindowCall, sc *scope) (exec.FrameBound, error) {
-	out := exec.FrameBound{Kind: exec.BoundKind(bound.Kind)}
+func (b *binder) frameBound(f *ast.Frame, bound ast.Bound, w *window.Call, sc *scope) (window.FrameBound, error) {
+	out := window.FrameBound{Kind: window.BoundKind(bound.Kind)}
 	if bound.Offset == nil {
 		return out, nil
 	}

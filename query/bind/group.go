@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -108,7 +109,7 @@ func (g *grouper) rewrite(e exec.Expr, bad *error) exec.Expr {
 }
 
 // window moves a window function's expressions behind the grouping.
-func (g *grouper) window(w *exec.WindowCall) error {
+func (g *grouper) window(w *window.Call) error {
 	var err error
 	for _, list := range [][]exec.Expr{w.Args, w.Partition, w.Order} {
 		for i := range list {

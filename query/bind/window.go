@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -118,7 +119,7 @@ func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 }
 
 // windowKey is the same for two calls that compute the same.
-func windowKey(w *exec.WindowCall) string {
+func windowKey(w *window.Call) string {
 	var k strings.Builder
 	if w.Agg != nil {
 		k.WriteString(aggKey(w.Agg))
@@ -146,8 +147,8 @@ func windowKey(w *exec.WindowCall) string {
 }
 
 // windowFunction finds the function or aggregate, and binds its arguments.
-func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*exec.WindowCall, types.OID, error) {
-	w := &exec.WindowCall{}
+func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*window.Call, types.OID, error) {
+	w := &window.Call{}
 	if n.Distinct {
 		return nil, 0, sqlstate.Unsupported(n.Pos(), "Compute it in a sub-query.",
 			"DISTINCT is not implemented for window functions")
@@ -166,7 +167,7 @@ func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*exec.Wind
 		w.Agg, w.Args = c, c.Args
 		return w, typ, nil
 	}
-	candidates := exec.WindowFuncs[name]
+	candidates := window.Funcs[name]
 	if candidates == nil {
 		if len(funcs.Functions[name]) > 0 || len(funcs.TableFuncs[name]) > 0 {
 			return nil, 0, sqlstate.New(sqlstate.WrongObjectType,
@@ -177,7 +178,7 @@ func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*exec.Wind
 	if err != nil {
 		return nil, 0, err
 	}
-	var best *exec.WindowFunc
+	var best *window.Func
 	for _, f := range candidates {
 		if _, ok := score(f.Args, false, args); ok {
 			best = f
@@ -221,7 +222,7 @@ func (b *binder) windowKeys(list []ast.Expr, sc *scope) ([]exec.Expr, error) {
 }
 
 // windowOrder binds ORDER BY of a window.
-func (b *binder) windowOrder(over *ast.Window, w *exec.WindowCall, sc *scope) error {
+func (b *binder) windowOrder(over *ast.Window, w *window.Call, sc *scope) error {
 	for _, it := range over.Order {
 		if err := refuseUsing(it); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/types"
 )
@@ -48,8 +49,8 @@ var procs = sync.OnceValues(func() ([]proc, map[int64]string) {
 			add(proc{name: name, args: a.Args, ret: a.Ret, kind: "a"})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(exec.WindowFuncs)) {
-		for _, f := range exec.WindowFuncs[name] {
+	for _, name := range slices.Sorted(maps.Keys(window.Funcs)) {
+		for _, f := range window.Funcs[name] {
 			add(proc{name: name, args: f.Args, ret: f.Ret, kind: "w"})
 		}
 	}

@@ -130,7 +130,10 @@ func (g *Grouping) Next() (bool, error) {
 func (g *Grouping) result(c *AggCall, a *aggState) (types.Datum, error) {
 	if len(c.Order) > 0 {
 		var fail error
-		slices.SortStableFunc(a.rows, func(x, y []types.Datum) int { return g.env.compareRows(x, y, c.OrderKeys, &fail) })
+		slices.SortStableFunc(a.rows, func(x, y []types.Datum) int {
+			return g.env.CompareRows(x, y, c.OrderKeys,
+				&fail)
+		})
 		if fail != nil {
 			return types.Null, fail
 		}
@@ -142,7 +145,7 @@ func (g *Grouping) result(c *AggCall, a *aggState) (types.Datum, error) {
 		a.rows = nil
 	}
 	if acc, ok := a.acc.(OrderedAccumulator); ok {
-		direct, err := evalAll(g.env, c.Direct)
+		direct, err := EvalAll(g.env, c.Direct)
 		if err != nil {
 			return types.Null, err
 		}
@@ -250,7 +253,7 @@ func (g *Grouping) find(number int, set []int) (*group, error) {
 			keys[k] = g.values[k]
 		}
 	}
-	n := rowSize(keys) + int64(len(g.buf)) + 128*int64(1+len(g.Calls))
+	n := RowSize(keys) + int64(len(g.buf)) + 128*int64(1+len(g.Calls))
 	if err := g.env.Hold(n); err != nil {
 		return nil, err
 	}
@@ -320,7 +323,7 @@ func (g *Grouping) feed(c *AggCall, a *aggState) error {
 			}
 			row = append(row, d)
 		}
-		n := rowSize(row)
+		n := RowSize(row)
 		if err := g.env.Hold(n); err != nil {
 			return err
 		}
@@ -375,17 +378,17 @@ func (g *Grouping) Describe() *Description {
 		for i, k := range g.Keys {
 			names[i] = k.String()
 		}
-		d.add("Group Key", names)
+		d.Add("Group Key", names)
 	}
 	if g.Sets != nil {
-		d.add("Grouping Sets", int64(len(g.Sets)))
+		d.Add("Grouping Sets", int64(len(g.Sets)))
 	}
 	if len(g.Calls) > 0 {
 		names := make([]string, len(g.Calls))
 		for i, c := range g.Calls {
 			names[i] = c.Text
 		}
-		d.add("Aggregates", strings.Join(names, ", "))
+		d.Add("Aggregates", strings.Join(names, ", "))
 	}
 	return d
 }

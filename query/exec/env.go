@@ -86,8 +86,8 @@ func (s *State) Fits(n int64) error {
 // datumSize is what an item of an array takes, in bytes.
 const DatumSize = 48
 
-// rowSize estimates the memory of a row.
-func rowSize(row []types.Datum) int64 {
+// RowSize estimates the memory of a row.
+func RowSize(row []types.Datum) int64 {
 	n := int64(24)
 	for _, d := range row {
 		n += d.Size()

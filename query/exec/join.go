@@ -65,7 +65,7 @@ func (j *Join) build() error {
 			break
 		}
 		row := slices.Clone(j.env.Row[j.RightFrom:j.RightTo])
-		n := rowSize(row) + 8
+		n := RowSize(row) + 8
 		if err := j.env.Hold(n); err != nil {
 			return err
 		}
@@ -282,13 +282,13 @@ func (j *Join) Describe() *Description {
 	}
 	d := &Description{Node: how, Rows: j.got, Examined: -1, Children: []*Description{j.Left.Describe(), j.Right.Describe()}}
 	if j.Kind != "inner" {
-		d.add("Join Type", j.Kind)
+		d.Add("Join Type", j.Kind)
 	}
 	for i := range j.LeftKeys {
-		d.add("Cond", "("+j.LeftKeys[i].String()+" = "+j.RightKeys[i].String()+")")
+		d.Add("Cond", "("+j.LeftKeys[i].String()+" = "+j.RightKeys[i].String()+")")
 	}
 	if j.On != nil {
-		d.add("Join Filter", j.On.String())
+		d.Add("Join Filter", j.On.String())
 	}
 	return d
 }

@@ -393,7 +393,7 @@ type Array struct {
 func (a *Array) Type() types.OID { return types.ArrayOf(a.Elem) }
 
 func (a *Array) Eval(env *Env) (types.Datum, error) {
-	items, err := evalAll(env, a.Items)
+	items, err := EvalAll(env, a.Items)
 	if err != nil {
 		return types.Null, err
 	}
@@ -414,7 +414,7 @@ type RowExpr struct {
 func (r *RowExpr) Type() types.OID { return types.Record }
 
 func (r *RowExpr) Eval(env *Env) (types.Datum, error) {
-	items, err := evalAll(env, r.Items)
+	items, err := EvalAll(env, r.Items)
 	if err != nil {
 		return types.Null, err
 	}
@@ -432,7 +432,7 @@ func (r *RowExpr) Eval(env *Env) (types.Datum, error) {
 
 func (r *RowExpr) String() string { return "ROW(" + joinExprs(r.Items) + ")" }
 
-func evalAll(env *Env, list []Expr) ([]types.Datum, error) {
+func EvalAll(env *Env, list []Expr) ([]types.Datum, error) {
 	out := make([]types.Datum, len(list))
 	for i, e := range list {
 		var err error

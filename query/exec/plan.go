@@ -64,7 +64,7 @@ type Detail struct {
 	Value any // string, bool, int64 or []string
 }
 
-func (d *Description) add(name string, value any) { d.Details = append(d.Details, Detail{name, value}) }
+func (d *Description) Add(name string, value any) { d.Details = append(d.Details, Detail{name, value}) }
 
 // Filter drops the rows of a source for which the condition is not true.
 type Filter struct {
@@ -114,9 +114,9 @@ func (f *Filter) Close() {
 // Describe puts the filter into the node below, as PostgreSQL does.
 func (f *Filter) Describe() *Description {
 	d := f.Input.Describe()
-	d.add("Filter", f.Cond.String())
+	d.Add("Filter", f.Cond.String())
 	if f.removed > 0 || f.rows > 0 {
-		d.add("Rows Removed by Filter", f.removed)
+		d.Add("Rows Removed by Filter", f.removed)
 	}
 	d.Rows = f.rows
 	return d
@@ -142,7 +142,7 @@ func (*Nothing) Next() (bool, error) { return false, nil }
 func (*Nothing) Close()              {}
 func (n *Nothing) Describe() *Description {
 	d := &Description{Node: "Nothing", Examined: -1}
-	d.add("Reason", n.Reason)
+	d.Add("Reason", n.Reason)
 	return d
 }
 
@@ -231,10 +231,10 @@ func (l *Limit) Close() { l.Input.Close() }
 func (l *Limit) Describe() *Description {
 	d := &Description{Node: "Limit", Rows: l.rows, Examined: -1, Children: []*Description{l.Input.Describe()}}
 	if l.Count >= 0 {
-		d.add("Limit", l.Count)
+		d.Add("Limit", l.Count)
 	}
 	if l.Skip > 0 {
-		d.add("Offset", l.Skip)
+		d.Add("Offset", l.Skip)
 	}
 	return d
 }
@@ -314,7 +314,7 @@ func (v *Values) Next() ([]types.Datum, error) {
 	}
 	v.at++
 	around := v.outer.Enter(&v.scratch)
-	row, err := evalAll(v.outer, v.Items[v.at-1])
+	row, err := EvalAll(v.outer, v.Items[v.at-1])
 	v.outer.Leave(around)
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func (r *Recursive) Next() ([]types.Datum, error) {
 			continue
 		}
 		row = slices.Clone(row)
-		n := rowSize(row)
+		n := RowSize(row)
 		if err := r.outer.Hold(n); err != nil {
 			return nil, err
 		}

@@ -319,35 +319,35 @@ func (s *Scan) Describe() *Description {
 		}
 	}
 	if len(bounds) > 0 {
-		d.add("Range", strings.Join(bounds, " or "))
+		d.Add("Range", strings.Join(bounds, " or "))
 	}
 	if s.Partitioned {
 		partition := "each, in the order of their names"
 		if s.Partition != "" {
 			partition = quote(s.Partition)
 		}
-		d.add("Partition", partition)
+		d.Add("Partition", partition)
 	}
 	desc, limit, skip, doc := a.options()
 	if desc {
-		d.add("Order", "descending")
+		d.Add("Order", "descending")
 	}
 	if limit > 0 {
-		d.add("Read Limit", limit)
+		d.Add("Read Limit", limit)
 	}
 	if skip > 0 {
-		d.add("Read Skip", skip)
+		d.Add("Read Skip", skip)
 	}
 	if doc {
-		d.add("Documents", "yes")
+		d.Add("Documents", "yes")
 	}
 	update := a.View.Update
 	if a.Kind == ReadReduce {
 		update = a.Reduce.Update
-		d.add("Group Level", map[bool]any{true: "whole key", false: a.Reduce.GroupLevel}[a.Reduce.GroupLevel < 0])
+		d.Add("Group Level", map[bool]any{true: "whole key", false: a.Reduce.GroupLevel}[a.Reduce.GroupLevel < 0])
 	}
 	if update != UpdateTrue {
-		d.add("Update", map[UpdateMode]string{UpdateFalse: "false", UpdateLazy: "lazy"}[update])
+		d.Add("Update", map[UpdateMode]string{UpdateFalse: "false", UpdateLazy: "lazy"}[update])
 	}
 	return d
 }

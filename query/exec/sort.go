@@ -18,8 +18,8 @@ type SortKey struct {
 	Collation *types.Collation
 }
 
-// compareRows orders rows by keys. An error of a comparison is kept in *fail.
-func compareRows(a, b []types.Datum, keys []SortKey, fail *error) int {
+// CompareRows orders rows by keys. An error of a comparison is kept in *fail.
+func CompareRows(a, b []types.Datum, keys []SortKey, fail *error) int {
 	for _, k := range keys {
 		x, y := a[k.Index], b[k.Index]
 		c := 0
@@ -46,8 +46,8 @@ func compareRows(a, b []types.Datum, keys []SortKey, fail *error) int {
 	return 0
 }
 
-// compareRows is compareRows that counts its steps. Once it has failed everything is equal, so that a sort ends soon.
-func (s *State) compareRows(a, b []types.Datum, keys []SortKey, fail *error) int {
+// CompareRows is compareRows that counts its steps. Once it has failed everything is equal, so that a sort ends soon.
+func (s *State) CompareRows(a, b []types.Datum, keys []SortKey, fail *error) int {
 	if *fail != nil {
 		return 0
 	}
@@ -55,7 +55,7 @@ func (s *State) compareRows(a, b []types.Datum, keys []SortKey, fail *error) int
 		*fail = err
 		return 0
 	}
-	return compareRows(a, b, keys, fail)
+	return CompareRows(a, b, keys, fail)
 }
 
 // Sort orders the rows of a plan. With a bound it keeps only so many, so that ORDER BY ... LIMIT n of any size of input holds n rows.
@@ -95,7 +95,7 @@ func (s *Sort) reset() {
 }
 
 func (s *Sort) compare(a, b sorted) int {
-	if c := s.st.compareRows(a.row, b.row, s.Keys, &s.err); c != 0 {
+	if c := s.st.CompareRows(a.row, b.row, s.Keys, &s.err); c != 0 {
 		return c
 	}
 	if a.n < b.n {
@@ -133,9 +133,9 @@ func (s *Sort) fill() error {
 			continue
 		}
 		it.row = slices.Clone(row)
-		size := rowSize(row)
+		size := RowSize(row)
 		if full {
-			gone := rowSize(s.rows[0].row)
+			gone := RowSize(s.rows[0].row)
 			s.st.Release(gone)
 			s.held -= gone
 			s.rows[0] = it
@@ -174,9 +174,9 @@ func (s *Sort) Close() {
 
 func (s *Sort) Describe() *Description {
 	d := &Description{Node: "Sort", Rows: int64(s.at), Examined: -1, Children: []*Description{s.Input.Describe()}}
-	d.add("Sort Key", s.Names)
+	d.Add("Sort Key", s.Names)
 	if s.Bound >= 0 {
-		d.add("Kept Rows", s.Bound)
+		d.Add("Kept Rows", s.Bound)
 	}
 	return d
 }
@@ -258,7 +258,7 @@ func (s *State) CompareOrdered(a, b []types.Datum, keys []SortKey, base int) (in
 	var fail error
 	for _, k := range keys {
 		k.Index -= base
-		if c := s.compareRows(a, b, []SortKey{k}, &fail); c != 0 || fail != nil {
+		if c := s.CompareRows(a, b, []SortKey{k}, &fail); c != 0 || fail != nil {
 			return c, fail
 		}
 	}

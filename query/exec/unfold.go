@@ -84,7 +84,7 @@ func (u *Unfold) Next() (bool, error) {
 // call calls the functions for the current input row.
 func (u *Unfold) call() error {
 	for i, s := range u.Sets {
-		args, err := evalAll(u.env, s.Args)
+		args, err := EvalAll(u.env, s.Args)
 		if err != nil {
 			return err
 		}

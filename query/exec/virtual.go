@@ -37,7 +37,7 @@ func (v *Virtual) Open(env *Env) error {
 		}
 		var size int64
 		for _, r := range rows {
-			size += rowSize(r)
+			size += RowSize(r)
 		}
 		if err := env.Hold(size); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (s *setRows) call(env *Env, f *TableFunc, oids []types.OID, args []types.Da
 	}
 	var n int64
 	for _, row := range s.rows {
-		n += rowSize(row)
+		n += RowSize(row)
 	}
 	if err := env.Hold(n); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (f *FuncScan) Open(env *Env) error {
 		f.set.rows = [][]types.Datum{{d}}
 		return err
 	}
-	args, err := evalAll(inner, f.Args)
+	args, err := EvalAll(inner, f.Args)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,7 @@ func (c *cteRows) next() ([]types.Datum, error) {
 		return nil, err
 	}
 	row = slices.Clone(row)
-	n := rowSize(row)
+	n := RowSize(row)
 	if err := c.env.Hold(n); err != nil {
 		return nil, err
 	}

@@ -5,12 +5,13 @@ import (
 
 	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/types"
 )
 
 // InRange is how a RANGE frame with an offset compares values of a type: offset is the type that the offset takes, 0
 // where there is none. given is the type of the offset as written, types.Unknown for a literal.
-func InRange(column, given types.OID) (offset types.OID, in exec.InRange) {
+func InRange(column, given types.OID) (offset types.OID, in window.InRange) {
 	switch column {
 	case types.Int2, types.Int4, types.Int8:
 		switch given {
@@ -45,7 +46,7 @@ func between(c int, less bool) bool {
 
 func intRange(_ *exec.Env, value, base, offset types.Datum, sub, less bool) (bool, error) {
 	if offset.I < 0 {
-		return false, exec.ErrFrameSize
+		return false, window.ErrFrameSize
 	}
 	sum := base.I + offset.I
 	overflow := sum < base.I
@@ -62,7 +63,7 @@ func intRange(_ *exec.Env, value, base, offset types.Datum, sub, less bool) (boo
 func numericRange(_ *exec.Env, value, base, offset types.Datum, sub, less bool) (bool, error) {
 	v, b, o := value.Decimal(), base.Decimal(), offset.Decimal()
 	if o.IsNaN() || o.Sign() < 0 {
-		return false, exec.ErrFrameSize
+		return false, window.ErrFrameSize
 	}
 	switch {
 	case v.IsNaN() || b.IsNaN():
@@ -79,7 +80,7 @@ func numericRange(_ *exec.Env, value, base, offset types.Datum, sub, less bool) 
 func floatRange(_ *exec.Env, value, base, offset types.Datum, sub, less bool) (bool, error) {
 	v, b, o := value.Float(), base.Float(), offset.Float()
 	if math.IsNaN(o) || o < 0 {
-		return false, exec.ErrFrameSize
+		return false, window.ErrFrameSize
 	}
 	switch {
 	case math.IsNaN(v):
@@ -96,11 +97,11 @@ func floatRange(_ *exec.Env, value, base, offset types.Datum, sub, less bool) (b
 }
 
 // timeRange compares values of a type with an interval as the offset.
-func timeRange(column types.OID) exec.InRange {
+func timeRange(column types.OID) window.InRange {
 	return func(env *exec.Env, value, base, offset types.Datum, sub, less bool) (bool, error) {
 		span := offset.Span()
 		if span.Cmp(types.Span{}) < 0 {
-			return false, exec.ErrFrameSize
+			return false, window.ErrFrameSize
 		}
 		if sub {
 			var err error

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -33,7 +34,7 @@ type Family struct {
 	Operators  []*exec.Func
 	Tables     []*exec.TableFunc
 	Aggregates []*exec.Aggregate
-	Windows    []*exec.WindowFunc
+	Windows    []*window.Func
 }
 
 // Families are all families, in the order of the manual.
@@ -59,8 +60,8 @@ var (
 )
 
 func init() {
-	for _, name := range slices.Sorted(maps.Keys(exec.WindowFuncs)) {
-		windowFamily.Windows = append(windowFamily.Windows, exec.WindowFuncs[name]...)
+	for _, name := range slices.Sorted(maps.Keys(window.Funcs)) {
+		windowFamily.Windows = append(windowFamily.Windows, window.Funcs[name]...)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/divandb/divan/query/bind"
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
@@ -266,7 +267,7 @@ func (p *planning) behind(q *bind.Query, src exec.Source, width int, sorted bool
 		src = &exec.Filter{Input: src, Cond: having}
 	}
 	if len(q.Windows) > 0 {
-		src = &exec.Window{Input: src, Width: width, Calls: slices.Clone(q.Windows)}
+		src = &window.Window{Input: src, Width: width, Calls: slices.Clone(q.Windows)}
 		width += len(q.Windows)
 	}
 	plan := p.project(q, src, width)

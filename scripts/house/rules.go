@@ -347,6 +347,10 @@ var rules = []rule{
 		why: "plans run over reads that query declares itself; it orders as the store does and knows nothing else of it",
 	},
 	{
+		room: "query/exec/window", may: []string{"query/exec", "query/sqlstate", "query/types", "query/work"},
+		why: "a window is a step of a plan like any other, which the others do not know",
+	},
+	{
 		room: "query/sql/ast",
 		why:  "the tree is what parsing and binding share, and knows neither",
 	},

@@ -1,13 +1,14 @@
-package exec
+package window
 
 import (
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
 )
 
 // Folder is an accumulator whose result is put together from its arguments in pairs, in whatever way the pairs are
 // chosen: min, max, bool_and, bit_or. Its aggregate has one argument.
 type Folder interface {
-	Accumulator
+	exec.Accumulator
 	// Fold puts two values together, which are not NULL, a of rows before those of b.
 	Fold(a, b types.Datum) (types.Datum, error)
 }
@@ -24,7 +25,7 @@ type frameTree struct {
 // newFrameTree evaluates the aggregate's argument for all rows of the partition.
 func newFrameTree(s *frameState, f Folder) (*frameTree, error) {
 	n, env := len(s.p.rows), s.p.w.env
-	t := &frameTree{f: f, held: 2 * DatumSize * int64(n)}
+	t := &frameTree{f: f, held: 2 * exec.DatumSize * int64(n)}
 	if err := env.Hold(t.held); err != nil {
 		return nil, err
 	}

@@ -1,12 +1,13 @@
-package exec
+package window
 
 import (
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
-// WindowFunc is a window function that is no aggregate.
-type WindowFunc struct {
+// Func is a window function that is no aggregate.
+type Func struct {
 	Name string
 	Args []types.OID
 	Ret  types.OID
@@ -16,8 +17,8 @@ type WindowFunc struct {
 	New func() func(p *partitionRows, i int) (types.Datum, error)
 }
 
-// WindowFuncs are all of them, by name (PostgreSQL 15, section 9.22).
-var WindowFuncs = map[string][]*WindowFunc{}
+// Funcs are all of them, by name (PostgreSQL 15, section 9.22).
+var Funcs = map[string][]*Func{}
 
 func addWindow(
 	name string,
@@ -25,9 +26,9 @@ func addWindow(
 	value func(p *partitionRows, i int) (types.Datum, error),
 	args ...types.OID,
 ) {
-	WindowFuncs[name] = append(WindowFuncs[name], &WindowFunc{Name: name, Args: args, Ret: ret,
+	Funcs[name] = append(Funcs[name], &Func{Name: name, Args: args, Ret: ret,
 		RetOf: func(args []types.OID) types.OID {
-			if ret == AnyElement {
+			if ret == exec.AnyElement {
 				return args[0]
 			}
 			return ret
@@ -51,21 +52,21 @@ func init() {
 	addWindow("cume_dist", types.Float8, func(p *partitionRows, i int) (types.Datum, error) {
 		return types.NewFloat(float64(p.starts[p.peers[i]+1]) / float64(len(p.rows))), nil
 	})
-	WindowFuncs["ntile"] = []*WindowFunc{{Name: "ntile", Args: []types.OID{types.Int4}, Ret: types.Int4,
+	Funcs["ntile"] = []*Func{{Name: "ntile", Args: []types.OID{types.Int4}, Ret: types.Int4,
 		RetOf: func([]types.OID) types.OID { return types.Int4 }, New: ntile}}
 	for name, sign := range map[string]int64{"lag": -1, "lead": 1} {
 		f := shift(sign)
-		addWindow(name, AnyElement, f, AnyElement)
-		addWindow(name, AnyElement, f, AnyElement, types.Int4)
-		addWindow(name, AnyElement, f, AnyElement, types.Int4, AnyElement)
+		addWindow(name, exec.AnyElement, f, exec.AnyElement)
+		addWindow(name, exec.AnyElement, f, exec.AnyElement, types.Int4)
+		addWindow(name, exec.AnyElement, f, exec.AnyElement, types.Int4, exec.AnyElement)
 	}
-	addWindow("first_value", AnyElement, func(p *partitionRows, i int) (types.Datum, error) {
+	addWindow("first_value", exec.AnyElement, func(p *partitionRows, i int) (types.Datum, error) {
 		return p.inFrame(i, 0, false)
-	}, AnyElement)
-	addWindow("last_value", AnyElement, func(p *partitionRows, i int) (types.Datum, error) {
+	}, exec.AnyElement)
+	addWindow("last_value", exec.AnyElement, func(p *partitionRows, i int) (types.Datum, error) {
 		return p.inFrame(i, 0, true)
-	}, AnyElement)
-	addWindow("nth_value", AnyElement, func(p *partitionRows, i int) (types.Datum, error) {
+	}, exec.AnyElement)
+	addWindow("nth_value", exec.AnyElement, func(p *partitionRows, i int) (types.Datum, error) {
 		n, err := p.arg(1, i)
 		if err != nil || n.IsNull() {
 			return types.Null, err
@@ -74,7 +75,7 @@ func init() {
 			return types.Null, sqlstate.New("22016", "argument of nth_value must be greater than zero")
 		}
 		return p.inFrame(i, int(n.I)-1, false)
-	}, AnyElement, types.Int4)
+	}, exec.AnyElement, types.Int4)
 }
 
 // ntile divides the partition into buckets, the first ones one row longer where it does not come out even.

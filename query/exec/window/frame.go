@@ -1,6 +1,7 @@
-package exec
+package window
 
 import (
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
@@ -30,13 +31,13 @@ const (
 // FrameBound is an end of a frame.
 type FrameBound struct {
 	Kind   BoundKind
-	Offset Expr // of Preceding and Following; looks at no columns
+	Offset exec.Expr // of Preceding and Following; looks at no columns
 	// InRange compares with the value at an offset, for RangeFrame.
 	InRange InRange
 }
 
 // InRange says whether value is at most (less) or at least base + offset, or base - offset (sub).
-type InRange func(env *Env, value, base, offset types.Datum, sub, less bool) (bool, error)
+type InRange func(env *exec.Env, value, base, offset types.Datum, sub, less bool) (bool, error)
 
 // Exclusion is which rows around the current one a frame leaves out.
 type Exclusion uint8
@@ -69,7 +70,7 @@ var ErrFrameSize = sqlstate.New(invalidFrameSize, "invalid preceding or followin
 type frameOffsets struct{ start, end types.Datum }
 
 // offsets computes the offsets, once for all rows.
-func (f *Frame) offsets(env *Env) (out frameOffsets, err error) {
+func (f *Frame) offsets(env *exec.Env) (out frameOffsets, err error) {
 	if f == nil {
 		return out, nil
 	}
@@ -79,7 +80,7 @@ func (f *Frame) offsets(env *Env) (out frameOffsets, err error) {
 	return out, err
 }
 
-func (f *Frame) offset(env *Env, b FrameBound, which string) (types.Datum, error) {
+func (f *Frame) offset(env *exec.Env, b FrameBound, which string) (types.Datum, error) {
 	if b.Offset == nil {
 		return types.Null, nil
 	}

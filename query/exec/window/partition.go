@@ -1,6 +1,7 @@
-package exec
+package window
 
 import (
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -12,7 +13,7 @@ type partitionRows struct {
 	peers  []int32
 	starts []int
 
-	c       *WindowCall
+	c       *Call
 	at      int // column of the result
 	offsets frameOffsets
 	// head and tail are the ends of the frame of the row before.
@@ -20,14 +21,14 @@ type partitionRows struct {
 }
 
 // group finds the peers: the rows that the order does not tell apart.
-func (p *partitionRows) group(order []SortKey) error {
+func (p *partitionRows) group(order []exec.SortKey) error {
 	if err := p.w.env.Hold(int64(len(p.rows)) * 12); err != nil {
 		return err
 	}
 	var fail error
 	p.peers = make([]int32, len(p.rows))
 	for i := range p.rows {
-		if i == 0 || compareRows(p.rows[i-1].keys, p.rows[i].keys, order, &fail) != 0 {
+		if i == 0 || exec.CompareRows(p.rows[i-1].keys, p.rows[i].keys, order, &fail) != 0 {
 			p.starts = append(p.starts, i)
 		}
 		p.peers[i] = int32(len(p.starts) - 1)
@@ -103,7 +104,7 @@ func (p *partitionRows) arg(n, row int) (types.Datum, error) {
 
 // Remover is an accumulator that can forget rows, so that a frame that moves need not be added up again for each row.
 type Remover interface {
-	Accumulator
+	exec.Accumulator
 	// Remove undoes an Add. It answers false where that is not possible without another result.
 	Remove(args []types.Datum) (bool, error)
 }
@@ -111,7 +112,7 @@ type Remover interface {
 // frameState is an aggregate over the rows from first to end.
 type frameState struct {
 	p          *partitionRows
-	acc        Accumulator
+	acc        exec.Accumulator
 	first, end int
 	held       int64
 	// tree answers for a Folder, from the first frame on that does not just grow at its end.
@@ -158,7 +159,7 @@ func (s *frameState) args() ([]types.Datum, error) {
 			return nil, err
 		}
 	}
-	args, err := evalAll(env, s.p.c.Args)
+	args, err := exec.EvalAll(env, s.p.c.Args)
 	if err != nil {
 		return nil, err
 	}

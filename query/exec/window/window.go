@@ -1,33 +1,37 @@
-package exec
+// Package window computes window functions over the rows of a plan: partitions, frames, and the functions of PostgreSQL
+// 15, section 9.22. Everything that a plan does without a window, and the aggregates that can be called over one, are
+// for package exec.
+package window
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
 
-// WindowCall is one f() OVER (...).
-type WindowCall struct {
-	Func      *WindowFunc // nil for an aggregate
-	Agg       *AggCall    // nil for one of WindowFuncs
-	Args      []Expr
-	Partition []Expr
-	Order     []Expr
-	Keys      []SortKey // one per Order; Index is filled in by Window
-	Frame     *Frame    // nil for the default: up to the last peer of the row
-	Text      string    // for EXPLAIN
+// Call is one f() OVER (...).
+type Call struct {
+	Func      *Func         // nil for an aggregate
+	Agg       *exec.AggCall // nil for one of WindowFuncs
+	Args      []exec.Expr
+	Partition []exec.Expr
+	Order     []exec.Expr
+	Keys      []exec.SortKey // one per Order; Index is filled in by Window
+	Frame     *Frame         // nil for the default: up to the last peer of the row
+	Text      string         // for EXPLAIN
 }
 
 // Window computes window functions: it holds all rows of its input, and gives them back in the order of the first
 // window, with the results behind the input's columns.
 type Window struct {
-	Input Source
+	Input exec.Source
 	Width int // columns of the input in env.Row
-	Calls []WindowCall
-	env   *Env
+	Calls []Call
+	env   *exec.Env
 	rows  [][]types.Datum
 	held  int64
 	at    int
@@ -39,7 +43,7 @@ type Window struct {
 }
 
 // Open implements Source.
-func (w *Window) Open(env *Env) error {
+func (w *Window) Open(env *exec.Env) error {
 	w.free()
 	w.env, w.at, w.done = env, 0, false
 	return w.Input.Open(env)
@@ -71,7 +75,7 @@ func (w *Window) fill() error {
 			break
 		}
 		row := append(slices.Clone(w.env.Row[:w.Width]), make([]types.Datum, len(w.Calls))...)
-		n := rowSize(row)
+		n := exec.RowSize(row)
 		if err := w.env.Hold(n); err != nil {
 			return err
 		}
@@ -98,14 +102,14 @@ func (w *Window) fill() error {
 }
 
 // orderKey is the same for two calls whose rows are divided and sorted in the same way.
-func (c *WindowCall) orderKey() string {
+func (c *Call) orderKey() string {
 	var b strings.Builder
 	for _, e := range c.Partition {
-		b.WriteString(Key(e) + "|")
+		b.WriteString(exec.Key(e) + "|")
 	}
 	for i, e := range c.Order {
 		k := c.Keys[i]
-		fmt.Fprintf(&b, "^%s %t %t %p", Key(e), k.Desc, k.NullsFirst, k.Collation)
+		fmt.Fprintf(&b, "^%s %t %t %p", exec.Key(e), k.Desc, k.NullsFirst, k.Collation)
 	}
 	return b.String()
 }
@@ -130,9 +134,9 @@ func (w *Window) compute(calls []int) error {
 	if err := w.keys(c, all); err != nil {
 		return err
 	}
-	var keys []SortKey
+	var keys []exec.SortKey
 	for i := range c.Partition {
-		keys = append(keys, SortKey{Index: i})
+		keys = append(keys, exec.SortKey{Index: i})
 	}
 	partition := len(keys)
 	for i, k := range c.Keys {
@@ -141,7 +145,7 @@ func (w *Window) compute(calls []int) error {
 	}
 	var fail error
 	if len(keys) > 0 {
-		slices.SortStableFunc(all, func(a, b placed) int { return w.env.compareRows(a.keys, b.keys, keys, &fail) })
+		slices.SortStableFunc(all, func(a, b placed) int { return w.env.CompareRows(a.keys, b.keys, keys, &fail) })
 		if fail != nil {
 			return fail
 		}
@@ -158,7 +162,7 @@ func (w *Window) compute(calls []int) error {
 	}
 	for start := 0; start < len(all); {
 		end := start + 1
-		for end < len(all) && compareRows(all[start].keys, all[end].keys, keys[:partition], &fail) == 0 {
+		for end < len(all) && exec.CompareRows(all[start].keys, all[end].keys, keys[:partition], &fail) == 0 {
 			end++
 		}
 		p := &partitionRows{w: w, rows: all[start:end]}
@@ -178,13 +182,13 @@ func (w *Window) compute(calls []int) error {
 }
 
 // keys fills all with the rows and what they are divided and sorted by.
-func (w *Window) keys(c *WindowCall, all []placed) error {
+func (w *Window) keys(c *Call, all []placed) error {
 	exprs := append(slices.Clone(c.Partition), c.Order...)
 	for i, row := range w.rows {
 		copy(w.env.Row, row)
-		values, err := evalAll(w.env, exprs)
+		values, err := exec.EvalAll(w.env, exprs)
 		if err == nil {
-			err = w.env.Hold(rowSize(values) + 64)
+			err = w.env.Hold(exec.RowSize(values) + 64)
 		}
 		if err == nil {
 			err = w.env.Step(1)
@@ -212,12 +216,12 @@ func (w *Window) Close() {
 }
 
 // Describe implements Source.
-func (w *Window) Describe() *Description {
-	d := &Description{Node: "WindowAgg", Rows: int64(w.at), Examined: -1, Children: []*Description{w.Input.Describe()}}
+func (w *Window) Describe() *exec.Description {
+	d := &exec.Description{Node: "WindowAgg", Rows: int64(w.at), Examined: -1, Children: []*exec.Description{w.Input.Describe()}}
 	names := make([]string, len(w.Calls))
 	for i, c := range w.Calls {
 		names[i] = c.Text
 	}
-	d.add("Functions", strings.Join(names, ", "))
+	d.Add("Functions", strings.Join(names, ", "))
 	return d
 }

@@ -1,9 +1,10 @@
-package exec_test
+package window_test
 
 import (
 	"testing"
 
 	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/types"
 	"github.com/divandb/divan/query/work"
 )
@@ -55,17 +56,17 @@ func (m *most) Result(*exec.Env) (types.Datum, error) { return m.value, nil }
 // has digits, and not as many as there are rows.
 func TestWindow_Fold(t *testing.T) {
 	const n = 4096
-	for name, frame := range map[string]*exec.Frame{
-		"the rest": {Mode: exec.RowsFrame, Start: exec.FrameBound{Kind: exec.CurrentRow},
-			End: exec.FrameBound{Kind: exec.UnboundedFollowing}},
-		"all others": {Mode: exec.RowsFrame, End: exec.FrameBound{Kind: exec.UnboundedFollowing},
-			Exclude: exec.ExcludeRow},
+	for name, frame := range map[string]*window.Frame{
+		"the rest": {Mode: window.RowsFrame, Start: window.FrameBound{Kind: window.CurrentRow},
+			End: window.FrameBound{Kind: window.UnboundedFollowing}},
+		"all others": {Mode: window.RowsFrame, End: window.FrameBound{Kind: window.UnboundedFollowing},
+			Exclude: window.ExcludeRow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			steps := 0
 			agg := &exec.Aggregate{Name: "most", New: func([]types.OID) exec.Accumulator { return &most{steps: &steps} }}
 			arg := &exec.Col{Typ: types.Int8}
-			w := &exec.Window{Input: &numbers{n: n}, Width: 1, Calls: []exec.WindowCall{{Frame: frame,
+			w := &window.Window{Input: &numbers{n: n}, Width: 1, Calls: []window.Call{{Frame: frame,
 				Agg: &exec.AggCall{Agg: agg, Args: []exec.Expr{arg}}, Args: []exec.Expr{arg}}}}
 			session := work.NewNode(1 << 30).NewSession(1 << 30)
 			defer session.Close()
