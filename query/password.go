@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 )
@@ -33,7 +33,7 @@ func (e *execution) alterPassword(ctx context.Context, s *ast.AlterPassword) err
 	}
 	switch {
 	case ss.srv.opts.SetPassword == nil:
-		return bind.RefuseUser("alter", "user", s.Pos())
+		return refuse.User("alter", "user", s.Pos())
 	case ss.tx.inBlock():
 		return sqlstate.New(sqlstate.ActiveTransaction, "ALTER USER ... PASSWORD cannot run inside a transaction block")
 	case s.Secret == "" || strings.HasPrefix(s.Secret, "md5") && len(s.Secret) == 35:

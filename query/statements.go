@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/catalog"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/plan"
@@ -67,7 +68,7 @@ func (sts *statements) prepare(w *work.Work, text string, given []types.OID) (*p
 
 // bind resolves the query of a statement and describes its result.
 func (sts *statements) bind(w *work.Work, p *prepared, given []types.OID) error {
-	q, err := bind.Readable(p.stmt)
+	q, err := refuse.Readable(p.stmt)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,10 @@ package bind
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refs"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/funcs"
@@ -31,20 +33,20 @@ func (b *binder) aggregate(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	coll, err := mergeCollations(n.Pos(), c.Args...)
+	coll, err := collation.Merge(n.Pos(), c.Args...)
 	if err != nil {
 		return nil, err
 	}
-	key := aggKey(c)
+	key := refs.AggKey(c)
 	if i, known := sc.query.aggKeys[key]; known && i < len(sc.query.Aggs) {
-		return &aggRef{i, typ, c.Text, n.Pos(), coll}, nil
+		return &refs.Agg{Index: i, Typ: typ, Text: c.Text, Off: n.Pos(), Coll: coll}, nil
 	}
 	if sc.query.aggKeys == nil {
 		sc.query.aggKeys = map[string]int{}
 	}
 	sc.query.aggKeys[key] = len(sc.query.Aggs)
 	sc.query.Aggs = append(sc.query.Aggs, *c)
-	return &aggRef{len(sc.query.Aggs) - 1, typ, c.Text, n.Pos(), coll}, nil
+	return &refs.Agg{Index: len(sc.query.Aggs) - 1, Typ: typ, Text: c.Text, Off: n.Pos(), Coll: coll}, nil
 }
 
 // aggCall resolves an aggregate's overload, arguments, filter and order. The scope is that of the arguments.
@@ -67,9 +69,9 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 	if name == "min" || name == "max" {
 		switch oids[0] {
 		case types.Bool, types.JSON, types.Record, types.UUID, types.Bytea:
-			return nil, 0, noFunction(name, c.Args, n.Pos())
+			return nil, 0, typing.NoFunction(name, c.Args, n.Pos())
 		}
-		coll, err := comparisonCollation("<", n.Pos(), c.Args...)
+		coll, err := collation.Comparison("<", n.Pos(), c.Args...)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -97,7 +99,7 @@ func (b *binder) aggCall(n *ast.Call, sc *scope) (*exec.AggCall, types.OID, erro
 			return nil, 0, err
 		}
 	}
-	c.Text = aggText(name, n, c)
+	c.Text = refs.AggText(name, n, c)
 	return c, typ, nil
 }
 
@@ -107,25 +109,6 @@ func exprTypes(list []exec.Expr) []types.OID {
 		oids[i] = e.Type()
 	}
 	return oids
-}
-
-func aggText(name string, n *ast.Call, c *exec.AggCall) string {
-	parts := make([]string, len(c.Args))
-	for i, a := range c.Args {
-		parts[i] = a.String()
-	}
-	text := name + "("
-	switch {
-	case n.Star:
-		return text + "*)"
-	case n.Distinct:
-		text += "DISTINCT "
-	}
-	text += strings.Join(parts, ", ") + ")"
-	if c.Filter != nil {
-		text += " FILTER (WHERE " + c.Filter.String() + ")"
-	}
-	return text
 }
 
 // plainAggregate finds an aggregate without WITHIN GROUP.
@@ -148,35 +131,25 @@ func (b *binder) plainAggregate(n *ast.Call, c *exec.AggCall, sc *scope) error {
 		return sqlstate.New(sqlstate.UndefinedFunction, "function %s() does not exist", name).At(n.Pos()).
 			WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 	}
-	if len(args) == 1 && untyped(args[0]) && slices.Contains(severalKinds, name) {
-		return sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique", signature(name, args)).At(n.Pos()).
+	if len(args) == 1 && typing.Untyped(args[0]) && slices.Contains(severalKinds, name) {
+		return sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique",
+			typing.Signature(name, args)).At(n.Pos()).
 			WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 	}
-	if c.Agg = chooseAggregate(candidates, args); c.Agg == nil {
-		return noFunction(name, args, n.Pos())
+	if c.Agg = typing.ChooseAggregate(candidates, args); c.Agg == nil {
+		return typing.NoFunction(name, args, n.Pos())
 	}
 	if c.Agg.Ordered {
 		return sqlstate.New(sqlstate.WrongObjectType, "WITHIN GROUP is required for ordered-set aggregate %s", name).
 			At(n.Pos())
 	}
-	c.Args, err = b.coerceArgs(args, c.Agg.Args, false, n.Pos())
+	c.Args, err = b.CoerceArgs(args, c.Agg.Args, false, n.Pos())
 	return err
 }
 
 // severalKinds are aggregates of numbers and of other values, or of arrays and of their items, between which a literal
 // does not choose.
 var severalKinds = []string{"sum", "avg", "bit_and", "bit_or", "bit_xor", "array_agg"}
-
-func chooseAggregate(candidates []*exec.Aggregate, args []exec.Expr) *exec.Aggregate {
-	var best *exec.Aggregate
-	bestScore := -1
-	for _, a := range candidates {
-		if s, ok := score(a.Args, false, args); ok && s > bestScore {
-			best, bestScore = a, s
-		}
-	}
-	return best
-}
 
 // aggregateOrder binds ORDER BY within the brackets. DISTINCT sorts too: what it leaves comes in the order of the
 // arguments.
@@ -187,8 +160,8 @@ func (b *binder) aggregateOrder(n *ast.Call, c *exec.AggCall, sc *scope) error {
 		if err != nil {
 			return err
 		}
-		if untyped(e) {
-			if e, err = b.coerce(e, types.Text, types.Implicit, it.Expr.Pos()); err != nil {
+		if typing.Untyped(e) {
+			if e, err = b.Coerce(e, types.Text, types.Implicit, it.Expr.Pos()); err != nil {
 				return err
 			}
 		}
@@ -232,7 +205,7 @@ func (b *binder) addOrder(c *exec.AggCall, e exec.Expr, it ast.OrderItem) error 
 		return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type json").
 			At(startOf(it.Expr)).WithHint("Use an explicit ordering operator or modify the query.")
 	}
-	coll, err := sortCollation(e, it.Expr.Pos())
+	coll, err := collation.Sort(e, it.Expr.Pos())
 	if err != nil {
 		return err
 	}
@@ -264,10 +237,10 @@ func (b *binder) orderedSet(n *ast.Call, c *exec.AggCall, sc *scope) error {
 	all := append(slices.Clone(direct), sorted...)
 	if candidates[0].Hypothetical {
 		if len(direct) != len(sorted) {
-			return noFunction(name, all, n.Pos())
+			return typing.NoFunction(name, all, n.Pos())
 		}
 		for i := range direct {
-			both, _, err := b.unify([]exec.Expr{sorted[i], direct[i]}, "WITHIN GROUP", n.Args[i].Pos())
+			both, _, err := b.Unify([]exec.Expr{sorted[i], direct[i]}, "WITHIN GROUP", n.Args[i].Pos())
 			if err != nil {
 				return err
 			}
@@ -275,11 +248,12 @@ func (b *binder) orderedSet(n *ast.Call, c *exec.AggCall, sc *scope) error {
 		}
 		c.Agg = candidates[0]
 	} else {
-		if c.Agg = chooseAggregate(candidates, all); c.Agg == nil || len(c.Agg.Args)-len(sorted) != len(direct) ||
+		if c.Agg = typing.ChooseAggregate(candidates, all); c.Agg == nil ||
+			len(c.Agg.Args)-len(sorted) != len(direct) ||
 			len(sorted) != 1 {
-			return noFunction(name, all, n.Pos())
+			return typing.NoFunction(name, all, n.Pos())
 		}
-		if all, err = b.coerceArgs(all, c.Agg.Args, false, n.Pos()); err != nil {
+		if all, err = b.CoerceArgs(all, c.Agg.Args, false, n.Pos()); err != nil {
 			return err
 		}
 		direct, sorted = all[:len(direct)], all[len(direct):]
@@ -308,15 +282,15 @@ func (b *binder) notOrderedSet(n *ast.Call, sc *scope) error {
 		args = append(args, e)
 	}
 	name := n.Name[len(n.Name)-1]
-	if chooseAggregate(funcs.Aggregates[name], args) != nil {
+	if typing.ChooseAggregate(funcs.Aggregates[name], args) != nil {
 		return sqlstate.New(sqlstate.WrongObjectType,
 			"%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP", name).At(n.Pos())
 	}
-	if fn, _ := choose(funcs.Functions[name], args); fn != nil {
+	if fn, _ := typing.Choose(funcs.Functions[name], args); fn != nil {
 		return sqlstate.New(sqlstate.WrongObjectType, "WITHIN GROUP specified, but %s is not an aggregate function",
 			name).At(n.Pos())
 	}
-	return noFunction(name, args, n.Pos())
+	return typing.NoFunction(name, args, n.Pos())
 }
 
 // direct moves the direct arguments of ordered-set aggregates behind the grouping.
@@ -332,32 +306,4 @@ func (g *grouper) direct() error {
 		}
 	}
 	return nil
-}
-
-// aggKey is the same for two aggregates that compute the same.
-func aggKey(c *exec.AggCall) string {
-	var b strings.Builder
-	b.WriteString(c.Agg.Name)
-	if c.Distinct {
-		b.WriteString(" distinct")
-	}
-	for _, a := range c.Direct {
-		b.WriteString("!" + exec.Key(a))
-	}
-	for _, a := range c.Args {
-		b.WriteString("|" + exec.Key(a))
-	}
-	if c.Filter != nil {
-		b.WriteString("?" + exec.Key(c.Filter))
-	}
-	for i, o := range c.Order {
-		b.WriteString("^" + exec.Key(o))
-		if c.OrderKeys[i].Desc {
-			b.WriteString("-")
-		}
-		if c.OrderKeys[i].NullsFirst {
-			b.WriteString("0")
-		}
-	}
-	return b.String()
 }

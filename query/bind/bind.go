@@ -7,6 +7,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
 	_ "github.com/divandb/divan/query/funcs/times" // registers its functions, as the other families do
@@ -142,18 +144,15 @@ type Query struct {
 
 // binder resolves one statement.
 type binder struct {
-	work       *work.Work
-	r          Resolver
-	plan       Planner
-	params     []types.OID           // 0 while unknown
-	loose      []bool                // as in Bound
-	paramNodes map[int][]*exec.Param // by index
-	literals   map[*exec.Const]int   // where they stand
-	columns    map[*exec.Col]int
-	lookups    []lookup
-	db         exec.Database
-	opened     bool
-	depth      int
+	typing.Open
+	work    *work.Work
+	r       Resolver
+	plan    Planner
+	columns map[*exec.Col]int // where they stand
+	lookups []lookup
+	db      exec.Database
+	opened  bool
+	depth   int
 	// volatile counts calls of volatile functions, steps the steps of recursive queries around.
 	volatile, steps int
 	cte             *CTE // that is being bound
@@ -164,31 +163,31 @@ type binder struct {
 type Planner func(q *Query, db exec.Database, st *exec.State) (exec.Plan, error)
 
 func newBinder(w *work.Work, r Resolver, plan Planner, given []types.OID) *binder {
-	return &binder{work: w, r: r, plan: plan, params: slices.Clone(given), paramNodes: map[int][]*exec.Param{},
-		literals: map[*exec.Const]int{}, columns: map[*exec.Col]int{}}
+	return &binder{work: w, r: r, plan: plan, columns: map[*exec.Col]int{},
+		Open: typing.NewOpen(given)}
 }
 
 // Bind resolves a query. given are the parameter types that the client declared, 0 for open ones.
 func Bind(w *work.Work, q *ast.Query, r Resolver, plan Planner, given []types.OID) (*Bound, error) {
 	b := newBinder(w, r, plan, given)
-	for i, t := range b.params {
+	for i, t := range b.Params {
 		if t == types.Unknown {
-			b.params[i] = 0
+			b.Params[i] = 0
 		}
 	}
 	bq, err := b.query(q.Select, nil)
 	if err != nil {
 		return nil, err
 	}
-	for i, t := range b.params {
+	for i, t := range b.Params {
 		if t == 0 {
 			// What nothing says a word about is text.
-			if err := b.setParam(&exec.Param{Index: i}, types.Text); err != nil {
+			if err := b.SetParam(&exec.Param{Index: i}, types.Text); err != nil {
 				return nil, err
 			}
 		}
 	}
-	out := &Bound{Query: bq, Params: b.params, loose: b.loose, Columns: bq.Columns, Db: b.db,
+	out := &Bound{Query: bq, Params: b.Params, loose: b.Loose, Columns: bq.Columns, Db: b.db,
 		Update: r.UpdateMode(), path: r.SearchPath(), lookups: b.lookups}
 	return out, nil
 }
@@ -295,7 +294,7 @@ func (b *binder) enter(off int) error {
 	if err := b.work.Hold(nodeSize); err != nil {
 		return err
 	}
-	if b.depth++; b.depth > maxDepth {
+	if b.depth++; b.depth > refuse.MaxDepth {
 		return parse.TooDeep(off)
 	}
 	return nil
@@ -307,7 +306,7 @@ func (b *binder) query(s *ast.Select, parent *scope) (*Query, error) {
 		return nil, err
 	}
 	defer func() { b.depth-- }()
-	if err := refuseClauses(s); err != nil {
+	if err := refuse.Clauses(s); err != nil {
 		return nil, err
 	}
 	sc := &scope{parent: parent, query: &Query{}}
@@ -456,15 +455,4 @@ func conjuncts(e exec.Expr) []exec.Expr {
 		return out
 	}
 	return []exec.Expr{e}
-}
-
-func smallInt(s string) (int, bool) {
-	n := 0
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' || n > 1e6 {
-			return 0, false
-		}
-		n = n*10 + int(s[i]-'0')
-	}
-	return n, true
 }

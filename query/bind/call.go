@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/funcs"
@@ -23,7 +26,7 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist",
 			strings.Join(n.Name, ".")).At(n.Pos())
 	}
-	if err := refuseCall(n); err != nil {
+	if err := refuse.Call(n); err != nil {
 		return nil, err
 	}
 	if n.Over != nil {
@@ -41,12 +44,12 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 			return nil, err
 		}
 		for _, f := range window.Funcs[name] {
-			if _, ok := score(f.Args, false, args); ok {
+			if _, ok := typing.Score(f.Args, false, args); ok {
 				return nil, sqlstate.New(sqlstate.WrongObjectType, "window function %s requires an OVER clause", name).
 					At(n.Pos())
 			}
 		}
-		return nil, noFunction(name, args, n.Pos())
+		return nil, typing.NoFunction(name, args, n.Pos())
 	case name == "grouping" && len(n.Name) == 1:
 		return b.groupingCall(n, sc)
 	}
@@ -67,13 +70,13 @@ func (b *binder) call(n *ast.Call, sc *scope) (exec.Expr, error) {
 			return nil, err
 		}
 		if len(args) == 0 {
-			return nil, syntaxError(n.Pos(), "syntax error: %s needs an argument", strings.ToUpper(name))
+			return nil, refuse.Syntax(n.Pos(), "syntax error: %s needs an argument", strings.ToUpper(name))
 		}
-		args, typ, err := b.unify(args, strings.ToUpper(name), n.Pos())
+		args, typ, err := b.Unify(args, strings.ToUpper(name), n.Pos())
 		if err != nil || name == "coalesce" {
 			return &exec.Coalesce{Op: name, Args: args, Typ: typ}, err
 		}
-		coll, err := comparisonCollation("<", n.Pos(), args...)
+		coll, err := collation.Comparison("<", n.Pos(), args...)
 		return &exec.Coalesce{Op: name, Args: args, Typ: typ, Collation: coll}, err
 	case "nullif":
 		return b.nullIf(n, sc)
@@ -148,14 +151,14 @@ func (b *binder) namedArgs(n *ast.Call, sc *scope) ([]exec.Expr, error) {
 
 func (b *binder) nullIf(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if len(n.Args) != 2 {
-		return nil, syntaxError(n.Pos(), "syntax error: NULLIF needs two arguments")
+		return nil, refuse.Syntax(n.Pos(), "syntax error: NULLIF needs two arguments")
 	}
 	args, err := b.exprs(n.Args, sc)
 	if err != nil {
 		return nil, err
 	}
-	if untyped(args[0]) {
-		if args[0], err = b.coerce(args[0], types.Text, types.Implicit, n.Pos()); err != nil {
+	if typing.Untyped(args[0]) {
+		if args[0], err = b.Coerce(args[0], types.Text, types.Implicit, n.Pos()); err != nil {
 			return nil, err
 		}
 	}
@@ -163,12 +166,12 @@ func (b *binder) nullIf(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	eq, err := b.compare("=", x, args[1], n.Pos())
+	eq, err := b.Compare("=", x, args[1], n.Pos())
 	if err != nil {
 		return nil, err
 	}
-	if hasLocale(args[1]) {
-		return nil, unsupportedCollation(n.Pos(), "the second argument of NULLIF")
+	if collation.HasLocale(args[1]) {
+		return nil, collation.Unsupported(n.Pos(), "the second argument of NULLIF")
 	}
 	t := x.Type()
 	return wrap(&exec.Case{Whens: []exec.When{{Cond: eq, Result: exec.NullOf(t)}}, Else: x, Typ: t}), nil
@@ -186,14 +189,15 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 			return b.setCall(n, fn, args, sc)
 		}
 	}
-	fn, err := choose(candidates, args)
+	fn, err := typing.Choose(candidates, args)
 	if err != nil || fn == nil {
 		if err != nil {
-			return nil, sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique", signature(name, args)).
+			return nil, sqlstate.New(sqlstate.AmbiguousFunction, "function %s is not unique",
+				typing.Signature(name, args)).
 				At(n.Pos()).
 				WithHint("Could not choose a best candidate function. You might need to add explicit type casts.")
 		}
-		return nil, noFunction(name, args, n.Pos())
+		return nil, typing.NoFunction(name, args, n.Pos())
 	}
 	if n.Variadic && fn.Variadic {
 		return nil, sqlstate.Unsupported(n.Pos(), "Give the arguments one by one.", "VARIADIC is not supported")
@@ -202,23 +206,14 @@ func (b *binder) callWith(n *ast.Call, args []exec.Expr, sc *scope) (exec.Expr, 
 		b.volatile++
 	}
 	if name != "pg_typeof" { // which wants to know what is still open
-		if args, err = b.coerceArgs(args, fn.Args, fn.Variadic, n.Pos()); err != nil {
+		if args, err = b.CoerceArgs(args, fn.Args, fn.Variadic, n.Pos()); err != nil {
 			return nil, err
 		}
 	}
-	if err := casingCollation(name, n.Pos(), args...); err != nil {
+	if err := collation.Casing(name, n.Pos(), args...); err != nil {
 		return nil, err
 	}
-	return &exec.Call{Func: fn, Args: args, Typ: returnType(fn, args), Off: n.Pos()}, nil
-}
-
-// signature is a function with the types of its arguments.
-func signature(name string, args []exec.Expr) string {
-	oids := make([]string, len(args))
-	for i, a := range args {
-		oids[i] = types.NameOf(a.Type())
-	}
-	return name + "(" + strings.Join(oids, ", ") + ")"
+	return &exec.Call{Func: fn, Args: args, Typ: typing.ReturnType(fn, args), Off: n.Pos()}, nil
 }
 
 // noProcedure is the error of CALL: there are functions, and no procedures.
@@ -233,20 +228,15 @@ func (b *binder) noProcedure(n *ast.Call, sc *scope) error {
 		list = append(list, &exec.Func{Args: f.Args, Variadic: f.Variadic})
 	}
 	for _, f := range list {
-		if _, ok := score(f.Args, f.Variadic, args); ok {
-			return sqlstate.New(sqlstate.WrongObjectType, "%s is not a procedure", signature(name, args)).At(n.Pos()).
+		if _, ok := typing.Score(f.Args, f.Variadic, args); ok {
+			return sqlstate.New(sqlstate.WrongObjectType, "%s is not a procedure",
+				typing.Signature(name, args)).At(n.Pos()).
 				WithHint("To call a function, use SELECT.")
 		}
 	}
 	return sqlstate.New(sqlstate.UndefinedFunction, "procedure %s does not exist",
-		signature(strings.Join(n.Name, "."), args)).At(n.Pos()).
+		typing.Signature(strings.Join(n.Name, "."), args)).At(n.Pos()).
 		WithHint("No procedure matches the given name and argument types. You might need to add explicit type casts.")
-}
-
-// noFunction is the error where no function fits.
-func noFunction(name string, args []exec.Expr, off int) error {
-	return sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", signature(name, args)).At(off).
-		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
 }
 
 // castCall is a type's name in call syntax: int4('5'), text(x), date(ts).
@@ -255,8 +245,8 @@ func (b *binder) castCall(name string, args []exec.Expr, off int) (exec.Expr, bo
 	if !ok || len(args) != 1 {
 		return nil, false, nil
 	}
-	if untyped(args[0]) {
-		e, err := b.coerce(args[0], to, types.Explicit, off)
+	if typing.Untyped(args[0]) {
+		e, err := b.Coerce(args[0], to, types.Explicit, off)
 		return e, true, err
 	}
 	if types.CastContext(args[0].Type(), to) == types.NoCast {
@@ -265,13 +255,13 @@ func (b *binder) castCall(name string, args []exec.Expr, off int) (exec.Expr, bo
 	return &exec.CastExpr{X: args[0], To: to, Mod: -1, Off: off}, true, nil
 }
 
-func returnType(fn *exec.Func, args []exec.Expr) types.OID {
-	if fn.RetOf == nil {
-		return fn.Ret
+func (b *binder) tableFunc(n *ast.Call, args []exec.Expr) *exec.TableFunc {
+	var best *exec.TableFunc
+	bestScore := -1
+	for _, f := range funcs.TableFuncs[n.Name[len(n.Name)-1]] {
+		if s, ok := typing.Score(f.Args, f.Variadic, args); ok && s > bestScore {
+			best, bestScore = f, s
+		}
 	}
-	oids := make([]types.OID, len(args))
-	for i, a := range args {
-		oids[i] = a.Type()
-	}
-	return fn.RetOf(oids)
+	return best
 }

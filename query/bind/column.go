@@ -3,6 +3,7 @@ package bind
 import (
 	"strings"
 
+	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -12,7 +13,7 @@ import (
 // column resolves a name from the inside out. The level at which it is found is the depth at run time.
 func (b *binder) column(n *ast.Column, sc *scope) (exec.Expr, error) {
 	if n.Star && len(n.Parts) == 0 {
-		return nil, syntaxError(n.Pos(), "* is not allowed here")
+		return nil, refuse.Syntax(n.Pos(), "* is not allowed here")
 	}
 	depth := 0
 	for s := sc; s != nil; s = s.parent {

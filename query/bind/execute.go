@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -12,7 +13,7 @@ func ParamTypes(p *ast.Prepare) ([]types.OID, error) {
 	out := make([]types.OID, len(p.Types))
 	for i, t := range p.Types {
 		var err error
-		if out[i], _, err = resolveType(t); err != nil {
+		if out[i], _, err = typing.ResolveType(t); err != nil {
 			return nil, err
 		}
 	}
@@ -35,17 +36,17 @@ func Arguments(
 			return nil, err
 		}
 		if c, ok := x.(*exec.Const); ok && c.Typ == types.Unknown && loose(i) {
-			x, err = looseConst(c, want[i])
+			x, err = typing.LooseConst(c, want[i])
 		}
 		if err != nil {
 			return nil, err
 		}
-		if !untyped(x) && types.CastContext(x.Type(), want[i]) > types.Assignment {
+		if !typing.Untyped(x) && types.CastContext(x.Type(), want[i]) > types.Assignment {
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch,
 				"parameter $%d of type %s cannot be coerced to the expected type %s", i+1, types.NameOf(x.Type()),
 				types.NameOf(want[i])).At(startOf(a)).WithHint("You will need to rewrite or cast the expression.")
 		}
-		if x, err = b.coerce(x, want[i], types.Assignment, a.Pos()); err != nil {
+		if x, err = b.Coerce(x, want[i], types.Assignment, a.Pos()); err != nil {
 			return nil, err
 		}
 		if out[i], err = x.Eval(&exec.Env{State: st}); err != nil {

@@ -3,6 +3,8 @@ package bind
 import (
 	"strings"
 
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -19,7 +21,7 @@ func (b *binder) condition(e ast.Expr, sc *scope, clause string) (exec.Expr, err
 		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "argument of %s must be type boolean, not type %s", clause,
 			types.NameOf(t)).At(e.Pos())
 	}
-	return b.coerce(x, types.Bool, types.Implicit, e.Pos())
+	return b.Coerce(x, types.Bool, types.Implicit, e.Pos())
 }
 
 func (b *binder) exprs(list []ast.Expr, sc *scope) ([]exec.Expr, error) {
@@ -89,9 +91,9 @@ func (b *binder) expr(e ast.Expr, sc *scope) (exec.Expr, error) {
 	case *ast.Subquery:
 		return b.subquery(n, sc)
 	case *ast.Default:
-		return nil, syntaxError(n.Pos(), "DEFAULT is not allowed in this context")
+		return nil, refuse.Syntax(n.Pos(), "DEFAULT is not allowed in this context")
 	}
-	return nil, syntaxError(e.Pos(), "syntax error")
+	return nil, refuse.Syntax(e.Pos(), "syntax error")
 }
 
 func (b *binder) literal(n *ast.Literal) (exec.Expr, error) {
@@ -120,19 +122,19 @@ func (b *binder) literal(n *ast.Literal) (exec.Expr, error) {
 	default:
 		c = &exec.Const{D: types.NewText(n.Text), Typ: types.Unknown}
 	}
-	b.literals[c] = n.Pos()
+	b.Literals[c] = n.Pos()
 	return c, nil
 }
 
 func (b *binder) param(n *ast.Param) (exec.Expr, error) {
-	for len(b.params) < n.Number {
-		b.params = append(b.params, 0)
+	for len(b.Params) < n.Number {
+		b.Params = append(b.Params, 0)
 	}
 	p := &exec.Param{Index: n.Number - 1, Typ: types.Unknown}
-	if t := b.params[n.Number-1]; t != 0 {
+	if t := b.Params[n.Number-1]; t != 0 {
 		p.Typ = t
 	}
-	b.paramNodes[p.Index] = append(b.paramNodes[p.Index], p)
+	b.ParamNodes[p.Index] = append(b.ParamNodes[p.Index], p)
 	return p, nil
 }
 
@@ -146,11 +148,11 @@ func (b *binder) once(x exec.Expr, off int) (it exec.Expr, wrap func(exec.Expr) 
 	if Repeatable(x) {
 		return x, func(body exec.Expr) exec.Expr { return body }, nil
 	}
-	coll, err := collationOf(x, off)
+	coll, err := collation.Of(x, off)
 	if err != nil {
 		return nil, nil, err
 	}
-	it = &exec.It{Typ: x.Type(), Collation: coll.column(), Explicit: coll.strength == collExplicit}
+	it = &exec.It{Typ: x.Type(), Collation: coll.Column(), Explicit: coll.Strength == collation.Explicit}
 	return it, func(body exec.Expr) exec.Expr { return &exec.Let{X: x, Body: body} }, nil
 }
 

@@ -66,7 +66,7 @@ func (b *binder) frameBound(f *ast.Frame, bound ast.Bound, w *window.Call, sc *s
 			return out, sqlstate.New(sqlstate.DatatypeMismatch, "argument of %s must be type bigint, not type %s", mode,
 				types.NameOf(e.Type())).At(at)
 		}
-		out.Offset, err = b.coerce(e, types.Int8, types.Assignment, at)
+		out.Offset, err = b.Coerce(e, types.Int8, types.Assignment, at)
 		return out, err
 	}
 	column := w.Order[0].Type()
@@ -82,6 +82,6 @@ func (b *binder) frameBound(f *ast.Frame, bound ast.Bound, w *window.Call, sc *s
 			"RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s", types.NameOf(column)).At(at)
 	}
 	out.InRange = in
-	out.Offset, err = b.coerce(e, typ, types.Implicit, at)
+	out.Offset, err = b.Coerce(e, typ, types.Implicit, at)
 	return out, err
 }

@@ -3,6 +3,9 @@ package bind
 import (
 	"slices"
 
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs/jsons"
 	"github.com/divandb/divan/query/sql/ast"
@@ -77,7 +80,7 @@ func (b *binder) fromItem(it ast.FromItem, sc *scope) (From, error) {
 		return nil, err
 	}
 	defer func() { b.depth-- }()
-	if err := refuseTable(it); err != nil {
+	if err := refuse.Table(it); err != nil {
 		return nil, err
 	}
 	switch n := it.(type) {
@@ -90,7 +93,7 @@ func (b *binder) fromItem(it ast.FromItem, sc *scope) (From, error) {
 	case *ast.Join:
 		return b.join(n, sc)
 	}
-	return nil, syntaxError(it.Pos(), "syntax error")
+	return nil, refuse.Syntax(it.Pos(), "syntax error")
 }
 
 // addRelation gives a relation its columns in the row buffer.
@@ -165,8 +168,8 @@ func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (From, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(args, hasLocale) {
-		return nil, unsupportedCollation(n.Pos(), "an argument of a function in FROM")
+	if slices.ContainsFunc(args, collation.HasLocale) {
+		return nil, collation.Unsupported(n.Pos(), "an argument of a function in FROM")
 	}
 	var cols []exec.Column
 	scalar := false
@@ -179,7 +182,7 @@ func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (From, error) {
 	}
 	if fn != nil {
 		f.Fn = fn
-		if f.Args, err = b.coerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
+		if f.Args, err = b.CoerceArgs(args, fn.Args, fn.Variadic, c.Pos()); err != nil {
 			return nil, err
 		}
 		oids := make([]types.OID, len(f.Args))
@@ -199,7 +202,8 @@ func (b *binder) funcTable(n *ast.FuncTable, sc *scope) (From, error) {
 		cols = []exec.Column{{Name: alias, Type: f.Scalar.Type(), Mod: -1}}
 	}
 	if list := definitions(n); list != nil && f.Fn != nil && !recordFunction(name) {
-		return nil, syntaxError(list[0].Pos(), "a column definition list is only allowed for functions returning \"record\"")
+		return nil, refuse.Syntax(list[0].Pos(),
+			"a column definition list is only allowed for functions returning \"record\"")
 	}
 	f.Width = len(cols)
 	if n.Ordinality {
@@ -224,23 +228,23 @@ func (b *binder) record(n *ast.FuncTable, c *ast.Call, args []exec.Expr) (*exec.
 	if fn == nil {
 		return nil, nil
 	}
-	if _, ok := score(fn.Args, false, args); !ok {
+	if _, ok := typing.Score(fn.Args, false, args); !ok {
 		return nil, nil
 	}
-	if len(args) == 2 && untyped(args[0]) {
+	if len(args) == 2 && typing.Untyped(args[0]) {
 		return nil, sqlstate.New(sqlstate.DatatypeMismatch,
 			"could not determine polymorphic type because input has type unknown").At(c.Pos())
 	}
 	list, names := definitions(n), n.Columns
 	if list == nil {
-		return nil, syntaxError(c.Pos(), "a column definition list is required for functions returning \"record\"")
+		return nil, refuse.Syntax(c.Pos(), "a column definition list is required for functions returning \"record\"")
 	}
 	if n.Types == nil {
 		names = n.Calls[0].Columns
 	}
 	cols := make([]exec.Column, len(list))
 	for i, t := range list {
-		oid, mod, err := resolveType(t)
+		oid, mod, err := typing.ResolveType(t)
 		if err != nil {
 			return nil, err
 		}

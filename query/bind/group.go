@@ -1,49 +1,13 @@
 package bind
 
 import (
-	"fmt"
 	"strings"
 
+	"github.com/divandb/divan/query/bind/refs"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/sqlstate"
-	"github.com/divandb/divan/query/types"
 )
-
-// aggRef stands for an aggregate until the expressions are moved behind the grouping; winRef for a window function.
-type aggRef struct {
-	index int
-	typ   types.OID
-	text  string
-	off   int
-	coll  collState
-}
-
-func (a *aggRef) Type() types.OID { return a.typ }
-
-// String tells aggregates apart whose texts are the same.
-func (a *aggRef) String() string { return fmt.Sprintf("%s#a%d", a.text, a.index) }
-
-func (a *aggRef) Eval(*exec.Env) (types.Datum, error) {
-	return types.Null, sqlstate.New(sqlstate.InternalError, "aggregate outside of a grouping")
-}
-
-type winRef struct {
-	index int
-	typ   types.OID
-	text  string
-	off   int
-	coll  collState
-}
-
-func (w *winRef) Type() types.OID { return w.typ }
-
-// String tells window functions apart whose texts are the same.
-func (w *winRef) String() string { return fmt.Sprintf("%s#w%d", w.text, w.index) }
-
-func (w *winRef) Eval(*exec.Env) (types.Datum, error) {
-	return types.Null, sqlstate.New(sqlstate.InternalError, "window function outside of a window")
-}
 
 // grouper moves expressions from over the input of a grouping to over its output.
 type grouper struct {
@@ -86,11 +50,11 @@ func (g *grouper) rewrite(e exec.Expr, bad *error) exec.Expr {
 		return &exec.Col{Index: i, Typ: e.Type(), Name: e.String()}
 	}
 	switch n := e.(type) {
-	case *groupingRef:
+	case *refs.Grouping:
 		return g.grouping(n, bad)
-	case *aggRef:
-		return &exec.Col{Index: len(g.q.Keys) + n.index, Typ: n.typ, Name: n.text}
-	case *winRef, *setRef, *exec.Const, *exec.Param:
+	case *refs.Agg:
+		return &exec.Col{Index: len(g.q.Keys) + n.Index, Typ: n.Typ, Name: n.Text}
+	case *refs.Window, *refs.Set, *exec.Const, *exec.Param:
 		return e
 	case *exec.Col:
 		if n.Depth == 0 && *bad == nil {
@@ -133,11 +97,11 @@ func (g *grouper) place(e exec.Expr) exec.Expr {
 	}
 	return exec.Rewrite(e, func(x exec.Expr) exec.Expr {
 		switch n := x.(type) {
-		case *winRef:
-			return &exec.Col{Index: base + n.index, Typ: n.typ, Name: n.text}
-		case *setRef:
-			return &exec.Col{Index: base + len(g.q.Windows) + g.q.SetFuncs[g.moved[n.index]].slot(n.field), Typ: n.typ,
-				Name: n.text}
+		case *refs.Window:
+			return &exec.Col{Index: base + n.Index, Typ: n.Typ, Name: n.Text}
+		case *refs.Set:
+			return &exec.Col{Index: base + len(g.q.Windows) + g.q.SetFuncs[g.moved[n.Index]].slot(n.Field), Typ: n.Typ,
+				Name: n.Text}
 		}
 		return x
 	})

@@ -112,7 +112,7 @@ func (b *binder) usingColumn(name, kind string, left, right []*relation, off int
 	case "right":
 		l.hidden = true
 	case "full":
-		both, typ, err := b.unify([]exec.Expr{lx, rx}, "JOIN/USING", off)
+		both, typ, err := b.Unify([]exec.Expr{lx, rx}, "JOIN/USING", off)
 		if err != nil {
 			return nil, err
 		}
@@ -121,5 +121,5 @@ func (b *binder) usingColumn(name, kind string, left, right []*relation, off int
 	default:
 		r.hidden = true
 	}
-	return b.compare("=", lx, rx, off)
+	return b.Compare("=", lx, rx, off)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/funcs/texts"
@@ -38,14 +40,14 @@ func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, 
 					return b.compareRows(op, l, r, off)
 				}
 			}
-			return b.compare(op, args[0], args[1], off)
+			return b.Compare(op, args[0], args[1], off)
 		}
 		if e, done, err := b.specialOperator(op, args, off); done || err != nil {
 			return e, err
 		}
 		for i := range args {
-			if op == "+" && untyped(args[i]) && args[1-i].Type() == types.Date {
-				e := operandError(op, off, args[0].Type(), args[1].Type())
+			if op == "+" && typing.Untyped(args[i]) && args[1-i].Type() == types.Date {
+				e := typing.OperandError(op, off, args[0].Type(), args[1].Type())
 				e.Code, e.Message = sqlstate.AmbiguousFunction, strings.Replace(e.Message, "does not exist",
 					"is not unique", 1)
 				e.Hint = "Could not choose a best candidate operator. You might need to add explicit type casts."
@@ -54,7 +56,7 @@ func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, 
 		}
 		// An open operand takes the type of the other, if there is an operator for that.
 		for i := range args {
-			if t := args[1-i].Type(); untyped(args[i]) && !untyped(args[1-i]) {
+			if t := args[1-i].Type(); typing.Untyped(args[i]) && !typing.Untyped(args[1-i]) {
 				for _, f := range funcs.Operators[op] {
 					if len(f.Args) == 2 && f.Args[0] == t && f.Args[1] == t {
 						return b.applyOperator(f, op, args, off)
@@ -66,28 +68,28 @@ func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, 
 	if len(args) == 2 {
 		// PostgreSQL's operators of a real and another number are those of double precision.
 		for i := range args {
-			if _, number := numericRank[args[1-i].Type()]; number && args[i].Type() == types.Float4 &&
+			if _, number := typing.NumericRank[args[1-i].Type()]; number && args[i].Type() == types.Float4 &&
 				args[1-i].Type() != types.Float4 && strings.Contains("+-*/", op) {
 				args[i] = &exec.CastExpr{X: args[i], To: types.Float8, Mod: -1, Off: off, Hidden: true}
 			}
 		}
 	}
-	fn, err := choose(operatorsOf(op, len(args)), args)
+	fn, err := typing.Choose(typing.OperatorsOf(op, len(args)), args)
 	if err != nil {
 		oids := []types.OID{args[0].Type()}
 		if len(args) == 2 {
 			oids = append(oids, args[1].Type())
 		}
-		e := operandError(op, off, oids...)
+		e := typing.OperandError(op, off, oids...)
 		e.Code = sqlstate.AmbiguousFunction
 		e.Message = strings.Replace(e.Message, "does not exist", "is not unique", 1)
 		return nil, e
 	}
 	if fn == nil {
 		if len(args) == 1 {
-			return nil, operandError(op, off, args[0].Type())
+			return nil, typing.OperandError(op, off, args[0].Type())
 		}
-		e := operandError(op, off, args[0].Type(), args[1].Type())
+		e := typing.OperandError(op, off, args[0].Type(), args[1].Type())
 		if types.IsJSON(args[0].Type()) || args[0].Type() == types.Text {
 			e.Hint = "A member of a document is used as a number by a cast: (doc->>'n')::numeric."
 		}
@@ -96,22 +98,12 @@ func (b *binder) operatorWith(op string, args []exec.Expr, off int) (exec.Expr, 
 	return b.applyOperator(fn, op, args, off)
 }
 
-func operatorsOf(op string, n int) []*exec.Func {
-	var out []*exec.Func
-	for _, f := range funcs.Operators[op] {
-		if len(f.Args) == n {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
 func (b *binder) applyOperator(fn *exec.Func, op string, args []exec.Expr, off int) (exec.Expr, error) {
-	args, err := b.coerceArgs(args, fn.Args, false, off)
+	args, err := b.CoerceArgs(args, fn.Args, false, off)
 	if err != nil {
 		return nil, err
 	}
-	return &exec.Call{Func: fn, Args: args, Typ: returnType(fn, args), Off: off, Op: op}, nil
+	return &exec.Call{Func: fn, Args: args, Typ: typing.ReturnType(fn, args), Off: off, Op: op}, nil
 }
 
 // specialOperator handles those whose operand types do not follow the general rule.
@@ -126,11 +118,11 @@ func (b *binder) specialOperator(op string, args []exec.Expr, off int) (exec.Exp
 		if err != nil {
 			return nil, true, err
 		}
-		y, err := b.coerce(args[1], types.Text, types.Implicit, off)
+		y, err := b.Coerce(args[1], types.Text, types.Implicit, off)
 		if err != nil {
 			return nil, true, err
 		}
-		if err := casingCollation(op, off, x, y); err != nil {
+		if err := collation.Casing(op, off, x, y); err != nil {
 			return nil, true, err
 		}
 		return &exec.Call{Func: texts.LikeFunc(op), Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off,
@@ -142,8 +134,8 @@ func (b *binder) specialOperator(op string, args []exec.Expr, off int) (exec.Exp
 			e, err := b.operatorWith(op, []exec.Expr{args[0], idx}, off)
 			return e, true, err
 		}
-		if types.IsJSON(l) && untyped(args[1]) {
-			y, err := b.coerce(args[1], types.Text, types.Implicit, off)
+		if types.IsJSON(l) && typing.Untyped(args[1]) {
+			y, err := b.Coerce(args[1], types.Text, types.Implicit, off)
 			if err != nil {
 				return nil, true, err
 			}
@@ -164,7 +156,7 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 	le, re := types.ElemOf(l), types.ElemOf(r)
 	text := func(e exec.Expr) (exec.Expr, error) {
 		if types.IsString(e.Type()) {
-			return b.coerce(e, types.Text, types.Implicit, off)
+			return b.Coerce(e, types.Text, types.Implicit, off)
 		}
 		return &exec.CastExpr{X: e, To: types.Text, Mod: -1, Off: off, Hidden: true}, nil
 	}
@@ -172,11 +164,11 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 		return &exec.Call{Func: fn, Args: []exec.Expr{x, y}, Typ: typ, Off: off, Op: "||"}, true, nil
 	}
 	switch {
-	case le != 0 && re != 0, le != 0 && untyped(args[1]), re != 0 && untyped(args[0]):
-		both, typ, err := b.unify(args, "||", off)
+	case le != 0 && re != 0, le != 0 && typing.Untyped(args[1]), re != 0 && typing.Untyped(args[0]):
+		both, typ, err := b.Unify(args, "||", off)
 		var e *sqlstate.Error
 		if errors.As(err, &e) && e.Code == sqlstate.DatatypeMismatch {
-			err = operandError("||", off, l, r)
+			err = typing.OperandError("||", off, l, r)
 		}
 		if err != nil {
 			return nil, true, err // also of a literal that is no array
@@ -185,9 +177,9 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 	case le != 0:
 		typ, item, err := b.arrayAndItem(l, args[1], off)
 		if err != nil {
-			return nil, true, operandError("||", off, l, r)
+			return nil, true, typing.OperandError("||", off, l, r)
 		}
-		arr, err := b.coerce(args[0], typ, types.Implicit, off)
+		arr, err := b.Coerce(args[0], typ, types.Implicit, off)
 		if err != nil {
 			return nil, true, err
 		}
@@ -195,16 +187,16 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 	case re != 0:
 		typ, item, err := b.arrayAndItem(r, args[0], off)
 		if err != nil {
-			return nil, true, operandError("||", off, l, r)
+			return nil, true, typing.OperandError("||", off, l, r)
 		}
-		arr, err := b.coerce(args[1], typ, types.Implicit, off)
+		arr, err := b.Coerce(args[1], typ, types.Implicit, off)
 		if err != nil {
 			return nil, true, err
 		}
 		return array(funcs.ArrayPrepend, typ, item, arr)
-	case l == types.JSONB && (r == types.JSONB || untyped(args[1])), r == types.JSONB && untyped(args[0]):
+	case l == types.JSONB && (r == types.JSONB || typing.Untyped(args[1])), r == types.JSONB && typing.Untyped(args[0]):
 		return nil, false, nil
-	case l == types.Bytea && (r == types.Bytea || untyped(args[1])), r == types.Bytea && untyped(args[0]):
+	case l == types.Bytea && (r == types.Bytea || typing.Untyped(args[1])), r == types.Bytea && typing.Untyped(args[0]):
 		return nil, false, nil
 	case types.IsString(l) || types.IsString(r):
 		x, err := text(args[0])
@@ -220,10 +212,10 @@ func (b *binder) concat(args []exec.Expr, l, r types.OID, off int) (exec.Expr, b
 
 // arrayAndItem brings an array's type and an item to one element type.
 func (b *binder) arrayAndItem(arr types.OID, item exec.Expr, off int) (types.OID, exec.Expr, error) {
-	t := commonType(types.ElemOf(arr), item.Type())
+	t := typing.CommonType(types.ElemOf(arr), item.Type())
 	if t == 0 || types.ArrayOf(t) == 0 {
-		return 0, nil, operandError("||", off, arr, item.Type())
+		return 0, nil, typing.OperandError("||", off, arr, item.Type())
 	}
-	x, err := b.coerce(item, t, types.Implicit, off)
+	x, err := b.Coerce(item, t, types.Implicit, off)
 	return types.ArrayOf(t), x, err
 }

@@ -3,6 +3,10 @@ package bind
 import (
 	"slices"
 
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/naming"
+	"github.com/divandb/divan/query/bind/refs"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -26,7 +30,7 @@ func (b *binder) orderBy(s *ast.Select, sc *scope, targets []exec.Expr, names []
 		if err := b.work.Spend(len(names)); err != nil {
 			return nil, err
 		}
-		i, err := outputColumn(it.Expr, targets, names, "ORDER BY")
+		i, err := naming.OutputColumn(it.Expr, targets, names, "ORDER BY")
 		if err != nil {
 			return nil, err
 		}
@@ -35,22 +39,22 @@ func (b *binder) orderBy(s *ast.Select, sc *scope, targets []exec.Expr, names []
 			if o.expr, err = b.expr(it.Expr, sc); err != nil {
 				return nil, err
 			}
-			if untyped(o.expr) {
-				if o.expr, err = b.coerce(o.expr, types.Text, types.Implicit, it.Expr.Pos()); err != nil {
+			if typing.Untyped(o.expr) {
+				if o.expr, err = b.Coerce(o.expr, types.Text, types.Implicit, it.Expr.Pos()); err != nil {
 					return nil, err
 				}
 			}
-			if o.collation, err = sortCollation(o.expr, it.Expr.Pos()); err != nil {
+			if o.collation, err = collation.Sort(o.expr, it.Expr.Pos()); err != nil {
 				return nil, err
 			}
-			o.expr = WithoutBytes(o.expr)
+			o.expr = collation.WithoutBytes(o.expr)
 			if keys == nil {
 				keys = keysOf(targets)
 			}
 			if j, ok := keys[exec.Key(o.expr)]; ok {
 				o.index = j
 			}
-		} else if o.collation, err = sortCollation(targets[i], it.Expr.Pos()); err != nil {
+		} else if o.collation, err = collation.Sort(targets[i], it.Expr.Pos()); err != nil {
 			return nil, err
 		}
 		out = append(out, o)
@@ -70,41 +74,6 @@ func keysOf(list []exec.Expr) map[string]int {
 	return keys
 }
 
-// outputColumn resolves a position or an alias of the result; -1 when e is neither.
-func outputColumn(e ast.Expr, targets []exec.Expr, names []exec.Column, clause string) (int, error) {
-	switch n := e.(type) {
-	case *ast.Literal:
-		if n.Kind == ast.Integer {
-			i, ok := smallInt(n.Text)
-			if !ok || i < 1 || i > len(targets) {
-				return 0, sqlstate.New(sqlstate.InvalidColumnReference, "%s position %s is not in select list", clause,
-					n.Text).At(n.Pos())
-			}
-			return i - 1, nil
-		}
-		if n.Kind != ast.Null && n.Kind != ast.Boolean {
-			return 0, syntaxError(n.Pos(), "non-integer constant in %s", clause)
-		}
-	case *ast.Column:
-		if len(n.Parts) != 1 || n.Star {
-			return -1, nil
-		}
-		found := -1
-		for i := range names {
-			if names[i].Name == n.Parts[0] {
-				if found >= 0 && exec.Key(targets[i]) != exec.Key(targets[found]) {
-					return 0, sqlstate.New(sqlstate.AmbiguousColumn, "%s %q is ambiguous", clause, n.Parts[0]).At(n.Pos())
-				}
-				if found < 0 {
-					found = i
-				}
-			}
-		}
-		return found, nil
-	}
-	return -1, nil
-}
-
 // distinctOn binds DISTINCT ON: its expressions must lead ORDER BY.
 func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 	q := sc.query
@@ -120,7 +89,7 @@ func (b *binder) distinctOn(s *ast.Select, sc *scope, g *grouper) error {
 		if err := b.work.Spend(q.Keep); err != nil {
 			return err
 		}
-		i, err := outputColumn(e, q.Targets[:q.Keep], q.Columns, "DISTINCT ON")
+		i, err := naming.OutputColumn(e, q.Targets[:q.Keep], q.Columns, "DISTINCT ON")
 		if err != nil {
 			return err
 		}
@@ -165,8 +134,8 @@ func (b *binder) distinctKey(e ast.Expr, sc *scope, g *grouper) (exec.Expr, erro
 		return nil, err
 	}
 	fresh := len(g.q.SetFuncs) > sets || Holds(x, func(x exec.Expr) bool {
-		ref, ok := x.(*setRef)
-		return ok && (ref.index >= len(g.moved) || g.moved[ref.index] < 0)
+		ref, ok := x.(*refs.Set)
+		return ok && (ref.Index >= len(g.moved) || g.moved[ref.Index] < 0)
 	})
 	if fresh {
 		g.q.SetFuncs = g.q.SetFuncs[:sets]
@@ -229,7 +198,7 @@ func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err er
 			return nil, sqlstate.New(sqlstate.InvalidColumnReference, "argument of %s must not contain variables",
 				what).At(e.Pos())
 		}
-		return b.coerce(x, types.Int8, types.Assignment, e.Pos())
+		return b.Coerce(x, types.Int8, types.Assignment, e.Pos())
 	}
 	if limit, err = bindOne(s.Limit, "LIMIT"); err == nil {
 		skip, err = bindOne(s.Offset, "OFFSET")
@@ -240,7 +209,7 @@ func (b *binder) limits(s *ast.Select, sc *scope) (limit, skip exec.Expr, err er
 // orderByColumns binds the ORDER BY of a UNION or VALUES, which may only name columns of the result.
 func (b *binder) orderByColumns(s *ast.Select, q *Query, sc *scope) error {
 	for _, it := range s.OrderBy {
-		i, err := outputColumn(it.Expr, make([]exec.Expr, q.Keep), nil, "ORDER BY")
+		i, err := naming.OutputColumn(it.Expr, make([]exec.Expr, q.Keep), nil, "ORDER BY")
 		if err != nil {
 			return err
 		}
@@ -262,7 +231,7 @@ func (b *binder) orderByColumns(s *ast.Select, q *Query, sc *scope) error {
 				WithDetail("Only result column names can be used, not expressions or functions.")
 		}
 		col := &exec.Col{Index: i, Typ: q.Columns[i].Type, Name: q.Columns[i].Name, Collation: q.Columns[i].Collation}
-		coll, err := sortCollation(col, it.Expr.Pos())
+		coll, err := collation.Sort(col, it.Expr.Pos())
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/funcs/texts"
@@ -31,8 +34,8 @@ func (b *binder) isTest(n *ast.IsTest, sc *scope) (exec.Expr, error) {
 	if n.What != "distinct" {
 		if n.What == "null" {
 			x, err := b.expr(n.X, sc)
-			if err == nil && untyped(x) {
-				x, err = b.coerce(x, types.Text, types.Implicit, n.Pos())
+			if err == nil && typing.Untyped(x) {
+				x, err = b.Coerce(x, types.Text, types.Implicit, n.Pos())
 			}
 			return &exec.Is{What: n.What, Not: n.Not, X: x}, err
 		}
@@ -47,8 +50,8 @@ func (b *binder) isTest(n *ast.IsTest, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x, y, err = b.comparable("IS DISTINCT FROM", x, y, n.Pos()); err == nil {
-		_, err = comparisonCollation("=", n.Pos(), x, y)
+	if x, y, err = b.Comparable("IS DISTINCT FROM", x, y, n.Pos()); err == nil {
+		_, err = collation.Comparison("=", n.Pos(), x, y)
 	}
 	return &exec.Distinct{Not: n.Not, X: x, Y: y}, err
 }
@@ -73,39 +76,39 @@ func (b *binder) inList(n *ast.InList, sc *scope) (exec.Expr, error) {
 		json = json || e.Type() == types.JSONB
 	}
 	if json {
-		if x, err = b.asJSON(x, "=", types.JSONB, n.Pos()); err != nil {
+		if x, err = b.AsJSON(x, "=", types.JSONB, n.Pos()); err != nil {
 			return nil, err
 		}
 		for i := range list {
-			if list[i], err = b.asJSON(list[i], "=", types.JSONB, n.List[i].Pos()); err != nil {
+			if list[i], err = b.AsJSON(list[i], "=", types.JSONB, n.List[i].Pos()); err != nil {
 				return nil, err
 			}
 		}
 		return exec.NewIn(n.Not, x, list)
 	}
-	if len(list) == 1 && comparedType(x.Type(), list[0].Type()) != commonType(x.Type(), list[0].Type()) {
+	if len(list) == 1 && typing.ComparedType(x.Type(), list[0].Type()) != typing.CommonType(x.Type(), list[0].Type()) {
 		op := "="
 		if n.Not {
 			op = "<>"
 		}
-		return b.compare(op, x, list[0], n.Pos())
+		return b.Compare(op, x, list[0], n.Pos())
 	}
 	typ := x.Type()
 	for i, e := range list {
-		t := commonType(typ, e.Type())
+		t := typing.CommonType(typ, e.Type())
 		if t == 0 {
-			return nil, operandError("=", n.List[i].Pos(), x.Type(), e.Type())
+			return nil, typing.OperandError("=", n.List[i].Pos(), x.Type(), e.Type())
 		}
 		typ = t
 	}
-	all, _, err := b.unify(append([]exec.Expr{x}, list...), "IN", n.Pos())
+	all, _, err := b.Unify(append([]exec.Expr{x}, list...), "IN", n.Pos())
 	if err != nil {
 		return nil, err
 	}
-	if _, err := comparisonCollation("=", n.Pos(), all...); err != nil {
+	if _, err := collation.Comparison("=", n.Pos(), all...); err != nil {
 		return nil, err
 	}
-	all = withoutCollates(all)
+	all = collation.Withouts(all)
 	return exec.NewIn(n.Not, all[0], all[1:])
 }
 
@@ -138,11 +141,11 @@ func (b *binder) between(n *ast.Between, sc *scope) (exec.Expr, error) {
 		parts[i], wraps = it, append(wraps, wrap)
 	}
 	within := func(low, high exec.Expr) (exec.Expr, error) {
-		ge, err := b.compare(">=", parts[0], low, n.Pos())
+		ge, err := b.Compare(">=", parts[0], low, n.Pos())
 		if err != nil {
 			return nil, err
 		}
-		le, err := b.compare("<=", parts[0], high, n.Pos())
+		le, err := b.Compare("<=", parts[0], high, n.Pos())
 		return &exec.Logic{Op: "and", Args: []exec.Expr{ge, le}}, err
 	}
 	e, err := within(parts[1], parts[2])
@@ -182,7 +185,7 @@ func (b *binder) like(n *ast.Like, sc *scope) (exec.Expr, error) {
 	if x, err = b.textOperand(x, op, pattern.Type(), n.Pos()); err != nil {
 		return nil, err
 	}
-	if pattern, err = b.coerce(pattern, types.Text, types.Implicit, n.Pattern.Pos()); err != nil {
+	if pattern, err = b.Coerce(pattern, types.Text, types.Implicit, n.Pattern.Pos()); err != nil {
 		return nil, err
 	}
 	args := []exec.Expr{x, pattern}
@@ -191,15 +194,15 @@ func (b *binder) like(n *ast.Like, sc *scope) (exec.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		if esc, err = b.coerce(esc, types.Text, types.Implicit, n.Escape.Pos()); err != nil {
+		if esc, err = b.Coerce(esc, types.Text, types.Implicit, n.Escape.Pos()); err != nil {
 			return nil, err
 		}
 		args = append(args, esc)
 	}
-	if err := casingCollation(op, n.Pos(), args...); err != nil {
+	if err := collation.Casing(op, n.Pos(), args...); err != nil {
 		return nil, err
 	}
-	args = withoutCollates(args)
+	args = collation.Withouts(args)
 	var e exec.Expr = &exec.Call{Func: texts.LikeFunc(op), Args: args, Typ: types.Bool, Off: n.Pos(), Op: op}
 	if n.Not {
 		e = &exec.Logic{Op: "not", Args: []exec.Expr{e}}
@@ -216,9 +219,9 @@ func (b *binder) textOperand(x exec.Expr, op string, other types.OID, off int) (
 	case t == types.BPChar: // with the blanks at its end
 		return &exec.Call{Func: texts.Padded, Args: []exec.Expr{x}, Typ: types.Text, Off: off, Hidden: true}, nil
 	case types.IsString(t), t == types.Unknown:
-		return b.coerce(x, types.Text, types.Implicit, off)
+		return b.Coerce(x, types.Text, types.Implicit, off)
 	default:
-		return nil, operandError(op, off, t, other)
+		return nil, typing.OperandError(op, off, t, other)
 	}
 }
 
@@ -236,16 +239,16 @@ func (b *binder) row(n *ast.Row, sc *scope) (exec.Expr, error) {
 				continue
 			}
 		}
-		if untyped(x) {
+		if typing.Untyped(x) {
 			at := n.Pos()
 			if c, ok := x.(*exec.Const); ok {
-				at = b.literalOffset(c, at)
+				at = b.LiteralOffset(c, at)
 			}
-			if x, err = b.coerce(x, types.Text, types.Implicit, n.Pos()); err != nil {
+			if x, err = b.Coerce(x, types.Text, types.Implicit, n.Pos()); err != nil {
 				return nil, err
 			}
 			if c, ok := x.(*exec.Const); ok {
-				b.literals[c] = at
+				b.Literals[c] = at
 			}
 		}
 		out.Items = append(out.Items, x)
@@ -258,10 +261,10 @@ func (b *binder) reopened(r *exec.RowExpr) []exec.Expr {
 	out := slices.Clone(r.Items)
 	for i, e := range out {
 		c, ok := e.(*exec.Const)
-		at, literal := b.literals[c]
+		at, literal := b.Literals[c]
 		if ok && literal && !c.Typed && c.Typ == types.Text {
 			open := &exec.Const{D: c.D, Typ: types.Unknown}
-			b.literals[open] = at
+			b.Literals[open] = at
 			out[i] = open
 		}
 	}
@@ -290,7 +293,7 @@ func (b *binder) rowsIn(not bool, x *exec.RowExpr, list []exec.Expr, off int) (e
 // compareRows compares (a, b) with (c, d) field by field.
 func (b *binder) compareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr, error) {
 	if len(l.Items) != len(r.Items) {
-		return nil, syntaxError(off, "unequal number of entries in row expressions")
+		return nil, refuse.Syntax(off, "unequal number of entries in row expressions")
 	}
 	if len(l.Items) == 0 {
 		return nil, sqlstate.Unsupported(off, "", "cannot compare rows of zero length")
@@ -304,7 +307,7 @@ func (b *binder) compareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr,
 		fallthrough
 	case "=":
 		for i := range l.Items {
-			e, err := b.compare(op, l.Items[i], r.Items[i], off)
+			e, err := b.Compare(op, l.Items[i], r.Items[i], off)
 			if err != nil {
 				return nil, err
 			}
@@ -320,13 +323,13 @@ func (b *binder) compareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr,
 	}
 	// a < c or (a = c and (b < d or ...)), of which key ranges are made.
 	last := len(l.Items) - 1
-	e, err := b.compare(op, l.Items[last], r.Items[last], off)
+	e, err := b.Compare(op, l.Items[last], r.Items[last], off)
 	for i := last - 1; i >= 0 && err == nil; i-- {
 		var strict, equal exec.Expr
-		if strict, err = b.compare(op[:1], l.Items[i], r.Items[i], off); err != nil {
+		if strict, err = b.Compare(op[:1], l.Items[i], r.Items[i], off); err != nil {
 			break
 		}
-		if equal, err = b.compare("=", l.Items[i], r.Items[i], off); err != nil {
+		if equal, err = b.Compare("=", l.Items[i], r.Items[i], off); err != nil {
 			break
 		}
 		e = &exec.Logic{Op: "or", Args: []exec.Expr{strict, &exec.Logic{Op: "and", Args: []exec.Expr{equal, e}}}}
@@ -338,15 +341,15 @@ func (b *binder) compareRows(op string, l, r *exec.RowExpr, off int) (exec.Expr,
 func (b *binder) rowCompare(op string, l, r *exec.RowExpr, off int) (exec.Expr, error) {
 	out := &exec.RowCompare{Op: op}
 	for i := range l.Items {
-		x, y, err := b.comparable(op, l.Items[i], r.Items[i], off)
+		x, y, err := b.Comparable(op, l.Items[i], r.Items[i], off)
 		if err != nil {
 			return nil, err
 		}
-		coll, err := comparisonCollation(op[:1], off, x, y)
+		coll, err := collation.Comparison(op[:1], off, x, y)
 		if err != nil {
 			return nil, err
 		}
-		out.X, out.Y = append(out.X, withoutCollate(x)), append(out.Y, withoutCollate(y))
+		out.X, out.Y = append(out.X, collation.Without(x)), append(out.Y, collation.Without(y))
 		out.Decide, out.Equal = append(out.Decide, funcs.CollatedComparison(op[:1], coll)),
 			append(out.Equal, funcs.CollatedComparison("=", nil))
 		out.Last = funcs.CollatedComparison(op, coll)

@@ -1,6 +1,9 @@
 package bind
 
-import "github.com/divandb/divan/query/exec"
+import (
+	"github.com/divandb/divan/query/bind/naming"
+	"github.com/divandb/divan/query/exec"
+)
 
 // From is a bound item of FROM: *UserScan, *VirtualScan, *DerivedScan, *WorkScan, *FuncScan or *Join.
 type From interface {
@@ -10,7 +13,7 @@ type From interface {
 
 // UserScan reads a relation of the store: documents, changes or a view.
 type UserScan struct {
-	Rel          *UserRelation
+	Rel          *naming.UserRelation
 	Design, View string // of a view
 	Reduce       string // its built-in reduce function, if it has one
 	Raw          bool   // options.collation is raw: no order to rely on

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refs"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -27,22 +29,6 @@ func (s *SetFunc) columns() []exec.Column { return s.Fn.Columns(exprTypes(s.Args
 
 // slot is the place of a column's value, behind the columns of the row.
 func (s *SetFunc) slot(field int) int { return s.At + slices.Index(s.Fields, field) }
-
-// setRef stands for a column of a function that returns rows, such as in date '2024-01-01' + generate_series(0, 6),
-// until the width of the rows is known behind which its values stand.
-type setRef struct {
-	index, field int
-	typ          types.OID
-	text         string
-	fields       []exec.Column // of a record
-}
-
-func (s *setRef) Type() types.OID { return s.typ }
-func (s *setRef) String() string  { return s.text }
-
-func (s *setRef) Eval(*exec.Env) (types.Datum, error) {
-	return types.Null, sqlstate.New(sqlstate.InternalError, "a function that returns rows outside of a select list")
-}
 
 // moveSet is PostgreSQL's hint.
 const moveSet = "You might be able to move the set-returning function into a LATERAL FROM item."
@@ -89,10 +75,10 @@ func (b *binder) setCall(n *ast.Call, fn *exec.TableFunc, args []exec.Expr, sc *
 	if err := refuseSet(n, sc); err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(args, hasLocale) {
-		return nil, unsupportedCollation(n.Pos(), "an argument of a function that returns rows")
+	if slices.ContainsFunc(args, collation.HasLocale) {
+		return nil, collation.Unsupported(n.Pos(), "an argument of a function that returns rows")
 	}
-	args, err := b.coerceArgs(args, fn.Args, fn.Variadic, n.Pos())
+	args, err := b.CoerceArgs(args, fn.Args, fn.Variadic, n.Pos())
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +89,8 @@ func (b *binder) setCall(n *ast.Call, fn *exec.TableFunc, args []exec.Expr, sc *
 		text += "," + exec.Key(a)
 		exec.Walk(a, func(x exec.Expr) {
 			switch n := x.(type) {
-			case *setRef:
-				set.Level = max(set.Level, q.SetFuncs[n.index].Level+1)
+			case *refs.Set:
+				set.Level = max(set.Level, q.SetFuncs[n.Index].Level+1)
 			case *exec.Call:
 				volatile = volatile || n.Func.Volatility == exec.Volatile
 			}
@@ -122,31 +108,31 @@ func (b *binder) setCall(n *ast.Call, fn *exec.TableFunc, args []exec.Expr, sc *
 		q.setKeys[text] = index
 		q.SetFuncs = append(q.SetFuncs, set)
 	}
-	ref := &setRef{index: index, text: text}
+	ref := &refs.Set{Index: index, Text: text}
 	if cols := set.columns(); len(cols) == 1 {
-		ref.typ = cols[0].Type
+		ref.Typ = cols[0].Type
 	} else {
-		ref.typ, ref.fields = types.Record, cols
+		ref.Typ, ref.Fields = types.Record, cols
 	}
 	return q.column(ref, -1), nil
 }
 
 // column is a column of the rows of a function.
-func (q *Query) column(ref *setRef, field int) *setRef {
-	s := q.SetFuncs[ref.index]
+func (q *Query) column(ref *refs.Set, field int) *refs.Set {
+	s := q.SetFuncs[ref.Index]
 	if !slices.Contains(s.Fields, field) {
 		s.Fields = append(s.Fields, field)
 	}
 	out := *ref
-	if out.field = field; field >= 0 {
-		out.typ, out.text, out.fields = ref.fields[field].Type, fmt.Sprintf("%s.%d", ref.text, field), nil
+	if out.Field = field; field >= 0 {
+		out.Typ, out.Text, out.Fields = ref.Fields[field].Type, fmt.Sprintf("%s.%d", ref.Text, field), nil
 	}
 	return &out
 }
 
 // hasSets says that an expression holds a function that returns rows.
 func hasSets(e exec.Expr) bool {
-	return Holds(e, func(x exec.Expr) bool { _, ok := x.(*setRef); return ok })
+	return Holds(e, func(x exec.Expr) bool { _, ok := x.(*refs.Set); return ok })
 }
 
 // unfoldKeys has the functions that return rows of the keys called before the grouping, over the rows of FROM.
@@ -156,13 +142,13 @@ func (g *grouper) unfoldKeys() {
 	var move func(e exec.Expr) exec.Expr
 	move = func(e exec.Expr) exec.Expr {
 		return exec.Rewrite(e, func(x exec.Expr) exec.Expr {
-			ref, ok := x.(*setRef)
+			ref, ok := x.(*refs.Set)
 			if !ok {
 				return x
 			}
-			set := moved[ref.index]
+			set := moved[ref.Index]
 			if set == nil {
-				c := *q.SetFuncs[ref.index]
+				c := *q.SetFuncs[ref.Index]
 				c.Args = slices.Clone(c.Args)
 				for i := range c.Args {
 					c.Args[i] = move(c.Args[i])
@@ -170,11 +156,11 @@ func (g *grouper) unfoldKeys() {
 				if moved == nil {
 					moved = map[int]*SetFunc{}
 				}
-				moved[ref.index], set = &c, &c
+				moved[ref.Index], set = &c, &c
 				c.At = setWidth(q.GroupFuncs)
 				q.GroupFuncs = append(q.GroupFuncs, &c)
 			}
-			return &exec.Col{Index: g.sc.width + set.slot(ref.field), Typ: ref.typ, Name: ref.text}
+			return &exec.Col{Index: g.sc.width + set.slot(ref.Field), Typ: ref.Typ, Name: ref.Text}
 		})
 	}
 	for i := range q.Keys {
@@ -201,8 +187,8 @@ func (g *grouper) moveSets(targets []exec.Expr, order []boundOrder) error {
 	needed := make([]bool, len(all))
 	need := func(e exec.Expr) {
 		exec.Walk(e, func(x exec.Expr) {
-			if ref, ok := x.(*setRef); ok {
-				needed[ref.index] = true
+			if ref, ok := x.(*refs.Set); ok {
+				needed[ref.Index] = true
 			}
 		})
 	}

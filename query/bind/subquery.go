@@ -1,6 +1,9 @@
 package bind
 
 import (
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/funcs/texts"
@@ -21,7 +24,7 @@ func (b *binder) subquery(n *ast.Subquery, sc *scope) (exec.Expr, error) {
 		return out, nil
 	}
 	if len(q.Columns) != 1 {
-		return nil, syntaxError(n.Pos(), "subquery must return only one column")
+		return nil, refuse.Syntax(n.Pos(), "subquery must return only one column")
 	}
 	out.Typ, out.Collation = q.Columns[0].Type, q.Columns[0].Collation
 	if n.Kind == "array" {
@@ -68,7 +71,7 @@ func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 		return nil, err
 	}
 	elem := types.ElemOf(y.Type())
-	if untyped(y) {
+	if typing.Untyped(y) {
 		// An open array takes the type of the other side.
 		elem = x.Type()
 		if elem == types.Unknown {
@@ -77,7 +80,7 @@ func (b *binder) quantified(n *ast.Quantified, sc *scope) (exec.Expr, error) {
 		if elem == types.Name {
 			elem = types.Text
 		}
-		if y, err = b.coerce(y, types.ArrayOf(elem), types.Implicit, n.Y.Pos()); err != nil {
+		if y, err = b.Coerce(y, types.ArrayOf(elem), types.Implicit, n.Y.Pos()); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +109,7 @@ func (b *binder) anyArray(n *ast.Quantified, x exec.Expr, sc *scope) (exec.Expr,
 			return nil, err
 		}
 		for i := range items {
-			if items[i], err = b.asJSON(items[i], n.Op, types.JSONB, a.Items[i].Pos()); err != nil {
+			if items[i], err = b.AsJSON(items[i], n.Op, types.JSONB, a.Items[i].Pos()); err != nil {
 				return nil, err
 			}
 		}
@@ -119,12 +122,12 @@ func (b *binder) anyArray(n *ast.Quantified, x exec.Expr, sc *scope) (exec.Expr,
 	switch c := y.(type) {
 	case *exec.Const:
 		if c.Typ == types.Unknown {
-			y, err = looseConst(c, types.JSONBArray)
+			y, err = typing.LooseConst(c, types.JSONBArray)
 			return y, sqlstate.Locate(err, n.Y.Pos())
 		}
 	case *exec.Param:
 		if c.Typ == types.Unknown {
-			return c, b.looseParam(c, types.JSONBArray)
+			return c, b.LooseParam(c, types.JSONBArray)
 		}
 	}
 	return y, nil
@@ -143,11 +146,11 @@ func (b *binder) anyOp(n *ast.Quantified, x exec.Expr, elem types.OID) (*anyMatc
 			// Plain texts are JSON strings here too.
 			return &anyMatch{x, elem, texts.JSONStringCompare(n.Op)}, nil
 		}
-		t := comparedType(x.Type(), elem)
+		t := typing.ComparedType(x.Type(), elem)
 		if t == 0 {
-			return nil, operandError(n.Op, n.Pos(), x.Type(), elem)
+			return nil, typing.OperandError(n.Op, n.Pos(), x.Type(), elem)
 		}
-		y, err := b.coerce(x, t, types.Implicit, n.Pos())
+		y, err := b.Coerce(x, t, types.Implicit, n.Pos())
 		return &anyMatch{y, t, f}, err
 	}
 	c, err := b.operatorWith(n.Op, []exec.Expr{x, exec.NullOf(elem)}, n.Pos())
@@ -167,7 +170,7 @@ func (b *binder) anyQuery(n *ast.Quantified, x exec.Expr, s *ast.Subquery, sc *s
 		return nil, err
 	}
 	if len(q.Columns) != 1 {
-		return nil, syntaxError(s.Pos(), "subquery has too many columns")
+		return nil, refuse.Syntax(s.Pos(), "subquery has too many columns")
 	}
 	any, err := b.anyOp(n, x, q.Columns[0].Type)
 	if err != nil {
@@ -184,4 +187,29 @@ func (b *binder) anyQuery(n *ast.Quantified, x exec.Expr, s *ast.Subquery, sc *s
 	return &exec.Subquery{Kind: "any", Plan: b.planner(q), Correlated: q.Correlated, Typ: types.Bool, X: any.x,
 		Any: &exec.Any{Op: any.fn, Symbol: n.Op, All: n.All}, Off: n.Pos(),
 		Text: "(" + any.x.String() + " " + n.Op + " ANY (SubPlan))"}, nil
+}
+
+// collate gives the comparison of x with elements of y its collation.
+func (a *anyMatch) collate(n *ast.Quantified, y exec.Expr) error {
+	if funcs.Comparison(n.Op) == nil {
+		return collation.Casing(n.Op, n.Pos(), a.x, y)
+	}
+	if collation.HasLocale(a.x) || collation.HasLocale(y) {
+		if a.x.Type() == types.JSONB {
+			return collation.Unsupported(n.Pos(), "a comparison with jsonb")
+		}
+		s, err := collation.Merge(n.Pos(), a.x, y)
+		if err != nil {
+			return err
+		}
+		if s.Strength == collation.Conflict {
+			_, err = collation.Comparison(n.Op, n.Pos(), a.x, y)
+			return err
+		}
+		a.fn = funcs.CollatedComparison(n.Op, s.Collation)
+	}
+	if a.fn.Collation == nil {
+		a.x = collation.Without(a.x)
+	}
+	return nil
 }

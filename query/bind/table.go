@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/divandb/divan/query/bind/naming"
+	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -30,7 +32,8 @@ func (b *binder) table(n *ast.Table, sc *scope) (From, error) {
 		}
 		schema = n.Name[1]
 	default:
-		return nil, syntaxError(n.Pos(), "improper relation name (too many dotted names): %s", strings.Join(n.Name, "."))
+		return nil, refuse.Syntax(n.Pos(), "improper relation name (too many dotted names): %s",
+			strings.Join(n.Name, "."))
 	}
 	alias, shown := n.Alias.Name, ""
 	if alias == "" {
@@ -114,7 +117,7 @@ func (b *binder) userRelation(schema, name string, off int) (*UserScan, error) {
 	}
 	for _, s := range path {
 		if s == "public" {
-			if rel := publicRelation(name); rel != nil {
+			if rel := naming.PublicRelation(name); rel != nil {
 				return &UserScan{Rel: rel, Name: rel.Name}, nil
 			}
 			continue
@@ -172,7 +175,7 @@ func (b *binder) anyView(name string, off int) (*UserScan, error) {
 }
 
 func viewScan(d exec.Design, v exec.View) *UserScan {
-	rel := &UserRelation{Name: v.Name, Kind: exec.ReadView, Columns: ViewColumns}
+	rel := &naming.UserRelation{Name: v.Name, Kind: exec.ReadView, Columns: naming.ViewColumns}
 	return &UserScan{Rel: rel, Design: d.Name, View: v.Name, Raw: v.RawCollation, Reduce: v.Reduce,
 		Partitioned: d.Partitioned, Name: d.Name + "." + v.Name}
 }

@@ -1,6 +1,11 @@
 package bind
 
 import (
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/naming"
+	"github.com/divandb/divan/query/bind/refs"
+	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -52,21 +57,21 @@ func (b *binder) targets(s *ast.Select, sc *scope) ([]exec.Expr, []exec.Column, 
 		if err != nil {
 			return nil, nil, err
 		}
-		if untyped(e) {
-			if e, err = b.coerce(e, types.Text, types.Implicit, t.Expr.Pos()); err != nil {
+		if typing.Untyped(e) {
+			if e, err = b.Coerce(e, types.Text, types.Implicit, t.Expr.Pos()); err != nil {
 				return nil, nil, err
 			}
 		}
 		mod := modOf(e, sc)
 		if c, ok := t.Expr.(*ast.Cast); ok && mod < 0 {
 			// A constant of the type does not say so any more.
-			if _, mod, err = resolveType(c.Type); err != nil {
+			if _, mod, err = typing.ResolveType(c.Type); err != nil {
 				return nil, nil, err
 			}
 		}
-		add(e, pick(t.Alias, targetName(t.Expr)), mod)
+		add(e, pick(t.Alias, naming.TargetName(t.Expr)), mod)
 		names[len(names)-1].Fields, names[len(names)-1].Origin = fieldsOf(e, sc), originOf(e, sc)
-		if names[len(names)-1].Collation, err = columnCollation(e, t.Expr.Pos()); err != nil {
+		if names[len(names)-1].Collation, err = collation.Column(e, t.Expr.Pos()); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -104,7 +109,7 @@ func (b *binder) star(c *ast.Column, sc *scope) ([]relColumn, error) {
 	}
 	if !found {
 		if len(c.Parts) == 0 {
-			return nil, syntaxError(c.Pos(), "SELECT * with no tables specified is not valid")
+			return nil, refuse.Syntax(c.Pos(), "SELECT * with no tables specified is not valid")
 		}
 		return nil, sqlstate.New(sqlstate.UndefinedTable, "missing FROM-clause entry for table %q",
 			c.Parts[len(c.Parts)-1]).At(c.Pos())
@@ -149,8 +154,8 @@ func originOf(e exec.Expr, sc *scope) exec.Origin {
 
 // fieldsOf are the fields of a record that is a column.
 func fieldsOf(e exec.Expr, sc *scope) []exec.Column {
-	if set, ok := e.(*setRef); ok {
-		return set.fields
+	if set, ok := e.(*refs.Set); ok {
+		return set.Fields
 	}
 	c, ok := e.(*exec.Col)
 	if !ok || c.Typ != types.Record {
@@ -174,67 +179,4 @@ func fieldsOf(e exec.Expr, sc *scope) []exec.Column {
 		depth++
 	}
 	return nil
-}
-
-// targetName is the name PostgreSQL gives to a column without an alias (FigureColname).
-func targetName(e ast.Expr) string {
-	name, _ := figureName(e)
-	if name == "" {
-		return "?column?"
-	}
-	return name
-}
-
-// figureName returns a name and how strong it is: 2 for a real name, 1 for a type's.
-func figureName(e ast.Expr) (string, int) {
-	switch n := e.(type) {
-	case *ast.Column:
-		return n.Parts[len(n.Parts)-1], 2
-	case *ast.Field:
-		return n.Name, 2
-	case *ast.Call:
-		return n.Name[len(n.Name)-1], 2
-	case *ast.Subscript:
-		return figureName(n.X)
-	case *ast.Collate:
-		return figureName(n.X)
-	case *ast.Cast:
-		if name, strength := figureName(n.X); strength == 2 {
-			return name, 2
-		}
-		name := n.Type.Parts[len(n.Type.Parts)-1]
-		if oid, ok := types.ByName(name); ok {
-			name = types.Lookup(oid).Name
-		}
-		return name, 1
-	case *ast.Case:
-		if n.Else != nil {
-			if name, strength := figureName(n.Else); strength == 2 {
-				return name, 2
-			}
-		}
-		return "case", 1
-	case *ast.IsTest:
-		if n.What == "normalized" && !n.Not {
-			return "is_normalized", 2
-		}
-	case *ast.Array:
-		return "array", 2
-	case *ast.Row:
-		return "row", 2
-	case *ast.Subquery:
-		switch n.Kind {
-		case ast.Exists:
-			return "exists", 2
-		case ast.ArrayOf:
-			return "array", 2
-		}
-		if n.Query.Op == "" && len(n.Query.Targets) == 1 {
-			if n.Query.Targets[0].Alias != "" {
-				return n.Query.Targets[0].Alias, 2
-			}
-			return figureName(n.Query.Targets[0].Expr)
-		}
-	}
-	return "", 0
 }

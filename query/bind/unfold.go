@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refs"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -32,8 +34,8 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hasLocale(x) {
-		return nil, unsupportedCollation(f.Pos(), "a field of a row")
+	if collation.HasLocale(x) {
+		return nil, collation.Unsupported(f.Pos(), "a field of a row")
 	}
 	var out []unfolded
 	if row, ok := x.(*exec.RowExpr); ok {
@@ -46,7 +48,7 @@ func (b *binder) unfold(f *ast.Field, sc *scope) ([]unfolded, error) {
 		return nil, notComposite(x.Type())
 	}
 	for i, c := range fieldsOf(x, sc) {
-		if set, ok := x.(*setRef); ok {
+		if set, ok := x.(*refs.Set); ok {
 			out = append(out, unfolded{name: c.Name, expr: sc.query.column(set, i)})
 			continue
 		}

@@ -3,6 +3,9 @@ package bind
 import (
 	"strconv"
 
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -49,19 +52,19 @@ func (b *binder) values(s *ast.Select, sc *scope) (*Query, error) {
 		for j, row := range q.Values {
 			column[j] = row[i]
 		}
-		column, typ, err := b.unify(column, "VALUES", s.Pos())
+		column, typ, err := b.Unify(column, "VALUES", s.Pos())
 		if err != nil {
 			return nil, err
 		}
 		for j := range q.Values {
 			q.Values[j][i] = column[j]
 		}
-		coll, err := mergeCollations(s.Pos(), column...)
+		coll, err := collation.Merge(s.Pos(), column...)
 		if err != nil {
 			return nil, err
 		}
 		q.Columns = append(q.Columns,
-			exec.Column{Name: "column" + strconv.Itoa(i+1), Type: typ, Mod: -1, Collation: coll.column()})
+			exec.Column{Name: "column" + strconv.Itoa(i+1), Type: typ, Mod: -1, Collation: coll.Column()})
 	}
 	if err := b.orderByColumns(s, q, sc); err != nil {
 		return nil, err
@@ -101,7 +104,7 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 	q.Left, q.Right, q.Op, q.UnionAll = left, right, s.Op, s.All
 	q.user, q.Correlated = left.user || right.user, left.Correlated || right.Correlated
 	if len(left.Columns) != len(right.Columns) {
-		return nil, syntaxError(setOpPlace(s.Right, 0), "each %s query must have the same number of columns", s.Op)
+		return nil, refuse.Syntax(setOpPlace(s.Right, 0), "each %s query must have the same number of columns", s.Op)
 	}
 	for i := range left.Columns {
 		l, r := left.Columns[i], right.Columns[i]
@@ -113,7 +116,7 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 		if right.open(i) {
 			rt = types.Unknown
 		}
-		t := commonType(lt, rt)
+		t := typing.CommonType(lt, rt)
 		if t == 0 {
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", s.Op,
 				types.NameOf(l.Type), types.NameOf(r.Type)).At(setOpPlace(s.Right, i))
@@ -129,7 +132,7 @@ func (b *binder) union(s *ast.Select, sc *scope) (*Query, error) {
 		}
 		q.Columns = append(q.Columns,
 			exec.Column{Name: l.Name, Type: t, Mod: sharedMod(l, r),
-				Collation: unionCollation(l.Collation, r.Collation)})
+				Collation: collation.Union(l.Collation, r.Collation)})
 	}
 	q.Keep = len(q.Columns)
 	if err := b.orderByColumns(s, q, sc); err != nil {
@@ -173,7 +176,7 @@ func (b *binder) retype(q *Query, i int, t types.OID, off int) error {
 		if c, ok := e.(*exec.Const); ok && c.Typ == types.Text && !c.Typed {
 			e = &exec.Const{D: c.D, Typ: types.Unknown}
 		}
-		return b.coerce(e, t, types.Implicit, off)
+		return b.Coerce(e, t, types.Implicit, off)
 	}
 	var err error
 	switch {

@@ -2,7 +2,11 @@ package bind
 
 import (
 	"math"
+	"strings"
 
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refs"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/funcs/texts"
@@ -21,8 +25,8 @@ func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
 		if operand, err = b.expr(n.Operand, sc); err != nil {
 			return nil, err
 		}
-		if untyped(operand) {
-			if operand, err = b.coerce(operand, types.Text, types.Implicit, n.Pos()); err != nil {
+		if typing.Untyped(operand) {
+			if operand, err = b.Coerce(operand, types.Text, types.Implicit, n.Pos()); err != nil {
 				return nil, err
 			}
 		}
@@ -36,7 +40,7 @@ func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
 		if operand == nil {
 			cond, err = b.condition(w.Cond, sc, "CASE/WHEN")
 		} else if cond, err = b.expr(w.Cond, sc); err == nil {
-			cond, err = b.compare("=", operand, cond, w.Cond.Pos())
+			cond, err = b.Compare("=", operand, cond, w.Cond.Pos())
 		}
 		if err != nil {
 			return nil, err
@@ -57,13 +61,13 @@ func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
 		results = append([]exec.Expr{e}, results...)
 	}
 	at := n.Pos()
-	if i := misfit(results); i > 0 {
+	if i := typing.Misfit(results); i > 0 {
 		if n.Else != nil {
 			i--
 		}
 		at = startOf(n.Whens[i].Result)
 	}
-	if results, out.Typ, err = b.unify(results, "CASE", at); err != nil {
+	if results, out.Typ, err = b.Unify(results, "CASE", at); err != nil {
 		return nil, err
 	}
 	if n.Else != nil {
@@ -76,7 +80,7 @@ func (b *binder) caseExpr(n *ast.Case, sc *scope) (exec.Expr, error) {
 }
 
 func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
-	to, mod, err := resolveType(n.Type)
+	to, mod, err := typing.ResolveType(n.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +94,7 @@ func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
 	switch c := x.(type) {
 	case *exec.Const:
 		if c.Typ == types.Unknown {
-			e, err := b.constant(c, to, mod, n.Pos())
+			e, err := b.Constant(c, to, mod, n.Pos())
 			if typed, ok := e.(*exec.Const); ok {
 				typed.Typed = true
 			}
@@ -98,7 +102,7 @@ func (b *binder) cast(n *ast.Cast, sc *scope) (exec.Expr, error) {
 		}
 	case *exec.Param:
 		if c.Typ == types.Unknown {
-			if err := b.setParam(c, to); err != nil {
+			if err := b.SetParam(c, to); err != nil {
 				return nil, sqlstate.Locate(err, n.Pos())
 			}
 			return c, nil
@@ -128,7 +132,7 @@ func (b *binder) array(n *ast.Array, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, typ, err := b.unify(items, "ARRAY", n.Pos())
+	items, typ, err := b.Unify(items, "ARRAY", n.Pos())
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +195,7 @@ func (b *binder) subscriptPart(e ast.Expr, none int64, sc *scope) (exec.Expr, er
 	if err != nil {
 		return nil, err
 	}
-	return b.coerce(i, types.Int4, types.Assignment, e.Pos())
+	return b.Coerce(i, types.Int4, types.Assignment, e.Pos())
 }
 
 // deepSubscript binds several subscripts of an array, which has one dimension: there is no such item, and no such part.
@@ -246,8 +250,8 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hasLocale(x) {
-		return nil, unsupportedCollation(n.Pos(), "a field of a row")
+	if collation.HasLocale(x) {
+		return nil, collation.Unsupported(n.Pos(), "a field of a row")
 	}
 	if row, ok := x.(*exec.RowExpr); ok {
 		for i, it := range row.Items {
@@ -260,17 +264,43 @@ func (b *binder) field(n *ast.Field, sc *scope) (exec.Expr, error) {
 	}
 	for i, f := range fieldsOf(x, sc) {
 		if f.Name == n.Name {
-			if set, ok := x.(*setRef); ok {
+			if set, ok := x.(*refs.Set); ok {
 				return sc.query.column(set, i), nil
 			}
 			idx := &exec.Const{D: types.NewInt(int64(i)), Typ: types.Int4}
 			return &exec.Call{Func: exec.RecordField, Args: []exec.Expr{x, idx}, Typ: f.Type, Off: n.Pos()}, nil
 		}
 	}
-	if set, ok := x.(*setRef); ok && set.fields != nil {
+	if set, ok := x.(*refs.Set); ok && set.Fields != nil {
 		return nil, sqlstate.New(sqlstate.UndefinedColumn, "could not identify column %q in record data type", n.Name).
 			At(startOf(n.X))
 	}
 	return nil, sqlstate.Unsupported(n.Pos(), "Call the function in FROM, and name its columns.",
 		"the field %q of this expression is not supported", n.Name)
+}
+
+// collate binds x COLLATE name.
+func (b *binder) collate(n *ast.Collate, sc *scope) (exec.Expr, error) {
+	name := strings.Join(n.Name, ".")
+	if len(n.Name) > 1 && (len(n.Name) > 2 || n.Name[0] != "pg_catalog") {
+		return nil, types.NoCollation(name).At(n.Pos())
+	}
+	coll, err := types.FindCollation(n.Name[len(n.Name)-1])
+	if err != nil {
+		return nil, sqlstate.Locate(err, n.Pos())
+	}
+	x, err := b.expr(n.X, sc)
+	if err != nil {
+		return nil, err
+	}
+	if typing.Untyped(x) {
+		if x, err = b.Coerce(x, types.Text, types.Implicit, n.Pos()); err != nil {
+			return nil, err
+		}
+	}
+	if !collation.Collatable(x.Type()) {
+		return nil, sqlstate.New(sqlstate.DatatypeMismatch, "collations are not supported by type %s",
+			types.NameOf(x.Type())).At(n.Pos())
+	}
+	return &exec.Collate{X: x, Collation: coll}, nil
 }

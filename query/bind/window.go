@@ -1,10 +1,12 @@
 package bind
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refs"
+	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/exec/window"
 	"github.com/divandb/divan/query/funcs"
@@ -100,13 +102,13 @@ func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 	if w.Frame, err = b.frame(over, w, &inner); err != nil {
 		return nil, err
 	}
-	coll, err := mergeCollations(n.Pos(), w.Args...)
+	coll, err := collation.Merge(n.Pos(), w.Args...)
 	if err != nil {
 		return nil, err
 	}
 	w.Text = name + "() OVER (...)"
 	q := sc.query
-	key := windowKey(w)
+	key := refs.WindowKey(w)
 	i, known := q.windowKeys[key]
 	if !known {
 		if i = len(q.Windows); q.windowKeys == nil {
@@ -115,35 +117,7 @@ func (b *binder) windowCall(n *ast.Call, sc *scope) (exec.Expr, error) {
 		q.windowKeys[key] = i
 		q.Windows = append(q.Windows, *w)
 	}
-	return &winRef{i, typ, w.Text, n.Pos(), coll}, nil
-}
-
-// windowKey is the same for two calls that compute the same.
-func windowKey(w *window.Call) string {
-	var k strings.Builder
-	if w.Agg != nil {
-		k.WriteString(aggKey(w.Agg))
-	} else {
-		k.WriteString(w.Func.Name)
-	}
-	for _, list := range [][]exec.Expr{w.Args, w.Partition, w.Order} {
-		k.WriteString("/")
-		for _, e := range list {
-			k.WriteString(exec.Key(e) + "|")
-		}
-	}
-	for _, o := range w.Keys {
-		fmt.Fprintf(&k, "%t %t %p|", o.Desc, o.NullsFirst, o.Collation)
-	}
-	if f := w.Frame; f != nil {
-		fmt.Fprintf(&k, "frame %d %d %d %d", f.Mode, f.Start.Kind, f.End.Kind, f.Exclude)
-		for _, o := range []exec.Expr{f.Start.Offset, f.End.Offset} {
-			if o != nil {
-				k.WriteString("|" + exec.Key(o))
-			}
-		}
-	}
-	return k.String()
+	return &refs.Window{Index: i, Typ: typ, Text: w.Text, Off: n.Pos(), Coll: coll}, nil
 }
 
 // windowFunction finds the function or aggregate, and binds its arguments.
@@ -180,7 +154,7 @@ func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*window.Ca
 	}
 	var best *window.Func
 	for _, f := range candidates {
-		if _, ok := score(f.Args, false, args); ok {
+		if _, ok := typing.Score(f.Args, false, args); ok {
 			best = f
 		}
 	}
@@ -189,13 +163,13 @@ func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*window.Ca
 			return nil, 0, sqlstate.New(sqlstate.WrongObjectType,
 				"WITHIN GROUP is required for ordered-set aggregate %s", name).At(n.Pos())
 		}
-		return nil, 0, noFunction(name, args, n.Pos())
+		return nil, 0, typing.NoFunction(name, args, n.Pos())
 	}
 	if n.Filter != nil {
 		return nil, 0, sqlstate.Unsupported(n.Pos(), "Use CASE in its argument.",
 			"FILTER is not implemented for non-aggregate window functions")
 	}
-	if w.Args, err = b.coerceArgs(args, best.Args, false, n.Pos()); err != nil {
+	if w.Args, err = b.CoerceArgs(args, best.Args, false, n.Pos()); err != nil {
 		return nil, 0, err
 	}
 	w.Func = best
@@ -210,8 +184,8 @@ func (b *binder) windowFunction(n *ast.Call, name string, sc *scope) (*window.Ca
 func (b *binder) windowKeys(list []ast.Expr, sc *scope) ([]exec.Expr, error) {
 	out, err := b.exprs(list, sc)
 	for i := range out {
-		if err == nil && untyped(out[i]) {
-			out[i], err = b.coerce(out[i], types.Text, types.Implicit, list[i].Pos())
+		if err == nil && typing.Untyped(out[i]) {
+			out[i], err = b.Coerce(out[i], types.Text, types.Implicit, list[i].Pos())
 		}
 		if err == nil && out[i].Type() == types.JSON {
 			err = sqlstate.New(sqlstate.UndefinedFunction, "could not identify an equality operator for type json").
@@ -224,15 +198,15 @@ func (b *binder) windowKeys(list []ast.Expr, sc *scope) ([]exec.Expr, error) {
 // windowOrder binds ORDER BY of a window.
 func (b *binder) windowOrder(over *ast.Window, w *window.Call, sc *scope) error {
 	for _, it := range over.Order {
-		if err := refuseUsing(it); err != nil {
+		if err := refuse.Using(it); err != nil {
 			return err
 		}
 		e, err := b.expr(it.Expr, sc)
 		if err != nil {
 			return err
 		}
-		if untyped(e) {
-			if e, err = b.coerce(e, types.Text, types.Implicit, it.Expr.Pos()); err != nil {
+		if typing.Untyped(e) {
+			if e, err = b.Coerce(e, types.Text, types.Implicit, it.Expr.Pos()); err != nil {
 				return err
 			}
 		}
@@ -240,7 +214,7 @@ func (b *binder) windowOrder(over *ast.Window, w *window.Call, sc *scope) error 
 			return sqlstate.New(sqlstate.UndefinedFunction, "could not identify an ordering operator for type json").
 				At(startOf(it.Expr)).WithHint("Use an explicit ordering operator or modify the query.")
 		}
-		coll, err := sortCollation(e, it.Expr.Pos())
+		coll, err := collation.Sort(e, it.Expr.Pos())
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,9 @@
 package bind
 
 import (
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/refuse"
+	"github.com/divandb/divan/query/bind/typing"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
@@ -21,7 +24,7 @@ func (b *binder) with(s *ast.Select, sc *scope) error {
 			return sqlstate.New(sqlstate.DuplicateAlias, "WITH query name %q specified more than once",
 				c.Name).At(c.Pos())
 		}
-		q, err := cteSelect(c)
+		q, err := refuse.CTE(c)
 		if err != nil {
 			return err
 		}
@@ -199,14 +202,14 @@ func (b *binder) cteQuery(c *CTE) (*Query, error) {
 			"aggregate functions are not allowed in a recursive query's recursive term").At(s.Right.Pos())
 	}
 	if len(first.Columns) != len(step.Columns) {
-		return nil, syntaxError(s.Right.Pos(), "each UNION query must have the same number of columns")
+		return nil, refuse.Syntax(s.Right.Pos(), "each UNION query must have the same number of columns")
 	}
 	for i, col := range first.Columns {
 		overall := step.Columns[i].Type
 		if step.open(i) {
 			overall = col.Type
 		}
-		switch t := commonType(col.Type, overall); t {
+		switch t := typing.CommonType(col.Type, overall); t {
 		case col.Type:
 		case 0:
 			return nil, sqlstate.New(sqlstate.DatatypeMismatch, "UNION types %s and %s cannot be matched",
@@ -218,7 +221,7 @@ func (b *binder) cteQuery(c *CTE) (*Query, error) {
 				WithHint("Cast the output of the non-recursive term to the correct type.")
 		}
 		if c := step.Columns[i].Collation; c != col.Collation {
-			return nil, unsupportedCollation(s.Right.Pos(), "a column of a recursive query that changes it")
+			return nil, collation.Unsupported(s.Right.Pos(), "a column of a recursive query that changes it")
 		}
 		if err := b.retype(step, i, col.Type, s.Right.Pos()); err != nil {
 			return nil, err

@@ -37,7 +37,7 @@ func constant(d types.Datum) evalFunc {
 }
 
 func init() {
-	naming()
+	oidNames()
 	visibility()
 	definitions()
 	comments()
@@ -46,8 +46,8 @@ func init() {
 	schemas()
 }
 
-// naming turns OIDs into names and back.
-func naming() {
+// oidNames turns OIDs into names and back.
+func oidNames() {
 	f := register("format_type", types.Text, withSnapshot(formatType), types.Oid, types.Int4)
 	f.NullArgs = true
 	register("pg_get_userbyid", types.Name, withSnapshot(func(s *Snapshot, a []types.Datum) (types.Datum, error) {

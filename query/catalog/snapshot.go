@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/naming"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/types"
 )
@@ -223,7 +223,7 @@ func NewSnapshot(in Input) *Snapshot {
 		s.addClass(c)
 	}
 	if in.HasDatabase {
-		for _, r := range bind.PublicRelations {
+		for _, r := range naming.PublicRelations {
 			if r.Follow {
 				continue // a tool that shows the first rows of every relation would wait for ever
 			}
@@ -289,7 +289,7 @@ func viewClass(ids assigner, n *Schema, w exec.View) *Class {
 	if w.Reduce != "" {
 		c.Comment = "map view with reduce " + w.Reduce
 	}
-	for _, col := range bind.ViewColumns {
+	for _, col := range naming.ViewColumns {
 		c.Columns = append(c.Columns, Attribute{col.Name, col.Type, -1, false})
 	}
 	c.Definition = " SELECT /* the rows that the map function of _design/" + strings.ReplaceAll(n.Name, "*/", "* /") +

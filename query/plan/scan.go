@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/collation"
+	"github.com/divandb/divan/query/bind/naming"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/types"
@@ -47,7 +49,7 @@ func (p *planning) scanOrder(q *bind.Query, f *bind.UserScan) *scanDirection {
 		return nil
 	}
 	field := func(k exec.SortKey) (exec.Field, bool) {
-		c, ok := bind.WithoutBytes(q.Targets[k.Index]).(*exec.Col)
+		c, ok := collation.WithoutBytes(q.Targets[k.Index]).(*exec.Col)
 		if !ok || c.Depth != 0 || k.Collation != nil {
 			return 0, false
 		}
@@ -164,7 +166,7 @@ func options(f *bind.UserScan, a *exec.Access, update exec.UpdateMode) {
 // ranges finds the intervals of the ordered column and the conditions that they do not settle. groups are to be read,
 // not rows.
 func (p *planning) ranges(f *bind.UserScan, field exec.Field, conds []exec.Expr, groups bool) (intervals, []exec.Expr) {
-	i := slices.IndexFunc(f.Rel.Columns, func(c bind.UserColumn) bool { return c.Field == field })
+	i := slices.IndexFunc(f.Rel.Columns, func(c naming.UserColumn) bool { return c.Field == field })
 	col := ordered{f.Base + i, f.Rel.Columns[i].Type, groups}
 	set := everything()
 	var rest []exec.Expr
@@ -329,7 +331,7 @@ func (p *planning) changesAccess(f *bind.UserScan, set intervals, rest []exec.Ex
 	if !high.inf {
 		a.Until, a.UntilOpen = high.val.S, high.open
 	}
-	i := slices.IndexFunc(f.Rel.Columns, func(c bind.UserColumn) bool { return c.Field == exec.FieldShard })
+	i := slices.IndexFunc(f.Rel.Columns, func(c naming.UserColumn) bool { return c.Field == exec.FieldShard })
 	shards, left := p.ranges(f, exec.FieldShard, rest, false)
 	if names := pointTexts(shards); i >= 0 && len(names) == 1 && names[0] != "" {
 		a.Changes.Shard, rest = names[0], left
@@ -360,7 +362,7 @@ func (p *planning) compareSeq(f *bind.UserScan, l limit, op string) exec.Expr {
 	if !l.open {
 		op += "="
 	}
-	i := slices.IndexFunc(f.Rel.Columns, func(c bind.UserColumn) bool { return c.Field == exec.FieldSeq })
+	i := slices.IndexFunc(f.Rel.Columns, func(c naming.UserColumn) bool { return c.Field == exec.FieldSeq })
 	return &exec.Call{Func: funcs.Comparison(op), Op: op, Typ: types.Bool,
 		Args: []exec.Expr{&exec.Col{Index: f.Base + i, Typ: types.Text, Name: "seq"}, &exec.Const{D: l.val, Typ: types.Text}}}
 }

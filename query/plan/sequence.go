@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sqlstate"
@@ -29,7 +30,7 @@ func (p *planning) sequences(f *bind.UserScan, conds []exec.Expr) ([]exec.Expr, 
 		return conds, nil
 	}
 	isSeq := func(e exec.Expr) bool {
-		c, ok := bind.WithoutBytes(e).(*exec.Col)
+		c, ok := collation.WithoutBytes(e).(*exec.Col)
 		return ok && c.Depth == 0 && c.Index == at
 	}
 	var failed error

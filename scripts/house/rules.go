@@ -407,6 +407,35 @@ var rules = []rule{
 		why: "times are computed with and printed, and are nothing else",
 	},
 	{
+		room: "query/bind/refuse", may: []string{"query/sql/ast", "query/sql/parse",
+			"query/sqlstate"}, testsMay: []string{"query/work"},
+		why: "what cannot be run is known by the tree alone",
+	},
+	{
+		room: "query/bind/collation", may: []string{"query/exec", "query/sqlstate", "query/types"},
+		why: "collations are told by expressions, whatever these were written as",
+	},
+	{
+		room: "query/bind/refs", may: []string{"query/bind/collation", "query/exec/...", "query/sql/ast",
+			"query/sqlstate", "query/types"},
+		why: "they stand for values and know nothing of the query",
+	},
+	{
+		room: "query/bind/naming", may: []string{"query/bind/refuse", "query/exec", "query/sql/ast", "query/sqlstate",
+			"query/types"},
+		why: "names are the same for whoever binds, plans or lists them",
+	},
+	{
+		room: "query/bind/grouping", may: []string{"query/sql/ast", "query/sqlstate"},
+		why: "sets are worked out over numbers of keys",
+	},
+	{
+		room: "query/bind/typing", may: []string{"query/bind/collation", "query/datetime", "query/exec",
+			"query/funcs/...", "query/sql/ast",
+			"query/sqlstate", "query/types"},
+		why: "types follow from operands and candidates, without names and scopes",
+	},
+	{
 		room: "query/bind", may: []string{"query/bind/...", "query/datetime", "query/exec/...", "query/funcs/...",
 			"query/sql/ast", "query/sql/parse", "query/sqlstate", "query/types", "query/work"},
 		why: "a statement gets its meaning from the tree and a schema, without the wire and without running anything",

@@ -1,4 +1,6 @@
-package bind
+// Package refuse refuses what is parsed and cannot be run: with 0A000, the place where it stands, and what to do
+// instead. What has no meaning is refused by package bind, where it finds that.
+package refuse
 
 import (
 	"slices"
@@ -9,10 +11,8 @@ import (
 	"github.com/divandb/divan/query/sqlstate"
 )
 
-// What is parsed and cannot be run is refused here: with 0A000, the place where it stands, and what to do instead.
-
-// maxDepth is how deep what is bound may nest: an operator of the parser may be two levels here.
-const maxDepth = 2 * parse.MaxDepth
+// MaxDepth is how deep what is bound may nest: an operator of the parser may be two levels here.
+const MaxDepth = 2 * parse.MaxDepth
 
 // writeHints say how to write over HTTP what a statement would write.
 var writeHints = map[string]string{
@@ -29,8 +29,8 @@ var writeHints = map[string]string{
 // userHint says where users are.
 const userHint = `Users are documents of _users, written over HTTP. ALTER USER name PASSWORD 'text' changes a password.`
 
-// RefuseUser is the refusal of a statement about users.
-func RefuseUser(verb, object string, off int) error {
+// User is the refusal of a statement about users.
+func User(verb, object string, off int) error {
 	return sqlstate.Unsupported(off, userHint, "%s %s is not supported", strings.ToUpper(verb), strings.ToUpper(object))
 }
 
@@ -58,7 +58,7 @@ func Readable(st ast.Statement) (*ast.Query, error) {
 		return nil, refuseWrite("delete", s.Pos())
 	case *ast.Refused:
 		if slices.Contains([]string{"user", "role", "group"}, s.Object) {
-			return nil, RefuseUser(s.Verb, s.Object, s.Pos())
+			return nil, User(s.Verb, s.Object, s.Pos())
 		}
 		return nil, refuseWrite(s.Verb, s.Pos())
 	case *ast.Prepare:
@@ -103,8 +103,8 @@ func explained(e *ast.Explain) (*ast.Query, error) {
 	return nil, sqlstate.Unsupported(e.Pos(), "EXPLAIN a SELECT.", "EXPLAIN of this statement is not supported")
 }
 
-// refuseClauses refuses the clauses of a query that nothing here runs.
-func refuseClauses(s *ast.Select) error {
+// Clauses refuses the clauses of a query that nothing here runs.
+func Clauses(s *ast.Select) error {
 	switch {
 	case s.Into != nil:
 		return sqlstate.Unsupported(s.Into.Pos(), "Write documents over the HTTP API.", "SELECT INTO is not supported")
@@ -115,22 +115,22 @@ func refuseClauses(s *ast.Select) error {
 			"row locks are not supported")
 	}
 	for _, it := range s.OrderBy {
-		if err := refuseUsing(it); err != nil {
+		if err := Using(it); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func refuseUsing(it ast.OrderItem) error {
+func Using(it ast.OrderItem) error {
 	if it.Using != "" && it.Using != "<" && it.Using != ">" {
 		return sqlstate.Unsupported(it.Expr.Pos(), "Use ASC or DESC.", "ORDER BY USING is not supported for this operator")
 	}
 	return nil
 }
 
-// cteSelect is the query of a WITH item.
-func cteSelect(c *ast.CTE) (*ast.Select, error) {
+// CTE is the query of a WITH item.
+func CTE(c *ast.CTE) (*ast.Select, error) {
 	q, err := Readable(c.Statement)
 	switch {
 	case err != nil:
@@ -145,10 +145,10 @@ func cteSelect(c *ast.CTE) (*ast.Select, error) {
 	return q.Select, nil
 }
 
-// refuseCall refuses what a function is given that nothing here can do.
-func refuseCall(n *ast.Call) error {
+// Call refuses what a function is given that nothing here can do.
+func Call(n *ast.Call) error {
 	for _, it := range n.Order {
-		if err := refuseUsing(it); err != nil {
+		if err := Using(it); err != nil {
 			return err
 		}
 	}
@@ -158,8 +158,8 @@ func refuseCall(n *ast.Call) error {
 	return nil
 }
 
-// refuseTable refuses what stands at an item of FROM.
-func refuseTable(it ast.FromItem) error {
+// Table refuses what stands at an item of FROM.
+func Table(it ast.FromItem) error {
 	switch n := it.(type) {
 	case *ast.Table:
 		if n.Sample != nil {
@@ -173,7 +173,7 @@ func refuseTable(it ast.FromItem) error {
 	return nil
 }
 
-// syntaxError is an error of the kind that PostgreSQL's grammar or its first look at the tree reports.
-func syntaxError(off int, format string, args ...any) *sqlstate.Error {
+// Syntax is an error of the kind that PostgreSQL's grammar or its first look at the tree reports.
+func Syntax(off int, format string, args ...any) *sqlstate.Error {
 	return sqlstate.New(sqlstate.SyntaxError, format, args...).At(off)
 }

@@ -1,15 +1,16 @@
-package bind
+package typing
 
 import (
+	"strings"
+
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
-	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/types"
 )
 
-// coerceArgs brings arguments to the declared types.
-func (b *binder) coerceArgs(args []exec.Expr, want []types.OID, variadic bool, off int) ([]exec.Expr, error) {
+// CoerceArgs brings arguments to the declared types.
+func (o *Open) CoerceArgs(args []exec.Expr, want []types.OID, variadic bool, off int) ([]exec.Expr, error) {
 	out := make([]exec.Expr, len(args))
 	elem, _ := polymorphic(args, want, variadic)
 	for i, a := range args {
@@ -17,13 +18,13 @@ func (b *binder) coerceArgs(args []exec.Expr, want []types.OID, variadic bool, o
 		switch {
 		case w == exec.AnyElement:
 			w = elem
-		case w == types.AnyArray && variadic && i >= len(want)-1 && !untyped(a):
+		case w == types.AnyArray && variadic && i >= len(want)-1 && !Untyped(a):
 			w = a.Type()
 		case w == types.AnyArray:
 			w = types.ArrayOf(elem)
 		}
 		var err error
-		if out[i], err = b.coerce(a, w, types.Implicit, off); err != nil {
+		if out[i], err = o.Coerce(a, w, types.Implicit, off); err != nil {
 			return nil, err
 		}
 	}
@@ -37,14 +38,14 @@ func polymorphic(args []exec.Expr, want []types.OID, variadic bool) (types.OID, 
 	for i, a := range args {
 		w, t := argType(want, variadic, i), a.Type()
 		switch {
-		case untyped(a), variadic && i >= len(want)-1:
+		case Untyped(a), variadic && i >= len(want)-1:
 			continue
 		case w == types.AnyArray:
 			t = types.ElemOf(t)
 		case w != exec.AnyElement:
 			continue
 		}
-		if elem = commonType(elem, t); elem == 0 {
+		if elem = CommonType(elem, t); elem == 0 {
 			return 0, false
 		}
 	}
@@ -64,19 +65,8 @@ func argType(want []types.OID, variadic bool, i int) types.OID {
 	return 0
 }
 
-func (b *binder) tableFunc(n *ast.Call, args []exec.Expr) *exec.TableFunc {
-	var best *exec.TableFunc
-	bestScore := -1
-	for _, f := range funcs.TableFuncs[n.Name[len(n.Name)-1]] {
-		if s, ok := score(f.Args, f.Variadic, args); ok && s > bestScore {
-			best, bestScore = f, s
-		}
-	}
-	return best
-}
-
-// score says how well arguments fit declared types: more is better; false when they do not.
-func score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
+// Score says how well arguments fit declared types: more is better; false when they do not.
+func Score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 	if len(args) != len(want) && !(variadic && len(args) >= len(want)) {
 		return 0, false
 	}
@@ -87,7 +77,7 @@ func score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 	for i, a := range args {
 		w, t := argType(want, variadic, i), a.Type()
 		switch {
-		case untyped(a):
+		case Untyped(a):
 			// An open literal fits everywhere, best as a text, then as the type that its category prefers.
 			switch info := types.Lookup(w); {
 			case w == types.Text:
@@ -115,7 +105,7 @@ func score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 				total += 3
 			}
 			// The nearer of two promotions wins.
-			if a, c := numericRank[t], numericRank[w]; a > 0 && c > 0 {
+			if a, c := NumericRank[t], NumericRank[w]; a > 0 && c > 0 {
 				total += 6 - (c - a)
 			}
 		default:
@@ -125,12 +115,12 @@ func score(want []types.OID, variadic bool, args []exec.Expr) (int, bool) {
 	return total, true
 }
 
-// choose picks the candidate that fits best; an error means that two fit equally well.
-func choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
+// Choose picks the candidate that fits best; an error means that two fit equally well.
+func Choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
 	var best *exec.Func
 	bestScore, ties := -1, 0
 	for _, f := range candidates {
-		s, ok := score(f.Args, f.Variadic, args)
+		s, ok := Score(f.Args, f.Variadic, args)
 		switch {
 		case !ok:
 		case s > bestScore:
@@ -143,4 +133,51 @@ func choose(candidates []*exec.Func, args []exec.Expr) (*exec.Func, error) {
 		return best, sqlstate.New(sqlstate.AmbiguousFunction, "ambiguous")
 	}
 	return best, nil
+}
+
+// Signature is a function with the types of its arguments.
+func Signature(name string, args []exec.Expr) string {
+	oids := make([]string, len(args))
+	for i, a := range args {
+		oids[i] = types.NameOf(a.Type())
+	}
+	return name + "(" + strings.Join(oids, ", ") + ")"
+}
+
+func ReturnType(fn *exec.Func, args []exec.Expr) types.OID {
+	if fn.RetOf == nil {
+		return fn.Ret
+	}
+	oids := make([]types.OID, len(args))
+	for i, a := range args {
+		oids[i] = a.Type()
+	}
+	return fn.RetOf(oids)
+}
+
+// NoFunction is the error where no function fits.
+func NoFunction(name string, args []exec.Expr, off int) error {
+	return sqlstate.New(sqlstate.UndefinedFunction, "function %s does not exist", Signature(name, args)).At(off).
+		WithHint("No function matches the given name and argument types. You might need to add explicit type casts.")
+}
+
+func OperatorsOf(op string, n int) []*exec.Func {
+	var out []*exec.Func
+	for _, f := range funcs.Operators[op] {
+		if len(f.Args) == n {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func ChooseAggregate(candidates []*exec.Aggregate, args []exec.Expr) *exec.Aggregate {
+	var best *exec.Aggregate
+	bestScore := -1
+	for _, a := range candidates {
+		if s, ok := Score(a.Args, false, args); ok && s > bestScore {
+			best, bestScore = a, s
+		}
+	}
+	return best
 }

@@ -1,11 +1,11 @@
-package bind_test
+package refuse_test
 
 import (
 	"context"
 	"errors"
 	"testing"
 
-	"github.com/divandb/divan/query/bind"
+	"github.com/divandb/divan/query/bind/refuse"
 	"github.com/divandb/divan/query/sql/parse"
 	"github.com/divandb/divan/query/sqlstate"
 	"github.com/divandb/divan/query/work"
@@ -35,7 +35,7 @@ func TestReadable(t *testing.T) {
 			t.Errorf("%q: %v", c.Src, err)
 			continue
 		}
-		_, err = bind.Readable(st)
+		_, err = refuse.Readable(st)
 		var e *sqlstate.Error
 		if !errors.As(err, &e) || e.Code != sqlstate.FeatureNotSupported || e.Pos != c.Pos || e.Message != c.Msg ||
 			e.Hint == "" {

@@ -1,4 +1,6 @@
-package bind
+// Package naming says what relations a database of documents has, with their columns, and what a column of a result is
+// called. Relations of the catalogue are in package catalog.
+package naming
 
 import (
 	"github.com/divandb/divan/query/exec"
@@ -56,8 +58,8 @@ var ViewColumns = []UserColumn{colID, colKey, colValue, colDoc}
 // aliases are names of CouchDB that stand for relations of public.
 var aliases = map[string]string{"_all_docs": "all_docs", "_changes": "changes", "_design_docs": "design_docs", "_local_docs": "local_docs"}
 
-// publicRelation finds a relation of public, nil for none.
-func publicRelation(name string) *UserRelation {
+// PublicRelation finds a relation of public, nil for none.
+func PublicRelation(name string) *UserRelation {
 	if a, ok := aliases[name]; ok {
 		name = a
 	}

@@ -1,9 +1,13 @@
-package bind
+// Package typing decides about types: which of several functions fits its arguments, to what type operands are brought,
+// and what type literals and parameters take that have none yet. What a cast does to a value is for package types.
+package typing
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/divandb/divan/query/bind/collation"
 	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
@@ -13,8 +17,21 @@ import (
 	"github.com/divandb/divan/query/types"
 )
 
-// operandError is the refusal of an operator for its operand types, as PostgreSQL words it.
-func operandError(op string, off int, oids ...types.OID) *sqlstate.Error {
+// Open are the literals and parameters of a statement: their types are open until something wants one of them.
+type Open struct {
+	Params     []types.OID           // 0 while unknown
+	Loose      []bool                // those that are compared with jsonb, and may be texts that are no JSON
+	ParamNodes map[int][]*exec.Param // by index
+	Literals   map[*exec.Const]int   // where they stand
+}
+
+// NewOpen is for a statement whose client has declared the types of some parameters, 0 for open ones.
+func NewOpen(given []types.OID) Open {
+	return Open{Params: slices.Clone(given), ParamNodes: map[int][]*exec.Param{}, Literals: map[*exec.Const]int{}}
+}
+
+// OperandError is the refusal of an operator for its operand types, as PostgreSQL words it.
+func OperandError(op string, off int, oids ...types.OID) *sqlstate.Error {
 	names := make([]string, len(oids))
 	for i, t := range oids {
 		names[i] = types.NameOf(t)
@@ -27,8 +44,8 @@ func operandError(op string, off int, oids ...types.OID) *sqlstate.Error {
 		WithHint("No operator matches the given name and argument types. You might need to add explicit type casts.")
 }
 
-// untyped says that e is a literal or a parameter whose type is still open.
-func untyped(e exec.Expr) bool {
+// Untyped says that e is a literal or a parameter whose type is still open.
+func Untyped(e exec.Expr) bool {
 	switch n := e.(type) {
 	case *exec.Const:
 		return n.Typ == types.Unknown
@@ -38,23 +55,23 @@ func untyped(e exec.Expr) bool {
 	return false
 }
 
-// coerce brings e to a type when the context allows it. Open literals and parameters take the type.
-func (b *binder) coerce(e exec.Expr, to types.OID, context types.Context, off int) (exec.Expr, error) {
+// Coerce brings e to a type when the context allows it. Open literals and parameters take the type.
+func (o *Open) Coerce(e exec.Expr, to types.OID, context types.Context, off int) (exec.Expr, error) {
 	from := e.Type()
 	if from == to || to == exec.AnyValue || to == exec.AnyElement {
 		if from == types.Unknown && to != types.Unknown {
-			return b.coerce(e, types.Text, types.Implicit, off)
+			return o.Coerce(e, types.Text, types.Implicit, off)
 		}
 		return e, nil
 	}
 	switch n := e.(type) {
 	case *exec.Const:
 		if n.Typ == types.Unknown {
-			return b.constant(n, to, -1, off)
+			return o.Constant(n, to, -1, off)
 		}
 	case *exec.Param:
 		if n.Typ == types.Unknown {
-			return n, b.setParam(n, to)
+			return n, o.SetParam(n, to)
 		}
 	}
 	if types.CastContext(from, to) > context {
@@ -63,8 +80,8 @@ func (b *binder) coerce(e exec.Expr, to types.OID, context types.Context, off in
 	return &exec.CastExpr{X: e, To: to, Mod: -1, Off: off, Hidden: true}, nil
 }
 
-// constant reads an open literal as a type. Names of the catalogue and "now" wait for the execution.
-func (b *binder) constant(n *exec.Const, to types.OID, mod int32, off int) (exec.Expr, error) {
+// Constant reads an open literal as a type. Names of the catalogue and "now" wait for the execution.
+func (o *Open) Constant(n *exec.Const, to types.OID, mod int32, off int) (exec.Expr, error) {
 	if n.D.IsNull() {
 		return exec.NullOf(to), nil
 	}
@@ -72,47 +89,47 @@ func (b *binder) constant(n *exec.Const, to types.OID, mod int32, off int) (exec
 	case to == types.Interval && strings.HasPrefix(strings.TrimSpace(n.D.S), "-"):
 		// The session's style says whether the sign is for all of it.
 		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Unknown}, To: to, Mod: mod,
-			Off: b.literalOffset(n, off), Hidden: true}, nil
+			Off: o.LiteralOffset(n, off), Hidden: true}, nil
 	case types.IsOid(to) && to != types.Oid, types.IsOid(types.ElemOf(to)), to == types.Timestamp,
 		to == types.TimestampTZ, to == types.Date, to == types.TimeTZ:
-		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Text}, To: to, Mod: mod, Off: b.literalOffset(n, off),
+		return &exec.CastExpr{X: &exec.Const{D: n.D, Typ: types.Text}, To: to, Mod: mod, Off: o.LiteralOffset(n, off),
 			Hidden: true}, nil
 	}
 	d, err := types.Cast(n.D, types.Unknown, to, mod, nil)
 	if err != nil {
-		return nil, sqlstate.Locate(err, b.literalOffset(n, off))
+		return nil, sqlstate.Locate(err, o.LiteralOffset(n, off))
 	}
 	return &exec.Const{D: d, Typ: to, Mod: mod + 1}, nil
 }
 
-// literalOffset is where the literal stands, if that is known.
-func (b *binder) literalOffset(n *exec.Const, off int) int {
-	if o, ok := b.literals[n]; ok {
-		return o
+// LiteralOffset is where the literal stands, if that is known.
+func (o *Open) LiteralOffset(n *exec.Const, off int) int {
+	if at, ok := o.Literals[n]; ok {
+		return at
 	}
 	return off
 }
 
-func (b *binder) setParam(p *exec.Param, to types.OID) error {
+func (o *Open) SetParam(p *exec.Param, to types.OID) error {
 	if to == types.Unknown {
 		return nil
 	}
-	if have := b.params[p.Index]; have != 0 && have != types.Unknown && have != to {
+	if have := o.Params[p.Index]; have != 0 && have != types.Unknown && have != to {
 		return sqlstate.New(sqlstate.DatatypeMismatch, "inconsistent types deduced for parameter $%d: %s versus %s",
 			p.Index+1, types.NameOf(have), types.NameOf(to))
 	}
-	b.params[p.Index] = to
-	for _, q := range b.paramNodes[p.Index] {
+	o.Params[p.Index] = to
+	for _, q := range o.ParamNodes[p.Index] {
 		q.Typ = to
 	}
 	return nil
 }
 
-// numericRank orders the numeric types by promotion.
-var numericRank = map[types.OID]int{types.Int2: 1, types.Int4: 2, types.Int8: 3, types.Numeric: 4, types.Float4: 5, types.Float8: 6}
+// NumericRank orders the numeric types by promotion.
+var NumericRank = map[types.OID]int{types.Int2: 1, types.Int4: 2, types.Int8: 3, types.Numeric: 4, types.Float4: 5, types.Float8: 6}
 
-// commonType is the type to which operands of CASE, COALESCE, IN, UNION and comparisons are brought; 0 for none.
-func commonType(a, b types.OID) types.OID {
+// CommonType is the type to which operands of CASE, COALESCE, IN, UNION and comparisons are brought; 0 for none.
+func CommonType(a, b types.OID) types.OID {
 	switch {
 	case a == b:
 		return a
@@ -121,7 +138,7 @@ func commonType(a, b types.OID) types.OID {
 	case b == types.Unknown:
 		return a
 	case types.IsNumber(a) && types.IsNumber(b):
-		if numericRank[a] >= numericRank[b] {
+		if NumericRank[a] >= NumericRank[b] {
 			return a
 		}
 		return b
@@ -154,22 +171,22 @@ func commonString(a, b types.OID) types.OID {
 	return a
 }
 
-// misfit is the first of some expressions that has no type in common with those before it, -1 for none.
-func misfit(list []exec.Expr) int {
+// Misfit is the first of some expressions that has no type in common with those before it, -1 for none.
+func Misfit(list []exec.Expr) int {
 	typ := types.Unknown
 	for i, e := range list {
-		if typ = commonType(typ, e.Type()); typ == 0 {
+		if typ = CommonType(typ, e.Type()); typ == 0 {
 			return i
 		}
 	}
 	return -1
 }
 
-// unify brings a list of expressions to one type.
-func (b *binder) unify(list []exec.Expr, what string, off int) ([]exec.Expr, types.OID, error) {
+// Unify brings a list of expressions to one type.
+func (o *Open) Unify(list []exec.Expr, what string, off int) ([]exec.Expr, types.OID, error) {
 	typ := types.Unknown
 	for _, e := range list {
-		t := commonType(typ, e.Type())
+		t := CommonType(typ, e.Type())
 		if t == 0 {
 			return nil, 0, sqlstate.New(sqlstate.DatatypeMismatch, "%s types %s and %s cannot be matched", what, types.NameOf(typ), types.NameOf(e.Type())).At(off)
 		}
@@ -181,87 +198,87 @@ func (b *binder) unify(list []exec.Expr, what string, off int) ([]exec.Expr, typ
 	out := make([]exec.Expr, len(list))
 	for i, e := range list {
 		var err error
-		if out[i], err = b.coerce(e, typ, types.Implicit, off); err != nil {
+		if out[i], err = o.Coerce(e, typ, types.Implicit, off); err != nil {
 			return nil, 0, err
 		}
 	}
 	return out, typ, nil
 }
 
-// compare binds x op y for the comparison operators.
-func (b *binder) compare(op string, x, y exec.Expr, off int) (exec.Expr, error) {
-	x, y, err := b.comparable(op, x, y, off)
+// Compare binds x op y for the comparison operators.
+func (o *Open) Compare(op string, x, y exec.Expr, off int) (exec.Expr, error) {
+	x, y, err := o.Comparable(op, x, y, off)
 	if err != nil {
 		return nil, err
 	}
-	coll, err := comparisonCollation(op, off, x, y)
+	coll, err := collation.Comparison(op, off, x, y)
 	if err != nil {
 		return nil, err
 	}
 	fn := funcs.CollatedComparison(op, coll)
 	if fn.Collation == nil {
 		// What compares by bytes may become a key range, and looks at columns themselves.
-		x, y = withoutCollate(x), withoutCollate(y)
+		x, y = collation.Without(x), collation.Without(y)
 	}
 	return &exec.Call{Func: fn, Args: []exec.Expr{x, y}, Typ: types.Bool, Off: off, Op: op}, nil
 }
 
-// comparedType is the type as which two operands are compared: the common one, but that PostgreSQL compares a real with
+// ComparedType is the type as which two operands are compared: the common one, but that PostgreSQL compares a real with
 // any other number as double precision, a varchar with a char(n) as such, and other texts of two types as text.
-func comparedType(a, c types.OID) types.OID {
-	t := commonType(a, c)
+func ComparedType(a, c types.OID) types.OID {
+	t := CommonType(a, c)
 	if a != c && types.IsString(a) && types.IsString(c) && a != types.Unknown && c != types.Unknown {
 		if t != types.Text && a != types.Text && c != types.Text && (a == types.BPChar || c == types.BPChar) {
 			return types.BPChar
 		}
 		return types.Text
 	}
-	if t == types.Float4 && a != c && numericRank[a] > 0 && numericRank[c] > 0 {
+	if t == types.Float4 && a != c && NumericRank[a] > 0 && NumericRank[c] > 0 {
 		return types.Float8
 	}
 	return t
 }
 
-// comparable brings two operands to a type that compares.
-func (b *binder) comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec.Expr, error) {
+// Comparable brings two operands to a type that compares.
+func (o *Open) Comparable(op string, x, y exec.Expr, off int) (exec.Expr, exec.Expr, error) {
 	a, c := x.Type(), y.Type()
 	if a == types.JSONB || c == types.JSONB {
-		if hasLocale(x) || hasLocale(y) {
-			return nil, nil, unsupportedCollation(off, "a comparison with jsonb")
+		if collation.HasLocale(x) || collation.HasLocale(y) {
+			return nil, nil, collation.Unsupported(off, "a comparison with jsonb")
 		}
 		var err error
-		if x, err = b.asJSON(x, op, c, off); err == nil {
-			y, err = b.asJSON(y, op, a, off)
+		if x, err = o.AsJSON(x, op, c, off); err == nil {
+			y, err = o.AsJSON(y, op, a, off)
 		}
 		return x, y, err
 	}
-	t := comparedType(a, c)
+	t := ComparedType(a, c)
 	switch {
 	case t == 0, t == types.JSON, t == types.Void:
-		return nil, nil, operandError(op, off, a, c)
+		return nil, nil, OperandError(op, off, a, c)
 	case t == types.Unknown:
 		t = types.Text
 	}
 	var err error
-	if x, err = b.coerce(x, t, types.Implicit, off); err == nil {
-		y, err = b.coerce(y, t, types.Implicit, off)
+	if x, err = o.Coerce(x, t, types.Implicit, off); err == nil {
+		y, err = o.Coerce(y, t, types.Implicit, off)
 	}
 	return x, y, err
 }
 
-// asJSON makes an operand of a comparison with jsonb a jsonb. A literal or parameter is the JSON that it is, and where
+// AsJSON makes an operand of a comparison with jsonb a jsonb. A literal or parameter is the JSON that it is, and where
 // it is not valid JSON the string that it spells, for which PostgreSQL has an error. A text that is computed is a
 // string, a number or boolean itself.
-func (b *binder) asJSON(e exec.Expr, op string, other types.OID, off int) (exec.Expr, error) {
+func (o *Open) AsJSON(e exec.Expr, op string, other types.OID, off int) (exec.Expr, error) {
 	t := e.Type()
 	switch n := e.(type) {
 	case *exec.Const:
 		if t == types.Unknown {
-			return looseConst(n, types.JSONB)
+			return LooseConst(n, types.JSONB)
 		}
 	case *exec.Param:
 		if t == types.Unknown {
-			return n, b.looseParam(n, types.JSONB)
+			return n, o.LooseParam(n, types.JSONB)
 		}
 		if types.IsString(t) {
 			return &exec.Call{Func: jsons.LooseJSON, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off,
@@ -274,16 +291,16 @@ func (b *binder) asJSON(e exec.Expr, op string, other types.OID, off int) (exec.
 	case t == types.JSON:
 		return &exec.CastExpr{X: e, To: types.JSONB, Mod: -1, Off: off, Hidden: true}, nil
 	case types.IsString(t):
-		x, err := b.coerce(e, types.Text, types.Implicit, off)
+		x, err := o.Coerce(e, types.Text, types.Implicit, off)
 		return &exec.Call{Func: jsons.JSONString, Args: []exec.Expr{x}, Typ: types.JSONB, Off: off, Hidden: true}, err
 	case types.IsNumber(t), t == types.Bool:
 		return &exec.Call{Func: jsons.JSONScalar, Args: []exec.Expr{e}, Typ: types.JSONB, Off: off, Hidden: true}, nil
 	}
-	return nil, operandError(op, off, other, t)
+	return nil, OperandError(op, off, other, t)
 }
 
-// looseConst reads a literal that is compared with jsonb, as a jsonb or an array of them.
-func looseConst(n *exec.Const, to types.OID) (exec.Expr, error) {
+// LooseConst reads a literal that is compared with jsonb, as a jsonb or an array of them.
+func LooseConst(n *exec.Const, to types.OID) (exec.Expr, error) {
 	if n.D.IsNull() {
 		return exec.NullOf(to), nil
 	}
@@ -291,17 +308,17 @@ func looseConst(n *exec.Const, to types.OID) (exec.Expr, error) {
 	return &exec.Const{D: d, Typ: to}, err
 }
 
-// looseParam makes a parameter one whose values are read as looseConst reads literals.
-func (b *binder) looseParam(p *exec.Param, to types.OID) error {
-	for len(b.loose) <= p.Index {
-		b.loose = append(b.loose, false)
+// LooseParam makes a parameter one whose values are read as looseConst reads literals.
+func (o *Open) LooseParam(p *exec.Param, to types.OID) error {
+	for len(o.Loose) <= p.Index {
+		o.Loose = append(o.Loose, false)
 	}
-	b.loose[p.Index] = true
-	return b.setParam(p, to)
+	o.Loose[p.Index] = true
+	return o.SetParam(p, to)
 }
 
-// resolveType finds a written type.
-func resolveType(n ast.TypeName) (types.OID, int32, error) {
+// ResolveType finds a written type.
+func ResolveType(n ast.TypeName) (types.OID, int32, error) {
 	name := n.Parts[len(n.Parts)-1]
 	if len(n.Parts) > 1 && n.Parts[0] != "pg_catalog" {
 		return 0, 0, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", strings.Join(n.Parts, ".")).At(n.Pos())

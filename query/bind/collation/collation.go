@@ -1,0 +1,247 @@
+// Package collation decides which collation a comparison uses, by the rules of PostgreSQL 15, section 24.2. How texts
+// are ordered in one is for package types.
+package collation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/divandb/divan/query/exec"
+	"github.com/divandb/divan/query/sqlstate"
+	"github.com/divandb/divan/query/types"
+)
+
+// A COLLATE clause goes before the collation that a column was made with in a sub-query, which goes before the default.
+// Two different ones of the same strength are an error where it matters.
+
+// State is what is known of an expression's collation.
+type State struct {
+	Collation *types.Collation // nil for the default
+	Strength  Strength
+}
+
+// Collated is an expression that has been told its collation.
+type Collated interface{ State() State }
+
+type Strength uint8
+
+const (
+	None     Strength = iota // no text
+	Implicit                 // of a column; the default
+	Conflict                 // of columns that disagree
+	Explicit                 // of a COLLATE clause
+)
+
+// disagreeing stands for the collation of a column whose parts disagree.
+var disagreeing = &types.Collation{Name: "(indeterminate)"}
+
+func Collatable(t types.OID) bool {
+	if elem := types.ElemOf(t); elem != 0 {
+		t = elem
+	}
+	return types.IsString(t)
+}
+
+// Of derives the collation of a bound expression.
+func Of(e exec.Expr, off int) (State, error) {
+	if !Collatable(e.Type()) {
+		return State{}, nil
+	}
+	implicit := func(c *types.Collation) (State, error) {
+		if c == disagreeing {
+			return State{nil, Conflict}, nil
+		}
+		return State{c, Implicit}, nil
+	}
+	switch n := e.(type) {
+	case *exec.Collate:
+		return State{n.Collation, Explicit}, nil
+	case *exec.Col:
+		return implicit(n.Collation)
+	case *exec.Subquery:
+		return implicit(n.Collation)
+	case *exec.It:
+		if n.Explicit {
+			return State{n.Collation, Explicit}, nil
+		}
+		return implicit(n.Collation)
+	case *exec.Let:
+		return Of(n.Body, off)
+	case Collated:
+		return n.State(), nil
+	case *exec.Case:
+		results := []exec.Expr{}
+		for _, w := range n.Whens {
+			results = append(results, w.Result)
+		}
+		if n.Else != nil {
+			results = append(results, n.Else)
+		}
+		return orDefault(Merge(off, results...))
+	}
+	var operands []exec.Expr
+	exec.RewriteChildren(e, func(x exec.Expr) exec.Expr {
+		operands = append(operands, x)
+		return x
+	})
+	return orDefault(Merge(off, operands...))
+}
+
+// orDefault is for a text of operands that are none.
+func orDefault(s State, err error) (State, error) {
+	if s.Strength == None {
+		s.Strength = Implicit
+	}
+	return s, err
+}
+
+// Merge is the collation of an operation on all of list.
+func Merge(off int, list ...exec.Expr) (State, error) {
+	var out State
+	for _, e := range list {
+		s, err := Of(e, off)
+		if err != nil {
+			return out, err
+		}
+		switch {
+		case s.Strength > out.Strength:
+			out = s
+		case s.Strength < out.Strength || sameCollation(s.Collation, out.Collation):
+		case s.Strength == Explicit:
+			return out, sqlstate.New(sqlstate.CollationMismatch, "collation mismatch between explicit collations %q and %q",
+				out.Collation.Name, s.Collation.Name).At(off)
+		case out.Collation == nil:
+			out = s
+		case s.Collation != nil:
+			out = State{nil, Conflict}
+		}
+	}
+	return out, nil
+}
+
+func sameCollation(a, b *types.Collation) bool {
+	return a == b || a != nil && b != nil && a.Name == b.Name
+}
+
+// Comparison is the collation by which an operator compares; nil for bytes.
+func Comparison(op string, off int, list ...exec.Expr) (*types.Collation, error) {
+	s, err := Merge(off, list...)
+	if err != nil {
+		return nil, err
+	}
+	if s.Strength == Conflict {
+		return nil, sqlstate.New(sqlstate.IndeterminateCollation, "could not determine which collation to use for string comparison").At(off).
+			WithHint("Use the COLLATE clause to set the collation explicitly.")
+	}
+	if op == "=" || op == "<>" {
+		return nil, nil
+	}
+	for _, e := range list {
+		if t := e.Type(); (t == types.Record || types.ElemOf(t) != 0) && HasLocale(e) {
+			return nil, Unsupported(off, "the order of arrays and rows")
+		}
+	}
+	if s.Collation.Bytes() {
+		return nil, nil
+	}
+	return s.Collation, nil
+}
+
+// Sort is the collation of an item of ORDER BY; nil for bytes.
+func Sort(e exec.Expr, off int) (*types.Collation, error) {
+	return Comparison("<", off, e)
+}
+
+// Column is what a column of a query's result keeps for the query around it.
+func Column(e exec.Expr, off int) (*types.Collation, error) {
+	s, err := Of(e, off)
+	if err == nil && s.Strength == None && HasLocale(e) && e.Type() == types.Record {
+		return disagreeing, nil // so that rows with such a field are not ordered
+	}
+	return s.Column(), err
+}
+
+// Column is what a column of this state keeps.
+func (s State) Column() *types.Collation {
+	if s.Strength == Conflict {
+		return disagreeing
+	}
+	return s.Collation
+}
+
+func Union(a, b *types.Collation) *types.Collation {
+	switch {
+	case sameCollation(a, b) || b == nil:
+		return a
+	case a == nil:
+		return b
+	}
+	return disagreeing
+}
+
+// HasLocale says that somewhere in e a text has another order than that of its bytes.
+func HasLocale(e exec.Expr) bool {
+	found := false
+	exec.Walk(e, func(x exec.Expr) {
+		var c *types.Collation
+		switch n := x.(type) {
+		case *exec.Collate:
+			c = n.Collation
+		case *exec.Col:
+			c = n.Collation
+		case *exec.Subquery:
+			c = n.Collation
+		case *exec.It:
+			c = n.Collation
+		case Collated:
+			c = n.State().Collation
+		}
+		found = found || c == disagreeing || !c.Bytes()
+	})
+	return found
+}
+
+func Unsupported(off int, where string) error {
+	return sqlstate.Unsupported(off, "Put COLLATE on the text that is compared or ordered by.", "the collation of a locale is not supported in %s", where)
+}
+
+// casing are the functions and operators that ask the collation about letters, which in some languages have other cases.
+var casing = []string{"lower", "upper", "initcap", "~~*", "!~~*", "~", "~*", "!~", "!~*", "similar to"}
+
+// Casing refuses those under a locale.
+func Casing(name string, off int, args ...exec.Expr) error {
+	if !slices.Contains(casing, name) && !strings.HasPrefix(name, "regexp_") {
+		return nil
+	}
+	if s, err := Merge(off, args...); err != nil || s.Collation.Bytes() && s.Strength != Conflict {
+		return err
+	}
+	return Unsupported(off, name)
+}
+
+// Without takes the COLLATE clause off an operand.
+func Without(e exec.Expr) exec.Expr {
+	for {
+		c, ok := e.(*exec.Collate)
+		if !ok {
+			return e
+		}
+		e = c.X
+	}
+}
+
+func Withouts(list []exec.Expr) []exec.Expr {
+	out := make([]exec.Expr, len(list))
+	for i, e := range list {
+		out[i] = Without(e)
+	}
+	return out
+}
+
+// withoutBytes takes it off when it only says what is so anyway, so that a read in this order is recognised.
+func WithoutBytes(e exec.Expr) exec.Expr {
+	if c, ok := e.(*exec.Collate); ok && c.Collation.Bytes() && !HasLocale(c.X) {
+		return Without(c)
+	}
+	return e
+}
