@@ -11,7 +11,7 @@ import (
 	"github.com/apple/foundationdb/bindings/go/src/fdb/tuple"
 )
 
-// bare makes the transactions of a new document's write as layer/internal/write/write.go makes them: the same reads,
+// bare makes the transactions of a new document's write as layer/internal/write/stages.go makes them: the same reads,
 // conflicts, sets and atomic operations, on keys of the same shape and length (layer/keyspace). It knows nothing else
 // of documents, and reads for each of them, while the layer reads for many at once where their ids lie close together
 // (layer/internal/rev/leafscan.go).

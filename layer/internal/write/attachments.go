@@ -1,34 +1,140 @@
 package write
 
 import (
+	"crypto/md5"
+
 	"github.com/divandb/divan/layer/internal/attach"
 	"github.com/divandb/divan/layer/internal/db"
+	"github.com/divandb/divan/layer/internal/fault"
 	"github.com/divandb/divan/layer/internal/rev"
+	"github.com/divandb/divan/layer/kv"
 )
 
+// composeAttachments resolves stubs against the parent and gives data its id. Where nothing refers to the parent, no
+// attachment survives.
+func (c *content) composeAttachments(e *rev.Edit, pos int64, replicated bool) error {
+	if e.KeepAttachments {
+		for _, a := range c.parentBody.Attachments {
+			if a.Name != e.RemoveAttachment && !has(e, a.Name) {
+				c.attachments = append(c.attachments, a)
+			}
+		}
+	}
+	upload := 0
+	for i := range e.Attachments {
+		edit := &e.Attachments[i]
+		var a rev.Attachment
+		var err error
+		switch {
+		case edit.Stub:
+			a, err = c.resolveStub(e.ID, edit)
+		case edit.Upload != nil:
+			a, err = takeUpload(e.ID, edit, c.uploads[upload])
+			upload++
+		default:
+			a, err = inlineAttachment(edit)
+		}
+		if err != nil {
+			return err
+		}
+		if a.RevPos == 0 || !replicated && !edit.Stub {
+			a.RevPos = pos
+		}
+		c.attachments = append(c.attachments, a)
+	}
+	return nil
+}
+
+func has(e *rev.Edit, attachment string) bool {
+	for i := range e.Attachments {
+		if e.Attachments[i].Name == attachment {
+			return true
+		}
+	}
+	return false
+}
+
+// resolveStub finds what a stub stands for. Its revpos and digest, where given, have to be those of the parent's
+// attachment.
+func (c *content) resolveStub(id string, edit *rev.AttachmentEdit) (rev.Attachment, error) {
+	for _, a := range c.parentBody.Attachments { // none without a parent
+		if a.Name != edit.Name {
+			continue
+		}
+		if edit.RevPos != 0 && edit.RevPos != a.RevPos || edit.Digest != "" && edit.Digest != a.Digest {
+			break
+		}
+		return a, nil
+	}
+	return rev.Attachment{}, fault.Errf(fault.Invalid, "missing_stub", "Invalid attachment stub in %s for %s", id, edit.Name)
+}
+
+// takeUpload takes up an upload. entry says that it has not been swept or taken before.
+func takeUpload(id string, edit *rev.AttachmentEdit, entry kv.Future[[]byte]) (rev.Attachment, error) {
+	u := edit.Upload
+	there, err := entry.Wait()
+	if err != nil {
+		return rev.Attachment{}, err
+	}
+	if there == nil || u.DocID != id {
+		return rev.Attachment{}, fault.Errf(fault.Invalid, "bad_request", "the upload for attachment %s is gone", edit.Name)
+	}
+	if edit.Digest != "" && edit.Digest != u.Digest {
+		return rev.Attachment{}, errDigest()
+	}
+	return rev.Attachment{Name: edit.Name, ContentType: contentType(edit), RevPos: edit.RevPos, Digest: u.Digest,
+		Length: u.Length, Encoding: u.Encoding, EncodedLength: u.EncodedLength, ID: u.ID}, nil
+}
+
+func errDigest() error {
+	return fault.Errf(fault.Invalid, "content_md5_mismatch", "Possible message corruption.")
+}
+
+// inlineAttachment describes data held in memory.
+func inlineAttachment(edit *rev.AttachmentEdit) (rev.Attachment, error) {
+	sum := md5.Sum(edit.Data)
+	digest := attach.DigestOf(sum[:])
+	if edit.Digest != "" && edit.Digest != digest {
+		return rev.Attachment{}, errDigest()
+	}
+	length, err := attach.ContentLength(edit.Data, edit.Encoding)
+	if err != nil {
+		return rev.Attachment{}, err
+	}
+	return rev.Attachment{Name: edit.Name, ContentType: contentType(edit), RevPos: edit.RevPos, Digest: digest,
+		Length: length, Encoding: edit.Encoding, EncodedLength: int64(len(edit.Data)), ID: attach.NewAttachmentID()}, nil
+}
+
+func contentType(edit *rev.AttachmentEdit) string {
+	if edit.ContentType == "" {
+		return "application/octet-stream"
+	}
+	return edit.ContentType
+}
+
 // takeUploads makes the new attachments' data part of the document.
-func (p *pendingEdit) takeUploads(t *db.Txn) {
-	for i := range p.e.Attachments {
-		edit := &p.e.Attachments[i]
+func (c *content) takeUploads(t *db.Txn, e *rev.Edit) {
+	for i := range e.Attachments {
+		edit := &e.Attachments[i]
 		if edit.Stub {
 			continue
 		}
-		a := p.attachment(edit.Name)
+		a := c.attachment(edit.Name)
 		if edit.Upload != nil {
 			t.Clear(t.Close(attach.Upload(t.Keys, t.Open(), edit.Upload)))
 		} else {
-			attach.WriteChunks(t, p.e.ID, a.ID, 0, edit.Data)
+			attach.WriteChunks(t, e.ID, a.ID, 0, edit.Data)
 		}
-		rev.Bear(t, p.e.ID, a)
-		t.CountFor(p.e.ID, db.CounterStored, a.EncodedLength)
-		t.CountFor(p.e.ID, db.CounterContent, a.Length)
+		rev.Bear(t, e.ID, a)
+		t.CountFor(e.ID, db.CounterStored, a.EncodedLength)
+		t.CountFor(e.ID, db.CounterContent, a.Length)
 	}
 }
 
-func (p *pendingEdit) attachment(name string) *rev.Attachment {
-	for i := range p.attachments {
-		if p.attachments[i].Name == name {
-			return &p.attachments[i]
+func (c *content) attachment(name string) *rev.Attachment {
+	for i := range c.attachments {
+		if c.attachments[i].Name == name {
+			return &c.attachments[i]
 		}
 	}
 	return nil

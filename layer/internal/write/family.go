@@ -17,11 +17,10 @@ import (
 // branches. Replicated edits are merged into a tree of all branches (familytree.go); interactive ones, which name
 // leaves, need those leaves and the best of the others (familynamed.go).
 type family struct {
-	t  *db.Txn
-	o  rev.WriteOptions
+	batch
 	id string
 
-	edits interface {
+	kind interface { // of edits
 		// read reads the document for the edits.
 		read(ps []pendingEdit) error
 		// plan says what an edit would do. An *Error is the edit's.
@@ -46,7 +45,6 @@ type family struct {
 	last        *pendingEdit            // the last that had an effect
 	inTurn      bool                    // each edit waits for what it reads (errRemade)
 	moved       bool                    // branches change
-	mapped      Indexing                // nil: no index is kept up to date
 }
 
 // isFamily reports whether the edits are several of one document, or one of a document whose tree is known.
@@ -81,42 +79,43 @@ func writeFamily(t *db.Txn, ps []pendingEdit, o rev.WriteOptions) (taken int, wr
 func writeFamilyOnce(t *db.Txn,
 	ps []pendingEdit, o rev.WriteOptions, inTurn bool,
 ) (taken int, written func(kv.Committed), err error) {
-	f := &family{t: t, o: o, id: ps[0].e.ID, added: map[db.Rev]*rev.LeafKV{}, changed: map[db.Rev]*rev.LeafKV{},
+	f := &family{batch: batch{t: t, o: o}, id: ps[0].e.ID, added: map[db.Rev]*rev.LeafKV{}, changed: map[db.Rev]*rev.LeafKV{},
 		bodies: map[db.Rev]*pendingEdit{}, inTurn: inTurn}
-	f.edits = &namedEdits{family: f}
+	f.kind = &namedEdits{family: f}
 	written = func(kv.Committed) {}
 	if o.Replicated {
 		tree := &treeEdits{family: f}
-		f.edits, written = tree, tree.written
+		f.kind, written = tree, tree.written
 	}
 	for i := range ps {
 		p := &ps[i]
 		p.again()
-		p.err = checkEdit(t, p.e, o)
+		p.err = checkEdit(t, p.e)
 	}
-	if err := f.edits.read(ps); err != nil {
+	if err := f.kind.read(ps); err != nil {
 		return len(ps), nil, err
 	}
 	// The reads that most edits will need, all at once.
 	for i := range ps {
-		if p := &ps[i]; p.err == nil && f.edits.plan(p) == nil {
-			p.issueParent(t, o)
+		if p := &ps[i]; p.err == nil && f.kind.plan(p) == nil {
+			p.content.issue(t, p.e, &p.plan, watched(t, o, f.id))
 		}
 	}
 	t.Spent = 0
-	if ps, err = eachWithin(t, ps, o, f.edit); err == nil && !inTurn {
-		err = noneRemade(ps)
+	f.edits = ps
+	if err = f.each(f.edit, !o.Atomic); err == nil && !inTurn {
+		err = f.each(noneRemade, false)
 	}
 	if err != nil {
-		return len(ps), nil, err
+		return len(f.edits), nil, err
 	}
-	return len(ps), written, f.write(ps)
+	return len(f.edits), written, f.write(f.edits)
 }
 
 // edit plans, composes and validates one edit, and takes it up.
-func (f *family) edit(p *pendingEdit) error {
+func (f *family) edit(_ *batch, p *pendingEdit) error {
 	read := p.plan
-	if err := f.edits.plan(p); err != nil {
+	if err := f.kind.plan(p); err != nil {
 		return err
 	}
 	if p.plan.parent != read.parent || f.bodies[p.plan.parent] != nil || p.plan.ancestor != read.ancestor ||
@@ -126,29 +125,32 @@ func (f *family) edit(p *pendingEdit) error {
 	if f.bodies[p.e.Rev] != nil && f.o.Replicated {
 		p.plan.ancestor = false // its body came with an edit before
 	}
-	if err := p.compose(f.t, f.o); err != nil {
+	if err := compose(&f.batch, p); err != nil {
 		return err
 	}
 	if f.inTurn {
-		if err := p.waitForAdded(f); err != nil {
+		if err := findMade(&f.batch, p); err != nil {
+			return err
+		}
+		if err := p.made.refuse(f.t, p, f.leavesAfter); err != nil {
 			return err
 		}
 	}
-	if f.o.User != nil && StateOf(f.t.Db.Store).Validator != nil {
-		if err := p.validate(f.t, f.o); err != nil {
+	if validates(&f.batch) {
+		if err := validate(&f.batch, p); err != nil {
 			return err
 		}
 	}
-	f.edits.take(p)
-	if p.stored != nil {
-		if before := f.bodies[p.bodyRev()]; before != nil {
+	f.kind.take(p)
+	if p.content.stored != nil {
+		if before := f.bodies[p.rev()]; before != nil {
 			// Stemming has forgotten the revision meanwhile, and p brings it again.
-			before.stored = nil
+			before.content.stored = nil
 			f.overwritten = append(f.overwritten, before)
 		}
-		f.bodies[p.bodyRev()] = p
+		f.bodies[p.rev()] = p
 	}
-	if p.stored != nil || !p.settled {
+	if p.content.stored != nil || !p.settled {
 		f.last = p
 	}
 	return nil
@@ -157,12 +159,14 @@ func (f *family) edit(p *pendingEdit) error {
 // issueAgain reads the parent of an edit anew, since the parent turned out to be another revision. That may be an edit
 // of the family whose body is not stored yet.
 func (f *family) issueAgain(p *pendingEdit) {
-	p.parent, p.own, p.uploads = rev.BodyRead{}, rev.BodyRead{}, nil
-	p.issueParent(f.t, f.o)
+	c := &p.content
+	c.parent, c.own, c.uploads = rev.BodyRead{}, rev.BodyRead{}, nil
+	c.issue(f.t, p.e, &p.plan, watched(f.t, f.o, f.id))
 	if of := f.bodies[p.plan.parent]; of != nil {
-		p.parent = rev.BodyRead{}
-		p.parentBody = rev.StoredBody{Deleted: of.e.Deleted, Attachments: of.attachments, Body: of.body, Size: len(of.stored)}
-		p.hasParent = true
+		c.parent = rev.BodyRead{}
+		c.parentBody = rev.StoredBody{Deleted: of.e.Deleted, Attachments: of.content.attachments,
+			Body: of.content.body, Size: len(of.content.stored)}
+		c.hasParent = true
 	}
 }
 
@@ -177,16 +181,16 @@ func (f *family) replace(r db.Rev, stored func() *rev.LeafKV) {
 	f.replaced = append(f.replaced, stored())
 }
 
-// write writes what all edits together do, as pendingEdit.apply does for one.
+// write writes what all edits together do, as apply does for one.
 func (f *family) write(ps []pendingEdit) error {
 	t := f.t
 	if f.last == nil {
 		return nil
 	}
-	other, branches := f.edits.rest()
+	other, branches := f.kind.rest()
 	winner := other
 	for _, l := range f.added {
-		l.Ancestors = f.edits.history(l)
+		l.Ancestors = f.kind.history(l)
 		if winner == nil || l.Order(winner) > 0 {
 			winner = l
 		}
@@ -213,23 +217,21 @@ func (f *family) write(ps []pendingEdit) error {
 		t.Clear(t.Close(t.Keys.Revision(t.Open(), f.id, l.Deleted, l.Rev)))
 		supersede(t, f.id, l.Rev)
 	}
-	whole := pendingEdit{e: f.last.e, body: f.last.body, plan: plan{before: f.before, branches: branches}}
-	user := f.last.entry
+	m := move{t: t, id: f.id, before: f.before, winner: winner, branches: branches, entry: f.last.entry}
 	for _, l := range f.added {
-		whole.setLeaf(t, l, winner, user)
+		m.setLeaf(l)
 	}
 	for _, l := range f.changed {
 		if l != winner {
-			l.Ancestors = f.edits.history(l)
+			l.Ancestors = f.kind.history(l)
 		}
-		whole.setLeaf(t, l, winner, user)
+		m.setLeaf(l)
 	}
 	// As in apply: the best of the others has the sequence, or had it until now.
 	if other != nil && f.changed[other.Rev] == nil && (other == winner || other.Winner) {
-		whole.setLeaf(t, other, winner, user)
+		m.setLeaf(other)
 	}
-	moveEntry(t, f.id, f.before, winner, branches, user)
-	if err := whole.listDocument(t, winner); err != nil {
+	if err := m.write(); err != nil {
 		return err
 	}
 	return StateOf(t.Db.Store).Indexes.Write(t, f.mapped)
@@ -239,17 +241,17 @@ func (f *family) write(ps []pendingEdit) error {
 func (f *family) storeBodies(ps []pendingEdit) error {
 	var replaced []attach.AttachmentOf
 	for _, p := range f.overwritten {
-		p.takeUploads(f.t) // for edits between that refer to them
-		for _, a := range p.attachments {
+		p.content.takeUploads(f.t, p.e) // for edits between that refer to them
+		for _, a := range p.content.attachments {
 			replaced = append(replaced, attach.AttachmentOf{DocID: f.id, A: a})
 		}
 	}
 	for i := range ps {
 		p := &ps[i]
-		if p.err != nil || p.stored == nil {
+		if p.err != nil || p.content.stored == nil {
 			continue
 		}
-		old, err := p.putBody(f.t)
+		old, err := p.content.put(f.t, p.e, p.rev())
 		if err != nil {
 			return err
 		}
@@ -258,7 +260,7 @@ func (f *family) storeBodies(ps []pendingEdit) error {
 			supersede(f.t, f.id, p.e.Rev)
 		}
 	}
-	forgotten, err := f.edits.dropForgotten()
+	forgotten, err := f.kind.dropForgotten()
 	if err != nil {
 		return err
 	}
@@ -277,7 +279,7 @@ func (f *family) mapDocument(ps []pendingEdit, winner *rev.LeafKV, branches int6
 	out := &Outcome{Id: f.id, rev: winner.Rev, Memo: &f.last.memo, Entry: f.last.entry}
 	if !winner.Deleted {
 		if p := f.bodies[winner.Rev]; p != nil {
-			out.doc = &rev.Document{ID: f.id, Rev: winner.Rev, Body: p.body, Attachments: p.attachments}
+			out.doc = &rev.Document{ID: f.id, Rev: winner.Rev, Body: p.content.body, Attachments: p.content.attachments}
 		} else {
 			body := rev.ReadBody(t, t.Keys, f.id, winner.Rev)
 			out.body = &body

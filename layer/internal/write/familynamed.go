@@ -23,7 +23,7 @@ func (e *namedEdits) read(ps []pendingEdit) error {
 	e.named, e.gone = make(map[db.Rev]*rev.LeafKV, len(ps)), map[db.Rev]bool{}
 	for i := range ps {
 		if p := &ps[i]; p.err == nil {
-			p.leaf = t.Get(t.Close(t.Keys.Revision(t.Open(), e.id, false, p.e.Rev)))
+			p.found.leaf = t.Get(t.Close(t.Keys.Revision(t.Open(), e.id, false, p.e.Rev)))
 		}
 	}
 	prefix := t.Keys.Doc(nil, keyspace.Revisions, e.id)
@@ -41,14 +41,14 @@ func (e *namedEdits) read(ps []pendingEdit) error {
 	}
 	for i := range ps {
 		p := &ps[i]
-		if p.leaf == nil {
+		if p.found.leaf == nil {
 			continue
 		}
-		value, err := p.leaf.Wait()
+		value, err := p.found.leaf.Wait()
 		if err != nil {
 			return err
 		}
-		if p.leaf = nil; value == nil {
+		if p.found.leaf = nil; value == nil {
 			continue
 		}
 		l := &rev.LeafKV{Rev: p.e.Rev}
@@ -72,7 +72,7 @@ func (e *namedEdits) plan(p *pendingEdit) error {
 	if old == nil || old.Deleted {
 		return errConflict()
 	}
-	p.extend(old, e.before, nil, e.t.Cfg.RevsLimit)
+	p.plan = extending(old, e.before, nil, p.e.Deleted, e.t.Cfg.RevsLimit)
 	return nil
 }
 

@@ -1,8 +1,6 @@
 package write
 
 import (
-	"slices"
-
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/fault"
 	"github.com/divandb/divan/layer/internal/rev"
@@ -81,55 +79,59 @@ func errEditTooLarge(id string) error {
 			"it, is more than one transaction can hold", id)
 }
 
+// keepsIndexes reports whether the transaction keeps indexes up to date.
+func keepsIndexes(b *batch) bool { return len(b.t.Cfg.Interactive) > 0 }
+
 // mapEdits maps the documents that the edits make. It runs before anything is written.
-func mapEdits(t *db.Txn, ps []pendingEdit, o rev.WriteOptions) (Indexing, error) {
+func mapEdits(b *batch) error {
 	var outcomes []*Outcome
 	var of []*pendingEdit
-	for i := range ps {
-		p := &ps[i]
-		if p.err == nil && !p.settled && (p.plan.hasAdded || len(p.plan.replaced) > 0 || len(p.plan.changed) > 0) {
-			p.outcome = p.result(t)
+	for i := range b.edits {
+		p := &b.edits[i]
+		if p.err == nil && !p.settled && p.plan.moves() {
+			p.outcome = outcomeOf(b.t, p)
 			outcomes, of = append(outcomes, p.outcome), append(of, p)
 		}
 	}
-	mapped, err := StateOf(t.Db.Store).Indexes.MapOutcomes(t, outcomes)
+	mapped, err := StateOf(b.t.Db.Store).Indexes.MapOutcomes(b.t, outcomes)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	sum := 0
 	for i := range outcomes {
 		sum += mapped.Size(i)
 	}
-	if sum > maxIndexedBytes && len(outcomes) > 1 && !o.Atomic {
-		return nil, db.ErrDivide
+	if sum > maxIndexedBytes && len(outcomes) > 1 && !b.o.Atomic {
+		return db.ErrDivide
 	}
 	for i, p := range of {
 		if mapped.Size(i)+editSize(p.e) > maxIndexedEdit {
 			p.err = errEditTooLarge(p.e.ID)
 		}
 	}
-	return mapped, nil
+	b.mapped = mapped
+	return nil
 }
 
 // writeIndexes writes what was mapped of the edits.
-func writeIndexes(t *db.Txn, ps []pendingEdit, mapped Indexing) error {
-	for i := range ps {
-		if p := &ps[i]; p.outcome != nil {
+func writeIndexes(b *batch) error {
+	for i := range b.edits {
+		if p := &b.edits[i]; p.outcome != nil {
 			p.outcome.Entry, p.outcome.Refused = p.entry, p.err != nil
 		}
 	}
-	return StateOf(t.Db.Store).Indexes.Write(t, mapped)
+	return StateOf(b.t.Db.Store).Indexes.Write(b.t, b.mapped)
 }
 
-// result is the winner after the edit, with conflicts, where there are any. Its reads are issued, and not waited for.
-func (p *pendingEdit) result(t *db.Txn) *Outcome {
+// outcomeOf is the winner after the edit, with conflicts, where there are any. Its reads are issued, and not waited for.
+func outcomeOf(t *db.Txn, p *pendingEdit) *Outcome {
 	w := p.plan.winner()
 	out := &Outcome{Id: p.e.ID, rev: w.Rev, Memo: &p.memo}
 	if w.Deleted {
 		return out
 	}
 	if w == &p.plan.added {
-		out.doc = &rev.Document{ID: p.e.ID, Rev: w.Rev, Body: p.body, Attachments: p.attachments}
+		out.doc = &rev.Document{ID: p.e.ID, Rev: w.Rev, Body: p.content.body, Attachments: p.content.attachments}
 	} else {
 		body := rev.ReadBody(t, t.Keys, p.e.ID, w.Rev)
 		out.body = &body
@@ -141,22 +143,10 @@ func (p *pendingEdit) result(t *db.Txn) *Outcome {
 			if err != nil {
 				return nil, err
 			}
-			return p.leavesAfter(tree.Leaves), nil
+			return p.plan.leavesAfter(tree.Leaves), nil
 		}
 	}
 	return out
-}
-
-// leavesAfter is what the edit makes of a document's leaves, winner last.
-func (p *pendingEdit) leavesAfter(leaves []rev.LeafKV) []rev.LeafKV {
-	after := slices.DeleteFunc(leaves, func(l rev.LeafKV) bool {
-		return slices.ContainsFunc(p.plan.replaced, func(r *rev.LeafKV) bool { return r.Rev == l.Rev })
-	})
-	if p.plan.hasAdded {
-		after = append(after, p.plan.added)
-	}
-	slices.SortFunc(after, func(a, b rev.LeafKV) int { return a.Order(&b) })
-	return after
 }
 
 // mapKept maps what a purge leaves of a document. kept are its leaves, winner last.

@@ -217,25 +217,17 @@ func purgeEntry(t *db.Txn, id string, before *rev.LeafKV, kept []rev.LeafKV) err
 	if err := mustWin(before); err != nil {
 		return err
 	}
-	p := pendingEdit{e: &rev.Edit{ID: id}, plan: plan{before: before, branches: int64(len(kept))}}
+	m := move{t: t, id: id, before: before, branches: int64(len(kept))}
 	if db.IsDesign(id) {
-		p.design = t.Get(t.Close(t.Keys.Doc(t.Open(), keyspace.Designs, id)))
+		m.design = designEntryOf(t, id)
 	}
-	if len(kept) > 0 {
-		p.plan.other = &kept[len(kept)-1]
-		user := t.Entries
-		t.Entries++
-		p.setLeaf(t, p.plan.other, p.plan.other, user)
-		moveEntry(t, id, before, p.plan.other, p.plan.branches, user)
-		return p.listDocument(t, p.plan.other)
+	if len(kept) == 0 {
+		return m.remove()
 	}
-	feed.ClearEntry(t, id, before.Seq)
-	t.Clear(t.Close(t.Keys.Doc(t.Open(), keyspace.AllDocs, id)))
-	CountDocument(t, id, before.Deleted, -1)
-	if !db.IsDesign(id) {
-		return nil
-	}
-	return p.listDesign(t, &rev.LeafKV{Deleted: true})
+	m.winner, m.entry = &kept[len(kept)-1], t.Entries
+	t.Entries++
+	m.setLeaf(m.winner)
+	return m.write()
 }
 
 // notePurge counts a purge and remembers it.

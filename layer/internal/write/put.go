@@ -29,11 +29,3 @@ func (d Database) Put(ctx context.Context, e rev.Edit, o rev.WriteOptions) (_ db
 	}
 	return ps[0].rev(), nil
 }
-
-// rev is the revision that an edit without error has.
-func (p *pendingEdit) rev() db.Rev {
-	if p.plan.hasAdded {
-		return p.plan.added.Rev
-	}
-	return p.e.Rev
-}

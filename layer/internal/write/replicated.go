@@ -14,19 +14,11 @@ import (
 // Replicated edits (new_edits=false): all branches are read, the edit is merged into them, and the winner is elected
 // over all (R2).
 
+// Of what is stored of a document.
 var (
-	errNoWinner = errors.New("the last of its branches has no sequence")
-	ErrNoBody   = errors.New("a leaf has no body")
-	ErrNoData   = errors.New("chunks are missing")
+	ErrNoBody = errors.New("a leaf has no body")
+	ErrNoData = errors.New("chunks are missing")
 )
-
-// mustWin checks what every path relies on: the branch that sorts last carries the document's sequence.
-func mustWin(l *rev.LeafKV) error {
-	if !l.Winner {
-		return db.Corrupt("document", errNoWinner)
-	}
-	return nil
-}
 
 // replicatedBranch is the edit as a branch. Invalid where its history has gaps.
 func replicatedBranch(e *rev.Edit) (revtree.Branch, error) {
@@ -49,77 +41,86 @@ func (p *pendingEdit) merge(limit int) error {
 	if err != nil {
 		return err
 	}
-	if n := len(p.leaves); n > 0 {
-		p.plan.before = &p.leaves[n-1]
+	leaves := p.found.leaves
+	if n := len(leaves); n > 0 {
+		p.plan.before = &leaves[n-1]
 		if err := mustWin(p.plan.before); err != nil {
 			return err
 		}
 	}
-	if len(p.leaves) > rev.FewBranches {
-		return p.mergeMany(edit, limit)
+	if len(leaves) > rev.FewBranches {
+		p.settled, err = p.plan.mergeMany(leaves, p.e, edit, limit)
+	} else {
+		p.settled, err = p.plan.mergeFew(leaves, p.e, edit, limit)
 	}
-	branches, err := rev.BranchesOf(p.leaves)
-	if err != nil {
-		return err
-	}
-	m := revtree.Merge(branches, edit, limit)
-	p.plan.branches = int64(len(m.Branches))
-	p.plan.hasAdded = m.Outcome == revtree.NewLeaf
-	p.plan.ancestor = m.Outcome == revtree.KnownAncestor
-	p.plan.parent = nearestKnown(branches, p.e.Ancestors)
-	p.plan.old = p.plan.parent
-	if p.plan.hasAdded {
-		p.plan.leftover = slices.ContainsFunc(branches, isPartial)
-	}
-	if p.settled = m.Outcome == revtree.KnownLeaf && !m.Changed(); p.settled {
-		return nil
-	}
-	if completes(branches, m.Branches) {
-		p.plan.known = func(r db.Rev) bool { return revtree.Find(m.Branches, r) >= 0 }
-	}
-	p.mergePlan(&m)
-	return nil
+	return err
 }
 
-// mergeMany is the rest of merge for a document with many branches.
-func (p *pendingEdit) mergeMany(edit revtree.Branch, limit int) error {
-	tree, err := rev.TreeFor(p.leaves, limit, p.e)
+// mergeFew is merge for a document with few branches.
+func (pl *plan) mergeFew(leaves []rev.LeafKV, e *rev.Edit, edit revtree.Branch, limit int) (settled bool, err error) {
+	branches, err := rev.BranchesOf(leaves)
 	if err != nil {
-		return err
+		return false, err
 	}
-	p.plan.parent = knownParent(tree.Tree, p.e.Ancestors)
-	p.plan.old = p.plan.parent
+	m := revtree.Merge(branches, edit, limit)
+	pl.branches = int64(len(m.Branches))
+	pl.hasAdded = m.Outcome == revtree.NewLeaf
+	pl.ancestor = m.Outcome == revtree.KnownAncestor
+	pl.parent = nearestKnown(branches, e.Ancestors)
+	pl.old = pl.parent
+	if pl.hasAdded {
+		pl.leftover = slices.ContainsFunc(branches, isPartial)
+	}
+	if m.Outcome == revtree.KnownLeaf && !m.Changed() {
+		return true, nil
+	}
+	if completes(branches, m.Branches) {
+		pl.known = func(r db.Rev) bool { return revtree.Find(m.Branches, r) >= 0 }
+	}
+	pl.take(leaves, &m)
+	return false, nil
+}
+
+// mergeMany is merge for a document with many branches.
+func (pl *plan) mergeMany(leaves []rev.LeafKV, e *rev.Edit, edit revtree.Branch, limit int) (settled bool, err error) {
+	tree, err := rev.TreeFor(leaves, limit, e)
+	if err != nil {
+		return false, err
+	}
+	pl.parent = knownParent(tree.Tree, e.Ancestors)
+	pl.old = pl.parent
 	partial := tree.Partial()
 	m := tree.Merge(edit)
-	p.plan.branches = int64(tree.Len())
-	p.plan.hasAdded = m.Outcome == revtree.NewLeaf
-	p.plan.ancestor = m.Outcome == revtree.KnownAncestor
-	p.plan.leftover = p.plan.hasAdded && partial
-	if p.settled = m.Outcome == revtree.KnownLeaf && len(m.Replaced) == 0 && len(m.Deepened) == 0; p.settled {
-		return nil
+	pl.branches = int64(tree.Len())
+	pl.hasAdded = m.Outcome == revtree.NewLeaf
+	pl.ancestor = m.Outcome == revtree.KnownAncestor
+	pl.leftover = pl.hasAdded && partial
+	if m.Outcome == revtree.KnownLeaf && len(m.Replaced) == 0 && len(m.Deepened) == 0 {
+		return true, nil
 	}
 	if partial && !tree.Partial() {
-		p.plan.known, p.plan.others = tree.Known, tree.Knows
+		pl.known, pl.others = tree.Known, tree.Knows
 	}
-	stored := make(map[db.Rev]*rev.LeafKV, len(p.leaves))
-	for i := range p.leaves {
-		stored[p.leaves[i].Rev] = &p.leaves[i]
+	stored := make(map[db.Rev]*rev.LeafKV, len(leaves))
+	for i := range leaves {
+		stored[leaves[i].Rev] = &leaves[i]
 	}
 	for _, b := range m.Replaced {
-		p.plan.replaced = append(p.plan.replaced, stored[b.Rev])
+		pl.replaced = append(pl.replaced, stored[b.Rev])
 		delete(stored, b.Rev)
 	}
 	for _, r := range m.Deepened {
 		stored[r].Ancestors = rev.EncodeHistory(tree.Branch(r).Ancestors)
-		p.plan.changed = append(p.plan.changed, stored[r])
+		pl.changed = append(pl.changed, stored[r])
 	}
-	if p.plan.hasAdded {
-		p.plan.added = rev.LeafKV{Rev: edit.Rev, Deleted: edit.Deleted, Ancestors: rev.EncodeHistory(tree.Branch(edit.Rev).Ancestors)}
+	if pl.hasAdded {
+		history := rev.EncodeHistory(tree.Branch(edit.Rev).Ancestors)
+		pl.added = rev.LeafKV{Rev: edit.Rev, Deleted: edit.Deleted, Ancestors: history}
 	}
-	for i := len(p.leaves) - 1; i >= 0 && p.plan.other == nil; i-- {
-		p.plan.other = stored[p.leaves[i].Rev]
+	for i := len(leaves) - 1; i >= 0 && pl.other == nil; i-- {
+		pl.other = stored[leaves[i].Rev]
 	}
-	return nil
+	return false, nil
 }
 
 // knownParent is nearestKnown for a tree.
@@ -132,18 +133,18 @@ func knownParent(tree *revtree.Tree, ancestors []db.Rev) db.Rev {
 	return db.Rev{}
 }
 
-// mergePlan turns the merge's result into KVs to write.
-func (p *pendingEdit) mergePlan(m *revtree.Merged) {
+// take turns a merge's result into what there is to write. leaves are those stored.
+func (pl *plan) take(leaves []rev.LeafKV, m *revtree.Merged) {
 	stored := func(r db.Rev) *rev.LeafKV {
-		for i := range p.leaves {
-			if p.leaves[i].Rev == r {
-				return &p.leaves[i]
+		for i := range leaves {
+			if leaves[i].Rev == r {
+				return &leaves[i]
 			}
 		}
 		return nil
 	}
 	for _, b := range m.Replaced {
-		p.plan.replaced = append(p.plan.replaced, stored(b.Rev))
+		pl.replaced = append(pl.replaced, stored(b.Rev))
 	}
 	for _, b := range m.Deepened {
 		l := stored(b.Rev)
@@ -152,14 +153,14 @@ func (p *pendingEdit) mergePlan(m *revtree.Merged) {
 			continue // what it could learn does not fit its value
 		}
 		l.Ancestors = history
-		p.plan.changed = append(p.plan.changed, l)
+		pl.changed = append(pl.changed, l)
 	}
 	for i := len(m.Branches) - 1; i >= 0; i-- {
 		b := &m.Branches[i]
 		if l := stored(b.Rev); l == nil {
-			p.plan.added = rev.LeafKV{Rev: b.Rev, Deleted: b.Deleted, Ancestors: rev.EncodeHistory(b.Ancestors)}
-		} else if p.plan.other == nil {
-			p.plan.other = l
+			pl.added = rev.LeafKV{Rev: b.Rev, Deleted: b.Deleted, Ancestors: rev.EncodeHistory(b.Ancestors)}
+		} else if pl.other == nil {
+			pl.other = l
 		}
 	}
 }

@@ -25,9 +25,12 @@ func AppendValue(e *db.DesignEntry, dst []byte) []byte {
 }
 
 // watched reports whether design documents have a say in the edit. As in CouchDB they have none in design documents.
-func (p *pendingEdit) watched(t *db.Txn, o rev.WriteOptions) bool {
-	return o.User != nil && StateOf(t.Db.Store).Validator != nil && len(t.Cfg.Watched) > 0 && !db.IsDesign(p.e.ID)
+func watched(t *db.Txn, o rev.WriteOptions, id string) bool {
+	return o.User != nil && len(t.Cfg.Watched) > 0 && !db.IsDesign(id) && StateOf(t.Db.Store).Validator != nil
 }
+
+// validates reports whether somebody has a say in the edits of a transaction.
+func validates(b *batch) bool { return b.o.User != nil && StateOf(b.t.Db.Store).Validator != nil }
 
 // judgement is what the function of a design document said about an edit: nil, or its refusal. Attempts of a
 // transaction share it, so that functions that take long do not make each attempt long.
@@ -38,10 +41,13 @@ type judgement struct {
 	err            error
 }
 
-// judgedBefore is what an earlier attempt was told of the same edit.
-func (p *pendingEdit) judgedBefore(design string, newDoc, oldDoc, security []byte) (said error, ok bool) {
-	for i := range p.judged {
-		j := &p.judged[i]
+// judgements are what was said about one edit.
+type judgements []judgement
+
+// before is what an earlier attempt was told of the same edit.
+func (js judgements) before(design string, newDoc, oldDoc, security []byte) (said error, ok bool) {
+	for i := range js {
+		j := &js[i]
 		if j.design == design && bytes.Equal(j.newDoc, newDoc) && bytes.Equal(j.oldDoc, oldDoc) &&
 			bytes.Equal(j.security, security) {
 			return j.err, true
@@ -50,10 +56,10 @@ func (p *pendingEdit) judgedBefore(design string, newDoc, oldDoc, security []byt
 	return nil, false
 }
 
-// judge asks one design document, unless an earlier attempt has asked it. What depends on the moment, such as too many
+// ask asks one design document, unless an earlier attempt has asked it. What depends on the moment, such as too many
 // functions that run already, is asked again.
-func (p *pendingEdit) judge(design string, newDoc, oldDoc, security []byte, ask func() error) error {
-	if said, ok := p.judgedBefore(design, newDoc, oldDoc, security); ok {
+func (js *judgements) ask(design string, newDoc, oldDoc, security []byte, ask func() error) error {
+	if said, ok := js.before(design, newDoc, oldDoc, security); ok {
 		return said
 	}
 	err := ask()
@@ -62,17 +68,18 @@ func (p *pendingEdit) judge(design string, newDoc, oldDoc, security []byte, ask 
 	case kind != fault.Forbidden && kind != fault.Unauthorized && kind != fault.Invalid && kind != fault.FunctionFailed:
 		return err
 	}
-	p.judged = append(p.judged, judgement{design, security, newDoc, oldDoc, err})
+	*js = append(*js, judgement{design, security, newDoc, oldDoc, err})
 	return err
 }
 
 // validate asks the design documents, and checks design documents themselves.
-func (p *pendingEdit) validate(t *db.Txn, o rev.WriteOptions) error {
-	if p.stored == nil {
+func validate(b *batch, p *pendingEdit) error {
+	t, o, c := b.t, b.o, &p.content
+	if c.stored == nil {
 		return nil
 	}
 	v := StateOf(t.Db.Store).Validator
-	doc := rev.Document{ID: p.e.ID, Rev: p.plan.parent, Deleted: p.e.Deleted, Body: p.body, Attachments: p.attachments}
+	doc := rev.Document{ID: p.e.ID, Rev: p.plan.parent, Deleted: p.e.Deleted, Body: c.body, Attachments: c.attachments}
 	if o.Replicated {
 		doc.Rev = p.e.Rev
 		doc.Revs = append([]db.Rev{p.e.Rev}, p.e.Ancestors...)
@@ -83,25 +90,25 @@ func (p *pendingEdit) validate(t *db.Txn, o rev.WriteOptions) error {
 			return nil
 		}
 		design := doc.AppendJSON(nil)
-		return p.judge("", design, nil, nil, func() error { return v.CheckDesign(ctx, design) })
+		return p.said.ask("", design, nil, nil, func() error { return v.CheckDesign(ctx, design) })
 	}
-	if !p.watched(t, o) {
+	if !watched(t, o, p.e.ID) {
 		return nil
 	}
 	newDoc := doc.AppendJSON(nil)
 	var oldDoc []byte
-	if p.hasParent && !p.plan.old.IsZero() {
-		oldDoc = p.parentBody.Document(p.e.ID, p.plan.parent).AppendJSON(nil)
+	if c.hasParent && !p.plan.old.IsZero() {
+		oldDoc = c.parentBody.Document(p.e.ID, p.plan.parent).AppendJSON(nil)
 	}
 	for _, w := range t.Cfg.Watched {
-		key, load, err := content(w, t)
+		key, load, err := watchedContent(w, t)
 		if err != nil {
 			return err
 		}
 		if key == "" {
 			continue
 		}
-		err = p.judge(key, newDoc, oldDoc, t.Cfg.Security, func() error {
+		err = p.said.ask(key, newDoc, oldDoc, t.Cfg.Security, func() error {
 			return v.Validate(ctx, key, load, newDoc, oldDoc, o.User, t.Db.Name(), t.Cfg.Security)
 		})
 		if err != nil {
@@ -111,9 +118,9 @@ func (p *pendingEdit) validate(t *db.Txn, o rev.WriteOptions) error {
 	return nil
 }
 
-// content is the design document's key for the Validator, "" where there is none, and how to read its JSON.
+// watchedContent is the design document's key for the Validator, "" where there is none, and how to read its JSON.
 // The key is made of the content: a replicator may give another document the same id and revision elsewhere.
-func content(w *db.WatchedDesign, t *db.Txn) (key string, load func() ([]byte, error), err error) {
+func watchedContent(w *db.WatchedDesign, t *db.Txn) (key string, load func() ([]byte, error), err error) {
 	if known := w.Key.Load(); known != nil {
 		return *known, func() ([]byte, error) {
 			json, err := read(w, t)
