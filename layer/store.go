@@ -220,7 +220,7 @@ func (s *Store) checkFormat(ctx context.Context) error {
 		}
 		if version < keyspace.FormatVersion {
 			if version < 2 {
-				if err := s.UpgradePrefixes(tx); err != nil {
+				if err := db.UpgradePrefixes(s.Store, tx); err != nil {
 					return struct{}{}, err
 				}
 			}

@@ -115,7 +115,8 @@ func (s *Store) create(tx kv.Transaction, name string, o CreateOptions) (number 
 
 // FreshPrefix takes a prefix number for a database of that name. Exists where there is one.
 func (s *Store) FreshPrefix(tx kv.Transaction, name string) (int64, error) {
-	taken, window := tx.Get(s.NameKey(name)), s.startPrefix(tx)
+	numbers := prefixesOf(s)
+	taken, window := tx.Get(s.NameKey(name)), numbers.start(tx)
 	old, err := taken.Wait()
 	if err == nil && old != nil {
 		err = ErrExists()
@@ -124,7 +125,7 @@ func (s *Store) FreshPrefix(tx kv.Transaction, name string) (int64, error) {
 		window.Close()
 		return 0, err
 	}
-	return s.nextPrefix(tx, window)
+	return numbers.next(tx, window)
 }
 
 func ErrExists() error {

@@ -8,25 +8,30 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// This file hands out the prefix numbers of databases: short, each once and never again, to any number of transactions
-// at once with few conflicts.
+// prefixes hands out the prefix numbers of databases: short, each once and never again, to any number of transactions at
+// once with few conflicts.
 //
 // Source: the high-contention allocator of FoundationDB's directory layer. Numbers are drawn at random from a window of
 // numbers, of which half are used before the next window begins:
 //
-//	(PrefixWindows, prefixCounters, first number) = how many of the window were taken, little-endian 64 bits; the last key is the current window
+//	(PrefixWindows, prefixCounters, first number) = how many of the window were taken, little-endian 64 bits; the last
+//	                                                key is the current window
 //	(PrefixWindows, prefixRecent, number)         = empty: taken
 //
 // The counters are read at snapshot isolation and added to, so two transactions conflict only where they draw the same
-// number, which the read of its key finds out. A transaction that saw an older window is as safe: the numbers it may
-// draw are kept until nobody can draw them.
+// number, which the read of its key finds out. A transaction that saw an older window is as safe: the numbers it may draw
+// are kept until nobody can draw them.
+type prefixes struct{ section []byte }
+
+func prefixesOf(s *Store) prefixes { return prefixes{s.Section(keyspace.PrefixWindows)} }
+
 const (
 	prefixCounters = 0
 	prefixRecent   = 1
 )
 
-// prefixWindow is how many numbers the window that begins at first has, by which short numbers are not left out and
-// busy stores seldom collide.
+// prefixWindow is how many numbers the window that begins at first has, by which short numbers are not left out and busy
+// stores seldom collide.
 func prefixWindow(first int64) int64 {
 	switch {
 	case first < 255:
@@ -37,14 +42,15 @@ func prefixWindow(first int64) int64 {
 	return 8192
 }
 
-// startPrefix issues the first read of nextPrefix, so that it shares a round trip with the caller's.
-func (s *Store) startPrefix(tx kv.Transaction) kv.RangeIterator {
-	return tx.Snapshot().GetRange(PrefixRange(s.prefixKey(prefixCounters)), kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact})
+// start issues the first read of next, so that it shares a round trip with the caller's.
+func (p prefixes) start(tx kv.Transaction) kv.RangeIterator {
+	o := kv.RangeOptions{Limit: 1, Reverse: true, Mode: kv.ModeExact}
+	return tx.Snapshot().GetRange(PrefixRange(p.key(prefixCounters)), o)
 }
 
-// nextPrefix takes a number that no database had and none will have if tx commits.
-func (s *Store) nextPrefix(tx kv.Transaction, window kv.RangeIterator) (int64, error) {
-	first, taken, err := s.currentWindow(window)
+// next takes a number that no database had and none will have if tx commits.
+func (p prefixes) next(tx kv.Transaction, window kv.RangeIterator) (int64, error) {
+	first, taken, err := p.current(window)
 	if err != nil {
 		return 0, err
 	}
@@ -52,14 +58,14 @@ func (s *Store) nextPrefix(tx kv.Transaction, window kv.RangeIterator) (int64, e
 		// The window before the new one stays: transactions under way may draw from it, and would conflict with its
 		// clearing.
 		for _, part := range []int64{prefixCounters, prefixRecent} {
-			tx.ClearRange(kv.KeyRange{Begin: s.prefixKey(part), End: tuple.AppendInt(s.prefixKey(part), first)})
+			tx.ClearRange(kv.KeyRange{Begin: p.key(part), End: tuple.AppendInt(p.key(part), first)})
 		}
 		first += prefixWindow(first)
 	}
-	tx.Atomic(kv.AtomicAdd, tuple.AppendInt(s.prefixKey(prefixCounters), first), LittleEndian(1))
+	tx.Atomic(kv.AtomicAdd, tuple.AppendInt(p.key(prefixCounters), first), LittleEndian(1))
 	for { // at least half of the window is free
 		number := first + rand.Int64N(prefixWindow(first))
-		key := tuple.AppendInt(s.prefixKey(prefixRecent), number)
+		key := tuple.AppendInt(p.key(prefixRecent), number)
 		was, err := tx.Get(key).Wait()
 		if err != nil {
 			return 0, err
@@ -71,22 +77,22 @@ func (s *Store) nextPrefix(tx kv.Transaction, window kv.RangeIterator) (int64, e
 	}
 }
 
-// currentWindow is the first window where there is none yet.
-func (s *Store) currentWindow(window kv.RangeIterator) (first, taken int64, err error) {
+// current is the first window where there is none yet.
+func (p prefixes) current(window kv.RangeIterator) (first, taken int64, err error) {
 	defer window.Close()
 	if !window.Next() {
 		return 0, 0, window.Err()
 	}
 	row := window.KeyValue()
-	first, _, err = tuple.TakeInt(row.Key[len(s.prefixKey(prefixCounters)):])
+	first, _, err = tuple.TakeInt(row.Key[len(p.key(prefixCounters)):])
 	if err != nil {
 		return 0, 0, Corrupt("allocator of prefixes", err)
 	}
 	return first, CounterValue(row.Value), nil
 }
 
-func (s *Store) prefixKey(part int64) []byte {
-	return tuple.AppendInt(s.Section(keyspace.PrefixWindows), part)
+func (p prefixes) key(part int64) []byte {
+	return tuple.AppendInt(p.section[:len(p.section):len(p.section)], part)
 }
 
 // retiredPrefixes is what the allocator of format 1 goes on from in a store that was upgraded: a node of that format
@@ -94,13 +100,13 @@ func (s *Store) prefixKey(part int64) []byte {
 const retiredPrefixes = 1 << 40
 
 // UpgradePrefixes lets the windows begin behind the numbers that a store of format 1 has given away.
-func (s *Store) UpgradePrefixes(tx kv.Transaction) error {
+func UpgradePrefixes(s *Store, tx kv.Transaction) error {
 	old := s.Section(keyspace.DatabasePrefixes)
 	next, err := tx.Get(old).Wait()
 	if err != nil {
 		return err
 	}
-	tx.Set(tuple.AppendInt(s.prefixKey(prefixCounters), CounterValue(next)), LittleEndian(0))
+	tx.Set(tuple.AppendInt(prefixesOf(s).key(prefixCounters), CounterValue(next)), LittleEndian(0))
 	tx.Set(old, LittleEndian(retiredPrefixes))
 	return nil
 }
