@@ -1,34 +1,15 @@
 package build
 
 import (
-	"context"
-
 	"github.com/divandb/divan/layer/internal/db"
 	"github.com/divandb/divan/layer/internal/fault"
 	"github.com/divandb/divan/layer/internal/feed"
 	"github.com/divandb/divan/layer/internal/index"
-	"github.com/divandb/divan/layer/keyspace"
 	"github.com/divandb/divan/layer/kv"
 )
 
 // errNoCut says that a build needs a cut of the feed (feed/cuts.go), and there is none.
 var errNoCut = fault.Errf(fault.Conflict, "job_lost", "the feed is not kept as of where the index build goes")
-
-// cut has the feed cut for the build.
-func (b *Build) cut(ctx context.Context) error {
-	_, _, err := db.Transact(ctx, b.Index.Db, func(t *db.Txn) (struct{}, error) {
-		old, err := index.ParseStatus(t.Get(b.keys.InfoKey(keyspace.ViewStatus)))
-		if err != nil {
-			return struct{}{}, err
-		}
-		if old != nil && old.Token > b.Token {
-			return struct{}{}, fault.Errf(fault.Conflict, "job_lost", "a newer build of the index is under way")
-		}
-		feed.CutFeed(t, b.keys.Signature)
-		return struct{}{}, nil
-	})
-	return err
-}
 
 // checkCut refuses to go on without the cut that the build began with: it ends with the build, or where no job has the
 // build any more.

@@ -18,9 +18,12 @@ const aggregatedFrom = 10_000
 // Finish makes the index current as of the goal after every shard is done: from then on readers see it. No step runs
 // beside it.
 func (b *Build) Finish(ctx context.Context) error {
+	if err := b.in(stepping); err != nil {
+		return err
+	}
 	if b.From.IsZero() || b.documents.Load() >= aggregatedFrom { // before readers come
 		partials := aggregate.AggregatePartials
-		if !b.interactive { // else others write rows, and a larger transaction meets more of them
+		if b.reads != besideWriters { // else others write rows, and a larger transaction meets more of them
 			partials *= aggregate.ClosingPartials
 		}
 		if err := aggregate.Aggregate(ctx, b.Index, true, partials); err != nil {
@@ -29,7 +32,10 @@ func (b *Build) Finish(ctx context.Context) error {
 	}
 	_, _, err := db.Transact(ctx, b.Index.Db, func(t *db.Txn) (struct{}, error) { return struct{}{}, b.finish(t) })
 	b.publishing.Settle(err == nil, false)
-	return err
+	if err != nil {
+		return err
+	}
+	return b.enter(finished)
 }
 
 func (b *Build) finish(t *db.Txn) error {

@@ -103,7 +103,7 @@ func (b *Build) dropPurged(ctx context.Context) error {
 		_, _, err := db.Transact(ctx, b.Index.Db, func(t *db.Txn) (struct{}, error) {
 			t.MakesRoom()
 			status := t.Get(b.keys.InfoKey(keyspace.ViewStatus))
-			batch, err := purgedDocs(b.Index, t, t.Snapshot(), b.purged, b.Goal, notes, !b.interactive)
+			batch, err := purgedDocs(b.Index, t, t.Snapshot(), b.purged, b.Goal, notes, b.reads != besideWriters)
 			if err != nil {
 				return struct{}{}, err
 			}
@@ -113,8 +113,8 @@ func (b *Build) dropPurged(ctx context.Context) error {
 			if upTo = batch.UpTo.Seq; batch.Done {
 				upTo = b.Goal
 			}
-			t.Set(b.keys.ProgressKey(purgedProgress), index.BuildPosition{Seq: upTo}.AppendTuple(nil))
-			return struct{}{}, replaceRows(t, &b.keys, batch.Docs, b.keeps)
+			b.notePurged(t, upTo)
+			return struct{}{}, replaceRows(t, &b.keys, batch.Docs, b.writing() == keeping)
 		})
 		if db.TooMuch(err) && notes > 1 {
 			notes /= 2
@@ -132,15 +132,45 @@ func (b *Build) dropPurged(ctx context.Context) error {
 const purgedProgress db.ShardID = "purged"
 
 // beginPurges finds in the note of the build before, or notes, up to where purges are in the index.
-func (b *Build) beginPurges(t *db.Txn, note []byte) error {
+func (s *start) beginPurges(t *db.Txn, note []byte) error {
+	b := s.Build
 	if note != nil {
 		at, err := index.ParsePosition(note)
 		b.purged = at.Seq
 		return err
 	}
-	if b.purged = b.From; b.first.Load() {
+	if b.purged = b.From; b.writing() == adding {
 		b.purged = b.Goal // there are no rows of what was purged before
 	}
-	t.Set(b.keys.ProgressKey(purgedProgress), index.BuildPosition{Seq: b.purged}.AppendTuple(nil))
+	b.notePurged(t, b.purged)
 	return nil
+}
+
+func (b *Build) notePurged(t *db.Txn, upTo db.Seq) {
+	t.Set(b.keys.ProgressKey(purgedProgress), index.BuildPosition{Seq: upTo}.AppendTuple(nil))
+}
+
+// passPurges ends the start of a build: it needs no transactions of its own for what was purged where that is nothing.
+// The goal may be newer than the transaction's read version, but not than the snapshot.
+func (s *start) passPurges(t *db.Txn) (state, error) {
+	b := s.Build
+	if b.purged.Compare(b.Goal) >= 0 {
+		return stepping, nil
+	}
+	var r kv.Reader = t.Snapshot()
+	if b.snapshot != nil {
+		r = b.snapshot
+	}
+	in := PurgeRange(t.Keys, t.Cfg.Incarnation, b.purged, b.Goal)
+	notes := r.GetRange(in, kv.RangeOptions{Limit: 1, Mode: kv.ModeExact})
+	defer notes.Close()
+	if notes.Next() {
+		return purging, nil
+	}
+	if err := notes.Err(); err != nil {
+		return 0, err
+	}
+	b.purged = b.Goal
+	b.notePurged(t, b.Goal)
+	return stepping, nil
 }

@@ -18,10 +18,10 @@ import (
 // The build's token fences it off from other builds. Within it a shard's progress does: of two that step on one shard,
 // the one whose step was not the last stops with a Conflict, so that a worker that stood still does no harm.
 
-// shareable reports whether the build is worth the work of several nodes, and may be theirs.
-func (b *Build) shareable() bool {
+// shareable reports whether the build is worth the work of several nodes, from so many changes on, and may be theirs.
+func (b *Build) shareable(share int64) bool {
 	// The deprecated subspace, which has no id, is written no more once there are shards.
-	return b.share > 0 && b.From.IsZero() && len(b.Shards) > 1 && b.Changes >= b.share && !slices.Contains(b.Shards, "")
+	return share > 0 && b.From.IsZero() && len(b.Shards) > 1 && b.Changes >= share && !slices.Contains(b.Shards, "")
 }
 
 // JoinBuild takes part in a shared build, which another node may have started, for one shard: Step it until it is done,
@@ -47,12 +47,11 @@ func (ix Index) JoinBuild(ctx context.Context, token int64, shard db.ShardID) (*
 		if err != nil {
 			return struct{}{}, err
 		}
-		b.From, b.Goal, b.keeps = at.Seq, building.Goal, building.Keeps
-		b.cutAt = b.Goal
+		b.From, b.Goal, b.reads, b.cutAt = at.Seq, building.Goal, fromCut, building.Goal
 		if err := b.checkCut(t.Cfg); err != nil {
 			return struct{}{}, err
 		}
-		b.first.Store(building.First) // of the steps of others none is repeated, by a shard's progress
+		b.take(building.First, building.Keeps) // of the steps of others none is repeated, by a shard's progress
 		if t.Cfg.MapOf(shard) < 0 {
 			return struct{}{}, db.ErrNoShard(shard)
 		}
@@ -61,6 +60,9 @@ func (ix Index) JoinBuild(ctx context.Context, token int64, shard db.ShardID) (*
 		b.Resumed = from != b.beginning() && from != index.BuildPosition{Seq: b.From}
 		return struct{}{}, err
 	})
+	if err == nil {
+		err = b.enter(stepping)
+	}
 	if err != nil {
 		return nil, err
 	}

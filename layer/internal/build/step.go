@@ -30,6 +30,9 @@ const stepDocuments = 500
 // have the same length however slow the functions are. So neither processors nor the disk nor a cluster wait for each
 // other, and what a slow commit has kept waiting is written together (pipe.go).
 func (b *Build) Step(ctx context.Context, shard db.ShardID, n int) (StepResult, error) {
+	if err := b.in(stepping); err != nil {
+		return StepResult{}, err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	p := b.pipe(ctx, shard, n)
 	defer func() { // also after a panic: they read the build's snapshot
@@ -76,7 +79,7 @@ func (b *Build) writeParts(ctx context.Context, shard db.ShardID, batch *Batch) 
 			return n, b.write(t, shard, docs[:n], upTo)
 		})
 		if err != nil {
-			b.first.Store(false)
+			b.writes.CompareAndSwap(int32(adding), int32(replacing))
 			return err
 		}
 		*b.Progress[shard] = upTo
@@ -89,7 +92,7 @@ func (b *Build) writeParts(ctx context.Context, shard db.ShardID, batch *Batch) 
 func (b *Build) write(t *db.Txn, shard db.ShardID, docs []indexedDoc, upTo index.BuildPosition) error {
 	status, progress := t.Get(b.keys.InfoKey(keyspace.ViewStatus)), b.held(t, shard)
 	var err error
-	if b.interactive {
+	if b.reads == besideWriters {
 		if docs, err = unmovedSince(t, shard, *b.Progress[shard], upTo, docs); err != nil {
 			return err
 		}
@@ -101,11 +104,11 @@ func (b *Build) write(t *db.Txn, shard db.ShardID, docs []indexedDoc, upTo index
 		return err
 	}
 	t.Set(b.keys.ProgressKey(shard), upTo.AppendTuple(nil))
-	first := b.first.Load() && !b.Progress[shard].Picks // the scan may have been there
+	first := b.writing() == adding && !b.Progress[shard].Picks // the scan may have been there
 	for i := range docs {
 		docs[i].added = first
 	}
-	return replaceRows(t, &b.keys, docs, b.keeps)
+	return replaceRows(t, &b.keys, docs, b.writing() == keeping)
 }
 
 // unmovedSince is unmoved for a batch of a shard's that begins at a position.

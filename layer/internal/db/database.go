@@ -140,9 +140,13 @@ func transactWith[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 func TransactOnce[T any](ctx context.Context, d *Database, o kv.TransactOptions,
 	fn func(t *Txn) (T, error)) (T, kv.Committed, error) {
 	o.TransactionID = d.Store.Ids.next()
+	var outdated *Config // by the last attempt
 	r, c, err := kv.Transact(ctx, d.Store.Engine, o, func(tx kv.Transaction) (T, error) {
-		return attempt(ctx, d, tx, fn)
+		return attempt(ctx, d, tx, &outdated, fn)
 	})
+	if outdated != nil && err == nil { // the next transaction reads it, and need not be run again
+		d.Core.Load().Cached.CompareAndSwap(outdated, nil)
+	}
 	d.Store.Clock.Saw(c.Version)
 	if c.Version >= 0 || err != nil && (kv.MaybeCommitted(err) || ctx.Err() != nil) {
 		d.Store.Ids.done(o.TransactionID)
@@ -157,17 +161,21 @@ func Read[T any](ctx context.Context, d *Database, fn func(t *Txn) (T, error)) (
 }
 
 func readWith[T any](ctx context.Context, d *Database, o kv.TransactOptions, fn func(t *Txn) (T, error)) (T, error) {
+	var outdated *Config // nothing of it is written
 	r, _, err := kv.Transact(ctx, d.Store.Engine, o, func(tx kv.Transaction) (T, error) {
-		return attempt(ctx, d, tx, fn)
+		return attempt(ctx, d, tx, &outdated, fn)
 	})
 	return r, Explained(err)
 }
 
 // attempt runs fn with the cached configuration and asks whether that is the current one, which the store's metadata
 // version tells without another read. The stamp is in the conflict set: a reshard or the deletion of the database makes
-// the commit fail (P4).
-func attempt[T any](ctx context.Context, d *Database, tx kv.Transaction, fn func(t *Txn) (T, error)) (T, error) {
+// the commit fail (P4). outdated is the configuration that the attempt changes, nil where it does not.
+func attempt[T any](
+	ctx context.Context, d *Database, tx kv.Transaction, outdated **Config, fn func(t *Txn) (T, error),
+) (T, error) {
 	var zero T
+	*outdated = nil
 	c, err := d.Resolved(tx)
 	if err != nil {
 		return zero, err
@@ -198,6 +206,9 @@ func attempt[T any](ctx context.Context, d *Database, tx kv.Transaction, fn func
 		return zero, err
 	}
 	t.Finish()
+	if t.Restamp {
+		*outdated = cfg
+	}
 	for _, observe := range d.Store.Observers {
 		observe(&t)
 	}
