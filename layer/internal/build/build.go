@@ -55,9 +55,10 @@ type Build struct {
 	snapshot   kv.Snapshot // of fromSnapshot; Finish gives it away
 	cfg        *db.Config  // of the snapshot
 	publishing index.Publishing
-	Progress   map[db.ShardID]*index.BuildPosition // not changed as a map, so that steps of different shards may run at once
-	purged     db.Seq                              // purges up to here are in the index
-	documents  atomic.Int64                        // that steps have processed
+	// Progress is not changed as a map, so that steps of different shards may run at once.
+	Progress  map[db.ShardID]*index.BuildPosition
+	purged    db.Seq       // purges up to here are in the index
+	documents atomic.Int64 // that steps have processed
 }
 
 // stepBytes bounds the rows of one transaction: FoundationDB is at its best below 1 MB.

@@ -147,9 +147,9 @@ func (s *start) takeOver(
 	return index.IndexSeq{}, true, nil
 }
 
-// startOver gives up the progress of a build by a version that took out last what was purged: its steps may have been past
-// documents that were purged and made anew, which are taken out first now. An index that has no sequence yet is cleared:
-// scans pass over deleted documents.
+// startOver gives up the progress of a build by a version that took out last what was purged: its steps may have been
+// past documents that were purged and made anew, which are taken out first now. An index that has no sequence yet is
+// cleared: scans pass over deleted documents.
 func (s *start) startOver(t *db.Txn, at index.IndexSeq) (_ index.IndexSeq, cleared bool) {
 	if at.Seq.IsZero() {
 		index.Clear(t, &s.keys)
@@ -191,8 +191,8 @@ func (s *start) aim(t *db.Txn, unfinished bool) (there bool, err error) {
 	return !unfinished && b.Goal == b.From, err
 }
 
-// cut cuts the feed for the build. A start that has done so and finds no cut is too late: nobody has the build's job any
-// more.
+// cut cuts the feed for the build. A start that has done so and finds no cut is too late: nobody has the build's job
+// any more.
 func (s *start) cut(t *db.Txn) (state, error) {
 	if s.state() != starting {
 		return 0, errNoCut

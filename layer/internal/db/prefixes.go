@@ -8,8 +8,8 @@ import (
 	"github.com/divandb/divan/layer/tuple"
 )
 
-// prefixes hands out the prefix numbers of databases: short, each once and never again, to any number of transactions at
-// once with few conflicts.
+// prefixes hands out the prefix numbers of databases: short, each once and never again, to any number of transactions
+// at once with few conflicts.
 //
 // Source: the high-contention allocator of FoundationDB's directory layer. Numbers are drawn at random from a window of
 // numbers, of which half are used before the next window begins:
@@ -19,8 +19,8 @@ import (
 //	(PrefixWindows, prefixRecent, number)         = empty: taken
 //
 // The counters are read at snapshot isolation and added to, so two transactions conflict only where they draw the same
-// number, which the read of its key finds out. A transaction that saw an older window is as safe: the numbers it may draw
-// are kept until nobody can draw them.
+// number, which the read of its key finds out. A transaction that saw an older window is as safe: the numbers it may
+// draw are kept until nobody can draw them.
 type prefixes struct{ section []byte }
 
 func prefixesOf(s *Store) prefixes { return prefixes{s.Section(keyspace.PrefixWindows)} }
@@ -30,8 +30,8 @@ const (
 	prefixRecent   = 1
 )
 
-// prefixWindow is how many numbers the window that begins at first has, by which short numbers are not left out and busy
-// stores seldom collide.
+// prefixWindow is how many numbers the window that begins at first has, by which short numbers are not left out and
+// busy stores seldom collide.
 func prefixWindow(first int64) int64 {
 	switch {
 	case first < 255:

@@ -66,7 +66,8 @@ func (c *content) resolveStub(id string, edit *rev.AttachmentEdit) (rev.Attachme
 		}
 		return a, nil
 	}
-	return rev.Attachment{}, fault.Errf(fault.Invalid, "missing_stub", "Invalid attachment stub in %s for %s", id, edit.Name)
+	return rev.Attachment{}, fault.Errf(fault.Invalid, "missing_stub",
+		"Invalid attachment stub in %s for %s", id, edit.Name)
 }
 
 // takeUpload takes up an upload. entry says that it has not been swept or taken before.

@@ -7,7 +7,7 @@ import (
 	"github.com/divandb/divan/layer/kv"
 )
 
-// branches is what a transaction reads of a document's branches for one edit: those under way, and those that have come.
+// branches is what a transaction reads of a document's branches for one edit: what is under way, and what has come.
 type branches struct {
 	rows   kv.RangeIterator  // under way
 	leaf   kv.Future[[]byte] // under way

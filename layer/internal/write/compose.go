@@ -108,8 +108,8 @@ func (c *content) compose(e *rev.Edit, pos int64, replicated bool) error {
 	return nil
 }
 
-// revID is the hash that names a new revision, in the place of other leaves or none. It depends on nothing but what the revision is, so that the same edit
-// made on two databases is the same revision.
+// revID is the hash that names a new revision, in the place of other leaves or none. It depends on nothing but what the
+// revision is, so that the same edit made on two databases is the same revision.
 func (c *content) revID(t *db.Txn, deleted bool, replaced []*rev.LeafKV) string {
 	b := t.Open()
 	b = append(b, keyspace.BodyFormat, 0)

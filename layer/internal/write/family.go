@@ -79,7 +79,8 @@ func writeFamily(t *db.Txn, ps []pendingEdit, o rev.WriteOptions) (taken int, wr
 func writeFamilyOnce(t *db.Txn,
 	ps []pendingEdit, o rev.WriteOptions, inTurn bool,
 ) (taken int, written func(kv.Committed), err error) {
-	f := &family{batch: batch{t: t, o: o}, id: ps[0].e.ID, added: map[db.Rev]*rev.LeafKV{}, changed: map[db.Rev]*rev.LeafKV{},
+	f := &family{batch: batch{t: t, o: o}, id: ps[0].e.ID,
+		added: map[db.Rev]*rev.LeafKV{}, changed: map[db.Rev]*rev.LeafKV{},
 		bodies: map[db.Rev]*pendingEdit{}, inTurn: inTurn}
 	f.kind = &namedEdits{family: f}
 	written = func(kv.Committed) {}

@@ -123,7 +123,7 @@ func writeIndexes(b *batch) error {
 	return StateOf(b.t.Db.Store).Indexes.Write(b.t, b.mapped)
 }
 
-// outcomeOf is the winner after the edit, with conflicts, where there are any. Its reads are issued, and not waited for.
+// outcomeOf is the winner after the edit, with conflicts, where there are any. Its reads are issued, not waited for.
 func outcomeOf(t *db.Txn, p *pendingEdit) *Outcome {
 	w := p.plan.winner()
 	out := &Outcome{Id: p.e.ID, rev: w.Rev, Memo: &p.memo}
