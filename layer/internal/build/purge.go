@@ -157,7 +157,7 @@ func (s *start) passPurges(t *db.Txn) (state, error) {
 	if b.purged.Compare(b.Goal) >= 0 {
 		return stepping, nil
 	}
-	var r kv.Reader = t.Snapshot()
+	r := t.Snapshot()
 	if b.snapshot != nil {
 		r = b.snapshot
 	}

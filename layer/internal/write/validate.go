@@ -45,9 +45,9 @@ type judgement struct {
 type judgements []judgement
 
 // before is what an earlier attempt was told of the same edit.
-func (js judgements) before(design string, newDoc, oldDoc, security []byte) (said error, ok bool) {
-	for i := range js {
-		j := &js[i]
+func (js *judgements) before(design string, newDoc, oldDoc, security []byte) (said error, ok bool) {
+	for i := range *js {
+		j := &(*js)[i]
 		if j.design == design && bytes.Equal(j.newDoc, newDoc) && bytes.Equal(j.oldDoc, oldDoc) &&
 			bytes.Equal(j.security, security) {
 			return j.err, true
