@@ -32,10 +32,10 @@ func (b *Build) Finish(ctx context.Context) error {
 	}
 	_, _, err := db.Transact(ctx, b.Index.Db, func(t *db.Txn) (struct{}, error) { return struct{}{}, b.finish(t) })
 	b.publishing.Settle(err == nil, false)
-	if err != nil {
-		return err
+	if err == nil {
+		_ = b.enter(finished) // one that was closed meanwhile is done all the same
 	}
-	return b.enter(finished)
+	return err
 }
 
 func (b *Build) finish(t *db.Txn) error {
