@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -37,7 +38,7 @@ func FuzzScanner(f *testing.F) {
 			return
 		}
 		begin := jsontext.SkipSpace(text, 0)
-		end, whole := jsontext.SkipValue(text, begin)
+		end, whole := jsontext.SkipValue(text, begin, math.MaxInt)
 		if !whole || jsontext.SkipSpace(text, end) != len(text) {
 			t.Fatalf("%q is skipped from %d to %d, %v", text, begin, end, whole)
 		}

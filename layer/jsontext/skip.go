@@ -27,35 +27,35 @@ func skipString[T ~string | ~[]byte](text T, i int) (end int, ok bool) {
 }
 
 // SkipValue returns the index behind the value that begins at i. Brackets and strings are matched and nothing is
-// validated. ok is false where the value does not end, or nests deeper than MaxDepth.
-func SkipValue[T ~string | ~[]byte](text T, i int) (end int, ok bool) {
-	depth := 0
+// validated. ok is false where the value does not end, or is nested more than depth deep.
+func SkipValue[T ~string | ~[]byte](text T, i, depth int) (end int, ok bool) {
+	at := 0
 	for i < len(text) {
 		switch text[i] {
 		case '"':
-			if i, ok = skipString(text, i); depth == 0 {
+			if i, ok = skipString(text, i); at == 0 {
 				return i, ok
 			}
 			continue
 		case '{', '[':
-			if depth++; depth > MaxDepth {
+			if at++; at > depth {
 				return i, false
 			}
 		case '}', ']':
-			if depth == 0 {
+			if at == 0 {
 				return i, true
 			}
-			if depth--; depth == 0 {
+			if at--; at == 0 {
 				return i + 1, true
 			}
 		case ',', ':', ' ', '\t', '\r', '\n':
-			if depth == 0 {
+			if at == 0 {
 				return i, true
 			}
 		}
 		i++
 	}
-	return i, depth == 0
+	return i, at == 0
 }
 
 // Within reports whether brackets nest at most depth deep. It does not recurse, and judges nothing else.

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/types"
 )
 
@@ -49,7 +50,7 @@ func (s *State) AppendJSONString(dst []byte, text string) ([]byte, error) {
 	if err := s.Room(int64(len(dst)) + types.JSONStringSize(text)); err != nil {
 		return dst, err
 	}
-	return types.AppendJSONString(dst, text), nil
+	return jsontext.AppendQuoted(dst, text), nil
 }
 
 // Hash is types.AppendHash.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/sql/ast"
 	"github.com/divandb/divan/query/types"
@@ -149,7 +150,7 @@ func (w *jsonWriter) item() {
 
 func (w *jsonWriter) name(n string) {
 	w.item()
-	w.b.Write(types.AppendJSONString(nil, n))
+	w.b.Write(jsontext.AppendQuoted(nil, n))
 	w.b.WriteString(": ")
 }
 
@@ -157,11 +158,11 @@ func (w *jsonWriter) field(n string, value any) {
 	w.name(n)
 	switch v := value.(type) {
 	case string:
-		w.b.Write(types.AppendJSONString(nil, v))
+		w.b.Write(jsontext.AppendQuoted(nil, v))
 	case []string:
 		for i, s := range v {
 			w.b.WriteString(map[bool]string{true: "[", false: ", "}[i == 0])
-			w.b.Write(types.AppendJSONString(nil, s))
+			w.b.Write(jsontext.AppendQuoted(nil, s))
 		}
 		w.b.WriteString("]")
 	default:

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs/texts"
 	"github.com/divandb/divan/query/types"
@@ -252,7 +253,7 @@ func (o ordered) anyPoints(c *exec.Const) (intervals, bool) {
 	var list []exec.Expr
 	for _, it := range c.D.Array().Items {
 		if it.K == types.KText && o.typ == types.JSONB {
-			it = types.NewJSON(types.AppendJSONString(nil, it.S))
+			it = types.NewJSON(jsontext.AppendQuoted(nil, it.S))
 		}
 		list = append(list, &exec.Const{D: it, Typ: o.typ})
 	}
@@ -319,7 +320,7 @@ func (o ordered) prefix(pattern types.Datum, asString bool) (intervals, bool) {
 		if text == "" || !collatesByPrefix(text) {
 			return everything(), false
 		}
-		str := func(s string) types.Datum { return types.NewJSON(types.AppendJSONString(nil, s)) }
+		str := func(s string) types.Datum { return types.NewJSON(jsontext.AppendQuoted(nil, s)) }
 		return intervals{{limit{val: str(text)}, limit{val: str(text + "\ufff0")}}}, false
 	}
 	if plain {

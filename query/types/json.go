@@ -1,11 +1,13 @@
 package types
 
 import (
+	"math"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/divandb/divan/layer/jsontext"
 )
 
 // Reading JSON text in place. The texts are valid: they were checked where they came in (a document at its write, a literal at its
@@ -42,7 +44,7 @@ func (k JSONKind) String() string {
 
 // JSONKindOf tells the type of a JSON text.
 func JSONKindOf(s string) JSONKind {
-	i := skipSpace(s, 0)
+	i := jsontext.SkipSpace(s, 0)
 	if i >= len(s) {
 		return JSONNull
 	}
@@ -53,63 +55,6 @@ func JSONKindOf(s string) JSONKind {
 		return JSONBool
 	}
 	return JSONNumber
-}
-
-func skipSpace(s string, i int) int {
-	for i < len(s) && (s[i] == ' ' || s[i] == '\n' || s[i] == '\t' || s[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// skipString returns the index after the string that begins at i.
-func skipString(s string, i int) int {
-	for i++; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(s)
-}
-
-// skipValue returns the index after the value that begins at i.
-func skipValue(s string, i int) int {
-	if i >= len(s) {
-		return i
-	}
-	switch s[i] {
-	case '"':
-		return skipString(s, i)
-	case '[', '{':
-		depth := 0
-		for i < len(s) {
-			switch s[i] {
-			case '"':
-				i = skipString(s, i)
-				continue
-			case '[', '{':
-				depth++
-			case ']', '}':
-				depth--
-				if depth == 0 {
-					return i + 1
-				}
-			}
-			i++
-		}
-		return i
-	}
-	for i < len(s) {
-		switch s[i] {
-		case ',', ']', '}', ' ', '\n', '\t', '\r', ':':
-			return i
-		}
-		i++
-	}
-	return i
 }
 
 // JSONCursor walks the members of an object or the elements of an array. The zero value is at the end.
@@ -123,7 +68,9 @@ type rawMember struct{ key, value string }
 
 // NewJSONCursor starts at the first member or element of a value that is an object or an array, as the caller has found
 // out.
-func NewJSONCursor(s string) JSONCursor { return JSONCursor{s: s, at: skipSpace(s, skipSpace(s, 0)+1)} }
+func NewJSONCursor(s string) JSONCursor {
+	return JSONCursor{s: s, at: jsontext.SkipSpace(s, jsontext.SkipSpace(s, 0)+1)}
+}
 
 // Member returns the raw key (a JSON string) and the raw value of the next member; ok is false at the end.
 func (c *JSONCursor) Member() (key, value string, ok bool) {
@@ -133,13 +80,13 @@ func (c *JSONCursor) Member() (key, value string, ok bool) {
 	if c.at >= len(c.s) || c.s[c.at] != '"' {
 		return "", "", false
 	}
-	k := skipString(c.s, c.at)
-	v := skipSpace(c.s, k)
+	k := jsontext.SkipString(c.s, c.at)
+	v := jsontext.SkipSpace(c.s, k)
 	if v >= len(c.s) || c.s[v] != ':' {
 		return "", "", false
 	}
 	key = c.s[c.at:k]
-	c.at = skipSpace(c.s, v+1)
+	c.at = jsontext.SkipSpace(c.s, v+1)
 	return key, c.value(), true
 }
 
@@ -155,8 +102,8 @@ func (c *JSONCursor) Element() (value string, ok bool) {
 func (c *JSONCursor) value() string {
 	end := skipValue(c.s, c.at)
 	v := c.s[c.at:end]
-	if c.at = skipSpace(c.s, end); c.at < len(c.s) && c.s[c.at] == ',' {
-		c.at = skipSpace(c.s, c.at+1)
+	if c.at = jsontext.SkipSpace(c.s, end); c.at < len(c.s) && c.s[c.at] == ',' {
+		c.at = jsontext.SkipSpace(c.s, c.at+1)
 	} else {
 		c.at = len(c.s)
 	}
@@ -275,93 +222,17 @@ func JSONUnquote(raw string) string {
 		return ""
 	}
 	body := raw[1 : len(raw)-1]
-	at := strings.IndexByte(body, '\\')
-	if at < 0 {
+	if strings.IndexByte(body, '\\') < 0 {
 		return body
 	}
-	out := make([]byte, 0, len(body))
-	for i := 0; i < len(body); {
-		if body[i] != '\\' || i+1 >= len(body) {
-			out = append(out, body[i])
-			i++
-			continue
-		}
-		i++
-		switch c := body[i]; c {
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'u':
-			r := hex4(body, i+1)
-			i += 4
-			if utf16.IsSurrogate(r) {
-				low := rune(-1)
-				if i+2 < len(body) && body[i+1] == '\\' && body[i+2] == 'u' {
-					low = hex4(body, i+3)
-				}
-				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-					i += 6
-				}
-			}
-			out = utf8.AppendRune(out, r)
-		default:
-			out = append(out, c)
-		}
-		i++
-	}
+	out, _ := jsontext.AppendUnescaped(make([]byte, 0, len(body)), body, jsontext.ReplaceHalf)
 	return string(out)
 }
 
-func hex4(s string, i int) rune {
-	if i+4 > len(s) {
-		return utf8.RuneError
-	}
-	v, err := strconv.ParseUint(s[i:i+4], 16, 32)
-	if err != nil {
-		return utf8.RuneError
-	}
-	return rune(v)
-}
-
-// AppendJSONString adds s as a JSON string.
-func AppendJSONString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	for i := 0; i < len(s); {
-		c := s[i]
-		switch {
-		case c >= utf8.RuneSelf:
-			r, n := utf8.DecodeRuneInString(s[i:])
-			dst = utf8.AppendRune(dst, r)
-			i += n
-			continue
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', c)
-		case c >= 0x20:
-			dst = append(dst, c)
-		case c == '\n':
-			dst = append(dst, '\\', 'n')
-		case c == '\t':
-			dst = append(dst, '\\', 't')
-		case c == '\r':
-			dst = append(dst, '\\', 'r')
-		case c == '\b':
-			dst = append(dst, '\\', 'b')
-		case c == '\f':
-			dst = append(dst, '\\', 'f')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-	}
-	return append(dst, '"')
+// skipValue returns the index after the value that begins at i.
+func skipValue(s string, i int) int {
+	end, _ := jsontext.SkipValue(s, i, math.MaxInt)
+	return end
 }
 
 // OffsetIn is where a text that was cut out of another begins in it; 0 for one that was not.

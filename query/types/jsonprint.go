@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/divandb/divan/layer/jsontext"
 )
 
 // A jsonb that is computed is printed as PostgreSQL prints it: members in its order, the last of one name, numbers as a
@@ -91,7 +93,7 @@ func (p *jsonbPrinter) str(raw string) {
 		p.dst = append(p.dst, raw...)
 		return
 	}
-	p.dst = AppendJSONString(p.dst, text)
+	p.dst = jsontext.AppendQuoted(p.dst, text)
 }
 
 func (p *jsonbPrinter) number(raw string) {
@@ -108,15 +110,15 @@ func (p *jsonbPrinter) number(raw string) {
 func (p *jsonbPrinter) array(i int) (int, error) {
 	p.dst = append(p.dst, '[')
 	var err error
-	for i = skipSpace(p.s, i+1); p.s[i] != ']'; {
+	for i = jsontext.SkipSpace(p.s, i+1); p.s[i] != ']'; {
 		if p.s[i] == ',' {
 			p.dst = append(p.dst, ", "...)
-			i = skipSpace(p.s, i+1)
+			i = jsontext.SkipSpace(p.s, i+1)
 		}
 		if i, err = p.value(i); err != nil {
 			return i, err
 		}
-		i = skipSpace(p.s, i)
+		i = jsontext.SkipSpace(p.s, i)
 	}
 	p.dst = append(p.dst, ']')
 	return i + 1, p.step.took(2)
@@ -126,21 +128,21 @@ func (p *jsonbPrinter) object(i int) (int, error) {
 	start, base, sorted := len(p.dst), len(p.members), true
 	p.dst = append(p.dst, '{')
 	var err error
-	for i = skipSpace(p.s, i+1); p.s[i] != '}'; {
+	for i = jsontext.SkipSpace(p.s, i+1); p.s[i] != '}'; {
 		if p.s[i] == ',' {
 			p.dst = append(p.dst, ", "...)
-			i = skipSpace(p.s, i+1)
+			i = jsontext.SkipSpace(p.s, i+1)
 		}
 		from := len(p.dst)
 		if i, err = p.value(i); err != nil {
 			return i, err
 		}
 		p.dst = append(p.dst, ": "...)
-		i = skipSpace(p.s, skipSpace(p.s, i)+1) // behind the colon
+		i = jsontext.SkipSpace(p.s, jsontext.SkipSpace(p.s, i)+1) // behind the colon
 		if i, err = p.value(i); err != nil {
 			return i, err
 		}
-		i = skipSpace(p.s, i)
+		i = jsontext.SkipSpace(p.s, i)
 		m := stretch{from, len(p.dst)}
 		if n := len(p.members); n > base {
 			sorted = sorted && compareNames(p.name(p.members[n-1]), p.name(m)) < 0
@@ -161,7 +163,7 @@ func (p *jsonbPrinter) object(i int) (int, error) {
 // name is the name of a printed member, as its text spells it.
 func (p *jsonbPrinter) name(m stretch) string {
 	text := bytesString(p.dst[m.from:m.to])
-	return text[:skipString(text, 0)]
+	return text[:jsontext.SkipString(text, 0)]
 }
 
 // sort puts the members of the object that begins at start in order, and leaves out all but the last of one name.
@@ -177,7 +179,7 @@ func (p *jsonbPrinter) sort(start int, list []stretch) error {
 		if i+1 < len(list) {
 			next := bytesString(was[list[i+1].from-start : list[i+1].to-start])
 			mine := bytesString(text)
-			if mine[:skipString(mine, 0)] == next[:skipString(next, 0)] {
+			if mine[:jsontext.SkipString(mine, 0)] == next[:jsontext.SkipString(next, 0)] {
 				continue
 			}
 		}

@@ -89,7 +89,7 @@ func JSONSize(d Datum) int64 {
 	return TextSize(d) + 3
 }
 
-// JSONStringSize is the length of AppendJSONString, but for texts that are no UTF-8.
+// JSONStringSize is the length of jsontext.AppendQuoted, but for texts that are no UTF-8.
 func JSONStringSize(s string) int64 {
 	n := int64(len(s)) + 2
 	for i := range len(s) {

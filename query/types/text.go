@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/jsonpath"
 	"github.com/divandb/divan/query/sqlstate"
@@ -241,7 +242,7 @@ func ParseText(text string, typ OID, env *Env) (Datum, error) {
 		case env == nil || !env.LooseJSON:
 			return d, err
 		}
-		return NewJSON(AppendJSONString(nil, text)), nil
+		return NewJSON(jsontext.AppendQuoted(nil, text)), nil
 	case Timestamp, TimestampTZ, Date, Time, TimeTZ:
 		return parseMoment(text, typ, env)
 	case JSONPathType:

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/divandb/divan/layer/jsontext"
 )
 
 // ToJSON is to_json and to_jsonb: the JSON text of a value of a type, as a json or jsonb has it.
@@ -31,7 +33,7 @@ func ToJSON(dst []byte, d Datum, typ, as OID, env *Env) ([]byte, error) {
 		if c := text[len(text)-1]; c >= '0' && c <= '9' {
 			return append(dst, text...), nil
 		}
-		return AppendJSONString(dst, string(text)), nil // NaN and infinities, as PostgreSQL
+		return jsontext.AppendQuoted(dst, string(text)), nil // NaN and infinities, as PostgreSQL
 	case KArray:
 		a := d.Array()
 		dst = append(dst, '[')
@@ -48,9 +50,9 @@ func ToJSON(dst []byte, d Datum, typ, as OID, env *Env) ([]byte, error) {
 	case KRecord:
 		return appendRecordJSON(dst, d.Array(), as, env)
 	case KTime:
-		return AppendJSONString(dst, string(appendTime(nil, d.I, typ, env, 'T'))), nil
+		return jsontext.AppendQuoted(dst, string(appendTime(nil, d.I, typ, env, 'T'))), nil
 	}
-	return AppendJSONString(dst, string(AppendText(nil, d, typ, env))), nil
+	return jsontext.AppendQuoted(dst, string(AppendText(nil, d, typ, env))), nil
 }
 
 // comma stands between the members and elements that are written here.
@@ -95,7 +97,7 @@ func appendRecordJSON(dst []byte, r *Array, as OID, env *Env) ([]byte, error) {
 			dst = append(dst, comma(as)...)
 		}
 		some = true
-		dst = append(AppendJSONString(dst, name), colon...)
+		dst = append(jsontext.AppendQuoted(dst, name), colon...)
 		var err error
 		if dst, err = ToJSON(dst, r.Items[i], r.Types[i], as, env); err != nil {
 			return dst, err

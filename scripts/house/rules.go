@@ -329,7 +329,7 @@ var rules = []rule{
 		why: "a path is parsed without knowing what values it is for",
 	},
 	{
-		room: "query/jsonpath/run", may: []string{"query/datetime", "query/jsonpath", "query/regex", "query/sqlstate",
+		room: "query/jsonpath/run", may: []string{"layer/jsontext", "query/datetime", "query/jsonpath", "query/regex", "query/sqlstate",
 			"query/types"},
 		why: "a path is evaluated over values; what calls it, and what bounds it, comes in through functions",
 	},
@@ -338,11 +338,11 @@ var rules = []rule{
 		why: "the calendar, and the texts of times, are the same whatever values hold them",
 	},
 	{
-		room: "query/types", may: []string{"layer/collate", "query/datetime", "query/jsonpath", "query/sqlstate"},
+		room: "query/types", may: []string{"layer/collate", "layer/jsontext", "query/datetime", "query/jsonpath", "query/sqlstate"},
 		why: "values are compared, cast and written in text and binary; where they come from does not matter",
 	},
 	{
-		room: "query/exec", may: []string{"layer/collate", "query/exec/...", "query/sql/keyword", "query/sqlstate",
+		room: "query/exec", may: []string{"layer/collate", "layer/jsontext", "query/exec/...", "query/sql/keyword", "query/sqlstate",
 			"query/types", "query/work"},
 		why: "plans run over reads that query declares itself; it orders as the store does and knows nothing else of it",
 	},
@@ -378,18 +378,18 @@ var rules = []rule{
 		why: "functions compute values of values; what calls them, and where from, does not matter",
 	},
 	{
-		room: "query/funcs/aggregates", may: []string{"query/exec", "query/funcs", "query/sqlstate", "query/types",
+		room: "query/funcs/aggregates", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/sqlstate", "query/types",
 			"query/work"},
 		why: "aggregates add up values, whatever rows they are of",
 	},
 	{
-		room: "query/funcs/jsons", may: []string{"query/exec", "query/funcs", "query/funcs/texts", "query/jsonpath/...",
+		room: "query/funcs/jsons", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/funcs/texts", "query/jsonpath/...",
 			"query/regex",
 			"query/sqlstate", "query/types", "query/work"},
 		why: "JSON is taken apart and put together without knowing documents",
 	},
 	{
-		room: "query/funcs/texts", may: []string{"query/exec", "query/funcs", "query/regex", "query/sql/keyword",
+		room: "query/funcs/texts", may: []string{"layer/jsontext", "query/exec", "query/funcs", "query/regex", "query/sql/keyword",
 			"query/sqlstate",
 			"query/types", "query/work"},
 		why: "texts and patterns know no other family",
@@ -441,7 +441,7 @@ var rules = []rule{
 		why: "a statement gets its meaning from the tree and a schema, without the wire and without running anything",
 	},
 	{
-		room: "query/plan", may: []string{"query/bind/...", "query/exec/...", "query/funcs/...", "query/sql/ast",
+		room: "query/plan", may: []string{"layer/jsontext", "query/bind/...", "query/exec/...", "query/funcs/...", "query/sql/ast",
 			"query/sqlstate", "query/types", "query/work"},
 		why: "a plan is made of what is bound and of values, and is run elsewhere",
 	},

@@ -3,6 +3,7 @@ package aggregates
 import (
 	"strings"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sqlstate"
@@ -79,7 +80,7 @@ func (c *collector) Add(env *exec.Env, args []types.Datum) error {
 	c.any = true
 	var err error
 	if c.kind == "object" {
-		c.buf = types.AppendJSONString(c.buf, name)
+		c.buf = jsontext.AppendQuoted(c.buf, name)
 		c.buf = append(c.buf, funcs.Colon(c.ret)...)
 	}
 	c.buf, err = types.ToJSON(c.buf, value, c.types[len(args)-1], c.ret, env.Types)

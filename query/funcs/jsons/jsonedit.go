@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/sqlstate"
@@ -156,7 +157,7 @@ func (e *pathEdit) setMember(s string, level int) error {
 		return err == nil
 	})
 	if err == nil && last && !done && e.adds() {
-		e.w.value(string(types.AppendJSONString(nil, key)), e.value)
+		e.w.value(string(jsontext.AppendQuoted(nil, key)), e.value)
 	}
 	e.w.shut('}')
 	return err

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/exec"
 	"github.com/divandb/divan/query/funcs"
 	"github.com/divandb/divan/query/types"
@@ -37,7 +38,7 @@ var JSONStringText = &exec.Func{Name: "jsonb_string", Args: []types.OID{types.JS
 func JSONStringCompare(op string) *exec.Func {
 	base := funcs.Comparison(op)
 	return &exec.Func{Name: op, Ret: types.Bool, Eval: func(env *exec.CallEnv, a []types.Datum) (types.Datum, error) {
-		return base.Eval(env, []types.Datum{a[0], types.NewJSON(types.AppendJSONString(nil, a[1].S))})
+		return base.Eval(env, []types.Datum{a[0], types.NewJSON(jsontext.AppendQuoted(nil, a[1].S))})
 	}}
 }
 

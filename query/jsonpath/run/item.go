@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/divandb/divan/layer/jsontext"
 	"github.com/divandb/divan/query/datetime"
 	"github.com/divandb/divan/query/types"
 )
@@ -39,7 +40,7 @@ func Bool(b bool) Item {
 
 // String makes a string.
 func String(s string) Item {
-	return Item{Kind: types.JSONString, Text: string(types.AppendJSONString(nil, s))}
+	return Item{Kind: types.JSONString, Text: string(jsontext.AppendQuoted(nil, s))}
 }
 
 // Number makes a number.

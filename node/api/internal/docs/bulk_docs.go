@@ -81,7 +81,7 @@ func (b *bulkRequest) takeDocs(array []byte) error {
 		return nil
 	}
 	for {
-		end, ok := jsontext.SkipValue(array, i)
+		end, ok := jsontext.SkipValue(array, i, jsontext.MaxDepth)
 		if !ok || end == i {
 			return fault.InvalidJSON
 		}
@@ -124,7 +124,7 @@ func eachMember(text []byte, i int, fn func(name string, value []byte) error) (e
 			return 0, fault.InvalidJSON
 		}
 		i = jsontext.SkipSpace(text, i+1)
-		end, ok := jsontext.SkipValue(text, i)
+		end, ok := jsontext.SkipValue(text, i, jsontext.MaxDepth)
 		if !ok || end == i {
 			return 0, fault.InvalidJSON
 		}
